@@ -11,6 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/gate"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/protocol"
 )
 
 // A machine without such a clock joins no cluster, resumes in none, and forms none.
@@ -20,7 +21,7 @@ func TestNoClock(t *testing.T) {
 	if _, err := n.openParts(); !errors.Is(err, cause) {
 		t.Errorf("open: %v", err)
 	}
-	body, err := json.Marshal(joining{Cluster: DefaultName, Member: view.Member{ID: 7, Address: "h:1"}})
+	body, err := json.Marshal(joining{Cluster: DefaultName, Member: view.Member{ID: 7, Address: "h:1", Minor: protocol.Minor}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -61,6 +61,9 @@ func (n *Node) bootstrap(ctx context.Context, p *parts, identity store.Identity)
 	layout := recovery.Layout{Trie: segments, Placement: placement, Copies: n.cfg.Copies}
 	v := view.First(identity.Cluster, identity.ClusterID, n.describe(false), layout, n.store.Status().Epoch+1)
 	v.Lineage, v.Lease = identity.Lineage, n.cfg.Lease
+	if v.Feed != nil { // the feed of the lone store continues
+		v.Feed.Source, v.Feed.Founder, v.Feed.Began = n.store.ChangeFeed().SourceID(), n.self, v.Epoch
+	}
 	return p.agreement.Bootstrap(ctx, v)
 }
 

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/protocol"
 )
 
 // A machine with too many bytes of unknown fields does not join, because all members would
@@ -18,7 +19,7 @@ import (
 func TestJoinBounds(t *testing.T) {
 	pair(t, -1, func(t *testing.T, nodes []*Node) {
 		n := nodes[0]
-		body, err := json.Marshal(joining{Cluster: n.cfg.Name, Member: view.Member{ID: 7, Incarnation: 1, Address: "nobody:1", State: view.Up}, Lease: n.cfg.Lease})
+		body, err := json.Marshal(joining{Cluster: n.cfg.Name, Member: view.Member{ID: 7, Incarnation: 1, Address: "nobody:1", State: view.Up, Minor: protocol.Minor}, Lease: n.cfg.Lease})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -47,7 +48,7 @@ func TestJoinTimeouts(t *testing.T) {
 	pair(t, -1, func(t *testing.T, nodes []*Node) {
 		n := nodes[0]
 		for _, lease := range []time.Duration{n.cfg.Lease / 2, n.cfg.Lease * 2} {
-			body, err := json.Marshal(joining{Cluster: n.cfg.Name, Member: view.Member{ID: 7, Incarnation: 1, Address: "nobody:1"}, Lease: lease})
+			body, err := json.Marshal(joining{Cluster: n.cfg.Name, Member: view.Member{ID: 7, Incarnation: 1, Address: "nobody:1", Minor: protocol.Minor}, Lease: lease})
 			if err != nil {
 				t.Fatal(err)
 			}

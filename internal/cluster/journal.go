@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"sync"
 
@@ -14,7 +15,8 @@ import (
 )
 
 // This file is how a node reads the journals of others: their latest operations on triples with
-// some predicates (see [replica.Store.Journal]).
+// some predicates (see [replica.Store.Journal]). It is no way to follow changes for consumers other
+// than copies of links: a journal has operations in flight, and ends with the process.
 
 // methodJournal asks a machine for its journal:
 //
@@ -144,7 +146,10 @@ func (j *journals) answer(ctx context.Context, _ peer.Header, body []byte) ([]by
 		}
 	case journalBehind:
 		if part.known = request.after.Incarnation == j.incarnation; part.known {
-			part.entries, part.mark.Number, part.known = j.store.Journal().Entries(request.after.Number, journalAnswer)
+			part.entries, part.mark.Number, err = j.store.Journal().Entries(request.after.Number, journalAnswer)
+			if part.known = err == nil; err != nil && !errors.Is(err, replica.ErrJournal) {
+				return nil, err
+			}
 		}
 	}
 	return part.encode(), nil

@@ -81,7 +81,7 @@ func TestJournalMessage(t *testing.T) {
 // requested, the counted operations must be committed first; otherwise it returns at once.
 func TestJournalChanges(t *testing.T) {
 	const linksTo = "http://example.org/linksTo"
-	pairOf(t, -1, replica.Options{Journal: []string{linksTo}, JournalBytes: -1}, func(t *testing.T, nodes []*Node) {
+	pairOf(t, -1, replica.Options{Journal: []string{linksTo}, CountOnly: true}, func(t *testing.T, nodes []*Node) {
 		epoch := nodes[0].View().Epoch
 		link := triple.Triple{Subject: triple.NewIRI("a:"), Predicate: triple.NewIRI(linksTo), Object: triple.NewIRI("b:")}
 		counts := func(settled bool) (all []replica.JournalMark) {

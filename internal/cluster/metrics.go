@@ -8,8 +8,10 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/trefoildb/trefoil/internal/cluster/backfill"
+	"github.com/trefoildb/trefoil/internal/cluster/changes"
 	"github.com/trefoildb/trefoil/internal/cluster/leader"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
+	"github.com/trefoildb/trefoil/internal/replica/batchlog"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 )
@@ -44,6 +46,9 @@ type reading struct {
 	lease    float64
 	scrub    store.Scrub
 	tombs    int64
+	log      batchlog.Stats
+	oldest   float64 // age in seconds of the oldest batch in the log
+	readers  changes.Stats
 }
 
 var memberStates = []string{"up", "spare", "leaving", "down"}
@@ -107,6 +112,13 @@ func newCollector(n *Node) *collector {
 	gauge("scrub_left", "What the last scrub found and did not repair.", func(r *reading) float64 { return float64(r.scrub.Left) })
 	gauge("scrub_rows", "Rows that the last scrub compared.", func(r *reading) float64 { return float64(r.scrub.Rows) })
 	gauge("scrub_seconds", "Time that the last scrub took.", func(r *reading) float64 { return r.scrub.Seconds })
+
+	// 5. The change feed.
+	gauge("feed_bytes", "Bytes of operations that this machine keeps for the change feed, before compression.", func(r *reading) float64 { return float64(r.log.Bytes) })
+	gauge("feed_epochs", "Epochs of which this machine keeps operations.", func(r *reading) float64 { return float64(r.log.Epochs) })
+	gauge("feed_oldest_seconds", "Age of the oldest operations that this machine keeps, about.", func(r *reading) float64 { return r.oldest })
+	gauge("feed_readers", "Readers that follow the change feed at this node.", func(r *reading) float64 { return float64(r.readers.Readers) })
+	gauge("feed_lag_seconds", "Age of the change at which the slowest of them is; 0 at the end.", func(r *reading) float64 { return r.readers.Lag.Seconds() })
 	return c
 }
 
@@ -150,6 +162,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 	if s := n.upkeep.Status(); s != nil {
 		r.scrub = *s
+	}
+	if r.log, r.readers = n.store.Log().Stats(), n.changes.Stats(); !r.log.Oldest.IsZero() {
+		r.oldest = max(0, n.store.Log().Now().Sub(r.log.Oldest).Seconds())
 	}
 	// 2. Send them. States and phases without a member are sent as 0.
 	for _, m := range c.all {

@@ -10,6 +10,7 @@ import (
 	"sync"
 
 	"github.com/trefoildb/trefoil/internal/cluster/backfill"
+	"github.com/trefoildb/trefoil/internal/cluster/changes"
 	"github.com/trefoildb/trefoil/internal/cluster/gate"
 	"github.com/trefoildb/trefoil/internal/cluster/loads"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
@@ -40,6 +41,7 @@ type Node struct {
 	writes   *writes.Writes
 	reads    *reads.Reads
 	loads    *loads.Loads
+	changes  *changes.Feed
 	throttle *throttle.Throttle
 
 	follows bool          // it is a member of a generation that began elsewhere
@@ -131,7 +133,7 @@ func (n *Node) listen(ctx context.Context) (err error) {
 	}
 	n.client = peer.NewClient(n.dial(port.Peer), n.header, peer.ClientOptions{})
 	n.server = peer.NewServer(peer.Options{
-		Check: n.checkHeader, Watch: n.watchRequest, MaxConcurrent: n.cfg.maxRequests, Shares: map[string]int{"reads": n.cfg.maxReads()}, Logger: n.log,
+		Check: n.checkHeader, Watch: n.watchRequest, MaxConcurrent: n.cfg.maxRequests, Shares: map[string]int{"reads": n.cfg.maxReads(), changes.Group: n.cfg.maxReads() / 2}, Logger: n.log,
 	})
 	// 2. The parts register their handlers before the server accepts a connection.
 	if err := n.makeParts(); err != nil {
@@ -156,6 +158,7 @@ func (n *Node) makeParts() (err error) {
 	if n.reads, err = reads.New(n.store, reader, reader, n.self, reads.Options{}); err != nil {
 		return err
 	}
+	n.changes = changes.New(n.store, local, n.writes, n.process(), n.ctx.Done())
 	n.status = &status{membership: n.membership, peers: n.peers, isolation: n.isolation, closing: n.ctx}
 	wishes := &loadLeader{n.membership, n.peers, n.status}
 	n.loads = loads.New(n.store, local, wishes, n.process(), loads.Options{
@@ -179,7 +182,7 @@ func (n *Node) makeParts() (err error) {
 	n.status.upkeep = n.upkeep
 	// 3. The requests of clients and operators.
 	n.triples = &triples{
-		membership: n.membership, writes: n.writes, reads: n.reads, loads: n.loads, upkeep: n.upkeep, throttle: n.throttle,
+		membership: n.membership, writes: n.writes, reads: n.reads, loads: n.loads, changes: n.changes, upkeep: n.upkeep, throttle: n.throttle,
 		updating: make(chan struct{}, 1),
 	}
 	n.journals = &journals{local, n.writes}
@@ -200,6 +203,7 @@ func (n *Node) register(wishes *loadLeader) {
 	n.writes.Register(n.server)
 	n.loads.Register(n.server)
 	n.reads.Register(n.server)
+	n.changes.Register(n.server)
 }
 
 // run starts a task. Close waits for it.

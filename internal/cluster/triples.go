@@ -10,6 +10,8 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/backup"
+	"github.com/trefoildb/trefoil/internal/cluster/changes"
 	"github.com/trefoildb/trefoil/internal/cluster/loads"
 	"github.com/trefoildb/trefoil/internal/cluster/reads"
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
@@ -29,6 +31,7 @@ type triples struct {
 	writes   *writes.Writes
 	reads    *reads.Reads
 	loads    *loads.Loads
+	changes  *changes.Feed
 	upkeep   *upkeep.Upkeep
 	throttle *throttle.Throttle
 
@@ -121,9 +124,18 @@ func (t *triples) Delete(ctx context.Context, triples []triple.Triple) (result s
 // durable on all holders. Nil data removes it. The application id must have 1 to 255 bytes.
 // Annotate returns [store.ErrNotFound] if the triple is missing.
 func (t *triples) Annotate(ctx context.Context, of triple.Triple, applicationID string, data []byte) error {
-	lone, err := t.onLone(func() error { return t.store.Annotate(ctx, of, applicationID, data) })
-	if lone {
+	_, err := t.AnnotateIf(ctx, of, applicationID, data, store.Condition{})
+	return err
+}
+
+// AnnotateIf is Annotate with a condition; see [store.Annotator].
+func (t *triples) AnnotateIf(ctx context.Context, of triple.Triple, applicationID string, data []byte, when store.Condition) (version triple.Stamp, err error) {
+	lone, err := t.onLone(func() (err error) {
+		version, err = t.store.AnnotateIf(ctx, of, applicationID, data, when)
 		return err
+	})
+	if lone {
+		return version, err
 	}
 	t.throttle.Begin()
 	defer t.throttle.End()
@@ -131,12 +143,15 @@ func (t *triples) Annotate(ctx context.Context, of triple.Triple, applicationID 
 	if err == nil {
 		defer sn.Close()
 		note := replica.Note{ApplicationID: applicationID, Removed: data == nil, Data: bytes.Clone(data)}
-		err = t.writes.Annotate(ctx, of, note, sn.Version)
+		version, err = t.writes.Annotate(ctx, of, note, when, func(ctx context.Context, key []byte, applicationID string) (found writes.Found, err error) {
+			found.Stamp, found.Version, found.Live, err = sn.Version(ctx, key, applicationID)
+			return found, err
+		})
 	}
 	if err != nil {
-		return fmt.Errorf("annotate: %w", err)
+		return version, fmt.Errorf("annotate: %w", err)
 	}
-	return nil
+	return version, nil
 }
 
 // changeBatch is how many triples of a longer change are on their way at a time.
@@ -198,6 +213,9 @@ func (t *triples) deleteMatch(ctx context.Context, p triple.Pattern, claim func(
 		next, err := row.Triple()
 		if err != nil {
 			return result, err
+		}
+		if store.IsKept(ctx, next) {
+			continue
 		}
 		if batch = append(batch, next); len(batch) == changeBatch {
 			if err := flush(); err != nil {
@@ -264,10 +282,10 @@ func (t *triples) Update(ctx context.Context, f func(store.Reader) (store.Change
 	return t.applyAll(ctx, c)
 }
 
-// Backup writes a backup of the lone store.
+// Backup writes a full backup: the files of the lone store, or the rows of the cluster.
 func (t *triples) Backup(ctx context.Context, w io.Writer) error {
 	if !t.alone() {
-		return fmt.Errorf("%w: a member has but a part of the data, and a backup of it could not be restored; dump the cluster instead", store.ErrMember)
+		return backup.Full(ctx, t, t.store.Status().Version, w)
 	}
 	return t.store.Backup(ctx, w)
 }

@@ -32,7 +32,7 @@ func (sn *Snapshot) Noted(ctx context.Context, table byte, key []byte, after str
 			return false
 		}
 		most -= len(id) + len(a.Data)
-		n.Annotations = append(n.Annotations, store.Annotation{ApplicationID: string(id), Data: append([]byte{}, a.Data...)})
+		n.Annotations = append(n.Annotations, store.Annotation{ApplicationID: string(id), Data: append([]byte{}, a.Data...), Version: a.Stamp})
 		return true
 	}, after)
 	return n, fault.Wrap("look up annotations", err)
@@ -42,7 +42,7 @@ func (sn *Snapshot) Noted(ctx context.Context, table byte, key []byte, after str
 func (sn *Snapshot) NotedOne(ctx context.Context, table byte, key []byte, applicationID string) (n Noted, err error) {
 	err = sn.noted(ctx, table, key, &n, func(id []byte, a *triple.Annotation) bool {
 		if string(id) == applicationID {
-			n.Annotations = []store.Annotation{{ApplicationID: applicationID, Data: append([]byte{}, a.Data...)}}
+			n.Annotations = []store.Annotation{{ApplicationID: applicationID, Data: append([]byte{}, a.Data...), Version: a.Stamp}}
 		}
 		return false
 	}, applicationID)
@@ -81,7 +81,7 @@ func (sn *Snapshot) noted(ctx context.Context, table byte, key []byte, n *Noted,
 		if err != nil {
 			return err
 		}
-		a, err := triple.DecodeAnnotation(value)
+		a, err := sn.store.loadEpochs.annotationOf(value)
 		if err != nil {
 			return err
 		}

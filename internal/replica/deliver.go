@@ -27,6 +27,7 @@ type stamped struct {
 	entries []UnsettledBatch
 	forget  []UnsettledBatch
 
+	sent     uint64 // the epoch in which the entries were sent; 0 if unknown
 	durable  bool   // if set, it must be synced before it is answered
 	delivery Origin // zero if it is no delivery
 	settled  uint64
@@ -84,7 +85,7 @@ func (s *Store) newDelivery(d *Delivery, j *recovery.Joint) (*stamped, error) {
 	}
 	r := &stamped{store: s}
 	r.durable, r.delivery, r.settled, r.open, r.acks = true, d.Origin, d.Settled, d.Open, d.Acks
-	r.size = rowBytes
+	r.size, r.sent = rowBytes, d.Epoch
 	parts := d.Parts
 	if parts == nil {
 		parts = []Part{{d.Origin.Batch, len(d.Operations)}}

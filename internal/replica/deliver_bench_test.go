@@ -113,7 +113,7 @@ func BenchmarkUnsettled(b *testing.B) {
 			next := func() {
 				batch++
 				n := int(batch) * test.size
-				u.enter(origin(7, 1, batch), operations(store.OperationAdd, 2, uint64(n), students(n, n+test.size)...))
+				u.enter(origin(7, 1, batch), 0, operations(store.OperationAdd, 2, uint64(n), students(n, n+test.size)...))
 			}
 			for range test.operations / test.size {
 				next()
@@ -128,7 +128,7 @@ func BenchmarkUnsettled(b *testing.B) {
 				if test.moving && i%test.size == 0 {
 					b.StopTimer()
 					next()
-					u.settle(stream{7, 1}, batch-uint64(test.operations/test.size), nil, nil)
+					u.settle(stream{Machine: 7, Incarnation: 1}, batch-uint64(test.operations/test.size), nil, nil)
 					b.StartTimer()
 				}
 				u.in(ranges[i%len(ranges)])

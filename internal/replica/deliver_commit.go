@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/replica/batchlog"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 )
@@ -30,10 +31,12 @@ type stampedCommit struct {
 // entered is a change of one commit to the in-flight list.
 type entered struct{ before, now *batchEntry }
 
-// arrived is a batch that came by a delivery or by a backfill.
+// arrived is operations of a batch that came together.
 type arrived struct {
-	batch  UnsettledBatch
-	filled bool
+	batch      *batchEntry // with all operations that have come
+	operations []Operation
+	again      bool // the batch has come before
+	filled     bool // by a backfill
 }
 
 // Commit implements [store.Job]. It commits a group of stamped jobs.
@@ -62,7 +65,7 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 	var come []arrived
 	var forgotten []Origin
 	var tokens []store.Token
-	stale, dirty := s.inFlight.take()
+	dirty := s.inFlight.take()
 	// 2. If the commit fails, the list must be as before, unless its rows may show.
 	defer func() {
 		if err == nil {
@@ -73,12 +76,14 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 				s.inFlight.leave(e.before, e.now)
 			}
 		}
-		s.inFlight.give(stale, dirty)
+		s.inFlight.give(dirty)
+		s.log.Failed()
+		s.journal.failed()
 	}()
 	// 3. Enter the batches before the rows, because a reader must find the batch of each row.
 	for _, r := range group {
 		for _, b := range r.entries {
-			before, now := s.inFlight.enter(b.Origin, b.Operations)
+			before, now := s.inFlight.enter(b.Origin, r.sent, b.Operations)
 			if now == nil {
 				continue
 			}
@@ -88,8 +93,8 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 				}
 			}
 			all = append(all, entered{before, now})
-			come = append(come, arrived{b, r.delivery == (Origin{})})
-			if err := c.batch.Set(originKey(b.Origin), appendOperations(nil, now.operations), nil); err != nil {
+			come = append(come, arrived{now, b.Operations, before != nil, r.delivery == (Origin{})})
+			if err := c.writeBatch(now); err != nil {
 				return err
 			}
 		}
@@ -98,21 +103,33 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 		return err
 	}
 	// 4. Drop forgotten batches, if no operation was added to them meanwhile.
+	forgottenRows := map[Origin][]Operation{}
 	for _, r := range group {
 		for _, b := range r.forget {
-			if s.inFlight.covered(b) {
-				forgotten = append(forgotten, b.Origin)
+			row, ok := s.inFlight.covered(b)
+			if !ok {
+				continue
 			}
+			if row == nil { // committed meanwhile, or forgotten before
+				if row, err = s.loggedBatch(b.Origin); err != nil {
+					return err
+				}
+			}
+			forgotten = append(forgotten, b.Origin)
+			forgottenRows[b.Origin] = row
 		}
 	}
 	// 5. Write the rows, then the rows of local state, all in one Pebble batch.
 	if err := c.writeRows(group); err != nil {
 		return err
 	}
-	for _, origin := range slices.Concat(stale, forgotten) {
-		if err := c.batch.Delete(originKey(origin), nil); err != nil {
+	for _, origin := range forgotten {
+		if err := c.forget(origin); err != nil {
 			return err
 		}
+	}
+	if err := s.log.Trim(c.batch, s.inFlight.lowest); err != nil {
+		return err
 	}
 	outdated, err := c.writeHeard(group, dirty)
 	if err != nil {
@@ -124,13 +141,15 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 	}
 	// 6. Extend the journal before the write. If the write fails, nothing more is written, so a
 	// surplus entry does no harm.
-	for _, e := range come {
-		s.journal.add(e.batch.Origin, e.batch.Operations, e.filled)
+	for i := range come {
+		s.journal.add(&come[i])
 	}
+	s.journal.hold(forgottenRows)
 	if err := to.Write(c.batch, c.counted, durable); err != nil {
 		return err
 	}
 	// 7. The commit is done, so memory may follow. A batch must not count as received before.
+	s.journal.written()
 	s.tombstones.add(c.dead)
 	s.inFlight.remove(forgotten)
 	s.inFlight.drop(outdated)
@@ -142,6 +161,34 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 	}
 	s.mark.Store(marked)
 	return nil
+}
+
+// writeBatch writes the row of a batch, and adds it to the log.
+func (c *stampedCommit) writeBatch(e *batchEntry) error {
+	row := batchRow{epoch: e.epoch, time: c.store.log.Now().UnixMilli(), operations: e.operations}
+	key, value := batchlog.Key(e.origin.stream(), e.origin.Batch), row.append(nil)
+	if err := c.batch.Set(key, value, nil); err != nil {
+		return err
+	}
+	return c.store.log.Add(c.batch, row.logged(e.origin.stream(), e.origin.Batch, len(key)+len(value)))
+}
+
+// loggedBatch returns the operations in the row of a batch; nil if it has none.
+func (s *Store) loggedBatch(origin Origin) ([]Operation, error) {
+	value, err := s.db.Value(batchlog.Key(origin.stream(), origin.Batch))
+	if err != nil || value == nil {
+		return nil, err
+	}
+	row, err := parseBatchRow(value)
+	return row.operations, err
+}
+
+// forget deletes the row of a batch, because the rows of another sequencer have its operations.
+func (c *stampedCommit) forget(origin Origin) error {
+	if err := c.batch.Delete(batchlog.Key(origin.stream(), origin.Batch), nil); err != nil {
+		return err
+	}
+	return c.store.log.Forgotten(c.batch, origin.stream(), origin.Batch)
 }
 
 // writeHeard writes the rows of the sequencers of the group's deliveries, and the rows in
@@ -164,12 +211,15 @@ func (c *stampedCommit) writeHeard(group []*stamped, dirty []stream) (outdated [
 			return nil, err
 		}
 		// An incarnation of this commit must stay, even if it has no entries.
-		for _, old := range u.outdated(id.machine) {
+		for _, old := range u.outdated(id.Machine, c.store.log.Has) {
 			if _, heard := last[old]; heard {
 				continue
 			}
 			outdated = append(outdated, old)
 			if err := c.batch.Delete(heardKey(old), nil); err != nil {
+				return nil, err
+			}
+			if err := c.store.log.Drop(c.batch, old); err != nil {
 				return nil, err
 			}
 		}

@@ -16,14 +16,21 @@
 //	    |
 //	rows               the greatest stamp of each key; deletes leave tombstones
 //	    |
-//	journal            the latest operations on some predicates, in memory
+//	journal            the order of arrival of operations on some predicates, an index in memory
 //	    |
 //	one batch, one fsync -> [Store.Heard] counts it as received
 //
 // [Store.Settle], or the watermark of a later delivery, takes a batch off the list.
 // [Store.Forget] does so if another sequencer has committed the operations. A reader must take
-// its snapshot first, then wait for the batches of [Store.Unsettled]. The row of a batch is
-// deleted by a later commit; until then the watermark beside it proves that it is committed.
+// its snapshot first, then wait for the batches of [Store.Unsettled].
+//
+// # The change feed
+//
+// The row of a batch stays after its commit, because the rows of all machines are the log of the
+// change feed: [Store.Logged] reads them. The log costs no write of its own, and survives what the
+// triples survive, because each operation is in the rows of all its holders. Package batchlog indexes
+// the rows, and trims them by store.Options.FeedRetention. The watermark proves that a row is committed. Only
+// rows above it are in flight when a store opens.
 //
 // Rows leave in two ways. [Store.Sweep] deletes rows if the layout places them elsewhere.
 // [Store.Purge] deletes tombstones below the floors, because no machine needs them any more.
@@ -44,10 +51,13 @@
 //	loads             for each load of the cluster: uvarint number, uvarint epoch
 //	mark              uvarint: see [Store.Mark]
 //	seen              uvarint generation, uvarint epoch, uvarint digest: see [Beats.SetView]
-//	unsettled/SIB     operations of a batch, one after the other: kind 01 add, 02
-//	                  delete, 03 annotation or 04 claim (with 80 set: then a token
-//	                  follows), uvarint epoch, uvarint sequence, uvarint length and
-//	                  key in SPO, uvarint length and value with a zero stamp
+//	log/              the index of the kept batches, see package batchlog
+//	unsettled/SIB     a batch: 10, uvarint epoch in which it was sent, uvarint unix ms, then
+//	                  its operations, one after the other: kind 01 add, 02 delete, 03
+//	                  annotation or 04 claim (with 80 set a token follows, with 40 set the
+//	                  machine that stamped it, 8 bytes), uvarint epoch, uvarint sequence,
+//	                  uvarint length and key in SPO, uvarint length and value with a zero
+//	                  stamp. Rows of earlier releases begin with the first operation.
 //
 // S is a machine, I its incarnation, B a batch's number: 8 bytes each, big-endian.
 package replica

@@ -135,6 +135,21 @@ func (s *Store) States(ctx context.Context, spoKeys [][]byte) ([]RowState, error
 	return states, fault.Wrap("look up triples", err)
 }
 
+// AnnotationVersion returns the stamp of the annotation of an application beside a row of SPO in the
+// storage table. live is false if it is removed. The stamp is zero if no row is known.
+func (s *Store) AnnotationVersion(spoKey []byte, applicationID string) (stamp triple.Stamp, live bool, err error) {
+	if err := s.db.Begin(); err != nil {
+		return triple.Stamp{}, false, fault.Wrap("look up annotation", err)
+	}
+	defer s.db.End()
+	value, err := s.db.Value(triple.AppendAnnotationKey([]byte{keyspace.Storage}, spoKey, applicationID))
+	if err != nil || value == nil {
+		return triple.Stamp{}, false, fault.Wrap("look up annotation", err)
+	}
+	a, err := s.loadEpochs.annotationOf(value)
+	return a.Stamp, !a.Removed, fault.Wrap("look up annotation", err)
+}
+
 func (s *Store) states(ctx context.Context, spoKeys [][]byte) ([]RowState, error) {
 	lower, upper := keyspace.StorageBounds(triple.OrderRange(triple.SPO))
 	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})

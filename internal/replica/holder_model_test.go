@@ -25,7 +25,7 @@ type holderModel struct {
 	deleted map[string]triple.Stamp    // of each row: the last delete
 	notes   map[string]noted           // by the keys of their rows
 	list    map[Origin]map[string]bool // the operations in flight, as text
-	was     map[Origin]bool            // batches that were committed at some time
+	was     map[Origin]map[string]bool // batches that were committed at some time
 	heard   map[stream]Heard
 	sent    []Delivery // all deliveries
 	next    map[stream]uint64
@@ -43,7 +43,7 @@ type noted struct {
 func newHolderModel() *holderModel {
 	return &holderModel{
 		rows: map[string]held{}, deleted: map[string]triple.Stamp{}, notes: map[string]noted{},
-		list: map[Origin]map[string]bool{}, was: map[Origin]bool{}, heard: map[stream]Heard{}, next: map[stream]uint64{}, settled: map[stream]uint64{},
+		list: map[Origin]map[string]bool{}, was: map[Origin]map[string]bool{}, heard: map[stream]Heard{}, next: map[stream]uint64{}, settled: map[stream]uint64{},
 	}
 }
 
@@ -82,7 +82,7 @@ func (m *holderModel) want() (rows map[string]held, annotations int64) {
 }
 
 func (m *holderModel) enter(from Origin, ops ...Operation) {
-	if from.Batch <= m.settled[from.stream()] {
+	if from.Batch <= m.settled[from.stream()] || m.was[from] != nil {
 		return
 	}
 	for _, o := range ops {
@@ -101,25 +101,21 @@ func (m *holderModel) settle(id stream, upTo uint64, open []uint64) {
 	m.settled[id] = max(m.settled[id], watermark)
 	for from := range m.list {
 		if from.stream() == id && from.Batch <= upTo && !slices.Contains(open, from.Batch) {
+			m.was[from] = m.list[from]
 			delete(m.list, from)
-			m.was[from] = true
 		}
 	}
 }
 
-// crashed removes the batches that a restarted store has lost after a crash. Batches may be lost
-// if they came again after they were committed, because the store writes a batch and its commit at
-// any time, in any order.
+// crashed records a restart of the store. A batch that was committed above the watermark is in
+// flight again, because its row stays for the change feed.
 func (m *holderModel) crashed(s *Store) {
-	there := map[Origin]bool{}
 	for _, b := range s.UnsettledBatches() {
-		there[b.Origin] = true
-	}
-	for from := range m.list {
-		if m.was[from] && !there[from] {
-			delete(m.list, from)
+		if m.was[b.Origin] != nil && b.Origin.Batch > m.settled[b.Origin.stream()] {
+			m.list[b.Origin] = m.was[b.Origin]
 		}
 	}
+	clear(m.was)
 }
 
 // deliver applies a delivery to the model of a machine under a layout.
@@ -133,7 +129,7 @@ func (m *holderModel) deliver(t *testing.T, d Delivery, l recovery.Layout, machi
 	}
 	at := 0
 	for _, p := range d.Parts {
-		m.enter(Origin{id.machine, id.incarnation, p.Batch}, d.Operations[at:at+p.Operations]...)
+		m.enter(Origin{id.Machine, id.Incarnation, p.Batch}, d.Operations[at:at+p.Operations]...)
 		at += p.Operations
 	}
 	m.enter(d.Origin, d.Operations[at:]...)
@@ -194,7 +190,7 @@ func (m *holderModel) holds(t *testing.T, s *Store, rng *rand.Rand) {
 		t.Fatalf("%d batches, want %d", count, len(m.list))
 	}
 	for _, h := range s.Heard() {
-		if want := m.heard[stream{h.Sequencer, h.Incarnation}].Last; h.Last != want {
+		if want := m.heard[stream{Machine: h.Sequencer, Incarnation: h.Incarnation}].Last; h.Last != want {
 			t.Fatalf("%+v, want last %d", h, want)
 		}
 	}
@@ -263,11 +259,11 @@ func TestHolderModel(t *testing.T) {
 		j := idle(l)
 		m := newHolderModel()
 		for range 120 {
-			id := stream{trie.MachineID(1 + rng.IntN(3)), 1 + rng.Uint64N(2)}
+			id := stream{Machine: trie.MachineID(1 + rng.IntN(3)), Incarnation: 1 + rng.Uint64N(2)}
 			switch n := rng.IntN(20); {
 			case n < 8:
 				m.next[id] += 1 + rng.Uint64N(2)
-				d := Delivery{Origin: Origin{id.machine, id.incarnation, m.next[id]}, Settled: m.settled[id]}
+				d := Delivery{Origin: Origin{id.Machine, id.Incarnation, m.next[id]}, Settled: m.settled[id]}
 				if rng.IntN(3) == 0 {
 					d.Settled = rng.Uint64N(m.next[id])
 				}
@@ -294,7 +290,7 @@ func TestHolderModel(t *testing.T) {
 				batch := rng.Uint64N(m.next[id] + 1)
 				but := open(rng, batch)
 				m.settle(id, batch, but)
-				s.Settle(Origin{id.machine, id.incarnation, batch}, but, nil)
+				s.Settle(Origin{id.Machine, id.Incarnation, batch}, but, nil)
 			case n < 17:
 				forget := s.UnsettledBatches()
 				forget = slices.DeleteFunc(forget, func(UnsettledBatch) bool { return rng.IntN(3) != 0 })

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/replica/batchlog"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -23,7 +24,6 @@ type inFlight struct {
 
 	mu      sync.Mutex
 	streams map[stream]*sequencer
-	stale   []Origin        // their rows must be deleted by the next commit
 	dirty   map[stream]bool // their rows must be written by the next commit
 	index   inFlightIndex
 }
@@ -32,18 +32,22 @@ type inFlight struct {
 type sequencer struct {
 	heard   Heard
 	entries []*batchEntry // ascending by batch
+	// done are the batches above heard.Settled that are committed, ascending. They must not enter
+	// again, because their rows are complete.
+	done []uint64
 }
 
 // batchEntry is a batch in flight. Origin and operations are immutable, because readers share
 // them: a merge makes a new entry.
 type batchEntry struct {
 	origin     Origin
+	epoch      uint64 // in which it was sent; 0 if unknown
 	operations []Operation
 	keys       [orderCount][]string // only in orders that were read; guarded by the list's mu
 }
 
-func newEntry(origin Origin, operations []Operation) *batchEntry {
-	return &batchEntry{origin: origin, operations: operations}
+func newEntry(origin Origin, epoch uint64, operations []Operation) *batchEntry {
+	return &batchEntry{origin: origin, epoch: epoch, operations: operations}
 }
 
 func (u *inFlight) init() {
@@ -55,7 +59,7 @@ func (u *inFlight) init() {
 func (u *inFlight) stream(id stream) *sequencer {
 	q := u.streams[id]
 	if q == nil {
-		q = &sequencer{heard: Heard{Sequencer: id.machine, Incarnation: id.incarnation}}
+		q = &sequencer{heard: Heard{Sequencer: id.Machine, Incarnation: id.Incarnation}}
 		u.streams[id] = q
 	}
 	return q
@@ -65,28 +69,29 @@ func (q *sequencer) find(batch uint64) (int, bool) {
 	return slices.BinarySearchFunc(q.entries, batch, func(e *batchEntry, batch uint64) int { return cmp.Compare(e.origin.Batch, batch) })
 }
 
-// enter adds operations to a batch. It returns the entry before and after. now is nil if nothing
-// must be written, because the batch is committed or has the operations already.
-func (u *inFlight) enter(origin Origin, operations []Operation) (before, now *batchEntry) {
+// enter adds operations to a batch, which was sent in an epoch; 0 is unknown, of a backfill. It
+// returns the entry before and after. now is nil if nothing must be written, because the batch is
+// committed or has the operations and the epoch already.
+func (u *inFlight) enter(origin Origin, epoch uint64, operations []Operation) (before, now *batchEntry) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	q := u.stream(origin.stream())
-	if origin.Batch <= q.heard.Settled || len(operations) == 0 {
+	if _, done := slices.BinarySearch(q.done, origin.Batch); done || origin.Batch <= q.heard.Settled || len(operations) == 0 {
 		return nil, nil
 	}
 	at, ok := q.find(origin.Batch)
 	if !ok {
-		now = newEntry(origin, operations)
+		now = newEntry(origin, epoch, operations)
 		q.entries = slices.Insert(q.entries, at, now)
 		u.added(now)
 		return nil, now
 	}
 	before = q.entries[at]
 	all := merged(before.operations, operations)
-	if len(all) == len(before.operations) {
+	if len(all) == len(before.operations) && epoch <= before.epoch {
 		return before, nil
 	}
-	now = newEntry(origin, all)
+	now = newEntry(origin, max(epoch, before.epoch), all)
 	q.entries[at] = now
 	u.removed(before)
 	u.added(now)
@@ -107,7 +112,7 @@ func (u *inFlight) leave(before, now *batchEntry) {
 		q.entries = slices.Delete(q.entries, at, at+1)
 		return
 	}
-	again := newEntry(before.origin, before.operations)
+	again := newEntry(before.origin, before.epoch, before.operations)
 	q.entries[at] = again
 	u.added(again)
 }
@@ -144,7 +149,7 @@ func (u *inFlight) removed(e *batchEntry) {
 
 // settle marks the batches up to upTo as committed, except for the open ones, and records acks.
 // The watermark is the greatest number with no open batch at or below it. The stream's row keeps
-// the watermark; entries above it are removed one by one.
+// the watermark. Entries above it are removed one by one, and are in flight again after a restart.
 func (u *inFlight) settle(id stream, upTo uint64, open []uint64, acks map[trie.MachineID]uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
@@ -163,7 +168,7 @@ func (u *inFlight) settle(id stream, upTo uint64, open []uint64, acks map[trie.M
 	if changed {
 		u.dirty[id] = true
 	}
-	// 2. Remove the committed entries. Their rows are stale until the next commit deletes them.
+	// 2. Remove the committed entries. Their rows stay, because the change feed reads them.
 	end, ok := q.find(upTo)
 	if ok {
 		end++
@@ -173,12 +178,16 @@ func (u *inFlight) settle(id stream, upTo uint64, open []uint64, acks map[trie.M
 			return false
 		}
 		u.removed(e)
-		u.stale = append(u.stale, e.origin)
+		if n, found := slices.BinarySearch(q.done, e.origin.Batch); !found {
+			q.done = slices.Insert(q.done, n, e.origin.Batch)
+		}
 		return true
 	})
 	if len(left) < end {
 		q.entries = append(left, q.entries[end:]...)
 	}
+	below, _ := slices.BinarySearch(q.done, q.heard.Settled+1)
+	q.done = q.done[below:]
 }
 
 // acknowledge records the acks of a watermark. A holder's ack only grows, because messages may
@@ -197,31 +206,43 @@ func (q *sequencer) acknowledge(settled uint64, acks map[trie.MachineID]uint64) 
 }
 
 // covered reports whether the entry of a batch has no more operations than b had. This is enough
-// because operations are only added.
-func (u *inFlight) covered(b UnsettledBatch) bool {
+// because operations are only added. It returns the entry's operations; nil if there is no entry.
+func (u *inFlight) covered(b UnsettledBatch) (operations []Operation, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	q := u.streams[b.Origin.stream()]
 	if q == nil {
-		return true
+		return nil, true
 	}
 	at, ok := q.find(b.Origin.Batch)
-	return !ok || len(q.entries[at].operations) <= len(b.Operations)
+	if !ok {
+		return nil, true
+	}
+	operations = q.entries[at].operations
+	return operations, len(operations) <= len(b.Operations)
 }
 
 // remove removes entries that another sequencer has committed.
 func (u *inFlight) remove(origins []Origin) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	// Each list is gone through once, because there may be many entries.
+	gone := map[*sequencer]map[uint64]bool{}
 	for _, origin := range origins {
-		q := u.streams[origin.stream()]
-		if q == nil {
-			continue
+		if q := u.streams[origin.stream()]; q != nil {
+			if gone[q] == nil {
+				gone[q] = map[uint64]bool{}
+			}
+			gone[q][origin.Batch] = true
 		}
-		if at, ok := q.find(origin.Batch); ok {
-			u.removed(q.entries[at])
-			q.entries = slices.Delete(q.entries, at, at+1)
-		}
+	}
+	for q, batches := range gone {
+		q.entries = slices.DeleteFunc(q.entries, func(e *batchEntry) bool {
+			if batches[e.origin.Batch] {
+				u.removed(e)
+			}
+			return batches[e.origin.Batch]
+		})
 	}
 }
 
@@ -241,7 +262,7 @@ func (u *inFlight) batches() []UnsettledBatch {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var batches []UnsettledBatch
-	for _, id := range slices.SortedFunc(maps.Keys(u.streams), compareStreams) {
+	for _, id := range slices.SortedFunc(maps.Keys(u.streams), stream.Compare) {
 		for _, e := range u.streams[id].entries {
 			batches = append(batches, UnsettledBatch{e.origin, e.operations})
 		}
@@ -254,7 +275,7 @@ func (u *inFlight) heard() []Heard {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var all []Heard
-	for _, id := range slices.SortedFunc(maps.Keys(u.streams), compareStreams) {
+	for _, id := range slices.SortedFunc(maps.Keys(u.streams), stream.Compare) {
 		h := u.streams[id].heard
 		h.Acks = maps.Clone(h.Acks)
 		all = append(all, h)
@@ -266,18 +287,19 @@ func (u *inFlight) heard() []Heard {
 // ones.
 const KeptIncarnations = 4
 
-// outdated returns the incarnations of a machine that may be dropped.
-func (u *inFlight) outdated(machine trie.MachineID) []stream {
+// outdated returns the incarnations of a machine that may be dropped, because no batch of theirs is
+// kept.
+func (u *inFlight) outdated(machine trie.MachineID, kept func(stream) bool) []stream {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var done []stream
 	for id, q := range u.streams {
-		if id.machine == machine && len(q.entries) == 0 {
+		if id.Machine == machine && len(q.entries) == 0 {
 			done = append(done, id)
 		}
 	}
-	slices.SortFunc(done, compareStreams)
-	return done[:max(len(done)-KeptIncarnations, 0)]
+	slices.SortFunc(done, stream.Compare)
+	return slices.DeleteFunc(done[:max(len(done)-KeptIncarnations, 0)], kept)
 }
 
 func (u *inFlight) drop(streams []stream) {
@@ -291,24 +313,32 @@ func (u *inFlight) drop(streams []stream) {
 	}
 }
 
-// take returns the extra work of the next commit: rows to delete, and streams with changed rows.
-// If the commit fails, give must return both.
-func (u *inFlight) take() (stale []Origin, dirty []stream) {
+// take returns the streams whose rows the next commit must write. If it fails, give must return
+// them.
+func (u *inFlight) take() (dirty []stream) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	stale, dirty = u.stale, slices.SortedFunc(maps.Keys(u.dirty), compareStreams)
-	u.stale = nil
+	dirty = slices.SortedFunc(maps.Keys(u.dirty), stream.Compare)
 	clear(u.dirty)
-	return stale, dirty
+	return dirty
 }
 
-func (u *inFlight) give(stale []Origin, dirty []stream) {
+func (u *inFlight) give(dirty []stream) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	u.stale = append(stale, u.stale...)
 	for _, id := range dirty {
 		u.dirty[id] = true
 	}
+}
+
+// lowest returns the lowest batch in flight of a stream, or batchlog.NoneInFlight.
+func (u *inFlight) lowest(id stream) uint64 {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	if q := u.streams[id]; q != nil && len(q.entries) > 0 {
+		return q.entries[0].origin.Batch
+	}
+	return batchlog.NoneInFlight
 }
 
 // row returns the value of a sequencer's row when the batches up to last are durable.
@@ -320,11 +350,11 @@ func (u *inFlight) row(id stream, last uint64) []byte {
 	return h.append(nil)
 }
 
-// read reads the sequencers and the batches in flight.
-func (u *inFlight) read(db *database.Database) error {
+// read reads the sequencers, the batches in flight, and the index of the log.
+func (u *inFlight) read(db *database.Database, log *batchlog.Log) error {
 	// 1. Read the watermarks first, because they show which batches are committed.
 	err := db.EachLocal(heardPrefix, func(key, value []byte) error {
-		id, err := parseStream(key[1+len(heardPrefix):])
+		id, err := batchlog.ParseStream(key[1+len(heardPrefix):])
 		if err != nil {
 			return err
 		}
@@ -338,19 +368,19 @@ func (u *inFlight) read(db *database.Database) error {
 	if err != nil {
 		return err
 	}
-	// 2. Read the batches. If one is committed, the next commit must delete its row.
-	return db.EachLocal(inFlightPrefix, func(key, value []byte) error {
-		origin, err := parseOriginKey(key)
+	// 2. Read the batches above the watermarks: they are in flight.
+	committed := func(id stream) uint64 {
+		if q := u.streams[id]; q != nil {
+			return q.heard.Settled
+		}
+		return 0
+	}
+	return log.Open(db, committed, func(id stream, number uint64, value []byte) (batchlog.Batch, error) {
+		row, err := parseBatchRow(bytes.Clone(value))
 		if err != nil {
-			return err
+			return batchlog.Batch{}, err
 		}
-		operations, err := parseOperations(bytes.Clone(value), 0)
-		if err != nil {
-			return err
-		}
-		if _, now := u.enter(origin, operations); now == nil {
-			u.stale = append(u.stale, origin)
-		}
-		return nil
+		u.enter(Origin{id.Machine, id.Incarnation, number}, row.epoch, row.operations)
+		return row.logged(id, number, len(value)), nil
 	})
 }

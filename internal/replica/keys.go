@@ -12,7 +12,6 @@ var (
 )
 
 const (
-	heardPrefix    = "heard/"
-	loadTaken      = "load/taken/"
-	inFlightPrefix = "unsettled/"
+	heardPrefix = "heard/"
+	loadTaken   = "load/taken/"
 )

@@ -6,6 +6,7 @@ import (
 	"cmp"
 	"fmt"
 
+	"github.com/trefoildb/trefoil/internal/replica/batchlog"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -21,26 +22,16 @@ type Origin struct {
 }
 
 // stream identifies the incarnation that numbers batches.
-type stream struct {
-	machine     trie.MachineID
-	incarnation uint64
-}
+type stream = batchlog.Stream
 
-func (o Origin) stream() stream { return stream{o.Sequencer, o.Incarnation} }
+func (o Origin) stream() stream { return stream{Machine: o.Sequencer, Incarnation: o.Incarnation} }
 
 // compareOrigins orders by sequencer, incarnation and batch.
 func compareOrigins(a, b Origin) int {
-	if c := compareStreams(a.stream(), b.stream()); c != 0 {
+	if c := a.stream().Compare(b.stream()); c != 0 {
 		return c
 	}
 	return cmp.Compare(a.Batch, b.Batch)
-}
-
-func compareStreams(a, b stream) int {
-	if c := cmp.Compare(a.machine, b.machine); c != 0 {
-		return c
-	}
-	return cmp.Compare(a.incarnation, b.incarnation)
 }
 
 // Operation is an add, a delete or an annotation of a triple, with its stamp.
@@ -48,12 +39,15 @@ type Operation struct {
 	Kind  store.OperationKind
 	Stamp triple.Stamp
 	Key   []byte // in SPO
-	// Long is the encoding of the triple by triple.AppendValue with a zero stamp, if it is added
-	// and has long terms. Otherwise it is nil.
+	// Long is the encoding of the triple by triple.AppendValue with a zero stamp, if it has long
+	// terms. Otherwise it is nil. Operations of earlier releases have it only if they add.
 	Long []byte
 	Note *Note // of OperationAnnotate; nil otherwise
 	// Token identifies the operation if its request has an idempotency key.
 	Token store.Token
+	// Stamper is the machine that stamped the operation, if it is not the sequencer of its batch.
+	// Otherwise it is 0.
+	Stamper trie.MachineID
 }
 
 // Note is an application's annotation of a triple.
@@ -65,12 +59,29 @@ type Note struct {
 	On      triple.Stamp
 	Removed bool // the annotation is removed; Data must be empty
 	Data    []byte
+	// If is set on the way from a coordinator to the sequencer, if the annotation has a condition.
+	// A stamped operation has none.
+	If *NoteCondition
+}
+
+// NoteCondition is the condition of an annotation, and what its coordinator has looked up.
+type NoteCondition struct {
+	store.Condition
+	// Found is the annotation's version by a look-up in the epoch FoundIn, in which all operations
+	// of earlier epochs were committed. FoundIn is 0 if there was no look-up.
+	FoundIn uint64
+	Found   triple.Stamp
 }
 
 // Check returns an error if the annotation is invalid.
 func (n *Note) Check() error {
 	if n.Removed && len(n.Data) > 0 {
 		return fmt.Errorf("%w: what is removed has %d bytes of data", store.ErrInvalid, len(n.Data))
+	}
+	if n.If != nil {
+		if err := n.If.Check(); err != nil {
+			return err
+		}
 	}
 	return store.CheckAnnotation(n.ApplicationID, n.Data)
 }
@@ -88,6 +99,8 @@ type Delivery struct {
 	// acks.
 	Acks       map[trie.MachineID]uint64
 	Operations []Operation
+	// Epoch is the one in which it was sent; 0 if it is unknown.
+	Epoch uint64
 }
 
 // Part is one batch of a delivery: its number and its number of operations.

@@ -8,6 +8,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/replica/batchlog"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/trie"
@@ -16,50 +17,90 @@ import (
 
 // The package comment lists the rows of local state that a holder keeps.
 
-// originKey returns the key of the row of a batch in flight.
-func originKey(o Origin) []byte {
-	key := appendStream(keyspace.LocalKey(inFlightPrefix), o.stream())
-	return binary.BigEndian.AppendUint64(key, o.Batch)
-}
-
-func parseOriginKey(key []byte) (Origin, error) {
-	b := key[1+len(inFlightPrefix):]
-	if len(b) != 24 {
-		return Origin{}, keyspace.LocalError(key)
-	}
-	id, err := parseStream(b[:16])
-	return Origin{id.machine, id.incarnation, binary.BigEndian.Uint64(b[16:])}, err
-}
-
 // heardKey returns the key of the row of a sequencer's incarnation.
-func heardKey(id stream) []byte { return appendStream(keyspace.LocalKey(heardPrefix), id) }
+func heardKey(id stream) []byte { return id.Append(keyspace.LocalKey(heardPrefix)) }
 
-func appendStream(dst []byte, id stream) []byte {
-	dst = binary.BigEndian.AppendUint64(dst, uint64(id.machine))
-	return binary.BigEndian.AppendUint64(dst, id.incarnation)
+// Flags in the kind byte of an operation, on disk and in messages: it has a token or a stamper.
+const (
+	TokenFlag   = 0x80
+	StamperFlag = 0x40
+)
+
+// rowHeader begins the row of a batch. A row of an earlier release begins with the kind byte of its
+// first operation, which is never rowHeader.
+const rowHeader = 0x10
+
+// batchRow is the row of a batch.
+type batchRow struct {
+	epoch      uint64 // in which it was sent; 0 if unknown
+	time       int64  // of the commit, in unix ms; 0 if unknown
+	operations []Operation
 }
 
-func parseStream(b []byte) (stream, error) {
-	if len(b) != 16 {
-		return stream{}, keyspace.LocalError(b)
+// append appends the row: rowHeader, uvarint epoch, uvarint time, and the operations.
+func (r *batchRow) append(dst []byte) []byte {
+	dst = binary.AppendUvarint(append(dst, rowHeader), r.epoch)
+	return appendOperations(binary.AppendUvarint(dst, uint64(max(r.time, 0))), r.operations)
+}
+
+// parseHeader decodes a row without its operations, and returns their bytes.
+func (r *batchRow) parseHeader(b []byte) (operations []byte, err error) {
+	if len(b) == 0 || b[0] != rowHeader {
+		return b, nil // of an earlier release
 	}
-	return stream{trie.MachineID(binary.BigEndian.Uint64(b)), binary.BigEndian.Uint64(b[8:])}, nil
+	c := cutter{rest: b[1:]}
+	if r.epoch, r.time = c.uvarint(), int64(c.uvarint()); c.bad || r.time < 0 {
+		return nil, keyspace.LocalError(b)
+	}
+	return c.rest, nil
 }
 
-// TokenFlag is set in the kind byte of an operation if it has a token, on disk and in messages.
-const TokenFlag = 0x80
+// parseBatchRow decodes a row. The operations alias b.
+func parseBatchRow(b []byte) (r batchRow, err error) {
+	rest, err := r.parseHeader(b)
+	if err == nil {
+		r.operations, err = parseOperations(rest, 0)
+	}
+	return r, err
+}
+
+// logged returns what the log must know of the row of a batch.
+func (r *batchRow) logged(id stream, number uint64, size int) batchlog.Batch {
+	b := batchlog.Batch{Stream: id, Number: number, Bytes: int64(size)}
+	for i := range r.operations {
+		o := &r.operations[i]
+		switch {
+		case r.epoch == 0 || o.Kind == store.OperationClaim:
+		case r.fresh(o):
+			b.Fresh = true
+			if b.Stamp.Less(o.Stamp) {
+				b.Stamp = o.Stamp
+			}
+		case !slices.Contains(b.Old, o.Stamp.Epoch):
+			b.Old = append(b.Old, o.Stamp.Epoch)
+		}
+	}
+	return b
+}
+
+// fresh reports whether an operation was stamped by the sequencer of the row, in the epoch in which
+// the row was sent.
+func (r *batchRow) fresh(o *Operation) bool { return o.Stamper == 0 && o.Stamp.Epoch == r.epoch }
 
 // appendOperations appends the encoded operations, one after the other. Each has its kind, 16
-// bytes of token if TokenFlag is set, uvarint epoch, uvarint sequence, uvarint length and key,
+// bytes of token if TokenFlag is set, 8 bytes of the stamper's ID if StamperFlag is set, uvarint
+// epoch, uvarint sequence, uvarint length and key,
 // uvarint length and long terms. An annotation continues with uvarint length and application ID,
 // uvarints epoch and sequence of the annotated row, a byte (1: removed), uvarint length and data.
 func appendOperations(dst []byte, operations []Operation) []byte {
 	for i := range operations {
 		o := &operations[i]
-		if o.Token == (store.Token{}) {
-			dst = append(dst, byte(o.Kind))
-		} else {
-			dst = append(append(dst, byte(o.Kind)|TokenFlag), o.Token[:]...)
+		dst = append(dst, o.KindByte())
+		if o.Token != (store.Token{}) {
+			dst = append(dst, o.Token[:]...)
+		}
+		if o.Stamper != 0 {
+			dst = binary.BigEndian.AppendUint64(dst, uint64(o.Stamper))
 		}
 		dst = keyspace.AppendStamp(dst, o.Stamp)
 		dst = appendField(appendField(dst, o.Key), o.Long)
@@ -75,6 +116,18 @@ func appendOperations(dst []byte, operations []Operation) []byte {
 	return dst
 }
 
+// KindByte returns the kind with its flags.
+func (o *Operation) KindByte() byte {
+	kind := byte(o.Kind)
+	if o.Token != (store.Token{}) {
+		kind |= TokenFlag
+	}
+	if o.Stamper != 0 {
+		kind |= StamperFlag
+	}
+	return kind
+}
+
 func appendField(dst, field []byte) []byte {
 	return append(binary.AppendUvarint(dst, uint64(len(field))), field...)
 }
@@ -85,8 +138,11 @@ func parseOperations(b []byte, count int) ([]Operation, error) {
 	for r := (cutter{rest: b}); len(r.rest) > 0 && !r.bad; {
 		var o Operation
 		kind := r.byte()
-		if o.Kind = store.OperationKind(kind &^ TokenFlag); kind&TokenFlag != 0 {
+		if o.Kind = store.OperationKind(kind &^ (TokenFlag | StamperFlag)); kind&TokenFlag != 0 {
 			copy(o.Token[:], r.bytes(len(o.Token)))
+		}
+		if kind&StamperFlag != 0 {
+			o.Stamper = r.machine()
 		}
 		o.Stamp, o.Key, o.Long = r.stamp(), r.field(), r.field()
 		if o.Kind == store.OperationAnnotate {
@@ -131,6 +187,17 @@ func (c *cutter) stamp() triple.Stamp {
 	return triple.Stamp{Epoch: c.uvarint(), Sequence: c.uvarint()}
 }
 
+// machine returns the machine in the next 8 bytes. It must not be 0.
+func (c *cutter) machine() trie.MachineID {
+	b := c.bytes(8)
+	if b == nil {
+		return 0
+	}
+	id := trie.MachineID(binary.BigEndian.Uint64(b))
+	c.bad = c.bad || id == 0
+	return id
+}
+
 // field returns the next field, or nil if it is empty.
 func (c *cutter) field() []byte {
 	n := c.uvarint()
@@ -169,7 +236,7 @@ func (h *Heard) append(dst []byte) []byte {
 }
 
 func parseHeard(id stream, b []byte) (*Heard, error) {
-	h := &Heard{Sequencer: id.machine, Incarnation: id.incarnation}
+	h := &Heard{Sequencer: id.Machine, Incarnation: id.Incarnation}
 	// 1. Read the uvarints at the front.
 	rest, count := b, uint64(0)
 	for _, n := range []*uint64{&h.Last, &h.Settled, &count} {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/replica/batchlog"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -28,16 +29,20 @@ func TestHolderRows(t *testing.T) {
 		{Kind: store.OperationAnnotate, Stamp: triple.Stamp{Epoch: 1, Sequence: 2}, Key: []byte("k"),
 			Note: &Note{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 1}, Removed: true}},
 	}
+	stamped := []Operation{{Kind: store.OperationAdd, Stamp: ops[0].Stamp, Key: []byte("k"), Stamper: 42, Token: store.Token{0: 1, 15: 2}}}
+	row := batchRow{epoch: 300, time: 1000, operations: ops[1:]}
 	h := Heard{Last: 300, Settled: 2, Acks: map[trie.MachineID]uint64{9: 1, 8: 200}}
 	for _, test := range []struct {
 		name string
 		got  []byte
 		want string
 	}{
-		{"unsettled key", originKey(from), "03" + hex.EncodeToString([]byte("unsettled/")) + "0102030405060708" + "0000000000000002" + "0000000000000003"},
+		{"unsettled key", batchlog.Key(from.stream(), from.Batch), "03" + hex.EncodeToString([]byte("unsettled/")) + "0102030405060708" + "0000000000000002" + "0000000000000003"},
 		{"unsettled", appendOperations(nil, ops), "01" + "ac02" + "05" + "036b6579" + "046c6f6e67" + "02" + "01" + "02" + "016b" + "00"},
 		{"annotations", appendOperations(nil, notes), "03" + "ac02" + "05" + "036b6579" + "00" + "03617070" + "02" + "ac02" + "00" + "0464617461" +
 			"03" + "01" + "02" + "016b" + "00" + "0161" + "01" + "01" + "01" + "00"},
+		{"stamper", appendOperations(nil, stamped), "c1" + "01000000000000000000000000000002" + "000000000000002a" + "ac02" + "05" + "016b" + "00"},
+		{"row", row.append(nil), "10" + "ac02" + "e807" + "02" + "01" + "02" + "016b" + "00"},
 		{"heard key", heardKey(from.stream()), "03" + hex.EncodeToString([]byte("heard/")) + "0102030405060708" + "0000000000000002"},
 		{"heard", h.append(nil), "ac02" + "02" + "02" + "0000000000000008" + "c801" + "0000000000000009" + "01"},
 	} {
@@ -45,8 +50,27 @@ func TestHolderRows(t *testing.T) {
 			t.Errorf("%s: %s, want %s", test.name, got, test.want)
 		}
 	}
-	if got, err := parseOriginKey(originKey(from)); err != nil || got != from {
-		t.Errorf("%v, %v", got, err)
+	if id, number, err := batchlog.ParseKey(batchlog.Key(from.stream(), from.Batch)); err != nil || id != from.stream() || number != from.Batch {
+		t.Errorf("%v, %d, %v", id, number, err)
+	}
+}
+
+// TestBatchRow checks rows with a header, and rows of earlier releases without one.
+func TestBatchRow(t *testing.T) {
+	ops := operations(store.OperationAdd, 2, 1, students(0, 3)...)
+	old, err := parseBatchRow(appendOperations(nil, ops))
+	if err != nil || old.epoch != 0 || old.time != 0 || len(old.operations) != 3 {
+		t.Errorf("%+v, %v", old, err)
+	}
+	row := batchRow{epoch: 2, time: 5, operations: ops}
+	back, err := parseBatchRow(row.append(nil))
+	if err != nil || back.epoch != 2 || back.time != 5 || len(back.operations) != 3 {
+		t.Errorf("%+v, %v", back, err)
+	}
+	// What the log sees: the stamps of the row's own epoch, and the other epochs.
+	ops[0].Stamp.Epoch, ops[1].Stamper = 1, 9
+	if b := row.logged(stream{}, 1, 10); !b.Fresh || b.Stamp != ops[2].Stamp || !slices.Equal(b.Old, []uint64{1, 2}) {
+		t.Errorf("%+v", b)
 	}
 }
 
@@ -54,8 +78,11 @@ func FuzzOperations(f *testing.F) {
 	f.Add(appendOperations(nil, operations(store.OperationAdd, 2, 1, students(0, 3)...)))
 	f.Add(appendOperations(nil, []Operation{{Kind: store.OperationAnnotate, Key: []byte("k"), Note: &Note{ApplicationID: "a", Data: []byte("x")}}}))
 	f.Add([]byte{1, 1, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1})
+	row := batchRow{epoch: 300, time: 1 << 40, operations: []Operation{{Kind: store.OperationDelete, Key: []byte("k"), Stamper: 7}}}
+	f.Add(row.append(nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		ops, err := parseOperations(b, 0)
+		parsed, err := parseBatchRow(b)
+		ops := parsed.operations
 		if err != nil {
 			if !errors.Is(err, store.ErrCorrupt) {
 				t.Error(err)
@@ -64,7 +91,7 @@ func FuzzOperations(f *testing.F) {
 		}
 		again, err := parseOperations(appendOperations(nil, ops), 0)
 		same := func(a, b Operation) bool {
-			return a.Kind == b.Kind && a.Stamp == b.Stamp && bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Long, b.Long) &&
+			return a.Kind == b.Kind && a.Stamp == b.Stamp && a.Stamper == b.Stamper && bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Long, b.Long) &&
 				(a.Note == nil) == (b.Note == nil) && (a.Note == nil || textOf(a) == textOf(b))
 		}
 		if err != nil || !slices.EqualFunc(ops, again, same) {
@@ -78,14 +105,14 @@ func FuzzHeard(f *testing.F) {
 	f.Add(h.append(nil))
 	f.Add([]byte{1, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
-		h, err := parseHeard(stream{1, 2}, b)
+		h, err := parseHeard(stream{Machine: 1, Incarnation: 2}, b)
 		if err != nil {
 			if !errors.Is(err, store.ErrCorrupt) {
 				t.Error(err)
 			}
 			return
 		}
-		again, err := parseHeard(stream{1, 2}, h.append(nil))
+		again, err := parseHeard(stream{Machine: 1, Incarnation: 2}, h.append(nil))
 		if err != nil || again.Last != h.Last || again.Settled != h.Settled || !maps.Equal(again.Acks, h.Acks) {
 			t.Errorf("%+v, %v", again, err)
 		}

@@ -7,7 +7,9 @@ import (
 	"errors"
 	"sync"
 	"sync/atomic"
+	"time"
 
+	"github.com/trefoildb/trefoil/internal/replica/batchlog"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
@@ -20,6 +22,7 @@ type Store struct {
 	db *database.Database
 
 	inFlight   inFlight
+	log        *batchlog.Log
 	journal    Journal
 	loadEpochs loadEpochs
 	beats      Beats
@@ -35,21 +38,22 @@ type Store struct {
 type Options struct {
 	// Journal lists predicates by their IRIs. [Store.Journal] has operations on their triples.
 	Journal []string
-	// JournalBytes limits the entries for [Store.Journal]; the oldest go first. If it is 0, the
-	// limit is 64 MiB. If it is less than 0, operations are only counted.
-	JournalBytes int64
+	// CountOnly makes [Store.Journal] count operations without listing them.
+	CountOnly bool
+	// Now is the clock of kept batches, see [Store.Logged]. Nil is time.Now.
+	Now func() time.Time
 }
 
 // New returns an opened store as the store of one machine in a cluster. Nothing else may write to
 // it before New returns. The caller must close the store.
 func New(s *store.Store, o Options) (*Store, error) {
 	db := s.Database()
-	r := &Store{Store: s, db: db, loadEpochs: loadEpochs{db: db}, beats: Beats{db: db, beating: make(chan struct{}, 1)}}
+	r := &Store{Store: s, db: db, loadEpochs: loadEpochs{db: db}, beats: Beats{db: db, beating: make(chan struct{}, 1)}, log: batchlog.New(s.ChangeFeed().Retention(), o.Now)}
 	r.inFlight.init()
 	if err := r.read(); err != nil {
 		return nil, fault.Wrap("open store "+s.Dir(), err)
 	}
-	r.journal.init(&r.inFlight, o.Journal, o.JournalBytes)
+	r.journal.init(r, o.Journal, o.CountOnly)
 	r.db.OnLoad = r.journal.any
 	return r, nil
 }
@@ -83,7 +87,7 @@ func (s *Store) read() error {
 	if err := s.loadEpochs.read(); err != nil {
 		return err
 	}
-	return s.inFlight.read(s.db)
+	return s.inFlight.read(s.db, s.log)
 }
 
 // Snapshot is a [store.Snapshot] that compares rows of bulk loads by the epochs in which the

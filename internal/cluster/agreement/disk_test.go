@@ -179,6 +179,71 @@ func TestDiskFails(t *testing.T) {
 	})
 }
 
+// TestRotationFails makes the disk fail where Pebble begins another file of its log: at the last sync
+// of the old file, and at the new file. The store must return the error, and the process must live.
+func TestRotationFails(t *testing.T) {
+	// fill writes entries, synced one by one, until an error or until Pebble must have rotated.
+	fill := func(s *store) (stored uint64, err error) {
+		for i := range uint64(100) {
+			if err := s.StoreLog(&raft.Log{Index: 1 + i, Data: make([]byte, memTableBytes/64)}); err != nil {
+				return i, err
+			}
+		}
+		return 100, nil
+	}
+	// 1. Find out which sync of a log is the last one before the second file.
+	isLog := func(op errorfs.Op) bool { return strings.HasSuffix(op.Path, ".log") }
+	begins := func(op errorfs.Op) bool {
+		return isLog(op) && (op.Kind == errorfs.OpCreate || op.Kind == errorfs.OpReuseForWrite)
+	}
+	syncs := func(op errorfs.Op) bool {
+		return isLog(op) && (op.Kind == errorfs.OpFileSync || op.Kind == errorfs.OpFileSyncData || op.Kind == errorfs.OpFileSyncTo)
+	}
+	var files, synced, last atomic.Int64
+	s := openTestStore(t, errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
+		switch {
+		case begins(op):
+			if files.Add(1) == 2 {
+				last.Store(synced.Load())
+			}
+		case syncs(op):
+			synced.Add(1)
+		}
+		return nil
+	})))
+	if _, err := fill(s); err != nil || last.Load() == 0 {
+		t.Fatalf("%d files, %d syncs, %v", files.Load(), synced.Load(), err)
+	}
+	if err := s.close(); err != nil {
+		t.Fatal(err)
+	}
+	// 2. Fail there.
+	for _, where := range []string{"sync", "file"} {
+		files.Store(0)
+		synced.Store(0)
+		disk := vfs.NewMem()
+		s := openTestStore(t, errorfs.Wrap(disk, errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if begins(op) && files.Add(1) == 2 && where == "file" || syncs(op) && synced.Add(1) == last.Load() && where == "sync" {
+				return errors.New("the disk is gone")
+			}
+			return nil
+		})))
+		stored, err := fill(s)
+		if err == nil {
+			t.Errorf("%s: no error", where)
+		}
+		_ = s.close() // its error does not matter
+		// 3. What was acknowledged is there.
+		s = openTestStore(t, disk)
+		if got, err := s.LastIndex(); err != nil || got < stored {
+			t.Errorf("%s: %d of %d entries, %v", where, got, stored, err)
+		}
+		if err := s.close(); err != nil {
+			t.Error(err)
+		}
+	}
+}
+
 func openTestStore(t *testing.T, fs vfs.FS) *store {
 	t.Helper()
 	s, err := openStore(fs, "raft", Config{}.withDefaults().Logger, nil)

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/manifest"
 )
 
@@ -48,7 +49,8 @@ type store struct {
 	onFatal func(error)
 	once    sync.Once
 	failure atomic.Pointer[error]
-	opened  atomic.Bool // before, Open returns the error
+	disk    func() error // the error after which the disk takes no writes, or nil
+	opened  atomic.Bool  // before, Open returns the error
 
 	mu          sync.RWMutex
 	first, last uint64 // indexes of the log; 0 where it is empty
@@ -62,8 +64,10 @@ func openStore(fs vfs.FS, dir string, log *slog.Logger, onFatal func(error)) (*s
 	}
 	cache := pebble.NewCache(cacheBytes)
 	defer cache.Unref()
+	// Pebble would end the process at some errors of its log.
+	fs, s.disk = database.GuardFS(fs, log, func(err error) { _ = s.fail(err) })
 	db, err := pebble.Open(dir, &pebble.Options{
-		FS:                         manifest.Guard(fs),
+		FS:                         fs,
 		Cache:                      cache,
 		MemTableSize:               memTableBytes,
 		CompactionConcurrencyRange: func() (int, int) { return 1, 1 },
@@ -82,6 +86,9 @@ func openStore(fs vfs.FS, dir string, log *slog.Logger, onFatal func(error)) (*s
 		return nil, fmt.Errorf("agreement: open %s: %w", dir, err)
 	}
 	s.db = db
+	if err := s.disk(); err != nil {
+		return nil, errors.Join(fmt.Errorf("agreement: open %s: %w", dir, err), db.Close())
+	}
 	if err := s.load(); err != nil {
 		return nil, errors.Join(fmt.Errorf("agreement: read %s: %w", dir, err), db.Close())
 	}
@@ -130,8 +137,7 @@ func (s *store) commit(b *pebble.Batch) error {
 	}
 	err := b.Commit(pebble.Sync)
 	if failed := s.err(); failed != nil {
-		// If a write fails for good, Pebble calls the logger's Fatalf, and then Commit returns
-		// nil.
+		// If a write fails for good, Commit returns nil.
 		return failed
 	}
 	if err != nil {
@@ -158,6 +164,9 @@ func (s *store) err() error {
 	if p := s.failure.Load(); p != nil {
 		return *p
 	}
+	if err := s.disk(); err != nil {
+		return s.fail(err)
+	}
 	return nil
 }
 
@@ -171,7 +180,7 @@ func (s *store) fail(err error) error {
 			go s.onFatal(err)
 		}
 	})
-	return s.err()
+	return *s.failure.Load()
 }
 
 // failHard is fail, if Raft would panic otherwise. It does not return.

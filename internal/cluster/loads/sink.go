@@ -10,6 +10,7 @@ import (
 	"fmt"
 	"sync"
 	"sync/atomic"
+	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
@@ -235,7 +236,7 @@ func (s *sink) seal(machine trie.MachineID, seal replica.Seal) error {
 // show asks the leader to publish the load, and returns when readers see it.
 func (s *sink) show(ctx context.Context, record rdfload.Record) error {
 	asked := false
-	publish := view.LoadPublish{ID: s.id, Place: s.place, Tables: s.tables, Read: record.Read, New: record.New, Rejected: record.Rejected}
+	publish := view.LoadPublish{ID: s.id, Place: s.place, Tables: s.tables, Read: record.Read, New: record.New, Rejected: record.Rejected, Time: time.Now().UnixMilli()}
 	// 1. Send the wish under each view, because the leader ignores wishes of earlier ones.
 	ask := func(v *view.View) view.Wishes {
 		if load := v.Load(s.id); load.Epoch != 0 {

@@ -36,12 +36,15 @@ func (q *notesRequest) fields(c *peer.Coder) {
 	}
 }
 
-func encodeNoted(n *replica.Noted) []byte {
+func encodeNoted(n *replica.Noted) []byte { return peer.Encode(notedSize(n), codeNoted(n)) }
+
+// notedSize returns about the length of an answer.
+func notedSize(n *replica.Noted) int {
 	size := 32
 	for _, a := range n.Annotations {
-		size += len(a.ApplicationID) + len(a.Data) + 8
+		size += len(a.ApplicationID) + len(a.Data) + 24
 	}
-	return peer.Encode(size, codeNoted(n))
+	return size
 }
 
 // codeNoted codes an answer. Decoded data share memory with the message.
@@ -65,21 +68,46 @@ func exactly(key []byte) triple.Range {
 	return triple.Range{Lo: key, Hi: append(key[:len(key):len(key)], 0)}
 }
 
-// serveNotes answers reads/notes.
-func (ow *owner) serveNotes(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
-	var q notesRequest
-	if err := peer.Decode(body, q.fields); err != nil {
-		return nil, peer.Refuse(peer.CodeStranger, 0, "%v", err)
+// codeVersioned codes an answer with the versions of the annotations: epochs and sequences in their
+// order follow the answer of codeNoted.
+func codeVersioned(n *replica.Noted) func(*peer.Coder) {
+	return func(c *peer.Coder) {
+		codeNoted(n)(c)
+		for i := range n.Annotations {
+			v := &n.Annotations[i].Version
+			c.Uvarint(&v.Epoch, &v.Sequence)
+		}
 	}
-	err = ow.guard(ctx, q.epoch, func(ctx context.Context) error {
-		n, err := ow.annotationsLocal(ctx, &q)
-		answer = encodeNoted(&n)
-		return err
-	})
+}
+
+// serveNotes answers reads/notes, for members of older releases.
+func (ow *owner) serveNotes(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	n, err := ow.serveNoted(ctx, body)
 	if err != nil {
 		return nil, err
 	}
-	return answer, nil
+	return encodeNoted(&n), nil
+}
+
+// serveVersions answers reads/versions.
+func (ow *owner) serveVersions(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	n, err := ow.serveNoted(ctx, body)
+	if err != nil {
+		return nil, err
+	}
+	return peer.Encode(notedSize(&n), codeVersioned(&n)), nil
+}
+
+func (ow *owner) serveNoted(ctx context.Context, body []byte) (n replica.Noted, err error) {
+	var q notesRequest
+	if err := peer.Decode(body, q.fields); err != nil {
+		return n, peer.Refuse(peer.CodeStranger, 0, "%v", err)
+	}
+	err = ow.guard(ctx, q.epoch, func(ctx context.Context) (err error) {
+		n, err = ow.annotationsLocal(ctx, &q)
+		return err
+	})
+	return n, err
 }
 
 // annotationsLocal reads this machine's store, as the owner of the row. The answer has only committed
@@ -175,13 +203,13 @@ func (at attempt) annotatedCopy(ctx context.Context, spo []byte, one bool, id st
 
 // Annotation returns the annotation of an application on t, nil if there is none or t does not exist.
 // The caller owns the result.
-func (sn *Snapshot) Annotation(ctx context.Context, t triple.Triple, applicationID string) ([]byte, error) {
+func (sn *Snapshot) Annotation(ctx context.Context, t triple.Triple, applicationID string) (*store.Annotation, error) {
 	key, _ := triple.AppendKey(nil, triple.SPO, t)
 	n, err := sn.annotated(ctx, key, true, applicationID)
 	if err != nil || len(n.Annotations) == 0 {
 		return nil, err
 	}
-	return n.Annotations[0].Data, nil
+	return &n.Annotations[0], nil
 }
 
 // Annotations returns the annotations of t by application ID. An error ends the answer. If they are
@@ -209,8 +237,12 @@ func (sn *Snapshot) Annotations(ctx context.Context, t triple.Triple) iter.Seq2[
 	}
 }
 
-// Version looks up a triple by its key in SPO. It returns the stamp of its row, and whether it exists.
-func (sn *Snapshot) Version(ctx context.Context, key []byte) (stamp triple.Stamp, live bool, err error) {
-	n, err := sn.annotated(ctx, key, true, "")
-	return n.Stamp, n.Live, err
+// Version looks up a triple by its key in SPO, and the annotation of an application. It returns the
+// stamp of its row, whether it exists, and the version of the annotation, zero if there is none.
+func (sn *Snapshot) Version(ctx context.Context, key []byte, applicationID string) (stamp, version triple.Stamp, live bool, err error) {
+	n, err := sn.annotated(ctx, key, true, applicationID)
+	if len(n.Annotations) > 0 {
+		version = n.Annotations[0].Version
+	}
+	return n.Stamp, version, n.Live, err
 }

@@ -44,8 +44,8 @@ func notesOf(sn *Snapshot, t triple.Triple) (notes []string, err error) {
 			return nil, err
 		}
 		one, err := sn.Annotation(ctx, t, a.ApplicationID)
-		if err != nil || one == nil || !bytes.Equal(one, a.Data) {
-			return nil, fmt.Errorf("annotation %q is %q, alone %q, %w", a.ApplicationID, a.Data, one, err)
+		if err != nil || one == nil || !bytes.Equal(one.Data, a.Data) {
+			return nil, fmt.Errorf("annotation %q is %q, alone %q, %w", a.ApplicationID, a.Data, one.Bytes(), err)
 		}
 		notes = append(notes, a.ApplicationID+"="+string(a.Data))
 	}
@@ -101,7 +101,7 @@ func TestNotes(t *testing.T) {
 				t.Fatalf("%s: %v: %d notes, want %d; %v", what, tr, len(got), len(want[i]), err)
 			}
 			key, _ := triple.AppendKey(nil, triple.SPO, tr)
-			if stamp, live, err := one.Version(ctx, key); err != nil || !live || stamp.Epoch != 1 {
+			if stamp, _, live, err := one.Version(ctx, key, "a"); err != nil || !live || stamp.Epoch != 1 {
 				t.Fatalf("%s: %v: %v, %v, %v", what, tr, stamp, live, err)
 			}
 			if _, live := one.reads.member.View().Joint().Reader(key); live == one.Degraded() {

@@ -116,6 +116,7 @@ const (
 	methodNotes  = "reads/notes"
 
 	methodAnnotations = "reads/annotations"
+	methodVersions    = "reads/versions"
 )
 
 // Register adds the methods of an owner to a server.
@@ -125,5 +126,6 @@ func (r *Reads) Register(s *peer.Server) {
 	s.Handle(MethodRows, r.serveRows)
 	s.Handle(methodSurvey, r.serveSurvey)
 	s.Handle(methodNotes, r.serveNotes)
+	s.Handle(methodVersions, r.serveVersions)
 	s.Handle(methodAnnotations, r.serveAnnotations)
 }

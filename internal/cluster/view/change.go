@@ -28,6 +28,7 @@ func First(cluster, clusterID string, m Member, l recovery.Layout, epoch uint64)
 		v.NextSegment = max(v.NextSegment, s.ID+1)
 	}
 	v.raiseMinor()
+	v.updateFeed()
 	v.prepare()
 	return v
 }
@@ -44,11 +45,13 @@ func (v *View) next() *View {
 	n.Members = slices.Clone(v.Members)
 	n.BaseIncarnations = maps.Clone(v.BaseIncarnations)
 	n.Lost = slices.Clip(v.Lost)
+	n.Feed = v.Feed.clone()
 	return &n
 }
 
 // finish ends a change. It returns the new view if that is valid, else an error.
 func (v *View) finish() (*View, error) {
+	v.updateFeed()
 	v.prepare()
 	if err := v.Validate(); err != nil {
 		return nil, err
@@ -65,6 +68,7 @@ func (v *View) raiseMinor() {
 	}
 	least := slices.MinFunc(v.Members, func(a, b Member) int { return cmp.Compare(a.Minor, b.Minor) })
 	v.Minor = max(v.Minor, least.Minor)
+	v.beginFeed()
 }
 
 // member returns the member with an ID, for a change of it.
@@ -224,5 +228,6 @@ func (v *View) hasUp() bool {
 }
 
 func (v *View) drop(id trie.MachineID) {
+	v.depart(id)
 	v.Members = slices.DeleteFunc(v.Members, func(m Member) bool { return m.ID == id })
 }

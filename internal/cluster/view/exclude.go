@@ -92,6 +92,7 @@ func (v *View) addLost() {
 	if v.deadOfBase() < v.Base.Required() {
 		return
 	}
+	v.cutFeed("all holders of some triples were lost at once")
 	known, live := v.Lost, v.baseLive()
 	last := -1 // the range that the segment before has become a part of
 	for s := range v.Base.Trie.All() {

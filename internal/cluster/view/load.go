@@ -39,6 +39,8 @@ type Load struct {
 	Read     int64 `json:"read,omitempty"`
 	New      int64 `json:"new,omitempty"`
 	Rejected int64 `json:"rejected,omitempty"`
+	// Time is when its coordinator requested to publish it, in Unix ms; 0 if an earlier release did.
+	Time int64 `json:"time,omitempty"`
 
 	unknown string // fields of a later minor, as a JSON object; "" if there are none
 }
@@ -172,7 +174,7 @@ func (v *View) ToIngest(p LoadPublish) (*View, error) {
 	n.Loads = slices.Clone(v.Loads)
 	l = n.Load(p.ID)
 	l.Epoch, l.Place, l.Tables = n.Epoch, p.Place, p.Tables
-	l.Read, l.New, l.Rejected = p.Read, p.New, p.Rejected
+	l.Read, l.New, l.Rejected, l.Time = p.Read, p.New, p.Rejected, p.Time
 	n.Phase = recovery.Ingest
 	return n.finish()
 }

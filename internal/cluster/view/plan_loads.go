@@ -28,6 +28,8 @@ type LoadPublish struct {
 	Read     int64 `json:"read"`
 	New      int64 `json:"new"`
 	Rejected int64 `json:"rejected"`
+
+	Time int64 `json:"time,omitempty"` // of the request, in Unix ms
 }
 
 // marks are the numbers of batches of fills and tables, by the members' reports.

@@ -62,6 +62,7 @@ func (v *View) Recover(r Recovery) (*View, error) {
 	n.Lineage = v.Lineage + lineageSeparator + r.Name
 	n.Parent = &Parent{Generation: v.Generation, Epoch: v.Epoch, Term: r.Term, Digest: v.Digest(), Newest: v.Epoch}
 	n.History = nil
+	n.cutFeed("an operator has recovered the cluster from a lost majority")
 	if r.Lost {
 		n.loseAll()
 	}
@@ -78,6 +79,7 @@ func (v *View) Overrule(epoch uint64) (*View, error) {
 	n.Parent = new(Parent)
 	*n.Parent = *v.Parent
 	n.Parent.Newest = epoch
+	n.cutFeed("the cluster was recovered from a lost majority without its latest changes")
 	n.loseAll()
 	return n.finish()
 }

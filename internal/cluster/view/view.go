@@ -93,6 +93,8 @@ type View struct {
 	Lease time.Duration `json:"lease,omitempty"`
 	// Minor is that of the protocol which all members have had at once. It never falls.
 	Minor uint64 `json:"minor,omitempty"`
+	// Feed is nil until all members keep the log of the change feed.
+	Feed *Feed `json:"feed,omitempty"`
 
 	unknown string // fields of a later minor, as a JSON object; "" if there are none
 	// encoded is the JSON that the view decoded was decoded from, if this release would

@@ -59,6 +59,8 @@ type keyState struct {
 	newest *batch
 	stamp  triple.Stamp
 	live   bool
+	// noted is the batch of the newest annotation stamped by this machine, nil if it is committed.
+	noted *batch
 	// handed are the operations handed over to this machine.
 	handed []handed
 }
@@ -71,8 +73,7 @@ type handed struct {
 
 // track adds the operations of b to those in flight. idle is true if the view is.
 func (bs *batches) track(b *batch, idle bool) {
-	// 1. By token and by key. A claim has no triple, and an annotation does not change whether
-	// its triple exists.
+	// 1. By token and by key. A claim has no triple.
 	for i := range b.operations {
 		o := &b.operations[i]
 		if o.Token != (store.Token{}) {
@@ -81,17 +82,17 @@ func (bs *batches) track(b *batch, idle bool) {
 		if o.Kind == store.OperationClaim {
 			continue
 		}
-		if o.Note != nil && !b.handed {
-			continue
-		}
 		s := bs.keys[string(o.Key)]
 		if s == nil {
 			s = &keyState{}
 			bs.keys[string(o.Key)] = s
 		}
-		if b.handed {
+		switch {
+		case b.handed:
 			s.handed = append(s.handed, handed{o.Stamp, b})
-		} else {
+		case o.Note != nil: // it does not change whether its triple exists
+			s.noted = b
+		default:
 			s.newest, s.stamp, s.live = b, o.Stamp, o.Kind == store.OperationAdd
 		}
 	}
@@ -129,6 +130,9 @@ func (bs *batches) remove(b *batch) {
 		if s.newest == b {
 			s.newest = nil
 		}
+		if s.noted == b {
+			s.noted = nil
+		}
 		n := 0
 		for _, h := range s.handed {
 			if h.batch != b {
@@ -138,7 +142,7 @@ func (bs *batches) remove(b *batch) {
 		}
 		clear(s.handed[n:])
 		s.handed = s.handed[:n]
-		if s.newest == nil && n == 0 {
+		if s.newest == nil && s.noted == nil && n == 0 {
 			delete(bs.keys, string(key))
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -112,7 +113,7 @@ func (x *writing) run(kind store.OperationKind, triples []triple.Triple) {
 		if o.Token = x.key.Token(kind, key); kind == store.OperationClaim {
 			o.Token = x.key.Claim()
 		}
-		if long && kind == store.OperationAdd {
+		if long && kind != store.OperationClaim { // the change feed needs it of deletes, too
 			o.Long = triple.AppendValue(nil, triple.Stamp{}, triples[i])
 		}
 		var to trie.MachineID // without a resolver send finds it
@@ -229,7 +230,7 @@ func regroup(v *view.View, c *chunk) ([]*chunk, error) {
 // submitTo submits a chunk to its machine. It stops waiting when the machine is excluded.
 func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, first uint64) (answer, error) {
 	if c.machine == co.self.Machine {
-		return co.sequencer.submit(ctx, c.operations, first)
+		return co.sequencer.settle(ctx, c.operations, first)
 	}
 	// 1. End the call if the sequencer leaves the view or this member is isolated.
 	m := v.Find(c.machine)
@@ -242,8 +243,12 @@ func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, fir
 	defer cancel(nil)
 	watch.Go(func() { co.watch(ctx, cancel, replica.Origin{Sequencer: m.ID, Incarnation: m.Incarnation}) })
 	// 2. Send the operations.
-	message := numbered{first, c.operations, false}
-	body, err := co.member.Call(ctx, c.machine, MethodSubmit, peer.Encode(int(c.size), message.fields))
+	message, method := &numbered{first, c.operations, false}, MethodSubmit
+	code, decode := message.fields, (*answer).fields
+	if len(c.operations) == 1 && c.operations[0].Note != nil && v.Minor >= protocol.AnnotationVersions {
+		method, code, decode = MethodAnnotate, message.conditionFields, (*answer).versionFields
+	}
+	body, err := co.member.Call(ctx, c.machine, method, peer.Encode(int(c.size), code))
 	if err != nil {
 		if cause := context.Cause(ctx); cause == errGone {
 			err = fmt.Errorf("machine %s: %w: %w", c.machine, cause, err)
@@ -251,7 +256,7 @@ func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, fir
 		return answer{}, err
 	}
 	var a answer
-	err = peer.Decode(body, a.fields)
+	err = peer.Decode(body, func(c *peer.Coder) { decode(&a, c) })
 	return a, err
 }
 

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -242,7 +243,7 @@ func TestAcksOfMachinesThatAreNoMore(t *testing.T) {
 	add(t, ms[0], fact(1))
 	v := ms[0].View()
 	again := ms[1].restart(Options{})
-	back, err := v.Readmit(view.Member{ID: again.id, Incarnation: again.incarnation, Address: "mem:again"})
+	back, err := v.Readmit(view.Member{ID: again.id, Incarnation: again.incarnation, Address: "mem:again", Minor: protocol.Minor})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -283,7 +284,7 @@ func TestMessagesRoundTrip(t *testing.T) {
 	if err != nil || epoch != 9 || !reflect.DeepEqual(got, d) {
 		t.Errorf("%d, %+v, %v", epoch, got, err)
 	}
-	a, b := answer{diskFull, 3, 4, 5}, answer{}
+	a, b := answer{outcome: diskFull, changed: 3, unchanged: 4, full: 5}, answer{}
 	if err := peer.Decode(peer.Encode(0, a.fields), b.fields); a != b || err != nil {
 		t.Error(a, b, err)
 	}

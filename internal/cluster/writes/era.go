@@ -42,6 +42,7 @@ func (fl *inFlight) Adopted(_, adopted *view.View) {
 	before := fl.era
 	fl.era = e
 	fl.notifyChanged()
+	fl.notifyCommitted()
 	fl.store.SetFloors(nil)
 	if before != nil {
 		before.end()

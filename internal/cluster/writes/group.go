@@ -21,6 +21,7 @@ type finding struct {
 	// committed before the answer.
 	certain bool
 	pending *batch
+	noted   *batch // of the newest annotation in flight, nil if there is none
 }
 
 // grouped is a group of requests with the state of their triples.
@@ -55,6 +56,9 @@ func (sq *sequencer) lookUp(v *view.View, group []*request) (*grouped, error) {
 	// 2. The operations in flight must come before the stored rows: if an operation is committed
 	// in between, it is in the store.
 	keys, rest := sq.flight.find(g, items)
+	if err := sq.lookUpAnnotations(group); err != nil {
+		return nil, err
+	}
 	if len(keys) == 0 {
 		return g, nil
 	}
@@ -87,9 +91,12 @@ func (fl *inFlight) find(g *grouped, items []lookUpItem) (keys [][]byte, rest []
 			if s != nil && s.newest != nil && s.stamp.Epoch == g.view.Epoch { // newer than any handed over
 				f = finding{live: s.live, stamp: s.stamp, certain: true, pending: s.newest}
 			} else {
-				f.certain = f.certain && s == nil
+				f.certain = f.certain && (s == nil || s.newest == nil && len(s.handed) == 0)
 				rest = append(rest, int32(len(g.findings)))
 				keys = append(keys, it.key)
+			}
+			if s != nil {
+				f.noted = s.noted
 			}
 			g.findings = append(g.findings, f)
 		}
@@ -202,7 +209,7 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 			adds := o.Kind == store.OperationAdd
 			switch {
 			case o.Note != nil:
-				if !r.found(&o, f) {
+				if !r.found(g.view, &o, f) {
 					free += size(&o)
 					continue
 				}
@@ -239,8 +246,14 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 			if o.Token != (store.Token{}) {
 				fl.tokens[o.Token] = b
 			}
-			if o.Note == nil && o.Kind != store.OperationClaim {
-				*f = finding{live: adds, stamp: o.Stamp, certain: true, pending: b}
+			switch {
+			case o.Note != nil:
+				f.noted = b
+				if r.version = o.Stamp; o.Note.Removed {
+					r.version = triple.Stamp{}
+				}
+			case o.Kind != store.OperationClaim:
+				*f = finding{live: adds, stamp: o.Stamp, certain: true, pending: b, noted: f.noted}
 			}
 			r.await(b)
 		}

@@ -9,7 +9,9 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/trie"
 )
 
 // handover sends the operations of lost sequencers, which this machine holds, to their new ones.
@@ -77,7 +79,7 @@ func (ho *handover) handOverStrays(e *era) error {
 			if !ok {
 				return errNoSequencer(e.view)
 			}
-			if c := chunks.add(m, b.Operations[i]); c != nil {
+			if c := chunks.add(m, withStamper(e.view, b.Origin.Sequencer, b.Operations[i])); c != nil {
 				full = append(full, c)
 			}
 		}
@@ -92,6 +94,16 @@ func (ho *handover) handOverStrays(e *era) error {
 	}
 	ho.flight.entriesForgotten()
 	return nil
+}
+
+// withStamper returns an operation of a lost sequencer's batch with the machine that stamped it,
+// because it becomes a part of another sequencer's batch, and the change feed orders by stamper.
+// Members of an earlier minor cannot decode the field.
+func withStamper(v *view.View, sequencer trie.MachineID, o replica.Operation) replica.Operation {
+	if o.Stamper == 0 && v.Minor >= protocol.Feed {
+		o.Stamper = sequencer
+	}
+	return o
 }
 
 // driveAll sends chunks to their sequencers and returns when all are committed, or with the first

@@ -22,6 +22,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/member/membertest"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -323,11 +324,11 @@ func ids(ms []*machine) (ids []trie.MachineID) {
 func (w *world) viewOf(epoch uint64, phase recovery.Phase, ms []*machine, base, target recovery.Layout) *view.View {
 	w.t.Helper()
 	v := &view.View{
-		Cluster: "test", ClusterID: "1", Generation: 1, Epoch: epoch, Phase: phase, NextSegment: 1 << 20,
+		Cluster: "test", ClusterID: "1", Generation: 1, Epoch: epoch, Phase: phase, NextSegment: 1 << 20, Minor: protocol.Minor,
 		Base: base, Target: target, BaseIncarnations: map[trie.MachineID]uint64{},
 	}
 	for _, m := range ms {
-		v.Members = append(v.Members, view.Member{ID: m.id, Incarnation: m.incarnation, Address: "mem:" + m.id.String(), State: view.Up})
+		v.Members = append(v.Members, view.Member{ID: m.id, Incarnation: m.incarnation, Address: "mem:" + m.id.String(), State: view.Up, Minor: protocol.Minor})
 		if base.Placement.Machines().Contains(m.id) {
 			v.BaseIncarnations[m.id] = m.incarnation
 		}

@@ -68,6 +68,7 @@ func (h *holder) deliver(ctx context.Context, epoch uint64, d *replica.Delivery)
 	if !alive(v, d.Origin) {
 		return peer.Refuse(peer.CodeStranger, epoch, "machine %s is no member in incarnation %d", d.Origin.Sequencer, d.Origin.Incarnation)
 	}
+	d.Epoch = epoch
 	return h.apply(ctx, d, v)
 }
 

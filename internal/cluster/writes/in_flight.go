@@ -26,6 +26,8 @@ type inFlight struct {
 	era    *era // nil before the first view
 	batches
 	changed chan struct{} // closed and made anew when a view is adopted or entries are forgotten
+	// advanced is closed when a batch is committed or a view is adopted; nil if there is no waiter.
+	advanced chan struct{}
 }
 
 // send gives b its next number, and its parts to the streams of their machines. These must be
@@ -72,6 +74,7 @@ func (fl *inFlight) commit(b *batch) int64 {
 	fl.remove(b)
 	b.missing = nil
 	close(b.settled)
+	fl.notifyCommitted()
 	fl.stats.settled.Add(int64(len(b.operations)))
 	fl.stats.settleTime.Add(int64(time.Since(b.began)))
 	fl.stats.settledBatches.Add(1)

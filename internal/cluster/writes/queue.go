@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // request is a submission in the queue of the sequencer. Its operations have no stamps yet.
@@ -19,13 +20,15 @@ type request struct {
 	// known is true for each operation done before, by the answers of other machines in the view
 	// of route. It is nil if they were not asked.
 	known []bool
+	held  heldAnnotation // of an annotation with a condition
 	state atomic.Int32
 	done  chan struct{} // closed when the fields below are set
 
 	changed, unchanged int64
 	batches            []*batch       // all must be committed before the answer is valid
 	full               trie.MachineID // a holder with a full disk: nothing was done
-	refused            outcome        // of an annotation: missing or unsure, nothing was done
+	refused            outcome        // of an annotation: nothing was done
+	version            triple.Stamp   // of an annotation: the new one; the current one if refused is conflict
 	err                error          // nothing was done
 }
 
@@ -54,6 +57,8 @@ type answer struct {
 	outcome            outcome
 	changed, unchanged int64
 	full               trie.MachineID // the machine with a full disk, if that is the outcome
+	version            triple.Stamp   // of an annotation, as in request
+	epoch              uint64         // of the answer about an annotation
 }
 
 // queue holds the requests waiting for the sequencer. inFlight.memory bounds their bytes.

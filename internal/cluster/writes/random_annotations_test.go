@@ -7,6 +7,8 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"math"
+	"math/rand/v2"
 	"slices"
 	"testing"
 
@@ -63,24 +65,71 @@ func (m *machine) noted(ctx context.Context, key []byte) (n replica.Noted, err e
 }
 
 // find looks up a triple through whatever order has a reader, as reads do.
-func (x *run) find(ctx context.Context, spo []byte) (triple.Stamp, bool, error) {
+func (x *run) find(ctx context.Context, spo []byte, applicationID string) (f Found, err error) {
 	x.mu.Lock()
 	v := x.view
 	x.mu.Unlock()
 	for _, o := range triple.Orders[:3] {
 		key, _, err := recovery.AppendVersion(nil, o, spo)
 		if err != nil {
-			return triple.Stamp{}, false, err
+			return f, err
 		}
 		if m := x.reader(key, v); m != nil {
 			n, err := m.noted(ctx, key)
 			if err != nil {
-				return triple.Stamp{}, false, errors.Join(store.ErrUnavailable, err)
+				return f, errors.Join(store.ErrUnavailable, err)
 			}
-			return n.Stamp, n.Live, nil
+			f = Found{Live: n.Live, Stamp: n.Stamp}
+			for _, a := range n.Annotations {
+				if a.ApplicationID == applicationID {
+					f.Version = a.Version
+				}
+			}
+			return f, nil
 		}
 	}
-	return triple.Stamp{}, false, store.ErrUnavailable
+	return f, store.ErrUnavailable
+}
+
+// compare reads an annotation and sets it if it is still the same.
+func (x *run) compare(ctx context.Context, id, i int, r *rand.Rand) {
+	tr := x.facts[i]
+	// 1. Read the version. The number that was read belongs to it.
+	o := triple.Orders[r.IntN(3)]
+	v := x.anyone(r).View()
+	if v == nil {
+		return
+	}
+	m := x.reader(keyOf(o, tr), v)
+	if m == nil {
+		return
+	}
+	n, err := m.noted(ctx, keyOf(o, tr))
+	if err != nil {
+		return
+	}
+	in, when := what{compares: true, note: x.numbers.Add(1)}, store.Condition{Absent: true}
+	for _, a := range n.Annotations {
+		in.expected, _ = binary.Uvarint(a.Data)
+		when = store.Condition{Version: a.Version}
+	}
+	if r.IntN(4) == 0 {
+		in.note = 0
+	}
+	// 2. Set it.
+	m = x.anyone(r)
+	call := x.now()
+	_, err = m.writes.Annotate(ctx, tr, noteOf(in.note), when, x.find)
+	switch {
+	case err == nil:
+		x.note(i, id, in, state{live: true}, call, x.now())
+	case errors.Is(err, store.ErrConflict):
+		x.note(i, id, in, state{live: true, note: different}, call, x.now())
+	case errors.Is(err, store.ErrNotFound):
+		x.note(i, id, in, state{note: different}, call, x.now())
+	case errors.Is(err, store.ErrUnknown):
+		x.note(i, id, in, state{live: true, note: unknown}, call, math.MaxInt64)
+	}
 }
 
 // rowsOf returns the values of a row and of its annotations, by the rest of the key after the

@@ -20,6 +20,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -49,6 +50,8 @@ type run struct {
 type what struct {
 	read, add, notes bool
 	note             uint64
+	compares         bool // annotates if the number is as expected; 0 is none
+	expected         uint64
 }
 
 // state is a triple, there or not, and what is noted on it.
@@ -65,6 +68,11 @@ var register = porcupine.Model{
 		switch {
 		case in.read:
 			return output == before, s
+		case in.compares && (!s.live || s.note != in.expected): // a conflict, no triple, or nobody knows
+			out := output.(state)
+			return out.note == unknown || out.live == s.live && out.note == different, s
+		case in.compares:
+			return output.(state).note != different && output.(state).live, state{true, in.note}
 		case in.notes && s.live:
 			return output.(state).live, state{true, in.note}
 		case in.notes: // it says that the triple is not there, or nobody knows what it said
@@ -78,8 +86,10 @@ var register = porcupine.Model{
 	DescribeOperation: func(input, output any) string { return fmt.Sprintf("%+v: %+v", input, output) },
 }
 
-// unknown is the output of a note whose outcome is.
-const unknown = math.MaxUint64
+const (
+	unknown   = math.MaxUint64     // the output of a note whose outcome is
+	different = math.MaxUint64 - 1 // the output of a comparison that failed
+)
 
 func (x *run) now() int64 { return int64(time.Since(x.started)) }
 
@@ -118,7 +128,9 @@ func (x *run) client(ctx context.Context, id int, r *rand.Rand) {
 		i := r.IntN(len(x.facts))
 		tr := x.facts[i]
 		limited, cancel := context.WithTimeout(ctx, 2*time.Second)
-		switch n := r.IntN(6); {
+		switch n := r.IntN(8); {
+		case n >= 6:
+			x.compare(limited, id, i, r)
 		case n < 3:
 			o := triple.Orders[r.IntN(3)]
 			m := x.anyone(r)
@@ -137,7 +149,7 @@ func (x *run) client(ctx context.Context, id int, r *rand.Rand) {
 			}
 			m := x.anyone(r)
 			call := x.now()
-			err := m.writes.Annotate(limited, tr, noteOf(in.note), x.find)
+			_, err := m.writes.Annotate(limited, tr, noteOf(in.note), store.Condition{}, x.find)
 			switch {
 			case err == nil:
 				x.note(i, id, in, state{live: true}, call, x.now())
@@ -315,12 +327,12 @@ func (x *run) step() {
 		m.SetLease(errNoLease)
 		again := m.restart(x.options)
 		x.progress()
-		x.adopt(x.view.Readmit(view.Member{ID: m.id, Incarnation: again.incarnation, Address: "mem:" + m.id.String()}))
+		x.adopt(x.view.Readmit(view.Member{ID: m.id, Incarnation: again.incarnation, Address: "mem:" + m.id.String(), Minor: protocol.Minor}))
 		x.reconciled()
 		x.adopt(x.view.Unwait(m.id))
 	case n == 2 && len(up) < 5:
 		fresh := x.machines(1, x.options)[0]
-		x.adopt(x.view.Join(view.Member{ID: fresh.id, Incarnation: fresh.incarnation, Address: "mem:" + fresh.id.String()}))
+		x.adopt(x.view.Join(view.Member{ID: fresh.id, Incarnation: fresh.incarnation, Address: "mem:" + fresh.id.String(), Minor: protocol.Minor}))
 	default:
 		p, err := trie.NewPlacement(ids(up), trie.PlacementOptions{Partitions: 64, VirtualNodes: 1 + x.r.IntN(50)})
 		if err != nil {

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -158,7 +159,7 @@ func TestStateOfADeadSequencerIsNotReliedOn(t *testing.T) {
 	until(t, "POS has it", func() bool { return b.holds(triple.POS, tr) && a.holds(triple.SPO, tr) })
 	again := a.restart(Options{})
 	<-wrote
-	back, err := v.Readmit(view.Member{ID: a.id, Incarnation: again.incarnation, Address: "mem:a"})
+	back, err := v.Readmit(view.Member{ID: a.id, Incarnation: again.incarnation, Address: "mem:a", Minor: protocol.Minor})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,7 +208,7 @@ func TestRestartHandsOverToItself(t *testing.T) {
 		t.Errorf("%v", err)
 	}
 	w.setFate(nil)
-	back, err := v.Readmit(view.Member{ID: a.id, Incarnation: again.incarnation, Address: "mem:a"})
+	back, err := v.Readmit(view.Member{ID: a.id, Incarnation: again.incarnation, Address: "mem:a", Minor: protocol.Minor})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
@@ -23,6 +24,7 @@ type sequencer struct {
 	diskRooms *diskRooms
 	holder    *holder
 	queue     queue
+	clean     atomic.Uint64 // the last epoch in which all earlier operations were known to be committed
 }
 
 // submit stamps operations on this machine and waits until they are committed, together with
@@ -44,6 +46,11 @@ func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation,
 		return answer{}, malformed(err)
 	}
 	r := &request{operations: operations, size: sizeOf(operations), route: route, done: make(chan struct{})}
+	if haveConditions(operations) {
+		if err := sq.reconcile(ctx, v); err != nil {
+			return answer{}, err
+		}
+	}
 	if first != v.Epoch {
 		if r.known, err = sq.tokens.doneBefore(ctx, v, operations); err != nil {
 			return answer{}, err
@@ -83,7 +90,7 @@ func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation,
 			return answer{}, fmt.Errorf("%w: the sequencer shuts down", store.ErrUnknown)
 		}
 	}
-	return answer{outcome: r.refused, changed: r.changed, unchanged: r.unchanged}, nil
+	return answer{outcome: r.refused, changed: r.changed, unchanged: r.unchanged, version: r.version, epoch: r.route.view.Epoch}, nil
 }
 
 func (sq *sequencer) handleSubmit(ctx context.Context, body []byte) ([]byte, error) {
@@ -100,7 +107,7 @@ func (sq *sequencer) handleSubmit(ctx context.Context, body []byte) ([]byte, err
 	if err != nil {
 		return nil, malformed(err)
 	}
-	a, err := sq.submit(ctx, m.operations, m.number)
+	a, err := sq.settle(ctx, m.operations, m.number)
 	if err != nil {
 		return nil, err
 	}
@@ -212,8 +219,8 @@ func (sq *sequencer) drop(r *request, err error) {
 // admit rejects a request if this machine is not its sequencer. If a holder has a full disk,
 // admit records it in the request.
 func (sq *sequencer) admit(v *view.View, r *request) error {
-	if r.route.view != v && haveTokens(r.operations) {
-		return wrongEpoch(v) // members of this view were not asked for its tokens
+	if r.route.view != v && (haveTokens(r.operations) || haveConditions(r.operations)) {
+		return wrongEpoch(v) // members of this view were not asked about it
 	}
 	if r.route.view != v {
 		route, err := newRoute(v, sq.self.Machine, r.operations)

@@ -15,14 +15,16 @@ import (
 
 // The messages, of what peer.Encoder writes:
 //
-//	operation    kind byte (with replica.TokenFlag a token of 16 bytes behind it), key, long terms, and of an annotation: application id,
-//	             epoch and sequence of the version, bool removed, data
+//	operation    kind byte (with replica.TokenFlag a token of 16 bytes behind it, with replica.StamperFlag the machine
+//	             that stamped it in 8 bytes), key, long terms, and of an annotation: application id, epoch and sequence of the version, bool removed, data
 //	operations   count, then each operation
 //	stamped      count, then each operation with epoch and sequence behind the kind
 //	acks         count, then for each: machine in 8 bytes, batch
 //
 //	submit       epoch in which the request came if it is its first try, else 0; operations, or one annotation -> outcome, changed, unchanged,
 //	             machine whose disk is full
+//	annotate     epoch as of submit; one annotation; bool absent, epoch and sequence of the version that it must have;
+//	             of a look-up: its epoch or 0, epoch and sequence of the version -> the answer of submit, epoch, epoch and sequence of the version
 //	numbers      count, then for each: how much greater it is than the one before
 //	parts        count, then for each: batch, count of operations
 //	settlement   sequencer in 8 bytes, incarnation, batch up to which all are committed
@@ -34,15 +36,18 @@ import (
 //	watermark    settlement -> room
 //	handover     epoch, stamped -> nothing
 //	tokens       epoch, count, then each token -> for each a remembrance byte
+//	reconciled   epoch -> nothing
 
 // outcome is the result of a submission or a delivery if it was not refused.
 type outcome byte
 
 const (
-	done     outcome = iota
-	diskFull         // nothing was done
-	missing          // nothing was written: the triple does not exist
-	unsure           // nothing was written: the coordinator must look up the triple first
+	done      outcome = iota
+	diskFull          // nothing was done
+	missing           // nothing was written: the triple does not exist
+	unsure            // nothing was written: the coordinator must look up the triple first
+	conflict          // nothing was written: the condition of an annotation does not hold
+	overtaken         // nothing was written: the answer depends on operations in flight; never sent
 )
 
 // Minimum bytes of the elements of lists.
@@ -90,11 +95,12 @@ func codeOperations(c *peer.Coder, operations *[]replica.Operation, stamped bool
 func EncodeOperation(e *peer.Encoder, o *replica.Operation) { encodeOperation(e, o, true) }
 
 func encodeOperation(e *peer.Encoder, o *replica.Operation, stamped bool) {
-	if o.Token == (store.Token{}) {
-		e.Byte(byte(o.Kind))
-	} else {
-		e.Byte(byte(o.Kind) | replica.TokenFlag)
+	e.Byte(o.KindByte())
+	if o.Token != (store.Token{}) {
 		encodeToken(e, o.Token)
+	}
+	if o.Stamper != 0 {
+		e.Uint64(uint64(o.Stamper))
 	}
 	if stamped {
 		e.Uvarint(o.Stamp.Epoch)
@@ -115,9 +121,15 @@ func encodeOperation(e *peer.Encoder, o *replica.Operation, stamped bool) {
 func DecodeOperation(d *peer.Decoder) replica.Operation { return decodeOperation(d, true) }
 
 func decodeOperation(d *peer.Decoder, stamped bool) (o replica.Operation) {
+	// 1. The kind, and the fields that its flags announce.
 	kind := d.Byte()
-	if o.Kind = store.OperationKind(kind &^ replica.TokenFlag); kind&replica.TokenFlag != 0 {
+	if o.Kind = store.OperationKind(kind &^ (replica.TokenFlag | replica.StamperFlag)); kind&replica.TokenFlag != 0 {
 		o.Token = decodeToken(d)
+	}
+	if kind&replica.StamperFlag != 0 {
+		if o.Stamper = trie.MachineID(d.Uint64()); o.Stamper == 0 {
+			d.Fail("an operation stamped by machine 0")
+		}
 	}
 	if stamped {
 		o.Stamp = decodeStamp(d)
@@ -129,6 +141,7 @@ func decodeOperation(d *peer.Decoder, stamped bool) (o replica.Operation) {
 	if o.Kind == store.OperationAnnotate {
 		o.Note = &replica.Note{ApplicationID: d.String(), On: decodeStamp(d), Removed: d.Bool(), Data: d.Bytes()}
 	}
+	// 2. Check what all callers rely on.
 	switch {
 	case !o.Kind.Valid():
 		d.Fail("an operation of kind %d", o.Kind)
@@ -263,6 +276,10 @@ func (a *delivered) fields(c *peer.Coder) {
 
 func (a *answer) fields(c *peer.Coder) {
 	codeOutcome(c, &a.outcome)
+	a.counts(c)
+}
+
+func (a *answer) counts(c *peer.Coder) {
 	peer.Number(c, &a.changed, math.MaxInt64)
 	peer.Number(c, &a.unchanged, math.MaxInt64)
 	peer.Number(c, &a.full, math.MaxUint64)

@@ -26,17 +26,23 @@ func TestMessageBytes(t *testing.T) {
 			{Kind: store.OperationAnnotate, Key: []byte{0, 9}, Note: &replica.Note{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 2}, Data: []byte("x")}},
 		},
 	}
+	conditional := d.Operations[2]
+	conditional.Note = &replica.Note{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 2}, Data: []byte("x"), If: &replica.NoteCondition{
+		Condition: store.Condition{Version: triple.Stamp{Epoch: 7, Sequence: 300}}, FoundIn: 9, Found: triple.Stamp{Epoch: 6, Sequence: 5}}}
 	epoch, s := uint64(9), settlement{upTo: d.Origin, open: d.Open, acks: d.Acks}
 	const settled = "8000000000000000" + "0203" + "0201ab02" + "02" + "000000000000000102" + "800000000000000003"
 	for got, want := range map[string]string{
 		string(encodeDelivery(epoch, d)): "09" + "8000000000000000" + "0202" + settled[20:] + "0202010302" +
 			"030105d804020007020102" + "82" + "01000000000000000000000000000002" + "05070200080003000002000900" + "01610102000178",
-		string(peer.Encode(0, (&numbered{epoch, d.Operations, false}).fields)): "09" + "0301020007020102" + "82" + "01000000000000000000000000000002" + "020008000302000900" + "01610102000178",
-		string(peer.Encode(0, s.withOpen(&[]uint64{4, 9}))):                    settled + "020405",
-		string(peer.Encode(0, codeBatches(&epoch, &d.Open))):                   "090201ab02",
-		string(peer.Encode(0, codeTokens(&epoch, &[]store.Token{{1, 15: 2}}))): "0901" + "01000000000000000000000000000002",
-		string(peer.Encode(0, (&answer{diskFull, 300, 0, 0}).fields)):          "01ac020000",
-		string(peer.Encode(0, (&delivered{diskFull, 300}).fields)):             "01ac02",
+		string(peer.Encode(0, (&numbered{epoch, d.Operations, false}).fields)):                                                       "09" + "0301020007020102" + "82" + "01000000000000000000000000000002" + "020008000302000900" + "01610102000178",
+		string(peer.Encode(0, s.withOpen(&[]uint64{4, 9}))):                                                                          settled + "020405",
+		string(peer.Encode(0, codeBatches(&epoch, &d.Open))):                                                                         "090201ab02",
+		string(peer.Encode(0, codeTokens(&epoch, &[]store.Token{{1, 15: 2}}))):                                                       "0901" + "01000000000000000000000000000002",
+		string(peer.Encode(0, (&answer{outcome: diskFull, changed: 300}).fields)):                                                    "01ac020000",
+		string(peer.Encode(0, (&delivered{diskFull, 300}).fields)):                                                                   "01ac02",
+		string(peer.Encode(0, (&answer{outcome: conflict, epoch: 9, version: triple.Stamp{Epoch: 5, Sequence: 600}}).versionFields)): "04000000" + "09" + "05d804",
+		string(peer.Encode(0, (&numbered{epoch, []replica.Operation{conditional}, false}).conditionFields)): "09" + "01" + "0302000900" + "01610102000178" +
+			"00" + "07ac02" + "09" + "0605",
 	} {
 		if hex.EncodeToString([]byte(got)) != want {
 			t.Errorf("%x\nwant %s", got, want)

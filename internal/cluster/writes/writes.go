@@ -140,6 +140,9 @@ const (
 	methodWatermark = "writes/watermark"
 	methodHandover  = "writes/handover"
 	methodTokens    = "writes/tokens"
+
+	MethodAnnotate   = "writes/annotate"
+	methodReconciled = "writes/reconciled"
 )
 
 // Register adds the methods of this package to s.
@@ -160,6 +163,9 @@ func (w *Writes) handlers() map[string]func(context.Context, []byte) ([]byte, er
 		methodWatermark: w.holder.handleWatermark,
 		methodHandover:  w.sequencer.handleHandover,
 		methodTokens:    w.tokenLookup.handleTokens,
+
+		MethodAnnotate:   w.sequencer.handleAnnotate,
+		methodReconciled: w.sequencer.handleReconciled,
 	}
 }
 
