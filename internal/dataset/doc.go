@@ -4,6 +4,8 @@
 //   - [LUBM]: universities, their departments, people, courses and
 //     publications, in the shape of the LUBM benchmark, with typed values and
 //     language strings added;
+//   - [BSBM]: product types, products, offers and reviews, in the shape of the
+//     Berlin SPARQL Benchmark;
 //   - [Texts]: products with long texts as descriptions and reviews;
 //   - [Photos] and [Library]: two small applications, each an initial data set
 //     and an endless stream of adds, deletes and searches. Package

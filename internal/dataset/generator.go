@@ -46,7 +46,7 @@ var errOptions = errors.New("dataset: bad options")
 
 // Kinds returns the valid kinds of New.
 func Kinds() []string {
-	return []string{"lubm", "texts", "photos", "library"}
+	return []string{"lubm", "bsbm", "texts", "photos", "library"}
 }
 
 // New returns the data set of a kind with exactly the given number of triples. It must be at least
@@ -58,6 +58,8 @@ func New(kind string, seed uint64, triples int64) (Generator, error) {
 	switch kind {
 	case "lubm":
 		return LUBM{Seed: seed, Triples: triples}, nil
+	case "bsbm":
+		return BSBM{Seed: seed, Triples: triples}, nil
 	case "texts":
 		return Texts{Seed: seed, Triples: triples}, nil
 	case "photos":

@@ -45,6 +45,7 @@ func mustNew(t testing.TB, kind string, seed uint64, triples int64) Generator {
 func TestGolden(t *testing.T) {
 	golden := map[string]string{
 		"lubm":    "4fc45b0152c6ae56600696888bd4fab3",
+		"bsbm":    "2fe9e6ffb54e9cc49dfe0cb760ec765a",
 		"texts":   "5547a4d7686e2377c8073a5ea658b54b",
 		"photos":  "26db260782b2924b5aacaacf2ff2373b",
 		"library": "eaacb94be05bb72353300ee18e47d810",
@@ -131,7 +132,7 @@ func TestStatementsAreTheDataSet(t *testing.T) {
 // TestSizes checks that each unit writes exactly its size in statements.
 func TestSizes(t *testing.T) {
 	sources := map[string]source{
-		"lubm": lubm{5}, "texts": texts{5},
+		"lubm": lubm{5}, "bsbm": bsbm{5}, "texts": texts{5},
 		"photos": applicationSource{photos{5}}, "library": applicationSource{library{5}},
 	}
 	for name, src := range sources {
@@ -213,7 +214,7 @@ func TestPartsProperty(t *testing.T) {
 }
 
 func TestSmallerIsPrefix(t *testing.T) {
-	for _, kind := range []string{"lubm", "texts", "photos", "library"} {
+	for _, kind := range Kinds() {
 		small, large := generate(t, mustNew(t, kind, 1, 12_345)), generate(t, mustNew(t, kind, 1, 20_000))
 		if !bytes.HasPrefix(large, small) {
 			t.Errorf("%s: the smaller data set is no prefix of the larger one", kind)
@@ -242,7 +243,7 @@ func TestOptions(t *testing.T) {
 			t.Errorf("the error for an unknown kind does not name %s: %v", kind, err)
 		}
 	}
-	for _, g := range []Generator{LUBM{}, Texts{}, Photos{}, Library{}} {
+	for _, g := range []Generator{LUBM{}, BSBM{}, Texts{}, Photos{}, Library{}} {
 		if parts, err := g.Parts(1); err != nil || parts[0].MediaType() != g.MediaType() {
 			t.Errorf("zero options of %T: %v", g, err)
 		}

@@ -13,6 +13,32 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// TestBSBMShape counts the things of ten markets and follows each reference to a product.
+func TestBSBMShape(t *testing.T) {
+	data := generate(t, BSBM{Seed: 1, Products: 10*marketProducts - 1})
+	for class, want := range map[string]int{"ProductType": types, "ProductFeature": types * typeFeatures, "Producer": 10, "Vendor": 10,
+		"Product": 10 * marketProducts, "Offer": 10 * marketOffers, "Review": 10 * marketReviews} {
+		if n := bytes.Count(data, []byte(rdfType+shopVocabulary+class+">")); n != want {
+			t.Errorf("%d of class %s, want %d", n, class, want)
+		}
+	}
+	products := map[string]bool{}
+	for _, m := range regexp.MustCompile(`(<\S+>)`+rdfType+shopVocabulary+`Product>`).FindAllSubmatch(data, -1) {
+		products[string(m[1])] = true
+	}
+	for _, m := range regexp.MustCompile(`v01/vocabulary/(?:reviewFor|product)> (<\S+>)`).FindAllSubmatch(data, -1) {
+		if !products[string(m[1])] {
+			t.Fatalf("an offer or a review is of %s, which is no product", m[1])
+		}
+	}
+	// A type's parent has the number of its level: 1, then 2-9, then 10-73.
+	for number, want := range map[int]int{2: 1, 9: 1, 10: 2, 17: 2, 18: 3, 73: 9} {
+		if got := parentType(number); got != want {
+			t.Errorf("type %d is below %d, want %d", number, got, want)
+		}
+	}
+}
+
 func TestLUBMShape(t *testing.T) {
 	g := LUBM{Seed: 1, Universities: 1}
 	data := generate(t, g)

@@ -22,8 +22,8 @@ import (
 const loadedPages = 50_000
 
 // load assigns UIDs to pages, as assign does, but to all of them or to none. The store's feed
-// then has an entry without details. So only a build may call this, because it starts again
-// behind that entry.
+// then has a load, after which all cells are built again. So only a build may call this, because it
+// starts again behind the load.
 func (a *assigner) load(ctx context.Context, urls []string, memory int64) error {
 	runs, err := a.number(ctx, urls)
 	if err != nil {

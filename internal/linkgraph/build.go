@@ -46,11 +46,11 @@ const nearBits = 10
 var errUnknown = errors.New("pages without UIDs")
 
 // build makes all cells of the store's present content. If pages have no UIDs, they get some
-// first. feed is the number of the last entry of the feed that is certainly in the cells.
+// first. feed is the sequence up to which the feed is certainly in the cells.
 func (g *Graph) build(ctx context.Context) (cells [][]byte, feed uint64, err error) {
 	for {
 		// The feed's end must be read before the snapshot, because the cells must have every
-		// entry up to it.
+		// change up to it.
 		feed, _ = g.store.ChangeFeed().End()
 		rounds := g.assignRounds()
 		var unknown []string

@@ -22,7 +22,7 @@ const builtPages = 200_000
 
 func openStore(t testing.TB, dir string) *store.Store {
 	t.Helper()
-	db, err := store.Open(dir, store.Options{MinFreeBytes: -1, Feed: []string{links.DefaultPredicate}})
+	db, err := store.Open(dir, store.Options{MinFreeBytes: -1, Watched: []string{links.DefaultPredicate}})
 	if err != nil {
 		t.Fatal(err)
 	}

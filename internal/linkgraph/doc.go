@@ -14,16 +14,16 @@
 //
 // # Live
 //
-// The store's feed has the changes of links in each commit. A goroutine, the keeper, takes
-// entry after entry into the deltas of the cells, and publishes all of them at once: readers
-// see the graph as it was after some entry. If a delta exceeds a tenth of its cell, the cell is
-// built again in the background. After a bulk load, or any other change without details in the
-// feed, all cells are built again.
+// A goroutine, the keeper, follows the store's feed with a filter on the predicate of links. It
+// takes request after request into the deltas of the cells, and publishes all of them at once:
+// readers see the graph as it was after some request. If a delta exceeds a tenth of its cell, the cell is
+// built again in the background. After a bulk load or a cleared
+// graph, or if the feed no longer reaches back to them, all cells are built again.
 //
 // # Files
 //
-//	links/graph.json   the list of cells, and the last entry of the feed that
-//	                   they have taken in
+//	links/graph.json   the list of cells, and the sequence of the feed up to which
+//	                   they have taken in its changes
 //	links/N.cell       a cell (package links/cell)
 //
 // They are a cache of the store's content. If one is missing, damaged, or older than the feed

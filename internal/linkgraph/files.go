@@ -12,6 +12,7 @@ import (
 	"path/filepath"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -22,15 +23,15 @@ import (
 
 const (
 	graphFile   = "graph.json"
-	graphFormat = 2
+	graphFormat = 3
 )
 
 // listing is the content of graph.json. Files without an entry in it are leftovers.
 type listing struct {
 	Format    int           `json:"format"`
-	Store     string        `json:"store"` // the store's UUID: cells of another store must not be used
+	Store     string        `json:"store"` // the source of the feed's positions: cells of another store must not be used
 	Predicate string        `json:"predicate"`
-	Feed      uint64        `json:"feed"` // the last entry that is in the cells and rows
+	Feed      uint64        `json:"feed"` // the sequence of the feed up to which changes are in the cells and rows
 	Next      int           `json:"next"` // number of the next file
 	Cells     []listingCell `json:"cells"`
 	// Sum is the xxhash64, in hex, of the listing as JSON with an empty Sum. It is there
@@ -60,12 +61,13 @@ func (l listing) checksum() (string, error) {
 
 func (g *Graph) path(name string) string { return filepath.Join(g.o.Dir, name) }
 
-// save writes the cells and rows that are not on disk, then graph.json. Then it trims the feed
-// and removes files that are not needed any more.
+// save writes the cells and rows that are not on disk, then graph.json. Then it removes files that
+// are not needed any more.
 func (k *keeper) save() error {
 	// 1. Continue the numbers of files, because a file must never be overwritten while it is
 	// listed.
-	l := listing{Format: graphFormat, Store: k.store.MachineID().String(), Predicate: k.o.Predicate, Feed: k.feed}
+	l := listing{Format: graphFormat, Store: k.source(), Predicate: k.o.Predicate, Feed: k.feed}
+	_, added := k.store.ChangeFeed().Size()
 	before, err := k.readListing()
 	if err == nil {
 		l.Next = before.Next
@@ -102,11 +104,14 @@ func (k *keeper) save() error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", graphFile, err)
 	}
-	// 4. Only now may the feed forget the entries.
-	k.saved, k.unsaved = k.feed, 0
+	k.saved, k.unsaved, k.unsavedChanges = k.feed, 0, 0
+	k.savedAt, k.savedTime = added, time.Now()
 	k.sweep(&l)
-	return k.store.ChangeFeed().Trim(k.feed)
+	return nil
 }
+
+// source returns the identity of the feed's positions.
+func (k *keeper) source() string { return fmt.Sprintf("%016x", k.store.ChangeFeed().SourceID()) }
 
 // text returns the listing in the form of the file.
 func (l *listing) text() (text []byte, err error) {
@@ -170,7 +175,7 @@ func (k *keeper) readFiles(ctx context.Context) error {
 	}
 	// 1. Reject files that are not of this store and predicate, or newer than the feed.
 	last, _ := k.store.ChangeFeed().End()
-	if l.Store != k.store.MachineID().String() || l.Predicate != k.o.Predicate || l.Feed > last || len(l.Cells) == 0 {
+	if l.Store != k.source() || l.Predicate != k.o.Predicate || l.Feed > last || len(l.Cells) == 0 {
 		return errStale
 	}
 	// 2. Read the cells. They must cover all UIDs without a gap.
@@ -199,6 +204,7 @@ func (k *keeper) readFiles(ctx context.Context) error {
 		k.addHosts(p)
 	}
 	k.parts, k.feed, k.saved = parts, l.Feed, l.Feed
+	k.savedTime = time.Now()
 	return nil
 }
 

@@ -60,12 +60,12 @@ type Graph struct {
 	ranks  ranks
 }
 
-// state is the graph after some entry of the feed. It is immutable.
+// state is the graph after some request in the feed. It is immutable.
 type state struct {
 	parts    []*part       // by range; together they have all slots
 	views    []*delta.View // of parts
 	sketches []*[2]*sample.Table
-	feed     uint64 // the last entry that is in it
+	feed     uint64 // it has the feed up to this sequence
 }
 
 // part is a cell, and its changes since it was built.
@@ -96,9 +96,8 @@ func (s *state) viewOf(hostKey string) *delta.View {
 // lookUp returns the UID of a page, if the page is in a cell or its delta.
 func (s *state) lookUp(url string) (uid.UID, bool) { return s.viewOf(weburl.HostKey(url)).Find(url) }
 
-// Open returns the graph of a store. The store's feed must watch the predicate. Open reads or
-// builds the cells in the background; see Graph.Request. The graph must be closed before the
-// store.
+// Open returns the graph of a store. It reads or builds the cells in the background; see
+// Graph.Request. The graph must be closed before the store.
 func Open(db *store.Store, o Options) (*Graph, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("open the link graph: %w", err)
@@ -231,7 +230,7 @@ func (s *signal) send() {
 }
 
 // publish shows the present deltas to readers. They have taken in the feed up to the given
-// entry.
+// sequence.
 func (g *Graph) publish(parts []*part, feed uint64) {
 	if feed < g.opened {
 		return

@@ -67,7 +67,7 @@ func newWorld(t testing.TB, o Options) *world {
 
 func (w *world) open() {
 	w.t.Helper()
-	db, err := store.Open(w.dir, store.Options{MinFreeBytes: -1, Feed: []string{links.DefaultPredicate}})
+	db, err := store.Open(w.dir, store.Options{MinFreeBytes: -1, Watched: []string{links.DefaultPredicate}})
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -596,8 +596,8 @@ func TestSamplesAndRanks(t *testing.T) {
 		t.Fatal(err)
 	}
 	noted, err := sn.Annotation(ctx, links.UIDTriple(name[0], best.UID), links.PageRankApplication)
-	if err != nil || string(noted) != strconv.FormatFloat(best.Score, 'g', -1, 64) {
-		t.Errorf("%q is noted on %s, its score is %v: %v", noted, name[0], best.Score, err)
+	if err != nil || string(noted.Bytes()) != strconv.FormatFloat(best.Score, 'g', -1, 64) {
+		t.Errorf("%q is noted on %s, its score is %v: %v", noted.Bytes(), name[0], best.Score, err)
 	}
 }
 

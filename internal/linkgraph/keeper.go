@@ -10,6 +10,7 @@ import (
 
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 type logger struct{ *slog.Logger }
@@ -44,10 +45,14 @@ func (g *Graph) ask(ctx context.Context, do func(k *keeper) error) error {
 type keeper struct {
 	*Graph
 	parts []*part
-	feed  uint64 // the last entry that the deltas have taken in
-	saved uint64 // the last entry that is on disk
-	// unsaved is about the size in bytes of the feed's entries after saved.
-	unsaved int64
+	feed  uint64 // the deltas have taken in the feed up to this sequence
+	saved uint64 // the files have it up to this sequence
+	// unsaved is about the size in bytes of the changes of links after saved, and unsavedChanges
+	// their number.
+	unsaved, unsavedChanges int64
+	savedAt                 int64     // bytes added to the feed when the files were written
+	savedTime               time.Time // when they were written or read
+	pattern                 triple.Pattern
 
 	// longs has the long URLs of added links whose changes are not applied yet. Its keys are
 	// the forms of their IRIs in keys.
@@ -70,7 +75,8 @@ const retryEvery = time.Second
 
 // keep runs until the graph is closed. After an error it retries.
 func (g *Graph) keep() {
-	k := &keeper{Graph: g, rebuilt: make(chan rebuilt, 1), longs: map[string]string{}}
+	k := &keeper{Graph: g, rebuilt: make(chan rebuilt, 1), longs: map[string]string{},
+		pattern: triple.Pattern{Predicate: triple.NewIRI(g.o.Predicate)}}
 	for g.ctx.Err() == nil {
 		err := k.load(g.ctx)
 		if err == nil {
@@ -170,7 +176,7 @@ func (k *keeper) finish() {
 // follow applies the feed until an error.
 func (k *keeper) follow(ctx context.Context) error {
 	for {
-		// 1. Apply the next entries. FeedEnd must come first, because more is closed by the
+		// 1. Apply the next changes. FeedEnd must come first, because more is closed by the
 		// next one.
 		end, more := k.store.ChangeFeed().End()
 		behind := end > k.feed
@@ -191,7 +197,7 @@ func (k *keeper) follow(ctx context.Context) error {
 			}
 			continue
 		}
-		// 3. Up to date: wait for entries, wishes, or a cell.
+		// 3. Up to date: wait for changes, wishes, or a cell.
 		select {
 		case <-more:
 		case w := <-k.wishes:

@@ -16,8 +16,8 @@ import (
 
 // Options are the options of [Open]. The zero value is ready to use.
 type Options struct {
-	// Predicate is the predicate of links; "" means links.DefaultPredicate. The store's feed
-	// must watch it.
+	// Predicate is the predicate of links; "" means links.DefaultPredicate. The store
+	// should watch it, because adds are faster then.
 	Predicate string
 	// Dir is the directory of cells; "" means links in the store's directory.
 	Dir string

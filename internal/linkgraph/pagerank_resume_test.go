@@ -252,7 +252,7 @@ func TestPageRankOfAChangedGraph(t *testing.T) {
 	w, log := rankWorld(t, random(t))
 	w.update(links.Change{Kind: links.ReplaceLinks, Source: pageURL(1, 1), Targets: []string{pageURL(2, 2)}})
 	w.interrupt(links.PageRankOptions{}, 4)
-	db, err := store.Open(w.dir, store.Options{MinFreeBytes: -1, Feed: []string{links.DefaultPredicate}})
+	db, err := store.Open(w.dir, store.Options{MinFreeBytes: -1, Watched: []string{links.DefaultPredicate}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -372,8 +372,8 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 	}
 	noted, err := sn.Annotation(ctx, page, links.PageRankApplication)
 	sn.Close()
-	if err != nil || string(noted) == "old" {
-		t.Errorf("%q is noted, %v", noted, err)
+	if err != nil || string(noted.Bytes()) == "old" {
+		t.Errorf("%q is noted, %v", noted.Bytes(), err)
 	}
 
 	// A job that was stopped has ended, even if the graph is closed at once.

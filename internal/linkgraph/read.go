@@ -400,7 +400,7 @@ func add(s *links.ServerStats, v *delta.View, r uid.Range) {
 	}
 }
 
-// Epoch returns the number of the last entry of the store's feed that readers see. It grows
+// Epoch returns the sequence of the store's feed up to which readers see changes. It grows
 // with every change of the graph. It is 0 if there is no graph yet.
 func (g *Graph) Epoch() uint64 {
 	if s := g.state.Load(); s != nil {

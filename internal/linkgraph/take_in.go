@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
@@ -24,7 +24,7 @@ const (
 
 // change is a change of the feed. Its ends are indexes in taken.urls.
 type change struct {
-	kind     changefeed.Kind
+	kind     feed.Kind
 	src, dst int
 }
 
@@ -48,59 +48,61 @@ func (t *taken) page(url []byte) int {
 	return at
 }
 
-var errEnough = errors.New("enough for now")
-
-// takeIn applies the next entries of the feed.
+// takeIn applies the next changes of the feed.
 func (k *keeper) takeIn(ctx context.Context) error {
-	// 1. Read a batch of whole entries.
+	// 1. Read a batch of whole requests. Loads, clears and trimmed changes make all cells invalid.
 	t := &taken{places: map[string]int{}}
 	clear(k.longs)
-	last, any := k.feed, false
-	err := k.store.ChangeFeed().Read(ctx, k.feed, func(number uint64, entry []changefeed.Change) error {
-		last = number
-		for _, c := range entry {
-			if c.Kind == changefeed.Any {
-				any = true
-				return errEnough
+	log := k.store.ChangeFeed()
+	last := k.feed
+	for batch, err := range log.Changes(ctx, feed.Request{Since: log.At(k.feed), Filter: feed.Filter{Pattern: k.pattern}}) {
+		if errors.Is(err, feed.ErrGone) {
+			k.log.Warn("the link graph is built again, because it has fallen behind", "error", err)
+			return k.rebuildAll(ctx)
+		}
+		if err != nil {
+			return fmt.Errorf("read the feed: %w", err)
+		}
+		for i := range batch.Changes {
+			c := &batch.Changes[i]
+			if c.Key == nil {
+				return k.rebuildAll(ctx)
 			}
 			if err := k.readChange(t, c); err != nil {
 				return err
 			}
-			k.unsaved += int64(len(c.Key) + len(c.Value))
+			k.unsaved += int64(len(c.Key) + len(c.Long))
+			k.unsavedChanges++
 		}
-		if len(t.changes) >= takenChanges || t.size >= takenBytes {
-			return errEnough
+		// A batch may end within a request. Then its position is the one before.
+		last = batch.Position.Sequence(0)
+		n := len(batch.Changes)
+		whole := n == 0 || batch.Position.Covers(0, batch.Changes[n-1].Stamp)
+		if whole && (len(t.changes) >= takenChanges || t.size >= takenBytes) {
+			break
 		}
-		return nil
-	})
-	if err != nil && !errors.Is(err, errEnough) {
-		return fmt.Errorf("read the feed: %w", err)
 	}
-	// 2. An entry without details makes all cells invalid.
-	if any {
-		return k.rebuildAll(ctx)
-	}
-	// 3. Apply the batch, and publish once: readers see whole entries only.
+	// 2. Apply the batch, and publish once: readers see whole requests only.
 	if err := k.apply(ctx, t); err != nil {
-		return fmt.Errorf("take in entries of the feed up to %d: %w", last, err)
+		return fmt.Errorf("take in changes of the feed up to %d: %w", last, err)
 	}
 	k.feed = max(k.feed, last)
 	k.publish(k.parts, k.feed)
 	return nil
 }
 
-// readChange reads a change of the feed, and skips it if it is of no link. If it has no value,
-// its long terms have only their beginning and hash. Then they are searched among the known
+// readChange reads a change of the feed, and skips it if it is of no link. If its long terms are
+// missing, they have only their beginning and hash. Then they are searched among the known
 // pages and among those of earlier changes.
-func (k *keeper) readChange(t *taken, c changefeed.Change) error {
+func (k *keeper) readChange(t *taken, c *feed.Change) error {
 	_, terms, err := triple.SplitKey(c.Key)
 	if err != nil {
 		return err
 	}
-	// 1. An added link has its whole terms in the value.
+	// 1. An added link has its whole terms beside the key.
 	inKey := terms
-	if c.Kind == changefeed.Added {
-		if terms, err = triple.WholeTerms(terms, c.Value); err != nil {
+	if c.Long != nil {
+		if terms, err = triple.WholeTerms(terms, c.Long); err != nil {
 			return err
 		}
 	}
@@ -113,7 +115,7 @@ func (k *keeper) readChange(t *taken, c changefeed.Change) error {
 		if !ok {
 			return nil
 		}
-		if triple.IsLongTerm(term) && c.Kind != changefeed.Added {
+		if triple.IsLongTerm(term) && c.Long == nil {
 			url, ok := k.longs[string(term)]
 			if !ok {
 				url, ok = k.long(term)
@@ -182,9 +184,9 @@ func (k *keeper) batches(ctx context.Context, sn *store.Snapshot, t *taken, ends
 			continue // deleted, between pages that never had a link here
 		}
 		label := cell.NoLabel
-		if c.kind != changefeed.Added {
+		if c.kind != feed.Add {
 			// The present state counts, because a link may be in several graphs, and a later
-			// entry may have changed it again.
+			// request may have changed it again.
 			link := links.Link(k.o.Predicate, t.urls[c.src], t.urls[c.dst])
 			is, err := k.has(ctx, sn, link)
 			if err != nil {
@@ -307,11 +309,11 @@ func (k *keeper) has(ctx context.Context, sn *store.Snapshot, t triple.Triple) (
 
 // label returns a link's label. If it cannot be decoded, it is logged and left out.
 func (k *keeper) label(ctx context.Context, sn *store.Snapshot, t triple.Triple) (cell.Label, error) {
-	data, err := sn.Annotation(ctx, t, application)
-	if err != nil || data == nil {
+	a, err := sn.Annotation(ctx, t, application)
+	if err != nil || a == nil {
 		return cell.NoLabel, err
 	}
-	label, err := decodeLabel(data)
+	label, err := decodeLabel(a.Data)
 	if err != nil {
 		k.log.Warn("a label could not be read", "source", t.Subject.Value(), "target", t.Object.Value(), "error", err)
 		return cell.NoLabel, nil

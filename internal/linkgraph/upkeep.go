@@ -1,5 +1,5 @@
 // Upkeep by the keeper between changes: it builds cells with large deltas again, and writes
-// changes to files, because the feed can then be trimmed.
+// changes to files, because the feed does not keep them for ever.
 
 package linkgraph
 
@@ -18,11 +18,14 @@ import (
 const (
 	// rebuildChanges is the number of changes that any delta may have, even of a small cell.
 	rebuildChanges = 1 << 10
-	// Files are written after savedEntries entries of the feed, savedBytes bytes of deltas, or
-	// savedFeed bytes of entries. That must be long before the feed exceeds what it keeps.
-	savedEntries = 1 << 12
+	// Files are written after savedChanges changes of links, savedBytes bytes of deltas, or
+	// savedFeed bytes of changes.
+	savedChanges = 1 << 16
 	savedBytes   = 16 << 20
 	savedFeed    = 24 << 20
+	// They are also written after a part of what the feed keeps, because after a restart the
+	// feed must reach back to them.
+	savedShare = 4
 )
 
 // tidy starts the upkeep that is due. It must be called between any two steps, because changes
@@ -41,10 +44,20 @@ func (k *keeper) tidy() error {
 			}
 		}
 	}
-	if k.feed-k.saved >= savedEntries || unsaved >= savedBytes || k.unsaved >= savedFeed {
+	if k.unsavedChanges >= savedChanges || unsaved >= savedBytes || k.unsaved >= savedFeed || k.leaving() {
 		return k.save()
 	}
 	return nil
+}
+
+// leaving reports whether the feed may soon trim changes that are not in files.
+func (k *keeper) leaving() bool {
+	if k.feed == k.saved {
+		return false
+	}
+	keeps := k.store.ChangeFeed().Retention()
+	_, added := k.store.ChangeFeed().Size()
+	return added-k.savedAt >= keeps.Bytes/savedShare || time.Since(k.savedTime) >= keeps.Age/savedShare
 }
 
 // largest returns the part with the largest delta, nil if none is too large.

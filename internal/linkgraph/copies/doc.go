@@ -22,7 +22,7 @@
 // # Why answers are complete
 //
 // Every operation on a triple comes to all machines that hold one of its places: three
-// different ones, or all if there are fewer. It is in the journal of each (package store)
+// different ones, or all if there are fewer. It is in the journal of each (package replica)
 // before it is acknowledged. A copy has a mark in the journal of each member. Everything before
 // the marks was committed when the copied rows were read, so the copy has it. Everything
 // acknowledged since is behind the mark of each holder. The fewest machines that an operation

@@ -135,11 +135,11 @@ func (g *Graph) labels(ctx context.Context, r *rowreader.Reader, dst []links.Lab
 	found := make([]links.Label, len(urls))
 	err = ownership.Parallel(ctx, len(urls), readLabels, func(ctx context.Context, i int) error {
 		found[i] = cell.NoLabel
-		data, err := r.Snapshot.Annotation(ctx, links.Link(g.reads.Keys.Predicate, url, urls[i]), links.Application)
-		if err != nil || data == nil {
+		a, err := r.Snapshot.Annotation(ctx, links.Link(g.reads.Keys.Predicate, url, urls[i]), links.Application)
+		if err != nil || a == nil {
 			return err
 		}
-		if found[i], err = lists.DecodeLabel(data); err != nil {
+		if found[i], err = lists.DecodeLabel(a.Data); err != nil {
 			return fmt.Errorf("the label of the link from %s to %s: %w", url, urls[i], err)
 		}
 		return nil

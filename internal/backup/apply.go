@@ -1,0 +1,171 @@
+// Applying changes of the feed to a store.
+
+package backup
+
+import (
+	"context"
+	"errors"
+	"slices"
+	"sync"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Target is the store that a chain is restored into.
+type Target interface {
+	Sink() rdfload.Sink
+	Add(ctx context.Context, triples []triple.Triple) (store.AddResult, error)
+	Delete(ctx context.Context, triples []triple.Triple) (store.DeleteResult, error)
+	Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error
+	Apply(ctx context.Context, changes store.Changes) (store.ApplyResult, error)
+}
+
+// Limits of the changes that are applied together.
+const (
+	maxPending      = 8192
+	maxPendingBytes = 4 << 20
+	annotators      = 64 // annotations that are written at the same time, because they share a sync
+)
+
+// pending collects changes and applies them together. Only the last change of a triple or an
+// annotation counts, because each sets the whole state.
+type pending struct {
+	to      Target
+	changed map[string]*outcome // by key in SPO
+	order   []*outcome          // in order of their first change
+	bytes   int
+	whole   bool // nothing is applied before flush, however much it is
+}
+
+// outcome is what several changes make of one triple.
+type outcome struct {
+	triple      triple.Triple
+	cleared     bool // the triple was deleted, so earlier annotations are gone
+	exists      bool // it is added last
+	annotations map[string]*feed.Annotation
+}
+
+// of returns the outcome for the triple of a change.
+func (p *pending) of(c *feed.Change) (*outcome, error) {
+	if o := p.changed[string(c.Key)]; o != nil {
+		return o, nil
+	}
+	t, err := c.Triple()
+	if err != nil {
+		return nil, damaged("%w", err)
+	}
+	if p.changed == nil {
+		p.changed = make(map[string]*outcome)
+	}
+	o := &outcome{triple: t}
+	p.changed[string(c.Key)] = o
+	p.order = append(p.order, o)
+	p.bytes += 2*len(c.Key) + len(c.Long)
+	return o, nil
+}
+
+// add adds a change of a triple. It applies the changes so far if they are many.
+func (p *pending) add(ctx context.Context, c *feed.Change) error {
+	o, err := p.of(c)
+	if err != nil {
+		return err
+	}
+	switch c.Kind {
+	case feed.Add:
+		o.exists = true
+	case feed.Delete:
+		*o = outcome{triple: o.triple, cleared: true}
+	case feed.Annotate:
+		if o.annotations == nil {
+			o.annotations = make(map[string]*feed.Annotation)
+		}
+		a := *c.Annotation
+		a.Data = append([]byte{}, a.Data...) // never nil, because nil would remove it
+		o.annotations[a.ApplicationID] = &a
+		p.bytes += len(a.ApplicationID) + len(a.Data)
+	}
+	if p.whole || len(p.order) < maxPending && p.bytes < maxPendingBytes {
+		return nil
+	}
+	return p.flush(ctx)
+}
+
+// flush applies the changes: deletes, then adds, then annotations.
+func (p *pending) flush(ctx context.Context) error {
+	if len(p.order) == 0 {
+		return nil
+	}
+	// 1. Collect.
+	var deletes, adds []triple.Triple
+	for _, o := range p.order {
+		if o.cleared {
+			deletes = append(deletes, o.triple)
+		}
+		if o.exists {
+			adds = append(adds, o.triple)
+		}
+	}
+	// 2. A triple that was deleted and added again loses its annotations.
+	if len(deletes) > 0 {
+		if _, err := p.to.Delete(ctx, deletes); err != nil {
+			return err
+		}
+	}
+	if len(adds) > 0 {
+		if _, err := p.to.Add(ctx, adds); err != nil {
+			return err
+		}
+	}
+	err := p.annotate(ctx)
+	p.forget()
+	return err
+}
+
+// annotate writes the annotations.
+func (p *pending) annotate(ctx context.Context) error {
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	var wait sync.WaitGroup
+	slots := make(chan struct{}, annotators)
+	for _, o := range p.order {
+		for _, a := range o.annotations {
+			data := a.Data
+			if a.Removed {
+				data = nil
+			}
+			slots <- struct{}{}
+			wait.Go(func() {
+				defer func() { <-slots }()
+				err := p.to.Annotate(ctx, o.triple, a.ApplicationID, data)
+				// The triple may be gone, because a row was read after the change.
+				if err != nil && !errors.Is(err, store.ErrNotFound) {
+					cancel(err)
+				}
+			})
+		}
+		if ctx.Err() != nil {
+			break
+		}
+	}
+	wait.Wait()
+	return context.Cause(ctx)
+}
+
+// forget drops the changes so far, because a Clear removes what they made.
+func (p *pending) forget() {
+	clear(p.changed)
+	clear(p.order)
+	p.order, p.bytes = p.order[:0], 0
+}
+
+// clearGraphs applies the changes so far, and then a Clear.
+func (p *pending) clearGraphs(ctx context.Context, c *feed.ClearInfo) error {
+	if err := p.flush(ctx); err != nil {
+		return err
+	}
+	_, err := p.to.Apply(ctx, store.Changes{ClearAll: c.All, ClearDefault: c.Default, ClearGraphs: slices.Clone(c.Graphs)})
+	return err
+}

@@ -1,0 +1,81 @@
+// Throughput of functions, and the price of checks.
+
+package functions
+
+import (
+	"context"
+	"fmt"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// BenchmarkFunctions measures calls a second of a function that follows the feed of a lone store,
+// end to end: from the log, through the sandbox, to durable effects.
+//
+//	go test -run - -bench Functions ./internal/functions
+func BenchmarkFunctions(b *testing.B) {
+	for _, c := range []struct {
+		name   string
+		r      Registration
+		module func(testing.TB) []byte
+	}{
+		{"trivial", Registration{Pattern: "? <http://example.org/likes> ?"}, func(t testing.TB) []byte { return assemble(t, `(i64.const 0)`) }},
+		{"inverse", Registration{Pattern: "? <http://example.org/likes> ?"}, func(t testing.TB) []byte {
+			return writes(t, `{"op":"add","s":{"type":"uri","value":"a:s"},"p":{"type":"uri","value":"a:p"},"o":{"type":"uri","value":"a:o"}}`)
+		}},
+		{"counter", counter, func(t testing.TB) []byte { return module(t, "counter") }},
+	} {
+		b.Run(c.name, func(b *testing.B) {
+			const changes = 50_000
+			s := open(b, nil, Options{})
+			defer s.close()
+			c.r.Name, c.r.TimeoutMS = "f", 10_000
+			s.put(c.r, c.module(b))
+			for b.Loop() {
+				// 1. Make changes while no runner runs.
+				b.StopTimer()
+				before := s.state("f").Counts.Calls
+				if err := s.service.Close(); err != nil {
+					b.Fatal(err)
+				}
+				many := make([]triple.Triple, changes)
+				for i := range many {
+					many[i] = of(fmt.Sprint("s", time.Now().UnixNano()), "likes", fmt.Sprint(i))
+				}
+				for len(many) > 0 {
+					if _, err := s.db.Add(s.ctx, many[:1000]); err != nil {
+						b.Fatal(err)
+					}
+					many = many[1000:]
+				}
+				b.StartTimer()
+				// 2. Measure until all calls are made and recorded.
+				s.service = Open(Options{Store: s.db, Feed: s.db.Feed()})
+				s.eventually("all calls", func() bool { return s.state("f").Counts.Calls >= before+changes })
+			}
+			b.ReportMetric(float64(changes)*float64(b.N)/b.Elapsed().Seconds(), "calls/s")
+		})
+	}
+}
+
+// BenchmarkChecked measures adds of one triple each without durability's cost: to a store whose
+// registry has no check, and to the same store without the checks.
+func BenchmarkChecked(b *testing.B) {
+	s := open(b, nil, Options{})
+	defer s.close()
+	s.eventually("the registry", func() bool { return s.service.checks.Load() == nil })
+	ctx := context.Background()
+	nothing := []triple.Triple{}
+	b.Run("plain", func(b *testing.B) {
+		for b.Loop() {
+			s.db.Add(ctx, nothing)
+		}
+	})
+	b.Run("checked", func(b *testing.B) {
+		for b.Loop() {
+			s.checked.Add(ctx, nothing)
+		}
+	})
+}
