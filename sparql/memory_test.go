@@ -19,6 +19,33 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// TestDistinctMemory: DISTINCT and COUNT(DISTINCT) must hold a few bytes for each value, however long
+// the values are.
+func TestDistinctMemory(t *testing.T) {
+	var all []triple.Triple
+	for i := range 5000 {
+		name := strings.Repeat("n", 900) + fmt.Sprint(i/2)
+		all = append(all, triple.Triple{Subject: sparqltest.IRI(fmt.Sprint("s", i)), Predicate: sparqltest.IRI("name"), Object: triple.NewString(name)})
+	}
+	src := memsource.New(all)
+	opts := sparql.Options{}
+	opts.Memory = 2 << 20
+	for query, want := range map[string]string{
+		`SELECT (COUNT(DISTINCT CONCAT(?n, "x")) AS ?c) (COUNT(DISTINCT ?s) AS ?d) { ?s <x:name> ?n }`: "2500 5000",
+		`SELECT (COUNT(*) AS ?c) ("" AS ?d) { SELECT DISTINCT ?n { ?s <x:name> ?n . ?s ?p ?n } }`:      "2500 ",
+	} {
+		result, err := sparql.Query(context.Background(), src, query, opts)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for row, err := range result.Rows() {
+			if err != nil || row[0].Value()+" "+row[1].Value() != want {
+				t.Errorf("%s: %v, %v; want %s", query, row, err, want)
+			}
+		}
+	}
+}
+
 // TestMemoryNamed: if memory does not suffice, the error must name the operator and the limit.
 func TestMemoryNamed(t *testing.T) {
 	var all []triple.Triple

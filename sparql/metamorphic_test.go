@@ -15,7 +15,9 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
@@ -282,6 +284,11 @@ func TestMetamorphic(t *testing.T) {
 		{false, `SELECT * FROM <x:g0> FROM <x:g1> { ?s <x:v> ?o }`, `SELECT DISTINCT ?s ?o { GRAPH ?g { ?s <x:v> ?o } FILTER(?g IN (<x:g0>, <x:g1>)) }`},
 		{true, `SELECT * FROM <x:g0> FROM <x:g1> { ?s <x:v> ?o } #TOTAL LIMIT #K`, `SELECT DISTINCT ?s ?o { GRAPH ?g { ?s <x:v> ?o } FILTER(?g IN (<x:g0>, <x:g1>)) } #HIDDEN LIMIT #K`},
 		{false, `SELECT ?g (COUNT(*) AS ?n) (COUNT(DISTINCT ?o) AS ?m) { GRAPH ?g { ?s <x:v> ?o } } GROUP BY ?g`, `SELECT ?g (SUM(1) AS ?n) (COUNT(DISTINCT ?o) AS ?m) { GRAPH ?g { ?s ?p ?o FILTER(?p = <x:v>) } } GROUP BY ?g`},
+		{false, `SELECT * { ?s <x:v> ?o . ?z <x:w> ?y FILTER(?o = ?y) }`, `SELECT * { ?s <x:v> ?o . ?z <x:w> ?y FILTER(!(?o != ?y)) }`},
+		{false, `SELECT * { ?s <x:v> ?o . ?s <x:k> ?e . ?z <x:w> ?y FILTER(?y = ?o && ?z != ?e && ?o > 0) }`, `SELECT * { { SELECT * { ?s <x:v> ?o . ?s <x:k> ?e } } { SELECT * { ?z <x:w> ?y } } FILTER(!(?o != ?y)) FILTER(!(?z = ?e)) FILTER(!(?o <= 0)) }`},
+		{false, `SELECT * { ?s <x:k> ?z . ?y <x:v> ?o FILTER(?z = ?y) }`, `SELECT * { ?s <x:k> ?z . ?y <x:v> ?o FILTER(!(?z != ?y)) }`},
+		{false, `SELECT * { ?s <x:k> ?z . ?y <x:v> ?o . ?x <x:w> ?o FILTER(?z = ?y) FILTER(?y = ?x) }`, `SELECT * { ?s <x:k> ?z . ?y <x:v> ?o . ?x <x:w> ?o FILTER(!(?z != ?y)) FILTER(!(?y != ?x)) }`},
+		{true, `SELECT * { ?s <x:k> ?z . ?o <x:w> ?y FILTER(?z = ?o) } #TOTAL ?y LIMIT #K`, `SELECT ?s ?z ?o ?y { ?s <x:k> ?z . ?o <x:w> ?y FILTER(!(?z != ?o)) } #HIDDEN ?y LIMIT #K`},
 		{false, `SELECT ?s ?z ?o { ?s <x:v> ?o . ?z <x:w> ?o }`, `SELECT ?s ?z ?o { ?s <x:v> ?o . ?z <x:w> ?y FILTER(sameTerm(?o, ?y)) }`},
 	}
 	patterns := []string{
@@ -324,4 +331,36 @@ func some(random *rand.Rand, terms []triple.Term, other string) string {
 		b.WriteString(s + " ")
 	}
 	return b.String()
+}
+
+// TestEqualityKeys: values that are equal have equal keys, or one of them is of any key.
+func TestEqualityKeys(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	terms := oddTerms(rand.New(rand.NewPCG(seed, 1)))
+	equal, err := expr.Compile(&ast.Binary{Op: ast.OpEqual, Left: &ast.Var{Slot: 0}, Right: &ast.Var{Slot: 1}}, expr.Scope{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	together, apart := 0, 0
+	for _, a := range terms {
+		keyA, keyedA := expr.FromTerm(a).AppendEqualityKey(nil)
+		for _, b := range terms {
+			keyB, keyedB := expr.FromTerm(b).AppendEqualityKey(nil)
+			sameKey := keyedA != expr.NoneEqual && keyedB != expr.NoneEqual &&
+				(keyedA == expr.AnyEqual || keyedB == expr.AnyEqual || string(keyA) == string(keyB))
+			switch {
+			case equal.Test(&expr.Env{}, expr.Terms{a, b}):
+				if together++; !sameKey {
+					t.Errorf("%s = %s, but their keys are %x and %x", a, b, keyA, keyB)
+				}
+			case sameKey:
+				apart++
+			}
+		}
+	}
+	// Keys that are often equal for other values would be of no use.
+	if apart > len(terms)*len(terms)/5 || together < len(terms)/2 {
+		t.Errorf("of %d pairs %d are equal, and %d others have equal keys", len(terms)*len(terms), together, apart)
+	}
 }

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/sparql/plan"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // Errors of queries; test with [errors.Is].
@@ -34,6 +35,8 @@ type Options struct {
 	// UpdateMemory is how many bytes the changes of an update request may take; 0
 	// means [update.DefaultMemory].
 	UpdateMemory int64
+	// Keep, if set, is a graph that CLEAR and DROP of ALL or NAMED leave as it is.
+	Keep triple.Term
 }
 
 // Validate returns nil if the options can be used.

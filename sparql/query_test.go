@@ -49,6 +49,39 @@ func TestReads(t *testing.T) {
 	}
 }
 
+// TestFirstRows: ASK and LIMIT of joins must read about the rows of the answer, even if each row of
+// one pattern has a thousand matches of the next.
+func TestFirstRows(t *testing.T) {
+	var all []triple.Triple
+	for i := range 4000 {
+		s := sparqltest.IRI(fmt.Sprintf("s%04d", i))
+		all = append(all,
+			triple.Triple{Subject: s, Predicate: sparqltest.IRI("in"), Object: sparqltest.IRI(fmt.Sprintf("club%d", i%4))},
+			triple.Triple{Subject: s, Predicate: sparqltest.IRI("name"), Object: triple.NewString(fmt.Sprint("name ", i))})
+	}
+	for i := range 4 {
+		all = append(all, triple.Triple{Subject: sparqltest.IRI(fmt.Sprintf("club%d", i)), Predicate: sparqltest.IRI("type"), Object: sparqltest.IRI("Club")})
+	}
+	src := memsource.New(all)
+	for _, test := range []struct {
+		query  string
+		rows   int
+		atMost int64 // reads of the run
+	}{
+		{`{ ?c <x:type> <x:Club> . ?s <x:in> ?c . ?s <x:name> ?n } LIMIT 1`, 1, 3},
+		{`{ ?a <x:in> ?c . ?b <x:in> ?c . ?b <x:name> ?n } LIMIT 1`, 1, 3},
+		{`{ ?a <x:in> ?c . ?b <x:in> ?c . ?b <x:name> ?n } LIMIT 3`, 3, 12},
+		{`{ ?c <x:type> <x:Club> { ?s <x:in> ?c } UNION { ?s <x:at> ?c } ?s <x:name> ?n } LIMIT 1`, 1, 4},
+		{`{ ?c <x:type> <x:Club> . ?s <x:in> ?c FILTER NOT EXISTS { ?s <x:at> ?c } } LIMIT 1`, 1, 4},
+		{`{ ?a <x:in> ?c . ?b <x:in> ?c OPTIONAL { ?b <x:name> ?n } } LIMIT 1`, 1, 4},
+	} {
+		n, plan, err := sparqltest.Count(context.Background(), src, "SELECT * "+test.query, sparql.Options{})
+		if err != nil || n != test.rows || plan.TotalReads() > test.atMost {
+			t.Errorf("%s: %d rows, %v; at most %d reads; plan\n%s", test.query, n, err, test.atMost, plan.Text(true))
+		}
+	}
+}
+
 // TestTopAgrees: the store's sequence must give the same as sorting.
 func TestTopAgrees(t *testing.T) {
 	src := sparqltest.People(300)
@@ -93,10 +126,10 @@ project ?n  (about 2 rows)
     index scan pos ?x <x:age> 7  (about 1 rows)`,
 		`SELECT * { ?x <x:age> ?a FILTER(?a < 3) MINUS { ?x <x:knows> <x:p00008> } }`: `
 project ?x ?a  (about 3 rows)
-  filter ?a < 3  (about 3 rows)
-    minus ?x  (about 3 rows)
+  minus ?x  (about 3 rows)
+    filter ?a < 3  (about 3 rows)
       index scan pos ?x <x:age> ?a in a range  (about 3 rows)
-      index scan pos ?x <x:knows> <x:p00008>  (about 1 rows)`,
+    index scan pos ?x <x:knows> <x:p00008>  (about 1 rows)`,
 	} {
 		p, err := sparql.Prepare(query, sparql.Options{})
 		if err != nil {

@@ -48,7 +48,7 @@ func PrepareUpdateTree(u *ast.Update, opts Options) (*PreparedUpdate, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	r, err := update.New(u, update.Options{Query: opts.Options, Memory: opts.UpdateMemory})
+	r, err := update.New(u, update.Options{Query: opts.Options, Memory: opts.UpdateMemory, Keep: opts.Keep})
 	if err != nil {
 		return nil, err
 	}

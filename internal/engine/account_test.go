@@ -18,9 +18,9 @@ import (
 
 // Of the test below.
 const (
-	allowed  = 16 << 20
+	allowed  = 8 << 20
 	measured = 40              // looks at the heap, for each query
-	budget   = 4 * time.Second // of each query
+	budget   = 2 * time.Second // of each query
 )
 
 // doubling returns BINDs that double a string n times, from 8 bytes.

@@ -35,6 +35,10 @@ type documents struct {
 	received int64
 }
 
+// errAnnotated ends LOAD of a document with annotations. Without it they would be lost in silence: an
+// update changes triples only.
+var errAnnotated = errors.New("it has annotations, and LOAD stores triples only: send the document to POST /triples or /load")
+
 // document is a document in a temporary file, or the error of fetching it.
 type document struct {
 	file        spill.File
@@ -125,9 +129,14 @@ func (d *documents) parse(ctx context.Context, iri string, doc *document) iter.S
 			yield(triple.Triple{}, err)
 			return
 		}
+		annotated := false
 		for t, err := range syntax.Parse(ctx, in, s, syntax.Options{
 			Source: iri, Base: doc.base, BlankPrefix: d.newBlank(), MaxDocument: d.limit,
+			Annotated: func(all []triple.ApplicationData) { annotated = annotated || len(all) > 0 },
 		}) {
+			if err == nil && annotated {
+				t, err = triple.Triple{}, errAnnotated
+			}
 			if !yield(t, err) || err != nil {
 				return
 			}

@@ -9,6 +9,9 @@ import (
 	"math/rand/v2"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/outbound"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
@@ -31,7 +34,7 @@ type Engine struct {
 	pool  *pool
 
 	readOnly    bool
-	hosts       *hosts // nil if SERVICE and LOAD are off
+	hosts       *outbound.Hosts // nil if SERVICE and LOAD are off
 	idleTimeout time.Duration
 }
 
@@ -50,7 +53,7 @@ func New(store Store, opts Options) (*Engine, error) {
 		return nil, err
 	}
 	if len(opts.AllowHosts) > 0 {
-		if e.hosts, err = parseHosts(opts.AllowHosts); err != nil {
+		if e.hosts, err = outbound.ParseHosts(opts.AllowHosts); err != nil {
 			return nil, err
 		}
 	}
@@ -70,13 +73,24 @@ type Params struct {
 	Timeout time.Duration
 	// Client is the client of the request, because clients have equal shares of the processors.
 	Client string
+	// Observe returns a reader of the same store for the request; nil leaves it as it is.
+	Observe func(store.Reader) store.Reader
 }
 
-// options returns the options of package sparql for one request. network must be nil if SERVICE and
-// LOAD are off.
-func (e *Engine) options(p Params, network *network, turn *turns.Turn, memory *reservation) sparql.Options {
+// observed returns the reader of a request.
+func (p *Params) observed(r store.Reader) store.Reader {
+	if p.Observe == nil {
+		return r
+	}
+	return p.Observe(r)
+}
+
+// options returns the options of package sparql for one request. network must be nil if LOAD, and
+// SERVICE of other endpoints, are off. reader returns the snapshot that the request reads.
+func (e *Engine) options(p Params, network *network, reader func() store.Reader, turn *turns.Turn, memory *reservation) sparql.Options {
 	opts := sparql.Options{
 		UpdateMemory: e.opts.UpdateMemory,
+		Keep:         systemgraph.Graph,
 		Options: exec.Options{
 			Memory:            e.opts.QueryMemory,
 			UnionDefaultGraph: e.opts.UnionDefaultGraph,
@@ -88,9 +102,7 @@ func (e *Engine) options(p Params, network *network, turn *turns.Turn, memory *r
 			Check:  turn.Check, Reserve: memory.reserve,
 		},
 	}
-	if network != nil {
-		opts.Services = services{network, maxServiceAnswer}
-	}
+	opts.Services = services{network: network, limit: maxServiceAnswer, annotations: &annotationService{opts, reader}}
 	return opts
 }
 

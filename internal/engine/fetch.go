@@ -4,20 +4,22 @@ package engine
 
 import (
 	"context"
-	"crypto/tls"
 	"errors"
 	"fmt"
 	"io"
 	"log/slog"
 	"net"
 	"net/http"
-	"net/netip"
 	"net/url"
 	"strings"
 	"sync"
-	"syscall"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/outbound"
 )
+
+// ErrHost is the error if the operator did not allow a URL of SERVICE or LOAD.
+var ErrHost = outbound.ErrHost
 
 // ErrNetwork is the error if another server did not answer, or answered wrongly.
 var ErrNetwork = errors.New("the request to another server failed")
@@ -25,19 +27,16 @@ var ErrNetwork = errors.New("the request to another server failed")
 // Limits of requests to other servers.
 const (
 	maxRedirects       = 5
-	maxHeaderBytes     = 64 << 10
 	maxURLBytes        = 8 << 10
-	connectTimeout     = 10 * time.Second
 	defaultIdleTimeout = time.Minute // without a byte
 	maxErrorText       = 200
-	maxConnsPerHost    = 8
 	maxServiceAnswer   = 1 << 30 // bytes, decompressed
 )
 
 // network sends the requests of one query or update. close closes its connections. It may be called
 // at any time and more than once, also on nil.
 type network struct {
-	hosts       *hosts
+	hosts       *outbound.Hosts
 	idleTimeout time.Duration // the longest time without a byte
 	logger      *slog.Logger
 
@@ -47,18 +46,7 @@ type network struct {
 }
 
 func (n *network) open() {
-	dialer := &net.Dialer{Timeout: connectTimeout, ControlContext: n.control}
-	// No proxy, because it would dial addresses unchecked. HTTP/1 only. Compressed bodies are
-	// decompressed here, because limits must hold.
-	n.transport = &http.Transport{
-		DialContext:            dialer.DialContext,
-		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
-		TLSHandshakeTimeout:    connectTimeout,
-		MaxResponseHeaderBytes: maxHeaderBytes,
-		MaxIdleConnsPerHost:    maxConnsPerHost,
-		IdleConnTimeout:        connectTimeout,
-		DisableCompression:     true,
-	}
+	n.transport = n.hosts.Transport(n.logger)
 	n.client = &http.Client{Transport: n.transport, CheckRedirect: n.checkRedirect}
 }
 
@@ -67,20 +55,6 @@ func (n *network) close() {
 		n.once.Do(n.open)
 		n.transport.CloseIdleConnections()
 	}
-}
-
-// control checks the dialled address itself, after the name was resolved.
-func (n *network) control(_ context.Context, _, address string, _ syscall.RawConn) error {
-	at, err := netip.ParseAddrPort(address)
-	if err != nil {
-		return fmt.Errorf("%w: %w", ErrHost, err)
-	}
-	if err := n.hosts.checkAddress(at); err != nil {
-		// The operator may see the address, but the client must not.
-		n.logger.Warn("refused to dial an address that is not public", "address", address)
-		return err
-	}
-	return nil
 }
 
 func (n *network) checkRedirect(next *http.Request, before []*http.Request) error {
@@ -96,7 +70,7 @@ func (n *network) checkRedirect(next *http.Request, before []*http.Request) erro
 	case len(next.URL.String()) > maxURLBytes:
 		return fmt.Errorf("%w: a redirect to an address of more than %d bytes", ErrNetwork, maxURLBytes)
 	}
-	if err := n.hosts.check(next.URL); err != nil {
+	if err := n.hosts.Check(next.URL); err != nil {
 		return fmt.Errorf("redirect: %w", err)
 	}
 	return nil
@@ -154,7 +128,7 @@ func (n *network) parse(iri string) (*url.URL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrHost, err)
 	}
-	if err := n.hosts.check(u); err != nil {
+	if err := n.hosts.Check(u); err != nil {
 		return nil, err
 	}
 	u.Fragment, u.RawFragment = "", ""

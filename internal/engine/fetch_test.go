@@ -18,6 +18,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/outbound"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -35,7 +36,7 @@ func remote(t *testing.T, handler http.HandlerFunc) *url.URL {
 
 func newNetwork(t *testing.T, idleTimeout time.Duration, allow ...string) *network {
 	t.Helper()
-	hosts, err := parseHosts(allow)
+	hosts, err := outbound.ParseHosts(allow)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -92,6 +93,12 @@ func TestLoadSyntaxes(t *testing.T) {
 		{"/a", "text/html", "<html>", "text/html"},
 		{"/a", "image/png", "", "image/png"},
 		{"/a", "text/plain", "?", "syntax is not known"},
+		// Annotations would be lost.
+		{"/a", "application/n-quads", triple.AnnotationsHeader + "\n" + line, ""},
+		{"/a", "application/n-quads", triple.AnnotationsHeader + "\n" + line[:len(line)-1] + " #@ x=AQID\n", "annotations"},
+		{"/a", "application/trig", triple.AnnotationsHeader + "\n@prefix a: <urn:trefoil:annotations#> .\n" + line +
+			`<urn:trefoil:annotations> { [] a:subject <http://e.x/s> ; a:predicate <http://e.x/p> ; a:object <http://e.x/o> ; a:application "x" ; a:value "v" }`, "annotations"},
+		{"/a", "application/x-ndjson", `{"s":"<http://e.x/s>","p":"<http://e.x/p>","o":"<http://e.x/o>","annotations":[{"app":"x","text":"v"}]}`, "annotations"},
 	} {
 		u := remote(t, func(w http.ResponseWriter, r *http.Request) {
 			w.Header().Set("Content-Type", test.contentType)
@@ -341,7 +348,7 @@ func TestLoadLimits(t *testing.T) {
 			w.Header().Set("Content-Encoding", "br")
 			io.WriteString(w, "?")
 		case "/headers":
-			w.Header().Set("X", strings.Repeat("a", 2*maxHeaderBytes))
+			w.Header().Set("X", strings.Repeat("a", 2*64<<10))
 		default:
 			io.WriteString(w, strings.Repeat("# nothing\n", limit/20))
 		}
@@ -393,7 +400,7 @@ func TestSelect(t *testing.T) {
 			io.WriteString(w, "s,p\r\n")
 		}
 	})
-	s := services{newNetwork(t, time.Minute, u.Host), 1 << 20}
+	s := services{network: newNetwork(t, time.Minute, u.Host), limit: 1 << 20}
 	for path, want := range map[string]string{
 		"/": "s,p\r\n", "/moved": "s,p\r\n", "/zipped": "s,p\r\n", "/get": "turn POST into GET", "/html": "text/html", "/bomb": "larger than",
 	} {

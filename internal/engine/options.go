@@ -6,6 +6,8 @@ import (
 	"fmt"
 	"log/slog"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/outbound"
 )
 
 // Options are the parameters of [New]. The zero value is ready to use.
@@ -28,19 +30,8 @@ type Options struct {
 	SpillDir string
 	// UnionDefaultGraph makes the default graph of queries the merge of all graphs.
 	UnionDefaultGraph bool
-	// AllowHosts are the allowed hosts of SERVICE and LOAD. If there are none, both are off. An
-	// entry is one of
-	//
-	//	example.org         the host, at the ports 80 and 443
-	//	example.org:8890    at this port
-	//	example.org:*       at any port
-	//	*.example.org       all hosts below the domain, but not itself; ports as above
-	//	192.0.2.1:8080      an address; IPv6 with a port in brackets
-	//	10.0.0.0/8          the addresses of a network, at any port
-	//
-	// Names are in ASCII (Punycode). A name gives access to public addresses only. If it stands for
-	// an address of this machine, a private network or a link, an entry must allow that address
-	// too. Redirects must lead to allowed hosts.
+	// AllowHosts are the allowed hosts of SERVICE and LOAD, in the form of [outbound.ParseHosts]. If
+	// there are none, both are off. Redirects must lead to allowed hosts.
 	AllowHosts []string
 	// Logger gets failures that no answer reports; nil discards them.
 	Logger *slog.Logger
@@ -52,7 +43,7 @@ func (o Options) Validate() error {
 		return fmt.Errorf("engine: a limit is negative: query memory %d, update memory %d, memory of all %d, queries %d",
 			o.QueryMemory, o.UpdateMemory, o.Memory, o.MaxQueries)
 	}
-	if _, err := parseHosts(o.AllowHosts); err != nil {
+	if _, err := outbound.ParseHosts(o.AllowHosts); err != nil {
 		return fmt.Errorf("engine: %w", err)
 	}
 	return nil

@@ -113,10 +113,12 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 		r.ctx = turns.NewContext(r.ctx, r.turn)
 		r.memory = reservation{pool: e.pool, turn: r.turn}
 		if err = r.memory.reserve(q.bytes); err == nil {
-			prepared, err = sparql.PrepareTree(q.tree, e.options(q.params, r.network, r.turn, &r.memory))
+			prepared, err = sparql.PrepareTree(q.tree, e.options(q.params, r.network, func() store.Reader { return r.snapshot }, r.turn, &r.memory))
 		}
 		if err == nil {
-			r.snapshot, err = e.store.Reader()
+			if r.snapshot, err = e.store.Reader(); err == nil {
+				r.snapshot = q.params.observed(r.snapshot)
+			}
 		}
 	}
 	if err != nil {

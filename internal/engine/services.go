@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/results"
 )
 
@@ -22,14 +23,22 @@ const resultTypes = "application/sparql-results+json, application/sparql-results
 
 // services sends queries to SPARQL endpoints, for SERVICE.
 type services struct {
-	network *network
-	limit   int64 // bytes of an answer, decompressed
+	network     *network // nil if it is off
+	annotations *annotationService
+	limit       int64 // bytes of an answer, decompressed
 }
 
 // Select sends a query by the SPARQL 1.1 Protocol, as a form of POST (section 2.1.2). The returned
 // body is decompressed. If it exceeds the limit, its reads end with an error. The caller must close
 // it.
 func (s services) Select(ctx context.Context, endpoint, query string) (contentType string, body io.ReadCloser, err error) {
+	switch {
+	case endpoint == AnnotationsEndpoint:
+		body, err = s.annotations.answer(ctx, query)
+		return results.JSON.MediaType(), body, err
+	case s.network == nil:
+		return "", nil, fmt.Errorf("%w: who runs the store allows hosts by name (serve --allow-host)", sparql.ErrService)
+	}
 	// 1. Send the query. The slot is given back while the endpoint computes.
 	header := http.Header{
 		"Content-Type": {"application/x-www-form-urlencoded"},

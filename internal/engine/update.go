@@ -95,7 +95,10 @@ func (e *Engine) changes(ctx context.Context, tree *ast.Update, bytes int64, p P
 		return store.Changes{}, err
 	}
 	// 2. Evaluate the operations. The store applies the result when this returns.
-	opts := e.options(p, network, turn, &memory)
+	// What observes the reader ends with its Close, but the snapshot is not ours to close.
+	observed := p.observed(unclosed{snapshot})
+	defer observed.Close()
+	opts := e.options(p, network, func() store.Reader { return observed }, turn, &memory)
 	if documents != nil {
 		opts.Documents = documents
 	}
@@ -103,7 +106,7 @@ func (e *Engine) changes(ctx context.Context, tree *ast.Update, bytes int64, p P
 	if err != nil {
 		return store.Changes{}, err
 	}
-	changes, err := prepared.Run(turns.NewContext(ctx, turn), snapshot.Source())
+	changes, err := prepared.Run(turns.NewContext(ctx, turn), observed.Source())
 	if err != nil {
 		return store.Changes{}, err
 	}
@@ -113,6 +116,11 @@ func (e *Engine) changes(ctx context.Context, tree *ast.Update, bytes int64, p P
 		MaxBytes: min(e.opts.UpdateMemory, maxChangeBytes),
 	}, nil
 }
+
+// unclosed is a reader that its owner closes.
+type unclosed struct{ store.Reader }
+
+func (unclosed) Close() error { return nil }
 
 // documents returns the documents for LOAD; nil if it is off.
 func (e *Engine) documents(network *network) *documents {

@@ -227,3 +227,25 @@ func TestSlowLoad(t *testing.T) {
 		t.Errorf("got %v", err)
 	}
 }
+
+// TestKeepSystemGraph checks that only its name clears the system graph, whose triples remember
+// subscriptions and functions.
+func TestKeepSystemGraph(t *testing.T) {
+	e := newEngine(t, openStore(t), Options{})
+	const insert = `PREFIX : <http://e.x/> INSERT DATA { :a :p 1 . GRAPH :g { :a :p 2 } GRAPH <urn:trefoil:system> { :a :p 3 } }`
+	const all = `SELECT ?n { { ?s ?p ?n } UNION { GRAPH ?g { ?s ?p ?n } } } ORDER BY ?n`
+	for _, c := range []struct {
+		text string
+		want []string
+	}{
+		{`CLEAR ALL`, []string{"3"}},
+		{`DROP ALL ; INSERT DATA { <http://e.x/a> <http://e.x/p> 4 }`, []string{"3", "4"}},
+		{`INSERT DATA { GRAPH <http://e.x/new> { <http://e.x/a> <http://e.x/p> 5 } } ; CLEAR ALL`, []string{"3"}},
+		{`CLEAR NAMED`, []string{"1", "3"}},
+		{`CLEAR GRAPH <urn:trefoil:system> ; CLEAR ALL`, nil},
+	} {
+		update(t, e, insert)
+		update(t, e, c.text)
+		expect(t, e, all, c.want...)
+	}
+}

@@ -9,7 +9,11 @@ import "github.com/trefoildb/trefoil/sparql/ast"
 //
 // A filter may move to a node if its variable is certain there. Two operands of a join may be
 // hashed on a variable if it is certain in both.
-func Vars(n Node) (certain, possible Set) {
+func Vars(n Node) (certain, possible Set) { return VarsFrom(n, Vars) }
+
+// VarsFrom is [Vars], and gets the sets of inputs from a function, which may keep them. It does not
+// change them.
+func VarsFrom(n Node, of func(Node) (certain, possible Set)) (certain, possible Set) {
 	// Sets of inputs are shared, and must be copied before they change.
 	switch n := n.(type) {
 	case *BGP:
@@ -25,19 +29,19 @@ func Vars(n Node) (certain, possible Set) {
 		return possible, possible
 	case *Join:
 		for _, arg := range n.Args {
-			c, p := Vars(arg)
+			c, p := of(arg)
 			certain = union(certain, c)
 			possible = union(possible, p)
 		}
 	// The right side may have no match, so its variables are only possible.
 	case *LeftJoin:
-		certain, possible = Vars(n.Left)
-		_, right := Vars(n.Right)
+		certain, possible = of(n.Left)
+		_, right := of(n.Right)
 		possible = union(possible, right)
 	// A variable of a union is certain only if it is certain in every argument.
 	case *Union:
 		for i, arg := range n.Args {
-			c, p := Vars(arg)
+			c, p := of(arg)
 			if i == 0 {
 				certain = c
 			} else {
@@ -46,13 +50,13 @@ func Vars(n Node) (certain, possible Set) {
 			possible = union(possible, p)
 		}
 	case *Graph:
-		certain, possible = Vars(n.Input)
+		certain, possible = of(n.Input)
 		certain, possible = union(certain, nil), union(possible, nil)
 		n.Name.addTo(&certain)
 		n.Name.addTo(&possible)
 	// If an expression may be an error, its variable may stay unbound.
 	case *Extend:
-		certain, possible = Vars(n.Input)
+		certain, possible = of(n.Input)
 		if isCertain(n.Expr, certain) {
 			certain = union(certain, nil)
 			certain.Add(n.Slot)
@@ -60,7 +64,7 @@ func Vars(n Node) (certain, possible Set) {
 		possible = union(possible, nil)
 		possible.Add(n.Slot)
 	case *Minus:
-		return Vars(n.Left)
+		return of(n.Left)
 	case *Table:
 		return n.vars()
 	case *Service:
@@ -69,10 +73,10 @@ func Vars(n Node) (certain, possible Set) {
 			possible.Add(column.Slot)
 		}
 	case *Group:
-		return n.vars()
+		return n.vars(of)
 	// Variables outside of a projection may exist outside too, but those are others.
 	case *Project:
-		certain, possible = Vars(n.Input)
+		certain, possible = of(n.Input)
 		var projected Set
 		for _, slot := range n.Slots {
 			projected.Add(slot)
@@ -80,7 +84,7 @@ func Vars(n Node) (certain, possible Set) {
 		return certain.Intersect(projected), possible.Intersect(projected)
 	default:
 		for _, input := range Inputs(n) { // the one
-			return Vars(input)
+			return of(input)
 		}
 	}
 	return certain, possible
@@ -127,8 +131,8 @@ func (t *Table) vars() (certain, possible Set) {
 	return certain, possible
 }
 
-func (g *Group) vars() (certain, possible Set) {
-	input, _ := Vars(g.Input)
+func (g *Group) vars(of func(Node) (certain, possible Set)) (certain, possible Set) {
+	input, _ := of(g.Input)
 	for _, key := range g.Keys {
 		possible.Add(key.Slot)
 		if isCertain(key.Expr, input) {

@@ -20,6 +20,8 @@ func BenchmarkState(b *testing.B) {
 		{"sort", `SELECT * { ?a <x:name> ?x } ORDER BY DESC(?x)`},
 		{"group", `SELECT ?x (COUNT(*) AS ?n) { ?a <x:age> ?x . ?a <x:name> ?y } GROUP BY ?x`},
 		{"groups", `SELECT ?a (MAX(?x) AS ?n) { ?a <x:name> ?x } GROUP BY ?a`},
+		{"countdistinct", `SELECT (COUNT(DISTINCT ?n) AS ?c) { ?a <x:name> ?n . ?a <x:age> ?x }`},
+		{"countseveral", `SELECT (COUNT(DISTINCT ?n) AS ?c) (COUNT(DISTINCT ?a) AS ?d) (COUNT(*) AS ?e) { ?a <x:name> ?n . ?a <x:age> ?x }`},
 		{"distinct", `SELECT DISTINCT ?k { ?a <x:knows> ?k }`},
 	} {
 		b.Run(bench.name, func(b *testing.B) {

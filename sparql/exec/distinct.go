@@ -6,11 +6,12 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/exec/spill"
+	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
 // Distinct passes each row once, the first of the equal ones.
 //
-// Rows pass as they come while the set of seen rows fits. From then on a row goes to a
+// Rows pass as they come while the set of seen rows fits. It has their digests. From then on a row goes to a
 // temporary file, divided by its hash, if the set lacks it. At the end of the input each file
 // is read in the same way. If rows must keep their order, the passing ones are then numbered,
 // written and merged.
@@ -21,7 +22,7 @@ type Distinct struct {
 	KeepOrder bool
 	memory.Holder
 
-	seen map[string]struct{}
+	seen map[expr.Digest]struct{}
 	key  []byte
 	seq  uint64
 
@@ -36,9 +37,6 @@ type Distinct struct {
 	runs   *spill.Runs
 	merged bool
 }
-
-// seenBytes are counted for a row of the set besides its key.
-const seenBytes = 64
 
 // maxLevel bounds the depth of partitions, because partitions in partitions may never get
 // smaller.
@@ -121,16 +119,17 @@ func (d *Distinct) fresh(number, ord uint64, row []string) (bool, error) {
 	for _, slot := range d.Slots {
 		d.key = append(append(d.key, row[slot]...), 0, 1)
 	}
-	if _, ok := d.seen[string(d.key)]; ok {
+	digest := expr.DigestOf(d.key)
+	if _, ok := d.seen[digest]; ok {
 		return false, nil
 	}
 	if d.parts == nil {
-		err := d.Grow(len(d.key) + seenBytes)
+		err := d.Grow(expr.DigestBytes)
 		if err == nil {
 			if d.seen == nil {
-				d.seen = make(map[string]struct{})
+				d.seen = make(map[expr.Digest]struct{})
 			}
-			d.seen[string(d.key)] = struct{}{}
+			d.seen[digest] = struct{}{}
 			return true, nil
 		}
 		if !d.Exec.spills() || len(d.seen) == 0 || d.level >= maxLevel {
@@ -250,7 +249,7 @@ type Reduced struct {
 	Input Operator
 	Slots []int
 	memory.Holder
-	seen map[string]struct{}
+	seen map[expr.Digest]struct{}
 	key  []byte
 }
 
@@ -287,22 +286,22 @@ func (r *Reduced) fresh(row []string) bool {
 	for _, slot := range r.Slots {
 		r.key = append(append(r.key, row[slot]...), 0, 1)
 	}
-	if _, ok := r.seen[string(r.key)]; ok {
+	digest := expr.DigestOf(r.key)
+	if _, ok := r.seen[digest]; ok {
 		return false
 	}
-	bytes := len(r.key) + seenBytes
-	if r.Held+int64(bytes) > maxReduced || !r.Fits(bytes) {
+	if r.Held+expr.DigestBytes > maxReduced || !r.Fits(expr.DigestBytes) {
 		clear(r.seen)
 		r.Free()
 	}
-	if bytes > maxReduced/4 || !r.Fits(bytes) {
+	if !r.Fits(expr.DigestBytes) {
 		return true
 	}
-	r.Take(bytes)
+	r.Take(expr.DigestBytes)
 	if r.seen == nil {
-		r.seen = make(map[string]struct{})
+		r.seen = make(map[expr.Digest]struct{})
 	}
-	r.seen[string(r.key)] = struct{}{}
+	r.seen[digest] = struct{}{}
 	return true
 }
 

@@ -27,7 +27,7 @@ type Group struct {
 	memory.Holder
 
 	view   solution.View
-	groups map[string]int
+	groups map[expr.Digest]int // the places in list, by keys
 	list   []*oneGroup
 	built  bool
 	at     int
@@ -216,12 +216,13 @@ func (g *Group) find(pass func() []string) (*oneGroup, error) {
 		g.key = append(append(g.key, cell...), 0, 1)
 	}
 	// 1. Look for an existing group first, because most rows have one.
-	if at, ok := g.groups[string(g.key)]; ok {
+	digest := expr.DigestOf(g.key)
+	if at, ok := g.groups[digest]; ok {
 		return g.list[at], nil
 	}
 	// 2. Count a new one before it is made.
 	cells := pass()
-	bytes := 2*len(g.key) + groupBytes*(1+len(g.Aggs))
+	bytes := len(g.key) + groupBytes*(1+len(g.Aggs))
 	for _, cell := range cells {
 		bytes += 16 + len(cell)
 	}
@@ -237,9 +238,9 @@ func (g *Group) find(pass func() []string) (*oneGroup, error) {
 		one.keys = append(one.keys, g.arena.Copy(solution.BytesOf(cell)))
 	}
 	if g.groups == nil {
-		g.groups = make(map[string]int)
+		g.groups = make(map[expr.Digest]int)
 	}
-	g.groups[string(g.key)] = len(g.list)
+	g.groups[digest] = len(g.list)
 	g.list = append(g.list, one)
 	return one, nil
 }

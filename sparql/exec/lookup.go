@@ -29,7 +29,8 @@ type Lookup struct {
 	more  *solution.Batch // of [fill]
 	at    int             // the next row of input
 	Chunk int             // how many rows to look up next
-	soft  int             // how many rows a scan gives at a time: few at first, because the caller may need no more
+	soft  int             // how many rows a scan gives at a time: first.Rows at first
+	first FirstRows
 
 	Finder
 	refs []ref // of the rows of the chunk, in their order
@@ -50,15 +51,38 @@ type ref struct {
 	access *pattern.Access
 }
 
+// Sizes of chunks, in rows.
 const (
 	FirstChunkRows = 16
 	LastChunkRows  = 4 * solution.BatchRows
 )
 
+// FirstRows says how few rows a join gives at first, because the caller may need no more. The
+// numbers double from there.
+type FirstRows struct {
+	Rows  int // rows of a scan
+	Chunk int // rows of the input whose matches are looked up
+}
+
+// NewFirstRows returns the first rows of a join if a row of its input has about fan matches. goal
+// is how many rows the query probably needs; 0 if that is not known. A chunk has about as many
+// matches as rows are wanted.
+func NewFirstRows(goal int64, fan float64) FirstRows {
+	wanted := FirstChunkRows
+	if goal > 0 {
+		wanted = int(min(goal, FirstChunkRows))
+	}
+	f := FirstRows{Rows: wanted, Chunk: FirstChunkRows}
+	if chunk := float64(wanted) / fan; chunk < FirstChunkRows {
+		f.Chunk = max(1, int(chunk))
+	}
+	return f
+}
+
 // NewLookup returns the join of an operator's rows with a pattern. The reads are counted in the
 // plan.
-func NewLookup(q *Execution, in Operator, pat *pattern.Pattern, plan *explain.Plan) *Lookup {
-	l := &Lookup{q: q, in: in, pat: pat, Plan: plan, Finder: q.NewFinder(), Chunk: FirstChunkRows, soft: FirstChunkRows, input: q.NewBatch()}
+func NewLookup(q *Execution, in Operator, pat *pattern.Pattern, plan *explain.Plan, first FirstRows) *Lookup {
+	l := &Lookup{q: q, in: in, pat: pat, Plan: plan, Finder: q.NewFinder(), first: first, Chunk: first.Chunk, soft: first.Rows, input: q.NewBatch()}
 	l.reader = q.NewReader(pat)
 	return l
 }
@@ -251,7 +275,7 @@ func (l *Lookup) stop() {
 func (l *Lookup) Reset() {
 	l.stop()
 	l.input.Clear()
-	l.at, l.soft = 0, FirstChunkRows // the chunk fitted, so it will again
+	l.at, l.soft = 0, l.first.Rows // the chunk fitted, so it will again
 	l.in.Reset()
 }
 

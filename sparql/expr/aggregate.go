@@ -42,8 +42,8 @@ type Accumulator struct {
 	value     Value // sum, least, greatest or sample
 	kept      int   // bytes counted for value
 	text      []byte
-	seen      map[string]struct{} // with DISTINCT
-	order     []string            // the values of seen, in order of arrival
+	seen      map[Digest]struct{} // with DISTINCT
+	order     []string            // the values of seen, in order of arrival; none of COUNT
 	key       []byte
 }
 
@@ -166,23 +166,35 @@ func (acc *Accumulator) account(bytes int) error {
 	return acc.grow(bytes)
 }
 
-// entryBytes is the approximate size of a set's entry without its key.
-const entryBytes = 72
+// valueBytes is the approximate size of an entry of [Accumulator].order without its text.
+const valueBytes = 32
 
-// isNew reports whether acc.key was not seen yet, and adds it to the set.
+// isNew reports whether acc.key was not seen yet, and adds it to the set. COUNT keeps no values,
+// because it only counts them.
 func (acc *Accumulator) isNew() (bool, error) {
-	if _, ok := acc.seen[string(acc.key)]; ok {
+	if acc.aggregate.function == ast.AggCount {
+		return acc.isNewDigest(DigestOf(acc.key), 0)
+	}
+	fresh, err := acc.isNewDigest(DigestOf(acc.key), len(acc.key)+valueBytes)
+	if fresh {
+		acc.order = append(acc.order, string(acc.key))
+	}
+	return fresh, err
+}
+
+// isNewDigest adds a digest to the set, with more bytes for its value, and reports whether it was
+// not there.
+func (acc *Accumulator) isNewDigest(d Digest, more int) (bool, error) {
+	if _, ok := acc.seen[d]; ok {
 		return false, nil
 	}
-	if err := acc.account(len(acc.key) + entryBytes); err != nil {
+	if err := acc.account(DigestBytes + more); err != nil {
 		return false, err
 	}
 	if acc.seen == nil {
-		acc.seen = make(map[string]struct{})
+		acc.seen = make(map[Digest]struct{})
 	}
-	key := string(acc.key)
-	acc.seen[key] = struct{}{}
-	acc.order = append(acc.order, key)
+	acc.seen[d] = struct{}{}
 	return true, nil
 }
 

@@ -3,6 +3,8 @@
 package expr
 
 import (
+	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -73,6 +75,34 @@ func BenchmarkFilter(b *testing.B) {
 				}
 			}
 		})
+	}
+}
+
+// BenchmarkRegex tests patterns on a comment of 500 bytes that lacks them, and on one that ends with
+// them.
+func BenchmarkRegex(b *testing.B) {
+	lacks := strings.Repeat("Ein Text ueber dies und das, mit Worten. ", 12)
+	for _, c := range []struct{ pattern, flags, ends string }{
+		{"barrier", "", "barrier"}, {"barrier", "i", "Barrier"}, {"bookshelf", "i", "BOOKSHELF"},
+		{"bar+ier", "i", "BARRRIER"}, {"word1.*word2", "", "word1 word2"}, {"(cat|dog) food", "i", "Dog food"},
+	} {
+		for _, text := range []string{lacks, lacks + c.ends} {
+			b.Run(fmt.Sprintf("%s,%s/%v", c.pattern, c.flags, len(text) > len(lacks)), func(b *testing.B) {
+				e := &ast.Call{Func: ast.FuncRegex, Args: []ast.Expr{&ast.Var{Slot: 0}, &ast.Constant{Term: triple.NewString(c.pattern)}, &ast.Constant{Term: triple.NewString(c.flags)}}}
+				x, err := Compile(e, Scope{})
+				if err != nil {
+					b.Fatal(err)
+				}
+				env := testEnv()
+				var row Row = parsedRow{FromTerm(triple.NewString(text)).Parsed()}
+				b.ReportAllocs()
+				for b.Loop() {
+					if x.Test(env, row) != (len(text) > len(lacks)) {
+						b.Fatal("wrong")
+					}
+				}
+			})
+		}
 	}
 }
 

@@ -47,13 +47,18 @@ func FuzzCast(f *testing.F) {
 	})
 }
 
-// FuzzRegex: a translated pattern compiles, or is refused with a reason.
+// FuzzRegex: a translated pattern compiles, or is refused with a reason. The search for its literals
+// must not change what it matches.
 func FuzzRegex(f *testing.F) {
 	for _, s := range []string{`^a.b$`, `[a-z-[aeiou]]`, `\p{Lu}\P{IsGreek}`, `\i\c*\d\s\w\W`, `(a)\1`, `a{2,3}`, `a{`, `[^\]]`, `(?:x|y)*?`, `(?i)x`, `[--a]`, `[a-\d]`, `[]`, `\`, "é+"} {
 		f.Add(s, "", "aé1 b")
 		f.Add(s, "smix", "AÉ1\nb")
 	}
 	f.Add("a.b", "q", "a.b")
+	for _, s := range []string{"Kiss", "(foo|bar)s?", "x*kelvin.*Stra\u00dfe", "\u017f+k"} {
+		f.Add(s, "i", "a \u212aI\u017fS of foo, BARS, \u212aelvinSTRA\u00dfE")
+		f.Add(s, "", "kiss bar")
+	}
 	f.Fuzz(func(t *testing.T, pattern, flags, text string) {
 		re, err := compilePattern(pattern, flags)
 		if err != nil {
@@ -63,6 +68,9 @@ func FuzzRegex(f *testing.F) {
 			return
 		}
 		matched := re.MatchString(text)
+		if re.matches(text) != matched {
+			t.Fatalf("%q with %q on %q: %v with its literals, else %v", pattern, flags, text, !matched, matched)
+		}
 		// If a pattern has only common syntax, both must agree.
 		if flags == "" && utf8.ValidString(text) && !strings.ContainsAny(pattern, `\.[{(`) {
 			if want, err := regexp.MatchString(pattern, text); err != nil || want != matched {

@@ -36,7 +36,9 @@ const (
 // pattern is a compiled pattern.
 type pattern struct {
 	*regexp.Regexp
-	steps int
+	steps    int
+	literals []*literal // each match has one of them; none if nothing is known
+	whole    bool       // the pattern is its only literal
 }
 
 // maxWork bounds the steps of a pattern, and stepsAlways, times the bytes of the matched text:
@@ -54,6 +56,22 @@ func (p *pattern) mayMatch(text string) bool {
 	return (int64(p.steps)+stepsAlways)*int64(len(text)) <= maxWork
 }
 
+// matches reports whether the pattern matches a part of a text.
+func (p *pattern) matches(text string) bool {
+	if p.literals == nil {
+		return p.MatchString(text)
+	}
+	for _, l := range p.literals {
+		switch l.search(text) {
+		case present:
+			return p.whole || p.MatchString(text)
+		case unclear:
+			return p.MatchString(text)
+		}
+	}
+	return false
+}
+
 // compilePattern translates and compiles a pattern with its flags.
 func compilePattern(text, flags string) (*pattern, error) {
 	if len(text) > maxPattern {
@@ -69,6 +87,7 @@ func compilePattern(text, flags string) (*pattern, error) {
 		if p.steps = steps(tree); p.steps > maxSteps {
 			return nil, fmt.Errorf("%w: %.100q: its repetitions make more than %d steps", ErrUnsupportedRegex, text, maxSteps)
 		}
+		p.literals, p.whole = literalsOf(tree)
 		p.Regexp, err = regexp.Compile(translated)
 	}
 	if err != nil {
@@ -255,7 +274,7 @@ func regexFunction(constant *pattern) function {
 		if !re.mayMatch(text) {
 			return errWork
 		}
-		return FromBool(re.MatchString(text))
+		return FromBool(re.matches(text))
 	}
 }
 
@@ -305,12 +324,13 @@ func replaceAll(re *pattern, text, replacement string, literal bool) (string, Va
 			return "", errorValue(err.Error())
 		}
 	}
+	if !re.matches(text) {
+		return text, Value{}
+	}
 	// 3. Find all matches, unless there are too many to hold.
 	limit := maxMatchInts / (2*re.NumSubexp() + 2)
 	matches := re.FindAllStringSubmatchIndex(text, limit+1)
 	switch {
-	case matches == nil:
-		return text, Value{}
 	case len(matches) > limit:
 		return "", errMatches
 	}

@@ -17,8 +17,10 @@ import (
 //	text    the reason of an error, or the whole encoded term
 //	text    of GROUP_CONCAT
 //	texts   of DISTINCT: the seen values, up to the end
+//	digests of COUNT(DISTINCT): 16 bytes each, up to the end
 //
-// A text is its length as an uvarint, and its bytes.
+// A text is its length as an uvarint, and its bytes. Digests are valid in this process only, and so
+// are its temporary files.
 
 const (
 	stateUnbound = iota
@@ -42,6 +44,11 @@ func (acc *Accumulator) AppendState(dst []byte) []byte {
 	dst = appendText(dst, string(acc.text))
 	for _, key := range acc.order {
 		dst = appendText(dst, key)
+	}
+	if acc.aggregate.function == ast.AggCount {
+		for d := range acc.seen {
+			dst = binary.LittleEndian.AppendUint64(binary.LittleEndian.AppendUint64(dst, d.hi), d.lo)
+		}
 	}
 	return dst
 }
@@ -80,6 +87,8 @@ func (acc *Accumulator) Merge(state string) error {
 	case kind == stateError:
 		acc.value = value
 		return nil
+	case acc.aggregate.keepsAll() && acc.aggregate.function == ast.AggCount:
+		return acc.mergeDigests(rest)
 	case acc.aggregate.keepsAll():
 		return acc.mergeSeen(rest)
 	case acc.aggregate.function == ast.AggGroupConcat:
@@ -109,6 +118,25 @@ func (a *Aggregate) keepsAll() bool {
 	return a.distinct
 }
 
+// mergeDigests adds the digests of another accumulator's set.
+func (acc *Accumulator) mergeDigests(state string) error {
+	for ; state != ""; state = state[16:] {
+		if len(state) < 16 {
+			return errState
+		}
+		bytes := []byte(state[:16])
+		// A term may be in both states, and must count once.
+		fresh, err := acc.isNewDigest(Digest{binary.LittleEndian.Uint64(bytes), binary.LittleEndian.Uint64(bytes[8:])}, 0)
+		if err != nil {
+			return err
+		}
+		if fresh {
+			acc.count++
+		}
+	}
+	return nil
+}
+
 // mergeSeen adds the values of another accumulator's set.
 func (acc *Accumulator) mergeSeen(state string) error {
 	for state != "" {
@@ -124,10 +152,6 @@ func (acc *Accumulator) mergeSeen(state string) error {
 			return err
 		}
 		if !fresh {
-			continue
-		}
-		if acc.aggregate.arg == nil {
-			acc.count++
 			continue
 		}
 		// The state has only the keys, so the value must be decoded from its term.

@@ -16,7 +16,8 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 	if len(patterns) == 0 {
 		return in, nil
 	}
-	// 1. Make a candidate of each pattern.
+	// 1. Make a candidate of each pattern, with one variable in place of two that must be equal.
+	patterns, aliases := c.unify(patterns, in)
 	list := make([]candidate, len(patterns))
 	for i, p := range patterns {
 		one := &list[i]
@@ -57,16 +58,22 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 			in = c.hashJoin(exec.InnerJoin, in, c.look(one, c.begin(), rows), nil, nil)
 			in.rows = step.rows
 			in.plan.Estimate = step.rows
+		case byEquality:
+			in = c.equalityJoin(in, &list[step.list[0]], step.equality, step.rows)
 		default:
 			if n := p.star(steps[i:], in); n > 1 {
 				in = p.starOf(steps[i:i+n], in)
 				i += n - 1
-				continue
+			} else {
+				in = c.look(&list[step.list[0]], in, step.rows)
 			}
-			in = c.look(&list[step.list[0]], in, step.rows)
+		}
+		var err error
+		if in, err = c.ready(in); err != nil {
+			return in, err
 		}
 	}
-	return in, nil
+	return c.ready(c.bindAliases(in, aliases))
 }
 
 // sample sets the estimates of the patterns from samples. It does not if their order is given, or
@@ -149,7 +156,7 @@ func (c *compiler) look(one *candidate, in stream, rows float64) stream {
 	if in.start && c.feed == nil {
 		name = "index scan"
 	}
-	l := exec.NewLookup(c.query, in.op, pat, nil)
+	l := exec.NewLookup(c.query, in.op, pat, nil, exec.NewFirstRows(c.goal, rows/in.rows))
 	detail := one.accessText(in.certain)
 	if pat.Order != 0 && c.want != nil && c.want.got && c.want.descending {
 		l.Reverse = true

@@ -37,7 +37,9 @@ type compiler struct {
 	visible   *visibility // of the whole query
 	estimator *estimator
 	spans     map[int]pattern.Restriction
-	top       int64 // of the next OrderBy below: rows needed of it; negative for all
+	waiting   []*condition     // of the FILTERs above; the rows of all operators up to them pass
+	keys      map[ast.Expr]int // slots of equalities
+	top       int64            // of the next OrderBy below: rows needed of it; negative for all
 	want      *sequence
 	goal      int64 // number of rows probably needed; 0 if it is not known
 }
@@ -102,11 +104,21 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 			c = &sub
 		}
 	}
-	// 2. If a node must not see the solutions so far, it is executed on its own.
+	// 2. Conditions of a FILTER pass through operators that neither change nor drop bindings of rows.
+	switch n.(type) {
+	case *algebra.BGP, *algebra.Join, *algebra.Filter, *algebra.LeftJoin, *algebra.Extend, *algebra.Minus:
+	default:
+		if c.waiting != nil {
+			sub := *c
+			sub.waiting = nil
+			c = &sub
+		}
+	}
+	// 3. If a node must not see the solutions so far, it is executed on its own.
 	if !in.start && !c.mayStart(n, in.possible) {
 		return c.hashed(n, in, g, depth)
 	}
-	// 3. All others start from the solutions so far.
+	// 4. All others start from the solutions so far.
 	switch n := n.(type) {
 	case *algebra.Unit:
 		return in, nil
@@ -151,7 +163,7 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 // mayStart reports whether n may start from rows with possible bindings of outer. If a binding
 // replaces a variable, all nodes see it.
 func (c *compiler) mayStart(n algebra.Node, outer algebra.Set) bool {
-	if !structural(n) {
+	if !c.visible.structural(n) {
 		return false
 	}
 	if c.substitute {
@@ -167,7 +179,9 @@ func (c *compiler) mayStart(n algebra.Node, outer algebra.Set) bool {
 func names(scope *algebra.Scope, s algebra.Set) string {
 	var names []string
 	for _, slot := range s.Slots() {
-		names = append(names, "?"+scope.Name(slot))
+		if slot < scope.Len() { // not a key of an equality
+			names = append(names, "?"+scope.Name(slot))
+		}
 	}
 	return strings.Join(names, " ")
 }

@@ -15,10 +15,10 @@ import (
 )
 
 // semiJoins takes an EXISTS out of conditions if its pattern may start from many rows.
-func semiJoins(body *algebra.Body, conds []ast.Expr) (semi []*ast.Exists, others []ast.Expr) {
+func (v *visibility) semiJoins(conds []ast.Expr) (semi []*ast.Exists, others []ast.Expr) {
 	for _, cond := range algebra.SplitConds(conds) {
 		x, ok := cond.(*ast.Exists)
-		if ok && structural(body.Exists[x.Index]) {
+		if ok && v.structural(v.body.Exists[x.Index]) {
 			semi = append(semi, x)
 			continue
 		}

@@ -6,7 +6,6 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
-	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
@@ -102,21 +101,22 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 	// 2. Rows of the query go first, because they are few.
 	for _, arg := range tables {
 		var err error
-		if in, err = c.compile(arg, in, g, depth); err != nil {
+		if in, err = c.joined(arg, in, g, depth); err != nil {
 			return in, err
 		}
 	}
-	// 3. A path from a term goes before the patterns if all have many rows.
+	// 3. An argument with few rows goes before the patterns if all have many.
 	if in.start && c.feed == nil && c.want == nil && len(patterns) > 0 {
-		i, err := c.estimator.pathFirst(paths, patterns, g, c.spans)
+		first, err := c.first(append(slices.Clip(paths), others...), patterns, g)
 		if err != nil {
 			return in, err
 		}
-		if i >= 0 {
-			if in, err = c.compile(paths[i], in, g, depth); err != nil {
+		if first != nil {
+			if in, err = c.joined(first, in, g, depth); err != nil {
 				return in, err
 			}
-			paths = slices.Delete(paths, i, i+1)
+			isFirst := func(n algebra.Node) bool { return n == first }
+			paths, others = slices.DeleteFunc(paths, isFirst), slices.DeleteFunc(others, isFirst)
 		}
 	}
 	// 4. All patterns are ordered together.
@@ -140,7 +140,7 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 			break // a later node may bind an end
 		}
 		var err error
-		if in, err = c.compile(paths[best], in, g, depth); err != nil {
+		if in, err = c.joined(paths[best], in, g, depth); err != nil {
 			return in, err
 		}
 		paths = append(paths[:best], paths[best+1:]...)
@@ -148,39 +148,21 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 	// 6. The others follow as they were written.
 	for _, arg := range append(others, paths...) {
 		var err error
-		if in, err = c.compile(arg, in, g, depth); err != nil {
+		if in, err = c.joined(arg, in, g, depth); err != nil {
 			return in, err
 		}
 	}
 	return in, nil
 }
 
-// pathFirst returns the index of a path to run before the patterns, negative for none. The path
-// must repeat and one of its ends must be a term, because such a path probably has few nodes. Every
-// pattern must have many rows.
-func (e *estimator) pathFirst(paths []algebra.Node, patterns []algebra.TriplePattern, g pattern.Graphs, restrictions map[int]pattern.Restriction) (int, error) {
-	for i, n := range paths {
-		p := n.(*algebra.Path)
-		if _, repeats := p.Path.(*ast.PathRepeat); !repeats || p.Subject.IsVar() == p.Object.IsVar() {
-			continue
-		}
-		list := make([]candidate, len(patterns))
-		for n, pattern := range patterns {
-			list[n].pat = newPattern(pattern.Subject, pattern.Predicate, pattern.Object, g, restrictions)
-		}
-		if err := e.survey(list, 0); err != nil {
-			return -1, err
-		}
-		if slices.ContainsFunc(list, func(one candidate) bool { return one.rows < manyRows }) {
-			return -1, nil
-		}
-		return i, nil
+// joined returns in joined with n, filtered by the conditions whose variables are bound then.
+func (c *compiler) joined(n algebra.Node, in stream, g pattern.Graphs, depth int) (stream, error) {
+	out, err := c.compile(n, in, g, depth)
+	if err != nil {
+		return in, err
 	}
-	return -1, nil
+	return c.ready(out)
 }
-
-// manyRows is how many rows every pattern has at least for a path to go first.
-const manyRows = 1000
 
 func unboundPath(n algebra.Node, certain algebra.Set) bool {
 	p := n.(*algebra.Path)
@@ -192,7 +174,7 @@ func (c *compiler) below(s stream) *compiler {
 	sub := *c
 	sub.feed = &exec.Feed{}
 	sub.certain, sub.possible = s.certain, s.possible
-	sub.want, sub.top, sub.goal, sub.spans = nil, -1, 0, nil
+	sub.want, sub.top, sub.goal, sub.spans, sub.waiting = nil, -1, 0, nil, nil
 	return &sub
 }
 
@@ -313,6 +295,6 @@ func (c *compiler) minus(n *algebra.Minus, in stream, g pattern.Graphs, depth in
 // them.
 func (c *compiler) alone() *compiler {
 	sub := *c
-	sub.spans, sub.want, sub.top, sub.goal = nil, nil, -1, 0
+	sub.spans, sub.waiting, sub.want, sub.top, sub.goal = nil, nil, nil, -1, 0
 	return &sub
 }

@@ -14,15 +14,17 @@ type joinMethod uint8
 const (
 	byLookup joinMethod = iota // also the first scan of a plan
 	byHash
-	byMerge // the first patterns of a plan, all in the sequence of a variable
+	byMerge    // the first patterns of a plan, all in the sequence of a variable
+	byEquality // a hash join by the keys of two values that a condition compares
 )
 
 // joinStep joins candidates with the rows of the steps before.
 type joinStep struct {
-	method joinMethod
-	list   []int
-	slot   int     // of byMerge
-	rows   float64 // that come out
+	method   joinMethod
+	list     []int
+	slot     int        // of byMerge
+	rows     float64    // that come out
+	equality *condition // of byEquality
 }
 
 // planner finds the order of joins between patterns: by dynamic programming up to
@@ -32,6 +34,7 @@ type planner struct {
 	list  []candidate
 	slots []int // of the variables, by their numbers in the planner
 	in    stream
+	tests []test
 }
 
 const dynamicPatterns = 10
@@ -46,8 +49,9 @@ type joinState struct {
 	last       int32 // pattern joined last; negative: see method
 	sorted     int32 // variable in whose sequence rows come; negative for none
 	cost, rows float64
-	risk       float64   // cost of reads without a result if all rows without a match come first
-	distinct   []float64 // bindings by variable; 0: not bound
+	equality   *condition // of byEquality
+	risk       float64    // cost of reads without a result if all rows without a match come first
+	distinct   []float64  // bindings by variable; 0: not bound
 }
 
 // ways are the join methods open to a search.
@@ -91,6 +95,7 @@ func newPlanner(c *compiler, list []candidate, in stream) *planner {
 			one.local[position] = v
 		}
 	}
+	p.tests = p.newTests(number)
 	return p
 }
 
@@ -105,7 +110,7 @@ func (p *planner) begin() joinState {
 	return s
 }
 
-// linked reports whether a pattern shares a variable with a state, or has none.
+// linked reports whether a pattern shares a variable with a state, has none, or an equality links it.
 func (p *planner) linked(s *joinState, one *candidate) bool {
 	vars := false
 	for _, v := range one.local {
@@ -116,7 +121,7 @@ func (p *planner) linked(s *joinState, one *candidate) bool {
 			vars = true
 		}
 	}
-	return !vars
+	return !vars || p.equality(s, one) != nil
 }
 
 // join returns a state with one more pattern, without its bindings.
@@ -124,6 +129,7 @@ func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool)
 	one := &p.list[i]
 	to := joinState{reached: true, method: method, last: int32(i), sorted: s.sorted}
 	to.rows = s.rows * one.fan(s.distinct)
+	// 1. A hash join reads the pattern once, by itself.
 	if method == byHash {
 		if s.rows < 100 || !p.shares(s, one) || one.rows*rowBytes > float64(p.c.query.Account.Limit/4) {
 			return to, false
@@ -131,11 +137,23 @@ func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool)
 		to.cost = s.cost + one.rows*(costRow+costBuild) + s.rows*costProbe + to.rows*costProbe
 		return to, true
 	}
+	if method == byEquality {
+		t := p.equality(s, one)
+		if t == nil || p.shares(s, one) || one.rows*rowBytes > float64(p.c.query.Account.Limit/4) {
+			return to, false
+		}
+		to.equality = t.cond
+		pairs := to.rows * t.share(s.distinct, one)
+		to.cost = s.cost + one.rows*(costRow+costKey+costBuild) + s.rows*(costKey+costProbe) + pairs*costProbe
+		return to, true
+	}
+	// 2. The first pattern of a plan is scanned.
 	if s.last < 0 && s.method != byMerge && p.in.start && p.c.feed == nil {
 		to.sorted = p.scanned(one)
 		to.cost = to.rows*costRow + costSeek
 		return to, true
 	}
+	// 3. All others are looked up, by the rows of the state.
 	seeks := p.seeks(s, one)
 	to.cost = s.cost + s.rows*costKey + to.rows*costRow + seeks
 	matched := 1.0
@@ -265,8 +283,8 @@ func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
 				linked && mask != 0 && !p.linked(from, &p.list[i]) {
 				continue
 			}
-			for _, method := range [...]joinMethod{byLookup, byHash} {
-				if method == byHash && (!w.hash || mask == 0 && p.in.start) {
+			for _, method := range [...]joinMethod{byLookup, byHash, byEquality} {
+				if method != byLookup && (!w.hash || mask == 0 && p.in.start) {
 					continue
 				}
 				s, ok := p.join(from, i, method)
@@ -275,6 +293,7 @@ func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
 					s.distinct = to.distinct
 					*to = s
 					p.bind(to, from.distinct, i)
+					p.pass(to, from.distinct)
 				}
 			}
 		}
@@ -290,7 +309,7 @@ func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
 			steps = append(steps, step)
 			break
 		}
-		steps = append(steps, joinStep{method: s.method, list: []int{int(s.last)}, rows: s.rows})
+		steps = append(steps, joinStep{method: s.method, list: []int{int(s.last)}, rows: s.rows, equality: s.equality})
 		mask &^= 1 << s.last
 	}
 	slices.Reverse(steps)
@@ -317,8 +336,8 @@ func (p *planner) greedy(w ways) (steps []joinStep, last joinState) {
 				linked && len(steps) > 0 && !p.linked(&last, &p.list[i]) {
 				continue
 			}
-			for _, method := range [...]joinMethod{byLookup, byHash} {
-				if method == byHash && (!w.hash || len(steps) == 0 && p.in.start) {
+			for _, method := range [...]joinMethod{byLookup, byHash, byEquality} {
+				if method != byLookup && (!w.hash || len(steps) == 0 && p.in.start) {
 					continue
 				}
 				s, ok := p.join(&last, i, method)
@@ -329,9 +348,10 @@ func (p *planner) greedy(w ways) (steps []joinStep, last joinState) {
 		}
 		// The bindings belong to the state, and must not be shared with the one before.
 		used[best.last] = true
-		steps = append(steps, joinStep{method: best.method, list: []int{int(best.last)}, rows: best.rows})
+		steps = append(steps, joinStep{method: best.method, list: []int{int(best.last)}, rows: best.rows, equality: best.equality})
 		best.distinct = slices.Clone(last.distinct)
 		p.bind(&best, last.distinct, int(best.last))
+		p.pass(&best, last.distinct)
 		last = best
 	}
 	return steps, last

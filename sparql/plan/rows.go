@@ -31,14 +31,18 @@ func (c *compiler) table(n *algebra.Table, in stream) (stream, error) {
 }
 
 func (c *compiler) filter(n *algebra.Filter, in stream, g pattern.Graphs, depth int) (stream, error) {
-	semi, others := semiJoins(c.body, n.Conds)
-	conds, err := compileExprs(others)
+	// 1. Conditions may run inside the input, as soon as their variables are bound.
+	semi, others := c.visible.semiJoins(n.Conds)
+	sub := *c
+	sub.spans = restrictions(c.spans, others)
+	sub.waiting = c.wait(n.Input, others)
+	out, err := sub.compile(n.Input, in, g, depth)
 	if err != nil {
 		return in, err
 	}
-	sub := *c
-	sub.spans = restrictions(c.spans, others)
-	out, err := sub.compile(n.Input, in, g, depth)
+	// 2. The others run over its rows.
+	others = undone(others, sub.waiting)
+	conds, err := compileExprs(others)
 	if err != nil {
 		return in, err
 	}

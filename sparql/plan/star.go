@@ -65,8 +65,9 @@ func (p *planner) starAccess(one *candidate, in stream) *pattern.Access {
 // starOf joins in with patterns of one subject.
 func (p *planner) starOf(steps []joinStep, in stream) stream {
 	q := p.c.query
+	rows := steps[len(steps)-1].rows // the estimate of the last step includes all before
 	s := &exec.StarLookup{
-		Exec: q, Input: in.op, Alone: true, Chunk: exec.FirstChunkRows, Batch: q.NewBatch(), Pick: make([]int, len(steps)),
+		Exec: q, Input: in.op, Alone: true, Chunk: exec.NewFirstRows(p.c.goal, rows/in.rows).Chunk, Batch: q.NewBatch(), Pick: make([]int, len(steps)),
 		Finder: q.NewFinder(),
 	}
 	detail := ""
@@ -95,8 +96,8 @@ func (p *planner) starOf(steps []joinStep, in stream) stream {
 			out.bind(slot)
 		}
 	}
-	// 2. The estimate is the one of the last step, because it includes all before.
-	out.rows = steps[len(steps)-1].rows
+	// 2. Make the operator.
+	out.rows = rows
 	out = p.c.traced(out, s, "star look-up", detail, in.plan)
 	s.Plan = out.plan
 	s.SetPlan(out.plan)

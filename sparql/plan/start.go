@@ -25,9 +25,10 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	q := exec.NewExecution(ctx, src, body.Scope.Len(), opts)
-	c := &compiler{query: q, body: body, dataset: dataset, top: -1,
-		visible: &visibility{body: body, known: map[algebra.Node]known{}}, estimator: &estimator{exec: q, known: surveyed{}}}
+	keys := equalityKeys(body)
+	q := exec.NewExecution(ctx, src, body.Scope.Len()+len(keys), opts)
+	c := &compiler{query: q, body: body, dataset: dataset, top: -1, keys: keys,
+		visible: &visibility{body: body, known: map[algebra.Node]*known{}}, estimator: &estimator{exec: q, known: surveyed{}, guessed: map[algebra.Node]float64{}}}
 	s, err := c.compile(body.Root, c.begin(), dataset.defaultGraphs(opts.UnionDefaultGraph), 0)
 	if err != nil {
 		q.Account.End()

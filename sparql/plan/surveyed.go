@@ -3,6 +3,7 @@
 package plan
 
 import (
+	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/triple"
@@ -13,8 +14,9 @@ type surveyed map[rangeKey]knownRange
 
 // estimator estimates how many rows patterns have, and keeps the answers of the source.
 type estimator struct {
-	exec  *exec.Execution
-	known surveyed
+	exec    *exec.Execution
+	known   surveyed
+	guessed map[algebra.Node]float64 // see compiler.rowsOf
 }
 
 type rangeKey struct{ lo, hi string }

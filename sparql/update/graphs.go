@@ -3,6 +3,7 @@
 package update
 
 import (
+	"errors"
 	"fmt"
 
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -13,16 +14,48 @@ import (
 // because no empty graph exists.
 func clearGraphs(target ast.GraphRef) func(*run) error {
 	return func(r *run) error {
-		switch target.Kind {
-		case ast.AllGraphs:
-			r.delta.clearAll()
-			return nil
-		case ast.NamedGraphs:
-			r.delta.clearNamed()
-			return nil
+		if target.Kind != ast.AllGraphs && target.Kind != ast.NamedGraphs {
+			return r.delta.clear(graphOf(target))
 		}
-		return r.delta.clear(graphOf(target))
+		// A kept graph is cleared only by its name. If it has no triples, whole ranges are cleared,
+		// because that is faster.
+		if keep := r.opts.Keep; !keep.IsZero() {
+			kept, err := r.exists(keep)
+			if err != nil || kept {
+				return errors.Join(err, r.clearExcept(keep, target.Kind == ast.AllGraphs))
+			}
+		}
+		if target.Kind == ast.AllGraphs {
+			r.delta.clearAll()
+		} else {
+			r.delta.clearNamed()
+		}
+		return nil
 	}
+}
+
+// clearExcept clears all named graphs but one and, if unnamed is set, the default graph.
+func (r *run) clearExcept(keep triple.Term, unnamed bool) error {
+	// The names are collected first, because clearing changes what is read.
+	var names []triple.Term
+	err := r.graphs(r.source(), func(graph triple.Term) error {
+		if graph != keep {
+			names = append(names, graph)
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	if unnamed {
+		names = append(names, triple.Term{})
+	}
+	for _, graph := range names {
+		if err := r.delta.clear(graph); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // graphOf returns the name of one graph, the zero Term of the default graph.

@@ -41,6 +41,8 @@ type Options struct {
 	Query exec.Options
 	// Memory is how many bytes the changes may take; 0 means [DefaultMemory].
 	Memory int64
+	// Keep, if set, is a graph that CLEAR and DROP of ALL or NAMED leave as it is.
+	Keep triple.Term
 }
 
 // Validate returns nil if the options can be used.

@@ -3,6 +3,7 @@
 package path
 
 import (
+	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
@@ -36,8 +37,7 @@ func (w *Walker) edges(from []int32, predicate string, not map[string]bool, forw
 		for i, start := range from[first:min(first+exec.LastChunkRows, len(from))] {
 			in.Add([]string{w.names[start], ""}, int32(i))
 		}
-		l := exec.NewLookup(&sub, &exec.FeedReader{Feed: &exec.Feed{Rows: in}}, pat, w.Plan)
-		l.Chunk = exec.LastChunkRows
+		l := exec.NewLookup(&sub, &exec.FeedReader{Feed: &exec.Feed{Rows: in}}, pat, w.Plan, exec.FirstRows{Rows: solution.BatchRows, Chunk: exec.LastChunkRows})
 		for {
 			out.Clear()
 			if err := l.Next(out); err != nil {
@@ -64,35 +64,96 @@ func (w *Walker) edges(from []int32, predicate string, not map[string]bool, forw
 
 // nodes returns the subjects and objects of the active graph, each once.
 func (w *Walker) nodes() ([]int32, error) {
+	var found nodeList
+	err := w.addEnds(&found, "", triple.Subject, triple.Object)
+	return found.list, err
+}
+
+// starts returns all nodes with an edge that can be the first of a path. Others may be among them.
+func (w *Walker) starts(p ast.Path) (nodeList, error) {
+	found := nodeList{met: map[int32]struct{}{}}
+	err := w.addStarts(&found, p, true)
+	return found, err
+}
+
+// addStarts adds the nodes where a path can begin; if forward is false, where it can end.
+func (w *Walker) addStarts(to *nodeList, p ast.Path, forward bool) error {
+	switch p := p.(type) {
+	case *ast.PathInverse:
+		return w.addStarts(to, p.Arg, !forward)
+	case *ast.PathRepeat:
+		return w.addStarts(to, p.Arg, forward)
+	case *ast.PathAlternative:
+		for _, part := range p.Parts {
+			if err := w.addStarts(to, part, forward); err != nil {
+				return err
+			}
+		}
+		return nil
+	case *ast.PathSequence:
+		// A part without an edge lets the next one begin, too.
+		for i := range p.Parts {
+			part := p.Parts[i]
+			if !forward {
+				part = p.Parts[len(p.Parts)-1-i]
+			}
+			if err := w.addStarts(to, part, forward); err != nil || !Empty(part) {
+				return err
+			}
+		}
+		return nil
+	case *ast.PathIRI:
+		position := triple.Subject
+		if !forward {
+			position = triple.Object
+		}
+		return w.addEnds(to, solution.KeyOfIRI(p.IRI), position)
+	}
+	return w.addEnds(to, "", triple.Subject, triple.Object)
+}
+
+// nodeList is nodes in the order of arrival, each once.
+type nodeList struct {
+	list []int32
+	met  map[int32]struct{}
+}
+
+// addEnds adds the nodes at the positions of all triples with a predicate, in its key form; "" is
+// any.
+func (w *Walker) addEnds(to *nodeList, predicate string, positions ...int) error {
+	// 1. Scan the triples, with rows of as many slots as positions.
 	pat := &pattern.Pattern{Graphs: *w.Graphs}
 	for i := range pat.Places {
 		pat.Places[i].Slot = -1
 	}
-	pat.Places[triple.Subject].Slot, pat.Places[triple.Object].Slot = 0, 1
-	// 1. Scan all triples of the graph with rows of two slots.
+	pat.Places[triple.Predicate].Key = predicate
+	for slot, position := range positions {
+		pat.Places[position].Slot = slot
+	}
 	sub := *w.Exec
-	sub.Width = 2
-	l := exec.NewLookup(&sub, &exec.Unit{}, pat, w.Plan)
+	sub.Width = len(positions)
+	l := exec.NewLookup(&sub, &exec.Unit{}, pat, w.Plan, exec.FirstRows{Rows: solution.BatchRows, Chunk: 1})
 	defer l.Close()
-	var list []int32
-	met := map[int32]struct{}{}
+	if to.met == nil {
+		to.met = map[int32]struct{}{}
+	}
 	out := sub.NewBatch()
 	defer out.Free()
-	// 2. Number both ends of each, and keep new ones.
+	// 2. Number the nodes, and keep new ones.
 	for {
 		out.Clear()
 		if err := l.Next(out); err != nil || out.Len == 0 {
-			return list, err
+			return err
 		}
 		for _, node := range out.Cells {
 			// A term must have one number only, because searches compare numbers.
 			id, err := w.id(node)
 			if err != nil {
-				return nil, err
+				return err
 			}
-			if _, ok := met[id]; !ok {
-				met[id] = struct{}{}
-				list = append(list, id)
+			if _, ok := to.met[id]; !ok {
+				to.met[id] = struct{}{}
+				to.list = append(to.list, id)
 			}
 		}
 	}

@@ -19,7 +19,8 @@ import (
 //
 // The rows of a batch go together. If one end is bound, a search finds all nodes reached from
 // it. If both are, it searches from both sides, a level at a time on the side with fewer new
-// nodes, until one side is complete. If none is, every node of the graph is a start.
+// nodes, until one side is complete. If none is, a search begins at each node with a first edge of
+// the path; or at each node of the graph if the path may have no edge.
 type Join struct {
 	Exec    *exec.Execution
 	Input   exec.Operator
@@ -32,18 +33,19 @@ type Join struct {
 	Plan    *explain.Plan
 	memory.Holder
 
-	Walk  Walker
-	Batch *solution.Batch
-	at    int
-	Chunk int
-	nodes []int32 // if the row at binds no end: the remaining starts
-	open  bool    // nodes is of the row at
-	tasks []pathTask
-	task  int
-	give  int       // of the task's ends
-	live  []*search // of the tasks
-	kept  [2]*search
-	known map[int32]bool // nodes: whether the graph has them
+	Walk   Walker
+	Batch  *solution.Batch
+	at     int
+	Chunk  int
+	nodes  []int32            // if the row at binds no end: the remaining starts
+	open   bool               // nodes is of the row at
+	begins map[int32]struct{} // the nodes that a repetition can begin at; nil if they are not known
+	tasks  []pathTask
+	task   int
+	give   int       // of the task's ends
+	live   []*search // of the tasks
+	kept   [2]*search
+	known  map[int32]bool // nodes: whether the graph has them
 }
 
 // pathTask is one row of the input, or one start of it.
@@ -160,11 +162,22 @@ func (p *Join) collect() error {
 // collectNodes makes tasks of a row without a bound end.
 func (p *Join) collectNodes() error {
 	if !p.open {
-		nodes, err := p.Walk.nodes()
-		if err != nil {
-			return err
+		var begins nodeList
+		var err error
+		// An empty repetition has each node as its own neighbour.
+		if !Empty(p.Repeat.Arg) {
+			if begins, err = p.Walk.starts(p.Repeat.Arg); err != nil {
+				return err
+			}
 		}
-		p.nodes, p.open = nodes, true
+		// If the path may have no edge, all nodes are starts.
+		nodes := begins.list
+		if p.Empty {
+			if nodes, err = p.Walk.nodes(); err != nil {
+				return err
+			}
+		}
+		p.nodes, p.begins, p.open = nodes, begins.met, true
 	}
 	n := min(len(p.nodes), p.Chunk-len(p.tasks))
 	for _, node := range p.nodes[:n] {
@@ -261,6 +274,9 @@ func (p *Join) gather(forward bool, some func(*pathTask) bool, ends bool) (*sear
 	s, err := p.Walk.search(starts, p.Repeat, forward)
 	if err != nil {
 		return nil, err
+	}
+	if forward {
+		s.begins = p.begins
 	}
 	p.live = append(p.live, s)
 	return p.assign(s, some, ends)
@@ -395,7 +411,7 @@ func (p *Join) counts(t *pathTask) (bool, error) {
 func (p *Join) forget() {
 	p.kept, p.live = [2]*search{}, nil
 	p.tasks, p.task, p.give, p.known = p.tasks[:0], 0, 0, nil
-	p.nodes, p.open = nil, false
+	p.nodes, p.begins, p.open = nil, nil, false
 	p.Walk.clear()
 }
 

@@ -54,6 +54,7 @@ func TestPathReads(t *testing.T) {
 	}
 	for i := range 20 {
 		put(fmt.Sprintf("town%d", i), "in", "world")
+		put(fmt.Sprintf("town%d", i), "on", "river")
 	}
 	src := memsource.New(all)
 	for query, most := range map[string]int64{
@@ -61,6 +62,12 @@ func TestPathReads(t *testing.T) {
 		`SELECT * { <x:person7> <x:in>+ <x:world> }`:              30,
 		`ASK { <x:person7> <x:in>* <x:person8> }`:                 30,
 		`SELECT * { ?x <x:in>+ <x:town3> }`:                       110,
+		// Both ends are free: 20 towns are in the world.
+		`SELECT * { ?x <x:on>+ ?y }`:                60,
+		`SELECT * { ?x (<x:on>|^<x:on>)+ ?y }`:      250,
+		`SELECT * { ?x (<x:none>/<x:in>)+ ?y }`:     10,
+		`SELECT * { ?x (<x:on>*/<x:on>)+ ?y }`:      150,
+		`SELECT (COUNT(*) AS ?n) { ?x <x:on>* ?y }`: 4100,
 	} {
 		_, plan, err := sparqltest.Count(context.Background(), src, query, sparql.Options{})
 		if err != nil {

@@ -66,7 +66,8 @@ type search struct {
 	starts  []int32
 	seen    map[uint64]struct{} // start's index and node
 	next    []reached
-	steps   map[int32][]int32 // by node: its neighbours by Arg
+	steps   map[int32][]int32  // by node: its neighbours by Arg
+	begins  map[int32]struct{} // nodes that have neighbours by Arg, or nil if they are not known
 	bounded bool
 	held    int64 // of the walker's account
 }
@@ -131,6 +132,9 @@ func (s *search) level() error {
 	asked := map[int32]struct{}{}
 	for _, r := range s.next {
 		if _, ok := s.steps[r.node]; ok {
+			continue
+		}
+		if _, ok := s.begins[r.node]; !ok && s.begins != nil {
 			continue
 		}
 		if _, ok := asked[r.node]; !ok {

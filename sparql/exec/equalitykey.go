@@ -1,0 +1,77 @@
+// Operators of equalities: keys of values for hash joins, and copies of bindings.
+
+package exec
+
+import (
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/expr"
+)
+
+// EqualityKey binds the slot Key to the key of the value in the slot Of, see
+// [expr.Value.AppendEqualityKey]. It drops a row if no value equals its value, and leaves Key unbound
+// if any may.
+type EqualityKey struct {
+	Exec    *Execution
+	Input   Operator
+	Of, Key int
+	view    solution.View
+	buf     []byte
+}
+
+func (k *EqualityKey) Next(out *solution.Batch) error {
+	for {
+		if err := k.Exec.Check(); err != nil {
+			return err
+		}
+		if err := k.Input.Next(out); err != nil || out.Len == 0 {
+			return err
+		}
+		// Rows move to the front of the batch, because a copy to another one costs more.
+		n := 0
+		for i := range out.Len {
+			row := out.Row(i)
+			buf, keyed := k.view.Of(row).Value(k.Of).AppendEqualityKey(k.buf[:0])
+			k.buf = buf
+			switch keyed {
+			case expr.NoneEqual:
+				continue
+			case expr.KeyEqual:
+				row[k.Key] = k.Exec.Arena.Copy(buf)
+			default:
+				row[k.Key] = ""
+			}
+			if n < i {
+				copy(out.Row(n), row)
+				out.Origin[n] = out.Origin[i]
+			}
+			n++
+		}
+		k.view.Forget(out.Weight)
+		if out.Truncate(n); n > 0 {
+			return nil
+		}
+	}
+}
+
+func (k *EqualityKey) Reset() { k.Input.Reset() }
+func (k *EqualityKey) Close() { k.Input.Close() }
+
+// Copy binds the slot To to the binding of the slot From.
+type Copy struct {
+	Input    Operator
+	From, To int
+}
+
+func (c *Copy) Next(out *solution.Batch) error {
+	if err := c.Input.Next(out); err != nil {
+		return err
+	}
+	for i := range out.Len {
+		row := out.Row(i)
+		row[c.To] = row[c.From]
+	}
+	return nil
+}
+
+func (c *Copy) Reset() { c.Input.Reset() }
+func (c *Copy) Close() { c.Input.Close() }

@@ -1,0 +1,97 @@
+// Waiting conditions in the order of joins: rows that pass, and equalities that link patterns.
+
+package plan
+
+import "slices"
+
+// test is a waiting condition with the planner's numbers of its variables.
+type test struct {
+	cond *condition
+	vars []int // without those that the rows before the patterns bind
+	// left and right are the variables of an equality, negative for other conditions.
+	left, right int
+}
+
+// newTests returns the waiting conditions that the patterns can make ready. number has the number of
+// each slot.
+func (p *planner) newTests(number map[int]int) (tests []test) {
+	for _, cond := range p.c.waiting {
+		if cond.done {
+			continue
+		}
+		t, ok := test{cond: cond, left: -1, right: -1}, true
+		for _, slot := range cond.uses.Slots() {
+			v, known := number[slot]
+			if known {
+				t.vars = append(t.vars, v)
+			}
+			ok = ok && (known || p.in.certain.Has(slot))
+		}
+		if !ok || len(t.vars) == 0 {
+			continue
+		}
+		if l, ok := number[cond.left]; ok && len(t.vars) == 2 {
+			t.left, t.right = l, number[cond.right]
+		}
+		tests = append(tests, t)
+	}
+	return tests
+}
+
+// ready reports whether bindings have all variables of a test.
+func (t *test) ready(distinct []float64) bool {
+	return !slices.ContainsFunc(t.vars, func(v int) bool { return distinct[v] == 0 })
+}
+
+// share returns the expected share of rows that pass an equality between bindings of a state and a
+// pattern.
+func (t *test) share(distinct []float64, one *candidate) float64 {
+	most := max(distinct[t.left], distinct[t.right], 1)
+	for position, v := range one.local {
+		if v >= 0 && (v == t.left || v == t.right) {
+			most = max(most, one.distinct[position])
+		}
+	}
+	return 1 / most
+}
+
+// pass lowers the rows of a state by the tests that are ready now and were not with the bindings of
+// from.
+func (p *planner) pass(s *joinState, from []float64) {
+	for i := range p.tests {
+		t := &p.tests[i]
+		if !t.ready(s.distinct) || t.ready(from) {
+			continue
+		}
+		s.cost += s.rows * costKey
+		if t.left >= 0 {
+			s.rows /= max(s.distinct[t.left], s.distinct[t.right], 1)
+		} else {
+			s.rows *= t.cond.share
+		}
+		for v, d := range s.distinct {
+			if d > s.rows {
+				s.distinct[v] = max(s.rows, 0.05)
+			}
+		}
+	}
+}
+
+// equality returns a test that links a variable of a state with one of a pattern that the state does
+// not bind; nil if there is none.
+func (p *planner) equality(s *joinState, one *candidate) *test {
+	for i := range p.tests {
+		t := &p.tests[i]
+		if t.left < 0 {
+			continue
+		}
+		bound, free := t.left, t.right
+		if s.distinct[bound] == 0 {
+			bound, free = free, bound
+		}
+		if s.distinct[bound] > 0 && s.distinct[free] == 0 && slices.Contains(one.local[:], free) {
+			return t
+		}
+	}
+	return nil
+}
