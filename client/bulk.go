@@ -31,6 +31,8 @@ type LoadOptions struct {
 	Rejects int
 	// MemoryBytes is the load's memory budget on the node; 0 is the node's default.
 	MemoryBytes int64
+	// Unchecked loads although there are checks among the update functions, which loads do not run.
+	Unchecked bool
 	// MaxLineBytes is the greatest line or token; 0 is 64 MiB.
 	MaxLineBytes int64
 }
@@ -72,6 +74,9 @@ func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (L
 	if o.KeepGoing {
 		query.Set("keep-going", "true")
 	}
+	if o.Unchecked {
+		query.Set("unchecked", "true")
+	}
 	if !o.Graph.IsZero() {
 		query.Set("graph", o.Graph.String())
 	}
@@ -112,10 +117,19 @@ func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (L
 	return summary, nil
 }
 
-// Backup writes a tar archive of the node's store to w. It is not retried. If it fails, the bytes
-// in w must not be used.
-func (c *Client) Backup(ctx context.Context, w io.Writer) error {
-	answer, err := c.try(ctx, call{method: http.MethodGet, url: c.endpoint("/backup", nil)}, nil)
+// Backup writes a full backup of the store or cluster to w: a tar archive for trefoil restore. It is
+// not retried. If it fails, the bytes in w must not be used.
+func (c *Client) Backup(ctx context.Context, w io.Writer) error { return c.backup(ctx, w, nil) }
+
+// BackupSince writes an increment: the changes behind the end of an earlier backup, whose position
+// since is. See Backup. If the change feed does not reach back to it, the error's status is 410, and a
+// full backup is necessary.
+func (c *Client) BackupSince(ctx context.Context, w io.Writer, since string) error {
+	return c.backup(ctx, w, url.Values{"since": {since}})
+}
+
+func (c *Client) backup(ctx context.Context, w io.Writer, query url.Values) error {
+	answer, err := c.try(ctx, call{method: http.MethodGet, url: c.endpoint("/backup", query)}, nil)
 	if err != nil {
 		return fmt.Errorf("backup: %w", unwrapPermanent(err))
 	}
@@ -127,4 +141,40 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error {
 		return fmt.Errorf("backup: %w", err)
 	}
 	return nil
+}
+
+// RestoreSummary is the result of a restore.
+type RestoreSummary struct {
+	Triples     int64 `json:"triples"`     // of the full backup
+	Annotations int64 `json:"annotations"` // of these triples
+	Changes     int64 `json:"changes"`     // of the change feed, without loads
+	Loads       int64 `json:"loads"`       // bulk loads of the change feed
+	LoadRows    int64 `json:"load_rows"`   // new triples of these loads
+}
+
+// Restore fills an empty store or cluster from backups of clusters: a full one and its increments, one
+// after the other in archives. until is a time or a position of the change feed; "" is the end of the
+// last one. It is not retried. If it fails, the store may have a part, and must be emptied.
+func (c *Client) Restore(ctx context.Context, archives io.Reader, until string) (summary RestoreSummary, err error) {
+	query := url.Values{}
+	if until != "" {
+		query.Set("until", until)
+	}
+	source := &tellingReader{r: archives}
+	answer, err := c.try(ctx, call{method: http.MethodPost, url: c.endpoint("/restore", query), header: http.Header{"Content-Type": {"application/x-tar"}}}, source)
+	if err != nil {
+		if failed := source.failed(); failed != nil {
+			err = failed // why the request broke off
+		}
+		return summary, fmt.Errorf("restore: %w", unwrapPermanent(err))
+	}
+	defer answer.Body.Close()
+	text, err := readAll(answer, maxSummaryBytes)
+	if err == nil {
+		err = decodeJSON(text, &summary)
+	}
+	if err != nil {
+		return summary, fmt.Errorf("restore: %w", unwrapPermanent(err))
+	}
+	return summary, nil
 }

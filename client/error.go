@@ -61,6 +61,8 @@ var sentinels = map[string]error{
 	"conflict":               ErrConflict,
 	"remote":                 ErrRemote,
 	"not-acceptable":         ErrNotAcceptable,
+	"gone":                   ErrGone,
+	"precondition-failed":    ErrPrecondition,
 }
 
 // Error is an error returned by a node.
@@ -77,6 +79,13 @@ type Error struct {
 	Done int64
 	// Begun is set if a part of a change was written, or found as wanted.
 	Begun bool
+	// Continue and Read are set if the error is [ErrGone]: the position at which to continue in the
+	// change feed when the requests of Read, paths with parameters, are read again.
+	Continue string
+	Read     []string
+	// Version is the current version of an annotation whose condition does not hold; "" if there is
+	// no annotation.
+	Version string
 
 	retryAfter time.Duration
 }
@@ -103,18 +112,30 @@ const maxErrorBytes = 64 << 10
 func errorOf(answer *http.Response) *Error {
 	defer answer.Body.Close()
 	text, _ := io.ReadAll(io.LimitReader(answer.Body, maxErrorBytes)) // a part of the body is better than none
-	e := &Error{Status: answer.StatusCode, retryAfter: retryAfter(answer.Header.Get("Retry-After"), time.Now())}
+	e := parseError(text, answer.StatusCode)
+	e.retryAfter = retryAfter(answer.Header.Get("Retry-After"), time.Now())
+	return e
+}
+
+// parseError returns the error in the body of an answer.
+func parseError(text []byte, status int) *Error {
+	e := &Error{Status: status}
 	var wire struct {
 		Error struct {
 			Kind, Message, Where string
 			Line, Column         int
 			Done                 int64
 			Begun                bool
+			Continue             string
+			Read                 []string
+			Version              string
 		}
 	}
 	if json.Unmarshal(text, &wire) == nil && wire.Error.Kind != "" {
 		e.Kind, e.Message, e.Where = wire.Error.Kind, wire.Error.Message, wire.Error.Where
 		e.Line, e.Column, e.Done, e.Begun = wire.Error.Line, wire.Error.Column, wire.Error.Done, wire.Error.Begun
+		e.Continue, e.Read = wire.Error.Continue, wire.Error.Read
+		e.Version = wire.Error.Version
 		return e
 	}
 	e.Message = strings.ToValidUTF8(strings.TrimSpace(string(text[:min(len(text), 200)])), "\uFFFD")

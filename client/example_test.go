@@ -4,6 +4,7 @@ package client_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -98,4 +99,48 @@ func ExampleClient_Query() {
 		fmt.Println(s.Term("who"), s.Term("age").Value())
 	}
 	// Output: <http://example.org/ben> 35
+}
+
+// A counter on a triple, which many clients may increment: none of the increments is lost.
+func ExampleClient_Annotate() {
+	ctx := context.Background()
+	url, end := serve(ctx)
+	defer end()
+	c, err := client.New(url, client.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	likes := triple.Triple{Subject: triple.NewIRI("http://example.org/ben"), Predicate: triple.NewIRI("http://example.org/knows"), Object: triple.NewIRI("http://example.org/anna")}
+	for range 3 {
+		for {
+			// 1. Read the counter and its version.
+			count, when := 0, client.AnnotationCondition{Absent: true}
+			old, err := c.Annotation(ctx, likes, "counter")
+			if err == nil {
+				when = client.AnnotationCondition{Version: old.Version}
+				_, err = fmt.Sscan(string(old.Content), &count)
+			}
+			if err != nil && !errors.Is(err, client.ErrNotFound) {
+				log.Fatal(err)
+			}
+			// 2. Set it, unless another client was faster.
+			next := client.Annotation{ApplicationID: "counter", Media: "text/plain", Content: fmt.Append(nil, count+1)}
+			_, err = c.Annotate(ctx, likes, next, when)
+			if err == nil {
+				break
+			}
+			if !errors.Is(err, client.ErrPrecondition) {
+				log.Fatal(err)
+			}
+		}
+	}
+	all, err := c.Annotations(ctx, likes)
+	if err != nil {
+		log.Fatal(err)
+	}
+	for _, a := range all {
+		fmt.Printf("%s: %s (%s)\n", a.ApplicationID, a.Content, a.Media)
+	}
+	// Output: counter: 3 (text/plain)
 }

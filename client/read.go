@@ -31,7 +31,7 @@ type PageOptions struct {
 	Limit   int    // most triples; 0 is the client's page size
 	Cursor  string // Next of the page before; "" is the beginning
 	Reverse bool   // from the end to the beginning; ranges only
-	// Annotations requests the annotations of the triples too; patterns only.
+	// Annotations requests the annotations of the triples too.
 	Annotations bool
 }
 
@@ -67,10 +67,11 @@ func (c *Client) MatchPage(ctx context.Context, p triple.Pattern, o PageOptions)
 // RangePage returns a part of Range. A page may hold fewer triples than its limit although more
 // follow; only Next marks the end.
 func (c *Client) RangePage(ctx context.Context, b triple.Bounds, o PageOptions) (Page, error) {
+	query := boundsQuery(b, o.Reverse)
 	if o.Annotations {
-		return Page{}, fmt.Errorf("client: a range comes without annotations; ask for a pattern")
+		query.Set("annotations", "true")
 	}
-	return c.page(ctx, "/range", boundsQuery(b, o.Reverse), o)
+	return c.page(ctx, "/range", query, o)
 }
 
 // Count returns the number of triples that match p.

@@ -24,6 +24,7 @@ type call struct {
 	body   []byte // sent again with each try
 	// byTriple is set if it is done triple by triple. Then the rest is done if it is sent again.
 	byTriple bool
+	answered *http.Header // if not nil, it is set to the header of the answer to a change
 }
 
 // send sends a call and returns its whole answer, of at most limit bytes.
@@ -104,6 +105,9 @@ func (c *Client) changeOnce(ctx context.Context, what call, again bool, text *[]
 		return changeError(err, again, what.byTriple)
 	}
 	defer answer.Body.Close()
+	if what.answered != nil {
+		*what.answered = answer.Header
+	}
 	if *text, err = readAll(answer, maxJSONBytes); err != nil {
 		return unknownOutcome(err)
 	}
@@ -195,7 +199,7 @@ func (c *Client) try(ctx context.Context, what call, body io.Reader) (*http.Resp
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode != http.StatusOK {
+	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusNoContent {
 		return nil, errorOf(answer)
 	}
 	if c.options.Degraded != nil && isDegraded(answer.Header) {

@@ -47,11 +47,8 @@ func (s *service) startBackend(db *store.Store, readOnly bool) (backend, error) 
 // startMember starts the node of a store. If it joins a cluster, it returns when the node
 // is a member.
 func (s *service) startMember(lone *store.Store) (backend, error) {
-	journal := replica.Options{Journal: ranges.Journal(s.linkPredicate()), JournalBytes: s.shares.Queue}
-	if s.NoLinks {
-		journal.JournalBytes = -1 // operations are counted only, for the epochs of other members
-	}
-	db, err := replica.New(lone, journal)
+	// Without links operations are still counted, for the epochs of other members.
+	db, err := replica.New(lone, replica.Options{Journal: ranges.Journal(s.linkPredicate()), CountOnly: s.NoLinks})
 	if err != nil {
 		return backend{}, err
 	}

@@ -31,6 +31,11 @@ type Options struct {
 	// compact rows. 0 is a fiftieth of the disk, from 64 MiB to 2 GiB; a negative value is none.
 	MinFreeBytes int64
 
+	// FeedBytes and FeedAge limit the change feed: a change is kept until it is older, or until
+	// more bytes have followed. 0 is 256 MiB and 24 hours.
+	FeedBytes int64
+	FeedAge   time.Duration
+
 	// QueryMemory is how many bytes a query may hold before it uses temporary files.
 	// 0 is 256 MiB, or a sixteenth of Memory if that is less.
 	QueryMemory int64
@@ -70,6 +75,8 @@ func (o Options) Validate() error {
 	switch {
 	case o.Memory < 0:
 		return invalid("{Memory} %d: it must be more than 0", o.Memory)
+	case o.FeedBytes < 0 || o.FeedAge < 0:
+		return invalid("{FeedBytes} %d and {FeedAge} %s: they must be more than 0", o.FeedBytes, o.FeedAge)
 	case o.QueryMemory < 0:
 		return invalid("{QueryMemory} %d: it must be more than 0", o.QueryMemory)
 	case o.UpdateMemory < 0:

@@ -9,10 +9,12 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/functions"
 	"github.com/trefoildb/trefoil/internal/memory"
 	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 )
@@ -100,17 +102,26 @@ func (s *service) run() (members []string, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, back.close()) }()
-	engine, err := o.newEngine(s.dir, back.triples)
+	triples, updates := back.triples, (*functions.Service)(nil)
+	if back.node != nil {
+		updates = s.openFunctions(back)
+		defer func() { err = errors.Join(err, updates.Close()) }()
+		triples = updates.Checked()
+	}
+	engine, err := o.newEngine(s.dir, triples)
 	if err != nil {
 		return nil, err
 	}
 	api := server.Options{
-		Token: s.Token, OperatorToken: s.OperatorToken, ReadOnly: s.ReadOnly, Logger: s.Logger, Engine: engine,
+		Token: s.Token, OperatorToken: s.OperatorToken, Applications: s.Applications, ReadOnly: s.ReadOnly, Logger: s.Logger, Engine: engine,
 		AllowOrigins: s.AllowOrigins, PublicURL: s.PublicURL, AcceptHosts: s.AcceptHosts, Cluster: back.cluster,
 		MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
 	}
 	if full != nil {
 		api.Full = full
+	}
+	if updates != nil {
+		api.Functions, api.Collectors = updates, append(api.Collectors, updates)
 	}
 	// Links need a node, and a read-only store has none.
 	if back.node != nil && !s.NoLinks {
@@ -119,11 +130,17 @@ func (s *service) run() (members []string, err error) {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, graph.Close()) }()
-		api.Links = graph
+		api.Links, api.LinkPredicate = graph, s.linkPredicate()
 	}
 
+	stop, err := s.startSubscriptions(back, &api)
+	if err != nil {
+		return nil, err
+	}
+	defer stop()
+
 	// 3. Serve it at the HTTP endpoints.
-	endpoints, err := server.New(back.triples, api)
+	endpoints, err := server.New(triples, api)
 	if err != nil {
 		return nil, err
 	}
@@ -157,10 +174,10 @@ func (s *service) run() (members []string, err error) {
 // is read-only. The member of a cluster waits for room instead, because its lease needs
 // durable writes.
 func (s *service) open() (db *store.Store, full *database.NoRoomError, err error) {
-	options := store.Options{ReadOnly: s.ReadOnly, Member: !s.ReadOnly, Feed: s.watched(), CountChanges: !s.ReadOnly && !s.NoLinks,
+	options := store.Options{ReadOnly: s.ReadOnly, Member: !s.ReadOnly, Watched: s.watched(), CountChanges: !s.ReadOnly && !s.NoLinks,
 		CacheBytes: s.shares.Cache, MemTableBytes: s.shares.MemTable, QueueBytes: s.shares.Queue,
-		MinFreeBytes: s.MinFreeBytes,
-		Logger:       s.Logger, Version: s.Version}
+		MinFreeBytes: s.MinFreeBytes, FeedRetention: changefeed.Retention{Bytes: s.FeedBytes, Age: s.FeedAge},
+		Logger: s.Logger, Version: s.Version}
 	for {
 		db, err = store.Open(s.dir, options)
 		if err == nil || !errors.As(err, &full) {

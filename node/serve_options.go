@@ -15,10 +15,15 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/copies"
 	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
 	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/server/access"
+	"github.com/trefoildb/trefoil/internal/webhook"
 )
 
 // DefaultListen is the address of [ServeOptions] without one.
 const DefaultListen = "127.0.0.1:7333"
+
+// Application is an application with a token and annotations of its own.
+type Application = access.Application
 
 // ServeOptions are the parameters of [Serve]. The zero value serves a lone store at
 // [DefaultListen].
@@ -34,6 +39,9 @@ type ServeOptions struct {
 	// members of the cluster. Members without certificates prove it to each other
 	// instead of Token.
 	OperatorToken string
+	// Applications have tokens, and own their annotations: others read and change them only if
+	// they are granted. It requires Token.
+	Applications []Application
 	// Insecure permits an address beyond loopback without a token, and members that
 	// exchange messages in the clear.
 	Insecure bool
@@ -46,6 +54,13 @@ type ServeOptions struct {
 	// AcceptHosts are names that requests to loopback may have in Host, besides
 	// localhost, addresses, the name of this machine and that of PublicURL.
 	AcceptHosts []string
+
+	// WebhookHost are the hosts that may get the changes of subscriptions: as AllowHosts, by https,
+	// and with the prefix http:// by http.
+	WebhookHost []string
+	// WebhookKey is the key from which the secrets of subscriptions are derived, at least 16 bytes,
+	// the same on all members; nil is no webhooks.
+	WebhookKey []byte
 
 	// Cluster is the cluster that the node forms or joins.
 	Cluster ClusterOptions
@@ -122,6 +137,15 @@ func (o ServeOptions) Validate() error {
 	}
 	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
 		return invalid("listen address %q: %v", o.Listen, err)
+	}
+	if err := (webhook.Options{AllowHosts: o.WebhookHost}).Validate(); err != nil {
+		return invalid("%v", err)
+	}
+	if (len(o.WebhookHost) > 0) != (len(o.WebhookKey) > 0) {
+		return invalid("webhooks need both {WebhookHost} and {WebhookKey}")
+	}
+	if n := len(o.WebhookKey); n > 0 && n < 16 {
+		return invalid("{WebhookKey} has %d bytes: at least 16 are needed", n)
 	}
 	// 1. A token must protect what strangers can reach.
 	if !isLoopback(o.Listen) && o.Token == "" && !o.Insecure {

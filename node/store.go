@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -61,10 +62,10 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	shares := o.shares()
 	db, err := store.Open(dir, store.Options{
-		ReadOnly: o.ReadOnly, Feed: o.watched(), CountChanges: len(o.watched()) > 0,
+		ReadOnly: o.ReadOnly, Watched: o.watched(), CountChanges: len(o.watched()) > 0,
 		CacheBytes: shares.Cache, MemTableBytes: shares.MemTable, QueueBytes: shares.Queue,
-		MinFreeBytes: o.MinFreeBytes,
-		Logger:       o.Logger, Version: o.Version,
+		MinFreeBytes: o.MinFreeBytes, FeedRetention: changefeed.Retention{Bytes: o.FeedBytes, Age: o.FeedAge},
+		Logger: o.Logger, Version: o.Version,
 	})
 	if err != nil {
 		return nil, err

@@ -7,64 +7,267 @@ import (
 	"fmt"
 	"io"
 	"io/fs"
+	"net/http"
 	"os"
 	"path/filepath"
+	"strings"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/backup"
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 )
 
-// backupCmd writes a consistent copy of a store. The store may be served meanwhile.
+// backupCmd writes a consistent copy of a store or a cluster, or what has changed since an earlier one.
+// The store may be served meanwhile.
 type backupCmd struct {
 	storeFlags
-	Force bool   `help:"Replace FILE if it exists."`
-	File  string `arg:"" help:"The tar file to write; - is standard output."`
+	Since  string `placeholder:"BACKUP" help:"Write only what has changed since this backup: a file, or a directory whose last one it is."`
+	Full   bool   `help:"Into a directory: write a full backup, also if there is one to continue."`
+	Force  bool   `help:"Replace TARGET if it is a file that exists."`
+	Target string `arg:"" help:"The tar file to write; - is standard output. In a directory, the next backup of its chain: a full one, then increments."`
 }
 
 func (c *backupCmd) Run(e *env) error {
-	if c.File == "-" {
-		if isTerminal(e.stdout) {
-			return usagef("a backup is not for a terminal: name a file, or pipe it on")
-		}
-		return c.write(e, e.stdout)
-	}
-	if _, err := os.Stat(c.File); err == nil && !c.Force {
-		return fmt.Errorf("%s exists; --force replaces it", c.File)
-	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
-		return err
-	}
-	return writeFile(c.File, func(w io.Writer) error { return c.write(e, w) })
-}
-
-// restoreCmd makes a store from a backup.
-type restoreCmd struct {
-	Data        string `required:"" placeholder:"DIR" help:"The data directory to create: missing, or empty."`
-	NewIdentity bool   `help:"Give the copy a machine ID of its own, so that it may run besides its original."`
-	File        string `arg:"" help:"The backup; - is standard input."`
-}
-
-func (c *restoreCmd) Run(e *env) error {
-	var in io.Reader
-	if c.File == "-" {
-		in = e.input()
-	} else {
-		f, err := os.Open(c.File)
+	// 1. Find the position of the backup to continue. Two backups of a directory at a time would take
+	// one name, and one of them would be lost.
+	if isDirectory(c.Target) {
+		lock, err := lockChain(c.Target)
 		if err != nil {
 			return err
 		}
-		defer f.Close()
-		in = f
+		defer lock.Close()
 	}
-	if err := store.Restore(e.ctx, c.Data, in); err != nil {
-		return fmt.Errorf("restore %s: %w", c.File, err)
+	since, path, err := c.plan()
+	if err != nil {
+		return err
+	}
+	write := func(w io.Writer) error { return explainGone(c.write(e, w, since)) }
+	if path == "-" {
+		if isTerminal(e.stdout) {
+			return usagef("a backup is not for a terminal: name a file, or pipe it on")
+		}
+		return write(e.stdout)
+	}
+	// 2. Write a new file.
+	if _, err := os.Stat(path); err == nil && !c.Force {
+		return fmt.Errorf("%s exists; --force replaces it", path)
+	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return err
+	}
+	if err := writeFile(path, write); err != nil {
+		return err
+	}
+	if path != c.Target {
+		e.sayf("wrote %s", path)
+	}
+	return nil
+}
+
+// plan returns the position where the backup begins, zero if it is full, and its path.
+func (c *backupCmd) plan() (since feed.Position, path string, err error) {
+	// 1. A directory has a chain.
+	if isDirectory(c.Target) {
+		if c.Since != "" && filepath.Clean(c.Since) != filepath.Clean(c.Target) {
+			return since, "", usagef("%s is a directory: its backups continue its own last one, and --since is for files", c.Target)
+		}
+		files, err := backup.List(c.Target)
+		if err != nil {
+			return since, "", err
+		}
+		full := c.Full || len(files) == 0
+		if !full {
+			if since, err = endOf(files[len(files)-1]); err != nil {
+				return since, "", err
+			}
+		}
+		name, err := backup.NextName(files, full)
+		return since, filepath.Join(c.Target, name), err
+	}
+	// 2. A file is full, or continues another one.
+	switch {
+	case c.Full:
+		return since, "", usagef("--full is for a directory: without --since, a file is a full backup")
+	case c.Since == "":
+		return since, c.Target, nil
+	}
+	before, err := archivesOf([]string{c.Since})
+	if err != nil {
+		return since, "", err
+	}
+	since, err = endOf(before[len(before)-1])
+	return since, c.Target, err
+}
+
+// lockChain makes a directory of backups if it is missing, and locks it against other backups until
+// the result is closed. The lock of a process that was killed does not stay.
+func lockChain(dir string) (io.Closer, error) {
+	if err := os.MkdirAll(dir, 0o755); err != nil {
+		return nil, err
+	}
+	lock, err := directory.Lock(vfs.Default, dir)
+	if errors.Is(err, store.ErrLocked) {
+		err = hinted{fmt.Errorf("another backup is being written into %s", dir), "Wait until it has ended, or name another directory."}
+	}
+	return lock, err
+}
+
+// isDirectory reports whether a path is a directory, or is to be one because it ends with a slash.
+func isDirectory(path string) bool {
+	info, err := os.Stat(path)
+	return err == nil && info.IsDir() || err != nil && strings.HasSuffix(path, string(filepath.Separator))
+}
+
+// endOf returns the position that an increment begins at.
+func endOf(f backup.File) (feed.Position, error) {
+	if f.End.IsZero() {
+		return f.End, fmt.Errorf("%s: %w", f.Path, backup.ErrNoPosition)
+	}
+	return f.End, nil
+}
+
+// archivesOf describes the archives that arguments name: files, or one directory.
+func archivesOf(paths []string) ([]backup.File, error) {
+	if len(paths) == 1 && isDirectory(paths[0]) {
+		files, err := backup.List(paths[0])
+		if err == nil && len(files) == 0 {
+			err = fmt.Errorf("%s has no backups: their names are like 00000001-full.tar", paths[0])
+		}
+		return files, err
+	}
+	var files []backup.File
+	for _, path := range paths {
+		f, err := backup.Stat(path)
+		if err != nil {
+			return nil, err
+		}
+		files = append(files, f)
+	}
+	return files, nil
+}
+
+// explainGone adds a hint to the errors after which only a full backup helps.
+func explainGone(err error) error {
+	var answer *client.Error
+	switch {
+	case errors.Is(err, feed.ErrGone), errors.As(err, &answer) && answer.Status == http.StatusGone:
+		return hinted{err, "Make a full backup: a directory as target takes it with --full. A longer --feed-retention of trefoil serve leaves more time between two backups."}
+	case errors.Is(err, feed.ErrPosition), errors.As(err, &answer) && answer.Where == "since":
+		return hinted{err, "The earlier backup is of another store, or of the original of a restored one. Make a full backup: a directory as target takes it with --full."}
+	}
+	return err
+}
+
+// restoreCmd makes a store of backups.
+type restoreCmd struct {
+	storeFlags
+	Until       string   `placeholder:"T" help:"Restore the state of this moment: a time such as 2026-11-23T18:30:00Z, or a position of the change feed. The end of the last backup by default."`
+	NewIdentity bool     `help:"With --data: give the copy a machine ID of its own, so that it may run besides its original."`
+	Files       []string `arg:"" name:"backup" help:"A full backup and its increments in order, or the directory that has them; - is a full one on standard input."`
+}
+
+func (c *restoreCmd) Run(e *env) error {
+	// 1. Check the arguments.
+	local, err := c.local()
+	switch {
+	case err != nil:
+		return err
+	case !local && c.To == "":
+		return usagef("name where to: --data DIR makes a data directory, --to URL fills an empty server or cluster")
+	case !local && c.NewIdentity:
+		return usagef("--new-identity is for --data")
+	}
+	o := backup.Options{Version: thisVersion().Version}
+	if c.Until != "" {
+		if o.Until, err = backup.ParseUntil(c.Until); err != nil {
+			return usagef("--until: %w", err)
+		}
+	}
+	// 2. Choose the backups, and restore them.
+	chain, err := c.chain(e, o.Until)
+	if err != nil {
+		return err
+	}
+	if !local {
+		return c.send(e, chain, o)
+	}
+	n, err := backup.Restore(e.ctx, c.Data, chain, o)
+	if err != nil {
+		return err
 	}
 	if c.NewIdentity {
 		if err := directory.NewIdentity(c.Data); err != nil {
 			return err
 		}
 	}
-	e.sayf("restored %s into %s", c.File, c.Data)
+	c.report(e, chain, c.Data, n)
 	return nil
+}
+
+// chain returns the backups that are needed.
+func (c *restoreCmd) chain(e *env, until backup.Until) ([]backup.Archive, error) {
+	if len(c.Files) == 1 && c.Files[0] == "-" {
+		return []backup.Archive{{Name: "standard input", Open: func() (io.ReadCloser, error) { return io.NopCloser(e.input()), nil }}}, nil
+	}
+	files, err := archivesOf(c.Files)
+	if err != nil {
+		return nil, err
+	}
+	if files, err = backup.Plan(files, until); err != nil {
+		return nil, fmt.Errorf("restore: %w", err)
+	}
+	var chain []backup.Archive
+	for _, f := range files {
+		chain = append(chain, f.Archive())
+	}
+	return chain, nil
+}
+
+// send restores into a server. All backups of files are verified first, because a part of a chain
+// would stay in the server.
+func (c *restoreCmd) send(e *env, chain []backup.Archive, o backup.Options) error {
+	// 1. Verify.
+	var all []io.Reader
+	for _, a := range chain {
+		in, err := a.Open()
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		f, ok := in.(io.ReadSeeker)
+		if ok {
+			if _, err := backup.Read(in); err != nil {
+				return fmt.Errorf("%s: %w", a.Name, err)
+			}
+			if _, err := f.Seek(0, io.SeekStart); err != nil {
+				return err
+			}
+		}
+		all = append(all, in)
+	}
+	// 2. Send one behind the other.
+	r, err := c.connect(e)
+	if err != nil {
+		return err
+	}
+	s, err := r.client.Restore(e.ctx, io.MultiReader(all...), o.Until.String())
+	if err := errors.Join(err, r.Close()); err != nil {
+		return err
+	}
+	c.report(e, chain, c.url(), backup.Counts(s))
+	return nil
+}
+
+func (c *restoreCmd) report(e *env, chain []backup.Archive, into string, n backup.Counts) {
+	if n == (backup.Counts{}) {
+		e.sayf("restored %s into %s", chain[0].Name, into)
+		return
+	}
+	e.sayf("restored %s into %s: %s with %s, %s, %s with %s", plural(int64(len(chain)), "backup"), into,
+		plural(n.Triples, "triple"), plural(n.Annotations, "annotation"), plural(n.Changes, "change"), plural(n.Loads, "bulk load"), plural(n.LoadRows, "new triple"))
 }
 
 // writeFile writes a file as a whole or not at all: under another name beside it, synced, then
@@ -87,7 +290,7 @@ func writeFile(path string, write func(io.Writer) error) (err error) {
 }
 
 // write writes the backup of the store chosen by the flags.
-func (c *backupCmd) write(e *env, w io.Writer) (err error) {
+func (c *backupCmd) write(e *env, w io.Writer, since feed.Position) (err error) {
 	local, err := c.local()
 	if err != nil {
 		return err
@@ -97,12 +300,20 @@ func (c *backupCmd) write(e *env, w io.Writer) (err error) {
 		if err != nil {
 			return err
 		}
-		return errors.Join(r.client.Backup(e.ctx, w), r.Close())
+		if since.IsZero() {
+			err = r.client.Backup(e.ctx, w)
+		} else {
+			err = r.client.BackupSince(e.ctx, w, since.String())
+		}
+		return errors.Join(err, r.Close())
 	}
 	db, err := openStore(c.Data, store.Options{})
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, db.Close()) }()
-	return db.Backup(e.ctx, w)
+	if since.IsZero() {
+		return db.Backup(e.ctx, w)
+	}
+	return backup.Increment(e.ctx, db, since, thisVersion().Version, w)
 }

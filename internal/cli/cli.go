@@ -37,26 +37,31 @@ const (
 
 // grammar is the command line: kong reads the commands and flags from its tags.
 type grammar struct {
-	Serve    serveCmd    `cmd:"" help:"Serve a store over HTTP."`
-	Load     loadCmd     `cmd:"" help:"Load RDF files in bulk: all of them or nothing."`
-	Query    queryCmd    `cmd:"" help:"Run a SPARQL query."`
-	Update   updateCmd   `cmd:"" help:"Carry out a SPARQL update: all of it or nothing."`
-	Range    rangeCmd    `cmd:"" help:"List triples of one order between bounds."`
-	Match    matchCmd    `cmd:"" help:"List triples that match a pattern."`
-	Add      addCmd      `cmd:"" help:"Add the triples of files."`
-	Delete   deleteCmd   `cmd:"" help:"Delete the triples of files, or those that match a pattern."`
-	Count    countCmd    `cmd:"" help:"Count the triples that match a pattern."`
-	Check    checkCmd    `cmd:"" help:"Verify a whole store or cluster: the copies agree, every row decodes."`
-	Dump     dumpCmd     `cmd:"" help:"Write all triples as canonical N-Quads."`
-	Backup   backupCmd   `cmd:"" help:"Write a consistent copy of a store as one tar file."`
-	Restore  restoreCmd  `cmd:"" help:"Make a store of a backup."`
-	Status   statusCmd   `cmd:"" help:"Show a store's version, members, segments and size."`
-	Convert  convertCmd  `cmd:"" help:"Parse RDF files strictly and write canonical N-Triples or N-Quads."`
-	Generate generateCmd `cmd:"" help:"Write a generated data set, the same for the same seed."`
-	Links    linksCmd    `cmd:"" help:"Ask and change a server's graph of hyperlinks: UIDs, lists, samples, ranking."`
-	Cluster  clusterCmd  `cmd:"" help:"Show a cluster, or change who is a member."`
-	Cert     certCmd     `cmd:"" help:"Make the certificates and the gossip key of a cluster."`
-	Version  versionCmd  `cmd:"" help:"Print the version."`
+	Serve         serveCmd         `cmd:"" help:"Serve a store over HTTP."`
+	Load          loadCmd          `cmd:"" help:"Load RDF files in bulk: all of them or nothing."`
+	Query         queryCmd         `cmd:"" help:"Run a SPARQL query."`
+	Update        updateCmd        `cmd:"" help:"Carry out a SPARQL update: all of it or nothing."`
+	Range         rangeCmd         `cmd:"" help:"List triples of one order between bounds."`
+	Match         matchCmd         `cmd:"" help:"List triples that match a pattern."`
+	Watch         watchCmd         `cmd:"" help:"Follow the changes of a server's triples."`
+	Add           addCmd           `cmd:"" help:"Add the triples of files."`
+	Delete        deleteCmd        `cmd:"" help:"Delete the triples of files, or those that match a pattern."`
+	Annotate      annotateCmd      `cmd:"" help:"Set or remove what an application attaches to a triple."`
+	Annotations   annotationsCmd   `cmd:"" help:"List what applications attach to triples."`
+	Count         countCmd         `cmd:"" help:"Count the triples that match a pattern."`
+	Check         checkCmd         `cmd:"" help:"Verify a whole store or cluster: the copies agree, every row decodes."`
+	Dump          dumpCmd          `cmd:"" help:"Write all triples as canonical N-Quads."`
+	Backup        backupCmd        `cmd:"" help:"Write a consistent copy of a store or a cluster, or what has changed since the last one."`
+	Restore       restoreCmd       `cmd:"" help:"Make a store of a backup and its increments, as of their end or of an earlier moment."`
+	Status        statusCmd        `cmd:"" help:"Show a store's version, members, segments and size."`
+	Convert       convertCmd       `cmd:"" help:"Parse RDF files strictly and write canonical N-Triples or N-Quads."`
+	Generate      generateCmd      `cmd:"" help:"Write a generated data set, the same for the same seed."`
+	Links         linksCmd         `cmd:"" help:"Ask and change a server's graph of hyperlinks: UIDs, lists, samples, ranking."`
+	Functions     functionsCmd     `cmd:"" help:"Show and change a server's update functions: WebAssembly modules that run when triples change."`
+	Subscriptions subscriptionsCmd `cmd:"" help:"Show and change a server's subscriptions: changes that it sends to webhooks."`
+	Cluster       clusterCmd       `cmd:"" help:"Show a cluster, or change who is a member."`
+	Cert          certCmd          `cmd:"" help:"Make the certificates and the gossip key of a cluster."`
+	Version       versionCmd       `cmd:"" help:"Print the version."`
 }
 
 const description = `An ordered store for RDF triples.

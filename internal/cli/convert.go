@@ -1,20 +1,22 @@
-// trefoil convert: RDF documents to canonical N-Quads.
+// trefoil convert: RDF documents of any syntax to one of another.
 
 package cli
 
 import (
 	"bufio"
-	"errors"
+	"bytes"
 	"fmt"
+	"io"
 
 	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// convertCmd writes RDF documents as canonical N-Triples or N-Quads.
+// convertCmd writes RDF documents as one, canonical in N-Triples and N-Quads.
 type convertCmd struct {
 	documents
-	Output string `enum:"nq,nt" default:"nq" help:"nq or nt; the same bytes where no graph is named. nt fails at the first triple of a named graph. ${default} by default."`
+	outputFlags
 }
 
 func (c *convertCmd) Run(e *env) error {
@@ -25,46 +27,65 @@ func (c *convertCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	out := bufio.NewWriterSize(e.stdout, 1<<16)
-	for i, source := range sources {
-		prefix := ""
-		if len(sources) > 1 { // if there is one document, its labels stay as written
-			prefix = documentPrefix("c", i)
-		}
-		if err := c.convert(e, out, source, prefix); err != nil {
-			return errors.Join(err, out.Flush())
+	// If a document has annotations, the first line of the output must say so.
+	annotated := c.Annotations && c.anyAnnotated(e, sources)
+	out, err := c.outputFlags.open(e.stdout, annotated)
+	if err != nil {
+		return err
+	}
+	items := func(yield func(item, error) bool) {
+		for i, source := range sources {
+			prefix := ""
+			if len(sources) > 1 { // if there is one document, its labels stay as written
+				prefix = documentPrefix("c", i)
+			}
+			n := 0
+			for s, err := range c.parse(e, source, prefix) {
+				if n++; err == nil && !s.Graph.IsZero() && !out.format.HasGraphs() {
+					err = fmt.Errorf("%s: statement %d: %w", source.Name, n, out.errNamedGraph(s.Triple))
+				}
+				if !yield(s, err) || err != nil {
+					return
+				}
+			}
 		}
 	}
-	return out.Flush()
+	return out.writeAll(e, &listing{items: items})
 }
 
-func (c *convertCmd) convert(e *env, out *bufio.Writer, source input.Source, prefix string) error {
-	var line []byte
-	n, annotations := 0, int64(0)
-	for t, err := range c.parse(e, source, prefix) {
+// anyAnnotated reports whether a document may have annotations: it begins with their header, or it is
+// NDJSON. Standard input is not consumed: later readers get all of it.
+func (d *documents) anyAnnotated(e *env, sources []input.Source) bool {
+	given, _ := d.syntax() // checked before
+	for _, source := range sources {
+		// 1. Of standard input only what has arrived is looked at, because it may come slowly.
+		var in *input.Reader
+		var err error
+		if source.IsStdin() {
+			buffered := bufio.NewReaderSize(e.input(), 1<<16)
+			e.stdin = buffered
+			if _, err := buffered.Peek(1); err != nil {
+				continue // the parser reports it
+			}
+			head, _ := buffered.Peek(buffered.Buffered())
+			in, err = input.NewReader(bytes.NewReader(head), source.Name, input.Limits{})
+		} else {
+			in, err = source.Open()
+		}
 		if err != nil {
-			return err
+			continue // the parser reports it, after the documents before
 		}
-		n++
-		if c.Output == "nt" && !t.Graph.IsZero() {
-			return fmt.Errorf("%s: statement %d: %w", source.Name, n, errNamedGraph(t.Triple))
+		// 2. NDJSON has no header. Otherwise it is the first line.
+		s := given
+		if s == 0 {
+			s, _ = in.Syntax(source.Name) // the parser reports it
 		}
-		annotations += int64(len(t.annotations))
-		line = triple.AppendNQuad(line[:0], t.Triple)
-		if _, err := out.Write(line); err != nil {
-			return err
+		head := make([]byte, len(triple.AnnotationsHeader))
+		n, _ := io.ReadFull(in, head)
+		in.Close()
+		if s == syntax.NDJSON || string(head[:n]) == triple.AnnotationsHeader {
+			return true
 		}
 	}
-	if annotations > 0 {
-		e.sayf("%s: %s left out: convert writes triples alone", source.Name, plural(annotations, "annotation"))
-	}
-	return nil
-}
-
-// errNamedGraph returns the error for a triple that N-Triples cannot express.
-func errNamedGraph(t triple.Triple) error {
-	return hinted{
-		fmt.Errorf("the graph %s is named, which N-Triples cannot say: %s", t.Graph, t),
-		"--output nq writes graph names.",
-	}
+	return false
 }

@@ -59,11 +59,19 @@ func (d *documents) check() error {
 	return nil
 }
 
-// statement is a triple with its annotations.
+// statement is a triple with its annotations, of a document or a server.
 type statement struct {
 	triple.Triple
-	annotations []triple.ApplicationData
+	noted []triple.ApplicationData
 }
+
+func (s statement) appendNQuad(dst []byte) ([]byte, error) {
+	return triple.AppendNQuad(dst, s.Triple), nil
+}
+
+func (s statement) annotations() []triple.ApplicationData { return s.noted }
+
+func (s statement) triple() (triple.Triple, error) { return s.Triple, nil }
 
 func triplesOf(batch []statement) []triple.Triple {
 	triples := make([]triple.Triple, len(batch))

@@ -5,7 +5,6 @@ package cli
 import (
 	"bytes"
 	"errors"
-	"io"
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
@@ -14,54 +13,35 @@ import (
 // dumpCmd writes all triples of a store in SPO order, with their annotations.
 type dumpCmd struct {
 	storeFlags
-	Part        bool   `help:"With --data of a cluster's member, or of what one has set aside: write what is there. It may be a part, and what was deleted since is in it."`
-	Annotations bool   `default:"true" negatable:"" help:"Write what applications note on triples, as the weights of links, in comments that load and add read: see docs/OPERATIONS.md. By default; --no-annotations leaves it out."`
-	Output      string `enum:"nq,nt" default:"nq" help:"nq or nt; nt fails at the first triple of a named graph. ${default} by default."`
+	outputFlags
+	Part bool `help:"With --data of a cluster's member, or of what one has set aside: write what is there. It may be a part, and what was deleted since is in it."`
 }
 
 func (c *dumpCmd) Run(e *env) (err error) {
-	// 1. Choose how to write a triple.
-	write := writeNQuad
-	if c.Output == "nt" {
-		write = writeNTriple
+	// 1. Choose the store: a part of a cluster, or a whole one.
+	out, err := c.outputFlags.open(e.stdout, c.Annotations)
+	if err != nil {
+		return err
 	}
-	header := ""
-	if c.Annotations {
-		write, header = withAnnotations(write), triple.AnnotationsHeader+"\n"
-	}
-	// 2. Choose the store: a part of a cluster, or a whole one.
 	switch local, err := c.local(); {
 	case err != nil:
 		return err
 	case c.Part && !local:
 		return usagef("--part is for --data: a server answers for the whole cluster")
 	case c.Part:
-		return c.dumpPart(e, header, write)
+		return c.dumpPart(e, out)
 	}
 	r, err := c.storeFlags.open(e)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if _, err := io.WriteString(e.stdout, header); err != nil {
-		return err
-	}
-	return writeItems(e, r.match(e.ctx, triple.Pattern{}, page{annotations: c.Annotations}), write)
-}
-
-func writeNTriple(dst []byte, it item) ([]byte, error) {
-	t, err := it.triple()
-	if err != nil {
-		return dst, err
-	}
-	if !t.Graph.IsZero() {
-		return dst, errNamedGraph(t)
-	}
-	return triple.AppendNTriple(dst, t), nil
+	// 2. Write its triples.
+	return out.writeAll(e, r.match(e.ctx, triple.Pattern{}, page{annotations: c.Annotations}))
 }
 
 // dumpPart writes each triple with a row in any order or extra copy of the directory.
-func (c *dumpCmd) dumpPart(e *env, header string, write func([]byte, item) ([]byte, error)) (err error) {
+func (c *dumpCmd) dumpPart(e *env, out *output) (err error) {
 	db, err := openStore(c.Data, store.Options{ReadOnly: true, Member: true})
 	if err != nil {
 		return err
@@ -72,11 +52,8 @@ func (c *dumpCmd) dumpPart(e *env, header string, write func([]byte, item) ([]by
 		return err
 	}
 	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	if _, err := io.WriteString(e.stdout, header); err != nil {
-		return err
-	}
 	p := &part{e: e, snapshot: snapshot, annotations: c.Annotations}
-	return writeItems(e, &listing{items: p.items}, write)
+	return out.writeAll(e, &listing{items: p.items})
 }
 
 // part is the data of one machine.
@@ -117,7 +94,7 @@ func (p *part) rows(table byte, order triple.Order, before []triple.Order, yield
 		if err == nil && known {
 			continue
 		}
-		it := remoteItem{Triple: t}
+		it := statement{Triple: t}
 		if err == nil && p.annotations {
 			it.noted, err = p.annotationsOf(table, row.Key)
 		}

@@ -327,7 +327,7 @@ func (c *linksPagesCmd) list(e *env, g links.Graph, out *printer) error {
 		if err != nil || len(pages) == 0 {
 			return err
 		}
-		// The URLs stay empty if the user wants UIDs, because each look-up costs a read.
+		// The URLs stay empty if the user requests UIDs, because each look-up costs a read.
 		urls := make([]string, len(pages))
 		if !c.UIDs {
 			if urls, err = g.URLs(e.ctx, pages); err != nil {

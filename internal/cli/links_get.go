@@ -110,7 +110,7 @@ func (f *listFlags) print(e *env, get func(links.Graph, []uid.UID) (links.Lists,
 			if err != nil {
 				return err
 			}
-			// own are the pages as the user wants them, ends the other ends of their links.
+			// own are the pages as the user requests them, ends the other ends of their links.
 			own, ends, err := f.names(e, g, batch, pages, lists.Items)
 			if err != nil {
 				return err

@@ -23,7 +23,7 @@ import (
 // the graph. stop ends it, and closes the store.
 func serveLinks(t *testing.T, data string) (url string, graph *nodelinks.Graph, stop func()) {
 	t.Helper()
-	db, err := store.Open(data, store.Options{MinFreeBytes: -1, Feed: []string{links.DefaultPredicate}})
+	db, err := store.Open(data, store.Options{MinFreeBytes: -1, Watched: []string{links.DefaultPredicate}})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -27,6 +27,7 @@ type loadCmd struct {
 	linkLoadFlags
 	KeepGoing bool     `help:"Leave malformed statements out instead of stopping at the first; the exit code is then 3."`
 	Rejects   string   `placeholder:"F" help:"Write every statement left out, with its place and the reason, to this file."`
+	Unchecked bool     `help:"Load into a server although it has checks among its update functions: loads are not checked."`
 	Resume    bool     `help:"Go on with an interrupted load of the same, unchanged files."`
 	Memory    byteSize `placeholder:"SIZE" help:"Memory budget, 64MiB or more: 2GiB. A quarter of the machine's by default."`
 	Graph     string   `placeholder:"IRI" help:"The graph of triples whose document names none."`
@@ -136,7 +137,7 @@ func (c *loadCmd) openStore() (*store.Store, error) {
 	}
 	// Most memory is for the load, so the store's cache is small.
 	return store.Open(c.Data, store.Options{
-		CacheBytes: 16 << 20, MemTableBytes: 8 << 20, MinFreeBytes: c.minFreeBytes(), Version: thisVersion().Version,
+		CacheBytes: 16 << 20, MemTableBytes: 8 << 20, MinFreeBytes: c.minFreeBytes(), FeedRetention: c.retention(), Version: thisVersion().Version,
 	})
 }
 

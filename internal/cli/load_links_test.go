@@ -89,7 +89,7 @@ func storedLinks(t *testing.T, data, predicate string) map[edge]links.Label {
 		label := cell.NoLabel
 		noted, err := sn.Annotation(t.Context(), tr, links.Application)
 		if err == nil && noted != nil {
-			label, err = lists.DecodeLabel(noted)
+			label, err = lists.DecodeLabel(noted.Data)
 		}
 		if err != nil {
 			t.Fatal(err)

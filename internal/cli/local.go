@@ -155,7 +155,7 @@ func (l localWriter) add(ctx context.Context, batch []statement) (added, existin
 	if err == nil {
 		var annotated []store.Annotated
 		for _, s := range batch {
-			annotated = append(annotated, store.Annotated{Triple: s.Triple, Annotations: s.annotations})
+			annotated = append(annotated, store.Annotated{Triple: s.Triple, Annotations: s.noted})
 		}
 		err = store.AnnotateAll(ctx, annotated, l.store.Annotate)
 	}

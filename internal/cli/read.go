@@ -25,6 +25,20 @@ func (p *pattern) parse() (triple.Pattern, error) {
 	return parsed, nil
 }
 
+// read opens the store and calls do with it and the pattern.
+func (p *pattern) read(e *env, f *storeFlags, do func(r reader, p triple.Pattern) error) (err error) {
+	parsed, err := p.parse()
+	if err != nil {
+		return err
+	}
+	r, err := f.open(e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	return do(r, parsed)
+}
+
 // matchCmd lists the matches of a pattern.
 type matchCmd struct {
 	pattern
@@ -32,17 +46,10 @@ type matchCmd struct {
 	paging
 }
 
-func (c *matchCmd) Run(e *env) (err error) {
-	p, err := c.parse()
-	if err != nil {
-		return err
-	}
-	r, err := c.storeFlags.open(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return c.print(e, r.match(e.ctx, p, page{limit: int64(c.Limit), cursor: c.Cursor}))
+func (c *matchCmd) Run(e *env) error {
+	return c.read(e, &c.storeFlags, func(r reader, p triple.Pattern) error {
+		return c.print(e, r.match(e.ctx, p, page{limit: int64(c.Limit), cursor: c.Cursor}))
+	})
 }
 
 // rangeCmd lists the triples of one order between bounds.
@@ -119,16 +126,11 @@ type countCmd struct {
 	JSON     bool `help:"Print JSON: {\"count\":n,\"exact\":true}."`
 }
 
-func (c *countCmd) Run(e *env) (err error) {
-	p, err := c.parse()
-	if err != nil {
-		return err
-	}
-	r, err := c.storeFlags.open(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+func (c *countCmd) Run(e *env) error {
+	return c.read(e, &c.storeFlags, func(r reader, p triple.Pattern) error { return c.count(e, r, p) })
+}
+
+func (c *countCmd) count(e *env, r reader, p triple.Pattern) error {
 	n, exact, err := r.count(e.ctx, p, c.Estimate)
 	if err != nil {
 		return err

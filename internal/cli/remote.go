@@ -80,7 +80,7 @@ func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *list
 			}
 			// 2. Yield its triples, and stop at the limit.
 			for i, t := range got.Triples {
-				it := remoteItem{Triple: t}
+				it := statement{Triple: t}
 				if page.annotations {
 					it.noted = got.Annotations[i]
 				}
@@ -101,20 +101,6 @@ func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *list
 	return list
 }
 
-// remoteItem is a triple from a server.
-type remoteItem struct {
-	triple.Triple
-	noted []triple.ApplicationData
-}
-
-func (i remoteItem) appendNQuad(dst []byte) ([]byte, error) {
-	return triple.AppendNQuad(dst, i.Triple), nil
-}
-
-func (i remoteItem) annotations() []triple.ApplicationData { return i.noted }
-
-func (i remoteItem) triple() (triple.Triple, error) { return i.Triple, nil }
-
 func (r *remote) count(ctx context.Context, p triple.Pattern, estimate bool) (int64, bool, error) {
 	if estimate {
 		return r.client.Estimate(ctx, p)
@@ -128,8 +114,8 @@ func (r *remote) status(ctx context.Context) (status, error) { return r.client.S
 func (r *remote) add(ctx context.Context, batch []statement) (added, existing int64, err error) {
 	annotations, some := make([][]triple.ApplicationData, len(batch)), false
 	for i, s := range batch {
-		annotations[i] = s.annotations
-		some = some || len(s.annotations) > 0
+		annotations[i] = s.noted
+		some = some || len(s.noted) > 0
 	}
 	var result client.AddResult
 	if some {
@@ -214,7 +200,7 @@ func (c *loadCmd) sendOne(e *env, to *client.Client, source input.Source) (none 
 	if err != nil {
 		return none, err
 	}
-	o := client.LoadOptions{ContentType: s.MediaType(), Base: c.Base, KeepGoing: c.KeepGoing,
+	o := client.LoadOptions{ContentType: s.MediaType(), Base: c.Base, KeepGoing: c.KeepGoing, Unchecked: c.Unchecked,
 		MemoryBytes: int64(c.Memory), MaxLineBytes: int64(c.MaxLine)}
 	if c.Rejects != "" {
 		o.Rejects = maxRejects

@@ -17,16 +17,19 @@ import (
 
 // serveCmd serves a store over HTTP until a signal.
 type serveCmd struct {
-	Data              string    `required:"" placeholder:"DIR" help:"The data directory; created if it is missing."`
-	Listen            string    `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one. Other than loopback only with a token, or --insecure."`
-	ReadOnly          bool      `help:"Take no changes."`
-	TokenFile         string    `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
-	OperatorTokenFile string    `placeholder:"F" help:"File with the token of operators: only with it machines leave, are removed, losses accepted and the number of copies set. Nodes without certificates know each other by it, instead of by that of --token-file."`
-	Insecure          bool      `help:"Listen beyond loopback without a token: every client that reaches the port may read and change everything."`
-	CORS              []string  `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
-	PublicURL         string    `placeholder:"URL" help:"URL at which clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. By default that of the Host header."`
-	AcceptHost        []string  `placeholder:"HOST" help:"A name that requests to loopback may have in Host, beside localhost, addresses, this machine's name and that of --public-url; repeatable."`
-	Memory            *byteSize `placeholder:"SIZE" help:"Memory of the process, which all limits follow; by default that of the container, or of the machine."`
+	Data                  string    `required:"" placeholder:"DIR" help:"The data directory; created if it is missing."`
+	Listen                string    `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one. Other than loopback only with a token, or --insecure."`
+	ReadOnly              bool      `help:"Take no changes."`
+	TokenFile             string    `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
+	OperatorTokenFile     string    `placeholder:"F" help:"File with the token of operators: only with it machines leave, are removed, losses accepted and the number of copies set. Nodes without certificates know each other by it, instead of by that of --token-file."`
+	ApplicationTokensFile string    `placeholder:"F" help:"File with the tokens of applications, a line each: ID TOKEN [READER ...]. Only they, their readers (* is everybody) and operators read their annotations."`
+	Insecure              bool      `help:"Listen beyond loopback without a token: every client that reaches the port may read and change everything."`
+	CORS                  []string  `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
+	PublicURL             string    `placeholder:"URL" help:"URL at which clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. By default that of the Host header."`
+	AcceptHost            []string  `placeholder:"HOST" help:"A name that requests to loopback may have in Host, beside localhost, addresses, this machine's name and that of --public-url; repeatable."`
+	WebhookHost           []string  `placeholder:"HOST" help:"A host that may get the changes of subscriptions (trefoil subscriptions), by https; http://HOST by http. In the form of --allow-host; repeatable."`
+	WebhookKeyFile        string    `placeholder:"F" help:"File with the key from which the secrets of webhooks are derived: one word of at least 16 bytes, the same on all nodes."`
+	Memory                *byteSize `placeholder:"SIZE" help:"Memory of the process, which all limits follow; by default that of the container, or of the machine."`
 	diskFlags
 	sparqlFlags
 	graphFlags
@@ -71,7 +74,7 @@ func (c *serveCmd) Run(e *env) error {
 func (c *serveCmd) options() (o node.ServeOptions, err error) {
 	o = node.ServeOptions{
 		Options: node.Options{
-			ReadOnly: c.ReadOnly, MinFreeBytes: c.minFreeBytes(), QueryTimeout: c.QueryTimeout, MaxQueries: c.MaxQueries, SpillDir: c.SpillDir,
+			ReadOnly: c.ReadOnly, MinFreeBytes: c.minFreeBytes(), FeedBytes: c.retention().Bytes, FeedAge: c.retention().Age, QueryTimeout: c.QueryTimeout, MaxQueries: c.MaxQueries, SpillDir: c.SpillDir,
 			UnionDefaultGraph: c.UnionDefaultGraph, AllowHosts: c.AllowHost,
 			LinkPredicate: c.LinkPredicate, NoLinks: c.NoLinks, Version: thisVersion().Version,
 		},
@@ -87,6 +90,19 @@ func (c *serveCmd) options() (o node.ServeOptions, err error) {
 		if o.OperatorToken, err = readToken(c.OperatorTokenFile); err != nil {
 			return o, err
 		}
+	}
+	if c.ApplicationTokensFile != "" {
+		if o.Applications, err = readApplications(c.ApplicationTokensFile); err != nil {
+			return o, err
+		}
+	}
+	o.WebhookHost = c.WebhookHost
+	if c.WebhookKeyFile != "" {
+		key, err := readToken(c.WebhookKeyFile)
+		if err != nil {
+			return o, err
+		}
+		o.WebhookKey = []byte(key)
 	}
 	if o.Cluster, err = c.clusterFlags.options(); err != nil {
 		return o, err
@@ -145,7 +161,7 @@ func flagError(err error) error {
 // flagName returns the flag of an option of package node: FailureTimeout is --failure-timeout.
 func flagName(option string) string {
 	switch option {
-	case "Token", "OperatorToken", "GossipKey":
+	case "Token", "OperatorToken", "GossipKey", "WebhookKey":
 		option += "File"
 	}
 	flag := []byte("--")

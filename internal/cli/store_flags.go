@@ -6,10 +6,14 @@ import (
 	"context"
 	"crypto/x509"
 	"fmt"
+	"iter"
 	"os"
 	"strings"
+	"time"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -35,6 +39,8 @@ type writer interface {
 	add(context.Context, []statement) (added, existing int64, err error)
 	delete(context.Context, []triple.Triple) (deleted, missing int64, err error)
 	deleteMatch(context.Context, triple.Pattern) (deleted int64, err error)
+	// annotate makes changes of annotations. A change that fails leaves the others as they are.
+	annotate(context.Context, iter.Seq2[triple.AnnotationChange, error]) (client.AnnotateResult, error)
 	Close() error
 }
 
@@ -46,7 +52,40 @@ type storeFlags struct {
 
 // diskFlags bound the use of the disk by commands that write a directory.
 type diskFlags struct {
-	KeepFree *byteSize `env:"TREFOIL_KEEP_FREE" placeholder:"SIZE" help:"Space on the disk that adds leave free, because the store needs it to compact rows; 0 is none. A fiftieth of the disk by default, from 64 MiB to 2 GiB."`
+	KeepFree      *byteSize     `env:"TREFOIL_KEEP_FREE" placeholder:"SIZE" help:"Space on the disk that adds leave free, because the store needs it to compact rows; 0 is none. A fiftieth of the disk by default, from 64 MiB to 2 GiB."`
+	FeedRetention feedRetention `env:"TREFOIL_FEED_RETENTION" placeholder:"SIZE,AGE" help:"How much of the change feed is kept, and how long: 256MiB,24h. 0 keeps 64MiB, which a link graph needs."`
+}
+
+// feedRetention is the value of --feed-retention: SIZE, or SIZE,AGE.
+type feedRetention struct {
+	bytes byteSize
+	age   time.Duration
+}
+
+// leastFeed is what a retention of 0 keeps, because a link graph may lag behind.
+const leastFeed = 64 << 20
+
+// UnmarshalText implements encoding.TextUnmarshaler.
+func (r *feedRetention) UnmarshalText(text []byte) (err error) {
+	size, age, both := strings.Cut(string(text), ",")
+	if err := r.bytes.UnmarshalText([]byte(size)); err != nil {
+		return err
+	}
+	if r.bytes == 0 {
+		r.bytes = leastFeed
+	}
+	if !both {
+		return nil
+	}
+	if r.age, err = time.ParseDuration(strings.TrimSpace(age)); err != nil || r.age <= 0 {
+		return fmt.Errorf("%q is no size and age; write it as 256MiB,24h", text)
+	}
+	return nil
+}
+
+// retention returns the flag as store.Options.FeedRetention.
+func (d *diskFlags) retention() changefeed.Retention {
+	return changefeed.Retention{Bytes: int64(d.FeedRetention.bytes), Age: d.FeedRetention.age}
 }
 
 // minFreeBytes returns the flag as store.Options.MinFreeBytes.
@@ -99,7 +138,7 @@ func (d *storeFlags) openWriter(e *env, disk diskFlags) (writer, error) {
 		return nil, err
 	}
 	if local {
-		db, err := store.Open(d.Data, store.Options{MinFreeBytes: disk.minFreeBytes(), Version: thisVersion().Version})
+		db, err := store.Open(d.Data, store.Options{MinFreeBytes: disk.minFreeBytes(), FeedRetention: disk.retention(), Version: thisVersion().Version})
 		return localWriter{db}, err
 	}
 	return d.connect(e)

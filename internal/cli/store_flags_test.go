@@ -14,8 +14,11 @@ import (
 	"strconv"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/trefoildb/trefoil/client"
+
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // An answer that needed other copies is complete. A message beside it says once that it did.
@@ -218,5 +221,55 @@ func TestKeepFree(t *testing.T) {
 		if code, _, stderr := run(t, line, "add", "--to", url, "--from", "nt", "-"); code != want {
 			t.Errorf("add through a server that keeps %s free: exit code %d, want %d: %s", size, code, want, stderr)
 		}
+	}
+}
+
+// TestFeedRetentionText: what --feed-retention takes.
+func TestFeedRetentionText(t *testing.T) {
+	for text, want := range map[string]feedRetention{
+		"1GiB":       {1 << 30, 0},
+		"256MiB,24h": {256 << 20, 24 * time.Hour},
+		"1k, 90m":    {1 << 10, 90 * time.Minute},
+		"0":          {leastFeed, 0},
+		"0,1h":       {leastFeed, time.Hour},
+		"":           {},
+		"24h":        {},
+		"1GiB,":      {},
+		"1GiB,-1h":   {},
+		"1GiB,0s":    {},
+		"1GiB,1h,1h": {},
+	} {
+		var r feedRetention
+		err := r.UnmarshalText([]byte(text))
+		if bad := want == (feedRetention{}); bad != (err != nil) || !bad && r != want {
+			t.Errorf("%q: %+v, %v", text, r, err)
+		}
+	}
+}
+
+// TestFeedRetention: the flag and its variable bound the feed of a directory.
+func TestFeedRetention(t *testing.T) {
+	data := filepath.Join(t.TempDir(), "store")
+	for i := range 6 {
+		var lines strings.Builder
+		for n := range 300 {
+			fmt.Fprintf(&lines, "<http://e.x/s%d> <http://e.x/p> \"%d\" .\n", n, i)
+		}
+		args := []string{"add", "--data", data, "--keep-free", "0", "--from", "nt", "--feed-retention", "16KiB,1h", "-"}
+		if code, _, stderr := run(t, lines.String(), args...); code != 0 {
+			t.Fatal(stderr)
+		}
+	}
+	db, err := store.Open(data, store.Options{ReadOnly: true})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	if kept, _ := db.ChangeFeed().Size(); kept == 0 || kept > 32<<10 {
+		t.Errorf("%d bytes are kept", kept)
+	}
+	t.Setenv("TREFOIL_FEED_RETENTION", "much")
+	if code, _, stderr := run(t, "", "add", "--data", data, "-"); code != 2 || !strings.Contains(stderr, "TREFOIL_FEED_RETENTION") && !strings.Contains(stderr, "feed-retention") {
+		t.Errorf("exit code %d: %s", code, stderr)
 	}
 }

@@ -103,7 +103,7 @@ func (c *updateCmd) update(e *env, text string) (result client.UpdateResult, err
 		return r.client.Update(e.ctx, text, client.UpdateOptions{Timeout: c.Timeout})
 	}
 	// 2. In a directory the engine of this process makes it.
-	db, err := store.Open(c.Data, store.Options{MinFreeBytes: c.minFreeBytes(), Version: thisVersion().Version})
+	db, err := store.Open(c.Data, store.Options{MinFreeBytes: c.minFreeBytes(), FeedRetention: c.retention(), Version: thisVersion().Version})
 	if err != nil {
 		return result, err
 	}

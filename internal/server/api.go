@@ -10,12 +10,15 @@ import (
 	"net/http"
 	"slices"
 	"strings"
-	"sync/atomic"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/admin"
+	"github.com/trefoildb/trefoil/internal/server/annotations"
+	"github.com/trefoildb/trefoil/internal/server/changes"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
+	"github.com/trefoildb/trefoil/internal/server/functions"
 	"github.com/trefoildb/trefoil/internal/server/graphstore"
 	"github.com/trefoildb/trefoil/internal/server/idempotency"
 	"github.com/trefoildb/trefoil/internal/server/limits"
@@ -24,8 +27,10 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/server/sparql"
+	"github.com/trefoildb/trefoil/internal/server/subscriptions"
 	"github.com/trefoildb/trefoil/internal/server/triples"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
 )
 
 // API answers HTTP requests to a store. It is an http.Handler; a [Server] listens for it. It is
@@ -59,7 +64,7 @@ func New(db store.Triples, options Options) (*API, error) {
 	memory := &limits.Budget{Max: options.MemoryBytes}
 	a := &API{
 		options: options,
-		tokens:  access.NewTokens(options.Token, options.OperatorToken),
+		tokens:  access.NewTokens(options.Token, options.OperatorToken, options.Applications),
 		cors:    access.NewCORS(options.AllowOrigins),
 		hosts:   access.NewHosts(options.PublicURL, options.AcceptHosts),
 		end:     end,
@@ -69,7 +74,8 @@ func New(db store.Triples, options Options) (*API, error) {
 			Changes:   &access.Changes{Origins: http.NewCrossOriginProtection(), Full: options.Full, ReadOnly: options.ReadOnly},
 			Keys:      idempotency.New(ending),
 			PageBytes: response.MaxPageBytes,
-			Draining:  new(atomic.Bool),
+			Draining:  endpoint.NewDraining(),
+			Reads:     options.Reads,
 		},
 	}
 	if options.Engine != nil {
@@ -117,14 +123,21 @@ func (a *API) assemble() (err error) {
 	page := endpoint.Get(getPage)
 	page.Open = true // the page holds no data; it lets its user enter the token
 	a.endpoints = endpoint.Table{"/": page}
-	for _, t := range []endpoint.Table{a.triples.Table(), a.admin.Table(), graphstore.New(a.shared).Table(), a.sparql.Table()} {
+	for _, t := range []endpoint.Table{a.triples.Table(), a.admin.Table(), annotations.New(a.shared).Table(), graphstore.New(a.shared).Table(), a.sparql.Table(), changes.New(a.shared, o.Subscriptions).Table()} {
 		maps.Copy(a.endpoints, t)
 	}
 	if o.Links != nil {
-		if a.links, err = links.New(a.shared, o.Links, o.Registry, o.MaxLoadBytes); err != nil {
+		if a.links, err = links.New(a.shared, o.Links, o.LinkPredicate, o.Registry, o.MaxLoadBytes); err != nil {
 			return err
 		}
 		maps.Copy(a.endpoints, a.links.Table())
+	}
+	// These need more than a store, and are missing without it.
+	if o.Functions != nil {
+		maps.Copy(a.endpoints, functions.New(a.shared, o.Functions).Table())
+	}
+	if o.Subscriptions != nil {
+		maps.Copy(a.endpoints, subscriptions.New(o.Subscriptions).Table())
 	}
 	a.paths = slices.Sorted(maps.Keys(a.endpoints))
 	return nil
@@ -278,7 +291,16 @@ func (a *API) serve(w *response.Writer, hr *http.Request) error {
 	}
 	// 3. Call the handler, once for each idempotency key if the request changes data. The digest
 	// covers the body from its first byte.
-	r := &request.Request{Request: hr, Params: params}
+	caller := a.tokens.Caller(hr)
+	ctx := access.WithCaller(hr.Context(), caller)
+	if caller.IsOperator() {
+		ctx = systemgraph.WithOperator(ctx)
+	}
+	if !caller.All() {
+		ctx = engine.WithAnnotationReader(ctx, caller.MayRead)
+	}
+	hr = hr.WithContext(ctx)
+	r := &request.Request{Request: hr, Params: params, Caller: caller}
 	if _, ok := hr.Header[request.KeyHeader]; ok && name != http.MethodGet {
 		r.Digest = request.NewDigestBody(hr)
 		hr.Body = r.Digest

@@ -39,11 +39,14 @@ func TestDocs(t *testing.T) {
 	}
 	for name, run := range map[string]func(*testing.T, *testServer, []string) string{"curl": realCurl, "interpreter": ownCurl} {
 		t.Run(name, func(t *testing.T) {
-			s := serve(t, newStore(t), Options{Links: linkstest.New()}, ServerOptions{})
+			s := serveFunctions(t, Options{Links: linkstest.New(), Subscriptions: newRegistry(newStore(t))})
 			for _, e := range examples {
 				args := make([]string, len(e.args))
 				for i, arg := range e.args {
 					args[i] = strings.ReplaceAll(arg, "http://127.0.0.1:7333", s.url)
+					if name, ok := strings.CutSuffix(arg, ".wasm"); ok {
+						args[i] = "@../functions/sandbox/testdata/" + name[1:] + ".wasm"
+					}
 				}
 				got := strings.TrimSpace(strings.ReplaceAll(run(t, s, args), "\r\n", "\n"))
 				if !matches(strings.TrimSpace(e.answer), got) {
@@ -137,6 +140,7 @@ func realCurl(t *testing.T, _ *testServer, args []string) string {
 // ownCurl does what curl does with the flags that the examples use.
 func ownCurl(t *testing.T, s *testServer, args []string) string {
 	var method, target, data string
+	var parameters []string
 	var show, query bool
 	header := http.Header{}
 	for i := 0; i < len(args); i++ {
@@ -160,14 +164,27 @@ func ownCurl(t *testing.T, s *testServer, args []string) string {
 				value = url.QueryEscape(value)
 			}
 			data = strings.TrimPrefix(data+"&"+name+"="+value, "&")
+		case "--url-query":
+			name, value, _ := strings.Cut(next(), "=")
+			parameters = append(parameters, name+"="+url.QueryEscape(value))
 		case "--data-binary":
 			data = next()
+			if strings.HasPrefix(data, "@") {
+				file, err := os.ReadFile(data[1:])
+				if err != nil {
+					t.Fatal(err)
+				}
+				data = string(file)
+			}
 		default:
 			if target != "" || strings.HasPrefix(args[i], "-") {
 				t.Fatalf("curl %s: the interpreter does not know it", args[i])
 			}
 			target = args[i]
 		}
+	}
+	if len(parameters) > 0 {
+		target += "?" + strings.Join(parameters, "&")
 	}
 	var body io.Reader
 	switch {

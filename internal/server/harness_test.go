@@ -87,7 +87,7 @@ func serve(t testing.TB, db store.Triples, options Options, serverOptions Server
 		client: &http.Client{Transport: transport}}
 }
 
-func newEngine(t testing.TB, db *store.Store, options engine.Options) *engine.Engine {
+func newEngine(t testing.TB, db engine.Store, options engine.Options) *engine.Engine {
 	t.Helper()
 	e, err := engine.New(db, options)
 	if err != nil {

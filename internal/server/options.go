@@ -11,9 +11,13 @@ import (
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
 	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/readcount"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/admin"
+	"github.com/trefoildb/trefoil/internal/server/functions"
 	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/subscriptions"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -25,12 +29,23 @@ type Options struct {
 	// OperatorToken, if set, must be sent by requests to change the members of the cluster. It is
 	// valid for all other requests too.
 	OperatorToken string
+	// Applications have tokens and own their annotations. If set, Token must be set, too.
+	Applications []access.Application
 	// Engine answers SPARQL. If nil, its endpoints are missing.
 	Engine *engine.Engine
 	// Links is the graph of links behind /links. If nil, its endpoints are missing. If it has a
 	// method Epoch() uint64, answers contain its epoch, and a request with an epoch costs no call
 	// of Stats. Epoch must return the epoch of a read that begins now, and must never shrink.
 	Links links.Graph
+	// LinkPredicate is the IRI of the predicate of the links; "" is [links.DefaultPredicate].
+	LinkPredicate string
+	// Functions is the registry of update functions behind /functions. If nil, its endpoints are
+	// missing.
+	Functions functions.Registry
+	// Subscriptions is the registry behind /subscriptions. If nil, its endpoints are missing.
+	Subscriptions *subscriptions.Registry
+	// Reads counts what clients read, for subscriptions. If nil, nothing is counted.
+	Reads *readcount.Counter
 	// Cluster is the cluster of this machine; nil if the store is alone.
 	Cluster Cluster
 	// AllowOrigins are origins such as "https://app.example.org". Their web pages may read answers
@@ -99,6 +114,9 @@ func (o Options) Validate() error {
 	if err := access.CheckHosts(o.AcceptHosts); err != nil {
 		return err
 	}
+	if err := access.CheckApplications(o.Applications, o.Token, o.OperatorToken); err != nil {
+		return err
+	}
 	return access.CheckOrigins(o.AllowOrigins)
 }
 
@@ -106,6 +124,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.MaxBodyBytes, 64<<20)
 	setDefault(&o.MemoryBytes, 512<<20)
 	setDefault(&o.MaxBackups, 2)
+	setDefault(&o.LinkPredicate, links.DefaultPredicate)
 	setDefault(&o.StallTimeout, 30*time.Second)
 	setDefault(&o.MinBytesPerSecond, 16<<10)
 	if o.Registry == nil {
@@ -124,6 +143,9 @@ func setDefault[T comparable](value *T, to T) {
 		*value = to
 	}
 }
+
+// Filter parses the filter of a subscription, for [Options.Subscriptions].
+func Filter(params map[string]string) (feed.Filter, error) { return request.Params(params).Filter() }
 
 // Cluster is the cluster as one of its members sees it.
 type Cluster interface {

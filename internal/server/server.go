@@ -105,7 +105,7 @@ const cutShort = 500 * time.Millisecond
 // closes their connections and returns ctx's error. When it returns, no request uses the store any
 // more.
 func (s *Server) Shutdown(ctx context.Context) error {
-	s.api.shared.Draining.Store(true)
+	s.api.shared.Draining.Begin()
 	err := s.http.Shutdown(ctx)
 	s.cancel()
 	s.api.end()

@@ -13,11 +13,15 @@ import (
 
 // Tokens are the accepted tokens. operators may also change the members of a cluster; clients holds
 // all. If a list is empty, no token is needed.
-type Tokens struct{ clients, operators []tokenSum }
+type Tokens struct {
+	clients, operators []tokenSum
+	applications       []application
+}
 
 type tokenSum [sha256.Size]byte
 
-func NewTokens(client, operator string) (t Tokens) {
+// NewTokens returns the accepted tokens. Applications count only if there is a client's token.
+func NewTokens(client, operator string, applications []Application) (t Tokens) {
 	if operator != "" {
 		t.operators = []tokenSum{sha256.Sum256([]byte(operator))}
 	}
@@ -25,6 +29,11 @@ func NewTokens(client, operator string) (t Tokens) {
 		t.clients = append([]tokenSum{sha256.Sum256([]byte(client))}, t.operators...)
 		if operator == "" {
 			t.operators = t.clients
+		}
+		for _, a := range applications {
+			sum := sha256.Sum256([]byte(a.Token))
+			t.applications = append(t.applications, application{a.ID, sum, a.Readers})
+			t.clients = append(t.clients[:len(t.clients):len(t.clients)], sum)
 		}
 	}
 	return t
@@ -41,9 +50,8 @@ func (t Tokens) Check(r *http.Request, operator bool) error {
 		return nil
 	}
 	header := r.Header.Get("Authorization")
-	scheme, given, _ := strings.Cut(header, " ")
-	sum := sha256.Sum256([]byte(strings.TrimSpace(given)))
-	if strings.EqualFold(scheme, "Bearer") && among(all, sum) {
+	sum, ok := given(r)
+	if ok && among(all, sum) {
 		return nil
 	}
 	switch {
@@ -53,6 +61,12 @@ func (t Tokens) Check(r *http.Request, operator bool) error {
 		return problem.Errorf(problem.KindUnauthorized, "Authorization", "this changes the members of the cluster, and needs the token of --operator-token-file")
 	}
 	return problem.Errorf(problem.KindUnauthorized, "Authorization", "the token is not this node's")
+}
+
+// given returns the token of a request. ok is false if its scheme is another.
+func given(r *http.Request) (sum tokenSum, ok bool) {
+	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
+	return sha256.Sum256([]byte(strings.TrimSpace(text))), strings.EqualFold(scheme, "Bearer")
 }
 
 func among(all []tokenSum, sum tokenSum) bool {

@@ -1,4 +1,4 @@
-// The endpoints of one machine: /status, /metrics, /healthz, /readyz, /backup and /check.
+// The endpoints of one machine: /status, /metrics, /healthz, /readyz, /backup, /restore and /check.
 
 package admin
 
@@ -23,12 +23,14 @@ type API struct {
 	metrics http.Handler
 	Backups chan struct{} // holds an element for each running backup
 	Checks  chan struct{} // holds an element for each running check
+
+	restoring chan struct{} // holds an element while a restore runs
 }
 
 // New returns the endpoints for operators. At most maxBackups backups run at a time.
 func New(s *endpoint.Shared, cluster Members, registry *prometheus.Registry, maxBackups int) *API {
 	return &API{Shared: s, cluster: cluster, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
-		Backups: make(chan struct{}, maxBackups), Checks: make(chan struct{}, 1)}
+		Backups: make(chan struct{}, maxBackups), Checks: make(chan struct{}, 1), restoring: make(chan struct{}, 1)}
 }
 
 // Table returns the endpoints.
@@ -37,7 +39,9 @@ func (a *API) Table() endpoint.Table {
 	healthz.Open, readyz.Open = true, true
 	healthz.Health, readyz.Health = true, true
 	all := endpoint.Table{
-		"/backup":  endpoint.Get(a.getBackup),
+		"/backup": endpoint.Get(a.getBackup, "since"),
+		"/restore": {Operator: true, Methods: map[string]*endpoint.Method{
+			http.MethodPost: {Params: []string{"until"}, Writes: true, Body: true, Handle: a.postRestore}}},
 		"/check":   endpoint.Get(a.getCheck),
 		"/status":  endpoint.Get(a.getStatus),
 		"/metrics": endpoint.Get(a.getMetrics),
@@ -88,25 +92,6 @@ func (a *API) getReady(w http.ResponseWriter, _ *request.Request) error {
 		return notReady(err.Error())
 	}
 	return response.WriteWhole(w, "text/plain; charset=utf-8", []byte("ok\n"))
-}
-
-func (a *API) getBackup(w http.ResponseWriter, r *request.Request) error {
-	if !r.ProtoAtLeast(1, 1) {
-		return problem.Errorf(problem.KindVersion, "", "over HTTP/1.0 a broken backup looks complete: use HTTP/1.1")
-	}
-	h := w.Header()
-	h.Set("Content-Type", "application/x-tar")
-	h.Set("Content-Disposition", `attachment; filename="trefoil-backup.tar"`)
-	if r.Method == http.MethodHead {
-		return nil
-	}
-	select {
-	case a.Backups <- struct{}{}:
-		defer func() { <-a.Backups }()
-	default:
-		return problem.Busyf("%d backups are being taken; try again when one has ended", cap(a.Backups))
-	}
-	return a.Store.Backup(r.Context(), w)
 }
 
 // getCheck verifies the whole store or cluster and answers with its problems. It takes as long as

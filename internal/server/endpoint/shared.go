@@ -5,10 +5,11 @@ package endpoint
 import (
 	"errors"
 	"net/http"
-	"sync/atomic"
+	"sync"
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/readcount"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/idempotency"
 	"github.com/trefoildb/trefoil/internal/server/limits"
@@ -26,8 +27,34 @@ type Shared struct {
 	Changes   *access.Changes
 	Keys      *idempotency.Keys
 	Rows      *rows
-	PageBytes int          // of a page; see response.MaxPageBytes
-	Draining  *atomic.Bool // a shutdown has begun
+	PageBytes int // of a page; see response.MaxPageBytes
+	Draining  *Draining
+	Reads     *readcount.Counter // of what clients read; nil counts nothing
+}
+
+// Draining reports to requests that a shutdown has begun. It is safe for concurrent use.
+type Draining struct {
+	once sync.Once
+	done chan struct{}
+}
+
+// NewDraining returns a Draining that has not begun.
+func NewDraining() *Draining { return &Draining{done: make(chan struct{})} }
+
+// Begin begins the shutdown.
+func (d *Draining) Begin() { d.once.Do(func() { close(d.done) }) }
+
+// Done returns a channel that is closed when the shutdown begins.
+func (d *Draining) Done() <-chan struct{} { return d.done }
+
+// Load reports whether the shutdown has begun.
+func (d *Draining) Load() bool {
+	select {
+	case <-d.done:
+		return true
+	default:
+		return false
+	}
 }
 
 // Account returns an account for the client of a request.
@@ -35,13 +62,24 @@ func (s *Shared) Account(r *request.Request) *limits.Account {
 	return limits.NewAccount(s.Memory, r.Request)
 }
 
-// Reader returns a reader for an answer. The header of the answer reports if it is degraded.
-func (s *Shared) Reader(w http.ResponseWriter) (store.Reader, error) {
+// Reader returns a reader for the answer to a request. The header of the answer reports if it is
+// degraded. What is read counts for subscriptions of kind read.
+func (s *Shared) Reader(w http.ResponseWriter, r *request.Request) (store.Reader, error) {
 	sn, err := s.Store.Reader()
-	if err == nil {
-		response.SetSource(w, sn)
+	if err != nil {
+		return nil, err
 	}
-	return sn, err
+	response.SetSource(w, sn)
+	if s.Reads.Active() {
+		sn = s.Reads.Observe(sn, ReadsAs(r))
+	}
+	return sn, nil
+}
+
+// ReadsAs returns the identity under which the reads of a request count.
+func ReadsAs(r *request.Request) readcount.Caller {
+	kind, application := r.Caller.Identity()
+	return readcount.Caller{Kind: kind, Application: application}
 }
 
 // rows counts triples.

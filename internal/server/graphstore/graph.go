@@ -162,7 +162,7 @@ func (a *API) getGraph(w http.ResponseWriter, r *request.Request) error {
 		}
 		return err
 	}
-	sn, err := a.Reader(w)
+	sn, err := a.Reader(w, r)
 	if err != nil {
 		return err
 	}

@@ -73,7 +73,7 @@ func (a *API) postGraph(w http.ResponseWriter, r *request.Request) error {
 		if err != nil {
 			return err
 		}
-		location = base + graphStorePath + "/" + request.FreshPrefix(r.Header.Get(request.KeyHeader), 0)
+		location = base + graphStorePath + "/" + request.FreshPrefix(r.Key(), 0)
 		t = graphTarget{graph: triple.NewIRI(location), base: location}
 	}
 	// 2. Read the document.

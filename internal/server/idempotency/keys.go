@@ -157,10 +157,10 @@ func (k *Keys) Once(w http.ResponseWriter, r *request.Request, do func(http.Resp
 	if r.Digest == nil {
 		return do(w, r)
 	}
-	key := r.Header.Get(request.KeyHeader)
-	if len(key) == 0 || len(key) > MaxKeyBytes {
-		return problem.Errorf(problem.KindBadParameter, request.KeyHeader, "has %d bytes, not 1 to %d", len(key), MaxKeyBytes)
+	if n := len(r.Header.Get(request.KeyHeader)); n == 0 || n > MaxKeyBytes {
+		return problem.Errorf(problem.KindBadParameter, request.KeyHeader, "has %d bytes, not 1 to %d", n, MaxKeyBytes)
 	}
+	key := r.Key()
 	entry, fresh := k.begin(key)
 	if !fresh {
 		return k.repeat(w, r, entry)

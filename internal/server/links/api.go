@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/wire"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 const (
@@ -39,7 +40,8 @@ const (
 type API struct {
 	*endpoint.Shared
 	graph        links.Graph
-	maxLoadBytes int64 // of an update; 0 is no limit
+	predicate    triple.Term // of the triples of links
+	maxLoadBytes int64       // of an update; 0 is no limit
 	has          links.Capabilities
 	lists        *prometheus.CounterVec // by endpoint
 	items        *prometheus.CounterVec // links, by endpoint
@@ -53,10 +55,10 @@ const (
 	LabelledShare = 8
 )
 
-// New returns the endpoints of a graph, and registers their metrics. maxLoadBytes bounds an update;
-// 0 is no limit.
-func New(s *endpoint.Shared, graph links.Graph, registry *prometheus.Registry, maxLoadBytes int64) (*API, error) {
-	l := &API{Shared: s, graph: graph, maxLoadBytes: maxLoadBytes, has: graph.Capabilities(), PieceLinks: defaultPieceLinks,
+// New returns the endpoints of a graph of the links of a predicate, and registers their metrics.
+// maxLoadBytes bounds an update; 0 is no limit.
+func New(s *endpoint.Shared, graph links.Graph, predicate string, registry *prometheus.Registry, maxLoadBytes int64) (*API, error) {
+	l := &API{Shared: s, graph: graph, predicate: triple.NewIRI(predicate), maxLoadBytes: maxLoadBytes, has: graph.Capabilities(), PieceLinks: defaultPieceLinks,
 		lists: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "trefoil_links_lists_total", Help: "Lists of links, samples of them and degrees in answers.",
 		}, []string{"endpoint"}),

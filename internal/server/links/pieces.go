@@ -66,12 +66,13 @@ func (c *linksCall) listPiece(out linksAnswer, pages []uid.UID, count int, read 
 	if err != nil {
 		return err
 	}
-	return c.writeLists(out, lists)
+	return c.writeLists(out, pages, lists)
 }
 
-// writeLists writes lists to an answer.
-func (c *linksCall) writeLists(out linksAnswer, lists links.Lists) error {
+// writeLists writes the lists of the first pages to an answer.
+func (c *linksCall) writeLists(out linksAnswer, pages []uid.UID, lists links.Lists) error {
 	c.served(lists.Len(), len(lists.Items))
+	c.countReads(c.asked.direction, pages[:lists.Len()], func(i int) int { return len(lists.At(i)) })
 	if c.asked.asURLs {
 		return c.writeURLLists(out, lists, nil)
 	}
@@ -148,7 +149,7 @@ func (c *linksCall) pieceUpTo(out linksAnswer, pages []uid.UID) (n int, err erro
 	if err != nil {
 		return 0, err
 	}
-	return lists.Len(), c.writeLists(out, lists)
+	return lists.Len(), c.writeLists(out, pages, lists)
 }
 
 // packedUpTo is pieceUpTo for packed lists, because the binary form can copy them as they are.
@@ -173,6 +174,7 @@ func (c *linksCall) packedUpTo(out linksAnswer, pages []uid.UID) (n int, err err
 		count += n
 	}
 	c.served(len(lengths), count)
+	c.countReads(c.asked.direction, pages[:len(lengths)], func(i int) int { return lengths[i] })
 	return len(lengths), w.Err()
 }
 

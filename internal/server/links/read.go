@@ -75,10 +75,11 @@ func (l *API) postDegrees(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	defer c.end()
-	_, degrees, err := c.degrees()
+	pages, degrees, err := c.degrees()
 	if err != nil {
 		return err
 	}
+	c.countReads(c.asked.direction, pages, func(i int) int { return degrees[i] })
 	return c.stream(wire.Degrees, len(degrees), func(out linksAnswer) error {
 		for _, n := range degrees {
 			out.Degree(n)
@@ -241,6 +242,7 @@ func (c *linksCall) labelledPiece(out linksAnswer, pages []uid.UID, count int) (
 		return false, err
 	}
 	c.served(lists.Len(), len(lists.Items))
+	c.countReads(links.Forward, pages, func(i int) int { return len(lists.At(i)) })
 	if c.asked.asURLs {
 		return true, c.writeURLLists(out, lists, &labels)
 	}

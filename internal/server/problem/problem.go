@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -25,7 +26,7 @@ const (
 	KindBadCursor        Kind = "bad-cursor"             // 400: damaged, or of another query
 	KindSyntax           Kind = "syntax"                 // 400: where is source:line:column
 	KindUnauthorized     Kind = "unauthorized"           // 401
-	KindForbidden        Kind = "forbidden"              // 403: a web page of another origin
+	KindForbidden        Kind = "forbidden"              // 403: a web page of another origin, or annotations of another application
 	KindReadOnly         Kind = "read-only"              // 403: the node takes no writes
 	KindNotFound         Kind = "not-found"              // 404
 	KindMethod           Kind = "method-not-allowed"     // 405
@@ -34,6 +35,7 @@ const (
 	KindEpoch            Kind = "other-epoch"            // 409: the graph of links is not of the epoch that was asked for
 	KindConflict         Kind = "conflict"               // 409: CREATE of a graph that exists, DROP of one that does not; not for a member, or only for one
 	KindUnderWay         Kind = "under-way"              // 409: a request with this Idempotency-Key has no answer yet
+	KindRejected         Kind = "rejected"               // 422: a check among the update functions has rejected the change
 	KindKeyReused        Kind = "key-reused"             // 422: the Idempotency-Key is of another request
 	KindPrecondition     Kind = "precondition-failed"    // 412: If-Match or If-None-Match of a change is not met
 	KindTooLarge         Kind = "too-large"              // 413
@@ -50,6 +52,7 @@ const (
 	KindQueryTimeout     Kind = "query-timeout"          // 504: a query or update did not end in time; on a node alone nothing was changed
 	KindVersion          Kind = "http-version"           // 505: HTTP/1.0, but the answer needs HTTP/1.1
 	KindDiskFull         Kind = "disk-full"              // 507
+	KindFeedGone         Kind = "gone"                   // 410: the change feed no longer reaches back to a position
 
 	// KindGone is never sent, because the client has gone away. It shows in metrics.
 	KindGone Kind = "client-gone"
@@ -70,6 +73,7 @@ var Statuses = map[Kind]int{
 	KindEpoch:            http.StatusConflict,
 	KindConflict:         http.StatusConflict,
 	KindUnderWay:         http.StatusConflict,
+	KindRejected:         http.StatusUnprocessableEntity,
 	KindKeyReused:        http.StatusUnprocessableEntity,
 	KindPrecondition:     http.StatusPreconditionFailed,
 	KindTooLarge:         http.StatusRequestEntityTooLarge,
@@ -87,6 +91,7 @@ var Statuses = map[Kind]int{
 	KindVersion:          http.StatusHTTPVersionNotSupported,
 	KindDiskFull:         http.StatusInsufficientStorage,
 	KindGone:             499,
+	KindFeedGone:         http.StatusGone,
 }
 
 // Error is an error in the form for clients.
@@ -103,6 +108,14 @@ type Error struct {
 	// Begun is set if a part of a change was written, or found as wanted. The request must then not
 	// be sent again as if nothing was done.
 	Begun bool `json:"begun,omitempty"`
+	// Version is the current version of an annotation whose condition does not hold; "" if there is
+	// no annotation.
+	Version string `json:"version,omitempty"`
+
+	// Continue is the position in the change feed to continue at after an error "gone", when the
+	// answers of the requests in Read are read again.
+	Continue string   `json:"continue,omitempty"`
+	Read     []string `json:"read,omitempty"`
 
 	Cause      error    `json:"-"` // for the log; may be nil
 	Allow      []string `json:"-"` // the methods of a 405
@@ -170,6 +183,10 @@ func As(err error) *Error {
 		e.Kind, e.Message = KindGone, "the request was cancelled"
 	case errors.Is(err, store.ErrReadOnly):
 		e.Kind = KindReadOnly
+	case errors.Is(err, store.ErrRejected):
+		e.Kind = KindRejected
+	case errors.Is(err, systemgraph.ErrProtected):
+		e.Kind = KindForbidden
 	case fault.IsDiskFull(err):
 		e.Kind = KindDiskFull
 	// This must stay above the temporary errors, because clients repeat a request after those.
@@ -183,6 +200,8 @@ func As(err error) *Error {
 	// Another machine may answer, or this one when it is up again.
 	case errors.Is(err, store.ErrClosed), errors.Is(err, store.ErrFailed), errors.Is(err, store.ErrUnavailable):
 		e.Kind, e.RetryAfter = KindUnavailable, 1
+	case errors.Is(err, store.ErrConflict):
+		e.Kind = KindPrecondition
 	case errors.Is(err, store.ErrMember):
 		e.Kind = KindConflict
 	case errors.Is(err, store.ErrNotFound):

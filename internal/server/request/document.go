@@ -73,7 +73,7 @@ func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, n
 	}
 	// 3. Bound the memory of the document, and parse it.
 	account.Most = min(unfold*d.MaxBytes, d.Memory.Max*2/3) // what one client may have
-	prefix := FreshPrefix(r.Header.Get(KeyHeader), r.Part)
+	prefix := FreshPrefix(r.Key(), r.Part)
 	options := syntax.Options{Source: BodyName, Base: strings.Trim(r.Params["base"], "<>"), BlankPrefix: prefix, MaxDocument: d.MaxBytes}
 	var annotations []triple.ApplicationData
 	options.Annotated = func(all []triple.ApplicationData) { annotations = all }

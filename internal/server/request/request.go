@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/turns"
 )
 
@@ -16,9 +17,10 @@ import (
 type Request struct {
 	*http.Request
 	Params Params
-	Digest *DigestBody // the body of a change with a key; nil if it has none
-	Part   int         // number in a form, from 1; 0 if there is no form
-	turn   *turns.Turn // in which the body is decompressed and parsed; nil if it is small
+	Caller access.Caller // whose annotations it may read and write; also in its context
+	Digest *DigestBody   // the body of a change with a key; nil if it has none
+	Part   int           // number in a form, from 1; 0 if there is no form
+	turn   *turns.Turn   // in which the body is decompressed and parsed; nil if it is small
 }
 
 // DigestBody is a request's body, and a digest of the request: method, path, parameters, content
@@ -47,5 +49,23 @@ func (b *DigestBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// KeyHeader is the header of a request's key. Requests with the same key are the same request.
+// KeyHeader is the header of a request's key. Requests of one caller with the same key are the same
+// request.
 const KeyHeader = "Idempotency-Key"
+
+// Key returns the key of the request, or "" without one. An application and operators have keys of
+// their own, because an answer may be for its caller only. No header has a line break, so their keys
+// differ from all others. Other callers have the key of the header, as in earlier releases.
+func (r *Request) Key() string {
+	key := r.Header.Get(KeyHeader)
+	if key == "" {
+		return ""
+	}
+	switch kind, application := r.Caller.Identity(); kind {
+	case access.Applications:
+		return key + "\n" + kind + "\n" + application
+	case access.Operator:
+		return key + "\n" + kind
+	}
+	return key
+}

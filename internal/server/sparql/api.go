@@ -81,6 +81,10 @@ func (a *API) operate(w http.ResponseWriter, r *request.Request, op *operation) 
 	done := sparqlDone{form: "none"}
 	err := op.check()
 	op.params.Client = limits.ClientOf(r.Request)
+	if a.Reads.Active() {
+		caller := endpoint.ReadsAs(r)
+		op.params.Observe = func(sn store.Reader) store.Reader { return a.Reads.Observe(sn, caller) }
+	}
 	switch {
 	case err != nil:
 	case op.isUpdate():

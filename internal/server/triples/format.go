@@ -30,10 +30,12 @@ var formats = []format{
 	{mediaType: response.JSON, appendRow: appendJSONRow, appendEnd: appendJSONEnd, begin: `{"triples":[`, between: ","},
 }
 
-// annotatedFormats are the formats with a place for annotations.
+// annotatedFormats are the formats of rows with annotations. In JSON they are a member of the triple.
 var annotatedFormats = []format{
 	{mediaType: response.NQuads, appendRow: appendAnnotatedRow, appendEnd: appendNothing, begin: triple.AnnotationsHeader + "\n"},
 	{mediaType: response.NTriples, appendRow: appendAnnotatedRow, appendEnd: appendNothing, begin: triple.AnnotationsHeader + "\n", defaultGraph: true},
+	formats[2],
+	formats[3],
 }
 
 // formatFor returns the format for the answer to q by the request's Accept header. It fails if
@@ -84,13 +86,14 @@ func appendNDJSONRow(dst []byte, row store.Row) ([]byte, error) {
 }
 
 // appendJSONRow appends {"s":...,"p":...,"o":...,"g":...}. In the default graph g is missing,
-// because SPARQL 1.1 Query Results JSON leaves out unbound variables too.
+// because SPARQL 1.1 Query Results JSON leaves out unbound variables too. If the row has annotations,
+// they are a member, too.
 func appendJSONRow(dst []byte, row store.Row) ([]byte, error) {
 	t, err := row.Triple()
 	if err != nil {
 		return dst, err
 	}
-	return triple.AppendTripleJSON(dst, t), nil
+	return triple.AppendAnnotatedJSON(dst, t, row.Annotations), nil
 }
 
 func appendJSONEnd(dst []byte, next string) []byte {

@@ -74,7 +74,7 @@ func (a *API) readFragment(w http.ResponseWriter, r *request.Request, f *fragmen
 	if f.nothing {
 		return nil
 	}
-	sn, err := a.Reader(w)
+	sn, err := a.Reader(w, r)
 	if err != nil {
 		return err
 	}

@@ -12,15 +12,18 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/functions"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/triple"
 )
 
-var loadParams = []string{"keep-going", "graph", "base", "memory", "max-line", "rejects"}
+var loadParams = []string{"keep-going", "graph", "base", "memory", "max-line", "rejects", "unchecked"}
 
 const (
 	defaultRejects = 100     // statements in an answer
@@ -67,12 +70,24 @@ func (a *API) postLoad(w http.ResponseWriter, r *request.Request) error {
 	// 3. Load. The key must be claimed only when the whole document is read, because it may be
 	// malformed.
 	options.BeforePublish = a.Store.Claim
+	if !r.Caller.All() {
+		options.CheckAnnotation = r.Caller.CheckWrite
+	}
+	options.CheckGraph = func(graph triple.Term) error { return systemgraph.Check(r.Context(), graph) }
 	in, err := request.Open(r, a.maxLoadBytes)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	summary, err := rdfload.Load(r.Context(), a.Store.Sink(), []input.Source{loadSource(in, r.ContentLength, s)}, options)
+	ctx := r.Context()
+	unchecked, err := r.Params.Flag("unchecked")
+	if err != nil {
+		return err
+	}
+	if unchecked {
+		ctx = functions.WithUnchecked(ctx)
+	}
+	summary, err := rdfload.Load(ctx, a.Store.Sink(), []input.Source{loadSource(in, r.ContentLength, s)}, options)
 	a.Rows.Written.WithLabelValues("loaded").Add(float64(summary.New))
 	if err != nil {
 		return loadError(err, in)

@@ -76,7 +76,7 @@ func (a *API) answerPage(w http.ResponseWriter, r *request.Request, q *query, f 
 // readPage fills p and returns the cursor of the next page; "" if p ends the answer. The snapshot
 // is closed when it returns, because a slow client must hold no more than a page.
 func (a *API) readPage(w http.ResponseWriter, r *request.Request, q *query, p *page) (next string, err error) {
-	sn, err := a.Reader(w)
+	sn, err := a.Reader(w, r)
 	if err != nil {
 		return "", err
 	}

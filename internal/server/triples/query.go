@@ -6,9 +6,11 @@ import (
 	"context"
 	"encoding/binary"
 	"iter"
+	"slices"
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -33,73 +35,19 @@ type query struct {
 	// names. It is not part of the fingerprint.
 	defaultGraph bool
 
-	// annotations includes the annotations of the triples.
+	// annotations includes the annotations of the triples that caller may read.
 	annotations bool
+	caller      access.Caller
 }
 
 var (
-	patternParams = []string{"s", "p", "o", "g"}
-	triplesParams = []string{"s", "p", "o", "g", "limit", "cursor", "annotations"}
-	rangeParams   = []string{"order", "prefix", "ge", "gt", "le", "lt", "starts", "from", "until", "reverse", "limit", "cursor"}
+	triplesParams = slices.Concat(request.PatternParams, []string{"limit", "cursor", "annotations"})
+	rangeParams   = slices.Concat(request.BoundsParams, []string{"reverse", "limit", "cursor", "annotations"})
 )
-
-// patternOf parses s, p, o and g.
-func patternOf(p request.Params) (pattern triple.Pattern, err error) {
-	if pattern.Subject, err = p.Term("s"); err != nil {
-		return pattern, err
-	}
-	if pattern.Predicate, err = p.Predicate("p"); err != nil {
-		return pattern, err
-	}
-	if pattern.Object, err = p.Term("o"); err != nil {
-		return pattern, err
-	}
-	if p["g"] == "default" {
-		pattern.DefaultGraph = true
-		return pattern, nil
-	}
-	pattern.Graph, err = p.Term("g")
-	return pattern, err
-}
-
-// boundsOf parses the bounds of /range. It fails if order is missing.
-func boundsOf(p request.Params) (b triple.Bounds, err error) {
-	// 1. The order must be given, because bounds mean nothing without it.
-	name, ok := p["order"]
-	if !ok {
-		return b, problem.Errorf(problem.KindBadParameter, "order", "is missing: spo, pos, osp or gspo")
-	}
-	if b.Order, err = triple.ParseOrder(name); err != nil {
-		return b, problem.Errorf(problem.KindBadParameter, "order", "%v", err)
-	}
-	// 2. Parse the bounds: lists of terms, single terms, and a prefix of a term.
-	for _, list := range []struct {
-		name string
-		into *[]triple.Term
-	}{{"prefix", &b.Prefix}, {"from", &b.From}, {"until", &b.Until}} {
-		if *list.into, err = p.Terms(list.name); err != nil {
-			return b, err
-		}
-	}
-	for _, bound := range []struct {
-		name string
-		into *triple.Term
-	}{{"ge", &b.GE}, {"gt", &b.GT}, {"le", &b.LE}, {"lt", &b.LT}} {
-		if *bound.into, err = p.Term(bound.name); err != nil {
-			return b, err
-		}
-	}
-	if text, ok := p["starts"]; ok {
-		if b.Starts, err = triple.ParseStarts(text); err != nil {
-			return b, problem.Errorf(problem.KindBadParameter, "starts", "%v", err)
-		}
-	}
-	return b, nil
-}
 
 // triplesQuery parses the parameters of GET /triples.
 func triplesQuery(p request.Params) (*query, error) {
-	pattern, err := patternOf(p)
+	pattern, err := p.Pattern()
 	if err != nil {
 		return nil, err
 	}
@@ -116,7 +64,7 @@ func triplesQuery(p request.Params) (*query, error) {
 
 // rangeQuery parses the parameters of GET /range.
 func rangeQuery(p request.Params) (*query, error) {
-	b, err := boundsOf(p)
+	b, err := p.Bounds()
 	if err != nil {
 		return nil, err
 	}
@@ -126,6 +74,9 @@ func rangeQuery(p request.Params) (*query, error) {
 	}
 	q := &query{byRange: true, bounds: b, keys: keys.Range}
 	if q.reverse, err = p.Flag("reverse"); err != nil {
+		return nil, err
+	}
+	if q.annotations, err = p.Flag("annotations"); err != nil {
 		return nil, err
 	}
 	return q, q.readPaging(p)
@@ -197,6 +148,22 @@ func (q *query) named() bool {
 // rows returns the rows of the answer. If q has a limit, they may be one more, because that row
 // shows that a next page exists.
 func (q *query) rows(ctx context.Context, sn store.Reader) iter.Seq2[store.Row, error] {
+	rows := q.allRows(ctx, sn)
+	if !q.annotations || q.caller.All() {
+		return rows
+	}
+	return func(yield func(store.Row, error) bool) {
+		for row, err := range rows {
+			row.Annotations = q.caller.Readable(row.Annotations)
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
+}
+
+// allRows returns the rows with all of their annotations.
+func (q *query) allRows(ctx context.Context, sn store.Reader) iter.Seq2[store.Row, error] {
 	o := store.ReadOptions{Reverse: q.reverse, After: q.after, Annotations: q.annotations}
 	if q.limit > 0 && !(q.byRange && q.defaultGraph) {
 		o.Limit = int64(q.limit) + 1

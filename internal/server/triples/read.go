@@ -4,6 +4,7 @@ package triples
 
 import (
 	"net/http"
+	"slices"
 
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/request"
@@ -39,7 +40,7 @@ func (a *API) Table() endpoint.Table {
 	}
 }
 
-var countParams = append(patternParams[:len(patternParams):len(patternParams)], "estimate")
+var countParams = slices.Concat(request.PatternParams, []string{"estimate"})
 
 func (a *API) getRange(w http.ResponseWriter, r *request.Request) error {
 	q, err := rangeQuery(r.Params)
@@ -63,6 +64,7 @@ func (a *API) answer(w http.ResponseWriter, r *request.Request, q *query) error 
 		return err
 	}
 	w.Header().Add("Vary", "Accept")
+	q.caller = r.Caller
 	if q.limit > 0 {
 		return a.answerPage(w, r, q, f)
 	}
@@ -77,7 +79,7 @@ type count struct {
 
 func (a *API) getCount(w http.ResponseWriter, r *request.Request) error {
 	// 1. Check everything before a reader is opened.
-	pattern, err := patternOf(r.Params)
+	pattern, err := r.Params.Pattern()
 	if err != nil {
 		return err
 	}
@@ -89,7 +91,7 @@ func (a *API) getCount(w http.ResponseWriter, r *request.Request) error {
 		return response.NotAcceptable([]string{response.JSON})
 	}
 	// 2. Count. An estimate is cheap; an exact count may read all matches.
-	sn, err := a.Reader(w)
+	sn, err := a.Reader(w, r)
 	if err != nil {
 		return err
 	}

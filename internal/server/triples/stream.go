@@ -13,7 +13,7 @@ import (
 // answer is smaller, it is sent whole. A later error aborts the connection (see [API.ServeHTTP]).
 func (a *API) answerStream(w http.ResponseWriter, r *request.Request, q *query, f *format) error {
 	// 1. Open a snapshot; it stays open until the last byte is sent.
-	sn, err := a.Reader(w)
+	sn, err := a.Reader(w, r)
 	if err != nil {
 		return err
 	}

@@ -60,6 +60,13 @@ func (a *API) postTriples(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
+	for i := range notes {
+		for _, note := range notes[i].Annotations {
+			if err := r.Caller.CheckWrite(note.ApplicationID); err != nil {
+				return err
+			}
+		}
+	}
 	// 2. Add the triples, then set the annotations. A claim must come first if there are
 	// annotations.
 	if len(notes) > 0 { // because a second try would undo later changes of the annotations
@@ -88,7 +95,7 @@ type deleted struct {
 func (a *API) deleteTriples(w http.ResponseWriter, r *request.Request) error {
 	// 1. Decide between a pattern and a document. Exactly one must be given.
 	byPattern := false
-	for _, name := range patternParams {
+	for _, name := range request.PatternParams {
 		byPattern = byPattern || r.Params.Has(name)
 	}
 	byDocument := r.ContentLength != 0 || r.Header.Get("Content-Type") != ""
@@ -116,7 +123,7 @@ func (a *API) deleteTriples(w http.ResponseWriter, r *request.Request) error {
 }
 
 func (a *API) deletePattern(w http.ResponseWriter, r *request.Request) error {
-	pattern, err := patternOf(r.Params)
+	pattern, err := r.Params.Pattern()
 	if err != nil {
 		return err
 	}

@@ -1,0 +1,121 @@
+// Subscriptions: changes that a node sends to webhooks.
+
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strings"
+	"time"
+
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// SubscriptionOptions select the changes of a subscription and their target.
+type SubscriptionOptions struct {
+	// Pattern selects the changed triples; the zero Pattern is all.
+	Pattern triple.Pattern
+	// Kinds are names of add, delete, annotate, load, clear and read; nil is all but read.
+	Kinds []string
+	// Application selects annotations of this application only.
+	Application string
+	// URL is the webhook. If it is "", the application reads the changes itself.
+	URL string
+	// Since is the position to begin at; "" is the end of the change feed, or where the
+	// subscription is if it exists.
+	Since string
+}
+
+// Subscription is a registered subscription.
+type Subscription struct {
+	Name   string            `json:"name"`
+	Filter map[string]string `json:"filter"` // parameters of /changes
+	URL    string            `json:"url"`
+	// Owner is the application whose token stored it, or "".
+	Owner string            `json:"owner"`
+	State SubscriptionState `json:"state"`
+	// Changes is the path and query at which the application reads the changes if there is no
+	// webhook.
+	Changes string `json:"changes"`
+	// Secret signs what is sent to the webhook. Only PutSubscription returns it.
+	Secret string `json:"secret"`
+}
+
+// SubscriptionState is how far a subscription is.
+type SubscriptionState struct {
+	Position     string       `json:"position"`
+	Batches      int64        `json:"batches"` // delivered
+	Changes      int64        `json:"changes"` // in them
+	Delivered    *time.Time   `json:"delivered"`
+	Failures     int          `json:"failures"` // of the next batch
+	FailingSince *time.Time   `json:"failingSince"`
+	LastError    string       `json:"lastError"`
+	DeadLetters  int64        `json:"deadLetters"`
+	Dead         []DeadLetter `json:"dead"` // the latest
+}
+
+// DeadLetter is a batch that was given up: the changes behind From, up to To.
+type DeadLetter struct {
+	From    string    `json:"from"`
+	To      string    `json:"to"`
+	Changes int       `json:"changes"`
+	Error   string    `json:"error"`
+	Time    time.Time `json:"time"`
+}
+
+func subscriptionPath(name string) string { return "/subscriptions/" + url.PathEscape(name) }
+
+// PutSubscription registers for changes, or changes a registration.
+func (c *Client) PutSubscription(ctx context.Context, name string, o SubscriptionOptions) (s Subscription, err error) {
+	query := patternQuery(o.Pattern)
+	for name, value := range map[string]string{"kinds": strings.Join(o.Kinds, ","), "app": o.Application, "url": o.URL, "since": o.Since} {
+		if value != "" {
+			query.Set(name, value)
+		}
+	}
+	text, err := c.change(ctx, call{method: http.MethodPut, url: c.endpoint(subscriptionPath(name), query)}, true)
+	if err == nil {
+		err = decodeJSON(text, &s)
+	}
+	if err != nil {
+		return s, fmt.Errorf("put the subscription %s: %w", name, unwrapPermanent(err))
+	}
+	return s, nil
+}
+
+// Subscriptions returns all subscriptions, by name.
+func (c *Client) Subscriptions(ctx context.Context) ([]Subscription, error) {
+	var answer struct{ Subscriptions []Subscription }
+	if err := c.get(ctx, c.endpoint("/subscriptions", nil), &answer); err != nil {
+		return nil, fmt.Errorf("list the subscriptions: %w", unwrapPermanent(err))
+	}
+	return answer.Subscriptions, nil
+}
+
+// Subscription returns one subscription.
+func (c *Client) Subscription(ctx context.Context, name string) (s Subscription, err error) {
+	if err := c.get(ctx, c.endpoint(subscriptionPath(name), nil), &s); err != nil {
+		return s, fmt.Errorf("subscription %s: %w", name, unwrapPermanent(err))
+	}
+	return s, nil
+}
+
+// AdvanceSubscription stores that the application has all changes up to a position. It is for
+// subscriptions without a webhook.
+func (c *Client) AdvanceSubscription(ctx context.Context, name, position string) error {
+	query := url.Values{"position": {position}}
+	if _, err := c.change(ctx, call{method: http.MethodPost, url: c.endpoint(subscriptionPath(name), query)}, true); err != nil {
+		return fmt.Errorf("advance the subscription %s: %w", name, unwrapPermanent(err))
+	}
+	return nil
+}
+
+// DeleteSubscription deletes a subscription.
+func (c *Client) DeleteSubscription(ctx context.Context, name string) error {
+	if _, err := c.change(ctx, call{method: http.MethodDelete, url: c.endpoint(subscriptionPath(name), nil)}, true); err != nil {
+		return fmt.Errorf("delete the subscription %s: %w", name, unwrapPermanent(err))
+	}
+	return nil
+}

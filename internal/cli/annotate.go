@@ -1,0 +1,289 @@
+// trefoil annotate and trefoil annotations: what applications attach to triples.
+
+package cli
+
+import (
+	"bufio"
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"io"
+	"iter"
+	"os"
+	"strings"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// annotateCmd sets or removes annotations: one of a triple, or a batch.
+type annotateCmd struct {
+	pattern
+	storeFlags
+	diskFlags
+	App    string  `placeholder:"ID" help:"The application whose annotation it is."`
+	Text   *string `help:"The content."`
+	File   string  `placeholder:"F" help:"File with the content, up to 1 MiB; - is standard input."`
+	Type   string  `placeholder:"TYPE" help:"The content's media type. text/plain by default with --text, else application/octet-stream."`
+	Remove bool    `help:"Remove the annotation."`
+	Match  string  `placeholder:"VERSION" help:"Only if the annotation has this version, as trefoil annotations shows it."`
+	New    bool    `help:"Only if the application has no annotation on the triple yet."`
+	Batch  string  `placeholder:"F" help:"File of changes, one JSON object a line as POST /annotations takes it (docs/API.md); - is standard input."`
+}
+
+func (c *annotateCmd) Run(e *env) (err error) {
+	// 1. Check the flags, and read the changes.
+	var changes iter.Seq2[triple.AnnotationChange, error]
+	if c.Batch != "" {
+		if len(c.Pattern) > 0 || c.App != "" || c.Text != nil || c.File != "" || c.Type != "" || c.Remove || c.Match != "" || c.New {
+			return usagef("--batch has all changes: leave out the triple and the other flags")
+		}
+		in, err := e.openFile(c.Batch)
+		if err != nil {
+			return err
+		}
+		defer in.Close()
+		changes = batchOf(in, c.Batch)
+	} else {
+		one, err := c.change(e)
+		if err != nil {
+			return err
+		}
+		changes = func(yield func(triple.AnnotationChange, error) bool) { yield(one, nil) }
+	}
+	w, err := c.openWriter(e, c.diskFlags)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, w.Close()) }()
+	// 2. Make them, and print what failed.
+	result, err := w.annotate(e.ctx, changes)
+	for _, failed := range result.Errors {
+		e.sayf("change %d: %v", failed.Change+1, failed.Err)
+	}
+	if err != nil {
+		return err
+	}
+	e.sayf("set %s, removed %s", plural(result.Set, "annotation"), number(result.Removed))
+	if result.Failed > 0 {
+		return fmt.Errorf("%s failed", plural(result.Failed, "change"))
+	}
+	return nil
+}
+
+// change returns the change of the flags.
+func (c *annotateCmd) change(e *env) (a triple.AnnotationChange, err error) {
+	// 1. The triple, and what must hold.
+	t, err := c.triple()
+	if err != nil {
+		return a, err
+	}
+	if c.App == "" {
+		return a, usagef("--app names the application whose annotation it is")
+	}
+	a = triple.AnnotationChange{Triple: t, ApplicationID: c.App, Remove: c.Remove, Media: c.Type, Version: c.Match, Absent: c.New}
+	if c.New && c.Match != "" {
+		return a, usagef("--new and --match exclude each other")
+	}
+	given := 0
+	for _, is := range []bool{c.Text != nil, c.File != "", c.Remove} {
+		if is {
+			given++
+		}
+	}
+	// 2. The content.
+	switch {
+	case given != 1:
+		return a, usagef("give one of --text, --file and --remove, or a --batch")
+	case c.Text != nil:
+		if a.Content = []byte(*c.Text); a.Media == "" {
+			a.Media = "text/plain; charset=utf-8"
+		}
+	case c.File != "":
+		in, err := e.openFile(c.File)
+		if err != nil {
+			return a, err
+		}
+		defer in.Close()
+		if a.Content, err = io.ReadAll(io.LimitReader(in, triple.MaxAnnotationContent+1)); err != nil {
+			return a, fmt.Errorf("%s: %w", c.File, err)
+		}
+	}
+	if len(a.Content) > triple.MaxAnnotationContent {
+		return a, usagef("the content has more than %d bytes", triple.MaxAnnotationContent)
+	}
+	return a, nil
+}
+
+// triple returns the pattern of the arguments as one triple.
+func (p *pattern) triple() (t triple.Triple, err error) {
+	parsed, err := p.parse()
+	if err != nil {
+		return t, err
+	}
+	t = triple.Triple{Subject: parsed.Subject, Predicate: parsed.Predicate, Object: parsed.Object, Graph: parsed.Graph}
+	if t.Subject.IsZero() || t.Predicate.IsZero() || t.Object.IsZero() {
+		return t, usagef("name one triple: its subject, predicate and object, and its graph if it is in one")
+	}
+	if err := t.Check(); err != nil {
+		return t, usagef("%w", err)
+	}
+	return t, nil
+}
+
+// openFile opens a file, or standard input if its name is -.
+func (e *env) openFile(name string) (io.ReadCloser, error) {
+	if name == "-" {
+		return io.NopCloser(e.input()), nil
+	}
+	return os.Open(name)
+}
+
+// maxBatchLine is the greatest length of a line of a batch.
+const maxBatchLine = 16 << 20
+
+// batchOf yields the changes of a batch. Its first malformed line ends it.
+func batchOf(in io.Reader, name string) iter.Seq2[triple.AnnotationChange, error] {
+	return func(yield func(triple.AnnotationChange, error) bool) {
+		lines := bufio.NewScanner(in)
+		lines.Buffer(nil, maxBatchLine)
+		for number := 1; lines.Scan(); number++ {
+			if len(bytes.TrimSpace(lines.Bytes())) == 0 {
+				continue
+			}
+			changes, err := triple.ParseAnnotationChanges(lines.Bytes())
+			if err != nil {
+				yield(triple.AnnotationChange{}, fmt.Errorf("%s:%d: %w", name, number, err))
+				return
+			}
+			for _, change := range changes {
+				if !yield(change, nil) {
+					return
+				}
+			}
+		}
+		if err := lines.Err(); err != nil {
+			yield(triple.AnnotationChange{}, fmt.Errorf("%s: %w", name, err))
+		}
+	}
+}
+
+func (r *remote) annotate(ctx context.Context, changes iter.Seq2[triple.AnnotationChange, error]) (client.AnnotateResult, error) {
+	return r.client.AnnotateAll(ctx, changes)
+}
+
+// annotate makes the changes one after the other.
+func (l localWriter) annotate(ctx context.Context, changes iter.Seq2[triple.AnnotationChange, error]) (total client.AnnotateResult, err error) {
+	n := int64(-1)
+	for c, err := range changes {
+		if err != nil {
+			return total, err
+		}
+		n++
+		// 1. Make the change.
+		when := store.Condition{Absent: c.Absent}
+		var data []byte
+		if c.Version != "" {
+			when.Version, err = store.ParseVersion(c.Version)
+		}
+		if err == nil && !c.Remove {
+			data, err = triple.AppendMedia([]byte{}, c.Media, c.Content)
+		}
+		if err == nil {
+			_, err = l.store.AnnotateIf(ctx, c.Triple, c.ApplicationID, data, when)
+		}
+		// 2. Count it. Only its own errors leave the changes after it as they are.
+		switch {
+		case err == nil && c.Remove:
+			total.Removed++
+		case err == nil:
+			total.Set++
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrInvalid):
+			total.Failed++
+			total.Errors = append(total.Errors, client.AnnotateError{Change: n, Err: &client.Error{Message: err.Error()}})
+		default:
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// annotationsCmd lists the annotations of the matches of a pattern.
+type annotationsCmd struct {
+	pattern
+	storeFlags
+	App  string `placeholder:"ID" help:"Only those of this application."`
+	JSON bool   `help:"Print each triple with its annotations as one line of JSON, which trefoil annotate --batch reads."`
+}
+
+func (c *annotationsCmd) Run(e *env) error {
+	return c.read(e, &c.storeFlags, func(r reader, p triple.Pattern) error { return c.list(e, r, p) })
+}
+
+// list prints the triples of a pattern that have annotations.
+func (c *annotationsCmd) list(e *env, r reader, p triple.Pattern) error {
+	// Only a triple that has annotations is printed.
+	out := bufio.NewWriter(e.stdout)
+	for it, err := range r.match(e.ctx, p, page{annotations: true}).items {
+		if err != nil {
+			return errors.Join(err, out.Flush())
+		}
+		t, err := it.triple()
+		if err != nil {
+			return errors.Join(err, out.Flush())
+		}
+		noted := it.annotations()
+		if c.App != "" {
+			var own []triple.ApplicationData
+			for _, a := range noted {
+				if a.ApplicationID == c.App {
+					own = append(own, a)
+				}
+			}
+			noted = own
+		}
+		if err := c.print(e.ctx, out, r, t, noted); err != nil {
+			return err
+		}
+	}
+	return out.Flush()
+}
+
+// print prints a triple and its annotations: the ID, the media type, the size and the version.
+func (c *annotationsCmd) print(ctx context.Context, out *bufio.Writer, r reader, t triple.Triple, noted []triple.ApplicationData) error {
+	// 1. As JSON, or nothing.
+	if len(noted) == 0 {
+		return nil
+	}
+	if c.JSON {
+		_, err := out.Write(append(triple.AppendAnnotatedJSON(nil, t, noted), '\n'))
+		return err
+	}
+	// 2. The triples of a server come without versions, so they are fetched.
+	versions := map[string]string{}
+	if remote, ok := r.(*remote); ok {
+		all, err := remote.client.Annotations(ctx, t)
+		if err != nil && !errors.Is(err, client.ErrNotFound) {
+			return err
+		}
+		for _, a := range all {
+			versions[a.ApplicationID] = a.Version
+		}
+	}
+	if _, err := out.Write(triple.AppendNQuad(nil, t)); err != nil {
+		return err
+	}
+	for _, a := range noted {
+		media, content := triple.CutMedia(a.Data)
+		version := versions[a.ApplicationID]
+		if a.Version != (triple.Stamp{}) {
+			version = store.FormatVersion(a.Version)
+		}
+		if _, err := fmt.Fprintf(out, "  %s  %s  %s  version %s\n", strings.ToValidUTF8(a.ApplicationID, "\uFFFD"), media, plural(int64(len(content)), "byte"), version); err != nil {
+			return err
+		}
+	}
+	return nil
+}

@@ -1,0 +1,143 @@
+// The documents that dump and convert write: their formats, and what a format cannot hold.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+
+	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// outputFlags choose a format and its annotations.
+type outputFlags struct {
+	Annotations bool   `default:"true" negatable:"" help:"Write what applications attach to triples, as the weights of links, in a form that load and add read: see docs/OPERATIONS.md. By default; --no-annotations leaves it out."`
+	Output      string `enum:"nq,nt,trig,ndjson,ttl,rdf" default:"nq" help:"nq, nt, trig, ndjson, ttl or rdf; ${default} by default. nt, ttl and rdf fail at the first triple of a named graph. ttl and rdf cannot hold annotations; their number is printed."`
+}
+
+// output writes items as one document.
+type output struct {
+	format syntax.Syntax
+	header string
+	// write appends an item, or passes it to a writer with a buffer of its own.
+	write func(dst []byte, it item) ([]byte, error)
+	// end ends the document.
+	end func() error
+
+	left int64 // annotations that are not written
+}
+
+// open returns the document in a writer. annotated selects a form with annotations, if the format
+// has one.
+func (f *outputFlags) open(w io.Writer, annotated bool) (o *output, err error) {
+	o = &output{end: func() error { return nil }}
+	if o.format, err = syntax.ByName(f.Output); err != nil {
+		return nil, err
+	}
+	annotated = annotated && o.format.HoldsAnnotations()
+	// 1. Lines need no writer.
+	switch {
+	case o.format == syntax.NDJSON && annotated:
+		o.write = writeNDJSON
+	case o.format == syntax.NDJSON:
+		o.write = writeJSON
+	case o.format == syntax.NQuads || o.format == syntax.NTriples:
+		if o.write = writeNQuad; annotated {
+			o.write, o.header = withAnnotations(writeNQuad), triple.AnnotationsHeader+"\n"
+		}
+	// 2. Others do.
+	case annotated:
+		out, err := syntax.NewTriGWriter(w)
+		if err != nil {
+			return nil, err
+		}
+		o.writeTo(out.WriteAnnotated, out.Close)
+	default:
+		out, err := syntax.NewWriter(w, o.format, nil)
+		if err != nil {
+			return nil, err
+		}
+		o.writeTo(func(t triple.Triple, _ []triple.ApplicationData) error { return out.Write(t) }, out.Close)
+	}
+	// 3. What the document cannot hold is counted, or an error.
+	if write := o.write; !annotated {
+		o.write = func(dst []byte, it item) ([]byte, error) {
+			o.left += int64(len(it.annotations()))
+			return write(dst, it)
+		}
+	}
+	if !o.format.HasGraphs() {
+		o.write = o.inDefaultGraph(o.write)
+	}
+	return o, nil
+}
+
+// writeTo makes write and end of a writer's methods.
+func (o *output) writeTo(write func(triple.Triple, []triple.ApplicationData) error, end func() error) {
+	o.end = end
+	o.write = func(dst []byte, it item) ([]byte, error) {
+		t, err := it.triple()
+		if err == nil {
+			err = write(t, it.annotations())
+		}
+		return dst, err
+	}
+}
+
+// inDefaultGraph returns a write function that rejects triples of named graphs.
+func (o *output) inDefaultGraph(write func([]byte, item) ([]byte, error)) func([]byte, item) ([]byte, error) {
+	return func(dst []byte, it item) ([]byte, error) {
+		t, err := it.triple()
+		if err == nil && !t.Graph.IsZero() {
+			err = o.errNamedGraph(t)
+		}
+		if err != nil {
+			return dst, err
+		}
+		return write(dst, it)
+	}
+}
+
+// errNamedGraph returns the error for a triple that a format without graphs cannot express.
+func (o *output) errNamedGraph(t triple.Triple) error {
+	return hinted{
+		fmt.Errorf("the graph %s is named, which %v cannot say: %s", t.Graph, o.format, t),
+		"--output nq writes graph names.",
+	}
+}
+
+// writeAll writes all items of a listing as the document. An error leaves what was written before it.
+func (o *output) writeAll(e *env, list *listing) error {
+	if _, err := io.WriteString(e.stdout, o.header); err != nil {
+		return err
+	}
+	if err := writeItems(e, list, o.write); err != nil {
+		return errors.Join(err, o.end())
+	}
+	return o.close(e)
+}
+
+// close ends the document, and prints the number of annotations that are not in it.
+func (o *output) close(e *env) error {
+	if err := o.end(); err != nil {
+		return err
+	}
+	switch {
+	case o.left > 0 && !o.format.HoldsAnnotations():
+		e.sayf("%s left out, because %v cannot hold them: --output nq, trig or ndjson keeps them", plural(o.left, "annotation"), o.format)
+	case o.left > 0:
+		e.sayf("%s left out", plural(o.left, "annotation"))
+	}
+	return nil
+}
+
+// writeNDJSON writes a triple and its annotations as lines of JSON.
+func writeNDJSON(dst []byte, it item) ([]byte, error) {
+	t, err := it.triple()
+	if err != nil {
+		return dst, err
+	}
+	return triple.AppendNDJSON(dst, t, it.annotations()), nil
+}

@@ -1,0 +1,105 @@
+// trefoil watch: follows the change feed of a server.
+
+package cli
+
+import (
+	"bufio"
+	"errors"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// watchCmd prints changes while they are made.
+type watchCmd struct {
+	pattern
+	serverFlags
+	Subscription string   `placeholder:"NAME" help:"What this subscription selects, reads included, in place of a pattern and --kinds."`
+	Since        string   `placeholder:"POSITION" help:"Continue behind this position, which an earlier watch has printed; 0 is the oldest change that is kept. Default: from now on."`
+	Kinds        []string `placeholder:"KIND,..." help:"Only these: add, delete, annotate, load, clear."`
+	App          string   `placeholder:"ID" help:"Of annotations, only those of this application."`
+	Expand       bool     `help:"Print the triples of bulk loads, too."`
+	End          bool     `help:"Stop at the current end instead of waiting for more."`
+	JSON         bool     `help:"A JSON object a line, as GET /changes sends them."`
+}
+
+// Run prints the changes, and the last position when it ends.
+func (c *watchCmd) Run(e *env) (err error) {
+	p, err := c.parse()
+	if err != nil {
+		return err
+	}
+	r, err := c.connect(e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	// 1. The position goes to standard error, as cursors do, so that output stays clean.
+	position := c.Since
+	defer func() {
+		if position != "" {
+			fmt.Fprintf(e.stderr, "position: %s\n", position)
+		}
+	}()
+	// 2. Print each change at once if it is the last of its commit, because a person may watch.
+	out := bufio.NewWriter(e.stdout)
+	defer out.Flush()
+	o := client.ChangesOptions{Since: c.Since, Pattern: p, Kinds: c.Kinds, Application: c.App, Subscription: c.Subscription, Expand: c.Expand, End: c.End, Heartbeats: true}
+	var line []byte
+	for change, err := range r.client.Changes(e.ctx, o) {
+		if err != nil && e.ctx.Err() != nil {
+			return nil // the user ended it
+		}
+		if err != nil {
+			return err
+		}
+		switch {
+		case change.Kind == "heartbeat":
+			line = line[:0]
+		case c.JSON:
+			line = append(append(line[:0], change.Line...), '\n')
+		default:
+			line = appendChange(line[:0], &change)
+		}
+		if _, err := out.Write(line); err != nil {
+			return err
+		}
+		if change.Position != "" {
+			if err := out.Flush(); err != nil {
+				return err
+			}
+			position = change.Position
+		}
+	}
+	return nil
+}
+
+// appendChange appends a change as a line of RDF Patch. What is no change of a triple is a comment.
+func appendChange(dst []byte, c *client.Change) []byte {
+	switch c.Kind {
+	case "add":
+		return triple.AppendNQuad(append(dst, "A "...), c.Triple)
+	case "delete":
+		return triple.AppendNQuad(append(dst, "D "...), c.Triple)
+	case "annotate":
+		if c.Removed {
+			return triple.AppendNQuad(fmt.Appendf(dst, "# unannotated by %s: ", c.Application), c.Triple)
+		}
+		return triple.AppendNQuad(fmt.Appendf(dst, "# annotated by %s with %d bytes: ", c.Application, len(c.Data)), c.Triple)
+	case "load":
+		return fmt.Appendf(dst, "# load %s: %d new triples\n", c.Load, c.New)
+	case "clear":
+		if c.All {
+			return append(dst, "# cleared all graphs\n"...)
+		}
+		if c.Default {
+			dst = append(dst, "# cleared the default graph\n"...)
+		}
+		for _, g := range c.Graphs {
+			dst = append(triple.AppendNT(append(dst, "# cleared graph "...), g), '\n')
+		}
+		return dst
+	}
+	return append(append(append(dst, "# "...), c.Line...), '\n')
+}

@@ -1,0 +1,216 @@
+// The stream of an answer: batches are sent at once, compressed if the client requests it.
+
+package changes
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"io"
+	"net/http"
+	"slices"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/server/problem"
+	"github.com/trefoildb/trefoil/internal/server/request"
+)
+
+// stream is one answer.
+type stream struct {
+	api     *API
+	w       http.ResponseWriter
+	r       *request.Request
+	format  *format
+	request feed.Request
+	expand  bool
+
+	out flusher // nil until the header is sent
+	buf []byte
+}
+
+// flusher is where an answer is written.
+type flusher interface {
+	io.Writer
+	Flush() error
+}
+
+// plain is an answer without compression.
+type plain struct{ http.ResponseWriter }
+
+func (plain) Flush() error { return nil }
+
+// begin sends the header. An error after it can only be the last line of the answer.
+func (s *stream) begin() error {
+	h := s.w.Header()
+	h.Set("Content-Type", s.format.mediaType)
+	h.Set("Cache-Control", "no-store")
+	h.Set("X-Accel-Buffering", "no") // proxies would hold events back
+	s.out = plain{s.w}
+	switch encoding := encodingOf(s.r.Header.Values("Accept-Encoding")); encoding {
+	case "zstd":
+		h.Set("Content-Encoding", encoding)
+		z, err := zstd.NewWriter(s.w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(batchBytes))
+		if err != nil {
+			return err
+		}
+		s.out = z
+	case "gzip":
+		h.Set("Content-Encoding", encoding)
+		z, err := gzip.NewWriterLevel(s.w, gzip.BestSpeed)
+		if err != nil {
+			return err
+		}
+		s.out = z
+	}
+	s.w.WriteHeader(http.StatusOK)
+	s.buf = append(s.buf[:0], s.format.begin...)
+	return s.send()
+}
+
+// encodingOf returns zstd or gzip if the client names one, else "". One with q=0 is not accepted.
+func encodingOf(values []string) string {
+	accepted := map[string]bool{}
+	for _, value := range values {
+		for element := range strings.SplitSeq(value, ",") {
+			name, weight, _ := strings.Cut(element, ";")
+			weight = strings.ReplaceAll(weight, " ", "")
+			refused := strings.Trim(strings.TrimPrefix(weight, "q=0"), ".0") == "" && strings.HasPrefix(weight, "q=0")
+			accepted[strings.ToLower(strings.TrimSpace(name))] = !refused
+		}
+	}
+	for _, encoding := range []string{"zstd", "gzip"} {
+		if accepted[encoding] {
+			return encoding
+		}
+	}
+	return ""
+}
+
+// send sends the buffer to the client at once.
+func (s *stream) send() error {
+	if _, err := s.out.Write(s.buf); err != nil {
+		return err
+	}
+	s.buf = s.buf[:0]
+	if err := s.out.Flush(); err != nil {
+		return err
+	}
+	s.w.(http.Flusher).Flush()
+	return nil
+}
+
+// close ends a compressed answer.
+func (s *stream) close() error {
+	if c, ok := s.out.(io.Closer); ok {
+		return c.Close()
+	}
+	return nil
+}
+
+// run sends the answer until the source or the client ends.
+func (s *stream) run(source feed.Source) error {
+	// 1. A HEAD request gets the header only.
+	if s.r.Method == http.MethodHead {
+		s.w.Header().Set("Content-Type", s.format.mediaType)
+		return nil
+	}
+	// 2. A shutdown ends the answer, because it has no end of its own. The client continues at
+	// another node or after the restart.
+	ctx, cancel := context.WithCancel(s.r.Context())
+	defer cancel()
+	go func() {
+		select {
+		case <-s.api.Draining.Done():
+			cancel()
+		case <-ctx.Done():
+		}
+	}()
+	// 3. Send each batch. The first one comes at once, so the header does, too; but an error before
+	// it gets a status.
+	for b, err := range source.Changes(ctx, s.request) {
+		if err == nil {
+			err = s.sendBatch(b)
+		}
+		if err != nil {
+			return s.fail(err)
+		}
+	}
+	if err := ctx.Err(); err != nil {
+		return s.fail(err)
+	}
+	// 4. All is read. An answer without a batch still has a header.
+	if s.out == nil {
+		if err := s.begin(); err != nil {
+			return err
+		}
+	}
+	return s.close()
+}
+
+// sendBatch sends a batch, with the triples of its loads if they are requested.
+func (s *stream) sendBatch(b *feed.Batch) error {
+	for i := range b.Changes {
+		if b.Changes[i].Kind == feed.Clear && s.format.triples {
+			return &feed.GoneError{Reason: "graphs were cleared as a whole, and this format has no place for that", Continue: b.Position}
+		}
+	}
+	if s.out == nil {
+		if err := s.begin(); err != nil {
+			return err
+		}
+	}
+	// Annotations of other applications must not show.
+	b.Changes = slices.DeleteFunc(b.Changes, func(c feed.Change) bool {
+		return c.Annotation != nil && !s.r.Caller.MayRead(c.Annotation.ApplicationID)
+	})
+	b.Changes = withReads(b.Changes, s.request.Filter)
+	if err := s.expandLoads(b); err != nil {
+		return err
+	}
+	return s.write(b, b.Position.String())
+}
+
+// withReads replaces batches of read counts by the counts, if the filter selects them.
+func withReads(changes []feed.Change, f feed.Filter) []feed.Change {
+	if f.Also == nil {
+		return changes
+	}
+	var all []feed.Change
+	for i := range changes {
+		if changes[i].IsReads() {
+			all = append(all, changes[i].Reads()...)
+		} else {
+			all = append(all, changes[i])
+		}
+	}
+	return all
+}
+
+// write appends a batch and sends it.
+func (s *stream) write(b *feed.Batch, position string) (err error) {
+	if s.buf, err = s.format.appendBatch(s.buf, b, position); err != nil {
+		return err
+	}
+	return s.send()
+}
+
+// fail ends a broken answer. If its header was sent, its last line is the error.
+func (s *stream) fail(err error) error {
+	if s.api.Draining.Load() && errors.Is(err, context.Canceled) {
+		err = problem.Errorf(problem.KindUnavailable, "", "the node is shutting down")
+	}
+	err = asProblem(err, s.r)
+	if s.out == nil || s.r.Context().Err() != nil {
+		return err
+	}
+	text, marshalErr := json.Marshal(map[string]any{"error": problem.As(err)})
+	if marshalErr == nil {
+		s.buf = s.format.appendError(s.buf[:0], text)
+		_ = s.send()
+	}
+	return err
+}

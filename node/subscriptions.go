@@ -1,0 +1,37 @@
+// Subscriptions of a served node: the registry, and the deliveries to webhooks.
+
+package node
+
+import (
+	"github.com/trefoildb/trefoil/internal/readcount"
+	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/subscriptions"
+	"github.com/trefoildb/trefoil/internal/webhook"
+)
+
+// startSubscriptions sets the registry of a backend and the counter of its reads in the options of
+// the endpoints, and begins to deliver if there are webhooks. stop ends all of that.
+func (s *service) startSubscriptions(back backend, api *server.Options) (stop func(), err error) {
+	sender, err := webhook.NewSender(webhook.Options{AllowHosts: s.WebhookHost, Logger: s.Logger})
+	if err != nil {
+		return nil, err
+	}
+	registry := &subscriptions.Registry{Store: back.triples, Filter: server.Filter, CheckURL: sender.Check, Key: s.WebhookKey}
+	api.Subscriptions = registry
+	// 1. A read-only node stores neither counts nor positions.
+	if back.node == nil {
+		return sender.Close, nil
+	}
+	api.Reads = readcount.Start(readcount.Options{Registry: registry, Logger: s.Logger})
+	if len(s.WebhookKey) == 0 {
+		return func() { api.Reads.Close(); sender.Close() }, nil
+	}
+	// 2. Deliver.
+	m, err := subscriptions.Start(subscriptions.Options{Registry: registry, Sender: sender, Owns: back.node.Owns, Logger: s.Logger})
+	if err != nil {
+		api.Reads.Close()
+		sender.Close()
+		return nil, err
+	}
+	return func() { api.Reads.Close(); m.Close(); sender.Close() }, nil
+}
