@@ -35,20 +35,32 @@ var layers = map[string][]string{
 	"rdfload": {"triple", "trie", "links", small},
 	"client":  {"triple", "sparql", "links"},
 
+	"internal/feed":        {"triple", "trie", "internal/systemgraph"},
+	"internal/systemgraph": {"triple"},
+
+	// Update functions, and deliveries to other servers.
+	"internal/functions": {"triple", "trie", "rdfload", "internal/feed", "internal/systemgraph", "internal/store", small},
+
 	// One machine.
-	"internal/store":          {"triple", "trie", "sparql", "links", "recovery", "rdfload", "internal/store/manifest", small},
+	"internal/store":          {"triple", "trie", "internal/feed", "sparql", "links", "recovery", "rdfload", "internal/store/manifest", small},
+	"internal/store/database": {"triple", "internal/store", "internal/store/manifest", small},
 	"internal/store/manifest": {},
-	"internal/replica":        {"triple", "trie", "recovery", "internal/store"},
+	"internal/backup":         {"triple", "trie", "internal/feed", "internal/systemgraph", "rdfload", "internal/store"},
+	"internal/replica":        {"triple", "trie", "internal/feed", "recovery", "internal/store", "internal/store/database"},
 	"internal/turns":          {small},
-	"internal/engine":         {"triple", "sparql", "rdfload", "internal/store", "internal/turns"},
+	"internal/outbound":       {},
+	"internal/webhook":        {"internal/outbound"},
+	"internal/readcount":      {"triple", "sparql", "internal/feed", "internal/store"},
+	"internal/subscriptions":  {"triple", "internal/feed", "internal/readcount", "internal/store", "internal/systemgraph", "internal/webhook"},
+	"internal/engine":         {"triple", "sparql", "rdfload", "internal/store", "internal/turns", "internal/outbound", "internal/systemgraph"},
 
 	// Many machines. Only internal/cluster itself, the member, knows all parts.
-	"internal/cluster":           {"triple", "trie", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", small},
+	"internal/cluster":           {"triple", "trie", "internal/feed", "internal/backup", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", small},
 	"internal/cluster/view":      {"trie", "recovery", small},
 	"internal/cluster/gossip":    {"trie"},
 	"internal/cluster/peer":      {"trie"},
 	"internal/cluster/port":      {small},
-	"internal/cluster/agreement": {"trie", "internal/cluster/view", "internal/store/manifest"},
+	"internal/cluster/agreement": {"trie", "internal/cluster/view", "internal/store/database", "internal/store/manifest"},
 	"internal/cluster/gate":      {"trie", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer"},
 	"internal/cluster/backfill":  {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes"},
 	"internal/cluster/upkeep":    {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes", "internal/cluster/backfill"},
@@ -57,12 +69,14 @@ var layers = map[string][]string{
 	"internal/cluster/generation": {"trie", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/agreement", "internal/cluster/port"},
 	"internal/cluster/throttle":   {small},
 	"internal/cluster/member":     {"trie", "internal/cluster/view", "internal/cluster/peer"},
-	"internal/cluster/writes":     {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/member"},
-	"internal/cluster/reads":      {"triple", "trie", "sparql", "recovery", "internal/replica", "internal/store", "internal/turns", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member"},
+	"internal/cluster/writes":     {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/member", small},
+	"internal/cluster/reads":      {"triple", "trie", "sparql", "recovery", "internal/replica", "internal/store", "internal/turns", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", small},
 	"internal/cluster/loads":      {"triple", "trie", "recovery", "rdfload", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member"},
 
+	"internal/cluster/changes": {"triple", "trie", "internal/feed", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", "internal/cluster/writes"},
+
 	// The live graph of links.
-	"internal/linkgraph":           {"triple", "links", "rdfload", "internal/store", small},
+	"internal/linkgraph":           {"triple", "internal/feed", "links", "rdfload", "internal/store", small},
 	"internal/linkgraph/edits":     {"triple", "links"},
 	"internal/linkgraph/ranking":   {"links"},
 	"internal/linkgraph/nodegraph": {"links", "internal/store"},
@@ -70,13 +84,13 @@ var layers = map[string][]string{
 	"internal/linkgraph/ranges": {"triple", "trie", "sparql", "recovery", "links", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer",
 		"internal/linkgraph/edits", "internal/linkgraph/ranking", "internal/linkgraph/copies", small},
 
-	"internal/server": {"triple", "trie", "sparql", "links", "recovery", "rdfload", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view"},
+	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/functions", "internal/readcount", "internal/subscriptions"},
 	"internal/cert":   {"internal/cluster/port"},
 
 	// The public face: a store in a program, or a node that serves.
-	"node": {"triple", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/engine", "internal/cluster", "internal/cluster/view",
+	"node": {"triple", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/store/database", "internal/engine", "internal/cluster", "internal/cluster/view",
 		"internal/cluster/port", "internal/linkgraph", "internal/linkgraph/nodegraph", "internal/linkgraph/copies", "internal/linkgraph/ranges",
-		"internal/server", small},
+		"internal/server", "internal/functions", "internal/readcount", "internal/subscriptions", "internal/webhook", small},
 
 	"internal/dataset": {"triple", "links"},
 

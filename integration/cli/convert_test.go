@@ -118,7 +118,7 @@ func TestConvertMissing(t *testing.T) {
 	trefoil(t, "convert", t.TempDir()).mustCode(t, failed).mustSay(t, "no file")
 	trefoil(t, "convert").mustCode(t, usage)
 	trefoil(t, "convert", "--from", "n3", "-").mustCode(t, usage).mustSay(t, "n3")
-	trefoil(t, "convert", "--output", "ttl", "-").mustCode(t, usage)
+	trefoil(t, "convert", "--output", "n3", "-").mustCode(t, usage)
 }
 
 // A truncated file must not pass for a short one.

@@ -5,6 +5,7 @@ package cluster
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"math/rand/v2"
 	"os"
@@ -15,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -82,11 +84,15 @@ func (w *world) mustDump(want []byte) {
 	}
 }
 
-// annotatedSource writes text with the header to a file.
+// annotatedSource writes lines of annotatedText to a file, in the syntax of its name.
 func annotatedSource(t *testing.T, name string, text []byte) input.Source {
 	t.Helper()
+	text = append([]byte(triple.AnnotationsHeader+"\n"), text...)
+	if s, _ := syntax.ByFile(name); s != syntax.NQuads {
+		text = translated(t, text, s)
+	}
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, append([]byte(triple.AnnotationsHeader+"\n"), text...), 0o644); err != nil {
+	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
 	sources, err := input.List([]string{path})
@@ -94,6 +100,31 @@ func annotatedSource(t *testing.T, name string, text []byte) input.Source {
 		t.Fatal(err)
 	}
 	return sources[0]
+}
+
+// translated returns N-Quads with annotations as TriG or NDJSON.
+func translated(t *testing.T, text []byte, s syntax.Syntax) []byte {
+	t.Helper()
+	var out bytes.Buffer
+	trig, err := syntax.NewTriGWriter(&out)
+	if err != nil {
+		t.Fatal(err)
+	}
+	var lines []byte
+	scanner := triple.NewScanner(bytes.NewReader(text), triple.ScanOptions{Quads: true})
+	for scanner.Scan() {
+		lines = triple.AppendNDJSON(lines, scanner.Triple(), scanner.Annotations())
+		if err := trig.WriteAnnotated(scanner.Triple().Clone(), scanner.Annotations()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := errors.Join(scanner.Err(), trig.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if s == syntax.NDJSON {
+		return lines
+	}
+	return out.Bytes()
 }
 
 // What a cluster has, triples and annotations, is loaded from its dump as it was: on
@@ -132,7 +163,7 @@ func TestLoadAnnotations(t *testing.T) {
 					annotations += len(a)
 				}
 				text := annotatedText(all)
-				s, err := w.any().load(t.Context(), annotatedSource(t, "dump.nq", text), false)
+				s, err := w.any().load(t.Context(), annotatedSource(t, map[int]string{1: "dump.nq", 3: "dump.trig", 5: "dump.ndjson"}[machines], text), false)
 				if err != nil {
 					t.Fatal(err)
 				}

@@ -620,7 +620,7 @@ func (w *world) readNote(t triple.Triple, application string) (string, error) {
 	}
 	defer sn.Close()
 	data, err := sn.Annotation(w.t.Context(), t, application)
-	return string(data), err
+	return string(data.Bytes()), err
 }
 
 // plainSource is the graph in plain maps as package rank asks for it.

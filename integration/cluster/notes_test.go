@@ -122,8 +122,8 @@ func notesOf(ctx context.Context, n *cluster.Node, tr triple.Triple) (notes []st
 		if err != nil {
 			return nil, err
 		}
-		if one == nil || !bytes.Equal(one, a.Data) {
-			return nil, fmt.Errorf("annotation %q is %q alone, and %q among the others", a.ApplicationID, one, a.Data)
+		if one == nil || !bytes.Equal(one.Data, a.Data) {
+			return nil, fmt.Errorf("annotation %q is %q alone, and %q among the others", a.ApplicationID, one.Bytes(), a.Data)
 		}
 		notes = append(notes, a.ApplicationID+"="+string(a.Data))
 	}

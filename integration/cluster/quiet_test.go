@@ -7,6 +7,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -27,6 +31,10 @@ func (w *world) tableBytes() (bytes int64) {
 // segments again.
 func TestQuietTimes(t *testing.T) {
 	simulate(t, 4, func(t *testing.T, w *world) {
+		// The change feed would keep what was deleted.
+		w.adjust = func(o *store.Options, _ *replica.Options, _ *cluster.Config) {
+			o.FeedRetention = changefeed.Retention{Bytes: 64 << 10, Age: time.Minute}
+		}
 		w.form()
 		all := numbered(0, 6000)
 		for i := range all {

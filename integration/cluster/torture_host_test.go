@@ -14,9 +14,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/functions"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/subscriptions"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 )
 
@@ -67,6 +69,9 @@ type process struct {
 	mu    sync.Mutex
 	node  *cluster.Node // nil while it is not a member
 	store *replica.Store
+	// service runs update functions, and deliveries subscriptions, if the torture has some.
+	service    *functions.Service
+	deliveries *subscriptions.Manager
 }
 
 // running returns the node, nil where there is none at the moment.
@@ -144,6 +149,9 @@ func (p *process) once() (again bool) {
 		}
 		return ctx.Err() == nil
 	}
+	if t.functions.Load() {
+		p.openFunctions(n)
+	}
 	p.publish(n, db)
 	select {
 	case <-p.end:
@@ -153,6 +161,9 @@ func (p *process) once() (again bool) {
 	p.replaceDisk()
 	p.publish(nil, nil)
 	why, members := n.Err(), n.Members()
+	if err := p.closeFunctions(); err != nil {
+		t.fail("%s: close the functions: %v", h.name, err)
+	}
 	if err := n.Close(); err != nil && !p.dead.Load() {
 		t.fail("%s: close: %v", h.name, err)
 	}

@@ -59,7 +59,8 @@ func (c *client) look(ctx context.Context, p *process) {
 		return
 	}
 	defer sn.Close()
-	data, err := sn.Annotation(ctx, fact(i), app)
+	found, err := sn.Annotation(ctx, fact(i), app)
+	data := found.Bytes()
 	p.await()
 	back := h.tick()
 	if err != nil {

@@ -27,21 +27,23 @@ import (
 
 // torture is a world whose clients go on while machines and the network fail.
 type torture struct {
-	t        *testing.T
-	world    *world
-	random   *rand.Rand // of what fails, and when
-	hosts    []*host
-	left     []*host    // have left the cluster for good
-	corpses  []*process // were killed; what they still do reaches nobody
-	universe *universe
-	history  *history
-	excluded atomic.Int64
-	patterns atomic.Int64 // acknowledged deletes of a pattern
-	moveRate int64        // bytes a second, of planned moves
-	moves    atomic.Int64
-	copies   int // of each triple that may be counted on: the lesser one while it changes
-	loaded   atomic.Int64
-	epochs   uint64 // in the end
+	t         *testing.T
+	world     *world
+	random    *rand.Rand // of what fails, and when
+	hosts     []*host
+	left      []*host    // have left the cluster for good
+	corpses   []*process // were killed; what they still do reaches nobody
+	universe  *universe
+	history   *history
+	excluded  atomic.Int64
+	patterns  atomic.Int64 // acknowledged deletes of a pattern
+	moveRate  int64        // bytes a second, of planned moves
+	moves     atomic.Int64
+	copies    int // of each triple that may be counted on: the lesser one while it changes
+	loaded    atomic.Int64
+	functions atomic.Bool // the processes run update functions, and deliver to webhooks
+	webhooks  *webhooks
+	epochs    uint64 // in the end
 
 	mu       sync.Mutex
 	targets  []*host // that clients use
@@ -112,6 +114,8 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 		clients.Go(func() { loader.run(ctx) })
 		clients.Go(func() { to.move(ctx, rand.New(rand.NewPCG(seed, 91))) })
 		clients.Go(func() { to.watchLeases(ctx) })
+		watcher := newWatcher(to, rand.New(rand.NewPCG(seed, 92)))
+		clients.Go(func() { watcher.run(ctx) })
 		for range rounds {
 			to.round()
 			to.whole()
@@ -121,6 +125,7 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 		cancel()
 		clients.Wait()
 		to.rest()
+		watcher.end()
 		to.end()
 		to.lasted = time.Since(w.start)
 	})

@@ -64,8 +64,8 @@ func (m *machine) readsAlone(all []triple.Triple) error {
 				return fmt.Errorf("count of %v: %d, want %d: %w", p, n, want, err)
 			}
 		}
-		if note, err := sn.Annotation(ctx, tr, "a"); err != nil || string(note) != "noted" {
-			return fmt.Errorf("the annotation of %s: %q, %w", tr, note, err)
+		if note, err := sn.Annotation(ctx, tr, "a"); err != nil || string(note.Bytes()) != "noted" {
+			return fmt.Errorf("the annotation of %s: %q, %w", tr, note.Bytes(), err)
 		}
 	}
 	// 3. All rows with their annotations.

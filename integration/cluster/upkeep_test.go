@@ -490,29 +490,7 @@ func TestMetrics(t *testing.T) {
 	simulate(t, 2, func(t *testing.T, w *world) {
 		first := w.machines[0]
 		first.run()
-		gather := func(m *machine) map[string]float64 {
-			t.Helper()
-			registry := prometheus.NewPedanticRegistry()
-			if err := m.node.RegisterMetrics(registry); err != nil {
-				t.Fatal(err)
-			}
-			families, err := registry.Gather()
-			if err != nil {
-				t.Fatal(err)
-			}
-			values := map[string]float64{}
-			for _, f := range families {
-				for _, metric := range f.Metric {
-					name := f.GetName()
-					for _, l := range metric.Label {
-						name += "/" + l.GetValue()
-					}
-					values[name] = metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
-				}
-			}
-			return values
-		}
-		if v := gather(first); v["trefoil_cluster_epoch"] != 0 {
+		if v := metricsOf(t, first); v["trefoil_cluster_epoch"] != 0 {
 			t.Error("a lone node has metrics of a cluster")
 		}
 		w.machines[1].run(first)
@@ -522,7 +500,7 @@ func TestMetrics(t *testing.T) {
 		}
 		stamped := 0.0
 		for _, m := range w.machines {
-			v := gather(m)
+			v := metricsOf(t, m)
 			if v["trefoil_cluster_epoch"] != float64(m.node.View().Epoch) || v["trefoil_cluster_phase/idle"] != 1 || v["trefoil_cluster_lease_seconds"] <= 0 || v["trefoil_cluster_members/up"] != 2 {
 				t.Errorf("%s: %v", m.name, v)
 			}
@@ -532,4 +510,28 @@ func TestMetrics(t *testing.T) {
 			t.Errorf("%v operations are counted", stamped)
 		}
 	})
+}
+
+// metricsOf returns the metrics of a machine, by their names and labels.
+func metricsOf(t *testing.T, m *machine) map[string]float64 {
+	t.Helper()
+	registry := prometheus.NewPedanticRegistry()
+	if err := m.node.RegisterMetrics(registry); err != nil {
+		t.Fatal(err)
+	}
+	families, err := registry.Gather()
+	if err != nil {
+		t.Fatal(err)
+	}
+	values := map[string]float64{}
+	for _, f := range families {
+		for _, metric := range f.Metric {
+			name := f.GetName()
+			for _, l := range metric.Label {
+				name += "/" + l.GetValue()
+			}
+			values[name] = metric.GetGauge().GetValue() + metric.GetCounter().GetValue()
+		}
+	}
+	return values
 }

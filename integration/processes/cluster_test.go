@@ -29,6 +29,7 @@ const failureTimeout = 2 * time.Second
 type cluster struct {
 	t        *testing.T
 	machines []*machine
+	token    string                                                               // of clients; "" where they need none
 	secure   *secured                                                             // nil where nodes and clients talk in the clear
 	dial     func(ctx context.Context, network, address string) (net.Conn, error) // nil where all share the loopback
 }
@@ -171,7 +172,7 @@ func (m *machine) newClient() *client.Client {
 	t := m.c.t
 	t.Helper()
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}
-	options := client.Options{Retries: -1, HTTPClient: &http.Client{Transport: transport, Timeout: requestTimeout}}
+	options := client.Options{Token: m.c.token, Retries: -1, HTTPClient: &http.Client{Transport: transport, Timeout: requestTimeout}}
 	if s := m.c.secure; s != nil {
 		transport.TLSClientConfig = &tls.Config{RootCAs: s.pool}
 		options.Token = s.token
