@@ -4,6 +4,7 @@ GO          ?= go
 FUZZTIME    ?= 1m
 BENCHFLAGS  ?=
 KILLS       ?= 1000
+FUNCTIONKILLS ?= 100
 MODELTIME   ?= 600
 CLUSTERTIME ?= 30m
 SEEDS       ?= 1-1000
@@ -13,6 +14,7 @@ ABUSETIME   ?= 1h
 ABUSECLIENTS ?= 200
 MEMBERS     ?= 64
 TRIPLES     ?= 100000
+PEERS       ?= .peers
 STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages with goroutines that share memory: there the race detector pays. (What the
@@ -20,7 +22,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./internal/store/... ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links bench-many torture torture-kills torture-model torture-cluster torture-processes torture-links torture-abuse torture-race torture-seeds language fmt clean
+.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -55,10 +57,17 @@ bench-cluster: build ## the figures of a cluster in docs/BENCHMARKS.md; BENCHFLA
 bench-links: build ## the figures of docs/LINKS.md; BENCHFLAGS="-pages 100k -hosts 5k" for less, and files of links for more
 	$(GO) run ./integration/bench -suite links -trefoil bin/trefoil $(BENCHFLAGS)
 
+bench-changes: build ## the figures of the change feed in docs/BENCHMARKS.md; BENCHFLAGS="-triples 100000" for less
+	$(GO) run ./integration/bench -suite changes -trefoil bin/trefoil $(BENCHFLAGS)
+
 bench-many: ## MEMBERS (64) machines of a cluster with TRIPLES (100000) in one process: traffic at rest, a loss, a join, restarts
 	TREFOIL_MEMBERS=$(MEMBERS) TREFOIL_TRIPLES=$(TRIPLES) $(GO) test -count 1 -v -timeout 0 -run 'TestManyMembers' ./integration/cluster
 
-torture: torture-kills torture-model torture-cluster torture-processes torture-links torture-race torture-seeds ## those below but torture-abuse: some hours; each prints its seeds
+bench-peers: build ## queries of other stores beside trefoil, installed into PEERS (.peers); BENCHFLAGS="-bsbm DIR" for BSBM's own, -update for the table
+	scripts/peers.sh $(PEERS)
+	$(GO) run ./integration/bench -suite peers -trefoil bin/trefoil -peers $(PEERS) $(BENCHFLAGS)
+
+torture: torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-race torture-seeds ## those below but torture-abuse: some hours; each prints its seeds
 
 torture-kills: ## KILLS (1000) random kills of servers, updates and loads on one node
 	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/cli
@@ -67,10 +76,13 @@ torture-model: ## MODELTIME seconds (600) of the model of the cluster's protocol
 	TREFOIL_MODEL_SECONDS=$(MODELTIME) $(GO) test -count 1 -timeout 0 ./internal/testing/model
 
 torture-cluster: ## CLUSTERTIME (30m) of random faults for clusters in one process; TREFOIL_SEED is the first seed
-	TREFOIL_ODD=1 TREFOIL_TORTURE=$(CLUSTERTIME) $(GO) test -count 1 -v -timeout 0 -run 'TestTorture(Workload)?$$' ./integration/cluster
+	TREFOIL_ODD=1 TREFOIL_TORTURE=$(CLUSTERTIME) $(GO) test -count 1 -v -timeout 0 -run 'TestTorture(Workload|Functions)?$$' ./integration/cluster
 
 torture-processes: ## TORTURETIME (10m) of random faults for clusters of real processes; as root with partitions, too
 	TREFOIL_TORTURE=$(TORTURETIME) $(GO) test -count 1 -v -timeout 0 -run 'Torture|Partition|PacketLoss' ./integration/processes
+
+torture-functions: ## FUNCTIONKILLS (100) kills of the process that runs update functions, alone and one of three
+	TREFOIL_KILLS=$(FUNCTIONKILLS) $(GO) test -count 1 -v -timeout 0 -run 'KillFunctions' ./integration/processes
 
 torture-links: ## links as nobody should have them: 10 million of one page, kills in a merge, dirty files; 8 GiB of memory
 	TREFOIL_ABUSE=1 $(GO) test -count 1 -v -p 1 -timeout 0 -run 'Abuse' ./links/... ./internal/linkgraph ./internal/cli ./integration/cli ./integration/cluster

@@ -24,6 +24,7 @@ require (
 	github.com/piprate/json-gold v0.7.0
 	github.com/prometheus/client_golang v1.25.0
 	github.com/soheilhy/cmux v0.1.5
+	github.com/tetratelabs/wazero v1.12.0
 	github.com/tidwall/btree v1.8.2
 	github.com/ulikunitz/xz v0.5.17
 	go.uber.org/goleak v1.3.0

@@ -1,11 +1,12 @@
 // Bench measures a trefoil binary and prints its figures as Markdown tables:
 //
-//	go run ./integration/bench [-suite store|cluster|links] [flags of the suite]
+//	go run ./integration/bench [-suite store|cluster|links|changes|peers] [flags of the suite]
 //
 // Suite store measures one store and one server, for docs/BENCHMARKS.md; cluster measures
 // clusters of processes, for the same page; links measures the hyperlink store, for
-// docs/LINKS.md. -help after -suite lists the flags of a suite. -suite must be the first flag,
-// because the others depend on it.
+// docs/LINKS.md; changes measures the change feed; peers measures other stores beside trefoil.
+// -help after -suite lists the flags of a suite. -suite must be the first flag, because the others
+// depend on it.
 //
 // Package rig has the parts that the suites share: figures, data files and processes. Data
 // files are made once and kept in -dir. All processes end with the program, also if it is
@@ -22,14 +23,16 @@ import (
 	"strings"
 	"syscall"
 
+	"github.com/trefoildb/trefoil/integration/bench/changes"
 	"github.com/trefoildb/trefoil/integration/bench/cluster"
 	"github.com/trefoildb/trefoil/integration/bench/links"
+	"github.com/trefoildb/trefoil/integration/bench/peers"
 	"github.com/trefoildb/trefoil/integration/bench/store"
 )
 
 // suites define their flags and return the function that measures.
 var suites = map[string]func(*flag.FlagSet) func(ctx context.Context, args []string) error{
-	"store": store.Suite, "cluster": cluster.Suite, "links": links.Suite,
+	"store": store.Suite, "cluster": cluster.Suite, "links": links.Suite, "changes": changes.Suite, "peers": peers.Suite,
 }
 
 func main() {
@@ -48,7 +51,7 @@ func run(ctx context.Context, args []string) error {
 	name, args := cutSuite(args)
 	suite := suites[name]
 	if suite == nil {
-		return fmt.Errorf("-suite %s: it must be store, cluster or links", name)
+		return fmt.Errorf("-suite %s: it must be store, cluster, links, changes or peers", name)
 	}
 	flags := flag.NewFlagSet("bench -suite "+name, flag.ContinueOnError)
 	measure := suite(flags)

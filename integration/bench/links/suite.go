@@ -130,7 +130,7 @@ func (b *bench) measure(ctx context.Context, name, file string, updates bool) (e
 	}
 	loaded := time.Since(begun)
 	// The store must watch the predicate, because a graph is kept by its change feed.
-	db, err := store.Open(data, store.Options{Feed: []string{links.DefaultPredicate}})
+	db, err := store.Open(data, store.Options{Watched: []string{links.DefaultPredicate}})
 	if err != nil {
 		return err
 	}

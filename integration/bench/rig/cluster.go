@@ -242,12 +242,14 @@ func (c *Cluster) Calm(ctx context.Context, cores float64) (client.Status, error
 	})
 }
 
-// Leader returns the machine that leads, and another one.
+// Leader returns the machine that leads, and the other one that owns the most segments. With little
+// data a machine may own none, and then its loss would cause no work.
 func (c *Cluster) Leader(ctx context.Context) (leader, other *Machine, err error) {
 	s, err := c.Until(ctx, "a leader", func(s client.Status) bool { return s.Leader != "" })
 	if err != nil {
 		return nil, nil, err
 	}
+	owned := -1
 	for _, member := range s.Members {
 		i := slices.IndexFunc(c.Machines, func(m *Machine) bool { return m.Address == member.Address })
 		switch {
@@ -255,8 +257,8 @@ func (c *Cluster) Leader(ctx context.Context) (leader, other *Machine, err error
 			return nil, nil, fmt.Errorf("a member at %s, which was not started", member.Address)
 		case member.ID == s.Leader:
 			leader = c.Machines[i]
-		default:
-			other = c.Machines[i]
+		case member.Segments > owned:
+			other, owned = c.Machines[i], member.Segments
 		}
 	}
 	if leader == nil || other == nil {

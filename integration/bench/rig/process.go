@@ -16,7 +16,7 @@ import (
 	"time"
 )
 
-// Process is a running `trefoil serve`.
+// Process is a running server, mostly `trefoil serve`.
 type Process struct {
 	cmd     *exec.Cmd
 	address chan string   // gets host:port once, when the server listens
@@ -44,10 +44,15 @@ const (
 // tailLines is how many lines of a log an error shows if a node fails.
 const tailLines = 15
 
-// Serve starts a server. A log that is not nil gets its standard error, and is closed at the
-// end. The process is killed when ctx ends.
+// Serve starts `trefoil serve`. A log that is not nil gets its standard error, and is closed at
+// the end. The process is killed when ctx ends.
 func (r *Rig) Serve(ctx context.Context, log io.WriteCloser, args ...string) (*Process, error) {
-	p := &Process{cmd: r.Command(ctx, append([]string{"serve"}, args...)...), address: make(chan string, 1), ended: make(chan struct{})}
+	return Start(r.Command(ctx, append([]string{"serve"}, args...)...), log)
+}
+
+// Start starts the command of a server. The log is that of [Rig.Serve].
+func Start(cmd *exec.Cmd, log io.WriteCloser) (*Process, error) {
+	p := &Process{cmd: cmd, address: make(chan string, 1), ended: make(chan struct{})}
 	stderr, err := p.cmd.StderrPipe()
 	if err == nil {
 		err = p.cmd.Start()
@@ -138,17 +143,17 @@ func (p *Process) Address(ctx context.Context) (address string, err error) {
 	case address = <-p.address:
 		return address, nil
 	case <-p.ended:
-		return "", p.failure("ended before it served")
+		return "", p.Failure("ended before it served")
 	case <-ctx.Done():
-		return "", errors.Join(ctx.Err(), p.failure("does not serve yet"))
+		return "", errors.Join(ctx.Err(), p.Failure("does not serve yet"))
 	}
 }
 
-// failure returns an error with the end of the log.
-func (p *Process) failure(what string) error {
+// Failure returns an error with the end of the log.
+func (p *Process) Failure(what string) error {
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	return fmt.Errorf("a node %s:\n%s", what, strings.Join(p.last, "\n"))
+	return fmt.Errorf("a server %s:\n%s", what, strings.Join(p.last, "\n"))
 }
 
 // Stop shuts the server down and waits for its end.
