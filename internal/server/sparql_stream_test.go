@@ -126,12 +126,19 @@ func TestQueryBusy(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := s.client.Do(r) // its header has come, and it waits to send more
+	got, err := s.client.Do(r)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer got.Body.Close()
-	eventually(t, "its seat", func() bool { _, seated := s.api.options.Engine.Turns().Live(); return seated == 1 })
+	// The client reads until the rows that the query has seen need a seat. Then the query waits to send more.
+	eventually(t, "its seat", func() bool {
+		if _, err := io.CopyN(io.Discard, got.Body, 64<<10); err != nil {
+			t.Fatal(err)
+		}
+		_, seated := s.api.options.Engine.Turns().Live()
+		return seated == 1
+	})
 	busy := s.ask(sorted, "timeout", "1s")
 	busy.wantError(t, 503, problem.KindBusy, "", "1 hold much memory, which is the limit")
 	if light := s.ask(`ASK {}`); light.status != 200 {

@@ -22,7 +22,7 @@ var Spilling = []struct {
 	{`SELECT ?x (GROUP_CONCAT(?n; SEPARATOR=", ") AS ?all) (SAMPLE(?n) AS ?one) (COUNT(?k) AS ?c) { ?a <x:age> ?x . ?a <x:name> ?n OPTIONAL { ?a <x:knows> ?k } }
 	  GROUP BY ?x`, false, "group"},
 	{`SELECT (STRLEN(?n) AS ?l) (GROUP_CONCAT(DISTINCT ?x) AS ?all) (COUNT(DISTINCT *) AS ?c) { ?a <x:age> ?x . ?a <x:name> ?n } GROUP BY ?n`, false, "group"},
-	{`SELECT (COUNT(DISTINCT ?n) AS ?c) { ?a <x:name> ?n . ?a <x:age> ?x }`, false, "distinct"},
+	{`SELECT (COUNT(DISTINCT ?n) AS ?c) { ?a ?p ?n . ?a <x:age> ?x }`, false, "distinct"},
 	{`SELECT ?x (COUNT(DISTINCT ?n) AS ?c) { ?a <x:name> ?n . ?a <x:age> ?x } GROUP BY ?x`, false, "distinct"},
 	{`SELECT ?x (COUNT(DISTINCT *) AS ?c) { ?a <x:name> ?n . ?a <x:age> ?x } GROUP BY ?x`, false, "distinct"},
 	{`SELECT * { ?a <x:age> ?x . { SELECT ?a ?n { ?a <x:name> ?n } } }`, false, "hash join"},
