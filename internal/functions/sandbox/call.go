@@ -69,8 +69,9 @@ func (f *Function) run(ctx context.Context, input []byte) ([]byte, error) {
 		return nil, fmt.Errorf("%w: while it was initialized: %s", ErrTrap, oneLine(err))
 	}
 	output, err := f.exchange(ctx, in, input)
-	// A failed call may have closed the instance, and left anything in it.
-	if err == nil && in.reset() {
+	// A failed call may have closed the instance, and left anything in it. If the time is over by now,
+	// the engine may close it a moment later, although the call has succeeded.
+	if err == nil && ctx.Err() == nil && in.reset() {
 		select {
 		case f.idle <- in:
 			return output, nil

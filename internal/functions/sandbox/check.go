@@ -51,8 +51,9 @@ type checked struct {
 	module []byte // without custom sections
 	// resettable means that an instance has no state beside its memory and the exported globals in
 	// globals. Then it can serve many calls.
-	resettable bool
-	globals    []string
+	resettable  bool
+	globals     []string
+	memoryBytes int // of a new instance
 }
 
 // globalPrefix begins the names of the exports that checkModule adds.
@@ -101,6 +102,7 @@ func checkModule(module []byte, maxPages uint32) (*checked, error) {
 	}
 	// 3. Tables can be changed, and passive segments dropped. No call would see them as they were.
 	out.resettable = c.elements == 0 && !c.tables && !c.passive
+	out.memoryBytes = int(c.pages * pageBytes)
 	for _, i := range c.mutable {
 		out.globals = append(out.globals, globalPrefix+strconv.Itoa(i))
 	}
@@ -141,6 +143,7 @@ type checker struct {
 	elements uint64
 	tables   bool
 	passive  bool
+	pages    uint64 // of the memory, at first
 	globals  int
 	mutable  []int // the numbers of mutable globals
 }
@@ -289,8 +292,8 @@ func (c *checker) table() {
 }
 
 func (c *checker) memory() {
-	if least := c.limits(); least > uint64(c.maxPages) {
-		c.fail("it needs %d KiB of memory, at most %d", least*pageBytes>>10, uint64(c.maxPages)*pageBytes>>10)
+	if c.pages = c.limits(); c.pages > uint64(c.maxPages) {
+		c.fail("it needs %d KiB of memory, at most %d", c.pages*pageBytes>>10, uint64(c.maxPages)*pageBytes>>10)
 	}
 }
 

@@ -45,7 +45,8 @@
 // at a time. No state passes from one call to the next: the memory and the mutable globals of an
 // instance are restored behind each call. An instance is not used again if its state cannot be
 // restored, because the module has a table or passive data, the memory has grown, or the call
-// failed. A trivial call takes 4 µs, and 65 µs with a new instance (BenchmarkCall, 2 cores, others
+// failed. Those of modules that begin with more than 2 MiB of memory are never used again, because
+// idle instances would hold it. A trivial call takes 4 µs, and 65 µs with a new instance (BenchmarkCall, 2 cores, others
 // running).
 //
 // Modules may use WebAssembly 2.0 without vectors and reference types. The structure of a module is

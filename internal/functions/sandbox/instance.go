@@ -14,8 +14,8 @@ import (
 type instance struct {
 	module     api.Module
 	input, run api.Function
-	// memory and globals are the state before the first call. They are unset if the state cannot be
-	// reset.
+	// memory and globals are the state before the first call. They are unset if the instance serves
+	// one call only.
 	memory  []byte
 	globals []global
 }
@@ -24,6 +24,18 @@ type instance struct {
 type global struct {
 	api.MutableGlobal
 	value uint64
+}
+
+// maxIdleBytes bounds the memory of the idle instances of one function and of their first states. A
+// node keeps up to 256 functions, and nothing frees the instances of one that is not called.
+const maxIdleBytes = 4 << 20
+
+// maxIdle returns the number of instances that may wait for a call, of calls at a time.
+func (c *checked) maxIdle(calls int) int {
+	if !c.resettable {
+		return 0
+	}
+	return min(calls, maxIdleBytes/max(2*c.memoryBytes, 1))
 }
 
 // anonymous lets instances of one module run side by side.
@@ -41,7 +53,7 @@ func (f *Function) instance(ctx context.Context) (*instance, error) {
 		return nil, err
 	}
 	in := &instance{module: module, input: module.ExportedFunction(exportInput), run: module.ExportedFunction(exportRun)}
-	if !f.checked.resettable {
+	if cap(f.idle) == 0 {
 		return in, nil
 	}
 	// Keep the state. Memory.Read returns the memory itself, so it is copied.

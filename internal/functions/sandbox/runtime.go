@@ -81,7 +81,7 @@ func (r *Runtime) Compile(ctx context.Context, module []byte) (*Function, error)
 	case err != nil:
 		return nil, fmt.Errorf("%w: %s", ErrModule, oneLine(err))
 	}
-	f := &Function{runtime: r, checked: checked, module: compiled, idle: make(chan *instance, r.limits.Calls)}
+	f := &Function{runtime: r, checked: checked, module: compiled, idle: make(chan *instance, checked.maxIdle(r.limits.Calls))}
 	if err := f.checkExports(); err != nil {
 		return nil, errors.Join(err, f.Close())
 	}

@@ -348,6 +348,35 @@ func TestNoState(t *testing.T) {
 	}
 }
 
+// late is a context that ends while its last call ends.
+type late struct{ context.Context }
+
+func (late) Err() error { return context.DeadlineExceeded }
+
+// TestIdle checks that idle instances hold little memory, and that the engine cannot close one of them
+// because the time of its last call is over.
+func TestIdle(t *testing.T) {
+	r := newRuntime(t, Limits{Calls: 64, Timeout: time.Minute})
+	for pages, want := range map[int]int{0: 64, 1: 32, 17: 1, 32: 1, 33: 0, 256: 0} {
+		m, err := wat.Assemble(`(module (memory (export "memory") ` + strconv.Itoa(pages) + `)
+			(func (export "trefoil_input") (param i32) (result i32) (i32.const 0))
+			(func (export "trefoil_run") (param i32 i32) (result i64) (i64.const 0)))`)
+		if err != nil {
+			t.Fatal(err)
+		}
+		f := compile(t, r, m)
+		if cap(f.idle) != want {
+			t.Errorf("%d pages: up to %d idle instances, want %d", pages, cap(f.idle), want)
+		}
+		if _, err := f.run(t.Context(), nil); err != nil || len(f.idle) != min(want, 1) {
+			t.Errorf("%d pages: %d idle instances after a call, %v", pages, len(f.idle), err)
+		}
+		if _, err := f.run(late{t.Context()}, nil); err != nil || len(f.idle) > 0 {
+			t.Errorf("%d pages: %d idle instances after a call that ended late, %v", pages, len(f.idle), err)
+		}
+	}
+}
+
 // TestArguments checks the number of arguments, and input beyond the first page of memory.
 func TestArguments(t *testing.T) {
 	r := newRuntime(t, Limits{Arguments: 700})
