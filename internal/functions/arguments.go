@@ -11,7 +11,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/functions/sandbox"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -90,8 +89,9 @@ func (o *overlay) operations() []Operation {
 }
 
 // readArguments returns the argument triples of a function for a changed triple. What cannot fit into
-// the memory of a call is not read. pending may be nil.
-func (s *Service) readArguments(ctx context.Context, f *function, r store.Matcher, t triple.Triple, pending *overlay) (all []sandbox.Argument, err error) {
+// the memory of a call is not read. lookups has one entry for each argument of the function. pending
+// may be nil.
+func (s *Service) readArguments(ctx context.Context, f *function, r store.Matcher, lookups []lookup, t triple.Triple, pending *overlay) (all []sandbox.Argument, err error) {
 	size := 0
 	take := func(key []byte, t triple.Triple) error {
 		if len(all) == MaxArguments {
@@ -109,22 +109,14 @@ func (s *Service) readArguments(ctx context.Context, f *function, r store.Matche
 			continue
 		}
 		// 1. The triples of the store, without those that a pending effect deletes or adds.
-		for row, err := range r.Match(ctx, p, store.ReadOptions{}) {
+		for row, err := range lookups[i].read(ctx, r, p) {
 			if err != nil {
 				return nil, err
 			}
-			t, err := row.Triple()
-			if err != nil {
-				return nil, err
-			}
-			if systemgraph.Contains(t) {
+			if pending != nil && pending.triples[string(row.key)] != nil {
 				continue
 			}
-			key, _ := triple.AppendKey(nil, triple.SPO, t)
-			if pending != nil && pending.triples[string(key)] != nil {
-				continue
-			}
-			if err := take(key, t); err != nil {
+			if err := take(row.key, row.Triple); err != nil {
 				return nil, err
 			}
 		}

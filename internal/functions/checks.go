@@ -178,7 +178,7 @@ func (k *checking) arguments(f *function, t triple.Triple) ([]sandbox.Argument, 
 		}
 		k.reader, k.own = r, true
 	}
-	return k.readArguments(k.ctx, f, k.reader, t, nil)
+	return k.readArguments(k.ctx, f, k.reader, make([]lookup, len(f.arguments)), t, nil)
 }
 
 // checkEffects runs the checks on effects of another function.

@@ -11,6 +11,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/functions/sandbox"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/triple"
@@ -229,8 +231,54 @@ func TestLargeArguments(t *testing.T) {
 	}
 	defer r.Close()
 	counted := &rowCounter{Reader: r}
-	all, err := b.service.readArguments(b.ctx, b.service.functions()["f"], counted, of("a", "p", "b"), nil)
-	if !errors.Is(err, errTooMany) || counted.rows != memory/size+1 {
-		t.Errorf("%d arguments, %d rows, %v", len(all), counted.rows, err)
+	lookups := make([]lookup, 1)
+	all, err := b.service.readArguments(b.ctx, b.service.functions()["f"], counted, lookups, of("a", "p", "b"), nil)
+	if !errors.Is(err, errTooMany) || counted.rows != memory/size+1 || lookups[0].rows != nil {
+		t.Errorf("%d arguments, %d rows, %d of them kept, %v", len(all), counted.rows, len(lookups[0].rows), err)
+	}
+}
+
+// TestLookups checks that a pattern is read once as long as it is the same, and that pending effects
+// are seen all the same.
+func TestLookups(t *testing.T) {
+	b := open(t, nil, Options{})
+	defer b.close()
+	b.put(Registration{Name: "f", Pattern: "? <http://example.org/p> ?", Arguments: []string{"?s <http://example.org/q> ?", "<http://example.org/x> ? ?"}}, assemble(t, `(i64.const 0)`))
+	large := strings.Repeat("l", maxLookupBytes)
+	b.add(of("a", "q", "1"), of("a", "q", "2"), of("b", "q", "3"), of("x", "y", "z"), of("large", "q", triple.NewString(large)))
+	r, err := b.db.Reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	counted, lookups, pending := &rowCounter{Reader: r}, make([]lookup, 2), newOverlay()
+	pending.add(&sandbox.Effect{Kind: feed.Delete, Triple: of("a", "q", "1")}, 1)
+	pending.add(&sandbox.Effect{Kind: feed.Add, Triple: of("x", "y", "new")}, 1)
+	for _, step := range []struct {
+		subject string
+		pending *overlay
+		want    string
+		rows    int // read so far
+	}{
+		{"a", nil, "1 2 z", 3},
+		{"a", nil, "1 2 z", 3},
+		{"a", pending, "2 z new", 3},
+		{"b", pending, "3 z new", 4},
+		{"none", nil, "z", 4},
+		{"a", nil, "1 2 z", 6},
+		{"large", nil, large + " z", 7},
+		{"large", nil, large + " z", 8},
+	} {
+		all, err := b.service.readArguments(b.ctx, b.service.functions()["f"], counted, lookups, of(step.subject, "p", "o"), step.pending)
+		if err != nil {
+			t.Fatal(err)
+		}
+		var got []string
+		for _, a := range all {
+			got = append(got, strings.TrimPrefix(a.Triple.Object.Value(), ex))
+		}
+		if strings.Join(got, " ") != step.want || counted.rows != step.rows {
+			t.Errorf("%s: %.100q and %d rows, want %.100q and %d", step.subject, got, counted.rows, step.want, step.rows)
+		}
 	}
 }

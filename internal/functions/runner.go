@@ -51,6 +51,7 @@ type runner struct {
 	loadRow []byte   // key of the row in work, if inLoad is not empty
 	pending *overlay
 	reader  store.Reader // as of a moment after the last commit; nil until it is needed
+	lookups []lookup     // what reader has found, for each argument
 }
 
 // run runs the function while this member owns it, until ctx ends.
@@ -355,7 +356,7 @@ func (r *runner) callOnce(ctx context.Context, c *feed.Change, position string) 
 	if len(r.f.arguments) > 0 {
 		reader, err := r.open()
 		if err == nil {
-			in.Arguments, err = r.readArguments(ctx, r.f, reader, t, r.pending)
+			in.Arguments, err = r.readArguments(ctx, r.f, reader, r.lookups, t, r.pending)
 		}
 		if err != nil && !errors.Is(err, errTooMany) {
 			return outcome{err: fmt.Errorf("%w: %w", errStore, err)}
@@ -403,7 +404,7 @@ func (r *runner) open() (store.Reader, error) {
 		if err != nil {
 			return nil, err
 		}
-		r.reader = reader
+		r.reader, r.lookups = reader, make([]lookup, len(r.f.arguments))
 	}
 	return r.reader, nil
 }
@@ -413,6 +414,6 @@ func (r *runner) closeReader() {
 		if err := r.reader.Close(); err != nil {
 			r.log.Warn("close the reader of an update function", "function", r.f.Name, "err", err)
 		}
-		r.reader = nil
+		r.reader, r.lookups = nil, nil
 	}
 }
