@@ -165,8 +165,10 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 	}
 	// 2. Form a cluster if this node is alone.
 	if n.alone() {
-		if len(n.cfg.Join) > 0 {
-			return nil, peer.Refuse(peer.CodeUnavailable, 0, "this machine has not joined yet itself")
+		// The port is open before the directory is read. It may be that of a member, whose identity a
+		// new cluster would replace.
+		if !n.mayForm.Load() {
+			return nil, peer.Refuse(peer.CodeUnavailable, 0, "this machine is starting, or has not joined yet itself")
 		}
 		if err := n.mustReach(ctx, j.Member); err != nil {
 			return nil, err

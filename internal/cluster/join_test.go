@@ -3,15 +3,23 @@
 package cluster
 
 import (
+	"context"
 	"encoding/json"
 	"errors"
 	"strings"
+	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/protocol"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/memnet"
 )
 
 // A machine with too many bytes of unknown fields does not join, because all members would
@@ -57,5 +65,81 @@ func TestJoinTimeouts(t *testing.T) {
 				t.Errorf("leases of %s: %v", lease, err)
 			}
 		}
+	})
+}
+
+// slowDisk takes a while for its first look-up of a file.
+type slowDisk struct {
+	vfs.FS
+	waited *atomic.Bool
+}
+
+func (d slowDisk) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	if d.waited.CompareAndSwap(false, true) {
+		time.Sleep(time.Minute) // of virtual time
+	}
+	return d.FS.Open(name, opts...)
+}
+
+// TestJoinWhileStarting: while a member starts again, without Join, another machine requests to join at
+// its address. The member must not form a cluster of its own, which would replace its identity.
+func TestJoinWhileStarting(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		defer time.Sleep(time.Minute) // as in pairOf
+		begin, net := time.Now(), memnet.New(1)
+		ctx, cancel := context.WithCancel(t.Context())
+		start := func(address string, join ...string) (*Node, Config, error) {
+			fs := vfs.NewMem()
+			s, err := replica.Open("data", store.Options{FS: fs, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1}, replica.Options{})
+			if err != nil {
+				return nil, Config{}, err
+			}
+			t.Cleanup(func() { s.Close() })
+			cfg := Config{Store: s, Listen: address + ":7000", Network: net.Host(address), FS: fs, Clock: sinceStart(begin), LoadDir: t.TempDir(), Join: join}
+			n, err := Start(ctx, cfg)
+			return n, cfg, err
+		}
+		// 1. Two machines are a cluster.
+		first, cfg, err := start("10.0.0.1")
+		if err != nil {
+			t.Fatal(err)
+		}
+		second, _, err := start("10.0.0.2", first.Address())
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer second.Close()
+		before, _ := cfg.Store.Identity()
+		if err := first.Close(); err != nil {
+			t.Fatal(err)
+		}
+		// 2. The first one starts again, slowly, while a third one joins at its address.
+		joined := make(chan *Node, 1)
+		go func() {
+			third, _, err := start("10.0.0.3", "10.0.0.1:7000")
+			if err != nil {
+				t.Error(err)
+			}
+			joined <- third
+		}()
+		defer func() {
+			cancel()
+			if third := <-joined; third != nil {
+				third.Close()
+			}
+		}()
+		cfg.FS = slowDisk{cfg.FS, new(atomic.Bool)}
+		again, err := Start(ctx, cfg)
+		// 3. It is a member of the same cluster.
+		if after, _ := cfg.Store.Identity(); after != before {
+			t.Errorf("the identity was %+v, and is %+v", before, after)
+		}
+		if err != nil {
+			t.Error(err)
+			return
+		}
+		defer again.Close()
+		third := <-joined
+		joined <- third
 	})
 }

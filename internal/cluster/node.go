@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"sync"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/cluster/backfill"
 	"github.com/trefoildb/trefoil/internal/cluster/changes"
@@ -45,6 +46,7 @@ type Node struct {
 	throttle *throttle.Throttle
 
 	follows bool          // it is a member of a generation that began elsewhere
+	mayForm atomic.Bool   // it has started as a lone node, which forms a cluster if another machine joins
 	forming chan struct{} // holds a token while a cluster is being formed
 
 	ctx      context.Context
@@ -107,6 +109,8 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 		err = n.resume(ctx, identity)
 	case len(n.cfg.Join) > 0:
 		err = n.join(ctx)
+	default:
+		n.mayForm.Store(true)
 	}
 	return n, err
 }
