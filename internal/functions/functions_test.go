@@ -239,9 +239,10 @@ func TestLargeArguments(t *testing.T) {
 }
 
 // TestLookups checks that a pattern is read once as long as it is the same, and that pending effects
-// are seen all the same.
+// are seen all the same. Each argument has the location of its row.
 func TestLookups(t *testing.T) {
-	b := open(t, nil, Options{})
+	locate := func(key []byte) sandbox.Location { return sandbox.Location{Segment: string(key)} }
+	b := open(t, nil, Options{Locate: locate})
 	defer b.close()
 	b.put(Registration{Name: "f", Pattern: "? <http://example.org/p> ?", Arguments: []string{"?s <http://example.org/q> ?", "<http://example.org/x> ? ?"}}, assemble(t, `(i64.const 0)`))
 	large := strings.Repeat("l", maxLookupBytes)
@@ -276,6 +277,9 @@ func TestLookups(t *testing.T) {
 		var got []string
 		for _, a := range all {
 			got = append(got, strings.TrimPrefix(a.Triple.Object.Value(), ex))
+			if key, _ := triple.AppendKey(nil, triple.SPO, a.Triple); a.Location != locate(key) {
+				t.Errorf("%s: the location of %.100s is %.100q", step.subject, a.Triple, a.Location.Segment)
+			}
 		}
 		if strings.Join(got, " ") != step.want || counted.rows != step.rows {
 			t.Errorf("%s: %.100q and %d rows, want %.100q and %d", step.subject, got, counted.rows, step.want, step.rows)
