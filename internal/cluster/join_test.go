@@ -139,7 +139,11 @@ func TestJoinWhileStarting(t *testing.T) {
 			return
 		}
 		defer again.Close()
+		// 4. The third one joins it.
 		third := <-joined
+		if third != nil && third.View().ClusterID != before.ClusterID {
+			t.Errorf("the third machine is in cluster %s, want %s", third.View().ClusterID, before.ClusterID)
+		}
 		joined <- third
 	})
 }
