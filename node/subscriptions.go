@@ -3,11 +3,17 @@
 package node
 
 import (
+	"time"
+
 	"github.com/trefoildb/trefoil/internal/readcount"
 	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/subscriptions"
 	"github.com/trefoildb/trefoil/internal/webhook"
 )
+
+// savedShare is the part of the feed after which positions are stored.
+const savedShare = 4
 
 // startSubscriptions sets the registry of a backend and the counter of its reads in the options of
 // the endpoints, and begins to deliver if there are webhooks. stop ends all of that.
@@ -26,8 +32,12 @@ func (s *service) startSubscriptions(back backend, api *server.Options) (stop fu
 	if len(s.WebhookKey) == 0 {
 		return func() { api.Reads.Close(); sender.Close() }, nil
 	}
-	// 2. Deliver.
-	m, err := subscriptions.Start(subscriptions.Options{Registry: registry, Sender: sender, Owns: back.node.Owns, Logger: s.Logger})
+	// 2. Deliver. Positions are stored before the feed has trimmed a part of what is behind them.
+	keeps := changefeed.Retention{Bytes: s.FeedBytes, Age: s.FeedAge}.WithDefaults()
+	m, err := subscriptions.Start(subscriptions.Options{
+		Registry: registry, Sender: sender, Owns: back.node.Owns, Logger: s.Logger,
+		SaveEvery: min(10*time.Minute, keeps.Age/savedShare), SaveBytes: max(1, keeps.Bytes/savedShare),
+	})
 	if err != nil {
 		api.Reads.Close()
 		sender.Close()

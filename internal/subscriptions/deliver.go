@@ -22,7 +22,7 @@ import (
 type work struct {
 	stored *Subscription // with the state as it is stored
 	begun  time.Time     // when this machine first read the state, since it took the subscription up
-	saved  time.Time     // when the state was stored or read
+	saved  moment        // when the state was stored or read
 	save   bool          // store the position though nothing was delivered
 	took   time.Duration // of the longest try of a step; 0 without any
 }
@@ -109,9 +109,9 @@ func (m *Manager) step(s *subscription, at feed.Position, begin string) outcome 
 		if stored.definitionVersion != s.version {
 			return m.storeFailed(s, errRedefined)
 		}
-		w.stored, w.saved = stored, time.Now()
+		w.stored, w.saved = stored, m.now()
 		if w.begun.IsZero() {
-			w.begun = w.saved
+			w.begun = w.saved.time
 		}
 		// What the follower found out holds only behind the position that it began from.
 		if begin == "" || begin != stored.State.Position {
@@ -328,7 +328,7 @@ func (m *Manager) save(s *subscription, o outcome) outcome {
 	if err := m.Registry.save(m.ctx, s.work.stored); err != nil {
 		return m.storeFailed(s, err)
 	}
-	s.work.saved, s.work.save = time.Now(), false
+	s.work.saved, s.work.save = m.now(), false
 	return o
 }
 

@@ -84,5 +84,5 @@ func (s *subscription) hides(c *feed.Change, terms triple.KeyTerms) bool {
 	if string(terms[triple.Graph]) != string(systemTerm) {
 		return false
 	}
-	return s.filter.Pattern.Graph != systemgraph.Graph || c.Kind == feed.Annotate && (c.Annotation.ApplicationID == appState || c.IsReads())
+	return s.filter.Pattern.Graph != systemgraph.Graph || isState(c) || c.IsReads()
 }

@@ -11,6 +11,7 @@ import (
 	"math/rand/v2"
 	"slices"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
@@ -40,9 +41,11 @@ type Options struct {
 	BatchBytes int
 	// OwnerEvery is how often ownership is looked at; 0 is a second.
 	OwnerEvery time.Duration
-	// SaveEvery is how often the position of a subscription without changes is stored; 0 is 10
-	// minutes. It must be far below the retention of the feed.
+	// SaveEvery and SaveBytes are after which time, and after how many bytes of changes of others, the
+	// position of a subscription without changes is stored; 0 is 10 minutes and 64 MiB. They must be
+	// far below the retention of the feed, because another member begins at the stored position.
 	SaveEvery time.Duration
+	SaveBytes int64
 	// MaxBehind is how many requests the follower goes back for a few subscriptions that are taken up;
 	// 0 is 65,536. Those that are further behind catch up by workers.
 	MaxBehind uint64
@@ -66,6 +69,9 @@ func (o Options) withDefaults() Options {
 	if o.SaveEvery == 0 {
 		o.SaveEvery = 10 * time.Minute
 	}
+	if o.SaveBytes == 0 {
+		o.SaveBytes = 64 << 20
+	}
 	if o.MaxBehind == 0 {
 		o.MaxBehind = 1 << 16
 	}
@@ -82,6 +88,9 @@ type Manager struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
+	// followed is the bytes of changes that the follower has read. States do not count: otherwise each
+	// save of many subscriptions would cause the next one.
+	followed atomic.Int64
 
 	mu    sync.Mutex
 	names map[string]*subscription
@@ -129,7 +138,7 @@ func Start(o Options) (*Manager, error) {
 	if err := o.Policy.Validate(); err != nil {
 		return nil, err
 	}
-	if o.Registry == nil || o.Sender == nil || o.Workers < 0 || o.BatchBytes < 0 || o.OwnerEvery < 0 || o.SaveEvery < 0 {
+	if o.Registry == nil || o.Sender == nil || o.Workers < 0 || o.BatchBytes < 0 || o.OwnerEvery < 0 || o.SaveEvery < 0 || o.SaveBytes < 0 {
 		return nil, fmt.Errorf("subscriptions: an option is missing or negative: %+v", o)
 	}
 	m := &Manager{Options: o.withDefaults(), source: o.Registry.Store.Feed(), names: map[string]*subscription{}, hosts: map[string]*host{}}
@@ -240,7 +249,7 @@ func (m *Manager) join(at feed.Position, list []*Subscription) {
 		case !s.owned:
 		case s.loaded:
 			m.position = m.position.Common(before)
-		case !s.take(stored[name]) || s.position.Source != at.Source || !at.Reaches(s.position) || s.tries > 0:
+		case !m.take(s, stored[name]) || s.position.Source != at.Source || !at.Reaches(s.position) || s.tries > 0:
 			// One whose last try failed has something to deliver for certain.
 			s.loaded = false
 			m.markDue(s)
@@ -274,14 +283,14 @@ func distance(from, to feed.Position) (n uint64) {
 
 // take sets the position of a subscription to the stored one; false if that is no position. The
 // caller holds the manager's mutex.
-func (s *subscription) take(stored *Subscription) bool {
+func (m *Manager) take(s *subscription, stored *Subscription) bool {
 	var err error
 	if s.position, err = feed.ParsePosition(stored.State.Position); err != nil {
 		return false
 	}
 	s.begin, s.tries, s.loaded = stored.State.Position, stored.State.Failures, true
 	if !s.running {
-		s.work = work{saved: time.Now()}
+		s.work = work{saved: m.now()}
 	}
 	return true
 }
@@ -359,6 +368,9 @@ func (m *Manager) dispatch(batch *feed.Batch) error {
 			}
 			continue
 		}
+		if !isState(c) {
+			m.followed.Add(sizeOf(c))
+		}
 		// 2. Changes of a triple concern those that the index finds.
 		_, terms, err := triple.SplitKey(c.Key)
 		if err != nil {
@@ -403,7 +415,7 @@ func mayDefine(c *feed.Change) bool {
 // definition returns the name of the subscription if a change concerns its definition. An add does
 // not, because the definition follows it.
 func (m *Manager) definition(c *feed.Change, terms triple.KeyTerms) (string, bool) {
-	if string(terms[triple.Graph]) != string(systemTerm) || c.Kind == feed.Add || c.Kind == feed.Annotate && c.Annotation.ApplicationID == appState {
+	if string(terms[triple.Graph]) != string(systemTerm) || c.Kind == feed.Add || isState(c) {
 		return "", false
 	}
 	t, err := c.Triple()
@@ -441,7 +453,7 @@ func (m *Manager) refresh(name string) error {
 	m.define(s)
 	if taken := m.names[name]; taken != nil && taken.owned {
 		// The follower has not looked for it between its position and its own.
-		taken.take(s)
+		m.take(taken, s)
 		taken.due = true
 		m.enqueue(taken)
 	}
@@ -532,7 +544,7 @@ func (m *Manager) watchOwnership() {
 				m.own(s)
 			case !owns && s.owned:
 				m.disown(s)
-			case owns && s.loaded && !s.due && !s.running && s.work.saved.Add(m.SaveEvery).Before(time.Now()):
+			case owns && s.loaded && !s.due && !s.running && m.leaving(s.work.saved):
 				// It is read up to the end, and the new position stored.
 				s.work.save = true
 				m.markDue(s)

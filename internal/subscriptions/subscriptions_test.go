@@ -80,7 +80,12 @@ func newWorld(t *testing.T) *world {
 
 func newWorldOn(t *testing.T, dir string, disk vfs.FS) *world {
 	t.Helper()
-	s, err := store.Open(dir, store.Options{FS: disk})
+	return newWorldOf(t, dir, store.Options{FS: disk})
+}
+
+func newWorldOf(t *testing.T, dir string, o store.Options) *world {
+	t.Helper()
+	s, err := store.Open(dir, o)
 	if err != nil {
 		t.Fatal(err)
 	}
