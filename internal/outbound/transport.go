@@ -18,6 +18,7 @@ import (
 const (
 	maxHeaderBytes  = 64 << 10
 	connectTimeout  = 10 * time.Second
+	maxIdle         = 256 // of all hosts: subscriptions may have a host each
 	maxIdlePerHost  = 8
 	idleConnTimeout = 10 * time.Second
 )
@@ -45,6 +46,7 @@ func (h *Hosts) Transport(logger *slog.Logger) *http.Transport {
 		TLSClientConfig:        &tls.Config{MinVersion: tls.VersionTLS12},
 		TLSHandshakeTimeout:    connectTimeout,
 		MaxResponseHeaderBytes: maxHeaderBytes,
+		MaxIdleConns:           maxIdle,
 		MaxIdleConnsPerHost:    maxIdlePerHost,
 		IdleConnTimeout:        idleConnTimeout,
 		DisableCompression:     true,
