@@ -253,19 +253,23 @@ func TestChangesGone(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(func() { _ = db.Close() })
-	s := serve(t, db, Options{}, ServerOptions{})
+	s := serve(t, db, Options{Subscriptions: newRegistry(db)}, ServerOptions{})
 	addQuads(t, db, `<http://ex/a> <http://ex/p> "1" .`)
 	position := s.changeLines("since=0")[0].Position
+	s.do(http.MethodPut, "/subscriptions/sub?p=%3Chttp://ex/p%3E", "").wantPart(t, "")
 	for i := range 8 {
 		addQuads(t, db, fmt.Sprintf("<http://ex/%d> <http://ex/p> \"%s\" .", i, strings.Repeat("x", 1<<20)))
 	}
-	answer := s.changes("p=<http://ex/p>&since=" + position)
 	var line changeLine
-	if err := json.NewDecoder(answer.Body).Decode(&line); err != nil || answer.StatusCode != http.StatusGone {
-		t.Fatalf("%d %v", answer.StatusCode, err)
-	}
-	if e := line.Error; e.Kind != "gone" || e.Continue == "" || len(e.Read) != 1 || e.Read[0] != "/triples?p=%3Chttp%3A%2F%2Fex%2Fp%3E" {
-		t.Errorf("%+v", e)
+	for _, filter := range []string{"subscription=sub", "p=<http://ex/p>"} {
+		line = changeLine{}
+		answer := s.changes(filter + "&since=" + position)
+		if err := json.NewDecoder(answer.Body).Decode(&line); err != nil || answer.StatusCode != http.StatusGone {
+			t.Fatalf("%s: %d %v", filter, answer.StatusCode, err)
+		}
+		if e := line.Error; e.Kind != "gone" || e.Continue == "" || len(e.Read) != 1 || e.Read[0] != "/triples?p=%3Chttp%3A%2F%2Fex%2Fp%3E" {
+			t.Errorf("%s: %+v", filter, e)
+		}
 	}
 	// The rows of Read, and the changes behind Continue, are everything.
 	addQuads(t, db, `<http://ex/z> <http://ex/p> "1" .`)

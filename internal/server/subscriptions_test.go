@@ -65,11 +65,24 @@ func TestSubscriptions(t *testing.T) {
 		t.Fatal(status, body, err)
 	}
 	link, err := url.Parse(made.Changes)
-	if err != nil || link.Path != "/changes" || link.Query().Get("p") != "<http://ex/p>" || link.Query().Get("since") != made.State.Position {
+	if err != nil || link.Path != "/changes" || link.Query().Get("subscription") != "own" || link.Query().Get("since") != made.State.Position {
 		t.Error(made.Changes, err)
 	}
 	if status, body := send(http.MethodPost, "/subscriptions/own?position="+made.State.Position); status != http.StatusOK {
 		t.Error(status, body)
+	}
+	// Its changes are those of the filter, and not its own position, which each POST changes.
+	s.do(http.MethodPut, "/subscriptions/all", "").wantPart(t, `"changes"`)
+	s.do(http.MethodPost, "/triples", "<http://ex/s> <http://ex/p> \"1\" .\n<http://ex/s> <http://ex/q> \"2\" .", "Content-Type", "application/n-triples").wantPart(t, "")
+	var end struct{ Position string }
+	if err := json.Unmarshal([]byte(s.get("/changes/position").body), &end); err != nil {
+		t.Fatal(err)
+	}
+	s.do(http.MethodPost, "/subscriptions/all?position="+end.Position, "").wantPart(t, "")
+	for path, want := range map[string]int{made.Changes + "&follow=false": 1, "/changes?since=0&follow=false&subscription=all": 2} {
+		if body := s.get(path).body; strings.Count(body, `"kind":"add"`) != want || strings.Contains(body, "annotate") {
+			t.Errorf("%s: %s", path, body)
+		}
 	}
 	for path, want := range map[string]string{"/subscriptions/own": "is missing", "/subscriptions/own?position=x": "position"} {
 		if status, body := send(http.MethodPost, path); status != http.StatusBadRequest || !strings.Contains(body, want) {

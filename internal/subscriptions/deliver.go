@@ -193,39 +193,21 @@ func (m *Manager) batches(s *subscription, at feed.Position) outcome {
 
 // body returns the lines of a batch's changes that are for applications, and their number.
 func (s *subscription) body(part *feed.Batch) (body []byte, n int, err error) {
-	// 1. Leave out what is not for applications.
-	var kept []*feed.Change
-	for i := range part.Changes {
-		c := &part.Changes[i]
-		if c.Key != nil {
-			_, terms, err := triple.SplitKey(c.Key)
-			if err != nil {
-				return nil, 0, err
-			}
-			if name, ok := readsOf(c, terms); ok && name == s.name && s.filter.Also != nil {
-				reads := c.Reads()
-				for i := range reads {
-					kept = append(kept, &reads[i])
-				}
-				continue
-			}
-			if s.hides(c, terms) {
-				continue
-			}
-		}
-		kept = append(kept, c)
+	visible, err := Visible(part.Changes, s.name, s.filter, s.operator)
+	if err != nil {
+		return nil, 0, err
 	}
-	// 2. The last line has the position.
-	for i, c := range kept {
+	// The last line has the position.
+	for i := range visible {
 		position := ""
-		if i == len(kept)-1 {
+		if i == len(visible)-1 {
 			position = part.Position.String()
 		}
-		if body, err = appendChange(body, c, part.Time, position); err != nil {
+		if body, err = appendChange(body, &visible[i], part.Time, position); err != nil {
 			return nil, 0, err
 		}
 	}
-	return body, len(kept), nil
+	return body, len(visible), nil
 }
 
 // appendChange appends a line. If only the beginning of a long term is known, the line has the kind

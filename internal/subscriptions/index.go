@@ -5,8 +5,6 @@ package subscriptions
 import (
 	"slices"
 
-	"github.com/trefoildb/trefoil/internal/feed"
-	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -69,20 +67,4 @@ func (x *index) visit(terms triple.KeyTerms, do func(*subscription)) {
 	for _, s := range x.rest {
 		do(s)
 	}
-}
-
-// systemTerm is the encoded name of the system graph.
-var systemTerm, _ = triple.AppendTerm(nil, systemgraph.Graph)
-
-// hides reports whether a change is not for the subscription's application: an annotation that only
-// operators may read, unless one stored the subscription; a change of the system graph, if the pattern
-// does not name that graph; or a state or a batch of read counts.
-func (s *subscription) hides(c *feed.Change, terms triple.KeyTerms) bool {
-	if c.Kind == feed.Annotate && !s.operator && systemgraph.Reserved(c.Annotation.ApplicationID) {
-		return true
-	}
-	if string(terms[triple.Graph]) != string(systemTerm) {
-		return false
-	}
-	return s.filter.Pattern.Graph != systemgraph.Graph || isState(c) || c.IsReads()
 }

@@ -386,7 +386,7 @@ func (m *Manager) dispatch(batch *feed.Batch) error {
 			continue
 		}
 		m.index.visit(terms, func(s *subscription) {
-			if !s.hides(c, terms) {
+			if !hides(s.filter, s.operator, c, terms) {
 				mark(s)
 			}
 		})

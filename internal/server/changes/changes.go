@@ -4,6 +4,7 @@ package changes
 
 import (
 	"errors"
+	"maps"
 	"net/http"
 	"net/url"
 	"slices"
@@ -142,6 +143,8 @@ func (a *API) filter(r *request.Request) (f feed.Filter, err error) {
 	if subscriptions.CountsReads(f) && !r.Caller.MayOperate() {
 		return f, problem.Errorf(problem.KindForbidden, "subscription", "it counts reads, which are shown to operators only, because they reveal the requests of others")
 	}
+	// 3. If the feed no longer reaches back, the answer names the rows of this filter.
+	maps.Copy(p, s.Filter)
 	return subscriptions.FeedFilter(name, f), nil
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/subscriptions"
 )
 
 // stream is one answer.
@@ -167,27 +168,16 @@ func (s *stream) sendBatch(b *feed.Batch) error {
 	b.Changes = slices.DeleteFunc(b.Changes, func(c feed.Change) bool {
 		return c.Annotation != nil && !s.r.Caller.MayRead(c.Annotation.ApplicationID)
 	})
-	b.Changes = withReads(b.Changes, s.request.Filter)
+	if name, ok := s.r.Params["subscription"]; ok && s.api.registry != nil {
+		var err error
+		if b.Changes, err = subscriptions.Visible(b.Changes, name, s.request.Filter, true); err != nil {
+			return err
+		}
+	}
 	if err := s.expandLoads(b); err != nil {
 		return err
 	}
 	return s.write(b, b.Position.String())
-}
-
-// withReads replaces batches of read counts by the counts, if the filter selects them.
-func withReads(changes []feed.Change, f feed.Filter) []feed.Change {
-	if f.Also == nil {
-		return changes
-	}
-	var all []feed.Change
-	for i := range changes {
-		if changes[i].IsReads() {
-			all = append(all, changes[i].Reads()...)
-		} else {
-			all = append(all, changes[i])
-		}
-	}
-	return all
 }
 
 // write appends a batch and sends it.

@@ -52,14 +52,8 @@ type subscriptionList struct {
 
 func answer(s *subscriptions.Subscription) subscription {
 	out := subscription{Subscription: s}
-	if s.URL == "" && slices.Contains(kindsOf(s.Definition), feed.Read.String()) {
+	if s.URL == "" {
 		out.Changes = "/changes?" + url.Values{"since": {s.State.Position}, "subscription": {s.Name}}.Encode()
-	} else if s.URL == "" {
-		query := url.Values{"since": {s.State.Position}}
-		for name, value := range s.Filter {
-			query.Set(name, value)
-		}
-		out.Changes = "/changes?" + query.Encode()
 	}
 	return out
 }
