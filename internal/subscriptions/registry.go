@@ -150,8 +150,13 @@ func entry(name string) triple.Triple {
 // is "", and belongs to the caller. An existing one continues at its position, unless since is set,
 // and keeps its owner. Put returns whether it is new.
 func (r *Registry) Put(ctx context.Context, by Caller, d Definition, since string) (created bool, err error) {
-	if err := r.check(&d, since); err != nil {
+	if err := r.check(&d); err != nil {
 		return false, err
+	}
+	if since != "" {
+		if _, err := r.position(ctx, since); err != nil {
+			return false, fmt.Errorf("since: %w", err)
+		}
 	}
 	for range putTries {
 		if created, err = r.put(ctx, by, d, since); !errors.Is(err, store.ErrConflict) {
@@ -164,8 +169,8 @@ func (r *Registry) Put(ctx context.Context, by Caller, d Definition, since strin
 // putTries bounds how often a subscription is stored again that has changed since it was read.
 const putTries = 10
 
-// check returns an error if a definition or a position cannot be stored.
-func (r *Registry) check(d *Definition, since string) error {
+// check returns an error if a definition cannot be stored.
+func (r *Registry) check(d *Definition) error {
 	if err := CheckName(d.Name); err != nil {
 		return err
 	}
@@ -184,12 +189,20 @@ func (r *Registry) check(d *Definition, since string) error {
 			return fmt.Errorf("%w: %w", ErrInvalid, err)
 		}
 	}
-	if since != "" {
-		if _, err := feed.ParsePosition(since); err != nil {
-			return fmt.Errorf("%w: since: %w", ErrInvalid, err)
-		}
-	}
 	return nil
+}
+
+// position parses the text of a position of this store.
+func (r *Registry) position(ctx context.Context, text string) (feed.Position, error) {
+	p, err := feed.ParsePosition(text)
+	if err != nil {
+		return p, fmt.Errorf("%w: %w", ErrInvalid, err)
+	}
+	end, err := r.Store.Feed().Position(ctx)
+	if err == nil && !p.IsZero() && p.Source != end.Source {
+		err = fmt.Errorf("%w: %w: it is of another store, or of a store from which this one was restored", ErrInvalid, feed.ErrPosition)
+	}
+	return p, err
 }
 
 // put stores a subscription unless it changes at the same time: then the error is a conflict.
@@ -401,9 +414,9 @@ func (r *Registry) List(ctx context.Context) ([]*Subscription, error) {
 // Advance moves the position of a subscription without a webhook: its application has the changes up
 // to it. The position never moves back; [Registry.Put] does that.
 func (r *Registry) Advance(ctx context.Context, by Caller, name, position string) error {
-	to, err := feed.ParsePosition(position)
+	to, err := r.position(ctx, position)
 	if err != nil {
-		return fmt.Errorf("%w: %w", ErrInvalid, err)
+		return err
 	}
 	s, err := r.Get(ctx, name)
 	if err == nil {
@@ -415,7 +428,7 @@ func (r *Registry) Advance(ctx context.Context, by Caller, name, position string
 	if s.URL != "" {
 		return fmt.Errorf("%w: %s has a webhook, whose answers move its position", ErrInvalid, name)
 	}
-	if at, err := feed.ParsePosition(s.State.Position); err == nil && at.Reaches(to) {
+	if at, err := feed.ParsePosition(s.State.Position); err == nil && (to.IsZero() || at.Source == to.Source && at.Reaches(to)) {
 		return nil
 	}
 	s.State.Position = position

@@ -262,6 +262,10 @@ func TestRegistry(t *testing.T) {
 	if err := r.Advance(ctx, Caller{}, "a", "0"); err != nil || w.state("a").Position != end.String() {
 		t.Fatal(err)
 	}
+	other := feed.Position{Source: end.Source + 1, Epoch: end.Epoch + 1}
+	if err := r.Advance(ctx, Caller{}, "a", other.String()); !errors.Is(err, ErrInvalid) || w.state("a").Position != end.String() {
+		t.Error(err)
+	}
 	if err := r.Advance(ctx, Caller{}, "b", end.String()); !errors.Is(err, ErrInvalid) {
 		t.Fatal(err)
 	}
@@ -542,8 +546,18 @@ func testGap(t *testing.T, w *world) {
 		}
 		return nil
 	}
-	if _, err := w.registry.Put(t.Context(), Caller{}, Definition{Name: "sub", URL: "https://ex/sub", Filter: map[string]string{"p": "p"}}, other.String()); err != nil {
+	// It is stored, as in a store that was restored from a backup, and refused of a request.
+	w.put("sub", map[string]string{"p": "p"})
+	s, err := w.registry.Get(t.Context(), "sub")
+	if err != nil {
 		t.Fatal(err)
+	}
+	s.State.Position = other.String()
+	if err := w.registry.save(t.Context(), s); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.registry.Put(t.Context(), Caller{}, s.Definition, other.String()); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "another store") {
+		t.Error(err)
 	}
 	w.start(Options{})
 	w.until("the gap", func() bool { return slices.Equal(w.receiver.of("sub"), []string{"gone"}) })
