@@ -5,6 +5,7 @@ package client
 import (
 	"context"
 	"fmt"
+	"maps"
 	"net/http"
 	"net/url"
 	"strings"
@@ -17,6 +18,8 @@ import (
 type SubscriptionOptions struct {
 	// Pattern selects the changed triples; the zero Pattern is all.
 	Pattern triple.Pattern
+	// Bounds, if set, selects triples in a range of one order, too.
+	Bounds *triple.Bounds
 	// Kinds are names of add, delete, annotate, load, clear and read; nil is all but read.
 	Kinds []string
 	// Application selects annotations of this application only.
@@ -70,6 +73,9 @@ func subscriptionPath(name string) string { return "/subscriptions/" + url.PathE
 // PutSubscription registers for changes, or changes a registration.
 func (c *Client) PutSubscription(ctx context.Context, name string, o SubscriptionOptions) (s Subscription, err error) {
 	query := patternQuery(o.Pattern)
+	if o.Bounds != nil {
+		maps.Copy(query, boundsQuery(*o.Bounds, false))
+	}
 	for name, value := range map[string]string{"kinds": strings.Join(o.Kinds, ","), "app": o.Application, "url": o.URL, "since": o.Since} {
 		if value != "" {
 			query.Set(name, value)

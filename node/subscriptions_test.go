@@ -72,4 +72,17 @@ func TestServeSubscriptions(t *testing.T) {
 	if body := <-bodies; !strings.Contains(body, `"kind":"add"`) || !strings.Contains(body, "hello") {
 		t.Error(body)
 	}
+	// 4. It changes to a range of values.
+	values := &triple.Bounds{Order: triple.POS, Prefix: []triple.Term{p}, GE: triple.NewTyped("10", triple.XSDInteger), LT: triple.NewTyped("20", triple.XSDInteger)}
+	if _, err := c.PutSubscription(t.Context(), "sub", client.SubscriptionOptions{Bounds: values, Kinds: []string{"add"}, URL: receiver.URL + "/hook"}); err != nil {
+		t.Fatal(err)
+	}
+	for _, n := range []string{"9", "20", "19"} {
+		if _, err := c.Add(t.Context(), []triple.Triple{{Subject: p, Predicate: p, Object: triple.NewTyped(n, triple.XSDInteger)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if body := <-bodies; strings.Count(body, "\n") != 1 || !strings.Contains(body, `"value":"19"`) {
+		t.Error(body)
+	}
 }

@@ -52,24 +52,29 @@ func (c *matchCmd) Run(e *env) error {
 	})
 }
 
+// boundsFlags are the bounds of a range in one order.
+type boundsFlags struct {
+	Prefix string `placeholder:"TERMS" help:"Fix the order's leading terms: '<http://example.org/size>'."`
+	GE     string `name:"ge" placeholder:"TERM" help:"The next term is at least this, by value within its class: 100, 1.5, '\"2024-01-31\"^^xsd:date'."`
+	GT     string `name:"gt" placeholder:"TERM" help:"The next term is greater than this."`
+	LE     string `name:"le" placeholder:"TERM" help:"The next term is at most this."`
+	LT     string `name:"lt" placeholder:"TERM" help:"The next term is less than this."`
+	Starts string `placeholder:"TERM" help:"The next term begins with this: '<http://example.org/', '\"Mü', '\"Mü\"@de'."`
+	From   string `placeholder:"TERMS" help:"From this place of the order on: one to three whole terms."`
+	Until  string `placeholder:"TERMS" help:"Up to before this place of the order."`
+}
+
 // rangeCmd lists the triples of one order between bounds.
 type rangeCmd struct {
-	Order   string `required:"" enum:"spo,pos,osp,gspo" help:"spo, pos, osp or gspo."`
-	Prefix  string `placeholder:"TERMS" help:"Fix the order's leading terms: '<http://example.org/size>'."`
-	GE      string `name:"ge" placeholder:"TERM" help:"The next term is at least this, by value within its class: 100, 1.5, '\"2024-01-31\"^^xsd:date'."`
-	GT      string `name:"gt" placeholder:"TERM" help:"The next term is greater than this."`
-	LE      string `name:"le" placeholder:"TERM" help:"The next term is at most this."`
-	LT      string `name:"lt" placeholder:"TERM" help:"The next term is less than this."`
-	Starts  string `placeholder:"TERM" help:"The next term begins with this: '<http://example.org/', '\"Mü', '\"Mü\"@de'."`
-	From    string `placeholder:"TERMS" help:"From this place of the order on: one to three whole terms."`
-	Until   string `placeholder:"TERMS" help:"Up to before this place of the order."`
-	Reverse bool   `help:"From the end to the beginning."`
+	Order string `required:"" enum:"spo,pos,osp,gspo" help:"spo, pos, osp or gspo."`
+	boundsFlags
+	Reverse bool `help:"From the end to the beginning."`
 	storeFlags
 	paging
 }
 
 func (c *rangeCmd) Run(e *env) (err error) {
-	b, err := c.bounds()
+	b, err := c.bounds(c.Order)
 	if err != nil {
 		return err
 	}
@@ -82,9 +87,9 @@ func (c *rangeCmd) Run(e *env) (err error) {
 }
 
 // bounds parses the flags.
-func (c *rangeCmd) bounds() (b triple.Bounds, err error) {
+func (c *boundsFlags) bounds(order string) (b triple.Bounds, err error) {
 	// 1. Parse the order and the bounds.
-	if b.Order, err = triple.ParseOrder(c.Order); err != nil {
+	if b.Order, err = triple.ParseOrder(order); err != nil {
 		return b, usageError{err}
 	}
 	for _, f := range []struct {
@@ -113,7 +118,7 @@ func (c *rangeCmd) bounds() (b triple.Bounds, err error) {
 	}
 	// 2. Check them together, because an error can name the flag only here.
 	if _, err := b.KeyRange(); err != nil {
-		return b, usageError{fmt.Errorf("--order %s: %w", c.Order, err)}
+		return b, usageError{fmt.Errorf("--order %s: %w", order, err)}
 	}
 	return b, nil
 }

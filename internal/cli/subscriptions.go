@@ -54,12 +54,14 @@ func (c *subscriptionsListCmd) Run(e *env) error {
 
 type subscriptionsPutCmd struct {
 	serverFlags
-	Name    string   `arg:"" help:"The name: letters, digits, '-' and '_'."`
-	Pattern string   `placeholder:"PATTERN" help:"The changed triples: '? <http://example.org/likes> ?'. All by default."`
-	Kinds   []string `placeholder:"KINDS" help:"add, delete, annotate, load, clear: all by default. And read: which patterns clients read, how often."`
-	App     string   `placeholder:"ID" help:"Annotations of this application only."`
-	URL     string   `name:"url" placeholder:"URL" help:"The webhook that gets the changes. Without it the application reads them itself."`
-	Since   string   `placeholder:"POSITION" help:"Where to begin: the end of the change feed by default, or where the subscription is."`
+	Name    string `arg:"" help:"The name: letters, digits, '-' and '_'."`
+	Pattern string `placeholder:"PATTERN" help:"The changed triples: '? <http://example.org/likes> ?'. All by default."`
+	Order   string `help:"The order of a range, if the flags below give one: spo, pos, osp or gspo."`
+	boundsFlags
+	Kinds []string `placeholder:"KINDS" help:"add, delete, annotate, load, clear: all by default. And read: which patterns clients read, how often."`
+	App   string   `placeholder:"ID" help:"Annotations of this application only."`
+	URL   string   `name:"url" placeholder:"URL" help:"The webhook that gets the changes. Without it the application reads them itself."`
+	Since string   `placeholder:"POSITION" help:"Where to begin: the end of the change feed by default, or where the subscription is."`
 }
 
 func (c *subscriptionsPutCmd) Run(e *env) error {
@@ -68,6 +70,13 @@ func (c *subscriptionsPutCmd) Run(e *env) error {
 		return usagef("--pattern: %w", err)
 	}
 	o := client.SubscriptionOptions{Pattern: pattern, Kinds: c.Kinds, Application: c.App, URL: c.URL, Since: c.Since}
+	if c.Order != "" || c.boundsFlags != (boundsFlags{}) {
+		bounds, err := c.bounds(c.Order)
+		if err != nil {
+			return err
+		}
+		o.Bounds = &bounds
+	}
 	return c.withFunctions(e, func(to *client.Client) error {
 		s, err := to.PutSubscription(e.ctx, c.Name, o)
 		if err != nil {

@@ -71,6 +71,8 @@ func TestSubscriptions(t *testing.T) {
 		{[]string{"delete", "names"}, exitDone, ""},
 		{[]string{"delete", "names"}, exitFailed, ""},
 		{[]string{"get", "names"}, exitFailed, ""},
+		{[]string{"put", "ages", "--order", "pos", "--prefix", "<http://e.x/age>", "--ge", "10", "--lt", "20"}, exitDone, `"order":"pos"`},
+		{[]string{"put", "bad", "--ge", "10"}, exitUsage, ""},
 		{[]string{"put", "reads", "--kinds", "read", "--pattern", "? <http://e.x/b> ?"}, exitDone, `subscription=reads`},
 	} {
 		code, stdout, stderr := run(t, "", append(append([]string{"subscriptions"}, step.args...), "--to", to)...)
