@@ -107,7 +107,10 @@ func (c *Client) Changes(ctx context.Context, o ChangesOptions) iter.Seq2[Change
 		for !f.done {
 			err := c.retry(ctx, func() error { return f.connect(ctx) })
 			if errors.Is(err, errProgress) {
-				continue
+				// A node that breaks off at once must not be flooded.
+				if err = c.options.Sleep(ctx, c.backoff(1)); err == nil {
+					continue
+				}
 			}
 			if err != nil && !f.stopped {
 				yield(Change{}, fmt.Errorf("changes: %w", err))
@@ -149,33 +152,32 @@ func (f *follower) connect(ctx context.Context) error {
 		return causeOf(ctx, err)
 	}
 	defer answer.Body.Close()
-	// 2. Read its lines.
+	// 2. Read its lines. The time that the consumer takes for one is not the node's.
 	lines := bufio.NewReaderSize(answer.Body, 64<<10)
-	progress := false
-	for {
+	for progress := false; ; progress = true {
 		line, err := readLine(lines)
+		if err == io.EOF && f.options.End {
+			f.done = true
+			return nil
+		}
 		if err == io.EOF {
-			f.done = f.options.End
-			if !f.done {
-				err = io.ErrUnexpectedEOF // a followed feed has no end
-			} else {
-				return nil
-			}
+			err = io.ErrUnexpectedEOF // a followed feed has no end
 		}
-		if err != nil {
-			if progress && ctx.Err() == nil || errors.Is(context.Cause(ctx), errSilent) {
-				return &permanent{errProgress}
-			}
-			return causeOf(ctx, err)
-		}
-		silent.Reset(3 * heartbeat)
-		progress = true
-		if err := f.take(line); err != nil {
-			return err
+		if err == nil {
+			silent.Stop()
+			err = f.take(line)
+			silent.Reset(3 * heartbeat)
 		}
 		if f.stopped {
 			f.done = true
 			return nil
+		}
+		// 3. A failure behind a line is the first one in a row.
+		if cause := context.Cause(ctx); err != nil && progress && mayPass(err) && (cause == nil || errors.Is(cause, errSilent)) {
+			return &permanent{errProgress}
+		}
+		if err != nil {
+			return causeOf(ctx, err)
 		}
 	}
 }

@@ -6,10 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"net/http"
 	"slices"
 	"strings"
 	"testing"
+	"testing/synctest"
+	"time"
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/server"
@@ -146,3 +149,103 @@ func TestChangesEnds(t *testing.T) {
 		t.Error(n)
 	}
 }
+
+// heartbeatLine is a line without a change. unavailableLine is the last one of a node that shuts down.
+const (
+	heartbeatLine   = `{"kind":"heartbeat","time":"2026-11-26T15:00:00.000Z","position":"0"}` + "\n"
+	unavailableLine = `{"error":{"kind":"unavailable","message":"the node is shutting down","where":""}}` + "\n"
+)
+
+// TestChangesShutdown checks that the end of a node is a broken connection: the client connects again,
+// and one that gets behind a line each time never gives up.
+func TestChangesShutdown(t *testing.T) {
+	url, db := startNode(t, server.Options{})
+	add(t, db, "a")
+	w := newNetwork(t, func(n int, _ *http.Request) fate {
+		if n == 10 {
+			return fate{}
+		}
+		return fate{instead: &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(heartbeatLine + unavailableLine))}}
+	})
+	c := newClient(t, url, client.Options{HTTPClient: &http.Client{Transport: w}, Retries: 2})
+	var got []string
+	for change, err := range c.Changes(t.Context(), client.ChangesOptions{Since: "0", End: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, change.Triple.Subject.Value())
+	}
+	if !slices.Equal(got, []string{ex + "a"}) || w.requests() != 11 {
+		t.Errorf("%v by %d requests", got, w.requests())
+	}
+}
+
+// TestChangesUnavailable checks that a node that sends nothing but errors is given up.
+func TestChangesUnavailable(t *testing.T) {
+	w := newNetwork(t, func(int, *http.Request) fate {
+		return fate{instead: &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(unavailableLine))}}
+	})
+	c := newClient(t, "http://node", client.Options{HTTPClient: &http.Client{Transport: w}, Retries: 2})
+	for _, err := range c.Changes(t.Context(), client.ChangesOptions{Since: "0"}) {
+		if !errors.Is(err, client.ErrUnavailable) {
+			t.Error(err)
+		}
+	}
+	if w.requests() != 3 {
+		t.Errorf("%d requests", w.requests())
+	}
+}
+
+// lineBody is the body of an answer whose lines arrive one by one, as long as its request lives.
+type lineBody struct {
+	ctx   context.Context
+	lines []string
+}
+
+func (b *lineBody) Close() error { return nil }
+
+func (b *lineBody) Read(p []byte) (int, error) {
+	if err := b.ctx.Err(); err != nil {
+		return 0, err
+	}
+	if len(b.lines) == 0 {
+		return 0, io.EOF
+	}
+	n := copy(p, b.lines[0])
+	b.lines = b.lines[1:]
+	return n, nil
+}
+
+// TestChangesSlowConsumer checks that the time of the consumer is not taken for the node's silence:
+// else it would get the first changes of a commit again and again.
+func TestChangesSlowConsumer(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		requests := 0
+		w := transportFunc(func(r *http.Request) (*http.Response, error) {
+			requests++
+			return &http.Response{StatusCode: http.StatusOK, Request: r, Body: &lineBody{r.Context(), []string{
+				`{"kind":"load","load":"1","epoch":1,"sequence":1,"time":"2026-11-26T15:00:00.000Z"}` + "\n",
+				`{"kind":"load","load":"2","epoch":1,"sequence":1,"time":"2026-11-26T15:00:00.000Z","position":"1"}` + "\n",
+			}}}, nil
+		})
+		c := newClient(t, "http://node", client.Options{HTTPClient: &http.Client{Transport: w}})
+		var got []string
+		for change, err := range c.Changes(t.Context(), client.ChangesOptions{Since: "0", End: true}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			if got = append(got, change.Load); len(got) > 4 {
+				break
+			}
+			time.Sleep(time.Minute) // of the bubble
+		}
+		if !slices.Equal(got, []string{"1", "2"}) || requests != 1 {
+			t.Errorf("%v by %d requests", got, requests)
+		}
+	})
+}
+
+// transportFunc is a transport in memory.
+type transportFunc func(*http.Request) (*http.Response, error)
+
+func (f transportFunc) RoundTrip(r *http.Request) (*http.Response, error) { return f(r) }
