@@ -170,6 +170,14 @@ func TestChangesLoad(t *testing.T) {
 	if text := shown(s.changeLines(since + "&expand=true&p=<http://ex/q>")); strings.Contains(text, "add") {
 		t.Error(text)
 	}
+	// The triples of a load are adds, also for a client that selects adds.
+	if text := shown(s.changeLines(since + "&expand=true&kinds=add")); text != "add http://ex/a" {
+		t.Error(text)
+	}
+	patch, err := io.ReadAll(s.changes("follow=false&kinds=add,delete&"+since, "Accept", "application/rdf-patch").Body)
+	if err != nil || !strings.Contains(string(patch), "A <http://ex/a>") || !strings.Contains(string(patch), "D <http://ex/b>") {
+		t.Errorf("%s %v", patch, err)
+	}
 }
 
 // TestChangesFollow checks that an open answer gets new changes at once, and ends at a shutdown.
@@ -267,9 +275,12 @@ func TestChangesGone(t *testing.T) {
 		if err := json.NewDecoder(answer.Body).Decode(&line); err != nil || answer.StatusCode != http.StatusGone {
 			t.Fatalf("%s: %d %v", filter, answer.StatusCode, err)
 		}
-		if e := line.Error; e.Kind != "gone" || e.Continue == "" || len(e.Read) != 1 || e.Read[0] != "/triples?p=%3Chttp%3A%2F%2Fex%2Fp%3E" {
+		if e := line.Error; e.Kind != "gone" || e.Continue == "" || len(e.Read) != 1 || e.Read[0] != "/triples?annotations=true&p=%3Chttp%3A%2F%2Fex%2Fp%3E" {
 			t.Errorf("%s: %+v", filter, e)
 		}
+	}
+	if only := s.changeLines("kinds=add,delete&since=" + position)[0].Error; len(only.Read) != 1 || only.Read[0] != "/triples" {
+		t.Errorf("without annotations: %+v", only)
 	}
 	// The rows of Read, and the changes behind Continue, are everything.
 	addQuads(t, db, `<http://ex/z> <http://ex/p> "1" .`)

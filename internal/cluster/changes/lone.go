@@ -173,7 +173,7 @@ func (rd *reader) lone(ctx context.Context, v *view.View) error {
 			return err
 		}
 		rd.part = b.part
-		if err := rd.flush(false); err != nil {
+		if err := rd.flush(rd.out.bytes >= rd.out.most); err != nil {
 			return err
 		}
 		if !b.more {

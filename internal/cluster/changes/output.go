@@ -17,7 +17,7 @@ var errClosed = fmt.Errorf("the change feed: %w", store.ErrClosed)
 // output is the batch that a reader fills.
 type output struct {
 	batch     feed.Batch
-	bytes     int
+	bytes     int // of the changes since the last batch, with those that the filter does not select
 	most      int
 	heartbeat time.Duration // 0: never
 	last      time.Time     // when a batch was sent
@@ -67,12 +67,13 @@ func (rd *reader) passOperations(stamper trie.MachineID, operations []replica.Lo
 		default:
 			continue
 		}
-		// A full batch ends before this change.
+		// A full batch ends before this change. It may be empty: the position of a consumer whose
+		// filter skips much must move.
 		if rd.out.bytes >= rd.out.most {
 			if i > 0 {
 				rd.pos = rd.pos.Advance(stamper, operations[i-1].Stamp)
 			}
-			if err := rd.flush(false); err != nil {
+			if err := rd.flush(true); err != nil {
 				return err
 			}
 		}
@@ -88,6 +89,10 @@ func (rd *reader) passOperations(stamper trie.MachineID, operations []replica.Lo
 
 // pass adds a change to the batch if the filter selects it. The caller moves the position.
 func (rd *reader) pass(c *feed.Change, ms int64) error {
+	rd.out.bytes += len(c.Key) + len(c.Long) + changeBytes
+	if c.Annotation != nil {
+		rd.out.bytes += len(c.Annotation.Data)
+	}
 	ok, err := rd.matcher.Match(c)
 	if err != nil {
 		return fmt.Errorf("the change feed, stamp %d/%d of machine %s: %w", c.Stamp.Epoch, c.Stamp.Sequence, c.Sequencer, err)
@@ -98,10 +103,6 @@ func (rd *reader) pass(c *feed.Change, ms int64) error {
 	c.Time = time.UnixMilli(ms)
 	rd.out.batch.Changes = append(rd.out.batch.Changes, *c)
 	rd.out.batch.Time = c.Time
-	rd.out.bytes += len(c.Key) + len(c.Long) + changeBytes
-	if c.Annotation != nil {
-		rd.out.bytes += len(c.Annotation.Data)
-	}
 	return nil
 }
 

@@ -281,6 +281,9 @@ func (rd *reader) begin(ctx context.Context) error {
 	if rd.pos.Source != v.Feed.Source {
 		return fmt.Errorf("%w: it is of another store", feed.ErrPosition)
 	}
+	if rd.target != nil && rd.pos.Epoch == rd.target.Epoch && !rd.target.Reaches(rd.pos) {
+		return errFuture
+	}
 	if rd.pos.Epoch > v.Epoch {
 		end, err := rd.Position(ctx)
 		if err != nil {

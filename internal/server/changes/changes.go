@@ -9,6 +9,7 @@ import (
 	"net/url"
 	"slices"
 	"strconv"
+	"strings"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
@@ -94,7 +95,8 @@ func (a *API) getChanges(w http.ResponseWriter, r *request.Request) error {
 	if err := account.Grow(streamMemory); err != nil {
 		return err
 	}
-	s := &stream{api: a, w: w, r: r, format: f, request: q, expand: expand || f.expands}
+	s := &stream{api: a, w: w, r: r, format: f, request: q, expand: expand || f.expands, position: q.Since.String()}
+	s.addKinds()
 	return s.run(source)
 }
 
@@ -196,7 +198,7 @@ func asProblem(err error, r *request.Request) error {
 	return err
 }
 
-// rows returns the request for all rows that a filter selects.
+// rows returns the request for all rows that a filter selects, with their annotations if it selects them.
 func rows(p request.Params) string {
 	path, names := "/triples", request.PatternParams
 	if slices.ContainsFunc(request.BoundsParams, p.Has) {
@@ -207,6 +209,9 @@ func rows(p request.Params) string {
 		if p.Has(name) {
 			query.Set(name, p[name])
 		}
+	}
+	if !p.Has("kinds") || slices.Contains(strings.Split(p["kinds"], ","), feed.Annotate.String()) {
+		query.Set("annotations", "true")
 	}
 	if len(query) == 0 {
 		return path

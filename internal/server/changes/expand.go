@@ -4,6 +4,7 @@ package changes
 
 import (
 	"slices"
+	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -59,6 +60,13 @@ func (s *stream) expandLoad(b *feed.Batch, load *feed.Change) error {
 		v, err := triple.DecodeValue(row.Value)
 		if err != nil {
 			return err
+		}
+		// The rows of a small load may lie far apart, and a client takes silence for a broken
+		// connection.
+		if time.Since(s.sent) >= s.request.Heartbeat {
+			if err := s.write(&feed.Batch{Time: time.Now()}, s.position); err != nil {
+				return err
+			}
 		}
 		if !load.HasRow(v.Stamp) {
 			continue

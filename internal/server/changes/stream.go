@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
@@ -28,9 +29,29 @@ type stream struct {
 	format  *format
 	request feed.Request
 	expand  bool
+	hidden  []feed.Kind // selected by addKinds only; the answer leaves them out
 
-	out flusher // nil until the header is sent
-	buf []byte
+	out      flusher // nil until the header is sent
+	buf      []byte
+	sent     time.Time // when the last bytes were sent
+	position string    // the last one that was sent, or that of the request
+}
+
+// addKinds selects kinds without which the requested ones would not be complete: the triples of a load
+// are adds, and a clear is a delete of what the format cannot name.
+func (s *stream) addKinds() {
+	f := &s.request.Filter
+	add := func(requested, other feed.Kind) {
+		if slices.Contains(f.Kinds, requested) && !slices.Contains(f.Kinds, other) {
+			f.Kinds, s.hidden = append(f.Kinds[:len(f.Kinds):len(f.Kinds)], other), append(s.hidden, other)
+		}
+	}
+	if s.expand {
+		add(feed.Add, feed.Load)
+	}
+	if s.format.triples {
+		add(feed.Delete, feed.Clear)
+	}
 }
 
 // flusher is where an answer is written.
@@ -96,7 +117,7 @@ func (s *stream) send() error {
 	if _, err := s.out.Write(s.buf); err != nil {
 		return err
 	}
-	s.buf = s.buf[:0]
+	s.buf, s.sent = s.buf[:0], time.Now()
 	if err := s.out.Flush(); err != nil {
 		return err
 	}
@@ -177,6 +198,7 @@ func (s *stream) sendBatch(b *feed.Batch) error {
 	if err := s.expandLoads(b); err != nil {
 		return err
 	}
+	b.Changes = slices.DeleteFunc(b.Changes, func(c feed.Change) bool { return slices.Contains(s.hidden, c.Kind) })
 	return s.write(b, b.Position.String())
 }
 
@@ -184,6 +206,9 @@ func (s *stream) sendBatch(b *feed.Batch) error {
 func (s *stream) write(b *feed.Batch, position string) (err error) {
 	if s.buf, err = s.format.appendBatch(s.buf, b, position); err != nil {
 		return err
+	}
+	if position != "" {
+		s.position = position
 	}
 	return s.send()
 }

@@ -38,6 +38,7 @@ func TestFeed(t *testing.T, seed uint64, open func(t *testing.T) store.Triples) 
 		{"history", (*feedChecker).history},
 		{"resumption", (*feedChecker).resumption},
 		{"filters", (*feedChecker).filters},
+		{"skips", (*feedChecker).skips},
 		{"long terms", (*feedChecker).longTerms},
 		{"followers", (*feedChecker).followers},
 		{"positions", (*feedChecker).positions},
@@ -377,6 +378,26 @@ func (c *feedChecker) longTerms() {
 	}
 }
 
+// skips: the position moves while the filter selects nothing, because a consumer that breaks off must
+// not read all of that again.
+func (c *feedChecker) skips() {
+	since := c.end()
+	for _, t := range sample(8) {
+		c.add(t)
+	}
+	batches := 0
+	nothing := feed.Filter{Pattern: triple.Pattern{Subject: triple.NewIRI("http://example.org/nothing")}}
+	for b, err := range c.feed.Changes(c.ctx, feed.Request{Since: since, Filter: nothing, MaxBytes: 1}) {
+		c.must("read the feed", err)
+		if batches++; len(b.Changes) > 0 {
+			c.errorf("a filter that selects nothing: %d changes", len(b.Changes))
+		}
+	}
+	if batches < 4 {
+		c.errorf("%d batches over 8 changes that the filter does not select", batches)
+	}
+}
+
 // followers: consumers that wait get each change, and heartbeats between. One that does not read
 // delays no other request. A context ends them without an error.
 func (c *feedChecker) followers() {
@@ -444,7 +465,11 @@ func (c *feedChecker) positions() {
 	}
 	foreign, future := p, p.Begin(p.Epoch+1000)
 	foreign.Source ^= 1
-	for what, p := range map[string]feed.Position{"another store": foreign, "the future": future} {
+	soon := p.Clone()
+	for i := range soon.Marks {
+		soon.Marks[i].Sequence += 1000
+	}
+	for what, p := range map[string]feed.Position{"another store": foreign, "the future": future, "the same epoch, but the future": soon} {
 		n := 0
 		for _, err := range c.feed.Changes(c.ctx, feed.Request{Since: p}) {
 			n++

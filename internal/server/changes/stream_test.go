@@ -1,0 +1,93 @@
+// Tests of streams over feeds that are made up.
+
+package changes
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"net/http"
+	"net/http/httptest"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/server/endpoint"
+	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// fakeFeed is a feed of one batch. Like every feed, it sends what the filter selects.
+type fakeFeed struct{ feed.Batch }
+
+func (f *fakeFeed) Position(context.Context) (feed.Position, error) { return f.Batch.Position, nil }
+
+func (f *fakeFeed) Changes(_ context.Context, r feed.Request) iter.Seq2[*feed.Batch, error] {
+	return func(yield func(*feed.Batch, error) bool) {
+		m, err := feed.NewMatcher(r.Filter)
+		b := feed.Batch{Time: f.Time, Position: f.Batch.Position}
+		for i := range f.Batch.Changes {
+			c := f.Batch.Changes[i]
+			ok, matchErr := m.Match(&c)
+			if err = errors.Join(err, matchErr); ok {
+				b.Changes = append(b.Changes, c)
+			}
+		}
+		yield(&b, err)
+	}
+}
+
+// answer returns the answer that a stream of a format sends.
+func answer(t *testing.T, db store.Triples, source feed.Source, f *format, r feed.Request, expand bool) (string, error) {
+	t.Helper()
+	w := httptest.NewRecorder()
+	s := &stream{
+		api: &API{Shared: &endpoint.Shared{Store: db, Draining: endpoint.NewDraining()}}, w: w, format: f, request: r, expand: expand,
+		r: &request.Request{Request: httptest.NewRequest(http.MethodGet, Path, nil)}, position: r.Since.String(),
+	}
+	s.addKinds()
+	err := s.run(source)
+	return w.Body.String(), err
+}
+
+// TestStreamExpandHeartbeats: a load with few rows among many others takes long to expand. The client
+// must get heartbeats meanwhile, with the position before the load.
+func TestStreamExpandHeartbeats(t *testing.T) {
+	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	tr := triple.Triple{Subject: triple.NewIRI("http://ex/s"), Predicate: triple.NewIRI("http://ex/p"), Object: triple.NewString("o")}
+	if _, err := db.Add(t.Context(), []triple.Triple{tr}); err != nil {
+		t.Fatal(err)
+	}
+	since := feed.Position{Source: 1, Epoch: 7}
+	source := &fakeFeed{feed.Batch{
+		Position: since.Begin(8), Changes: []feed.Change{{Kind: feed.Load, Stamp: triple.Stamp{Epoch: 8}, Load: &feed.LoadInfo{ID: "9"}}},
+	}}
+	text, err := answer(t, db, source, &formats[0], feed.Request{Since: since, Heartbeat: time.Nanosecond}, true)
+	if err != nil {
+		t.Fatal(err)
+	}
+	lines := strings.Split(strings.TrimSpace(text), "\n")
+	if len(lines) != 2 || !strings.Contains(lines[0], `"heartbeat"`) || !strings.Contains(lines[0], since.String()) || !strings.Contains(lines[1], `"load"`) {
+		t.Errorf("%s", text)
+	}
+}
+
+// TestStreamClear: RDF Patch has no place for a clear. Deletes without it would not be complete.
+func TestStreamClear(t *testing.T) {
+	source := &fakeFeed{feed.Batch{Position: feed.Position{Source: 1, Epoch: 7}, Changes: []feed.Change{{Kind: feed.Clear, Clear: &feed.ClearInfo{All: true}}}}}
+	patch := &formats[2]
+	for _, kinds := range [][]feed.Kind{nil, {feed.Delete}} {
+		if _, err := answer(t, nil, source, patch, feed.Request{Filter: feed.Filter{Kinds: kinds}}, true); err == nil || !strings.Contains(err.Error(), "gone") {
+			t.Errorf("%v: %v", kinds, err)
+		}
+	}
+	if _, err := answer(t, nil, source, patch, feed.Request{Filter: feed.Filter{Kinds: []feed.Kind{feed.Add}}}, true); err != nil {
+		t.Error(err)
+	}
+}
