@@ -4,8 +4,10 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
+	"time"
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/triple"
@@ -30,7 +32,8 @@ func (c *watchCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	r, err := c.connect(e)
+	wait := outage{env: e}
+	r, err := c.dial(e, client.Options{Retries: watchRetries, Sleep: wait.sleep})
 	if err != nil {
 		return err
 	}
@@ -51,9 +54,15 @@ func (c *watchCmd) Run(e *env) (err error) {
 		if err != nil && e.ctx.Err() != nil {
 			return nil // the user ended it
 		}
+		var gone *client.Error
+		if errors.As(err, &gone) && errors.Is(err, client.ErrGone) {
+			position = "" // it has no use any more
+			return hinted{err, "Read the triples again (trefoil match), then continue with --since " + gone.Continue + "."}
+		}
 		if err != nil {
 			return err
 		}
+		wait.over()
 		switch {
 		case change.Kind == "heartbeat":
 			line = line[:0]
@@ -74,6 +83,44 @@ func (c *watchCmd) Run(e *env) (err error) {
 	}
 	return nil
 }
+
+// watchRetries is the number of retries while a server that was there does not answer: some ten
+// minutes, because it may be starting again. Before the first line there are firstRetries, because the
+// address may be wrong.
+const (
+	watchRetries = 80
+	firstRetries = 4
+)
+
+// outage makes the pauses between connections, and reports the first one.
+type outage struct {
+	*env
+	begun  bool // a line has arrived
+	pauses int  // since the last line
+}
+
+// over must be called when a line has arrived.
+func (o *outage) over() { o.begun, o.pauses = true, 0 }
+
+// sleep waits before the next connection. Its error ends the retries.
+func (o *outage) sleep(ctx context.Context, d time.Duration) error {
+	switch o.pauses++; {
+	case !o.begun && o.pauses > firstRetries:
+		return errNoServer
+	case o.begun && o.pauses == 1:
+		o.sayf("the connection is broken: connecting again")
+	}
+	timer := time.NewTimer(d)
+	defer timer.Stop()
+	select {
+	case <-timer.C:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+var errNoServer = errors.New("no server answers")
 
 // appendChange appends a change as a line of RDF Patch. What is no change of a triple is a comment.
 func appendChange(dst []byte, c *client.Change) []byte {
