@@ -303,6 +303,29 @@ func TestChangesSlow(t *testing.T) {
 	}
 }
 
+// TestChangesMany checks that open answers are bounded, and leave writers their memory.
+func TestChangesMany(t *testing.T) {
+	s, _ := serveTriples(t, "", Options{MemoryBytes: 8 << 20})
+	open := 0
+	for ; s.changes("").StatusCode == http.StatusOK; open++ {
+		if open > 8 {
+			t.Fatal("no bound")
+		}
+	}
+	if open < 3 {
+		t.Errorf("only %d answers", open)
+	}
+	document := fmt.Sprintf("<http://ex/a> <http://ex/p> \"%s\" .\n", strings.Repeat("x", 1<<20))
+	answer, err := s.client.Post(s.url+"/triples", "application/n-triples", strings.NewReader(document))
+	if err != nil {
+		t.Fatal(err)
+	}
+	answer.Body.Close()
+	if answer.StatusCode != http.StatusOK {
+		t.Error(answer.Status)
+	}
+}
+
 // TestChangesApplications checks that the annotations of an application are its own.
 func TestChangesApplications(t *testing.T) {
 	s, db := serveTriples(t, `<http://ex/a> <http://ex/p> "1" .`, Options{Token: "client", OperatorToken: "operator", Applications: []access.Application{{ID: "mine", Token: "m"}, {ID: "other", Token: "o"}}})

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
+	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
@@ -24,11 +25,15 @@ import (
 type API struct {
 	*endpoint.Shared
 	registry *subscriptions.Registry // nil if there are no subscriptions
+	// streams is the memory of open answers. They have no end, so they must not take what writers need.
+	streams *limits.Budget
 }
 
 // New returns the endpoints of the change feed. A registry lets clients name a subscription in place
 // of a filter.
-func New(s *endpoint.Shared, registry *subscriptions.Registry) *API { return &API{s, registry} }
+func New(s *endpoint.Shared, registry *subscriptions.Registry) *API {
+	return &API{s, registry, &limits.Budget{Max: s.Memory.Max}}
+}
 
 // Paths of this package.
 const (
@@ -90,10 +95,10 @@ func (a *API) getChanges(w http.ResponseWriter, r *request.Request) error {
 		return asProblem(err, r)
 	}
 	// 3. The stream's memory counts until it ends.
-	account := a.Account(r)
+	account := limits.NewAccount(a.streams, r.Request)
 	defer account.Release()
-	if err := account.Grow(streamMemory); err != nil {
-		return err
+	if account.Grow(streamMemory) != nil {
+		return problem.Busyf("streams of changes hold their memory (%d MiB for all clients, two thirds of it for one); follow at another node, or try again", a.streams.Max>>20)
 	}
 	s := &stream{api: a, w: w, r: r, format: f, request: q, expand: expand || f.expands, position: q.Since.String()}
 	s.addKinds()
