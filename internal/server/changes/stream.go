@@ -117,7 +117,10 @@ func (s *stream) send() error {
 	if _, err := s.out.Write(s.buf); err != nil {
 		return err
 	}
-	s.buf, s.sent = s.buf[:0], time.Now()
+	if s.sent = time.Now(); cap(s.buf) > streamMemory {
+		s.buf = nil // a huge term has grown it, and the stream may stay idle for days
+	}
+	s.buf = s.buf[:0]
 	if err := s.out.Flush(); err != nil {
 		return err
 	}

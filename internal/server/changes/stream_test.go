@@ -78,6 +78,18 @@ func TestStreamExpandHeartbeats(t *testing.T) {
 	}
 }
 
+// TestStreamDropsHugeText: a stream that waits does not hold the text of a huge triple.
+func TestStreamDropsHugeText(t *testing.T) {
+	s := &stream{w: httptest.NewRecorder(), format: &formats[0], r: &request.Request{Request: httptest.NewRequest(http.MethodGet, Path, nil)}}
+	huge := feed.Change{Kind: feed.Load, Load: &feed.LoadInfo{ID: strings.Repeat("x", 4<<20)}}
+	if err := s.sendBatch(&feed.Batch{Changes: []feed.Change{huge}}); err != nil {
+		t.Fatal(err)
+	}
+	if cap(s.buf) > streamMemory {
+		t.Errorf("it holds %d bytes", cap(s.buf))
+	}
+}
+
 // TestStreamClear: RDF Patch has no place for a clear. Deletes without it would not be complete.
 func TestStreamClear(t *testing.T) {
 	source := &fakeFeed{feed.Batch{Position: feed.Position{Source: 1, Epoch: 7}, Changes: []feed.Change{{Kind: feed.Clear, Clear: &feed.ClearInfo{All: true}}}}}

@@ -18,6 +18,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/database"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -61,7 +62,14 @@ func (l *log) open() {
 }
 
 // commit commits adds, each as a request of its own.
-func (l *log) commit(adds int) {
+func (l *log) commit(adds int) { l.commitAll(adds, nil) }
+
+// commitLong commits an add with a long term of some bytes.
+func (l *log) commitLong(bytes int) {
+	l.commitAll(1, triple.AppendValue(nil, triple.Stamp{}, triple.Triple{Object: triple.NewString(strings.Repeat("x", bytes))}))
+}
+
+func (l *log) commitAll(adds int, long []byte) {
 	l.t.Helper()
 	batch := l.db.NewBatch()
 	defer batch.Close()
@@ -70,7 +78,7 @@ func (l *log) commit(adds int) {
 		t := triple.Triple{Subject: term("%06d", l.next), Predicate: term("p"), Object: term("o")}
 		spo, _ := triple.AppendKey([]byte{keyspace.Storage}, triple.SPO, t)
 		pos, _ := triple.AppendKey([]byte{keyspace.Storage}, triple.POS, t)
-		if err := c.Triple(feed.Add, triple.Stamp{Epoch: 1, Sequence: l.next}, spo, pos, nil); err != nil {
+		if err := c.Triple(feed.Add, triple.Stamp{Epoch: 1, Sequence: l.next}, spo, pos, long); err != nil {
 			l.t.Fatal(err)
 		}
 		l.next++
@@ -224,6 +232,23 @@ func TestConsumerThatDoesNotRead(t *testing.T) {
 	}
 	if _, err, _ := next(); !errors.Is(err, feed.ErrGone) {
 		t.Error(err)
+	}
+}
+
+// TestConsumerDropsHugeRows: a consumer that waits does not hold the rows of a huge triple.
+func TestConsumerDropsHugeRows(t *testing.T) {
+	l := newLog(t, Retention{})
+	l.commitLong(4 << 20)
+	c := consumer{f: l.f, r: feed.Request{Follow: true, MaxBytes: 100}, yield: func(*feed.Batch, error) bool { return true }}
+	if err := c.begin(); err != nil {
+		t.Fatal(err)
+	}
+	l.f.Retire() // ends the consumer when it has all
+	if err := c.run(t.Context()); !errors.Is(err, fault.ErrMember) {
+		t.Fatal(err)
+	}
+	if cap(c.rows) > 1<<20 {
+		t.Errorf("it holds %d bytes", cap(c.rows))
 	}
 }
 

@@ -114,6 +114,7 @@ func (c *consumer) run(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
+		c.drop()
 		// 2. Move the position of a consumer whose filter has skipped much, or that is at the end.
 		// The first batch shows a consumer that its position is valid.
 		if c.skipped && (c.unsent >= c.r.MaxBytes || all && !c.r.Follow || c.due() <= 0) || c.r.Follow && !c.begun {
@@ -229,6 +230,13 @@ func (c *consumer) sendRows(ctx context.Context) error {
 		}
 	}
 	return nil
+}
+
+// drop frees rows that a huge term has grown, because the consumer may stay idle for days.
+func (c *consumer) drop() {
+	if cap(c.rows) > 2*c.r.MaxBytes+2*rowBytes {
+		c.rows = nil
+	}
 }
 
 // sendRow sends the selected changes of a row.
