@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"encoding/base64"
 	"fmt"
-	"slices"
 )
 
 // Limits of annotations.
@@ -158,6 +157,7 @@ func (b *Block) Annotations(st *RawStatement) ([]ApplicationData, *SyntaxError) 
 // start.
 func parseAnnotations(comment []byte) (all []ApplicationData, err *tokenError) {
 	i := len(annotationMark)
+	seen := map[string]bool{}
 	for {
 		// 1. Cut off the next annotation. Spaces must separate them.
 		start := skipSpace(comment, i)
@@ -173,13 +173,14 @@ func parseAnnotations(comment []byte) (all []ApplicationData, err *tokenError) {
 		}
 		// 2. Parse it. An application must not annotate twice on one line.
 		a, err := parseAnnotation(comment[start:end])
-		if err == nil && slices.ContainsFunc(all, func(b ApplicationData) bool { return a.ApplicationID == b.ApplicationID }) {
+		if err == nil && seen[a.ApplicationID] {
 			err = tokenErrorf(0, "two annotations of one application on one line")
 		}
 		if err != nil {
 			err.at += start
 			return nil, err
 		}
+		seen[a.ApplicationID] = true
 		all = append(all, a)
 		i = end
 	}

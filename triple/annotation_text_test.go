@@ -4,6 +4,7 @@ package triple
 
 import (
 	"bytes"
+	"fmt"
 	"reflect"
 	"strings"
 	"testing"
@@ -159,6 +160,21 @@ func TestAnnotationsSyntax(t *testing.T) {
 				t.Errorf("%d triples, want %d", triples, want)
 			}
 		})
+	}
+}
+
+// TestManyAnnotations checks that the time to parse a line grows with its length, not with its square:
+// this one would take hours.
+func TestManyAnnotations(t *testing.T) {
+	const n = 1 << 20
+	var doc bytes.Buffer
+	fmt.Fprintf(&doc, "%s\n<a:a> <a:b> <a:c> . #@", AnnotationsHeader)
+	for i := range n {
+		fmt.Fprintf(&doc, " %x=", i)
+	}
+	sc := NewScanner(&doc, ScanOptions{})
+	if !sc.Scan() || len(sc.Annotations()) != n {
+		t.Errorf("%d annotations, want %d, error %v", len(sc.Annotations()), n, sc.Err())
 	}
 }
 
