@@ -31,7 +31,7 @@ type annotationJSON struct {
 	App     string  `json:"app,omitempty"`
 	App64   []byte  `json:"app64,omitempty"`
 	Type    string  `json:"type,omitempty"`
-	Version string  `json:"version,omitempty"`
+	Version *string `json:"version,omitempty"`
 	Text    *string `json:"text,omitempty"`
 	Data    *[]byte `json:"data,omitempty"`
 }
@@ -68,6 +68,9 @@ func ParseAnnotationChanges(line []byte) ([]AnnotationChange, error) {
 	if _, err := d.Token(); err != io.EOF {
 		return nil, errors.New("more than one JSON object on the line")
 	}
+	if at, err := checkCharacters(line); err != nil {
+		return nil, fmt.Errorf("column %d: %w", at+1, err)
+	}
 	// 1. The triple.
 	var t Triple
 	for _, term := range []struct {
@@ -97,7 +100,7 @@ func ParseAnnotationChanges(line []byte) ([]AnnotationChange, error) {
 	all := make([]AnnotationChange, len(c.All))
 	for i := range c.All {
 		one := changeJSON{annotationJSON: c.All[i]}
-		one.Version = ""
+		one.Version = nil
 		var err error
 		if all[i], err = one.change(t); err != nil {
 			return nil, fmt.Errorf("annotations[%d]: %w", i, err)
@@ -107,7 +110,7 @@ func ParseAnnotationChanges(line []byte) ([]AnnotationChange, error) {
 }
 
 func (a *annotationJSON) isSet() bool {
-	return a.App != "" || a.App64 != nil || a.Type != "" || a.Version != "" || a.Text != nil || a.Data != nil
+	return a.App != "" || a.App64 != nil || a.Type != "" || a.Version != nil || a.Text != nil || a.Data != nil
 }
 
 // applicationID returns the ID in app or app64.
@@ -143,13 +146,19 @@ func (a *annotationJSON) content() (content []byte, err error) {
 
 // change returns one change of an annotation of t.
 func (c *changeJSON) change(t Triple) (a AnnotationChange, err error) {
-	a = AnnotationChange{Triple: t, Media: c.Type, Version: c.Version, Absent: c.Absent}
+	a = AnnotationChange{Triple: t, Media: c.Type, Absent: c.Absent}
 	// 1. The application and the condition.
 	if a.ApplicationID, err = c.applicationID(); err != nil {
 		return a, err
 	}
-	if a.Absent && a.Version != "" {
+	switch {
+	case c.Version == nil:
+	case a.Absent:
 		return a, errors.New("both version and absent; give one")
+	case *c.Version == "":
+		return a, errors.New("version: it is empty; leave it out if the annotation may have any version")
+	default:
+		a.Version = *c.Version
 	}
 	// 2. The content.
 	switch c.Op {

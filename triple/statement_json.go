@@ -110,8 +110,7 @@ func parseAnnotationsJSON(text []byte) ([]ApplicationData, error) {
 	return all, nil
 }
 
-// checkJSON returns the place and the reason if a text is not one JSON object of Unicode text. The
-// decoder alone would replace what is not Unicode.
+// checkJSON returns the place and the reason if a text is not one JSON object of Unicode text.
 func checkJSON(text []byte) (int, error) {
 	// 1. The syntax.
 	var object ignored
@@ -127,6 +126,12 @@ func checkJSON(text []byte) (int, error) {
 		return start, errors.New("expected a JSON object with s, p and o")
 	}
 	// 2. The characters.
+	return checkCharacters(text)
+}
+
+// checkCharacters returns the place and the reason if JSON has characters that are not Unicode. The
+// decoder alone would replace them. The syntax must have been checked.
+func checkCharacters(text []byte) (int, error) {
 	for i := 0; i < len(text); {
 		switch c := text[i]; {
 		case c >= utf8.RuneSelf:

@@ -4,6 +4,7 @@ package annotations
 
 import (
 	"bufio"
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -24,9 +25,9 @@ import (
 const (
 	// maxLine is the greatest length of a line: 1 MiB of content with escapes, and long terms.
 	maxLine = 16 << 20
-	// groupLines and groupBytes bound the changes in progress, which share commits.
-	groupLines = 256
-	groupBytes = 8 << 20
+	// groupChanges and groupBytes bound the changes in progress, which share commits.
+	groupChanges = 256
+	groupBytes   = 8 << 20
 	// maxErrors is the number of errors in the answer.
 	maxErrors = 100
 )
@@ -126,7 +127,7 @@ func (b *batch) read(in io.Reader) error {
 		if err != nil && err != io.EOF {
 			return request.BodyError(err)
 		}
-		if len(strings.TrimSpace(string(line[:min(len(line), 64)]))) > 0 {
+		if len(bytes.TrimSpace(line)) > 0 {
 			if err := b.add(number, line); err != nil {
 				return err
 			}
@@ -186,11 +187,11 @@ func (b *batch) add(number int, line []byte) error {
 		b.fail(change{line: number}, problem.Errorf(problem.KindSyntax, "", "%v", err))
 		return nil
 	}
-	// 2. Two changes of one annotation must not run at the same time.
+	// 2. Two changes of one annotation must not run at the same time. A line may have many changes.
 	b.bytes += cost
 	for i, one := range changes {
 		of := name{one.Triple, one.ApplicationID}
-		if b.names[of] {
+		if b.names[of] || len(b.group) >= groupChanges {
 			if err := b.flushKeeping(cost); err != nil {
 				return err
 			}
@@ -198,7 +199,7 @@ func (b *batch) add(number int, line []byte) error {
 		b.names[of] = true
 		b.group = append(b.group, change{number, i, one})
 	}
-	if len(b.group) >= groupLines || b.bytes >= groupBytes {
+	if len(b.group) >= groupChanges || b.bytes >= groupBytes {
 		return b.flush()
 	}
 	return nil
