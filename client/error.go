@@ -93,7 +93,7 @@ type Error struct {
 // Error returns message and place.
 func (e *Error) Error() string {
 	switch {
-	case e.Kind == "":
+	case e.Kind == "" && e.Status != 0: // not a node's answer
 		return fmt.Sprintf("HTTP status %d: %s", e.Status, e.Message)
 	case e.Where != "":
 		return e.Where + ": " + e.Message

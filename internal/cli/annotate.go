@@ -28,7 +28,7 @@ type annotateCmd struct {
 	File   string  `placeholder:"F" help:"File with the content, up to 1 MiB; - is standard input."`
 	Type   string  `placeholder:"TYPE" help:"The content's media type. text/plain by default with --text, else application/octet-stream."`
 	Remove bool    `help:"Remove the annotation."`
-	Match  string  `placeholder:"VERSION" help:"Only if the annotation has this version, as trefoil annotations shows it."`
+	Match  *string `placeholder:"VERSION" help:"Only if the annotation has this version, as trefoil annotations shows it."`
 	New    bool    `help:"Only if the application has no annotation on the triple yet."`
 	Batch  string  `placeholder:"F" help:"File of changes, one JSON object a line as POST /annotations takes it (docs/API.md); - is standard input."`
 }
@@ -37,7 +37,7 @@ func (c *annotateCmd) Run(e *env) (err error) {
 	// 1. Check the flags, and read the changes.
 	var changes iter.Seq2[triple.AnnotationChange, error]
 	if c.Batch != "" {
-		if len(c.Pattern) > 0 || c.App != "" || c.Text != nil || c.File != "" || c.Type != "" || c.Remove || c.Match != "" || c.New {
+		if len(c.Pattern) > 0 || c.App != "" || c.Text != nil || c.File != "" || c.Type != "" || c.Remove || c.Match != nil || c.New {
 			return usagef("--batch has all changes: leave out the triple and the other flags")
 		}
 		in, err := e.openFile(c.Batch)
@@ -83,9 +83,15 @@ func (c *annotateCmd) change(e *env) (a triple.AnnotationChange, err error) {
 	if c.App == "" {
 		return a, usagef("--app names the application whose annotation it is")
 	}
-	a = triple.AnnotationChange{Triple: t, ApplicationID: c.App, Remove: c.Remove, Media: c.Type, Version: c.Match, Absent: c.New}
-	if c.New && c.Match != "" {
+	a = triple.AnnotationChange{Triple: t, ApplicationID: c.App, Remove: c.Remove, Media: c.Type, Absent: c.New}
+	switch {
+	case c.Match == nil:
+	case c.New:
 		return a, usagef("--new and --match exclude each other")
+	case *c.Match == "":
+		return a, usagef("--match is empty; leave it out if the annotation may have any version")
+	default:
+		a.Version = *c.Match
 	}
 	given := 0
 	for _, is := range []bool{c.Text != nil, c.File != "", c.Remove} {
@@ -149,7 +155,8 @@ func batchOf(in io.Reader, name string) iter.Seq2[triple.AnnotationChange, error
 	return func(yield func(triple.AnnotationChange, error) bool) {
 		lines := bufio.NewScanner(in)
 		lines.Buffer(nil, maxBatchLine)
-		for number := 1; lines.Scan(); number++ {
+		number := 1
+		for ; lines.Scan(); number++ {
 			if len(bytes.TrimSpace(lines.Bytes())) == 0 {
 				continue
 			}
@@ -164,7 +171,11 @@ func batchOf(in io.Reader, name string) iter.Seq2[triple.AnnotationChange, error
 				}
 			}
 		}
-		if err := lines.Err(); err != nil {
+		err := lines.Err()
+		if errors.Is(err, bufio.ErrTooLong) {
+			err = fmt.Errorf("line %d has more than %d bytes", number, maxBatchLine)
+		}
+		if err != nil {
 			yield(triple.AnnotationChange{}, fmt.Errorf("%s: %w", name, err))
 		}
 	}
@@ -215,7 +226,7 @@ type annotationsCmd struct {
 	pattern
 	storeFlags
 	App  string `placeholder:"ID" help:"Only those of this application."`
-	JSON bool   `help:"Print each triple with its annotations as one line of JSON, which trefoil annotate --batch reads."`
+	JSON bool   `help:"Print each triple with its annotations as a line of JSON, or several if they are long, which trefoil annotate --batch reads."`
 }
 
 func (c *annotationsCmd) Run(e *env) error {
@@ -258,7 +269,7 @@ func (c *annotationsCmd) print(ctx context.Context, out *bufio.Writer, r reader,
 		return nil
 	}
 	if c.JSON {
-		_, err := out.Write(append(triple.AppendAnnotatedJSON(nil, t, noted), '\n'))
+		_, err := out.Write(triple.AppendNDJSON(nil, t, noted))
 		return err
 	}
 	// 2. The triples of a server come without versions, so they are fetched.

@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"bytes"
+	"fmt"
 	"os"
 	"path/filepath"
 	"regexp"
@@ -72,7 +74,22 @@ func TestAnnotateCommands(t *testing.T) {
 		if list := mustRun(t, "", append([]string{"annotations", "--app", "scores"}, to...)...); list != "" {
 			t.Errorf("%s: %s", name, list)
 		}
-		// 3. What cannot be.
+		// 3. What is listed can be read again, also if it is long.
+		for i := range 13 {
+			large := filepath.Join(t.TempDir(), "large")
+			if err := os.WriteFile(large, bytes.Repeat([]byte{byte(i)}, triple.MaxAnnotationContent), 0o644); err != nil {
+				t.Fatal(err)
+			}
+			if code, messages := annotate("<x:s> <x:p> \"o\"", "--app", fmt.Sprint("large", i), "--file", large); code != exitDone {
+				t.Fatal(messages)
+			}
+		}
+		mustRun(t, mustRun(t, "", append([]string{"annotations", "--json"}, to...)...), append([]string{"annotate", "--batch", "-"}, to...)...)
+		code, _, messages := run(t, "\n"+strings.Repeat("x", maxBatchLine+1), append([]string{"annotate", "--batch", "-"}, to...)...)
+		if code == exitDone || !strings.Contains(messages, "line 2 has more than 16777216 bytes") {
+			t.Errorf("%s: a long line: %d %.300s", name, code, messages)
+		}
+		// 4. What cannot be.
 		for words, args := range map[string][]string{
 			"no such triple": {"<x:s> <x:p> \"other\"", "--app", "a", "--text", ""},
 			"one triple":     {"<x:s> ? ?", "--app", "a", "--text", ""},
@@ -80,8 +97,9 @@ func TestAnnotateCommands(t *testing.T) {
 			"give one of":    {"<x:s> <x:p> 1", "--app", "a"},
 			"media type":     {"<x:s> <x:p> \"o\"", "--app", "a", "--text", "", "--type", "nonsense"},
 			"leave out":      {"<x:s> <x:p> 1", "--batch", "-"},
+			"match is empty": {"<x:s> <x:p> \"o\"", "--app", "a", "--text", "", "--match", ""},
 		} {
-			if code, messages := annotate(args...); code == exitDone || !strings.Contains(messages, words) {
+			if code, messages := annotate(args...); code == exitDone || !strings.Contains(messages, words) || strings.Contains(messages, "HTTP status") {
 				t.Errorf("%s: %v: %d %s", name, args, code, messages)
 			}
 		}

@@ -204,8 +204,8 @@ func TestDumpFormats(t *testing.T) {
 	}
 }
 
-// TestDumpLabels checks that the labels of links survive a dump and a load, byte by byte, and a
-// backup and a restore.
+// TestDumpLabels checks that the labels of links survive a dump and a load in each format with
+// annotations, byte by byte, and a backup and a restore.
 func TestDumpLabels(t *testing.T) {
 	// 1. Links with labels: weights, texts with quotes, line ends and other scripts, and none.
 	dir := t.TempDir()
@@ -242,7 +242,19 @@ func TestDumpLabels(t *testing.T) {
 	if again := dump(loaded); again != text {
 		t.Errorf("the second dump has %d bytes, the first %d, and they differ", len(again), len(text))
 	}
-	// 3. A backup has them, too.
+	// 3. The other formats with annotations have them.
+	for _, syntax := range []string{"trig", "ndjson"} {
+		code, document, stderr := run(t, "", "dump", "--data", data, "--output", syntax)
+		if code != exitDone {
+			t.Fatal(stderr)
+		}
+		other := filepath.Join(dir, syntax)
+		if code, _, stderr := run(t, document, "load", "--data", other, "--from", syntax, "-"); code != exitDone {
+			t.Fatal(stderr)
+		}
+		sameLinks(t, storedLinks(t, other, links.DefaultPredicate), want)
+	}
+	// 4. A backup has them, too.
 	restored, archive := filepath.Join(dir, "restored"), filepath.Join(dir, "backup.tar")
 	for _, args := range [][]string{{"backup", "--data", data, archive}, {"restore", "--data", restored, archive}} {
 		if code, _, stderr := run(t, "", args...); code != exitDone {

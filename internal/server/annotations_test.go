@@ -105,6 +105,8 @@ func TestAnnotationLimits(t *testing.T) {
 	s.do("PUT", target, "x", "Content-Type", "nonsense").wantError(t, 415, problem.KindUnsupportedMedia, "Content-Type", "media type")
 	s.do("PUT", target, "x", "If-Match", "*").wantError(t, 400, problem.KindBadRequest, "If-Match", "one version")
 	s.do("PUT", target, "x", "If-Match", `"1.2"`, "If-None-Match", "*").wantError(t, 400, problem.KindBadRequest, "If-None-Match", "both")
+	s.do("PUT", target, "x", "If-Match", "").wantError(t, 400, problem.KindBadRequest, "If-Match", "empty")
+	s.do("DELETE", target, "", "If-None-Match", " , ").wantError(t, 400, problem.KindBadRequest, "If-None-Match", "empty")
 	s.get("/annotations?s=<a:a>&p=<a:p>&o=2").wantError(t, 404, problem.KindNotFound, "s", "no such triple")
 	// Deleted with the triple.
 	if _, err := db.Delete(t.Context(), parseQuads(t, annotatedQuad)); err != nil {
@@ -189,7 +191,15 @@ func TestAnnotationBatch(t *testing.T) {
 	post(strings.NewReader(once), "Idempotency-Key", "b").want(t, 200, `{"set":2,"removed":0,"failed":0,"errors":[]}`+"\n")
 	post(strings.NewReader(once), "Idempotency-Key", "b").want(t, 200, `{"set":2,"removed":0,"failed":0,"errors":[]}`+"\n")
 	s.do("POST", "/annotations", once).wantError(t, 415, problem.KindUnsupportedMedia, "Content-Type", "x-ndjson")
-	// 3. Many large ones take no more memory than a few: a budget of 64 MiB suffices for 128 MiB.
+	// 3. A line may begin with any number of spaces, and have many annotations.
+	post(strings.NewReader(strings.Repeat(" ", 1000)+line(`"app":"n","text":"spaces"`)), "Idempotency-Key", "c").want(t, 200, `{"set":1,"removed":0,"failed":0,"errors":[]}`+"\n")
+	s.get(annotationTarget("n")).want(t, 200, "spaces")
+	list := make([]string, 1000)
+	for i := range list {
+		list[i] = fmt.Sprintf(`{"app":"list%d","data":""}`, i)
+	}
+	post(strings.NewReader(line(`"annotations":[`+strings.Join(list, ",")+"]"))).want(t, 200, `{"set":1000,"removed":0,"failed":0,"errors":[]}`+"\n")
+	// 4. Many large ones take no more memory than a few: a budget of 64 MiB suffices for 128 MiB.
 	small := serve(t, newAnnotatedStore(t), Options{MemoryBytes: 64 << 20}, ServerOptions{})
 	content := `"app":"big%d","text":"` + strings.Repeat("x", triple.MaxAnnotationContent) + `"`
 	pipe, in := io.Pipe()

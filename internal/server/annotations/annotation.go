@@ -178,7 +178,14 @@ func tags(values []string) (all []string) {
 
 // conditionOf returns the condition of a change: If-Match with one version, or If-None-Match: *.
 func conditionOf(r *request.Request) (when store.Condition, err error) {
+	// 1. A header without a tag is a mistake. To ignore it would overwrite another version.
 	match, none := tags(r.Header.Values("If-Match")), tags(r.Header.Values("If-None-Match"))
+	for header, given := range map[string][]string{"If-Match": match, "If-None-Match": none} {
+		if len(r.Header.Values(header)) > 0 && len(given) == 0 {
+			return when, problem.Errorf(problem.KindBadRequest, header, "is empty; leave it out if the annotation may have any version")
+		}
+	}
+	// 2. One of them has one condition.
 	switch {
 	case len(match) > 0 && len(none) > 0:
 		return when, problem.Errorf(problem.KindBadRequest, "If-None-Match", "both If-Match and If-None-Match; give one")
