@@ -35,7 +35,7 @@ func (s *service) startSubscriptions(back backend, api *server.Options) (stop fu
 	// 2. Deliver. Positions are stored before the feed has trimmed a part of what is behind them.
 	keeps := changefeed.Retention{Bytes: s.FeedBytes, Age: s.FeedAge}.WithDefaults()
 	m, err := subscriptions.Start(subscriptions.Options{
-		Registry: registry, Sender: sender, Owns: back.node.Owns, Logger: s.Logger,
+		Registry: registry, Sender: sender, Owns: back.node.Owns, MayRead: api.OwnerMayRead(), Logger: s.Logger,
 		SaveEvery: min(10*time.Minute, keeps.Age/savedShare), SaveBytes: max(1, keeps.Bytes/savedShare),
 	})
 	if err != nil {

@@ -147,6 +147,12 @@ func setDefault[T comparable](value *T, to T) {
 // Filter parses the filter of a subscription, for [Options.Subscriptions].
 func Filter(params map[string]string) (feed.Filter, error) { return request.Params(params).Filter() }
 
+// OwnerMayRead returns a function that reports whether the owner of a subscription may read the
+// annotations of an application.
+func (o *Options) OwnerMayRead() func(owner, applicationID string) bool {
+	return access.NewTokens(o.Token, o.OperatorToken, o.Applications).OwnerMayRead
+}
+
 // Cluster is the cluster as one of its members sees it.
 type Cluster interface {
 	admin.Members

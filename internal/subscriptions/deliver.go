@@ -158,7 +158,7 @@ func (m *Manager) batches(s *subscription, at feed.Position) outcome {
 			at = to
 		}
 		// 3. Send. Behind a part that was given up, the rest of its request is skipped, too.
-		body, n, err := s.body(part)
+		body, n, err := m.body(s, part)
 		if err != nil {
 			return m.storeFailed(s, err)
 		}
@@ -192,8 +192,8 @@ func (m *Manager) batches(s *subscription, at feed.Position) outcome {
 }
 
 // body returns the lines of a batch's changes that are for applications, and their number.
-func (s *subscription) body(part *feed.Batch) (body []byte, n int, err error) {
-	visible, err := Visible(part.Changes, s.name, s.filter, s.operator)
+func (m *Manager) body(s *subscription, part *feed.Batch) (body []byte, n int, err error) {
+	visible, err := Visible(part.Changes, s.name, s.filter, func(id string) bool { return m.mayRead(s, id) })
 	if err != nil {
 		return nil, 0, err
 	}

@@ -32,6 +32,10 @@ type Options struct {
 	// Owns reports whether this machine owns the row with an SPO key and has a lease; nil means
 	// that it owns all.
 	Owns func(key []byte) bool
+	// MayRead reports whether the owner of a subscription may read the annotations of an application
+	// now, because what is granted may change; nil means that all may. Operators decide about
+	// annotations that are reserved for them when they store a subscription.
+	MayRead func(owner, applicationID string) bool
 	// Policy decides about failed batches.
 	Policy webhook.Policy
 	// Workers bounds the deliveries at a time; 0 is 64. A quarter of them is for subscriptions
@@ -56,6 +60,9 @@ type Options struct {
 func (o Options) withDefaults() Options {
 	if o.Owns == nil {
 		o.Owns = func([]byte) bool { return true }
+	}
+	if o.MayRead == nil {
+		o.MayRead = func(string, string) bool { return true }
 	}
 	if o.Workers == 0 {
 		o.Workers = 64
@@ -386,7 +393,7 @@ func (m *Manager) dispatch(batch *feed.Batch) error {
 			continue
 		}
 		m.index.visit(terms, func(s *subscription) {
-			if !hides(s.filter, s.operator, c, terms) {
+			if !hides(s.filter, func(id string) bool { return m.mayRead(s, id) }, c, terms) {
 				mark(s)
 			}
 		})

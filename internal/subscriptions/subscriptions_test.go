@@ -346,6 +346,29 @@ func testDeliver(t *testing.T, w *world) {
 	}
 }
 
+// TestRevoked checks that a webhook gets annotations only while its owner may read them: it may have been
+// stored before its grant was taken back.
+func TestRevoked(t *testing.T) { simulate(t, testRevoked) }
+
+func testRevoked(t *testing.T, w *world) {
+	for _, owner := range []string{"a", "b"} {
+		if _, err := w.registry.Put(t.Context(), Caller{Owner: owner, Operator: true}, Definition{Name: owner, Filter: map[string]string{"p": "p"}, URL: "https://ex/" + owner}, ""); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.start(Options{MayRead: func(owner, id string) bool { return id == owner || id == "open" }})
+	w.add(number("p", 1))
+	for _, app := range []string{"a", "a", "open"} {
+		if _, err := w.store.AnnotateIf(t.Context(), number("p", 1), app, []byte("x"), store.Condition{}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	w.until("all of a", func() bool {
+		return slices.Equal(w.receiver.of("a"), []string{"add 1", "annotate 1", "annotate 1", "annotate 1"})
+	})
+	w.until("one of b", func() bool { return slices.Equal(w.receiver.of("b"), []string{"add 1", "annotate 1"}) })
+}
+
 // TestSystemGraph checks that a subscription of the system graph gets definitions, and no states.
 func TestSystemGraph(t *testing.T) { simulate(t, testSystemGraph) }
 

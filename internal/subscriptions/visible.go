@@ -12,9 +12,9 @@ import (
 var systemTerm, _ = triple.AppendTerm(nil, systemgraph.Graph)
 
 // Visible returns the changes that the application of a subscription gets, of those that its
-// [FeedFilter] selects. Read counts replace their batches. operator means that the application may have
-// annotations that only operators may read. The result shares memory with the changes.
-func Visible(changes []feed.Change, name string, f feed.Filter, operator bool) ([]feed.Change, error) {
+// [FeedFilter] selects. Read counts replace their batches. mayRead reports whether the application may
+// read the annotations of an ID. The result shares memory with the changes.
+func Visible(changes []feed.Change, name string, f feed.Filter, mayRead func(applicationID string) bool) ([]feed.Change, error) {
 	var visible []feed.Change
 	for i := range changes {
 		c := &changes[i]
@@ -28,23 +28,31 @@ func Visible(changes []feed.Change, name string, f feed.Filter, operator bool) (
 		}
 		if of, ok := readsOf(c, terms); ok && of == name && f.Also != nil {
 			visible = append(visible, c.Reads()...)
-		} else if !hides(f, operator, c, terms) {
+		} else if !hides(f, mayRead, c, terms) {
 			visible = append(visible, *c)
 		}
 	}
 	return visible, nil
 }
 
-// hides reports whether a change is not for the application of a subscription: an annotation that only
-// operators may read, unless one stored the subscription; a change of the system graph, if the pattern
-// does not name that graph; or a state or a batch of read counts. A state changes with each delivery, so
-// a subscription that got states would never end.
-func hides(f feed.Filter, operator bool, c *feed.Change, terms triple.KeyTerms) bool {
-	if c.Kind == feed.Annotate && !operator && systemgraph.Reserved(c.Annotation.ApplicationID) {
+// hides reports whether a change is not for the application of a subscription: an annotation that it may
+// not read; a change of the system graph, if the pattern does not name that graph; or a state or a batch
+// of read counts. A state changes with each delivery, so a subscription that got states would never end.
+func hides(f feed.Filter, mayRead func(applicationID string) bool, c *feed.Change, terms triple.KeyTerms) bool {
+	if c.Kind == feed.Annotate && !mayRead(c.Annotation.ApplicationID) {
 		return true
 	}
 	if string(terms[triple.Graph]) != string(systemTerm) {
 		return false
 	}
 	return f.Pattern.Graph != systemgraph.Graph || isState(c) || c.IsReads()
+}
+
+// mayRead reports whether the owner of a subscription may read the annotations of an application now.
+// Those that only operators may read are for subscriptions that one has stored.
+func (m *Manager) mayRead(s *subscription, applicationID string) bool {
+	if systemgraph.Reserved(applicationID) {
+		return s.operator
+	}
+	return m.MayRead(s.definition.Owner, applicationID)
 }

@@ -179,6 +179,22 @@ func (c Caller) MayWrite(id string) bool {
 	return c.applications != nil && c.owner(id) == nil
 }
 
+// OwnerMayRead reports whether the owner of a stored thing, as [Caller.Owner] returned it, may read the
+// annotations of an application that are not reserved for operators. It may read nothing if it is an
+// application whose token is gone.
+func (t Tokens) OwnerMayRead(owner, id string) bool {
+	c := Caller{applications: t.applications}
+	switch {
+	case len(t.applications) == 0, owner == systemgraph.Operators, owner == "" && t.clientsOperate:
+		return true
+	case owner != "":
+		if c.application = c.owner(owner); c.application == nil {
+			return false
+		}
+	}
+	return c.MayRead(id)
+}
+
 // Readable returns those of some annotations that the caller may read. It may change the slice.
 func (c Caller) Readable(all []triple.ApplicationData) []triple.ApplicationData {
 	if c.All() {

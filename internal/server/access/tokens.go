@@ -16,6 +16,7 @@ import (
 type Tokens struct {
 	clients, operators []tokenSum
 	applications       []application
+	clientsOperate     bool // the clients' token is that of operators
 }
 
 type tokenSum [sha256.Size]byte
@@ -28,7 +29,7 @@ func NewTokens(client, operator string, applications []Application) (t Tokens) {
 	if client != "" {
 		t.clients = append([]tokenSum{sha256.Sum256([]byte(client))}, t.operators...)
 		if operator == "" {
-			t.operators = t.clients
+			t.operators, t.clientsOperate = t.clients, true
 		}
 		for _, a := range applications {
 			sum := sha256.Sum256([]byte(a.Token))

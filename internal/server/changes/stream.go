@@ -194,7 +194,7 @@ func (s *stream) sendBatch(b *feed.Batch) error {
 	})
 	if name, ok := s.r.Params["subscription"]; ok && s.api.registry != nil {
 		var err error
-		if b.Changes, err = subscriptions.Visible(b.Changes, name, s.request.Filter, true); err != nil {
+		if b.Changes, err = subscriptions.Visible(b.Changes, name, s.request.Filter, s.r.Caller.MayRead); err != nil {
 			return err
 		}
 	}
