@@ -74,7 +74,7 @@ func (a *annotationAnswer) more() error {
 		size += int64(64 + len(t.Value()))
 	}
 	if size > maxAnnotationRow {
-		return fmt.Errorf("a solution has more than %d MiB", maxAnnotationRow>>20)
+		return fmt.Errorf("%w: a solution has more than %d MiB", ErrAnnotationsSize, maxAnnotationRow>>20)
 	}
 	if size = max(2*size, int64(a.text.Cap())); size > a.kept || a.kept > 4*keptAnswer {
 		if err := a.reserve(size - a.kept); err != nil {

@@ -4,6 +4,7 @@ package engine
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"slices"
@@ -23,6 +24,14 @@ import (
 // left out. The query of a request runs over those annotations that its constants and VALUES may
 // select.
 const AnnotationsEndpoint = triple.AnnotationsGraph
+
+var (
+	// ErrAnnotationsPattern means that SERVICE with [AnnotationsEndpoint] has something other than it
+	// answers.
+	ErrAnnotationsPattern = errors.New("it has triple patterns, groups, OPTIONAL, UNION, FILTER, BIND and VALUES only")
+	// ErrAnnotationsSize means that one of its requests or solutions needs too many bytes.
+	ErrAnnotationsSize = errors.New("the annotations are too large for one request")
+)
 
 // maxServiceAnnotations bounds the annotations of one request in bytes, with their triples.
 const maxServiceAnnotations = 8 << 20
@@ -121,15 +130,15 @@ func (w *wanted) group(g *ast.Group, scope string) error {
 		case *ast.Optional:
 			inner, within = []*ast.Group{e.Group}, fmt.Sprint(scope, " ", i)
 		case *ast.Filter:
-			if err := noExists(e.Expr, e.Pos); err != nil {
+			if err := noExists(e.Expr); err != nil {
 				return err
 			}
 		case *ast.Bind:
-			if err := noExists(e.Expr, e.Pos); err != nil {
+			if err := noExists(e.Expr); err != nil {
 				return err
 			}
 		default: // variables within may be others
-			return fmt.Errorf("at %s: SERVICE <%s> has triple patterns, groups, OPTIONAL, UNION, FILTER, BIND and VALUES only", element.Position(), AnnotationsEndpoint)
+			return ErrAnnotationsPattern
 		}
 		// 2. Groups within share the variables.
 		for branch, g := range inner {
@@ -147,9 +156,9 @@ func (w *wanted) group(g *ast.Group, scope string) error {
 
 // noExists returns an error if an expression has EXISTS, because its patterns would select other
 // annotations.
-func noExists(e ast.Expr, at ast.Pos) error {
+func noExists(e ast.Expr) error {
 	if ast.AnyExpr(e, func(e ast.Expr) bool { _, ok := e.(*ast.Exists); return ok }) {
-		return fmt.Errorf("at %s: SERVICE <%s> has no EXISTS: put it outside of SERVICE", at.Position(), AnnotationsEndpoint)
+		return fmt.Errorf("%w: put EXISTS outside of it", ErrAnnotationsPattern)
 	}
 	return nil
 }
@@ -259,7 +268,7 @@ func (s *annotationService) collect(ctx context.Context, w *wanted) (all []tripl
 						bytes += 64 + len(t.Object.Value())
 					}
 					if size += bytes; size > maxServiceAnnotations {
-						return nil, held, fmt.Errorf("the annotations that the pattern may select take more than %d MiB: name more of the triple or the application, or leave out their value", maxServiceAnnotations>>20)
+						return nil, held, fmt.Errorf("%w: those that the pattern may select take more than %d MiB: name more of the triple or the application, or leave out their value", ErrAnnotationsSize, maxServiceAnnotations>>20)
 					}
 					if err := s.options.Reserve(int64(sourceFactor * bytes)); err != nil {
 						return nil, held, err

@@ -3,11 +3,14 @@
 package server
 
 import (
+	"fmt"
 	"net/url"
 	"strings"
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/server/access"
+	"github.com/trefoildb/trefoil/internal/server/problem"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 const annotationPrefix = "PREFIX ann: <urn:trefoil:annotations#>\n"
@@ -51,13 +54,22 @@ func TestAnnotationsInSPARQL(t *testing.T) {
 	if got := s.get("/sparql?query="+url.QueryEscape(`SELECT * { ?s <a:noted> ?app }`), "Authorization", "Bearer m", "Accept", "text/csv"); strings.ReplaceAll(got.body, "\r\n", "\n") != "s,app\na:a,mine\n" {
 		t.Errorf("%d %s", got.status, got.body)
 	}
-	for query, words := range map[string]string{
-		`ASK { SERVICE <urn:trefoil:annotations> { ?n ann:application "x" FILTER NOT EXISTS { ?m ann:type ?t } } }`: "EXISTS",
-		`ASK { SERVICE <urn:trefoil:annotations> { { SELECT ?n { ?n ann:application "x" } } } }`:                    "triple patterns",
-		`ASK { SERVICE <urn:trefoil:other> { ?n ann:application "x" } }`:                                            "SERVICE is off",
+	// Mistakes and limits are the client's.
+	for i := range 9 {
+		s.do("PUT", annotationTarget(fmt.Sprint("large", i)), strings.Repeat("x", triple.MaxAnnotationContent), append(operator, "Content-Type", "text/plain")...).want(t, 204, "")
+	}
+	for _, c := range []struct {
+		query  string
+		status int
+		kind   problem.Kind
+		words  string
+	}{
+		{`ASK { SERVICE <urn:trefoil:annotations> { ?n ann:application "x" FILTER NOT EXISTS { ?m ann:type ?t } } }`, 400, problem.KindBadRequest, "EXISTS"},
+		{`ASK { SERVICE <urn:trefoil:annotations> { { SELECT ?n { ?n ann:application "x" } } } }`, 400, problem.KindBadRequest, "triple patterns"},
+		{`ASK { SERVICE <urn:trefoil:annotations> { ?n ann:application "x" MINUS { ?n ann:type "x" } } }`, 400, problem.KindBadRequest, "triple patterns"},
+		{`SELECT ?v { SERVICE <urn:trefoil:annotations> { ?n ann:value ?v } }`, 422, problem.KindQueryLimit, "more than 8 MiB"},
+		{`ASK { SERVICE <urn:trefoil:other> { ?n ann:application "x" } }`, 403, problem.KindForbidden, "SERVICE is off"},
 	} {
-		if got := s.get("/sparql?query="+url.QueryEscape(annotationPrefix+query), operator...); got.status/100 == 2 || !strings.Contains(got.body, words) {
-			t.Errorf("%s\n%d %s", query, got.status, got.body)
-		}
+		s.get("/sparql?query="+url.QueryEscape(annotationPrefix+c.query), operator...).wantError(t, c.status, c.kind, "", c.words)
 	}
 }

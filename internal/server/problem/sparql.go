@@ -27,6 +27,8 @@ var sparqlKinds = []struct {
 	{sparql.ErrTooDeep, KindQueryLimit},
 	{expr.ErrLimit, KindQueryLimit},
 	{expr.ErrUnsupportedRegex, KindQueryLimit},
+	{engine.ErrAnnotationsSize, KindQueryLimit},
+	{engine.ErrAnnotationsPattern, KindBadRequest},
 	{expr.ErrCompile, KindBadRequest},
 	{update.ErrDataset, KindBadRequest},
 	{update.ErrGraphExists, KindConflict},
