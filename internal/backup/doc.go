@@ -9,7 +9,8 @@
 // rows in order SPO with their annotations, and then the feed from P0 to its end P1. Each row was read
 // at some moment between P0 and P1. A change of the feed sets the whole state of its triple or
 // annotation. Therefore the rows, changed by the feed, are the state at P1, whatever happened
-// meanwhile. No snapshot of many machines is necessary, and a machine may fail during the backup: the
+// meanwhile. P1 is a consistent end ([feed.Request]): with a change it has every change that was
+// acknowledged before that one was requested. No snapshot of many machines is necessary, and a machine may fail during the backup: the
 // read then continues behind its last row.
 //
 // A lone store also has archives of its files, see package store/backup. They are of one moment, and

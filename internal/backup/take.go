@@ -146,7 +146,7 @@ func (t *taker) tail(from feed.Position) error {
 		}
 		complete = t.now()
 		loads := t.counts.Loads
-		for batch, err := range t.source.Feed().Changes(t.ctx, feed.Request{Since: end}) {
+		for batch, err := range t.source.Feed().Changes(t.ctx, feed.Request{Since: end, Consistent: true}) {
 			if err != nil {
 				return err
 			}

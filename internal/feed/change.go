@@ -170,6 +170,10 @@ type Request struct {
 	// the first batch comes at once, empty if there are no changes, because a consumer must learn
 	// that its position is valid.
 	Follow bool
+	// Consistent makes the end a consistent state: if a change was acknowledged before another one was
+	// requested, and the end has the other one, then it has both. In a cluster writes pause for some
+	// round trips. It has no effect with Follow.
+	Consistent bool
 	// Heartbeat is the time after which an empty batch is sent if nothing else was; 0 is never. It
 	// counts only with Follow.
 	Heartbeat time.Duration

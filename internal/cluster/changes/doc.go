@@ -54,6 +54,12 @@
 // it has stamped, and answers with its lease. An acknowledged change of a later view would need a
 // member of this one that has adopted the later view, and that member refuses.
 //
+// The members answer one after the other, so this end may have a change without another one that was
+// acknowledged before it was requested. A backup needs a consistent end ([feed.Request]): all members
+// first pause their stamps ([writes.Writes.Pause]), and each resumes when all have paused. A change
+// behind the end is stamped when the last member has paused. What is requested after its answer is
+// stamped still later, so it lies behind the end, too.
+//
 // # Bulk loads
 //
 // The rows of a load are as old as the first stamp of the epoch in which they were ingested. The

@@ -61,7 +61,7 @@ func (rd *reader) live(ctx context.Context, v *view.View) error {
 			if err := rd.passOperations(p.from, p.operations); err != nil {
 				return err
 			}
-			rd.pos = rd.pos.Advance(p.from, triple.Stamp{Epoch: v.Epoch, Sequence: p.until})
+			rd.advance(p.from, triple.Stamp{Epoch: v.Epoch, Sequence: p.until})
 			if err := rd.flush(false); err != nil {
 				return err
 			}

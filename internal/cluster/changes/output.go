@@ -10,6 +10,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 var errClosed = fmt.Errorf("the change feed: %w", store.ErrClosed)
@@ -67,11 +68,14 @@ func (rd *reader) passOperations(stamper trie.MachineID, operations []replica.Lo
 		default:
 			continue
 		}
+		if rd.target != nil && !rd.target.Covers(stamper, o.Stamp) {
+			break // so are all behind it
+		}
 		// A full batch ends before this change. It may be empty: the position of a consumer whose
 		// filter skips much must move.
 		if rd.out.bytes >= rd.out.most {
 			if i > 0 {
-				rd.pos = rd.pos.Advance(stamper, operations[i-1].Stamp)
+				rd.advance(stamper, operations[i-1].Stamp)
 			}
 			if err := rd.flush(true); err != nil {
 				return err
@@ -82,9 +86,17 @@ func (rd *reader) passOperations(stamper trie.MachineID, operations []replica.Lo
 		}
 	}
 	if n := len(operations); n > 0 {
-		rd.pos = rd.pos.Advance(stamper, operations[n-1].Stamp)
+		rd.advance(stamper, operations[n-1].Stamp)
 	}
 	return nil
+}
+
+// advance moves the position behind what was passed of a stamper, but not behind the target.
+func (rd *reader) advance(stamper trie.MachineID, stamp triple.Stamp) {
+	if rd.target != nil && stamp.Epoch == rd.target.Epoch {
+		stamp.Sequence = min(stamp.Sequence, rd.target.Sequence(stamper))
+	}
+	rd.pos = rd.pos.Advance(stamper, stamp)
 }
 
 // pass adds a change to the batch if the filter selects it. The caller moves the position.

@@ -50,6 +50,13 @@ func (rd *reader) past(ctx context.Context, v *view.View) error {
 			return err
 		}
 	}
+	// 3. The target is reached if it is of this epoch, also if its last stamps left nothing in the logs.
+	if rd.target != nil && rd.pos.Epoch == rd.target.Epoch {
+		for _, mark := range rd.target.Marks {
+			rd.advance(mark.Sequencer, triple.Stamp{Epoch: rd.pos.Epoch, Sequence: mark.Sequence})
+		}
+		return rd.end(ctx)
+	}
 	return rd.enter(v, states)
 }
 
@@ -139,7 +146,7 @@ func (rd *reader) passStamper(ctx context.Context, v *view.View, m trie.MachineI
 		if until <= r.after {
 			return fmt.Errorf("the log of machine %s does not get behind sequence %d of epoch %d", m, until, rd.pos.Epoch)
 		}
-		rd.pos = rd.pos.Advance(m, triple.Stamp{Epoch: rd.pos.Epoch, Sequence: until})
+		rd.advance(m, triple.Stamp{Epoch: rd.pos.Epoch, Sequence: until})
 		if rd.out.due() {
 			if err := rd.flush(true); err != nil {
 				return err

@@ -22,6 +22,8 @@ type Sequencer interface {
 	Reconciled() bool
 	Committed() (writes.Committed, error)
 	AwaitStamped(ctx context.Context) (epoch, sequence uint64, err error)
+	Pause() (number uint64)
+	AwaitPaused(ctx context.Context, pause uint64) (epoch, sequence uint64, err error)
 }
 
 // Feed is the change feed on one member. Its methods are safe for concurrent use.
@@ -54,6 +56,7 @@ func (f *Feed) handlers() map[string]func(context.Context, []byte) ([]byte, erro
 	return map[string]func(context.Context, []byte) ([]byte, error){
 		methodState: f.handleState,
 		methodRead:  f.handleRead,
+		methodPause: f.handlePause,
 		methodEnd:   f.handleEnd,
 		methodLone:  f.handleLone,
 	}
@@ -237,6 +240,29 @@ func (f *Feed) logged(ctx context.Context, v *visit, r readRequest, upTo uint64)
 	return &part{until: got.Until, last: max(got.Last, r.from), operations: got.Operations}, nil
 }
 
+// handlePause answers changes/pause.
+func (f *Feed) handlePause(_ context.Context, body []byte) ([]byte, error) {
+	var r pauseRequest
+	if err := peer.Decode(body, r.fields); err != nil {
+		return nil, malformed(err)
+	}
+	p, err := f.pauseSequencer(r)
+	if err != nil {
+		return nil, err
+	}
+	return peer.Encode(8, p.fields), nil
+}
+
+// pauseSequencer keeps this machine from stamping until the pause is named in a request for the end.
+func (f *Feed) pauseSequencer(r pauseRequest) (*pause, error) {
+	leave, err := f.member.Enter(r.view)
+	if err != nil {
+		return nil, err
+	}
+	leave() // a stamper may wait for another view
+	return &pause{f.sequencer.Pause()}, nil
+}
+
 // handleEnd answers changes/end.
 func (f *Feed) handleEnd(ctx context.Context, body []byte) ([]byte, error) {
 	var r endRequest
@@ -251,7 +277,7 @@ func (f *Feed) handleEnd(ctx context.Context, body []byte) ([]byte, error) {
 }
 
 // end waits until everything is committed that this machine has stamped by now, and returns the last
-// sequence. All operations of earlier epochs must be committed, because the end covers them.
+// sequence. If the request has a pause, it must have lasted until now, and ends. All operations of earlier epochs must be committed, because the end covers them.
 func (f *Feed) end(ctx context.Context, r endRequest) (*end, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
@@ -260,7 +286,12 @@ func (f *Feed) end(ctx context.Context, r endRequest) (*end, error) {
 		return nil, err
 	}
 	leave()
-	epoch, sequence, err := f.sequencer.AwaitStamped(ctx)
+	var epoch, sequence uint64
+	if r.pause == 0 {
+		epoch, sequence, err = f.sequencer.AwaitStamped(ctx)
+	} else {
+		epoch, sequence, err = f.sequencer.AwaitPaused(ctx, r.pause)
+	}
 	if err != nil {
 		return nil, peer.Refuse(peer.CodeUnavailable, r.view, "the last operations are not committed: %v", err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -62,6 +63,11 @@ func (f *Feed) pause(ctx context.Context, v *view.View, d time.Duration) error {
 // Position implements [feed.Source]. It waits while a member of the view is down, until it is back
 // or excluded.
 func (f *Feed) Position(ctx context.Context) (feed.Position, error) {
+	return f.position(ctx, f.endUnder)
+}
+
+// position returns the end by endUnder or cutUnder, under the first view for which it succeeds.
+func (f *Feed) position(ctx context.Context, under func(context.Context, *view.View) (feed.Position, error)) (feed.Position, error) {
 	for pause := firstPause; ; pause = min(2*pause, lastPause) {
 		v, err := f.view()
 		if err != nil {
@@ -71,7 +77,7 @@ func (f *Feed) Position(ctx context.Context) (feed.Position, error) {
 		err = errors.New("a bulk load is being published")
 		if v.Phase != recovery.Ingest {
 			var p feed.Position
-			if p, err = f.endUnder(ctx, v); err == nil {
+			if p, err = under(ctx, v); err == nil {
 				return p, nil
 			}
 		}
@@ -86,7 +92,37 @@ func (f *Feed) Position(ctx context.Context) (feed.Position, error) {
 
 // endUnder returns the end by the answers of all members of v.
 func (f *Feed) endUnder(ctx context.Context, v *view.View) (feed.Position, error) {
-	ends, err := askAll(ctx, v, func(ctx context.Context, m trie.MachineID) (*end, error) { return f.endOf(ctx, v, m) })
+	return f.endAsOf(ctx, v, nil)
+}
+
+// cutUnder returns a consistent end. All members of v pause before the first one resumes. So if a change
+// is stamped behind the end, no change before the end was requested after its answer, or after it was
+// read.
+func (f *Feed) cutUnder(ctx context.Context, v *view.View) (feed.Position, error) {
+	// 1. A member that does not answer must not make the others pause.
+	if _, err := f.endUnder(ctx, v); err != nil {
+		return feed.Position{}, err
+	}
+	// 2. Pause all. If one fails, the others resume at once.
+	pausing, cancel := context.WithTimeout(ctx, writes.MaxPause)
+	defer cancel()
+	pauses, err := askAll(pausing, v, func(ctx context.Context, m trie.MachineID) (*pause, error) { return f.pauseOf(ctx, v, m) })
+	numbers := make(map[trie.MachineID]uint64)
+	for i, p := range pauses {
+		if p != nil {
+			numbers[v.Members[i].ID] = p.number
+		}
+	}
+	end, failed := f.endAsOf(ctx, v, numbers)
+	return end, errors.Join(err, failed)
+}
+
+// endAsOf returns the end as of pauses of the members of v, and resumes them. Members without one
+// answer as of the present.
+func (f *Feed) endAsOf(ctx context.Context, v *view.View, pauses map[trie.MachineID]uint64) (feed.Position, error) {
+	ends, err := askAll(ctx, v, func(ctx context.Context, m trie.MachineID) (*end, error) {
+		return f.endOf(ctx, m, endRequest{v.Epoch, pauses[m]})
+	})
 	if err != nil {
 		return feed.Position{}, err
 	}
@@ -146,8 +182,16 @@ func (f *Feed) readOf(ctx context.Context, m trie.MachineID, r readRequest) (*pa
 	return p, f.call(ctx, m, methodRead, time.Duration(r.wait)*time.Millisecond, r.fields, p.fields)
 }
 
-func (f *Feed) endOf(ctx context.Context, v *view.View, m trie.MachineID) (*end, error) {
-	r := endRequest{v.Epoch}
+func (f *Feed) pauseOf(ctx context.Context, v *view.View, m trie.MachineID) (*pause, error) {
+	r := pauseRequest{v.Epoch}
+	if m == f.self.Machine {
+		return f.pauseSequencer(r)
+	}
+	p := &pause{}
+	return p, f.call(ctx, m, methodPause, 0, r.fields, p.fields)
+}
+
+func (f *Feed) endOf(ctx context.Context, m trie.MachineID, r endRequest) (*end, error) {
 	if m == f.self.Machine {
 		return f.end(ctx, r)
 	}
@@ -189,7 +233,7 @@ type reader struct {
 
 	pos    feed.Position  // behind everything that was passed to out
 	part   uint64         // of a lone store's request behind pos: what was passed, see methodLone
-	target *feed.Position // where the iteration ends; nil if it follows
+	target *feed.Position // where the iteration ends: nothing behind it is passed; nil if it follows
 }
 
 // run reads until the consumer stops, the target is reached, or an error.
@@ -267,7 +311,11 @@ func (rd *reader) begin(ctx context.Context) error {
 		return err
 	}
 	if !rd.request.Follow {
-		end, err := rd.Position(ctx)
+		under := rd.endUnder
+		if rd.request.Consistent {
+			under = rd.cutUnder
+		}
+		end, err := rd.position(ctx, under)
 		if err != nil {
 			return err
 		}

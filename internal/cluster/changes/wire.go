@@ -16,12 +16,14 @@ import (
 //	                trimmed epoch, trims: machine in 8 bytes, epoch, sequence
 //	changes/read    stamper in 8 bytes, epoch, after, flags (1 batches, 2 late, 4 live), next batch,
 //	                wait in ms, bytes -> flags (1 trimmed, 2 future), until, last batch, operations
-//	changes/end     nothing -> sequence
+//	changes/pause   nothing -> number of the pause
+//	changes/end     pause, 0 for none -> sequence
 //
 // An operation is as in package writes, with the time of its commit in unix ms before it.
 const (
 	methodState = "changes/state"
 	methodRead  = "changes/read"
+	methodPause = "changes/pause"
 	methodEnd   = "changes/end"
 )
 
@@ -114,10 +116,20 @@ func (p *part) encode() []byte {
 	return peer.Encode(size, p.fields)
 }
 
-// endRequest is the request for the last stamp of a member.
-type endRequest struct{ view uint64 }
+// pauseRequest is the request for a pause of a member's stamps.
+type pauseRequest struct{ view uint64 }
 
-func (r *endRequest) fields(c *peer.Coder) { c.Uvarint(&r.view) }
+func (r *pauseRequest) fields(c *peer.Coder) { c.Uvarint(&r.view) }
+
+// pause is the number of a pause.
+type pause struct{ number uint64 }
+
+func (p *pause) fields(c *peer.Coder) { c.Uvarint(&p.number) }
+
+// endRequest is the request for the last stamp of a member, as of a pause if that is not 0.
+type endRequest struct{ view, pause uint64 }
+
+func (r *endRequest) fields(c *peer.Coder) { c.Uvarint(&r.view, &r.pause) }
 
 // end is the last sequence of a member.
 type end struct{ sequence uint64 }

@@ -26,6 +26,7 @@ func messages() map[string]struct {
 	s := &state{reconciled: true, next: 7, sequencers: []trie.MachineID{1, 1 << 63}, trimmed: 4, trims: []trim{{1, triple.Stamp{Epoch: 5, Sequence: 6}}}}
 	rr := &readRequest{view: 3, stamper: 9, epoch: 2, after: 300, late: true, live: true, from: 4, wait: 5000, maxBytes: 1}
 	p := &part{future: true, until: 300, last: 2, operations: []replica.Logged{operation}}
+	pr, pd, er := &pauseRequest{300}, &pause{300}, &endRequest{3, 300}
 	lr := &loneRequest{3, "0", 300, 9}
 	l := &loneBatch{gone: true, reason: "r", position: "0", part: 2, more: true, time: 5, changes: []feed.Change{
 		{Kind: feed.Load, Depth: 1, Stamp: triple.Stamp{Epoch: 1, Sequence: 2}, Load: &feed.LoadInfo{ID: "a", New: 1}}}}
@@ -37,6 +38,9 @@ func messages() map[string]struct {
 	return map[string]message{
 		"state request": {sr.fields, func() any { return &stateRequest{} }, "0302"},
 		"state":         {s.fields, func() any { return &state{} }, "01" + "07" + "02" + "0000000000000001" + "8000000000000000" + "04" + "01" + "0000000000000001" + "0506"},
+		"pause request": {pr.fields, func() any { return &pauseRequest{} }, "ac02"},
+		"pause":         {pd.fields, func() any { return &pause{} }, "ac02"},
+		"end request":   {er.fields, func() any { return &endRequest{} }, "03ac02"},
 		"read request":  {rr.fields, func() any { return &readRequest{} }, "03" + "0000000000000009" + "02ac02" + "06" + "04" + "8827" + "01"},
 		"part":          {p.fields, func() any { return &part{} }, "02" + "ac02" + "02" + "01" + "ac02" + "41" + "0000000000000009" + "05d804" + "020107" + "00"},
 		"lone request":  {lr.fields, func() any { return &loneRequest{} }, "03" + "0130" + "ac02" + "09"},

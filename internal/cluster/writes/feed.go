@@ -58,14 +58,21 @@ func (fl *inFlight) notifyCommitted() {
 // AwaitStamped waits until all operations are committed that this machine has stamped by now. It
 // returns the last sequence of the adopted epoch.
 func (fl *inFlight) AwaitStamped(ctx context.Context) (epoch, sequence uint64, err error) {
-	c, err := fl.Committed()
+	c, open, err := fl.stamped()
 	if err != nil {
 		return 0, 0, err
 	}
-	fl.mu.Lock()
-	open := slices.Clone(fl.numbers)
-	fl.mu.Unlock()
 	return c.Epoch, c.Stamped, fl.await(ctx, open)
+}
+
+// stamped returns what this machine has stamped, and all of its batches in flight.
+func (fl *inFlight) stamped() (c Committed, open []uint64, err error) {
+	if c, err = fl.Committed(); err != nil {
+		return c, nil, err
+	}
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	return c, slices.Clone(fl.numbers), nil
 }
 
 // Incarnation returns the incarnation that numbers the batches of this machine.

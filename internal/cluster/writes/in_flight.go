@@ -20,6 +20,7 @@ type inFlight struct {
 	holder    *holder
 	diskRooms *diskRooms
 	handover  *handover
+	pauses    pauses
 
 	mu     sync.Mutex // guards the fields below
 	closed bool

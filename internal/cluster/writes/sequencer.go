@@ -121,7 +121,9 @@ func (sq *sequencer) run() {
 		if len(group) == 0 {
 			return
 		}
+		done := sq.flight.pauses.begin()
 		sq.stampGroup(group)
+		done()
 	}
 }
 
