@@ -59,14 +59,8 @@ func Into(ctx context.Context, to Target, in io.Reader, o Options) (Counts, erro
 	s := newRestorer(ctx, o)
 	s.open = func() (Target, error) { return to, nil }
 	s.unpack = func(io.Reader) error { return errFiles }
-	b := bufio.NewReaderSize(in, 1<<20)
-	for number := 1; !s.reached; number++ {
-		if _, err := b.Peek(1); err == io.EOF {
-			break
-		}
-		if err := s.next(b); err != nil {
-			return s.total, fmt.Errorf("restore archive %d: %w", number, err)
-		}
+	if err := s.stream(in); err != nil {
+		return s.total, fmt.Errorf("restore: %w", err)
 	}
 	err := s.finish()
 	return s.total, err
@@ -84,11 +78,28 @@ func (s *restorer) chain(chain []Archive) error {
 		if err != nil {
 			return err
 		}
-		if err = errors.Join(s.next(in), in.Close()); err != nil {
+		if err = errors.Join(s.stream(in), in.Close()); err != nil {
 			return fmt.Errorf("%s: %w", a.Name, err)
 		}
 	}
 	return s.finish()
+}
+
+// stream restores archives that follow one another, up to the end of the stream or of the restore.
+func (s *restorer) stream(in io.Reader) error {
+	b := bufio.NewReaderSize(in, 1<<20)
+	for number := 1; !s.reached; number++ {
+		if _, err := b.Peek(1); err == io.EOF && number > 1 {
+			return nil
+		}
+		if err := s.next(b); err != nil {
+			if number > 1 {
+				err = fmt.Errorf("archive %d of the stream: %w", number, err)
+			}
+			return err
+		}
+	}
+	return nil
 }
 
 // next restores the next archive.

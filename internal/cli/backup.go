@@ -166,7 +166,7 @@ type restoreCmd struct {
 	storeFlags
 	Until       string   `placeholder:"T" help:"Restore the state of this moment: a time such as 2026-11-23T18:30:00Z, or a position of the change feed. The end of the last backup by default."`
 	NewIdentity bool     `help:"With --data: give the copy a machine ID of its own, so that it may run besides its original."`
-	Files       []string `arg:"" name:"backup" help:"A full backup and its increments in order, or the directory that has them; - is a full one on standard input."`
+	Files       []string `arg:"" name:"backup" help:"A full backup and its increments in order, or the directory that has them; - is standard input, where they follow one another."`
 }
 
 func (c *restoreCmd) Run(e *env) error {
