@@ -19,6 +19,13 @@ const (
 	maxChunkBytes = 128 << 20
 )
 
+// Limits of the keys in a row and in a chunk. Keys are cut by common prefixes, so a few forged bytes
+// could become a large key. The writer ends a row behind rowBytes, and a chunk behind chunkBytes.
+const (
+	maxRowKeys   = 1 << 20
+	maxChunkKeys = 512 << 20
+)
+
 // piece is the changes of one sequencer in one batch.
 type piece struct {
 	position  string // of the batch, if it has a Load
@@ -67,6 +74,7 @@ type moment struct {
 // eachChange calls f with each change of a chunk. The change is valid until f returns.
 func eachChange(chunk []byte, f func(*feed.Change, moment) error) error {
 	var arena []byte
+	keys := 0
 	for len(chunk) > 0 {
 		p, rest, err := cutPiece(chunk)
 		if err != nil {
@@ -90,6 +98,9 @@ func eachChange(chunk []byte, f func(*feed.Change, moment) error) error {
 				break
 			}
 			arena = next
+			if keys += len(c.Key); len(arena) > maxRowKeys || keys > maxChunkKeys {
+				return damaged("the keys of a row have more than %d bytes, or those of a chunk %d", maxRowKeys, maxChunkKeys)
+			}
 			if c.Kind != feed.Load {
 				c.Stamp, c.Sequencer = triple.Stamp{Epoch: p.epoch, Sequence: sequence}, p.sequencer
 			}
