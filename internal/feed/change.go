@@ -171,8 +171,8 @@ type Request struct {
 	// that its position is valid.
 	Follow bool
 	// Consistent makes the end a consistent state: if a change was acknowledged before another one was
-	// requested, and the end has the other one, then it has both. In a cluster writes pause for some
-	// round trips. It has no effect with Follow.
+	// requested, and the end has the other one, then it has both. It also has all that a reader has
+	// seen. In a cluster writes pause for some round trips. It has no effect with Follow.
 	Consistent bool
 	// Heartbeat is the time after which an empty batch is sent if nothing else was; 0 is never. It
 	// counts only with Follow.

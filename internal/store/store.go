@@ -195,7 +195,7 @@ func (s *Store) readState() (err error) {
 	}
 	if s.feed, err = changefeed.Open(s.db, changefeed.Options{
 		Retention: s.options.FeedRetention, Watched: s.options.Watched,
-		UUID: s.id, NewSource: restored, Last: s.committer.sequence.last(), Limit: s.committer.sequence.stored(),
+		UUID: s.id, NewSource: restored, Commits: &s.committer.mu, Last: s.committer.sequence.last(), Limit: s.committer.sequence.stored(),
 	}); err != nil {
 		return err
 	}

@@ -49,6 +49,9 @@ type Options struct {
 	// Limit is the stored limit of stamps. A commit that raises it writes the new one into RowLimit. If
 	// that has another one, a release without a feed has written since, and the log begins anew.
 	Limit triple.Stamp
+	// Commits is the lock of commits. A consistent read waits for it, because readers see a commit before
+	// it is durable and in the feed. If it is nil, nobody commits meanwhile.
+	Commits sync.Locker
 	// Now returns the time; nil is time.Now.
 	Now func() time.Time
 }
@@ -58,6 +61,7 @@ type Options struct {
 // safe for concurrent use.
 type Feed struct {
 	db        *database.Database
+	commits   sync.Locker
 	retention Retention
 	now       func() time.Time
 	source    uint64
@@ -113,7 +117,7 @@ func after(s triple.Stamp) triple.Stamp {
 
 // Open returns the log of an opened database.
 func Open(db *database.Database, o Options) (*Feed, error) {
-	f := &Feed{db: db, retention: o.Retention.WithDefaults(), now: o.Now, retired: make(chan struct{})}
+	f := &Feed{db: db, commits: o.Commits, retention: o.Retention.WithDefaults(), now: o.Now, retired: make(chan struct{})}
 	if f.now == nil {
 		f.now = time.Now
 	}

@@ -81,6 +81,11 @@ func (c *consumer) begin() (err error) {
 		return err
 	}
 	f, since := c.f, c.r.Since
+	// What a reader has seen must lie before a consistent end.
+	if c.r.Consistent && f.commits != nil {
+		f.commits.Lock()
+		defer f.commits.Unlock()
+	}
 	f.mu.Lock()
 	begin, end := f.begin.Stamp, f.end
 	f.mu.Unlock()
