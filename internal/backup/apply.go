@@ -28,6 +28,7 @@ const (
 	maxPending      = 8192
 	maxPendingBytes = 4 << 20
 	annotators      = 64 // annotations that are written at the same time, because they share a sync
+	maxEarlyBytes   = 64 << 20
 )
 
 // pending collects changes and applies them together. Only the last change of a triple or an
@@ -38,10 +39,18 @@ type pending struct {
 	order   []*outcome          // in order of their first change
 	bytes   int
 	whole   bool // nothing is applied before flush, however much it is
+	// loaded is set behind a bulk load in the present archive. early then has the annotations of triples
+	// that do not exist yet, by key in SPO: the row of the load may be missing because an add in a cluster
+	// that changed nothing has given it another stamp. That add comes later.
+	loaded     bool
+	early      map[string]map[string]*feed.Annotation
+	earlyBytes int
+	mu         sync.Mutex // guards early while annotations are written
 }
 
 // outcome is what several changes make of one triple.
 type outcome struct {
+	key         string
 	triple      triple.Triple
 	cleared     bool // the triple was deleted, so earlier annotations are gone
 	exists      bool // it is added last
@@ -60,7 +69,8 @@ func (p *pending) of(c *feed.Change) (*outcome, error) {
 	if p.changed == nil {
 		p.changed = make(map[string]*outcome)
 	}
-	o := &outcome{triple: t}
+	o := &outcome{key: string(c.Key), triple: t, annotations: p.early[string(c.Key)]}
+	delete(p.early, string(c.Key))
 	p.changed[string(c.Key)] = o
 	p.order = append(p.order, o)
 	p.bytes += 2*len(c.Key) + len(c.Long)
@@ -77,7 +87,7 @@ func (p *pending) add(ctx context.Context, c *feed.Change) error {
 	case feed.Add:
 		o.exists = true
 	case feed.Delete:
-		*o = outcome{triple: o.triple, cleared: true}
+		*o = outcome{key: o.key, triple: o.triple, cleared: true}
 	case feed.Annotate:
 		if o.annotations == nil {
 			o.annotations = make(map[string]*feed.Annotation)
@@ -140,8 +150,10 @@ func (p *pending) annotate(ctx context.Context) error {
 			wait.Go(func() {
 				defer func() { <-slots }()
 				err := p.to.Annotate(ctx, o.triple, a.ApplicationID, data)
-				// The triple may be gone, because a row was read after the change.
-				if err != nil && !errors.Is(err, store.ErrNotFound) {
+				if errors.Is(err, store.ErrNotFound) { // it is gone, because a row was read after the change, or it comes later
+					err = p.keepEarly(o.key, a)
+				}
+				if err != nil {
 					cancel(err)
 				}
 			})
@@ -152,6 +164,29 @@ func (p *pending) annotate(ctx context.Context) error {
 	}
 	wait.Wait()
 	return context.Cause(ctx)
+}
+
+// begin begins an archive.
+func (p *pending) begin() { p.loaded, p.early, p.earlyBytes = false, nil, 0 }
+
+// keepEarly keeps an annotation of a triple that does not exist, if a later change may add it.
+func (p *pending) keepEarly(key string, a *feed.Annotation) error {
+	if !p.loaded {
+		return nil
+	}
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.earlyBytes += len(key) + len(a.ApplicationID) + len(a.Data); p.earlyBytes > maxEarlyBytes {
+		return damaged("more than %d bytes of annotations of triples that do not exist", maxEarlyBytes)
+	}
+	if p.early == nil {
+		p.early = make(map[string]map[string]*feed.Annotation)
+	}
+	if p.early[key] == nil {
+		p.early[key] = make(map[string]*feed.Annotation)
+	}
+	p.early[key][a.ApplicationID] = a
+	return nil
 }
 
 // forget drops the changes so far, because a Clear removes what they made.

@@ -42,10 +42,10 @@ func (s scripted) Position(context.Context) (feed.Position, error) {
 	return at(s.begin), nil
 }
 
-// Changes returns the batches behind a position. Batch i ends at sequence i+1.
+// Changes returns the batches behind a position. Batch i ends at sequence i+1 of its sequencer.
 func (s scripted) Changes(_ context.Context, r feed.Request) iter.Seq2[*feed.Batch, error] {
 	return func(yield func(*feed.Batch, error) bool) {
-		for _, b := range s.batches[r.Since.Sequence(0):] {
+		for _, b := range s.batches[max(r.Since.Sequence(0), r.Since.Sequence(sequencer)):] {
 			if !yield(&b, nil) {
 				return
 			}

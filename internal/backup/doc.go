@@ -32,6 +32,12 @@
 // existed between both, and a restore to there is rejected. An archive ends when no load was published
 // while the rows of the earlier ones were read.
 //
+// A cluster stamps some adds that change nothing, and a row of a load then has the add's stamp. So the
+// rows of the load in the archive are all there only together with the changes up to its end, and a
+// restore to a point between the load and that end is rejected. Two such rows need care. An annotation of
+// one may come before its add ([pending]), and the annotations that the load made are read although the
+// row has another stamp.
+//
 // # Bytes
 //
 // An archive is a tar of these entries, in this order:

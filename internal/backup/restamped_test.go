@@ -1,0 +1,161 @@
+// Bulk loads of a cluster whose rows were stamped again before they were read.
+
+package backup
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"path/filepath"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// sequencer is a machine of a cluster.
+const sequencer = 9
+
+// clusterChange returns a change that a cluster has stamped.
+func clusterChange(kind feed.Kind, n int, sequence uint64) feed.Change {
+	c := change(kind, n, sequence)
+	if kind != feed.Load {
+		c.Sequencer = sequencer
+	}
+	return c
+}
+
+// clusterAt is the position behind a stamp of the cluster.
+func clusterAt(sequence uint64) feed.Position {
+	return at(0).Advance(sequencer, triple.Stamp{Epoch: 1, Sequence: sequence})
+}
+
+// A load made sample 1. An annotation of it, and an add that changed nothing, follow. The add gave the row
+// another stamp, so the archive does not have it as a row of the load.
+func TestRestampedRow(t *testing.T) {
+	empty, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer empty.Close()
+	s := scripted{Store: empty}
+	for i, kinds := range [][]feed.Kind{{feed.Load}, {feed.Annotate}, {feed.Add}} {
+		b := feed.Batch{Time: time.UnixMilli(int64(1000 * (i + 1))), Position: clusterAt(uint64(i + 1))}
+		for _, k := range kinds {
+			b.Changes = append(b.Changes, clusterChange(k, 1, uint64(i+1)))
+		}
+		s.batches = append(s.batches, b)
+	}
+	var archive bytes.Buffer
+	if err := Full(t.Context(), s, "test", &archive); err != nil {
+		t.Fatal(err)
+	}
+	// 1. At the end the triple has its annotation.
+	restored := restoreTo(t, Until{}, archive.Bytes())
+	if got := restored[string(triple.AppendNQuad(nil, sample(1)))]; got != "data" {
+		t.Errorf("the annotation is %q", got)
+	}
+	// 2. It has it, too, if what came before the add was applied already.
+	target, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	p := pending{to: target, loaded: true}
+	for _, kind := range []feed.Kind{feed.Annotate, feed.Add} {
+		c := clusterChange(kind, 1, 2)
+		if err := errors.Join(p.add(t.Context(), &c), p.flush(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := annotated(t, target); got[string(triple.AppendNQuad(nil, sample(1)))] != "data" {
+		t.Errorf("applied one by one: %q", got)
+	}
+}
+
+// A delete between the annotation and an add ends the annotation.
+func TestEarlyAnnotationEnds(t *testing.T) {
+	target, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	p := pending{to: target, loaded: true}
+	for _, kind := range []feed.Kind{feed.Annotate, feed.Delete, feed.Add} {
+		c := clusterChange(kind, 1, 2)
+		if err := errors.Join(p.add(t.Context(), &c), p.flush(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if got := annotated(t, target)[string(triple.AppendNQuad(nil, sample(1)))]; got != "" {
+		t.Errorf("the annotation is %q", got)
+	}
+}
+
+// A point between a load of a cluster and the end of the backup with it is rejected, because the archive
+// does not have the rows of the load as of there.
+func TestUntilBehindClusterLoad(t *testing.T) {
+	s := newScripted(t)
+	s.batches, s.begin = nil, 0
+	for i, kind := range []feed.Kind{feed.Add, feed.Load, feed.Add, feed.Add} {
+		s.batches = append(s.batches, feed.Batch{Time: time.UnixMilli(int64(1000 * (i + 1))), Position: clusterAt(uint64(i + 1)),
+			Changes: []feed.Change{clusterChange(kind, i, uint64(i+1))}})
+	}
+	whole := s.batches
+	var full, increment bytes.Buffer
+	s.batches = whole[:1]
+	if err := Full(t.Context(), s, "test", &full); err != nil {
+		t.Fatal(err)
+	}
+	s.batches = whole
+	if err := Increment(t.Context(), s, clusterAt(1), "test", &increment); err != nil {
+		t.Fatal(err)
+	}
+	_, err := Restore(t.Context(), filepath.Join(t.TempDir(), "r"), archives(full.Bytes(), increment.Bytes()), Options{Until: Until{Position: clusterAt(3)}})
+	if !errors.Is(err, ErrUntil) {
+		t.Errorf("a point behind the load: %v", err)
+	}
+	restoreTo(t, Until{Position: clusterAt(4)}, full.Bytes(), increment.Bytes())
+}
+
+// restoreTo restores a chain, and returns the annotation of "app" of each triple as N-Quads.
+func restoreTo(t *testing.T, until Until, chain ...[]byte) map[string]string {
+	t.Helper()
+	dir := filepath.Join(t.TempDir(), "restored")
+	if _, err := Restore(t.Context(), dir, archives(chain...), Options{Until: until}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := store.Open(dir, store.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	return annotated(t, s)
+}
+
+func annotated(t *testing.T, s *store.Store) map[string]string {
+	t.Helper()
+	r, err := s.Reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	all := map[string]string{}
+	for row, err := range r.Range(context.Background(), triple.Bounds{Order: triple.SPO}, store.ReadOptions{Annotations: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		of, err := row.Triple()
+		if err != nil {
+			t.Fatal(err)
+		}
+		line := string(triple.AppendNQuad(nil, of))
+		all[line] = ""
+		for _, a := range row.Annotations {
+			all[line] = string(a.Data)
+		}
+	}
+	return all
+}
