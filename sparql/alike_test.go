@@ -33,7 +33,10 @@ func TestGraphsAlike(t *testing.T) {
 				Graph:     rapid.SampledFrom([]triple.Term{sparqltest.IRI("g1"), sparqltest.IRI("g1"), sparqltest.IRI("g2"), sparqltest.IRI("g3")}).Draw(t, "g"),
 			})
 		}
-		src := memsource.New(all)
+		var src sparql.Source = memsource.New(all)
+		if rapid.Bool().Draw(t, "columns") {
+			src = sparqltest.WithColumns(src)
+		}
 		inside := strings.ReplaceAll(group(t, 2, false), "?d", "?g")
 		ask := func(text string, opts sparql.Options) []string {
 			got, _, err := sparqltest.Answer(context.Background(), src, "SELECT ?a ?b ?c ?g "+text, opts)
@@ -87,7 +90,10 @@ func TestModifiersAlike(t *testing.T) {
 				Object:    rapid.SampledFrom(objects).Draw(t, "o"),
 			})
 		}
-		src := memsource.New(all)
+		var src sparql.Source = memsource.New(all)
+		if rapid.Bool().Draw(t, "columns") {
+			src = sparqltest.WithColumns(src)
+		}
 		inside := group(t, 1, false)
 		ask := func(text string) []string {
 			got, _, err := sparqltest.Answer(context.Background(), src, text, sparql.Options{})

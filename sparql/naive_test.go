@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
@@ -304,18 +305,36 @@ func TestAgainstNaive(t *testing.T) {
 		}
 		slices.Sort(want)
 		src := memsource.New(graph)
-		got, plan, err := sparqltest.Answer(context.Background(), src, text, sparql.Options{})
-		if slices.Sort(got); err != nil || !slices.Equal(got, want) {
-			t.Fatalf("%s\nover %v\ngot  %d %v, %v\nwant %d %v\n%s", text, graph, len(got), got, err, len(want), want, plan.Text(true))
-		}
-		// A limit gives some of these rows, by plans and batches for the first rows.
 		limit := rapid.IntRange(1, 4).Draw(t, "limit")
-		text += fmt.Sprintf(" LIMIT %d", limit)
-		some, plan, err := sparqltest.Answer(context.Background(), src, text, sparql.Options{})
-		if err != nil || len(some) != min(limit, len(want)) || !within(some, want) {
-			t.Fatalf("%s\nover %v\ngot  %d %v, %v\nof   %d %v\n%s", text, graph, len(some), some, err, len(want), want, plan.Text(true))
+		limited := text + fmt.Sprintf(" LIMIT %d", limit)
+		for _, src := range []sparql.Source{src, someColumns(t, src, graph)} {
+			got, plan, err := sparqltest.Answer(context.Background(), src, text, sparql.Options{})
+			if slices.Sort(got); err != nil || !slices.Equal(got, want) {
+				t.Fatalf("%s\nover %v\ngot  %d %v, %v\nwant %d %v\n%s", text, graph, len(got), got, err, len(want), want, plan.Text(true))
+			}
+			// A limit gives some of these rows, by plans and batches for the first rows.
+			some, plan, err := sparqltest.Answer(context.Background(), src, limited, sparql.Options{})
+			if err != nil || len(some) != min(limit, len(want)) || !within(some, want) {
+				t.Fatalf("%s\nover %v\ngot  %d %v, %v\nof   %d %v\n%s", limited, graph, len(some), some, err, len(want), want, plan.Text(true))
+			}
 		}
 	})
+}
+
+// someColumns returns a source with the columns of some of its predicates.
+func someColumns(t *rapid.T, src sparql.Source, graph []triple.Triple) sparql.Source {
+	set, err := columns.Build(context.Background(), src, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	stale := map[string]struct{}{}
+	for _, tr := range graph {
+		key, _ := triple.AppendTerm(nil, tr.Predicate)
+		if _, known := stale[string(key)]; !known && rapid.IntRange(0, 3).Draw(t, "stale") == 0 {
+			stale[string(key)] = struct{}{}
+		}
+	}
+	return columns.With(src, columns.NewView(set, stale))
 }
 
 // within reports whether all holds the rows of some, each as often.

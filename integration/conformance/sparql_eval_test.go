@@ -27,6 +27,7 @@ import (
 	sparqlparser "github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/sparql/results"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -132,6 +133,9 @@ func sources(t *testing.T) map[string]openSource {
 	return map[string]openSource{
 		"memory": func(_ *testing.T, triples []triple.Triple) (sparql.Source, func() error) {
 			return memsource.New(triples), func() error { return nil }
+		},
+		"columns": func(_ *testing.T, triples []triple.Triple) (sparql.Source, func() error) {
+			return sparqltest.WithColumns(memsource.New(triples)), func() error { return nil }
 		},
 		// One store for all tests, which takes the place of what it held by one change.
 		"store": func(t *testing.T, triples []triple.Triple) (sparql.Source, func() error) {

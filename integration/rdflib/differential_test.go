@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -114,7 +115,7 @@ func (c *comparison) batch(t *testing.T, seed, n int) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		sources := map[string]sparql.Source{"store": snapshot.Source(), "memory": memsource.New(data)}
+		sources := map[string]sparql.Source{"store": snapshot.Source(), "memory": memsource.New(data), "columns": sparqltest.WithColumns(memsource.New(data))}
 		for k, q := range queries {
 			name, err := c.answer(t, q, sources, replies[i][k])
 			if err != nil && !slices.Contains(failed, k) {

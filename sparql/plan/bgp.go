@@ -17,11 +17,13 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 		return in, nil
 	}
 	// 1. Make a candidate of each pattern, with one variable in place of two that must be equal.
+	all := patterns
 	patterns, aliases := c.unify(patterns, in)
 	list := make([]candidate, len(patterns))
 	for i, p := range patterns {
 		one := &list[i]
 		one.pat = newPattern(p.Subject, p.Predicate, p.Object, g, c.spans)
+		one.column = c.column(one.pat)
 		one.text = c.body.Scope.Pattern(p)
 		for _, at := range one.pat.Places {
 			if at.Slot >= 0 {
@@ -44,11 +46,20 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 	}
 	// 3. Find the order of least cost, and make its operators.
 	steps := p.best()
-	if err := c.query.Check(); err != nil {
+	err := c.query.Check()
+	if err != nil {
 		return in, err
 	}
 	for i := 0; i < len(steps); i++ {
 		step := &steps[i]
+		if n := p.columnSteps(steps[i:], in); n > 0 {
+			in = p.columnJoin(steps[i:i+n], in, p.neededBehind(steps[i+n:], all, aliases))
+			i += n - 1
+			if in, err = c.ready(in); err != nil {
+				return in, err
+			}
+			continue
+		}
 		switch step.method {
 		case byMerge:
 			in = p.merge(step)
@@ -68,7 +79,6 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 				in = c.look(&list[step.list[0]], in, step.rows)
 			}
 		}
-		var err error
 		if in, err = c.ready(in); err != nil {
 			return in, err
 		}
@@ -81,6 +91,9 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 // requested with the counts already.
 func (p *planner) sample(places int) error {
 	if p.c.query.Source == nil || len(p.list) == 1 && p.in.start || len(p.list) > dynamicPatterns {
+		return nil
+	}
+	if !slices.ContainsFunc(p.list, func(one candidate) bool { return one.column == nil }) {
 		return nil
 	}
 	if len(p.list) <= plainPatterns && slices.ContainsFunc(p.list, func(one candidate) bool { return one.rows <= plainRows }) {

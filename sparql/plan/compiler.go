@@ -8,6 +8,7 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
@@ -34,7 +35,9 @@ type compiler struct {
 	// the next.
 	looped bool
 
-	visible   *visibility // of the whole query
+	visible   *visibility   // of the whole query
+	columns   *columns.View // nil if the source has none
+	projected bool          // a projection or a group drops the variables that the rest does not use
 	estimator *estimator
 	spans     map[int]pattern.Restriction
 	waiting   []*condition     // of the FILTERs above; the rows of all operators up to them pass

@@ -21,6 +21,9 @@ const (
 	costBuild = 0.8  // to put a row into a hash table
 	costProbe = 0.35 // to look into one
 	costSort  = 0.6  // to sort a row
+
+	costColumnRow   = 0.03 // to take the next value of a column
+	costColumnProbe = 0.1  // to find a key of one
 )
 
 // candidate is a pattern of a basic graph pattern being planned.
@@ -35,6 +38,7 @@ type candidate struct {
 	local    [4]int // variables of the positions, as the planner numbers them; negative for none
 	same     bool   // a variable stands at two positions
 	met      []source.Sample
+	column   *column // nil if its rows must be read
 }
 
 // fan returns about how many matches a pattern has for each row of a set. distinct has the
@@ -70,7 +74,11 @@ func (e *estimator) estimate(list []candidate, places int) error {
 		return err
 	}
 	for i := range list {
-		list[i].guess()
+		if one := &list[i]; one.column != nil {
+			one.measure()
+		} else {
+			one.guess()
+		}
 	}
 	return nil
 }
@@ -117,6 +125,10 @@ func (e *estimator) survey(list []candidate, places int) error {
 	ends, consts := make([]int, len(list)), make([]int, len(list))
 	for i := range list {
 		pat := list[i].pat
+		if list[i].column != nil {
+			ends[i] = len(asked)
+			continue
+		}
 		a := pat.Access(pat.Mask(empty))
 		ranges, _ := pat.Ranges(nil, nil, a, empty)
 		for n, r := range ranges {
@@ -136,6 +148,10 @@ func (e *estimator) survey(list []candidate, places int) error {
 	at := 0
 	for i := range list {
 		one := &list[i]
+		if one.column != nil {
+			one.measure()
+			continue
+		}
 		one.rows, one.met = 0, nil
 		for ; at < ends[i]; at++ {
 			one.rows += float64(found[at].Rows)

@@ -80,6 +80,9 @@ func (l lonePattern) count(n *algebra.Group) (stream, bool, error) {
 	if !plainCounts(n.Aggregates, vars) {
 		return l.countDistinct(n)
 	}
+	if s, ok := l.knownCount(n.Aggregates); ok {
+		return s, true, nil
+	}
 	a := pat.Access(pat.Mask(make([]string, c.query.Width)))
 	plain, err := l.oneToOne(a)
 	if err != nil {
@@ -107,6 +110,9 @@ func (l lonePattern) countDistinct(n *algebra.Group) (stream, bool, error) {
 	if !isVar || one.Agg.Func != ast.AggCount || !one.Agg.Distinct {
 		return stream{}, false, nil
 	}
+	if lists := l.columnTerms(v.Slot); lists != nil {
+		return l.known(lists.Keys(), one.Slot), true, nil
+	}
 	runs, ok := l.termRuns(v.Slot)
 	if !ok {
 		return stream{}, false, nil
@@ -126,6 +132,13 @@ func (l lonePattern) groupCounts(n *algebra.Group) (stream, bool, error) {
 	vars, _ := c.visible.vars(n.Input)
 	if !isVar || v.Slot != n.Keys[0].Slot || !plainCounts(n.Aggregates, vars) {
 		return stream{}, false, nil
+	}
+	if lists := l.columnTerms(v.Slot); lists != nil {
+		var counts []int
+		for _, agg := range n.Aggregates {
+			counts = append(counts, agg.Slot)
+		}
+		return l.termsOf(lists, v.Slot, counts), true, nil
 	}
 	runs, ok := l.termRuns(v.Slot)
 	if !ok {
@@ -154,6 +167,9 @@ func (c *compiler) distinctTerms(n algebra.Node, g pattern.Graphs) (stream, bool
 	l, ok := c.lonePattern(project.Input, g)
 	if !ok {
 		return stream{}, false, nil
+	}
+	if lists := l.columnTerms(project.Slots[0]); lists != nil {
+		return l.termsOf(lists, project.Slots[0], nil), true, nil
 	}
 	one, err := l.candidate()
 	if err != nil {

@@ -20,7 +20,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // TestGoldenPlans compares the plans of the queries in testdata with those below them. A file
-// is a query, a line of dashes, its plan.
+// is a query, a line of dashes, its plan over rows, another line of dashes, and its plan over columns.
 func TestGoldenPlans(t *testing.T) {
 	src := university(40)
 	files, err := filepath.Glob("testdata/*.txt")
@@ -33,24 +33,27 @@ func TestGoldenPlans(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			query, want, _ := strings.Cut(string(text), "----\n")
+			query, _, _ := strings.Cut(string(text), "----\n")
 			p, err := sparql.Prepare(query, sparql.Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
-			plan, err := p.Explain(context.Background(), src)
-			if err != nil {
-				t.Fatal(err)
+			got := query
+			for _, src := range []sparql.Source{src, sparqltest.WithColumns(src)} {
+				plan, err := p.Explain(context.Background(), src)
+				if err != nil {
+					t.Fatal(err)
+				}
+				got += "----\n" + plan.String()
 			}
-			got := plan.String()
 			if *update {
-				if err := os.WriteFile(file, []byte(query+"----\n"+got), 0o644); err != nil {
+				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
 					t.Fatal(err)
 				}
 				return
 			}
-			if got != want {
-				t.Errorf("%s\ngot\n%s\nwant\n%s\nwrite it anew with -update", query, got, want)
+			if got != string(text) {
+				t.Errorf("got\n%s\nwant\n%s\nwrite it anew with -update", got, text)
 			}
 		})
 	}

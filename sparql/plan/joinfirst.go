@@ -54,6 +54,7 @@ func (c *compiler) patternRows(patterns []algebra.TriplePattern, g pattern.Graph
 	list := make([]candidate, len(patterns))
 	for i, p := range patterns {
 		list[i].pat = newPattern(p.Subject, p.Predicate, p.Object, g, c.spans)
+		list[i].column = c.column(list[i].pat)
 	}
 	if err := c.estimator.survey(list, 0); err != nil {
 		return 0, err

@@ -129,6 +129,13 @@ func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool)
 	one := &p.list[i]
 	to := joinState{reached: true, method: method, last: int32(i), sorted: s.sorted}
 	to.rows = s.rows * one.fan(s.distinct)
+	if one.column != nil && method == byLookup {
+		p.joinColumn(&to, s, one)
+		return to, true
+	}
+	if one.column != nil && method == byHash {
+		return to, false
+	}
 	// 1. A hash join reads the pattern once, by itself.
 	if method == byHash {
 		if s.rows < 100 || !p.shares(s, one) || one.rows*rowBytes > float64(p.c.query.Account.Limit/4) {

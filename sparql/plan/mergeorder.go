@@ -14,7 +14,7 @@ func (p *planner) merges(states []joinState, steps map[int]joinStep) {
 		// 1. Find the patterns with an order in the sequence of the variable, the smallest first.
 		var list []int
 		for i := range p.list {
-			if p.list[i].sortedBy(slot) != 0 && !p.list[i].same {
+			if one := &p.list[i]; one.column == nil && one.sortedBy(slot) != 0 && !one.same {
 				list = append(list, i)
 			}
 		}

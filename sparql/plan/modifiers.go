@@ -19,7 +19,9 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 		return s, err
 	}
 	// 1. Counts of one pattern were answered above. All else needs the rows of the input.
-	out, err := c.alone().compile(n.Input, in, g, depth)
+	sub := c.alone()
+	sub.projected = true
+	out, err := sub.compile(n.Input, in, g, depth)
 	if err != nil {
 		return in, err
 	}
@@ -190,7 +192,7 @@ func (c *compiler) orderBy(n *algebra.OrderBy, in stream, g pattern.Graphs, dept
 
 func (c *compiler) project(n *algebra.Project, in stream, g pattern.Graphs, depth int) (stream, error) {
 	sub := c.alone()
-	sub.top, sub.goal = c.top, c.goal
+	sub.top, sub.goal, sub.projected = c.top, c.goal, true
 	out, err := sub.compile(n.Input, in, g, depth)
 	if err != nil {
 		return in, err

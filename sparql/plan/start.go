@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/source"
 )
@@ -27,7 +28,7 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 	}
 	keys := equalityKeys(body)
 	q := exec.NewExecution(ctx, src, body.Scope.Len()+len(keys), opts)
-	c := &compiler{query: q, body: body, dataset: dataset, top: -1, keys: keys,
+	c := &compiler{query: q, body: body, dataset: dataset, top: -1, keys: keys, columns: columns.Of(ctx, src),
 		visible: &visibility{body: body, known: map[algebra.Node]*known{}}, estimator: &estimator{exec: q, known: surveyed{}, guessed: map[algebra.Node]float64{}}}
 	s, err := c.compile(body.Root, c.begin(), dataset.defaultGraphs(opts.UnionDefaultGraph), 0)
 	if err != nil {

@@ -12,6 +12,8 @@ import (
 type visibility struct {
 	body  *algebra.Body
 	known map[algebra.Node]*known
+	// counts has how often each variable stands in the query; see mentions.
+	counts map[int]int
 }
 
 // known is what is known of a node.

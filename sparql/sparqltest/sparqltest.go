@@ -11,6 +11,7 @@ import (
 	"strings"
 
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/source/sourcetest"
@@ -49,6 +50,15 @@ func Count(ctx context.Context, src sparql.Source, text string, opts sparql.Opti
 		n++
 	}
 	return n, result.Plan(), nil
+}
+
+// WithColumns returns a source with the columns of all its rows.
+func WithColumns(src sparql.Source) columns.Source {
+	set, err := columns.Build(context.Background(), src, 1<<40)
+	if err != nil {
+		panic(err) // a source of tests fails only if the test is wrong
+	}
+	return columns.With(src, columns.NewView(set, nil))
 }
 
 // Lines returns the rows of a query, sorted, and its plan after the run.

@@ -63,7 +63,8 @@ func (p *Pattern) Mask(row []string) uint8 {
 	return mask
 }
 
-func (p *Pattern) restricted(position int) []Span {
+// Restricted returns the spans of the variable at a position; nil if any term may match.
+func (p *Pattern) Restricted(position int) []Span {
 	at := p.Places[position]
 	if at.Slot < 0 || position == triple.Graph {
 		return nil
@@ -78,7 +79,7 @@ func (p *Pattern) restricted(position int) []Span {
 // Best returns the order with the fewest reads for a mask.
 func (p *Pattern) Best(mask uint8) triple.Order {
 	s, pr, o, g := mask&1 != 0, mask&2 != 0, mask&4 != 0, mask&8 != 0
-	rs, rp, ro := p.restricted(triple.Subject) != nil && !s, p.restricted(triple.Predicate) != nil && !pr, p.restricted(triple.Object) != nil && !o
+	rs, rp, ro := p.Restricted(triple.Subject) != nil && !s, p.Restricted(triple.Predicate) != nil && !pr, p.Restricted(triple.Object) != nil && !o
 	// If the graph is bound, GSPO is best, unless the bound positions lead another order.
 	if g {
 		// The best order has the bound positions in front, then a restricted one.
@@ -123,7 +124,7 @@ func (p *Pattern) Access(mask uint8) *Access {
 		a.Prefix++
 	}
 	if a.Prefix < 4 {
-		a.Spans = p.restricted(positions[a.Prefix])
+		a.Spans = p.Restricted(positions[a.Prefix])
 	}
 	// 2. All other positions are bound by rows read, or tested against them.
 	for i, position := range positions {

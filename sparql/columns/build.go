@@ -1,0 +1,238 @@
+// How a set is built from rows.
+
+package columns
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"hash/maphash"
+
+	"github.com/trefoildb/trefoil/sparql/source"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// ErrTooLarge means that a set would take more memory than allowed.
+var ErrTooLarge = errors.New("columns: the set takes more memory than allowed")
+
+// checkRows is how many rows are read between two checks of the context and the memory.
+const checkRows = 1 << 14
+
+// Build returns the set of a source's default graph. While it runs it takes up to three times the
+// memory of the set. If the set would take more than limit bytes, the error is [ErrTooLarge].
+func Build(ctx context.Context, src source.Source, limit int64) (*Set, error) {
+	b := builder{ctx: ctx, src: src, limit: limit, set: &Set{columns: map[string]*Column{}}}
+	if err := b.terms(); err != nil {
+		return nil, fmt.Errorf("dictionary: %w", err)
+	}
+	// Two terms may have one hash. Then other hashes are tried.
+	for try := 0; ; try++ {
+		err := b.number()
+		if err == nil {
+			break
+		}
+		if errors.Is(err, ErrTooLarge) || try == 3 {
+			return nil, err
+		}
+	}
+	if err := b.lists(triple.SPO); err != nil {
+		return nil, fmt.Errorf("lists by subject: %w", err)
+	}
+	if err := b.lists(triple.OSP); err != nil {
+		return nil, fmt.Errorf("lists by object: %w", err)
+	}
+	b.set.bytes = b.set.Dictionary.bytes()
+	for predicate, c := range b.set.columns {
+		if c != nil {
+			b.set.bytes += c.bytes() + int64(len(predicate))
+		}
+	}
+	if b.set.bytes > limit {
+		return nil, ErrTooLarge
+	}
+	return b.set, nil
+}
+
+// builder is the state of [Build].
+type builder struct {
+	ctx   context.Context
+	src   source.Source
+	limit int64
+	set   *Set
+
+	seed    maphash.Seed
+	numbers map[uint64]uint32 // of terms by their hashes
+}
+
+// scan calls each for the terms of each row of the default graph, and whether one of them is long.
+func (b *builder) scan(order triple.Order, each func(terms *triple.KeyTerms, long bool) error) error {
+	rows, err := b.src.Scan(b.ctx, triple.OrderRange(order), false)
+	if err != nil {
+		return err
+	}
+	for n := 1; err == nil && rows.Next(); n++ {
+		if n%checkRows == 0 {
+			if err = b.ctx.Err(); err != nil {
+				break
+			}
+		}
+		key, _ := rows.Row()
+		var terms triple.KeyTerms
+		if _, terms, err = triple.SplitKey(key); err == nil && len(terms[triple.Graph]) == 0 {
+			err = each(&terms, triple.HasLong(key))
+		}
+	}
+	return errors.Join(err, rows.Err(), rows.Close())
+}
+
+// terms makes the dictionary from the first terms of SPO and OSP.
+func (b *builder) terms() error {
+	subjects, objects := termStream{b: b, order: triple.SPO}, termStream{b: b, order: triple.OSP}
+	defer subjects.close()
+	defer objects.close()
+	if err := errors.Join(subjects.open(), objects.open()); err != nil {
+		return err
+	}
+	var last []byte
+	d := &b.set.Dictionary
+	for n := 1; subjects.term != nil || objects.term != nil; n++ {
+		// 1. Take the smaller term, or both if they are equal.
+		from, other := &subjects, &objects
+		if from.term == nil || other.term != nil && bytes.Compare(other.term, from.term) < 0 {
+			from, other = other, from
+		}
+		if !d.add(from.term, last) || d.bytes() > b.limit {
+			return ErrTooLarge
+		}
+		last = append(last[:0], from.term...)
+		// 2. Move on.
+		if other.term != nil && bytes.Equal(other.term, last) {
+			if err := other.next(); err != nil {
+				return err
+			}
+		}
+		if err := from.next(); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// termStream gives the distinct first terms of an order's rows.
+type termStream struct {
+	b     *builder
+	order triple.Order
+	rows  source.Rows
+	term  []byte // nil at the end
+	seen  int
+}
+
+func (s *termStream) open() (err error) {
+	if s.rows, err = s.b.src.Scan(s.b.ctx, triple.OrderRange(s.order), false); err != nil {
+		return err
+	}
+	s.term = []byte{}
+	return s.next()
+}
+
+// next moves to the next term.
+func (s *termStream) next() error {
+	position := s.order.Positions()[0]
+	for s.rows.Next() {
+		if s.seen++; s.seen%checkRows == 0 && s.b.ctx.Err() != nil {
+			return s.b.ctx.Err()
+		}
+		key, _ := s.rows.Row()
+		_, terms, err := triple.SplitKey(key)
+		if err != nil {
+			return err
+		}
+		if len(terms[triple.Graph]) > 0 || bytes.Equal(terms[position], s.term) || triple.HasLong(terms[position]) {
+			continue
+		}
+		s.term = append(s.term[:0], terms[position]...)
+		return nil
+	}
+	s.term = nil
+	return s.rows.Err()
+}
+
+func (s *termStream) close() {
+	if s.rows != nil {
+		_ = s.rows.Close() // errors of reads were returned
+	}
+}
+
+// Memory of a build: what an entry of numbers takes about, and how many times the limit of the set a
+// build may take.
+const (
+	numberBytes = 24
+	buildShare  = 3
+)
+
+// number makes the numbers of all terms.
+func (b *builder) number() error {
+	d := &b.set.Dictionary
+	if int64(d.n)*numberBytes > buildShare*b.limit {
+		return ErrTooLarge
+	}
+	b.seed = maphash.MakeSeed()
+	b.numbers = make(map[uint64]uint32, d.n)
+	var term []byte
+	for i := range d.n {
+		term = d.Append(term[:0], uint32(i+1))
+		b.numbers[maphash.Bytes(b.seed, term)] = uint32(i + 1)
+	}
+	if len(b.numbers) < d.n {
+		return errors.New("columns: two terms have one hash")
+	}
+	return nil
+}
+
+// lists makes the lists of all columns from the rows of SPO or OSP.
+func (b *builder) lists(order triple.Order) error {
+	keyAt, valueAt := triple.Subject, triple.Object
+	if order == triple.OSP {
+		keyAt, valueAt = valueAt, keyAt
+	}
+	// 1. Collect the pairs. Each order has those of a predicate sorted by key, then value.
+	building := map[string]*listsBuilder{}
+	var last []byte
+	key, held := uint32(0), int64(0)
+	err := b.scan(order, func(terms *triple.KeyTerms, long bool) error {
+		l := building[string(terms[triple.Predicate])]
+		if l == nil {
+			l = &listsBuilder{}
+			building[string(terms[triple.Predicate])] = l
+		}
+		if l.long = l.long || long; l.long {
+			l.keys, l.ends, l.values = nil, nil, nil
+			return nil
+		}
+		if key == 0 || !bytes.Equal(last, terms[keyAt]) {
+			last = append(last[:0], terms[keyAt]...)
+			key = b.numbers[maphash.Bytes(b.seed, last)]
+		}
+		held += l.add(key, b.numbers[maphash.Bytes(b.seed, terms[valueAt])])
+		if held > buildShare*b.limit {
+			return ErrTooLarge
+		}
+		return nil
+	})
+	if err != nil {
+		return err
+	}
+	// 2. Pack them.
+	for predicate, l := range building {
+		switch {
+		case l.long:
+			b.set.columns[predicate] = nil
+		case order == triple.SPO:
+			b.set.columns[predicate] = &Column{BySubject: l.lists()}
+		default:
+			b.set.columns[predicate].ByObject = l.lists()
+		}
+	}
+	return nil
+}

@@ -1,0 +1,206 @@
+// Sets of columns against plain maps.
+
+package columns_test
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// key returns the form of a term in keys.
+func key(t triple.Term) string {
+	b, _ := triple.AppendTerm(nil, t)
+	return string(b)
+}
+
+// build returns the set of some triples.
+func build(t interface{ Fatal(...any) }, all []triple.Triple) *columns.Set {
+	set, err := columns.Build(context.Background(), memsource.New(all), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return set
+}
+
+// drawTriples draws triples of few terms, so that lists have several values. Some are in a named graph.
+func drawTriples(t *rapid.T) (all []triple.Triple) {
+	terms := []triple.Term{triple.NewBlank("b"), triple.NewString(""), triple.NewString("a\x00b"), triple.NewLang("a", "en"), triple.NewTyped("1", triple.XSDInteger), triple.NewTyped("01", triple.XSDInteger)}
+	for i := range 40 {
+		terms = append(terms, triple.NewIRI(fmt.Sprintf("http://example.org/%s%d", strings.Repeat("path/", i%7), i)))
+	}
+	nodes := slices.DeleteFunc(slices.Clone(terms), func(t triple.Term) bool { return t.Kind() == triple.Literal })
+	for range rapid.IntRange(0, 300).Draw(t, "triples") {
+		one := triple.Triple{
+			Subject:   rapid.SampledFrom(nodes).Draw(t, "s"),
+			Predicate: triple.NewIRI(fmt.Sprintf("http://example.org/p%d", rapid.IntRange(0, 3).Draw(t, "p"))),
+			Object:    rapid.SampledFrom(terms).Draw(t, "o"),
+		}
+		if rapid.IntRange(0, 9).Draw(t, "g") == 0 {
+			one.Graph = terms[6]
+		}
+		all = append(all, one)
+	}
+	return all
+}
+
+// The set of a source has the triples of its default graph, in both directions.
+func TestBuild(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		all := drawTriples(t)
+		set := build(t, all)
+		// 1. Make the expected pairs of each predicate.
+		type pair struct{ key, value string }
+		want := map[string][2][]pair{}
+		terms := map[string]bool{}
+		for _, one := range all {
+			if !one.Graph.IsZero() {
+				continue
+			}
+			s, o := key(one.Subject), key(one.Object)
+			terms[s], terms[o] = true, true
+			w := want[key(one.Predicate)]
+			w[0], w[1] = append(w[0], pair{s, o}), append(w[1], pair{o, s})
+			want[key(one.Predicate)] = w
+		}
+		// 2. The dictionary has each term once, in order.
+		d := &set.Dictionary
+		if d.Len() != len(terms) {
+			t.Fatalf("%d terms, not %d", d.Len(), len(terms))
+		}
+		var before []byte
+		for n := range uint32(d.Len()) {
+			term := d.Append(nil, n+1)
+			if n > 0 && bytes.Compare(before, term) >= 0 || !terms[string(term)] || d.Number(term) != n+1 || d.LowerBound(term) != n+1 {
+				t.Fatalf("term %d is %q after %q", n+1, term, before)
+			}
+			if got := d.LowerBound(append(slices.Clone(term), 0)); got != n+2 {
+				t.Fatalf("behind %q is %d", term, got)
+			}
+			before = term
+		}
+		// 3. The lists have the pairs, sorted.
+		for predicate, w := range want {
+			c, ok := set.Column(predicate)
+			if !ok {
+				t.Fatalf("no column of %q", predicate)
+			}
+			for i, l := range []*columns.Lists{&c.BySubject, &c.ByObject} {
+				var got []pair
+				near := 0
+				for k := range l.Keys() {
+					lo, hi := l.Bounds(k)
+					if at, ok := l.Find(l.Key(k), near); !ok || at != k || l.Before(k) != lo || l.LowerBound(l.Key(k)) != k {
+						t.Fatalf("key %d of %q is found at %d", k, predicate, at)
+					}
+					near = rapid.IntRange(0, k).Draw(t, "near")
+					for j := lo; j < hi; j++ {
+						if at := l.FindValue(lo, hi, l.Value(j)); at != j {
+							t.Fatalf("value %d of %q is found at %d", j, predicate, at)
+						}
+						got = append(got, pair{string(d.Append(nil, l.Key(k))), string(d.Append(nil, l.Value(j)))})
+					}
+				}
+				compare := func(a, b pair) int {
+					return 2*strings.Compare(a.key, b.key) + strings.Compare(a.value, b.value)
+				}
+				slices.SortFunc(w[i], compare)
+				if w := slices.Compact(w[i]); !slices.Equal(got, w) {
+					t.Fatalf("%q, direction %d: %q, not %q", predicate, i, got, w)
+				}
+			}
+		}
+		if c, ok := set.Column(key(triple.NewIRI("http://example.org/none"))); !ok || c.Rows() != 0 {
+			t.Fatal("a predicate without triples has no empty column")
+		}
+	})
+}
+
+// A key that is missing is found at the place of the next one, from wherever the search begins.
+func TestFind(t *testing.T) {
+	var all []triple.Triple
+	for i := range 500 {
+		s := triple.NewIRI(fmt.Sprintf("http://example.org/%04d", i))
+		p := triple.NewIRI([]string{"p:even", "p:odd"}[i%2])
+		all = append(all, triple.Triple{Subject: s, Predicate: p, Object: s})
+	}
+	c, _ := build(t, all).Column(key(triple.NewIRI("p:odd")))
+	l := &c.BySubject
+	for near := range l.Keys() + 1 {
+		for n := uint32(1); n <= 500; n++ {
+			want := int((n - 1) / 2)
+			if place, ok := l.Find(n, near); place != want || ok != (n%2 == 0) {
+				t.Fatalf("number %d from %d: %d, %t", n, near, place, ok)
+			}
+		}
+	}
+}
+
+// A predicate with a long term has no column, and its terms are in no dictionary.
+func TestLongTerms(t *testing.T) {
+	long := triple.NewString(strings.Repeat("long", 300))
+	s, p, q := triple.NewIRI("x:s"), triple.NewIRI("x:p"), triple.NewIRI("x:q")
+	set := build(t, []triple.Triple{{Subject: s, Predicate: p, Object: long}, {Subject: s, Predicate: p, Object: s}, {Subject: s, Predicate: q, Object: s}})
+	if _, ok := set.Column(key(p)); ok {
+		t.Error("a predicate with a long term has a column")
+	}
+	if c, ok := set.Column(key(q)); !ok || c.Rows() != 1 || set.Dictionary.Len() != 1 || set.Predicates() != 1 {
+		t.Errorf("%d terms, %d predicates, %t", set.Dictionary.Len(), set.Predicates(), ok)
+	}
+}
+
+// A set does not take more memory than allowed, and a build ends with its context.
+func TestLimits(t *testing.T) {
+	var all []triple.Triple
+	for i := range 40_000 {
+		all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("x:%d", i)), Predicate: triple.NewIRI("x:p"), Object: triple.NewIRI("x:o")})
+	}
+	src := memsource.New(all)
+	set, err := columns.Build(t.Context(), src, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := columns.Build(t.Context(), src, set.Bytes()); err != nil {
+		t.Errorf("with exactly its bytes: %v", err)
+	}
+	for _, limit := range []int64{0, 1000, set.Bytes() - 1} {
+		if _, err := columns.Build(t.Context(), src, limit); !errors.Is(err, columns.ErrTooLarge) {
+			t.Errorf("with %d bytes: %v", limit, err)
+		}
+	}
+	ctx, cancel := context.WithCancel(t.Context())
+	cancel()
+	if _, err := columns.Build(ctx, src, 1<<30); !errors.Is(err, context.Canceled) {
+		t.Errorf("with an ended context: %v", err)
+	}
+}
+
+// A view leaves out the columns of stale predicates.
+func TestView(t *testing.T) {
+	p, q := triple.NewIRI("x:p"), triple.NewIRI("x:q")
+	src := memsource.New([]triple.Triple{{Subject: p, Predicate: p, Object: p}, {Subject: p, Predicate: q, Object: p}})
+	set, err := columns.Build(t.Context(), src, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	view := columns.NewView(set, map[string]struct{}{key(p): {}})
+	if _, ok := view.Column(key(p)); ok {
+		t.Error("a stale predicate has a column")
+	}
+	if c, ok := view.Column(key(q)); !ok || c.Rows() != 1 {
+		t.Error("another predicate has none")
+	}
+	if columns.Of(t.Context(), src) != nil || columns.Of(t.Context(), columns.With(src, view)) != view {
+		t.Error("a source has other columns than it was given")
+	}
+}

@@ -1,0 +1,56 @@
+// Views: the columns that one reader of a store may use.
+
+package columns
+
+import (
+	"context"
+
+	"github.com/trefoildb/trefoil/sparql/source"
+)
+
+// View is a set as a reader of one state of a store may use it. It is safe for concurrent use.
+type View struct {
+	set   *Set
+	stale map[string]struct{}
+}
+
+// NewView returns a view of a set. stale lists predicates in their key form that have changed between
+// the state of the set and that of the reader. The caller must not change it afterwards.
+func NewView(set *Set, stale map[string]struct{}) *View { return &View{set, stale} }
+
+// Dictionary returns the terms of the columns.
+func (v *View) Dictionary() *Dictionary { return &v.set.Dictionary }
+
+// Column returns the column of a predicate in its key form, like [Set.Column]. ok is false, too, if
+// the predicate has changed.
+func (v *View) Column(predicate string) (c *Column, ok bool) {
+	if _, stale := v.stale[predicate]; stale {
+		return nil, false
+	}
+	return v.set.Column(predicate)
+}
+
+// Source is a [source.Source] with columns of its state.
+type Source interface {
+	source.Source
+	// Columns returns the columns of the source's state; nil if there are none.
+	Columns(ctx context.Context) *View
+}
+
+// Of returns the columns of a source; nil if it has none.
+func Of(ctx context.Context, src source.Source) *View {
+	if s, ok := src.(Source); ok {
+		return s.Columns(ctx)
+	}
+	return nil
+}
+
+// With returns a source with columns of its state.
+func With(src source.Source, v *View) Source { return columnar{src, v} }
+
+type columnar struct {
+	source.Source
+	view *View
+}
+
+func (c columnar) Columns(context.Context) *View { return c.view }

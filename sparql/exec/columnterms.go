@@ -1,0 +1,73 @@
+// The keys of a column's lists, with the number of their values.
+
+package exec
+
+import (
+	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/sparql/expr"
+)
+
+// ColumnTerms gives each key of lists once, in ascending order. With counts it also gives the number of
+// values of each.
+type ColumnTerms struct {
+	Exec   *Execution
+	Terms  *columns.Dictionary
+	Lists  *columns.Lists
+	Slot   int   // of the key
+	Counts []int // slots of the numbers
+	Plan   *explain.Plan
+
+	at   int
+	soft softLimit
+	row  []string
+	text []byte
+}
+
+func (t *ColumnTerms) Next(out *solution.Batch) error {
+	if err := t.Exec.Check(); err != nil {
+		return err
+	}
+	if t.row == nil {
+		t.row = make([]string, t.Exec.Width)
+	}
+	first := t.at
+	for most := t.soft.next(); out.Len < most && !out.Full() && t.at < t.Lists.Keys(); t.at++ {
+		row := out.Add(t.row, 0)
+		t.text = t.Terms.Append(t.text[:0], t.Lists.Key(t.at))
+		row[t.Slot] = t.Exec.Arena.Copy(t.text)
+		lo, hi := t.Lists.Bounds(t.at)
+		for _, slot := range t.Counts {
+			row[slot] = solution.Encode(expr.FromInt(int64(hi - lo)).Term())
+		}
+	}
+	t.Plan.AddReads(t.at - first)
+	return nil
+}
+
+func (t *ColumnTerms) Reset() { t.at, t.soft = 0, 0 }
+func (t *ColumnTerms) Close() {}
+
+// Known gives one row with a number that the planner knows.
+type Known struct {
+	Exec   *Execution
+	Number int64
+	Slots  []int
+	done   bool
+}
+
+func (k *Known) Next(out *solution.Batch) error {
+	if k.done {
+		return nil
+	}
+	k.done = true
+	row := out.Add(make([]string, k.Exec.Width), 0)
+	for _, slot := range k.Slots {
+		row[slot] = solution.Encode(expr.FromInt(k.Number).Term())
+	}
+	return nil
+}
+
+func (k *Known) Reset() { k.done = false }
+func (k *Known) Close() {}

@@ -1,0 +1,298 @@
+// Patterns over columns: what is known of them, and the join that reads them.
+
+package plan
+
+import (
+	"slices"
+
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// column is the column of a pattern, with what the pattern says of both ends.
+type column struct {
+	*columns.Column
+	subject, object columnEnd
+}
+
+// columnEnd is the subject or the object of a pattern over a column.
+type columnEnd struct {
+	term   bool
+	number uint32 // of the term; 0 if no column has it
+	// spans restrict the numbers of a variable: from [0] up to [1] of each, ascending. nil means all.
+	spans [][2]uint32
+}
+
+// column returns the column of a pattern; nil if its rows must be read. It needs the default graph, a
+// predicate with a column and two different ends.
+func (c *compiler) column(pat *pattern.Pattern) *column {
+	subject, predicate, object := &pat.Places[triple.Subject], &pat.Places[triple.Predicate], &pat.Places[triple.Object]
+	if c.columns == nil || predicate.Key == "" || pat.Graphs.Mode != pattern.DefaultGraph || subject.Slot >= 0 && subject.Slot == object.Slot {
+		return nil
+	}
+	of, ok := c.columns.Column(predicate.Key)
+	if !ok {
+		return nil
+	}
+	return &column{of, c.columnEnd(pat, triple.Subject), c.columnEnd(pat, triple.Object)}
+}
+
+// columnEnd returns an end of a pattern.
+func (c *compiler) columnEnd(pat *pattern.Pattern, position int) (e columnEnd) {
+	terms := c.columns.Dictionary()
+	if at := &pat.Places[position]; at.Slot < 0 {
+		e.term = true
+		e.number = terms.Number([]byte(at.Key))
+		return e
+	}
+	spans := pat.Restricted(position)
+	if spans == nil {
+		return e
+	}
+	e.spans = [][2]uint32{}
+	for _, s := range spans {
+		e.spans = append(e.spans, [2]uint32{terms.LowerBound(s.Lo), terms.LowerBound(s.Hi)})
+	}
+	return e
+}
+
+// count returns how many keys and values of lists have a key that an end allows.
+func (e *columnEnd) count(l *columns.Lists) (keys, values int) {
+	switch {
+	case e.term:
+		if i, ok := l.Find(e.number, 0); ok {
+			lo, hi := l.Bounds(i)
+			return 1, hi - lo
+		}
+		return 0, 0
+	case e.spans == nil:
+		return l.Keys(), l.Values()
+	}
+	for _, s := range e.spans {
+		lo, hi := l.LowerBound(s[0]), l.LowerBound(s[1])
+		keys += hi - lo
+		values += l.Before(hi) - l.Before(lo)
+	}
+	return keys, values
+}
+
+// rows returns how many triples match the pattern. If a variable is restricted, it returns an upper bound.
+func (col *column) rows() int {
+	_, bySubject := col.subject.count(&col.BySubject)
+	_, byObject := col.object.count(&col.ByObject)
+	if !col.subject.term || !col.object.term {
+		return min(bySubject, byObject)
+	}
+	l := &col.BySubject
+	if i, ok := l.Find(col.subject.number, 0); ok {
+		lo, hi := l.Bounds(i)
+		if j := l.FindValue(lo, hi, col.object.number); j < hi && l.Value(j) == col.object.number {
+			return 1
+		}
+	}
+	return 0
+}
+
+// measure sets the rows of a candidate and how many terms they have.
+func (one *candidate) measure() {
+	col := one.column
+	subjects, _ := col.subject.count(&col.BySubject)
+	objects, _ := col.object.count(&col.ByObject)
+	rows := col.rows()
+	one.rows = max(float64(rows), leastRows)
+	one.distinct[triple.Subject] = max(float64(min(subjects, rows)), leastRows)
+	one.distinct[triple.Object] = max(float64(min(objects, rows)), leastRows)
+}
+
+// columnSteps returns how many of the next steps a join over columns does. It ends with the first
+// step after which a waiting condition may run.
+func (p *planner) columnSteps(steps []joinStep, in stream) int {
+	c := p.c
+	if in.start && c.want != nil && c.want.got {
+		return 0 // the first pattern is scanned in the sequence of a variable
+	}
+	certain := in.certain
+	for n := range steps {
+		if steps[n].method != byLookup {
+			return n
+		}
+		one := &p.list[steps[n].list[0]]
+		if one.column == nil {
+			return n
+		}
+		// A variable that some rows bind and others do not has no one way to be read.
+		for _, slot := range one.vars.Slots() {
+			if in.possible.Has(slot) && !in.certain.Has(slot) {
+				return n
+			}
+		}
+		certain = union(certain, one.vars)
+		if slices.ContainsFunc(c.waiting, func(w *condition) bool { return !w.done && certain.ContainsAll(w.uses) }) {
+			return n + 1
+		}
+	}
+	return len(steps)
+}
+
+// columnJoin joins in with patterns over columns. needed are the variables that the operators above
+// use.
+func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) stream {
+	c := p.c
+	var list []exec.ColumnStep
+	var bound, give []int
+	detail := ""
+	known := in.certain
+	for i := range steps {
+		// 1. A bound end is the key. If neither is bound, the end that is more restricted is.
+		one := &p.list[steps[i].list[0]]
+		col := one.column
+		end := func(e *columnEnd, position int) exec.ColumnEnd {
+			slot := one.pat.Places[position].Slot
+			return exec.ColumnEnd{Slot: slot, Number: e.number, Free: slot >= 0 && !known.Has(slot)}
+		}
+		subject, object := end(&col.subject, triple.Subject), end(&col.object, triple.Object)
+		step := exec.ColumnStep{Lists: &col.BySubject, Key: subject, Value: object, Spans: col.subject.spans}
+		_, bySubject := col.subject.count(&col.BySubject)
+		_, byObject := col.object.count(&col.ByObject)
+		if subject.Free && (!object.Free || byObject < bySubject) {
+			step = exec.ColumnStep{Lists: &col.ByObject, Key: object, Value: subject, Spans: col.object.spans}
+		}
+		list = append(list, step)
+		if i > 0 {
+			detail += " . "
+		}
+		detail += one.text
+		// 2. Variables of the input are read once, those of the steps are given if they are needed.
+		for _, slot := range one.vars.Slots() {
+			switch {
+			case !known.Has(slot):
+				if needed.Has(slot) {
+					give = append(give, slot)
+				}
+			case in.certain.Has(slot) && !slices.Contains(bound, slot):
+				bound = append(bound, slot)
+			}
+		}
+		known = union(known, one.vars)
+	}
+	j := exec.NewColumnJoin(c.query, in.op, c.columns.Dictionary(), list, bound, give)
+	out := in
+	out.certain, out.possible = known, union(in.possible, known)
+	out.rows = steps[len(steps)-1].rows
+	out = c.traced(out, j, "column join", detail, in.plan)
+	j.Plan = out.plan
+	return out
+}
+
+// joinColumn sets the cost of a state that joins one more pattern over its column.
+func (p *planner) joinColumn(to, from *joinState, one *candidate) {
+	to.cost = from.cost + to.rows*costColumnRow
+	if from.last < 0 && from.method != byMerge && p.in.start && p.c.feed == nil {
+		to.sorted = -1
+		return
+	}
+	probes := from.rows * costColumnProbe
+	to.cost += probes
+	to.risk = from.risk + probes
+}
+
+// neededBehind returns the variables of patterns that the next steps or the rest of the query use.
+func (p *planner) neededBehind(next []joinStep, patterns []algebra.TriplePattern, aliases []alias) algebra.Set {
+	needed := p.c.needed(patterns)
+	for _, a := range aliases {
+		needed.Add(a.of)
+	}
+	for i := range next {
+		for _, n := range next[i].list {
+			needed.AddAll(p.list[n].vars)
+		}
+	}
+	return needed
+}
+
+// needed returns the variables of patterns that the rest of the query uses. Outside of a projection or
+// a group that is every variable.
+func (c *compiler) needed(patterns []algebra.TriplePattern) (needed algebra.Set) {
+	inside := map[int]int{}
+	for _, p := range patterns {
+		for _, at := range []algebra.VarOrTerm{p.Subject, p.Predicate, p.Object} {
+			if at.IsVar() {
+				inside[at.Slot]++
+			}
+		}
+	}
+	for slot, n := range inside {
+		if !c.projected || c.visible.mentions()[slot] > n {
+			needed.Add(slot)
+		}
+	}
+	return needed
+}
+
+// mentions returns how often each variable stands in the query.
+func (v *visibility) mentions() map[int]int {
+	if v.counts != nil {
+		return v.counts
+	}
+	v.counts = map[int]int{}
+	add := func(at algebra.VarOrTerm) {
+		if at.IsVar() {
+			v.counts[at.Slot]++
+		}
+	}
+	each := func(slots []int) {
+		for _, slot := range slots {
+			v.counts[slot]++
+		}
+	}
+	var walk func(n algebra.Node)
+	walk = func(n algebra.Node) {
+		switch n := n.(type) {
+		case *algebra.BGP:
+			for _, p := range n.Patterns {
+				add(p.Subject)
+				add(p.Predicate)
+				add(p.Object)
+			}
+		case *algebra.Path:
+			add(n.Subject)
+			add(n.Object)
+		case *algebra.Graph:
+			add(n.Name)
+		case *algebra.Service:
+			add(n.Name)
+			for _, column := range n.Columns {
+				v.counts[column.Slot]++
+			}
+		case *algebra.Extend:
+			v.counts[n.Slot]++
+		case *algebra.Table:
+			each(n.Slots)
+		case *algebra.Project:
+			each(n.Slots)
+		case *algebra.Group:
+			for _, a := range n.Aggregates {
+				if a.Agg.Arg == nil && a.Agg.Distinct { // of whole solutions
+					_, possible := v.vars(n.Input)
+					each(possible.Slots())
+				}
+			}
+		}
+		for _, e := range algebra.Exprs(n) {
+			for _, slot := range v.body.Uses(e).Slots() {
+				v.counts[slot]++
+			}
+		}
+		for _, in := range algebra.Inputs(n) {
+			walk(in)
+		}
+	}
+	walk(v.body.Root)
+	for _, n := range v.body.Exists {
+		walk(n)
+	}
+	return v.counts
+}
