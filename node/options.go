@@ -36,6 +36,11 @@ type Options struct {
 	FeedBytes int64
 	FeedAge   time.Duration
 
+	// ColumnMemory bounds the columns that joins of a node alone compare instead of rows, in bytes. A
+	// larger store has none. 0 is a 32nd of Memory, and none if that is below a gigabyte; a negative
+	// value is none.
+	ColumnMemory int64
+
 	// QueryMemory is how many bytes a query may hold before it uses temporary files.
 	// 0 is 256 MiB, or a sixteenth of Memory if that is less.
 	QueryMemory int64
@@ -106,6 +111,9 @@ func (o Options) logger() *slog.Logger {
 func (o Options) shares() memory.Shares {
 	return memory.Divide(cmp.Or(o.Memory, memory.Available()))
 }
+
+// columnBytes returns ColumnMemory as store.Options.ColumnBytes.
+func (o Options) columnBytes() int64 { return max(cmp.Or(o.ColumnMemory, o.shares().Columns), 0) }
 
 // watched returns the predicates whose changes the store keeps in its feed.
 func (o Options) watched() []string {

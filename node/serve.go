@@ -176,14 +176,14 @@ func (s *service) run() (members []string, err error) {
 func (s *service) open() (db *store.Store, full *database.NoRoomError, err error) {
 	options := store.Options{ReadOnly: s.ReadOnly, Member: !s.ReadOnly, Watched: s.watched(), CountChanges: !s.ReadOnly && !s.NoLinks,
 		CacheBytes: s.shares.Cache, MemTableBytes: s.shares.MemTable, QueueBytes: s.shares.Queue,
-		MinFreeBytes: s.MinFreeBytes, FeedRetention: changefeed.Retention{Bytes: s.FeedBytes, Age: s.FeedAge},
+		ColumnBytes: s.columnBytes(), MinFreeBytes: s.MinFreeBytes, FeedRetention: changefeed.Retention{Bytes: s.FeedBytes, Age: s.FeedAge},
 		Logger: s.Logger, Version: s.Version}
 	for {
 		db, err = store.Open(s.dir, options)
 		if err == nil || !errors.As(err, &full) {
 			return db, nil, err
 		}
-		readOnly := store.Options{ReadOnly: true, CacheBytes: s.shares.Cache, MemTableBytes: s.shares.MemTable, Logger: s.Logger, Version: s.Version}
+		readOnly := store.Options{ReadOnly: true, ColumnBytes: s.columnBytes(), CacheBytes: s.shares.Cache, MemTableBytes: s.shares.MemTable, Logger: s.Logger, Version: s.Version}
 		db, readErr := store.Open(s.dir, readOnly)
 		if readErr == nil {
 			return db, full, nil

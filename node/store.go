@@ -64,7 +64,7 @@ func Open(dir string, o Options) (*Store, error) {
 	db, err := store.Open(dir, store.Options{
 		ReadOnly: o.ReadOnly, Watched: o.watched(), CountChanges: len(o.watched()) > 0,
 		CacheBytes: shares.Cache, MemTableBytes: shares.MemTable, QueueBytes: shares.Queue,
-		MinFreeBytes: o.MinFreeBytes, FeedRetention: changefeed.Retention{Bytes: o.FeedBytes, Age: o.FeedAge},
+		ColumnBytes: o.columnBytes(), MinFreeBytes: o.MinFreeBytes, FeedRetention: changefeed.Retention{Bytes: o.FeedBytes, Age: o.FeedAge},
 		Logger: o.Logger, Version: o.Version,
 	})
 	if err != nil {

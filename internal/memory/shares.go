@@ -28,6 +28,8 @@ type Shares struct {
 	Documents int64
 	// Load is for one bulk load: an eighth.
 	Load int64
+	// Columns is for the columns of a lone store: a 32nd, and none below a gigabyte.
+	Columns int64
 }
 
 // memTables is the number of memtables of a store at a time.
@@ -45,6 +47,9 @@ func Divide(total int64) Shares {
 		Queries:   within(total/4, 32<<20, 64<<30),
 		Documents: within(total/16, 16<<20, 512<<20),
 		Load:      within(total/8, 64<<20, 16<<30),
+	}
+	if total >= 1<<30 {
+		s.Columns = total / 32
 	}
 	s.Query = min(s.Queries/4, 256<<20)
 	s.Update = min(s.Queries/4, 256<<20)

@@ -111,6 +111,14 @@ func newCollector(s *Store) *collector {
 		kept, _ := r.store.feed.Size()
 		return float64(kept)
 	})
+	gauge("column_bytes", "Bytes of the columns in memory; 0 if there are none.", func(r reading) float64 {
+		bytes, _ := r.store.columnSize()
+		return float64(bytes)
+	})
+	gauge("column_stale_predicates", "Predicates that are read as rows, because they changed since the columns were built.", func(r reading) float64 {
+		_, stale := r.store.columnSize()
+		return float64(stale)
+	})
 	gauge("disk_free_bytes", "Free bytes of the disk.", func(r reading) float64 { return float64(r.status.FreeBytes) })
 	gauge("memtable_bytes", "Bytes of rows in memory.", func(r reading) float64 { return r.memTable })
 	gauge("wal_bytes", "Bytes of the write-ahead log.", func(r reading) float64 { return r.wal })

@@ -53,6 +53,8 @@ type Options struct {
 	Watched []string
 	// CountChanges enables [database.Database.ChangeCount], for 4 MiB of memory.
 	CountChanges bool
+	// ColumnBytes bounds the columns of a lone store in memory, see package columncache; 0 is none.
+	ColumnBytes int64
 	// FS is the file system; nil is the disk.
 	FS vfs.FS
 }
@@ -70,6 +72,8 @@ func (o Options) Validate() error {
 	switch {
 	case o.MaxSegmentBytes < 0:
 		return fmt.Errorf("%w: MaxSegmentBytes is %d", ErrInvalid, o.MaxSegmentBytes)
+	case o.ColumnBytes < 0:
+		return fmt.Errorf("%w: ColumnBytes is %d", ErrInvalid, o.ColumnBytes)
 	case o.CacheBytes < 0:
 		return fmt.Errorf("%w: CacheBytes is %d", ErrInvalid, o.CacheBytes)
 	case o.QueueBytes < 0:

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
+	"github.com/trefoildb/trefoil/internal/store/columncache"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/fault"
@@ -34,7 +35,8 @@ type Store struct {
 	metrics metrics
 	updates updates
 	feed    *changefeed.Feed
-	running sync.WaitGroup // the committer, and the maintenance of segments
+	columns *columncache.Cache // nil if they are off
+	running sync.WaitGroup     // the committer, and the maintenance of segments
 
 	committer    *Committer
 	member       membership
@@ -89,6 +91,7 @@ func Open(dir string, opts Options) (*Store, error) {
 		s.running.Go(s.committer.run)
 		s.running.Go(s.segments.Run)
 	}
+	s.openColumns()
 	return s, nil
 }
 
@@ -249,6 +252,9 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) close() error {
+	if s.columns != nil {
+		s.columns.Close()
+	}
 	s.committer.queue.close()
 	ctx, cancel := context.WithTimeout(context.Background(), s.closeTimeout)
 	defer cancel()

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
@@ -337,4 +338,37 @@ func (c *consumer) send(at time.Time) error {
 	clear(all)
 	c.batch.Changes, c.arena = all[:0], c.arena[:0]
 	return nil
+}
+
+// PositionIn returns the position that the rows of a reader of the database belong to: every change
+// up to it is in the rows, and no other.
+func (f *Feed) PositionIn(from pebble.Reader) (feed.Position, error) {
+	at, err := lastIn(from)
+	if err != nil {
+		return feed.Position{}, fmt.Errorf("position of a snapshot: %w", err)
+	}
+	return f.position(at), nil
+}
+
+// lastIn returns the stamp of the last change in the rows of a reader.
+func lastIn(from pebble.Reader) (at triple.Stamp, err error) {
+	// 1. It is that of the last row of the log.
+	it, err := from.NewIter(RowBounds())
+	if err != nil {
+		return at, err
+	}
+	found := it.Last()
+	if found {
+		at, err = parseStampKey(logPrefix, it.Key(), 4)
+	}
+	if err := errors.Join(err, it.Error(), it.Close()); err != nil || found {
+		return at, err
+	}
+	// 2. A log without rows has where it begins.
+	value, err := database.Value(from, rowBegin)
+	if err != nil || value == nil {
+		return at, err
+	}
+	begin, err := parseMark(value)
+	return begin.Stamp, err
 }

@@ -1,0 +1,262 @@
+// The columns of a lone store: built in the background, and current by the change feed.
+
+// Package columncache keeps the columns of a lone store in memory (see package columns), so that
+// joins compare numbers. They are derived: if they are missing, queries read rows.
+//
+// # How they stay right
+//
+// A set of columns belongs to a position of the change feed. A reader of a later position calls
+// [Cache.View], which reads the changes between both positions and marks their predicates as stale.
+// The columns of all other predicates are right for the reader. So nothing follows the feed while
+// no query runs, a writer pays nothing, and a query never misses an acknowledged change. A reader of
+// an earlier position gets no columns.
+//
+// A bulk load, a cleared graph and a gap in the feed end the set. Stale predicates and a missing set
+// make the next query begin a new build. It runs beside the queries, which read rows meanwhile, and
+// it takes at most a tenth of the time: after a build the next one waits nine times as long.
+package columncache
+
+import (
+	"context"
+	"errors"
+	"log/slog"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/source"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Options are the parameters of [New]. All but Now and Logger are needed.
+type Options struct {
+	// Memory bounds a set in bytes. A store whose set would be larger has no columns.
+	Memory int64
+	// Feed is the change feed of the store.
+	Feed feed.Source
+	// Snapshot returns the rows of the store, and the position that they belong to. release must be
+	// called at the end.
+	Snapshot func(ctx context.Context) (src source.Source, at feed.Position, release func() error, err error)
+	// Now returns the time; nil is time.Now.
+	Now func() time.Time
+	// Logger gets failed builds; nil discards them.
+	Logger *slog.Logger
+}
+
+// Cache keeps the columns of a store. It is safe for concurrent use, and must be closed.
+type Cache struct {
+	Options
+	ctx    context.Context
+	cancel context.CancelFunc
+	tasks  sync.WaitGroup
+
+	mu      sync.Mutex
+	current *state // nil if there is no set
+	// changed has the predicates of the changes that were read since the present build began; nil if
+	// none runs.
+	changed  map[string]struct{}
+	building bool
+	closed   bool
+	next     time.Time // when the next build may begin
+	// read is up to where changes were read. Invariant: it reaches current.at.
+	read feed.Position
+}
+
+// state is a set of columns with what has changed since.
+type state struct {
+	set   *columns.Set
+	at    feed.Position
+	stale map[string]struct{} // never changed, because views share it
+	view  *columns.View
+}
+
+// New returns a cache without columns. Build begins to make them.
+func New(o Options) *Cache {
+	if o.Now == nil {
+		o.Now = time.Now
+	}
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	c := &Cache{Options: o}
+	c.ctx, c.cancel = context.WithCancel(context.Background())
+	return c
+}
+
+// Close ends a build that runs, and waits for it.
+func (c *Cache) Close() {
+	c.mu.Lock()
+	c.closed, c.current = true, nil
+	c.mu.Unlock()
+	c.cancel()
+	c.tasks.Wait()
+}
+
+// View returns the columns for a reader of a position; nil if there are none. Changes that it has to
+// read are few, because it gives the set up if they are many.
+func (c *Cache) View(ctx context.Context, at feed.Position) *columns.View {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current != nil && !c.read.Reaches(at) {
+		c.readChanges(ctx)
+	}
+	s := c.current
+	if s == nil || len(s.stale) > 0 {
+		c.build()
+	}
+	if s == nil || !c.read.Reaches(at) || !at.Reaches(s.at) {
+		return nil
+	}
+	return s.view
+}
+
+// Size returns the bytes of the set, and how many predicates are known to be stale; 0 without a set.
+func (c *Cache) Size() (bytes int64, stale int) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if c.current == nil {
+		return 0, 0
+	}
+	return c.current.set.Bytes(), len(c.current.stale)
+}
+
+// maxChanges is how many changes a reader reads before it gives the set up. They take some
+// milliseconds.
+const maxChanges = 100_000
+
+// errVoid means that a change concerns all predicates, or that there are too many changes.
+var errVoid = errors.New("all predicates may have changed")
+
+// readChanges marks the predicates of the changes behind c.read as stale.
+func (c *Cache) readChanges(ctx context.Context) {
+	stale := map[string]struct{}{}
+	n := 0
+	err := func() error {
+		for batch, err := range c.Feed.Changes(ctx, feed.Request{Since: c.read}) {
+			if err != nil {
+				return err
+			}
+			for i := range batch.Changes {
+				if err := addPredicate(stale, &batch.Changes[i]); err != nil {
+					return err
+				}
+			}
+			if n += len(batch.Changes); n > maxChanges {
+				return errVoid
+			}
+			c.read = batch.Position.Clone()
+		}
+		return nil
+	}()
+	switch {
+	case ctx.Err() != nil:
+		// What was read is marked below. The rest is for the next reader.
+	case err != nil:
+		c.current = nil
+		return
+	}
+	c.mark(stale)
+}
+
+// addPredicate adds the predicate of a change of the default graph.
+func addPredicate(stale map[string]struct{}, change *feed.Change) error {
+	switch change.Kind {
+	case feed.Annotate:
+		return nil
+	case feed.Add, feed.Delete:
+		_, terms, err := triple.SplitKey(change.Key)
+		if err == nil && len(terms[triple.Graph]) == 0 {
+			stale[string(terms[triple.Predicate])] = struct{}{}
+		}
+		return err
+	}
+	return errVoid
+}
+
+// mark adds stale predicates to the set and to the build that runs.
+func (c *Cache) mark(stale map[string]struct{}) {
+	s := c.current
+	fresh := false
+	for predicate := range stale {
+		if c.changed != nil {
+			c.changed[predicate] = struct{}{}
+		}
+		_, known := s.stale[predicate]
+		fresh = fresh || !known
+	}
+	if !fresh {
+		return
+	}
+	for predicate := range s.stale {
+		stale[predicate] = struct{}{}
+	}
+	c.current = newState(s.set, s.at, stale)
+}
+
+func newState(set *columns.Set, at feed.Position, stale map[string]struct{}) *state {
+	return &state{set, at, stale, columns.NewView(set, stale)}
+}
+
+// Build begins to build a set, unless a build runs or the last one was not long ago.
+func (c *Cache) Build() {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.build()
+}
+
+func (c *Cache) build() {
+	now := c.Now()
+	if c.building || c.closed || now.Before(c.next) {
+		return
+	}
+	c.building, c.changed = true, map[string]struct{}{}
+	c.tasks.Go(func() {
+		set, at, err := c.snapshotSet()
+		c.mu.Lock()
+		defer c.mu.Unlock()
+		took := c.Now().Sub(now)
+		c.building, c.next = false, c.Now().Add(9*took)
+		if errors.Is(err, columns.ErrTooLarge) {
+			c.next = c.Now().Add(tooLargePause)
+		}
+		switch {
+		case c.ctx.Err() != nil:
+		case err != nil:
+			c.Logger.Warn("no columns are built, so joins read rows", "error", err)
+		default:
+			c.Logger.Debug("columns are built", "bytes", set.Bytes(), "predicates", set.Predicates(), "took", took)
+			c.publish(set, at)
+		}
+		c.changed = nil
+	})
+}
+
+// tooLargePause is the pause after a build that has found the store too large.
+const tooLargePause = 10 * time.Minute
+
+// publish makes a built set the current one.
+func (c *Cache) publish(set *columns.Set, at feed.Position) {
+	// 1. Without a set before it, no changes behind the snapshot count as read.
+	if c.current == nil {
+		c.read = at
+		c.current = newState(set, at, nil)
+		return
+	}
+	// 2. Otherwise the predicates of all changes between the snapshot and c.read are in c.changed,
+	// because the snapshot was taken after the build began. Those of older changes do no harm.
+	if !c.read.Reaches(at) {
+		c.read = at
+	}
+	c.current = newState(set, at, c.changed)
+}
+
+// snapshotSet builds a set.
+func (c *Cache) snapshotSet() (*columns.Set, feed.Position, error) {
+	src, at, release, err := c.Snapshot(c.ctx)
+	if err != nil {
+		return nil, at, err
+	}
+	set, err := columns.Build(c.ctx, src, c.Memory)
+	return set, at, errors.Join(err, release())
+}

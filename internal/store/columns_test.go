@@ -1,0 +1,215 @@
+// Columns of a store under changes.
+
+package store
+
+import (
+	"bytes"
+	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// columnPredicates are the predicates of the triples of columnTriple.
+var columnPredicates = []triple.Term{triple.NewIRI("x:p0"), triple.NewIRI("x:p1"), triple.NewIRI("x:p2")}
+
+func columnTriple(random *rand.Rand) triple.Triple {
+	t := triple.Triple{
+		Subject: triple.NewIRI(fmt.Sprint("x:s", random.IntN(30))), Predicate: columnPredicates[min(random.IntN(6), 2)],
+		Object: triple.NewIRI(fmt.Sprint("x:o", random.IntN(10))),
+	}
+	if random.IntN(8) == 0 {
+		t.Graph = triple.NewIRI("x:g")
+	}
+	return t
+}
+
+// viewOf returns the columns of a snapshot.
+func viewOf(ctx context.Context, sn *Snapshot) *columns.View { return columns.Of(ctx, sn.Source()) }
+
+// untilColumns returns when a new snapshot has the columns of a predicate.
+func untilColumns(t *testing.T, s *Store, predicate triple.Term) {
+	t.Helper()
+	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
+		sn, err := s.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		ok := false
+		if v := viewOf(t.Context(), sn); v != nil {
+			_, ok = v.Column(keyOf(predicate))
+		}
+		if err := sn.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if ok {
+			return
+		}
+		if time.Now().After(deadline) {
+			t.Fatalf("no columns of %s", predicate)
+		}
+	}
+}
+
+func keyOf(t triple.Term) string {
+	b, _ := triple.AppendTerm(nil, t)
+	return string(b)
+}
+
+// checkColumns compares the columns of a snapshot with its rows, and returns how many predicates have
+// one.
+func checkColumns(t *testing.T, sn *Snapshot) (n int) {
+	t.Helper()
+	v := viewOf(t.Context(), sn)
+	if v == nil {
+		return 0
+	}
+	for _, p := range columnPredicates {
+		c, ok := v.Column(keyOf(p))
+		if !ok {
+			continue
+		}
+		n++
+		var want, got []string
+		for row, err := range sn.Match(t.Context(), triple.Pattern{Predicate: p}, ReadOptions{}) {
+			if err != nil {
+				t.Fatal(err)
+			}
+			one, err := row.Triple()
+			if err != nil {
+				t.Fatal(err)
+			}
+			if one.Graph.IsZero() {
+				want = append(want, keyOf(one.Subject)+" "+keyOf(one.Object))
+			}
+		}
+		for i := range c.BySubject.Keys() {
+			for lo, hi := c.BySubject.Bounds(i); lo < hi; lo++ {
+				d := v.Dictionary()
+				got = append(got, string(d.Append(nil, c.BySubject.Key(i)))+" "+string(d.Append(nil, c.BySubject.Value(lo))))
+			}
+		}
+		slices.Sort(want)
+		slices.Sort(got)
+		if !slices.Equal(got, want) {
+			t.Fatalf("the column of %s has %d pairs, the rows %d", p, len(got), len(want))
+		}
+	}
+	return n
+}
+
+// Whatever changes, and whenever a snapshot was taken, the columns of its predicates are its rows.
+func TestColumnsModel(t *testing.T) {
+	seed := uint64(time.Now().UnixNano())
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 1))
+	s := openMem(t, Options{ColumnBytes: 1 << 20})
+	var old []*Snapshot
+	defer func() {
+		for _, sn := range old {
+			sn.Close()
+		}
+	}()
+	used := 0
+	for range 600 {
+		// 1. Change something.
+		var err error
+		batch := []triple.Triple{columnTriple(random), columnTriple(random)}
+		switch n := random.IntN(20); {
+		case n < 8:
+			_, err = s.Add(t.Context(), batch)
+		case n < 14:
+			_, err = s.Delete(t.Context(), batch)
+		case n < 15:
+			_, err = s.DeleteMatch(t.Context(), triple.Pattern{Predicate: columnPredicates[0]})
+		case n < 16:
+			_, err = s.Apply(t.Context(), Changes{ClearDefault: true})
+		case n < 17:
+			if _, err = s.Add(t.Context(), batch[:1]); err == nil {
+				err = s.Annotate(t.Context(), batch[0], "app", []byte("x"))
+			}
+		default:
+			untilColumns(t, s, columnPredicates[random.IntN(3)])
+		}
+		if err != nil {
+			t.Fatal(err)
+		}
+		// 2. Compare new and old snapshots.
+		sn, err := s.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		used += checkColumns(t, sn)
+		old = append(old, sn)
+		if len(old) > 8 {
+			i := random.IntN(len(old))
+			used += checkColumns(t, old[i])
+			if err := old[i].Close(); err != nil {
+				t.Fatal(err)
+			}
+			old = slices.Delete(old, i, i+1)
+		}
+	}
+	if used < 100 {
+		t.Errorf("only %d columns were compared", used)
+	}
+}
+
+// After a bulk load no column of before is used, and all are there again soon.
+func TestColumnsAfterLoad(t *testing.T) {
+	s := openDisk(t, Options{ColumnBytes: 1 << 20})
+	p := columnPredicates[0]
+	if _, err := s.Add(t.Context(), []triple.Triple{{Subject: p, Predicate: p, Object: p}}); err != nil {
+		t.Fatal(err)
+	}
+	untilColumns(t, s, p)
+	doc := input.Document("a.nt", bytes.NewReader([]byte("<x:s> <x:p0> <x:o> .\n<x:s> <x:p1> <x:o> .\n")), -1, syntax.NTriples)
+	if _, err := rdfload.Load(t.Context(), s.Sink(), []input.Source{doc}, rdfload.Options{}); err != nil {
+		t.Fatal(err)
+	}
+	sn, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	checkColumns(t, sn)
+	untilColumns(t, s, columnPredicates[1])
+}
+
+// A store that is too large for its columns has none, and a build that runs does not keep it from
+// closing.
+func TestColumnsLimits(t *testing.T) {
+	s := openMem(t, Options{ColumnBytes: 100})
+	random := rand.New(rand.NewPCG(1, 2))
+	var all []triple.Triple
+	for range 500 {
+		all = append(all, columnTriple(random))
+	}
+	if _, err := s.Add(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	sn, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if n := checkColumns(t, sn); n > 0 {
+		t.Errorf("%d columns beyond their limit", n)
+	}
+	if err := sn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if v := viewOf(t.Context(), sn); v != nil {
+		t.Error("columns of a closed snapshot")
+	}
+	if err := s.Close(); err != nil {
+		t.Error(err)
+	}
+}
