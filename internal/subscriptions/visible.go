@@ -11,8 +11,8 @@ import (
 // systemTerm is the encoded name of the system graph.
 var systemTerm, _ = triple.AppendTerm(nil, systemgraph.Graph)
 
-// Visible returns the changes that the application of a subscription gets, of those that its
-// [FeedFilter] selects. Read counts replace their batches. mayRead reports whether the application may
+// Visible filters changes that the [FeedFilter] of a subscription selects: it returns those that the
+// application gets. Read counts replace their batches. mayRead reports whether the application may
 // read the annotations of an ID. The result shares memory with the changes.
 func Visible(changes []feed.Change, name string, f feed.Filter, mayRead func(applicationID string) bool) ([]feed.Change, error) {
 	var visible []feed.Change
