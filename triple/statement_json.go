@@ -145,6 +145,7 @@ func checkCharacters(text []byte) (int, error) {
 		case text[i+1] != 'u':
 			i += 2
 		default:
+			// An escape \u: a high surrogate must have a low one behind it.
 			size := 6
 			if r := hex4(text[i+2:]); r >= 0xDC00 && r < 0xE000 {
 				return i, errors.New("the escape is half of a surrogate pair")

@@ -140,6 +140,7 @@ func (p *pending) annotate(ctx context.Context) error {
 	defer cancel(nil)
 	var wait sync.WaitGroup
 	slots := make(chan struct{}, annotators)
+	// 1. Begin all writes. A slot frees when one ends.
 	for _, o := range p.order {
 		for _, a := range o.annotations {
 			data := a.Data
@@ -150,7 +151,8 @@ func (p *pending) annotate(ctx context.Context) error {
 			wait.Go(func() {
 				defer func() { <-slots }()
 				err := p.to.Annotate(ctx, o.triple, a.ApplicationID, data)
-				if errors.Is(err, store.ErrNotFound) { // it is gone, because a row was read after the change, or it comes later
+				// The triple may be gone, because a row was read after the change. Or it comes later.
+				if errors.Is(err, store.ErrNotFound) {
 					err = p.keepEarly(o.key, a)
 				}
 				if err != nil {
@@ -162,6 +164,7 @@ func (p *pending) annotate(ctx context.Context) error {
 			break
 		}
 	}
+	// 2. Wait for them.
 	wait.Wait()
 	return context.Cause(ctx)
 }

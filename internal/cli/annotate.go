@@ -155,6 +155,7 @@ func batchOf(in io.Reader, name string) iter.Seq2[triple.AnnotationChange, error
 	return func(yield func(triple.AnnotationChange, error) bool) {
 		lines := bufio.NewScanner(in)
 		lines.Buffer(nil, maxBatchLine)
+		// 1. Yield the changes of each line.
 		number := 1
 		for ; lines.Scan(); number++ {
 			if len(bytes.TrimSpace(lines.Bytes())) == 0 {
@@ -171,6 +172,7 @@ func batchOf(in io.Reader, name string) iter.Seq2[triple.AnnotationChange, error
 				}
 			}
 		}
+		// 2. The scanner does not say which line was too long.
 		err := lines.Err()
 		if errors.Is(err, bufio.ErrTooLong) {
 			err = fmt.Errorf("line %d has more than %d bytes", number, maxBatchLine)

@@ -54,12 +54,14 @@ type Options struct {
 }
 
 func (o Options) withDefaults() Options {
+	// 1. Functions that allow everything.
 	if o.Owns == nil {
 		o.Owns = func([]byte) bool { return true }
 	}
 	if o.MayRead == nil {
 		o.MayRead = func(string, string) bool { return true }
 	}
+	// 2. Limits.
 	if o.Workers == 0 {
 		o.Workers = 64
 	}

@@ -133,6 +133,7 @@ func (l lonePattern) groupCounts(n *algebra.Group) (stream, bool, error) {
 	if !isVar || v.Slot != n.Keys[0].Slot || !plainCounts(n.Aggregates, vars) {
 		return stream{}, false, nil
 	}
+	// 1. A column has the number of each term.
 	if lists := l.columnTerms(v.Slot); lists != nil {
 		var counts []int
 		for _, agg := range n.Aggregates {
@@ -140,6 +141,7 @@ func (l lonePattern) groupCounts(n *algebra.Group) (stream, bool, error) {
 		}
 		return l.termsOf(lists, v.Slot, counts), true, nil
 	}
+	// 2. Otherwise the rows of each term are counted, if each is one solution.
 	runs, ok := l.termRuns(v.Slot)
 	if !ok {
 		return stream{}, false, nil

@@ -463,6 +463,7 @@ func (c *feedChecker) positions() {
 	if p.IsZero() {
 		c.errorf("the position of the end is zero")
 	}
+	// 1. Positions that are not of this store, or not yet.
 	foreign, future := p, p.Begin(p.Epoch+1000)
 	foreign.Source ^= 1
 	soon := p.Clone()
@@ -479,6 +480,7 @@ func (c *feedChecker) positions() {
 			c.errorf("a position of %s has no error", what)
 		}
 	}
+	// 2. The end itself is valid, and nothing is behind it.
 	for range 3 {
 		if changes, _ := c.read(feed.Request{Since: p}); len(changes) > 0 {
 			c.errorf("%d changes behind the end", len(changes))

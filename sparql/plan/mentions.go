@@ -1,0 +1,72 @@
+// How often each variable stands in a query.
+
+package plan
+
+import "github.com/trefoildb/trefoil/sparql/algebra"
+
+// mentions returns how often each variable stands in the query.
+func (v *visibility) mentions() map[int]int {
+	if v.counts != nil {
+		return v.counts
+	}
+	// 1. A variable counts at each of its places.
+	v.counts = map[int]int{}
+	add := func(at algebra.VarOrTerm) {
+		if at.IsVar() {
+			v.counts[at.Slot]++
+		}
+	}
+	each := func(slots []int) {
+		for _, slot := range slots {
+			v.counts[slot]++
+		}
+	}
+	// 2. Visit all nodes, with those of EXISTS. COUNT(DISTINCT *) reads whole solutions.
+	var walk func(n algebra.Node)
+	walk = func(n algebra.Node) {
+		switch n := n.(type) {
+		case *algebra.BGP:
+			for _, p := range n.Patterns {
+				add(p.Subject)
+				add(p.Predicate)
+				add(p.Object)
+			}
+		case *algebra.Path:
+			add(n.Subject)
+			add(n.Object)
+		case *algebra.Graph:
+			add(n.Name)
+		case *algebra.Service:
+			add(n.Name)
+			for _, column := range n.Columns {
+				v.counts[column.Slot]++
+			}
+		case *algebra.Extend:
+			v.counts[n.Slot]++
+		case *algebra.Table:
+			each(n.Slots)
+		case *algebra.Project:
+			each(n.Slots)
+		case *algebra.Group:
+			for _, a := range n.Aggregates {
+				if a.Agg.Arg == nil && a.Agg.Distinct {
+					_, possible := v.vars(n.Input)
+					each(possible.Slots())
+				}
+			}
+		}
+		for _, e := range algebra.Exprs(n) {
+			for _, slot := range v.body.Uses(e).Slots() {
+				v.counts[slot]++
+			}
+		}
+		for _, in := range algebra.Inputs(n) {
+			walk(in)
+		}
+	}
+	walk(v.body.Root)
+	for _, n := range v.body.Exists {
+		walk(n)
+	}
+	return v.counts
+}
