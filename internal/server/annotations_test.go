@@ -199,6 +199,9 @@ func TestAnnotationBatch(t *testing.T) {
 		list[i] = fmt.Sprintf(`{"app":"list%d","data":""}`, i)
 	}
 	post(strings.NewReader(line(`"annotations":[`+strings.Join(list, ",")+"]"))).want(t, 200, `{"set":1000,"removed":0,"failed":0,"errors":[]}`+"\n")
+	if testing.Short() { // under the race detector: the same code with much data
+		return
+	}
 	// 4. Many large ones take no more memory than a few: a budget of 64 MiB suffices for 128 MiB.
 	small := serve(t, newAnnotatedStore(t), Options{MemoryBytes: 64 << 20}, ServerOptions{})
 	content := `"app":"big%d","text":"` + strings.Repeat("x", triple.MaxAnnotationContent) + `"`

@@ -199,7 +199,7 @@ func TestUpdateAfterUnknown(t *testing.T) {
 	}))
 	s := openMem(t, Options{FS: fs})
 	add(t, s, tally(0))
-	s.options.WriteTimeout = 20_000_000 // 20 ms
+	s.options.WriteTimeout, s.committer.timeout = 20_000_000, 20_000_000 // 20 ms
 	hang.Store(true)
 	if _, err := s.Update(ctx, increment); !errors.Is(err, ErrUnknown) {
 		t.Errorf("%v", err)
@@ -207,7 +207,7 @@ func TestUpdateAfterUnknown(t *testing.T) {
 	if _, err := s.Update(ctx, increment); !errors.Is(err, ErrBusy) {
 		t.Errorf("%v", err)
 	}
-	s.options.WriteTimeout = defaultWriteExpiry
+	s.options.WriteTimeout, s.committer.timeout = defaultWriteExpiry, defaultWriteExpiry
 	done := make(chan error)
 	go func() {
 		_, err := s.Update(ctx, increment)
