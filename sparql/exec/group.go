@@ -23,6 +23,7 @@ type Group struct {
 	Keys  []GroupKey
 	Aggs  []GroupAggregate
 	Pass  []int // slots with the same bindings in every row of the input
+	Feed  *Feed // the one row of a lateral run, which has the bindings of Pass; nil without one
 	Env   *expr.Env
 	memory.Holder
 
@@ -130,9 +131,24 @@ func (g *Group) build() error {
 		}
 	}
 	if len(g.Keys) == 0 && len(g.list) == 0 {
-		g.list = append(g.list, g.empty(make([]string, len(g.Pass))))
+		g.list = append(g.list, g.empty(g.passOf(nil)))
 	}
 	return g.descend()
+}
+
+// passOf returns the passed bindings of a row of the input, or of the feed's row if the input has none.
+func (g *Group) passOf(row []string) []string {
+	cells := make([]string, len(g.Pass))
+	if row == nil {
+		if g.Feed == nil || g.Feed.Rows == nil || g.Feed.Rows.Len == 0 {
+			return cells
+		}
+		row = g.Feed.Rows.Row(0)
+	}
+	for i, slot := range g.Pass {
+		cells[i] = row[slot]
+	}
+	return cells
 }
 
 // empty returns a group of no solutions.
@@ -167,13 +183,7 @@ func (g *Group) add(row []string) error {
 		}
 	}
 	// 2. Passed bindings are copied only if the group is new.
-	pass := func() []string {
-		cells := make([]string, len(g.Pass))
-		for i, slot := range g.Pass {
-			cells[i] = row[slot]
-		}
-		return cells
-	}
+	pass := func() []string { return g.passOf(row) }
 	// 3. Add the row to each aggregate. An error of one value makes the aggregate an error, but
 	// must not end the query.
 	return g.update(pass, func(i int, acc *expr.Accumulator) error {

@@ -45,7 +45,7 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 	// In a lateral run all bindings of the feed's row must pass the group, because the rows
 	// above need them.
 	if c.feed != nil {
-		op.Pass = c.possible.Slots()
+		op.Pass, op.Feed = c.possible.Slots(), c.feed
 	}
 	// 3. Compile keys and aggregates.
 	var exprs []ast.Expr
