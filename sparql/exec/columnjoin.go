@@ -17,21 +17,20 @@ type ColumnJoin struct {
 	Input Operator
 	Terms *columns.Dictionary
 	Steps []ColumnStep
-	Bound []int // slots of the input that the steps use
-	Give  []int // slots bound by the steps that the operators above need
 	Plan  *explain.Plan
 
 	input   *solution.Batch
 	at      int      // the next row of the input
 	row     []string // the row of the input that is joined now
 	origin  int32
-	numbers []uint32 // by slot
+	numbers []uint32     // of the variables of the steps, which have places in it
+	bound   []columnTerm // variables of the input that the steps use
+	give    []columnTerm // variables bound by the steps that the operators above need
 	places  []columnPlace
 	depth   int // the step to continue; negative: the next row of the input is needed
 	soft    softLimit
 	reads   int
-	known   []knownTerm // of the input, by slot: the last term
-	decoder columnDecoder
+	text    []byte
 }
 
 // ColumnStep is a pattern over one column.
@@ -49,6 +48,7 @@ type ColumnEnd struct {
 	Slot   int    // negative for a term
 	Number uint32 // of the term; 0 if no column has it
 	Free   bool   // the step binds the variable
+	place  int    // of the variable in the numbers
 }
 
 // columnPlace is where a step is.
@@ -59,23 +59,45 @@ type columnPlace struct {
 	near       int // of the last search
 }
 
-// knownTerm is a binding with its number; 0 if no column has it.
-type knownTerm struct {
-	binding string
-	number  uint32
+// columnTerm is a variable with its last term, because neighbours often have the same.
+type columnTerm struct {
+	slot, place int
+	binding     string
+	number      uint32 // 0 if no column has the term
 }
 
-// NewColumnJoin returns the join of input with steps.
+// NewColumnJoin returns the join of input with steps, which it takes over. bound are the slots of the
+// input that the steps use, give those bound by the steps that the operators above need.
 func NewColumnJoin(q *Execution, input Operator, terms *columns.Dictionary, steps []ColumnStep, bound, give []int) *ColumnJoin {
-	j := &ColumnJoin{Exec: q, Input: input, Terms: terms, Steps: steps, Bound: bound, Give: give, depth: -1, input: q.NewBatch()}
-	j.numbers = make([]uint32, q.Width)
-	j.known = make([]knownTerm, q.Width)
+	j := &ColumnJoin{Exec: q, Input: input, Terms: terms, Steps: steps, depth: -1, input: q.NewBatch()}
+	// Numbers have places of their own, because a query of many joins may have far wider rows.
+	places := map[int]int{}
+	for i := range steps {
+		for _, end := range []*ColumnEnd{&steps[i].Key, &steps[i].Value} {
+			if end.Slot < 0 {
+				continue
+			}
+			place, known := places[end.Slot]
+			if !known {
+				place = len(places)
+				places[end.Slot] = place
+			}
+			end.place = place
+		}
+	}
+	for _, slot := range bound {
+		j.bound = append(j.bound, columnTerm{slot: slot, place: places[slot]})
+	}
+	for _, slot := range give {
+		j.give = append(j.give, columnTerm{slot: slot, place: places[slot]})
+	}
+	j.numbers = make([]uint32, len(places))
 	j.places = make([]columnPlace, len(steps))
-	j.decoder = columnDecoder{terms: terms, arena: q.Arena, last: make([]knownTerm, q.Width)}
 	return j
 }
 
 func (j *ColumnJoin) Next(out *solution.Batch) error {
+	defer j.countReads()
 	most := j.soft.next()
 	for out.Len < most && !out.Full() {
 		if j.depth < 0 {
@@ -87,9 +109,12 @@ func (j *ColumnJoin) Next(out *solution.Batch) error {
 			return err
 		}
 	}
+	return nil
+}
+
+func (j *ColumnJoin) countReads() {
 	j.Plan.AddReads(j.reads)
 	j.reads = 0
-	return nil
 }
 
 // begin takes the next row of the input. ok is false at the end.
@@ -108,10 +133,12 @@ rows:
 		}
 		j.row, j.origin = j.input.Row(j.at), j.input.Origin[j.at]
 		j.at++
-		for _, slot := range j.Bound {
-			if j.numbers[slot] = j.number(slot); j.numbers[slot] == 0 {
+		for i := range j.bound {
+			number := j.number(&j.bound[i])
+			if number == 0 {
 				continue rows
 			}
+			j.numbers[j.bound[i].place] = number
 		}
 		j.depth = 0
 		j.enter(0)
@@ -119,15 +146,13 @@ rows:
 	}
 }
 
-// number returns the number of a binding of the input; 0 if no column has it. Neighbours often have
-// the same.
-func (j *ColumnJoin) number(slot int) uint32 {
-	known := &j.known[slot]
-	if binding := j.row[slot]; known.binding != binding {
-		known.binding = binding
-		known.number = j.Terms.Number(solution.BytesOf(binding))
+// number returns the number of a variable of the input; 0 if no column has its term.
+func (j *ColumnJoin) number(v *columnTerm) uint32 {
+	if binding := j.row[v.slot]; v.binding != binding {
+		v.binding = binding
+		v.number = j.Terms.Number(solution.BytesOf(binding))
 	}
-	return known.number
+	return v.number
 }
 
 // search gives the next rows of the present row of the input. It returns when out has most rows, is
@@ -136,8 +161,7 @@ func (j *ColumnJoin) search(out *solution.Batch, most int) error {
 	last := len(j.Steps) - 1
 	for j.depth >= 0 {
 		if j.reads++; j.reads >= solution.BatchRows {
-			j.Plan.AddReads(j.reads)
-			j.reads = 0
+			j.countReads()
 			if err := j.Exec.Check(); err != nil {
 				return err
 			}
@@ -196,7 +220,7 @@ func (j *ColumnJoin) of(e *ColumnEnd) uint32 {
 	if e.Slot < 0 {
 		return e.Number
 	}
-	return j.numbers[e.Slot]
+	return j.numbers[e.place]
 }
 
 // step moves a step to its next match. It returns false if there is none.
@@ -208,7 +232,7 @@ func (j *ColumnJoin) step(depth int) bool {
 		}
 	}
 	if s.Value.Free {
-		j.numbers[s.Value.Slot] = s.Lists.Value(at.value)
+		j.numbers[s.Value.place] = s.Lists.Value(at.value)
 	}
 	at.value++
 	return true
@@ -231,7 +255,7 @@ func (j *ColumnJoin) nextKey(s *ColumnStep, at *columnPlace) bool {
 		}
 		at.span++
 	}
-	j.numbers[s.Key.Slot] = s.Lists.Key(at.key)
+	j.numbers[s.Key.place] = s.Lists.Key(at.key)
 	at.value, at.end = s.Lists.Bounds(at.key)
 	return true
 }
@@ -239,9 +263,19 @@ func (j *ColumnJoin) nextKey(s *ColumnStep, at *columnPlace) bool {
 // emit appends the present match.
 func (j *ColumnJoin) emit(out *solution.Batch) {
 	row := out.Add(j.row, j.origin)
-	for _, slot := range j.Give {
-		row[slot] = j.decoder.binding(slot, j.numbers[slot])
+	for i := range j.give {
+		v := &j.give[i]
+		row[v.slot] = j.binding(v, j.numbers[v.place])
 	}
+}
+
+// binding returns the binding of a number for a variable.
+func (j *ColumnJoin) binding(v *columnTerm, number uint32) string {
+	if v.number != number {
+		j.text = j.Terms.Append(j.text[:0], number)
+		v.binding, v.number = j.Exec.Arena.Copy(j.text), number
+	}
+	return v.binding
 }
 
 func (j *ColumnJoin) Reset() {
@@ -253,22 +287,4 @@ func (j *ColumnJoin) Reset() {
 func (j *ColumnJoin) Close() {
 	j.input.Free()
 	j.Input.Close()
-}
-
-// columnDecoder makes bindings of numbers.
-type columnDecoder struct {
-	terms *columns.Dictionary
-	arena *solution.Arena
-	last  []knownTerm // by slot
-	text  []byte
-}
-
-// binding returns the binding of a number for a slot. Neighbours often have the same.
-func (d *columnDecoder) binding(slot int, number uint32) string {
-	last := &d.last[slot]
-	if last.number != number {
-		d.text = d.terms.Append(d.text[:0], number)
-		*last = knownTerm{d.arena.Copy(d.text), number}
-	}
-	return last.binding
 }

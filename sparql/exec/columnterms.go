@@ -21,7 +21,6 @@ type ColumnTerms struct {
 
 	at   int
 	soft softLimit
-	row  []string
 	text []byte
 }
 
@@ -29,12 +28,9 @@ func (t *ColumnTerms) Next(out *solution.Batch) error {
 	if err := t.Exec.Check(); err != nil {
 		return err
 	}
-	if t.row == nil {
-		t.row = make([]string, t.Exec.Width)
-	}
-	first := t.at
+	first, empty := t.at, make([]string, t.Exec.Width)
 	for most := t.soft.next(); out.Len < most && !out.Full() && t.at < t.Lists.Keys(); t.at++ {
-		row := out.Add(t.row, 0)
+		row := out.Add(empty, 0)
 		t.text = t.Terms.Append(t.text[:0], t.Lists.Key(t.at))
 		row[t.Slot] = t.Exec.Arena.Copy(t.text)
 		lo, hi := t.Lists.Bounds(t.at)

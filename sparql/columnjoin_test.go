@@ -1,0 +1,58 @@
+// Tests of the memory and the counts of joins over columns.
+
+package sparql_test
+
+import (
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
+)
+
+// TestColumnJoinMemory: a join takes memory for its own variables, not for all of the query.
+func TestColumnJoinMemory(t *testing.T) {
+	src := sparqltest.WithColumns(sparqltest.People(10))
+	const branches, most = 1000, 16 << 20
+	var parts []string
+	for i := range branches {
+		parts = append(parts, fmt.Sprintf("{ ?a%d <x:age> ?b%d . ?a%d <x:name> ?c%d }", i, i, i, i))
+	}
+	p, err := sparql.Prepare("SELECT * { "+strings.Join(parts, " UNION ")+" }", sparql.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	result, err := p.Run(t.Context(), src)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > most {
+		t.Errorf("%d joins take %d bytes", branches, held)
+	}
+	n := 0
+	for _, err := range result.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		n++
+	}
+	if n != 10*branches {
+		t.Errorf("%d rows", n)
+	}
+}
+
+// TestColumnJoinReads: the plan has all reads of a join, those of its last rows, too.
+func TestColumnJoinReads(t *testing.T) {
+	src := sparqltest.WithColumns(sparqltest.People(100))
+	_, plan, err := sparqltest.Count(t.Context(), src, `SELECT * { ?a <x:age> 5 . ?a <x:name> ?c }`, sparql.Options{})
+	if text := plan.Text(true); err != nil || !strings.Contains(text, "column join") || !strings.Contains(text, ", read ") {
+		t.Errorf("%v\n%s", err, text)
+	}
+}
