@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"math"
 
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/triple"
@@ -27,14 +28,12 @@ func Build(ctx context.Context, src source.Source, limit int64) (*Set, error) {
 		return nil, fmt.Errorf("dictionary: %w", err)
 	}
 	// Two terms may have one hash. Then other hashes are tried.
-	for try := 0; ; try++ {
-		err := b.number()
-		if err == nil {
-			break
-		}
-		if errors.Is(err, ErrTooLarge) || try == 3 {
-			return nil, err
-		}
+	err := b.number()
+	for try := 0; errors.Is(err, errOneHash) && try < 3; try++ {
+		err = b.number()
+	}
+	if err != nil {
+		return nil, err
 	}
 	if err := b.lists(triple.SPO); err != nil {
 		return nil, fmt.Errorf("lists by subject: %w", err)
@@ -44,8 +43,9 @@ func Build(ctx context.Context, src source.Source, limit int64) (*Set, error) {
 	}
 	b.set.bytes = b.set.Dictionary.bytes()
 	for predicate, c := range b.set.columns {
+		b.set.bytes += predicateBytes + int64(len(predicate))
 		if c != nil {
-			b.set.bytes += c.bytes() + int64(len(predicate))
+			b.set.bytes += c.bytes()
 		}
 	}
 	if b.set.bytes > limit {
@@ -171,6 +171,12 @@ const (
 	buildShare  = 3
 )
 
+// predicateBytes is about what a predicate takes beside its pairs and its key form, in a set or while
+// it is built.
+const predicateBytes = 400
+
+var errOneHash = errors.New("columns: two terms have one hash")
+
 // number makes the numbers of all terms.
 func (b *builder) number() error {
 	d := &b.set.Dictionary
@@ -181,11 +187,14 @@ func (b *builder) number() error {
 	b.numbers = make(map[uint64]uint32, d.n)
 	var term []byte
 	for i := range d.n {
+		if i%checkRows == 0 && b.ctx.Err() != nil {
+			return b.ctx.Err()
+		}
 		term = d.Append(term[:0], uint32(i+1))
 		b.numbers[maphash.Bytes(b.seed, term)] = uint32(i + 1)
 	}
 	if len(b.numbers) < d.n {
-		return errors.New("columns: two terms have one hash")
+		return errOneHash
 	}
 	return nil
 }
@@ -205,9 +214,15 @@ func (b *builder) lists(order triple.Order) error {
 		if l == nil {
 			l = &listsBuilder{}
 			building[string(terms[triple.Predicate])] = l
+			held += predicateBytes + int64(len(terms[triple.Predicate]))
 		}
 		if l.long = l.long || long; l.long {
 			l.keys, l.ends, l.values = nil, nil, nil
+		}
+		if held > buildShare*b.limit || uint64(len(l.values)) >= math.MaxUint32 {
+			return ErrTooLarge
+		}
+		if l.long {
 			return nil
 		}
 		if key == 0 || !bytes.Equal(last, terms[keyAt]) {
@@ -215,9 +230,6 @@ func (b *builder) lists(order triple.Order) error {
 			key = b.numbers[maphash.Bytes(b.seed, last)]
 		}
 		held += l.add(key, b.numbers[maphash.Bytes(b.seed, terms[valueAt])])
-		if held > buildShare*b.limit {
-			return ErrTooLarge
-		}
 		return nil
 	})
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"runtime"
 	"slices"
 	"strings"
 	"testing"
@@ -14,6 +15,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -182,6 +184,70 @@ func TestLimits(t *testing.T) {
 	cancel()
 	if _, err := columns.Build(ctx, src, 1<<30); !errors.Is(err, context.Canceled) {
 		t.Errorf("with an ended context: %v", err)
+	}
+}
+
+// The limit holds for many predicates of few triples, too.
+func TestManyPredicates(t *testing.T) {
+	const predicates, limit = 10_000, 2 << 20
+	var all []triple.Triple
+	s := triple.NewIRI("x:s")
+	for i := range predicates {
+		all = append(all, triple.Triple{Subject: s, Predicate: triple.NewIRI(fmt.Sprintf("x:p%d", i)), Object: s})
+	}
+	src := memsource.New(all)
+	if _, err := columns.Build(t.Context(), src, limit); !errors.Is(err, columns.ErrTooLarge) {
+		t.Errorf("%d columns in %d bytes: %v", predicates, limit, err)
+	}
+	var before, after runtime.MemStats
+	runtime.GC()
+	runtime.ReadMemStats(&before)
+	set, err := columns.Build(t.Context(), src, 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	runtime.GC()
+	runtime.ReadMemStats(&after)
+	runtime.KeepAlive(src)
+	runtime.KeepAlive(all)
+	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); set.Bytes() < held/2 || set.Bytes() > 2*held {
+		t.Errorf("a set of %d bytes takes %d", set.Bytes(), held)
+	}
+}
+
+// endingSource ends a context behind the scans of the dictionary.
+type endingSource struct {
+	source.Source
+	end   context.CancelFunc
+	scans int
+}
+
+func (s *endingSource) Scan(ctx context.Context, r triple.Range, reverse bool) (source.Rows, error) {
+	rows, err := s.Source.Scan(ctx, r, reverse)
+	if s.scans++; s.scans == 2 {
+		return endingRows{rows, s.end}, err
+	}
+	return rows, err
+}
+
+// endingRows end a context when they are closed.
+type endingRows struct {
+	source.Rows
+	end context.CancelFunc
+}
+
+func (r endingRows) Close() error {
+	r.end()
+	return r.Rows.Close()
+}
+
+// A build that ends behind the dictionary numbers no terms, because of millions that takes seconds.
+func TestBuildEnds(t *testing.T) {
+	p := triple.NewIRI("x:p")
+	ctx, cancel := context.WithCancel(t.Context())
+	src := &endingSource{Source: memsource.New([]triple.Triple{{Subject: p, Predicate: p, Object: p}}), end: cancel}
+	if _, err := columns.Build(ctx, src, 1<<20); !errors.Is(err, context.Canceled) || src.scans != 2 {
+		t.Errorf("%v after %d scans", err, src.scans)
 	}
 }
 
