@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 	"time"
 
@@ -211,5 +212,54 @@ func TestColumnsLimits(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Error(err)
+	}
+}
+
+// A reader does not read many bytes of changes while others wait for it: the set is given up.
+func TestColumnsAfterLargeChanges(t *testing.T) {
+	s := openMem(t, Options{ColumnBytes: 1 << 20})
+	p := columnPredicates[0]
+	if _, err := s.Add(t.Context(), []triple.Triple{{Subject: p, Predicate: p, Object: p}}); err != nil {
+		t.Fatal(err)
+	}
+	untilColumns(t, s, p)
+	for i := range 40 {
+		long := triple.NewString(strings.Repeat(fmt.Sprintf("%08d", i), 1<<16))
+		if _, err := s.Add(t.Context(), []triple.Triple{{Subject: p, Predicate: columnPredicates[1], Object: long}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	sn, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	if viewOf(t.Context(), sn) != nil {
+		t.Error("20 MB of changes were read")
+	}
+}
+
+// A store that becomes a member of a cluster gives the memory of its columns back, and builds no more.
+func TestColumnsOfMember(t *testing.T) {
+	s := openMem(t, Options{ColumnBytes: 1 << 20})
+	p := columnPredicates[0]
+	if _, err := s.Add(t.Context(), []triple.Triple{{Subject: p, Predicate: p, Object: p}}); err != nil {
+		t.Fatal(err)
+	}
+	untilColumns(t, s, p)
+	if err := s.SetIdentity(Identity{Cluster: "c", ClusterID: "1"}); err != nil {
+		t.Fatal(err)
+	}
+	s.columns.Build()
+	if bytes, _ := s.columnSize(); bytes > 0 {
+		t.Errorf("the columns of a member take %d bytes", bytes)
+	}
+	sn, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer sn.Close()
+	if viewOf(t.Context(), sn) != nil {
+		t.Error("a member has columns")
 	}
 }

@@ -69,12 +69,24 @@ func (s *Store) SetIdentity(id Identity) error {
 	if err != nil {
 		return fmt.Errorf("set identity: %w", err)
 	}
+	if err := s.setIdentity(&id, value); err != nil {
+		return fault.Wrap("set identity", err)
+	}
+	// A member has no columns. They go before rows come from the cluster, because those are not in the
+	// feed.
+	if s.columns != nil {
+		s.columns.Close()
+	}
+	return nil
+}
+
+func (s *Store) setIdentity(id *Identity, value []byte) error {
 	s.committer.mu.Lock()
 	defer s.committer.mu.Unlock()
 	if err := s.db.SetLocal(rowIdentity, value); err != nil {
-		return fault.Wrap("set identity", err)
+		return err
 	}
-	s.member.Store(&id)
+	s.member.Store(id)
 	s.feed.Retire()
 	s.segments.Manage()
 	return nil

@@ -84,7 +84,7 @@ func New(o Options) *Cache {
 	return c
 }
 
-// Close ends a build that runs, and waits for it.
+// Close frees the columns, ends a build that runs, and waits for it. Views have none from then on.
 func (c *Cache) Close() {
 	c.mu.Lock()
 	c.closed, c.current = true, nil
@@ -121,9 +121,12 @@ func (c *Cache) Size() (bytes int64, stale int) {
 	return c.current.set.Bytes(), len(c.current.stale)
 }
 
-// maxChanges is how many changes a reader reads before it gives the set up. They take some
-// milliseconds.
-const maxChanges = 100_000
+// maxChanges and maxChangeBytes are how many changes a reader reads before it gives the set up, because
+// all readers wait for it. They take some milliseconds.
+const (
+	maxChanges     = 100_000
+	maxChangeBytes = 16 << 20
+)
 
 // errVoid means that a change concerns all predicates, or that there are too many changes.
 var errVoid = errors.New("all predicates may have changed")
@@ -131,18 +134,23 @@ var errVoid = errors.New("all predicates may have changed")
 // readChanges marks the predicates of the changes behind c.read as stale.
 func (c *Cache) readChanges(ctx context.Context) {
 	stale := map[string]struct{}{}
-	n := 0
+	n, size := 0, 0
 	err := func() error {
 		for batch, err := range c.Feed.Changes(ctx, feed.Request{Since: c.read}) {
 			if err != nil {
 				return err
 			}
 			for i := range batch.Changes {
-				if err := addPredicate(stale, &batch.Changes[i]); err != nil {
+				change := &batch.Changes[i]
+				if err := addPredicate(stale, change); err != nil {
 					return err
 				}
+				size += len(change.Key) + len(change.Long)
+				if change.Annotation != nil {
+					size += len(change.Annotation.Data)
+				}
 			}
-			if n += len(batch.Changes); n > maxChanges {
+			if n += len(batch.Changes); n > maxChanges || size > maxChangeBytes {
 				return errVoid
 			}
 			c.read = batch.Position.Clone()
@@ -221,7 +229,7 @@ func (c *Cache) build() {
 			c.next = c.Now().Add(tooLargePause)
 		}
 		switch {
-		case c.ctx.Err() != nil:
+		case c.closed:
 		case err != nil:
 			c.Logger.Warn("no columns are built, so joins read rows", "error", err)
 		default:
