@@ -9,7 +9,9 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // TestColumnJoinMemory: a join takes memory for its own variables, not for all of the query.
@@ -54,5 +56,36 @@ func TestColumnJoinReads(t *testing.T) {
 	_, plan, err := sparqltest.Count(t.Context(), src, `SELECT * { ?a <x:age> 5 . ?a <x:name> ?c }`, sparql.Options{})
 	if text := plan.Text(true); err != nil || !strings.Contains(text, "column join") || !strings.Contains(text, ", read ") {
 		t.Errorf("%v\n%s", err, text)
+	}
+}
+
+// TestColumnJoinLargeValues: rows of large terms are in flight a few at a time.
+func TestColumnJoinLargeValues(t *testing.T) {
+	const documents, size, most = 300, 128 << 10, 12 << 20
+	var all []triple.Triple
+	for i := range 5000 {
+		s := sparqltest.IRI(fmt.Sprint("s", i))
+		if i < documents {
+			all = append(all, triple.Triple{Subject: s, Predicate: sparqltest.IRI("text"), Object: triple.NewString(strings.Repeat(fmt.Sprintf("%08d", i), size/8))})
+		}
+		all = append(all, triple.Triple{Subject: s, Predicate: sparqltest.IRI("age"), Object: triple.NewTyped(fmt.Sprint(i), triple.XSDInteger)})
+	}
+	result, err := sparql.Query(t.Context(), sparqltest.WithColumns(memsource.New(all)), `SELECT ?text ?age { ?s <x:text> ?text . ?s <x:age> ?age }`, sparql.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for _, err := range result.Rows() {
+		if err != nil {
+			t.Fatal(err)
+		}
+		join := result.Plan().Inputs[0]
+		if read := int(join.Inputs[0].Rows); join.Operator != "column join" || (read-n)*size > most {
+			t.Fatalf("%d documents are read for row %d\n%s", read, n+1, result.Plan().Text(true))
+		}
+		n++
+	}
+	if n != documents {
+		t.Errorf("%d rows", n)
 	}
 }

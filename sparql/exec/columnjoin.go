@@ -101,7 +101,7 @@ func (j *ColumnJoin) Next(out *solution.Batch) error {
 	most := j.soft.next()
 	for out.Len < most && !out.Full() {
 		if j.depth < 0 {
-			if ok, err := j.begin(); err != nil || !ok {
+			if ok, err := j.begin(out); err != nil || !ok {
 				return err
 			}
 		}
@@ -117,11 +117,15 @@ func (j *ColumnJoin) countReads() {
 	j.reads = 0
 }
 
-// begin takes the next row of the input. ok is false at the end.
-func (j *ColumnJoin) begin() (ok bool, err error) {
+// begin takes the next row of the input. ok is false at the end, and if out must be given first. It must
+// not hold rows of two batches of the input, because each may be full of large terms.
+func (j *ColumnJoin) begin(out *solution.Batch) (ok bool, err error) {
 rows:
 	for {
 		if j.at == j.input.Len {
+			if out.Len > 0 {
+				return false, nil
+			}
 			j.at = 0
 			j.input.Clear()
 			if err := j.Exec.Check(); err != nil {
