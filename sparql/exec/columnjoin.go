@@ -122,6 +122,7 @@ func (j *ColumnJoin) countReads() {
 func (j *ColumnJoin) begin(out *solution.Batch) (ok bool, err error) {
 rows:
 	for {
+		// 1. Read the next batch, unless the one before still has rows in out.
 		if j.at == j.input.Len {
 			if out.Len > 0 {
 				return false, nil
@@ -135,6 +136,7 @@ rows:
 				return false, err
 			}
 		}
+		// 2. Pass over rows with a term that no column has.
 		j.row, j.origin = j.input.Row(j.at), j.input.Origin[j.at]
 		j.at++
 		for i := range j.bound {
