@@ -5,6 +5,7 @@ package backup
 import (
 	"context"
 	"errors"
+	"fmt"
 	"slices"
 	"sync"
 
@@ -28,7 +29,7 @@ const (
 	maxPending      = 8192
 	maxPendingBytes = 4 << 20
 	annotators      = 64 // annotations that are written at the same time, because they share a sync
-	maxEarlyBytes   = 64 << 20
+	maxEarlyBytes   = 256 << 20
 )
 
 // pending collects changes and applies them together. Only the last change of a triple or an
@@ -69,8 +70,7 @@ func (p *pending) of(c *feed.Change) (*outcome, error) {
 	if p.changed == nil {
 		p.changed = make(map[string]*outcome)
 	}
-	o := &outcome{key: string(c.Key), triple: t, annotations: p.early[string(c.Key)]}
-	delete(p.early, string(c.Key))
+	o := &outcome{key: string(c.Key), triple: t, annotations: p.takeEarly(string(c.Key))}
 	p.changed[string(c.Key)] = o
 	p.order = append(p.order, o)
 	p.bytes += 2*len(c.Key) + len(c.Long)
@@ -179,8 +179,8 @@ func (p *pending) keepEarly(key string, a *feed.Annotation) error {
 	}
 	p.mu.Lock()
 	defer p.mu.Unlock()
-	if p.earlyBytes += len(key) + len(a.ApplicationID) + len(a.Data); p.earlyBytes > maxEarlyBytes {
-		return damaged("more than %d bytes of annotations of triples that do not exist", maxEarlyBytes)
+	if p.earlyBytes += earlySize(key, a); p.earlyBytes > maxEarlyBytes {
+		return fmt.Errorf("annotations of triples of a bulk load that do not exist yet take more than %d bytes: restore from a full backup that was taken after the load", maxEarlyBytes)
 	}
 	if p.early == nil {
 		p.early = make(map[string]map[string]*feed.Annotation)
@@ -190,6 +190,20 @@ func (p *pending) keepEarly(key string, a *feed.Annotation) error {
 	}
 	p.early[key][a.ApplicationID] = a
 	return nil
+}
+
+// takeEarly returns the early annotations of a triple, and drops them.
+func (p *pending) takeEarly(key string) map[string]*feed.Annotation {
+	all := p.early[key]
+	for _, a := range all {
+		p.earlyBytes -= earlySize(key, a)
+	}
+	delete(p.early, key)
+	return all
+}
+
+func earlySize(key string, a *feed.Annotation) int {
+	return len(key) + len(a.ApplicationID) + len(a.Data)
 }
 
 // forget drops the changes so far, because a Clear removes what they made.
@@ -204,6 +218,9 @@ func (p *pending) clearGraphs(ctx context.Context, c *feed.ClearInfo) error {
 	if err := p.flush(ctx); err != nil {
 		return err
 	}
+	// A cleared triple takes its annotations along, and the row of a load that was cleared is missing. Only
+	// a lone store clears, and it gives no row of a load another stamp.
+	p.early, p.earlyBytes = nil, 0
 	_, err := p.to.Apply(ctx, store.Changes{ClearAll: c.All, ClearDefault: c.Default, ClearGraphs: slices.Clone(c.Graphs)})
 	return err
 }

@@ -94,6 +94,47 @@ func TestEarlyAnnotationEnds(t *testing.T) {
 	}
 }
 
+// A lone store that clears a graph behind a load ends the annotations of its triples, too.
+func TestClearEndsEarlyAnnotations(t *testing.T) {
+	empty, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer empty.Close()
+	s := scripted{Store: empty}
+	for i, kind := range []feed.Kind{feed.Load, feed.Annotate, feed.Clear, feed.Add} { // of sample 1, in the cleared graph
+		s.batches = append(s.batches, feed.Batch{Time: time.UnixMilli(int64(1000 * (i + 1))), Position: at(uint64(i + 1)),
+			Changes: []feed.Change{change(kind, 1, uint64(i+1))}})
+	}
+	var archive bytes.Buffer
+	if err := Full(t.Context(), s, "test", &archive); err != nil {
+		t.Fatal(err)
+	}
+	line := string(triple.AppendNQuad(nil, sample(1)))
+	if got, ok := restoreTo(t, Until{}, archive.Bytes())[line]; !ok || got != "" {
+		t.Errorf("there: %t, with the annotation %q", ok, got)
+	}
+}
+
+// Annotations that wait are counted once, however often changes of their triple come.
+func TestEarlyBytes(t *testing.T) {
+	target, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer target.Close()
+	p := pending{to: target, loaded: true}
+	c := clusterChange(feed.Annotate, 1, 2)
+	for range 3 {
+		if err := errors.Join(p.add(t.Context(), &c), p.flush(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		if want := earlySize(string(c.Key), c.Annotation); p.earlyBytes != want {
+			t.Errorf("%d bytes, not %d", p.earlyBytes, want)
+		}
+	}
+}
+
 // A point between a load of a cluster and the end of the backup with it is rejected, because the archive
 // does not have the rows of the load as of there.
 func TestUntilBehindClusterLoad(t *testing.T) {

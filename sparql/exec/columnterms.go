@@ -45,25 +45,25 @@ func (t *ColumnTerms) Next(out *solution.Batch) error {
 func (t *ColumnTerms) Reset() { t.at, t.soft = 0, 0 }
 func (t *ColumnTerms) Close() {}
 
-// Known gives one row with a number that the planner knows.
-type Known struct {
+// NumberRow gives one row with a number that the planner knows.
+type NumberRow struct {
 	Exec   *Execution
 	Number int64
 	Slots  []int
 	done   bool
 }
 
-func (k *Known) Next(out *solution.Batch) error {
-	if k.done {
+func (n *NumberRow) Next(out *solution.Batch) error {
+	if n.done {
 		return nil
 	}
-	k.done = true
-	row := out.Add(make([]string, k.Exec.Width), 0)
-	for _, slot := range k.Slots {
-		row[slot] = solution.Encode(expr.FromInt(k.Number).Term())
+	n.done = true
+	row := out.Add(make([]string, n.Exec.Width), 0)
+	for _, slot := range n.Slots {
+		row[slot] = solution.Encode(expr.FromInt(n.Number).Term())
 	}
 	return nil
 }
 
-func (k *Known) Reset() { k.done = false }
-func (k *Known) Close() {}
+func (n *NumberRow) Reset() { n.done = false }
+func (n *NumberRow) Close() {}

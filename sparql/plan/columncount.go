@@ -9,13 +9,13 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// known returns an operator that gives a number in slots.
-func (l lonePattern) known(number int, slots ...int) stream {
+// numberRow returns an operator that gives a number in slots.
+func (l lonePattern) numberRow(number int, slots ...int) stream {
 	out := stream{rows: 1}
 	for _, slot := range slots {
 		out.bind(slot)
 	}
-	return l.c.traced(out, &exec.Known{Exec: l.c.query, Number: int64(number), Slots: slots}, "count of a column", l.c.body.Scope.Pattern(l.node))
+	return l.c.traced(out, &exec.NumberRow{Exec: l.c.query, Number: int64(number), Slots: slots}, "count of a column", l.c.body.Scope.Pattern(l.node))
 }
 
 // knownCount answers COUNT of all rows, if the pattern has a column.
@@ -28,7 +28,7 @@ func (l lonePattern) knownCount(aggregates []algebra.Aggregate) (stream, bool) {
 	for _, a := range aggregates {
 		slots = append(slots, a.Slot)
 	}
-	return l.known(col.rows(), slots...), true
+	return l.numberRow(col.rows(), slots...), true
 }
 
 // columnTerms returns the lists whose keys are the terms of a variable; nil if the pattern has no column,

@@ -111,7 +111,7 @@ func (l lonePattern) countDistinct(n *algebra.Group) (stream, bool, error) {
 		return stream{}, false, nil
 	}
 	if lists := l.columnTerms(v.Slot); lists != nil {
-		return l.known(lists.Keys(), one.Slot), true, nil
+		return l.numberRow(lists.Keys(), one.Slot), true, nil
 	}
 	runs, ok := l.termRuns(v.Slot)
 	if !ok {
