@@ -21,8 +21,8 @@ const SniffBytes = 64 << 10
 //   - <, _:, @, [, (, { or a letter or ':' otherwise: TriG, which includes Turtle
 //
 // It returns false for anything else, and for a document without a statement. It also returns false
-// if the first line does not end within head, unless whole is set: head must then be the whole
-// document.
+// if neither the first line nor its statement ends within head, unless whole is set: head must then be
+// the whole document. A dump may have a first line of megabytes: it ends with annotations.
 func Sniff(head []byte, whole bool) (Syntax, bool) {
 	head = skipComments(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF")))
 	if len(head) == 0 {
@@ -37,6 +37,8 @@ func Sniff(head []byte, whole bool) (Syntax, bool) {
 			if _, _, err := triple.ParseAnnotatedJSON(line); err == nil {
 				return NDJSON, true
 			}
+		} else if bytes.HasPrefix(head, []byte(dumpedLine)) {
+			return NDJSON, true
 		}
 		next := bytes.TrimLeft(head[1:], " \t\r\n")
 		if len(next) > 0 && (next[0] == '"' || c == '[' && (next[0] == '{' || next[0] == '[')) {
@@ -46,20 +48,22 @@ func Sniff(head []byte, whole bool) (Syntax, bool) {
 	case c == '<' || c == '_':
 		// A first line that is a statement is N-Quads; it must be complete for that.
 		line := head
-		if i := bytes.IndexAny(head, "\r\n"); i >= 0 {
+		i := bytes.IndexAny(head, "\r\n")
+		if i >= 0 {
 			line = head[:i]
-		} else if !whole {
-			return 0, false
 		}
 		if triple.NewScanner(bytes.NewReader(line), triple.ScanOptions{Quads: true}).Scan() {
 			return NQuads, true
 		}
-		return TriG, true
+		return TriG, whole || i >= 0
 	case c == '@' || c == '(' || c == ':' || c >= 'a' && c <= 'z' || c >= 'A' && c <= 'Z':
 		return TriG, true
 	}
 	return 0, false
 }
+
+// dumpedLine is how trefoil begins a line of NDJSON.
+const dumpedLine = `{"s":{"type":"`
 
 // skipComments returns head from the first byte outside of white space and comments, or nil if
 // there is none.

@@ -73,6 +73,14 @@ func TestSniff(t *testing.T) {
 			t.Errorf("%q: got %v, %v; want %v", test.head, got, ok, test.want)
 		}
 	}
+	// The first line of a dump may have megabytes of annotations behind its statement.
+	for head, want := range map[string]Syntax{
+		"#@trefoil-annotations 1\n<x:s> <x:p> <x:o> . #@ \"app\" AAAA": NQuads, `{"s":{"type":"uri","value":"x:s"},"p":{"ty`: NDJSON,
+	} {
+		if got, ok := Sniff([]byte(head), false); !ok || got != want {
+			t.Errorf("%q without its end: %v, %t", head, got, ok)
+		}
+	}
 	if got, ok := Sniff([]byte("<x:s> <x:p> \"long"), false); ok {
 		t.Errorf("a cut line was taken for %v", got)
 	}
