@@ -110,8 +110,7 @@ func TestClearEndsEarlyAnnotations(t *testing.T) {
 	if err := Full(t.Context(), s, "test", &archive); err != nil {
 		t.Fatal(err)
 	}
-	line := string(triple.AppendNQuad(nil, sample(1)))
-	if got, ok := restoreTo(t, Until{}, archive.Bytes())[line]; !ok || got != "" {
+	if got, ok := restoreTo(t, Until{}, archive.Bytes())[string(triple.AppendNQuad(nil, sample(1)))]; !ok || got != "" {
 		t.Errorf("there: %t, with the annotation %q", ok, got)
 	}
 }
