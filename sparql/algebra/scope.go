@@ -4,6 +4,7 @@ package algebra
 
 import (
 	"math/bits"
+	"slices"
 	"strconv"
 )
 
@@ -76,6 +77,15 @@ func (s Set) Intersect(other Set) Set {
 		both[i] = s[i] & other[i]
 	}
 	return both
+}
+
+// Without returns a new set of the slots of s that are not in other.
+func (s Set) Without(other Set) Set {
+	rest := slices.Clone(s)
+	for i := range min(len(s), len(other)) {
+		rest[i] &^= other[i]
+	}
+	return rest
 }
 
 // ContainsAll reports whether every slot of other is in s.

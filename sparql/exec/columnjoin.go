@@ -1,4 +1,4 @@
-// The join with patterns over columns: numbers are compared, and terms decoded at the end.
+// The join with patterns over columns: it reads and gives numbers in place of terms.
 
 package exec
 
@@ -11,11 +11,10 @@ import (
 // ColumnJoin joins its input with patterns over columns, one step for each pattern. For each row of
 // the input it searches the steps depth first: a step binds numbers, and the next one continues from
 // them. So nothing is held but one place in each step, and the first rows come early. Rows keep the
-// order of the input.
+// order of the input. The variables that it binds are numbers, see [solution.AppendNumber].
 type ColumnJoin struct {
 	Exec  *Execution
 	Input Operator
-	Terms *columns.Dictionary
 	Steps []ColumnStep
 	Plan  *explain.Plan
 
@@ -30,7 +29,7 @@ type ColumnJoin struct {
 	depth   int // the step to continue; negative: the next row of the input is needed
 	soft    softLimit
 	reads   int
-	text    []byte
+	buf     []byte
 }
 
 // ColumnStep is a pattern over one column.
@@ -59,7 +58,7 @@ type columnPlace struct {
 	near       int // of the last search
 }
 
-// columnTerm is a variable with its last term, because neighbours often have the same.
+// columnTerm is a variable with its last binding, because neighbours often have the same.
 type columnTerm struct {
 	slot, place int
 	binding     string
@@ -68,8 +67,8 @@ type columnTerm struct {
 
 // NewColumnJoin returns the join of input with steps, which it takes over. bound are the slots of the
 // input that the steps use, give those bound by the steps that the operators above need.
-func NewColumnJoin(q *Execution, input Operator, terms *columns.Dictionary, steps []ColumnStep, bound, give []int) *ColumnJoin {
-	j := &ColumnJoin{Exec: q, Input: input, Terms: terms, Steps: steps, depth: -1, input: q.NewBatch()}
+func NewColumnJoin(q *Execution, input Operator, steps []ColumnStep, bound, give []int) *ColumnJoin {
+	j := &ColumnJoin{Exec: q, Input: input, Steps: steps, depth: -1, input: q.NewBatch()}
 	// Numbers have places of their own, because a query of many joins may have far wider rows.
 	places := map[int]int{}
 	for i := range steps {
@@ -154,9 +153,13 @@ rows:
 
 // number returns the number of a variable of the input; 0 if no column has its term.
 func (j *ColumnJoin) number(v *columnTerm) uint32 {
-	if binding := j.row[v.slot]; v.binding != binding {
+	binding := j.row[v.slot]
+	if number, ok := solution.Number(binding); ok {
+		return number
+	}
+	if v.binding != binding {
 		v.binding = binding
-		v.number = j.Terms.Number(solution.BytesOf(binding))
+		v.number = j.Exec.Terms.Number(solution.BytesOf(binding))
 	}
 	return v.number
 }
@@ -278,8 +281,8 @@ func (j *ColumnJoin) emit(out *solution.Batch) {
 // binding returns the binding of a number for a variable.
 func (j *ColumnJoin) binding(v *columnTerm, number uint32) string {
 	if v.number != number {
-		j.text = j.Terms.Append(j.text[:0], number)
-		v.binding, v.number = j.Exec.Arena.Copy(j.text), number
+		j.buf = solution.AppendNumber(j.buf[:0], number)
+		v.binding, v.number = j.Exec.Arena.Copy(j.buf), number
 	}
 	return v.binding
 }

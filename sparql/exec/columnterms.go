@@ -9,11 +9,10 @@ import (
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
-// ColumnTerms gives each key of lists once, in ascending order. With counts it also gives the number of
-// values of each.
+// ColumnTerms gives each key of lists once, in ascending order, as a number (see
+// [solution.AppendNumber]). With counts it also gives how many values each has.
 type ColumnTerms struct {
 	Exec   *Execution
-	Terms  *columns.Dictionary
 	Lists  *columns.Lists
 	Slot   int   // of the key
 	Counts []int // slots of the numbers
@@ -21,7 +20,7 @@ type ColumnTerms struct {
 
 	at   int
 	soft softLimit
-	text []byte
+	buf  []byte
 }
 
 func (t *ColumnTerms) Next(out *solution.Batch) error {
@@ -31,8 +30,8 @@ func (t *ColumnTerms) Next(out *solution.Batch) error {
 	first, empty := t.at, make([]string, t.Exec.Width)
 	for most := t.soft.next(); out.Len < most && !out.Full() && t.at < t.Lists.Keys(); t.at++ {
 		row := out.Add(empty, 0)
-		t.text = t.Terms.Append(t.text[:0], t.Lists.Key(t.at))
-		row[t.Slot] = t.Exec.Arena.Copy(t.text)
+		t.buf = solution.AppendNumber(t.buf[:0], t.Lists.Key(t.at))
+		row[t.Slot] = t.Exec.Arena.Copy(t.buf)
 		lo, hi := t.Lists.Bounds(t.at)
 		for _, slot := range t.Counts {
 			row[slot] = solution.Encode(expr.FromInt(int64(hi - lo)).Term())

@@ -30,7 +30,7 @@ func (k *EqualityKey) Next(out *solution.Batch) error {
 		n := 0
 		for i := range out.Len {
 			row := out.Row(i)
-			buf, keyed := k.view.Of(row).Value(k.Of).AppendEqualityKey(k.buf[:0])
+			buf, keyed := k.view.Of(row, k.Exec.Terms).Value(k.Of).AppendEqualityKey(k.buf[:0])
 			k.buf = buf
 			switch keyed {
 			case expr.NoneEqual:

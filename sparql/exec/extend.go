@@ -82,7 +82,7 @@ func (e *Extend) bind(out *solution.Batch, i int) error {
 	row := out.Row(i)
 	e.Env.NextSolution()
 	for k, slot := range e.Slots {
-		v := e.Exprs[k].Eval(e.Env, e.view.Of(row))
+		v := e.Exprs[k].Eval(e.Env, e.view.Of(row, e.Exec.Terms))
 		if err := e.Env.Err(); err != nil {
 			return err
 		}

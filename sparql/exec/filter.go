@@ -47,7 +47,7 @@ func (f *Filter) Next(out *solution.Batch) error {
 				return err
 			}
 			row := out.Row(i)
-			ok, err := test(f.Env, f.Conditions, f.view.Of(row))
+			ok, err := test(f.Env, f.Conditions, f.view.Of(row, f.Exec.Terms))
 			if err != nil {
 				return err
 			}

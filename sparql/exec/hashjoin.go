@@ -172,7 +172,7 @@ func (j *HashJoin) probe(out *solution.Batch) error {
 			if err := j.Exec.Tick(); err != nil {
 				return err
 			}
-			ok, err := test(j.Env, j.Conditions, j.view.Of(out.Row(out.Len-1)))
+			ok, err := test(j.Env, j.Conditions, j.view.Of(out.Row(out.Len-1), j.Exec.Terms))
 			if err != nil {
 				return err
 			}

@@ -84,7 +84,7 @@ func (l *LateralLeftJoin) run(out *solution.Batch) error {
 		row := l.Got.Row(l.at)
 		l.at++
 		if len(l.Conditions) > 0 {
-			ok, err := test(l.Env, l.Conditions, l.view.Of(row))
+			ok, err := test(l.Env, l.Conditions, l.view.Of(row, l.Exec.Terms))
 			if err != nil {
 				return err
 			}

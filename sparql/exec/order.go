@@ -185,7 +185,7 @@ func (o *OrderBy) add(row []string) error {
 		return err
 	}
 	o.Env.NextSolution()
-	view := o.view.Of(row)
+	view := o.view.Of(row, o.Exec.Terms)
 	one := sorted{Record: spill.Record{A: o.seq, Row: row}}
 	o.seq++
 	// 1. Make the sort key. If a value has no exact one, the key is cut there and rows are
@@ -316,7 +316,7 @@ func (o *OrderBy) compareValues(a, b *spill.Record) int {
 		return 0
 	}
 	for _, k := range o.Keys {
-		left, right := o.sides[0].Of(a.Row), o.sides[1].Of(b.Row)
+		left, right := o.sides[0].Of(a.Row, o.Exec.Terms), o.sides[1].Of(b.Row, o.Exec.Terms)
 		c := expr.Compare(k.Expr.Eval(o.Env, left), k.Expr.Eval(o.Env, right))
 		if k.Descending {
 			c = -c

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
@@ -29,7 +30,8 @@ type Execution struct {
 	ticks   uint
 	Arena   *solution.Arena
 	Blanks  *blanks
-	Closers []Operator // of EXISTS
+	Terms   *columns.Dictionary // of numbers, see [solution.AppendNumber]; nil without columns
+	Closers []Operator          // of EXISTS
 }
 
 // Check is a checkpoint: it reserves the bytes taken since the last one, and returns an error

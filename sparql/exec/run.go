@@ -63,7 +63,7 @@ func (r *Run) Binding(slot int) string { return r.batch.Row(r.at)[slot] }
 
 // Term returns the term of a variable, the zero Term if it is unbound.
 func (r *Run) Term(slot int) triple.Term {
-	return r.view.Of(r.batch.Row(r.at)).Value(slot).Term()
+	return r.view.Of(r.batch.Row(r.at), r.query.Terms).Value(slot).Term()
 }
 
 // NewBlank returns a fresh blank node, in no graph and no solution.

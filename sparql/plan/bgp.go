@@ -65,17 +65,17 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 			in = p.merge(step)
 		case byHash:
 			one := &list[step.list[0]]
-			rows := one.rows
-			in = c.hashJoin(exec.InnerJoin, in, c.look(one, c.begin(), rows), nil, nil)
+			in = c.hashJoin(exec.InnerJoin, in, p.scan(one), nil, nil)
 			in.rows = step.rows
 			in.plan.Estimate = step.rows
 		case byEquality:
-			in = c.equalityJoin(in, &list[step.list[0]], step.equality, step.rows)
+			in = p.equalityJoin(in, &list[step.list[0]], step.equality, step.rows)
 		default:
 			if n := p.star(steps[i:], in); n > 1 {
 				in = p.starOf(steps[i:i+n], in)
 				i += n - 1
 			} else {
+				in = c.terms(in, list[step.list[0]].vars)
 				in = c.look(&list[step.list[0]], in, step.rows)
 			}
 		}
@@ -160,6 +160,15 @@ func firstShare(some, all float64) float64 {
 		return 1
 	}
 	return (some + exec.FirstChunkRows) / (all + exec.FirstChunkRows)
+}
+
+// scan returns all rows of a pattern.
+func (p *planner) scan(one *candidate) stream {
+	in := p.c.begin()
+	if one.column == nil {
+		return p.c.look(one, in, one.rows)
+	}
+	return p.columnJoin([]joinStep{{list: []int{slices.IndexFunc(p.list, func(c candidate) bool { return c.pat == one.pat })}, rows: one.rows}}, in, one.vars)
 }
 
 // look joins in with one pattern by look-ups.

@@ -52,7 +52,8 @@ func (l lonePattern) termsOf(lists *columns.Lists, slot int, counts []int) strea
 	for _, one := range append([]int{slot}, counts...) {
 		out.bind(one)
 	}
-	op := &exec.ColumnTerms{Exec: l.c.query, Terms: l.c.columns.Dictionary(), Lists: lists, Slot: slot, Counts: counts}
+	out.numbers = setOf([]int{slot})
+	op := &exec.ColumnTerms{Exec: l.c.query, Lists: lists, Slot: slot, Counts: counts}
 	name := "terms of a column"
 	if len(counts) > 0 {
 		name = "count of each term of a column"

@@ -178,8 +178,9 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 		}
 		known = union(known, one.vars)
 	}
-	j := exec.NewColumnJoin(c.query, in.op, c.columns.Dictionary(), list, bound, give)
+	j := exec.NewColumnJoin(c.query, in.op, list, bound, give)
 	out := in
+	out.numbers = union(in.numbers, setOf(give))
 	out.certain, out.possible = known, union(in.possible, known)
 	out.rows = steps[len(steps)-1].rows
 	out = c.traced(out, j, "column join", detail, in.plan)

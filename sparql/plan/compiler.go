@@ -24,7 +24,7 @@ type compiler struct {
 	dataset Dataset
 	feed    *exec.Feed
 	// Of the feed's rows.
-	certain, possible algebra.Set
+	certain, possible, numbers algebra.Set
 	// substitute: the feed's bindings replace variables (section 18.6), filters see
 	// them wherever they stand.
 	substitute bool
@@ -61,7 +61,7 @@ func (c *compiler) begin() stream {
 		return stream{op: &exec.Unit{}, rows: 1, start: true, sequence: true}
 	}
 	return stream{
-		op: &exec.FeedReader{Feed: c.feed}, certain: c.certain, possible: c.possible,
+		op: &exec.FeedReader{Feed: c.feed}, certain: c.certain, possible: c.possible, numbers: c.numbers,
 		rows: solution.BatchRows, start: true, sequence: true,
 		plan: &explain.Plan{Operator: "rows of the outer pattern", Estimate: -1},
 	}
@@ -121,7 +121,11 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 	if !in.start && !c.mayStart(n, in.possible) {
 		return c.hashed(n, in, g, depth)
 	}
-	// 4. All others start from the solutions so far.
+	// 4. All others start from the solutions so far. Some read terms only.
+	switch n.(type) {
+	case *algebra.Graph, *algebra.Service:
+		in = c.terms(in, in.numbers)
+	}
 	switch n := n.(type) {
 	case *algebra.Unit:
 		return in, nil

@@ -223,6 +223,9 @@ func mentions(patterns []algebra.TriplePattern, slot int) (some, node bool) {
 func (c *compiler) bindAliases(s stream, aliases []alias) stream {
 	for _, a := range aliases {
 		s.bind(a.slot)
+		if s.numbers.Has(a.of) {
+			s.numbers = with(s.numbers, a.slot)
+		}
 		s = c.traced(s, &exec.Copy{Input: s.op, From: a.of, To: a.slot}, "extend",
 			"?"+c.body.Scope.Name(a.slot)+" = ?"+c.body.Scope.Name(a.of), s.plan)
 	}
@@ -231,7 +234,8 @@ func (c *compiler) bindAliases(s stream, aliases []alias) stream {
 
 // equalityJoin joins in with a pattern by the equality of two variables: a hash join by keys of their
 // values. The condition still has to run, because values that differ may have one key.
-func (c *compiler) equalityJoin(in stream, one *candidate, cond *condition, rows float64) stream {
+func (p *planner) equalityJoin(in stream, one *candidate, cond *condition, rows float64) stream {
+	c := p.c
 	outer, inner := cond.left, cond.right
 	if !in.certain.Has(outer) {
 		outer, inner = inner, outer
@@ -241,7 +245,7 @@ func (c *compiler) equalityJoin(in stream, one *candidate, cond *condition, rows
 		out.certain, out.possible = with(s.certain, cond.key), with(s.possible, cond.key)
 		return out
 	}
-	right := keyed(c.look(one, c.begin(), one.rows), inner)
+	right := keyed(p.scan(one), inner)
 	out := c.hashJoin(exec.InnerJoin, keyed(in, outer), right, nil, nil)
 	bound := union(in.certain, right.certain)
 	bound[cond.key/64] &^= 1 << (cond.key % 64)

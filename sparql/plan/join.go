@@ -27,7 +27,7 @@ func (c *compiler) hashed(n algebra.Node, in stream, g pattern.Graphs, depth int
 func (c *compiler) inner(n algebra.Node, g pattern.Graphs, depth int) (stream, error) {
 	sub := c.alone()
 	if !c.substitute {
-		sub.feed, sub.certain, sub.possible = nil, nil, nil
+		sub.feed, sub.certain, sub.possible, sub.numbers = nil, nil, nil, nil
 	}
 	return sub.compile(n, sub.begin(), g, depth)
 }
@@ -38,6 +38,7 @@ func (c *compiler) hashJoin(kind exec.JoinKind, left, right stream, conds []*exp
 	if c.substitute {
 		*c.mixed = true
 	}
+	left, right = c.alike(left, right)
 	// 1. Rows are hashed by the certain variables of both sides. If there are none, any shared
 	// ones serve, and a row stands apart if it leaves one unbound.
 	shared := left.possible.Intersect(right.possible)
@@ -62,7 +63,9 @@ func (c *compiler) hashJoin(kind exec.JoinKind, left, right stream, conds []*exp
 		}
 	case exec.LeftJoin:
 		out.possible = union(left.possible, right.possible)
+		out.numbers = union(left.numbers, right.numbers)
 	default:
+		out.numbers = union(left.numbers, right.numbers)
 		out.possible = union(left.possible, right.possible)
 		out.certain = union(left.certain, right.certain)
 		out.rows = max(left.rows, right.rows)
@@ -173,7 +176,7 @@ func unboundPath(n algebra.Node, certain algebra.Set) bool {
 func (c *compiler) below(s stream) *compiler {
 	sub := *c
 	sub.feed = &exec.Feed{}
-	sub.certain, sub.possible = s.certain, s.possible
+	sub.certain, sub.possible, sub.numbers = s.certain, s.possible, s.numbers
 	sub.want, sub.top, sub.goal, sub.spans, sub.waiting = nil, -1, 0, nil, nil
 	return &sub
 }
@@ -194,8 +197,7 @@ func (c *compiler) union(n *algebra.Union, in stream, g pattern.Graphs, depth in
 		c.want.got = false
 	}
 	// 2. Compile the branches. A variable is certain only if all of them bind it.
-	var ops []exec.Operator
-	var plans []*explain.Plan
+	var branches []stream
 	out := stream{}
 	for i, arg := range n.Args {
 		s, err := sub.compile(arg, sub.begin(), g, depth)
@@ -205,8 +207,7 @@ func (c *compiler) union(n *algebra.Union, in stream, g pattern.Graphs, depth in
 		if s.start && s.plan == nil {
 			s.plan = newPlan("unit", "", 1)
 		}
-		ops = append(ops, s.op)
-		plans = append(plans, s.plan)
+		branches = append(branches, s)
 		out.rows += s.rows
 		out.possible = union(out.possible, s.possible)
 		if i == 0 {
@@ -216,11 +217,17 @@ func (c *compiler) union(n *algebra.Union, in stream, g pattern.Graphs, depth in
 		}
 	}
 	// 3. Give their rows one after the other, for all of the input or for each batch.
-	branches := &exec.Concat{Inputs: ops}
-	if !lateral {
-		return c.traced(out, branches, "union", "", plans...), nil
+	out.numbers = c.unionNumbers(branches)
+	concat := &exec.Concat{}
+	var plans []*explain.Plan
+	for _, s := range branches {
+		s = c.terms(s, s.numbers.Without(out.numbers))
+		concat.Inputs, plans = append(concat.Inputs, s.op), append(plans, s.plan)
 	}
-	u := &exec.LateralUnion{Exec: c.query, Input: in.op, Feed: sub.feed, Branches: branches, Batch: c.query.NewBatch()}
+	if !lateral {
+		return c.traced(out, concat, "union", "", plans...), nil
+	}
+	u := &exec.LateralUnion{Exec: c.query, Input: in.op, Feed: sub.feed, Branches: concat, Batch: c.query.NewBatch()}
 	out.rows *= max(1, in.rows/solution.BatchRows)
 	return c.traced(out, u, "union of each row", "", append([]*explain.Plan{in.plan}, plans...)...), nil
 }
@@ -241,6 +248,7 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g pattern.Graphs, de
 		if err != nil {
 			return in, err
 		}
+		left, right = c.alike(left, right)
 		env, plans, err := c.newEnv(g, n.Conds, both(left, right))
 		if err != nil {
 			return in, err
@@ -257,7 +265,9 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g pattern.Graphs, de
 	if err != nil {
 		return in, err
 	}
-	env, plans, err := c.newEnv(g, n.Conds, both(left, right))
+	tested := both(left, right)
+	tested.numbers = right.numbers
+	env, plans, err := c.newEnv(g, n.Conds, tested)
 	if err != nil {
 		return in, err
 	}
@@ -271,12 +281,20 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g pattern.Graphs, de
 	if !out.sequence && c.want != nil {
 		c.want.got = false
 	}
-	return c.traced(out, l, "left join of each row", exprText(n.Conds), append([]*explain.Plan{left.plan, right.plan}, plans...)...), nil
+	out = c.traced(out, l, "left join of each row", exprText(n.Conds), append([]*explain.Plan{left.plan, right.plan}, plans...)...)
+	// 4. Rows without a match have the bindings of the left, all others those of the right.
+	out.numbers = c.unionNumbers([]stream{left, right})
+	mixed := union(left.numbers, right.numbers).Without(out.numbers)
+	out.numbers = union(out.numbers, mixed)
+	return c.terms(out, mixed), nil
 }
 
 // both returns the bindings of two sides of a join together.
 func both(left, right stream) stream {
-	return stream{certain: union(left.certain, right.certain), possible: union(left.possible, right.possible)}
+	return stream{
+		certain: union(left.certain, right.certain), possible: union(left.possible, right.possible),
+		numbers: union(left.numbers, right.numbers),
+	}
 }
 
 func (c *compiler) minus(n *algebra.Minus, in stream, g pattern.Graphs, depth int) (stream, error) {

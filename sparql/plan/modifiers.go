@@ -40,12 +40,14 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 		out = c.traced(out, d, "distinct", names(c.body.Scope, setOf(slots)), out.plan)
 		distinctBelow = true
 	}
-	op := &exec.Group{Exec: c.query, Input: out.op, Holder: c.query.Account.NewHolder("group by")}
+	op := &exec.Group{Exec: c.query, Holder: c.query.Account.NewHolder("group by")}
 	result := stream{rows: 1, certain: c.certain, possible: c.possible}
 	// In a lateral run all bindings of the feed's row must pass the group, because the rows
 	// above need them.
 	if c.feed != nil {
+		out = c.terms(out, c.possible)
 		op.Pass, op.Feed = c.possible.Slots(), c.feed
+		result.numbers = c.numbers
 	}
 	// 3. Compile keys and aggregates.
 	var exprs []ast.Expr
@@ -60,6 +62,9 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 			from = v.Slot
 		}
 		op.Keys = append(op.Keys, exec.GroupKey{Expr: x, From: from, Slot: key.Slot})
+		if from >= 0 && out.numbers.Has(from) {
+			result.numbers = with(result.numbers, key.Slot)
+		}
 		exprs = append(exprs, key.Expr)
 		keys = append(keys, ast.ExprString(key.Expr))
 		result.rows = max(1, out.rows/4)
@@ -85,10 +90,11 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 	if err != nil {
 		return in, err
 	}
-	op.Env = env
+	op.Input, op.Env = out.op, env
 	certain, vars := c.visible.vars(n)
 	result.certain, result.possible = union(result.certain, certain), union(result.possible, vars)
-	return c.traced(result, op, "group", strings.Join(keys, ", "), append([]*explain.Plan{out.plan}, plans...)...), nil
+	result = c.traced(result, op, "group", strings.Join(keys, ", "), append([]*explain.Plan{out.plan}, plans...)...)
+	return c.terms(result, c.numbers), nil
 }
 
 // distinctOf reports whether all aggregates are DISTINCT of one variable, or of the whole
@@ -206,7 +212,7 @@ func (c *compiler) project(n *algebra.Project, in stream, g pattern.Graphs, dept
 	for _, slot := range kept.Slots() {
 		p.Keep[slot] = true
 	}
-	out.certain, out.possible = out.certain.Intersect(kept), out.possible.Intersect(kept)
+	out.certain, out.possible, out.numbers = out.certain.Intersect(kept), out.possible.Intersect(kept), out.numbers.Intersect(kept)
 	return c.traced(out, p, "project", names(c.body.Scope, kept), out.plan), nil
 }
 

@@ -23,11 +23,17 @@ func (c *compiler) path(n *algebra.Path, in stream, g pattern.Graphs) (stream, e
 		if err := c.estimator.estimate(list, 0); err != nil {
 			return in, err
 		}
+		in = c.terms(in, in.numbers)
 		p := newPlanner(c, list, in)
 		return c.look(&p.list[0], in, p.best()[0].rows), nil
 	}
 	// 2. A repeated path is searched. If a term replaces a variable, it need not be in the
 	// graph.
+	for _, at := range []algebra.VarOrTerm{n.Subject, n.Object} {
+		if at.IsVar() {
+			in = c.terms(in, setOf([]int{at.Slot}))
+		}
+	}
 	p := &path.Join{
 		Exec: c.query, Input: in.op, Subject: placeOf(n.Subject, true), Object: placeOf(n.Object, true),
 		Repeat: n.Path.(*ast.PathRepeat), Empty: path.Empty(n.Path), Chunk: exec.FirstChunkRows, Graphs: g, Batch: c.query.NewBatch(), Seeded: map[int]bool{},

@@ -16,6 +16,7 @@ import (
 )
 
 func (c *compiler) table(n *algebra.Table, in stream) (stream, error) {
+	in = c.terms(in, setOf(n.Slots))
 	v := &exec.Values{Exec: c.query, Input: in.op, Slots: n.Slots, Batch: c.query.NewBatch()}
 	for _, terms := range n.Rows {
 		row := make([]string, len(terms))
@@ -92,6 +93,7 @@ func (c *compiler) extend(n *algebra.Extend, in stream, g pattern.Graphs, depth 
 		e.Slots, e.Exprs = append(e.Slots, list[i].Slot), append(e.Exprs, x)
 		exprs = append(exprs, list[i].Expr)
 		out.possible = with(out.possible, list[i].Slot)
+		out.numbers = out.numbers.Without(setOf([]int{list[i].Slot}))
 		detail = append(detail, "?"+c.body.Scope.Name(list[i].Slot)+" = "+ast.ExprString(list[i].Expr))
 	}
 	env, plans, err := c.newEnv(g, exprs, out)

@@ -67,11 +67,14 @@ func (p *planner) starOf(steps []joinStep, in stream) stream {
 	q := p.c.query
 	rows := steps[len(steps)-1].rows // the estimate of the last step includes all before
 	s := &exec.StarLookup{
-		Exec: q, Input: in.op, Alone: true, Chunk: exec.NewFirstRows(p.c.goal, rows/in.rows).Chunk, Batch: q.NewBatch(), Pick: make([]int, len(steps)),
+		Exec: q, Alone: true, Chunk: exec.NewFirstRows(p.c.goal, rows/in.rows).Chunk, Batch: q.NewBatch(), Pick: make([]int, len(steps)),
 		Finder: q.NewFinder(),
 	}
 	detail := ""
 	predicates := map[string]bool{}
+	for i := range steps {
+		in = p.c.terms(in, p.list[steps[i].list[0]].vars)
+	}
 	out := in
 	// 1. If patterns have different predicates, their ranges do not overlap and are read in one
 	// call. A repeated predicate must be in another group.
@@ -97,6 +100,7 @@ func (p *planner) starOf(steps []joinStep, in stream) stream {
 		}
 	}
 	// 2. Make the operator.
+	s.Input = in.op
 	out.rows = rows
 	out = p.c.traced(out, s, "star look-up", detail, in.plan)
 	s.Plan = out.plan

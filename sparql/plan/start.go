@@ -30,10 +30,13 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 	q := exec.NewExecution(ctx, src, body.Scope.Len()+len(keys), opts)
 	c := &compiler{query: q, body: body, dataset: dataset, top: -1, keys: keys, columns: columns.Of(ctx, src),
 		visible: &visibility{body: body, known: map[algebra.Node]*known{}}, estimator: &estimator{exec: q, known: surveyed{}, guessed: map[algebra.Node]float64{}}}
+	if c.columns != nil {
+		q.Terms = c.columns.Dictionary()
+	}
 	s, err := c.compile(body.Root, c.begin(), dataset.defaultGraphs(opts.UnionDefaultGraph), 0)
 	if err != nil {
 		q.Account.End()
 		return nil, err
 	}
-	return exec.NewRun(q, s.op, s.plan), nil
+	return exec.NewRun(q, &exec.Terms{Exec: q, Input: s.op, Slots: s.numbers.Slots()}, s.plan), nil
 }

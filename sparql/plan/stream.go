@@ -12,10 +12,13 @@ import (
 type stream struct {
 	op                exec.Operator
 	certain, possible algebra.Set
-	rows              float64 // estimate
-	start             bool    // it is the unit, or the feed
-	sequence          bool    // rows come out in the order of the feed's
-	plan              *explain.Plan
+	// numbers are the variables whose bindings are numbers of the columns' dictionary, see
+	// [solution.AppendNumber]. All others are bound to encoded terms.
+	numbers  algebra.Set
+	rows     float64 // estimate
+	start    bool    // it is the unit, or the feed
+	sequence bool    // rows come out in the order of the feed's
+	plan     *explain.Plan
 }
 
 func (s *stream) bind(slot int) {

@@ -11,7 +11,8 @@
 //
 // The suites are [lubm] with the shapes that a planner must get right, and BSBM's explore and
 // business intelligence use cases on generated data. With -bsbm, data and queries come from a
-// folder: explore/query1.txt ..., bi/query1.txt ..., and one file of data.
+// folder: explore/query1.txt ..., bi/query1.txt ..., and one file of data. With -own, everything comes
+// from a folder: one file of data, and a folder of queries, *.rq or *.txt, for each suite.
 package peers
 
 import (
@@ -35,7 +36,8 @@ type bench struct {
 	rig.Rig
 	peers    string // folder of scripts/peers.sh
 	triples  int64  // of each generated data set
-	bsbm     string // folder of data and queries, "" for generated ones
+	bsbm     string // folder of BSBM's data and queries, "" for generated ones
+	own      string // folder of other data and queries; "" for the suites of this package
 	names    string // of the systems to measure
 	ratios   string
 	docs     string
@@ -64,6 +66,7 @@ func Suite(f *flag.FlagSet) func(context.Context, []string) error {
 	f.StringVar(&b.peers, "peers", ".peers", "`folder` into which scripts/peers.sh has installed the peers")
 	f.Int64Var(&b.triples, "triples", 100_000, "size of the LUBM-like and of the BSBM-like data")
 	f.StringVar(&b.bsbm, "bsbm", os.Getenv("TREFOIL_BSBM"), "`folder` of BSBM's data and queries instead of the generated ones; $TREFOIL_BSBM")
+	f.StringVar(&b.own, "own", "", "`folder` of one file *.nt or *.ttl.gz and of suites, which are folders of queries, to measure instead")
 	f.StringVar(&b.names, "systems", "trefoil,virtuoso,fuseki,oxigraph", "which `systems` to measure")
 	f.StringVar(&b.ratios, "ratios", "integration/bench/peers/ratios.txt", "`file` of the committed ratios")
 	f.StringVar(&b.docs, "docs", "docs/BENCHMARKS.md", "`file` whose table -update writes")
@@ -107,7 +110,11 @@ func (b *bench) run(ctx context.Context) (err error) {
 			t.results[s.name] = map[string]outcome{}
 		}
 	}
-	all, err := b.data(ctx)
+	data := b.data
+	if b.own != "" {
+		data = b.ownData
+	}
+	all, err := data(ctx)
 	if err != nil {
 		return err
 	}
@@ -211,21 +218,9 @@ func (b *bench) data(ctx context.Context) (all []data, err error) {
 
 // folder returns the data and the queries of -bsbm.
 func (b *bench) folder(ctx context.Context) (d data, err error) {
-	// 1. The file of data, as N-Triples.
-	found, err := filepath.Glob(filepath.Join(b.bsbm, "*.ttl.gz"))
-	more, _ := filepath.Glob(filepath.Join(b.bsbm, "*.nt")) // the pattern is good
-	if found = append(found, more...); err != nil || len(found) != 1 {
-		return d, fmt.Errorf("-bsbm %s: there must be one file *.ttl.gz or *.nt (%w)", b.bsbm, err)
-	}
-	d.size, _, _ = strings.Cut(filepath.Base(found[0]), ".")
-	if d.file, err = b.File(d.size+".nt", func(w io.Writer) error {
-		cmd := b.Command(ctx, "convert", found[0], "--output", "nt")
-		cmd.Stdout = w
-		return cmd.Run()
-	}); err != nil {
+	if err := b.dataFile(ctx, &d, b.bsbm); err != nil {
 		return d, err
 	}
-	// 2. The queries.
 	explore, err := folderSuite(filepath.Join(b.bsbm, "explore"))
 	if err != nil {
 		return d, err
@@ -235,6 +230,50 @@ func (b *bench) folder(ctx context.Context) (d data, err error) {
 		return d, err
 	}
 	return d, d.fill(explore, bi)
+}
+
+// dataFile sets the file of d to the one in a folder, as N-Triples.
+func (b *bench) dataFile(ctx context.Context, d *data, folder string) (err error) {
+	found, err := filepath.Glob(filepath.Join(folder, "*.ttl.gz"))
+	more, _ := filepath.Glob(filepath.Join(folder, "*.nt")) // the pattern is good
+	if found = append(found, more...); err != nil || len(found) != 1 {
+		return fmt.Errorf("%s: there must be one file *.ttl.gz or *.nt (%w)", folder, err)
+	}
+	d.size, _, _ = strings.Cut(filepath.Base(found[0]), ".")
+	d.file, err = b.File(d.size+".nt", func(w io.Writer) error {
+		cmd := b.Command(ctx, "convert", found[0], "--output", "nt")
+		cmd.Stdout = w
+		return cmd.Run()
+	})
+	return err
+}
+
+// ownData returns the data and the suites of -own.
+func (b *bench) ownData(ctx context.Context) ([]data, error) {
+	var d data
+	if err := b.dataFile(ctx, &d, b.own); err != nil {
+		return nil, err
+	}
+	folders, err := os.ReadDir(b.own)
+	if err != nil {
+		return nil, err
+	}
+	for _, folder := range folders {
+		if !folder.IsDir() {
+			continue
+		}
+		s := suite{name: folder.Name()}
+		found, _ := filepath.Glob(filepath.Join(b.own, s.name, "*.[rt][qx]*")) // the pattern is good
+		for _, name := range found {
+			text, err := os.ReadFile(name)
+			if err != nil {
+				return nil, err
+			}
+			s.queries = append(s.queries, newQuery(strings.TrimSuffix(filepath.Base(name), filepath.Ext(name)), string(text)))
+		}
+		d.suites = append(d.suites, s)
+	}
+	return []data{d}, nil
 }
 
 // generated returns generated data of BSBM's schema with the queries of this package.

@@ -117,7 +117,7 @@ func (s *Join) fill() error {
 	// 2. Divide them by endpoint. A request may not be too large for it.
 	byName := map[string]int{}
 	for i := range s.Block.Len {
-		s.view.Of(s.Block.Row(i))
+		s.view.Of(s.Block.Row(i), s.Exec.Terms)
 		endpoint, err := s.endpoint()
 		bytes := 0
 		for _, slot := range s.Slots {
@@ -194,7 +194,7 @@ func (s *Join) query(a *answer) string {
 		sent := true
 		for _, at := range a.rows {
 			row := s.Block.Row(int(at))
-			if row[slot] == "" || s.view.Of(row).Value(slot).Term().Kind() == triple.Blank {
+			if row[slot] == "" || s.view.Of(row, s.Exec.Terms).Value(slot).Term().Kind() == triple.Blank {
 				sent = false
 				break
 			}
@@ -222,7 +222,7 @@ func (s *Join) query(a *answer) string {
 		}
 		b.WriteString("    (")
 		for _, i := range a.sent {
-			b.WriteString(" " + ast.TermString(s.view.Of(row).Value(s.Slots[i]).Term()))
+			b.WriteString(" " + ast.TermString(s.view.Of(row, s.Exec.Terms).Value(s.Slots[i]).Term()))
 		}
 		b.WriteString(" )\n")
 	}

@@ -3,6 +3,7 @@
 package solution
 
 import (
+	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -11,6 +12,8 @@ import (
 // some slots together if there are very many.
 type View struct {
 	Row   []string
+	terms *columns.Dictionary
+	text  []byte
 	cache []cached
 }
 
@@ -27,12 +30,12 @@ type cached struct {
 	value   expr.Value
 }
 
-// Of moves the view to a row, and returns it.
-func (v *View) Of(row []string) *View {
+// Of moves the view to a row, and returns it. Numbers in the row are of terms.
+func (v *View) Of(row []string, terms *columns.Dictionary) *View {
 	if n := min(len(row), maxCached); len(v.cache) < n {
 		v.cache = make([]cached, n)
 	}
-	v.Row = row
+	v.Row, v.terms = row, terms
 	return v
 }
 
@@ -52,7 +55,12 @@ func (v *View) Value(slot int) expr.Value {
 	}
 	c := &v.cache[slot%len(v.cache)]
 	if c.binding != binding {
-		t, err := triple.DecodeTerm(BytesOf(binding))
+		text := BytesOf(binding)
+		if number, ok := Number(binding); ok {
+			v.text = v.terms.Append(v.text[:0], number)
+			text = v.text
+		}
+		t, err := triple.DecodeTerm(text)
 		if err != nil {
 			return expr.Value{}
 		}
