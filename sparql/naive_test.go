@@ -241,7 +241,8 @@ func group(t *rapid.T, depth int, exists bool) string {
 			right := rapid.SampledFrom([]string{"BOUND(?d)", "?a != ?c", "?b > 1", "?d IN (<x:n1>, 3)", "NOT EXISTS { ?c <x:q> ?d }"}).Draw(t, "right")
 			fmt.Fprintf(&b, "FILTER(%s || %s) ", left, right)
 		case 18:
-			fmt.Fprintf(&b, "OPTIONAL { %s FILTER(%s = %s) } ", group(t, depth-1, exists), variable(), variable())
+			cond := rapid.SampledFrom([]string{"%s = %s", "sameTerm(%s, %s)", "%s = %s && ?a != ?c", "%s = <x:a> && ?b = %s"}).Draw(t, "cond")
+			fmt.Fprintf(&b, "OPTIONAL { %s FILTER("+cond+") } ", group(t, depth-1, exists), variable(), variable())
 		case 19:
 			fmt.Fprintf(&b, "VALUES (?b ?c) { (<x:n1> UNDEF) (UNDEF <x:n1>) (UNDEF UNDEF) } ")
 		case 20:

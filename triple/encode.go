@@ -39,6 +39,13 @@ const (
 	hashBytes  = 16   // bytes of SHA-256 after them
 )
 
+// NodeSpan returns the range of all blank nodes and IRIs in their key form: from lo up to hi.
+func NodeSpan() (lo, hi []byte) { return []byte{tagBlank}, []byte{tagNumber} }
+
+// StringSpan returns the range of all literals of xsd:string in their key form, which has their order
+// by code point: from lo up to hi.
+func StringSpan() (lo, hi []byte) { return []byte{tagString}, []byte{tagLangString} }
+
 // AppendTerm appends the form of t in a key: tag and body. The body of a long term is cut to its
 // first 256 units, 00 02 and its hash. long is true if it was cut; then only [AppendWholeTerm] has
 // all of t. The zero Term appends nothing.

@@ -27,6 +27,7 @@ func Build(ctx context.Context, src source.Source, limit int64) (*Set, error) {
 	if err := b.terms(); err != nil {
 		return nil, fmt.Errorf("dictionary: %w", err)
 	}
+	b.set.Dictionary.finish()
 	// Two terms may have one hash. Then other hashes are tried.
 	err := b.number()
 	for try := 0; errors.Is(err, errOneHash) && try < 3; try++ {

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"encoding/binary"
 	"sort"
+
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // blockTerms is how many terms a block has.
@@ -16,6 +18,9 @@ type Dictionary struct {
 	text   []byte
 	blocks []uint32 // where each block begins in text
 	n      int
+	// nodes and strings are the numbers of blank nodes and IRIs, and of literals of xsd:string: from
+	// [0] up to [1].
+	nodes, strings [2]uint32
 }
 
 // maxText bounds the text, because blocks have 32 bits.
@@ -42,6 +47,20 @@ func (d *Dictionary) add(term, last []byte) bool {
 	}
 	d.n++
 	return true
+}
+
+// finish must be called behind the last add.
+func (d *Dictionary) finish() {
+	span := func(lo, hi []byte) [2]uint32 { return [2]uint32{d.LowerBound(lo), d.LowerBound(hi)} }
+	d.nodes, d.strings = span(triple.NodeSpan()), span(triple.StringSpan())
+}
+
+// IsNode reports whether a number is of a blank node or an IRI. Only equal numbers are equal nodes.
+func (d *Dictionary) IsNode(number uint32) bool { return number >= d.nodes[0] && number < d.nodes[1] }
+
+// IsString reports whether a number is of a literal of xsd:string. Numbers have the order of strings.
+func (d *Dictionary) IsString(number uint32) bool {
+	return number >= d.strings[0] && number < d.strings[1]
 }
 
 func commonPrefix(a, b []byte) int {

@@ -8,12 +8,13 @@ import (
 )
 
 // EqualityKey binds the slot Key to the key of the value in the slot Of, see
-// [expr.Value.AppendEqualityKey]. It drops a row if no value equals its value, and leaves Key unbound
-// if any may.
+// [expr.Value.AppendEqualityKey]. It drops a row if no value equals its value, unless it must keep
+// Outer ones, and leaves Key unbound if any may.
 type EqualityKey struct {
 	Exec    *Execution
 	Input   Operator
 	Of, Key int
+	Outer   bool
 	view    solution.View
 	buf     []byte
 }
@@ -34,7 +35,10 @@ func (k *EqualityKey) Next(out *solution.Batch) error {
 			k.buf = buf
 			switch keyed {
 			case expr.NoneEqual:
-				continue
+				if !k.Outer {
+					continue
+				}
+				row[k.Key] = noKey
 			case expr.KeyEqual:
 				row[k.Key] = k.Exec.Arena.Copy(buf)
 			default:
@@ -53,8 +57,31 @@ func (k *EqualityKey) Next(out *solution.Batch) error {
 	}
 }
 
+// noKey is the key of no value.
+const noKey = "\xff"
+
 func (k *EqualityKey) Reset() { k.Input.Reset() }
 func (k *EqualityKey) Close() { k.Input.Close() }
+
+// Constant binds a slot to one binding.
+type Constant struct {
+	Input   Operator
+	Slot    int
+	Binding string
+}
+
+func (c *Constant) Next(out *solution.Batch) error {
+	if err := c.Input.Next(out); err != nil {
+		return err
+	}
+	for i := range out.Len {
+		out.Row(i)[c.Slot] = c.Binding
+	}
+	return nil
+}
+
+func (c *Constant) Reset() { c.Input.Reset() }
+func (c *Constant) Close() { c.Input.Close() }
 
 // Copy binds the slot To to the binding of the slot From.
 type Copy struct {

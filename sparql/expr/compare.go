@@ -148,6 +148,22 @@ func (c comparison) holds(op ast.Op) Value {
 
 var errNotComparable = errorValue("values that are not comparable")
 
+// relateSlots returns a op b for two variables of a row and one of = != < > <= >=.
+func relateSlots(op ast.Op, row Row, a, b int) Value {
+	if c, ok := row.(Comparer); ok {
+		switch n, ordered, ok := c.CompareSlots(a, b); {
+		case ok && ordered:
+			return order(n).holds(op)
+		case ok && n == 0:
+			return same.holds(op)
+		case ok:
+			return unequal.holds(op)
+		}
+	}
+	x, y := row.Value(a), row.Value(b)
+	return relate(op, &x, &y)
+}
+
 // relate returns a op b for one of = != < > <= >=; it parses both in place.
 func relate(op ast.Op, a, b *Value) Value {
 	if a.kind <= Error {

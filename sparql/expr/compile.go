@@ -20,6 +20,14 @@ type Row interface {
 	Bound(slot int) bool
 }
 
+// Comparer is a Row that can compare some terms without decoding them.
+type Comparer interface {
+	// CompareSlots compares the terms in two slots: order is 0 if they are equal. If ordered is true,
+	// it is negative if the first is less, and positive if it is greater. ok is false if the terms must
+	// be decoded.
+	CompareSlots(a, b int) (order int, ordered, ok bool)
+}
+
 // Terms is a Row on an array of terms. A term is zero if the variable is unbound.
 type Terms []triple.Term
 
@@ -191,12 +199,23 @@ func (c *compiler) binary(e *ast.Binary) node {
 			return relate(op, &x, &value)
 		}, left)
 	case op.IsComparison():
+		if a, b := c.slotOf(e.Left), c.slotOf(e.Right); a >= 0 && b >= 0 {
+			return node{eval: func(_ *Env, row Row) Value { return relateSlots(op, row, a, b) }}
+		}
 		return computed(func(env *Env, row Row) Value {
 			x, y := left.eval(env, row), right.eval(env, row)
 			return relate(op, &x, &y)
 		}, left, right)
 	}
 	return computed(func(env *Env, row Row) Value { return arithmetic(op, left.eval(env, row), right.eval(env, row)) }, left, right)
+}
+
+// slotOf returns the slot of an expression that is a variable, else a negative number.
+func (c *compiler) slotOf(e ast.Expr) int {
+	if v, ok := e.(*ast.Var); ok {
+		return c.slot(v)
+	}
+	return -1
 }
 
 // logical is || if decides is true, && if it is false: the deciding value wins even if the

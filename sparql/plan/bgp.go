@@ -18,7 +18,7 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 	}
 	// 1. Make a candidate of each pattern, with one variable in place of two that must be equal.
 	all := patterns
-	patterns, aliases := c.unify(patterns, in)
+	patterns, aliases := c.unify(patterns, in, g)
 	list := make([]candidate, len(patterns))
 	for i, p := range patterns {
 		one := &list[i]

@@ -204,7 +204,9 @@ func (p *planner) joinColumn(to, from *joinState, one *candidate) {
 func (p *planner) neededBehind(next []joinStep, patterns []algebra.TriplePattern, aliases []alias) algebra.Set {
 	needed := p.c.needed(patterns)
 	for _, a := range aliases {
-		needed.Add(a.of)
+		if a.to.IsVar() {
+			needed.Add(a.to.Slot)
+		}
 	}
 	for i := range next {
 		for _, n := range next[i].list {

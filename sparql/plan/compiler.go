@@ -25,6 +25,7 @@ type compiler struct {
 	feed    *exec.Feed
 	// Of the feed's rows.
 	certain, possible, numbers algebra.Set
+	nodes                      algebra.Set // those that are surely IRIs or blank nodes
 	// substitute: the feed's bindings replace variables (section 18.6), filters see
 	// them wherever they stand.
 	substitute bool

@@ -257,17 +257,27 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g pattern.Graphs, de
 		out.plan.Inputs = append(out.plan.Inputs, plans...)
 		return out, nil
 	}
-	// 3. Any other one starts from the rows of the left. The conditions may restrict its
-	// variables, because a row is no match if they fail.
+	// 3. So is a right side that only an equality links with the left.
+	if cond := c.linking(n, left, g); cond != nil {
+		return c.equalityLeftJoin(n, left, cond, conds, g, depth)
+	}
+	// 4. Any other one starts from the rows of the left. The conditions may restrict its
+	// variables and run within it, because a row is no match if they fail.
 	sub := c.below(left)
 	sub.spans = restrictions(nil, n.Conds)
+	sub.nodes = union(c.nodes, c.visible.of(n.Left).nodes)
+	sub.waiting = c.linked(n, left)
 	right, err := sub.compile(n.Right, sub.begin(), g, depth)
 	if err != nil {
 		return in, err
 	}
+	rest := undone(n.Conds, sub.waiting)
+	if conds, err = compileExprs(rest); err != nil {
+		return in, err
+	}
 	tested := both(left, right)
 	tested.numbers = right.numbers
-	env, plans, err := c.newEnv(g, n.Conds, tested)
+	env, plans, err := c.newEnv(g, rest, tested)
 	if err != nil {
 		return in, err
 	}
@@ -281,12 +291,61 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g pattern.Graphs, de
 	if !out.sequence && c.want != nil {
 		c.want.got = false
 	}
-	out = c.traced(out, l, "left join of each row", exprText(n.Conds), append([]*explain.Plan{left.plan, right.plan}, plans...)...)
-	// 4. Rows without a match have the bindings of the left, all others those of the right.
+	out = c.traced(out, l, "left join of each row", exprText(rest), append([]*explain.Plan{left.plan, right.plan}, plans...)...)
+	// 5. Rows without a match have the bindings of the left, all others those of the right.
 	out.numbers = c.unionNumbers([]stream{left, right})
 	mixed := union(left.numbers, right.numbers).Without(out.numbers)
 	out.numbers = union(out.numbers, mixed)
 	return c.terms(out, mixed), nil
+}
+
+// linked returns the conditions of a left join that may run within its right side, which starts from
+// rows of left.
+func (c *compiler) linked(n *algebra.LeftJoin, left stream) []*condition {
+	certain, _ := c.visible.vars(n.Right)
+	return c.waitFor(nil, n.Conds, union(left.certain, certain))
+}
+
+// linking returns the equality by which a left join is hashed: between a variable of each side, if
+// nothing else links the sides. nil means that the right side starts from rows of the left.
+func (c *compiler) linking(n *algebra.LeftJoin, left stream, g pattern.Graphs) *condition {
+	certain, possible := c.visible.vars(n.Right)
+	if left.possible.Intersect(possible).Len() > 0 || c.feed != nil || c.want != nil {
+		return nil
+	}
+	nodes := union(c.nodes, union(c.visible.of(n.Left).nodes, c.visible.of(n.Right).nodes))
+	var link *condition
+	for _, one := range c.linked(n, left) {
+		if one.left < 0 || left.certain.Has(one.left) == left.certain.Has(one.right) || certain.Has(one.left) == certain.Has(one.right) {
+			continue
+		}
+		if nodes.Has(one.left) || nodes.Has(one.right) || one.same {
+			return nil // the right side has the variable of the left in place of its own
+		}
+		link = one
+	}
+	return link
+}
+
+// equalityLeftJoin joins left with the right side of n by an equality of two variables.
+func (c *compiler) equalityLeftJoin(n *algebra.LeftJoin, left stream, link *condition, conds []*expr.Expr, g pattern.Graphs, depth int) (stream, error) {
+	right, err := c.inner(n.Right, g, depth)
+	if err != nil {
+		return left, err
+	}
+	outer, inner := link.left, link.right
+	if !left.certain.Has(outer) {
+		outer, inner = inner, outer
+	}
+	left, right = c.keyed(left, outer, link.key, true), c.keyed(right, inner, link.key, false)
+	env, plans, err := c.newEnv(g, n.Conds, both(left, right))
+	if err != nil {
+		return left, err
+	}
+	out := c.hashJoin(exec.LeftJoin, left, right, conds, env)
+	out.plan.Inputs = append(out.plan.Inputs, plans...)
+	out.plan.Detail = exprText(n.Conds)
+	return unkeyed(out, link.key), nil
 }
 
 // both returns the bindings of two sides of a join together.

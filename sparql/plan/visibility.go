@@ -19,6 +19,8 @@ type visibility struct {
 // known is what is known of a node.
 type known struct {
 	certain, possible algebra.Set // the result of [algebra.Vars]
+	// nodes are variables that each row binds to an IRI or a blank node.
+	nodes algebra.Set
 	// structural: n may start from rows at all, whatever it sees.
 	structural bool
 	// blocked are the variables of which an outer binding would change the result of n. It is set if
@@ -33,6 +35,7 @@ func (v *visibility) of(n algebra.Node) *known {
 		k = &known{structural: v.isStructural(n)}
 		v.known[n] = k
 		k.certain, k.possible = algebra.VarsFrom(n, v.vars)
+		k.nodes = v.nodesOf(n)
 		if k.structural {
 			k.blocked = v.blockedOf(n)
 		}
@@ -71,6 +74,35 @@ func (v *visibility) isStructural(n algebra.Node) bool {
 		return v.structural(n.Input) && (!n.Name.IsVar() || pushable(n.Input, n.Name.Slot))
 	}
 	return false
+}
+
+// nodesOf returns variables that each row of a node binds to an IRI or a blank node.
+func (v *visibility) nodesOf(n algebra.Node) (nodes algebra.Set) {
+	switch n := n.(type) {
+	case *algebra.BGP:
+		for _, p := range n.Patterns {
+			for _, at := range []algebra.VarOrTerm{p.Subject, p.Predicate} {
+				if at.IsVar() {
+					nodes.Add(at.Slot)
+				}
+			}
+		}
+	case *algebra.Join:
+		for _, arg := range n.Args {
+			nodes.AddAll(v.of(arg).nodes)
+		}
+	case *algebra.Filter, *algebra.LeftJoin, *algebra.Extend, *algebra.Minus, *algebra.Graph:
+		return v.of(algebra.Inputs(n)[0]).nodes // of the left side
+	case *algebra.Union:
+		for i, arg := range n.Args {
+			if i == 0 {
+				nodes = v.of(arg).nodes
+				continue
+			}
+			nodes = nodes.Intersect(v.of(arg).nodes)
+		}
+	}
+	return nodes
 }
 
 // blockedOf returns the blocked variables of a structural node.

@@ -3,6 +3,8 @@
 package solution
 
 import (
+	"cmp"
+
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
@@ -67,6 +69,21 @@ func (v *View) Value(slot int) expr.Value {
 		c.binding, c.value = binding, expr.FromTerm(t).Parsed()
 	}
 	return c.value
+}
+
+// CompareSlots implements [expr.Comparer] for numbers.
+func (v *View) CompareSlots(a, b int) (order int, ordered, ok bool) {
+	x, okX := Number(v.Row[a])
+	y, okY := Number(v.Row[b])
+	switch {
+	case !okX || !okY:
+		return 0, false, false
+	case v.terms.IsString(x) && v.terms.IsString(y):
+		return cmp.Compare(x, y), true, true
+	case v.terms.IsNode(x) && v.terms.IsNode(y):
+		return cmp.Compare(x, y), false, true
+	}
+	return 0, false, false
 }
 
 // Bound reports whether a slot is bound.

@@ -1,0 +1,161 @@
+// Variables that a condition makes equal to another one or to a term: patterns then have that instead.
+
+package plan
+
+import (
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// alias is a variable that a basic graph pattern does not have any more: in its place it has another
+// one, or a term.
+type alias struct {
+	slot int
+	to   algebra.VarOrTerm
+}
+
+// replace returns what stands for a place of a pattern.
+func (a alias) replace(at algebra.VarOrTerm) algebra.VarOrTerm {
+	if at.IsVar() && at.Slot == a.slot {
+		return a.to
+	}
+	return at
+}
+
+// replaceIn returns patterns with what stands for the variable.
+func (a alias) replaceIn(patterns []algebra.TriplePattern) []algebra.TriplePattern {
+	out := make([]algebra.TriplePattern, len(patterns))
+	for i, p := range patterns {
+		out[i] = algebra.TriplePattern{Subject: a.replace(p.Subject), Predicate: a.replace(p.Predicate), Object: a.replace(p.Object)}
+	}
+	return out
+}
+
+// unify replaces variables of the patterns if a waiting condition says that they are equal to a term,
+// or to another variable of the patterns or of in. Equal must mean the same term: see [compiler.exact].
+func (c *compiler) unify(patterns []algebra.TriplePattern, in stream, g pattern.Graphs) ([]algebra.TriplePattern, []alias) {
+	var aliases []alias
+	for _, one := range c.waiting {
+		if one.done {
+			continue
+		}
+		a, ok := c.constantAlias(one, patterns, in, g)
+		if !ok && one.left >= 0 {
+			a, ok = c.variableAlias(one, patterns, aliases, in, g)
+		}
+		if !ok {
+			continue
+		}
+		one.done = true
+		// An earlier alias may be of the variable that goes now.
+		for i := range aliases {
+			aliases[i].to = a.replace(aliases[i].to)
+		}
+		if a.to.IsVar() && a.to.Slot == a.slot {
+			continue // an earlier condition made both the same
+		}
+		aliases = append(aliases, a)
+		patterns = a.replaceIn(patterns)
+	}
+	return patterns, aliases
+}
+
+// constantAlias returns the alias of a condition between a variable of the patterns and an IRI.
+func (c *compiler) constantAlias(one *condition, patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (a alias, ok bool) {
+	x, y, ok := equated(one.expr)
+	if _, isVar := x.(*ast.Var); !isVar {
+		x, y = y, x
+	}
+	v, isVar := x.(*ast.Var)
+	constant, isConstant := y.(*ast.Constant)
+	if !ok || !isVar || !isConstant || constant.Term.Kind() != triple.IRI || v.Slot < 0 || in.possible.Has(v.Slot) {
+		return alias{}, false
+	}
+	if some, _ := c.mentioned(patterns, v.Slot, g); !some || g.Mode == pattern.EachGraph || c.wants(v.Slot) {
+		return alias{}, false
+	}
+	return alias{slot: v.Slot, to: algebra.VarOrTerm{Slot: -1, Term: constant.Term}}, true
+}
+
+// wants reports whether rows must come in the sequence of a variable.
+func (c *compiler) wants(slot int) bool { return c.want != nil && c.want.slot == slot }
+
+// variableAlias returns the alias of an equality of two variables, which earlier aliases may have
+// replaced.
+func (c *compiler) variableAlias(one *condition, patterns []algebra.TriplePattern, aliases []alias, in stream, g pattern.Graphs) (a alias, ok bool) {
+	// 1. Either side may have been replaced already.
+	keep, drop := algebra.VarOrTerm{Slot: one.left}, algebra.VarOrTerm{Slot: one.right}
+	for _, a := range aliases {
+		keep, drop = a.replace(keep), a.replace(drop)
+	}
+	if !keep.IsVar() || !drop.IsVar() {
+		return alias{}, false
+	}
+	if keep.Slot == drop.Slot {
+		return alias{slot: keep.Slot, to: keep}, true
+	}
+	// 2. The one that goes must be bound by the patterns only. The other may be bound before them.
+	if in.possible.Has(drop.Slot) || c.wants(drop.Slot) {
+		keep, drop = drop, keep
+	}
+	if in.possible.Has(drop.Slot) || c.wants(drop.Slot) || in.possible.Has(keep.Slot) && !in.certain.Has(keep.Slot) {
+		return alias{}, false
+	}
+	kept, keptExact := c.mentioned(patterns, keep.Slot, g)
+	dropped, droppedExact := c.mentioned(patterns, drop.Slot, g)
+	if in.certain.Has(keep.Slot) {
+		kept, keptExact = true, keptExact || c.nodes.Has(keep.Slot)
+	}
+	if !kept || !dropped || !keptExact && !droppedExact && !one.same {
+		return alias{}, false
+	}
+	return alias{slot: drop.Slot, to: keep}, true
+}
+
+// mentioned reports whether a variable is in the patterns. exact means that each of its values is a
+// node or a literal of xsd:string: only the same term equals it.
+func (c *compiler) mentioned(patterns []algebra.TriplePattern, slot int, g pattern.Graphs) (some, exact bool) {
+	for _, p := range patterns {
+		for position, at := range []algebra.VarOrTerm{p.Subject, p.Predicate, p.Object} {
+			if at.IsVar() && at.Slot == slot {
+				some = true
+				exact = exact || position != triple.Object || c.exactObjects(p, g)
+			}
+		}
+	}
+	return some, exact
+}
+
+// exactObjects reports whether the column of a pattern has only nodes as objects, or only literals of
+// xsd:string.
+func (c *compiler) exactObjects(p algebra.TriplePattern, g pattern.Graphs) bool {
+	col := c.column(newPattern(p.Subject, p.Predicate, p.Object, g, nil))
+	if col == nil || col.ByObject.Keys() == 0 {
+		return false
+	}
+	terms := c.columns.Dictionary()
+	least, greatest := col.ByObject.Key(0), col.ByObject.Key(col.ByObject.Keys()-1)
+	return terms.IsNode(least) && terms.IsNode(greatest) || terms.IsString(least) && terms.IsString(greatest)
+}
+
+// bindAliases binds the variables that unify has replaced.
+func (c *compiler) bindAliases(s stream, aliases []alias) stream {
+	for _, a := range aliases {
+		text := "?" + c.body.Scope.Name(a.slot) + " = "
+		if !a.to.IsVar() {
+			s.bind(a.slot)
+			s = c.traced(s, &exec.Constant{Input: s.op, Slot: a.slot, Binding: solution.Encode(a.to.Term)}, "extend", text+a.to.Term.String(), s.plan)
+			continue
+		}
+		s.bind(a.slot)
+		if s.numbers.Has(a.to.Slot) {
+			s.numbers = with(s.numbers, a.slot)
+		}
+		s = c.traced(s, &exec.Copy{Input: s.op, From: a.to.Slot, To: a.slot}, "extend", text+"?"+c.body.Scope.Name(a.to.Slot), s.plan)
+	}
+	return s
+}
