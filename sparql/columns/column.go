@@ -20,6 +20,9 @@ type Lists struct {
 	// ends has the place behind the last value of each key. It is empty if each key has one value.
 	ends   packed
 	values packed
+	// first and last are keys, and density is about how many places lie between two numbers.
+	first, last uint32
+	density     float64
 }
 
 // Keys returns the number of keys.
@@ -61,27 +64,52 @@ func (l *Lists) LowerBound(key uint32) int { return l.keys.lowerBound(0, l.keys.
 // it, the search is short. If the key is missing, place is that of the next one.
 func (l *Lists) Find(key uint32, near int) (place int, ok bool) {
 	n := l.keys.n
+	if n == 0 || key > l.last {
+		return n, false
+	}
+	// 1. Keys often ascend, so the next ones are tried first.
 	lo, hi := 0, n
-	// Search in growing steps from near on, then within the last step.
-	if near < n {
-		if l.keys.at(near) < key {
-			lo = near + 1
-			for step := 1; ; step *= 4 {
-				if lo+step >= n {
-					break
-				}
-				if l.keys.at(lo+step) >= key {
-					hi = lo + step + 1
-					break
-				}
-				lo += step + 1
-			}
-		} else {
-			hi = near + 1
+	if near < n && l.keys.at(near) <= key {
+		lo = near
+		if ahead := min(near+nearKeys, n-1); l.keys.at(ahead) >= key {
+			hi = ahead + 1
 		}
+	}
+	// 2. Otherwise search around the place that the key has if all are equally dense.
+	if hi == n {
+		lo, hi = l.around(key, lo)
 	}
 	place = l.keys.lowerBound(lo, hi, key)
 	return place, place < n && l.keys.at(place) == key
+}
+
+// nearKeys is how far a key may be behind an earlier one to count as near.
+const nearKeys = 15
+
+// around returns bounds of the place of a key, in growing steps from its likely place. The key must not
+// be greater than the last one, nor less than the one at least.
+func (l *Lists) around(key uint32, least int) (lo, hi int) {
+	guess := max(least, int(float64(max(key, l.first)-l.first)*l.density))
+	hi = l.keys.n
+	guess = min(guess, hi-1)
+	if l.keys.at(guess) < key {
+		lo = guess + 1
+		for step := 4; lo+step < hi; step *= 4 {
+			if l.keys.at(lo+step) >= key {
+				return lo, lo + step + 1
+			}
+			lo += step + 1
+		}
+		return lo, hi
+	}
+	lo, hi = least, guess+1
+	for step := 4; hi-1-step > lo; step *= 4 {
+		if l.keys.at(hi-1-step) < key {
+			return hi - step, hi
+		}
+		hi -= step
+	}
+	return lo, hi
 }
 
 // FindValue returns the first place in [lo, hi) whose value is at least v. The places must be of one
@@ -112,6 +140,10 @@ func (b *listsBuilder) add(key, value uint32) (bytes int64) {
 // lists returns the lists, and empties the builder.
 func (b *listsBuilder) lists() Lists {
 	l := Lists{keys: pack(b.keys), values: pack(b.values)}
+	if n := len(b.keys); n > 0 {
+		l.first, l.last = b.keys[0], b.keys[n-1]
+		l.density = float64(n-1) / float64(max(l.last-l.first, 1))
+	}
 	if len(b.keys) < len(b.values) {
 		l.ends = pack(b.ends)
 	}
