@@ -44,10 +44,7 @@ func Build(ctx context.Context, src source.Source, limit int64) (*Set, error) {
 	}
 	b.set.bytes = b.set.Dictionary.bytes()
 	for predicate, c := range b.set.columns {
-		b.set.bytes += predicateBytes + int64(len(predicate))
-		if c != nil {
-			b.set.bytes += c.bytes()
-		}
+		b.set.bytes += predicateBytes + int64(len(predicate)) + c.bytes()
 	}
 	if b.set.bytes > limit {
 		return nil, ErrTooLarge
@@ -66,8 +63,8 @@ type builder struct {
 	numbers map[uint64]uint32 // of terms by their hashes
 }
 
-// scan calls each for the terms of each row of the default graph, and whether one of them is long.
-func (b *builder) scan(order triple.Order, each func(terms *triple.KeyTerms, long bool) error) error {
+// scan calls each for the terms of each row of the default graph.
+func (b *builder) scan(order triple.Order, each func(terms *triple.KeyTerms) error) error {
 	rows, err := b.src.Scan(b.ctx, triple.OrderRange(order), false)
 	if err != nil {
 		return err
@@ -81,7 +78,7 @@ func (b *builder) scan(order triple.Order, each func(terms *triple.KeyTerms, lon
 		key, _ := rows.Row()
 		var terms triple.KeyTerms
 		if _, terms, err = triple.SplitKey(key); err == nil && len(terms[triple.Graph]) == 0 {
-			err = each(&terms, triple.HasLong(key))
+			err = each(&terms)
 		}
 	}
 	return errors.Join(err, rows.Err(), rows.Close())
@@ -149,7 +146,7 @@ func (s *termStream) next() error {
 		if err != nil {
 			return err
 		}
-		if len(terms[triple.Graph]) > 0 || bytes.Equal(terms[position], s.term) || triple.HasLong(terms[position]) {
+		if len(terms[triple.Graph]) > 0 || bytes.Equal(terms[position], s.term) {
 			continue
 		}
 		s.term = append(s.term[:0], terms[position]...)
@@ -209,27 +206,24 @@ func (b *builder) lists(order triple.Order) error {
 	// 1. Collect the pairs. Each order has those of a predicate sorted by key, then value.
 	building := map[string]*listsBuilder{}
 	var last []byte
-	key, held := uint32(0), int64(0)
-	err := b.scan(order, func(terms *triple.KeyTerms, long bool) error {
+	key, longKey, held := uint32(0), false, int64(0)
+	err := b.scan(order, func(terms *triple.KeyTerms) error {
 		l := building[string(terms[triple.Predicate])]
 		if l == nil {
 			l = &listsBuilder{}
 			building[string(terms[triple.Predicate])] = l
 			held += predicateBytes + int64(len(terms[triple.Predicate]))
 		}
-		if l.long = l.long || long; l.long {
-			l.keys, l.ends, l.values = nil, nil, nil
-		}
 		if held > buildShare*b.limit || uint64(len(l.values)) >= math.MaxUint32 {
 			return ErrTooLarge
-		}
-		if l.long {
-			return nil
 		}
 		if key == 0 || !bytes.Equal(last, terms[keyAt]) {
 			last = append(last[:0], terms[keyAt]...)
 			key = b.numbers[maphash.Bytes(b.seed, last)]
+			longKey = triple.IsLongTerm(last)
 		}
+		l.longKeys = l.longKeys || longKey
+		l.longValues = l.longValues || triple.IsLongTerm(terms[valueAt])
 		held += l.add(key, b.numbers[maphash.Bytes(b.seed, terms[valueAt])])
 		return nil
 	})
@@ -238,12 +232,11 @@ func (b *builder) lists(order triple.Order) error {
 	}
 	// 2. Pack them.
 	for predicate, l := range building {
-		switch {
-		case l.long:
-			b.set.columns[predicate] = nil
-		case order == triple.SPO:
-			b.set.columns[predicate] = &Column{BySubject: l.lists()}
-		default:
+		if order == triple.SPO {
+			c := &Column{LongSubjects: l.longKeys, LongObjects: l.longValues}
+			c.BySubject = l.lists()
+			b.set.columns[predicate] = c
+		} else {
 			b.set.columns[predicate].ByObject = l.lists()
 		}
 	}

@@ -6,6 +6,9 @@ package columns
 type Column struct {
 	BySubject Lists // the objects of each subject
 	ByObject  Lists // the subjects of each object
+	// LongSubjects and LongObjects say that some are long: the dictionary has their form in keys, and
+	// only rows have the whole terms.
+	LongSubjects, LongObjects bool
 }
 
 // Rows returns the number of triples of the predicate.
@@ -121,8 +124,8 @@ func (l *Lists) bytes() int64 { return l.keys.bytes() + l.ends.bytes() + l.value
 // listsBuilder collects the lists of one column. Pairs must come in the order of keys, then values,
 // each once. add returns the bytes that a pair takes until it is packed.
 type listsBuilder struct {
-	keys, ends, values []uint32
-	long               bool // a pair has a long term, so there is no column
+	keys, ends, values   []uint32
+	longKeys, longValues bool
 }
 
 func (b *listsBuilder) add(key, value uint32) (bytes int64) {

@@ -93,10 +93,7 @@ func TestBuild(t *testing.T) {
 		}
 		// 3. The lists have the pairs, sorted.
 		for predicate, w := range want {
-			c, ok := set.Column(predicate)
-			if !ok {
-				t.Fatalf("no column of %q", predicate)
-			}
+			c := set.Column(predicate)
 			for i, l := range []*columns.Lists{&c.BySubject, &c.ByObject} {
 				var got []pair
 				near := 0
@@ -122,7 +119,7 @@ func TestBuild(t *testing.T) {
 				}
 			}
 		}
-		if c, ok := set.Column(key(triple.NewIRI("http://example.org/none"))); !ok || c.Rows() != 0 {
+		if c := set.Column(key(triple.NewIRI("http://example.org/none"))); c.Rows() != 0 {
 			t.Fatal("a predicate without triples has no empty column")
 		}
 	})
@@ -136,7 +133,7 @@ func TestFind(t *testing.T) {
 		p := triple.NewIRI([]string{"p:even", "p:odd"}[i%2])
 		all = append(all, triple.Triple{Subject: s, Predicate: p, Object: s})
 	}
-	c, _ := build(t, all).Column(key(triple.NewIRI("p:odd")))
+	c := build(t, all).Column(key(triple.NewIRI("p:odd")))
 	l := &c.BySubject
 	for near := range l.Keys() + 1 {
 		for n := uint32(1); n <= 500; n++ {
@@ -148,16 +145,24 @@ func TestFind(t *testing.T) {
 	}
 }
 
-// A predicate with a long term has no column, and its terms are in no dictionary.
+// A column says if it has long terms, and the dictionary has their form in keys.
 func TestLongTerms(t *testing.T) {
 	long := triple.NewString(strings.Repeat("long", 300))
 	s, p, q := triple.NewIRI("x:s"), triple.NewIRI("x:p"), triple.NewIRI("x:q")
-	set := build(t, []triple.Triple{{Subject: s, Predicate: p, Object: long}, {Subject: s, Predicate: p, Object: s}, {Subject: s, Predicate: q, Object: s}})
-	if _, ok := set.Column(key(p)); ok {
-		t.Error("a predicate with a long term has a column")
+	iri := triple.NewIRI("x:" + strings.Repeat("long", 300))
+	set := build(t, []triple.Triple{
+		{Subject: s, Predicate: p, Object: long}, {Subject: s, Predicate: p, Object: s},
+		{Subject: s, Predicate: q, Object: s}, {Subject: iri, Predicate: q, Object: s},
+	})
+	if c := set.Column(key(p)); c.Rows() != 2 || c.LongSubjects || !c.LongObjects {
+		t.Errorf("%+v", c)
 	}
-	if c, ok := set.Column(key(q)); !ok || c.Rows() != 1 || set.Dictionary.Len() != 1 || set.Predicates() != 1 {
-		t.Errorf("%d terms, %d predicates, %t", set.Dictionary.Len(), set.Predicates(), ok)
+	if c := set.Column(key(q)); c.Rows() != 2 || !c.LongSubjects || c.LongObjects {
+		t.Errorf("%+v", c)
+	}
+	form, _ := triple.AppendTerm(nil, long)
+	if n := set.Dictionary.Number(form); n == 0 || set.Dictionary.Len() != 3 {
+		t.Errorf("number %d of %d", n, set.Dictionary.Len())
 	}
 }
 

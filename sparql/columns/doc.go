@@ -11,8 +11,9 @@
 // is a range of numbers, and numbers sort as terms do.
 //
 // A [Column] is one predicate. It has the pairs (subject, object) in two [Lists]: the objects of
-// each subject, and the subjects of each object. A list is ascending. A predicate with a term that
-// is longer than a key allows has no column, because a key does not have the whole term.
+// each subject, and the subjects of each object. A list is ascending. Of a term that is longer than a
+// key allows, the dictionary has the form in keys. The column says so, because the whole term must
+// then be read from a row.
 //
 // # How a set is built
 //

@@ -5,7 +5,7 @@ package columns
 // Set has the columns of one state of a store. It is never changed, and is safe for concurrent use.
 type Set struct {
 	Dictionary Dictionary
-	columns    map[string]*Column // by the key form of the predicate; nil if it has no column
+	columns    map[string]*Column // by the key form of the predicate
 	bytes      int64
 }
 
@@ -16,21 +16,13 @@ func (s *Set) Bytes() int64 { return s.bytes }
 var empty Column
 
 // Column returns the column of a predicate in its key form. It is empty if there is no triple of
-// the predicate. ok is false if the predicate has triples and no column.
-func (s *Set) Column(predicate string) (c *Column, ok bool) {
-	c, known := s.columns[predicate]
-	if !known {
-		return &empty, true
+// the predicate.
+func (s *Set) Column(predicate string) *Column {
+	if c := s.columns[predicate]; c != nil {
+		return c
 	}
-	return c, c != nil
+	return &empty
 }
 
-// Predicates returns the number of predicates with a column.
-func (s *Set) Predicates() (n int) {
-	for _, c := range s.columns {
-		if c != nil {
-			n++
-		}
-	}
-	return n
-}
+// Predicates returns the number of predicates.
+func (s *Set) Predicates() int { return len(s.columns) }

@@ -21,13 +21,13 @@ func NewView(set *Set, stale map[string]struct{}) *View { return &View{set, stal
 // Dictionary returns the terms of the columns.
 func (v *View) Dictionary() *Dictionary { return &v.set.Dictionary }
 
-// Column returns the column of a predicate in its key form, like [Set.Column]. ok is false, too, if
-// the predicate has changed.
+// Column returns the column of a predicate in its key form, like [Set.Column]. ok is false if the
+// predicate has changed.
 func (v *View) Column(predicate string) (c *Column, ok bool) {
 	if _, stale := v.stale[predicate]; stale {
 		return nil, false
 	}
-	return v.set.Column(predicate)
+	return v.set.Column(predicate), true
 }
 
 // Source is a [source.Source] with columns of its state.

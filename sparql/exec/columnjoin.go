@@ -6,12 +6,14 @@ import (
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // ColumnJoin joins its input with patterns over columns, one step for each pattern. For each row of
 // the input it searches the steps depth first: a step binds numbers, and the next one continues from
 // them. So nothing is held but one place in each step, and the first rows come early. Rows keep the
-// order of the input. The variables that it binds are numbers, see [solution.AppendNumber].
+// order of the input. The variables that it binds are numbers, see [solution.AppendNumber], unless their
+// terms may be long.
 type ColumnJoin struct {
 	Exec  *Execution
 	Input Operator
@@ -47,7 +49,10 @@ type ColumnEnd struct {
 	Slot   int    // negative for a term
 	Number uint32 // of the term; 0 if no column has it
 	Free   bool   // the step binds the variable
-	place  int    // of the variable in the numbers
+	// Long is the order whose rows have the whole terms of the variable, see [columns.Column]; 0 if
+	// none is long. Then the variable is bound to encoded terms.
+	Long  triple.Order
+	place int // of the variable in the numbers
 }
 
 // columnPlace is where a step is.
@@ -61,6 +66,7 @@ type columnPlace struct {
 // columnTerm is a variable with its last binding, because neighbours often have the same.
 type columnTerm struct {
 	slot, place int
+	long        triple.Order
 	binding     string
 	number      uint32 // 0 if no column has the term
 }
@@ -70,7 +76,7 @@ type columnTerm struct {
 func NewColumnJoin(q *Execution, input Operator, steps []ColumnStep, bound, give []int) *ColumnJoin {
 	j := &ColumnJoin{Exec: q, Input: input, Steps: steps, depth: -1, input: q.NewBatch()}
 	// Numbers have places of their own, because a query of many joins may have far wider rows.
-	places := map[int]int{}
+	places, long := map[int]int{}, map[int]triple.Order{}
 	for i := range steps {
 		for _, end := range []*ColumnEnd{&steps[i].Key, &steps[i].Value} {
 			if end.Slot < 0 {
@@ -79,7 +85,7 @@ func NewColumnJoin(q *Execution, input Operator, steps []ColumnStep, bound, give
 			place, known := places[end.Slot]
 			if !known {
 				place = len(places)
-				places[end.Slot] = place
+				places[end.Slot], long[end.Slot] = place, end.Long
 			}
 			end.place = place
 		}
@@ -88,7 +94,7 @@ func NewColumnJoin(q *Execution, input Operator, steps []ColumnStep, bound, give
 		j.bound = append(j.bound, columnTerm{slot: slot, place: places[slot]})
 	}
 	for _, slot := range give {
-		j.give = append(j.give, columnTerm{slot: slot, place: places[slot]})
+		j.give = append(j.give, columnTerm{slot: slot, place: places[slot], long: long[slot]})
 	}
 	j.numbers = make([]uint32, len(places))
 	j.places = make([]columnPlace, len(steps))
@@ -159,7 +165,8 @@ func (j *ColumnJoin) number(v *columnTerm) uint32 {
 	}
 	if v.binding != binding {
 		v.binding = binding
-		v.number = j.Exec.Terms.Number(solution.BytesOf(binding))
+		j.buf = solution.AppendKeyForm(j.buf[:0], binding)
+		v.number = j.Exec.Terms.Number(j.buf)
 	}
 	return v.number
 }
@@ -182,7 +189,9 @@ func (j *ColumnJoin) search(out *solution.Batch, most int) error {
 			j.depth++
 			j.enter(j.depth)
 		default:
-			j.emit(out)
+			if err := j.emit(out); err != nil {
+				return err
+			}
 			if out.Len >= most || out.Full() {
 				return nil
 			}
@@ -270,21 +279,37 @@ func (j *ColumnJoin) nextKey(s *ColumnStep, at *columnPlace) bool {
 }
 
 // emit appends the present match.
-func (j *ColumnJoin) emit(out *solution.Batch) {
+func (j *ColumnJoin) emit(out *solution.Batch) error {
 	row := out.Add(j.row, j.origin)
 	for i := range j.give {
 		v := &j.give[i]
-		row[v.slot] = j.binding(v, j.numbers[v.place])
+		number := j.numbers[v.place]
+		if v.number != number {
+			if err := j.bind(v, number); err != nil {
+				return err
+			}
+		}
+		row[v.slot] = v.binding
+		if v.long != 0 {
+			out.AddWeight(v.binding)
+		}
 	}
+	return nil
 }
 
-// binding returns the binding of a number for a variable.
-func (j *ColumnJoin) binding(v *columnTerm, number uint32) string {
-	if v.number != number {
+// bind sets the binding of a variable.
+func (j *ColumnJoin) bind(v *columnTerm, number uint32) (err error) {
+	v.number = number
+	if v.long == 0 {
 		j.buf = solution.AppendNumber(j.buf[:0], number)
-		v.binding, v.number = j.Exec.Arena.Copy(j.buf), number
+	} else if j.buf, err = j.Exec.appendWholeTerm(j.buf[:0], v.long, number); err != nil {
+		return err
 	}
-	return v.binding
+	v.binding = j.Exec.Arena.Copy(j.buf)
+	if cap(j.buf) > 4*solution.LargeBinding {
+		j.buf = nil // of a large term
+	}
+	return nil
 }
 
 func (j *ColumnJoin) Reset() {

@@ -2,7 +2,14 @@
 
 package exec
 
-import "github.com/trefoildb/trefoil/sparql/exec/solution"
+import (
+	"bytes"
+	"errors"
+	"fmt"
+
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/triple"
+)
 
 // Terms replaces numbers in some slots by the encoded terms, see [solution.AppendNumber].
 type Terms struct {
@@ -29,6 +36,36 @@ func (t *Terms) Next(out *solution.Batch) error {
 		}
 	}
 	return nil
+}
+
+// appendWholeTerm appends the whole encoded term of a number. If it is long, a row of order has it,
+// which must begin with the term.
+func (q *Execution) appendWholeTerm(dst []byte, order triple.Order, number uint32) ([]byte, error) {
+	start := len(dst)
+	dst = q.Terms.Append(dst, number)
+	if !triple.IsLongTerm(dst[start:]) {
+		return dst, nil
+	}
+	prefix := append([]byte{byte(order)}, dst[start:]...)
+	r := triple.Range{Lo: append(bytes.Clone(prefix), 0, 1), Hi: append(prefix, 0, 2)}
+	err := q.Source.Lookup(q.Ctx, []triple.Range{r}, func(_ int, key, value []byte) error {
+		_, terms, err := triple.SplitKey(key)
+		if err == nil {
+			terms, err = triple.WholeTerms(terms, value)
+		}
+		if err != nil {
+			return err
+		}
+		dst = append(dst[:start], terms[order.Positions()[0]]...)
+		return errFound
+	})
+	if err == nil {
+		return dst, fmt.Errorf("no row has long term %d of the columns", number)
+	}
+	if errors.Is(err, errFound) {
+		err = nil
+	}
+	return dst, err
 }
 
 func (t *Terms) Reset() { t.Input.Reset() }

@@ -32,21 +32,21 @@ func (l lonePattern) knownCount(aggregates []algebra.Aggregate) (stream, bool) {
 }
 
 // columnTerms returns the lists whose keys are the terms of a variable; nil if the pattern has no column,
-// or a term beside the variable.
-func (l lonePattern) columnTerms(slot int) *columns.Lists {
+// or a term beside the variable. long means that some of the terms may be long.
+func (l lonePattern) columnTerms(slot int) (lists *columns.Lists, long bool) {
 	col := l.c.column(l.pat)
 	switch {
 	case col == nil || col.subject.term || col.object.term:
-		return nil
+		return nil, false
 	case l.pat.Places[triple.Subject].Slot == slot:
-		return &col.BySubject
+		return &col.BySubject, col.LongSubjects
 	case l.pat.Places[triple.Object].Slot == slot:
-		return &col.ByObject
+		return &col.ByObject, col.LongObjects
 	}
-	return nil
+	return nil, false
 }
 
-// termsOf returns an operator over the keys of lists, with the number of their values in counts.
+// termsOf returns an operator over the keys of lists, none of which is long, with the number of their values in counts.
 func (l lonePattern) termsOf(lists *columns.Lists, slot int, counts []int) stream {
 	out := stream{rows: float64(max(lists.Keys(), 1))}
 	for _, one := range append([]int{slot}, counts...) {

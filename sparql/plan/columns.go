@@ -145,15 +145,22 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 	var bound, give []int
 	detail := ""
 	known := in.certain
+	var longs algebra.Set
 	for i := range steps {
 		// 1. A bound end is the key. If neither is bound, the end that is more restricted is.
 		one := &p.list[steps[i].list[0]]
 		col := one.column
-		end := func(e *columnEnd, position int) exec.ColumnEnd {
+		end := func(e *columnEnd, position int, long bool, order triple.Order) exec.ColumnEnd {
 			slot := one.pat.Places[position].Slot
-			return exec.ColumnEnd{Slot: slot, Number: e.number, Free: slot >= 0 && !known.Has(slot)}
+			end := exec.ColumnEnd{Slot: slot, Number: e.number, Free: slot >= 0 && !known.Has(slot)}
+			if long && end.Free {
+				end.Long = order
+				longs.Add(slot)
+			}
+			return end
 		}
-		subject, object := end(&col.subject, triple.Subject), end(&col.object, triple.Object)
+		subject := end(&col.subject, triple.Subject, col.LongSubjects, triple.SPO)
+		object := end(&col.object, triple.Object, col.LongObjects, triple.OSP)
 		step := exec.ColumnStep{Lists: &col.BySubject, Key: subject, Value: object, Spans: col.subject.spans}
 		_, bySubject := col.subject.count(&col.BySubject)
 		_, byObject := col.object.count(&col.ByObject)
@@ -180,7 +187,7 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 	}
 	j := exec.NewColumnJoin(c.query, in.op, list, bound, give)
 	out := in
-	out.numbers = union(in.numbers, setOf(give))
+	out.numbers = union(in.numbers, setOf(give).Without(longs))
 	out.certain, out.possible = known, union(in.possible, known)
 	out.rows = steps[len(steps)-1].rows
 	out = c.traced(out, j, "column join", detail, in.plan)

@@ -110,7 +110,7 @@ func (l lonePattern) countDistinct(n *algebra.Group) (stream, bool, error) {
 	if !isVar || one.Agg.Func != ast.AggCount || !one.Agg.Distinct {
 		return stream{}, false, nil
 	}
-	if lists := l.columnTerms(v.Slot); lists != nil {
+	if lists, _ := l.columnTerms(v.Slot); lists != nil {
 		return l.numberRow(lists.Keys(), one.Slot), true, nil
 	}
 	runs, ok := l.termRuns(v.Slot)
@@ -134,7 +134,7 @@ func (l lonePattern) groupCounts(n *algebra.Group) (stream, bool, error) {
 		return stream{}, false, nil
 	}
 	// 1. A column has the number of each term.
-	if lists := l.columnTerms(v.Slot); lists != nil {
+	if lists, long := l.columnTerms(v.Slot); lists != nil && !long {
 		var counts []int
 		for _, agg := range n.Aggregates {
 			counts = append(counts, agg.Slot)
@@ -170,7 +170,7 @@ func (c *compiler) distinctTerms(n algebra.Node, g pattern.Graphs) (stream, bool
 	if !ok {
 		return stream{}, false, nil
 	}
-	if lists := l.columnTerms(project.Slots[0]); lists != nil {
+	if lists, long := l.columnTerms(project.Slots[0]); lists != nil && !long {
 		return l.termsOf(lists, project.Slots[0], nil), true, nil
 	}
 	one, err := l.candidate()
