@@ -229,6 +229,7 @@ func (j *HashJoin) drop() {
 
 func (j *HashJoin) Close() {
 	j.drop()
+	j.Batch.Free()
 	j.Left.Close()
 	j.Right.Close()
 }

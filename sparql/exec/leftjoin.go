@@ -112,4 +112,9 @@ func (l *LateralLeftJoin) alone(out *solution.Batch, before int) {
 }
 
 func (l *LateralLeftJoin) Reset() { l.running = false; l.Left.Reset() }
-func (l *LateralLeftJoin) Close() { l.Left.Close(); l.Right.Close() }
+func (l *LateralLeftJoin) Close() {
+	l.Batch.Free()
+	l.Got.Free()
+	l.Left.Close()
+	l.Right.Close()
+}

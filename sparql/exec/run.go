@@ -72,6 +72,7 @@ func (r *Run) NewBlank() triple.Term { return r.query.Blanks.Next() }
 // Close ends the execution and frees its memory. It must be called.
 func (r *Run) Close() {
 	if r.root != nil {
+		r.batch.Free()
 		r.root.Close()
 		r.root = nil
 		for _, op := range r.query.Closers {

@@ -99,7 +99,12 @@ func (s *SemiJoin) matchRowByRow(rows *solution.Batch) error {
 }
 
 func (s *SemiJoin) Reset() { s.Input.Reset() }
-func (s *SemiJoin) Close() { s.Input.Close(); s.Inner.Close() }
+func (s *SemiJoin) Close() {
+	s.Got.Free()
+	s.Single.Free()
+	s.Input.Close()
+	s.Inner.Close()
+}
 
 // Exists is the pattern of an EXISTS: it starts from one row at a time, whose
 // terms replace the variables (section 18.6).

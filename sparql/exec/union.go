@@ -72,4 +72,8 @@ func (u *LateralUnion) Next(out *solution.Batch) error {
 }
 
 func (u *LateralUnion) Reset() { u.running = false; u.Input.Reset() }
-func (u *LateralUnion) Close() { u.Input.Close(); u.Branches.Close() }
+func (u *LateralUnion) Close() {
+	u.Batch.Free()
+	u.Input.Close()
+	u.Branches.Close()
+}

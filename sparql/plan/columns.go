@@ -4,6 +4,7 @@ package plan
 
 import (
 	"slices"
+	"strings"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/columns"
@@ -143,7 +144,7 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 	c := p.c
 	var list []exec.ColumnStep
 	var bound, give []int
-	detail := ""
+	detail := make([]string, len(steps))
 	known := in.certain
 	var longs algebra.Set
 	for i := range steps {
@@ -168,10 +169,7 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 			step = exec.ColumnStep{Lists: &col.ByObject, Key: object, Value: subject, Spans: col.object.spans}
 		}
 		list = append(list, step)
-		if i > 0 {
-			detail += " . "
-		}
-		detail += one.text
+		detail[i] = one.text
 		// 2. Variables of the input are read once, those of the steps are given if they are needed.
 		for _, slot := range one.vars.Slots() {
 			switch {
@@ -190,7 +188,7 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 	out.numbers = union(in.numbers, setOf(give).Without(longs))
 	out.certain, out.possible = known, union(in.possible, known)
 	out.rows = steps[len(steps)-1].rows
-	out = c.traced(out, j, "column join", detail, in.plan)
+	out = c.traced(out, j, "column join", strings.Join(detail, " . "), in.plan)
 	j.Plan = out.plan
 	return out
 }

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -20,6 +21,13 @@ type encoder interface {
 
 // flushBytes is how much a Writer buffers.
 const flushBytes = 32 << 10
+
+// buffers are those of closed writers, because most answers are small and a new buffer would grow
+// several times.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
+// maxKeptBuffer bounds a kept buffer. It may be larger for one large row.
+const maxKeptBuffer = 4 * flushBytes
 
 // ErrRowLength: the number of terms in a row is not the number of variables.
 var ErrRowLength = errors.New("a row of another length than the header")
@@ -57,7 +65,7 @@ func NewWriter(out io.Writer, format Format, vars []string) *Writer {
 	default:
 		w.encoder = &jsonEncoder{}
 	}
-	w.buf = w.encoder.head(nil, vars)
+	w.buf = w.encoder.head((*buffers.Get().(*[]byte))[:0], vars)
 	return w
 }
 
@@ -96,11 +104,19 @@ func (w *Writer) Flush() error {
 // called, because a document is cut short without it. Its reader detects the cut if the format
 // is JSON or XML.
 func (w *Writer) Close() error {
-	if !w.closed && w.err == nil {
-		w.closed = true
+	if w.closed {
+		return w.err
+	}
+	w.closed = true
+	if w.err == nil {
 		w.buf = w.encoder.tail(w.buf)
 	}
-	return w.Flush()
+	err := w.Flush()
+	if buf := w.buf; cap(buf) <= maxKeptBuffer {
+		buffers.Put(&buf)
+	}
+	w.buf = nil
+	return err
 }
 
 // WriteBoolean writes the result of an ASK.

@@ -3,7 +3,9 @@
 package solution
 
 import (
+	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 )
@@ -39,10 +41,27 @@ func NewBatch(a *memory.Account, width int) *Batch { return &Batch{Account: a, W
 // NewEmpty returns an empty batch of the same width.
 func (b *Batch) NewEmpty() *Batch { return &Batch{Account: b.Account, Width: b.Width} }
 
+// freed are the cells of freed batches by the logarithm of their number, because each query needs a few
+// batches for a short time. All are empty.
+var freed [maxFreed + 1]sync.Pool
+
+// maxFreed is the logarithm of the greatest number of cells that are kept.
+const maxFreed = 14
+
 // Grow makes room for more bindings.
 func (b *Batch) Grow(more int) {
 	before := cap(b.Cells)
-	b.Cells = slices.Grow(b.Cells, more)
+	if before-len(b.Cells) >= more {
+		return
+	}
+	n := max(len(b.Cells)+more, 2*before)
+	if class := bits.Len(uint(n - 1)); class > maxFreed {
+		b.Cells = slices.Grow(b.Cells, more)
+	} else if kept, ok := freed[class].Get().(*[]string); ok {
+		b.Cells = append((*kept)[:0], b.Cells...)
+	} else {
+		b.Cells = append(make([]string, 0, 1<<class), b.Cells...)
+	}
 	b.count(cap(b.Cells) - before)
 }
 
@@ -52,7 +71,13 @@ func (b *Batch) count(cells int) {
 
 // Free gives the memory back.
 func (b *Batch) Free() {
-	b.count(-cap(b.Cells))
+	n := cap(b.Cells)
+	b.count(-n)
+	if class := bits.Len(uint(n)) - 1; n > 0 && class <= maxFreed && n == 1<<class {
+		cells := b.Cells[:n]
+		clear(cells)
+		freed[class].Put(&cells)
+	}
 	*b = *b.NewEmpty()
 }
 
