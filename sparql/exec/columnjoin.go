@@ -3,6 +3,8 @@
 package exec
 
 import (
+	"slices"
+
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
@@ -24,7 +26,8 @@ type ColumnJoin struct {
 	at      int      // the next row of the input
 	row     []string // the row of the input that is joined now
 	origin  int32
-	numbers []uint32     // of the variables of the steps, which have places in it
+	slots   []int        // of the variables of the steps, by place
+	numbers []uint32     // of these variables
 	bound   []columnTerm // variables of the input that the steps use
 	give    []columnTerm // variables bound by the steps that the operators above need
 	places  []columnPlace
@@ -34,8 +37,20 @@ type ColumnJoin struct {
 	buf     []byte
 }
 
+// StepKind is how a step joins.
+type StepKind uint8
+
+// The kinds of steps. All but InnerStep have a bound key.
+const (
+	InnerStep     StepKind = iota
+	OptionalStep           // without a match, its variable stays unbound
+	ExistsStep             // passes once if there is a match, and binds nothing
+	NotExistsStep          // passes once if there is none
+)
+
 // ColumnStep is a pattern over one column.
 type ColumnStep struct {
+	Kind  StepKind
 	Lists *columns.Lists
 	// Key and Value are the ends of the pattern as Lists has them. If Key is free, so is Value.
 	Key, Value ColumnEnd
@@ -61,44 +76,70 @@ type columnPlace struct {
 	key, keys  int // the key, and the place behind the last one of the span
 	value, end int // the next value, and the place behind the last one
 	near       int // of the last search
+	passed     bool
 }
 
 // columnTerm is a variable with its last binding, because neighbours often have the same.
 type columnTerm struct {
 	slot, place int
 	long        triple.Order
+	must        bool // a row of the input is dropped if no column has the term
 	binding     string
-	number      uint32 // 0 if no column has the term
+	number      uint32 // 0 if no column has the term, or a step has no match
 }
 
 // NewColumnJoin returns the join of input with steps, which it takes over. bound are the slots of the
 // input that the steps use, give those bound by the steps that the operators above need.
 func NewColumnJoin(q *Execution, input Operator, steps []ColumnStep, bound, give []int) *ColumnJoin {
 	j := &ColumnJoin{Exec: q, Input: input, Steps: steps, depth: -1, input: q.NewBatch()}
-	// Numbers have places of their own, because a query of many joins may have far wider rows.
-	places, long := map[int]int{}, map[int]triple.Order{}
 	for i := range steps {
-		for _, end := range []*ColumnEnd{&steps[i].Key, &steps[i].Value} {
-			if end.Slot < 0 {
-				continue
-			}
-			place, known := places[end.Slot]
-			if !known {
-				place = len(places)
-				places[end.Slot], long[end.Slot] = place, end.Long
-			}
-			end.place = place
+		j.place(&steps[i], bound, give)
+	}
+	return j
+}
+
+// Append adds a step behind the others. Its bound variables are of the input or of earlier steps. give
+// says that the operators above need the variable that it binds.
+func (j *ColumnJoin) Append(step ColumnStep, give bool) {
+	var bound, given []int
+	for _, end := range []*ColumnEnd{&step.Key, &step.Value} {
+		switch {
+		case end.Slot < 0 || j.placeOf(end.Slot) >= 0:
+		case !end.Free:
+			bound = append(bound, end.Slot)
+		case give:
+			given = append(given, end.Slot)
 		}
 	}
-	for _, slot := range bound {
-		j.bound = append(j.bound, columnTerm{slot: slot, place: places[slot]})
+	j.place(&step, bound, given)
+	j.Steps = append(j.Steps, step)
+}
+
+// placeOf returns the place of a variable in the numbers; negative if it has none.
+func (j *ColumnJoin) placeOf(slot int) int { return slices.Index(j.slots, slot) }
+
+// place gives the variables of a step places. They are not slots, because a query of many joins may have
+// far wider rows.
+func (j *ColumnJoin) place(step *ColumnStep, bound, give []int) {
+	for _, end := range []*ColumnEnd{&step.Key, &step.Value} {
+		if end.Slot < 0 {
+			continue
+		}
+		end.place = j.placeOf(end.Slot)
+		if end.place >= 0 {
+			continue
+		}
+		end.place = len(j.slots)
+		j.slots, j.numbers = append(j.slots, end.Slot), append(j.numbers, 0)
+		v := columnTerm{slot: end.Slot, place: end.place, long: end.Long, must: step.Kind == InnerStep || step.Kind == ExistsStep}
+		if slices.Contains(bound, end.Slot) {
+			j.bound = append(j.bound, v)
+		}
+		if slices.Contains(give, end.Slot) {
+			j.give = append(j.give, v)
+		}
 	}
-	for _, slot := range give {
-		j.give = append(j.give, columnTerm{slot: slot, place: places[slot], long: long[slot]})
-	}
-	j.numbers = make([]uint32, len(places))
-	j.places = make([]columnPlace, len(steps))
-	return j
+	j.places = append(j.places, columnPlace{})
 }
 
 func (j *ColumnJoin) Next(out *solution.Batch) error {
@@ -146,7 +187,7 @@ rows:
 		j.at++
 		for i := range j.bound {
 			number := j.number(&j.bound[i])
-			if number == 0 {
+			if number == 0 && j.bound[i].must {
 				continue rows
 			}
 			j.numbers[j.bound[i].place] = number
@@ -203,7 +244,7 @@ func (j *ColumnJoin) search(out *solution.Batch, most int) error {
 // enter moves a step before its first match with the numbers of the steps before.
 func (j *ColumnJoin) enter(depth int) {
 	s, at := &j.Steps[depth], &j.places[depth]
-	at.value, at.end = 0, 0
+	at.value, at.end, at.passed = 0, 0, false
 	// 1. A step without a bound key goes through all keys.
 	if s.Key.Free {
 		at.span, at.key, at.keys = 0, -1, 0
@@ -244,6 +285,9 @@ func (j *ColumnJoin) of(e *ColumnEnd) uint32 {
 // step moves a step to its next match. It returns false if there is none.
 func (j *ColumnJoin) step(depth int) bool {
 	s, at := &j.Steps[depth], &j.places[depth]
+	if s.Kind != InnerStep && (s.Kind != OptionalStep || at.value == at.end) {
+		return j.pass(s, at)
+	}
 	for at.value == at.end {
 		if !s.Key.Free || !j.nextKey(s, at) {
 			return false
@@ -253,6 +297,19 @@ func (j *ColumnJoin) step(depth int) bool {
 		j.numbers[s.Value.place] = s.Lists.Value(at.value)
 	}
 	at.value++
+	at.passed = true
+	return true
+}
+
+// pass passes a step without a match to take, once: one of OptionalStep that had none, or a test.
+func (j *ColumnJoin) pass(s *ColumnStep, at *columnPlace) bool {
+	if at.passed || s.Kind != OptionalStep && (s.Kind == ExistsStep) != (at.value < at.end) {
+		return false
+	}
+	at.passed = true
+	if s.Kind == OptionalStep && s.Value.Free {
+		j.numbers[s.Value.place] = 0
+	}
 	return true
 }
 
@@ -300,10 +357,17 @@ func (j *ColumnJoin) emit(out *solution.Batch) error {
 // bind sets the binding of a variable.
 func (j *ColumnJoin) bind(v *columnTerm, number uint32) (err error) {
 	v.number = number
-	if v.long == 0 {
+	switch {
+	case number == 0:
+		v.binding = ""
+		return nil
+	case v.long == 0:
+
 		j.buf = solution.AppendNumber(j.buf[:0], number)
-	} else if j.buf, err = j.Exec.appendWholeTerm(j.buf[:0], v.long, number); err != nil {
-		return err
+	default:
+		if j.buf, err = j.Exec.appendWholeTerm(j.buf[:0], v.long, number); err != nil {
+			return err
+		}
 	}
 	v.binding = j.Exec.Arena.Copy(j.buf)
 	if cap(j.buf) > 4*solution.LargeBinding {

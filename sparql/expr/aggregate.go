@@ -19,15 +19,19 @@ type Aggregate struct {
 	distinct  bool
 	separator string
 	arg       *Expr // nil for COUNT(*)
+	counted   int   // the slot of COUNT(?v); else negative
 	slots     []int
 }
 
 // CompileAggregate compiles a. slots are those of a solution's variables, because
 // COUNT(DISTINCT *) compares solutions by them.
 func CompileAggregate(a *ast.Aggregate, scope Scope, slots []int) (*Aggregate, error) {
-	c := &Aggregate{function: a.Func, distinct: a.Distinct, separator: a.Separator, slots: slots}
+	c := &Aggregate{function: a.Func, distinct: a.Distinct, separator: a.Separator, slots: slots, counted: -1}
 	if a.Arg == nil {
 		return c, nil
+	}
+	if v, ok := a.Arg.(*ast.Var); ok && a.Func == ast.AggCount && !a.Distinct {
+		c.counted = (&compiler{scope: scope}).slot(v)
 	}
 	var err error
 	c.arg, err = Compile(a.Arg, scope)
@@ -71,6 +75,12 @@ func (acc *Accumulator) Add(env *Env, row Row) error {
 			}
 		}
 		acc.count++
+		return nil
+	}
+	if a.counted >= 0 {
+		if row.Bound(a.counted) {
+			acc.count++
+		}
 		return nil
 	}
 	if acc.value.kind == Error {

@@ -189,7 +189,7 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 	out.certain, out.possible = known, union(in.possible, known)
 	out.rows = steps[len(steps)-1].rows
 	out = c.traced(out, j, "column join", strings.Join(detail, " . "), in.plan)
-	j.Plan = out.plan
+	j.Plan, out.join = out.plan, j
 	return out
 }
 

@@ -74,7 +74,7 @@ func (c *compiler) traced(s stream, op exec.Operator, name, detail string, input
 	c.query.Attach(op, s.plan)
 	c.query.Account.AddOperator()
 	s.op = &exec.Traced{Operator: op, Plan: s.plan, Nanos: c.query.Options.Nanos}
-	s.start = false
+	s.start, s.join = false, nil
 	return s
 }
 

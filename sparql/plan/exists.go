@@ -29,6 +29,13 @@ func (v *visibility) semiJoins(conds []ast.Expr) (semi []*ast.Exists, others []a
 
 // semiJoin passes a row of in if x holds.
 func (c *compiler) semiJoin(x *ast.Exists, in stream, g pattern.Graphs, depth int) (stream, error) {
+	kind, text := exec.ExistsStep, "EXISTS"
+	if x.Not {
+		kind, text = exec.NotExistsStep, "NOT EXISTS"
+	}
+	if out, ok := c.columnStep(kind, text, c.body.Exists[x.Index], in, g); ok {
+		return out, nil
+	}
 	sub := c.substituted(in)
 	inner, err := sub.compile(c.body.Exists[x.Index], sub.begin(), g, depth)
 	if err != nil {

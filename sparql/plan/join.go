@@ -238,6 +238,11 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g pattern.Graphs, de
 	if err != nil {
 		return in, err
 	}
+	if len(n.Conds) == 0 {
+		if out, ok := c.columnStep(exec.OptionalStep, "OPTIONAL", n.Right, left, g); ok {
+			return out, nil
+		}
+	}
 	conds, err := compileExprs(n.Conds)
 	if err != nil {
 		return in, err

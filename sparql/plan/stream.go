@@ -19,6 +19,7 @@ type stream struct {
 	start    bool    // it is the unit, or the feed
 	sequence bool    // rows come out in the order of the feed's
 	plan     *explain.Plan
+	join     *exec.ColumnJoin // the operator, if it is one
 }
 
 func (s *stream) bind(slot int) {
