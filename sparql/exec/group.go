@@ -4,6 +4,7 @@ package exec
 
 import (
 	"errors"
+	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
@@ -30,6 +31,7 @@ type Group struct {
 	view   solution.View
 	groups map[expr.Digest]int // the places in list, by keys
 	list   []*oneGroup
+	last   *oneGroup // of the last row
 	built  bool
 	at     int
 	key    []byte
@@ -221,16 +223,21 @@ func (g *Group) update(pass func() []string, each func(i int, acc *expr.Accumula
 
 // find returns the group of g.cells.
 func (g *Group) find(pass func() []string) (*oneGroup, error) {
+	// 1. Neighbours are often of one group, and without keys all rows are.
+	if g.last != nil && slices.Equal(g.last.keys, g.cells) {
+		return g.last, nil
+	}
 	g.key = g.key[:0]
 	for _, cell := range g.cells {
 		g.key = append(append(g.key, cell...), 0, 1)
 	}
-	// 1. Look for an existing group first, because most rows have one.
+	// 2. Look for an existing group first, because most rows have one.
 	digest := expr.DigestOf(g.key)
 	if at, ok := g.groups[digest]; ok {
-		return g.list[at], nil
+		g.last = g.list[at]
+		return g.last, nil
 	}
-	// 2. Count a new one before it is made.
+	// 3. Count a new one before it is made.
 	cells := pass()
 	bytes := len(g.key) + groupBytes*(1+len(g.Aggs))
 	for _, cell := range cells {
@@ -239,7 +246,7 @@ func (g *Group) find(pass func() []string) (*oneGroup, error) {
 	if err := g.Grow(bytes); err != nil {
 		return nil, err
 	}
-	// 3. Copy its keys and bindings, because the batch of the row will be used again.
+	// 4. Copy its keys and bindings, because the batch of the row will be used again.
 	one := g.empty(cells)
 	for i, cell := range cells {
 		cells[i] = g.arena.Copy(solution.BytesOf(cell))
@@ -252,6 +259,7 @@ func (g *Group) find(pass func() []string) (*oneGroup, error) {
 	}
 	g.groups[digest] = len(g.list)
 	g.list = append(g.list, one)
+	g.last = one
 	return one, nil
 }
 
@@ -336,7 +344,7 @@ func (g *Group) readPart() error {
 }
 
 func (g *Group) clear() {
-	g.groups, g.list, g.at, g.arena = nil, nil, 0, solution.Arena{}
+	g.groups, g.list, g.last, g.at, g.arena = nil, nil, nil, 0, solution.Arena{}
 	g.Free()
 }
 

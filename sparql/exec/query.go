@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 
-	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
@@ -30,8 +29,8 @@ type Execution struct {
 	ticks   uint
 	Arena   *solution.Arena
 	Blanks  *blanks
-	Terms   *columns.Dictionary // of numbers, see [solution.AppendNumber]; nil without columns
-	Closers []Operator          // of EXISTS
+	Terms   *solution.Terms // of numbers, see [solution.AppendNumber]; nil without columns
+	Closers []Operator      // of EXISTS
 }
 
 // Check is a checkpoint: it reserves the bytes taken since the last one, and returns an error
@@ -49,7 +48,7 @@ func (q *Execution) Check() error {
 // Tick is Check, now and then. It must be called for each row before expressions, because with
 // large terms these may take milliseconds.
 func (q *Execution) Tick() error {
-	if q.ticks++; q.ticks%4 == 0 {
+	if q.ticks++; q.ticks%16 == 0 {
 		return q.Check()
 	}
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/source"
 )
 
@@ -31,7 +32,7 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 	c := &compiler{query: q, body: body, dataset: dataset, top: -1, keys: keys, columns: columns.Of(ctx, src),
 		visible: &visibility{body: body, known: map[algebra.Node]*known{}}, estimator: &estimator{exec: q, known: surveyed{}, guessed: map[algebra.Node]float64{}}}
 	if c.columns != nil {
-		q.Terms = c.columns.Dictionary()
+		q.Terms = &solution.Terms{Dictionary: c.columns.Dictionary()}
 	}
 	s, err := c.compile(body.Root, c.begin(), dataset.defaultGraphs(opts.UnionDefaultGraph), 0)
 	if err != nil {

@@ -6,6 +6,8 @@ import (
 	"encoding/binary"
 
 	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // numberTag begins a binding by number. No encoded term begins with it.
@@ -29,6 +31,49 @@ func Number(binding string) (number uint32, ok bool) {
 	return binary.BigEndian.Uint32(BytesOf(binding)[1:]), true
 }
 
+// Terms is the dictionary of a query's numbers. It keeps the values of numbers that expressions have
+// read, because a group or a filter reads few different ones many times. It belongs to one goroutine.
+type Terms struct {
+	*columns.Dictionary
+	recent []numberValue // by the last bits of the number
+	reads  int
+	text   []byte
+}
+
+// numberValue is the value of a number.
+type numberValue struct {
+	number uint32
+	value  expr.Value
+}
+
+// recentValues is how many values are kept, once a query has read some.
+const (
+	recentValues = 1 << 10
+	fewReads     = 64
+)
+
+// value returns the value of a number; unbound if it cannot be decoded.
+func (t *Terms) value(number uint32) expr.Value {
+	if t.recent != nil {
+		if kept := &t.recent[number%recentValues]; kept.number == number {
+			return kept.value
+		}
+	}
+	t.text = t.Append(t.text[:0], number)
+	term, err := triple.DecodeTerm(t.text)
+	if err != nil {
+		return expr.Value{}
+	}
+	value := expr.FromTerm(term).Parsed()
+	if t.reads++; t.reads == fewReads {
+		t.recent = make([]numberValue, recentValues)
+	}
+	if t.recent != nil {
+		t.recent[number%recentValues] = numberValue{number, value}
+	}
+	return value
+}
+
 // Decoder replaces numbers by terms. It keeps the last term, because neighbours often have the same.
 type Decoder struct {
 	number uint32
@@ -37,7 +82,7 @@ type Decoder struct {
 }
 
 // Term returns the encoded term of a number.
-func (d *Decoder) Term(terms *columns.Dictionary, arena *Arena, number uint32) string {
+func (d *Decoder) Term(terms *Terms, arena *Arena, number uint32) string {
 	if d.number != number {
 		d.text = terms.Append(d.text[:0], number)
 		d.number, d.term = number, arena.Copy(d.text)

@@ -5,7 +5,6 @@ package solution
 import (
 	"cmp"
 
-	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -14,8 +13,7 @@ import (
 // some slots together if there are very many.
 type View struct {
 	Row   []string
-	terms *columns.Dictionary
-	text  []byte
+	terms *Terms
 	cache []cached
 }
 
@@ -33,7 +31,7 @@ type cached struct {
 }
 
 // Of moves the view to a row, and returns it. Numbers in the row are of terms.
-func (v *View) Of(row []string, terms *columns.Dictionary) *View {
+func (v *View) Of(row []string, terms *Terms) *View {
 	if n := min(len(row), maxCached); len(v.cache) < n {
 		v.cache = make([]cached, n)
 	}
@@ -55,14 +53,12 @@ func (v *View) Value(slot int) expr.Value {
 	if binding == "" {
 		return expr.Value{}
 	}
+	if number, ok := Number(binding); ok {
+		return v.terms.value(number)
+	}
 	c := &v.cache[slot%len(v.cache)]
 	if c.binding != binding {
-		text := BytesOf(binding)
-		if number, ok := Number(binding); ok {
-			v.text = v.terms.Append(v.text[:0], number)
-			text = v.text
-		}
-		t, err := triple.DecodeTerm(text)
+		t, err := triple.DecodeTerm(BytesOf(binding))
 		if err != nil {
 			return expr.Value{}
 		}
