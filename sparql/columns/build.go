@@ -236,6 +236,7 @@ func (b *builder) lists(order triple.Order) error {
 			c := &Column{LongSubjects: l.longKeys, LongObjects: l.longValues}
 			c.BySubject = l.lists()
 			b.set.columns[predicate] = c
+			b.set.long = b.set.long || c.LongSubjects || c.LongObjects
 		} else {
 			b.set.columns[predicate].ByObject = l.lists()
 		}

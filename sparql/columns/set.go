@@ -7,6 +7,7 @@ type Set struct {
 	Dictionary Dictionary
 	columns    map[string]*Column // by the key form of the predicate
 	bytes      int64
+	long       bool // a column has a long term
 }
 
 // Bytes returns the memory of the set.

@@ -30,6 +30,10 @@ func (v *View) Column(predicate string) (c *Column, ok bool) {
 	return v.set.Column(predicate), true
 }
 
+// Complete reports whether the columns have all triples of the default graph, and none has a long term.
+// Then the dictionary has all nodes.
+func (v *View) Complete() bool { return len(v.stale) == 0 && !v.set.long }
+
 // Source is a [source.Source] with columns of its state.
 type Source interface {
 	source.Source

@@ -29,14 +29,9 @@ func (c *compiler) path(n *algebra.Path, in stream, g pattern.Graphs) (stream, e
 	}
 	// 2. A repeated path is searched. If a term replaces a variable, it need not be in the
 	// graph.
-	for _, at := range []algebra.VarOrTerm{n.Subject, n.Object} {
-		if at.IsVar() {
-			in = c.terms(in, setOf([]int{at.Slot}))
-		}
-	}
 	p := &path.Join{
 		Exec: c.query, Input: in.op, Subject: placeOf(n.Subject, true), Object: placeOf(n.Object, true),
-		Repeat: n.Path.(*ast.PathRepeat), Empty: path.Empty(n.Path), Chunk: exec.FirstChunkRows, Graphs: g, Batch: c.query.NewBatch(), Seeded: map[int]bool{},
+		Repeat: n.Path.(*ast.PathRepeat), Empty: path.Empty(n.Path), Chunk: exec.FirstChunkRows, Graphs: g, Batch: c.query.NewBatch(), Seeded: map[int]bool{}, Numbers: map[int]bool{},
 		Holder: c.query.Account.NewHolder("path"),
 	}
 	if c.substitute {
@@ -45,13 +40,27 @@ func (c *compiler) path(n *algebra.Path, in stream, g pattern.Graphs) (stream, e
 		}
 	}
 	in.rows *= 10
+	view := c.columns
+	if g.Mode != pattern.DefaultGraph {
+		view = nil
+		in = c.terms(in, in.numbers)
+		p.Input = in.op
+	}
 	for _, at := range []algebra.VarOrTerm{n.Subject, n.Object} {
-		if at.IsVar() {
-			in.bind(at.Slot)
+		if !at.IsVar() {
+			continue
 		}
+		// A variable that some rows of the input bind to terms stays one of terms.
+		if view != nil && !in.possible.Has(at.Slot) {
+			in.numbers = with(in.numbers, at.Slot)
+		}
+		p.Numbers[at.Slot] = in.numbers.Has(at.Slot)
+	}
+	for slot := range p.Numbers {
+		in.bind(slot)
 	}
 	out := c.traced(in, p, "path", ast.PathString(n.Path), in.plan)
 	p.Plan = out.plan
-	p.Walk = path.Walker{Exec: c.query, Graphs: &p.Graphs, Plan: p.Plan, Holder: &p.Holder}
+	p.Walk = path.Walker{Exec: c.query, Graphs: &p.Graphs, Columns: view, Plan: p.Plan, Holder: &p.Holder}
 	return out, nil
 }

@@ -35,7 +35,7 @@ func (w *Walker) edges(from []int32, predicate string, not map[string]bool, forw
 	for first := 0; first < len(from); first += exec.LastChunkRows {
 		in.Clear()
 		for i, start := range from[first:min(first+exec.LastChunkRows, len(from))] {
-			in.Add([]string{w.names[start], ""}, int32(i))
+			in.Add([]string{w.term(start), ""}, int32(i))
 		}
 		l := exec.NewLookup(&sub, &exec.FeedReader{Feed: &exec.Feed{Rows: in}}, pat, w.Plan, exec.FirstRows{Rows: solution.BatchRows, Chunk: exec.LastChunkRows})
 		for {
@@ -65,6 +65,14 @@ func (w *Walker) edges(from []int32, predicate string, not map[string]bool, forw
 // nodes returns the subjects and objects of the active graph, each once.
 func (w *Walker) nodes() ([]int32, error) {
 	var found nodeList
+	if w.Columns != nil && w.Columns.Complete() {
+		for number := range w.Columns.Dictionary().Len() {
+			if err := w.addNumber(&found, uint32(number+1)); err != nil {
+				return nil, err
+			}
+		}
+		return found.list, nil
+	}
 	err := w.addEnds(&found, "", triple.Subject, triple.Object)
 	return found.list, err
 }
@@ -103,6 +111,9 @@ func (w *Walker) addStarts(to *nodeList, p ast.Path, forward bool) error {
 		}
 		return nil
 	case *ast.PathIRI:
+		if l := w.lists(p.IRI, forward); l != nil {
+			return w.addKeys(to, l)
+		}
 		position := triple.Subject
 		if !forward {
 			position = triple.Object
@@ -116,6 +127,17 @@ func (w *Walker) addStarts(to *nodeList, p ast.Path, forward bool) error {
 type nodeList struct {
 	list []int32
 	met  map[int32]struct{}
+}
+
+// add adds a node.
+func (l *nodeList) add(id int32) {
+	if l.met == nil {
+		l.met = map[int32]struct{}{}
+	}
+	if _, ok := l.met[id]; !ok {
+		l.met[id] = struct{}{}
+		l.list = append(l.list, id)
+	}
 }
 
 // addEnds adds the nodes at the positions of all triples with a predicate, in its key form; "" is
@@ -134,9 +156,6 @@ func (w *Walker) addEnds(to *nodeList, predicate string, positions ...int) error
 	sub.Width = len(positions)
 	l := exec.NewLookup(&sub, &exec.Unit{}, pat, w.Plan, exec.FirstRows{Rows: solution.BatchRows, Chunk: 1})
 	defer l.Close()
-	if to.met == nil {
-		to.met = map[int32]struct{}{}
-	}
 	out := sub.NewBatch()
 	defer out.Free()
 	// 2. Number the nodes, and keep new ones.
@@ -151,16 +170,17 @@ func (w *Walker) addEnds(to *nodeList, predicate string, positions ...int) error
 			if err != nil {
 				return err
 			}
-			if _, ok := to.met[id]; !ok {
-				to.met[id] = struct{}{}
-				to.list = append(to.list, id)
-			}
+			to.add(id)
 		}
 	}
 }
 
-// isNode reports whether a term is a subject or an object of the active graph.
-func (w *Walker) isNode(term string) (bool, error) {
+// isNode reports whether a node is a subject or an object of the active graph.
+func (w *Walker) isNode(id int32) (bool, error) {
+	if _, ok := solution.Number(w.names[id]); ok && w.Columns.Complete() {
+		return true, nil
+	}
+	term := w.term(id)
 	for _, position := range []int{triple.Subject, triple.Object} {
 		pat := &pattern.Pattern{Graphs: *w.Graphs}
 		for i := range pat.Places {

@@ -30,6 +30,7 @@ type Join struct {
 	Empty   bool // it connects nodes with themselves
 	Graphs  pattern.Graphs
 	Seeded  map[int]bool // variables in place of terms: they need not be in the graph
+	Numbers map[int]bool // variables that may be bound to numbers, see [solution.AppendNumber]
 	Plan    *explain.Plan
 	memory.Holder
 
@@ -380,6 +381,9 @@ func (p *Join) pair(out *solution.Batch, t *pathTask, end int32) {
 	}{{p.Subject, from}, {p.Object, to}} {
 		if one.at.Slot >= 0 && next[one.at.Slot] == "" {
 			next[one.at.Slot] = p.Walk.names[one.node]
+			if !p.Numbers[one.at.Slot] {
+				next[one.at.Slot] = p.Walk.term(one.node)
+			}
 			out.AddWeight(next[one.at.Slot])
 		}
 	}
@@ -396,7 +400,7 @@ func (p *Join) counts(t *pathTask) (bool, error) {
 	if known, ok := p.known[t.start]; ok {
 		return known, nil
 	}
-	ok, err := p.Walk.isNode(p.Walk.names[t.start])
+	ok, err := p.Walk.isNode(t.start)
 	if err != nil {
 		return false, err
 	}

@@ -7,6 +7,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
@@ -15,23 +16,33 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Walker follows paths through the active graph. Nodes have numbers.
+// Walker follows paths through the active graph. It counts nodes as it meets them; a node's place in
+// this sequence is its ID.
 type Walker struct {
-	Exec   *exec.Execution
-	Graphs *pattern.Graphs
-	Plan   *explain.Plan
-	Holder *memory.Holder
-	names  []string
-	ids    map[string]int32
-	inner  int // how many searches stand in one another
+	Exec    *exec.Execution
+	Graphs  *pattern.Graphs
+	Columns *columns.View // of the active graph; nil if rows must be read
+	Plan    *explain.Plan
+	Holder  *memory.Holder
+	names   []string // bindings by ID: a number if the columns have one, see [solution.AppendNumber]
+	ids     map[string]int32
+	numbers map[uint32]int32 // the IDs of numbers
+	buf     []byte
+	inner   int // how many searches stand in one another
 }
 
-// id returns the number of a node.
+// nodeBytes are counted for a node beside its name.
+const nodeBytes = 96
+
+// id returns the ID of a node.
 func (w *Walker) id(node string) (int32, error) {
+	if number, ok := w.number(node); ok {
+		return w.idOf(number)
+	}
 	if id, ok := w.ids[node]; ok {
 		return id, nil
 	}
-	if err := w.Holder.Grow(len(node) + 96); err != nil {
+	if err := w.Holder.Grow(len(node) + nodeBytes); err != nil {
 		return 0, err
 	}
 	if w.ids == nil {
@@ -43,8 +54,45 @@ func (w *Walker) id(node string) (int32, error) {
 	return id, nil
 }
 
+// number returns the number of a binding; ok is false if the columns have none, or the term is long.
+func (w *Walker) number(node string) (number uint32, ok bool) {
+	if number, ok = solution.Number(node); ok || w.Columns == nil || len(node) > solution.ShortTerm {
+		return number, ok
+	}
+	number = w.Columns.Dictionary().Number(solution.BytesOf(node))
+	return number, number != 0
+}
+
+// idOf returns the ID of the node with a number.
+func (w *Walker) idOf(number uint32) (int32, error) {
+	if id, ok := w.numbers[number]; ok {
+		return id, nil
+	}
+	if err := w.Holder.Grow(nodeBytes); err != nil {
+		return 0, err
+	}
+	if w.numbers == nil {
+		w.numbers = make(map[uint32]int32)
+	}
+	id := int32(len(w.names))
+	w.buf = solution.AppendNumber(w.buf[:0], number)
+	w.names = append(w.names, w.Exec.Arena.Copy(w.buf))
+	w.numbers[number] = id
+	return id, nil
+}
+
+// term returns the encoded term of a node.
+func (w *Walker) term(id int32) string {
+	number, ok := solution.Number(w.names[id])
+	if !ok {
+		return w.names[id]
+	}
+	w.buf = w.Exec.Terms.Append(w.buf[:0], number)
+	return w.Exec.Arena.Copy(w.buf)
+}
+
 func (w *Walker) clear() {
-	w.names, w.ids = nil, nil
+	w.names, w.ids, w.numbers = nil, nil, nil
 	w.Holder.Free()
 }
 
@@ -190,6 +238,9 @@ func (w *Walker) expand(from []int32, p ast.Path, forward bool) ([][]int32, erro
 	// Each kind of path is made of simpler ones; only edges read the store.
 	switch p := p.(type) {
 	case *ast.PathIRI:
+		if l := w.lists(p.IRI, forward); l != nil {
+			return w.columnEdges(from, l)
+		}
 		return w.edges(from, solution.Encode(triple.NewIRI(p.IRI)), nil, forward)
 	case *ast.PathInverse:
 		return w.expand(from, p.Arg, !forward)

@@ -14,13 +14,13 @@ func BytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)
 // StringOf returns bytes as a binding; they are never to be written to again.
 func StringOf(b []byte) string { return unsafe.String(unsafe.SliceData(b), len(b)) }
 
-// shortest is a size in bytes. If a whole written term is at most as long, it is surely its own
+// ShortTerm is a size in bytes. If a whole written term is at most as long, it is surely its own
 // form in keys.
-const shortest = 1024
+const ShortTerm = 1024
 
 // AppendKeyForm appends the form of a binding in keys.
 func AppendKeyForm(dst []byte, binding string) []byte {
-	if len(binding) <= shortest {
+	if len(binding) <= ShortTerm {
 		return append(dst, binding...)
 	}
 	t, err := triple.DecodeTerm(BytesOf(binding))

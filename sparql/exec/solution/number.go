@@ -17,8 +17,8 @@ const numberTag = 0xff
 const numberBytes = 1 + 4
 
 // AppendNumber appends the binding of the term with a number in the query's dictionary. The planner
-// sees to it that all bindings of a variable at one place of a plan are numbers, or none, so equal
-// terms have equal bindings. Only expressions, joins over columns and a [Decoder] read numbers.
+// sees to it that at one place of a plan all bindings of a variable are encoded terms, or all are
+// numbers, except for terms without one and long terms. So equal terms have equal bindings. Only expressions, joins over columns and a [Decoder] read numbers.
 func AppendNumber(dst []byte, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, numberTag), number)
 }
