@@ -8,7 +8,9 @@ import (
 	"errors"
 	"fmt"
 	"hash/maphash"
+	"maps"
 	"math"
+	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/triple"
@@ -44,8 +46,10 @@ func Build(ctx context.Context, src source.Source, limit int64) (*Set, error) {
 	}
 	b.set.bytes = b.set.Dictionary.bytes()
 	for predicate, c := range b.set.columns {
+		b.set.rows += c.Rows()
 		b.set.bytes += predicateBytes + int64(len(predicate)) + c.bytes()
 	}
+	b.set.predicates = slices.Sorted(maps.Keys(b.set.columns))
 	if b.set.bytes > limit {
 		return nil, ErrTooLarge
 	}

@@ -6,6 +6,8 @@ package columns
 type Set struct {
 	Dictionary Dictionary
 	columns    map[string]*Column // by the key form of the predicate
+	predicates []string           // their keys, sorted
+	rows       int
 	bytes      int64
 	long       bool // a column has a long term
 }

@@ -30,6 +30,12 @@ func (v *View) Column(predicate string) (c *Column, ok bool) {
 	return v.set.Column(predicate), true
 }
 
+// All returns the predicates of the default graph in their key form, sorted, and the number of its triples.
+// ok is false if some are not known, because a predicate has changed.
+func (v *View) All() (predicates []string, rows int, ok bool) {
+	return v.set.predicates, v.set.rows, len(v.stale) == 0
+}
+
 // Complete reports whether the columns have all triples of the default graph, and none has a long term.
 // Then the dictionary has all nodes.
 func (v *View) Complete() bool { return len(v.stale) == 0 && !v.set.long }

@@ -3,6 +3,8 @@
 package exec
 
 import (
+	"math"
+
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
@@ -43,6 +45,72 @@ func (t *ColumnTerms) Next(out *solution.Batch) error {
 
 func (t *ColumnTerms) Reset() { t.at, t.soft = 0, 0 }
 func (t *ColumnTerms) Close() {}
+
+// CountKeys counts the values of the keys of lists for which conditions hold. It gives one row.
+type CountKeys struct {
+	Exec       *Execution
+	Lists      *columns.Lists
+	Spans      [][2]uint32 // of the keys, see [ColumnStep]
+	Slot       int         // of a key in the conditions
+	Conditions []*expr.Expr
+	Env        *expr.Env
+	Slots      []int // of the number
+	Plan       *explain.Plan
+
+	view solution.View
+	row  []string
+	buf  []byte
+	done bool
+}
+
+func (k *CountKeys) Next(out *solution.Batch) error {
+	if k.done {
+		return nil
+	}
+	k.done = true
+	k.row = make([]string, k.Exec.Width)
+	spans := k.Spans
+	if spans == nil {
+		spans = [][2]uint32{{0, math.MaxUint32}}
+	}
+	total := 0
+	for _, s := range spans {
+		n, err := k.count(k.Lists.LowerBound(s[0]), k.Lists.LowerBound(s[1]))
+		if err != nil {
+			return err
+		}
+		total += n
+	}
+	row := out.Add(make([]string, k.Exec.Width), 0)
+	for _, slot := range k.Slots {
+		row[slot] = solution.Encode(expr.FromInt(int64(total)).Term())
+	}
+	return nil
+}
+
+// count returns the number of values of the keys from one place up to another.
+func (k *CountKeys) count(from, to int) (n int, err error) {
+	k.Plan.AddReads(to - from)
+	for i := from; i < to; i++ {
+		if err := k.Exec.Tick(); err != nil {
+			return n, err
+		}
+		k.buf = solution.AppendNumber(k.buf[:0], k.Lists.Key(i))
+		k.row[k.Slot] = string(k.buf)
+		ok, err := test(k.Env, k.Conditions, k.view.Of(k.row, k.Exec.Terms))
+		if err != nil {
+			return n, err
+		}
+		if ok {
+			lo, hi := k.Lists.Bounds(i)
+			n += hi - lo
+		}
+	}
+	return n, nil
+}
+
+func (k *CountKeys) Reset() { k.done = false }
+func (k *CountKeys) Close() {}
 
 // NumberRow gives one row with a number that the planner knows.
 type NumberRow struct {

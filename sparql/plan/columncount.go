@@ -6,6 +6,9 @@ import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -20,15 +23,122 @@ func (l lonePattern) numberRow(number int, slots ...int) stream {
 
 // knownCount answers COUNT of all rows, if the pattern has a column.
 func (l lonePattern) knownCount(aggregates []algebra.Aggregate) (stream, bool) {
-	col := l.c.column(l.pat)
-	if col == nil {
+	rows, ok := l.knownRows()
+	if !ok {
 		return stream{}, false
 	}
 	var slots []int
 	for _, a := range aggregates {
 		slots = append(slots, a.Slot)
 	}
-	return l.numberRow(col.rows(), slots...), true
+	return l.numberRow(rows, slots...), true
+}
+
+// knownRows returns the number of solutions of the pattern; ok is false if columns do not know it.
+func (l lonePattern) knownRows() (rows int, ok bool) {
+	if col := l.c.column(l.pat); col != nil {
+		return col.rows(), true
+	}
+	if _, rows, ok := l.everything(); ok {
+		return rows, true
+	}
+	return 0, false
+}
+
+// everything returns the predicates and the number of triples of the default graph, if the pattern is of
+// three variables and its solutions are these triples.
+func (l lonePattern) everything() (predicates []string, rows int, ok bool) {
+	var vars algebra.Set
+	for _, at := range l.pat.Places[:triple.Graph] {
+		if at.Slot < 0 {
+			return nil, 0, false
+		}
+		vars.Add(at.Slot)
+	}
+	if vars.Len() < 3 || l.c.columns == nil || l.pat.Graphs.Mode != pattern.DefaultGraph {
+		return nil, 0, false
+	}
+	return l.c.columns.All()
+}
+
+// maxListed is how many predicates a plan lists. If there are more, rows are read.
+const maxListed = 1000
+
+// predicateRows returns an operator over the predicates of all triples, with the number of triples of each
+// in counts; ok is false if the pattern is another one, or the slot not that of its predicate.
+func (l lonePattern) predicateRows(slot int, counts []int) (stream, bool) {
+	predicates, _, ok := l.everything()
+	if !ok || slot != l.pat.Places[triple.Predicate].Slot || len(predicates) > maxListed {
+		return stream{}, false
+	}
+	op := &exec.Values{Exec: l.c.query, Input: &exec.Unit{}, Slots: append([]int{slot}, counts...), Batch: l.c.query.NewBatch()}
+	for _, p := range predicates {
+		if triple.IsLongTerm([]byte(p)) {
+			return stream{}, false
+		}
+		column, _ := l.c.columns.Column(p)
+		row := make([]string, len(op.Slots))
+		row[0] = p
+		for i := range counts {
+			row[i+1] = solution.Encode(expr.FromInt(int64(column.Rows())).Term())
+		}
+		op.Rows = append(op.Rows, row)
+	}
+	out := stream{rows: float64(max(len(predicates), 1))}
+	for _, slot := range op.Slots {
+		out.bind(slot)
+	}
+	return l.c.traced(out, op, "predicates of the columns", l.c.body.Scope.Pattern(l.node)), true
+}
+
+// filteredCount answers COUNT of all rows of a pattern over a column under conditions of one variable, of
+// which each term is tested once; ok is false if the group is anything else.
+func (c *compiler) filteredCount(n *algebra.Group, g pattern.Graphs) (out stream, ok bool, err error) {
+	f, isFilter := n.Input.(*algebra.Filter)
+	if !isFilter || c.columns == nil || len(n.Keys) > 0 {
+		return stream{}, false, nil
+	}
+	l, lone := c.lonePattern(f.Input, g)
+	vars, _ := c.visible.vars(f)
+	if !lone || !plainCounts(n.Aggregates, vars) {
+		return stream{}, false, nil
+	}
+	// 1. All conditions must depend on one variable, and on nothing else.
+	var uses algebra.Set
+	for _, cond := range f.Conds {
+		uses.AddAll(c.body.Uses(cond))
+		if !ofRowAlone(cond) {
+			return stream{}, false, nil
+		}
+	}
+	// 2. It is one end of a pattern whose other end is another variable.
+	l.pat = newPattern(l.node.Subject, l.node.Predicate, l.node.Object, g, restrictions(nil, f.Conds))
+	if uses.Len() != 1 {
+		return stream{}, false, nil
+	}
+	slot := uses.Slots()[0]
+	lists, long := l.columnTerms(slot)
+	if lists == nil || long {
+		return stream{}, false, nil
+	}
+	end := &l.c.column(l.pat).object
+	if l.pat.Places[triple.Subject].Slot == slot {
+		end = &l.c.column(l.pat).subject
+	}
+	// 3. Make the operator.
+	conds, err := compileExprs(f.Conds)
+	if err != nil {
+		return stream{}, false, err
+	}
+	op := &exec.CountKeys{Exec: c.query, Lists: lists, Spans: end.spans, Slot: slot, Conditions: conds, Env: c.query.NewEnv()}
+	out = stream{rows: 1}
+	for _, a := range n.Aggregates {
+		op.Slots = append(op.Slots, a.Slot)
+		out.bind(a.Slot)
+	}
+	out = c.traced(out, op, "count of a column", c.body.Scope.Pattern(l.node)+" FILTER("+exprText(f.Conds)+")")
+	op.Plan = out.plan
+	return out, true, nil
 }
 
 // columnTerms returns the lists whose keys are the terms of a variable; nil if the pattern has no column,

@@ -62,6 +62,9 @@ func (l lonePattern) oneToOne(a *pattern.Access) (bool, error) {
 // counts compiles a group if it only counts the rows or the terms of one pattern; ok is false
 // if it does more.
 func (c *compiler) counts(n *algebra.Group, g pattern.Graphs) (out stream, ok bool, err error) {
+	if s, ok, err := c.filteredCount(n, g); ok || err != nil {
+		return s, ok, err
+	}
 	l, ok := c.lonePattern(n.Input, g)
 	switch {
 	case ok && len(n.Keys) == 0:
@@ -113,6 +116,9 @@ func (l lonePattern) countDistinct(n *algebra.Group) (stream, bool, error) {
 	if lists, _ := l.columnTerms(v.Slot); lists != nil {
 		return l.numberRow(lists.Keys(), one.Slot), true, nil
 	}
+	if predicates, _, ok := l.everything(); ok && v.Slot == l.pat.Places[triple.Predicate].Slot {
+		return l.numberRow(len(predicates), one.Slot), true, nil
+	}
 	runs, ok := l.termRuns(v.Slot)
 	if !ok {
 		return stream{}, false, nil
@@ -133,13 +139,16 @@ func (l lonePattern) groupCounts(n *algebra.Group) (stream, bool, error) {
 	if !isVar || v.Slot != n.Keys[0].Slot || !plainCounts(n.Aggregates, vars) {
 		return stream{}, false, nil
 	}
-	// 1. A column has the number of each term.
+	// 1. A column has the number of each term, and all together that of each predicate.
+	var counts []int
+	for _, agg := range n.Aggregates {
+		counts = append(counts, agg.Slot)
+	}
 	if lists, long := l.columnTerms(v.Slot); lists != nil && !long {
-		var counts []int
-		for _, agg := range n.Aggregates {
-			counts = append(counts, agg.Slot)
-		}
 		return l.termsOf(lists, v.Slot, counts), true, nil
+	}
+	if s, ok := l.predicateRows(v.Slot, counts); ok {
+		return s, true, nil
 	}
 	// 2. Otherwise the rows of each term are counted, if each is one solution.
 	runs, ok := l.termRuns(v.Slot)
@@ -172,6 +181,9 @@ func (c *compiler) distinctTerms(n algebra.Node, g pattern.Graphs) (stream, bool
 	}
 	if lists, long := l.columnTerms(project.Slots[0]); lists != nil && !long {
 		return l.termsOf(lists, project.Slots[0], nil), true, nil
+	}
+	if s, ok := l.predicateRows(project.Slots[0], nil); ok {
+		return s, true, nil
 	}
 	one, err := l.candidate()
 	if err != nil {
