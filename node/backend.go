@@ -63,7 +63,7 @@ func (s *service) startMember(lone *store.Store) (backend, error) {
 		// The lease of a silent machine must end, with some drift of the clocks, before
 		// the leader excludes the machine.
 		Lease: c.FailureTimeout * 2 / 3, FailureTimeout: c.FailureTimeout,
-		RebuildShare: float64(c.RebuildShare) / 100, PurgeEvery: c.PurgeEvery,
+		ColumnMemory: s.columnBytes(), RebuildShare: float64(c.RebuildShare) / 100, PurgeEvery: c.PurgeEvery,
 		ScrubEvery: c.ScrubEvery, ScrubRate: c.ScrubRate, Logger: s.Logger,
 	})
 	if err != nil {

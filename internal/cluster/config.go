@@ -54,6 +54,9 @@ type Config struct {
 	// MaxSegmentBytes is the greatest size of a segment: a larger one is split; 0 is 64 MiB. If a
 	// machine has little data, it splits smaller ones, down to MinSegmentBytes; 0 is 1 MiB.
 	MaxSegmentBytes, MinSegmentBytes int64
+	// ColumnMemory bounds the columns of the whole cluster that this member keeps for its queries, in bytes;
+	// 0 is none.
+	ColumnMemory int64
 	// LoadDir is a directory of the operating system for sorted runs of bulk loads through this
 	// node; "" is loads/ in the store's directory.
 	LoadDir string

@@ -49,6 +49,8 @@ type reading struct {
 	log      batchlog.Stats
 	oldest   float64 // age in seconds of the oldest batch in the log
 	readers  changes.Stats
+	columns  int64 // bytes
+	stale    int   // predicates
 }
 
 var memberStates = []string{"up", "spare", "leaving", "down"}
@@ -119,6 +121,10 @@ func newCollector(n *Node) *collector {
 	gauge("feed_oldest_seconds", "Age of the oldest operations that this machine keeps, about.", func(r *reading) float64 { return r.oldest })
 	gauge("feed_readers", "Readers that follow the change feed at this node.", func(r *reading) float64 { return float64(r.readers.Readers) })
 	gauge("feed_lag_seconds", "Age of the change at which the slowest of them is; 0 at the end.", func(r *reading) float64 { return r.readers.Lag.Seconds() })
+
+	// 6. Columns.
+	gauge("column_bytes", "Bytes of the cluster's columns in this node's memory; 0 if there are none.", func(r *reading) float64 { return float64(r.columns) })
+	gauge("column_stale_predicates", "Predicates that are read as rows, because they changed since the columns were built.", func(r *reading) float64 { return float64(r.stale) })
 	return c
 }
 
@@ -165,6 +171,9 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	}
 	if r.log, r.readers = n.store.Log().Stats(), n.changes.Stats(); !r.log.Oldest.IsZero() {
 		r.oldest = max(0, n.store.Log().Now().Sub(r.log.Oldest).Seconds())
+	}
+	if n.triples.columns != nil {
+		r.columns, r.stale = n.triples.columns.cache.Size()
 	}
 	// 2. Send them. States and phases without a member are sent as 0.
 	for _, m := range c.all {

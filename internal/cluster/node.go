@@ -189,6 +189,9 @@ func (n *Node) makeParts() (err error) {
 		membership: n.membership, writes: n.writes, reads: n.reads, loads: n.loads, changes: n.changes, upkeep: n.upkeep, throttle: n.throttle,
 		updating: make(chan struct{}, 1),
 	}
+	if cfg.ColumnMemory > 0 {
+		n.triples.columns = newMemberColumns(n.triples, cfg.ColumnMemory)
+	}
 	n.journals = &journals{local, n.writes}
 	n.admin = &admin{n.membership, n.peers}
 	n.register(wishes)
@@ -252,6 +255,9 @@ func (n *Node) Close() error {
 	n.cancel()
 	if n.writes != nil {
 		n.writes.Close()
+	}
+	if n.triples != nil && n.triples.columns != nil {
+		n.triples.columns.cache.Close()
 	}
 	var errs []error
 	if p := n.parts.Load(); p != nil {

@@ -34,6 +34,7 @@ type triples struct {
 	changes  *changes.Feed
 	upkeep   *upkeep.Upkeep
 	throttle *throttle.Throttle
+	columns  *memberColumns // nil if there are none
 
 	// lone excludes the change from a node alone to a cluster of one: operations on the lone
 	// store hold it for reading.
@@ -64,13 +65,22 @@ func (t *triples) Reader() (store.Reader, error) {
 		return err
 	})
 	if !lone {
-		r, err = t.reads.Snapshot()
+		r, err = t.snapshot()
 	}
 	if err != nil {
 		return nil, err
 	}
 	t.throttle.Begin()
 	return &request{Reader: r, throttle: t.throttle}, nil
+}
+
+// snapshot returns a reader of the cluster with its columns.
+func (t *triples) snapshot() (*reads.Snapshot, error) {
+	sn, err := t.reads.Snapshot()
+	if err == nil && t.columns != nil {
+		sn.Columns = t.columns.view
+	}
+	return sn, err
 }
 
 // request is a client's read. Work on copies, and of quiet times, gives way until it is closed.

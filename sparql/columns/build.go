@@ -22,7 +22,8 @@ var ErrTooLarge = errors.New("columns: the set takes more memory than allowed")
 // checkRows is how many rows are read between two checks of the context and the memory.
 const checkRows = 1 << 14
 
-// Build returns the set of a source's default graph. While it runs it takes up to three times the
+// Build returns the set of a source's default graph. If the source is not of one state, predicates whose
+// rows change meanwhile may have wrong columns: the caller must know them by the change feed. While it runs it takes up to three times the
 // memory of the set. If the set would take more than limit bytes, the error is [ErrTooLarge].
 func Build(ctx context.Context, src source.Source, limit int64) (*Set, error) {
 	b := builder{ctx: ctx, src: src, limit: limit, set: &Set{columns: map[string]*Column{}}}
@@ -46,6 +47,9 @@ func Build(ctx context.Context, src source.Source, limit int64) (*Set, error) {
 	}
 	b.set.bytes = b.set.Dictionary.bytes()
 	for predicate, c := range b.set.columns {
+		if c.ByObject.Values() != c.BySubject.Values() {
+			b.tear(predicate)
+		}
 		b.set.rows += c.Rows()
 		b.set.bytes += predicateBytes + int64(len(predicate)) + c.bytes()
 	}
@@ -201,6 +205,14 @@ func (b *builder) number() error {
 	return nil
 }
 
+// tear records that rows of a predicate changed between two scans.
+func (b *builder) tear(predicate string) {
+	if b.set.torn == nil {
+		b.set.torn = map[string]struct{}{}
+	}
+	b.set.torn[predicate] = struct{}{}
+}
+
 // lists makes the lists of all columns from the rows of SPO or OSP.
 func (b *builder) lists(order triple.Order) error {
 	keyAt, valueAt := triple.Subject, triple.Object
@@ -211,6 +223,7 @@ func (b *builder) lists(order triple.Order) error {
 	building := map[string]*listsBuilder{}
 	var last []byte
 	key, longKey, held := uint32(0), false, int64(0)
+	some := false // last is set
 	err := b.scan(order, func(terms *triple.KeyTerms) error {
 		l := building[string(terms[triple.Predicate])]
 		if l == nil {
@@ -221,14 +234,20 @@ func (b *builder) lists(order triple.Order) error {
 		if held > buildShare*b.limit || uint64(len(l.values)) >= math.MaxUint32 {
 			return ErrTooLarge
 		}
-		if key == 0 || !bytes.Equal(last, terms[keyAt]) {
+		if !some || !bytes.Equal(last, terms[keyAt]) {
+			some = true
 			last = append(last[:0], terms[keyAt]...)
 			key = b.numbers[maphash.Bytes(b.seed, last)]
 			longKey = triple.IsLongTerm(last)
 		}
 		l.longKeys = l.longKeys || longKey
 		l.longValues = l.longValues || triple.IsLongTerm(terms[valueAt])
-		held += l.add(key, b.numbers[maphash.Bytes(b.seed, terms[valueAt])])
+		value := b.numbers[maphash.Bytes(b.seed, terms[valueAt])]
+		if key == 0 || value == 0 {
+			b.tear(string(terms[triple.Predicate]))
+			return nil
+		}
+		held += l.add(key, value)
 		return nil
 	})
 	if err != nil {
@@ -241,9 +260,14 @@ func (b *builder) lists(order triple.Order) error {
 			c.BySubject = l.lists()
 			b.set.columns[predicate] = c
 			b.set.long = b.set.long || c.LongSubjects || c.LongObjects
-		} else {
-			b.set.columns[predicate].ByObject = l.lists()
+			continue
 		}
+		c := b.set.columns[predicate]
+		if c == nil {
+			c = &Column{}
+			b.set.columns[predicate] = c
+		}
+		c.ByObject = l.lists()
 	}
 	return nil
 }

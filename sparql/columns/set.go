@@ -5,8 +5,9 @@ package columns
 // Set has the columns of one state of a store. It is never changed, and is safe for concurrent use.
 type Set struct {
 	Dictionary Dictionary
-	columns    map[string]*Column // by the key form of the predicate
-	predicates []string           // their keys, sorted
+	columns    map[string]*Column  // by the key form of the predicate
+	predicates []string            // their keys, sorted
+	torn       map[string]struct{} // predicates whose rows changed while they were read
 	rows       int
 	bytes      int64
 	long       bool // a column has a long term

@@ -4,6 +4,7 @@ package columns
 
 import (
 	"context"
+	"maps"
 
 	"github.com/trefoildb/trefoil/sparql/source"
 )
@@ -16,7 +17,14 @@ type View struct {
 
 // NewView returns a view of a set. stale lists predicates in their key form that have changed between
 // the state of the set and that of the reader. The caller must not change it afterwards.
-func NewView(set *Set, stale map[string]struct{}) *View { return &View{set, stale} }
+func NewView(set *Set, stale map[string]struct{}) *View {
+	if len(set.torn) > 0 {
+		all := maps.Clone(set.torn)
+		maps.Copy(all, stale)
+		stale = all
+	}
+	return &View{set, stale}
+}
 
 // Dictionary returns the terms of the columns.
 func (v *View) Dictionary() *Dictionary { return &v.set.Dictionary }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -19,6 +20,9 @@ import (
 // comment for its consistency. It holds nothing open between reads. It is safe for concurrent
 // use.
 type Snapshot struct {
+	// Columns returns the columns of the cluster for a query that begins now; nil if there are none. It
+	// may be nil itself.
+	Columns  func(ctx context.Context) *columns.View
 	reads    *Reads
 	closed   *atomic.Bool
 	degraded *atomic.Bool
@@ -40,7 +44,7 @@ func (sn *Snapshot) Close() error {
 // returns the rest of them, instead of store.ErrLost.
 func (sn *Snapshot) IncludeLost() *Snapshot {
 	all := *sn
-	all.lostToo = true
+	all.lostToo, all.Columns = true, nil
 	return &all
 }
 
@@ -248,6 +252,14 @@ func (sn *Snapshot) Has(ctx context.Context, t triple.Triple) (bool, error) {
 func (sn *Snapshot) Source() sparql.Source { return sparqlSource{sn} }
 
 type sparqlSource struct{ snapshot *Snapshot }
+
+// Columns implements [columns.Source].
+func (s sparqlSource) Columns(ctx context.Context) *columns.View {
+	if s.snapshot.Columns == nil || s.snapshot.closed.Load() {
+		return nil
+	}
+	return s.snapshot.Columns(ctx)
+}
 
 // Scan iterates over the versions of a range.
 func (s sparqlSource) Scan(ctx context.Context, r triple.Range, reverse bool) (sparql.Rows, error) {

@@ -1,7 +1,7 @@
-// The columns of a lone store: built in the background, and current by the change feed.
+// The columns of a store: built in the background, and current by the change feed.
 
-// Package columncache keeps the columns of a lone store in memory (see package columns), so that
-// joins compare numbers. They are derived: if they are missing, queries read rows.
+// Package columncache keeps the columns of a lone store, or of a whole cluster, in memory (see package
+// columns), so that joins compare numbers. They are derived: if they are missing, queries read rows.
 //
 // # How they stay right
 //
@@ -11,7 +11,7 @@
 // no query runs, a writer pays nothing, and a query never misses an acknowledged change. A reader of
 // an earlier position gets no columns.
 //
-// A bulk load, a cleared graph and a gap in the feed end the set. Stale predicates and a missing set
+// A bulk load, a cleared graph, a gap in the feed and a new epoch of a cluster end the set. Stale predicates and a missing set
 // make the next query begin a new build. It runs beside the queries, which read rows meanwhile, and
 // it takes at most a tenth of the time: after a build the next one waits nine times as long.
 package columncache
@@ -35,9 +35,11 @@ type Options struct {
 	Memory int64
 	// Feed is the change feed of the store.
 	Feed feed.Source
-	// Snapshot returns the rows of the store, and the position that they belong to. release must be
-	// called at the end.
+	// Snapshot returns the rows of the store, and the position that they belong to, or an earlier one:
+	// changes behind it are read from the feed. release must be called at the end.
 	Snapshot func(ctx context.Context) (src source.Source, at feed.Position, release func() error, err error)
+	// Transient reports whether an error of the feed says nothing about the set; nil is never.
+	Transient func(error) bool
 	// Now returns the time; nil is time.Now.
 	Now func() time.Time
 	// Logger gets failed builds; nil discards them.
@@ -98,6 +100,9 @@ func (c *Cache) Close() {
 func (c *Cache) View(ctx context.Context, at feed.Position) *columns.View {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.current != nil && c.current.at.Epoch != at.Epoch {
+		c.current = nil // rows that its changes do not tell of may have gone
+	}
 	if c.current != nil && !c.read.Reaches(at) {
 		c.readChanges(ctx)
 	}
@@ -159,7 +164,9 @@ func (c *Cache) readChanges(ctx context.Context) {
 	}()
 	switch {
 	case ctx.Err() != nil:
-		// What was read is marked below. The rest is for the next reader.
+		// What was read is marked below. The rest is for the next reader. So it is after an error that
+		// passes.
+	case err != nil && c.Transient != nil && c.Transient(err):
 	case err != nil:
 		c.current = nil
 		return

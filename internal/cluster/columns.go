@@ -1,0 +1,75 @@
+// The columns of the whole cluster, which a member keeps for its queries.
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"sync/atomic"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/columncache"
+	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/source"
+)
+
+// memberColumns are the columns that a member of a cluster keeps. A query asks all members for the end
+// of the change feed first. So it sees all that was acknowledged before it began, and no member answers
+// under a view that others have left.
+type memberColumns struct {
+	*triples
+	cache *columncache.Cache
+	pause atomic.Int64 // no member is asked before this time, in nanoseconds of the node's clock
+}
+
+const (
+	// columnsTimeout bounds the wait for the end of the feed and the changes up to it. After it the query
+	// reads rows.
+	columnsTimeout = 200 * time.Millisecond
+	// columnsPause is how long no query waits again, because a member is probably down.
+	columnsPause = time.Second
+)
+
+// newMemberColumns returns columns of up to some bytes. The first query builds them.
+func newMemberColumns(t *triples, bytes int64) *memberColumns {
+	c := &memberColumns{triples: t}
+	c.cache = columncache.New(columncache.Options{
+		Memory: bytes, Feed: t.changes, Snapshot: c.rows, Logger: t.log,
+		Transient: func(err error) bool { return errors.Is(err, store.ErrUnavailable) },
+	})
+	return c
+}
+
+// rows returns the rows of the cluster for a build. They are not of one moment, so the position is that
+// before the first of them is read.
+func (c *memberColumns) rows(ctx context.Context) (source.Source, feed.Position, func() error, error) {
+	at, err := c.changes.Position(ctx)
+	if err != nil {
+		return nil, at, nil, err
+	}
+	sn, err := c.reads.Snapshot()
+	if err != nil {
+		return nil, at, nil, err
+	}
+	return sn.Source(), at, sn.Close, nil
+}
+
+// view returns the columns for a query that begins now; nil if there are none.
+func (c *memberColumns) view(ctx context.Context) *columns.View {
+	if int64(c.now()) < c.pause.Load() {
+		return nil
+	}
+	ctx, cancel := context.WithTimeout(ctx, columnsTimeout)
+	defer cancel()
+	at, err := c.changes.Position(ctx)
+	if err == nil {
+		v := c.cache.View(ctx, at)
+		if err = ctx.Err(); err == nil {
+			return v
+		}
+	}
+	c.pause.Store(int64(c.now() + columnsPause))
+	return nil
+}
