@@ -5,6 +5,7 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
 	"sync/atomic"
 	"time"
 
@@ -36,7 +37,7 @@ const (
 func newMemberColumns(t *triples, bytes int64) *memberColumns {
 	c := &memberColumns{triples: t}
 	c.cache = columncache.New(columncache.Options{
-		Memory: bytes, Feed: t.changes, Snapshot: c.rows, Logger: t.log,
+		Memory: bytes, Feed: t.changes, Snapshot: c.rows, Confirm: c.confirm, Logger: t.log,
 		Transient: func(err error) bool { return errors.Is(err, store.ErrUnavailable) },
 	})
 	return c
@@ -54,6 +55,16 @@ func (c *memberColumns) rows(ctx context.Context) (source.Source, feed.Position,
 		return nil, at, nil, err
 	}
 	return sn.Source(), at, sn.Close, nil
+}
+
+// confirm returns an error unless all rows that were read since a position are committed. A row of another
+// epoch might have gone with the only machine that had it, and no change would tell.
+func (c *memberColumns) confirm(ctx context.Context, at feed.Position) error {
+	now, err := c.changes.Position(ctx)
+	if err == nil && now.Epoch != at.Epoch {
+		err = fmt.Errorf("%w: the epoch was %d, and is %d", columncache.ErrDisturbed, at.Epoch, now.Epoch)
+	}
+	return err
 }
 
 // view returns the columns for a query that begins now; nil if there are none.

@@ -11,7 +11,7 @@
 // no query runs, a writer pays nothing, and a query never misses an acknowledged change. A reader of
 // an earlier position gets no columns.
 //
-// A bulk load, a cleared graph, a gap in the feed and a new epoch of a cluster end the set. Stale predicates and a missing set
+// A bulk load, a cleared graph and a gap in the feed end the set. Stale predicates and a missing set
 // make the next query begin a new build. It runs beside the queries, which read rows meanwhile, and
 // it takes at most a tenth of the time: after a build the next one waits nine times as long.
 package columncache
@@ -38,6 +38,9 @@ type Options struct {
 	// Snapshot returns the rows of the store, and the position that they belong to, or an earlier one:
 	// changes behind it are read from the feed. release must be called at the end.
 	Snapshot func(ctx context.Context) (src source.Source, at feed.Position, release func() error, err error)
+	// Confirm is called when the rows of a position were read, and returns an error if they cannot be
+	// trusted; nil trusts them.
+	Confirm func(ctx context.Context, at feed.Position) error
 	// Transient reports whether an error of the feed says nothing about the set; nil is never.
 	Transient func(error) bool
 	// Now returns the time; nil is time.Now.
@@ -100,9 +103,6 @@ func (c *Cache) Close() {
 func (c *Cache) View(ctx context.Context, at feed.Position) *columns.View {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.current != nil && c.current.at.Epoch != at.Epoch {
-		c.current = nil // rows that its changes do not tell of may have gone
-	}
 	if c.current != nil && !c.read.Reaches(at) {
 		c.readChanges(ctx)
 	}
@@ -232,11 +232,16 @@ func (c *Cache) build() {
 		defer c.mu.Unlock()
 		took := c.Now().Sub(now)
 		c.building, c.next = false, c.Now().Add(9*took)
-		if errors.Is(err, columns.ErrTooLarge) {
+		switch {
+		case errors.Is(err, columns.ErrTooLarge):
 			c.next = c.Now().Add(tooLargePause)
+		case errors.Is(err, ErrDisturbed):
+			c.next = c.Now().Add(took)
 		}
 		switch {
 		case c.closed:
+		case errors.Is(err, ErrDisturbed):
+			c.Logger.Debug("the columns are built once more", "error", err)
 		case err != nil:
 			c.Logger.Warn("no columns are built, so joins read rows", "error", err)
 		default:
@@ -246,6 +251,9 @@ func (c *Cache) build() {
 		c.changed = nil
 	})
 }
+
+// ErrDisturbed is wrapped by an error of Confirm if the next build may succeed soon.
+var ErrDisturbed = errors.New("the rows of the columns were moved while they were read")
 
 // tooLargePause is the pause after a build that has found the store too large.
 const tooLargePause = 10 * time.Minute
@@ -273,5 +281,8 @@ func (c *Cache) snapshotSet() (*columns.Set, feed.Position, error) {
 		return nil, at, err
 	}
 	set, err := columns.Build(c.ctx, src, c.Memory)
+	if err == nil && c.Confirm != nil {
+		err = c.Confirm(c.ctx, at)
+	}
 	return set, at, errors.Join(err, release())
 }
