@@ -252,6 +252,7 @@ func (n *Node) Closed() <-chan struct{} { return n.ctx.Done() }
 
 // Close ends the node. The store stays open.
 func (n *Node) Close() error {
+	// 1. New work is refused.
 	n.cancel()
 	if n.writes != nil {
 		n.writes.Close()
@@ -259,6 +260,7 @@ func (n *Node) Close() error {
 	if n.triples != nil && n.triples.columns != nil {
 		n.triples.columns.cache.Close()
 	}
+	// 2. What runs ends, then the port closes.
 	var errs []error
 	if p := n.parts.Load(); p != nil {
 		if p.gossip != nil {

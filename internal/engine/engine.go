@@ -99,7 +99,7 @@ func (e *Engine) options(p Params, network *network, reader func() store.Reader,
 			Nanos:  func() int64 { return int64(time.Since(e.start)) },
 			Uint64: rand.Uint64,
 			Spill:  spillDir{dir: e.opts.SpillDir},
-			Check:  turn.Check, Reserve: memory.reserve,
+			Check:  turn.Check, Reserve: memory.reserve, Cells: &cells,
 		},
 	}
 	opts.Services = services{network: network, limit: maxServiceAnswer, annotations: &annotationService{opts, reader}}

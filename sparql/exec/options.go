@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"time"
 
+	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/spill"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -44,6 +45,8 @@ type Options struct {
 	// SpillBytes is how many bytes the temporary files of the query may take at a
 	// time; 0 means [spill.DefaultSpillBytes].
 	SpillBytes int64
+	// Cells keeps the cells of batches for other queries; nil keeps none.
+	Cells memory.CellPool
 	// Services answers SERVICE; nil turns it off.
 	Services Services
 	// Documents answers LOAD of updates; nil turns it off.

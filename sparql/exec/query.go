@@ -85,6 +85,7 @@ func NewExecution(ctx context.Context, src source.Source, width int, opts Option
 		opts.Memory = memory.DefaultMemory
 	}
 	q := &Execution{Ctx: ctx, Source: src, Options: opts, Width: width, Account: memory.NewAccount(opts.Memory, opts.Reserve, solution.BatchCells), Arena: &solution.Arena{}}
+	q.Account.Cells = opts.Cells
 	q.Scratch = spill.NewScratch(opts.Spill, opts.SpillBytes, opts.Memory, q.Account, q.Check)
 	q.Blanks = &blanks{prefix: "q"}
 	if opts.Uint64 != nil {

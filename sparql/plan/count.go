@@ -179,12 +179,14 @@ func (c *compiler) distinctTerms(n algebra.Node, g pattern.Graphs) (stream, bool
 	if !ok {
 		return stream{}, false, nil
 	}
+	// 1. A column has the terms, and all together have the predicates.
 	if lists, long := l.columnTerms(project.Slots[0]); lists != nil && !long {
 		return l.termsOf(lists, project.Slots[0], nil), true, nil
 	}
 	if s, ok := l.predicateRows(project.Slots[0], nil); ok {
 		return s, true, nil
 	}
+	// 2. Otherwise an order has the rows of each term together.
 	one, err := l.candidate()
 	if err != nil {
 		return stream{}, false, err

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"sync"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -21,13 +20,6 @@ type encoder interface {
 
 // flushBytes is how much a Writer buffers.
 const flushBytes = 32 << 10
-
-// buffers are those of closed writers, because most answers are small and a new buffer would grow
-// several times.
-var buffers = sync.Pool{New: func() any { return new([]byte) }}
-
-// maxKeptBuffer bounds a kept buffer. It may be larger for one large row.
-const maxKeptBuffer = 4 * flushBytes
 
 // ErrRowLength: the number of terms in a row is not the number of variables.
 var ErrRowLength = errors.New("a row of another length than the header")
@@ -65,8 +57,20 @@ func NewWriter(out io.Writer, format Format, vars []string) *Writer {
 	default:
 		w.encoder = &jsonEncoder{}
 	}
-	w.buf = w.encoder.head((*buffers.Get().(*[]byte))[:0], vars)
+	w.buf = w.encoder.head(nil, vars)
 	return w
+}
+
+// Reuse makes the writer use the memory of a buffer, which grows several times otherwise. The buffer of
+// the closed writer is that of Buffer.
+func (w *Writer) Reuse(buffer []byte) { w.buf = append(buffer[:0], w.buf...) }
+
+// Buffer returns the buffer of a closed writer for the next one. It is nil if a large row made it large.
+func (w *Writer) Buffer() []byte {
+	if cap(w.buf) > 4*flushBytes {
+		return nil
+	}
+	return w.buf[:0]
 }
 
 // Write writes a solution: a term for each variable, zero if it is unbound. It keeps neither
@@ -104,19 +108,11 @@ func (w *Writer) Flush() error {
 // called, because a document is cut short without it. Its reader detects the cut if the format
 // is JSON or XML.
 func (w *Writer) Close() error {
-	if w.closed {
-		return w.err
-	}
-	w.closed = true
-	if w.err == nil {
+	if !w.closed && w.err == nil {
+		w.closed = true
 		w.buf = w.encoder.tail(w.buf)
 	}
-	err := w.Flush()
-	if buf := w.buf; cap(buf) <= maxKeptBuffer {
-		buffers.Put(&buf)
-	}
-	w.buf = nil
-	return err
+	return w.Flush()
 }
 
 // WriteBoolean writes the result of an ASK.

@@ -4,6 +4,7 @@ package sparql
 
 import (
 	"net/http"
+	"sync"
 
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server/request"
@@ -71,8 +72,16 @@ func writeAnswerBoolean(out *response.Stream, f *answerFormat, result *engine.An
 	return results.WriteBoolean(out, f.results, value)
 }
 
+// buffers are those of earlier answers.
+var buffers = sync.Pool{New: func() any { return new([]byte) }}
+
 func writeSolutions(out *response.Stream, f *answerFormat, result *engine.Answer, done *sparqlDone) error {
 	w := results.NewWriter(out, f.results, result.Vars)
+	w.Reuse(*buffers.Get().(*[]byte))
+	defer func() {
+		buffer := w.Buffer()
+		buffers.Put(&buffer)
+	}()
 	for row, err := range result.Rows() {
 		if err != nil {
 			return err

@@ -226,6 +226,7 @@ func (c *Cache) build() {
 		return
 	}
 	c.building, c.changed = true, map[string]struct{}{}
+	// The build takes no lock, so queries go on. Changes that they read meanwhile are kept in c.changed.
 	c.tasks.Go(func() {
 		set, at, err := c.snapshotSet()
 		c.mu.Lock()

@@ -30,10 +30,25 @@ type Account struct {
 	BatchCells  int   // how many bindings make a batch full
 	Fixed       int64 // bytes of operators and of batches, not under the limit
 
+	// Cells has the cells of freed batches of any query; nil if none are kept.
+	Cells CellPool
+
 	reserve  func(bytes int64) error // nil if no one else counts
 	reserved int64                   // reserved by calls of reserve
 	Owed     int64                   // used bytes without a reservation: ReserveOwed must reserve them
 }
+
+// CellPool keeps cells of batches for other batches, because each query needs a few for a short time. All
+// are empty. It is safe for concurrent use.
+type CellPool interface {
+	// Get returns 1<<class cells without elements; nil if none are kept.
+	Get(class int) []string
+	// Put keeps the cells that Get returned, or others of that number.
+	Put(class int, cells []string)
+}
+
+// MaxCellClass is the greatest class of a [CellPool].
+const MaxCellClass = 14
 
 // NewAccount returns the account of a query. batchCells is how many bindings make a batch
 // full at most; see [Account.Divide].

@@ -5,7 +5,6 @@ package solution
 import (
 	"math/bits"
 	"slices"
-	"sync"
 
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 )
@@ -41,13 +40,6 @@ func NewBatch(a *memory.Account, width int) *Batch { return &Batch{Account: a, W
 // NewEmpty returns an empty batch of the same width.
 func (b *Batch) NewEmpty() *Batch { return &Batch{Account: b.Account, Width: b.Width} }
 
-// freed are the cells of freed batches by the logarithm of their number, because each query needs a few
-// batches for a short time. All are empty.
-var freed [maxFreed + 1]sync.Pool
-
-// maxFreed is the logarithm of the greatest number of cells that are kept.
-const maxFreed = 14
-
 // Grow makes room for more bindings.
 func (b *Batch) Grow(more int) {
 	before := cap(b.Cells)
@@ -55,12 +47,18 @@ func (b *Batch) Grow(more int) {
 		return
 	}
 	n := max(len(b.Cells)+more, 2*before)
-	if class := bits.Len(uint(n - 1)); class > maxFreed {
-		b.Cells = slices.Grow(b.Cells, more)
-	} else if kept, ok := freed[class].Get().(*[]string); ok {
-		b.Cells = append((*kept)[:0], b.Cells...)
-	} else {
+	var kept []string
+	class := bits.Len(uint(n - 1))
+	if class <= memory.MaxCellClass && b.Account.Cells != nil {
+		kept = b.Account.Cells.Get(class)
+	}
+	switch {
+	case kept != nil:
+		b.Cells = append(kept, b.Cells...)
+	case class <= memory.MaxCellClass:
 		b.Cells = append(make([]string, 0, 1<<class), b.Cells...)
+	default:
+		b.Cells = slices.Grow(b.Cells, more)
 	}
 	b.count(cap(b.Cells) - before)
 }
@@ -73,10 +71,9 @@ func (b *Batch) count(cells int) {
 func (b *Batch) Free() {
 	n := cap(b.Cells)
 	b.count(-n)
-	if class := bits.Len(uint(n)) - 1; n > 0 && class <= maxFreed && n == 1<<class {
-		cells := b.Cells[:n]
-		clear(cells)
-		freed[class].Put(&cells)
+	if class := bits.Len(uint(n)) - 1; b.Account.Cells != nil && n > 0 && class <= memory.MaxCellClass && n == 1<<class {
+		clear(b.Cells[:n])
+		b.Account.Cells.Put(class, b.Cells[:0])
 	}
 	*b = *b.NewEmpty()
 }
