@@ -36,7 +36,7 @@ func (s *Store) columnRows(ctx context.Context) (source.Source, feed.Position, f
 	if err != nil {
 		return nil, feed.Position{}, nil, err
 	}
-	at, err := s.feed.PositionIn(sn.pebble)
+	at, err := sn.position()
 	if err == nil {
 		var counted keyspace.Counters
 		if counted, err = s.db.Counters(); err == nil && counted.Triples > s.options.ColumnBytes/minColumnBytes {
@@ -65,7 +65,7 @@ func (s sparqlSource) Columns(ctx context.Context) *columns.View {
 	if store.columns == nil || store.member.alone() != nil || s.snapshot.closed.Load() {
 		return nil
 	}
-	at, err := store.feed.PositionIn(s.snapshot.pebble)
+	at, err := s.snapshot.position()
 	if err != nil {
 		return nil // queries read rows, and meet the error there
 	}

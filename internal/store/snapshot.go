@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
@@ -21,6 +22,7 @@ import (
 type Snapshot struct {
 	store  *Store
 	pebble *pebble.EventuallyFileOnlySnapshot
+	at     feed.Position // of the change feed; zero if it must be read from the rows
 	closed atomic.Bool
 }
 
@@ -32,7 +34,21 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	// A plain snapshot of Pebble would lose excised keys, and a segment's keys are excised when it
 	// moves. It would also make compactions keep all visible rows.
 	all := []pebble.KeyRange{{Start: []byte{keyspace.Storage}, End: []byte{keyspace.Local + 1}}}
-	return &Snapshot{store: s, pebble: s.db.NewEventuallyFileOnlySnapshot(all)}, nil
+	// While no commit runs, the end of the feed is that of the rows. Otherwise nobody waits for it.
+	var at feed.Position
+	if s.columns != nil && s.committer.mu.TryLock() {
+		defer s.committer.mu.Unlock()
+		at, _ = s.feed.Position(context.Background()) // which cannot fail
+	}
+	return &Snapshot{store: s, pebble: s.db.NewEventuallyFileOnlySnapshot(all), at: at}, nil
+}
+
+// position returns the position of the change feed that the rows belong to.
+func (sn *Snapshot) position() (feed.Position, error) {
+	if sn.at.Source != 0 {
+		return sn.at, nil
+	}
+	return sn.store.feed.PositionIn(sn.pebble)
 }
 
 // Close releases the snapshot. Its iterators may outlive it.
