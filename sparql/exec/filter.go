@@ -11,15 +11,20 @@ import (
 func test(env *expr.Env, conds []*expr.Expr, row *solution.View) (bool, error) {
 	env.NextSolution()
 	for _, cond := range conds {
-		ok := cond.Test(env, row)
-		if err := env.Err(); err != nil {
+		if ok, err := one(env, cond, row); err != nil || !ok {
 			return false, err
-		}
-		if !ok {
-			return false, nil
 		}
 	}
 	return true, nil
+}
+
+// one reports whether one condition holds.
+func one(env *expr.Env, cond *expr.Expr, row *solution.View) (bool, error) {
+	ok := cond.Test(env, row)
+	if err := env.Err(); err != nil {
+		return false, err
+	}
+	return ok, nil
 }
 
 // Filter passes a row if all conditions hold.
@@ -27,8 +32,60 @@ type Filter struct {
 	Exec       *Execution
 	Input      Operator
 	Conditions []*expr.Expr
-	Env        *expr.Env
-	view       solution.View
+	// Slots has the variable of each condition if its value depends on nothing else; else it is negative.
+	// The results for numbers are then kept, see [solution.AppendNumber].
+	Slots []int
+	Env   *expr.Env
+	view  solution.View
+	kept  [][]result // of the conditions, by the last bits of the number
+}
+
+// result is the result of a condition for a number.
+type result struct {
+	number uint32
+	ok     bool
+}
+
+// keptResults is how many results are kept of a condition.
+const keptResults = 1 << 10
+
+const resultBytes = 8
+
+// test reports whether all conditions hold.
+func (f *Filter) test(row []string) (bool, error) {
+	view := f.view.Of(row, f.Exec.Terms)
+	f.Env.NextSolution()
+	for i, cond := range f.Conditions {
+		number, ok := uint32(0), false
+		if f.Slots[i] >= 0 {
+			number, ok = solution.Number(row[f.Slots[i]])
+		}
+		if !ok {
+			if ok, err := one(f.Env, cond, view); err != nil || !ok {
+				return false, err
+			}
+			continue
+		}
+		if f.kept == nil {
+			f.kept = make([][]result, len(f.Conditions))
+		}
+		if f.kept[i] == nil {
+			f.kept[i] = make([]result, keptResults)
+			f.Exec.Account.Take(keptResults * resultBytes)
+		}
+		r := &f.kept[i][number%keptResults]
+		if r.number != number {
+			ok, err := one(f.Env, cond, view)
+			if err != nil {
+				return false, err
+			}
+			*r = result{number, ok}
+		}
+		if !r.ok {
+			return false, nil
+		}
+	}
+	return true, nil
 }
 
 func (f *Filter) Next(out *solution.Batch) error {
@@ -47,7 +104,7 @@ func (f *Filter) Next(out *solution.Batch) error {
 				return err
 			}
 			row := out.Row(i)
-			ok, err := test(f.Env, f.Conditions, f.view.Of(row, f.Exec.Terms))
+			ok, err := f.test(row)
 			if err != nil {
 				return err
 			}
@@ -67,4 +124,11 @@ func (f *Filter) Next(out *solution.Batch) error {
 }
 
 func (f *Filter) Reset() { f.Input.Reset() }
-func (f *Filter) Close() { f.Input.Close() }
+
+func (f *Filter) Close() {
+	for _, kept := range f.kept {
+		f.Exec.Account.Take(-int64(len(kept)) * resultBytes)
+	}
+	f.kept = nil
+	f.Input.Close()
+}

@@ -153,8 +153,21 @@ func (c *compiler) ready(s stream) (stream, error) {
 	if err != nil {
 		return s, err
 	}
-	f := &exec.Filter{Exec: c.query, Input: s.op, Conditions: conds, Env: c.query.NewEnv()}
+	f := &exec.Filter{Exec: c.query, Input: s.op, Conditions: conds, Slots: c.onlySlots(list), Env: c.query.NewEnv()}
 	return c.traced(s, f, "filter", exprText(list), s.plan), nil
+}
+
+// onlySlots returns for each condition the variable on which alone its value depends; negative if there
+// is none.
+func (c *compiler) onlySlots(conds []ast.Expr) []int {
+	slots := make([]int, len(conds))
+	for i, e := range conds {
+		slots[i] = -1
+		if uses := c.body.Uses(e); uses.Len() == 1 && ofRowAlone(e) {
+			slots[i] = uses.Slots()[0]
+		}
+	}
+	return slots
 }
 
 // undone returns the conditions that did not run below.

@@ -52,7 +52,7 @@ func (c *compiler) filter(n *algebra.Filter, in stream, g pattern.Graphs, depth 
 		if err != nil {
 			return in, err
 		}
-		f := &exec.Filter{Exec: c.query, Input: out.op, Conditions: conds, Env: env}
+		f := &exec.Filter{Exec: c.query, Input: out.op, Conditions: conds, Slots: c.onlySlots(others), Env: env}
 		out = c.traced(out, f, "filter", exprText(others), append([]*explain.Plan{out.plan}, plans...)...)
 	}
 	for _, x := range semi {

@@ -36,7 +36,7 @@ func Number(binding string) (number uint32, ok bool) {
 type Terms struct {
 	*columns.Dictionary
 	recent []numberValue // by the last bits of the number
-	reads  int
+	misses int           // since recent has its size
 	text   []byte
 }
 
@@ -46,16 +46,16 @@ type numberValue struct {
 	value  expr.Value
 }
 
-// recentValues is how many values are kept, once a query has read some.
+// A query that reads many values keeps up to maxRecent of them. It begins with minRecent after as many.
 const (
-	recentValues = 1 << 10
-	fewReads     = 64
+	minRecent = 1 << 6
+	maxRecent = 1 << 14
 )
 
 // value returns the value of a number; unbound if it cannot be decoded.
 func (t *Terms) value(number uint32) expr.Value {
-	if t.recent != nil {
-		if kept := &t.recent[number%recentValues]; kept.number == number {
+	if n := uint32(len(t.recent)); n > 0 {
+		if kept := &t.recent[number%n]; kept.number == number {
 			return kept.value
 		}
 	}
@@ -65,11 +65,11 @@ func (t *Terms) value(number uint32) expr.Value {
 		return expr.Value{}
 	}
 	value := expr.FromTerm(term).Parsed()
-	if t.reads++; t.reads == fewReads {
-		t.recent = make([]numberValue, recentValues)
+	if t.misses++; t.misses >= max(2*len(t.recent), minRecent) && len(t.recent) < maxRecent {
+		t.recent, t.misses = make([]numberValue, max(4*len(t.recent), minRecent)), 0
 	}
-	if t.recent != nil {
-		t.recent[number%recentValues] = numberValue{number, value}
+	if n := uint32(len(t.recent)); n > 0 {
+		t.recent[number%n] = numberValue{number, value}
 	}
 	return value
 }
