@@ -412,12 +412,11 @@ func (j *ColumnJoin) bind(v *columnTerm, number uint32) (err error) {
 		v.binding = ""
 		return nil
 	case v.long == 0:
-
-		j.buf = solution.AppendNumber(j.buf[:0], number)
-	default:
-		if j.buf, err = j.Exec.appendWholeTerm(j.buf[:0], v.long, number); err != nil {
-			return err
-		}
+		v.binding = j.Exec.Arena.Number(number)
+		return nil
+	}
+	if j.buf, err = j.Exec.appendWholeTerm(j.buf[:0], v.long, number); err != nil {
+		return err
 	}
 	v.binding = j.Exec.Arena.Copy(j.buf)
 	if cap(j.buf) > 4*solution.LargeBinding {

@@ -22,7 +22,6 @@ type ColumnTerms struct {
 
 	at   int
 	soft softLimit
-	buf  []byte
 }
 
 func (t *ColumnTerms) Next(out *solution.Batch) error {
@@ -32,8 +31,7 @@ func (t *ColumnTerms) Next(out *solution.Batch) error {
 	first, empty := t.at, make([]string, t.Exec.Width)
 	for most := t.soft.next(); out.Len < most && !out.Full() && t.at < t.Lists.Keys(); t.at++ {
 		row := out.Add(empty, 0)
-		t.buf = solution.AppendNumber(t.buf[:0], t.Lists.Key(t.at))
-		row[t.Slot] = t.Exec.Arena.Copy(t.buf)
+		row[t.Slot] = t.Exec.Arena.Number(t.Lists.Key(t.at))
 		lo, hi := t.Lists.Bounds(t.at)
 		for _, slot := range t.Counts {
 			row[slot] = solution.Encode(expr.FromInt(int64(hi - lo)).Term())

@@ -17,6 +17,37 @@ type EqualityKey struct {
 	Outer   bool
 	view    solution.View
 	buf     []byte
+	kept    []numberKey // by the last bits of the number
+}
+
+// numberKey is the key of a number's value.
+type numberKey struct {
+	number uint32
+	keyed  expr.Keyed
+	key    string
+}
+
+// keptKeys is how many keys of numbers are kept.
+const keptKeys = 1 << 9
+
+// key returns the key of a row's value.
+func (k *EqualityKey) key(row []string) (string, expr.Keyed) {
+	number, ok := solution.Number(row[k.Of])
+	if !ok {
+		buf, keyed := k.view.Of(row, k.Exec.Terms).Value(k.Of).AppendEqualityKey(k.buf[:0])
+		k.buf = buf
+		return k.Exec.Arena.Copy(buf), keyed
+	}
+	if k.kept == nil {
+		k.kept = make([]numberKey, keptKeys)
+	}
+	kept := &k.kept[number%keptKeys]
+	if kept.number != number {
+		buf, keyed := k.view.Of(row, k.Exec.Terms).Value(k.Of).AppendEqualityKey(k.buf[:0])
+		k.buf = buf
+		*kept = numberKey{number, keyed, k.Exec.Arena.Copy(buf)}
+	}
+	return kept.key, kept.keyed
 }
 
 func (k *EqualityKey) Next(out *solution.Batch) error {
@@ -31,8 +62,7 @@ func (k *EqualityKey) Next(out *solution.Batch) error {
 		n := 0
 		for i := range out.Len {
 			row := out.Row(i)
-			buf, keyed := k.view.Of(row, k.Exec.Terms).Value(k.Of).AppendEqualityKey(k.buf[:0])
-			k.buf = buf
+			key, keyed := k.key(row)
 			switch keyed {
 			case expr.NoneEqual:
 				if !k.Outer {
@@ -40,7 +70,7 @@ func (k *EqualityKey) Next(out *solution.Batch) error {
 				}
 				row[k.Key] = noKey
 			case expr.KeyEqual:
-				row[k.Key] = k.Exec.Arena.Copy(buf)
+				row[k.Key] = key
 			default:
 				row[k.Key] = ""
 			}

@@ -75,8 +75,7 @@ func (w *Walker) idOf(number uint32) (int32, error) {
 		w.numbers = make(map[uint32]int32)
 	}
 	id := int32(len(w.names))
-	w.buf = solution.AppendNumber(w.buf[:0], number)
-	w.names = append(w.names, w.Exec.Arena.Copy(w.buf))
+	w.names = append(w.names, w.Exec.Arena.Number(number))
 	w.numbers[number] = id
 	return id, nil
 }

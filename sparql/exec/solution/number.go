@@ -4,6 +4,7 @@ package solution
 
 import (
 	"encoding/binary"
+	"unsafe"
 
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/expr"
@@ -21,6 +22,17 @@ const numberBytes = 1 + 4
 // numbers, except for terms without one and long terms. So equal terms have equal bindings. Only expressions, joins over columns and a [Decoder] read numbers.
 func AppendNumber(dst []byte, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, numberTag), number)
+}
+
+// Number returns the binding of a number, see [AppendNumber].
+func (a *Arena) Number(number uint32) string {
+	if cap(a.chunk)-len(a.chunk) < numberBytes {
+		var b [numberBytes]byte
+		return a.Copy(AppendNumber(b[:0], number))
+	}
+	start := len(a.chunk)
+	a.chunk = AppendNumber(a.chunk, number)
+	return unsafe.String(&a.chunk[start], numberBytes)
 }
 
 // Number returns the number of a binding; ok is false if it is an encoded term or unbound.
