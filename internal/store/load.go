@@ -195,6 +195,9 @@ func (s sink) Publish(ctx context.Context, record rdfload.Record, tables []strin
 		return fault.Wrap(fmt.Sprintf("publish load %q", record.ID), err)
 	}
 	s.segments.Measure()
+	if s.columns != nil {
+		s.columns.Build() // so that queries need not wait for their first reader
+	}
 	return nil
 }
 
