@@ -36,8 +36,8 @@ type Options struct {
 	FeedBytes int64
 	FeedAge   time.Duration
 
-	// ColumnMemory bounds the columns that joins of a node alone compare instead of rows, in bytes. A
-	// larger store has none. 0 is a 32nd of Memory, and none if that is below a gigabyte; a negative
+	// ColumnMemory bounds the columns that joins compare instead of rows, in bytes: those of the store
+	// or, in a cluster, of the whole cluster. If they would be larger there are none. 0 is a 32nd of Memory, and none if that is below a gigabyte; a negative
 	// value is none.
 	ColumnMemory int64
 
