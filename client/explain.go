@@ -16,9 +16,10 @@ type Explanation struct {
 	Ran  bool          `json:"ran"`
 	Plan *explain.Plan `json:"plan"` // nil if the query has no pattern
 	// Figures of a run: the rows of the result, the rows read from the store, and the time.
-	Rows     int64   `json:"rows"`
-	RowsRead int64   `json:"rowsRead"`
-	Seconds  float64 `json:"seconds"`
+	Rows        int64   `json:"rows"`
+	RowsRead    int64   `json:"rowsRead"`
+	Seconds     float64 `json:"seconds"`
+	PlanSeconds float64 `json:"planSeconds"` // the part of Seconds for the turn and the plan
 	// Isolation is the isolation level of queries on the server: "snapshot" or "triple"; see
 	// docs/API.md.
 	Isolation string `json:"isolation"`
@@ -37,6 +38,7 @@ func (c *Client) Explain(ctx context.Context, query string, run bool, o QueryOpt
 		Plan           *wirePlan
 		Rows, RowsRead int64
 		Seconds        float64
+		PlanSeconds    float64
 		Isolation      string
 	}
 	answer, err := c.query(ctx, query, o, url.Values{"explain": {mode}}, "application/json")
@@ -50,7 +52,7 @@ func (c *Client) Explain(ctx context.Context, query string, run bool, o QueryOpt
 	if err != nil {
 		return Explanation{}, fmt.Errorf("explain: %w", unwrapPermanent(err))
 	}
-	return Explanation{Form: wire.Form, Plan: wire.Plan.plan(), Ran: wire.Ran, Rows: wire.Rows, RowsRead: wire.RowsRead, Seconds: wire.Seconds, Isolation: wire.Isolation}, nil
+	return Explanation{Form: wire.Form, Plan: wire.Plan.plan(), Ran: wire.Ran, Rows: wire.Rows, RowsRead: wire.RowsRead, Seconds: wire.Seconds, PlanSeconds: wire.PlanSeconds, Isolation: wire.Isolation}, nil
 }
 
 // wirePlan is a plan as JSON.

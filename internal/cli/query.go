@@ -252,7 +252,7 @@ func writePlan(a asker, q question, run bool, format string) error {
 		text = x.Plan.Text(x.Ran)
 	}
 	if x.Ran {
-		text += fmt.Sprintf("%s, %s read, %.3f ms\n", plural(x.Rows, "row"), number(x.RowsRead), x.Seconds*1e3)
+		text += fmt.Sprintf("%s, %s read, %.3f ms, of them %.3f to plan\n", plural(x.Rows, "row"), number(x.RowsRead), x.Seconds*1e3, x.PlanSeconds*1e3)
 	}
 	text += fmt.Sprintf("isolation %s: %s\n", x.Isolation, store.Isolation(x.Isolation).Explain())
 	_, err = io.WriteString(q.env.stdout, text)
@@ -385,6 +385,7 @@ func (l localAsker) explain(q question, run bool) (x client.Explanation, err err
 	if err != nil {
 		return x, err
 	}
+	x.PlanSeconds = time.Since(start).Seconds()
 	defer answer.Close()
 	switch answer.Form {
 	case ast.Ask:

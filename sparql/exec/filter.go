@@ -56,6 +56,7 @@ func (f *Filter) test(row []string) (bool, error) {
 	view := f.view.Of(row, f.Exec.Terms)
 	f.Env.NextSolution()
 	for i, cond := range f.Conditions {
+		// 1. Only results for numbers are kept.
 		number, ok := uint32(0), false
 		if f.Slots[i] >= 0 {
 			number, ok = solution.Number(row[f.Slots[i]])
@@ -73,6 +74,7 @@ func (f *Filter) test(row []string) (bool, error) {
 			f.kept[i] = make([]result, keptResults)
 			f.Exec.Account.Take(keptResults * resultBytes)
 		}
+		// 2. Another number may have had the place.
 		r := &f.kept[i][number%keptResults]
 		if r.number != number {
 			ok, err := one(f.Env, cond, view)
