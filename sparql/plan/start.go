@@ -32,7 +32,7 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 	c := &compiler{query: q, body: body, dataset: dataset, top: -1, keys: keys, columns: columns.Of(ctx, src),
 		visible: &visibility{body: body, known: map[algebra.Node]*known{}}, estimator: &estimator{exec: q, known: surveyed{}, guessed: map[algebra.Node]float64{}}}
 	if c.columns != nil {
-		q.Terms = &solution.Terms{Dictionary: c.columns.Dictionary()}
+		q.Terms = &solution.Terms{Dictionary: c.columns.Dictionary(), Account: q.Account}
 	}
 	s, err := c.compile(body.Root, c.begin(), dataset.defaultGraphs(opts.UnionDefaultGraph), 0)
 	if err != nil {

@@ -7,6 +7,7 @@ import (
 	"unsafe"
 
 	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -47,9 +48,10 @@ func Number(binding string) (number uint32, ok bool) {
 // read, because a group or a filter reads few different ones many times. It belongs to one goroutine.
 type Terms struct {
 	*columns.Dictionary
-	recent []numberValue // by the last bits of the number
-	misses int           // since recent has its size
-	text   []byte
+	Account *memory.Account
+	recent  []numberValue // by the last bits of the number
+	misses  int           // since recent has its size
+	text    []byte
 }
 
 // numberValue is the value of a number.
@@ -62,6 +64,9 @@ type numberValue struct {
 const (
 	minRecent = 1 << 6
 	maxRecent = 1 << 14
+	// keptText bounds the encoded term of a kept value, and keptBytes are counted for one.
+	keptText  = 64
+	keptBytes = 192
 )
 
 // value returns the value of a number; unbound if it cannot be decoded.
@@ -77,8 +82,13 @@ func (t *Terms) value(number uint32) expr.Value {
 		return expr.Value{}
 	}
 	value := expr.FromTerm(term).Parsed()
+	if len(t.text) > keptText {
+		return value
+	}
 	if t.misses++; t.misses >= max(2*len(t.recent), minRecent) && len(t.recent) < maxRecent {
-		t.recent, t.misses = make([]numberValue, max(4*len(t.recent), minRecent)), 0
+		n := max(4*len(t.recent), minRecent)
+		t.Account.Take(int64(n-len(t.recent)) * keptBytes)
+		t.recent, t.misses = make([]numberValue, n), 0
 	}
 	if n := uint32(len(t.recent)); n > 0 {
 		t.recent[number%n] = numberValue{number, value}
