@@ -107,3 +107,16 @@ func TestColumnJoinLargeValues(t *testing.T) {
 		}
 	}
 }
+
+// TestColumnJoinTestVariable: a variable of an EXISTS is another one than the variable of the same name
+// behind it.
+func TestColumnJoinTestVariable(t *testing.T) {
+	src := sparqltest.WithColumns(sparqltest.People(10))
+	for _, test := range []string{"EXISTS { ?a <x:knows> ?b }", "NOT EXISTS { ?a <x:none> ?b }"} {
+		text := "SELECT ?b { { ?a <x:age> 5 FILTER " + test + " } OPTIONAL { ?a <x:name> ?b } }"
+		rows, plan := sparqltest.Lines(t, src, text, sparql.Options{})
+		if len(rows) != 1 || rows[0] != `["name 5"]` || !strings.Contains(plan, "EXISTS { ?a") {
+			t.Errorf("%s: %v\n%s", text, rows, plan)
+		}
+	}
+}

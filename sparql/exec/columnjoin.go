@@ -125,7 +125,8 @@ func (j *ColumnJoin) placeOf(slot int) int { return slices.Index(j.slots, slot) 
 // far wider rows.
 func (j *ColumnJoin) place(step *ColumnStep, bound, give []int) {
 	for _, end := range []*ColumnEnd{&step.Key, &step.Value} {
-		if end.Slot < 0 {
+		// The free variable of a test is its own: a later step may have one of the same slot.
+		if end.Slot < 0 || end.Free && (step.Kind == ExistsStep || step.Kind == NotExistsStep) {
 			continue
 		}
 		end.place = j.placeOf(end.Slot)
