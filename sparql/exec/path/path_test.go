@@ -1,4 +1,4 @@
-// Tests of the reads and the memory of property paths.
+// Tests of the reads, the names and the memory of property paths.
 
 package path_test
 
@@ -6,9 +6,12 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
@@ -74,6 +77,20 @@ func TestPathReads(t *testing.T) {
 			t.Errorf("%s: %v", query, err)
 		} else if reads := plan.TotalReads(); reads > most {
 			t.Errorf("%s: %d rows read, want at most %d\n%s", query, reads, most, plan.Text(true))
+		}
+	}
+}
+
+// TestPathColumnNames: a path that reads columns and rows has one name for a node, though a term of more
+// than 1 KiB may be whole in keys.
+func TestPathColumnNames(t *testing.T) {
+	s, p, o := sparqltest.IRI("s"), sparqltest.IRI("p"), sparqltest.IRI("o")
+	for n := solution.ShortTerm - 10; n < solution.ShortTerm+10; n++ {
+		src := memsource.New([]triple.Triple{{Subject: s, Predicate: p, Object: triple.NewLang(strings.Repeat("a", n), "en")}, {Subject: s, Predicate: p, Object: o}})
+		text := "SELECT ?a ?b { ?a (<x:p>|!<x:none>)* ?b }"
+		want, _ := sparqltest.Lines(t, src, text, sparql.Options{})
+		if got, _ := sparqltest.Lines(t, sparqltest.WithColumns(src), text, sparql.Options{}); !slices.Equal(got, want) {
+			t.Errorf("a text of %d bytes: %d rows, want %d", n, len(got), len(want))
 		}
 	}
 }

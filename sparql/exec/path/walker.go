@@ -56,10 +56,17 @@ func (w *Walker) id(node string) (int32, error) {
 
 // number returns the number of a binding; ok is false if the columns have none, or the term is long.
 func (w *Walker) number(node string) (number uint32, ok bool) {
-	if number, ok = solution.Number(node); ok || w.Columns == nil || len(node) > solution.ShortTerm {
+	if number, ok = solution.Number(node); ok || w.Columns == nil {
 		return number, ok
 	}
-	number = w.Columns.Dictionary().Number(solution.BytesOf(node))
+	key := solution.BytesOf(node)
+	if len(node) > solution.ShortTerm {
+		w.buf = solution.AppendKeyForm(w.buf[:0], node)
+		if key = w.buf; triple.IsLongTerm(key) {
+			return 0, false
+		}
+	}
+	number = w.Columns.Dictionary().Number(key)
 	return number, number != 0
 }
 
