@@ -364,3 +364,22 @@ func TestEqualityKeys(t *testing.T) {
 		t.Errorf("of %d pairs %d are equal, and %d others have equal keys", len(terms)*len(terms), together, apart)
 	}
 }
+
+// TestEqualToItself: a condition that compares a variable with one that must be the same term may fail,
+// because NaN does not equal itself.
+func TestEqualToItself(t *testing.T) {
+	nan := triple.NewTyped("NaN", triple.XSDDouble)
+	src := memsource.New([]triple.Triple{
+		{Subject: sparqltest.IRI("s"), Predicate: sparqltest.IRI("p"), Object: nan},
+		{Subject: sparqltest.IRI("s"), Predicate: sparqltest.IRI("p"), Object: sparqltest.IRI("s")},
+	})
+	for _, conds := range []string{"sameTerm(?a, ?b) && ?a = ?b", "?a = ?b && sameTerm(?a, ?b)", "sameTerm(?a, ?b) && sameTerm(?b, ?c) && ?a = ?c"} {
+		text := "SELECT ?a ?b { ?x <x:p> ?a . ?y <x:p> ?b . ?z <x:p> ?c FILTER(" + conds + ") }"
+		for _, src := range []sparql.Source{src, sparqltest.WithColumns(src)} {
+			rows, plan := sparqltest.Lines(t, src, text, sparql.Options{})
+			if slices.ContainsFunc(rows, func(row string) bool { return strings.Contains(row, "NaN") }) {
+				t.Errorf("%s: %v\n%s", text, rows, plan)
+			}
+		}
+	}
+}

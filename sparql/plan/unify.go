@@ -96,7 +96,9 @@ func (c *compiler) variableAlias(one *condition, patterns []algebra.TriplePatter
 		return alias{}, false
 	}
 	if keep.Slot == drop.Slot {
-		return alias{slot: keep.Slot, to: keep}, true
+		// Both are one term, but NaN does not equal itself.
+		_, exact := c.mentioned(patterns, keep.Slot, g)
+		return alias{slot: keep.Slot, to: keep}, exact || one.same
 	}
 	// 2. The one that goes must be bound by the patterns only. The other may be bound before them.
 	if in.possible.Has(drop.Slot) || c.wants(drop.Slot) {
