@@ -120,3 +120,27 @@ func TestColumnJoinTestVariable(t *testing.T) {
 		}
 	}
 }
+
+// TestColumnJoinDeletedRow: a row of a cluster may be deleted between the columns and the read of its long
+// term. The answer is then that without the row, or with it, and no error.
+func TestColumnJoinDeletedRow(t *testing.T) {
+	a, b, p, q := sparqltest.IRI("a"), sparqltest.IRI("b"), sparqltest.IRI("p"), sparqltest.IRI("q")
+	long := func(text string) triple.Term { return triple.NewString(strings.Repeat(text, 2000)) }
+	before := []triple.Triple{
+		{Subject: a, Predicate: q, Object: a}, {Subject: b, Predicate: q, Object: b},
+		{Subject: a, Predicate: p, Object: long("a")}, {Subject: b, Predicate: p, Object: long("b")},
+	}
+	set, err := columns.Build(t.Context(), memsource.New(before), 1<<30)
+	if err != nil {
+		t.Fatal(err)
+	}
+	src := columns.With(memsource.New(before[:3]), columns.NewView(set, nil))
+	for text, want := range map[string]int{
+		`SELECT ?x ?y { ?x <x:q> ?x2 . ?x <x:p> ?y }`:            1,
+		`SELECT ?x ?y { ?x <x:q> ?x2 OPTIONAL { ?x <x:p> ?y } }`: 2,
+	} {
+		if n, plan, err := sparqltest.Count(t.Context(), src, text, sparql.Options{}); err != nil || n != want {
+			t.Errorf("%s: %d rows, want %d, %v\n%s", text, n, want, err, plan.Text(true))
+		}
+	}
+}

@@ -86,7 +86,7 @@ type columnPlace struct {
 type columnTerm struct {
 	slot, place int
 	long        triple.Order
-	must        bool // a row of the input is dropped if no column has the term
+	must        bool // a row is dropped if no column has the term, or no row has a long one any more
 	binding     string
 	number      uint32 // 0 if no column has the term, or a step has no match
 }
@@ -386,7 +386,7 @@ func (c *CountJoin) Reset() {
 	c.ColumnJoin.Reset()
 }
 
-// emit appends the present match.
+// emit appends the present match, unless a row that has a long term of it was deleted.
 func (j *ColumnJoin) emit(out *solution.Batch) error {
 	row := out.Add(j.row, j.origin)
 	for i := range j.give {
@@ -396,6 +396,10 @@ func (j *ColumnJoin) emit(out *solution.Batch) error {
 			if err := j.bind(v, number); err != nil {
 				return err
 			}
+		}
+		if v.binding == "" && v.must {
+			out.DropLast()
+			return nil
 		}
 		row[v.slot] = v.binding
 		if v.long != 0 {

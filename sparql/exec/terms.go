@@ -5,7 +5,6 @@ package exec
 import (
 	"bytes"
 	"errors"
-	"fmt"
 
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/triple"
@@ -39,7 +38,8 @@ func (t *Terms) Next(out *solution.Batch) error {
 }
 
 // appendWholeTerm appends the whole encoded term of a number. If it is long, a row of order has it,
-// which must begin with the term.
+// which must begin with the term. It appends nothing if that row was deleted since the columns were of the
+// state of the source: the rows of a cluster are not of one moment.
 func (q *Execution) appendWholeTerm(dst []byte, order triple.Order, number uint32) ([]byte, error) {
 	start := len(dst)
 	dst = q.Terms.Append(dst, number)
@@ -59,13 +59,10 @@ func (q *Execution) appendWholeTerm(dst []byte, order triple.Order, number uint3
 		dst = append(dst[:start], terms[order.Positions()[0]]...)
 		return errFound
 	})
-	if err == nil {
-		return dst, fmt.Errorf("no row has long term %d of the columns", number)
-	}
 	if errors.Is(err, errFound) {
-		err = nil
+		return dst, nil
 	}
-	return dst, err
+	return dst[:start], err
 }
 
 func (t *Terms) Reset() { t.Input.Reset() }
