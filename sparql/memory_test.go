@@ -269,3 +269,22 @@ func TestBranchesForget(t *testing.T) {
 		t.Errorf("200 branches hold %d MiB", held>>20)
 	}
 }
+
+// TestOptionalProduct: an OPTIONAL linked by an equality only does not hold the product of its patterns.
+func TestOptionalProduct(t *testing.T) {
+	all := []triple.Triple{{Subject: sparqltest.IRI("s"), Predicate: sparqltest.IRI("p"), Object: triple.NewTyped("7", triple.XSDInteger)}}
+	const n = 300
+	for i := range n {
+		number := triple.NewTyped(fmt.Sprint(i), triple.XSDInteger)
+		s := sparqltest.IRI(fmt.Sprint("n", i))
+		all = append(all, triple.Triple{Subject: s, Predicate: sparqltest.IRI("q"), Object: number}, triple.Triple{Subject: s, Predicate: sparqltest.IRI("r"), Object: number})
+	}
+	src := memsource.New(all)
+	for _, src := range []sparql.Source{src, sparqltest.WithColumns(src)} {
+		text := "SELECT * { <x:s> <x:p> ?a OPTIONAL { ?x <x:q> ?b . ?y <x:r> ?c FILTER(?a = ?b) } }"
+		rows, plan, err := sparqltest.Count(context.Background(), src, text, sparql.Options{Options: exec.Options{Memory: 1 << 20}})
+		if err != nil || rows != n {
+			t.Errorf("%d rows, want %d, %v\n%s", rows, n, err, plan.Text(true))
+		}
+	}
+}

@@ -264,7 +264,9 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g pattern.Graphs, de
 	}
 	// 3. So is a right side that only an equality links with the left.
 	if cond := c.linking(n, left, g); cond != nil {
-		return c.equalityLeftJoin(n, left, cond, conds, g, depth)
+		if out, ok, err := c.equalityLeftJoin(n, left, cond, conds, g, depth); ok || err != nil {
+			return out, err
+		}
 	}
 	// 4. Any other one starts from the rows of the left. The conditions may restrict its
 	// variables and run within it, because a row is no match if they fail.
@@ -332,11 +334,16 @@ func (c *compiler) linking(n *algebra.LeftJoin, left stream, g pattern.Graphs) *
 	return link
 }
 
-// equalityLeftJoin joins left with the right side of n by an equality of two variables.
-func (c *compiler) equalityLeftJoin(n *algebra.LeftJoin, left stream, link *condition, conds []*expr.Expr, g pattern.Graphs, depth int) (stream, error) {
+// equalityLeftJoin joins left with the right side of n by an equality of two variables. ok is false if the
+// right side is too large to be held for few rows of the left: it may be a product, of which the equality
+// leaves little if it runs within.
+func (c *compiler) equalityLeftJoin(n *algebra.LeftJoin, left stream, link *condition, conds []*expr.Expr, g pattern.Graphs, depth int) (out stream, ok bool, err error) {
 	right, err := c.inner(n.Right, g, depth)
 	if err != nil {
-		return left, err
+		return left, false, err
+	}
+	if left.rows <= solution.BatchRows && right.rows*rowBytes > float64(c.query.Account.Limit/4) {
+		return left, false, nil
 	}
 	outer, inner := link.left, link.right
 	if !left.certain.Has(outer) {
@@ -345,12 +352,12 @@ func (c *compiler) equalityLeftJoin(n *algebra.LeftJoin, left stream, link *cond
 	left, right = c.keyed(left, outer, link.key, true), c.keyed(right, inner, link.key, false)
 	env, plans, err := c.newEnv(g, n.Conds, both(left, right))
 	if err != nil {
-		return left, err
+		return left, false, err
 	}
-	out := c.hashJoin(exec.LeftJoin, left, right, conds, env)
+	out = c.hashJoin(exec.LeftJoin, left, right, conds, env)
 	out.plan.Inputs = append(out.plan.Inputs, plans...)
 	out.plan.Detail = exprText(n.Conds)
-	return unkeyed(out, link.key), nil
+	return unkeyed(out, link.key), true, nil
 }
 
 // both returns the bindings of two sides of a join together.
