@@ -134,7 +134,7 @@ func TestColumnJoinDeletedRow(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	src := columns.With(memsource.New(before[:3]), columns.NewView(set, nil))
+	src := columns.With(memsource.New(before[:3]), columns.NewView(set, nil).WithMovingRows())
 	for text, want := range map[string]int{
 		`SELECT ?x ?y { ?x <x:q> ?x2 . ?x <x:p> ?y }`:            1,
 		`SELECT ?x ?y { ?x <x:q> ?x2 OPTIONAL { ?x <x:p> ?y } }`: 2,

@@ -11,8 +11,9 @@ import (
 
 // View is a set as a reader of one state of a store may use it. It is safe for concurrent use.
 type View struct {
-	set   *Set
-	stale map[string]struct{}
+	set    *Set
+	stale  map[string]struct{}
+	moving bool
 }
 
 // NewView returns a view of a set. stale lists predicates in their key form that have changed between
@@ -23,8 +24,15 @@ func NewView(set *Set, stale map[string]struct{}) *View {
 		maps.Copy(all, stale)
 		stale = all
 	}
-	return &View{set, stale}
+	return &View{set: set, stale: stale}
 }
+
+// WithMovingRows returns a view for a reader whose rows are not of one moment: a row may have gone since the
+// state that the view is of.
+func (v *View) WithMovingRows() *View { return &View{v.set, v.stale, true} }
+
+// MovingRows reports whether the rows of the reader are not of one moment.
+func (v *View) MovingRows() bool { return v.moving }
 
 // Dictionary returns the terms of the columns.
 func (v *View) Dictionary() *Dictionary { return &v.set.Dictionary }

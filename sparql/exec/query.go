@@ -29,8 +29,10 @@ type Execution struct {
 	ticks   uint
 	Arena   *solution.Arena
 	Blanks  *blanks
-	Terms   *solution.Terms // of numbers, see [solution.AppendNumber]; nil without columns
-	Closers []Operator      // of EXISTS
+	// MovingRows says that the rows of the source are not of one moment, see [columns.View].
+	MovingRows bool
+	Terms      *solution.Terms // of numbers, see [solution.AppendNumber]; nil without columns
+	Closers    []Operator      // of EXISTS
 }
 
 // Check is a checkpoint: it reserves the bytes taken since the last one, and returns an error

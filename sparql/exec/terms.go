@@ -5,6 +5,7 @@ package exec
 import (
 	"bytes"
 	"errors"
+	"fmt"
 
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/triple"
@@ -39,7 +40,7 @@ func (t *Terms) Next(out *solution.Batch) error {
 
 // appendWholeTerm appends the whole encoded term of a number. If it is long, a row of order has it,
 // which must begin with the term. It appends nothing if that row was deleted since the columns were of the
-// state of the source: the rows of a cluster are not of one moment.
+// state of the source, which is an error if its rows are of one moment.
 func (q *Execution) appendWholeTerm(dst []byte, order triple.Order, number uint32) ([]byte, error) {
 	start := len(dst)
 	dst = q.Terms.Append(dst, number)
@@ -61,6 +62,9 @@ func (q *Execution) appendWholeTerm(dst []byte, order triple.Order, number uint3
 	})
 	if errors.Is(err, errFound) {
 		return dst, nil
+	}
+	if err == nil && !q.MovingRows {
+		err = fmt.Errorf("no row has long term %d of the columns", number)
 	}
 	return dst[:start], err
 }

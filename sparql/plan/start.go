@@ -33,6 +33,7 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 		visible: &visibility{body: body, known: map[algebra.Node]*known{}}, estimator: &estimator{exec: q, known: surveyed{}, guessed: map[algebra.Node]float64{}}}
 	if c.columns != nil {
 		q.Terms = &solution.Terms{Dictionary: c.columns.Dictionary(), Account: q.Account}
+		q.MovingRows = c.columns.MovingRows()
 	}
 	s, err := c.compile(body.Root, c.begin(), dataset.defaultGraphs(opts.UnionDefaultGraph), 0)
 	if err != nil {

@@ -38,8 +38,8 @@ type Options struct {
 	// Snapshot returns the rows of the store, and the position that they belong to, or an earlier one:
 	// changes behind it are read from the feed. release must be called at the end.
 	Snapshot func(ctx context.Context) (src source.Source, at feed.Position, release func() error, err error)
-	// Confirm is called when the rows of a position were read, and returns an error if they cannot be
-	// trusted; nil trusts them.
+	// Confirm is set if rows are not of one moment. It is called when the rows of a position were read, and
+	// returns an error if they cannot be trusted.
 	Confirm func(ctx context.Context, at feed.Position) error
 	// Transient reports whether an error of the feed says nothing about the set; nil is never.
 	Transient func(error) bool
@@ -206,11 +206,15 @@ func (c *Cache) mark(stale map[string]struct{}) {
 	for predicate := range s.stale {
 		stale[predicate] = struct{}{}
 	}
-	c.current = newState(s.set, s.at, stale)
+	c.current = c.newState(s.set, s.at, stale)
 }
 
-func newState(set *columns.Set, at feed.Position, stale map[string]struct{}) *state {
-	return &state{set, at, stale, columns.NewView(set, stale)}
+func (c *Cache) newState(set *columns.Set, at feed.Position, stale map[string]struct{}) *state {
+	view := columns.NewView(set, stale)
+	if c.Confirm != nil {
+		view = view.WithMovingRows()
+	}
+	return &state{set, at, stale, view}
 }
 
 // Build begins to build a set, unless a build runs or the last one was not long ago.
@@ -264,7 +268,7 @@ func (c *Cache) publish(set *columns.Set, at feed.Position) {
 	// 1. Without a set before it, no changes behind the snapshot count as read.
 	if c.current == nil {
 		c.read = at
-		c.current = newState(set, at, nil)
+		c.current = c.newState(set, at, nil)
 		return
 	}
 	// 2. Otherwise the predicates of all changes between the snapshot and c.read are in c.changed,
@@ -272,7 +276,7 @@ func (c *Cache) publish(set *columns.Set, at feed.Position) {
 	if !c.read.Reaches(at) {
 		c.read = at
 	}
-	c.current = newState(set, at, c.changed)
+	c.current = c.newState(set, at, c.changed)
 }
 
 // snapshotSet builds a set.
