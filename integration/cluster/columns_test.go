@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -141,4 +142,33 @@ func (p *columnPeople) change(n int) {
 		p.ask(p.w.any())
 		time.Sleep(time.Duration(p.w.random.IntN(300)) * time.Millisecond) // of virtual time, so that sets are built between
 	}
+}
+
+// TestColumnsAfterCancel: a client that gives its query up does not keep others from columns, because no
+// member has failed.
+func TestColumnsAfterCancel(t *testing.T) {
+	simulate(t, 2, func(t *testing.T, w *world) {
+		w.adjust = func(_ *store.Options, _ *replica.Options, cfg *cluster.Config) { cfg.ColumnMemory = 1 << 20 }
+		w.form()
+		p := &columnPeople{w, map[int]int{}, map[int]int{}}
+		for i := range 5 {
+			p.next[i], p.ages[i] = (i+1)%5, i
+			w.mustAdd(w.any(), knows(i, p.next[i]), aged(i, i))
+		}
+		m := w.any()
+		p.await(m)
+		sn, err := m.node.Reader()
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer sn.Close()
+		ctx, cancel := context.WithCancel(t.Context())
+		cancel()
+		if columns.Of(ctx, sn.Source()) != nil {
+			t.Error("columns for a query that was given up")
+		}
+		if !p.ask(m) {
+			t.Error("another query reads rows")
+		}
+	})
 }

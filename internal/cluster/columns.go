@@ -69,18 +69,21 @@ func (c *memberColumns) confirm(ctx context.Context, at feed.Position) error {
 
 // view returns the columns for a query that begins now; nil if there are none.
 func (c *memberColumns) view(ctx context.Context) *columns.View {
-	if int64(c.now()) < c.pause.Load() {
+	if int64(c.now()) < c.pause.Load() || !c.cache.Wanted() {
 		return nil
 	}
-	ctx, cancel := context.WithTimeout(ctx, columnsTimeout)
+	wait, cancel := context.WithTimeout(ctx, columnsTimeout)
 	defer cancel()
-	at, err := c.changes.Position(ctx)
+	at, err := c.changes.Position(wait)
 	if err == nil {
-		v := c.cache.View(ctx, at)
-		if err = ctx.Err(); err == nil {
+		v := c.cache.View(wait, at)
+		if err = wait.Err(); err == nil {
 			return v
 		}
 	}
-	c.pause.Store(int64(c.now() + columnsPause))
+	// If only this query was given up, the members are as good as before.
+	if ctx.Err() == nil {
+		c.pause.Store(int64(c.now() + columnsPause))
+	}
 	return nil
 }

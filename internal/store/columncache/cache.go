@@ -13,7 +13,8 @@
 //
 // A bulk load, a cleared graph and a gap in the feed end the set. Stale predicates and a missing set
 // make the next query begin a new build. It runs beside the queries, which read rows meanwhile, and
-// it takes at most a tenth of the time: after a build the next one waits nine times as long.
+// it takes at most a tenth of the time: after a build the next one waits nine times as long. Only a build
+// whose rows moved meanwhile ([ErrDisturbed]) is followed by another one as soon as it has lasted.
 package columncache
 
 import (
@@ -26,7 +27,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/source"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // Options are the parameters of [New]. All but Now and Logger are needed.
@@ -55,6 +55,9 @@ type Cache struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
+	// reading holds a token while a reader reads changes. No lock is held meanwhile, because the members
+	// of a cluster may be slow to answer.
+	reading chan struct{}
 
 	mu      sync.Mutex
 	current *state // nil if there is no set
@@ -84,7 +87,7 @@ func New(o Options) *Cache {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Cache{Options: o}
+	c := &Cache{Options: o, reading: make(chan struct{}, 1)}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -98,14 +101,12 @@ func (c *Cache) Close() {
 	c.tasks.Wait()
 }
 
-// View returns the columns for a reader of a position; nil if there are none. Changes that it has to
-// read are few, because it gives the set up if they are many.
+// View returns the columns for a reader of a position; nil if there are none. It may have to read changes,
+// or to wait until another reader has read them, but never longer than ctx.
 func (c *Cache) View(ctx context.Context, at feed.Position) *columns.View {
+	c.readChanges(ctx, at)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.current != nil && !c.read.Reaches(at) {
-		c.readChanges(ctx)
-	}
 	s := c.current
 	if s == nil || len(s.stale) > 0 {
 		c.build()
@@ -114,6 +115,13 @@ func (c *Cache) View(ctx context.Context, at feed.Position) *columns.View {
 		return nil
 	}
 	return s.view
+}
+
+// Wanted reports whether View has a use: there is a set, or a build may begin.
+func (c *Cache) Wanted() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return c.current != nil || c.mayBuild()
 }
 
 // Size returns the bytes of the set, and how many predicates are known to be stale; 0 without a set.
@@ -126,89 +134,7 @@ func (c *Cache) Size() (bytes int64, stale int) {
 	return c.current.set.Bytes(), len(c.current.stale)
 }
 
-// maxChanges and maxChangeBytes are how many changes a reader reads before it gives the set up, because
-// all readers wait for it. They take some milliseconds.
-const (
-	maxChanges     = 100_000
-	maxChangeBytes = 16 << 20
-)
-
-// errVoid means that a change concerns all predicates, or that there are too many changes.
-var errVoid = errors.New("all predicates may have changed")
-
-// readChanges marks the predicates of the changes behind c.read as stale.
-func (c *Cache) readChanges(ctx context.Context) {
-	stale := map[string]struct{}{}
-	n, size := 0, 0
-	err := func() error {
-		for batch, err := range c.Feed.Changes(ctx, feed.Request{Since: c.read}) {
-			if err != nil {
-				return err
-			}
-			for i := range batch.Changes {
-				change := &batch.Changes[i]
-				if err := addPredicate(stale, change); err != nil {
-					return err
-				}
-				size += len(change.Key) + len(change.Long)
-				if change.Annotation != nil {
-					size += len(change.Annotation.Data)
-				}
-			}
-			if n += len(batch.Changes); n > maxChanges || size > maxChangeBytes {
-				return errVoid
-			}
-			c.read = batch.Position.Clone()
-		}
-		return nil
-	}()
-	switch {
-	case ctx.Err() != nil:
-		// What was read is marked below. The rest is for the next reader. So it is after an error that
-		// passes.
-	case err != nil && c.Transient != nil && c.Transient(err):
-	case err != nil:
-		c.current = nil
-		return
-	}
-	c.mark(stale)
-}
-
-// addPredicate adds the predicate of a change of the default graph.
-func addPredicate(stale map[string]struct{}, change *feed.Change) error {
-	switch change.Kind {
-	case feed.Annotate:
-		return nil
-	case feed.Add, feed.Delete:
-		_, terms, err := triple.SplitKey(change.Key)
-		if err == nil && len(terms[triple.Graph]) == 0 {
-			stale[string(terms[triple.Predicate])] = struct{}{}
-		}
-		return err
-	}
-	return errVoid
-}
-
-// mark adds stale predicates to the set and to the build that runs.
-func (c *Cache) mark(stale map[string]struct{}) {
-	s := c.current
-	fresh := false
-	for predicate := range stale {
-		if c.changed != nil {
-			c.changed[predicate] = struct{}{}
-		}
-		_, known := s.stale[predicate]
-		fresh = fresh || !known
-	}
-	if !fresh {
-		return
-	}
-	for predicate := range s.stale {
-		stale[predicate] = struct{}{}
-	}
-	c.current = c.newState(s.set, s.at, stale)
-}
-
+// newState returns a set with the predicates that changed since.
 func (c *Cache) newState(set *columns.Set, at feed.Position, stale map[string]struct{}) *state {
 	view := columns.NewView(set, stale)
 	if c.Confirm != nil {
@@ -224,11 +150,15 @@ func (c *Cache) Build() {
 	c.build()
 }
 
+// mayBuild reports whether a build may begin now. c.mu must be held.
+func (c *Cache) mayBuild() bool { return !c.building && !c.closed && !c.Now().Before(c.next) }
+
+// build is Build. c.mu must be held.
 func (c *Cache) build() {
-	now := c.Now()
-	if c.building || c.closed || now.Before(c.next) {
+	if !c.mayBuild() {
 		return
 	}
+	now := c.Now()
 	c.building, c.changed = true, map[string]struct{}{}
 	// The build takes no lock, so queries go on. Changes that they read meanwhile are kept in c.changed.
 	c.tasks.Go(func() {
@@ -239,7 +169,7 @@ func (c *Cache) build() {
 		c.building, c.next = false, c.Now().Add(9*took)
 		switch {
 		case errors.Is(err, columns.ErrTooLarge):
-			c.next = c.Now().Add(tooLargePause)
+			c.next = c.Now().Add(max(tooLargePause, 9*took))
 		case errors.Is(err, ErrDisturbed):
 			c.next = c.Now().Add(took)
 		}
@@ -260,7 +190,7 @@ func (c *Cache) build() {
 // ErrDisturbed is wrapped by an error of Confirm if the next build may succeed soon.
 var ErrDisturbed = errors.New("the rows of the columns were moved while they were read")
 
-// tooLargePause is the pause after a build that has found the store too large.
+// tooLargePause is the least pause after a build that has found the store too large.
 const tooLargePause = 10 * time.Minute
 
 // publish makes a built set the current one.

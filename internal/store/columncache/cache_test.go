@@ -1,0 +1,125 @@
+// The cache over a feed that a test makes.
+
+package columncache
+
+import (
+	"context"
+	"errors"
+	"iter"
+	"testing"
+	"testing/synctest"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/sparql/source"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// slowFeed is a feed whose reads last until they are released.
+type slowFeed struct {
+	release chan struct{}
+	reads   int
+	change  feed.Change
+}
+
+func at(sequence uint64) feed.Position {
+	return feed.Position{Source: 1, Epoch: 1, Marks: []feed.Mark{{Sequence: sequence}}}
+}
+
+func (f *slowFeed) Position(context.Context) (feed.Position, error) { return at(1), nil }
+
+func (f *slowFeed) Changes(ctx context.Context, _ feed.Request) iter.Seq2[*feed.Batch, error] {
+	return func(yield func(*feed.Batch, error) bool) {
+		f.reads++
+		select {
+		case <-f.release:
+			yield(&feed.Batch{Changes: []feed.Change{f.change}, Position: at(2)}, nil)
+		case <-ctx.Done():
+			yield(nil, ctx.Err())
+		}
+	}
+}
+
+// newSlow returns a cache with a set of the first position.
+func newSlow(t *testing.T) (*Cache, *slowFeed) {
+	p := triple.NewIRI("x:p")
+	one := triple.Triple{Subject: p, Predicate: p, Object: p}
+	key, _ := triple.AppendKey(nil, triple.SPO, one)
+	f := &slowFeed{release: make(chan struct{}), change: feed.Change{Kind: feed.Add, Key: key}}
+	builds := 0
+	c := New(Options{Memory: 1 << 20, Feed: f, Snapshot: func(context.Context) (source.Source, feed.Position, func() error, error) {
+		if builds++; builds > 1 {
+			return nil, feed.Position{}, nil, errors.New("one build is enough")
+		}
+		return memsource.New([]triple.Triple{one}), at(1), func() error { return nil }, nil
+	}})
+	t.Cleanup(c.Close)
+	c.Build()
+	synctest.Wait()
+	if c.View(t.Context(), at(1)) == nil {
+		t.Fatal("no set was built")
+	}
+	return c, f
+}
+
+// TestReadersWait: while one reader reads changes, others wait for it no longer than their contexts last,
+// and the state of the cache is free. They read nothing again.
+func TestReadersWait(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, f := newSlow(t)
+		go c.View(t.Context(), at(2))
+		synctest.Wait()
+		// 1. The first reader waits for the feed.
+		if bytes, _ := c.Size(); bytes == 0 || !c.Wanted() {
+			t.Error("the set is gone while its changes are read")
+		}
+		if c.View(t.Context(), at(1)) == nil {
+			t.Error("a reader without unread changes waits for another one")
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+		defer cancel()
+		begun := time.Now()
+		if c.View(ctx, at(2)) != nil || time.Since(begun) != time.Second {
+			t.Errorf("a view of unread changes, after %s", time.Since(begun))
+		}
+		// 2. It goes on, and so does another one.
+		close(f.release)
+		synctest.Wait()
+		if v := c.View(t.Context(), at(2)); v == nil {
+			t.Error("no columns behind the changes")
+		} else if _, ok := v.Column(keyOf("x:p")); ok {
+			t.Error("a changed predicate has a column")
+		}
+		if f.reads != 1 {
+			t.Errorf("%d reads", f.reads)
+		}
+	})
+}
+
+func keyOf(iri string) string {
+	b, _ := triple.AppendTerm(nil, triple.NewIRI(iri))
+	return string(b)
+}
+
+// TestWanted: a cache whose last build failed has no use until the next one may begin.
+func TestWanted(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c := New(Options{Memory: 1, Snapshot: func(context.Context) (source.Source, feed.Position, func() error, error) {
+			time.Sleep(time.Second)
+			return nil, feed.Position{}, nil, errors.New("no rows")
+		}})
+		defer c.Close()
+		for range 2 {
+			if !c.Wanted() {
+				t.Error("no build is wanted")
+			}
+			c.Build()
+			time.Sleep(2 * time.Second)
+			if c.Wanted() {
+				t.Error("a build is wanted right after one that failed")
+			}
+			time.Sleep(8 * time.Second)
+		}
+	})
+}
