@@ -22,7 +22,7 @@ import (
 type memberColumns struct {
 	*triples
 	cache *columncache.Cache
-	pause atomic.Int64 // no member is asked before this time, in nanoseconds of the node's clock
+	pause atomic.Int64 // no query requests the end before this time, in nanoseconds of the node's clock
 }
 
 const (

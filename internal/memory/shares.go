@@ -28,7 +28,7 @@ type Shares struct {
 	Documents int64
 	// Load is for one bulk load: an eighth.
 	Load int64
-	// Columns is for the columns of a lone store: a 32nd, and none below a gigabyte.
+	// Columns is for the columns of a lone store, or of a whole cluster: a 32nd, and none below a gigabyte.
 	Columns int64
 }
 

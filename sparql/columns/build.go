@@ -23,8 +23,9 @@ var ErrTooLarge = errors.New("columns: the set takes more memory than allowed")
 const checkRows = 1 << 14
 
 // Build returns the set of a source's default graph. If the source is not of one state, predicates whose
-// rows change meanwhile may have wrong columns: the caller must know them by the change feed. While it runs it takes up to three times the
-// memory of the set. If the set would take more than limit bytes, the error is [ErrTooLarge].
+// rows change meanwhile may have wrong columns: the caller must know them by the change feed. While it
+// runs it takes up to three times the memory of the set. If the set would take more than limit bytes,
+// the error is [ErrTooLarge].
 func Build(ctx context.Context, src source.Source, limit int64) (*Set, error) {
 	b := builder{ctx: ctx, src: src, limit: limit, set: &Set{columns: map[string]*Column{}}}
 	if err := b.terms(); err != nil {

@@ -7,7 +7,7 @@ type Set struct {
 	Dictionary Dictionary
 	columns    map[string]*Column  // by the key form of the predicate
 	predicates []string            // their keys, sorted
-	torn       map[string]struct{} // predicates whose rows changed while they were read
+	torn       map[string]struct{} // predicates whose rows surely changed while they were read
 	rows       int
 	bytes      int64
 	long       bool // a column has a long term

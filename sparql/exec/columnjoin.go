@@ -227,6 +227,7 @@ func (j *ColumnJoin) search(out *solution.Batch, most int) error {
 				return err
 			}
 		}
+		// A step without another match continues the one before, the last one gives the match.
 		switch {
 		case !j.step(j.depth):
 			j.depth--

@@ -1,4 +1,4 @@
-// The keys of a column's lists, with the number of their values.
+// Operators that answer from a column alone: the keys of its lists, and counts.
 
 package exec
 

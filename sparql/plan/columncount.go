@@ -156,7 +156,8 @@ func (l lonePattern) columnTerms(slot int) (lists *columns.Lists, long bool) {
 	return nil, false
 }
 
-// termsOf returns an operator over the keys of lists, none of which is long, with the number of their values in counts.
+// termsOf returns an operator over the keys of lists, none of which is long, with the number of their
+// values in counts.
 func (l lonePattern) termsOf(lists *columns.Lists, slot int, counts []int) stream {
 	out := stream{rows: float64(max(lists.Keys(), 1))}
 	for _, one := range append([]int{slot}, counts...) {

@@ -33,7 +33,8 @@ import (
 type Options struct {
 	// Memory bounds a set in bytes. A store whose set would be larger has no columns.
 	Memory int64
-	// Feed is the change feed of the store.
+	// Feed is the change feed of the store. Its positions must not go back: the end that a build begins with
+	// has all changes that any reader has read before.
 	Feed feed.Source
 	// Snapshot returns the rows of the store, and the position that they belong to, or an earlier one:
 	// changes behind it are read from the feed. release must be called at the end.

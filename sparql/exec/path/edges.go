@@ -177,6 +177,7 @@ func (w *Walker) addEnds(to *nodeList, predicate string, positions ...int) error
 
 // isNode reports whether a node is a subject or an object of the active graph.
 func (w *Walker) isNode(id int32) (bool, error) {
+	// A node with a number has a triple, unless it is of a predicate that has changed.
 	if _, ok := solution.Number(w.names[id]); ok && w.Columns.Complete() {
 		return true, nil
 	}

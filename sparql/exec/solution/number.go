@@ -20,7 +20,8 @@ const numberBytes = 1 + 4
 
 // AppendNumber appends the binding of the term with a number in the query's dictionary. The planner
 // sees to it that at one place of a plan all bindings of a variable are encoded terms, or all are
-// numbers, except for terms without one and long terms. So equal terms have equal bindings. Only expressions, joins over columns and a [Decoder] read numbers.
+// numbers, except for terms without one and long terms. So equal terms have equal bindings. Only
+// expressions, joins over columns, paths and a [Decoder] read numbers.
 func AppendNumber(dst []byte, number uint32) []byte {
 	return binary.BigEndian.AppendUint32(append(dst, numberTag), number)
 }
