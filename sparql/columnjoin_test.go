@@ -10,6 +10,7 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
@@ -141,6 +142,41 @@ func TestColumnJoinDeletedRow(t *testing.T) {
 	} {
 		if n, plan, err := sparqltest.Count(t.Context(), src, text, sparql.Options{}); err != nil || n != want {
 			t.Errorf("%s: %d rows, want %d, %v\n%s", text, n, want, err, plan.Text(true))
+		}
+	}
+}
+
+// TestPathOfAllNodes: a path that begins at each node holds a part of the nodes at a time.
+func TestPathOfAllNodes(t *testing.T) {
+	const edges = 20_000
+	var all []triple.Triple
+	for i := range edges {
+		all = append(all, triple.Triple{Subject: sparqltest.IRI(fmt.Sprint("s", i)), Predicate: sparqltest.IRI("p"), Object: sparqltest.IRI(fmt.Sprint("o", i))})
+	}
+	opts := sparql.Options{Options: exec.Options{Memory: 1 << 20}}
+	n, plan, err := sparqltest.Count(t.Context(), sparqltest.WithColumns(memsource.New(all)), `SELECT * { ?a <x:p>* ?b }`, opts)
+	if err != nil || n != 3*edges {
+		t.Errorf("%d rows, want %d, %v\n%s", n, 3*edges, err, plan.Text(true))
+	}
+}
+
+// TestEqualityWithoutProduct: however large a pattern is, an equality joins it by keys.
+func TestEqualityWithoutProduct(t *testing.T) {
+	var all []triple.Triple
+	age := func(i, years int) triple.Triple {
+		return triple.Triple{Subject: sparqltest.IRI(fmt.Sprint("s", i)), Predicate: sparqltest.IRI("age"), Object: triple.NewTyped(fmt.Sprint(years), triple.XSDInteger)}
+	}
+	for i := range 5000 {
+		all = append(all, age(i, i))
+		if i%100 == 0 {
+			all = append(all, triple.Triple{Subject: sparqltest.IRI(fmt.Sprint("s", i)), Predicate: sparqltest.IRI("heads"), Object: sparqltest.IRI("d")})
+		}
+	}
+	opts := sparql.Options{Options: exec.Options{Memory: 1 << 20}}
+	for _, src := range []sparql.Source{memsource.New(all), sparqltest.WithColumns(memsource.New(all))} {
+		n, plan, err := sparqltest.Count(t.Context(), src, `SELECT * { ?h <x:heads> ?d ; <x:age> ?x . ?s <x:age> ?y FILTER(?x = ?y) }`, opts)
+		if text := plan.Text(true); err != nil || n != 50 || !strings.Contains(text, "hash join ?x = ?y") {
+			t.Errorf("%d rows, want 50, %v\n%s", n, err, text)
 		}
 	}
 }

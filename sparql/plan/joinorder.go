@@ -146,12 +146,13 @@ func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool)
 	}
 	if method == byEquality {
 		t := p.equality(s, one)
-		if t == nil || p.shares(s, one) || one.rows*rowBytes > float64(p.c.query.Account.Limit/4) {
+		if t == nil || p.shares(s, one) {
 			return to, false
 		}
 		to.equality = t.cond
 		pairs := to.rows * t.share(s.distinct, one)
-		to.cost = s.cost + one.rows*(costRow+costKey+costBuild) + s.rows*(costKey+costProbe) + pairs*costProbe
+		// The smaller side is held, or goes to files. Both cost less than a product.
+		to.cost = s.cost + one.rows*(costRow+costKey) + s.rows*costKey + min(s.rows, one.rows)*costBuild + max(s.rows, one.rows)*costProbe + pairs*costProbe
 		return to, true
 	}
 	// 2. The first pattern of a plan is scanned.

@@ -52,6 +52,9 @@ func (w *Walker) columnEdges(from []int32, l *columns.Lists) ([][]int32, error) 
 	return to, nil
 }
 
+// complete reports whether the columns have all nodes of the active graph.
+func (w *Walker) complete() bool { return w.Columns != nil && w.Columns.Complete() }
+
 // addKeys adds the keys of lists to nodes.
 func (w *Walker) addKeys(to *nodeList, l *columns.Lists) error {
 	w.Plan.AddReads(l.Keys())

@@ -65,14 +65,6 @@ func (w *Walker) edges(from []int32, predicate string, not map[string]bool, forw
 // nodes returns the subjects and objects of the active graph, each once.
 func (w *Walker) nodes() ([]int32, error) {
 	var found nodeList
-	if w.Columns != nil && w.Columns.Complete() {
-		for number := range w.Columns.Dictionary().Len() {
-			if err := w.addNumber(&found, uint32(number+1)); err != nil {
-				return nil, err
-			}
-		}
-		return found.list, nil
-	}
 	err := w.addEnds(&found, "", triple.Subject, triple.Object)
 	return found.list, err
 }
@@ -178,7 +170,7 @@ func (w *Walker) addEnds(to *nodeList, predicate string, positions ...int) error
 // isNode reports whether a node is a subject or an object of the active graph.
 func (w *Walker) isNode(id int32) (bool, error) {
 	// A node with a number has a triple, unless it is of a predicate that has changed.
-	if _, ok := solution.Number(w.names[id]); ok && w.Columns.Complete() {
+	if _, ok := solution.Number(w.names[id]); ok && w.complete() {
 		return true, nil
 	}
 	term := w.term(id)

@@ -39,7 +39,8 @@ type Join struct {
 	at     int
 	Chunk  int
 	nodes  []int32            // if the row at binds no end: the remaining starts
-	open   bool               // nodes is of the row at
+	number uint32             // if the starts are all nodes, and the columns have them: the next one
+	open   bool               // nodes and number are of the row at
 	begins map[int32]struct{} // the nodes that a repetition can begin at; nil if they are not known
 	tasks  []pathTask
 	task   int
@@ -89,19 +90,21 @@ func (p *Join) Next(out *solution.Batch) error {
 
 // begin makes tasks of the next rows, and does their searches.
 func (p *Join) begin() error {
-	if !p.open && p.Held > p.Account.Limit/8 {
+	if (!p.open || p.number > 0) && p.Held > p.Account.Limit/8 {
+		open, number := p.open, p.number
 		p.forget()
+		p.open, p.number = open, number
 	}
 	for {
 		// 1. Make tasks and do their searches. If they hold too much, fewer tasks are tried from
 		// the same place.
-		at, nodes, open := p.at, p.nodes, p.open
+		at, nodes, number, open := p.at, p.nodes, p.number, p.open
 		err := p.collect()
 		if err == nil {
 			err = p.searches()
 		}
 		if errors.Is(err, errPairs) && len(p.tasks) > 1 {
-			p.at, p.nodes, p.open = at, nodes, open
+			p.at, p.nodes, p.number, p.open = at, nodes, number, open
 			p.Chunk = max(1, len(p.tasks)/4)
 			continue
 		}
@@ -162,6 +165,11 @@ func (p *Join) collect() error {
 
 // collectNodes makes tasks of a row without a bound end.
 func (p *Join) collectNodes() error {
+	// 1. If all nodes are starts and the columns have them, they are taken by number, and no list is held.
+	if p.Empty && p.Walk.complete() && (!p.open || p.number > 0) {
+		return p.collectNumbers()
+	}
+	// 2. Otherwise the starts are listed first.
 	if !p.open {
 		var begins nodeList
 		var err error
@@ -186,6 +194,26 @@ func (p *Join) collectNodes() error {
 	}
 	if p.nodes = p.nodes[n:]; len(p.nodes) == 0 {
 		p.nodes, p.open = nil, false
+		p.at++
+	}
+	return nil
+}
+
+// collectNumbers makes tasks of all nodes, which have the numbers of the columns.
+func (p *Join) collectNumbers() error {
+	if !p.open {
+		p.open, p.number = true, 1
+	}
+	last := p.Walk.Columns.Dictionary().Len()
+	for ; int(p.number) <= last && len(p.tasks) < p.Chunk; p.number++ {
+		id, err := p.Walk.idOf(p.number)
+		if err != nil {
+			return err
+		}
+		p.tasks = append(p.tasks, pathTask{row: p.at, start: id, end: -1, forward: true, node: true})
+	}
+	if int(p.number) > last {
+		p.open, p.number = false, 0
 		p.at++
 	}
 	return nil
@@ -415,7 +443,7 @@ func (p *Join) counts(t *pathTask) (bool, error) {
 func (p *Join) forget() {
 	p.kept, p.live = [2]*search{}, nil
 	p.tasks, p.task, p.give, p.known = p.tasks[:0], 0, 0, nil
-	p.nodes, p.begins, p.open = nil, nil, false
+	p.nodes, p.begins, p.number, p.open = nil, nil, 0, false
 	p.Walk.clear()
 }
 
