@@ -4,7 +4,9 @@ package sparql_test
 
 import (
 	"fmt"
+	"math/rand/v2"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 
@@ -177,6 +179,39 @@ func TestEqualityWithoutProduct(t *testing.T) {
 		n, plan, err := sparqltest.Count(t.Context(), src, `SELECT * { ?h <x:heads> ?d ; <x:age> ?x . ?s <x:age> ?y FILTER(?x = ?y) }`, opts)
 		if text := plan.Text(true); err != nil || n != 50 || !strings.Contains(text, "hash join ?x = ?y") {
 			t.Errorf("%d rows, want 50, %v\n%s", n, err, text)
+		}
+	}
+}
+
+// TestOffsetOfEverything: pages of all triples are the same with columns, and do not read what they skip.
+func TestOffsetOfEverything(t *testing.T) {
+	random := rand.New(rand.NewPCG(3, 4))
+	var all []triple.Triple
+	for range 4000 {
+		s := sparqltest.IRI(fmt.Sprint("s", random.IntN(900)))
+		if random.IntN(10) == 0 {
+			s = triple.NewBlank(fmt.Sprint("b", random.IntN(50)))
+		}
+		tr := triple.Triple{Subject: s, Predicate: sparqltest.IRI(fmt.Sprint("p", random.IntN(7))), Object: triple.NewTyped(fmt.Sprint(random.IntN(400)), triple.XSDInteger)}
+		if random.IntN(8) == 0 {
+			tr.Graph = sparqltest.IRI("g")
+		}
+		all = append(all, tr)
+	}
+	rows := memsource.New(all)
+	src := sparqltest.WithColumns(rows)
+	for offset := 990; offset < 4010; offset += 1 + random.IntN(60) {
+		query := fmt.Sprintf("SELECT ?s ?p ?o { ?s ?p ?o } OFFSET %d LIMIT 9", offset)
+		want, _, err := sparqltest.Answer(t.Context(), rows, query, sparql.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, plan, err := sparqltest.Answer(t.Context(), src, query, sparql.Options{})
+		if err != nil || !slices.Equal(got, want) {
+			t.Fatalf("offset %d: %v, want %v, %v", offset, got, want, err)
+		}
+		if read := plan.TotalReads(); offset >= 1000 && read > 200 {
+			t.Errorf("offset %d: %d rows are read\n%s", offset, read, plan.Text(true))
 		}
 	}
 }

@@ -5,6 +5,7 @@ package columns
 import (
 	"context"
 	"maps"
+	"sort"
 
 	"github.com/trefoildb/trefoil/sparql/source"
 )
@@ -50,6 +51,23 @@ func (v *View) Column(predicate string) (c *Column, ok bool) {
 // ok is false if some are not known, because a predicate has changed.
 func (v *View) All() (predicates []string, rows int, ok bool) {
 	return v.set.predicates, v.set.rows, len(v.stale) == 0
+}
+
+// SubjectAt returns the last node before which no more than n triples stand in the order SPO, and how many
+// do. All columns must be known, see [View.All], and have a triple.
+func (v *View) SubjectAt(n int) (number uint32, before int) {
+	nodes := v.Dictionary().nodes
+	first := sort.Search(int(nodes[1]-nodes[0]), func(i int) bool { return v.rowsBefore(nodes[0]+uint32(i)) > n })
+	number = nodes[0] + uint32(max(first-1, 0))
+	return number, v.rowsBefore(number)
+}
+
+// rowsBefore returns how many triples have a subject before the term with a number.
+func (v *View) rowsBefore(number uint32) (rows int) {
+	for _, c := range v.set.columns {
+		rows += c.BySubject.Before(c.BySubject.LowerBound(number))
+	}
+	return rows
 }
 
 // Complete reports whether the columns have all triples of the default graph, and none has a long term.

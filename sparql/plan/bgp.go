@@ -21,8 +21,11 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 	patterns, aliases := c.unify(patterns, in, g)
 	list := make([]candidate, len(patterns))
 	for i, p := range patterns {
-		one := &list[i]
-		one.pat = newPattern(p.Subject, p.Predicate, p.Object, g, c.spans)
+		one, spans := &list[i], c.spans
+		if c.from != nil {
+			spans = restrictedTo(p, c.from)
+		}
+		one.pat = newPattern(p.Subject, p.Predicate, p.Object, g, spans)
 		one.column = c.column(one.pat)
 		one.text = c.body.Scope.Pattern(p)
 		for _, at := range one.pat.Places {

@@ -281,11 +281,13 @@ func (c *compiler) slice(n *algebra.Slice, in stream, g pattern.Graphs, depth in
 	if _, ok := n.Input.(*algebra.Distinct); ok {
 		sub.top = -1
 	}
+	offset := n.Offset
+	sub.from, offset = c.skip(n.Input, n.Offset, g)
 	out, err := sub.compile(n.Input, in, g, depth)
 	if err != nil {
 		return in, err
 	}
-	s := &exec.Slice{Input: out.op, Offset: n.Offset, Limit: n.Limit}
+	s := &exec.Slice{Input: out.op, Offset: offset, Limit: n.Limit}
 	detail := ""
 	if n.Limit != ast.NoLimit {
 		detail = fmt.Sprintf("limit %d", n.Limit)
