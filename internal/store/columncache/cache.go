@@ -70,6 +70,7 @@ type Cache struct {
 	next     time.Time // when the next build may begin
 	// read is up to where changes were read. Invariant: it reaches current.at.
 	read feed.Position
+	late int // how many readers in a row had no time to read a batch of changes
 }
 
 // state is a set of columns with what has changed since.
@@ -159,14 +160,12 @@ func (c *Cache) build() {
 	if !c.mayBuild() {
 		return
 	}
-	now := c.Now()
 	c.building, c.changed = true, map[string]struct{}{}
 	// The build takes no lock, so queries go on. Changes that they read meanwhile are kept in c.changed.
 	c.tasks.Go(func() {
-		set, at, err := c.snapshotSet()
+		set, at, took, err := c.snapshotSet()
 		c.mu.Lock()
 		defer c.mu.Unlock()
-		took := c.Now().Sub(now)
 		c.building, c.next = false, c.Now().Add(9*took)
 		switch {
 		case errors.Is(err, columns.ErrTooLarge):
@@ -210,15 +209,19 @@ func (c *Cache) publish(set *columns.Set, at feed.Position) {
 	c.current = c.newState(set, at, c.changed)
 }
 
-// snapshotSet builds a set.
-func (c *Cache) snapshotSet() (*columns.Set, feed.Position, error) {
+// snapshotSet builds a set. took is how long it has read, without the wait for the position.
+func (c *Cache) snapshotSet() (set *columns.Set, at feed.Position, took time.Duration, err error) {
 	src, at, release, err := c.Snapshot(c.ctx)
 	if err != nil {
-		return nil, at, err
+		return nil, at, retryPause, err
 	}
-	set, err := columns.Build(c.ctx, src, c.Memory)
+	began := c.Now()
+	set, err = columns.Build(c.ctx, src, c.Memory)
 	if err == nil && c.Confirm != nil {
 		err = c.Confirm(c.ctx, at)
 	}
-	return set, at, errors.Join(err, release())
+	return set, at, c.Now().Sub(began), errors.Join(err, release())
 }
+
+// retryPause is counted for a build that found no position.
+const retryPause = time.Second

@@ -123,3 +123,23 @@ func TestWanted(t *testing.T) {
 		}
 	})
 }
+
+// TestLateReaders: if readers never have the time to read a batch of changes, the set is given up.
+func TestLateReaders(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		c, _ := newSlow(t)
+		for i := range maxLate {
+			if bytes, _ := c.Size(); bytes == 0 {
+				t.Fatalf("no set after %d readers", i)
+			}
+			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
+			if c.View(ctx, at(2)) != nil {
+				t.Error("a view of unread changes")
+			}
+			cancel()
+		}
+		if bytes, _ := c.Size(); bytes > 0 {
+			t.Error("the set that no reader can use stays")
+		}
+	})
+}

@@ -57,6 +57,8 @@ func (c *Cache) readChanges(ctx context.Context, at feed.Position) {
 		if c.current.set == s.set {
 			c.current = nil
 		}
+	case c.tooLate(errors.Is(ctx.Err(), context.DeadlineExceeded) && since.Reaches(until)):
+		c.current = nil // the next readers need a set behind these changes
 	default:
 		// After an error that passes the rest is for the next reader. A build may have ended meanwhile.
 		// Its set needs the marks, too, and c.read must not move back.
@@ -65,6 +67,20 @@ func (c *Cache) readChanges(ctx context.Context, at feed.Position) {
 			c.read = until
 		}
 	}
+}
+
+// maxLate is how many readers in a row may have no time to read a batch of changes.
+const maxLate = 10
+
+// tooLate counts a reader that had no time to read a batch, and reports whether they are too many. c.mu must
+// be held.
+func (c *Cache) tooLate(late bool) bool {
+	if !late {
+		c.late = 0
+		return false
+	}
+	c.late++
+	return c.late%maxLate == 0
 }
 
 // changedSince returns the predicates of the changes behind a position, and up to where they were read.
