@@ -281,8 +281,8 @@ func (c *compiler) slice(n *algebra.Slice, in stream, g pattern.Graphs, depth in
 	if _, ok := n.Input.(*algebra.Distinct); ok {
 		sub.top = -1
 	}
-	offset := n.Offset
-	sub.from, offset = c.skip(n.Input, n.Offset, g)
+	from, offset := c.skip(n.Input, n.Offset, g)
+	sub.from = from
 	out, err := sub.compile(n.Input, in, g, depth)
 	if err != nil {
 		return in, err
