@@ -24,8 +24,8 @@ func TestSpilled(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
 	for round := range 2 {
-		// The first round must need files: the names of 1,400 people, which 8 of 10 have, need
-		// 45 KiB if they are told apart by their digests, and it has 40 KiB at most.
+		// The first round must need files. Of 1,400 people 8 of 10 have a name, and DISTINCT keeps a
+		// digest of 40 bytes for each, so it needs 45 KiB. It has 40 KiB at most.
 		people := 1400 + random.IntN(200)
 		if round > 0 {
 			people -= random.IntN(700)
