@@ -153,6 +153,18 @@ func (c *columnClient) solve(kind int) (text string, want []string) {
 		}
 		return list
 	}
+	// optional joins who somebody knows with what those may have.
+	optional := func(p string) {
+		for _, k := range all("http://knows") {
+			found := out[p][k.Object.Value()]
+			for _, a := range found {
+				want = append(want, fmt.Sprint(k.Subject, " ", a.Object))
+			}
+			if len(found) == 0 {
+				want = append(want, fmt.Sprint(k.Subject, " "))
+			}
+		}
+	}
 	filter := fmt.Sprintf("FILTER(STRSTARTS(STR(?a), %q))", mine)
 	switch kind {
 	case 0:
@@ -163,15 +175,7 @@ func (c *columnClient) solve(kind int) (text string, want []string) {
 		}
 		return "SELECT ?a ?n { ?a <http://knows> ?b . ?b <http://age> ?n " + filter + " }", want
 	case 1:
-		for _, k := range all("http://knows") {
-			ages := out["http://age"][k.Object.Value()]
-			for _, a := range ages {
-				want = append(want, fmt.Sprint(k.Subject, " ", a.Object))
-			}
-			if len(ages) == 0 {
-				want = append(want, fmt.Sprint(k.Subject, " "))
-			}
-		}
+		optional("http://age")
 		return "SELECT ?a ?n { ?a <http://knows> ?b OPTIONAL { ?b <http://age> ?n } " + filter + " }", want
 	case 2:
 		for _, t := range all("http://note") {
@@ -179,15 +183,7 @@ func (c *columnClient) solve(kind int) (text string, want []string) {
 		}
 		return "SELECT ?a ?n { ?a <http://note> ?n " + filter + " }", want
 	case 3:
-		for _, k := range all("http://knows") {
-			notes := out["http://note"][k.Object.Value()]
-			for _, a := range notes {
-				want = append(want, fmt.Sprint(k.Subject, " ", a.Object))
-			}
-			if len(notes) == 0 {
-				want = append(want, fmt.Sprint(k.Subject, " "))
-			}
-		}
+		optional("http://note")
 		return "SELECT ?a ?n { ?a <http://knows> ?b OPTIONAL { ?b <http://note> ?n } " + filter + " }", want
 	case 4:
 		for _, k := range all(fmt.Sprintf("http://own%d", c.id)) {

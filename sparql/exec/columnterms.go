@@ -57,7 +57,6 @@ type CountKeys struct {
 
 	view solution.View
 	row  []string
-	buf  []byte
 	done bool
 }
 
@@ -93,8 +92,7 @@ func (k *CountKeys) count(from, to int) (n int, err error) {
 		if err := k.Exec.Tick(); err != nil {
 			return n, err
 		}
-		k.buf = solution.AppendNumber(k.buf[:0], k.Lists.Key(i))
-		k.row[k.Slot] = string(k.buf)
+		k.row[k.Slot] = k.Exec.Arena.Number(k.Lists.Key(i))
 		ok, err := test(k.Env, k.Conditions, k.view.Of(k.row, k.Exec.Terms))
 		if err != nil {
 			return n, err
