@@ -34,8 +34,11 @@ func TestGraphsAlike(t *testing.T) {
 			})
 		}
 		var src sparql.Source = memsource.New(all)
-		if rapid.Bool().Draw(t, "columns") {
+		switch rapid.IntRange(0, 2).Draw(t, "columns") {
+		case 1:
 			src = sparqltest.WithColumns(src)
+		case 2:
+			src = sparqltest.WithChangedColumns(all, func() bool { return rapid.Bool().Draw(t, "before") })
 		}
 		inside := strings.ReplaceAll(group(t, 2, false), "?d", "?g")
 		ask := func(text string, opts sparql.Options) []string {
@@ -91,8 +94,11 @@ func TestModifiersAlike(t *testing.T) {
 			})
 		}
 		var src sparql.Source = memsource.New(all)
-		if rapid.Bool().Draw(t, "columns") {
+		switch rapid.IntRange(0, 2).Draw(t, "columns") {
+		case 1:
 			src = sparqltest.WithColumns(src)
+		case 2:
+			src = sparqltest.WithChangedColumns(all, func() bool { return rapid.Bool().Draw(t, "before") })
 		}
 		inside := group(t, 1, false)
 		ask := func(text string) []string {

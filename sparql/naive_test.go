@@ -308,7 +308,8 @@ func TestAgainstNaive(t *testing.T) {
 		src := memsource.New(graph)
 		limit := rapid.IntRange(1, 4).Draw(t, "limit")
 		limited := text + fmt.Sprintf(" LIMIT %d", limit)
-		for _, src := range []sparql.Source{src, someColumns(t, src, graph)} {
+		changed := sparqltest.WithChangedColumns(graph, func() bool { return rapid.Bool().Draw(t, "before") })
+		for _, src := range []sparql.Source{src, someColumns(t, src, graph), changed} {
 			got, plan, err := sparqltest.Answer(context.Background(), src, text, sparql.Options{})
 			if slices.Sort(got); err != nil || !slices.Equal(got, want) {
 				t.Fatalf("%s\nover %v\ngot  %d %v, %v\nwant %d %v\n%s", text, graph, len(got), got, err, len(want), want, plan.Text(true))

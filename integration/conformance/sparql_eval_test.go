@@ -137,6 +137,10 @@ func sources(t *testing.T) map[string]openSource {
 		"columns": func(_ *testing.T, triples []triple.Triple) (sparql.Source, func() error) {
 			return sparqltest.WithColumns(memsource.New(triples)), func() error { return nil }
 		},
+		"changed columns": func(_ *testing.T, triples []triple.Triple) (sparql.Source, func() error) {
+			n := 0
+			return sparqltest.WithChangedColumns(triples, func() bool { n++; return n%2 == 0 }), func() error { return nil }
+		},
 		// One store for all tests, which takes the place of what it held by one change.
 		"store": func(t *testing.T, triples []triple.Triple) (sparql.Source, func() error) {
 			t.Helper()

@@ -116,6 +116,7 @@ func (c *comparison) batch(t *testing.T, seed, n int) {
 			t.Fatal(err)
 		}
 		sources := map[string]sparql.Source{"store": snapshot.Source(), "memory": memsource.New(data), "columns": sparqltest.WithColumns(memsource.New(data))}
+		sources["changed columns"] = sparqltest.WithChangedColumns(data, func() bool { return rng.IntN(2) == 0 })
 		for k, q := range queries {
 			name, err := c.answer(t, q, sources, replies[i][k])
 			if err != nil && !slices.Contains(failed, k) {

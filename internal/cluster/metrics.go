@@ -124,7 +124,7 @@ func newCollector(n *Node) *collector {
 
 	// 6. Columns.
 	gauge("column_bytes", "Bytes of the cluster's columns in this node's memory; 0 if there are none.", func(r *reading) float64 { return float64(r.columns) })
-	gauge("column_stale_predicates", "Predicates that are read as rows, because they changed since the columns were built.", func(r *reading) float64 { return float64(r.stale) })
+	gauge("column_stale_predicates", "Predicates that are read as rows, because they changed very much since the columns were built.", func(r *reading) float64 { return float64(r.stale) })
 	return c
 }
 

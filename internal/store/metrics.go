@@ -115,7 +115,7 @@ func newCollector(s *Store) *collector {
 		bytes, _ := r.store.columnSize()
 		return float64(bytes)
 	})
-	gauge("column_stale_predicates", "Predicates that are read as rows, because they changed since the columns were built.", func(r reading) float64 {
+	gauge("column_stale_predicates", "Predicates that are read as rows, because they changed very much since the columns were built.", func(r reading) float64 {
 		_, stale := r.store.columnSize()
 		return float64(stale)
 	})

@@ -2,6 +2,11 @@
 
 package columns
 
+import (
+	"math"
+	"slices"
+)
+
 // Column has the pairs (subject, object) of one predicate. It is safe for concurrent use.
 type Column struct {
 	BySubject Lists // the objects of each subject
@@ -12,12 +17,12 @@ type Column struct {
 }
 
 // Rows returns the number of triples of the predicate.
-func (c *Column) Rows() int { return c.BySubject.values.n }
+func (c *Column) Rows() int { return c.BySubject.Values() }
 
 func (c *Column) bytes() int64 { return c.BySubject.bytes() + c.ByObject.bytes() }
 
-// Lists has an ascending list of numbers for each of its keys. The keys ascend. Places of keys and
-// of values count from 0.
+// Lists has an ascending list of numbers for each of its keys. Keys and values have places, which count
+// from 0. Those of a patch follow those of the packed arrays, so only a [KeyRange] has all keys.
 type Lists struct {
 	keys packed
 	// ends has the place behind the last value of each key. It is empty if each key has one value.
@@ -26,22 +31,43 @@ type Lists struct {
 	// first and last are keys, and density is about how many places lie between two numbers.
 	first, last uint32
 	density     float64
+	patch       *patch // nil if nothing has changed
 }
 
 // Keys returns the number of keys.
-func (l *Lists) Keys() int { return l.keys.n }
+func (l *Lists) Keys() int {
+	keys, _ := l.Count(0, math.MaxUint32)
+	return keys
+}
 
 // Values returns the number of values of all keys.
-func (l *Lists) Values() int { return l.values.n }
+func (l *Lists) Values() int {
+	_, values := l.Count(0, math.MaxUint32)
+	return values
+}
 
 // Key returns the key at a place.
-func (l *Lists) Key(i int) uint32 { return l.keys.at(i) }
+func (l *Lists) Key(i int) uint32 {
+	if i < l.keys.n {
+		return l.keys.at(i)
+	}
+	return l.patch.entries[i-l.keys.n].key
+}
 
 // Value returns the value at a place.
-func (l *Lists) Value(j int) uint32 { return l.values.at(j) }
+func (l *Lists) Value(j int) uint32 {
+	if j < l.values.n {
+		return l.values.at(j)
+	}
+	return l.patch.values.list[j-l.values.n]
+}
 
 // Bounds returns the places of the values of the key at a place: from lo up to hi.
 func (l *Lists) Bounds(i int) (lo, hi int) {
+	if i >= l.keys.n {
+		e := &l.patch.entries[i-l.keys.n]
+		return l.values.n + int(e.lo), l.values.n + int(e.hi)
+	}
 	if l.ends.n == 0 {
 		return i, i + 1
 	}
@@ -51,21 +77,97 @@ func (l *Lists) Bounds(i int) (lo, hi int) {
 	return lo, int(l.ends.at(i))
 }
 
-// Before returns how many values the keys before a place have.
-func (l *Lists) Before(i int) int {
-	if i == l.Keys() {
-		return l.Values()
+// Count returns how many keys in [from, to) there are, and how many values they have.
+func (l *Lists) Count(from, to uint32) (keys, values int) {
+	lo, hi := 0, l.keys.n
+	if from > 0 {
+		lo = l.keys.lowerBound(0, l.keys.n, from)
+	}
+	if to <= l.last {
+		hi = l.keys.lowerBound(lo, l.keys.n, to)
+	}
+	hi = max(lo, hi)
+	keys, values = hi-lo, l.before(hi)-l.before(lo)
+	if l.patch != nil {
+		moreKeys, moreValues := l.patch.more(from, to)
+		keys, values = keys+moreKeys, values+moreValues
+	}
+	return keys, values
+}
+
+// before returns how many packed values the keys before a place have.
+func (l *Lists) before(i int) int {
+	if i == l.keys.n {
+		return l.values.n
 	}
 	lo, _ := l.Bounds(i)
 	return lo
 }
 
-// LowerBound returns the place of the first key that is at least key; Keys() if there is none.
-func (l *Lists) LowerBound(key uint32) int { return l.keys.lowerBound(0, l.keys.n, key) }
+// KeyRange goes through the keys of lists in a range, in ascending order. The zero value is empty.
+type KeyRange struct {
+	at, end           int // in the packed keys
+	patchAt, patchEnd int
+}
+
+// Between returns the keys in [from, to).
+func (l *Lists) Between(from, to uint32) (r KeyRange) {
+	r.at = l.keys.lowerBound(0, l.keys.n, from)
+	r.end = l.keys.lowerBound(r.at, l.keys.n, to)
+	if l.patch != nil {
+		r.patchAt, r.patchEnd = l.patch.find(from), max(l.patch.find(from), l.patch.find(to))
+	}
+	return r
+}
+
+// All returns all keys.
+func (l *Lists) All() KeyRange {
+	r := KeyRange{end: l.keys.n}
+	if l.patch != nil {
+		r.patchEnd = len(l.patch.entries)
+	}
+	return r
+}
+
+// Next returns the place of the next key; ok is false if there is none.
+func (l *Lists) Next(r *KeyRange) (place int, ok bool) {
+	for r.patchAt < r.patchEnd {
+		e := &l.patch.entries[r.patchAt]
+		// A key of the patch stands for the packed one, and may have no value left.
+		if r.at < r.end {
+			key := l.keys.at(r.at)
+			if key < e.key {
+				break
+			}
+			if key == e.key {
+				r.at++
+			}
+		}
+		r.patchAt++
+		if e.lo < e.hi {
+			return l.keys.n + r.patchAt - 1, true
+		}
+	}
+	if r.at == r.end {
+		return 0, false
+	}
+	r.at++
+	return r.at - 1, true
+}
 
 // Find returns the place of a key. near is the place of an earlier result: if the key is close behind
-// it, the search is short. If the key is missing, place is that of the next one.
+// it, the search is short. If the key is missing, place may be passed as near.
 func (l *Lists) Find(key uint32, near int) (place int, ok bool) {
+	if l.patch != nil {
+		if i := l.patch.find(key); i < len(l.patch.entries) && l.patch.entries[i].key == key {
+			return l.keys.n + i, l.patch.entries[i].lo < l.patch.entries[i].hi
+		}
+	}
+	return l.findPacked(key, near)
+}
+
+// findPacked is Find without the patch.
+func (l *Lists) findPacked(key uint32, near int) (place int, ok bool) {
 	n := l.keys.n
 	if n == 0 || key > l.last {
 		return n, false
@@ -117,9 +219,17 @@ func (l *Lists) around(key uint32, least int) (lo, hi int) {
 
 // FindValue returns the first place in [lo, hi) whose value is at least v. The places must be of one
 // key.
-func (l *Lists) FindValue(lo, hi int, v uint32) int { return l.values.lowerBound(lo, hi, v) }
+func (l *Lists) FindValue(lo, hi int, v uint32) int {
+	if l.patch == nil || lo < l.values.n {
+		return l.values.lowerBound(lo, hi, v)
+	}
+	i, _ := slices.BinarySearch(l.patch.values.list[lo-l.values.n:hi-l.values.n], v)
+	return lo + i
+}
 
-func (l *Lists) bytes() int64 { return l.keys.bytes() + l.ends.bytes() + l.values.bytes() }
+func (l *Lists) bytes() int64 {
+	return l.keys.bytes() + l.ends.bytes() + l.values.bytes() + l.patch.bytes()
+}
 
 // listsBuilder collects the lists of one column. Pairs must come in the order of keys, then values,
 // each once. add returns the bytes that a pair takes until it is packed.

@@ -83,11 +83,11 @@ func TestBuild(t *testing.T) {
 		var before []byte
 		for n := range uint32(d.Len()) {
 			term := d.Append(nil, n+1)
-			if n > 0 && bytes.Compare(before, term) >= 0 || !terms[string(term)] || d.Number(term) != n+1 || d.LowerBound(term) != n+1 {
+			if n > 0 && bytes.Compare(before, term) >= 0 || !terms[string(term)] || d.Number(term) != n+1 {
 				t.Fatalf("term %d is %q after %q", n+1, term, before)
 			}
-			if got := d.LowerBound(append(slices.Clone(term), 0)); got != n+2 {
-				t.Fatalf("behind %q is %d", term, got)
+			if got := d.Spans(nil, term, append(slices.Clone(term), 0)); !slices.Equal(got, [][2]uint32{{n + 1, n + 2}}) {
+				t.Fatalf("%q and what is behind it: %d", term, got)
 			}
 			before = term
 		}
@@ -99,8 +99,11 @@ func TestBuild(t *testing.T) {
 				near := 0
 				for k := range l.Keys() {
 					lo, hi := l.Bounds(k)
-					if at, ok := l.Find(l.Key(k), near); !ok || at != k || l.Before(k) != lo || l.LowerBound(l.Key(k)) != k {
+					if at, ok := l.Find(l.Key(k), near); !ok || at != k {
 						t.Fatalf("key %d of %q is found at %d", k, predicate, at)
+					}
+					if keys, values := l.Count(0, l.Key(k)); keys != k || values != lo {
+						t.Fatalf("%d keys and %d values before key %d of %q", keys, values, k, predicate)
 					}
 					near = rapid.IntRange(0, k).Draw(t, "near")
 					for j := lo; j < hi; j++ {

@@ -5,7 +5,9 @@ package columns
 import (
 	"bytes"
 	"encoding/binary"
+	"slices"
 	"sort"
+	"strings"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -13,7 +15,8 @@ import (
 // blockTerms is how many terms a block has.
 const blockTerms = 16
 
-// Dictionary is an ascending list of terms in their key form. It is safe for concurrent use.
+// Dictionary has terms in their key form by number. The terms of a set have the numbers 1 to Sorted in
+// their order. Those of changes have the next ones, in no order. It is safe for concurrent use.
 type Dictionary struct {
 	text   []byte
 	blocks []uint32 // where each block begins in text
@@ -21,13 +24,17 @@ type Dictionary struct {
 	// nodes and strings are the numbers of blank nodes and IRIs, and of literals of xsd:string: from
 	// [0] up to [1].
 	nodes, strings [2]uint32
+	added          addedTerms
 }
 
 // maxText bounds the text, because blocks have 32 bits.
 const maxText = 1<<32 - 1
 
 // Len returns the number of terms. They have the numbers 1 to Len.
-func (d *Dictionary) Len() int { return d.n }
+func (d *Dictionary) Len() int { return d.n + len(d.added.terms.list) }
+
+// Sorted returns the number of terms that have their numbers in their order.
+func (d *Dictionary) Sorted() int { return d.n }
 
 // add appends a term. It must be greater than last, the one before. It returns false if the
 // dictionary is full.
@@ -51,14 +58,47 @@ func (d *Dictionary) add(term, last []byte) bool {
 
 // finish must be called behind the last add.
 func (d *Dictionary) finish() {
-	span := func(lo, hi []byte) [2]uint32 { return [2]uint32{d.LowerBound(lo), d.LowerBound(hi)} }
+	span := func(lo, hi []byte) [2]uint32 { return [2]uint32{d.lowerBound(lo), d.lowerBound(hi)} }
 	d.nodes, d.strings = span(triple.NodeSpan()), span(triple.StringSpan())
 }
 
 // IsNode reports whether a number is of a blank node or an IRI. Only equal numbers are equal nodes.
-func (d *Dictionary) IsNode(number uint32) bool { return number >= d.nodes[0] && number < d.nodes[1] }
+func (d *Dictionary) IsNode(number uint32) bool {
+	if int(number) > d.n {
+		return within(d.added.terms.list[int(number)-d.n-1], triple.NodeSpan)
+	}
+	return number >= d.nodes[0] && number < d.nodes[1]
+}
 
-// IsString reports whether a number is of a literal of xsd:string. Numbers have the order of strings.
+// within reports whether a term is in a span of key forms.
+func within(term string, span func() (lo, hi []byte)) bool {
+	lo, hi := span()
+	return term >= string(lo) && term < string(hi)
+}
+
+// Exact reports whether the keys of lists are all nodes, or all literals of xsd:string, so that only equal
+// numbers are of equal values. It is false if there is no key.
+func (d *Dictionary) Exact(l *Lists) bool {
+	isString := func(number uint32) bool {
+		return d.IsString(number) || int(number) > d.n && within(d.added.terms.list[int(number)-d.n-1], triple.StringSpan)
+	}
+	return d.every(l, d.IsNode) || d.every(l, isString)
+}
+
+// every reports whether is holds for the keys of lists. It must hold for a range of the sorted numbers.
+func (d *Dictionary) every(l *Lists, is func(number uint32) bool) bool {
+	n := l.keys.n
+	if n > 0 && (!is(l.keys.at(0)) || !is(l.keys.at(n-1))) {
+		return false
+	}
+	if l.patch == nil {
+		return n > 0
+	}
+	return !slices.ContainsFunc(l.patch.entries, func(e patchEntry) bool { return !is(e.key) })
+}
+
+// IsString reports whether a number is of a literal of xsd:string among the first Sorted ones. Numbers have
+// the order of these strings.
 func (d *Dictionary) IsString(number uint32) bool {
 	return number >= d.strings[0] && number < d.strings[1]
 }
@@ -76,6 +116,9 @@ func commonPrefix(a, b []byte) int {
 // Append appends the term with a number to dst. The number must be one of a term.
 func (d *Dictionary) Append(dst []byte, number uint32) []byte {
 	i := int(number) - 1
+	if i >= d.n {
+		return append(dst, d.added.terms.list[i-d.n]...)
+	}
 	start := len(dst)
 	rest := d.text[d.blocks[i/blockTerms]:]
 	n, size := binary.Uvarint(rest)
@@ -105,17 +148,40 @@ func (d *Dictionary) head(block int) []byte {
 
 // Number returns the number of a term; 0 if the dictionary does not have it.
 func (d *Dictionary) Number(term []byte) uint32 {
-	number := d.LowerBound(term)
+	number := d.lowerBound(term)
 	var room [256]byte
-	if int(number) > d.n || !bytes.Equal(d.Append(room[:0], number), term) {
-		return 0
+	if int(number) <= d.n && bytes.Equal(d.Append(room[:0], number), term) {
+		return number
 	}
-	return number
+	if i, ok := d.added.search(string(term)); ok {
+		return uint32(d.n) + d.added.sorted[i] + 1
+	}
+	return 0
 }
 
-// LowerBound returns the number of the first term that is not less than bound, any bytes; Len()+1 if
-// there is none.
-func (d *Dictionary) LowerBound(bound []byte) uint32 {
+// Spans appends the numbers of the terms in [from, to), any bytes, to spans: from [0] up to [1] of each,
+// ascending.
+func (d *Dictionary) Spans(spans [][2]uint32, from, to []byte) [][2]uint32 {
+	spans = append(spans, [2]uint32{d.lowerBound(from), d.lowerBound(to)})
+	if len(d.added.terms.list) == 0 {
+		return spans
+	}
+	lo, _ := d.added.search(string(from))
+	hi, _ := d.added.search(string(to))
+	for _, i := range slices.Sorted(slices.Values(d.added.sorted[lo:max(lo, hi)])) {
+		number := uint32(d.n) + i + 1
+		if last := &spans[len(spans)-1]; last[1] == number {
+			last[1]++
+		} else {
+			spans = append(spans, [2]uint32{number, number + 1})
+		}
+	}
+	return spans
+}
+
+// lowerBound returns the number of the first of the sorted terms that is not less than bound, any bytes;
+// Sorted()+1 if there is none.
+func (d *Dictionary) lowerBound(bound []byte) uint32 {
 	// 1. Find the last block whose first term is not greater.
 	block := sort.Search(len(d.blocks), func(i int) bool { return bytes.Compare(d.head(i), bound) > 0 }) - 1
 	if block < 0 {
@@ -141,3 +207,36 @@ func (d *Dictionary) LowerBound(bound []byte) uint32 {
 }
 
 func (d *Dictionary) bytes() int64 { return int64(len(d.text)) + 4*int64(len(d.blocks)) }
+
+// addedTerms are the terms of changes. They are never changed.
+type addedTerms struct {
+	terms  shared[string] // in key form, in the order of their numbers
+	sorted []uint32       // their places, in the order of the terms
+	bytes  int64
+}
+
+// search returns the place in sorted of the first term that is at least term, and whether it is equal.
+func (a *addedTerms) search(term string) (place int, ok bool) {
+	return slices.BinarySearchFunc(a.sorted, term, func(i uint32, term string) int { return strings.Compare(a.terms.list[i], term) })
+}
+
+// with returns the terms and more, which must not be among them and ascend.
+func (a *addedTerms) with(more []string) addedTerms {
+	if len(more) == 0 {
+		return *a
+	}
+	next := addedTerms{bytes: a.bytes, sorted: make([]uint32, 0, len(a.sorted)+len(more))}
+	rest, terms := a.sorted, a.terms.extend()
+	for _, term := range more {
+		place, _ := slices.BinarySearchFunc(rest, term, func(i uint32, term string) int { return strings.Compare(a.terms.list[i], term) })
+		next.sorted = append(append(next.sorted, rest[:place]...), uint32(len(terms)))
+		rest = rest[place:]
+		terms = append(terms, term)
+		next.bytes += addedTermBytes + int64(len(term))
+	}
+	next.sorted, next.terms = append(next.sorted, rest...), a.terms.keep(terms)
+	return next
+}
+
+// addedTermBytes is what an added term takes beside its bytes.
+const addedTermBytes = 24

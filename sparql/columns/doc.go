@@ -22,6 +22,14 @@
 // the lists by object. Both orders have the rows of a predicate sorted already, so nothing is
 // sorted.
 //
+// # Changes
+//
+// A [View] is a set behind the changes up to the state of a reader. [View.Changed] gives each changed
+// column a [patch]: the whole lists of the keys that changed. Their places follow those of the packed
+// arrays, so only what goes through all keys ([KeyRange]) knows of patches. New terms get the numbers
+// behind those of the set, in no order: what needs the order of terms asks for [Dictionary.Sorted] or
+// [Dictionary.Spans].
+//
 // # Memory
 //
 // A number takes as many bits as the greatest one of its array ([packed]). The dictionary stores 16

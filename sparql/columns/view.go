@@ -10,69 +10,107 @@ import (
 	"github.com/trefoildb/trefoil/sparql/source"
 )
 
-// View is a set as a reader of one state of a store may use it. It is safe for concurrent use.
+// View is a set as a reader of one state of a store may use it, with the changes between the state of the
+// set and that of the reader. It is safe for concurrent use.
 type View struct {
-	set    *Set
-	stale  map[string]struct{}
-	moving bool
+	set        *Set
+	dictionary Dictionary
+	stale      map[string]struct{} // predicates without a column
+	changed    map[string]*Column  // columns that are not those of the set
+	predicates []string            // those with a triple, sorted
+	rows       int
+	bytes      int64 // of the changed columns beside the set
+	long       bool  // a column has a long term
+	deleted    bool  // a triple was deleted
+	moving     bool
 }
 
 // NewView returns a view of a set. stale lists predicates in their key form that have changed between
 // the state of the set and that of the reader. The caller must not change it afterwards.
 func NewView(set *Set, stale map[string]struct{}) *View {
-	if len(set.torn) > 0 {
-		all := maps.Clone(set.torn)
-		maps.Copy(all, stale)
-		stale = all
+	v := &View{set: set, dictionary: set.Dictionary, predicates: set.predicates, rows: set.rows, long: set.long}
+	return v.WithStale(set.torn).WithStale(stale)
+}
+
+// WithStale returns a view without the columns of some more predicates, in their key form. The caller must
+// not change them afterwards.
+func (v *View) WithStale(predicates map[string]struct{}) *View {
+	if len(predicates) == 0 {
+		return v
 	}
-	return &View{set: set, stale: stale}
+	next := *v
+	next.stale = predicates
+	if len(v.stale) > 0 {
+		next.stale = maps.Clone(v.stale)
+		maps.Copy(next.stale, predicates)
+	}
+	return &next
 }
 
 // WithMovingRows returns a view for a reader whose rows are not of one moment: a row may have gone since the
 // state that the view is of.
-func (v *View) WithMovingRows() *View { return &View{v.set, v.stale, true} }
+func (v *View) WithMovingRows() *View {
+	next := *v
+	next.moving = true
+	return &next
+}
 
 // MovingRows reports whether the rows of the reader are not of one moment.
 func (v *View) MovingRows() bool { return v.moving }
 
 // Dictionary returns the terms of the columns.
-func (v *View) Dictionary() *Dictionary { return &v.set.Dictionary }
+func (v *View) Dictionary() *Dictionary { return &v.dictionary }
+
+// Bytes returns the memory of the set, and that of the changes.
+func (v *View) Bytes() (set, changes int64) { return v.set.bytes, v.bytes + v.dictionary.added.bytes }
+
+// Stale returns the number of predicates without a column.
+func (v *View) Stale() int { return len(v.stale) }
 
 // Column returns the column of a predicate in its key form, like [Set.Column]. ok is false if the
-// predicate has changed.
+// predicate has changed too much.
 func (v *View) Column(predicate string) (c *Column, ok bool) {
 	if _, stale := v.stale[predicate]; stale {
 		return nil, false
+	}
+	if c := v.changed[predicate]; c != nil {
+		return c, true
 	}
 	return v.set.Column(predicate), true
 }
 
 // All returns the predicates of the default graph in their key form, sorted, and the number of its triples.
-// ok is false if some are not known, because a predicate has changed.
+// ok is false if some are not known, because a predicate has no column.
 func (v *View) All() (predicates []string, rows int, ok bool) {
-	return v.set.predicates, v.set.rows, len(v.stale) == 0
+	return v.predicates, v.rows, len(v.stale) == 0
 }
 
 // SubjectAt returns the last node before which no more than n triples stand in the order SPO, and how many
-// do. All columns must be known, see [View.All], and have a triple.
-func (v *View) SubjectAt(n int) (number uint32, before int) {
-	nodes := v.Dictionary().nodes
+// do. ok is false if the columns do not know it: all must be known, see [View.All], have a triple, and
+// no subject may be new.
+func (v *View) SubjectAt(n int) (number uint32, before int, ok bool) {
+	if len(v.stale) > 0 || len(v.dictionary.added.terms.list) > 0 {
+		return 0, 0, false
+	}
+	nodes := v.dictionary.nodes
 	first := sort.Search(int(nodes[1]-nodes[0]), func(i int) bool { return v.rowsBefore(nodes[0]+uint32(i)) > n })
 	number = nodes[0] + uint32(max(first-1, 0))
-	return number, v.rowsBefore(number)
+	return number, v.rowsBefore(number), true
 }
 
 // rowsBefore returns how many triples have a subject before the term with a number.
 func (v *View) rowsBefore(number uint32) (rows int) {
-	for _, c := range v.set.columns {
-		rows += c.BySubject.Before(c.BySubject.LowerBound(number))
+	for _, p := range v.predicates {
+		c, _ := v.Column(p)
+		_, values := c.BySubject.Count(0, number)
+		rows += values
 	}
 	return rows
 }
 
-// Complete reports whether the columns have all triples of the default graph, and none has a long term.
-// Then the dictionary has all nodes.
-func (v *View) Complete() bool { return len(v.stale) == 0 && !v.set.long }
+// Complete reports whether the dictionary has all nodes of the default graph and no others, and none is
+// long.
+func (v *View) Complete() bool { return len(v.stale) == 0 && !v.long && !v.deleted }
 
 // Source is a [source.Source] with columns of its state.
 type Source interface {

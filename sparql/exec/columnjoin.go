@@ -75,10 +75,10 @@ type ColumnEnd struct {
 
 // columnPlace is where a step is.
 type columnPlace struct {
-	span       int // the next span of keys
-	key, keys  int // the key, and the place behind the last one of the span
-	value, end int // the next value, and the place behind the last one
-	near       int // of the last search
+	span       int              // the next span of keys
+	keys       columns.KeyRange // the next keys of the span
+	value, end int              // the next value, and the place behind the last one
+	near       int              // of the last search
 	passed     bool
 }
 
@@ -254,7 +254,7 @@ func (j *ColumnJoin) enter(depth int) {
 	at.value, at.end, at.passed = 0, 0, false
 	// 1. A step without a bound key goes through all keys.
 	if s.Key.Free {
-		at.span, at.key, at.keys = 0, -1, 0
+		at.span, at.keys = 0, columns.KeyRange{}
 		return
 	}
 	// 2. All others have the values of one key.
@@ -322,23 +322,20 @@ func (j *ColumnJoin) pass(s *ColumnStep, at *columnPlace) bool {
 
 // nextKey moves a step without a bound key to the next key.
 func (j *ColumnJoin) nextKey(s *ColumnStep, at *columnPlace) bool {
-	at.key++
-	for at.key >= at.keys {
-		if s.Spans == nil {
-			if at.span > 0 {
-				return false
-			}
-			at.key, at.keys = 0, s.Lists.Keys()
-		} else {
-			if at.span == len(s.Spans) {
-				return false
-			}
-			at.key, at.keys = s.Lists.LowerBound(s.Spans[at.span][0]), s.Lists.LowerBound(s.Spans[at.span][1])
+	key, ok := s.Lists.Next(&at.keys)
+	for ; !ok; key, ok = s.Lists.Next(&at.keys) {
+		switch {
+		case s.Spans == nil && at.span == 0:
+			at.keys = s.Lists.All()
+		case at.span < len(s.Spans):
+			at.keys = s.Lists.Between(s.Spans[at.span][0], s.Spans[at.span][1])
+		default:
+			return false
 		}
 		at.span++
 	}
-	j.numbers[s.Key.place] = s.Lists.Key(at.key)
-	at.value, at.end = s.Lists.Bounds(at.key)
+	j.numbers[s.Key.place] = s.Lists.Key(key)
+	at.value, at.end = s.Lists.Bounds(key)
 	return true
 }
 

@@ -20,7 +20,8 @@ type ColumnTerms struct {
 	Counts []int // slots of the numbers
 	Plan   *explain.Plan
 
-	at   int
+	keys columns.KeyRange
+	open bool
 	soft softLimit
 }
 
@@ -28,20 +29,27 @@ func (t *ColumnTerms) Next(out *solution.Batch) error {
 	if err := t.Exec.Check(); err != nil {
 		return err
 	}
-	first, empty := t.at, make([]string, t.Exec.Width)
-	for most := t.soft.next(); out.Len < most && !out.Full() && t.at < t.Lists.Keys(); t.at++ {
+	if !t.open {
+		t.open, t.keys = true, t.Lists.All()
+	}
+	empty := make([]string, t.Exec.Width)
+	for most := t.soft.next(); out.Len < most && !out.Full(); {
+		key, ok := t.Lists.Next(&t.keys)
+		if !ok {
+			break
+		}
 		row := out.Add(empty, 0)
-		row[t.Slot] = t.Exec.Arena.Number(t.Lists.Key(t.at))
-		lo, hi := t.Lists.Bounds(t.at)
+		row[t.Slot] = t.Exec.Arena.Number(t.Lists.Key(key))
+		lo, hi := t.Lists.Bounds(key)
 		for _, slot := range t.Counts {
 			row[slot] = solution.Encode(expr.FromInt(int64(hi - lo)).Term())
 		}
 	}
-	t.Plan.AddReads(t.at - first)
+	t.Plan.AddReads(out.Len)
 	return nil
 }
 
-func (t *ColumnTerms) Reset() { t.at, t.soft = 0, 0 }
+func (t *ColumnTerms) Reset() { t.open, t.soft = false, 0 }
 func (t *ColumnTerms) Close() {}
 
 // CountKeys counts the values of the keys of lists for which conditions hold. It gives one row.
@@ -72,7 +80,7 @@ func (k *CountKeys) Next(out *solution.Batch) error {
 	}
 	total := 0
 	for _, s := range spans {
-		n, err := k.count(k.Lists.LowerBound(s[0]), k.Lists.LowerBound(s[1]))
+		n, err := k.count(k.Lists.Between(s[0], s[1]))
 		if err != nil {
 			return err
 		}
@@ -85,24 +93,27 @@ func (k *CountKeys) Next(out *solution.Batch) error {
 	return nil
 }
 
-// count returns the number of values of the keys from one place up to another.
-func (k *CountKeys) count(from, to int) (n int, err error) {
-	k.Plan.AddReads(to - from)
-	for i := from; i < to; i++ {
+// count returns the number of values of some keys.
+func (k *CountKeys) count(keys columns.KeyRange) (n int, err error) {
+	for {
+		i, ok := k.Lists.Next(&keys)
+		if !ok {
+			return n, nil
+		}
+		k.Plan.AddReads(1)
 		if err := k.Exec.Tick(); err != nil {
 			return n, err
 		}
 		k.row[k.Slot] = k.Exec.Arena.Number(k.Lists.Key(i))
-		ok, err := test(k.Env, k.Conditions, k.view.Of(k.row, k.Exec.Terms))
+		passes, err := test(k.Env, k.Conditions, k.view.Of(k.row, k.Exec.Terms))
 		if err != nil {
 			return n, err
 		}
-		if ok {
+		if passes {
 			lo, hi := k.Lists.Bounds(i)
 			n += hi - lo
 		}
 	}
-	return n, nil
 }
 
 func (k *CountKeys) Reset() { k.done = false }

@@ -23,7 +23,7 @@ type column struct {
 type columnEnd struct {
 	term   bool
 	number uint32 // of the term; 0 if no column has it
-	// spans restrict the numbers of a variable: from [0] up to [1] of each, ascending. nil means all.
+	// spans restrict the numbers of a variable: from [0] up to [1] of each. nil means all.
 	spans [][2]uint32
 }
 
@@ -55,7 +55,7 @@ func (c *compiler) columnEnd(pat *pattern.Pattern, position int) (e columnEnd) {
 	}
 	e.spans = [][2]uint32{}
 	for _, s := range spans {
-		e.spans = append(e.spans, [2]uint32{terms.LowerBound(s.Lo), terms.LowerBound(s.Hi)})
+		e.spans = terms.Spans(e.spans, s.Lo, s.Hi)
 	}
 	return e
 }
@@ -73,9 +73,8 @@ func (e *columnEnd) count(l *columns.Lists) (keys, values int) {
 		return l.Keys(), l.Values()
 	}
 	for _, s := range e.spans {
-		lo, hi := l.LowerBound(s[0]), l.LowerBound(s[1])
-		keys += hi - lo
-		values += l.Before(hi) - l.Before(lo)
+		k, v := l.Count(s[0], s[1])
+		keys, values = keys+k, values+v
 	}
 	return keys, values
 }

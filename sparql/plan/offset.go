@@ -27,7 +27,10 @@ func (c *compiler) skip(n algebra.Node, offset int64, g pattern.Graphs) (from []
 	if !ok || len(predicates) > maxListed || rows == 0 {
 		return nil, offset
 	}
-	number, before := c.columns.SubjectAt(int(min(offset, int64(rows))))
+	number, before, ok := c.columns.SubjectAt(int(min(offset, int64(rows))))
+	if !ok {
+		return nil, offset
+	}
 	return c.columns.Dictionary().Append(nil, number), offset - int64(before)
 }
 

@@ -136,12 +136,7 @@ func (c *compiler) mentioned(patterns []algebra.TriplePattern, slot int, g patte
 // xsd:string.
 func (c *compiler) exactObjects(p algebra.TriplePattern, g pattern.Graphs) bool {
 	col := c.column(newPattern(p.Subject, p.Predicate, p.Object, g, nil))
-	if col == nil || col.ByObject.Keys() == 0 {
-		return false
-	}
-	terms := c.columns.Dictionary()
-	least, greatest := col.ByObject.Key(0), col.ByObject.Key(col.ByObject.Keys()-1)
-	return terms.IsNode(least) && terms.IsNode(greatest) || terms.IsString(least) && terms.IsString(greatest)
+	return col != nil && c.columns.Dictionary().Exact(&col.ByObject)
 }
 
 // bindAliases binds the variables that unify has replaced.

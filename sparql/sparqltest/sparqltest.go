@@ -61,6 +61,47 @@ func WithColumns(src sparql.Source) columns.Source {
 	return columns.With(src, columns.NewView(set, nil))
 }
 
+// WithChangedColumns returns a source of triples with columns that were built from others, and have changed
+// since. pick says which triples are there from the beginning, and from which ones that are deleted are made.
+func WithChangedColumns(all []triple.Triple, pick func() bool) columns.Source {
+	// 1. The columns have some of the triples, and some that do not exist.
+	exists := map[string]bool{}
+	change := func(t triple.Triple, deleted bool) columns.Change {
+		key, _ := triple.AppendKey(nil, triple.SPO, t)
+		_, terms, err := triple.SplitKey(key)
+		if err != nil {
+			panic(err) // the key was made from a triple
+		}
+		exists[string(key)] = !deleted
+		return columns.Change{Terms: terms, Deleted: deleted}
+	}
+	var before []triple.Triple
+	var changes []columns.Change
+	for _, t := range all {
+		if t.Graph.IsZero() {
+			changes = append(changes, change(t, false))
+		}
+		if t.Graph.IsZero() && pick() {
+			before = append(before, t)
+		}
+	}
+	for i, t := range all {
+		t.Object = all[(i*7+1)%len(all)].Object
+		key, _ := triple.AppendKey(nil, triple.SPO, t)
+		if t.Graph.IsZero() && !exists[string(key)] && pick() {
+			before, changes = append(before, t), append(changes, change(t, true))
+		}
+	}
+	set, err := columns.Build(context.Background(), memsource.New(before), 1<<40)
+	if err != nil {
+		panic(err) // a source of tests fails only if the test is wrong
+	}
+	// 2. The changes make them right, in two parts.
+	some := len(changes) / 3
+	view := columns.NewView(set, nil).Changed(changes[:some]).Changed(changes[some:])
+	return columns.With(memsource.New(all), view)
+}
+
 // Lines returns the rows of a query, sorted, and its plan after the run.
 func Lines(t sourcetest.TB, src sparql.Source, text string, opts sparql.Options) ([]string, string) {
 	t.Helper()

@@ -6,15 +6,16 @@
 // # How they stay right
 //
 // A set of columns belongs to a position of the change feed. A reader of a later position calls
-// [Cache.View], which reads the changes between both positions and marks their predicates as stale.
-// The columns of all other predicates are right for the reader. So nothing follows the feed while
-// no query runs, a writer pays nothing, and a query never misses an acknowledged change. A reader of
-// an earlier position gets no columns.
+// [Cache.View], which reads the changes between both positions and applies them: see
+// [columns.View.Changed]. If there are too many of them, the columns of their predicates are given up.
+// So nothing follows the feed while no query runs, a writer pays nothing, and a query never misses an
+// acknowledged change. The last few states are kept for readers of earlier positions, which get the
+// columns of all predicates that did not change in between.
 //
-// A bulk load, a cleared graph and a gap in the feed end the set. Stale predicates and a missing set
-// make the next query begin a new build. It runs beside the queries, which read rows meanwhile, and
-// it takes at most a tenth of the time: after a build the next one waits nine times as long. Only a build
-// whose rows moved meanwhile ([ErrDisturbed]) is followed by another one as soon as it has lasted.
+// A bulk load, a cleared graph and a gap in the feed end the set. A missing set, columns that were given up
+// and many changes make the next query begin a new build. It runs beside the queries, and it takes at
+// most a tenth of the time: after a build the next one waits nine times as long. Only a build whose rows
+// moved meanwhile ([ErrDisturbed]) is followed by another one as soon as it has lasted.
 package columncache
 
 import (
@@ -60,26 +61,26 @@ type Cache struct {
 	// of a cluster may be slow to answer.
 	reading chan struct{}
 
-	mu      sync.Mutex
-	current *state // nil if there is no set
-	// changed has the predicates of the changes that were read since the present build began; nil if
-	// none runs.
-	changed  map[string]struct{}
+	mu sync.Mutex
+	// states are those of the set, the newest last; none without a set. Each is right for the readers of its
+	// position.
+	states   []*state
 	building bool
 	closed   bool
 	next     time.Time // when the next build may begin
-	// read is up to where changes were read. Invariant: it reaches current.at.
-	read feed.Position
-	late int // how many readers in a row had no time to read a batch of changes
+	late     int       // how many readers in a row had no time to read a batch of changes
 }
 
-// state is a set of columns with what has changed since.
+// state is a set of columns with the changes up to a position.
 type state struct {
-	set   *columns.Set
-	at    feed.Position
-	stale map[string]struct{} // never changed, because views share it
-	view  *columns.View
+	view *columns.View
+	at   feed.Position
+	// later are the predicates that changed between this state and the next one.
+	later map[string]struct{}
 }
+
+// maxStates is how many states are kept.
+const maxStates = 8
 
 // New returns a cache without columns. Build begins to make them.
 func New(o Options) *Cache {
@@ -97,7 +98,7 @@ func New(o Options) *Cache {
 // Close frees the columns, ends a build that runs, and waits for it. Views have none from then on.
 func (c *Cache) Close() {
 	c.mu.Lock()
-	c.closed, c.current = true, nil
+	c.closed, c.states = true, nil
 	c.mu.Unlock()
 	c.cancel()
 	c.tasks.Wait()
@@ -109,40 +110,66 @@ func (c *Cache) View(ctx context.Context, at feed.Position) *columns.View {
 	c.readChanges(ctx, at)
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	s := c.current
-	if s == nil || len(s.stale) > 0 {
+	if c.outdated() {
 		c.build()
 	}
-	if s == nil || !c.read.Reaches(at) || !at.Reaches(s.at) {
+	for i := len(c.states) - 1; i >= 0; i-- {
+		s := c.states[i]
+		switch reached := s.at.Reaches(at); {
+		case reached && (c.Confirm != nil || at.Reaches(s.at)):
+			return s.view
+		case reached: // it has changes that the reader must not see
+		case i == len(c.states)-1: // it may lack some that the reader must see
+			return nil
+		case at.Reaches(s.at):
+			return s.view.WithStale(s.later)
+		}
+	}
+	return nil
+}
+
+// outdated reports whether a new set is wanted. c.mu must be held.
+func (c *Cache) outdated() bool {
+	s := c.newest()
+	if s == nil || s.view.Stale() > 0 {
+		return true
+	}
+	set, changes := s.view.Bytes()
+	return changes > minChanged+set/maxChangedShare
+}
+
+// A set with more bytes of changes than minChanged and this share of it is outdated.
+const (
+	minChanged      = 1 << 20
+	maxChangedShare = 8
+)
+
+// newest returns the newest state; nil without a set. c.mu must be held.
+func (c *Cache) newest() *state {
+	if len(c.states) == 0 {
 		return nil
 	}
-	return s.view
+	return c.states[len(c.states)-1]
 }
 
 // Wanted reports whether View has a use: there is a set, or a build may begin.
 func (c *Cache) Wanted() bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	return c.current != nil || c.mayBuild()
+	return c.newest() != nil || c.mayBuild()
 }
 
-// Size returns the bytes of the set, and how many predicates are known to be stale; 0 without a set.
+// Size returns the bytes of the set with its changes, and how many predicates have no column; 0 without a
+// set.
 func (c *Cache) Size() (bytes int64, stale int) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.current == nil {
+	s := c.newest()
+	if s == nil {
 		return 0, 0
 	}
-	return c.current.set.Bytes(), len(c.current.stale)
-}
-
-// newState returns a set with the predicates that changed since.
-func (c *Cache) newState(set *columns.Set, at feed.Position, stale map[string]struct{}) *state {
-	view := columns.NewView(set, stale)
-	if c.Confirm != nil {
-		view = view.WithMovingRows()
-	}
-	return &state{set, at, stale, view}
+	set, changes := s.view.Bytes()
+	return set + changes, s.view.Stale()
 }
 
 // Build begins to build a set, unless a build runs or the last one was not long ago.
@@ -160,10 +187,10 @@ func (c *Cache) build() {
 	if !c.mayBuild() {
 		return
 	}
-	c.building, c.changed = true, map[string]struct{}{}
-	// The build takes no lock, so queries go on. Changes that they read meanwhile are kept in c.changed.
+	c.building = true
+	// The build takes no lock, so queries go on.
 	c.tasks.Go(func() {
-		set, at, took, err := c.snapshotSet()
+		states, took, err := c.buildStates()
 		c.mu.Lock()
 		defer c.mu.Unlock()
 		c.building, c.next = false, c.Now().Add(9*took)
@@ -180,10 +207,10 @@ func (c *Cache) build() {
 		case err != nil:
 			c.Logger.Warn("no columns are built, so joins read rows", "error", err)
 		default:
-			c.Logger.Debug("columns are built", "bytes", set.Bytes(), "predicates", set.Predicates(), "took", took)
-			c.publish(set, at)
+			bytes, _ := states[0].view.Bytes()
+			c.Logger.Debug("columns are built", "bytes", bytes, "took", took)
+			c.states = states
 		}
-		c.changed = nil
 	})
 }
 
@@ -193,34 +220,31 @@ var ErrDisturbed = errors.New("the rows of the columns were moved while they wer
 // tooLargePause is the least pause after a build that has found the store too large.
 const tooLargePause = 10 * time.Minute
 
-// publish makes a built set the current one.
-func (c *Cache) publish(set *columns.Set, at feed.Position) {
-	// 1. Without a set before it, no changes behind the snapshot count as read.
-	if c.current == nil {
-		c.read = at
-		c.current = c.newState(set, at, nil)
-		return
-	}
-	// 2. Otherwise the predicates of all changes between the snapshot and c.read are in c.changed,
-	// because the snapshot was taken after the build began. Those of older changes do no harm.
-	if !c.read.Reaches(at) {
-		c.read = at
-	}
-	c.current = c.newState(set, at, c.changed)
-}
-
-// snapshotSet builds a set. took is how long it has read, without the wait for the position.
-func (c *Cache) snapshotSet() (set *columns.Set, at feed.Position, took time.Duration, err error) {
+// buildStates builds a set, and reads what has changed meanwhile. took is how long it has read, without the
+// wait for the position.
+func (c *Cache) buildStates() (states []*state, took time.Duration, err error) {
 	src, at, release, err := c.Snapshot(c.ctx)
 	if err != nil {
-		return nil, at, retryPause, err
+		return nil, retryPause, err
 	}
 	began := c.Now()
-	set, err = columns.Build(c.ctx, src, c.Memory)
+	set, err := columns.Build(c.ctx, src, c.Memory)
 	if err == nil && c.Confirm != nil {
 		err = c.Confirm(c.ctx, at)
 	}
-	return set, at, c.Now().Sub(began), errors.Join(err, release())
+	if err = errors.Join(err, release()); err != nil {
+		return nil, c.Now().Sub(began), err
+	}
+	first := &state{view: columns.NewView(set, nil), at: at}
+	if c.Confirm != nil {
+		first.view = first.view.WithMovingRows()
+	}
+	states = []*state{first}
+	// If the changes cannot be read now, they are read for the next reader.
+	if next, err := c.follow(c.ctx, first, false); err == nil && next != nil {
+		states = append(states, next)
+	}
+	return states, c.Now().Sub(began), nil
 }
 
 // retryPause is counted for a build that found no position.

@@ -19,6 +19,7 @@ import (
 // slowFeed is a feed whose reads last until they are released.
 type slowFeed struct {
 	release chan struct{}
+	built   bool // until then it has no changes
 	reads   int
 	change  feed.Change
 }
@@ -31,6 +32,9 @@ func (f *slowFeed) Position(context.Context) (feed.Position, error) { return at(
 
 func (f *slowFeed) Changes(ctx context.Context, _ feed.Request) iter.Seq2[*feed.Batch, error] {
 	return func(yield func(*feed.Batch, error) bool) {
+		if !f.built {
+			return
+		}
 		f.reads++
 		select {
 		case <-f.release:
@@ -45,8 +49,8 @@ func (f *slowFeed) Changes(ctx context.Context, _ feed.Request) iter.Seq2[*feed.
 func newSlow(t *testing.T) (*Cache, *slowFeed) {
 	p := triple.NewIRI("x:p")
 	one := triple.Triple{Subject: p, Predicate: p, Object: p}
-	key, _ := triple.AppendKey(nil, triple.SPO, one)
-	f := &slowFeed{release: make(chan struct{}), change: feed.Change{Kind: feed.Add, Key: key}}
+	other, _ := triple.AppendKey(nil, triple.SPO, triple.Triple{Subject: p, Predicate: p, Object: triple.NewIRI("x:o")})
+	f := &slowFeed{release: make(chan struct{}), change: feed.Change{Kind: feed.Add, Key: other, Stamp: triple.Stamp{Epoch: 1, Sequence: 2}}}
 	builds := 0
 	c := New(Options{Memory: 1 << 20, Feed: f, Snapshot: func(context.Context) (source.Source, feed.Position, func() error, error) {
 		if builds++; builds > 1 {
@@ -60,6 +64,7 @@ func newSlow(t *testing.T) (*Cache, *slowFeed) {
 	if c.View(t.Context(), at(1)) == nil {
 		t.Fatal("no set was built")
 	}
+	f.built = true
 	return c, f
 }
 
@@ -88,8 +93,13 @@ func TestReadersWait(t *testing.T) {
 		synctest.Wait()
 		if v := c.View(t.Context(), at(2)); v == nil {
 			t.Error("no columns behind the changes")
-		} else if _, ok := v.Column(keyOf("x:p")); ok {
-			t.Error("a changed predicate has a column")
+		} else if c, ok := v.Column(keyOf("x:p")); !ok || c.Rows() != 2 {
+			t.Error("the column of the changed predicate has not its change")
+		}
+		if v := c.View(t.Context(), at(1)); v == nil {
+			t.Error("no columns for an earlier reader")
+		} else if c, ok := v.Column(keyOf("x:p")); !ok || c.Rows() != 1 {
+			t.Error("an earlier reader sees the change")
 		}
 		if f.reads != 1 {
 			t.Errorf("%d reads", f.reads)

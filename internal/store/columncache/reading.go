@@ -1,12 +1,14 @@
-// How the changes since a set are read.
+// How the changes since a state of the columns are read.
 
 package columncache
 
 import (
+	"bytes"
 	"context"
 	"errors"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -17,24 +19,27 @@ const (
 	maxChangeBytes = 16 << 20
 )
 
+// maxApplied is how many changes are applied to columns at a time. If there are more, the columns of their
+// predicates are given up, because a change takes some microseconds.
+const maxApplied = 10_000
+
 // errVoid means that a change concerns all predicates, or that there are too many changes.
 var errVoid = errors.New("all predicates may have changed")
 
-// unread returns the set and the position behind which changes must be read for a reader of at; nil if
-// none must be.
-func (c *Cache) unread(at feed.Position) (s *state, since feed.Position) {
+// unread returns the newest state if a reader of at must see changes behind it; nil if none.
+func (c *Cache) unread(at feed.Position) *state {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	if c.current == nil || c.read.Reaches(at) {
-		return nil, since
+	if s := c.newest(); s != nil && !s.at.Reaches(at) {
+		return s
 	}
-	return c.current, c.read
+	return nil
 }
 
-// readChanges marks the predicates of the changes up to a position as stale. One reader reads at a time,
-// and the others take what it has read.
+// readChanges makes the state of a position, if a reader of it must see changes that none has read. One
+// reader reads at a time, and the others take what it has read.
 func (c *Cache) readChanges(ctx context.Context, at feed.Position) {
-	if s, _ := c.unread(at); s == nil {
+	if c.unread(at) == nil {
 		return
 	}
 	select {
@@ -43,30 +48,38 @@ func (c *Cache) readChanges(ctx context.Context, at feed.Position) {
 	case <-ctx.Done():
 		return
 	}
-	s, since := c.unread(at)
-	if s == nil {
-		return
+	// A set that is built meanwhile has its own changes to be read. The next set is not built so soon.
+	for range 2 {
+		s := c.unread(at)
+		if s == nil {
+			return
+		}
+		next, err := c.follow(ctx, s, true)
+		if c.publish(ctx, s, next, err) {
+			return
+		}
 	}
-	stale, until, err := c.changedSince(ctx, since)
+}
+
+// publish makes next the newest state, which follows s. It returns false if there is a new set.
+func (c *Cache) publish(ctx context.Context, s, next *state, err error) bool {
 	c.mu.Lock()
 	defer c.mu.Unlock()
+	if c.newest() != s {
+		return c.newest() == nil // it is closed
+	}
 	switch {
-	case c.current == nil: // it is closed
 	case err != nil && ctx.Err() == nil && (c.Transient == nil || !c.Transient(err)):
-		// A set that was built meanwhile stays: nothing counts as read.
-		if c.current.set == s.set {
-			c.current = nil
-		}
-	case c.tooLate(errors.Is(ctx.Err(), context.DeadlineExceeded) && since.Reaches(until)):
-		c.current = nil // the next readers need a set behind these changes
-	default:
-		// After an error that passes the rest is for the next reader. A build may have ended meanwhile.
-		// Its set needs the marks, too, and c.read must not move back.
-		c.mark(stale)
-		if until.Reaches(c.read) {
-			c.read = until
+		c.states = nil
+	case c.tooLate(errors.Is(ctx.Err(), context.DeadlineExceeded) && next == nil):
+		c.states = nil // the next readers need a set behind these changes
+	case next != nil:
+		// After an error that passes the rest is for the next reader.
+		if c.states = append(c.states, next); len(c.states) > maxStates {
+			c.states = c.states[1:]
 		}
 	}
+	return true
 }
 
 // maxLate is how many readers in a row may have no time to read a batch of changes.
@@ -83,63 +96,94 @@ func (c *Cache) tooLate(late bool) bool {
 	return c.late%maxLate == 0
 }
 
-// changedSince returns the predicates of the changes behind a position, and up to where they were read.
-func (c *Cache) changedSince(ctx context.Context, since feed.Position) (stale map[string]struct{}, until feed.Position, err error) {
-	stale, until = map[string]struct{}{}, since
-	n, size := 0, 0
-	for batch, err := range c.Feed.Changes(ctx, feed.Request{Since: since}) {
+// follow returns the state behind s that the end of the feed leads to, or the change that cannot be read; nil
+// if that is s. A reader has no time for very many changes: then the error is errVoid. One call at a time
+// may follow the states of a set.
+func (c *Cache) follow(ctx context.Context, s *state, reader bool) (*state, error) {
+	read := changes{until: s.at, predicates: map[string]struct{}{}}
+	var err error
+	for batch, failed := range c.Feed.Changes(ctx, feed.Request{Since: s.at}) {
+		if err = failed; err == nil {
+			err = read.add(batch)
+		}
+		if err == nil && reader && (read.n > maxChanges || read.bytes > maxChangeBytes) {
+			err = errVoid
+		}
 		if err != nil {
-			return stale, until, err
+			break
 		}
-		for i := range batch.Changes {
-			change := &batch.Changes[i]
-			if err := addPredicate(stale, change); err != nil {
-				return stale, until, err
-			}
-			size += len(change.Key) + len(change.Long)
-			if change.Annotation != nil {
-				size += len(change.Annotation.Data)
-			}
-		}
-		if n += len(batch.Changes); n > maxChanges || size > maxChangeBytes {
-			return stale, until, errVoid
-		}
-		until = batch.Position.Clone()
 	}
-	return stale, until, nil
+	if s.at.Reaches(read.until) {
+		return nil, err
+	}
+	next := &state{at: read.until, view: s.view.Changed(read.list)}
+	if set, changes := next.view.Bytes(); read.tooMany || set+changes > c.Memory {
+		next.view = s.view.WithStale(read.predicates)
+	}
+	c.mu.Lock()
+	s.later = read.predicates
+	c.mu.Unlock()
+	return next, err
 }
 
-// addPredicate adds the predicate of a change of the default graph.
-func addPredicate(stale map[string]struct{}, change *feed.Change) error {
-	switch change.Kind {
-	case feed.Annotate:
-		return nil
-	case feed.Add, feed.Delete:
-		_, terms, err := triple.SplitKey(change.Key)
-		if err == nil && len(terms[triple.Graph]) == 0 {
-			stale[string(terms[triple.Predicate])] = struct{}{}
+// changes are those of the default graph between two positions.
+type changes struct {
+	until feed.Position
+	list  []columns.Change
+	// begun are the changes of a request whose other changes follow.
+	begun      []columns.Change
+	tooMany    bool // they are in neither list
+	predicates map[string]struct{}
+	n, bytes   int // of all that was read
+}
+
+// add adds a batch. The error is errVoid if it concerns all predicates.
+func (r *changes) add(batch *feed.Batch) error {
+	for i := range batch.Changes {
+		change := &batch.Changes[i]
+		r.n, r.bytes = r.n+1, r.bytes+len(change.Key)+len(change.Long)
+		var err error
+		switch change.Kind {
+		case feed.Add, feed.Delete:
+			err = r.addTriple(change)
+		case feed.Annotate:
+			if change.Annotation != nil {
+				r.bytes += len(change.Annotation.Data)
+			}
+		default:
+			err = errVoid
 		}
+		if err != nil {
+			return err
+		}
+	}
+	// The position of a part of a request is before it. Its changes count with those of the rest.
+	switch {
+	case batch.Covered() < len(batch.Changes) || len(batch.Changes) == 0 && len(r.begun) > 0:
+		return nil
+	case len(r.begun) > 0:
+		r.list, r.begun = append(r.list, r.begun...), nil
+	}
+	r.until = batch.Position.Clone()
+	return nil
+}
+
+// addTriple adds the change of a triple.
+func (r *changes) addTriple(change *feed.Change) error {
+	_, terms, err := triple.SplitKey(change.Key)
+	if err != nil || len(terms[triple.Graph]) > 0 {
 		return err
 	}
-	return errVoid
-}
-
-// mark adds stale predicates to the set and to the build that runs. c.mu must be held.
-func (c *Cache) mark(stale map[string]struct{}) {
-	s := c.current
-	fresh := false
-	for predicate := range stale {
-		if c.changed != nil {
-			c.changed[predicate] = struct{}{}
+	r.predicates[string(terms[triple.Predicate])] = struct{}{}
+	switch {
+	case r.tooMany:
+	case len(r.list)+len(r.begun) == maxApplied:
+		r.list, r.begun, r.tooMany = nil, nil, true
+	default:
+		for i := range terms {
+			terms[i] = bytes.Clone(terms[i]) // a batch is valid until the next one
 		}
-		_, known := s.stale[predicate]
-		fresh = fresh || !known
+		r.begun = append(r.begun, columns.Change{Terms: terms, Deleted: change.Kind == feed.Delete})
 	}
-	if !fresh {
-		return
-	}
-	for predicate := range s.stale {
-		stale[predicate] = struct{}{}
-	}
-	c.current = c.newState(s.set, s.at, stale)
+	return nil
 }

@@ -58,12 +58,16 @@ func (w *Walker) complete() bool { return w.Columns != nil && w.Columns.Complete
 // addKeys adds the keys of lists to nodes.
 func (w *Walker) addKeys(to *nodeList, l *columns.Lists) error {
 	w.Plan.AddReads(l.Keys())
-	for i := range l.Keys() {
+	keys := l.All()
+	for {
+		i, ok := l.Next(&keys)
+		if !ok {
+			return nil
+		}
 		if err := w.addNumber(to, l.Key(i)); err != nil {
 			return err
 		}
 	}
-	return nil
 }
 
 // addNumber adds the node with a number to nodes.

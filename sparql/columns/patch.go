@@ -1,0 +1,190 @@
+// Patches: the lists of keys that changed since a set was built.
+
+package columns
+
+import (
+	"slices"
+	"sort"
+)
+
+// patch has the whole list of each key that has changed. Its places follow those of the packed arrays.
+// It is never changed.
+type patch struct {
+	entries []patchEntry // by key, ascending
+	values  shared[uint32]
+	// sums are the counts of the entries before each place, and of all.
+	sums []patchCount
+}
+
+// patchEntry is a key of a patch.
+type patchEntry struct {
+	key    uint32
+	lo, hi uint32 // where its values are in those of the patch; lo == hi: none is left
+	packed uint32 // how many values the packed arrays have of the key
+}
+
+// shared is a list that never changes. A longer one may share its memory.
+type shared[T any] struct {
+	list []T
+	used *int // the length of the longest list of this memory
+}
+
+// extend returns the list for appending to it. The result of that must be passed to keep, and no other list
+// of this memory may be extended meanwhile.
+func (s *shared[T]) extend() []T {
+	if s.used == nil || *s.used > len(s.list) {
+		return slices.Clip(s.list)
+	}
+	return s.list
+}
+
+// keep returns the list that was made from what extend has returned.
+func (s *shared[T]) keep(list []T) shared[T] {
+	next := shared[T]{list, s.used}
+	if s.used == nil || *s.used > len(s.list) {
+		next.used = new(int)
+	}
+	*next.used = len(list)
+	return next
+}
+
+// patchCount is how many keys and values a patch has more than the packed arrays.
+type patchCount struct{ keys, values int32 }
+
+// pairChange is a change of one pair in lists.
+type pairChange struct {
+	key, value uint32
+	deleted    bool
+}
+
+// find returns the place of the first entry whose key is at least key.
+func (p *patch) find(key uint32) int {
+	return sort.Search(len(p.entries), func(i int) bool { return p.entries[i].key >= key })
+}
+
+// more returns how many more keys and values than the packed arrays the patch has for keys in [from, to).
+func (p *patch) more(from, to uint32) (keys, values int) {
+	lo, hi := &p.sums[p.find(from)], &p.sums[p.find(to)]
+	return int(hi.keys - lo.keys), int(hi.values - lo.values)
+}
+
+// count sets the sums, and returns how many values are of an entry.
+func (p *patch) count() (live int) {
+	p.sums = make([]patchCount, len(p.entries)+1)
+	for i := range p.entries {
+		e := &p.entries[i]
+		sum := p.sums[i]
+		if e.lo < e.hi {
+			sum.keys++
+		}
+		if e.packed > 0 {
+			sum.keys--
+		}
+		sum.values += int32(e.hi-e.lo) - int32(e.packed)
+		p.sums[i+1] = sum
+		live += int(e.hi - e.lo)
+	}
+	return live
+}
+
+// compact drops the values that are of no entry.
+func (p *patch) compact() {
+	var values []uint32
+	for i := range p.entries {
+		e := &p.entries[i]
+		lo := len(values)
+		values = append(values, p.values.list[e.lo:e.hi]...)
+		e.lo, e.hi = uint32(lo), uint32(len(values))
+	}
+	p.values = new(shared[uint32]).keep(values)
+}
+
+func (p *patch) bytes() int64 {
+	if p == nil {
+		return 0
+	}
+	return 16*int64(cap(p.entries)) + 8*int64(cap(p.sums)) + 4*int64(cap(p.values.list))
+}
+
+// Bounds of a patch. Look-ups get slower with its entries, and a list is copied for each change of it.
+const (
+	maxPatchEntries = 1 << 14
+	maxPatchValues  = 1 << 21
+)
+
+// minCompacted is how many values of no entry do not matter.
+const minCompacted = 1 << 12
+
+// change returns the lists behind changes of pairs. They must be sorted by key and value, one of each pair.
+// ok is false if the patch would be too large.
+func (l *Lists) change(changes []pairChange) (changed Lists, ok bool) {
+	old := l.patch
+	if old == nil {
+		old = &patch{}
+	}
+	next := &patch{entries: make([]patchEntry, 0, len(old.entries)+len(changes))}
+	rest, values, near := old.entries, old.values.extend(), 0
+	for len(changes) > 0 {
+		// 1. Take the changes of the next key. The entries before it stay.
+		key, n := changes[0].key, 1
+		for n < len(changes) && changes[n].key == key {
+			n++
+		}
+		before := sort.Search(len(rest), func(i int) bool { return rest[i].key >= key })
+		next.entries = append(next.entries, rest[:before]...)
+		rest = rest[before:]
+		// 2. Merge them with its list.
+		e := patchEntry{key: key, lo: uint32(len(values))}
+		lo, hi := 0, 0
+		var packed bool
+		if near, packed = l.findPacked(key, near); packed {
+			lo, hi = l.Bounds(near)
+			e.packed = uint32(hi - lo)
+		}
+		if len(rest) > 0 && rest[0].key == key {
+			lo, hi = l.values.n+int(rest[0].lo), l.values.n+int(rest[0].hi)
+			rest = rest[1:]
+		}
+		if len(values)+hi-lo+n > maxPatchValues {
+			return Lists{}, false
+		}
+		values = l.merge(values, lo, hi, changes[:n])
+		e.hi = uint32(len(values))
+		next.entries = append(next.entries, e)
+		changes = changes[n:]
+	}
+	next.entries, next.values = append(next.entries, rest...), old.values.keep(values)
+	if live := next.count(); len(values) > 2*live+minCompacted {
+		next.compact()
+	}
+	changed = *l
+	changed.patch = next
+	return changed, len(next.entries) <= maxPatchEntries
+}
+
+// merge appends the values at places from lo up to hi to dst, with changes of their key.
+func (l *Lists) merge(dst []uint32, lo, hi int, changes []pairChange) []uint32 {
+	for i := range changes {
+		c := &changes[i]
+		same := l.FindValue(lo, hi, c.value)
+		dst = l.appendValues(dst, lo, same)
+		if lo = same; lo < hi && l.Value(lo) == c.value {
+			lo++
+		}
+		if !c.deleted {
+			dst = append(dst, c.value)
+		}
+	}
+	return l.appendValues(dst, lo, hi)
+}
+
+// appendValues appends the values at places from lo up to hi, of one key, to dst.
+func (l *Lists) appendValues(dst []uint32, lo, hi int) []uint32 {
+	if n := l.values.n; lo >= n && lo < hi {
+		return append(dst, l.patch.values.list[lo-n:hi-n]...)
+	}
+	for ; lo < hi; lo++ {
+		dst = append(dst, l.values.at(lo))
+	}
+	return dst
+}
