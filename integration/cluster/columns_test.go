@@ -112,7 +112,18 @@ func TestColumns(t *testing.T) {
 				for _, m := range w.up() {
 					p.await(m)
 				}
-				// 3. A machine is lost. Its rows are on others.
+				// 3. A machine that starts again has them from its file.
+				m := w.up()[w.random.IntN(machines)]
+				if _, err := m.disk.Stat(m.disk.PathJoin(dataDir, "columns")); err != nil {
+					t.Errorf("the columns were not kept: %v", err)
+				}
+				m.stop()
+				m.run()
+				w.settle()
+				p.change(10)
+				p.await(m)
+				p.change(10)
+				// 4. A machine is lost. Its rows are on others.
 				if machines < 3 {
 					return
 				}

@@ -33,11 +33,11 @@ const (
 	columnsPause = time.Second
 )
 
-// newMemberColumns returns columns of up to some bytes. The first query builds them.
-func newMemberColumns(t *triples, bytes int64) *memberColumns {
+// newMemberColumns returns columns of up to some bytes. The first query builds them, or reads them from a file.
+func newMemberColumns(t *triples, bytes int64, file columncache.File) *memberColumns {
 	c := &memberColumns{triples: t}
 	c.cache = columncache.New(columncache.Options{
-		Memory: bytes, Feed: t.changes, Snapshot: c.rows, Confirm: c.confirm, Logger: t.log,
+		Memory: bytes, Feed: t.changes, Snapshot: c.rows, Confirm: c.confirm, Logger: t.log, File: file,
 		Transient: func(err error) bool { return errors.Is(err, store.ErrUnavailable) },
 	})
 	return c

@@ -190,7 +190,7 @@ func (n *Node) makeParts() (err error) {
 		updating: make(chan struct{}, 1),
 	}
 	if cfg.ColumnMemory > 0 {
-		n.triples.columns = newMemberColumns(n.triples, cfg.ColumnMemory)
+		n.triples.columns = newMemberColumns(n.triples, cfg.ColumnMemory, n.store.ColumnFile())
 	}
 	n.journals = &journals{local, n.writes}
 	n.admin = &admin{n.membership, n.peers}

@@ -22,7 +22,7 @@ func (s *Store) openColumns() {
 		return
 	}
 	s.columns = columncache.New(columncache.Options{
-		Memory: s.options.ColumnBytes, Feed: s.feed, Snapshot: s.columnRows, Logger: s.options.Logger,
+		Memory: s.options.ColumnBytes, Feed: s.feed, Snapshot: s.columnRows, Logger: s.options.Logger, File: s.ColumnFile(),
 	})
 	s.columns.Build()
 }

@@ -231,6 +231,14 @@ func (l *Lists) bytes() int64 {
 	return l.keys.bytes() + l.ends.bytes() + l.values.bytes() + l.patch.bytes()
 }
 
+// measure sets what helps to find keys.
+func (l *Lists) measure() {
+	if n := l.keys.n; n > 0 {
+		l.first, l.last = l.keys.at(0), l.keys.at(n-1)
+		l.density = float64(n-1) / float64(max(l.last-l.first, 1))
+	}
+}
+
 // listsBuilder collects the lists of one column. Pairs must come in the order of keys, then values,
 // each once. add returns the bytes that a pair takes until it is packed.
 type listsBuilder struct {
@@ -253,10 +261,7 @@ func (b *listsBuilder) add(key, value uint32) (bytes int64) {
 // lists returns the lists, and empties the builder.
 func (b *listsBuilder) lists() Lists {
 	l := Lists{keys: pack(b.keys), values: pack(b.values)}
-	if n := len(b.keys); n > 0 {
-		l.first, l.last = b.keys[0], b.keys[n-1]
-		l.density = float64(n-1) / float64(max(l.last-l.first, 1))
-	}
+	l.measure()
 	if len(b.keys) < len(b.values) {
 		l.ends = pack(b.ends)
 	}

@@ -21,7 +21,7 @@ func pack(values []uint32) packed {
 	}
 	p := packed{width: uint(bits.Len32(all)), n: len(values)}
 	p.mask = 1<<p.width - 1
-	p.words = make([]uint64, (uint(len(values))*p.width+63)/64+1)
+	p.words = make([]uint64, packedWords(uint64(p.n), p.width))
 	for i, v := range values {
 		at := uint(i) * p.width
 		p.words[at/64] |= uint64(v) << (at % 64)
@@ -31,6 +31,9 @@ func pack(values []uint32) packed {
 	}
 	return p
 }
+
+// packedWords returns how many words an array has.
+func packedWords(n uint64, width uint) uint64 { return (n*uint64(width)+63)/64 + 1 }
 
 // at returns number i.
 func (p *packed) at(i int) uint32 {

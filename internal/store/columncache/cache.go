@@ -12,6 +12,9 @@
 // acknowledged change. The last few states are kept for readers of earlier positions, which get the
 // columns of all predicates that did not change in between.
 //
+// A file keeps a set for the next start, which reads the changes since. If the file is missing, damaged
+// or too old, a set is built.
+//
 // A bulk load, a cleared graph and a gap in the feed end the set. A missing set, columns that were given up
 // and many changes make the next query begin a new build. It runs beside the queries, and it takes at
 // most a tenth of the time: after a build the next one waits nine times as long. Only a build whose rows
@@ -22,6 +25,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"os"
 	"sync"
 	"time"
 
@@ -45,10 +49,19 @@ type Options struct {
 	Confirm func(ctx context.Context, at feed.Position) error
 	// Transient reports whether an error of the feed says nothing about the set; nil is never.
 	Transient func(error) bool
+	// File keeps a set for the next start; nil keeps none.
+	File File
 	// Now returns the time; nil is time.Now.
 	Now func() time.Time
 	// Logger gets failed builds; nil discards them.
 	Logger *slog.Logger
+}
+
+// File is where a set is kept.
+type File interface {
+	Keep(ctx context.Context, set *columns.Set, at feed.Position) error
+	// Read returns the set that was kept last. The error wraps [os.ErrNotExist] if none was.
+	Read(limit int64) (set *columns.Set, at feed.Position, err error)
 }
 
 // Cache keeps the columns of a store. It is safe for concurrent use, and must be closed.
@@ -69,6 +82,11 @@ type Cache struct {
 	closed   bool
 	next     time.Time // when the next build may begin
 	late     int       // how many readers in a row had no time to read a batch of changes
+
+	// Only a build has the rest.
+	opened bool      // the file was read
+	keep   time.Time // when the next set of the same size is kept
+	kept   int64     // the bytes of the set of the file
 }
 
 // state is a set of columns with the changes up to a position.
@@ -207,8 +225,6 @@ func (c *Cache) build() {
 		case err != nil:
 			c.Logger.Warn("no columns are built, so joins read rows", "error", err)
 		default:
-			bytes, _ := states[0].view.Bytes()
-			c.Logger.Debug("columns are built", "bytes", bytes, "took", took)
 			c.states = states
 		}
 	})
@@ -220,9 +236,16 @@ var ErrDisturbed = errors.New("the rows of the columns were moved while they wer
 // tooLargePause is the least pause after a build that has found the store too large.
 const tooLargePause = 10 * time.Minute
 
-// buildStates builds a set, and reads what has changed meanwhile. took is how long it has read, without the
-// wait for the position.
+// buildStates builds a set, and reads what has changed meanwhile. The first set is that of the file, if there
+// is one. took is how long it has read, without the wait for the position.
 func (c *Cache) buildStates() (states []*state, took time.Duration, err error) {
+	if !c.opened && c.File != nil {
+		began := c.Now()
+		c.opened = true
+		if states = c.keptStates(); states != nil {
+			return states, c.Now().Sub(began), nil
+		}
+	}
 	src, at, release, err := c.Snapshot(c.ctx)
 	if err != nil {
 		return nil, retryPause, err
@@ -235,16 +258,57 @@ func (c *Cache) buildStates() (states []*state, took time.Duration, err error) {
 	if err = errors.Join(err, release()); err != nil {
 		return nil, c.Now().Sub(began), err
 	}
+	c.Logger.Debug("columns are built", "bytes", set.Bytes(), "predicates", set.Predicates(), "took", c.Now().Sub(began))
+	c.keepSet(set, at)
+	// If the changes cannot be read now, they are read for the next reader.
+	states, _ = c.statesOf(set, at)
+	return states, c.Now().Sub(began), nil
+}
+
+// statesOf returns the states of a set and of the end of the feed. The error is that of the feed.
+func (c *Cache) statesOf(set *columns.Set, at feed.Position) ([]*state, error) {
 	first := &state{view: columns.NewView(set, nil), at: at}
 	if c.Confirm != nil {
 		first.view = first.view.WithMovingRows()
 	}
-	states = []*state{first}
-	// If the changes cannot be read now, they are read for the next reader.
-	if next, err := c.follow(c.ctx, first, false); err == nil && next != nil {
-		states = append(states, next)
+	next, err := c.follow(c.ctx, first, false)
+	if err != nil || next == nil {
+		return []*state{first}, err
 	}
-	return states, c.Now().Sub(began), nil
+	return []*state{first, next}, nil
+}
+
+// keptStates returns the states of the set of the file; nil if it is of no use.
+func (c *Cache) keptStates() []*state {
+	set, at, err := c.File.Read(c.Memory)
+	var states []*state
+	if err == nil {
+		states, err = c.statesOf(set, at)
+	}
+	switch {
+	case errors.Is(err, os.ErrNotExist):
+	case err != nil:
+		c.Logger.Info("the columns are built anew", "error", err)
+	default:
+		c.keep, c.kept = c.Now().Add(keepPause), set.Bytes()
+		c.Logger.Debug("columns are read from their file", "bytes", set.Bytes())
+		return states
+	}
+	return nil
+}
+
+// keepPause is the least time between two sets that are kept, unless the second is twice as large.
+const keepPause = 10 * time.Minute
+
+// keepSet keeps a set, unless another one was kept not long ago: the next start reads the changes since then.
+func (c *Cache) keepSet(set *columns.Set, at feed.Position) {
+	if c.File == nil || c.Now().Before(c.keep) && set.Bytes() < 2*c.kept {
+		return
+	}
+	c.keep, c.kept = c.Now().Add(keepPause), set.Bytes()
+	if err := c.File.Keep(c.ctx, set, at); err != nil && c.ctx.Err() == nil {
+		c.Logger.Warn("the next start has to build the columns", "error", err)
+	}
 }
 
 // retryPause is counted for a build that found no position.

@@ -1,0 +1,268 @@
+// The file of the columns: restarts, damage and crashes.
+
+package store
+
+import (
+	"bytes"
+	"errors"
+	"log/slog"
+	"strings"
+	"sync"
+	"sync/atomic"
+	"testing"
+
+	"github.com/cockroachdb/pebble/v2/vfs"
+	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
+
+	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// logText is a log that a test reads.
+type logText struct {
+	mu   sync.Mutex
+	text bytes.Buffer
+}
+
+func (l *logText) Write(p []byte) (int, error) {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return l.text.Write(p)
+}
+
+func (l *logText) has(part string) bool {
+	l.mu.Lock()
+	defer l.mu.Unlock()
+	return strings.Contains(l.text.String(), part)
+}
+
+// openColumned opens a store with columns, and its log.
+func openColumned(t *testing.T, fs vfs.FS) (*Store, *logText) {
+	t.Helper()
+	l := &logText{}
+	s, err := Open("data", Options{FS: fs, ColumnBytes: 1 << 20, Logger: slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))})
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s, l
+}
+
+// addColumned adds random triples to a store, and returns when its columns have them.
+func addColumned(t *testing.T, s *Store, n int) {
+	t.Helper()
+	random := random(t)
+	for range n {
+		if _, err := s.Add(t.Context(), []triple.Triple{columnTriple(random), columnTriple(random)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	untilColumns(t, s, columnPredicates[0])
+}
+
+// checkAndClose compares the columns of a store with its rows, changes it, compares again, and closes it.
+func checkAndClose(t *testing.T, s *Store) {
+	t.Helper()
+	random := random(t)
+	for range 3 {
+		untilColumns(t, s, columnPredicates[1])
+		sn, err := s.Snapshot()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if checkColumns(t, sn) == 0 {
+			t.Error("no columns")
+		}
+		if err := sn.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Add(t.Context(), []triple.Triple{columnTriple(random)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := s.Delete(t.Context(), []triple.Triple{columnTriple(random), columnTriple(random)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// A store has its columns right after the start, with what has changed since they were written, by a
+// process without columns, too.
+func TestColumnFile(t *testing.T) {
+	fs := memdisk.New()
+	s, l := openColumned(t, fs)
+	addColumned(t, s, 50)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !l.has("columns are built") {
+		t.Error("nothing was built")
+	}
+	s, err := Open("data", Options{FS: fs})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if _, err := s.Add(t.Context(), []triple.Triple{{Subject: columnPredicates[0], Predicate: columnPredicates[1], Object: columnPredicates[2]}}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, l = openColumned(t, fs)
+	checkAndClose(t, s)
+	if !l.has("columns are read from their file") || l.has("columns are built") {
+		t.Errorf("the columns were not read:\n%s", l.text.String())
+	}
+}
+
+// Any changed bit and any missing end is noticed: the columns are built anew, and have the rows.
+func TestColumnFileDamage(t *testing.T) {
+	random := random(t)
+	fs := memdisk.New()
+	s, _ := openColumned(t, fs)
+	addColumned(t, s, 50)
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	path := fs.PathJoin("data", columnFileName)
+	whole := readFile(t, fs, path)
+	step := 1 + len(whole)/fewer(400)
+	for at := 0; at < len(whole); at += 1 + random.IntN(step) {
+		damaged := bytes.Clone(whole)
+		damaged[at] ^= 1 << random.IntN(8)
+		if random.IntN(8) == 0 {
+			damaged = whole[:at]
+		}
+		clone := fs.CrashClone(vfs.CrashCloneCfg{})
+		if err := directory.WriteFile(clone, path, damaged); err != nil {
+			t.Fatal(err)
+		}
+		s, l := openColumned(t, clone)
+		checkAndClose(t, s)
+		if !l.has("the columns are built anew") {
+			t.Fatalf("a file of %d bytes, changed at %d, was not noticed:\n%s", len(damaged), at, l.text.String())
+		}
+	}
+}
+
+// A file that another state of the database has written is not read, though it has the same positions.
+func TestColumnFileOfAnotherState(t *testing.T) {
+	fs := memdisk.New()
+	s, _ := openColumned(t, fs)
+	addColumned(t, s, 20)
+	earlier := fs.CrashClone(vfs.CrashCloneCfg{})
+	addColumned(t, s, 20)
+	sn, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := columns.Build(t.Context(), sn.Source(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := sn.position()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := s.ColumnFile().Keep(t.Context(), set, at); err != nil {
+		t.Fatal(err)
+	}
+	if err := sn.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	// The earlier database goes on with other triples, beside the new file.
+	path := fs.PathJoin("data", columnFileName)
+	s, err = Open("data", Options{FS: earlier})
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := random(t)
+	for range 60 {
+		if _, err := s.Add(t.Context(), []triple.Triple{columnTriple(random)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := directory.WriteFile(earlier, path, readFile(t, fs, path)); err != nil {
+		t.Fatal(err)
+	}
+	s, l := openColumned(t, earlier)
+	checkAndClose(t, s)
+	if !l.has("the columns are built anew") {
+		t.Errorf("the file was read:\n%s", l.text.String())
+	}
+}
+
+// The disk may lose power before every write while columns are built and kept. After the start they have the
+// rows.
+func TestColumnFileCrashes(t *testing.T) {
+	random := random(t)
+	fs := memdisk.New()
+	var clones []*memdisk.FS
+	var watch atomic.Bool
+	var mu sync.Mutex // Pebble writes from several goroutines
+	faulty := errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		if watch.Load() && op.Kind.ReadOrWrite() == errorfs.OpIsWrite {
+			mu.Lock()
+			defer mu.Unlock()
+			clones = append(clones, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: random.IntN(101), RNG: random}))
+		}
+		return nil
+	}))
+	s, err := Open("data", Options{FS: faulty})
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		if _, err := s.Add(t.Context(), []triple.Triple{columnTriple(random)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s, _ = openColumned(t, faulty)
+	watch.Store(true)
+	addColumned(t, s, 1)
+	sn, err := s.Snapshot()
+	if err != nil {
+		t.Fatal(err)
+	}
+	at, err := sn.position()
+	if err != nil {
+		t.Fatal(err)
+	}
+	set, err := columns.Build(t.Context(), sn.Source(), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for range 2 { // an old file is there
+		if err := s.ColumnFile().Keep(t.Context(), set, at); err != nil {
+			t.Fatal(err)
+		}
+	}
+	watch.Store(false)
+	if err := errors.Join(sn.Close(), s.Close()); err != nil {
+		t.Fatal(err)
+	}
+	read := 0
+	for _, clone := range clones {
+		s, l := openColumned(t, clone)
+		checkAndClose(t, s)
+		if l.has("columns are read from their file") {
+			read++
+		}
+	}
+	t.Logf("%d crashes, after %d of them the file was read", len(clones), read)
+	if read == 0 || read == len(clones) {
+		t.Error("not a test")
+	}
+}

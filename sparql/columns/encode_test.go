@@ -1,0 +1,73 @@
+// Sets as bytes, and back.
+
+package columns_test
+
+import (
+	"bytes"
+	"errors"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// encode returns the bytes of a set.
+func encode(t interface{ Fatal(...any) }, set *columns.Set) []byte {
+	var b bytes.Buffer
+	if err := set.Write(&b); err != nil {
+		t.Fatal(err)
+	}
+	return b.Bytes()
+}
+
+// A set that was written and read again has the same columns.
+func TestEncode(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		want := pairsOf{}
+		var all []triple.Triple
+		for _, one := range drawTriples(t) {
+			if one.Graph.IsZero() {
+				want.set(one, true)
+			}
+			all = append(all, one)
+		}
+		set := build(t, all)
+		b := encode(t, set)
+		again, err := columns.Read(bytes.NewReader(b), 1<<30)
+		if err != nil {
+			t.Fatal(err)
+		}
+		checkView(t, columns.NewView(again, nil), want)
+		if !bytes.Equal(encode(t, again), b) || again.Bytes() > set.Bytes() {
+			t.Fatalf("a set of %d bytes became another one of %d", set.Bytes(), again.Bytes())
+		}
+		// A part of it is no set, nor is more.
+		part := b[:rapid.IntRange(0, len(b)-1).Draw(t, "part")]
+		if _, err := columns.Read(bytes.NewReader(part), 1<<30); err == nil {
+			t.Fatalf("%d of %d bytes are a set", len(part), len(b))
+		}
+		if _, err := columns.Read(bytes.NewReader(append(b, 0)), 1<<30); err == nil {
+			t.Fatal("a set with a byte more is one")
+		}
+	})
+}
+
+// What long terms a column has is kept, and so is the limit.
+func TestEncodeLimit(t *testing.T) {
+	p := triple.NewIRI("x:p")
+	long := triple.NewIRI("x:" + string(bytes.Repeat([]byte("long"), 300)))
+	set := build(t, []triple.Triple{{Subject: long, Predicate: p, Object: p}, {Subject: p, Predicate: p, Object: p}})
+	b := encode(t, set)
+	again, err := columns.Read(bytes.NewReader(b), 1<<20)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if c := again.Column(key(p)); c.Rows() != 2 || !c.LongSubjects || c.LongObjects || columns.NewView(again, nil).Complete() {
+		t.Errorf("%+v", c)
+	}
+	if _, err := columns.Read(bytes.NewReader(b), 100); !errors.Is(err, columns.ErrTooLarge) {
+		t.Errorf("a limit of 100 bytes: %v", err)
+	}
+}
