@@ -37,8 +37,8 @@ type Options struct {
 	FeedAge   time.Duration
 
 	// ColumnMemory bounds the columns that joins compare instead of rows, in bytes: those of the store
-	// or, in a cluster, of the whole cluster. If they would be larger there are none. 0 is a 32nd of Memory, and none if that is below a gigabyte; a negative
-	// value is none.
+	// or, in a cluster, of the whole cluster. If all would be larger, there are those of the predicates that
+	// queries use most. 0 is a 32nd of Memory, and none if that is below a gigabyte; a negative value is none.
 	ColumnMemory int64
 
 	// QueryMemory is how many bytes a query may hold before it uses temporary files.

@@ -325,16 +325,21 @@ func TestAgainstNaive(t *testing.T) {
 
 // someColumns returns a source with the columns of some of its predicates.
 func someColumns(t *rapid.T, src sparql.Source, graph []triple.Triple) sparql.Source {
-	set, err := columns.Build(context.Background(), src, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
-	stale := map[string]struct{}{}
+	stale, built := map[string]struct{}{}, map[string]struct{}{}
 	for _, tr := range graph {
 		key, _ := triple.AppendTerm(nil, tr.Predicate)
 		if _, known := stale[string(key)]; !known && rapid.IntRange(0, 3).Draw(t, "stale") == 0 {
 			stale[string(key)] = struct{}{}
+		} else {
+			built[string(key)] = struct{}{}
 		}
+	}
+	if rapid.Bool().Draw(t, "all") {
+		built = nil
+	}
+	set, err := columns.BuildSome(context.Background(), src, 1<<30, built)
+	if err != nil {
+		t.Fatal(err)
 	}
 	return columns.With(src, columns.NewView(set, stale))
 }

@@ -4,17 +4,12 @@ package store
 
 import (
 	"context"
-	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/columncache"
-	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/source"
 )
-
-// minColumnBytes is the least that a triple takes in columns.
-const minColumnBytes = 4
 
 // openColumns begins to build the columns, if they are on.
 func (s *Store) openColumns() {
@@ -37,12 +32,6 @@ func (s *Store) columnRows(ctx context.Context) (source.Source, feed.Position, f
 		return nil, feed.Position{}, nil, err
 	}
 	at, err := sn.position()
-	if err == nil {
-		var counted keyspace.Counters
-		if counted, err = s.db.Counters(); err == nil && counted.Triples > s.options.ColumnBytes/minColumnBytes {
-			err = fmt.Errorf("%w: there are %d triples", columns.ErrTooLarge, counted.Triples)
-		}
-	}
 	if err != nil {
 		_ = sn.Close() // the error that matters is err
 		return nil, at, nil, err

@@ -27,7 +27,12 @@ const checkRows = 1 << 14
 // runs it takes up to three times the memory of the set. If the set would take more than limit bytes,
 // the error is [ErrTooLarge].
 func Build(ctx context.Context, src source.Source, limit int64) (*Set, error) {
-	b := builder{ctx: ctx, src: src, limit: limit, set: &Set{columns: map[string]*Column{}}}
+	return BuildSome(ctx, src, limit, nil)
+}
+
+// BuildSome is Build for some predicates in their key form; nil is all.
+func BuildSome(ctx context.Context, src source.Source, limit int64, only map[string]struct{}) (*Set, error) {
+	b := builder{ctx: ctx, src: src, limit: limit, only: only, set: &Set{columns: map[string]*Column{}, partial: only != nil}}
 	if err := b.terms(); err != nil {
 		return nil, fmt.Errorf("dictionary: %w", err)
 	}
@@ -66,6 +71,7 @@ type builder struct {
 	ctx   context.Context
 	src   source.Source
 	limit int64
+	only  map[string]struct{} // nil is all predicates
 	set   *Set
 
 	seed    maphash.Seed
@@ -86,11 +92,20 @@ func (b *builder) scan(order triple.Order, each func(terms *triple.KeyTerms) err
 		}
 		key, _ := rows.Row()
 		var terms triple.KeyTerms
-		if _, terms, err = triple.SplitKey(key); err == nil && len(terms[triple.Graph]) == 0 {
+		if _, terms, err = triple.SplitKey(key); err == nil && b.takes(&terms) {
 			err = each(&terms)
 		}
 	}
 	return errors.Join(err, rows.Err(), rows.Close())
+}
+
+// takes reports whether the set has the triple of a row.
+func (b *builder) takes(terms *triple.KeyTerms) bool {
+	if len(terms[triple.Graph]) > 0 {
+		return false
+	}
+	_, ok := b.only[string(terms[triple.Predicate])]
+	return ok || b.only == nil
 }
 
 // terms makes the dictionary from the first terms of SPO and OSP.
@@ -155,7 +170,7 @@ func (s *termStream) next() error {
 		if err != nil {
 			return err
 		}
-		if len(terms[triple.Graph]) > 0 || bytes.Equal(terms[position], s.term) {
+		if bytes.Equal(terms[position], s.term) || !s.b.takes(&terms) {
 			continue
 		}
 		s.term = append(s.term[:0], terms[position]...)

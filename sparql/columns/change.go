@@ -30,8 +30,7 @@ const (
 func (v *View) Changed(changes []Change) *View {
 	// 1. Changes of a predicate without a column change nothing.
 	changes = slices.DeleteFunc(slices.Clone(changes), func(c Change) bool {
-		_, stale := v.stale[string(c.Terms[triple.Predicate])]
-		return stale
+		return !v.has(string(c.Terms[triple.Predicate]))
 	})
 	if len(changes) == 0 {
 		return v

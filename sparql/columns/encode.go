@@ -22,7 +22,7 @@ var errFormat = errors.New("columns: not an encoded set")
 // Write encodes the set. There is no checksum: the caller must see to it that [Read] gets the same
 // bytes. Numbers are little-endian:
 //
-//	set:     the name of the format, terms u32, text, blocks (n u64, u32 each), predicates u32, column of each,
+//	set:     the name of the format, 1 byte: 1 if it is partial, terms u32, text, blocks (n u64, u32 each), predicates u32, column of each,
 //	         torn predicates u32, text of each
 //	text:    length u64, bytes
 //	column:  text of the predicate's key form, 1 byte: 1 for long subjects and 2 for long objects,
@@ -33,6 +33,7 @@ func (s *Set) Write(w io.Writer) error {
 	e := &encoder{w: bufio.NewWriterSize(w, 1<<16)}
 	// 1. The dictionary.
 	e.bytes([]byte(formatName))
+	e.bytes([]byte{flag(s.partial, 1)})
 	d := &s.Dictionary
 	e.u32(uint32(d.n))
 	e.text(d.text)
@@ -45,14 +46,7 @@ func (s *Set) Write(w io.Writer) error {
 	for _, predicate := range s.predicates {
 		c := s.columns[predicate]
 		e.text([]byte(predicate))
-		var long byte
-		if c.LongSubjects {
-			long |= 1
-		}
-		if c.LongObjects {
-			long |= 2
-		}
-		e.bytes([]byte{long})
+		e.bytes([]byte{flag(c.LongSubjects, 1) | flag(c.LongObjects, 2)})
 		for _, l := range [...]*Lists{&c.BySubject, &c.ByObject} {
 			for _, p := range [...]*packed{&l.keys, &l.ends, &l.values} {
 				e.packed(p)
@@ -65,6 +59,14 @@ func (s *Set) Write(w io.Writer) error {
 		e.text([]byte(predicate))
 	}
 	return e.w.Flush() // with the first error
+}
+
+// flag returns b if set is, else 0.
+func flag(set bool, b byte) byte {
+	if set {
+		return b
+	}
+	return 0
 }
 
 type encoder struct{ w *bufio.Writer }
@@ -115,6 +117,7 @@ func (d *decoder) set() (*Set, error) {
 		d.fail(errFormat)
 	}
 	// 1. The dictionary.
+	s.partial = d.fixed(1)[0] == 1
 	t := &s.Dictionary
 	t.n = int(d.u32())
 	t.text = d.text()

@@ -4,12 +4,14 @@ package columns_test
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"testing"
 
 	"pgregory.net/rapid"
 
 	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -35,6 +37,14 @@ func TestEncode(t *testing.T) {
 		}
 		set := build(t, all)
 		b := encode(t, set)
+		some, err := columns.BuildSome(context.Background(), memsource.New(all), 1<<30, map[string]struct{}{key(triple.NewIRI("http://example.org/p1")): {}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if some, err = columns.Read(bytes.NewReader(encode(t, some)), 1<<30); err != nil {
+			t.Fatal(err)
+		}
+		checkSome(t, columns.NewView(some, nil), want)
 		again, err := columns.Read(bytes.NewReader(b), 1<<30)
 		if err != nil {
 			t.Fatal(err)
@@ -52,6 +62,23 @@ func TestEncode(t *testing.T) {
 			t.Fatal("a set with a byte more is one")
 		}
 	})
+}
+
+// checkSome compares a view of one predicate with the triples that it must have.
+func checkSome(t *rapid.T, v *columns.View, want pairsOf) {
+	for predicate, pairs := range want {
+		c, ok := v.Column(predicate)
+		if ok != (predicate == key(triple.NewIRI("http://example.org/p1"))) {
+			t.Fatalf("%q has a column: %t", predicate, ok)
+		}
+		if ok {
+			checkLists(t, v.Dictionary(), &c.BySubject, pairs, 0)
+			checkLists(t, v.Dictionary(), &c.ByObject, pairs, 1)
+		}
+	}
+	if _, _, ok := v.All(); ok || v.Complete() {
+		t.Fatal("a part of the predicates is all")
+	}
 }
 
 // What long terms a column has is kept, and so is the limit.

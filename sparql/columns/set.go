@@ -11,6 +11,7 @@ type Set struct {
 	rows       int
 	bytes      int64
 	long       bool // a column has a long term
+	partial    bool // predicates without a column may have triples
 }
 
 // Bytes returns the memory of the set.
@@ -20,7 +21,7 @@ func (s *Set) Bytes() int64 { return s.bytes }
 var empty Column
 
 // Column returns the column of a predicate in its key form. It is empty if there is no triple of
-// the predicate.
+// the predicate, or the set is partial and does not have it.
 func (s *Set) Column(predicate string) *Column {
 	if c := s.columns[predicate]; c != nil {
 		return c

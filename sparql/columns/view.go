@@ -23,6 +23,7 @@ type View struct {
 	long       bool  // a column has a long term
 	deleted    bool  // a triple was deleted
 	moving     bool
+	missing    func(predicate string) // nil, or called for each request of a column that is not there
 }
 
 // NewView returns a view of a set. stale lists predicates in their key form that have changed between
@@ -55,11 +56,22 @@ func (v *View) WithMovingRows() *View {
 	return &next
 }
 
+// WithMissing returns a view that calls missing for each request of a column that is not there. It must be safe
+// for concurrent use.
+func (v *View) WithMissing(missing func(predicate string)) *View {
+	next := *v
+	next.missing = missing
+	return &next
+}
+
 // MovingRows reports whether the rows of the reader are not of one moment.
 func (v *View) MovingRows() bool { return v.moving }
 
 // Dictionary returns the terms of the columns.
 func (v *View) Dictionary() *Dictionary { return &v.dictionary }
+
+// Partial reports whether the set has only some predicates, see [BuildSome].
+func (v *View) Partial() bool { return v.set.partial }
 
 // Bytes returns the memory of the set, and that of the changes.
 func (v *View) Bytes() (set, changes int64) { return v.set.bytes, v.bytes + v.dictionary.added.bytes }
@@ -67,10 +79,19 @@ func (v *View) Bytes() (set, changes int64) { return v.set.bytes, v.bytes + v.di
 // Stale returns the number of predicates without a column.
 func (v *View) Stale() int { return len(v.stale) }
 
+// has reports whether a predicate has a column.
+func (v *View) has(predicate string) bool {
+	_, stale := v.stale[predicate]
+	return !stale && (!v.set.partial || v.set.columns[predicate] != nil)
+}
+
 // Column returns the column of a predicate in its key form, like [Set.Column]. ok is false if the
-// predicate has changed too much.
+// predicate has changed too much, or the set is partial and does not have it.
 func (v *View) Column(predicate string) (c *Column, ok bool) {
-	if _, stale := v.stale[predicate]; stale {
+	if !v.has(predicate) {
+		if v.missing != nil {
+			v.missing(predicate)
+		}
 		return nil, false
 	}
 	if c := v.changed[predicate]; c != nil {
@@ -82,14 +103,17 @@ func (v *View) Column(predicate string) (c *Column, ok bool) {
 // All returns the predicates of the default graph in their key form, sorted, and the number of its triples.
 // ok is false if some are not known, because a predicate has no column.
 func (v *View) All() (predicates []string, rows int, ok bool) {
-	return v.predicates, v.rows, len(v.stale) == 0
+	return v.predicates, v.rows, v.all()
 }
+
+// all reports whether all predicates have a column.
+func (v *View) all() bool { return len(v.stale) == 0 && !v.set.partial }
 
 // SubjectAt returns the last node before which no more than n triples stand in the order SPO, and how many
 // do. ok is false if the columns do not know it: all must be known, see [View.All], have a triple, and
 // no subject may be new.
 func (v *View) SubjectAt(n int) (number uint32, before int, ok bool) {
-	if len(v.stale) > 0 || len(v.dictionary.added.terms.list) > 0 {
+	if !v.all() || len(v.dictionary.added.terms.list) > 0 {
 		return 0, 0, false
 	}
 	nodes := v.dictionary.nodes
@@ -110,7 +134,7 @@ func (v *View) rowsBefore(number uint32) (rows int) {
 
 // Complete reports whether the dictionary has all nodes of the default graph and no others, and none is
 // long.
-func (v *View) Complete() bool { return len(v.stale) == 0 && !v.long && !v.deleted }
+func (v *View) Complete() bool { return v.all() && !v.long && !v.deleted }
 
 // Source is a [source.Source] with columns of its state.
 type Source interface {

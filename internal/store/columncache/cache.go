@@ -25,6 +25,7 @@ import (
 	"context"
 	"errors"
 	"log/slog"
+	"maps"
 	"os"
 	"sync"
 	"time"
@@ -36,7 +37,7 @@ import (
 
 // Options are the parameters of [New]. All but Now and Logger are needed.
 type Options struct {
-	// Memory bounds a set in bytes. A store whose set would be larger has no columns.
+	// Memory bounds a set in bytes. If all predicates would take more, only some have columns.
 	Memory int64
 	// Feed is the change feed of the store. Its positions must not go back: the end that a build begins with
 	// has all changes that any reader has read before.
@@ -82,11 +83,15 @@ type Cache struct {
 	closed   bool
 	next     time.Time // when the next build may begin
 	late     int       // how many readers in a row had no time to read a batch of changes
+	// wanted counts the requests for columns that are not there, of up to maxWanted predicates.
+	wanted map[string]int
+	missed bool // a column was wanted since the last build
 
 	// Only a build has the rest.
-	opened bool      // the file was read
-	keep   time.Time // when the next set of the same size is kept
-	kept   int64     // the bytes of the set of the file
+	opened bool                // the file was read
+	keep   time.Time           // when the next set of the same size is kept
+	kept   int64               // the bytes of the set of the file
+	chosen map[string]struct{} // the predicates of a partial set
 }
 
 // state is a set of columns with the changes up to a position.
@@ -108,7 +113,7 @@ func New(o Options) *Cache {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Cache{Options: o, reading: make(chan struct{}, 1)}
+	c := &Cache{Options: o, reading: make(chan struct{}, 1), wanted: map[string]int{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
@@ -149,12 +154,30 @@ func (c *Cache) View(ctx context.Context, at feed.Position) *columns.View {
 // outdated reports whether a new set is wanted. c.mu must be held.
 func (c *Cache) outdated() bool {
 	s := c.newest()
+	return c.worn(s) || s.view.Partial() && c.missed
+}
+
+// worn reports whether a state has no set, or one that has changed much.
+func (c *Cache) worn(s *state) bool {
 	if s == nil || s.view.Stale() > 0 {
 		return true
 	}
 	set, changes := s.view.Bytes()
 	return changes > minChanged+set/maxChangedShare
 }
+
+// want counts a request for a column that is not there.
+func (c *Cache) want(predicate string) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	if _, known := c.wanted[predicate]; known || len(c.wanted) < maxWanted {
+		c.wanted[predicate]++
+	}
+	c.missed = true
+}
+
+// maxWanted is for how many predicates requests are counted.
+const maxWanted = 1000
 
 // A set with more bytes of changes than minChanged and this share of it is outdated.
 const (
@@ -205,7 +228,7 @@ func (c *Cache) build() {
 	if !c.mayBuild() {
 		return
 	}
-	c.building = true
+	c.building, c.missed = true, false
 	// The build takes no lock, so queries go on.
 	c.tasks.Go(func() {
 		states, took, err := c.buildStates()
@@ -213,13 +236,13 @@ func (c *Cache) build() {
 		defer c.mu.Unlock()
 		c.building, c.next = false, c.Now().Add(9*took)
 		switch {
-		case errors.Is(err, columns.ErrTooLarge):
+		case errors.Is(err, columns.ErrTooLarge), errors.Is(err, errSame):
 			c.next = c.Now().Add(max(tooLargePause, 9*took))
 		case errors.Is(err, ErrDisturbed):
 			c.next = c.Now().Add(took)
 		}
 		switch {
-		case c.closed:
+		case c.closed, errors.Is(err, errSame):
 		case errors.Is(err, ErrDisturbed):
 			c.Logger.Debug("the columns are built once more", "error", err)
 		case err != nil:
@@ -251,7 +274,7 @@ func (c *Cache) buildStates() (states []*state, took time.Duration, err error) {
 		return nil, retryPause, err
 	}
 	began := c.Now()
-	set, err := columns.Build(c.ctx, src, c.Memory)
+	set, err := c.buildSet(src)
 	if err == nil && c.Confirm != nil {
 		err = c.Confirm(c.ctx, at)
 	}
@@ -265,9 +288,60 @@ func (c *Cache) buildStates() (states []*state, took time.Duration, err error) {
 	return states, c.Now().Sub(began), nil
 }
 
+// errSame means that the columns that can be built are those that are there.
+var errSame = errors.New("the columns stay as they are")
+
+// buildSet builds a set of all predicates, or of the most wanted ones if the memory is too small for all.
+func (c *Cache) buildSet(src source.Source) (*columns.Set, error) {
+	if c.chosen == nil {
+		if set, err := columns.Build(c.ctx, src, c.Memory); !errors.Is(err, columns.ErrTooLarge) {
+			return set, err
+		}
+	}
+	sizes, err := columns.Sizes(c.ctx, src)
+	if err != nil {
+		return nil, err
+	}
+	wanted, worn := c.demand()
+	// Sizes are estimates, so smaller choices may be needed.
+	for budget := c.Memory; budget > c.Memory/16; budget /= 2 {
+		chosen := columns.Choose(sizes, budget, wanted)
+		if len(chosen) == 0 {
+			break
+		}
+		if len(chosen) == len(sizes) {
+			chosen = nil // there is room for all of them again
+		} else if !worn && maps.Equal(chosen, c.chosen) {
+			return nil, errSame
+		}
+		set, err := columns.BuildSome(c.ctx, src, c.Memory, chosen)
+		if err == nil {
+			c.chosen = chosen
+		}
+		if !errors.Is(err, columns.ErrTooLarge) {
+			return set, err
+		}
+	}
+	return nil, columns.ErrTooLarge
+}
+
+// demand returns the requests for missing columns, of which old ones count less, and whether the present state
+// is worn.
+func (c *Cache) demand() (wanted map[string]int, worn bool) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	wanted = maps.Clone(c.wanted)
+	for predicate, n := range c.wanted {
+		if c.wanted[predicate] = n / 2; n < 2 {
+			delete(c.wanted, predicate)
+		}
+	}
+	return wanted, c.worn(c.newest())
+}
+
 // statesOf returns the states of a set and of the end of the feed. The error is that of the feed.
 func (c *Cache) statesOf(set *columns.Set, at feed.Position) ([]*state, error) {
-	first := &state{view: columns.NewView(set, nil), at: at}
+	first := &state{view: columns.NewView(set, nil).WithMissing(c.want), at: at}
 	if c.Confirm != nil {
 		first.view = first.view.WithMovingRows()
 	}

@@ -5,7 +5,9 @@ package columncache
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
+	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
@@ -150,6 +152,77 @@ func TestLateReaders(t *testing.T) {
 		}
 		if bytes, _ := c.Size(); bytes > 0 {
 			t.Error("the set that no reader can use stays")
+		}
+	})
+}
+
+// noFeed is a feed without changes.
+type noFeed struct{}
+
+func (noFeed) Position(context.Context) (feed.Position, error) { return at(1), nil }
+func (noFeed) Changes(context.Context, feed.Request) iter.Seq2[*feed.Batch, error] {
+	return func(func(*feed.Batch, error) bool) {}
+}
+
+// TestPartial: if not all columns fit, small ones are built, and later those that are wanted. Requests for what
+// never fits end no set and cause no build without end.
+func TestPartial(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var all []triple.Triple
+		for predicate, n := range map[string]int{"x:small": 10, "x:large": 3000, "x:huge": 30_000} {
+			for i := range n {
+				all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprint("x:s", i)), Predicate: triple.NewIRI(predicate), Object: triple.NewIRI(fmt.Sprint(predicate, "/", i))})
+			}
+		}
+		builds := 0
+		c := New(Options{Memory: 200_000, Feed: noFeed{}, Snapshot: func(context.Context) (source.Source, feed.Position, func() error, error) {
+			builds++
+			time.Sleep(time.Second)
+			return memsource.New(all), at(1), func() error { return nil }, nil
+		}})
+		defer c.Close()
+		// columns asks for all columns until a build has had its time.
+		columns := func() (has []string) {
+			for range 100 {
+				has = nil
+				v := c.View(t.Context(), at(1))
+				time.Sleep(time.Minute)
+				if v == nil {
+					continue
+				}
+				for _, predicate := range []string{"x:small", "x:large", "x:huge"} {
+					if column, ok := v.Column(keyOf(predicate)); ok && column.Rows() > 0 {
+						has = append(has, predicate)
+					}
+				}
+				if _, ok := v.Column(keyOf("x:none")); ok {
+					t.Error("a partial set knows all predicates")
+				}
+			}
+			return has
+		}
+		if has := columns(); fmt.Sprint(has) != "[x:small x:large]" {
+			t.Errorf("the columns of %q were built", has)
+		}
+		if bytes, _ := c.Size(); bytes > 200_000 {
+			t.Errorf("the set has %d bytes", bytes)
+		}
+		if builds > 20 {
+			t.Errorf("%d builds", builds)
+		}
+		// When the huge predicate has become small enough to fit, it is built, because it is wanted.
+		all = slices.DeleteFunc(all, func(one triple.Triple) bool {
+			return one.Predicate == triple.NewIRI("x:huge") && len(one.Subject.Value()) > 6
+		})
+		for range 200 {
+			v := c.View(t.Context(), at(1))
+			v.Column(keyOf("x:huge"))
+			time.Sleep(time.Minute)
+		}
+		if v := c.View(t.Context(), at(1)); v == nil {
+			t.Error("no columns")
+		} else if _, ok := v.Column(keyOf("x:huge")); !ok {
+			t.Error("a wanted predicate has no column")
 		}
 	})
 }
