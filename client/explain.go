@@ -19,7 +19,7 @@ type Explanation struct {
 	Rows        int64   `json:"rows"`
 	RowsRead    int64   `json:"rowsRead"`
 	Seconds     float64 `json:"seconds"`
-	PlanSeconds float64 `json:"planSeconds"` // the part of Seconds for the turn and the plan
+	PlanSeconds float64 `json:"planSeconds"` // the part of Seconds for the text, the turn and the plan
 	// Isolation is the isolation level of queries on the server: "snapshot" or "triple"; see
 	// docs/API.md.
 	Isolation string `json:"isolation"`

@@ -51,10 +51,11 @@ func (o Options) Validate() error {
 }
 
 // Prepared is a query parsed and translated. It may be run any number of
-// times, and from several goroutines.
+// times, and from several goroutines, because it never changes.
 type Prepared struct {
-	query *algebra.Query
-	opts  Options
+	query    *algebra.Query
+	prologue ast.Prologue
+	opts     Options
 }
 
 // Prepare parses and translates a query. An error of the text is a
@@ -80,8 +81,22 @@ func PrepareTree(q *ast.Query, opts Options) (*Prepared, error) {
 		query.Body.Root = &algebra.Slice{Input: query.Body.Root, Limit: 1}
 	}
 	query.Body = query.Body.Simplify()
-	return &Prepared{query: query, opts: opts}, nil
+	return &Prepared{query: query, prologue: q.Prologue, opts: opts}, nil
 }
+
+// With returns the same query with other options. The text was parsed with the old ones.
+func (p *Prepared) With(opts Options) (*Prepared, error) {
+	if err := opts.Validate(); err != nil {
+		return nil, err
+	}
+	return &Prepared{query: p.query, prologue: p.prologue, opts: opts}, nil
+}
+
+// Form returns the form of the query.
+func (p *Prepared) Form() ast.Form { return p.query.Form }
+
+// Prologue returns the base and the prefixes declared by the query. The caller must not change them.
+func (p *Prepared) Prologue() ast.Prologue { return p.prologue }
 
 // Query prepares a query and runs it.
 func Query(ctx context.Context, src Source, text string, opts Options) (*Result, error) {

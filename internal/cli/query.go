@@ -370,6 +370,7 @@ func (l localAsker) triples(q question) iter.Seq2[triple.Triple, error] {
 
 func (l localAsker) explain(q question, run bool) (x client.Explanation, err error) {
 	// 1. Without a run, only the plan is needed.
+	start := time.Now()
 	prepared, err := l.prepare(q)
 	if err != nil {
 		return x, err
@@ -380,7 +381,6 @@ func (l localAsker) explain(q question, run bool) (x client.Explanation, err err
 		return x, err
 	}
 	// 2. Run the query to its end, and count its rows.
-	start := time.Now()
 	answer, err := prepared.Run(q.env.ctx)
 	if err != nil {
 		return x, err

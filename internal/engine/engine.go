@@ -27,11 +27,12 @@ var ErrBusy = errors.New("too many queries run at the moment")
 
 // Engine runs queries on a store. It is safe for concurrent use.
 type Engine struct {
-	store Store
-	opts  Options
-	start time.Time
-	turns *turns.Turns
-	pool  *pool
+	store    Store
+	opts     Options
+	start    time.Time
+	turns    *turns.Turns
+	pool     *pool
+	prepared *preparedCache
 
 	readOnly    bool
 	hosts       *outbound.Hosts // nil if SERVICE and LOAD are off
@@ -45,7 +46,7 @@ func New(store Store, opts Options) (*Engine, error) {
 	}
 	opts = opts.withDefaults()
 	e := &Engine{
-		store: store, opts: opts, start: time.Now(), pool: newPool(opts.Memory, opts.MaxQueries), idleTimeout: defaultIdleTimeout,
+		store: store, opts: opts, start: time.Now(), pool: newPool(opts.Memory, opts.MaxQueries), prepared: newPreparedCache(opts.Memory / cachedPart), idleTimeout: defaultIdleTimeout,
 		readOnly: store.Status().ReadOnly,
 	}
 	var err error
@@ -126,8 +127,8 @@ func (e *Engine) limit(ctx context.Context, p Params) (context.Context, context.
 	return context.WithTimeoutCause(ctx, timeout, fmt.Errorf("%w: its limit is %s", ErrTimeout, timeout))
 }
 
-// smallText is the length of a text in bytes. A text up to it is parsed without a turn, because
-// that takes less than a tenth of a millisecond.
+// smallText is the length of a text in bytes. A text up to it is parsed and translated without a
+// turn, because that takes some tenths of a millisecond at most.
 const smallText = 4 << 10
 
 // nodeBytes is about the memory of a pattern or an expression in the tree and in its translation. A

@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 	"iter"
+	"strings"
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/turns"
@@ -15,34 +16,51 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Query is a parsed query.
+// Query is a prepared query with the parameters of its request.
 type Query struct {
-	engine *Engine
-	tree   *ast.Query
-	params Params
-	bytes  int64 // of the tree, if it is not small
+	engine   *Engine
+	prepared *sparql.Prepared
+	params   Params
+	bytes    int64 // of the tree, if it is not small
 }
 
-// Prepare parses a query. If the text is wrong, the error is a *[triple.SyntaxError]. A long text
-// waits for its turn, as in Run.
+// Prepare parses and translates a query, unless it did so before: it keeps those of small texts. If
+// the text is wrong, the error is a *[triple.SyntaxError]. A long text waits for its turn, as in Run.
 func (e *Engine) Prepare(ctx context.Context, text string, p Params) (*Query, error) {
+	// 1. Values of variables change the tree, so the query cannot be shared.
+	key := preparedKey{text, p.Base}
+	shared := len(text) <= smallText && len(p.Bind) == 0
+	if shared {
+		if query := e.prepared.get(key); query != nil {
+			return &Query{engine: e, prepared: query, params: p}, nil
+		}
+		text = strings.Clone(text) // it may be a part of a long URL
+		key.text = text
+	}
+	// 2. A new text is parsed and translated.
 	q := &Query{engine: e, params: p}
 	var err error
-	q.bytes, err = e.parse(ctx, text, p, func(opts parser.Options) (err error) {
-		q.tree, err = parser.ParseQuery(text, opts)
+	q.bytes, err = e.parse(ctx, text, p, func(opts parser.Options) error {
+		tree, err := parser.ParseQuery(text, opts)
+		if err == nil && len(p.Bind) > 0 {
+			err = tree.Bind(p.Bind)
+		}
+		if err == nil {
+			q.prepared, err = sparql.PrepareTree(tree, sparql.Options{})
+		}
 		return err
 	})
-	if err == nil && len(p.Bind) > 0 {
-		err = q.tree.Bind(p.Bind)
-	}
 	if err != nil {
 		return nil, err
+	}
+	if shared {
+		e.prepared.put(key, q.prepared)
 	}
 	return q, nil
 }
 
 // Form returns the form of the query.
-func (q *Query) Form() ast.Form { return q.tree.Form }
+func (q *Query) Form() ast.Form { return q.prepared.Form() }
 
 // Answer is the result of a query over a snapshot of the store. It must be used by one goroutine,
 // and must be closed.
@@ -101,7 +119,7 @@ func (q *Query) Explain(ctx context.Context) (*explain.Plan, error) {
 	return plan, r.cause(err)
 }
 
-// begin takes a turn and a snapshot, and translates the query. If it fails, it has released
+// begin takes a turn and a snapshot, and gives the query its options. If it fails, it has released
 // everything.
 func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 	e := q.engine
@@ -113,7 +131,7 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 		r.ctx = turns.NewContext(r.ctx, r.turn)
 		r.memory = reservation{pool: e.pool, turn: r.turn}
 		if err = r.memory.reserve(q.bytes); err == nil {
-			prepared, err = sparql.PrepareTree(q.tree, e.options(q.params, r.network, func() store.Reader { return r.snapshot }, r.turn, &r.memory))
+			prepared, err = q.prepared.With(e.options(q.params, r.network, func() store.Reader { return r.snapshot }, r.turn, &r.memory))
 		}
 		if err == nil {
 			if r.snapshot, err = e.store.Reader(); err == nil {
@@ -147,7 +165,7 @@ func (r *run) end() {
 }
 
 // Prologue returns the base and the prefixes declared by the query.
-func (q *Query) Prologue() ast.Prologue { return q.tree.Prologue }
+func (q *Query) Prologue() ast.Prologue { return q.prepared.Prologue() }
 
 // Rows returns the solutions of a SELECT: a term for each variable, zero if it is unbound. The
 // slice is valid until the next step. An error ends the solutions.

@@ -100,13 +100,14 @@ func (a *API) operate(w http.ResponseWriter, r *request.Request, op *operation) 
 // query runs or explains a query.
 func (a *API) query(w http.ResponseWriter, r *request.Request, op *operation) (done sparqlDone, err error) {
 	done.form = "none"
+	start := time.Now()
 	q, err := a.engine.Prepare(r.Context(), op.text, op.params)
 	if err != nil {
 		return done, textError(err, "query")
 	}
 	done.form = formNames[q.Form()]
 	if op.explain != explainNo {
-		err = a.explain(w, r, op, q, &done)
+		err = a.explain(w, r, op, q, start, &done)
 	} else {
 		err = a.answerQuery(w, r, op, q, &done)
 	}

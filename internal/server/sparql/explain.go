@@ -24,15 +24,16 @@ type explanation struct {
 	Rows    int64   `json:"rows"`     // of the result: solutions, triples, 1 for ASK
 	Read    int64   `json:"rowsRead"` // of the store
 	Seconds float64 `json:"seconds"`
-	// PlanSeconds is the part of Seconds before the query begins to read: its turn and its plan.
+	// PlanSeconds is the part of Seconds before the query begins to read: its text, its turn and its
+	// plan.
 	PlanSeconds float64 `json:"planSeconds"`
 	// Isolation is the isolation level of the query: see docs/API.md, "What holds".
 	Isolation store.Isolation `json:"isolation"`
 }
 
 // explain sends the plan of a query. If explain=run, the query first runs to its end; its result is
-// counted and dropped.
-func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, q *engine.Query, done *sparqlDone) error {
+// counted and dropped. start is when its text came.
+func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, q *engine.Query, start time.Time, done *sparqlDone) error {
 	w.Header().Add("Vary", "Accept")
 	f, err := chooseFormat(r.Request, op.formats, explainFormats)
 	if err != nil {
@@ -46,7 +47,6 @@ func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, 
 	// 1. Make the plan, with a run if the client wants one.
 	e := explanation{Form: q.Form().String(), Ran: op.explain == explainRun, Isolation: a.engine.Isolation()}
 	if e.Ran {
-		start := time.Now()
 		answer, err := q.Run(r.Context())
 		if err != nil {
 			return err
