@@ -16,11 +16,18 @@ import (
 // *ast.Aggregate is among them but in a Group's Aggregates.
 type Node interface{ node() }
 
-// VarOrTerm is a place in a pattern: a variable if Slot is not negative, and
+// VarOrTerm is a place in a pattern or a template: a variable if Slot is not negative, and
 // otherwise a term. In a pattern the term is no blank node.
 type VarOrTerm struct {
 	Slot int
 	Term triple.Term
+	Key  string // the term's form in keys; "" in a template
+}
+
+// Constant returns the place of a term in a pattern.
+func Constant(t triple.Term) VarOrTerm {
+	key, _ := triple.AppendTerm(nil, t)
+	return VarOrTerm{Slot: -1, Term: t, Key: string(key)}
 }
 
 // IsVar reports whether v is a variable.

@@ -60,7 +60,7 @@ func Translate(q *ast.Query) *Query {
 	}
 	for _, n := range q.Describe {
 		if !n.IsVar() {
-			out.Describe = append(out.Describe, VarOrTerm{-1, n.Term})
+			out.Describe = append(out.Describe, VarOrTerm{Slot: -1, Term: n.Term})
 		}
 	}
 	for _, p := range q.Template {
@@ -98,7 +98,7 @@ func (t *translator) template(graph ast.Node, p ast.TriplePattern) TemplateTripl
 		if n.IsVar() {
 			return VarOrTerm{Slot: t.slot(n.Var)}
 		}
-		return VarOrTerm{-1, n.Term}
+		return VarOrTerm{Slot: -1, Term: n.Term}
 	}
 	return TemplateTriple{place(graph), place(p.Subject), place(p.Predicate), place(p.Object)}
 }

@@ -44,80 +44,100 @@ func (s *Scope) add(name string) int {
 	return len(s.names) - 1
 }
 
-// Set is a set of slots. The zero Set is empty.
-type Set []uint64
+// Set is a set of slots. The zero Set is empty. A copy must not be changed, unless Clone made it.
+type Set struct {
+	first uint64   // slots 0 to 63, because few queries have more
+	more  []uint64 // the following ones
+}
 
 // Has reports whether the slot is in s.
 func (s Set) Has(slot int) bool {
-	return slot/64 < len(s) && s[slot/64]&(1<<(slot%64)) != 0
+	if slot < 64 {
+		return s.first&(1<<slot) != 0
+	}
+	i := slot/64 - 1
+	return i < len(s.more) && s.more[i]&(1<<(slot%64)) != 0
 }
 
 // Add puts a slot into s.
 func (s *Set) Add(slot int) {
-	for len(*s) <= slot/64 {
-		*s = append(*s, 0)
+	if slot < 64 {
+		s.first |= 1 << slot
+		return
 	}
-	(*s)[slot/64] |= 1 << (slot % 64)
+	i := slot/64 - 1
+	for len(s.more) <= i {
+		s.more = append(s.more, 0)
+	}
+	s.more[i] |= 1 << (slot % 64)
 }
 
 // AddAll puts the slots of other into s.
 func (s *Set) AddAll(other Set) {
-	for len(*s) < len(other) {
-		*s = append(*s, 0)
+	s.first |= other.first
+	for len(s.more) < len(other.more) {
+		s.more = append(s.more, 0)
 	}
-	for i, word := range other {
-		(*s)[i] |= word
+	for i, word := range other.more {
+		s.more[i] |= word
 	}
 }
 
+// Clone returns a copy that may be changed.
+func (s Set) Clone() Set { return Set{s.first, slices.Clone(s.more)} }
+
 // Intersect returns a new set of the slots in both.
 func (s Set) Intersect(other Set) Set {
-	both := make(Set, min(len(s), len(other)))
-	for i := range both {
-		both[i] = s[i] & other[i]
+	both := Set{first: s.first & other.first}
+	for i := range min(len(s.more), len(other.more)) {
+		both.more = append(both.more, s.more[i]&other.more[i])
 	}
 	return both
 }
 
 // Without returns a new set of the slots of s that are not in other.
 func (s Set) Without(other Set) Set {
-	rest := slices.Clone(s)
-	for i := range min(len(s), len(other)) {
-		rest[i] &^= other[i]
+	rest := s.Clone()
+	rest.first &^= other.first
+	for i := range min(len(rest.more), len(other.more)) {
+		rest.more[i] &^= other.more[i]
 	}
 	return rest
 }
 
 // ContainsAll reports whether every slot of other is in s.
-func (s Set) ContainsAll(other Set) bool {
-	for i, word := range other {
-		if i >= len(s) {
-			if word != 0 {
-				return false
-			}
-		} else if word&^s[i] != 0 {
-			return false
-		}
-	}
-	return true
-}
+func (s Set) ContainsAll(other Set) bool { return other.Without(s).Len() == 0 }
 
 // Len returns how many slots are in s.
 func (s Set) Len() int {
-	n := 0
-	for _, word := range s {
+	n := bits.OnesCount64(s.first)
+	for _, word := range s.more {
 		n += bits.OnesCount64(word)
 	}
 	return n
 }
 
+// All yields the slots in ascending order.
+func (s Set) All(yield func(slot int) bool) {
+	word := s.first
+	for i := 0; ; i++ {
+		for ; word != 0; word &= word - 1 {
+			if !yield(i*64 + bits.TrailingZeros64(word)) {
+				return
+			}
+		}
+		if i == len(s.more) {
+			return
+		}
+		word = s.more[i]
+	}
+}
+
 // Slots returns the slots in ascending order.
 func (s Set) Slots() []int {
-	var slots []int
-	for i, word := range s {
-		for ; word != 0; word &= word - 1 {
-			slots = append(slots, i*64+bits.TrailingZeros64(word))
-		}
+	slots := make([]int, 0, s.Len())
+	for slot := range s.All {
+		slots = append(slots, slot)
 	}
 	return slots
 }

@@ -39,7 +39,7 @@ func (t *translator) place(n ast.Node) VarOrTerm {
 	case n.Term.Kind() == triple.Blank:
 		return VarOrTerm{Slot: t.slot("_:" + n.Term.Value())}
 	}
-	return VarOrTerm{-1, n.Term}
+	return Constant(n.Term)
 }
 
 // group translates a group graph pattern (section 18.2.2).

@@ -59,7 +59,7 @@ func (t *translator) anyCase(b *block, literal ast.Node) VarOrTerm {
 func (t *translator) path(b *block, subject VarOrTerm, path ast.Path, object VarOrTerm) {
 	switch path := path.(type) {
 	case *ast.PathIRI:
-		predicate := VarOrTerm{-1, triple.NewIRI(path.IRI)}
+		predicate := Constant(triple.NewIRI(path.IRI))
 		b.add(TriplePattern{subject, predicate, object, path.Pos})
 	case *ast.PathInverse:
 		t.path(b, object, path.Arg, subject)

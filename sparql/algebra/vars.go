@@ -51,17 +51,17 @@ func VarsFrom(n Node, of func(Node) (certain, possible Set)) (certain, possible 
 		}
 	case *Graph:
 		certain, possible = of(n.Input)
-		certain, possible = union(certain, nil), union(possible, nil)
+		certain, possible = certain.Clone(), possible.Clone()
 		n.Name.addTo(&certain)
 		n.Name.addTo(&possible)
 	// If an expression may be an error, its variable may stay unbound.
 	case *Extend:
 		certain, possible = of(n.Input)
 		if isCertain(n.Expr, certain) {
-			certain = union(certain, nil)
+			certain = certain.Clone()
 			certain.Add(n.Slot)
 		}
-		possible = union(possible, nil)
+		possible = possible.Clone()
 		possible.Add(n.Slot)
 	case *Minus:
 		return of(n.Left)
@@ -98,7 +98,7 @@ func (v VarOrTerm) addTo(s *Set) {
 
 // union returns a new set.
 func union(a, b Set) Set {
-	out := append(Set(nil), a...)
+	out := a.Clone()
 	out.AddAll(b)
 	return out
 }

@@ -24,7 +24,7 @@ func translate(t *testing.T, text string) *algebra.Query {
 // names returns the variables of a set, sorted.
 func names(q *algebra.Query, set algebra.Set) string {
 	var list []string
-	for _, slot := range set.Slots() {
+	for slot := range set.All {
 		list = append(list, q.Scope.Name(slot))
 	}
 	slices.Sort(list)
@@ -153,7 +153,7 @@ func TestSet(t *testing.T) {
 		t.Errorf("%v", a)
 	}
 	both := a.Intersect(b)
-	if !slices.Equal(both.Slots(), []int{64}) || !a.ContainsAll(both) || !b.ContainsAll(both) || !both.ContainsAll(nil) {
+	if !slices.Equal(both.Slots(), []int{64}) || !a.ContainsAll(both) || !b.ContainsAll(both) || !both.ContainsAll(algebra.Set{}) {
 		t.Errorf("%v", both)
 	}
 	b.AddAll(a)

@@ -124,7 +124,7 @@ func (p *planner) columnSteps(steps []joinStep, in stream) int {
 			return n
 		}
 		// A variable that some rows bind and others do not has no one way to be read.
-		for _, slot := range one.vars.Slots() {
+		for slot := range one.vars.All {
 			if in.possible.Has(slot) && !in.certain.Has(slot) {
 				return n
 			}
@@ -170,7 +170,7 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 		list = append(list, step)
 		detail[i] = one.text
 		// 2. Variables of the input are read once, those of the steps are given if they are needed.
-		for _, slot := range one.vars.Slots() {
+		for slot := range one.vars.All {
 			switch {
 			case !known.Has(slot):
 				if needed.Has(slot) {

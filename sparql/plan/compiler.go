@@ -185,10 +185,7 @@ func (c *compiler) mayStart(n algebra.Node, outer algebra.Set) bool {
 		return false
 	}
 	if c.substitute {
-		outer = append(algebra.Set(nil), outer...)
-		for i := range min(len(outer), len(c.seeds)) {
-			outer[i] &^= c.seeds[i]
-		}
+		outer = outer.Without(c.seeds)
 	}
 	return c.visible.lateral(n, outer)
 }
@@ -196,7 +193,7 @@ func (c *compiler) mayStart(n algebra.Node, outer algebra.Set) bool {
 // names returns the variables of a set as EXPLAIN shows them.
 func names(scope *algebra.Scope, s algebra.Set) string {
 	var names []string
-	for _, slot := range s.Slots() {
+	for slot := range s.All {
 		if slot < scope.Len() { // not a key of an equality
 			names = append(names, "?"+scope.Name(slot))
 		}

@@ -63,7 +63,7 @@ func (c *compiler) graph(n *algebra.Graph, in stream, depth int) (stream, error)
 	set := c.dataset.namedSet()
 	// 1. A graph by name. If it does not exist there is no solution, even of an empty pattern.
 	if !n.Name.IsVar() {
-		key := string(solution.AppendKeyForm(nil, solution.Encode(n.Name.Term)))
+		key := n.Name.Key
 		exists := set == nil || set[key]
 		if exists && set == nil && !matches(n.Input) {
 			var err error

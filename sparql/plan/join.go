@@ -27,7 +27,8 @@ func (c *compiler) hashed(n algebra.Node, in stream, g pattern.Graphs, depth int
 func (c *compiler) inner(n algebra.Node, g pattern.Graphs, depth int) (stream, error) {
 	sub := c.alone()
 	if !c.substitute {
-		sub.feed, sub.certain, sub.possible, sub.numbers = nil, nil, nil, nil
+		none := algebra.Set{}
+		sub.feed, sub.certain, sub.possible, sub.numbers = nil, none, none, none
 	}
 	return sub.compile(n, sub.begin(), g, depth)
 }

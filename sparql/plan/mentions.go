@@ -56,7 +56,7 @@ func (v *visibility) mentions() map[int]int {
 			}
 		}
 		for _, e := range algebra.Exprs(n) {
-			for _, slot := range v.body.Uses(e).Slots() {
+			for slot := range v.body.Uses(e).All {
 				v.counts[slot]++
 			}
 		}

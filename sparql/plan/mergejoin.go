@@ -29,7 +29,7 @@ func (p *planner) merge(step *joinStep) stream {
 		scanned := candidate{pat: c.Pattern, text: one.text}
 		c.Plan = newPlan("index scan", scanned.accessText(algebra.Set{}), one.rows)
 		inputs = append(inputs, c.Plan)
-		for _, slot := range one.vars.Slots() {
+		for slot := range one.vars.All {
 			out.bind(slot)
 		}
 		m.Cursors = append(m.Cursors, c)

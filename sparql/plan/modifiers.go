@@ -31,7 +31,7 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 	_, possible := c.visible.vars(n.Input)
 	distinctBelow := false
 	var visible []int
-	for _, slot := range possible.Slots() {
+	for slot := range possible.All {
 		if name := c.body.Scope.Name(slot); !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_:") {
 			visible = append(visible, slot)
 		}
@@ -223,7 +223,7 @@ func (c *compiler) project(n *algebra.Project, in stream, g pattern.Graphs, dept
 	for _, slot := range n.Slots {
 		kept.Add(slot)
 	}
-	for _, slot := range kept.Slots() {
+	for slot := range kept.All {
 		p.Keep[slot] = true
 	}
 	out.certain, out.possible, out.numbers = out.certain.Intersect(kept), out.possible.Intersect(kept), out.numbers.Intersect(kept)

@@ -35,7 +35,7 @@ func (c *compiler) path(n *algebra.Path, in stream, g pattern.Graphs) (stream, e
 		Holder: c.query.Account.NewHolder("path"),
 	}
 	if c.substitute {
-		for _, slot := range c.maybeSeeds.Slots() {
+		for slot := range c.maybeSeeds.All {
 			p.Seeded[slot] = true
 		}
 	}

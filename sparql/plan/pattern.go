@@ -14,11 +14,10 @@ func placeOf(v algebra.VarOrTerm, whole bool) pattern.Place {
 	if v.IsVar() {
 		return pattern.Place{Slot: v.Slot}
 	}
-	key := solution.Encode(v.Term)
-	if !whole {
-		key = string(solution.AppendKeyForm(nil, key))
+	if whole {
+		return pattern.Place{Slot: -1, Key: solution.Encode(v.Term)}
 	}
-	return pattern.Place{Slot: -1, Key: key}
+	return pattern.Place{Slot: -1, Key: v.Key}
 }
 
 // newPattern returns the pattern of a triple over its active graph. Restrictions are of the

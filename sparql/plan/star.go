@@ -31,7 +31,7 @@ func (p *planner) star(steps []joinStep, in stream) int {
 			return n
 		}
 		subject = s
-		for _, slot := range one.vars.Slots() {
+		for slot := range one.vars.All {
 			if bound.Has(slot) || in.possible.Has(slot) && !in.certain.Has(slot) {
 				return n
 			}
@@ -44,7 +44,7 @@ func (p *planner) star(steps []joinStep, in stream) int {
 		if n > 0 && steps[n-1].rows < steps[max(n-2, 0)].rows/4 {
 			return n // few rows are left to look up
 		}
-		for _, slot := range one.vars.Slots() {
+		for slot := range one.vars.All {
 			if !in.certain.Has(slot) {
 				bound.Add(slot)
 			}
@@ -56,7 +56,7 @@ func (p *planner) star(steps []joinStep, in stream) int {
 // starAccess returns how a pattern is read from rows of in.
 func (p *planner) starAccess(one *candidate, in stream) *pattern.Access {
 	row := make([]string, p.c.query.Width)
-	for _, slot := range in.certain.Slots() {
+	for slot := range in.certain.All {
 		row[slot] = "x"
 	}
 	return one.pat.Access(one.pat.Mask(row))
@@ -92,7 +92,7 @@ func (p *planner) starOf(steps []joinStep, in stream) stream {
 			detail += " . "
 		}
 		detail += one.accessText(in.certain)
-		for _, slot := range one.vars.Slots() {
+		for slot := range one.vars.All {
 			if slot != s.Subject && in.certain.Has(slot) {
 				s.Alone = false
 			}

@@ -29,13 +29,13 @@ func (s *stream) bind(slot int) {
 
 // with returns a new set with the slot.
 func with(s algebra.Set, slot int) algebra.Set {
-	out := append(algebra.Set(nil), s...)
+	out := s.Clone()
 	out.Add(slot)
 	return out
 }
 
 func union(a, b algebra.Set) algebra.Set {
-	out := append(algebra.Set(nil), a...)
+	out := a.Clone()
 	out.AddAll(b)
 	return out
 }

@@ -78,7 +78,7 @@ func (c *compiler) constantAlias(one *condition, patterns []algebra.TriplePatter
 	if some, _ := c.mentioned(patterns, v.Slot, g); !some || g.Mode == pattern.EachGraph || c.wants(v.Slot) {
 		return alias{}, false
 	}
-	return alias{slot: v.Slot, to: algebra.VarOrTerm{Slot: -1, Term: constant.Term}}, true
+	return alias{slot: v.Slot, to: algebra.Constant(constant.Term)}, true
 }
 
 // wants reports whether rows must come in the sequence of a variable.

@@ -114,7 +114,7 @@ func (v *visibility) blockedOf(n algebra.Node) (blocked algebra.Set) {
 	// unbound.
 	seen := func(certain algebra.Set, exprs ...ast.Expr) {
 		for _, e := range exprs {
-			for _, slot := range v.body.Uses(e).Slots() {
+			for slot := range v.body.Uses(e).All {
 				if !certain.Has(slot) {
 					blocked.Add(slot)
 				}
@@ -133,7 +133,7 @@ func (v *visibility) blockedOf(n algebra.Node) (blocked algebra.Set) {
 	case *algebra.LeftJoin:
 		left, _ := v.vars(n.Left)
 		right, possible := v.vars(n.Right)
-		for _, slot := range possible.Slots() {
+		for slot := range possible.All {
 			if !left.Has(slot) {
 				blocked.Add(slot)
 			}
