@@ -68,7 +68,7 @@ func (w *wirePlan) plan() *explain.Plan {
 	if w == nil {
 		return nil
 	}
-	p := &explain.Plan{Operator: w.Operator, Detail: w.Detail, Estimate: -1, Rows: w.Rows, Reads: w.Reads, Nanos: w.Nanos,
+	p := &explain.Plan{Operator: w.Operator, Detail: func() string { return w.Detail }, Estimate: -1, Rows: w.Rows, Reads: w.Reads, Nanos: w.Nanos,
 		Memory: w.Memory, Spilled: w.Spilled}
 	if w.Estimate != nil {
 		p.Estimate = *w.Estimate

@@ -141,7 +141,7 @@ func TestLargeValues(t *testing.T) {
 // extended returns how many rows BIND gave.
 func extended(p *explain.Plan) int64 {
 	n := int64(0)
-	if p.Operator == "extend" && strings.Contains(p.Detail, "CONCAT(?all") {
+	if p.Operator == "extend" && strings.Contains(p.Detail(), "CONCAT(?all") {
 		n = p.Rows
 	}
 	for _, in := range p.Inputs {

@@ -100,7 +100,6 @@ type TermRuns struct {
 	Cursor Cursor
 	Slot   int
 	Counts []int // slots; empty if nothing is counted
-	Text   string
 
 	Empty  []string
 	open   bool

@@ -25,8 +25,8 @@ func (p *Plan) appendJSON(dst []byte) ([]byte, error) {
 	// 1. Texts and the estimate. JSON has no infinity, so an estimate without a number is
 	// null.
 	dst, err := appendField(append(dst, '{'), "operator", p.Operator)
-	if err == nil && p.Detail != "" {
-		dst, err = appendField(append(dst, ','), "detail", p.Detail)
+	if detail := p.detail(); err == nil && detail != "" {
+		dst, err = appendField(append(dst, ','), "detail", detail)
 	}
 	if err != nil {
 		return nil, err

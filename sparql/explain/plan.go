@@ -9,8 +9,10 @@ import (
 
 // Plan is an operator as EXPLAIN shows it: its estimates, and its counts after a run.
 type Plan struct {
-	Operator string  // such as "index scan"
-	Detail   string  // its operands
+	Operator string // such as "index scan"
+	// Detail returns its operands; nil if there are none. It is a function because most plans are
+	// never read.
+	Detail   func() string
 	Estimate float64 // rows; negative if nothing is known
 	Inputs   []*Plan
 
@@ -57,6 +59,14 @@ func (p *Plan) EstimatedRows() float64 {
 // String returns the plan as a tree, an operator a line.
 func (p *Plan) String() string { return p.Text(false) }
 
+// detail returns the operands; "" if there are none.
+func (p *Plan) detail() string {
+	if p.Detail == nil {
+		return ""
+	}
+	return p.Detail()
+}
+
 // Text returns the plan as a tree; if actual is true, with the counts of a run.
 func (p *Plan) Text(actual bool) string {
 	var b strings.Builder
@@ -71,8 +81,8 @@ func (p *Plan) write(b *strings.Builder, depth int, actual bool) {
 	b.WriteString(strings.Repeat("  ", min(depth, maxIndent)))
 	// 1. The operator and its estimate, if there is one.
 	b.WriteString(p.Operator)
-	if p.Detail != "" {
-		b.WriteString(" " + p.Detail)
+	if detail := p.detail(); detail != "" {
+		b.WriteString(" " + detail)
 	}
 	if p.known() {
 		fmt.Fprintf(b, "  (about %.0f rows)", p.Estimate)

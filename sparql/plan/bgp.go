@@ -20,14 +20,15 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 	all := patterns
 	patterns, aliases := c.unify(patterns, in, g)
 	list := make([]candidate, len(patterns))
-	for i, p := range patterns {
+	for i := range patterns {
+		p := &patterns[i]
 		one, spans := &list[i], c.spans
 		if c.from != nil {
-			spans = restrictedTo(p, c.from)
+			spans = restrictedTo(*p, c.from)
 		}
 		one.pat = newPattern(p.Subject, p.Predicate, p.Object, g, spans)
 		one.column = c.column(one.pat)
-		one.text = c.body.Scope.Pattern(p)
+		one.text = c.patternText(p)
 		for _, at := range one.pat.Places {
 			if at.Slot >= 0 {
 				one.vars.Add(at.Slot)
@@ -185,7 +186,8 @@ func (c *compiler) look(one *candidate, in stream, rows float64) stream {
 	detail := one.accessText(in.certain)
 	if pat.Order != 0 && c.want != nil && c.want.got && c.want.descending {
 		l.Reverse = true
-		detail += " from the end"
+		forwards := detail
+		detail = func() string { return forwards() + " from the end" }
 	}
 	out := in
 	out.rows = rows
@@ -199,23 +201,26 @@ func (c *compiler) look(one *candidate, in stream, rows float64) stream {
 	return out
 }
 
-// accessText describes the access to a pattern from rows with certain variables bound.
-func (one *candidate) accessText(certain algebra.Set) string {
-	mask := uint8(0)
-	for position, at := range one.pat.Places {
-		if at.Key != "" || at.Slot >= 0 && certain.Has(at.Slot) {
-			mask |= 1 << position
+// accessText returns the detail of the access to a pattern from rows with certain variables bound.
+func (one *candidate) accessText(certain algebra.Set) func() string {
+	pat, text := one.pat, one.text
+	return func() string {
+		mask := uint8(0)
+		for position, at := range pat.Places {
+			if at.Key != "" || at.Slot >= 0 && certain.Has(at.Slot) {
+				mask |= 1 << position
+			}
 		}
+		if pat.Graphs.Mode == pattern.OneGraph {
+			mask |= 1 << triple.Graph
+		}
+		a := pat.Access(mask)
+		text := a.Order.String() + " " + text()
+		if a.Spans != nil {
+			text += " in a range"
+		}
+		return text
 	}
-	if one.pat.Graphs.Mode == pattern.OneGraph {
-		mask |= 1 << triple.Graph
-	}
-	a := one.pat.Access(mask)
-	text := a.Order.String() + " " + one.text
-	if a.Spans != nil {
-		text += " in a range"
-	}
-	return text
 }
 
 // sequenceOrder returns an order if a scan of a pattern in it gives the wanted variable's terms

@@ -18,7 +18,7 @@ func (l lonePattern) numberRow(number int, slots ...int) stream {
 	for _, slot := range slots {
 		out.bind(slot)
 	}
-	return l.c.traced(out, &exec.NumberRow{Exec: l.c.query, Number: int64(number), Slots: slots}, "count of a column", l.c.body.Scope.Pattern(l.node))
+	return l.c.traced(out, &exec.NumberRow{Exec: l.c.query, Number: int64(number), Slots: slots}, "count of a column", l.c.patternText(&l.node))
 }
 
 // knownCount answers COUNT of all rows, if the pattern has a column.
@@ -88,7 +88,7 @@ func (l lonePattern) predicateRows(slot int, counts []int) (stream, bool) {
 	for _, slot := range op.Slots {
 		out.bind(slot)
 	}
-	return l.c.traced(out, op, "predicates of the columns", l.c.body.Scope.Pattern(l.node)), true
+	return l.c.traced(out, op, "predicates of the columns", l.c.patternText(&l.node)), true
 }
 
 // filteredCount answers COUNT of all rows of a pattern over a column under conditions of one variable, of
@@ -136,7 +136,7 @@ func (c *compiler) filteredCount(n *algebra.Group, g pattern.Graphs) (out stream
 		op.Slots = append(op.Slots, a.Slot)
 		out.bind(a.Slot)
 	}
-	out = c.traced(out, op, "count of a column", c.body.Scope.Pattern(l.node)+" FILTER("+exprText(f.Conds)+")")
+	out = c.traced(out, op, "count of a column", func() string { return c.body.Scope.Pattern(l.node) + " FILTER(" + exprText(f.Conds)() + ")" })
 	op.Plan = out.plan
 	return out, true, nil
 }
@@ -169,7 +169,7 @@ func (l lonePattern) termsOf(lists *columns.Lists, slot int, counts []int) strea
 	if len(counts) > 0 {
 		name = "count of each term of a column"
 	}
-	out = l.c.traced(out, op, name, l.c.body.Scope.Pattern(l.node))
+	out = l.c.traced(out, op, name, l.c.patternText(&l.node))
 	op.Plan = out.plan
 	return out
 }

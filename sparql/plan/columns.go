@@ -4,7 +4,6 @@ package plan
 
 import (
 	"slices"
-	"strings"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/columns"
@@ -143,7 +142,6 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 	c := p.c
 	var list []exec.ColumnStep
 	var bound, give []int
-	detail := make([]string, len(steps))
 	known := in.certain
 	var longs algebra.Set
 	for i := range steps {
@@ -168,7 +166,6 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 			step = exec.ColumnStep{Lists: &col.ByObject, Key: object, Value: subject, Spans: col.object.spans}
 		}
 		list = append(list, step)
-		detail[i] = one.text
 		// 2. Variables of the input are read once, those of the steps are given if they are needed.
 		for slot := range one.vars.All {
 			switch {
@@ -187,7 +184,7 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 	out.numbers = union(in.numbers, setOf(give).Without(longs))
 	out.certain, out.possible = known, union(in.possible, known)
 	out.rows = steps[len(steps)-1].rows
-	out = c.traced(out, j, "column join", strings.Join(detail, " . "), in.plan)
+	out = c.traced(out, j, "column join", listText(steps, " . ", func(s joinStep) string { return p.list[s.list[0]].text() }), in.plan)
 	j.Plan, out.join = out.plan, j
 	return out
 }

@@ -36,13 +36,14 @@ func (c *compiler) columnStep(kind exec.StepKind, name string, n algebra.Node, i
 	}
 	// 2. Add the step.
 	out = in
-	text := name + " { " + c.body.Scope.Pattern(p) + " }"
+	text := func() string { return name + " { " + c.body.Scope.Pattern(p) + " }" }
 	if in.join == nil {
 		j := exec.NewColumnJoin(c.query, in.op, nil, nil, nil)
 		out = c.traced(out, j, "column join", text, in.plan)
 		j.Plan, out.join = out.plan, j
 	} else {
-		out.plan.Detail += " . " + text
+		before := out.plan.Detail
+		out.plan.Detail = func() string { return before() + " . " + text() }
 	}
 	out.join.Append(step, kind == exec.OptionalStep)
 	if kind == exec.OptionalStep && step.Value.Free {

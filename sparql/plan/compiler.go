@@ -69,8 +69,9 @@ func (c *compiler) begin() stream {
 	}
 }
 
-// traced puts an operator into the plan, over the plans of its inputs.
-func (c *compiler) traced(s stream, op exec.Operator, name, detail string, inputs ...*explain.Plan) stream {
+// traced puts an operator into the plan, over the plans of its inputs. detail is that of
+// [explain.Plan].
+func (c *compiler) traced(s stream, op exec.Operator, name string, detail func() string, inputs ...*explain.Plan) stream {
 	s.plan = newPlan(name, detail, s.rows, inputs...)
 	c.query.Attach(op, s.plan)
 	c.query.Account.AddOperator()
@@ -79,7 +80,7 @@ func (c *compiler) traced(s stream, op exec.Operator, name, detail string, input
 	return s
 }
 
-func newPlan(name, detail string, rows float64, inputs ...*explain.Plan) *explain.Plan {
+func newPlan(name string, detail func() string, rows float64, inputs ...*explain.Plan) *explain.Plan {
 	p := &explain.Plan{Operator: name, Detail: detail, Estimate: rows}
 	for _, in := range inputs {
 		if in != nil {
@@ -190,15 +191,30 @@ func (c *compiler) mayStart(n algebra.Node, outer algebra.Set) bool {
 	return c.visible.lateral(n, outer)
 }
 
-// names returns the variables of a set as EXPLAIN shows them.
-func names(scope *algebra.Scope, s algebra.Set) string {
-	var names []string
-	for slot := range s.All {
-		if slot < scope.Len() { // not a key of an equality
-			names = append(names, "?"+scope.Name(slot))
+// names returns the detail of an operator on the variables of a set.
+func names(scope *algebra.Scope, s algebra.Set) func() string {
+	return func() string {
+		var names []string
+		for slot := range s.All {
+			if slot < scope.Len() { // not a key of an equality
+				names = append(names, "?"+scope.Name(slot))
+			}
 		}
+		return strings.Join(names, " ")
 	}
-	return strings.Join(names, " ")
+}
+
+// endText returns a variable or a term as EXPLAIN shows it beside an operator's name.
+func (c *compiler) endText(at algebra.VarOrTerm) string {
+	if at.IsVar() {
+		return "?" + c.body.Scope.Name(at.Slot)
+	}
+	return at.Term.String()
+}
+
+// patternText returns the detail of an operator on a pattern.
+func (c *compiler) patternText(p *algebra.TriplePattern) func() string {
+	return func() string { return c.body.Scope.Pattern(*p) }
 }
 
 func compileExprs(list []ast.Expr) ([]*expr.Expr, error) {
@@ -213,10 +229,16 @@ func compileExprs(list []ast.Expr) ([]*expr.Expr, error) {
 	return out, nil
 }
 
-func exprText(list []ast.Expr) string {
-	var text []string
-	for _, e := range list {
-		text = append(text, ast.ExprString(e))
+// exprText returns the detail of an operator with conditions.
+func exprText(list []ast.Expr) func() string { return listText(list, " && ", ast.ExprString) }
+
+// listText returns the detail of an operator with a list, which must not change.
+func listText[T any](list []T, separator string, text func(T) string) func() string {
+	return func() string {
+		texts := make([]string, len(list))
+		for i, one := range list {
+			texts[i] = text(one)
+		}
+		return strings.Join(texts, separator)
 	}
-	return strings.Join(text, " && ")
 }

@@ -194,14 +194,14 @@ func (p *planner) equalityJoin(in stream, one *candidate, cond *condition, rows 
 	out := c.hashJoin(exec.InnerJoin, left, right, nil, nil)
 	out = unkeyed(out, cond.key)
 	out.rows, out.plan.Estimate = rows, rows
-	out.plan.Detail = ast.ExprString(cond.expr)
+	out.plan.Detail = exprText([]ast.Expr{cond.expr})
 	return out
 }
 
 // keyed binds the slot key to the key of a variable's value. Outer keeps rows that have no equal.
 func (c *compiler) keyed(s stream, of, key int, outer bool) stream {
 	op := &exec.EqualityKey{Exec: c.query, Input: s.op, Of: of, Key: key, Outer: outer}
-	out := c.traced(s, op, "equality key", "?"+c.body.Scope.Name(of), s.plan)
+	out := c.traced(s, op, "equality key", names(c.body.Scope, setOf([]int{of})), s.plan)
 	out.bind(key)
 	return out
 }

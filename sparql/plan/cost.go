@@ -29,7 +29,7 @@ const (
 // candidate is a pattern of a basic graph pattern being planned.
 type candidate struct {
 	pat  *pattern.Pattern
-	text string
+	text func() string
 	vars algebra.Set
 	// rows is how many rows match it by itself, about.
 	rows float64

@@ -30,9 +30,9 @@ func (c *compiler) lonePattern(n algebra.Node, g pattern.Graphs) (one lonePatter
 	return lonePattern{c: c, node: p, pat: newPattern(p.Subject, p.Predicate, p.Object, g, nil)}, true
 }
 
-// text returns the pattern in an order, as EXPLAIN shows it.
-func (l lonePattern) text(order triple.Order) string {
-	return order.String() + " " + l.c.body.Scope.Pattern(l.node)
+// text returns the detail of an operator on the pattern in an order.
+func (l lonePattern) text(order triple.Order) func() string {
+	return func() string { return order.String() + " " + l.c.body.Scope.Pattern(l.node) }
 }
 
 // plainCounts reports whether all aggregates count all rows of a pattern.
@@ -119,13 +119,13 @@ func (l lonePattern) countDistinct(n *algebra.Group) (stream, bool, error) {
 	if predicates, _, ok := l.everything(); ok && v.Slot == l.pat.Places[triple.Predicate].Slot {
 		return l.numberRow(len(predicates), one.Slot), true, nil
 	}
-	runs, ok := l.termRuns(v.Slot)
+	runs, detail, ok := l.termRuns(v.Slot)
 	if !ok {
 		return stream{}, false, nil
 	}
 	out := stream{rows: 1}
 	out.bind(one.Slot)
-	out = l.c.traced(out, &exec.CountTerms{Runs: runs, Slot: one.Slot, Got: l.c.query.NewBatch()}, "count of terms", runs.Text)
+	out = l.c.traced(out, &exec.CountTerms{Runs: runs, Slot: one.Slot, Got: l.c.query.NewBatch()}, "count of terms", detail)
 	runs.Cursor.Plan = out.plan
 	return out, true, nil
 }
@@ -151,7 +151,7 @@ func (l lonePattern) groupCounts(n *algebra.Group) (stream, bool, error) {
 		return s, true, nil
 	}
 	// 2. Otherwise the rows of each term are counted, if each is one solution.
-	runs, ok := l.termRuns(v.Slot)
+	runs, detail, ok := l.termRuns(v.Slot)
 	if !ok {
 		return stream{}, false, nil
 	}
@@ -164,7 +164,7 @@ func (l lonePattern) groupCounts(n *algebra.Group) (stream, bool, error) {
 		runs.Counts = append(runs.Counts, agg.Slot)
 		out.bind(agg.Slot)
 	}
-	out = c.traced(out, runs, "count of each term", runs.Text)
+	out = c.traced(out, runs, "count of each term", detail)
 	runs.Cursor.Plan = out.plan
 	return out, true, nil
 }
@@ -191,13 +191,13 @@ func (c *compiler) distinctTerms(n algebra.Node, g pattern.Graphs) (stream, bool
 	if err != nil {
 		return stream{}, false, err
 	}
-	runs, ok := l.termRuns(project.Slots[0])
+	runs, detail, ok := l.termRuns(project.Slots[0])
 	if !ok {
 		return stream{}, false, nil
 	}
 	out := stream{rows: one.rows}
 	out.bind(project.Slots[0])
-	out = c.traced(out, runs, "distinct terms", runs.Text)
+	out = c.traced(out, runs, "distinct terms", detail)
 	runs.Cursor.Plan = out.plan
 	return out, true, nil
 }
@@ -205,30 +205,29 @@ func (c *compiler) distinctTerms(n algebra.Node, g pattern.Graphs) (stream, bool
 // candidate returns the pattern with its estimates.
 func (l lonePattern) candidate() (*candidate, error) {
 	c := l.c
-	list := []candidate{{pat: l.pat, text: c.body.Scope.Pattern(l.node)}}
+	list := []candidate{{pat: l.pat, text: c.patternText(&l.node)}}
 	err := c.estimator.estimate(list, 0)
 	newPlanner(c, list, c.begin())
 	return &list[0], err
 }
 
-// termRuns returns an operator over the terms of a variable of the pattern; ok is
+// termRuns returns an operator over the terms of a variable of the pattern, and its detail; ok is
 // false if no order has their rows together.
-func (l lonePattern) termRuns(slot int) (*exec.TermRuns, bool) {
+func (l lonePattern) termRuns(slot int) (t *exec.TermRuns, detail func() string, ok bool) {
 	c, pat := l.c, l.pat
 	one := candidate{pat: pat}
 	order := one.sortedBy(slot)
 	if order == 0 {
-		return nil, false
+		return nil, nil, false
 	}
 	sorted := *pat
 	sorted.Order = order
-	t := &exec.TermRuns{Exec: c.query, Slot: slot, Empty: make([]string, c.query.Width)}
+	t = &exec.TermRuns{Exec: c.query, Slot: slot, Empty: make([]string, c.query.Width)}
 	t.Cursor = exec.Cursor{Pattern: &sorted, Reader: c.query.NewReader(&sorted)}
 	t.Cursor.Access = sorted.Access(sorted.Mask(t.Empty))
 	if len(t.Cursor.Access.Same) > 0 {
-		return nil, false
+		return nil, nil, false
 	}
 	t.Cursor.Position = order.Positions()[t.Cursor.Access.Prefix]
-	t.Text = l.text(order)
-	return t, true
+	return t, l.text(order), true
 }

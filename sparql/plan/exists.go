@@ -49,7 +49,7 @@ func (c *compiler) semiJoin(x *ast.Exists, in stream, g pattern.Graphs, depth in
 	if x.Not {
 		name = "anti join"
 	}
-	return c.traced(in, s, name, "", in.plan, inner.plan), nil
+	return c.traced(in, s, name, nil, in.plan, inner.plan), nil
 }
 
 // substituted returns a compiler of an EXISTS over the rows of s.
@@ -83,7 +83,7 @@ func (c *compiler) newEnv(g pattern.Graphs, exprs []ast.Expr, s stream) (*expr.E
 			}
 			patterns[x] = &exec.Exists{Feed: sub.feed, Operator: inner.op, Out: c.query.NewBatch()}
 			c.query.Closers = append(c.query.Closers, inner.op)
-			plans = append(plans, newPlan("exists", "", -1, inner.plan))
+			plans = append(plans, newPlan("exists", nil, -1, inner.plan))
 			return false
 		})
 	}

@@ -76,7 +76,7 @@ func (c *compiler) graph(n *algebra.Graph, in stream, depth int) (stream, error)
 			return out, err
 		}
 		out.rows = 0
-		return c.traced(out, exec.Empty{}, "no such graph", n.Name.Term.String()), nil
+		return c.traced(out, exec.Empty{}, "no such graph", n.Name.Term.String), nil
 	}
 	// 2. If patterns may have the variable as a fourth position, one scan serves all graphs.
 	if pushable(n.Input, n.Name.Slot) {
@@ -98,5 +98,5 @@ func (c *compiler) graph(n *algebra.Graph, in stream, depth int) (stream, error)
 		}
 	}
 	out.bind(n.Name.Slot)
-	return c.traced(out, loop, "each graph", "?"+c.body.Scope.Name(n.Name.Slot), out.plan), nil
+	return c.traced(out, loop, "each graph", names(c.body.Scope, setOf([]int{n.Name.Slot})), out.plan), nil
 }

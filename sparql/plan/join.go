@@ -206,7 +206,7 @@ func (c *compiler) union(n *algebra.Union, in stream, g pattern.Graphs, depth in
 			return in, err
 		}
 		if s.start && s.plan == nil {
-			s.plan = newPlan("unit", "", 1)
+			s.plan = newPlan("unit", nil, 1)
 		}
 		branches = append(branches, s)
 		out.rows += s.rows
@@ -226,11 +226,11 @@ func (c *compiler) union(n *algebra.Union, in stream, g pattern.Graphs, depth in
 		concat.Inputs, plans = append(concat.Inputs, s.op), append(plans, s.plan)
 	}
 	if !lateral {
-		return c.traced(out, concat, "union", "", plans...), nil
+		return c.traced(out, concat, "union", nil, plans...), nil
 	}
 	u := &exec.LateralUnion{Exec: c.query, Input: in.op, Feed: sub.feed, Branches: concat, Batch: c.query.NewBatch()}
 	out.rows *= max(1, in.rows/solution.BatchRows)
-	return c.traced(out, u, "union of each row", "", append([]*explain.Plan{in.plan}, plans...)...), nil
+	return c.traced(out, u, "union of each row", nil, append([]*explain.Plan{in.plan}, plans...)...), nil
 }
 
 func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g pattern.Graphs, depth int) (stream, error) {

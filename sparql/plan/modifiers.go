@@ -54,7 +54,6 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 	}
 	// 3. Compile keys and aggregates.
 	var exprs []ast.Expr
-	var keys []string
 	for _, key := range n.Keys {
 		x, err := expr.Compile(key.Expr, expr.Scope{})
 		if err != nil {
@@ -69,7 +68,6 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 			result.numbers = with(result.numbers, key.Slot)
 		}
 		exprs = append(exprs, key.Expr)
-		keys = append(keys, ast.ExprString(key.Expr))
 		result.rows = max(1, out.rows/4)
 	}
 	for _, a := range n.Aggregates {
@@ -86,7 +84,6 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 		}
 		op.Aggs = append(op.Aggs, exec.GroupAggregate{Agg: agg, Slot: a.Slot})
 		exprs = append(exprs, a.Agg)
-		keys = append(keys, ast.ExprString(a.Agg))
 	}
 	// 4. Make the operator over their input.
 	env, plans, err := c.newEnv(g, exprs, out)
@@ -96,7 +93,7 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 	op.Input, op.Env = out.op, env
 	certain, vars := c.visible.vars(n)
 	result.certain, result.possible = union(result.certain, certain), union(result.possible, vars)
-	result = c.traced(result, op, "group", strings.Join(keys, ", "), append([]*explain.Plan{out.plan}, plans...)...)
+	result = c.traced(result, op, "group", listText(exprs, ", ", ast.ExprString), append([]*explain.Plan{out.plan}, plans...)...)
 	return c.terms(result, c.numbers), nil
 }
 
@@ -108,7 +105,7 @@ func (c *compiler) countJoin(n *algebra.Group, in stream) stream {
 		op.Slots = append(op.Slots, a.Slot)
 		out.bind(a.Slot)
 	}
-	return c.traced(out, op, "count", "", in.plan)
+	return c.traced(out, op, "count", nil, in.plan)
 }
 
 // distinctOf reports whether all aggregates are DISTINCT of one variable, or of the whole
@@ -183,7 +180,6 @@ func (c *compiler) orderBy(n *algebra.OrderBy, in stream, g pattern.Graphs, dept
 	}
 	// 2. Compile the keys.
 	var exprs []ast.Expr
-	var detail []string
 	for _, key := range n.Keys {
 		x, err := expr.Compile(key.Expr, expr.Scope{})
 		if err != nil {
@@ -191,11 +187,6 @@ func (c *compiler) orderBy(n *algebra.OrderBy, in stream, g pattern.Graphs, dept
 		}
 		op.Keys = append(op.Keys, exec.OrderKey{Expr: x, Descending: key.Descending})
 		exprs = append(exprs, key.Expr)
-		text := ast.ExprString(key.Expr)
-		if key.Descending {
-			text = "desc " + text
-		}
-		detail = append(detail, text)
 	}
 	// 3. Make the operator. It keeps a heap if there is a top.
 	env, plans, err := c.newEnv(g, exprs, out)
@@ -207,7 +198,15 @@ func (c *compiler) orderBy(n *algebra.OrderBy, in stream, g pattern.Graphs, dept
 		out.rows = min(out.rows, float64(op.Top))
 	}
 	out.sequence = false
-	return c.traced(out, op, name, strings.Join(detail, ", "), append([]*explain.Plan{out.plan}, plans...)...), nil
+	return c.traced(out, op, name, listText(n.Keys, ", ", keyText), append([]*explain.Plan{out.plan}, plans...)...), nil
+}
+
+func keyText(key ast.OrderKey) string {
+	text := ast.ExprString(key.Expr)
+	if key.Descending {
+		text = "desc " + text
+	}
+	return text
 }
 
 func (c *compiler) project(n *algebra.Project, in stream, g pattern.Graphs, depth int) (stream, error) {
@@ -241,7 +240,7 @@ func (c *compiler) distinct(input algebra.Node, in stream, g pattern.Graphs, dep
 		return in, err
 	}
 	d := &exec.Distinct{Exec: c.query, Input: out.op, Slots: out.possible.Slots(), KeepOrder: sorts(input), Holder: c.query.Account.NewHolder("distinct")}
-	return c.traced(out, d, "distinct", "", out.plan), nil
+	return c.traced(out, d, "distinct", nil, out.plan), nil
 }
 
 // sorts reports whether the rows of n must come in an order requested by the query.
@@ -269,7 +268,7 @@ func (c *compiler) reduced(input algebra.Node, in stream, g pattern.Graphs, dept
 		return in, err
 	}
 	r := &exec.Reduced{Exec: c.query, Input: out.op, Slots: out.possible.Slots(), Holder: c.query.Account.NewHolder("reduced")}
-	return c.traced(out, r, "reduced", "", out.plan), nil
+	return c.traced(out, r, "reduced", nil, out.plan), nil
 }
 
 func (c *compiler) slice(n *algebra.Slice, in stream, g pattern.Graphs, depth int) (stream, error) {
@@ -288,15 +287,21 @@ func (c *compiler) slice(n *algebra.Slice, in stream, g pattern.Graphs, depth in
 		return in, err
 	}
 	s := &exec.Slice{Input: out.op, Offset: offset, Limit: n.Limit}
-	detail := ""
 	if n.Limit != ast.NoLimit {
-		detail = fmt.Sprintf("limit %d", n.Limit)
 		out.rows = min(out.rows, float64(n.Limit))
 	}
-	if n.Offset > 0 {
-		detail = strings.TrimSpace(fmt.Sprintf("%s offset %d", detail, n.Offset))
+	return c.traced(out, s, explain.SliceOperator, func() string { return sliceText(n) }, out.plan), nil
+}
+
+func sliceText(n *algebra.Slice) string {
+	text := ""
+	if n.Limit != ast.NoLimit {
+		text = fmt.Sprintf("limit %d", n.Limit)
 	}
-	return c.traced(out, s, explain.SliceOperator, detail, out.plan), nil
+	if n.Offset > 0 {
+		text = strings.TrimSpace(fmt.Sprintf("%s offset %d", text, n.Offset))
+	}
+	return text
 }
 
 // maxTop is the greatest limit for a heap. If the limit is greater, all rows are sorted.

@@ -19,7 +19,7 @@ func (c *compiler) path(n *algebra.Path, in stream, g pattern.Graphs) (stream, e
 		for _, member := range negated.Set {
 			pat.Excluded[solution.KeyOfIRI(member.IRI)] = true
 		}
-		list := []candidate{{pat: pat, text: "!" + ast.PathString(n.Path)}}
+		list := []candidate{{pat: pat, text: func() string { return "!" + ast.PathString(n.Path) }}}
 		if err := c.estimator.estimate(list, 0); err != nil {
 			return in, err
 		}
@@ -59,7 +59,7 @@ func (c *compiler) path(n *algebra.Path, in stream, g pattern.Graphs) (stream, e
 	for slot := range p.Numbers {
 		in.bind(slot)
 	}
-	out := c.traced(in, p, "path", ast.PathString(n.Path), in.plan)
+	out := c.traced(in, p, "path", func() string { return ast.PathString(n.Path) }, in.plan)
 	p.Plan = out.plan
 	p.Walk = path.Walker{Exec: c.query, Graphs: &p.Graphs, Columns: view, Plan: p.Plan, Holder: &p.Holder}
 	return out, nil

@@ -4,7 +4,7 @@ package plan
 
 import (
 	"fmt"
-	"strings"
+	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -28,7 +28,7 @@ func (c *compiler) table(n *algebra.Table, in stream) (stream, error) {
 	certain, possible := c.visible.vars(n)
 	in.certain, in.possible = union(in.certain, certain), union(in.possible, possible)
 	in.rows *= float64(max(1, len(n.Rows)))
-	return c.traced(in, v, "values", fmt.Sprintf("%d rows", len(n.Rows)), in.plan), nil
+	return c.traced(in, v, "values", func() string { return fmt.Sprintf("%d rows", len(n.Rows)) }, in.plan), nil
 }
 
 func (c *compiler) filter(n *algebra.Filter, in stream, g pattern.Graphs, depth int) (stream, error) {
@@ -83,23 +83,25 @@ func (c *compiler) extend(n *algebra.Extend, in stream, g pattern.Graphs, depth 
 		return in, err
 	}
 	// 2. Compile them in the order of the text, because each may use those before.
+	slices.Reverse(list)
 	var exprs []ast.Expr
-	var detail []string
-	for i := len(list) - 1; i >= 0; i-- {
-		x, err := expr.Compile(list[i].Expr, expr.Scope{})
+	for _, one := range list {
+		x, err := expr.Compile(one.Expr, expr.Scope{})
 		if err != nil {
 			return in, err
 		}
-		e.Slots, e.Exprs = append(e.Slots, list[i].Slot), append(e.Exprs, x)
-		exprs = append(exprs, list[i].Expr)
-		out.possible = with(out.possible, list[i].Slot)
-		out.numbers = out.numbers.Without(setOf([]int{list[i].Slot}))
-		detail = append(detail, "?"+c.body.Scope.Name(list[i].Slot)+" = "+ast.ExprString(list[i].Expr))
+		e.Slots, e.Exprs = append(e.Slots, one.Slot), append(e.Exprs, x)
+		exprs = append(exprs, one.Expr)
+		out.possible = with(out.possible, one.Slot)
+		out.numbers = out.numbers.Without(setOf([]int{one.Slot}))
 	}
 	env, plans, err := c.newEnv(g, exprs, out)
 	if err != nil {
 		return in, err
 	}
 	e.Input, e.Env = out.op, env
-	return c.traced(out, e, "extend", strings.Join(detail, ", "), append([]*explain.Plan{out.plan}, plans...)...), nil
+	detail := listText(list, ", ", func(x *algebra.Extend) string {
+		return "?" + c.body.Scope.Name(x.Slot) + " = " + ast.ExprString(x.Expr)
+	})
+	return c.traced(out, e, "extend", detail, append([]*explain.Plan{out.plan}, plans...)...), nil
 }

@@ -33,15 +33,11 @@ func (c *compiler) service(n *algebra.Service, in stream, g pattern.Graphs, dept
 	if !in.start && !c.substitute && !n.Name.IsVar() && columns.Intersect(in.possible).Len() == 0 {
 		return c.hashed(n, in, g, depth) // nothing to send: one request for all
 	}
-	name := n.Name.Term.String()
-	if n.Name.IsVar() {
-		name = "?" + c.body.Scope.Name(n.Name.Slot)
-	}
 	// 3. Answers come in any order, so the result has no sequence.
 	if c.want != nil {
 		c.want.got = false
 	}
 	in.possible = union(in.possible, columns)
 	in.sequence = false
-	return c.traced(in, s, "service", name+" "+names(c.body.Scope, columns), in.plan), nil
+	return c.traced(in, s, "service", func() string { return c.endText(n.Name) + " " + names(c.body.Scope, columns)() }, in.plan), nil
 }

@@ -70,7 +70,7 @@ func (p *planner) starOf(steps []joinStep, in stream) stream {
 		Exec: q, Alone: true, Chunk: exec.NewFirstRows(p.c.goal, rows/in.rows).Chunk, Batch: q.NewBatch(), Pick: make([]int, len(steps)),
 		Finder: q.NewFinder(),
 	}
-	detail := ""
+	var details []func() string
 	predicates := map[string]bool{}
 	for i := range steps {
 		in = p.c.terms(in, p.list[steps[i].list[0]].vars)
@@ -88,10 +88,7 @@ func (p *planner) starOf(steps []joinStep, in stream) stream {
 			predicates[key] = true
 		}
 		s.Parts = append(s.Parts, part)
-		if i > 0 {
-			detail += " . "
-		}
-		detail += one.accessText(in.certain)
+		details = append(details, one.accessText(in.certain))
 		for slot := range one.vars.All {
 			if slot != s.Subject && in.certain.Has(slot) {
 				s.Alone = false
@@ -102,7 +99,7 @@ func (p *planner) starOf(steps []joinStep, in stream) stream {
 	// 2. Make the operator.
 	s.Input = in.op
 	out.rows = rows
-	out = p.c.traced(out, s, "star look-up", detail, in.plan)
+	out = p.c.traced(out, s, "star look-up", listText(details, " . ", func(detail func() string) string { return detail() }), in.plan)
 	s.Plan = out.plan
 	s.SetPlan(out.plan)
 	return out

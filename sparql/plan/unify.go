@@ -142,17 +142,17 @@ func (c *compiler) exactObjects(p algebra.TriplePattern, g pattern.Graphs) bool 
 // bindAliases binds the variables that unify has replaced.
 func (c *compiler) bindAliases(s stream, aliases []alias) stream {
 	for _, a := range aliases {
-		text := "?" + c.body.Scope.Name(a.slot) + " = "
+		detail := func() string { return "?" + c.body.Scope.Name(a.slot) + " = " + c.endText(a.to) }
 		if !a.to.IsVar() {
 			s.bind(a.slot)
-			s = c.traced(s, &exec.Constant{Input: s.op, Slot: a.slot, Binding: solution.Encode(a.to.Term)}, "extend", text+a.to.Term.String(), s.plan)
+			s = c.traced(s, &exec.Constant{Input: s.op, Slot: a.slot, Binding: solution.Encode(a.to.Term)}, "extend", detail, s.plan)
 			continue
 		}
 		s.bind(a.slot)
 		if s.numbers.Has(a.to.Slot) {
 			s.numbers = with(s.numbers, a.slot)
 		}
-		s = c.traced(s, &exec.Copy{Input: s.op, From: a.to.Slot, To: a.slot}, "extend", text+"?"+c.body.Scope.Name(a.to.Slot), s.plan)
+		s = c.traced(s, &exec.Copy{Input: s.op, From: a.to.Slot, To: a.slot}, "extend", detail, s.plan)
 	}
 	return s
 }
