@@ -37,6 +37,7 @@ type Filter struct {
 	Slots []int
 	Env   *expr.Env
 	view  solution.View
+	rows  int        // tested so far, up to fewRows
 	kept  [][]result // of the conditions, by the last bits of the number
 }
 
@@ -51,14 +52,19 @@ const keptResults = 1 << 10
 
 const resultBytes = 8
 
+// fewRows is how many rows are tested before results are kept, because most filters of small queries
+// test fewer.
+const fewRows = 64
+
 // test reports whether all conditions hold.
 func (f *Filter) test(row []string) (bool, error) {
 	view := f.view.Of(row, f.Exec.Terms)
+	f.rows = min(f.rows+1, fewRows)
 	f.Env.NextSolution()
 	for i, cond := range f.Conditions {
 		// 1. Only results for numbers are kept.
 		number, ok := uint32(0), false
-		if f.Slots[i] >= 0 {
+		if f.rows == fewRows && f.Slots[i] >= 0 {
 			number, ok = solution.Number(row[f.Slots[i]])
 		}
 		if !ok {

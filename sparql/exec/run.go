@@ -19,9 +19,19 @@ type Run struct {
 	batch *solution.Batch
 	at    int
 	err   error
-	view  solution.View
+	terms []lastTerm // by slot, or for some slots together if there are very many
 	ended bool
 }
+
+// lastTerm is the last decoded term of a variable, because neighbours often have the same.
+type lastTerm struct {
+	binding string
+	term    triple.Term
+}
+
+// maxLastTerms bounds the decoded terms of a run, because only the length of a query's text bounds its
+// variables.
+const maxLastTerms = 64
 
 // NewRun returns the execution of a plan, whose operators are all made.
 func NewRun(q *Execution, root Operator, p *explain.Plan) *Run {
@@ -63,7 +73,22 @@ func (r *Run) Binding(slot int) string { return r.batch.Row(r.at)[slot] }
 
 // Term returns the term of a variable, the zero Term if it is unbound.
 func (r *Run) Term(slot int) triple.Term {
-	return r.view.Of(r.batch.Row(r.at), r.query.Terms).Value(slot).Term()
+	binding := r.Binding(slot)
+	if binding == "" {
+		return triple.Term{}
+	}
+	if r.terms == nil {
+		r.terms = make([]lastTerm, min(r.query.Width, maxLastTerms))
+	}
+	last := &r.terms[slot%len(r.terms)]
+	if last.binding != binding {
+		t, err := triple.DecodeTerm(solution.BytesOf(binding))
+		if err != nil {
+			return triple.Term{}
+		}
+		*last = lastTerm{binding, t}
+	}
+	return last.term
 }
 
 // NewBlank returns a fresh blank node, in no graph and no solution.

@@ -32,9 +32,6 @@ type cached struct {
 
 // Of moves the view to a row, and returns it. Numbers in the row are of terms.
 func (v *View) Of(row []string, terms *Terms) *View {
-	if n := min(len(row), maxCached); len(v.cache) < n {
-		v.cache = make([]cached, n)
-	}
 	v.Row, v.terms = row, terms
 	return v
 }
@@ -55,6 +52,10 @@ func (v *View) Value(slot int) expr.Value {
 	}
 	if number, ok := Number(binding); ok {
 		return v.terms.value(number)
+	}
+	// Many rows have numbers only, so the cache is made for the first term.
+	if n := min(len(v.Row), maxCached); len(v.cache) < n {
+		v.cache = make([]cached, n)
 	}
 	c := &v.cache[slot%len(v.cache)]
 	if c.binding != binding {
