@@ -32,6 +32,9 @@ type Options struct {
 	// Parser has the settings of the parser.
 	Parser parser.Options
 	exec.Options
+	// Orders keeps the join orders of a prepared query for its next runs over the same columns; nil
+	// keeps none. It must be of one query.
+	Orders plan.OrderKeeper
 	// UpdateMemory is how many bytes the changes of an update request may take; 0
 	// means [update.DefaultMemory].
 	UpdateMemory int64
@@ -145,5 +148,5 @@ func (p *Prepared) start(ctx context.Context, src Source) (*exec.Run, error) {
 			}
 		}
 	}
-	return plan.Start(ctx, src, &p.query.Body, dataset, opts)
+	return plan.Start(ctx, src, &p.query.Body, dataset, opts, p.opts.Orders)
 }

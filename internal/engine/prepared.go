@@ -5,8 +5,10 @@ package engine
 import (
 	"container/list"
 	"sync"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/plan"
 )
 
 const (
@@ -24,9 +26,15 @@ type preparedKey struct{ text, base string }
 
 func (k preparedKey) bytes() int64 { return cachedEntry + cachedByte*int64(len(k.text)+len(k.base)) }
 
+// shared is a prepared query that several requests run.
+type shared struct {
+	*sparql.Prepared
+	orders atomic.Pointer[plan.Orders]
+}
+
 type preparedEntry struct {
 	preparedKey
-	query *sparql.Prepared
+	query *shared
 }
 
 // preparedCache keeps the prepared queries of the texts used last. It is safe for concurrent use.
@@ -44,7 +52,7 @@ func newPreparedCache(maxBytes int64) *preparedCache {
 }
 
 // get returns the prepared query of a text; nil if there is none.
-func (c *preparedCache) get(k preparedKey) *sparql.Prepared {
+func (c *preparedCache) get(k preparedKey) *shared {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	e := c.of[k]
@@ -56,7 +64,7 @@ func (c *preparedCache) get(k preparedKey) *sparql.Prepared {
 }
 
 // put keeps a prepared query, and drops those not used for longest if there is no room.
-func (c *preparedCache) put(k preparedKey, query *sparql.Prepared) {
+func (c *preparedCache) put(k preparedKey, query *shared) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if c.of[k] != nil {

@@ -7,7 +7,6 @@ import (
 	"strings"
 	"testing"
 
-	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -15,7 +14,7 @@ import (
 // present state.
 func TestPreparedIsKept(t *testing.T) {
 	e := newEngine(t, openStore(t), Options{})
-	prepare := func(text string, p Params) *sparql.Prepared {
+	prepare := func(text string, p Params) *shared {
 		t.Helper()
 		q, err := e.Prepare(t.Context(), text, p)
 		if err != nil {
@@ -60,8 +59,8 @@ func TestPreparedCacheIsBounded(t *testing.T) {
 	key := func(n int) preparedKey { return preparedKey{text: fmt.Sprintf("%08d", n)} }
 	c := newPreparedCache(10 * key(0).bytes())
 	for n := range 100 {
-		c.put(key(n), &sparql.Prepared{})
-		c.put(key(n), &sparql.Prepared{})
+		c.put(key(n), &shared{})
+		c.put(key(n), &shared{})
 		if c.get(key(0)) == nil {
 			t.Fatalf("the text used last is gone after %d others", n)
 		}
@@ -73,7 +72,7 @@ func TestPreparedCacheIsBounded(t *testing.T) {
 		t.Error("not the text unused for longest is gone")
 	}
 	c = newPreparedCache(1)
-	if c.put(key(0), &sparql.Prepared{}); len(c.of) != 0 || c.bytes != 0 {
+	if c.put(key(0), &shared{}); len(c.of) != 0 || c.bytes != 0 {
 		t.Error("a text is kept without room for it")
 	}
 }

@@ -19,7 +19,7 @@ import (
 // Query is a prepared query with the parameters of its request.
 type Query struct {
 	engine   *Engine
-	prepared *sparql.Prepared
+	prepared *shared
 	params   Params
 	bytes    int64 // of the tree, if it is not small
 }
@@ -29,8 +29,8 @@ type Query struct {
 func (e *Engine) Prepare(ctx context.Context, text string, p Params) (*Query, error) {
 	// 1. Values of variables change the tree, so the query cannot be shared.
 	key := preparedKey{text, p.Base}
-	shared := len(text) <= smallText && len(p.Bind) == 0
-	if shared {
+	kept := len(text) <= smallText && len(p.Bind) == 0
+	if kept {
 		if query := e.prepared.get(key); query != nil {
 			return &Query{engine: e, prepared: query, params: p}, nil
 		}
@@ -38,7 +38,7 @@ func (e *Engine) Prepare(ctx context.Context, text string, p Params) (*Query, er
 		key.text = text
 	}
 	// 2. A new text is parsed and translated.
-	q := &Query{engine: e, params: p}
+	q := &Query{engine: e, prepared: &shared{}, params: p}
 	var err error
 	q.bytes, err = e.parse(ctx, text, p, func(opts parser.Options) error {
 		tree, err := parser.ParseQuery(text, opts)
@@ -46,14 +46,14 @@ func (e *Engine) Prepare(ctx context.Context, text string, p Params) (*Query, er
 			err = tree.Bind(p.Bind)
 		}
 		if err == nil {
-			q.prepared, err = sparql.PrepareTree(tree, sparql.Options{})
+			q.prepared.Prepared, err = sparql.PrepareTree(tree, sparql.Options{})
 		}
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	if shared {
+	if kept {
 		e.prepared.put(key, q.prepared)
 	}
 	return q, nil
@@ -131,7 +131,9 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 		r.ctx = turns.NewContext(r.ctx, r.turn)
 		r.memory = reservation{pool: e.pool, turn: r.turn}
 		if err = r.memory.reserve(q.bytes); err == nil {
-			prepared, err = q.prepared.With(e.options(q.params, r.network, func() store.Reader { return r.snapshot }, r.turn, &r.memory))
+			opts := e.options(q.params, r.network, func() store.Reader { return r.snapshot }, r.turn, &r.memory)
+			opts.Orders = &q.prepared.orders
+			prepared, err = q.prepared.With(opts)
 		}
 		if err == nil {
 			if r.snapshot, err = e.store.Reader(); err == nil {

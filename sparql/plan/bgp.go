@@ -11,8 +11,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// bgp joins in with patterns, in the order expected to cost least.
-func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (stream, error) {
+// bgp joins in with the patterns of a node, in the order expected to cost least.
+func (c *compiler) bgp(n algebra.Node, patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (stream, error) {
 	if len(patterns) == 0 {
 		return in, nil
 	}
@@ -35,22 +35,8 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 			}
 		}
 	}
-	// 2. Estimate them. If there are many, samples are requested at once, because they will be
-	// needed in any case.
-	places := 0
-	if len(list) > plainPatterns && len(list) <= dynamicPatterns {
-		places = samplePlaces
-	}
-	if err := c.estimator.estimate(list, places); err != nil {
-		return in, err
-	}
-	p := newPlanner(c, list, in)
-	if err := p.sample(places); err != nil {
-		return in, err
-	}
-	// 3. Find the order of least cost, and make its operators.
-	steps := p.best()
-	err := c.query.Check()
+	// 2. Find the order of least cost, and make its operators.
+	p, steps, err := c.ordered(n, list, in)
 	if err != nil {
 		return in, err
 	}
@@ -88,6 +74,36 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 		}
 	}
 	return c.ready(c.bindAliases(in, aliases))
+}
+
+// ordered returns the steps expected to take least to join in with the patterns of a node, and their
+// planner. The order of an earlier run holds while the columns are the same.
+func (c *compiler) ordered(n algebra.Node, list []candidate, in stream) (p *planner, steps []joinStep, err error) {
+	if steps := c.orders.get(n, list, in.rows); steps != nil {
+		return &planner{c: c, list: list, in: in}, steps, nil
+	}
+	// 1. Estimate the patterns. If there are many, samples are requested at once, because they will be
+	// needed in any case.
+	places := 0
+	if len(list) > plainPatterns && len(list) <= dynamicPatterns {
+		places = samplePlaces
+	}
+	if err := c.estimator.estimate(list, places); err != nil {
+		return nil, nil, err
+	}
+	p = newPlanner(c, list, in)
+	if err := p.sample(places); err != nil {
+		return nil, nil, err
+	}
+	// 2. Find the order.
+	steps = p.best()
+	if err := c.query.Check(); err != nil {
+		return nil, nil, err
+	}
+	if c.want == nil || !c.want.got { // a scan in a sequence is more than an order
+		c.orders.put(n, list, in.rows, steps)
+	}
+	return p, steps, nil
 }
 
 // sample sets the estimates of the patterns from samples. It does not if their order is given, or

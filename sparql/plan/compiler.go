@@ -40,6 +40,7 @@ type compiler struct {
 	columns   *columns.View // nil if the source has none
 	projected bool          // a projection or a group drops the variables that the rest does not use
 	estimator *estimator
+	orders    *orders
 	spans     map[int]pattern.Restriction
 	waiting   []*condition     // of the FILTERs above; the rows of all operators up to them pass
 	keys      map[ast.Expr]int // slots of equalities
@@ -142,7 +143,7 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 	case *algebra.Unit:
 		return in, nil
 	case *algebra.BGP:
-		return c.bgp(n.Patterns, in, g)
+		return c.bgp(n, n.Patterns, in, g)
 	case *algebra.Path:
 		return c.path(n, in, g)
 	case *algebra.Table:

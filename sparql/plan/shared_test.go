@@ -9,9 +9,11 @@ import (
 	"path/filepath"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/plan"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
 )
 
@@ -52,12 +54,18 @@ func TestPreparedIsShared(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
+		var keeper atomic.Pointer[plan.Orders]
+		kept, err := p.With(sparql.Options{Orders: &keeper})
+		if err != nil {
+			t.Fatal(err)
+		}
 		var rows, columns [3]string
 		var group sync.WaitGroup
 		for i := range rows {
 			group.Go(func() {
 				rows[i] = outcome(t.Context(), p, sources[i])
-				columns[i] = outcome(t.Context(), p, withColumns[i])
+				columns[i] = outcome(t.Context(), kept, withColumns[i])
+				columns[i] = outcome(t.Context(), kept, withColumns[i])
 			})
 		}
 		group.Wait()

@@ -22,8 +22,8 @@ const maxDepth = 4000
 // ErrService ends a query with SERVICE, unless it is SILENT, because SERVICE is off.
 var ErrService = errors.New("SERVICE is off")
 
-// Start plans a query over a source and begins its execution.
-func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset Dataset, opts exec.Options) (*exec.Run, error) {
+// Start plans a query over a source and begins its execution. keeper keeps its join orders; nil keeps none.
+func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset Dataset, opts exec.Options, keeper OrderKeeper) (*exec.Run, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
@@ -31,6 +31,7 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 	q := exec.NewExecution(ctx, src, body.Scope.Len()+len(keys), opts)
 	c := &compiler{query: q, body: body, dataset: dataset, top: -1, keys: keys, columns: columns.Of(ctx, src),
 		visible: &visibility{body: body, known: map[algebra.Node]*known{}}, estimator: &estimator{exec: q, known: surveyed{}, guessed: map[algebra.Node]float64{}}}
+	c.orders = newOrders(keeper, c.columns)
 	if c.columns != nil {
 		q.Terms = &solution.Terms{Dictionary: c.columns.Dictionary(), Account: q.Account}
 		q.MovingRows = c.columns.MovingRows()
@@ -40,5 +41,6 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 		q.Account.End()
 		return nil, err
 	}
+	c.orders.store()
 	return exec.NewRun(q, &exec.Terms{Exec: q, Input: s.op, Slots: s.numbers.Slots()}, s.plan), nil
 }

@@ -87,7 +87,7 @@ func computes(n algebra.Node) bool {
 // run carries the operation out. The solutions are those of the state before it, because its
 // source does not show its own writes.
 func (m *modify) run(r *run) error {
-	solutions, err := plan.Start(r.ctx, r.source(), &m.body, m.dataset, r.opts.Query)
+	solutions, err := plan.Start(r.ctx, r.source(), &m.body, m.dataset, r.opts.Query, nil)
 	if err != nil {
 		return err
 	}
