@@ -38,7 +38,8 @@ type Options struct {
 
 	// ColumnMemory bounds the columns that joins compare instead of rows, in bytes: those of the store
 	// or, in a cluster, of the whole cluster. If all would be larger, there are those of the predicates that
-	// queries use most. 0 is a 32nd of Memory, and none if that is below a gigabyte; a negative value is none.
+	// queries use most. 0 is a 32nd of Memory, a 16th from 16 GiB on, and none
+	// below 1 GiB; a negative value is none.
 	ColumnMemory int64
 
 	// QueryMemory is how many bytes a query may hold before it uses temporary files.

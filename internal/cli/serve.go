@@ -40,7 +40,7 @@ type serveCmd struct {
 // sparqlFlags are the limits of queries and updates.
 type sparqlFlags struct {
 	QueryMemory       *byteSize     `placeholder:"SIZE" help:"Memory of one query before it uses temporary files; 256 MiB by default, a sixteenth of --memory if that is less."`
-	ColumnMemory      *byteSize     `placeholder:"SIZE" help:"Memory for columns, which joins compare instead of rows; if all predicates need more, those that queries use most have columns. By default a 32nd of --memory, and none below 1 GiB; 0 is none."`
+	ColumnMemory      *byteSize     `placeholder:"SIZE" help:"Memory for columns, which joins compare instead of rows; if all predicates need more, those that queries use most have columns. By default a 32nd of --memory, a 16th from 16 GiB on, and none below 1 GiB; 0 is none."`
 	QueryTimeout      time.Duration `default:"60s" placeholder:"D" help:"Maximum duration of a query or update, ${default} by default; 0 is no limit."`
 	UpdateMemory      *byteSize     `placeholder:"SIZE" help:"Maximum that one update may change at once; as --query-memory by default."`
 	MaxQueries        int           `default:"16" placeholder:"N" help:"Queries that hold more than 2 MiB at a time, ${default} by default; more wait. Others take turns beside them."`

@@ -28,7 +28,8 @@ type Shares struct {
 	Documents int64
 	// Load is for one bulk load: an eighth.
 	Load int64
-	// Columns is for the columns of a lone store, or of a whole cluster: a 32nd, and none below a gigabyte.
+	// Columns is for the columns of a lone store, or of a whole cluster: a 32nd, a 16th from 16 GiB
+	// on, and none below a gigabyte. A build takes twice as much more.
 	Columns int64
 }
 
@@ -48,7 +49,10 @@ func Divide(total int64) Shares {
 		Documents: within(total/16, 16<<20, 512<<20),
 		Load:      within(total/8, 64<<20, 16<<30),
 	}
-	if total >= 1<<30 {
+	switch {
+	case total >= 16<<30: // other shares have their most, so there is more room
+		s.Columns = total / 16
+	case total >= 1<<30:
 		s.Columns = total / 32
 	}
 	s.Query = min(s.Queries/4, 256<<20)

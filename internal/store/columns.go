@@ -17,9 +17,18 @@ func (s *Store) openColumns() {
 		return
 	}
 	s.columns = columncache.New(columncache.Options{
-		Memory: s.options.ColumnBytes, Feed: s.feed, Snapshot: s.columnRows, Logger: s.options.Logger, File: s.ColumnFile(),
+		Memory: s.options.ColumnBytes, Feed: s.feed, Snapshot: s.columnRows, Triples: s.countTriples, Logger: s.options.Logger, File: s.ColumnFile(),
 	})
 	s.columns.Build()
+}
+
+// countTriples returns the number of triples.
+func (s *Store) countTriples() int64 {
+	counted, err := s.db.Counters()
+	if err != nil {
+		return 0 // the build meets the error
+	}
+	return counted.Triples
 }
 
 // columnRows returns the rows of a snapshot for a build.

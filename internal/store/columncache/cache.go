@@ -35,10 +35,13 @@ import (
 	"github.com/trefoildb/trefoil/sparql/source"
 )
 
-// Options are the parameters of [New]. All but Now and Logger are needed.
+// Options are the parameters of [New]. Memory, Feed and Snapshot are needed.
 type Options struct {
 	// Memory bounds a set in bytes. If all predicates would take more, only some have columns.
 	Memory int64
+	// Triples returns how many there are about, so that no build of all of them begins if they cannot fit; nil does
+	// not know.
+	Triples func() int64
 	// Feed is the change feed of the store. Its positions must not go back: the end that a build begins with
 	// has all changes that any reader has read before.
 	Feed feed.Source
@@ -293,7 +296,7 @@ var errSame = errors.New("the columns stay as they are")
 
 // buildSet builds a set of all predicates, or of the most wanted ones if the memory is too small for all.
 func (c *Cache) buildSet(src source.Source) (*columns.Set, error) {
-	if c.chosen == nil {
+	if c.chosen == nil && (c.Triples == nil || c.Triples() <= c.Memory/minTripleBytes) {
 		if set, err := columns.Build(c.ctx, src, c.Memory); !errors.Is(err, columns.ErrTooLarge) {
 			return set, err
 		}
@@ -324,6 +327,9 @@ func (c *Cache) buildSet(src source.Source) (*columns.Set, error) {
 	}
 	return nil, columns.ErrTooLarge
 }
+
+// minTripleBytes is the least that a triple takes in a set of many.
+const minTripleBytes = 8
 
 // demand returns the requests for missing columns, of which old ones count less, and whether the present state
 // is worn.
