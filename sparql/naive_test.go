@@ -297,13 +297,18 @@ func TestAgainstNaive(t *testing.T) {
 		}
 		tree := algebra.Translate(q)
 		var want []string
+		bound := map[string]int{}
 		for _, row := range (naive{graph: graph, width: tree.Scope.Len(), body: &tree.Body}).eval(tree.Root) {
 			var line []triple.Term
 			for _, column := range tree.Columns {
 				line = append(line, row[column.Slot])
+				if !row[column.Slot].IsZero() {
+					bound[column.Name]++
+				}
 			}
 			want = append(want, fmt.Sprint(line))
 		}
+		counts := fmt.Sprint([]triple.Term{number(len(want)), number(bound["a"]), number(bound["d"])})
 		slices.Sort(want)
 		src := memsource.New(graph)
 		limit := rapid.IntRange(1, 4).Draw(t, "limit")
@@ -314,6 +319,12 @@ func TestAgainstNaive(t *testing.T) {
 			if slices.Sort(got); err != nil || !slices.Equal(got, want) {
 				t.Fatalf("%s\nover %v\ngot  %d %v, %v\nwant %d %v\n%s", text, graph, len(got), got, err, len(want), want, plan.Text(true))
 			}
+			// Counts need not make the rows.
+			count := "SELECT (COUNT(*) AS ?n) (COUNT(?a) AS ?na) (COUNT(?d) AS ?nd)" + strings.TrimPrefix(text, "SELECT *")
+			got, plan, err = sparqltest.Answer(context.Background(), src, count, sparql.Options{})
+			if err != nil || len(got) != 1 || got[0] != counts {
+				t.Fatalf("%s\nover %v\ngot  %v, %v\nwant %v\n%s", count, graph, got, err, counts, plan.Text(true))
+			}
 			// A limit gives some of these rows, by plans and batches for the first rows.
 			some, plan, err := sparqltest.Answer(context.Background(), src, limited, sparql.Options{})
 			if err != nil || len(some) != min(limit, len(want)) || !within(some, want) {
@@ -322,6 +333,9 @@ func TestAgainstNaive(t *testing.T) {
 		}
 	})
 }
+
+// number returns the term of a count.
+func number(n int) triple.Term { return triple.NewTyped(fmt.Sprint(n), triple.XSDInteger) }
 
 // someColumns returns a source with the columns of some of its predicates.
 func someColumns(t *rapid.T, src sparql.Source, graph []triple.Triple) sparql.Source {

@@ -8,7 +8,6 @@ import (
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
-	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -32,9 +31,7 @@ type ColumnJoin struct {
 	bound   []columnTerm // variables of the input that the steps use
 	give    []columnTerm // variables bound by the steps that the operators above need
 	places  []columnPlace
-	depth   int  // the step to continue; negative: the next row of the input is needed
-	count   bool // matches are counted in matches, and not given
-	matches int64
+	depth   int // the step to continue; negative: the next row of the input is needed
 	soft    softLimit
 	reads   int
 	buf     []byte
@@ -116,6 +113,11 @@ func (j *ColumnJoin) Append(step ColumnStep, give bool) {
 	}
 	j.place(&step, bound, given)
 	j.Steps = append(j.Steps, step)
+}
+
+// OptionalStep returns the step of an OPTIONAL that may bind a variable; negative if there is none.
+func (j *ColumnJoin) OptionalStep(slot int) int {
+	return slices.IndexFunc(j.Steps, func(s ColumnStep) bool { return s.Kind == OptionalStep && s.Value.Free && s.Value.Slot == slot })
 }
 
 // placeOf returns the place of a variable in the numbers; negative if it has none.
@@ -234,8 +236,6 @@ func (j *ColumnJoin) search(out *solution.Batch, most int) error {
 		case j.depth < last:
 			j.depth++
 			j.enter(j.depth)
-		case j.count:
-			j.matches += 1 + j.skip(last)
 		default:
 			if err := j.emit(out); err != nil {
 				return err
@@ -337,51 +337,6 @@ func (j *ColumnJoin) nextKey(s *ColumnStep, at *columnPlace) bool {
 	j.numbers[s.Key.place] = s.Lists.Key(key)
 	at.value, at.end = s.Lists.Bounds(key)
 	return true
-}
-
-// skip passes over the other matches of a step with its present key, and returns their number.
-func (j *ColumnJoin) skip(depth int) (n int64) {
-	at := &j.places[depth]
-	if j.Steps[depth].Kind == InnerStep {
-		n, at.value = int64(at.end-at.value), at.end
-	}
-	return n
-}
-
-// CountJoin gives one row with the number of rows of a join over columns.
-type CountJoin struct {
-	*ColumnJoin
-	Slots []int // of the number
-	done  bool
-}
-
-func (c *CountJoin) Next(out *solution.Batch) error {
-	if c.done {
-		return nil
-	}
-	c.done, c.count = true, true
-	defer c.countReads()
-	for {
-		if ok, err := c.begin(out); err != nil {
-			return err
-		} else if !ok {
-			break
-		}
-		if err := c.search(out, 1); err != nil {
-			return err
-		}
-	}
-	c.Plan.Rows += c.matches
-	row := out.Add(make([]string, c.Exec.Width), 0)
-	for _, slot := range c.Slots {
-		row[slot] = solution.Encode(expr.FromInt(c.matches).Term())
-	}
-	return nil
-}
-
-func (c *CountJoin) Reset() {
-	c.done, c.matches = false, 0
-	c.ColumnJoin.Reset()
 }
 
 // emit appends the present match, unless a row that has a long term of it was deleted.

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
@@ -172,4 +173,26 @@ func (l lonePattern) termsOf(lists *columns.Lists, slot int, counts []int) strea
 	out = l.c.traced(out, op, name, l.c.patternText(&l.node))
 	op.Plan = out.plan
 	return out
+}
+
+// countJoin counts the rows of a join over columns; ok is false if in is something else, or n more than
+// counts of its rows: of all, or of the rows that bind the variable of an OPTIONAL.
+func (c *compiler) countJoin(n *algebra.Group, in stream) (out stream, ok bool) {
+	if in.join == nil || len(n.Keys) > 0 || c.feed != nil || !plainCounts(n.Aggregates, in.possible) {
+		return stream{}, false
+	}
+	op := &exec.CountJoin{ColumnJoin: in.join}
+	out = stream{rows: 1}
+	for _, a := range n.Aggregates {
+		one := exec.JoinCount{Slot: a.Slot, Optional: -1}
+		if v, isVar := a.Agg.Arg.(*ast.Var); isVar && !in.certain.Has(v.Slot) {
+			one.Optional = in.join.OptionalStep(v.Slot)
+			if one.Optional < 0 {
+				return stream{}, false // rows of the input may leave it unbound
+			}
+		}
+		op.Counts = append(op.Counts, one)
+		out.bind(a.Slot)
+	}
+	return c.traced(out, op, "count", nil, in.plan), true
 }

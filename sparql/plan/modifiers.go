@@ -25,8 +25,8 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 	if err != nil {
 		return in, err
 	}
-	if out.join != nil && len(n.Keys) == 0 && c.feed == nil && plainCounts(n.Aggregates, out.certain) {
-		return c.countJoin(n, out), nil
+	if counted, ok := c.countJoin(n, out); ok {
+		return counted, nil
 	}
 	_, possible := c.visible.vars(n.Input)
 	distinctBelow := false
@@ -95,17 +95,6 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 	result.certain, result.possible = union(result.certain, certain), union(result.possible, vars)
 	result = c.traced(result, op, "group", listText(exprs, ", ", ast.ExprString), append([]*explain.Plan{out.plan}, plans...)...)
 	return c.terms(result, c.numbers), nil
-}
-
-// countJoin counts the rows of a join over columns.
-func (c *compiler) countJoin(n *algebra.Group, in stream) stream {
-	op := &exec.CountJoin{ColumnJoin: in.join}
-	out := stream{rows: 1}
-	for _, a := range n.Aggregates {
-		op.Slots = append(op.Slots, a.Slot)
-		out.bind(a.Slot)
-	}
-	return c.traced(out, op, "count", nil, in.plan)
 }
 
 // distinctOf reports whether all aggregates are DISTINCT of one variable, or of the whole

@@ -1,0 +1,144 @@
+// Counts over columns against the rows that they count.
+
+package sparql_test
+
+import (
+	"fmt"
+	"math"
+	"strings"
+	"testing"
+
+	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// countVars are the variables of [countedGroup].
+var countVars = []string{"?a", "?b", "?c", "?d", "?e"}
+
+// countedGroup draws patterns with what a join over columns may do below a count.
+func countedGroup(t *rapid.T) string {
+	var b strings.Builder
+	draw := func(of ...string) string { return rapid.SampledFrom(of).Draw(t, "part") }
+	variable := func() string { return draw(countVars...) }
+	pattern := func() string {
+		return fmt.Sprintf("%s %s %s .", draw("?a", "?a", "?b", "?c", "<x:n1>"), draw("<x:p>", "<x:q>", "<x:r>"), draw("?a", "?b", "?c", "?d", "?e", "<x:n2>", "1"))
+	}
+	for range rapid.IntRange(1, 3).Draw(t, "patterns") {
+		b.WriteString(pattern())
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "others") {
+		switch draw("optional", "exists", "not exists", "union", "equal", "filter") {
+		case "optional":
+			fmt.Fprintf(&b, " OPTIONAL { %s }", pattern())
+		case "exists":
+			fmt.Fprintf(&b, " FILTER EXISTS { %s }", pattern())
+		case "not exists":
+			fmt.Fprintf(&b, " FILTER NOT EXISTS { %s }", pattern())
+		case "union":
+			fmt.Fprintf(&b, " { %s } UNION { %s %s } %s", pattern(), pattern(), pattern(), draw("", "UNION { ?a <x:p> ?b } "))
+		case "equal":
+			fmt.Fprintf(&b, " FILTER(%s = %s)", variable(), variable())
+		case "filter":
+			fmt.Fprintf(&b, " FILTER(%s > 1)", variable())
+		}
+	}
+	return b.String()
+}
+
+// countedTriples draws triples whose objects have equal values in several forms.
+func countedTriples(t *rapid.T) (all []triple.Triple) {
+	objects := []triple.Term{
+		sparqltest.IRI("n1"), sparqltest.IRI("n2"), triple.NewBlank("b"), triple.NewString("1"), triple.NewLang("1", "en"),
+		triple.NewTyped("1", triple.XSDInteger), triple.NewTyped("01", triple.XSDInteger), triple.NewTyped("2.0", triple.XSDDecimal), triple.NewTyped("2", triple.XSDInteger),
+		triple.NewTyped("1.0", triple.XSDDouble), triple.NewTyped("1", triple.XSD+"float"), triple.NewTyped("NaN", triple.XSDDouble), triple.NewTyped("one", triple.XSDInteger),
+		triple.NewTyped("2020-01-01", triple.XSDDate), triple.NewTyped("2020-01-01Z", triple.XSDDate), triple.NewTyped("9007199254740993", triple.XSDInteger), triple.NewTyped("9007199254740992", triple.XSDInteger),
+	}
+	// Few kinds of objects let a column have nodes or numbers only.
+	objects = objects[rapid.IntRange(0, 5).Draw(t, "from"):rapid.IntRange(6, len(objects)).Draw(t, "to")]
+	seen := map[triple.Triple]bool{}
+	for range rapid.IntRange(0, 40).Draw(t, "triples") {
+		one := triple.Triple{
+			Subject:   rapid.SampledFrom([]triple.Term{sparqltest.IRI("n1"), sparqltest.IRI("n2"), sparqltest.IRI("n3"), triple.NewBlank("b")}).Draw(t, "s"),
+			Predicate: rapid.SampledFrom([]triple.Term{sparqltest.IRI("p"), sparqltest.IRI("q"), sparqltest.IRI("r")}).Draw(t, "p"),
+			Object:    rapid.SampledFrom(objects).Draw(t, "o"),
+		}
+		if !seen[one] {
+			seen[one] = true
+			all = append(all, one)
+		}
+	}
+	return all
+}
+
+// TestCountsAlike: counts over columns are those of the rows that plans without columns give.
+func TestCountsAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		body, rows := countedGroup(t), memsource.New(countedTriples(t))
+		columns := sparqltest.WithColumns(rows)
+		// 1. Count the rows, and those that bind each variable.
+		text := "SELECT " + strings.Join(countVars, " ") + " { " + body + " }"
+		result, err := sparql.Query(t.Context(), rows, text, sparql.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		var lines []string
+		counts := make([]int, 1+len(countVars))
+		for row, err := range result.Rows() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			lines = append(lines, fmt.Sprint(row))
+			counts[0]++
+			for i, term := range row {
+				if !term.IsZero() {
+					counts[1+i]++
+				}
+			}
+		}
+		// 2. Columns give the same rows.
+		got, plan, err := sparqltest.Answer(t.Context(), columns, text, sparql.Options{})
+		if err != nil || len(got) != len(lines) || !within(got, lines) {
+			t.Fatalf("%s\ngot  %v, %v\nwant %v\n%s", text, got, err, lines, plan.Text(true))
+		}
+		// 3. They give the same counts, together and one by one, because some plans count rows only.
+		for _, of := range [][]int{{0}, {1 + rapid.IntRange(0, len(countVars)-1).Draw(t, "one")}, {0, 1, 2, 3, 4, 5}} {
+			text, want := "SELECT", []triple.Term{}
+			for _, i := range of {
+				text += " (COUNT(" + append([]string{"*"}, countVars...)[i] + fmt.Sprintf(") AS ?n%d)", i)
+				want = append(want, number(counts[i]))
+			}
+			text += " { " + body + " }"
+			got, plan, err := sparqltest.Answer(t.Context(), columns, text, sparql.Options{})
+			if err != nil || len(got) != 1 || got[0] != fmt.Sprint(want) {
+				t.Fatalf("%s\ngot  %v, %v\nwant %v\n%s", text, got, err, want, plan.Text(true))
+			}
+		}
+	})
+}
+
+// TestCountTooLarge: a count beyond 64 bits is an error, and takes no time.
+func TestCountTooLarge(t *testing.T) {
+	var all []triple.Triple
+	for i := range 1000 {
+		all = append(all, triple.Triple{Subject: sparqltest.IRI("s"), Predicate: sparqltest.IRI("p"), Object: sparqltest.IRI(fmt.Sprint("o", i))})
+	}
+	src := sparqltest.WithColumns(memsource.New(all))
+	for patterns := range 9 {
+		text := "SELECT (COUNT(*) AS ?n) { <x:s> <x:p> ?a "
+		for i := range patterns {
+			text += fmt.Sprintf(". <x:s> <x:p> ?v%d ", i)
+		}
+		got, _, err := sparqltest.Answer(t.Context(), src, text+"}", sparql.Options{})
+		if want := math.Pow(1000, float64(patterns+1)); want > math.MaxInt64 {
+			if err == nil || !strings.Contains(err.Error(), "64 bits") {
+				t.Errorf("%d patterns: %v, %v", patterns+1, got, err)
+			}
+		} else if err != nil || len(got) != 1 || got[0] != fmt.Sprint([]triple.Term{triple.NewTyped(fmt.Sprintf("%.0f", want), triple.XSDInteger)}) {
+			t.Errorf("%d patterns: %v, want %.0f, %v", patterns+1, got, want, err)
+		}
+	}
+}
