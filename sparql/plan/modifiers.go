@@ -18,6 +18,9 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 	if s, ok, err := c.counts(n, g); ok || err != nil {
 		return s, err
 	}
+	if sum := c.unionCount(n, g); sum != nil {
+		return c.compile(sum, in, g, depth)
+	}
 	// 1. Counts of one pattern were answered above. All else needs the rows of the input.
 	sub := c.alone()
 	sub.projected = true
