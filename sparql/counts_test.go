@@ -27,7 +27,10 @@ func countedGroup(t *rapid.T) string {
 	pattern := func() string {
 		return fmt.Sprintf("%s %s %s .", draw("?a", "?a", "?b", "?c", "<x:n1>"), draw("<x:p>", "<x:q>", "<x:r>"), draw("?a", "?b", "?c", "?d", "?e", "<x:n2>", "1"))
 	}
-	for range rapid.IntRange(1, 3).Draw(t, "patterns") {
+	if rapid.IntRange(0, 2).Draw(t, "linked") == 0 { // by an equality only
+		fmt.Fprintf(&b, "?a %s ?b . ?c %s ?d FILTER(?b = ?d) ", draw("<x:p>", "<x:q>"), draw("<x:p>", "<x:q>"))
+	}
+	for range rapid.IntRange(0, 3).Draw(t, "patterns") {
 		b.WriteString(pattern())
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "others") {

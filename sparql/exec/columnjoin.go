@@ -57,6 +57,8 @@ type ColumnStep struct {
 	// Spans restrict the numbers of the keys, if Key is free: from Spans[i][0] up to Spans[i][1], in
 	// ascending order. nil means all.
 	Spans [][2]uint32
+	// Equal is nil, or the step is no pattern: Value is bound to each key of Lists that equals Key.
+	Equal *EqualTerms
 }
 
 // ColumnEnd is a term, or a variable.
@@ -76,6 +78,7 @@ type columnPlace struct {
 	keys       columns.KeyRange // the next keys of the span
 	value, end int              // the next value, and the place behind the last one
 	near       int              // of the last search
+	equal      []uint32         // the values, if the step is not of a pattern
 	passed     bool
 }
 
@@ -137,7 +140,7 @@ func (j *ColumnJoin) place(step *ColumnStep, bound, give []int) {
 		}
 		end.place = len(j.slots)
 		j.slots, j.numbers = append(j.slots, end.Slot), append(j.numbers, 0)
-		v := columnTerm{slot: end.Slot, place: end.place, long: end.Long, must: step.Kind == InnerStep || step.Kind == ExistsStep}
+		v := columnTerm{slot: end.Slot, place: end.place, long: end.Long, must: step.Equal == nil && (step.Kind == InnerStep || step.Kind == ExistsStep)}
 		if slices.Contains(bound, end.Slot) {
 			j.bound = append(j.bound, v)
 		}
@@ -199,8 +202,7 @@ rows:
 			j.numbers[j.bound[i].place] = number
 		}
 		j.depth = 0
-		j.enter(0)
-		return true, nil
+		return true, j.enter(0)
 	}
 }
 
@@ -235,7 +237,9 @@ func (j *ColumnJoin) search(out *solution.Batch, most int) error {
 			j.depth--
 		case j.depth < last:
 			j.depth++
-			j.enter(j.depth)
+			if err := j.enter(j.depth); err != nil {
+				return err
+			}
 		default:
 			if err := j.emit(out); err != nil {
 				return err
@@ -249,25 +253,41 @@ func (j *ColumnJoin) search(out *solution.Batch, most int) error {
 }
 
 // enter moves a step before its first match with the numbers of the steps before.
-func (j *ColumnJoin) enter(depth int) {
+func (j *ColumnJoin) enter(depth int) (err error) {
 	s, at := &j.Steps[depth], &j.places[depth]
 	at.value, at.end, at.passed = 0, 0, false
 	// 1. A step without a bound key goes through all keys.
 	if s.Key.Free {
 		at.span, at.keys = 0, columns.KeyRange{}
-		return
+		return nil
 	}
-	// 2. All others have the values of one key.
+	// 2. All others have the values of one key, or the terms equal to it.
+	if s.Equal != nil {
+		at.equal, err = s.Equal.of(j.of(&s.Key), j.row[s.Key.Slot])
+		at.end = len(at.equal)
+		return err
+	}
 	key, ok := s.Lists.Find(j.of(&s.Key), at.near)
 	at.near = key
 	if !ok {
-		return
+		return nil
 	}
 	at.value, at.end = s.Lists.Bounds(key)
 	// 3. If the value is bound, it is the only one.
 	if !s.Value.Free {
 		j.check(s, at)
 	}
+	return nil
+}
+
+// take binds the value of a step to its next one.
+func (j *ColumnJoin) take(s *ColumnStep, at *columnPlace) {
+	if s.Equal != nil {
+		j.numbers[s.Value.place] = at.equal[at.value]
+	} else {
+		j.numbers[s.Value.place] = s.Lists.Value(at.value)
+	}
+	at.value++
 }
 
 // check keeps the bound value of a step only.
@@ -301,9 +321,10 @@ func (j *ColumnJoin) step(depth int) bool {
 		}
 	}
 	if s.Value.Free {
-		j.numbers[s.Value.place] = s.Lists.Value(at.value)
+		j.take(s, at)
+	} else {
+		at.value++
 	}
-	at.value++
 	at.passed = true
 	return true
 }
@@ -390,6 +411,11 @@ func (j *ColumnJoin) Reset() {
 }
 
 func (j *ColumnJoin) Close() {
+	for i := range j.Steps {
+		if e := j.Steps[i].Equal; e != nil {
+			e.close()
+		}
+	}
 	j.input.Free()
 	j.Input.Close()
 }

@@ -83,7 +83,9 @@ func (c *CountJoin) count(depth int, weight int64) error {
 		return c.add(weight)
 	}
 	s, at := &c.Steps[depth], &c.places[depth]
-	c.enter(depth)
+	if err := c.enter(depth); err != nil {
+		return err
+	}
 	if !s.Key.Free {
 		return c.values(depth, weight)
 	}
@@ -127,8 +129,8 @@ func (c *CountJoin) values(depth int, weight int64) error {
 	}
 	// 2. The next steps read the values of all others.
 	c.reads += n
-	for ; at.value < at.end; at.value++ {
-		c.numbers[s.Value.place] = s.Lists.Value(at.value)
+	for at.value < at.end {
+		c.take(s, at)
 		if err := c.count(depth+1, weight); err != nil {
 			return err
 		}

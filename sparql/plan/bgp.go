@@ -43,7 +43,9 @@ func (c *compiler) bgp(n algebra.Node, patterns []algebra.TriplePattern, in stre
 	for i := 0; i < len(steps); i++ {
 		step := &steps[i]
 		if n := p.columnSteps(steps[i:], in); n > 0 {
-			in = p.columnJoin(steps[i:i+n], in, p.neededBehind(steps[i+n:], all, aliases))
+			if in, err = p.columnJoin(steps[i:i+n], in, p.neededBehind(steps[i+n:], all, aliases)); err != nil {
+				return in, err
+			}
 			i += n - 1
 			if in, err = c.ready(in); err != nil {
 				return in, err
@@ -54,12 +56,17 @@ func (c *compiler) bgp(n algebra.Node, patterns []algebra.TriplePattern, in stre
 		case byMerge:
 			in = p.merge(step)
 		case byHash:
-			one := &list[step.list[0]]
-			in = c.hashJoin(exec.InnerJoin, in, p.scan(one), nil, nil)
+			right, err := p.scan(&list[step.list[0]])
+			if err != nil {
+				return in, err
+			}
+			in = c.hashJoin(exec.InnerJoin, in, right, nil, nil)
 			in.rows = step.rows
 			in.plan.Estimate = step.rows
 		case byEquality:
-			in = p.equalityJoin(in, &list[step.list[0]], step.equality, step.rows)
+			if in, err = p.equalityJoin(in, &list[step.list[0]], step.equality, step.rows); err != nil {
+				return in, err
+			}
 		default:
 			if n := p.star(steps[i:], in); n > 1 {
 				in = p.starOf(steps[i:i+n], in)
@@ -183,10 +190,10 @@ func firstShare(some, all float64) float64 {
 }
 
 // scan returns all rows of a pattern.
-func (p *planner) scan(one *candidate) stream {
+func (p *planner) scan(one *candidate) (stream, error) {
 	in := p.c.begin()
 	if one.column == nil {
-		return p.c.look(one, in, one.rows)
+		return p.c.look(one, in, one.rows), nil
 	}
 	return p.columnJoin([]joinStep{{list: []int{slices.IndexFunc(p.list, func(c candidate) bool { return c.pat == one.pat })}, rows: one.rows}}, in, one.vars)
 }

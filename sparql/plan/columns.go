@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
@@ -115,11 +116,8 @@ func (p *planner) columnSteps(steps []joinStep, in stream) int {
 	}
 	certain := in.certain
 	for n := range steps {
-		if steps[n].method != byLookup {
-			return n
-		}
 		one := &p.list[steps[n].list[0]]
-		if one.column == nil {
+		if one.column == nil || steps[n].method == byEquality && !p.equalStep(steps[n].equality, one) || steps[n].method != byLookup && steps[n].method != byEquality {
 			return n
 		}
 		// A variable that some rows bind and others do not has no one way to be read.
@@ -129,7 +127,9 @@ func (p *planner) columnSteps(steps []joinStep, in stream) int {
 			}
 		}
 		certain = union(certain, one.vars)
-		if slices.ContainsFunc(c.waiting, func(w *condition) bool { return !w.done && certain.ContainsAll(w.uses) }) {
+		if slices.ContainsFunc(c.waiting, func(w *condition) bool {
+			return !w.done && certain.ContainsAll(w.uses) && !slices.ContainsFunc(steps[:n+1], func(s joinStep) bool { return s.equality == w })
+		}) {
 			return n + 1
 		}
 	}
@@ -138,16 +138,34 @@ func (p *planner) columnSteps(steps []joinStep, in stream) int {
 
 // columnJoin joins in with patterns over columns. needed are the variables that the operators above
 // use.
-func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) stream {
+func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) (out stream, err error) {
 	c := p.c
 	var list []exec.ColumnStep
 	var bound, give []int
+	var texts []func() string
 	known := in.certain
 	var longs algebra.Set
 	for i := range steps {
-		// 1. A bound end is the key. If neither is bound, the end that is more restricted is.
+		// 1. An equality binds the object to each equal term of the column.
 		one := &p.list[steps[i].list[0]]
 		col := one.column
+		if cond := steps[i].equality; cond != nil {
+			step, err := c.equalTerms(cond, one, known)
+			if err != nil {
+				return in, err
+			}
+			list = append(list, step)
+			texts = append(texts, exprText([]ast.Expr{cond.expr}))
+			if slot := step.Key.Slot; in.certain.Has(slot) && !slices.Contains(bound, slot) {
+				bound = append(bound, slot)
+			}
+			if needed.Has(step.Value.Slot) {
+				give = append(give, step.Value.Slot)
+			}
+			known = with(known, step.Value.Slot)
+			cond.done = true
+		}
+		// 2. A bound end is the key. If neither is bound, the end that is more restricted is.
 		end := func(e *columnEnd, position int, long bool, order triple.Order) exec.ColumnEnd {
 			slot := one.pat.Places[position].Slot
 			end := exec.ColumnEnd{Slot: slot, Number: e.number, Free: slot >= 0 && !known.Has(slot)}
@@ -166,7 +184,8 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 			step = exec.ColumnStep{Lists: &col.ByObject, Key: object, Value: subject, Spans: col.object.spans}
 		}
 		list = append(list, step)
-		// 2. Variables of the input are read once, those of the steps are given if they are needed.
+		texts = append(texts, one.text)
+		// 3. Variables of the input are read once, those of the steps are given if they are needed.
 		for slot := range one.vars.All {
 			switch {
 			case !known.Has(slot):
@@ -180,13 +199,42 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) st
 		known = union(known, one.vars)
 	}
 	j := exec.NewColumnJoin(c.query, in.op, list, bound, give)
-	out := in
+	out = in
 	out.numbers = union(in.numbers, setOf(give).Without(longs))
 	out.certain, out.possible = known, union(in.possible, known)
 	out.rows = steps[len(steps)-1].rows
-	out = c.traced(out, j, "column join", listText(steps, " . ", func(s joinStep) string { return p.list[s.list[0]].text() }), in.plan)
+	out = c.traced(out, j, "column join", listText(texts, " . ", func(text func() string) string { return text() }), in.plan)
 	j.Plan, out.join = out.plan, j
-	return out
+	return out, nil
+}
+
+// equalStep reports whether a join over columns finds the objects of a pattern that an equality links
+// with the rows before: as terms of its column, if they are few. Columns do not have long terms whole.
+func (p *planner) equalStep(cond *condition, one *candidate) bool {
+	if one.column == nil || int64(one.column.ByObject.Keys())*rowBytes > p.c.query.Account.Limit/8 {
+		return false
+	}
+	is := func(one *candidate, position int) bool {
+		slot := one.pat.Places[position].Slot
+		return slot == cond.left || slot == cond.right
+	}
+	return is(one, triple.Object) && !slices.ContainsFunc(p.list, func(one candidate) bool {
+		return one.column != nil && (one.column.LongObjects && is(&one, triple.Object) || one.column.LongSubjects && is(&one, triple.Subject))
+	})
+}
+
+// equalTerms returns the step that binds the object of a pattern by an equality with a known variable.
+func (c *compiler) equalTerms(cond *condition, one *candidate, known algebra.Set) (exec.ColumnStep, error) {
+	of, key := cond.left, cond.right
+	if !known.Has(of) {
+		of, key = key, of
+	}
+	conds, err := compileExprs([]ast.Expr{cond.expr})
+	lists := &one.column.ByObject
+	return exec.ColumnStep{
+		Lists: lists, Key: exec.ColumnEnd{Slot: of}, Value: exec.ColumnEnd{Slot: key, Free: true},
+		Equal: &exec.EqualTerms{Exec: c.query, Lists: lists, Of: of, Key: key, Condition: conds, Env: c.query.NewEnv()},
+	}, err
 }
 
 // joinColumn sets the cost of a state that joins one more pattern over its column.

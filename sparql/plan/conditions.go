@@ -179,14 +179,18 @@ func undone(conds []ast.Expr, waiting []*condition) []ast.Expr {
 
 // equalityJoin joins in with a pattern by the equality of two variables: a hash join by keys of their
 // values. The condition still has to run, because values that differ may have one key.
-func (p *planner) equalityJoin(in stream, one *candidate, cond *condition, rows float64) stream {
+func (p *planner) equalityJoin(in stream, one *candidate, cond *condition, rows float64) (stream, error) {
 	c := p.c
 	outer, inner := cond.left, cond.right
 	if !in.certain.Has(outer) {
 		outer, inner = inner, outer
 	}
+	right, err := p.scan(one)
+	if err != nil {
+		return in, err
+	}
 	left := c.keyed(in, outer, cond.key, false)
-	right := c.keyed(p.scan(one), inner, cond.key, false)
+	right = c.keyed(right, inner, cond.key, false)
 	if c.want == nil && c.feed == nil && one.rows > in.rows {
 		left, right = right, left // the smaller side is held
 		left.sequence = false
@@ -195,7 +199,7 @@ func (p *planner) equalityJoin(in stream, one *candidate, cond *condition, rows 
 	out = unkeyed(out, cond.key)
 	out.rows, out.plan.Estimate = rows, rows
 	out.plan.Detail = exprText([]ast.Expr{cond.expr})
-	return out
+	return out, nil
 }
 
 // keyed binds the slot key to the key of a variable's value. Outer keeps rows that have no equal.

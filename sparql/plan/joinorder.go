@@ -6,6 +6,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // joinMethod is how a pattern is joined with the rows so far.
@@ -151,6 +152,10 @@ func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool)
 		}
 		to.equality = t.cond
 		pairs := to.rows * t.share(s.distinct, one)
+		if p.equalStep(t.cond, one) {
+			to.cost = s.cost + one.distinct[triple.Object]*costKey + s.rows*costColumnProbe + pairs*costColumnRow
+			return to, true
+		}
 		// The smaller side is held, or goes to files. Both cost less than a product.
 		to.cost = s.cost + one.rows*(costRow+costKey) + s.rows*costKey + min(s.rows, one.rows)*costBuild + max(s.rows, one.rows)*costProbe + pairs*costProbe
 		return to, true
