@@ -4,12 +4,17 @@ package sparql_test
 
 import (
 	"fmt"
+	"slices"
+	"testing"
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/source/memsource"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -143,4 +148,39 @@ func (n naive) pairs(p ast.Path, terms map[triple.Term]bool) []pair {
 		panic(fmt.Sprintf("naive: %T", p))
 	}
 	return out
+}
+
+// TestPairsAlike: repetitions between all nodes give the same pairs over columns, and their number.
+func TestPairsAlike(t *testing.T) {
+	rapid.Check(t, func(t *rapid.T) {
+		// 1. Draw a graph with cycles and literals, and a repetition.
+		var all []triple.Triple
+		nodes := rapid.IntRange(1, 100).Draw(t, "nodes")
+		for range rapid.IntRange(0, 60).Draw(t, "triples") {
+			one := triple.Triple{
+				Subject:   sparqltest.IRI(fmt.Sprint("n", rapid.IntRange(1, nodes).Draw(t, "s"))),
+				Predicate: sparqltest.IRI(rapid.SampledFrom([]string{"p", "q", "r"}).Draw(t, "p")),
+				Object:    sparqltest.IRI(fmt.Sprint("n", rapid.IntRange(1, nodes).Draw(t, "o"))),
+			}
+			if rapid.IntRange(0, 9).Draw(t, "literal") == 0 {
+				one.Object = number(nodes)
+			}
+			all = append(all, one)
+		}
+		src := memsource.New(all)
+		edges := rapid.SampledFrom([]string{"<x:p>", "^<x:p>", "<x:p>|<x:q>", "^<x:p>|<x:q>", "<x:none>", "<x:p>/<x:q>", "^(<x:p>|<x:p>)"}).Draw(t, "edges")
+		body := "{ ?a (" + edges + ")" + rapid.SampledFrom([]string{"+", "*", "?"}).Draw(t, "repeat") + " ?b }"
+		// 2. Compare the pairs and their number, with all columns and with some.
+		want, _ := sparqltest.Lines(t, src, "SELECT ?a ?b "+body, sparql.Options{})
+		for _, columns := range []sparql.Source{sparqltest.WithColumns(src), someColumns(t, src, all)} {
+			got, plan := sparqltest.Lines(t, columns, "SELECT ?a ?b "+body, sparql.Options{})
+			if !slices.Equal(got, want) {
+				t.Fatalf("%s\ngot  %v\nwant %v\n%s", body, got, want, plan)
+			}
+			counts, plan := sparqltest.Lines(t, columns, "SELECT (COUNT(*) AS ?n) (COUNT(?b) AS ?m) "+body, sparql.Options{})
+			if n := number(len(want)); len(counts) != 1 || counts[0] != fmt.Sprint([]triple.Term{n, n}) {
+				t.Fatalf("%s\ngot  %v\nwant %d\n%s", body, counts, len(want), plan)
+			}
+		}
+	})
 }

@@ -7,6 +7,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/path"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/expr"
@@ -175,9 +176,20 @@ func (l lonePattern) termsOf(lists *columns.Lists, slot int, counts []int) strea
 	return out
 }
 
-// countJoin counts the rows of a join over columns; ok is false if in is something else, or n more than
-// counts of its rows: of all, or of the rows that bind the variable of an OPTIONAL.
+// countJoin counts the rows of a join over columns, or the pairs of a path; ok is false if in is something
+// else, or n more than counts of its rows: of all, or of the rows that bind the variable of an OPTIONAL.
 func (c *compiler) countJoin(n *algebra.Group, in stream) (out stream, ok bool) {
+	// 1. Pairs bind both of their variables.
+	if in.pairs != nil && len(n.Keys) == 0 && plainCounts(n.Aggregates, in.certain) {
+		op := &path.CountPairs{Closure: in.pairs}
+		out = stream{rows: 1}
+		for _, a := range n.Aggregates {
+			op.Slots = append(op.Slots, a.Slot)
+			out.bind(a.Slot)
+		}
+		return c.traced(out, op, "count", "", in.plan), true
+	}
+	// 2. A join may leave variables of OPTIONAL unbound.
 	if in.join == nil || len(n.Keys) > 0 || c.feed != nil || !plainCounts(n.Aggregates, in.possible) {
 		return stream{}, false
 	}

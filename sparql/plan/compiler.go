@@ -77,7 +77,7 @@ func (c *compiler) traced(s stream, op exec.Operator, name string, detail func()
 	c.query.Attach(op, s.plan)
 	c.query.Account.AddOperator()
 	s.op = &exec.Traced{Operator: op, Plan: s.plan, Nanos: c.query.Options.Nanos}
-	s.start, s.join = false, nil
+	s.start, s.join, s.pairs = false, nil, nil
 	return s
 }
 

@@ -27,6 +27,9 @@ func (c *compiler) path(n *algebra.Path, in stream, g pattern.Graphs) (stream, e
 		p := newPlanner(c, list, in)
 		return c.look(&p.list[0], in, p.best()[0].rows), nil
 	}
+	if out, ok := c.closure(n, in, g); ok {
+		return out, nil
+	}
 	// 2. A repeated path is searched. If a term replaces a variable, it need not be in the
 	// graph.
 	p := &path.Join{
@@ -63,4 +66,38 @@ func (c *compiler) path(n *algebra.Path, in stream, g pattern.Graphs) (stream, e
 	p.Plan = out.plan
 	p.Walk = path.Walker{Exec: c.query, Graphs: &p.Graphs, Columns: view, Plan: p.Plan, Holder: &p.Holder}
 	return out, nil
+}
+
+// closure returns the pairs of a repeated path between two variables, if nothing is known of both; ok is
+// false if rows must be read, or an edge is not a pattern.
+func (c *compiler) closure(n *algebra.Path, in stream, g pattern.Graphs) (out stream, ok bool) {
+	// 1. Columns must have all edges. If none is needed, they must have all nodes.
+	repeat, ok := n.Path.(*ast.PathRepeat)
+	if !ok || !in.start || c.feed != nil || c.columns == nil || g.Mode != pattern.DefaultGraph || repeat.Min == 0 && !c.columns.Complete() {
+		return in, false
+	}
+	if !n.Subject.IsVar() || !n.Object.IsVar() || n.Subject.Slot == n.Object.Slot {
+		return in, false
+	}
+	lists := path.ClosureLists(c.columns, repeat.Arg)
+	if lists == nil {
+		return in, false
+	}
+	// 2. Make the operator.
+	p := &path.Closure{
+		Exec: c.query, Lists: lists, Empty: repeat.Min == 0, Once: repeat.Once,
+		From: n.Subject.Slot, To: n.Object.Slot, Holder: c.query.Account.NewHolder("path"),
+	}
+	out = stream{rows: 1, numbers: setOf([]int{p.From, p.To})}
+	if p.Empty {
+		out.rows = float64(c.columns.Dictionary().Len())
+	}
+	for _, l := range lists {
+		out.rows += 10 * float64(l.Keys())
+	}
+	out.bind(p.From)
+	out.bind(p.To)
+	out = c.traced(out, p, "path between all", ast.PathString(n.Path))
+	p.Plan, out.pairs = out.plan, p
+	return out, true
 }

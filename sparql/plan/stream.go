@@ -5,6 +5,7 @@ package plan
 import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/path"
 	"github.com/trefoildb/trefoil/sparql/explain"
 )
 
@@ -20,6 +21,7 @@ type stream struct {
 	sequence bool    // rows come out in the order of the feed's
 	plan     *explain.Plan
 	join     *exec.ColumnJoin // the operator, if it is one
+	pairs    *path.Closure    // the operator, if it is one
 }
 
 func (s *stream) bind(slot int) {
