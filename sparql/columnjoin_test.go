@@ -226,3 +226,54 @@ func TestOffsetOfEverything(t *testing.T) {
 		}
 	}
 }
+
+// TestOffsetInOrder: pages in the order of a variable are the same with columns, and do not read what they
+// skip, unless terms stand elsewhere in the store than in the order.
+func TestOffsetInOrder(t *testing.T) {
+	random := rand.New(rand.NewPCG(5, 6))
+	terms := []func(n int) triple.Term{
+		func(n int) triple.Term { return triple.NewTyped(fmt.Sprint(n-300), triple.XSDInteger) },
+		func(n int) triple.Term { return triple.NewTyped(fmt.Sprintf("0%d.0", n%100), triple.XSDDecimal) },
+		func(n int) triple.Term { return triple.NewTyped(fmt.Sprintf("%d.5", n%50), triple.XSDDouble) },
+		func(n int) triple.Term {
+			return triple.NewTyped([]string{"NaN", "INF", "-INF"}[n%3], triple.XSD+"float")
+		},
+		func(n int) triple.Term { return triple.NewTyped(fmt.Sprintf("19%02d-01-01", n%100), triple.XSDDate) },
+		func(n int) triple.Term { return sparqltest.IRI(fmt.Sprint("o", n)) },
+		func(n int) triple.Term { return triple.NewString(fmt.Sprint("text ", n)) },
+		func(n int) triple.Term { return triple.NewLang(fmt.Sprint("text ", n%9), "en") },
+		func(n int) triple.Term { return triple.NewTyped(fmt.Sprint("no number ", n), triple.XSDInteger) },
+		func(n int) triple.Term {
+			return triple.NewTyped([]string{fmt.Sprintf("P%dD", n%30), "other"}[n%2], []string{triple.XSD + "dayTimeDuration", "x:type"}[n%2])
+		},
+	}
+	for kinds := 1; kinds <= len(terms); kinds++ {
+		var all []triple.Triple
+		for i := range 3000 {
+			kind := random.IntN(kinds)
+			if kinds == len(terms) && i%2 == 0 {
+				kind = kinds - 1 // more than the least offset that is skipped
+			}
+			object := terms[kind](random.IntN(700))
+			all = append(all, triple.Triple{Subject: sparqltest.IRI(fmt.Sprint("s", i)), Predicate: sparqltest.IRI("p"), Object: object})
+		}
+		rows := memsource.New(all)
+		src := sparqltest.WithColumns(rows)
+		for _, order := range []string{"?o", "DESC(?o)", "?s", "?o ?s"} {
+			for offset := 980; offset < 3050; offset += 1 + random.IntN(400) {
+				query := fmt.Sprintf("SELECT ?s ?o { ?s <x:p> ?o } ORDER BY %s OFFSET %d LIMIT 9", order, offset)
+				want, _, err := sparqltest.Answer(t.Context(), rows, query, sparql.Options{})
+				if err != nil {
+					t.Fatal(err)
+				}
+				got, plan, err := sparqltest.Answer(t.Context(), src, query, sparql.Options{})
+				if err != nil || !slices.Equal(got, want) {
+					t.Fatalf("%s of %d kinds:\n%v, want\n%v, %v\n%s", query, kinds, got, want, err, plan.Text(true))
+				}
+				if read := plan.TotalReads(); kinds < 3 && offset >= 1000 && strings.Contains(order, "o)") && read > 300 {
+					t.Errorf("%s: %d rows are read\n%s", query, read, plan.Text(true))
+				}
+			}
+		}
+	}
+}

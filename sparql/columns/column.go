@@ -46,6 +46,10 @@ func (l *Lists) Values() int {
 	return values
 }
 
+// Packed reports whether the keys have the places from 0 to Keys-1 in their order, and the values those from
+// 0, because nothing has changed.
+func (l *Lists) Packed() bool { return l.patch == nil }
+
 // Key returns the key at a place.
 func (l *Lists) Key(i int) uint32 {
 	if i < l.keys.n {

@@ -271,20 +271,20 @@ func (o *OrderBy) keep(one *sorted) {
 	}
 }
 
-// tagOther is the first byte of terms with a different order in the store than in ORDER BY,
+// TagOther is the first byte of terms with a different order in the store than in ORDER BY,
 // because durations stand among them.
-const tagOther = 0x37
+const TagOther = 0x37
 
 // passed reports whether all rows after this one sort behind the rows of the full heap.
 //
-// Keys have the order of ORDER BY except terms of tagOther and long terms. Long terms stand at
+// Keys have the order of ORDER BY except terms of TagOther and long terms. Long terms stand at
 // the place of their beginnings, in any order. If a term has an exact sort key, it is shorter
 // than such a beginning, so its place among them is right.
 func (o *OrderBy) passed(one *sorted, row []string) bool {
 	if o.InSequence < 0 || one.first == 0 {
 		return false
 	}
-	if binding := row[o.InSequence]; binding == "" || binding[0] >= tagOther {
+	if binding := row[o.InSequence]; binding == "" || binding[0] >= TagOther {
 		return false
 	}
 	last := o.rows[0]

@@ -24,7 +24,7 @@ func (c *compiler) bgp(n algebra.Node, patterns []algebra.TriplePattern, in stre
 		p := &patterns[i]
 		one, spans := &list[i], c.spans
 		if c.from != nil {
-			spans = restrictedTo(*p, c.from)
+			spans = c.from
 		}
 		one.pat = newPattern(p.Subject, p.Predicate, p.Object, g, spans)
 		one.column = c.column(one.pat)

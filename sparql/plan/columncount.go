@@ -187,7 +187,7 @@ func (c *compiler) countJoin(n *algebra.Group, in stream) (out stream, ok bool) 
 			op.Slots = append(op.Slots, a.Slot)
 			out.bind(a.Slot)
 		}
-		return c.traced(out, op, "count", "", in.plan), true
+		return c.traced(out, op, "count", nil, in.plan), true
 	}
 	// 2. A join may leave variables of OPTIONAL unbound.
 	if in.join == nil || len(n.Keys) > 0 || c.feed != nil || !plainCounts(n.Aggregates, in.possible) {

@@ -46,8 +46,8 @@ type compiler struct {
 	keys      map[ast.Expr]int // slots of equalities
 	top       int64            // of the next OrderBy below: rows needed of it; negative for all
 	want      *sequence
-	from      []byte // the subject at which the scan below a projection begins, see skip; nil for all
-	goal      int64  // number of rows probably needed; 0 if it is not known
+	from      map[int]pattern.Restriction // with which the scan below a projection begins, see skip; nil for all
+	goal      int64                       // number of rows probably needed; 0 if it is not known
 }
 
 // sequence requests rows in the store's order of a variable.
@@ -112,7 +112,7 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 		}
 	}
 	switch n.(type) {
-	case *algebra.Project, *algebra.BGP:
+	case *algebra.Project, *algebra.OrderBy, *algebra.BGP:
 	default:
 		if c.from != nil {
 			sub := *c

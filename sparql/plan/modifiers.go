@@ -265,15 +265,15 @@ func (c *compiler) reduced(input algebra.Node, in stream, g pattern.Graphs, dept
 
 func (c *compiler) slice(n *algebra.Slice, in stream, g pattern.Graphs, depth int) (stream, error) {
 	sub := c.alone()
-	if n.Limit != ast.NoLimit && n.Limit >= 0 && n.Limit+n.Offset >= 0 && n.Limit+n.Offset <= maxTop {
-		sub.top = n.Limit + n.Offset
+	from, offset := c.skip(n.Input, n.Offset, g)
+	sub.from = from
+	if n.Limit != ast.NoLimit && n.Limit >= 0 && n.Limit+offset >= 0 && n.Limit+offset <= maxTop {
+		sub.top = n.Limit + offset
 		sub.goal = sub.top
 	}
 	if _, ok := n.Input.(*algebra.Distinct); ok {
 		sub.top = -1
 	}
-	from, offset := c.skip(n.Input, n.Offset, g)
-	sub.from = from
 	out, err := sub.compile(n.Input, in, g, depth)
 	if err != nil {
 		return in, err

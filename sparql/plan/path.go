@@ -97,7 +97,7 @@ func (c *compiler) closure(n *algebra.Path, in stream, g pattern.Graphs) (out st
 	}
 	out.bind(p.From)
 	out.bind(p.To)
-	out = c.traced(out, p, "path between all", ast.PathString(n.Path))
+	out = c.traced(out, p, "path between all", func() string { return ast.PathString(n.Path) })
 	p.Plan, out.pairs = out.plan, p
 	return out, true
 }

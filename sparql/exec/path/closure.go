@@ -26,8 +26,9 @@ type Closure struct {
 	Plan     *explain.Plan
 	memory.Holder
 
-	places []int  // by list: of the next start
-	start  uint32 // the node that ends are reached from
+	keys   []columns.KeyRange // by list: those behind the next start
+	places []int              // by list: of the next start; negative: none
+	start  uint32             // the node that ends are reached from
 	ends   []uint32
 	given  int      // of ends
 	seen   []uint64 // a bit for each number: it is in ends
@@ -124,9 +125,13 @@ func (c *Closure) countReads() {
 func (c *Closure) search() (ok bool, err error) {
 	// 1. Forget the ends of the start before. The first search makes room for all.
 	if c.seen == nil {
-		c.places, c.seen = make([]int, len(c.Lists)), make([]uint64, c.Exec.Terms.Len()/64+1)
+		c.keys, c.places, c.seen = make([]columns.KeyRange, len(c.Lists)), make([]int, len(c.Lists)), make([]uint64, c.Exec.Terms.Len()/64+1)
 		if err := c.Grow(8 * len(c.seen)); err != nil {
 			return false, err
+		}
+		for i, l := range c.Lists {
+			c.keys[i] = l.All()
+			c.advance(i)
 		}
 	}
 	for _, end := range c.ends {
@@ -140,7 +145,7 @@ func (c *Closure) search() (ok bool, err error) {
 		ok = int(next) <= c.Exec.Terms.Len()
 	}
 	for i, l := range c.Lists {
-		if !c.Empty && c.places[i] < l.Keys() {
+		if !c.Empty && c.places[i] >= 0 {
 			next, ok = min(next, l.Key(c.places[i])), true
 		}
 	}
@@ -153,8 +158,8 @@ func (c *Closure) search() (ok bool, err error) {
 		err = c.add(next)
 	}
 	for i, l := range c.Lists {
-		if place := c.places[i]; err == nil && place < l.Keys() && l.Key(place) == next {
-			c.places[i]++
+		if place := c.places[i]; err == nil && place >= 0 && l.Key(place) == next {
+			c.advance(i)
 			err = c.reach(l, place)
 		}
 	}
@@ -169,6 +174,14 @@ func (c *Closure) search() (ok bool, err error) {
 		}
 	}
 	return true, err
+}
+
+// advance moves to the next start of a list.
+func (c *Closure) advance(i int) {
+	var ok bool
+	if c.places[i], ok = c.Lists[i].Next(&c.keys[i]); !ok {
+		c.places[i] = -1
+	}
 }
 
 // reach adds the values of the key at a place to the ends.
