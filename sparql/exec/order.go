@@ -190,10 +190,15 @@ func (o *OrderBy) add(row []string) error {
 	o.seq++
 	// 1. Make the sort key. If a value has no exact one, the key is cut there and rows are
 	// compared by values.
+	full := o.Top > 0 && int64(len(o.rows)) >= o.Top
 	key, exact := o.key[:0], true
 	for i, k := range o.Keys {
 		if i == 1 {
 			one.first = len(key)
+			// Behind a full heap, the other values are not needed.
+			if full && o.behind(key) {
+				break
+			}
 		}
 		v := k.Expr.Eval(o.Env, view)
 		if err := o.Env.Err(); err != nil {
@@ -210,7 +215,6 @@ func (o *OrderBy) add(row []string) error {
 	}
 	one.Key = solution.StringOf(key)
 	// 2. A row behind a full heap is dropped, and may end the input.
-	full := o.Top > 0 && int64(len(o.rows)) >= o.Top
 	if full && o.compare(&one.Record, &o.rows[0].Record) >= 0 {
 		o.stop = o.stop || o.passed(&one, row)
 		return o.failed()
@@ -269,6 +273,12 @@ func (o *OrderBy) keep(one *sorted) {
 			one.Row[i] = own(solution.BytesOf(cell))
 		}
 	}
+}
+
+// behind reports whether a row whose key begins with first sorts behind the rows of the full heap.
+func (o *OrderBy) behind(first []byte) bool {
+	last := solution.BytesOf(o.rows[0].Key)
+	return bytes.Compare(first, last[:min(len(first), len(last))]) > 0
 }
 
 // TagOther is the first byte of terms with a different order in the store than in ORDER BY,

@@ -110,13 +110,15 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 		}
 	}
 	// 3. An argument with few rows goes before the patterns if all have many.
-	if in.start && c.feed == nil && c.want == nil && len(patterns) > 0 {
+	if in.start && c.feed == nil && !c.wantsAny(patterns) && len(patterns) > 0 {
 		first, err := c.first(append(slices.Clip(paths), others...), patterns, g)
 		if err != nil {
 			return in, err
 		}
 		if first != nil {
-			if in, err = c.joined(first, in, g, depth); err != nil {
+			sub := *c
+			sub.want = nil // the patterns behind it need not keep its sequence
+			if in, err = sub.joined(first, in, g, depth); err != nil {
 				return in, err
 			}
 			isFirst := func(n algebra.Node) bool { return n == first }

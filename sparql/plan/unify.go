@@ -84,6 +84,15 @@ func (c *compiler) constantAlias(one *condition, patterns []algebra.TriplePatter
 // wants reports whether rows must come in the sequence of a variable.
 func (c *compiler) wants(slot int) bool { return c.want != nil && c.want.slot == slot }
 
+// wantsAny reports whether rows must come in the sequence of a variable of patterns.
+func (c *compiler) wantsAny(patterns []algebra.TriplePattern) bool {
+	if c.want == nil {
+		return false
+	}
+	some, _ := c.mentioned(patterns, c.want.slot, pattern.Graphs{})
+	return some
+}
+
 // variableAlias returns the alias of an equality of two variables, which earlier aliases may have
 // replaced.
 func (c *compiler) variableAlias(one *condition, patterns []algebra.TriplePattern, aliases []alias, in stream, g pattern.Graphs) (a alias, ok bool) {
