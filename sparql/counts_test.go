@@ -46,7 +46,7 @@ func countedGroup(t *rapid.T) string {
 		case "equal":
 			fmt.Fprintf(&b, " FILTER(%s = %s)", variable(), variable())
 		case "filter":
-			fmt.Fprintf(&b, " FILTER(%s > 1)", variable())
+			fmt.Fprintf(&b, " FILTER(%s %s)", variable(), draw("> 1", "!= <x:n1>", "!= <x:n1>", "= <x:n2>", "!= <x:none>"))
 		}
 	}
 	return b.String()

@@ -15,6 +15,7 @@ type Extend struct {
 	Input Operator
 	Slots []int
 	Exprs []*expr.Expr
+	From  []int // the slots of expressions that are a variable alone; negative for all others
 	Env   *expr.Env
 	view  solution.View
 	buf   []byte
@@ -82,6 +83,13 @@ func (e *Extend) bind(out *solution.Batch, i int) error {
 	row := out.Row(i)
 	e.Env.NextSolution()
 	for k, slot := range e.Slots {
+		// The binding of a variable alone is taken as it is, unless it is a number.
+		if from := e.From[k]; from >= 0 {
+			if _, ok := solution.Number(row[from]); !ok {
+				row[slot] = row[from]
+				continue
+			}
+		}
 		v := e.Exprs[k].Eval(e.Env, e.view.Of(row, e.Exec.Terms))
 		if err := e.Env.Err(); err != nil {
 			return err

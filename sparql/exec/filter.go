@@ -35,10 +35,18 @@ type Filter struct {
 	// Slots has the variable of each condition if its value depends on nothing else; else it is negative.
 	// The results for numbers are then kept, see [solution.AppendNumber].
 	Slots []int
+	// Nodes has a test for each condition that compares the variable with an IRI; nil for others.
+	Nodes []*NodeTest
 	Env   *expr.Env
 	view  solution.View
 	rows  int        // tested so far, up to fewRows
 	kept  [][]result // of the conditions, by the last bits of the number
+}
+
+// NodeTest is a condition that a variable is one node, or any other one. Numbers of nodes need no values.
+type NodeTest struct {
+	Number  uint32 // of the node; 0 if no column has it
+	Unequal bool
 }
 
 // result is the result of a condition for a number.
@@ -73,6 +81,13 @@ func (f *Filter) test(row []string) (bool, error) {
 			}
 			continue
 		}
+		// 2. A node equals itself only.
+		if node := f.Nodes[i]; node != nil && f.Exec.Terms.IsNode(number) {
+			if (number == node.Number) == node.Unequal {
+				return false, nil
+			}
+			continue
+		}
 		if f.kept == nil {
 			f.kept = make([][]result, len(f.Conditions))
 		}
@@ -80,7 +95,7 @@ func (f *Filter) test(row []string) (bool, error) {
 			f.kept[i] = make([]result, keptResults)
 			f.Exec.Account.Take(keptResults * resultBytes)
 		}
-		// 2. Another number may have had the place.
+		// 3. Another number may have had the place.
 		r := &f.kept[i][number%keptResults]
 		if r.number != number {
 			ok, err := one(f.Env, cond, view)

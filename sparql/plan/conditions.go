@@ -9,6 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // condition is a condition of a FILTER over a join. A later join does not change the bindings of a
@@ -153,7 +154,7 @@ func (c *compiler) ready(s stream) (stream, error) {
 	if err != nil {
 		return s, err
 	}
-	f := &exec.Filter{Exec: c.query, Input: s.op, Conditions: conds, Slots: c.onlySlots(list), Env: c.query.NewEnv()}
+	f := &exec.Filter{Exec: c.query, Input: s.op, Conditions: conds, Slots: c.onlySlots(list), Nodes: c.nodeTests(list), Env: c.query.NewEnv()}
 	return c.traced(s, f, "filter", exprText(list), s.plan), nil
 }
 
@@ -168,6 +169,30 @@ func (c *compiler) onlySlots(conds []ast.Expr) []int {
 		}
 	}
 	return slots
+}
+
+// nodeTests returns the conditions that compare a variable with an IRI; nil for each other one.
+func (c *compiler) nodeTests(conds []ast.Expr) []*exec.NodeTest {
+	tests := make([]*exec.NodeTest, len(conds))
+	for i, e := range conds {
+		x, y, ok := equated(e)
+		unequal := false
+		if b, isBinary := e.(*ast.Binary); isBinary && b.Op == ast.OpNotEqual {
+			x, y, ok, unequal = b.Left, b.Right, true, true
+		}
+		if _, isVar := x.(*ast.Var); !isVar {
+			x, y = y, x
+		}
+		_, isVar := x.(*ast.Var)
+		constant, isConstant := y.(*ast.Constant)
+		if ok && isVar && isConstant && constant.Term.Kind() == triple.IRI && c.columns != nil {
+			key, long := triple.AppendTerm(nil, constant.Term)
+			if !long {
+				tests[i] = &exec.NodeTest{Number: c.columns.Dictionary().Number(key), Unequal: unequal}
+			}
+		}
+	}
+	return tests
 }
 
 // undone returns the conditions that did not run below.

@@ -52,7 +52,7 @@ func (c *compiler) filter(n *algebra.Filter, in stream, g pattern.Graphs, depth 
 		if err != nil {
 			return in, err
 		}
-		f := &exec.Filter{Exec: c.query, Input: out.op, Conditions: conds, Slots: c.onlySlots(others), Env: env}
+		f := &exec.Filter{Exec: c.query, Input: out.op, Conditions: conds, Slots: c.onlySlots(others), Nodes: c.nodeTests(others), Env: env}
 		out = c.traced(out, f, "filter", exprText(others), append([]*explain.Plan{out.plan}, plans...)...)
 	}
 	for _, x := range semi {
@@ -90,7 +90,11 @@ func (c *compiler) extend(n *algebra.Extend, in stream, g pattern.Graphs, depth 
 		if err != nil {
 			return in, err
 		}
-		e.Slots, e.Exprs = append(e.Slots, one.Slot), append(e.Exprs, x)
+		from := -1
+		if v, ok := one.Expr.(*ast.Var); ok {
+			from = v.Slot
+		}
+		e.Slots, e.Exprs, e.From = append(e.Slots, one.Slot), append(e.Exprs, x), append(e.From, from)
 		exprs = append(exprs, one.Expr)
 		out.possible = with(out.possible, one.Slot)
 		out.numbers = out.numbers.Without(setOf([]int{one.Slot}))
