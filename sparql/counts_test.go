@@ -120,6 +120,17 @@ func TestCountsAlike(t *testing.T) {
 				t.Fatalf("%s\ngot  %v, %v\nwant %v\n%s", text, got, err, want, plan.Text(true))
 			}
 		}
+		// 4. So are those of groups.
+		key := rapid.SampledFrom(countVars).Draw(t, "key")
+		text = fmt.Sprintf("SELECT %s (COUNT(*) AS ?n) (COUNT(%s) AS ?m) { %s } GROUP BY %s", key, rapid.SampledFrom(countVars).Draw(t, "counted"), body, key)
+		want, _, err := sparqltest.Answer(t.Context(), rows, text, sparql.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		got, plan, err = sparqltest.Answer(t.Context(), columns, text, sparql.Options{})
+		if err != nil || len(got) != len(want) || !within(got, want) {
+			t.Fatalf("%s\ngot  %v, %v\nwant %v\n%s", text, got, err, want, plan.Text(true))
+		}
 	})
 }
 

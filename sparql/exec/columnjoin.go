@@ -123,6 +123,13 @@ func (j *ColumnJoin) OptionalStep(slot int) int {
 	return slices.IndexFunc(j.Steps, func(s ColumnStep) bool { return s.Kind == OptionalStep && s.Value.Free && s.Value.Slot == slot })
 }
 
+// Binds reports whether a step of the join binds a variable in each of its rows.
+func (j *ColumnJoin) Binds(slot int) bool {
+	return slices.ContainsFunc(j.Steps, func(s ColumnStep) bool {
+		return s.Kind == InnerStep && (s.Key.Free && s.Key.Slot == slot || s.Value.Free && s.Value.Slot == slot)
+	})
+}
+
 // placeOf returns the place of a variable in the numbers; negative if it has none.
 func (j *ColumnJoin) placeOf(slot int) int { return slices.Index(j.slots, slot) }
 

@@ -8,36 +8,77 @@ import (
 	"math/bits"
 	"slices"
 
+	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
-// CountJoin gives one row with the numbers of rows of a join over columns. It makes no rows. If no other
-// step uses the value of a step, all its matches are taken at once: they multiply the matches of the others.
+// CountJoin gives the numbers of rows of a join over columns: in one row, or in a row for each number of a
+// variable. It makes no rows of the join. If no other step uses the value of a step, all its matches are taken
+// at once: they multiply the matches of the others.
 type CountJoin struct {
 	*ColumnJoin
 	Counts []JoinCount
+	Key    int           // the variable of GROUP BY, which a step binds to a number; negative: all rows are one group
+	Holder memory.Holder // of the groups
 
-	alone []bool // by step: no other step uses its value, or the value is bound
-	rows  int64
-	done  bool
+	key    int    // the place of Key in the numbers
+	alone  []bool // by step: no other step uses its value, or the value is bound
+	rows   int64
+	byKey  map[uint32]int // places of groups, by the number of Key
+	groups []uint32
+	sums   []int64 // the counts of the first group, then of the next ones
+	at     int     // the group to give
+	last   int     // the group of the last rows
+	done   bool
+	small  [64]string // encoded numbers
 }
 
 // JoinCount is a number of rows of a join.
 type JoinCount struct {
 	Slot     int // of the number
 	Optional int // the OptionalStep that must have a match in a row; negative: all rows are counted
-	rows     int64
 }
+
+// CountGroupBytes are counted for a group, and for each of its counts.
+const CountGroupBytes = 32
 
 // errManyRows means that a count has no integer of 64 bits.
 var errManyRows = errors.New("COUNT exceeds the greatest integer of 64 bits: add a condition that leaves fewer solutions")
 
 func (c *CountJoin) Next(out *solution.Batch) error {
-	if c.done {
-		return nil
+	if !c.done {
+		c.done = true
+		if err := c.countAll(out); err != nil {
+			return err
+		}
 	}
-	c.done = true
+	empty := make([]string, c.Exec.Width)
+	for ; c.at < len(c.groups) && !out.Full(); c.at++ {
+		row := out.Add(empty, 0)
+		if c.Key >= 0 {
+			row[c.Key] = c.Exec.Arena.Number(c.groups[c.at])
+		}
+		for i := range c.Counts {
+			row[c.Counts[i].Slot] = c.encode(c.sums[c.at*len(c.Counts)+i])
+		}
+	}
+	return nil
+}
+
+// encode returns the binding of a number.
+func (c *CountJoin) encode(n int64) string {
+	if n >= int64(len(c.small)) {
+		return solution.Encode(expr.FromInt(n).Term())
+	}
+	if c.small[n] == "" {
+		c.small[n] = solution.Encode(expr.FromInt(n).Term())
+	}
+	return c.small[n]
+}
+
+// countAll counts the rows of all of the input.
+func (c *CountJoin) countAll(out *solution.Batch) error {
 	defer c.countReads()
 	// 1. Find the steps whose values are not read.
 	if c.alone == nil {
@@ -45,24 +86,20 @@ func (c *CountJoin) Next(out *solution.Batch) error {
 			c.alone = append(c.alone, c.isAlone(i))
 		}
 	}
+	if c.key = c.placeOf(c.Key); c.Key < 0 {
+		c.groups, c.sums = append(c.groups, 0), make([]int64, len(c.Counts))
+	}
 	// 2. Count the rows of each row of the input.
 	for {
-		if ok, err := c.begin(out); err != nil {
-			return err
-		} else if !ok {
-			break
+		ok, err := c.begin(out)
+		if err == nil && ok {
+			err = c.count(0, 1)
 		}
-		if err := c.count(0, 1); err != nil {
+		if err != nil || !ok {
+			c.Plan.Rows += c.rows
 			return err
 		}
 	}
-	// 3. Give the numbers.
-	c.Plan.Rows += c.rows
-	row := out.Add(make([]string, c.Exec.Width), 0)
-	for i := range c.Counts {
-		row[c.Counts[i].Slot] = solution.Encode(expr.FromInt(c.Counts[i].rows).Term())
-	}
-	return nil
 }
 
 // isAlone reports whether the value of a step need not be read.
@@ -71,7 +108,7 @@ func (c *CountJoin) isAlone(i int) bool {
 	if !value.Free || c.Steps[i].Kind != InnerStep {
 		return true // a test has its own variable, and no step uses that of an OPTIONAL
 	}
-	return !slices.ContainsFunc(c.Steps[i+1:], func(s ColumnStep) bool {
+	return value.Slot != c.Key && !slices.ContainsFunc(c.Steps[i+1:], func(s ColumnStep) bool {
 		return !s.Key.Free && s.Key.Slot == value.Slot || !s.Value.Free && s.Value.Slot == value.Slot
 	})
 }
@@ -143,18 +180,52 @@ func (c *CountJoin) add(rows int64) error {
 	if c.rows += rows; c.rows < 0 {
 		return errManyRows
 	}
+	if c.Key >= 0 {
+		if err := c.find(c.numbers[c.key]); err != nil {
+			return err
+		}
+	}
 	for i := range c.Counts {
 		if one := &c.Counts[i]; one.Optional < 0 || c.places[one.Optional].passed {
-			one.rows += rows
+			c.sums[c.last*len(c.Counts)+i] += rows
 		}
 	}
 	return nil
 }
 
-func (c *CountJoin) Reset() {
-	c.done, c.rows = false, 0
-	for i := range c.Counts {
-		c.Counts[i].rows = 0
+// find moves to the group of a number.
+func (c *CountJoin) find(number uint32) error {
+	// 1. Neighbours are often of one group.
+	if c.last < len(c.groups) && c.groups[c.last] == number {
+		return nil
 	}
+	at, ok := c.byKey[number]
+	if c.last = at; ok {
+		return nil
+	}
+	// 2. Count a new one before it is made.
+	if err := c.Holder.Grow(CountGroupBytes * (1 + len(c.Counts))); err != nil {
+		return err
+	}
+	if c.byKey == nil {
+		c.byKey = map[uint32]int{}
+	}
+	c.last = len(c.groups)
+	c.byKey[number] = c.last
+	c.groups = append(c.groups, number)
+	for range c.Counts {
+		c.sums = append(c.sums, 0)
+	}
+	return nil
+}
+
+func (c *CountJoin) Reset() {
+	c.done, c.rows, c.byKey, c.groups, c.sums, c.at, c.last = false, 0, nil, nil, nil, 0, 0
+	c.Holder.Free()
 	c.ColumnJoin.Reset()
+}
+
+func (c *CountJoin) Close() {
+	c.Holder.Free()
+	c.ColumnJoin.Close()
 }

@@ -189,12 +189,23 @@ func (c *compiler) countJoin(n *algebra.Group, in stream) (out stream, ok bool) 
 		}
 		return c.traced(out, op, "count", nil, in.plan), true
 	}
-	// 2. A join may leave variables of OPTIONAL unbound.
-	if in.join == nil || len(n.Keys) > 0 || c.feed != nil || !plainCounts(n.Aggregates, in.possible) {
+	// 2. A join may have groups by a variable.
+	if in.join == nil || c.feed != nil || !plainCounts(n.Aggregates, in.possible) {
 		return stream{}, false
 	}
-	op := &exec.CountJoin{ColumnJoin: in.join}
+	op := &exec.CountJoin{ColumnJoin: in.join, Key: -1, Holder: c.query.Account.NewHolder("count")}
 	out = stream{rows: 1}
+	if len(n.Keys) > 0 {
+		v, isVar := n.Keys[0].Expr.(*ast.Var)
+		if !isVar || len(n.Keys) > 1 || !in.numbers.Has(v.Slot) || !in.join.Binds(v.Slot) || !c.heldGroups(len(n.Aggregates)) {
+			return stream{}, false
+		}
+		op.Key = v.Slot
+		out.rows = max(1, in.rows/4)
+		out.bind(v.Slot)
+		out.numbers = setOf([]int{v.Slot})
+	}
+	// 3. It may leave variables of OPTIONAL unbound.
 	for _, a := range n.Aggregates {
 		one := exec.JoinCount{Slot: a.Slot, Optional: -1}
 		if v, isVar := a.Agg.Arg.(*ast.Var); isVar && !in.certain.Has(v.Slot) {
@@ -206,5 +217,15 @@ func (c *compiler) countJoin(n *algebra.Group, in stream) (out stream, ok bool) 
 		op.Counts = append(op.Counts, one)
 		out.bind(a.Slot)
 	}
-	return c.traced(out, op, "count", nil, in.plan), true
+	var detail func() string
+	if op.Key >= 0 {
+		detail = func() string { return "by ?" + c.body.Scope.Name(op.Key) }
+	}
+	return c.traced(out, op, "count", detail, in.plan), true
+}
+
+// heldGroups reports whether counts for each term of the columns fit into memory, because those of a join
+// cannot go to files.
+func (c *compiler) heldGroups(counts int) bool {
+	return int64(c.columns.Dictionary().Len())*int64(exec.CountGroupBytes*(1+counts)) <= c.query.Account.Limit/4
 }
