@@ -34,7 +34,7 @@ func countedGroup(t *rapid.T) string {
 		b.WriteString(pattern())
 	}
 	for range rapid.IntRange(0, 3).Draw(t, "others") {
-		switch draw("optional", "exists", "not exists", "union", "equal", "filter") {
+		switch draw("optional", "exists", "not exists", "union", "equal", "unequal", "filter") {
 		case "optional":
 			fmt.Fprintf(&b, " OPTIONAL { %s }", pattern())
 		case "exists":
@@ -45,6 +45,8 @@ func countedGroup(t *rapid.T) string {
 			fmt.Fprintf(&b, " { %s } UNION { %s %s } %s", pattern(), pattern(), pattern(), draw("", "UNION { ?a <x:p> ?b } "))
 		case "equal":
 			fmt.Fprintf(&b, " FILTER(%s = %s)", variable(), variable())
+		case "unequal":
+			fmt.Fprintf(&b, " FILTER(%s != %s)", variable(), variable())
 		case "filter":
 			fmt.Fprintf(&b, " FILTER(%s %s)", variable(), draw("> 1", "!= <x:n1>", "!= <x:n1>", "= <x:n2>", "!= <x:none>"))
 		}

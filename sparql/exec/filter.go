@@ -35,7 +35,8 @@ type Filter struct {
 	// Slots has the variable of each condition if its value depends on nothing else; else it is negative.
 	// The results for numbers are then kept, see [solution.AppendNumber].
 	Slots []int
-	// Nodes has a test for each condition that compares the variable with an IRI; nil for others.
+	// Nodes has a test for each condition that compares a variable with an IRI or another variable; nil for
+	// others.
 	Nodes []*NodeTest
 	Env   *expr.Env
 	view  solution.View
@@ -45,8 +46,24 @@ type Filter struct {
 
 // NodeTest is a condition that a variable is one node, or any other one. Numbers of nodes need no values.
 type NodeTest struct {
-	Number  uint32 // of the node; 0 if no column has it
-	Unequal bool
+	Left, Right int    // slots; Right is negative for an IRI
+	Number      uint32 // of the IRI; 0 if no column has it
+	Unequal     bool
+}
+
+// test tests a row; known is false if values must be read.
+func (n *NodeTest) test(row []string, terms *solution.Terms) (ok, known bool) {
+	left, known := solution.Number(row[n.Left])
+	if !known || !terms.IsNode(left) {
+		return false, false
+	}
+	right := n.Number
+	if n.Right >= 0 {
+		if right, known = solution.Number(row[n.Right]); !known || !terms.IsNode(right) {
+			return false, false
+		}
+	}
+	return (left == right) != n.Unequal, true
 }
 
 // result is the result of a condition for a number.
@@ -70,7 +87,16 @@ func (f *Filter) test(row []string) (bool, error) {
 	f.rows = min(f.rows+1, fewRows)
 	f.Env.NextSolution()
 	for i, cond := range f.Conditions {
-		// 1. Only results for numbers are kept.
+		// 1. A node equals itself only.
+		if node := f.Nodes[i]; node != nil {
+			if ok, known := node.test(row, f.Exec.Terms); known {
+				if !ok {
+					return false, nil
+				}
+				continue
+			}
+		}
+		// 2. Only results for numbers are kept.
 		number, ok := uint32(0), false
 		if f.rows == fewRows && f.Slots[i] >= 0 {
 			number, ok = solution.Number(row[f.Slots[i]])
@@ -78,13 +104,6 @@ func (f *Filter) test(row []string) (bool, error) {
 		if !ok {
 			if ok, err := one(f.Env, cond, view); err != nil || !ok {
 				return false, err
-			}
-			continue
-		}
-		// 2. A node equals itself only.
-		if node := f.Nodes[i]; node != nil && f.Exec.Terms.IsNode(number) {
-			if (number == node.Number) == node.Unequal {
-				return false, nil
 			}
 			continue
 		}

@@ -171,10 +171,12 @@ func (c *compiler) onlySlots(conds []ast.Expr) []int {
 	return slots
 }
 
-// nodeTests returns the conditions that compare a variable with an IRI; nil for each other one.
+// nodeTests returns the conditions that compare a variable with an IRI or another variable; nil for each
+// other one.
 func (c *compiler) nodeTests(conds []ast.Expr) []*exec.NodeTest {
 	tests := make([]*exec.NodeTest, len(conds))
 	for i, e := range conds {
+		// 1. Find both sides, a variable on the left.
 		x, y, ok := equated(e)
 		unequal := false
 		if b, isBinary := e.(*ast.Binary); isBinary && b.Op == ast.OpNotEqual {
@@ -183,12 +185,19 @@ func (c *compiler) nodeTests(conds []ast.Expr) []*exec.NodeTest {
 		if _, isVar := x.(*ast.Var); !isVar {
 			x, y = y, x
 		}
-		_, isVar := x.(*ast.Var)
-		constant, isConstant := y.(*ast.Constant)
-		if ok && isVar && isConstant && constant.Term.Kind() == triple.IRI && c.columns != nil {
-			key, long := triple.AppendTerm(nil, constant.Term)
-			if !long {
-				tests[i] = &exec.NodeTest{Number: c.columns.Dictionary().Number(key), Unequal: unequal}
+		left, isVar := x.(*ast.Var)
+		if !ok || !isVar || left.Slot < 0 || c.columns == nil {
+			continue
+		}
+		// 2. Make the test.
+		switch y := y.(type) {
+		case *ast.Var:
+			if y.Slot >= 0 {
+				tests[i] = &exec.NodeTest{Left: left.Slot, Right: y.Slot, Unequal: unequal}
+			}
+		case *ast.Constant:
+			if key, long := triple.AppendTerm(nil, y.Term); !long && y.Term.Kind() == triple.IRI {
+				tests[i] = &exec.NodeTest{Left: left.Slot, Right: -1, Number: c.columns.Dictionary().Number(key), Unequal: unequal}
 			}
 		}
 	}
