@@ -11,8 +11,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// bgp joins in with the patterns of a node, in the order expected to cost least.
-func (c *compiler) bgp(n algebra.Node, patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (stream, error) {
+// bgp joins in with patterns, in the order expected to cost least.
+func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (stream, error) {
 	if len(patterns) == 0 {
 		return in, nil
 	}
@@ -36,7 +36,7 @@ func (c *compiler) bgp(n algebra.Node, patterns []algebra.TriplePattern, in stre
 		}
 	}
 	// 2. Find the order of least cost, and make its operators.
-	p, steps, err := c.ordered(n, list, in)
+	p, steps, err := c.ordered(list, in)
 	if err != nil {
 		return in, err
 	}
@@ -83,10 +83,10 @@ func (c *compiler) bgp(n algebra.Node, patterns []algebra.TriplePattern, in stre
 	return c.ready(c.bindAliases(in, aliases))
 }
 
-// ordered returns the steps expected to take least to join in with the patterns of a node, and their
+// ordered returns the steps expected to take least to join in with patterns, and their
 // planner. The order of an earlier run holds while the columns are the same.
-func (c *compiler) ordered(n algebra.Node, list []candidate, in stream) (p *planner, steps []joinStep, err error) {
-	if steps := c.orders.get(n, list, in.rows); steps != nil {
+func (c *compiler) ordered(list []candidate, in stream) (p *planner, steps []joinStep, err error) {
+	if steps := c.orders.get(list, in.rows); steps != nil {
 		return &planner{c: c, list: list, in: in}, steps, nil
 	}
 	// 1. Estimate the patterns. If there are many, samples are requested at once, because they will be
@@ -108,7 +108,7 @@ func (c *compiler) ordered(n algebra.Node, list []candidate, in stream) (p *plan
 		return nil, nil, err
 	}
 	if c.want == nil || !c.want.got { // a scan in a sequence is more than an order
-		c.orders.put(n, list, in.rows, steps)
+		c.orders.put(list, in.rows, steps)
 	}
 	return p, steps, nil
 }

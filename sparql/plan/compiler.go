@@ -143,7 +143,7 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 	case *algebra.Unit:
 		return in, nil
 	case *algebra.BGP:
-		return c.bgp(n, n.Patterns, in, g)
+		return c.bgp(n.Patterns, in, g)
 	case *algebra.Path:
 		return c.path(n, in, g)
 	case *algebra.Table:

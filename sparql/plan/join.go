@@ -128,7 +128,7 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 	// 4. All patterns are ordered together.
 	if len(patterns) > 0 {
 		var err error
-		if in, err = c.bgp(n, patterns, in, g); err != nil {
+		if in, err = c.bgp(patterns, in, g); err != nil {
 			return in, err
 		}
 	}
