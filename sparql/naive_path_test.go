@@ -172,7 +172,7 @@ func TestPairsAlike(t *testing.T) {
 		body := "{ ?a (" + edges + ")" + rapid.SampledFrom([]string{"+", "*", "?"}).Draw(t, "repeat") + " ?b }"
 		// 2. Compare the pairs and their number, with all columns and with some.
 		want, _ := sparqltest.Lines(t, src, "SELECT ?a ?b "+body, sparql.Options{})
-		for _, columns := range []sparql.Source{sparqltest.WithColumns(src), someColumns(t, src, all)} {
+		for _, columns := range []sparql.Source{sparqltest.WithColumns(src), someColumns(t, src, all), changedColumns(t, all)} {
 			got, plan := sparqltest.Lines(t, columns, "SELECT ?a ?b "+body, sparql.Options{})
 			if !slices.Equal(got, want) {
 				t.Fatalf("%s\ngot  %v\nwant %v\n%s", body, got, want, plan)
