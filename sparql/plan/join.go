@@ -125,10 +125,17 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 			paths, others = slices.DeleteFunc(paths, isFirst), slices.DeleteFunc(others, isFirst)
 		}
 	}
-	// 4. All patterns are ordered together.
-	if len(patterns) > 0 {
+	// 4. All patterns are ordered together, but those that a path links with the others follow it.
+	apart := []component{{patterns: patterns}}
+	if len(paths) > 0 && len(patterns) > 1 {
 		var err error
-		if in, err = c.bgp(patterns, in, g); err != nil {
+		if apart, err = c.components(patterns, in, g); err != nil {
+			return in, err
+		}
+	}
+	for next, ok := nextComponent(&apart, in, false); ok; next, ok = nextComponent(&apart, in, len(paths) > 0) {
+		var err error
+		if in, err = c.bgp(next.patterns, in, g); err != nil {
 			return in, err
 		}
 	}
@@ -150,6 +157,11 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 			return in, err
 		}
 		paths = append(paths[:best], paths[best+1:]...)
+		for next, ok := nextComponent(&apart, in, len(paths) > 0); ok; next, ok = nextComponent(&apart, in, len(paths) > 0) {
+			if in, err = c.bgp(next.patterns, in, g); err != nil {
+				return in, err
+			}
+		}
 	}
 	// 6. The others follow as they were written.
 	for _, arg := range append(others, paths...) {
