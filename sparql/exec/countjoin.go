@@ -22,8 +22,10 @@ type CountJoin struct {
 	Key    int           // the variable of GROUP BY, which a step binds to a number; negative: all rows are one group
 	Holder memory.Holder // of the groups
 
-	key    int    // the place of Key in the numbers
-	alone  []bool // by step: no other step uses its value, or the value is bound
+	key    int         // the place of Key in the numbers
+	alone  []bool      // by step: no other step uses its value, or the value is bound
+	kept   []keptCount // by step: of the rows of it and the next ones
+	into   *int64      // nil, or what rows are added to in place of the groups
 	rows   int64
 	byKey  map[uint32]int // places of groups, by the number of Key
 	groups []uint32
@@ -80,10 +82,10 @@ func (c *CountJoin) encode(n int64) string {
 // countAll counts the rows of all of the input.
 func (c *CountJoin) countAll(out *solution.Batch) error {
 	defer c.countReads()
-	// 1. Find the steps whose values are not read.
+	// 1. Find the steps whose values are not read, and those whose counts are kept.
 	if c.alone == nil {
 		for i := range c.Steps {
-			c.alone = append(c.alone, c.isAlone(i))
+			c.alone, c.kept = append(c.alone, c.isAlone(i)), append(c.kept, keptCount{place: c.dependsOn(i)})
 		}
 	}
 	if c.key = c.placeOf(c.Key); c.Key < 0 {
@@ -113,12 +115,117 @@ func (c *CountJoin) isAlone(i int) bool {
 	})
 }
 
+// keptCount has the counts of the rows of a step and the next ones, by the number of the only variable that
+// they share with the steps before.
+type keptCount struct {
+	place        int // of the variable; negative: none are kept
+	of           map[uint32]int64
+	hits, misses int
+}
+
+// Counts are kept for up to maxKeptCounts numbers, and no more if fewer than half of the first minKeptCounts
+// were used again.
+const (
+	maxKeptCounts  = 1 << 16
+	minKeptCounts  = 1 << 8
+	keptCountBytes = 40
+)
+
+// dependsOn returns the place of the only variable that the steps from depth on share with those before;
+// negative if there is not one, or the group of a row or a count depends on these steps.
+func (c *CountJoin) dependsOn(depth int) int {
+	if depth == 0 || depth > len(c.Steps)-2 || slices.ContainsFunc(c.Counts, func(n JoinCount) bool { return n.Optional >= depth }) {
+		return -1
+	}
+	shared, own := -1, map[int]bool{}
+	for i := depth; i < len(c.Steps); i++ {
+		for _, e := range [...]*ColumnEnd{&c.Steps[i].Key, &c.Steps[i].Value} {
+			switch {
+			case e.Slot < 0 || own[e.Slot]:
+			case e.Free:
+				own[e.Slot] = true
+			case shared >= 0 && shared != e.Slot:
+				return -1
+			default:
+				shared = e.Slot
+			}
+		}
+	}
+	// Keys of the first step come once, and so do the values of one key.
+	once := c.Steps[0].Key
+	if !once.Free {
+		once = c.Steps[0].Value
+	}
+	if shared < 0 || own[c.Key] || once.Free && once.Slot == shared {
+		return -1
+	}
+	return c.placeOf(shared)
+}
+
 // count counts the rows of the steps from depth on. Each is that of weight rows, because the steps before
 // have as many matches with the present numbers.
 func (c *CountJoin) count(depth int, weight int64) error {
 	if depth == len(c.Steps) {
 		return c.add(weight)
 	}
+	kept := &c.kept[depth]
+	if kept.place < 0 || c.numbers[kept.place] == 0 {
+		return c.search(depth, weight)
+	}
+	// 1. Count the rows of a number once.
+	number := c.numbers[kept.place]
+	n, ok := kept.of[number]
+	if ok {
+		kept.hits++
+	} else {
+		above := c.into
+		c.into = &n
+		err := c.search(depth, 1)
+		if c.into = above; err == nil {
+			err = c.keep(kept, number, n)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	// 2. They are rows of all that came before.
+	rows, err := times(weight, n)
+	if err != nil || rows == 0 {
+		return err
+	}
+	return c.add(rows)
+}
+
+// keep keeps a count, and gives all up if few are used again.
+func (c *CountJoin) keep(kept *keptCount, number uint32, n int64) error {
+	if kept.misses++; kept.misses >= minKeptCounts && kept.hits < kept.misses {
+		kept.place, kept.of = -1, nil
+		return nil
+	}
+	if len(kept.of) == maxKeptCounts {
+		return nil
+	}
+	if err := c.Holder.Grow(keptCountBytes); err != nil {
+		return err
+	}
+	if kept.of == nil {
+		kept.of = map[uint32]int64{}
+	}
+	kept.of[number] = n
+	return nil
+}
+
+// times multiplies two counts.
+func times(a, b int64) (int64, error) {
+	high, product := bits.Mul64(uint64(a), uint64(b))
+	if high > 0 || product > math.MaxInt64 {
+		return 0, errManyRows
+	}
+	return int64(product), nil
+}
+
+// search is count without what is kept.
+func (c *CountJoin) search(depth int, weight int64) error {
 	s, at := &c.Steps[depth], &c.places[depth]
 	if err := c.enter(depth); err != nil {
 		return err
@@ -155,14 +262,11 @@ func (c *CountJoin) values(depth int, weight int64) error {
 		n = 1 - min(n, 1)
 	}
 	if c.alone[depth] {
-		high, product := bits.Mul64(uint64(weight), uint64(n))
-		if high > 0 || product > math.MaxInt64 {
-			return errManyRows
+		rows, err := times(weight, int64(n))
+		if err != nil || rows == 0 {
+			return err
 		}
-		if n == 0 {
-			return nil
-		}
-		return c.count(depth+1, int64(product))
+		return c.count(depth+1, rows)
 	}
 	// 2. The next steps read the values of all others.
 	c.reads += n
@@ -177,6 +281,12 @@ func (c *CountJoin) values(depth int, weight int64) error {
 
 // add counts rows with the present matches.
 func (c *CountJoin) add(rows int64) error {
+	if c.into != nil {
+		if *c.into += rows; *c.into < 0 {
+			return errManyRows
+		}
+		return nil
+	}
 	if c.rows += rows; c.rows < 0 {
 		return errManyRows
 	}
@@ -220,6 +330,7 @@ func (c *CountJoin) find(number uint32) error {
 }
 
 func (c *CountJoin) Reset() {
+	c.alone, c.kept = nil, nil
 	c.done, c.rows, c.byKey, c.groups, c.sums, c.at, c.last = false, 0, nil, nil, nil, 0, 0
 	c.Holder.Free()
 	c.ColumnJoin.Reset()
