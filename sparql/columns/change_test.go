@@ -228,3 +228,32 @@ func TestChangedTooMuch(t *testing.T) {
 		t.Error("another predicate does not change")
 	}
 }
+
+// A long list may change all the time: values of no list do not count.
+func TestChangedLongList(t *testing.T) {
+	const n = 750_000
+	p, o := triple.NewIRI("x:p"), triple.NewIRI("x:o")
+	all := make([]triple.Triple, n)
+	for i := range all {
+		all[i] = triple.Triple{Subject: triple.NewIRI(fmt.Sprint("x:", i)), Predicate: p, Object: o}
+	}
+	v := columns.NewView(build(t, all), nil)
+	for i := range 8 {
+		v = v.Changed([]columns.Change{changeOf(t, all[i], true), changeOf(t, triple.Triple{Subject: o, Predicate: p, Object: all[i].Subject}, false)})
+		c, ok := v.Column(key(p))
+		if !ok || c.Rows() != n {
+			t.Fatalf("no column behind change %d", i)
+		}
+		for j := range 8 {
+			place, some := c.ByObject.Find(v.Dictionary().Number([]byte(key(all[j].Subject))), 0)
+			if some != (j <= i) || some && c.ByObject.Value(first(c.ByObject.Bounds(place))) != v.Dictionary().Number([]byte(key(o))) {
+				t.Fatalf("behind change %d subject %d is an object: %t", i, j, some)
+			}
+		}
+	}
+	if _, changes := v.Bytes(); changes > 32<<20 {
+		t.Errorf("the changes take %d bytes", changes)
+	}
+}
+
+func first(lo, _ int) int { return lo }

@@ -12,6 +12,7 @@ import (
 type patch struct {
 	entries []patchEntry // by key, ascending
 	values  shared[uint32]
+	live    int // how many values are of an entry
 	// sums are the counts of the entries before each place, and of all.
 	sums []patchCount
 }
@@ -68,8 +69,8 @@ func (p *patch) more(from, to uint32) (keys, values int) {
 	return int(hi.keys - lo.keys), int(hi.values - lo.values)
 }
 
-// count sets the sums, and returns how many values are of an entry.
-func (p *patch) count() (live int) {
+// count sets the sums, and counts the values of entries.
+func (p *patch) count() {
 	p.sums = make([]patchCount, len(p.entries)+1)
 	for i := range p.entries {
 		e := &p.entries[i]
@@ -82,21 +83,8 @@ func (p *patch) count() (live int) {
 		}
 		sum.values += int32(e.hi-e.lo) - int32(e.packed)
 		p.sums[i+1] = sum
-		live += int(e.hi - e.lo)
+		p.live += int(e.hi - e.lo)
 	}
-	return live
-}
-
-// compact drops the values that are of no entry.
-func (p *patch) compact() {
-	var values []uint32
-	for i := range p.entries {
-		e := &p.entries[i]
-		lo := len(values)
-		values = append(values, p.values.list[e.lo:e.hi]...)
-		e.lo, e.hi = uint32(lo), uint32(len(values))
-	}
-	p.values = new(shared[uint32]).keep(values)
 }
 
 func (p *patch) bytes() int64 {
@@ -112,8 +100,8 @@ const (
 	maxPatchValues  = 1 << 21
 )
 
-// minCompacted is how many values of no entry do not matter.
-const minCompacted = 1 << 12
+// minSparse is how many values of no entry do not matter.
+const minSparse = 1 << 12
 
 // change returns the lists behind changes of pairs. They must be sorted by key and value, one of each pair.
 // ok is false if the patch would be too large.
@@ -122,8 +110,41 @@ func (l *Lists) change(changes []pairChange) (changed Lists, ok bool) {
 	if old == nil {
 		old = &patch{}
 	}
+	// 1. The values of no entry are left behind if they are many, or if there is no room for them.
+	dense := len(old.values.list) > 2*old.live+minSparse
+	next := l.patched(old, changes, dense)
+	if next == nil && !dense {
+		next = l.patched(old, changes, true)
+	}
+	if next == nil || len(next.entries) > maxPatchEntries {
+		return Lists{}, false
+	}
+	// 2. The packed arrays stay.
+	next.count()
+	changed = *l
+	changed.patch = next
+	return changed, true
+}
+
+// patched returns the patch behind changes of old, without its counts; nil if it would have too many values.
+// It shares the values of old, or has only those of entries if dense is set.
+func (l *Lists) patched(old *patch, changes []pairChange, dense bool) *patch {
 	next := &patch{entries: make([]patchEntry, 0, len(old.entries)+len(changes))}
-	rest, values, near := old.entries, old.values.extend(), 0
+	rest, near := old.entries, 0
+	var from shared[uint32]
+	if !dense {
+		from = old.values
+	}
+	values := from.extend()
+	keep := func(entries []patchEntry) {
+		for _, e := range entries {
+			if dense {
+				values = append(values, old.values.list[e.lo:e.hi]...)
+				e.lo, e.hi = uint32(len(values))-(e.hi-e.lo), uint32(len(values))
+			}
+			next.entries = append(next.entries, e)
+		}
+	}
 	for len(changes) > 0 {
 		// 1. Take the changes of the next key. The entries before it stay.
 		key, n := changes[0].key, 1
@@ -131,7 +152,7 @@ func (l *Lists) change(changes []pairChange) (changed Lists, ok bool) {
 			n++
 		}
 		before := sort.Search(len(rest), func(i int) bool { return rest[i].key >= key })
-		next.entries = append(next.entries, rest[:before]...)
+		keep(rest[:before])
 		rest = rest[before:]
 		// 2. Merge them with its list.
 		e := patchEntry{key: key, lo: uint32(len(values))}
@@ -146,20 +167,19 @@ func (l *Lists) change(changes []pairChange) (changed Lists, ok bool) {
 			rest = rest[1:]
 		}
 		if len(values)+hi-lo+n > maxPatchValues {
-			return Lists{}, false
+			return nil
 		}
 		values = l.merge(values, lo, hi, changes[:n])
 		e.hi = uint32(len(values))
 		next.entries = append(next.entries, e)
 		changes = changes[n:]
 	}
-	next.entries, next.values = append(next.entries, rest...), old.values.keep(values)
-	if live := next.count(); len(values) > 2*live+minCompacted {
-		next.compact()
+	// 3. So do those behind the last one.
+	if keep(rest); len(values) > maxPatchValues {
+		return nil
 	}
-	changed = *l
-	changed.patch = next
-	return changed, len(next.entries) <= maxPatchEntries
+	next.values = from.keep(values)
+	return next
 }
 
 // merge appends the values at places from lo up to hi to dst, with changes of their key.
