@@ -45,23 +45,33 @@ func (v *View) Changed(changes []Change) *View {
 	if next.changed == nil {
 		next.changed = map[string]*Column{}
 	}
-	stale := map[string]struct{}{}
+	stale, some := map[string]struct{}{}, map[string]bool{}
 	for predicate, of := range pairs {
 		old, _ := v.Column(predicate)
+		next.bytes -= v.changedBytes(predicate)
 		column, ok := old.change(of)
 		if !ok {
 			stale[predicate] = struct{}{}
-			next.bytes -= old.patchBytes()
 			delete(next.changed, predicate)
 			continue
 		}
 		next.changed[predicate] = column
 		next.rows += column.Rows() - old.Rows()
-		next.bytes += column.patchBytes() - old.patchBytes()
+		next.bytes += next.changedBytes(predicate)
 		next.long = next.long || column.LongSubjects || column.LongObjects
-		next.list(predicate, column.Rows() > 0)
+		some[predicate] = column.Rows() > 0
 	}
+	next.list(some)
 	return next.WithStale(stale)
+}
+
+// changedBytes returns the memory that the changes of a predicate take.
+func (v *View) changedBytes(predicate string) int64 {
+	c := v.changed[predicate]
+	if c == nil {
+		return 0
+	}
+	return predicateBytes + int64(len(predicate)) + c.patchBytes()
 }
 
 // predicatesOf returns the predicates of changes.
@@ -73,15 +83,33 @@ func predicatesOf(changes []Change) map[string]struct{} {
 	return predicates
 }
 
-// list keeps a predicate among those that have a triple, or drops it.
-func (v *View) list(predicate string, some bool) {
-	i, listed := slices.BinarySearch(v.predicates, predicate)
-	switch {
-	case some && !listed:
-		v.predicates = slices.Insert(slices.Clone(v.predicates), i, predicate)
-	case !some && listed:
-		v.predicates = slices.Delete(slices.Clone(v.predicates), i, i+1)
+// list lists the predicates that have a triple. some says whether those that have changed have one.
+func (v *View) list(some map[string]bool) {
+	// 1. Mostly none begins or ceases to have one.
+	var added []string
+	dropped := false
+	for predicate, has := range some {
+		_, listed := slices.BinarySearch(v.predicates, predicate)
+		if has && !listed {
+			added = append(added, predicate)
+		}
+		dropped = dropped || !has && listed
 	}
+	if len(added) == 0 && !dropped {
+		return
+	}
+	// 2. Merge both lists.
+	slices.Sort(added)
+	all := make([]string, 0, len(v.predicates)+len(added))
+	for _, predicate := range v.predicates {
+		for len(added) > 0 && added[0] < predicate {
+			all, added = append(all, added[0]), added[1:]
+		}
+		if has, changed := some[predicate]; has || !changed {
+			all = append(all, predicate)
+		}
+	}
+	v.predicates = append(all, added...)
 }
 
 // columnChanges are the changes of one column.

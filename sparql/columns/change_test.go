@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"fmt"
 	"math"
+	"runtime"
 	"slices"
 	"testing"
 
@@ -257,3 +258,30 @@ func TestChangedLongList(t *testing.T) {
 }
 
 func first(lo, _ int) int { return lo }
+
+// Many new predicates are listed at once, and count with their memory.
+func TestChangedPredicates(t *testing.T) {
+	o := triple.NewIRI("x:o")
+	v := columns.NewView(build(t, []triple.Triple{{Subject: o, Predicate: o, Object: o}}), nil)
+	const batches, each = 4, 5000
+	for i := range batches {
+		var changes []columns.Change
+		for j := range each {
+			changes = append(changes, changeOf(t, triple.Triple{Subject: o, Predicate: triple.NewIRI(fmt.Sprint("x:", j, "/", i)), Object: o}, false))
+		}
+		var before, after runtime.MemStats
+		runtime.ReadMemStats(&before)
+		v = v.Changed(changes)
+		runtime.ReadMemStats(&after)
+		if allocated := after.TotalAlloc - before.TotalAlloc; allocated > 64<<20 {
+			t.Errorf("%d predicates behind %d allocate %d bytes", each, i*each, allocated)
+		}
+	}
+	predicates, rows, ok := v.All()
+	if !ok || rows != batches*each+1 || len(predicates) != rows || !slices.IsSorted(predicates) {
+		t.Errorf("%d predicates with %d triples", len(predicates), rows)
+	}
+	if _, changes := v.Bytes(); changes < batches*each*400 {
+		t.Errorf("%d new predicates take %d bytes", batches*each, changes)
+	}
+}
