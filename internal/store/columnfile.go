@@ -91,7 +91,7 @@ func writeColumnFile(ctx context.Context, fs vfs.FS, path string, id []byte, set
 	// 1. The head.
 	hash := xxhash.New()
 	out := bufio.NewWriterSize(file, 1<<16)
-	all := io.MultiWriter(endingWriter{ctx}, out, hash)
+	all := io.MultiWriter(endingWriter{ctx}, hash, out) // a file may change its argument
 	text := at.String()
 	head := append([]byte(columnFileFormat), id...)
 	head = append(binary.BigEndian.AppendUint32(head, uint32(len(text))), text...)
@@ -114,23 +114,36 @@ type endingWriter struct{ ctx context.Context }
 
 func (w endingWriter) Write(p []byte) (int, error) { return len(p), w.ctx.Err() }
 
+// endingReader fails when its context ends.
+type endingReader struct {
+	ctx context.Context
+	in  io.Reader
+}
+
+func (r endingReader) Read(p []byte) (int, error) {
+	if err := r.ctx.Err(); err != nil {
+		return 0, err
+	}
+	return r.in.Read(p)
+}
+
 // Read returns the set of the file and its position. It wraps [os.ErrNotExist] if there is none.
-func (f ColumnFile) Read(limit int64) (*columns.Set, feed.Position, error) {
-	set, at, err := f.read(limit)
+func (f ColumnFile) Read(ctx context.Context, limit int64) (*columns.Set, feed.Position, error) {
+	set, at, err := f.read(ctx, limit)
 	if err != nil {
 		err = fmt.Errorf("read columns %s: %w", f.store.db.Path(columnFileName), err)
 	}
 	return set, at, err
 }
 
-func (f ColumnFile) read(limit int64) (*columns.Set, feed.Position, error) {
+func (f ColumnFile) read(ctx context.Context, limit int64) (*columns.Set, feed.Position, error) {
 	s, path := f.store, f.store.db.Path(columnFileName)
 	id, err := s.db.Value(rowColumns)
 	if err != nil {
 		return nil, feed.Position{}, err
 	}
 	// 1. Check all bytes before any is read as a set.
-	size, err := checkColumnFile(s.options.FS, path)
+	size, err := checkColumnFile(ctx, s.options.FS, path)
 	if err != nil {
 		return nil, feed.Position{}, err
 	}
@@ -139,7 +152,7 @@ func (f ColumnFile) read(limit int64) (*columns.Set, feed.Position, error) {
 		return nil, feed.Position{}, err
 	}
 	defer file.Close()
-	in := bufio.NewReaderSize(io.LimitReader(file, size-xxhashBytes), 1<<16)
+	in := bufio.NewReaderSize(io.LimitReader(endingReader{ctx, file}, size-xxhashBytes), 1<<16)
 	// 2. The head.
 	head := make([]byte, len(columnFileFormat)+columnFileID+4)
 	if _, err := io.ReadFull(in, head); err != nil {
@@ -173,7 +186,7 @@ const (
 )
 
 // checkColumnFile compares a file with its checksum, and returns its size.
-func checkColumnFile(fs vfs.FS, path string) (int64, error) {
+func checkColumnFile(ctx context.Context, fs vfs.FS, path string) (int64, error) {
 	file, err := fs.Open(path)
 	if err != nil {
 		return 0, err
@@ -184,7 +197,7 @@ func checkColumnFile(fs vfs.FS, path string) (int64, error) {
 		return 0, err
 	}
 	hash := xxhash.New()
-	if _, err := io.Copy(hash, io.LimitReader(file, info.Size()-xxhashBytes)); err != nil {
+	if _, err := io.Copy(hash, io.LimitReader(endingReader{ctx, file}, info.Size()-xxhashBytes)); err != nil {
 		return 0, err
 	}
 	var sum [xxhashBytes]byte

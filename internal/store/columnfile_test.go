@@ -4,6 +4,7 @@ package store
 
 import (
 	"bytes"
+	"context"
 	"errors"
 	"log/slog"
 	"strings"
@@ -49,7 +50,7 @@ func openColumned(t *testing.T, fs vfs.FS) (*Store, *logText) {
 	return s, l
 }
 
-// addColumned adds random triples to a store, and returns when its columns have them.
+// addColumned adds random triples to a store, and returns when its columns have them and their file is written.
 func addColumned(t *testing.T, s *Store, n int) {
 	t.Helper()
 	random := random(t)
@@ -59,6 +60,7 @@ func addColumned(t *testing.T, s *Store, n int) {
 		}
 	}
 	untilColumns(t, s, columnPredicates[0])
+	eventually(t, "no build runs", s.columns.Idle)
 }
 
 // checkAndClose compares the columns of a store with its rows, changes it, compares again, and closes it.
@@ -264,5 +266,22 @@ func TestColumnFileCrashes(t *testing.T) {
 	t.Logf("%d crashes, after %d of them the file was read", len(clones), read)
 	if read == 0 || read == len(clones) {
 		t.Error("not a test")
+	}
+}
+
+// A reader of the file ends with its context, because Close waits for it.
+func TestColumnFileCancelled(t *testing.T) {
+	s, _ := openColumned(t, memdisk.New())
+	addColumned(t, s, 10)
+	ctx, cancel := context.WithCancel(t.Context())
+	if _, _, err := s.ColumnFile().Read(ctx, 1<<20); err != nil {
+		t.Fatal(err)
+	}
+	cancel()
+	if _, _, err := s.ColumnFile().Read(ctx, 1<<20); !errors.Is(err, context.Canceled) {
+		t.Errorf("a read that was given up: %v", err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
 	}
 }

@@ -65,7 +65,7 @@ type Options struct {
 type File interface {
 	Keep(ctx context.Context, set *columns.Set, at feed.Position) error
 	// Read returns the set that was kept last. The error wraps [os.ErrNotExist] if none was.
-	Read(limit int64) (set *columns.Set, at feed.Position, err error)
+	Read(ctx context.Context, limit int64) (set *columns.Set, at feed.Position, err error)
 }
 
 // Cache keeps the columns of a store. It is safe for concurrent use, and must be closed.
@@ -216,6 +216,13 @@ func (c *Cache) Size() (bytes int64, stale int) {
 	return set + changes, s.view.Stale()
 }
 
+// Idle reports whether no build runs. Then the file has the last set that was to be kept.
+func (c *Cache) Idle() bool {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return !c.building
+}
+
 // Build begins to build a set, unless a build runs or the last one was not long ago.
 func (c *Cache) Build() {
 	c.mu.Lock()
@@ -232,28 +239,45 @@ func (c *Cache) build() {
 		return
 	}
 	c.building, c.missed = true, false
-	// The build takes no lock, so queries go on.
 	c.tasks.Go(func() {
-		states, took, err := c.buildStates()
-		c.mu.Lock()
-		defer c.mu.Unlock()
-		c.building, c.next = false, c.Now().Add(9*took)
-		switch {
-		case errors.Is(err, columns.ErrTooLarge), errors.Is(err, errSame):
-			c.next = c.Now().Add(max(tooLargePause, 9*took))
-		case errors.Is(err, ErrDisturbed):
-			c.next = c.Now().Add(took)
+		// 1. The build takes no lock, so queries go on.
+		b, err := c.buildStates()
+		c.publishBuild(b, err)
+		// 2. Readers need not wait for the file.
+		began := c.Now()
+		if err == nil && !b.kept {
+			c.keepSet(b.set, b.at)
 		}
-		switch {
-		case c.closed, errors.Is(err, errSame):
-		case errors.Is(err, ErrDisturbed):
-			c.Logger.Debug("the columns are built once more", "error", err)
-		case err != nil:
-			c.Logger.Warn("no columns are built, so joins read rows", "error", err)
-		default:
-			c.states = states
-		}
+		c.endBuild(b.took+c.Now().Sub(began), err)
 	})
+}
+
+// publishBuild gives readers what was built, unless that failed.
+func (c *Cache) publishBuild(b built, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	switch {
+	case c.closed, errors.Is(err, errSame):
+	case errors.Is(err, ErrDisturbed):
+		c.Logger.Debug("the columns are built once more", "error", err)
+	case err != nil:
+		c.Logger.Warn("no columns are built, so joins read rows", "error", err)
+	default:
+		c.states = b.states
+	}
+}
+
+// endBuild lets another build begin some time after one that took long.
+func (c *Cache) endBuild(took time.Duration, err error) {
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.building, c.next = false, c.Now().Add(9*took)
+	switch {
+	case errors.Is(err, columns.ErrTooLarge), errors.Is(err, errSame):
+		c.next = c.Now().Add(max(tooLargePause, 9*took))
+	case errors.Is(err, ErrDisturbed):
+		c.next = c.Now().Add(took)
+	}
 }
 
 // ErrDisturbed is wrapped by an error of Confirm if the next build may succeed soon.
@@ -262,33 +286,46 @@ var ErrDisturbed = errors.New("the rows of the columns were moved while they wer
 // tooLargePause is the least pause after a build that has found the store too large.
 const tooLargePause = 10 * time.Minute
 
+// built is what a build has made.
+type built struct {
+	states []*state
+	set    *columns.Set
+	at     feed.Position // of the set
+	kept   bool          // the set is that of the file
+	took   time.Duration // how long it has read, without the wait for the position
+}
+
 // buildStates builds a set, and reads what has changed meanwhile. The first set is that of the file, if there
-// is one. took is how long it has read, without the wait for the position.
-func (c *Cache) buildStates() (states []*state, took time.Duration, err error) {
+// is one.
+func (c *Cache) buildStates() (b built, err error) {
+	// 1. Take the set of the file.
 	if !c.opened && c.File != nil {
 		began := c.Now()
 		c.opened = true
-		if states = c.keptStates(); states != nil {
-			return states, c.Now().Sub(began), nil
+		if b.states = c.keptStates(); b.states != nil {
+			b.kept, b.took = true, c.Now().Sub(began)
+			return b, nil
 		}
 	}
+	// 2. Or build one from rows.
 	src, at, release, err := c.Snapshot(c.ctx)
 	if err != nil {
-		return nil, retryPause, err
+		b.took = retryPause
+		return b, err
 	}
 	began := c.Now()
-	set, err := c.buildSet(src)
+	b.at = at
+	b.set, err = c.buildSet(src)
 	if err == nil && c.Confirm != nil {
 		err = c.Confirm(c.ctx, at)
 	}
-	if err = errors.Join(err, release()); err != nil {
-		return nil, c.Now().Sub(began), err
+	if err = errors.Join(err, release()); err == nil {
+		c.Logger.Debug("columns are built", "bytes", b.set.Bytes(), "predicates", b.set.Predicates(), "took", c.Now().Sub(began))
+		// 3. If the changes cannot be read now, they are read for the next reader.
+		b.states, _ = c.statesOf(b.set, at, false)
 	}
-	c.Logger.Debug("columns are built", "bytes", set.Bytes(), "predicates", set.Predicates(), "took", c.Now().Sub(began))
-	c.keepSet(set, at)
-	// If the changes cannot be read now, they are read for the next reader.
-	states, _ = c.statesOf(set, at)
-	return states, c.Now().Sub(began), nil
+	b.took = c.Now().Sub(began)
+	return b, err
 }
 
 // errSame means that the columns that can be built are those that are there.
@@ -345,25 +382,27 @@ func (c *Cache) demand() (wanted map[string]int, worn bool) {
 	return wanted, c.worn(c.newest())
 }
 
-// statesOf returns the states of a set and of the end of the feed. The error is that of the feed.
-func (c *Cache) statesOf(set *columns.Set, at feed.Position) ([]*state, error) {
+// statesOf returns the states of a set and of the end of the feed. The error is that of the feed, or errVoid
+// if bounded is set and there are too many changes.
+func (c *Cache) statesOf(set *columns.Set, at feed.Position, bounded bool) ([]*state, error) {
 	first := &state{view: columns.NewView(set, nil).WithMissing(c.want), at: at}
 	if c.Confirm != nil {
 		first.view = first.view.WithMovingRows()
 	}
-	next, err := c.follow(c.ctx, first, false)
+	next, err := c.follow(c.ctx, first, bounded)
 	if err != nil || next == nil {
 		return []*state{first}, err
 	}
 	return []*state{first, next}, nil
 }
 
-// keptStates returns the states of the set of the file; nil if it is of no use.
+// keptStates returns the states of the set of the file; nil if it is of no use. If there are very many changes
+// since, reading them takes longer than a build, and gives the columns of their predicates up.
 func (c *Cache) keptStates() []*state {
-	set, at, err := c.File.Read(c.Memory)
+	set, at, err := c.File.Read(c.ctx, c.Memory)
 	var states []*state
 	if err == nil {
-		states, err = c.statesOf(set, at)
+		states, err = c.statesOf(set, at, true)
 	}
 	switch {
 	case errors.Is(err, os.ErrNotExist):

@@ -7,12 +7,14 @@ import (
 	"errors"
 	"fmt"
 	"iter"
+	"os"
 	"slices"
 	"testing"
 	"testing/synctest"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
@@ -223,6 +225,106 @@ func TestPartial(t *testing.T) {
 			t.Error("no columns")
 		} else if _, ok := v.Column(keyOf("x:huge")); !ok {
 			t.Error("a wanted predicate has no column")
+		}
+	})
+}
+
+// keptFile is a file that a test makes.
+type keptFile struct {
+	set  *columns.Set
+	at   feed.Position
+	hold chan struct{} // Keep waits for it
+}
+
+func (f *keptFile) Keep(ctx context.Context, set *columns.Set, at feed.Position) error {
+	select {
+	case <-f.hold:
+		f.set, f.at = set, at
+		return nil
+	case <-ctx.Done():
+		return ctx.Err()
+	}
+}
+
+func (f *keptFile) Read(context.Context, int64) (*columns.Set, feed.Position, error) {
+	if f.set == nil {
+		return nil, feed.Position{}, os.ErrNotExist
+	}
+	return f.set, f.at, nil
+}
+
+// TestSlowFile: readers have the columns while their file is written, and Close does not wait for it. The next
+// build waits.
+func TestSlowFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		file := &keptFile{hold: make(chan struct{})}
+		c := New(Options{Memory: 1 << 20, Feed: &slowFeed{}, File: file, Snapshot: oneTriple})
+		c.Build()
+		synctest.Wait()
+		if c.View(t.Context(), at(1)) == nil {
+			t.Error("no columns while their file is written")
+		}
+		time.Sleep(time.Hour)
+		if c.Idle() {
+			t.Error("another build may begin while the file is written")
+		}
+		c.Close()
+	})
+}
+
+// oneTriple is a snapshot of position 1.
+func oneTriple(context.Context) (source.Source, feed.Position, func() error, error) {
+	p := triple.NewIRI("x:p")
+	return memsource.New([]triple.Triple{{Subject: p, Predicate: p, Object: p}}), at(1), func() error { return nil }, nil
+}
+
+// longFeed has many changes behind position 1.
+type longFeed struct {
+	slowFeed
+	read int
+}
+
+func (f *longFeed) Changes(_ context.Context, r feed.Request) iter.Seq2[*feed.Batch, error] {
+	return func(yield func(*feed.Batch, error) bool) {
+		for i := r.Since.Sequence(0) + 1; i <= 10*maxChanges; i++ {
+			f.read++
+			f.change.Stamp.Sequence = i
+			if !yield(&feed.Batch{Changes: []feed.Change{f.change}, Position: at(i)}, nil) {
+				return
+			}
+		}
+	}
+}
+
+// TestOldFile: if very many changes have come since the set of the file, it is built anew at once.
+func TestOldFile(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		f := &longFeed{}
+		_, slow := newSlow(t)
+		f.change = slow.change
+		file := &keptFile{hold: make(chan struct{})}
+		close(file.hold)
+		rows, _, _, _ := oneTriple(t.Context())
+		var err error
+		if file.set, err = columns.Build(t.Context(), rows, 1<<20); err != nil {
+			t.Fatal(err)
+		}
+		file.at = at(1)
+		builds := 0
+		c := New(Options{Memory: 1 << 20, Feed: f, File: file, Snapshot: func(ctx context.Context) (source.Source, feed.Position, func() error, error) {
+			builds++
+			src, _, release, err := oneTriple(ctx)
+			return src, at(10 * maxChanges), release, err
+		}})
+		defer c.Close()
+		c.Build()
+		synctest.Wait()
+		if f.read > 2*maxChanges || builds != 1 {
+			t.Errorf("%d changes were read, and %d sets built", f.read, builds)
+		}
+		v := c.View(t.Context(), at(10*maxChanges))
+		if v == nil || v.Stale() > 0 {
+			t.Error("no columns, or not all")
 		}
 	})
 }

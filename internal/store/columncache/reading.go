@@ -13,7 +13,7 @@ import (
 )
 
 // maxChanges and maxChangeBytes are how many changes a reader reads before it gives the set up, because
-// all readers wait for it. They take some milliseconds.
+// all readers wait for it. They take some milliseconds. The set of a file is given up, too.
 const (
 	maxChanges     = 100_000
 	maxChangeBytes = 16 << 20
@@ -97,16 +97,16 @@ func (c *Cache) tooLate(late bool) bool {
 }
 
 // follow returns the state behind s that the end of the feed leads to, or the change that cannot be read; nil
-// if that is s. A reader has no time for very many changes: then the error is errVoid. One call at a time
+// if that is s. If bounded is set and there are very many changes, the error is errVoid. One call at a time
 // may follow the states of a set.
-func (c *Cache) follow(ctx context.Context, s *state, reader bool) (*state, error) {
+func (c *Cache) follow(ctx context.Context, s *state, bounded bool) (*state, error) {
 	read := changes{until: s.at, predicates: map[string]struct{}{}}
 	var err error
 	for batch, failed := range c.Feed.Changes(ctx, feed.Request{Since: s.at}) {
 		if err = failed; err == nil {
 			err = read.add(batch)
 		}
-		if err == nil && reader && (read.n > maxChanges || read.bytes > maxChangeBytes) {
+		if err == nil && bounded && (read.n > maxChanges || read.bytes > maxChangeBytes) {
 			err = errVoid
 		}
 		if err != nil {
