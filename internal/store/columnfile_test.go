@@ -10,7 +10,9 @@ import (
 	"strings"
 	"sync"
 	"sync/atomic"
+	"syscall"
 	"testing"
+	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
@@ -283,5 +285,54 @@ func TestColumnFileCancelled(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+}
+
+// If the disk is full while columns are kept, Close ends, and all that was acknowledged is there.
+func TestColumnFileOnFullDisk(t *testing.T) {
+	var full atomic.Bool
+	hold, written := make(chan struct{}), make(chan struct{})
+	var once sync.Once
+	mem := vfs.NewMem()
+	fs := errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
+		switch {
+		case op.Kind == errorfs.OpCreate && strings.Contains(op.Path, "tmp/columns"):
+			<-hold
+		case op.Kind == errorfs.OpFileSync && strings.Contains(op.Path, "tmp/columns"):
+			once.Do(func() { close(written) })
+		case full.Load() && op.Kind == errorfs.OpFileWrite && strings.HasSuffix(op.Path, ".sst"):
+			return syscall.ENOSPC
+		}
+		return nil
+	}))
+	s, err := Open("data", Options{FS: fs, ColumnBytes: 1 << 20, MemTableBytes: minMemTableBytes, MinFreeBytes: -1, WriteTimeout: time.Second / 4})
+	if err != nil {
+		t.Fatal(err)
+	}
+	s.closeTimeout = 2 * time.Second
+	// 1. Writes wait for room, and so does the row of the file.
+	full.Store(true)
+	n := 0
+	for ; err == nil; n += 100 {
+		_, err = s.Add(ctx, students(n, n+100))
+	}
+	n -= 100
+	close(hold)
+	<-written
+	closed := make(chan error, 1)
+	go func() { closed <- s.Close() }()
+	select {
+	case err := <-closed:
+		if err != nil {
+			t.Errorf("close: %v", err)
+		}
+	case <-time.After(30 * time.Second):
+		full.Store(false)
+		t.Fatal("Close does not end")
+	}
+	// 2. The next start has the acknowledged ones.
+	s = openMem(t, Options{FS: mem, ColumnBytes: 1 << 20})
+	if r := checked(t, s); r.Triples != int64(n) && r.Triples != int64(n+100) {
+		t.Errorf("%d triples, %d were acknowledged", r.Triples, n)
 	}
 }

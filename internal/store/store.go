@@ -252,10 +252,10 @@ func (s *Store) Close() error {
 }
 
 func (s *Store) close() error {
-	if s.columns != nil {
-		s.columns.Close()
-	}
 	s.committer.queue.close()
+	if !s.closeColumns() {
+		return fmt.Errorf("close store: the disk holds up the file of the columns: %w", errors.Join(ErrUnknown, s.db.Err()))
+	}
 	ctx, cancel := context.WithTimeout(context.Background(), s.closeTimeout)
 	defer cancel()
 	if open := s.db.Stop(ctx); open > 0 {
@@ -271,6 +271,19 @@ func (s *Store) close() error {
 		return fmt.Errorf("close store: a write does not end: %w", errors.Join(ErrUnknown, s.db.Err()))
 	}
 	return fault.Wrap("close store", errors.Join(s.db.Close(), s.lock.Close()))
+}
+
+// closeColumns ends the columns. It returns false if the disk still holds up their file after a while.
+func (s *Store) closeColumns() bool {
+	if s.columns == nil {
+		return true
+	}
+	closed := make(chan struct{})
+	go func() {
+		defer close(closed)
+		s.columns.Close()
+	}()
+	return s.waitStopped(closed)
 }
 
 // waitStopped waits for the goroutines of the store. If a write or flush waits for disk space, a
