@@ -32,7 +32,7 @@ func Build(ctx context.Context, src source.Source, limit int64) (*Set, error) {
 
 // BuildSome is Build for some predicates in their key form; nil is all.
 func BuildSome(ctx context.Context, src source.Source, limit int64, only map[string]struct{}) (*Set, error) {
-	b := builder{ctx: ctx, src: src, limit: limit, only: only, set: &Set{columns: map[string]*Column{}, partial: only != nil}}
+	b := builder{ctx: ctx, src: src, limit: limit, only: only, rows: map[string]*int{}, set: &Set{columns: map[string]*Column{}, partial: only != nil}}
 	if err := b.terms(); err != nil {
 		return nil, fmt.Errorf("dictionary: %w", err)
 	}
@@ -74,6 +74,7 @@ type builder struct {
 	only  map[string]struct{} // nil is all predicates
 	set   *Set
 
+	rows    map[string]*int // of each predicate, as the dictionary was made
 	seed    maphash.Seed
 	numbers map[uint64]uint32 // of terms by their hashes
 }
@@ -170,7 +171,13 @@ func (s *termStream) next() error {
 		if err != nil {
 			return err
 		}
-		if bytes.Equal(terms[position], s.term) || !s.b.takes(&terms) {
+		if !s.b.takes(&terms) {
+			continue
+		}
+		if s.order == triple.SPO {
+			s.b.count(terms[triple.Predicate])
+		}
+		if bytes.Equal(terms[position], s.term) {
 			continue
 		}
 		s.term = append(s.term[:0], terms[position]...)
@@ -221,6 +228,16 @@ func (b *builder) number() error {
 	return nil
 }
 
+// count counts a row of a predicate.
+func (b *builder) count(predicate []byte) {
+	n := b.rows[string(predicate)]
+	if n == nil {
+		n = new(int)
+		b.rows[string(predicate)] = n
+	}
+	*n++
+}
+
 // tear records that rows of a predicate changed between two scans.
 func (b *builder) tear(predicate string) {
 	if b.set.torn == nil {
@@ -243,9 +260,16 @@ func (b *builder) lists(order triple.Order) error {
 	err := b.scan(order, func(terms *triple.KeyTerms) error {
 		l := building[string(terms[triple.Predicate])]
 		if l == nil {
-			l = &listsBuilder{}
+			rows := 0 // if the rows are not of one state, there may be others
+			if n := b.rows[string(terms[triple.Predicate])]; n != nil {
+				rows = *n
+			}
+			held += predicateBytes + int64(len(terms[triple.Predicate])) + 4*int64(rows)
+			if held > buildShare*b.limit {
+				return ErrTooLarge
+			}
+			l = &listsBuilder{values: make([]uint32, 0, rows)}
 			building[string(terms[triple.Predicate])] = l
-			held += predicateBytes + int64(len(terms[triple.Predicate]))
 		}
 		if held > buildShare*b.limit || uint64(len(l.values)) >= math.MaxUint32 {
 			return ErrTooLarge

@@ -244,21 +244,37 @@ func (l *Lists) measure() {
 }
 
 // listsBuilder collects the lists of one column. Pairs must come in the order of keys, then values,
-// each once. add returns the bytes that a pair takes until it is packed.
+// each once. add returns the bytes that a pair takes beside its value until it is packed.
 type listsBuilder struct {
-	keys, ends, values   []uint32
+	keys, values         []uint32
+	ends                 []uint32 // empty while each key has one value
 	longKeys, longValues bool
 }
 
 func (b *listsBuilder) add(key, value uint32) (bytes int64) {
-	bytes = 4
-	if n := len(b.keys); n == 0 || b.keys[n-1] != key {
-		b.keys = append(b.keys, key)
-		b.ends = append(b.ends, 0)
-		bytes += 8
+	n := len(b.keys)
+	isNew := n == 0 || b.keys[n-1] != key
+	// 1. The first key with two values needs ends, and so do all before it.
+	if !isNew && len(b.ends) == 0 {
+		for i := range n {
+			b.ends = append(b.ends, uint32(i+1))
+		}
+		bytes += 4 * int64(n)
 	}
+	// 2. Add the pair.
 	b.values = append(b.values, value)
-	b.ends[len(b.ends)-1] = uint32(len(b.values))
+	if isNew {
+		b.keys = append(b.keys, key)
+		bytes += 4
+	}
+	switch {
+	case len(b.ends) == 0:
+	case isNew:
+		b.ends = append(b.ends, uint32(len(b.values)))
+		bytes += 4
+	default:
+		b.ends[n-1] = uint32(len(b.values))
+	}
 	return bytes
 }
 
@@ -266,7 +282,7 @@ func (b *listsBuilder) add(key, value uint32) (bytes int64) {
 func (b *listsBuilder) lists() Lists {
 	l := Lists{keys: pack(b.keys), values: pack(b.values)}
 	l.measure()
-	if len(b.keys) < len(b.values) {
+	if len(b.ends) > 0 {
 		l.ends = pack(b.ends)
 	}
 	*b = listsBuilder{}

@@ -27,6 +27,7 @@ import (
 	"log/slog"
 	"maps"
 	"os"
+	"runtime/debug"
 	"sync"
 	"time"
 
@@ -286,6 +287,9 @@ var ErrDisturbed = errors.New("the rows of the columns were moved while they wer
 // tooLargePause is the least pause after a build that has found the store too large.
 const tooLargePause = 10 * time.Minute
 
+// largeSet is the size of a set whose build gives its memory back to the system.
+const largeSet = 64 << 20
+
 // built is what a build has made.
 type built struct {
 	states []*state
@@ -318,6 +322,9 @@ func (c *Cache) buildStates() (b built, err error) {
 	b.set, err = c.buildSet(src)
 	if err == nil && c.Confirm != nil {
 		err = c.Confirm(c.ctx, at)
+	}
+	if b.set != nil && b.set.Bytes() > largeSet {
+		debug.FreeOSMemory() // a build takes much more than its set
 	}
 	if err = errors.Join(err, release()); err == nil {
 		c.Logger.Debug("columns are built", "bytes", b.set.Bytes(), "predicates", b.set.Predicates(), "took", c.Now().Sub(began))
