@@ -29,7 +29,7 @@ type Shares struct {
 	// Load is for one bulk load: an eighth.
 	Load int64
 	// Columns is for the columns of a lone store, or of a whole cluster: a 32nd, a 16th from 16 GiB
-	// on, and none below a gigabyte. A build takes twice as much more.
+	// on, and none below a gigabyte. A build takes up to three times as much more.
 	Columns int64
 }
 
