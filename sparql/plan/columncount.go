@@ -197,7 +197,7 @@ func (c *compiler) countJoin(n *algebra.Group, in stream) (out stream, ok bool) 
 	out = stream{rows: 1}
 	if len(n.Keys) > 0 {
 		v, isVar := n.Keys[0].Expr.(*ast.Var)
-		if !isVar || len(n.Keys) > 1 || !in.numbers.Has(v.Slot) || !in.join.Binds(v.Slot) || !c.heldGroups(len(n.Aggregates)) {
+		if !isVar || v.Slot != n.Keys[0].Slot || len(n.Keys) > 1 || !in.numbers.Has(v.Slot) || !in.join.Binds(v.Slot) || !c.heldGroups(len(n.Aggregates)) {
 			return stream{}, false
 		}
 		op.Key = v.Slot
