@@ -72,8 +72,8 @@ torture: torture-kills torture-model torture-cluster torture-processes torture-f
 torture-kills: ## KILLS (1000) random kills of servers, updates and loads on one node
 	TREFOIL_KILLS=$(KILLS) $(GO) test -count 1 -v -timeout 0 -run 'Kill' ./integration/cli
 
-torture-model: ## MODELTIME seconds (600) of the model of the cluster's protocol
-	TREFOIL_MODEL_SECONDS=$(MODELTIME) $(GO) test -count 1 -timeout 0 ./internal/testing/model
+torture-model: ## MODELTIME seconds (600) of each model: of the cluster's protocol, and of its links
+	TREFOIL_MODEL_SECONDS=$(MODELTIME) $(GO) test -count 1 -timeout 0 ./internal/testing/model/...
 
 torture-cluster: ## CLUSTERTIME (30m) of random faults for clusters in one process; TREFOIL_SEED is the first seed
 	TREFOIL_ODD=1 TREFOIL_TORTURE=$(CLUSTERTIME) $(GO) test -count 1 -v -timeout 0 -run 'TestTorture(Workload|Functions)?$$' ./integration/cluster

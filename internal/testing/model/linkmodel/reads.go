@@ -1,0 +1,173 @@
+// Reads: ends of all members for option A; leases, and writers that wait, for option B.
+
+package linkmodel
+
+// acked returns the acknowledged operations of a set.
+func (s *system) acked(among set) (ops set) {
+	for i := range s.c.ops {
+		if among.has(i) && s.c.ops[i].acked {
+			ops |= 1 << i
+		}
+	}
+	return ops
+}
+
+func (s *system) beginRead(m, p int) bool {
+	n := &s.c.machines[m]
+	if s.leased || s.c.left.reads == 0 || s.c.read.on || !s.active(m) {
+		return false
+	}
+	s.c.left.reads--
+	s.c.read = reading{on: true, by: uint8(m), partition: uint8(p), epoch: n.epoch, floor: s.acked(s.touching(p))}
+	return true
+}
+
+// end returns the committed end of machine m for a machine of an epoch. It waits until all that m
+// has stamped is committed, and must have a lease.
+func (s *system) end(by, m, epoch, p int) (end set, ok bool) {
+	n := &s.c.machines[m]
+	if !s.reach(by, m) || !n.lease && !s.rules.EndWithoutLease || int(n.epoch) != epoch && !s.rules.EndOfAnyEpoch || !s.member(epoch, m) {
+		return 0, false
+	}
+	for i := range s.c.ops {
+		o := &s.c.ops[i]
+		if o.status == stamped && int(o.seqr) == m && s.member(int(o.epoch), m) && !s.rules.EndWithoutWait {
+			return 0, false
+		}
+	}
+	return s.ends(m, epoch, p), true
+}
+
+func (s *system) readEnd(m, _ int) bool {
+	r := &s.c.read
+	if !r.on || r.asked.has(m) || !s.c.views[r.epoch].members.has(m) {
+		return false
+	}
+	end, ok := s.end(int(r.by), m, int(r.epoch), int(r.partition))
+	if !ok {
+		return false
+	}
+	r.asked |= 1 << m
+	r.end |= end
+	return true
+}
+
+// reached reports whether a position is at an end of an epoch, or behind.
+func (c *partitionCopy) reached(epoch uint8, end set) bool {
+	return c.epoch > epoch || c.epoch == epoch && end.in(c.passed)
+}
+
+// answers reports whether the read may be answered by machine m, now.
+func (s *system) answers(m int) bool {
+	r := &s.c.read
+	needed := s.c.views[r.epoch].members
+	if s.rules.EndOfSome {
+		needed = s.holders(int(r.epoch), int(r.partition))
+	}
+	if !r.on || !needed.in(r.asked) || !s.has(int(r.by), m, int(r.partition)) {
+		return false
+	}
+	return s.rules.AnswerAtOnce || s.c.machines[m].copies[r.partition].reached(r.epoch, r.end)
+}
+
+// mayServe reports whether the copy of a place could begin to serve.
+func (s *system) mayServe(place int) bool {
+	m, p := s.at(place)
+	c, n := s.copyAt(place), &s.c.machines[m]
+	return s.leased && c.stage == ready && !c.serving && s.active(m) && n.lease && s.holders(int(n.epoch), p).has(m)
+}
+
+// askEnd receives the end of a member under the own view.
+func (s *system) askEnd(place, other int) bool {
+	m, p := s.at(place)
+	n := &s.c.machines[m]
+	q := n.inquiry
+	if !s.mayServe(place) || q.kind != 0 && (q.kind != catchUp || int(q.partition) != p) || q.asked.has(other) {
+		return false
+	}
+	end, ok := s.end(m, other, int(n.epoch), p)
+	if !ok {
+		return false
+	}
+	n.inquire(catchUp, p)
+	n.inquiry.asked |= 1 << other
+	n.inquiry.end |= end
+	return true
+}
+
+func (s *system) serve(place, _ int) bool {
+	m, p := s.at(place)
+	c, n := s.copyAt(place), &s.c.machines[m]
+	if !s.mayServe(place) {
+		return false
+	}
+	q := n.inquiry
+	caughtUp := q.kind == catchUp && int(q.partition) == p && s.c.views[n.epoch].members.in(q.asked) && c.reached(n.epoch, q.end)
+	if !caughtUp && !s.rules.ServeAtOnce && !(s.rules.ServeAfterStepDown && c.served) {
+		return false
+	}
+	c.serving, c.served = true, false
+	if caughtUp {
+		n.inquiry = inquiry{}
+	}
+	return true
+}
+
+// stepDown ends the service of a copy that cannot follow.
+func (s *system) stepDown(place, _ int) bool {
+	c := s.copyAt(place)
+	if !c.serving || s.c.left.stepDowns == 0 {
+		return false
+	}
+	s.c.left.stepDowns--
+	c.serving, c.served = false, s.rules.ServeAfterStepDown
+	return true
+}
+
+// answer gives a writer the answer of a machine: each copy of its that serves has taken the
+// operation in. If a copy does not serve, the ends that the machine has collected for it are older
+// than the answer, so they are requested again.
+func (s *system) answer(i, m int) bool {
+	// 1. The writer asks the members of its view, which must be as new as the stamp.
+	o, n := &s.c.ops[i], &s.c.machines[m]
+	if !s.leased || o.status != committed || o.number > 0 || o.acked || o.writer == never {
+		return false
+	}
+	w := int(o.writer)
+	epoch := int(s.c.machines[w].epoch)
+	needed := s.c.views[epoch].members
+	if s.rules.RequestHolders {
+		l := s.links[o.item]
+		needed = s.holders(epoch, l.from) | s.holders(epoch, l.to)
+	}
+	if epoch < int(o.epoch) && !s.rules.WriterOldView || !needed.has(m) {
+		return false
+	}
+	// A view without the machines that have not answered makes the answers complete.
+	complete := needed.in(o.answered)
+	silent := s.rules.AckPastSilent && !s.reach(w, m)
+	if o.answered.has(m) && !complete || !silent && !(s.reach(w, m) && s.member(epoch, m)) {
+		return false
+	}
+	// 2. The machine answers for each partition that the operation touches.
+	for p := range s.partitions {
+		if c := &n.copies[p]; !silent && s.touching(p).has(i) && c.serving && !c.took(s, i) {
+			return false
+		}
+	}
+	for p := range s.partitions {
+		q := &n.inquiry
+		if s.touching(p).has(i) && q.kind == catchUp && int(q.partition) == p && !s.rules.KeepEnds && !silent {
+			*q = inquiry{}
+		}
+	}
+	// 3. The last answer acknowledges the operation.
+	o.answered |= 1 << m
+	if needed.in(o.answered) {
+		o.acked, o.answered = true, 0
+	}
+	return true
+}
+
+// took reports whether a copy has an operation or a newer one of its link.
+func (c *partitionCopy) took(s *system, i int) bool { return s.covers(c.has, 1<<i) }
