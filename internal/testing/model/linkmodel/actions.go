@@ -31,13 +31,15 @@ type rule struct {
 	quiet bool
 }
 
+const excludes = "the leader excludes %s"
+
 var table = []rule{
 	{"%s crashes", [2]uint8{machines}, (*system).crash, false},
 	{"%s restarts with empty memory", [2]uint8{machines}, (*system).restart, false},
 	{"%s is isolated", [2]uint8{machines}, (*system).cut, false},
 	{"%s is connected again", [2]uint8{machines}, (*system).heal, true},
 	{"the lease of %s expires", [2]uint8{machines}, (*system).expire, true},
-	{"the leader excludes %s", [2]uint8{machines}, (*system).exclude, true},
+	{excludes, [2]uint8{machines}, (*system).exclude, true},
 	{"the leader admits %s", [2]uint8{machines}, (*system).admit, false},
 	{"%s adopts the newest view", [2]uint8{machines}, (*system).adopt, true},
 
@@ -85,19 +87,30 @@ func (s *system) copyAt(place int) *partitionCopy {
 // State implements model.System.
 func (s system) State() cluster { return s.c }
 
-// Actions implements model.System.
-func (s system) Actions() (actions []action) {
-	try := s
+// each calls do with every possible action and the state after it, until do returns false.
+func (s *system) each(do func(a action, after *system) bool) {
+	after := *s
 	for r := range table {
 		for a := range s.count(table[r].args[0]) {
 			for b := range s.count(table[r].args[1]) {
-				if table[r].do(&try, a, b) {
-					actions = append(actions, action{uint8(r), uint8(a), uint8(b)})
-					try.c = s.c
+				if !table[r].do(&after, a, b) {
+					continue
 				}
+				if !do(action{uint8(r), uint8(a), uint8(b)}, &after) {
+					return
+				}
+				after.c = s.c
 			}
 		}
 	}
+}
+
+// Actions implements model.System.
+func (s system) Actions() (actions []action) {
+	s.each(func(a action, _ *system) bool {
+		actions = append(actions, a)
+		return true
+	})
 	return actions
 }
 
@@ -134,31 +147,25 @@ func (s system) Say(a action) string {
 	return fmt.Sprintf(r.name, args...)
 }
 
-// settle does quiet actions until none is left. It returns an error if an invariant breaks, or if
-// they do not end.
-func (s system) settle() (system, error) {
+// settle does quiet actions until none is left, without those of one rule. It returns an error if
+// an invariant breaks, or if they do not end.
+func (s system) settle(without string) (system, error) {
 	for range 2000 {
-		at, done := s, true
-	search:
-		for r := range table {
-			for a := range s.count(table[r].args[0]) {
-				for b := range s.count(table[r].args[1]) {
-					if table[r].quiet && table[r].do(&at, a, b) && at.c != s.c {
-						done = false
-						break search
-					}
-					at.c = s.c
-				}
+		var next *system
+		s.each(func(a action, after *system) bool {
+			if table[a.rule].quiet && table[a.rule].name != without {
+				next = after
 			}
-		}
-		if done {
+			return next == nil
+		})
+		if next == nil {
 			return s, nil
 		}
-		at.countCopies()
-		if err := at.check(); err != nil {
-			return at, err
+		next.countCopies()
+		if err := next.check(); err != nil {
+			return *next, err
 		}
-		s = at
+		s = *next
 	}
 	return s, fmt.Errorf("the quiet actions do not end")
 }

@@ -29,6 +29,9 @@ func (s *system) end(by, m, epoch, p int) (end set, ok bool) {
 	if !s.reach(by, m) || !n.lease && !s.rules.EndWithoutLease || int(n.epoch) != epoch && !s.rules.EndOfAnyEpoch || !s.member(epoch, m) {
 		return 0, false
 	}
+	if s.quorum {
+		return s.endOfStored(m, epoch, p), true
+	}
 	for i := range s.c.ops {
 		o := &s.c.ops[i]
 		if o.status == stamped && int(o.seqr) == m && s.member(int(o.epoch), m) && !s.rules.EndWithoutWait {
@@ -36,6 +39,31 @@ func (s *system) end(by, m, epoch, p int) (end set, ok bool) {
 		}
 	}
 	return s.ends(m, epoch, p), true
+}
+
+// endOfStored returns the operations of an epoch that machine m has, of any sequencer. If some are
+// in flight, a reader waits for them without need.
+func (s *system) endOfStored(m, epoch, p int) (end set) {
+	for i := range s.c.ops {
+		if o := &s.c.ops[i]; int(o.epoch) == epoch && o.stored.has(m) {
+			end |= 1 << i
+		}
+	}
+	return end & s.touching(p)
+}
+
+// collected reports whether the reader has the ends that it needs. An acknowledged operation is on
+// as many machines as there are copies. So the quorum may lack one machine fewer than that.
+func (s *system) collected() bool {
+	r := &s.c.read
+	needed := s.c.views[r.epoch].members
+	switch {
+	case s.quorum:
+		return r.asked.len() >= max(1, needed.len()-(s.copies-1))
+	case s.rules.EndOfSome:
+		needed = s.holders(int(r.epoch), int(r.partition))
+	}
+	return needed.in(r.asked)
 }
 
 func (s *system) readEnd(m, _ int) bool {
@@ -60,11 +88,7 @@ func (c *partitionCopy) reached(epoch uint8, end set) bool {
 // answers reports whether the read may be answered by machine m, now.
 func (s *system) answers(m int) bool {
 	r := &s.c.read
-	needed := s.c.views[r.epoch].members
-	if s.rules.EndOfSome {
-		needed = s.holders(int(r.epoch), int(r.partition))
-	}
-	if !r.on || !needed.in(r.asked) || !s.has(int(r.by), m, int(r.partition)) {
+	if !r.on || !s.collected() || !s.has(int(r.by), m, int(r.partition)) {
 		return false
 	}
 	return s.rules.AnswerAtOnce || s.c.machines[m].copies[r.partition].reached(r.epoch, r.end)
@@ -103,10 +127,10 @@ func (s *system) serve(place, _ int) bool {
 	}
 	q := n.inquiry
 	caughtUp := q.kind == catchUp && int(q.partition) == p && s.c.views[n.epoch].members.in(q.asked) && c.reached(n.epoch, q.end)
-	if !caughtUp && !s.rules.ServeAtOnce && !(s.rules.ServeAfterStepDown && c.served) {
+	if !caughtUp && !s.rules.ServeAtOnce {
 		return false
 	}
-	c.serving, c.served = true, false
+	c.serving = true
 	if caughtUp {
 		n.inquiry = inquiry{}
 	}
@@ -120,7 +144,7 @@ func (s *system) stepDown(place, _ int) bool {
 		return false
 	}
 	s.c.left.stepDowns--
-	c.serving, c.served = false, s.rules.ServeAfterStepDown
+	c.serving = false
 	return true
 }
 

@@ -45,10 +45,9 @@ type Rules struct {
 	AckPastSilent bool
 	// AckAtCommit: a writer does not wait at all.
 	AckAtCommit bool
-	// ServeAtOnce: a machine serves as soon as it has a copy, without the ends of all members.
+	// ServeAtOnce: a machine that has got a copy or has stepped down serves without the ends of all
+	// members.
 	ServeAtOnce bool
-	// ServeAfterStepDown: a machine that stepped down serves again without the ends of all members.
-	ServeAfterStepDown bool
 	// KeepEnds: a machine that reports "not serving" keeps the ends that it has collected.
 	KeepEnds bool
 	// ServeWithoutLease: a machine answers without a lease.

@@ -37,6 +37,7 @@ type setting struct {
 	links                []link
 	pages                int  // of partition 0; each may get a UID
 	leased               bool // option B; else option A
+	quorum               bool // option A with the ends of some members, see collected
 	writer               int  // of all operations; -1: their sequencer
 	buildAlways          bool // copies may be built of rows while another machine has one
 	laggards             bool // leases of machines may expire because they have not adopted the newest view
@@ -61,7 +62,7 @@ type op struct {
 	fence    uint8 // a UID's epoch
 	epoch    uint8 // with sequencer and sequence, the stamp
 	seqr     uint8
-	stored   set // machines with the operation, until it is committed
+	stored   set // machines with the operation
 	answered set // option B: machines that have it or do not serve
 	acked    bool
 }
@@ -82,7 +83,6 @@ type partitionCopy struct {
 	epoch       uint8
 	passed, has set
 	serving     bool // option B
-	served      bool // and it served before it stepped down
 }
 
 // Kinds of inquiries.

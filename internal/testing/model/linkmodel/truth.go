@@ -31,10 +31,10 @@ func (s *system) forgetMachine(m int, keepsPlace bool) {
 		empty.epoch, empty.since, empty.lease = n.epoch, n.since, n.lease
 	}
 	*n = empty
-	// 2. Its operations have no client any more, and those in flight one place less.
+	// 2. Its operations have no client any more, and all have one place less.
 	for i := range s.c.ops {
 		o := &s.c.ops[i]
-		if o.status == stamped && !keepsPlace {
+		if !keepsPlace {
 			o.stored &^= 1 << m
 		}
 		if o.status != none && int(o.writer) == m {
@@ -220,7 +220,7 @@ func (s *system) commit(i, epoch int) {
 	if !s.ranked(epoch, place(o)).in(o.stored) {
 		return
 	}
-	o.status, o.stored = committed, 0
+	o.status = committed
 	switch {
 	case o.writer == never:
 	case o.number > 0:
