@@ -179,14 +179,6 @@ func (s *system) endFetches(from, p int) {
 	}
 }
 
-// inquire begins an inquiry, if machine m has none.
-func (n *machine) inquire(kind, p int) bool {
-	if n.inquiry.kind == 0 {
-		n.inquiry = inquiry{kind: uint8(kind), partition: uint8(p)}
-	}
-	return int(n.inquiry.kind) == kind && int(n.inquiry.partition) == p
-}
-
 // askReady requests of a holder under the own view whether it has its copy. In option B it must
 // serve, too.
 func (s *system) askReady(place, h int) bool {
@@ -203,8 +195,7 @@ func (s *system) askReady(place, h int) bool {
 	if q.kind != 0 && (q.kind != dropping || int(q.partition) != p) || q.asked.has(h) {
 		return false
 	}
-	n.inquire(dropping, p)
-	n.inquiry.asked |= 1 << h
+	n.inquiry = inquiry{dropping, uint8(p), q.asked | 1<<h, 0}
 	return true
 }
 

@@ -111,7 +111,8 @@ func randomRun(seed uint64, rules Rules) (from system, trace model.Trace[action]
 	return from, trace, end
 }
 
-// liveness lets a run come to rest, and returns how many partitions all members can read then. It
+// liveness lets a run come to rest, and returns how many partitions all members can read then, from
+// as many copies as there must be. It
 // returns 0 if the views of the model are used up, or no
 // member lives.
 func liveness(s system) (answered int, err error) {
@@ -134,6 +135,10 @@ func liveness(s system) (answered int, err error) {
 		for m := range s.machines {
 			if !v.members.has(m) {
 				continue
+			}
+			c := &s.c.machines[m].copies[p]
+			if s.holders(int(s.c.last), p).has(m) && (c.stage != ready || s.leased && !c.serving) {
+				return 0, fmt.Errorf("M%d is a holder of P%d and has no copy that serves", m+1, p+1)
 			}
 			if !s.readable(m, p, "") {
 				return 0, fmt.Errorf("no machine answers a read of P%d by M%d", p+1, m+1)

@@ -106,16 +106,17 @@ func (s *system) askEnd(place, other int) bool {
 	m, p := s.at(place)
 	n := &s.c.machines[m]
 	q := n.inquiry
-	if !s.mayServe(place) || q.kind != 0 && (q.kind != catchUp || int(q.partition) != p) || q.asked.has(other) {
+	if q.kind == dropping { // gives way, because two machines may wait for each other's service
+		q = inquiry{}
+	}
+	if !s.mayServe(place) || q.kind != 0 && int(q.partition) != p || q.asked.has(other) {
 		return false
 	}
 	end, ok := s.end(m, other, int(n.epoch), p)
 	if !ok {
 		return false
 	}
-	n.inquire(catchUp, p)
-	n.inquiry.asked |= 1 << other
-	n.inquiry.end |= end
+	n.inquiry = inquiry{catchUp, uint8(p), q.asked | 1<<other, q.end | end}
 	return true
 }
 
