@@ -68,6 +68,7 @@ func environment(t *testing.T, name string, otherwise uint64) (uint64, bool) {
 // TestRandom makes random runs for two seconds, or for TREFOIL_MODEL_SECONDS. TREFOIL_SEED repeats
 // one.
 func TestRandom(t *testing.T) {
+	// 1. Make runs until the time is over, and let each come to rest.
 	seconds, _ := environment(t, "TREFOIL_MODEL_SECONDS", 2)
 	seed, once := environment(t, "TREFOIL_SEED", uint64(time.Now().UnixNano()))
 	t.Logf("seed %d", seed)
@@ -94,6 +95,7 @@ func TestRandom(t *testing.T) {
 			break
 		}
 	}
+	// 2. Everything must have happened.
 	t.Logf("%d runs, %d of them came to rest, and all %d partitions were answered", runs, rested, answered)
 	for i, n := range happened {
 		if n == 0 && runs > 2000 && table[i].name != "%s does not learn what became of %s" {
@@ -116,6 +118,7 @@ func randomRun(seed uint64, rules Rules) (from system, trace model.Trace[action]
 // returns 0 if the views of the model are used up, or no
 // member lives.
 func liveness(s system) (answered int, err error) {
+	// 1. Come to rest, if there are views for that.
 	if s, err = s.settle(""); err != nil {
 		return 0, err
 	}
@@ -126,11 +129,13 @@ func liveness(s system) (answered int, err error) {
 	if m := s.first(int(s.c.last), 0); v.members.len() == 1 && !s.member(int(s.c.last), m) {
 		return 0, nil // all have died
 	}
+	// 2. Every change is acknowledged.
 	for i := range s.c.ops {
 		if o := &s.c.ops[i]; o.status == committed && o.number == 0 && o.writer != never && s.member(int(s.c.last), int(o.writer)) && !o.acked {
 			return 0, fmt.Errorf("operation %d is never acknowledged", i+1)
 		}
 	}
+	// 3. All holders have their copies, and all members are answered.
 	for p := range s.partitions {
 		for m := range s.machines {
 			if !v.members.has(m) {

@@ -186,6 +186,7 @@ func (s *system) store(i, h int) bool {
 	if o.status != stamped {
 		return false
 	}
+	// 1. A driver stores it on a machine of its own epoch.
 	drive := func(d int) bool {
 		epoch := s.c.machines[d].epoch
 		if epoch == 0 || epoch != s.c.machines[h].epoch || !s.reach(d, h) || !s.member(int(epoch), d) || !s.member(int(epoch), h) {
@@ -203,6 +204,7 @@ func (s *system) store(i, h int) bool {
 		s.commit(i, int(epoch))
 		return true
 	}
+	// 2. The sequencer drives it, or its successor.
 	seqr, last := int(o.seqr), int(s.c.last)
 	if s.member(int(o.epoch), seqr) && drive(seqr) {
 		return true
