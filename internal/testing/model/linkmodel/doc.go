@@ -8,7 +8,7 @@
 // A link belongs to the partitions of its two pages. Under a view, each partition has a ranking of
 // the members. The first ones are its holders, one for each copy, and the very first is its primary.
 // A holder has a copy with one position in the feed. A reader must get every change that was
-// acknowledged before its read began. There are two options, and a variant of the first:
+// acknowledged before its read began. There are two options, with a variant each:
 //
 //   - A: the reader requests the committed end of all members, then any holder that has reached it
 //     answers.
@@ -16,19 +16,25 @@
 //     needs the answers of all members but copies-1.
 //   - B: a writer waits, after the commit, until each member has taken the change in or does not
 //     serve. A holder with a lease answers at once.
+//   - B, narrow: a holder stops serving when it adopts a view in which it is none. Then a writer waits
+//     for the holders under its view and the one before only.
 //
 // # Conclusions
 //
 // n is the number of members. Each rule here has a knob, and a trace without it.
 //
-//	                      A                 A with a quorum     B
-//	messages of a read    n-1, and holders  the same            holders only
-//	messages of a write   none              none                n-1 answers, after the feed
-//	reads while one is    none              all, but behind     all
+//	                      A                 A with a quorum     B                  B, narrow
+//	messages of a read    n-1, and holders  the same            holders only       holders only
+//	messages of a write   none              none                n-1 answers        a holder's answer
+//	reads while one is    none              all, but behind     all                all
 //	down, not excluded                      what it stamped
-//	links written then    as triples: if no place is on it      none
-//	reads after that      when the view is reconciled           at once
+//	links written then    as triples        as triples          none               if it holds neither
+//	                                                                               page's partition
+//	reads after that      when the view is reconciled           at once            at once
 //	rules of its own      5                 5                   7, and 4 of A to begin service
+//
+// "As triples" means: if no place of the triple is on that machine. A writer of B waits for the feed,
+// too: its answers come when the copies have taken the change in.
 //
 // All options need these rules:
 //
@@ -46,10 +52,11 @@
 // view; TestQuorum has the trace without.
 //
 // Rules of B: the writer needs the answers of all members, because a former holder serves until it
-// drops its copy. Silence is no answer. The writer's view must be as new as the stamp, which matters
-// only for a writer that was excluded. To begin service, a copy must reach the ends of all members.
-// If its machine meanwhile reports to a writer that it does not serve, those ends are void. Answers
-// need a lease, and the leader must not exclude within one.
+// drops its copy. In the narrow variant it stops before. Silence is no answer. The writer's view must
+// be as new as the stamp, which matters only for a writer that was excluded. To begin service, a copy
+// must reach the ends of all members. If its machine meanwhile reports to a writer that it does not
+// serve, those ends are void. Answers need a lease, and the leader must not exclude within one. A drop
+// must not block a catch-up, because two machines may wait for each other's service.
 //
 // UIDs: the primary waits until earlier epochs are committed, reads its partition, and sends writes
 // that are fenced to its epoch. A write whose outcome is unknown may still be on its way under the

@@ -23,10 +23,12 @@ func TestWhileDown(t *testing.T) {
 		{"quorum", "M1 crashes", true, false, true},
 		{"B", "M3 crashes", true, true, false},
 		{"B", "M1 crashes", true, true, false},
+		{"narrow", "M3 crashes", true, true, true},
+		{"narrow", "M1 crashes", true, true, false},
 	} {
 		t.Run(test.option+", "+test.dies, func(t *testing.T) {
 			s := base(1, oneLink)
-			s.leased, s.quorum = test.option == "B", test.option == "quorum"
+			s.leased, s.narrow, s.quorum = test.option == "B" || test.option == "narrow", test.option == "narrow", test.option == "quorum"
 			idle := newSystem(s, setOf(0, 1, 2), budget{crashes: 1, writes: writes(1)})
 			behind := named(t, named(t, idle, "M1 stamps a change of link 1"), "operation 1 is stored on M2")
 			idle, behind = named(t, idle, test.dies), named(t, behind, test.dies)
@@ -69,6 +71,18 @@ func TestQuorum(t *testing.T) {
 		t.Fatalf("%d states with a joiner, and nothing breaks", got.States)
 	}
 	t.Logf("\n%s", model.Print[cluster, action](from, *got.Broken))
+}
+
+// TestNarrow explores option B with writers that wait for holders only.
+func TestNarrow(t *testing.T) {
+	for _, of := range []*scene{diesB, joinsB, isolatedB, stepsDown} {
+		narrow := &scene{name: of.name + ", narrow", make: func() (setting, set, budget) {
+			s, members, left := of.make()
+			s.narrow = true
+			return s, members, left
+		}}
+		narrow.sound(t)
+	}
 }
 
 // TestRest lets the cluster come to rest in every state of small scenes: all partitions are

@@ -27,6 +27,7 @@ func large(r *rand.Rand, rules Rules) system {
 		s.links = append(s.links, link{r.IntN(s.partitions), r.IntN(s.partitions)})
 	}
 	left := budget{crashes: some(3), restarts: some(3), cuts: some(2), admits: some(3), reads: 2 + some(4), uids: some(4), stepDowns: some(2)}
+	s.narrow = s.leased && r.IntN(2) == 0
 	// TestQuorum shows why a quorum and joiners do not go together here.
 	if s.quorum = !s.leased && r.IntN(3) == 0; s.quorum {
 		left.admits = 0

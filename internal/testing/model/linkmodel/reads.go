@@ -160,11 +160,7 @@ func (s *system) answer(i, m int) bool {
 	}
 	w := int(o.writer)
 	epoch := int(s.c.machines[w].epoch)
-	needed := s.c.views[epoch].members
-	if s.rules.RequestHolders {
-		l := s.links[o.item]
-		needed = s.holders(epoch, l.from) | s.holders(epoch, l.to)
-	}
+	needed := s.waitedFor(s.links[o.item], epoch)
 	if epoch < int(o.epoch) && !s.rules.WriterOldView || !needed.has(m) {
 		return false
 	}
@@ -192,6 +188,23 @@ func (s *system) answer(i, m int) bool {
 		o.acked, o.answered = true, 0
 	}
 	return true
+}
+
+// waitedFor returns the members that a writer waits for under its view. If former holders stop when
+// they adopt a view, those that serve are holders under it or the one before, because leases span
+// two epochs.
+func (s *system) waitedFor(l link, epoch int) set {
+	holders := s.holders(epoch, l.from) | s.holders(epoch, l.to)
+	switch {
+	case s.rules.RequestHolders:
+		return holders
+	case s.narrow && epoch > 1:
+		holders |= s.holders(epoch-1, l.from) | s.holders(epoch-1, l.to)
+		fallthrough
+	case s.narrow:
+		return holders & s.c.views[epoch].members
+	}
+	return s.c.views[epoch].members
 }
 
 // took reports whether a copy has an operation or a newer one of its link.

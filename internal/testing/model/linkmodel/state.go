@@ -37,6 +37,7 @@ type setting struct {
 	links                []link
 	pages                int  // of partition 0; each may get a UID
 	leased               bool // option B; else option A
+	narrow               bool // option B with former holders that stop, see waitedFor
 	quorum               bool // option A with the ends of some members, see collected
 	writer               int  // of all operations; -1: their sequencer
 	buildAlways          bool // copies may be built of rows while another machine has one

@@ -142,6 +142,11 @@ func (s *system) adopt(m, _ int) bool {
 	}
 	n.epoch, n.lease, n.inquiry = s.c.last, true, inquiry{}
 	s.c.views[last].adopted |= 1 << m
+	for p := range s.partitions {
+		if s.narrow && !s.holders(last, p).has(m) {
+			n.copies[p].serving = false
+		}
+	}
 	if s.c.read.on && int(s.c.read.by) == m {
 		s.c.read = reading{}
 	}
