@@ -270,9 +270,15 @@ func (s *system) reconciled(epoch int) bool {
 	if !v.members.in(v.adopted) {
 		return false
 	}
+	// A member that had an operation in flight has not reported, although it may have died since. So
+	// the operation counts if a later view has it.
+	members := v.members
+	for later := epoch + 1; later <= int(s.c.last); later++ {
+		members |= s.c.views[later].members
+	}
 	for i := range s.c.ops {
 		o := &s.c.ops[i]
-		if o.status == stamped && int(o.epoch) < epoch && o.stored&v.members != 0 {
+		if o.status == stamped && int(o.epoch) < epoch && o.stored&members != 0 {
 			return false
 		}
 	}
