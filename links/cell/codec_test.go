@@ -39,7 +39,7 @@ func TestCodecs(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if c.Codec(Forward) != lists.Reference || c.Codec(Backward) != lists.StreamVByte || data[5] != 0x13 {
+	if c.Codec(Forward) != lists.Reference || c.Codec(Backward) != lists.StreamVByte || data[5] != 0x14 {
 		t.Errorf("%v, %v, byte %#x", c.Codec(Forward), c.Codec(Backward), data[5])
 	}
 	g.check(t, c)

@@ -39,7 +39,7 @@ var sectionNames = [numSections]string{
 
 const (
 	magic         = "tfCL"
-	formatVersion = 2
+	formatVersion = 3
 
 	sectionTable = 64 // offset of the table of sections
 	sectionEntry = 24

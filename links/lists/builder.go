@@ -16,7 +16,6 @@ import (
 type Builder struct {
 	opts      Options
 	enc       encoder
-	positions []uint64 // of the lists 0, k, 2k ...
 	n         uint32
 	locals    uint64
 	ghosts    uint64
@@ -41,7 +40,7 @@ func NewBuilder(o Options) (*Builder, error) {
 	}
 	var t *trial
 	if o.Codec == Auto && o.Stride <= 1 {
-		t = newTrial()
+		t = &trial{enc: refEncoder{index: index{stride: 1, localOnly: o.LocalOnly}}}
 	}
 	if o.Codec == 0 || o.Codec == Auto {
 		o.Codec = StreamVByte
@@ -49,7 +48,7 @@ func NewBuilder(o Options) (*Builder, error) {
 	if o.Stride == 0 {
 		o.Stride = 1
 	}
-	return &Builder{opts: o, enc: newEncoder(o.Codec, o.LocalOnly), trial: t}, nil
+	return &Builder{opts: o, enc: newEncoder(o), trial: t}, nil
 }
 
 // Len returns the number of lists so far, which is the key of the next one.
@@ -108,9 +107,6 @@ func (b *Builder) Append(locals, ghosts []uint32) error {
 }
 
 func (b *Builder) encode(key uint32, locals, ghosts []uint32) {
-	if key%uint32(b.opts.Stride) == 0 {
-		b.positions = append(b.positions, b.enc.position())
-	}
 	before := b.enc.size()
 	b.enc.append(key, locals, ghosts)
 	if b.trial != nil {
@@ -125,7 +121,7 @@ func (b *Builder) begin() {
 	}
 	b.lengths = b.enc.begin(b.eachPending)
 	if b.trial != nil {
-		b.trial.enc.layout = layoutOf(b.lengths)
+		b.trial.enc.begin(b.eachPending)
 	}
 	b.eachPending(b.encode)
 	b.begun, b.pending = true, nil
@@ -167,7 +163,7 @@ func (b *Builder) AppendTo(dst []byte) ([]byte, error) {
 	}
 	dst = append(dst, make([]byte, headerLen)...)
 	positions := len(dst)
-	dst = ef.AppendParts(dst, append(b.positions, b.enc.position()))
+	dst = ef.AppendParts(dst, b.enc.positions())
 	dst = pad(dst, start)
 	data := len(dst)
 	dst = pad(b.enc.appendTo(dst), start)
@@ -245,7 +241,7 @@ func (h *header) parse(b []byte) error {
 	switch {
 	case b[6]&^flagLocalOnly != 0 || b[7] != 0 || le.Uint32(b[60:]) != 0:
 		return fmt.Errorf("%w: flags %#x, %#x", ErrCorrupt, b[6], b[7])
-	case !h.lengths.valid() && h.codec != Nybble || h.lengths != lengths{} && h.codec == Nybble:
+	case !h.lengths.valid(h.codec):
 		return fmt.Errorf("%w: lengths %v of codec %v", ErrCorrupt, h.lengths, h.codec)
 	case h.stride < 1 || h.stride > MaxStride:
 		return fmt.Errorf("%w: stride %d", ErrCorrupt, h.stride)

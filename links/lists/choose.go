@@ -3,12 +3,10 @@
 package lists
 
 // Auto, as Options.Codec, chooses between StreamVByte, which is read fastest, and Reference. It
-// chooses Reference if two conditions hold: lists take more than 7/8 of a byte a link in
+// chooses Reference if two conditions hold: lists take more than half a byte a link in
 // StreamVByte, and in Reference at most 7/10 of that. Such are sites with menus common to their
-// pages. There a list copies only from lists that copy from none, because a read then needs at
-// most one other list. Such a read takes half as long again as in StreamVByte. The table is a
-// tenth larger than with longer chains. Lists are coded in StreamVByte. To compare, an eighth of
-// them is coded in Reference, too, in windows all over the table. No table has this codec.
+// pages. Lists are coded in StreamVByte. To compare, an eighth of them is coded in Reference,
+// too, in windows all over the table. No table has this codec.
 const Auto Codec = 0xff
 
 const (
@@ -17,41 +15,30 @@ const (
 	trialWindow = 128
 	// trialLeast is the least size of the lists, in bytes, for which a choice is worthwhile.
 	trialLeast = 1 << 16
-	// trialChain is the maximum number of other lists that a read of one list needs.
-	trialChain = 1
 )
 
 // trial compares the size of some lists in Reference with their size in StreamVByte.
 type trial struct {
-	enc           refEncoder
-	links         uint64
-	copied, plain uint64 // bytes of the same lists
+	enc   refEncoder
+	links uint64
+	plain uint64 // bytes of the same lists in StreamVByte
 }
-
-func newTrial() *trial { return &trial{enc: refEncoder{chain: trialChain}} }
 
 // add codes a list if it is in a window. plain is its size in StreamVByte.
 func (t *trial) add(key uint32, locals, ghosts []uint32, plain uint64) {
 	if key/trialWindow%trialEvery != 0 {
 		return
 	}
-	at := key % trialWindow
-	if at == 0 {
-		for i := range t.enc.past { // forget the window before
-			t.enc.past[i].usable = false
-		}
-	}
-	t.enc.buf = t.enc.buf[:0]
 	t.enc.append(key, locals, ghosts)
-	if at >= refWindow { // the first ones have little to copy from
-		t.links += uint64(len(locals) + len(ghosts))
-		t.copied += uint64(len(t.enc.buf))
-		t.plain += plain
-	}
+	t.links += uint64(len(locals) + len(ghosts))
+	t.plain += plain
 }
 
 // pays reports whether Reference must be chosen.
-func (t *trial) pays() bool { return 8*t.plain > 7*t.links && 10*t.copied <= 7*t.plain }
+func (t *trial) pays() bool {
+	t.enc.flush()
+	return 2*t.plain > t.links && 10*t.enc.size() <= 7*t.plain
+}
 
 // Choose returns the table's codec. If the codec is Auto, Choose fixes it by the lists so far,
 // and may encode these again. Later lists have the same codec. The error is the one of AppendTo.
@@ -87,8 +74,17 @@ func (b *Builder) copyLists() error {
 	if err != nil {
 		return err
 	}
-	other.enc = &refEncoder{chain: trialChain}
+	// 3. Choose the lengths by windows all over the table, because distances in its first lists
+	// are short. A damaged list is reported below.
 	var locals, ghosts []uint32
+	other.lengths, other.begun = other.enc.begin(func(do func(key uint32, locals, ghosts []uint32)) {
+		for key := range table.Len() {
+			if key/trialWindow%trialEvery == 0 {
+				locals, ghosts, _ = table.Decode(key, locals[:0], ghosts[:0])
+				do(key, locals, ghosts)
+			}
+		}
+	}), true
 	for key := range table.Len() {
 		if locals, ghosts, err = table.Decode(key, locals[:0], ghosts[:0]); err == nil {
 			err = other.Append(locals, ghosts)
@@ -97,7 +93,7 @@ func (b *Builder) copyLists() error {
 			return err
 		}
 	}
-	// 3. Replace the builder only if every list was copied.
+	// 4. Replace the builder only if every list was copied.
 	*b = *other
 	return nil
 }

@@ -197,13 +197,17 @@ func TestChosenChains(t *testing.T) {
 	for key := range table.Len() {
 		var l, source refList
 		pos, _ := table.position(key)
-		if !l.parse(table.data, pos, table.limit) || l.back == 0 {
+		if !l.parse(table, pos) {
+			t.Fatalf("list %d is damaged", key)
+		}
+		back := uint32(l.reader.gamma()) % refWide
+		if back == 0 {
 			continue
 		}
 		copying++
-		pos, _ = table.position(key - l.back)
-		if !source.parse(table.data, pos, table.limit) || source.back > 0 {
-			t.Fatalf("list %d copies from list %d, which copies", key, key-l.back)
+		pos, _ = table.position(key - back)
+		if !source.parse(table, pos) || source.reader.gamma()%refWide > 0 {
+			t.Fatalf("list %d copies from list %d, which copies", key, key-back)
 		}
 	}
 	if copying < 2000 {

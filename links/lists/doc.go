@@ -90,22 +90,46 @@
 //
 // Lists of neighbours have many common targets, because their pages share menus (K. Randall et
 // al., The Link Database, DCC 2002; P. Boldi and S. Vigna, The WebGraph Framework I, WWW 2004).
-// Here a list may copy from one of the seven lists before it, its source, which may copy in
-// turn. A read must need at most three other lists. Positions count bytes, k = 1, and the zero
-// bytes at the end are those of StreamVByte. A list:
+// Here a list may copy from one of the 31 lists before it, its source. A source copies from none,
+// because a read must need at most one other list. The encoder chooses the sources of 1,024 lists
+// together (refsources.go). Unlike in WebGraph, targets are coded from the key outwards, which
+// saves one long distance a list. Positions count bits, from the lowest of each byte, and k = 1.
+// At least 80 zero bytes must follow the last list. A list is its counts and segments of 4,096
+// targets, the last one shorter. Locals come before ghosts. Bits come in this order:
 //
-//	+-----------------------+----------------+-------------------+---------+---------+------+
-//	| L5 G3, uvarints if    | m5 r3          | uvarint mask - 31 | mask    | control | data |
-//	| the counts do not fit | 1 byte, if     | if m5 = 31        | bytes   |         |      |
-//	| them                  | 4<= L+G < 4096 |                   |         |         |      |
-//	+-----------------------+----------------+-------------------+---------+---------+------+
+//	+---------+---------+  +---------+----------+----------+----------+---------+----------+
+//	| gamma L | gamma G |  | gamma   | if it    | if >= 4  | the same | b bits: | numbers: |
+//	|         |         |  | m, the  | copies:  | locals   | for      | below,  | codes,   |
+//	|         |         |  | mode    | blocks   | left:    | ghosts   | if any  | then     |
+//	|         |         |  |         |          | runs     |          | locals  | data     |
+//	+---------+---------+  +---------+----------+----------+----------+---------+----------+
+//	       counts                                  segment
 //
-// r3 (the lower three bits) is the distance to the source in keys. 0 is none; then m5 must be 0.
-// Bit i of the mask is set if target i of the source (locals, then ghosts) is also a target of
-// this list; bit 0 is the lowest of the first byte. The mask's last bytes are left out if all
-// their bits are 1 or behind the last target. m5 is min(mask, 31) for the remaining bytes.
-// Control and data are as in StreamVByte, for the targets that are not copied. If a list has
-// 4,096 targets or more, it is as in StreamVByte, and no list copies from it.
+// Gamma is Elias' code of v + 1: n zeros, a one, and the n bits of v + 1 below its highest. A
+// distance is n - 1 zeros, a one and n nybbles with the value. G is left out if bit 0 of the
+// flags is set.
+//
+//   - The mode is the distance to the source in keys, 0 if the segment copies nothing, plus 32 if
+//     it is wide. Only the first segment may copy, and only from a list of at most 1,024 targets.
+//   - Blocks: gamma of their number, and gamma of each length. The source's targets are copied
+//     and left out in turns, beginning with copied ones. The first length may be 0; the others are
+//     stored minus 1. What follows the last block is copied if their number is even.
+//   - Runs of four neighbours or more, among the targets left: gamma of their number, and for each
+//     the distance of its first target and gamma of its length minus 4. The distance is from the
+//     target two behind the run before. For the first run it is from the start. If the start is the
+//     key, it is in zigzag form.
+//   - The start of locals is the key, and of ghosts 0. In a later segment it is the target behind
+//     the last one before, if there is one.
+//   - Numbers are what is left of the locals, then of the ghosts. In a first segment, below is how
+//     many of these r locals are below the key, in b bits, the length of r. They come from the
+//     greatest on, each as the distance from the one before, minus 1; the first from the key. The
+//     others ascend, each as the distance from the target behind the one before; the first from
+//     the start.
+//   - A code is two bits, 0 ... 3, for a number of l_i bits: the shortest that fits. The header has
+//     l0 < l1 < l2 < l3 <= 32, the best for some of the lists; in a wide segment l3 is 32. The codes of all numbers come before their data.
+//
+// On crawls of documentation sites, 0.11 of 0.61 bytes a link are counts, modes and blocks, 0.08
+// positions, and nearly all others numbers. Entropy codes for the numbers would save 0.03.
 //
 // # Nybble
 //

@@ -100,11 +100,11 @@ func FuzzLists(f *testing.F) {
 		}
 		table := &Table{header: header{codec: Codec(codec), n: uint32(n), stride: uint32(stride), localOnly: localOnly, ghostEnd: uint32(ghostEnd)}, coder: c, data: data}
 		if Codec(codec) != Nybble {
-			l := lengths{byte(bits & 7), byte(bits >> 3 & 7), byte(bits >> 6 & 7), byte(bits >> 9 & 7)}
-			if !l.valid() {
+			table.lengths = lengths{byte(bits & 7), byte(bits >> 3 & 7), byte(bits >> 6 & 7), byte(bits >> 9 & 7)}
+			if !table.lengths.valid(Codec(codec)) {
 				return
 			}
-			table.layout = newLayout(l)
+			table.layout, table.packed = newLayout(table.lengths), table.lengths.pack()
 		}
 		var ok bool
 		if table.limit, ok = c.limit(data); !ok {
@@ -176,6 +176,12 @@ func TestHostileLengths(t *testing.T) {
 		if codec == Nybble { // eight nybbles of f, then one for each number
 			binary.LittleEndian.PutUint64(table.data, 0xffffffffffff_0_01f)
 		}
+		if codec == Reference { // behind the count, a segment without copies and with a run
+			var w bitWriter
+			w.gamma(math.MaxUint32)
+			w.put(3, 2)
+			copy(table.data, w.buf)
+		}
 		var err error
 		n := allocated(func() { _, _, err = table.Decode(0, nil, nil) })
 		if n > 1<<20 || !errors.Is(err, ErrCorrupt) {
@@ -188,36 +194,115 @@ func TestHostileLengths(t *testing.T) {
 	counts := []byte{svbLocals | svbGhosts<<5}
 	counts = binary.AppendUvarint(counts, math.MaxUint32<<1)
 	counts = binary.AppendUvarint(counts, 0)
-	for _, codec := range []Codec{StreamVByte, Reference} {
-		table := open(t, build(t, Options{Codec: codec}, make([]links, 64)))
-		copy(table.data, counts)
-		var err error
-		if n := allocated(func() { _, _, err = table.Decode(0, nil, nil) }); n > 1<<20 || !errors.Is(err, ErrCorrupt) {
-			t.Errorf("%v: %d bytes allocated, %v", codec, n, err)
-		}
+	table := open(t, build(t, Options{Codec: StreamVByte}, make([]links, 64)))
+	copy(table.data, counts)
+	var err error
+	if n := allocated(func() { _, _, err = table.Decode(0, nil, nil) }); n > 1<<20 || !errors.Is(err, ErrCorrupt) {
+		t.Errorf("%d bytes allocated, %v", n, err)
 	}
 }
 
 // TestCountsBeyond32Bits reads a count that 32 bits would truncate to 0.
 func TestCountsBeyond32Bits(t *testing.T) {
-	for _, codec := range []Codec{StreamVByte, Reference} {
+	beyond := new(bitWriter) // of 2^32 + 1, gamma has 32 zeros, a one and 32 bits
+	beyond.put(0, 32)
+	beyond.put(3, 32)
+	beyond.put(0, 8)
+	for codec, count := range map[Codec][]byte{
+		StreamVByte: binary.AppendUvarint([]byte{svbLocals}, 1<<32<<1),
+		Reference:   beyond.buf,
+	} {
 		table := open(t, build(t, Options{Codec: codec}, make([]links, 64)))
-		copy(table.data, binary.AppendUvarint([]byte{svbLocals}, 1<<32<<1))
+		copy(table.data, count)
 		if l, _, err := table.Decode(0, nil, nil); !errors.Is(err, ErrCorrupt) || table.Degree(0) != 0 {
 			t.Errorf("%v: %d, %v", codec, len(l), err)
 		}
 	}
 }
 
-// TestMaskBehindEnd reads a mask that extends beyond the table.
-func TestMaskBehindEnd(t *testing.T) {
-	list := links{locals: []uint32{0, 1, 2, 3}}
-	table := open(t, build(t, Options{Codec: Reference}, []links{list, list, list, list}))
-	pos := table.positions.At(3)
-	table.data[pos+1] = 1 | refMask<<3
-	table.data[pos+2] = 100
-	if _, _, err := table.Decode(3, nil, nil); !errors.Is(err, ErrCorrupt) {
-		t.Error(err)
+// TestDamagedSegments reads segments of Reference, each with one field out of bounds.
+func TestDamagedSegments(t *testing.T) {
+	// Lists 0 and 1 have the targets 0, 2, 4 and 6; list 1 copies them. List 2 is the damaged one.
+	intact := func(w *bitWriter) {
+		w.gamma(4)
+		w.gamma(0)
+		w.gamma(0)
+		w.gamma(0)
+		w.put(0, 3)
+		w.numbers([]uint32{0, 1, 1, 1}, usualLengths)
+	}
+	for name, test := range map[string]struct {
+		ok             bool
+		locals, ghosts uint64
+		rest           func(w *bitWriter)
+	}{
+		"copies all":                    {true, 4, 0, func(w *bitWriter) { w.gamma(2); w.gamma(0) }},
+		"more copied than the list has": {false, 3, 0, func(w *bitWriter) { w.gamma(2); w.gamma(0) }},
+		"a source before the first":     {false, 4, 0, func(w *bitWriter) { w.gamma(3); w.gamma(0) }},
+		"a source that copies":          {false, 4, 0, func(w *bitWriter) { w.gamma(1); w.gamma(0) }},
+		"too many blocks":               {false, 0, 1, func(w *bitWriter) { w.gamma(2); w.gamma(5) }},
+		"a block behind the source":     {false, 0, 1, func(w *bitWriter) { w.gamma(2); w.gamma(1); w.gamma(5) }},
+		"a mode that is none":           {false, 1, 0, func(w *bitWriter) { w.gamma(2 * refWide) }},
+		"a target that is copied too": {false, 5, 0, func(w *bitWriter) {
+			w.gamma(2)
+			w.gamma(0)
+			w.put(1, 1)
+			w.numbers([]uint32{1}, usualLengths)
+		}},
+		"a run":                      {true, 4, 0, func(w *bitWriter) { w.gamma(0); w.gamma(1); w.distance(0); w.gamma(0) }},
+		"a run behind the keys":      {false, 5, 0, func(w *bitWriter) { w.gamma(0); w.gamma(1); w.distance(10); w.gamma(1) }},
+		"a run before the keys":      {false, 4, 0, func(w *bitWriter) { w.gamma(0); w.gamma(1); w.distance(5); w.gamma(0) }},
+		"a run longer than a list":   {false, 4, 0, func(w *bitWriter) { w.gamma(0); w.gamma(1); w.distance(0); w.gamma(1) }},
+		"two runs in four targets":   {false, 4, 0, func(w *bitWriter) { w.gamma(0); w.gamma(2) }},
+		"more locals than keys":      {false, 9, 0, func(w *bitWriter) {}},
+		"more ghosts than there are": {false, 0, 6, func(w *bitWriter) {}},
+		"a local below 0":            {false, 1, 0, func(w *bitWriter) { w.gamma(0); w.put(1, 1); w.numbers([]uint32{2}, usualLengths) }},
+		"a local behind the keys":    {false, 1, 0, func(w *bitWriter) { w.gamma(0); w.put(0, 1); w.numbers([]uint32{6}, usualLengths) }},
+		"a ghost behind the last":    {false, 0, 1, func(w *bitWriter) { w.gamma(0); w.numbers([]uint32{5}, usualLengths) }},
+		"three of two below":         {false, 2, 0, func(w *bitWriter) { w.gamma(0); w.put(3, 2); w.numbers([]uint32{0, 0}, usualLengths) }},
+		"a number of 32 bits": {false, 1, 0, func(w *bitWriter) {
+			w.gamma(refWide)
+			w.put(0, 1)
+			w.numbers([]uint32{math.MaxUint32}, lengths{2, 6, 12, maxBits})
+		}},
+	} {
+		t.Run(name, func(t *testing.T) {
+			var w bitWriter
+			var positions []uint64
+			intact(&w)
+			positions = append(positions, 0, w.bits())
+			w.gamma(4)
+			w.gamma(0)
+			w.gamma(1)
+			w.gamma(0)
+			positions = append(positions, w.bits())
+			w.gamma(test.locals)
+			w.gamma(test.ghosts)
+			test.rest(&w)
+			table := &Table{coder: reference{}, data: append(w.buf, byte(w.acc))}
+			table.header = header{codec: Reference, lengths: usualLengths, n: 8, stride: 1, ghostEnd: 5}
+			table.packed = usualLengths.pack()
+			table.data = append(table.data, make([]byte, refSlack)...)
+			table.limit, _ = table.coder.limit(table.data)
+			for range 6 {
+				positions = append(positions, w.bits())
+			}
+			table.positions = sequence(t, positions)
+			for key := range uint32(2) {
+				if l, _, err := table.Decode(key, nil, nil); err != nil || !slices.Equal(l, []uint32{0, 2, 4, 6}) {
+					t.Fatalf("list %d is %v, %v", key, l, err)
+				}
+			}
+			_, _, err := table.Decode(2, nil, nil)
+			s := table.Scan(0, 3)
+			for s.Next() {
+			}
+			for _, err := range []error{err, s.Err()} {
+				if test.ok != (err == nil) || err != nil && !errors.Is(err, ErrCorrupt) {
+					t.Errorf("%v, ok is %t", err, test.ok)
+				}
+			}
+		})
 	}
 }
 
@@ -227,19 +312,17 @@ func TestLengthOfLongList(t *testing.T) {
 	rng := random(t)
 	graph := make([]links, 2)
 	graph[0].ghosts = ascending(rng, 5000, 1<<20)
-	for _, codec := range []Codec{StreamVByte, Reference} {
-		table := open(t, build(t, Options{Codec: codec}, graph))
-		compare(t, table, graph)
-		table.data[3] ^= 1 // behind the counts, 7<<5 and the two bytes of 5000-7
-		if _, _, err := table.Decode(0, nil, nil); !errors.Is(err, ErrCorrupt) {
-			t.Errorf("%v: decoded: %v", codec, err)
-		}
-		s := table.Scan(0, 1)
-		for s.Next() {
-		}
-		if !errors.Is(s.Err(), ErrCorrupt) {
-			t.Errorf("%v: scanned: %v", codec, s.Err())
-		}
+	table := open(t, build(t, Options{Codec: StreamVByte}, graph))
+	compare(t, table, graph)
+	table.data[3] ^= 1 // behind the counts, 7<<5 and the two bytes of 5000-7
+	if _, _, err := table.Decode(0, nil, nil); !errors.Is(err, ErrCorrupt) {
+		t.Errorf("decoded: %v", err)
+	}
+	s := table.Scan(0, 1)
+	for s.Next() {
+	}
+	if !errors.Is(s.Err(), ErrCorrupt) {
+		t.Errorf("scanned: %v", s.Err())
 	}
 }
 

@@ -135,7 +135,8 @@ func TestGoldenTables(t *testing.T) {
 		{locals: []uint32{0}},
 		{locals: []uint32{4, 6, 8, 10, 12, 13}, ghosts: []uint32{300, 600, 700, 1200}},
 		{ghosts: []uint32{300, 600, 700, 800, 1200}},
-		{}, {}, {}, {}, {}, {}, {}, {},
+		{locals: []uint32{0, 2, 3, 4, 5, 7, 9, 10, 11, 12, 13}, ghosts: []uint32{1, 2, 3, 4, 5}},
+		{}, {}, {}, {}, {}, {}, {},
 	}
 	for name, test := range map[string]struct {
 		o     Options

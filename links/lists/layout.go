@@ -11,7 +11,7 @@ import (
 	"unsafe"
 )
 
-// lengths has the length of a number in nybbles for each code.
+// lengths has the length of a number for each code: in nybbles, and for Reference in bits.
 type lengths [4]uint8
 
 // wideLengths is for lists with a number that is too large for the table's lengths.
@@ -22,8 +22,15 @@ var wideLengths = lengths{0, 2, 4, 8}
 const maxLength = 7
 
 // valid reports whether a table may have these lengths.
-func (l lengths) valid() bool {
-	return l[0] < l[1] && l[1] < l[2] && l[2] < l[3] && l[3] <= maxLength
+func (l lengths) valid(c Codec) bool {
+	limit := uint8(maxLength)
+	switch c {
+	case Nybble:
+		return l == lengths{}
+	case Reference:
+		limit = maxBits
+	}
+	return l[0] < l[1] && l[1] < l[2] && l[2] < l[3] && l[3] <= limit
 }
 
 // group describes the four numbers of a control byte in the data.
@@ -105,10 +112,11 @@ func (h *histogram) add(numbers []uint32) {
 	}
 }
 
+// penalty is about how many bits a list grows by if a number is too large, so that it is wide.
+const penalty = 300
+
 // best returns the lengths with the smallest total size of the numbers.
 func (h *histogram) best() lengths {
-	// If a number is too large, its list becomes wide and grows by about this many bits.
-	const penalty = 300
 	least, choice := ^uint64(0), lengths{0, 1, 2, 4}
 	// 1. Try every set of four lengths. There are only 70.
 	for set := range 1 << (maxLength + 1) {
@@ -134,6 +142,34 @@ func (h *histogram) best() lengths {
 		}
 		if cost < least {
 			least, choice = cost, l
+		}
+	}
+	return choice
+}
+
+// bestBits is best for lengths in bits.
+func (h *histogram) bestBits() (choice lengths) {
+	// 1. Add up the numbers, so that those between two lengths are one difference.
+	var below [maxBits + 2]uint64
+	for b, n := range h {
+		below[b+1] = below[b] + n
+	}
+	least := ^uint64(0)
+	// 2. Try every set of four lengths.
+	for l3 := 3; l3 <= maxBits; l3++ {
+		for l2 := 2; l2 < l3; l2++ {
+			for l1 := 1; l1 < l2; l1++ {
+				for l0 := range l1 {
+					cost, before := (below[maxBits+1]-below[l3+1])*penalty, uint64(0)
+					for _, l := range [4]int{l0, l1, l2, l3} {
+						cost += (below[l+1] - before) * uint64(l)
+						before = below[l+1]
+					}
+					if cost < least {
+						least, choice = cost, lengths{uint8(l0), uint8(l1), uint8(l2), uint8(l3)}
+					}
+				}
+			}
 		}
 	}
 	return choice

@@ -241,13 +241,15 @@ func (s *Scanner) part(dst []uint32, n uint64, key uint32, local bool, end uint3
 
 // nybbleEncoder writes the words of Nybble.
 type nybbleEncoder struct {
-	localOnly bool
-	buf       []byte // whole words
-	word      uint64 // payload and ends of the current word
-	used      uint   // nybbles used in it
+	index
+	buf  []byte // whole words
+	word uint64 // payload and ends of the current word
+	used uint   // nybbles used in it
 }
 
 func (e *nybbleEncoder) begin(eachList) (none lengths) { return none }
+
+func (e *nybbleEncoder) positions() []uint64 { return append(e.at, e.position()) }
 
 func (e *nybbleEncoder) position() uint64 {
 	return uint64(len(e.buf))/wordBytes*wordNybbles + uint64(e.used)
@@ -264,6 +266,7 @@ func (e *nybbleEncoder) appendTo(dst []byte) []byte {
 }
 
 func (e *nybbleEncoder) append(key uint32, locals, ghosts []uint32) {
+	e.mark(key, e.position())
 	e.number(uint32(len(locals)))
 	if !e.localOnly {
 		e.number(uint32(len(ghosts)))

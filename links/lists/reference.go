@@ -3,7 +3,6 @@
 package lists
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"slices"
 	"sync"
@@ -11,176 +10,274 @@ import (
 
 const (
 	// refWindow is the greatest distance, in keys, to the source of a copy.
-	refWindow = 7
-	// refChain is the maximum number of other lists that a read of one list needs.
-	refChain = 3
-	// refLeast is the least length of a list with a byte for its source.
-	refLeast = 4
-	// refMask is the count of mask bytes from which on a uvarint follows.
-	refMask = 31
+	refWindow = 31
+	// refSource is the most targets of a source.
+	refSource = 1024
+	// refRun is the least length of a run.
+	refRun = 4
+	// refWide is added to the mode of a wide segment: the greatest length of its numbers is
+	// maxBits, because one exceeds the table's.
+	refWide = refWindow + 1
 )
 
-// refList is the head of a list. Its svbList describes the targets that are not copied; locals
-// and ghosts count the whole list.
+// refList is a list whose counts have been read. reader is before its next segment.
 type refList struct {
-	svbList
 	locals, ghosts uint32
-	back           uint32 // distance in keys to the source; 0 is none
-	mask           []byte
-	next           uint64 // offset of the control bytes
-	limit          uint64
+	reader         bitReader
 }
 
-// parse decodes the head of the list at pos, which must be below limit. If back is 0, the
-// svbList is complete. Otherwise place must complete it.
-func (l *refList) parse(data []byte, pos, limit uint64) bool {
-	b := data[pos]
-	pos++
-	// 1. Decode the counts of the whole list.
-	l.svbList = svbList{locals: uint32(b & svbLocals), ghosts: uint32(b >> 5)}
-	l.back, l.mask, l.limit = 0, nil, limit
-	if l.svbList.locals == svbLocals || l.svbList.ghosts == svbGhosts {
-		var ok bool
-		if pos, ok = l.counts(data, pos, limit); !ok {
-			return false
-		}
+// parse reads the counts of the list at pos.
+func (l *refList) parse(t *Table, pos uint64) bool {
+	l.reader.seek(t.data, pos)
+	var locals, ghosts uint64
+	if t.localOnly {
+		locals = l.reader.gamma()
+	} else {
+		locals, ghosts = l.reader.gammas()
 	}
-	l.locals, l.ghosts = l.svbList.locals, l.svbList.ghosts
-	n := l.size()
-	// 2. Decode the source and the mask. Short and long lists have none.
-	if n >= refLeast && n < svbLong {
-		if pos >= limit {
-			return false
-		}
-		c := data[pos]
-		pos++
-		l.back = uint32(c & refWindow)
-		size := uint64(c >> 3)
-		if size == refMask {
-			more, n := binary.Uvarint(data[pos:limit])
-			if n <= 0 || more > svbLong/8 {
-				return false
-			}
-			size += more
-			pos += uint64(n)
-		}
-		if size > limit-pos || l.back == 0 && size > 0 {
-			return false
-		}
-		l.mask = data[pos : pos+size]
-		pos += size
-	}
-	// 3. Without a source, nothing is copied, so the head is complete.
-	l.next = pos
-	return l.back > 0 || l.place(0, 0)
+	l.locals, l.ghosts = uint32(locals), uint32(ghosts)
+	return locals <= uint64(t.n) && ghosts <= uint64(t.ghostEnd)
 }
 
 func (l *refList) size() uint64 { return uint64(l.locals) + uint64(l.ghosts) }
 
-// place completes the svbList if that many targets are copied.
-func (l *refList) place(locals, ghosts int) bool {
-	if uint64(locals) > uint64(l.locals) || uint64(ghosts) > uint64(l.ghosts) {
-		return false
-	}
-	l.svbList.locals = l.locals - uint32(locals)
-	l.svbList.ghosts = l.ghosts - uint32(ghosts)
-	l.control = l.next
-	l.data = l.control + (l.size()-uint64(locals)-uint64(ghosts)+3)>>2
-	return l.data <= l.limit && l.length <= l.limit-l.data
+// next takes the next segment of a list from its counts. It returns the counts of the segment.
+func (l *refList) next() (locals, n int) {
+	locals = int(min(l.locals, PieceLen))
+	ghosts := min(l.ghosts, uint32(PieceLen-locals))
+	l.locals -= uint32(locals)
+	l.ghosts -= ghosts
+	return locals, locals + int(ghosts)
 }
 
-// refScratch is the memory for one list that copies.
+// segment is what a segment is decoded with. If it is the first of its list, key is the list's
+// key and ghost is 0. Otherwise they are the last local and the last ghost, plus 1.
+type segment struct {
+	t          *Table
+	r          bitReader
+	key, ghost uint32
+	first      bool
+	copies     bool     // set if it copies
+	past       *history // nil, or what a scanner has read
+}
+
+// begin prepares for the first segment of a list. It sets field by field, because the processor
+// waits if it copies memory that it has just written in smaller pieces.
+func (g *segment) begin(t *Table, l *refList, key uint32) {
+	g.t, g.key, g.ghost, g.first = t, key, 0, true
+	g.r.first, g.r.last, g.r.pos = l.reader.first, l.reader.last, l.reader.pos
+}
+
+// widen returns the lengths of a wide segment.
+func widen(lengths uint64) uint64 { return lengths&0xffffff | maxBits<<24 }
+
+// refScratch is the memory for one segment.
 type refScratch struct {
-	rest   [svbLong]uint32
-	copied [svbLong + 8]uint32
-	chain  [2][svbLong]uint32
+	list   refList
+	next   segment
+	source segment
+	// Of a segment: the targets that are neither copied nor in runs, those in runs, both, and
+	// those that are copied; and the targets of its source.
+	rest, runs, mixed [PieceLen + copyLen]uint32
+	copied            [refSource + 2*copyLen]uint32
+	targets           [refSource + copyLen]uint32
 }
 
 var refScratches = sync.Pool{New: func() any { return new(refScratch) }}
 
-// merge decodes a list that copies from source, with sourceLocals locals, into out, which must
-// have room for the list. It returns the end of the list.
-func (l *refList) merge(t *Table, s *refScratch, out []uint32, key uint32, source []uint32, sourceLocals int) (end uint64, ok bool) {
-	copied, locals, ok := l.copied(s.copied[:0], source, sourceLocals)
-	if !ok || !l.place(locals, len(copied)-locals) {
-		return 0, false
+// decode decodes a segment with that many locals into out, which must have room for copyLen more.
+func (s *refScratch) decode(g *segment, out []uint32, locals int) bool {
+	mode := g.r.gamma()
+	numbers := g.t.packed
+	if mode >= refWide {
+		mode -= refWide
+		numbers = widen(numbers)
 	}
-	n := int(l.svbList.locals + l.svbList.ghosts)
-	rest := s.rest[:(n+slack)&^slack]
-	if end, ok = l.body(t, rest, key); !ok {
-		return 0, false
+	if g.copies = mode > 0; !g.copies {
+		return s.fill(g, numbers, out, locals, 0, 0)
 	}
-	restLocals := int(l.svbList.locals)
-	ok = mergeInto(out[:l.locals], copied[:locals], rest[:restLocals]) &&
-		mergeInto(out[l.locals:l.size()], copied[locals:], rest[restLocals:n])
-	return end, ok
-}
-
-// copied appends the targets of source selected by the mask, and counts the locals among them.
-func (l *refList) copied(dst, source []uint32, sourceLocals int) (copied []uint32, locals int, ok bool) {
-	if 8*(len(l.mask)-1) >= len(source) && len(l.mask) > 0 {
-		return nil, 0, false
-	}
-	// A missing mask byte is all ones, because trailing bytes of ones are left out.
-	for at := 0; at < len(source); at += 8 {
-		m := byte(0xff)
-		if at/8 < len(l.mask) {
-			m = l.mask[at/8]
-		}
-		if room := len(source) - at; room < 8 {
-			m &= 1<<room - 1
-		}
-		if at < sourceLocals {
-			locals += bits.OnesCount8(m & byte(1<<min(8, sourceLocals-at)-1))
-		}
-		if at+8 > len(source) {
-			for ; m != 0; m &= m - 1 {
-				dst = append(dst, source[at+bits.TrailingZeros8(m)])
-			}
-			break
-		}
-		// All eight are written and only some kept, because that needs no branch.
-		n := len(dst)
-		from, to := (*[8]uint32)(source[at:]), (*[8]uint32)(dst[n:n+8])
-		k := uint(0)
-		for i, v := range from {
-			to[k&7] = v
-			k += uint(m>>i) & 1
-		}
-		dst = dst[:n+int(k)]
-	}
-	return dst, locals, true
-}
-
-// mergeInto fills out with two ascending lists. It returns false if they have a common target.
-func mergeInto(out, a, b []uint32) bool {
-	if len(out) != len(a)+len(b) {
+	// Only the first segment may copy, and only from a list that copies from none, because a
+	// read must need at most one other list.
+	if mode > refWindow || mode > uint64(g.key) || !g.first {
 		return false
 	}
-	i, j, common := 0, 0, false
-	for i < len(a) && j < len(b) {
-		x, y := a[i], b[j]
-		out[i+j] = min(x, y)
-		common = common || x == y
-		step := 0
-		if x < y {
-			step = 1
-		}
-		i += step
-		j += 1 - step
+	source, sourceLocals, ok := s.sourceOf(g, g.key-uint32(mode))
+	if !ok {
+		return false
 	}
-	copy(out[i+j:], a[i:])
-	copy(out[i+j:], b[j:])
-	return !common
+	copied, copiedLocals, ok := s.copy(&g.r, source, sourceLocals)
+	return ok && s.fill(g, numbers, out, locals, copied, copiedLocals)
+}
+
+// sourceOf returns the targets of the list of a key, and the number of its locals. copyLen
+// elements may be read behind the targets.
+func (s *refScratch) sourceOf(g *segment, key uint32) (source []uint32, locals int, ok bool) {
+	if g.past != nil {
+		if p := &g.past[key%(refWindow+1)]; p.known && p.key == key {
+			return p.targets[:p.n], p.locals, true
+		}
+	}
+	pos, ok := g.t.position(key)
+	l := &s.list
+	if !ok || !l.parse(g.t, pos) || l.size() > refSource {
+		return nil, 0, false
+	}
+	source, locals = s.targets[:l.size()], int(l.locals)
+	s.source.begin(g.t, l, key)
+	numbers := g.t.packed
+	switch s.source.r.gamma() {
+	case 0:
+	case refWide:
+		numbers = widen(numbers)
+	default:
+		return nil, 0, false
+	}
+	return source, locals, s.fill(&s.source, numbers, source, locals, 0, 0)
+}
+
+// copy copies targets of a source to s.copied. It returns their number, and how many are locals.
+func (s *refScratch) copy(r *bitReader, source []uint32, sourceLocals int) (n, locals int, ok bool) {
+	at, blocks := 0, int(r.gamma())
+	if blocks > len(source) {
+		return 0, 0, false
+	}
+	// 1. Copy a block, and leave out the next one.
+	less := uint64(0) // by which the next block's stored size is less
+	for ; blocks > 0; blocks -= 2 {
+		var size, gap uint64
+		if blocks == 1 {
+			size = r.gamma() + less
+			gap = uint64(len(source)-at) - size
+		} else {
+			size, gap = r.gammas()
+			size += less
+			gap++
+		}
+		less = 1
+		if size > uint64(len(source)-at) || gap > uint64(len(source)-at)-size {
+			return 0, 0, false
+		}
+		s.copyBlock(n, source, at, int(size))
+		locals += max(0, min(at+int(size), sourceLocals)-at)
+		n += int(size)
+		at += int(size + gap)
+	}
+	// 2. Copy the rest. It is empty if the last block was a copied one.
+	s.copyBlock(n, source, at, len(source)-at)
+	locals += max(0, sourceLocals-at)
+	return n + len(source) - at, locals, true
+}
+
+// copyBlock copies source[at:at+size] to s.copied[n:].
+func (s *refScratch) copyBlock(n int, source []uint32, at, size int) {
+	source = source[:cap(source)]
+	*(*[copyLen]uint32)(s.copied[n:]) = *(*[copyLen]uint32)(source[at:])
+	if size > copyLen {
+		copy(s.copied[n+copyLen:], source[at+copyLen:at+size])
+	}
+}
+
+// fill decodes the targets that are not copied, and merges all. That many are copied.
+func (s *refScratch) fill(g *segment, numbers uint64, out []uint32, locals, copied, copiedLocals int) bool {
+	restLocals, restGhosts := locals-copiedLocals, len(out)-locals-(copied-copiedLocals)
+	if restLocals < 0 || restGhosts < 0 {
+		return false
+	}
+	// 1. Expand the runs.
+	runLocals, runGhosts, ok := 0, 0, true
+	if restLocals >= refRun {
+		if runLocals, ok = s.expand(g, s.runs[:restLocals], true); !ok {
+			return false
+		}
+		restLocals -= runLocals
+	}
+	if restGhosts >= refRun {
+		if runGhosts, ok = s.expand(g, s.runs[runLocals:][:restGhosts], false); !ok {
+			return false
+		}
+		restGhosts -= runGhosts
+	}
+	// 2. Decode the others. Without copies and runs, they are all.
+	merged := copied+runLocals+runGhosts > 0
+	rest := out
+	if merged {
+		rest = s.rest[:restLocals+restGhosts]
+	}
+	down := uint64(0)
+	if g.first && restLocals > 0 {
+		if down = g.r.take(uint(bits.Len(uint(restLocals)))); down > uint64(restLocals) {
+			return false
+		}
+	}
+	g.r.numbers(len(rest))
+	if down > 0 {
+		ok = g.r.down(rest[:down], numbers, g.key)
+	}
+	ok = ok && g.r.up(rest[down:restLocals], numbers, g.key, g.t.n)
+	if restGhosts > 0 {
+		ok = ok && g.r.up(rest[restLocals:], numbers, g.ghost, g.t.ghostEnd)
+	}
+	if !merged || !ok {
+		return ok
+	}
+	// 3. Merge, ghosts first, because a merge overwrites what is behind its lists.
+	if len(out) == locals {
+		return s.merge(out, s.copied[:copied], s.runs[:runLocals], rest)
+	}
+	ok = s.merge(out[locals:], s.copied[copiedLocals:copied], s.runs[runLocals:runLocals+runGhosts], rest[restLocals:])
+	behind := (*[copyLen]uint32)(out[locals : locals+copyLen])
+	saved := *behind
+	ok = ok && s.merge(out[:locals], s.copied[:copiedLocals], s.runs[:runLocals], rest[:restLocals])
+	*behind = saved
+	return ok
+}
+
+// merge merges three ascending lists, which must have no common targets.
+func (s *refScratch) merge(out, copied, runs, rest []uint32) bool {
+	if len(runs) == 0 {
+		return mergeInto(out, copied, rest)
+	}
+	mixed := s.mixed[:len(runs)+len(rest)]
+	return mergeInto(mixed, runs, rest) && mergeInto(out, copied, mixed)
+}
+
+// expand decodes runs into out, and returns the number of their targets.
+func (s *refScratch) expand(g *segment, out []uint32, local bool) (n int, ok bool) {
+	runs := g.r.gamma()
+	if runs > uint64(len(out)/refRun) {
+		return 0, false
+	}
+	end, limit := uint64(g.ghost), uint64(g.t.ghostEnd)
+	if local {
+		end, limit = uint64(g.key), uint64(g.t.n)
+	}
+	for i := range runs {
+		first := end + uint64(g.r.distance())
+		if local && i == 0 && g.first {
+			first = uint64(unzigzag(uint32(first-end), g.key))
+		}
+		size := g.r.gamma() + refRun
+		if size > uint64(len(out)-n) || first+size > limit {
+			return 0, false
+		}
+		for j := range out[n : n+int(size)] {
+			out[n+j] = uint32(first) + uint32(j)
+		}
+		n += int(size)
+		end = first + size + 1
+	}
+	return n, true
 }
 
 type reference struct{}
 
-func (reference) limit(data []byte) (uint64, bool) { return streamVByte{}.limit(data) }
+func (reference) limit(data []byte) (uint64, bool) {
+	return (uint64(len(data)) - refSlack) * 8, len(data) >= refSlack
+}
 
 func (reference) degrees(t *Table, pos uint64) (locals, ghosts uint32, ok bool) {
 	var l refList
-	ok = l.parse(t.data, pos, t.limit)
+	ok = l.parse(t, pos)
 	return l.locals, l.ghosts, ok
 }
 
@@ -189,165 +286,97 @@ func (reference) skip(*Table, uint64) (uint64, bool) { return 0, false }
 
 func (reference) decode(t *Table, key uint32, pos uint64, locals, ghosts []uint32) (l, g []uint32, ok bool) {
 	var h refList
-	if !h.parse(t.data, pos, t.limit) {
+	if !h.parse(t, pos) {
 		return nil, nil, false
 	}
-	n := int(h.size())
-	at := len(locals)
-	if cap(locals)-at < n+slack {
-		locals = slices.Grow(locals, n+slack)
+	if h.size() == 0 {
+		return locals, ghosts, true
 	}
-	out := locals[at : at+(n+slack)&^slack]
-	if h.back == 0 {
-		_, ok = h.body(t, out, key)
-	} else {
-		s := refScratches.Get().(*refScratch)
-		ok = h.chain(t, s, out, key)
-		refScratches.Put(s)
-	}
-	if !ok {
-		return nil, nil, false
-	}
-	ghosts = append(ghosts, out[h.locals:n]...)
-	return locals[:at+int(h.locals)], ghosts, true
-}
-
-// chain decodes a list that copies, after the lists that it copies from.
-func (l *refList) chain(t *Table, s *refScratch, out []uint32, key uint32) bool {
-	// 1. Follow the sources to a list that copies from none. A longer chain is damage.
-	var heads [refChain]refList
-	keys := [refChain + 1]uint32{key}
-	depth, h := 0, l
-	for ; h.back > 0; depth++ {
-		if depth == refChain || h.back > keys[depth] {
-			return false
+	// A list of one segment, which is nearly every list, goes through the loop once.
+	s := refScratches.Get().(*refScratch)
+	part := &s.next
+	part.begin(t, &h, key)
+	part.past = nil
+	ok = true
+	for ok && h.size() > 0 {
+		n, size := h.next()
+		at := len(locals)
+		locals = slices.Grow(locals, size+copyLen)
+		out := locals[at : at+size]
+		if ok = s.decode(part, out, n); ok {
+			part.goOn(out, n)
 		}
-		k := keys[depth] - h.back
-		pos, ok := t.position(k)
-		h = &heads[depth]
-		keys[depth+1] = k
-		if !ok || !h.parse(t.data, pos, t.limit) || h.size() >= svbLong {
-			return false
+		locals = locals[:at+n]
+		if n < size {
+			ghosts = append(ghosts, out[n:]...)
 		}
 	}
-	// 2. Decode that list.
-	source := s.chain[depth&1][:(h.size()+slack)&^slack]
-	if _, ok := h.body(t, source, keys[depth]); !ok {
-		return false
-	}
-	// 3. Decode back towards this list. Two buffers are enough, because each list needs only the
-	// one before.
-	for depth--; depth > 0; depth-- {
-		copies := &heads[depth-1]
-		to := s.chain[depth&1][:copies.size()]
-		if _, ok := copies.merge(t, s, to, keys[depth], source[:h.size()], int(h.locals)); !ok {
-			return false
-		}
-		h, source = copies, to
-	}
-	_, ok := l.merge(t, s, out, key, source[:h.size()], int(h.locals))
-	return ok
+	refScratches.Put(s)
+	return locals, ghosts, ok
 }
 
-// history is a scanner's memory of the last lists.
-type history struct {
-	refScratch
-	past  [refWindow + 1]pastList // by key modulo the length
-	at    int                     // start of the next list
-	arena [4 * refWindow * svbLong]uint32
+// goOn prepares for the segment behind out.
+func (g *segment) goOn(out []uint32, locals int) {
+	g.first = false
+	if locals > 0 {
+		g.key = out[locals-1] + 1
+	}
+	if locals < len(out) {
+		g.ghost = out[len(out)-1] + 1
+	}
 }
 
-// pastList is a list in the arena.
+// history is a scanner's memory of the last lists, by key modulo their number.
+type history [refWindow + 1]pastList
+
 type pastList struct {
-	key            uint32
-	known          bool
-	start          int
-	locals, ghosts int
+	known     bool
+	key       uint32
+	locals, n int
+	targets   [refSource + 16]uint32 // not a power of two, because lists would share lines of the cache
 }
 
 // reset drops all lists.
 func (h *history) reset() {
-	h.past, h.at = [refWindow + 1]pastList{}, 0
+	for i := range h {
+		h[i].known = false
+	}
 }
 
-// room returns room for a list of less than svbLong targets, and slack. At the end of the arena
-// it moves the lists of the window to the front.
-func (h *history) room(key uint32) []uint32 {
-	if h.at+svbLong <= len(h.arena) {
-		return h.arena[h.at:]
-	}
-	h.at = 0
-	// They must move from the oldest to the newest, because they lie in this order: none is
-	// overwritten.
-	for back := uint32(refWindow); back >= 1; back-- {
-		p := &h.past[(key-back)%(refWindow+1)]
-		if p.known && p.key == key-back {
-			n := p.locals + p.ghosts
-			copy(h.arena[h.at:], h.arena[p.start:p.start+n])
-			p.start = h.at
-			h.at += n
-		}
-	}
-	return h.arena[h.at:]
+// copying is a scanner's memory for Reference.
+type copying struct {
+	past    history
+	scratch refScratch
+	list    refList // the current list, without the segments that were read
+	next    segment
 }
 
 func (reference) scan(s *Scanner, key uint32) bool {
-	if s.rest.locals|s.rest.ghosts != 0 {
-		return s.piece()
-	}
-	t := s.t
-	var l refList
-	if s.pos >= t.limit || !l.parse(t.data, s.pos, t.limit) {
-		return false
-	}
-	h := s.history
-	n := int(l.size())
-	// 1. Return a long list in pieces. It is no source, so its slot stays unknown.
-	slot := &h.past[key%(refWindow+1)]
-	slot.known = false
-	if n >= svbLong {
-		s.rest = rest{locals: l.locals, ghosts: l.ghosts, control: l.control, data: 2 * l.data, last: l.start(t, key), layout: l.layout(t)}
-		s.pos = l.data + l.length
-		return s.piece()
-	}
-	// 2. Decode into the arena, because later lists may copy from there.
-	out := h.room(key)[:(n+slack)&^slack]
-	var ok bool
-	if l.back == 0 {
-		s.pos, ok = l.body(t, out, key)
-	} else if l.back <= key {
-		p := &h.past[(key-l.back)%(refWindow+1)]
-		if p.known && p.key == key-l.back {
-			s.pos, ok = l.merge(t, &h.refScratch, out, key, h.arena[p.start:p.start+p.locals+p.ghosts], p.locals)
-		} else {
-			s.pos, ok = l.mergeUnknown(t, &h.refScratch, out, key)
+	c := s.copying
+	// 1. Begin the list, unless a segment of the one before is left.
+	if s.rest.locals|s.rest.ghosts == 0 {
+		if s.pos >= s.t.limit || !c.list.parse(s.t, s.pos) {
+			return false
 		}
+		c.next.begin(s.t, &c.list, key)
+		c.next.past = &c.past
 	}
-	if !ok {
+	n := c.list.size()
+	locals, size := c.list.next()
+	s.rest.locals, s.rest.ghosts = c.list.locals, c.list.ghosts
+	// 2. Decode the segment. A short list is kept, because later lists may copy from it.
+	out := s.buf[:size]
+	slot := &c.past[key%(refWindow+1)]
+	if slot.known = false; c.next.first && n <= refSource {
+		slot.key, slot.locals, slot.n = key, locals, size
+		out = slot.targets[:size]
+	}
+	if size > 0 && !c.scratch.decode(&c.next, out, locals) {
 		return false
 	}
-	// 3. Keep the list.
-	*slot = pastList{key: key, known: true, start: h.at, locals: int(l.locals), ghosts: int(l.ghosts)}
-	h.at += n
-	s.locals, s.ghosts = out[:l.locals], out[l.locals:n]
+	slot.known = c.next.first && n <= refSource && !c.next.copies
+	c.next.goOn(out, locals)
+	s.locals, s.ghosts = out[:locals], out[locals:]
+	s.pos = c.next.r.pos
 	return true
-}
-
-// mergeUnknown decodes a list if its source lies before the start of the scan.
-func (l *refList) mergeUnknown(t *Table, s *refScratch, out []uint32, key uint32) (end uint64, ok bool) {
-	pos, ok := t.position(key - l.back)
-	var h refList
-	if !ok || !h.parse(t.data, pos, t.limit) || h.size() >= svbLong {
-		return 0, false
-	}
-	source := make([]uint32, (h.size()+slack)&^slack)
-	if h.back == 0 {
-		_, ok = h.body(t, source, key-l.back)
-	} else {
-		ok = h.chain(t, s, source, key-l.back)
-	}
-	if !ok {
-		return 0, false
-	}
-	return l.merge(t, s, out, key, source[:h.size()], int(h.locals))
 }

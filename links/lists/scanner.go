@@ -13,7 +13,7 @@ const PieceLen = 4096
 //	}
 //	if err := s.Err(); err != nil ...
 //
-// A scanner has a buffer of PieceLen targets, 16 KB, and half a megabyte more for
+// A scanner has a buffer of PieceLen targets, 16 KB, and a quarter of a megabyte more for
 // Reference. It is not safe for concurrent use; several of one table are.
 type Scanner struct {
 	t              *Table
@@ -22,9 +22,9 @@ type Scanner struct {
 	locals, ghosts []uint32
 	rest           rest // of the current list
 	words          nybbles
-	history        *history // of Reference
+	copying        *copying // of Reference
 	err            error
-	buf            [PieceLen + slack]uint32
+	buf            [PieceLen + copyLen]uint32
 }
 
 // rest is the unread part of a long list.
@@ -61,10 +61,10 @@ func (s *Scanner) Reset(t *Table, first, end uint32) {
 	case Nybble:
 		s.words.seek(t.data, s.pos)
 	case Reference:
-		if s.history == nil {
-			s.history = new(history)
+		if s.copying == nil {
+			s.copying = new(copying)
 		}
-		s.history.reset()
+		s.copying.past.reset()
 	}
 }
 

@@ -333,7 +333,12 @@ func (e *numberEncoder) layoutFor(numbers []uint32) *layout {
 }
 
 // svbEncoder writes the lists of StreamVByte.
-type svbEncoder struct{ numberEncoder }
+type svbEncoder struct {
+	numberEncoder
+	index
+}
+
+func (e *svbEncoder) positions() []uint64 { return append(e.at, e.position()) }
 
 func (e *svbEncoder) begin(first eachList) lengths {
 	first(func(key uint32, locals, ghosts []uint32) {
@@ -344,6 +349,7 @@ func (e *svbEncoder) begin(first eachList) lengths {
 }
 
 func (e *svbEncoder) append(key uint32, locals, ghosts []uint32) {
+	e.mark(key, e.position())
 	e.numbers = appendNumbers(e.numbers[:0], key, locals, ghosts)
 	y := e.layoutFor(e.numbers)
 	e.buf = y.pack(y.appendCounts(e.buf, e.numbers, len(locals), len(ghosts)), e.numbers)

@@ -16,7 +16,8 @@ import (
 type Table struct {
 	header
 	coder     decoder
-	layout    *layout // of StreamVByte and Reference
+	layout    *layout // of StreamVByte
+	packed    uint64  // lengths of Reference
 	positions ef.Parts
 	data      []byte
 	limit     uint64 // greatest position in data
@@ -32,9 +33,10 @@ func Open(b []byte) (*Table, error) {
 	}
 	// 1. Split the pieces. The header's check has bounded their lengths.
 	t.coder = decoderOf(t.codec)
-	if t.codec != Nybble {
+	if t.codec == StreamVByte {
 		t.layout = layoutOf(t.lengths)
 	}
+	t.packed = t.lengths.pack()
 	t.data = b[headerLen+t.positionBytes:]
 	var err error
 	var used int
@@ -147,7 +149,7 @@ func (t *Table) DecodeTogether(buf []uint32, key uint32) (locals, ghosts int, ok
 
 // Decode appends the targets of a key to locals and ghosts, and returns both. A missing key has
 // none. It takes the memory of the list. If the table is damaged, that is at most 16 bytes for
-// each byte of the table. If a list may be too long for one slice, use [Table.Scan] from key to
+// each byte of the table, or in Reference 8 for each key and each ghost. If a list may be too long for one slice, use [Table.Scan] from key to
 // key+1. After an error, which wraps [ErrCorrupt], nothing is appended.
 func (t *Table) Decode(key uint32, locals, ghosts []uint32) (l, g []uint32, err error) {
 	if key >= t.n {
