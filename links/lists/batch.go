@@ -33,7 +33,8 @@ type Batch struct {
 	ghosts  [room]uint32 // of all lists
 	owners  [room]uint8  // list of each ghost
 	used    int          // number of ghosts
-	touched uint64       // result of prefetching reads; unused
+	scratch refScratch
+	touched uint64 // result of prefetching reads; unused
 }
 
 // batchList is a list of a batch.
@@ -54,7 +55,7 @@ func (b *Batch) Decode(tables []*Table, keys []uint32) {
 	keys = keys[:len(tables)]
 	for i, t := range tables {
 		l := &b.lists[i]
-		if l.ok = t != nil && t.stride == 1 && t.codec == StreamVByte && keys[i] < t.n; l.ok {
+		if l.ok = t != nil && t.stride == 1 && t.codec != Nybble && keys[i] < t.n; l.ok {
 			l.place = t.positions.Find(keys[i])
 		}
 	}
@@ -87,7 +88,11 @@ func (b *Batch) touchLists(tables []*Table, keys []uint32) (touched uint64) {
 			l.ok = false
 			continue
 		}
-		heads[n&(BatchLen-1)], tails[n&(BatchLen-1)] = &t.data[l.pos], &t.data[l.pos+svbSlack-1]
+		at := l.pos
+		if t.codec == Reference {
+			at >>= 3 // its positions count bits
+		}
+		heads[n&(BatchLen-1)], tails[n&(BatchLen-1)] = &t.data[at], &t.data[at+svbSlack-1]
 		n++
 	}
 	for i, head := range heads[:n] {
@@ -99,8 +104,11 @@ func (b *Batch) touchLists(tables []*Table, keys []uint32) (touched uint64) {
 // decode decodes list i, its locals to b.numbers from index from on. It returns the end of the
 // locals.
 func (b *Batch) decode(i int, t *Table, key uint32, from int) (end int) {
-	var h svbList
 	l := &b.lists[i]
+	if t.codec == Reference {
+		return b.decodeCopying(l, i, t, key, from)
+	}
+	var h svbList
 	if l.ok = h.parse(t.data, l.pos, t.limit); !l.ok {
 		return from
 	}
@@ -129,6 +137,27 @@ func (b *Batch) decode(i int, t *Table, key uint32, from int) (end int) {
 	return end
 }
 
+// decodeCopying is decode for Reference.
+func (b *Batch) decodeCopying(l *batchList, i int, t *Table, key uint32, from int) (end int) {
+	s := &b.scratch
+	h := &s.whole
+	if l.ok = h.parse(t, l.pos) && h.size() <= ShortList; !l.ok {
+		return from
+	}
+	locals, size := h.next()
+	if size > 0 {
+		s.next.begin(t, h, key)
+		if l.ok = s.decode(&s.next, b.numbers[from:from+size], locals); !l.ok {
+			return from
+		}
+	}
+	end = from + locals
+	l.from, l.ghostsFrom = uint32(from), uint32(b.used)
+	l.locals, l.ghosts = uint8(locals), uint8(size-locals)
+	b.addGhosts(i, end, size-locals, 0)
+	return end
+}
+
 // addGhosts adds n ghosts of list i. They are in b.numbers from index from on, each base too
 // large.
 func (b *Batch) addGhosts(i, from, n int, base uint32) {
@@ -146,7 +175,7 @@ func (b *Batch) addGhosts(i, from, n int, base uint32) {
 }
 
 // List returns the targets of list i in memory of the batch. ok is false if a batch cannot read
-// it: it is not in StreamVByte, has a stride, is longer than ShortList, or is damaged. Use
+// it: it is in Nybble, has a stride, is longer than ShortList, or is damaged. Use
 // [Table.Decode] then.
 func (b *Batch) List(i int) (locals, ghosts []uint32, ok bool) {
 	l := &b.lists[i]

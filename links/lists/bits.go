@@ -3,7 +3,6 @@
 package lists
 
 import (
-	"encoding/binary"
 	"math/bits"
 	"unsafe"
 )
@@ -71,37 +70,31 @@ func (r *bitReader) seek(data []byte, pos uint64) {
 // peek returns at least the next 57 bits, the first one lowest.
 func (r *bitReader) peek() uint64 { return load(r.first, min(r.pos>>3, r.last)) >> (r.pos & 7) }
 
-// shortGamma reads a number below shortGammas of bitWriter.gamma from the lowest bits of w. It
-// returns its length, at most shortGammaBits. For a greater number the length is greater.
+// peekBits is how many bits peek returns at least.
+const peekBits = 57
+
+// shortGamma reads a number of bitWriter.gamma from the lowest bits of w. It returns its length,
+// too. If that is greater than the number of bits in w, the number is anything.
 func shortGamma(w uint64) (v uint64, length uint) {
 	n := uint(bits.TrailingZeros64(w))
 	return w>>((n+1)&63)&(1<<(n&63)-1) + 1<<(n&63) - 1, 2*n + 1
 }
 
-// shortGammaBits is the greatest length of a number that shortGamma reads. Two such numbers and
-// a bit are in one peek.
-const shortGammaBits = 27
-
 // gamma reads a number of bitWriter.gamma. The result is at most 2^33.
 func (r *bitReader) gamma() uint64 {
 	v, n := shortGamma(r.peek())
-	if n > shortGammaBits {
+	if n > peekBits {
 		return r.longGamma(n / 2)
 	}
 	r.pos += uint64(n)
 	return v
 }
 
-// gammas reads two numbers.
-func (r *bitReader) gammas() (v, v2 uint64) {
-	w := r.peek()
-	v, n := shortGamma(w)
-	v2, n2 := shortGamma(w >> (n & 63))
-	if max(n, n2) > shortGammaBits {
-		return r.gamma(), r.gamma()
-	}
-	r.pos += uint64(n + n2)
-	return v, v2
+// skipOne skips the next bit if it is a one.
+func (r *bitReader) skipOne() bool {
+	one := r.peek() & 1
+	r.pos += one
+	return one != 0
 }
 
 // longGamma reads a number that begins with n zeros.
@@ -135,8 +128,17 @@ const chunkLen = 16
 // only once for chunkLen numbers.
 const refSlack = chunkLen*4 + 16
 
-// pack returns lengths as down and up want them, 8 bits for each.
-func (l lengths) pack() uint64 { return uint64(binary.LittleEndian.Uint32(l[:])) }
+// codes has the length and the mask of a number for each code.
+type codes struct {
+	length, mask [4]uint64
+}
+
+func codesOf(l lengths) (c codes) {
+	for i, n := range l {
+		c.length[i], c.mask[i] = uint64(n), 1<<n-1
+	}
+	return c
+}
 
 // numbers begins n numbers of bitWriter.numbers. down and up read them.
 func (r *bitReader) numbers(n int) {
@@ -147,7 +149,7 @@ func (r *bitReader) numbers(n int) {
 // down reads numbers v and sets out to ascending targets below key: the last is key - v - 1 for
 // the first v, and each other one is v + 1 below the one behind it. ok is false if a target is
 // below 0, or if the numbers begin or continue beyond the lists.
-func (r *bitReader) down(out []uint32, lengths uint64, key uint32) (ok bool) {
+func (r *bitReader) down(out []uint32, c *codes, key uint32) (ok bool) {
 	first, control, at, limit := r.first, r.control, r.pos, (r.last+8-refSlack)*8
 	sum := uint64(key)
 	for len(out) > 0 {
@@ -160,10 +162,9 @@ func (r *bitReader) down(out []uint32, lengths uint64, key uint32) (ok bool) {
 		part := out[len(out)-n:]
 		out = out[:len(out)-n]
 		for i := len(part) - 1; i >= 0; i-- {
-			length := lengths >> (codes & 3 * 8 & 63) & 63
+			sum -= load(first, at>>3)>>(at&7)&c.mask[codes&3] + 1
+			at += c.length[codes&3]
 			codes >>= 2
-			sum -= load(first, at>>3)>>(at&7)&(1<<(length&63)-1) + 1
-			at += length
 			part[i] = uint32(sum)
 		}
 	}
@@ -174,7 +175,7 @@ func (r *bitReader) down(out []uint32, lengths uint64, key uint32) (ok bool) {
 // up reads numbers v and sets out to ascending targets: the first v + key, and each other one
 // v + 1 above the one before it. ok is false if a target is not below end, or if the numbers
 // begin or continue beyond the lists.
-func (r *bitReader) up(out []uint32, lengths uint64, key, end uint32) (ok bool) {
+func (r *bitReader) up(out []uint32, c *codes, key, end uint32) (ok bool) {
 	first, control, at, limit := r.first, r.control, r.pos, (r.last+8-refSlack)*8
 	sum := uint64(key) - 1
 	for len(out) > 0 {
@@ -187,10 +188,9 @@ func (r *bitReader) up(out []uint32, lengths uint64, key, end uint32) (ok bool) 
 		part := out[:n]
 		out = out[n:]
 		for i := range part {
-			length := lengths >> (codes & 3 * 8 & 63) & 63
+			sum += load(first, at>>3)>>(at&7)&c.mask[codes&3] + 1
+			at += c.length[codes&3]
 			codes >>= 2
-			sum += load(first, at>>3)>>(at&7)&(1<<(length&63)-1) + 1
-			at += length
 			part[i] = uint32(sum)
 		}
 	}

@@ -200,13 +200,13 @@ func TestChosenChains(t *testing.T) {
 		if !l.parse(table, pos) {
 			t.Fatalf("list %d is damaged", key)
 		}
-		back := uint32(l.reader.gamma()) % refWide
+		back := l.mode % refWide
 		if back == 0 {
 			continue
 		}
 		copying++
 		pos, _ = table.position(key - back)
-		if !source.parse(table, pos) || source.reader.gamma()%refWide > 0 {
+		if !source.parse(table, pos) || source.mode%refWide > 0 {
 			t.Fatalf("list %d copies from list %d, which copies", key, key-back)
 		}
 	}

@@ -104,7 +104,8 @@ func FuzzLists(f *testing.F) {
 			if !table.lengths.valid(Codec(codec)) {
 				return
 			}
-			table.layout, table.packed = newLayout(table.lengths), table.lengths.pack()
+			table.layout = newLayout(table.lengths)
+			table.makeCodes()
 		}
 		var ok bool
 		if table.limit, ok = c.limit(data); !ok {
@@ -281,7 +282,7 @@ func TestDamagedSegments(t *testing.T) {
 			test.rest(&w)
 			table := &Table{coder: reference{}, data: append(w.buf, byte(w.acc))}
 			table.header = header{codec: Reference, lengths: usualLengths, n: 8, stride: 1, ghostEnd: 5}
-			table.packed = usualLengths.pack()
+			table.makeCodes()
 			table.data = append(table.data, make([]byte, refSlack)...)
 			table.limit, _ = table.coder.limit(table.data)
 			for range 6 {

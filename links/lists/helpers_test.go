@@ -212,7 +212,7 @@ func compareBatch(t *testing.T, table *Table, graph []links) {
 			if known {
 				want = graph[keys[i]]
 			}
-			if ok != (known && table.Codec() == StreamVByte && table.stride == 1 && want.degree() <= ShortList) {
+			if ok != (known && table.Codec() != Nybble && table.stride == 1 && want.degree() <= ShortList) {
 				t.Fatalf("key %d of %v: in a batch %t", keys[i], table.Codec(), ok)
 			}
 			if ok && (!slices.Equal(locals, want.locals) || !slices.Equal(ghosts, want.ghosts)) {

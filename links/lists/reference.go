@@ -15,27 +15,48 @@ const (
 	refSource = 1024
 	// refRun is the least length of a run.
 	refRun = 4
+	// refSizeBits is the most bits of a size up to refSource.
+	refSizeBits = 21
 	// refWide is added to the mode of a wide segment: the greatest length of its numbers is
 	// maxBits, because one exceeds the table's.
 	refWide = refWindow + 1
 )
 
-// refList is a list whose counts have been read. reader is before its next segment.
+// refList is a list whose counts and first mode have been read. reader is behind them.
 type refList struct {
 	locals, ghosts uint32
+	mode           uint32
 	reader         bitReader
 }
 
-// parse reads the counts of the list at pos.
+// parse reads the counts and the first mode of the list at pos.
 func (l *refList) parse(t *Table, pos uint64) bool {
-	l.reader.seek(t.data, pos)
-	var locals, ghosts uint64
-	if t.localOnly {
-		locals = l.reader.gamma()
-	} else {
-		locals, ghosts = l.reader.gammas()
+	r := &l.reader
+	r.seek(t.data, pos)
+	// 1. Read all from one load, if they are short.
+	w := r.peek()
+	ghosts, n2 := uint64(0), uint(0)
+	locals, n := shortGamma(w)
+	if !t.localOnly {
+		ghosts, n2 = shortGamma(w >> (n & 63))
+		n += n2
 	}
-	l.locals, l.ghosts = uint32(locals), uint32(ghosts)
+	mode, n3 := shortGamma(w >> (n & 63))
+	if n+n3 <= peekBits {
+		r.pos += uint64(n)
+		if locals|ghosts != 0 {
+			r.pos += uint64(n3)
+		}
+	} else {
+		// 2. Otherwise read one by one. An empty list has no mode.
+		if locals = r.gamma(); !t.localOnly {
+			ghosts = r.gamma()
+		}
+		if mode = 0; locals|ghosts != 0 {
+			mode = r.gamma()
+		}
+	}
+	l.locals, l.ghosts, l.mode = uint32(locals), uint32(ghosts), uint32(min(mode, 2*refWide))
 	return locals <= uint64(t.n) && ghosts <= uint64(t.ghostEnd)
 }
 
@@ -56,52 +77,53 @@ type segment struct {
 	t          *Table
 	r          bitReader
 	key, ghost uint32
+	mode       uint32
 	first      bool
-	copies     bool     // set if it copies
 	past       *history // nil, or what a scanner has read
 }
 
 // begin prepares for the first segment of a list. It sets field by field, because the processor
 // waits if it copies memory that it has just written in smaller pieces.
 func (g *segment) begin(t *Table, l *refList, key uint32) {
-	g.t, g.key, g.ghost, g.first = t, key, 0, true
+	g.t, g.key, g.ghost, g.mode, g.first = t, key, 0, l.mode, true
 	g.r.first, g.r.last, g.r.pos = l.reader.first, l.reader.last, l.reader.pos
 }
 
-// widen returns the lengths of a wide segment.
-func widen(lengths uint64) uint64 { return lengths&0xffffff | maxBits<<24 }
-
 // refScratch is the memory for one segment.
 type refScratch struct {
-	list   refList
+	whole  refList // a list, and its next segment
 	next   segment
+	list   refList // its source
 	source segment
-	// Of a segment: the targets that are neither copied nor in runs, those in runs, both, and
-	// those that are copied; and the targets of its source.
-	rest, runs, mixed [PieceLen + copyLen]uint32
-	copied            [refSource + 2*copyLen]uint32
-	targets           [refSource + copyLen]uint32
+	// Of a segment: its runs, the targets that are neither copied nor in runs, these and the
+	// runs, and those that are copied; and the targets of its source.
+	runs        [PieceLen/refRun + 1]run
+	rest, mixed [PieceLen + copyLen]uint32
+	copied      [refSource + 2*copyLen]uint32
+	targets     [refSource + copyLen]uint32
 }
 
 var refScratches = sync.Pool{New: func() any { return new(refScratch) }}
 
 // decode decodes a segment with that many locals into out, which must have room for copyLen more.
 func (s *refScratch) decode(g *segment, out []uint32, locals int) bool {
-	mode := g.r.gamma()
-	numbers := g.t.packed
+	if !g.first {
+		g.mode = uint32(min(g.r.gamma(), 2*refWide))
+	}
+	mode, numbers := g.mode, &g.t.codes
 	if mode >= refWide {
 		mode -= refWide
-		numbers = widen(numbers)
+		numbers = &g.t.wide
 	}
-	if g.copies = mode > 0; !g.copies {
+	if mode == 0 {
 		return s.fill(g, numbers, out, locals, 0, 0)
 	}
 	// Only the first segment may copy, and only from a list that copies from none, because a
 	// read must need at most one other list.
-	if mode > refWindow || mode > uint64(g.key) || !g.first {
+	if mode > refWindow || mode > g.key || !g.first {
 		return false
 	}
-	source, sourceLocals, ok := s.sourceOf(g, g.key-uint32(mode))
+	source, sourceLocals, ok := s.sourceOf(g, g.key-mode)
 	if !ok {
 		return false
 	}
@@ -124,11 +146,11 @@ func (s *refScratch) sourceOf(g *segment, key uint32) (source []uint32, locals i
 	}
 	source, locals = s.targets[:l.size()], int(l.locals)
 	s.source.begin(g.t, l, key)
-	numbers := g.t.packed
-	switch s.source.r.gamma() {
+	numbers := &g.t.codes
+	switch l.mode {
 	case 0:
 	case refWide:
-		numbers = widen(numbers)
+		numbers = &g.t.wide
 	default:
 		return nil, 0, false
 	}
@@ -137,23 +159,28 @@ func (s *refScratch) sourceOf(g *segment, key uint32) (source []uint32, locals i
 
 // copy copies targets of a source to s.copied. It returns their number, and how many are locals.
 func (s *refScratch) copy(r *bitReader, source []uint32, sourceLocals int) (n, locals int, ok bool) {
-	at, blocks := 0, int(r.gamma())
-	if blocks > len(source) {
+	w, at := r.peek(), 0
+	blocks, used := shortGamma(w)
+	if blocks > uint64(len(source)) || used > refSizeBits {
 		return 0, 0, false
 	}
-	// 1. Copy a block, and leave out the next one.
+	// 1. Copy a block, and leave out the next one. Several are read from one load.
 	less := uint64(0) // by which the next block's stored size is less
-	for ; blocks > 0; blocks -= 2 {
-		var size, gap uint64
-		if blocks == 1 {
-			size = r.gamma() + less
-			gap = uint64(len(source)-at) - size
-		} else {
-			size, gap = r.gammas()
-			size += less
+	for ; blocks > 0; blocks -= min(blocks, 2) {
+		if used > peekBits-2*refSizeBits {
+			r.pos += uint64(used)
+			w, used = r.peek(), 0
+		}
+		size, bits := shortGamma(w >> used)
+		used += bits
+		size += less
+		less = 1
+		gap := uint64(len(source)-at) - size
+		if blocks > 1 {
+			gap, bits = shortGamma(w >> (used & 63))
+			used += bits
 			gap++
 		}
-		less = 1
 		if size > uint64(len(source)-at) || gap > uint64(len(source)-at)-size {
 			return 0, 0, false
 		}
@@ -162,6 +189,7 @@ func (s *refScratch) copy(r *bitReader, source []uint32, sourceLocals int) (n, l
 		n += int(size)
 		at += int(size + gap)
 	}
+	r.pos += uint64(used)
 	// 2. Copy the rest. It is empty if the last block was a copied one.
 	s.copyBlock(n, source, at, len(source)-at)
 	locals += max(0, sourceLocals-at)
@@ -171,34 +199,34 @@ func (s *refScratch) copy(r *bitReader, source []uint32, sourceLocals int) (n, l
 // copyBlock copies source[at:at+size] to s.copied[n:].
 func (s *refScratch) copyBlock(n int, source []uint32, at, size int) {
 	source = source[:cap(source)]
-	*(*[copyLen]uint32)(s.copied[n:]) = *(*[copyLen]uint32)(source[at:])
-	if size > copyLen {
-		copy(s.copied[n+copyLen:], source[at+copyLen:at+size])
+	copyTargets((*[copyLen]uint32)(s.copied[n:]), (*[copyLen]uint32)(source[at:]))
+	for i := copyLen; i < size; i += copyLen {
+		copyTargets((*[copyLen]uint32)(s.copied[n+i:]), (*[copyLen]uint32)(source[at+i:]))
 	}
 }
 
 // fill decodes the targets that are not copied, and merges all. That many are copied.
-func (s *refScratch) fill(g *segment, numbers uint64, out []uint32, locals, copied, copiedLocals int) bool {
+func (s *refScratch) fill(g *segment, numbers *codes, out []uint32, locals, copied, copiedLocals int) bool {
 	restLocals, restGhosts := locals-copiedLocals, len(out)-locals-(copied-copiedLocals)
 	if restLocals < 0 || restGhosts < 0 {
 		return false
 	}
-	// 1. Expand the runs.
-	runLocals, runGhosts, ok := 0, 0, true
-	if restLocals >= refRun {
-		if runLocals, ok = s.expand(g, s.runs[:restLocals], true); !ok {
+	// 1. Read the runs. A one is the number 0.
+	runLocals, runGhosts, runs, localRuns, ok := 0, 0, 0, 0, true
+	if restLocals >= refRun && !g.r.skipOne() {
+		if localRuns, runLocals, ok = s.readRuns(g, 0, restLocals, true); !ok {
 			return false
 		}
 		restLocals -= runLocals
 	}
-	if restGhosts >= refRun {
-		if runGhosts, ok = s.expand(g, s.runs[runLocals:][:restGhosts], false); !ok {
+	if runs = localRuns; restGhosts >= refRun && !g.r.skipOne() {
+		if runs, runGhosts, ok = s.readRuns(g, localRuns, restGhosts, false); !ok {
 			return false
 		}
 		restGhosts -= runGhosts
 	}
 	// 2. Decode the others. Without copies and runs, they are all.
-	merged := copied+runLocals+runGhosts > 0
+	merged := copied+runs > 0
 	rest := out
 	if merged {
 		rest = s.rest[:restLocals+restGhosts]
@@ -222,51 +250,54 @@ func (s *refScratch) fill(g *segment, numbers uint64, out []uint32, locals, copi
 	}
 	// 3. Merge, ghosts first, because a merge overwrites what is behind its lists.
 	if len(out) == locals {
-		return s.merge(out, s.copied[:copied], s.runs[:runLocals], rest)
+		return s.merge(out, s.copied[:copied], s.runs[:runs], rest)
 	}
-	ok = s.merge(out[locals:], s.copied[copiedLocals:copied], s.runs[runLocals:runLocals+runGhosts], rest[restLocals:])
+	ok = s.merge(out[locals:], s.copied[copiedLocals:copied], s.runs[localRuns:runs], rest[restLocals:])
 	behind := (*[copyLen]uint32)(out[locals : locals+copyLen])
 	saved := *behind
-	ok = ok && s.merge(out[:locals], s.copied[:copiedLocals], s.runs[:runLocals], rest[:restLocals])
+	ok = ok && s.merge(out[:locals], s.copied[:copiedLocals], s.runs[:localRuns], rest[:restLocals])
 	*behind = saved
 	return ok
 }
 
 // merge merges three ascending lists, which must have no common targets.
-func (s *refScratch) merge(out, copied, runs, rest []uint32) bool {
+func (s *refScratch) merge(out, copied []uint32, runs []run, rest []uint32) bool {
 	if len(runs) == 0 {
 		return mergeInto(out, copied, rest)
 	}
-	mixed := s.mixed[:len(runs)+len(rest)]
-	return mergeInto(mixed, runs, rest) && mergeInto(out, copied, mixed)
+	if len(copied) == 0 {
+		return mergeRuns(out, rest, runs)
+	}
+	mixed := s.mixed[:len(out)-len(copied)]
+	return mergeRuns(mixed, rest, runs) && mergeInto(out, copied, mixed)
 }
 
-// expand decodes runs into out, and returns the number of their targets.
-func (s *refScratch) expand(g *segment, out []uint32, local bool) (n int, ok bool) {
-	runs := g.r.gamma()
-	if runs > uint64(len(out)/refRun) {
-		return 0, false
+// readRuns reads runs of at most room targets to s.runs[at:]. It returns the end of all runs,
+// and the number of their targets.
+func (s *refScratch) readRuns(g *segment, at, room int, local bool) (end, n int, ok bool) {
+	count := g.r.gamma()
+	if count > uint64(room/refRun) {
+		return 0, 0, false
 	}
-	end, limit := uint64(g.ghost), uint64(g.t.ghostEnd)
+	next, limit := uint64(g.ghost), uint64(g.t.ghostEnd)
 	if local {
-		end, limit = uint64(g.key), uint64(g.t.n)
+		next, limit = uint64(g.key), uint64(g.t.n)
 	}
-	for i := range runs {
-		first := end + uint64(g.r.distance())
+	for i := range count {
+		first := next + uint64(g.r.distance())
 		if local && i == 0 && g.first {
-			first = uint64(unzigzag(uint32(first-end), g.key))
+			first = uint64(unzigzag(uint32(first-next), g.key))
 		}
 		size := g.r.gamma() + refRun
-		if size > uint64(len(out)-n) || first+size > limit {
-			return 0, false
+		if size > uint64(room-n) || first+size > limit {
+			return 0, 0, false
 		}
-		for j := range out[n : n+int(size)] {
-			out[n+j] = uint32(first) + uint32(j)
-		}
+		s.runs[at] = run{uint32(first), uint32(size)}
+		at++
 		n += int(size)
-		end = first + size + 1
+		next = first + size + 1
 	}
-	return n, true
+	return at, n, true
 }
 
 type reference struct{}
@@ -285,19 +316,12 @@ func (reference) degrees(t *Table, pos uint64) (locals, ghosts uint32, ok bool) 
 func (reference) skip(*Table, uint64) (uint64, bool) { return 0, false }
 
 func (reference) decode(t *Table, key uint32, pos uint64, locals, ghosts []uint32) (l, g []uint32, ok bool) {
-	var h refList
-	if !h.parse(t, pos) {
-		return nil, nil, false
-	}
-	if h.size() == 0 {
-		return locals, ghosts, true
-	}
-	// A list of one segment, which is nearly every list, goes through the loop once.
 	s := refScratches.Get().(*refScratch)
-	part := &s.next
-	part.begin(t, &h, key)
+	h, part := &s.whole, &s.next
+	ok = h.parse(t, pos)
+	part.begin(t, h, key)
 	part.past = nil
-	ok = true
+	// A list of one segment, which is nearly every list, goes through the loop once.
 	for ok && h.size() > 0 {
 		n, size := h.next()
 		at := len(locals)
@@ -374,7 +398,7 @@ func (reference) scan(s *Scanner, key uint32) bool {
 	if size > 0 && !c.scratch.decode(&c.next, out, locals) {
 		return false
 	}
-	slot.known = c.next.first && n <= refSource && !c.next.copies
+	slot.known = c.next.first && n <= refSource && c.next.mode%refWide == 0
 	c.next.goOn(out, locals)
 	s.locals, s.ghosts = out[:locals], out[locals:]
 	s.pos = c.next.r.pos

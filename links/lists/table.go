@@ -17,7 +17,8 @@ type Table struct {
 	header
 	coder     decoder
 	layout    *layout // of StreamVByte
-	packed    uint64  // lengths of Reference
+	codes     codes   // of Reference
+	wide      codes   // of its wide segments
 	positions ef.Parts
 	data      []byte
 	limit     uint64 // greatest position in data
@@ -36,7 +37,7 @@ func Open(b []byte) (*Table, error) {
 	if t.codec == StreamVByte {
 		t.layout = layoutOf(t.lengths)
 	}
-	t.packed = t.lengths.pack()
+	t.makeCodes()
 	t.data = b[headerLen+t.positionBytes:]
 	var err error
 	var used int
@@ -57,6 +58,14 @@ func Open(b []byte) (*Table, error) {
 		return nil, fmt.Errorf("%w: lists end at %d of %d", ErrCorrupt, end, t.limit)
 	}
 	return t, nil
+}
+
+// makeCodes sets the codes of numbers in Reference.
+func (t *Table) makeCodes() {
+	t.codes = codesOf(t.lengths)
+	wide := t.lengths
+	wide[3] = maxBits
+	t.wide = codesOf(wide)
 }
 
 // Len returns the number of keys.
