@@ -19,7 +19,7 @@
 //	                            forward  backward
 //	StreamVByte, k = 1            1.34     0.91
 //	StreamVByte, k = 4            1.30     0.87
-//	Reference                     0.93     0.89
+//	Reference                     0.82     0.77
 //	Nybble, k = 1                 1.41     1.05
 //	Nybble, k = 16 (the paper)    1.36     1.00
 //
