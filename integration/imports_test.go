@@ -52,7 +52,7 @@ var layers = map[string][]string{
 	"internal/webhook":        {"internal/outbound"},
 	"internal/readcount":      {"triple", "sparql", "internal/feed", "internal/store"},
 	"internal/subscriptions":  {"triple", "internal/feed", "internal/readcount", "internal/store", "internal/systemgraph", "internal/webhook"},
-	"internal/engine":         {"triple", "sparql", "rdfload", "internal/store", "internal/turns", "internal/outbound", "internal/systemgraph"},
+	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/turns", "internal/outbound", "internal/systemgraph"},
 
 	// Many machines. Only internal/cluster itself, the member, knows all parts.
 	"internal/cluster":           {"triple", "trie", "internal/feed", "internal/backup", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", small},

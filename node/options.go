@@ -4,6 +4,7 @@ package node
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -124,18 +125,21 @@ func (o Options) watched() []string {
 	return []string{o.linkPredicate()}
 }
 
-// newEngine returns the query engine of a store in a data directory.
-func (o Options) newEngine(dir string, store engine.Store) (*engine.Engine, error) {
+// newEngine returns the query engine of a store in a data directory. graph returns the graph of its links.
+func (o Options) newEngine(dir string, store engine.Store, graph func(context.Context) (links.Graph, error)) (*engine.Engine, error) {
 	shares := o.shares()
 	query := cmp.Or(o.QueryMemory, shares.Query)
 	spill, err := o.spillDir(dir)
 	if err != nil {
 		return nil, err
 	}
+	if o.NoLinks || o.ReadOnly {
+		graph = nil
+	}
 	return engine.New(store, engine.Options{
 		QueryMemory: query, UpdateMemory: cmp.Or(o.UpdateMemory, shares.Update), Memory: max(shares.Queries, query),
 		Timeout: o.QueryTimeout, MaxQueries: o.MaxQueries, SpillDir: spill,
-		UnionDefaultGraph: o.UnionDefaultGraph, AllowHosts: o.AllowHosts, Logger: o.logger(),
+		UnionDefaultGraph: o.UnionDefaultGraph, AllowHosts: o.AllowHosts, Links: graph, Logger: o.logger(),
 	})
 }
 

@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/links"
 )
 
 // drainTimeout is the time that running requests get to end.
@@ -108,7 +109,17 @@ func (s *service) run() (members []string, err error) {
 		defer func() { err = errors.Join(err, updates.Close()) }()
 		triples = updates.Checked()
 	}
-	engine, err := o.newEngine(s.dir, triples)
+	// Links need a node, and a read-only store has none.
+	var graph *servedLinks
+	var linksOf func(context.Context) (links.Graph, error)
+	if back.node != nil && !s.NoLinks {
+		if graph, err = s.openLinks(db, back.node); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, graph.Close()) }()
+		linksOf = func(context.Context) (links.Graph, error) { return graph, nil }
+	}
+	engine, err := o.newEngine(s.dir, triples, linksOf)
 	if err != nil {
 		return nil, err
 	}
@@ -117,22 +128,15 @@ func (s *service) run() (members []string, err error) {
 		AllowOrigins: s.AllowOrigins, PublicURL: s.PublicURL, AcceptHosts: s.AcceptHosts, Cluster: back.cluster,
 		MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
 	}
+	if graph != nil {
+		api.Links, api.LinkPredicate = graph, s.linkPredicate()
+	}
 	if full != nil {
 		api.Full = full
 	}
 	if updates != nil {
 		api.Functions, api.Collectors = updates, append(api.Collectors, updates)
 	}
-	// Links need a node, and a read-only store has none.
-	if back.node != nil && !s.NoLinks {
-		graph, err := s.openLinks(db, back.node)
-		if err != nil {
-			return nil, err
-		}
-		defer func() { err = errors.Join(err, graph.Close()) }()
-		api.Links, api.LinkPredicate = graph, s.linkPredicate()
-	}
-
 	stop, err := s.startSubscriptions(back, &api)
 	if err != nil {
 		return nil, err

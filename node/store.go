@@ -70,11 +70,11 @@ func Open(dir string, o Options) (*Store, error) {
 	if err != nil {
 		return nil, err
 	}
-	queries, err := o.newEngine(dir, db)
-	if err != nil {
+	s := &Store{options: o, db: db}
+	if s.engine, err = o.newEngine(dir, db, s.Links); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &Store{options: o, db: db, engine: queries}, nil
+	return s, nil
 }
 
 // Close ends the store. Changes that have begun are done, and later calls return

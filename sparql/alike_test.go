@@ -40,7 +40,7 @@ func TestGraphsAlike(t *testing.T) {
 		case 2:
 			src = sparqltest.WithChangedColumns(all, func() bool { return rapid.Bool().Draw(t, "before") })
 		}
-		inside := strings.ReplaceAll(group(t, 2, false), "?d", "?g")
+		inside := strings.ReplaceAll(group(t, 2, place{}), "?d", "?g")
 		ask := func(text string, opts sparql.Options) []string {
 			got, _, err := sparqltest.Answer(context.Background(), src, "SELECT ?a ?b ?c ?g "+text, opts)
 			if err != nil && strings.Contains(err.Error(), "in scope already") {
@@ -100,9 +100,11 @@ func TestModifiersAlike(t *testing.T) {
 		case 2:
 			src = sparqltest.WithChangedColumns(all, func() bool { return rapid.Bool().Draw(t, "before") })
 		}
-		inside := group(t, 1, false)
+		inside := group(t, 1, place{links: true})
+		options := sparql.Options{}
+		options.Links = sparqltest.NewWeb(4, func(from, to int) bool { return rapid.Bool().Draw(t, "link") })
 		ask := func(text string) []string {
-			got, _, err := sparqltest.Answer(context.Background(), src, text, sparql.Options{})
+			got, _, err := sparqltest.Answer(context.Background(), src, "PREFIX links: <urn:trefoil:links:> "+text, options)
 			if err != nil && strings.Contains(err.Error(), "in scope already") {
 				t.Skip(err)
 			}

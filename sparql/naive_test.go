@@ -27,6 +27,7 @@ type naive struct {
 	graph []triple.Triple
 	width int
 	body  *algebra.Body
+	web   *sparqltest.Web
 	seed  expr.Terms // of an EXISTS: the bindings in place of variables
 }
 
@@ -114,6 +115,10 @@ func (n naive) eval(node algebra.Node) []expr.Terms {
 		return n.modify(node)
 	case *algebra.Path:
 		return n.path(node)
+	case *algebra.LinkJoin:
+		return n.linkJoin(node)
+	case *algebra.LinkRank:
+		return n.linkRank(node)
 	case *algebra.Table:
 		var out []expr.Terms
 		for _, terms := range node.Rows {
@@ -187,21 +192,27 @@ func (n naive) holding(rows []expr.Terms, conds []ast.Expr) []expr.Terms {
 	})
 }
 
-// group draws the inside of a group graph pattern. If it is of an EXISTS, substitution must
-// reach all of it.
-func group(t *rapid.T, depth int, exists bool) string {
+// place is where a group stands. If it is of an EXISTS, substitution must reach all of it. If it may have
+// functions of links, the query must declare their prefix.
+type place struct{ exists, links bool }
+
+// group draws the inside of a group graph pattern.
+func group(t *rapid.T, depth int, in place) string {
 	var b strings.Builder
 	variable := func() string { return rapid.SampledFrom([]string{"?a", "?b", "?c", "?d"}).Draw(t, "var") }
 	node := func() string {
 		return rapid.SampledFrom([]string{"?a", "?b", "?c", "?d", "?a", "?b", "<x:n1>", "<x:n2>"}).Draw(t, "node")
 	}
 	for range rapid.IntRange(1, 3).Draw(t, "elements") {
-		kind := rapid.IntRange(0, 23).Draw(t, "kind")
-		if exists && (kind >= 8 && kind < 15 || kind >= 19 && kind < 23) {
+		kind := rapid.IntRange(0, 25).Draw(t, "kind")
+		if in.exists && (kind >= 8 && kind < 15 || kind >= 19 && kind < 23) {
 			kind = 0
 		}
 		if depth == 0 {
-			kind = []int{0, 1, 2, 3, 4, 23}[kind%6]
+			kind = []int{0, 1, 2, 3, 4, 23, 24}[kind%7]
+		}
+		if kind >= 24 && !in.links {
+			kind = 0
 		}
 		switch kind {
 		default:
@@ -214,22 +225,22 @@ func group(t *rapid.T, depth int, exists bool) string {
 			right := rapid.SampledFrom([]string{"2", "1.5", "?c", "<x:n1>"}).Draw(t, "right")
 			fmt.Fprintf(&b, "FILTER(%s %s %s) ", variable(), op, right)
 		case 5, 6:
-			fmt.Fprintf(&b, "OPTIONAL { %s} ", group(t, depth-1, exists))
+			fmt.Fprintf(&b, "OPTIONAL { %s} ", group(t, depth-1, in))
 		case 7:
-			fmt.Fprintf(&b, "{ %s} UNION { %s} ", group(t, depth-1, exists), group(t, depth-1, exists))
+			fmt.Fprintf(&b, "{ %s} UNION { %s} ", group(t, depth-1, in), group(t, depth-1, in))
 		case 8:
-			fmt.Fprintf(&b, "MINUS { %s} ", group(t, depth-1, exists))
+			fmt.Fprintf(&b, "MINUS { %s} ", group(t, depth-1, in))
 		case 9:
-			fmt.Fprintf(&b, "{ SELECT %s %s { %s} } ", "?a", "?c", group(t, depth-1, exists))
+			fmt.Fprintf(&b, "{ SELECT %s %s { %s} } ", "?a", "?c", group(t, depth-1, in))
 		case 10, 11:
 			not := rapid.SampledFrom([]string{"", "NOT "}).Draw(t, "not")
-			fmt.Fprintf(&b, "FILTER %sEXISTS { %s} ", not, group(t, 1, true))
+			fmt.Fprintf(&b, "FILTER %sEXISTS { %s} ", not, group(t, 1, place{exists: true, links: in.links}))
 		case 12, 13:
 			fmt.Fprintf(&b, "%s %s %s . ", node(), path(t, 2), node())
 		case 15, 16: // names seldom meet; if they do, the query is none
 			name := fmt.Sprintf("?e%d", rapid.IntRange(0, 1<<20).Draw(t, "name"))
 			x := rapid.SampledFrom([]string{"?a", "?c + 1", "COALESCE(?d, ?b)", "BOUND(?c)", "STR(?a)", "?nope", "IF(BOUND(?b), ?b, ?c)", "EXISTS { ?a <x:p> ?c FILTER(?c = ?d) }"}).Draw(t, "x")
-			if exists {
+			if in.exists {
 				x = "?b"
 			}
 			fmt.Fprintf(&b, "BIND(%s AS %s) ", x, name)
@@ -242,22 +253,26 @@ func group(t *rapid.T, depth int, exists bool) string {
 			fmt.Fprintf(&b, "FILTER(%s || %s) ", left, right)
 		case 18:
 			cond := rapid.SampledFrom([]string{"%s = %s", "sameTerm(%s, %s)", "%s = %s && ?a != ?c", "%s = <x:a> && ?b = %s"}).Draw(t, "cond")
-			fmt.Fprintf(&b, "OPTIONAL { %s FILTER("+cond+") } ", group(t, depth-1, exists), variable(), variable())
+			fmt.Fprintf(&b, "OPTIONAL { %s FILTER("+cond+") } ", group(t, depth-1, in), variable(), variable())
 		case 19:
 			fmt.Fprintf(&b, "VALUES (?b ?c) { (<x:n1> UNDEF) (UNDEF <x:n1>) (UNDEF UNDEF) } ")
 		case 20:
 			name := rapid.IntRange(0, 1<<20).Draw(t, "name")
-			fmt.Fprintf(&b, "{ SELECT ?a (COUNT(?c) AS ?n%d) (MIN(?d) AS ?m%d) { %s} GROUP BY ?a } ", name, name, group(t, depth-1, exists))
+			fmt.Fprintf(&b, "{ SELECT ?a (COUNT(?c) AS ?n%d) (MIN(?d) AS ?m%d) { %s} GROUP BY ?a } ", name, name, group(t, depth-1, in))
 		case 21:
 			modifier := rapid.SampledFrom([]string{"LIMIT 1", "LIMIT 2", "OFFSET 1", "LIMIT 2 OFFSET 1"}).Draw(t, "modifier")
 			distinct := rapid.SampledFrom([]string{"", "DISTINCT "}).Draw(t, "distinct")
-			fmt.Fprintf(&b, "{ SELECT %s?a ?b { %s} ORDER BY DESC(?a) ?b %s } ", distinct, group(t, depth-1, exists), modifier)
+			fmt.Fprintf(&b, "{ SELECT %s?a ?b { %s} ORDER BY DESC(?a) ?b %s } ", distinct, group(t, depth-1, in), modifier)
 		case 22:
 			name := rapid.IntRange(0, 1<<20).Draw(t, "name")
-			fmt.Fprintf(&b, "OPTIONAL { SELECT (COUNT(DISTINCT ?b) AS ?n%d) ?c { %s} GROUP BY ?c HAVING(COUNT(*) > 1) } ", name, group(t, depth-1, exists))
+			fmt.Fprintf(&b, "OPTIONAL { SELECT (COUNT(DISTINCT ?b) AS ?n%d) ?c { %s} GROUP BY ?c HAVING(COUNT(*) > 1) } ", name, group(t, depth-1, in))
 		case 23: // patterns that only a condition links
 			op := rapid.SampledFrom([]string{"=", "=", "=", "<"}).Draw(t, "op")
 			fmt.Fprintf(&b, "?a <x:p> ?c . ?d %s ?b . FILTER(%s %s %s) ", rapid.SampledFrom([]string{"<x:q>", "<x:p>", "?e"}).Draw(t, "predicate"), variable(), op, variable())
+		case 24:
+			b.WriteString(linkCall(t, variable(), node()))
+		case 25:
+			b.WriteString(linkRanking(t, variable()))
 		case 14:
 			fmt.Fprintf(&b, "VALUES (?a ?d) { (<x:n1> UNDEF) (<x:n2> 3) } ")
 		}
@@ -268,7 +283,7 @@ func group(t *rapid.T, depth int, exists bool) string {
 // TestAgainstNaive: plans must give the same rows as the definitions.
 func TestAgainstNaive(t *testing.T) {
 	rapid.Check(t, func(t *rapid.T) {
-		text := "SELECT * { " + group(t, 2, false) + "}"
+		text := "PREFIX links: <urn:trefoil:links:> SELECT * { " + group(t, 2, place{links: true}) + "}"
 		var graph []triple.Triple
 		seen := map[triple.Triple]bool{}
 		nodes := []triple.Term{sparqltest.IRI("n1"), sparqltest.IRI("n2"), sparqltest.IRI("n3")}
@@ -296,9 +311,12 @@ func TestAgainstNaive(t *testing.T) {
 			t.Fatal(err)
 		}
 		tree := algebra.Translate(q)
+		web := sparqltest.NewWeb(4, func(from, to int) bool { return rapid.Bool().Draw(t, "link") })
+		options := sparql.Options{}
+		options.Links = web
 		var want []string
 		bound := map[string]int{}
-		for _, row := range (naive{graph: graph, width: tree.Scope.Len(), body: &tree.Body}).eval(tree.Root) {
+		for _, row := range (naive{graph: graph, width: tree.Scope.Len(), body: &tree.Body, web: web}).eval(tree.Root) {
 			var line []triple.Term
 			for _, column := range tree.Columns {
 				line = append(line, row[column.Slot])
@@ -314,18 +332,18 @@ func TestAgainstNaive(t *testing.T) {
 		limit := rapid.IntRange(1, 4).Draw(t, "limit")
 		limited := text + fmt.Sprintf(" LIMIT %d", limit)
 		for _, src := range []sparql.Source{src, someColumns(t, src, graph), changedColumns(t, graph)} {
-			got, plan, err := sparqltest.Answer(context.Background(), src, text, sparql.Options{})
+			got, plan, err := sparqltest.Answer(context.Background(), src, text, options)
 			if slices.Sort(got); err != nil || !slices.Equal(got, want) {
 				t.Fatalf("%s\nover %v\ngot  %d %v, %v\nwant %d %v\n%s", text, graph, len(got), got, err, len(want), want, plan.Text(true))
 			}
 			// Counts need not make the rows.
-			count := "SELECT (COUNT(*) AS ?n) (COUNT(?a) AS ?na) (COUNT(?d) AS ?nd)" + strings.TrimPrefix(text, "SELECT *")
-			got, plan, err = sparqltest.Answer(context.Background(), src, count, sparql.Options{})
+			count := strings.Replace(text, "SELECT *", "SELECT (COUNT(*) AS ?n) (COUNT(?a) AS ?na) (COUNT(?d) AS ?nd)", 1)
+			got, plan, err = sparqltest.Answer(context.Background(), src, count, options)
 			if err != nil || len(got) != 1 || got[0] != counts {
 				t.Fatalf("%s\nover %v\ngot  %v, %v\nwant %v\n%s", count, graph, got, err, counts, plan.Text(true))
 			}
 			// A limit gives some of these rows, by plans and batches for the first rows.
-			some, plan, err := sparqltest.Answer(context.Background(), src, limited, sparql.Options{})
+			some, plan, err := sparqltest.Answer(context.Background(), src, limited, options)
 			if err != nil || len(some) != min(limit, len(want)) || !within(some, want) {
 				t.Fatalf("%s\nover %v\ngot  %d %v, %v\nof   %d %v\n%s", limited, graph, len(some), some, err, len(want), want, plan.Text(true))
 			}

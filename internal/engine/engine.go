@@ -103,6 +103,9 @@ func (e *Engine) options(p Params, network *network, reader func() store.Reader,
 			Check:  turn.Check, Reserve: memory.reserve, Cells: &cells,
 		},
 	}
+	if e.opts.Links != nil {
+		opts.Links = linkGraph{e.opts.Links}
+	}
 	opts.Services = services{network: network, limit: maxServiceAnswer, annotations: &annotationService{opts, reader}}
 	return opts
 }

@@ -3,11 +3,13 @@
 package engine
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/outbound"
+	"github.com/trefoildb/trefoil/links"
 )
 
 // Options are the parameters of [New]. The zero value is ready to use.
@@ -33,6 +35,9 @@ type Options struct {
 	// AllowHosts are the allowed hosts of SERVICE and LOAD, in the form of [outbound.ParseHosts]. If
 	// there are none, both are off. Redirects must lead to allowed hosts.
 	AllowHosts []string
+	// Links returns the graph of hyperlinks for the functions of links, and may open it; nil turns them off.
+	// Its errors end a query.
+	Links func(context.Context) (links.Graph, error)
 	// Logger gets failures that no answer reports; nil discards them.
 	Logger *slog.Logger
 }

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/turns"
+	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/explain"
@@ -82,6 +83,7 @@ type run struct {
 	memory   reservation
 	network  *network
 	snapshot store.Reader
+	links    *links.Degraded // of the calls of functions of links
 }
 
 // longRows is a number of estimated rows. If a query has more, it begins in the long lane, because
@@ -128,7 +130,7 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 	var prepared *sparql.Prepared
 	var err error
 	if r.turn, err = e.turns.Begin(r.ctx, q.params.Client); err == nil {
-		r.ctx = turns.NewContext(r.ctx, r.turn)
+		r.ctx, r.links = links.WatchDegraded(turns.NewContext(r.ctx, r.turn))
 		r.memory = reservation{pool: e.pool, turn: r.turn}
 		if err = r.memory.reserve(q.bytes); err == nil {
 			opts := e.options(q.params, r.network, func() store.Reader { return r.snapshot }, r.turn, &r.memory)
@@ -199,10 +201,10 @@ func (a *Answer) Boolean() (bool, error) {
 	return ok, a.run.cause(err)
 }
 
-// Degraded reports whether a row came from another order, because its owner was down. The
+// Degraded reports whether a row came from another order, or a list of links from a copy, because its owner was down. The
 // answer is complete all the same. The result is final after the last row.
 func (a *Answer) Degraded() bool {
-	return a.run.snapshot.Degraded()
+	return a.run.snapshot.Degraded() || a.run.links.Degraded()
 }
 
 // Plan returns the plan with what the run did so far.

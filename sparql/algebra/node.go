@@ -9,7 +9,7 @@ import (
 
 // Node is an operator of the algebra: one of *[Unit], *[BGP], *[Path], *[Join],
 // *[LeftJoin], *[Filter], *[Union], *[Graph], *[Extend], *[Minus], *[Table],
-// *[Service], *[Group], *[OrderBy], *[Project], *[Distinct], *[Reduced] and
+// *[Service], *[LinkJoin], *[LinkRank], *[Group], *[OrderBy], *[Project], *[Distinct], *[Reduced] and
 // *[Slice]. Trees are never changed once they are made; parts may be shared.
 //
 // Expressions are those of package ast with their slots and indices set. No
@@ -118,6 +118,28 @@ type Service struct {
 	Pos     ast.Pos
 }
 
+// LinkCall is a call of a function of hyperlinks. Results are what it computes: variables and pages.
+type LinkCall struct {
+	Function ast.LinkFunction
+	Page     VarOrTerm
+	Results  []VarOrTerm
+	Numbers  []int
+	Pos      ast.Pos
+}
+
+// Places returns the page and the results.
+func (c *LinkCall) Places() []VarOrTerm { return append([]VarOrTerm{c.Page}, c.Results...) }
+
+// LinkJoin is the solutions of a function that ranks nothing: the pages and the results that belong
+// together.
+type LinkJoin struct{ LinkCall }
+
+// LinkRank is the solutions of Input that bind the page to a page, with its score among all of them.
+type LinkRank struct {
+	Input Node
+	LinkCall
+}
+
 // Column is a variable by its name outside and its slot.
 type Column struct {
 	Name string
@@ -185,6 +207,8 @@ func (*Extend) node()   {}
 func (*Minus) node()    {}
 func (*Table) node()    {}
 func (*Service) node()  {}
+func (*LinkJoin) node() {}
+func (*LinkRank) node() {}
 func (*Group) node()    {}
 func (*OrderBy) node()  {}
 func (*Project) node()  {}
@@ -209,6 +233,8 @@ func Inputs(n Node) []Node {
 	case *Graph:
 		return []Node{n.Input}
 	case *Extend:
+		return []Node{n.Input}
+	case *LinkRank:
 		return []Node{n.Input}
 	case *Group:
 		return []Node{n.Input}

@@ -4,6 +4,7 @@ package algebra
 
 import (
 	"fmt"
+	"strconv"
 	"strings"
 
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -66,6 +67,10 @@ func (s *Scope) Line(n Node) string {
 			line += " ?" + column.Name
 		}
 		return line
+	case *LinkJoin:
+		return "links " + s.LinkCall(&n.LinkCall)
+	case *LinkRank:
+		return "link ranking " + s.LinkCall(&n.LinkCall)
 	// 2. Grouping and the modifiers of solutions, in the order of section 18.2.
 	case *Group:
 		return s.groupLine(n)
@@ -126,6 +131,18 @@ func (s *Scope) Pattern(p TriplePattern) string {
 		predicate = "a"
 	}
 	return s.Text(p.Subject) + " " + predicate + " " + s.Text(p.Object)
+}
+
+// LinkCall returns a call of a function of links, its numbers last.
+func (s *Scope) LinkCall(c *LinkCall) string {
+	args := make([]string, 0, len(c.Results)+len(c.Numbers))
+	for _, at := range c.Results {
+		args = append(args, s.Text(at))
+	}
+	for _, n := range c.Numbers {
+		args = append(args, strconv.Itoa(n))
+	}
+	return fmt.Sprintf("%s %s (%s)", s.Text(c.Page), c.Function, strings.Join(args, " "))
 }
 
 var rdfType = triple.NewIRI(triple.RDFType)

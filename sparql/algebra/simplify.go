@@ -56,6 +56,8 @@ func Simplify(n Node) Node {
 		return &Graph{n.Name, Simplify(n.Input)}
 	case *Extend:
 		return &Extend{Simplify(n.Input), n.Slot, n.Expr}
+	case *LinkRank:
+		return &LinkRank{Simplify(n.Input), n.LinkCall}
 	case *Group:
 		return &Group{Simplify(n.Input), n.Keys, n.Aggregates}
 	case *OrderBy:

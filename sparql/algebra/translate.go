@@ -54,8 +54,20 @@ func (t *translator) group(g *ast.Group) Node {
 // groupParts translates a group to its pattern and its filters. Filters apply to the whole
 // group.
 func (t *translator) groupParts(g *ast.Group) (Node, []ast.Expr) {
+	before, rankings, behind := ast.SplitRanking(g.Elements)
+	if len(rankings) == 0 {
+		return t.elements(&Unit{}, behind)
+	}
+	pattern := t.group(&ast.Group{Pos: g.Pos, Elements: before})
+	for _, call := range rankings {
+		pattern = &LinkRank{pattern, t.linkCall(call)}
+	}
+	return t.elements(pattern, behind)
+}
+
+// elements translates elements of a group behind a pattern.
+func (t *translator) elements(pattern Node, elements []ast.Pattern) (Node, []ast.Expr) {
 	var filters []ast.Expr
-	var pattern Node = &Unit{}
 	var triples block
 	// 1. flush ends the current basic graph pattern and joins it to the pattern so far.
 	flush := func() {
@@ -65,7 +77,7 @@ func (t *translator) groupParts(g *ast.Group) (Node, []ast.Expr) {
 		filters = append(filters, triples.tags...)
 		triples = block{}
 	}
-	for _, element := range g.Elements {
+	for _, element := range elements {
 		switch e := element.(type) {
 		case *ast.Filter:
 			// It does not end a basic graph pattern: nothing is flushed.
@@ -124,8 +136,18 @@ func (t *translator) element(pattern ast.Pattern) Node {
 		return t.table(e)
 	case *ast.SubSelect:
 		return t.subquery(e.Query)
+	case *ast.LinkCall:
+		return &LinkJoin{t.linkCall(e)}
 	}
 	panic("algebra: an element of no kind in a group")
+}
+
+func (t *translator) linkCall(e *ast.LinkCall) LinkCall {
+	c := LinkCall{Function: e.Function, Page: t.place(e.Page), Numbers: e.Numbers(), Pos: e.Pos}
+	for _, n := range e.Results() {
+		c.Results = append(c.Results, t.place(n))
+	}
+	return c
 }
 
 func (t *translator) table(v *ast.Values) *Table {

@@ -72,6 +72,19 @@ func VarsFrom(n Node, of func(Node) (certain, possible Set)) (certain, possible 
 		for _, column := range n.Columns {
 			possible.Add(column.Slot)
 		}
+	// A function that does not know a page has no solution for it.
+	case *LinkJoin:
+		for _, at := range n.Places() {
+			at.addTo(&possible)
+		}
+		return possible, possible
+	case *LinkRank:
+		certain, possible = of(n.Input)
+		certain, possible = certain.Clone(), possible.Clone()
+		for _, at := range n.Places() {
+			at.addTo(&certain)
+			at.addTo(&possible)
+		}
 	case *Group:
 		return n.vars(of)
 	// Variables outside of a projection may exist outside too, but those are others.

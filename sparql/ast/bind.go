@@ -248,6 +248,11 @@ func (b *binder) countGroup(g *Group) {
 			for _, t := range p.Patterns {
 				b.useTriple(t)
 			}
+		case *LinkCall:
+			b.use(p.Page)
+			for _, arg := range p.Args {
+				b.use(arg)
+			}
 		case *Graph:
 			b.use(p.Name)
 		case *Service:

@@ -64,7 +64,25 @@ func (p queryPrinter) element(pattern Pattern) {
 		p.values(e)
 	case *SubSelect:
 		p.query(e.Query)
+	case *LinkCall:
+		p.linkCall(e)
 	}
+}
+
+// linkCall writes a call as a triple, because it may stand among triples.
+func (p queryPrinter) linkCall(c *LinkCall) {
+	p.text("(")
+	p.node(c.Page)
+	p.text(") ")
+	p.iri(c.Function.IRI())
+	p.text(" (")
+	for i, arg := range c.Args {
+		if i > 0 {
+			p.text(" ")
+		}
+		p.node(arg)
+	}
+	p.text(") .")
 }
 
 func (p queryPrinter) values(v *Values) {

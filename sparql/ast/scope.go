@@ -20,6 +20,11 @@ func InScope(pattern Pattern, visit func(name string)) {
 			visitVar(t.Predicate, visit)
 			visitVar(t.Object, visit)
 		}
+	case *LinkCall:
+		visitVar(p.Page, visit)
+		for _, arg := range p.Args {
+			visitVar(arg, visit)
+		}
 	case *Union:
 		for _, g := range p.Groups {
 			InScope(g, visit)

@@ -49,6 +49,8 @@ type Options struct {
 	Cells memory.CellPool
 	// Services answers SERVICE; nil turns it off.
 	Services Services
+	// Links answers the functions of hyperlinks; nil turns them off.
+	Links LinkGraph
 	// Documents answers LOAD of updates; nil turns it off.
 	Documents Documents
 }

@@ -34,12 +34,21 @@ func (p patternParser) group() *ast.Group {
 	return g
 }
 
+// groupOf parses the group of GRAPH or SERVICE, where no function of links may stand.
+func (p patternParser) groupOf(word string) *ast.Group {
+	outer := p.within
+	p.within = word
+	g := p.group()
+	p.within = outer
+	return g
+}
+
 // elements parses GroupGraphPatternSub.
 func (p patternParser) elements(g *ast.Group) {
 	scope := groupScope{}
 	for p.err == nil && !p.tok.is("}") {
 		if p.startsTriples() {
-			g.Elements = append(g.Elements, p.triplesBlock(true))
+			p.groupTriples(g, &scope)
 			if p.startsTriples() {
 				p.expected("'.' or '}' after a triple pattern")
 			}
@@ -70,11 +79,11 @@ func (p patternParser) element(g *ast.Group, scope *groupScope) ast.Pattern {
 	case p.takeWord("MINUS"):
 		return &ast.Minus{Pos: pos, Group: p.group()}
 	case p.takeWord("GRAPH"):
-		return &ast.Graph{Pos: pos, Name: p.varOrIRI("a variable or the graph's IRI"), Group: p.group()}
+		return &ast.Graph{Pos: pos, Name: p.varOrIRI("a variable or the graph's IRI"), Group: p.groupOf("GRAPH")}
 	case p.takeWord("SERVICE"):
 		s := &ast.Service{Pos: pos, Silent: p.takeWord("SILENT")}
 		s.Name = p.varOrIRI("a variable or the service's IRI")
-		s.Group = p.group()
+		s.Group = p.groupOf("SERVICE")
 		return s
 	case p.takeWord("FILTER"):
 		if !p.expressions().startsConstraint() {

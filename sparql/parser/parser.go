@@ -78,6 +78,7 @@ type parser struct {
 	names        names
 	labels       labels
 	aggregates   aggregateRule
+	within       string // GRAPH or SERVICE around the pattern; "" for none
 }
 
 func newParser(text string, opts Options) (*parser, error) {

@@ -21,6 +21,21 @@ func (p patternParser) triplesBlock(paths bool) *ast.Triples {
 	return block
 }
 
+// groupTriples parses a TriplesBlock of a group, and puts it to the group's elements: the triples, then
+// the calls of functions of links among them.
+func (p patternParser) groupTriples(g *ast.Group, scope *groupScope) {
+	t := triplesParser{patternParser: p, paths: true, functions: true}
+	pos := p.tok.pos
+	t.block()
+	if len(t.out) > 0 {
+		g.Elements = append(g.Elements, &ast.Triples{Pos: pos, Patterns: t.out})
+	}
+	for _, call := range t.calls {
+		t.checkCall(call, g, scope)
+		g.Elements = append(g.Elements, call)
+	}
+}
+
 // block parses subjects with their triples, and a '.' between them and maybe
 // behind them.
 func (t *triplesParser) block() {
@@ -60,6 +75,10 @@ type triplesParser struct {
 	// data is set for INSERT DATA and DELETE DATA, because they must not have variables.
 	data bool
 	out  []ast.TriplePattern
+	// functions: predicates may be functions of links. They go to calls.
+	functions bool
+	calls     []*ast.LinkCall
+	list      nodeList // the last list parsed
 	// sink takes the triples in place of out if it is not nil.
 	sink func(ast.TriplePattern)
 }
@@ -69,7 +88,11 @@ func (t *triplesParser) sameSubject() {
 	needed := !t.tok.is("[") && !t.tok.is("(")
 	subject, bare := t.graphNode()
 	if t.startsVerb() {
-		t.propertyList(subject)
+		list := nodeList{}
+		if t.list.head == subject {
+			list = t.list
+		}
+		t.propertyList(subject, list)
 	} else if needed || bare {
 		t.expected("a predicate")
 	}
@@ -87,14 +110,28 @@ func (t *triplesParser) startsVerb() bool {
 }
 
 // propertyList parses PropertyListNotEmpty or PropertyListPathNotEmpty.
-func (t *triplesParser) propertyList(subject ast.Node) {
+// list is the subject's list, if it is one.
+func (t *triplesParser) propertyList(subject ast.Node, list nodeList) {
+	plain, called := false, false
 	for {
 		if !t.startsVerb() {
 			t.expected("a predicate")
 			return
 		}
 		predicate, path := t.verb()
+		function, isFunction := t.function(predicate, path)
+		called, plain = called || isFunction, plain || !isFunction
+		if called && plain && !list.head.IsZero() {
+			t.fail(subject.Pos, "the list before a function of links is the subject of another predicate, too; expected ?page in place of (?page) as the subject of both")
+		}
 		for {
+			if isFunction {
+				t.call(predicate.Pos, function, subject, list)
+				if !t.take(",") {
+					break
+				}
+				continue
+			}
 			// The list's or blank node's own triples must come before the triple with it as
 			// object.
 			object, _ := t.graphNode()
@@ -166,7 +203,7 @@ func (t *triplesParser) blankNodePropertyList() (node ast.Node, bare bool) {
 		return node, true
 	}
 	t.enter()
-	t.propertyList(node)
+	t.propertyList(node, nodeList{})
 	t.leave()
 	t.expect("]")
 	return node, false
@@ -177,14 +214,21 @@ func (t *triplesParser) collection() (head ast.Node, bare bool) {
 	pos := t.tok.pos
 	t.advance()
 	if t.take(")") {
-		return ast.Node{Pos: pos, Term: rdfNil}, true
+		head = ast.Node{Pos: pos, Term: rdfNil}
+		t.list = nodeList{head: head}
+		return head, true
 	}
 	t.noBlank(pos)
+	list := nodeList{from: len(t.out)}
+	defer func() { t.list = list }() // behind those of inner lists
 	t.enter()
 	defer t.leave()
+	// Each item has a cell: its triples follow those of the item.
 	head = t.newBlank(pos)
+	list.head = head
 	for cell := head; t.err == nil; {
 		item, _ := t.graphNode()
+		list.items = append(list.items, item)
 		t.add(cell, ast.Node{Pos: item.Pos, Term: rdfFirst}, nil, item)
 		rest := ast.Node{Pos: t.tok.pos, Term: rdfNil}
 		last := t.tok.is(")")

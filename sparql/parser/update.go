@@ -146,6 +146,11 @@ func (p updateParser) deleteWhere(pos ast.Pos) ast.Operation {
 	m := &ast.Modify{Pos: pos, Base: p.names.base, Where: &ast.Group{Pos: p.tok.pos}}
 	p.labels.scope = templateScope // there are none
 	m.Delete = p.quadPattern("DELETE WHERE")
+	for _, quad := range m.Delete {
+		if _, ok, _ := ast.FindLinkFunction(quad.Predicate.Term.Value()); ok {
+			p.fail(quad.Predicate.Pos, "%s is a function of links, and DELETE WHERE deletes what its pattern has; expected DELETE { ... } WHERE { ... }", quad.Predicate.Term)
+		}
+	}
 	for i := 0; i < len(m.Delete); {
 		graph := m.Delete[i].Graph
 		triples := &ast.Triples{Pos: m.Delete[i].Position()}

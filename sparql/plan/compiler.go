@@ -176,6 +176,10 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 		return c.slice(n, in, g, depth)
 	case *algebra.Service:
 		return c.service(n, in, g, depth)
+	case *algebra.LinkJoin:
+		return c.linkJoin(n, in)
+	case *algebra.LinkRank:
+		return c.linkRank(n, in, g, depth)
 	}
 	return stream{}, fmt.Errorf("no operator for %T", n)
 }

@@ -93,7 +93,7 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 				patterns = append(patterns, arg.Patterns...)
 			case *algebra.Table:
 				tables = append(tables, arg)
-			case *algebra.Path:
+			case *algebra.Path, *algebra.LinkJoin:
 				paths = append(paths, arg)
 			case *algebra.Unit:
 			default:
@@ -109,7 +109,20 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 			return in, err
 		}
 	}
-	// 3. An argument with few rows goes before the patterns if all have many.
+	// 3. An argument with few rows goes before the patterns if all have many, and so do the best pages of a graph
+	// if the query wants them first.
+	if len(others) == 0 {
+		best, err := c.bestFirst(paths, patterns, in, g)
+		if err != nil {
+			return in, err
+		}
+		if best != nil {
+			if in, err = c.joined(best, in, g, depth); err != nil {
+				return in, err
+			}
+			paths = slices.DeleteFunc(paths, func(n algebra.Node) bool { return n == best })
+		}
+	}
 	if in.start && c.feed == nil && !c.wantsAny(patterns) && len(patterns) > 0 {
 		first, err := c.first(append(slices.Clip(paths), others...), patterns, g)
 		if err != nil {
@@ -125,7 +138,7 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 			paths, others = slices.DeleteFunc(paths, isFirst), slices.DeleteFunc(others, isFirst)
 		}
 	}
-	// 4. All patterns are ordered together, but those that a path links with the others follow it.
+	// 4. All patterns are ordered together, but those that a path or a function links with the others follow it.
 	apart := []component{{patterns: patterns}}
 	if len(paths) > 0 && len(patterns) > 1 {
 		var err error
@@ -133,44 +146,73 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 			return in, err
 		}
 	}
-	for next, ok := nextComponent(&apart, in, false); ok; next, ok = nextComponent(&apart, in, len(paths) > 0) {
+	startsFirst(apart, paths)
+	if next, ok := nextComponent(&apart, in, false); ok {
 		var err error
 		if in, err = c.bgp(next.patterns, in, g); err != nil {
 			return in, err
 		}
 	}
-	// 5. Paths: one with a bound end first, and before inputs hashed.
-	for len(paths) > 0 {
-		best := 0
-		for i, arg := range paths {
-			p := arg.(*algebra.Path)
-			if !p.Subject.IsVar() || !p.Object.IsVar() || in.certain.Has(p.Subject.Slot) || in.certain.Has(p.Object.Slot) {
-				best = i
-				break
-			}
-		}
-		if in.start && len(others) > 0 && unboundPath(paths[best], in.certain) {
-			break // a later node may bind an end
-		}
-		var err error
-		if in, err = c.joined(paths[best], in, g, depth); err != nil {
-			return in, err
-		}
-		paths = append(paths[:best], paths[best+1:]...)
-		for next, ok := nextComponent(&apart, in, len(paths) > 0); ok; next, ok = nextComponent(&apart, in, len(paths) > 0) {
-			if in, err = c.bgp(next.patterns, in, g); err != nil {
-				return in, err
-			}
-		}
+	in, err := c.bgps(&apart, in, g, len(paths) > 0)
+	if err != nil {
+		return in, err
 	}
-	// 6. The others follow as they were written.
-	for _, arg := range append(others, paths...) {
-		var err error
+	// 5. Paths and functions follow: before inputs hashed if an end is bound, else behind them. The others are
+	// joined as they were written.
+	if in, paths, err = c.joinPaths(paths, &apart, len(others) > 0, in, g, depth); err != nil {
+		return in, err
+	}
+	if in, err = c.bgps(&apart, in, g, false); err != nil {
+		return in, err
+	}
+	for _, arg := range others {
 		if in, err = c.joined(arg, in, g, depth); err != nil {
 			return in, err
 		}
 	}
+	in, _, err = c.joinPaths(paths, &apart, false, in, g, depth)
+	return in, err
+}
+
+// bgps joins in with components. With linked, they must share variables with it.
+func (c *compiler) bgps(apart *[]component, in stream, g pattern.Graphs, linked bool) (out stream, err error) {
+	for next, ok := nextComponent(apart, in, linked); ok; next, ok = nextComponent(apart, in, linked) {
+		if in, err = c.bgp(next.patterns, in, g); err != nil {
+			return in, err
+		}
+	}
 	return in, nil
+}
+
+// joinPaths joins in with paths and functions of links, the one with the fewest solutions first, and with the
+// components that they link. With wait it returns those whose ends are not bound, because a later argument may
+// bind them.
+func (c *compiler) joinPaths(paths []algebra.Node, apart *[]component, wait bool, in stream, g pattern.Graphs, depth int) (out stream, rest []algebra.Node, err error) {
+	for len(paths) > 0 {
+		best, bound := c.nextPath(paths, in.certain)
+		_, isFunction := paths[best].(*algebra.LinkJoin)
+		if isFunction && !bound {
+			// 1. The next component may bind its page.
+			if next, ok := nextComponent(apart, in, false); ok {
+				if in, err = c.bgp(next.patterns, in, g); err != nil {
+					return in, nil, err
+				}
+				continue
+			}
+		}
+		if wait && !bound && (in.start || isFunction) {
+			break
+		}
+		// 2. Join it, and what it links with the rows.
+		if in, err = c.joined(paths[best], in, g, depth); err != nil {
+			return in, nil, err
+		}
+		paths = slices.Delete(paths, best, best+1)
+		if in, err = c.bgps(apart, in, g, len(paths) > 0); err != nil {
+			return in, nil, err
+		}
+	}
+	return in, paths, nil
 }
 
 // joined returns in joined with n, filtered by the conditions whose variables are bound then.

@@ -95,6 +95,8 @@ func (c *compiler) guessRows(n algebra.Node, g pattern.Graphs) (float64, error) 
 		if _, repeats := n.Path.(*ast.PathRepeat); repeats && n.Subject.IsVar() != n.Object.IsVar() {
 			return pathRows, nil
 		}
+	case *algebra.LinkJoin:
+		return c.linkRows(n, algebra.Set{}), nil
 	// 2. A join has about the rows of its smallest argument, a union those of all.
 	case *algebra.Join:
 		least := math.Inf(1)
@@ -134,7 +136,7 @@ func (c *compiler) guessRows(n algebra.Node, g pattern.Graphs) (float64, error) 
 		sub := *c
 		sub.spans = restrictions(c.spans, others)
 		return sub.rowsOf(n.Input, g)
-	case *algebra.Extend, *algebra.Project, *algebra.Distinct, *algebra.Reduced, *algebra.OrderBy, *algebra.LeftJoin, *algebra.Minus:
+	case *algebra.Extend, *algebra.Project, *algebra.Distinct, *algebra.Reduced, *algebra.OrderBy, *algebra.LeftJoin, *algebra.Minus, *algebra.LinkRank:
 		return c.rowsOf(algebra.Inputs(n)[0], g) // the left one
 	}
 	return math.Inf(1), nil

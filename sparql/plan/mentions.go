@@ -34,6 +34,14 @@ func (v *visibility) mentions() map[int]int {
 		case *algebra.Path:
 			add(n.Subject)
 			add(n.Object)
+		case *algebra.LinkJoin:
+			for _, at := range n.Places() {
+				add(at)
+			}
+		case *algebra.LinkRank:
+			for _, at := range n.Places() {
+				add(at)
+			}
 		case *algebra.Graph:
 			add(n.Name)
 		case *algebra.Service:

@@ -61,7 +61,7 @@ func (v *visibility) lateral(n algebra.Node, outer algebra.Set) bool {
 
 func (v *visibility) isStructural(n algebra.Node) bool {
 	switch n := n.(type) {
-	case *algebra.Unit, *algebra.BGP, *algebra.Path, *algebra.Table, *algebra.Service:
+	case *algebra.Unit, *algebra.BGP, *algebra.Path, *algebra.Table, *algebra.Service, *algebra.LinkJoin:
 		return true
 	case *algebra.Join, *algebra.Filter, *algebra.LeftJoin, *algebra.Union, *algebra.Extend:
 		for _, in := range algebra.Inputs(n) {
@@ -91,7 +91,7 @@ func (v *visibility) nodesOf(n algebra.Node) (nodes algebra.Set) {
 		for _, arg := range n.Args {
 			nodes.AddAll(v.of(arg).nodes)
 		}
-	case *algebra.Filter, *algebra.LeftJoin, *algebra.Extend, *algebra.Minus, *algebra.Graph:
+	case *algebra.Filter, *algebra.LeftJoin, *algebra.Extend, *algebra.Minus, *algebra.Graph, *algebra.LinkRank:
 		return v.of(algebra.Inputs(n)[0]).nodes // of the left side
 	case *algebra.Union:
 		for i, arg := range n.Args {

@@ -7,9 +7,12 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/plan"
 	"github.com/trefoildb/trefoil/sparql/update"
 )
 
@@ -29,6 +32,11 @@ var sparqlKinds = []struct {
 	{expr.ErrUnsupportedRegex, KindQueryLimit},
 	{engine.ErrAnnotationsSize, KindQueryLimit},
 	{engine.ErrAnnotationsPattern, KindBadRequest},
+	{exec.ErrLinks, KindBadRequest},
+	{plan.ErrNoLinks, KindBadRequest},
+	{links.ErrNoJob, KindConflict},
+	{links.ErrInvalid, KindBadRequest},
+	{links.ErrLoading, KindLoading},
 	{expr.ErrCompile, KindBadRequest},
 	{update.ErrDataset, KindBadRequest},
 	{update.ErrGraphExists, KindConflict},
@@ -46,7 +54,7 @@ func asSPARQLError(err error) *Error {
 	for _, known := range sparqlKinds {
 		if errors.Is(err, known.err) {
 			e := &Error{Kind: known.kind, Message: err.Error(), Cause: err}
-			if e.Kind == KindBusy {
+			if e.Kind == KindBusy || e.Kind == KindLoading {
 				e.RetryAfter = 1
 			}
 			return e

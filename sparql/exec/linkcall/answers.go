@@ -1,0 +1,268 @@
+// What the graph says about the pages of a chunk of rows.
+
+package linkcall
+
+import (
+	"cmp"
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// found is a solution of a function: the bindings of the page that it starts from and of its results.
+type found struct{ start, first, second string }
+
+// reached is a page at a distance.
+type reached struct {
+	page     uint64
+	distance int
+}
+
+// answers are the solutions of a function for the pages of some rows.
+type answers struct {
+	join  *Join
+	graph exec.LinkGraph
+
+	// numbers are the pages of the rows by their bindings: 0 if they are no pages. open are the bindings from
+	// which all solutions are wanted, because a row leaves the other page unbound.
+	numbers  map[string]uint64
+	open     map[string]bool
+	starts   map[string]bool
+	bindings []string
+
+	reached  map[uint64][]reached // by start, ascending; of functions with another page
+	values   map[uint64]string    // by start; of the others
+	names    map[uint64]string    // bindings of reached pages
+	integers []string             // bindings of 0, 1, 2 and so on
+}
+
+func newAnswers(j *Join) *answers {
+	return &answers{join: j, graph: j.Exec.Options.Links, numbers: map[string]uint64{}, open: map[string]bool{}, starts: map[string]bool{},
+		reached: map[uint64][]reached{}, values: map[uint64]string{}, names: map[uint64]string{}}
+}
+
+// ask notes the bindings of a row.
+func (a *answers) ask(start, other string) {
+	if start == "" {
+		return
+	}
+	a.starts[start] = true
+	if other == "" {
+		a.open[start] = true
+	}
+	for _, binding := range [...]string{start, other} {
+		if _, ok := a.numbers[binding]; !ok && binding != "" {
+			a.numbers[binding] = 0
+			a.bindings = append(a.bindings, binding)
+		}
+	}
+}
+
+// find asks the graph.
+func (a *answers) find() error {
+	if len(a.bindings) == 0 {
+		return nil
+	}
+	// 1. Find the pages of the bindings.
+	pages, err := pagesOf(a.join.Exec, a.bindings)
+	if err != nil {
+		return err
+	}
+	var starts []uint64
+	for i, binding := range a.bindings {
+		a.numbers[binding] = pages[i]
+		if pages[i] != 0 && a.starts[binding] {
+			starts = append(starts, pages[i])
+		}
+	}
+	if len(starts) == 0 {
+		return nil
+	}
+	// 2. Compute the function for them.
+	switch call := a.join.Call; call.Function {
+	case ast.LinkPageRank:
+		return a.pageRank(starts)
+	case ast.LinkOutDegree, ast.LinkInDegree:
+		return a.degrees(starts, call.Function == ast.LinkInDegree)
+	case ast.LinkSample, ast.LinkSampleBackward:
+		err = a.sample(starts, call.Numbers[0], call.Function == ast.LinkSampleBackward)
+	default:
+		err = a.distances(starts, call.Numbers[0], a.join.Reverse)
+	}
+	if err != nil {
+		return err
+	}
+	// 3. Name the pages that rows do not bind.
+	return a.nameReached()
+}
+
+// pagesOf returns the pages of bindings, 0 for each that is none.
+func pagesOf(q *exec.Execution, bindings []string) ([]uint64, error) {
+	pages := make([]uint64, len(bindings))
+	var urls []string
+	var at []int
+	for i, binding := range bindings {
+		if t, err := triple.DecodeTerm(solution.BytesOf(binding)); err == nil && t.Kind() == triple.IRI {
+			urls, at = append(urls, t.Value()), append(at, i)
+		}
+	}
+	for len(urls) > 0 {
+		if err := q.Check(); err != nil {
+			return nil, err
+		}
+		n := min(len(urls), pagesAtOnce)
+		some, err := q.Options.Links.Pages(q.Ctx, urls[:n])
+		if err != nil {
+			return nil, err
+		}
+		for i, page := range some {
+			pages[at[i]] = page
+		}
+		urls, at = urls[n:], at[n:]
+	}
+	return pages, nil
+}
+
+// pagesAtOnce is the most pages of a call of the graph.
+const pagesAtOnce = 4096
+
+func (a *answers) pageRank(starts []uint64) error {
+	ranking, err := a.graph.Rank(a.join.Exec.Ctx, exec.RankRequest{Function: ast.LinkPageRank, Pages: starts})
+	if err != nil {
+		return err
+	}
+	for _, one := range ranking.Pages {
+		a.values[one.Page] = score(one.Score)
+	}
+	return nil
+}
+
+// score returns the binding of a score.
+func score(f float64) string { return solution.Encode(expr.FromDouble(f).Term()) }
+
+// integer returns the binding of a number.
+func integer(n int) string { return solution.Encode(expr.FromInt(int64(n)).Term()) }
+
+func (a *answers) degrees(starts []uint64, backward bool) error {
+	degrees, err := a.graph.Degrees(a.join.Exec.Ctx, starts, backward)
+	if err != nil {
+		return err
+	}
+	for i, page := range starts {
+		a.values[page] = integer(degrees[i])
+	}
+	return nil
+}
+
+func (a *answers) sample(starts []uint64, n int, backward bool) error {
+	if n == 0 {
+		return nil
+	}
+	for len(starts) > 0 {
+		if err := a.join.Exec.Check(); err != nil {
+			return err
+		}
+		some := starts[:min(len(starts), max(1, linksAtOnce/n))]
+		if err := a.join.Grow(len(some) * n * reachedBytes); err != nil {
+			return err
+		}
+		lists, err := a.graph.Links(a.join.Exec.Ctx, exec.LinkRequest{Pages: some, Backward: backward, Sample: n})
+		if err != nil {
+			return err
+		}
+		for i, list := range lists {
+			for _, page := range list {
+				a.reached[some[i]] = append(a.reached[some[i]], reached{page, 1})
+			}
+		}
+		starts = starts[len(some):]
+	}
+	return nil
+}
+
+// nameReached finds the URLs of the pages reached from open starts.
+func (a *answers) nameReached() error {
+	var pages []uint64
+	for binding := range a.open {
+		for _, r := range a.reached[a.numbers[binding]] {
+			if _, ok := a.names[r.page]; !ok {
+				a.names[r.page] = ""
+				pages = append(pages, r.page)
+			}
+		}
+		if err := a.join.Exec.Check(); err != nil {
+			return err
+		}
+	}
+	slices.Sort(pages)
+	return eachURL(a.join.Exec, pages, func(page uint64, binding string) error {
+		a.names[page] = binding
+		return a.join.Grow(len(binding) + nameBytes)
+	})
+}
+
+// nameBytes are counted for a page with a name, beside the name.
+const nameBytes = 64
+
+// eachURL calls do with each page and the binding of its URL, unless the page has gone.
+func eachURL(q *exec.Execution, pages []uint64, do func(page uint64, binding string) error) error {
+	for len(pages) > 0 {
+		if err := q.Check(); err != nil {
+			return err
+		}
+		some := pages[:min(len(pages), pagesAtOnce)]
+		urls, err := q.Options.Links.URLs(q.Ctx, some)
+		if err != nil {
+			return err
+		}
+		if len(urls) != len(some) {
+			return fmt.Errorf("%d URLs of %d pages", len(urls), len(some))
+		}
+		for i, url := range urls {
+			if url == "" {
+				continue
+			}
+			if err := do(some[i], solution.Encode(triple.NewIRI(url))); err != nil {
+				return err
+			}
+		}
+		pages = pages[len(some):]
+	}
+	return nil
+}
+
+// solution returns the k-th solution of a row with the bindings of both pages; ok is false behind the last
+// one. Its first result is "" if the page has gone.
+func (a *answers) solution(start, other string, k int) (f found, ok bool) {
+	page := a.numbers[start]
+	if value := a.values[page]; value != "" && page != 0 {
+		return found{start: start, first: value}, k == 0
+	}
+	// 1. All pages reached, if the row leaves the other one unbound.
+	all := a.reached[page]
+	if page == 0 || k >= len(all) {
+		return f, false
+	}
+	if other == "" {
+		return found{start, a.names[all[k].page], a.integer(all[k].distance)}, true
+	}
+	// 2. Otherwise the row's page, if it is reached.
+	i, ok := slices.BinarySearchFunc(all, a.numbers[other], func(r reached, page uint64) int { return cmp.Compare(r.page, page) })
+	if !ok || k > 0 {
+		return f, false
+	}
+	return found{start, other, a.integer(all[i].distance)}, true
+}
+
+// integer returns the binding of a distance, which many solutions have.
+func (a *answers) integer(n int) string {
+	for len(a.integers) <= n {
+		a.integers = append(a.integers, integer(len(a.integers)))
+	}
+	return a.integers[n]
+}

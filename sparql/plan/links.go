@@ -1,0 +1,224 @@
+// Functions of hyperlinks become operators.
+
+package plan
+
+import (
+	"cmp"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/linkcall"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+)
+
+// ErrNoLinks ends a query with a function of hyperlinks if there is no graph of them.
+var ErrNoLinks = errors.New("there is no graph of hyperlinks")
+
+// Guesses of the rows of functions: the links of a page, and the pages of a graph.
+const (
+	linkFan   = 17
+	linkPages = 1e6
+)
+
+// linkJoin joins in with a function that ranks nothing.
+func (c *compiler) linkJoin(n *algebra.LinkJoin, in stream) (stream, error) {
+	if err := c.checkLinks(&n.LinkCall); err != nil {
+		return in, err
+	}
+	// 1. Choose the end to start from: distances may go against the links.
+	reverse := c.reverses(n, in.certain)
+	start := n.Page
+	if reverse {
+		start = n.Results[0]
+	}
+	every := start.IsVar() && !in.possible.Has(start.Slot) // no row binds it
+	if every && n.Function != ast.LinkPageRank {
+		return in, fmt.Errorf("%w %s at %s: nothing binds ?%s before it; add a pattern that does", exec.ErrLinks, n.Function, n.Pos, c.body.Scope.Name(n.Page.Slot))
+	}
+	rows := c.linkRows(n, in.certain)
+	if n.Function == ast.LinkPageRank {
+		// A call here finds out whether there are scores, before any row is computed.
+		ranking, err := c.query.Options.Links.Rank(c.query.Ctx, exec.RankRequest{Function: ast.LinkPageRank, Top: 1})
+		if err != nil {
+			return in, fmt.Errorf("%s at %s: %w", n.Function, n.Pos, err)
+		}
+		if every {
+			rows = float64(ranking.Total)
+		}
+	}
+	// 2. The best pages come first, which saves the sort.
+	if every && c.wantsBest(n, in) {
+		c.want.got = true
+	}
+	// 3. Make the operator. It reads and binds terms.
+	var places algebra.Set
+	for _, at := range n.Places() {
+		if at.IsVar() {
+			places.Add(at.Slot)
+		}
+	}
+	in = c.terms(in, places)
+	j := &linkcall.Join{
+		Exec: c.query, Input: in.op, Call: &n.LinkCall, Reverse: reverse, Goal: c.goal, Batch: c.query.NewBatch(),
+		Holder: c.query.Account.NewHolder(n.Function.String()),
+	}
+	out := in
+	out.rows = max(in.rows*rows, leastRows)
+	for slot := range places.All {
+		out.bind(slot)
+	}
+	name := "links"
+	if reverse {
+		name = "links backward"
+	}
+	out = c.traced(out, j, name, c.linkText(&n.LinkCall), in.plan)
+	j.SetPlan(out.plan)
+	return out, nil
+}
+
+// wantsBest reports whether rows are wanted in the sequence of scores, and nothing is known of the pages.
+func (c *compiler) wantsBest(n *algebra.LinkJoin, in stream) bool {
+	return n.Function == ast.LinkPageRank && c.wants(n.Results[0].Slot) && c.want.descending && in.start && c.feed == nil &&
+		n.Page.IsVar() && n.Page.Slot != n.Results[0].Slot
+}
+
+// linkText returns the detail of an operator of a function.
+func (c *compiler) linkText(call *algebra.LinkCall) func() string {
+	return func() string { return c.body.Scope.LinkCall(call) }
+}
+
+// checkLinks returns an error if there is no graph of hyperlinks.
+func (c *compiler) checkLinks(call *algebra.LinkCall) error {
+	if c.query.Options.Links == nil {
+		return fmt.Errorf("%w for %s at %s: a node keeps one unless it serves with --no-links or read-only; ask such a node", ErrNoLinks, call.Function, call.Pos)
+	}
+	return nil
+}
+
+// reverses reports whether a distance is searched from its other page: rows bind that one, and may leave
+// the page unbound.
+func (c *compiler) reverses(n *algebra.LinkJoin, certain algebra.Set) bool {
+	return n.Function == ast.LinkDistance && isBound(n.Results[0], certain) && !isBound(n.Page, certain)
+}
+
+func isBound(at algebra.VarOrTerm, certain algebra.Set) bool {
+	return !at.IsVar() || certain.Has(at.Slot)
+}
+
+// linkRows guesses how many solutions a function has for a row with certain variables; infinity if the row
+// does not bind its page.
+func (c *compiler) linkRows(n *algebra.LinkJoin, certain algebra.Set) float64 {
+	start := isBound(n.Page, certain)
+	rows := 1.0
+	switch n.Function {
+	case ast.LinkPageRank:
+		if !start {
+			return linkPages
+		}
+	case ast.LinkDistance:
+		start = start || isBound(n.Results[0], certain)
+		rows = min(math.Pow(linkFan, float64(n.Numbers[0])), linkPages)
+	case ast.LinkSample, ast.LinkSampleBackward:
+		rows = float64(min(n.Numbers[0], linkFan))
+	}
+	if !start {
+		return math.Inf(1)
+	}
+	// If both pages are bound, few of them are linked.
+	if rows > 1 && isBound(n.Results[0], certain) && isBound(n.Page, certain) {
+		rows = max(rows/linkPages, 0.1)
+	}
+	return rows
+}
+
+// linkRank ranks the solutions of its input. These are all there are, because it is executed on its own.
+func (c *compiler) linkRank(n *algebra.LinkRank, in stream, g pattern.Graphs, depth int) (stream, error) {
+	if err := c.checkLinks(&n.LinkCall); err != nil {
+		return in, err
+	}
+	out, err := c.alone().compile(n.Input, in, g, depth)
+	if err != nil {
+		return in, err
+	}
+	if n.Page.IsVar() && !out.possible.Has(n.Page.Slot) {
+		return in, fmt.Errorf("%w %s at %s: it ranks the solutions of the rest of its group, where nothing binds ?%s; add a pattern that does",
+			exec.ErrLinks, n.Function, n.Pos, c.body.Scope.Name(n.Page.Slot))
+	}
+	// It holds rows, so terms take the place of all numbers.
+	out = c.terms(out, out.numbers)
+	r := &linkcall.Rank{Exec: c.query, Input: out.op, Call: &n.LinkCall, Holder: c.query.Account.NewHolder(n.Function.String())}
+	for _, at := range n.Places() {
+		if at.IsVar() {
+			out.bind(at.Slot)
+		}
+	}
+	out.sequence = false
+	return c.traced(out, r, "link ranking", c.linkText(&n.LinkCall), out.plan), nil
+}
+
+// nextPath returns the index of the path or function of links to join next: the one with the fewest
+// solutions for a row. bound is false if rows bind no end of it, and a later argument may.
+func (c *compiler) nextPath(paths []algebra.Node, certain algebra.Set) (best int, bound bool) {
+	rows := func(n algebra.Node) float64 {
+		switch n := n.(type) {
+		case *algebra.LinkJoin:
+			return c.linkRows(n, certain)
+		default:
+			if unboundPath(n, certain) {
+				return linkPages / 2
+			}
+			return pathFan
+		}
+	}
+	least := slices.MinFunc(paths, func(a, b algebra.Node) int { return cmp.Compare(rows(a), rows(b)) })
+	best = slices.Index(paths, least)
+	if n, ok := least.(*algebra.LinkJoin); ok && n.Function == ast.LinkPageRank {
+		return best, isBound(n.Page, certain)
+	}
+	return best, rows(least) < linkPages/2
+}
+
+// pathFan is the assumed number of solutions of a repeated path for a row with one end.
+const pathFan = 10
+
+// bestFirst returns the argument of a join that gives the best pages first, if a query wants the first ones and
+// finds them there sooner than by a sort of all rows; nil if there is none.
+func (c *compiler) bestFirst(args []algebra.Node, patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (algebra.Node, error) {
+	i := slices.IndexFunc(args, func(n algebra.Node) bool {
+		call, ok := n.(*algebra.LinkJoin)
+		return ok && c.wantsBest(call, in)
+	})
+	if c.want == nil || i < 0 {
+		return nil, nil
+	}
+	if len(patterns) == 0 {
+		return args[i], nil
+	}
+	rows, err := c.patternRows(patterns, g)
+	if err != nil {
+		return nil, err
+	}
+	// Of the best pages, a share of rows/linkPages is in the patterns.
+	if float64(c.want.top)*linkPages/rows < rows {
+		return args[i], nil
+	}
+	return nil, nil
+}
+
+// startsFirst puts the components with pages that functions start from before the others.
+func startsFirst(apart []component, functions []algebra.Node) {
+	var pages algebra.Set
+	for _, n := range functions {
+		if call, ok := n.(*algebra.LinkJoin); ok && call.Page.IsVar() {
+			pages.Add(call.Page.Slot)
+		}
+	}
+	slices.SortStableFunc(apart, func(a, b component) int {
+		return -cmp.Compare(a.vars.Intersect(pages).Len(), b.vars.Intersect(pages).Len())
+	})
+}
