@@ -4,6 +4,7 @@ package algebra
 
 import (
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 
@@ -133,14 +134,19 @@ func (s *Scope) Pattern(p TriplePattern) string {
 	return s.Text(p.Subject) + " " + predicate + " " + s.Text(p.Object)
 }
 
-// LinkCall returns a call of a function of links, its numbers last.
+// LinkCall returns a call of a function of links as SPARQL writes it.
 func (s *Scope) LinkCall(c *LinkCall) string {
-	args := make([]string, 0, len(c.Results)+len(c.Numbers))
+	var args []string
 	for _, at := range c.Results {
 		args = append(args, s.Text(at))
 	}
+	before := len(args)
+	if c.Function == ast.LinkDistance {
+		before = 1
+	}
 	for _, n := range c.Numbers {
-		args = append(args, strconv.Itoa(n))
+		args = slices.Insert(args, before, strconv.Itoa(n))
+		before++
 	}
 	return fmt.Sprintf("%s %s (%s)", s.Text(c.Page), c.Function, strings.Join(args, " "))
 }

@@ -153,7 +153,7 @@ func NewLinkCall(pos Pos, f LinkFunction, pages, args []Node) (*LinkCall, error)
 	}
 	// 2. Check the arguments.
 	if len(args) < form.least || len(args) > len(form.args) {
-		return nil, wrong("has %d arguments", len(args))
+		return nil, wrong("has a list of %d behind it", len(args))
 	}
 	for i, arg := range args {
 		switch form.args[i] {

@@ -9,9 +9,13 @@ import (
 	"github.com/trefoildb/trefoil/sparql/ast"
 )
 
-// ErrLinks is wrapped by the error of a function of hyperlinks if it cannot be computed as it stands: its
-// page has no binding, or a ranking has too many pages. The text says what to do.
-var ErrLinks = errors.New("function of links")
+// Errors of functions of hyperlinks; test with errors.Is.
+var (
+	// ErrLinks: nothing binds the page of a function, or a ranking has too many pages.
+	ErrLinks = errors.New("invalid call")
+	// ErrScores: scores changed while a query read them. The caller may try again.
+	ErrScores = errors.New("a job of PageRank ended while the query read its scores")
+)
 
 // LinkGraph is the graph of hyperlinks behind the functions of links. It knows a page by a number; 0
 // is no page. Its state is that of each call, and not the one of the query's source. An answer is

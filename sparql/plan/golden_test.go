@@ -12,12 +12,20 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/plan"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 var update = flag.Bool("update", false, "write the golden files anew")
+
+// withWeb returns options with a graph of hyperlinks and a keeper of orders.
+func withWeb(keeper plan.OrderKeeper) sparql.Options {
+	options := sparql.Options{Orders: keeper}
+	options.Links = sparqltest.NewWeb(30, func(from, to int) bool { return to%from == 0 })
+	return options
+}
 
 // TestGoldenPlans compares the plans of the queries in testdata with those below them. A file
 // is a query, a line of dashes, its plan over rows, another line of dashes, and its plan over columns.
@@ -34,17 +42,17 @@ func TestGoldenPlans(t *testing.T) {
 				t.Fatal(err)
 			}
 			query, _, _ := strings.Cut(string(text), "----\n")
-			p, err := sparql.Prepare(query, sparql.Options{})
+			p, err := sparql.Prepare(query, withWeb(nil))
 			if err != nil {
 				t.Fatal(err)
 			}
 			got := query
 			for _, src := range []sparql.Source{src, sparqltest.WithColumns(src)} {
-				plan, err := p.Explain(context.Background(), src)
+				shown, err := p.Explain(context.Background(), src)
 				if err != nil {
 					t.Fatal(err)
 				}
-				got += "----\n" + plan.String()
+				got += "----\n" + shown.String()
 			}
 			if *update {
 				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {

@@ -31,24 +31,23 @@ func (c *compiler) linkJoin(n *algebra.LinkJoin, in stream) (stream, error) {
 		return in, err
 	}
 	// 1. Choose the end to start from: distances may go against the links.
-	reverse := c.reverses(n, in.certain)
+	reverse := reversed(n, in.certain)
 	start := n.Page
 	if reverse {
 		start = n.Results[0]
 	}
 	every := start.IsVar() && !in.possible.Has(start.Slot) // no row binds it
 	if every && n.Function != ast.LinkPageRank {
-		return in, fmt.Errorf("%w %s at %s: nothing binds ?%s before it; add a pattern that does", exec.ErrLinks, n.Function, n.Pos, c.body.Scope.Name(n.Page.Slot))
+		return in, fmt.Errorf("%w of %s at %s: nothing binds ?%s before it; add a pattern that does", exec.ErrLinks, n.Function, n.Pos, c.body.Scope.Name(n.Page.Slot))
 	}
 	rows := c.linkRows(n, in.certain)
 	if n.Function == ast.LinkPageRank {
-		// A call here finds out whether there are scores, before any row is computed.
-		ranking, err := c.query.Options.Links.Rank(c.query.Ctx, exec.RankRequest{Function: ast.LinkPageRank, Top: 1})
+		pages, err := c.scoredPages(&n.LinkCall)
 		if err != nil {
-			return in, fmt.Errorf("%s at %s: %w", n.Function, n.Pos, err)
+			return in, err
 		}
 		if every {
-			rows = float64(ranking.Total)
+			rows = pages
 		}
 	}
 	// 2. The best pages come first, which saves the sort.
@@ -81,6 +80,19 @@ func (c *compiler) linkJoin(n *algebra.LinkJoin, in stream) (stream, error) {
 	return out, nil
 }
 
+// scoredPages returns about the number of pages with a score of PageRank. An error reports that there are none,
+// before any row is computed.
+func (c *compiler) scoredPages(call *algebra.LinkCall) (float64, error) {
+	if c.estimator.scored == 0 {
+		ranking, err := c.query.Options.Links.Rank(c.query.Ctx, exec.RankRequest{Function: ast.LinkPageRank, Top: 1})
+		if err != nil {
+			return 0, fmt.Errorf("%s at %s: %w", call.Function, call.Pos, err)
+		}
+		c.estimator.scored = max(float64(ranking.Total), 1)
+	}
+	return c.estimator.scored, nil
+}
+
 // wantsBest reports whether rows are wanted in the sequence of scores, and nothing is known of the pages.
 func (c *compiler) wantsBest(n *algebra.LinkJoin, in stream) bool {
 	return n.Function == ast.LinkPageRank && c.wants(n.Results[0].Slot) && c.want.descending && in.start && c.feed == nil &&
@@ -100,10 +112,11 @@ func (c *compiler) checkLinks(call *algebra.LinkCall) error {
 	return nil
 }
 
-// reverses reports whether a distance is searched from its other page: rows bind that one, and may leave
+// reversed reports whether a distance is searched from its other page: it is one for all rows, or they may leave
 // the page unbound.
-func (c *compiler) reverses(n *algebra.LinkJoin, certain algebra.Set) bool {
-	return n.Function == ast.LinkDistance && isBound(n.Results[0], certain) && !isBound(n.Page, certain)
+func reversed(n *algebra.LinkJoin, certain algebra.Set) bool {
+	return n.Function == ast.LinkDistance && isBound(n.Results[0], certain) &&
+		(!isBound(n.Page, certain) || n.Page.IsVar() && !n.Results[0].IsVar())
 }
 
 func isBound(at algebra.VarOrTerm, certain algebra.Set) bool {
@@ -146,7 +159,7 @@ func (c *compiler) linkRank(n *algebra.LinkRank, in stream, g pattern.Graphs, de
 		return in, err
 	}
 	if n.Page.IsVar() && !out.possible.Has(n.Page.Slot) {
-		return in, fmt.Errorf("%w %s at %s: it ranks the solutions of the rest of its group, where nothing binds ?%s; add a pattern that does",
+		return in, fmt.Errorf("%w of %s at %s: it ranks the solutions of the rest of its group, where nothing binds ?%s; add a pattern that does",
 			exec.ErrLinks, n.Function, n.Pos, c.body.Scope.Name(n.Page.Slot))
 	}
 	// It holds rows, so terms take the place of all numbers.
@@ -193,28 +206,34 @@ func (c *compiler) bestFirst(args []algebra.Node, patterns []algebra.TriplePatte
 		call, ok := n.(*algebra.LinkJoin)
 		return ok && c.wantsBest(call, in)
 	})
-	if c.want == nil || i < 0 {
+	if c.want == nil || i < 0 || c.query.Options.Links == nil {
 		return nil, nil
 	}
 	if len(patterns) == 0 {
 		return args[i], nil
 	}
+	pages, err := c.scoredPages(&args[i].(*algebra.LinkJoin).LinkCall)
+	if err != nil {
+		return nil, err
+	}
 	rows, err := c.patternRows(patterns, g)
 	if err != nil {
 		return nil, err
 	}
-	// Of the best pages, a share of rows/linkPages is in the patterns.
-	if float64(c.want.top)*linkPages/rows < rows {
+	// Of the best pages, a share of rows/pages is in the patterns. Each costs a look-up.
+	if float64(c.want.top)*pages/rows < rows {
 		return args[i], nil
 	}
 	return nil, nil
 }
 
-// startsFirst puts the components with pages that functions start from before the others.
+// startsFirst puts the components with pages that samples start from before the others: a sample links them
+// in one direction only.
 func startsFirst(apart []component, functions []algebra.Node) {
 	var pages algebra.Set
 	for _, n := range functions {
-		if call, ok := n.(*algebra.LinkJoin); ok && call.Page.IsVar() {
+		call, ok := n.(*algebra.LinkJoin)
+		if ok && call.Page.IsVar() && (call.Function == ast.LinkSample || call.Function == ast.LinkSampleBackward) {
 			pages.Add(call.Page.Slot)
 		}
 	}

@@ -29,12 +29,12 @@ func TestOrdersAreKept(t *testing.T) {
 			t.Fatal(err)
 		}
 		query, _, _ := strings.Cut(string(text), "----\n")
-		p, err := sparql.Prepare(query, sparql.Options{})
+		p, err := sparql.Prepare(query, withWeb(nil))
 		if err != nil {
 			t.Fatal(err)
 		}
 		var keeper atomic.Pointer[plan.Orders]
-		kept, err := p.With(sparql.Options{Orders: &keeper})
+		kept, err := p.With(withWeb(&keeper))
 		if err != nil {
 			t.Fatal(err)
 		}

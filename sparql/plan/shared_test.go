@@ -55,17 +55,13 @@ func TestPreparedIsShared(t *testing.T) {
 			t.Fatalf("%s: %v", text, err)
 		}
 		var keeper atomic.Pointer[plan.Orders]
-		kept, err := p.With(sparql.Options{Orders: &keeper})
-		if err != nil {
-			t.Fatal(err)
-		}
 		var rows, columns [3]string
 		var group sync.WaitGroup
 		for i := range rows {
 			group.Go(func() {
-				rows[i] = outcome(t.Context(), p, sources[i])
-				columns[i] = outcome(t.Context(), kept, withColumns[i])
-				columns[i] = outcome(t.Context(), kept, withColumns[i])
+				rows[i] = outcome(t.Context(), p, withWeb(nil), sources[i])
+				columns[i] = outcome(t.Context(), p, withWeb(&keeper), withColumns[i])
+				columns[i] = outcome(t.Context(), p, withWeb(&keeper), withColumns[i])
 			})
 		}
 		group.Wait()
@@ -75,8 +71,12 @@ func TestPreparedIsShared(t *testing.T) {
 	}
 }
 
-// outcome runs a query and returns its plan, with the number of rows that each operator gave.
-func outcome(ctx context.Context, p *sparql.Prepared, src sparql.Source) string {
+// outcome runs a query with options and returns its plan, with the number of rows that each operator gave.
+func outcome(ctx context.Context, p *sparql.Prepared, options sparql.Options, src sparql.Source) string {
+	p, err := p.With(options)
+	if err != nil {
+		return err.Error()
+	}
 	result, err := p.Run(ctx, src)
 	if err != nil {
 		return err.Error()

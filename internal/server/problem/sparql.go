@@ -33,6 +33,7 @@ var sparqlKinds = []struct {
 	{engine.ErrAnnotationsSize, KindQueryLimit},
 	{engine.ErrAnnotationsPattern, KindBadRequest},
 	{exec.ErrLinks, KindBadRequest},
+	{exec.ErrScores, KindConflict},
 	{plan.ErrNoLinks, KindBadRequest},
 	{links.ErrNoJob, KindConflict},
 	{links.ErrInvalid, KindBadRequest},

@@ -23,17 +23,19 @@ type reached struct {
 	distance int
 }
 
-// answers are the solutions of a function for the pages of some rows.
+// answers are the solutions of a function for the pages of rows. More rows may be asked about.
 type answers struct {
 	join  *Join
 	graph exec.LinkGraph
 
 	// numbers are the pages of the rows by their bindings: 0 if they are no pages. open are the bindings from
 	// which all solutions are wanted, because a row leaves the other page unbound.
-	numbers  map[string]uint64
-	open     map[string]bool
-	starts   map[string]bool
-	bindings []string
+	numbers map[string]uint64
+	open    map[string]bool
+	starts  map[string]bool
+	// Of the rows since the last answer: new bindings, those among them to start from, and those that
+	// have become open.
+	bindings, fresh, unnamed []string
 
 	reached  map[uint64][]reached // by start, ascending; of functions with another page
 	values   map[uint64]string    // by start; of the others
@@ -47,52 +49,59 @@ func newAnswers(j *Join) *answers {
 }
 
 // ask notes the bindings of a row.
-func (a *answers) ask(start, other string) {
+func (a *answers) ask(start, other string) error {
 	if start == "" {
-		return
+		return nil
 	}
-	a.starts[start] = true
-	if other == "" {
+	if !a.starts[start] {
+		a.starts[start] = true
+		a.fresh = append(a.fresh, start)
+	}
+	if other == "" && !a.open[start] {
 		a.open[start] = true
+		a.unnamed = append(a.unnamed, start)
 	}
 	for _, binding := range [...]string{start, other} {
 		if _, ok := a.numbers[binding]; !ok && binding != "" {
+			if err := a.join.Grow(len(binding) + nameBytes); err != nil {
+				return err
+			}
 			a.numbers[binding] = 0
 			a.bindings = append(a.bindings, binding)
 		}
 	}
+	return nil
 }
 
-// find asks the graph.
+// find asks the graph about what ask has noted since the last call.
 func (a *answers) find() error {
-	if len(a.bindings) == 0 {
-		return nil
-	}
 	// 1. Find the pages of the bindings.
 	pages, err := pagesOf(a.join.Exec, a.bindings)
 	if err != nil {
 		return err
 	}
-	var starts []uint64
 	for i, binding := range a.bindings {
 		a.numbers[binding] = pages[i]
-		if pages[i] != 0 && a.starts[binding] {
-			starts = append(starts, pages[i])
+	}
+	var starts []uint64
+	for _, binding := range a.fresh {
+		if page := a.numbers[binding]; page != 0 {
+			starts = append(starts, page)
 		}
 	}
-	if len(starts) == 0 {
-		return nil
-	}
-	// 2. Compute the function for them.
-	switch call := a.join.Call; call.Function {
-	case ast.LinkPageRank:
-		return a.pageRank(starts)
-	case ast.LinkOutDegree, ast.LinkInDegree:
-		return a.degrees(starts, call.Function == ast.LinkInDegree)
-	case ast.LinkSample, ast.LinkSampleBackward:
-		err = a.sample(starts, call.Numbers[0], call.Function == ast.LinkSampleBackward)
-	default:
-		err = a.distances(starts, call.Numbers[0], a.join.Reverse)
+	a.bindings, a.fresh = nil, nil
+	// 2. Compute the function for the new ones.
+	if len(starts) > 0 {
+		switch call := a.join.Call; call.Function {
+		case ast.LinkPageRank:
+			err = a.pageRank(starts)
+		case ast.LinkOutDegree, ast.LinkInDegree:
+			err = a.degrees(starts, call.Function == ast.LinkInDegree)
+		case ast.LinkSample, ast.LinkSampleBackward:
+			err = a.sample(starts, call.Numbers[0], call.Function == ast.LinkSampleBackward)
+		default:
+			err = a.distances(starts, call.Numbers[0], a.join.Reverse)
+		}
 	}
 	if err != nil {
 		return err
@@ -188,7 +197,7 @@ func (a *answers) sample(starts []uint64, n int, backward bool) error {
 // nameReached finds the URLs of the pages reached from open starts.
 func (a *answers) nameReached() error {
 	var pages []uint64
-	for binding := range a.open {
+	for _, binding := range a.unnamed {
 		for _, r := range a.reached[a.numbers[binding]] {
 			if _, ok := a.names[r.page]; !ok {
 				a.names[r.page] = ""
@@ -199,6 +208,7 @@ func (a *answers) nameReached() error {
 			return err
 		}
 	}
+	a.unnamed = nil
 	slices.Sort(pages)
 	return eachURL(a.join.Exec, pages, func(page uint64, binding string) error {
 		a.names[page] = binding

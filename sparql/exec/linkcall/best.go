@@ -64,7 +64,7 @@ func (b *best) read() error {
 	}
 	// The pages so far were given already, so they must be the same ones.
 	if len(ranking.Pages) < len(b.pages) || !slices.Equal(b.pages, ranking.Pages[:len(b.pages)]) {
-		return fmt.Errorf("%w: a job of PageRank ended while the query read its scores; send the query again", exec.ErrLinks)
+		return fmt.Errorf("%w; send it again", exec.ErrScores)
 	}
 	b.pages, b.complete = ranking.Pages, len(ranking.Pages) < n
 	b.holder.ShrinkTo(int64(len(b.pages)) * rankedBytes)

@@ -32,14 +32,18 @@ type Join struct {
 	end   int // of the chunk
 	give  int // of the row's solutions
 
-	of   *answers // of the chunk
+	of   *answers // of the chunk, and of some before it
 	best *best    // of all rows; nil until a row needs it
+	soft int      // rows of the next batch of best pages
 }
 
 // Sizes of chunks, in rows. A chunk is one search for distances, so it must not be large.
 const (
 	firstChunk = 16
 	lastChunk  = 256
+	// keptBytes of answers are kept for the next chunks, and up to a part of the limit if they suffice.
+	keptBytes = 1 << 20
+	keptPart  = 4
 )
 
 func (j *Join) Next(out *solution.Batch) error {
@@ -64,7 +68,7 @@ func (j *Join) Next(out *solution.Batch) error {
 			}
 		}
 		// Return after each chunk, because a LIMIT above may want no more.
-		if out.Full() || out.Len > 0 && j.at >= j.end {
+		if out.Full() || out.Len > 0 && (j.at >= j.end || j.best != nil) {
 			return nil
 		}
 	}
@@ -75,16 +79,36 @@ func (j *Join) begin() error {
 	j.chunk = min(max(2*j.chunk, firstChunk), lastChunk)
 	j.end = min(j.at+j.chunk, j.Batch.Len)
 	j.give = 0
-	j.drop()
-	j.of = newAnswers(j)
+	// 1. Answers about other pages are kept while they are few, or if they suffice: a search from one page may
+	// serve all rows.
+	if j.Held > j.Account.Limit/keptPart || j.Held > keptBytes && !j.knows() {
+		j.drop()
+	}
+	if j.of == nil {
+		j.of = newAnswers(j)
+	}
+	// 2. Ask about the chunk.
 	for i := j.at; i < j.end; i++ {
 		start, other := j.ends(j.Batch.Row(i))
-		j.of.ask(start, other)
+		if err := j.of.ask(start, other); err != nil {
+			return failed(j.Call, err)
+		}
 	}
 	if err := j.of.find(); err != nil {
 		return failed(j.Call, err)
 	}
 	return nil
+}
+
+// knows reports whether the answers have all starts of the chunk.
+func (j *Join) knows() bool {
+	for i := j.at; i < j.end; i++ {
+		start, _ := j.ends(j.Batch.Row(i))
+		if start != "" && !j.of.starts[start] {
+			return false
+		}
+	}
+	return true
 }
 
 // failed returns an error of a function with its place in the text.
@@ -151,8 +175,12 @@ func (j *Join) join(out *solution.Batch) error {
 func (j *Join) joinBest(out *solution.Batch, row []string) (more bool, err error) {
 	if j.best == nil {
 		j.best = &best{exec: j.Exec, most: j.Goal, holder: j.Account.NewHolder(j.Name)}
+		j.soft = max(int(min(j.Goal, solution.BatchRows)), firstChunk)
 	}
-	for !out.Full() {
+	// Few rows are given at first, because the caller may need no more.
+	most := out.Len + j.soft
+	j.soft = min(2*j.soft, solution.BatchRows)
+	for !out.Full() && out.Len < most {
 		page, ok, err := j.best.at(j.give)
 		if err != nil {
 			return false, failed(j.Call, err)
