@@ -7,8 +7,10 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
+	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -95,6 +97,31 @@ func (w *web) check(m *machine) error {
 				w.t.Fatalf("machine %d: %v links of %s are %v; they should be %v", m.number, d, url, got, want)
 			}
 		}
+	}
+	return w.checkQueries(m, urls)
+}
+
+// checkQueries compares the degrees and the rankings in queries with the links.
+func (w *web) checkQueries(m *machine, urls []string) error {
+	w.t.Helper()
+	values := "VALUES ?p { <" + strings.Join(urls, "> <") + "> } "
+	scores, degrees := 0.0, 0
+	query := "PREFIX links: <urn:trefoil:links:> SELECT * { " + values + "?p links:outDegree ?n . (?p) links:salsa (?s 0 0) }"
+	for row, err := range m.client.Query(w.t.Context(), query, client.QueryOptions{}) {
+		if err != nil {
+			return err
+		}
+		var score float64
+		if _, err := fmt.Sscan(row.Term("s").Value(), &score); err != nil {
+			w.t.Fatalf("machine %d: %v", m.number, err)
+		}
+		if page, n := row.Term("p").Value(), row.Term("n").Value(); n != fmt.Sprint(len(w.links[page])) {
+			w.t.Fatalf("machine %d: %s links to %s pages in a query, and should to %d", m.number, page, n, len(w.links[page]))
+		}
+		scores, degrees = scores+score, degrees+1
+	}
+	if degrees != len(urls) || scores < 1-1e-9 || scores > 1+1e-9 {
+		w.t.Fatalf("machine %d: %d of %d pages are ranked, and their scores sum up to %v", m.number, degrees, len(urls), scores)
 	}
 	return nil
 }

@@ -77,7 +77,7 @@ func (l linkGraph) Links(ctx context.Context, r exec.LinkRequest) (lists [][]uin
 func readLinks(ctx context.Context, g links.Graph, r exec.LinkRequest) (links.Lists, error) {
 	d, pages := direction(r.Backward), uids(r.Pages)
 	if r.Sample > 0 {
-		return g.SampleLinks(ctx, d, pages, sample.Spec{N: r.Sample})
+		return g.SampleLinks(ctx, d, pages, sample.Spec{N: r.Sample, Mode: sample.ModeConsistent})
 	}
 	if r.Most > 0 {
 		if prefix := g.Capabilities().Prefix; prefix != nil {
@@ -115,7 +115,7 @@ func (l linkGraph) Degrees(ctx context.Context, pages []uint64, backward bool) (
 // Rank implements [exec.LinkGraph].
 func (l linkGraph) Rank(ctx context.Context, r exec.RankRequest) (ranking exec.Ranking, err error) {
 	err = l.call(ctx, func(ctx context.Context, g links.Graph) error {
-		request := links.RankRequest{Algorithm: algorithms[r.Function], Pages: uids(r.Pages), In: r.In, Out: r.Out, Top: r.Top, All: r.Top > 0}
+		request := links.RankRequest{Algorithm: algorithms[r.Function], Pages: uids(r.Pages), In: r.In, Out: r.Out, Mode: sample.ModeConsistent, Top: r.Top, All: r.Top > 0}
 		got, err := g.Rank(ctx, request)
 		if errors.Is(err, links.ErrNoJob) {
 			return fmt.Errorf("%w; POST /links/pagerank or trefoil links pagerank starts one, and its scores are there when it has ended", err)

@@ -116,6 +116,7 @@ func TestLinkRankings(t *testing.T) {
 	} {
 		c.request.Pages = w.uids(t, w.topics)
 		slices.Sort(c.request.Pages)
+		c.request.Mode = sample.ModeConsistent
 		ranking, err := w.graph.Rank(t.Context(), c.request)
 		if err != nil {
 			t.Fatal(err)
@@ -157,7 +158,7 @@ func TestLinkLists(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			some, err := w.graph.SampleLinks(t.Context(), d, []uid.UID{page}, sample.Spec{N: 3})
+			some, err := w.graph.SampleLinks(t.Context(), d, []uid.UID{page}, sample.Spec{N: 3, Mode: sample.ModeConsistent})
 			if err != nil {
 				t.Fatal(err)
 			}
