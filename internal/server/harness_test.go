@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -94,6 +95,14 @@ func newEngine(t testing.TB, db engine.Store, options engine.Options) *engine.En
 		t.Fatal(err)
 	}
 	return e
+}
+
+// linksOf returns a graph as [engine.Options].Links has it; nil for none.
+func linksOf(g links.Graph) func(context.Context) (links.Graph, error) {
+	if g == nil {
+		return nil
+	}
+	return func(context.Context) (links.Graph, error) { return g, nil }
 }
 
 // serveTriples serves a store that holds N-Quads.

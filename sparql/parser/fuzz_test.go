@@ -12,6 +12,7 @@ import (
 )
 
 var seeds = []string{
+	"PREFIX l: <urn:trefoil:links:> SELECT * { (?p) l:salsa (?s 1 2) ; l:hits (?a ?b) . ?p l:distance (?q 3 ?d) , (<x:q> 1) ; l:outDegree ?n FILTER(?s > 1) ?p <x:q> (?o) }",
 	"PREFIX e: <http://e.example/> SELECT DISTINCT ?a (COUNT(*) AS ?n) FROM <a> { ?a e:p [ e:q (1 'x'@de) ] FILTER regex(?b,\"x\") OPTIONAL { ?a ?q 1 } } GROUP BY ?a HAVING(?n>1) ORDER BY DESC(?n) LIMIT 1",
 	"ASK { { ?s ^<a>/(<b>|a)*|!(<c>|^a) ?o } UNION { SELECT * { ?s ?p ?o } } MINUS { } GRAPH ?g { } BIND(1+2*-3 AS ?x) VALUES (?v ?w) { (1 UNDEF) } }",
 	"CONSTRUCT { ?s ?p _:b } WHERE { SERVICE SILENT <s> { ?s ?p ?o } FILTER NOT EXISTS { ?s <x:p> [] } }",

@@ -33,7 +33,7 @@ const (
 	KindNotAcceptable    Kind = "not-acceptable"         // 406
 	KindTimeout          Kind = "timeout"                // 408: the body came too slowly
 	KindEpoch            Kind = "other-epoch"            // 409: the graph of links is not of the epoch that was asked for
-	KindConflict         Kind = "conflict"               // 409: CREATE of a graph that exists, DROP of one that does not; not for a member, or only for one
+	KindConflict         Kind = "conflict"               // 409: CREATE of a graph that exists, DROP of one that does not; not for a member, or only for one; no scores of PageRank
 	KindUnderWay         Kind = "under-way"              // 409: a request with this Idempotency-Key has no answer yet
 	KindRejected         Kind = "rejected"               // 422: a check among the update functions has rejected the change
 	KindKeyReused        Kind = "key-reused"             // 422: the Idempotency-Key is of another request
