@@ -92,6 +92,15 @@ func (p *parser) newBlank(pos ast.Pos) ast.Node {
 	}
 }
 
+// release makes the labels unused that newBlank made since there were count. No tree may have one.
+func (l *labels) release(count int) {
+	for ; l.count > count; l.count-- {
+		if label := "anon" + strconv.Itoa(l.count); l.renamed[label] != label { // else it is one of the text
+			delete(l.used, label)
+		}
+	}
+}
+
 func (l *labels) use(name string) {
 	if l.used == nil {
 		l.used = map[string]bool{}

@@ -4,11 +4,18 @@ package parser
 
 import "github.com/trefoildb/trefoil/sparql/ast"
 
-// nodeList is a list in the text: its head, its items, and the place of its triples in the output.
+// nodeList is a list in the text: its head, its items, and what its triples are made of.
 type nodeList struct {
-	head  ast.Node
-	items []ast.Node
-	from  int
+	head   ast.Node
+	items  []ast.Node
+	from   int // the place of its triples in the output
+	labels int // of blank nodes made before it
+}
+
+// takeBack removes the triples and the labels of a list, because it has the arguments of a function.
+func (t *triplesParser) takeBack(list nodeList) {
+	t.out = t.out[:min(list.from, len(t.out))]
+	t.labels.release(list.labels)
 }
 
 // function returns the function of links that a predicate is; ok is false if it is none. It ends the parse
@@ -67,9 +74,9 @@ func (t *triplesParser) call(pos ast.Pos, f ast.LinkFunction, subject ast.Node, 
 	pages := []ast.Node{subject}
 	if !list.head.IsZero() {
 		pages = list.items
-		t.out = t.out[:min(list.from, len(t.out))]
+		t.takeBack(list)
 	}
-	from := len(t.out)
+	before := nodeList{from: len(t.out), labels: t.labels.count}
 	object, _ := t.graphNode()
 	args := []ast.Node{object}
 	if t.list.head == object {
@@ -78,7 +85,7 @@ func (t *triplesParser) call(pos ast.Pos, f ast.LinkFunction, subject ast.Node, 
 	if t.err != nil {
 		return
 	}
-	t.out = t.out[:from]
+	t.takeBack(before)
 	call, err := ast.NewLinkCall(pos, f, pages, args)
 	if err != nil {
 		t.fail(pos, "%v", err)

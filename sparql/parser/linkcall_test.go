@@ -27,8 +27,15 @@ func TestLinkCalls(t *testing.T) {
 			t.Errorf("%s\ngot  %s\nwant %s", in, got, want)
 		}
 	}
+	// A list of arguments takes no label: those of the text stay apart from those of other lists.
+	got := printed(t, prefix+"SELECT * { _:anon2 <x:p> 1 . (?p) links:salsa (?s 1 2) . ?p <x:q> [] , (?o) }")
+	for _, want := range []string{"_:anon2 <x:p> 1", "?p <x:q> _:anon1 .", "?p <x:q> _:anon3 ."} {
+		if !strings.Contains(got, want) {
+			t.Errorf("no %s in\n%s", want, got)
+		}
+	}
 	// A template and data have predicates only.
-	got := printed(t, prefix+"INSERT { ?p links:pagerank ?s } WHERE { ?p links:pagerank ?s }")
+	got = printed(t, prefix+"INSERT { ?p links:pagerank ?s } WHERE { ?p links:pagerank ?s }")
 	if !strings.Contains(got, "?p links:pagerank ?s .") || !strings.Contains(got, "(?p) links:pagerank (?s) .") {
 		t.Errorf("an update prints as\n%s", got)
 	}

@@ -215,11 +215,11 @@ func (t *triplesParser) collection() (head ast.Node, bare bool) {
 	t.advance()
 	if t.take(")") {
 		head = ast.Node{Pos: pos, Term: rdfNil}
-		t.list = nodeList{head: head}
+		t.list = nodeList{head: head, from: len(t.out), labels: t.labels.count}
 		return head, true
 	}
 	t.noBlank(pos)
-	list := nodeList{from: len(t.out)}
+	list := nodeList{from: len(t.out), labels: t.labels.count}
 	defer func() { t.list = list }() // behind those of inner lists
 	t.enter()
 	defer t.leave()
