@@ -76,20 +76,16 @@ var layers = map[string][]string{
 	"internal/cluster/changes": {"triple", "trie", "internal/feed", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", "internal/cluster/writes"},
 
 	// The live graph of links.
-	"internal/linkgraph":           {"triple", "internal/feed", "links", "rdfload", "internal/store", small},
-	"internal/linkgraph/edits":     {"triple", "links"},
-	"internal/linkgraph/ranking":   {"links"},
-	"internal/linkgraph/nodegraph": {"links", "internal/store"},
-	"internal/linkgraph/copies":    {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer"},
-	"internal/linkgraph/ranges": {"triple", "trie", "sparql", "recovery", "links", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer",
-		"internal/linkgraph/edits", "internal/linkgraph/ranking", "internal/linkgraph/copies", small},
+	"internal/linkgraph":         {"triple", "trie", "sparql", "recovery", "internal/feed", "links", "rdfload", "internal/store", "internal/cluster/view", "internal/cluster/peer", small},
+	"internal/linkgraph/edits":   {"triple", "links"},
+	"internal/linkgraph/ranking": {"links"},
 
 	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/functions", "internal/readcount", "internal/subscriptions"},
 	"internal/cert":   {"internal/cluster/port"},
 
 	// The public face: a store in a program, or a node that serves.
 	"node": {"triple", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/store/database", "internal/engine", "internal/cluster", "internal/cluster/view",
-		"internal/cluster/port", "internal/linkgraph", "internal/linkgraph/nodegraph", "internal/linkgraph/copies", "internal/linkgraph/ranges",
+		"internal/cluster/port", "internal/linkgraph",
 		"internal/server", "internal/functions", "internal/readcount", "internal/subscriptions", "internal/webhook", small},
 
 	"internal/dataset": {"triple", "links"},

@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 
-	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
@@ -47,8 +46,7 @@ type Capabilities struct {
 	Epoch       EpochHolder
 	RemoteEpoch EpochFetcher
 	Prefix      PrefixReader
-	Packed      PackedReader
-	Copies      CopyReporter
+	Partitions  PartitionReporter
 }
 
 // Loader loads a graph on request. Both methods are hints, because a read waits until its
@@ -81,16 +79,9 @@ type PrefixReader interface {
 	LinksPrefix(ctx context.Context, d Direction, pages []uid.UID, maxLinks int) (Lists, error)
 }
 
-// PackedReader is a [PrefixReader] that has its lists in the binary form of package wire.
-type PackedReader interface {
-	// PackedPrefix is LinksPrefix, with the length of each list. A list is the differences
-	// of its UIDs as uvarints, the first one from 0. The error is errors.ErrUnsupported
-	// while the graph has its lists in another form.
-	PackedPrefix(ctx context.Context, d Direction, pages []uid.UID, maxLinks int) (lengths []int, packed rank.Lists[byte], err error)
-}
-
-// CopyReporter is a machine of a cluster that keeps copies of the lists of others.
-type CopyReporter interface {
-	// CopiedEpoch returns the epoch of the last view whose copies are complete; 0 for none.
-	CopiedEpoch() uint64
+// PartitionReporter is a machine that holds some partitions of a graph.
+type PartitionReporter interface {
+	// Partitions returns the number of partitions that this machine answers for, and the number of
+	// those that it must hold and does not hold yet.
+	Partitions() (held, missing int)
 }

@@ -77,7 +77,7 @@ const PageRankApplication = "urn:trefoil:pagerank"
 // PageRankJob is the state of a job.
 type PageRankJob struct {
 	State string `json:"state"` // running, storing, done, stopped, failed
-	// Epoch is the epoch of the ranked graph. It is 0 if it is not known, as in a cluster.
+	// Epoch is the epoch of the ranked graph. It is 0 if it is not known.
 	Epoch     uint64  `json:"epoch"`
 	Pages     int64   `json:"pages"`
 	Links     int64   `json:"links"`

@@ -81,8 +81,7 @@ type ServerStats struct {
 	Links  int64 `json:"links"`
 	Linked int64 `json:"linked"`
 	// MaxOut and MaxIn are upper bounds of degrees. They are exact, unless links of just these
-	// pages were deleted a moment ago. -1 means not known. In a cluster only the sum has them,
-	// and a machine's links are those that it reads by their targets.
+	// pages were deleted a moment ago. -1 means not known.
 	MaxOut int `json:"maxOut"`
 	MaxIn  int `json:"maxIn"`
 	// MinUID and MaxUID are 0 if there is no page.

@@ -8,7 +8,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
-	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -47,8 +46,7 @@ func (s *service) startBackend(db *store.Store, readOnly bool) (backend, error) 
 // startMember starts the node of a store. If it joins a cluster, it returns when the node
 // is a member.
 func (s *service) startMember(lone *store.Store) (backend, error) {
-	// Without links operations are still counted, for the epochs of other members.
-	db, err := replica.New(lone, replica.Options{Journal: ranges.Journal(s.linkPredicate()), CountOnly: s.NoLinks})
+	db, err := replica.New(lone, replica.Options{})
 	if err != nil {
 		return backend{}, err
 	}

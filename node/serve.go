@@ -10,6 +10,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/functions"
+	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/memory"
 	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/internal/server"
@@ -110,7 +111,7 @@ func (s *service) run() (members []string, err error) {
 		triples = updates.Checked()
 	}
 	// Links need a node, and a read-only store has none.
-	var graph *servedLinks
+	var graph *linkgraph.Graph
 	var linksOf func(context.Context) (links.Graph, error)
 	if back.node != nil && !s.NoLinks {
 		if graph, err = s.openLinks(db, back.node); err != nil {
@@ -178,7 +179,7 @@ func (s *service) run() (members []string, err error) {
 // is read-only. The member of a cluster waits for room instead, because its lease needs
 // durable writes.
 func (s *service) open() (db *store.Store, full *database.NoRoomError, err error) {
-	options := store.Options{ReadOnly: s.ReadOnly, Member: !s.ReadOnly, Watched: s.watched(), CountChanges: !s.ReadOnly && !s.NoLinks,
+	options := store.Options{ReadOnly: s.ReadOnly, Member: !s.ReadOnly, Watched: s.watched(),
 		CacheBytes: s.shares.Cache, MemTableBytes: s.shares.MemTable, QueueBytes: s.shares.Queue,
 		ColumnBytes: s.columnBytes(), MinFreeBytes: s.MinFreeBytes, FeedRetention: changefeed.Retention{Bytes: s.FeedBytes, Age: s.FeedAge},
 		Logger: s.Logger, Version: s.Version}

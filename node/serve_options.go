@@ -12,8 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/linkgraph/copies"
-	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
+	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/webhook"
@@ -88,8 +87,9 @@ type ClusterOptions struct {
 	// Copies is how many machines hold each row of a triple, 2 to 5; 0 is 3. It counts
 	// when the first member of a cluster starts for the first time.
 	Copies int
-	// LinkCopies is on how many other machines copies of a machine's lists of links are
-	// kept, up to 4. 0 is one fewer than Copies, and -1 is none.
+	// LinkCopies is how many followers keep the cells of a partition of the link graph
+	// beside its primary, up to 4. 0 is one fewer than Copies, and -1 is none. It must be
+	// the same on all machines.
 	LinkCopies int
 	// CA, Cert and Key are PEM files: the authority of the members' certificates, and
 	// the certificate of this one with its key. If all are "", there is no TLS.
@@ -152,7 +152,7 @@ func (o ServeOptions) Validate() error {
 		return invalid("listening at %s lets everybody who reaches it read and change the data: "+
 			"give {Token}, or {Insecure} where the network is trusted", o.Listen)
 	}
-	// 2. The cluster's numbers must be in their ranges.
+	// 2. The cluster's numbers must be in their linkgraph.
 	if err := o.Cluster.validate(); err != nil {
 		return err
 	}
@@ -176,8 +176,8 @@ func (c *ClusterOptions) validate() error {
 		return invalid("{RebuildShare} %d: it is 1 to 100 percent", c.RebuildShare)
 	case c.ScrubRate < 0:
 		return invalid("{ScrubRate} is a size")
-	case c.LinkCopies < -1 || c.LinkCopies > copies.MaxCopies:
-		return invalid("{LinkCopies}: %d is not 0 to %d", c.LinkCopies, copies.MaxCopies)
+	case c.LinkCopies < -1 || c.LinkCopies > linkgraph.MaxCopies:
+		return invalid("{LinkCopies}: %d is not 0 to %d", c.LinkCopies, linkgraph.MaxCopies)
 	}
 	if err := view.CheckCopies(c.Copies); c.Copies != 0 && err != nil {
 		return invalid("{Copies}: %v", err)
@@ -201,11 +201,11 @@ func (o ServeOptions) withDefaults() ServeOptions {
 	return o
 }
 
-// linkCopies returns LinkCopies as package ranges takes it.
+// linkCopies returns LinkCopies as package linkgraph takes it.
 func (c *ClusterOptions) linkCopies() int {
 	switch c.LinkCopies {
 	case 0:
-		return ranges.CopiesOfView
+		return linkgraph.CopiesOfView
 	case -1:
 		return 0
 	}

@@ -62,7 +62,7 @@ func Open(dir string, o Options) (*Store, error) {
 	}
 	shares := o.shares()
 	db, err := store.Open(dir, store.Options{
-		ReadOnly: o.ReadOnly, Watched: o.watched(), CountChanges: len(o.watched()) > 0,
+		ReadOnly: o.ReadOnly, Watched: o.watched(),
 		CacheBytes: shares.Cache, MemTableBytes: shares.MemTable, QueueBytes: shares.Queue,
 		ColumnBytes: o.columnBytes(), MinFreeBytes: o.MinFreeBytes, FeedRetention: changefeed.Retention{Bytes: o.FeedBytes, Age: o.FeedAge},
 		Logger: o.Logger, Version: o.Version,

@@ -14,12 +14,11 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
+	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/links/weburl"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -132,7 +131,7 @@ func (w *web) sameAtOnce() {
 
 // checkPages compares all pages, asked for so many at a time, with those that were ever
 // told, and looks each of them up.
-func (w *web) checkPages(g *ranges.Graph, n int) (all []uid.UID) {
+func (w *web) checkPages(g *linkgraph.Graph, n int) (all []uid.UID) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	for after := uid.UID(0); ; after = all[len(all)-1] {
@@ -174,7 +173,7 @@ func (w *web) checkPages(g *ranges.Graph, n int) (all []uid.UID) {
 }
 
 // checkStats compares counts with the model.
-func (w *web) checkStats(g *ranges.Graph, pages []uid.UID) {
+func (w *web) checkStats(g *linkgraph.Graph, pages []uid.UID) {
 	w.t.Helper()
 	edges := int64(0)
 	for _, of := range w.links {
@@ -196,7 +195,7 @@ func (w *web) checkStats(g *ranges.Graph, pages []uid.UID) {
 // checkLabelled compares the labels of the links of each page, where they are answered, and
 // returns how many of these pages there are: of a link whose versions all were on machines
 // that are dead nobody tells its label.
-func (w *web) checkLabelled(g *ranges.Graph) (answered int) {
+func (w *web) checkLabelled(g *linkgraph.Graph) (answered int) {
 	w.t.Helper()
 	urls := slices.Sorted(maps.Keys(w.links))
 	uids, err := g.UIDs(w.t.Context(), urls)
@@ -302,14 +301,13 @@ func TestLinksFirstWhileAway(t *testing.T) {
 		var all sync.WaitGroup
 		for i := range 30 {
 			url := fmt.Sprintf("http://www%d.example.org/two/%d", i%10, i)
-			slot := uid.SlotOf(weburl.HostKey(url))
-			for j := range 2 {
+			for range 2 {
 				m, wait := w.any(), time.Duration(w.random.IntN(60))*time.Millisecond
-				claim := links.UIDTriple(url, uid.Make(slot, uint32(1+j), uint32(i)))
+				change := links.Change{Source: url, Targets: []string{url}}
 				all.Go(func() {
 					time.Sleep(wait) // of virtual time
-					if _, err := m.node.Add(t.Context(), []triple.Triple{claim}); err != nil {
-						t.Errorf("claim through %s: %v", m.name, err)
+					if _, err := web.graphs[m].Update(t.Context(), []links.Change{change}); err != nil {
+						t.Errorf("a link through %s: %v", m.name, err)
 					}
 				})
 				reader := rand.New(rand.NewPCG(w.random.Uint64(), 0))
@@ -333,7 +331,7 @@ func TestLinksFirstWhileAway(t *testing.T) {
 }
 
 // asked asks for the UID of a page until it has one, and some times more.
-func (w *web) asked(graphs []*ranges.Graph, random *rand.Rand, url string) {
+func (w *web) asked(graphs []*linkgraph.Graph, random *rand.Rand, url string) {
 	ctx, cancel := context.WithTimeout(w.t.Context(), time.Minute)
 	defer cancel()
 	for left := 10; left > 0; {

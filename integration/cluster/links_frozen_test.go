@@ -12,7 +12,7 @@ import (
 	"sync"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
+	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -24,7 +24,7 @@ import (
 type frozen struct {
 	*web
 	mu      sync.Mutex
-	graphs  []*ranges.Graph           // of machines that run
+	graphs  []*linkgraph.Graph        // of machines that run
 	version int                       // of the web's links
 	busy    bool                      // they are being changed
 	edges   map[edge]cell.Label       // as they are when nobody changes them
@@ -138,14 +138,14 @@ func (f *frozen) pass(ctx context.Context, random *rand.Rand) (epoch uint64, err
 }
 
 // other returns another graph.
-func (f *frozen) other(random *rand.Rand) *ranges.Graph {
+func (f *frozen) other(random *rand.Rand) *linkgraph.Graph {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	return f.graphs[random.IntN(len(f.graphs))]
 }
 
 // readKind reads something of all pages.
-func readKind(ctx context.Context, g *ranges.Graph, kind int, pages []uid.UID, names map[uid.UID]string) (any, error) {
+func readKind(ctx context.Context, g *linkgraph.Graph, kind int, pages []uid.UID, names map[uid.UID]string) (any, error) {
 	switch kind {
 	case kindLabelled:
 		lists, err := g.Links(ctx, links.Forward, pages)

@@ -14,7 +14,7 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
+	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 )
@@ -50,7 +50,7 @@ func replacedPage(i int) string { return fmt.Sprintf("http://www%d.example.org/%
 
 // replace replaces the lists of one page or some by one call, which changes another page
 // beside them, and tells what the lists are then.
-func (r *replacing) replace(ctx context.Context, g *ranges.Graph, random *rand.Rand, name string) {
+func (r *replacing) replace(ctx context.Context, g *linkgraph.Graph, random *rand.Rand, name string) {
 	changes := []links.Change{{Source: "http://www5.example.org/" + name, Targets: []string{replacedPage(0)}}}
 	made := map[string]*replacement{}
 	for range 1 + random.IntN(replacedPages) {
@@ -155,7 +155,7 @@ func (r *replacing) ended() {
 }
 
 // list returns the targets of a page's links, ascending.
-func (r *replacing) list(g *ranges.Graph, page string) []string {
+func (r *replacing) list(g *linkgraph.Graph, page string) []string {
 	r.t.Helper()
 	ctx := r.t.Context()
 	uids, err := g.UIDs(ctx, []string{page})

@@ -4,16 +4,16 @@ package cluster
 
 import (
 	"context"
-	"encoding/binary"
 	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
+	"path/filepath"
 	"slices"
 	"sync"
 	"testing"
 
-	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
+	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -28,7 +28,8 @@ import (
 // of its machines.
 type web struct {
 	*world
-	graphs map[*machine]*ranges.Graph
+	dir    string // of the files of all graphs
+	graphs map[*machine]*linkgraph.Graph
 	links  map[string]map[string]cell.Label // by source and target
 
 	mu   sync.Mutex
@@ -37,7 +38,7 @@ type web struct {
 }
 
 func newWeb(w *world) *web {
-	return &web{world: w, graphs: map[*machine]*ranges.Graph{}, links: map[string]map[string]cell.Label{}, uids: map[string]uid.UID{}, urls: map[uid.UID]string{}}
+	return &web{world: w, dir: w.t.TempDir(), graphs: map[*machine]*linkgraph.Graph{}, links: map[string]map[string]cell.Label{}, uids: map[string]uid.UID{}, urls: map[uid.UID]string{}}
 }
 
 // open opens the graphs of machines that run and have none.
@@ -47,7 +48,7 @@ func (w *web) open() {
 		if w.graphs[m] != nil {
 			continue
 		}
-		g, err := ranges.Open(m.node, ranges.Options{Copies: 2, FS: m.disk, Dir: "copies", Logger: w.log.With("machine", m.name)})
+		g, err := linkgraph.OpenNode(m.node, linkgraph.Options{Copies: 2, Dir: filepath.Join(w.dir, m.name), Workers: 1, Logger: w.log.With("machine", m.name)})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -69,7 +70,7 @@ func (w *web) end(machines ...*machine) {
 }
 
 // some returns the graph of one of the machines that run.
-func (w *web) some() *ranges.Graph { return w.graphs[w.any()] }
+func (w *web) some() *linkgraph.Graph { return w.graphs[w.any()] }
 
 // told notes what a page's UID was said to be: it never is another.
 func (w *web) told(url string, u uid.UID) {
@@ -165,7 +166,7 @@ func (w *web) asTriple(src, dst string) {
 }
 
 // check compares all that a graph says with what ought to be.
-func (w *web) check(g *ranges.Graph) {
+func (w *web) check(g *linkgraph.Graph) {
 	w.t.Helper()
 	ctx := w.t.Context()
 	backward := map[string][]string{}
@@ -200,7 +201,6 @@ func (w *web) check(g *ranges.Graph) {
 			if err != nil || some.Len() == 0 && len(rest) > 0 || len(some.Items) > 30 {
 				w.t.Fatalf("%d lists of %d links, %v", some.Len(), len(some.Items), err)
 			}
-			w.checkPacked(g, d, rest, some)
 			if rest, got = rest[some.Len():], append(got, some.Items...); len(rest) > 0 {
 				continue
 			}
@@ -275,27 +275,6 @@ func (w *web) check(g *ranges.Graph) {
 	}
 	if !slices.IsSorted(all) {
 		w.t.Fatalf("pages that do not ascend: %v", all)
-	}
-}
-
-// checkPacked compares packed lists of the first of some pages with what they are.
-func (w *web) checkPacked(g *ranges.Graph, d links.Direction, pages []uid.UID, want links.Lists) {
-	w.t.Helper()
-	lengths, packed, err := g.PackedPrefix(w.t.Context(), d, pages, 30)
-	if err != nil || packed.Len() != want.Len() || len(lengths) != want.Len() {
-		w.t.Fatalf("%d packed lists, %v; want %d", packed.Len(), err, want.Len())
-	}
-	for i, n := range lengths {
-		var list []uid.UID
-		last := uid.UID(0)
-		for b := packed.At(i); len(b) > 0; {
-			step, size := binary.Uvarint(b)
-			last += uid.UID(step)
-			list, b = append(list, last), b[max(size, 1):]
-		}
-		if n != len(list) || !slices.Equal(list, want.At(i)) {
-			w.t.Fatalf("%v: packed list %d of length %d is %v, want %v", d, i, n, list, want.At(i))
-		}
 	}
 }
 
@@ -421,7 +400,7 @@ func TestLinksNamedAtOnce(t *testing.T) {
 				})
 				victim := w.any()
 				if len(w.up()) > 2 {
-					defer func(g *ranges.Graph) { _ = g.Close() }(web.graphs[victim])
+					defer func(g *linkgraph.Graph) { _ = g.Close() }(web.graphs[victim])
 					delete(web.graphs, victim)
 					victim.kill()
 				}
@@ -454,7 +433,7 @@ func TestLinksNamedAtOnce(t *testing.T) {
 
 // nameSome updates links to pages in an order of its own until all are done or the
 // machine is gone.
-func (w *web) nameSome(ctx context.Context, g *ranges.Graph, seed uint64, urls []string) {
+func (w *web) nameSome(ctx context.Context, g *linkgraph.Graph, seed uint64, urls []string) {
 	random := rand.New(rand.NewPCG(seed, 0))
 	for _, i := range random.Perm(len(urls)) {
 		_, err := g.Update(ctx, []links.Change{{Source: urls[i], Targets: []string{urls[(i+1)%len(urls)]}}})
@@ -518,7 +497,7 @@ func TestLinksRanked(t *testing.T) {
 
 // pageRank runs a job, and checks its scores if it ends well; meanwhile happens once it
 // has begun.
-func (w *web) pageRank(g *ranges.Graph, meanwhile ...func()) (job links.PageRankJob, scores links.Ranking) {
+func (w *web) pageRank(g *linkgraph.Graph, meanwhile ...func()) (job links.PageRankJob, scores links.Ranking) {
 	t := w.t
 	t.Helper()
 	if err := g.StartPageRank(t.Context(), links.PageRankOptions{Store: true}); err != nil {

@@ -68,8 +68,8 @@ func (m *many) measure(members int) {
 	// 1. Start the members with small memory. One machine is kept for the join.
 	m.net.Watch(m.traffic.sent)
 	m.net.Delay(minDelay, maxDelay)
-	m.adjust = func(o *store.Options, r *replica.Options, c *cluster.Config) {
-		o.MemTableBytes, o.CacheBytes, o.CountChanges, r.Journal, o.QueueBytes = 256<<10, 256<<10, false, nil, 1<<20
+	m.adjust = func(o *store.Options, _ *replica.Options, c *cluster.Config) {
+		o.MemTableBytes, o.CacheBytes, o.QueueBytes = 256<<10, 256<<10, 1<<20
 		c.MaxSegmentBytes = 4 << 20
 	}
 	for range members + 1 {

@@ -57,12 +57,6 @@ func TestOpenBatchKeepsNoOtherReader(t *testing.T) {
 						t.Errorf("by SPARQL through %s: %t, %v", m.name, there, err)
 					}
 				}
-				// Links are read on their owners.
-				key, _ := triple.AppendKey(nil, triple.SPO, free)
-				own := []triple.Range{{Lo: key, Hi: append(slices.Clip(key), 0)}}
-				if err := sequencer.node.ReadOwn(ctx, sequencer.node.View().Epoch, own, func(context.Context, *store.Snapshot) error { return nil }); err != nil {
-					t.Errorf("on its owner: %v", err)
-				}
 				if _, err := sequencer.sees(stuck, looks(stuck)[0]); err == nil {
 					t.Error("a write that waits is read")
 				}

@@ -179,7 +179,7 @@ func (c *pairClient) run(ctx context.Context, m *machine, h *history, random *ra
 	}
 }
 
-// The graph of links answers without a majority too, from rows.
+// The graph of links answers without a majority too, from the cells of the member that is left.
 func TestTwoLinks(t *testing.T) {
 	simulate(t, 2, func(t *testing.T, w *world) {
 		web := newWeb(w)
@@ -201,6 +201,7 @@ func TestTwoLinks(t *testing.T) {
 		for _, g := range web.graphs {
 			web.check(g)
 		}
+		web.copied()
 		dead := w.any()
 		left := w.others(dead)[0]
 		web.end(dead)

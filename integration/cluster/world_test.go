@@ -19,14 +19,12 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/cluster/generation"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
-	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/recovery"
 )
 
@@ -182,17 +180,17 @@ func (m *machine) run(others ...*machine) {
 func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 	w := m.world
 	options := store.Options{
-		FS: w.events.disk(m.name, m.disk), Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: cmp.Or(m.kept, -1), MaxSegmentBytes: 1 << 20, CountChanges: true, Logger: w.log.With("machine", m.name),
+		FS: w.events.disk(m.name, m.disk), Member: true, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: cmp.Or(m.kept, -1), MaxSegmentBytes: 1 << 20, Logger: w.log.With("machine", m.name),
 	}
-	journal := replica.Options{Journal: ranges.Journal(links.DefaultPredicate)}
+	replicas := replica.Options{}
 	cfg := cluster.Config{
 		Listen: m.address(), Advertise: m.advertise, Spare: m.spare, Closed: m.closed, Name: m.cluster, Lease: m.lease, Copies: m.copies, Network: w.fills.network(w.net.Host(m.name)), FS: w.events.disk(m.name, m.disk), Clock: w,
 		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, LoadDir: m.loads, Logger: w.log.With("machine", m.name),
 	}
 	if w.adjust != nil {
-		w.adjust(&options, &journal, &cfg)
+		w.adjust(&options, &replicas, &cfg)
 	}
-	if m.store, err = replica.Open(dataDir, options, journal); err != nil {
+	if m.store, err = replica.Open(dataDir, options, replicas); err != nil {
 		return err
 	}
 	cfg.Store = m.store

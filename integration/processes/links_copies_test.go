@@ -35,6 +35,10 @@ import (
 // before anybody is excluded.
 const copiesFailure = "--failure-timeout=5s"
 
+// excluded is the time in which lost machines are excluded, with an election before it. Lists wait
+// for it if the lost ones have stamped changes in the last moment.
+const excluded = 30 * time.Second
+
 // load loads a made-up web through a machine, and remembers it.
 func (w *web) load(m *machine, pages int, seed uint64) {
 	w.t.Helper()
@@ -322,7 +326,7 @@ func (m *machine) metric(name string) (string, error) {
 	return "", fmt.Errorf("machine %d has no metric %s", m.number, name)
 }
 
-// copied waits until all machines have the copies that they ought to.
+// copied waits until all machines have the cells that they must hold.
 func (c *cluster) copied() {
 	c.t.Helper()
 	until(c.t, "links are copied", func() error {
@@ -334,9 +338,9 @@ func (c *cluster) copied() {
 			return err
 		}
 		for _, m := range c.up() {
-			epoch, err := m.metric("trefoil_links_copied_epoch")
-			if err != nil || epoch != strconv.FormatUint(s.Epoch, 10) {
-				return fmt.Errorf("machine %d has copies of epoch %s, not %d: %w", m.number, epoch, s.Epoch, err)
+			missing, err := m.metric("trefoil_links_partitions_missing")
+			if err != nil || missing != "0" {
+				return fmt.Errorf("machine %d lacks %s partitions: %w", m.number, missing, err)
 			}
 		}
 		return nil
@@ -452,8 +456,8 @@ func TestLinksRightAfter(t *testing.T) {
 				if !test.leader {
 					within = right
 				}
-			} else if err := asked.update(random, "later"); err != nil {
-				t.Fatal(err)
+			} else if within = excluded; asked.update(random, "later") != nil {
+				t.Fatal("the last update failed")
 			}
 			for i, m := range lost {
 				m.process.signal(t, test.signals[i])
@@ -464,9 +468,6 @@ func TestLinksRightAfter(t *testing.T) {
 				t.Fatalf("%s after it: %v", time.Since(begun), err)
 			}
 			t.Logf("all lists are answered after %s; before it took %s", time.Since(begun), healthy)
-			if survivor.degraded.Load() == 0 {
-				t.Error("no answer came from elsewhere")
-			}
 			w.goOn(random, left)
 			t.Logf("all is regenerated after %s", time.Since(begun))
 			if test.leader { // coming back is for the others
@@ -605,8 +606,8 @@ func TestLinksWithoutCopies(t *testing.T) {
 	t.Parallel()
 	random := newRandom(t)
 	c, w := newCopiesTest(t, random, 3, 500, "--link-copies=0")
-	if epoch, err := c.machines[0].metric("trefoil_links_copied_epoch"); err != nil || epoch != "0" {
-		t.Fatalf("copies of epoch %s, %v", epoch, err)
+	if held, err := c.machines[0].metric("trefoil_links_partitions"); err != nil || held == "64" {
+		t.Fatalf("%s partitions of 64 on one of three machines, %v", held, err)
 	}
 	lost, left := c.choose(random, 1, random.IntN(2) == 0)
 	lost[0].kill()

@@ -52,8 +52,8 @@ type sparqlFlags struct {
 // graphFlags select the triples of the graph of links.
 type graphFlags struct {
 	LinkPredicate string `default:"${linkpredicate}" placeholder:"IRI" help:"The predicate of links, ${default} by default. Its triples are kept in memory too, as a graph (trefoil links)."`
-	NoLinks       bool   `help:"Keep no graph of links."`
-	LinkCopies    int    `default:"-1" placeholder:"N" help:"In a cluster, how many other machines keep copies of the lists of links that a machine reads, on their disks, 0 to 4: this number of machines may be lost at once, and each list is still answered. By default one less than the copies of a triple (--copies)."`
+	NoLinks       bool   `help:"Keep no graph of links. All machines of a cluster must have this flag, or none."`
+	LinkCopies    int    `default:"-1" placeholder:"N" help:"In a cluster, how many machines besides the first one hold each part of the graph of links, 0 to 4: this number of machines may be lost at once, and each list is still answered at once. Use the same number on all machines. By default one less than the copies of a triple (--copies)."`
 }
 
 // Run serves the data directory until the context ends.

@@ -32,7 +32,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/engine"
-	"github.com/trefoildb/trefoil/internal/linkgraph/ranges"
+	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -114,7 +114,7 @@ func registered(t *testing.T) (methods []string, endpoints []server.Endpoint) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, err := ranges.Open(n, ranges.Options{Dir: t.TempDir()})
+	graph, err := linkgraph.OpenNode(n, linkgraph.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}

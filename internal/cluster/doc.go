@@ -20,7 +20,7 @@
 //   - reporter: reports to the leader
 //   - work, backfill.Filler: the work under the adopted view
 //   - triples: reads and writes of clients, alone or through writes, reads and loads
-//   - journals, admin, status: what other packages and operators request of a cluster
+//   - admin, status: what other packages and operators request of a cluster
 //   - upkeep.Upkeep: purges, scrubs, checks
 //   - leader.Leader: what this member decides while it leads
 //   - agreement.Agreement, gossip.Gossip and the Leader exist only on a member, see parts

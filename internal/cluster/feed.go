@@ -15,6 +15,24 @@ import (
 // Positions in the first stay valid in the second.
 func (t *triples) Feed() feed.Source { return nodeFeed{t} }
 
+// ReadPosition returns a position that covers every change that was acknowledged before the call;
+// see [changes.Feed.ReadPosition]. A member that answers without a majority has all operations that
+// can be committed.
+func (n *Node) ReadPosition(ctx context.Context) (p feed.Position, err error) {
+	lone, err := n.onLone(func() (err error) {
+		p, err = n.triples.store.Feed().Position(ctx)
+		return err
+	})
+	switch {
+	case lone:
+	case n.NoMajority():
+		p, err = n.triples.changes.DurablePosition()
+	default:
+		p, err = n.triples.changes.ReadPosition(ctx)
+	}
+	return p, err
+}
+
 // nodeFeed is the feed of a node.
 type nodeFeed struct{ *triples }
 

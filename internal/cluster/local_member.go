@@ -16,7 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 )
 
-// localMember is this node as the member of writes, loads and journals. It implements
+// localMember is this node as the member of writes and loads. It implements
 // [member.Member].
 type localMember struct {
 	*membership

@@ -31,7 +31,6 @@ type Node struct {
 	*isolation  // the lease, and the way to a leader
 	*peers      // messages to and from other nodes
 	*triples    // reads and writes of clients
-	*journals   // the latest operations of each member
 	*admin      // requests of operators
 	*status     // the state of the cluster
 
@@ -192,7 +191,6 @@ func (n *Node) makeParts() (err error) {
 	if cfg.ColumnMemory > 0 {
 		n.triples.columns = newMemberColumns(n.triples, cfg.ColumnMemory, n.store.ColumnFile())
 	}
-	n.journals = &journals{local, n.writes}
 	n.admin = &admin{n.membership, n.peers}
 	n.register(wishes)
 	return nil
@@ -205,7 +203,6 @@ func (n *Node) register(wishes *loadLeader) {
 	n.Handle(methodReport, n.reporter.answer)
 	n.Handle(methodStatus, n.status.answer)
 	n.Handle(methodWish, wishes.answer)
-	n.Handle(methodJournal, n.journals.answer)
 	n.admin.register()
 	n.writes.Register(n.server)
 	n.loads.Register(n.server)

@@ -35,6 +35,7 @@ type triples struct {
 	upkeep   *upkeep.Upkeep
 	throttle *throttle.Throttle
 	columns  *memberColumns // nil if there are none
+	fenced   atomic.Uint64  // an epoch before which all operations are committed
 
 	// lone excludes the change from a node alone to a cluster of one: operations on the lone
 	// store hold it for reading.
@@ -73,6 +74,18 @@ func (t *triples) Reader() (store.Reader, error) {
 	t.throttle.Begin()
 	return &request{Reader: r, throttle: t.throttle}, nil
 }
+
+// Lone returns the store of a node that is alone; nil in a cluster. When the node joins one, reads
+// and writes of the store return [store.ErrMember].
+func (t *triples) Lone() *store.Store {
+	if t.alone() {
+		return t.store.Store
+	}
+	return nil
+}
+
+// Annotated reports whether the rows of this machine have annotations.
+func (t *triples) Annotated() bool { return t.store.Store.Status().Annotations > 0 }
 
 // snapshot returns a reader of the cluster with its columns.
 func (t *triples) snapshot() (*reads.Snapshot, error) {
@@ -309,30 +322,21 @@ func (t *triples) Check(ctx context.Context) (check.Report, error) {
 	return t.upkeep.Check(ctx)
 }
 
-// Settled waits until all operations of earlier epochs are committed, see
-// [upkeep.Upkeep.Settled]. A node alone has nothing to wait for.
-func (t *triples) Settled(ctx context.Context, epoch uint64) (uint64, error) {
+// Fence waits until all operations of epochs before the given one are committed, and returns a
+// context whose adds and deletes are stamped in this epoch, or refused (see [writes.WithFence]). A
+// node alone has nothing to wait for.
+func (t *triples) Fence(ctx context.Context, epoch uint64) (context.Context, error) {
 	if t.alone() {
-		return epoch, nil
+		return ctx, nil
 	}
-	return t.upkeep.Settled(ctx, epoch)
+	if done := t.fenced.Load(); done != epoch {
+		if _, err := t.upkeep.Settled(ctx, epoch); err != nil {
+			return nil, err
+		}
+		t.fenced.Store(epoch)
+	}
+	return writes.WithFence(ctx, epoch), nil
 }
-
-// ReadOwn reads the local ranges of this machine, see [reads.Reads.ReadOwn].
-func (t *triples) ReadOwn(ctx context.Context, epoch uint64, ranges []triple.Range, do func(ctx context.Context, sn *store.Snapshot) error) error {
-	t.throttle.Begin()
-	defer t.throttle.End()
-	return t.reads.ReadOwn(ctx, epoch, ranges, do)
-}
-
-// ChangeBucket returns the bucket that counts changes of a local row, see
-// [replica.Store.ChangeBucket].
-func (t *triples) ChangeBucket(key []byte) (uint32, bool) {
-	return t.store.Database().ChangeBucket(key)
-}
-
-// ChangeCount returns the count of a bucket, see [replica.Store.ChangeCount].
-func (t *triples) ChangeCount(bucket uint32) uint64 { return t.store.Database().ChangeCount(bucket) }
 
 // Sink returns the target of bulk loads: the lone store, or the cluster.
 func (t *triples) Sink() rdfload.Sink {

@@ -177,6 +177,9 @@ type Request struct {
 	// Heartbeat is the time after which an empty batch is sent if nothing else was; 0 is never. It
 	// counts only with Follow.
 	Heartbeat time.Duration
+	// Positions sends an empty batch whenever the position has moved and the filter has selected
+	// nothing, because the consumer has readers that wait for a position. It counts only with Follow.
+	Positions bool
 	// MaxBytes bounds the bytes of one batch, about; 0 is 1 MiB. A batch has at least one change.
 	MaxBytes int
 }

@@ -26,7 +26,7 @@ func fullAbuse() bool { return os.Getenv("TREFOIL_ABUSE") != "" }
 // settle builds all cells with changes again.
 func (w *world) settle() {
 	w.t.Helper()
-	if err := w.graph.ask(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
+	if err := w.graph.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -34,7 +34,7 @@ func (w *world) settle() {
 // fromStore builds all cells from the triples, and writes them.
 func (w *world) fromStore() {
 	w.t.Helper()
-	if err := w.graph.ask(ctx, func(k *keeper) error { return k.rebuildAll(ctx) }); err != nil {
+	if err := w.graph.make(ctx, allPartitions); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -146,7 +146,7 @@ func damagedWorld(t *testing.T, rng *rand.Rand) *world {
 	for range 30 {
 		w.update(links.Change{Source: pageURL(rng.IntN(5), rng.IntN(50)), Targets: []string{pageURL(rng.IntN(9), rng.IntN(50))}})
 	}
-	if err := w.graph.ask(ctx, func(k *keeper) error { return k.save() }); err != nil {
+	if err := w.graph.inKeeper(ctx, func(k *keeper) error { return k.save() }); err != nil {
 		t.Fatal(err)
 	}
 	w.compare()

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
@@ -16,17 +15,20 @@ import (
 )
 
 // assigner assigns UIDs, and writes them before any caller sees them. One goroutine at a time
-// may use it: it has the keeper's lock.
+// may use it: it has the lock assigning.
 //
-// When a page of a slot first needs a number, the numbers in use are read from the store.
-// Writes of an earlier process have landed or never will, because the store belongs to this
-// process alone. So numbers continue from those in the store.
+// When a page of a slot first needs a number, the numbers in use are read from the store. On a
+// lone node, writes of an earlier process have landed or never will, because the store belongs to
+// this process alone. In a cluster see terms. So numbers continue from those in the store.
 type assigner struct {
-	store *store.Store
+	graph *Graph
 	slots map[uid.Slot]*uid.Allocator
 	hosts int // in all allocators, about
 	// rounds is the number of times that UIDs were assigned, or may have been.
 	rounds int
+	// pending has the UIDs of pages whose write has an unknown outcome in this epoch. The write may
+	// still be committed, so the page must get the same UID, and no other page may get it.
+	pending map[string]uid.UID
 }
 
 const (
@@ -45,18 +47,19 @@ type assigned struct {
 // assign assigns UIDs to pages. They must be distinct and have none. It orders them by host and
 // URL. It calls done with some of them at a time, when these are durable.
 func (a *assigner) assign(ctx context.Context, urls []string, done func([]assigned) error) error {
+	again, urls := a.takePending(urls)
 	runs, err := a.number(ctx, urls)
 	if err != nil {
 		return err
 	}
+	runs = append(runs, again...)
 	var triples []triple.Triple
 	// flush writes the pending triples. done must run after the write, because callers may use
 	// the UIDs at once.
 	var given []assigned
 	flush := func() error {
-		if _, err := a.store.Add(ctx, triples); err != nil {
-			// It is not known what was written, so the numbers must be read again.
-			a.forget()
+		if _, err := a.graph.node.Add(ctx, triples); err != nil {
+			a.unsure(runs)
 			return fmt.Errorf("write the UIDs of %d pages: %w", len(given), err)
 		}
 		err := done(given)
@@ -82,8 +85,39 @@ func (a *assigner) assign(ctx context.Context, urls []string, done func([]assign
 	return flush()
 }
 
+// unsure records that it is not known which UIDs were written. A lone store writes nothing more after
+// such an error, or has written nothing, so the numbers are read again.
+func (a *assigner) unsure(runs []numbered) {
+	if a.graph.node.Lone() != nil {
+		a.forget()
+		return
+	}
+	if a.pending == nil {
+		a.pending = map[string]uid.UID{}
+	}
+	for _, r := range runs {
+		for i, p := range r.pages {
+			a.pending[p.url] = r.first + uid.UID(i)
+		}
+	}
+}
+
+// takePending returns the pages with pending UIDs as runs of one page, and the rest of the pages.
+func (a *assigner) takePending(urls []string) (runs []numbered, rest []string) {
+	for _, url := range urls {
+		u, ok := a.pending[url]
+		if !ok {
+			rest = append(rest, url)
+			continue
+		}
+		key := hostKey(url)
+		runs = append(runs, numbered{u, []keyed{{uid.SlotOf(key), key, url}}})
+	}
+	return runs, rest
+}
+
 // forget drops the numbers in use: they are read from the store again.
-func (a *assigner) forget() { a.slots, a.hosts = nil, 0 }
+func (a *assigner) forget() { a.slots, a.hosts, a.pending = nil, 0, nil }
 
 // numbered is pages of one host with consecutive UIDs, from first on.
 type numbered struct {
@@ -101,13 +135,7 @@ func (a *assigner) number(ctx context.Context, urls []string) (runs []numbered, 
 		pages[i] = keyed{uid.SlotOf(key), key, url}
 	}
 	slices.SortFunc(pages, keyed.compare)
-	// 2. Take the numbers. If one slot fails, all are read again from the store.
-	used := &usedUIDs{ctx: ctx, store: a.store}
-	defer func() {
-		if err = errors.Join(err, used.close()); err != nil {
-			a.forget()
-		}
-	}()
+	// 2. Take the numbers. If one slot fails, those of the others stay unused.
 	for len(pages) > 0 {
 		n := 1
 		for n < len(pages) && pages[n].key == pages[0].key {
@@ -115,7 +143,7 @@ func (a *assigner) number(ctx context.Context, urls []string) (runs []numbered, 
 		}
 		host := pages[:n]
 		pages = pages[n:]
-		taken, err := a.take(used, host[0].slot, host[0].key, uint64(n))
+		taken, err := a.take(ctx, host[0].slot, host[0].key, uint64(n))
 		if err != nil {
 			return nil, err
 		}
@@ -153,8 +181,8 @@ func (k keyed) compare(other keyed) int {
 }
 
 // take takes numbers for pages of a host.
-func (a *assigner) take(used *usedUIDs, slot uid.Slot, key string, n uint64) ([]uid.Run, error) {
-	allocator, err := a.allocator(used, slot)
+func (a *assigner) take(ctx context.Context, slot uid.Slot, key string, n uint64) ([]uid.Run, error) {
+	allocator, err := a.allocator(ctx, slot)
 	if err != nil {
 		return nil, err
 	}
@@ -163,7 +191,7 @@ func (a *assigner) take(used *usedUIDs, slot uid.Slot, key string, n uint64) ([]
 		if !errors.Is(err, uid.ErrNeedGrant) {
 			return runs, err
 		}
-		// This machine is alone, so all grants are its own, in their order.
+		// No other machine assigns numbers of this slot, so grants are taken in their order.
 		grant, err := uid.NextGrant(allocator.Grants())
 		if err == nil {
 			err = allocator.Grant(grant)
@@ -174,83 +202,74 @@ func (a *assigner) take(used *usedUIDs, slot uid.Slot, key string, n uint64) ([]
 	}
 }
 
-// usedUIDs reads the UIDs in use. It opens the snapshot at its first use.
-type usedUIDs struct {
-	ctx      context.Context
-	store    *store.Store
-	snapshot *store.Snapshot
-	rows     *store.Rows
-}
-
-// each calls do with the pages of a slot.
-func (r *usedUIDs) each(slot uid.Slot, do func(page) error) error {
-	if r.snapshot == nil {
-		sn, err := r.store.Snapshot()
-		if err != nil {
-			return err
-		}
-		r.snapshot = sn
-		keys, err := uidRange(uid.AllSlots.Range())
-		if err != nil {
-			return err
-		}
-		if r.rows, err = sn.Rows(r.ctx, keys); err != nil {
-			return err
-		}
-	}
-	return eachPageOf(r.rows, uid.Slots{First: slot, Last: slot}.Range(), do)
-}
-
-func (r *usedUIDs) close() (err error) {
-	if r.rows != nil {
-		err = r.rows.Close()
-	}
-	if r.snapshot != nil {
-		err = errors.Join(err, r.snapshot.Close())
-	}
-	return err
-}
-
 // allocator returns the allocator of a slot, restored from the store.
-func (a *assigner) allocator(used *usedUIDs, slot uid.Slot) (*uid.Allocator, error) {
+func (a *assigner) allocator(ctx context.Context, slot uid.Slot) (*uid.Allocator, error) {
 	// 1. Use the cached one. If there are too many hosts, all are dropped.
 	if found := a.slots[slot]; found != nil {
 		return found, nil
 	}
-	if a.slots == nil || a.hosts > maxHosts {
+	if a.slots == nil || a.hosts > maxHosts && len(a.pending) == 0 {
 		a.slots, a.hosts = map[uid.Slot]*uid.Allocator{}, 0
 	}
+	// 2. In a cluster, restore all slots of the partition, because each read is a message to others.
+	slots := uid.Slots{First: slot, Last: slot}
+	if a.graph.node.Lone() == nil {
+		slots.First = slot / partitionSlots * partitionSlots
+		slots.Last = slots.First + partitionSlots - 1
+	}
+	if err := a.restore(ctx, slots); err != nil {
+		return nil, fmt.Errorf("read the UIDs of slot %d: %w", slot, err)
+	}
+	return a.slots[slot], nil
+}
+
+// restore makes the allocators of slots from the UIDs in the store.
+func (a *assigner) restore(ctx context.Context, slots uid.Slots) error {
+	r, err := a.graph.node.Reader()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	// 1. Read the last UID of each extent in use.
 	type host struct {
 		key  string
 		last uid.UID
 	}
-	// 2. Read the last UID of each extent in use.
-	var hosts []host
-	err := used.each(slot, func(p page) error {
-		if n := len(hosts); n > 0 && hosts[n-1].last.Extent() == p.uid.Extent() {
-			hosts[n-1].last = p.uid
+	hosts := map[uid.Slot][]host{}
+	err = eachPage(ctx, r.Source(), slots.Range(), func(p page) error {
+		of := hosts[p.uid.Slot()]
+		if n := len(of); n > 0 && of[n-1].last.Extent() == p.uid.Extent() {
+			of[n-1].last = p.uid
 			return nil
 		}
-		hosts = append(hosts, host{weburl.HostKey(string(p.url)), p.uid})
+		hosts[p.uid.Slot()] = append(of, host{hostKey(string(p.url)), p.uid})
 		return nil
 	})
 	if err != nil {
-		return nil, fmt.Errorf("read the UIDs of slot %d: %w", slot, err)
+		return err
 	}
-	// 3. Grants are taken in order, so the greatest host determines the grants in use.
-	grants := []uid.Grant{0}
-	if n := len(hosts); n > 0 {
-		for g := uid.Grant(1); g <= uid.GrantOf(hosts[n-1].last.Host()) && g > 0; g++ {
-			grants = append(grants, g)
+	// 2. Grants are taken in order, so the greatest host determines the grants in use.
+	for slot := slots.First; ; slot++ {
+		of := hosts[slot]
+		grants := []uid.Grant{0}
+		if n := len(of); n > 0 {
+			for g := uid.Grant(1); g <= uid.GrantOf(of[n-1].last.Host()) && g > 0; g++ {
+				grants = append(grants, g)
+			}
+		}
+		allocator := uid.NewAllocator(slot, grants...)
+		for _, h := range of {
+			if err := allocator.Restore(h.key, h.last); err != nil {
+				return fmt.Errorf("restore slot %d: %w", slot, err)
+			}
+		}
+		a.slots[slot] = allocator
+		a.hosts += len(of) + 1
+		if slot == slots.Last {
+			return nil
 		}
 	}
-	allocator := uid.NewAllocator(slot, grants...)
-	for _, h := range hosts {
-		if err := allocator.Restore(h.key, h.last); err != nil {
-			return nil, fmt.Errorf("restore slot %d: %w", slot, err)
-		}
-	}
-	a.slots[slot] = allocator
-	a.hosts += len(hosts) + 1
-	return allocator, nil
 }
+
+// hostKey returns the key of a page's host.
+func hostKey(url string) string { return weburl.HostKey(url) }

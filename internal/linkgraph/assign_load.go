@@ -30,7 +30,7 @@ func (a *assigner) load(ctx context.Context, urls []string, memory int64) error 
 		return err
 	}
 	text := input.Document("UIDs", &uidReader{runs: runs}, -1, syntax.NTriples)
-	_, err = rdfload.Load(ctx, newSink{a.store.Sink(), a.store}, []input.Source{text}, rdfload.Options{Memory: max(memory, rdfload.MinMemory)})
+	_, err = rdfload.Load(ctx, newSink{a.graph.node.Sink(), a.graph.node.Lone()}, []input.Source{text}, rdfload.Options{Memory: max(memory, rdfload.MinMemory)})
 	if err != nil {
 		a.forget() // they may be in the store, or not
 		return fmt.Errorf("load the UIDs of %d pages: %w", len(urls), err)

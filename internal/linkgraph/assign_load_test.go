@@ -39,8 +39,11 @@ func TestLoadOfUIDsCounts(t *testing.T) {
 				return last
 			}
 			note()
-			w.graph.assigning.Lock()
-			defer w.graph.assigning.Unlock()
+			unlock, err := w.graph.assigning.lock(ctx)
+			if err != nil {
+				t.Fatal(err)
+			}
+			defer unlock()
 			for i, urls := range [][]string{{pageURL(1, 1), pageURL(1, 2), pageURL(2, 1)}, {pageURL(1, 3), pageURL(3, 1)}} {
 				if err := w.graph.assigner.load(ctx, slices.Clone(urls), 0); err != nil {
 					t.Fatal(err)

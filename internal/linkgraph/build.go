@@ -3,24 +3,31 @@
 package linkgraph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync/atomic"
 
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/delta"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// builder makes the cells of a snapshot.
+// builder makes the cells of partitions.
 type builder struct {
-	graph    *Graph
-	snapshot *store.Snapshot
-	keys     triple.Range
-	labels   bool           // the store has annotations
-	parts    []triple.Range // of the links, for each pass
+	graph  *Graph
+	rows   buildRows
+	set    partitionSet   // of the cells
+	others []assigned     // pages of other partitions that links lead to or come from, by UID
+	parts  []triple.Range // of the links, for each pass
+
+	// later is set if links of unknown pages are left out, because the feed has them behind the
+	// position of the build.
+	later bool
 
 	expected int // number of pages, about
 	table    *table
@@ -32,9 +39,11 @@ type builder struct {
 	sizes []int64      // bytes of links by span; nil until they must be measured
 }
 
-// span is the pages of one cell: the ordinals in [first, end).
+// span is the pages of one cell: the ordinals in [first, end). If it is of another partition than
+// those that are built, it has no cell.
 type span struct {
 	uid.Range
+	foreign    bool
 	first, end uint32
 	maker      *cell.Builder // of the cell
 	added      bool          // the maker has the pages
@@ -42,44 +51,126 @@ type span struct {
 
 const nearBits = 10
 
-// errUnknown reports that links have ends without UIDs.
-var errUnknown = errors.New("pages without UIDs")
+// errUnknown reports that links have ends without known UIDs.
+var errUnknown = errors.New("pages without known UIDs")
 
-// build makes all cells of the store's present content. If pages have no UIDs, they get some
-// first. feed is the sequence up to which the feed is certainly in the cells.
-func (g *Graph) build(ctx context.Context) (cells [][]byte, feed uint64, err error) {
-	for {
-		// The feed's end must be read before the snapshot, because the cells must have every
-		// change up to it.
-		feed, _ = g.store.ChangeFeed().End()
-		rounds := g.assignRounds()
-		var unknown []string
-		if cells, unknown, err = g.tryBuild(ctx); !errors.Is(err, errUnknown) {
-			return cells, feed, err
+// errManyUnknown reports that these are some of very many.
+var errManyUnknown = fmt.Errorf("%w: more than a pass can collect", errUnknown)
+
+// build makes the cells of partitions from the present content of the store. If pages have no
+// UIDs, they get some first. The feed up to the position is certainly in the cells.
+func (g *Graph) build(ctx context.Context, set partitionSet) (parts []*part, at feed.Position, err error) {
+	var others []assigned
+	for later := false; ; {
+		// 1. The position must be read before the rows, because the cells must have every change up
+		// to it. It stays once all pages up to it have UIDs. Else a build would never end while
+		// links of new pages are added.
+		if !later {
+			if at, err = g.node.Feed().Position(ctx); err != nil {
+				return nil, at, err
+			}
 		}
-		if err := g.assignAll(ctx, unknown, rounds); err != nil {
-			return nil, 0, err
+		rounds, err := g.assignRounds(ctx)
+		if err != nil {
+			return nil, at, err
+		}
+		cells, unknown, err := g.tryBuild(ctx, set, others, later)
+		if err == nil {
+			parts, err = openParts(cells)
+		}
+		if !errors.Is(err, errUnknown) {
+			return parts, at, err
+		}
+		// 2. Unknown pages are of other partitions, or new.
+		later = !errors.Is(err, errManyUnknown)
+		if g.node.Lone() != nil {
+			later = later && len(unknown) < g.o.limits.loadedPages // a load lies behind the position
+			err = g.assignAll(ctx, unknown, rounds)
+		} else {
+			others, err = g.resolveOthers(ctx, set, others, unknown)
+		}
+		if err != nil {
+			return nil, at, err
 		}
 	}
+}
+
+// resolveOthers assigns UIDs to the pages that have none. It returns the pages of other partitions
+// than those of the set, with the ones known before.
+func (g *Graph) resolveOthers(ctx context.Context, set partitionSet, before []assigned, urls []string) ([]assigned, error) {
+	others := before
+	for some := range slices.Chunk(urls, resolvedPages) {
+		found := map[string]uid.UID{}
+		if _, err := g.resolve(ctx, some, found); err != nil {
+			return nil, err
+		}
+		for url, u := range found {
+			if u != 0 && !set.has(partitionOf(u)) {
+				others = append(others, assigned{url, u})
+			}
+		}
+		g.say("%d pages of other partitions are known", len(others))
+	}
+	slices.SortFunc(others, func(a, b assigned) int { return cmp.Compare(a.uid, b.uid) })
+	return others, nil
+}
+
+// resolvedPages is the number of pages whose UIDs a build requests at a time.
+const resolvedPages = 1 << 16
+
+// openParts opens cells that were built.
+func openParts(cells [][]byte) ([]*part, error) {
+	parts := make([]*part, 0, len(cells))
+	for _, data := range cells {
+		if data == nil {
+			continue
+		}
+		c, err := cell.Open(data)
+		if err != nil {
+			return nil, fmt.Errorf("open a cell that was built: %w", err)
+		}
+		d, err := delta.New(c)
+		if err != nil {
+			return nil, err
+		}
+		parts = append(parts, &part{Range: c.Range(), delta: d})
+	}
+	return parts, nil
 }
 
 // assignRounds returns the number of times that UIDs were assigned.
-func (g *Graph) assignRounds() int {
-	g.assigning.Lock()
-	defer g.assigning.Unlock()
-	return g.assigner.rounds
+func (g *Graph) assignRounds(ctx context.Context) (int, error) {
+	unlock, err := g.assigning.lock(ctx)
+	if err != nil {
+		return 0, err
+	}
+	defer unlock()
+	return g.assigner.rounds, nil
 }
 
-// assignAll assigns UIDs to pages that had none when assignRounds returned rounds.
+// assignAll assigns UIDs to pages that had none when assignRounds returned rounds. The node must be
+// alone.
 func (g *Graph) assignAll(ctx context.Context, urls []string, rounds int) error {
-	g.assigning.Lock()
-	defer g.assigning.Unlock()
-	if g.assigner.rounds != rounds { // some of the pages may have them already
-		var err error
-		if urls, err = g.without(ctx, urls); err != nil {
+	unlock, err := g.assigning.lock(ctx)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	// 1. Some of the pages may have UIDs already.
+	if g.assigner.rounds != rounds {
+		found, err := findUIDs(ctx, g.node, urls)
+		if err != nil {
 			return err
 		}
+		rest := urls[:0]
+		for i, url := range urls {
+			if found[i] == 0 {
+				rest = append(rest, url)
+			}
+		}
+		urls = rest
 	}
+	// 2. Very many pages get them by a bulk load.
 	given, all := 0, len(urls)
 	if all >= g.o.limits.loadedPages {
 		g.say("%d new pages get UIDs", all)
@@ -92,37 +183,19 @@ func (g *Graph) assignAll(ctx context.Context, urls []string, rounds int) error 
 	})
 }
 
-// without returns the pages that have no UIDs.
-func (g *Graph) without(ctx context.Context, urls []string) (rest []string, err error) {
-	sn, err := g.store.Snapshot()
-	if err != nil {
-		return nil, err
-	}
-	defer func() { err = errors.Join(err, sn.Close()) }()
-	for _, url := range urls {
-		u, err := findUID(ctx, sn, url)
-		if err != nil {
-			return nil, err
-		}
-		if u == 0 {
-			rest = append(rest, url)
-		}
-	}
-	return rest, nil
-}
-
-// tryBuild makes all cells of a snapshot. It fails with errUnknown if pages have no UIDs, and
-// then returns these.
-func (g *Graph) tryBuild(ctx context.Context) (cells [][]byte, unknown []string, err error) {
-	sn, err := g.store.Snapshot()
+// tryBuild makes the cells of partitions; those of others are nil. It fails with errUnknown if
+// pages have no known UIDs, and then returns these.
+func (g *Graph) tryBuild(ctx context.Context, set partitionSet, others []assigned, later bool) (cells [][]byte, unknown []string, err error) {
+	rows, err := g.openBuildRows(ctx)
 	if err != nil {
 		return nil, nil, err
 	}
-	defer func() { err = errors.Join(err, sn.Close()) }()
-	b, err := g.newBuilder(ctx, sn)
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	b, err := g.newBuilder(ctx, rows, set, others)
 	if err != nil {
 		return nil, nil, err
 	}
+	b.later = later
 	// If memory does not suffice for all links, each round makes the cells that fit.
 	cells = make([][]byte, len(b.spans))
 	for from := 0; from < len(b.spans); {
@@ -138,27 +211,19 @@ func (g *Graph) tryBuild(ctx context.Context) (cells [][]byte, unknown []string,
 	return cells, nil, nil
 }
 
-// newBuilder returns the builder of a snapshot. It has read the pages.
-func (g *Graph) newBuilder(ctx context.Context, sn *store.Snapshot) (b *builder, err error) {
-	b = &builder{graph: g, snapshot: sn, labels: g.store.Status().Annotations > 0}
-	if b.keys, err = predicateRange(g.o.Predicate); err != nil {
+// newBuilder returns a builder that has read the pages.
+func (g *Graph) newBuilder(ctx context.Context, rows buildRows, set partitionSet, others []assigned) (b *builder, err error) {
+	b = &builder{graph: g, rows: rows, set: set, others: others}
+	if b.expected, err = rows.EstimatePages(ctx, set); err != nil {
 		return nil, err
 	}
-	uids, err := uidRange(uid.AllSlots.Range())
-	if err != nil {
-		return nil, err
-	}
-	rows, _, err := sn.EstimateRange(uids)
-	if err != nil {
-		return nil, err
-	}
-	b.expected = max(int(rows), b.graph.lastPages())
+	b.expected = max(b.expected+len(others), g.lastPages())
 	b.table, b.uids = newTable(newSeeds(), b.expected), make([]uid.UID, 0, b.expected)
 	if err := b.readPages(ctx); err != nil {
 		return nil, fmt.Errorf("read the UIDs of pages: %w", err)
 	}
 	b.endSpans()
-	if b.parts, err = b.divideLinks(ctx); err != nil {
+	if b.parts, err = rows.DivideLinks(ctx); err != nil {
 		return nil, fmt.Errorf("divide the links: %w", err)
 	}
 	return b, nil

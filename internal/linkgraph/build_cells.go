@@ -24,6 +24,9 @@ func (b *builder) makeCells(ctx context.Context, cells [][]byte, from, to int, c
 	for range workers {
 		group.Go(func() {
 			for i := from + int(next.Add(1)) - 1; i < to; i = from + int(next.Add(1)) - 1 {
+				if b.spans[i].foreign {
+					continue
+				}
 				data, err := b.makeCell(ctx, b.spans[i], c, i-from, both)
 				if err != nil {
 					cancel(fmt.Errorf("%s: %w", b.spans[i].Range, err))
@@ -68,7 +71,7 @@ func (b *builder) makeCell(ctx context.Context, s *span, c *collection, i int, b
 // addPages reads the pages of a span again.
 func (b *builder) addPages(ctx context.Context, s *span, maker *cell.Builder) error {
 	ordinal := s.first
-	return eachPage(ctx, b.snapshot, s.Range, func(p page) error {
+	return b.rows.Pages(ctx, s.Range, func(p page) error {
 		if ordinal == s.end || p.uid != b.uids[ordinal] {
 			return nil // a second UID of a page
 		}

@@ -15,6 +15,7 @@ type collection struct {
 	from    int
 	spans   []spanLinks  // by span - from
 	words   *wordSet     // pages without UIDs
+	later   bool         // pages without UIDs are left out
 	dropped atomic.Bool  // links are missing, because there were too many
 	budget  int64        // bytes that links may take
 	bytes   atomic.Int64 // bytes that links take, about
@@ -54,7 +55,7 @@ func (b *builder) collect(ctx context.Context, from int) (c *collection, to int,
 // pass reads all links once, for the spans in [from, to).
 func (b *builder) pass(ctx context.Context, from, to int, budget int64) (*collection, error) {
 	c := &collection{
-		from: from, spans: make([]spanLinks, to-from), words: newWordSet(b.table.seeds), budget: budget,
+		from: from, spans: make([]spanLinks, to-from), words: newWordSet(b.table.seeds), budget: budget, later: b.later,
 	}
 	// 1. Each worker reads parts until none is left, and then hands over its links.
 	ctx, cancel := context.WithCancelCause(ctx)

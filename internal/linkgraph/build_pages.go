@@ -3,9 +3,11 @@
 package linkgraph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"sync/atomic"
 
@@ -14,9 +16,6 @@ import (
 )
 
 const (
-	// pageParts is the number of parts in which pages are read, each with the same number of
-	// slots. The parts are of similar size, because the slot of a host is as good as random.
-	pageParts = 64
 	// batchPages is the number of pages in a batch from a reader. batchPageBytes bounds the
 	// length of their URLs, but the last one may exceed it. aheadPages is the number of batches
 	// that may wait for each reader.
@@ -40,12 +39,13 @@ type pageBatch struct {
 // pageReader numbers pages and divides them into cells.
 type pageReader struct {
 	*builder
-	each  int           // goroutines of a cell
-	begun errgroup      // cells that are begun
-	room  chan struct{} // has a token for each of them
-	first uid.Slot      // of the open span
-	begin uint32        // its first ordinal
-	held  heldPages
+	each    int           // goroutines of a cell
+	begun   errgroup      // cells that are begun
+	room    chan struct{} // has a token for each of them
+	first   uid.Slot      // of the open span
+	foreign bool          // its partition is not built
+	begin   uint32        // its first ordinal
+	held    heldPages
 }
 
 // heldPages is the URLs of the open span.
@@ -78,7 +78,7 @@ func (g *errgroup) wait() error {
 }
 
 // readPages reads the pages in the order of UIDs, numbers them, and begins the cells. Several
-// goroutines read a part each. The parts are numbered in order.
+// goroutines read a partition each. The partitions are numbered in order.
 func (b *builder) readPages(ctx context.Context) (err error) {
 	// 1. On return, all readers and all begun cells must have ended.
 	ctx, cancel := context.WithCancelCause(ctx)
@@ -92,41 +92,37 @@ func (b *builder) readPages(ctx context.Context) (err error) {
 		err = errors.Join(err, r.begun.wait())
 	}()
 	// 2. Read the parts in parallel. Channels bound the batches that wait.
-	parts := make([]chan *pageBatch, pageParts)
+	parts := make([]chan *pageBatch, numPartitions)
 	for i := range parts {
 		parts[i] = make(chan *pageBatch, aheadPages)
 	}
 	var next atomic.Int64
-	for range min(workers, pageParts) {
+	for range min(workers, numPartitions) {
 		readers.Go(func() {
-			for i := next.Add(1) - 1; i < pageParts; i = next.Add(1) - 1 {
+			for i := next.Add(1) - 1; i < numPartitions; i = next.Add(1) - 1 {
 				b.readPart(ctx, int(i), parts[i])
 				close(parts[i])
 			}
 		})
 	}
-	// 3. Number the pages in the order of parts, because ordinals must follow UIDs.
-	for _, part := range parts {
+	// 3. Number the pages in the order of partitions, because ordinals must follow UIDs.
+	for p, part := range parts {
+		r.foreign = !b.set.has(p)
 		for batch := range part {
 			if err := r.take(batch); err != nil {
 				return err
 			}
 		}
+		if ctx.Err() != nil { // the partition has ended early
+			return context.Cause(ctx)
+		}
+		r.close(partitionRange(p).Last.Slot())
 	}
-	if ctx.Err() != nil { // a part has ended early
-		return context.Cause(ctx)
-	}
-	r.close(uid.NumSlots - 1)
 	return nil
 }
 
-// partRange returns the UIDs of a part of the pages.
-func partRange(part int) uid.Range {
-	const slots = uid.NumSlots / pageParts
-	return uid.Slots{First: uid.Slot(part * slots), Last: uid.Slot((part+1)*slots - 1)}.Range()
-}
-
-// readPart reads a part of the pages and sends them in batches.
+// readPart reads the pages of a partition and sends them in batches. Of another partition than
+// those that are built it sends the known pages.
 func (b *builder) readPart(ctx context.Context, part int, to chan<- *pageBatch) {
 	batch := &pageBatch{}
 	// give sends the batch, and gives up if the build ends.
@@ -140,7 +136,7 @@ func (b *builder) readPart(ctx context.Context, part int, to chan<- *pageBatch) 
 		}
 	}
 	last := uid.Extent(0)
-	err := eachPage(ctx, b.snapshot, partRange(part), func(p page) error {
+	err := b.eachPage(ctx, part, func(p page) error {
 		if e := p.uid.Extent(); e != last {
 			last = e
 			b.graph.hosts.add(e, p.url)
@@ -162,6 +158,24 @@ func (b *builder) readPart(ctx context.Context, part int, to chan<- *pageBatch) 
 	if batch.err = err; err != nil || len(batch.uids) > 0 {
 		_ = give() // an error means that nobody waits for it
 	}
+}
+
+// eachPage calls do with the pages of a partition.
+func (b *builder) eachPage(ctx context.Context, part int, do func(page) error) error {
+	if b.set.has(part) {
+		return b.rows.Pages(ctx, partitionRange(part), do)
+	}
+	r := partitionRange(part)
+	from, _ := slices.BinarySearchFunc(b.others, r.First, func(a assigned, u uid.UID) int { return cmp.Compare(a.uid, u) })
+	for _, a := range b.others[from:] {
+		if a.uid > r.Last {
+			break
+		}
+		if err := do(page{a.uid, []byte(a.url)}); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // take numbers the pages of a batch.
@@ -186,8 +200,9 @@ func (r *pageReader) take(batch *pageBatch) error {
 		if n := len(r.uids); n > 0 && r.uids[n-1].Slot() != u.Slot() && int(ordinal-r.begin) >= r.graph.o.CellPages {
 			r.close(r.uids[n-1].Slot())
 		}
-		r.uids = append(r.uids, u)
-		r.held.add(url, r.graph.o.limits.heldBytes)
+		if r.uids = append(r.uids, u); !r.foreign {
+			r.held.add(url, r.graph.o.limits.heldBytes)
+		}
 	}
 	const often = 1 << 20
 	if len(r.uids)/often != before/often {
@@ -207,10 +222,14 @@ func (h *heldPages) add(url []byte, most int) {
 	}
 }
 
-// close ends the open span at a slot, and begins its cell in the background.
+// close ends the open span at a slot, and begins its cell in the background if it has one.
 func (r *pageReader) close(last uid.Slot) {
-	s := &span{Range: uid.Slots{First: r.first, Last: last}.Range(), first: r.begin, end: uint32(len(r.uids))}
+	s := &span{Range: uid.Slots{First: r.first, Last: last}.Range(), foreign: r.foreign, first: r.begin, end: uint32(len(r.uids))}
 	r.spans = append(r.spans, s)
+	if s.foreign {
+		r.first, r.begin = last+1, s.end
+		return
+	}
 	pages := r.held
 	uids := r.uids[s.first:s.end]
 	// The goroutine owns pages and uids, so the reader must not use them any more.

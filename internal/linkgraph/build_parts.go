@@ -23,15 +23,15 @@ const (
 	cutShare = 10
 )
 
-// divideLinks divides the range of links into parts of similar size.
-func (b *builder) divideLinks(ctx context.Context) ([]triple.Range, error) {
+// DivideLinks implements [buildRows]: the parts are of similar size.
+func (b *loneRows) DivideLinks(ctx context.Context) ([]triple.Range, error) {
 	rows, err := b.snapshot.Rows(ctx, b.keys)
 	if err != nil {
 		return nil, err
 	}
 	defer rows.Close()
 	parts := []triple.Range{b.keys}
-	for want := workerParts * b.graph.o.Workers; len(parts) < want; {
+	for want := workerParts * b.workers; len(parts) < want; {
 		var halves []triple.Range
 		for _, r := range parts {
 			at, err := b.middle(rows, r)
@@ -55,7 +55,7 @@ func (b *builder) divideLinks(ctx context.Context) ([]triple.Range, error) {
 // middle returns a key with about half of a range's rows before it, nil if there is none. It
 // bisects the space between two existing keys until the tables' bytes are halved. All rows of
 // one link stay together: its rows in several graphs, and the annotations behind these.
-func (b *builder) middle(rows *store.Rows, r triple.Range) ([]byte, error) {
+func (b *loneRows) middle(rows *store.Rows, r triple.Range) ([]byte, error) {
 	// 1. Find the first and the last key. A small range is not divided.
 	_, all, err := b.snapshot.EstimateRange(r)
 	if err != nil || all < 2*leastPart {

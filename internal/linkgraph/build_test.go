@@ -151,7 +151,11 @@ func TestPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sn.Close()
-	b, err := w.graph.newBuilder(ctx, sn)
+	keys, err := predicateRange(links.DefaultPredicate)
+	if err != nil {
+		t.Fatal(err)
+	}
+	b, err := w.graph.newBuilder(ctx, &loneRows{snapshot: sn, keys: keys, workers: 2}, allPartitions, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -203,7 +207,10 @@ func TestPasses(t *testing.T) {
 // none.
 func TestGivenMeanwhile(t *testing.T) {
 	w := newWorld(t, Options{})
-	rounds := w.graph.assignRounds()
+	rounds, err := w.graph.assignRounds(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
 	a, b, c := pageURL(1, 1), pageURL(2, 1), pageURL(3, 1)
 	w.update(links.Change{Source: a, Targets: []string{b}})
 	if err := w.graph.assignAll(ctx, []string{a, b, c}, rounds); err != nil {
@@ -229,8 +236,11 @@ func TestLoadOfUIDsEnds(t *testing.T) {
 	for i := range 3000 {
 		urls = append(urls, pageURL(i%50+10, i))
 	}
-	w.graph.assigning.Lock()
-	defer w.graph.assigning.Unlock()
+	unlock, err := w.graph.assigning.lock(ctx)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer unlock()
 	a := &w.graph.assigner
 	stopped, stop := context.WithCancelCause(ctx)
 	enough := errors.New("enough")
@@ -239,24 +249,17 @@ func TestLoadOfUIDsEnds(t *testing.T) {
 		t.Fatal("a load in a context that has ended")
 	}
 	for range 2 {
-		sn, err := w.store.Snapshot()
+		found, err := findUIDs(ctx, w.graph.node, urls)
 		if err != nil {
 			t.Fatal(err)
 		}
 		seen := map[uid.UID]bool{}
 		n := 0
-		for _, url := range urls {
-			u, err := findUID(ctx, sn, url)
-			if err != nil {
-				t.Fatal(err)
-			}
+		for _, u := range found {
 			if u != 0 {
 				n++
 				seen[u] = true
 			}
-		}
-		if err := sn.Close(); err != nil {
-			t.Fatal(err)
 		}
 		switch {
 		case n == 0:
@@ -318,11 +321,11 @@ func TestParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sn.Close()
-	b := &builder{graph: &Graph{store: store, o: Options{Workers: 2}.withDefaults(dir)}, snapshot: sn}
+	b := &loneRows{snapshot: sn, workers: 2}
 	if b.keys, err = predicateRange(links.DefaultPredicate); err != nil {
 		t.Fatal(err)
 	}
-	parts, err := b.divideLinks(ctx)
+	parts, err := b.DivideLinks(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -30,7 +29,6 @@ type worker struct {
 	srcs    []uint32 // ordinals of the sources of one target
 	touched uint32
 	added   bool   // the last row is a link
-	version []byte // its key, if the store has annotations
 	last    uint64 // the last link that was looked up
 	isLast  bool   // both of its ends have UIDs
 }
@@ -60,44 +58,22 @@ func newWorker(b *builder, c *collection) *worker {
 
 // read reads the links in a range of POS.
 func (w *worker) read(ctx context.Context, r triple.Range) error {
-	w.group, w.version = w.group[:0], w.version[:0]
-	for row, err := range w.builder.snapshot.Raw(ctx, store.TableStorage, r) {
-		if err == nil {
-			err = w.addRow(row)
-		}
-		if err != nil {
-			return err
-		}
+	w.group = w.group[:0]
+	if err := w.builder.rows.Links(ctx, r, w); err != nil {
+		return err
 	}
 	return w.flush()
 }
 
-// addRow adds a row: a triple, or an annotation, which comes behind its triple.
-func (w *worker) addRow(row store.RawRow) error {
-	// 1. A row of a link. A tombstone is none.
-	switch {
-	case triple.IsTombstone(row.Value):
-		return nil
-	case !triple.IsAnnotation(row.Value):
-		if w.builder.labels {
-			w.version, w.added = append(w.version[:0], row.Key...), false
-		}
-		return w.add(row.Key, row.Value)
-	}
-	version, id, _ := triple.CutAnnotation(row.Key)
-	// Between a row and its annotations are the rows of the same link in graphs.
-	if !w.added || string(id) != application || !bytes.HasPrefix(w.version, version) {
+// addLabel adds the label of the last added link. The link must be looked up first.
+func (w *worker) addLabel(data []byte) error {
+	if !w.added {
 		return nil
 	}
-	// 2. A label belongs to the last link, so that link must be looked up first.
 	if err := w.flush(); err != nil || !w.isLast {
 		return err
 	}
-	a, err := triple.DecodeAnnotation(row.Value)
-	if err != nil || a.Removed {
-		return err
-	}
-	label, err := decodeLabel(a.Data)
+	label, err := decodeLabel(data)
 	if err != nil {
 		w.builder.graph.log.Warn("a label could not be read", "error", err)
 		return nil
@@ -109,8 +85,9 @@ func (w *worker) addRow(row store.RawRow) error {
 	return nil
 }
 
-// add adds a row of a link.
-func (w *worker) add(key, value []byte) error {
+// addLink adds a row of a link.
+func (w *worker) addLink(key, value []byte) error {
+	w.added = false
 	// 1. A new target: look it up once.
 	if len(w.group) == 0 || !bytes.HasPrefix(key, w.group) {
 		if err := w.begin(key, value); err != nil {
@@ -230,6 +207,9 @@ func (w *worker) keepPending() {
 
 // addUnknown records the sources of links that have no UIDs.
 func (c *collection) addUnknown(text []byte, links []pending) error {
+	if c.later {
+		return nil
+	}
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	begin := uint32(0)
@@ -244,13 +224,13 @@ func (c *collection) addUnknown(text []byte, links []pending) error {
 	return nil
 }
 
-// add records a page without a UID. It returns errUnknown if there are too many for one pass.
+// add records a page without a UID. It returns errManyUnknown if there are too many for one pass.
 // The lock must be held.
 func (c *collection) add(page []byte, of sum) error {
 	c.words.add(page, of)
 	c.dropped.Store(true)
 	if c.words.bytes() > wordBytes {
-		return errUnknown
+		return errManyUnknown
 	}
 	return nil
 }
@@ -265,7 +245,7 @@ func (w *worker) keep(dst uint32, srcs []uint32) {
 	if many {
 		to = b.spanOf(dst) - from
 	}
-	if uint(to) < uint(len(w.spans)) {
+	if uint(to) < uint(len(w.spans)) && !b.spans[to+from].foreign {
 		words := runHead + len(srcs)
 		if !w.dropped {
 			words = w.spans[to].backward.add(dst, srcs)
@@ -278,7 +258,7 @@ func (w *worker) keep(dst uint32, srcs []uint32) {
 		if many {
 			at = b.spanOf(src) - from
 		}
-		if uint(at) >= uint(len(w.spans)) {
+		if uint(at) >= uint(len(w.spans)) || b.spans[at+from].foreign {
 			continue
 		}
 		s := &w.spans[at]

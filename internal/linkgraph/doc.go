@@ -1,33 +1,75 @@
-// Package linkgraph keeps the graph of the links in a store: cells in memory, made from the
-// store's triples and kept up to date, and the answers of package links' Graph.
+// Package linkgraph is the graph of the links in a store or in a cluster: compressed cells in memory,
+// made from triples and kept up to date, and the answers of package links' Graph.
+//
+// A lone node and a member of a cluster have the same implementation. [Graph] is the graph as one
+// machine answers for it. [Open] returns that of a lone store, [OpenNode] that of a node.
+//
+// # Partitions
+//
+// The slots of UIDs are divided into 64 partitions. Under a view each partition ranks the machines
+// by a hash (partitions.go). The first one is the primary, the next ones are followers. Together
+// they are the holders, one for each copy of a triple, or as Options.Copies requests. A holder has
+// the cells of the partition. A cell never spans two partitions. A lone node holds all.
+//
+//	                      the change feed
+//	                            |
+//	                      intake (intake.go)
+//	                            |
+//	rows -- build --> placer -> keeper -> state: cells and deltas at a position -> readers
+//	machines - copy ->                           |
+//	                                             +-> files
 //
 // # From triples to cells
 //
-// A build takes a snapshot and reads two ranges of POS. The first is that of UIDs, in the order
-// of their values: the pages by UID. Each page gets an ordinal, its index in that order. The
-// second is that of links, in some parts for each processor. Both ends of a link are looked up
-// in a hash table by URL, a target once for all of its links. The link goes to the cell of its
-// source and to that of its target, as ordinals. Backward links stay in the order of rows;
-// forward links are sorted by page when the cell is made. If pages have no UID yet, they get
-// one first, by a bulk load if they are very many. If the links do not fit into the memory of a
-// build, it reads them more than once, each time for some of the cells.
+// A build (build*.go) reads two ranges of POS. The first is that of UIDs, in the order of their
+// values: the pages by UID. Each page gets an ordinal, its index in that order. The second is that
+// of links: on a lone node from a snapshot, in some parts for each processor, and in a cluster from
+// all owners, in one stream. Both ends of a link are looked up in a hash table by URL, a target
+// once for all of its links. The link goes to the cell of its source and to that of its target, as
+// ordinals. Backward links stay in the order of rows; forward links are sorted by page when the
+// cell is made. Pages of other partitions get their UIDs from their primaries. If pages of a lone
+// node have no UID yet, they get one first, by a bulk load if they are very many. If the links do
+// not fit into the memory of a build, it reads them more than once, each time for some of the cells.
 //
-// # Live
+// # The keeper
 //
-// A goroutine, the keeper, follows the store's feed with a filter on the predicate of links. It
-// takes request after request into the deltas of the cells, and publishes all of them at once:
-// readers see the graph as it was after some request. If a delta exceeds a tenth of its cell, the cell is
-// built again in the background. After a bulk load or a cleared
-// graph, or if the feed no longer reaches back to them, all cells are built again.
+// One goroutine, the keeper, owns the cells. It follows the change feed with a filter on the
+// predicate of links, takes in request after request, and publishes all deltas at once with the
+// position that they have reached (keeper.go, take_in.go). If a delta exceeds a tenth of its cell,
+// the cell is built again in the background (upkeep.go). A bulk load or a cleared graph in the feed
+// makes all cells void. So does a feed that no longer reaches back to the cells.
+//
+// # The placer
+//
+// A second goroutine, the placer, gets the partitions that this machine must hold and lacks
+// (place.go). It copies a partition from any machine that has it, with its position (transfer.go).
+// If there is none, the primary builds it. The keeper then takes in what has changed since that
+// position. The placer drops a partition that others must hold when all of these have it. So
+// growth, shrinking and failures are one mechanism.
+//
+// # Reads
+//
+// A read requests the end of the feed (ends.go), as the read index of Raft. A batch is divided by
+// partition, and sent in one message to each machine (route.go, messages.go). A machine answers
+// when its cells have reached the end (serve.go). So each read has every change that was
+// acknowledged before it began. If a machine does not answer or refuses, its share is sent to
+// another holder, for 10 s at most.
+//
+// # UIDs and replacements
+//
+// The primary of a partition assigns its UIDs and replaces the lists of its pages, in writes that
+// are fenced to the epoch of its view. terms.go has the argument why no number is assigned twice,
+// replace.go that for lists. Package testing/model/linkmodel explores both, and the reads.
 //
 // # Files
 //
-//	links/graph.json   the list of cells, and the sequence of the feed up to which
+//	links/graph.json   format 4: the list of cells, and the position in the feed up to which
 //	                   they have taken in its changes
 //	links/N.cell       a cell (package links/cell)
+//	links/N.rows       its delta, if there are changes (package links/delta)
 //
-// They are a cache of the store's content. If one is missing, damaged, or older than the feed
-// reaches back, all cells are built again.
+// They are a cache of the store's content, on members too. If one is missing, damaged, or older
+// than the feed reaches back, the cells are copied from another machine or built again.
 //
 // A PageRank job has two more files; pagerank_checkpoint.go draws them:
 //

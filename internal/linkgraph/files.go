@@ -16,6 +16,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -23,16 +24,15 @@ import (
 
 const (
 	graphFile   = "graph.json"
-	graphFormat = 3
+	graphFormat = 4
 )
 
 // listing is the content of graph.json. Files without an entry in it are leftovers.
 type listing struct {
 	Format    int           `json:"format"`
-	Store     string        `json:"store"` // the source of the feed's positions: cells of another store must not be used
 	Predicate string        `json:"predicate"`
-	Feed      uint64        `json:"feed"` // the sequence of the feed up to which changes are in the cells and rows
-	Next      int           `json:"next"` // number of the next file
+	Position  string        `json:"position"` // the position in the feed up to which changes are in the cells and rows
+	Next      int           `json:"next"`     // number of the next file
 	Cells     []listingCell `json:"cells"`
 	// Sum is the xxhash64, in hex, of the listing as JSON with an empty Sum. It is there
 	// because a wrong Feed, or a missing file of rows, would make a wrong graph without an
@@ -66,14 +66,16 @@ func (g *Graph) path(name string) string { return filepath.Join(g.o.Dir, name) }
 func (k *keeper) save() error {
 	// 1. Continue the numbers of files, because a file must never be overwritten while it is
 	// listed.
-	l := listing{Format: graphFormat, Store: k.source(), Predicate: k.o.Predicate, Feed: k.feed}
-	_, added := k.store.ChangeFeed().Size()
+	l := listing{Format: graphFormat, Predicate: k.o.Predicate, Position: k.at.String()}
 	before, err := k.readListing()
 	if err == nil {
 		l.Next = before.Next
 	}
 	// 2. Write cells that have no file, and the rows of all deltas.
 	for _, p := range k.parts {
+		if !p.ahead.IsZero() {
+			continue // the listing has one position
+		}
 		v := p.delta.View()
 		if p.file == "" {
 			name := fmt.Sprintf("%d.cell", l.Next)
@@ -104,14 +106,11 @@ func (k *keeper) save() error {
 	if err != nil {
 		return fmt.Errorf("write %s: %w", graphFile, err)
 	}
-	k.saved, k.unsaved, k.unsavedChanges = k.feed, 0, 0
-	k.savedAt, k.savedTime = added, time.Now()
+	k.saved, k.unsaved, k.unsavedChanges, k.dirty = k.at, 0, 0, false
+	k.savedTime = time.Now()
 	k.sweep(&l)
 	return nil
 }
-
-// source returns the identity of the feed's positions.
-func (k *keeper) source() string { return fmt.Sprintf("%016x", k.store.ChangeFeed().SourceID()) }
 
 // text returns the listing in the form of the file.
 func (l *listing) text() (text []byte, err error) {
@@ -165,22 +164,25 @@ func (g *Graph) readListing() (l listing, err error) {
 }
 
 // errStale reports that files cannot be used.
-var errStale = errors.New("the files are of another store or predicate, or the feed does not reach back to them")
+var errStale = errors.New("the files are of another store or predicate, or newer than the store")
 
-// readFiles reads the cells and their deltas.
-func (k *keeper) readFiles(ctx context.Context) error {
+// readFiles reads the cells and their deltas. end is the present end of the feed.
+func (k *keeper) readFiles(ctx context.Context, end feed.Position) error {
 	l, err := k.readListing()
 	if err != nil {
 		return err
 	}
 	// 1. Reject files that are not of this store and predicate, or newer than the feed.
-	last, _ := k.store.ChangeFeed().End()
-	if l.Store != k.source() || l.Predicate != k.o.Predicate || l.Feed > last || len(l.Cells) == 0 {
+	at, err := feed.ParsePosition(l.Position)
+	if err != nil {
+		return err
+	}
+	if at.Source != end.Source || l.Predicate != k.o.Predicate || !end.Reaches(at) {
 		return errStale
 	}
-	// 2. Read the cells. They must cover all UIDs without a gap.
+	// 2. Read the cells. Together they must have whole partitions.
 	parts := make([]*part, len(l.Cells))
-	next := uid.UID(0)
+	next := uid.UID(0) // where the next cell of an open partition must begin
 	for i, c := range l.Cells {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
@@ -190,33 +192,27 @@ func (k *keeper) readFiles(ctx context.Context) error {
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.File, err)
 		}
-		if r := p.delta.View().Cell().Range(); r.First != next {
-			return fmt.Errorf("%s is of %s, not from %s on", c.File, r, next)
+		of := partitionRange(partitionOf(p.First))
+		if next != 0 && p.First != next || next == 0 && p.First != of.First || i > 0 && p.First <= parts[i-1].Last || p.Last > of.Last {
+			return fmt.Errorf("%s is of %s, which is out of place", c.File, p.Range)
 		}
-		next = p.Last + 1
+		if next = p.Last + 1; p.Last == of.Last {
+			next = 0
+		}
 		parts[i] = p
 	}
-	// next is 0 again only if the last cell ends at the greatest UID.
-	if next != 0 { // behind the last UID it is 0 again
+	if next != 0 {
 		return fmt.Errorf("the cells end at %s", next)
 	}
+	// On a lone node the cells have the hosts of all pages. So all cells are added first.
 	for _, p := range parts {
-		k.addHosts(p)
-	}
-	k.parts, k.feed, k.saved = parts, l.Feed, l.Feed
-	k.savedTime = time.Now()
-	return nil
-}
-
-// addHosts adds the hosts of a part's pages.
-func (g *Graph) addHosts(p *part) {
-	last := uid.Extent(0)
-	for page := range p.delta.View().Pages() {
-		if e := page.UID.Extent(); e != last {
-			last = e
-			g.hosts.add(e, page.URL)
+		if err := k.addHosts(ctx, p); err != nil {
+			return err
 		}
 	}
+	k.parts, k.at, k.saved = parts, at, at
+	k.savedTime = time.Now()
+	return nil
 }
 
 // readPart reads a cell and the rows of its delta.
@@ -237,18 +233,11 @@ func (k *keeper) readPart(c listingCell) (*part, error) {
 		if sum := sumOf(data); sum != c.RowsSum {
 			return nil, fmt.Errorf("%w: the checksum of %s is %s and should be %s", delta.ErrCorrupt, c.Rows, sum, c.RowsSum)
 		}
-		for len(data) > 0 {
-			if len(data) < 4 || uint64(binary.LittleEndian.Uint32(data)) > uint64(len(data)-4) {
-				return nil, fmt.Errorf("%w: %s is cut off", delta.ErrCorrupt, c.Rows)
-			}
-			n := 4 + int(binary.LittleEndian.Uint32(data))
-			row, err := delta.Open(slices.Clone(data[4:n]))
-			if err != nil {
-				return nil, err
-			}
-			rows = append(rows, row)
-			p.saved = row.Last()
-			data = data[n:]
+		if rows, err = openRows(data); err != nil {
+			return nil, fmt.Errorf("%s: %w", c.Rows, err)
+		}
+		if n := len(rows); n > 0 {
+			p.saved = rows[n-1].Last()
 		}
 	}
 	p.delta, err = delta.New(found, rows...)

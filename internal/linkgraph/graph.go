@@ -4,11 +4,15 @@ package linkgraph
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"math/rand/v2"
+	"path/filepath"
 	"sort"
 	"sync"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -23,55 +27,69 @@ const application = links.Application
 
 func decodeLabel(data []byte) (cell.Label, error) { return lists.DecodeLabel(data) }
 
-// Graph is the graph of the links in a store on a lone node. It implements links.Graph. Its
-// methods are safe for concurrent use.
+// Graph is the graph of the links of a store or of a whole cluster, as one machine answers for
+// it. It implements links.Graph. Its methods are safe for concurrent use.
+//
+// A machine holds the cells of some partitions, a lone one of all. See the package comment.
 type Graph struct {
-	store *store.Store
+	node  Node
 	o     Options
 	log   logger
 	hosts *hosts
 
+	opened  uint64          // random: it tells the epochs of this graph from those of others
 	ctx     context.Context // ends with the graph
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
 
-	// state is the graph that readers see. It is nil until the cells have the feed as it was
-	// when the graph was opened, because that was acknowledged before a restart.
-	state  atomic.Pointer[state]
-	opened uint64
-	// loaded is closed when the first state is published.
-	loaded   chan struct{}
+	// state is the part of the graph that this machine holds, as readers see it. It is nil until
+	// the position in the feed is known at which it begins.
+	state    atomic.Pointer[state]
 	moved    *signal // sent when a state is published
 	progress atomic.Pointer[string]
-	failure  atomic.Pointer[error] // the keeper's last error, nil while it makes progress
+	// keepFailure and placeFailure are the last errors of the keeper and of the placer, nil while
+	// they make progress.
+	keepFailure, placeFailure atomic.Pointer[error]
+	placing                   chan struct{} // wakes the placer
 
 	// assigning must be held while UIDs are assigned, and must be taken before updating.
-	assigning sync.Mutex
+	assigning lock
 	assigner  assigner
+	terms     terms
 
 	// known is replaced if UIDs may have been forgotten. That must be after the state without
 	// them is published.
 	known atomic.Pointer[known]
 	// changing is held exclusively by changes that depend on a read, and shared by other
-	// changes.
-	changing sync.RWMutex
+	// changes, on a lone node. In a cluster replacing is held instead, by partition of the source.
+	changing  sync.RWMutex
+	replacing [numPartitions]lock
 
-	wishes chan wish // requests of readers to the keeper
-	ranks  ranks
+	wishes    chan wish // requests to the keeper
+	ranks     ranks
+	ends      ends
+	directory directory
+	exports   exports
 }
 
-// state is the graph after some request in the feed. It is immutable.
+// state is the held part of the graph at a position in the feed. It is immutable.
 type state struct {
-	parts    []*part       // by range; together they have all slots
+	parts    []*part       // by range
 	views    []*delta.View // of parts
 	sketches []*[2]*sample.Table
-	feed     uint64 // it has the feed up to this sequence
+	held     partitionSet // of the parts
+	kept     partitionSet // the same, with those that readers do not see yet
+	at       feed.Position
+	changes  uint64 // the number of batches with changes of links before it, in this process
 }
 
 // part is a cell, and its changes since it was built.
 type part struct {
 	uid.Range
 	delta *delta.Delta
+	// ahead is behind the position of the keeper, if the part has changes up to it already; zero
+	// otherwise. Readers must not see the part before the keeper gets there.
+	ahead feed.Position
 	// Only the keeper uses what follows.
 	file     string // the cell's file, "" if it has none
 	sketched *cell.Cell
@@ -80,41 +98,58 @@ type part struct {
 	failed   bool              // the last attempt to build it again failed
 }
 
-// find returns the index of the part with a UID.
+// find returns the index of the part with a UID. The part must be held.
 func (s *state) find(u uid.UID) int {
 	return sort.Search(len(s.parts)-1, func(i int) bool { return s.parts[i].Last >= u })
 }
 
-// view returns the view with a UID.
+// view returns the view with a UID. It must be held.
 func (s *state) view(u uid.UID) *delta.View { return s.views[s.find(u)] }
 
-// viewOf returns the view with the pages of a host.
-func (s *state) viewOf(hostKey string) *delta.View {
-	return s.view(uid.Make(uid.SlotOf(hostKey), 1, 0))
+// has reports whether the partition of a UID is held.
+func (s *state) has(u uid.UID) bool { return s.held.has(partitionOf(u)) }
+
+// lookUp returns the UID of a page, if the page is in a held cell or its delta.
+func (s *state) lookUp(url string) (uid.UID, bool) {
+	u := uid.Make(uid.SlotOf(weburl.HostKey(url)), 1, 0)
+	if !s.has(u) {
+		return 0, false
+	}
+	return s.view(u).Find(url)
 }
 
-// lookUp returns the UID of a page, if the page is in a cell or its delta.
-func (s *state) lookUp(url string) (uid.UID, bool) { return s.viewOf(weburl.HostKey(url)).Find(url) }
-
-// Open returns the graph of a store. It reads or builds the cells in the background; see
-// Graph.Request. The graph must be closed before the store.
+// Open returns the graph of a store that stays alone. It reads or builds the cells in the
+// background; see Graph.Request. The graph must be closed before the store.
 func Open(db *store.Store, o Options) (*Graph, error) {
+	if o.Dir == "" {
+		o.Dir = filepath.Join(db.Dir(), "links")
+	}
+	return OpenNode(lone{db}, o)
+}
+
+// OpenNode returns the graph of a node, which may be a member of a cluster or become one. Dir of
+// the options must be set. The graph must be closed before the node.
+func OpenNode(n Node, o Options) (*Graph, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("open the link graph: %w", err)
 	}
-	o = o.withDefaults(db.Dir())
+	o = o.withDefaults()
 	if err := o.makeDir(); err != nil {
 		return nil, fmt.Errorf("open the link graph: %w", err)
 	}
 	g := &Graph{
-		store: db, o: o, log: logger{o.Logger}, hosts: newHosts(),
-		loaded: make(chan struct{}), moved: newSignal(), wishes: make(chan wish),
-		assigner: assigner{store: db},
+		node: n, o: o, log: logger{o.Logger}, opened: rand.Uint64(),
+		moved: newSignal(), wishes: make(chan wish), placing: make(chan struct{}, 1), assigning: newLock(),
+	}
+	g.hosts, g.assigner.graph = newHosts(g.findHosts), g
+	for i := range g.replacing {
+		g.replacing[i] = newLock()
 	}
 	g.known.Store(newKnown())
-	g.opened, _ = db.ChangeFeed().End()
 	g.ctx, g.cancel = context.WithCancelCause(context.Background())
+	g.handle()
 	g.running.Go(g.keep)
+	g.running.Go(g.place)
 	g.openRanks()
 	return g, nil
 }
@@ -129,45 +164,27 @@ func (g *Graph) Close() error {
 	return nil
 }
 
-// ErrMember is returned if the store has become one machine of a cluster, because the graph
-// would have that machine's part only.
-var ErrMember = fmt.Errorf("%w: links are served by a node that is alone", store.ErrMember)
-
-// now returns the published state, or an error if there is none or it is out of date.
-func (g *Graph) now(ctx context.Context) (*state, error) {
-	if _, member := g.store.Identity(); member {
-		return nil, ErrMember
-	}
-	if g.ctx.Err() != nil {
-		return nil, context.Cause(g.ctx)
-	}
-	if err := g.failed(); err != nil {
-		return nil, err // the state would become older and older
-	}
-	if s := g.state.Load(); s != nil {
-		return s, nil
-	}
-	return nil, links.ErrLoading
-}
-
-// failed returns the keeper's error; nil while it makes progress.
+// failed returns the error of the background work; nil while it makes progress.
 func (g *Graph) failed() error {
-	if err := g.failure.Load(); err != nil {
-		return fmt.Errorf("%w (%w)", links.ErrLoading, *err)
+	for _, failure := range []*atomic.Pointer[error]{&g.keepFailure, &g.placeFailure} {
+		if err := failure.Load(); err != nil {
+			return fmt.Errorf("%w (%w)", links.ErrLoading, *err)
+		}
 	}
 	return nil
 }
 
-// Request implements links.Graph: it waits until the graph is loaded.
+// Request implements links.Graph: it waits until this machine has all that it must hold.
 func (g *Graph) Request(ctx context.Context) error {
 	for {
 		moved := g.moved.wait()
 		if err := g.failed(); err != nil {
 			return err
 		}
-		select {
-		case <-g.loaded:
+		if s := g.state.Load(); s != nil && g.wanted()&^s.held == 0 {
 			return nil
+		}
+		select {
 		case <-moved:
 		case <-ctx.Done():
 			return context.Cause(ctx)
@@ -177,13 +194,40 @@ func (g *Graph) Request(ctx context.Context) error {
 	}
 }
 
+// Partitions implements links.PartitionReporter.
+func (g *Graph) Partitions() (held, missing int) {
+	var set partitionSet
+	if s := g.state.Load(); s != nil {
+		set = s.held
+	}
+	return set.len(), (g.wanted() &^ set).len()
+}
+
+// caughtUp waits until this machine has all cells that it must hold, with everything that was
+// acknowledged before the call.
+func (g *Graph) caughtUp(ctx context.Context) (*state, error) {
+	for {
+		s, err := g.current(ctx)
+		if err == nil && g.wanted()&^s.held == 0 {
+			return s, nil
+		}
+		if err == nil || errors.Is(err, links.ErrLoading) {
+			err = g.Request(ctx)
+		}
+		if err != nil {
+			return nil, err
+		}
+	}
+}
+
 // Relinquish implements links.Graph. It does nothing: cells stay in memory, because a read from
 // disk would need the whole cell.
 func (g *Graph) Relinquish(ctx context.Context) error { return ctx.Err() }
 
-// Capabilities returns the optional powers of a store's graph. Its epoch is in memory.
+// Capabilities returns the optional powers of the graph. Its epoch is in memory while the node is
+// alone.
 func (g *Graph) Capabilities() links.Capabilities {
-	return links.Capabilities{Loader: g, Epoch: g, Prefix: g}
+	return links.Capabilities{Loader: g, Epoch: g, RemoteEpoch: g, Prefix: g, Partitions: g}
 }
 
 // say publishes the progress of the keeper.
@@ -229,37 +273,43 @@ func (s *signal) send() {
 	s.c = make(chan struct{})
 }
 
-// publish shows the present deltas to readers. They have taken in the feed up to the given
-// sequence.
-func (g *Graph) publish(parts []*part, feed uint64) {
-	if feed < g.opened {
-		return
-	}
-	s := &state{parts: parts, views: make([]*delta.View, len(parts)), sketches: make([]*[2]*sample.Table, len(parts)), feed: feed}
-	for i, p := range parts {
-		s.views[i] = p.delta.View()
-		if c := s.views[i].Cell(); c != p.sketched {
+// publish shows the present deltas to readers.
+func (k *keeper) publish() {
+	s := &state{at: k.at, changes: k.changes}
+	for _, p := range k.parts {
+		s.kept = s.kept.with(partitionOf(p.First))
+		if !p.ahead.IsZero() {
+			if !k.at.Reaches(p.ahead) {
+				continue
+			}
+			p.ahead = feed.Position{}
+		}
+		v := p.delta.View()
+		if c := v.Cell(); c != p.sketched {
 			p.sketched, p.sketches = c, openSketches(c)
 		}
-		s.sketches[i] = p.sketches
+		s.parts, s.views, s.sketches = append(s.parts, p), append(s.views, v), append(s.sketches, p.sketches)
+		s.held = s.held.with(partitionOf(p.First))
 	}
-	first := g.state.Swap(s) == nil
-	if first {
-		close(g.loaded)
-	}
+	g := k.Graph
+	g.state.Store(s)
 	g.moved.send()
 }
 
-// caughtUp waits until readers see everything that is in the store now.
-func (g *Graph) caughtUp(ctx context.Context) (*state, error) {
-	feed, _ := g.store.ChangeFeed().End()
+// await returns the state when it has reached a position.
+func (g *Graph) await(ctx context.Context, at feed.Position) (*state, error) {
 	for {
 		moved := g.moved.wait()
-		if s := g.state.Load(); s != nil && s.feed >= feed {
+		s := g.state.Load()
+		switch err := g.failed(); {
+		case g.ctx.Err() != nil:
+			return nil, context.Cause(g.ctx)
+		case err != nil:
+			return nil, err // the state would become older and older
+		case s == nil:
+			return nil, links.ErrLoading
+		case s.at.Reaches(at):
 			return s, nil
-		}
-		if err := g.failed(); err != nil {
-			return nil, err
 		}
 		select {
 		case <-moved:
@@ -269,4 +319,13 @@ func (g *Graph) caughtUp(ctx context.Context) (*state, error) {
 			return nil, context.Cause(g.ctx)
 		}
 	}
+}
+
+// current returns the state with all changes that were acknowledged before the call.
+func (g *Graph) current(ctx context.Context) (*state, error) {
+	at, err := g.ends.position(ctx, g)
+	if err != nil {
+		return nil, err
+	}
+	return g.await(ctx, at)
 }

@@ -318,7 +318,7 @@ func TestLongAtOnce(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	asked := make(chan error, 1)
 	go func() {
-		asked <- w.graph.ask(ctx, func(*keeper) error {
+		asked <- w.graph.inKeeper(ctx, func(*keeper) error {
 			close(begun)
 			<-goOn
 			return nil
@@ -396,7 +396,7 @@ func TestRandom(t *testing.T) {
 		case n < 9:
 			w.reopen()
 		default:
-			err := w.graph.ask(ctx, func(k *keeper) error {
+			err := w.graph.inKeeper(ctx, func(k *keeper) error {
 				_, err := k.settle()
 				return err
 			})
@@ -410,7 +410,7 @@ func TestRandom(t *testing.T) {
 	}
 	w.compare()
 	before := w.graph.state.Load()
-	if err := w.graph.ask(ctx, func(k *keeper) error { return k.rebuildAll(ctx) }); err != nil {
+	if err := w.graph.make(ctx, allPartitions); err != nil {
 		t.Fatal(err)
 	}
 	if w.graph.state.Load() == before {
@@ -428,7 +428,7 @@ func TestDamagedFiles(t *testing.T) {
 			w.update(links.Change{Source: pageURL(host, i), Targets: []string{pageURL(host, i+1), pageURL(host+1, i)}})
 		}
 	}
-	if err := w.graph.ask(ctx, func(k *keeper) error { return errors.Join(k.rebuildAll(ctx), k.save()) }); err != nil {
+	if err := w.graph.make(ctx, allPartitions); err != nil {
 		t.Fatal(err)
 	}
 	dir := w.dir + "/links"
@@ -524,7 +524,7 @@ func TestSamplesAndRanks(t *testing.T) {
 		}
 	}
 	check()
-	if err := w.graph.ask(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
+	if err := w.graph.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
 		t.Fatal(err)
 	}
 	s := w.graph.state.Load()

@@ -3,14 +3,17 @@
 package linkgraph
 
 import (
+	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
+	"slices"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links/cell"
-	"github.com/trefoildb/trefoil/links/delta"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 type logger struct{ *slog.Logger }
@@ -21,8 +24,8 @@ type wish struct {
 	done chan error
 }
 
-// ask makes the keeper run do, and waits for the result.
-func (g *Graph) ask(ctx context.Context, do func(k *keeper) error) error {
+// inKeeper makes the keeper run do, and waits for the result.
+func (g *Graph) inKeeper(ctx context.Context, do func(k *keeper) error) error {
 	w := wish{do, make(chan error, 1)}
 	select {
 	case g.wishes <- w:
@@ -44,20 +47,18 @@ func (g *Graph) ask(ctx context.Context, do func(k *keeper) error) error {
 // keeper is the state of the keeper's goroutine. No other goroutine may use it.
 type keeper struct {
 	*Graph
-	parts []*part
-	feed  uint64 // the deltas have taken in the feed up to this sequence
-	saved uint64 // the files have it up to this sequence
+	parts   []*part       // of the held partitions, by range
+	at      feed.Position // the deltas have taken in the feed up to it
+	changes uint64        // the number of batches with changes
+	saved   feed.Position // the files have the feed up to it
 	// unsaved is about the size in bytes of the changes of links after saved, and unsavedChanges
 	// their number.
 	unsaved, unsavedChanges int64
-	savedAt                 int64     // bytes added to the feed when the files were written
-	savedTime               time.Time // when they were written or read
-	pattern                 triple.Pattern
+	dirty                   bool      // the parts are others than those of the files
+	savedTime               time.Time // when the files were written or read
 
-	// longs has the long URLs of added links whose changes are not applied yet. Its keys are
-	// the forms of their IRIs in keys.
-	longs map[string]string
-
+	in      *intake      // nil while the feed is not followed
+	stop    func()       // ends it
 	rebuilt chan rebuilt // a cell that was built in the background; one at a time
 	working bool         // one is being built
 }
@@ -70,23 +71,28 @@ type rebuilt struct {
 	err       error
 }
 
-// retryEvery is the pause of the keeper after a failure.
+// retryEvery is the pause after a failure.
 const retryEvery = time.Second
 
 // keep runs until the graph is closed. After an error it retries.
 func (g *Graph) keep() {
-	k := &keeper{Graph: g, rebuilt: make(chan rebuilt, 1), longs: map[string]string{},
-		pattern: triple.Pattern{Predicate: triple.NewIRI(g.o.Predicate)}}
+	k := &keeper{Graph: g, rebuilt: make(chan rebuilt, 1)}
 	for g.ctx.Err() == nil {
 		err := k.load(g.ctx)
 		if err == nil {
 			err = k.follow(g.ctx)
 		}
+		k.unfollow()
 		if g.ctx.Err() != nil {
 			break
 		}
-		if err != nil {
-			g.failure.Store(&err)
+		switch {
+		case err == nil:
+		case mayPass(err) && g.node.Lone() == nil: // another view or another moment may help
+			g.log.Debug("the link graph waits for the cluster", "error", err)
+			g.pause(missingInterval)
+		default:
+			g.keepFailure.Store(&err)
 			g.moved.send()
 			g.log.Error("the link graph is behind", "error", err)
 			g.pause(retryEvery)
@@ -106,100 +112,63 @@ func (g *Graph) pause(d time.Duration) {
 	}
 }
 
-// load reads the cells from their files, or builds them if the files cannot be used. If they
-// are loaded, it does nothing.
+// load reads the cells from their files. If these cannot be used, the graph begins without cells
+// at the end of the feed, and the placer gets them. If it has begun, load does nothing.
 func (k *keeper) load(ctx context.Context) error {
-	if k.parts != nil {
+	if !k.at.IsZero() {
 		return nil
 	}
 	begun := time.Now()
-	switch err := k.readFiles(ctx); {
+	at, err := k.node.Feed().Position(ctx)
+	if err != nil {
+		return err
+	}
+	switch err := k.readFiles(ctx, at); {
 	case err == nil:
 		k.tell("the link graph was read", begun)
-		k.publish(k.parts, k.feed)
-		return nil
 	case ctx.Err() != nil:
 		return err
 	default:
-		k.log.Debug("the link graph is built from the store", "because", err)
+		k.log.Debug("the cells of the link graph are not read from files", "because", err)
+		k.at, k.parts = at, nil
 	}
-	return k.rebuildAll(ctx)
-}
-
-// rebuildAll builds all cells from the store, and publishes and saves them.
-func (k *keeper) rebuildAll(ctx context.Context) error {
-	k.finish()
-	begun := time.Now()
-	cells, feed, err := k.build(ctx)
-	if err != nil {
-		return fmt.Errorf("build the link graph: %w", err)
-	}
-	parts := make([]*part, len(cells))
-	for i, data := range cells {
-		c, err := cell.Open(data)
-		if err != nil {
-			return fmt.Errorf("open a cell that was built: %w", err)
-		}
-		d, err := delta.New(c)
-		if err != nil {
-			return err
-		}
-		parts[i] = &part{Range: c.Range(), delta: d}
-	}
-	k.parts, k.feed = parts, feed
-	k.publish(parts, feed)
-	k.known.Store(newKnown())
-	k.tell("the link graph was built", begun)
-	return k.save()
+	k.publish()
+	k.wakePlacer()
+	return nil
 }
 
 // tell logs a step, at info if it took more than a second, else at debug.
-func (k *keeper) tell(what string, begun time.Time) {
+func (g *Graph) tell(what string, begun time.Time) {
 	level, took := slog.LevelDebug, time.Since(begun)
 	if took > time.Second {
 		level = slog.LevelInfo
 	}
-	k.log.Log(k.ctx, level, what, "cells", len(k.parts), "took", took)
+	g.log.Log(g.ctx, level, what, "took", took)
 }
 
 // finish waits for the cell that is being built in the background.
 func (k *keeper) finish() {
 	if k.working {
-		r := <-k.rebuilt
-		k.working = false
-		if r.err == nil {
-			_ = k.take(r)
-		}
+		k.takeRebuilt(<-k.rebuilt)
 	}
 }
 
 // follow applies the feed until an error.
 func (k *keeper) follow(ctx context.Context) error {
+	following, cancel := context.WithCancel(ctx)
+	k.stop = cancel
+	k.in = k.startIntake(following, k.at)
 	for {
-		// 1. Apply the next changes. FeedEnd must come first, because more is closed by the
-		// next one.
-		end, more := k.store.ChangeFeed().End()
-		behind := end > k.feed
-		if !behind {
-			k.failure.Store(nil)
-		} else if err := k.takeIn(ctx); err != nil {
-			return err
-		}
-		// 2. Upkeep runs in every round, because changes may never cease.
-		if err := k.tidy(); err != nil {
-			return err
-		}
-		if behind {
-			select {
-			case r := <-k.rebuilt:
-				k.takeRebuilt(r)
-			default:
-			}
-			continue
-		}
-		// 3. Up to date: wait for changes, wishes, or a cell.
+		// 1. Apply the next changes, or wait for changes, wishes or a cell.
 		select {
-		case <-more:
+		case <-k.in.more:
+			t, err := k.in.take()
+			if t != nil {
+				err = k.takeIn(ctx, t)
+			}
+			if err != nil {
+				return k.behind(ctx, err)
+			}
 		case w := <-k.wishes:
 			w.done <- w.do(k)
 		case r := <-k.rebuilt:
@@ -207,7 +176,44 @@ func (k *keeper) follow(ctx context.Context) error {
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		}
+		// 2. Upkeep runs in every round, because changes may never cease.
+		if err := k.tidy(); err != nil {
+			return err
+		}
 	}
+}
+
+// unfollow ends the intake, if it runs.
+func (k *keeper) unfollow() {
+	if k.in != nil {
+		k.stop()
+		k.in = nil
+	}
+}
+
+// behind handles an error of the feed: if the feed no longer reaches back to the position, all
+// cells are dropped.
+func (k *keeper) behind(ctx context.Context, err error) error {
+	if !errors.Is(err, feed.ErrGone) && !errors.Is(err, feed.ErrPosition) {
+		return err
+	}
+	k.log.Warn("the cells of the link graph are made again, because the change feed does not reach back to them", "error", err)
+	at, err := k.node.Feed().Position(ctx)
+	if err == nil {
+		k.void(at)
+	}
+	return err
+}
+
+// void drops all cells. The graph continues at a position without any, until the placer has got
+// others.
+func (k *keeper) void(at feed.Position) {
+	k.finish()
+	k.parts, k.at, k.dirty = nil, at, true
+	k.changes++
+	k.publish()
+	k.known.Store(newKnown()) // after the state without the UIDs, see there
+	k.wakePlacer()
 }
 
 // takeRebuilt takes the cell that was built in the background.
@@ -216,4 +222,56 @@ func (k *keeper) takeRebuilt(r rebuilt) {
 	if err := k.take(r); err != nil {
 		k.log.Error("a cell could not be built anew", "error", err)
 	}
+}
+
+// install adds the parts of partitions that were built or copied with the feed up to a position.
+// If the keeper is ahead of it, the feed between both is read again.
+func (k *keeper) install(ctx context.Context, parts []*part, at feed.Position) error {
+	// 1. Take in what these parts lack.
+	for !at.Reaches(k.at) {
+		t := newTaken()
+		for b, err := range k.node.Feed().Changes(ctx, feed.Request{Since: at, Filter: linkFilter(k.o.Predicate)}) {
+			if err == nil {
+				err = t.add(b)
+			}
+			if err != nil {
+				return err
+			}
+		}
+		if !t.moved {
+			return fmt.Errorf("%w: the feed does not get from one position to a later one", store.ErrUnavailable)
+		}
+		if t.void {
+			return errVoid
+		}
+		if err := k.apply(ctx, t, parts); err != nil {
+			return err
+		}
+		at = t.at
+	}
+	// 2. Replace the cells of these partitions.
+	var set partitionSet
+	for _, p := range parts {
+		set = set.with(partitionOf(p.First))
+		if !k.at.Reaches(at) {
+			p.ahead = at
+		}
+	}
+	k.parts = slices.DeleteFunc(slices.Clone(k.parts), func(p *part) bool { return set.has(partitionOf(p.First)) })
+	k.parts = append(k.parts, parts...)
+	slices.SortFunc(k.parts, func(a, b *part) int { return cmp.Compare(a.First, b.First) })
+	k.dirty = true
+	k.publish()
+	return nil
+}
+
+// errVoid reports that cells are of no use, because a bulk load has changed the graph since.
+var errVoid = errors.New("a bulk load has changed the graph meanwhile")
+
+// drop removes partitions.
+func (k *keeper) drop(set partitionSet) {
+	k.finish()
+	k.parts = slices.DeleteFunc(slices.Clone(k.parts), func(p *part) bool { return set.has(partitionOf(p.First)) })
+	k.dirty = true
+	k.publish()
 }

@@ -6,12 +6,12 @@ import (
 	"fmt"
 	"log/slog"
 	"os"
-	"path/filepath"
 
 	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/urls"
+	"github.com/trefoildb/trefoil/recovery"
 )
 
 // Options are the options of [Open]. The zero value is ready to use.
@@ -19,8 +19,11 @@ type Options struct {
 	// Predicate is the predicate of links; "" means links.DefaultPredicate. The store
 	// should watch it, because adds are faster then.
 	Predicate string
-	// Dir is the directory of cells; "" means links in the store's directory.
+	// Dir is the directory of cells. For [Open], "" means links in the store's directory.
 	Dir string
+	// Copies is the number of other machines that keep the cells of a partition, to answer if its
+	// first one is down: 0 to [MaxCopies], or CopiesOfView.
+	Copies int
 	// CellPages is about the number of pages of a cell; 0 means 262,144. A slot is never split.
 	CellPages int
 	// Lists and URLs are the encodings of cells. If a codec is 0, it is lists.Auto: each cell
@@ -46,9 +49,18 @@ const (
 	defaultBuildBytes = 1 << 30
 )
 
-// Validate returns links.ErrInvalid if a number is negative.
+// CopiesOfView is the value of Options.Copies that follows the cluster's number of copies: lists
+// survive the loss of the same number of machines as triples.
+const CopiesOfView = -1
+
+// MaxCopies is the greatest number of other machines with the cells of a partition.
+const MaxCopies = recovery.MaxCopies - 1
+
+// Validate returns links.ErrInvalid if a number is out of range.
 func (o Options) Validate() error {
 	switch {
+	case o.Copies < CopiesOfView || o.Copies > MaxCopies:
+		return fmt.Errorf("%w: %d copies of cells on other machines; at most %d", links.ErrInvalid, o.Copies, MaxCopies)
 	case o.CellPages < 0:
 		return fmt.Errorf("%w: CellPages is %d", links.ErrInvalid, o.CellPages)
 	case o.BuildBytes < 0:
@@ -59,13 +71,10 @@ func (o Options) Validate() error {
 	return nil
 }
 
-func (o Options) withDefaults(dir string) Options {
+func (o Options) withDefaults() Options {
 	// Each zero value gets its default.
 	if o.Predicate == "" {
 		o.Predicate = links.DefaultPredicate
-	}
-	if o.Dir == "" {
-		o.Dir = filepath.Join(dir, "links")
 	}
 	if o.Lists.Codec == 0 {
 		o.Lists.Codec = lists.Auto

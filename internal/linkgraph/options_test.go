@@ -10,11 +10,11 @@ import (
 
 // TestDefaultCodec checks that cells choose their codecs if the options do not.
 func TestDefaultCodec(t *testing.T) {
-	if c := (Options{}).withDefaults("").Lists.Codec; c != lists.Auto {
+	if c := (Options{}).withDefaults().Lists.Codec; c != lists.Auto {
 		t.Errorf("the codec is %v", c)
 	}
 	o := Options{Lists: lists.Options{Codec: lists.Nybble, Stride: 8}}
-	if got := o.withDefaults("").Lists; got != o.Lists {
+	if got := o.withDefaults().Lists; got != o.Lists {
 		t.Errorf("%+v, want %+v", got, o.Lists)
 	}
 	if err := (Options{Lists: lists.Options{Codec: lists.Auto}}).Validate(); err != nil {

@@ -1,17 +1,21 @@
-// PageRank as a job of a lone node.
+// PageRank as a job of one machine.
 
 package linkgraph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"math"
+	"slices"
 	"sort"
 	"strconv"
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/rank"
@@ -135,7 +139,7 @@ func (g *Graph) StartPageRank(ctx context.Context, o links.PageRankOptions) erro
 	if err := run.rankOptions().Validate(); err != nil {
 		return fmt.Errorf("%w: %w", links.ErrInvalid, err)
 	}
-	if _, err := g.now(ctx); err != nil {
+	if _, err := g.current(ctx); err != nil {
 		return err
 	}
 	g.openRanks()
@@ -247,21 +251,12 @@ func (g *Graph) StopPageRank(ctx context.Context) error {
 // stores them if the options request it.
 func (r *pageRankRun) run() error {
 	// 1. A job that was storing continues there.
-	if _, member := r.g.store.Identity(); member {
-		return ErrMember
-	}
 	if r.scores != nil {
 		r.g.log.Info("PageRank goes on storing its scores")
 		return r.storeScores()
 	}
-	// 2. Let the keeper build cells without changes.
-	var cells []*cell.Cell
-	var epoch uint64
-	err := r.g.ask(r.ctx, func(k *keeper) (err error) {
-		cells, err = k.settle()
-		epoch = k.feed
-		return err
-	})
+	// 2. Get cells without changes.
+	cells, epoch, err := r.g.allCells(r.ctx)
 	if err != nil {
 		return err
 	}
@@ -286,6 +281,70 @@ func (r *pageRankRun) run() error {
 		return err
 	}
 	return r.finish()
+}
+
+// allCells returns the cells of all partitions, with all changes. This machine builds those that it
+// holds, and copies the others for the time of the job.
+func (g *Graph) allCells(ctx context.Context) (cells []*cell.Cell, epoch uint64, err error) {
+	// 1. Let the keeper build cells without changes.
+	s, err := g.caughtUp(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	var held partitionSet
+	err = g.inKeeper(ctx, func(k *keeper) (err error) {
+		cells, err = k.settle()
+		epoch = k.epochOf(&state{at: k.at, changes: k.changes})
+		for _, c := range cells {
+			held = held.with(partitionOf(c.Range().First))
+		}
+		return err
+	})
+	if err != nil || held == allPartitions {
+		return cells, epoch, err
+	}
+	// 2. Copy the rest.
+	for i := range (allPartitions &^ held).all() {
+		parts, err := g.copyAny(ctx, i, s.at)
+		if err != nil {
+			return nil, 0, err
+		}
+		for _, p := range parts {
+			c := p.delta.View().Cell()
+			if len(p.delta.View().Rows()) > 0 {
+				data, _, err := p.delta.View().Build(g.cellOptions(p.Range, 1))
+				if err == nil {
+					c, err = cell.Open(data)
+				}
+				if err != nil {
+					return nil, 0, err
+				}
+			}
+			cells = append(cells, c)
+		}
+	}
+	slices.SortFunc(cells, func(a, b *cell.Cell) int { return cmp.Compare(a.Range().First, b.Range().First) })
+	return cells, epoch, nil
+}
+
+// copyAny copies a partition from any machine that has it.
+func (g *Graph) copyAny(ctx context.Context, partition int, since feed.Position) ([]*part, error) {
+	for tries := 1; ; tries++ {
+		v := g.node.View()
+		if v == nil {
+			return nil, store.ErrUnavailable
+		}
+		err := error(store.ErrUnavailable)
+		if m := g.directory.answererOf(g.placementOf(v), partition); m != 0 && m != g.node.MachineID() {
+			var parts []*part
+			if parts, _, err = g.fetch(ctx, m, partition, since); err == nil || !mayPass(err) {
+				return parts, err
+			}
+		}
+		if err := g.waitRetry(ctx, tries, err); err != nil {
+			return nil, err
+		}
+	}
 }
 
 // begin starts a job without saved rounds.
@@ -369,7 +428,7 @@ func (r *pageRankRun) urls(ctx context.Context, pages []uid.UID) ([]string, erro
 			return urls, err
 		}
 		// The keeper runs this when it has made progress.
-		if err := r.g.ask(ctx, func(*keeper) error { return nil }); err != nil {
+		if err := r.g.inKeeper(ctx, func(*keeper) error { return nil }); err != nil {
 			return nil, err
 		}
 	}
@@ -393,7 +452,7 @@ func (r *pageRankRun) storeScores() error {
 				text := strconv.AppendFloat(nil, p.score, 'g', -1, 64)
 				// After an error the workers drain the channel, so that the sender never
 				// blocks.
-				if err := r.g.store.Annotate(ctx, links.UIDTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
+				if err := r.g.node.Annotate(ctx, links.UIDTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
 					cancel(fmt.Errorf("note the score of %s: %w", p.url, err))
 					continue
 				}

@@ -79,7 +79,7 @@ type savedCell struct {
 // one. at is called for each cell in order.
 func (g *Graph) writeSaved(name string, j savedJob, cells int, at func(i int) savedCell) (err error) {
 	// 1. Write everything into a file of another name, cell by cell.
-	j.Store, j.Predicate, j.Cells = g.store.MachineID().String(), g.o.Predicate, cells
+	j.Store, j.Predicate, j.Cells = g.node.MachineID().String(), g.o.Predicate, cells
 	text, err := json.Marshal(&j)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
@@ -321,14 +321,14 @@ func (g *Graph) readScores() (*savedJob, *scores) {
 
 // own reports whether a file is of this store and predicate.
 func (g *Graph) own(j *savedJob) bool {
-	return j.Store == g.store.MachineID().String() && j.Predicate == g.o.Predicate
+	return j.Store == g.node.MachineID().String() && j.Predicate == g.o.Predicate
 }
 
 // fingerprint identifies the graph of cells at an epoch: by its pages, and the numbers of their
 // links.
 func (g *Graph) fingerprint(cells []*cell.Cell, epoch uint64) uint64 {
 	h := xxhash.New()
-	b := fmt.Appendf(nil, "%s %s %d ", g.store.MachineID(), g.o.Predicate, epoch)
+	b := fmt.Appendf(nil, "%s %s %d ", g.node.MachineID(), g.o.Predicate, epoch)
 	for _, c := range cells {
 		b = binary.LittleEndian.AppendUint64(b, uint64(c.Range().First))
 		b = binary.LittleEndian.AppendUint64(b, uint64(c.Len()))

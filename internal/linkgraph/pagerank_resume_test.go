@@ -293,7 +293,7 @@ func TestPageRankScoresStay(t *testing.T) {
 			t.Fatalf("%+v, want %+v", again, job)
 		}
 		same(t, w.ranked(), want)
-		if err := w.graph.ask(ctx, func(k *keeper) error { return k.rebuildAll(ctx) }); err != nil {
+		if err := w.graph.make(ctx, allPartitions); err != nil {
 			t.Fatal(err)
 		}
 	}

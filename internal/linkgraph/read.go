@@ -4,9 +4,12 @@ package linkgraph
 
 import (
 	"context"
+	"fmt"
 	"iter"
+	"math"
 	"math/bits"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
@@ -35,39 +38,83 @@ func each(ctx context.Context, n int, do func(i int) error) error {
 
 // UIDs implements links.Graph.
 func (g *Graph) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
-	s, err := g.now(ctx)
+	// 1. Look in the cells.
+	of := func(i int) int { return partitionOfURL(urls[i]) }
+	s, err := g.local(ctx, len(urls), of)
+	var found []uid.UID
+	switch {
+	case err != nil:
+		return nil, err
+	case s != nil:
+		found, err = s.uids(ctx, urls)
+	default:
+		var lists links.Lists
+		lists, err = gather(ctx, g, request[uid.UID]{
+			n: len(urls), of: of,
+			local: func(s *state, items []int) (links.Lists, error) {
+				uids, err := s.uids(ctx, pick(urls, items))
+				return singles(uids), err
+			},
+			query: func(items []int) *query { return &query{kind: askUIDs, urls: pick(urls, items)} },
+			parse: parseUIDs,
+		})
+		if found = lists.Items; err == nil && len(found) != len(urls) {
+			err = fmt.Errorf("%w: %d UIDs for %d pages", peer.ErrMessage, len(found), len(urls))
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	// 1. Look in the cells, in batches, because memory accesses then overlap.
+	// 2. If a page has no links any more, it is in no cell, but the store has its UID.
+	var missing []string
+	var places []int
+	for i, u := range found {
+		if u == 0 {
+			missing, places = append(missing, urls[i]), append(places, i)
+		}
+	}
+	rest, err := findUIDs(ctx, g.node, missing)
+	for k, u := range rest {
+		found[places[k]] = u
+	}
+	return found, err
+}
+
+// singles returns lists of one item each.
+func singles[T any](items []T) (l rank.Lists[T]) {
+	l.Items, l.Ends = items, make([]int, len(items))
+	for i := range l.Ends {
+		l.Ends[i] = i + 1
+	}
+	return l
+}
+
+// parseUIDs returns the items of an answer as UIDs.
+func parseUIDs(a *answer) ([]uid.UID, error) { return numbersOf[uid.UID](a.items), nil }
+
+// numbersOf converts numbers.
+func numbersOf[T ~uint64 | ~uint32 | ~int](items []uint64) []T {
+	list := make([]T, len(items))
+	for i, n := range items {
+		list[i] = T(n)
+	}
+	return list
+}
+
+// uids returns the UIDs of pages that are in the cells, 0 for others. They are looked up in
+// batches, because memory accesses then overlap.
+func (s *state) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
 	found := make([]uid.UID, len(urls))
-	var missing []int
 	var hosts [delta.ReaderLen]uint64
-	err = s.eachBatch(ctx, len(urls), func(i, k int) uid.UID {
+	return found, s.eachBatch(ctx, len(urls), func(i, k int) uid.UID {
 		hosts[k] = cell.HostHash(urls[i])
 		return uid.Make(slotOf(hosts[k]), 1, 0)
 	}, func(r *delta.Reader, views []*delta.View, from int) bool {
 		r.FindURLs(views, urls[from:from+len(views)], hosts[:len(views)])
 		for i := range views {
-			var ok bool
-			if found[from+i], ok = r.UID(i); !ok {
-				missing = append(missing, from+i)
-			}
+			found[from+i], _ = r.UID(i)
 		}
 		return true
-	})
-	if err != nil || len(missing) == 0 {
-		return found, err
-	}
-	// 2. If a page has no links any more, it is in no cell, but the store has its UID.
-	sn, err := g.store.Snapshot()
-	if err != nil {
-		return nil, err
-	}
-	defer sn.Close()
-	return found, each(ctx, len(missing), func(i int) (err error) {
-		found[missing[i]], err = findUID(ctx, sn, urls[missing[i]])
-		return err
 	})
 }
 
@@ -76,54 +123,111 @@ func slotOf(hostHash uint64) uid.Slot { return uid.Slot(hostHash >> (64 - uid.Sl
 
 // URLs implements links.Graph.
 func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
-	s, err := g.now(ctx)
+	// 1. Look in the cells.
+	s, err := g.local(ctx, len(pages), ofPages(pages))
+	var found []string
+	switch {
+	case err != nil:
+		return nil, err
+	case s != nil:
+		found, err = s.urls(ctx, pages)
+	default:
+		var lists rank.Lists[string]
+		lists, err = gather(ctx, g, request[string]{
+			n: len(pages), of: ofPages(pages),
+			local: func(s *state, items []int) (rank.Lists[string], error) {
+				urls, err := s.urls(ctx, pick(pages, items))
+				return singles(urls), err
+			},
+			query: func(items []int) *query { return &query{kind: askURLs, pages: pick(pages, items)} },
+			parse: func(a *answer) ([]string, error) { return a.texts, nil },
+		})
+		if found = lists.Items; err == nil && len(found) != len(pages) {
+			err = fmt.Errorf("%w: %d URLs for %d pages", peer.ErrMessage, len(found), len(pages))
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	// 1. Look in the cells, in batches.
+	// 2. If a page is in no cell, the store may still have its UID.
+	var missing []uid.UID
+	var places []int
+	for i, url := range found {
+		if url == "" && pages[i].Valid() {
+			missing, places = append(missing, pages[i]), append(places, i)
+		}
+	}
+	rest, err := findURLs(ctx, g.node, missing)
+	for k, url := range rest {
+		found[places[k]] = url
+	}
+	return found, err
+}
+
+// urls returns the URLs of pages that are in the cells, "" for others.
+func (s *state) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
 	found := make([]string, len(pages))
-	var missing []int
 	var url []byte
-	err = s.eachBatch(ctx, len(pages), func(i, _ int) uid.UID { return pages[i] },
+	return found, s.eachBatch(ctx, len(pages), func(i, _ int) uid.UID { return pages[i] },
 		func(r *delta.Reader, views []*delta.View, from int) bool {
 			r.ReadURLs(views, pages[from:from+len(views)])
 			for i := range views {
 				var ok bool
 				if url, ok = r.AppendURL(url[:0], i); ok {
 					found[from+i] = string(url)
-				} else if pages[from+i].Valid() {
-					missing = append(missing, from+i)
 				}
 			}
 			return true
 		})
-	if err != nil || len(missing) == 0 {
-		return found, err
-	}
-	// 2. If a page is in no cell, the store may still have its UID.
-	sn, err := g.store.Snapshot()
-	if err != nil {
-		return nil, err
-	}
-	defer sn.Close()
-	return found, each(ctx, len(missing), func(i int) (err error) {
-		found[missing[i]], err = findURL(ctx, sn, pages[missing[i]])
-		return err
-	})
 }
 
 // Links implements links.Graph.
-func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (l links.Lists, err error) {
-	s, err := g.now(ctx)
+func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
+	s, err := g.local(ctx, len(pages), ofPages(pages))
 	if err != nil {
-		return l, err
+		return links.Lists{}, err
 	}
+	if s != nil {
+		return s.links(ctx, d, pages, math.MaxInt)
+	}
+	return g.gatherLinks(ctx, d, pages, math.MaxInt)
+}
+
+// gatherLinks returns the links of pages of several machines. Each machine returns those of a
+// prefix of its pages, with at most most links.
+func (g *Graph) gatherLinks(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error) {
+	return gather(ctx, g, request[uid.UID]{
+		n: len(pages), of: ofPages(pages),
+		local: func(s *state, items []int) (links.Lists, error) {
+			l, err := s.links(ctx, d, pick(pages, items), most)
+			return padded(l, len(items)), err
+		},
+		query: func(items []int) *query {
+			return &query{kind: askLinks, direction: d, pages: pick(pages, items), most: uint64(most)}
+		},
+		parse: parseUIDs,
+	})
+}
+
+// padded adds empty lists up to n.
+func padded(l links.Lists, n int) links.Lists {
+	for len(l.Ends) < n {
+		l.End()
+	}
+	return l
+}
+
+// links returns the links of a prefix of pages whose total is at most most.
+func (s *state) links(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
 	l.Ends = make([]int, 0, len(pages))
 	return l, s.eachRead(ctx, d, pages, func(r *delta.Reader, n int) bool {
 		if len(l.Ends) == 0 {
-			l.Items = make([]uid.UID, 0, guess(r, n, len(pages)))
+			l.Items = make([]uid.UID, 0, min(guess(r, n, len(pages)), most))
 		}
 		for i := range n {
+			if most-len(l.Items) < r.Degree(i) {
+				return false
+			}
 			l.Items = r.AppendLinks(l.Items, i)
 			l.End()
 		}
@@ -151,25 +255,29 @@ const upToPages = 1 << 10
 // LinksPrefix returns the links of a prefix of pages whose total is at most most. The prefix is
 // empty if the first page alone exceeds it.
 func (g *Graph) LinksPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
-	s, err := g.now(ctx)
+	pages = pages[:min(len(pages), upToPages)]
+	s, err := g.local(ctx, len(pages), ofPages(pages))
 	if err != nil {
 		return l, err
 	}
-	pages = pages[:min(len(pages), upToPages)]
-	l.Ends = make([]int, 0, len(pages))
-	return l, s.eachRead(ctx, d, pages, func(r *delta.Reader, n int) bool {
-		if len(l.Ends) == 0 {
-			l.Items = make([]uid.UID, 0, min(guess(r, n, len(pages)), most))
-		}
-		for i := range n {
-			if len(l.Items)+r.Degree(i) > most {
-				return false
-			}
-			l.Items = r.AppendLinks(l.Items, i)
-			l.End()
-		}
-		return true
-	})
+	if s != nil {
+		return s.links(ctx, d, pages, most)
+	}
+	// Degrees tell which pages fit, because a machine knows nothing of the pages of others.
+	degrees, err := g.Degrees(ctx, d, pages)
+	if err != nil {
+		return l, err
+	}
+	n, total := 0, 0
+	for n < len(pages) && total+degrees[n] <= most {
+		total += degrees[n]
+		n++
+	}
+	if n == 0 {
+		return l, nil
+	}
+	// A list may grow meanwhile, but not much.
+	return g.Links(ctx, d, pages[:n])
 }
 
 // eachRead calls use with the links of pages, in order, n at a time. It stops if use returns
@@ -228,10 +336,23 @@ func findPart(lasts []uid.UID, u uid.UID) (at int) {
 
 // Labels implements links.Graph.
 func (g *Graph) Labels(ctx context.Context, pages []uid.UID) (l rank.Lists[links.Label], err error) {
-	s, err := g.now(ctx)
+	s, err := g.local(ctx, len(pages), ofPages(pages))
 	if err != nil {
 		return l, err
 	}
+	if s != nil {
+		return s.labels(ctx, pages)
+	}
+	return gather(ctx, g, request[links.Label]{
+		n: len(pages), of: ofPages(pages),
+		local: func(s *state, items []int) (rank.Lists[links.Label], error) { return s.labels(ctx, pick(pages, items)) },
+		query: func(items []int) *query { return &query{kind: askLabels, pages: pick(pages, items)} },
+		parse: func(a *answer) ([]links.Label, error) { return parseLabels(a.texts) },
+	})
+}
+
+// labels returns the labels of the forward links of pages.
+func (s *state) labels(ctx context.Context, pages []uid.UID) (l rank.Lists[links.Label], err error) {
 	return l, each(ctx, len(pages), func(i int) error {
 		l.Items = s.view(pages[i]).AppendLabels(l.Items, pages[i])
 		l.End()
@@ -241,10 +362,30 @@ func (g *Graph) Labels(ctx context.Context, pages []uid.UID) (l rank.Lists[links
 
 // Degrees implements links.Graph.
 func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
-	s, err := g.now(ctx)
+	s, err := g.local(ctx, len(pages), ofPages(pages))
 	if err != nil {
 		return nil, err
 	}
+	if s != nil {
+		return s.degrees(ctx, d, pages)
+	}
+	lists, err := gather(ctx, g, request[int]{
+		n: len(pages), of: ofPages(pages),
+		local: func(s *state, items []int) (rank.Lists[int], error) {
+			degrees, err := s.degrees(ctx, d, pick(pages, items))
+			return singles(degrees), err
+		},
+		query: func(items []int) *query { return &query{kind: askDegrees, direction: d, pages: pick(pages, items)} },
+		parse: func(a *answer) ([]int, error) { return numbersOf[int](a.items), nil },
+	})
+	if err == nil && len(lists.Items) != len(pages) {
+		err = fmt.Errorf("%w: %d degrees for %d pages", peer.ErrMessage, len(lists.Items), len(pages))
+	}
+	return lists.Items, err
+}
+
+// degrees returns the numbers of links of pages.
+func (s *state) degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
 	degrees := make([]int, 0, len(pages))
 	return degrees, s.eachRead(ctx, d, pages, func(r *delta.Reader, n int) bool {
 		for i := range n {
@@ -256,10 +397,27 @@ func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID)
 
 // SampleLinks implements links.Graph and rank.Source.
 func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, spec sample.Spec) (l links.Lists, err error) {
-	s, err := g.now(ctx)
+	s, err := g.local(ctx, len(pages), ofPages(pages))
 	if err != nil {
 		return l, err
 	}
+	if s != nil {
+		return g.sampleAll(ctx, s, d, pages, spec)
+	}
+	return gather(ctx, g, request[uid.UID]{
+		n: len(pages), of: ofPages(pages),
+		local: func(s *state, items []int) (links.Lists, error) {
+			return g.sampleAll(ctx, s, d, pick(pages, items), spec)
+		},
+		query: func(items []int) *query {
+			return &query{kind: askSample, direction: d, spec: spec, pages: pick(pages, items)}
+		},
+		parse: parseUIDs,
+	})
+}
+
+// sampleAll returns samples of the links of pages.
+func (g *Graph) sampleAll(ctx context.Context, s *state, d links.Direction, pages []uid.UID, spec sample.Spec) (l links.Lists, err error) {
 	// 1. Each goroutine reads its spans with a reader of its own.
 	lasts := s.lasts()
 	return rank.MakeLists(ctx, len(pages), nil, func(l *links.Lists, spans iter.Seq2[int, int]) {
@@ -326,17 +484,50 @@ func (g *Graph) bySketch(dst []uid.UID, s *state, at int, d links.Direction, pag
 }
 
 // Pages implements links.Graph.
-func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) ([]uid.UID, error) {
-	s, err := g.now(ctx)
-	if err != nil {
-		return nil, err
+func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UID, err error) {
+	// One partition after the other, because UIDs ascend with them.
+	for p := partitionOf(after); p < numPartitions && len(pages) < n; p++ {
+		of := func(int) int { return p }
+		s, err := g.local(ctx, 1, of)
+		var some []uid.UID
+		switch {
+		case err != nil:
+			return nil, err
+		case s != nil:
+			some, err = s.pages(ctx, p, after, n-len(pages))
+		default:
+			var lists links.Lists
+			// Another machine holds the partition.
+			lists, err = gather(ctx, g, request[uid.UID]{
+				n: 1, of: of,
+				local: func(s *state, _ []int) (l links.Lists, err error) {
+					l.Items, err = s.pages(ctx, p, after, n-len(pages))
+					l.End()
+					return l, err
+				},
+				query: func([]int) *query {
+					return &query{kind: askPages, number: uint64(p), pages: []uid.UID{after}, most: uint64(n - len(pages))}
+				},
+				parse: parseUIDs,
+			})
+			some = lists.Items
+		}
+		if err != nil {
+			return nil, err
+		}
+		pages = append(pages, some...)
 	}
-	var pages []uid.UID
-	for i := s.find(after); i < len(s.views) && len(pages) < n; i++ {
+	return pages, nil
+}
+
+// pages returns the next n pages after one in a partition, fewer at its end.
+func (s *state) pages(ctx context.Context, partition int, after uid.UID, n int) (pages []uid.UID, err error) {
+	for i := range s.partsOf(partition) {
 		for u := range s.views[i].UIDs(after) {
-			if pages = append(pages, u); len(pages) == n {
-				break
+			if len(pages) >= n {
+				return pages, nil
 			}
+			pages = append(pages, u)
 			if len(pages)%checkPages == 0 && ctx.Err() != nil {
 				return nil, context.Cause(ctx)
 			}
@@ -345,35 +536,20 @@ func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) ([]uid.UID, err
 	return pages, nil
 }
 
-// Stats implements links.Graph.
-func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
-	all := links.Stats{Loading: true}
-	if text := g.progress.Load(); text != nil {
-		all.Progress = *text
-	}
-	s := g.state.Load()
-	last, _ := g.store.ChangeFeed().End()
-	if s == nil {
-		all.Pending = last
-		return all, ctx.Err()
-	}
-	all.Loading, all.Progress = false, ""
-	all.Epoch = s.feed
-	all.Pending = last - min(s.feed, last)
-	one := links.ServerStats{ID: g.store.MachineID().String(), Cells: len(s.views)}
-	for i, v := range s.views {
-		if err := ctx.Err(); err != nil {
-			return all, context.Cause(ctx)
+// partsOf yields the indexes of the parts of a held partition.
+func (s *state) partsOf(partition int) iter.Seq[int] {
+	return func(yield func(int) bool) {
+		r := partitionRange(partition)
+		for i := s.find(r.First); i < len(s.parts) && s.parts[i].First <= r.Last; i++ {
+			if !yield(i) {
+				return
+			}
 		}
-		add(&one, v, s.parts[i].Range)
 	}
-	all.ServerStats, all.ID = one, ""
-	all.Servers = []links.ServerStats{one}
-	return all, nil
 }
 
 // add adds a view to the stats of a server.
-func add(s *links.ServerStats, v *delta.View, r uid.Range) {
+func add(s *links.ServerStats, v *delta.View) {
 	s.Pages += int64(v.NumPages())
 	s.Links += v.NumLinks(cell.Forward)
 	s.Linked += v.NumLinks(cell.Backward)
@@ -398,13 +574,4 @@ func add(s *links.ServerStats, v *delta.View, r uid.Range) {
 			s.BackwardBytes += int64(size)
 		}
 	}
-}
-
-// Epoch returns the sequence of the store's feed up to which readers see changes. It grows
-// with every change of the graph. It is 0 if there is no graph yet.
-func (g *Graph) Epoch() uint64 {
-	if s := g.state.Load(); s != nil {
-		return s.feed
-	}
-	return 0
 }

@@ -5,11 +5,13 @@ package linkgraph
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"slices"
 
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -65,31 +67,28 @@ type page struct {
 // eachPage calls do with the pages whose UIDs are in r, in the order of UIDs. If two pages have
 // one UID, it returns an error, because no program assigned it twice. If a page has two UIDs,
 // do gets both.
-func eachPage(ctx context.Context, sn *store.Snapshot, r uid.Range, do func(page) error) error {
+func eachPage(ctx context.Context, src sparql.Source, r uid.Range, do func(page) error) (err error) {
 	keys, err := uidRange(r)
 	if err != nil {
 		return err
 	}
-	rows, err := sn.Rows(ctx, keys)
+	rows, err := src.Scan(ctx, keys, false)
 	if err != nil {
 		return err
 	}
-	defer rows.Close()
+	defer func() { err = errors.Join(err, rows.Close()) }()
 	return eachPageOf(rows, r, do)
 }
 
-// eachPageOf is eachPage for a caller with an iterator over these rows, or more.
-func eachPageOf(rows *store.Rows, r uid.Range, do func(page) error) error {
-	keys, err := uidRange(r)
-	if err != nil {
-		return err
-	}
+// eachPageOf is eachPage for the rows of these UIDs, or of more.
+func eachPageOf(rows sparql.Rows, r uid.Range, do func(page) error) error {
 	var last uid.UID
 	var name []byte // the page of last
-	for ok := rows.SeekGE(keys.Lo); ok && bytes.Compare(rows.Key(), keys.Hi) < 0; ok = rows.Next() {
-		_, terms, err := triple.SplitKey(rows.Key())
+	for rows.Next() {
+		key, value := rows.Row()
+		_, terms, err := triple.SplitKey(key)
 		if err == nil {
-			terms, err = triple.WholeTerms(terms, rows.Value())
+			terms, err = triple.WholeTerms(terms, value)
 		}
 		if err != nil {
 			return err
@@ -130,37 +129,98 @@ func linkOf(key, value []byte) (l link, ok bool, err error) {
 	return link{src, dst}, isDst && isSrc, nil
 }
 
-// findUID looks up a page's UID in the store, 0 if there is none. If it has two, the lower one
-// counts.
-func findUID(ctx context.Context, sn *store.Snapshot, url string) (uid.UID, error) {
-	p := triple.Pattern{Subject: triple.NewIRI(url), Predicate: triple.NewIRI(links.UIDPredicate)}
-	if p.Subject.Check() != nil {
-		return 0, nil // no triple has it
-	}
-	var found uid.UID
-	for row, err := range sn.Match(ctx, p, store.ReadOptions{}) {
+// findUIDs looks up the UIDs of pages in the store, 0 if a page has none. If it has two, the
+// lower one counts.
+func findUIDs(ctx context.Context, t Triples, urls []string) ([]uid.UID, error) {
+	found := make([]uid.UID, len(urls))
+	var at []int
+	var ranges []triple.Range
+	for i, url := range urls {
+		p := triple.Pattern{Subject: triple.NewIRI(url), Predicate: triple.NewIRI(links.UIDPredicate)}
+		if p.Subject.Check() != nil {
+			continue // no triple has it
+		}
+		scan, err := p.Scan(triple.SPO)
 		if err != nil {
-			return 0, err
+			return nil, err
 		}
-		t, err := row.Triple()
-		if err != nil {
-			return 0, err
-		}
-		if t.Object.Datatype() != links.UIDTriple("a:", 1).Object.Datatype() || !t.Graph.IsZero() {
-			continue
-		}
-		if u, err := uid.Parse(t.Object.Value()); err == nil && u.Valid() && (found == 0 || u < found) {
-			found = u
-		}
+		at, ranges = append(at, i), append(ranges, scan.Range)
 	}
-	return found, nil
-}
-
-// findURL looks up the page with a UID in the store, "" if there is none.
-func findURL(ctx context.Context, sn *store.Snapshot, u uid.UID) (url string, err error) {
-	err = eachPage(ctx, sn, uid.Range{First: u, Last: u}, func(p page) error {
-		url = string(p.url)
+	return found, lookUp(ctx, t, ranges, func(i int, key, _ []byte) error {
+		_, terms, err := triple.SplitKey(key)
+		if err != nil {
+			return err
+		}
+		u, ok := uidOf(terms[triple.Object])
+		if of := &found[at[i]]; ok && len(terms[triple.Graph]) == 0 && (*of == 0 || u < *of) {
+			*of = u
+		}
 		return nil
 	})
-	return url, err
+}
+
+// findURLs looks up the pages with UIDs in the store, "" if there is none.
+func findURLs(ctx context.Context, t Triples, pages []uid.UID) ([]string, error) {
+	found := make([]string, len(pages))
+	ranges := make([]triple.Range, len(pages))
+	for i, u := range pages {
+		var err error
+		if ranges[i], err = uidRange(uid.Range{First: u, Last: u}); err != nil {
+			return nil, err
+		}
+	}
+	return found, lookUp(ctx, t, ranges, func(i int, key, value []byte) error {
+		_, terms, err := triple.SplitKey(key)
+		if err == nil {
+			terms, err = triple.WholeTerms(terms, value)
+		}
+		if err != nil {
+			return err
+		}
+		u, isUID := uidOf(terms[triple.Object])
+		if url, isIRI := iriOf(terms[triple.Subject]); isUID && isIRI && u == pages[i] && len(terms[triple.Graph]) == 0 {
+			found[i] = string(url)
+		}
+		return nil
+	})
+}
+
+// lookUp calls each for the rows in ranges, which may repeat but not overlap otherwise; i is the
+// index of the range.
+func lookUp(ctx context.Context, t Triples, ranges []triple.Range, each func(i int, key, value []byte) error) error {
+	if len(ranges) == 0 {
+		return nil
+	}
+	// 1. The ranges of a look-up must ascend and differ.
+	order := make([]int, len(ranges))
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(ranges[a].Lo, ranges[b].Lo) })
+	var differ []triple.Range
+	var first []int // index in order of each of them
+	for i, at := range order {
+		if i > 0 && bytes.Equal(ranges[at].Lo, ranges[order[i-1]].Lo) {
+			continue
+		}
+		differ, first = append(differ, ranges[at]), append(first, i)
+	}
+	// 2. Read them, and pass the rows to all with the same range.
+	r, err := t.Reader()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	return r.Source().Lookup(ctx, differ, func(i int, key, value []byte) error {
+		end := len(order)
+		if i+1 < len(first) {
+			end = first[i+1]
+		}
+		for _, at := range order[first[i]:end] {
+			if err := each(at, key, value); err != nil {
+				return err
+			}
+		}
+		return nil
+	})
 }

@@ -4,6 +4,7 @@ package linkgraph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -45,12 +46,10 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 		}
 		changes = changes[n:]
 	}
-	// 3. Wait until readers see them, because the epoch must include them.
-	s, err := g.caughtUp(ctx)
-	if err != nil {
+	// 3. The epoch must include them.
+	if result.Epoch, err = g.CurrentEpoch(ctx, 0); err != nil {
 		return result, fmt.Errorf("the changes are durable, and not seen by readers yet: %w", err)
 	}
-	result.Epoch = s.feed
 	return result, nil
 }
 
@@ -89,7 +88,7 @@ func (g *Graph) besides(ctx context.Context, c *links.Change) (gone []string, er
 	for _, target := range c.Targets {
 		kept[target] = true
 	}
-	sn, err := g.store.Snapshot()
+	sn, err := g.node.Reader()
 	if err != nil {
 		return nil, err
 	}
@@ -102,13 +101,24 @@ func (g *Graph) besides(ctx context.Context, c *links.Change) (gone []string, er
 	return gone, err
 }
 
-// update makes changes as one change of the store, and then writes labels.
+// update makes changes. In a cluster, if they depend on the present links, the primaries of their
+// sources make them.
 func (g *Graph) update(ctx context.Context, changes []links.Change, result *links.UpdateResult) error {
+	if g.node.Lone() == nil && edits.Reads(changes) {
+		return g.replace(ctx, changes, result)
+	}
+	return g.updateHere(ctx, changes, result)
+}
+
+// updateHere makes changes as one change of the store, and then writes labels.
+func (g *Graph) updateHere(ctx context.Context, changes []links.Change, result *links.UpdateResult) error {
+	// 1. Pages get UIDs before they have links.
 	n, err := g.nameAll(ctx, changes)
 	if err != nil {
 		return err
 	}
 	result.Pages += n.given
+	// 2. Change the triples, then write the labels of links that exist now.
 	change := g.changeBlindly
 	if edits.Reads(changes) {
 		change = g.changeInTurn
@@ -120,22 +130,45 @@ func (g *Graph) update(ctx context.Context, changes []links.Change, result *link
 	result.Added += done.Added
 	result.Deleted += done.Deleted
 	return edits.Note(ctx, labels, func(ctx context.Context, link triple.Triple, label []byte) error {
-		return g.store.Annotate(ctx, link, application, label)
+		for tries := 1; ; tries++ {
+			err := g.node.Annotate(ctx, link, application, label)
+			if g.node.Lone() != nil || !errors.Is(err, store.ErrUnavailable) {
+				return err
+			}
+			if err := g.waitRetry(ctx, tries, err); err != nil {
+				return err
+			}
+		}
 	})
 }
 
 // changeInTurn makes changes that depend on the present links. No other change of this graph
 // may come between their read and their write.
 func (g *Graph) changeInTurn(ctx context.Context, changes []links.Change, _ named) (labels []edits.Labelled, done store.ApplyResult, err error) {
-	g.changing.Lock()
-	defer g.changing.Unlock()
-	done, err = g.store.Update(ctx, func(sn store.Reader) (store.Changes, error) {
+	plan := func(sn store.Reader) (store.Changes, error) {
 		plan, err := edits.Plan(ctx, g.o.Predicate, changes, func(ctx context.Context, src string, do func(string)) error {
 			return g.eachTarget(ctx, sn, src, do)
 		})
 		labels = plan.Labels
 		return store.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}, err
-	})
+	}
+	// 1. In a cluster the caller has the locks of the partitions.
+	if g.node.Lone() == nil {
+		r, err := g.node.Reader()
+		if err != nil {
+			return nil, done, err
+		}
+		defer r.Close()
+		c, err := plan(r)
+		if err == nil {
+			done, err = g.node.Apply(ctx, c)
+		}
+		return labels, done, err
+	}
+	// 2. On a lone node no other change comes in between.
+	g.changing.Lock()
+	defer g.changing.Unlock()
+	done, err = g.node.Update(ctx, plan)
 	return labels, done, err
 }
 
@@ -146,13 +179,15 @@ func (g *Graph) changeBlindly(ctx context.Context, changes []links.Change, n nam
 	if err != nil {
 		return nil, done, err
 	}
-	g.changing.RLock()
-	defer g.changing.RUnlock()
-	c := store.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}
-	if n.state.feed > 0 {
-		c.Absent, c.AbsentSince = g.absent(plan.Add, n), n.state.feed
+	if g.node.Lone() != nil {
+		g.changing.RLock()
+		defer g.changing.RUnlock()
 	}
-	done, err = g.store.Apply(ctx, c)
+	c := store.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}
+	if at := n.state.at.Sequence(0); at > 0 && n.state.held == allPartitions && g.node.Lone() != nil {
+		c.Absent, c.AbsentSince = g.absent(plan.Add, n), at
+	}
+	done, err = g.node.Apply(ctx, c)
 	return plan.Labels, done, err
 }
 
@@ -190,9 +225,16 @@ type named struct {
 // nameAll assigns UIDs to pages without one that get links. It does so in one call, because the
 // pages of a host must be numbered in order.
 func (g *Graph) nameAll(ctx context.Context, changes []links.Change) (n named, err error) {
-	known := g.known.Load() // must be loaded before the state, see there
-	if n.state, err = g.now(ctx); err != nil {
+	// 1. Take what this machine knows. The cache must be loaded before the state, see there.
+	known := g.known.Load()
+	if err := g.failed(); err != nil {
 		return n, err
+	}
+	if n.state = g.state.Load(); n.state == nil {
+		n.state = &state{} // the primaries know the pages
+	}
+	if g.node.Lone() != nil && n.state.held != allPartitions {
+		return n, g.loading()
 	}
 	urls := edits.Pages(changes)
 	uids := make([]uid.UID, len(urls))
@@ -205,6 +247,7 @@ func (g *Graph) nameAll(ctx context.Context, changes []links.Change) (n named, e
 		}
 	}
 	known.add(urls, uids, others)
+	// 2. The others have UIDs in the store, or get new ones.
 	n.uids = make(map[string]uid.UID, len(urls))
 	for i, u := range uids {
 		if u != 0 {

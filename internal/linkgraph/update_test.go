@@ -102,17 +102,9 @@ func TestUIDsAfterClear(t *testing.T) {
 	for round := range 3 {
 		w.update(links.Change{Source: a, Targets: []string{b}})
 		w.compare()
-		sn, err := w.store.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, url := range []string{a, b} {
-			if u, err := findUID(ctx, sn, url); err != nil || u != w.uids[url] {
-				t.Errorf("round %d: %s has UID %s, %v, in the store, and %s in the graph", round, url, u, err, w.uids[url])
-			}
-		}
-		if err := sn.Close(); err != nil {
-			t.Fatal(err)
+		found, err := findUIDs(ctx, w.graph.node, []string{a, b})
+		if err != nil || found[0] != w.uids[a] || found[1] != w.uids[b] {
+			t.Errorf("round %d: the UIDs are %s, %v, in the store, and %s and %s in the graph", round, found, err, w.uids[a], w.uids[b])
 		}
 		if _, err := w.store.Apply(ctx, store.Changes{ClearAll: true}); err != nil {
 			t.Fatal(err)
@@ -136,7 +128,7 @@ func TestSavedBeforeFeedIsFull(t *testing.T) {
 		all = append(all, page(i))
 	}
 	idle := func() { // the keeper has nothing to do except this
-		if err := w.graph.ask(ctx, func(*keeper) error { return nil }); err != nil {
+		if err := w.graph.inKeeper(ctx, func(*keeper) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -154,8 +146,8 @@ func TestSavedBeforeFeedIsFull(t *testing.T) {
 	}
 	idle()
 	last, err := w.graph.readListing()
-	if err != nil || last.Feed <= first.Feed {
-		t.Errorf("the files are of entry %d, %v, still", last.Feed, err)
+	if err != nil || last.Position == first.Position {
+		t.Errorf("the files are of position %s, %v, still", last.Position, err)
 	}
 }
 

@@ -4,15 +4,11 @@
 package linkgraph
 
 import (
-	"bytes"
 	"fmt"
 	"time"
 
-	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
-	"github.com/trefoildb/trefoil/links/weburl"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 const (
@@ -23,9 +19,9 @@ const (
 	savedChanges = 1 << 16
 	savedBytes   = 16 << 20
 	savedFeed    = 24 << 20
-	// They are also written after a part of what the feed keeps, because after a restart the
-	// feed must reach back to them.
-	savedShare = 4
+	// They are also written at this interval, because after a restart the feed must reach back to
+	// them.
+	saveInterval = time.Minute
 )
 
 // tidy starts the upkeep that is due. It must be called between any two steps, because changes
@@ -44,20 +40,11 @@ func (k *keeper) tidy() error {
 			}
 		}
 	}
-	if k.unsavedChanges >= savedChanges || unsaved >= savedBytes || k.unsaved >= savedFeed || k.leaving() {
+	if k.unsavedChanges >= savedChanges || unsaved >= savedBytes || k.unsaved >= savedFeed || k.dirty ||
+		time.Since(k.savedTime) >= saveInterval && !k.saved.Reaches(k.at) {
 		return k.save()
 	}
 	return nil
-}
-
-// leaving reports whether the feed may soon trim changes that are not in files.
-func (k *keeper) leaving() bool {
-	if k.feed == k.saved {
-		return false
-	}
-	keeps := k.store.ChangeFeed().Retention()
-	_, added := k.store.ChangeFeed().Size()
-	return added-k.savedAt >= keeps.Bytes/savedShare || time.Since(k.savedTime) >= keeps.Age/savedShare
 }
 
 // largest returns the part with the largest delta, nil if none is too large.
@@ -105,7 +92,7 @@ func (k *keeper) take(r rebuilt) error {
 		return fmt.Errorf("take the cell of %s: %w", r.part.Range, err)
 	}
 	r.part.file, r.part.saved = "", 0
-	k.publish(k.parts, k.feed)
+	k.publish()
 	if r.collected > 0 {
 		k.known.Store(newKnown())
 	}
@@ -129,68 +116,4 @@ func (k *keeper) settle() ([]*cell.Cell, error) {
 		cells[i] = p.delta.View().Cell()
 	}
 	return cells, nil
-}
-
-// long returns the page whose IRI has a long term as its form in keys. The triple of its UID
-// has it. If that is gone too, the known pages are searched.
-func (k *keeper) long(term []byte) (url string, ok bool) {
-	// 1. Search the store.
-	if url, ok := k.longOfUID(term); ok {
-		return url, true
-	}
-	// 2. Search the cells. If the host is known, one view suffices.
-	s := k.current()
-	// The term has the first 256 bytes of the IRI: as a rule its host is among them.
-	iri := term[1:]
-	if end := bytes.IndexByte(iri, 0); end >= 0 {
-		iri = iri[:end]
-	}
-	views := s.views
-	if at := bytes.Index(iri, []byte("//")); at >= 0 && bytes.IndexByte(iri[at+2:], '/') >= 0 {
-		views = []*delta.View{s.viewOf(weburl.HostKey(string(iri)))}
-	}
-	for _, v := range views {
-		for p := range v.Pages() {
-			if !bytes.HasPrefix(p.URL, iri) || len(p.URL) == len(iri) {
-				continue
-			}
-			form, long := triple.AppendTerm(nil, triple.NewIRI(string(p.URL)))
-			if long && bytes.Equal(form, term) {
-				return string(p.URL), true
-			}
-		}
-	}
-	return "", false
-}
-
-// longOfUID returns the page with this form in keys that has a UID in the store.
-func (k *keeper) longOfUID(term []byte) (url string, ok bool) {
-	sn, err := k.store.Snapshot()
-	if err != nil {
-		return "", false
-	}
-	defer sn.Close()
-	// 1. The rows of its subject and the UID predicate begin with the form.
-	predicate, _ := triple.AppendTerm(nil, triple.NewIRI(links.UIDPredicate))
-	lo := triple.AppendKeyOf(nil, triple.SPO, term, predicate, nil, nil)
-	hi := bytes.Clone(lo)
-	hi[len(hi)-1]++ // behind the mark at the end of a term
-	rows, err := sn.Rows(k.ctx, triple.Range{Lo: lo, Hi: hi})
-	if err != nil {
-		return "", false
-	}
-	defer rows.Close()
-	if !rows.SeekGE(lo) || bytes.Compare(rows.Key(), hi) >= 0 {
-		return "", false
-	}
-	// 2. The value has the whole IRI.
-	_, terms, err := triple.SplitKey(rows.Key())
-	if err == nil {
-		terms, err = triple.WholeTerms(terms, rows.Value())
-	}
-	if err != nil {
-		return "", false
-	}
-	iri, isIRI := iriOf(terms[triple.Subject])
-	return string(iri), isIRI
 }

@@ -4,8 +4,10 @@ package linkgraph
 
 import (
 	"context"
+	"fmt"
 	"iter"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
@@ -14,13 +16,53 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// LinksWithin implements rank.Source. Lists are read in the order of memory. If a link is
-// within a cell, as most are, its ordinal is looked up and no UID is made.
+// LinksWithin implements rank.Source. In a cluster each machine gets the whole set, and returns the
+// links of its own pages.
 func (g *Graph) LinksWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
-	s, err := g.now(ctx)
+	pages := set.UIDs()
+	s, err := g.local(ctx, len(pages), ofPages(pages))
 	if err != nil {
 		return l, err
 	}
+	if s != nil {
+		return g.linksWithin(ctx, s, set, class)
+	}
+	return gather(ctx, g, request[uint32]{
+		n: len(pages), of: ofPages(pages),
+		local: func(s *state, items []int) (rank.Lists[uint32], error) {
+			return g.linksWithinOf(ctx, s, set, class, items)
+		},
+		query: func(items []int) *query {
+			return &query{kind: askWithin, spec: sample.Spec{Class: class}, set: pages, pages: pick(pages, items)}
+		},
+		parse: func(a *answer) ([]uint32, error) {
+			for _, n := range a.items {
+				if n >= uint64(len(pages)) {
+					return nil, fmt.Errorf("%w: number %d of a set of %d", peer.ErrMessage, n, len(pages))
+				}
+			}
+			return numbersOf[uint32](a.items), nil
+		},
+	})
+}
+
+// linksWithinOf returns the links of some pages of a set.
+func (g *Graph) linksWithinOf(ctx context.Context, s *state, set *rank.Set, class sample.Class, items []int) (l rank.Lists[uint32], err error) {
+	all, err := g.linksWithin(ctx, s, set, class)
+	if err != nil {
+		return l, err
+	}
+	for _, i := range items {
+		l.Items = append(l.Items, all.At(i)...)
+		l.End()
+	}
+	return l, nil
+}
+
+// linksWithin returns the links of all pages of a set; those of pages in partitions that are not
+// held are empty. Lists are read in the order of memory. If a link is within a cell, as most are,
+// its ordinal is looked up and no UID is made.
+func (g *Graph) linksWithin(ctx context.Context, s *state, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
 	p, err := s.place(ctx, set)
 	if err != nil {
 		return l, err

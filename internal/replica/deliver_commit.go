@@ -31,14 +31,6 @@ type stampedCommit struct {
 // entered is a change of one commit to the in-flight list.
 type entered struct{ before, now *batchEntry }
 
-// arrived is operations of a batch that came together.
-type arrived struct {
-	batch      *batchEntry // with all operations that have come
-	operations []Operation
-	again      bool // the batch has come before
-	filled     bool // by a backfill
-}
-
 // Commit implements [store.Job]. It commits a group of stamped jobs.
 func (r *stamped) Commit(to *store.Commit, jobs []store.Job) error {
 	group := make([]*stamped, len(jobs))
@@ -62,7 +54,6 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 		}
 	}
 	var all []entered
-	var come []arrived
 	var forgotten []Origin
 	var tokens []store.Token
 	dirty := s.inFlight.take()
@@ -78,7 +69,6 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 		}
 		s.inFlight.give(dirty)
 		s.log.Failed()
-		s.journal.failed()
 	}()
 	// 3. Enter the batches before the rows, because a reader must find the batch of each row.
 	for _, r := range group {
@@ -93,7 +83,6 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 				}
 			}
 			all = append(all, entered{before, now})
-			come = append(come, arrived{now, b.Operations, before != nil, r.delivery == (Origin{})})
 			if err := c.writeBatch(now); err != nil {
 				return err
 			}
@@ -103,20 +92,11 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 		return err
 	}
 	// 4. Drop forgotten batches, if no operation was added to them meanwhile.
-	forgottenRows := map[Origin][]Operation{}
 	for _, r := range group {
 		for _, b := range r.forget {
-			row, ok := s.inFlight.covered(b)
-			if !ok {
-				continue
+			if s.inFlight.covered(b) {
+				forgotten = append(forgotten, b.Origin)
 			}
-			if row == nil { // committed meanwhile, or forgotten before
-				if row, err = s.loggedBatch(b.Origin); err != nil {
-					return err
-				}
-			}
-			forgotten = append(forgotten, b.Origin)
-			forgottenRows[b.Origin] = row
 		}
 	}
 	// 5. Write the rows, then the rows of local state, all in one Pebble batch.
@@ -139,21 +119,17 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 	if err != nil {
 		return err
 	}
-	// 6. Extend the journal before the write. If the write fails, nothing more is written, so a
-	// surplus entry does no harm.
-	for i := range come {
-		s.journal.add(&come[i])
-	}
-	s.journal.hold(forgottenRows)
 	if err := to.Write(c.batch, c.counted, durable); err != nil {
 		return err
 	}
-	// 7. The commit is done, so memory may follow. A batch must not count as received before.
-	s.journal.written()
+	// 6. The commit is done, so memory may follow. A batch must not count as received before.
 	s.tombstones.add(c.dead)
 	s.inFlight.remove(forgotten)
 	s.inFlight.drop(outdated)
 	for _, r := range group {
+		for i := range r.entries {
+			s.lastStamps.note(&r.entries[i])
+		}
 		if r.delivery != (Origin{}) {
 			s.inFlight.received(r.delivery)
 		}
@@ -171,16 +147,6 @@ func (c *stampedCommit) writeBatch(e *batchEntry) error {
 		return err
 	}
 	return c.store.log.Add(c.batch, row.logged(e.origin.stream(), e.origin.Batch, len(key)+len(value)))
-}
-
-// loggedBatch returns the operations in the row of a batch; nil if it has none.
-func (s *Store) loggedBatch(origin Origin) ([]Operation, error) {
-	value, err := s.db.Value(batchlog.Key(origin.stream(), origin.Batch))
-	if err != nil || value == nil {
-		return nil, err
-	}
-	row, err := parseBatchRow(value)
-	return row.operations, err
 }
 
 // forget deletes the row of a batch, because the rows of another sequencer have its operations.

@@ -16,8 +16,6 @@
 //	    |
 //	rows               the greatest stamp of each key; deletes leave tombstones
 //	    |
-//	journal            the order of arrival of operations on some predicates, an index in memory
-//	    |
 //	one batch, one fsync -> [Store.Heard] counts it as received
 //
 // [Store.Settle], or the watermark of a later delivery, takes a batch off the list.

@@ -206,20 +206,16 @@ func (q *sequencer) acknowledge(settled uint64, acks map[trie.MachineID]uint64) 
 }
 
 // covered reports whether the entry of a batch has no more operations than b had. This is enough
-// because operations are only added. It returns the entry's operations; nil if there is no entry.
-func (u *inFlight) covered(b UnsettledBatch) (operations []Operation, ok bool) {
+// because operations are only added. It is true if there is no entry.
+func (u *inFlight) covered(b UnsettledBatch) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	q := u.streams[b.Origin.stream()]
 	if q == nil {
-		return nil, true
+		return true
 	}
 	at, ok := q.find(b.Origin.Batch)
-	if !ok {
-		return nil, true
-	}
-	operations = q.entries[at].operations
-	return operations, len(operations) <= len(b.Operations)
+	return !ok || len(q.entries[at].operations) <= len(b.Operations)
 }
 
 // remove removes entries that another sequencer has committed.

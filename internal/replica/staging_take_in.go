@@ -76,8 +76,7 @@ func (s Staging) ingest(ctx context.Context, to *store.Commit, load string, numb
 	if err != nil {
 		return err
 	}
-	defer s.store.journal.Break()()
-	if err := to.Ingest(ctx, append(paths, path), after, func() {}); err != nil {
+	if err := to.Ingest(ctx, append(paths, path), after); err != nil {
 		return err
 	}
 	s.store.annotated = s.store.annotated || annotated

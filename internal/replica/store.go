@@ -23,8 +23,8 @@ type Store struct {
 
 	inFlight   inFlight
 	log        *batchlog.Log
-	journal    Journal
 	loadEpochs loadEpochs
+	lastStamps lastStamps
 	beats      Beats
 	tombstones tombstones
 	floors     atomic.Pointer[Floors] // see SetFloors
@@ -36,10 +36,6 @@ type Store struct {
 
 // Options are the parameters of [New]. The zero value is ready to use.
 type Options struct {
-	// Journal lists predicates by their IRIs. [Store.Journal] has operations on their triples.
-	Journal []string
-	// CountOnly makes [Store.Journal] count operations without listing them.
-	CountOnly bool
 	// Now is the clock of kept batches, see [Store.Logged]. Nil is time.Now.
 	Now func() time.Time
 }
@@ -53,8 +49,6 @@ func New(s *store.Store, o Options) (*Store, error) {
 	if err := r.read(); err != nil {
 		return nil, fault.Wrap("open store "+s.Dir(), err)
 	}
-	r.journal.init(r, o.Journal, o.CountOnly)
-	r.db.OnLoad = r.journal.any
 	return r, nil
 }
 
@@ -105,9 +99,6 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	}
 	return &Snapshot{sn, s}, nil
 }
-
-// Journal returns the latest operations on the predicates of Options.Journal.
-func (s *Store) Journal() *Journal { return &s.journal }
 
 // Staging returns the staged tables of bulk loads.
 func (s *Store) Staging() Staging { return Staging{s} }

@@ -24,7 +24,7 @@ import (
 // spreadWeb is a graph as that of a cluster: its epoch has to be asked for, and is another
 // one after some read.
 type spreadWeb struct {
-	packedWeb
+	boundedWeb
 	mu     sync.Mutex
 	epoch  uint64
 	asked  int   // for the epoch
@@ -34,7 +34,7 @@ type spreadWeb struct {
 }
 
 func (g *spreadWeb) Capabilities() links.Capabilities {
-	return links.Capabilities{RemoteEpoch: g, Prefix: g, Packed: g}
+	return links.Capabilities{RemoteEpoch: g, Prefix: g}
 }
 
 func (g *spreadWeb) CurrentEpoch(context.Context, uint64) (uint64, error) {
@@ -55,52 +55,47 @@ func (g *spreadWeb) read() {
 
 func (g *spreadWeb) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 	defer g.read()
-	return g.packedWeb.UIDs(ctx, urls)
+	return g.boundedWeb.UIDs(ctx, urls)
 }
 
 func (g *spreadWeb) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 	defer g.read()
-	return g.packedWeb.URLs(ctx, pages)
+	return g.boundedWeb.URLs(ctx, pages)
 }
 
 func (g *spreadWeb) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
 	defer g.read()
-	return g.packedWeb.Links(ctx, d, pages)
+	return g.boundedWeb.Links(ctx, d, pages)
 }
 
 func (g *spreadWeb) LinksPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error) {
 	defer g.read()
-	return g.packedWeb.LinksPrefix(ctx, d, pages, most)
-}
-
-func (g *spreadWeb) PackedPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) ([]int, rank.Lists[byte], error) {
-	defer g.read()
-	return g.packedWeb.PackedPrefix(ctx, d, pages, most)
+	return g.boundedWeb.LinksPrefix(ctx, d, pages, most)
 }
 
 func (g *spreadWeb) Labels(ctx context.Context, pages []uid.UID) (rank.Lists[links.Label], error) {
 	defer g.read()
-	return g.packedWeb.Labels(ctx, pages)
+	return g.boundedWeb.Labels(ctx, pages)
 }
 
 func (g *spreadWeb) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, s sample.Spec) (links.Lists, error) {
 	defer g.read()
-	return g.packedWeb.SampleLinks(ctx, d, pages, s)
+	return g.boundedWeb.SampleLinks(ctx, d, pages, s)
 }
 
 func (g *spreadWeb) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
 	defer g.read()
-	return g.packedWeb.Degrees(ctx, d, pages)
+	return g.boundedWeb.Degrees(ctx, d, pages)
 }
 
 func (g *spreadWeb) Pages(ctx context.Context, after uid.UID, n int) ([]uid.UID, error) {
 	defer g.read()
-	return g.packedWeb.Pages(ctx, after, n)
+	return g.boundedWeb.Pages(ctx, after, n)
 }
 
 func (g *spreadWeb) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, error) {
 	defer g.read()
-	return g.packedWeb.Rank(ctx, r)
+	return g.boundedWeb.Rank(ctx, r)
 }
 
 // begin has the graph be of an epoch, and forget what it was asked.
@@ -114,7 +109,7 @@ func (g *spreadWeb) begin(change int) {
 // for the epoch; whenever the graph changes after a read that is part of it, there is none.
 func TestLinksSpreadEpoch(t *testing.T) {
 	plain, urls := aWeb(t, seeded(t), 9)
-	g := &spreadWeb{packedWeb: packedWeb{boundedWeb: boundedWeb{Graph: plain}}}
+	g := &spreadWeb{boundedWeb: boundedWeb{Graph: plain}}
 	s := serveLinks(t, g, Options{})
 	uids := must(plain.UIDs(t.Context(), urls))
 	const epoch = links.MinClusterEpoch + 5
@@ -191,7 +186,7 @@ func TestLinksSpreadEpoch(t *testing.T) {
 // cannot tell the epoch says so.
 func TestLinksSpreadEpochEarly(t *testing.T) {
 	plain, urls := aWeb(t, seeded(t), 10)
-	g := &spreadWeb{packedWeb: packedWeb{boundedWeb: boundedWeb{Graph: plain}}}
+	g := &spreadWeb{boundedWeb: boundedWeb{Graph: plain}}
 	s := serveLinks(t, g, Options{})
 	many := make([]string, linksapi.EarlyPages)
 	for i := range many {

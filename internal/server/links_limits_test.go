@@ -166,31 +166,6 @@ func TestLinksMetrics(t *testing.T) {
 	}
 }
 
-// copying is a graph of a cluster whose machines keep copies.
-type copying struct {
-	links.Graph
-	epoch uint64
-}
-
-func (c *copying) CopiedEpoch() uint64 { return c.epoch }
-
-func (c *copying) Capabilities() links.Capabilities { return links.Capabilities{Copies: c} }
-
-// TestLinksCopiedMetric: the epoch of the copies is shown as it is now, where there are
-// copies at all.
-func TestLinksCopiedMetric(t *testing.T) {
-	g := &copying{Graph: linkstest.New()}
-	s := serveLinks(t, g, Options{})
-	for _, g.epoch = range []uint64{0, 7, 12} {
-		if shown, want := s.get("/metrics").body, fmt.Sprintf("trefoil_links_copied_epoch %d\n", g.epoch); !strings.Contains(shown, want) {
-			t.Errorf("/metrics has no %s", want)
-		}
-	}
-	if shown := serveLinks(t, linkstest.New(), Options{}).get("/metrics").body; strings.Contains(shown, "copied_epoch") {
-		t.Error("/metrics has copies of a graph without any")
-	}
-}
-
 // TestLinksRank compares rankings with the graph's.
 func TestLinksRank(t *testing.T) {
 	g, urls := aWeb(t, seeded(t), 200)

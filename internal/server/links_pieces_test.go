@@ -4,17 +4,12 @@ package server
 
 import (
 	"context"
-	"encoding/binary"
-	"errors"
 	"fmt"
 	"testing"
 
-	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkstest"
-	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/links/wire"
 )
 
 // boundedWeb is a graph that reads as many lists as there is room for, and counts what it
@@ -47,55 +42,6 @@ func (g *boundedWeb) LinksPrefix(ctx context.Context, d links.Direction, pages [
 func (g *boundedWeb) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
 	g.degrees += len(pages)
 	return g.Graph.Degrees(ctx, d, pages)
-}
-
-// packedWeb is a graph that has lists packed, unless it is bare.
-type packedWeb struct {
-	boundedWeb
-	bare bool
-}
-
-func (g *packedWeb) Capabilities() links.Capabilities {
-	return links.Capabilities{Epoch: g.Graph, Prefix: g, Packed: g}
-}
-
-func (g *packedWeb) PackedPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (lengths []int, packed rank.Lists[byte], err error) {
-	if g.bare {
-		return nil, packed, errors.ErrUnsupported
-	}
-	lists, err := g.LinksPrefix(ctx, d, pages, most)
-	for i := range lists.Len() {
-		lengths = append(lengths, len(lists.At(i)))
-		last := uid.UID(0)
-		for _, u := range lists.At(i) {
-			packed.Items = binary.AppendUvarint(packed.Items, uint64(u-last))
-			last = u
-		}
-		packed.End()
-	}
-	return lengths, packed, err
-}
-
-// TestLinksPacked: lists that are packed already are the same answers, in the binary form;
-// in others they are not asked for.
-func TestLinksPacked(t *testing.T) {
-	plain, urls := aWeb(t, seeded(t), 40)
-	packed := &packedWeb{boundedWeb: boundedWeb{Graph: plain}}
-	one, other := serveLinks(t, plain, Options{}), serveLinks(t, packed, Options{})
-	for _, most := range []int{1, 5, 1 << 18, 1 << 19} {
-		one.setPieces(most)
-		other.setPieces(most)
-		packed.bare = most == 1<<19
-		for _, more := range []string{"", `,"as":"urls"`, `,"direction":"backward"`} {
-			question := fmt.Sprintf(`{"urls":%s%s}`, quoted(urls), more)
-			for _, accept := range []string{wire.MediaType, response.JSON} {
-				want, got := one.do("POST", "/links/get", question, "Accept", accept), other.do("POST", "/links/get", question, "Accept", accept)
-				if want.status != got.status || want.body != got.body {
-					t.Errorf("%d links a piece%s, %s: %d %.200q\nwant %d %.200q", most, more, accept, got.status, got.body, want.status, want.body)
-				}
-			}
-		}
-	}
 }
 
 // TestLinksPrefix: a graph that reads as many lists as there is room for answers the same

@@ -59,9 +59,9 @@ func (c *Commit) Write(batch *pebble.Batch, after keyspace.Counters, durable boo
 
 // Ingest makes tables part of the database, all at once and durably. One of them must set the
 // counters to after. Ingest calls loaded when their rows become readable.
-func (c *Commit) Ingest(ctx context.Context, tables []string, after keyspace.Counters, loaded func()) error {
+func (c *Commit) Ingest(ctx context.Context, tables []string, after keyspace.Counters) error {
 	s := c.to
-	if err := s.db.Ingest(ctx, tables, loaded); err != nil {
+	if err := s.db.Ingest(ctx, tables); err != nil {
 		return err
 	}
 	s.metrics.loaded.Add(after.Triples - s.counted.Triples)

@@ -249,11 +249,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	if err != nil {
 		return err
 	}
-	loaded := s.db.OnLoad
-	if loaded == nil {
-		loaded = func() {}
-	}
-	if err := (&Commit{s.committer}).Ingest(ctx, append(tables[:len(tables):len(tables)], path), after, loaded); err != nil {
+	if err := (&Commit{s.committer}).Ingest(ctx, append(tables[:len(tables):len(tables)], path), after); err != nil {
 		return err
 	}
 	published = true

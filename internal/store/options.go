@@ -51,8 +51,6 @@ type Options struct {
 	// Watched lists predicates, by their IRIs. Their recent changes are kept in memory, for
 	// Changes.Absent.
 	Watched []string
-	// CountChanges enables [database.Database.ChangeCount], for 4 MiB of memory.
-	CountChanges bool
 	// ColumnBytes bounds the columns of a lone store in memory, see package columncache; 0 is none.
 	ColumnBytes int64
 	// FS is the file system; nil is the disk.

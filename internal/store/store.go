@@ -70,7 +70,7 @@ func Open(dir string, opts Options) (*Store, error) {
 	// 2. Prepare everything that Pebble calls back, because it may call during its opening.
 	s := &Store{dir: dir, options: opts, closeTimeout: defaultCloseTimeout, segments: segments.New(opts.MaxSegmentBytes)}
 	s.db = database.New(database.Options{
-		Dir: dir, FS: opts.FS, Logger: opts.Logger, ReadOnly: opts.ReadOnly, OnFatal: opts.OnFatal, CountChanges: opts.CountChanges,
+		Dir: dir, FS: opts.FS, Logger: opts.Logger, ReadOnly: opts.ReadOnly, OnFatal: opts.OnFatal,
 		CacheBytes: opts.CacheBytes, MemTableBytes: opts.MemTableBytes, MinFreeBytes: opts.MinFreeBytes,
 		OnFlush: s.segments.Flushed, OnIngest: s.segments.Measure,
 	})

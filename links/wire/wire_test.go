@@ -147,32 +147,6 @@ func TestAnswers(t *testing.T) {
 	}
 }
 
-// TestPackedLists writes lists of packed differences, long ones too. The bytes must be the same.
-func TestPackedLists(t *testing.T) {
-	r := random(t)
-	for range 20 {
-		m := message{kind: Lists, lists: [][]uid.UID{someList(r, r.IntN(100)), nil, someList(r, 3*pieceBytes/10), someList(r, 9)}}
-		var out bytes.Buffer
-		w := NewWriter(&out, Lists, len(m.lists))
-		for _, list := range m.lists {
-			var packed []byte
-			last := uid.UID(0)
-			for _, u := range list {
-				packed = binary.AppendUvarint(packed, uint64(u-last))
-				last = u
-			}
-			w.PackedList(len(list), packed)
-		}
-		if err := w.Close(); err != nil || !bytes.Equal(out.Bytes(), m.bytes(t)) {
-			t.Fatalf("%d bytes, %v", out.Len(), err)
-		}
-	}
-	w := NewWriter(io.Discard, Degrees, 1)
-	if w.PackedList(0, nil); w.Err() == nil {
-		t.Error("a list in an answer of degrees")
-	}
-}
-
 // TestLongItems has items that are longer than buffers.
 func TestLongItems(t *testing.T) {
 	list := make([]uid.UID, 300_000)

@@ -100,22 +100,6 @@ func (w *Writer) List(list []uid.UID, labels []links.Label) error {
 	return w.err
 }
 
-// PackedList writes a list of n UIDs. differences must be their differences as numbers, in the
-// form of an answer. It does not check them, because the reader of the answer does. Nothing is
-// kept.
-func (w *Writer) PackedList(n int, differences []byte) {
-	if !w.item(Lists) {
-		return
-	}
-	w.number(uint64(max(n, 0)))
-	for len(differences) > pieceBytes {
-		w.b = append(w.b, differences[:pieceBytes]...)
-		differences = differences[pieceBytes:]
-		w.flush()
-	}
-	w.b = append(w.b, differences...)
-}
-
 // labels writes the labels of a list.
 func (w *Writer) labels(labels []links.Label) {
 	if !cell.Labelled(labels) {

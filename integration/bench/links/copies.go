@@ -24,16 +24,14 @@ import (
 // copies measures the copies that the nodes keep, and kills some nodes. The first node and the
 // last one, which answers, stay.
 func (n *nodes) copies(ctx context.Context, g *client.Links, some []uid.UID) error {
-	if n.b.linkCopies > 0 {
-		if err := n.copied(ctx); err != nil {
-			return err
-		}
-		size, err := n.copiesSize()
-		if err != nil {
-			return err
-		}
-		n.b.add("", "copies of lists on the disks of all nodes", "%s MB", count(size>>20))
+	if err := n.copied(ctx); err != nil {
+		return err
 	}
+	size, err := n.copiesSize()
+	if err != nil {
+		return err
+	}
+	n.b.add("", "cells on the disks of all nodes", "%s MB", count(size>>20))
 	if err := n.cost(ctx, g, some); err != nil {
 		return err
 	}
@@ -62,16 +60,12 @@ func metric(ctx context.Context, m *rig.Machine, name string) (float64, error) {
 	return 0, fmt.Errorf("%s has no metric %s", m.Address, name)
 }
 
-// copied waits until each live node has the copies of the current epoch.
+// copied waits until each live node has the cells that it must hold.
 func (n *nodes) copied(ctx context.Context) error {
 	return eventually(ctx, func(ctx context.Context) error {
 		for _, m := range n.Live() {
-			epoch, err := metric(ctx, m, "trefoil_cluster_epoch")
-			if err != nil {
-				return err
-			}
-			if at, err := metric(ctx, m, "trefoil_links_copied_epoch"); err != nil || at != epoch {
-				return errors.Join(err, fmt.Errorf("%s has copies of epoch %g, not %g", m.Address, at, epoch))
+			if missing, err := metric(ctx, m, "trefoil_links_partitions_missing"); err != nil || missing > 0 {
+				return errors.Join(err, fmt.Errorf("%s lacks %g partitions", m.Address, missing))
 			}
 		}
 		return nil
@@ -80,7 +74,7 @@ func (n *nodes) copied(ctx context.Context) error {
 
 func (n *nodes) copiesSize() (total int64, err error) {
 	for _, m := range n.Machines {
-		size, err := rig.DirSize(filepath.Join(m.Dir, "link-copies"))
+		size, err := rig.DirSize(filepath.Join(m.Dir, "links"))
 		if err != nil {
 			return 0, err
 		}

@@ -47,7 +47,7 @@ func Suite(f *flag.FlagSet) func(context.Context, []string) error {
 	f.BoolVar(&b.codecs, "codecs", true, "measure the size in other codecs too")
 	f.BoolVar(&b.updates, "updates", true, "measure updates too")
 	f.IntVar(&b.nodes, "nodes", 5, "nodes of the cluster whose links are measured too; 0 is none")
-	f.IntVar(&b.linkCopies, "link-copies", 2, "how many other nodes keep copies of the lists that a node reads")
+	f.IntVar(&b.linkCopies, "link-copies", 2, "how many followers keep the cells of a partition")
 	f.IntVar(&b.lose, "lose", 1, "how many nodes are killed at once in the end, so that one of three and two of five stay a majority")
 	f.StringVar(&b.nodePages, "node-pages", "100k", "pages of the cluster's generated graph, of a twentieth as many hosts")
 	return b.run

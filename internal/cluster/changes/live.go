@@ -62,7 +62,7 @@ func (rd *reader) live(ctx context.Context, v *view.View) error {
 				return err
 			}
 			rd.advance(p.from, triple.Stamp{Epoch: v.Epoch, Sequence: p.until})
-			if err := rd.flush(false); err != nil {
+			if err := rd.flush(rd.moved()); err != nil {
 				return err
 			}
 			if err := rd.end(ctx); err != nil {

@@ -118,6 +118,11 @@ func (rd *reader) pass(c *feed.Change, ms int64) error {
 	return nil
 }
 
+// moved reports whether an empty batch is due, because the consumer wants positions.
+func (rd *reader) moved() bool {
+	return rd.request.Positions && rd.request.Follow && !rd.out.sent.Reaches(rd.pos)
+}
+
 // flush sends the batch. An empty one is sent only if always is set.
 func (rd *reader) flush(always bool) error {
 	b := &rd.out.batch

@@ -58,6 +58,7 @@ func (f *Feed) handlers() map[string]func(context.Context, []byte) ([]byte, erro
 		methodRead:  f.handleRead,
 		methodPause: f.handlePause,
 		methodEnd:   f.handleEnd,
+		methodHeard: f.handleHeard,
 		methodLone:  f.handleLone,
 	}
 }

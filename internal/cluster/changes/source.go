@@ -265,7 +265,7 @@ func (rd *reader) run(ctx context.Context) error {
 		if errors.Is(err, errDone) {
 			return err
 		}
-		if err := rd.flush(false); err != nil {
+		if err := rd.flush(rd.moved()); err != nil {
 			return err
 		}
 		// 2. Retry what another view or another moment may solve, while there is progress.

@@ -5,6 +5,7 @@ package changes
 import (
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -25,6 +26,7 @@ const (
 	methodRead  = "changes/read"
 	methodPause = "changes/pause"
 	methodEnd   = "changes/end"
+	methodHeard = "changes/heard"
 )
 
 // stateRequest is the request for the state of a log.
@@ -135,3 +137,17 @@ func (r *endRequest) fields(c *peer.Coder) { c.Uvarint(&r.view, &r.pause) }
 type end struct{ sequence uint64 }
 
 func (e *end) fields(c *peer.Coder) { c.Uvarint(&e.sequence) }
+
+// heard is the end of a member, and the last sequences of other members that it has durably.
+type heard struct {
+	sequence uint64
+	others   []feed.Mark
+}
+
+func (h *heard) fields(c *peer.Coder) {
+	c.Uvarint(&h.sequence)
+	peer.List(c, &h.others, 9, func(m *feed.Mark, c *peer.Coder) {
+		peer.Uint64(c, &m.Sequencer)
+		c.Uvarint(&m.Sequence)
+	})
+}

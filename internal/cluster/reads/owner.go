@@ -318,22 +318,3 @@ func (h *held) gather(ctx context.Context, q *request) ([]byte, error) {
 	}
 	return appendRows(nil, packed.frame, more, last), nil
 }
-
-// ReadOwn calls do with a snapshot of this machine's store. This machine must own all of the
-// ranges in the epoch. In these ranges the snapshot shows only committed rows, and every
-// operation acknowledged before the call. The result of do is only valid if ReadOwn returns nil.
-// If this machine must not answer, the error is a *peer.Refusal. It may be sent to another
-// machine.
-func (ow *owner) ReadOwn(ctx context.Context, epoch uint64, ranges []triple.Range, do func(ctx context.Context, sn *store.Snapshot) error) error {
-	return ow.guard(ctx, epoch, func(ctx context.Context) (err error) {
-		h, err := ow.hold(ctx, epoch, ranges, true)
-		if err != nil {
-			return err
-		}
-		defer func() { err = errors.Join(err, h.close()) }()
-		if err := do(ctx, h.snapshot.Snapshot); err != nil {
-			return err
-		}
-		return h.check()
-	})
-}

@@ -134,7 +134,6 @@ func (rs *rowServer) repair(ctx context.Context, epoch, number uint64, rows []re
 	if last := rs.purger.lastNumber(); last > number {
 		return peer.Refuse(peer.CodeUnavailable, epoch, "purge %d has begun since the rows were looked at", last)
 	}
-	defer rs.store.Journal().Break()()
 	return gate.UntilKnown(ctx, rs.options.Closing, func(ctx context.Context) error { return rs.store.Fill(ctx, rows) }, rs.store.Drain)
 }
 

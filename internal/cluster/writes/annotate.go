@@ -126,7 +126,7 @@ func (co *coordinator) annotateOnce(ctx context.Context, o replica.Operation, fi
 	if err != nil {
 		return answer{}, err
 	}
-	return co.submitTo(ctx, v, chunks[0], first)
+	return co.submitTo(ctx, v, chunks[0], first, 0)
 }
 
 // found reports whether the triple of an annotation exists, because only then the annotation may

@@ -79,6 +79,7 @@ type writing struct {
 	ctx         context.Context
 	key         *store.RequestKey // nil if the request has none
 	first       uint64            // the epoch of the first try; 0 if this may be a retry
+	fence       uint64            // the epoch in which the operations must be stamped; 0 for any
 	total       int
 	places      chan struct{} // one for each request that is under way
 	running     sync.WaitGroup
@@ -89,7 +90,7 @@ type writing struct {
 }
 
 func (co *coordinator) newWriting(ctx context.Context, total int) *writing {
-	x := &writing{coordinator: co, ctx: ctx, key: store.RequestKeyOf(ctx), total: total, places: make(chan struct{}, parallel)}
+	x := &writing{coordinator: co, ctx: ctx, key: store.RequestKeyOf(ctx), fence: fenceOf(ctx), total: total, places: make(chan struct{}, parallel)}
 	if v := co.member.View(); v != nil && x.key != nil && x.key.First {
 		x.first = v.Epoch
 	}
@@ -167,6 +168,10 @@ func (x *writing) send(c *chunk) {
 	for left := []*chunk{c}; len(left) > 0; {
 		// 1. Group the operations under the view of this try.
 		v := x.coordinator.member.View()
+		if x.fence != 0 && v != nil && v.Epoch != x.fence {
+			x.fail(fmt.Errorf("%w: the operations were for epoch %d, and it is epoch %d", store.ErrUnavailable, x.fence, v.Epoch))
+			return
+		}
 		parts, err := regroup(v, left[0])
 		if err == nil && len(parts) > 1 {
 			left = append(parts, left[1:]...)
@@ -175,7 +180,7 @@ func (x *writing) send(c *chunk) {
 		// 2. Submit. Only a definite refusal may be retried: otherwise the operations may be done.
 		var a answer
 		if err == nil {
-			a, err = x.coordinator.submitTo(x.ctx, v, parts[0], x.first)
+			a, err = x.coordinator.submitTo(x.ctx, v, parts[0], x.first, x.fence)
 		}
 		switch {
 		case err == nil && a.outcome == diskFull:
@@ -227,10 +232,11 @@ func regroup(v *view.View, c *chunk) ([]*chunk, error) {
 	return append(full, chunks.rest()...), nil
 }
 
-// submitTo submits a chunk to its machine. It stops waiting when the machine is excluded.
-func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, first uint64) (answer, error) {
+// submitTo submits a chunk to its machine. It stops waiting when the machine is excluded. fence is 0
+// or the epoch in which the operations must be stamped.
+func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, first, fence uint64) (answer, error) {
 	if c.machine == co.self.Machine {
-		return co.sequencer.settle(ctx, c.operations, first)
+		return co.sequencer.settle(ctx, c.operations, first, fence)
 	}
 	// 1. End the call if the sequencer leaves the view or this member is isolated.
 	m := v.Find(c.machine)
@@ -245,7 +251,9 @@ func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, fir
 	// 2. Send the operations.
 	message, method := &numbered{first, c.operations, false}, MethodSubmit
 	code, decode := message.fields, (*answer).fields
-	if len(c.operations) == 1 && c.operations[0].Note != nil && v.Minor >= protocol.AnnotationVersions {
+	if fence != 0 {
+		message.number, method = fence, methodFenced
+	} else if len(c.operations) == 1 && c.operations[0].Note != nil && v.Minor >= protocol.AnnotationVersions {
 		method, code, decode = MethodAnnotate, message.conditionFields, (*answer).versionFields
 	}
 	body, err := co.member.Call(ctx, c.machine, method, peer.Encode(int(c.size), code))

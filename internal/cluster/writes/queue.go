@@ -17,6 +17,7 @@ type request struct {
 	operations []replica.Operation
 	size       int64
 	route      *route
+	fence      uint64 // the epoch in which the operations must be stamped; 0 for any
 	// known is true for each operation done before, by the answers of other machines in the view
 	// of route. It is nil if they were not asked.
 	known []bool

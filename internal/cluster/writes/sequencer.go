@@ -30,8 +30,9 @@ type sequencer struct {
 // submit stamps operations on this machine and waits until they are committed, together with
 // every batch the answer depends on. After a *peer.Refusal nothing was done; after any other
 // error each operation may be done or not. If an operation was done before under its token, it is
-// not repeated. first is the epoch of the client's first try, 0 if this may be a retry.
-func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation, first uint64) (answer, error) {
+// not repeated. first is the epoch of the client's first try, 0 if this may be a retry. fence is the
+// epoch in which the operations must be stamped, 0 for any.
+func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation, first, fence uint64) (answer, error) {
 	if sq.ctx.Err() != nil {
 		return answer{}, errClosing()
 	}
@@ -45,7 +46,7 @@ func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation,
 	if err != nil {
 		return answer{}, malformed(err)
 	}
-	r := &request{operations: operations, size: sizeOf(operations), route: route, done: make(chan struct{})}
+	r := &request{operations: operations, size: sizeOf(operations), route: route, fence: fence, done: make(chan struct{})}
 	if haveConditions(operations) {
 		if err := sq.reconcile(ctx, v); err != nil {
 			return answer{}, err
@@ -107,7 +108,7 @@ func (sq *sequencer) handleSubmit(ctx context.Context, body []byte) ([]byte, err
 	if err != nil {
 		return nil, malformed(err)
 	}
-	a, err := sq.settle(ctx, m.operations, m.number)
+	a, err := sq.settle(ctx, m.operations, m.number, 0)
 	if err != nil {
 		return nil, err
 	}
@@ -221,6 +222,9 @@ func (sq *sequencer) drop(r *request, err error) {
 // admit rejects a request if this machine is not its sequencer. If a holder has a full disk,
 // admit records it in the request.
 func (sq *sequencer) admit(v *view.View, r *request) error {
+	if r.fence != 0 && r.fence != v.Epoch {
+		return wrongEpoch(v)
+	}
 	if r.route.view != v && (haveTokens(r.operations) || haveConditions(r.operations)) {
 		return wrongEpoch(v) // members of this view were not asked about it
 	}

@@ -143,6 +143,7 @@ const (
 
 	MethodAnnotate   = "writes/annotate"
 	methodReconciled = "writes/reconciled"
+	methodFenced     = "writes/fenced"
 )
 
 // Register adds the methods of this package to s.
@@ -166,6 +167,7 @@ func (w *Writes) handlers() map[string]func(context.Context, []byte) ([]byte, er
 
 		MethodAnnotate:   w.sequencer.handleAnnotate,
 		methodReconciled: w.sequencer.handleReconciled,
+		methodFenced:     w.sequencer.handleFenced,
 	}
 }
 

@@ -69,11 +69,14 @@ func New(s *endpoint.Shared, graph links.Graph, predicate string, registry *prom
 	if err := errors.Join(registry.Register(l.lists), registry.Register(l.items)); err != nil {
 		return nil, fmt.Errorf("register metrics of links: %w", err)
 	}
-	if l.has.Copies != nil {
-		copied := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
-			Name: "trefoil_links_copied_epoch", Help: "Epoch under which this machine has last had all copies of other machines' lists that it keeps; 0 for none.",
-		}, func() float64 { return float64(l.has.Copies.CopiedEpoch()) })
-		if err := registry.Register(copied); err != nil {
+	if l.has.Partitions != nil {
+		err := errors.Join(registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+			Name: "trefoil_links_partitions", Help: "Partitions of the link graph whose cells this machine holds.",
+		}, func() float64 { held, _ := l.has.Partitions.Partitions(); return float64(held) })),
+			registry.Register(prometheus.NewGaugeFunc(prometheus.GaugeOpts{
+				Name: "trefoil_links_partitions_missing", Help: "Partitions that this machine must hold and does not hold yet.",
+			}, func() float64 { _, missing := l.has.Partitions.Partitions(); return float64(missing) })))
+		if err != nil {
 			return nil, fmt.Errorf("register metrics of links: %w", err)
 		}
 	}

@@ -3,9 +3,6 @@
 package links
 
 import (
-	"errors"
-	"fmt"
-
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/links"
@@ -133,12 +130,6 @@ func (c *linksCall) pieceUpTo(out linksAnswer, pages []uid.UID) (n int, err erro
 	if err := held.Grow(int64(c.PieceLinks) * bytesALink); err != nil {
 		return 0, err
 	}
-	if c.has.Packed != nil && c.binary && !c.asked.asURLs {
-		n, err := c.packedUpTo(out, pages)
-		if !errors.Is(err, errors.ErrUnsupported) {
-			return n, err
-		}
-	}
 	lists, err := c.has.Prefix.LinksPrefix(c.ctx, c.asked.direction, pages, c.PieceLinks)
 	if err == nil && lists.Len() > len(pages) {
 		err = answered("lists", lists.Len(), len(pages))
@@ -150,32 +141,6 @@ func (c *linksCall) pieceUpTo(out linksAnswer, pages []uid.UID) (n int, err erro
 		return 0, err
 	}
 	return lists.Len(), c.writeLists(out, pages, lists)
-}
-
-// packedUpTo is pieceUpTo for packed lists, because the binary form can copy them as they are.
-func (c *linksCall) packedUpTo(out linksAnswer, pages []uid.UID) (n int, err error) {
-	w, ok := out.(*wire.Writer)
-	if !ok {
-		return 0, fmt.Errorf("%T is no answer of the binary form", out)
-	}
-	lengths, lists, err := c.has.Packed.PackedPrefix(c.ctx, c.asked.direction, pages, c.PieceLinks)
-	if err == nil && (lists.Len() > len(pages) || lists.Len() != len(lengths)) {
-		err = answered("lists", lists.Len(), len(pages))
-	}
-	if err == nil {
-		err = c.checkEpoch()
-	}
-	if err != nil {
-		return 0, err
-	}
-	count := 0
-	for i, n := range lengths {
-		w.PackedList(n, lists.At(i))
-		count += n
-	}
-	c.served(len(lengths), count)
-	c.countReads(c.asked.direction, pages[:len(lengths)], func(i int) int { return lengths[i] })
-	return len(lengths), w.Err()
 }
 
 // bytesALink is the memory of a link in a slice that grew.

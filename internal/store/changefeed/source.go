@@ -123,7 +123,7 @@ func (c *consumer) run(ctx context.Context) error {
 		c.drop()
 		// 2. Move the position of a consumer whose filter has skipped much, or that is at the end.
 		// The first batch shows a consumer that its position is valid.
-		if c.skipped && (c.unsent >= c.r.MaxBytes || all && !c.r.Follow || c.due() <= 0) || c.r.Follow && !c.begun {
+		if c.skipped && (c.unsent >= c.r.MaxBytes || all && (c.r.Positions || !c.r.Follow) || c.due() <= 0) || c.r.Follow && !c.begun {
 			err = c.send(time.Time{})
 		}
 		if err != nil || all && !c.r.Follow {

@@ -25,23 +25,19 @@ import (
 )
 
 // Database is the Pebble database of a store, with its disk. It is safe for concurrent use. Rows
-// must be written by [Database.Commit] only, because it counts changes and reports a failed log.
+// must be written by [Database.Commit] only, because it reports a failed log.
 type Database struct {
 	*pebble.DB
 	FS       vfs.FS
 	Logger   *slog.Logger
 	ReadOnly bool
-	// OnLoad, if set, is called when a bulk load is published. It must be set before the first
-	// load.
-	OnLoad func()
-	Counts Counts
+	Counts   Counts
 
 	options     Options
 	health      health
 	users       users
 	disk        disk
 	compactions *compactions
-	changes     *changeCounts // nil if nothing is counted
 	tables      sstable.WriterOptions
 	files       atomic.Int64 // backups begun and tables of records written, for their names
 	flushed     atomic.Int64 // the number of removed rows at the last flush of Reclaim
@@ -54,9 +50,8 @@ type Options struct {
 	Logger        *slog.Logger
 	ReadOnly      bool
 	CacheBytes    int64
-	MemTableBytes int64 // the maximum; less if the disk is small
-	MinFreeBytes  int64 // kept free on the disk; 0 is a share of the disk, a negative value is none
-	CountChanges  bool
+	MemTableBytes int64       // the maximum; less if the disk is small
+	MinFreeBytes  int64       // kept free on the disk; 0 is a share of the disk, a negative value is none
 	OnFatal       func(error) // called once, in its own goroutine, when nothing may be written any more
 	OnFlush       func()      // called when rows were written to tables; it must not wait
 	OnIngest      func()      // called when tables were ingested; it must not wait
@@ -102,9 +97,6 @@ func (d *Database) Open(isNew bool) error {
 		return d.nameLog(err)
 	}
 	d.tables = d.tableOptions()
-	if d.options.CountChanges {
-		d.changes = new(changeCounts)
-	}
 	return nil
 }
 
@@ -319,27 +311,19 @@ func (d *Database) Commit(batch *pebble.Batch, durable bool) error {
 	if err := d.health.err(); err != nil {
 		return err
 	}
-	count, err := d.changes.note(batch)
-	if err != nil {
-		return err
-	}
 	if err := d.Apply(batch, options); err != nil {
 		return err
 	}
-	count()
 	// If the log fails, Pebble reports success (see guardedFS), so the failure must be checked
 	// here.
 	return d.health.err()
 }
 
-// Ingest makes tables part of the database, all at once and durably. It calls loaded when their
-// rows are readable.
-func (d *Database) Ingest(ctx context.Context, tables []string, loaded func()) error {
+// Ingest makes tables part of the database, all at once and durably.
+func (d *Database) Ingest(ctx context.Context, tables []string) error {
 	if err := d.DB.Ingest(ctx, tables); err != nil {
 		return errors.Join(err, d.Err())
 	}
-	d.changes.any()
-	loaded()
 	return d.Err()
 }
 

@@ -1,0 +1,132 @@
+// Attacks by failures of other machines and of the disk.
+
+package linkgraph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net"
+	"os"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// TestDialTimeoutMayPass: a machine whose host is off refuses nothing: a dial ends by its own
+// timeout, which net reports as context.DeadlineExceeded. Another holder must be asked then.
+func TestDialTimeoutMayPass(t *testing.T) {
+	dialing, cancel := context.WithTimeout(ctx, time.Nanosecond)
+	defer cancel()
+	_, err := (&net.Dialer{}).DialContext(dialing, "tcp", "127.0.0.1:1")
+	if !unreachable(err) {
+		t.Fatal(err)
+	}
+	if err = fmt.Errorf("%w: %w", errUnreachable, err); !mayPass(err) {
+		t.Errorf("a read fails instead of asking a follower: %v (deadline: %v)", err, errors.Is(err, context.DeadlineExceeded))
+	}
+}
+
+// TestFailureEnds: when files can be written again, reads are answered again, without another
+// change of the store.
+func TestFailureEnds(t *testing.T) {
+	w := newWorld(t, Options{Workers: 1})
+	dir := w.graph.o.Dir
+	away := dir + ".away"
+	w.update(links.Change{Source: "http://a.org/1", Targets: []string{"http://a.org/2"}})
+	if err := os.Rename(dir, away); err != nil {
+		t.Fatal(err)
+	}
+	// The next save fails.
+	err := w.graph.inKeeper(ctx, func(k *keeper) error { k.dirty = true; return nil })
+	if err != nil {
+		t.Fatal(err)
+	}
+	for w.graph.failed() == nil {
+		time.Sleep(10 * time.Millisecond)
+	}
+	if err := os.Rename(away, dir); err != nil {
+		t.Fatal(err)
+	}
+	for range 50 {
+		if _, err = w.graph.UIDs(ctx, []string{"http://a.org/1"}); err == nil {
+			return
+		}
+		time.Sleep(100 * time.Millisecond)
+	}
+	t.Errorf("5 s after the cause has gone: %v", err)
+}
+
+// TestBuildEnds: a build ends while links of new pages are added by other ways.
+func TestBuildEnds(t *testing.T) {
+	w := newWorld(t, Options{Workers: 1})
+	var many []triple.Triple
+	for i := range 200_000 {
+		many = append(many, links.Link(links.DefaultPredicate, pageURL(i%5000, i), pageURL(i%499, i/3)))
+	}
+	if _, err := w.store.Add(ctx, many); err != nil {
+		t.Fatal(err)
+	}
+	if _, err := w.graph.CurrentEpoch(ctx, 0); err != nil {
+		t.Fatal(err)
+	}
+	if err := w.graph.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if err := os.RemoveAll(w.graph.o.Dir); err != nil {
+		t.Fatal(err)
+	}
+	// 1. Add links of new pages all the time.
+	adding, stop := context.WithCancel(ctx)
+	added := make(chan int)
+	go func() {
+		n := 0
+		for ; adding.Err() == nil; n++ {
+			if _, err := w.store.Add(ctx, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(n%50, 1_000_000+n), pageURL(n%60, 2_000_000+n))}); err != nil {
+				t.Error(err)
+			}
+			time.Sleep(time.Millisecond)
+		}
+		added <- n
+	}()
+	// 2. The graph is there soon.
+	graph, err := Open(w.store, w.o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	w.graph = graph
+	loading, cancel := context.WithTimeout(ctx, 15*time.Second)
+	defer cancel()
+	err = graph.Request(loading)
+	stop()
+	n := <-added
+	t.Logf("%d links were added meanwhile", n)
+	if err != nil {
+		t.Fatalf("after 15 s: %v", err)
+	}
+	// 3. It has all links.
+	for i := range n {
+		uids, err := graph.UIDs(ctx, []string{pageURL(i%50, 1_000_000+i), pageURL(i%60, 2_000_000+i)})
+		if err != nil {
+			t.Fatal(err)
+		}
+		forward, err := graph.Links(ctx, links.Forward, uids[:1])
+		backward, failed := graph.Links(ctx, links.Backward, uids[1:])
+		if err != nil || failed != nil || len(forward.Items) != 1 || forward.Items[0] != uids[1] || len(backward.Items) != 1 || backward.Items[0] != uids[0] {
+			t.Fatalf("link %d of %d: %v, %v, %v, %v", i, n, forward, backward, err, failed)
+		}
+	}
+}
+
+func TestWithinNothingHeld(t *testing.T) {
+	w := newWorld(t, Options{Workers: 1})
+	w.update(links.Change{Source: "http://a.org/1", Targets: []string{"http://a.org/2"}})
+	q := &query{kind: askWithin, set: []uid.UID{1, 2}}
+	s := &state{}
+	if s.holds(q) {
+		_, _ = w.graph.answerHeld(ctx, s, q)
+	}
+}

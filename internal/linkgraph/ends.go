@@ -1,0 +1,84 @@
+// The end of the feed: which changes a read must have seen.
+
+package linkgraph
+
+import (
+	"context"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store"
+)
+
+// ends finds the end of the feed for reads that begin, as the read index of Raft: every change that
+// was acknowledged before a read lies before it. In a cluster that is a message to all members, so
+// reads that begin at the same time share it.
+type ends struct {
+	mu      sync.Mutex
+	next    *round // has not begun
+	running bool
+}
+
+// endTimeout bounds the wait for the end. Most silent machines are excluded before.
+const endTimeout = 20 * time.Second
+
+// round is one request for the end.
+type round struct {
+	done chan struct{}
+	at   feed.Position
+	err  error
+}
+
+// position returns an end of the feed that is not older than the call.
+func (e *ends) position(ctx context.Context, g *Graph) (feed.Position, error) {
+	if g.node.Lone() != nil {
+		return g.node.ReadPosition(ctx)
+	}
+	// 1. Join the next round. The running one may have begun before a change was acknowledged.
+	e.mu.Lock()
+	if g.ctx.Err() != nil {
+		e.mu.Unlock()
+		return feed.Position{}, context.Cause(g.ctx)
+	}
+	r := e.next
+	if r == nil {
+		r = &round{done: make(chan struct{})}
+		e.next = r
+	}
+	if !e.running {
+		e.running = true
+		g.running.Go(func() { e.run(g) })
+	}
+	e.mu.Unlock()
+	// 2. Wait for it, but not for ever: a member may be silent and not be excluded.
+	timer := time.NewTimer(endTimeout)
+	defer timer.Stop()
+	select {
+	case <-r.done:
+		return r.at, r.err
+	case <-timer.C:
+		return feed.Position{}, fmt.Errorf("%w: the link graph: a machine of the cluster does not say what it has committed, and is not excluded yet", store.ErrUnavailable)
+	case <-ctx.Done():
+		return feed.Position{}, context.Cause(ctx)
+	}
+}
+
+// run makes rounds until no read waits.
+func (e *ends) run(g *Graph) {
+	for {
+		e.mu.Lock()
+		r := e.next
+		if e.next = nil; r == nil {
+			e.running = false
+			e.mu.Unlock()
+			return
+		}
+		e.mu.Unlock()
+		if r.at, r.err = g.node.ReadPosition(g.ctx); g.ctx.Err() != nil {
+			r.err = context.Cause(g.ctx)
+		}
+		close(r.done)
+	}
+}

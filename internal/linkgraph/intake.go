@@ -1,0 +1,207 @@
+// Intake: reading the feed ahead of the keeper.
+
+package linkgraph
+
+import (
+	"bytes"
+	"context"
+	"sync"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+const (
+	// takenChanges and takenBytes bound, about, the changes that wait for the keeper.
+	takenChanges = 1 << 16
+	takenBytes   = 16 << 20
+)
+
+// change is a change of the feed. Its ends are indexes in taken.urls.
+type change struct {
+	kind      feed.Kind
+	src, dst  int
+	label     []byte // of an annotation; empty if it was removed
+	sequencer trie.MachineID
+	stamp     triple.Stamp
+}
+
+// taken is changes of the feed up to a position, and their pages, each once.
+type taken struct {
+	changes []change
+	urls    []string
+	places  map[string]int
+	size    int // bytes of the URLs and labels
+	at      feed.Position
+	whole   bool // no request is taken in part
+	void    bool // a bulk load or a cleared graph makes all cells invalid
+	moved   bool // there is something to take
+	counted bool // links, labels or UIDs have changed
+}
+
+func newTaken() *taken { return &taken{places: map[string]int{}} }
+
+// page returns the index of a page.
+func (t *taken) page(url []byte) int {
+	at, ok := t.places[string(url)]
+	if !ok {
+		at = len(t.urls)
+		t.urls = append(t.urls, string(url))
+		t.places[t.urls[at]] = at
+		t.size += len(url)
+	}
+	return at
+}
+
+// add adds the changes of a batch.
+func (t *taken) add(b *feed.Batch) error {
+	for i := range b.Changes {
+		c := &b.Changes[i]
+		if c.Key == nil {
+			t.void = true
+			continue
+		}
+		if err := t.addChange(c); err != nil {
+			return err
+		}
+	}
+	n := len(b.Changes)
+	t.whole = n == 0 || b.Position.Covers(b.Changes[n-1].Sequencer, b.Changes[n-1].Stamp)
+	t.at, t.moved = b.Position.Clone(), true
+	return nil
+}
+
+// addChange adds a change, and skips it if it is of no link.
+func (t *taken) addChange(c *feed.Change) error {
+	_, terms, err := triple.SplitKey(c.Key)
+	if err != nil {
+		return err
+	}
+	// 1. A UID counts as a change of the graph. If a page has lost its UID, as in a cleared cluster,
+	// no cell is right.
+	if bytes.Equal(terms[triple.Predicate], uidTerm) {
+		t.counted, t.void = true, t.void || c.Kind == feed.Delete
+		return nil
+	}
+	if c.Long != nil {
+		if terms, err = triple.WholeTerms(terms, c.Long); err != nil {
+			return err
+		}
+	} else if triple.HasLong(c.Key) {
+		t.void = true // an earlier release has recorded the change without its long terms
+		return nil
+	}
+	src, isSrc := iriOf(terms[triple.Subject])
+	dst, isDst := iriOf(terms[triple.Object])
+	if !isSrc || !isDst {
+		return nil
+	}
+	// 2. A link, or a label of one.
+	t.counted = true
+	read := change{kind: c.Kind, src: t.page(src), dst: t.page(dst), sequencer: c.Sequencer, stamp: c.Stamp}
+	if c.Kind == feed.Annotate && !c.Annotation.Removed {
+		read.label = append([]byte(nil), c.Annotation.Data...)
+		t.size += len(read.label)
+	}
+	t.changes = append(t.changes, read)
+	return nil
+}
+
+// linkFilter selects the changes of links, of their labels and of UIDs.
+func linkFilter(predicate string) feed.Filter {
+	return feed.Filter{
+		Pattern: triple.Pattern{Predicate: triple.NewIRI(predicate)}, Application: links.Application,
+		Also: &feed.Filter{Pattern: triple.Pattern{Predicate: triple.NewIRI(links.UIDPredicate)}, Kinds: []feed.Kind{feed.Add, feed.Delete}},
+	}
+}
+
+// uidTerm is the encoded predicate of UIDs.
+var uidTerm = append([]byte{tagIRI}, links.UIDPredicate...)
+
+// intake is the changes that wait for the keeper. One goroutine reads the feed, because decoding
+// and applying then overlap.
+type intake struct {
+	more chan struct{} // has a token if there is something to take
+
+	mu    sync.Mutex
+	room  *sync.Cond
+	next  *taken
+	ended bool
+	err   error // that ended the feed
+}
+
+// startIntake reads the feed from a position on until ctx ends.
+func (g *Graph) startIntake(ctx context.Context, since feed.Position) *intake {
+	in := &intake{more: make(chan struct{}, 1), next: newTaken()}
+	in.room = sync.NewCond(&in.mu)
+	g.running.Go(func() {
+		stop := context.AfterFunc(ctx, func() {
+			in.mu.Lock()
+			defer in.mu.Unlock()
+			in.room.Broadcast()
+		})
+		defer stop()
+		request := feed.Request{Since: since, Filter: linkFilter(g.o.Predicate), Follow: true, Positions: true}
+		for b, err := range g.node.Feed().Changes(ctx, request) {
+			if err == nil {
+				err = in.add(ctx, b)
+			}
+			if err != nil {
+				in.end(err)
+				return
+			}
+		}
+		in.end(context.Cause(ctx))
+	})
+	return in
+}
+
+// add adds a batch. It waits while the keeper has enough whole requests to take.
+func (in *intake) add(ctx context.Context, b *feed.Batch) error {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	for in.next.whole && (len(in.next.changes) >= takenChanges || in.next.size >= takenBytes) && ctx.Err() == nil {
+		in.room.Wait()
+	}
+	if err := in.next.add(b); err != nil {
+		return err
+	}
+	in.signal()
+	return ctx.Err()
+}
+
+func (in *intake) signal() {
+	select {
+	case in.more <- struct{}{}:
+	default:
+	}
+}
+
+func (in *intake) end(err error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	in.ended, in.err = true, err
+	in.signal()
+}
+
+// take returns the changes that came since the last call, nil if a request has come in part
+// only. The error is the one that ended the feed, after all changes were taken.
+func (in *intake) take() (*taken, error) {
+	in.mu.Lock()
+	defer in.mu.Unlock()
+	t := in.next
+	if t.moved && (t.whole || t.void) {
+		in.next = newTaken()
+		in.room.Broadcast()
+		if in.ended {
+			in.signal()
+		}
+		return t, nil
+	}
+	if in.ended {
+		return nil, in.err
+	}
+	return nil, nil
+}

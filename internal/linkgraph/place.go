@@ -1,0 +1,216 @@
+// The placer: the goroutine that gets the partitions that this machine must hold.
+
+package linkgraph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+const (
+	// placeInterval is the time between two looks at what is missing or not needed any more.
+	placeInterval = time.Second
+	// missingInterval is that time while something is missing.
+	missingInterval = 50 * time.Millisecond
+)
+
+// wakePlacer makes the placer look again.
+func (g *Graph) wakePlacer() {
+	select {
+	case g.placing <- struct{}{}:
+	default:
+	}
+}
+
+// place runs until the graph is closed.
+func (g *Graph) place() {
+	for g.ctx.Err() == nil {
+		v := g.node.View()
+		missing, err := g.placeOnce(g.ctx, v)
+		switch {
+		case err == nil:
+			g.placeFailure.Store(nil)
+		case errors.Is(err, errVoid), mayPass(err), g.ctx.Err() != nil:
+			g.log.Debug("the cells of some partitions are not there yet", "error", err)
+		default:
+			g.placeFailure.Store(&err)
+			g.moved.send()
+			g.log.Error("the cells of the link graph cannot be made", "error", err)
+		}
+		wait := placeInterval
+		if missing {
+			wait = missingInterval
+		}
+		if err != nil && !errors.Is(err, errVoid) {
+			wait = retryEvery
+		}
+		g.waitPlacing(v, wait)
+	}
+}
+
+// waitPlacing waits for some time, for another view or until the placer is woken.
+func (g *Graph) waitPlacing(v *view.View, d time.Duration) {
+	ctx, cancel := context.WithTimeout(g.ctx, d)
+	defer cancel()
+	changed := make(chan struct{})
+	go func() {
+		defer close(changed)
+		if v == nil || g.node.Newer(ctx, v) != nil {
+			<-ctx.Done()
+		}
+	}()
+	select {
+	case <-g.placing:
+	case <-changed:
+	}
+	cancel()
+	<-changed
+}
+
+// placeOnce gets what is missing, or else drops what is not needed. It reports whether something
+// is still missing.
+func (g *Graph) placeOnce(ctx context.Context, v *view.View) (missing bool, err error) {
+	s := g.state.Load()
+	if s == nil {
+		return true, nil
+	}
+	// 1. A lone node makes all cells from its rows.
+	want := g.wanted()
+	lacks := want &^ s.kept
+	if g.node.Lone() != nil {
+		if lacks == 0 {
+			return false, nil
+		}
+		return true, g.make(ctx, lacks)
+	}
+	if v == nil {
+		return true, nil
+	}
+	if lacks == 0 {
+		if s.held&want != want {
+			return true, nil // the keeper gets there soon
+		}
+		return false, g.dropSpare(ctx, v, s.kept&^want)
+	}
+	// 2. Copy what another machine has.
+	p := g.placementOf(v)
+	var build partitionSet
+	for i := range lacks.all() {
+		copied, err := g.copyFrom(ctx, p, i, s.at)
+		switch {
+		case copied:
+		case err != nil:
+			return true, err
+		case p.primary(i) == g.node.MachineID():
+			build = build.with(i)
+		}
+	}
+	// 3. The primary makes what no machine has.
+	if build != 0 {
+		return true, g.make(ctx, build)
+	}
+	return true, nil
+}
+
+// make builds the cells of partitions from the rows.
+func (g *Graph) make(ctx context.Context, set partitionSet) error {
+	begun := time.Now()
+	parts, at, err := g.build(ctx, set)
+	if err != nil {
+		return fmt.Errorf("build the link graph: %w", err)
+	}
+	err = g.inKeeper(ctx, func(k *keeper) error {
+		k.known.Store(newKnown())
+		return k.install(ctx, parts, at)
+	})
+	if err == nil {
+		g.tell("cells of the link graph were built", begun)
+	}
+	return err
+}
+
+// copyFrom copies a partition from a machine that has it. It returns false if there is none.
+func (g *Graph) copyFrom(ctx context.Context, p *placement, partition int, since feed.Position) (bool, error) {
+	// 1. Ask the holders first, then the other members, which may have held it before.
+	candidates := slices.Clone(p.ranking[partition])
+	for _, m := range p.view.Members {
+		if !slices.Contains(candidates, m.ID) {
+			candidates = append(candidates, m.ID)
+		}
+	}
+	for _, m := range candidates {
+		if m == g.node.MachineID() {
+			continue
+		}
+		parts, at, err := g.fetch(ctx, m, partition, since)
+		if err != nil {
+			if ctx.Err() != nil {
+				return false, context.Cause(ctx)
+			}
+			if !mayPass(err) {
+				g.log.Warn("the cells of a partition could not be copied", "from", m, "partition", partition, "error", err)
+			}
+			continue
+		}
+		// 2. Take in what has changed since.
+		err = g.inKeeper(ctx, func(k *keeper) error { return k.install(ctx, parts, at) })
+		if err == nil {
+			g.log.Debug("the cells of a partition were copied", "from", m, "partition", partition)
+			return true, nil
+		}
+		if !errors.Is(err, errVoid) && !errors.Is(err, feed.ErrGone) {
+			return false, err
+		}
+	}
+	return false, nil
+}
+
+// dropSpare drops partitions that other machines must hold, when all of these have them.
+func (g *Graph) dropSpare(ctx context.Context, v *view.View, spare partitionSet) error {
+	if spare == 0 {
+		return nil
+	}
+	p := g.placementOf(v)
+	g.refresh(ctx, v)
+	var drop partitionSet
+	for i := range spare.all() {
+		if g.directory.haveAll(p.holdersOf(i), i) {
+			drop = drop.with(i)
+		}
+	}
+	if drop == 0 {
+		return nil
+	}
+	return g.inKeeper(ctx, func(k *keeper) error {
+		k.drop(drop)
+		return nil
+	})
+}
+
+// haveAll reports whether all of some machines hold a partition.
+func (d *directory) haveAll(machines []trie.MachineID, partition int) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	for _, m := range machines {
+		if !d.held[m].has(partition) {
+			return false
+		}
+	}
+	return true
+}
+
+// loading returns the error of a read while cells are missing.
+func (g *Graph) loading() error {
+	if text := g.progress.Load(); text != nil {
+		return fmt.Errorf("%w: %s", links.ErrLoading, *text)
+	}
+	return links.ErrLoading
+}

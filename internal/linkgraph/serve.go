@@ -1,0 +1,187 @@
+// Answers to the queries of other machines.
+
+package linkgraph
+
+import (
+	"context"
+	"encoding/json"
+	"errors"
+	"slices"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// handle registers the handler of queries.
+func (g *Graph) handle() {
+	g.node.Handle(methodAsk, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+		q := &query{}
+		if err := peer.Decode(body, q.fields); err != nil {
+			return nil, err
+		}
+		a, err := g.answer(ctx, q)
+		if err != nil {
+			return nil, refusal(err)
+		}
+		return peer.Encode(64+10*len(a.items), a.fields), nil
+	})
+}
+
+// refusal returns an error as a refusal if a retry may help.
+func refusal(err error) error {
+	var already *peer.Refusal
+	switch {
+	case errors.As(err, &already):
+		return already
+	case errors.Is(err, links.ErrLoading), errors.Is(err, store.ErrUnavailable), errors.Is(err, store.ErrUnknown):
+		return peer.Refuse(peer.CodeUnavailable, 0, "%v", err)
+	case errors.Is(err, store.ErrClosed):
+		return peer.Refuse(peer.CodeClosing, 0, "%v", err)
+	}
+	return err
+}
+
+// answer answers a query.
+func (g *Graph) answer(ctx context.Context, q *query) (*answer, error) {
+	// 1. Queries that need no state at a position.
+	switch q.kind {
+	case askHeld:
+		a := &answer{}
+		if s := g.state.Load(); s != nil {
+			a.number = uint64(s.held)
+		}
+		return a, nil
+	case askAnnotated:
+		a := &answer{}
+		if g.node.Annotated() {
+			a.number = 1
+		}
+		return a, nil
+	case askAssign:
+		uids, given, err := g.assign(ctx, q.urls)
+		return &answer{items: numbersFrom(uids), number: uint64(given)}, err
+	case askReplace:
+		return g.answerReplace(ctx, q)
+	}
+	// 2. The others need all changes up to the position.
+	s, err := g.await(ctx, q.at)
+	if err != nil {
+		return nil, err
+	}
+	switch q.kind {
+	case askEpoch:
+		return &answer{number: g.epochOf(s)}, nil
+	case askExport:
+		return g.exports.piece(s, q)
+	}
+	if !s.holds(q) {
+		return nil, g.errNotHeld()
+	}
+	return g.answerHeld(ctx, s, q)
+}
+
+// holds reports whether all pages of a query are held.
+func (s *state) holds(q *query) bool {
+	// Each kind names its partitions in another way.
+	switch q.kind {
+	case askUIDs:
+		for _, url := range q.urls {
+			if !s.held.has(partitionOfURL(url)) {
+				return false
+			}
+		}
+	case askWithin:
+		// The set may have pages of others, but a machine without any cell cannot look them up.
+		return len(s.parts) > 0 && s.hasAll(q.pages)
+	case askPages:
+		return q.number < numPartitions && len(q.pages) == 1 && s.held.has(int(q.number))
+	case askStats:
+		return partitionSet(q.number)&^s.held == 0
+	default:
+		return s.hasAll(q.pages)
+	}
+	return true
+}
+
+// hasAll reports whether the partitions of all pages are held.
+func (s *state) hasAll(pages []uid.UID) bool {
+	return !slices.ContainsFunc(pages, func(u uid.UID) bool { return !s.has(u) })
+}
+
+// answerHeld answers a query about held pages.
+func (g *Graph) answerHeld(ctx context.Context, s *state, q *query) (*answer, error) {
+	// 1. Lists of pages.
+	switch q.kind {
+	case askLinks:
+		l, err := s.links(ctx, q.direction, q.pages, int(min(q.most, 1<<62)))
+		l = padded(l, len(q.pages))
+		return &answer{ends: l.Ends, items: numbersFrom(l.Items)}, err
+	case askDegrees:
+		degrees, err := s.degrees(ctx, q.direction, q.pages)
+		return singlesFrom(degrees), err
+	case askSample:
+		l, err := g.sampleAll(ctx, s, q.direction, q.pages, q.spec)
+		return &answer{ends: l.Ends, items: numbersFrom(l.Items)}, err
+	case askLabels:
+		l, err := s.labels(ctx, q.pages)
+		return &answer{ends: l.Ends, texts: appendLabels(nil, l.Items)}, err
+	case askWithin:
+		return g.answerWithin(ctx, s, q)
+	}
+	// 2. Pages, and their sizes.
+	switch q.kind {
+	case askUIDs:
+		uids, err := s.uids(ctx, q.urls)
+		return singlesFrom(uids), err
+	case askURLs:
+		urls, err := s.urls(ctx, q.pages)
+		return &answer{ends: singles(urls).Ends, texts: urls}, err
+	case askPages:
+		pages, err := s.pages(ctx, int(q.number), q.pages[0], int(min(q.most, 1<<62)))
+		return &answer{ends: []int{len(pages)}, items: numbersFrom(pages)}, err
+	case askStats:
+		stats := s.stats(partitionSet(q.number))
+		data, err := json.Marshal(stats)
+		ends := onFirst(0, partitionSet(q.number).len()).Ends
+		return &answer{ends: ends, texts: []string{g.node.MachineID().String()}, data: data}, err
+	}
+	return nil, peer.Refuse(peer.CodeUnavailable, 0, "this release does not know query %d", q.kind)
+}
+
+// answerWithin answers with the links of pages of a set among the set.
+func (g *Graph) answerWithin(ctx context.Context, s *state, q *query) (*answer, error) {
+	// 1. Make the set again: its numbers are those of the sender.
+	var set rank.Set
+	set.Reserve(len(q.set))
+	for _, u := range q.set {
+		set.Add(u)
+	}
+	items := make([]int, len(q.pages))
+	for i, u := range q.pages {
+		number, ok := set.Find(u)
+		if !ok {
+			return nil, peer.ErrMessage
+		}
+		items[i] = int(number)
+	}
+	// 2. Read the lists.
+	l, err := g.linksWithinOf(ctx, s, &set, q.spec.Class, items)
+	return &answer{ends: l.Ends, items: numbersFrom(l.Items)}, err
+}
+
+// numbersFrom converts numbers.
+func numbersFrom[T ~uint64 | ~uint32 | ~int](list []T) []uint64 {
+	items := make([]uint64, len(list))
+	for i, n := range list {
+		items[i] = uint64(n)
+	}
+	return items
+}
+
+// singlesFrom returns an answer with lists of one number each.
+func singlesFrom[T ~uint64 | ~int](list []T) *answer {
+	return &answer{ends: singles(list).Ends, items: numbersFrom(list)}
+}

@@ -1,0 +1,185 @@
+// Statistics of the graph, and its epoch.
+
+package linkgraph
+
+import (
+	"context"
+	"encoding/binary"
+	"encoding/json"
+	"fmt"
+	"maps"
+	"slices"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/rank"
+)
+
+// Stats implements links.Graph.
+func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
+	all := links.Stats{Loading: true}
+	if text := g.progress.Load(); text != nil {
+		all.Progress = *text
+	}
+	s := g.state.Load()
+	if g.node.Lone() != nil && (s == nil || s.held != allPartitions) {
+		return all, ctx.Err()
+	}
+	// 1. The primary of each partition reports it, or another holder. The sum has each of them once.
+	type part struct {
+		machine string
+		stats   links.ServerStats
+	}
+	lists, err := gather(ctx, g, request[part]{
+		n: numPartitions, of: func(i int) int { return i }, primaries: true,
+		local: func(s *state, items []int) (rank.Lists[part], error) {
+			return onFirst(part{g.node.MachineID().String(), s.stats(partitionsOf(items))}, len(items)), ctx.Err()
+		},
+		query: func(items []int) *query { return &query{kind: askStats, number: uint64(partitionsOf(items))} },
+		parse: func(a *answer) ([]part, error) {
+			p := part{}
+			if len(a.texts) == 1 {
+				p.machine = a.texts[0]
+			}
+			if err := json.Unmarshal(a.data, &p.stats); err != nil {
+				return nil, fmt.Errorf("%w: %w", peer.ErrMessage, err)
+			}
+			return []part{p}, nil
+		},
+	})
+	if err != nil {
+		return all, err
+	}
+	// 2. Add them up, by machine.
+	all.Loading, all.Progress = false, ""
+	servers := map[string]*links.ServerStats{}
+	if v := g.node.View(); v != nil {
+		for _, m := range v.Members {
+			servers[m.ID.String()] = &links.ServerStats{ID: m.ID.String(), Address: m.Address}
+		}
+	}
+	for _, p := range lists.Items {
+		if servers[p.machine] == nil {
+			servers[p.machine] = &links.ServerStats{ID: p.machine}
+		}
+		addStats(servers[p.machine], &p.stats)
+		addStats(&all.ServerStats, &p.stats)
+	}
+	for _, id := range slices.Sorted(maps.Keys(servers)) {
+		all.Servers = append(all.Servers, *servers[id])
+	}
+	all.Epoch, err = g.CurrentEpoch(ctx, 0)
+	return all, err
+}
+
+// addStats adds the sizes of other partitions.
+func addStats(s, other *links.ServerStats) {
+	s.Pages += other.Pages
+	s.Links += other.Links
+	s.Linked += other.Linked
+	s.MaxOut, s.MaxIn = max(s.MaxOut, other.MaxOut), max(s.MaxIn, other.MaxIn)
+	if s.MinUID == 0 || other.MinUID != 0 && other.MinUID < s.MinUID {
+		s.MinUID = other.MinUID
+	}
+	s.MaxUID = max(s.MaxUID, other.MaxUID)
+	s.Cells += other.Cells
+	s.Bytes += other.Bytes
+	s.URLBytes += other.URLBytes
+	s.ForwardBytes += other.ForwardBytes
+	s.BackwardBytes += other.BackwardBytes
+	s.DeltaBytes += other.DeltaBytes
+}
+
+// onFirst returns n lists, of which the first one has an item.
+func onFirst[T any](item T, n int) (l rank.Lists[T]) {
+	l.Items = []T{item}
+	for range n {
+		l.End()
+	}
+	return l
+}
+
+// partitionsOf returns a set of partitions.
+func partitionsOf(items []int) (set partitionSet) {
+	for _, i := range items {
+		set = set.with(i)
+	}
+	return set
+}
+
+// stats returns the sizes of held partitions.
+func (s *state) stats(set partitionSet) (one links.ServerStats) {
+	for i, v := range s.views {
+		if set.has(partitionOf(s.parts[i].First)) {
+			one.Cells++
+			add(&one, v)
+		}
+	}
+	return one
+}
+
+// Epoch returns the epoch of a lone node's graph: the sequence of the store's feed up to which
+// readers see changes. It grows with every change of the graph. It is 0 in a cluster, and if there
+// is no graph yet.
+func (g *Graph) Epoch() uint64 {
+	if g.node.Lone() == nil {
+		return 0
+	}
+	if s := g.state.Load(); s != nil && s.held == allPartitions {
+		return s.at.Sequence(0)
+	}
+	return 0
+}
+
+// CurrentEpoch implements links.EpochFetcher. In a cluster the member with the lowest ID counts the
+// changes of links that it has taken in, as all members do. So a read between two calls with the
+// same result has seen the graph of that epoch.
+func (g *Graph) CurrentEpoch(ctx context.Context, _ uint64) (uint64, error) {
+	if g.node.Lone() != nil {
+		s, err := g.current(ctx)
+		if err != nil {
+			return 0, err
+		}
+		return g.epochOf(s), nil
+	}
+	for tries := 0; ; tries++ {
+		epoch, err := g.fetchEpoch(ctx)
+		if err == nil || !mayPass(err) {
+			return epoch, err
+		}
+		if err := g.waitRetry(ctx, tries+1, err); err != nil {
+			return 0, err
+		}
+	}
+}
+
+func (g *Graph) fetchEpoch(ctx context.Context) (uint64, error) {
+	at, err := g.ends.position(ctx, g)
+	if err != nil {
+		return 0, err
+	}
+	v := g.node.View()
+	if v == nil || v.Members[0].ID == g.node.MachineID() || g.node.NoMajority() {
+		s, err := g.await(ctx, at)
+		if err != nil {
+			return 0, err
+		}
+		return g.epochOf(s), nil
+	}
+	a, err := g.send(ctx, v.Members[0].ID, &query{kind: askEpoch, at: at})
+	if err != nil {
+		return 0, err
+	}
+	return a.number, nil
+}
+
+// epochOf returns the epoch of a state.
+func (g *Graph) epochOf(s *state) uint64 {
+	if g.node.Lone() != nil {
+		return s.at.Sequence(0)
+	}
+	b := binary.BigEndian.AppendUint64(nil, g.opened)
+	return links.MinClusterEpoch + xxhash.Sum64(binary.BigEndian.AppendUint64(b, s.changes))%links.MinClusterEpoch
+}
