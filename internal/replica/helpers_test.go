@@ -6,11 +6,9 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"maps"
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"slices"
 	"strconv"
 	"strings"
 	"sync/atomic"
@@ -24,7 +22,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/check"
-	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -289,44 +286,4 @@ func commits(t testing.TB, s *Store) float64 {
 	}
 	t.Fatal("commits are not counted")
 	return 0
-}
-
-// loadTriples loads triples like a bulk load into a lone store: all of them are new.
-func loadTriples(t testing.TB, s *Store, id string, triples []triple.Triple) {
-	t.Helper()
-	sink := s.Sink()
-	start, err := sink.Begin(ctx, id)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if start.Existing != nil {
-		if err := start.Existing.Close(); err != nil {
-			t.Fatal(err)
-		}
-	}
-	var tables []string
-	for _, o := range triple.Orders[:3] {
-		keys := map[string][]byte{}
-		for _, tr := range triples {
-			key, _ := triple.AppendKey(nil, o, tr)
-			keys[string(key)] = triple.AppendValue(nil, start.Stamp, tr)
-		}
-		path := s.db.FS.PathJoin(sink.Dir(), fmt.Sprintf("%s-%s.sst", id, o))
-		table, err := sink.CreateTable(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		for _, key := range slices.Sorted(maps.Keys(keys)) {
-			if err := table.Set([]byte(key), keys[key]); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := table.Close(); err != nil {
-			t.Fatal(err)
-		}
-		tables = append(tables, path)
-	}
-	if err := sink.Publish(ctx, rdfload.Record{ID: id, Read: int64(len(triples)), New: int64(len(triples))}, tables); err != nil {
-		t.Fatal(err)
-	}
 }
