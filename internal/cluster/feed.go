@@ -28,6 +28,12 @@ func (n *Node) ReadPosition(ctx context.Context) (p feed.Position, err error) {
 	case n.NoMajority():
 		p, err = n.triples.changes.DurablePosition()
 	default:
+		// A member that has started again has no view at first. If it cannot get one, the error says why.
+		if n.View() == nil {
+			if err := n.triples.changes.Await(ctx); err != nil {
+				return p, err
+			}
+		}
 		p, err = n.triples.changes.ReadPosition(ctx)
 	}
 	return p, err
