@@ -14,9 +14,9 @@ import (
 
 // replace makes changes that depend on the present links. Each page has one primary under a view,
 // which makes the changes one after the other, in writes that are fenced to the epoch of the view.
-// It begins the epoch when all operations of earlier ones are committed. So of the replacements of
-// a list that end without an error, the list of one that ended last is left. One that ends in an
-// error may leave some of its links.
+// It begins the epoch when all operations of earlier ones are committed. If two replacements of
+// a list succeed, the list of the last one stays. A replacement that fails
+// may leave some of its links.
 func (g *Graph) replace(ctx context.Context, changes []links.Change, result *links.UpdateResult) (err error) {
 	for tries := 0; len(changes) > 0; tries++ {
 		if tries > 0 {

@@ -14,6 +14,8 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/delta"
 	"github.com/trefoildb/trefoil/links/rank"
 )
 
@@ -182,4 +184,32 @@ func (g *Graph) epochOf(s *state) uint64 {
 	}
 	b := binary.BigEndian.AppendUint64(nil, g.opened)
 	return links.MinClusterEpoch + xxhash.Sum64(binary.BigEndian.AppendUint64(b, s.changes))%links.MinClusterEpoch
+}
+
+// add adds a view to the stats of a server.
+func add(s *links.ServerStats, v *delta.View) {
+	s.Pages += int64(v.NumPages())
+	s.Links += v.NumLinks(cell.Forward)
+	s.Linked += v.NumLinks(cell.Backward)
+	s.MaxOut = max(s.MaxOut, v.MaxDegree(cell.Forward))
+	s.MaxIn = max(s.MaxIn, v.MaxDegree(cell.Backward))
+	if first, last, ok := v.Ends(); ok {
+		if s.MinUID == 0 {
+			s.MinUID = first
+		}
+		s.MaxUID = last
+	}
+	c := v.Cell()
+	s.Bytes += int64(len(c.Bytes()))
+	s.DeltaBytes += v.Bytes()
+	for name, size := range c.Sizes() {
+		switch {
+		case name == "URLs":
+			s.URLBytes += int64(size)
+		case name == "forward lists" || name == "forward ghosts":
+			s.ForwardBytes += int64(size)
+		case name == "backward lists" || name == "backward ghosts":
+			s.BackwardBytes += int64(size)
+		}
+	}
 }
