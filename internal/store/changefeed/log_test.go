@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -148,8 +149,7 @@ func TestRetentionAge(t *testing.T) {
 // equals what is there.
 func TestRetentionBytes(t *testing.T) {
 	const limit = 64 << 10
-	seed := rand.Uint64()
-	random := rand.New(rand.NewPCG(seed, 0))
+	random := seed.Rand(t)
 	l := newLog(t, Retention{Bytes: limit})
 	for step := range 600 {
 		adds := 1 + random.IntN(20)
@@ -163,7 +163,7 @@ func TestRetentionBytes(t *testing.T) {
 		}
 		kept, _ := l.f.Size()
 		if disk := l.rows(); disk < kept || disk > kept+4<<10 || adds < 20_000 && kept > limit+limit/8+4<<10 {
-			t.Fatalf("seed %d, step %d: %d bytes on disk, %d counted", seed, step, disk, kept)
+			t.Fatalf("step %d: %d bytes on disk, %d counted", step, disk, kept)
 		}
 	}
 }

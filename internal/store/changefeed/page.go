@@ -28,16 +28,13 @@ type Page struct {
 // least one, and about maxBytes of them. A row has about 256 KiB. Changes take up to some times as
 // much, because the keys in a row are shortened. Errors are as in [Feed.Changes].
 func (f *Feed) Page(ctx context.Context, since feed.Position, part uint32, maxBytes int) (*Page, error) {
-	p, whole := &Page{}, Page{}
+	p := &Page{}
 	c := consumer{f: f, r: feed.Request{Since: since, MaxBytes: max(maxBytes, 1)}, sent: time.Now()}
 	c.yield = func(b *feed.Batch, _ error) bool {
 		for i := range b.Changes {
 			p.Changes = append(p.Changes, clone(&b.Changes[i]))
 		}
 		p.Time = b.Time
-		if b.Covered() == len(b.Changes) {
-			whole = *p
-		}
 		return true
 	}
 	// 1. Find the row. The request is that of the first row behind the position.
@@ -60,8 +57,9 @@ func (f *Feed) Page(ctx context.Context, since feed.Position, part uint32, maxBy
 	// 3. The position is before the request if its last row is not here. If others are complete, the
 	// next page has it from its beginning.
 	p.Position = f.position(c.done)
-	if p.Part, err = c.part(); p.Part > 0 && len(whole.Changes) > 0 {
-		p.Changes, p.Time, p.Part = whole.Changes, whole.Time, 0
+	if p.Part, err = c.part(); p.Part > 0 && c.complete > 0 {
+		clear(p.Changes[c.complete:])
+		p.Changes, p.Part = p.Changes[:c.complete], 0
 	}
 	return p, err
 }

@@ -4,11 +4,11 @@ package changefeed
 
 import (
 	"errors"
-	"math/rand/v2"
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -41,8 +41,7 @@ func (l *log) request(small, adds int) {
 // TestPages: pages have each change once and in order, also of requests of many rows, and each page
 // is bounded.
 func TestPages(t *testing.T) {
-	seed := rand.Uint64()
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := seed.Rand(t)
 	l := newLog(t, Retention{})
 	begin := l.f.At(0)
 	total := 0
@@ -51,27 +50,27 @@ func TestPages(t *testing.T) {
 		l.request(small, adds)
 		total += small + adds
 	}
-	for range 5 {
-		most := 1 + rng.IntN(1<<20)
+	// Pages of some rows have several batches each, because a change counts more than it takes.
+	for most := 1; most < 1<<20; most += 1 + rng.IntN(1<<17) {
 		got, parts, last := 0, 0, triple.Stamp{}
 		var key []byte
 		for since, part := begin, uint32(0); ; {
 			p, err := l.f.Page(t.Context(), since, part, most)
 			if err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
+				t.Fatalf("%v", err)
 			}
 			size := 0
 			for i := range p.Changes {
 				c := &p.Changes[i]
 				size += len(c.Key)
 				if c.Stamp.Less(last) || c.Stamp == last && string(c.Key) <= string(key) {
-					t.Fatalf("seed %d: change %d of stamp %d follows one of stamp %d", seed, got+i, c.Stamp.Sequence, last.Sequence)
+					t.Fatalf("change %d of stamp %d follows one of stamp %d", got+i, c.Stamp.Sequence, last.Sequence)
 				}
 				last, key = c.Stamp, c.Key
 			}
 			// The keys of a row are shortened to some 8 bytes.
 			if limit := 8 * (most + rowBytes + 1000); size > limit {
-				t.Fatalf("seed %d: a page of %d bytes of keys, most %d", seed, size, limit)
+				t.Fatalf("a page of %d bytes of keys, most %d", size, limit)
 			}
 			if got += len(p.Changes); p.Part > 0 {
 				parts++
@@ -81,14 +80,14 @@ func TestPages(t *testing.T) {
 				want = 0
 			}
 			if n := (&feed.Batch{Changes: p.Changes, Position: p.Position}).Covered(); n != want {
-				t.Fatalf("seed %d: position %d covers %d of %d changes of a page with part %d", seed, p.Position.Sequence(0), n, len(p.Changes), p.Part)
+				t.Fatalf("position %d covers %d of %d changes of a page with part %d", p.Position.Sequence(0), n, len(p.Changes), p.Part)
 			}
 			if since, part = p.Position, p.Part; !p.More {
 				break
 			}
 		}
 		if got != total || parts == 0 {
-			t.Errorf("seed %d: %d changes, want %d; %d pages end within a request", seed, got, total, parts)
+			t.Errorf("%d changes in pages of %d bytes, want %d; %d pages end within a request", got, most, total, parts)
 		}
 	}
 	// A position of another store, and one behind the end.
@@ -103,8 +102,7 @@ func TestPages(t *testing.T) {
 
 // TestParts: a batch has complete requests or a part of one, never both, and has each change once.
 func TestParts(t *testing.T) {
-	seed := rand.Uint64()
-	rng := rand.New(rand.NewPCG(seed, 0))
+	rng := seed.Rand(t)
 	l := newLog(t, Retention{})
 	begin := l.f.At(0)
 	total := 0
@@ -119,20 +117,20 @@ func TestParts(t *testing.T) {
 		got, parts, at := 0, 0, begin
 		for b, err := range l.f.Changes(t.Context(), feed.Request{Since: begin, MaxBytes: most}) {
 			if err != nil {
-				t.Fatalf("seed %d: %v", seed, err)
+				t.Fatalf("%v", err)
 			}
 			switch n := b.Covered(); {
 			case n != 0 && n != len(b.Changes):
-				t.Fatalf("seed %d: at most %d bytes, position %d covers %d of %d changes", seed, most, b.Position.Sequence(0), n, len(b.Changes))
+				t.Fatalf("at most %d bytes, position %d covers %d of %d changes", most, b.Position.Sequence(0), n, len(b.Changes))
 			case n == 0 && len(b.Changes) > 0:
 				parts++
 			case !b.Position.Reaches(at):
-				t.Fatalf("seed %d: the position moves back", seed)
+				t.Fatalf("the position moves back")
 			}
 			got, at = got+len(b.Changes), b.Position.Clone()
 		}
 		if end := l.f.At(l.next - 1); got != total || parts == 0 || !at.Reaches(end) {
-			t.Errorf("seed %d: %d changes, want %d; %d parts; the end is %v, want %v", seed, got, total, parts, at, end)
+			t.Errorf("%d changes, want %d; %d parts; the end is %v, want %v", got, total, parts, at, end)
 		}
 	}
 }

@@ -72,8 +72,12 @@ type consumer struct {
 	rows    []byte       // the rows of a chunk, one after the other
 	ends    []int        // their ends
 	batch   feed.Batch
-	whole   int    // the first changes of the batch, which done covers
-	arena   []byte // the keys of batch.Changes
+	whole   int // the first changes of the batch, which done covers
+	earlier int // changes of earlier batches
+	// complete is how many changes of all batches done covers. A batch may have been sent before
+	// the end of its last request was known.
+	complete int
+	arena    []byte // the keys of batch.Changes
 }
 
 // begin checks the request.
@@ -313,6 +317,7 @@ const changeBytes = 128
 func (c *consumer) move(to triple.Stamp) {
 	if c.done.Less(to) {
 		c.done, c.skipped, c.whole = to, true, len(c.batch.Changes)
+		c.complete = c.earlier + c.whole
 	}
 }
 
@@ -335,6 +340,7 @@ func (c *consumer) send(at time.Time) error {
 		}
 	}
 	c.begun, c.sent, c.skipped, c.unsent, c.whole = true, time.Now(), false, 0, 0
+	c.earlier += len(all)
 	clear(all)
 	c.batch.Changes, c.arena = all[:0], c.arena[:0]
 	return nil
