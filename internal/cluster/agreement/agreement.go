@@ -150,10 +150,11 @@ type Agreement struct {
 	running atomic.Pointer[raft.Raft] // raft, for calls from Raft; nil until raft is set
 	mute    atomic.Bool               // see Silence
 
-	members chan struct{} // held while the members change
-	closing chan struct{}
-	once    sync.Once
-	closed  error
+	heartbeats heartbeats
+	members    chan struct{} // held while the members change
+	closing    chan struct{}
+	once       sync.Once
+	closed     error
 
 	mu         sync.Mutex
 	asked      int           // questions to Raft that have no answer yet
@@ -373,7 +374,11 @@ func (a *Agreement) close() error {
 	down := a.raft.Shutdown()
 	err := a.streams.Close()
 	done := make(chan error, 1)
-	go func() { done <- down.Error() }()
+	go func() {
+		failed := down.Error()
+		a.heartbeats.end() // the log must not be closed under them
+		done <- failed
+	}()
 	timer := time.NewTimer(closeTimeout)
 	defer timer.Stop()
 	select {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -379,5 +380,30 @@ func TestNewestEntryFromMemory(t *testing.T) {
 			t.Fatal(err)
 		}
 		c.until("all have the view", func() bool { return epoch(c.nodes[2]) == epoch(a) && epoch(c.nodes[3]) == epoch(a) })
+	})
+}
+
+// TestCloseWaitsForHeartbeats: a heartbeat may write a new term, so the log stays open until it is
+// done, and no other one begins.
+func TestCloseWaitsForHeartbeats(t *testing.T) {
+	bubble(t, func(t *testing.T, c *cluster) {
+		c.grow(2)
+		b := c.nodes[2]
+		if !b.heartbeats.begin() {
+			t.Fatal("no heartbeat may be taken")
+		}
+		closed := make(chan error, 1)
+		go func() { closed <- b.Close() }()
+		synctest.Wait()
+		if err := b.store.SetUint64([]byte("term"), 1); err != nil {
+			t.Errorf("the log of a node that takes a heartbeat: %v", err)
+		}
+		if b.heartbeats.begin() {
+			t.Error("another heartbeat is taken")
+		}
+		b.heartbeats.running.Done()
+		if err := <-closed; err != nil {
+			t.Error(err)
+		}
 	})
 }

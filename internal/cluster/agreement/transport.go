@@ -5,6 +5,7 @@ package agreement
 import (
 	"errors"
 	"io"
+	"sync"
 
 	"github.com/hashicorp/raft"
 )
@@ -80,4 +81,43 @@ func (t *transport) RequestPreVote(id raft.ServerID, to raft.ServerAddress, q *r
 		return errSilent
 	}
 	return t.NetworkTransport.RequestPreVote(id, to, q, r)
+}
+
+// SetHeartbeatHandler implements raft.Transport.
+func (t *transport) SetHeartbeatHandler(handle func(raft.RPC)) {
+	t.NetworkTransport.SetHeartbeatHandler(func(rpc raft.RPC) {
+		if !t.of.heartbeats.begin() {
+			rpc.Respond(nil, raft.ErrRaftShutdown)
+			return
+		}
+		defer t.of.heartbeats.running.Done()
+		handle(rpc)
+	})
+}
+
+// heartbeats are the ones that this node takes at the moment. Raft takes them on the transport's
+// goroutines, where they may write a new term, and does not wait for them if it ends.
+type heartbeats struct {
+	mu      sync.Mutex
+	ended   bool
+	running sync.WaitGroup
+}
+
+// begin reports whether another one may be taken.
+func (h *heartbeats) begin() bool {
+	h.mu.Lock()
+	defer h.mu.Unlock()
+	if h.ended {
+		return false
+	}
+	h.running.Add(1)
+	return true
+}
+
+// end lets no more begin, and waits for those that run.
+func (h *heartbeats) end() {
+	h.mu.Lock()
+	h.ended = true
+	h.mu.Unlock()
+	h.running.Wait()
 }
