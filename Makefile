@@ -22,13 +22,16 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./internal/store/... ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
 
 .DEFAULT_GOAL := help
-.PHONY: help build demo demo-cluster test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
+.PHONY: help build release demo demo-cluster test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 build: ## bin/trefoil, one binary
 	$(GO) build -o bin/trefoil .
+
+release: ## archives and Debian packages in dist/, of the tag that is checked out; needs goreleaser
+	goreleaser release --clean --skip=publish
 
 demo: build ## generate, load, serve and ask a sample, in under a minute
 	@scripts/demo.sh bin/trefoil

@@ -113,6 +113,15 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 	return s, nil
 }
 
+// Ready returns nil if the node can work, and otherwise why it cannot: it is shutting down, or its
+// disk or its cluster has failed. It needs no token.
+func (c *Client) Ready(ctx context.Context) error {
+	if _, _, err := c.send(ctx, call{method: http.MethodGet, url: c.endpoint("/readyz", nil)}, maxJSONBytes); err != nil {
+		return fmt.Errorf("ready: %w", err)
+	}
+	return nil
+}
+
 // Leave makes a machine hand over its data and then stop being a member. machine is its ID; "" is
 // the node of the client. It returns when that is decided, with the status at that moment.
 func (c *Client) Leave(ctx context.Context, machine string) (Status, error) {

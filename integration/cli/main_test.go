@@ -159,7 +159,14 @@ type process struct {
 // runs.
 func start(t *testing.T, stdin io.Reader, args ...string) *process {
 	t.Helper()
+	return startIn(t, nil, stdin, args...)
+}
+
+// startIn is start with more variables of the environment, as NAME=VALUE.
+func startIn(t *testing.T, env []string, stdin io.Reader, args ...string) *process {
+	t.Helper()
 	p := &process{cmd: command(context.Background(), args...), more: make(chan struct{}, 1), ended: make(chan struct{})}
+	p.cmd.Env = append(p.cmd.Env, env...)
 	p.cmd.Stdin, p.cmd.Stdout = stdin, &p.stdout
 	p.cmd.WaitDelay = 10 * time.Second
 	stderr, err := p.cmd.StderrPipe()

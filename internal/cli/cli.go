@@ -13,6 +13,7 @@ import (
 	"fmt"
 	"io"
 	"reflect"
+	"slices"
 	"strings"
 	"syscall"
 
@@ -61,13 +62,16 @@ type grammar struct {
 	Subscriptions subscriptionsCmd `cmd:"" help:"Show and change a server's subscriptions: changes that it sends to webhooks."`
 	Cluster       clusterCmd       `cmd:"" help:"Show a cluster, or change who is a member."`
 	Cert          certCmd          `cmd:"" help:"Make the certificates and the gossip key of a cluster."`
+	Config        configCmd        `cmd:"" help:"Print the settings of a server as a file for serve --config."`
+	Completion    completionCmd    `cmd:"" help:"Print how to complete trefoil's commands and flags in bash, zsh or fish."`
+	Man           manCmd           `cmd:"" help:"Print the manual page, for man."`
 	Version       versionCmd       `cmd:"" help:"Print the version."`
 }
 
 const description = `An ordered store for RDF triples.
 
 Reading commands ask a server (--to, default ` + defaultURL + `) or open a data directory where no server runs (--data).
-Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done with rejected statements.`
+trefoil help COMMAND tells more. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done with rejected statements.`
 
 // env is the environment of a command, besides its flags.
 type env struct {
@@ -116,6 +120,7 @@ func newParser(grammar any, stdout, stderr io.Writer, exit func(int)) *kong.Kong
 		kong.Name("trefoil"),
 		kong.Description(description),
 		flagVars(),
+		kong.PostBuild(addVariables),
 		kong.Writers(stdout, stderr),
 		kong.WithHyphenPrefixedParameters(true), // --ge -5
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
@@ -130,12 +135,22 @@ func newParser(grammar any, stdout, stderr io.Writer, exit func(int)) *kong.Kong
 // Run runs one command line, without the program's name, and returns the exit code. When ctx is
 // done, it ends soon.
 func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.Writer) int {
+	if completed(stdout, stderr) {
+		return exitDone
+	}
 	return runIn(&env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}, args)
 }
 
 // runIn runs one command line in an environment.
 func runIn(e *env, args []string) int {
 	ctx, stdout, stderr := e.ctx, e.stdout, e.stderr
+	// 1. Other ways to ask for help and for the version.
+	switch {
+	case len(args) > 0 && args[0] == "help":
+		args = append(slices.Clone(args[1:]), "--help")
+	case len(args) == 1 && args[0] == "--version":
+		args = []string{"version"}
+	}
 	helped := false
 	parser := newParser(grammarFor(args), stdout, stderr, func(int) { helped = true })
 	if len(args) == 0 {
@@ -144,6 +159,7 @@ func runIn(e *env, args []string) int {
 		parser.Parse(args)
 		return exitUsage
 	}
+	// 2. Parse and run.
 	parsed, err := parser.Parse(args)
 	if helped {
 		return exitDone

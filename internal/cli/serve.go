@@ -17,24 +17,30 @@ import (
 
 // serveCmd serves a store over HTTP until a signal.
 type serveCmd struct {
-	Data                  string    `required:"" placeholder:"DIR" help:"The data directory; created if it is missing."`
-	Listen                string    `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one. Other than loopback only with a token, or --insecure."`
-	ReadOnly              bool      `help:"Take no changes."`
-	TokenFile             string    `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
-	OperatorTokenFile     string    `placeholder:"F" help:"File with the token of operators: only with it machines leave, are removed, losses accepted and the number of copies set. Nodes without certificates know each other by it, instead of by that of --token-file."`
-	ApplicationTokensFile string    `placeholder:"F" help:"File with the tokens of applications, a line each: ID TOKEN [READER ...]. Only they, their readers (* is everybody) and operators read their annotations."`
-	Insecure              bool      `help:"Listen beyond loopback without a token: every client that reaches the port may read and change everything."`
-	CORS                  []string  `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
-	PublicURL             string    `placeholder:"URL" help:"URL at which clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. By default that of the Host header."`
-	AcceptHost            []string  `placeholder:"HOST" help:"A name that requests to loopback may have in Host, beside localhost, addresses, this machine's name and that of --public-url; repeatable."`
-	WebhookHost           []string  `placeholder:"HOST" help:"A host that may get the changes of subscriptions (trefoil subscriptions), by https; http://HOST by http. In the form of --allow-host; repeatable."`
-	WebhookKeyFile        string    `placeholder:"F" help:"File with the key from which the secrets of webhooks are derived: one word of at least 16 bytes, the same on all nodes."`
-	Memory                *byteSize `placeholder:"SIZE" help:"Memory of the process, which all limits follow; by default that of the container, or of the machine."`
-	diskFlags
-	sparqlFlags
-	graphFlags
-	clusterFlags
-	Verbose bool `short:"v" help:"Log every request."`
+	Data string `required:"" placeholder:"DIR" help:"The data directory; created if it is missing."`
+	serveFlags
+}
+
+// serveFlags are all other flags of the server. See settings.go for their other sources.
+type serveFlags struct {
+	Config                configFlag `placeholder:"F" help:"File with settings, in TOML: listen = \"0.0.0.0:7333\". Flags and environment variables override it. trefoil config prints one."`
+	Listen                string     `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one. Other than loopback only with a token, or --insecure."`
+	ReadOnly              bool       `help:"Take no changes."`
+	TokenFile             string     `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
+	OperatorTokenFile     string     `placeholder:"F" help:"File with the token of operators: only with it machines leave, are removed, losses accepted and the number of copies set. Nodes without certificates know each other by it, instead of by that of --token-file."`
+	ApplicationTokensFile string     `placeholder:"F" help:"File with the tokens of applications, a line each: ID TOKEN [READER ...]. Only they, their readers (* is everybody) and operators read their annotations."`
+	Insecure              bool       `help:"Listen beyond loopback without a token: every client that reaches the port may read and change everything."`
+	CORS                  []string   `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
+	PublicURL             string     `placeholder:"URL" help:"URL at which clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. By default that of the Host header."`
+	AcceptHost            []string   `placeholder:"HOST" help:"A name that requests to loopback may have in Host, beside localhost, addresses, this machine's name and that of --public-url; repeatable."`
+	WebhookHost           []string   `placeholder:"HOST" help:"A host that may get the changes of subscriptions (trefoil subscriptions), by https; http://HOST by http. In the form of --allow-host; repeatable."`
+	WebhookKeyFile        string     `placeholder:"F" help:"File with the key from which the secrets of webhooks are derived: one word of at least 16 bytes, the same on all nodes."`
+	Memory                *byteSize  `placeholder:"SIZE" help:"Memory of the process, which all limits follow; by default that of the container, or of the machine."`
+	diskFlags             `group:"Disk"`
+	sparqlFlags           `group:"Queries and updates"`
+	graphFlags            `group:"The graph of links"`
+	clusterFlags          `group:"Cluster"`
+	Verbose               bool `short:"v" help:"Log every request."`
 }
 
 // sparqlFlags are the limits of queries and updates.
@@ -56,6 +62,17 @@ type graphFlags struct {
 	LinkCopies    int    `default:"-1" placeholder:"N" help:"In a cluster, how many machines besides the first one hold each part of the graph of links, 0 to 4: this number of machines may be lost at once, and each list is still answered at once. Use the same number on all machines. By default one less than the copies of a triple (--copies)."`
 }
 
+// Help returns what the help says behind the flags.
+func (*serveCmd) Help() string {
+	return `Every flag is also an environment variable: TREFOIL_LISTEN for --listen, with commas between several values.
+
+Examples:
+  trefoil serve --data data
+  trefoil serve --data data --listen 0.0.0.0:7333 --token-file token
+  trefoil serve --data data2 --listen 127.0.0.1:7334 --join 127.0.0.1:7333
+  TREFOIL_DATA=data TREFOIL_TOKEN_FILE=token trefoil serve --config trefoil.toml`
+}
+
 // Run serves the data directory until the context ends.
 func (c *serveCmd) Run(e *env) error {
 	o, err := c.options()
@@ -72,7 +89,7 @@ func (c *serveCmd) Run(e *env) error {
 }
 
 // options returns the options for the flags.
-func (c *serveCmd) options() (o node.ServeOptions, err error) {
+func (c *serveFlags) options() (o node.ServeOptions, err error) {
 	o = node.ServeOptions{
 		Options: node.Options{
 			ReadOnly: c.ReadOnly, MinFreeBytes: c.minFreeBytes(), FeedBytes: c.retention().Bytes, FeedAge: c.retention().Age, QueryTimeout: c.QueryTimeout, MaxQueries: c.MaxQueries, SpillDir: c.SpillDir,

@@ -30,6 +30,16 @@ func (s *byteSize) UnmarshalText(text []byte) error {
 	return nil
 }
 
+// String returns the size as UnmarshalText reads it, in the largest unit that has no fraction.
+func (s byteSize) String() string {
+	units := []string{"", "KiB", "MiB", "GiB", "TiB"}
+	n := int64(s)
+	for len(units) > 1 && n != 0 && n%1024 == 0 {
+		n, units = n/1024, units[1:]
+	}
+	return strconv.FormatInt(n, 10) + units[0]
+}
+
 // quantity is a flag's number of things: 1000000, 10k, 1.5M.
 type quantity int64
 

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"cmp"
 	"errors"
 	"fmt"
 	"runtime"
@@ -16,10 +17,15 @@ import (
 // statusCmd shows the state of a store, or of its cluster.
 type statusCmd struct {
 	storeFlags
-	JSON bool `help:"Print JSON."`
+	JSON  bool `help:"Print JSON."`
+	Ready bool `help:"Print nothing, but fail if the server cannot work. Needs no token."`
 }
 
+// Run prints the status.
 func (c *statusCmd) Run(e *env) (err error) {
+	if c.Ready {
+		return c.ready(e)
+	}
 	r, err := c.storeFlags.open(e)
 	if err != nil {
 		return err
@@ -36,6 +42,18 @@ func (c *statusCmd) Run(e *env) (err error) {
 		return printCluster(e.stdout, status)
 	}
 	return printStatus(e, status)
+}
+
+// ready asks the server whether it can work.
+func (c *statusCmd) ready(e *env) error {
+	if local, err := c.local(); err != nil || local {
+		return cmp.Or(err, usagef("--ready asks a server; --data opens a directory"))
+	}
+	r, err := c.connect(e)
+	if err != nil {
+		return err
+	}
+	return r.client.Ready(e.ctx)
 }
 
 // printStatus writes a status for people. Lines that do not apply are left out.

@@ -83,6 +83,14 @@ func (r *feedRetention) UnmarshalText(text []byte) (err error) {
 	return nil
 }
 
+// String returns the value as UnmarshalText reads it.
+func (r feedRetention) String() string {
+	if r.age == 0 {
+		return r.bytes.String()
+	}
+	return r.bytes.String() + "," + r.age.String()
+}
+
 // retention returns the flag as store.Options.FeedRetention.
 func (d *diskFlags) retention() changefeed.Retention {
 	return changefeed.Retention{Bytes: int64(d.FeedRetention.bytes), Age: d.FeedRetention.age}
