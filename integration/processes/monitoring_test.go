@@ -1,0 +1,72 @@
+// Tests of the files for Prometheus and Grafana.
+
+package processes
+
+import (
+	"encoding/json"
+	"io"
+	"net/http"
+	"os"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"testing"
+)
+
+// TestMonitoring: a member of a cluster has every metric that the alert rules, the dashboard and the
+// operations manual name.
+func TestMonitoring(t *testing.T) {
+	t.Parallel()
+	c := newCluster(t, 2)
+	c.form()
+	h := &history{}
+	c.fill(h, 10)
+	m := c.machines[0]
+	for _, path := range []string{"/sparql?query=ASK%7B%7D", "/healthz"} {
+		if status, _ := fetch(t, m.url()+path); status != http.StatusOK {
+			t.Fatalf("%s: status %d", path, status)
+		}
+	}
+	// 1. What the member has. Some metrics are there after the first request.
+	_, text := fetch(t, m.url()+"/metrics")
+	has := map[string]bool{}
+	for _, name := range regexp.MustCompile(`(?m)^# TYPE (\S+)`).FindAllStringSubmatch(text, -1) {
+		has[name[1]] = true
+	}
+	// 2. What the files name; a name that ends with _ begins some. Functions have metrics only if there are functions.
+	folder := filepath.Join("..", "..", "docs")
+	names := regexp.MustCompile(`\btrefoil_[a-z]+_[a-z_]+`)
+	for _, path := range []string{"OPERATIONS.md", "LINKS.md", "monitoring/alerts.yaml", "monitoring/dashboard.json"} {
+		text, err := os.ReadFile(filepath.Join(folder, path))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if strings.HasSuffix(path, ".json") && !json.Valid(text) {
+			t.Errorf("%s is no JSON", path)
+		}
+		for _, name := range names.FindAllString(string(text), -1) {
+			known := has[strings.TrimSuffix(name, "_bucket")] || strings.HasPrefix(name, "trefoil_function_")
+			for of := range has {
+				known = known || strings.HasSuffix(name, "_") && strings.HasPrefix(of, name)
+			}
+			if !known {
+				t.Errorf("%s names %s, which no member has", path, name)
+			}
+		}
+	}
+}
+
+// fetch returns the status and the body of an answer.
+func fetch(t *testing.T, url string) (status int, body string) {
+	t.Helper()
+	resp, err := http.Get(url)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer resp.Body.Close()
+	text, err := io.ReadAll(resp.Body)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return resp.StatusCode, string(text)
+}
