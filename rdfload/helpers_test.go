@@ -263,6 +263,18 @@ func union(sets ...set) set {
 	return all
 }
 
+// predicatesOf counts triples by predicate; nil if a key has not the whole predicate.
+func predicatesOf(s set) map[string]int64 {
+	n := map[string]int64{}
+	for t := range s {
+		if len(t.Predicate.Value()) >= 1<<10 {
+			return nil
+		}
+		n[t.Predicate.Value()]++
+	}
+	return n
+}
+
 func triples(s set) []triple.Triple { return slices.Collect(maps.Keys(s)) }
 
 // tableBytes returns the size of the tables in a store's directory.

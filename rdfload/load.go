@@ -47,7 +47,8 @@ type loader struct {
 	watched  watchList
 	fresh    atomic.Int64
 
-	annotations, freshAnnotations int64 // set by merge
+	annotations, freshAnnotations int64            // set by merge
+	predicates                    PredicateCounter // set by merge or writeTables
 }
 
 // Load loads the sources into the sink. When it returns without an error, all triples are visible,
@@ -175,7 +176,7 @@ func (l *loader) publish(ctx context.Context, tables []string) (*Record, error) 
 	l.stage.enter(Publishing, 0)
 	read, fresh := l.read.Load(), l.fresh.Load()
 	record := &Record{ID: l.manifest.ID, Read: read, New: fresh, Duplicates: read - fresh, Rejected: l.rejected.Load(),
-		Annotations: l.annotations, NewAnnotations: l.freshAnnotations}
+		Annotations: l.annotations, NewAnnotations: l.freshAnnotations, Predicates: l.predicates.Counts()}
 	if err := l.sink.Publish(ctx, *record, tables); err != nil {
 		return nil, err
 	}

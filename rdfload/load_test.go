@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
+	"reflect"
 	"regexp"
 	"slices"
 	"strings"
@@ -194,7 +195,7 @@ func checkLoad(t *rapid.T, db *store.Store, want set, sink rdfload.Sink) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	model := rdfload.Record{ID: s.ID}
+	model, loaded := rdfload.Record{ID: s.ID}, make(set)
 	report := make(map[string]int)
 	for i, d := range documents {
 		for j, st := range d.statements {
@@ -204,14 +205,16 @@ func checkLoad(t *rapid.T, db *store.Store, want set, sink rdfload.Sink) {
 				continue
 			}
 			model.Read++
-			if tr := d.inStore(st.triple, s.ID, i, opts.Graph); !want[tr] {
+			tr := d.inStore(st.triple, s.ID, i, opts.Graph)
+			loaded[tr] = true
+			if !want[tr] {
 				want[tr] = true
 				model.New++
 			}
 		}
 	}
-	model.Duplicates = model.Read - model.New
-	if s.Record != model {
+	model.Duplicates, model.Predicates = model.Read-model.New, predicatesOf(loaded)
+	if !reflect.DeepEqual(s.Record, model) {
 		t.Fatalf("summary %+v, want %+v", s.Record, model)
 	}
 	checkStored(t, db, want)

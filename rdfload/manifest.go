@@ -87,6 +87,8 @@ type merged struct {
 	// did not hold.
 	Annotations      int64 `json:"annotations,omitempty"`
 	FreshAnnotations int64 `json:"fresh_annotations,omitempty"`
+	// Predicates counts the rows in order POS by predicate; it is nil if there are too many.
+	Predicates map[string]int64 `json:"predicates,omitzero"`
 }
 
 func settingsOf(o *Options) manifestSettings {

@@ -73,12 +73,15 @@ func (l *loader) merge(ctx context.Context) ([]string, error) {
 	// 3. Sum up the parts, in the order of the tasks.
 	var tables []string
 	fresh := int64(0)
-	l.annotations, l.freshAnnotations = 0, 0
+	l.annotations, l.freshAnnotations, l.predicates = 0, 0, PredicateCounter{}
 	for _, t := range tasks {
 		part := l.manifest.Merged[t.name]
 		fresh += part.Fresh
 		l.annotations += part.Annotations
 		l.freshAnnotations += part.FreshAnnotations
+		if t.order == triple.POS && part.Rows > 0 {
+			l.predicates.addAll(part.Predicates)
+		}
 		for _, name := range part.Tables {
 			tables = append(tables, filepath.Join(l.dir, name))
 		}
@@ -200,6 +203,9 @@ func (l *loader) mergeRange(ctx context.Context, t mergeTask, runs [][]runPiece)
 		part.Fresh, part.FreshAnnotations = w.fresh, w.notes
 	case t.order == triple.SPO:
 		part.Fresh, part.FreshAnnotations = counter.fresh, counter.annotations
+	}
+	if t.order == triple.POS {
+		part.Predicates = w.predicates.Counts()
 	}
 	for _, path := range w.paths {
 		part.Tables = append(part.Tables, filepath.Base(path))

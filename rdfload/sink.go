@@ -112,4 +112,7 @@ type Record struct {
 	// hold. An annotation is new if it is of another application or on another triple.
 	Annotations    int64 `json:"annotations,omitempty"`
 	NewAnnotations int64 `json:"new_annotations,omitempty"`
+	// Predicates is the number of rows of each predicate, annotations included; nil if there are very
+	// many predicates.
+	Predicates map[string]int64 `json:"predicates,omitzero"`
 }

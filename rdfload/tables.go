@@ -40,7 +40,8 @@ type tableWriter struct {
 	notes int64 // new annotations, if tells
 	since int   // rows since the last check; rowBytes count as one more
 
-	predicate []byte // first bytes of the keys of the last row's predicate, in POS
+	predicate  []byte // first bytes of the keys of the last row's predicate, in POS
+	predicates PredicateCounter
 }
 
 // checkEvery is the number of rows after which a long loop checks its context.
@@ -74,12 +75,14 @@ func (w *tableWriter) Set(key, value []byte) error {
 		}
 		// The prefix includes the mark after the predicate.
 		w.predicate = append(w.predicate[:0], key[:min(1+len(terms[triple.Predicate])+2, len(key))]...)
+		w.predicates.Begin(terms[triple.Predicate])
 		if w.table != nil && w.table.Bytes() >= predicateBytes {
 			if err := w.closeTable(); err != nil {
 				return err
 			}
 		}
 	}
+	w.predicates.Count()
 	// 3. Open a table when there is a row for it, because an empty one must not be made.
 	if w.table == nil {
 		if err := w.sink.Room(tableBytes); err != nil {

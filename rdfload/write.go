@@ -20,6 +20,7 @@ func (l *loader) writeTables(ctx context.Context) ([]string, error) {
 	err := run.eachOrder(func(o triple.Order, quads []quad) error {
 		shares := split(len(quads), l.opts.Workers)
 		paths := make([][]string, len(shares))
+		predicates := make([]PredicateCounter, len(shares))
 		err := parallelErr(len(shares), func(i int) (err error) {
 			// 2. Only order SPO counts new triples. Each share counts its own and adds them at the
 			// end.
@@ -35,9 +36,14 @@ func (l *loader) writeTables(ctx context.Context) ([]string, error) {
 			}
 			w := l.tableWriter(ctx, fmt.Sprintf("table-%s-%d", o, i))
 			err = l.writeRows(w, run.newRowMaker(o, l.start.Stamp), quads[shares[i].lo:shares[i].hi], counter)
-			paths[i] = w.paths
+			paths[i], predicates[i] = w.paths, w.predicates
 			return err
 		})
+		if o == triple.POS {
+			for i := range predicates {
+				l.predicates.addAll(predicates[i].Counts())
+			}
+		}
 		// 3. Tables are listed in order even if a share has failed.
 		for _, p := range paths {
 			tables = append(tables, p...)

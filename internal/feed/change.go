@@ -96,8 +96,22 @@ type Annotation struct {
 
 // LoadInfo describes a published bulk load. Its rows have the stamp of the change.
 type LoadInfo struct {
-	ID  string // of a lone store's load, or the decimal number of a cluster's
-	New int64  // triples that the load has added; -1 if unknown
+	ID         string     // of a lone store's load, or the decimal number of a cluster's
+	New        int64      // triples that the load has added; -1 if unknown
+	Predicates Predicates // of its rows, those that the store had before included
+}
+
+// Predicates is the number of rows by predicate, of a load or of cleared graphs. Annotations are
+// rows, too. It is nil if it is unknown: if there are very many predicates, or if an earlier release
+// has recorded the change.
+type Predicates map[string]int64
+
+// MayHave reports whether there may be a row with a predicate. The zero term is any predicate.
+func (p Predicates) MayHave(predicate triple.Term) bool {
+	if p == nil || predicate.IsZero() {
+		return true
+	}
+	return predicate.Kind() == triple.IRI && p[predicate.Value()] > 0
 }
 
 // ClearInfo lists the graphs that were deleted.
@@ -105,16 +119,21 @@ type ClearInfo struct {
 	All     bool          // every graph
 	Default bool          // the default graph
 	Graphs  []triple.Term // named graphs
+	// Predicates is that of the deleted rows.
+	Predicates Predicates
 }
 
-// HasRow reports whether a row with a stamp is of the bulk load c. Rows of a lone store's load have
-// its stamp. Rows of a cluster's have its number, without an epoch, until a backfill moves them.
-func (c *Change) HasRow(stamp triple.Stamp) bool {
-	if stamp == c.Stamp {
-		return true
+// HasRow reports whether a row with a stamp is of the bulk load c.
+func (c *Change) HasRow(stamp triple.Stamp) bool { return slices.Contains(c.RowStamps(), stamp) }
+
+// RowStamps returns the stamps of the rows of the bulk load c. Rows of a lone store's load have its
+// stamp. Rows of a cluster's have its number, without an epoch, until a backfill moves them.
+func (c *Change) RowStamps() []triple.Stamp {
+	stamps := []triple.Stamp{c.Stamp}
+	if number, err := strconv.ParseUint(c.Load.ID, 10, 64); err == nil && c.Stamp.Sequence == 0 {
+		stamps = append(stamps, triple.Stamp{Sequence: number})
 	}
-	number, err := strconv.ParseUint(c.Load.ID, 10, 64)
-	return err == nil && c.Stamp.Sequence == 0 && stamp == triple.Stamp{Sequence: number}
+	return stamps
 }
 
 // Triple decodes the triple of an Add, a Delete or an Annotate. The triple shares no memory with

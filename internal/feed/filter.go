@@ -9,7 +9,8 @@ import (
 )
 
 // Filter selects changes by pattern, range and kind. The zero Filter selects all. Loads and clears
-// pass every pattern and range whose graph they may touch, because they may change its triples.
+// pass every pattern whose graph and predicate they may touch, and every range, because they may
+// change its triples.
 type Filter struct {
 	Pattern triple.Pattern
 	// Bounds, if set, selects triples in a range of one order, too.
@@ -69,7 +70,9 @@ func (m *Matcher) Match(c *Change) (bool, error) {
 	switch {
 	case c.Kind == Clear:
 		return m.cleared(c.Clear), nil
-	case c.Kind == Load || m.all:
+	case c.Kind == Load:
+		return c.Load.Predicates.MayHave(m.filter.Pattern.Predicate), nil
+	case m.all:
 		return true, nil
 	case !m.scan.Range.Contains(c.Key):
 		return false, nil
@@ -113,6 +116,9 @@ func (m *Matcher) inBounds(terms triple.KeyTerms, long []byte) (bool, error) {
 // cleared reports whether cleared graphs may have had triples of the pattern.
 func (m *Matcher) cleared(c *ClearInfo) bool {
 	p := m.filter.Pattern
+	if !c.Predicates.MayHave(p.Predicate) {
+		return false
+	}
 	switch {
 	case c.All, p.Graph.IsZero() && !p.DefaultGraph:
 		return true

@@ -6,6 +6,8 @@ import (
 	"encoding/base64"
 	"encoding/binary"
 	"encoding/hex"
+	"maps"
+	"slices"
 	"strconv"
 	"time"
 
@@ -19,6 +21,8 @@ import (
 //   - app, and type (the media type) and data (base64) or removed: of an annotation.
 //   - load, new: the ID of a load and its number of new triples; new is missing if it is unknown.
 //   - all, default, graphs: what was cleared.
+//   - predicates: an object of the number of rows by predicate, of Load and Clear; missing if it is
+//     unknown.
 //   - of Read, the members of ReadCount.
 //   - epoch, sequence, sequencer: what identifies the change. sequencer is the machine's ID in
 //     hexadecimal digits, and is missing in a lone store.
@@ -39,6 +43,7 @@ func (c *Change) AppendJSON(dst []byte, at time.Time, position string) ([]byte, 
 		if c.Load.New >= 0 {
 			dst = strconv.AppendInt(append(dst, `,"new":`...), c.Load.New, 10)
 		}
+		dst = c.Load.Predicates.appendJSON(dst)
 	case Clear:
 		dst = c.Clear.appendJSON(dst)
 	case Read:
@@ -108,5 +113,19 @@ func (c *ClearInfo) appendJSON(dst []byte) []byte {
 		}
 		dst = append(dst, ']')
 	}
-	return dst
+	return c.Predicates.appendJSON(dst)
+}
+
+func (p Predicates) appendJSON(dst []byte) []byte {
+	if p == nil {
+		return dst
+	}
+	dst = append(dst, `,"predicates":{`...)
+	for i, name := range slices.Sorted(maps.Keys(p)) {
+		if i > 0 {
+			dst = append(dst, ',')
+		}
+		dst = strconv.AppendInt(append(triple.AppendJSONString(dst, name), ':'), p[name], 10)
+	}
+	return append(dst, '}')
 }

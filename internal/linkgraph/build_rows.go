@@ -20,9 +20,16 @@ type buildRows interface {
 	// DivideLinks returns the range of all links in POS, in parts for several goroutines. All rows
 	// of a link are in one part.
 	DivideLinks(ctx context.Context) ([]triple.Range, error)
-	// Links passes the links of a part to a worker, each with its label behind it.
-	Links(ctx context.Context, part triple.Range, to *worker) error
+	// Links passes the rows of links of a part, each with its label behind it.
+	Links(ctx context.Context, part triple.Range, to linkRows) error
 	Close() error
+}
+
+// linkRows receives the rows of links. The slices are valid during a call. A label is that of the
+// link of the row before.
+type linkRows interface {
+	addLink(key, value []byte) error
+	addLabel(data []byte) error
 }
 
 // openBuildRows returns the rows of the node.
@@ -73,21 +80,21 @@ func (b *loneRows) Pages(ctx context.Context, r uid.Range, do func(page) error) 
 }
 
 // Links implements [buildRows].
-func (b *loneRows) Links(ctx context.Context, part triple.Range, to *worker) error {
-	var version []byte // the key of the last row, if the store has annotations
+func (b *loneRows) Links(ctx context.Context, part triple.Range, to linkRows) error {
+	var version []byte // the key of the last row of a link, if the store has annotations
 	for row, err := range b.snapshot.Raw(ctx, store.TableStorage, part) {
 		if err != nil {
 			return err
 		}
 		switch {
 		case triple.IsTombstone(row.Value):
-			to.added = false
+			version = version[:0]
 		case !triple.IsAnnotation(row.Value):
 			if b.labels {
 				version = append(version[:0], row.Key...)
 			}
 			err = to.addLink(row.Key, row.Value)
-		case to.added:
+		case len(version) > 0:
 			// Between a row and its annotations are the rows of the same link in graphs.
 			of, id, _ := triple.CutAnnotation(row.Key)
 			if string(id) == application && bytes.HasPrefix(version, of) {
@@ -151,7 +158,7 @@ func (b *clusterRows) DivideLinks(context.Context) ([]triple.Range, error) {
 }
 
 // Links implements [buildRows].
-func (b *clusterRows) Links(ctx context.Context, _ triple.Range, to *worker) error {
+func (b *clusterRows) Links(ctx context.Context, _ triple.Range, to linkRows) error {
 	bounds := triple.Bounds{Order: triple.POS, Prefix: []triple.Term{triple.NewIRI(b.predicate)}}
 	for row, err := range b.Range(ctx, bounds, store.ReadOptions{Annotations: b.labels}) {
 		if err == nil {

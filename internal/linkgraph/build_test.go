@@ -86,9 +86,9 @@ func TestBuild(t *testing.T) {
 		"plain":      {},
 		"cells":      {CellPages: 100, Workers: 3},
 		"one worker": {CellPages: 100, Workers: 1},
-		"loaded":     {CellPages: 100, limits: limits{1, heldBytes}},
-		"read again": {CellPages: 100, limits: limits{loadedPages, 100}},
-		"passes":     {CellPages: 100, BuildBytes: 1 << 10, limits: limits{1, 20_000}},
+		"loaded":     {CellPages: 100, limits: limits{1, heldBytes, 0}},
+		"read again": {CellPages: 100, limits: limits{loadedPages, 100, 0}},
+		"passes":     {CellPages: 100, BuildBytes: 1 << 10, limits: limits{1, 20_000, 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rng := random(t)

@@ -26,6 +26,7 @@ type change struct {
 	label     []byte // of an annotation; empty if it was removed
 	sequencer trie.MachineID
 	stamp     triple.Stamp
+	loaded    bool // a link of a bulk load, which has no stamp of its own
 }
 
 // taken is changes of the feed up to a position, and their pages, each once.
@@ -34,6 +35,7 @@ type taken struct {
 	urls    []string
 	places  map[string]int
 	size    int // bytes of the URLs and labels
+	loads   loads
 	at      feed.Position
 	whole   bool // no request is taken in part
 	void    bool // a bulk load or a cleared graph makes all cells invalid
@@ -41,7 +43,9 @@ type taken struct {
 	counted bool // links, labels or UIDs have changed
 }
 
-func newTaken() *taken { return &taken{places: map[string]int{}} }
+func newTaken(o *Options) *taken {
+	return &taken{places: map[string]int{}, loads: loads{predicate: o.Predicate, most: int64(o.limits.loadedLinks)}}
+}
 
 // page returns the index of a page.
 func (t *taken) page(url []byte) int {
@@ -60,7 +64,7 @@ func (t *taken) add(b *feed.Batch) error {
 	for i := range b.Changes {
 		c := &b.Changes[i]
 		if c.Key == nil {
-			t.void = true
+			t.addWhole(c)
 			continue
 		}
 		if err := t.addChange(c); err != nil {
@@ -109,11 +113,24 @@ func (t *taken) addChange(c *feed.Change) error {
 	return nil
 }
 
-// linkFilter selects the changes of links, of their labels and of UIDs.
+// addWhole adds a load or a clear, whose triples are not in the feed. The links of a load are read
+// later if they are few. Otherwise, and if it has UIDs, no cell is right.
+func (t *taken) addWhole(c *feed.Change) {
+	t.counted = true
+	if c.Kind != feed.Load || !t.loads.add(c) {
+		t.void = true
+	}
+}
+
+// linkFilter selects the changes of links, of their labels and of UIDs. Loads and clears without
+// links and UIDs do not pass it.
 func linkFilter(predicate string) feed.Filter {
 	return feed.Filter{
 		Pattern: triple.Pattern{Predicate: triple.NewIRI(predicate)}, Application: links.Application,
-		Also: &feed.Filter{Pattern: triple.Pattern{Predicate: triple.NewIRI(links.UIDPredicate)}, Kinds: []feed.Kind{feed.Add, feed.Delete}},
+		Also: &feed.Filter{
+			Pattern: triple.Pattern{Predicate: triple.NewIRI(links.UIDPredicate)},
+			Kinds:   []feed.Kind{feed.Add, feed.Delete, feed.Load, feed.Clear},
+		},
 	}
 }
 
@@ -123,7 +140,8 @@ var uidTerm = append([]byte{tagIRI}, links.UIDPredicate...)
 // intake is the changes that wait for the keeper. One goroutine reads the feed, because decoding
 // and applying then overlap.
 type intake struct {
-	more chan struct{} // has a token if there is something to take
+	more    chan struct{} // has a token if there is something to take
+	options *Options
 
 	mu    sync.Mutex
 	room  *sync.Cond
@@ -134,7 +152,7 @@ type intake struct {
 
 // startIntake reads the feed from a position on until ctx ends.
 func (g *Graph) startIntake(ctx context.Context, since feed.Position) *intake {
-	in := &intake{more: make(chan struct{}, 1), next: newTaken()}
+	in := &intake{more: make(chan struct{}, 1), next: newTaken(&g.o), options: &g.o}
 	in.room = sync.NewCond(&in.mu)
 	g.running.Go(func() {
 		stop := context.AfterFunc(ctx, func() {
@@ -193,7 +211,7 @@ func (in *intake) take() (*taken, error) {
 	defer in.mu.Unlock()
 	t := in.next
 	if t.moved && (t.whole || t.void) {
-		in.next = newTaken()
+		in.next = newTaken(in.options)
 		in.room.Broadcast()
 		if in.ended {
 			in.signal()

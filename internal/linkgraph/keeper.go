@@ -229,7 +229,7 @@ func (k *keeper) takeRebuilt(r rebuilt) {
 func (k *keeper) install(ctx context.Context, parts []*part, at feed.Position) error {
 	// 1. Take in what these parts lack.
 	for !at.Reaches(k.at) {
-		t := newTaken()
+		t := newTaken(&k.o)
 		for b, err := range k.node.Feed().Changes(ctx, feed.Request{Since: at, Filter: linkFilter(k.o.Predicate)}) {
 			if err == nil {
 				err = t.add(b)
@@ -240,6 +240,11 @@ func (k *keeper) install(ctx context.Context, parts []*part, at feed.Position) e
 		}
 		if !t.moved {
 			return fmt.Errorf("%w: the feed does not get from one position to a later one", store.ErrUnavailable)
+		}
+		if !t.void {
+			if err := k.readLoads(ctx, t); err != nil {
+				return err
+			}
 		}
 		if t.void {
 			return errVoid

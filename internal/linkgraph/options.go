@@ -42,7 +42,7 @@ type Options struct {
 }
 
 // limits are sizes that only tests change.
-type limits struct{ loadedPages, heldBytes int }
+type limits struct{ loadedPages, heldBytes, loadedLinks int }
 
 const (
 	defaultCellPages  = 1 << 18
@@ -89,7 +89,7 @@ func (o Options) withDefaults() Options {
 		o.Workers = processors.Count()
 	}
 	if o.limits == (limits{}) {
-		o.limits = limits{loadedPages, heldBytes}
+		o.limits = limits{loadedPages, heldBytes, loadedLinks}
 	}
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)

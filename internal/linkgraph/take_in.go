@@ -17,6 +17,11 @@ import (
 
 // takeIn applies the next changes of the feed.
 func (k *keeper) takeIn(ctx context.Context, t *taken) error {
+	if !t.void {
+		if err := k.readLoads(ctx, t); err != nil {
+			return fmt.Errorf("read the links of a bulk load: %w", err)
+		}
+	}
 	if t.void {
 		k.void(t.at)
 		return nil
@@ -121,8 +126,12 @@ func (a *applier) partOf(partition int, url string) int {
 // concerns reports whether a change must be applied to the part of one of its ends.
 func (a *applier) concerns(c change, page int) bool {
 	i := a.pages[page].part
-	return i >= 0 && !a.parts[i].ahead.Covers(c.sequencer, c.stamp)
+	return i >= 0 && !a.parts[i].has(c)
 }
+
+// has reports whether the part has a change already. A link of a load is always taken in: it exists
+// now, and the part has it already or must get it.
+func (p *part) has(c change) bool { return !c.loaded && p.ahead.Covers(c.sequencer, c.stamp) }
 
 // resolve sets the UIDs of the pages of changes, and assigns one to each page without it.
 func (a *applier) resolve(ctx context.Context, changes []change, urls []string) error {
@@ -244,7 +253,7 @@ func (a *applier) add(i int, c change, urls []string) error {
 
 // batch returns the batch of the part of a page; nil if the change is none of the part.
 func (a *applier) batch(c change, p *pageOf) *delta.Batch {
-	if p.part < 0 || a.parts[p.part].ahead.Covers(c.sequencer, c.stamp) {
+	if p.part < 0 || a.parts[p.part].has(c) {
 		return nil
 	}
 	if a.batches[p.part] == nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -96,12 +97,13 @@ func (c *commit) clear(k *clearing, stamp *triple.Stamp) error {
 	return c.clearGraphs(k, stamp)
 }
 
-// logClear appends a Clear to the feed. It takes the stamp of the change.
-func (c *commit) logClear(k *clearing, stamp *triple.Stamp) error {
+// logClear appends a Clear to the feed. It takes the stamp of the change. predicates are those of
+// the cleared rows; nil if they are unknown.
+func (c *commit) logClear(k *clearing, stamp *triple.Stamp, predicates feed.Predicates) error {
 	if err := c.takeStamp(stamp); err != nil {
 		return err
 	}
-	return c.log.Clear(*stamp, feed.ClearInfo{All: k.all, Default: k.defaultGraph, Graphs: k.names})
+	return c.log.Clear(*stamp, feed.ClearInfo{All: k.all, Default: k.defaultGraph, Graphs: k.names, Predicates: predicates})
 }
 
 // any reports whether a range has a row.
@@ -134,7 +136,7 @@ func (c *commit) clearAll(k *clearing, stamp *triple.Stamp) error {
 	if err := c.batch.DeleteRange(lower, upper, nil); err != nil {
 		return err
 	}
-	return c.logClear(k, stamp)
+	return c.logClear(k, stamp, nil)
 }
 
 // rangeRows is the number of consecutive rows for a range deletion. Fewer rows are deleted one by
@@ -283,18 +285,20 @@ func (c *commit) count(value []byte) {
 // deletions.
 func (c *commit) sweep(k *clearing, stamp *triple.Stamp) error {
 	before := c.counted
+	var predicates rdfload.PredicateCounter
 	for _, o := range triple.Orders {
-		if err := c.sweepOrder(o, k); err != nil {
+		if err := c.sweepOrder(o, k, &predicates); err != nil {
 			return err
 		}
 	}
 	if c.counted == before {
 		return nil
 	}
-	return c.logClear(k, stamp)
+	return c.logClear(k, stamp, predicates.Counts())
 }
 
-func (c *commit) sweepOrder(o triple.Order, k *clearing) error {
+// sweepOrder deletes the cleared rows of an order. In POS it counts them by predicate.
+func (c *commit) sweepOrder(o triple.Order, k *clearing, predicates *rdfload.PredicateCounter) error {
 	it, err := c.iterate(triple.OrderRange(o))
 	if err != nil {
 		return err
@@ -303,6 +307,7 @@ func (c *commit) sweepOrder(o triple.Order, k *clearing) error {
 	// Extend the run of cleared rows; a row that stays ends it. Count in SPO only, because each
 	// triple has one row there.
 	var run run
+	var predicate []byte // of the last cleared row in POS
 	for valid := it.First(); valid; valid = it.Next() {
 		value, err := it.ValueAndErr()
 		if err != nil {
@@ -318,8 +323,15 @@ func (c *commit) sweepOrder(o triple.Order, k *clearing) error {
 		}
 		if k.covers(terms[triple.Graph]) {
 			run.add(it.Key())
-			if o == triple.SPO {
+			switch {
+			case o == triple.SPO:
 				c.count(value)
+			case o == triple.POS:
+				if !bytes.Equal(terms[triple.Predicate], predicate) {
+					predicate = append(predicate[:0], terms[triple.Predicate]...)
+					predicates.Begin(predicate)
+				}
+				predicates.Count()
 			}
 		} else if err := run.end(c.batch, it.Key()); err != nil {
 			return err

@@ -237,7 +237,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 			return err
 		}
 	}
-	entry, change, done := s.feed.Load(at, rows, feed.LoadInfo{ID: record.ID, New: record.New})
+	entry, change, done := s.feed.Load(at, rows, feed.LoadInfo{ID: record.ID, New: record.New, Predicates: record.Predicates})
 	// 4. Write the record and the feed's row as one more table, because both must appear with the
 	// rows.
 	after := s.committer.counted

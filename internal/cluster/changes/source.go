@@ -430,7 +430,7 @@ func (rd *reader) loads(v *view.View) error {
 		if l.Epoch != rd.pos.Epoch {
 			continue
 		}
-		c := feed.Change{Kind: feed.Load, Stamp: triple.Stamp{Epoch: l.Epoch}, Load: &feed.LoadInfo{ID: fmt.Sprint(l.Number), New: l.New}}
+		c := feed.Change{Kind: feed.Load, Stamp: triple.Stamp{Epoch: l.Epoch}, Load: &feed.LoadInfo{ID: fmt.Sprint(l.Number), New: l.New, Predicates: l.Predicates}}
 		at := l.Time
 		if at == 0 {
 			at = time.Now().UnixMilli() // a load of an earlier release

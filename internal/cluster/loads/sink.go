@@ -93,7 +93,7 @@ func (s *sink) Begin(ctx context.Context, id string) (start rdfload.Start, err e
 }
 
 func recordOf(l *view.Load) *rdfload.Record {
-	return &rdfload.Record{ID: l.ID, Read: l.Read, New: l.New, Duplicates: l.Read - l.New, Rejected: l.Rejected}
+	return &rdfload.Record{ID: l.ID, Read: l.Read, New: l.New, Duplicates: l.Read - l.New, Rejected: l.Rejected, Predicates: l.Predicates}
 }
 
 // Place implements [rdfload.Spread]. It waits for an idle view.
@@ -236,7 +236,7 @@ func (s *sink) seal(machine trie.MachineID, seal replica.Seal) error {
 // show asks the leader to publish the load, and returns when readers see it.
 func (s *sink) show(ctx context.Context, record rdfload.Record) error {
 	asked := false
-	publish := view.LoadPublish{ID: s.id, Place: s.place, Tables: s.tables, Read: record.Read, New: record.New, Rejected: record.Rejected, Time: time.Now().UnixMilli()}
+	publish := view.LoadPublish{ID: s.id, Place: s.place, Tables: s.tables, Read: record.Read, New: record.New, Rejected: record.Rejected, Time: time.Now().UnixMilli(), Predicates: record.Predicates}
 	// 1. Send the wish under each view, because the leader ignores wishes of earlier ones.
 	ask := func(v *view.View) view.Wishes {
 		if load := v.Load(s.id); load.Epoch != 0 {

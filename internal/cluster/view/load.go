@@ -3,6 +3,7 @@
 package view
 
 import (
+	"cmp"
 	"encoding/binary"
 	"errors"
 	"fmt"
@@ -41,6 +42,9 @@ type Load struct {
 	Rejected int64 `json:"rejected,omitempty"`
 	// Time is when its coordinator requested to publish it, in Unix ms; 0 if an earlier release did.
 	Time int64 `json:"time,omitempty"`
+	// Predicates is the number of its rows by predicate; nil if it is unknown, or if the load is
+	// none of the last describedLoads.
+	Predicates map[string]int64 `json:"predicates,omitzero"`
 
 	unknown string // fields of a later minor, as a JSON object; "" if there are none
 }
@@ -48,6 +52,9 @@ type Load struct {
 // MaxLoads bounds the loads a cluster can ever have, because rows carry their number for good.
 // The view describes each, and goes to all members whole.
 const MaxLoads = 1 << 14
+
+// describedLoads bounds the loads with predicates in a view.
+const describedLoads = 32
 
 // Load returns the load with an id, or nil. It must not be modified.
 func (v *View) Load(id string) *Load {
@@ -174,9 +181,34 @@ func (v *View) ToIngest(p LoadPublish) (*View, error) {
 	n.Loads = slices.Clone(v.Loads)
 	l = n.Load(p.ID)
 	l.Epoch, l.Place, l.Tables = n.Epoch, p.Place, p.Tables
-	l.Read, l.New, l.Rejected, l.Time = p.Read, p.New, p.Rejected, p.Time
+	l.Read, l.New, l.Rejected, l.Time, l.Predicates = p.Read, p.New, p.Rejected, p.Time, p.Predicates
+	n.forgetPredicates()
 	n.Phase = recovery.Ingest
 	return n.finish()
+}
+
+// forgetPredicates removes the predicates of all but the last loads.
+func (v *View) forgetPredicates() {
+	described := 0
+	for _, i := range v.loadsByEpoch() {
+		if v.Loads[i].Predicates == nil {
+			continue
+		}
+		if described++; described > describedLoads {
+			v.Loads[i].Predicates = nil
+		}
+	}
+}
+
+// loadsByEpoch returns the indexes of the loads that are taken in, the last one first.
+func (v *View) loadsByEpoch() (indexes []int) {
+	for i := range v.Loads {
+		if v.Loads[i].Epoch != 0 {
+			indexes = append(indexes, i)
+		}
+	}
+	slices.SortFunc(indexes, func(a, b int) int { return cmp.Compare(v.Loads[b].Epoch, v.Loads[a].Epoch) })
+	return indexes
 }
 
 // ToShown ends the phase ingest: all members have taken the load in. Marks are as

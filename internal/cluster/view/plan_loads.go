@@ -29,7 +29,8 @@ type LoadPublish struct {
 	New      int64 `json:"new"`
 	Rejected int64 `json:"rejected"`
 
-	Time int64 `json:"time,omitempty"` // of the request, in Unix ms
+	Time       int64            `json:"time,omitempty"`      // of the request, in Unix ms
+	Predicates map[string]int64 `json:"predicates,omitzero"` // see [Load]
 }
 
 // marks are the numbers of batches of fills and tables, by the members' reports.

@@ -31,6 +31,7 @@
 //	  +10   long terms follow the key
 //	  +20   of Annotate: the annotation was removed
 //	  +40   1 byte: the depth, see feed.Change, if it is not 0
+//	  +80   of Load and Clear: their predicates are at the end
 //	key     uvarint n, uvarint size, bytes: the first n bytes of the key in SPO are those of
 //	        the last key in the row. A Load or a Clear has no key.
 //	long    uvarint size and bytes, with flag 10: a value with stamp 0, see triple.AppendValue
@@ -38,6 +39,8 @@
 //	Load      uvarint epoch, uvarint sequence of its rows, uvarint size and ID, uvarint New + 1
 //	Clear     1 byte: bit 0 all, bit 1 default graph; uvarint count of named graphs, and for each
 //	          byte kind, uvarint size, bytes of its name
+//	predicates  with flag 80: uvarint count, and for each uvarint size, bytes of its IRI, uvarint
+//	          rows; see feed.Predicates
 //
 // The keys of a request are sorted. Therefore most of a key is equal to the one before.
 //

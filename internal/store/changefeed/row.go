@@ -5,7 +5,10 @@ package changefeed
 import (
 	"encoding/binary"
 	"fmt"
+	"maps"
+	"math"
 	"math/bits"
+	"slices"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
@@ -18,11 +21,12 @@ const (
 
 	flagContinued = 1 << 0 // of a row
 
-	kindBits    = 0x07
-	flagStamp   = 0x08
-	flagLong    = 0x10
-	flagRemoved = 0x20
-	flagDepth   = 0x40
+	kindBits       = 0x07
+	flagStamp      = 0x08
+	flagLong       = 0x10
+	flagRemoved    = 0x20
+	flagDepth      = 0x40
+	flagPredicates = 0x80
 
 	clearAll     = 1 << 0
 	clearDefault = 1 << 1
@@ -111,16 +115,37 @@ func (e *Encoder) Annotate(sequence uint64, key, long []byte, a feed.Annotation)
 
 // Load appends a Load at a position. rows is the stamp of its rows.
 func (e *Encoder) Load(sequence uint64, rows triple.Stamp, l feed.LoadInfo) {
-	e.kind(byte(feed.Load), sequence)
+	e.kind(byte(feed.Load)|predicatesFlag(l.Predicates), sequence)
 	e.buf = binary.AppendUvarint(e.buf, rows.Epoch)
 	e.buf = binary.AppendUvarint(e.buf, rows.Sequence)
 	e.buf = append(binary.AppendUvarint(e.buf, uint64(len(l.ID))), l.ID...)
 	e.buf = binary.AppendUvarint(e.buf, uint64(l.New+1))
+	e.predicates(l.Predicates)
+}
+
+// predicatesFlag returns the flag of a change with these predicates.
+func predicatesFlag(p feed.Predicates) byte {
+	if p == nil {
+		return 0
+	}
+	return flagPredicates
+}
+
+// predicates appends the predicates of a change, if they are known.
+func (e *Encoder) predicates(p feed.Predicates) {
+	if p == nil {
+		return
+	}
+	e.buf = binary.AppendUvarint(e.buf, uint64(len(p)))
+	for _, name := range slices.Sorted(maps.Keys(p)) {
+		e.buf = append(binary.AppendUvarint(e.buf, uint64(len(name))), name...)
+		e.buf = binary.AppendUvarint(e.buf, uint64(p[name]))
+	}
 }
 
 // Clear appends a Clear.
 func (e *Encoder) Clear(sequence uint64, c feed.ClearInfo) {
-	e.kind(byte(feed.Clear), sequence)
+	e.kind(byte(feed.Clear)|predicatesFlag(c.Predicates), sequence)
 	flags := byte(0)
 	if c.All {
 		flags |= clearAll
@@ -133,6 +158,7 @@ func (e *Encoder) Clear(sequence uint64, c feed.ClearInfo) {
 		e.buf = append(e.buf, byte(g.Kind()))
 		e.buf = append(binary.AppendUvarint(e.buf, uint64(len(g.Value()))), g.Value()...)
 	}
+	e.predicates(c.Predicates)
 }
 
 // shared returns the length of the longest common prefix.
@@ -196,7 +222,7 @@ func (r *Row) Next(c *feed.Change, arena []byte) (sequence uint64, _ []byte, ok 
 	if kind&flagDepth != 0 {
 		c.Depth = r.d.byte()
 	}
-	if known := byte(kindBits | flagStamp | flagLong | flagRemoved | flagDepth); kind&^known != 0 || !c.Kind.Valid() ||
+	if !c.Kind.Valid() || kind&flagPredicates != 0 && c.Kind < feed.Load ||
 		kind&flagRemoved != 0 && c.Kind != feed.Annotate || kind&flagLong != 0 && c.Kind >= feed.Load {
 		return 0, arena, false, errRow("a change of kind 0x%02X", kind)
 	}
@@ -224,11 +250,12 @@ func (r *Row) Next(c *feed.Change, arena []byte) (sequence uint64, _ []byte, ok 
 		c.Annotation = a
 	case feed.Load:
 		c.Stamp = triple.Stamp{Epoch: r.d.uvarint(), Sequence: r.d.uvarint()}
-		c.Load = &feed.LoadInfo{ID: string(r.d.sized()), New: int64(r.d.uvarint()) - 1}
+		c.Load = &feed.LoadInfo{ID: string(r.d.sized()), New: int64(r.d.uvarint()) - 1, Predicates: r.d.predicates(kind)}
 	case feed.Clear:
 		if c.Clear, err = r.d.clear(); err != nil {
 			return 0, arena, false, err
 		}
+		c.Clear.Predicates = r.d.predicates(kind)
 	}
 	if r.d.failed {
 		return 0, arena, false, errRow("a change is cut off")
@@ -288,6 +315,23 @@ func (d *decoder) clear() (*feed.ClearInfo, error) {
 		}
 	}
 	return c, nil
+}
+
+// predicates decodes the predicates of a change; nil if the kind has no flag for them.
+func (d *decoder) predicates(kind byte) feed.Predicates {
+	if kind&flagPredicates == 0 {
+		return nil
+	}
+	p := feed.Predicates{}
+	for range d.uvarint() {
+		name, rows := string(d.sized()), d.uvarint()
+		if d.failed || rows > math.MaxInt64 {
+			d.fail()
+			return nil
+		}
+		p[name] = int64(rows)
+	}
+	return p
 }
 
 // decoder cuts fields from bytes. After a field that is cut off, failed is set and all fields are

@@ -90,7 +90,10 @@ func examples() (changes []feed.Change, sequences []uint64) {
 		{Kind: feed.Load, Stamp: triple.Stamp{Epoch: 1, Sequence: 300}, Load: &feed.LoadInfo{ID: "load", New: -1}},
 		{Kind: feed.Clear, Clear: &feed.ClearInfo{Default: true, Graphs: []triple.Term{term("g"), triple.NewBlank("b")}}},
 		{Kind: feed.Clear, Clear: &feed.ClearInfo{All: true}},
-	}, []uint64{400, 400, 401, 402, 403, 404, 405, 405}
+		{Kind: feed.Load, Stamp: triple.Stamp{Epoch: 1, Sequence: 301}, Load: &feed.LoadInfo{ID: "more", New: 9, Predicates: feed.Predicates{"http://example.org/p": 7, "http://example.org/q": 300}}},
+		{Kind: feed.Load, Stamp: triple.Stamp{Epoch: 1, Sequence: 302}, Load: &feed.LoadInfo{ID: "none", Predicates: feed.Predicates{}}},
+		{Kind: feed.Clear, Clear: &feed.ClearInfo{Default: true, Predicates: feed.Predicates{"http://example.org/p": 1}}},
+	}, []uint64{400, 400, 401, 402, 403, 404, 405, 405, 406, 407, 408}
 }
 
 // TestRowGolden: the bytes of rows stay as they are.

@@ -1,0 +1,132 @@
+// The links of bulk loads: the feed has a load as one change, and its rows have the load's stamp.
+
+package linkgraph
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"slices"
+	"sync"
+	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// loadedLinks is the number of rows of links in loads from which all cells are built again.
+const loadedLinks = 100_000
+
+// loads is the bulk loads among changes. Their links are not read yet.
+type loads struct {
+	predicate string         // of links
+	most      int64          // rows
+	stamps    []triple.Stamp // of their rows
+	rows      int64          // rows of links and of labels
+}
+
+// add adds a load. It returns false if the cells must be built again: the load has UIDs, or very
+// many links, or it is not known what it has.
+func (l *loads) add(c *feed.Change) bool {
+	p := c.Load.Predicates
+	l.rows += p[l.predicate]
+	l.stamps = append(l.stamps, c.RowStamps()...)
+	return p != nil && p[links.UIDPredicate] == 0 && l.rows <= l.most
+}
+
+// readLoads adds the links of the loads among changes. It reads the rows of all links for them. The
+// links that exist now are right in any order with other changes: if a link of a load was deleted or
+// added again since, its row is gone or has another stamp, and the later change is in the feed.
+func (g *Graph) readLoads(ctx context.Context, t *taken) error {
+	if len(t.loads.stamps) == 0 {
+		return nil
+	}
+	rows, err := g.openBuildRows(ctx)
+	if err != nil {
+		return err
+	}
+	defer rows.Close()
+	parts, err := rows.DivideLinks(ctx)
+	if err != nil {
+		return err
+	}
+	// 1. Each worker reads parts until none is left.
+	readers := make([]*loadReader, min(g.o.Workers, len(parts)))
+	errs := make([]error, len(readers))
+	var next atomic.Int64
+	var group sync.WaitGroup
+	for i := range readers {
+		r := &loadReader{stamps: t.loads.stamps}
+		readers[i] = r
+		group.Go(func() {
+			for k := int(next.Add(1) - 1); k < len(parts) && errs[i] == nil; k = int(next.Add(1) - 1) {
+				errs[i] = errors.Join(rows.Links(ctx, parts[k], r), r.flush())
+			}
+		})
+	}
+	group.Wait()
+	if err := errors.Join(errs...); err != nil {
+		return err
+	}
+	// 2. Their links become changes.
+	for _, r := range readers {
+		for _, l := range r.links {
+			t.changes = append(t.changes, change{kind: feed.Add, src: t.page(l.src), dst: t.page(l.dst), label: l.label, loaded: true})
+			t.size += len(l.label)
+		}
+	}
+	return nil
+}
+
+// loadReader collects the links whose rows have one of some stamps. It implements linkRows.
+type loadReader struct {
+	stamps []triple.Stamp
+	links  []loadedLink
+
+	key    []byte // of the last link, without a graph
+	last   loadedLink
+	loaded bool // the last link has a row of the loads
+}
+
+// loadedLink is a link of a load, with its encoded label.
+type loadedLink struct{ src, dst, label []byte }
+
+// addLink implements linkRows.
+func (r *loadReader) addLink(key, value []byte) error {
+	v, err := triple.DecodeValue(value)
+	if err != nil {
+		return err
+	}
+	// 1. A link may have several rows, in graphs. Its label may come behind each.
+	if link, err := withoutGraph(key); err != nil || !bytes.Equal(link, r.key) {
+		if err := errors.Join(err, r.flush()); err != nil {
+			return err
+		}
+		r.key = append(r.key[:0], link...)
+	}
+	// 2. One of its rows must be of a load.
+	if r.loaded || !slices.Contains(r.stamps, v.Stamp) {
+		return nil
+	}
+	l, ok, err := linkOf(key, value)
+	if r.loaded = ok; ok {
+		r.last.src, r.last.dst = bytes.Clone(l.src), bytes.Clone(l.dst)
+	}
+	return err
+}
+
+// addLabel implements linkRows.
+func (r *loadReader) addLabel(data []byte) error {
+	r.last.label = bytes.Clone(data)
+	return nil
+}
+
+// flush ends the last link.
+func (r *loadReader) flush() error {
+	if r.loaded {
+		r.links = append(r.links, r.last)
+	}
+	r.last, r.loaded, r.key = loadedLink{}, false, r.key[:0]
+	return nil
+}
