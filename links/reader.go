@@ -63,10 +63,8 @@ type Stats struct {
 	// known.
 	Epoch   uint64        `json:"epoch"`
 	Servers []ServerStats `json:"servers"`
-	// Loading is true if cells are being built or read. Pending is the number of changes of
-	// triples missing in the graph.
-	Loading bool   `json:"loading"`
-	Pending uint64 `json:"pending"`
+	// Loading is true if cells are being built or read.
+	Loading bool `json:"loading"`
 	// Progress describes the progress of Loading, in words.
 	Progress string `json:"progress,omitempty"`
 }

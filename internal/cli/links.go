@@ -397,9 +397,6 @@ func printLinkStats(w io.Writer, s links.Stats) error {
 	if s.Loading {
 		row("loading", s.Progress)
 	}
-	if s.Pending > 0 {
-		row("pending", s.Pending)
-	}
 	if len(s.Servers) > 1 {
 		for _, one := range s.Servers {
 			server(one.ID+" ", one)

@@ -61,7 +61,7 @@ func taken(t *testing.T, graph *nodelinks.Graph) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if s.Pending == 0 && !s.Loading {
+		if !s.Loading {
 			return
 		}
 		<-tick.C

@@ -9,7 +9,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/turns"
-	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/explain"
@@ -83,7 +82,6 @@ type run struct {
 	memory   reservation
 	network  *network
 	snapshot store.Reader
-	links    *links.Degraded // of the calls of functions of links
 }
 
 // longRows is a number of estimated rows. If a query has more, it begins in the long lane, because
@@ -130,7 +128,7 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 	var prepared *sparql.Prepared
 	var err error
 	if r.turn, err = e.turns.Begin(r.ctx, q.params.Client); err == nil {
-		r.ctx, r.links = links.WatchDegraded(turns.NewContext(r.ctx, r.turn))
+		r.ctx = turns.NewContext(r.ctx, r.turn)
 		r.memory = reservation{pool: e.pool, turn: r.turn}
 		if err = r.memory.reserve(q.bytes); err == nil {
 			opts := e.options(q.params, r.network, func() store.Reader { return r.snapshot }, r.turn, &r.memory)
@@ -201,11 +199,9 @@ func (a *Answer) Boolean() (bool, error) {
 	return ok, a.run.cause(err)
 }
 
-// Degraded reports whether a row came from another order, or a list of links from a copy, because its owner was down. The
-// answer is complete all the same. The result is final after the last row.
-func (a *Answer) Degraded() bool {
-	return a.run.snapshot.Degraded() || a.run.links.Degraded()
-}
+// Degraded reports whether a row came from another order, because its owner was down. The answer is
+// complete all the same. The result is final after the last row.
+func (a *Answer) Degraded() bool { return a.run.snapshot.Degraded() }
 
 // Plan returns the plan with what the run did so far.
 func (a *Answer) Plan() *explain.Plan { return a.result.Plan() }

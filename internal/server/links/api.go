@@ -116,15 +116,9 @@ func (l *API) Table() endpoint.Table {
 	}
 }
 
-// withGraphErrors makes a handler return errors of a graph in the form for clients, and report degraded
-// answers.
+// withGraphErrors makes a handler return errors of a graph in the form for clients.
 func withGraphErrors(handle endpoint.Handler) endpoint.Handler {
-	return func(w http.ResponseWriter, r *request.Request) error {
-		ctx, degraded := links.WatchDegraded(r.Context())
-		r.Request = r.WithContext(ctx)
-		response.SetSource(w, degraded)
-		return linksError(handle(w, r))
-	}
+	return func(w http.ResponseWriter, r *request.Request) error { return linksError(handle(w, r)) }
 }
 
 // fromHere rejects a request if a web page of another origin sends it.
