@@ -22,7 +22,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./internal/store/... ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
 
 .DEFAULT_GOAL := help
-.PHONY: help build release demo demo-cluster test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
+.PHONY: help build release demo demo-cluster demo-links test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -38,6 +38,9 @@ demo: build ## generate, load, serve and ask a sample, in under a minute
 
 demo-cluster: build ## five nodes on this machine, of which two are killed while they are asked
 	@scripts/demo-cluster.sh bin/trefoil
+
+demo-links: build ## a small web on three nodes, one of them killed, its lists and rankings meanwhile, in under a minute
+	@scripts/demo-links.sh bin/trefoil
 
 test: lint ## everything that CI asks: lint, all suites, the race detector
 	@GO="$(GO)" RACE="$(RACE)" scripts/test.sh

@@ -3,75 +3,8 @@
 # generated data, and lose two of them to kill -9 while queries run.
 set -euo pipefail
 
-trefoil=$(realpath "${1:?the trefoil binary}")
 triples=${TRIPLES:-100k}
-work=$(mktemp -d)
-declare -a process # by the node's number: the process that this script started
-
-finish() {
-  trap - EXIT
-  for id in "${process[@]}"; do kill -KILL "$id" 2>/dev/null || true; done
-  wait 2>/dev/null || true
-  rm -rf "$work"
-}
-trap finish EXIT
-trap 'exit 130' INT TERM
-cd "$work"
-
-say() { printf '\n\033[1m%s\033[0m\n' "$*"; }
-[ -t 1 ] || say() { printf '\n%s\n' "$*"; }
-
-fail() {
-  printf '\ndemo-cluster: %s\n' "$*" >&2
-  for log in n*.log; do
-    printf '%s ends with\n' "$log" >&2
-    tail -n 5 "$log" >&2
-  done
-  exit 1
-}
-
-# A port that nobody listens at, for each node.
-port() {
-  for _ in $(seq 200); do
-    local p=$((10000 + RANDOM % 20000))
-    if ! (exec 3<>"/dev/tcp/127.0.0.1/$p") 2>/dev/null; then
-      echo "$p"
-      return
-    fi
-  done
-  fail "no free port"
-}
-declare -a address
-for i in 1 2 3 4 5; do address[i]=127.0.0.1:$(port); done
-url() { echo "http://${address[$1]}"; }
-
-start() {
-  local i=$1
-  shift
-  "$trefoil" serve --data "data$i" --listen "${address[$i]}" "$@" 2>"n$i.log" &
-  process[i]=$!
-}
-
-status() { "$trefoil" cluster status --json --to "$1"; }
-
-# whole waits until so many members are there, and nothing has been rebuilt or moved
-# for a second.
-whole() {
-  local members=$1 at=$2 text= quiet=0
-  for _ in $(seq 300); do
-    text=$(status "$at" 2>/dev/null || true)
-    if [ "$(grep -o '"state": *"up"' <<<"$text" | wc -l)" = "$members" ] &&
-      ! grep -q '"state": *"down"' <<<"$text" &&
-      ! grep -q '"waiting"' <<<"$text" && grep -q '"phase": *"idle"' <<<"$text" && grep -q '"rebuilding": *0' <<<"$text"; then
-      quiet=$((quiet + 1))
-      [ "$quiet" -lt 10 ] || return 0
-    else
-      quiet=0
-    fi
-    sleep 0.1
-  done
-  fail "the cluster is not whole after half a minute: $text"
-}
+. "$(dirname "$0")/nodes.sh" "${1:?the trefoil binary}" 5
 
 # spread waits until each of five members answers for some of the data: segments
 # are split as they grow, and moved by and by.
@@ -86,18 +19,7 @@ spread() {
 }
 
 say "1. Five nodes, each a process with a directory and a port of its own"
-echo "\$ trefoil serve --data data1 --listen ${address[1]} &"
-start 1
-for _ in $(seq 100); do
-  grep -q serving n1.log && break
-  kill -0 "${process[1]}" 2>/dev/null || fail "the first node did not start"
-  sleep 0.1
-done
-for i in 2 3 4 5; do
-  echo "\$ trefoil serve --data data$i --listen ${address[$i]} --join ${address[1]} &"
-  start "$i" --join "${address[1]}"
-done
-whole 5 "$(url 1)"
+start_all
 
 say "2. Load a sample through any of them: $triples triples of universities, people and courses"
 echo "\$ trefoil generate --kind lubm --triples $triples --seed 1 >sample.nt"
@@ -163,10 +85,7 @@ echo "\$ trefoil cluster status --to $(url 5)"
 "$trefoil" cluster status --to "$(url 5)"
 
 say "6. The two come back, as new machines: the others have gone on without them"
-for i in 2 4; do
-  echo "\$ trefoil serve --data data$i --listen ${address[$i]} --join ${address[1]} &"
-  start "$i" --join "${address[1]}"
-done
+for i in 2 4; do start "$i" --join "${address[1]}"; done
 whole 5 "$(url 1)"
 "$trefoil" cluster status --to "$(url 4)"
 for i in 1 2 3 4 5; do
