@@ -96,6 +96,8 @@ type part struct {
 	sketches *[2]*sample.Table // of the cell sketched
 	saved    uint64            // epoch of the delta up to which rows are on disk
 	failed   bool              // the last attempt to build it again failed
+	// labelled is set if rows of the delta may have labels, checked if this was looked up.
+	labelled, checked bool
 }
 
 // find returns the index of the part with a UID. The part must be held.

@@ -56,7 +56,8 @@ type applier struct {
 	views   []*delta.View
 	pages   []pageOf // by index in taken.urls
 	batches []*delta.Batch
-	present []bool // by change: the link of a deleted triple still exists, in another graph
+	present []bool             // by change: the link of a deleted triple still exists, in another graph
+	labels  map[int]cell.Label // by change: of links that are added although they exist
 }
 
 // apply applies changes to the deltas of parts. It skips the changes that lie before the position
@@ -87,6 +88,9 @@ func (g *Graph) apply(ctx context.Context, t *taken, parts []*part) error {
 		return err
 	}
 	if err := a.findPresent(ctx, changes, t.urls); err != nil {
+		return err
+	}
+	if err := a.findLabels(ctx, changes, t.urls); err != nil {
 		return err
 	}
 	// 3. Divide the changes by part, and append them.
@@ -240,12 +244,18 @@ func (a *applier) add(i int, c change, urls []string) error {
 	if b == nil || c.kind == feed.Delete {
 		return nil // it stays, in another graph
 	}
-	label := cell.NoLabel
+	label, kept := a.labels[i]
+	if !kept {
+		label = cell.NoLabel
+	}
 	if len(c.label) > 0 {
 		var err error
 		if label, err = decodeLabel(c.label); err != nil {
 			a.log.Warn("a label could not be read", "source", urls[c.src], "target", urls[c.dst], "error", err)
 		}
+	}
+	if label != cell.NoLabel {
+		a.parts[src.part].labelled = true
 	}
 	b.AddLabelled(src.uid, dst.uid, label)
 	return nil
