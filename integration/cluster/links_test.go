@@ -3,6 +3,7 @@
 package cluster
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -28,9 +29,12 @@ import (
 // of its machines.
 type web struct {
 	*world
-	dir    string // of the files of all graphs
-	graphs map[*machine]*linkgraph.Graph
-	links  map[string]map[string]cell.Label // by source and target
+	dir string // of the files of all graphs
+	// messageBytes is the size of messages between graphs; 0 is the default.
+	messageBytes int
+	copies       int // of cells, besides the first one
+	graphs       map[*machine]*linkgraph.Graph
+	links        map[string]map[string]cell.Label // by source and target
 
 	mu   sync.Mutex
 	uids map[string]uid.UID // all that anybody was ever told
@@ -38,7 +42,7 @@ type web struct {
 }
 
 func newWeb(w *world) *web {
-	return &web{world: w, dir: w.t.TempDir(), graphs: map[*machine]*linkgraph.Graph{}, links: map[string]map[string]cell.Label{}, uids: map[string]uid.UID{}, urls: map[uid.UID]string{}}
+	return &web{world: w, dir: w.t.TempDir(), copies: 2, graphs: map[*machine]*linkgraph.Graph{}, links: map[string]map[string]cell.Label{}, uids: map[string]uid.UID{}, urls: map[uid.UID]string{}}
 }
 
 // open opens the graphs of machines that run and have none.
@@ -48,7 +52,7 @@ func (w *web) open() {
 		if w.graphs[m] != nil {
 			continue
 		}
-		g, err := linkgraph.OpenNode(m.node, linkgraph.Options{Copies: 2, Dir: filepath.Join(w.dir, m.name), Workers: 1, Logger: w.log.With("machine", m.name)})
+		g, err := linkgraph.OpenNode(m.node, linkgraph.Options{Copies: w.copies, Dir: filepath.Join(w.dir, m.name), Workers: 1, MessageBytes: w.messageBytes, Logger: w.log.With("machine", m.name)})
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -177,6 +181,10 @@ func (w *web) check(g *linkgraph.Graph) {
 			pages[src], pages[dst] = true, true
 		}
 	}
+	most := 30 // links of a prefix; the longest list must fit
+	for src := range pages {
+		most = max(most, len(w.links[src]), len(backward[src]))
+	}
 	urls := slices.Sorted(maps.Keys(pages))
 	uids, err := g.UIDs(ctx, urls)
 	if err != nil {
@@ -197,8 +205,8 @@ func (w *web) check(g *linkgraph.Graph) {
 			w.t.Fatalf("%d lists, %v", len(lists.Ends), err)
 		}
 		for rest, got := asked, []uid.UID(nil); ; {
-			some, err := g.LinksPrefix(ctx, d, rest, 30)
-			if err != nil || some.Len() == 0 && len(rest) > 0 || len(some.Items) > 30 {
+			some, err := g.LinksPrefix(ctx, d, rest, most)
+			if err != nil || some.Len() == 0 && len(rest) > 0 || len(some.Items) > most {
 				w.t.Fatalf("%d lists of %d links, %v", some.Len(), len(some.Items), err)
 			}
 			if rest, got = rest[some.Len():], append(got, some.Items...); len(rest) > 0 {
@@ -245,15 +253,19 @@ func (w *web) check(g *linkgraph.Graph) {
 	}
 	for i, url := range urls {
 		targets := slices.Collect(maps.Keys(w.links[url]))
-		slices.SortFunc(targets, func(a, b string) int {
-			return int(min(max(int64(w.uids[a])-int64(w.uids[b]), -1), 1))
-		})
+		slices.SortFunc(targets, func(a, b string) int { return cmp.Compare(w.uids[a], w.uids[b]) })
 		var want []cell.Label
 		for _, target := range targets {
 			want = append(want, w.links[url][target])
 		}
 		if got := labels.At(i); !slices.Equal(got, want) {
-			w.t.Fatalf("labels of the links of %s: %v; they are %v", url, got, want)
+			for k, label := range got[:min(len(got), len(want))] {
+				if label != want[k] {
+					note, err := w.readNote(links.Link(links.DefaultPredicate, url, targets[k]), links.Application)
+					w.t.Errorf("the label of the link to %s is %v; it was %v, and the store has %q, %v", targets[k], label, want[k], note, err)
+				}
+			}
+			w.t.Fatalf("%d labels of the links of %s; there are %d", len(got), url, len(want))
 		}
 	}
 	var all []uid.UID

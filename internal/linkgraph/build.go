@@ -99,7 +99,7 @@ func (g *Graph) build(ctx context.Context, set partitionSet) (parts []*part, at 
 // than those of the set, with the ones known before.
 func (g *Graph) resolveOthers(ctx context.Context, set partitionSet, before []assigned, urls []string) ([]assigned, error) {
 	others := before
-	for some := range slices.Chunk(urls, resolvedPages) {
+	for some := range chunkURLs(urls, resolvedPages, 8*g.o.MessageBytes) {
 		found := map[string]uid.UID{}
 		if _, err := g.resolve(ctx, some, found); err != nil {
 			return nil, err

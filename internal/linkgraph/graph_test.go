@@ -619,6 +619,54 @@ func TestLongList(t *testing.T) {
 	w.compare()
 	w.update(links.Change{Kind: links.DeleteLinks, Source: hub, Targets: list(0, changedLinks+10)})
 	w.compare()
+	// Short lists replace long ones: first a very long one, then many at once.
+	w.update(links.Change{Source: hub, Targets: list(0, 2*changedLinks+5)})
+	w.update(links.Change{Kind: links.ReplaceLinks, Source: hub, Targets: list(7, 9)}, links.Change{Source: hub, Targets: list(3, 4)})
+	w.compare()
+	var long, short []links.Change
+	for i := range 2*changedLinks/1000 + 1 {
+		long = append(long, links.Change{Source: pageURL(101, i), Targets: list(0, 1000)})
+		short = append(short, links.Change{Kind: links.ReplaceLinks, Source: pageURL(101, i), Targets: list(i, i+2)})
+	}
+	w.update(long...)
+	w.update(short...)
+	w.compare()
+}
+
+// TestLongTargets updates pages with URLs so long that a change of the store has a few of them.
+func TestLongTargets(t *testing.T) {
+	w := newWorld(t, Options{MessageBytes: 10_000})
+	var changes []links.Change
+	for i := range 9 {
+		c := links.Change{Kind: links.ChangeKind(i % 3), Source: pageURL(i%3, 1)}
+		for k := range 5 {
+			c.Targets = append(c.Targets, fmt.Sprintf("%s?%s", pageURL(k, i), strings.Repeat("x", 1000*k)))
+		}
+		if c.Kind == links.DeleteLinks {
+			c.Targets = append(c.Targets, changes[i-1].Targets[2:]...)
+		}
+		changes = append(changes, c)
+	}
+	w.update(changes...)
+	w.anywhere()
+}
+
+// TestLabelOfAddedAgain adds a link with a label again, in a named graph: the label stays. If the link
+// was deleted in between, it is gone.
+func TestLabelOfAddedAgain(t *testing.T) {
+	w := newWorld(t, Options{})
+	src, dst := pageURL(1, 1), pageURL(2, 1)
+	label := cell.Label{Weight: 2, Anchor: "a"}
+	w.update(links.Change{Source: src, Targets: []string{dst, pageURL(3, 1)}, Labels: []cell.Label{label, label}})
+	again := links.Link(links.DefaultPredicate, src, dst)
+	again.Graph = triple.NewIRI("urn:g")
+	if _, err := w.store.Add(ctx, []triple.Triple{again}); err != nil {
+		t.Fatal(err)
+	}
+	w.compare()
+	w.update(links.Change{Kind: links.DeleteLinks, Source: src, Targets: []string{pageURL(3, 1)}}, links.Change{Source: src, Targets: []string{pageURL(3, 1)}})
+	w.compare()
+	w.anywhere()
 }
 
 // TestUIDOfTwoPages adds a page's UID to another page. Nobody may wait forever, the error must

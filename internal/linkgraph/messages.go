@@ -18,21 +18,21 @@ import (
 
 // methodAsk is the method of all messages: a query and its answer. A query is
 //
-//	kind, direction, mode, class 1 byte each; position as text; uvarints n, seed, most, number;
+//	kind, direction, mode, class 1 byte each; position as text; uvarints n, seed, most, number, after;
 //	numbers: pages; strings: URLs; numbers: a set of pages; bytes
 //
 // and an answer
 //
-//	numbers: ends of lists; numbers: their items; strings: texts; uvarint number; bytes
+//	numbers: ends of lists; numbers: their items; strings: texts; uvarints number, more; bytes
 //
-// Numbers are their count and, for each, its difference to the one before as a signed varint.
+// An answer has the lists of a prefix of the items of its query, see pieces.go. Numbers are their count and, for each, its difference to the one before as a signed varint.
 const methodAsk = "links/ask"
 
 // askKind is what a query requests.
 type askKind byte
 
 const (
-	askLinks     askKind = iota // the lists of pages, up to most links
+	askLinks     askKind = iota // the lists of pages
 	askDegrees                  // their lengths, as one list
 	askSample                   // samples of them, by the spec
 	askLabels                   // their labels
@@ -57,6 +57,7 @@ type query struct {
 	at        feed.Position
 	most      uint64
 	number    uint64 // a partition, a set of them, a page, or an offset
+	after     uint64 // the first list begins behind this UID, see pieces.go
 	pages     []uid.UID
 	urls      []string
 	set       []uid.UID
@@ -69,6 +70,7 @@ type answer struct {
 	items  []uint64
 	texts  []string
 	number uint64
+	more   uint64 // the last UID of the last list if that is a part, see pieces.go
 	data   []byte
 }
 
@@ -81,7 +83,7 @@ func (q *query) fields(c *peer.Coder) {
 	peer.Byte(c, &mode)
 	peer.Byte(c, &class)
 	c.String(&at)
-	c.Uvarint(&n, &q.spec.Seed, &q.most, &q.number)
+	c.Uvarint(&n, &q.spec.Seed, &q.most, &q.number, &q.after)
 	codeNumbers(c, &q.pages)
 	codeStrings(c, &q.urls)
 	codeNumbers(c, &q.set)
@@ -103,7 +105,7 @@ func (a *answer) fields(c *peer.Coder) {
 	codeNumbers(c, &a.ends)
 	codeNumbers(c, &a.items)
 	codeStrings(c, &a.texts)
-	c.Uvarint(&a.number)
+	c.Uvarint(&a.number, &a.more)
 	c.Bytes(&a.data)
 }
 
@@ -177,19 +179,4 @@ func parseLabels(texts []string) ([]cell.Label, error) {
 		}
 	}
 	return labels, nil
-}
-
-// check returns an error unless the answer has n lists.
-func (a *answer) check(n int) error {
-	last := 0
-	for _, end := range a.ends {
-		if end < last {
-			return fmt.Errorf("%w: the lists are not one after the other", peer.ErrMessage)
-		}
-		last = end
-	}
-	if len(a.ends) != n || last != len(a.items)+len(a.texts) {
-		return fmt.Errorf("%w: %d lists with %d items for %d pages", peer.ErrMessage, len(a.ends), len(a.items), n)
-	}
-	return nil
 }

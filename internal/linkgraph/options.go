@@ -33,6 +33,9 @@ type Options struct {
 	// BuildBytes bounds the memory of links in a build, and of copies of them in a PageRank; 0
 	// means 1 GiB.
 	BuildBytes int64
+	// MessageBytes is about the greatest size of a message between machines, and of the memory of one
+	// answer at a machine that is asked; 0 means 8 MiB. What is larger is divided.
+	MessageBytes int
 	// Workers is the number of goroutines of a build; 0 means one for each processor.
 	Workers int
 	// Logger receives messages; nil discards them.
@@ -47,6 +50,8 @@ type limits struct{ loadedPages, heldBytes, loadedLinks int }
 const (
 	defaultCellPages  = 1 << 18
 	defaultBuildBytes = 1 << 30
+	// A message may have one URL more than its size, and must stay below peer.MaxBody.
+	defaultMessageBytes, maxMessageBytes = 8 << 20, 16 << 20
 )
 
 // CopiesOfView is the value of Options.Copies that follows the cluster's number of copies: lists
@@ -65,6 +70,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("%w: CellPages is %d", links.ErrInvalid, o.CellPages)
 	case o.BuildBytes < 0:
 		return fmt.Errorf("%w: BuildBytes is %d", links.ErrInvalid, o.BuildBytes)
+	case o.MessageBytes < 0 || o.MessageBytes > maxMessageBytes:
+		return fmt.Errorf("%w: MessageBytes is %d; at most %d", links.ErrInvalid, o.MessageBytes, maxMessageBytes)
 	case o.Workers < 0:
 		return fmt.Errorf("%w: Workers is %d", links.ErrInvalid, o.Workers)
 	}
@@ -84,6 +91,9 @@ func (o Options) withDefaults() Options {
 	}
 	if o.BuildBytes == 0 {
 		o.BuildBytes = defaultBuildBytes
+	}
+	if o.MessageBytes == 0 {
+		o.MessageBytes = defaultMessageBytes
 	}
 	if o.Workers == 0 {
 		o.Workers = processors.Count()

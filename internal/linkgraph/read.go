@@ -42,31 +42,14 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 	if s != nil {
 		return s.links(ctx, d, pages, math.MaxInt)
 	}
-	return g.gatherLinks(ctx, d, pages, math.MaxInt)
-}
-
-// gatherLinks returns the links of pages of several machines. Each machine returns those of a
-// prefix of its pages, with at most most links.
-func (g *Graph) gatherLinks(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error) {
 	return gather(ctx, g, request[uid.UID]{
-		n: len(pages), of: ofPages(pages),
+		n: len(pages), of: ofPages(pages), size: pageSize, cut: true,
 		local: func(s *state, items []int) (links.Lists, error) {
-			l, err := s.links(ctx, d, pick(pages, items), most)
-			return padded(l, len(items)), err
+			return s.links(ctx, d, pick(pages, items), math.MaxInt)
 		},
-		query: func(items []int) *query {
-			return &query{kind: askLinks, direction: d, pages: pick(pages, items), most: uint64(most)}
-		},
+		query: func(items []int) *query { return &query{kind: askLinks, direction: d, pages: pick(pages, items)} },
 		parse: parseUIDs,
 	})
-}
-
-// padded adds empty lists up to n.
-func padded(l links.Lists, n int) links.Lists {
-	for len(l.Ends) < n {
-		l.End()
-	}
-	return l
 }
 
 // links returns the links of a prefix of pages whose total is at most most.
@@ -196,7 +179,7 @@ func (g *Graph) Labels(ctx context.Context, pages []uid.UID) (l rank.Lists[links
 		return s.labels(ctx, pages)
 	}
 	return gather(ctx, g, request[links.Label]{
-		n: len(pages), of: ofPages(pages),
+		n: len(pages), of: ofPages(pages), size: pageSize, cut: true,
 		local: func(s *state, items []int) (rank.Lists[links.Label], error) { return s.labels(ctx, pick(pages, items)) },
 		query: func(items []int) *query { return &query{kind: askLabels, pages: pick(pages, items)} },
 		parse: func(a *answer) ([]links.Label, error) { return parseLabels(a.texts) },
@@ -222,7 +205,7 @@ func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID)
 		return s.degrees(ctx, d, pages)
 	}
 	lists, err := gather(ctx, g, request[int]{
-		n: len(pages), of: ofPages(pages),
+		n: len(pages), of: ofPages(pages), size: pageSize,
 		local: func(s *state, items []int) (rank.Lists[int], error) {
 			degrees, err := s.degrees(ctx, d, pick(pages, items))
 			return singles(degrees), err

@@ -29,7 +29,7 @@ func (g *Graph) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 	default:
 		var lists links.Lists
 		lists, err = gather(ctx, g, request[uid.UID]{
-			n: len(urls), of: of,
+			n: len(urls), of: of, size: urlSize(urls),
 			local: func(s *state, items []int) (links.Lists, error) {
 				uids, err := s.uids(ctx, pick(urls, items))
 				return singles(uids), err
@@ -113,7 +113,7 @@ func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 	default:
 		var lists rank.Lists[string]
 		lists, err = gather(ctx, g, request[string]{
-			n: len(pages), of: ofPages(pages),
+			n: len(pages), of: ofPages(pages), size: pageSize,
 			local: func(s *state, items []int) (rank.Lists[string], error) {
 				urls, err := s.urls(ctx, pick(pages, items))
 				return singles(urls), err
@@ -176,7 +176,7 @@ func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UI
 			var lists links.Lists
 			// Another machine holds the partition.
 			lists, err = gather(ctx, g, request[uid.UID]{
-				n: 1, of: of,
+				n: 1, of: of, size: pageSize,
 				local: func(s *state, _ []int) (l links.Lists, err error) {
 					l.Items, err = s.pages(ctx, p, after, n-len(pages))
 					l.End()

@@ -23,7 +23,7 @@ func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.
 		return g.sampleAll(ctx, s, d, pages, spec)
 	}
 	return gather(ctx, g, request[uid.UID]{
-		n: len(pages), of: ofPages(pages),
+		n: len(pages), of: ofPages(pages), size: pageSize,
 		local: func(s *state, items []int) (links.Lists, error) {
 			return g.sampleAll(ctx, s, d, pick(pages, items), spec)
 		},

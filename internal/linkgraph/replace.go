@@ -3,6 +3,7 @@
 package linkgraph
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
@@ -57,11 +58,13 @@ func (g *Graph) replaceAt(ctx context.Context, m trie.MachineID, changes []links
 	if m == g.node.MachineID() {
 		return done, g.replaceHere(ctx, changes, &done)
 	}
-	data, err := json.Marshal(changes)
-	if err != nil {
+	var data bytes.Buffer
+	encoder := json.NewEncoder(&data)
+	encoder.SetEscapeHTML(false) // because URLs have many &
+	if err := encoder.Encode(changes); err != nil {
 		return done, err
 	}
-	a, err := g.send(ctx, m, &query{kind: askReplace, data: data})
+	a, err := g.send(ctx, m, &query{kind: askReplace, data: data.Bytes()})
 	if err != nil {
 		return done, err
 	}

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"sync"
 	"time"
 
@@ -238,6 +239,8 @@ type request[T any] struct {
 	local func(s *state, items []int) (rank.Lists[T], error)
 	query func(items []int) *query
 	parse func(a *answer) ([]T, error) // the items of an answer
+	size  func(i int) int              // the bytes of an item in a query
+	cut   bool                         // an answer may have a part of a list
 	// primaries is set if the first holder of a partition is to answer, not the nearest one.
 	primaries bool
 }
@@ -269,14 +272,16 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 		var fatal error
 		for m, items := range groups {
 			asking.Go(func() {
-				lists, failed := answerOf(ctx, g, at, m, items, &r)
+				lists, done, failed := answerOf(ctx, g, at, m, items, &r)
 				mu.Lock()
 				defer mu.Unlock()
+				if done > 0 {
+					pieces = append(pieces, piece[T]{items[:done], lists})
+				}
 				switch {
 				case failed == nil:
-					pieces = append(pieces, piece[T]{items, lists})
 				case mayPass(failed):
-					left, err = append(left, items...), failed
+					left, err = append(left, items[done:]...), failed
 				default:
 					fatal = failed
 				}
@@ -327,36 +332,27 @@ func (g *Graph) group(items []int, of func(i int) int, primaries bool) (groups m
 	return groups, rest
 }
 
-// answerOf returns the answer of one machine.
-func answerOf[T any](ctx context.Context, g *Graph, at feed.Position, m trie.MachineID, items []int, r *request[T]) (rank.Lists[T], error) {
-	// 1. This machine may have dropped a partition meanwhile.
-	if m == g.node.MachineID() {
-		s, err := g.await(ctx, at)
-		if err != nil {
-			return rank.Lists[T]{}, err
-		}
-		for _, i := range items {
-			if !s.held.has(r.of(i)) {
-				return rank.Lists[T]{}, g.errNotHeld()
-			}
-		}
-		return r.local(s, items)
+// answerOf returns the answer of one machine, the lists of the first n items. If there is an error,
+// another machine may have the rest.
+func answerOf[T any](ctx context.Context, g *Graph, at feed.Position, m trie.MachineID, items []int, r *request[T]) (lists rank.Lists[T], n int, err error) {
+	// 1. Another machine refuses if it lacks a partition.
+	if m != g.node.MachineID() {
+		return askPieces(ctx, g, at, m, items, r)
 	}
-	// 2. Another machine refuses if it lacks one.
-	q := r.query(items)
-	q.at = at
-	a, err := g.send(ctx, m, q)
+	// 2. This machine may have dropped a partition meanwhile.
+	s, err := g.await(ctx, at)
 	if err != nil {
-		return rank.Lists[T]{}, err
+		return lists, 0, err
 	}
-	if err := a.check(len(items)); err != nil {
-		return rank.Lists[T]{}, err
+	for _, i := range items {
+		if !s.held.has(r.of(i)) {
+			return lists, 0, g.errNotHeld()
+		}
 	}
-	list, err := r.parse(a)
-	if err == nil && len(a.ends) > 0 && a.ends[len(a.ends)-1] != len(list) {
-		err = fmt.Errorf("%w: lists of %d items, which are %d", peer.ErrMessage, a.ends[len(a.ends)-1], len(list))
+	if lists, err = r.local(s, items); err != nil {
+		return rank.Lists[T]{}, 0, err
 	}
-	return rank.Lists[T]{Ends: a.ends, Items: list}, err
+	return lists, len(items), nil
 }
 
 // errNotHeld is the refusal of a machine that does not hold a partition.
@@ -367,6 +363,9 @@ func (g *Graph) errNotHeld() error {
 // merge returns the lists of pieces in the order of the items. Items of a piece may be in any
 // order.
 func merge[T any](n int, pieces []piece[T]) (all rank.Lists[T]) {
+	if len(pieces) == 1 && slices.IsSorted(pieces[0].items) {
+		return pieces[0].lists // the lists of all items, without a copy
+	}
 	type place struct{ piece, list int32 }
 	places := make([]place, n)
 	total := 0

@@ -101,7 +101,7 @@ func (s *state) holds(q *query) bool {
 	case askStats:
 		return partitionSet(q.number)&^s.held == 0
 	default:
-		return s.hasAll(q.pages)
+		return len(q.pages) > 0 && s.hasAll(q.pages)
 	}
 	return true
 }
@@ -116,18 +116,17 @@ func (g *Graph) answerHeld(ctx context.Context, s *state, q *query) (*answer, er
 	// 1. Lists of pages.
 	switch q.kind {
 	case askLinks:
-		l, err := s.links(ctx, q.direction, q.pages, int(min(q.most, 1<<62)))
-		l = padded(l, len(q.pages))
-		return &answer{ends: l.Ends, items: numbersFrom(l.Items)}, err
+		l, more, err := s.linksPiece(ctx, q.direction, q.pages, uid.UID(q.after), g.o.messageLinks())
+		return &answer{ends: l.Ends, items: numbersFrom(l.Items), more: uint64(more)}, err
 	case askDegrees:
 		degrees, err := s.degrees(ctx, q.direction, q.pages)
 		return singlesFrom(degrees), err
 	case askSample:
-		l, err := g.sampleAll(ctx, s, q.direction, q.pages, q.spec)
+		l, err := g.samplesPiece(ctx, s, q, g.o.messageLinks())
 		return &answer{ends: l.Ends, items: numbersFrom(l.Items)}, err
 	case askLabels:
-		l, err := s.labels(ctx, q.pages)
-		return &answer{ends: l.Ends, texts: appendLabels(nil, l.Items)}, err
+		l, more, err := s.labelsPiece(ctx, q.pages, uid.UID(q.after), g.o.MessageBytes)
+		return &answer{ends: l.Ends, texts: l.Items, more: uint64(more)}, err
 	case askWithin:
 		return g.answerWithin(ctx, s, q)
 	}
@@ -137,7 +136,7 @@ func (g *Graph) answerHeld(ctx context.Context, s *state, q *query) (*answer, er
 		uids, err := s.uids(ctx, q.urls)
 		return singlesFrom(uids), err
 	case askURLs:
-		urls, err := s.urls(ctx, q.pages)
+		urls, err := s.urlsPiece(ctx, q.pages, g.o.MessageBytes)
 		return &answer{ends: singles(urls).Ends, texts: urls}, err
 	case askPages:
 		pages, err := s.pages(ctx, int(q.number), q.pages[0], int(min(q.most, 1<<62)))

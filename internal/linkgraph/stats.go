@@ -35,7 +35,7 @@ func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
 		stats   links.ServerStats
 	}
 	lists, err := gather(ctx, g, request[part]{
-		n: numPartitions, of: func(i int) int { return i }, primaries: true,
+		n: numPartitions, of: func(i int) int { return i }, size: noSize, primaries: true,
 		local: func(s *state, items []int) (rank.Lists[part], error) {
 			return onFirst(part{g.node.MachineID().String(), s.stats(partitionsOf(items))}, len(items)), ctx.Err()
 		},

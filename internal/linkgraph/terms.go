@@ -6,7 +6,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -84,7 +83,7 @@ func (g *Graph) resolve(ctx context.Context, unknown []string, ends map[string]u
 		unknown = unknown[:0:0]
 		err = nil
 		for m, urls := range groups {
-			for some := range slices.Chunk(urls, assignBatch) {
+			for some := range chunkURLs(urls, assignBatch, g.o.MessageBytes) {
 				n, failed := g.requestUIDs(ctx, m, some, ends)
 				given += n
 				if failed != nil {

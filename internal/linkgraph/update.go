@@ -16,9 +16,6 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// changedLinks is about the number of links in one change of the store.
-const changedLinks = 20_000
-
 // Update implements links.Graph.
 func (g *Graph) Update(ctx context.Context, changes []links.Change) (result links.UpdateResult, err error) {
 	// 1. Check everything before anything is written.
@@ -29,17 +26,13 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 	}
 	// 2. Write the changes in parts.
 	for len(changes) > 0 {
-		if len(changes[0].Targets) > changedLinks {
+		n := g.together(changes)
+		if n == 0 {
 			if err := g.updateLong(ctx, &changes[0], &result); err != nil {
 				return result, err
 			}
 			changes = changes[1:]
 			continue
-		}
-		n, size := 1, len(changes[0].Targets)
-		for n < len(changes) && size+len(changes[n].Targets) <= changedLinks {
-			size += len(changes[n].Targets)
-			n++
 		}
 		if err := g.update(ctx, changes[:n], &result); err != nil {
 			return result, err
@@ -51,54 +44,6 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 		return result, fmt.Errorf("the changes are durable, and not seen by readers yet: %w", err)
 	}
 	return result, nil
-}
-
-// updateLong makes a change of very many links, in parts: readers may see some before others.
-// If a list is replaced, old links are deleted first.
-func (g *Graph) updateLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
-	kind := c.Kind
-	if kind == links.ReplaceLinks {
-		kind = links.AddLinks
-		gone, err := g.besides(ctx, c)
-		if err != nil {
-			return err
-		}
-		for part := range slices.Chunk(gone, changedLinks) {
-			if err := g.update(ctx, []links.Change{{Kind: links.DeleteLinks, Source: c.Source, Targets: part}}, result); err != nil {
-				return err
-			}
-		}
-	}
-	for at := 0; at < len(c.Targets); at += changedLinks {
-		end := min(at+changedLinks, len(c.Targets))
-		part := links.Change{Kind: kind, Source: c.Source, Targets: c.Targets[at:end]}
-		if c.Labels != nil {
-			part.Labels = c.Labels[at:end]
-		}
-		if err := g.update(ctx, []links.Change{part}, result); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// besides returns the targets of a page in the store that are not in the change.
-func (g *Graph) besides(ctx context.Context, c *links.Change) (gone []string, err error) {
-	kept := make(map[string]bool, len(c.Targets))
-	for _, target := range c.Targets {
-		kept[target] = true
-	}
-	sn, err := g.node.Reader()
-	if err != nil {
-		return nil, err
-	}
-	defer sn.Close()
-	err = g.eachTarget(ctx, sn, c.Source, func(dst string) {
-		if !kept[dst] {
-			gone = append(gone, dst)
-		}
-	})
-	return gone, err
 }
 
 // update makes changes. In a cluster, if they depend on the present links, the primaries of their
@@ -145,30 +90,47 @@ func (g *Graph) updateHere(ctx context.Context, changes []links.Change, result *
 // changeInTurn makes changes that depend on the present links. No other change of this graph
 // may come between their read and their write.
 func (g *Graph) changeInTurn(ctx context.Context, changes []links.Change, _ named) (labels []edits.Labelled, done store.ApplyResult, err error) {
+	// In a cluster the caller has the locks of the partitions.
+	if g.node.Lone() != nil {
+		g.changing.Lock()
+		defer g.changing.Unlock()
+	}
+	err = g.changeParts(ctx, changes, &labels, &done)
+	return labels, done, err
+}
+
+// changeOnce makes changes that depend on the present links as one change of the store. It returns
+// errLongLists if the lists to be replaced are too long for that.
+func (g *Graph) changeOnce(ctx context.Context, changes []links.Change) (labels []edits.Labelled, done store.ApplyResult, err error) {
 	plan := func(sn store.Reader) (store.Changes, error) {
+		n := 0
 		plan, err := edits.Plan(ctx, g.o.Predicate, changes, func(ctx context.Context, src string, do func(string)) error {
-			return g.eachTarget(ctx, sn, src, do)
+			return g.eachTarget(ctx, sn, src, func(dst string) error {
+				if n++; n > 2*changedLinks {
+					return errLongLists
+				}
+				do(dst)
+				return nil
+			})
 		})
 		labels = plan.Labels
 		return store.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}, err
 	}
-	// 1. In a cluster the caller has the locks of the partitions.
-	if g.node.Lone() == nil {
-		r, err := g.node.Reader()
-		if err != nil {
-			return nil, done, err
-		}
-		defer r.Close()
-		c, err := plan(r)
-		if err == nil {
-			done, err = g.node.Apply(ctx, c)
-		}
+	// 1. On a lone node no other change comes in between.
+	if g.node.Lone() != nil {
+		done, err = g.node.Update(ctx, plan)
 		return labels, done, err
 	}
-	// 2. On a lone node no other change comes in between.
-	g.changing.Lock()
-	defer g.changing.Unlock()
-	done, err = g.node.Update(ctx, plan)
+	// 2. In a cluster the change is fenced.
+	r, err := g.node.Reader()
+	if err != nil {
+		return nil, done, err
+	}
+	defer r.Close()
+	c, err := plan(r)
+	if err == nil {
+		done, err = g.node.Apply(ctx, c)
+	}
 	return labels, done, err
 }
 
@@ -260,8 +222,8 @@ func (g *Graph) nameAll(ctx context.Context, changes []links.Change) (n named, e
 	return n, err
 }
 
-// eachTarget calls do with the targets of a page's links in the default graph.
-func (g *Graph) eachTarget(ctx context.Context, sn store.Matcher, src string, do func(dst string)) error {
+// eachTarget calls do with the targets of a page's links in the default graph, until an error.
+func (g *Graph) eachTarget(ctx context.Context, sn store.Matcher, src string, do func(dst string) error) error {
 	p := triple.Pattern{Subject: triple.NewIRI(src), Predicate: triple.NewIRI(g.o.Predicate)}
 	for row, err := range sn.Match(ctx, p, store.ReadOptions{}) {
 		if err != nil {
@@ -272,7 +234,9 @@ func (g *Graph) eachTarget(ctx context.Context, sn store.Matcher, src string, do
 			return err
 		}
 		if t.Graph.IsZero() && t.Object.Kind() == triple.IRI {
-			do(t.Object.Value())
+			if err := do(t.Object.Value()); err != nil {
+				return err
+			}
 		}
 	}
 	return nil

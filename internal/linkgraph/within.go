@@ -28,7 +28,7 @@ func (g *Graph) LinksWithin(ctx context.Context, set *rank.Set, class sample.Cla
 		return g.linksWithin(ctx, s, set, class)
 	}
 	return gather(ctx, g, request[uint32]{
-		n: len(pages), of: ofPages(pages),
+		n: len(pages), of: ofPages(pages), size: noSize,
 		local: func(s *state, items []int) (rank.Lists[uint32], error) {
 			return g.linksWithinOf(ctx, s, set, class, items)
 		},

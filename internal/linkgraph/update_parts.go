@@ -1,0 +1,153 @@
+// Changes of very many links: they are made in parts, so that memory and messages are bounded.
+
+package linkgraph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/internal/linkgraph/edits"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// changedLinks is about the number of links in one change of the store. Their URLs and labels have
+// about Options.MessageBytes, because the change may be a message to another machine.
+const changedLinks = 20_000
+
+// prefix returns the number of targets of a change, from the first one on, that fit into a change of
+// the store in which links and size are in use already. It returns what they need as well.
+func (g *Graph) prefix(c *links.Change, inUse, size int) (n, bytes int) {
+	bytes = len(c.Source)
+	for n < len(c.Targets) && inUse+n < changedLinks {
+		more := len(c.Targets[n])
+		if c.Labels != nil {
+			more += len(c.Labels[n].Anchor)
+		}
+		if size+bytes+more > g.o.MessageBytes && n+inUse > 0 {
+			break
+		}
+		bytes += more
+		n++
+	}
+	return n, bytes
+}
+
+// together returns the number of changes, from the first one on, that fit into one change of the
+// store; 0 if the first one alone does not.
+func (g *Graph) together(changes []links.Change) (n int) {
+	for total, size := 0, 0; n < len(changes); n++ {
+		fits, bytes := g.prefix(&changes[n], total, size)
+		if fits < len(changes[n].Targets) || n > 0 && size+bytes > g.o.MessageBytes {
+			break
+		}
+		total, size = total+fits, size+bytes
+	}
+	return n
+}
+
+// updateLong makes a change of very many links, in parts: readers may see some before others.
+// If a list is replaced, old links are deleted first.
+func (g *Graph) updateLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
+	part := links.Change{Kind: c.Kind, Source: c.Source}
+	if c.Kind == links.ReplaceLinks {
+		part.Kind = links.AddLinks
+		err := g.deleteOthers(ctx, c, func(gone []string) error {
+			return g.update(ctx, []links.Change{{Kind: links.DeleteLinks, Source: c.Source, Targets: gone}}, result)
+		})
+		if err != nil {
+			return err
+		}
+	}
+	rest := *c
+	for len(rest.Targets) > 0 {
+		n, _ := g.prefix(&rest, 0, 0)
+		part.Targets, rest.Targets = rest.Targets[:n], rest.Targets[n:]
+		if c.Labels != nil {
+			part.Labels, rest.Labels = rest.Labels[:n], rest.Labels[n:]
+		}
+		if err := g.update(ctx, []links.Change{part}, result); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// errLongLists reports that the lists to be replaced are too long for one change of the store.
+var errLongLists = fmt.Errorf("lists to be replaced have more than %d links", 2*changedLinks)
+
+// changeParts makes changes that depend on the present links, in parts if these links are very many.
+func (g *Graph) changeParts(ctx context.Context, changes []links.Change, labels *[]edits.Labelled, done *store.ApplyResult) error {
+	for {
+		// 1. Try them all at once.
+		some, result, err := g.changeOnce(ctx, changes)
+		done.Added += result.Added
+		done.Deleted += result.Deleted
+		if !errors.Is(err, errLongLists) {
+			*labels = append(*labels, some...)
+			return err
+		}
+		// 2. Make one half after the other, because each change may be made alone.
+		if half := len(changes) / 2; half > 0 {
+			if err := g.changeParts(ctx, changes[:half], labels, done); err != nil {
+				return err
+			}
+			changes = changes[half:]
+			continue
+		}
+		// 3. Shorten a long list: afterwards it can only be long again by adds.
+		if err := g.shorten(ctx, &changes[0], done); err != nil {
+			return err
+		}
+	}
+}
+
+// shorten deletes the links of a page that a replacement of its list does not name, in parts.
+func (g *Graph) shorten(ctx context.Context, c *links.Change, done *store.ApplyResult) error {
+	return g.deleteOthers(ctx, c, func(gone []string) error {
+		list := make([]triple.Triple, len(gone))
+		for i, dst := range gone {
+			list[i] = links.Link(g.o.Predicate, c.Source, dst)
+		}
+		some, err := g.node.Apply(ctx, store.Changes{Delete: slices.Values(list)})
+		done.Deleted += some.Deleted
+		return err
+	})
+}
+
+// deleteOthers calls del with the targets of a page that a replacement of its list does not name, some
+// at a time.
+func (g *Graph) deleteOthers(ctx context.Context, c *links.Change, del func(gone []string) error) error {
+	// 1. List what stays.
+	kept := make(map[string]bool, len(c.Targets))
+	for _, target := range c.Targets {
+		kept[target] = true
+	}
+	sn, err := g.node.Reader()
+	if err != nil {
+		return err
+	}
+	defer sn.Close()
+	// 2. Pass on the others as they are read.
+	var gone []string
+	size := 0
+	err = g.eachTarget(ctx, sn, c.Source, func(dst string) error {
+		if kept[dst] {
+			return nil
+		}
+		gone, size = append(gone, dst), size+len(dst)
+		if len(gone) < changedLinks && size < g.o.MessageBytes {
+			return nil
+		}
+		err := del(gone)
+		gone, size = gone[:0], 0
+		return err
+	})
+	if err != nil || len(gone) == 0 {
+		return err
+	}
+	return del(gone)
+}
