@@ -44,6 +44,7 @@ type API struct {
 	cors      access.CORS
 	hosts     access.Hosts
 	metrics   *metrics
+	encoders  *limits.Budget     // of compressed answers
 	end       context.CancelFunc // ends changes that outlive their clients
 
 	triples *triples.API
@@ -68,6 +69,8 @@ func New(db store.Triples, options Options) (*API, error) {
 		cors:    access.NewCORS(options.AllowOrigins),
 		hosts:   access.NewHosts(options.PublicURL, options.AcceptHosts),
 		end:     end,
+		// Of their own, because a document must not be refused for an encoder.
+		encoders: &limits.Budget{Max: options.MemoryBytes / 4},
 		shared: &endpoint.Shared{
 			Store: db, Memory: memory, URL: request.PublicURL(options.PublicURL),
 			Documents: &request.Documents{MaxBytes: options.MaxBodyBytes, Memory: memory},
@@ -155,6 +158,8 @@ func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	if a.options.Cluster != nil {
 		w.NoMajority = a.options.Cluster.NoMajority
 	}
+	w.Compress(hr, a.encoders)
+	defer w.Abort()
 	_ = rc.SetWriteDeadline(start.Add(a.options.StallTimeout)) // a 100 Continue is written too
 	if hr.Body != nil && hr.Body != http.NoBody {
 		w.Body = &request.TimedBody{ReadCloser: hr.Body, Rc: rc, SlowLimit: limit}
@@ -168,6 +173,9 @@ func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	a.metrics.inFlight.Inc()
 	defer a.metrics.inFlight.Dec()
 	err := problem.Recover(func() error { return a.serve(w, hr) })
+	if err == nil {
+		err = w.End()
+	}
 	status, abort := a.finish(w, hr, err)
 	name, method := a.labels(hr)
 	a.metrics.observe(name, method, status, time.Since(start))

@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
@@ -183,7 +184,7 @@ func TestChangesLoad(t *testing.T) {
 // TestChangesFollow checks that an open answer gets new changes at once, and ends at a shutdown.
 func TestChangesFollow(t *testing.T) {
 	s, db := serveTriples(t, "", Options{})
-	for name, encoding := range map[string]string{"plain": "", "gzip": "gzip", "zstd": "gzip;q=0, zstd"} {
+	for name, encoding := range map[string]string{"plain": "", "gzip": "gzip", "zstd": "gzip;q=0, zstd", "br": "br"} {
 		t.Run(name, func(t *testing.T) {
 			answer := s.changes("", "Accept-Encoding", encoding)
 			var in io.Reader = answer.Body
@@ -193,6 +194,8 @@ func TestChangesFollow(t *testing.T) {
 				in, err = gzip.NewReader(in)
 			case "zstd":
 				in, err = zstd.NewReader(in, zstd.WithDecoderConcurrency(1))
+			case "br":
+				in = brotli.NewReader(in)
 			}
 			if err != nil || answer.Header.Get("Content-Encoding") == "" && encoding != "" {
 				t.Fatal(err, answer.Header)

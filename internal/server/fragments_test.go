@@ -447,10 +447,10 @@ func TestFragmentCaching(t *testing.T) {
 	s, store := serveTriples(t, fragmentData, Options{})
 	got := s.get("/fragments?subject=http://a")
 	tag := got.header.Get("ETag")
-	if got.status != 200 || tag == "" || got.header.Get("Cache-Control") != "no-cache" || got.header.Get("Vary") != "Accept" {
+	if got.status != 200 || tag == "" || got.header.Get("Cache-Control") != "no-cache" || !slices.Contains(got.header.Values("Vary"), "Accept") {
 		t.Fatalf("%d %v", got.status, got.header)
 	}
-	for _, header := range []string{tag, "W/" + tag, `"x", ` + tag, "*"} {
+	for _, header := range []string{tag, strings.TrimPrefix(tag, "W/"), `"x", ` + tag, "*"} {
 		if again := s.get("/fragments?subject=http://a", "If-None-Match", header); again.status != 304 || again.body != "" || again.header.Get("ETag") != tag {
 			t.Errorf("If-None-Match: %s: %d", header, again.status)
 		}

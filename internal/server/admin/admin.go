@@ -29,7 +29,7 @@ type API struct {
 
 // New returns the endpoints for operators. At most maxBackups backups run at a time.
 func New(s *endpoint.Shared, cluster Members, registry *prometheus.Registry, maxBackups int) *API {
-	return &API{Shared: s, cluster: cluster, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{}),
+	return &API{Shared: s, cluster: cluster, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}),
 		Backups: make(chan struct{}, maxBackups), Checks: make(chan struct{}, 1), restoring: make(chan struct{}, 1)}
 }
 

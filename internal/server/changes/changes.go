@@ -83,7 +83,7 @@ func (a *API) getChanges(w http.ResponseWriter, r *request.Request) error {
 		return response.NotAcceptable(offers)
 	}
 	f := &formats[chosen]
-	w.Header().Set("Vary", "Accept, Accept-Encoding, Last-Event-ID")
+	w.Header().Add("Vary", "Accept, Last-Event-ID")
 	// 2. Without a position the answer begins at the current end.
 	source := a.Store.Feed()
 	if since := sinceOf(r); since == "" {

@@ -1,4 +1,4 @@
-// The stream of an answer: batches are sent at once, compressed if the client requests it.
+// The stream of an answer: batches are sent at once.
 
 package changes
 
@@ -6,14 +6,9 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"io"
 	"net/http"
 	"slices"
-	"strings"
 	"time"
-
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/server/problem"
@@ -31,7 +26,7 @@ type stream struct {
 	expand  bool
 	hidden  []feed.Kind // selected by addKinds only; the answer leaves them out
 
-	out      flusher // nil until the header is sent
+	begun    bool // the header is sent
 	buf      []byte
 	sent     time.Time // when the last bytes were sent
 	position string    // the last one that was sent, or that of the request
@@ -54,86 +49,28 @@ func (s *stream) addKinds() {
 	}
 }
 
-// flusher is where an answer is written.
-type flusher interface {
-	io.Writer
-	Flush() error
-}
-
-// plain is an answer without compression.
-type plain struct{ http.ResponseWriter }
-
-func (plain) Flush() error { return nil }
-
 // begin sends the header. An error after it can only be the last line of the answer.
 func (s *stream) begin() error {
 	h := s.w.Header()
 	h.Set("Content-Type", s.format.mediaType)
 	h.Set("Cache-Control", "no-store")
 	h.Set("X-Accel-Buffering", "no") // proxies would hold events back
-	s.out = plain{s.w}
-	switch encoding := encodingOf(s.r.Header.Values("Accept-Encoding")); encoding {
-	case "zstd":
-		h.Set("Content-Encoding", encoding)
-		z, err := zstd.NewWriter(s.w, zstd.WithEncoderLevel(zstd.SpeedFastest), zstd.WithEncoderConcurrency(1), zstd.WithWindowSize(batchBytes))
-		if err != nil {
-			return err
-		}
-		s.out = z
-	case "gzip":
-		h.Set("Content-Encoding", encoding)
-		z, err := gzip.NewWriterLevel(s.w, gzip.BestSpeed)
-		if err != nil {
-			return err
-		}
-		s.out = z
-	}
+	s.begun = true
 	s.w.WriteHeader(http.StatusOK)
 	s.buf = append(s.buf[:0], s.format.begin...)
 	return s.send()
 }
 
-// encodingOf returns zstd or gzip if the client names one, else "". One with q=0 is not accepted.
-func encodingOf(values []string) string {
-	accepted := map[string]bool{}
-	for _, value := range values {
-		for element := range strings.SplitSeq(value, ",") {
-			name, weight, _ := strings.Cut(element, ";")
-			weight = strings.ReplaceAll(weight, " ", "")
-			refused := strings.Trim(strings.TrimPrefix(weight, "q=0"), ".0") == "" && strings.HasPrefix(weight, "q=0")
-			accepted[strings.ToLower(strings.TrimSpace(name))] = !refused
-		}
-	}
-	for _, encoding := range []string{"zstd", "gzip"} {
-		if accepted[encoding] {
-			return encoding
-		}
-	}
-	return ""
-}
-
 // send sends the buffer to the client at once.
 func (s *stream) send() error {
-	if _, err := s.out.Write(s.buf); err != nil {
+	if _, err := s.w.Write(s.buf); err != nil {
 		return err
 	}
 	if s.sent = time.Now(); cap(s.buf) > streamMemory {
 		s.buf = nil // a huge term has grown it, and the stream may stay idle for days
 	}
 	s.buf = s.buf[:0]
-	if err := s.out.Flush(); err != nil {
-		return err
-	}
-	s.w.(http.Flusher).Flush()
-	return nil
-}
-
-// close ends a compressed answer.
-func (s *stream) close() error {
-	if c, ok := s.out.(io.Closer); ok {
-		return c.Close()
-	}
-	return nil
+	return http.NewResponseController(s.w).Flush()
 }
 
 // run sends the answer until the source or the client ends.
@@ -168,12 +105,10 @@ func (s *stream) run(source feed.Source) error {
 		return s.fail(err)
 	}
 	// 4. All is read. An answer without a batch still has a header.
-	if s.out == nil {
-		if err := s.begin(); err != nil {
-			return err
-		}
+	if !s.begun {
+		return s.begin()
 	}
-	return s.close()
+	return nil
 }
 
 // sendBatch sends a batch, with the triples of its loads if they are requested.
@@ -183,7 +118,7 @@ func (s *stream) sendBatch(b *feed.Batch) error {
 			return &feed.GoneError{Reason: "graphs were cleared as a whole, and this format has no place for that", Continue: b.Position}
 		}
 	}
-	if s.out == nil {
+	if !s.begun {
 		if err := s.begin(); err != nil {
 			return err
 		}
@@ -222,7 +157,7 @@ func (s *stream) fail(err error) error {
 		err = problem.Errorf(problem.KindUnavailable, "", "the node is shutting down")
 	}
 	err = asProblem(err, s.r)
-	if s.out == nil || s.r.Context().Err() != nil {
+	if !s.begun || s.r.Context().Err() != nil {
 		return err
 	}
 	text, marshalErr := json.Marshal(map[string]any{"error": problem.As(err)})

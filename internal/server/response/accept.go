@@ -30,7 +30,8 @@ func Negotiate(accept []string, offers []string) int {
 	return best
 }
 
-// quality returns the weight of a media type in an Accept header, in thousandths.
+// quality returns the weight of a media type in an Accept header, or of a coding in an
+// Accept-Encoding header, in thousandths.
 func quality(header, offer string) int {
 	weight, specificity := 0, 0
 	for element := range strings.SplitSeq(header, ",") {
@@ -52,7 +53,7 @@ func specificityOf(mediaRange, offer string) int {
 	switch {
 	case mediaRange == offer:
 		return 3
-	case mediaRange == "*/*":
+	case mediaRange == "*/*", mediaRange == "*":
 		return 1
 	}
 	if kind, ok := strings.CutSuffix(mediaRange, "/*"); ok && strings.HasPrefix(offer, kind+"/") {

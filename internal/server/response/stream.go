@@ -19,9 +19,6 @@ const ChunkSlack = 2 << 10
 // error before it gets a status of its own, and a small answer gets its length. A later error must
 // abort the connection, because no client may take the answer for complete.
 type Stream struct {
-	// Wait calls do. do waits for the client, so Wait may let other work run meanwhile.
-	Wait func(do func() error) error
-
 	w      http.ResponseWriter
 	http11 bool
 	hint   string // advice for a client of HTTP/1.0
@@ -32,8 +29,7 @@ type Stream struct {
 
 func NewStream(w http.ResponseWriter, r *http.Request, hint string) *Stream {
 	chunk := chunks.Get().(*[]byte)
-	return &Stream{w: w, http11: r.ProtoAtLeast(1, 1), hint: hint, chunk: chunk, Buf: (*chunk)[:0],
-		Wait: func(do func() error) error { return do() }}
+	return &Stream{w: w, http11: r.ProtoAtLeast(1, 1), hint: hint, chunk: chunk, Buf: (*chunk)[:0]}
 }
 
 // Write holds b. If b and the held bytes do not fit together, it sends the held ones first.
@@ -66,10 +62,7 @@ func (s *Stream) send() error {
 		return problem.Errorf(problem.KindVersion, "", "over HTTP/1.0 a broken stream looks complete: use HTTP/1.1%s", s.hint)
 	}
 	s.sent = true
-	err := s.Wait(func() error {
-		_, err := s.w.Write(s.Buf)
-		return err
-	})
+	_, err := s.w.Write(s.Buf)
 	if cap(s.Buf) > maxPooledBytes {
 		s.Buf = nil // a huge term has grown it
 	}

@@ -37,8 +37,9 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request.Request, op *operati
 	defer func() { done.read = readsOf(result.Plan()) }()
 	w.Header().Set("Content-Type", f.contentType)
 	out := response.NewStream(w, r.Request, ", or a LIMIT")
-	out.Wait = result.Wait
 	defer out.Release()
+	response.SetWait(w, result.Wait)
+	defer response.SetWait(w, nil)
 	// 3. Send the result while it is computed.
 	switch result.Form {
 	case ast.Ask:
@@ -52,6 +53,7 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request.Request, op *operati
 		return err
 	}
 	result.Leave() // all rows are computed
+	response.SetWait(w, nil)
 	return out.End()
 }
 

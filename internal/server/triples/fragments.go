@@ -90,7 +90,7 @@ func sendFragment(w http.ResponseWriter, r *request.Request, s syntax.Syntax, p 
 	h := w.Header()
 	h.Add("Vary", "Accept")
 	h.Set("Cache-Control", "no-cache")
-	h.Set("ETag", tag)
+	h.Set("ETag", "W/"+tag) // weak, because it is the same if the page is compressed
 	if hasTag(r.Header.Values("If-None-Match"), tag) {
 		w.WriteHeader(http.StatusNotModified)
 		return nil
