@@ -51,6 +51,7 @@ type LoadSummary struct {
 	PeakMemory  int64         `json:"peak_memory"` // of the node's process, in bytes
 	Runs        int           `json:"runs"`        // sorted parts written to disk
 	Rejects     []Reject      `json:"rejects"`     // the first rejected statements
+	Warnings    []string      `json:"warnings"`    // if the document probably means something else
 }
 
 // Reject is a statement left out by a load.

@@ -75,7 +75,7 @@ func Load(ctx context.Context, sink Sink, sources []input.Source, opts Options) 
 	if err != nil {
 		return Summary{}, l.explain(err)
 	}
-	s := Summary{Record: *record, Bytes: l.text.Load(), Duration: time.Since(begun), PeakMemory: memory.Peak(), Runs: l.manifest.RunsMade, Skipped: l.skipped.Load(), Labelled: l.labelled.Load(), Resumed: resumed}
+	s := Summary{Record: *record, Bytes: l.text.Load(), Duration: time.Since(begun), PeakMemory: memory.Peak(), Runs: l.manifest.RunsMade, Skipped: l.skipped.Load(), Labelled: l.labelled.Load(), Resumed: resumed, Warnings: l.opts.warnings.list}
 	s.Rate = float64(s.Read) / max(s.Duration.Seconds(), 1e-9)
 	return s, nil
 }

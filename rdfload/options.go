@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"sync"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/memory"
@@ -78,7 +79,25 @@ type Options struct {
 	// Progress, if not nil, is called a few times a second.
 	Progress func(Progress)
 
-	limits limits
+	limits   limits
+	warnings *warnings
+}
+
+// warnings are messages about documents. They are safe for concurrent use.
+type warnings struct {
+	mu   sync.Mutex
+	list []string
+}
+
+// maxWarnings bounds the warnings of a load.
+const maxWarnings = 100
+
+func (w *warnings) add(message string) {
+	w.mu.Lock()
+	defer w.mu.Unlock()
+	if len(w.list) < maxWarnings {
+		w.list = append(w.list, message)
+	}
 }
 
 // limits are sizes that only tests change. If one is 0, it follows from the options.
@@ -171,11 +190,12 @@ func (o *Options) syntaxOf(s input.Source, r *input.Reader) (syntax.Syntax, erro
 
 // parsing returns the options for parsing a document; prefix is the prefix of its blank nodes.
 func (o *Options) parsing(name, prefix string) syntax.Options {
-	return syntax.Options{Source: name, Base: o.Base, BlankPrefix: prefix, KeepGoing: o.KeepGoing, MaxLine: o.MaxLine}
+	return syntax.Options{Source: name, Base: o.Base, BlankPrefix: prefix, KeepGoing: o.KeepGoing, MaxLine: o.MaxLine, Warn: o.warnings.add}
 }
 
 // withDefaults returns the options with a default for each zero field.
 func (o Options) withDefaults() Options {
+	o.warnings = &warnings{}
 	// Memory and Workers come first, because the size of blocks depends on both.
 	if o.Memory == 0 {
 		o.Memory = max(memory.Available()/4, MinMemory)
@@ -241,4 +261,5 @@ type Summary struct {
 	Skipped    int64         `json:"skipped,omitempty"`  // link files: well-formed but unwanted
 	Labelled   int64         `json:"labelled,omitempty"` // link files: links with weight or text
 	Resumed    bool          `json:"resumed"`            // true if it continued an interrupted load
+	Warnings   []string      `json:"warnings,omitempty"` // documents that probably mean something else; at most 100
 }

@@ -77,6 +77,42 @@ func (b Bounds) KeyRange() (KeyRange, error) {
 	return kr, nil
 }
 
+// CheckPositions returns an error that wraps [ErrBadBounds] if no triple can be in the range, because
+// a term of the prefix, or a bound on the next one, is of a kind that its position never has: a
+// literal can only be an object, and a blank node is no predicate.
+func (b Bounds) CheckPositions() error {
+	if !b.Order.Valid() {
+		return fmt.Errorf("%w: no order", ErrBadBounds)
+	}
+	check := func(at int, kind Kind, what string) error {
+		if at > 3 {
+			return nil
+		}
+		position := positions[b.Order][at]
+		if kind == Literal && position != Object || kind == Blank && position == Predicate {
+			return fmt.Errorf("%w: %s selects nothing: in %s it applies to the %s, which is no %s; fix the terms before it by prefix, or use another order",
+				ErrBadBounds, what, b.Order, positionNames[position], kindNames[kind])
+		}
+		return nil
+	}
+	for i, t := range b.Prefix {
+		if err := check(i, t.Kind(), "prefix "+clip(t.String())); err != nil {
+			return err
+		}
+	}
+	for _, t := range []Term{b.GE, b.GT, b.LE, b.LT} {
+		if err := check(len(b.Prefix), t.Kind(), "the bound "+clip(t.String())); err != nil {
+			return err
+		}
+	}
+	return check(len(b.Prefix), b.Starts.Kind, "starts")
+}
+
+var (
+	positionNames = [...]string{Subject: "subject", Predicate: "predicate", Object: "object", Graph: "graph"}
+	kindNames     = map[Kind]string{Literal: "literal", Blank: "blank node"}
+)
+
 func appendTerms(dst []byte, terms []Term) []byte {
 	for i, t := range terms {
 		if i > 0 {

@@ -7,6 +7,7 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"encoding/json"
 	"errors"
@@ -245,10 +246,7 @@ func hintFor(err error) string {
 	case errors.Is(err, engine.ErrUpdateMemory):
 		return "Give it more with --update-memory, or send it in parts; trefoil load takes documents of any size."
 	}
-	if hint := hintForLinks(err); hint != "" {
-		return hint
-	}
-	return hintForRemote(err)
+	return cmp.Or(otherSyntax(err), hintForLinks(err), hintForRemote(err))
 }
 
 // printJSON writes a value as one line of JSON.

@@ -3,7 +3,9 @@
 package cli
 
 import (
+	"bytes"
 	"context"
+	"errors"
 	"fmt"
 	"io"
 	"iter"
@@ -44,6 +46,40 @@ func (d *documents) syntax() (syntax.Syntax, error) {
 		return 0, usagef("--from: %w", err)
 	}
 	return s, nil
+}
+
+// otherSyntax returns a hint if a file with a syntax error looks like a document of another syntax
+// than its name says; else "".
+func otherSyntax(err error) string {
+	// 1. Read the beginning of the file.
+	var bad *triple.SyntaxError
+	if !errors.As(err, &bad) {
+		return ""
+	}
+	named, ok := syntax.ByFile(bad.Source)
+	in, err := input.File(bad.Source, bad.Source).Open()
+	if !ok || err != nil {
+		return ""
+	}
+	defer in.Close()
+	head := make([]byte, syntax.SniffBytes)
+	n, err := io.ReadFull(in, head)
+	// 2. Compare what it looks like. Whatever begins as a statement might be TriG, so its first one
+	// must be well-formed.
+	found, ok := syntax.Sniff(head[:n], err != nil)
+	if !ok || found == named || found == syntax.NQuads || found == syntax.TriG && named == syntax.Turtle {
+		return ""
+	}
+	if found == syntax.TriG {
+		for _, err := range syntax.Parse(context.Background(), bytes.NewReader(head[:n]), found, syntax.Options{}) {
+			if err != nil {
+				return ""
+			}
+			break
+		}
+		return fmt.Sprintf("It looks like Turtle or TriG, and its name says %v: --from ttl or --from trig reads it.", named)
+	}
+	return fmt.Sprintf("It looks like %v, and its name says %v: --from %s reads it.", found, named, found.Name())
 }
 
 // check returns an error if a flag is wrong, before anything is read.
@@ -102,7 +138,8 @@ func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[
 		// 2. Parse it. The parser reports annotations before their triple.
 		var annotations []triple.ApplicationData
 		opts := syntax.Options{Source: source.Name, Base: d.Base, BlankPrefix: prefix, MaxLine: int(d.MaxLine),
-			Annotated: func(all []triple.ApplicationData) { annotations = all }}
+			Annotated: func(all []triple.ApplicationData) { annotations = all },
+			Warn:      func(message string) { e.sayf("warning: %s", message) }}
 		for t, err := range syntax.Parse(e.ctx, in, s, opts) {
 			if !yield(statement{t, annotations}, err) || err != nil {
 				return

@@ -3,11 +3,14 @@
 package cli
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"os"
+	"path/filepath"
 	"runtime/debug"
 	"slices"
 	"strings"
@@ -67,8 +70,6 @@ func (c *loadCmd) Run(e *env) error {
 
 func (c *loadCmd) check(local bool) error {
 	switch {
-	case !local && c.To == "" && os.Getenv(envTo) == "":
-		return usagef("say where to: --data DIR, or --to URL for a running server")
 	case c.Rejects != "" && !c.KeepGoing:
 		return usagef("--rejects is for --keep-going: without it the first malformed statement stops the load")
 	case !local && c.Resume:
@@ -113,11 +114,17 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 		return summary, usageError{err}
 	}
 	// 2. Load into the store. It must be closed before the result is reported.
+	undo := newDirectory(c.Data)
 	store, err := c.openStore()
 	if err != nil {
 		return summary, err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() {
+		err = errors.Join(err, store.Close())
+		if err != nil && !errors.Is(err, rdfload.ErrKept) {
+			err = errors.Join(err, undo())
+		}
+	}()
 	display := newProgress(e.stderr)
 	opts.Progress = display.show
 	defer display.end()
@@ -127,6 +134,25 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 		return err
 	})
 	return summary, err
+}
+
+// newDirectory returns a function that removes what was created in a directory since the call. If the
+// directory had something in it, the function does nothing.
+func newDirectory(dir string) func() error {
+	before, err := os.ReadDir(dir)
+	switch {
+	case errors.Is(err, fs.ErrNotExist):
+		return func() error { return os.RemoveAll(dir) }
+	case err != nil || len(before) > 0:
+		return func() error { return nil }
+	}
+	return func() error {
+		created, err := os.ReadDir(dir)
+		for _, entry := range created {
+			err = errors.Join(err, os.RemoveAll(filepath.Join(dir, entry.Name())))
+		}
+		return err
+	}
 }
 
 // openStore opens the data directory for a load.
@@ -181,7 +207,7 @@ func (c *loadCmd) explain(err error, sources []input.Source) error {
 	case fault.IsDiskFull(err):
 		return hinted{err, unchanged + "Make room first. " + resume}
 	case errors.Is(err, rdfload.ErrRejected) && !c.KeepGoing:
-		return hinted{err, unchanged + "--keep-going loads the rest, --rejects F writes down what it leaves out."}
+		return hinted{err, unchanged + cmp.Or(otherSyntax(err), "--keep-going loads the rest, --rejects F writes down what it leaves out.")}
 	case errors.Is(err, input.ErrTruncated):
 		return hinted{err, unchanged + "Get the file whole, or unpack the part that arrived (gzip -dc and the like) and load that."}
 	case errors.Is(err, rdfload.ErrChanged):
@@ -200,6 +226,9 @@ func (c *loadCmd) report(e *env, s rdfload.Summary) error {
 	}
 	if err := print(); err != nil {
 		return err
+	}
+	for _, warning := range s.Warnings {
+		e.sayf("warning: %s", warning)
 	}
 	return c.tellRejected(e, s.Rejected)
 }

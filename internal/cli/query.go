@@ -49,7 +49,8 @@ func (explainFlag) IsBool() bool { return true }
 // Decode reads the value, if there is one.
 func (f *explainFlag) Decode(ctx *kong.DecodeContext) error {
 	*f = explainPlan
-	if ctx.Scan.Peek().Type != kong.FlagValueToken {
+	next := ctx.Scan.Peek()
+	if next.Type != kong.FlagValueToken && next.Value != "run" && next.Value != "plan" {
 		return nil
 	}
 	value := fmt.Sprint(ctx.Scan.Pop().Value)

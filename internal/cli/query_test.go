@@ -92,7 +92,7 @@ func TestQueryCommand(t *testing.T) {
 			{"", []string{"-e", `ASK { ?s ?p ?o }`, "--default-graph", "http://ex/g"}, exitDone, "false\n", ""},
 			{"", []string{"-e", `ASK { GRAPH ?g { ?s ?p ?o } }`, "--named-graph", "http://ex/g"}, exitDone, "false\n", ""},
 
-			{"", nil, exitUsage, "", "-e, or the file"},
+			{"", nil, exitUsage, "", "the text, or the file"},
 			{"", []string{"-e", names, file}, exitUsage, "", "give one"},
 			{"", []string{"-e", names, "--format", "ttl"}, exitUsage, "", "table, json, csv, tsv or xml"},
 			{"", []string{"-e", construct, "--format", "csv"}, exitUsage, "", "ttl, nt, nq, trig or xml"},
@@ -159,7 +159,7 @@ func TestUpdateCommand(t *testing.T) {
 			{[]string{"-e", "CLEAR\nGRAPH"}, exitFailed, "", "-e:2:6: "},
 			{[]string{"-e", `CREATE GRAPH <http://ex/g> ; CREATE GRAPH`}, exitFailed, "", "-e:1:42: "},
 			{[]string{"-e", `LOAD <http://127.0.0.1:1/>`}, exitFailed, "", "LOAD"},
-			{nil, exitUsage, "", "-e, or the file"},
+			{nil, exitUsage, "", "the text, or the file"},
 		} {
 			code, stdout, stderr := run(t, "", append(append([]string{"update"}, flags...), step.args...)...)
 			if code != step.code || stdout != step.stdout || !strings.Contains(stderr, step.stderr) {

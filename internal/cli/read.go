@@ -48,7 +48,7 @@ type matchCmd struct {
 
 func (c *matchCmd) Run(e *env) error {
 	return c.read(e, &c.storeFlags, func(r reader, p triple.Pattern) error {
-		return c.print(e, r.match(e.ctx, p, page{limit: int64(c.Limit), cursor: c.Cursor}))
+		return c.print(e, func(o page) *listing { return r.match(e.ctx, p, o) }, false)
 	})
 }
 
@@ -83,7 +83,7 @@ func (c *rangeCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	return c.print(e, r.bounded(e.ctx, b, page{limit: int64(c.Limit), cursor: c.Cursor, reverse: c.Reverse}))
+	return c.print(e, func(o page) *listing { return r.bounded(e.ctx, b, o) }, c.Reverse)
 }
 
 // bounds parses the flags.
@@ -117,7 +117,11 @@ func (c *boundsFlags) bounds(order string) (b triple.Bounds, err error) {
 		}
 	}
 	// 2. Check them together, because an error can name the flag only here.
-	if _, err := b.KeyRange(); err != nil {
+	_, err = b.KeyRange()
+	if err == nil {
+		err = b.CheckPositions()
+	}
+	if err != nil {
 		return b, usageError{fmt.Errorf("--order %s: %w", order, err)}
 	}
 	return b, nil
@@ -189,13 +193,20 @@ func failed(err error) *listing {
 
 // paging holds the flags of commands that list triples.
 type paging struct {
-	Limit  quantity `placeholder:"N" help:"Maximum of triples; the cursor of the next page goes to standard error."`
-	Cursor string   `placeholder:"C" help:"Go on where a limited answer ended: its cursor, with the same other flags."`
-	JSON   bool     `help:"A JSON object a line: s, p, o and g as SPARQL-JSON terms."`
+	Limit  *quantity `placeholder:"N" help:"Maximum of triples; the cursor of the next page goes to standard error."`
+	Cursor string    `placeholder:"C" help:"Go on where a limited answer ended: its cursor, with the same other flags."`
+	JSON   bool      `help:"A JSON object a line: s, p, o and g as SPARQL-JSON terms."`
 }
 
-// print writes a listing, and its cursor to standard error.
-func (p *paging) print(e *env, list *listing) error {
+// print writes the requested page, and the cursor of the next one to standard error.
+func (p *paging) print(e *env, read func(page) *listing, reverse bool) error {
+	selected := page{cursor: p.Cursor, reverse: reverse}
+	if p.Limit != nil {
+		if selected.limit = int64(*p.Limit); selected.limit == 0 {
+			return nil
+		}
+	}
+	list := read(selected)
 	write := writeNQuad
 	if p.JSON {
 		write = writeJSON

@@ -174,6 +174,9 @@ func (c *loadCmd) send(e *env, sources []input.Source) error {
 	return c.withRejects(func(rejects io.Writer) error {
 		for i, source := range sources {
 			s, err := c.sendOne(e, r.client, source)
+			for i, warning := range s.Warnings {
+				s.Warnings[i] = place(warning, source)
+			}
 			if err == nil && rejects != nil {
 				err = writeRejects(rejects, source, s)
 			}
@@ -265,7 +268,9 @@ func (c *loadCmd) explainSent(err error, source input.Source, before int) error 
 		state += fmt.Sprintf(" The %s before it in the list %s.", plural(int64(before), "document"), map[bool]string{true: "is", false: "are"}[before == 1])
 	}
 	if known && errors.Is(err, client.ErrSyntax) {
-		if !c.KeepGoing {
+		if other := otherSyntax(&triple.SyntaxError{Source: source.Path}); other != "" {
+			state += " " + other
+		} else if !c.KeepGoing {
 			state += " --keep-going loads the rest, --rejects F writes down what it leaves out."
 		}
 		return hinted{placedError{place(answer.Where, source) + ": " + answer.Message}, state}
@@ -313,6 +318,7 @@ func addSummary(total *rdfload.Summary, s client.LoadSummary) {
 	total.Bytes += s.Bytes
 	total.Duration += s.Duration
 	total.Runs += s.Runs
+	total.Warnings = append(total.Warnings, s.Warnings...)
 	total.PeakMemory = max(total.PeakMemory, s.PeakMemory)
 	total.Rate = float64(rate(total.Read, total.Duration))
 }

@@ -24,7 +24,7 @@ type serveCmd struct {
 // serveFlags are all other flags of the server. See settings.go for their other sources.
 type serveFlags struct {
 	Config                configFlag `placeholder:"F" help:"File with settings, in TOML: listen = \"0.0.0.0:7333\". Flags and environment variables override it. trefoil config prints one."`
-	Listen                string     `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one. Other than loopback only with a token, or --insecure."`
+	Listen                string     `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one, and a port alone is of 127.0.0.1. Other than loopback only with a token, or --insecure."`
 	ReadOnly              bool       `help:"Take no changes."`
 	TokenFile             string     `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
 	OperatorTokenFile     string     `placeholder:"F" help:"File with the token of operators: only with it machines leave, are removed, losses accepted and the number of copies set. Nodes without certificates know each other by it, instead of by that of --token-file."`
@@ -96,7 +96,7 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 			UnionDefaultGraph: c.UnionDefaultGraph, AllowHosts: c.AllowHost,
 			LinkPredicate: c.LinkPredicate, NoLinks: c.NoLinks, Version: thisVersion().Version,
 		},
-		Listen: c.Listen, Insecure: c.Insecure, AllowOrigins: c.CORS, PublicURL: c.PublicURL, AcceptHosts: c.AcceptHost,
+		Listen: withHost(c.Listen), Insecure: c.Insecure, AllowOrigins: c.CORS, PublicURL: c.PublicURL, AcceptHosts: c.AcceptHost,
 	}
 	// 1. Read the files of the flags.
 	if c.TokenFile != "" {

@@ -24,7 +24,7 @@ import (
 // sparqlText holds the flags and the argument with a query or update.
 type sparqlText struct {
 	Execute string        `short:"e" placeholder:"TEXT" help:"The text itself."`
-	File    string        `arg:"" optional:"" help:"The file that holds it; - is standard input."`
+	File    string        `arg:"" optional:"" name:"text|file" help:"The text, or the file that holds it; - is standard input."`
 	Bind    []string      `sep:"none" placeholder:"NAME=TERM" help:"Give a variable a value, in N-Triples syntax: --bind 'who=<http://example.org/ann>'; repeatable. It goes into the parsed text: no value can change what the text means."`
 	Timeout time.Duration `placeholder:"D" help:"Give up after this time, such as 10s; of a server its own limit holds too."`
 }
@@ -42,11 +42,14 @@ func (t *sparqlText) read(e *env) (text, name string, err error) {
 	case t.Execute != "":
 		return t.Execute, "-e", nil
 	case t.File == "":
-		return "", "", usagef("give the text with -e, or the file that holds it; - is standard input")
+		return "", "", usagef("give the text, or the file that holds it; - is standard input")
 	case t.File == "-":
 		name, in = "standard input", e.input()
 	default:
 		file, err := os.Open(t.File)
+		if err != nil && strings.ContainsAny(t.File, " \t\n{") { // the name of no file, so it is the text
+			return t.File, "text", nil
+		}
 		if err != nil {
 			return "", "", err
 		}

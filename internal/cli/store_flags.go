@@ -161,13 +161,27 @@ func (s *serverFlags) url() string {
 	if url == "" {
 		url = defaultURL
 	}
+	// The address of an endpoint means its server.
+	url = strings.TrimRight(url, "/")
+	for _, path := range []string{"/sparql", "/query", "/update", "/data"} {
+		url = strings.TrimSuffix(url, path)
+	}
 	if !strings.Contains(url, "://") {
+		url = withHost(url)
 		if s.CA != "" {
 			return "https://" + url
 		}
 		return "http://" + url
 	}
 	return url
+}
+
+// withHost returns an address with the loopback host if it is only a port.
+func withHost(address string) string {
+	if address != "" && strings.Trim(address, "0123456789") == "" {
+		return "127.0.0.1:" + address
+	}
+	return address
 }
 
 // roots returns the certificates to verify the server; nil is the system's.

@@ -32,6 +32,8 @@ type Options struct {
 	MaxBytes    int64  // largest document; 0 means DefaultMaxBytes
 	// Contexts are the documents of external contexts, by absolute IRI.
 	Contexts map[string][]byte
+	// Warn, if not nil, is called with a message if a valid document probably is not what was meant.
+	Warn func(message string)
 }
 
 // Validate returns an error if an option is invalid.
@@ -95,6 +97,12 @@ func parse(r io.Reader, opts Options) ([]triple.Triple, error) {
 	}
 	// 2. Decode and expand it. Contexts must be checked first, because the library has no limits.
 	document, err := decode(data.Bytes())
+	if err == nil && isRDFJSON(document) {
+		err = errors.New("this is RDF/JSON, which is not read; convert it to JSON-LD or N-Triples")
+	}
+	if name := undefinedName(document); err == nil && name != "" && opts.Warn != nil {
+		opts.Warn(fmt.Sprintf("%s: JSON-LD without @context: %q is no IRI, so its values are left out", opts.Source, clip(name)))
+	}
 	if err == nil {
 		if err = checkContexts(document); err == nil {
 			document, err = expand(document, opts)

@@ -60,6 +60,9 @@ func (p *parser) document() error {
 	if err != nil {
 		return err
 	}
+	if strings.EqualFold(root.local, "TriX") && strings.Contains(root.space, "/trix/") {
+		return p.failAt(root.at, "this is TriX, which is not read; convert it to TriG or N-Quads")
+	}
 	if root.space == triple.RDF && root.local == "RDF" {
 		inner, attrs, err := p.enter(ctx, root)
 		if err != nil {

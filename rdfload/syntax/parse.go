@@ -48,6 +48,8 @@ type Options struct {
 	// Annotated, if not nil, is called with the annotations of a triple right before the triple is
 	// yielded, if it has any and the syntax holds them. It may keep them.
 	Annotated func([]triple.ApplicationData)
+	// Warn, if not nil, is called with a message if a valid document probably is not what was meant.
+	Warn func(message string)
 }
 
 // Parse reads a document from r and yields its triples in order. The caller may keep the terms. The
@@ -82,7 +84,7 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 		return seq
 	case JSONLD:
 		seq := jsonld.Parse(r, jsonld.Options{
-			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument, Contexts: opts.Contexts,
+			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument, Contexts: opts.Contexts, Warn: opts.Warn,
 		})
 		if opts.KeepGoing {
 			seq = rejectDocument(seq)

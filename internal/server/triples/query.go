@@ -69,6 +69,9 @@ func rangeQuery(p request.Params) (*query, error) {
 		return nil, err
 	}
 	keys, err := b.KeyRange()
+	if err == nil {
+		err = b.CheckPositions()
+	}
 	if err != nil {
 		return nil, problem.Errorf(problem.KindBadParameter, "", "%v", err)
 	}

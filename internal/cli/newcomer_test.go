@@ -1,0 +1,125 @@
+// What a newcomer tries first: defaults, short forms, and files that are not what they seem.
+
+package cli
+
+import (
+	"io"
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// write makes a file of a test and returns its path.
+func write(t *testing.T, name, text string) string {
+	t.Helper()
+	path := filepath.Join(t.TempDir(), name)
+	if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	return path
+}
+
+// want checks the exit code of a command, and what it printed altogether.
+func want(t *testing.T, code int, words string, args ...string) {
+	t.Helper()
+	got, stdout, stderr := run(t, "", args...)
+	if got != code || !strings.Contains(stdout+stderr, words) {
+		t.Errorf("%q: code %d, want %d and ...%s...\n%s%s", args, got, code, words, stdout, stderr)
+	}
+}
+
+// TestFailedLoad checks that a failed load leaves no store where there was none, and the store that was there.
+func TestFailedLoad(t *testing.T) {
+	bad, good := write(t, "bad.nt", "bad\n"), write(t, "good.nt", "<http://ex/a> <http://ex/p> <http://ex/b> .\n")
+	missing, empty := filepath.Join(t.TempDir(), "missing"), t.TempDir()
+	want(t, exitFailed, "Nothing of this load", "load", "--data", missing, bad)
+	if _, err := os.Stat(missing); !os.IsNotExist(err) {
+		t.Errorf("the directory is there: %v", err)
+	}
+	want(t, exitFailed, "Nothing of this load", "load", "--data", empty, bad)
+	if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {
+		t.Errorf("left in the empty directory: %v %v", left, err)
+	}
+	want(t, exitFailed, "", "query", "--data", missing, "ASK {}")
+	want(t, exitDone, "", "load", "--data", empty, good)
+	want(t, exitFailed, "", "load", "--data", empty, bad)
+	want(t, exitDone, "1\n", "count", "--data", empty)
+}
+
+// TestShortForms checks the forms of arguments that people try first, on a directory and a server.
+func TestShortForms(t *testing.T) {
+	eachStore(t, "<http://ex/a> <http://ex/p> \"41\" .\n", func(t *testing.T, flags ...string) {
+		with := func(command string, more ...string) []string {
+			return append(append([]string{command}, flags...), more...)
+		}
+		const query = "SELECT ?o { ?s ?p ?o }"
+		want(t, exitDone, `"41"`, with("query", query)...)
+		want(t, exitDone, "rows 1, read", with("query", "--explain", "run", query)...)
+		want(t, exitDone, "rows 1, read", with("query", "--explain=run", query)...)
+		want(t, exitDone, "about", with("query", "--explain", query)...)
+		want(t, exitFailed, "no such file", with("query", "missing.rq")...)
+		want(t, exitFailed, "text:1:", with("query", "SELECT {")...)
+		want(t, exitDone, "added 1", with("update", "INSERT DATA { <http://ex/b> <http://ex/p> 1 }")...)
+		if code, stdout, _ := run(t, "", with("match", "--limit", "0")...); code != exitDone || stdout != "" {
+			t.Errorf("--limit 0: %d %q", code, stdout)
+		}
+		want(t, exitUsage, "which is no literal", with("range", "--order", "spo", "--ge", "18")...)
+		want(t, exitUsage, "which is no literal", with("range", "--order", "spo", "--prefix", "<http://ex/a>", "--starts", `"M`)...)
+		want(t, exitDone, "", with("range", "--order", "osp", "--ge", "18")...)
+		if flags[0] == "--to" {
+			for _, path := range []string{"/", "/sparql", "/sparql/", "/query", "/update", "/data"} {
+				want(t, exitDone, "2\n", "count", "--to", flags[1]+path)
+			}
+		}
+	})
+	// Without --to and --data the documented address is meant.
+	t.Setenv(envTo, "")
+	if got := (&serverFlags{To: "7888"}).url(); got != "http://127.0.0.1:7888" {
+		t.Error(got)
+	}
+	parsed := func(args ...string) *grammar {
+		g := new(grammar)
+		if _, err := newParser(g, io.Discard, io.Discard, func(int) {}).Parse(args); err != nil {
+			t.Fatal(err)
+		}
+		return g
+	}
+	if err := parsed("load", "x.nt").Load.check(false); err != nil {
+		t.Errorf("load without --to: %v", err)
+	}
+	for listen, address := range map[string]string{"7888": "127.0.0.1:7888", "[::1]:0": "[::1]:0"} {
+		if o, err := parsed("serve", "--data", "d", "--listen", listen).Serve.options(); err != nil || o.Listen != address {
+			t.Errorf("--listen %s: %q, %v", listen, o.Listen, err)
+		}
+	}
+}
+
+// TestOtherSyntaxes checks that files that are not what their names say, and those of syntaxes that are not
+// read, are refused with the reason, and that a document that means nothing has a warning.
+func TestOtherSyntaxes(t *testing.T) {
+	const turtle = "@prefix ex: <http://ex/> .\nex:a ex:p ex:b .\n"
+	const trix = `<TriX xmlns="http://www.w3.org/2004/03/trix/trix-1/"><graph><triple><uri>http://e/a</uri><uri>http://e/p</uri><uri>http://e/b</uri></triple></graph></TriX>`
+	const rdfJSON = `{"http://e/a":{"http://e/p":[{"value":"b","type":"literal"}]}}`
+	eachStore(t, "", func(t *testing.T, flags ...string) {
+		for _, c := range []struct {
+			name, text string
+			code       int
+			words      string
+		}{
+			{"x.nt", turtle, exitFailed, "looks like Turtle or TriG, and its name says N-Triples: --from ttl"},
+			{"x.ttl", `<?xml version="1.0"?><rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#"/>`, exitFailed, "looks like RDF/XML"},
+			{"x.nt", "<http://ex/a> <http://ex/p> .\n", exitFailed, "--keep-going"},
+			{"t.trix", trix, exitFailed, "this is TriX"},
+			{"t.xml", trix, exitFailed, "this is TriX"},
+			{"r.rj", rdfJSON, exitFailed, "this is RDF/JSON"},
+			{"r.jsonld", rdfJSON, exitFailed, "this is RDF/JSON"},
+			{"n.jsonld", `{"@id":"http://e/a","name":"x"}`, exitDone, `n.jsonld: JSON-LD without @context: "name" is no IRI`},
+			{"n.jsonld", `{"@context":{"name":"http://e/name"},"@id":"http://e/a","name":"x"}`, exitDone, "new        1"},
+		} {
+			want(t, c.code, c.words, append(append([]string{"load"}, flags...), write(t, c.name, c.text))...)
+		}
+	})
+	want(t, exitFailed, "looks like Turtle", "convert", write(t, "x.nt", turtle))
+	want(t, exitDone, "without @context", "convert", write(t, "n.jsonld", `[{"@id":"http://e/a","name":"x"}]`))
+}
