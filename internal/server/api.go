@@ -149,6 +149,7 @@ func (a *API) assemble() (err error) {
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	start := time.Now()
+	hr = a.withoutSlash(hr)
 	access.Sandbox(hw.Header())
 	a.cors.Allow(hw.Header(), hr)
 	rc := http.NewResponseController(hw)
@@ -281,6 +282,9 @@ func (a *API) serve(w *response.Writer, hr *http.Request) error {
 	m := d.Methods[name]
 	if m == nil {
 		return methodNotAllowed(hr, d)
+	}
+	if m.Shown != nil && wantsPage(hr) {
+		return a.showPage(w, hr, m.Shown(hr.URL.Query()))
 	}
 	if m.Writes {
 		if err := a.shared.Changes.Check(hr); err != nil {

@@ -5,12 +5,14 @@ package server
 import (
 	"maps"
 	"net/http"
+	"net/url"
 	"slices"
 	"strings"
 
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/querypage"
 	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/server/response"
 )
 
 // Endpoint is one method of one path of an API.
@@ -30,7 +32,42 @@ func (a *API) Endpoints() []Endpoint {
 	return all
 }
 
+// wantsPage reports whether a browser navigates to an endpoint of data. A request with a format wants
+// the data.
+func wantsPage(r *http.Request) bool {
+	return response.PrefersHTML(r.Header.Values("Accept")) && !r.URL.Query().Has("format")
+}
+
+// showPage leads a browser to the page, with a query if there is one.
+func (a *API) showPage(w http.ResponseWriter, r *http.Request, query string) error {
+	base, err := a.shared.URL.Base(r)
+	if err != nil {
+		return err
+	}
+	target := base + "/"
+	if query != "" {
+		target += "#" + url.Values{"query": {query}}.Encode()
+	}
+	w.Header().Add("Vary", "Accept")
+	w.Header().Set("Location", target)
+	w.WriteHeader(http.StatusSeeOther)
+	return nil
+}
+
 func getPage(w http.ResponseWriter, r *request.Request) error { return querypage.Serve(w, r.Request) }
+
+// withoutSlash returns the request without the slash at the end of an endpoint's path, because clients
+// add one when they join paths.
+func (a *API) withoutSlash(r *http.Request) *http.Request {
+	path, ok := strings.CutSuffix(r.URL.Path, "/")
+	if !ok || a.endpoints[path] == nil {
+		return r
+	}
+	same, target := *r, *r.URL
+	target.Path, target.RawPath = path, ""
+	same.URL = &target
+	return &same
+}
 
 // endpointOf returns the entry of a path and the path of that entry. If the path has no entry, it
 // is the nearest one above with Below; if there is none, d is nil.

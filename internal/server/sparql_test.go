@@ -198,7 +198,7 @@ func TestResultFormats(t *testing.T) {
 		{sel, "application/*", "", json, `"Ada"`},
 		{sel, "application/json", "", "application/json", `"Ada"`},
 		{sel, xml, "", xml, "<literal>Ada</literal>"},
-		{sel, browser, "", "application/xml", "<literal>Ada</literal>"},
+		{sel, browser, "xml", xml, "<literal>Ada</literal>"},
 		{sel, "text/csv", "", "text/csv; charset=utf-8; header=present", "n\r\nAda\r\n"},
 		{sel, "text/tab-separated-values", "", "text/tab-separated-values; charset=utf-8", "?n\n\"Ada\"\n"},
 		{sel, json + ";q=0.5, text/csv;q=0.9", "", "text/csv; charset=utf-8; header=present", "Ada"},
@@ -247,7 +247,7 @@ func TestResultFormats(t *testing.T) {
 	}
 	s.ask(`CONSTRUCT { ?s <http://ex/1> ?n } { ?s <http://ex/name> ?n }`, "format", "xml").
 		wantError(t, 406, problem.KindNotAcceptable, "", "another syntax")
-	got := s.ask(sel, "Accept", "text/html")
+	got := s.ask(sel, "Accept", "image/png")
 	got.wantError(t, 406, problem.KindNotAcceptable, "Accept", "text/csv")
 	if got.header.Get("Vary") != "Accept" {
 		t.Error("a 406 that a cache would give to others")

@@ -55,17 +55,28 @@ func (t Tokens) Check(r *http.Request, operator bool) error {
 	if ok && among(all, sum) {
 		return nil
 	}
+	message := "the token is not this node's"
 	switch {
 	case header == "":
-		return problem.Errorf(problem.KindUnauthorized, "Authorization", "this node wants a token: Authorization: Bearer TOKEN")
+		message = "this node wants a token: Authorization: Bearer TOKEN, or Basic with the token as password"
 	case operator && among(t.clients, sum):
-		return problem.Errorf(problem.KindUnauthorized, "Authorization", "this changes the members of the cluster, and needs the token of --operator-token-file")
+		message = "this changes the members of the cluster, and needs the token of --operator-token-file"
 	}
-	return problem.Errorf(problem.KindUnauthorized, "Authorization", "the token is not this node's")
+	e := problem.Errorf(problem.KindUnauthorized, "Authorization", "%s", message)
+	e.Challenges = []string{`Bearer realm="trefoil"`}
+	// A browser would ask its user for each failed request of a script.
+	if mode := r.Header.Get("Sec-Fetch-Mode"); mode == "" || mode == "navigate" {
+		e.Challenges = append(e.Challenges, `Basic realm="trefoil", charset="UTF-8"`)
+	}
+	return e
 }
 
-// given returns the token of a request. ok is false if its scheme is another.
+// given returns the token of a request: that of Bearer, or the password of Basic with any user. ok is
+// false if its scheme is another.
 func given(r *http.Request) (sum tokenSum, ok bool) {
+	if _, password, ok := r.BasicAuth(); ok {
+		return sha256.Sum256([]byte(password)), true
+	}
 	scheme, text, _ := strings.Cut(r.Header.Get("Authorization"), " ")
 	return sha256.Sum256([]byte(strings.TrimSpace(text))), strings.EqualFold(scheme, "Bearer")
 }

@@ -4,6 +4,7 @@ package endpoint
 
 import (
 	"net/http"
+	"net/url"
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/server/request"
@@ -33,6 +34,9 @@ type Method struct {
 	Writes    bool // changes data; if only some requests do, the handler calls Changes.Check
 	Body      bool // takes a body
 	Handle    Handler
+	// Shown, if set, leads browsers to the page at the root. It returns the query for the page; "" is
+	// none.
+	Shown func(params url.Values) string
 }
 
 // Allowed returns the methods of the path, sorted.

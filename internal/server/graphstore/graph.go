@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"strings"
 
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/problem"
@@ -30,12 +31,24 @@ func (a *API) Table() endpoint.Table {
 	}
 	return endpoint.Table{
 		graphStorePath: {Below: true, Methods: map[string]*endpoint.Method{
-			http.MethodGet:    {OwnParams: true, Handle: a.getGraph},
+			http.MethodGet:    {OwnParams: true, Handle: a.getGraph, Shown: shown},
 			http.MethodPut:    write(true, a.putGraph),
 			http.MethodPost:   write(true, a.postGraph),
 			http.MethodDelete: write(false, a.deleteGraph),
 		}},
 	}
+}
+
+// shown returns the query for the triples of a graph.
+func shown(params url.Values) string {
+	graph := strings.Trim(params.Get("graph"), "<>")
+	switch {
+	case params.Has("default"):
+		return "SELECT * WHERE {\n  ?s ?p ?o .\n}\nLIMIT 50"
+	case triple.CheckIRI(graph) == nil:
+		return "SELECT * WHERE {\n  GRAPH <" + graph + "> { ?s ?p ?o }\n}\nLIMIT 50"
+	}
+	return "SELECT * WHERE {\n  GRAPH ?g { ?s ?p ?o }\n}\nLIMIT 50"
 }
 
 // graphTarget is the target of a request to /data.
@@ -92,9 +105,6 @@ func (a *API) directTarget(r *request.Request) (graphTarget, error) {
 	base, err := a.URL.Base(r.Request)
 	if err != nil {
 		return graphTarget{}, err
-	}
-	if r.URL.Path == graphStorePath+"/" {
-		return graphTarget{}, problem.Errorf(problem.KindNotFound, r.URL.Path, "there is no graph without a name; the graph store is %s", graphStorePath)
 	}
 	if r.URL.RawQuery != "" {
 		return graphTarget{}, problem.Errorf(problem.KindBadRequest, "", "the path names the graph already; ?graph and ?default go with %s itself", graphStorePath)

@@ -119,6 +119,7 @@ type Error struct {
 
 	Cause      error    `json:"-"` // for the log; may be nil
 	Allow      []string `json:"-"` // the methods of a 405
+	Challenges []string `json:"-"` // of a 401, for WWW-Authenticate
 	RetryAfter int      `json:"-"` // seconds; 0 for no header
 }
 

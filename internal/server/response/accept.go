@@ -30,6 +30,24 @@ func Negotiate(accept []string, offers []string) int {
 	return best
 }
 
+// PrefersHTML reports whether an Accept header names text/html, and no type with a greater weight, as
+// browsers do when they navigate. It must not accept anything else as well, unless it names XHTML,
+// because Java programs without an Accept of their own send text/html.
+func PrefersHTML(accept []string) bool {
+	header := strings.ToLower(strings.Join(accept, ","))
+	html := quality(header, "text/html")
+	if !strings.Contains(header, "text/html") || html == 0 || strings.Contains(header, "*") && !strings.Contains(header, "xhtml") {
+		return false
+	}
+	for element := range strings.SplitSeq(header, ",") {
+		_, parameters, _ := strings.Cut(element, ";")
+		if q, ok := qvalue(parameters); ok && q > html {
+			return false
+		}
+	}
+	return true
+}
+
 // quality returns the weight of a media type in an Accept header, or of a coding in an
 // Accept-Encoding header, in thousandths.
 func quality(header, offer string) int {

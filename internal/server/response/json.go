@@ -35,8 +35,8 @@ func SendError(w http.ResponseWriter, e *problem.Error) {
 	if e.RetryAfter > 0 {
 		h.Set("Retry-After", strconv.Itoa(e.RetryAfter))
 	}
-	if e.Kind == problem.KindUnauthorized {
-		h.Set("WWW-Authenticate", `Bearer realm="trefoil"`)
+	for _, challenge := range e.Challenges {
+		h.Add("WWW-Authenticate", challenge)
 	}
 	// 2. Send the error as one JSON object.
 	body, err := marshal(struct {

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"net/url"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -38,17 +39,20 @@ func New(s *endpoint.Shared, e *engine.Engine, registry *prometheus.Registry) (*
 	return &API{Shared: s, engine: e, metrics: m, Texts: &limits.Budget{Max: max(s.Memory.Max/2, minTextsBytes)}}, nil
 }
 
+// Path is the path of the endpoint.
+const Path = "/sparql"
+
 // Table returns the endpoints.
 func (a *API) Table() endpoint.Table {
 	if a.engine == nil {
 		return nil
 	}
-	return endpoint.Table{
-		"/sparql": {Methods: map[string]*endpoint.Method{
-			http.MethodGet:  {OwnParams: true, Handle: a.getSPARQL},
-			http.MethodPost: {OwnParams: true, Body: true, Handle: a.postSPARQL},
-		}},
-	}
+	path := &endpoint.Path{Methods: map[string]*endpoint.Method{
+		http.MethodGet:  {OwnParams: true, Handle: a.getSPARQL, Shown: func(q url.Values) string { return q.Get("query") }},
+		http.MethodPost: {OwnParams: true, Body: true, Handle: a.postSPARQL},
+	}}
+	// The other two are the names of other stores, which clients know.
+	return endpoint.Table{Path: path, "/query": path, "/update": path}
 }
 
 func (a *API) getSPARQL(w http.ResponseWriter, r *request.Request) error {

@@ -37,7 +37,7 @@ func (a *API) describeService(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	endpoint := base + "/sparql"
+	endpoint := base + Path
 	var body bytes.Buffer
 	out, err := syntax.NewWriter(&body, f.syntax, map[string]string{"sd": sdNS, "format": formatsNS})
 	if err != nil {
