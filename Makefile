@@ -22,7 +22,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./internal/store/... ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
 
 .DEFAULT_GOAL := help
-.PHONY: help build release demo demo-cluster demo-links test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
+.PHONY: help build release demo demo-cluster demo-links console test-console test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -41,6 +41,17 @@ demo-cluster: build ## five nodes on this machine, of which two are killed while
 
 demo-links: build ## a small web on three nodes, one of them killed, its lists and rankings meanwhile, in under a minute
 	@scripts/demo-links.sh bin/trefoil
+
+console: console/node_modules ## the browser's page, from console/src into internal/server/console/built; needs npm
+	cd console && npx tsc && node build.mjs --sizes
+
+test-console: console/node_modules ## the console in headless Chromium, and that its build is that of its source
+	cd console && npx tsc
+	TREFOIL_CLIENTS=require $(GO) test -count 1 -v -timeout 3m -run 'TestConsole' ./integration/clients
+
+console/node_modules: console/package-lock.json
+	cd console && npm ci --no-audit --no-fund --ignore-scripts
+	touch $@
 
 test: lint ## everything that CI asks: lint, all suites, the race detector
 	@GO="$(GO)" RACE="$(RACE)" scripts/test.sh

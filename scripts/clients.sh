@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Installs the clients written by others that the tests of integration use: from
 # Debian rdflib and SPARQLWrapper (for /usr/bin/python3), Node.js with npm, and
-# Chromium; from npm Comunica. What cannot be had, as without a network, is named
+# Chromium; from npm Comunica, and what builds and tests the console. What cannot be had, as without a network, is named
 # and left out: the tests that need it then skip. Where a package registry is
 # reached it is to succeed.
 set -euo pipefail
@@ -51,5 +51,19 @@ comunica() {
   fi
 }
 
+console() {
+  local at=console
+  [ ! -d "$at/node_modules/playwright-core" ] || return 0
+  command -v npm >/dev/null 2>&1 || { left_out "the console's packages" "there is no npm"; return 0; }
+  if (cd "$at" && timeout 300 npm ci --no-audit --no-fund --ignore-scripts --loglevel=error \
+    --fetch-retries=2 --fetch-timeout=30000 >/dev/null); then
+    echo "clients: installed what builds and tests the console"
+  else
+    rm -rf "$at/node_modules"
+    left_out "the console's packages" "npm cannot install them"
+  fi
+}
+
 debian
 comunica
+console

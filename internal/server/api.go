@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/admin"
 	"github.com/trefoildb/trefoil/internal/server/annotations"
 	"github.com/trefoildb/trefoil/internal/server/changes"
+	"github.com/trefoildb/trefoil/internal/server/console"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/functions"
 	"github.com/trefoildb/trefoil/internal/server/graphstore"
@@ -123,9 +124,7 @@ func (a *API) assemble() (err error) {
 	if a.sparql, err = sparql.New(a.shared, o.Engine, o.Registry); err != nil {
 		return err
 	}
-	page := endpoint.Get(getPage)
-	page.Open = true // the page holds no data; it lets its user enter the token
-	a.endpoints = endpoint.Table{"/": page}
+	a.endpoints = console.Table()
 	for _, t := range []endpoint.Table{a.triples.Table(), a.admin.Table(), annotations.New(a.shared).Table(), graphstore.New(a.shared).Table(), a.sparql.Table(), changes.New(a.shared, o.Subscriptions).Table()} {
 		maps.Copy(a.endpoints, t)
 	}

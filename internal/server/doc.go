@@ -1,7 +1,7 @@
 // Package server serves the HTTP API. docs/API.md describes it for users.
 //
 // [New] assembles an [API] from families of endpoints: packages triples, graphstore, sparql,
-// links, admin and querypage. A [Server] listens for it, within limits on time, connections and
+// links, admin and console. A [Server] listens for it, within limits on time, connections and
 // memory, and shuts down gracefully.
 //
 // # The route of a request

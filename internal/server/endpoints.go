@@ -10,8 +10,6 @@ import (
 	"strings"
 
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
-	"github.com/trefoildb/trefoil/internal/server/querypage"
-	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
 )
 
@@ -53,8 +51,6 @@ func (a *API) showPage(w http.ResponseWriter, r *http.Request, query string) err
 	w.WriteHeader(http.StatusSeeOther)
 	return nil
 }
-
-func getPage(w http.ResponseWriter, r *request.Request) error { return querypage.Serve(w, r.Request) }
 
 // withoutSlash returns the request without the slash at the end of an endpoint's path, because clients
 // add one when they join paths.

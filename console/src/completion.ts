@@ -1,0 +1,66 @@
+// Completion: keywords, prefixes, and the classes and predicates of the store with their counts.
+
+import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
+import type { EditorView } from "@codemirror/view";
+import { declared, known } from "./prefixes";
+import type { Named, Schema } from "./schema";
+
+const keywords = ["SELECT", "DISTINCT", "WHERE", "FILTER", "OPTIONAL", "UNION", "GRAPH", "LIMIT", "OFFSET", "ORDER BY", "GROUP BY", "HAVING", "VALUES", "BIND",
+  "MINUS", "SERVICE", "ASK", "CONSTRUCT", "DESCRIBE", "PREFIX", "BASE", "FROM", "FROM NAMED", "NOT EXISTS", "EXISTS", "INSERT DATA", "DELETE DATA", "INSERT", "DELETE", "WITH",
+  "CLEAR", "DROP", "COUNT", "SUM", "AVG", "MIN", "MAX", "GROUP_CONCAT", "REGEX", "CONTAINS", "STRSTARTS", "LANG", "DATATYPE", "BOUND", "COALESCE", "ASC", "DESC"];
+
+// place returns what the grammar wants at the end of a text: a class after "a", or a predicate after
+// a subject or a semicolon. It looks at the last statement only, which is enough for a suggestion.
+export function place(before: string): "class" | "predicate" | "other" {
+  const statement = before.replace(/<[^<>\s]*>/g, "I").replace(/"(?:\\.|[^"\\\n])*"/g, "L").replace(/#[^\n]*\n/g, " ")
+    .split(/[{}]|\.\s|\.$/).at(-1)!;
+  const part = statement.split(";").at(-1)!.trim(), words = part ? part.split(/[\s,]+/) : [];
+  const first = statement.includes(";") ? 0 : 1; // the number of words before the predicate
+  if (!before.includes("{")) return "other";
+  if (words.length === first) return "predicate";
+  if (words.length > first && /^(a|rdf:type)$/.test(words[first])) return "class";
+  return "other";
+}
+
+// completer returns the source of completions for the editor.
+export function completer(schema: () => Schema | null) {
+  return (context: CompletionContext): CompletionResult | null => {
+    const word = context.matchBefore(/<[^<>\s]*|[\p{L}_][\p{L}\p{N}_.-]*:[\p{L}\p{N}_.-]*|[\p{L}_][\p{L}\p{N}_-]*/u);
+    if (!word && !context.explicit) return null;
+    const from = word?.from ?? context.pos, text = context.state.doc.toString();
+    const before = text.slice(0, from);
+    if (/[?$"'@]$/.test(before) || /#[^\n<>]*$/.test(before)) return null;
+    const prefixes = { ...known(), ...declared(text) };
+    const options: Completion[] = [];
+    const at = place(before);
+    const s = schema();
+    const names = at === "class" ? s?.classes : at === "predicate" ? s?.predicates : [...s?.classes ?? [], ...s?.predicates ?? []];
+    for (const n of names ?? []) options.push(named(n, prefixes, at));
+    if (at === "predicate") options.push({ label: "a", type: "keyword", detail: "rdf:type", boost: 50 });
+    for (const [name, space] of Object.entries(prefixes)) options.push({ label: name + ":", type: "namespace", detail: space, boost: -20, apply: applyName(name + ":", name, space) });
+    if (!word?.text.includes(":") && !word?.text.startsWith("<")) for (const k of keywords) options.push({ label: k, type: "keyword", boost: at === "other" ? 0 : -40 });
+    return { from, options, validFor: /^(<[^<>\s]*|[\p{L}\p{N}_.:-]*)$/u };
+  };
+}
+
+// named is a class or predicate, written with a prefix if there is one. Frequent ones come first.
+function named(n: Named, prefixes: Record<string, string>, at: string): Completion {
+  const boost = (at === "other" ? -10 : 10) + Math.min(Math.log10((n.count ?? 0) + 1), 9);
+  const detail = n.count === undefined ? "" : (n.exact === false ? "~" : "") + n.count.toLocaleString();
+  for (const [name, space] of Object.entries(prefixes)) {
+    const rest = n.iri.slice(space.length);
+    if (space && n.iri.startsWith(space) && /^[\p{L}_][\p{L}\p{N}_-]*$/u.test(rest)) {
+      return { label: `${name}:${rest}`, type: "property", detail, boost, apply: applyName(`${name}:${rest}`, name, space) };
+    }
+  }
+  // The last part of the IRI finds it, too.
+  return { label: `<${n.iri}>`, displayLabel: `<${n.iri}>`, type: "property", detail, boost, apply: `<${n.iri}>` };
+}
+
+// applyName puts a prefixed name in, and declares its prefix if the text does not.
+const applyName = (label: string, name: string, space: string) => (view: EditorView, _: Completion, from: number, to: number) => {
+  const changes = [{ from, to, insert: label }];
+  if (declared(view.state.doc.toString())[name] === undefined) changes.unshift({ from: 0, to: 0, insert: `PREFIX ${name}: <${space}>\n` });
+  const added = changes.length > 1 ? changes[0].insert.length : 0;
+  view.dispatch({ changes, selection: { anchor: from + added + label.length }, userEvent: "input.complete" });
+};

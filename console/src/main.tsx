@@ -1,0 +1,54 @@
+// The console: its frame, and the view that the address names.
+
+import { render } from "preact";
+import { useEffect, useState } from "preact/hooks";
+import { events, json } from "./api";
+import { TokenLine } from "./dialogs";
+import { QueryPage } from "./query-page";
+import { address, adopt, useRoute, type View } from "./route";
+
+const views: [View, string][] = [["query", "Query"]];
+
+interface Status { triples: number; members: unknown[]; version: string; readOnly?: boolean }
+
+// About says what is stored where. It is read again after each change.
+function About() {
+  const [status, setStatus] = useState<Status | null>(null);
+  useEffect(() => {
+    const read = () => json<Status>("status").then(setStatus, () => setStatus(null));
+    read();
+    events.addEventListener("data", read);
+    events.addEventListener("signed-in", read);
+    return () => {
+      events.removeEventListener("data", read);
+      events.removeEventListener("signed-in", read);
+    };
+  }, []);
+  if (!status) return <span id="about" class="dim" />;
+  return <span id="about" class="dim" title={`Version ${status.version}`}>
+    about {status.triples.toLocaleString()} triples on {status.members.length} {status.members.length === 1 ? "machine" : "machines"}{status.readOnly && ", read-only"}
+  </span>;
+}
+
+function App() {
+  const route = useRoute();
+  useEffect(() => {
+    document.title = route.view === "query" ? "trefoil" : `trefoil: ${route.argument ?? route.view}`;
+  }, [route.view, route.argument]);
+  return <>
+    <header>
+      <h1>trefoil</h1>
+      <nav aria-label="Views"><ul>
+        {views.map(([view, label]) => <li key={view}><a href={address(view)} aria-current={route.view === view ? "page" : undefined}>{label}</a></li>)}
+      </ul></nav>
+      <About />
+    </header>
+    <main>
+      <TokenLine />
+      <div hidden={route.view !== "query"}><QueryPage asked={route.view === "query" ? route.argument : undefined} /></div>
+    </main>
+  </>;
+}
+
+adopt();
+render(<App />, document.getElementById("root")!);

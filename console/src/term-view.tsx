@@ -1,0 +1,24 @@
+// A term as people read it. Every IRI is a link to its page.
+
+import type { Term } from "./api";
+import { numberOf, shown, tagOf } from "./terms";
+import { address } from "./route";
+import { showText } from "./dialogs";
+
+const maxCell = 200;
+
+export function TermView({ term, long }: { term: Term | null; long?: boolean }) {
+  if (!term) return <span class="dim">–</span>;
+  if (term.type !== "literal") {
+    const argument = term.type === "bnode" ? "_:" + term.value : term.value;
+    return <a href={address("browse", argument)} title={argument}>{shown(term)}</a>;
+  }
+  const tag = tagOf(term);
+  const cut = !long && term.value.length > maxCell;
+  return <>
+    {cut ? <button type="button" class="link" title="Show the whole value" onClick={() => showText("Value", term.value)}>
+      {term.value.slice(0, maxCell)}… ({term.value.length.toLocaleString()} characters)</button>
+      : <span class={numberOf(term) !== undefined ? "number" : undefined}>{term.value}</span>}
+    {tag && <span class="tag"> {tag}</span>}
+  </>;
+}
