@@ -4,10 +4,12 @@ import { render } from "preact";
 import { useEffect, useState } from "preact/hooks";
 import { events, json } from "./api";
 import { TokenLine } from "./dialogs";
+import { BrowsePage } from "./browse-page";
 import { QueryPage } from "./query-page";
 import { address, adopt, useRoute, type View } from "./route";
+import { useSchema } from "./schema";
 
-const views: [View, string][] = [["query", "Query"]];
+const views: [View, string][] = [["query", "Query"], ["browse", "Browse"]];
 
 interface Status { triples: number; members: unknown[]; version: string; readOnly?: boolean }
 
@@ -31,7 +33,7 @@ function About() {
 }
 
 function App() {
-  const route = useRoute();
+  const route = useRoute(), schema = useSchema();
   useEffect(() => {
     document.title = route.view === "query" ? "trefoil" : `trefoil: ${route.argument ?? route.view}`;
   }, [route.view, route.argument]);
@@ -45,7 +47,9 @@ function App() {
     </header>
     <main>
       <TokenLine />
-      <div hidden={route.view !== "query"}><QueryPage asked={route.view === "query" ? route.argument : undefined} /></div>
+      {/* The query page stays, so that its answers are there after a step back. */}
+      <div hidden={route.view !== "query"}><QueryPage asked={route.view === "query" ? route.argument : undefined} schema={schema} /></div>
+      {route.view === "browse" && <BrowsePage name={route.argument} schema={schema} />}
     </main>
   </>;
 }

@@ -10,7 +10,7 @@ import { declared, setCurrent } from "./prefixes";
 import { Results } from "./results";
 import { address, replace } from "./route";
 import { explain, query, update, type Answer } from "./run";
-import { useSchema } from "./schema";
+import type { Schema } from "./schema";
 import { Sidebar } from "./sidebar";
 import { firstText, isUpdate } from "./sparql";
 
@@ -19,10 +19,9 @@ interface Work { text: string; begun: number; took?: number; control?: AbortCont
 
 type Mode = "run" | "explain" | "explain-run";
 
-export function QueryPage({ asked }: { asked?: string }) {
+export function QueryPage({ asked, schema }: { asked?: string; schema: Schema | null }) {
   const [{ tabs, active }, setTabs] = useState(readTabs);
   const [history, setHistory] = useState(readHistory);
-  const schema = useSchema();
   const host = useRef<HTMLDivElement>(null);
   const editor = useRef<Editor>(null);
   const states = useRef(new Map<number, Editor["view"]["state"]>());

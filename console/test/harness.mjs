@@ -12,18 +12,21 @@ const axe = readFileSync(fileURLToPath(import.meta.resolve("axe-core/axe.min.js"
 // open starts the browser. CHROMIUM is its path.
 export async function open() {
   const folder = mkdtempSync(join(tmpdir(), "trefoil-console-"));
-  const context = await chromium.launchPersistentContext(folder, {
+  const browser = await chromium.launch({
     executablePath: process.env.CHROMIUM ?? "/usr/bin/chromium",
     headless: true,
-    acceptDownloads: true,
-    bypassCSP: false,
+    downloadsPath: folder,
     args: ["--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--disable-background-networking", "--disable-component-update", "--disable-sync", "--no-first-run"],
   });
-  context.setDefaultTimeout(10_000);
-  return { context, close: async () => { await context.close(); rmSync(folder, { recursive: true, force: true }); } };
+  return { browser, close: async () => { await browser.close(); rmSync(folder, { recursive: true, force: true }); } };
 }
 
-let last; // the tab that was opened last, for the report of a failure
+// newContext returns a user's own storage.
+export async function newContext(browser) {
+  const context = await browser.newContext();
+  context.setDefaultTimeout(20_000);
+  return context;
+}
 
 // Tab is a page with the errors of its scripts, what its policy forbade, and the hosts that it called.
 export class Tab {
@@ -31,7 +34,7 @@ export class Tab {
   hosts = new Set();
 
   static async at(context, address) {
-    const tab = last = new Tab();
+    const tab = new Tab();
     tab.page = await context.newPage();
     tab.page.on("pageerror", err => tab.problems.push(err.stack));
     tab.page.on("console", m => {
@@ -93,19 +96,19 @@ export class Tab {
 }
 
 // sub runs a part of a test and prints its time.
-export async function sub(name, part) {
+export async function sub(t, name, part) {
   const begun = performance.now();
   try {
     await part();
   } catch (err) {
-    console.log(`FAILED: ${name}\n${err.stack}\nproblems: ${last.problems.join("\n")}\nthe page shows:\n${(await last.page.innerText("body")).slice(0, 900)}`);
+    console.log(`FAILED: ${name}\n${err.stack}\nproblems: ${t.problems.join("\n")}\nthe page shows:\n${(await t.page.innerText("body")).slice(0, 1500)}`);
     throw err;
   }
   console.log(`${name} (${Math.round(performance.now() - begun)} ms)`);
 }
 
 // until waits until a condition holds.
-export async function until(what, condition, limit = 10_000) {
+export async function until(what, condition, limit = 20_000) {
   for (const begun = Date.now(); ; await new Promise(r => setTimeout(r, 20))) {
     if (await condition()) return;
     if (Date.now() - begun > limit) assert.fail(`waited in vain: ${what}`);

@@ -1,17 +1,30 @@
-// Tests the console in headless Chromium: node main.mjs ADDRESS ADDRESS-WITH-TOKEN
+// Tests the console in headless Chromium: node main.mjs ALONE OTHER GUARDED
+//
+// These are the addresses of nodes: two alone, and one with the token "sesame". One lane has the first
+// node for itself, because it looks at the queries that run there.
 
-import { open } from "./harness.mjs";
+import { testBrowse } from "./browse.mjs";
+import { newContext, open } from "./harness.mjs";
 import { testLinks, testQuery, testToken } from "./query.mjs";
 
-const [, , address, guarded] = process.argv;
-const { context, close } = await open();
+const [, , alone, other, guarded] = process.argv;
+const { browser, close } = await open();
+const lane = async parts => {
+  for (const [test, address] of parts) {
+    const context = await newContext(browser);
+    await test(context, address);
+    await context.close();
+  }
+};
 try {
-  await testQuery(context, address);
-  await testLinks(context, address);
-  await testToken(context, guarded);
+  await Promise.all([
+    lane([[testQuery, alone]]),
+    lane([[testBrowse, other], [testLinks, other], [testToken, guarded]]),
+  ]);
   console.log("done");
-} catch {
-  process.exitCode = 1; // the report is printed already
+} catch (err) {
+  console.log(err.message);
+  process.exitCode = 1;
 } finally {
   await close();
 }

@@ -13,7 +13,7 @@ export async function testQuery(context, address) {
   // running is the count of queries that run on the node.
   const running = async () => Number(/^trefoil_sparql_running (\d+)/m.exec(await (await fetch(address + "metrics")).text())[1]);
 
-  await sub("examples of the data, with counts", async () => {
+  await sub(t, "examples of the data, with counts", async () => {
     await page.locator("[data-list=classes] li").first().waitFor();
     assert.match(await page.locator("[data-list=classes]").innerText(), /example:Person\s+5,000[^]*example:Trap\s+1/);
     assert.match(await page.locator("[data-list=predicates]").innerText(), /example:age\s+5,000/);
@@ -21,7 +21,7 @@ export async function testQuery(context, address) {
     await page.locator("[data-list=classes] button").first().click();
     await t.says("50 rows");
   });
-  await sub("a table of a result of any size: virtual, sorted, filtered", async () => {
+  await sub(t, "a table of a result of any size: virtual, sorted, filtered", async () => {
     await t.run(`SELECT ?s ?age { ?s <${ex}age> ?age }`);
     await t.says("5,000 rows");
     assert.ok(await page.locator("tbody tr").count() < 100, "only the rows in sight are elements");
@@ -41,12 +41,12 @@ export async function testQuery(context, address) {
     await page.keyboard.press("ArrowRight");
     assert.equal(Number(await handle.getAttribute("aria-valuenow")), Number(before) + 20);
   });
-  await sub("more rows than the page keeps: it hangs up", async () => {
+  await sub(t, "more rows than the page keeps: it hangs up", async () => {
     await t.run("SELECT * { ?s ?p ?o . ?t ?q ?r }"); // a hundred million rows
     await t.says("The first 100,000 rows; there are more");
     await until("the query ended on the node", async () => await running() === 0);
   });
-  await sub("Stop ends the query on the node", async () => {
+  await sub(t, "Stop ends the query on the node", async () => {
     await t.run("SELECT (COUNT(*) AS ?n) { ?s ?p ?o . ?t ?q ?r . ?u ?v ?w FILTER(?o != ?r) }");
     await until("the query runs on the node", async () => await running() === 1);
     await t.says(/Running … \d/);
@@ -54,7 +54,7 @@ export async function testQuery(context, address) {
     await t.says("Stopped");
     await until("the query ended on the node", async () => await running() === 0);
   });
-  await sub("a long value is cut, and shown whole when it is wanted", async () => {
+  await sub(t, "a long value is cut, and shown whole when it is wanted", async () => {
     await t.run(`SELECT ("${"x".repeat(100_000)}" AS ?x) {}`);
     await t.says("1 row");
     await page.getByRole("button", { name: "(100,000 characters)" }).click();
@@ -62,20 +62,20 @@ export async function testQuery(context, address) {
     await page.keyboard.press("Escape");
     await page.locator("dialog").waitFor({ state: "detached" });
   });
-  await sub("data is not code", async () => {
+  await sub(t, "data is not code", async () => {
     await t.run(`SELECT ?l { ?s <${ex}label> ?l }`);
     await t.says("1 row");
     assert.equal(await cell(1, 1).innerText(), hostile);
     assert.equal(await page.title(), "trefoil");
   });
-  await sub("an error is marked at its place", async () => {
+  await sub(t, "an error is marked at its place", async () => {
     await t.run("SELECT * {\n  ?s ?p }");
     await page.getByRole("alert").filter({ hasText: "Line 2, column 9" }).waitFor();
     const mark = page.locator(".cm-lintRange-error, .cm-lintPoint-error");
     await mark.waitFor();
     assert.equal(await mark.innerText(), "}");
   });
-  await sub("undo brings back what an example replaced", async () => {
+  await sub(t, "undo brings back what an example replaced", async () => {
     const mine = `SELECT ?s { ?s a <${ex}Trap> } # mine`;
     await t.enter(mine);
     await t.button("The first triples").click();
@@ -84,7 +84,7 @@ export async function testQuery(context, address) {
     await page.keyboard.press("Control+Z");
     await page.locator(".cm-content", { hasText: "# mine" }).waitFor();
   });
-  await sub("the keyboard runs a query, and Tab leaves the editor", async () => {
+  await sub(t, "the keyboard runs a query, and Tab leaves the editor", async () => {
     await t.enter("ASK { ?s ?p ?o }");
     await page.keyboard.press("Control+Enter");
     await t.says("Answered");
@@ -92,7 +92,7 @@ export async function testQuery(context, address) {
     await page.keyboard.press("Tab");
     assert.equal(await page.evaluate("document.activeElement.textContent"), "Run");
   });
-  await sub("plans mark expensive steps", async () => {
+  await sub(t, "plans mark expensive steps", async () => {
     const query = `SELECT ?s { ?s <${ex}age> ?age . ?s a ?c FILTER(?age > 30 && STRLEN(STR(?s)) > 3) } ORDER BY ?age`;
     await t.enter(query);
     await t.button("Explain").click();
@@ -107,7 +107,7 @@ export async function testQuery(context, address) {
   });
   await downloads(t, address);
   await updates(t, address);
-  await sub("the page is accessible", () => t.accessible("the query page", true));
+  await sub(t, "the page is accessible", () => t.accessible("the query page", true));
   await t.done(address);
 }
 
@@ -115,7 +115,7 @@ export async function testQuery(context, address) {
 async function downloads(t, address) {
   let queries = 0;
   t.page.on("request", r => { if (r.url() === address + "sparql" && /^query=/.test(r.postData() ?? "") && !/timeout=5s/.test(r.postData())) queries++; });
-  await sub("a table as a file, in every format, without a second run", async () => {
+  await sub(t, "a table as a file, in every format, without a second run", async () => {
     await t.run(`SELECT ?s ?x { VALUES (?s ?x) { (<${ex}a> 1) (UNDEF "a, \\"b\\"\\tc"@en) } }`);
     await t.says("2 rows");
     const json = JSON.parse(await t.downloads("JSON"));
@@ -127,7 +127,7 @@ async function downloads(t, address) {
     assert.match(await t.downloads("XML"), /<uri>http:\/\/example.org\/a<\/uri>.*<literal xml:lang="en">a, &#34;b&#34;\tc<\/literal>/s);
     assert.equal(queries, 1);
   });
-  await sub("triples as a file", async () => {
+  await sub(t, "triples as a file", async () => {
     queries = 0;
     await t.run(`PREFIX e: <${ex}> CONSTRUCT { e:a a e:B ; e:n 1.5 ; e:t "x\\ny" } {}`);
     await t.says("3 triples");
@@ -144,7 +144,7 @@ async function downloads(t, address) {
 async function updates(t, address) {
   const count = async () => Number(JSON.parse(await (await fetch(address + "count?s=" + encodeURIComponent(`<${ex}new>`))).text()).count);
   const text = `# SELECT is not the verb here\nPREFIX e: <${ex}>\nINSERT DATA { e:new a e:Fresh }`;
-  await sub("an update asks first", async () => {
+  await sub(t, "an update asks first", async () => {
     await t.run(text);
     await t.page.getByRole("dialog").waitFor();
     await t.accessible("the question");
@@ -152,7 +152,7 @@ async function updates(t, address) {
     await t.page.locator("dialog").waitFor({ state: "detached" });
     assert.equal(await count(), 0);
   });
-  await sub("an update, and the sidebar after it", async () => {
+  await sub(t, "an update, and the sidebar after it", async () => {
     await t.run(text);
     await t.button("Run the update").click();
     await t.says("1 added, 0 deleted");
@@ -163,25 +163,25 @@ async function updates(t, address) {
 
 // testLinks tests addresses that name a query, tabs, and what a reload keeps.
 export async function testLinks(context, address) {
+  const t = await Tab.at(context, address);
   const query = "SELECT (1 + 1 AS ?two) {}";
   for (const link of ["?query=" + encodeURIComponent(query), "#query=" + encodeURIComponent(query), "#" + new URLSearchParams({ query })]) {
-    await sub(`a link with ${link.slice(0, 7)} fills the editor and runs`, async () => {
-      const t = await Tab.at(context, address + link);
+    await sub(t, `a link with ${link.slice(0, 7)} fills the editor and runs`, async () => {
+      await t.page.goto("about:blank");
+      await t.page.goto(address + link);
       await t.says("1 row");
       assert.equal(await t.page.locator("tbody td").innerText(), "2");
       assert.equal(await t.text(), query);
-      await t.done(address);
     });
   }
-  await sub("a link with an update asks first", async () => {
-    const t = await Tab.at(context, address + "#query=" + encodeURIComponent("INSERT DATA { <x:s> <x:p> <x:o> }"));
+  await sub(t, "a link with an update asks first", async () => {
+    await t.page.goto(address + "#query=" + encodeURIComponent("INSERT DATA { <x:s> <x:p> <x:o> }"));
     await t.page.getByRole("dialog", { name: "Change the data?" }).waitFor();
     await t.button("Cancel").click();
     assert.equal(JSON.parse(await (await fetch(address + "count?s=" + encodeURIComponent("<x:s>"))).text()).count, 0);
-    await t.done(address);
   });
-  await sub("tabs and history outlive a reload; back shows the query before", async () => {
-    const t = await Tab.at(context, address);
+  await sub(t, "tabs and history outlive a reload; back shows the query before", async () => {
+    await t.page.goto(address);
     await t.run("ASK { <x:one> ?p ?o }");
     await t.says("Answered");
     await t.button("New query").click();
@@ -203,13 +203,13 @@ export async function testLinks(context, address) {
     await t.page.goBack();
     await t.says("Answered");
     assert.match(await t.text(), /x:one/);
-    await t.done(address);
   });
+  await t.done(address);
 }
 
 export async function testToken(context, address) {
-  await sub("a token is asked for, and a wrong one is named", async () => {
-    const t = await Tab.at(context, address);
+  const t = await Tab.at(context, address);
+  await sub(t, "a token is asked for, and a wrong one is named", async () => {
     await t.page.getByText("This node needs its token.").waitFor();
     await t.page.getByLabel("Token").fill("wrong");
     await t.button("Use it").click();
@@ -221,6 +221,6 @@ export async function testToken(context, address) {
     await t.run("ASK { ?s ?p ?o }");
     await t.says("Answered");
     assert.equal(await t.page.locator(".token").count(), 0);
-    await t.done(address);
   });
+  await t.done(address);
 }

@@ -6,13 +6,20 @@ package clients
 // steps: Playwright drives the browser, and axe looks for what some people could not use.
 
 import (
+	"bufio"
 	"bytes"
 	"fmt"
+	"net/http"
 	"os"
 	"os/exec"
+	"path/filepath"
+	"regexp"
+	"strings"
+	"syscall"
 	"testing"
+	"time"
 
-	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -21,18 +28,84 @@ const people = 5000
 // hostile is a literal that would run where a page takes data for HTML.
 const hostile = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`
 
-func data() []triple.Triple {
+// data returns people, and a trap for pages, as N-Triples.
+func data() string {
 	iri := func(name string) triple.Term { return triple.NewIRI("http://example.org/" + name) }
 	a := triple.NewIRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#type")
-	var all []triple.Triple
+	var all []byte
+	add := func(s, p, o triple.Term) {
+		all = fmt.Appendln(all, triple.Triple{Subject: s, Predicate: p, Object: o})
+	}
 	for i := range people {
 		s := iri(fmt.Sprintf("person%04d", i))
-		all = append(all,
-			triple.Triple{Subject: s, Predicate: a, Object: iri("Person")},
-			triple.Triple{Subject: s, Predicate: iri("age"), Object: triple.NewTyped(fmt.Sprint(20+i%60), triple.XSDInteger)})
+		add(s, a, iri("Person"))
+		add(s, iri("age"), triple.NewTyped(fmt.Sprint(20+i%60), triple.XSDInteger))
 	}
-	return append(all, triple.Triple{Subject: iri("trap"), Predicate: iri("label"), Object: triple.NewString(hostile)},
-		triple.Triple{Subject: iri("trap"), Predicate: a, Object: iri("Trap")})
+	add(iri("trap"), iri("label"), triple.NewString(hostile))
+	add(iri("trap"), a, iri("Trap"))
+	return string(all)
+}
+
+// start serves a new directory and returns the node's URL.
+func start(t *testing.T, binary string, args ...string) string {
+	t.Helper()
+	node := exec.Command(binary, append([]string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0"}, args...)...)
+	stderr, err := node.StderrPipe()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := node.Start(); err != nil {
+		t.Fatal(err)
+	}
+	// 1. The node prints its URL when it serves. What it prints later must be read, too.
+	urls, rest := make(chan string, 1), make(chan string, 1)
+	go func() {
+		var log strings.Builder
+		for lines := bufio.NewScanner(stderr); lines.Scan(); {
+			fmt.Fprintln(&log, lines.Text())
+			if found := regexp.MustCompile(`^trefoil: serving .* at (http://\S+)$`).FindStringSubmatch(lines.Text()); found != nil {
+				urls <- found[1]
+			}
+		}
+		rest <- log.String()
+	}()
+	t.Cleanup(func() {
+		_ = node.Process.Signal(syscall.SIGTERM)
+		log := <-rest
+		if err := node.Wait(); err != nil {
+			t.Errorf("trefoil serve: %v\n%s", err, log)
+		}
+	})
+	// 2. Wait for it.
+	select {
+	case url := <-urls:
+		return url
+	case log := <-rest:
+		rest <- log
+		t.Fatalf("trefoil serve ended:\n%s", log)
+	case <-time.After(time.Minute):
+		t.Fatal("trefoil serve did not begin to serve")
+	}
+	return ""
+}
+
+// post sends the data to a node.
+func post(t *testing.T, url, token string) {
+	t.Helper()
+	r, err := http.NewRequest(http.MethodPost, url+"/triples", strings.NewReader(data()))
+	if err != nil {
+		t.Fatal(err)
+	}
+	r.Header.Set("Content-Type", "application/n-triples")
+	r.Header.Set("Authorization", "Bearer "+token)
+	got, err := http.DefaultClient.Do(r)
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer got.Body.Close()
+	if got.StatusCode != http.StatusOK {
+		t.Fatalf("POST /triples: %s", got.Status)
+	}
 }
 
 // nodeWithPackages returns the path of Node.js, which the packages of the console are there for.
@@ -66,7 +139,18 @@ func TestConsoleLock(t *testing.T) {
 func TestConsole(t *testing.T) {
 	node := nodeWithPackages(t)
 	t.Setenv("CHROMIUM", program(t, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))
-	open, _ := serve(t, server.Options{}, data())
-	guarded, _ := serve(t, server.Options{Token: "sesame"}, data())
-	converse(t, node, "../../console/test/main.mjs", open+"/", guarded+"/")
+	binary, remove, err := testbinary.Trefoil("../..")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(remove)
+	token := filepath.Join(t.TempDir(), "token")
+	if err := os.WriteFile(token, []byte("sesame"), 0o600); err != nil {
+		t.Fatal(err)
+	}
+	alone, other, guarded := start(t, binary), start(t, binary), start(t, binary, "--token-file", token)
+	post(t, alone, "")
+	post(t, other, "")
+	post(t, guarded, "sesame")
+	converse(t, node, "../../console/test/main.mjs", alone+"/", other+"/", guarded+"/")
 }
