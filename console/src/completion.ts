@@ -3,7 +3,7 @@
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import type { EditorView } from "@codemirror/view";
 import { declared, known } from "./prefixes";
-import type { Named, Schema } from "./schema";
+import { beginning, limit, type Named, type Schema } from "./schema";
 
 const keywords = ["SELECT", "DISTINCT", "WHERE", "FILTER", "OPTIONAL", "UNION", "GRAPH", "LIMIT", "OFFSET", "ORDER BY", "GROUP BY", "HAVING", "VALUES", "BIND",
   "MINUS", "SERVICE", "ASK", "CONSTRUCT", "DESCRIBE", "PREFIX", "BASE", "FROM", "FROM NAMED", "NOT EXISTS", "EXISTS", "INSERT DATA", "DELETE DATA", "INSERT", "DELETE", "WITH",
@@ -24,23 +24,36 @@ export function place(before: string): "class" | "predicate" | "other" {
 
 // completer returns the source of completions for the editor.
 export function completer(schema: () => Schema | null) {
-  return (context: CompletionContext): CompletionResult | null => {
+  return async (context: CompletionContext): Promise<CompletionResult | null> => {
     const word = context.matchBefore(/<[^<>\s]*|[\p{L}_][\p{L}\p{N}_.-]*:[\p{L}\p{N}_.-]*|[\p{L}_][\p{L}\p{N}_-]*/u);
     if (!word && !context.explicit) return null;
     const from = word?.from ?? context.pos, text = context.state.doc.toString();
     const before = text.slice(0, from);
     if (/[?$"'@]$/.test(before) || /#[^\n<>]*$/.test(before)) return null;
-    const prefixes = { ...known(), ...declared(text) };
+    const own = declared(text), prefixes = { ...own, ...known(), ...own }; // those of the text come first, and win
     const options: Completion[] = [];
     const at = place(before);
     const s = schema();
     const names = at === "class" ? s?.classes : at === "predicate" ? s?.predicates : [...s?.classes ?? [], ...s?.predicates ?? []];
     for (const n of names ?? []) options.push(named(n, prefixes, at));
+    const rare = await others(at, names?.length ?? 0, word?.text ?? "", prefixes, context);
+    for (const n of rare) if (!names?.some(known => known.iri === n.iri)) options.push(named(n, prefixes, at));
     if (at === "predicate") options.push({ label: "a", type: "keyword", detail: "rdf:type", boost: 50 });
     for (const [name, space] of Object.entries(prefixes)) options.push({ label: name + ":", type: "namespace", detail: space, boost: -20, apply: applyName(name + ":", name, space) });
     if (!word?.text.includes(":") && !word?.text.startsWith("<")) for (const k of keywords) options.push({ label: k, type: "keyword", boost: at === "other" ? 0 : -40 });
-    return { from, options, validFor: /^(<[^<>\s]*|[\p{L}\p{N}_.:-]*)$/u };
+    return { from, options, validFor: rare.length ? undefined : /^(<[^<>\s]*|[\p{L}\p{N}_.:-]*)$/u };
   };
+}
+
+// others seeks the names that begin as the word does, if the schema has not all of them.
+async function others(at: string, listed: number, word: string, prefixes: Record<string, string>, context: CompletionContext): Promise<Named[]> {
+  if (at === "other" || listed < limit) return [];
+  const colon = word.indexOf(":"), space = prefixes[word.slice(0, colon)];
+  const begin = word.startsWith("<") ? word.slice(1) : colon >= 0 && space ? space + word.slice(colon + 1) : "";
+  if (!begin) return [];
+  const control = new AbortController();
+  context.addEventListener("abort", () => control.abort());
+  return beginning(at === "class" ? "class" : "predicate", begin, control.signal).catch(() => []);
 }
 
 // named is a class or predicate, written with a prefix if there is one. Frequent ones come first.

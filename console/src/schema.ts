@@ -8,7 +8,8 @@ import { rdfType } from "./terms";
 export interface Named { iri: string; count?: number; exact?: boolean }
 export interface Schema { classes: Named[]; predicates: Named[]; error?: string }
 
-const limit = 2000, maxSteps = 200;
+export const limit = 2000;
+const maxSteps = 200;
 
 // counted runs a query of the variables x and n. The columns of the store count such groups without reading rows.
 async function counted(pattern: string, signal?: AbortSignal): Promise<Named[]> {
@@ -18,17 +19,29 @@ async function counted(pattern: string, signal?: AbortSignal): Promise<Named[]> 
 
 interface Page { triples: Record<"s" | "p" | "o" | "g", { type: string; value: string } | undefined>[] }
 
-// leap lists the distinct first terms of an order: each step seeks behind the last one.
-async function leap(order: string, position: "p" | "g", signal?: AbortSignal, prefix?: string, next: "s" | "p" | "o" | "g" = position): Promise<Named[]> {
+// leap lists the distinct terms of an order behind its prefix: each step seeks behind the last one. With begin
+// only the terms that begin so.
+async function leap(order: string, position: "p" | "o" | "g", o: { signal?: AbortSignal; prefix?: string; begin?: string; most?: number }): Promise<Named[]> {
   const found: Named[] = [];
-  for (let gt: string | undefined; found.length < maxSteps;) {
-    const [t] = (await json<Page>(url("range", { order, prefix, gt, limit: 1 }), { signal })).triples;
-    const term = t?.[next];
-    if (!term || term.type !== "uri") break;
-    gt = `<${term.value}>`;
+  let bound: Record<string, string> = o.begin === undefined ? {} : { ge: `<${o.begin}>` };
+  while (found.length < (o.most ?? maxSteps)) {
+    const [t] = (await json<Page>(url("range", { order, prefix: o.prefix, ...bound, limit: 1 }), { signal: o.signal })).triples;
+    const term = t?.[position];
+    if (term?.type !== "uri" || !term.value.startsWith(o.begin ?? "")) break;
+    bound = { gt: `<${term.value}>` };
     found.push({ iri: term.value });
   }
   return found;
+}
+
+const ofPredicate = (p: string) => ({ p }), ofClass = (o: string) => ({ p: "a", o });
+
+// beginning lists some classes or predicates that begin with a text. It is for stores that have more than
+// the schema lists.
+export async function beginning(kind: "class" | "predicate", begin: string, signal?: AbortSignal): Promise<Named[]> {
+  const most = 30;
+  return kind === "predicate" ? withCounts(await leap("pos", "p", { signal, begin, most }), ofPredicate, signal)
+    : withCounts(await leap("pos", "o", { signal, begin, most, prefix: `<${rdfType}>` }), ofClass, signal);
 }
 
 // withCounts adds estimates, which cost little.
@@ -36,18 +49,18 @@ const withCounts = (all: Named[], params: (term: string) => Record<string, strin
   ({ ...n, ...await json<{ count: number; exact: boolean }>(url("count", { ...params(`<${n.iri}>`), estimate: true }), { signal }) })));
 
 export async function graphs(signal?: AbortSignal): Promise<Named[]> {
-  return withCounts(await leap("gspo", "g", signal), g => ({ g }), signal);
+  return withCounts(await leap("gspo", "g", { signal }), g => ({ g }), signal);
 }
 
 // predicates are those of the default graph. If it is empty, those of all graphs.
 export async function predicates(signal?: AbortSignal): Promise<Named[]> {
   const found = await counted("?s ?x ?o", signal);
-  return found.length ? found : withCounts(await leap("pos", "p", signal), p => ({ p }), signal);
+  return found.length ? found : withCounts(await leap("pos", "p", { signal }), ofPredicate, signal);
 }
 
 export async function classes(signal?: AbortSignal): Promise<Named[]> {
   const found = await counted(`?s a ?x`, signal);
-  return found.length ? found : withCounts(await leap("pos", "p", signal, `<${rdfType}>`, "o"), o => ({ p: "a", o }), signal);
+  return found.length ? found : withCounts(await leap("pos", "o", { signal, prefix: `<${rdfType}>` }), ofClass, signal);
 }
 
 // useSchema reads the schema, and again after each change and each new token.

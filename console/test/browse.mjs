@@ -1,14 +1,9 @@
 // The pages of resources.
 
 import assert from "node:assert/strict";
-import { Tab, sub, until } from "./harness.mjs";
+import { Tab, send, sub, until } from "./harness.mjs";
 
 const ex = "http://example.org/", iri = name => `<${ex}${name}>`;
-
-async function send(address, path, type, body, method = "POST") {
-  const got = await fetch(address + path, { method, headers: { "Content-Type": type }, body });
-  assert.ok(got.ok, `${path}: ${got.status} ${await got.text()}`);
-}
 
 export async function testBrowse(context, address) {
   await send(address, "triples", "text/turtle", `@prefix : <${ex}> . @prefix rdfs: <http://www.w3.org/2000/01/rdf-schema#> .

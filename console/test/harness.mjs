@@ -114,3 +114,9 @@ export async function until(what, condition, limit = 20_000) {
     if (Date.now() - begun > limit) assert.fail(`waited in vain: ${what}`);
   }
 }
+
+// send makes a change at a node.
+export async function send(address, path, type, body, method = "POST") {
+  const got = await fetch(address + path, { method, headers: { "Content-Type": type }, body });
+  assert.ok(got.ok, `${path}: ${got.status} ${await got.text()}`);
+}

@@ -4,13 +4,16 @@
 // node for itself, because it looks at the queries that run there.
 
 import { testBrowse } from "./browse.mjs";
+import { testCompletion } from "./completion.mjs";
 import { newContext, open } from "./harness.mjs";
 import { testLinks, testQuery, testToken } from "./query.mjs";
 
 const [, , alone, other, guarded] = process.argv;
+const only = process.env.ONLY; // the name of one test
 const { browser, close } = await open();
 const lane = async parts => {
   for (const [test, address] of parts) {
+    if (only && test.name !== only) continue;
     const context = await newContext(browser);
     await test(context, address);
     await context.close();
@@ -19,7 +22,7 @@ const lane = async parts => {
 try {
   await Promise.all([
     lane([[testQuery, alone]]),
-    lane([[testBrowse, other], [testLinks, other], [testToken, guarded]]),
+    lane([[testBrowse, other], [testLinks, other], [testCompletion, other], [testToken, guarded]]),
   ]);
   console.log("done");
 } catch (err) {
