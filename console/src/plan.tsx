@@ -1,10 +1,9 @@
 // A plan as a tree. Steps that take much of the time, or whose estimate was wrong, are marked.
 
+import { amount, bytes } from "./figures";
 import type { Explanation, Plan } from "./run";
 
-const amount = (n: number) => n.toLocaleString();
 const ms = (nanos: number) => `${(nanos / 1e6).toFixed(nanos < 1e7 ? 2 : 0)} ms`;
-const bytes = (n: number) => n < 1 << 20 ? `${Math.ceil(n / 1024)} KiB` : `${(n / (1 << 20)).toFixed(1)} MiB`;
 
 // own is the time of an operator without its inputs.
 const own = (p: Plan) => Math.max(p.nanos - p.inputs.reduce((n, i) => n + i.nanos, 0), 0);

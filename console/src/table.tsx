@@ -84,7 +84,7 @@ function arrange(rows: string[], filter: string, sort: Sort | null): number[] {
 function guessWidths(vars: string[], rows: string[]): number[] {
   const longest = vars.map(v => v.length + 3);
   for (const row of rows) row.split("\t").forEach((text, i) => longest[i] = Math.max(longest[i] ?? 0, shown(parseTerm(text)).length));
-  return longest.map(n => Math.min(Math.max(n * 8 + 24, 70), 420));
+  return longest.map(n => Math.min(Math.max(n * 8 + 24, 70), innerWidth < 600 ? 220 : 420));
 }
 
 // Handle changes a column's width by the pointer or the arrow keys.

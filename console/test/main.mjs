@@ -1,14 +1,15 @@
-// Tests the console in headless Chromium: node main.mjs ALONE OTHER GUARDED
+// Tests the console in headless Chromium: node main.mjs ALONE OTHER GUARDED MEMBER
 //
-// These are the addresses of nodes: two alone, and one with the token "sesame". One lane has the first
+// These are the addresses of nodes: two alone, one with the token "sesame", and a member of a cluster of three. One lane has the first
 // node for itself, because it looks at the queries that run there.
 
 import { testBrowse } from "./browse.mjs";
+import { testAlone, testCluster } from "./cluster.mjs";
 import { testCompletion } from "./completion.mjs";
 import { newContext, open } from "./harness.mjs";
 import { testLinks, testQuery, testToken } from "./query.mjs";
 
-const [, , alone, other, guarded] = process.argv;
+const [, , alone, other, guarded, member] = process.argv;
 const only = process.env.ONLY; // the name of one test
 const { browser, close } = await open();
 const lane = async parts => {
@@ -22,7 +23,7 @@ const lane = async parts => {
 try {
   await Promise.all([
     lane([[testQuery, alone]]),
-    lane([[testBrowse, other], [testLinks, other], [testCompletion, other], [testToken, guarded]]),
+    lane([[testBrowse, other], [testLinks, other], [testCompletion, other], [testAlone, other], [testToken, guarded], [testCluster, member]]),
   ]);
   console.log("done");
 } catch (err) {

@@ -149,8 +149,12 @@ func TestConsole(t *testing.T) {
 		t.Fatal(err)
 	}
 	alone, other, guarded := start(t, binary), start(t, binary), start(t, binary, "--token-file", token)
+	member := start(t, binary)
+	for range 2 {
+		start(t, binary, "--join", strings.TrimPrefix(member, "http://"))
+	}
 	post(t, alone, "")
 	post(t, other, "")
 	post(t, guarded, "sesame")
-	converse(t, node, "../../console/test/main.mjs", alone+"/", other+"/", guarded+"/")
+	converse(t, node, "../../console/test/main.mjs", alone+"/", other+"/", guarded+"/", member+"/")
 }
