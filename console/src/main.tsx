@@ -6,11 +6,12 @@ import { events, json } from "./api";
 import { TokenLine } from "./dialogs";
 import { BrowsePage } from "./browse-page";
 import { ClusterPage } from "./cluster-page";
+import { DataPage } from "./data-page";
 import { QueryPage } from "./query-page";
 import { address, adopt, useRoute, type View } from "./route";
 import { useSchema } from "./schema";
 
-const views: [View, string][] = [["query", "Query"], ["browse", "Browse"], ["cluster", "Cluster"]];
+const views: [View, string][] = [["query", "Query"], ["browse", "Browse"], ["data", "Data"], ["cluster", "Cluster"]];
 
 interface Status { triples: number; members: unknown[]; version: string; readOnly?: boolean }
 
@@ -51,6 +52,7 @@ function App() {
       {/* The query page stays, so that its answers are there after a step back. */}
       <div hidden={route.view !== "query"}><QueryPage asked={route.view === "query" ? route.argument : undefined} schema={schema} /></div>
       {route.view === "browse" && <BrowsePage name={route.argument} schema={schema} />}
+      {route.view === "data" && <DataPage schema={schema} />}
       {route.view === "cluster" && <ClusterPage />}
     </main>
   </>;

@@ -9,7 +9,7 @@ export interface Named { iri: string; count?: number; exact?: boolean }
 export interface Schema { classes: Named[]; predicates: Named[]; error?: string }
 
 export const limit = 2000;
-const maxSteps = 200;
+const maxSteps = 200, maxExact = 1_000_000;
 
 // counted runs a query of the variables x and n. The columns of the store count such groups without reading rows.
 async function counted(pattern: string, signal?: AbortSignal): Promise<Named[]> {
@@ -44,9 +44,15 @@ export async function beginning(kind: "class" | "predicate", begin: string, sign
     : withCounts(await leap("pos", "o", { signal, begin, most, prefix: `<${rdfType}>` }), ofClass, signal);
 }
 
-// withCounts adds estimates, which cost little.
-const withCounts = (all: Named[], params: (term: string) => Record<string, string>, signal?: AbortSignal) => Promise.all(all.map(async n =>
-  ({ ...n, ...await json<{ count: number; exact: boolean }>(url("count", { ...params(`<${n.iri}>`), estimate: true }), { signal }) })));
+// countOf counts triples: by an estimate, which costs little, and exactly if they are not too many.
+export async function countOf(params: Record<string, string>, signal?: AbortSignal): Promise<{ count: number; exact: boolean }> {
+  const count = (estimate?: boolean) => json<{ count: number; exact: boolean }>(url("count", { ...params, estimate }), { signal });
+  const about = await count(true);
+  return about.exact || about.count > maxExact ? about : count();
+}
+
+const withCounts = (all: Named[], params: (term: string) => Record<string, string>, signal?: AbortSignal) =>
+  Promise.all(all.map(async n => ({ ...n, ...await countOf(params(`<${n.iri}>`), signal) })));
 
 export async function graphs(signal?: AbortSignal): Promise<Named[]> {
   return withCounts(await leap("gspo", "g", { signal }), g => ({ g }), signal);

@@ -6,6 +6,7 @@
 import { testBrowse } from "./browse.mjs";
 import { testAlone, testCluster } from "./cluster.mjs";
 import { testCompletion } from "./completion.mjs";
+import { testData } from "./data.mjs";
 import { newContext, open } from "./harness.mjs";
 import { testLinks, testQuery, testToken } from "./query.mjs";
 
@@ -23,7 +24,7 @@ const lane = async parts => {
 try {
   await Promise.all([
     lane([[testQuery, alone]]),
-    lane([[testBrowse, other], [testLinks, other], [testCompletion, other], [testAlone, other], [testToken, guarded], [testCluster, member]]),
+    lane([[testBrowse, other], [testLinks, other], [testCompletion, other], [testAlone, other], [testToken, guarded], [testCluster, member], [testData, other]]),
   ]);
   console.log("done");
 } catch (err) {
