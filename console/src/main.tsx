@@ -7,11 +7,12 @@ import { TokenLine } from "./dialogs";
 import { BrowsePage } from "./browse-page";
 import { ClusterPage } from "./cluster-page";
 import { DataPage } from "./data-page";
+import { OperationsPage } from "./operations-page";
 import { QueryPage } from "./query-page";
 import { address, adopt, useRoute, type View } from "./route";
 import { useSchema } from "./schema";
 
-const views: [View, string][] = [["query", "Query"], ["browse", "Browse"], ["data", "Data"], ["cluster", "Cluster"]];
+const views: [View, string][] = [["query", "Query"], ["browse", "Browse"], ["data", "Data"], ["cluster", "Cluster"], ["operations", "Operations"]];
 
 interface Status { triples: number; members: unknown[]; version: string; readOnly?: boolean }
 
@@ -54,6 +55,7 @@ function App() {
       {route.view === "browse" && <BrowsePage name={route.argument} schema={schema} />}
       {route.view === "data" && <DataPage schema={schema} />}
       {route.view === "cluster" && <ClusterPage />}
+      {route.view === "operations" && <OperationsPage />}
     </main>
   </>;
 }

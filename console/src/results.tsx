@@ -1,4 +1,4 @@
-// An answer: as a table, as text, and as a file.
+// An answer: as a table, as text, as a graph, as a chart, and as a file.
 
 import { useState } from "preact/hooks";
 import { aborted, message, save } from "./api";
@@ -7,10 +7,15 @@ import { formatsOf, turtle, write, type Format } from "./formats";
 import { PlanView } from "./plan";
 import { stream, type Answer } from "./run";
 import { Table } from "./table";
+import { lazy } from "./lazy";
+import { numberOf, parseTerm } from "./terms";
+
+const GraphView = lazy(() => import("./graph-view"));
+const ChartView = lazy(() => import("./chart-view"));
 
 const maxRawRows = 2000;
 
-type Look = "table" | "raw";
+type Look = "table" | "raw" | "graph" | "chart";
 
 export function Results({ answer, text, ended }: { answer: Answer; text: string; ended: boolean }) {
   const [look, setLook] = useState<Look>("table");
@@ -22,7 +27,10 @@ export function Results({ answer, text, ended }: { answer: Answer; text: string;
     case "updated": return null;
     case "plan": return <PlanView explanation={answer.explanation} />;
   }
+  const first = answer.rows.slice(0, 50).map(row => row.split("\t").map(parseTerm));
   const looks: [Look, string][] = [["table", "Table"], ["raw", "Raw"]];
+  if (first.some(([a, b]) => a && a.type !== "literal" && b)) looks.push(["graph", "Graph"]);
+  if (answer.kind === "rows" && first.some(row => row.some(t => numberOf(t) !== undefined))) looks.push(["chart", "Chart"]);
   return <>
     <div class="bar">
       <div role="group" aria-label="View of the result" class="segments">
@@ -31,6 +39,8 @@ export function Results({ answer, text, ended }: { answer: Answer; text: string;
       {ended && <Downloads answer={answer} text={text} />}
     </div>
     {look === "table" && <Table vars={answer.vars} rows={answer.rows} />}
+    {look === "graph" && <GraphView rows={answer.rows} />}
+    {look === "chart" && <ChartView vars={answer.vars} rows={answer.rows} />}
     {look === "raw" && <Raw vars={answer.vars} rows={answer.rows} triples={answer.kind === "triples"} text={text} />}
   </>;
 }

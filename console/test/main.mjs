@@ -8,6 +8,7 @@ import { testAlone, testCluster } from "./cluster.mjs";
 import { testCompletion } from "./completion.mjs";
 import { testData } from "./data.mjs";
 import { newContext, open } from "./harness.mjs";
+import { testOperations } from "./operations.mjs";
 import { testLinks, testQuery, testToken } from "./query.mjs";
 
 const [, , alone, other, guarded, member] = process.argv;
@@ -23,8 +24,8 @@ const lane = async parts => {
 };
 try {
   await Promise.all([
-    lane([[testQuery, alone]]),
-    lane([[testBrowse, other], [testLinks, other], [testCompletion, other], [testAlone, other], [testToken, guarded], [testCluster, member], [testData, other]]),
+    lane([[testQuery, alone], [testOperations, alone], [testData, alone]]),
+    lane([[testBrowse, other], [testLinks, other], [testCompletion, other], [testAlone, other], [testToken, guarded], [testCluster, member]]),
   ]);
   console.log("done");
 } catch (err) {

@@ -105,6 +105,16 @@ export async function testQuery(context, address) {
     assert.match(await page.locator(".step.expensive").first().innerText(), /\d+% of the time/);
     await t.accessible("a plan");
   });
+  await sub(t, "a graph and a chart, which are read out by name", async () => {
+    await t.run(`CONSTRUCT { ?s <${ex}age> ?age } { ?s <${ex}age> ?age } LIMIT 20`);
+    await t.says("20 triples");
+    await t.button("Graph").click();
+    await page.getByRole("img", { name: /Graph of \d+ nodes and 20 edges/ }).locator("canvas").first().waitFor();
+    await t.run(`SELECT ?age (COUNT(*) AS ?n) { ?s <${ex}age> ?age } GROUP BY ?age`);
+    await t.says("60 rows");
+    await t.button("Chart").click();
+    await page.getByRole("img", { name: /Chart of age, n/ }).locator("canvas").waitFor();
+  });
   await downloads(t, address);
   await updates(t, address);
   await sub(t, "the page is accessible", () => t.accessible("the query page", true));
