@@ -45,7 +45,7 @@ func TestCompressed(t *testing.T) {
 		target("/sparql", "query", "SELECT * { ?s ?p ?o } ORDER BY ?s"),
 		target("/sparql", "query", "CONSTRUCT WHERE { ?s ?p ?o }"),
 		"/triples", "/triples?limit=500", "/range?order=pos", "/data?default", "/fragments",
-		"/changes?since=0&follow=false", "/metrics", "/", "/links/pages",
+		"/changes?since=0&follow=false", "/metrics", "/console/console.js", "/links/pages",
 	} {
 		plain := s.get(path)
 		if plain.status != http.StatusOK || plain.header.Get("Content-Encoding") != "" || !strings.Contains(strings.Join(plain.header.Values("Vary"), ","), "Accept-Encoding") {

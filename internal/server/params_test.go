@@ -36,7 +36,7 @@ func TestRefusals(t *testing.T) {
 	}{
 		{"no endpoint", "GET", "/sparkle", "", nil, 404, problem.KindNotFound, "/sparkle", "/range"},
 		{"root", "GET", "/nowhere", "", nil, 404, problem.KindNotFound, "/nowhere", "/triples"},
-		{"trailing slash", "GET", "/range/", "", nil, 404, problem.KindNotFound, "/range/", ""},
+		{"two slashes", "GET", "/range//", "", nil, 404, problem.KindNotFound, "/range//", ""},
 		{"method", "PUT", "/triples", "", nil, 405, problem.KindMethod, "", "DELETE, GET, HEAD, OPTIONS, POST"},
 		{"load by GET", "GET", "/load", "", nil, 405, problem.KindMethod, "", "POST"},
 		{"unknown parameter", "GET", "/triples?subject=x", "", nil, 400, problem.KindBadParameter, "subject", "s, p, o, g, limit, cursor"},

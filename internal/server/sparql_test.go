@@ -309,7 +309,7 @@ func TestServiceDescription(t *testing.T) {
 			t.Errorf("with %s", lacks)
 		}
 	}
-	s.get("/sparql", "Accept", "text/html").wantError(t, 406, problem.KindNotAcceptable, "Accept", "query")
+	s.get("/sparql", "Accept", "image/png").wantError(t, 406, problem.KindNotAcceptable, "Accept", "query")
 
 	s = serve(t, store, Options{ReadOnly: true, PublicURL: "https://data.example.org",
 		Engine: newEngine(t, store, engine.Options{UnionDefaultGraph: true, AllowHosts: []string{"example.org"}})}, ServerOptions{})

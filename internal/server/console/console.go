@@ -68,9 +68,10 @@ func serveFile(w http.ResponseWriter, r *request.Request) error {
 	if err != nil || name == "/index.html" {
 		return problem.Errorf(problem.KindNotFound, problem.Clip(r.URL.Path), "the console has no such file; its page is at /")
 	}
-	// The names stay the same in the next release, so browsers ask whether they have the file.
+	// The names stay the same in the next release, so browsers ask whether they have the file. The tag
+	// is weak, because it is the same in each coding.
 	sum := sha256.Sum256(file)
-	tag := `"` + hex.EncodeToString(sum[:8]) + `"`
+	tag := `W/"` + hex.EncodeToString(sum[:8]) + `"`
 	h := w.Header()
 	h.Set("Etag", tag)
 	h.Set("Cache-Control", "no-cache")
