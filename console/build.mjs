@@ -26,9 +26,11 @@ const result = await build({
   chunkNames: "[name]-[hash]",
   jsx: "automatic",
   jsxImportSource: "preact",
+  metafile: true,
   write: false,
 });
 const files = new Map(result.outputFiles.map(f => [f.path.slice(out.length + 1), Buffer.from(f.contents)]));
+files.set("licenses.txt", Buffer.from(licenses(Object.keys(result.metafile.inputs))));
 files.set("index.html", readFileSync(join(here, "src/index.html")));
 
 if (process.argv.includes("--check")) {
@@ -49,4 +51,16 @@ if (process.argv.includes("--sizes")) {
   for (const [name, content] of [...files].sort()) {
     console.log(`${name.padEnd(28)} ${String(content.length).padStart(8)} ${String(gzipSync(content, { level: 9 }).length).padStart(8)}`);
   }
+}
+
+// licenses returns the licences of the packages whose files are in the build.
+function licenses(inputs) {
+  const packages = new Set(inputs.map(file => /^node_modules\/(?:@[^/]+\/)?[^/]+/.exec(file)?.[0]).filter(Boolean));
+  const texts = [...packages].sort().map(folder => {
+    const { name, version, license } = JSON.parse(readFileSync(join(here, folder, "package.json"), "utf8"));
+    const file = readdirSync(join(here, folder)).find(f => /^licen[cs]e/i.test(f));
+    if (!file) throw new Error(`${name} has no licence file`);
+    return `${name} ${version} (${license})\n\n${readFileSync(join(here, folder, file), "utf8").trim()}\n`;
+  });
+  return `The console of trefoil contains these packages.\n\n${texts.join("\n----\n\n")}`;
 }

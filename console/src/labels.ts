@@ -38,7 +38,8 @@ export function useLabels(iris: string[]): Record<string, string> {
   const key = iris.join(" ");
   useEffect(() => {
     const control = new AbortController();
-    labelsOf(iris, control.signal).then(setLabels, () => {}); // the page is whole without them
+    const missing = iris.filter(iri => labels[iri] === undefined);
+    labelsOf(missing, control.signal).then(found => setLabels(now => ({ ...now, ...found })), () => {}); // the page is whole without them
     return () => control.abort();
   }, [key]);
   return labels;

@@ -57,6 +57,7 @@ function App() {
       {route.view === "cluster" && <ClusterPage />}
       {route.view === "operations" && <OperationsPage />}
     </main>
+    <footer><a href="console/licenses.txt">Licences of the parts of this page</a></footer>
   </>;
 }
 

@@ -17,6 +17,9 @@ import { firstText, isUpdate } from "./sparql";
 // Work is what a tab has run last.
 interface Work { text: string; begun: number; took?: number; control?: AbortController; answer?: Answer; error?: string; stopped?: boolean }
 
+// A longer text does not become the address of the page: browsers have limits.
+const maxLink = 100_000;
+
 type Mode = "run" | "explain" | "explain-run";
 
 export function QueryPage({ asked, schema }: { asked?: string; schema: Schema | null }) {
@@ -63,7 +66,7 @@ export function QueryPage({ asked, schema }: { asked?: string; schema: Schema | 
     const mine: Work = { text, begun: performance.now(), control: new AbortController() };
     works.current.set(id, mine);
     setCurrent(declared(text));
-    if (mode === "run" && address("query", text) !== location.hash) window.history.pushState(null, "", address("query", text));
+    if (mode === "run" && text.length <= maxLink && address("query", text) !== location.hash) window.history.pushState(null, "", address("query", text));
     redraw(undefined as never);
     const signal = mine.control!.signal;
     try {

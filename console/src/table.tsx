@@ -3,6 +3,7 @@
 import { useEffect, useMemo, useReducer, useRef, useState } from "preact/hooks";
 import { Virtualizer, elementScroll, observeElementOffset, observeElementRect } from "@tanstack/virtual-core";
 import type { Term } from "./api";
+import { useLabels } from "./labels";
 import { compareTerms, parseTerm, shown } from "./terms";
 import { TermView } from "./term-view";
 
@@ -33,12 +34,16 @@ export function Table({ vars, rows }: { vars: string[]; rows: string[] }) {
   // The answer grows in place, so its length is a part of its identity.
   const order = useMemo(() => arrange(rows, filter, sort), [rows, rows.length, filter, sort]);
   const { box, items, above, below } = useRows(order.length);
+  const [labelled, setLabelled] = useState(false);
+  const inSight = items.map(item => terms(rows[order[item.index]], vars.length));
+  const labels = useLabels(labelled ? inSight.flatMap(row => row.flatMap(t => t?.type === "uri" ? [t.value] : [])) : []);
   const guess = useMemo(() => guessWidths(vars, rows.slice(0, 100)), [vars, rows, Math.min(rows.length, 100)]);
   const width = (i: number) => widths[i] ?? guess[i];
 
   return <>
     <div class="bar">
       <label class="grow">Filter <input type="search" value={filter} onInput={e => setFilter(e.currentTarget.value)} /></label>
+      <label><input type="checkbox" checked={labelled} onChange={e => setLabelled(e.currentTarget.checked)} /> Labels</label>
       <span role="status" class="dim">{filter && `${order.length.toLocaleString()} of ${rows.length.toLocaleString()}`}</span>
     </div>
     <div class="scroll" ref={box} tabIndex={0} role="region" aria-label="Result table">
@@ -53,8 +58,8 @@ export function Table({ vars, rows }: { vars: string[]; rows: string[] }) {
         </tr></thead>
         <tbody>
           {above > 0 && <tr style={{ height: `${above}px` }}><td colSpan={vars.length || 1} /></tr>}
-          {items.map(item => <tr key={item.index} aria-rowindex={item.index + 2} class={item.index % 2 ? "odd" : ""}>
-            {terms(rows[order[item.index]], vars.length).map((t, i) => <td key={i}><div class="cell"><TermView term={t} /></div></td>)}
+          {items.map((item, n) => <tr key={item.index} aria-rowindex={item.index + 2} class={item.index % 2 ? "odd" : ""}>
+            {inSight[n].map((t, i) => <td key={i}><div class="cell"><TermView term={t} label={t?.type === "uri" ? labels[t.value] : undefined} /></div></td>)}
           </tr>)}
           {below > 0 && <tr style={{ height: `${below}px` }}><td colSpan={vars.length || 1} /></tr>}
         </tbody>

@@ -7,14 +7,14 @@ import { showText } from "./dialogs";
 
 const maxCell = 200;
 
-export function TermView({ term, long }: { term: Term | null; long?: boolean }) {
+export function TermView({ term, label }: { term: Term | null; label?: string }) {
   if (!term) return <span class="dim">–</span>;
   if (term.type !== "literal") {
     const argument = term.type === "bnode" ? "_:" + term.value : term.value;
-    return <a href={address("browse", argument)} title={argument}>{shown(term)}</a>;
+    return <a href={address("browse", argument)} title={argument}>{label ?? shown(term)}</a>;
   }
   const tag = tagOf(term);
-  const cut = !long && term.value.length > maxCell;
+  const cut = term.value.length > maxCell;
   return <>
     {cut ? <button type="button" class="link" title="Show the whole value" onClick={() => showText("Value", term.value)}>
       {term.value.slice(0, maxCell)}… ({term.value.length.toLocaleString()} characters)</button>

@@ -1,12 +1,13 @@
 // The query page. The node has the data of integration/clients/console_test.go.
 
 import assert from "node:assert/strict";
-import { Tab, sub, until } from "./harness.mjs";
+import { Tab, send, sub, until } from "./harness.mjs";
 
 const ex = "http://example.org/";
 export const hostile = `<img src=x onerror="document.title='run'"><script>document.title='run'</script>`;
 
 export async function testQuery(context, address) {
+  await send(address, "triples", "application/n-triples", `<${ex}labelled> <http://www.w3.org/2000/01/rdf-schema#label> "A label" .\n`);
   const t = await Tab.at(context, address);
   const { page } = t;
   const cell = (row, column) => page.locator(`tbody tr[aria-rowindex="${row + 1}"] td`).nth(column - 1);
@@ -67,6 +68,14 @@ export async function testQuery(context, address) {
     await t.says("1 row");
     assert.equal(await cell(1, 1).innerText(), hostile);
     assert.equal(await page.title(), "trefoil");
+  });
+  await sub(t, "labels in place of IRIs, if they are wanted", async () => {
+    await t.run(`SELECT ?x { VALUES ?x { <${ex}labelled> <${ex}plain> } }`);
+    await t.says("2 rows");
+    assert.equal(await cell(1, 1).innerText(), "example:labelled");
+    await page.getByLabel("Labels").check();
+    await cell(1, 1).getByText("A label", { exact: true }).waitFor();
+    assert.equal(await cell(2, 1).innerText(), "example:plain");
   });
   await sub(t, "an error is marked at its place", async () => {
     await t.run("SELECT * {\n  ?s ?p }");

@@ -77,6 +77,9 @@ func TestConsoleFiles(t *testing.T) {
 			t.Errorf("%s again: %d", file[1], again.status)
 		}
 	}
+	if got := s.get("/console/licenses.txt"); got.status != http.StatusOK || !strings.Contains(got.body, "MIT License") {
+		t.Errorf("the licences of the parts: %d", got.status)
+	}
 	for _, path := range []string{"/console", "/console/", "/console/nosuch.js", "/console/index.html", "/console/../console.go", "/console/%2e%2e/console.go"} {
 		if got := s.get(path); got.status != http.StatusNotFound && got.status != http.StatusUnauthorized {
 			t.Errorf("%s: %d", path, got.status)

@@ -25,7 +25,7 @@ import (
 var built embed.FS
 
 // types are those of the built files. Package mime would ask the machine's own tables.
-var types = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8"}
+var types = map[string]string{".html": "text/html; charset=utf-8", ".js": "text/javascript; charset=utf-8", ".css": "text/css; charset=utf-8", ".txt": "text/plain; charset=utf-8"}
 
 // placeholder is the text of the page that each answer replaces by a nonce.
 const placeholder = "STYLE-NONCE"
