@@ -7,9 +7,10 @@
 import { build } from "esbuild";
 import { readFileSync, readdirSync, mkdirSync, rmSync, writeFileSync, existsSync } from "node:fs";
 import { join } from "node:path";
+import { fileURLToPath } from "node:url";
 import { gzipSync } from "node:zlib";
 
-const here = import.meta.dirname;
+const here = fileURLToPath(new URL(".", import.meta.url));
 const out = join(here, "../internal/server/console/built");
 
 const result = await build({

@@ -114,7 +114,11 @@ func nodeWithPackages(t *testing.T) string {
 	if _, err := os.Stat("../../console/node_modules/playwright-core"); err != nil {
 		absent(t, "no console/node_modules")
 	}
-	return program(t, "node")
+	node := program(t, "node")
+	if err := exec.Command(node, "--eval", "process.exit(parseInt(process.versions.node) < 20 ? 1 : 0)").Run(); err != nil {
+		t.Skip("the console's tests need Node.js 20 or later")
+	}
+	return node
 }
 
 // TestConsoleBuild: the built files of the repository are those of the source.
