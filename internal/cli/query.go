@@ -27,7 +27,7 @@ import (
 type queryCmd struct {
 	storeFlags
 	sparqlText
-	Format            string      `placeholder:"F" help:"table, json, csv, tsv or xml of a SELECT or ASK: table on a terminal, tsv elsewhere. ttl, nt, nq, trig or xml of a CONSTRUCT or DESCRIBE: ttl on a terminal, nt elsewhere. text or json of --explain."`
+	Format            string      `placeholder:"F" help:"table, json, csv, tsv or xml of a SELECT or ASK: table on a terminal, tsv elsewhere. ttl, nt, nq, trig, xml or jsonld of a CONSTRUCT or DESCRIBE: ttl on a terminal, nt elsewhere. text or json of --explain."`
 	Explain           explainFlag `placeholder:"run" help:"Show the plan with estimates and run nothing; --explain=run runs the query and shows what each step did."`
 	DefaultGraph      []string    `sep:"none" placeholder:"IRI" help:"A graph of the default graph, in place of FROM; repeatable."`
 	NamedGraph        []string    `sep:"none" placeholder:"IRI" help:"A named graph, in place of FROM NAMED; repeatable."`
@@ -177,8 +177,8 @@ func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error,
 		return nil, usagef("--format %s: a plan is text or json", c.Format)
 	case tree.Form == ast.Construct || tree.Form == ast.Describe:
 		s, err := syntax.ByName(choose("ttl", "nt"))
-		if err != nil || s == syntax.JSONLD {
-			return nil, usagef("--format %s: the triples of %s are written as ttl, nt, nq, trig or xml", c.Format, tree.Form)
+		if err != nil {
+			return nil, usagef("--format %s: the triples of %s are written as ttl, nt, nq, trig, xml or jsonld", c.Format, tree.Form)
 		}
 		return func(a asker, q question) error { return writeTriples(a, q, s, tree.Prologue.Prefixes) }, nil
 	}

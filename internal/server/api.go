@@ -4,6 +4,7 @@ package server
 
 import (
 	"context"
+	"crypto/rand"
 	"fmt"
 	"log/slog"
 	"maps"
@@ -80,6 +81,8 @@ func New(db store.Triples, options Options) (*API, error) {
 			PageBytes: response.MaxPageBytes,
 			Draining:  endpoint.NewDraining(),
 			Reads:     options.Reads,
+			Lone:      options.Cluster == nil,
+			Run:       rand.Text(),
 		},
 	}
 	if options.Engine != nil {

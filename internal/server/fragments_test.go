@@ -168,7 +168,7 @@ func TestFragmentWalk(t *testing.T) {
 		{Graph: triple.NewIRI("http://g/2")},
 		{Predicate: triple.NewIRI("http://p/2"), Graph: triple.NewIRI("http://g/2")},
 	} {
-		syntaxes := triples.FragmentSyntaxes
+		syntaxes := triples.FragmentSyntaxes[:5] // RDF/XML cannot express these predicates
 		if testing.Short() {
 			syntaxes = syntaxes[random.IntN(len(syntaxes)):][:1]
 		}

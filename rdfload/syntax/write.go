@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/trefoildb/trefoil/rdfload/jsonld"
 	"github.com/trefoildb/trefoil/rdfload/rdfxml"
 	"github.com/trefoildb/trefoil/rdfload/turtle"
 	"github.com/trefoildb/trefoil/triple"
@@ -25,8 +26,8 @@ type Writer interface {
 // ErrInexpressible means that RDF/XML cannot express a triple.
 var ErrInexpressible = rdfxml.ErrInexpressible
 
-// NewWriter returns a writer of N-Triples, N-Quads, NDJSON, Turtle, TriG or RDF/XML to w; JSON-LD
-// is an error. The prefixes, without ':', and their IRIs are for the last three. Terms must pass
+// NewWriter returns a writer of any syntax to w. The prefixes, without ':', and their IRIs are for
+// Turtle, TriG and RDF/XML. Terms must pass
 // their Check. If a syntax has no named graphs, its writer rejects a triple of one with
 // [ErrNamedGraph]. RDF/XML rejects a triple that it cannot express with [ErrInexpressible].
 func NewWriter(w io.Writer, s Syntax, prefixes map[string]string) (Writer, error) {
@@ -42,8 +43,10 @@ func NewWriter(w io.Writer, s Syntax, prefixes map[string]string) (Writer, error
 	case RDFXML:
 		x, err := rdfxml.NewWriter(w, prefixes)
 		return triplesOnly{x}, err
+	case JSONLD:
+		return jsonld.NewWriter(w), nil
 	}
-	return nil, fmt.Errorf("%v cannot be written; use nt, nq, ndjson, ttl, trig or xml", s)
+	return nil, fmt.Errorf("%v cannot be written", s)
 }
 
 // triplesOnly rejects triples of named graphs.

@@ -4,9 +4,11 @@ package endpoint
 
 import (
 	"errors"
+	"fmt"
 	"net/http"
 	"sync"
 
+	"github.com/cespare/xxhash/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/trefoildb/trefoil/internal/readcount"
@@ -30,6 +32,24 @@ type Shared struct {
 	PageBytes int // of a page; see response.MaxPageBytes
 	Draining  *Draining
 	Reads     *readcount.Counter // of what clients read; nil counts nothing
+	// Lone is true on a node alone. Run differs between processes.
+	Lone bool
+	Run  string
+}
+
+// Tag returns an entity tag for an answer of this content type that depends on the request and on the
+// triples only. It must be called before the triples are read. It changes with the position of the
+// change feed, and when the node starts, because its settings may be others. It is "" in a cluster,
+// because there a position is a round trip to all members.
+func (s *Shared) Tag(r *request.Request, contentType string) (string, error) {
+	if !s.Lone {
+		return "", nil
+	}
+	position, err := s.Store.Feed().Position(r.Context())
+	if err != nil {
+		return "", err
+	}
+	return fmt.Sprintf(`"%016x"`, xxhash.Sum64String(s.Run+" "+position.String()+" "+contentType+" "+r.URL.RequestURI())), nil
 }
 
 // Draining reports to requests that a shutdown has begun. It is safe for concurrent use.

@@ -1,6 +1,6 @@
 // Changes of graphs under a condition: If-Match and If-None-Match of requests to /data (RFC 9110,
-// section 13.1). A condition can only require that a graph exists or not, because graphs have no
-// entity tags.
+// section 13.1). A condition can only require that a graph exists or not, because the entity
+// tags of graphs are weak.
 
 package graphstore
 
@@ -35,7 +35,7 @@ func conditionOf(r *request.Request) (condition, error) {
 	case "*":
 		c = ifThere
 	default:
-		return always, problem.Errorf(problem.KindPrecondition, "If-Match", "graphs have no entity tags, so none matches; nothing was changed. * asks for a graph that is there")
+		return always, problem.Errorf(problem.KindPrecondition, "If-Match", "the tags of graphs are weak, so none matches; nothing was changed. * asks for a graph that is there")
 	}
 	if strings.TrimSpace(strings.Join(r.Header.Values("If-None-Match"), ",")) == "*" {
 		if c == ifThere {
@@ -49,10 +49,16 @@ func conditionOf(r *request.Request) (condition, error) {
 // applyIf makes a change of a graph if the condition is met. Concurrent changes see each other's
 // results. So if two requests create the same graph, one fails.
 func (a *API) applyIf(ctx context.Context, c condition, t graphTarget, changes store.Changes) (store.ApplyResult, error) {
-	if c == always {
+	if c == always && !changes.ClearAll {
 		return a.Store.Apply(ctx, changes)
 	}
 	return a.Store.Update(ctx, func(sn store.Reader) (store.Changes, error) {
+		changes := changes
+		if changes.ClearAll {
+			if err := keepSystem(ctx, sn, &changes); err != nil {
+				return store.Changes{}, err
+			}
+		}
 		there, err := hasGraph(ctx, sn, t)
 		switch {
 		case err != nil:

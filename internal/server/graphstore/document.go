@@ -11,6 +11,7 @@ import (
 	"mime"
 	"mime/multipart"
 	"net/http"
+	"slices"
 
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
@@ -49,6 +50,9 @@ func (a *API) readPart(r *request.Request, t graphTarget, account *limits.Accoun
 		return nil, err
 	}
 	for i := range triples {
+		if t.store {
+			break // any graph is part of it
+		}
 		switch named := triples[i].Graph; {
 		case named.IsZero():
 			triples[i].Graph = t.graph
@@ -58,6 +62,18 @@ func (a *API) readPart(r *request.Request, t graphTarget, account *limits.Accoun
 		}
 	}
 	return triples, nil
+}
+
+// holdsDataset reports whether the document of a request is of a syntax that can name graphs.
+func holdsDataset(r *request.Request) bool {
+	s, err := syntax.ByMediaType(r.Header.Get("Content-Type"))
+	return err == nil && slices.Contains(DatasetSyntaxes, s)
+}
+
+// isJSONLD reports whether a document is JSON-LD, which POST takes for one graph.
+func isJSONLD(r *request.Request) bool {
+	s, err := syntax.ByMediaType(r.Header.Get("Content-Type"))
+	return err == nil && s == syntax.JSONLD
 }
 
 func (t graphTarget) name() string {

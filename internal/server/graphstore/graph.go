@@ -4,6 +4,7 @@ package graphstore
 
 import (
 	"fmt"
+	"iter"
 	"net/http"
 	"net/url"
 	"strings"
@@ -121,13 +122,34 @@ func (t graphTarget) needGraph(r *request.Request) error {
 	if !t.store {
 		return nil
 	}
-	e := problem.Errorf(problem.KindMethod, "", "%s takes %s with ?default or ?graph=IRI only; POST without them makes a new graph", graphStorePath, r.Method)
-	e.Allow = []string{http.MethodOptions, http.MethodPost}
+	e := problem.Errorf(problem.KindMethod, "", "%s takes %s with ?default or ?graph=IRI only; PUT of TriG, N-Quads or JSON-LD without them replaces all graphs, POST of another syntax makes a new graph", graphStorePath, r.Method)
+	e.Allow = []string{http.MethodGet, http.MethodHead, http.MethodOptions, http.MethodPost, http.MethodPut}
 	return e
 }
 
 func (t graphTarget) pattern() triple.Pattern {
 	return triple.Pattern{Graph: t.graph, DefaultGraph: t.graph.IsZero()}
+}
+
+// rows yields the rows of the target. Of the whole store those of the default graph come first, then
+// those of each other graph together.
+func (t graphTarget) rows(r *request.Request, sn store.Reader) iter.Seq2[store.Row, error] {
+	one := sn.Match(r.Context(), t.pattern(), store.ReadOptions{})
+	if !t.store {
+		return one
+	}
+	return func(yield func(store.Row, error) bool) {
+		for row, err := range one {
+			if !yield(row, err) || err != nil {
+				return
+			}
+		}
+		for row, err := range sn.Range(r.Context(), triple.Bounds{Order: triple.GSPO}, store.ReadOptions{}) {
+			if !yield(row, err) {
+				return
+			}
+		}
+	}
 }
 
 func (t graphTarget) missing() error {
@@ -136,7 +158,10 @@ func (t graphTarget) missing() error {
 
 // GraphSyntaxes are the syntaxes of graphs, the default first. If one can name graphs, the triples
 // are still in its default graph.
-var GraphSyntaxes = []syntax.Syntax{syntax.Turtle, syntax.NTriples, syntax.TriG, syntax.NQuads}
+var GraphSyntaxes = []syntax.Syntax{syntax.Turtle, syntax.NTriples, syntax.TriG, syntax.NQuads, syntax.RDFXML, syntax.JSONLD}
+
+// DatasetSyntaxes are the syntaxes of all graphs together, the default first.
+var DatasetSyntaxes = []syntax.Syntax{syntax.TriG, syntax.NQuads, syntax.JSONLD}
 
 // answerPrefixes are declared in answers in Turtle and TriG.
 var answerPrefixes = map[string]string{
@@ -145,18 +170,19 @@ var answerPrefixes = map[string]string{
 	"owl":  "http://www.w3.org/2002/07/owl#",
 }
 
-// getGraph streams a graph of one snapshot. The default graph always exists; another one exists if
-// it has triples.
+// getGraph streams a graph, or all graphs, of one snapshot. The default graph always exists; another
+// one exists if it has triples.
 func (a *API) getGraph(w http.ResponseWriter, r *request.Request) error {
 	// 1. Find the graph and the syntax.
 	t, err := a.targetOf(r)
-	if err == nil {
-		err = t.needGraph(r)
-	}
 	if err != nil {
 		return err
 	}
-	s, err := response.SyntaxFor(r, GraphSyntaxes)
+	syntaxes := GraphSyntaxes
+	if t.store {
+		syntaxes = DatasetSyntaxes
+	}
+	s, err := response.SyntaxFor(r, syntaxes)
 	if err != nil {
 		return err
 	}
@@ -164,13 +190,24 @@ func (a *API) getGraph(w http.ResponseWriter, r *request.Request) error {
 	h.Add("Vary", "Accept")
 	h.Set("Content-Type", s.MediaType())
 	h.Set("Cache-Control", "no-cache")
+	tag, err := a.Tag(r, s.MediaType())
+	if err != nil {
+		return err
+	}
 	// 2. HEAD only needs to know if the graph exists.
 	if r.Method == http.MethodHead {
 		there, err := a.hasGraph(r.Context(), t)
 		if err == nil && !there {
 			err = t.missing()
 		}
+		if err == nil && tag != "" {
+			response.NotModified(w, r.Request, tag)
+		}
 		return err
+	}
+	// "*" would be met by any graph that exists, which is not known yet.
+	if tag != "" && r.Header.Get("If-None-Match") != "*" && response.NotModified(w, r.Request, tag) {
+		return nil
 	}
 	sn, err := a.Reader(w, r)
 	if err != nil {
@@ -181,7 +218,7 @@ func (a *API) getGraph(w http.ResponseWriter, r *request.Request) error {
 }
 
 func (a *API) streamGraph(w http.ResponseWriter, r *request.Request, t graphTarget, s syntax.Syntax, sn store.Reader) error {
-	// 1. Write the triples. Graph names are removed, because the document is that of one graph.
+	// 1. Write the triples. Graph names are removed if the document is that of one graph.
 	body := response.NewStream(w, r.Request, "")
 	defer body.Release()
 	out, err := syntax.NewWriter(body, s, answerPrefixes)
@@ -190,7 +227,7 @@ func (a *API) streamGraph(w http.ResponseWriter, r *request.Request, t graphTarg
 	}
 	rows := 0
 	defer func() { a.Rows.Read.Add(float64(rows)) }()
-	for row, err := range sn.Match(r.Context(), t.pattern(), store.ReadOptions{}) {
+	for row, err := range t.rows(r, sn) {
 		if err != nil {
 			return err
 		}
@@ -198,7 +235,9 @@ func (a *API) streamGraph(w http.ResponseWriter, r *request.Request, t graphTarg
 		if err != nil {
 			return err
 		}
-		one.Graph = triple.Term{}
+		if !t.store {
+			one.Graph = triple.Term{}
+		}
 		rows++
 		if err := out.Write(one); err != nil {
 			return err

@@ -14,15 +14,16 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// putGraph replaces a graph by a document. The answer is 201 if the graph is new and has triples,
+// putGraph replaces a graph, or all graphs, by a document. The answer is 201 if the graph is new and has triples,
 // and 204 otherwise. If the document is empty, no graph is left.
 func (a *API) putGraph(w http.ResponseWriter, r *request.Request) error {
 	// 1. Check target and condition, and read the whole document.
 	t, err := a.targetOf(r)
-	if err == nil {
+	if err == nil && !holdsDataset(r) {
 		err = t.needGraph(r)
 	}
 	if err != nil {
@@ -53,12 +54,12 @@ func (a *API) putGraph(w http.ResponseWriter, r *request.Request) error {
 	return nil
 }
 
-// postGraph merges a document into a graph. The answer is 201 if that creates the graph, with its
+// postGraph merges a document into a graph, or TriG or N-Quads into all graphs. The answer is 201 if that creates the graph, with its
 // Location if the store has chosen its name. It is 200 if the graph exists, and 204 if there is
 // nothing to add.
 func (a *API) postGraph(w http.ResponseWriter, r *request.Request) error {
-	// 1. Find the graph. If the target is the store, make a name from the idempotency key, because
-	// a second try must get the same one.
+	// 1. Find the graph. If the target is the store, and the document is that of one graph, make a name
+	// from the idempotency key, because a second try must get the same one.
 	t, err := a.targetOf(r)
 	if err != nil {
 		return err
@@ -68,7 +69,7 @@ func (a *API) postGraph(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	location := ""
-	if t.store {
+	if t.store && (!holdsDataset(r) || isJSONLD(r)) {
 		base, err := a.URL.Base(r.Request)
 		if err != nil {
 			return err
@@ -143,10 +144,47 @@ func (a *API) deleteGraph(w http.ResponseWriter, r *request.Request) error {
 
 // clear returns a change to empty the graph.
 func (t graphTarget) clear() store.Changes {
+	if t.store {
+		return store.Changes{ClearAll: true}
+	}
 	if t.graph.IsZero() {
 		return store.Changes{ClearDefault: true}
 	}
 	return store.Changes{ClearGraphs: []triple.Term{t.graph}}
+}
+
+// keepSystem replaces the clearing of all graphs by that of all but the system graph, if that one has
+// triples.
+func keepSystem(ctx context.Context, sn store.Reader, changes *store.Changes) error {
+	if there, err := hasGraph(ctx, sn, graphTarget{graph: systemgraph.Graph}); err != nil || !there {
+		return err
+	}
+	changes.ClearAll, changes.ClearDefault = false, true
+	// Each round finds the next name. A value bound stays within blank nodes or IRIs.
+	for bounds := (triple.Bounds{Order: triple.GSPO}); ; {
+		found := triple.Term{}
+		for row, err := range sn.Range(ctx, bounds, store.ReadOptions{Limit: 1}) {
+			if err != nil {
+				return err
+			}
+			one, err := row.Triple()
+			if err != nil {
+				return err
+			}
+			found = one.Graph
+		}
+		switch {
+		case !found.IsZero():
+			if found != systemgraph.Graph {
+				changes.ClearGraphs = append(changes.ClearGraphs, found)
+			}
+			bounds.GT, bounds.From = found, nil
+		case bounds.GT.Kind() == triple.Blank:
+			bounds = triple.Bounds{Order: triple.GSPO, From: []triple.Term{triple.NewIRI("")}}
+		default:
+			return nil
+		}
+	}
 }
 
 // hasGraph reports whether a graph exists now.

@@ -4,6 +4,8 @@ package sparql
 
 import (
 	"net/http"
+	"slices"
+	"strings"
 	"sync"
 
 	"github.com/trefoildb/trefoil/internal/engine"
@@ -23,8 +25,14 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request.Request, op *operati
 	if err != nil {
 		return err
 	}
+	w.Header().Set("Content-Type", f.contentType)
+	if isStable(op.text) && r.Method != http.MethodPost {
+		tag, err := a.Tag(r, f.contentType)
+		if err != nil || tag != "" && response.NotModified(w, r.Request, tag) {
+			return err
+		}
+	}
 	if r.Method == http.MethodHead {
-		w.Header().Set("Content-Type", f.contentType)
 		return nil
 	}
 	// 2. Run the query. Its engine may give its turn away while the client is slow.
@@ -55,6 +63,17 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request.Request, op *operati
 	result.Leave() // all rows are computed
 	response.SetWait(w, nil)
 	return out.End()
+}
+
+// unstable are parts of texts whose answer may change although the triples do not: clocks, random
+// numbers, other servers, annotations and links. Escapes may hide them.
+var unstable = []string{"now", "rand", "uuid", "service", "links", "urn:trefoil", `\u`}
+
+// isStable reports whether the answer to a query is the same, up to the names of blank nodes, while the
+// triples are. It is careful: a part of a name also counts.
+func isStable(text string) bool {
+	text = strings.ToLower(text)
+	return !slices.ContainsFunc(unstable, func(part string) bool { return strings.Contains(text, part) })
 }
 
 // readsOf returns the number of the store's rows read by a plan; 0 if there is no plan, because the

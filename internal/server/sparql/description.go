@@ -20,7 +20,7 @@ const (
 )
 
 var describedFormats = []string{"SPARQL_Results_JSON", "SPARQL_Results_XML", "SPARQL_Results_CSV", "SPARQL_Results_TSV",
-	"Turtle", "N-Triples", "N-Quads", "TriG", "RDF_XML"}
+	"Turtle", "N-Triples", "N-Quads", "TriG", "RDF_XML", "JSON-LD"}
 
 // describeService answers a GET without parameters.
 func (a *API) describeService(w http.ResponseWriter, r *request.Request) error {

@@ -41,6 +41,7 @@ var graphFormats = []answerFormat{
 	graphFormat(syntax.NQuads, "nq", "nquads", "n-quads"),
 	graphFormat(syntax.TriG, "trig"),
 	graphFormat(syntax.RDFXML, "xml", "rdf", "rdf+xml", "rdfxml"),
+	graphFormat(syntax.JSONLD, "jsonld", "json-ld"),
 	{mediaType: "application/x-turtle", contentType: "text/turtle; charset=utf-8", syntax: syntax.Turtle},
 	{mediaType: "text/plain", contentType: "text/plain; charset=utf-8", syntax: syntax.NTriples},
 }

@@ -17,7 +17,6 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
-	"strings"
 
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
@@ -35,7 +34,7 @@ const (
 var fragmentsParams = []string{"subject", "predicate", "object", "graph", "limit", "cursor"}
 
 // FragmentSyntaxes are the syntaxes of fragments. The default is first and keeps graph names.
-var FragmentSyntaxes = []syntax.Syntax{syntax.TriG, syntax.NQuads, syntax.Turtle, syntax.NTriples}
+var FragmentSyntaxes = []syntax.Syntax{syntax.TriG, syntax.NQuads, syntax.Turtle, syntax.NTriples, syntax.JSONLD, syntax.RDFXML}
 
 func (a *API) getFragment(w http.ResponseWriter, r *request.Request) error {
 	// 1. Parse the pattern and choose the syntax.
@@ -86,13 +85,9 @@ func (a *API) readFragment(w http.ResponseWriter, r *request.Request, f *fragmen
 
 // sendFragment answers with a page. If the client has the same page, by its tag, the answer is 304.
 func sendFragment(w http.ResponseWriter, r *request.Request, s syntax.Syntax, p *response.PagedBody) error {
-	tag := p.Tag()
 	h := w.Header()
 	h.Add("Vary", "Accept")
-	h.Set("Cache-Control", "no-cache")
-	h.Set("ETag", "W/"+tag) // weak, because it is the same if the page is compressed
-	if hasTag(r.Header.Values("If-None-Match"), tag) {
-		w.WriteHeader(http.StatusNotModified)
+	if response.NotModified(w, r.Request, p.Tag()) {
 		return nil
 	}
 	h.Set("Content-Type", s.MediaType())
@@ -102,17 +97,6 @@ func sendFragment(w http.ResponseWriter, r *request.Request, s syntax.Syntax, p 
 		return nil
 	}
 	return p.SendTo(w)
-}
-
-// hasTag reports whether an If-None-Match header names a tag (RFC 9110, section 13.1.2).
-func hasTag(headers []string, tag string) bool {
-	for one := range strings.SplitSeq(strings.Join(headers, ","), ",") {
-		one = strings.TrimPrefix(strings.TrimSpace(one), "W/")
-		if one == tag || one == "*" {
-			return true
-		}
-	}
-	return false
 }
 
 // fragmentParams reads the query of a request. Unlike other endpoints this one ignores empty
