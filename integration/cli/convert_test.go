@@ -33,7 +33,7 @@ ex:ann ex:name "Ann", "Ännchen"@de ; ex:age 41 ; ex:knows [ ex:name "Bob" ] .
 		"standard input":  trefoilWith(t, strings.NewReader(turtle), "convert", "--from", "turtle", "-"),
 		"told by content": trefoilWith(t, strings.NewReader(turtle), "convert", "-"),
 		"gzip":            trefoil(t, "convert", "--from", "ttl", file(t, "people.data", zipped.String())),
-		"to N-Triples":    trefoil(t, "convert", "--output", "nt", file(t, "people.ttl", turtle)),
+		"to N-Triples":    trefoil(t, "convert", "--format", "nt", file(t, "people.ttl", turtle)),
 	} {
 		t.Run(name, func(t *testing.T) {
 			lines := out.mustCode(t, done).lines()
@@ -101,7 +101,7 @@ func TestConvertBase(t *testing.T) {
 
 func TestConvertNamedGraphs(t *testing.T) {
 	path := file(t, "a.nq", "<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n<http://e.x/s> <http://e.x/p> <http://e.x/o> <http://e.x/g> .\n")
-	trefoil(t, "convert", "--output", "nt", path).mustCode(t, failed).
+	trefoil(t, "convert", "--format", "nt", path).mustCode(t, failed).
 		mustPrint(t, "<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n").
 		mustSay(t, path, "statement 2", "<http://e.x/g>", "--output nq")
 }
@@ -118,7 +118,7 @@ func TestConvertMissing(t *testing.T) {
 	trefoil(t, "convert", t.TempDir()).mustCode(t, failed).mustSay(t, "no file")
 	trefoil(t, "convert").mustCode(t, usage)
 	trefoil(t, "convert", "--from", "n3", "-").mustCode(t, usage).mustSay(t, "n3")
-	trefoil(t, "convert", "--output", "n3", "-").mustCode(t, usage)
+	trefoil(t, "convert", "--format", "n3", "-").mustCode(t, usage)
 }
 
 // A truncated file must not pass for a short one.

@@ -190,7 +190,7 @@ func TestDump(t *testing.T) {
 			t.Errorf("dump:\n%s", out.stdout)
 		}
 		trefoil(t, with(door, "range", "--order", "spo")...).mustCode(t, done).mustPrint(t, out.stdout)
-		trefoil(t, with(door, "dump", "--output", "nt")...).mustCode(t, failed).mustSay(t, "<http://e.x/secrets>")
+		trefoil(t, with(door, "dump", "--format", "nt")...).mustCode(t, failed).mustSay(t, "<http://e.x/secrets>")
 		// By default there is one line more, a comment that says that annotations may follow.
 		trefoil(t, with(door, "dump")...).mustCode(t, done).mustPrint(t, "#@trefoil-annotations 1\n"+out.stdout)
 		// A dump is a document like any other.

@@ -180,7 +180,7 @@ func TestLoadInterrupted(t *testing.T) {
 		t.Fatalf("the load ended: %s", p.said())
 	}
 	p.signal(t, syscall.SIGINT)
-	p.wait(t).mustCode(t, failed).mustSay(t, "interrupted", "--resume")
+	p.wait(t).mustCode(t, failed).mustSay(t, "signal received: ending in order", "interrupted", "--resume")
 	if n := count(t, data); n != 10 {
 		t.Errorf("%d triples after the interruption, want 10", n)
 	}

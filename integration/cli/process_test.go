@@ -16,7 +16,7 @@ import (
 )
 
 func TestServeEnds(t *testing.T) {
-	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM} {
+	for _, signal := range []syscall.Signal{syscall.SIGINT, syscall.SIGTERM, syscall.SIGHUP} {
 		data := filepath.Join(t.TempDir(), "store")
 		s := serve(t, "--data", data)
 		if code, _ := s.get(t, "/readyz"); code != http.StatusOK {

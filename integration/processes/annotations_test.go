@@ -132,7 +132,7 @@ func TestAnnotations(t *testing.T) {
 
 func (c *cluster) mustDump(m *machine, format string) string {
 	c.t.Helper()
-	return trefoilWith(c.t, nil, []string{"TREFOIL_TOKEN=operators"}, "dump", "--to", m.url(), "--output", format).must(c.t, 0).stdout
+	return trefoilWith(c.t, nil, []string{"TREFOIL_TOKEN=operators"}, "dump", "--to", m.url(), "--format", format).must(c.t, 0).stdout
 }
 
 // selected returns the number of solutions of a query.

@@ -64,7 +64,7 @@ func TestAnnotateCommands(t *testing.T) {
 		batch := mustRun(t, "", append([]string{"annotations", "--json"}, to...)...)
 		batch += `{"s":"<x:s>","p":"<x:p>","o":"\"o\"","app":"scores","type":"text/plain","text":"7"}` + "\n"
 		mustRun(t, batch, append([]string{"annotate", "--batch", "-"}, to...)...)
-		dump := mustRun(t, "", append([]string{"dump", "--output", "ndjson"}, to...)...)
+		dump := mustRun(t, "", append([]string{"dump", "--format", "ndjson"}, to...)...)
 		if !strings.Contains(dump, `"app":"scores","type":"text/plain","text":"7"`) || !strings.Contains(dump, `"image/png","data":"/wD/`) {
 			t.Errorf("%s: %.300s", name, dump)
 		}

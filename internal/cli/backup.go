@@ -45,7 +45,11 @@ func (c *backupCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	write := func(w io.Writer) error { return explainGone(c.write(e, w, since)) }
+	write := func(w io.Writer) error {
+		counted := &countedWriter{w: w}
+		defer e.working("backup", counted.written)()
+		return explainGone(c.write(e, counted, since))
+	}
 	if path == "-" {
 		if isTerminal(e.stdout) {
 			return usagef("a backup is not for a terminal: name a file, or pipe it on")
@@ -191,6 +195,7 @@ func (c *restoreCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
+	defer e.working("restore", nil)()
 	if !local {
 		return c.send(e, chain, o)
 	}

@@ -38,6 +38,7 @@ func (c *checkCmd) Run(e *env) (err error) {
 
 func (c *checkCmd) check(e *env) (client.CheckReport, error) {
 	local, err := c.local()
+	defer e.working("check", nil)()
 	switch {
 	case err != nil:
 		return client.CheckReport{}, err

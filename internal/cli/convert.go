@@ -19,7 +19,9 @@ type convertCmd struct {
 	outputFlags
 }
 
-func (c *convertCmd) Run(e *env) error {
+func (c *convertCmd) Run(e *env) error { return c.into(e, c.convert) }
+
+func (c *convertCmd) convert(e *env) error {
 	if err := c.check(); err != nil {
 		return err
 	}

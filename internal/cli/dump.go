@@ -17,8 +17,14 @@ type dumpCmd struct {
 	Part bool `help:"With --data of a cluster's member, or of what one has set aside: write what is there. It may be a part, and what was deleted since is in it."`
 }
 
-func (c *dumpCmd) Run(e *env) (err error) {
+func (c *dumpCmd) Run(e *env) error { return c.into(e, c.dump) }
+
+func (c *dumpCmd) dump(e *env) (err error) {
 	// 1. Choose the store: a part of a cluster, or a whole one.
+	counted := &countedWriter{w: e.stdout}
+	to := *e
+	to.stdout, e = counted, &to
+	defer e.working("dump", counted.written)()
 	out, err := c.outputFlags.open(e.stdout, c.Annotations)
 	if err != nil {
 		return err

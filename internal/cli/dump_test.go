@@ -126,8 +126,8 @@ func TestDumpFormats(t *testing.T) {
 	defer stopTarget()
 	for _, format := range []string{"nq", "trig", "ndjson"} {
 		// 1. Both ways to dump give the same document.
-		dump := must("", "dump", "--to", url, "--output", format)
-		if other := must("", "dump", "--data", local, "--output", format); len(other) != len(dump) {
+		dump := must("", "dump", "--to", url, "--format", format)
+		if other := must("", "dump", "--data", local, "--format", format); len(other) != len(dump) {
 			t.Errorf("%s: a server's dump has %d bytes, a directory's %d", format, len(dump), len(other))
 		}
 		// 2. It is found out what it is, compressed or not.
@@ -163,7 +163,7 @@ func TestDumpFormats(t *testing.T) {
 		must("", "delete", "--to", target, "--pattern", "? <x:p> ?")
 		// 3. Conversions keep all of it.
 		for _, to := range []string{"nq", "trig", "ndjson"} {
-			text := must("", "convert", "--output", to, file)
+			text := must("", "convert", "--format", to, file)
 			same("convert to "+to+" and back", must(text, "convert", "--from", to, "-"))
 		}
 	}
@@ -188,17 +188,17 @@ func TestDumpFormats(t *testing.T) {
 	// 5. What cannot hold annotations says how many there are.
 	for format, title := range map[string]string{"ttl": "Turtle", "rdf": "RDF/XML"} {
 		text, _ := os.ReadFile(broken)
-		_, dump, stderr := run(t, "", "dump", "--data", filepath.Join(dir, "broken"), "--output", format)
+		_, dump, stderr := run(t, "", "dump", "--data", filepath.Join(dir, "broken"), "--format", format)
 		if strings.Contains(dump, "annotations") || !strings.Contains(stderr, "2 annotations left out, because "+title+" cannot hold them") {
 			t.Errorf("dump: %s%s", dump, stderr)
 		}
-		if code, _, stderr := run(t, "", "dump", "--data", filepath.Join(dir, "broken"), "--output", format, "--no-annotations"); code != exitDone || strings.Contains(stderr, "left out") {
+		if code, _, stderr := run(t, "", "dump", "--data", filepath.Join(dir, "broken"), "--format", format, "--no-annotations"); code != exitDone || strings.Contains(stderr, "left out") {
 			t.Errorf("dump --no-annotations: %s", stderr)
 		}
-		if code, _, stderr := run(t, strings.SplitAfter(string(text), "\n")[0], "convert", "--output", format, "-"); code != exitDone || !strings.Contains(stderr, "1 annotation left out, because "+title+" cannot hold them") {
+		if code, _, stderr := run(t, strings.SplitAfter(string(text), "\n")[0], "convert", "--format", format, "-"); code != exitDone || !strings.Contains(stderr, "1 annotation left out, because "+title+" cannot hold them") {
 			t.Errorf("convert: %d %s", code, stderr)
 		}
-		if code, _, stderr := run(t, "<x:s> <x:p> <x:o> <x:g> .\n", "convert", "--output", format, "-"); code != exitFailed || !strings.Contains(stderr, "which "+title+" cannot say") {
+		if code, _, stderr := run(t, "<x:s> <x:p> <x:o> <x:g> .\n", "convert", "--format", format, "-"); code != exitFailed || !strings.Contains(stderr, "which "+title+" cannot say") {
 			t.Errorf("a named graph: %d %s", code, stderr)
 		}
 	}
@@ -244,7 +244,7 @@ func TestDumpLabels(t *testing.T) {
 	}
 	// 3. The other formats with annotations have them.
 	for _, syntax := range []string{"trig", "ndjson"} {
-		code, document, stderr := run(t, "", "dump", "--data", data, "--output", syntax)
+		code, document, stderr := run(t, "", "dump", "--data", data, "--format", syntax)
 		if code != exitDone {
 			t.Fatal(stderr)
 		}

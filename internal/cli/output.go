@@ -6,6 +6,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"path/filepath"
+	"strings"
+
+	"github.com/klauspost/compress/gzip"
+	"github.com/klauspost/compress/zstd"
 
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -14,7 +19,71 @@ import (
 // outputFlags choose a format and its annotations.
 type outputFlags struct {
 	Annotations bool   `default:"true" negatable:"" help:"Write what applications attach to triples, as the weights of links, in a form that load and add read: see docs/OPERATIONS.md. By default; --no-annotations leaves it out."`
-	Output      string `enum:"nq,nt,trig,ndjson,ttl,rdf" default:"nq" help:"nq, nt, trig, ndjson, ttl or rdf; ${default} by default. nt, ttl and rdf fail at the first triple of a named graph. ttl and rdf cannot hold annotations; their number is printed."`
+	Format      string `placeholder:"F" help:"nq, nt, trig, ndjson, ttl, rdf or jsonld; that of the file's name, or else nq. nt, ttl and rdf fail at the first triple of a named graph. ttl, rdf and jsonld cannot hold annotations; their number is printed."`
+	Output      string `short:"o" placeholder:"FILE" help:"Write this file in place of standard output, compressed if its name ends with .gz or .zst. It appears when it is complete."`
+}
+
+// syntax returns the format: that of the flag, or of the file's name.
+func (f *outputFlags) syntax() (syntax.Syntax, error) {
+	if f.Format != "" {
+		s, err := syntax.ByName(f.Format)
+		if err != nil {
+			return 0, usagef("--format: %w", err)
+		}
+		return s, nil
+	}
+	// This flag was the format once.
+	if _, err := syntax.ByName(f.Output); err == nil {
+		return 0, usagef("--output %s: it names a file, and --format %[1]s is the syntax; --output ./%[1]s writes a file of this name", f.Output)
+	}
+	if s, ok := syntax.ByFile(f.Output); ok {
+		return s, nil
+	}
+	return syntax.NQuads, nil
+}
+
+// into calls do with standard output, or with the file of --output in its place. The file gets its
+// name when do has ended without an error.
+func (f *outputFlags) into(e *env, do func(e *env) error) error {
+	// 1. Check the flags before anything is created.
+	if _, err := f.syntax(); err != nil {
+		return err
+	}
+	if f.Output == "" {
+		return do(e)
+	}
+	for _, unknown := range []string{".bz2", ".xz"} {
+		if strings.HasSuffix(f.Output, unknown) {
+			return usagef("--output %s: a file is compressed as .gz or .zst only", f.Output)
+		}
+	}
+	// 2. Write beside the file, so that what is there stays until the new one is complete.
+	return writeFile(f.Output, func(w io.Writer) error {
+		compressed, err := compressor(f.Output, w)
+		if err != nil {
+			return err
+		}
+		to := *e
+		to.stdout = compressed
+		if err := do(&to); err != nil {
+			return err
+		}
+		return compressed.Close()
+	})
+}
+
+// compressor returns a writer that compresses as the name of a file says.
+func compressor(name string, w io.Writer) (io.WriteCloser, error) {
+	switch filepath.Ext(name) {
+	case ".gz":
+		return gzip.NewWriter(w), nil
+	case ".zst":
+		return zstd.NewWriter(w)
+	}
+	return struct {
+		io.Writer
+		io.Closer
+	}{w, io.NopCloser(nil)}, nil
 }
 
 // output writes items as one document.
@@ -33,7 +102,7 @@ type output struct {
 // has one.
 func (f *outputFlags) open(w io.Writer, annotated bool) (o *output, err error) {
 	o = &output{end: func() error { return nil }}
-	if o.format, err = syntax.ByName(f.Output); err != nil {
+	if o.format, err = f.syntax(); err != nil {
 		return nil, err
 	}
 	annotated = annotated && o.format.HoldsAnnotations()
@@ -104,7 +173,7 @@ func (o *output) inDefaultGraph(write func([]byte, item) ([]byte, error)) func([
 func (o *output) errNamedGraph(t triple.Triple) error {
 	return hinted{
 		fmt.Errorf("the graph %s is named, which %v cannot say: %s", t.Graph, o.format, t),
-		"--output nq writes graph names.",
+		"--format nq writes graph names.",
 	}
 }
 
@@ -126,7 +195,7 @@ func (o *output) close(e *env) error {
 	}
 	switch {
 	case o.left > 0 && !o.format.HoldsAnnotations():
-		e.sayf("%s left out, because %v cannot hold them: --output nq, trig or ndjson keeps them", plural(o.left, "annotation"), o.format)
+		e.sayf("%s left out, because %v cannot hold them: --format nq, trig or ndjson keeps them", plural(o.left, "annotation"), o.format)
 	case o.left > 0:
 		e.sayf("%s left out", plural(o.left, "annotation"))
 	}

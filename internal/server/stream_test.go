@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"iter"
+	"log/slog"
 	"net"
 	"net/http"
 	"os"
@@ -115,11 +116,23 @@ func TestBrokenStream(t *testing.T) {
 	s.idle()
 }
 
-// TestHTTP10: a client that cannot tell a broken stream gets none.
+// TestHTTP10: a client that cannot tell a broken stream gets none, and that is no failure of the node.
 func TestHTTP10(t *testing.T) {
 	store := newStore(t)
 	fill(t, store, 2000, 400)
-	s := serve(t, store, Options{}, ServerOptions{})
+	failures, written := io.Pipe()
+	logged := make(chan string)
+	go func() {
+		text, _ := io.ReadAll(failures)
+		logged <- string(text)
+	}()
+	defer func() {
+		written.Close()
+		if text := <-logged; text != "" {
+			t.Errorf("logged: %s", text)
+		}
+	}()
+	s := serve(t, store, Options{Logger: slog.New(slog.NewTextHandler(written, &slog.HandlerOptions{Level: slog.LevelWarn}))}, ServerOptions{})
 	for target, want := range map[string]string{
 		"/range?order=spo": "505", "/backup": "505", "/range?order=spo&limit=5": "200", "/range?order=osp&ge=1": "200",
 	} {

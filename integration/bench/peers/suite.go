@@ -241,7 +241,7 @@ func (b *bench) dataFile(ctx context.Context, d *data, folder string) (err error
 	}
 	d.size, _, _ = strings.Cut(filepath.Base(found[0]), ".")
 	d.file, err = b.File(d.size+".nt", func(w io.Writer) error {
-		cmd := b.Command(ctx, "convert", found[0], "--output", "nt")
+		cmd := b.Command(ctx, "convert", found[0], "--format", "nt")
 		cmd.Stdout = w
 		return cmd.Run()
 	})

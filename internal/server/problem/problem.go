@@ -145,7 +145,7 @@ func (e *Error) Status() int {
 // IsFailure reports whether the node's operator must see an error.
 func (k Kind) IsFailure() bool {
 	switch k {
-	case KindBusy, KindUnavailable, KindLoading, KindLost, KindQueryTimeout, KindRemote:
+	case KindBusy, KindUnavailable, KindLoading, KindLost, KindQueryTimeout, KindRemote, KindVersion:
 		return false
 	}
 	return Statuses[k] >= http.StatusInternalServerError || Statuses[k] == 0
