@@ -266,7 +266,10 @@ func printCluster(w io.Writer, s status) error {
 	if s.Copies > 0 {
 		row("copies", "%d of each triple; bears the loss of %s more", s.Copies, plural(int64(s.Bears), "machine"))
 	}
-	row("segments", "%s; %s rebuilding", number(int64(s.Segments)), number(int64(s.Rebuilding)))
+	if down := downMembers(s); len(down) > 0 {
+		row("missing", "%s: %s", plural(int64(len(down)), "machine"), strings.Join(down, ", "))
+	}
+	row("segments", "%s", segmentsText(s))
 	row("lost", "%s", plural(int64(s.Lost), "range"))
 	row("triples", "about %s", number(s.Triples))
 	if s.Scrub != nil {
@@ -288,12 +291,32 @@ func printCluster(w io.Writer, s status) error {
 	}
 	// 3. The members, one a line.
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nMACHINE\tADDRESS\tSTATE\tROLE\tSEGMENTS\tTRIPLES\tTABLES\tVERSION\t")
+	fmt.Fprintln(table, "\nMACHINE\tADDRESS\tSTATE\tROLE\tSEGMENTS\tSPO ROWS\tTABLES\tVERSION\t")
 	for _, m := range s.Members {
 		cells := []string{m.ID, m.Address, m.State, role(m, s.Leader), number(int64(m.Segments)), number(m.Triples), size(m.Bytes), versionText(m), remarks(m)}
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
+}
+
+// downMembers returns the addresses of the members that are down.
+func downMembers(s status) (down []string) {
+	for _, m := range s.Members {
+		if m.State == "down" {
+			down = append(down, m.Address)
+		}
+	}
+	return down
+}
+
+// segmentsText returns how many segments there are, and of how many copies are being made. They are
+// rebuilt if a machine is missing or rows are lost; otherwise they move to other machines, as after a join.
+func segmentsText(s status) string {
+	verb := "rebuilding"
+	if s.Lost == 0 && len(downMembers(s)) == 0 && s.Rebuilding > 0 {
+		verb = "moving to their machines"
+	}
+	return fmt.Sprintf("%s; %s %s", number(int64(s.Segments)), number(int64(s.Rebuilding)), verb)
 }
 
 // protocolText returns the cluster's version of the protocol, and the number of members with a
