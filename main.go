@@ -23,6 +23,9 @@ func main() {
 	// The first signal asks the command to end cleanly, a second one ends it.
 	context.AfterFunc(ctx, func() {
 		stop()
+		if len(os.Args) > 1 && os.Args[1] == "serve" {
+			return // it says so itself
+		}
 		fmt.Fprintln(os.Stderr, "trefoil: signal received: ending in order; another signal ends at once")
 	})
 	os.Exit(cli.Run(ctx, os.Args[1:], os.Stdin, os.Stdout, os.Stderr))
