@@ -103,7 +103,7 @@ func TestConvertNamedGraphs(t *testing.T) {
 	path := file(t, "a.nq", "<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n<http://e.x/s> <http://e.x/p> <http://e.x/o> <http://e.x/g> .\n")
 	trefoil(t, "convert", "--format", "nt", path).mustCode(t, failed).
 		mustPrint(t, "<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n").
-		mustSay(t, path, "statement 2", "<http://e.x/g>", "--output nq")
+		mustSay(t, path, "statement 2", "<http://e.x/g>", "--format nq")
 }
 
 func TestConvertEmpty(t *testing.T) {

@@ -71,6 +71,9 @@ func otherSyntax(err error) string {
 		return ""
 	}
 	if found == syntax.TriG {
+		if start := bytes.TrimSpace(head[:n]); start[0] == '<' || start[0] == '_' {
+			return "" // it begins as N-Triples do
+		}
 		for _, err := range syntax.Parse(context.Background(), bytes.NewReader(head[:n]), found, syntax.Options{}) {
 			if err != nil {
 				return ""
