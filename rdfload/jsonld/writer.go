@@ -29,7 +29,9 @@ type Writer struct {
 }
 
 // NewWriter returns a writer to w. Close must be called to end the document.
-func NewWriter(w io.Writer) *Writer { return &Writer{w: bufio.NewWriterSize(w, 64<<10), b: []byte("[")} }
+func NewWriter(w io.Writer) *Writer {
+	return &Writer{w: bufio.NewWriterSize(w, 64<<10), b: []byte("[")}
+}
 
 // Write writes one triple. Its terms must pass their Check.
 func (w *Writer) Write(t triple.Triple) error {
