@@ -323,6 +323,7 @@ func TestUsage(t *testing.T) {
 	for _, args := range [][]string{
 		{}, {"no-such-command"}, {"match", "--no-such-flag"}, {"match", "--data", "a", "--to", "http://127.0.0.1:1"},
 		{"match", "--limit", "-1"}, {"match", "--limit", "many"}, {"load", "--data", "d"},
+		{"range", "--data", "d", "--order", "spo", "--ge", "5"}, {"range", "--data", "d", "--order", "pos", "--starts", `"A`},
 		{"load", "--data", "d", "--memory", "lots", "x.nt"}, {"load", "--data", "d", "--memory", "1KiB", "x.nt"},
 		{"load", "--data", "d", "--rejects", "r", "x.nt"}, {"load", "--data", "d", "--graph", "no iri", "x.nt"},
 		{"load", "--to", "http://127.0.0.1:1", "--resume", "x.nt"}, {"check", "--data", "d", "--to", "http://127.0.0.1:1"}, {"restore", "x.tar"}, {"serve"},

@@ -35,13 +35,13 @@ func has(text, line string) bool { return strings.Contains("\n"+text, "\n"+line+
 // TestSettingsOrder: a flag counts before the environment, the environment before the file, the file
 // before the default; also if a value is the default or 0.
 func TestSettingsOrder(t *testing.T) {
-	file := settingsIn(t, "copies = 5\nlisten = \"127.0.0.1:1\"\njoin = [\"a:1\", \"b:2\"]\ninsecure = true\nread-only = true\nquery-timeout = \"5s\"\nkeep-free = 0\nscrub-rate = \"1MiB\"\n")
+	file := settingsIn(t, "copies = 5\nlisten = \"127.0.0.1:1\"\njoin = [\"a:1\", \"b:2\"]\ninsecure = true\nread-only = true\nquery-timeout = \"5s\"\ncolumn-memory = 0\nscrub-rate = \"1MiB\"\n")
 	t.Setenv("TREFOIL_LISTEN", "127.0.0.1:2")
 	t.Setenv("TREFOIL_QUERY_TIMEOUT", "6s")
 	t.Setenv("TREFOIL_ACCEPT_HOST", "x.example,y.example")
 	out, _ := config(t, exitDone, "--config", file, "--query-timeout", "7s", "--scrub-rate", "8MiB")
 	for _, line := range []string{
-		`copies = 5`, `listen = "127.0.0.1:2"`, `query-timeout = "7s"`, `join = ["a:1", "b:2"]`, `read-only = true`, `keep-free = "0"`,
+		`copies = 5`, `listen = "127.0.0.1:2"`, `query-timeout = "7s"`, `join = ["a:1", "b:2"]`, `read-only = true`, `column-memory = "0"`,
 		`accept-host = ["x.example", "y.example"]`, `scrub-rate = "8MiB"`, `# cluster = "trefoil"`,
 	} {
 		if !has(out, line) {

@@ -98,7 +98,7 @@ type Annotation struct {
 type LoadInfo struct {
 	ID         string     // of a lone store's load, or the decimal number of a cluster's
 	New        int64      // triples that the load has added; -1 if unknown
-	Predicates Predicates // of its rows, those that the store had before included
+	Predicates Predicates `json:",omitzero"` // of its rows, those that the store had before included
 }
 
 // Predicates is the number of rows by predicate, of a load or of cleared graphs. Annotations are
@@ -120,7 +120,7 @@ type ClearInfo struct {
 	Default bool          // the default graph
 	Graphs  []triple.Term // named graphs
 	// Predicates is that of the deleted rows.
-	Predicates Predicates
+	Predicates Predicates `json:",omitzero"`
 }
 
 // HasRow reports whether a row with a stamp is of the bulk load c.

@@ -173,11 +173,7 @@ func TestPaging(t *testing.T) {
 		if accept == response.NTriples && (slices.Contains(where, "gspo") || slices.Contains(where, "<"+exampleIRI+"g1>")) {
 			accept = response.NQuads
 		}
-		got := s.get(target(path, where...), "Accept", accept)
-		if got.status == http.StatusBadRequest && strings.Contains(got.body, "selects nothing") {
-			return // a literal where no literal can be
-		}
-		whole := items(t, got)
+		whole := items(t, s.get(target(path, where...), "Accept", accept))
 		limit := rapid.IntRange(1, 40).Draw(rt, "limit")
 		var joined []string
 		pages := 0

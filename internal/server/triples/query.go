@@ -69,9 +69,6 @@ func rangeQuery(p request.Params) (*query, error) {
 		return nil, err
 	}
 	keys, err := b.KeyRange()
-	if err == nil {
-		err = b.CheckPositions()
-	}
 	if err != nil {
 		return nil, problem.Errorf(problem.KindBadParameter, "", "%v", err)
 	}
