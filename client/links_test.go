@@ -10,15 +10,13 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/linkstest"
@@ -26,18 +24,7 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// seeded returns a generator whose seed is logged, and which TREFOIL_SEED repeats.
-func seeded(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("TREFOIL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("TREFOIL_SEED: %v", err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var seeded = seed.Rand
 
 func must[T any](v T, err error) T {
 	if err != nil {

@@ -9,11 +9,10 @@ import (
 	"math/rand/v2"
 	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links/linkfile"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
@@ -22,20 +21,7 @@ import (
 
 const linksTo = linkfile.DefaultPredicate
 
-// newRand returns random numbers whose seed is in the test's log, and TREFOIL_SEED
-// repeats.
-func newRand(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("TREFOIL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var newRand = seed.Rand
 
 // linkDocument is a link file, and what a load of it alone does.
 type linkDocument struct {

@@ -7,29 +7,17 @@ import (
 	"encoding/binary"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// seedOf returns the seed of a test, which it prints. TREFOIL_SEED repeats one.
-func seedOf(t *testing.T) uint64 {
-	seed := rand.Uint64()
-	if text := os.Getenv("TREFOIL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return seed
-}
+var seedOf = seed.Number
 
 // backfills is a joint view over a few triples, both at random.
 type backfills struct {

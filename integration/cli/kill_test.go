@@ -18,6 +18,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 func kills(t *testing.T) int {
@@ -33,19 +35,7 @@ func kills(t *testing.T) int {
 	return n
 }
 
-// random returns the test's random numbers, and logs their seed.
-func random(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("TREFOIL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("TREFOIL_SEED: %v", err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var random = seed.Rand
 
 // killAt kills the process at a moment, or lets it end where it is faster.
 func (p *process) killAt(t *testing.T, after time.Duration) (killed bool) {

@@ -5,27 +5,13 @@ package positional
 import (
 	"errors"
 	"fmt"
-	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
-	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
-// random returns random numbers and logs the seed that repeats them, which
-// TREFOIL_SEED sets.
-func random(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("TREFOIL_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var random = seed.Rand
 
 // clusters are the policies that are gone through completely.
 func clusters() []Policy {

@@ -6,16 +6,15 @@ import (
 	"errors"
 	"flag"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"strconv"
 	"testing"
 	"time"
 
 	"go.uber.org/goleak"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 )
 
@@ -75,19 +74,7 @@ func pass(d time.Duration) {
 	<-time.After(d)
 }
 
-// newRandom returns a source of random choices whose seed is printed.
-func newRandom(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := rand.Uint64()
-	if text := os.Getenv("TREFOIL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var newRandom = seed.Rand
 
 // torture returns how long a random run lasts.
 func torture(t *testing.T, short time.Duration) time.Duration {

@@ -15,15 +15,14 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/linkfile"
@@ -276,18 +275,7 @@ func randomPages(r *rand.Rand, files, lines int, graph map[edge]links.Label) []s
 	return texts
 }
 
-func newRand(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("TREFOIL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var newRand = seed.Rand
 
 func TestLoadLinksRandomPages(t *testing.T) {
 	r := newRand(t)

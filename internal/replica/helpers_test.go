@@ -7,9 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
-	"strconv"
 	"strings"
 	"sync/atomic"
 	"testing"
@@ -22,6 +20,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/check"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -149,23 +148,7 @@ func eventually(t testing.TB, what string, condition func() bool) {
 	}
 }
 
-// random returns a generator. If the test fails, its seed is printed.
-func random(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("TREFOIL_SEED"); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatalf("TREFOIL_SEED: %v", err)
-		}
-		seed = n
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("TREFOIL_SEED=%d repeats this", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var random = seed.Rand
 
 func snapshot(t testing.TB, s *Store) *Snapshot {
 	t.Helper()

@@ -11,16 +11,14 @@ import (
 	"math"
 	"math/rand/v2"
 	"net/http"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	linksapi "github.com/trefoildb/trefoil/internal/server/links"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkstest"
 	"github.com/trefoildb/trefoil/links/rank"
@@ -29,18 +27,7 @@ import (
 	"github.com/trefoildb/trefoil/links/wire"
 )
 
-// seeded returns a generator whose seed is logged, and which TREFOIL_SEED repeats.
-func seeded(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("TREFOIL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("TREFOIL_SEED: %v", err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var seeded = seed.Rand
 
 // aWeb returns a graph of some pages of some hosts, and their URLs with two that it
 // does not know.

@@ -9,16 +9,15 @@ import (
 	"math/rand/v2"
 	"os"
 	"slices"
-	"strconv"
 	"testing"
 	"time"
-
-	"github.com/trefoildb/trefoil/internal/store/check"
-	"github.com/trefoildb/trefoil/rdfload"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
+	"github.com/trefoildb/trefoil/internal/store/check"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
+	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -182,23 +181,7 @@ func eventually(t testing.TB, what string, condition func() bool) {
 	}
 }
 
-// random returns a generator. If the test fails, its seed is printed.
-func random(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("TREFOIL_SEED"); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatalf("TREFOIL_SEED: %v", err)
-		}
-		seed = n
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("TREFOIL_SEED=%d repeats this", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var random = seed.Rand
 
 // fataler is a test, of testing or of rapid.
 type fataler interface{ Fatal(...any) }

@@ -5,29 +5,15 @@ package delta
 import (
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
-	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// random returns a generator and logs its seed. If TREFOIL_SEED is set, it is the seed.
-func random(tb testing.TB) *rand.Rand {
-	tb.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("TREFOIL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			tb.Fatalf("TREFOIL_SEED: %v", err)
-		}
-	}
-	tb.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var random = seed.Rand
 
 // testRange is the range of the tests' cells.
 var testRange = uid.Slots{First: 4, Last: 6}.Range()

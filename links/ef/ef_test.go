@@ -16,24 +16,13 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 var rewrite = flag.Bool("rewrite", false, "rewrite the golden files in testdata")
 
-// newRand returns a generator and logs its seed. If TREFOIL_SEED is set, it is the seed.
-func newRand(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("TREFOIL_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var newRand = seed.Rand
 
 func repeat(v uint64, n int) []uint64 { return slices.Repeat([]uint64{v}, n) }
 

@@ -5,32 +5,18 @@ package lists
 import (
 	"math"
 	"math/rand/v2"
-	"os"
 	"runtime"
 	"slices"
-	"strconv"
 	"testing"
-	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links/ef"
 )
 
 // codecs lists all codecs.
 var codecs = []Codec{StreamVByte, Nybble, Reference}
 
-// random returns a generator and logs its seed. If TREFOIL_SEED is set, it is the seed.
-func random(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("TREFOIL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("TREFOIL_SEED: %v", err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var random = seed.Rand
 
 // skipWithRace skips a test of much data under the race detector, because it is ten times slower
 // then. This package has no goroutines to check.

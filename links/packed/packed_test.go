@@ -6,25 +6,12 @@ import (
 	"encoding/hex"
 	"errors"
 	"math"
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"testing"
-	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
-func newRand(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("TREFOIL_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var newRand = seed.Rand
 
 func TestArrayEqualsSlice(t *testing.T) {
 	rng := newRand(t)

@@ -7,34 +7,16 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"sync"
-	"testing"
-	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links/rank"
 )
 
 var ctx = context.Background()
 
-// random returns a generator. A failure shows its seed, and TREFOIL_SEED repeats it.
-func random(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("TREFOIL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("TREFOIL_SEED: %v", err)
-		}
-	}
-	t.Cleanup(func() {
-		if t.Failed() {
-			t.Logf("TREFOIL_SEED=%d", seed)
-		}
-	})
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var random = seed.Rand
 
 // partition is lists in memory. If piece is not 0, each page's links come in pieces of at most
 // piece.

@@ -15,27 +15,15 @@ import (
 	"os"
 	"path/filepath"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
-// newRand returns a generator and logs its seed. TREFOIL_SEED repeats it.
-func newRand(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("TREFOIL_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var newRand = seed.Rand
 
 // extent is the URLs of one extent in the order of their ordinals.
 type extent struct {

@@ -5,26 +5,15 @@ package weburl
 import (
 	"math/rand/v2"
 	"net/url"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
-// random returns random numbers and logs their seed. TREFOIL_SEED repeats it.
-func random(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("TREFOIL_SEED"); s != "" {
-		var err error
-		if seed, err = strconv.ParseUint(s, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var random = seed.Rand
 
 func TestHostKey(t *testing.T) {
 	long := strings.Repeat("a", 100_000)

@@ -5,29 +5,16 @@ package wire
 import (
 	"bytes"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
-	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// random returns a generator and logs its seed. TREFOIL_SEED repeats it.
-func random(t testing.TB) *rand.Rand {
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("TREFOIL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatalf("TREFOIL_SEED: %v", err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var random = seed.Rand
 
 // someUIDs returns UIDs of any size in any order, 0 among them.
 func someUIDs(r *rand.Rand, n int) []uid.UID {

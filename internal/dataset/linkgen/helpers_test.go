@@ -3,27 +3,13 @@
 package linkgen
 
 import (
-	"math/rand/v2"
-	"os"
-	"strconv"
 	"strings"
 	"testing"
-	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
-// newRand returns random numbers. The test logs their seed, and TREFOIL_SEED sets it.
-func newRand(t testing.TB) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if text := os.Getenv("TREFOIL_SEED"); text != "" {
-		var err error
-		if seed, err = strconv.ParseUint(text, 10, 64); err != nil {
-			t.Fatal(err)
-		}
-	}
-	t.Logf("TREFOIL_SEED=%d", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var newRand = seed.Rand
 
 func mustNew(t testing.TB, o Options) *Graph {
 	t.Helper()

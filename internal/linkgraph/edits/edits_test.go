@@ -8,9 +8,7 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"strings"
 	"sync"
 	"sync/atomic"
@@ -18,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/lists"
@@ -26,16 +25,7 @@ import (
 
 const predicate = "urn:x:linksTo"
 
-// seeded returns a random source, and logs how to repeat the test.
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("TREFOIL_SEED"); s != "" {
-		seed, _ = strconv.ParseUint(s, 10, 64)
-	}
-	t.Logf("TREFOIL_SEED=%d repeats this", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var seeded = seed.Rand
 
 func TestCheck(t *testing.T) {
 	one := []string{"a:"}

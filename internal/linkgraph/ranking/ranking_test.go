@@ -7,13 +7,10 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"math/rand/v2"
-	"os"
 	"slices"
-	"strconv"
 	"testing"
-	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkstest"
 	"github.com/trefoildb/trefoil/links/rank"
@@ -22,16 +19,7 @@ import (
 	"github.com/trefoildb/trefoil/links/weburl"
 )
 
-// seeded returns a random source, and logs how to repeat the test.
-func seeded(t *testing.T) *rand.Rand {
-	t.Helper()
-	seed := uint64(time.Now().UnixNano())
-	if s := os.Getenv("TREFOIL_SEED"); s != "" {
-		seed, _ = strconv.ParseUint(s, 10, 64)
-	}
-	t.Logf("TREFOIL_SEED=%d repeats this", seed)
-	return rand.New(rand.NewPCG(seed, 0))
-}
+var seeded = seed.Rand
 
 func TestCheck(t *testing.T) {
 	pages := func(n int) []uid.UID { return make([]uid.UID, n) }
