@@ -99,7 +99,7 @@ pagerank "$(url 3)" >got.pagerank
 cat got.pagerank
 [ "$(cut -f 2 want.pagerank)" = "$(cut -f 2 got.pagerank)" ] || fail "another PageRank than before the loss"
 
-say "7. The page's links in a browser, with their scores: the query page of node 1"
+say "7. The page's links in a browser, with their scores: the console of node 1"
 query="SELECT ?to ?score { <$page> <urn:trefoil:linksTo> ?to . (?to) <urn:trefoil:links:salsa> (?score) } ORDER BY DESC(?score) LIMIT 10"
 # encoded writes a text of ASCII as a part of a URL.
 encoded() {
@@ -112,7 +112,7 @@ encoded() {
   done
 }
 echo "open $(url 1)/#query=$(encoded "$query")"
-echo "and press Run there. The command line has the same:"
+echo "The command line has the same:"
 echo "\$ trefoil query --to $(url 1) -e '$query'"
 "$trefoil" query --to "$(url 1)" --format table -e "$query" || fail "the query failed"
 if [ -t 0 ] && [ -t 1 ]; then
