@@ -1,8 +1,9 @@
-// Tests of a server that the environment and a file set up.
+// Tests of a server: that the environment and a file set up, and with the tags of answers.
 
 package cli
 
 import (
+	"net/http"
 	"path/filepath"
 	"testing"
 )
@@ -27,4 +28,34 @@ func TestSettings(t *testing.T) {
 	s.stop(t)
 	trefoil(t, "status", "--ready", "--to", url).mustCode(t, failed)
 	trefoil(t, "status", "--ready", "--data", t.TempDir()).mustCode(t, usage)
+}
+
+// TestTags: a server that is in no cluster answers 304 to one that has the answer, until a triple
+// changes.
+func TestTags(t *testing.T) {
+	s := serve(t, "--data", filepath.Join(t.TempDir(), "store"))
+	ask := func(tag string) *http.Response {
+		t.Helper()
+		r, err := http.NewRequest(http.MethodGet, s.url+"/sparql?query=SELECT*%7B?s?p?o%7D", nil)
+		if err != nil {
+			t.Fatal(err)
+		}
+		r.Header.Set("If-None-Match", tag)
+		answer, err := http.DefaultClient.Do(r)
+		if err != nil {
+			t.Fatal(err)
+		}
+		answer.Body.Close()
+		return answer
+	}
+	first := ask(`"none"`)
+	tag := first.Header.Get("ETag")
+	if again := ask(tag); first.StatusCode != http.StatusOK || tag == "" || again.StatusCode != http.StatusNotModified {
+		t.Errorf("tag %q of %s; with it %s", tag, first.Status, again.Status)
+	}
+	trefoil(t, "add", "--to", s.url, file(t, "people.nq", people)).mustCode(t, done)
+	if again := ask(tag); again.StatusCode != http.StatusOK || again.Header.Get("ETag") == tag {
+		t.Errorf("after a change: %s, tag %s", again.Status, again.Header.Get("ETag"))
+	}
+	s.stop(t)
 }

@@ -84,6 +84,9 @@ func (t *triples) Lone() *store.Store {
 	return nil
 }
 
+// Alone reports whether the node is alone.
+func (t *triples) Alone() bool { return t.alone() }
+
 // Annotated reports whether the rows of this machine have annotations.
 func (t *triples) Annotated() bool { return t.store.Store.Status().Annotations > 0 }
 

@@ -81,7 +81,7 @@ func New(db store.Triples, options Options) (*API, error) {
 			PageBytes: response.MaxPageBytes,
 			Draining:  endpoint.NewDraining(),
 			Reads:     options.Reads,
-			Lone:      options.Cluster == nil,
+			Alone:     func() bool { return options.Cluster == nil || options.Cluster.Alone() },
 			Run:       rand.Text(),
 		},
 	}

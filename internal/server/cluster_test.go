@@ -255,6 +255,8 @@ func (m *members) SetCopies(_ context.Context, n int) error {
 
 func (m *members) NoMajority() bool { return m.alone }
 
+func (m *members) Alone() bool { return false }
+
 // Answers without a majority have the header of that.
 func TestNoMajority(t *testing.T) {
 	c := &members{}

@@ -32,9 +32,8 @@ type Shared struct {
 	PageBytes int // of a page; see response.MaxPageBytes
 	Draining  *Draining
 	Reads     *readcount.Counter // of what clients read; nil counts nothing
-	// Lone is true on a node alone. Run differs between processes.
-	Lone bool
-	Run  string
+	Alone     func() bool        // whether the node is in no cluster
+	Run       string             // differs between processes
 }
 
 // Tag returns an entity tag for an answer of this content type that depends on the request and on the
@@ -42,7 +41,7 @@ type Shared struct {
 // change feed, and when the node starts, because its settings may be others. It is "" in a cluster,
 // because there a position is a round trip to all members.
 func (s *Shared) Tag(r *request.Request, contentType string) (string, error) {
-	if !s.Lone {
+	if !s.Alone() {
 		return "", nil
 	}
 	position, err := s.Store.Feed().Position(r.Context())
