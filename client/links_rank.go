@@ -24,6 +24,7 @@ type rankQuestion struct {
 	Mode      string          `json:"mode"`
 	Class     string          `json:"class"`
 	Seed      uint64          `json:"seed"`
+	Weighted  bool            `json:"weighted,omitempty"`
 	Top       int             `json:"top"`
 	All       bool            `json:"all"`
 	As        string          `json:"as"`
@@ -48,7 +49,7 @@ const maxRankingBytes = 1 << 30
 func (l *Links) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, error) {
 	// 1. Encode the request. null is an unknown page.
 	q := rankQuestion{UIDs: make([]*string, len(r.Pages)), Algorithm: r.Algorithm, A: r.In, B: r.Out, Mode: r.Mode.String(),
-		Class: r.Class.String(), Seed: r.Seed, Top: r.Top, All: r.All, As: "uids"}
+		Class: r.Class.String(), Seed: r.Seed, Weighted: r.Weighted, Top: r.Top, All: r.All, As: "uids"}
 	for i, u := range r.Pages {
 		if text := u.String(); u != 0 {
 			q.UIDs[i] = &text

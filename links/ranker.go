@@ -44,6 +44,9 @@ type RankRequest struct {
 	Mode    sample.Mode
 	Class   sample.Class
 	Seed    uint64
+	// Weighted makes the weights of links count, of SALSA and HITS: a link counts as much as its
+	// weight, and as 1 if it has none. A link whose weight is not positive does not count.
+	Weighted bool
 	// Top is the maximum number of returned pages, 0 for all. If All is set, pages around the
 	// result set are ranked too.
 	Top int

@@ -134,7 +134,7 @@ func (n naive) linkRank(node *algebra.LinkRank) []expr.Terms {
 	for _, row := range rows {
 		one := n.web.Scored(pageOf(row), set, in, out)
 		row[node.Results[0].Slot] = expr.FromDouble(one.Score).Term()
-		if node.Function == ast.LinkHITS {
+		if node.Function.Hubs() {
 			row[node.Results[1].Slot] = expr.FromDouble(one.Hub).Term()
 		}
 	}

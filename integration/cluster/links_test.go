@@ -19,7 +19,6 @@ import (
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/linkstest"
-	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/triple"
@@ -478,23 +477,7 @@ func TestLinksRanked(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, class := range []sample.Class{sample.All, sample.InterHost} {
-			request := links.RankRequest{Algorithm: links.SALSA, Pages: roots, In: 3, Out: 3, Mode: sample.ModeConsistent, Class: class}
-			got, err := g.Rank(t.Context(), request)
-			if err != nil {
-				t.Fatal(err)
-			}
-			n, err := rank.NewNeighbourhood(t.Context(), plainSource{web}, roots, rank.NeighbourhoodOptions{In: 3, Out: 3, Mode: sample.ModeConsistent, Class: class})
-			if err != nil {
-				t.Fatal(err)
-			}
-			want := n.TopRoots(n.Graph.Len(), rank.SALSA(n.Graph).Authority)
-			if !slices.EqualFunc(got.Authorities, want, func(a, b rank.Scored) bool {
-				return a.UID == b.UID && a.Score-b.Score < 1e-12 && b.Score-a.Score < 1e-12
-			}) || got.Vertices != n.Graph.Len() || got.Edges != n.Graph.NumEdges() {
-				t.Fatalf("%v: %+v\nwant %v, %d vertices, %d edges", class, got, want, n.Graph.Len(), n.Graph.NumEdges())
-			}
-		}
+		web.checkRankings(g, roots)
 		job, scores := web.pageRank(g)
 		if job.State != "done" || job.Stored != job.Pages {
 			t.Fatalf("%+v", job)
@@ -613,50 +596,3 @@ func (w *world) readNote(t triple.Triple, application string) (string, error) {
 	data, err := sn.Annotation(w.t.Context(), t, application)
 	return string(data.Bytes()), err
 }
-
-// plainSource is the graph in plain maps as package rank asks for it.
-type plainSource struct{ *web }
-
-func (s plainSource) list(d rank.Direction, u uid.UID) (list []uid.UID) {
-	for src, of := range s.links {
-		for dst := range of {
-			if from, to := s.uids[src], s.uids[dst]; d == rank.Forward && from == u {
-				list = append(list, to)
-			} else if d == rank.Backward && to == u {
-				list = append(list, from)
-			}
-		}
-	}
-	slices.Sort(list)
-	return list
-}
-
-func (s plainSource) SampleLinks(_ context.Context, d rank.Direction, pages []uid.UID, spec sample.Spec) (l rank.Lists[uid.UID], err error) {
-	for _, u := range pages {
-		l.Items = sample.Sample(l.Items, s.list(d, u), u, spec, plainHosts(s))
-		l.End()
-	}
-	return l, nil
-}
-
-func (s plainSource) LinksWithin(_ context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
-	for _, u := range set.UIDs() {
-		l.Items = set.AppendWithin(l.Items, s.list(rank.Forward, u), class, sample.ClassesOf(plainHosts(s), u))
-		l.End()
-	}
-	return l, nil
-}
-
-// plainHosts tells hosts by the pages that are known: www0 to www5 of one domain.
-type plainHosts struct{ *web }
-
-func (h plainHosts) Host(e uid.Extent) uint64 {
-	for u, url := range h.urls {
-		if u.Extent() == e {
-			return uint64(url[len("http://www")])
-		}
-	}
-	return 0
-}
-
-func (h plainHosts) Domain(uid.Extent) uint64 { return 1 }

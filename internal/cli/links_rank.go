@@ -23,6 +23,7 @@ type linksRankCmd struct {
 	Class     string `default:"all" placeholder:"C" help:"Links that count: all, inter-host or inter-domain; ${default} by default."`
 	Random    bool   `help:"Draw at random, by --seed, and not consistently."`
 	Seed      uint64 `default:"1" placeholder:"S" help:"Of --random; ${default} by default."`
+	Weighted  bool   `help:"Count each link as much as its weight, for salsa and hits."`
 	Top       int    `placeholder:"N" help:"The best N only."`
 	All       bool   `help:"Rank the pages around the given ones too."`
 	Hubs      bool   `help:"Print hubs, and not authorities."`
@@ -58,9 +59,12 @@ func (c *linksRankCmd) Run(e *env) error {
 	if c.Hubs && c.Algorithm == string(links.PageRank) {
 		return usagef("--hubs is for salsa and hits; pagerank has one score a page")
 	}
+	if c.Weighted && c.Algorithm == string(links.PageRank) {
+		return usagef("--weighted is for salsa and hits")
+	}
 	// 2. Resolve all pages, because a ranking is one call.
 	request := links.RankRequest{Algorithm: links.Algorithm(c.Algorithm), In: c.In, Out: c.Out, Mode: modeOf(c.Random),
-		Class: class, Seed: c.Seed, Top: c.Top, All: c.All}
+		Class: class, Seed: c.Seed, Weighted: c.Weighted, Top: c.Top, All: c.All}
 	return c.askGraph(e, func(g links.Graph) error {
 		names := resolver{e: e, graph: g}
 		err := c.each(e, func(batch []string) error {

@@ -184,7 +184,16 @@ func TestLinksRank(t *testing.T) {
 	if err := json.Unmarshal([]byte(text), &r); err != nil || len(r.Authorities) != 1 || r.Edges != 1 || r.Vertices != 2 {
 		t.Errorf("%v: %s", err, text)
 	}
-	for _, args := range []string{"--algorithm best " + site, "--class none " + site, "-a -1 " + site, "--algorithm pagerank --hubs " + site} {
+	// alpha links to alef with weight 3, and to bet with 1.
+	change := links.Change{Source: site + "alpha", Targets: []string{site + "alef", site + "bet"}, Labels: []links.Label{{Weight: 3}, {Weight: 1}}}
+	if _, err := g.Update(t.Context(), []links.Change{change}); err != nil {
+		t.Fatal(err)
+	}
+	_, text, _ = runLinks(t, g, "", "links", "rank", "--weighted", "-a", "5", "-b", "0", site+"alef", site+"bet")
+	if !strings.HasPrefix(text, "0.75\t"+site+"alef\n") {
+		t.Errorf("with weights: %s", text)
+	}
+	for _, args := range []string{"--algorithm best " + site, "--class none " + site, "-a -1 " + site, "--algorithm pagerank --hubs " + site, "--algorithm pagerank --weighted " + site} {
 		if code, _, stderr := runLinks(t, g, "", append([]string{"links", "rank"}, strings.Fields(args)...)...); code != exitUsage {
 			t.Errorf("%s: %d %s", args, code, stderr)
 		}

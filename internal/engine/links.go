@@ -25,6 +25,7 @@ type linkGraph struct {
 // algorithms are the rankings of the functions.
 var algorithms = map[ast.LinkFunction]links.Algorithm{
 	ast.LinkSALSA: links.SALSA, ast.LinkHITS: links.HITS, ast.LinkPageRank: links.PageRank,
+	ast.LinkWeightedSALSA: links.SALSA, ast.LinkWeightedHITS: links.HITS,
 }
 
 // call calls do with the graph, without the slot of the turn.
@@ -115,7 +116,7 @@ func (l linkGraph) Degrees(ctx context.Context, pages []uint64, backward bool) (
 // Rank implements [exec.LinkGraph].
 func (l linkGraph) Rank(ctx context.Context, r exec.RankRequest) (ranking exec.Ranking, err error) {
 	err = l.call(ctx, func(ctx context.Context, g links.Graph) error {
-		request := links.RankRequest{Algorithm: algorithms[r.Function], Pages: uids(r.Pages), In: r.In, Out: r.Out, Mode: sample.ModeConsistent, Top: r.Top, All: r.Top > 0}
+		request := links.RankRequest{Algorithm: algorithms[r.Function], Pages: uids(r.Pages), In: r.In, Out: r.Out, Mode: sample.ModeConsistent, Top: r.Top, All: r.Top > 0, Weighted: r.Function.Weighted()}
 		got, err := g.Rank(ctx, request)
 		if errors.Is(err, links.ErrNoJob) {
 			return fmt.Errorf("%w; POST /links/pagerank or trefoil links pagerank starts one, and its scores are there when it has ended", err)
@@ -138,7 +139,7 @@ func (l linkGraph) Rank(ctx context.Context, r exec.RankRequest) (ranking exec.R
 // scored ones: each of these has more than 0.
 func ranked(got links.Ranking, f ast.LinkFunction) []exec.RankedPage {
 	hubs := make(map[uid.UID]float64, len(got.Hubs))
-	if f == ast.LinkHITS {
+	if f.Hubs() {
 		for _, one := range got.Hubs {
 			hubs[one.UID] = one.Score
 		}

@@ -112,6 +112,8 @@ func TestLinkRankings(t *testing.T) {
 		{`SELECT ?p ?s { ?p <ex:topic> "rdf" . (?p) links:salsa (?s) }`, links.RankRequest{Algorithm: links.SALSA, In: 10, Out: 10}, false},
 		{`SELECT ?p ?s { ?p <ex:topic> "rdf" . (?p) links:salsa (?s 2 3) }`, links.RankRequest{Algorithm: links.SALSA, In: 2, Out: 3}, false},
 		{`SELECT ?p ?a ?h { ?p <ex:topic> "rdf" . (?p) links:hits (?a ?h 4 0) }`, links.RankRequest{Algorithm: links.HITS, In: 4}, true},
+		{`SELECT ?p ?s { ?p <ex:topic> "rdf" . (?p) links:weightedSalsa (?s) }`, links.RankRequest{Algorithm: links.SALSA, In: 10, Out: 10, Weighted: true}, false},
+		{`SELECT ?p ?a ?h { ?p <ex:topic> "rdf" . (?p) links:weightedHits (?a ?h 4 0) }`, links.RankRequest{Algorithm: links.HITS, In: 4, Weighted: true}, true},
 		{`SELECT ?p ?s { ?p <ex:topic> "rdf" ; links:pagerank ?s }`, links.RankRequest{Algorithm: links.PageRank}, false},
 	} {
 		c.request.Pages = w.uids(t, w.topics)

@@ -47,6 +47,7 @@ const (
 	askReplace                  // changes of links that depend on the present ones, as JSON
 	askExport                   // a piece of a partition
 	askAnnotated                // 1 if the machine has annotations
+	askWeights                  // as askWithin, with the weights of the links
 )
 
 // query is a request to a machine. It is answered when the machine has reached the position.

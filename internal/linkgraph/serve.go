@@ -93,7 +93,7 @@ func (s *state) holds(q *query) bool {
 				return false
 			}
 		}
-	case askWithin:
+	case askWithin, askWeights:
 		// The set may have pages of others, but a machine without any cell cannot look them up.
 		return len(s.parts) > 0 && s.hasAll(q.pages)
 	case askPages:
@@ -127,7 +127,7 @@ func (g *Graph) answerHeld(ctx context.Context, s *state, q *query) (*answer, er
 	case askLabels:
 		l, more, err := s.labelsPiece(ctx, q.pages, uid.UID(q.after), g.o.MessageBytes)
 		return &answer{ends: l.Ends, texts: l.Items, more: uint64(more)}, err
-	case askWithin:
+	case askWithin, askWeights:
 		return g.answerWithin(ctx, s, q)
 	}
 	// 2. Pages, and their sizes.
@@ -167,7 +167,12 @@ func (g *Graph) answerWithin(ctx context.Context, s *state, q *query) (*answer, 
 		items[i] = int(number)
 	}
 	// 2. Read the lists.
-	l, err := g.linksWithinOf(ctx, s, &set, q.spec.Class, items)
+	if q.kind == askWeights {
+		l, err := g.weightsWithin(ctx, s, &set, q.spec.Class)
+		return answerWeights(pickLists(l, items)), err
+	}
+	l, err := g.linksWithin(ctx, s, &set, q.spec.Class)
+	l = pickLists(l, items)
 	return &answer{ends: l.Ends, items: numbersFrom(l.Items)}, err
 }
 

@@ -20,43 +20,57 @@ import (
 // links of its own pages.
 func (g *Graph) LinksWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
 	pages := set.UIDs()
+	return gatherWithin(ctx, g, set, &query{kind: askWithin, spec: sample.Spec{Class: class}, set: pages},
+		func(s *state) (rank.Lists[uint32], error) { return g.linksWithin(ctx, s, set, class) },
+		func(a *answer) ([]uint32, error) { return parseWithin(a, len(pages)) })
+}
+
+// gatherWithin returns lists of all pages of a set. read must return them as far as a state holds
+// them.
+func gatherWithin[T any](ctx context.Context, g *Graph, set *rank.Set, q *query, read func(s *state) (rank.Lists[T], error), parse func(a *answer) ([]T, error)) (l rank.Lists[T], err error) {
+	pages := set.UIDs()
 	s, err := g.local(ctx, len(pages), ofPages(pages))
 	if err != nil {
 		return l, err
 	}
 	if s != nil {
-		return g.linksWithin(ctx, s, set, class)
+		return read(s)
 	}
-	return gather(ctx, g, request[uint32]{
+	return gather(ctx, g, request[T]{
 		n: len(pages), of: ofPages(pages), size: noSize,
-		local: func(s *state, items []int) (rank.Lists[uint32], error) {
-			return g.linksWithinOf(ctx, s, set, class, items)
+		local: func(s *state, items []int) (rank.Lists[T], error) {
+			all, err := read(s)
+			return pickLists(all, items), err
 		},
 		query: func(items []int) *query {
-			return &query{kind: askWithin, spec: sample.Spec{Class: class}, set: pages, pages: pick(pages, items)}
+			one := *q
+			one.pages = pick(pages, items)
+			return &one
 		},
-		parse: func(a *answer) ([]uint32, error) {
-			for _, n := range a.items {
-				if n >= uint64(len(pages)) {
-					return nil, fmt.Errorf("%w: number %d of a set of %d", peer.ErrMessage, n, len(pages))
-				}
-			}
-			return numbersOf[uint32](a.items), nil
-		},
+		parse: parse,
 	})
 }
 
-// linksWithinOf returns the links of some pages of a set.
-func (g *Graph) linksWithinOf(ctx context.Context, s *state, set *rank.Set, class sample.Class, items []int) (l rank.Lists[uint32], err error) {
-	all, err := g.linksWithin(ctx, s, set, class)
-	if err != nil {
-		return l, err
+// parseWithin returns the links of an answer: numbers in a set of n pages.
+func parseWithin(a *answer, n int) ([]uint32, error) {
+	for _, number := range a.items {
+		if number >= uint64(n) {
+			return nil, fmt.Errorf("%w: number %d of a set of %d", peer.ErrMessage, number, n)
+		}
+	}
+	return numbersOf[uint32](a.items), nil
+}
+
+// pickLists returns some of the lists.
+func pickLists[T any](all rank.Lists[T], items []int) (l rank.Lists[T]) {
+	if all.Len() == 0 {
+		return l // there was an error
 	}
 	for _, i := range items {
 		l.Items = append(l.Items, all.At(i)...)
 		l.End()
 	}
-	return l, nil
+	return l
 }
 
 // linksWithin returns the links of all pages of a set; those of pages in partitions that are not

@@ -34,6 +34,12 @@ func TestSource(t *testing.T) {
 		}
 		slices.Sort(c.Targets)
 		c.Targets = slices.Compact(c.Targets)
+		for range c.Targets {
+			c.Labels = append(c.Labels, links.Label{Weight: float64(1 + r.IntN(4)), Anchor: "see"})
+		}
+		if r.IntN(3) == 0 {
+			c.Labels = nil
+		}
 		return c
 	}
 	var changes []links.Change
@@ -56,10 +62,17 @@ func TestSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	forward := map[uid.UID][]uid.UID{}
+	labels, err := w.graph.Labels(ctx, all)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward, weights := map[uid.UID][]uid.UID{}, map[[2]uid.UID]float64{}
 	inRows, long := 0, 0
 	for i, u := range all {
 		forward[u] = slices.Clone(lists.At(i))
+		for k, to := range forward[u] {
+			weights[[2]uid.UID{u, to}] = labels.At(i)[k].Weight
+		}
 		if _, ok := s.view(u).Cell().Ordinal(u); !ok {
 			inRows++
 		}
@@ -70,7 +83,8 @@ func TestSource(t *testing.T) {
 	if inRows == 0 || long == 0 {
 		t.Fatalf("%d pages in no cell, %d long lists", inRows, long)
 	}
-	ranktest.CheckSource(t, r.Uint64(), source{w.graph}, forward, w.graph.hosts)
+	ranktest.CheckSource(t, r.Uint64(), source{w.graph}, forward,
+		func(from, to uid.UID) float64 { return weights[[2]uid.UID{from, to}] }, w.graph.hosts)
 
 	for _, d := range []links.Direction{links.Forward, links.Backward} {
 		degrees, err := w.graph.Degrees(ctx, d, all)
@@ -93,13 +107,17 @@ func BenchmarkRank(b *testing.B) {
 	for i := range roots {
 		roots[i] = uids[r.IntN(len(uids))]
 	}
-	for _, algorithm := range []links.Algorithm{links.SALSA, links.HITS} {
+	for _, algorithm := range []links.Algorithm{links.SALSA, links.HITS, "weighted"} {
 		b.Run(fmt.Sprint(algorithm), func(b *testing.B) {
+			weighted := algorithm == "weighted"
+			if weighted {
+				algorithm = links.SALSA
+			}
 			b.ReportAllocs()
 			var ranking links.Ranking
 			for b.Loop() {
 				var err error
-				ranking, err = w.graph.Rank(ctx, links.RankRequest{Algorithm: algorithm, Pages: roots, In: 10, Out: 10, Mode: sample.ModeConsistent, Top: 10})
+				ranking, err = w.graph.Rank(ctx, links.RankRequest{Algorithm: algorithm, Pages: roots, In: 10, Out: 10, Mode: sample.ModeConsistent, Top: 10, Weighted: weighted})
 				if err != nil {
 					b.Fatal(err)
 				}

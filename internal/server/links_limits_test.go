@@ -191,6 +191,7 @@ func TestLinksRank(t *testing.T) {
 	}{
 		{`"a":5,"b":4`, links.RankRequest{Algorithm: links.SALSA, In: 5, Out: 4, Mode: sample.ModeConsistent}, false},
 		{`"algorithm":"hits","a":5,"b":4,"top":7,"all":true,"as":"uids"`, links.RankRequest{Algorithm: links.HITS, In: 5, Out: 4, Mode: sample.ModeConsistent, Top: 7, All: true}, true},
+		{`"a":5,"b":4,"weighted":true`, links.RankRequest{Algorithm: links.SALSA, In: 5, Out: 4, Mode: sample.ModeConsistent, Weighted: true}, false},
 		{`"a":2,"b":2,"mode":"random","seed":18446744073709551615,"class":"inter-host","as":"urls"`,
 			links.RankRequest{Algorithm: links.SALSA, In: 2, Out: 2, Mode: sample.ModeRandom, Seed: 1<<64 - 1, Class: sample.InterHost}, false},
 		{`"algorithm":"pagerank","top":5`, links.RankRequest{Algorithm: links.PageRank, Mode: sample.ModeConsistent, Top: 5}, false},

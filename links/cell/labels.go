@@ -44,6 +44,23 @@ func (c *Cell) AppendLabels(dst []Label, ord uint32) []Label {
 	return dst
 }
 
+// AppendWeights appends the weights of a page's forward links, one for each, in the order of
+// AppendLinks. It appends nothing if the page has no labels: then each weight is 1.
+func (c *Cell) AppendWeights(dst []float64, ord uint32) []float64 {
+	if c.labels == nil || ord >= c.header.pages {
+		return dst
+	}
+	out, err := c.labels.AppendWeights(dst, ord)
+	if n := len(out) - len(dst); err == nil && n != 0 && n != c.Degree(Forward, ord) {
+		err = fmt.Errorf("%d labels of %d links of ordinal %d", n, c.Degree(Forward, ord), ord)
+	}
+	if err != nil {
+		c.damaged(err)
+		return dst
+	}
+	return out
+}
+
 // openLabels opens the section; it returns nil if the section is empty.
 func openLabels(b []byte) (*lists.LabelColumn, error) {
 	if len(b) == 0 {

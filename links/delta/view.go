@@ -342,3 +342,23 @@ func (v *View) AppendLabels(dst []cell.Label, u uid.UID) []cell.Label {
 	}
 	return dst
 }
+
+// AppendWeights appends the weights of the page's forward links, in the order of AppendLinks. It
+// appends nothing if the page has no labels: then each weight is 1.
+func (v *View) AppendWeights(dst []float64, u uid.UID) []float64 {
+	if len(v.rows) == 0 && !v.cell.HasLabels() {
+		return dst
+	}
+	e, s := v.entry(cell.Forward, u)
+	if e == nil {
+		if ord, ok := v.cell.Ordinal(u); ok {
+			dst = v.cell.AppendWeights(dst, ord)
+		}
+		return dst
+	}
+	s.release()
+	for _, l := range v.AppendLabels(nil, u) {
+		dst = append(dst, l.Weight)
+	}
+	return dst
+}

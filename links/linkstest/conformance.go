@@ -5,6 +5,7 @@ package linkstest
 import (
 	"errors"
 	"fmt"
+	"math"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -14,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -43,6 +45,7 @@ func TestGraph(t *testing.T, g links.Graph, settle func()) {
 		c.comparePages()
 		c.compareLists()
 		c.comparePrefixes()
+		c.compareRankings()
 	}
 }
 
@@ -216,5 +219,49 @@ func (c *conformance) comparePrefixes() {
 				c.Fatalf("list %d of a prefix is %v, want %v", i, lists.At(i), all.At(i))
 			}
 		}
+	}
+}
+
+// compareRankings compares SALSA and HITS of all pages, with and without weights. The samples are
+// whole lists, because UIDs differ between the graphs.
+func (c *conformance) compareRankings() {
+	c.Helper()
+	urls := c.urls()
+	pages, plain := make([]uid.UID, len(urls)), make([]uid.UID, len(urls))
+	for i, url := range urls {
+		pages[i], plain[i] = c.uids[url], c.plain.uids[url]
+	}
+	for _, algorithm := range []links.Algorithm{links.SALSA, links.HITS} {
+		for _, weighted := range []bool{false, true} {
+			r := links.RankRequest{Algorithm: algorithm, Pages: pages, In: 100, Out: 100, Mode: sample.ModeConsistent, Weighted: weighted}
+			got, err := c.graph.Rank(c.Context(), r)
+			if err != nil {
+				c.Fatal(err)
+			}
+			r.Pages = plain
+			want, err := c.plain.Rank(c.Context(), r)
+			if err != nil || got.Vertices != want.Vertices || got.Edges != want.Edges {
+				c.Fatalf("%s, weighted %v: %d vertices, %d edges; want %d, %d, %v", algorithm, weighted, got.Vertices, got.Edges, want.Vertices, want.Edges, err)
+			}
+			c.compareScores(fmt.Sprintf("%s, weighted %v", algorithm, weighted), got.Authorities, want.Authorities)
+			c.compareScores(fmt.Sprintf("hubs of %s, weighted %v", algorithm, weighted), got.Hubs, want.Hubs)
+		}
+	}
+}
+
+// compareScores compares scores by URL.
+func (c *conformance) compareScores(what string, got, want []rank.Scored) {
+	c.Helper()
+	scores := map[uid.UID]float64{}
+	for _, one := range want {
+		scores[c.uids[c.plain.urls[one.UID]]] = one.Score
+	}
+	for _, one := range got {
+		if score, ok := scores[one.UID]; !ok || math.Abs(score-one.Score) > 1e-6 {
+			c.Fatalf("%s: page %s has score %g, want %g", what, one.UID, one.Score, score)
+		}
+	}
+	if len(got) != len(want) {
+		c.Fatalf("%s: %d scores, want %d", what, len(got), len(want))
 	}
 }

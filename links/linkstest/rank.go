@@ -33,6 +33,17 @@ func (s source) LinksWithin(ctx context.Context, set *rank.Set, c sample.Class) 
 	})
 }
 
+func (s source) WeightsWithin(ctx context.Context, set *rank.Set, c sample.Class) (rank.Lists[rank.WeightedLink], error) {
+	return eachList(ctx, s.Graph, set.UIDs(), func(page uid.UID) (within []rank.WeightedLink) {
+		for _, to := range s.list(links.Forward, page) {
+			if n, ok := set.Find(to); ok && sample.Class(weburl.Class(s.urls[page], s.urls[to])) >= c {
+				within = append(within, rank.WeightedLink{To: n, Weight: s.out[page][to].Weight})
+			}
+		}
+		return within
+	})
+}
+
 // Rank ranks pages by the links around them.
 func (g *Graph) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, error) {
 	// 1. Check the request. PageRank needs no neighbourhood.
@@ -42,7 +53,7 @@ func (g *Graph) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, e
 	if r.Algorithm != links.SALSA && r.Algorithm != links.HITS || r.In < 0 || r.Out < 0 {
 		return links.Ranking{}, fmt.Errorf("%w: a ranking by %q with %d in-links and %d out-links", links.ErrInvalid, r.Algorithm, r.In, r.Out)
 	}
-	n, err := rank.NewNeighbourhood(ctx, source{g}, r.Pages, rank.NeighbourhoodOptions{In: r.In, Out: r.Out, Mode: r.Mode, Class: r.Class, Seed: r.Seed})
+	n, err := rank.NewNeighbourhood(ctx, source{g}, r.Pages, rank.NeighbourhoodOptions{In: r.In, Out: r.Out, Mode: r.Mode, Class: r.Class, Seed: r.Seed, Weighted: r.Weighted})
 	if err != nil {
 		return links.Ranking{}, err
 	}

@@ -137,9 +137,27 @@ func (c *LabelColumn) AppendLabels(dst []Label, key uint32) ([]Label, error) {
 	return out, nil
 }
 
+// AppendWeights appends the weights of the labels of a key, or none if the key has none. It does
+// not decompress anchors. After an error, which wraps [ErrCorrupt], nothing is appended.
+func (c *LabelColumn) AppendWeights(dst []float64, key uint32) ([]float64, error) {
+	out := dst
+	for chunk, err := range c.chunks(key, false) {
+		if err != nil {
+			return dst, err
+		}
+		for i := range chunk {
+			out = append(out, chunk[i].Weight)
+		}
+	}
+	return out, nil
+}
+
 // Chunks yields the labels of a key, about a thousand at a time. A chunk is valid until the next
 // one. An error comes last and wraps [ErrCorrupt].
-func (c *LabelColumn) Chunks(key uint32) iter.Seq2[[]Label, error] {
+func (c *LabelColumn) Chunks(key uint32) iter.Seq2[[]Label, error] { return c.chunks(key, true) }
+
+// chunks is Chunks. Without anchors, those of the labels are empty.
+func (c *LabelColumn) chunks(key uint32, anchors bool) iter.Seq2[[]Label, error] {
 	return func(yield func([]Label, error) bool) {
 		from, end, ok := c.find(key)
 		if !ok {
@@ -149,7 +167,7 @@ func (c *LabelColumn) Chunks(key uint32) iter.Seq2[[]Label, error] {
 		s := scratches.Get().(*labelScratch)
 		defer scratches.Put(s)
 		for len(b) > 0 {
-			n, ok := s.chunk(c, b)
+			n, ok := s.chunk(c, b, anchors)
 			if !ok {
 				yield(nil, fmt.Errorf("%w: the labels of key %d", ErrCorrupt, key))
 				return
@@ -208,8 +226,9 @@ func (r *cursor) bytes(n uint64) []byte {
 	return out
 }
 
-// chunk decodes the first chunk of b into s.labels and returns its length.
-func (s *labelScratch) chunk(c *LabelColumn, b []byte) (n int, ok bool) {
+// chunk decodes the first chunk of b into s.labels and returns its length. Without anchors it
+// skips those of the labels.
+func (s *labelScratch) chunk(c *LabelColumn, b []byte, anchors bool) (n int, ok bool) {
 	r := cursor{b: b}
 	head := r.uvarint()
 	count, kind := head>>headBits, int(head&(1<<headBits-1))
@@ -228,7 +247,7 @@ func (s *labelScratch) chunk(c *LabelColumn, b []byte) (n int, ok bool) {
 		s.labels[i] = Label{Weight: w}
 	}
 	if kind&^3 != anchorsNone {
-		s.anchorsOf(c, &r, kind&^3 == anchorsPacked)
+		s.anchorsOf(c, &r, kind&^3 == anchorsPacked, !anchors)
 	}
 	if kind&3 > weightsEach || kind&^3 > anchorsPacked {
 		return 0, false
@@ -236,8 +255,8 @@ func (s *labelScratch) chunk(c *LabelColumn, b []byte) (n int, ok bool) {
 	return len(b) - len(r.b), !r.bad
 }
 
-// anchorsOf reads the anchors of s.labels.
-func (s *labelScratch) anchorsOf(c *LabelColumn, r *cursor, packed bool) {
+// anchorsOf reads the anchors of s.labels, or skips them.
+func (s *labelScratch) anchorsOf(c *LabelColumn, r *cursor, packed, skip bool) {
 	// 1. Add up the lengths, because the total bounds the memory.
 	lengths := *r
 	total := uint64(0)
@@ -247,6 +266,13 @@ func (s *labelScratch) anchorsOf(c *LabelColumn, r *cursor, packed bool) {
 			r.bad = true
 			return
 		}
+	}
+	if skip {
+		if packed {
+			total = r.uvarint()
+		}
+		r.bytes(total)
+		return
 	}
 	// 2. Read or decompress all anchors at once.
 	var raw []byte

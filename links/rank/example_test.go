@@ -10,7 +10,7 @@ import (
 
 // Vertices 0 and 1 link to 2, and 1 to 3.
 func ExampleSALSA() {
-	g, err := rank.NewGraph(4, []rank.Edge{{From: 0, To: 2}, {From: 1, To: 2}, {From: 1, To: 3}})
+	g, err := rank.NewGraph(4, []rank.Edge{{From: 0, To: 2}, {From: 1, To: 2}, {From: 1, To: 3}}, nil)
 	if err != nil {
 		panic(err)
 	}

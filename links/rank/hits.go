@@ -26,9 +26,10 @@ type HITSResult struct {
 
 // HITS computes hubs and authorities (Kleinberg, Authoritative Sources in a Hyperlinked
 // Environment, JACM 1999). All vertices begin with equal scores. In turns, an authority gets the
-// sum of the hubs linking to it, and a hub the sum of the authorities it links to. Both vectors
-// have L2 norm 1; if the graph has no edges, they are 0. HITS returns an error only if ctx has
-// ended.
+// sum of the hubs linking to it, and a hub the sum of the authorities it links to. If the graph has
+// weights, each term is multiplied by that of its edge (Bharat and Henzinger, Improved Algorithms
+// for Topic Distillation in a Hyperlinked Environment, SIGIR 1998). Both vectors have L2 norm 1; if
+// the graph has no edges, they are 0. HITS returns an error only if ctx has ended.
 func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 	if o.Tolerance == 0 {
 		o.Tolerance = 1e-9
@@ -49,7 +50,7 @@ func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 		r.Authority[v] = 1 / math.Sqrt(float64(n))
 		r.Hub[v] = 1 / math.Sqrt(float64(n))
 	}
-	targets := g.ascending() // ascending, because sums must be the same bits for any order of edges
+	targets, weights := g.ascending() // ascending, because sums must be the same bits for any order of edges
 	for r.Rounds < o.MaxRounds && !r.Converged {
 		if err := ctx.Err(); err != nil {
 			return nil, err
@@ -59,8 +60,14 @@ func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 		start := 0
 		for v, end := range g.ends {
 			score := r.Hub[v]
-			for _, to := range targets[start:end] {
-				authority[to] += score
+			if weights == nil {
+				for _, to := range targets[start:end] {
+					authority[to] += score
+				}
+			} else {
+				for at := start; at < end; at++ {
+					authority[targets[at]] += score * weights[at]
+				}
 			}
 			start = end
 		}
@@ -69,8 +76,14 @@ func HITS(ctx context.Context, g *Graph, o HITSOptions) (*HITSResult, error) {
 		start = 0
 		for v, end := range g.ends {
 			score := 0.0
-			for _, to := range targets[start:end] {
-				score += authority[to]
+			if weights == nil {
+				for _, to := range targets[start:end] {
+					score += authority[to]
+				}
+			} else {
+				for at := start; at < end; at++ {
+					score += authority[targets[at]] * weights[at]
+				}
 			}
 			hub[v] = score
 			start = end

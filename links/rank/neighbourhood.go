@@ -61,7 +61,7 @@ func (l *Lists[T]) check(n int) error {
 	return nil
 }
 
-// Source sends links: from the cells of one machine or of a cluster. Both methods answer a whole
+// Source sends links: from the cells of one machine or of a cluster. Each method answers a whole
 // batch at once. Several goroutines may call them at once. If a page is unknown, it has no links.
 // An implementation must pass ranktest.CheckSource.
 type Source interface {
@@ -73,6 +73,14 @@ type Source interface {
 	// must select them at the links' owner, because other links should not travel. See
 	// [Set.AppendWithin] and [Set.Numbers].
 	LinksWithin(ctx context.Context, s *Set, c sample.Class) (Lists[uint32], error)
+	// WeightsWithin returns the same links with their weights; 1 if a link has none.
+	WeightsWithin(ctx context.Context, s *Set, c sample.Class) (Lists[WeightedLink], error)
+}
+
+// WeightedLink is a link to a page of a set, and its weight.
+type WeightedLink struct {
+	To     uint32 // the page's number in the set
+	Weight float64
 }
 
 // NeighbourhoodOptions describe the neighbourhood of a result set. The zero value is the result
@@ -82,6 +90,8 @@ type NeighbourhoodOptions struct {
 	Mode    sample.Mode  // how they are sampled
 	Class   sample.Class // of all links, those inside the set too
 	Seed    uint64       // of random samples
+	// Weighted requests the weights of links for the graph.
+	Weighted bool
 }
 
 // Neighbourhood is the graph around a result set. Pages have the numbers of the graph's vertices.
@@ -115,14 +125,32 @@ func NewNeighbourhood(ctx context.Context, source Source, roots []uid.UID, o Nei
 	if err := n.addSamples(ctx, source, o); err != nil {
 		return nil, fmt.Errorf("rank: the neighbourhood of %d pages: %w", n.Roots, err)
 	}
-	links, err := source.LinksWithin(ctx, n.Set, o.Class)
-	if err != nil {
-		return nil, fmt.Errorf("rank: the links among %d pages: %w", n.Set.Len(), err)
-	}
-	if n.Graph, err = within(links, n.Set.Len()); err != nil {
+	if err := n.addLinks(ctx, source, o); err != nil {
 		return nil, fmt.Errorf("rank: the links among %d pages: %w", n.Set.Len(), err)
 	}
 	return n, nil
+}
+
+// addLinks sets the graph of the pages of the set.
+func (n *Neighbourhood) addLinks(ctx context.Context, source Source, o NeighbourhoodOptions) (err error) {
+	if !o.Weighted {
+		links, err := source.LinksWithin(ctx, n.Set, o.Class)
+		if err == nil {
+			n.Graph, err = within(links, nil, n.Set.Len())
+		}
+		return err
+	}
+	weighted, err := source.WeightsWithin(ctx, n.Set, o.Class)
+	if err != nil {
+		return err
+	}
+	links := Lists[uint32]{Ends: weighted.Ends, Items: make([]uint32, len(weighted.Items))}
+	weights := make([]float64, len(weighted.Items))
+	for i, l := range weighted.Items {
+		links.Items[i], weights[i] = l.To, l.Weight
+	}
+	n.Graph, err = within(links, weights, n.Set.Len())
+	return err
 }
 
 // addSamples adds the pages around the roots to the set.
@@ -169,8 +197,9 @@ func (n *Neighbourhood) addSamples(ctx context.Context, source Source, o Neighbo
 	return nil
 }
 
-// within returns the graph of n vertices with these links. It takes over the slices of links.
-func within(links Lists[uint32], n int) (*Graph, error) {
+// within returns the graph of n vertices with these links and their weights, if weights is not nil.
+// It takes over the slices.
+func within(links Lists[uint32], weights []float64, n int) (*Graph, error) {
 	if err := links.check(n); err != nil {
 		return nil, err
 	}
@@ -179,7 +208,7 @@ func within(links Lists[uint32], n int) (*Graph, error) {
 			return nil, fmt.Errorf("a link to page %d of %d: %w", to, n, ErrSource)
 		}
 	}
-	g := &Graph{ends: links.Ends, targets: links.Items}
+	g := &Graph{ends: links.Ends, targets: links.Items, weights: weights}
 	g.tidy(false)
 	return g, nil
 }

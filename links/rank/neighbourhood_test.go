@@ -78,6 +78,23 @@ func (m *memory) LinksWithin(ctx context.Context, s *rank.Set, c sample.Class) (
 	})
 }
 
+// weightOf is the weight of a link in memory.
+func weightOf(from, to uid.UID) float64 { return float64((3*from + to) % 7) }
+
+func (m *memory) WeightsWithin(ctx context.Context, s *rank.Set, c sample.Class) (l rank.Lists[rank.WeightedLink], err error) {
+	plain, err := m.LinksWithin(ctx, s, c)
+	if err != nil {
+		return l, err
+	}
+	for i, page := range s.UIDs() {
+		for _, to := range plain.At(i) {
+			l.Items = append(l.Items, rank.WeightedLink{To: to, Weight: weightOf(page, s.UIDs()[to])})
+		}
+		l.End()
+	}
+	return l, nil
+}
+
 // someLinks returns a graph of about n pages of the first extents.
 func someLinks(r *rand.Rand, n int) map[uid.UID][]uid.UID {
 	page := func() uid.UID { return uid.UID(1+r.IntN(20))<<uid.PageBits | uid.UID(r.IntN(1+n/10)) }
@@ -124,7 +141,7 @@ func TestSource(t *testing.T) {
 	seed := random(t).Uint64()
 	for n := range 4 {
 		links := someLinks(rand.New(rand.NewPCG(seed, 1)), 40*n)
-		ranktest.CheckSource(t, seed, newMemory(links), links, pairs{})
+		ranktest.CheckSource(t, seed, newMemory(links), links, weightOf, pairs{})
 	}
 }
 

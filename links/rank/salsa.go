@@ -11,8 +11,10 @@ package rank
 //
 //	a(v) = |A_C| / |A| * in(v) / |E_C|       h(v) = |H_C| / |H| * out(v) / |E_C|
 //
-// A_C, H_C and E_C are the authorities, hubs and edges of the component. Each vector sums up to
-// 1; if the graph has no edges, it is 0. The cost is nearly O(edges).
+// A_C, H_C and E_C are the authorities, hubs and edges of the component. If the graph has weights,
+// the walk takes a link with a probability proportional to its weight. in(v), out(v) and |E_C| are
+// then sums of weights (their Theorem 6 is this case). Each vector sums up to 1; if the graph has no
+// edges, it is 0. The cost is nearly O(edges).
 func SALSA(g *Graph) Scores {
 	n := g.Len()
 	s := Scores{make([]float64, n), make([]float64, n)}
@@ -33,12 +35,13 @@ func SALSA(g *Graph) Scores {
 
 	// 2. Count authorities, hubs and edges of each component.
 	components := make([]component, n) // by root
+	in, out := g.degrees()
 	authorities, hubs := 0, 0
-	for v, degree := range g.in {
+	for v, degree := range in {
 		if degree > 0 {
 			c := &components[trees.find(uint32(v))]
 			c.authorities++
-			c.edges += float64(degree)
+			c.edges += degree
 			authorities++
 		}
 	}
@@ -61,11 +64,11 @@ func SALSA(g *Graph) Scores {
 	// 4. Multiply by the edges of each vertex.
 	start = 0
 	for v, end := range g.ends {
-		if degree := g.in[v]; degree > 0 {
-			s.Authority[v] = components[trees.find(uint32(v))].authorities * float64(degree)
+		if in[v] > 0 {
+			s.Authority[v] = components[trees.find(uint32(v))].authorities * in[v]
 		}
 		if start < end {
-			s.Hub[v] = components[trees.find(g.targets[start])].hubs * float64(end-start)
+			s.Hub[v] = components[trees.find(g.targets[start])].hubs * out[v]
 		}
 		start = end
 	}

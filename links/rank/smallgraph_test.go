@@ -29,21 +29,46 @@ func someEdges(r *rand.Rand, n int) []rank.Edge {
 
 func graphOf(t testing.TB, n int, edges []rank.Edge) *rank.Graph {
 	t.Helper()
-	g, err := rank.NewGraph(n, edges)
+	return weightedGraph(t, n, edges, nil)
+}
+
+func weightedGraph(t testing.TB, n int, edges []rank.Edge, weights []float64) *rank.Graph {
+	t.Helper()
+	g, err := rank.NewGraph(n, edges, weights)
 	if err != nil {
 		t.Fatal(err)
 	}
 	return g
 }
 
-// matrix is the oracle of graphs: [from][to].
-func matrix(n int, edges []rank.Edge) [][]float64 {
+// someWeights returns weights of edges, nil half of the time. Some are none that count.
+func someWeights(r *rand.Rand, edges []rank.Edge) []float64 {
+	if r.IntN(2) == 0 {
+		return nil
+	}
+	weights := make([]float64, len(edges))
+	for i := range weights {
+		weights[i] = float64(1+r.IntN(40)) / 8
+		if r.IntN(8) == 0 {
+			weights[i] = []float64{0, -1, math.NaN(), math.Inf(1)}[r.IntN(4)]
+		}
+	}
+	return weights
+}
+
+// matrix is the oracle of graphs: [from][to]. Of duplicates the first one with a weight counts.
+func matrix(n int, edges []rank.Edge, weights []float64) [][]float64 {
 	m := make([][]float64, n)
 	for i := range m {
 		m[i] = make([]float64, n)
 	}
-	for _, e := range edges {
-		m[e.From][e.To] = 1
+	for i, e := range edges {
+		switch {
+		case weights == nil:
+			m[e.From][e.To] = 1
+		case m[e.From][e.To] == 0 && weights[i] > 0 && !math.IsInf(weights[i], 1):
+			m[e.From][e.To] = weights[i]
+		}
 	}
 	return m
 }
@@ -53,8 +78,9 @@ func TestGraph(t *testing.T) {
 	for range 200 {
 		n := 1 + r.IntN(30)
 		edges := someEdges(r, n)
-		m := matrix(n, edges)
-		g := graphOf(t, n, edges)
+		weights := someWeights(r, edges)
+		m := matrix(n, edges, weights)
+		g := weightedGraph(t, n, edges, weights)
 		count := 0
 		for v := range n {
 			var want []uint32
@@ -73,12 +99,15 @@ func TestGraph(t *testing.T) {
 		}
 	}
 	for _, edge := range []rank.Edge{{From: 2, To: 0}, {From: 0, To: 2}} {
-		if _, err := rank.NewGraph(2, []rank.Edge{edge}); !errors.Is(err, rank.ErrGraph) {
+		if _, err := rank.NewGraph(2, []rank.Edge{edge}, nil); !errors.Is(err, rank.ErrGraph) {
 			t.Errorf("%v: %v", edge, err)
 		}
 	}
-	if _, err := rank.NewGraph(-1, nil); !errors.Is(err, rank.ErrGraph) {
+	if _, err := rank.NewGraph(-1, nil, nil); !errors.Is(err, rank.ErrGraph) {
 		t.Errorf("-1 vertices: %v", err)
+	}
+	if _, err := rank.NewGraph(2, []rank.Edge{{From: 0, To: 1}}, []float64{}); !errors.Is(err, rank.ErrGraph) {
+		t.Errorf("no weights of one edge: %v", err)
 	}
 }
 
@@ -114,9 +143,13 @@ func TestHITS(t *testing.T) {
 	for range 100 {
 		n := 2 + r.IntN(20)
 		edges := append(someEdges(r, n), rank.Edge{From: 0, To: 1})
-		m := matrix(n, edges)
+		weights := someWeights(r, edges)
+		if weights != nil {
+			weights[len(edges)-1] = 2
+		}
+		m := matrix(n, edges, weights)
 		rounds := 1 + r.IntN(200)
-		got, err := rank.HITS(ctx, graphOf(t, n, edges), rank.HITSOptions{MaxRounds: rounds})
+		got, err := rank.HITS(ctx, weightedGraph(t, n, edges, weights), rank.HITSOptions{MaxRounds: rounds})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -236,8 +269,9 @@ func TestSALSA(t *testing.T) {
 	for range 150 {
 		n := 1 + r.IntN(14)
 		edges := someEdges(r, n)
-		got := rank.SALSA(graphOf(t, n, edges))
-		authorities, hubs := walk(matrix(n, edges))
+		weights := someWeights(r, edges)
+		got := rank.SALSA(weightedGraph(t, n, edges, weights))
+		authorities, hubs := walk(matrix(n, edges, weights))
 		near(t, "authorities", got.Authority, authorities, 1e-9)
 		near(t, "hubs", got.Hub, hubs, 1e-9)
 	}
@@ -254,6 +288,30 @@ func TestSALSAByHand(t *testing.T) {
 		t.Errorf("an empty graph: %v", got)
 	}
 	near(t, "no edges", rank.SALSA(graphOf(t, 2, nil)).Authority, []float64{0, 0}, 0)
+}
+
+// Two components by hand: 0 links to 2 with weight 3, 1 to 2 with 1 and to 3 with 4; 4 links to
+// itself. Extreme weights count by their ratio, and never make a score that is no number.
+func TestWeightsByHand(t *testing.T) {
+	edges := []rank.Edge{{From: 0, To: 2}, {From: 1, To: 2}, {From: 1, To: 3}, {From: 4, To: 4}}
+	for _, factor := range []float64{1, 1e-320, 1e300, 1.0 / 3} {
+		g := weightedGraph(t, 5, edges, []float64{3 * factor, factor, 4 * factor, 2 * factor})
+		got := rank.SALSA(g)
+		tolerance := 1e-15
+		if factor < 1e-308 {
+			tolerance = 1e-3 // such a weight has few bits
+		}
+		near(t, "authorities", got.Authority, []float64{0, 0, 1. / 3, 1. / 3, 1. / 3}, tolerance)
+		near(t, "hubs", got.Hub, []float64{2. / 3 * 3 / 8, 2. / 3 * 5 / 8, 0, 0, 1. / 3}, tolerance)
+	}
+	extremes := []float64{math.MaxFloat64, 1e-320, math.MaxFloat64, 5e-324}
+	g := weightedGraph(t, 5, edges, extremes)
+	near(t, "authorities of extremes", rank.SALSA(g).Authority, []float64{0, 0, 1. / 3, 1. / 3, 1. / 3}, 1e-15)
+	hits, err := rank.HITS(ctx, g, rank.HITSOptions{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	near(t, "HITS of extremes", unit(slices.Clone(hits.Authority)), hits.Authority, 1e-9)
 }
 
 // Components of long paths and of stars must be found in little time.
@@ -320,8 +378,15 @@ func TestOrderOfEdges(t *testing.T) {
 		for range 600 {
 			edges = append(edges, rank.Edge{From: r.Uint32N(n), To: r.Uint32N(n)})
 		}
+		weighted := r.IntN(2) == 0
 		score := func() (*rank.HITSResult, rank.Scores) {
-			g, err := rank.NewGraph(n, edges)
+			var weights []float64
+			for _, e := range edges {
+				if weighted {
+					weights = append(weights, 1/float64(1+e.From+3*e.To))
+				}
+			}
+			g, err := rank.NewGraph(n, edges, weights)
 			if err != nil {
 				t.Fatal(err)
 			}

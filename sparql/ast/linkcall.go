@@ -19,7 +19,7 @@ const LinkNamespace = "urn:trefoil:links:"
 // LinkFunction is a function of hyperlinks.
 type LinkFunction uint8
 
-// The functions. The first two rank the solutions of their group.
+// The functions.
 const (
 	LinkSALSA LinkFunction = iota
 	LinkHITS
@@ -29,6 +29,8 @@ const (
 	LinkSampleBackward
 	LinkOutDegree
 	LinkInDegree
+	LinkWeightedSALSA
+	LinkWeightedHITS
 )
 
 // LinkCall is a pattern page function arguments, such as (?page) links:salsa (?score).
@@ -75,6 +77,8 @@ var linkForms = [...]linkForm{
 	LinkSampleBackward: {"sampleBackward", "?page links:sampleBackward (?other 10)", []linkArg{pageArg, numberArg}, 2, maxAround},
 	LinkOutDegree:      {"outDegree", "?page links:outDegree ?number", []linkArg{resultArg}, 1, 0},
 	LinkInDegree:       {"inDegree", "?page links:inDegree ?number", []linkArg{resultArg}, 1, 0},
+	LinkWeightedSALSA:  {"weightedSalsa", "(?page) links:weightedSalsa (?score), with numbers of sampled in-links and out-links behind the variable if wanted", []linkArg{resultArg, numberArg, numberArg}, 1, maxAround},
+	LinkWeightedHITS:   {"weightedHits", "(?page) links:weightedHits (?authority ?hub), with numbers of sampled in-links and out-links behind the variables if wanted", []linkArg{resultArg, resultArg, numberArg, numberArg}, 2, maxAround},
 }
 
 // String returns the name of the function, with the usual prefix.
@@ -84,7 +88,13 @@ func (f LinkFunction) String() string { return "links:" + linkForms[f].name }
 func (f LinkFunction) IRI() string { return LinkNamespace + linkForms[f].name }
 
 // Ranks reports whether the function ranks the solutions of its group.
-func (f LinkFunction) Ranks() bool { return f == LinkSALSA || f == LinkHITS }
+func (f LinkFunction) Ranks() bool { return f == LinkSALSA || f == LinkWeightedSALSA || f.Hubs() }
+
+// Hubs reports whether the function has a score as hub besides the one as authority.
+func (f LinkFunction) Hubs() bool { return f == LinkHITS || f == LinkWeightedHITS }
+
+// Weighted reports whether the weights of links count.
+func (f LinkFunction) Weighted() bool { return f == LinkWeightedSALSA || f == LinkWeightedHITS }
 
 // FindLinkFunction returns the function of an IRI. is is false if the IRI is not in [LinkNamespace]. The
 // error lists the functions and the one with the most similar name.

@@ -61,7 +61,7 @@ type Ranking struct {
 	Total int
 }
 
-// RankedPage is a page with its score. Only HITS has a score as hub.
+// RankedPage is a page with its score. Only functions with Hubs have a score as hub.
 type RankedPage struct {
 	Page       uint64
 	Score, Hub float64

@@ -14,6 +14,7 @@ func TestLinkCalls(t *testing.T) {
 		"(?p) links:salsa (?s) . ?p <x:q> ?o":                  "?p <x:q> ?o .\n  (?p) links:salsa (?s) .",
 		"?p links:salsa ?s":                                    "(?p) links:salsa (?s) .",
 		"?p links:hits (?a ?h 3 4)":                            "(?p) links:hits (?a ?h 3 4) .",
+		"?p links:weightedHits (?a ?h 3)":                      "(?p) links:weightedHits (?a ?h 3) .",
 		"?p links:outDegree ?n ; links:inDegree ?m , ?k":       "(?p) links:outDegree (?n) .\n  (?p) links:inDegree (?m) .\n  (?p) links:inDegree (?k) .",
 		"(?p) links:outDegree ?n ; links:inDegree (?m)":        "(?p) links:outDegree (?n) .\n  (?p) links:inDegree (?m) .",
 		"<x:a> links:distance (<x:b> 2 ?d) FILTER(?d > 1)":     "(<x:a>) links:distance (<x:b> 2 ?d) .\n  FILTER (?d > 1)",
@@ -44,7 +45,7 @@ func TestLinkCalls(t *testing.T) {
 // TestLinkCallErrors: a mistake is an error at its place that says what is expected.
 func TestLinkCallErrors(t *testing.T) {
 	for in, want := range map[string]string{
-		"?p links:slasa ?s":                       "1:56: there is no function <urn:trefoil:links:slasa> of links; did you mean salsa? The functions of urn:trefoil:links: are salsa, hits, pagerank, distance, sample, sampleBackward, outDegree, inDegree",
+		"?p links:slasa ?s":                       "1:56: there is no function <urn:trefoil:links:slasa> of links; did you mean salsa? The functions of urn:trefoil:links: are salsa, hits, pagerank, distance, sample, sampleBackward, outDegree, inDegree, weightedSalsa, weightedHits",
 		"?p links:PageRank ?s":                    "did you mean pagerank?",
 		"?p links:nothingLikeIt ?s":               "of links. The functions",
 		"?p links:salsa ()":                       "links:salsa has a list of 0 behind it; expected (?page) links:salsa (?score)",

@@ -31,6 +31,8 @@ func Check(r *links.RankRequest) error {
 		return fmt.Errorf("%w: %d and %d pages around each; 0 to %d", links.ErrInvalid, r.In, r.Out, maxAround)
 	case len(r.Pages)*(1+r.In+r.Out) > maxVertices:
 		return fmt.Errorf("%w: up to %d pages in all; %d are the most", links.ErrInvalid, len(r.Pages)*(1+r.In+r.Out), maxVertices)
+	case r.Weighted && r.Algorithm == links.PageRank:
+		return fmt.Errorf("%w: a ranking by %s has the weights of its job; weighted is for %s and %s", links.ErrInvalid, links.PageRank, links.SALSA, links.HITS)
 	case r.Top < 0:
 		return fmt.Errorf("%w: the best %d", links.ErrInvalid, r.Top)
 	}
@@ -41,6 +43,7 @@ func Check(r *links.RankRequest) error {
 type Source interface {
 	SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, s sample.Spec) (rank.Lists[uid.UID], error)
 	LinksWithin(ctx context.Context, s *rank.Set, c sample.Class) (rank.Lists[uint32], error)
+	WeightsWithin(ctx context.Context, s *rank.Set, c sample.Class) (rank.Lists[rank.WeightedLink], error)
 }
 
 // directed converts directions of package rank into those of package links.
@@ -59,7 +62,7 @@ func (s directed) SampleLinks(ctx context.Context, d rank.Direction, pages []uid
 func Rank(ctx context.Context, source Source, r links.RankRequest) (ranking links.Ranking, err error) {
 	// 1. Sample the links around the roots.
 	n, err := rank.NewNeighbourhood(ctx, directed{source}, r.Pages, rank.NeighbourhoodOptions{
-		In: r.In, Out: r.Out, Mode: r.Mode, Class: r.Class, Seed: r.Seed})
+		In: r.In, Out: r.Out, Mode: r.Mode, Class: r.Class, Seed: r.Seed, Weighted: r.Weighted})
 	if err != nil {
 		return ranking, err
 	}

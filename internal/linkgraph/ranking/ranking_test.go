@@ -41,6 +41,8 @@ func TestCheck(t *testing.T) {
 		{"too many in", links.RankRequest{Algorithm: links.SALSA, In: maxAround + 1}, false},
 		{"too many out", links.RankRequest{Algorithm: links.SALSA, Out: maxAround + 1}, false},
 		{"too many together", links.RankRequest{Algorithm: links.SALSA, Pages: pages(maxRoots), In: 100, Out: 100}, false},
+		{"weights of HITS", links.RankRequest{Algorithm: links.HITS, Weighted: true}, true},
+		{"weights of PageRank", links.RankRequest{Algorithm: links.PageRank, Weighted: true}, false},
 		{"less than nothing", links.RankRequest{Algorithm: links.SALSA, Top: -1}, false},
 		{"the greatest numbers", links.RankRequest{Algorithm: links.SALSA, Pages: pages(2), In: math.MaxInt, Out: math.MaxInt}, false},
 	} {
@@ -78,6 +80,40 @@ func (p plain) LinksWithin(ctx context.Context, s *rank.Set, c sample.Class) (l 
 		l.End()
 	}
 	return l, nil
+}
+
+func (p plain) WeightsWithin(ctx context.Context, s *rank.Set, c sample.Class) (l rank.Lists[rank.WeightedLink], err error) {
+	links, err := p.LinksWithin(ctx, s, c)
+	if err != nil {
+		return l, err
+	}
+	labels, err := p.LabelsOf(ctx, s.UIDs())
+	for i, from := range s.UIDs() {
+		for _, n := range links.At(i) {
+			l.Items = append(l.Items, rank.WeightedLink{To: n, Weight: labels[[2]uid.UID{from, s.UIDs()[n]}].Weight})
+		}
+		l.End()
+	}
+	return l, err
+}
+
+// LabelsOf returns the labels of the links from pages, by source and target.
+func (p plain) LabelsOf(ctx context.Context, pages []uid.UID) (map[[2]uid.UID]links.Label, error) {
+	of := map[[2]uid.UID]links.Label{}
+	lists, err := p.Links(ctx, links.Forward, pages)
+	if err != nil {
+		return nil, err
+	}
+	labels, err := p.Labels(ctx, pages)
+	if err != nil {
+		return nil, err
+	}
+	for i, from := range pages {
+		for k, to := range lists.At(i) {
+			of[[2]uid.UID{from, to}] = labels.At(i)[k]
+		}
+	}
+	return of, nil
 }
 
 // newPlain returns the graph of some links, with the UIDs of its pages.
@@ -157,13 +193,17 @@ func TestRank(t *testing.T) {
 		}
 		var changes []links.Change
 		for range random.IntN(60) {
-			changes = append(changes, links.Change{Source: page(), Targets: []string{page(), page()}})
+			one := links.Change{Source: page(), Targets: []string{page(), page()}}
+			if random.IntN(2) == 0 {
+				one.Labels = []links.Label{{Weight: float64(random.IntN(5))}, {Weight: 0.5}}
+			}
+			changes = append(changes, one)
 		}
 		p, pages := newPlain(t, changes)
 		for range 8 {
 			r := links.RankRequest{
 				Algorithm: []links.Algorithm{links.SALSA, links.HITS}[random.IntN(2)],
-				In:        random.IntN(4), Out: random.IntN(4), Top: random.IntN(5), All: random.IntN(2) == 0, Seed: random.Uint64(),
+				In:        random.IntN(4), Out: random.IntN(4), Top: random.IntN(5), All: random.IntN(2) == 0, Seed: random.Uint64(), Weighted: random.IntN(2) == 0,
 				Mode: []sample.Mode{sample.ModeConsistent, sample.ModeRandom}[random.IntN(2)], Class: sample.Class(random.IntN(3)),
 			}
 			for range random.IntN(6) {

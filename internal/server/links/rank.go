@@ -49,7 +49,7 @@ func (l *API) postRank(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	ranking, err := c.graph.Rank(c.ctx, links.RankRequest{Algorithm: a.algorithm, Pages: pages, In: a.in, Out: a.out,
-		Mode: a.sample.Mode, Class: a.sample.Class, Seed: a.sample.Seed, Top: a.top, All: a.all})
+		Mode: a.sample.Mode, Class: a.sample.Class, Seed: a.sample.Seed, Weighted: a.weighted, Top: a.top, All: a.all})
 	if err == nil {
 		err = c.checkEpoch()
 	}

@@ -37,7 +37,7 @@ var (
 	getTakes     = &takes{fields: []string{"uids", "urls", "direction", "labels", "as"}, binary: true}
 	sampleTakes  = &takes{fields: []string{"uids", "urls", "direction", "n", "mode", "class", "seed", "as"}, binary: true}
 	degreesTakes = &takes{fields: []string{"uids", "urls", "direction"}, binary: true}
-	rankTakes    = &takes{fields: []string{"uids", "urls", "algorithm", "a", "b", "mode", "class", "seed", "top", "all", "as"},
+	rankTakes    = &takes{fields: []string{"uids", "urls", "algorithm", "a", "b", "mode", "class", "seed", "weighted", "top", "all", "as"},
 		mode: sample.ModeConsistent}
 )
 
@@ -53,6 +53,7 @@ type asked struct {
 	sample    sample.Spec
 	algorithm links.Algorithm
 	in, out   int
+	weighted  bool
 	top       int
 	all       bool
 }
@@ -242,6 +243,8 @@ func (p *askedParser) field(name string) (err error) {
 		return p.value(name, &a.labels, "true or false")
 	case "all":
 		return p.value(name, &a.all, "true or false")
+	case "weighted":
+		return p.value(name, &a.weighted, "true or false")
 	case "seed":
 		return p.value(name, &a.sample.Seed, "a number from 0 to 2^64-1")
 	case "n":

@@ -22,10 +22,11 @@ type TB interface {
 }
 
 // CheckSource compares a source with its forward links. links must have ascending lists by page.
-// A list may be empty. The seed determines the requests, and a failure shows it.
-func CheckSource(t TB, seed uint64, source rank.Source, links map[uid.UID][]uid.UID, hosts sample.Hosts) {
+// A list may be empty. weight returns the weight of a link. The seed determines the requests, and a
+// failure shows it.
+func CheckSource(t TB, seed uint64, source rank.Source, links map[uid.UID][]uid.UID, weight func(from, to uid.UID) float64, hosts sample.Hosts) {
 	t.Helper()
-	c := &sourceChecker{TB: t, seed: seed, source: source, hosts: hosts, random: rand.New(rand.NewPCG(seed, 0))}
+	c := &sourceChecker{TB: t, seed: seed, source: source, weight: weight, hosts: hosts, random: rand.New(rand.NewPCG(seed, 0))}
 	c.links[rank.Forward] = links
 	c.links[rank.Backward] = map[uid.UID][]uid.UID{}
 	known := map[uid.UID]bool{}
@@ -55,6 +56,7 @@ type sourceChecker struct {
 	TB
 	seed   uint64
 	source rank.Source
+	weight func(from, to uid.UID) float64
 	hosts  sample.Hosts
 	random *rand.Rand
 	links  [2]map[uid.UID][]uid.UID // by direction
@@ -97,6 +99,7 @@ func (c *sourceChecker) samples(d rank.Direction, pages []uid.UID, s sample.Spec
 
 func (c *sourceChecker) within(pages []uid.UID, class sample.Class) {
 	c.Helper()
+	// 1. Read the links with and without weights.
 	set := &rank.Set{}
 	for _, page := range pages {
 		set.Add(page)
@@ -105,16 +108,27 @@ func (c *sourceChecker) within(pages []uid.UID, class sample.Class) {
 	if err != nil || got.Len() != set.Len() {
 		c.fail("LinksWithin(%d pages, %s): %d lists, %v", set.Len(), class, got.Len(), err)
 	}
+	weighted, err := c.source.WeightsWithin(context.Background(), set, class)
+	if err != nil || weighted.Len() != set.Len() {
+		c.fail("WeightsWithin(%d pages, %s): %d lists, %v", set.Len(), class, weighted.Len(), err)
+	}
+	// 2. Compare both with the plain lists.
 	for i, page := range set.UIDs() {
 		var want []uint32
+		weights := map[rank.WeightedLink]bool{}
 		for _, to := range sample.Sample(nil, c.links[rank.Forward][page], page, sample.Spec{N: len(c.known), Class: class}, c.hosts) {
 			if id, ok := set.Find(to); ok {
 				want = append(want, id)
+				weights[rank.WeightedLink{To: id, Weight: c.weight(page, to)}] = true
 			}
 		}
 		slices.Sort(want)
 		if list := slices.Sorted(slices.Values(got.At(i))); !slices.Equal(list, want) {
 			c.fail("LinksWithin(%d pages, %s) of page %d is %d, want %d", set.Len(), class, page, list, want)
+		}
+		list := weighted.At(i)
+		if slices.ContainsFunc(list, func(l rank.WeightedLink) bool { return !weights[l] }) || len(list) != len(want) {
+			c.fail("WeightsWithin(%d pages, %s) of page %d is %v, want %v", set.Len(), class, page, list, weights)
 		}
 	}
 }
@@ -132,6 +146,9 @@ func (c *sourceChecker) cancellation() {
 	}
 	if _, err := c.source.LinksWithin(ctx, set, sample.All); err == nil {
 		c.fail("LinksWithin answers although the context has ended")
+	}
+	if _, err := c.source.WeightsWithin(ctx, set, sample.All); err == nil {
+		c.fail("WeightsWithin answers although the context has ended")
 	}
 }
 

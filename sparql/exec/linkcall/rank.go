@@ -7,7 +7,6 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
-	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
@@ -60,7 +59,7 @@ func (r *Rank) Next(out *solution.Batch) error {
 		out.AddRead(r.row, 0)
 		next := out.Row(out.Len - 1)
 		next[r.Call.Results[0].Slot] = score(page.Score)
-		if r.Call.Function == ast.LinkHITS {
+		if r.Call.Function.Hubs() {
 			next[r.Call.Results[1].Slot] = score(page.Hub)
 		}
 	}
