@@ -139,19 +139,19 @@ func (l *Links) lists(ctx context.Context, endpoint string, q wire.Request, page
 	return all, nil
 }
 
-// Labels returns the labels of the forward links of pages, in the order of Links. If the graph may
+// Labels returns the labels of the links of pages, in the order of Links. If the graph may
 // change between the two calls, use LabelledLinks.
-func (l *Links) Labels(ctx context.Context, pages []uid.UID) (rank.Lists[links.Label], error) {
-	_, labels, err := l.LabelledLinks(ctx, pages)
+func (l *Links) Labels(ctx context.Context, d links.Direction, pages []uid.UID) (rank.Lists[links.Label], error) {
+	_, labels, err := l.LabelledLinks(ctx, d, pages)
 	return labels, err
 }
 
-// LabelledLinks returns the forward links of pages and their labels. For each page both are of one
+// LabelledLinks returns the links of pages and their labels. For each page both are of one
 // moment.
-func (l *Links) LabelledLinks(ctx context.Context, pages []uid.UID) (all links.Lists, labels rank.Lists[links.Label], err error) {
+func (l *Links) LabelledLinks(ctx context.Context, d links.Direction, pages []uid.UID) (all links.Lists, labels rank.Lists[links.Label], err error) {
 	for part := range slices.Chunk(pages, callPages) {
 		ends, items := len(all.Ends), len(all.Items)
-		err := l.ask(ctx, "get", &wire.Request{UIDs: part, Labels: true}, wire.LabelledLists, func(r *wire.Reader) {
+		err := l.ask(ctx, "get", &wire.Request{Direction: d, UIDs: part, Labels: true}, wire.LabelledLists, func(r *wire.Reader) {
 			all.Ends, all.Items = all.Ends[:ends], all.Items[:items]
 			labels.Ends, labels.Items = labels.Ends[:ends], labels.Items[:items]
 			for range part {

@@ -42,9 +42,9 @@ type PageReader interface {
 type ListReader interface {
 	// Links returns the links of pages.
 	Links(ctx context.Context, d Direction, pages []uid.UID) (Lists, error)
-	// Labels returns the labels of the forward links of pages, in the order of
-	// Links; cell.NoLabel if a link has none.
-	Labels(ctx context.Context, pages []uid.UID) (rank.Lists[Label], error)
+	// Labels returns the labels of the links of pages, in the order of Links; cell.NoLabel if a
+	// link has none. A link that is deleted meanwhile may be in a backward list without its label.
+	Labels(ctx context.Context, d Direction, pages []uid.UID) (rank.Lists[Label], error)
 	// SampleLinks returns samples of the links of pages.
 	SampleLinks(ctx context.Context, d Direction, pages []uid.UID, s sample.Spec) (Lists, error)
 	// Degrees returns the number of links of each page.

@@ -204,7 +204,7 @@ func (w *web) checkLabelled(g *linkgraph.Graph) (answered int) {
 	}
 	for i, url := range urls {
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
-		labels, err := g.Labels(ctx, uids[i:i+1])
+		labels, err := g.Labels(ctx, links.Forward, uids[i:i+1])
 		cancel()
 		if err != nil {
 			if !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, context.DeadlineExceeded) {

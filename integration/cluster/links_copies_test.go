@@ -107,7 +107,7 @@ func (w *web) checkLabels(g *linkgraph.Graph) {
 	if err != nil {
 		w.t.Fatalf("UIDs: %v", err)
 	}
-	labels, err := g.Labels(ctx, uids)
+	labels, err := g.Labels(ctx, links.Forward, uids)
 	if err != nil {
 		w.t.Fatalf("labels: %v", err)
 	}

@@ -152,7 +152,7 @@ func readKind(ctx context.Context, g *linkgraph.Graph, kind int, pages []uid.UID
 		if err != nil {
 			return nil, err
 		}
-		labels, err := g.Labels(ctx, pages)
+		labels, err := g.Labels(ctx, links.Forward, pages)
 		all := map[edge]cell.Label{}
 		for i := range pages {
 			for k, u := range lists.At(i) {

@@ -246,25 +246,28 @@ func (w *web) check(g *linkgraph.Graph) {
 			}
 		}
 	}
-	labels, err := g.Labels(ctx, uids)
-	if err != nil {
-		w.t.Fatal(err)
-	}
-	for i, url := range urls {
-		targets := slices.Collect(maps.Keys(w.links[url]))
-		slices.SortFunc(targets, func(a, b string) int { return cmp.Compare(w.uids[a], w.uids[b]) })
-		var want []cell.Label
-		for _, target := range targets {
-			want = append(want, w.links[url][target])
+	for _, d := range []links.Direction{links.Forward, links.Backward} {
+		labels, err := g.Labels(ctx, d, uids)
+		if err != nil {
+			w.t.Fatal(err)
 		}
-		if got := labels.At(i); !slices.Equal(got, want) {
+		for i, url := range urls {
+			others, want := w.labelsOf(d, url)
+			got := labels.At(i)
+			if slices.Equal(got, want) {
+				continue
+			}
 			for k, label := range got[:min(len(got), len(want))] {
 				if label != want[k] {
-					note, err := w.readNote(links.Link(links.DefaultPredicate, url, targets[k]), links.Application)
-					w.t.Errorf("the label of the link to %s is %v; it was %v, and the store has %q, %v", targets[k], label, want[k], note, err)
+					src, dst := url, others[k]
+					if d == links.Backward {
+						src, dst = dst, src
+					}
+					note, err := w.readNote(links.Link(links.DefaultPredicate, src, dst), links.Application)
+					w.t.Errorf("the label of the link from %s to %s is %v; it was %v, and the store has %q, %v", src, dst, label, want[k], note, err)
 				}
 			}
-			w.t.Fatalf("%d labels of the links of %s; there are %d", len(got), url, len(want))
+			w.t.Fatalf("%d labels of the %s links of %s; there are %d", len(got), d, url, len(want))
 		}
 	}
 	var all []uid.UID
@@ -296,6 +299,25 @@ func (w *web) hosts() extentHosts {
 	return hostsOf(w.uids)
 }
 
+// labelsOf returns the other ends of the links of a page, by UID, and the labels.
+func (w *web) labelsOf(d links.Direction, url string) (others []string, labels []cell.Label) {
+	of := map[string]cell.Label{}
+	for src, targets := range w.links {
+		for dst, label := range targets {
+			if d == links.Forward && src == url {
+				of[dst] = label
+			} else if d == links.Backward && dst == url {
+				of[src] = label
+			}
+		}
+	}
+	others = slices.SortedFunc(maps.Keys(of), func(a, b string) int { return cmp.Compare(w.uids[a], w.uids[b]) })
+	for _, other := range others {
+		labels = append(labels, of[other])
+	}
+	return others, labels
+}
+
 // answered asks for all links again and again until there is an answer: before, all
 // there may be is store.ErrUnavailable.
 func (w *web) answered() {
@@ -309,7 +331,7 @@ func (w *web) answered() {
 			_, err = g.Links(ctx, d, uids)
 		}
 		if err == nil {
-			_, err = g.Labels(ctx, uids)
+			_, err = g.Labels(ctx, links.Forward, uids)
 		}
 		if err == nil {
 			_, err = g.Pages(ctx, 0, len(urls))

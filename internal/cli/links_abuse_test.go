@@ -39,7 +39,7 @@ func TestAbuseLinksCommands(t *testing.T) {
 	for _, text := range []string{"", "none", "ALL", "inter host", "7"} {
 		wrong = append(wrong, []string{"sample", "-n1", "--class=" + text, site}, []string{"rank", "--class=" + text, site}, []string{"rank", "--algorithm=" + text, site}, []string{"update", "--format=" + strings.ReplaceAll(text, "none", "wat2") + "!", "-"})
 	}
-	wrong = append(wrong, []string{"sample", site}, []string{"sample", "-n1", "--random", "--consistent", site}, []string{"get", "--labels", "--backward", site}, []string{"url", "x"}, []string{"url", "0"}, []string{"url", "-5"}, []string{"url", huge}, []string{"url", ""},
+	wrong = append(wrong, []string{"sample", site}, []string{"sample", "-n1", "--random", "--consistent", site}, []string{"url", "x"}, []string{"url", "0"}, []string{"url", "-5"}, []string{"url", huge}, []string{"url", ""},
 		[]string{"get", "1"}, []string{"get", "18446744073709551615", "7"}, []string{"none"}, []string{}, []string{"get", "--sideways", site}, []string{"update"}, []string{"update", "--max-line=3GiB", "-"}, []string{"update", "--max-line=-1", "-"}, []string{"pagerank"}, []string{"pagerank", "pause"})
 	for _, args := range wrong {
 		code, stdout, stderr := runLinks(t, g, "", append([]string{"links"}, args...)...)

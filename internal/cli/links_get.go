@@ -45,18 +45,15 @@ type linkJSON struct {
 
 type linksGetCmd struct {
 	listFlags
-	Labels bool `help:"Print weights and anchor texts too, of forward links."`
+	Labels bool `help:"Print weights and anchor texts too."`
 }
 
 func (c *linksGetCmd) Run(e *env) error {
-	if c.Labels && c.Backward {
-		return usagef("--labels is for forward links: a label is noted with the page that links")
-	}
 	return c.print(e, func(g links.Graph, pages []uid.UID) (lists links.Lists, labels []links.Label, err error) {
 		if lists, err = g.Links(e.ctx, c.direction(), pages); err != nil || !c.Labels {
 			return lists, nil, err
 		}
-		all, err := g.Labels(e.ctx, pages)
+		all, err := g.Labels(e.ctx, c.direction(), pages)
 		if err == nil && len(all.Items) != len(lists.Items) {
 			err = links.ErrEpoch // the graph changed between the two calls
 		}

@@ -102,7 +102,7 @@ func TestLinksRoundTrip(t *testing.T) {
 	for url := range uids {
 		pages.WriteString(url + "\n")
 	}
-	for _, args := range [][]string{{"links", "get", "--labels"}, {"links", "get", "--backward"}} {
+	for _, args := range [][]string{{"links", "get", "--labels"}, {"links", "get", "--backward"}, {"links", "get", "--backward", "--labels"}} {
 		_, edges, _ := runLinks(t, g, pages.String(), args...)
 		other := linkstest.New()
 		code, _, stderr := runLinks(t, other, edges, "links", "update", "--format", "edges", "-")
@@ -249,7 +249,7 @@ func TestLinksErrors(t *testing.T) {
 		}
 	}
 	g.Fail(nil)
-	for _, args := range []string{"url x", "get --labels --backward x:a", "sample x:a", "sample -n 1 --class x x:a", "sample -n 1 --random --consistent x:a",
+	for _, args := range []string{"url x", "sample x:a", "sample -n 1 --class x x:a", "sample -n 1 --random --consistent x:a",
 		"update", "update --format x -", "update --rejects f -", "get 99999999999999999999999"} {
 		if code, _, stderr := runLinks(t, g, "", append([]string{"links"}, strings.Fields(args)...)...); code != exitUsage && args != "get 99999999999999999999999" {
 			t.Errorf("%s: %d %s", args, code, stderr)
@@ -324,7 +324,7 @@ func TestLabelOf(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	all, err := g.Labels(t.Context(), pages[:1])
+	all, err := g.Labels(t.Context(), links.Forward, pages[:1])
 	if err != nil {
 		t.Fatal(err)
 	}

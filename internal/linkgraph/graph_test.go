@@ -188,17 +188,18 @@ func (w *world) compare() {
 				w.t.Fatalf("%s links of %s, degree %d:\n got %q\nwant %q", d, url, degrees[i], got, want[url])
 			}
 		}
-		if d != links.Forward {
-			continue
-		}
-		labels, err := w.graph.Labels(ctx, uids)
+		labels, err := w.graph.Labels(ctx, d, uids)
 		if err != nil {
 			w.t.Fatal(err)
 		}
 		for i, url := range urls {
 			for j, u := range lists.At(i) {
-				if got, want := labels.At(i)[j], w.links[url][named[u]]; got != want {
-					w.t.Fatalf("label of %s -> %s: %+v, want %+v", url, named[u], got, want)
+				src, dst := url, named[u]
+				if d == links.Backward {
+					src, dst = dst, src
+				}
+				if got, want := labels.At(i)[j], w.links[src][dst]; got != want {
+					w.t.Fatalf("label of %s -> %s, %s: %+v, want %+v", src, dst, d, got, want)
 				}
 			}
 		}

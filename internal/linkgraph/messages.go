@@ -32,22 +32,23 @@ const methodAsk = "links/ask"
 type askKind byte
 
 const (
-	askLinks     askKind = iota // the lists of pages
-	askDegrees                  // their lengths, as one list
-	askSample                   // samples of them, by the spec
-	askLabels                   // their labels
-	askWithin                   // the links of pages among a set, as numbers in it
-	askUIDs                     // the UIDs of URLs, as one list
-	askURLs                     // the URLs of pages
-	askPages                    // the next n pages after one in a partition
-	askStats                    // the sizes of partitions, as JSON
-	askEpoch                    // the epoch of the graph
-	askHeld                     // the set of partitions that the machine holds
-	askAssign                   // the UIDs of URLs, new ones too; number is that of new ones
-	askReplace                  // changes of links that depend on the present ones, as JSON
-	askExport                   // a piece of a partition
-	askAnnotated                // 1 if the machine has annotations
-	askWeights                  // as askWithin, with the weights of the links
+	askLinks      askKind = iota // the lists of pages
+	askDegrees                   // their lengths, as one list
+	askSample                    // samples of them, by the spec
+	askLabels                    // their labels
+	askWithin                    // the links of pages among a set, as numbers in it
+	askUIDs                      // the UIDs of URLs, as one list
+	askURLs                      // the URLs of pages
+	askPages                     // the next n pages after one in a partition
+	askStats                     // the sizes of partitions, as JSON
+	askEpoch                     // the epoch of the graph
+	askHeld                      // the set of partitions that the machine holds
+	askAssign                    // the UIDs of URLs, new ones too; number is that of new ones
+	askReplace                   // changes of links that depend on the present ones, as JSON
+	askExport                    // a piece of a partition
+	askAnnotated                 // 1 if the machine has annotations
+	askWeights                   // as askWithin, with the weights of the links
+	askLinkLabels                // the labels of links from pages to those of the set, one each
 )
 
 // query is a request to a machine. It is answered when the machine has reached the position.

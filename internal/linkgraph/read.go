@@ -169,32 +169,6 @@ func findPart(lasts []uid.UID, u uid.UID) (at int) {
 	return at
 }
 
-// Labels implements links.Graph.
-func (g *Graph) Labels(ctx context.Context, pages []uid.UID) (l rank.Lists[links.Label], err error) {
-	s, err := g.local(ctx, len(pages), ofPages(pages))
-	if err != nil {
-		return l, err
-	}
-	if s != nil {
-		return s.labels(ctx, pages)
-	}
-	return gather(ctx, g, request[links.Label]{
-		n: len(pages), of: ofPages(pages), size: pageSize, cut: true,
-		local: func(s *state, items []int) (rank.Lists[links.Label], error) { return s.labels(ctx, pick(pages, items)) },
-		query: func(items []int) *query { return &query{kind: askLabels, pages: pick(pages, items)} },
-		parse: func(a *answer) ([]links.Label, error) { return parseLabels(a.texts) },
-	})
-}
-
-// labels returns the labels of the forward links of pages.
-func (s *state) labels(ctx context.Context, pages []uid.UID) (l rank.Lists[links.Label], err error) {
-	return l, each(ctx, len(pages), func(i int) error {
-		l.Items = s.view(pages[i]).AppendLabels(l.Items, pages[i])
-		l.End()
-		return nil
-	})
-}
-
 // Degrees implements links.Graph.
 func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
 	s, err := g.local(ctx, len(pages), ofPages(pages))

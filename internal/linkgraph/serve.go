@@ -129,6 +129,12 @@ func (g *Graph) answerHeld(ctx context.Context, s *state, q *query) (*answer, er
 		return &answer{ends: l.Ends, texts: l.Items, more: uint64(more)}, err
 	case askWithin, askWeights:
 		return g.answerWithin(ctx, s, q)
+	case askLinkLabels:
+		if len(q.set) != len(q.pages) {
+			return nil, peer.ErrMessage
+		}
+		texts, err := s.linkLabelsPiece(ctx, q.pages, q.set, g.o.MessageBytes)
+		return &answer{ends: singles(texts).Ends, texts: texts}, err
 	}
 	// 2. Pages, and their sizes.
 	switch q.kind {

@@ -62,7 +62,7 @@ func TestSource(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	labels, err := w.graph.Labels(ctx, all)
+	labels, err := w.graph.Labels(ctx, links.Forward, all)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -73,9 +73,9 @@ func (g *spreadWeb) LinksPrefix(ctx context.Context, d links.Direction, pages []
 	return g.boundedWeb.LinksPrefix(ctx, d, pages, most)
 }
 
-func (g *spreadWeb) Labels(ctx context.Context, pages []uid.UID) (rank.Lists[links.Label], error) {
+func (g *spreadWeb) Labels(ctx context.Context, d links.Direction, pages []uid.UID) (rank.Lists[links.Label], error) {
 	defer g.read()
-	return g.boundedWeb.Labels(ctx, pages)
+	return g.boundedWeb.Labels(ctx, d, pages)
 }
 
 func (g *spreadWeb) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, s sample.Spec) (links.Lists, error) {

@@ -6,6 +6,7 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/links/uid"
 )
 
 // Label is an annotation of a link: a weight and an anchor, see package lists.
@@ -59,6 +60,47 @@ func (c *Cell) AppendWeights(dst []float64, ord uint32) []float64 {
 		return dst
 	}
 	return out
+}
+
+// EachLabel calls do with the labels of a page's forward links to some targets: i is the index of the
+// target. targets must ascend. do is not called for a target without a label. It needs memory for a
+// piece of the list only.
+func (c *Cell) EachLabel(ord uint32, targets []uid.UID, do func(i int, l Label)) {
+	if c.labels == nil || ord >= c.header.pages || !c.labels.Has(ord) {
+		return
+	}
+	// 1. Find the places of the targets in the list.
+	places := make([]int, len(targets))
+	at, place := 0, 0
+	for u := range c.Links(Forward, ord) {
+		for ; at < len(targets) && targets[at] <= u; at++ {
+			if places[at] = place; targets[at] < u {
+				places[at] = -1
+			}
+		}
+		if at == len(targets) {
+			break
+		}
+		place++
+	}
+	targets = targets[:at]
+	// 2. Pick the labels at these places.
+	at, first := 0, 0 // of the chunk
+	for chunk, err := range c.labels.Chunks(ord) {
+		if err != nil {
+			c.damaged(err)
+			return
+		}
+		for ; at < len(targets) && places[at] < first+len(chunk); at++ {
+			if places[at] >= 0 && chunk[places[at]-first] != NoLabel {
+				do(at, chunk[places[at]-first])
+			}
+		}
+		if at == len(targets) {
+			return
+		}
+		first += len(chunk)
+	}
 }
 
 // openLabels opens the section; it returns nil if the section is empty.

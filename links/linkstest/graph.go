@@ -136,11 +136,15 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 	return eachList(ctx, g, pages, func(page uid.UID) []uid.UID { return g.list(d, page) })
 }
 
-// Labels returns the labels of the forward links of pages.
-func (g *Graph) Labels(ctx context.Context, pages []uid.UID) (rank.Lists[links.Label], error) {
+// Labels returns the labels of the links of pages.
+func (g *Graph) Labels(ctx context.Context, d links.Direction, pages []uid.UID) (rank.Lists[links.Label], error) {
 	return eachList(ctx, g, pages, func(page uid.UID) (labels []links.Label) {
-		for _, to := range g.list(links.Forward, page) {
-			labels = append(labels, g.out[page][to])
+		for _, other := range g.list(d, page) {
+			if d == links.Forward {
+				labels = append(labels, g.out[page][other])
+			} else {
+				labels = append(labels, g.out[other][page])
+			}
 		}
 		return labels
 	})

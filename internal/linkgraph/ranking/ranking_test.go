@@ -104,7 +104,7 @@ func (p plain) LabelsOf(ctx context.Context, pages []uid.UID) (map[[2]uid.UID]li
 	if err != nil {
 		return nil, err
 	}
-	labels, err := p.Labels(ctx, pages)
+	labels, err := p.Labels(ctx, links.Forward, pages)
 	if err != nil {
 		return nil, err
 	}

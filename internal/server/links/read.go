@@ -213,17 +213,17 @@ func (c *linksCall) labelledPiece(out linksAnswer, pages []uid.UID, count int) (
 	if err := c.hold(held, count, bytesALabel); err != nil {
 		return false, err
 	}
-	lists, err := c.graph.Links(c.ctx, links.Forward, pages)
+	lists, err := c.graph.Links(c.ctx, c.asked.direction, pages)
 	if err != nil {
 		return false, err
 	}
-	labels, err := c.graph.Labels(c.ctx, pages)
+	labels, err := c.graph.Labels(c.ctx, c.asked.direction, pages)
 	if err != nil {
 		return false, err
 	}
 	// Labels have the order of the links at one moment. If both reads of the links are equal, it is
 	// also their moment.
-	again, err := c.graph.Links(c.ctx, links.Forward, pages)
+	again, err := c.graph.Links(c.ctx, c.asked.direction, pages)
 	if err == nil {
 		err = c.checkEpoch()
 	}
@@ -242,7 +242,7 @@ func (c *linksCall) labelledPiece(out linksAnswer, pages []uid.UID, count int) (
 		return false, err
 	}
 	c.served(lists.Len(), len(lists.Items))
-	c.countReads(links.Forward, pages, func(i int) int { return len(lists.At(i)) })
+	c.countReads(c.asked.direction, pages, func(i int) int { return len(lists.At(i)) })
 	if c.asked.asURLs {
 		return true, c.writeURLLists(out, lists, &labels)
 	}

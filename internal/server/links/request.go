@@ -123,7 +123,7 @@ func decodeAsked(text []byte, t *takes) (*asked, error) {
 	if !slices.Contains(t.fields, name) {
 		return nil, problem.Errorf(problem.KindBadRequest, request.BodyName, "the request names pages by %s; this endpoint takes %s", name, strings.Join(t.fields, ", "))
 	}
-	return a, a.check()
+	return a, nil
 }
 
 func tooManyPages() error {
@@ -148,15 +148,7 @@ func parseAsked(text []byte, t *takes) (*asked, error) {
 		return nil, problem.Errorf(problem.KindBadParameter, t.fields[0], "is missing")
 	}
 	p.asked.byURL = slices.Contains(p.seen, "urls")
-	return p.asked, p.asked.check()
-}
-
-// check rejects fields that contradict each other.
-func (a *asked) check() error {
-	if a.labels && a.direction == links.Backward {
-		return problem.Errorf(problem.KindBadParameter, "labels", "are those of forward links")
-	}
-	return nil
+	return p.asked, nil
 }
 
 // askedParser reads a JSON object, field by field.
