@@ -5,6 +5,7 @@ package client
 import (
 	"bytes"
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 	"strconv"
 
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -165,6 +167,52 @@ func (l *Links) LabelledLinks(ctx context.Context, d links.Direction, pages []ui
 		}
 	}
 	return all, labels, nil
+}
+
+// PageLabels returns the labels of the pages themselves; cell.NoLabel if a page has none.
+func (l *Links) PageLabels(ctx context.Context, pages []uid.UID) ([]links.Label, error) {
+	all := make([]links.Label, 0, len(pages))
+	for part := range slices.Chunk(pages, callPages) {
+		// 1. Encode the pages. null is an unknown one.
+		q := struct {
+			UIDs []*string `json:"uids"`
+		}{texts(part)}
+		body, err := json.Marshal(q)
+		if err != nil {
+			return nil, linksError("labels", err)
+		}
+		// 2. Send them, and decode the labels.
+		text, _, err := l.c.send(ctx, call{method: http.MethodPost, url: l.c.endpoint("/links/labels", l.query()), body: body,
+			header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}}, maxRankingBytes)
+		var answer struct{ Labels []*links.Label }
+		if err == nil {
+			err = decodeJSON(text, &answer)
+		}
+		if err == nil && len(answer.Labels) != len(part) {
+			err = fmt.Errorf("the answer is not a node's: %d labels of %d pages", len(answer.Labels), len(part))
+		}
+		if err != nil {
+			return nil, linksError("labels", err)
+		}
+		for _, label := range answer.Labels {
+			if label == nil {
+				label = &cell.NoLabel
+			}
+			all = append(all, *label)
+		}
+	}
+	return all, nil
+}
+
+// texts returns UIDs as JSON has them; nil for an unknown page.
+func texts(pages []uid.UID) []*string {
+	list := make([]*string, len(pages))
+	for i, u := range pages {
+		if text := u.String(); u != 0 {
+			list[i] = &text
+		}
+	}
+	return list
 }
 
 // Degrees returns the numbers of links of pages.

@@ -48,13 +48,8 @@ const maxRankingBytes = 1 << 30
 // Rank ranks up to 100,000 pages by the links around them.
 func (l *Links) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, error) {
 	// 1. Encode the request. null is an unknown page.
-	q := rankQuestion{UIDs: make([]*string, len(r.Pages)), Algorithm: r.Algorithm, A: r.In, B: r.Out, Mode: r.Mode.String(),
+	q := rankQuestion{UIDs: texts(r.Pages), Algorithm: r.Algorithm, A: r.In, B: r.Out, Mode: r.Mode.String(),
 		Class: r.Class.String(), Seed: r.Seed, Weighted: r.Weighted, Top: r.Top, All: r.All, As: "uids"}
-	for i, u := range r.Pages {
-		if text := u.String(); u != 0 {
-			q.UIDs[i] = &text
-		}
-	}
 	body, err := json.Marshal(q)
 	if err != nil {
 		return links.Ranking{}, fmt.Errorf("links: rank: %w", err)

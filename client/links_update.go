@@ -28,12 +28,12 @@ const (
 type linkChange struct {
 	Op     string    `json:"op"`
 	Src    string    `json:"src"`
-	Dst    []string  `json:"dst"`
+	Dst    []string  `json:"dst,omitzero"`
 	Weight []float64 `json:"weight,omitempty"`
 	Anchor []string  `json:"anchor,omitempty"`
 }
 
-var changeNames = map[links.ChangeKind]string{links.AddLinks: "add", links.DeleteLinks: "delete", links.ReplaceLinks: "replace"}
+var changeNames = map[links.ChangeKind]string{links.AddLinks: "add", links.DeleteLinks: "delete", links.ReplaceLinks: "replace", links.LabelPage: "label"}
 
 // Update makes changes. They are durable when it returns; see [links.Graph]. If it fails, the
 // result counts the work of the requests before the failed one, of some 4 MiB each. See the package
@@ -109,7 +109,11 @@ func checkChange(c links.Change) error {
 	if changeNames[c.Kind] == "" {
 		return invalid("a change of kind %d", c.Kind)
 	}
-	if c.Labels != nil && len(c.Labels) != len(c.Targets) {
+	expected := len(c.Targets)
+	if c.Kind == links.LabelPage {
+		expected = 1
+	}
+	if c.Labels != nil && len(c.Labels) != expected || c.Kind == links.LabelPage && (c.Labels == nil || len(c.Targets) > 0) {
 		return invalid("%d labels of %d targets", len(c.Labels), len(c.Targets))
 	}
 	// 2. Texts must be UTF-8 and weights finite, because JSON would replace or reject them.
@@ -124,9 +128,9 @@ func checkChange(c links.Change) error {
 	for i, label := range c.Labels {
 		switch {
 		case math.IsNaN(label.Weight) || math.IsInf(label.Weight, 0):
-			return invalid("the weight of the link to %s is %v", c.Targets[i], label.Weight)
+			return invalid("the weight of label %d is %v", i, label.Weight)
 		case !utf8.ValidString(label.Anchor):
-			return invalid("the anchor of the link to %s is not UTF-8", c.Targets[i])
+			return invalid("the anchor of label %d is not UTF-8", i)
 		}
 	}
 	return nil
@@ -136,6 +140,10 @@ func checkChange(c links.Change) error {
 // others add the rest.
 func linesOf(c links.Change) iter.Seq[links.Change] {
 	return func(yield func(links.Change) bool) {
+		if c.Kind == links.LabelPage {
+			yield(c)
+			return
+		}
 		for first := true; first || len(c.Targets) > 0; first = false {
 			n, bytes := 0, 0
 			for n < len(c.Targets) && n < lineTargets && (n == 0 || bytes < lineBytes) {
@@ -162,7 +170,9 @@ func linesOf(c links.Change) iter.Seq[links.Change] {
 
 func appendLine(dst []byte, c links.Change) ([]byte, error) {
 	line := linkChange{Op: changeNames[c.Kind], Src: c.Source, Dst: c.Targets}
-	if line.Dst == nil {
+	if c.Kind == links.LabelPage {
+		line.Dst = nil
+	} else if line.Dst == nil {
 		line.Dst = []string{}
 	}
 	if cell.Labelled(c.Labels) && c.Kind != links.DeleteLinks {

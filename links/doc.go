@@ -24,7 +24,8 @@
 //	<urn:trefoil:extent:17179869184> <urn:trefoil:host> "org.example.www" .
 //
 // A link's label has its weight and its anchor text. It is an annotation of the application
-// urn:trefoil:links on the link's triple (package lists). A page gets a UID when it first is an
+// urn:trefoil:links on the link's triple (package lists). A page's own label is one on the triple of
+// its UID. A page gets a UID when it first is an
 // end of a link, and keeps it for ever. The pages of a range of slots are one range of keys,
 // because UIDs in POS sort by value. An extent is the upper 36 bits of a UID, and belongs to one
 // host.

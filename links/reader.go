@@ -34,6 +34,9 @@ type PageReader interface {
 	URLs(ctx context.Context, pages []uid.UID) ([]string, error)
 	// Pages returns the pages with the next n UIDs after a UID, fewer at the end.
 	Pages(ctx context.Context, after uid.UID, n int) ([]uid.UID, error)
+	// PageLabels returns the labels of the pages themselves; cell.NoLabel if a page has none. They
+	// are no part of the epoch.
+	PageLabels(ctx context.Context, pages []uid.UID) ([]Label, error)
 	// Stats returns the sizes of the graph.
 	Stats(ctx context.Context) (Stats, error)
 }

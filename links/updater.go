@@ -24,14 +24,17 @@ const (
 	DeleteLinks
 	// ReplaceLinks sets the whole list of a page. Other links of the page are removed.
 	ReplaceLinks
+	// LabelPage sets the label of the page itself. Targets is empty, and Labels has one label;
+	// cell.NoLabel removes it. A new page gets a UID.
+	LabelPage
 )
 
 // Change changes the links of one page.
 type Change struct {
 	Kind   ChangeKind
 	Source string // URL
-	// Targets are URLs. Labels must be nil or have one label for each target. If a label is
-	// cell.NoLabel, an existing link keeps its own.
+	// Targets are URLs. Labels must be nil or have one label for each target, unless the kind is
+	// LabelPage. If a label is cell.NoLabel, an existing link keeps its own.
 	Targets []string
 	Labels  []Label
 }

@@ -25,6 +25,7 @@ type linksCmd struct {
 	Epoch    linksEpochCmd    `cmd:"" help:"Print the epoch of the graph, for --epoch: another number after every change."`
 	Pages    linksPagesCmd    `cmd:"" help:"List all pages by UID: UID, TAB, URL."`
 	Update   linksUpdateCmd   `cmd:"" help:"Add or delete the links of files, or replace those of whole pages."`
+	Label    linksLabelCmd    `cmd:"" help:"Print the labels of pages themselves: URL, TAB, weight, TAB, text; or set or remove them."`
 	Rank     linksRankCmd     `cmd:"" help:"Rank pages by the links around them: score, TAB, page."`
 	PageRank linksPageRankCmd `cmd:"" name:"pagerank" help:"Compute the PageRank of all pages."`
 }

@@ -200,6 +200,28 @@ func TestLinksRank(t *testing.T) {
 	}
 }
 
+func TestLinksLabel(t *testing.T) {
+	const site = "http://www.letters.org/"
+	g, _ := letters(t)
+	for _, step := range []struct{ args, want string }{
+		{"--weight 2.5 --text home " + site, ""},
+		{"--text other " + site + "aleph http://new.example/", ""},
+		{site + " " + site + "alep " + site + "aleph http://new.example/", site + "\t2.5\thome\n" + site + "aleph\t1\tother\nhttp://new.example/\t1\tother\n"},
+		{"--remove " + site, ""},
+		{"--json " + site + " " + site + "aleph", `{"page":"` + site + `"}` + "\n" + `{"page":"` + site + `aleph","weight":1,"text":"other"}` + "\n"},
+	} {
+		code, stdout, stderr := runLinks(t, g, "", append([]string{"links", "label"}, strings.Fields(step.args)...)...)
+		if code != exitDone || stdout != step.want {
+			t.Errorf("%s: %d\n%s%s\nwant %s", step.args, code, stdout, stderr, step.want)
+		}
+	}
+	for _, args := range []string{"--remove --text x " + site, "--weight 1 " + site} {
+		if code, _, stderr := runLinks(t, g, "", append([]string{"links", "label"}, strings.Fields(args)...)...); code != exitUsage {
+			t.Errorf("%s: %d %s", args, code, stderr)
+		}
+	}
+}
+
 func TestLinksPageRank(t *testing.T) {
 	g, _ := letters(t)
 	g.HoldJobs = true

@@ -73,6 +73,17 @@ func BenchmarkLabels(b *testing.B) {
 			b.ReportMetric(float64(bytes)/float64(count), "bytes/link")
 		})
 	}
+	b.Run("pages", func(b *testing.B) {
+		if _, err := w.graph.Update(ctx, labelsOfPages(b, w, uids[:1000])); err != nil {
+			b.Fatal(err)
+		}
+		for b.Loop() {
+			if _, err := w.graph.PageLabels(ctx, uids[:1000]); err != nil {
+				b.Fatal(err)
+			}
+		}
+		b.ReportMetric(float64(b.Elapsed().Nanoseconds())/float64(1000*b.N), "ns/label")
+	})
 	for _, weighted := range []bool{false, true} {
 		b.Run(fmt.Sprintf("salsa/weighted=%v", weighted), func(b *testing.B) {
 			for b.Loop() {
@@ -83,4 +94,17 @@ func BenchmarkLabels(b *testing.B) {
 			}
 		})
 	}
+}
+
+// labelsOfPages returns changes that label pages.
+func labelsOfPages(b *testing.B, w *world, pages []uid.UID) (changes []links.Change) {
+	b.Helper()
+	urls, err := w.graph.URLs(ctx, pages)
+	if err != nil {
+		b.Fatal(err)
+	}
+	for _, url := range urls {
+		changes = append(changes, links.Change{Kind: links.LabelPage, Source: url, Labels: []links.Label{{Weight: 2, Anchor: "page"}}})
+	}
+	return changes
 }

@@ -24,7 +24,10 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 			return result, fmt.Errorf("change %d: %w", i, err)
 		}
 	}
-	// 2. Write the changes in parts.
+	// 2. Write the labels of pages, and the other changes in parts.
+	if changes, err = g.labelPages(ctx, changes, &result); err != nil {
+		return result, err
+	}
 	for len(changes) > 0 {
 		n := g.together(changes)
 		if n == 0 {
@@ -74,17 +77,21 @@ func (g *Graph) updateHere(ctx context.Context, changes []links.Change, result *
 	}
 	result.Added += done.Added
 	result.Deleted += done.Deleted
-	return edits.Note(ctx, labels, func(ctx context.Context, link triple.Triple, label []byte) error {
-		for tries := 1; ; tries++ {
-			err := g.node.Annotate(ctx, link, application, label)
-			if g.node.Lone() != nil || !errors.Is(err, store.ErrUnavailable) {
-				return err
-			}
-			if err := g.waitRetry(ctx, tries, err); err != nil {
-				return err
-			}
+	return edits.Note(ctx, labels, g.annotate)
+}
+
+// annotate sets the label of a triple, or removes it if label is nil. It retries while a machine of
+// the cluster is down.
+func (g *Graph) annotate(ctx context.Context, t triple.Triple, label []byte) error {
+	for tries := 1; ; tries++ {
+		err := g.node.Annotate(ctx, t, application, label)
+		if g.node.Lone() != nil || !errors.Is(err, store.ErrUnavailable) {
+			return err
 		}
-	})
+		if err := g.waitRetry(ctx, tries, err); err != nil {
+			return err
+		}
+	}
 }
 
 // changeInTurn makes changes that depend on the present links. No other change of this graph

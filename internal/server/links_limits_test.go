@@ -324,8 +324,8 @@ func TestLinksUpdateErrors(t *testing.T) {
 		{`{"op":"add","src":"a","dst":[]}`, "src: relative IRI", problem.KindBadRequest},
 		{`{"op":"add","src":"http://a/"}`, "dst is missing", problem.KindBadRequest},
 		{`{"op":"add","src":"http://a/","dst":["http://b/","http://<"]}`, "dst 1: character", problem.KindBadRequest},
-		{`{"op":"add","src":"http://a/","dst":["http://b/"],"weight":[1,2]}`, "2 weights and 0 anchors of 1 links", problem.KindBadRequest},
-		{`{"op":"add","src":"http://a/","dst":["http://b/"],"anchor":[]}`, "0 weights and 0 anchors of 1", problem.KindBadRequest},
+		{`{"op":"add","src":"http://a/","dst":["http://b/"],"weight":[1,2]}`, "2 weights and 0 anchors; give 1 of each", problem.KindBadRequest},
+		{`{"op":"add","src":"http://a/","dst":["http://b/"],"anchor":[]}`, "0 weights and 0 anchors; give 1 of each", problem.KindBadRequest},
 		{`{"op":"delete","src":"http://a/","dst":["http://b/"],"weight":[1]}`, "no weight", problem.KindBadRequest},
 	} {
 		g := linkstest.New()

@@ -526,3 +526,22 @@ func TestLinksErrors(t *testing.T) {
 		}
 	}
 }
+
+// TestLinksPageLabels sets, reads and removes labels of pages.
+func TestLinksPageLabels(t *testing.T) {
+	s := serveLinks(t, linkstest.New(), Options{})
+	ndjson := []string{"Content-Type", "application/x-ndjson"}
+	s.post("/links/update", `{"op":"label","src":"http://a/","weight":[2.5],"anchor":["home"]}`+"\n"+`{"op":"label","src":"http://b/","anchor":["b"]}`, ndjson...)
+	read := func(want string) {
+		t.Helper()
+		if got := strings.TrimSpace(s.post("/links/labels", `{"urls":["http://a/","http://b/","http://none/"]}`)); got != `{"labels":[`+want+`]}` {
+			t.Errorf("%s, want %s", got, want)
+		}
+	}
+	read(`{"weight":2.5,"anchor":"home"},{"weight":1,"anchor":"b"},null`)
+	s.post("/links/update", `{"op":"label","src":"http://a/"}`, ndjson...)
+	read(`null,{"weight":1,"anchor":"b"},null`)
+	for _, line := range []string{`{"op":"label","src":"http://a/","dst":[]}`, `{"op":"label","src":"http://a/","weight":[1,2]}`} {
+		s.do("POST", "/links/update", line, ndjson...).wantError(t, 400, problem.KindBadRequest, "body:1", "")
+	}
+}

@@ -5,6 +5,7 @@ package linkstest
 import (
 	"errors"
 	"fmt"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"os"
@@ -46,6 +47,7 @@ func TestGraph(t *testing.T, g links.Graph, settle func()) {
 		c.compareLists()
 		c.comparePrefixes()
 		c.compareRankings()
+		c.comparePageLabels()
 	}
 }
 
@@ -80,6 +82,10 @@ func (c *conformance) change() {
 			}
 		}
 		changes = append(changes, one)
+	}
+	for range 8 {
+		label := links.Label{Weight: float64(1 + c.random.IntN(3)), Anchor: []string{"", "page"}[c.random.IntN(2)]}
+		changes = append(changes, links.Change{Kind: links.LabelPage, Source: c.url(), Labels: []links.Label{label}})
 	}
 	for _, one := range changes {
 		got, err := c.graph.Update(c.Context(), []links.Change{one})
@@ -264,5 +270,32 @@ func (c *conformance) compareScores(what string, got, want []rank.Scored) {
 	}
 	if len(got) != len(want) {
 		c.Fatalf("%s: %d scores, want %d", what, len(got), len(want))
+	}
+}
+
+// comparePageLabels compares the labels of all pages, also of those without links.
+func (c *conformance) comparePageLabels() {
+	c.Helper()
+	urls := append(slices.Sorted(maps.Keys(c.plain.uids)), "http://unknown.example/")
+	pages, err := c.graph.UIDs(c.Context(), urls)
+	if err != nil {
+		c.Fatal(err)
+	}
+	got, err := c.graph.PageLabels(c.Context(), pages)
+	if err != nil || len(got) != len(urls) {
+		c.Fatalf("%d labels of %d pages, %v", len(got), len(urls), err)
+	}
+	for i, url := range urls {
+		want, ok := c.plain.labels[c.plain.uids[url]]
+		if !ok {
+			want = cell.NoLabel
+		}
+		if got[i] != want {
+			c.Fatalf("the label of %s is %+v, want %+v", url, got[i], want)
+		}
+	}
+	invalid := links.Change{Kind: links.LabelPage, Source: urls[0], Targets: urls[:1], Labels: []links.Label{{Weight: 2}}}
+	if _, err := c.graph.Update(c.Context(), []links.Change{invalid}); !errors.Is(err, links.ErrInvalid) {
+		c.Errorf("a label of a page with a target: %v", err)
 	}
 }

@@ -38,6 +38,7 @@ type Graph struct {
 	inHost  map[uid.Extent]uint32
 	out     map[uid.UID]map[uid.UID]links.Label
 	in      map[uid.UID]map[uid.UID]bool
+	labels  map[uid.UID]links.Label // of pages
 	job     *links.PageRankJob
 	scores  map[uid.UID]float64 // of the last finished job
 	numbers map[string]uint64   // of hosts and domains, for samples
@@ -47,7 +48,7 @@ type Graph struct {
 func New() *Graph {
 	return &Graph{loaded: true, uids: map[string]uid.UID{}, urls: map[uid.UID]string{}, hosts: map[string]uid.Extent{},
 		keys: map[uid.Extent]string{}, inSlot: map[uid.Slot]uint32{}, inHost: map[uid.Extent]uint32{},
-		out: map[uid.UID]map[uid.UID]links.Label{}, in: map[uid.UID]map[uid.UID]bool{}, numbers: map[string]uint64{}}
+		out: map[uid.UID]map[uid.UID]links.Label{}, in: map[uid.UID]map[uid.UID]bool{}, numbers: map[string]uint64{}, labels: map[uid.UID]links.Label{}}
 }
 
 // Fail makes all calls return err. They work again when it is nil.
@@ -150,6 +151,21 @@ func (g *Graph) Labels(ctx context.Context, d links.Direction, pages []uid.UID) 
 	})
 }
 
+// PageLabels returns the labels of pages.
+func (g *Graph) PageLabels(ctx context.Context, pages []uid.UID) (labels []links.Label, err error) {
+	err = g.do(ctx, func() error {
+		for _, page := range pages {
+			label, ok := g.labels[page]
+			if !ok {
+				label = cell.NoLabel
+			}
+			labels = append(labels, label)
+		}
+		return nil
+	})
+	return labels, err
+}
+
 // SampleLinks returns samples of the links of pages.
 func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, s sample.Spec) (links.Lists, error) {
 	return eachList(ctx, g, pages, func(page uid.UID) []uid.UID {
@@ -244,7 +260,9 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 }
 
 func check(c links.Change) error {
-	if c.Labels != nil && len(c.Labels) != len(c.Targets) || c.Kind > links.ReplaceLinks {
+	if c.Kind == links.LabelPage && len(c.Labels) == 1 && len(c.Targets) == 0 {
+		c.Labels = nil
+	} else if c.Labels != nil && len(c.Labels) != len(c.Targets) || c.Kind >= links.LabelPage {
 		return fmt.Errorf("%w: change of kind %d with %d labels of %d targets", links.ErrInvalid, c.Kind, len(c.Labels), len(c.Targets))
 	}
 	for _, url := range append([]string{c.Source}, c.Targets...) {
@@ -256,6 +274,12 @@ func check(c links.Change) error {
 }
 
 func (g *Graph) change(c links.Change, result *links.UpdateResult) {
+	if c.Kind == links.LabelPage {
+		if u := g.uids[c.Source]; u != 0 || c.Labels[0] != cell.NoLabel {
+			g.labels[g.page(c.Source, result)] = c.Labels[0]
+		}
+		return
+	}
 	// 1. A delete must not assign UIDs, so it ends here.
 	if c.Kind == links.DeleteLinks {
 		for _, url := range c.Targets {

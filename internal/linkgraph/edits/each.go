@@ -7,9 +7,9 @@ import (
 	"sync"
 )
 
-// each calls do with 0 to n-1, atOnce of them concurrently, and waits. The first error cancels
+// Each calls do with 0 to n-1, atOnce of them concurrently, and waits. The first error cancels
 // the rest and is returned.
-func each(ctx context.Context, n, atOnce int, do func(i int) error) error {
+func Each(ctx context.Context, n, atOnce int, do func(i int) error) error {
 	if n == 0 {
 		return nil
 	}

@@ -19,10 +19,10 @@ type Edits struct {
 	Labels      []Labelled // of triples that exist then
 }
 
-// Labelled is a link that gets a label.
+// Labelled is the triple of a link, or of a page's UID, that gets a label.
 type Labelled struct {
-	Link  triple.Triple
-	Label cell.Label
+	Triple triple.Triple
+	Label  cell.Label
 }
 
 // Targets calls do with the targets of a page's links in the default graph of the store.
@@ -30,10 +30,13 @@ type Targets func(ctx context.Context, src string, do func(dst string)) error
 
 // Check returns links.ErrInvalid with the reason if a change is invalid.
 func Check(c *links.Change) error {
-	if c.Kind > links.ReplaceLinks {
+	if c.Kind > links.LabelPage {
 		return fmt.Errorf("%w: there is no kind %d", links.ErrInvalid, c.Kind)
 	}
-	if c.Labels != nil && (len(c.Labels) != len(c.Targets) || c.Kind == links.DeleteLinks) {
+	if c.Kind == links.LabelPage && (len(c.Labels) != 1 || len(c.Targets) > 0) {
+		return fmt.Errorf("%w: %d labels of a page, and %d targets; one label is expected, and no target", links.ErrInvalid, len(c.Labels), len(c.Targets))
+	}
+	if c.Kind != links.LabelPage && c.Labels != nil && (len(c.Labels) != len(c.Targets) || c.Kind == links.DeleteLinks) {
 		return fmt.Errorf("%w: %d labels for %d targets", links.ErrInvalid, len(c.Labels), len(c.Targets))
 	}
 	for i := range c.Labels {
@@ -204,11 +207,16 @@ func Pages(changes []links.Change) []string {
 // noting is the number of labels that are written concurrently.
 const noting = 256
 
-// Note calls note for the labels, many concurrently, because those that wait share a commit.
-func Note(ctx context.Context, labels []Labelled, note func(ctx context.Context, link triple.Triple, label []byte) error) error {
-	return each(ctx, len(labels), noting, func(i int) error {
-		if err := note(ctx, labels[i].Link, lists.AppendLabel(nil, labels[i].Label)); err != nil {
-			return fmt.Errorf("note the label of a link: %w", err)
+// Note calls note for the labels, many concurrently, because those that wait share a commit. A
+// label that is cell.NoLabel is nil.
+func Note(ctx context.Context, labels []Labelled, note func(ctx context.Context, t triple.Triple, label []byte) error) error {
+	return Each(ctx, len(labels), noting, func(i int) error {
+		var label []byte
+		if labels[i].Label != cell.NoLabel {
+			label = lists.AppendLabel(nil, labels[i].Label)
+		}
+		if err := note(ctx, labels[i].Triple, label); err != nil {
+			return fmt.Errorf("write a label: %w", err)
 		}
 		return nil
 	})

@@ -103,10 +103,10 @@ func (g graph) do(t *testing.T, e Edits) {
 		}
 	}
 	for _, one := range e.Labels {
-		if _, there := g[of(one.Link)]; !there || one.Label == cell.NoLabel {
-			t.Fatalf("the label %v of %v, which is there: %t", one.Label, one.Link, there)
+		if _, there := g[of(one.Triple)]; !there || one.Label == cell.NoLabel {
+			t.Fatalf("the label %v of %v, which is there: %t", one.Label, one.Triple, there)
 		}
-		g[of(one.Link)] = one.Label
+		g[of(one.Triple)] = one.Label
 	}
 }
 
@@ -253,8 +253,8 @@ func TestNote(t *testing.T) {
 			t.Errorf("%d of %d labels, %d at a time, %v", len(got), len(all), most, err)
 		}
 		for _, one := range all {
-			if got[one.Link] != one.Label {
-				t.Errorf("%v has the label %v, want %v", one.Link, got[one.Link], one.Label)
+			if got[one.Triple] != one.Label {
+				t.Errorf("%v has the label %v, want %v", one.Triple, got[one.Triple], one.Label)
 			}
 		}
 	})

@@ -135,6 +135,11 @@ func (a *jsonAnswer) List(list []uid.UID, labels []links.Label) error {
 func (a *jsonAnswer) label(l links.Label) {
 	a.b = append(a.b, `,"weight":`...)
 	a.number(l.Weight)
+	a.anchor(l)
+}
+
+// anchor ends the object of a label.
+func (a *jsonAnswer) anchor(l links.Label) {
 	a.b = append(a.b, `,"anchor":`...)
 	a.b = append(triple.AppendJSONString(a.b, l.Anchor), '}')
 }

@@ -105,6 +105,7 @@ func (l *API) Table() endpoint.Table {
 		"/links/get":     read(l.postGet),
 		"/links/sample":  read(l.postSample),
 		"/links/degrees": read(l.postDegrees),
+		"/links/labels":  read(l.postLabels),
 		"/links/rank":    read(l.postRank),
 		"/links/pages":   get(l.getPages, "after", "limit", "epoch"),
 		"/links/stats":   get(l.getLinkStats),

@@ -36,6 +36,7 @@ var (
 	urlsTakes    = &takes{fields: []string{"uids"}, binary: true}
 	getTakes     = &takes{fields: []string{"uids", "urls", "direction", "labels", "as"}, binary: true}
 	sampleTakes  = &takes{fields: []string{"uids", "urls", "direction", "n", "mode", "class", "seed", "as"}, binary: true}
+	labelsTakes  = &takes{fields: []string{"uids", "urls"}}
 	degreesTakes = &takes{fields: []string{"uids", "urls", "direction"}, binary: true}
 	rankTakes    = &takes{fields: []string{"uids", "urls", "algorithm", "a", "b", "mode", "class", "seed", "weighted", "top", "all", "as"},
 		mode: sample.ModeConsistent}

@@ -43,16 +43,16 @@ type Updated struct {
 
 // linkChange is a line.
 type linkChange struct {
-	Op  string   `json:"op"` // add, delete or replace
+	Op  string   `json:"op"` // add, delete, replace or label
 	Src string   `json:"src"`
 	Dst []string `json:"dst"`
 	// Weight and Anchor are those of the links to Dst. Each is missing, or has the length of Dst;
-	// null is none.
+	// null is none. If Op is label, they are those of the page, and have one item.
 	Weight []*float64 `json:"weight"`
 	Anchor []*string  `json:"anchor"`
 }
 
-var changeKinds = map[string]links.ChangeKind{"add": links.AddLinks, "delete": links.DeleteLinks, "replace": links.ReplaceLinks}
+var changeKinds = map[string]links.ChangeKind{"add": links.AddLinks, "delete": links.DeleteLinks, "replace": links.ReplaceLinks, "label": links.LabelPage}
 
 // postUpdate makes changes line by line. The lines before an error stay done.
 func (l *API) postUpdate(w http.ResponseWriter, r *request.Request) error {
@@ -194,7 +194,7 @@ func (c *linkChange) change() (change links.Change, err error) {
 	// 1. Check the operation and the URLs.
 	kind, ok := changeKinds[c.Op]
 	if !ok {
-		return change, fmt.Errorf("op is %q, and none of add, delete and replace", problem.Clip(c.Op))
+		return change, fmt.Errorf("op is %q, and none of add, delete, replace and label", problem.Clip(c.Op))
 	}
 	if err := triple.CheckIRI(c.Src); err != nil {
 		return change, fmt.Errorf("src: %w", err)
@@ -204,23 +204,30 @@ func (c *linkChange) change() (change links.Change, err error) {
 			return change, fmt.Errorf("dst %d: %w", i, err)
 		}
 	}
+	n := len(c.Dst) // of labels
+	if kind == links.LabelPage {
+		if c.Dst != nil {
+			return change, errors.New("dst has no meaning with op label, which labels the page itself")
+		}
+		c.Dst, n = []string{}, 1
+	}
 	if c.Dst == nil {
 		return change, errors.New("dst is missing: a list of URLs, which may be empty")
 	}
 	// 2. Check the labels: they must fit the list, and a deletion has none.
 	change = links.Change{Kind: kind, Source: c.Src, Targets: c.Dst}
-	if c.Weight == nil && c.Anchor == nil {
+	if c.Weight == nil && c.Anchor == nil && kind != links.LabelPage {
 		return change, nil
 	}
-	if c.Weight != nil && len(c.Weight) != len(c.Dst) || c.Anchor != nil && len(c.Anchor) != len(c.Dst) {
-		return change, fmt.Errorf("%d weights and %d anchors of %d links; give as many, null where there is none, or leave them out",
-			len(c.Weight), len(c.Anchor), len(c.Dst))
+	if c.Weight != nil && len(c.Weight) != n || c.Anchor != nil && len(c.Anchor) != n {
+		return change, fmt.Errorf("%d weights and %d anchors; give %d of each, null where there is none, or leave them out",
+			len(c.Weight), len(c.Anchor), n)
 	}
 	if kind == links.DeleteLinks {
 		return change, errors.New("what is deleted has no weight and no anchor")
 	}
 	// 3. Fill in the labels; null is no label.
-	change.Labels = make([]links.Label, len(c.Dst))
+	change.Labels = make([]links.Label, n)
 	for i := range change.Labels {
 		change.Labels[i] = cell.NoLabel
 		if c.Weight != nil && c.Weight[i] != nil {

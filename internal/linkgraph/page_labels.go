@@ -1,0 +1,115 @@
+// Labels of pages: annotations of the triples of their UIDs.
+
+package linkgraph
+
+import (
+	"context"
+	"fmt"
+	"slices"
+
+	"github.com/trefoildb/trefoil/internal/linkgraph/edits"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// pageLabelsAtOnce is the number of labels of pages that are read concurrently. In a cluster each
+// is a message.
+const pageLabelsAtOnce = 64
+
+// labelPages writes the labels of pages, and returns the other changes. The last label of a page
+// counts.
+func (g *Graph) labelPages(ctx context.Context, changes []links.Change, result *links.UpdateResult) ([]links.Change, error) {
+	isLabel := func(c links.Change) bool { return c.Kind == links.LabelPage }
+	if !slices.ContainsFunc(changes, isLabel) {
+		return changes, nil
+	}
+	// 1. Find the pages, and assign UIDs to those that get a label. A page without a UID has none to
+	// lose.
+	last := map[string]links.Label{}
+	var urls, unknown []string
+	for _, c := range changes {
+		if isLabel(c) {
+			if _, seen := last[c.Source]; !seen {
+				urls = append(urls, c.Source)
+			}
+			last[c.Source] = c.Labels[0]
+		}
+	}
+	uids, err := g.UIDs(ctx, urls)
+	if err != nil {
+		return nil, fmt.Errorf("label pages: %w", err)
+	}
+	named := map[string]uid.UID{}
+	for i, url := range urls {
+		if named[url] = uids[i]; uids[i] == 0 && last[url] != cell.NoLabel {
+			unknown = append(unknown, url)
+		}
+	}
+	given, err := g.resolve(ctx, unknown, named)
+	result.Pages += given
+	if err != nil {
+		return nil, fmt.Errorf("label pages: %w", err)
+	}
+	// 2. Write the labels.
+	var labels []edits.Labelled
+	for _, url := range urls {
+		if named[url] != 0 {
+			labels = append(labels, edits.Labelled{Triple: links.UIDTriple(url, named[url]), Label: last[url]})
+		}
+	}
+	if err := edits.Note(ctx, labels, g.annotate); err != nil {
+		return nil, fmt.Errorf("label pages: %w", err)
+	}
+	return slices.DeleteFunc(slices.Clone(changes), isLabel), nil
+}
+
+// PageLabels implements links.Graph. The labels are in the rows of the store, and in no cell.
+func (g *Graph) PageLabels(ctx context.Context, pages []uid.UID) ([]links.Label, error) {
+	urls, err := g.URLs(ctx, pages)
+	if err != nil {
+		return nil, err
+	}
+	labels := make([]links.Label, len(pages))
+	err = edits.Each(ctx, len(pages), pageLabelsAtOnce, func(i int) error {
+		labels[i] = cell.NoLabel
+		if urls[i] == "" {
+			return nil
+		}
+		label, err := g.pageLabel(ctx, urls[i], pages[i])
+		if err == nil && label != nil {
+			labels[i], err = decodeLabel(label)
+		}
+		if err != nil {
+			return fmt.Errorf("the label of page %s: %w", pages[i], err)
+		}
+		return nil
+	})
+	return labels, err
+}
+
+// pageLabel returns the label of a page as bytes, nil if it has none. It retries while a machine of
+// the cluster is down.
+func (g *Graph) pageLabel(ctx context.Context, url string, u uid.UID) ([]byte, error) {
+	read := func() ([]byte, error) {
+		r, err := g.node.Reader()
+		if err != nil {
+			return nil, err
+		}
+		defer r.Close()
+		a, err := r.Annotation(ctx, links.UIDTriple(url, u), application)
+		if err != nil || a == nil {
+			return nil, err
+		}
+		return a.Data, nil
+	}
+	for tries := 1; ; tries++ {
+		label, err := read()
+		if err == nil || g.node.Lone() != nil || !mayPass(err) {
+			return label, err
+		}
+		if err := g.waitRetry(ctx, tries, err); err != nil {
+			return nil, err
+		}
+	}
+}
