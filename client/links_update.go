@@ -140,6 +140,7 @@ func checkChange(c links.Change) error {
 // others add the rest.
 func linesOf(c links.Change) iter.Seq[links.Change] {
 	return func(yield func(links.Change) bool) {
+		// A label of a page is one line.
 		if c.Kind == links.LabelPage {
 			yield(c)
 			return

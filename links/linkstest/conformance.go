@@ -68,6 +68,7 @@ func (c *conformance) url() string {
 // change makes the same random changes on both graphs, and compares their results.
 func (c *conformance) change() {
 	c.Helper()
+	// 1. Draw changes of links, and labels of pages.
 	var changes []links.Change
 	for source := range 30 {
 		one := links.Change{Kind: links.ChangeKind(c.random.IntN(3)), Source: fmt.Sprintf("http://www%d.example.org/%d", source%5, source)}
@@ -87,6 +88,7 @@ func (c *conformance) change() {
 		label := links.Label{Weight: float64(1 + c.random.IntN(3)), Anchor: []string{"", "page"}[c.random.IntN(2)]}
 		changes = append(changes, links.Change{Kind: links.LabelPage, Source: c.url(), Labels: []links.Label{label}})
 	}
+	// 2. Make them one by one, because each result is compared.
 	for _, one := range changes {
 		got, err := c.graph.Update(c.Context(), []links.Change{one})
 		want, _ := c.plain.Update(c.Context(), []links.Change{one})
