@@ -37,7 +37,7 @@ const (
 // of package wire. It is safe for concurrent use. Batches of any size are cut into calls. An answer
 // streams into memory; the caller owns the slices.
 //
-// Its errors are those of the node, see [Error], and also those of package links: links.ErrLoading,
+// Its errors are those of the node, see [Error], and also those of package links: links.ErrLoading, links.ErrMemory,
 // ErrInvalid, ErrEpoch, ErrBusy and ErrNoJob. All calls are retried, but StartPageRank only if the
 // node answered that it did not begin. If an Update is retried, its result may count less, because
 // the work of the first try is not counted again.
@@ -387,6 +387,8 @@ func linksError(endpoint string, err error) error {
 		switch e.Kind {
 		case "loading":
 			err = &graphError{err, links.ErrLoading}
+		case "link-memory":
+			err = &graphError{err, links.ErrMemory}
 		case "other-epoch":
 			err = &graphError{err, links.ErrEpoch}
 		case "bad-request", "bad-parameter", "syntax", "too-large":

@@ -13,6 +13,9 @@ import (
 var (
 	// ErrLoading is returned while the cells are not in memory yet. The caller may retry.
 	ErrLoading = errors.New("the link graph is being built")
+	// ErrMemory is returned if the graph does not fit into the memory that it may have. A retry does
+	// not help.
+	ErrMemory = errors.New("the link graph is too large for its memory")
 	// ErrInvalid is returned if a request is wrong; the text gives the reason.
 	ErrInvalid = errors.New("invalid")
 	// ErrEpoch is returned if the graph has another epoch than the requested one.

@@ -20,7 +20,7 @@ func (s *service) openLinks(db *store.Store, member *cluster.Node) (*linkgraph.G
 		return nil, fmt.Errorf("serve: %w", err)
 	}
 	graph, err := linkgraph.OpenNode(member, linkgraph.Options{
-		Predicate: s.linkPredicate(), Copies: s.Cluster.linkCopies(), Dir: filepath.Join(db.Dir(), "links"), Logger: s.Logger,
+		Predicate: s.linkPredicate(), Copies: s.Cluster.linkCopies(), Dir: filepath.Join(db.Dir(), "links"), MemoryBytes: s.LinkMemory, Logger: s.Logger,
 	})
 	if err != nil {
 		return nil, fmt.Errorf("serve: %w", err)

@@ -67,6 +67,9 @@ type Options struct {
 	// LinkPredicate is the IRI of the predicate of hyperlinks; "" is
 	// [links.DefaultPredicate].
 	LinkPredicate string
+	// LinkMemory bounds the memory of the graph of links on this machine; 0 means no bound. A graph
+	// that does not fit is refused, and triples are served all the same.
+	LinkMemory int64
 	// NoLinks turns the graph of links off.
 	NoLinks bool
 
@@ -88,6 +91,8 @@ func (o Options) Validate() error {
 		return invalid("{QueryMemory} %d: it must be more than 0", o.QueryMemory)
 	case o.UpdateMemory < 0:
 		return invalid("{UpdateMemory} %d: it must be more than 0", o.UpdateMemory)
+	case o.LinkMemory < 0:
+		return invalid("{LinkMemory} %d: it must be more than 0", o.LinkMemory)
 	case o.MaxQueries < 0:
 		return invalid("{MaxQueries} %d: it must be more than 0", o.MaxQueries)
 	}

@@ -115,7 +115,7 @@ func (s *Store) openLinks() (*linkgraph.Graph, error) {
 		return nil, fmt.Errorf("links: %w", ErrClosed)
 	}
 	if s.graph == nil {
-		graph, err := linkgraph.Open(s.db, linkgraph.Options{Predicate: s.options.linkPredicate(), Logger: s.options.Logger})
+		graph, err := linkgraph.Open(s.db, linkgraph.Options{Predicate: s.options.linkPredicate(), MemoryBytes: s.options.LinkMemory, Logger: s.options.Logger})
 		if err != nil {
 			return nil, err
 		}

@@ -45,7 +45,7 @@ func TestAbuseManyLinks(t *testing.T) {
 	n := abuseLinks(t)
 	simulate(t, 3, func(t *testing.T, w *world) {
 		web := newWeb(w)
-		web.copies = 1
+		web.copies, web.messageBytes = 1, 1<<20 // 131,072 links a message
 		w.form()
 		hub := "http://hub.example.org/"
 		page := func(i int) string { return fmt.Sprintf("http://www%d.example.org/%d", i%1000, i) }

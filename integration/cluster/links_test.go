@@ -31,7 +31,8 @@ type web struct {
 	dir string // of the files of all graphs
 	// messageBytes is the size of messages between graphs; 0 is the default.
 	messageBytes int
-	copies       int // of cells, besides the first one
+	copies       int                // of cells, besides the first one
+	memoryBytes  map[*machine]int64 // bounds of graphs that are opened
 	graphs       map[*machine]*linkgraph.Graph
 	links        map[string]map[string]cell.Label // by source and target
 
@@ -51,7 +52,7 @@ func (w *web) open() {
 		if w.graphs[m] != nil {
 			continue
 		}
-		g, err := linkgraph.OpenNode(m.node, linkgraph.Options{Copies: w.copies, Dir: filepath.Join(w.dir, m.name), Workers: 1, MessageBytes: w.messageBytes, Logger: w.log.With("machine", m.name)})
+		g, err := linkgraph.OpenNode(m.node, linkgraph.Options{Copies: w.copies, Dir: filepath.Join(w.dir, m.name), Workers: 1, MessageBytes: w.messageBytes, MemoryBytes: w.memoryBytes[m], Logger: w.log.With("machine", m.name)})
 		if err != nil {
 			w.t.Fatal(err)
 		}

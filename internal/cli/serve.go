@@ -57,9 +57,10 @@ type sparqlFlags struct {
 
 // graphFlags select the triples of the graph of links.
 type graphFlags struct {
-	LinkPredicate string `default:"${linkpredicate}" placeholder:"IRI" help:"The predicate of links, ${default} by default. Its triples are kept in memory too, as a graph (trefoil links)."`
-	NoLinks       bool   `help:"Keep no graph of links. All machines of a cluster must have this flag, or none."`
-	LinkCopies    int    `default:"-1" placeholder:"N" help:"In a cluster, how many machines besides the first one hold each part of the graph of links, 0 to 4: this number of machines may be lost at once, and each list is still answered at once. Use the same number on all machines. By default one less than the copies of a triple (--copies)."`
+	LinkPredicate string    `default:"${linkpredicate}" placeholder:"IRI" help:"The predicate of links, ${default} by default. Its triples are kept in memory too, as a graph (trefoil links)."`
+	LinkMemory    *byteSize `placeholder:"SIZE" help:"Maximum memory of the graph of links on this machine; no maximum by default. A graph that does not fit is not kept: requests under /links are answered with 507, and triples are served all the same."`
+	NoLinks       bool      `help:"Keep no graph of links. All machines of a cluster must have this flag, or none."`
+	LinkCopies    int       `default:"-1" placeholder:"N" help:"In a cluster, how many machines besides the first one hold each part of the graph of links, 0 to 4: this number of machines may be lost at once, and each list is still answered at once. Use the same number on all machines. By default one less than the copies of a triple (--copies)."`
 }
 
 // Help returns what the help says behind the flags.
@@ -134,6 +135,9 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 		return o, err
 	}
 	if o.UpdateMemory, err = sizeOf("--update-memory", c.UpdateMemory); err != nil {
+		return o, err
+	}
+	if o.LinkMemory, err = sizeOf("--link-memory", c.LinkMemory); err != nil {
 		return o, err
 	}
 	if c.ColumnMemory != nil {

@@ -36,6 +36,7 @@ type builder struct {
 	near     []int32 // by ordinal >> nearBits: a span that ends behind the first of these ordinals
 
 	links atomic.Int64 // links read in the current pass
+	made  atomic.Int64 // bytes of the cells that were made
 	sizes []int64      // bytes of links by span; nil until they must be measured
 }
 
@@ -191,6 +192,9 @@ func (g *Graph) tryBuild(ctx context.Context, set partitionSet, others []assigne
 		return nil, nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
+	if err := g.fitsBuild(ctx, rows, set); err != nil {
+		return nil, nil, err
+	}
 	b, err := g.newBuilder(ctx, rows, set, others)
 	if err != nil {
 		return nil, nil, err

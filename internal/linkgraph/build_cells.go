@@ -32,6 +32,10 @@ func (b *builder) makeCells(ctx context.Context, cells [][]byte, from, to int, c
 					cancel(fmt.Errorf("%s: %w", b.spans[i].Range, err))
 					return
 				}
+				if err := b.graph.fits(b.graph.memory()+b.made.Add(int64(len(data))), "the graph that is built"); err != nil {
+					cancel(err)
+					return
+				}
 				cells[i] = data
 				b.graph.say("%d of %d cells are built", i+1, len(cells))
 				runtime.Gosched()

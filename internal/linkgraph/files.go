@@ -180,6 +180,9 @@ func (k *keeper) readFiles(ctx context.Context, end feed.Position) error {
 	if at.Source != end.Source || l.Predicate != k.o.Predicate || !end.Reaches(at) {
 		return errStale
 	}
+	if err := k.fitsFiles(&l); err != nil {
+		return err
+	}
 	// 2. Read the cells. Together they must have whole partitions.
 	parts := make([]*part, len(l.Cells))
 	next := uid.UID(0) // where the next cell of an open partition must begin

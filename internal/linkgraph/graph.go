@@ -50,7 +50,8 @@ type Graph struct {
 	// keepFailure and placeFailure are the last errors of the keeper and of the placer, nil while
 	// they make progress.
 	keepFailure, placeFailure atomic.Pointer[error]
-	placing                   chan struct{} // wakes the placer
+	placing                   chan struct{}         // wakes the placer
+	full                      atomic.Pointer[error] // why cells are missing that do not fit into the memory; nil if all fit
 
 	// assigning must be held while UIDs are assigned, and must be taken before updating.
 	assigning lock
@@ -143,7 +144,7 @@ func OpenNode(n Node, o Options) (*Graph, error) {
 		node: n, o: o, log: logger{o.Logger}, opened: rand.Uint64(),
 		moved: newSignal(), wishes: make(chan wish), placing: make(chan struct{}, 1), assigning: newLock(),
 	}
-	g.hosts, g.assigner.graph = newHosts(g.findHosts), g
+	g.hosts, g.assigner.graph, g.directory.self = newHosts(g.findHosts), g, n.MachineID()
 	for i := range g.replacing {
 		g.replacing[i] = newLock()
 	}
@@ -185,6 +186,9 @@ func (g *Graph) Request(ctx context.Context) error {
 		}
 		if s := g.state.Load(); s != nil && g.wanted()&^s.held == 0 {
 			return nil
+		}
+		if full := g.full.Load(); full != nil {
+			return *full
 		}
 		select {
 		case <-moved:

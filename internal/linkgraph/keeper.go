@@ -169,6 +169,7 @@ func (k *keeper) follow(ctx context.Context) error {
 			if err != nil {
 				return k.behind(ctx, err)
 			}
+			k.shed()
 		case w := <-k.wishes:
 			w.done <- w.do(k)
 		case r := <-k.rebuilt:

@@ -33,6 +33,9 @@ type Options struct {
 	// BuildBytes bounds the memory of links in a build, and of copies of them in a PageRank; 0
 	// means 1 GiB.
 	BuildBytes int64
+	// MemoryBytes bounds the memory of the cells of this machine and of their changes; 0 means no
+	// bound. See memory.go for what happens at the bound.
+	MemoryBytes int64
 	// MessageBytes is about the greatest size of a message between machines, and of the memory of one
 	// answer at a machine that is asked; 0 means 8 MiB. What is larger is divided.
 	MessageBytes int
@@ -70,6 +73,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("%w: CellPages is %d", links.ErrInvalid, o.CellPages)
 	case o.BuildBytes < 0:
 		return fmt.Errorf("%w: BuildBytes is %d", links.ErrInvalid, o.BuildBytes)
+	case o.MemoryBytes < 0:
+		return fmt.Errorf("%w: MemoryBytes is %d", links.ErrInvalid, o.MemoryBytes)
 	case o.MessageBytes < 0 || o.MessageBytes > maxMessageBytes:
 		return fmt.Errorf("%w: MessageBytes is %d; at most %d", links.ErrInvalid, o.MessageBytes, maxMessageBytes)
 	case o.Workers < 0:

@@ -34,10 +34,17 @@ func (g *Graph) wakePlacer() {
 func (g *Graph) place() {
 	for g.ctx.Err() == nil {
 		v := g.node.View()
+		// 1. Try, and record why something is missing.
 		missing, err := g.placeOnce(g.ctx, v)
 		switch {
 		case err == nil:
 			g.placeFailure.Store(nil)
+			if !missing {
+				g.full.Store(nil)
+			}
+		case errors.Is(err, links.ErrMemory):
+			_ = g.refuse(err)
+			g.log.Error("the cells of the link graph do not fit", "error", err)
 		case errors.Is(err, errVoid), mayPass(err), g.ctx.Err() != nil:
 			g.log.Debug("the cells of some partitions are not there yet", "error", err)
 		default:
@@ -45,12 +52,16 @@ func (g *Graph) place() {
 			g.moved.send()
 			g.log.Error("the cells of the link graph cannot be made", "error", err)
 		}
+		// 2. Wait longer if a retry is not likely to help.
 		wait := placeInterval
 		if missing {
 			wait = missingInterval
 		}
 		if err != nil && !errors.Is(err, errVoid) {
 			wait = retryEvery
+		}
+		if errors.Is(err, links.ErrMemory) {
+			wait = memoryRetry * retryEvery
 		}
 		g.waitPlacing(v, wait)
 	}
@@ -102,6 +113,7 @@ func (g *Graph) placeOnce(ctx context.Context, v *view.View) (missing bool, err 
 	}
 	// 2. Copy what another machine has.
 	p := g.placementOf(v)
+	g.refresh(ctx, v)
 	var build partitionSet
 	for i := range lacks.all() {
 		copied, err := g.copyFrom(ctx, p, i, s.at)
@@ -109,11 +121,11 @@ func (g *Graph) placeOnce(ctx context.Context, v *view.View) (missing bool, err 
 		case copied:
 		case err != nil:
 			return true, err
-		case p.primary(i) == g.node.MachineID():
+		case g.builds(p, i):
 			build = build.with(i)
 		}
 	}
-	// 3. The primary makes what no machine has.
+	// 3. The primary makes what no machine has, or the next holder if it has no memory.
 	if build != 0 {
 		return true, g.make(ctx, build)
 	}
@@ -154,6 +166,9 @@ func (g *Graph) copyFrom(ctx context.Context, p *placement, partition int, since
 		if err != nil {
 			if ctx.Err() != nil {
 				return false, context.Cause(ctx)
+			}
+			if errors.Is(err, links.ErrMemory) {
+				return false, err
 			}
 			if !mayPass(err) {
 				g.log.Warn("the cells of a partition could not be copied", "from", m, "partition", partition, "error", err)
@@ -209,6 +224,9 @@ func (d *directory) haveAll(machines []trie.MachineID, partition int) bool {
 
 // loading returns the error of a read while cells are missing.
 func (g *Graph) loading() error {
+	if full := g.full.Load(); full != nil {
+		return *full
+	}
 	if text := g.progress.Load(); text != nil {
 		return fmt.Errorf("%w: %s", links.ErrLoading, *text)
 	}

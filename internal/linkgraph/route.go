@@ -22,11 +22,13 @@ import (
 // directory is what a machine knows of the others: which partitions each holds, and which of them
 // did not answer a moment ago. It is a hint: a machine refuses if it lacks a partition.
 type directory struct {
+	self      trie.MachineID
 	mu        sync.Mutex
 	placement *placement // of the last view
 	held      map[trie.MachineID]partitionSet
 	down      map[trie.MachineID]time.Time // until when
 	fresh     time.Time                    // when held was asked for
+	full      map[trie.MachineID]string    // why machines lack partitions that do not fit into their memory
 }
 
 const (
@@ -141,7 +143,7 @@ func (d *directory) mark(m trie.MachineID) {
 	d.down[m] = time.Now().Add(downTime)
 }
 
-// answererOf returns a machine that answers for a partition: a holder, or a machine that held it
+// answererOf returns another machine that answers for a partition: a holder, or one that held it
 // before; 0 if none is known.
 func (d *directory) answererOf(p *placement, partition int) trie.MachineID {
 	d.mu.Lock()
@@ -149,7 +151,7 @@ func (d *directory) answererOf(p *placement, partition int) trie.MachineID {
 	var second trie.MachineID
 	for _, m := range p.ranking[partition] {
 		held, asked := d.held[m]
-		if asked && !held.has(partition) {
+		if m == d.self || asked && !held.has(partition) {
 			continue
 		}
 		if until, down := d.down[m]; !down || time.Now().After(until) {
@@ -174,7 +176,7 @@ func (g *Graph) refresh(ctx context.Context, v *view.View) {
 	// 1. Ask all at the same time.
 	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
 	defer cancel()
-	held := map[trie.MachineID]partitionSet{}
+	held, full := map[trie.MachineID]partitionSet{}, map[trie.MachineID]string{}
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for _, m := range v.Members {
@@ -182,31 +184,38 @@ func (g *Graph) refresh(ctx context.Context, v *view.View) {
 			continue
 		}
 		asking.Go(func() {
-			set := partitionSet(0)
-			if a, err := g.send(ctx, m.ID, &query{kind: askHeld}); err == nil {
-				set = partitionSet(a.number)
-			}
+			a, err := g.send(ctx, m.ID, &query{kind: askHeld})
 			mu.Lock()
 			defer mu.Unlock()
-			held[m.ID] = set
+			if held[m.ID] = 0; err == nil {
+				held[m.ID] = partitionSet(a.number)
+				if len(a.texts) > 0 {
+					full[m.ID] = a.texts[0]
+				}
+			}
 		})
 	}
 	asking.Wait()
 	// 2. Keep the answers.
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	d.held, d.fresh = held, time.Now()
+	d.held, d.full, d.fresh = held, full, time.Now()
 }
 
 // waitRetry waits before another try of a request, and returns an error if there were too many.
 func (g *Graph) waitRetry(ctx context.Context, tries int, err error) error {
+	// 1. Give up, with the reason.
 	pause := min(firstRetry<<min(tries-1, 10), lastRetry)
 	if time.Duration(tries)*pause > routeTimeout || g.ctx.Err() != nil {
 		if err == nil {
 			err = errors.New("no machine has all of the pages")
 		}
+		if full := g.whyFull(); full != "" {
+			err = fmt.Errorf("%w (%s)", err, full)
+		}
 		return fmt.Errorf("%w: the link graph: %w", store.ErrUnavailable, err)
 	}
+	// 2. Another view may help at once.
 	v := g.node.View()
 	wait, cancel := context.WithTimeout(ctx, pause)
 	defer cancel()

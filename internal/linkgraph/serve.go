@@ -53,6 +53,9 @@ func (g *Graph) answer(ctx context.Context, q *query) (*answer, error) {
 		if s := g.state.Load(); s != nil {
 			a.number = uint64(s.held)
 		}
+		if full := g.full.Load(); full != nil {
+			a.texts = []string{(*full).Error()}
+		}
 		return a, nil
 	case askAnnotated:
 		a := &answer{}

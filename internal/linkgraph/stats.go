@@ -25,6 +25,9 @@ func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
 	if text := g.progress.Load(); text != nil {
 		all.Progress = *text
 	}
+	if full := g.full.Load(); full != nil {
+		all.Progress = (*full).Error()
+	}
 	s := g.state.Load()
 	if g.node.Lone() != nil && (s == nil || s.held != allPartitions) {
 		return all, ctx.Err()

@@ -145,6 +145,9 @@ func (g *Graph) fetch(ctx context.Context, from trie.MachineID, partition int, s
 		case len(a.items) != 1 || uint64(len(data)+len(a.data)) > a.number || len(a.data) == 0 && a.number > uint64(len(data)):
 			return nil, at, fmt.Errorf("%w: a piece of an export", peer.ErrMessage)
 		}
+		if err := g.fits(g.memory()+int64(a.number), "the graph with a copy of another partition"); err != nil {
+			return nil, at, err
+		}
 		data = append(slices.Grow(data, int(min(a.number-uint64(len(data)), 1<<30))), a.data...)
 		if uint64(len(data)) == a.number {
 			break

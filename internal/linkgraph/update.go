@@ -24,6 +24,9 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 			return result, fmt.Errorf("change %d: %w", i, err)
 		}
 	}
+	if err := g.mayGrow(changes); err != nil {
+		return result, err
+	}
 	// 2. Write the labels of pages, and the other changes in parts.
 	if changes, err = g.labelPages(ctx, changes, &result); err != nil {
 		return result, err

@@ -142,6 +142,8 @@ func linksError(err error) error {
 	switch {
 	case errors.Is(err, links.ErrLoading):
 		e.Kind, e.RetryAfter = problem.KindLoading, loadingRetry
+	case errors.Is(err, links.ErrMemory):
+		e.Kind = problem.KindLinkMemory
 	case errors.Is(err, links.ErrEpoch):
 		e.Kind, e.Where = problem.KindEpoch, "epoch"
 	case errors.Is(err, links.ErrBusy):

@@ -52,6 +52,7 @@ const (
 	KindQueryTimeout     Kind = "query-timeout"          // 504: a query or update did not end in time; on a node alone nothing was changed
 	KindVersion          Kind = "http-version"           // 505: HTTP/1.0, but the answer needs HTTP/1.1
 	KindDiskFull         Kind = "disk-full"              // 507
+	KindLinkMemory       Kind = "link-memory"            // 507: the graph of links does not fit into its memory
 	KindFeedGone         Kind = "gone"                   // 410: the change feed no longer reaches back to a position
 
 	// KindGone is never sent, because the client has gone away. It shows in metrics.
@@ -90,6 +91,7 @@ var Statuses = map[Kind]int{
 	KindQueryTimeout:     http.StatusGatewayTimeout,
 	KindVersion:          http.StatusHTTPVersionNotSupported,
 	KindDiskFull:         http.StatusInsufficientStorage,
+	KindLinkMemory:       http.StatusInsufficientStorage,
 	KindGone:             499,
 	KindFeedGone:         http.StatusGone,
 }

@@ -38,6 +38,7 @@ var sparqlKinds = []struct {
 	{links.ErrNoJob, KindConflict},
 	{links.ErrInvalid, KindBadRequest},
 	{links.ErrLoading, KindLoading},
+	{links.ErrMemory, KindLinkMemory},
 	{expr.ErrCompile, KindBadRequest},
 	{update.ErrDataset, KindBadRequest},
 	{update.ErrGraphExists, KindConflict},
