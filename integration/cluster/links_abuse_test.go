@@ -15,7 +15,8 @@ import (
 )
 
 // Odd URLs, self-links, duplicates and links in named graphs, by any machine and at other
-// endpoints; then a machine is lost.
+// endpoints; then a machine is lost, links
+// are replaced and deleted, and a machine is restarted.
 func TestAbuseOddURLs(t *testing.T) {
 	simulate(t, 4, func(t *testing.T, w *world) {
 		web := newWeb(w)
@@ -54,6 +55,13 @@ func TestAbuseOddURLs(t *testing.T) {
 		for _, m := range w.up() {
 			web.check(web.graphs[m])
 		}
+		plain := &plainLinks{}
+		for src, of := range web.links {
+			for dst := range of {
+				plain.add(src, dst)
+			}
+		}
+		plain.compare(w, web.some()) // figures and rankings, too
 		m := w.any()
 		web.end(m)
 		m.kill()
@@ -66,6 +74,20 @@ func TestAbuseOddURLs(t *testing.T) {
 			}
 		}
 		w.settle()
+		// Delete some, and restart a machine.
+		for i := 0; i < 20; i += 4 {
+			c := links.Change{Kind: links.DeleteLinks, Source: urls[i], Targets: urls[i : i+1]}
+			web.apply(c)
+			if _, err := web.some().Update(t.Context(), []links.Change{c}); err != nil {
+				t.Fatal(err)
+			}
+		}
+		m = w.any()
+		web.end(m)
+		m.stop()
+		m.run()
+		w.settle()
+		web.open()
 		for _, m := range w.up() {
 			web.check(web.graphs[m])
 		}
