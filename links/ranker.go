@@ -69,6 +69,9 @@ type PageRankOptions struct {
 	Damping   float64 `json:"damping,omitempty"`
 	Tolerance float64 `json:"tolerance,omitempty"`
 	MaxRounds int     `json:"maxRounds,omitempty"`
+	// Weighted divides a page's score among its links by the weights of their labels. A link
+	// without a label weighs 1. A weight that is not positive and finite counts as 0.
+	Weighted bool `json:"weighted,omitempty"`
 	// Store writes the scores as annotations on the triples of pages' UIDs, under the application
 	// urn:trefoil:pagerank: decimal text.
 	Store bool `json:"store,omitempty"`

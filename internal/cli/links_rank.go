@@ -140,6 +140,7 @@ type pageRankStartCmd struct {
 	Damping   float64 `placeholder:"D" help:"Share of the score that links hand on; 0.85 by default."`
 	Tolerance float64 `placeholder:"E" help:"Ends when a round changes all scores together by no more; 1e-8 by default."`
 	MaxRounds int     `placeholder:"N" help:"Ends after so many rounds; 200 by default."`
+	Weighted  bool    `help:"Divide a page's score by the weights of its links' labels."`
 	Store     bool    `help:"Note the scores on the pages in the store, as annotations."`
 	watchFlags
 }
@@ -159,7 +160,7 @@ func (c *pageRankStartCmd) Run(e *env) error {
 		return usagef("--tolerance %v is no number", c.Tolerance)
 	}
 	return c.askGraph(e, func(g links.Graph) error {
-		err := g.StartPageRank(e.ctx, links.PageRankOptions{Damping: c.Damping, Tolerance: c.Tolerance, MaxRounds: c.MaxRounds, Store: c.Store})
+		err := g.StartPageRank(e.ctx, links.PageRankOptions{Damping: c.Damping, Tolerance: c.Tolerance, MaxRounds: c.MaxRounds, Weighted: c.Weighted, Store: c.Store})
 		if err != nil {
 			return err
 		}

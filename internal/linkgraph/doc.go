@@ -74,6 +74,14 @@
 // A PageRank job has two more files; pagerank_checkpoint.go draws them:
 //
 //	links/pagerank.job      a job that has not ended, with its options and, as a rule, the
-//	                        scores after some round, from which it continues
-//	links/pagerank.scores   the scores of the last job that succeeded
+//	                        scores of this machine's pages after some round, from which it continues
+//	links/pagerank.scores   the scores of the last job that succeeded, of all pages
+//
+// # PageRank
+//
+// A job is one of all members (pagerank.go). The coordinator sends its record to all members, and
+// distributes its partitions (pagerank_coordinator.go, pagerank_messages.go). Each machine freezes
+// its cells, and does the rounds of its partitions (pagerank_worker.go). The machines exchange sums
+// with each other (pagerank_exchange.go). At the end all have the scores (pagerank_scores.go), and
+// the coordinator stores them if the job requests it (pagerank_store.go).
 package linkgraph

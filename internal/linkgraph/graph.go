@@ -144,6 +144,7 @@ func OpenNode(n Node, o Options) (*Graph, error) {
 		node: n, o: o, log: logger{o.Logger}, opened: rand.Uint64(),
 		moved: newSignal(), wishes: make(chan wish), placing: make(chan struct{}, 1), assigning: newLock(),
 	}
+	g.ranks.saving, g.ranks.wake = newLock(), make(chan struct{}, 1)
 	g.hosts, g.assigner.graph, g.directory.self = newHosts(g.findHosts), g, n.MachineID()
 	for i := range g.replacing {
 		g.replacing[i] = newLock()
@@ -154,6 +155,7 @@ func OpenNode(n Node, o Options) (*Graph, error) {
 	g.running.Go(g.keep)
 	g.running.Go(g.place)
 	g.openRanks()
+	g.running.Go(g.keepRanks)
 	return g, nil
 }
 

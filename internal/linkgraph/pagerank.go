@@ -1,4 +1,4 @@
-// PageRank as a job of one machine.
+// PageRank: the calls of users, and what a machine knows of the job.
 
 package linkgraph
 
@@ -8,30 +8,43 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"slices"
-	"sort"
-	"strconv"
+	"math/rand/v2"
 	"sync"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/trie"
 )
 
-// ranks is the PageRank job, and the scores of the last one that succeeded.
+// ranks is the part of a machine in the PageRank job of all, and the scores of the last one that
+// succeeded. pagerank_coordinator.go has the course of a job.
 type ranks struct {
-	opened sync.Once // the files of the last process were read
-	mu     sync.Mutex
-	job    *links.PageRankJob      // nil if there was none
-	begun  time.Time               // now minus its running time, restarts left out
-	cancel context.CancelCauseFunc // of the running job, nil if there is none
-	scores *scores
+	opened sync.Once     // the files of the last process were read
+	saving lock          // must be held while files are written
+	wake   chan struct{} // wakes the goroutine of keepRanks
 
-	// Both are for tests. The job calls afterRound after each round.
+	mu     sync.Mutex
+	record jobRecord
+	begun  time.Time // now minus the job's running time
+	scores *scores   // of the last job that ended well; immutable
+	scored scoredJob // that job
+	onDisk scoredJob // the job whose scores are in the file
+	next   *scores   // of the running job, until all members have them
+	stored int64     // the number of scores that were stored
+	// The others are nil unless a job runs.
+	frozen  *frozen
+	term    *rankTerm
+	ending  <-chan struct{}         // closed when the term before has ended
+	saved   []*rank.State           // the states of a job of the last process
+	storing context.CancelCauseFunc // ends the goroutine that stores scores
+	// reopened is set if the job is one of the last process.
+	reopened bool
+	told     told // what the other members have
+
+	// Both are for tests. A term calls afterRound after each round.
 	afterRound func(rank.Round)
 	everyRound bool // writes a checkpoint
 }
@@ -45,12 +58,57 @@ const (
 	stateFailed  = "failed"
 )
 
+// jobRecord is what all members know of the last job. Only the coordinator changes it.
+type jobRecord struct {
+	Begun   time.Time             `json:"begun"` // identifies the job; zero if there was none
+	ID      uint64                `json:"id"`    // of the request that began it
+	Options links.PageRankOptions `json:"options"`
+	Job     links.PageRankJob     `json:"job"`
+	// Term counts the distributions of the job to machines, Version the changes of the record.
+	Term    uint64 `json:"term"`
+	Version uint64 `json:"version"`
+	// Machines are those that compute each partition in the term; nil before the first one.
+	Machines []trie.MachineID `json:"machines,omitempty"`
+	// Gathered is set when a machine has all scores of the job.
+	Gathered bool `json:"gathered,omitempty"`
+	// Scored is the last job whose scores all members have.
+	Scored scoredJob `json:"scored"`
+}
+
+// scoredJob is a job that has ended well.
+type scoredJob struct {
+	Begun   time.Time             `json:"begun"` // zero if there is none
+	Options links.PageRankOptions `json:"options"`
+	Job     links.PageRankJob     `json:"job"`
+}
+
+// compare orders records by their age.
+func (r *jobRecord) compare(o *jobRecord) int {
+	return cmp.Or(r.Begun.Compare(o.Begun), cmp.Compare(r.Term, o.Term), cmp.Compare(r.Version, o.Version))
+}
+
+// active reports whether the job has not ended.
+func (r *jobRecord) active() bool { return r.Job.State == stateRunning || r.Job.State == stateStoring }
+
+// of returns the partitions of a machine.
+func (r *jobRecord) of(m trie.MachineID) (set partitionSet) {
+	for i, machine := range r.Machines {
+		if machine == m {
+			set = set.with(i)
+		}
+	}
+	return set
+}
+
 // rank ranks pages by their scores. If a page is not known, it has no score and comes last.
 func (r *ranks) rank(request links.RankRequest) (ranking links.Ranking, err error) {
 	r.mu.Lock()
-	s := r.scores
+	s, copying := r.scores, r.scored.Begun.Before(r.record.Scored.Begun)
 	r.mu.Unlock()
-	if s == nil {
+	switch {
+	case copying:
+		return ranking, fmt.Errorf("%w: the scores of PageRank are copied from another machine", links.ErrLoading)
+	case s == nil:
 		return ranking, fmt.Errorf("%w of PageRank that has ended: start one first", links.ErrNoJob)
 	}
 	ranking.Rounds, ranking.Converged = s.result.Number, s.done
@@ -76,409 +134,262 @@ func topOf(n int) int {
 	return n
 }
 
-// partition is a cell as a partition of rank.PageRank.
-type partition struct {
-	cell   *cell.Cell
-	cells  []*cell.Cell
-	ghosts *cell.Ghosts
-}
-
-// Pages implements rank.Partition.
-func (p *partition) Pages() int { return p.cell.Len() }
-
-// Ghosts implements rank.Partition.
-func (p *partition) Ghosts() int { return p.ghosts.Len() }
-
-// Locate implements rank.Partition.
-func (p *partition) Locate(ghost uint32) (rank.Address, bool) {
-	u := p.ghosts.UID(ghost)
-	i := sort.Search(len(p.cells)-1, func(i int) bool { return p.cells[i].Range().Last >= u })
-	ord, ok := p.cells[i].Ordinal(u)
-	return rank.Address{Partition: uint32(i), Page: ord}, ok
-}
-
-// Scan implements rank.Partition.
-func (p *partition) Scan(yield func(page uint32, locals, ghosts []uint32) bool) error {
-	scanner := p.cell.Lists(cell.Forward).Scan(0, uint32(p.cell.Len()))
-	for scanner.Next() {
-		if !yield(scanner.Key(), scanner.Locals(), scanner.Ghosts()) {
-			return nil
-		}
-	}
-	return scanner.Err()
-}
-
 // errStopped ends a job that was stopped.
 var errStopped = errors.New("stopped")
 
-const (
-	// checkpointEvery is the interval at which the state of a job is written. Writing takes at
-	// most one part in checkpointShare of its time.
-	checkpointEvery = 10 * time.Second
-	checkpointShare = 20
-)
+// rankOptions returns the options of package rank.
+func (g *Graph) rankOptions(o links.PageRankOptions) rank.Options {
+	return rank.Options{Damping: cmp.Or(o.Damping, rank.DefaultDamping), Tolerance: o.Tolerance, MaxRounds: o.MaxRounds, Weighted: o.Weighted,
+		Workers: g.o.Workers, CopyBytes: g.o.BuildBytes}
+}
 
-// pageRankRun is a running job. It outlives a restart: see pagerank_checkpoint.go.
-type pageRankRun struct {
-	g       *Graph
-	options links.PageRankOptions
-	begun   time.Time     // identifies the job
-	resume  []*rank.State // the states from which it continues, if any
-	scores  *scores       // to store; nil if they must be computed first
-	next    time.Time     // the time of the next checkpoint
+// rankMembers returns the machines of a job, ascending. The first one is the coordinator. A member
+// of two that does not reach the other one goes on alone.
+func (g *Graph) rankMembers() (members []trie.MachineID) {
+	if g.node.Lone() != nil || g.node.NoMajority() {
+		return []trie.MachineID{g.node.MachineID()}
+	}
+	if v := g.node.View(); v != nil {
+		for _, m := range v.Members {
+			members = append(members, m.ID)
+		}
+	}
+	return members
+}
 
-	ctx    context.Context
-	cancel context.CancelCauseFunc
-	mu     sync.Mutex
-	rounds bool // the job is in its rounds, and has done one
+// coordinates reports whether this machine is the coordinator.
+func (g *Graph) coordinates() bool {
+	members := g.rankMembers()
+	return len(members) > 0 && members[0] == g.node.MachineID()
 }
 
 // StartPageRank implements links.Graph.
 func (g *Graph) StartPageRank(ctx context.Context, o links.PageRankOptions) error {
-	run := &pageRankRun{g: g, options: o, begun: time.Now()}
-	if err := run.rankOptions().Validate(); err != nil {
+	if err := g.rankOptions(o).Validate(); err != nil {
 		return fmt.Errorf("%w: %w", links.ErrInvalid, err)
 	}
-	if _, err := g.current(ctx); err != nil {
-		return err
-	}
-	g.openRanks()
-	g.ranks.mu.Lock()
-	defer g.ranks.mu.Unlock()
-	if g.ranks.cancel != nil {
-		return links.ErrBusy
-	}
-	run.start(links.PageRankJob{State: stateRunning})
-	return nil
+	// A request that is sent again has the same ID, so it does not find its own job busy.
+	return g.atCoordinator(ctx, &jobRequest{Kind: jobStart, ID: rand.Uint64(), Options: o})
 }
 
-func (r *pageRankRun) rankOptions() rank.Options {
-	return rank.Options{Damping: r.options.Damping, Tolerance: r.options.Tolerance, MaxRounds: r.options.MaxRounds, Workers: r.g.o.Workers, CopyBytes: r.g.o.BuildBytes}
-}
-
-func (r *pageRankRun) damping() float64 {
-	if r.options.Damping == 0 {
-		return rank.DefaultDamping
-	}
-	return r.options.Damping
-}
-
-// start starts the goroutine of a job. The caller must hold the lock of ranks.
-func (r *pageRankRun) start(job links.PageRankJob) {
-	// If the graph is closed, the job must not end in the middle of a round.
-	r.ctx, r.cancel = context.WithCancelCause(context.WithoutCancel(r.g.ctx))
-	r.g.ranks.job, r.g.ranks.cancel = &job, r.cancel
-	r.g.ranks.begun = time.Now().Add(-time.Duration(job.Seconds * float64(time.Second)))
-	r.g.running.Go(func() {
-		defer r.cancel(nil)
-		defer context.AfterFunc(r.g.ctx, r.close)()
-		err := r.run()
-		if errors.Is(err, errStopped) || !errors.Is(err, errClosed) {
-			r.g.removeSaved(jobFile)
-		}
-		r.g.ranks.end(err)
-		if err != nil && r.g.ctx.Err() == nil {
-			r.g.log.Error("PageRank ended", "error", err)
-		}
-	})
-}
-
-// close ends the job because the graph is being closed: after the current round, when the state
-// is written, or at once if there is no such state.
-func (r *pageRankRun) close() {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if !r.rounds {
-		r.cancel(errClosed)
-	}
-}
-
-// atRounds records whether the job is in its rounds, and reports whether the graph is being
-// closed.
-func (r *pageRankRun) atRounds(are bool) (closing bool) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.rounds = are
-	return r.g.ctx.Err() != nil
-}
-
-// end records how the job ended.
-func (r *ranks) end(err error) {
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	r.cancel = nil
-	r.job.Seconds = time.Since(r.begun).Seconds()
-	switch {
-	case err == nil:
-		r.job.State = stateDone
-	case errors.Is(err, errStopped), errors.Is(err, errClosed):
-		r.job.State = stateStopped
-	default:
-		r.job.State, r.job.Error = stateFailed, err.Error()
-	}
+// StopPageRank implements links.Graph.
+func (g *Graph) StopPageRank(ctx context.Context) error {
+	return g.atCoordinator(ctx, &jobRequest{Kind: jobStop})
 }
 
 // PageRank implements links.Graph.
 func (g *Graph) PageRank(ctx context.Context) (links.PageRankJob, error) {
 	g.openRanks()
 	r := &g.ranks
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.job == nil {
-		return links.PageRankJob{}, links.ErrNoJob
+	for tries := 1; ; tries++ {
+		// 1. The coordinator knows more of a job that has not ended, and of one that this machine
+		// may have missed because it has just joined.
+		failed := g.askOthers(ctx)
+		r.mu.Lock()
+		none, job := r.record.Begun.IsZero(), r.job()
+		r.mu.Unlock()
+		// 2. If no answer comes, the last known state counts.
+		switch {
+		case !none:
+			return job, ctx.Err()
+		case failed == nil:
+			return links.PageRankJob{}, links.ErrNoJob
+		}
+		if err := g.waitRetry(ctx, tries, failed); err != nil {
+			return links.PageRankJob{}, err
+		}
 	}
-	job := *r.job
-	if r.cancel != nil {
+}
+
+// askOthers gets the record of the coordinator if this machine's may be an older one.
+func (g *Graph) askOthers(ctx context.Context) error {
+	r := &g.ranks
+	v, members := g.node.View(), g.rankMembers()
+	r.mu.Lock()
+	none, active, told := r.record.Begun.IsZero(), r.record.active(), r.told.view == v
+	r.mu.Unlock()
+	// 1. The coordinator knows of all jobs when all members have answered under its view.
+	switch {
+	case len(members) == 0:
+		return fmt.Errorf("%w: there is no view yet", store.ErrUnavailable)
+	case len(members) == 1 || !none && !active:
+		return nil
+	case members[0] == g.node.MachineID():
+		if !none || told {
+			return nil
+		}
+		for m, a := range g.tick(ctx, 0) {
+			if a == nil {
+				return fmt.Errorf("%w: machine %s does not answer", store.ErrUnavailable, m)
+			}
+		}
+		return nil
+	}
+	// 2. The others ask it.
+	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
+	defer cancel()
+	a, err := g.askJob(ctx, members[0], &jobRequest{Kind: jobShow})
+	if err == nil && a.Record != nil {
+		g.adopt(*a.Record)
+	}
+	return err
+}
+
+// job returns the state of the job now. The lock must be held.
+func (r *ranks) job() links.PageRankJob {
+	job := r.record.Job
+	if r.record.active() {
 		job.Seconds = time.Since(r.begun).Seconds()
 	}
-	return job, ctx.Err()
+	if t := r.term; t != nil && job.State == stateRunning && t.round.Number > job.Round {
+		job.Round, job.Change = t.round.Number, t.round.Change
+	}
+	return job
 }
 
-// StopPageRank implements links.Graph.
-func (g *Graph) StopPageRank(ctx context.Context) error {
+// atCoordinator makes the coordinator carry out a request.
+func (g *Graph) atCoordinator(ctx context.Context, q *jobRequest) error {
 	g.openRanks()
-	r := &g.ranks
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	if r.cancel == nil {
-		return links.ErrNoJob
-	}
-	r.cancel(errStopped)
-	return ctx.Err()
-}
-
-// run computes the scores of the present graph, from cells that have taken in all changes. It
-// stores them if the options request it.
-func (r *pageRankRun) run() error {
-	// 1. A job that was storing continues there.
-	if r.scores != nil {
-		r.g.log.Info("PageRank goes on storing its scores")
-		return r.storeScores()
-	}
-	// 2. Get cells without changes.
-	cells, epoch, err := r.g.allCells(r.ctx)
-	if err != nil {
-		return err
-	}
-	// 3. Continue from saved states only if the graph is still the same.
-	graph := r.g.fingerprint(cells, epoch)
-	if len(r.resume) > 0 && r.resume[0].Graph == graph {
-		r.g.log.Info("PageRank goes on", "round", r.resume[0].Round)
-	} else {
-		r.begin(cells, epoch)
-	}
-	result, err := r.compute(cells, graph)
-	// If the states do not fit, start again without them.
-	if errors.Is(err, rank.ErrState) {
-		r.begin(cells, epoch)
-		result, err = r.compute(cells, graph)
-	}
-	if err != nil {
-		return errors.Join(context.Cause(r.ctx), err)
-	}
-	// 4. Publish and store the scores.
-	if r.scores, err = scoresOf(cells, result, graph); err != nil {
-		return err
-	}
-	return r.finish()
-}
-
-// allCells returns the cells of all partitions, with all changes. This machine builds those that it
-// holds, and copies the others for the time of the job.
-func (g *Graph) allCells(ctx context.Context) (cells []*cell.Cell, epoch uint64, err error) {
-	// 1. Let the keeper build cells without changes.
-	s, err := g.caughtUp(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	var held partitionSet
-	err = g.inKeeper(ctx, func(k *keeper) (err error) {
-		cells, err = k.settle()
-		epoch = k.epochOf(&state{at: k.at, changes: k.changes})
-		for _, c := range cells {
-			held = held.with(partitionOf(c.Range().First))
-		}
-		return err
-	})
-	if err != nil || held == allPartitions {
-		return cells, epoch, err
-	}
-	// 2. Copy the rest.
-	for i := range (allPartitions &^ held).all() {
-		parts, err := g.copyAny(ctx, i, s.at)
-		if err != nil {
-			return nil, 0, err
-		}
-		for _, p := range parts {
-			c := p.delta.View().Cell()
-			if len(p.delta.View().Rows()) > 0 {
-				data, _, err := p.delta.View().Build(g.cellOptions(p.Range, 1))
-				if err == nil {
-					c, err = cell.Open(data)
-				}
-				if err != nil {
-					return nil, 0, err
-				}
-			}
-			cells = append(cells, c)
-		}
-	}
-	slices.SortFunc(cells, func(a, b *cell.Cell) int { return cmp.Compare(a.Range().First, b.Range().First) })
-	return cells, epoch, nil
-}
-
-// copyAny copies a partition from any machine that has it.
-func (g *Graph) copyAny(ctx context.Context, partition int, since feed.Position) ([]*part, error) {
 	for tries := 1; ; tries++ {
-		v := g.node.View()
-		if v == nil {
-			return nil, store.ErrUnavailable
-		}
 		err := error(store.ErrUnavailable)
-		if m := g.directory.answererOf(g.placementOf(v), partition); m != 0 && m != g.node.MachineID() {
-			var parts []*part
-			if parts, _, err = g.fetch(ctx, m, partition, since); err == nil || !mayPass(err) {
-				return parts, err
+		switch members := g.rankMembers(); {
+		case len(members) == 0:
+		case members[0] == g.node.MachineID():
+			err = g.carryOut(ctx, q)
+		default:
+			var a *jobAnswer
+			if a, err = g.askJob(ctx, members[0], q); err == nil {
+				err = a.err()
 			}
+			if err == nil && a.Record != nil {
+				g.adopt(*a.Record)
+			}
+		}
+		if err == nil || !mayPass(err) || errors.Is(err, links.ErrLoading) {
+			return err
 		}
 		if err := g.waitRetry(ctx, tries, err); err != nil {
-			return nil, err
+			return err
 		}
 	}
 }
 
-// begin starts a job without saved rounds.
-func (r *pageRankRun) begin(cells []*cell.Cell, epoch uint64) {
-	if len(r.resume) > 0 {
-		r.g.log.Info("PageRank begins anew, as links have changed", "round", r.resume[0].Round, "epoch", epoch)
-		r.resume = nil
-	}
-	job := links.PageRankJob{State: stateRunning, Epoch: epoch}
-	for _, c := range cells {
-		job.Pages += int64(c.Len())
-		job.Links += c.NumLinks(cell.Forward)
-	}
-	r.g.ranks.mu.Lock()
-	*r.g.ranks.job = job
-	r.g.ranks.mu.Unlock()
-	r.writeJob(stateRunning, nil)
-}
-
-// compute runs the rounds.
-func (r *pageRankRun) compute(cells []*cell.Cell, graph uint64) (*rank.Result, error) {
-	// 1. Each cell is a partition.
-	pages := make([]int, len(cells))
-	own := map[int]rank.Partition{}
-	for i, c := range cells {
-		pages[i] = c.Len()
-		own[i] = &partition{c, cells, c.Ghosts(cell.Forward)}
-	}
-	o := r.rankOptions()
-	o.Graph, o.Resume, o.CheckpointRounds = graph, r.resume, 1
-	// 2. After each round, publish the progress.
-	o.Progress = func(round rank.Round) {
-		r.g.ranks.mu.Lock()
-		r.g.ranks.job.Round, r.g.ranks.job.Change = round.Number, round.Change
-		r.g.ranks.mu.Unlock()
-		if r.g.ranks.afterRound != nil {
-			r.g.ranks.afterRound(round)
+// carryOut starts or stops a job. All members that answer have its record before it returns.
+func (g *Graph) carryOut(ctx context.Context, q *jobRequest) error {
+	if q.Kind == jobStart {
+		if _, err := g.current(ctx); err != nil {
+			return err
 		}
+		// Another member may know of a job that this machine does not know yet.
+		g.tick(ctx, 0)
 	}
-	// 3. A checkpoint is written in intervals, and before the graph is closed.
-	o.Checkpoint = func(states []rank.State) error {
-		closing := r.atRounds(true)
-		if closing || r.g.ranks.everyRound || !time.Now().Before(r.next) {
-			r.writeJob(stateRunning, states)
-		}
-		if closing {
-			return errClosed
+	err := g.changeRecord(func(r *jobRecord) error {
+		switch {
+		case q.Kind == jobStop && !r.active():
+			return links.ErrNoJob
+		case q.Kind == jobStop:
+			r.Job.State, r.Job.Error = stateStopped, ""
+		case r.ID == q.ID && q.ID != 0:
+		case r.active():
+			return links.ErrBusy
+		default:
+			begun := time.Now().UTC()
+			if !begun.After(r.Begun) {
+				begun = r.Begun.Add(1) // the clock of an earlier coordinator was ahead
+			}
+			*r = jobRecord{Begun: begun, ID: q.ID, Options: q.Options, Job: links.PageRankJob{State: stateRunning}, Scored: r.Scored}
 		}
 		return nil
+	})
+	if err != nil {
+		return err
 	}
-	result, err := rank.PageRank(r.ctx, pages, own, o)
-	if r.atRounds(false) {
-		r.cancel(errClosed)
-	}
-	return result, err
+	g.tick(ctx, 0)
+	g.wakeRanks()
+	return nil
 }
 
-// finish publishes the scores, and stores them if the options request it.
-func (r *pageRankRun) finish() error {
-	r.g.ranks.mu.Lock()
-	job := r.g.ranks.job
-	job.Round, job.Change, job.Converged = r.scores.result.Number, r.scores.result.Change, r.scores.done
-	r.g.ranks.scores = r.scores
-	if r.options.Store {
-		job.State = stateStoring
+// changeRecord makes the coordinator's change of the record. If f returns an error, nothing is changed.
+func (g *Graph) changeRecord(f func(r *jobRecord) error) error {
+	r := &g.ranks
+	r.mu.Lock()
+	changed := r.record
+	changed.Job.Seconds = r.job().Seconds
+	if err := f(&changed); err != nil {
+		r.mu.Unlock()
+		return err
 	}
-	r.g.ranks.mu.Unlock()
-	r.writeScores()
-	if !r.options.Store {
-		return nil
+	changed.Version++
+	save := g.setRecord(changed)
+	r.mu.Unlock()
+	if save {
+		g.saveJob()
 	}
-	r.writeJob(stateStoring, nil)
-	return r.storeScores()
+	return nil
 }
 
-// urls returns the URLs of pages, when the graph is loaded.
-func (r *pageRankRun) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
-	for {
-		urls, err := r.g.URLs(ctx, pages)
-		if !errors.Is(err, links.ErrLoading) {
-			return urls, err
-		}
-		// The keeper runs this when it has made progress.
-		if err := r.g.inKeeper(ctx, func(*keeper) error { return nil }); err != nil {
-			return nil, err
-		}
+// adopt takes a record of another member if it is newer.
+func (g *Graph) adopt(record jobRecord) {
+	r := &g.ranks
+	r.mu.Lock()
+	save := false
+	newer := record.compare(&r.record) > 0
+	if newer {
+		save = g.setRecord(record)
+	}
+	r.mu.Unlock()
+	if save {
+		g.saveJob()
+	}
+	if newer {
+		g.wakeRanks()
 	}
 }
 
-// storeScores writes the scores as annotations of the triples of UIDs.
-func (r *pageRankRun) storeScores() error {
-	type scored struct {
-		url   string
-		uid   uid.UID
-		score float64
+// setRecord replaces the record, and ends or starts what depends on it. It returns true if the files
+// must be written. The lock must be held.
+func (g *Graph) setRecord(record jobRecord) (save bool) {
+	r := &g.ranks
+	before := r.record
+	r.record = record
+	// 1. Users see new scores when all members have them.
+	switch of := record.Scored.Begun; {
+	case of.Equal(r.scored.Begun):
+		r.scored = record.Scored
+	case of.Equal(record.Begun) && of.Equal(before.Begun) && r.next != nil:
+		r.scores, r.scored = r.next, record.Scored
 	}
-	// 1. Many goroutines write, because annotations that wait share a commit.
-	ctx, cancel := context.WithCancelCause(r.ctx)
-	defer cancel(nil)
-	work := make(chan scored)
-	var group sync.WaitGroup
-	for range labelsAtOnce {
-		group.Go(func() {
-			for p := range work {
-				text := strconv.AppendFloat(nil, p.score, 'g', -1, 64)
-				// After an error the workers drain the channel, so that the sender never
-				// blocks.
-				if err := r.g.node.Annotate(ctx, links.UIDTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
-					cancel(fmt.Errorf("note the score of %s: %w", p.url, err))
-					continue
-				}
-				r.g.ranks.mu.Lock()
-				r.g.ranks.job.Stored++
-				r.g.ranks.mu.Unlock()
-			}
-		})
-	}
-	// 2. Resolve the URLs in batches. After an error the rest is skipped.
-	for some, scores := range r.scores.batches() {
-		urls, err := r.urls(ctx, some)
-		if err != nil {
-			cancel(err)
-			break
+	// 2. End what belongs to another job, or to one that has ended.
+	same := record.Begun.Equal(before.Begun)
+	if !same || record.Job.State != stateRunning {
+		r.endTerm()
+		if r.frozen != nil {
+			r.frozen.cancel()
 		}
-		for i, url := range urls {
-			if url != "" && ctx.Err() == nil { // a page may be deleted already
-				work <- scored{url, some[i], scores[i]}
-			}
+		r.frozen, r.saved, r.next = nil, nil, nil
+	}
+	if r.reopened = r.reopened && same; !same || record.Job.State != stateStoring {
+		if r.storing != nil {
+			r.storing(errStopped)
 		}
 	}
-	close(work)
-	group.Wait()
-	if ctx.Err() == nil {
-		r.writeScores() // with the number of stored scores
+	// 3. Start this machine's part.
+	if record.active() {
+		r.begun = time.Now().Add(-time.Duration(record.Job.Seconds * float64(time.Second)))
+		g.startTerm()
 	}
-	return context.Cause(ctx)
+	return !same || record.Term != before.Term || record.Job.State != before.Job.State || record.Gathered != before.Gathered || r.unsaved()
+}
+
+// unsaved reports whether the file of scores has other ones. The lock must be held.
+func (r *ranks) unsaved() bool {
+	return r.scores != nil && (!r.onDisk.Begun.Equal(r.scored.Begun) || r.record.Job.State == stateDone && r.onDisk.Job.Stored != r.scored.Job.Stored)
+}
+
+// wakeRanks makes the goroutine of keepRanks look again.
+func (g *Graph) wakeRanks() {
+	select {
+	case g.ranks.wake <- struct{}{}:
+	default:
+	}
 }

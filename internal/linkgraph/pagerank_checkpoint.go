@@ -28,6 +28,7 @@ package linkgraph
 
 import (
 	"bufio"
+	"context"
 	"encoding/binary"
 	"encoding/json"
 	"errors"
@@ -39,7 +40,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/ef"
 	"github.com/trefoildb/trefoil/links/rank"
 )
@@ -61,12 +61,10 @@ var errDamaged = errors.New("damaged")
 
 // savedJob is the saved state of a job.
 type savedJob struct {
-	Store     string                `json:"store"` // the store's UUID
-	Predicate string                `json:"predicate"`
-	Begun     time.Time             `json:"begun"` // identifies the job
-	Options   links.PageRankOptions `json:"options"`
-	Job       links.PageRankJob     `json:"job"`
-	Cells     int                   `json:"cells"` // number of the states that follow
+	Store     string `json:"store"` // the machine's UUID
+	Predicate string `json:"predicate"`
+	jobRecord
+	Cells int `json:"cells"` // number of the states that follow
 }
 
 // savedCell is the state of a cell.
@@ -211,47 +209,96 @@ func openScores(j *savedJob, cells []savedCell) (*scores, error) {
 		if uids.Len() != len(c.state.Scores) || uids.Len() == 0 || i > 0 && uids.At(0) <= s.uids[i-1].Last() {
 			return nil, fmt.Errorf("%w: cell %d has %d scores of %d pages", errDamaged, i, len(c.state.Scores), uids.Len())
 		}
-		s.graph = c.state.Graph
 		s.pages, s.uids, s.of = append(s.pages, c.pages), append(s.uids, uids), append(s.of, c.state.Scores)
 	}
 	return s, nil
 }
 
-// writeScores writes the scores of a job that has computed them.
-func (r *pageRankRun) writeScores() {
-	s, pages := r.scores, uint64(0)
-	for _, of := range s.of {
-		pages += uint64(len(of))
+// writeScores writes the scores of a job.
+func (g *Graph) writeScores(s *scores, of scoredJob) {
+	r := &g.ranks
+	unlock, err := r.saving.lock(context.Background())
+	if err != nil {
+		return
 	}
-	err := r.g.writeSaved(scoresFile, r.saved(stateDone), len(s.of), func(i int) savedCell {
+	defer unlock()
+	r.mu.Lock()
+	record := r.record
+	r.onDisk = of
+	r.mu.Unlock()
+	j := savedJob{jobRecord: jobRecord{Begun: of.Begun, Options: of.Options, Job: of.Job, Scored: of}}
+	if record.Begun.Equal(of.Begun) {
+		j.Term, j.Version = record.Term, record.Version
+	}
+	pages := uint64(s.count())
+	err = g.writeSaved(scoresFile, j, len(s.of), func(i int) savedCell {
 		return savedCell{pages: s.pages[i], state: &rank.State{
-			Graph: s.graph, Partition: uint32(i), Partitions: uint32(len(s.of)), Pages: pages,
-			Round: s.result.Number, Change: s.result.Change, Damping: r.damping(), Scores: s.of[i],
+			Partition: uint32(i), Partitions: uint32(len(s.of)), Pages: pages,
+			Round: s.result.Number, Change: s.result.Change, Damping: g.rankOptions(of.Options).Damping, Scores: s.of[i],
 		}}
 	})
 	if err != nil {
-		r.g.log.Warn("the scores of PageRank would be lost at a restart", "error", err)
+		g.log.Warn("the scores of PageRank would be lost at a restart", "error", err)
 	}
 }
 
-// writeJob writes the state of the job, with the states of the cells after its last round if
-// there are any. If it fails, the job continues.
-func (r *pageRankRun) writeJob(state string, states []rank.State) {
-	begun := time.Now()
-	err := r.g.writeSaved(jobFile, r.saved(state), len(states), func(i int) savedCell { return savedCell{state: &states[i]} })
+// writeJob writes the running job with states of this machine's cells. It returns false if they are
+// not written, because another job runs or because of an error.
+func (g *Graph) writeJob(job uint64, states []rank.State) bool {
+	r := &g.ranks
+	unlock, err := r.saving.lock(context.Background())
 	if err != nil {
-		r.g.log.Warn("PageRank goes on, and would begin anew after a restart", "error", err)
+		return false
 	}
-	r.next = time.Now().Add(max(checkpointEvery, checkpointShare*time.Since(begun)))
+	defer unlock()
+	r.mu.Lock()
+	j := savedJob{jobRecord: r.record}
+	j.Job = r.job()
+	r.mu.Unlock()
+	if jobNumber(j.Begun) != job || !j.active() {
+		return false
+	}
+	err = g.writeSaved(jobFile, j, len(states), func(i int) savedCell { return savedCell{state: &states[i]} })
+	if err != nil {
+		g.log.Warn("PageRank goes on, and would begin anew after a restart", "error", err)
+	}
+	return err == nil
 }
 
-// saved returns the saved form of the job in the given state.
-func (r *pageRankRun) saved(state string) savedJob {
-	r.g.ranks.mu.Lock()
-	defer r.g.ranks.mu.Unlock()
-	j := savedJob{Begun: r.begun, Options: r.options, Job: *r.g.ranks.job}
-	j.Job.State, j.Job.Seconds = state, time.Since(r.g.ranks.begun).Seconds()
-	return j
+// saveJob writes the files after a change of the record.
+func (g *Graph) saveJob() {
+	r := &g.ranks
+	r.mu.Lock()
+	record, scores, scored, unsaved := r.record, r.scores, r.scored, r.unsaved()
+	var states []rank.State
+	for _, s := range r.saved {
+		states = append(states, *s)
+	}
+	if t := r.term; t != nil {
+		if of := t.known(); of != nil {
+			states = of
+		}
+	}
+	r.mu.Unlock()
+	if unsaved {
+		g.writeScores(scores, scored)
+	}
+	if record.active() {
+		g.writeJob(jobNumber(record.Begun), states)
+		return
+	}
+	// The file may be being written just now.
+	unlock, err := r.saving.lock(context.Background())
+	if err != nil {
+		return
+	}
+	defer unlock()
+	r.mu.Lock()
+	active := r.record.active()
+	r.mu.Unlock()
+	if !active {
+		g.removeSaved(jobFile)
+	}
 }
 
 // openRanks reads the scores of the last job, and continues a job that has not ended. It does
@@ -264,7 +311,7 @@ func (g *Graph) readRanks() {
 		return
 	}
 	// 1. Read the scores, then the job. A job of another store is dropped.
-	done, scores := g.readScores()
+	done := g.readScores()
 	job, cells, err := g.readSaved(jobFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
@@ -275,35 +322,36 @@ func (g *Graph) readRanks() {
 		return
 	case job == nil:
 		g.log.Error("a PageRank that had not ended begins anew, with the default options", "error", err)
-		job = &savedJob{Begun: time.Now()}
+		job = &savedJob{jobRecord: jobRecord{Begun: time.Now().UTC()}}
 	case err != nil:
 		g.log.Error("a PageRank that had not ended begins anew", "error", err)
 		job.Job = links.PageRankJob{Seconds: job.Job.Seconds}
 	}
 	// 2. Continue: from scores that must be stored, from saved rounds, or from the start.
-	run := &pageRankRun{g: g, options: job.Options, begun: job.Begun}
-	for _, c := range cells {
-		run.resume = append(run.resume, c.state)
+	record := job.jobRecord
+	if record.Job.State != stateStoring || done == nil || !done.Begun.Equal(record.Begun) {
+		record.Job.State = stateRunning
 	}
-	if job.Job.State == stateStoring && done != nil && done.Begun.Equal(job.Begun) {
-		run.scores = scores
+	if done != nil {
+		record.Scored = scoredJob{done.Begun, done.Options, done.Job}
 	} else {
-		job.Job.State = stateRunning
-		if err == nil && len(cells) == 0 {
-			g.log.Info("PageRank begins anew: no state of it was written yet")
-		}
+		// If other members have scores, they have a newer record, so this machine copies them.
+		record.Scored, record.Term, record.Version = scoredJob{}, 0, 0
 	}
-	// 3. Start the job under the lock, because start requires it.
 	g.ranks.mu.Lock()
 	defer g.ranks.mu.Unlock()
-	run.start(job.Job)
+	g.setRecord(record)
+	g.ranks.reopened = true
+	for _, c := range cells {
+		g.ranks.saved = append(g.ranks.saved, c.state)
+	}
 }
 
 // readScores reads the scores of the last job that ended.
-func (g *Graph) readScores() (*savedJob, *scores) {
+func (g *Graph) readScores() *savedJob {
 	j, cells, err := g.readSaved(scoresFile)
 	if errors.Is(err, fs.ErrNotExist) {
-		return nil, nil
+		return nil
 	}
 	var found *scores
 	if err == nil {
@@ -311,35 +359,18 @@ func (g *Graph) readScores() (*savedJob, *scores) {
 	}
 	if err != nil || !g.own(j) {
 		g.log.Warn("the scores of the last PageRank are of no use: start it again", "file", g.path(scoresFile), "error", err)
-		return nil, nil
+		return nil
 	}
-	g.ranks.mu.Lock()
-	defer g.ranks.mu.Unlock()
-	g.ranks.scores, g.ranks.job = found, &j.Job
-	return j, found
+	r := &g.ranks
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	r.scored = scoredJob{j.Begun, j.Options, j.Job}
+	r.scores, r.onDisk, r.record = found, r.scored, j.jobRecord
+	r.record.Scored = r.scored
+	return j
 }
 
 // own reports whether a file is of this store and predicate.
 func (g *Graph) own(j *savedJob) bool {
 	return j.Store == g.node.MachineID().String() && j.Predicate == g.o.Predicate
-}
-
-// fingerprint identifies the graph of cells at an epoch: by its pages, and the numbers of their
-// links.
-func (g *Graph) fingerprint(cells []*cell.Cell, epoch uint64) uint64 {
-	h := xxhash.New()
-	b := fmt.Appendf(nil, "%s %s %d ", g.node.MachineID(), g.o.Predicate, epoch)
-	for _, c := range cells {
-		b = binary.LittleEndian.AppendUint64(b, uint64(c.Range().First))
-		b = binary.LittleEndian.AppendUint64(b, uint64(c.Len()))
-		b = binary.LittleEndian.AppendUint64(b, uint64(c.NumLinks(cell.Forward)))
-		for ord := range uint32(c.Len()) {
-			if b = binary.LittleEndian.AppendUint64(b, uint64(c.UID(ord))); len(b) >= 1<<12 {
-				_, _ = h.Write(b)
-				b = b[:0]
-			}
-		}
-	}
-	_, _ = h.Write(b)
-	return h.Sum64()
 }

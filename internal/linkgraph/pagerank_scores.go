@@ -3,52 +3,93 @@
 package linkgraph
 
 import (
+	"fmt"
 	"iter"
 	"sort"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/ef"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// scores are the scores of the pages of some cells. Cells without pages are left out.
+// scores are the scores of pages, in groups of ascending UIDs, such as those of cells.
 type scores struct {
-	pages  [][]byte      // UIDs by cell, in package ef
+	pages  [][]byte      // UIDs by group, in package ef
 	uids   []ef.Sequence // the same, open
-	of     [][]float64   // by cell and page
-	graph  uint64        // its fingerprint
+	of     [][]float64   // by group and page
 	result rank.Round
 	done   bool // converged
 }
 
 // scoresOf returns the scores of a job's result for the pages of cells.
-func scoresOf(cells []*cell.Cell, result *rank.Result, graph uint64) (*scores, error) {
-	s := &scores{graph: graph, result: result.Round, done: result.Converged}
-	if result.Number == 0 {
-		s.result.Change = 0 // if there was no round, it is infinite
-	}
+func scoresOf(cells []*cell.Cell, result *rank.Result) (*scores, error) {
+	s := &scores{}
 	for i, c := range cells {
-		if c.Len() == 0 {
-			continue
-		}
-		var b ef.Builder
+		pages := make([]uid.UID, c.Len())
 		for ord := range uint32(c.Len()) {
-			b.Add(uint64(c.UID(ord)))
+			pages[ord] = c.UID(ord)
 		}
-		pages := b.AppendTo(nil)
-		uids, _, err := ef.Open(pages)
-		if err != nil {
+		if err := s.add(pages, result.Scores[i]); err != nil {
 			return nil, err
 		}
-		s.pages, s.uids, s.of = append(s.pages, pages), append(s.uids, uids), append(s.of, result.Scores[i])
 	}
 	return s, nil
 }
 
+// add adds a group of ascending pages, unless it is empty. It keeps values.
+func (s *scores) add(pages []uid.UID, values []float64) error {
+	if len(pages) == 0 {
+		return nil
+	}
+	var b ef.Builder
+	for i, u := range pages {
+		if i > 0 && u <= pages[i-1] {
+			return fmt.Errorf("%w: pages of scores do not ascend", peer.ErrMessage)
+		}
+		b.Add(uint64(u))
+	}
+	data := b.AppendTo(nil)
+	uids, _, err := ef.Open(data)
+	if err != nil {
+		return err
+	}
+	s.pages, s.uids, s.of = append(s.pages, data), append(s.uids, uids), append(s.of, values)
+	return nil
+}
+
+// merge adds the groups of another machine.
+func (s *scores) merge(o *scores) {
+	s.pages, s.uids, s.of = append(s.pages, o.pages...), append(s.uids, o.uids...), append(s.of, o.of...)
+	sort.Sort(s)
+}
+
+// Len, Less and Swap implement sort.Interface for the groups.
+func (s *scores) Len() int           { return len(s.uids) }
+func (s *scores) Less(i, j int) bool { return s.uids[i].At(0) < s.uids[j].At(0) }
+func (s *scores) Swap(i, j int) {
+	s.pages[i], s.pages[j] = s.pages[j], s.pages[i]
+	s.uids[i], s.uids[j] = s.uids[j], s.uids[i]
+	s.of[i], s.of[j] = s.of[j], s.of[i]
+}
+
+// count returns the number of pages.
+func (s *scores) count() (n int64) {
+	for _, of := range s.of {
+		n += int64(len(of))
+	}
+	return n
+}
+
+// group returns the first group with a UID at or behind one.
+func (s *scores) group(u uid.UID) int {
+	return sort.Search(len(s.uids), func(i int) bool { return s.uids[i].Last() >= uint64(u) })
+}
+
 // get returns the score of a page, and false if the page is not known.
 func (s *scores) get(u uid.UID) (float64, bool) {
-	i := sort.Search(len(s.uids), func(i int) bool { return s.uids[i].Last() >= uint64(u) })
+	i := s.group(u)
 	if i == len(s.uids) {
 		return 0, false
 	}
@@ -59,24 +100,39 @@ func (s *scores) get(u uid.UID) (float64, bool) {
 	return s.of[i][page], true
 }
 
-// batches yields all pages and their scores, some thousand at a time. The slices are valid only
-// during the iteration.
+// after returns the next pages of one group behind a page, at most n, and their scores. There are
+// none behind the last page.
+func (s *scores) after(u uid.UID, n int) (pages []uid.UID, values []float64) {
+	if u == 1<<64-1 {
+		return nil, nil
+	}
+	i := s.group(u + 1)
+	if i == len(s.uids) {
+		return nil, nil
+	}
+	first := s.uids[i].Search(uint64(u) + 1)
+	end := min(first+n, len(s.of[i]))
+	pages = make([]uid.UID, 0, end-first)
+	for _, page := range s.uids[i].All(first) {
+		if len(pages) == end-first {
+			break
+		}
+		pages = append(pages, uid.UID(page))
+	}
+	return pages, s.of[i][first:end]
+}
+
+// batches yields all pages and their scores, some thousand at a time.
 func (s *scores) batches() iter.Seq2[[]uid.UID, []float64] {
 	return func(yield func([]uid.UID, []float64) bool) {
 		const batch = 1 << 12
-		var some []uid.UID
-		for i := range s.uids {
-			first := 0
-			for page, u := range s.uids[i].All(0) {
-				some = append(some, uid.UID(u))
-				if len(some) < batch && page+1 < s.uids[i].Len() {
-					continue
-				}
-				if !yield(some, s.of[i][first:page+1]) {
-					return
-				}
-				some, first = some[:0], page+1
+		last := uid.UID(0)
+		for {
+			pages, values := s.after(last, batch)
+			if len(pages) == 0 || !yield(pages, values) {
+				return
 			}
+			last = pages[len(pages)-1]
 		}
 	}
 }

@@ -63,12 +63,12 @@ func (g *Graph) place() {
 		if errors.Is(err, links.ErrMemory) {
 			wait = memoryRetry * retryEvery
 		}
-		g.waitPlacing(v, wait)
+		g.waitFor(v, wait, g.placing)
 	}
 }
 
-// waitPlacing waits for some time, for another view or until the placer is woken.
-func (g *Graph) waitPlacing(v *view.View, d time.Duration) {
+// waitFor waits for some time, for another view or until the caller's goroutine is woken.
+func (g *Graph) waitFor(v *view.View, d time.Duration, wake <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(g.ctx, d)
 	defer cancel()
 	changed := make(chan struct{})
@@ -79,7 +79,7 @@ func (g *Graph) waitPlacing(v *view.View, d time.Duration) {
 		}
 	}()
 	select {
-	case <-g.placing:
+	case <-wake:
 	case <-changed:
 	}
 	cancel()

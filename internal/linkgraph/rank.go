@@ -4,6 +4,7 @@ package linkgraph
 
 import (
 	"context"
+	"errors"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/ranking"
 	"github.com/trefoildb/trefoil/links"
@@ -18,7 +19,15 @@ func (g *Graph) Rank(ctx context.Context, r links.RankRequest) (ranked links.Ran
 		return ranked, err
 	}
 	if r.Algorithm == links.PageRank {
-		return g.ranks.rank(r)
+		ranked, err = g.ranks.rank(r)
+		if errors.Is(err, links.ErrNoJob) {
+			// A member that has just joined may not know of a job yet.
+			if _, err := g.PageRank(ctx); err != nil {
+				return ranked, err
+			}
+			ranked, err = g.ranks.rank(r)
+		}
+		return ranked, err
 	}
 	return ranking.Rank(ctx, g, r)
 }

@@ -17,6 +17,7 @@ import (
 
 // handle registers the handler of queries.
 func (g *Graph) handle() {
+	g.handleRanks()
 	g.node.Handle(methodAsk, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
 		q := &query{}
 		if err := peer.Decode(body, q.fields); err != nil {

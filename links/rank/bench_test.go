@@ -87,13 +87,13 @@ func byPopularity(p *partition) {
 		order[i] = uint32(i)
 	}
 	slices.SortFunc(order, func(a, b uint32) int {
-		return cmp.Or(cmp.Compare(p.where[a].Partition, p.where[b].Partition), cmp.Compare(p.where[a].Page, p.where[b].Page))
+		return cmp.Compare(p.where[a], p.where[b])
 	})
 	sorted := make([]uint32, len(uses))
 	for i, g := range order {
 		sorted[i] = uses[g]
 	}
-	place, where := make([]uint32, len(order)), make([]rank.Address, len(order))
+	place, where := make([]uint32, len(order)), make([]uint32, len(order))
 	for i, number := range lists.PopularFirst(sorted, 256) {
 		place[order[i]], where[number] = number, p.where[order[i]]
 	}
@@ -108,7 +108,7 @@ func byPopularity(p *partition) {
 	}
 }
 
-func benchParts(pages []int) map[int]rank.Partition {
+func benchParts(pages []int) []rank.Partition {
 	parts := splitBy(benchGraph().At, pages)
 	for _, p := range parts {
 		byPopularity(p.(*partition))
@@ -161,19 +161,19 @@ func BenchmarkPageRank(b *testing.B) {
 	for _, partitions := range []int{1, 4, 16, 64} {
 		pages := evenly(benchPages, partitions)
 		arrays := benchParts(pages)
-		tables, ghosts := map[int]rank.Partition{}, 0
-		for i, p := range arrays {
-			tables[i] = encode(b, p.(*partition))
+		tables, ghosts := []rank.Partition(nil), 0
+		for _, p := range arrays {
+			tables = append(tables, encode(b, p.(*partition)))
 			ghosts += p.Ghosts()
 		}
 		for _, c := range []struct {
 			name      string
-			parts     map[int]rank.Partition
+			parts     []rank.Partition
 			copyBytes int64
 		}{{"arrays", arrays, 0}, {"lists", tables, 0}, {"copies", tables, 1 << 30}} {
 			for _, workers := range []int{1, 2} {
 				b.Run(fmt.Sprintf("%s/partitions=%d/workers=%d", c.name, partitions, workers), func(b *testing.B) {
-					benchRounds(b, pages, c.parts, rank.Options{Workers: workers, CopyBytes: c.copyBytes})
+					benchRounds(b, c.parts, rank.Options{Workers: workers, CopyBytes: c.copyBytes})
 					b.ReportMetric(float64(ghosts)/float64(len(benchGraph().Items)), "ghosts/link")
 				})
 			}
@@ -181,7 +181,7 @@ func BenchmarkPageRank(b *testing.B) {
 	}
 }
 
-func benchRounds(b *testing.B, pages []int, parts map[int]rank.Partition, o rank.Options) {
+func benchRounds(b *testing.B, parts []rank.Partition, o rank.Options) {
 	const rounds = 10
 	links, took, used := int64(0), time.Duration(0), time.Duration(0)
 	for b.Loop() {
@@ -198,7 +198,7 @@ func benchRounds(b *testing.B, pages []int, parts map[int]rank.Partition, o rank
 				used += cpuTime() - startCPU
 			}
 		}
-		_, err := rank.PageRank(ctx, pages, parts, o)
+		_, err := rank.PageRank(ctx, parts, o)
 		if err != nil {
 			b.Fatal(err)
 		}
@@ -216,7 +216,7 @@ func BenchmarkKernels(b *testing.B) {
 	for _, p := range backward {
 		byPopularity(p.(*partition))
 	}
-	run := func(name string, parts map[int]rank.Partition, kernel func(p *partition)) {
+	run := func(name string, parts []rank.Partition, kernel func(p *partition)) {
 		b.Run(name, func(b *testing.B) {
 			links, ghosts, before := 0, 0, cpuTime()
 			for b.Loop() {

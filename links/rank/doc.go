@@ -20,10 +20,17 @@
 //
 // If a partition has some 100,000 pages, its pages and popular ghosts fit into a processor's
 // cache. A link then costs as much as a sequential read. Only the receive step accesses memory at
-// random, and there are several times fewer ghosts than links. If partitions are on several
-// machines, an [Exchange] carries the sums of ghosts. Scores are the same bits with any number of
-// workers and machines. This holds because steps are barriers and sums follow the order of the
-// partitions.
+// random, and there are several times fewer ghosts than links. Scores are the same bits with any
+// number of workers, because steps are barriers and sums follow the order of the partitions.
+//
+// If partitions are on several machines, an [Exchange] carries the sums of ghosts: one message for
+// each pair of machines in a round, of 8 bytes for each page of the receiver that the sender links
+// to. Both agree on these pages before the first round. All machines send what they know of the
+// change of the round before with it, so they end after the same round and need no coordinator.
+//
+// The iteration has the same limit for any scores at its start: it is linear, and a round brings
+// any two vectors nearer to each other by the damping. So if a machine is lost, its partitions may
+// begin again with equal scores on another one, and the others go on with the scores that they have.
 //
 // Sums are pushed along forward links, not pulled along backward links. Both cost the same for
 // each link. But a partition links to several times fewer pages than link to it, so push sends
@@ -42,9 +49,9 @@
 //	+-----+-----+-----+-----+------+----+----+----+
 //	| u64 graph                                   |   Options.Graph
 //	+-----------------------+---------------------+
-//	| u32 partition         | u32 partitions      |
+//	| u32 partition         | u32 partitions      |   of the machine
 //	+-----------------------+---------------------+
-//	| u64 pages of all partitions                 |
+//	| u64 pages of these partitions               |
 //	+---------------------------------------------+
 //	| u64 round                                   |   1 ... 2^31-1
 //	+---------------------------------------------+

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/uid"
 )
 
 var ctx = context.Background()
@@ -23,20 +24,32 @@ var random = seed.Rand
 type partition struct {
 	localEnds, ghostEnds []int
 	locals, ghosts       []uint32
-	where                []rank.Address // of ghosts
+	first                uint32   // page of the graph
+	where                []uint32 // of ghosts: pages of the graph
+	weights              [][]float64
 	piece                int
 	err                  error // of Scan, at its end
 	scans                int
 }
 
-// none is the address of a ghost that is no page.
-var none = rank.Address{Partition: 1 << 31}
+// uidOf returns the UID of a page of the graph.
+func uidOf(page uint32) uid.UID { return uid.UID(page) + 1 }
 
-func (p *partition) Pages() int  { return len(p.localEnds) }
-func (p *partition) Ghosts() int { return len(p.where) }
+func (p *partition) Range() uid.Range {
+	return uid.Range{First: uidOf(p.first), Last: uidOf(p.first) + uid.UID(len(p.localEnds)) - 1}
+}
+func (p *partition) Pages() int                 { return len(p.localEnds) }
+func (p *partition) Ghosts() int                { return len(p.where) }
+func (p *partition) Ghost(ghost uint32) uid.UID { return uidOf(p.where[ghost]) }
+func (p *partition) Find(u uid.UID) (uint32, bool) {
+	return uint32(u-1) - p.first, p.Range().Contains(u)
+}
 
-func (p *partition) Locate(ghost uint32) (rank.Address, bool) {
-	return p.where[ghost], p.where[ghost] != none
+func (p *partition) AppendWeights(dst []float64, page uint32) ([]float64, error) {
+	if p.weights == nil {
+		return dst, p.err
+	}
+	return append(dst, p.weights[page]...), p.err
 }
 
 func (p *partition) Scan(yield func(uint32, []uint32, []uint32) bool) error {
@@ -60,15 +73,14 @@ func (p *partition) Scan(yield func(uint32, []uint32, []uint32) bool) error {
 
 // split cuts a graph, lists of targets by page, into partitions of the given sizes. If a target
 // is no page, it becomes a ghost of no partition.
-func split(lists [][]uint32, pages []int) map[int]rank.Partition {
+func split(lists [][]uint32, pages []int) []rank.Partition {
 	return splitBy(func(page int) []uint32 { return lists[page] }, pages)
 }
 
-func splitBy(list func(page int) []uint32, pages []int) map[int]rank.Partition {
-	parts := map[int]rank.Partition{}
+func splitBy(list func(page int) []uint32, pages []int) (parts []rank.Partition) {
 	first := 0
-	for i, count := range pages {
-		p := &partition{}
+	for _, count := range pages {
+		p := &partition{first: uint32(first)}
 		ghosts := map[uint32]uint32{}
 		for page := first; page < first+count; page++ {
 			for _, to := range list(page) {
@@ -80,28 +92,17 @@ func splitBy(list func(page int) []uint32, pages []int) map[int]rank.Partition {
 				if !ok {
 					g = uint32(len(p.where))
 					ghosts[to] = g
-					p.where = append(p.where, locate(to, pages))
+					p.where = append(p.where, to)
 				}
 				p.ghosts = append(p.ghosts, g)
 			}
 			p.localEnds = append(p.localEnds, len(p.locals))
 			p.ghostEnds = append(p.ghostEnds, len(p.ghosts))
 		}
-		parts[i] = p
+		parts = append(parts, p)
 		first += count
 	}
 	return parts
-}
-
-func locate(page uint32, pages []int) rank.Address {
-	first := uint32(0)
-	for i, count := range pages {
-		if page < first+uint32(count) {
-			return rank.Address{Partition: uint32(i), Page: page - first}
-		}
-		first += uint32(count)
-	}
-	return none
 }
 
 // aGraph returns lists of n pages. Some pages have no links. Some links lead to missing pages or
@@ -139,20 +140,21 @@ func cuts(r *rand.Rand, pages, n int) []int {
 
 var errLost = errors.New("the machine is gone")
 
-// wire is an exchange in memory: all machines share it.
+// wire is the messages between machines in memory. loseAfter is the step after which a machine is
+// lost; 0 is never.
 type wire struct {
-	partitions int
-	mu         sync.Mutex
-	changed    *sync.Cond
-	routes     map[string][]uint32
-	values     map[string][]float64
-	steps      map[int]map[int]float64
-	lost       bool
-	loseAfter  int // rounds; 0 is never
+	owners    []int // by page of the graph
+	machines  int
+	mu        sync.Mutex
+	changed   *sync.Cond
+	messages  map[string][]byte
+	bytes     int
+	lost      bool
+	loseAfter int
 }
 
-func newWire(partitions int) *wire {
-	w := &wire{partitions: partitions, routes: map[string][]uint32{}, values: map[string][]float64{}, steps: map[int]map[int]float64{}}
+func newWire(machines int, owners []int) *wire {
+	w := &wire{owners: owners, machines: machines, messages: map[string][]byte{}}
 	w.changed = sync.NewCond(&w.mu)
 	return w
 }
@@ -165,77 +167,48 @@ func (w *wire) lose() {
 	w.changed.Broadcast()
 }
 
-// do calls done with the lock held until it reports true.
-func (w *wire) do(done func() bool) error {
-	w.mu.Lock()
-	defer w.mu.Unlock()
-	defer w.changed.Broadcast()
-	for {
-		if w.lost {
-			return errLost
-		}
-		if done() {
-			return nil
-		}
-		w.changed.Wait()
+// end is the wire as one machine has it.
+type end struct {
+	*wire
+	self int
+}
+
+func (e end) Machines() (n, self int) { return e.machines, e.self }
+
+func (e end) Owner(u uid.UID) int {
+	if int(u)-1 >= len(e.owners) {
+		return e.self // a page of no partition
 	}
+	return e.owners[u-1]
 }
 
-func (w *wire) SendRoute(_ context.Context, from, to int, pages []uint32) error {
-	return w.do(func() bool {
-		w.routes[fmt.Sprint(from, to)] = slices.Clone(pages)
-		return true
-	})
-}
-
-func (w *wire) ReceiveRoute(_ context.Context, from, to int) (pages []uint32, err error) {
-	err = w.do(func() bool {
-		got, ok := w.routes[fmt.Sprint(from, to)]
-		pages = got
-		return ok
-	})
-	return pages, err
-}
-
-func (w *wire) SendValues(_ context.Context, round, from, to int, values []float64) error {
-	if w.loseAfter > 0 && round > w.loseAfter {
-		w.lose()
+func (e end) Send(_ context.Context, step, to int, message []byte) error {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	if e.loseAfter > 0 && step > e.loseAfter {
+		e.lost = true
+		e.changed.Broadcast()
 	}
-	return w.do(func() bool {
-		w.values[fmt.Sprint(round, from, to)] = slices.Clone(values)
-		return true
-	})
+	if e.lost {
+		return errLost
+	}
+	e.messages[fmt.Sprint(step, e.self, to)] = slices.Clone(message)
+	e.bytes += len(message)
+	e.changed.Broadcast()
+	return nil
 }
 
-func (w *wire) ReceiveValues(_ context.Context, round, from, to int) (values []float64, err error) {
-	key := fmt.Sprint(round, from, to)
-	err = w.do(func() bool {
-		got, ok := w.values[key]
-		values = got
-		delete(w.values, key)
-		return ok
-	})
-	return values, err
-}
-
-func (w *wire) Gather(_ context.Context, step int, own map[int]float64) ([]float64, error) {
-	all := make([]float64, w.partitions)
-	given := false
-	err := w.do(func() bool {
-		if w.steps[step] == nil {
-			w.steps[step] = map[int]float64{}
+func (e end) Receive(_ context.Context, step, from int) ([]byte, error) {
+	e.mu.Lock()
+	defer e.mu.Unlock()
+	for key := fmt.Sprint(step, from, e.self); ; e.changed.Wait() {
+		message, ok := e.messages[key]
+		if e.lost {
+			return nil, errLost
 		}
-		for i, value := range own {
-			w.steps[step][i] = value
+		if ok {
+			delete(e.messages, key)
+			return message, nil
 		}
-		if !given {
-			given = true
-			w.changed.Broadcast()
-		}
-		for i, value := range w.steps[step] {
-			all[i] = value
-		}
-		return len(w.steps[step]) == w.partitions
-	})
-	return all, err
+	}
 }

@@ -6,49 +6,40 @@ import (
 	"context"
 	"fmt"
 	"math"
+	"sort"
 	"sync"
 	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/links/uid"
 )
 
 // A job is a PageRank on one machine. Its methods run on one goroutine; each starts the others.
+//
+// The destinations of a part's ghosts are the local parts, then the remotes, then nowhere.
 type job struct {
 	Options
-	ctx      context.Context
-	total    float64 // pages of all partitions
-	pages    []int
-	parts    []*part          // local ones, ascending
-	own      map[int]*part    // the local ones by number
-	incoming map[way][]uint32 // from remote partitions to local ones
-	round    Round
-	step     int // of Gather
+	ctx     context.Context
+	total   float64 // pages of all machines
+	parts   []*part // local ones, ascending
+	remotes []*remote
+	round   Round
+	change  float64 // of the local scores in the last round
+	step    int     // of the exchange
 }
 
-// A way leads from one partition to another.
-type way struct{ from, to int }
-
-func newJob(ctx context.Context, pages []int, own map[int]Partition, o Options) (*job, error) {
+func newJob(ctx context.Context, parts []Partition, o Options) (*job, error) {
 	if err := o.Validate(); err != nil {
 		return nil, err
 	}
-	j := &job{Options: o.withDefaults(), ctx: ctx, pages: pages, own: map[int]*part{}, incoming: map[way][]uint32{}}
-	// 1. Check that the partitions fit the graph. All of them must be local if there is no
-	// exchange.
-	for i, n := range pages {
-		lists, here := own[i]
+	j := &job{Options: o.withDefaults(), ctx: ctx, parts: make([]*part, len(parts))}
+	// 1. Check the ranges, because pages are looked up by them.
+	for i, p := range parts {
 		switch {
-		case n < 0 || n > math.MaxUint32:
-			return nil, fmt.Errorf("partition %d has %d pages: %w", i, n, ErrGraph)
-		case here && lists.Pages() != n:
-			return nil, fmt.Errorf("partition %d has %d pages, not %d: %w", i, lists.Pages(), n, ErrGraph)
-		case here:
-			j.parts = append(j.parts, &part{index: i, lists: lists})
-		case o.Exchange == nil:
-			return nil, fmt.Errorf("partition %d is not here, and there is no exchange: %w", i, ErrGraph)
+		case p.Pages() < 0 || p.Pages() > math.MaxUint32:
+			return nil, fmt.Errorf("partition %d has %d pages: %w", i, p.Pages(), ErrGraph)
+		case i > 0 && p.Range().First <= parts[i-1].Range().Last:
+			return nil, fmt.Errorf("partition %d of %s is behind that of %s: %w", i, p.Range(), parts[i-1].Range(), ErrGraph)
 		}
-		j.total += float64(n)
-	}
-	if len(j.parts) != len(own) {
-		return nil, fmt.Errorf("%d partitions are here, of which %d are of the graph's %d: %w", len(own), len(j.parts), len(pages), ErrGraph)
 	}
 	// 2. Read the local partitions on all workers. They share one budget for copies.
 	var copyBytes atomic.Int64
@@ -57,18 +48,14 @@ func newJob(ctx context.Context, pages []int, own map[int]Partition, o Options) 
 		if err := j.ctx.Err(); err != nil {
 			return err
 		}
-		j.parts[i], err = newPart(j.parts[i].index, j.parts[i].lists, pages, &copyBytes)
+		j.parts[i], err = newPart(i, parts[i], &j.Options, &copyBytes)
 		return err
 	})
 	if err != nil {
 		return nil, err
 	}
-	// 3. Exchange routes, because ReceiveValues returns numbers without their pages.
-	for _, p := range j.parts {
-		j.own[p.index] = p
-		j.round.Links += p.links
-	}
-	if err := j.shareRoutes(); err != nil {
+	// 3. Agree on the pages of messages, because those of rounds have values only.
+	if err := j.route(); err != nil {
 		return nil, err
 	}
 	return j, j.start()
@@ -107,197 +94,214 @@ func (j *job) each(do func(i int) error) error {
 	return nil
 }
 
-// shareRoutes sends the routes of local partitions to the other machines and receives theirs.
-func (j *job) shareRoutes() error {
-	// 1. Send all routes first. Two machines cannot wait for each other, because Send does not
-	// wait.
-	for _, p := range j.parts {
-		for to := range j.pages {
-			if j.own[to] != nil {
-				continue
-			}
-			start, end := p.way(to)
-			if err := j.Exchange.SendRoute(j.ctx, p.index, to, p.pages[start:end]); err != nil {
-				return j.lost(err)
-			}
-		}
-	}
-	// 2. Receive the routes and check them, because the rounds use pages as indexes unchecked.
-	for _, p := range j.parts {
-		for from := range j.pages {
-			if j.own[from] != nil {
-				continue
-			}
-			pages, err := j.Exchange.ReceiveRoute(j.ctx, from, p.index)
-			if err != nil {
-				return j.lost(err)
-			}
-			for _, page := range pages {
-				if int(page) >= len(p.scores) {
-					return fmt.Errorf("partition %d has a link to page %d of partition %d, which has %d: %w", from, page, p.index, len(p.scores), ErrGraph)
-				}
-			}
-			j.incoming[way{from, p.index}] = pages
-		}
-	}
-	return nil
+// partOf returns the index of the local part whose range has a UID.
+func (j *job) partOf(u uid.UID) (int, bool) {
+	i := sort.Search(len(j.parts), func(i int) bool { return j.parts[i].lists.Range().Last >= u })
+	return i, i < len(j.parts) && j.parts[i].lists.Range().Contains(u)
 }
 
-// lost wraps an error of the exchange. If the context has ended, it returns the error as it is.
-func (j *job) lost(err error) error {
-	if j.ctx.Err() != nil {
-		return err
+// destination returns the number of a remote among the destinations of ghosts.
+func (j *job) destination(r *remote) int {
+	_, self := j.Exchange.Machines()
+	if r.number < self {
+		return len(j.parts) + r.number
 	}
-	return fmt.Errorf("%w: %w", ErrExchange, err)
+	return len(j.parts) + r.number - 1
 }
 
-// gather returns the values of all partitions, in order. It calls value for each local one.
-func (j *job) gather(value func(*part) float64) ([]float64, error) {
-	own := make(map[int]float64, len(j.parts))
-	for _, p := range j.parts {
-		own[p.index] = value(p)
-	}
-	if j.Exchange == nil {
-		all := make([]float64, len(j.pages))
-		for i := range all {
-			all[i] = own[i]
-		}
-		return all, nil
-	}
-	all, err := j.Exchange.Gather(j.ctx, j.step, own)
-	if err != nil {
-		return nil, j.lost(err)
-	}
-	if len(all) != len(j.pages) {
-		return nil, fmt.Errorf("%d values of %d partitions: %w", len(all), len(j.pages), ErrExchange)
-	}
-	j.step++
-	return all, nil
-}
-
-// start sets the initial scores. All machines must start from the same round.
-func (j *job) start() error {
-	if err := j.resume(); err != nil {
-		return err
-	}
-	rounds, err := j.gather(func(*part) float64 { return float64(j.round.Number) })
-	if err != nil {
-		return err
-	}
-	for i, round := range rounds {
-		if round != float64(j.round.Number) {
-			return fmt.Errorf("partition %d goes on from round %v, others from %d: %w", i, round, j.round.Number, ErrState)
+// route finds the destinations of all ghosts.
+func (j *job) route() error {
+	// 1. The other machines, without this one.
+	if j.Exchange != nil {
+		machines, self := j.Exchange.Machines()
+		for m := range machines {
+			if m != self {
+				j.remotes = append(j.remotes, &remote{number: m})
+			}
 		}
 	}
-	if len(j.Resume) > 0 {
+	// 2. Find the ghosts of each part, then the targets of each remote.
+	found := make([][][]uid.UID, len(j.remotes)) // by remote and part
+	for i := range found {
+		found[i] = make([][]uid.UID, len(j.parts))
+	}
+	err := j.each(func(i int) error {
+		if err := j.ctx.Err(); err != nil {
+			return err
+		}
+		away := j.parts[i].route(j)
+		for k, uids := range away {
+			found[k][i] = uids
+		}
 		return nil
+	})
+	for i, r := range j.remotes {
+		j.setTargets(r, found[i])
+		found[i] = nil
+	}
+	return err
+}
+
+// start agrees with the other machines, and sets the initial scores.
+func (j *job) start() error {
+	// 1. Check the states to resume from.
+	states, round, err := j.resumed()
+	if err != nil {
+		return err
+	}
+	pages, links := int64(0), int64(0)
+	for _, p := range j.parts {
+		pages, links = pages+int64(len(p.scores)), links+p.links
+	}
+	if len(j.remotes) > 0 {
+		if pages, links, round, err = j.greet(pages, links, round); err != nil {
+			return err
+		}
+	}
+	// 2. A partition without a state begins with equal scores.
+	j.total = float64(pages)
+	j.round = Round{Number: round, Change: math.Inf(1), Links: links}
+	if round > 0 {
+		j.round.Change = states[0].Change
 	}
 	return j.each(func(i int) error {
 		p := j.parts[i]
-		for page := range p.scores {
-			p.scores[page] = 1 / j.total
+		if states[i] != nil {
+			copy(p.scores, states[i].Scores)
+		} else {
+			for page := range p.scores {
+				p.scores[page] = 1 / j.total
+			}
 		}
 		p.loseDangling()
 		return nil
 	})
 }
 
-// resume sets the scores from the given states.
-func (j *job) resume() error {
-	if len(j.Resume) == 0 {
-		j.round.Change = math.Inf(1)
-		return nil
-	}
-	// 1. Take the states of local partitions. A state must fit the graph and the damping, and all
-	// must be of one round. Other states are skipped, because their partitions are remote.
-	seen := 0
+// resumed returns the state of each part, nil if there is none, and the round after which the job
+// goes on: 0 unless all parts have a state of the same round.
+func (j *job) resumed() (states []*State, round int, err error) {
+	states = make([]*State, len(j.parts))
 	for _, s := range j.Resume {
-		p := j.own[int(s.Partition)]
-		if p == nil {
-			continue
+		if int(s.Partition) >= len(states) {
+			return nil, 0, fmt.Errorf("a state of partition %d of %d: %w", s.Partition, len(states), ErrState)
 		}
-		seen++
+		p := j.parts[s.Partition]
 		switch {
-		case s.Graph != j.Graph || int(s.Partitions) != len(j.pages) || float64(s.Pages) != j.total || len(s.Scores) != len(p.scores):
-			return fmt.Errorf("the state of partition %d is of graph %d, of %d partitions and %d pages, %d of them here; the job's is graph %d, of %d, %.0f and %d: %w",
-				s.Partition, s.Graph, s.Partitions, s.Pages, len(s.Scores), j.Graph, len(j.pages), j.total, len(p.scores), ErrState)
+		case s.Graph != j.Graph || int(s.Partitions) != len(j.parts) || len(s.Scores) != len(p.scores):
+			return nil, 0, fmt.Errorf("the state of partition %d is of graph %d, of %d partitions, %d pages here; the job's is graph %d, of %d and %d: %w",
+				s.Partition, s.Graph, s.Partitions, len(s.Scores), j.Graph, len(j.parts), len(p.scores), ErrState)
 		case s.Damping != j.Damping:
-			return fmt.Errorf("the state of partition %d is of a job with damping %v, not %v: %w", s.Partition, s.Damping, j.Damping, ErrState)
-		case seen > 1 && s.Round != j.round.Number:
-			return fmt.Errorf("the state of partition %d is of round %d, another one's of %d: %w", s.Partition, s.Round, j.round.Number, ErrState)
+			return nil, 0, fmt.Errorf("the state of partition %d is of a job with damping %v, not %v: %w", s.Partition, s.Damping, j.Damping, ErrState)
 		}
-		j.round.Number, j.round.Change = s.Round, s.Change
-		p.start(s.Scores)
+		states[s.Partition] = s
 	}
-	// 2. Each local partition must have a state.
-	if seen != len(j.parts) {
-		return fmt.Errorf("%d states of %d partitions: %w", seen, len(j.parts), ErrState)
+	for i, s := range states {
+		if s == nil || i > 0 && s.Round != states[0].Round {
+			return states, 0, nil
+		}
+		round = s.Round
 	}
-	return nil
+	return states, round, nil
 }
+
+// ended reports whether there is no further round.
+func (j *job) ended() bool { return j.converged() || j.round.Number >= j.MaxRounds }
 
 func (j *job) converged() bool { return j.total == 0 || j.round.Change <= j.Tolerance }
 
-func (j *job) scores() [][]float64 {
-	var all [][]float64
-	for _, p := range j.parts {
-		all = append(all, p.scores)
-	}
-	return all
-}
-
 // run does rounds until the scores converge or MaxRounds is reached.
 func (j *job) run() error {
-	for !j.converged() && j.round.Number < j.MaxRounds {
-		change, err := j.doRound(j.round.Number + 1)
+	if len(j.remotes) == 0 {
+		// A machine without others learns the change of a round at once.
+		for !j.ended() {
+			if err := j.push(); err != nil {
+				return err
+			}
+			lost := 0.0
+			for _, p := range j.parts {
+				lost += p.undelivered()
+			}
+			j.settle(lost)
+			if err := j.report(j.change); err != nil {
+				return err
+			}
+		}
+		return nil
+	}
+	// Others learn it with the values of the next round.
+	for resumed := true; ; resumed = false {
+		if err := j.push(); err != nil {
+			return err
+		}
+		lost, change, err := j.exchange()
 		if err != nil {
 			return err
 		}
-		j.round.Number++
-		j.round.Change = change
-		if j.Progress != nil {
-			j.Progress(j.round)
-		}
-		if j.Checkpoint != nil && j.round.Number%j.CheckpointRounds == 0 {
-			if err := j.Checkpoint(j.states()); err != nil {
-				return fmt.Errorf("checkpoint: %w", err)
+		if !resumed {
+			if err := j.report(change); err != nil {
+				return err
 			}
+		}
+		if j.total == 0 || !resumed && j.ended() {
+			return nil
+		}
+		j.settle(lost)
+	}
+}
+
+// report publishes the change of the last round.
+func (j *job) report(change float64) error {
+	// It must be finite, because remote values may be wrong.
+	if math.IsNaN(change) || math.IsInf(change, 0) {
+		return fmt.Errorf("the scores change by %v: values of another machine, or a state, were wrong: %w", change, ErrExchange)
+	}
+	j.round.Change = change
+	if j.Progress != nil {
+		j.Progress(j.round)
+	}
+	if j.Checkpoint != nil && j.round.Number%j.CheckpointRounds == 0 {
+		if err := j.Checkpoint(j.states()); err != nil {
+			return fmt.Errorf("checkpoint: %w", err)
 		}
 	}
 	return nil
 }
 
-// doRound does one round and returns the change of all scores, in L1.
-func (j *job) doRound(round int) (float64, error) {
-	// 1. Push and receive. each is a barrier: receive must not start before all local pushes end.
-	if err := j.each(func(i int) error { return j.push(round, j.parts[i]) }); err != nil {
-		return 0, err
-	}
-	if err := j.each(func(i int) error { return j.receive(round, j.parts[i]) }); err != nil {
-		return 0, err
-	}
-	// 2. The scores that reached no page are spread over all pages.
-	lost, err := j.gather((*part).undelivered)
-	if err != nil {
-		return 0, err
-	}
-	base := (1 - j.Damping + j.Damping*sum(lost)) / j.total
-	changes := make([]float64, len(j.pages))
+// push pushes all parts.
+func (j *job) push() error {
+	return j.each(func(i int) error { return j.parts[i].push(j.ctx.Err) })
+}
+
+// settle delivers all sums and makes them the scores of the next round. It always ends, so that the
+// scores of all parts are of the same round.
+func (j *job) settle(lost float64) {
+	// 1. Add in the order of the parts, then of the machines, because sums must not depend on the
+	// arrival of messages.
 	_ = j.each(func(i int) error {
-		changes[j.parts[i].index] = j.parts[i].settle(base, j.Damping)
+		for _, from := range j.parts {
+			start, end := from.way(i)
+			j.parts[i].receive(from.pages[start:end], from.out[start:end])
+		}
+		for _, r := range j.remotes {
+			before := 0
+			for _, pages := range r.incoming[:i] {
+				before += len(pages)
+			}
+			j.parts[i].receiveMessage(r.incoming[i], r.message[numberLen*before:])
+		}
 		return nil
 	})
-	// 3. Sum up the changes of all machines. They must be finite, because remote values may be
-	// wrong.
-	all, err := j.gather(func(p *part) float64 { return changes[p.index] })
-	if err != nil {
-		return 0, err
-	}
-	change := sum(all)
-	if math.IsNaN(change) || math.IsInf(change, 0) {
-		return 0, fmt.Errorf("the scores change by %v: values of another machine, or a state, were wrong: %w", change, ErrExchange)
-	}
-	return change, nil
+	// 2. The scores that reached no page are spread over all pages.
+	base := (1 - j.Damping + j.Damping*lost) / j.total
+	changes := make([]float64, len(j.parts))
+	_ = j.each(func(i int) error {
+		changes[i] = j.parts[i].settle(base, j.Damping)
+		return nil
+	})
+	j.change = sum(changes)
+	j.round.Number++
+	j.round.Change = math.Inf(1) // until it is known of all machines
 }
 
 func sum(values []float64) float64 {
@@ -306,52 +310,4 @@ func sum(values []float64) float64 {
 		total += v
 	}
 	return total
-}
-
-// push pushes a partition and sends its sums to remote partitions at once.
-func (j *job) push(round int, p *part) error {
-	if err := p.push(j.ctx.Err); err != nil {
-		return err
-	}
-	if len(j.parts) == len(j.pages) {
-		return nil
-	}
-	for to := range j.pages {
-		start, end := p.way(to)
-		if j.own[to] != nil || start == end {
-			continue
-		}
-		if err := j.Exchange.SendValues(j.ctx, round, p.index, to, p.out[start:end]); err != nil {
-			return j.lost(err)
-		}
-	}
-	return nil
-}
-
-// receive adds the sums of all partitions for p, in the order of their numbers. The order is
-// fixed because sums must not depend on the arrival of messages.
-func (j *job) receive(round int, p *part) error {
-	if err := j.ctx.Err(); err != nil {
-		return err
-	}
-	for from := range j.pages {
-		if other := j.own[from]; other != nil {
-			start, end := other.way(p.index)
-			p.receive(other.pages[start:end], other.out[start:end])
-			continue
-		}
-		pages := j.incoming[way{from, p.index}]
-		if len(pages) == 0 {
-			continue
-		}
-		values, err := j.Exchange.ReceiveValues(j.ctx, round, from, p.index)
-		if err != nil {
-			return j.lost(err)
-		}
-		if len(values) != len(pages) {
-			return fmt.Errorf("partition %d sent partition %d %d values for %d pages: %w", from, p.index, len(values), len(pages), ErrExchange)
-		}
-		p.receive(pages, values)
-	}
-	return nil
 }

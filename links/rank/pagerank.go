@@ -47,7 +47,11 @@ type Options struct {
 	// arrays. This is some twice as fast as decoding the lists again. 0 means no copies. Scores
 	// do not depend on it.
 	CopyBytes int64
-	// Graph identifies the graph in states, for instance by its epoch. A job is not resumed on
+	// Weighted divides a page's score among its links by their weights. Otherwise each link gets
+	// the same. A weight that is not positive and finite counts as 0. If all weights of a page are
+	// 0, the page counts as one without links. A link of a page with weights takes 8 bytes.
+	Weighted bool
+	// Graph identifies the graph in states, for instance by a hash. A job is not resumed on
 	// another graph.
 	Graph uint64
 	// Progress is called after each round, if it is set.
@@ -57,10 +61,12 @@ type Options struct {
 	// error, the job ends.
 	Checkpoint       func([]State) error
 	CheckpointRounds int
-	// Resume is the states of the local partitions to resume from. All must be of one round, see
-	// [LatestCommon]. If it is empty, the job begins anew.
+	// Resume is states of the local partitions to resume from. If all partitions of all machines
+	// have one of the same round, the job continues after it. Otherwise rounds are counted from 0
+	// again, and a partition without a state begins with equal scores. The limit does not depend
+	// on the scores at the start, so a state saves rounds and changes no result.
 	Resume []*State
-	// Exchange reaches the partitions of other machines. It may be nil if there are none.
+	// Exchange reaches other machines. It may be nil if there are none.
 	Exchange Exchange
 }
 
@@ -99,16 +105,15 @@ func (o Options) withDefaults() Options {
 // Round describes a finished round.
 type Round struct {
 	Number int     // from 1 on
-	Change float64 // of the scores of all partitions, L1
-	Links  int64   // of the local partitions
+	Change float64 // of the scores of all machines, L1
+	Links  int64   // of all machines
 }
 
 // Result is the scores when a job has ended.
 type Result struct {
 	Round
 	Converged bool
-	// Scores are by local partition in ascending order, and by page. The scores of all partitions
-	// sum up to 1.
+	// Scores are by local partition and by page. The scores of all machines sum up to 1.
 	Scores [][]float64
 }
 
@@ -120,17 +125,23 @@ type Result struct {
 // n is the number of pages. lost is the scores of pages without links, and the shares of ghosts
 // if they are no page. Links count as the lists have them, those from a page to itself too.
 //
-// pages is the number of pages of each partition. own is the partitions of this call, by their
-// numbers. If there is no exchange, own must have all of them. Scores are the same bits for any
-// distribution of partitions to machines and workers. When the call returns, its goroutines have
-// ended.
-func PageRank(ctx context.Context, pages []int, own map[int]Partition, o Options) (*Result, error) {
-	j, err := newJob(ctx, pages, own, o)
+// parts is the partitions of this machine, by ascending ranges; the others are behind the exchange.
+// Scores are the same bits for any number of workers. On other numbers of machines they may differ
+// by rounding. When the call returns, its goroutines have ended.
+//
+// If a job ends by an error in its rounds, the result has the scores of the last finished round. Its
+// Change is infinite if other machines have not sent theirs.
+func PageRank(ctx context.Context, parts []Partition, o Options) (*Result, error) {
+	j, err := newJob(ctx, parts, o)
 	if err != nil {
 		return nil, fmt.Errorf("rank: PageRank: %w", err)
 	}
-	if err := j.run(); err != nil {
-		return nil, fmt.Errorf("rank: PageRank: round %d: %w", j.round.Number+1, err)
+	if err = j.run(); err != nil {
+		err = fmt.Errorf("rank: PageRank: round %d: %w", j.round.Number+1, err)
 	}
-	return &Result{Round: j.round, Converged: j.converged(), Scores: j.scores()}, nil
+	scores := make([][]float64, len(j.parts))
+	for i, p := range j.parts {
+		scores[i] = p.scores
+	}
+	return &Result{Round: j.round, Converged: j.converged(), Scores: scores}, err
 }

@@ -3,39 +3,44 @@
 package rank
 
 import (
+	"encoding/binary"
 	"fmt"
 	"math"
 	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// Partition is the forward links of one part of the pages of a graph, such as a cell. Its pages
-// have the numbers 0 ... Pages()-1. It must not change during a job. Several goroutines may call
-// it at once.
+// Partition is the forward links of the pages of a range of UIDs, such as a cell. Its pages have the
+// numbers 0 ... Pages()-1. It must not change during a job. Several goroutines may call it at once.
 type Partition interface {
+	// Range returns the range. Those of the partitions of all machines must not overlap.
+	Range() uid.Range
 	// Pages returns the number of pages, at most 2^32.
 	Pages() int
+	// Find returns the number of a page of the range. It reports false if there is no such page.
+	Find(u uid.UID) (page uint32, ok bool)
 	// Ghosts returns the number of pages of other partitions that the links lead to.
 	Ghosts() int
-	// Locate returns the page of a ghost. ghost must be below Ghosts(). It reports false if the
-	// ghost is a page of no partition.
-	Locate(ghost uint32) (Address, bool)
+	// Ghost returns the UID of one of them. No two may be the same.
+	Ghost(ghost uint32) uid.UID
 	// Scan calls yield with all links, in the order of their pages. Locals are pages of this
 	// partition, ghosts must be below Ghosts(). The links of one page may come in several pieces.
 	// If a page has no links, it may be left out. The slices must not be changed and are valid
 	// during the call. Scan ends when yield returns false. It returns an error if it could not
 	// read all links.
 	Scan(yield func(page uint32, locals, ghosts []uint32) bool) error
+	// AppendWeights appends the weights of all links of a page, in the order of Scan. If each is
+	// 1, it may append nothing. Only jobs with Options.Weighted call it.
+	AppendWeights(dst []float64, page uint32) ([]float64, error)
 }
-
-// Address is a page of a partition.
-type Address struct{ Partition, Page uint32 }
 
 // A part is the state of one partition in a job.
 //
 // A round has three steps: push; receive, with the sums that the other partitions have in out;
 // settle.
 //
-// The sums for one partition lie together in out. To deliver them is therefore to read memory
+// The sums for one destination lie together in out. To deliver them is therefore to read memory
 // sequentially and to add to the few pages of one partition. This holds within a machine too. The
 // sums themselves have the order of the ghosts. In a cell the order is popularity, so push finds
 // most of them in the cache.
@@ -49,15 +54,15 @@ type part struct {
 	next    []float64 // sums over links, then the scores of this round
 	sums    []float64 // by ghost: the sum of this partition's links; 0 between rounds
 	slots   []uint32  // by ghost: its index in out
-	out     []float64 // sums by partition
-	pages   []uint32  // by index in out: the page, in its partition
-	ends    []int     // of each partition in out; ghosts of no partition follow the last one
+	out     []float64 // sums by destination
+	pages   []uint32  // by index in out: the page in its partition, or the index of its remote's sum
+	ends    []int     // of each destination in out; ghosts that are no page follow the last one
 	lost    float64   // scores of the last round that reach no page, except by way of ghosts
+	shares  *shares   // nil unless some links have weights
 }
 
-// newPart reads the partition once, checks it, and copies its links if copyBytes allows it. pages
-// is the number of pages of each partition.
-func newPart(index int, lists Partition, pages []int, copyBytes *atomic.Int64) (*part, error) {
+// newPart reads the partition once, checks it, and copies its links if copyBytes allows it.
+func newPart(index int, lists Partition, o *Options, copyBytes *atomic.Int64) (*part, error) {
 	if lists.Ghosts() > math.MaxUint32 {
 		return nil, fmt.Errorf("partition %d has %d ghosts: %w", index, lists.Ghosts(), ErrGraph)
 	}
@@ -90,10 +95,13 @@ func newPart(index int, lists Partition, pages []int, copyBytes *atomic.Int64) (
 	if wrong == nil {
 		wrong = err
 	}
+	if wrong == nil && o.Weighted {
+		wrong = p.weigh()
+	}
 	if wrong != nil {
 		return nil, fmt.Errorf("partition %d: %w", index, wrong)
 	}
-	return p, p.route(pages)
+	return p, nil
 }
 
 func (p *part) check(page uint32, locals, ghosts []uint32) error {
@@ -116,45 +124,68 @@ func (p *part) check(page uint32, locals, ghosts []uint32) error {
 	return nil
 }
 
-// route locates the ghosts and assigns their indexes in out.
-func (p *part) route(pages []int) error {
-	// 1. Locate the ghosts. A ghost of no page counts as one of a partition behind the last.
+// route locates the ghosts and assigns their indexes in out. It returns the UIDs of those of each
+// remote, in the order of out.
+func (p *part) route(j *job) (away [][]uid.UID) {
+	// 1. Locate the ghosts. A ghost that is no page has the destination behind the last one.
+	nowhere := len(j.parts) + len(j.remotes)
 	p.slots = make([]uint32, len(p.sums))
 	p.pages = make([]uint32, len(p.sums))
 	p.out = make([]float64, len(p.sums))
-	p.ends = make([]int, len(pages))
+	p.ends = make([]int, nowhere)
 	to := make([]Address, len(p.sums))
-	counts := make([]int, len(pages)+1)
+	counts := make([]int, nowhere+1)
 	for g := range to {
-		where, ok := p.lists.Locate(uint32(g))
-		switch {
-		case !ok:
-			where = Address{Partition: uint32(len(pages))}
-		case int(where.Partition) >= len(pages) || int(where.Page) >= pages[where.Partition]:
-			return fmt.Errorf("partition %d: ghost %d is page %d of partition %d, which is none: %w", p.index, g, where.Page, where.Partition, ErrGraph)
-		}
-		to[g] = where
-		counts[where.Partition]++
+		to[g] = j.locateGhost(p.lists.Ghost(uint32(g)))
+		counts[to[g].Partition]++
 	}
-	// 2. Assign the indexes, so that the sums for each partition lie together in out.
+	// 2. Assign the indexes, so that the sums for each destination lie together in out.
 	next := make([]uint32, len(counts))
 	end := 0
 	for i, count := range counts {
 		next[i] = uint32(end)
 		end += count
-		if i < len(pages) {
+		if i < nowhere {
 			p.ends[i] = end
 		}
 	}
+	away = make([][]uid.UID, len(j.remotes))
 	for g, where := range to {
 		slot := next[where.Partition]
 		next[where.Partition]++
 		p.slots[g], p.pages[slot] = slot, where.Page
+		if i := int(where.Partition) - len(j.parts); i >= 0 && i < len(away) {
+			away[i] = append(away[i], p.lists.Ghost(uint32(g)))
+		}
 	}
-	return nil
+	return away
 }
 
-// way returns the part of out and pages for a partition: indexes start to end-1.
+// locateGhost returns the destination of a ghost, and its page if that is a local part.
+func (j *job) locateGhost(u uid.UID) Address {
+	nowhere := Address{Partition: uint32(len(j.parts) + len(j.remotes))}
+	if i, ok := j.partOf(u); ok {
+		page, ok := j.parts[i].lists.Find(u)
+		if !ok || int(page) >= len(j.parts[i].scores) {
+			return nowhere
+		}
+		return Address{uint32(i), page}
+	}
+	if len(j.remotes) == 0 {
+		return nowhere
+	}
+	machines, self := j.Exchange.Machines()
+	owner := j.Exchange.Owner(u)
+	switch {
+	case owner == self || owner < 0 || owner >= machines:
+		return nowhere
+	case owner > self:
+		owner--
+	}
+	return Address{Partition: uint32(len(j.parts) + owner)}
+}
+
+// way returns the part of out and pages for a destination: indexes start to end-1.
 func (p *part) way(to int) (start, end int) {
 	if to > 0 {
 		start = p.ends[to-1]
@@ -162,22 +193,35 @@ func (p *part) way(to int) (start, end int) {
 	return start, p.ends[to]
 }
 
-// push gives each page's score to its destinations, in equal parts: to next if they are pages of
-// the partition, to out if they are ghosts. Partitions can be pushed at the same time, because it
+// push gives each page's score to its destinations, in equal parts or by weights: to next if they
+// are pages of the partition, to out if they are ghosts. Partitions can be pushed at the same time, because it
 // writes nothing else. It calls stop now and then and ends if stop returns an error.
 func (p *part) push(stop func() error) error {
 	// 1. Go through the links once. next and sums are written by this goroutine only.
 	clear(p.next)
+	if p.shares != nil {
+		p.shares.at = 0
+	}
 	scores, degrees, next, sums := p.scores, p.degrees, p.next, p.sums
 	links, untilStop := int64(0), int64(0)
 	var stopped error
 	err := p.scan(func(page uint32, locals, ghosts []uint32) bool {
-		share := scores[page] / float64(degrees[page])
-		for _, to := range locals {
-			next[to] += share
-		}
-		for _, to := range ghosts {
-			sums[to] += share
+		if weights := p.shares.of(page, len(locals)+len(ghosts)); weights != nil {
+			score := scores[page]
+			for i, to := range locals {
+				next[to] += score * weights[i]
+			}
+			for i, to := range ghosts {
+				sums[to] += score * weights[len(locals)+i]
+			}
+		} else {
+			share := scores[page] / float64(degrees[page])
+			for _, to := range locals {
+				next[to] += share
+			}
+			for _, to := range ghosts {
+				sums[to] += share
+			}
 		}
 		links += int64(len(locals) + len(ghosts))
 		if links < untilStop {
@@ -214,10 +258,12 @@ func (p *part) receive(pages []uint32, values []float64) {
 	}
 }
 
-// start sets the scores and sums up those of pages without links.
-func (p *part) start(scores []float64) {
-	copy(p.scores, scores)
-	p.loseDangling()
+// receiveMessage adds the sums of another machine for these pages. The message begins with them.
+func (p *part) receiveMessage(pages []uint32, message []byte) {
+	message = message[:numberLen*len(pages)]
+	for i, page := range pages {
+		p.next[page] += math.Float64frombits(binary.LittleEndian.Uint64(message[numberLen*i:]))
+	}
 }
 
 // loseDangling sums up the scores of pages without links.

@@ -19,19 +19,22 @@ var (
 	ErrVersion = errors.New("unknown format version")
 )
 
-// State is the scores of one partition after a round. If a job begins with the states of all
-// partitions of one round, it continues as if it had never stopped. Scores get the same bits on
-// any machines.
+// State is the scores of one partition after a round. If a job of one machine begins with the
+// states of all partitions of one round, it continues as if it had never stopped, to the same bits.
 type State struct {
 	Graph      uint64 // see Options
 	Partition  uint32
-	Partitions uint32 // of the graph
-	Pages      uint64 // of all partitions
+	Partitions uint32 // of the machine
+	Pages      uint64 // of these partitions
 	Round      int
-	Change     float64 // of the scores of all partitions in this round
+	Change     float64 // of the scores of all machines in this round; infinite if it is not known
 	Damping    float64
 	Scores     []float64 // by page of this partition
 }
+
+// MaxScore bounds the scores of states. A score is at most 1, but for rounding, and for the rounds
+// after a lost partition has begun again.
+const MaxScore = 2
 
 const (
 	stateMagic   = "tfPK"
@@ -111,50 +114,24 @@ func openState(b []byte) (*State, error) {
 	s.Scores = make([]float64, len(scores)/8)
 	for i := range s.Scores {
 		s.Scores[i] = math.Float64frombits(binary.LittleEndian.Uint64(scores[8*i:]))
-		if !(s.Scores[i] >= 0 && s.Scores[i] <= 2) { // 1, but for rounding
+		if !(s.Scores[i] >= 0 && s.Scores[i] <= MaxScore) {
 			return nil, fmt.Errorf("byte %d: the score of page %d is %v: %w", stateHeadLen+8*i, i, s.Scores[i], ErrCorrupt)
 		}
 	}
 	return s, nil
 }
 
-// LatestCommon returns the states of the newest round with a state of every partition. Machines
-// may have stopped at different times. There is such a round if each machine keeps the states of
-// its last two checkpoints. It is at most two checkpoints old. A state is left out if its graph
-// differs from the first one's. If there is no such round, the error wraps [ErrState].
-func LatestCommon(states []*State) ([]*State, error) {
-	rounds := map[int]map[uint32]*State{}
-	newest := 0
-	for _, s := range states {
-		if s.Graph != states[0].Graph || s.Partitions != states[0].Partitions || s.Pages != states[0].Pages || s.Damping != states[0].Damping {
-			continue
-		}
-		if rounds[s.Round] == nil {
-			rounds[s.Round] = map[uint32]*State{}
-		}
-		rounds[s.Round][s.Partition] = s
-		if len(rounds[s.Round]) == int(s.Partitions) {
-			newest = max(newest, s.Round)
-		}
-	}
-	if newest == 0 {
-		return nil, fmt.Errorf("rank: no round of %d states has all partitions: %w", len(states), ErrState)
-	}
-	common := make([]*State, len(rounds[newest]))
-	for i, s := range rounds[newest] {
-		common[i] = s
-	}
-	return common, nil
-}
-
 // states returns the states of the local partitions. Their scores belong to the job.
 func (j *job) states() []State {
-	var states []State
+	states, pages := make([]State, len(j.parts)), uint64(0)
 	for _, p := range j.parts {
-		states = append(states, State{
-			Graph: j.Graph, Partition: uint32(p.index), Partitions: uint32(len(j.pages)), Pages: uint64(j.total),
+		pages += uint64(len(p.scores))
+	}
+	for i, p := range j.parts {
+		states[i] = State{
+			Graph: j.Graph, Partition: uint32(i), Partitions: uint32(len(j.parts)), Pages: pages,
 			Round: j.round.Number, Change: j.round.Change, Damping: j.Damping, Scores: p.scores,
-		})
+		}
 	}
 	return states
 }

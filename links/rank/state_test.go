@@ -9,147 +9,157 @@ import (
 	"encoding/hex"
 	"errors"
 	"flag"
-	"maps"
 	"math"
 	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
-	"sync"
 	"testing"
 
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/rank/ranktest"
+	"github.com/trefoildb/trefoil/links/uid"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
 
-// disk keeps the last two checkpoints of a machine.
-type disk struct {
-	mu    sync.Mutex
-	files [][]byte
-}
-
-func (d *disk) checkpoint(states []rank.State) error {
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	for i := range states {
-		d.files = append(d.files, states[i].AppendTo(nil))
-	}
-	return nil
-}
-
-func (d *disk) read(t *testing.T) []*rank.State {
-	var states []*rank.State
-	for _, file := range d.files {
-		s, err := rank.OpenState(file)
-		if err != nil {
-			t.Fatal(err)
-		}
-		states = append(states, s)
-	}
-	return states
-}
-
 func TestExchange(t *testing.T) {
-	ranktest.CheckExchange(t, func(partitions [][]int) []rank.Exchange {
-		w := newWire(len(slices.Concat(partitions...)))
-		return slices.Repeat([]rank.Exchange{w}, len(partitions))
+	ranktest.CheckExchange(t, func(machines int, owners []int) (exchanges []rank.Exchange) {
+		w := newWire(machines, owners)
+		for m := range machines {
+			exchanges = append(exchanges, end{w, m})
+		}
+		return exchanges
 	})
 }
 
-// A machine is lost during a job: all others must return an error. When fewer machines resume
-// from the checkpoints, they must reach the same scores.
+// A machine is lost during a job: all others must return an error. When the survivors go on from
+// their scores, and the lost partitions begin again, they must reach the same limit.
 func TestPageRankSurvivesALostMachine(t *testing.T) {
 	r := random(t)
 	for range 10 {
 		pages := cuts(r, 150, 6)
 		lists := aGraph(r, 150)
-		o := rank.Options{Tolerance: 1e-12, MaxRounds: 40, Graph: 9}
-		whole, err := rank.PageRank(ctx, pages, split(lists, pages), o)
-		if err != nil {
-			t.Fatal(err)
-		}
-
-		w, disk := newWire(len(pages)), &disk{}
+		o := rank.Options{Tolerance: 1e-13, Graph: 9}
+		want := powerIteration(lists, nil, 0.85)
+		w := newWireOf(pages, 3)
 		w.loseAfter = 7 + r.IntN(6)
-		_, errs := onMachines(lists, pages, w, 3, func(_ map[int]rank.Partition, o2 *rank.Options) {
+		rounds := make([]int, 3)
+		scores, errs := onMachines(split(lists, pages), w, 3, func(m int, o2 *rank.Options) {
 			*o2 = o
-			o2.Exchange, o2.Checkpoint, o2.CheckpointRounds = w, disk.checkpoint, 3
+			o2.Exchange, o2.Progress = end{w, m}, func(r rank.Round) { rounds[m] = r.Number }
 		})
 		for m, err := range errs {
 			if !errors.Is(err, rank.ErrExchange) || !errors.Is(err, errLost) {
 				t.Fatalf("machine %d: %v", m, err)
 			}
+			if rounds[m] < 2 {
+				t.Fatalf("%d rounds", rounds[m])
+			}
 		}
-
-		states, err := rank.LatestCommon(disk.read(t))
-		if err != nil || len(states) != len(pages) || states[0].Round > w.loseAfter || states[0].Round < w.loseAfter-3 {
-			t.Fatalf("%v, %v", states, err)
-		}
-		rounds := 0
-		again := newWire(len(pages))
-		scores, errs := onMachines(lists, pages, again, 2, func(own map[int]rank.Partition, o2 *rank.Options) {
+		// Machine 1 is lost. Machine 0 gets its partitions 1 and 4, and has 0, 2 and 4 now.
+		again := newWireOf(pages, 2)
+		scores, errs = onMachines(split(lists, pages), again, 2, func(m int, o2 *rank.Options) {
 			*o2 = o
-			o2.Exchange, o2.Resume = again, states
-			if own[0] != nil {
-				o2.Progress = func(rank.Round) { rounds++ }
+			o2.Exchange = end{again, m}
+			for i := m; i < len(pages); i += 2 {
+				if i%3 != 1 {
+					o2.Resume = append(o2.Resume, &rank.State{Graph: 9, Partition: uint32(i / 2), Partitions: 3, Damping: 0.85, Round: 5, Scores: scores[i]})
+				}
 			}
 		})
 		if err := errors.Join(errs...); err != nil {
 			t.Fatal(err)
 		}
-		checkSame(t, scores, whole.Scores)
-		if rounds != whole.Number-states[0].Round {
-			t.Errorf("%d rounds after round %d of %d", rounds, states[0].Round, whole.Number)
-		}
+		checkNear(t, [][]float64{slices.Concat(scores...)}, [][]float64{want}, 1e-11)
 	}
 }
 
-// A machine must end the job if another sends wrong values.
-func TestPageRankWrongValues(t *testing.T) {
-	lists, pages := [][]uint32{{1}, {0}}, []int{1, 1}
+// If all machines have the states of one round, the job continues behind it.
+func TestPageRankResumesOnMachines(t *testing.T) {
+	pages := []int{30, 20, 40}
+	lists := aGraph(random(t), 90)
+	var whole [][]float64
+	resume := make([][]*rank.State, 2)
+	for _, first := range []int{1, 6} {
+		w := newWireOf(pages, 2)
+		var numbers [2][]int
+		scores, errs := onMachines(split(lists, pages), w, 2, func(m int, o *rank.Options) {
+			o.MaxRounds, o.CheckpointRounds, o.Resume = 9, 1, resume[m]
+			o.Checkpoint = func(states []rank.State) error {
+				numbers[m] = append(numbers[m], states[0].Round)
+				for _, s := range states {
+					if s.Round == 5 && first == 1 {
+						s.Scores = slices.Clone(s.Scores)
+						resume[m] = append(resume[m], &s)
+					}
+				}
+				return nil
+			}
+		})
+		if err := errors.Join(errs...); err != nil {
+			t.Fatal(err)
+		}
+		for m := range numbers {
+			if n := numbers[m]; n[0] != first || n[len(n)-1] != 9 {
+				t.Errorf("machine %d: rounds %d", m, n)
+			}
+		}
+		if whole == nil {
+			whole = scores
+		}
+		checkSame(t, scores, whole)
+	}
+}
+
+// A machine must end the job if another sends wrong messages.
+func TestPageRankWrongMessages(t *testing.T) {
+	number := func(f float64) []byte { return binary.LittleEndian.AppendUint64(nil, math.Float64bits(f)) }
+	round := func(numbers ...float64) (b []byte) {
+		for _, f := range numbers {
+			b = append(b, number(f)...)
+		}
+		return b
+	}
 	for _, c := range []struct {
-		name   string
-		values []float64
-		route  []uint32
-		want   error
+		name     string
+		messages [][]byte
 	}{
-		{"too many", []float64{1, 2}, []uint32{0}, rank.ErrExchange},
-		{"no number", []float64{math.NaN()}, []uint32{0}, rank.ErrExchange},
-		{"infinite", []float64{math.Inf(1)}, []uint32{0}, rank.ErrExchange},
-		{"to no page", nil, []uint32{1}, rank.ErrGraph},
+		{"no greeting", [][]byte{nil}},
+		{"a greeting cut off", [][]byte{{1, 1, 0, 1}}},
+		{"a target twice", [][]byte{{1, 1, 0, 2, 1, 0}}},
+		{"more targets than bytes", [][]byte{{1, 1, 0, 200, 1}}},
+		{"something behind it", [][]byte{{1, 1, 0, 1, 1, 7}}},
+		{"a target missing that is none", [][]byte{{1, 1, 0, 1, 1}, {1, 1}}},
+		{"a number too large", [][]byte{{1, 1, 0, 1, 1}, {1, 0x80, 0x80, 0x80, 0x80, 0x10}}},
+		{"too few values", [][]byte{{1, 1, 0, 1, 1}, {0}, round(0, 0)}},
+		{"too many values", [][]byte{{1, 1, 0, 1, 1}, {0}, round(0, 0, 1, 1)}},
+		{"no number", [][]byte{{1, 1, 0, 1, 1}, {0}, round(0, 0, math.NaN()), round(0, 0, 1)}},
+		{"infinite", [][]byte{{1, 1, 0, 1, 1}, {0}, round(0, 0, math.Inf(1)), round(0, 0, 1)}},
+		{"a change that is no number", [][]byte{{1, 1, 0, 1, 1}, {0}, round(0, 0, 1), round(0, math.NaN(), 1)}},
 	} {
-		own := split(lists, pages)
-		delete(own, 1)
-		_, err := rank.PageRank(ctx, pages, own, rank.Options{Exchange: &liar{newWire(1), c.route, c.values}})
-		if !errors.Is(err, c.want) {
+		own := split([][]uint32{{1}, {0}}, []int{1, 1})[:1]
+		_, err := rank.PageRank(ctx, own, rank.Options{Exchange: &liar{messages: c.messages}})
+		if !errors.Is(err, rank.ErrExchange) {
 			t.Errorf("%s: %v", c.name, err)
 		}
 	}
 }
 
-// liar is an exchange with a wrong other side, partition 1.
-type liar struct {
-	*wire
-	route  []uint32
-	values []float64
-}
+// liar is an exchange with a wrong other side, which has page 1.
+type liar struct{ messages [][]byte }
 
-func (l *liar) ReceiveRoute(_ context.Context, _, _ int) ([]uint32, error) { return l.route, nil }
-func (l *liar) ReceiveValues(_ context.Context, _, _, _ int) ([]float64, error) {
-	return l.values, nil
-}
-func (l *liar) Gather(_ context.Context, _ int, own map[int]float64) ([]float64, error) {
-	return []float64{own[0], own[0]}, nil
-}
+func (l *liar) Machines() (n, self int)                                { return 2, 0 }
+func (l *liar) Owner(uid.UID) int                                      { return 1 }
+func (l *liar) Send(_ context.Context, _, _ int, _ []byte) error       { return nil }
+func (l *liar) Receive(_ context.Context, step, _ int) ([]byte, error) { return l.messages[step], nil }
 
 func TestResumeErrors(t *testing.T) {
 	lists, pages := [][]uint32{{1}, {2}, {0}, {0}}, []int{2, 2}
 	var states [2][]*rank.State
-	_, err := rank.PageRank(ctx, pages, split(lists, pages), rank.Options{CheckpointRounds: 1, MaxRounds: 2, Checkpoint: func(s []rank.State) error {
+	_, err := rank.PageRank(ctx, split(lists, pages), rank.Options{CheckpointRounds: 1, MaxRounds: 2, Checkpoint: func(s []rank.State) error {
 		for i := range s {
 			copied := s[i]
 			copied.Scores = slices.Clone(copied.Scores)
@@ -161,7 +171,7 @@ func TestResumeErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	resume := func(states ...*rank.State) error {
-		_, err := rank.PageRank(ctx, pages, split(lists, pages), rank.Options{Resume: states})
+		_, err := rank.PageRank(ctx, split(lists, pages), rank.Options{Resume: states})
 		return err
 	}
 	if err := resume(states[1]...); err != nil {
@@ -173,59 +183,14 @@ func TestResumeErrors(t *testing.T) {
 		return &s
 	}
 	for name, s := range map[string]*rank.State{
-		"another round":      states[0][1],
-		"another graph":      changed(func(s *rank.State) { s.Graph++ }),
-		"other partitions":   changed(func(s *rank.State) { s.Partitions++ }),
-		"other pages":        changed(func(s *rank.State) { s.Pages++ }),
-		"other scores":       changed(func(s *rank.State) { s.Scores = s.Scores[1:] }),
-		"another damping":    changed(func(s *rank.State) { s.Damping = 0.5 }),
-		"no state of a part": states[1][0],
+		"another graph":     changed(func(s *rank.State) { s.Graph++ }),
+		"other partitions":  changed(func(s *rank.State) { s.Partitions++ }),
+		"other scores":      changed(func(s *rank.State) { s.Scores = s.Scores[1:] }),
+		"another damping":   changed(func(s *rank.State) { s.Damping = 0.5 }),
+		"another partition": changed(func(s *rank.State) { s.Partition = 2 }),
 	} {
-		all := []*rank.State{states[1][0], s}
-		if name == "no state of a part" {
-			all = all[:1]
-		}
-		if err := resume(all...); !errors.Is(err, rank.ErrState) {
+		if err := resume(states[1][0], s); !errors.Is(err, rank.ErrState) {
 			t.Errorf("%s: %v", name, err)
-		}
-	}
-
-	// Machines resume from different rounds.
-	w := newWire(2)
-	_, errs := onMachines(lists, pages, w, 2, func(own map[int]rank.Partition, o *rank.Options) {
-		o.Resume = states[slices.Sorted(maps.Keys(own))[0]]
-	})
-	if err := errors.Join(errs...); !errors.Is(err, rank.ErrState) {
-		t.Errorf("machines of different rounds: %v", err)
-	}
-}
-
-func TestLatestCommon(t *testing.T) {
-	s := func(round int, partition uint32) *rank.State {
-		return &rank.State{Partition: partition, Partitions: 2, Round: round}
-	}
-	other := s(9, 1)
-	other.Graph = 1
-	for _, c := range []struct {
-		states []*rank.State
-		want   int
-	}{
-		{nil, 0},
-		{[]*rank.State{s(3, 0)}, 0},
-		{[]*rank.State{s(3, 0), s(3, 0)}, 0},
-		{[]*rank.State{s(3, 0), s(6, 0), s(3, 1)}, 3},
-		{[]*rank.State{s(3, 0), s(6, 0), s(6, 1), s(3, 1), s(9, 1)}, 6},
-		{[]*rank.State{s(3, 0), s(3, 1), s(9, 0), other}, 3},
-	} {
-		got, err := rank.LatestCommon(c.states)
-		if c.want == 0 {
-			if !errors.Is(err, rank.ErrState) {
-				t.Errorf("%v: %v, %v", c.states, got, err)
-			}
-			continue
-		}
-		if err != nil || len(got) != 2 || got[0].Round != c.want || got[1].Round != c.want || got[0].Partition != 0 || got[1].Partition != 1 {
-			t.Errorf("%v: %v, %v", c.states, got, err)
 		}
 	}
 }

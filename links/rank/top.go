@@ -30,6 +30,9 @@ func Top(k int, uids []uid.UID, scores []float64) []Scored {
 	return b.sorted()
 }
 
+// Address is a page of a partition.
+type Address struct{ Partition, Page uint32 }
+
 // ScoredPage is a page of a partition and its score.
 type ScoredPage struct {
 	Address

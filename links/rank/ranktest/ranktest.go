@@ -8,7 +8,6 @@ import (
 	"maps"
 	"math/rand/v2"
 	"slices"
-	"sync"
 
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/sample"
@@ -150,109 +149,4 @@ func (c *sourceChecker) cancellation() {
 	if _, err := c.source.WeightsWithin(ctx, set, sample.All); err == nil {
 		c.fail("WeightsWithin answers although the context has ended")
 	}
-}
-
-// CheckExchange checks the exchanges of machines. open must return one exchange for each machine.
-// partitions has the partitions of each machine; together they are 0, 1, 2, ... without a gap.
-func CheckExchange(t TB, open func(partitions [][]int) []rank.Exchange) {
-	t.Helper()
-	partitions := [][]int{{0, 3}, {1}, {4, 2}}
-	exchanges := open(partitions)
-	errs := make([]error, len(exchanges))
-	var group sync.WaitGroup
-	for m := range exchanges {
-		group.Go(func() { errs[m] = talk(exchanges[m], partitions[m]) })
-	}
-	group.Wait()
-	for m, err := range errs {
-		if err != nil {
-			t.Fatalf("machine %d: %v", m, err)
-		}
-	}
-}
-
-const checkedPartitions, checkedRounds = 5, 20
-
-// talk plays one machine: it sends and receives all routes, and then all values of all rounds.
-func talk(x rank.Exchange, own []int) error {
-	ctx := context.Background()
-	// Routes have 0 to 2 pages, because an empty one must arrive too.
-	routes := func(from, to int) []uint32 { return []uint32{uint32(from), uint32(to), 7}[:(from+to)%4%3] }
-	// 1. Send all routes before receiving any. SendRoute must not wait for the receiver, and must
-	// not keep pages, so these are cleared.
-	for _, from := range own {
-		for to := range checkedPartitions {
-			if slices.Contains(own, to) {
-				continue
-			}
-			pages := slices.Clone(routes(from, to))
-			if err := x.SendRoute(ctx, from, to, pages); err != nil {
-				return err
-			}
-			clear(pages)
-		}
-	}
-	// 2. Receive the routes from all other machines.
-	for _, to := range own {
-		for from := range checkedPartitions {
-			if slices.Contains(own, from) {
-				continue
-			}
-			if got, err := x.ReceiveRoute(ctx, from, to); err != nil || !slices.Equal(got, routes(from, to)) {
-				return fmt.Errorf("the route from %d to %d is %d, %w", from, to, got, err)
-			}
-		}
-	}
-	// 3. Do the rounds.
-	for round := 1; round <= checkedRounds; round++ {
-		if err := talkRound(ctx, x, own, round); err != nil {
-			return err
-		}
-	}
-	return nil
-}
-
-// talkRound sends and receives the values of one round, and gathers twice.
-func talkRound(ctx context.Context, x rank.Exchange, own []int, round int) error {
-	values := func(from, to int) []float64 { return []float64{float64(round), float64(from) / 3, float64(to)} }
-	// 1. Send all values, and clear them, because SendValues must not keep them.
-	mine := map[int]float64{}
-	for _, from := range own {
-		mine[from] = float64(round) + float64(from)/3
-		for to := range checkedPartitions {
-			if slices.Contains(own, to) {
-				continue
-			}
-			sent := values(from, to)
-			if err := x.SendValues(ctx, round, from, to, sent); err != nil {
-				return err
-			}
-			clear(sent)
-		}
-	}
-	// 2. Receive in another order than they were sent.
-	for from := range checkedPartitions {
-		for _, to := range own {
-			if slices.Contains(own, from) {
-				continue
-			}
-			if got, err := x.ReceiveValues(ctx, round, from, to); err != nil || !slices.Equal(got, values(from, to)) {
-				return fmt.Errorf("round %d: values from %d to %d are %v, %w", round, from, to, got, err)
-			}
-		}
-	}
-	// 3. Gather twice in a round, because PageRank does so. Each machine must get the values of
-	// all.
-	for again := range 2 {
-		all, err := x.Gather(ctx, 2*round+again, mine)
-		if err != nil || len(all) != checkedPartitions {
-			return fmt.Errorf("round %d: gathered %v, %w", round, all, err)
-		}
-		for i, value := range all {
-			if value != float64(round)+float64(i)/3 {
-				return fmt.Errorf("round %d: gathered %v", round, all)
-			}
-		}
-	}
-	return nil
 }

@@ -1,0 +1,115 @@
+// Storing the scores of a PageRank as annotations.
+
+package linkgraph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"strconv"
+	"sync"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// startStoring starts to write the scores as annotations, unless it runs.
+func (g *Graph) startStoring() {
+	r := &g.ranks
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	if r.storing != nil || r.record.Job.State != stateStoring || g.ctx.Err() != nil || r.scores == nil || !r.scored.Begun.Equal(r.record.Begun) {
+		return
+	}
+	if r.reopened {
+		g.log.Info("PageRank goes on storing its scores")
+	}
+	ctx, cancel := context.WithCancelCause(g.ctx)
+	r.storing, r.stored = cancel, 0
+	record, s := r.record, r.scores
+	g.running.Go(func() {
+		defer cancel(nil)
+		// 1. The file has the number of stored scores before anybody sees that the job is done.
+		err := g.storeScores(ctx, s)
+		if err == nil {
+			r.mu.Lock()
+			done := r.scored
+			done.Job.Stored = r.stored
+			r.mu.Unlock()
+			g.writeScores(s, done)
+		}
+		// 2. If a machine is down, the coordinator starts it again.
+		g.changeJob(&record, func(j *jobRecord) {
+			switch {
+			case err == nil:
+				j.Job.State, j.Job.Stored, j.Scored.Job.Stored = stateDone, g.ranks.stored, g.ranks.stored
+			case ctx.Err() == nil && !mayPass(err):
+				j.Job.State, j.Job.Error = stateFailed, err.Error()
+			}
+		})
+		r.mu.Lock()
+		r.storing = nil
+		r.mu.Unlock()
+		g.wakeRanks()
+	})
+}
+
+// storeScores writes the scores as annotations of the triples of UIDs.
+func (g *Graph) storeScores(ctx context.Context, s *scores) error {
+	type scored struct {
+		url   string
+		uid   uid.UID
+		score float64
+	}
+	// 1. Many goroutines write, because annotations that wait share a commit.
+	ctx, cancel := context.WithCancelCause(ctx)
+	defer cancel(nil)
+	work := make(chan scored)
+	var group sync.WaitGroup
+	for range labelsAtOnce {
+		group.Go(func() {
+			for p := range work {
+				text := strconv.AppendFloat(nil, p.score, 'g', -1, 64)
+				// After an error the workers drain the channel, so that the sender never
+				// blocks.
+				if err := g.node.Annotate(ctx, links.UIDTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
+					cancel(fmt.Errorf("note the score of %s: %w", p.url, err))
+					continue
+				}
+				g.ranks.mu.Lock()
+				g.ranks.stored++
+				g.ranks.mu.Unlock()
+			}
+		})
+	}
+	// 2. Resolve the URLs in batches. After an error the rest is skipped.
+	for some, scores := range s.batches() {
+		urls, err := g.urlsOf(ctx, some)
+		if err != nil {
+			cancel(err)
+			break
+		}
+		for i, url := range urls {
+			if url != "" && ctx.Err() == nil { // a page may be deleted already
+				work <- scored{url, some[i], scores[i]}
+			}
+		}
+	}
+	close(work)
+	group.Wait()
+	return context.Cause(ctx)
+}
+
+// urlsOf returns the URLs of pages, when the graph is loaded.
+func (g *Graph) urlsOf(ctx context.Context, pages []uid.UID) ([]string, error) {
+	for {
+		urls, err := g.URLs(ctx, pages)
+		if !errors.Is(err, links.ErrLoading) {
+			return urls, err
+		}
+		// The keeper runs this when it has made progress.
+		if err := g.inKeeper(ctx, func(*keeper) error { return nil }); err != nil {
+			return nil, err
+		}
+	}
+}

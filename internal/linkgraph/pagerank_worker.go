@@ -1,0 +1,395 @@
+// A PageRank on one machine: it freezes cells, and computes the partitions of a term.
+
+package linkgraph
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"math"
+	"slices"
+	"time"
+
+	"github.com/cespare/xxhash/v2"
+
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// frozen is the cells of a machine for a job. They stay while the job runs, also if the machine
+// drops or builds again its own ones. The lock of ranks guards it.
+type frozen struct {
+	ctx    context.Context // ends with the job
+	cancel context.CancelFunc
+	cells  map[int][]*cell.Cell // by partition
+	// scores are those of cells after the last round of an earlier term, rounds the numbers of
+	// these rounds.
+	scores   map[*cell.Cell][]float64
+	rounds   map[*cell.Cell]int
+	freezing bool
+	failure  string
+	epoch    uint64
+	// anywhere is the partitions that some machine has frozen, as the coordinator knows.
+	anywhere partitionSet
+}
+
+func newFrozen(ctx context.Context) *frozen {
+	f := &frozen{cells: map[int][]*cell.Cell{}, scores: map[*cell.Cell][]float64{}, rounds: map[*cell.Cell]int{}}
+	f.ctx, f.cancel = context.WithCancel(ctx)
+	return f
+}
+
+// set returns the frozen partitions.
+func (f *frozen) set() (set partitionSet) {
+	for i := range f.cells {
+		set = set.with(i)
+	}
+	return set
+}
+
+// startFreezing begins to freeze partitions that this machine has, or must have, and has not frozen.
+// The lock must be held.
+func (g *Graph) startFreezing(set partitionSet) {
+	// 1. Freezing waits for what this machine must hold.
+	f := g.ranks.frozen
+	held := g.wanted()
+	if s := g.state.Load(); s != nil {
+		held |= s.kept
+	}
+	if set = set & held &^ f.set(); set == 0 || f.freezing || f.failure != "" || g.ctx.Err() != nil {
+		return
+	}
+	// 2. Freeze in the background.
+	f.freezing = true
+	g.running.Go(func() {
+		cells, epoch, err := g.freeze(f.ctx, set)
+		r := &g.ranks
+		r.mu.Lock()
+		f.freezing = false
+		switch {
+		case err == nil:
+			for i, of := range cells {
+				f.cells[i] = of
+			}
+			f.epoch = epoch
+		case !mayPass(err) && f.ctx.Err() == nil:
+			f.failure = err.Error()
+		}
+		r.mu.Unlock()
+		g.wakeRanks()
+	})
+}
+
+// freeze returns the cells of partitions with all changes that were acknowledged before the call.
+func (g *Graph) freeze(ctx context.Context, set partitionSet) (cells map[int][]*cell.Cell, epoch uint64, err error) {
+	if _, err := g.caughtUp(ctx); err != nil {
+		return nil, 0, err
+	}
+	cells = map[int][]*cell.Cell{}
+	err = g.inKeeper(ctx, func(k *keeper) error {
+		all, err := k.settle()
+		for _, c := range all {
+			if i := partitionOf(c.Range().First); set.has(i) {
+				cells[i] = append(cells[i], c)
+			}
+		}
+		epoch = k.epochOf(&state{at: k.at, changes: k.changes})
+		return err
+	})
+	return cells, epoch, err
+}
+
+// rankTerm is the part of this machine in a term.
+type rankTerm struct {
+	g       *Graph
+	number  uint64
+	options links.PageRankOptions
+	frozen  *frozen
+	wire    *wire
+	cells   []*cell.Cell
+	graph   uint64 // their fingerprint
+	ctx     context.Context
+	cancel  context.CancelFunc
+	ended   chan struct{}
+	next    time.Time // the time of the next checkpoint
+	written int       // the round of the last one
+
+	// The lock of ranks guards the rest.
+	pages, links int64
+	round        rank.Round
+	converged    bool
+	result       *scores // nil until the rounds have ended
+	failure      string
+}
+
+const (
+	// checkpointEvery is the interval at which the state of a job is written. Writing takes at
+	// most one part in checkpointShare of its time.
+	checkpointEvery = 10 * time.Second
+	checkpointShare = 20
+)
+
+// startTerm starts this machine's part of the record's term, unless it runs. If a partition of it is
+// not frozen here, as after a restart, nothing is started, and the coordinator begins another term.
+// The lock must be held.
+func (g *Graph) startTerm() {
+	// 1. Leave what runs already.
+	r := &g.ranks
+	if r.record.Job.State != stateRunning || g.ctx.Err() != nil {
+		return
+	}
+	if r.frozen == nil {
+		r.frozen = newFrozen(g.ctx)
+	}
+	if r.term != nil && r.term.number == r.record.Term {
+		return
+	}
+	// 2. End the term before.
+	before := r.ending
+	if r.term != nil {
+		before = r.term.ended
+	}
+	r.endTerm()
+	set := r.record.of(g.node.MachineID())
+	if set == 0 || set&^r.frozen.set() != 0 {
+		return
+	}
+	// 3. Start with the frozen cells of this machine's partitions.
+	t := &rankTerm{g: g, number: r.record.Term, options: r.record.Options, frozen: r.frozen, wire: newWire(g, &r.record), ended: make(chan struct{})}
+	t.ctx, t.cancel = context.WithCancel(r.frozen.ctx)
+	for i := range set.all() {
+		t.cells = append(t.cells, r.frozen.cells[i]...)
+	}
+	for _, c := range t.cells {
+		t.pages, t.links = t.pages+int64(c.Len()), t.links+c.NumLinks(cell.Forward)
+	}
+	r.term = t
+	g.running.Go(func() {
+		defer close(t.ended)
+		defer t.cancel()
+		if before != nil {
+			<-before // its scores are those from which this term goes on
+		}
+		t.run()
+		g.wakeRanks()
+	})
+}
+
+// endTerm ends the part of this machine in a term. The lock must be held.
+func (r *ranks) endTerm() {
+	if r.term != nil {
+		r.term.cancel()
+		r.ending, r.term = r.term.ended, nil
+	}
+}
+
+// run does the rounds, and keeps the scores.
+func (t *rankTerm) run() {
+	// 1. The fingerprint tells whether saved states are of these cells.
+	h := xxhash.New()
+	for _, c := range t.cells {
+		if t.ctx.Err() != nil {
+			return
+		}
+		_, _ = h.Write(c.Bytes())
+	}
+	t.graph = h.Sum64()
+	// 2. Compute. If the states do not fit, start again without them.
+	resume := t.resume()
+	result, err := t.compute(resume)
+	if errors.Is(err, rank.ErrState) {
+		t.g.log.Info("PageRank begins anew", "error", err)
+		result, err = t.compute(nil)
+	}
+	// 3. Keep the scores for another term, or another process.
+	r := &t.g.ranks
+	r.mu.Lock()
+	if result != nil && result.Number > 0 {
+		for i, c := range t.cells {
+			t.frozen.scores[c], t.frozen.rounds[c] = result.Scores[i], result.Number
+		}
+	}
+	r.mu.Unlock()
+	if err != nil && t.g.ctx.Err() != nil && result != nil && result.Number > t.written {
+		t.checkpoint(t.states(result))
+	}
+	var found *scores
+	if err == nil {
+		found, err = scoresOf(t.cells, result)
+	}
+	// 4. Publish the end.
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	switch {
+	case err == nil:
+		t.round, t.converged, t.result = result.Round, result.Converged, found
+		if result.Number == 0 {
+			t.round.Change = 0 // if there was no round, it is infinite
+		}
+	case t.ctx.Err() == nil:
+		t.failure = err.Error()
+	}
+}
+
+// states returns the states of the cells after a result.
+func (t *rankTerm) states(result *rank.Result) []rank.State {
+	states := make([]rank.State, len(t.cells))
+	for i := range t.cells {
+		states[i] = rank.State{Graph: t.graph, Partition: uint32(i), Partitions: uint32(len(t.cells)), Pages: uint64(t.pages), Round: result.Number,
+			Change: result.Change, Damping: t.g.rankOptions(t.options).Damping, Scores: result.Scores[i]}
+	}
+	return states
+}
+
+// known returns the states of an earlier term, if there is one of each cell of the same round. The
+// lock of ranks must be held.
+func (t *rankTerm) known() (states []rank.State) {
+	for i, c := range t.cells {
+		s := rank.State{Graph: t.graph, Partition: uint32(i), Partitions: uint32(len(t.cells)), Pages: uint64(t.pages), Round: t.frozen.rounds[c],
+			Change: math.Inf(1), Damping: t.g.rankOptions(t.options).Damping, Scores: t.frozen.scores[c]}
+		if s.Scores == nil || i > 0 && s.Round != states[0].Round {
+			return nil
+		}
+		states = append(states, s)
+	}
+	return states
+}
+
+// resume returns the states from which the term goes on: those of the term before, or of the process
+// before if all cells are the same.
+func (t *rankTerm) resume() (resume []*rank.State) {
+	r := &t.g.ranks
+	r.mu.Lock()
+	defer r.mu.Unlock()
+	damping := t.g.rankOptions(t.options).Damping
+	for i, c := range t.cells {
+		if scores := t.frozen.scores[c]; scores != nil {
+			resume = append(resume, &rank.State{Graph: t.graph, Partition: uint32(i), Partitions: uint32(len(t.cells)), Pages: uint64(t.pages),
+				Round: t.frozen.rounds[c], Change: math.Inf(1), Damping: damping, Scores: scores})
+		}
+	}
+	switch {
+	case len(resume) > 0:
+		t.g.log.Info("PageRank goes on after the loss of a machine", "cells", len(t.cells), "with scores", len(resume))
+	case !r.reopened:
+	case len(r.saved) == 0:
+		t.g.log.Info("PageRank begins anew: no state of it was written yet")
+	case r.saved[0].Graph != t.graph || len(r.saved) != len(t.cells):
+		t.g.log.Info("PageRank begins anew, as links have changed", "round", r.saved[0].Round)
+	default:
+		resume = r.saved
+		t.g.log.Info("PageRank goes on", "round", resume[0].Round)
+	}
+	return resume
+}
+
+// compute does the rounds, from the states if there are any.
+func (t *rankTerm) compute(resume []*rank.State) (*rank.Result, error) {
+	// 1. Each cell is a partition.
+	parts := make([]rank.Partition, len(t.cells))
+	for i, c := range t.cells {
+		parts[i] = &partition{c, c.Ghosts(cell.Forward)}
+	}
+	r := &t.g.ranks
+	o := t.g.rankOptions(t.options)
+	o.Graph, o.Resume, o.CheckpointRounds, o.Exchange = t.graph, resume, 1, t.wire
+	// 2. After each round, publish the progress.
+	o.Progress = func(round rank.Round) {
+		r.mu.Lock()
+		t.round = round
+		r.mu.Unlock()
+		if r.afterRound != nil {
+			r.afterRound(round)
+		}
+	}
+	// 3. A checkpoint is written in intervals. When the graph is closed, run writes one.
+	t.next = time.Now().Add(checkpointEvery)
+	o.Checkpoint = func(states []rank.State) error {
+		if r.everyRound || !time.Now().Before(t.next) {
+			t.checkpoint(states)
+		}
+		return nil
+	}
+	return rank.PageRank(t.ctx, parts, o)
+}
+
+// checkpoint writes states. If it fails, the job continues.
+func (t *rankTerm) checkpoint(states []rank.State) {
+	begun := time.Now()
+	if t.g.writeJob(t.wire.job, states) {
+		t.written = states[0].Round
+	}
+	t.next = time.Now().Add(max(checkpointEvery, checkpointShare*time.Since(begun)))
+}
+
+// partition is a cell as a partition of rank.PageRank.
+type partition struct {
+	cell   *cell.Cell
+	ghosts *cell.Ghosts
+}
+
+// Range implements rank.Partition.
+func (p *partition) Range() uid.Range { return p.cell.Range() }
+
+// Pages implements rank.Partition.
+func (p *partition) Pages() int { return p.cell.Len() }
+
+// Find implements rank.Partition.
+func (p *partition) Find(u uid.UID) (uint32, bool) { return p.cell.Ordinal(u) }
+
+// Ghosts implements rank.Partition.
+func (p *partition) Ghosts() int { return p.ghosts.Len() }
+
+// Ghost implements rank.Partition.
+func (p *partition) Ghost(ghost uint32) uid.UID { return p.ghosts.UID(ghost) }
+
+// Scan implements rank.Partition.
+func (p *partition) Scan(yield func(page uint32, locals, ghosts []uint32) bool) error {
+	scanner := p.cell.Lists(cell.Forward).Scan(0, uint32(p.cell.Len()))
+	for scanner.Next() {
+		if !yield(scanner.Key(), scanner.Locals(), scanner.Ghosts()) {
+			return nil
+		}
+	}
+	return scanner.Err()
+}
+
+// AppendWeights implements rank.Partition.
+func (p *partition) AppendWeights(dst []float64, page uint32) ([]float64, error) {
+	// 1. Pages without labels.
+	if !p.cell.HasLabels() {
+		return dst, nil
+	}
+	labels := p.cell.AppendLabels(nil, page)
+	if err := p.cell.Err(); err != nil {
+		return dst, err
+	}
+	if !slices.ContainsFunc(labels, func(l lists.Label) bool { return l.Weight != 1 }) {
+		return dst, nil
+	}
+	// 2. Labels are in the order of UIDs, scanned links are locals, then ghosts.
+	locals, ghosts, err := p.cell.Lists(cell.Forward).Decode(page, nil, nil)
+	if err != nil {
+		return dst, err
+	}
+	order := make([]int, len(locals)+len(ghosts))
+	at := func(i int) uid.UID {
+		if i < len(locals) {
+			return p.cell.UID(locals[i])
+		}
+		return p.ghosts.UID(ghosts[i-len(locals)])
+	}
+	for i := range order {
+		order[i] = i
+	}
+	slices.SortFunc(order, func(a, b int) int { return cmp.Compare(at(a), at(b)) })
+	start := len(dst)
+	dst = slices.Grow(dst, len(order))[:start+len(order)]
+	for label, link := range order {
+		dst[start+link] = labels[label].Weight
+	}
+	return dst, nil
+}
