@@ -95,6 +95,9 @@ func (b *bench) cluster(ctx context.Context, size int, name, file string) (err e
 	if err := b.salsa(ctx, g, some, "100 ms", ", end to end"); err != nil {
 		return err
 	}
+	if err := b.pageRank(ctx, g, "150 M in all", "PageRank by all nodes, to the scores on each"); err != nil {
+		return err
+	}
 	return n.copies(ctx, g, some)
 }
 

@@ -153,7 +153,21 @@ func (b *bench) remote(ctx context.Context, db *store.Store, graph *graphs.Graph
 
 // ranks measures PageRank and SALSA.
 func (b *bench) ranks(ctx context.Context, graph *graphs.Graph, stats links.Stats) error {
-	// 1. PageRank, which runs in the background until its ranks converge.
+	// 1. PageRank.
+	if err := b.pageRank(ctx, graph, "200 M a core", "PageRank, all processors"); err != nil {
+		return err
+	}
+
+	// 2. SALSA.
+	some, err := b.drawn(ctx, graph, stats.Pages)
+	if err != nil {
+		return err
+	}
+	return b.salsa(ctx, graph, some, "30 ms", "")
+}
+
+// pageRank measures a job, which runs in the background until its scores converge.
+func (b *bench) pageRank(ctx context.Context, graph links.Ranker, asked, what string) error {
 	begun := time.Now()
 	if err := graph.StartPageRank(ctx, links.PageRankOptions{}); err != nil {
 		return err
@@ -177,14 +191,8 @@ func (b *bench) ranks(ctx context.Context, graph *graphs.Graph, stats links.Stat
 		return fmt.Errorf("PageRank: %s: %s", job.State, job.Error)
 	}
 	took := time.Since(begun)
-	b.add("200 M a core", "PageRank, all processors", "%s links/s (%d rounds, %.1f s)", rate(stats.Links*int64(job.Round), took), job.Round, took.Seconds())
-
-	// 2. SALSA.
-	some, err := b.drawn(ctx, graph, stats.Pages)
-	if err != nil {
-		return err
-	}
-	return b.salsa(ctx, graph, some, "30 ms", "")
+	b.add(asked, what, "%s links/s (%d rounds, %.1f s)", rate(job.Links*int64(job.Round), took), job.Round, took.Seconds())
+	return nil
 }
 
 // salsa measures a ranking of 2,800 of some pages.
