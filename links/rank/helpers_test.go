@@ -177,7 +177,7 @@ func (e end) Machines() (n, self int) { return e.machines, e.self }
 
 func (e end) Owner(u uid.UID) int {
 	if int(u)-1 >= len(e.owners) {
-		return e.self // a page of no partition
+		return int(u) % e.machines // it lacks the page, as it is none
 	}
 	return e.owners[u-1]
 }
