@@ -24,7 +24,7 @@ var random = seed.Rand
 type partition struct {
 	localEnds, ghostEnds []int
 	locals, ghosts       []uint32
-	first                uint32   // page of the graph
+	first, all           uint32   // page of the graph, and number of pages of it
 	where                []uint32 // of ghosts: pages of the graph
 	weights              [][]float64
 	piece                int
@@ -32,17 +32,24 @@ type partition struct {
 	scans                int
 }
 
-// uidOf returns the UID of a page of the graph.
-func uidOf(page uint32) uid.UID { return uid.UID(page) + 1 }
+// uidOf returns the UID of a page of the graph: an even one. The odd ones between are no pages.
+func uidOf(page uint32) uid.UID { return 2*uid.UID(page) + 2 }
 
 func (p *partition) Range() uid.Range {
-	return uid.Range{First: uidOf(p.first), Last: uidOf(p.first) + uid.UID(len(p.localEnds)) - 1}
+	return uid.Range{First: uidOf(p.first) - 1, Last: uidOf(p.first) + 2*uid.UID(len(p.localEnds)) - 2}
 }
-func (p *partition) Pages() int                 { return len(p.localEnds) }
-func (p *partition) Ghosts() int                { return len(p.where) }
-func (p *partition) Ghost(ghost uint32) uid.UID { return uidOf(p.where[ghost]) }
+func (p *partition) Pages() int  { return len(p.localEnds) }
+func (p *partition) Ghosts() int { return len(p.where) }
+
+func (p *partition) Ghost(ghost uint32) uid.UID {
+	if to := p.where[ghost]; to < p.all {
+		return uidOf(to)
+	}
+	return uidOf(p.where[ghost]-p.all) - 1
+}
+
 func (p *partition) Find(u uid.UID) (uint32, bool) {
-	return uint32(u-1) - p.first, p.Range().Contains(u)
+	return uint32(u-2)/2 - p.first, p.Range().Contains(u) && u%2 == 0
 }
 
 func (p *partition) AppendWeights(dst []float64, page uint32) ([]float64, error) {
@@ -72,15 +79,18 @@ func (p *partition) Scan(yield func(uint32, []uint32, []uint32) bool) error {
 }
 
 // split cuts a graph, lists of targets by page, into partitions of the given sizes. If a target
-// is no page, it becomes a ghost of no partition.
+// is no page, it becomes a ghost that no partition has, with a UID between those of pages.
 func split(lists [][]uint32, pages []int) []rank.Partition {
 	return splitBy(func(page int) []uint32 { return lists[page] }, pages)
 }
 
 func splitBy(list func(page int) []uint32, pages []int) (parts []rank.Partition) {
-	first := 0
+	first, all := 0, uint32(0)
 	for _, count := range pages {
-		p := &partition{first: uint32(first)}
+		all += uint32(count)
+	}
+	for _, count := range pages {
+		p := &partition{first: uint32(first), all: all}
 		ghosts := map[uint32]uint32{}
 		for page := first; page < first+count; page++ {
 			for _, to := range list(page) {
@@ -176,10 +186,7 @@ type end struct {
 func (e end) Machines() (n, self int) { return e.machines, e.self }
 
 func (e end) Owner(u uid.UID) int {
-	if int(u)-1 >= len(e.owners) {
-		return int(u) % e.machines // it lacks the page, as it is none
-	}
-	return e.owners[u-1]
+	return e.owners[(u-1)/2]
 }
 
 func (e end) Send(_ context.Context, step, to int, message []byte) error {

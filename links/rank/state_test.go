@@ -129,16 +129,16 @@ func TestPageRankWrongMessages(t *testing.T) {
 	}{
 		{"no greeting", [][]byte{nil}},
 		{"a greeting cut off", [][]byte{{1, 1, 0, 1}}},
-		{"a target twice", [][]byte{{1, 1, 0, 2, 1, 0}}},
+		{"a target twice", [][]byte{{1, 1, 0, 2, 2, 0}}},
 		{"more targets than bytes", [][]byte{{1, 1, 0, 200, 1}}},
 		{"something behind it", [][]byte{{1, 1, 0, 1, 1, 7}}},
-		{"a target missing that is none", [][]byte{{1, 1, 0, 1, 1}, {1, 1}}},
-		{"a number too large", [][]byte{{1, 1, 0, 1, 1}, {1, 0x80, 0x80, 0x80, 0x80, 0x10}}},
-		{"too few values", [][]byte{{1, 1, 0, 1, 1}, {0}, round(0, 0)}},
-		{"too many values", [][]byte{{1, 1, 0, 1, 1}, {0}, round(0, 0, 1, 1)}},
-		{"no number", [][]byte{{1, 1, 0, 1, 1}, {0}, round(0, 0, math.NaN()), round(0, 0, 1)}},
-		{"infinite", [][]byte{{1, 1, 0, 1, 1}, {0}, round(0, 0, math.Inf(1)), round(0, 0, 1)}},
-		{"a change that is no number", [][]byte{{1, 1, 0, 1, 1}, {0}, round(0, 0, 1), round(0, math.NaN(), 1)}},
+		{"a target missing that is none", [][]byte{{1, 1, 0, 1, 2}, {1, 1}}},
+		{"a number too large", [][]byte{{1, 1, 0, 1, 2}, {1, 0x80, 0x80, 0x80, 0x80, 0x10}}},
+		{"too few values", [][]byte{{1, 1, 0, 1, 2}, {0}, round(0, 0)}},
+		{"too many values", [][]byte{{1, 1, 0, 1, 2}, {0}, round(0, 0, 1, 1)}},
+		{"no number", [][]byte{{1, 1, 0, 1, 2}, {0}, round(0, 0, math.NaN()), round(0, 0, 1)}},
+		{"infinite", [][]byte{{1, 1, 0, 1, 2}, {0}, round(0, 0, math.Inf(1)), round(0, 0, 1)}},
+		{"a change that is no number", [][]byte{{1, 1, 0, 1, 2}, {0}, round(0, 0, 1), round(0, math.NaN(), 1)}},
 	} {
 		own := split([][]uint32{{1}, {0}}, []int{1, 1})[:1]
 		_, err := rank.PageRank(ctx, own, rank.Options{Exchange: &liar{messages: c.messages}})

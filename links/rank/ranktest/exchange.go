@@ -15,7 +15,7 @@ import (
 const checkedMachines, checkedSteps = 3, 20
 
 // CheckExchange checks the exchanges of machines. open must return one exchange for each machine.
-// owners has the machine of the UIDs 1, 2, 3, ...
+// owners has the machine of the UIDs 1 and 2, of 3 and 4, and so on.
 func CheckExchange(t TB, open func(machines int, owners []int) []rank.Exchange) {
 	t.Helper()
 	exchanges := open(checkedMachines, []int{0, 0, 2, 1})
@@ -37,8 +37,8 @@ func talk(x rank.Exchange, m int) error {
 	if n, self := x.Machines(); n != checkedMachines || self != m {
 		return fmt.Errorf("it is machine %d of %d", self, n)
 	}
-	if m == 0 && (x.Owner(3) != 2 || x.Owner(4) != 1) {
-		return fmt.Errorf("UIDs 3 and 4 belong to machines %d and %d", x.Owner(3), x.Owner(4))
+	if m == 0 && (x.Owner(6) != 2 || x.Owner(7) != 1) {
+		return fmt.Errorf("UIDs 6 and 7 belong to machines %d and %d", x.Owner(6), x.Owner(7))
 	}
 	// Messages have 0 to some 100,000 bytes, because an empty one must arrive too.
 	message := func(step, from, to int) []byte {
