@@ -145,7 +145,7 @@ func OpenNode(n Node, o Options) (*Graph, error) {
 		moved: newSignal(), wishes: make(chan wish), placing: make(chan struct{}, 1), assigning: newLock(),
 	}
 	g.ranks.saving, g.ranks.wake = newLock(), make(chan struct{}, 1)
-	g.hosts, g.assigner.graph, g.directory.self = newHosts(g.findHosts), g, n.MachineID()
+	g.hosts, g.assigner.graph = newHosts(g.findHosts), g
 	for i := range g.replacing {
 		g.replacing[i] = newLock()
 	}
@@ -257,7 +257,7 @@ func (g *Graph) lastPages() (n int) {
 // cellOptions returns the options of a cell.
 func (g *Graph) cellOptions(r uid.Range, workers int) cell.Options {
 	return cell.Options{Range: r, Lists: g.o.Lists, URLs: g.o.URLs, Workers: workers,
-		Sketches: func(c *cell.Cell) ([]byte, error) { return makeSketches(c, g.hosts) }}
+		Sketches: func(c *cell.Cell) ([]byte, error) { return makeSketches(c, g.hosts.forCall()) }}
 }
 
 // signal wakes all waiters of an event. A waiter must call wait before it checks its condition.

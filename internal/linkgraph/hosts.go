@@ -4,8 +4,10 @@ package linkgraph
 
 import (
 	"context"
+	"fmt"
 	"hash/maphash"
 	"sync"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -14,19 +16,19 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// hosts maps extents to hashes of their hosts and registered domains (sample.Hosts). A known
-// host stays, because an extent's host never changes.
+// hosts maps extents to hashes of their hosts and registered domains, see forCall. A known host
+// stays, because an extent's host never changes.
 type hosts struct {
 	seed maphash.Seed
 	// find returns the hosts of extents in the store.
-	find func([]uid.Extent) map[uid.Extent]string
+	find func([]uid.Extent) (map[uid.Extent]string, error)
 	mu   sync.RWMutex
 	of   map[uid.Extent]hostOf
 }
 
 type hostOf struct{ host, domain uint64 }
 
-func newHosts(find func([]uid.Extent) map[uid.Extent]string) *hosts {
+func newHosts(find func([]uid.Extent) (map[uid.Extent]string, error)) *hosts {
 	return &hosts{seed: maphash.MakeSeed(), find: find, of: map[uid.Extent]hostOf{}}
 }
 
@@ -54,44 +56,68 @@ func (h *hosts) addKey(e uid.Extent, key string) {
 }
 
 // addAll finds the hosts of extents in the store. Those that are not there stay unknown.
-func (h *hosts) addAll(extents []uid.Extent) {
-	for e, key := range h.find(extents) {
+func (h *hosts) addAll(extents []uid.Extent) error {
+	found, err := h.find(extents)
+	for e, key := range found {
 		h.addKey(e, key)
 	}
+	return err
+}
+
+// foundHosts are the hosts for one call, which must check failed at its end. They implement
+// sample.Hosts, and are safe for concurrent use.
+type foundHosts struct {
+	*hosts
+	err atomic.Pointer[error]
+}
+
+// forCall returns the hosts for a call.
+func (h *hosts) forCall() *foundHosts { return &foundHosts{hosts: h} }
+
+// failed returns the error of a look-up; nil if all succeeded.
+func (f *foundHosts) failed() error {
+	if err := f.err.Load(); err != nil {
+		return *err
+	}
+	return nil
 }
 
 // Host implements sample.Hosts.
-func (h *hosts) Host(e uid.Extent) uint64 { return h.get(e).host }
+func (f *foundHosts) Host(e uid.Extent) uint64 { return f.get(e).host }
 
 // Domain implements sample.Hosts.
-func (h *hosts) Domain(e uid.Extent) uint64 { return h.get(e).domain }
+func (f *foundHosts) Domain(e uid.Extent) uint64 { return f.get(e).domain }
 
 // get returns the hashes of an extent. If its host is not in the store, it counts as a host of its
 // own.
-func (h *hosts) get(e uid.Extent) hostOf {
-	h.mu.RLock()
-	found, ok := h.of[e]
-	h.mu.RUnlock()
+func (f *foundHosts) get(e uid.Extent) hostOf {
+	f.mu.RLock()
+	found, ok := f.of[e]
+	f.mu.RUnlock()
 	if ok {
 		return found
 	}
-	h.addAll([]uid.Extent{e})
-	h.mu.RLock()
-	defer h.mu.RUnlock()
-	if found, ok := h.of[e]; ok {
+	if f.err.Load() == nil {
+		if err := f.addAll([]uid.Extent{e}); err != nil {
+			f.err.Store(&err)
+		}
+	}
+	f.mu.RLock()
+	defer f.mu.RUnlock()
+	if found, ok := f.of[e]; ok {
 		return found
 	}
 	return hostOf{uid.Mix(uint64(e)), uid.Mix(uint64(e))}
 }
 
 // findHosts looks up the hosts of extents in the store.
-func (g *Graph) findHosts(extents []uid.Extent) map[uid.Extent]string {
+func (g *Graph) findHosts(extents []uid.Extent) (map[uid.Extent]string, error) {
 	ranges := make([]triple.Range, 0, len(extents))
 	for _, e := range extents {
 		t := links.HostTriple(e, "")
 		scan, err := triple.Pattern{Subject: t.Subject, Predicate: t.Predicate}.Scan(triple.SPO)
 		if err != nil {
-			return nil
+			return nil, err
 		}
 		ranges = append(ranges, scan.Range)
 	}
@@ -103,10 +129,10 @@ func (g *Graph) findHosts(extents []uid.Extent) map[uid.Extent]string {
 		}
 		return err
 	})
-	if err != nil && g.ctx.Err() == nil {
-		g.log.Warn("the hosts of some pages could not be read, so samples may take each as a host of its own", "error", err)
+	if err != nil {
+		return nil, fmt.Errorf("look up the hosts of pages: %w", err)
 	}
-	return found
+	return found, nil
 }
 
 // addHosts adds the hosts of the pages of a part, and those of the pages of other parts that its
@@ -136,15 +162,16 @@ func (g *Graph) addHosts(ctx context.Context, p *part) error {
 	extents := make([]uid.Extent, 0, len(missing))
 	for e := range missing {
 		if extents = append(extents, e); len(extents) == hostBatch {
-			g.hosts.addAll(extents)
+			if err := g.hosts.addAll(extents); err != nil {
+				return err
+			}
 			extents = extents[:0]
 		}
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
 	}
-	g.hosts.addAll(extents)
-	return nil
+	return g.hosts.addAll(extents)
 }
 
 // hostBatch is the number of hosts in one look-up.

@@ -4,6 +4,7 @@ package linkgraph
 
 import (
 	"context"
+	"errors"
 	"iter"
 
 	"github.com/trefoildb/trefoil/links"
@@ -37,8 +38,8 @@ func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.
 // sampleAll returns samples of the links of pages.
 func (g *Graph) sampleAll(ctx context.Context, s *state, d links.Direction, pages []uid.UID, spec sample.Spec) (l links.Lists, err error) {
 	// 1. Each goroutine reads its spans with a reader of its own.
-	lasts := s.lasts()
-	return rank.MakeLists(ctx, len(pages), nil, func(l *links.Lists, spans iter.Seq2[int, int]) {
+	lasts, hosts := s.lasts(), g.hosts.forCall()
+	l, err = rank.MakeLists(ctx, len(pages), nil, func(l *links.Lists, spans iter.Seq2[int, int]) {
 		r := delta.NewReader()
 		defer r.Release()
 		var list []uid.UID
@@ -55,32 +56,34 @@ func (g *Graph) sampleAll(ctx context.Context, s *state, d links.Direction, page
 					// 2. Short lists are sampled whole. A long one may have a sketch.
 					if _, _, short := r.Targets(k); short || spec.Mode != sample.ModeConsistent {
 						list = r.AppendLinks(list[:0], k)
-						l.Items = sample.Sample(l.Items, list, u, spec, g.hosts)
+						l.Items = sample.Sample(l.Items, list, u, spec, hosts)
 					} else {
-						l.Items, list = g.sample(l.Items, list, s, d, u, spec)
+						l.Items, list = g.sample(l.Items, list, s, d, u, spec, hosts)
 					}
 					l.End()
 				}
 			}
 		}
 	})
+	// 3. Without the hosts samples by class would be wrong.
+	return l, errors.Join(err, hosts.failed())
 }
 
 // sample appends the sample of a long list. list is memory for its links, which is returned.
-func (g *Graph) sample(dst, list []uid.UID, s *state, d links.Direction, page uid.UID, spec sample.Spec) (sampled, memory []uid.UID) {
+func (g *Graph) sample(dst, list []uid.UID, s *state, d links.Direction, page uid.UID, spec sample.Spec, hosts *foundHosts) (sampled, memory []uid.UID) {
 	at := s.find(page)
 	if spec.Mode == sample.ModeConsistent {
-		if sampled, ok := g.bySketch(dst, s, at, d, page, spec); ok {
+		if sampled, ok := g.bySketch(dst, s, at, d, page, spec, hosts); ok {
 			return sampled, list
 		}
 	}
 	list = s.views[at].AppendLinks(list[:0], d, page)
-	return sample.Sample(dst, list, page, spec, g.hosts), list
+	return sample.Sample(dst, list, page, spec, hosts), list
 }
 
 // bySketch appends the consistent sample of a long list with a sketch. It returns false if
 // there is none, or if the sketch does not suffice.
-func (g *Graph) bySketch(dst []uid.UID, s *state, at int, d links.Direction, page uid.UID, spec sample.Spec) ([]uid.UID, bool) {
+func (g *Graph) bySketch(dst []uid.UID, s *state, at int, d links.Direction, page uid.UID, spec sample.Spec, hosts *foundHosts) ([]uid.UID, bool) {
 	tables := s.sketches[at]
 	c := s.views[at].Cell()
 	ord, ok := c.Ordinal(page)
@@ -96,7 +99,7 @@ func (g *Graph) bySketch(dst []uid.UID, s *state, at int, d links.Direction, pag
 		return dst, false
 	}
 	if spec.Class != sample.All {
-		changes.Classes = sample.ClassesOf(g.hosts, page)
+		changes.Classes = sample.ClassesOf(hosts, page)
 	}
 	return sketch.Sample(dst, spec.N, spec.Class, changes)
 }

@@ -22,7 +22,6 @@ import (
 // directory is what a machine knows of the others: which partitions each holds, and which of them
 // did not answer a moment ago. It is a hint: a machine refuses if it lacks a partition.
 type directory struct {
-	self      trie.MachineID
 	mu        sync.Mutex
 	placement *placement // of the last view
 	held      map[trie.MachineID]partitionSet
@@ -42,8 +41,11 @@ const (
 	directoryPause   = 20 * time.Millisecond
 	// probeInterval is the time after which a machine that has not answered is probed.
 	probeInterval = 500 * time.Millisecond
-	firstRetry    = 5 * time.Millisecond
-	lastRetry     = 100 * time.Millisecond
+	// copyTimeout bounds the answer with a piece of a partition. A machine with a stuck keeper answers
+	// probes, but never has the position of the query.
+	copyTimeout = 30 * time.Second
+	firstRetry  = 5 * time.Millisecond
+	lastRetry   = 100 * time.Millisecond
 )
 
 // placementOf returns the placement under a view.
@@ -85,6 +87,9 @@ func (g *Graph) send(ctx context.Context, to trie.MachineID, q *query) (*answer,
 	// 1. Watch the machine while it works on the query.
 	asking, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	if q.kind == askExport {
+		defer time.AfterFunc(copyTimeout, func() { cancel(errUnreachable) }).Stop()
+	}
 	if q.kind != askHeld {
 		watched := make(chan struct{})
 		go func() {
@@ -143,22 +148,22 @@ func (d *directory) mark(m trie.MachineID) {
 	d.down[m] = time.Now().Add(downTime)
 }
 
-// answererOf returns another machine that answers for a partition: a holder, or one that held it
-// before; 0 if none is known.
-func (d *directory) answererOf(p *placement, partition int) trie.MachineID {
+// answererOf returns another machine that answers for a partition: a holder, or a machine that held
+// it before; 0 if none is known. Machines that failed are the last choice.
+func (d *directory) answererOf(p *placement, partition int, self trie.MachineID, failed map[trie.MachineID]bool) trie.MachineID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var second trie.MachineID
 	for _, m := range p.ranking[partition] {
 		held, asked := d.held[m]
-		if m == d.self || asked && !held.has(partition) {
+		if m == self || asked && !held.has(partition) {
 			continue
 		}
-		if until, down := d.down[m]; !down || time.Now().After(until) {
+		if until, down := d.down[m]; !failed[m] && (!down || time.Now().After(until)) {
 			return m
 		}
 		if second == 0 && asked {
-			second = m // it may be up again
+			second = m // it may be well again
 		}
 	}
 	return second
@@ -266,13 +271,14 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 		left[i] = i
 	}
 	var pieces []piece[T]
+	broken := map[trie.MachineID]bool{} // machines that have failed
 	for tries := 0; len(left) > 0; tries++ {
 		if tries > 0 {
 			if err := g.waitRetry(ctx, tries, err); err != nil {
 				return rank.Lists[T]{}, err
 			}
 		}
-		groups, rest := g.group(left, r.of, r.primaries && tries == 0)
+		groups, rest := g.group(left, r.of, r.primaries && tries == 0, broken)
 		left = rest
 		// 2. Ask all machines at the same time.
 		var mu sync.Mutex
@@ -289,8 +295,9 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 				}
 				switch {
 				case failed == nil:
-				case mayPass(failed):
+				case mayPass(failed), isFailure(failed) && !broken[m]:
 					left, err = append(left, items[done:]...), failed
+					broken[m] = true
 				default:
 					fatal = failed
 				}
@@ -307,9 +314,16 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 	return merge(r.n, pieces), nil
 }
 
+// isFailure reports whether an error is that of another machine that has failed to answer a correct
+// query. A further holder may answer it.
+func isFailure(err error) bool {
+	var failed *peer.RemoteError
+	return errors.As(err, &failed)
+}
+
 // group divides items by the machine that answers for their partitions: this one if it can, or
-// the first holder that is up. rest are items without one.
-func (g *Graph) group(items []int, of func(i int) int, primaries bool) (groups map[trie.MachineID][]int, rest []int) {
+// the first holder that is up. Machines that failed are the last choice. rest are items without one.
+func (g *Graph) group(items []int, of func(i int) int, primaries bool, failed map[trie.MachineID]bool) (groups map[trie.MachineID][]int, rest []int) {
 	// 1. Find the machine of each partition, once.
 	var answerers [numPartitions]trie.MachineID
 	var p *placement
@@ -323,10 +337,13 @@ func (g *Graph) group(items []int, of func(i int) int, primaries bool) (groups m
 	}
 	for i := range answerers {
 		switch {
-		case p == nil, g.node.NoMajority(), held.has(i) && (!primaries || p.primary(i) == self):
+		case p == nil, g.node.NoMajority(), held.has(i) && !failed[self] && (!primaries || p.primary(i) == self):
 			answerers[i] = self
 		default:
-			answerers[i] = g.directory.answererOf(p, i)
+			answerers[i] = g.directory.answererOf(p, i, self, failed)
+		}
+		if answerers[i] == 0 && held.has(i) {
+			answerers[i] = self
 		}
 	}
 	// 2. Group.
@@ -409,7 +426,10 @@ func ofPages(pages []uid.UID) func(i int) int {
 // local returns the state if this machine holds the partitions of all pages, with all changes that
 // were acknowledged before the call; nil if others must be asked.
 func (g *Graph) local(ctx context.Context, n int, of func(i int) int) (*state, error) {
-	// 1. Check what is held before messages are sent.
+	// 1. Check what is held before messages are sent. If this machine has failed, others answer.
+	if g.node.View() != nil && g.failed() != nil {
+		return nil, nil
+	}
 	s := g.state.Load()
 	covers := func() bool {
 		if s == nil {

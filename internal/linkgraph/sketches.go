@@ -12,7 +12,7 @@ import (
 
 // makeSketches makes the section of sketches of a cell: for each direction a length in 8 bytes
 // (little-endian) and the table.
-func makeSketches(c *cell.Cell, hosts sample.Hosts) ([]byte, error) {
+func makeSketches(c *cell.Cell, hosts *foundHosts) ([]byte, error) {
 	var section []byte
 	for _, d := range []cell.Direction{cell.Forward, cell.Backward} {
 		var b sample.Builder
@@ -30,7 +30,7 @@ func makeSketches(c *cell.Cell, hosts sample.Hosts) ([]byte, error) {
 		table := b.AppendTo(nil)
 		section = append(binary.LittleEndian.AppendUint64(section, uint64(len(table))), table...)
 	}
-	return section, nil
+	return section, hosts.failed()
 }
 
 // openSketches returns the tables of a cell, by direction; nil if it has none.

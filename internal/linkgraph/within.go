@@ -4,6 +4,7 @@ package linkgraph
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"iter"
 
@@ -81,8 +82,9 @@ func (g *Graph) linksWithin(ctx context.Context, s *state, set *rank.Set, class 
 	if err != nil {
 		return l, err
 	}
-	return rank.MakeLists(ctx, set.Len(), p.order, func(l *rank.Lists[uint32], spans iter.Seq2[int, int]) {
-		w := withinReader{placed: p, s: s, hosts: g.hosts, class: class, reader: delta.NewReader()}
+	hosts := g.hosts.forCall()
+	l, err = rank.MakeLists(ctx, set.Len(), p.order, func(l *rank.Lists[uint32], spans iter.Seq2[int, int]) {
+		w := withinReader{placed: p, s: s, hosts: hosts, class: class, reader: delta.NewReader()}
 		defer w.reader.Release()
 		for from, to := range spans {
 			for from < to {
@@ -92,6 +94,7 @@ func (g *Graph) linksWithin(ctx context.Context, s *state, set *rank.Set, class 
 			}
 		}
 	})
+	return l, errors.Join(err, hosts.failed())
 }
 
 // placed is the pages of a set by place: those of each cell by ordinal, then those in no cell.

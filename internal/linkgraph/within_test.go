@@ -84,7 +84,7 @@ func TestSource(t *testing.T) {
 		t.Fatalf("%d pages in no cell, %d long lists", inRows, long)
 	}
 	ranktest.CheckSource(t, r.Uint64(), source{w.graph}, forward,
-		func(from, to uid.UID) float64 { return weights[[2]uid.UID{from, to}] }, w.graph.hosts)
+		func(from, to uid.UID) float64 { return weights[[2]uid.UID{from, to}] }, w.graph.hosts.forCall())
 
 	for _, d := range []links.Direction{links.Forward, links.Backward} {
 		degrees, err := w.graph.Degrees(ctx, d, all)

@@ -5,6 +5,7 @@ package linkgraph
 import (
 	"context"
 	"encoding/binary"
+	"errors"
 	"fmt"
 	"iter"
 	"math"
@@ -32,8 +33,9 @@ func (g *Graph) weightsWithin(ctx context.Context, s *state, set *rank.Set, clas
 	if err != nil {
 		return l, err
 	}
-	return rank.MakeLists(ctx, set.Len(), p.order, func(l *rank.Lists[rank.WeightedLink], spans iter.Seq2[int, int]) {
-		w := weightReader{withinReader: withinReader{placed: p, s: s, hosts: g.hosts, class: class, reader: delta.NewReader()}}
+	hosts := g.hosts.forCall()
+	l, err = rank.MakeLists(ctx, set.Len(), p.order, func(l *rank.Lists[rank.WeightedLink], spans iter.Seq2[int, int]) {
+		w := weightReader{withinReader: withinReader{placed: p, s: s, hosts: hosts, class: class, reader: delta.NewReader()}}
 		defer w.reader.Release()
 		for from, to := range spans {
 			for from < to {
@@ -43,6 +45,7 @@ func (g *Graph) weightsWithin(ctx context.Context, s *state, set *rank.Set, clas
 			}
 		}
 	})
+	return l, errors.Join(err, hosts.failed())
 }
 
 // weightReader is a withinReader for links with weights.
