@@ -96,6 +96,18 @@ func (p *plainLinks) LinksWithin(_ context.Context, set *rank.Set, class sample.
 	return l, nil
 }
 
+// WeightsWithin implements rank.Source: these links have no labels.
+func (p *plainLinks) WeightsWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[rank.WeightedLink], err error) {
+	plain, err := p.LinksWithin(ctx, set, class)
+	for i := range set.UIDs() {
+		for _, to := range plain.At(i) {
+			l.Items = append(l.Items, rank.WeightedLink{To: to, Weight: 1})
+		}
+		l.End()
+	}
+	return l, err
+}
+
 // compare compares all lists, degrees and figures of a graph, and SALSA of random roots.
 func (p *plainLinks) compare(w *world, g *linkgraph.Graph) {
 	t, ctx := w.t, w.t.Context()
