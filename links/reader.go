@@ -32,7 +32,7 @@ type PageReader interface {
 	UIDs(ctx context.Context, urls []string) ([]uid.UID, error)
 	// URLs returns the URLs of pages.
 	URLs(ctx context.Context, pages []uid.UID) ([]string, error)
-	// Pages returns the pages with the next n UIDs after a UID, fewer at the end.
+	// Pages returns the pages with links that have the next n UIDs after a UID, fewer at the end.
 	Pages(ctx context.Context, after uid.UID, n int) ([]uid.UID, error)
 	// PageLabels returns the labels of the pages themselves; cell.NoLabel if a page has none. They
 	// are no part of the epoch.
@@ -77,15 +77,14 @@ type ServerStats struct {
 	// ID and Address are the machine's. Both are "" in a sum.
 	ID      string `json:"id,omitempty"`
 	Address string `json:"address,omitempty"`
-	// Pages is the number of URLs, Links of links from these pages, Linked of links to them.
+	// Pages is the number of pages with links, Links of links from these pages, Linked of links to them.
 	Pages  int64 `json:"pages"`
 	Links  int64 `json:"links"`
 	Linked int64 `json:"linked"`
-	// MaxOut and MaxIn are upper bounds of degrees. They are exact, unless links of just these
-	// pages were deleted a moment ago. -1 means not known.
+	// MaxOut and MaxIn are the greatest degrees.
 	MaxOut int `json:"maxOut"`
 	MaxIn  int `json:"maxIn"`
-	// MinUID and MaxUID are 0 if there is no page.
+	// MinUID and MaxUID are the least and the greatest UID of these pages, 0 if there is no page.
 	MinUID uid.UID `json:"minUid,string"`
 	MaxUID uid.UID `json:"maxUid,string"`
 	Cells  int     `json:"cells"`

@@ -167,7 +167,12 @@ func (g *Graph) answerJob(ctx context.Context, from trie.MachineID, q *jobReques
 		return nil, peer.Refuse(peer.CodeNotOwner, 0, "machine %s is not the coordinator of PageRank", g.node.MachineID())
 	}
 	a := &jobAnswer{}
-	if q.Kind != jobShow {
+	if q.Kind == jobShow {
+		// A coordinator that has just joined may not know of the job yet.
+		if err := g.askOthers(ctx); err != nil {
+			return nil, peer.Refuse(peer.CodeUnavailable, 0, "%v", err)
+		}
+	} else {
 		if err := g.carryOut(ctx, q); err != nil {
 			a.Error = err.Error()
 			for kind, of := range jobErrors {

@@ -191,7 +191,7 @@ func (g *Graph) epochOf(s *state) uint64 {
 
 // add adds a view to the stats of a server.
 func add(s *links.ServerStats, v *delta.View) {
-	s.Pages += int64(v.NumPages())
+	s.Pages += int64(v.NumLinked())
 	s.Links += v.NumLinks(cell.Forward)
 	s.Linked += v.NumLinks(cell.Backward)
 	s.MaxOut = max(s.MaxOut, v.MaxDegree(cell.Forward))

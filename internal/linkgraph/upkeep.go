@@ -99,13 +99,13 @@ func (k *keeper) take(r rebuilt) error {
 	return k.save()
 }
 
-// settle builds all cells with changes again, so that the cells alone are the graph, and
-// returns them.
+// settle builds all cells again that have changes or pages without links, so that the cells alone are
+// the graph, and returns them.
 func (k *keeper) settle() ([]*cell.Cell, error) {
 	k.finish()
 	cells := make([]*cell.Cell, len(k.parts))
 	for i, p := range k.parts {
-		if len(p.delta.View().Rows()) > 0 {
+		if v := p.delta.View(); len(v.Rows()) > 0 || v.Collectable() {
 			k.rebuild(p)
 			r := <-k.rebuilt
 			k.working = false

@@ -29,7 +29,7 @@ type Delta struct {
 // between rows. A row of another cell is an error, too.
 func New(base *cell.Cell, rows ...*Row) (*Delta, error) {
 	d := new(Delta)
-	d.view.Store(newView(base, nil, base.Epoch(), base.Len()))
+	d.view.Store(newView(base, new(cellCounts), nil, base.Epoch(), base.Len()))
 	for _, r := range rows {
 		if r.last <= base.Epoch() {
 			continue
@@ -41,7 +41,7 @@ func New(base *cell.Cell, rows ...*Row) (*Delta, error) {
 		if err := v.checkRow(r); err != nil {
 			return nil, err
 		}
-		d.view.Store(newView(base, append(slices.Clip(v.rows), r), r.last, v.pages+v.newPages(r)))
+		d.view.Store(newView(base, v.base, append(slices.Clip(v.rows), r), r.last, v.pages+v.newPages(r)))
 	}
 	return d, nil
 }
@@ -121,7 +121,7 @@ func (d *Delta) install(v *View, r *Row) error {
 			return err
 		}
 	}
-	d.view.Store(newView(v.cell, rows, r.last, pages))
+	d.view.Store(newView(v.cell, v.base, rows, r.last, pages))
 	return nil
 }
 
@@ -165,7 +165,7 @@ func (d *Delta) Rebase(base *cell.Cell) error {
 	// 2. Add URLs to the oldest row if its pages were collected, because every key must be a
 	// page.
 	if len(rows) > 0 {
-		names, err := old.namesOf(newView(base, rows, old.epoch, 0).unknownPages(), rows[0].first)
+		names, err := old.namesOf(newView(base, nil, rows, old.epoch, 0).unknownPages(), rows[0].first)
 		if err != nil {
 			return err
 		}
@@ -176,12 +176,12 @@ func (d *Delta) Rebase(base *cell.Cell) error {
 		}
 	}
 	// 3. Count the pages again, row by row, because the new cell has other pages.
-	v := newView(base, nil, base.Epoch(), base.Len())
+	v := newView(base, new(cellCounts), nil, base.Epoch(), base.Len())
 	for _, r := range rows {
-		v = newView(base, append(slices.Clip(v.rows), r), r.last, v.pages+v.newPages(r))
+		v = newView(base, v.base, append(slices.Clip(v.rows), r), r.last, v.pages+v.newPages(r))
 	}
 	d.frozen = 0
-	d.view.Store(newView(base, rows, old.epoch, v.pages))
+	d.view.Store(newView(base, v.base, rows, old.epoch, v.pages))
 	return nil
 }
 

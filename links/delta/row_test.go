@@ -171,7 +171,7 @@ func useRow(t *testing.T, base *cell.Cell, data []byte) {
 	if _, err := Open(merged.Bytes()); err != nil {
 		t.Fatalf("merged with itself: %v", err)
 	}
-	v := newView(base, []*Row{r}, r.last, r.Pages())
+	v := newView(base, nil, []*Row{r}, r.last, r.Pages())
 	for d := range cell.Backward + 1 {
 		for m := newMerger(v.rows, d); m.next(); {
 			links := v.AppendLinks(nil, d, m.key)

@@ -10,8 +10,8 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// UIDs yields the UIDs of pages above after, ascending. It takes time for all pages of the rows,
-// and for the cell's pages that it yields.
+// UIDs yields the UIDs of pages with links above after, ascending. It takes time for all pages of the
+// rows, and for the cell's pages that it yields.
 func (v *View) UIDs(after uid.UID) iter.Seq[uid.UID] {
 	return func(yield func(uid.UID) bool) {
 		// 1. Skip the rows' pages up to after. The cell needs no pass, because its UIDs can be
@@ -26,17 +26,17 @@ func (v *View) UIDs(after uid.UID) iter.Seq[uid.UID] {
 			u := v.cell.UID(uint32(ord))
 			// 2. Merge both by UID. A page of both must come once.
 			for more && added.uid <= u {
-				if added.uid < u && !yield(added.uid) {
+				if added.uid < u && v.Linked(added.uid) && !yield(added.uid) {
 					return
 				}
 				more = added.next()
 			}
-			if !yield(u) {
+			if v.Linked(u) && !yield(u) {
 				return
 			}
 		}
 		for more {
-			if !yield(added.uid) {
+			if v.Linked(added.uid) && !yield(added.uid) {
 				return
 			}
 			more = added.next()
@@ -44,17 +44,22 @@ func (v *View) UIDs(after uid.UID) iter.Seq[uid.UID] {
 	}
 }
 
-// Ends returns the least and the greatest UID of a page. ok is false if there is no page.
+// Ends returns the least and the greatest UID of a page with links. ok is false if there is none.
 func (v *View) Ends() (first, last uid.UID, ok bool) {
 	for u := range v.UIDs(0) {
 		first, ok = u, true
 		break
 	}
-	if n := v.cell.Len(); n > 0 {
-		last = v.cell.UID(uint32(n - 1))
+	for ord := v.cell.Len() - 1; ord >= 0; ord-- {
+		if u := v.cell.UID(uint32(ord)); v.Linked(u) {
+			last = u
+			break
+		}
 	}
-	for added := newPageMerger(v.rows); added.next(); {
-		last = max(last, added.uid)
+	for u := range v.changedPages() {
+		if u > last && v.Linked(u) {
+			last = u
+		}
 	}
 	return first, last, ok
 }

@@ -3,6 +3,7 @@
 package delta
 
 import (
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -51,19 +52,28 @@ func TestUIDs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		linked := map[uid.UID]bool{}
 		for range rng.IntN(4) {
 			var batch Batch
 			for range 1 + rng.IntN(5) {
 				u := page()
 				batch.Page(u, name(u))
-				all = append(all, u)
+				switch d := cell.Direction(rng.IntN(2)); rng.IntN(3) {
+				case 0: // a page without links
+				case 1:
+					batch.Add(d, u, uid.Make(9, 1, 1))
+					linked[u] = true
+				default:
+					batch.Delete(cell.Forward, u, uid.Make(9, 1, 1))
+					batch.Delete(cell.Backward, u, uid.Make(9, 1, 1))
+					delete(linked, u)
+				}
 			}
 			if _, err := d.Append(&batch); err != nil {
 				t.Fatal(err)
 			}
 		}
-		slices.Sort(all)
-		all = slices.Compact(all)
+		all = slices.Sorted(maps.Keys(linked))
 		v := d.View()
 		after := page()
 		at, found := slices.BinarySearch(all, after)
@@ -76,6 +86,9 @@ func TestUIDs(t *testing.T) {
 		first, last, ok := v.Ends()
 		if ok != (len(all) > 0) || ok && (first != all[0] || last != all[len(all)-1]) {
 			t.Fatalf("ends %s, %s, %v of %v", first, last, ok, all)
+		}
+		if v.NumLinked() != len(all) {
+			t.Fatalf("%d pages with links of %d", v.NumLinked(), len(all))
 		}
 	}
 }

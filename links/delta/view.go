@@ -22,14 +22,14 @@ type View struct {
 	pages   int   // of the cell and the rows, each once
 	changes int64 // of both directions of all rows
 
-	// counts is computed on first use.
-	countOnce sync.Once
-	counts    [2]counts
+	base   *cellCounts // of the cell
+	counts counts
 }
 
-// newView returns the view of a cell with rows. pages is the number of pages in all.
-func newView(c *cell.Cell, rows []*Row, epoch uint64, pages int) *View {
-	v := &View{cell: c, rows: rows, epoch: epoch, pages: pages}
+// newView returns the view of a cell with rows. pages is the number of pages in all. base is shared
+// with the other views of the cell.
+func newView(c *cell.Cell, base *cellCounts, rows []*Row, epoch uint64, pages int) *View {
+	v := &View{cell: c, base: base, rows: rows, epoch: epoch, pages: pages}
 	for _, r := range rows {
 		v.changes += r.links[cell.Forward].changes + r.links[cell.Backward].changes
 	}
@@ -56,7 +56,8 @@ func (v *View) Cell() *cell.Cell { return v.cell }
 // Rows returns the rows, oldest first. The caller must not change the slice.
 func (v *View) Rows() []*Row { return v.rows }
 
-// NumPages returns the number of pages of the view.
+// NumPages returns the number of pages of the view, with those that have no links any more and wait
+// for the next cell.
 func (v *View) NumPages() int { return v.pages }
 
 // Has reports whether u is a page of the view.

@@ -132,7 +132,7 @@ func (c *conformance) comparePages() {
 	if last := len(urls) - 1; uids[last] != 0 || back[last] != "" {
 		c.Fatalf("an unknown page has UID %s and URL %q", uids[last], back[last])
 	}
-	// 2. Pages must return all pages in ascending order, in small steps.
+	// 2. Pages must return all pages with links, and no others, in ascending order, in small steps.
 	var all []uid.UID
 	for after := uid.UID(0); ; after = all[len(all)-1] {
 		some, err := c.graph.Pages(c.Context(), after, 7)
@@ -143,13 +143,15 @@ func (c *conformance) comparePages() {
 			break
 		}
 	}
-	if !slices.IsSorted(all) || len(slices.Compact(slices.Clone(all))) != len(all) {
-		c.Fatalf("pages that do not ascend: %v", all)
+	want := slices.Sorted(slices.Values(uids[:len(uids)-1]))
+	if !slices.Equal(all, want) {
+		c.Fatalf("the pages are %v, want %v", all, want)
 	}
-	for _, u := range uids[:len(uids)-1] {
-		if _, ok := slices.BinarySearch(all, u); !ok {
-			c.Fatalf("%s is not among the pages", u)
-		}
+	// 3. The statistics must be exact.
+	stats, err := c.graph.Stats(c.Context())
+	if plain, _ := c.plain.Stats(c.Context()); err != nil || stats.Pages != plain.Pages || stats.Links != plain.Links || stats.Linked != plain.Linked ||
+		stats.MaxOut != plain.MaxOut || stats.MaxIn != plain.MaxIn || len(want) > 0 && (stats.MinUID != want[0] || stats.MaxUID != want[len(want)-1]) {
+		c.Fatalf("the statistics are %+v, want %+v, %v", stats, plain, err)
 	}
 }
 

@@ -188,10 +188,21 @@ func (h hosts) number(name string) uint64 {
 	return n
 }
 
-// Pages returns the pages with the next n UIDs after one, fewer at the end.
+// linked returns the pages that have links, ascending.
+func (g *Graph) linked() (pages []uid.UID) {
+	for page := range g.urls {
+		if len(g.out[page])+len(g.in[page]) > 0 {
+			pages = append(pages, page)
+		}
+	}
+	slices.Sort(pages)
+	return pages
+}
+
+// Pages returns the pages with links that have the next n UIDs after one, fewer at the end.
 func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UID, err error) {
 	err = g.do(ctx, func() error {
-		pages = slices.Sorted(maps.Keys(g.urls))
+		pages = g.linked()
 		from, _ := slices.BinarySearch(pages, after+1)
 		if after == ^uid.UID(0) {
 			from = len(pages)
@@ -205,7 +216,7 @@ func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UI
 // Stats returns the sizes of the graph, as those of one server.
 func (g *Graph) Stats(ctx context.Context) (s links.Stats, err error) {
 	err = g.do(ctx, func() error {
-		pages := slices.Sorted(maps.Keys(g.urls))
+		pages := g.linked()
 		s.Epoch, s.Pages = g.epoch, int64(len(pages))
 		for _, page := range pages {
 			s.Links += int64(len(g.out[page]))
