@@ -61,10 +61,12 @@ type Graph struct {
 	// known is replaced if UIDs may have been forgotten. That must be after the state without
 	// them is published.
 	known atomic.Pointer[known]
-	// changing is held exclusively by changes that depend on a read, and shared by other
-	// changes, on a lone node. In a cluster replacing is held instead, by partition of the source.
-	changing  sync.RWMutex
+	// replacing is held by replacements of lists, by partition of the page. holds are those that are
+	// kept for long replacements. changing is held exclusively by changes that depend on a read, and
+	// shared by other changes, on a lone node; it must be taken last.
 	replacing [numPartitions]lock
+	holds     holds
+	changing  sync.RWMutex
 
 	wishes    chan wish // requests to the keeper
 	ranks     ranks

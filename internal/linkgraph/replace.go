@@ -27,22 +27,14 @@ func (g *Graph) replace(ctx context.Context, changes []links.Change, result *lin
 		}
 		// 1. Group the changes by primary. The order of those of a source stays.
 		groups := map[trie.MachineID][]links.Change{}
-		v := g.node.View()
 		for _, c := range changes {
-			m := g.node.MachineID()
-			if v != nil {
-				m = g.placementOf(v).primary(partitionOfURL(c.Source))
-			}
+			m := g.primaryOf(c.Source)
 			groups[m] = append(groups[m], c)
 		}
 		// 2. Make them. What fails is repeated, which is safe because it leaves the same list.
 		changes, err = nil, nil
 		for m, some := range groups {
-			done, failed := g.replaceAt(ctx, m, some)
-			result.Added += done.Added
-			result.Deleted += done.Deleted
-			result.Pages += done.Pages
-			if failed != nil {
+			if failed := g.replaceAt(ctx, m, hold{}, some, result); failed != nil {
 				if !mayPass(failed) {
 					return failed
 				}
@@ -53,42 +45,83 @@ func (g *Graph) replace(ctx context.Context, changes []links.Change, result *lin
 	return nil
 }
 
-// replaceAt makes changes at a primary.
-func (g *Graph) replaceAt(ctx context.Context, m trie.MachineID, changes []links.Change) (done links.UpdateResult, err error) {
+// replaceAt makes changes at a primary: a whole replacement, or a step of a long one.
+func (g *Graph) replaceAt(ctx context.Context, m trie.MachineID, h hold, changes []links.Change, result *links.UpdateResult) error {
 	if m == g.node.MachineID() {
-		return done, g.replaceHere(ctx, changes, &done)
+		if h.token != 0 {
+			return g.holdHere(ctx, h, changes, result)
+		}
+		return g.replaceHere(ctx, changes, result)
 	}
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data)
 	encoder.SetEscapeHTML(false) // because URLs have many &
 	if err := encoder.Encode(changes); err != nil {
-		return done, err
+		return err
 	}
-	a, err := g.send(ctx, m, &query{kind: askReplace, data: data.Bytes()})
+	a, err := g.send(ctx, m, &query{kind: askReplace, number: h.token, most: uint64(h.step), data: data.Bytes()})
 	if err != nil {
-		return done, err
+		return err
 	}
+	var done links.UpdateResult
 	if err := json.Unmarshal(a.data, &done); err != nil {
-		return done, fmt.Errorf("%w: %w", peer.ErrMessage, err)
+		return fmt.Errorf("%w: %w", peer.ErrMessage, err)
 	}
-	return done, nil
+	result.Added += done.Added
+	result.Deleted += done.Deleted
+	result.Pages += done.Pages
+	return nil
+}
+
+// primaryOf returns the machine that replaces the list of a page: this one while it is alone.
+func (g *Graph) primaryOf(page string) trie.MachineID {
+	if v := g.node.View(); v != nil {
+		return g.placementOf(v).primary(partitionOfURL(page))
+	}
+	return g.node.MachineID()
 }
 
 // replaceHere makes changes as the primary of their sources.
 func (g *Graph) replaceHere(ctx context.Context, changes []links.Change, done *links.UpdateResult) error {
-	var set partitionSet
+	set := sourcesOf(changes)
+	unlock, err := g.lockReplacing(ctx, set)
+	if err != nil {
+		return err
+	}
+	defer unlock()
+	return g.updateFenced(ctx, set, changes, done)
+}
+
+// sourcesOf returns the partitions of the sources of changes.
+func sourcesOf(changes []links.Change) (set partitionSet) {
 	for i := range changes {
 		set = set.with(partitionOfURL(changes[i].Source))
 	}
-	// 1. The changes of a partition take turns.
-	for i := range set.all() {
-		unlock, err := g.replacing[i].lock(ctx)
-		if err != nil {
-			return err
+	return set
+}
+
+// lockReplacing locks the replacements of partitions: those of one partition take turns.
+func (g *Graph) lockReplacing(ctx context.Context, set partitionSet) (unlock func(), err error) {
+	var unlocks []func()
+	unlock = func() {
+		for _, f := range unlocks {
+			f()
 		}
-		defer unlock()
 	}
-	// 2. Begin the epoch.
+	for i := range set.all() {
+		one, err := g.replacing[i].lock(ctx)
+		if err != nil {
+			unlock()
+			return nil, err
+		}
+		unlocks = append(unlocks, one)
+	}
+	return unlock, nil
+}
+
+// updateFenced makes changes as the primary of partitions, in the epoch of its view. The caller must
+// have the locks of their replacements.
+func (g *Graph) updateFenced(ctx context.Context, set partitionSet, changes []links.Change, done *links.UpdateResult) error {
 	unlock, err := g.assigning.lock(ctx)
 	if err != nil {
 		return err
@@ -101,14 +134,20 @@ func (g *Graph) replaceHere(ctx context.Context, changes []links.Change, done *l
 	return g.updateHere(fenced, changes, done)
 }
 
-// answerReplace answers a query for a replacement.
+// answerReplace answers a query for a replacement, or for a step of a long one.
 func (g *Graph) answerReplace(ctx context.Context, q *query) (*answer, error) {
 	var changes []links.Change
 	if err := json.Unmarshal(q.data, &changes); err != nil {
 		return nil, fmt.Errorf("%w: %w", peer.ErrMessage, err)
 	}
 	var done links.UpdateResult
-	if err := g.replaceHere(ctx, changes, &done); err != nil {
+	var err error
+	if q.number == 0 {
+		err = g.replaceHere(ctx, changes, &done)
+	} else {
+		err = g.holdHere(ctx, hold{q.number, holdStep(q.most)}, changes, &done)
+	}
+	if err != nil {
 		return nil, err
 	}
 	data, err := json.Marshal(done)

@@ -52,13 +52,16 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 	return result, nil
 }
 
-// update makes changes. In a cluster, if they depend on the present links, the primaries of their
-// sources make them.
+// update makes changes. If they depend on the present links, the primaries of their sources make
+// them.
 func (g *Graph) update(ctx context.Context, changes []links.Change, result *links.UpdateResult) error {
-	if g.node.Lone() == nil && edits.Reads(changes) {
-		return g.replace(ctx, changes, result)
+	switch {
+	case !edits.Reads(changes):
+		return g.updateHere(ctx, changes, result)
+	case g.node.Lone() != nil:
+		return g.replaceHere(ctx, changes, result)
 	}
-	return g.updateHere(ctx, changes, result)
+	return g.replace(ctx, changes, result)
 }
 
 // updateHere makes changes as one change of the store, and then writes labels.

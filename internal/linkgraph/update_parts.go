@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"iter"
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/edits"
@@ -50,30 +51,33 @@ func (g *Graph) together(changes []links.Change) (n int) {
 }
 
 // updateLong makes a change of very many links, in parts: readers may see some before others.
-// If a list is replaced, old links are deleted first.
 func (g *Graph) updateLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
-	part := links.Change{Kind: c.Kind, Source: c.Source}
 	if c.Kind == links.ReplaceLinks {
-		part.Kind = links.AddLinks
-		err := g.deleteOthers(ctx, c, func(gone []string) error {
-			return g.update(ctx, []links.Change{{Kind: links.DeleteLinks, Source: c.Source, Targets: gone}}, result)
-		})
-		if err != nil {
-			return err
-		}
+		return g.replaceLong(ctx, c, result)
 	}
-	rest := *c
-	for len(rest.Targets) > 0 {
-		n, _ := g.prefix(&rest, 0, 0)
-		part.Targets, rest.Targets = rest.Targets[:n], rest.Targets[n:]
-		if c.Labels != nil {
-			part.Labels, rest.Labels = rest.Labels[:n], rest.Labels[n:]
-		}
+	for part := range g.partsOf(c) {
 		if err := g.update(ctx, []links.Change{part}, result); err != nil {
 			return err
 		}
 	}
 	return nil
+}
+
+// partsOf yields the parts of a change of very many links.
+func (g *Graph) partsOf(c *links.Change) iter.Seq[links.Change] {
+	return func(yield func(links.Change) bool) {
+		for rest := *c; len(rest.Targets) > 0; {
+			n, _ := g.prefix(&rest, 0, 0)
+			part := links.Change{Kind: c.Kind, Source: c.Source, Targets: rest.Targets[:n]}
+			rest.Targets = rest.Targets[n:]
+			if c.Labels != nil {
+				part.Labels, rest.Labels = rest.Labels[:n], rest.Labels[n:]
+			}
+			if !yield(part) {
+				return
+			}
+		}
+	}
 }
 
 // errLongLists reports that the lists to be replaced are too long for one change of the store.
