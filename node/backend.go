@@ -56,7 +56,7 @@ func (s *service) startMember(lone *store.Store) (backend, error) {
 		s.reportf("joining cluster %s at %s", c.Name, c.Join)
 	}
 	n, err := cluster.Start(s.ctx, cluster.Config{
-		Store: db, Listen: s.listen, Advertise: c.Advertise, Join: c.Join, Spare: c.Spare, Copies: c.Copies, Name: c.Name,
+		Store: db, Listen: s.listen, Advertise: c.Advertise, Join: c.Join, Spare: c.Spare, NoLinks: s.NoLinks, Copies: c.Copies, Name: c.Name,
 		TLS: c.tls(), Secret: s.secret, Closed: s.closed,
 		// The lease of a silent machine must end, with some drift of the clocks, before
 		// the leader excludes the machine.

@@ -49,7 +49,7 @@ func newWeb(w *world) *web {
 func (w *web) open() {
 	w.t.Helper()
 	for _, m := range w.up() {
-		if w.graphs[m] != nil {
+		if w.graphs[m] != nil || m.noLinks {
 			continue
 		}
 		g, err := linkgraph.OpenNode(m.node, linkgraph.Options{Copies: w.copies, Dir: filepath.Join(w.dir, m.name), Workers: 1, MessageBytes: w.messageBytes, MemoryBytes: w.memoryBytes[m], Logger: w.log.With("machine", m.name)})
@@ -73,8 +73,14 @@ func (w *web) end(machines ...*machine) {
 	}
 }
 
-// some returns the graph of one of the machines that run.
-func (w *web) some() *linkgraph.Graph { return w.graphs[w.any()] }
+// some returns the graph of one of the machines that run and keep one.
+func (w *web) some() *linkgraph.Graph {
+	m := w.any()
+	for m.noLinks {
+		m = w.any()
+	}
+	return w.graphs[m]
+}
 
 // told notes what a page's UID was said to be: it never is another.
 func (w *web) told(url string, u uid.UID) {

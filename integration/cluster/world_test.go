@@ -49,14 +49,16 @@ type world struct {
 
 // machine is one host with a disk, and the node that runs on it, if one does.
 type machine struct {
-	world  *world
-	name   string // its IP address
-	disk   *memdisk.FS
-	loads  string // where the runs of bulk loads are, which a crash leaves as they are
-	store  *replica.Store
-	node   *cluster.Node // nil while it is down
-	spare  bool
-	closed bool
+	world *world
+	name  string // its IP address
+	disk  *memdisk.FS
+	loads string // where the runs of bulk loads are, which a crash leaves as they are
+	store *replica.Store
+	node  *cluster.Node // nil while it is down
+	spare bool
+	// noLinks: it keeps no graph of links.
+	noLinks bool
+	closed  bool
 	// advertise is where it says that others reach it; "" is its address.
 	advertise string
 	cluster   string        // its name; "" is the default
@@ -184,7 +186,7 @@ func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 	}
 	replicas := replica.Options{}
 	cfg := cluster.Config{
-		Listen: m.address(), Advertise: m.advertise, Spare: m.spare, Closed: m.closed, Name: m.cluster, Lease: m.lease, Copies: m.copies, Network: w.fills.network(w.net.Host(m.name)), FS: w.events.disk(m.name, m.disk), Clock: w,
+		Listen: m.address(), Advertise: m.advertise, Spare: m.spare, NoLinks: m.noLinks, Closed: m.closed, Name: m.cluster, Lease: m.lease, Copies: m.copies, Network: w.fills.network(w.net.Host(m.name)), FS: w.events.disk(m.name, m.disk), Clock: w,
 		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, LoadDir: m.loads, Logger: w.log.With("machine", m.name),
 	}
 	if w.adjust != nil {

@@ -59,7 +59,7 @@ type sparqlFlags struct {
 type graphFlags struct {
 	LinkPredicate string    `default:"${linkpredicate}" placeholder:"IRI" help:"The predicate of links, ${default} by default. Its triples are kept in memory too, as a graph (trefoil links)."`
 	LinkMemory    *byteSize `placeholder:"SIZE" help:"Maximum memory of the graph of links on this machine; no maximum by default. A graph that does not fit is not kept: requests under /links are answered with 507, and triples are served all the same."`
-	NoLinks       bool      `help:"Keep no graph of links. All machines of a cluster must have this flag, or none."`
+	NoLinks       bool      `help:"Keep no graph of links. In a cluster the other machines keep it."`
 	LinkCopies    int       `default:"-1" placeholder:"N" help:"In a cluster, how many machines besides the first one hold each part of the graph of links, 0 to 4: this number of machines may be lost at once, and each list is still answered at once. Use the same number on all machines. By default one less than the copies of a triple (--copies)."`
 }
 

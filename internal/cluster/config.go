@@ -38,6 +38,8 @@ type Config struct {
 	Copies int
 	// Spare makes a joining machine a spare: it stores nothing until another machine fails.
 	Spare bool
+	// NoLinks announces that this machine keeps no graph of links. The others keep it then.
+	NoLinks bool
 	// Name is the cluster's, the same on all its machines; "" is "trefoil".
 	Name string
 	// TLS and Secret authenticate nodes to each other; see package port.

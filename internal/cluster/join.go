@@ -206,7 +206,7 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 
 // describe returns this machine as a member, for when it joins or comes back.
 func (p *peers) describe(spare bool) view.Member {
-	m := view.Member{ID: p.self, Incarnation: p.incarnation, Address: p.address, State: view.Up, Minor: protocol.Minor}
+	m := view.Member{ID: p.self, Incarnation: p.incarnation, Address: p.address, State: view.Up, Minor: protocol.Minor, NoLinks: p.cfg.NoLinks}
 	if spare {
 		m.State = view.Spare
 	}

@@ -143,14 +143,14 @@ func (g *Graph) rankOptions(o links.PageRankOptions) rank.Options {
 		Workers: g.o.Workers, CopyBytes: g.o.BuildBytes}
 }
 
-// rankMembers returns the machines of a job, ascending. The first one is the coordinator. A member
-// of two that does not reach the other one goes on alone.
+// rankMembers returns the machines of a job, ascending: the members that keep a graph. The first one is
+// the coordinator. A member of two that does not reach the other one goes on alone.
 func (g *Graph) rankMembers() (members []trie.MachineID) {
 	if g.node.Lone() != nil || g.node.NoMajority() {
 		return []trie.MachineID{g.node.MachineID()}
 	}
-	if v := g.node.View(); v != nil {
-		for _, m := range v.Members {
+	for _, m := range membersOf(g.node.View()) {
+		if !m.NoLinks {
 			members = append(members, m.ID)
 		}
 	}

@@ -172,16 +172,14 @@ func (g *Graph) answerJob(ctx context.Context, from trie.MachineID, q *jobReques
 		if err := g.askOthers(ctx); err != nil {
 			return nil, peer.Refuse(peer.CodeUnavailable, 0, "%v", err)
 		}
-	} else {
-		if err := g.carryOut(ctx, q); err != nil {
-			a.Error = err.Error()
-			for kind, of := range jobErrors {
-				if errors.Is(err, of) {
-					a.Kind = kind
-				}
+	} else if err := g.carryOut(ctx, q); err != nil {
+		a.Error = err.Error()
+		for kind, of := range jobErrors {
+			if errors.Is(err, of) {
+				a.Kind = kind
 			}
-			return a, nil
 		}
+		return a, nil
 	}
 	g.ranks.mu.Lock()
 	defer g.ranks.mu.Unlock()
@@ -246,15 +244,10 @@ func (g *Graph) tick(ctx context.Context, lacks partitionSet) map[trie.MachineID
 		}
 		answers[m] = nil
 		asking.Go(func() {
-			a, err := g.askJob(ctx, m, q)
-			var refused *peer.Refusal
-			mu.Lock()
-			defer mu.Unlock()
-			switch {
-			case err == nil:
+			if a, err := g.askJob(ctx, m, q); err == nil {
+				mu.Lock()
+				defer mu.Unlock()
 				answers[m] = a
-			case errors.As(err, &refused) && refused.Code == peer.CodeMethod:
-				delete(answers, m) // it keeps no graph
 			}
 		})
 	}

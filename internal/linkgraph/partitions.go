@@ -80,10 +80,10 @@ func newPlacement(v *view.View, followers int) *placement {
 	if followers == CopiesOfView {
 		followers = cmp.Or(v.Target.Copies, recovery.DefaultCopies) - 1
 	}
-	// 1. The machines of the target that are members now.
+	// 1. The machines of the target that are members now and keep a graph.
 	var machines []trie.MachineID
 	for _, m := range v.Target.Placement.Machines() {
-		if v.Find(m) != nil {
+		if member := v.Find(m); member != nil && !member.NoLinks {
 			machines = append(machines, m)
 		}
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
@@ -138,7 +139,7 @@ func (g *Graph) Epoch() uint64 {
 	return 0
 }
 
-// CurrentEpoch implements links.EpochFetcher. In a cluster the member with the lowest ID counts the
+// CurrentEpoch implements links.EpochFetcher. In a cluster the member with the lowest ID of those with a graph counts the
 // changes of links that it has taken in, as all members do. So a read between two calls with the
 // same result has seen the graph of that epoch.
 func (g *Graph) CurrentEpoch(ctx context.Context, _ uint64) (uint64, error) {
@@ -166,18 +167,27 @@ func (g *Graph) fetchEpoch(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	v := g.node.View()
-	if v == nil || v.Members[0].ID == g.node.MachineID() || g.node.NoMajority() {
+	first := slices.IndexFunc(membersOf(v), func(m view.Member) bool { return !m.NoLinks })
+	if first < 0 || v.Members[first].ID == g.node.MachineID() || g.node.NoMajority() {
 		s, err := g.await(ctx, at)
 		if err != nil {
 			return 0, err
 		}
 		return g.epochOf(s), nil
 	}
-	a, err := g.send(ctx, v.Members[0].ID, &query{kind: askEpoch, at: at})
+	a, err := g.send(ctx, v.Members[first].ID, &query{kind: askEpoch, at: at})
 	if err != nil {
 		return 0, err
 	}
 	return a.number, nil
+}
+
+// membersOf returns the members of a view; none while there is no view.
+func membersOf(v *view.View) []view.Member {
+	if v == nil {
+		return nil
+	}
+	return v.Members
 }
 
 // epochOf returns the epoch of a state.

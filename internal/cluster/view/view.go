@@ -41,6 +41,8 @@ type Member struct {
 	Mark uint64 `json:"mark,omitempty"`
 	// Minor is that of the protocol which its process has (see package protocol).
 	Minor uint64 `json:"minor,omitempty"`
+	// NoLinks: it keeps no graph of links, so it is no holder of cells.
+	NoLinks bool `json:"noLinks,omitempty"`
 
 	unknown string // fields of a later minor, as a JSON object; "" if there are none
 }
