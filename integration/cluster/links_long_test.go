@@ -46,7 +46,7 @@ func TestLinksLongReplacedAtOnce(t *testing.T) {
 		for _, m := range w.up() {
 			list := r.list(r.graphs[m], page)
 			if !slices.ContainsFunc(lists, func(one []string) bool { return slices.Equal(one, list) }) {
-				t.Errorf("%s has a list of %d links, which is none of those that it was replaced by", m.name, len(list))
+				t.Errorf("%s has a list of %d links, which is none that it was replaced by", m.name, len(list))
 			}
 		}
 	})

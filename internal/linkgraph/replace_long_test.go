@@ -25,7 +25,7 @@ func longList(name string) (targets []string) {
 	return targets
 }
 
-// TestLongReplacedAtOnce checks that a list is one of those that it was replaced by, if long and short
+// TestLongReplacedAtOnce checks that a list is one that it was replaced by, if long and short
 // replacements of it come at the same time.
 func TestLongReplacedAtOnce(t *testing.T) {
 	w := newWorld(t, Options{})
@@ -55,7 +55,7 @@ func TestLongReplacedAtOnce(t *testing.T) {
 		}
 		slices.Sort(list)
 		if !slices.ContainsFunc(lists, func(one []string) bool { return slices.Equal(one, list) }) {
-			t.Errorf("the list has %d links, and is none of those that it was replaced by", len(list))
+			t.Errorf("the list has %d links, and is none that it was replaced by", len(list))
 		}
 	}
 }
