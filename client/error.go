@@ -32,6 +32,7 @@ var (
 	ErrCorrupt          = errors.New("the node's data is damaged")
 
 	// Of SPARQL.
+	ErrStopped       = errors.New("stopped")                       // by an operator; an update changed nothing
 	ErrQueryTimeout  = errors.New("the query took too long")       // an update changed nothing
 	ErrQueryLimit    = errors.New("the query needs too much")      // memory, or depth
 	ErrConflict      = errors.New("conflict")                      // CREATE of a graph that exists, and the like; Leave without a cluster
@@ -57,6 +58,7 @@ var sentinels = map[string]error{
 	"disk-full":              ErrDiskFull,
 	"corrupt":                ErrCorrupt,
 	"query-timeout":          ErrQueryTimeout,
+	"stopped":                ErrStopped,
 	"query-limit":            ErrQueryLimit,
 	"conflict":               ErrConflict,
 	"remote":                 ErrRemote,

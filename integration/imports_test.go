@@ -52,7 +52,7 @@ var layers = map[string][]string{
 	"internal/webhook":        {"internal/outbound"},
 	"internal/readcount":      {"triple", "sparql", "internal/feed", "internal/store"},
 	"internal/subscriptions":  {"triple", "internal/feed", "internal/readcount", "internal/store", "internal/systemgraph", "internal/webhook"},
-	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/turns", "internal/outbound", "internal/systemgraph"},
+	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/turns", "internal/outbound", "internal/systemgraph", small},
 
 	// Many machines. Only internal/cluster itself, the member, knows all parts.
 	"internal/cluster":           {"triple", "trie", "internal/feed", "internal/backup", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", small},
@@ -80,7 +80,7 @@ var layers = map[string][]string{
 	"internal/linkgraph/edits":   {"triple", "links"},
 	"internal/linkgraph/ranking": {"links"},
 
-	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/functions", "internal/readcount", "internal/subscriptions"},
+	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/functions", "internal/readcount", "internal/subscriptions", small},
 	"internal/cert":   {"internal/cluster/port"},
 
 	// The public face: a store in a program, or a node that serves.
@@ -91,11 +91,11 @@ var layers = map[string][]string{
 	"internal/dataset": {"triple", "links"},
 
 	// What a machine is: these import nothing of the module.
-	"internal/memory": {}, "internal/bootclock": {}, "internal/protocol": {}, "internal/processors": {},
+	"internal/memory": {}, "internal/bootclock": {}, "internal/protocol": {}, "internal/processors": {}, "internal/logs": {},
 }
 
 // small stands for the packages about the machine that a process runs on.
-const small = "internal/{memory,bootclock,protocol,processors}"
+const small = "internal/{memory,bootclock,protocol,processors,logs}"
 
 // above may import everything: the binary, its commands, tests, examples and tools. Nothing imports
 // them.
@@ -130,7 +130,7 @@ func TestImportGraph(t *testing.T) {
 		for _, path := range p.Imports {
 			to, ours := layer(path)
 			inside := to == from || strings.HasPrefix(to, from+"/")
-			machine := slices.Contains(allowed, small) && slices.Contains([]string{"memory", "bootclock", "protocol", "processors"}, strings.TrimPrefix(to, "internal/"))
+			machine := slices.Contains(allowed, small) && slices.Contains([]string{"memory", "bootclock", "protocol", "processors", "logs"}, strings.TrimPrefix(to, "internal/"))
 			if ours && !inside && !machine && !slices.Contains(allowed, to) {
 				t.Errorf("%s imports %s: %s may import %s only", p.ImportPath, path, from, list(allowed))
 			}

@@ -127,7 +127,7 @@ func (s *service) run() (members []string, err error) {
 	api := server.Options{
 		Token: s.Token, OperatorToken: s.OperatorToken, Applications: s.Applications, ReadOnly: s.ReadOnly, Logger: s.Logger, Engine: engine,
 		AllowOrigins: s.AllowOrigins, PublicURL: s.PublicURL, AcceptHosts: s.AcceptHosts, Cluster: back.cluster,
-		MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
+		SlowQuery: s.SlowQuery, LogRequests: s.LogRequests, MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
 	}
 	if graph != nil {
 		api.Links, api.LinkPredicate = graph, s.linkPredicate()

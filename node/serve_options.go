@@ -64,6 +64,12 @@ type ServeOptions struct {
 	// Cluster is the cluster that the node forms or joins.
 	Cluster ClusterOptions
 
+	// SlowQuery is the time from which on a query or update is slow, so that it is logged and kept in
+	// a list. 0 is 1 s; a negative value means that none is slow.
+	SlowQuery time.Duration
+	// LogRequests logs each request at level info instead of debug.
+	LogRequests bool
+
 	// Ready, if not nil, is called with the URL of the node when it begins to listen
 	// there, and again if Serve opens the store again (see [Serve]).
 	Ready func(url string)

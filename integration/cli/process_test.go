@@ -90,7 +90,7 @@ func TestServeAddress(t *testing.T) {
 	}
 	for _, args := range [][]string{{"--insecure"}, {"--token-file", token}} {
 		p := start(t, nil, append([]string{"serve", "--data", data, "--listen", "0.0.0.0:0"}, args...)...)
-		if _, ok := p.waitFor(t, `serving .* at (http://\S+)`); !ok {
+		if _, ok := p.waitFor(t, `serving .* at (http://[^\s"]+)`); !ok {
 			t.Fatalf("serve %s: %s", args, p.said())
 		}
 		p.signal(t, syscall.SIGTERM)

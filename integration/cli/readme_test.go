@@ -72,7 +72,7 @@ func (r *readme) run(t *testing.T, s step) {
 		args := strings.Fields(strings.TrimSuffix(command, "&"))[1:]
 		args[2] = filepath.Join(r.dir, args[2]) // serve --data DIR
 		r.server, r.seen = start(t, nil, append(args, "--listen", "127.0.0.1:0")...), 0
-		url, ok := r.server.waitFor(t, `(http://\S+)`)
+		url, ok := r.server.waitFor(t, `(http://[^\s"]+)`)
 		if !ok {
 			t.Fatalf("%s: %s", command, r.server.said())
 		}

@@ -63,7 +63,7 @@ func start(t *testing.T, binary string, args ...string) string {
 		var log strings.Builder
 		for lines := bufio.NewScanner(stderr); lines.Scan(); {
 			fmt.Fprintln(&log, lines.Text())
-			if found := regexp.MustCompile(`^trefoil: serving .* at (http://\S+)$`).FindStringSubmatch(lines.Text()); found != nil {
+			if found := regexp.MustCompile(`msg="serving .* at (http://[^\s"]+)"$`).FindStringSubmatch(lines.Text()); found != nil {
 				urls <- found[1]
 			}
 		}

@@ -130,7 +130,7 @@ func (m *machine) start() {
 	words := append(slices.Clone(m.wrap), cmp.Or(m.binary, binary), "serve", "--data", m.dir, "--listen", m.address, "--failure-timeout", failureTimeout.String())
 	words = append(words, m.args...)
 	if os.Getenv("TREFOIL_LOG") == "debug" {
-		words = append(words, "--verbose")
+		words = append(words, "--log-level", "debug")
 	}
 	if s := m.c.secure; s != nil {
 		words = append(words, s.flags(m.number)...)
@@ -150,7 +150,7 @@ func (m *machine) start() {
 // ready waits until the machine serves.
 func (m *machine) ready() {
 	m.c.t.Helper()
-	m.process.waitFor(m.c.t, `serving .* at (https?://\S+)`)
+	m.process.waitFor(m.c.t, `serving .* at (https?://[^\s"]+)`)
 }
 
 func (m *machine) url() string {

@@ -43,7 +43,7 @@ func TestReadme(t *testing.T) {
 	printed := ""
 	for line := range strings.Lines(commands) {
 		if served, ok := strings.CutSuffix(strings.TrimSpace(line), "&"); ok {
-			begin(t, inDir(served)...).waitFor(t, `serving .* at (http://\S+)`)
+			begin(t, inDir(served)...).waitFor(t, `serving .* at (http://[^\s"]+)`)
 			continue
 		}
 		out, err := command(t.Context(), inDir(line)...).CombinedOutput()

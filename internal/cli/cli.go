@@ -60,6 +60,7 @@ type grammar struct {
 	Generate      generateCmd      `cmd:"" help:"Write a generated data set, the same for the same seed."`
 	Links         linksCmd         `cmd:"" help:"Ask and change a server's graph of hyperlinks: UIDs, lists, samples, ranking."`
 	Functions     functionsCmd     `cmd:"" help:"Show and change a server's update functions: WebAssembly modules that run when triples change."`
+	Queries       queriesCmd       `cmd:"" help:"List the running queries of a server, or its slow ones, and stop them."`
 	Subscriptions subscriptionsCmd `cmd:"" help:"Show and change a server's subscriptions: changes that it sends to webhooks."`
 	Cluster       clusterCmd       `cmd:"" help:"Show a cluster, or change who is a member."`
 	Cert          certCmd          `cmd:"" help:"Make the certificates and the gossip key of a cluster."`

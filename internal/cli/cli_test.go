@@ -109,7 +109,7 @@ func TestServe(t *testing.T) {
 			t.Fatalf("%v: %s", err, said.String())
 		}
 		said.Write(buffer[:n])
-		url = regexp.MustCompile(`http://\S+`).FindString(said.String())
+		url = regexp.MustCompile(`http://[^\s"]+`).FindString(said.String())
 	}
 	rest := make(chan string)
 	go func() {

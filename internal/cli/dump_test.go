@@ -288,7 +288,7 @@ func serveFor(t *testing.T, data string) (url string, stop func()) {
 			t.Fatalf("%v: %s", err, said.String())
 		}
 		said.Write(buffer[:n])
-		url = regexp.MustCompile(`http://\S+`).FindString(said.String())
+		url = regexp.MustCompile(`http://[^\s"]+`).FindString(said.String())
 	}
 	drained := make(chan struct{})
 	go func() {

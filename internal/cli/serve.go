@@ -6,12 +6,14 @@ import (
 	"encoding/base64"
 	"errors"
 	"fmt"
+	"io"
 	"log/slog"
 	"os"
 	"strings"
 	"time"
 	"unicode"
 
+	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/node"
 )
 
@@ -40,7 +42,24 @@ type serveFlags struct {
 	sparqlFlags           `group:"Queries and updates"`
 	graphFlags            `group:"The graph of links"`
 	clusterFlags          `group:"Cluster"`
-	Verbose               bool `short:"v" help:"Log every request."`
+	logFlags              `group:"Log"`
+}
+
+// logFlags select what is logged, and how.
+type logFlags struct {
+	LogFormat   string        `default:"text" enum:"text,json" placeholder:"FORMAT" help:"Lines on standard error: text, which has key=value, or json; ${default} by default."`
+	LogLevel    string        `default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"The least level that is logged: debug, info, warn or error; ${default} by default. debug has each request, and what the libraries for storage, agreement and gossip write."`
+	LogRequests bool          `help:"Log each request at level info, not debug."`
+	SlowQuery   time.Duration `default:"1s" placeholder:"D" help:"Log queries and updates that take as long or longer as warnings, and list them (trefoil queries); ${default} by default, 0 is none."`
+}
+
+// logger returns the logger of the flags.
+func (f *logFlags) logger(w io.Writer) (*slog.Logger, error) {
+	var level slog.Level
+	if err := level.UnmarshalText([]byte(f.LogLevel)); err != nil {
+		return nil, usagef("--log-level: %w", err)
+	}
+	return logs.New(w, f.LogFormat == "json", level), nil
 }
 
 // sparqlFlags are the limits of queries and updates.
@@ -80,12 +99,10 @@ func (c *serveCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	level := slog.LevelInfo
-	if c.Verbose {
-		level = slog.LevelDebug
+	if o.Logger, err = c.logger(e.stderr); err != nil {
+		return err
 	}
-	o.Logger = slog.New(slog.NewTextHandler(e.stderr, &slog.HandlerOptions{Level: level}))
-	o.Report = func(message string) { e.sayf("%s", message) }
+	o.Report = func(message string) { o.Logger.Info(message) }
 	return flagError(node.Serve(e.ctx, c.Data, o))
 }
 
@@ -152,6 +169,10 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 	// Without a timeout, the option is negative.
 	if c.QueryTimeout == 0 {
 		o.QueryTimeout = -1
+	}
+	// Without a limit of slow queries, the option is negative.
+	if o.SlowQuery = c.SlowQuery; o.SlowQuery == 0 {
+		o.SlowQuery = -1
 	}
 	// The flag's default is -1. Its 0 means no copies, and an option of -1 means the same.
 	switch c.LinkCopies {

@@ -93,7 +93,7 @@ func begin(t *testing.T, args ...string) *messages {
 func serveNode(t *testing.T, args ...string) (address string, said *messages) {
 	t.Helper()
 	said = begin(t, args...)
-	return said.wait(t, `serving \S+ at https?://(\S+)`)[1], said
+	return said.wait(t, `serving \S+ at https?://([^\s"]+)`)[1], said
 }
 
 // registered returns all that a node answers: the methods between nodes, and the

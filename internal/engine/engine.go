@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"math/rand/v2"
+	"sync/atomic"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/outbound"
@@ -21,6 +22,9 @@ import (
 
 // ErrTimeout is the error if a query did not end within its time.
 var ErrTimeout = errors.New("the query took too long")
+
+// ErrStopped is the cause of a context's end if an operator stops its query or update.
+var ErrStopped = errors.New("an operator of the node has stopped it")
 
 // ErrBusy is the error if too many queries run and none ended in time.
 var ErrBusy = errors.New("too many queries run at the moment")
@@ -74,6 +78,8 @@ type Params struct {
 	Timeout time.Duration
 	// Client is the client of the request, because clients have equal shares of the processors.
 	Client string
+	// Memory, if not nil, gets the bytes that the query holds, while it runs.
+	Memory *atomic.Int64
 	// Observe returns a reader of the same store for the request; nil leaves it as it is.
 	Observe func(store.Reader) store.Reader
 }
@@ -169,7 +175,10 @@ func (e *Engine) parse(ctx context.Context, text string, p Params, do func(parse
 func (e *Engine) cause(ctx context.Context, err error) error {
 	why := context.Cause(ctx)
 	switch {
-	case err == nil || why == nil || !errors.Is(why, ErrTimeout):
+	case err == nil || why == nil:
+	case errors.Is(why, ErrStopped) && errors.Is(err, context.Canceled) && !errors.Is(err, store.ErrUnknown):
+		return why
+	case !errors.Is(why, ErrTimeout):
 	case errors.Is(err, turns.ErrSeat):
 		return fmt.Errorf("%w: %d hold much memory, which is the limit, and none ended in time", ErrBusy, e.opts.MaxQueries)
 	case errors.Is(err, context.DeadlineExceeded):

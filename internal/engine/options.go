@@ -8,6 +8,7 @@ import (
 	"log/slog"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/outbound"
 	"github.com/trefoildb/trefoil/links"
 )
@@ -73,5 +74,6 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.Logger = logs.WithRequests(o.Logger)
 	return o
 }

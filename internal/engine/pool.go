@@ -44,7 +44,8 @@ type reservation struct {
 	pool   *pool
 	turn   *turns.Turn // nil: no seat, so all comes from the shared half
 	held   int64
-	shared int64 // part of held from the shared half
+	shared int64         // part of held from the shared half
+	report *atomic.Int64 // gets held; may be nil
 }
 
 // lightBytes is the most that a query may hold without a seat.
@@ -77,6 +78,9 @@ func (r *reservation) reserve(bytes int64) error {
 	}
 	r.pool.held.Add(bytes)
 	r.held, r.shared = held, shared
+	if r.report != nil {
+		r.report.Store(held)
+	}
 	return nil
 }
 

@@ -129,7 +129,7 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 	var err error
 	if r.turn, err = e.turns.Begin(r.ctx, q.params.Client); err == nil {
 		r.ctx = turns.NewContext(r.ctx, r.turn)
-		r.memory = reservation{pool: e.pool, turn: r.turn}
+		r.memory = reservation{pool: e.pool, turn: r.turn, report: q.params.Memory}
 		if err = r.memory.reserve(q.bytes); err == nil {
 			opts := e.options(q.params, r.network, func() store.Reader { return r.snapshot }, r.turn, &r.memory)
 			opts.Orders = &q.prepared.orders
@@ -155,7 +155,7 @@ func (r *run) cause(err error) error { return r.engine.cause(r.ctx, err) }
 func (r *run) end() {
 	if r.snapshot != nil {
 		if err := r.snapshot.Close(); err != nil {
-			r.engine.opts.Logger.Error("close the snapshot of a query", "err", err)
+			r.engine.opts.Logger.ErrorContext(r.ctx, "close the snapshot of a query", "err", err)
 		}
 	}
 	r.network.close()

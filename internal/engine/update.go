@@ -56,7 +56,7 @@ func (e *Engine) Update(ctx context.Context, text string, p Params) (UpdateResul
 	defer network.close()
 	documents := e.documents(network)
 	if documents != nil {
-		defer e.closeDocuments(documents)
+		defer e.closeDocuments(ctx, documents)
 	}
 
 	ctx, cancel := e.limit(ctx, p)
@@ -89,7 +89,7 @@ func (e *Engine) changes(ctx context.Context, tree *ast.Update, bytes int64, p P
 		return store.Changes{}, err
 	}
 	defer turn.End()
-	memory := reservation{pool: e.pool, turn: turn}
+	memory := reservation{pool: e.pool, turn: turn, report: p.Memory}
 	defer memory.end()
 	if err := memory.reserve(bytes); err != nil {
 		return store.Changes{}, err
@@ -133,9 +133,9 @@ func (e *Engine) documents(network *network) *documents {
 	}
 }
 
-func (e *Engine) closeDocuments(d *documents) {
+func (e *Engine) closeDocuments(ctx context.Context, d *documents) {
 	if err := d.close(); err != nil {
-		e.opts.Logger.Error("close the documents of an update", "err", err)
+		e.opts.Logger.ErrorContext(ctx, "close the documents of an update", "err", err)
 	}
 }
 

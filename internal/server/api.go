@@ -26,6 +26,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/links"
 	"github.com/trefoildb/trefoil/internal/server/problem"
+	"github.com/trefoildb/trefoil/internal/server/queries"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/server/sparql"
@@ -78,6 +79,7 @@ func New(db store.Triples, options Options) (*API, error) {
 			Documents: &request.Documents{MaxBytes: options.MaxBodyBytes, Memory: memory},
 			Changes:   &access.Changes{Origins: http.NewCrossOriginProtection(), Full: options.Full, ReadOnly: options.ReadOnly},
 			Keys:      idempotency.New(ending),
+			Queries:   queries.New(options.SlowQuery),
 			PageBytes: response.MaxPageBytes,
 			Draining:  endpoint.NewDraining(),
 			Reads:     options.Reads,
@@ -102,7 +104,7 @@ func New(db store.Triples, options Options) (*API, error) {
 // register registers the metrics of all endpoints and of the store.
 func (a *API) register() (err error) {
 	registry := a.options.Registry
-	if a.metrics, err = newMetrics(registry, a.shared.Memory); err != nil {
+	if a.metrics, err = newMetrics(registry, a.shared.Memory, a.shared.Store.Status().Version); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	if a.shared.Rows, err = endpoint.NewRows(registry); err != nil {
@@ -151,7 +153,7 @@ func (a *API) assemble() (err error) {
 // ServeHTTP answers one request.
 func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	start := time.Now()
-	hr = a.withoutSlash(hr)
+	hr = withID(hw.Header(), a.withoutSlash(hr))
 	access.Sandbox(hw.Header())
 	a.cors.Allow(hw.Header(), hr)
 	rc := http.NewResponseController(hw)
@@ -175,16 +177,15 @@ func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	// go on.
 	a.metrics.inFlight.Inc()
 	defer a.metrics.inFlight.Dec()
-	err := problem.Recover(func() error { return a.serve(w, hr) })
+	var trace request.Trace
+	err := problem.Recover(func() error { return a.serve(w, hr, &trace) })
 	if err == nil {
 		err = w.End()
 	}
 	status, abort := a.finish(w, hr, err)
 	name, method := a.labels(hr)
 	a.metrics.observe(name, method, status, time.Since(start))
-	a.options.Logger.LogAttrs(hr.Context(), slog.LevelDebug, "request",
-		slog.String("method", hr.Method), slog.String("path", hr.URL.Path), slog.Int("status", status),
-		slog.Duration("took", time.Since(start)), slog.String("remote", hr.RemoteAddr))
+	a.logRequest(w, hr, &trace, status, time.Since(start))
 	// 3. End the connection if the answer is broken, because the client must not take it for
 	// complete.
 	if abort {
@@ -251,7 +252,7 @@ func (a *API) labels(r *http.Request) (name, method string) {
 }
 
 // serve checks a request and calls its handler.
-func (a *API) serve(w *response.Writer, hr *http.Request) error {
+func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) error {
 	// 1. Check who may send the request. The Host header is first, because a web page can point a
 	// name of its own at this machine.
 	if err := access.CheckHostSyntax(hr.Host); err != nil {
@@ -306,6 +307,7 @@ func (a *API) serve(w *response.Writer, hr *http.Request) error {
 	// 3. Call the handler, once for each idempotency key if the request changes data. The digest
 	// covers the body from its first byte.
 	caller := a.tokens.Caller(hr)
+	trace.User = caller.String()
 	ctx := access.WithCaller(hr.Context(), caller)
 	if caller.IsOperator() {
 		ctx = systemgraph.WithOperator(ctx)
@@ -314,7 +316,7 @@ func (a *API) serve(w *response.Writer, hr *http.Request) error {
 		ctx = engine.WithAnnotationReader(ctx, caller.MayRead)
 	}
 	hr = hr.WithContext(ctx)
-	r := &request.Request{Request: hr, Params: params, Caller: caller}
+	r := &request.Request{Request: hr, Params: params, Caller: caller, Trace: trace}
 	if _, ok := hr.Header[request.KeyHeader]; ok && name != http.MethodGet {
 		r.Digest = request.NewDigestBody(hr)
 		hr.Body = r.Digest

@@ -4,6 +4,7 @@ package server
 
 import (
 	"errors"
+	"runtime"
 	"strconv"
 	"time"
 
@@ -18,7 +19,7 @@ type metrics struct {
 	inFlight prometheus.Gauge
 }
 
-func newMetrics(registry *prometheus.Registry, memory *limits.Budget) (*metrics, error) {
+func newMetrics(registry *prometheus.Registry, memory *limits.Budget, version string) (*metrics, error) {
 	m := &metrics{
 		requests: prometheus.NewCounterVec(prometheus.CounterOpts{
 			Name: "trefoil_http_requests_total", Help: "Requests answered; 499 where the client went away.",
@@ -34,8 +35,13 @@ func newMetrics(registry *prometheus.Registry, memory *limits.Budget) (*metrics,
 	held := prometheus.NewGaugeFunc(prometheus.GaugeOpts{
 		Name: "trefoil_http_bytes_in_flight", Help: "Memory that documents and pages of requests hold.",
 	}, func() float64 { return float64(memory.Held.Load()) })
+	build := prometheus.NewGauge(prometheus.GaugeOpts{
+		Name: "trefoil_build_info", Help: "1, with the version of the program and of its Go.",
+		ConstLabels: prometheus.Labels{"version": version, "goversion": runtime.Version()},
+	})
+	build.Set(1)
 	var errs []error
-	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.inFlight, held} {
+	for _, c := range []prometheus.Collector{m.requests, m.seconds, m.inFlight, held, build} {
 		errs = append(errs, registry.Register(c))
 	}
 	return m, errors.Join(errs...)

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/readcount"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/admin"
@@ -89,8 +90,13 @@ type Options struct {
 	Registry *prometheus.Registry
 	// Collectors are registered in Registry too.
 	Collectors []prometheus.Collector
-	// Logger gets requests (debug), answers broken off by a limit (warn) and failures (error). If
-	// nil, nothing is logged.
+	// SlowQuery is the time from which on a query, an update or a stream of triples is slow: it is
+	// logged, and kept for a list. 0 is 1 s; a negative value means that none is slow.
+	SlowQuery time.Duration
+	// LogRequests logs requests at level info instead of debug.
+	LogRequests bool
+	// Logger gets requests (debug), slow queries (warn), answers broken off by a limit (warn) and
+	// failures (error), each with the request's ID. If nil, nothing is logged.
 	Logger *slog.Logger
 }
 
@@ -127,6 +133,7 @@ func (o Options) withDefaults() Options {
 	setDefault(&o.LinkPredicate, links.DefaultPredicate)
 	setDefault(&o.StallTimeout, 30*time.Second)
 	setDefault(&o.MinBytesPerSecond, 16<<10)
+	setDefault(&o.SlowQuery, time.Second)
 	if o.Registry == nil {
 		o.Registry = prometheus.NewRegistry()
 		o.Registry.MustRegister(collectors.NewGoCollector(), collectors.NewProcessCollector(collectors.ProcessCollectorOpts{}))
@@ -134,6 +141,7 @@ func (o Options) withDefaults() Options {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
+	o.Logger = logs.WithRequests(o.Logger)
 	return o
 }
 

@@ -10,6 +10,7 @@ import (
 	"io"
 	"os"
 	"os/exec"
+	"regexp"
 	"strconv"
 	"strings"
 	"sync"
@@ -67,6 +68,9 @@ func Start(cmd *exec.Cmd, log io.WriteCloser) (*Process, error) {
 	return p, nil
 }
 
+// serving is the message of a node that listens.
+var serving = regexp.MustCompile(`msg="serving .* at http://([^"]+)"$`)
+
 func (p *Process) follow(stderr io.Reader, log io.WriteCloser) {
 	defer close(p.ended)
 	if log != nil {
@@ -77,9 +81,9 @@ func (p *Process) follow(stderr io.Reader, log io.WriteCloser) {
 	in.Buffer(nil, 1<<20)
 	for in.Scan() {
 		line := in.Text()
-		if _, address, ok := strings.Cut(line, " at http://"); ok && strings.HasPrefix(line, "trefoil: serving ") {
+		if found := serving.FindStringSubmatch(line); found != nil {
 			select {
-			case p.address <- address:
+			case p.address <- found[1]:
 			default:
 			}
 		}

@@ -11,7 +11,7 @@ import (
 
 // The lines that a node logs are parsed.
 func TestParseEvent(t *testing.T) {
-	log := `trefoil: serving d1 at http://127.0.0.1:7333
+	log := `time=2026-11-21T07:24:35.001Z level=INFO msg="serving d1 at http://127.0.0.1:7333"
 time=2026-11-21T07:24:35.764Z level=INFO msg="adopted a view" epoch=14 phase=idle members=3
 time=2026-11-21T07:24:35.842Z level=INFO msg="proposing a view" epoch=15 phase=idle members=3 reason="5 segments \"are\" split"
 time=2026-11-21T07:24:36.269Z level=INFO msg=backfilled epoch=16 rows=200000 repaired=51351

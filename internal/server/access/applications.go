@@ -90,6 +90,14 @@ func (c Caller) Identity() (kind, applicationID string) {
 	return c.kind, ""
 }
 
+// String returns the name of the caller in logs: its kind, and application:ID for an application.
+func (c Caller) String() string {
+	if c.application != nil {
+		return Applications + ":" + c.application.id
+	}
+	return c.kind
+}
+
 // MayOperate reports whether the caller may do what is for operators only, as all may if operators have
 // no token.
 func (c Caller) MayOperate() bool { return c.operator }

@@ -60,7 +60,7 @@ func (t Tokens) Check(r *http.Request, operator bool) error {
 	case header == "":
 		message = "this node wants a token: Authorization: Bearer TOKEN, or Basic with the token as password"
 	case operator && among(t.clients, sum):
-		message = "this changes the members of the cluster, and needs the token of --operator-token-file"
+		message = "this is for operators, and needs the token of --operator-token-file"
 	}
 	e := problem.Errorf(problem.KindUnauthorized, "Authorization", "%s", message)
 	e.Challenges = []string{`Bearer realm="trefoil"`}

@@ -1,4 +1,4 @@
-// The endpoints of one machine: /status, /metrics, /healthz, /readyz, /backup, /restore and /check.
+// The endpoints of one machine: /status, /metrics, /queries, /healthz, /readyz, /backup, /restore and /check.
 
 package admin
 
@@ -42,11 +42,12 @@ func (a *API) Table() endpoint.Table {
 		"/backup": endpoint.Get(a.getBackup, "since"),
 		"/restore": {Operator: true, Methods: map[string]*endpoint.Method{
 			http.MethodPost: {Params: []string{"until"}, Writes: true, Body: true, Handle: a.postRestore}}},
-		"/check":   endpoint.Get(a.getCheck),
-		"/status":  endpoint.Get(a.getStatus),
-		"/metrics": endpoint.Get(a.getMetrics),
-		"/healthz": healthz,
-		"/readyz":  readyz,
+		"/check":    endpoint.Get(a.getCheck),
+		"/status":   endpoint.Get(a.getStatus),
+		"/metrics":  endpoint.Get(a.getMetrics),
+		QueriesPath: a.queriesPath(),
+		"/healthz":  healthz,
+		"/readyz":   readyz,
 	}
 	maps.Copy(all, a.clusterTable())
 	return all

@@ -11,10 +11,12 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/readcount"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/idempotency"
 	"github.com/trefoildb/trefoil/internal/server/limits"
+	"github.com/trefoildb/trefoil/internal/server/queries"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -28,6 +30,7 @@ type Shared struct {
 	URL       request.PublicURL
 	Changes   *access.Changes
 	Keys      *idempotency.Keys
+	Queries   *queries.Registry
 	Rows      *rows
 	PageBytes int // of a page; see response.MaxPageBytes
 	Draining  *Draining
@@ -79,6 +82,14 @@ func (d *Draining) Load() bool {
 // Account returns an account for the client of a request.
 func (s *Shared) Account(r *request.Request) *limits.Account {
 	return limits.NewAccount(s.Memory, r.Request)
+}
+
+// BeginQuery registers a request as a running query, and gives it a context that ends if the query is
+// stopped. The API ends the query with the request.
+func (s *Shared) BeginQuery(r *request.Request, kind, text string) *queries.Query {
+	ctx, q := s.Queries.Begin(r.Context(), queries.Info{Kind: kind, Text: text, User: r.Trace.User, Request: logs.RequestOf(r.Context())})
+	r.Request, r.Trace.Query = r.WithContext(ctx), q
+	return q
 }
 
 // Reader returns a reader for the answer to a request. The header of the answer reports if it is

@@ -35,6 +35,7 @@ const (
 	KindEpoch            Kind = "other-epoch"            // 409: the graph of links is not of the epoch that was asked for
 	KindConflict         Kind = "conflict"               // 409: CREATE of a graph that exists, DROP of one that does not; not for a member, or only for one; no scores of PageRank
 	KindUnderWay         Kind = "under-way"              // 409: a request with this Idempotency-Key has no answer yet
+	KindStopped          Kind = "stopped"                // 409: an operator stopped the query or update; on a node alone nothing was changed
 	KindRejected         Kind = "rejected"               // 422: a check among the update functions has rejected the change
 	KindKeyReused        Kind = "key-reused"             // 422: the Idempotency-Key is of another request
 	KindPrecondition     Kind = "precondition-failed"    // 412: If-Match or If-None-Match of a change is not met
@@ -74,6 +75,7 @@ var Statuses = map[Kind]int{
 	KindEpoch:            http.StatusConflict,
 	KindConflict:         http.StatusConflict,
 	KindUnderWay:         http.StatusConflict,
+	KindStopped:          http.StatusConflict,
 	KindRejected:         http.StatusUnprocessableEntity,
 	KindKeyReused:        http.StatusUnprocessableEntity,
 	KindPrecondition:     http.StatusPreconditionFailed,

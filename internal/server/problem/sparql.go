@@ -23,6 +23,7 @@ var sparqlKinds = []struct {
 }{
 	{store.ErrUnknown, KindUnknownOutcome}, // the disk did not answer in time, so the update may be done
 	{engine.ErrTimeout, KindQueryTimeout},
+	{engine.ErrStopped, KindStopped},
 	{engine.ErrBusy, KindBusy},
 	{engine.ErrUpdateMemory, KindTooLarge},
 	{engine.ErrMemory, KindBusy}, // before the next, which it is too

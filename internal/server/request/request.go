@@ -10,6 +10,7 @@ import (
 	"net/http"
 
 	"github.com/trefoildb/trefoil/internal/server/access"
+	"github.com/trefoildb/trefoil/internal/server/queries"
 	"github.com/trefoildb/trefoil/internal/turns"
 )
 
@@ -19,8 +20,15 @@ type Request struct {
 	Params Params
 	Caller access.Caller // whose annotations it may read and write; also in its context
 	Digest *DigestBody   // the body of a change with a key; nil if it has none
+	Trace  *Trace        // what the log will have of it
 	Part   int           // number in a form, from 1; 0 if there is no form
 	turn   *turns.Turn   // in which the body is decompressed and parsed; nil if it is small
+}
+
+// Trace is what the log has of a request, beside its method and path.
+type Trace struct {
+	User  string         // "" if the request was refused before it was known
+	Query *queries.Query // nil if it is none
 }
 
 // DigestBody is a request's body, and a digest of the request: method, path, parameters, content

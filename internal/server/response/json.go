@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 )
 
@@ -25,7 +26,7 @@ func SendError(w http.ResponseWriter, e *problem.Error) {
 	// 1. Replace the headers of the answer by those of the error.
 	h := w.Header()
 	for name := range h { // drop the handler's headers, because they were for another answer
-		if !strings.HasPrefix(name, "Access-Control-") && name != "Connection" && name != "Vary" {
+		if !strings.HasPrefix(name, "Access-Control-") && name != "Connection" && name != "Vary" && name != logs.Header {
 			h.Del(name)
 		}
 	}

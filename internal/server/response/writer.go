@@ -16,6 +16,7 @@ type Writer struct {
 	Rc         *http.ResponseController
 	SlowLimit  limits.SlowLimit
 	Status     int                // 0: nothing was sent
+	Bytes      int64              // sent, as compressed
 	Body       *request.TimedBody // of the request; nil if it has none
 	NoMajority func() bool        // of the cluster; nil if there is none
 	source     degradable         // source of the answer; nil if it is never degraded
@@ -92,6 +93,7 @@ func (w *Writer) send(b []byte) (int, error) {
 		n, err := w.ResponseWriter.Write(piece)
 		w.SlowLimit.Done(n, time.Since(start))
 		written += n
+		w.Bytes += int64(n)
 		b = b[n:]
 		if err != nil || len(b) == 0 {
 			// net/http sends its buffered bytes when the handler has ended.

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"strings"
 	"sync"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server/request"
@@ -53,9 +54,9 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request.Request, op *operati
 	case ast.Ask:
 		err = writeAnswerBoolean(out, f, result)
 	case ast.Select:
-		err = writeSolutions(out, f, result, done)
+		err = writeSolutions(out, f, result, &r.Trace.Query.Rows)
 	default:
-		err = writeTriples(out, f, result, prefixesOf(q), done)
+		err = writeTriples(out, f, result, prefixesOf(q), &r.Trace.Query.Rows)
 	}
 	if err != nil {
 		return err
@@ -96,7 +97,7 @@ func writeAnswerBoolean(out *response.Stream, f *answerFormat, result *engine.An
 // buffers are those of earlier answers.
 var buffers = sync.Pool{New: func() any { return new([]byte) }}
 
-func writeSolutions(out *response.Stream, f *answerFormat, result *engine.Answer, done *sparqlDone) error {
+func writeSolutions(out *response.Stream, f *answerFormat, result *engine.Answer, rows *atomic.Int64) error {
 	w := results.NewWriter(out, f.results, result.Vars)
 	w.Reuse(*buffers.Get().(*[]byte))
 	defer func() {
@@ -110,12 +111,12 @@ func writeSolutions(out *response.Stream, f *answerFormat, result *engine.Answer
 		if err := w.Write(row); err != nil {
 			return err
 		}
-		done.rows++
+		rows.Add(1)
 	}
 	return w.Close()
 }
 
-func writeTriples(out *response.Stream, f *answerFormat, result *engine.Answer, prefixes map[string]string, done *sparqlDone) error {
+func writeTriples(out *response.Stream, f *answerFormat, result *engine.Answer, prefixes map[string]string, rows *atomic.Int64) error {
 	w, err := syntax.NewWriter(out, f.syntax, prefixes)
 	if err != nil {
 		return err
@@ -127,7 +128,7 @@ func writeTriples(out *response.Stream, f *answerFormat, result *engine.Answer, 
 		if err := w.Write(t); err != nil {
 			return err
 		}
-		done.rows++
+		rows.Add(1)
 	}
 	return w.Close()
 }

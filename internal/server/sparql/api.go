@@ -97,7 +97,11 @@ func (a *API) operate(w http.ResponseWriter, r *request.Request, op *operation) 
 	default:
 		done, err = a.query(w, r, op)
 	}
-	a.metrics.observe(done, a.outcome(r, err), time.Since(start))
+	rows := int64(0)
+	if q := r.Trace.Query; q != nil && done.form != "update" {
+		rows = q.Rows.Load()
+	}
+	a.metrics.observe(done, rows, a.outcome(r, err), time.Since(start))
 	return err
 }
 
@@ -105,6 +109,7 @@ func (a *API) operate(w http.ResponseWriter, r *request.Request, op *operation) 
 func (a *API) query(w http.ResponseWriter, r *request.Request, op *operation) (done sparqlDone, err error) {
 	done.form = "none"
 	start := time.Now()
+	op.params.Memory = &a.BeginQuery(r, "query", op.text).Memory
 	q, err := a.engine.Prepare(r.Context(), op.text, op.params)
 	if err != nil {
 		return done, textError(err, "query")
@@ -129,10 +134,13 @@ func (a *API) update(w http.ResponseWriter, r *request.Request, op *operation) e
 	if op.explain != explainNo {
 		return problem.Errorf(problem.KindBadParameter, "explain", "an update is not explained; send its WHERE as a query")
 	}
+	running := a.BeginQuery(r, "update", op.text)
+	op.params.Memory = &running.Memory
 	result, err := a.engine.Update(r.Context(), op.text, op.params)
 	if errors.Is(err, update.ErrLoad) && !a.engine.Features().Dereference {
 		return problem.Errorf(problem.KindForbidden, "", "%v", err)
 	}
+	running.Rows.Store(result.Added + result.Deleted)
 	a.Rows.Written.WithLabelValues("added").Add(float64(result.Added))
 	a.Rows.Written.WithLabelValues("deleted").Add(float64(result.Deleted))
 	if err != nil {

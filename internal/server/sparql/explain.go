@@ -5,6 +5,7 @@ package sparql
 import (
 	"fmt"
 	"net/http"
+	"sync/atomic"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/engine"
@@ -55,10 +56,11 @@ func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, 
 		defer answer.Close()
 		response.SetSource(w, answer)
 		// The error comes after the figures, because the metrics count a failed run, too.
-		err = drain(answer, &e.Rows)
+		err = drain(answer, &r.Trace.Query.Rows)
+		e.Rows = r.Trace.Query.Rows.Load()
 		e.Plan = answer.Plan()
 		e.Read, e.Seconds = readsOf(e.Plan), time.Since(start).Seconds()
-		done.rows, done.read = e.Rows, e.Read
+		done.read = e.Read
 		if err != nil {
 			return err
 		}
@@ -81,10 +83,10 @@ func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, 
 }
 
 // drain runs a query to its end and counts its rows.
-func drain(answer *engine.Answer, rows *int64) error {
+func drain(answer *engine.Answer, rows *atomic.Int64) error {
 	switch answer.Form {
 	case ast.Ask:
-		*rows = 1
+		rows.Store(1)
 		_, err := answer.Boolean()
 		return err
 	case ast.Select:
@@ -92,14 +94,14 @@ func drain(answer *engine.Answer, rows *int64) error {
 			if err != nil {
 				return err
 			}
-			*rows++
+			rows.Add(1)
 		}
 	default:
 		for _, err := range answer.Triples() {
 			if err != nil {
 				return err
 			}
-			*rows++
+			rows.Add(1)
 		}
 	}
 	return nil

@@ -27,8 +27,8 @@ type sparqlMetrics struct {
 
 // sparqlDone is the work done for a request.
 type sparqlDone struct {
-	form       string // "none" if the text could not be parsed
-	rows, read int64
+	form string // "none" if the text could not be parsed
+	read int64
 }
 
 func newSPARQLMetrics(registry *prometheus.Registry, e *engine.Engine) (*sparqlMetrics, error) {
@@ -93,10 +93,10 @@ func turnMetrics(e *engine.Engine) []prometheus.Collector {
 	return all
 }
 
-func (m *sparqlMetrics) observe(done sparqlDone, outcome string, took time.Duration) {
+func (m *sparqlMetrics) observe(done sparqlDone, rows int64, outcome string, took time.Duration) {
 	m.operations.WithLabelValues(done.form, outcome).Inc()
 	m.seconds.WithLabelValues(done.form).Observe(took.Seconds())
-	m.rows.Add(float64(done.rows))
+	m.rows.Add(float64(rows))
 	m.read.Add(float64(done.read))
 }
 
@@ -105,6 +105,8 @@ func (a *API) outcome(r *request.Request, err error) string {
 	switch {
 	case err == nil:
 		return "done"
+	case errors.Is(err, engine.ErrStopped):
+		return string(problem.KindStopped)
 	case r.Context().Err() != nil && !a.Draining.Load():
 		return string(problem.KindGone)
 	}

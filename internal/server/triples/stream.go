@@ -5,6 +5,7 @@ package triples
 import (
 	"net/http"
 
+	"github.com/trefoildb/trefoil/internal/server/queries"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
 )
@@ -23,18 +24,20 @@ func (a *API) answerStream(w http.ResponseWriter, r *request.Request, q *query, 
 		w.WriteHeader(http.StatusOK)
 		return nil
 	}
-	// 2. Write the rows. The loop also stops when the client's context ends, because the reader
-	// checks it.
+	// 2. Write the rows, until the client goes away or the stream is stopped.
+	running := a.BeginQuery(r, "read", r.URL.RequestURI())
 	out := response.NewStream(w, r.Request, ", or give a limit")
 	defer out.Release()
 	b := append(out.Buffer(), f.begin...)
-	rows := 0
-	defer func() { a.Rows.Read.Add(float64(rows)) }()
+	defer func() { a.Rows.Read.Add(float64(running.Rows.Load())) }()
 	for row, err := range q.rows(r.Context(), sn) {
-		if err != nil {
-			return err
+		if err == nil {
+			err = r.Context().Err() // the reader checks it after many rows only, and these may be large
 		}
-		if rows++; rows > 1 {
+		if err != nil {
+			return queries.Cause(r.Context(), err)
+		}
+		if running.Rows.Add(1) > 1 {
 			b = append(b, f.between...)
 		}
 		if b, err = f.appendRow(b, row); err != nil {

@@ -1,0 +1,45 @@
+// The log of requests.
+
+package server
+
+import (
+	"log/slog"
+	"net/http"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/logs"
+	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/server/response"
+)
+
+// withID gives a request its ID, for its answer and for each line of the log about it.
+func withID(h http.Header, r *http.Request) *http.Request {
+	id := logs.RequestID(r.Header)
+	h.Set(logs.Header, id)
+	return r.WithContext(logs.NewContext(r.Context(), id))
+}
+
+// logRequest logs a request that has ended, and removes its query from those that run. A slow query
+// is a warning. Others are at level info or debug.
+func (a *API) logRequest(w *response.Writer, r *http.Request, trace *request.Trace, status int, took time.Duration) {
+	level, message := slog.LevelDebug, "request"
+	if a.options.LogRequests {
+		level = slog.LevelInfo
+	}
+	attrs := make([]slog.Attr, 0, 10)
+	attrs = append(attrs, slog.String("method", r.Method), slog.String("path", r.URL.Path), slog.Int("status", status),
+		slog.Int64("bytes", w.Bytes), milliseconds(took), slog.String("user", trace.User), slog.String("remote", r.RemoteAddr))
+	if trace.Query != nil {
+		info, slow := a.shared.Queries.End(trace.Query, w.Bytes, status)
+		attrs = append(attrs, slog.String("kind", info.Kind), slog.Int64("rows", info.Rows), slog.String("text", info.Text))
+		if slow {
+			level, message = slog.LevelWarn, "slow query"
+		}
+	}
+	a.options.Logger.LogAttrs(r.Context(), level, message, attrs...)
+}
+
+// milliseconds returns a time with three decimals.
+func milliseconds(took time.Duration) slog.Attr {
+	return slog.Float64("ms", float64(took.Microseconds())/1e3)
+}
