@@ -18,6 +18,7 @@ type backend struct {
 	triples  store.Triples
 	cluster  server.Cluster // nil if the store is read-only, and so no member
 	node     *cluster.Node  // likewise
+	port     *port.Port
 	listener net.Listener
 	failed   <-chan struct{} // closed when the backend cannot go on
 	err      func() error    // the reason
@@ -38,7 +39,7 @@ func (s *service) startBackend(db *store.Store, readOnly bool) (backend, error) 
 	served := make(chan error, 1)
 	go func() { served <- p.Serve() }()
 	return backend{
-		triples: db, listener: p.HTTP(), failed: db.Failed(), err: db.Err,
+		triples: db, port: p, listener: p.HTTP(), failed: db.Failed(), err: db.Err,
 		close: func() error { return errors.Join(p.Close(), <-served) },
 	}, nil
 }
@@ -77,7 +78,7 @@ func (s *service) startMember(lone *store.Store) (backend, error) {
 		}
 	}()
 	return backend{
-		triples: n, cluster: n, node: n,
+		triples: n, cluster: n, node: n, port: n.Port(),
 		listener: n.Port().HTTP(), failed: failed, close: n.Close, members: n.Members,
 		err: func() error { return errors.Join(db.Err(), n.Err()) },
 	}, nil

@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster"
@@ -162,7 +163,7 @@ func (s *service) run() (members []string, err error) {
 	url := s.Cluster.scheme() + "://" + address
 	s.reportf("serving %s at %s", s.dir, url)
 	s.Ready(url)
-	err = s.serve(srv, back, full)
+	err = s.serve(srv, endpoints, back, full)
 
 	// 4. A machine that left or was excluded is no failure.
 	switch {
@@ -219,10 +220,16 @@ func (s *service) roomMade(ctx context.Context, full *database.NoRoomError) <-ch
 
 // serve answers requests until the context ends, until the store fails for good, or
 // until a disk that was too full has room.
-func (s *service) serve(srv *server.Server, back backend, full *database.NoRoomError) error {
+func (s *service) serve(srv *server.Server, api *server.API, back backend, full *database.NoRoomError) error {
 	// 1. Answer until there is a reason to end.
 	ctx, stop := context.WithCancel(s.ctx)
 	defer stop()
+	var reloads sync.WaitGroup
+	if s.Reload != nil {
+		reloads.Go(func() { s.reload(ctx, api, back) })
+		defer reloads.Wait()
+		defer stop()
+	}
 	served := make(chan error, 1)
 	processors.Spare()
 	go func() { served <- srv.Serve(back.listener) }()

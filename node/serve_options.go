@@ -4,6 +4,7 @@ package node
 
 import (
 	"cmp"
+	"context"
 	"fmt"
 	"net"
 	"regexp"
@@ -69,6 +70,12 @@ type ServeOptions struct {
 	SlowQuery time.Duration
 	// LogRequests logs each request at level info instead of debug.
 	LogRequests bool
+
+	// Reload, if not nil, is called again and again while the node serves. It must wait until tokens
+	// or certificates have changed, or ctx ends, and return the current tokens. Certificates are
+	// then read again, too. After an error the tokens before still count. While the node is a member
+	// of a cluster whose members know each other by a token, that one cannot change.
+	Reload func(ctx context.Context) (Tokens, error)
 
 	// Ready, if not nil, is called with the URL of the node when it begins to listen
 	// there, and again if Serve opens the store again (see [Serve]).

@@ -103,7 +103,10 @@ func (c *serveCmd) Run(e *env) error {
 		return err
 	}
 	o.Report = func(message string) { o.Logger.Info(message) }
-	return flagError(node.Serve(e.ctx, c.Data, o))
+	ctx, reload, stop := c.onHangup(e.ctx)
+	defer stop()
+	o.Reload = reload
+	return flagError(node.Serve(ctx, c.Data, o))
 }
 
 // options returns the options for the flags.
@@ -117,21 +120,11 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 		Listen: withHost(c.Listen), Insecure: c.Insecure, AllowOrigins: c.CORS, PublicURL: c.PublicURL, AcceptHosts: c.AcceptHost,
 	}
 	// 1. Read the files of the flags.
-	if c.TokenFile != "" {
-		if o.Token, err = readToken(c.TokenFile); err != nil {
-			return o, err
-		}
+	tokens, err := c.tokens()
+	if err != nil {
+		return o, err
 	}
-	if c.OperatorTokenFile != "" {
-		if o.OperatorToken, err = readToken(c.OperatorTokenFile); err != nil {
-			return o, err
-		}
-	}
-	if c.ApplicationTokensFile != "" {
-		if o.Applications, err = readApplications(c.ApplicationTokensFile); err != nil {
-			return o, err
-		}
-	}
+	o.Token, o.OperatorToken, o.Applications = tokens.Token, tokens.OperatorToken, tokens.Applications
 	o.WebhookHost = c.WebhookHost
 	if c.WebhookKeyFile != "" {
 		key, err := readToken(c.WebhookKeyFile)

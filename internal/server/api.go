@@ -43,7 +43,7 @@ type API struct {
 	options   Options
 	endpoints endpoint.Table
 	paths     []string // sorted
-	tokens    access.Tokens
+	tokens    *access.Current
 	cors      access.CORS
 	hosts     access.Hosts
 	metrics   *metrics
@@ -68,7 +68,7 @@ func New(db store.Triples, options Options) (*API, error) {
 	memory := &limits.Budget{Max: options.MemoryBytes}
 	a := &API{
 		options: options,
-		tokens:  access.NewTokens(options.Token, options.OperatorToken, options.Applications),
+		tokens:  options.currentTokens(),
 		cors:    access.NewCORS(options.AllowOrigins),
 		hosts:   access.NewHosts(options.PublicURL, options.AcceptHosts),
 		end:     end,
@@ -99,6 +99,16 @@ func New(db store.Triples, options Options) (*API, error) {
 	}
 	// 3. Assemble the table of endpoints.
 	return a, a.assemble()
+}
+
+// SetTokens replaces the tokens of clients, operators and applications. Requests that run go on.
+func (a *API) SetTokens(token, operator string, applications []access.Application) error {
+	if err := access.CheckApplications(applications, token, operator); err != nil {
+		return err
+	}
+	tokens := access.NewTokens(token, operator, applications)
+	a.tokens.Store(&tokens)
+	return nil
 }
 
 // register registers the metrics of all endpoints and of the store.
@@ -258,6 +268,7 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 	if err := access.CheckHostSyntax(hr.Host); err != nil {
 		return err
 	}
+	tokens := *a.tokens.Load() // the same for all checks
 	_, d := a.endpointOf(hr.URL.Path)
 	if isCrowded(hr) && (d == nil || !d.Health) {
 		return errCrowded()
@@ -267,10 +278,10 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 		return nil
 	}
 	if d == nil || !d.Open {
-		if err := a.hosts.Check(hr, a.tokens); err != nil {
+		if err := a.hosts.Check(hr, tokens); err != nil {
 			return err
 		}
-		if err := a.tokens.Check(hr, d != nil && d.Operator); err != nil {
+		if err := tokens.Check(hr, d != nil && d.Operator); err != nil {
 			return err
 		}
 	}
@@ -306,7 +317,7 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 	}
 	// 3. Call the handler, once for each idempotency key if the request changes data. The digest
 	// covers the body from its first byte.
-	caller := a.tokens.Caller(hr)
+	caller := tokens.Caller(hr)
 	trace.User = caller.String()
 	ctx := access.WithCaller(hr.Context(), caller)
 	if caller.IsOperator() {

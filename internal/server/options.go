@@ -95,6 +95,8 @@ type Options struct {
 	SlowQuery time.Duration
 	// LogRequests logs requests at level info instead of debug.
 	LogRequests bool
+	tokens      *access.Current // made by currentTokens
+
 	// Logger gets requests (debug), slow queries (warn), answers broken off by a limit (warn) and
 	// failures (error), each with the request's ID. If nil, nothing is logged.
 	Logger *slog.Logger
@@ -155,10 +157,19 @@ func setDefault[T comparable](value *T, to T) {
 // Filter parses the filter of a subscription, for [Options.Subscriptions].
 func Filter(params map[string]string) (feed.Filter, error) { return request.Params(params).Filter() }
 
+// currentTokens returns the tokens, which are the same for the API and for OwnerMayRead.
+func (o *Options) currentTokens() *access.Current {
+	if o.tokens == nil {
+		o.tokens = access.NewCurrent(access.NewTokens(o.Token, o.OperatorToken, o.Applications))
+	}
+	return o.tokens
+}
+
 // OwnerMayRead returns a function that reports whether the owner of a subscription may read the
-// annotations of an application.
+// annotations of an application. It follows [API.SetTokens].
 func (o *Options) OwnerMayRead() func(owner, applicationID string) bool {
-	return access.NewTokens(o.Token, o.OperatorToken, o.Applications).OwnerMayRead
+	tokens := o.currentTokens()
+	return func(owner, applicationID string) bool { return tokens.Load().OwnerMayRead(owner, applicationID) }
 }
 
 // Cluster is the cluster as one of its members sees it.

@@ -72,6 +72,17 @@ func (c *credentials) current() *material {
 	return c.now
 }
 
+// ReadCertificates reads the files of the certificates now, and not at the next handshake only. If
+// they cannot be used, the last fitting ones still are.
+func (p *Port) ReadCertificates() error {
+	if p.credentials == nil {
+		return nil
+	}
+	p.credentials.mu.Lock()
+	defer p.credentials.mu.Unlock()
+	return p.credentials.read()
+}
+
 // read makes now of the files if they have changed.
 func (c *credentials) read() error {
 	var text [3][]byte

@@ -7,6 +7,7 @@ import (
 	"crypto/subtle"
 	"net/http"
 	"strings"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/server/problem"
 )
@@ -17,6 +18,16 @@ type Tokens struct {
 	clients, operators []tokenSum
 	applications       []application
 	clientsOperate     bool // the clients' token is that of operators
+}
+
+// Current holds the accepted tokens, which may be replaced. It is safe for concurrent use.
+type Current struct{ atomic.Pointer[Tokens] }
+
+// NewCurrent returns a Current that holds tokens.
+func NewCurrent(t Tokens) *Current {
+	c := &Current{}
+	c.Store(&t)
+	return c
 }
 
 type tokenSum [sha256.Size]byte

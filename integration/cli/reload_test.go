@@ -1,0 +1,95 @@
+// Tests of SIGHUP: tokens and certificates are read again.
+
+package cli
+
+import (
+	"crypto/tls"
+	"os"
+	"path/filepath"
+	"strings"
+	"syscall"
+	"testing"
+)
+
+// TestReload: SIGHUP replaces the tokens of a running server. A file that cannot be used changes
+// nothing, and the log says so.
+func TestReload(t *testing.T) {
+	token, operator := file(t, "token", "first\n"), file(t, "operator", "boss\n")
+	apps := file(t, "apps", "mail secret-1\n")
+	s := serve(t, "--data", filepath.Join(t.TempDir(), "store"), "--token-file", token, "--operator-token-file", operator, "--application-tokens-file", apps)
+	count := func(given string, want int) {
+		t.Helper()
+		trefoil(t, "count", "--to", s.url, "--token-file", file(t, "given", given)).mustCode(t, want)
+	}
+	write := func(path, text string) {
+		t.Helper()
+		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	count("first", done)
+	write(token, "second\n")
+	write(apps, "mail secret-2\n")
+	count("first", done) // nothing changes before the signal
+	s.signal(t, syscall.SIGHUP)
+	s.waitFor(t, `level=INFO msg="(the tokens were read again)"`)
+	for given, want := range map[string]int{"first": failed, "second": done, "secret-1": failed, "secret-2": done, "boss": done} {
+		count(given, want)
+	}
+	for path, text := range map[string]string{token: "two words\n", apps: "mail second\n"} {
+		before, err := os.ReadFile(path)
+		if err != nil {
+			t.Fatal(err)
+		}
+		write(path, text)
+		said := strings.Count(s.said(), "cannot be used")
+		s.signal(t, syscall.SIGHUP)
+		for strings.Count(s.said(), "cannot be used") == said {
+			<-s.more // the line comes
+		}
+		if !strings.Contains(s.said(), `level=ERROR msg="the new tokens cannot be used`) {
+			t.Errorf("no error:\n%s", s.said())
+		}
+		count("second", done)
+		count("secret-2", done)
+		write(path, string(before))
+	}
+	s.stop(t)
+}
+
+// TestReloadCertificates: SIGHUP reads the certificates, too, and keeps those before if new ones are broken.
+func TestReloadCertificates(t *testing.T) {
+	dir := t.TempDir()
+	trefoil(t, "cert", "ca", "--out", dir).mustCode(t, done)
+	trefoil(t, "cert", "node", "--out", dir, "--host", "127.0.0.1", "n1").mustCode(t, done)
+	cert, key := filepath.Join(dir, "n1.crt"), filepath.Join(dir, "n1.key")
+	p := start(t, nil, "serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "store"), "--ca", filepath.Join(dir, "ca.crt"), "--cert", cert, "--key", key)
+	url, ok := p.waitFor(t, `(https://127\.0\.0\.1:\d+)`)
+	if !ok {
+		t.Fatalf("serve ended: %s", p.said())
+	}
+	serial := func() string {
+		t.Helper()
+		conn, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), &tls.Config{InsecureSkipVerify: true}) // only the number is read
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer conn.Close()
+		return conn.ConnectionState().PeerCertificates[0].SerialNumber.String()
+	}
+	first := serial()
+	whole, err := os.ReadFile(key)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if err := os.WriteFile(key, whole[:len(whole)/2], 0o600); err != nil {
+		t.Fatal(err)
+	}
+	p.signal(t, syscall.SIGHUP)
+	p.waitFor(t, `level=ERROR msg="(the new certificates cannot be used)`)
+	if serial() != first {
+		t.Error("a broken certificate changed something")
+	}
+	p.signal(t, syscall.SIGTERM)
+	p.wait(t).mustCode(t, done)
+}

@@ -1,0 +1,53 @@
+// SIGHUP at a server.
+
+package cli
+
+import (
+	"context"
+	"os"
+	"os/signal"
+	"syscall"
+
+	"github.com/trefoildb/trefoil/node"
+)
+
+// onHangup decides what SIGHUP does. If the server has files with tokens or certificates, reload waits
+// for the signal and reads the tokens. Otherwise reload is nil and the signal ends the context, unless
+// it is ignored, as nohup has it. stop ends all of that.
+func (c *serveFlags) onHangup(parent context.Context) (ctx context.Context, reload func(context.Context) (node.Tokens, error), stop func()) {
+	if c.TokenFile == "" && c.OperatorTokenFile == "" && c.ApplicationTokensFile == "" && c.Cert == "" {
+		if signal.Ignored(syscall.SIGHUP) {
+			return parent, nil, func() {}
+		}
+		ctx, stop = signal.NotifyContext(parent, syscall.SIGHUP)
+		return ctx, nil, stop
+	}
+	hangups := make(chan os.Signal, 1)
+	signal.Notify(hangups, syscall.SIGHUP)
+	return parent, func(ctx context.Context) (node.Tokens, error) {
+		select {
+		case <-ctx.Done():
+			return node.Tokens{}, ctx.Err()
+		case <-hangups:
+			return c.tokens()
+		}
+	}, func() { signal.Stop(hangups) }
+}
+
+// tokens reads the files with tokens.
+func (c *serveFlags) tokens() (t node.Tokens, err error) {
+	if c.TokenFile != "" {
+		if t.Token, err = readToken(c.TokenFile); err != nil {
+			return t, err
+		}
+	}
+	if c.OperatorTokenFile != "" {
+		if t.OperatorToken, err = readToken(c.OperatorTokenFile); err != nil {
+			return t, err
+		}
+	}
+	if c.ApplicationTokensFile != "" {
+		t.Applications, err = readApplications(c.ApplicationTokensFile)
+	}
+	return t, err
+}

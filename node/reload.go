@@ -1,0 +1,66 @@
+// Reloads of tokens and certificates while a node serves.
+
+package node
+
+import (
+	"bytes"
+	"context"
+	"errors"
+
+	"github.com/trefoildb/trefoil/internal/server"
+)
+
+// Tokens are the secrets of clients. [ServeOptions] describes them.
+type Tokens struct {
+	Token, OperatorToken string
+	Applications         []Application
+}
+
+// reload applies new tokens and certificates until the context ends. If some cannot be used, those
+// before still count.
+func (s *service) reload(ctx context.Context, api *server.API, back backend) {
+	for {
+		tokens, err := s.Reload(ctx)
+		if ctx.Err() != nil {
+			return
+		}
+		if err == nil {
+			err = s.setTokens(tokens, api, back)
+		}
+		if err != nil {
+			s.Logger.Error("the new tokens cannot be used, those read before still are", "error", err)
+		} else {
+			s.Logger.Info("the tokens were read again")
+		}
+		if err := back.port.ReadCertificates(); err != nil {
+			s.Logger.Error("the new certificates cannot be used, those read before still are", "error", err)
+		}
+	}
+}
+
+// setTokens replaces the tokens of the endpoints. The secret that members prove to each other stays. If
+// the new tokens would change it, a member of a cluster rejects them.
+func (s *service) setTokens(t Tokens, api *server.API, back backend) error {
+	o := s.ServeOptions
+	o.Token, o.OperatorToken, o.Applications = t.Token, t.OperatorToken, t.Applications
+	if err := o.Validate(); err != nil {
+		return err
+	}
+	secret, err := o.secret()
+	if err != nil {
+		return err
+	}
+	changed := !bytes.Equal(secret, s.secret)
+	if changed && back.cluster != nil && !back.cluster.Alone() {
+		return errors.New("the members of the cluster know each other by this token: " +
+			"change it on all of them and start them again, or use certificates")
+	}
+	if err := api.SetTokens(t.Token, t.OperatorToken, t.Applications); err != nil {
+		return err
+	}
+	if changed {
+		s.Logger.Warn("start this node again before others join it: it proves itself to them by the token that it began with")
+	}
+	s.Token, s.OperatorToken, s.Applications = t.Token, t.OperatorToken, t.Applications // for the next run
+	return nil
+}
