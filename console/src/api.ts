@@ -33,6 +33,7 @@ export interface Ask {
   body?: BodyInit;
   type?: string; // of the body
   accept?: string;
+  quiet?: boolean; // do not ask the user for a token
   signal?: AbortSignal;
 }
 
@@ -54,7 +55,7 @@ export async function ask(path: string, o: Ask = {}): Promise<Response> {
   const response = await named(fetch(path, { method: o.method ?? (body === undefined ? "GET" : "POST"), headers, body, signal: o.signal }), unreachable);
   if (response.ok) return response;
   const failure = failureOf(response.status, await response.text());
-  if (response.status === 401) refuse(token, failure);
+  if (response.status === 401 && !(o.quiet && token)) refuse(token, failure);
   throw failure;
 }
 

@@ -1,4 +1,4 @@
-// What the node does: queries and requests over time, subscriptions, update functions.
+// What the node does: queries and requests over time, the queries that run, subscriptions, update functions.
 
 import { useEffect, useState } from "preact/hooks";
 import { Failure, ask, emit, json, message } from "./api";
@@ -6,6 +6,7 @@ import { confirmed } from "./dialogs";
 import { Figures, amount, bytes, duration } from "./figures";
 import { lazy } from "./lazy";
 import { useLoad } from "./load";
+import { Queries } from "./queries";
 
 const Plot = lazy(() => import("./plot"));
 
@@ -46,6 +47,7 @@ export function OperationsPage() {
       <section><h3>Memory</h3><Plot title="memory in MiB" time x={samples.map(s => s.at)} series={[{ label: "process, MiB", values: samples.map(s => (s.process_resident_memory_bytes ?? 0) / 2 ** 20) },
         { label: "queries, MiB", values: samples.map(s => (s.trefoil_sparql_bytes ?? 0) / 2 ** 20) }]} /></section>
     </div>}
+    <Queries />
     <Registered title="Subscriptions" path="subscriptions" />
     <Registered title="Update functions" path="functions" />
   </>;

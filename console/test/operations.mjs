@@ -1,4 +1,4 @@
-// What the node does: figures, charts, subscriptions.
+// What the node does: figures, charts, queries, subscriptions.
 
 import { Tab, sub, until } from "./harness.mjs";
 
@@ -15,6 +15,19 @@ export async function testOperations(context, address) {
     await query;
     await until("nothing runs again", async () => await figure("Queries and updates that run").innerText() === "0");
     await page.getByRole("img", { name: /Chart of Rows a second/ }).locator("canvas").waitFor();
+  });
+  await sub(t, "a query that runs is shown and stopped, and is then a slow one", async () => {
+    const text = "SELECT (COUNT(*) AS ?stopped) { ?s ?p ?o . ?t ?q ?r . ?u ?v ?w . ?x ?y ?z FILTER(?o != ?r) }";
+    const query = fetch(address + "sparql", { method: "POST", body: new URLSearchParams({ query: text }) }).then(async r => ({ status: r.status, text: await r.text() }));
+    const row = page.getByRole("region", { name: "Running queries", exact: true }).locator("tbody tr").filter({ hasText: text });
+    await row.filter({ hasText: /\d ms/ }).filter({ hasText: "anonymous" }).waitFor();
+    await until("it has worked for some time", async () => Number((await row.locator("td").first().innerText()).replace(/\D/g, "")) >= 1000);
+    await t.accessible("a query that runs");
+    await row.getByRole("button", { name: /^Stop query/ }).click();
+    const { status, text: answer } = await query;
+    if (status !== 409 || !answer.includes('"stopped"')) throw new Error(`the client got ${status} ${answer}`);
+    await row.waitFor({ state: "detached" });
+    await page.getByRole("region", { name: "Slow queries", exact: true }).locator("tbody tr").filter({ hasText: text }).getByText("409").waitFor();
   });
   await sub(t, "subscriptions, and their deletion after a question", async () => {
     const put = await fetch(address + "subscriptions/names?" + new URLSearchParams({ p: "<http://example.org/age>", kinds: "add" }), { method: "PUT" });
