@@ -14,6 +14,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/memory"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -130,8 +131,10 @@ func (o Options) watched() []string {
 	return []string{o.linkPredicate()}
 }
 
-// newEngine returns the query engine of a store in a data directory. graph returns the graph of its links.
-func (o Options) newEngine(dir string, store engine.Store, graph func(context.Context) (links.Graph, error)) (*engine.Engine, error) {
+// newEngine returns the query engine of a store in a data directory. graph returns the graph of its links,
+// and edges the links that a reader has.
+func (o Options) newEngine(dir string, triples engine.Store, graph func(context.Context) (links.Graph, error),
+	edges func(context.Context, store.Reader) (links.Graph, error)) (*engine.Engine, error) {
 	shares := o.shares()
 	query := cmp.Or(o.QueryMemory, shares.Query)
 	spill, err := o.spillDir(dir)
@@ -139,12 +142,12 @@ func (o Options) newEngine(dir string, store engine.Store, graph func(context.Co
 		return nil, err
 	}
 	if o.NoLinks || o.ReadOnly {
-		graph = nil
+		graph, edges = nil, nil
 	}
-	return engine.New(store, engine.Options{
+	return engine.New(triples, engine.Options{
 		QueryMemory: query, UpdateMemory: cmp.Or(o.UpdateMemory, shares.Update), Memory: max(shares.Queries, query),
 		Timeout: o.QueryTimeout, MaxQueries: o.MaxQueries, SpillDir: spill,
-		UnionDefaultGraph: o.UnionDefaultGraph, AllowHosts: o.AllowHosts, Links: graph, Logger: o.logger(),
+		UnionDefaultGraph: o.UnionDefaultGraph, AllowHosts: o.AllowHosts, Links: graph, LinkEdges: edges, LinkPredicate: o.linkPredicate(), Logger: o.logger(),
 	})
 }
 

@@ -114,14 +114,15 @@ func (s *service) run() (members []string, err error) {
 	// Links need a node, and a read-only store has none.
 	var graph *linkgraph.Graph
 	var linksOf func(context.Context) (links.Graph, error)
+	var edges func(context.Context, store.Reader) (links.Graph, error)
 	if back.node != nil && !s.NoLinks {
 		if graph, err = s.openLinks(db, back.node); err != nil {
 			return nil, err
 		}
 		defer func() { err = errors.Join(err, graph.Close()) }()
-		linksOf = func(context.Context) (links.Graph, error) { return graph, nil }
+		linksOf, edges = func(context.Context) (links.Graph, error) { return graph, nil }, graph.Edges
 	}
-	engine, err := o.newEngine(s.dir, triples, linksOf)
+	engine, err := o.newEngine(s.dir, triples, linksOf, edges)
 	if err != nil {
 		return nil, err
 	}

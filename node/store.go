@@ -71,7 +71,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{options: o, db: db}
-	if s.engine, err = o.newEngine(dir, db, s.Links); err != nil {
+	if s.engine, err = o.newEngine(dir, db, s.Links, s.linkEdges); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return s, nil
@@ -102,6 +102,17 @@ func (s *Store) Links(ctx context.Context) (links.Graph, error) {
 		return nil, err
 	}
 	return graph, graph.Request(ctx)
+}
+
+// linkEdges returns the links that a reader has, if the graph is open: a query must not wait for a build.
+func (s *Store) linkEdges(ctx context.Context, r store.Reader) (links.Graph, error) {
+	s.mu.Lock()
+	graph := s.graph
+	s.mu.Unlock()
+	if graph == nil {
+		return nil, ErrNoLinks
+	}
+	return graph.Edges(ctx, r)
 }
 
 // openLinks opens the graph if it is not open.

@@ -22,6 +22,27 @@ type linkGraph struct {
 	open func(context.Context) (links.Graph, error)
 }
 
+// linkEdges returns the links that the snapshot of a run has, for its paths; nil if there is no graph. All
+// paths of the run have the same links.
+func (e *Engine) linkEdges(r *run) func(context.Context) (exec.LinkGraph, error) {
+	if e.opts.LinkEdges == nil {
+		return nil
+	}
+	var opened bool
+	var edges links.Graph
+	var failed error
+	return func(ctx context.Context) (exec.LinkGraph, error) {
+		if !opened {
+			opened = true
+			failed = turns.Wait(ctx, func() (err error) {
+				edges, err = e.opts.LinkEdges(turns.Detach(ctx), r.snapshot)
+				return err
+			})
+		}
+		return linkGraph{func(context.Context) (links.Graph, error) { return edges, failed }}, failed
+	}
+}
+
 // algorithms are the rankings of the functions.
 var algorithms = map[ast.LinkFunction]links.Algorithm{
 	ast.LinkSALSA: links.SALSA, ast.LinkHITS: links.HITS, ast.LinkPageRank: links.PageRank,

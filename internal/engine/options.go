@@ -10,6 +10,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/outbound"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -39,6 +40,11 @@ type Options struct {
 	// Links returns the graph of hyperlinks for the functions of links, and may open it; nil turns them off.
 	// Its errors end a query.
 	Links func(context.Context) (links.Graph, error)
+	// LinkEdges returns the links of a reader's default graph, as paths over LinkPredicate follow them. If it
+	// returns an error, the path reads rows; nil is never asked.
+	LinkEdges func(context.Context, store.Reader) (links.Graph, error)
+	// LinkPredicate is the predicate of the links of LinkEdges.
+	LinkPredicate string
 	// Logger gets failures that no answer reports; nil discards them.
 	Logger *slog.Logger
 }

@@ -133,6 +133,7 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 		if err = r.memory.reserve(q.bytes); err == nil {
 			opts := e.options(q.params, r.network, func() store.Reader { return r.snapshot }, r.turn, &r.memory)
 			opts.Orders = &q.prepared.orders
+			opts.LinkEdges, opts.LinkPredicate = e.linkEdges(r), e.opts.LinkPredicate
 			prepared, err = q.prepared.With(opts)
 		}
 		if err == nil {

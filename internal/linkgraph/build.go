@@ -37,6 +37,7 @@ type builder struct {
 
 	links atomic.Int64 // links read in the current pass
 	made  atomic.Int64 // bytes of the cells that were made
+	mixed atomic.Bool  // the rows are no plain graph, see plain.go
 	sizes []int64      // bytes of links by span; nil until they must be measured
 }
 
@@ -75,9 +76,9 @@ func (g *Graph) build(ctx context.Context, set partitionSet) (parts []*part, at 
 		if err != nil {
 			return nil, at, err
 		}
-		cells, unknown, err := g.tryBuild(ctx, set, others, later)
+		cells, plain, unknown, err := g.tryBuild(ctx, set, others, later)
 		if err == nil {
-			parts, err = openParts(cells)
+			parts, err = openParts(cells, plain)
 		}
 		if !errors.Is(err, errUnknown) {
 			return parts, at, err
@@ -120,7 +121,7 @@ func (g *Graph) resolveOthers(ctx context.Context, set partitionSet, before []as
 const resolvedPages = 1 << 16
 
 // openParts opens cells that were built.
-func openParts(cells [][]byte) ([]*part, error) {
+func openParts(cells [][]byte, plain bool) ([]*part, error) {
 	parts := make([]*part, 0, len(cells))
 	for _, data := range cells {
 		if data == nil {
@@ -134,7 +135,7 @@ func openParts(cells [][]byte) ([]*part, error) {
 		if err != nil {
 			return nil, err
 		}
-		parts = append(parts, &part{Range: c.Range(), delta: d})
+		parts = append(parts, &part{Range: c.Range(), delta: d, plain: plain})
 	}
 	return parts, nil
 }
@@ -184,20 +185,20 @@ func (g *Graph) assignAll(ctx context.Context, urls []string, rounds int) error 
 	})
 }
 
-// tryBuild makes the cells of partitions; those of others are nil. It fails with errUnknown if
-// pages have no known UIDs, and then returns these.
-func (g *Graph) tryBuild(ctx context.Context, set partitionSet, others []assigned, later bool) (cells [][]byte, unknown []string, err error) {
+// tryBuild makes the cells of partitions; those of others are nil. plain reports whether the rows are
+// a plain graph. It fails with errUnknown if pages have no known UIDs, and then returns these.
+func (g *Graph) tryBuild(ctx context.Context, set partitionSet, others []assigned, later bool) (cells [][]byte, plain bool, unknown []string, err error) {
 	rows, err := g.openBuildRows(ctx)
 	if err != nil {
-		return nil, nil, err
+		return nil, false, nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
 	if err := g.fitsBuild(ctx, rows, set); err != nil {
-		return nil, nil, err
+		return nil, false, nil, err
 	}
 	b, err := g.newBuilder(ctx, rows, set, others)
 	if err != nil {
-		return nil, nil, err
+		return nil, false, nil, err
 	}
 	b.later = later
 	// If memory does not suffice for all links, each round makes the cells that fit.
@@ -205,14 +206,14 @@ func (g *Graph) tryBuild(ctx context.Context, set partitionSet, others []assigne
 	for from := 0; from < len(b.spans); {
 		collected, to, err := b.collect(ctx, from)
 		if err != nil {
-			return nil, collected.unknown(), fmt.Errorf("read links: %w", err)
+			return nil, false, collected.unknown(), fmt.Errorf("read links: %w", err)
 		}
 		if err := b.makeCells(ctx, cells, from, to, collected); err != nil {
-			return nil, nil, fmt.Errorf("build cells: %w", err)
+			return nil, false, nil, fmt.Errorf("build cells: %w", err)
 		}
 		from = to
 	}
-	return cells, nil, nil
+	return cells, !b.mixed.Load(), nil, nil
 }
 
 // newBuilder returns a builder that has read the pages.

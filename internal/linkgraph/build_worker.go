@@ -95,25 +95,33 @@ func (w *worker) addLink(key, value []byte) error {
 		}
 	}
 	if !w.dstIs {
+		w.builder.mixed.Store(true)
 		return nil
 	}
 	// 2. Decode the source. The fast path must not see a graph or a long term.
 	term := key[len(w.group):]
 	if len(term) < 2 || bytes.IndexByte(term, 0) >= 0 { // in a graph, or long
 		l, ok, err := linkOf(key, value)
-		if err != nil || !ok {
+		if err != nil {
 			return err
+		}
+		if !ok || l.named {
+			w.builder.mixed.Store(true)
+		}
+		if !ok {
+			return nil
 		}
 		w.text = append(w.text, l.src...)
 	} else {
 		src, ok := iriOf(term)
 		if !ok {
+			w.builder.mixed.Store(true)
 			return nil
 		}
 		w.text = append(w.text, src...)
 	}
 	if len(w.unknown) > 0 { // it has a link, so it is a page
-		if err := w.collection.addUnknown(w.unknown, []pending{{end: uint32(len(w.unknown)), sum: w.builder.table.sum(w.unknown)}}); err != nil {
+		if err := w.addUnknown(w.unknown, []pending{{end: uint32(len(w.unknown)), sum: w.builder.table.sum(w.unknown)}}); err != nil {
 			return err
 		}
 		w.unknown = w.unknown[:0]
@@ -176,7 +184,7 @@ func (w *worker) flush() error {
 		unknown = unknown || s.src == 0
 	}
 	if unknown {
-		if err := w.collection.addUnknown(w.text, w.pending); err != nil {
+		if err := w.addUnknown(w.text, w.pending); err != nil {
 			return err
 		}
 	}
@@ -205,21 +213,25 @@ func (w *worker) keepPending() {
 	}
 }
 
-// addUnknown records the sources of links that have no UIDs.
-func (c *collection) addUnknown(text []byte, links []pending) error {
-	if c.later {
-		return nil
-	}
+// addUnknown records the sources of links that have no UIDs. If pages without UIDs are left out, the
+// feed has their links, unless an IRI is invalid.
+func (w *worker) addUnknown(text []byte, links []pending) error {
+	c := w.collection
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	begin := uint32(0)
 	for _, s := range links {
-		if s.src == 0 {
-			if err := c.add(text[begin:s.end], s.sum); err != nil {
+		page := text[begin:s.end]
+		begin = s.end
+		switch {
+		case s.src != 0:
+		case !c.later:
+			if err := c.add(page, s.sum); err != nil {
 				return err
 			}
+		case !validPage(string(page)):
+			w.builder.mixed.Store(true)
 		}
-		begin = s.end
 	}
 	return nil
 }

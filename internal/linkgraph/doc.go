@@ -63,7 +63,7 @@
 //
 // # Files
 //
-//	links/graph.json   format 4: the list of cells, and the position in the feed up to which
+//	links/graph.json   format 5: the list of cells, and the position in the feed up to which
 //	                   they have taken in its changes
 //	links/N.cell       a cell (package links/cell)
 //	links/N.rows       its delta, if there are changes (package links/delta)

@@ -24,7 +24,7 @@ import (
 
 const (
 	graphFile   = "graph.json"
-	graphFormat = 4
+	graphFormat = 5
 )
 
 // listing is the content of graph.json. Files without an entry in it are leftovers.
@@ -48,6 +48,8 @@ type listingCell struct {
 	// RowsSum is the xxhash64, in hex, of the file of rows. It is there because rows do not
 	// have their own count.
 	RowsSum string `json:"rowsSum,omitempty"`
+	// Plain is missing if the graph is not known to be plain (plain.go).
+	Plain bool `json:"plain,omitempty"`
 }
 
 func sumOf(data []byte) string { return fmt.Sprintf("%016x", xxhash.Sum64(data)) }
@@ -85,7 +87,7 @@ func (k *keeper) save() error {
 			}
 			p.file = name
 		}
-		kept := listingCell{File: p.file}
+		kept := listingCell{File: p.file, Plain: p.plain}
 		if rows := v.Rows(); len(rows) > 0 {
 			kept.Rows = fmt.Sprintf("%d.rows", l.Next)
 			l.Next++
@@ -225,7 +227,7 @@ func (k *keeper) readPart(c listingCell) (*part, error) {
 	if err != nil {
 		return nil, err
 	}
-	p := &part{Range: found.Range(), file: c.File}
+	p := &part{Range: found.Range(), file: c.File, plain: c.Plain}
 	// 2. Read the rows. The checksum must match, because a lost row would not be noticed.
 	var rows []*delta.Row
 	if c.Rows != "" {

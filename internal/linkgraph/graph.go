@@ -84,6 +84,7 @@ type state struct {
 	kept     partitionSet // the same, with those that readers do not see yet
 	at       feed.Position
 	changes  uint64 // the number of batches with changes of links before it, in this process
+	plain
 }
 
 // part is a cell, and its changes since it was built.
@@ -93,6 +94,7 @@ type part struct {
 	// ahead is behind the position of the keeper, if the part has changes up to it already; zero
 	// otherwise. Readers must not see the part before the keeper gets there.
 	ahead feed.Position
+	plain bool // see plain.go
 	// Only the keeper uses what follows.
 	file     string // the cell's file, "" if it has none
 	sketched *cell.Cell
@@ -285,7 +287,7 @@ func (s *signal) send() {
 
 // publish shows the present deltas to readers.
 func (k *keeper) publish() {
-	s := &state{at: k.at, changes: k.changes}
+	s := &state{at: k.at, changes: k.changes, plain: k.plain}
 	for _, p := range k.parts {
 		s.kept = s.kept.with(partitionOf(p.First))
 		if !p.ahead.IsZero() {
@@ -300,6 +302,7 @@ func (k *keeper) publish() {
 		}
 		s.parts, s.views, s.sketches = append(s.parts, p), append(s.views, v), append(s.sketches, p.sketches)
 		s.held = s.held.with(partitionOf(p.First))
+		s.mixed = s.mixed || !p.plain
 	}
 	g := k.Graph
 	g.state.Store(s)

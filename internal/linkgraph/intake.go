@@ -41,6 +41,8 @@ type taken struct {
 	void    bool // a bulk load or a cleared graph makes all cells invalid
 	moved   bool // there is something to take
 	counted bool // links, labels or UIDs have changed
+	linked  bool // triples of the predicate have changed
+	mixed   bool // one of them is not plain, see plain.go
 }
 
 func newTaken(o *Options) *taken {
@@ -55,6 +57,7 @@ func (t *taken) page(url []byte) int {
 		t.urls = append(t.urls, string(url))
 		t.places[t.urls[at]] = at
 		t.size += len(url)
+		t.mixed = t.mixed || !validPage(t.urls[at]) // it gets no UID
 	}
 	return at
 }
@@ -99,6 +102,8 @@ func (t *taken) addChange(c *feed.Change) error {
 	}
 	src, isSrc := iriOf(terms[triple.Subject])
 	dst, isDst := iriOf(terms[triple.Object])
+	t.linked = t.linked || c.Kind != feed.Annotate
+	t.mixed = t.mixed || !isSrc || !isDst || len(terms[triple.Graph]) > 0
 	if !isSrc || !isDst {
 		return nil
 	}
@@ -116,7 +121,7 @@ func (t *taken) addChange(c *feed.Change) error {
 // addWhole adds a load or a clear, whose triples are not in the feed. The links of a load are read
 // later if they are few. Otherwise, and if it has UIDs, no cell is right.
 func (t *taken) addWhole(c *feed.Change) {
-	t.counted = true
+	t.counted, t.linked = true, true
 	if c.Kind != feed.Load || !t.loads.add(c) {
 		t.void = true
 	}

@@ -50,6 +50,7 @@ type keeper struct {
 	parts   []*part       // of the held partitions, by range
 	at      feed.Position // the deltas have taken in the feed up to it
 	changes uint64        // the number of batches with changes
+	plain   plain         // of the next state
 	saved   feed.Position // the files have the feed up to it
 	// unsaved is about the size in bytes of the changes of links after saved, and unsavedChanges
 	// their number.
@@ -132,6 +133,7 @@ func (k *keeper) load(ctx context.Context) error {
 		k.log.Debug("the cells of the link graph are not read from files", "because", err)
 		k.at, k.parts = at, nil
 	}
+	k.plain.linked = k.at
 	k.publish()
 	k.wakePlacer()
 	return nil
@@ -212,6 +214,7 @@ func (k *keeper) void(at feed.Position) {
 	k.finish()
 	k.parts, k.at, k.dirty = nil, at, true
 	k.changes++
+	k.plain.end(at)
 	k.publish()
 	k.known.Store(newKnown()) // after the state without the UIDs, see there
 	k.wakePlacer()
@@ -253,6 +256,7 @@ func (k *keeper) install(ctx context.Context, parts []*part, at feed.Position) e
 		if err := k.apply(ctx, t, parts); err != nil {
 			return err
 		}
+		t.mark(parts)
 		at = t.at
 	}
 	// 2. Replace the cells of these partitions.

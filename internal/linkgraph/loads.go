@@ -71,6 +71,7 @@ func (g *Graph) readLoads(ctx context.Context, t *taken) error {
 	}
 	// 2. Their links become changes.
 	for _, r := range readers {
+		t.mixed = t.mixed || r.mixed
 		for _, l := range r.links {
 			t.changes = append(t.changes, change{kind: feed.Add, src: t.page(l.src), dst: t.page(l.dst), label: l.label, loaded: true})
 			t.size += len(l.label)
@@ -87,6 +88,7 @@ type loadReader struct {
 	key    []byte // of the last link, without a graph
 	last   loadedLink
 	loaded bool // the last link has a row of the loads
+	mixed  bool // a row of the loads is not plain, see plain.go
 }
 
 // loadedLink is a link of a load, with its encoded label.
@@ -106,11 +108,13 @@ func (r *loadReader) addLink(key, value []byte) error {
 		r.key = append(r.key[:0], link...)
 	}
 	// 2. One of its rows must be of a load.
-	if r.loaded || !slices.Contains(r.stamps, v.Stamp) {
+	if !slices.Contains(r.stamps, v.Stamp) {
 		return nil
 	}
 	l, ok, err := linkOf(key, value)
-	if r.loaded = ok; ok {
+	r.mixed = r.mixed || !ok || l.named
+	if ok && !r.loaded {
+		r.loaded = true
 		r.last.src, r.last.dst = bytes.Clone(l.src), bytes.Clone(l.dst)
 	}
 	return err

@@ -112,7 +112,10 @@ func eachPageOf(rows sparql.Rows, r uid.Range, do func(page) error) error {
 }
 
 // link is a row of the range of links. Its slices are valid until the next one.
-type link struct{ src, dst []byte }
+type link struct {
+	src, dst []byte
+	named    bool // it is in a named graph
+}
 
 // linkOf returns the link in a key of POS. value has its long terms. ok is false if its ends
 // are not both IRIs.
@@ -126,7 +129,7 @@ func linkOf(key, value []byte) (l link, ok bool, err error) {
 	}
 	dst, isDst := iriOf(terms[triple.Object])
 	src, isSrc := iriOf(terms[triple.Subject])
-	return link{src, dst}, isDst && isSrc, nil
+	return link{src, dst, len(terms[triple.Graph]) > 0}, isDst && isSrc, nil
 }
 
 // findUIDs looks up the UIDs of pages in the store, 0 if a page has none. If it has two, the

@@ -29,6 +29,7 @@ func (k *keeper) takeIn(ctx context.Context, t *taken) error {
 	if t.counted {
 		k.changes++
 	}
+	k.plain.takeIn(t, k.parts)
 	if len(t.changes) > 0 {
 		k.unsavedChanges += int64(len(t.changes))
 		k.unsaved += int64(t.size)

@@ -23,6 +23,8 @@ import (
 //	uvarint position length, position as text, uvarint n, and for each of n cells
 //	uvarint length, cell, uvarint length, rows, each behind its length in 4 bytes
 //
+// and then uvarint 1 if the graph is plain (plain.go), 0 if not. Earlier releases end before it.
+//
 // It is sent in pieces. The machine that has it keeps it meanwhile, without a copy of the cells.
 
 const (
@@ -71,6 +73,11 @@ func newExport(s *state, partition int) *export {
 		add(binary.AppendUvarint(nil, uint64(len(rows))))
 		add(rows)
 	}
+	plain := uint64(1)
+	if s.mixed {
+		plain = 0
+	}
+	add(binary.AppendUvarint(nil, plain))
 	return e
 }
 
@@ -177,7 +184,9 @@ func (g *Graph) fetch(ctx context.Context, from trie.MachineID, partition int, s
 	if next != partitionRange(partition).Last+1 {
 		return nil, at, fmt.Errorf("%w: the cells of partition %d end at %s", peer.ErrMessage, partition, next)
 	}
+	plain := len(d.data) > 0 && d.number() == 1
 	for _, p := range parts {
+		p.plain = plain
 		if err := g.addHosts(ctx, p); err != nil {
 			return nil, at, err
 		}

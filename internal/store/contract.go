@@ -38,6 +38,9 @@ type Triples interface {
 	Feed() feed.Source
 }
 
+// Position is a position of the change feed.
+type Position = feed.Position
+
 // Reader reads triples until it is closed. The Reader of a lone store shows one moment. The Reader
 // of a cluster does not; see package reads.
 type Reader interface {
@@ -45,6 +48,9 @@ type Reader interface {
 	AnnotationReader
 	// Source returns the rows for queries. It is valid until the Reader is closed.
 	Source() sparql.Source
+	// Position returns the position of the change feed that the rows belong to. ok is false if they are
+	// not of one moment.
+	Position() (at Position, ok bool, err error)
 	// Degraded reports whether a row came from another order because the owner was down. The
 	// answer is complete even then. It may be called after Close.
 	Degraded() bool

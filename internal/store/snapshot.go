@@ -43,6 +43,12 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	return &Snapshot{store: s, pebble: s.db.NewEventuallyFileOnlySnapshot(all), at: at}, nil
 }
 
+// Position implements [Reader]: the rows are of one moment.
+func (sn *Snapshot) Position() (feed.Position, bool, error) {
+	at, err := sn.position()
+	return at, true, err
+}
+
 // position returns the position of the change feed that the rows belong to.
 func (sn *Snapshot) position() (feed.Position, error) {
 	if sn.at.Source != 0 {

@@ -3,6 +3,7 @@
 package exec
 
 import (
+	"context"
 	"fmt"
 	"time"
 
@@ -51,6 +52,12 @@ type Options struct {
 	Services Services
 	// Links answers the functions of hyperlinks; nil turns them off.
 	Links LinkGraph
+	// LinkEdges returns a graph of hyperlinks whose links are exactly the triples of LinkPredicate in the
+	// default graph of the source, and in the merge of all graphs. An error means that rows must be read.
+	// nil is no such graph.
+	LinkEdges func(context.Context) (LinkGraph, error)
+	// LinkPredicate is the IRI of the links of LinkEdges.
+	LinkPredicate string
 	// Documents answers LOAD of updates; nil turns it off.
 	Documents Documents
 }

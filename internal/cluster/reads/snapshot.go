@@ -48,6 +48,9 @@ func (sn *Snapshot) IncludeLost() *Snapshot {
 	return &all
 }
 
+// Position returns false, because the rows are not of one moment.
+func (sn *Snapshot) Position() (store.Position, bool, error) { return store.Position{}, false, nil }
+
 // Degraded reports whether rows came from another order, because the owner of the requested one was
 // down. The answers are complete nevertheless.
 func (sn *Snapshot) Degraded() bool { return sn.degraded.Load() }

@@ -4,14 +4,12 @@ package linkcall
 
 import (
 	"cmp"
-	"fmt"
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/expr"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // found is a solution of a function: the bindings of the page that it starts from and of its results.
@@ -76,7 +74,7 @@ func (a *answers) ask(start, other string) error {
 // find asks the graph about what ask has noted since the last call.
 func (a *answers) find() error {
 	// 1. Find the pages of the bindings.
-	pages, err := pagesOf(a.join.Exec, a.bindings)
+	pages, err := a.join.Exec.LinkPages(a.graph, a.bindings)
 	if err != nil {
 		return err
 	}
@@ -109,36 +107,6 @@ func (a *answers) find() error {
 	// 3. Name the pages that rows do not bind.
 	return a.nameReached()
 }
-
-// pagesOf returns the pages of bindings, 0 for each that is none.
-func pagesOf(q *exec.Execution, bindings []string) ([]uint64, error) {
-	pages := make([]uint64, len(bindings))
-	var urls []string
-	var at []int
-	for i, binding := range bindings {
-		if t, err := triple.DecodeTerm(solution.BytesOf(binding)); err == nil && t.Kind() == triple.IRI {
-			urls, at = append(urls, t.Value()), append(at, i)
-		}
-	}
-	for len(urls) > 0 {
-		if err := q.Check(); err != nil {
-			return nil, err
-		}
-		n := min(len(urls), pagesAtOnce)
-		some, err := q.Options.Links.Pages(q.Ctx, urls[:n])
-		if err != nil {
-			return nil, err
-		}
-		for i, page := range some {
-			pages[at[i]] = page
-		}
-		urls, at = urls[n:], at[n:]
-	}
-	return pages, nil
-}
-
-// pagesAtOnce is the most pages of a call of the graph.
-const pagesAtOnce = 4096
 
 func (a *answers) pageRank(starts []uint64) error {
 	ranking, err := a.graph.Rank(a.join.Exec.Ctx, exec.RankRequest{Function: ast.LinkPageRank, Pages: starts})
@@ -176,7 +144,7 @@ func (a *answers) sample(starts []uint64, n int, backward bool) error {
 		if err := a.join.Exec.Check(); err != nil {
 			return err
 		}
-		some := starts[:min(len(starts), max(1, linksAtOnce/n))]
+		some := starts[:min(len(starts), max(1, exec.LinksAtOnce/n))]
 		if err := a.join.Grow(len(some) * n * reachedBytes); err != nil {
 			return err
 		}
@@ -210,7 +178,7 @@ func (a *answers) nameReached() error {
 	}
 	a.unnamed = nil
 	slices.Sort(pages)
-	return eachURL(a.join.Exec, pages, func(page uint64, binding string) error {
+	return a.join.Exec.EachPageURL(a.graph, pages, func(page uint64, binding string) error {
 		a.names[page] = binding
 		return a.join.Grow(len(binding) + nameBytes)
 	})
@@ -218,33 +186,6 @@ func (a *answers) nameReached() error {
 
 // nameBytes are counted for a page with a name, beside the name.
 const nameBytes = 64
-
-// eachURL calls do with each page and the binding of its URL, unless the page has gone.
-func eachURL(q *exec.Execution, pages []uint64, do func(page uint64, binding string) error) error {
-	for len(pages) > 0 {
-		if err := q.Check(); err != nil {
-			return err
-		}
-		some := pages[:min(len(pages), pagesAtOnce)]
-		urls, err := q.Options.Links.URLs(q.Ctx, some)
-		if err != nil {
-			return err
-		}
-		if len(urls) != len(some) {
-			return fmt.Errorf("%d URLs of %d pages", len(urls), len(some))
-		}
-		for i, url := range urls {
-			if url == "" {
-				continue
-			}
-			if err := do(some[i], solution.Encode(triple.NewIRI(url))); err != nil {
-				return err
-			}
-		}
-		pages = pages[len(some):]
-	}
-	return nil
-}
 
 // solution returns the k-th solution of a row with the bindings of both pages; ok is false behind the last
 // one. Its first result is "" if the page has gone.

@@ -54,7 +54,7 @@ func (b *best) read() error {
 	if err := b.exec.Check(); err != nil {
 		return err
 	}
-	n := max(bestGrowth*len(b.pages), firstBest, int(min(b.most, linksAtOnce)))
+	n := max(bestGrowth*len(b.pages), firstBest, int(min(b.most, exec.LinksAtOnce)))
 	if err := b.holder.Grow((n - len(b.pages)) * rankedBytes); err != nil {
 		return err
 	}
@@ -81,7 +81,7 @@ func (b *best) name(i int) error {
 		place[one.Page] = k
 	}
 	b.first, b.urls = i, make([]string, len(some))
-	return eachURL(b.exec, pages, func(page uint64, binding string) error {
+	return b.exec.EachPageURL(b.exec.Options.Links, pages, func(page uint64, binding string) error {
 		b.urls[place[page]] = binding
 		return nil
 	})

@@ -6,15 +6,10 @@ import (
 	"cmp"
 	"maps"
 	"slices"
-
-	"github.com/trefoildb/trefoil/sparql/exec"
 )
 
-// linksAtOnce bounds the links of a call of the graph, and reachedBytes are counted for a reached page.
-const (
-	linksAtOnce  = 1 << 16
-	reachedBytes = 64
-)
+// reachedBytes are counted for a reached page.
+const reachedBytes = 64
 
 // distances finds the pages at most some links away from each start, the start itself included. All starts
 // go one step at a time, so that each list is read once a step.
@@ -29,7 +24,7 @@ func (a *answers) distances(starts []uint64, steps int, backward bool) error {
 	// 2. Each step reads the lists of the pages that the last one reached.
 	for step := 1; step <= steps && len(frontier) > 0; step++ {
 		next := map[uint64][]int{}
-		err := a.eachList(slices.Sorted(maps.Keys(frontier)), backward, func(page uint64, list []uint64) error {
+		err := a.join.Exec.EachLinkList(a.graph, &a.join.Holder, slices.Sorted(maps.Keys(frontier)), backward, func(page uint64, list []uint64) error {
 			for _, i := range frontier[page] {
 				before := len(seen[i])
 				for _, to := range list {
@@ -60,42 +55,6 @@ func (a *answers) distances(starts []uint64, steps int, backward bool) error {
 		if err := a.join.Exec.Check(); err != nil {
 			return err
 		}
-	}
-	return nil
-}
-
-// eachList calls do with the list of each page. A call of the graph has few links, unless one page has many.
-func (a *answers) eachList(pages []uint64, backward bool, do func(page uint64, list []uint64) error) error {
-	q := a.join.Exec
-	for len(pages) > 0 {
-		if err := q.Check(); err != nil {
-			return err
-		}
-		// 1. Read the lists of the next pages, or of one with more links than a call should have.
-		r := exec.LinkRequest{Pages: pages[:min(len(pages), pagesAtOnce)], Backward: backward, Most: linksAtOnce}
-		lists, err := a.graph.Links(q.Ctx, r)
-		long := 0
-		if err == nil && len(lists) == 0 {
-			r.Pages, r.Most = pages[:1], 0
-			var degrees []int
-			if degrees, err = a.graph.Degrees(q.Ctx, r.Pages, backward); err == nil {
-				long = 2 * 8 * degrees[0]
-				if err = a.join.Grow(long); err == nil {
-					lists, err = a.graph.Links(q.Ctx, r)
-				}
-			}
-		}
-		if err != nil {
-			return err
-		}
-		// 2. Use them before the next ones are read.
-		for i, list := range lists {
-			if err := do(pages[i], list); err != nil {
-				return err
-			}
-		}
-		a.join.ShrinkTo(a.join.Held - int64(long))
-		pages = pages[len(lists):]
 	}
 	return nil
 }

@@ -115,7 +115,7 @@ func (r *Rank) build() error {
 // rank sets the scores of bindings. Only pages have one.
 func (r *Rank) rank(bindings []string) error {
 	clear(r.scores)
-	pages, err := pagesOf(r.Exec, bindings)
+	pages, err := r.Exec.LinkPages(r.Exec.Options.Links, bindings)
 	if err != nil {
 		return err
 	}

@@ -31,6 +31,7 @@ type Join struct {
 	Graphs  pattern.Graphs
 	Seeded  map[int]bool // variables in place of terms: they need not be in the graph
 	Numbers map[int]bool // variables that may be bound to numbers, see [solution.AppendNumber]
+	Unread  map[int]bool // variables that nothing above reads: they stay unbound
 	Plan    *explain.Plan
 	memory.Holder
 
@@ -103,6 +104,11 @@ func (p *Join) begin() error {
 		if err == nil {
 			err = p.searches()
 		}
+		if errors.Is(err, errCells) {
+			p.at = at
+			p.leaveCells()
+			continue
+		}
 		if errors.Is(err, errPairs) && len(p.tasks) > 1 {
 			p.at, p.nodes, p.number, p.open = at, nodes, number, open
 			p.Chunk = max(1, len(p.tasks)/4)
@@ -115,7 +121,7 @@ func (p *Join) begin() error {
 		// 2. Chunks grow while searches find little.
 		pairs := 0
 		for _, s := range p.live {
-			pairs += len(s.seen)
+			pairs += s.pairs
 		}
 		if p.Chunk < solution.BatchRows && pairs < maxPairs/4 {
 			p.Chunk *= 2
@@ -134,6 +140,9 @@ func (p *Join) collect() error {
 		}
 	}
 	p.live = p.live[:0]
+	if err := p.meet(); err != nil {
+		return err
+	}
 	// 2. Make a task of each row. If a row binds no end, it makes one for each node.
 	for p.at < p.Batch.Len && len(p.tasks) < p.Chunk {
 		row := p.Batch.Row(p.at)
@@ -387,6 +396,11 @@ func (p *Join) emit(out *solution.Batch) error {
 			if out.Full() {
 				return nil
 			}
+			if p.Walk.names[ends[p.give]] == "" && !p.Unread[p.ends(t)[1].Slot] {
+				if err := p.nameEnds(); err != nil {
+					return err
+				}
+			}
 			p.pair(out, t, ends[p.give])
 		}
 		p.give = 0
@@ -407,7 +421,7 @@ func (p *Join) pair(out *solution.Batch, t *pathTask, end int32) {
 		at   pattern.Place
 		node int32
 	}{{p.Subject, from}, {p.Object, to}} {
-		if one.at.Slot >= 0 && next[one.at.Slot] == "" {
+		if one.at.Slot >= 0 && next[one.at.Slot] == "" && !p.Unread[one.at.Slot] {
 			next[one.at.Slot] = p.Walk.names[one.node]
 			if !p.Numbers[one.at.Slot] {
 				next[one.at.Slot] = p.Walk.term(one.node)
@@ -427,6 +441,9 @@ func (p *Join) counts(t *pathTask) (bool, error) {
 	}
 	if known, ok := p.known[t.start]; ok {
 		return known, nil
+	}
+	if t.end < 0 && len(t.search.ends[t.index]) > 1 {
+		return true, nil // it has an edge
 	}
 	ok, err := p.Walk.isNode(t.start)
 	if err != nil {

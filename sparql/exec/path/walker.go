@@ -22,6 +22,7 @@ type Walker struct {
 	Exec    *exec.Execution
 	Graphs  *pattern.Graphs
 	Columns *columns.View // of the active graph; nil if rows must be read
+	Cells   *Cells        // of the only predicate of the path; nil if they are not read
 	Plan    *explain.Plan
 	Holder  *memory.Holder
 	names   []string // bindings by ID: a number if the columns have one, see [solution.AppendNumber]
@@ -99,6 +100,9 @@ func (w *Walker) term(id int32) string {
 
 func (w *Walker) clear() {
 	w.names, w.ids, w.numbers = nil, nil, nil
+	if w.Cells != nil {
+		w.Cells.pages, w.Cells.ids = nil, nil
+	}
 	w.Holder.Free()
 }
 
@@ -118,7 +122,9 @@ type search struct {
 	forward bool
 	ends    [][]int32 // by start: the reached nodes, each once, in the order of arrival
 	starts  []int32
-	seen    map[uint64]struct{} // start's index and node
+	seen    map[uint64]struct{} // start's index and node, of several starts
+	met     []uint64            // a bit for each node, of one start
+	pairs   int                 // of a start and a reached node
 	next    []reached
 	steps   map[int32][]int32  // by node: its neighbours by Arg
 	begins  map[int32]struct{} // nodes that have neighbours by Arg, or nil if they are not known
@@ -146,11 +152,10 @@ func (w *Walker) search(starts []int32, p *ast.PathRepeat, forward bool) (*searc
 }
 
 func (s *search) put(i int, node int32) (bool, error) {
-	key := uint64(i)<<32 | uint64(node)
-	if _, ok := s.seen[key]; ok {
+	if s.has(i, node) {
 		return false, nil
 	}
-	if s.bounded && len(s.seen) >= maxPairs {
+	if s.bounded && s.pairs >= maxPairs {
 		return false, errPairs
 	}
 	if err := s.w.Holder.Grow(pairBytes); err != nil {
@@ -160,13 +165,24 @@ func (s *search) put(i int, node int32) (bool, error) {
 		return false, err
 	}
 	s.held += pairBytes
-	s.seen[key] = struct{}{}
+	s.pairs++
 	s.ends[i] = append(s.ends[i], node)
+	if len(s.starts) > 1 {
+		s.seen[uint64(i)<<32|uint64(node)] = struct{}{}
+		return true, nil
+	}
+	for int(node/64) >= len(s.met) {
+		s.met = append(s.met, 0)
+	}
+	s.met[node/64] |= 1 << (node % 64)
 	return true, nil
 }
 
 // has reports whether the i-th start reached a node.
 func (s *search) has(i int, node int32) bool {
+	if len(s.starts) == 1 {
+		return int(node/64) < len(s.met) && s.met[node/64]&(1<<(node%64)) != 0
+	}
 	_, ok := s.seen[uint64(i)<<32|uint64(node)]
 	return ok
 }
@@ -246,6 +262,9 @@ func (w *Walker) expand(from []int32, p ast.Path, forward bool) ([][]int32, erro
 	case *ast.PathIRI:
 		if l := w.lists(p.IRI, forward); l != nil {
 			return w.columnEdges(from, l)
+		}
+		if w.Cells != nil {
+			return w.cellEdges(from, forward)
 		}
 		return w.edges(from, solution.Encode(triple.NewIRI(p.IRI)), nil, forward)
 	case *ast.PathInverse:

@@ -1,0 +1,170 @@
+// Edges: the links of the cells in place of the rows that a query reads.
+
+package linkgraph
+
+import (
+	"context"
+	"errors"
+	"math"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
+)
+
+// ErrMixed is returned if the cells are not exactly the triples of a reader. The reader's rows must be
+// read then.
+var ErrMixed = errors.New("the cells of the link graph are not the triples that the query reads")
+
+// edgesTimeout bounds the wait for cells. After it a query reads rows.
+const edgesTimeout = 200 * time.Millisecond
+
+// Edges returns a graph whose links are exactly the triples of the predicate that a reader has in the
+// default graph, and in the merge of all graphs. If the cells cannot give them soon, the error is not nil.
+//
+// On a lone node the links are those of the reader's moment. A member's reader has no moment: every read
+// has what was acknowledged before Edges was called, or more. The error of a read wraps ErrMixed if
+// triples have come meanwhile that cells do not have.
+func (g *Graph) Edges(ctx context.Context, r store.Reader) (links.Graph, error) {
+	wait, cancel := context.WithTimeout(ctx, edgesTimeout)
+	defer cancel()
+	at, fixed, err := r.Position()
+	switch {
+	case err != nil:
+		return nil, err
+	case fixed != (g.node.Lone() != nil):
+		return nil, ErrMixed // the node has become a member
+	case fixed:
+		s, err := g.stateAt(wait, at)
+		if err != nil {
+			return nil, err
+		}
+		return pinned{g, s}, nil
+	}
+	s, err := g.current(wait)
+	switch {
+	case err != nil:
+		return nil, err
+	case s.mixed || len(s.parts) == 0:
+		return nil, ErrMixed
+	}
+	// Rows that the state was made from may be newer than its position, so they are checked, too.
+	u := unpinned{g, s.ends}
+	if s.held == allPartitions {
+		return pinned{g, s}, u.check(wait)
+	}
+	return u, nil
+}
+
+// stateAt returns a state whose links are those of the rows at a position.
+//
+// A state at a position may show some later changes, because builds and deletes look into rows that are
+// newer. So it is right only if no triple of the predicate has changed between the position and the
+// moment when the state is taken.
+func (g *Graph) stateAt(ctx context.Context, at feed.Position) (*state, error) {
+	// 1. Take a state with all changes up to the position.
+	s, err := g.await(ctx, at)
+	if err != nil {
+		return nil, err
+	}
+	if s.held != allPartitions || s.mixed {
+		return nil, ErrMixed
+	}
+	// 2. All rows that it was made from lie before this end.
+	end, err := g.endOfRows()
+	if err != nil || at.Reaches(end) {
+		return s, err
+	}
+	// 3. No triple of the predicate may lie between both.
+	later, err := g.await(ctx, end)
+	if err == nil && !at.Reaches(later.linked) {
+		err = ErrMixed
+	}
+	return s, err
+}
+
+// endOfRows returns the position of the rows of a lone node at present.
+func (g *Graph) endOfRows() (feed.Position, error) {
+	r, err := g.node.Reader()
+	if err != nil {
+		return feed.Position{}, err
+	}
+	end, fixed, err := r.Position()
+	if err == nil && !fixed {
+		err = ErrMixed
+	}
+	return end, errors.Join(err, r.Close())
+}
+
+// pinned reads pages and lists from one state, which holds all partitions.
+type pinned struct {
+	*Graph
+	state *state
+}
+
+// UIDs implements [links.PageReader]. A page in no cell has no links, and gets 0.
+func (p pinned) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
+	return p.state.uids(ctx, urls)
+}
+
+// URLs implements [links.PageReader].
+func (p pinned) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
+	return p.state.urls(ctx, pages)
+}
+
+// Links implements [links.ListReader].
+func (p pinned) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
+	return p.state.links(ctx, d, pages, math.MaxInt)
+}
+
+// Degrees implements [links.ListReader].
+func (p pinned) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
+	return p.state.degrees(ctx, d, pages)
+}
+
+// LinksPrefix implements [links.PrefixReader].
+func (p pinned) LinksPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error) {
+	return p.state.links(ctx, d, pages[:min(len(pages), upToPages)], most)
+}
+
+// Capabilities implements [links.Graph].
+func (p pinned) Capabilities() links.Capabilities { return links.Capabilities{Prefix: p} }
+
+// unpinned reads lists from all machines, and checks that the graph has stayed plain.
+type unpinned struct {
+	*Graph
+	ends uint64 // see plain
+}
+
+// Links implements [links.ListReader].
+func (u unpinned) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
+	l, err := u.Graph.Links(ctx, d, pages)
+	if err != nil {
+		return l, err
+	}
+	return l, u.check(ctx)
+}
+
+// LinksPrefix implements [links.PrefixReader].
+func (u unpinned) LinksPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error) {
+	l, err := u.Graph.LinksPrefix(ctx, d, pages, most)
+	if err != nil {
+		return l, err
+	}
+	return l, u.check(ctx)
+}
+
+// check returns an error if the graph has not been plain since Edges. Other machines may be ahead of this
+// one, but not of the end of the feed.
+func (u unpinned) check(ctx context.Context) error {
+	s, err := u.current(ctx)
+	if err == nil && (s.mixed || s.ends != u.ends) {
+		err = ErrMixed
+	}
+	return err
+}
+
+// Capabilities implements [links.Graph].
+func (u unpinned) Capabilities() links.Capabilities { return links.Capabilities{Prefix: u} }
