@@ -42,7 +42,7 @@ var layers = map[string][]string{
 	"internal/functions": {"triple", "trie", "rdfload", "internal/feed", "internal/systemgraph", "internal/store", small},
 
 	// One machine.
-	"internal/store":          {"triple", "trie", "internal/feed", "sparql", "links", "recovery", "rdfload", "internal/store/manifest", small},
+	"internal/store":          {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/store/manifest", small},
 	"internal/store/database": {"triple", "internal/store", "internal/store/manifest", small},
 	"internal/store/manifest": {},
 	"internal/backup":         {"triple", "trie", "internal/feed", "internal/systemgraph", "rdfload", "internal/store"},
@@ -50,9 +50,10 @@ var layers = map[string][]string{
 	"internal/turns":          {small},
 	"internal/outbound":       {},
 	"internal/webhook":        {"internal/outbound"},
+	"internal/prefixes":       {"triple", "sparql", "internal/store", "internal/systemgraph"},
 	"internal/readcount":      {"triple", "sparql", "internal/feed", "internal/store"},
 	"internal/subscriptions":  {"triple", "internal/feed", "internal/readcount", "internal/store", "internal/systemgraph", "internal/webhook"},
-	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/turns", "internal/outbound", "internal/systemgraph", small},
+	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/turns", "internal/outbound", "internal/prefixes", "internal/systemgraph", small},
 
 	// Many machines. Only internal/cluster itself, the member, knows all parts.
 	"internal/cluster":           {"triple", "trie", "internal/feed", "internal/backup", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", small},
@@ -80,13 +81,13 @@ var layers = map[string][]string{
 	"internal/linkgraph/edits":   {"triple", "links"},
 	"internal/linkgraph/ranking": {"links"},
 
-	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/functions", "internal/readcount", "internal/subscriptions", small},
+	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/functions", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
 	"internal/cert":   {"internal/cluster/port"},
 
 	// The public face: a store in a program, or a node that serves.
 	"node": {"triple", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/store/database", "internal/engine", "internal/cluster", "internal/cluster/view",
 		"internal/cluster/port", "internal/linkgraph",
-		"internal/server", "internal/functions", "internal/readcount", "internal/subscriptions", "internal/webhook", small},
+		"internal/server", "internal/functions", "internal/prefixes", "internal/readcount", "internal/subscriptions", "internal/webhook", small},
 
 	"internal/dataset": {"triple", "links"},
 

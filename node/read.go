@@ -6,6 +6,7 @@ import (
 	"context"
 	"iter"
 
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -58,26 +59,29 @@ func (s *Store) Snapshot() (*Snapshot, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &Snapshot{sn}, nil
+	return &Snapshot{sn, prefixes.HideIn(sn)}, nil
 }
 
 // Snapshot is a read view of a store at one moment. Later changes do not show in it. Its
 // methods may be called concurrently.
-type Snapshot struct{ snapshot *store.Snapshot }
+type Snapshot struct {
+	snapshot *store.Snapshot
+	rows     store.Matcher
+}
 
 // Match yields the triples that match p; see [Store.Match].
 func (sn *Snapshot) Match(ctx context.Context, p triple.Pattern) iter.Seq2[triple.Triple, error] {
-	return decode(sn.snapshot.Match(ctx, p, store.ReadOptions{}))
+	return decode(sn.rows.Match(ctx, p, store.ReadOptions{}))
 }
 
 // Range yields the triples between bounds; see [Store.Range].
 func (sn *Snapshot) Range(ctx context.Context, b triple.Bounds, o RangeOptions) iter.Seq2[triple.Triple, error] {
-	return decode(sn.snapshot.Range(ctx, b, store.ReadOptions{Reverse: o.Reverse}))
+	return decode(sn.rows.Range(ctx, b, store.ReadOptions{Reverse: o.Reverse}))
 }
 
 // Count returns how many triples match p.
 func (sn *Snapshot) Count(ctx context.Context, p triple.Pattern) (int64, error) {
-	return sn.snapshot.Count(ctx, p)
+	return sn.rows.Count(ctx, p)
 }
 
 // Has reports whether the snapshot has a triple.

@@ -76,6 +76,9 @@ type Options struct {
 	// BeforePublish, if not nil, is called once, when all input is read and sorted but before the
 	// store has any of it. If it returns an error, the load ends.
 	BeforePublish func(ctx context.Context) error
+	// Prefix, if not nil, is called for each prefix that a document declares, see [syntax.Options]. It
+	// must be safe for concurrent use. A resumed load does not call it for what it does not read again.
+	Prefix func(name, iri string)
 	// Progress, if not nil, is called a few times a second.
 	Progress func(Progress)
 
@@ -190,7 +193,7 @@ func (o *Options) syntaxOf(s input.Source, r *input.Reader) (syntax.Syntax, erro
 
 // parsing returns the options for parsing a document; prefix is the prefix of its blank nodes.
 func (o *Options) parsing(name, prefix string) syntax.Options {
-	return syntax.Options{Source: name, Base: o.Base, BlankPrefix: prefix, KeepGoing: o.KeepGoing, MaxLine: o.MaxLine, Warn: o.warnings.add}
+	return syntax.Options{Source: name, Base: o.Base, BlankPrefix: prefix, KeepGoing: o.KeepGoing, MaxLine: o.MaxLine, Warn: o.warnings.add, Prefix: o.Prefix}
 }
 
 // withDefaults returns the options with a default for each zero field.

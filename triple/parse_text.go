@@ -14,6 +14,13 @@ import (
 // xsd:integer, 1.5 an xsd:decimal, 1e3 an xsd:double, as in Turtle), and so are true and false. A
 // predicate may be written "a" for rdf:type.
 
+// Text parses text of users with further prefixes. Its zero value has none.
+type Text struct {
+	// Prefix returns the IRI of a prefix, without ':'. It is called for others than xsd, rdf and rdfs.
+	// It may be nil.
+	Prefix func(name string) (iri string, ok bool)
+}
+
 var textPrefixes = [...][2]string{
 	{"xsd:", XSD},
 	{"rdf:", RDF},
@@ -21,8 +28,11 @@ var textPrefixes = [...][2]string{
 }
 
 // ParseTerm parses one term in text form. The error has its reason and, if possible, its byte.
-func ParseTerm(text string) (Term, error) {
-	t, rest, err := cutTerm(strings.TrimSpace(text))
+func ParseTerm(text string) (Term, error) { return Text{}.Term(text) }
+
+// Term is [ParseTerm].
+func (x Text) Term(text string) (Term, error) {
+	t, rest, err := x.cutTerm(strings.TrimSpace(text))
 	if err != nil {
 		return Term{}, err
 	}
@@ -33,14 +43,17 @@ func ParseTerm(text string) (Term, error) {
 }
 
 // ParseTerms parses terms in text form, separated by white space.
-func ParseTerms(text string) ([]Term, error) {
+func ParseTerms(text string) ([]Term, error) { return Text{}.Terms(text) }
+
+// Terms is [ParseTerms].
+func (x Text) Terms(text string) ([]Term, error) {
 	var terms []Term
 	for {
 		text = strings.TrimLeft(text, " \t\r\n")
 		if text == "" {
 			return terms, nil
 		}
-		t, rest, err := cutTerm(text)
+		t, rest, err := x.cutTerm(text)
 		if err != nil {
 			return nil, err
 		}
@@ -52,14 +65,21 @@ func ParseTerms(text string) ([]Term, error) {
 // ParsePattern parses a triple pattern in text form: a subject, a predicate, an object and,
 // optionally, a graph. "?", "?name" and "*" match any term. As a graph, "default" is the default
 // graph. A "." may end the pattern. Empty text matches all.
-func ParsePattern(text string) (Pattern, error) {
-	p, _, err := ParseNamedPattern(text)
+func ParsePattern(text string) (Pattern, error) { return Text{}.Pattern(text) }
+
+// Pattern is [ParsePattern].
+func (x Text) Pattern(text string) (Pattern, error) {
+	p, _, err := x.namedPattern(text)
 	return p, err
 }
 
 // ParseNamedPattern is ParsePattern that also returns the names of wildcards, without "?", in the
 // order subject, predicate, object, graph. The name is "" if the place has a term or no name.
 func ParseNamedPattern(text string) (p Pattern, names [4]string, err error) {
+	return Text{}.namedPattern(text)
+}
+
+func (x Text) namedPattern(text string) (p Pattern, names [4]string, err error) {
 	// 1. Read up to four terms. A zero term is a wildcard.
 	places := [...]*Term{&p.Subject, &p.Predicate, &p.Object, &p.Graph}
 	text = strings.TrimRight(text, " \t\r\n")
@@ -85,7 +105,7 @@ func ParseNamedPattern(text string) (p Pattern, names [4]string, err error) {
 			p.Predicate = NewIRI(RDFType)
 			text = text[len(word):]
 		default:
-			t, rest, err := cutTerm(text)
+			t, rest, err := x.cutTerm(text)
 			if err != nil {
 				return p, names, err
 			}
@@ -109,16 +129,16 @@ func wordLen(text string) int {
 }
 
 // cutTerm parses the term at the start of text and returns the rest.
-func cutTerm(text string) (t Term, rest string, err error) {
+func (x Text) cutTerm(text string) (t Term, rest string, err error) {
 	if text == "" {
 		return t, "", fmt.Errorf("%w: expected a term, found nothing", ErrBadTerm)
 	}
 	switch text[0] {
 	case '<', '_', '"':
-		return cutNTTerm(text)
+		return x.cutNTTerm(text)
 	}
 	word, rest := cutWord(text)
-	if iri, ok := expandPrefix(word); ok {
+	if iri, ok := x.expandPrefix(word); ok {
 		t = NewIRI(iri)
 		return t, rest, t.Check()
 	}
@@ -126,7 +146,7 @@ func cutTerm(text string) (t Term, rest string, err error) {
 		t = NewTyped(word, datatype)
 		return t, rest, t.Check()
 	}
-	return t, "", fmt.Errorf("%w: %q is neither <IRI>, _:label, \"literal\", a number, true, false, nor a name with the prefix xsd, rdf or rdfs", ErrBadTerm, clip(word))
+	return t, "", fmt.Errorf("%w: %q is neither <IRI>, _:label, \"literal\", a number, true, false, nor a name with %s", ErrBadTerm, clip(word), x.prefixes())
 }
 
 // cutWord cuts a number or name from non-empty text. If the word ends with ".", the "." ends a
@@ -139,13 +159,26 @@ func cutWord(text string) (word, rest string) {
 	return text[:n], text[n:]
 }
 
-func expandPrefix(word string) (string, bool) {
+func (x Text) expandPrefix(word string) (string, bool) {
 	for _, p := range textPrefixes {
 		if strings.HasPrefix(word, p[0]) && len(word) > len(p[0]) {
 			return p[1] + word[len(p[0]):], true
 		}
 	}
-	return "", false
+	name, local, ok := strings.Cut(word, ":")
+	if !ok || x.Prefix == nil || strings.HasPrefix(local, "//") {
+		return "", false
+	}
+	iri, ok := x.Prefix(name)
+	return iri + local, ok
+}
+
+// prefixes describes the valid prefixes for messages.
+func (x Text) prefixes() string {
+	if x.Prefix == nil {
+		return "the prefix xsd, rdf or rdfs"
+	}
+	return "a prefix of the store"
 }
 
 // bareDatatype returns the datatype of an unquoted literal, or "" for other words.
@@ -168,7 +201,7 @@ func bareDatatype(word string) string {
 }
 
 // cutNTTerm parses a term that begins with '<', '_' or '"', and returns the rest.
-func cutNTTerm(text string) (Term, string, error) {
+func (x Text) cutNTTerm(text string) (Term, string, error) {
 	fail := func(err *tokenError) (Term, string, error) {
 		return Term{}, "", fmt.Errorf("%w: at byte %d of %q: %s", ErrBadTerm, err.at, clip(text), err.msg)
 	}
@@ -184,9 +217,9 @@ func cutNTTerm(text string) (Term, string, error) {
 			return fail(terr)
 		}
 		word, rest := cutWord(text[suffix:])
-		datatype, ok := expandPrefix(word)
+		datatype, ok := x.expandPrefix(word)
 		if !ok {
-			return fail(tokenErrorf(suffix, "expected <datatype IRI> or a name with xsd:, rdf: or rdfs: after ^^"))
+			return fail(tokenErrorf(suffix, "expected <datatype IRI> or a name with %s after ^^", x.prefixes()))
 		}
 		t := NewTyped(lexical, datatype).Clone()
 		return t, rest, t.Check()
@@ -224,7 +257,17 @@ func prefixedDatatype(line []byte) int {
 
 // ParseStarts parses the beginning of a term: <http://ex/ (no closing bracket), "Mü (plain
 // strings), "Mü"@de (strings of that language) or _:b.
-func ParseStarts(text string) (Starts, error) {
+func ParseStarts(text string) (Starts, error) { return Text{}.Starts(text) }
+
+// Starts is [ParseStarts]. With a prefix it may be ex:a, which is the beginning of an IRI.
+func (x Text) Starts(text string) (Starts, error) {
+	// 1. A prefixed name begins an IRI.
+	if name, rest, ok := strings.Cut(text, ":"); ok && name != "_" && !strings.ContainsAny(name, "<\"") && x.Prefix != nil {
+		if iri, ok := x.Prefix(name); ok {
+			return x.Starts("<" + iri + rest)
+		}
+	}
+	// 2. All others begin as terms of N-Triples.
 	switch {
 	case strings.HasPrefix(text, "<"):
 		iri := strings.TrimSuffix(text[1:], ">")

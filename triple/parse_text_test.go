@@ -54,7 +54,7 @@ func TestParseTerm(t *testing.T) {
 		"\"a\nb\"":                  "no closing",
 		`"a\`:                       "no closing",
 		`"a"^^`:                     "expected ^^<datatype IRI>",
-		`"a"^^foo`:                  "expected <datatype IRI> or a name with xsd:",
+		`"a"^^foo`:                  "expected <datatype IRI> or a name with the prefix xsd",
 		`"a\q"^^xsd:int`:            "bad escape in a literal",
 		`"a"^^xsd:a|b`:              "character '|'",
 		`"a"^^rdf:langString`:       "without a language tag",
@@ -170,5 +170,33 @@ func TestParseNamedPattern(t *testing.T) {
 	p, names, err := ParseNamedPattern(`?s a ? ?g .`)
 	if err != nil || names != [4]string{"s", "", "", "g"} || p != (Pattern{Predicate: NewIRI(RDFType)}) {
 		t.Errorf("%v, %q, %v", p, names, err)
+	}
+}
+
+// TestTextPrefixes: names with given prefixes are terms, datatypes and beginnings, and those of the package
+// cannot be replaced.
+func TestTextPrefixes(t *testing.T) {
+	x := Text{Prefix: func(name string) (string, bool) {
+		return map[string]string{"ex": "http://ex/", "xsd": "http://wrong/", "http": "http://wrong/"}[name], name == "ex" || name == "xsd" || name == "http"
+	}}
+	for text, want := range map[string]string{
+		"ex:age": "<http://ex/age>", "ex:": "<http://ex/>", "ex:a/b.c": "<http://ex/a/b.c>", `"x"^^ex:t`: `"x"^^<http://ex/t>`,
+		"xsd:date": "<http://www.w3.org/2001/XMLSchema#date>", "_:b": "_:b", "no:x": "", "http://a/": "", "ex:a b": "", "ex:<": "",
+	} {
+		got, err := x.Term(text)
+		if (err == nil) != (want != "") || err == nil && got.String() != want {
+			t.Errorf("%s is %v, %v; want %s", text, got, err, want)
+		}
+	}
+	if p, err := x.Pattern("ex:s a ex:T ."); err != nil || p.Subject != NewIRI("http://ex/s") || p.Object != NewIRI("http://ex/T") {
+		t.Errorf("%v, %v", p, err)
+	}
+	for text, want := range map[string]Starts{"ex:a": {Kind: IRI, Text: "http://ex/a"}, "<ex:a": {Kind: IRI, Text: "ex:a"}, `"ex:a`: {Kind: Literal, Text: "ex:a"}} {
+		if got, err := x.Starts(text); err != nil || got != want {
+			t.Errorf("%s is %v, %v", text, got, err)
+		}
+	}
+	if _, err := ParseTerm("ex:age"); err == nil {
+		t.Error("ex is a prefix without Text")
 	}
 }

@@ -106,7 +106,7 @@ func annotatedSource(t *testing.T, name string, text []byte) input.Source {
 func translated(t *testing.T, text []byte, s syntax.Syntax) []byte {
 	t.Helper()
 	var out bytes.Buffer
-	trig, err := syntax.NewTriGWriter(&out)
+	trig, err := syntax.NewTriGWriter(&out, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

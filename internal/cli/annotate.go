@@ -76,7 +76,7 @@ func (c *annotateCmd) Run(e *env) (err error) {
 // change returns the change of the flags.
 func (c *annotateCmd) change(e *env) (a triple.AnnotationChange, err error) {
 	// 1. The triple, and what must hold.
-	t, err := c.triple()
+	t, err := c.triple(c.names(e))
 	if err != nil {
 		return a, err
 	}
@@ -124,8 +124,8 @@ func (c *annotateCmd) change(e *env) (a triple.AnnotationChange, err error) {
 }
 
 // triple returns the pattern of the arguments as one triple.
-func (p *pattern) triple() (t triple.Triple, err error) {
-	parsed, err := p.parse()
+func (p *pattern) triple(names *storeNames) (t triple.Triple, err error) {
+	parsed, err := p.parse(names)
 	if err != nil {
 		return t, err
 	}

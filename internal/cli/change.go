@@ -44,7 +44,10 @@ func (c *addCmd) Run(e *env) (err error) {
 	if err != nil {
 		return partial(err, added, "added")
 	}
-	// 3. Print the result.
+	// 3. Keep the prefixes of the documents, and print the result.
+	if err := w.keepPrefixes(e.ctx, c.found.Names()); err != nil {
+		e.sayf("warning: the triples are added, but not the prefixes of the documents: %v", err)
+	}
 	if c.JSON {
 		return e.printJSON(struct {
 			Added    int64 `json:"added"`
@@ -77,9 +80,10 @@ func (c *deleteCmd) Run(e *env) (err error) {
 	if (c.Pattern == "") == (len(c.Files) == 0) {
 		return usagef("name files whose triples to delete, or a --pattern")
 	}
-	p, err := triple.ParsePattern(c.Pattern)
+	names := c.names(e)
+	p, err := names.text().Pattern(c.Pattern)
 	if err != nil {
-		return usagef("--pattern: %w", err)
+		return names.cause(usagef("--pattern: %w", err))
 	}
 	if c.Pattern != "" && p == (triple.Pattern{}) {
 		return usagef("--pattern %s matches everything: name a term or a graph, or remove the data directory", c.Pattern)

@@ -59,6 +59,7 @@ type grammar struct {
 	Convert       convertCmd       `cmd:"" help:"Parse RDF files strictly and write canonical N-Triples or N-Quads."`
 	Generate      generateCmd      `cmd:"" help:"Write a generated data set, the same for the same seed."`
 	Links         linksCmd         `cmd:"" help:"Ask and change a server's graph of hyperlinks: UIDs, lists, samples, ranking."`
+	Prefixes      prefixesCmd      `cmd:"" help:"Show and change the prefixes of a store: names such as ex:age in commands and results."`
 	Functions     functionsCmd     `cmd:"" help:"Show and change a server's update functions: WebAssembly modules that run when triples change."`
 	Queries       queriesCmd       `cmd:"" help:"List the running queries of a server, or its slow ones, and stop them."`
 	Subscriptions subscriptionsCmd `cmd:"" help:"Show and change a server's subscriptions: changes that it sends to webhooks."`
@@ -81,6 +82,8 @@ type env struct {
 	stdin  io.Reader
 	stdout io.Writer
 	stderr io.Writer
+	// width is the number of columns of the terminal that standard output is; 0 if it is none.
+	width int
 
 	links links.Graph // replaces the server's graph; only tests set it
 }
@@ -140,7 +143,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if completed(stdout, stderr) {
 		return exitDone
 	}
-	return runIn(&env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr}, args)
+	return runIn(&env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, width: widthOf(stdout)}, args)
 }
 
 // runIn runs one command line in an environment.

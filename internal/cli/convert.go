@@ -31,7 +31,7 @@ func (c *convertCmd) convert(e *env) error {
 	}
 	// If a document has annotations, the first line of the output must say so.
 	annotated := c.Annotations && c.anyAnnotated(e, sources)
-	out, err := c.outputFlags.open(e.stdout, annotated)
+	out, err := c.outputFlags.open(e.stdout, annotated, nil)
 	if err != nil {
 		return err
 	}

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -22,6 +23,7 @@ type documents struct {
 	From    string   `placeholder:"SYNTAX" help:"${syntaxes}; by the file's name or its content where not given."`
 	Base    string   `placeholder:"IRI" help:"Resolve relative IRIs against this one."`
 	MaxLine byteSize `default:"64MiB" placeholder:"SIZE" help:"Greatest line, or token; ${default} by default."`
+	found   prefixes.Found
 	Files   []string `arg:"" optional:"" name:"file" help:"Files, directories, globs; - is standard input. .gz, .bz2, .zst and .xz are recognized by content."`
 }
 
@@ -142,6 +144,7 @@ func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[
 		var annotations []triple.ApplicationData
 		opts := syntax.Options{Source: source.Name, Base: d.Base, BlankPrefix: prefix, MaxLine: int(d.MaxLine),
 			Annotated: func(all []triple.ApplicationData) { annotations = all },
+			Prefix:    d.found.Add,
 			Warn:      func(message string) { e.sayf("warning: %s", message) }}
 		for t, err := range syntax.Parse(e.ctx, in, s, opts) {
 			if !yield(statement{t, annotations}, err) || err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -25,17 +26,13 @@ func (c *dumpCmd) dump(e *env) (err error) {
 	to := *e
 	to.stdout, e = counted, &to
 	defer e.working("dump", counted.written)()
-	out, err := c.outputFlags.open(e.stdout, c.Annotations)
-	if err != nil {
-		return err
-	}
 	switch local, err := c.local(); {
 	case err != nil:
 		return err
 	case c.Part && !local:
 		return usagef("--part is for --data: a server answers for the whole cluster")
 	case c.Part:
-		return c.dumpPart(e, out)
+		return c.dumpPart(e)
 	}
 	r, err := c.storeFlags.open(e)
 	if err != nil {
@@ -43,11 +40,27 @@ func (c *dumpCmd) dump(e *env) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	// 2. Write its triples.
+	format, err := c.syntax()
+	if err != nil {
+		return err
+	}
+	names, err := outputNames(e, r, format, nil)
+	if err != nil {
+		return err
+	}
+	out, err := c.outputFlags.open(e.stdout, c.Annotations, names)
+	if err != nil {
+		return err
+	}
 	return out.writeAll(e, r.match(e.ctx, triple.Pattern{}, page{annotations: c.Annotations}))
 }
 
 // dumpPart writes each triple with a row in any order or extra copy of the directory.
-func (c *dumpCmd) dumpPart(e *env, out *output) (err error) {
+func (c *dumpCmd) dumpPart(e *env) (err error) {
+	out, err := c.outputFlags.open(e.stdout, c.Annotations, nil)
+	if err != nil {
+		return err
+	}
 	db, err := openStore(c.Data, store.Options{ReadOnly: true, Member: true})
 	if err != nil {
 		return err
@@ -97,7 +110,7 @@ func (p *part) rows(table byte, order triple.Order, before []triple.Order, yield
 		if err == nil {
 			known, err = p.has(t, before)
 		}
-		if err == nil && known {
+		if err == nil && (known || t == systemgraph.PrefixRow) {
 			continue
 		}
 		it := statement{Triple: t}

@@ -12,7 +12,6 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // functionsCmd shows and changes update functions.
@@ -83,9 +82,10 @@ type functionsPutCmd struct {
 
 func (c *functionsPutCmd) Run(e *env) error {
 	// 1. Parse the pattern, and read the module.
-	pattern, err := triple.ParsePattern(c.Pattern)
+	names := c.serverNames(e)
+	pattern, err := names.text().Pattern(c.Pattern)
 	if err != nil {
-		return usagef("--pattern: %w", err)
+		return names.cause(usagef("--pattern: %w", err))
 	}
 	var module []byte
 	if c.Module == "-" {

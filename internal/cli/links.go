@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"slices"
 	"strconv"
 
 	"github.com/trefoildb/trefoil/links"
@@ -64,7 +65,7 @@ func hintForLinks(err error) string {
 
 // pageArgs holds the pages of a command.
 type pageArgs struct {
-	Pages []string `arg:"" optional:"" name:"page" help:"URLs, or UIDs in decimal; without any, or for -, they are lines of standard input."`
+	Pages []string `arg:"" optional:"" name:"page" help:"URLs, with a prefix of the store or whole, or UIDs in decimal; without any, or for -, they are lines of standard input."`
 }
 
 // pagesAtOnce is the number of pages in one call.
@@ -73,8 +74,9 @@ const pagesAtOnce = 1000
 // maxPageLine is the longest line of standard input with a page.
 const maxPageLine = 16 << 20
 
-// each calls do with the names of all pages, in batches. names is valid until do returns.
-func (p *pageArgs) each(e *env, do func(names []string) error) error {
+// each calls do with the names of all pages, in batches. names is valid until do returns. Arguments may
+// have prefixes of the store; lines of standard input are URLs or UIDs.
+func (p *pageArgs) each(e *env, prefixes *storeNames, do func(names []string) error) error {
 	// 1. Collect names; a full batch is sent.
 	batch := make([]string, 0, pagesAtOnce)
 	add := func(name string) error {
@@ -86,7 +88,10 @@ func (p *pageArgs) each(e *env, do func(names []string) error) error {
 		return err
 	}
 	// 2. Read the arguments. "-", or no argument, is standard input.
-	args := p.Pages
+	args := slices.Clone(p.Pages)
+	if err := prefixes.expand(args); err != nil {
+		return err
+	}
 	if len(args) == 0 {
 		args = []string{"-"}
 	}
@@ -243,7 +248,7 @@ type pageUID struct {
 func (c *linksUIDCmd) Run(e *env) error {
 	return c.askGraph(e, func(g links.Graph) error {
 		out := e.newPrinter(c.JSON)
-		return out.end((&pageArgs{c.URLs}).each(e, func(urls []string) error {
+		return out.end((&pageArgs{c.URLs}).each(e, c.serverNames(e), func(urls []string) error {
 			pages, err := g.UIDs(e.ctx, urls)
 			if err != nil {
 				return err
@@ -274,7 +279,7 @@ type linksURLCmd struct {
 func (c *linksURLCmd) Run(e *env) error {
 	return c.askGraph(e, func(g links.Graph) error {
 		out := e.newPrinter(c.JSON)
-		return out.end((&pageArgs{c.UIDs}).each(e, func(names []string) error {
+		return out.end((&pageArgs{c.UIDs}).each(e, c.serverNames(e), func(names []string) error {
 			pages := make([]uid.UID, len(names))
 			for i, name := range names {
 				var err error

@@ -98,7 +98,7 @@ func (f *listFlags) print(e *env, get func(links.Graph, []uid.UID) (links.Lists,
 		names := resolver{e: e, graph: g}
 		out := e.newPrinter(f.JSON)
 		// A batch at a time: resolve names, read lists, find URLs, print.
-		err := f.each(e, func(batch []string) error {
+		err := f.each(e, f.serverNames(e), func(batch []string) error {
 			pages, err := names.resolve(batch)
 			if err != nil {
 				return err
@@ -221,7 +221,7 @@ func (c *linksDegreeCmd) Run(e *env) error {
 		names := resolver{e: e, graph: g}
 		out := e.newPrinter(c.JSON)
 		// A batch at a time: resolve names, read both degrees, print.
-		err := c.each(e, func(batch []string) error {
+		err := c.each(e, c.serverNames(e), func(batch []string) error {
 			pages, err := names.resolve(batch)
 			if err != nil {
 				return err

@@ -43,13 +43,13 @@ func (c *linksLabelCmd) Run(e *env) error {
 	}
 	if sets || c.Remove {
 		return c.askGraph(e, func(g links.Graph) error {
-			return c.each(e, func(batch []string) error { return setLabels(e, g, batch, label) })
+			return c.each(e, c.serverNames(e), func(batch []string) error { return setLabels(e, g, batch, label) })
 		})
 	}
 	// 2. Print them otherwise.
 	return c.askGraph(e, func(g links.Graph) error {
 		names, out := resolver{e: e, graph: g}, e.newPrinter(c.JSON)
-		err := c.each(e, func(batch []string) error {
+		err := c.each(e, c.serverNames(e), func(batch []string) error {
 			pages, err := names.resolve(batch)
 			if err != nil {
 				return err

@@ -67,7 +67,7 @@ func (c *linksRankCmd) Run(e *env) error {
 		Class: class, Seed: c.Seed, Weighted: c.Weighted, Top: c.Top, All: c.All}
 	return c.askGraph(e, func(g links.Graph) error {
 		names := resolver{e: e, graph: g}
-		err := c.each(e, func(batch []string) error {
+		err := c.each(e, c.serverNames(e), func(batch []string) error {
 			pages, err := names.resolve(batch)
 			request.Pages = append(request.Pages, pages...)
 			return err

@@ -15,6 +15,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/rdfload"
@@ -102,7 +103,7 @@ func (c *loadCmd) graph() (triple.Term, error) {
 func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary, err error) {
 	// 1. Translate the flags.
 	opts := rdfload.Options{
-		Memory: int64(c.Memory), KeepGoing: c.KeepGoing, Base: c.Base, MaxLine: int(c.MaxLine), Resume: c.Resume,
+		Memory: int64(c.Memory), KeepGoing: c.KeepGoing, Base: c.Base, MaxLine: int(c.MaxLine), Resume: c.Resume, Prefix: c.found.Add,
 	}
 	if opts.Syntax, err = c.syntax(); err != nil {
 		return summary, err
@@ -133,6 +134,11 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 		summary, err = rdfload.Load(e.ctx, store.Sink(), toLoad(e, sources), opts)
 		return err
 	})
+	if err == nil {
+		if err := prefixes.Keep(e.ctx, store, c.found.Names()); err != nil {
+			summary.Warnings = append(summary.Warnings, fmt.Sprintf("the triples are loaded, but not the prefixes of the documents: %v", err))
+		}
+	}
 	return summary, err
 }
 

@@ -11,6 +11,7 @@ import (
 	"iter"
 	"os"
 
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -28,6 +29,7 @@ func openStore(dir string, opts store.Options) (*store.Store, error) {
 type local struct {
 	store    *store.Store
 	snapshot *store.Snapshot
+	rows     store.Matcher // of the snapshot, without the row of prefixes
 }
 
 func openLocal(dir string) (*local, error) {
@@ -39,7 +41,7 @@ func openLocal(dir string) (*local, error) {
 	if err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
-	return &local{db, snapshot}, nil
+	return &local{db, snapshot, prefixes.HideIn(snapshot)}, nil
 }
 
 func (l *local) Close() error { return errors.Join(l.snapshot.Close(), l.store.Close()) }
@@ -53,7 +55,7 @@ func (l *local) match(ctx context.Context, p triple.Pattern, page page) *listing
 	if err != nil {
 		return failed(err)
 	}
-	return l.list(l.snapshot.Match(ctx, p, store.ReadOptions{Limit: page.more(), After: after, Annotations: page.annotations}), page)
+	return l.list(l.rows.Match(ctx, p, store.ReadOptions{Limit: page.more(), After: after, Annotations: page.annotations}), page)
 }
 
 func (l *local) bounded(ctx context.Context, b triple.Bounds, page page) *listing {
@@ -65,7 +67,7 @@ func (l *local) bounded(ctx context.Context, b triple.Bounds, page page) *listin
 	if err != nil {
 		return failed(err)
 	}
-	return l.list(l.snapshot.Range(ctx, b, store.ReadOptions{Reverse: page.reverse, Limit: page.more(), After: after}), page)
+	return l.list(l.rows.Range(ctx, b, store.ReadOptions{Reverse: page.reverse, Limit: page.more(), After: after}), page)
 }
 
 // list makes a listing of rows. It reads one more row than the page, because a cursor must be given
@@ -112,9 +114,9 @@ func (i *localItem) triple() (triple.Triple, error) { return i.row.Triple() }
 
 func (l *local) count(ctx context.Context, p triple.Pattern, estimate bool) (int64, bool, error) {
 	if estimate {
-		return l.snapshot.Estimate(ctx, p)
+		return l.rows.Estimate(ctx, p)
 	}
-	n, err := l.snapshot.Count(ctx, p)
+	n, err := l.rows.Count(ctx, p)
 	return n, true, err
 }
 

@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -99,8 +100,8 @@ type output struct {
 }
 
 // open returns the document in a writer. annotated selects a form with annotations, if the format
-// has one.
-func (f *outputFlags) open(w io.Writer, annotated bool) (o *output, err error) {
+// has one. Turtle and TriG use the prefixes, which may be nil.
+func (f *outputFlags) open(w io.Writer, annotated bool, names prefixes.Names) (o *output, err error) {
 	o = &output{end: func() error { return nil }}
 	if o.format, err = f.syntax(); err != nil {
 		return nil, err
@@ -118,13 +119,13 @@ func (f *outputFlags) open(w io.Writer, annotated bool) (o *output, err error) {
 		}
 	// 2. Others do.
 	case annotated:
-		out, err := syntax.NewTriGWriter(w)
+		out, err := syntax.NewTriGWriter(w, names)
 		if err != nil {
 			return nil, err
 		}
 		o.writeTo(out.WriteAnnotated, out.Close)
 	default:
-		out, err := syntax.NewWriter(w, o.format, nil)
+		out, err := syntax.NewWriter(w, o.format, names)
 		if err != nil {
 			return nil, err
 		}

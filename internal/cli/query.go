@@ -4,6 +4,7 @@ package cli
 
 import (
 	"bufio"
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -71,6 +73,7 @@ type asker interface {
 	ask(q question) (bool, error)
 	triples(q question) iter.Seq2[triple.Triple, error]
 	explain(q question, run bool) (client.Explanation, error)
+	prefixer
 	Close() error
 }
 
@@ -79,6 +82,8 @@ type question struct {
 	env  *env
 	text string
 	opts client.QueryOptions
+	// declared are the prefixes of the text, for the output.
+	declared prefixes.Names
 }
 
 func (c *queryCmd) Run(e *env) (err error) {
@@ -94,17 +99,22 @@ func (c *queryCmd) Run(e *env) (err error) {
 	if err := checkGraphs("--named-graph", c.NamedGraph); err != nil {
 		return err
 	}
-	tree, err := parser.ParseQuery(text, parser.Options{})
+	names := c.names(e)
+	tree, err := parser.ParseQuery(text, parser.Options{Undeclared: names.lookup})
 	if err != nil {
+		if names.err != nil {
+			return names.err
+		}
 		err = shown(err, name, text)
 		if update, e := parser.ParseUpdate(text, parser.Options{}); e == nil && len(update.Operations) > 0 {
 			err = advised(err, "It is an update: trefoil update carries it out.")
 		}
 		return err
 	}
+	q.text, q.declared = names.declared(text), prologue(tree.Prologue.Prefixes)
 	// 2. Set the variables of --bind.
 	if len(c.Bind) > 0 {
-		values, err := c.values()
+		values, err := c.values(names)
 		if err != nil {
 			return err
 		}
@@ -151,13 +161,13 @@ func (c *queryCmd) open(e *env) (asker, error) {
 	if err != nil {
 		return nil, err
 	}
-	return remoteAsker{r.client}, nil
+	return remoteAsker{r}, nil
 }
 
 // output returns the function that runs the query and writes its answer.
 func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error, error) {
 	// 1. Choose the format by flag, or by the kind of output.
-	terminal := isTerminal(e.stdout)
+	terminal := e.width > 0
 	choose := func(onTerminal, elsewhere string) string {
 		switch {
 		case c.Format != "":
@@ -180,7 +190,7 @@ func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error,
 		if err != nil {
 			return nil, usagef("--format %s: the triples of %s are written as ttl, nt, nq, trig, xml or jsonld", c.Format, tree.Form)
 		}
-		return func(a asker, q question) error { return writeTriples(a, q, s, tree.Prologue.Prefixes) }, nil
+		return func(a asker, q question) error { return writeTriples(a, q, s) }, nil
 	}
 	// 3. Solutions, or a boolean.
 	f, err := results.ParseFormat(choose("table", "tsv"))
@@ -200,8 +210,30 @@ func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error,
 	return func(a asker, q question) error { return writeSolutions(a, q, f, vars) }, nil
 }
 
+// writeSolutions writes the solutions of a query. A table on a terminal is as wide as the terminal, has
+// prefixed names, and ends with the number of rows and the time.
 func writeSolutions(a asker, q question, f results.Format, vars []string) error {
-	w := results.NewWriter(q.env.stdout, f, vars)
+	if f == results.Table && q.env.width > 0 {
+		return writeTable(a, q, vars)
+	}
+	return writeRows(a, q, results.NewWriter(q.env.stdout, f, vars), vars)
+}
+
+func writeTable(a asker, q question, vars []string) error {
+	begun := time.Now()
+	kept, err := a.prefixes(q.env.ctx)
+	if err != nil {
+		return err
+	}
+	w := results.NewTable(q.env.stdout, vars, results.TableOptions{Width: q.env.width, Shorten: kept.All().With(q.declared).Shortener()})
+	if err := writeRows(a, q, w, vars); err != nil {
+		return err
+	}
+	_, err = fmt.Fprintf(q.env.stdout, "%s, %.3f s\n", plural(w.Rows(), "row"), time.Since(begun).Seconds())
+	return err
+}
+
+func writeRows(a asker, q question, w *results.Writer, vars []string) error {
 	for row, err := range a.solutions(q, vars) {
 		if err == nil {
 			err = w.Write(row)
@@ -216,16 +248,13 @@ func writeSolutions(a asker, q question, f results.Format, vars []string) error 
 	return w.Close()
 }
 
-func writeTriples(a asker, q question, s syntax.Syntax, declared []ast.Prefix) error {
-	prefixes := map[string]string{}
-	for _, p := range declared {
-		prefixes[p.Name] = p.IRI
+func writeTriples(a asker, q question, s syntax.Syntax) error {
+	names, err := outputNames(q.env, a, s, q.declared)
+	if err != nil {
+		return err
 	}
 	out := bufio.NewWriterSize(q.env.stdout, 1<<16)
-	w, err := syntax.NewWriter(out, s, prefixes)
-	if err != nil { // the writer rejects prefixes beyond ASCII
-		w, err = syntax.NewWriter(out, s, nil)
-	}
+	w, err := syntax.NewWriter(out, s, names)
 	if err != nil {
 		return err
 	}
@@ -261,9 +290,7 @@ func writePlan(a asker, q question, run bool, format string) error {
 }
 
 // remoteAsker sends queries to a server.
-type remoteAsker struct{ client *client.Client }
-
-func (r remoteAsker) Close() error { return r.client.Close() }
+type remoteAsker struct{ *remote }
 
 func (r remoteAsker) solutions(q question, vars []string) iter.Seq2[[]triple.Term, error] {
 	return func(yield func([]triple.Term, error) bool) {
@@ -302,6 +329,10 @@ func openLocalAsker(c *queryCmd) (asker, error) {
 		return nil, err
 	}
 	return localAsker{e}, nil
+}
+
+func (l localAsker) prefixes(ctx context.Context) (prefixes.Names, error) {
+	return prefixes.Read(ctx, l.store)
 }
 
 func (l localAsker) prepare(q question) (*engine.Query, error) {

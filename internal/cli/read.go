@@ -14,20 +14,20 @@ import (
 
 // pattern is an argument with a triple pattern, in one word or several.
 type pattern struct {
-	Pattern []string `arg:"" optional:"" help:"Subject, predicate, object and maybe graph in N-Triples syntax; ? matches any term. Quote it for the shell: '? <http://example.org/name> \"Ann\"'."`
+	Pattern []string `arg:"" optional:"" help:"Subject, predicate, object and maybe graph in N-Triples syntax, or with a prefix of the store: ex:age; ? matches any term. Quote it for the shell: '? <http://example.org/name> \"Ann\"'."`
 }
 
-func (p *pattern) parse() (triple.Pattern, error) {
-	parsed, err := triple.ParsePattern(strings.Join(p.Pattern, " "))
+func (p *pattern) parse(names *storeNames) (triple.Pattern, error) {
+	parsed, err := names.text().Pattern(strings.Join(p.Pattern, " "))
 	if err != nil {
-		return parsed, usagef("pattern: %w", err)
+		return parsed, names.cause(usagef("pattern: %w", err))
 	}
 	return parsed, nil
 }
 
 // read opens the store and calls do with it and the pattern.
 func (p *pattern) read(e *env, f *storeFlags, do func(r reader, p triple.Pattern) error) (err error) {
-	parsed, err := p.parse()
+	parsed, err := p.parse(f.names(e))
 	if err != nil {
 		return err
 	}
@@ -74,7 +74,7 @@ type rangeCmd struct {
 }
 
 func (c *rangeCmd) Run(e *env) (err error) {
-	b, err := c.bounds(c.Order)
+	b, err := c.bounds(c.Order, c.names(e))
 	if err != nil {
 		return err
 	}
@@ -87,7 +87,7 @@ func (c *rangeCmd) Run(e *env) (err error) {
 }
 
 // bounds parses the flags.
-func (c *boundsFlags) bounds(order string) (b triple.Bounds, err error) {
+func (c *boundsFlags) bounds(order string, names *storeNames) (b triple.Bounds, err error) {
 	// 1. Parse the order and the bounds.
 	if b.Order, err = triple.ParseOrder(order); err != nil {
 		return b, usageError{err}
@@ -96,8 +96,8 @@ func (c *boundsFlags) bounds(order string) (b triple.Bounds, err error) {
 		flag, text string
 		to         *[]triple.Term
 	}{{"prefix", c.Prefix, &b.Prefix}, {"from", c.From, &b.From}, {"until", c.Until, &b.Until}} {
-		if *f.to, err = triple.ParseTerms(f.text); err != nil {
-			return b, usagef("--%s %s: %w", f.flag, f.text, err)
+		if *f.to, err = names.text().Terms(f.text); err != nil {
+			return b, names.cause(usagef("--%s %s: %w", f.flag, f.text, err))
 		}
 	}
 	for _, f := range []struct {
@@ -107,13 +107,13 @@ func (c *boundsFlags) bounds(order string) (b triple.Bounds, err error) {
 		if f.text == "" {
 			continue
 		}
-		if *f.to, err = triple.ParseTerm(f.text); err != nil {
-			return b, usagef("--%s %s: %w", f.flag, f.text, err)
+		if *f.to, err = names.text().Term(f.text); err != nil {
+			return b, names.cause(usagef("--%s %s: %w", f.flag, f.text, err))
 		}
 	}
 	if c.Starts != "" {
-		if b.Starts, err = triple.ParseStarts(c.Starts); err != nil {
-			return b, usagef("--starts %s: %w", c.Starts, err)
+		if b.Starts, err = names.text().Starts(c.Starts); err != nil {
+			return b, names.cause(usagef("--starts %s: %w", c.Starts, err))
 		}
 	}
 	// 2. Check them together, because an error can name the flag only here.

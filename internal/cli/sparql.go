@@ -68,7 +68,7 @@ func (t *sparqlText) read(e *env) (text, name string, err error) {
 }
 
 // values returns the values of --bind.
-func (t *sparqlText) values() (map[string]triple.Term, error) {
+func (t *sparqlText) values(names *storeNames) (map[string]triple.Term, error) {
 	values := map[string]triple.Term{}
 	for _, binding := range t.Bind {
 		name, text, ok := strings.Cut(binding, "=")
@@ -76,9 +76,9 @@ func (t *sparqlText) values() (map[string]triple.Term, error) {
 		if _, twice := values[name]; !ok || name == "" || twice {
 			return nil, usagef("--bind %s: write NAME=TERM, each name once", binding)
 		}
-		term, err := triple.ParseTerm(text)
+		term, err := names.text().Term(text)
 		if err != nil {
-			return nil, usagef("--bind %s: %w", name, err)
+			return nil, names.cause(usagef("--bind %s: %w", name, err))
 		}
 		values[name] = term
 	}

@@ -30,6 +30,7 @@ type reader interface {
 	bounded(context.Context, triple.Bounds, page) *listing
 	count(ctx context.Context, p triple.Pattern, estimate bool) (n int64, exact bool, err error)
 	status(context.Context) (status, error)
+	prefixer
 	Close() error
 }
 
@@ -41,6 +42,7 @@ type writer interface {
 	deleteMatch(context.Context, triple.Pattern) (deleted int64, err error)
 	// annotate makes changes of annotations. A change that fails leaves the others as they are.
 	annotate(context.Context, iter.Seq2[triple.AnnotationChange, error]) (client.AnnotateResult, error)
+	prefixWriter
 	Close() error
 }
 

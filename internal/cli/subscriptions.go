@@ -9,7 +9,6 @@ import (
 	"text/tabwriter"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // subscriptionsCmd shows and changes subscriptions.
@@ -65,13 +64,14 @@ type subscriptionsPutCmd struct {
 }
 
 func (c *subscriptionsPutCmd) Run(e *env) error {
-	pattern, err := triple.ParsePattern(c.Pattern)
+	names := c.serverNames(e)
+	pattern, err := names.text().Pattern(c.Pattern)
 	if err != nil {
-		return usagef("--pattern: %w", err)
+		return names.cause(usagef("--pattern: %w", err))
 	}
 	o := client.SubscriptionOptions{Pattern: pattern, Kinds: c.Kinds, Application: c.App, URL: c.URL, Since: c.Since}
 	if c.Order != "" || c.boundsFlags != (boundsFlags{}) {
-		bounds, err := c.bounds(c.Order)
+		bounds, err := c.bounds(c.Order, names)
 		if err != nil {
 			return err
 		}

@@ -19,6 +19,23 @@ func isTerminal(w io.Writer) bool {
 	return ok && isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
 }
 
+// defaultWidth is the width of a terminal that does not report one.
+const defaultWidth = 80
+
+// widthOf returns the number of columns of a terminal; 0 if w is no terminal.
+func widthOf(w io.Writer) int {
+	if !isTerminal(w) {
+		return 0
+	}
+	if width := columnsOf(w.(*os.File)); width > 0 {
+		return width
+	}
+	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
+		return width
+	}
+	return defaultWidth
+}
+
 // newProgress returns the display of a long work's progress on w. If w is a terminal, it is a bar
 // that redraws itself; otherwise it is a line every few seconds.
 func newProgress(w io.Writer) progress {

@@ -30,8 +30,12 @@ func (c *updateCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	tree, err := parser.ParseUpdate(text, parser.Options{})
+	names := c.names(e)
+	tree, err := parser.ParseUpdate(text, parser.Options{Undeclared: names.lookup})
 	if err != nil {
+		if names.err != nil {
+			return names.err
+		}
 		err = shown(err, name, text)
 		// Users often mix up the two commands, so try the text as a query.
 		if _, e := parser.ParseQuery(text, parser.Options{}); e == nil {
@@ -40,9 +44,9 @@ func (c *updateCmd) Run(e *env) error {
 		return err
 	}
 	// 2. Replace the variables that --bind sets, and run it.
-	send := text
+	send := names.declared(text)
 	if len(c.Bind) > 0 {
-		values, err := c.values()
+		values, err := c.values(names)
 		if err != nil {
 			return err
 		}

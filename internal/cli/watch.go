@@ -28,7 +28,7 @@ type watchCmd struct {
 
 // Run prints the changes, and the last position when it ends.
 func (c *watchCmd) Run(e *env) (err error) {
-	p, err := c.parse()
+	p, err := c.parse(c.serverNames(e))
 	if err != nil {
 		return err
 	}

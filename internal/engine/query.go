@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/sparql"
@@ -138,7 +139,7 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 		}
 		if err == nil {
 			if r.snapshot, err = e.store.Reader(); err == nil {
-				r.snapshot = q.params.observed(r.snapshot)
+				r.snapshot = q.params.observed(prefixes.HideIn(r.snapshot))
 			}
 		}
 	}

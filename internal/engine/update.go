@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/sparql"
@@ -68,7 +69,7 @@ func (e *Engine) Update(ctx context.Context, text string, p Params) (UpdateResul
 	}
 	// 3. Evaluate it on a snapshot and apply its net effect.
 	result, err := e.store.Update(ctx, func(snapshot store.Reader) (store.Changes, error) {
-		return e.changes(ctx, tree, bytes, p, network, documents, snapshot)
+		return e.changes(ctx, tree, bytes, p, network, documents, prefixes.HideIn(snapshot))
 	})
 	if errors.Is(err, store.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w; nothing was changed", ErrUpdateMemory, err)

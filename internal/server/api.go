@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/admin"
 	"github.com/trefoildb/trefoil/internal/server/annotations"
@@ -25,6 +26,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/idempotency"
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/links"
+	prefixapi "github.com/trefoildb/trefoil/internal/server/prefixes"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/queries"
 	"github.com/trefoildb/trefoil/internal/server/request"
@@ -75,7 +77,7 @@ func New(db store.Triples, options Options) (*API, error) {
 		// Of their own, because a document must not be refused for an encoder.
 		encoders: &limits.Budget{Max: options.MemoryBytes / 4},
 		shared: &endpoint.Shared{
-			Store: db, Memory: memory, URL: request.PublicURL(options.PublicURL),
+			Store: prefixes.Hide(db), Memory: memory, URL: request.PublicURL(options.PublicURL),
 			Documents: &request.Documents{MaxBytes: options.MaxBodyBytes, Memory: memory},
 			Changes:   &access.Changes{Origins: http.NewCrossOriginProtection(), Full: options.Full, ReadOnly: options.ReadOnly},
 			Keys:      idempotency.New(ending),
@@ -140,7 +142,7 @@ func (a *API) assemble() (err error) {
 		return err
 	}
 	a.endpoints = console.Table()
-	for _, t := range []endpoint.Table{a.triples.Table(), a.admin.Table(), annotations.New(a.shared).Table(), graphstore.New(a.shared).Table(), a.sparql.Table(), changes.New(a.shared, o.Subscriptions).Table()} {
+	for _, t := range []endpoint.Table{a.triples.Table(), a.admin.Table(), annotations.New(a.shared).Table(), graphstore.New(a.shared).Table(), prefixapi.New(a.shared).Table(), a.sparql.Table(), changes.New(a.shared, o.Subscriptions).Table()} {
 		maps.Copy(a.endpoints, t)
 	}
 	if o.Links != nil {
@@ -332,10 +334,30 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 		r.Digest = request.NewDigestBody(hr)
 		hr.Body = r.Digest
 	}
-	if m.Writes {
-		return a.shared.Keys.Once(w, r, m.Handle)
+	if !m.Writes {
+		return m.Handle(w, r)
 	}
-	return m.Handle(w, r)
+	if name != http.MethodDelete {
+		r.Prefixes = &prefixes.Found{}
+	}
+	err := a.shared.Keys.Once(w, r, m.Handle)
+	if err == nil && r.Prefixes != nil {
+		a.keepPrefixes(ctx, r.Prefixes)
+	}
+	return err
+}
+
+// prefixTimeout bounds the write of prefixes.
+const prefixTimeout = 10 * time.Second
+
+// keepPrefixes keeps the prefixes of documents that are in the store. The triples are there without
+// them, so a failure is no error of the request.
+func (a *API) keepPrefixes(ctx context.Context, found *prefixes.Found) {
+	ctx, cancel := context.WithTimeout(context.WithoutCancel(ctx), prefixTimeout)
+	defer cancel()
+	if err := prefixes.Keep(ctx, a.shared.Store, found.Names()); err != nil {
+		a.options.Logger.Warn("the prefixes of a document are not kept", "err", err)
+	}
 }
 
 func methodNotAllowed(r *http.Request, d *endpoint.Path) error {

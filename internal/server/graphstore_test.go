@@ -13,6 +13,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/server/graphstore"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -186,7 +187,7 @@ func storedTriples(t testing.TB, db *store.Store) int64 {
 		t.Fatal(err)
 	}
 	defer sn.Close()
-	n, err := sn.Count(context.Background(), triple.Pattern{})
+	n, err := prefixes.HideIn(sn).Count(context.Background(), triple.Pattern{})
 	if err != nil {
 		t.Fatal(err)
 	}

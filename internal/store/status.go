@@ -5,6 +5,8 @@ package store
 import (
 	"fmt"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -164,6 +166,10 @@ func (s *Store) Status() Status {
 	defer s.db.End()
 	if c, err := s.db.Counters(); err == nil {
 		st.Triples, st.Annotations = c.Triples, c.Annotations
+		// Users did not add the row of prefixes, so they must not see it in a count.
+		if s.hasPrefixRow() {
+			st.Triples, st.Annotations = max(st.Triples-1, 0), max(st.Annotations-1, 0)
+		}
 	}
 	st.Bytes = s.db.TableBytes()
 	st.Epoch = firstEpoch
@@ -172,4 +178,17 @@ func (s *Store) Status() Status {
 		st.Epoch = stamps.epoch
 	}
 	return st
+}
+
+// prefixKey is the key of the row of prefixes.
+var prefixKey, _ = triple.AppendKey(nil, triple.SPO, systemgraph.PrefixRow)
+
+// hasPrefixRow reports whether this machine has the row of prefixes. The database must be open.
+func (s *Store) hasPrefixRow() bool {
+	value, closer, err := s.db.Get(append([]byte{keyspace.Storage}, prefixKey...))
+	if err != nil {
+		return false
+	}
+	defer closer.Close()
+	return !triple.IsTombstone(value)
 }

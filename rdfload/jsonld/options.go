@@ -34,6 +34,8 @@ type Options struct {
 	Contexts map[string][]byte
 	// Warn, if not nil, is called with a message if a valid document probably is not what was meant.
 	Warn func(message string)
+	// Prefix, if not nil, is called for each prefix in the contexts of the document's outermost objects.
+	Prefix func(name, iri string)
 }
 
 // Validate returns an error if an option is invalid.
@@ -103,13 +105,18 @@ func parse(r io.Reader, opts Options) ([]triple.Triple, error) {
 	if name := undefinedName(document); err == nil && name != "" && opts.Warn != nil {
 		opts.Warn(fmt.Sprintf("%s: JSON-LD without @context: %q is no IRI, so its values are left out", opts.Source, clip(name)))
 	}
+	var written any
 	if err == nil {
 		if err = checkContexts(document); err == nil {
+			written = document
 			document, err = expand(document, opts)
 		}
 	}
 	if err != nil {
 		return nil, fail(opts.Source, err)
+	}
+	if opts.Prefix != nil {
+		prefixesOf(written, opts.Prefix)
 	}
 	// 3. Make the triples. None is returned if one is bad.
 	b := builder{blanks: blank.Nodes{Prefix: opts.BlankPrefix}}

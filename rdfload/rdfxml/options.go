@@ -25,6 +25,8 @@ type Options struct {
 	Base        string // absolute base IRI; "" for none
 	BlankPrefix string // see package blank
 	MaxBytes    int64  // largest document; 0 means DefaultMaxBytes
+	// Prefix, if not nil, is called for each declared prefix of a namespace.
+	Prefix func(name, iri string)
 }
 
 // Validate returns an error if an option is invalid.

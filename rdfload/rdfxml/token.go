@@ -56,11 +56,12 @@ type tokens struct {
 	at      place  // place of the last token
 	open    []name
 	scope   []binding
-	started bool // the root element has been seen
+	started bool                   // the root element has been seen
+	prefix  func(name, iri string) // Options.Prefix
 }
 
 func newTokens(r io.Reader, opts Options) *tokens {
-	t := &tokens{source: newSource(r, opts.MaxBytes), name: opts.Source}
+	t := &tokens{source: newSource(r, opts.MaxBytes), name: opts.Source, prefix: opts.Prefix}
 	t.xml = xml.NewDecoder(t.source)
 	t.xml.CharsetReader = func(charset string, input io.Reader) (io.Reader, error) {
 		if strings.EqualFold(charset, "us-ascii") || strings.EqualFold(charset, "ascii") {
@@ -140,6 +141,9 @@ func (t *tokens) start(tag xml.StartElement) (any, error) {
 			}
 		}
 		t.scope = append(t.scope, binding{strings.Clone(prefix), strings.Clone(a.Value), depth})
+		if t.prefix != nil && prefix != "" {
+			t.prefix(prefix, a.Value)
+		}
 	}
 	// 3. Resolve the names. Two attributes must not have the same name after that.
 	e := element{at: t.at}

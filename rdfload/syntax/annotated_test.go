@@ -72,7 +72,7 @@ func TestAnnotatedRoundTrip(t *testing.T) {
 		}
 		// 2. Both syntaxes hold all of it.
 		var trig bytes.Buffer
-		w, err := NewTriGWriter(&trig)
+		w, err := NewTriGWriter(&trig, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -112,7 +112,7 @@ func TestAnnotatedLongTerms(t *testing.T) {
 	} {
 		want := []annotated{{about, []triple.ApplicationData{{ApplicationID: "first", Data: data}, {ApplicationID: "second", Data: []byte("\xff")}}}}
 		var trig bytes.Buffer
-		w, err := NewTriGWriter(&trig)
+		w, err := NewTriGWriter(&trig, nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -182,7 +182,7 @@ func TestAnnotatedErrors(t *testing.T) {
 		}
 	}
 	// A triple of the graph of annotations cannot be written beside them.
-	w, err := NewTriGWriter(io.Discard)
+	w, err := NewTriGWriter(io.Discard, nil)
 	if err != nil {
 		t.Fatal(err)
 	}

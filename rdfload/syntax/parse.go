@@ -50,6 +50,9 @@ type Options struct {
 	Annotated func([]triple.ApplicationData)
 	// Warn, if not nil, is called with a message if a valid document probably is not what was meant.
 	Warn func(message string)
+	// Prefix, if not nil, is called for each prefix, without ':', that the document declares, with its
+	// IRI: by @prefix, xmlns or a JSON-LD context. It may be called when the document has an error later.
+	Prefix func(name, iri string)
 }
 
 // Parse reads a document from r and yields its triples in order. The caller may keep the terms. The
@@ -70,13 +73,13 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 	case Turtle, TriG:
 		return turtle.Parse(r, turtle.Options{
 			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, TriG: s == TriG,
-			KeepGoing: opts.KeepGoing, MaxToken: opts.MaxLine, Annotated: opts.Annotated,
+			KeepGoing: opts.KeepGoing, MaxToken: opts.MaxLine, Annotated: opts.Annotated, Prefix: opts.Prefix,
 		})
 	case NDJSON:
 		return parseNDJSON(r, opts)
 	case RDFXML:
 		seq := rdfxml.Parse(r, rdfxml.Options{
-			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument,
+			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument, Prefix: opts.Prefix,
 		})
 		if opts.KeepGoing {
 			seq = wholeOrReject(seq, opts.TempDir)
@@ -84,7 +87,7 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 		return seq
 	case JSONLD:
 		seq := jsonld.Parse(r, jsonld.Options{
-			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument, Contexts: opts.Contexts, Warn: opts.Warn,
+			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument, Contexts: opts.Contexts, Warn: opts.Warn, Prefix: opts.Prefix,
 		})
 		if opts.KeepGoing {
 			seq = rejectDocument(seq)

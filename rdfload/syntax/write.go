@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"fmt"
 	"io"
+	"maps"
 
 	"github.com/trefoildb/trefoil/rdfload/jsonld"
 	"github.com/trefoildb/trefoil/rdfload/rdfxml"
@@ -84,7 +85,11 @@ type AnnotatedWriter interface {
 	Close() error
 }
 
-// NewTriGWriter returns a writer of TriG with annotations to w: see package turtle.
-func NewTriGWriter(w io.Writer) (AnnotatedWriter, error) {
-	return turtle.NewWriter(w, turtle.WriterOptions{TriG: true, Annotations: true, Prefixes: map[string]string{"ann": triple.AnnotationsGraph + "#"}})
+// NewTriGWriter returns a writer of TriG with annotations to w, see package turtle. Its prefix ann is
+// that of the vocabulary of annotations.
+func NewTriGWriter(w io.Writer, prefixes map[string]string) (AnnotatedWriter, error) {
+	all := map[string]string{}
+	maps.Copy(all, prefixes)
+	all["ann"] = triple.AnnotationsGraph + "#"
+	return turtle.NewWriter(w, turtle.WriterOptions{TriG: true, Annotations: true, Prefixes: all})
 }

@@ -109,24 +109,40 @@ func (t *Writer) WriteAnnotated(tr triple.Triple, annotations []triple.Applicati
 	if !t.opts.Annotations {
 		return errors.New("turtle: the writer is not for annotations")
 	}
-	// Each annotation is a statement about a node without a label, in one block.
+	// Each annotation is a statement about a node without a label, in one block. The block is begun
+	// again behind the declarations of prefixes.
 	t.endGraph()
-	t.line = append(t.appendTerm(t.line, annotationsGraph), " {\n"...)
-	t.inGraph = true
+	if err := t.flushLine(); err != nil {
+		return err
+	}
 	for i := range annotations {
-		t.line = append(t.line, "[]"...)
-		for j, about := range triple.AppendAnnotationTriples(nil, triple.Term{}, tr, &annotations[i], true) {
-			if j > 0 {
-				t.line = append(t.line, " ;"...)
-			}
-			t.line = append(t.appendTerm(append(t.line, ' '), about.Predicate), ' ')
-			t.line = t.appendTerm(t.line, about.Object)
+		t.composeAnnotation(tr, &annotations[i])
+		if t.mustDeclare() {
+			t.line, t.inGraph = t.line[:0], i > 0
+			t.declare()
+			t.composeAnnotation(tr, &annotations[i])
 		}
-		t.line = append(t.line, " .\n"...)
 		if err := t.flushLine(); err != nil {
 			return err
 		}
 	}
 	t.last = triple.Triple{Graph: annotationsGraph}
 	return nil
+}
+
+// composeAnnotation appends the statement of an annotation to line, and begins the block if none is open.
+func (t *Writer) composeAnnotation(tr triple.Triple, a *triple.ApplicationData) {
+	if !t.inGraph {
+		t.line = append(t.appendTerm(t.line, annotationsGraph), " {\n"...)
+		t.inGraph = true
+	}
+	t.line = append(t.line, "[]"...)
+	for j, about := range triple.AppendAnnotationTriples(nil, triple.Term{}, tr, a, true) {
+		if j > 0 {
+			t.line = append(t.line, " ;"...)
+		}
+		t.line = append(t.appendTerm(append(t.line, ' '), about.Predicate), ' ')
+		t.line = t.appendTerm(t.line, about.Object)
+	}
+	t.line = append(t.line, " .\n"...)
 }

@@ -31,6 +31,8 @@ type Options struct {
 	// Annotated, if not nil, is called with the annotations of a triple right before the triple is
 	// yielded. It may keep them.
 	Annotated func([]triple.ApplicationData)
+	// Prefix, if not nil, is called for each declared prefix, without ':', with its absolute IRI.
+	Prefix func(name, iri string)
 }
 
 // Validate returns an error if an option is invalid.

@@ -118,6 +118,9 @@ func (p *parser) prefixDirective() error {
 		return p.fail(0, "prefixes of more than %d bytes together", maxPrefixBytes)
 	}
 	p.prefixes[name] = namespace
+	if p.opts.Prefix != nil {
+		p.opts.Prefix(name, namespace)
+	}
 	return nil
 }
 

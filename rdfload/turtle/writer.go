@@ -9,6 +9,7 @@ import (
 	"io"
 	"maps"
 	"slices"
+	"strings"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -23,8 +24,8 @@ type WriterOptions struct {
 	// Annotations begins the document with [triple.AnnotationsHeader], for [Writer.WriteAnnotated].
 	// It requires TriG.
 	Annotations bool
-	// Prefixes maps prefixes, without ':', to absolute IRIs. All are declared at the document's
-	// start, even if they are unused.
+	// Prefixes maps prefixes, without ':', to absolute IRIs. Those that are used are declared: at the
+	// document's start if its first 32 KiB use them, else before the first statement that does.
 	Prefixes map[string]string
 }
 
@@ -54,8 +55,14 @@ func (o WriterOptions) Validate() error {
 type Writer struct {
 	w       *bufio.Writer
 	opts    WriterOptions
-	names   map[string]string // namespace IRI -> prefix with ':'
-	lengths []int             // of the namespaces, longest first
+	names   map[string]*prefix // by namespace IRI
+	lengths []int              // of the namespaces, longest first
+	used    []*prefix          // by line, and not declared yet
+
+	// start is the beginning of the document until its prefixes are known; nil later. first are the
+	// prefixes that it uses.
+	start []byte
+	first []*prefix
 
 	last    triple.Triple
 	open    bool // a statement has not ended
@@ -64,28 +71,38 @@ type Writer struct {
 	err     error
 }
 
-// NewWriter returns a writer to w and writes the prefixes. The caller must Close it; if w fails,
-// the next Write or Close returns its error.
+// maxStart is the length of the beginning that is held back. The io.Writer gets blocks of more bytes.
+const maxStart = 32 << 10
+
+// prefix is a prefix of a document.
+type prefix struct {
+	name, iri string // the name has its ':'
+	declared  bool
+}
+
+// NewWriter returns a writer to w. The caller must Close it; if w fails, the next Write or Close returns
+// its error.
 func NewWriter(w io.Writer, opts WriterOptions) (*Writer, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	t := &Writer{w: bufio.NewWriterSize(w, 64<<10), opts: opts, names: make(map[string]string)}
+	t := &Writer{w: bufio.NewWriterSize(w, 64<<10), opts: opts, names: make(map[string]*prefix), start: []byte{}}
 	if opts.Annotations {
-		t.line = append(t.line, triple.AnnotationsHeader+"\n"...)
+		if _, err := t.w.WriteString(triple.AnnotationsHeader + "\n"); err != nil {
+			return nil, err
+		}
 	}
 	for _, name := range slices.Sorted(maps.Keys(opts.Prefixes)) {
 		namespace := opts.Prefixes[name]
-		t.line = append(t.line, "@prefix "+name+": <"+namespace+"> .\n"...)
-		if _, ok := t.names[namespace]; !ok {
-			t.names[namespace] = name + ":"
+		if t.names[namespace] == nil {
+			t.names[namespace] = &prefix{name: name + ":", iri: namespace}
 			t.lengths = append(t.lengths, len(namespace))
 		}
 	}
 	slices.Sort(t.lengths)
 	t.lengths = slices.Compact(t.lengths)
 	slices.Reverse(t.lengths)
-	return t, t.flushLine()
+	return t, nil
 }
 
 // Write writes one triple. A triple of a named graph needs TriG, else the error is ErrNamedGraph.
@@ -96,6 +113,53 @@ func (t *Writer) Write(tr triple.Triple) error {
 	if !t.opts.TriG && !tr.Graph.IsZero() {
 		return ErrNamedGraph
 	}
+	last, open, inGraph := t.last, t.open, t.inGraph
+	t.compose(tr)
+	if t.mustDeclare() {
+		t.line, t.last, t.open, t.inGraph = t.line[:0], last, open, inGraph
+		t.declare()
+		t.compose(tr)
+	}
+	return t.flushLine()
+}
+
+// mustDeclare reports whether line uses prefixes that must be declared before it. It notes those of the
+// document's start, whose declarations are written later.
+func (t *Writer) mustDeclare() bool {
+	if t.start == nil {
+		return len(t.used) > 0
+	}
+	for _, p := range t.used {
+		if !p.declared { // line may use it twice
+			p.declared = true
+			t.first = append(t.first, p)
+		}
+	}
+	t.used = t.used[:0]
+	return false
+}
+
+// declare ends the statement and its graph, because a prefix is declared outside of them, and declares
+// the used prefixes.
+func (t *Writer) declare() {
+	t.endGraph()
+	t.last = triple.Triple{}
+	t.line = appendPrefixes(t.line, t.used)
+	t.used = t.used[:0]
+}
+
+// appendPrefixes appends declarations, sorted by name.
+func appendPrefixes(dst []byte, all []*prefix) []byte {
+	slices.SortFunc(all, func(a, b *prefix) int { return strings.Compare(a.name, b.name) })
+	for _, p := range slices.Compact(all) {
+		dst = append(dst, "@prefix "+p.name+" <"+p.iri+"> .\n"...)
+		p.declared = true
+	}
+	return dst
+}
+
+// compose appends a triple to line.
+func (t *Writer) compose(tr triple.Triple) {
 	// 1. Change the graph: its block must be closed before another opens.
 	if tr.Graph != t.last.Graph {
 		t.endGraph()
@@ -119,7 +183,6 @@ func (t *Writer) Write(tr triple.Triple) error {
 	// 3. Write the object. The statement stays open, because the next triple may continue it.
 	t.line = t.appendTerm(t.line, tr.Object)
 	t.last, t.open = tr, true
-	return t.flushLine()
 }
 
 // Close ends the document and flushes it. It does not close the io.Writer.
@@ -128,7 +191,11 @@ func (t *Writer) Close() error {
 		return t.err
 	}
 	t.endGraph()
-	if err := t.flushLine(); err != nil {
+	err := t.flushLine()
+	if err == nil {
+		err = t.release()
+	}
+	if err != nil {
 		return err
 	}
 	t.err = errors.New("write to a closed turtle writer")
@@ -150,14 +217,32 @@ func (t *Writer) endGraph() {
 	}
 }
 
-// flushLine moves line to the buffered writer.
+// flushLine moves line to the start or to the buffered writer.
 func (t *Writer) flushLine() error {
+	if t.start != nil {
+		t.start, t.line = append(t.start, t.line...), t.line[:0]
+		if len(t.start) < maxStart {
+			return nil
+		}
+		return t.release()
+	}
 	if _, err := t.w.Write(t.line); err != nil {
 		t.err = fmt.Errorf("write: %w", err)
 		return t.err
 	}
 	t.line = t.line[:0]
 	return nil
+}
+
+// release writes the start of the document, if it is held back.
+func (t *Writer) release() error {
+	if t.start == nil {
+		return nil
+	}
+	head, start := appendPrefixes(nil, t.first), t.start
+	t.start, t.first = nil, nil
+	t.line = append(append(t.line, head...), start...)
+	return t.flushLine()
 }
 
 func (t *Writer) appendVerb(dst []byte, term triple.Term) []byte {
@@ -192,8 +277,11 @@ func (t *Writer) appendIRI(dst []byte, iri string) []byte {
 		if n > len(iri) {
 			continue
 		}
-		if name, ok := t.names[iri[:n]]; ok && isSimpleLocal(iri[n:]) {
-			return append(append(dst, name...), iri[n:]...)
+		if p := t.names[iri[:n]]; p != nil && isSimpleLocal(iri[n:]) {
+			if !p.declared {
+				t.used = append(t.used, p)
+			}
+			return append(append(dst, p.name...), iri[n:]...)
 		}
 	}
 	return append(append(append(dst, '<'), iri...), '>')

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -31,7 +32,7 @@ func TestWriter(t *testing.T) {
 	}
 	graph := input[8]
 	graph.Graph = ex("g")
-	prefixes := map[string]string{"": "http://ex/", "xsd": triple.XSD}
+	prefixes := map[string]string{"": "http://ex/", "xsd": triple.XSD, "unused": "http://unused/"}
 	const head = "@prefix : <http://ex/> .\n@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n"
 	const body = `:s a :T ;
     :p 01 , "1."^^xsd:decimal , -1e5 , "1"^^xsd:boolean , true ;
@@ -133,4 +134,49 @@ func ExampleWriter() {
 	// Output:
 	// @prefix ex: <http://ex/> .
 	// ex:s ex:p 1 , 2 .
+}
+
+// TestWriterDeclaresLate: prefixes that are used behind the document's start are declared there, also
+// within graphs and beside annotations, and all is read back.
+func TestWriterDeclaresLate(t *testing.T) {
+	prefixes := map[string]string{}
+	for i := range 50 {
+		prefixes[fmt.Sprintf("p%d", i)] = fmt.Sprintf("http://ex/%d/", i)
+	}
+	var text bytes.Buffer
+	w, err := NewWriter(&text, WriterOptions{TriG: true, Annotations: true, Prefixes: prefixes})
+	if err != nil {
+		t.Fatal(err)
+	}
+	var want, got []triple.Triple
+	r := seed.Rand(t)
+	for i := range 2000 {
+		one := triple.Triple{Subject: triple.NewIRI("http://ex/0/s"), Predicate: triple.NewIRI(fmt.Sprintf("http://ex/%d/p", i/40)), Object: triple.NewTyped(fmt.Sprint("o", i), fmt.Sprintf("http://ex/%d/d", i/50))}
+		if i/100%2 == 1 {
+			one.Graph = triple.NewIRI("http://ex/g")
+		}
+		var annotations []triple.ApplicationData
+		if r.IntN(10) == 0 {
+			annotations = []triple.ApplicationData{{ApplicationID: "a", Data: []byte{1, 2}}, {ApplicationID: "b", Data: []byte{1, 2}}}
+		}
+		if err := w.WriteAnnotated(one, annotations); err != nil {
+			t.Fatal(err)
+		}
+		want = append(want, one)
+	}
+	if err := w.Close(); err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(text.String(), "}\n@prefix") || strings.Contains(text.String(), "<http://ex/49/p>") {
+		t.Errorf("no prefix is declared behind a graph:\n%s", text.String())
+	}
+	for one, err := range Parse(&text, Options{TriG: true}) {
+		if err != nil {
+			t.Fatal(err)
+		}
+		got = append(got, one)
+	}
+	if !slices.Equal(got, want) {
+		t.Errorf("read back %d triples, want %d", len(got), len(want))
+	}
 }

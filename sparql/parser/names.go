@@ -107,10 +107,18 @@ func (p *parser) prefixedName() string {
 	iri, ok := p.names.expanded[name]
 	if !ok {
 		i, declared := p.names.index[name[:p.tok.colon]]
+		// 1. Find the namespace. The caller may have one for a prefix that the text does not declare.
+		if !declared && p.opts.Undeclared != nil {
+			if iri, ok := p.opts.Undeclared(name[:p.tok.colon]); ok {
+				p.names.declare(ast.Prefix{Name: name[:p.tok.colon], IRI: iri})
+				i, declared = p.names.index[name[:p.tok.colon]]
+			}
+		}
 		if !declared {
 			p.fail(p.tok.pos, "prefix %q is not declared", clip(name[:p.tok.colon+1]))
 			return ""
 		}
+		// 2. Join it and the local name.
 		namespace, local := p.names.prefixes[i].IRI, name[p.tok.colon+1:]
 		if p.tok.escaped {
 			local = unescapeLocal(local)

@@ -26,6 +26,9 @@ type Options struct {
 	// Prefixes are declared from the start; the text may declare them anew. They
 	// are part of the tree's Prologue.
 	Prefixes []ast.Prefix
+	// Undeclared, if not nil, returns the IRI of a prefix that the text uses and does not declare; it
+	// is an error if ok is false. SPARQL has no such prefixes: this is for commands that add them.
+	Undeclared func(name string) (iri string, ok bool)
 
 	MaxBytes  int // greatest text; 0 means DefaultMaxBytes
 	MaxTokens int // greatest number of tokens; 0 means DefaultMaxTokens

@@ -3,6 +3,7 @@
 package results
 
 import (
+	"io"
 	"strings"
 	"unicode"
 
@@ -10,6 +11,21 @@ import (
 
 	"github.com/trefoildb/trefoil/triple"
 )
+
+// TableOptions are the options of [NewTable]. The zero value is that of a file: whole cells with whole
+// IRIs.
+type TableOptions struct {
+	// Width is the number of columns of the terminal. Longer cells are cut, and "…" stands for the rest;
+	// 0 is no limit. A table with very many variables may be wider.
+	Width int
+	// Shorten, if not nil, returns the prefixed name of an IRI; ok is false if it has none.
+	Shorten func(iri string) (name string, ok bool)
+}
+
+// NewTable returns a writer to out of a table; see [NewWriter].
+func NewTable(out io.Writer, vars []string, o TableOptions) *Writer {
+	return newWriter(out, &tableEncoder{options: o}, vars)
+}
 
 // tableEncoder writes an aligned table for a terminal:
 //
@@ -21,8 +37,9 @@ import (
 // becomes longer. Cells are as in TSV. A character must be escaped if it may move a terminal's
 // cursor.
 type tableEncoder struct {
-	kept   [][]string // the header and first rows, until widths is known
-	widths []int
+	options TableOptions
+	kept    [][]string // the header and first rows, until widths is known
+	widths  []int
 }
 
 const (
@@ -38,7 +55,7 @@ func (e *tableEncoder) head(dst []byte, vars []string) []byte {
 func (e *tableEncoder) row(dst []byte, row []triple.Term, _ bool) []byte {
 	cells := make([]string, len(row))
 	for i, t := range row {
-		cells[i] = tableCell(t)
+		cells[i] = tableCell(t, e.options.Shorten)
 	}
 	if e.widths != nil {
 		return e.line(dst, cells)
@@ -64,6 +81,7 @@ func (e *tableEncoder) layOut(dst []byte) []byte {
 			e.widths[i] = max(e.widths[i], min(runewidth.StringWidth(cell), tableMaxCell))
 		}
 	}
+	e.fit()
 	dst = e.line(dst, e.kept[0])
 	for i, width := range e.widths {
 		if i > 0 {
@@ -79,10 +97,39 @@ func (e *tableEncoder) layOut(dst []byte) []byte {
 	return dst
 }
 
+// minCell is the least width that a column is cut to.
+const minCell = 6
+
+// fit makes the widest columns narrower until a line fits the terminal.
+func (e *tableEncoder) fit() {
+	if e.options.Width == 0 || len(e.widths) == 0 {
+		return
+	}
+	excess := len(" | ")*(len(e.widths)-1) - e.options.Width
+	for _, width := range e.widths {
+		excess += width
+	}
+	for ; excess > 0; excess-- {
+		widest := 0
+		for i, width := range e.widths {
+			if width > e.widths[widest] {
+				widest = i
+			}
+		}
+		if e.widths[widest] <= minCell {
+			return
+		}
+		e.widths[widest]--
+	}
+}
+
 func (e *tableEncoder) line(dst []byte, cells []string) []byte {
 	for i, cell := range cells {
 		if i > 0 {
 			dst = append(dst, " | "...)
+		}
+		if e.options.Width > 0 {
+			cell = runewidth.Truncate(cell, e.widths[i], "…")
 		}
 		dst = append(dst, cell...)
 		if i < len(cells)-1 {
@@ -94,12 +141,20 @@ func (e *tableEncoder) line(dst []byte, cells []string) []byte {
 	return append(dst, '\n')
 }
 
-// tableCell returns a term as in TSV, with control and format characters escaped.
-func tableCell(t triple.Term) string {
-	text := string(appendTSVTerm(nil, t))
+// tableCell returns a term as in TSV, with control and format characters escaped. shorten may be nil.
+func tableCell(t triple.Term, shorten func(string) (string, bool)) string {
+	// 1. Prefer a prefixed name.
+	text := ""
+	if shorten != nil {
+		text = shortTerm(t, shorten)
+	}
+	if text == "" {
+		text = string(appendTSVTerm(nil, t))
+	}
 	if strings.IndexFunc(text, hidden) < 0 {
 		return text
 	}
+	// 2. Escape what a terminal would not show as it is.
 	var b strings.Builder
 	for _, r := range text {
 		if !hidden(r) {
@@ -117,6 +172,23 @@ func tableCell(t triple.Term) string {
 		}
 	}
 	return b.String()
+}
+
+// shortTerm returns an IRI or a typed literal with a prefixed name; "" if it has none.
+func shortTerm(t triple.Term, shorten func(string) (string, bool)) string {
+	switch {
+	case t.Kind() == triple.IRI:
+		name, _ := shorten(t.Value())
+		return name
+	case t.Kind() == triple.Literal && t.Lang() == "" && t.Datatype() != triple.XSDString:
+		whole := string(appendTSVTerm(nil, t))
+		if rest, ok := strings.CutSuffix(whole, "^^<"+t.Datatype()+">"); ok {
+			if name, ok := shorten(t.Datatype()); ok {
+				return rest + "^^" + name
+			}
+		}
+	}
+	return ""
 }
 
 // hidden reports whether r moves a cursor or changes how other characters look.

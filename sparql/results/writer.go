@@ -44,21 +44,24 @@ type Writer struct {
 // NewWriter returns a writer to out of solutions of the variables with these
 // names (without "?"). Nothing is written before the first Write, Flush or Close.
 func NewWriter(out io.Writer, format Format, vars []string) *Writer {
-	w := &Writer{out: out, columns: len(vars)}
+	var e encoder
 	switch format {
 	case XML:
-		w.encoder = &xmlEncoder{}
+		e = &xmlEncoder{}
 	case CSV:
-		w.encoder = &csvEncoder{}
+		e = &csvEncoder{}
 	case TSV:
-		w.encoder = &tsvEncoder{}
+		e = &tsvEncoder{}
 	case Table:
-		w.encoder = &tableEncoder{}
+		e = &tableEncoder{}
 	default:
-		w.encoder = &jsonEncoder{}
+		e = &jsonEncoder{}
 	}
-	w.buf = w.encoder.head(nil, vars)
-	return w
+	return newWriter(out, e, vars)
+}
+
+func newWriter(out io.Writer, e encoder, vars []string) *Writer {
+	return &Writer{out: out, encoder: e, columns: len(vars), buf: e.head(nil, vars)}
 }
 
 // Reuse makes the writer use the memory of a buffer, which grows several times otherwise. The buffer of

@@ -3,6 +3,7 @@
 package endpoint
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"net/http"
@@ -12,6 +13,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/trefoildb/trefoil/internal/logs"
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/readcount"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/idempotency"
@@ -20,6 +22,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
 )
 
 // Shared is the state for the endpoints of all families.
@@ -110,6 +113,16 @@ func (s *Shared) Reader(w http.ResponseWriter, r *request.Request) (store.Reader
 func ReadsAs(r *request.Request) readcount.Caller {
 	kind, application := r.Caller.Identity()
 	return readcount.Caller{Kind: kind, Application: application}
+}
+
+// Prefixes returns the prefixes for a document of a syntax: those of its request, and for Turtle and TriG
+// those of the store. RDF/XML must declare all at its start, so it gets none of the store.
+func (s *Shared) Prefixes(ctx context.Context, to syntax.Syntax, declared map[string]string) (prefixes.Names, error) {
+	if to != syntax.Turtle && to != syntax.TriG {
+		return declared, nil
+	}
+	kept, err := prefixes.Read(ctx, s.Store)
+	return kept.All().With(declared), err
 }
 
 // rows counts triples.

@@ -38,7 +38,7 @@ func (a *API) readGraph(r *request.Request, t graphTarget, account *limits.Accou
 
 // readPart reads one document.
 func (a *API) readPart(r *request.Request, t graphTarget, account *limits.Account, contentType string, body io.ReadCloser) ([]triple.Triple, error) {
-	part := &request.Request{Request: r.WithContext(r.Context()), Caller: r.Caller, Part: r.Part}
+	part := &request.Request{Request: r.WithContext(r.Context()), Caller: r.Caller, Part: r.Part, Prefixes: r.Prefixes}
 	if t.base != "" {
 		part.Params = request.Params{"base": t.base}
 	}
@@ -141,7 +141,7 @@ func (a *API) readParts(r *request.Request, t graphTarget, account *limits.Accou
 }
 
 func (a *API) readFormPart(r *request.Request, t graphTarget, account *limits.Account, contentType string, part *multipart.Part, number int) ([]triple.Triple, error) {
-	one := &request.Request{Request: r.WithContext(r.Context()), Caller: r.Caller, Part: number}
+	one := &request.Request{Request: r.WithContext(r.Context()), Caller: r.Caller, Part: number, Prefixes: r.Prefixes}
 	one.ContentLength = -1
 	return a.readPart(one, t, account, contentType, part)
 }

@@ -163,8 +163,8 @@ var GraphSyntaxes = []syntax.Syntax{syntax.Turtle, syntax.NTriples, syntax.TriG,
 // DatasetSyntaxes are the syntaxes of all graphs together, the default first.
 var DatasetSyntaxes = []syntax.Syntax{syntax.TriG, syntax.NQuads, syntax.JSONLD}
 
-// answerPrefixes are declared in answers in Turtle and TriG.
-var answerPrefixes = map[string]string{
+// rootPrefixes are declared at the start of answers in RDF/XML.
+var rootPrefixes = map[string]string{
 	"rdf": triple.RDF, "xsd": triple.XSD,
 	"rdfs": "http://www.w3.org/2000/01/rdf-schema#",
 	"owl":  "http://www.w3.org/2002/07/owl#",
@@ -221,7 +221,11 @@ func (a *API) streamGraph(w http.ResponseWriter, r *request.Request, t graphTarg
 	// 1. Write the triples. Graph names are removed if the document is that of one graph.
 	body := response.NewStream(w, r.Request, "")
 	defer body.Release()
-	out, err := syntax.NewWriter(body, s, answerPrefixes)
+	names, err := a.Prefixes(r.Context(), s, rootPrefixes)
+	if err != nil {
+		return err
+	}
+	out, err := syntax.NewWriter(body, s, names)
 	if err != nil {
 		return err
 	}

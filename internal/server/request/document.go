@@ -75,6 +75,9 @@ func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, n
 	account.Most = min(unfold*d.MaxBytes, d.Memory.Max*2/3) // what one client may have
 	prefix := FreshPrefix(r.Key(), r.Part)
 	options := syntax.Options{Source: BodyName, Base: strings.Trim(r.Params["base"], "<>"), BlankPrefix: prefix, MaxDocument: d.MaxBytes}
+	if r.Prefixes != nil {
+		options.Prefix = r.Prefixes.Add
+	}
 	var annotations []triple.ApplicationData
 	options.Annotated = func(all []triple.ApplicationData) { annotations = all }
 	triples := growing{account: account}

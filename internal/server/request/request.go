@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/queries"
 	"github.com/trefoildb/trefoil/internal/turns"
@@ -22,7 +23,9 @@ type Request struct {
 	Digest *DigestBody   // the body of a change with a key; nil if it has none
 	Trace  *Trace        // what the log will have of it
 	Part   int           // number in a form, from 1; 0 if there is no form
-	turn   *turns.Turn   // in which the body is decompressed and parsed; nil if it is small
+	// Prefixes collects those of the documents that the request adds; nil if they do not matter.
+	Prefixes *prefixes.Found
+	turn     *turns.Turn // in which the body is decompressed and parsed; nil if it is small
 }
 
 // Trace is what the log has of a request, beside its method and path.

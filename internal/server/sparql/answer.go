@@ -56,7 +56,10 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request.Request, op *operati
 	case ast.Select:
 		err = writeSolutions(out, f, result, &r.Trace.Query.Rows)
 	default:
-		err = writeTriples(out, f, result, prefixesOf(q), &r.Trace.Query.Rows)
+		var names map[string]string
+		if names, err = a.Prefixes(r.Context(), f.syntax, prefixesOf(q)); err == nil {
+			err = writeTriples(out, f, result, names, &r.Trace.Query.Rows)
+		}
 	}
 	if err != nil {
 		return err

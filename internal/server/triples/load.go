@@ -73,6 +73,7 @@ func (a *API) postLoad(w http.ResponseWriter, r *request.Request) error {
 	if !r.Caller.All() {
 		options.CheckAnnotation = r.Caller.CheckWrite
 	}
+	options.Prefix = r.Prefixes.Add
 	options.CheckGraph = func(graph triple.Term) error { return systemgraph.Check(r.Context(), graph) }
 	in, err := request.Open(r, a.maxLoadBytes)
 	if err != nil {

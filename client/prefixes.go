@@ -1,0 +1,61 @@
+// Prefixes: the names of IRIs that a server keeps.
+
+package client
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"net/http"
+	"net/url"
+)
+
+// Prefixes are names such as "ex", without ':', and the IRIs that they stand for.
+type Prefixes struct {
+	// Kept are those of the store, by documents and by people.
+	Kept map[string]string `json:"prefixes"`
+	// WellKnown are others, which every store has: rdf, foaf and the like.
+	WellKnown map[string]string `json:"wellKnown"`
+}
+
+func prefixPath(name string) string { return "/prefixes/" + url.PathEscape(name) }
+
+// Prefixes returns the prefixes of the store.
+func (c *Client) Prefixes(ctx context.Context) (p Prefixes, err error) {
+	if err := c.get(ctx, c.endpoint("/prefixes", nil), &p); err != nil {
+		return p, fmt.Errorf("list the prefixes: %w", unwrapPermanent(err))
+	}
+	return p, nil
+}
+
+// SetPrefix gives a prefix its IRI, whatever it was before.
+func (c *Client) SetPrefix(ctx context.Context, name, iri string) error {
+	_, err := c.change(ctx, call{method: http.MethodPut, url: c.endpoint(prefixPath(name), url.Values{"iri": {iri}})}, true)
+	if err != nil {
+		return fmt.Errorf("set the prefix %s: %w", name, unwrapPermanent(err))
+	}
+	return nil
+}
+
+// KeepPrefixes adds prefixes whose names the store does not have. Others keep their IRIs.
+func (c *Client) KeepPrefixes(ctx context.Context, prefixes map[string]string) error {
+	body, err := json.Marshal(prefixes)
+	if err != nil {
+		return err
+	}
+	_, err = c.change(ctx, call{method: http.MethodPost, url: c.endpoint("/prefixes", nil),
+		header: http.Header{"Content-Type": {"application/json"}}, body: body}, true)
+	if err != nil {
+		return fmt.Errorf("keep prefixes: %w", unwrapPermanent(err))
+	}
+	return nil
+}
+
+// RemovePrefix removes a prefix of the store. A well-known one that it replaced is valid again.
+func (c *Client) RemovePrefix(ctx context.Context, name string) error {
+	_, err := c.change(ctx, call{method: http.MethodDelete, url: c.endpoint(prefixPath(name), nil)}, true)
+	if err != nil {
+		return fmt.Errorf("remove the prefix %s: %w", name, unwrapPermanent(err))
+	}
+	return nil
+}

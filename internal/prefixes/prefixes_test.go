@@ -1,0 +1,280 @@
+// Tests of the prefixes of a store: rules, limits, and the hidden row.
+
+package prefixes_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"slices"
+	"strings"
+	"sync"
+	"testing"
+
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/prefixes"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func open(t *testing.T) *store.Store {
+	t.Helper()
+	db, err := store.Open(t.TempDir(), store.Options{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() {
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return db
+}
+
+func must(t *testing.T, err error) {
+	t.Helper()
+	if err != nil {
+		t.Fatal(err)
+	}
+}
+
+func want(t *testing.T, db store.Triples, want prefixes.Names) {
+	t.Helper()
+	got, err := prefixes.Read(t.Context(), db)
+	if err != nil || !maps.Equal(got, want) {
+		t.Fatalf("the store has %v, %v; want %v", got, err, want)
+	}
+}
+
+// TestRules: the first IRI that a document gives a name stays, a person's replaces it, and a removed
+// one is gone.
+func TestRules(t *testing.T) {
+	db, ctx := open(t), t.Context()
+	want(t, db, prefixes.Names{})
+	must(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://a/", "foaf": "http://other/"}))
+	want(t, db, prefixes.Names{"ex": "http://a/"}) // foaf is well-known
+	must(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://b/", "new": "http://n/"}))
+	want(t, db, prefixes.Names{"ex": "http://a/", "new": "http://n/"})
+	must(t, prefixes.Set(ctx, db, "ex", "http://c/"))
+	must(t, prefixes.Set(ctx, db, "foaf", "http://mine/"))
+	must(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://d/"}))
+	want(t, db, prefixes.Names{"ex": "http://c/", "new": "http://n/", "foaf": "http://mine/"})
+	must(t, prefixes.Remove(ctx, db, "ex"))
+	must(t, prefixes.Remove(ctx, db, "foaf"))
+	if err := prefixes.Remove(ctx, db, "ex"); !errors.Is(err, prefixes.ErrNotFound) {
+		t.Errorf("a second removal: %v", err)
+	}
+	want(t, db, prefixes.Names{"new": "http://n/"})
+	for name, iri := range map[string]string{"": "http://a/", "1a": "http://a/", "é": "http://a/", "x": "relative", "http": "http://a/", "xsd": "http://a/",
+		strings.Repeat("n", prefixes.MaxNameBytes+1): "http://a/", "y": "http://a/" + strings.Repeat("i", prefixes.MaxIRIBytes)} {
+		if err := prefixes.Set(ctx, db, name, iri); !errors.Is(err, prefixes.ErrInvalid) {
+			t.Errorf("%.20q %.20s: %v", name, iri, err)
+		}
+	}
+}
+
+// TestNothingWritten: a document without new prefixes makes no change, so it costs no write.
+func TestNothingWritten(t *testing.T) {
+	db, ctx := open(t), t.Context()
+	position := func() string {
+		at, err := db.Feed().Position(ctx)
+		must(t, err)
+		return at.String()
+	}
+	empty := position()
+	must(t, prefixes.Keep(ctx, db, prefixes.Names{"rdf": triple.RDF, "1": "http://a/"}))
+	must(t, prefixes.Keep(ctx, db, nil))
+	if position() != empty {
+		t.Error("nothing to keep was written")
+	}
+	must(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://a/"}))
+	after := position()
+	must(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://b/"}))
+	if position() != after {
+		t.Error("a known prefix was written again")
+	}
+}
+
+// TestBounds: a document with a million prefixes leaves few, and a store has no more than its most.
+func TestBounds(t *testing.T) {
+	var found prefixes.Found
+	for i := range 1_000_000 {
+		found.Add(fmt.Sprintf("p%d", i), fmt.Sprintf("http://ex/%d/", i))
+	}
+	names := found.Names()
+	if len(names) == 0 || len(names) > prefixes.MaxPrefixes {
+		t.Fatalf("%d prefixes of a million", len(names))
+	}
+	db, ctx := open(t), t.Context()
+	for i := range 2 + prefixes.MaxPrefixes/len(names) {
+		var more prefixes.Found
+		for j := range len(names) {
+			more.Add(fmt.Sprintf("q%d-%d", i, j), "http://ex/")
+		}
+		must(t, prefixes.Keep(ctx, db, more.Names()))
+	}
+	got, err := prefixes.Read(ctx, db)
+	if err != nil || len(got) != prefixes.MaxPrefixes {
+		t.Errorf("%d prefixes are kept, %v; want %d", len(got), err, prefixes.MaxPrefixes)
+	}
+	if err := prefixes.Set(ctx, db, "more", "http://ex/"); !errors.Is(err, prefixes.ErrInvalid) {
+		t.Errorf("one more: %v", err)
+	}
+}
+
+// TestConcurrentKeep: of several documents at a time, one gives a name its IRI, and no name is lost.
+func TestConcurrentKeep(t *testing.T) {
+	db, ctx := open(t), t.Context()
+	var wg sync.WaitGroup
+	for i := range 8 {
+		wg.Go(func() {
+			if err := prefixes.Keep(ctx, db, prefixes.Names{"ex": fmt.Sprintf("http://%d/", i), fmt.Sprintf("p%d", i): "http://p/"}); err != nil {
+				t.Error(err)
+			}
+		})
+	}
+	wg.Wait()
+	got, err := prefixes.Read(ctx, db)
+	if err != nil || len(got) != 9 {
+		t.Errorf("%v, %v", got, err)
+	}
+}
+
+// TestHidden: no read has the row of prefixes, unless it is of the system graph. Pages have as many rows
+// as they ask for.
+func TestHidden(t *testing.T) {
+	db, ctx := open(t), t.Context()
+	r := seed.Rand(t)
+	var all []triple.Triple
+	for i := range 10 {
+		one := triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("urn:%c", 'a'+i*2)), Predicate: triple.NewIRI(fmt.Sprint("urn:trefoil:", i)), Object: triple.NewIRI("urn:o")}
+		if i%2 == 1 {
+			one.Graph = triple.NewIRI("urn:g")
+		}
+		all = append(all, one)
+	}
+	_, err := db.Add(ctx, all)
+	must(t, err)
+	must(t, prefixes.Set(ctx, db, "ex", "http://ex/"))
+	if got := db.Status().Triples; got != 10 {
+		t.Errorf("the status has %d triples", got)
+	}
+	hidden := prefixes.Hide(db)
+	reader, err := hidden.Reader()
+	must(t, err)
+	defer reader.Close()
+	// 1. Counts, patterns and ranges.
+	if n, err := reader.Count(ctx, triple.Pattern{}); n != 10 || err != nil {
+		t.Errorf("%d triples, %v", n, err)
+	}
+	if n, _, err := reader.Estimate(ctx, triple.Pattern{}); n != 10 || err != nil {
+		t.Errorf("about %d triples, %v", n, err)
+	}
+	for _, p := range []triple.Pattern{{Subject: systemgraph.PrefixRow.Subject}, {Predicate: systemgraph.PrefixRow.Predicate}, {Object: systemgraph.PrefixRow.Object}} {
+		if n, err := reader.Count(ctx, p); n != 0 || err != nil {
+			t.Errorf("%v: %d triples, %v", p, n, err)
+		}
+	}
+	for range 50 {
+		limit, reverse, order := int64(r.IntN(13)), r.IntN(2) == 1, triple.Orders[r.IntN(3)]
+		want := 10
+		if limit > 0 {
+			want = min(want, int(limit))
+		}
+		o := store.ReadOptions{Limit: limit, Reverse: reverse}
+		if got := rows(t, reader.Match(ctx, triple.Pattern{}, o)); len(got) != want || slices.Contains(got, systemgraph.PrefixRow) {
+			t.Errorf("%+v: %v", o, got)
+		}
+		if got := rows(t, reader.Range(ctx, triple.Bounds{Order: order}, o)); len(got) != want || slices.Contains(got, systemgraph.PrefixRow) {
+			t.Errorf("%v %+v: %v", order, o, got)
+		}
+	}
+	// 2. The system graph.
+	system := triple.Pattern{Graph: systemgraph.Graph}
+	if n, err := reader.Count(ctx, system); n != 1 || err != nil {
+		t.Errorf("the system graph has %d triples, %v", n, err)
+	}
+	if got := rows(t, reader.Match(ctx, system, store.ReadOptions{})); len(got) != 1 {
+		t.Errorf("the system graph is %v", got)
+	}
+	// 3. Queries.
+	for query, want := range map[string]string{
+		"SELECT (COUNT(*) AS ?n) { ?s ?p ?o }":                                "5",
+		"SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s ?p ?o } }":                   "5",
+		"SELECT (COUNT(DISTINCT ?g) AS ?n) { GRAPH ?g { ?s ?p ?o } }":         "1",
+		"SELECT (COUNT(*) AS ?n) { GRAPH ?g { ?s <urn:trefoil:keeps> ?o } }":  "0",
+		"SELECT (COUNT(*) AS ?n) { <urn:trefoil:system> ?p ?o }":              "0",
+		"SELECT (COUNT(*) AS ?n) { GRAPH <urn:trefoil:system> { ?s ?p ?o } }": "1",
+	} {
+		if got := value(ctx, t, db, query); got != want {
+			t.Errorf("%s is %s, want %s", query, got, want)
+		}
+	}
+}
+
+func rows(t *testing.T, all func(func(store.Row, error) bool)) (triples []triple.Triple) {
+	t.Helper()
+	for row, err := range all {
+		must(t, err)
+		one, err := row.Triple()
+		must(t, err)
+		triples = append(triples, one.Clone())
+	}
+	return triples
+}
+
+// value returns the only value of a query's answer.
+func value(ctx context.Context, t *testing.T, db *store.Store, text string) (found string) {
+	t.Helper()
+	e, err := engine.New(db, engine.Options{})
+	must(t, err)
+	query, err := e.Prepare(ctx, text, engine.Params{})
+	must(t, err)
+	answer, err := query.Run(ctx)
+	must(t, err)
+	defer answer.Close()
+	for row, err := range answer.Rows() {
+		must(t, err)
+		found = row[0].Value()
+	}
+	return found
+}
+
+// TestClearKeepsPrefixes: an update that clears everything leaves the prefixes, and one that deletes the
+// triples of all graphs is not refused because of them.
+func TestClearKeepsPrefixes(t *testing.T) {
+	db, ctx := open(t), t.Context()
+	must(t, prefixes.Set(ctx, db, "ex", "http://ex/"))
+	e, err := engine.New(db, engine.Options{})
+	must(t, err)
+	for _, text := range []string{"CLEAR ALL", "DELETE WHERE { GRAPH ?g { ?s ?p ?o } }", "DROP NAMED"} {
+		_, err := db.Add(ctx, []triple.Triple{{Subject: triple.NewIRI("a:s"), Predicate: triple.NewIRI("a:p"), Object: triple.NewIRI("a:o"), Graph: triple.NewIRI("a:g")}})
+		must(t, err)
+		result, err := e.Update(ctx, text, engine.Params{})
+		if err != nil || result.Deleted != 1 {
+			t.Errorf("%s: %+v, %v", text, result, err)
+		}
+		want(t, db, prefixes.Names{"ex": "http://ex/"})
+	}
+}
+
+// TestNames expands and shortens.
+func TestNames(t *testing.T) {
+	names := prefixes.Names{"b": "http://ex/", "a": "http://ex/", "long": "http://ex/long/", "foaf": "http://mine/"}
+	short := names.All().Shortener()
+	for iri, want := range map[string]string{
+		"http://ex/age": "a:age", "http://ex/long/x": "long:x", "http://ex/": "", "http://ex/a.b": "", "http://ex/long/a/b": "", "http://mine/x": "foaf:x",
+		triple.RDFType: "rdf:type", "http://ex/-a": "", "http://ex/a-1_b": "a:a-1_b",
+	} {
+		if got, ok := short(iri); got != want || ok != (want != "") {
+			t.Errorf("%s is %q, want %q", iri, got, want)
+		}
+	}
+	merged := names.With(map[string]string{"": "http://ex/", "foaf": "http://doc/"})
+	if !maps.Equal(merged, prefixes.Names{"": "http://ex/", "foaf": "http://doc/", "long": "http://ex/long/"}) {
+		t.Errorf("merged %v", merged)
+	}
+}
