@@ -1,4 +1,4 @@
-// Prefixes: well-known ones, those made up for the store, and those of the query that is shown.
+// Prefixes: well-known ones, those made up for the store, those that it keeps, and those of the query that is shown.
 
 export const wellKnown: Record<string, string> = {
   rdf: "http://www.w3.org/1999/02/22-rdf-syntax-ns#",
@@ -36,13 +36,18 @@ export function declared(text: string): Record<string, string> {
   return all;
 }
 
-// learned are prefixes that the page made up for the namespaces of the store. current are those of the
-// last query. The later ones win: well-known, learned, current.
-let learned: Record<string, string> = {}, current: Record<string, string> = {};
+// learned are prefixes that the page made up for the namespaces of the store. kept are those of the store
+// itself. current are those of the last query. The later ones win: well-known, learned, kept, current.
+let learned: Record<string, string> = {}, kept: Record<string, string> = {}, current: Record<string, string> = {};
 let table = sorted();
 
 export function known(): Record<string, string> {
-  return { ...wellKnown, ...learned, ...current };
+  return { ...wellKnown, ...learned, ...kept, ...current };
+}
+
+// stored are the known prefixes but those of a query.
+export function stored(): Record<string, string> {
+  return { ...wellKnown, ...learned, ...kept };
 }
 
 export function setCurrent(prefixes: Record<string, string>) {
@@ -50,10 +55,16 @@ export function setCurrent(prefixes: Record<string, string>) {
   table = sorted();
 }
 
+// setKept takes the prefixes of the store, before learn.
+export function setKept(prefixes: Record<string, string>) {
+  kept = prefixes;
+  table = sorted();
+}
+
 // learn makes a prefix for each namespace of the IRIs that has none. Its name is the last part of the
 // namespace, or the host.
 export function learn(iris: string[]) {
-  const spaces = new Set(Object.values({ ...wellKnown, ...current }));
+  const spaces = new Set(Object.values({ ...wellKnown, ...kept, ...current }));
   learned = {};
   for (const iri of iris) {
     const space = /^[a-z][a-z0-9+.-]*:.*[#/:](?=[^#/:]+$)/i.exec(iri)?.[0];
@@ -64,16 +75,16 @@ export function learn(iris: string[]) {
     if (/^https?:/i.test(space)) parts[0] = parts[0].split(".").at(-2) ?? parts[0];
     const part = parts.findLast(text => /^[a-z][a-z0-9-]{0,15}$/.test(text)) ?? "ns";
     let name = part;
-    for (let n = 2; name in wellKnown || name in learned || name in current; n++) name = part + n;
+    for (let n = 2; name in wellKnown || name in learned || name in kept || name in current; n++) name = part + n;
     learned[name] = space;
   }
   table = sorted();
 }
 
-// sorted has the longest namespaces first, so that the closest one is found. Of two names for one, those of the query win.
+// sorted has the longest namespaces first, so that the closest one is found. Of two names for one, those of the query win, then those of the store.
 function sorted(): [string, string][] {
   const valid = known();
-  return [current, learned, wellKnown].flatMap(all => Object.entries(all)).filter(([name, space]) => space && valid[name] === space)
+  return [current, kept, learned, wellKnown].flatMap(all => Object.entries(all)).filter(([name, space]) => space && valid[name] === space)
     .sort((a, b) => b[1].length - a[1].length);
 }
 

@@ -6,13 +6,13 @@ import { completer } from "./completion";
 import { confirmed } from "./dialogs";
 import { Editor } from "./editor";
 import { addRun, clearHistory, readHistory, readTabs, storeTabs, type Tab } from "./keep";
-import { declared, setCurrent } from "./prefixes";
+import { declared, setCurrent, stored } from "./prefixes";
 import { Results } from "./results";
 import { address, replace } from "./route";
 import { explain, query, update, type Answer } from "./run";
 import type { Schema } from "./schema";
 import { Sidebar } from "./sidebar";
-import { firstText, isUpdate } from "./sparql";
+import { firstText, isUpdate, undeclared } from "./sparql";
 
 // Work is what a tab has run last.
 interface Work { text: string; begun: number; took?: number; control?: AbortController; answer?: Answer; error?: string; stopped?: boolean }
@@ -58,6 +58,7 @@ export function QueryPage({ asked, schema }: { asked?: string; schema: Schema | 
   useTick(running, redraw);
 
   latest.current.run = async mode => {
+    declareUsed();
     const text = editor.current!.text, id = active, changes = isUpdate(text);
     works.current.get(id)?.control?.abort();
     editor.current!.unmark();
@@ -82,6 +83,13 @@ export function QueryPage({ asked, schema }: { asked?: string; schema: Schema | 
     if (changes && mode === "run" && !mine.stopped) emit("data"); // also after an error: a part may be done
     if (mode === "run") setHistory(now => addRun(now, { text, at: Date.now(), result: summary(mine) }));
     redraw(undefined as never);
+  };
+
+  // declareUsed declares the known prefixes that the text uses, because SPARQL has no others.
+  const declareUsed = () => {
+    const text = editor.current!.text, own = declared(text), all = stored();
+    const lines = undeclared(text, own, all).map(name => `PREFIX ${name}: <${all[name]}>\n`).join("");
+    if (lines) editor.current!.view.dispatch({ changes: { from: 0, insert: lines } });
   };
 
   // fail keeps an error, and marks its place if its text is still in the editor.

@@ -2,7 +2,7 @@
 
 import { useEffect, useState } from "preact/hooks";
 import { events, json, select, url } from "./api";
-import { learn } from "./prefixes";
+import { learn, setKept } from "./prefixes";
 import { rdfType } from "./terms";
 
 export interface Named { iri: string; count?: number; exact?: boolean }
@@ -78,7 +78,9 @@ export function useSchema(): Schema | null {
       control?.abort();
       const mine = control = new AbortController();
       try {
-        const [c, p] = await Promise.all([classes(mine.signal), predicates(mine.signal)]);
+        const [c, p, names] = await Promise.all([classes(mine.signal), predicates(mine.signal),
+          json<{ prefixes: Record<string, string> }>(url("prefixes"), { signal: mine.signal })]);
+        setKept(names.prefixes);
         learn([...c, ...p].map(n => n.iri));
         setSchema({ classes: c, predicates: p });
       } catch (err) {

@@ -12,6 +12,12 @@ export function verb(text: string): string {
   return found ? found[1].toLowerCase() : "";
 }
 
+// undeclared returns the prefixes that a text uses, of those that it may need to declare.
+export function undeclared(text: string, has: Record<string, string>, known: Record<string, string>): string[] {
+  const used = bare(text).matchAll(/(?<![\p{L}\p{N}_?$:@.%\\-])([a-z][a-z0-9_-]*):/giu);
+  return [...new Set([...used].map(found => found[1]))].filter(name => !(name in has) && Object.hasOwn(known, name)).sort();
+}
+
 // isUpdate reports whether the text changes data. A text without a verb is a query, whose error the node names.
 export const isUpdate = (text: string) => !["select", "ask", "construct", "describe", ""].includes(verb(text));
 

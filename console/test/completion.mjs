@@ -33,6 +33,11 @@ export async function testCompletion(context, address) {
   await sub(t, "a rare class, which the page has not listed", async () => {
     assert.match((await type("PREFIX m: <http://many.example/ns#> SELECT * { ?s a ", "m:Ra")).join(" "), /m:Rare ?1$/);
   });
+  await sub(t, "a prefix of the store is declared when a query runs", async () => {
+    await t.enter('SELECT ?s { ?s a m:Rare } # foaf:no "foaf:no" <foaf:no>');
+    await page.getByRole("button", { name: "Run", exact: true }).click();
+    await page.waitForFunction(() => document.querySelector(".cm-content").innerText.startsWith("PREFIX m: <http://many.example/ns#>\nSELECT"));
+  });
   await sub(t, "keywords", async () => {
     assert.match((await type("", "SEL")).join(" "), /SELECT/);
     await list.getByRole("option", { name: "SELECT" }).click();
