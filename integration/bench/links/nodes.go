@@ -92,6 +92,9 @@ func (b *bench) cluster(ctx context.Context, size int, name, file string) (err e
 	if err := n.lists(ctx, g, some[:1<<18]); err != nil {
 		return err
 	}
+	if err := n.sizes(ctx, g); err != nil {
+		return err
+	}
 	if err := b.salsa(ctx, g, some, "100 ms", ", end to end"); err != nil {
 		return err
 	}
@@ -99,6 +102,21 @@ func (b *bench) cluster(ctx context.Context, size int, name, file string) (err e
 		return err
 	}
 	return n.copies(ctx, g, some)
+}
+
+// sizes reports the memory of the cells for which each machine answers. Followers have as much again.
+func (n *nodes) sizes(ctx context.Context, g *client.Links) error {
+	stats, err := g.Stats(ctx)
+	if err != nil {
+		return err
+	}
+	least, most := stats.Servers[0].Bytes, int64(0)
+	for _, s := range stats.Servers {
+		least, most = min(least, s.Bytes), max(most, s.Bytes)
+	}
+	n.b.add("", "bytes of the cells, without those of followers", "%.0f a page, %.1f a link; %.1f to %.1f MB a machine",
+		rig.Ratio(float64(stats.Bytes), float64(stats.Pages)), rig.Ratio(float64(stats.Bytes), float64(stats.Links)), float64(least)/1e6, float64(most)/1e6)
+	return nil
 }
 
 // namedTime must pass without a new UID. Then all pages have theirs.
@@ -110,7 +128,9 @@ const clusterBatch = 1 << 13
 // lists measures batched lists, first and when they are cached.
 func (n *nodes) lists(ctx context.Context, g *client.Links, some []uid.UID) error {
 	// 1. Batches. The first round fills the caches.
+	reads := int64(0)
 	read := func() error {
+		reads++
 		for at := 0; at+clusterBatch <= len(some); at += clusterBatch {
 			if _, err := g.Links(ctx, links.Forward, some[at:at+clusterBatch]); err != nil {
 				return err
@@ -123,12 +143,15 @@ func (n *nodes) lists(ctx context.Context, g *client.Links, some []uid.UID) erro
 	if err := read(); err != nil {
 		return err
 	}
-	first := time.Since(begun)
+	first, busy := time.Since(begun), n.CPU(nil)
+	reads = 0
 	took, err := best(read)
 	if err != nil {
 		return err
 	}
+	busy = n.CPU(nil) - busy
 	n.b.add("1 M", "batched GetLinks by a client of one node", "%s lists/s (the first time %s)", rate(total, took), rate(total, first))
+	n.b.add("", "processor time of all nodes", "%.2f us a list", float64(busy.Nanoseconds())/1000/float64(total*reads))
 
 	// 2. One page a request.
 	const single = 1000
