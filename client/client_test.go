@@ -226,6 +226,21 @@ func TestPages(t *testing.T) {
 	if len(rest) != 6 || rest[0] != all[5] {
 		t.Errorf("after the cursor: %v", rest)
 	}
+	// An offset skips once, and pages go on behind it.
+	if got := collect(t, c.Range(ctx, b, client.RangeOptions{Offset: 3})); !slices.Equal(got, all[3:]) {
+		t.Errorf("from the fourth on: %v", got)
+	}
+	page, err = c.MatchPage(ctx, triple.Pattern{}, client.PageOptions{Offset: 8, Limit: 1})
+	if err != nil || !slices.Equal(page.Triples, all[8:9]) || page.Next == "" {
+		t.Error(page, err)
+	}
+	if _, err := c.MatchPage(ctx, triple.Pattern{}, client.PageOptions{Offset: 1, Cursor: page.Next}); !errors.Is(err, client.ErrBadRequest) {
+		t.Errorf("an offset with a cursor: %v", err)
+	}
+	page, err = c.RangePage(ctx, b, client.PageOptions{Reverse: true})
+	if err != nil {
+		t.Fatal(err)
+	}
 	if _, err := c.RangePage(ctx, b, client.PageOptions{Cursor: page.Next}); !errors.Is(err, client.ErrBadCursor) {
 		t.Errorf("a cursor of another direction: %v", err)
 	}

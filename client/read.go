@@ -30,6 +30,7 @@ type Page struct {
 type PageOptions struct {
 	Limit   int    // most triples; 0 is the client's page size
 	Cursor  string // Next of the page before; "" is the beginning
+	Offset  int64  // triples to skip; with a Cursor it must be 0, because Next is behind them
 	Reverse bool   // from the end to the beginning; ranges only
 	// Annotations requests the annotations of the triples too.
 	Annotations bool
@@ -39,16 +40,17 @@ type PageOptions struct {
 type RangeOptions struct {
 	Reverse bool   // from the end to the beginning
 	Cursor  string // start: Next of a page of the same range and direction
+	Offset  int64  // triples to skip; with a Cursor it must be 0
 }
 
 // Match yields the triples that match p, in the best order for p. An error ends them.
 func (c *Client) Match(ctx context.Context, p triple.Pattern) iter.Seq2[triple.Triple, error] {
-	return c.all(ctx, "/triples", patternQuery(p), "")
+	return c.all(ctx, "/triples", patternQuery(p), "", 0)
 }
 
 // Range yields the triples between bounds, in their order. An error ends them.
 func (c *Client) Range(ctx context.Context, b triple.Bounds, o RangeOptions) iter.Seq2[triple.Triple, error] {
-	return c.all(ctx, "/range", boundsQuery(b, o.Reverse), o.Cursor)
+	return c.all(ctx, "/range", boundsQuery(b, o.Reverse), o.Cursor, o.Offset)
 }
 
 // MatchPage returns a part of Match. A page may hold fewer triples than its limit although more
@@ -100,10 +102,11 @@ func (c *Client) count(ctx context.Context, query url.Values) (int64, bool, erro
 }
 
 // all yields the triples of all pages.
-func (c *Client) all(ctx context.Context, path string, query url.Values, from string) iter.Seq2[triple.Triple, error] {
+func (c *Client) all(ctx context.Context, path string, query url.Values, from string, offset int64) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
-		for cursor := from; ; {
-			page, err := c.fetch(ctx, path, query, c.options.PageSize, cursor)
+		skip := offset // of the first page only
+		for cursor := from; ; skip = 0 {
+			page, err := c.fetch(ctx, path, query, c.options.PageSize, cursor, skip)
 			if err != nil {
 				yield(triple.Triple{}, err)
 				return
@@ -130,7 +133,7 @@ func (c *Client) page(ctx context.Context, path string, query url.Values, o Page
 	if limit == 0 {
 		limit = c.options.PageSize
 	}
-	got, err := c.fetch(ctx, path, query, limit, o.Cursor)
+	got, err := c.fetch(ctx, path, query, limit, o.Cursor, o.Offset)
 	if err != nil {
 		return p, err
 	}
@@ -165,11 +168,14 @@ type fetched struct {
 	degraded bool
 }
 
-func (c *Client) fetch(ctx context.Context, path string, query url.Values, limit int, cursor string) (p fetched, err error) {
+func (c *Client) fetch(ctx context.Context, path string, query url.Values, limit int, cursor string, offset int64) (p fetched, err error) {
 	query = maps.Clone(query) // an iterator may be used again
 	query.Set("limit", strconv.Itoa(limit))
 	if cursor != "" {
 		query.Set("cursor", cursor)
+	}
+	if offset != 0 {
+		query.Set("offset", strconv.FormatInt(offset, 10))
 	}
 	text, header, err := c.send(ctx, call{
 		method: http.MethodGet, url: c.endpoint(path, query), header: http.Header{"Accept": {"application/n-quads"}},

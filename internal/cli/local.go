@@ -55,7 +55,7 @@ func (l *local) match(ctx context.Context, p triple.Pattern, page page) *listing
 	if err != nil {
 		return failed(err)
 	}
-	return l.list(l.rows.Match(ctx, p, store.ReadOptions{Limit: page.more(), After: after, Annotations: page.annotations}), page)
+	return l.list(l.rows.Match(ctx, p, store.ReadOptions{Offset: page.offset, Limit: page.more(), After: after, Annotations: page.annotations}), page)
 }
 
 func (l *local) bounded(ctx context.Context, b triple.Bounds, page page) *listing {
@@ -67,7 +67,7 @@ func (l *local) bounded(ctx context.Context, b triple.Bounds, page page) *listin
 	if err != nil {
 		return failed(err)
 	}
-	return l.list(l.rows.Range(ctx, b, store.ReadOptions{Reverse: page.reverse, Limit: page.more(), After: after}), page)
+	return l.list(l.rows.Range(ctx, b, store.ReadOptions{Reverse: page.reverse, Offset: page.offset, Limit: page.more(), After: after}), page)
 }
 
 // list makes a listing of rows. It reads one more row than the page, because a cursor must be given

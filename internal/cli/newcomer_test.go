@@ -65,6 +65,12 @@ func TestShortForms(t *testing.T) {
 			t.Errorf("--limit 0: %d %q", code, stdout)
 		}
 		want(t, exitUsage, "which is no literal", with("range", "--order", "spo", "--ge", "18")...)
+		want(t, exitDone, "<http://ex/b>", with("match", "--offset", "1")...)
+		if code, stdout, stderr := run(t, "", with("range", "--order", "spo", "--reverse", "--offset", "1", "--limit", "5")...); code != exitDone || strings.Contains(stdout, "ex/b") || strings.Count(stdout, "\n") != 1 || strings.Contains(stderr, "cursor") {
+			t.Errorf("--offset 1: %d %q %q", code, stdout, stderr)
+		}
+		want(t, exitDone, "cursor: ", with("match", "--offset", "0", "--limit", "1")...)
+		want(t, exitUsage, "leave --offset out", with("match", "--offset", "1", "--cursor", "AAAA")...)
 		want(t, exitUsage, "which is no literal", with("range", "--order", "spo", "--prefix", "<http://ex/a>", "--starts", `"M`)...)
 		want(t, exitDone, "", with("range", "--order", "osp", "--ge", "18")...)
 		if flags[0] == "--to" {

@@ -157,6 +157,7 @@ func (c *countCmd) count(e *env, r reader, p triple.Pattern) error {
 // page selects a part of an answer.
 type page struct {
 	limit   int64 // 0: all
+	offset  int64 // items to skip
 	cursor  string
 	reverse bool
 	// annotations requests the annotations of items.
@@ -193,6 +194,7 @@ func failed(err error) *listing {
 
 // paging holds the flags of commands that list triples.
 type paging struct {
+	Offset quantity  `placeholder:"N" help:"Skip N triples first. The cursor of a limited answer is behind them."`
 	Limit  *quantity `placeholder:"N" help:"Maximum of triples; the cursor of the next page goes to standard error."`
 	Cursor string    `placeholder:"C" help:"Go on where a limited answer ended: its cursor, with the same other flags."`
 	JSON   bool      `help:"A JSON object a line: s, p, o and g as SPARQL-JSON terms."`
@@ -200,7 +202,10 @@ type paging struct {
 
 // print writes the requested page, and the cursor of the next one to standard error.
 func (p *paging) print(e *env, read func(page) *listing, reverse bool) error {
-	selected := page{cursor: p.Cursor, reverse: reverse}
+	selected := page{cursor: p.Cursor, offset: int64(p.Offset), reverse: reverse}
+	if p.Cursor != "" && p.Offset > 0 {
+		return usagef("--offset with --cursor: the cursor is behind the skipped triples already; leave --offset out")
+	}
 	if p.Limit != nil {
 		if selected.limit = int64(*p.Limit); selected.limit == 0 {
 			return nil

@@ -64,13 +64,13 @@ func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *list
 	list := &listing{}
 	list.items = func(yield func(item, error) bool) {
 		// 1. Fetch a page. Only a cursor of the user's can be wrong.
-		given, cursor := int64(0), page.cursor
+		given, cursor, offset := int64(0), page.cursor, page.offset
 		for {
 			limit := 0 // the client's page size
 			if page.limit > 0 {
 				limit = int(page.limit - given)
 			}
-			got, err := fetch(client.PageOptions{Limit: limit, Cursor: cursor, Reverse: page.reverse, Annotations: page.annotations})
+			got, err := fetch(client.PageOptions{Limit: limit, Cursor: cursor, Offset: offset, Reverse: page.reverse, Annotations: page.annotations})
 			if err != nil {
 				if errors.Is(err, client.ErrBadCursor) && cursor == page.cursor {
 					err = usagef("--cursor: %w", err)
@@ -88,6 +88,7 @@ func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *list
 					return
 				}
 			}
+			offset = 0 // the next page's cursor is behind the skipped triples
 			given += int64(len(got.Triples))
 			if cursor = got.Next; cursor == "" {
 				return

@@ -50,7 +50,7 @@ func (p *peers) Methods() []string { return p.server.Methods() }
 // watchRequest counts the requests for clients of others, because work on copies gives way to them.
 func (p *peers) watchRequest(method string) (answered func()) {
 	switch method {
-	case reads.MethodScan, reads.MethodRows, reads.MethodCount, writes.MethodSubmit, writes.MethodAnnotate, writes.MethodDeliver:
+	case reads.MethodScan, reads.MethodRows, reads.MethodCount, reads.MethodSkip, writes.MethodSubmit, writes.MethodAnnotate, writes.MethodDeliver:
 		p.throttle.Begin()
 		return p.throttle.End
 	}

@@ -75,10 +75,10 @@ type hidingReader struct{ store.Reader }
 
 // Match implements [store.Matcher].
 func (h *hidingReader) Match(ctx context.Context, p triple.Pattern, o store.ReadOptions) iter.Seq2[store.Row, error] {
-	if !covers(p) {
+	if !covers(p) || o.DefaultGraph {
 		return h.Reader.Match(ctx, p, o)
 	}
-	return without(o, func(o store.ReadOptions) iter.Seq2[store.Row, error] { return h.Reader.Match(ctx, p, o) })
+	return h.without(ctx, o, func(o store.ReadOptions) iter.Seq2[store.Row, error] { return h.Reader.Match(ctx, p, o) })
 }
 
 // covers reports whether a pattern matches the row without naming its graph.
@@ -89,21 +89,30 @@ func covers(p triple.Pattern) bool {
 // Range implements [store.Matcher].
 func (h *hidingReader) Range(ctx context.Context, b triple.Bounds, o store.ReadOptions) iter.Seq2[store.Row, error] {
 	keys, err := b.KeyRange()
-	if err != nil || hides(keys.Range) == nil {
+	if err != nil || hides(keys.Range) == nil || o.DefaultGraph {
 		return h.Reader.Range(ctx, b, o)
 	}
-	return without(o, func(o store.ReadOptions) iter.Seq2[store.Row, error] { return h.Reader.Range(ctx, b, o) })
+	return h.without(ctx, o, func(o store.ReadOptions) iter.Seq2[store.Row, error] { return h.Reader.Range(ctx, b, o) })
 }
 
 // without yields the rows of a read but the hidden one. It reads one row more, because that one may be
-// among them.
-func without(o store.ReadOptions, read func(store.ReadOptions) iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+// among them, or among the rows that are skipped.
+func (h *hidingReader) without(ctx context.Context, o store.ReadOptions, read func(store.ReadOptions) iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
 	return func(yield func(store.Row, error) bool) {
 		limit, n := o.Limit, int64(0)
 		if limit > 0 {
 			o.Limit++
 		}
+		first := o.Offset > 0
 		for row, err := range read(o) {
+			if err == nil && first {
+				// If the hidden row was skipped, this one should have been, too.
+				first = false
+				var skipped bool
+				if skipped, err = h.skipped(ctx, o, row.Key); skipped {
+					continue
+				}
+			}
 			if err == nil && isRow(row.Key) {
 				continue
 			}
@@ -111,11 +120,22 @@ func without(o store.ReadOptions, read func(store.ReadOptions) iter.Seq2[store.R
 				return
 			}
 			n++
-			if !yield(row, err) {
+			if !yield(row, err) || err != nil {
 				return
 			}
 		}
 	}
+}
+
+// skipped reports whether the hidden row lies behind o.After and before a key.
+func (h *hidingReader) skipped(ctx context.Context, o store.ReadOptions, key []byte) (bool, error) {
+	hidden := rowKeys[key[0]]
+	before := func(a, b []byte) bool { return bytes.Compare(a, b) < 0 != o.Reverse && !bytes.Equal(a, b) }
+	if !before(hidden, key) || o.After != nil && !before(o.After, hidden) {
+		return false, nil
+	}
+	n, err := h.Reader.Count(ctx, triple.Exact(systemgraph.PrefixRow))
+	return n > 0, err
 }
 
 // Count implements [store.Matcher].

@@ -38,5 +38,8 @@ const Feed = 1
 // reads, and annotations with a media type of up to 1 MiB beside it.
 const AnnotationVersions = 1
 
+// Skip is the first minor in which owners skip rows of a read.
+const Skip = 1
+
 // Name returns the version of this major with a minor, such as 3.0.
 func Name(minor uint64) string { return fmt.Sprintf("%d.%d", Major, minor) }

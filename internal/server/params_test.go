@@ -39,7 +39,7 @@ func TestRefusals(t *testing.T) {
 		{"two slashes", "GET", "/range//", "", nil, 404, problem.KindNotFound, "/range//", ""},
 		{"method", "PUT", "/triples", "", nil, 405, problem.KindMethod, "", "DELETE, GET, HEAD, OPTIONS, POST"},
 		{"load by GET", "GET", "/load", "", nil, 405, problem.KindMethod, "", "POST"},
-		{"unknown parameter", "GET", "/triples?subject=x", "", nil, 400, problem.KindBadParameter, "subject", "s, p, o, g, limit, cursor"},
+		{"unknown parameter", "GET", "/triples?subject=x", "", nil, 400, problem.KindBadParameter, "subject", "s, p, o, g, offset, limit, cursor"},
 		{"unknown parameter of a endpoint without", "GET", "/status?x=1", "", nil, 400, problem.KindBadParameter, "x", "takes none"},
 		{"repeated parameter", "GET", "/triples?s=%3Chttp://a/%3E&s=%3Chttp://b/%3E", "", nil, 400, problem.KindBadParameter, "s", "2 times"},
 		{"empty parameter", "GET", "/triples?s=", "", nil, 400, problem.KindBadParameter, "s", "is empty"},

@@ -174,6 +174,13 @@ func TestPaging(t *testing.T) {
 			accept = response.NQuads
 		}
 		whole := items(t, s.get(target(path, where...), "Accept", accept))
+		if offset := rapid.IntRange(0, len(whole)+1).Draw(rt, "offset"); offset > 0 {
+			where = append(where, "offset", fmt.Sprint(offset))
+			whole = whole[min(offset, len(whole)):]
+			if got := items(t, s.get(target(path, where...), "Accept", accept)); !slices.Equal(got, whole) {
+				rt.Fatalf("%q: %d items, want %d", where, len(got), len(whole))
+			}
+		}
 		limit := rapid.IntRange(1, 40).Draw(rt, "limit")
 		var joined []string
 		pages := 0
@@ -193,6 +200,22 @@ func TestPaging(t *testing.T) {
 			rt.Fatalf("%d pages for %d items of %d each", pages, len(whole), limit)
 		}
 	})
+}
+
+// TestOffset checks which offsets are refused, and that the next page has none.
+func TestOffset(t *testing.T) {
+	s, _ := serveTriples(t, sampleQuads, Options{})
+	for _, offset := range []string{"-1", "x", "99999999999999999999"} {
+		s.get(target("/triples", "offset", offset)).wantError(t, 400, problem.KindBadParameter, "offset", "not a number from 0 on")
+	}
+	next := s.get(target("/triples", "offset", "2", "limit", "1")).next(t)
+	if strings.Contains(next, "offset") {
+		t.Errorf("the next page skips again: %s", next)
+	}
+	s.get(next+"&offset=2").wantError(t, 400, problem.KindBadParameter, "offset", "leave offset out")
+	if got := s.get(next + "&offset=0"); got.status != 200 {
+		t.Errorf("offset=0 with a cursor: %d %s", got.status, got.body)
+	}
 }
 
 // items splits an answer into its items.

@@ -16,13 +16,29 @@ import (
 type ReadOptions struct {
 	// Reverse reads from the greatest key to the least.
 	Reverse bool
-	// Limit is the maximum number of rows; 0 is no limit.
+	// Offset is the number of rows to skip before the first one. Skipped rows are not sent to
+	// other machines, unless only the reading machine can select the rows.
+	Offset int64
+	// Limit is the maximum number of rows after Offset; 0 is no limit.
 	Limit int64
 	// After is the key to continue behind, exclusive: the last key of an incomplete answer. If a
 	// row exists all the time, it comes exactly once.
 	After []byte
+	// DefaultGraph leaves out the triples of named graphs.
+	DefaultGraph bool
 	// Annotations reads the annotations of each row, too.
 	Annotations bool
+}
+
+// Check returns an error if a number is negative.
+func (o ReadOptions) Check() error {
+	switch {
+	case o.Limit < 0:
+		return fmt.Errorf("%w: the limit is %d", ErrInvalid, o.Limit)
+	case o.Offset < 0:
+		return fmt.Errorf("%w: the offset is %d", ErrInvalid, o.Offset)
+	}
+	return nil
 }
 
 // Row is one triple in one order. Key and Value are valid until the next step.
@@ -93,6 +109,17 @@ func accepts(kr *triple.KeyRange) filter {
 	}
 }
 
+// inDefaultGraph returns a filter that leaves out the triples of named graphs, and then calls pass.
+func inDefaultGraph(pass filter) filter {
+	return func(key, value []byte) (bool, error) {
+		_, terms, err := triple.SplitKey(key)
+		if err != nil || len(terms[triple.Graph]) > 0 || pass == nil {
+			return err == nil && len(terms[triple.Graph]) == 0, err
+		}
+		return pass(key, value)
+	}
+}
+
 // read yields the rows of a range that pass the filter.
 func (sn *Snapshot) read(ctx context.Context, r triple.Range, o ReadOptions, pass filter, yield func(Row, error) bool) {
 	// 1. Narrow the range, because an answer may continue behind a key.
@@ -103,6 +130,9 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o ReadOptions, pas
 	}
 	if r.Empty() {
 		return
+	}
+	if o.DefaultGraph {
+		pass = inDefaultGraph(pass)
 	}
 	rows, err := sn.Rows(ctx, r)
 	if err != nil {
@@ -125,7 +155,8 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o ReadOptions, pas
 	} else {
 		valid = rows.First()
 	}
-	// 3. Yield row after row. A filtered row must not count against the limit.
+	// 3. Yield row after row. A filtered row must not count against the offset or the limit.
+	skip := o.Offset
 	for left := o.Limit; valid; valid = step() {
 		row := Row{Key: rows.Key(), Value: rows.Value()}
 		if pass != nil {
@@ -137,6 +168,10 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o ReadOptions, pas
 			if !ok {
 				continue
 			}
+		}
+		if skip > 0 {
+			skip--
+			continue
 		}
 		if annotations != nil {
 			if row.Annotations, err = annotations.of(ctx, row.Key); err != nil {
@@ -158,8 +193,8 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o ReadOptions, pas
 
 // narrow returns the part of a range behind After.
 func (o ReadOptions) narrow(r triple.Range) (triple.Range, error) {
-	if o.Limit < 0 {
-		return r, fmt.Errorf("%w: the limit is %d", ErrInvalid, o.Limit)
+	if err := o.Check(); err != nil {
+		return r, err
 	}
 	if o.After == nil {
 		return r, nil

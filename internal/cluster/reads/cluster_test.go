@@ -25,6 +25,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/member/membertest"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
@@ -139,12 +140,13 @@ type world struct {
 	machines []*machine
 	layout   recovery.Layout
 	triples  []triple.Triple
+	minor    uint64         // of the protocol
 	lone     *replica.Store // see truth
 }
 
 // newWorld makes a cluster of some machines, without triples.
 func newWorld(t testing.TB, machines int, o Options) *world {
-	w := &world{TB: t, net: memnet.New(1)}
+	w := &world{TB: t, net: memnet.New(1), minor: protocol.Minor}
 	if t, ok := t.(*testing.T); ok {
 		cryptotest.SetGlobalRandom(t, 1) // the machines' names, and with them the placement
 	}
@@ -188,8 +190,10 @@ func (w *world) newMachine(i int, o Options) *machine {
 	}
 	m.server.HandleStream(MethodScan, m.stream(m.reads.serveScan))
 	m.server.HandleStream(MethodCount, m.stream(m.reads.serveCount))
+	m.server.HandleStream(MethodSkip, m.stream(m.reads.serveSkip))
 	m.server.Handle(MethodRows, m.call(m.reads.serveRows))
 	m.server.Handle(methodNotes, m.reads.serveNotes)
+	m.server.Handle(methodVersions, m.reads.serveVersions)
 	m.server.Handle(methodAnnotations, m.reads.serveAnnotations)
 	m.server.Handle(methodSurvey, m.reads.serveSurvey)
 	var serving sync.WaitGroup
@@ -316,7 +320,7 @@ func (w *world) newLayout(rng *rand.Rand, segments int, machines []*machine) rec
 // viewOf returns the view of an epoch in which some machines are dead.
 func (w *world) viewOf(epoch uint64, dead ...*machine) *view.View {
 	v := &view.View{
-		Cluster: "test", ClusterID: "test", Generation: 1, Epoch: epoch, Base: w.layout, Target: w.layout,
+		Cluster: "test", ClusterID: "test", Generation: 1, Epoch: epoch, Minor: w.minor, Base: w.layout, Target: w.layout,
 		BaseIncarnations: map[trie.MachineID]uint64{}, NextSegment: 1 << 40,
 	}
 	var live []*machine
@@ -325,7 +329,7 @@ func (w *world) viewOf(epoch uint64, dead ...*machine) *view.View {
 			continue
 		}
 		live = append(live, m)
-		v.Members = append(v.Members, view.Member{ID: m.Self(), Incarnation: 1, Address: m.address, State: view.Up})
+		v.Members = append(v.Members, view.Member{ID: m.Self(), Incarnation: 1, Minor: w.minor, Address: m.address, State: view.Up})
 		if w.layout.Placement.Machines().Contains(m.Self()) {
 			v.BaseIncarnations[m.Self()] = 1
 		}

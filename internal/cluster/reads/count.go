@@ -107,7 +107,7 @@ func (sn *Snapshot) count(ctx context.Context, r triple.Range, f *filter) (int64
 			err := fallback{sn.under(v)}.visit(ctx, q, func(int, []byte, []byte) error { n++; return nil })
 			return tally{rows: n, exact: true}, err
 		case g.owner == sn.reads.self:
-			n, err := sn.reads.countLocal(ctx, q)
+			n, _, err := sn.reads.countLocal(ctx, q)
 			return tally{rows: n, exact: true}, err
 		}
 		n := int64(0)

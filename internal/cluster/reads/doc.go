@@ -44,7 +44,7 @@
 // streams (reads/scan), ahead of their reader. A query plan needs estimates and samples of many
 // patterns: that is one call to each owner (reads/survey).
 //
-// A request (reads/scan, reads/rows, reads/count) is
+// A request (reads/scan, reads/rows, reads/count, reads/skip) is
 //
 //	+--------------+-------+---------------+----------------+- - - - -+----------+--------+
 //	| epoch uvarint| flags | limit uvarint | budget uvarint | filter  | n uvarint| ranges |
@@ -55,8 +55,8 @@
 //	 range: shared uvarint, length uvarint, bytes    of Lo; shared with the Lo before
 //	        0, or shared+1 uvarint, length uvarint, bytes   of Hi; shared with Lo; 0 is no Hi
 //
-// The limit counts rows, the budget bytes of frames; 0 is none. Answers of scan
-// and count are frames, and their first byte is the kind:
+// The limit counts rows, the budget bytes of frames; 0 is none. Answers of scan,
+// count and skip are frames, and their first byte is the kind:
 //
 //	00 rows:  each is
 //	          shared<<2 | same value<<1 | other range, uvarint
@@ -65,7 +65,8 @@
 //	01 end:   all is sent, or as many rows as the limit has
 //	02 more:  the budget is used: index of the range uvarint, last key
 //	03 beat:  nothing to send yet
-//	04 number: uvarint, the count; the end
+//	04 number: uvarint, the count; the end. Of skip also the key of the last skipped
+//	           row, if the limit was reached
 //	05 part:  the beginning of a frame of rows that is too long for one message
 //	06 whole: the rest of it
 //

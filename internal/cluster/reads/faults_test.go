@@ -381,7 +381,7 @@ func TestLostBeforeTheEnd(t *testing.T) {
 		if slices.Contains(sent.kinds, frameEnd) || slices.Contains(sent.kinds, frameMore) {
 			t.Errorf("%s: an end all the same: %v", code, sent.kinds)
 		}
-		if _, err := h.count(ctx, q, func() error { return nil }); err == nil {
+		if _, _, err := h.count(ctx, q, func() error { return nil }); err == nil {
 			t.Errorf("%s: a count", code)
 		}
 		if err := h.close(); err != nil {

@@ -31,6 +31,16 @@ func (f *filter) binds() bool {
 	return slices.ContainsFunc(f.terms[:], func(t []byte) bool { return t != nil })
 }
 
+// inDefaultGraph returns a filter that also leaves out the triples of named graphs.
+func (f *filter) inDefaultGraph() *filter {
+	only := &filter{}
+	if f != nil {
+		*only = *f
+	}
+	only.defaultGraph = true
+	return only
+}
+
 // match reports whether the triple of a key, of any order, passes.
 func (f *filter) match(key []byte) (bool, error) {
 	_, terms, err := triple.SplitKey(key)

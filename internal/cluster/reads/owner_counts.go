@@ -3,7 +3,9 @@
 package reads
 
 import (
+	"bytes"
 	"context"
+	"encoding/binary"
 	"errors"
 	"time"
 
@@ -16,39 +18,58 @@ import (
 func (ow *owner) serveCount(ctx context.Context, _ peer.Header, body []byte, w *peer.Writer) error {
 	return ow.serve(ctx, body, true, func(ctx context.Context, q *request, h *held) error {
 		p := &pulse{w, time.Now()}
-		n, err := h.count(ctx, q, p.beat)
+		q.limit = 0
+		n, _, err := h.count(ctx, q, p.beat)
 		if err != nil {
 			return err
 		}
-		e := peer.NewEncoder(16)
-		e.Byte(frameNumber)
-		e.Uvarint(uint64(n))
-		return p.Write(e.Data())
+		return p.Write(appendNumber(nil, n))
 	})
 }
 
-// count returns how many rows match a request. It calls beat every checkRows rows.
-func (h *held) count(ctx context.Context, q *request, beat func() error) (n int64, err error) {
+// serveSkip answers reads/skip.
+func (ow *owner) serveSkip(ctx context.Context, _ peer.Header, body []byte, w *peer.Writer) error {
+	return ow.serve(ctx, body, true, func(ctx context.Context, q *request, h *held) error {
+		p := &pulse{w, time.Now()}
+		n, last, err := h.count(ctx, q, p.beat)
+		if err != nil {
+			return err
+		}
+		return p.Write(append(appendNumber(nil, n), last...))
+	})
+}
+
+func appendNumber(dst []byte, n int64) []byte {
+	return binary.AppendUvarint(append(dst, frameNumber), uint64(n))
+}
+
+// count returns how many rows match a request. If the request has a limit, count stops at the row
+// that reaches it, and last is the key of that row; otherwise last is nil. It calls beat every
+// checkRows rows.
+func (h *held) count(ctx context.Context, q *request, beat func() error) (n int64, last []byte, err error) {
 	in, err := h.rows(ctx, q)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer in.close()
 	for looked := 1; in.next(); looked++ {
 		if looked%checkRows == 0 {
 			if err := errors.Join(h.check(), beat()); err != nil {
-				return 0, err
+				return 0, nil, err
 			}
 		}
 		pass, err := q.pass(in.row.key)
 		if err != nil {
-			return 0, err
+			return 0, nil, err
 		}
-		if pass {
-			n++
+		if !pass {
+			continue
+		}
+		if n++; n == q.limit {
+			return n, bytes.Clone(in.row.key), h.check()
 		}
 	}
-	return n, errors.Join(in.err(), h.check())
+	return n, nil, errors.Join(in.err(), h.check())
 }
 
 // estimate returns about how many rows match a request. It counts rows up to the limit of the
@@ -96,11 +117,11 @@ func (h *held) extrapolate(q *request, looked, passed int64) (int64, error) {
 	return max(int64(float64(rows)*float64(passed)/float64(looked)), 1), nil
 }
 
-// countLocal returns the count of this machine.
-func (ow *owner) countLocal(ctx context.Context, q *request) (n int64, err error) {
+// countLocal returns the count of this machine: see count.
+func (ow *owner) countLocal(ctx context.Context, q *request) (n int64, last []byte, err error) {
 	h, err := ow.hold(ctx, q.epoch, q.ranges, true)
 	if err != nil {
-		return 0, err
+		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
 	return h.count(ctx, q, func() error { return nil })

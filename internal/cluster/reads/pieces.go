@@ -73,3 +73,14 @@ func rangeAfter(r triple.Range, key []byte, reverse bool) triple.Range {
 	}
 	return r.Intersect(triple.Range{Lo: append(bytes.Clone(key), 0)})
 }
+
+// rangeWithout returns the part of r after another part of it, in the direction of the read.
+func rangeWithout(r, part triple.Range, reverse bool) triple.Range {
+	switch {
+	case reverse && len(part.Lo) > 0:
+		return r.Intersect(triple.Range{Hi: part.Lo})
+	case !reverse && part.Hi != nil:
+		return r.Intersect(triple.Range{Lo: part.Hi})
+	}
+	return triple.Range{Hi: []byte{}} // part reaches the end of the space
+}

@@ -112,6 +112,7 @@ const (
 	MethodScan   = "reads/scan"
 	MethodRows   = "reads/rows"
 	MethodCount  = "reads/count"
+	MethodSkip   = "reads/skip"
 	methodSurvey = "reads/survey"
 	methodNotes  = "reads/notes"
 
@@ -123,6 +124,7 @@ const (
 func (r *Reads) Register(s *peer.Server) {
 	s.HandleStream(MethodScan, r.serveScan)
 	s.HandleStream(MethodCount, r.serveCount)
+	s.HandleStream(MethodSkip, r.serveSkip)
 	s.Handle(MethodRows, r.serveRows)
 	s.Handle(methodSurvey, r.serveSurvey)
 	s.Handle(methodNotes, r.serveNotes)

@@ -98,6 +98,10 @@ func options(rng *rand.Rand, answer []string) store.ReadOptions {
 	if rng.IntN(2) == 0 {
 		o.Limit = int64(1 + rng.IntN(len(answer)+2))
 	}
+	if rng.IntN(2) == 0 {
+		o.Offset = int64(rng.IntN(len(answer) + 2))
+	}
+	o.DefaultGraph = rng.IntN(4) == 0
 	if len(answer) > 0 && rng.IntN(2) == 0 {
 		o.After = []byte(answer[rng.IntN(len(answer))])
 		if rng.IntN(4) == 0 {

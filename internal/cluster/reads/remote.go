@@ -3,6 +3,7 @@
 package reads
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -111,31 +112,43 @@ func take(ranges []triple.Range) []triple.Range {
 // countRemote returns the count of another machine.
 func (rm *remote) countRemote(ctx context.Context, q *request, owner trie.MachineID) (n int64, err error) {
 	err = rm.inParts(ctx, q, func(ctx context.Context, part *request) error {
-		some, err := rm.countPart(ctx, part, owner)
+		some, _, err := rm.countPart(ctx, part, owner, MethodCount)
 		n += some
 		return err
 	})
 	return n, err
 }
 
-// countPart sends one request for a count and reads its answer.
-func (rm *remote) countPart(ctx context.Context, q *request, owner trie.MachineID) (n int64, err error) {
+// skipRemote skips rows of one range on another machine: see count of the owner.
+func (rm *remote) skipRemote(ctx context.Context, q *request, owner trie.MachineID) (n int64, last []byte, err error) {
+	err = rm.inParts(ctx, q, func(ctx context.Context, part *request) (err error) {
+		n, last, err = rm.countPart(ctx, part, owner, MethodSkip)
+		if err == nil && (n > q.limit || (n == q.limit) != (last != nil) || last != nil && !q.ranges[0].Contains(last)) {
+			err = &remoteError{owner, errNotAsked}
+		}
+		return err
+	})
+	return n, last, err
+}
+
+// countPart sends one request for a count and reads its answer. The last key is that of MethodSkip.
+func (rm *remote) countPart(ctx context.Context, q *request, owner trie.MachineID, method string) (n int64, last []byte, err error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// 1. Send the request. The timer starts anew with each frame, because a count sends beats
 	// while it works.
 	stall := rm.stall(cancel)
 	defer stall.Stop()
-	stream, err := rm.peers.Stream(ctx, owner, MethodCount, q.encode())
+	stream, err := rm.peers.Stream(ctx, owner, method, q.encode())
 	if err != nil {
-		return 0, &remoteError{owner, err}
+		return 0, nil, &remoteError{owner, err}
 	}
 	defer stream.Close()
 	// 2. Wait for the number. Any other frame is an error.
 	for {
 		frame, err := stream.Next()
 		if err != nil {
-			return 0, &remoteError{owner, truncated(err)}
+			return 0, nil, &remoteError{owner, truncated(err)}
 		}
 		stall.Reset(rm.options.IdleTimeout)
 		d := peer.NewDecoder(frame)
@@ -143,15 +156,18 @@ func (rm *remote) countPart(ctx context.Context, q *request, owner trie.MachineI
 		case frameBeat:
 		case frameNumber:
 			n := int64(d.Uvarint())
+			if rest := bytes.Clone(d.Rest()); d.Err() == nil && method == MethodSkip && len(rest) > 0 {
+				last = rest
+			}
 			if err := d.End(); err != nil {
-				return 0, &remoteError{owner, err}
+				return 0, nil, &remoteError{owner, err}
 			}
 			if err := drain(stream); err != nil {
-				return 0, &remoteError{owner, err}
+				return 0, nil, &remoteError{owner, err}
 			}
-			return n, nil
+			return n, last, nil
 		default:
-			return 0, &remoteError{owner, badFrame("of unknown kind")}
+			return 0, nil, &remoteError{owner, badFrame("of unknown kind")}
 		}
 	}
 }

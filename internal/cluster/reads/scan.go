@@ -278,20 +278,9 @@ func (s *scan) pop() {
 	first.close()
 	s.frame = nil
 	s.queue = append(s.queue[:0], s.queue[1:]...)
-	s.remaining, s.hasRow = s.rangeWithout(s.remaining, first.Range), false
+	s.remaining, s.hasRow = rangeWithout(s.remaining, first.Range, s.reverse), false
 	s.returned = true // the absence of rows is a part of the answer, too
 	s.retries.progress()
-}
-
-// rangeWithout returns the part of r after another part of it.
-func (s *scan) rangeWithout(r, part triple.Range) triple.Range {
-	switch {
-	case s.reverse && len(part.Lo) > 0:
-		return r.Intersect(triple.Range{Hi: part.Lo})
-	case !s.reverse && part.Hi != nil:
-		return r.Intersect(triple.Range{Lo: part.Hi})
-	}
-	return triple.Range{Hi: []byte{}} // part reaches the end of the space
 }
 
 // requestAhead requests the next pieces of other machines ahead.
@@ -346,7 +335,7 @@ func (s *scan) plan() (bool, error) {
 	} else {
 		p = nextPiece(s.view.Joint(), s.rest)
 	}
-	s.rest = s.rangeWithout(s.rest, p.Range)
+	s.rest = rangeWithout(s.rest, p.Range, s.reverse)
 	s.queue = append(s.queue, &queued{piece: p})
 	return true, nil
 }

@@ -132,12 +132,15 @@ func accepts(kr *triple.KeyRange) func(key, value []byte) (bool, error) {
 // read yields the rows of a range in the filter and accept. Owners apply the filter; this machine
 // applies accept.
 func (sn *Snapshot) read(ctx context.Context, r triple.Range, o store.ReadOptions, f *filter, accept func(key, value []byte) (bool, error), yield func(store.Row, error) bool) {
-	if o.Limit < 0 {
-		yield(store.Row{}, fmt.Errorf("%w: the limit is %d", store.ErrInvalid, o.Limit))
+	if err := o.Check(); err != nil {
+		yield(store.Row{}, err)
 		return
 	}
 	if o.After != nil {
 		r = rangeAfter(r, o.After, o.Reverse)
+	}
+	if o.DefaultGraph {
+		f = f.inDefaultGraph()
 	}
 	// 1. With annotations: read the rows without them, and look their annotations up in groups.
 	if o.Annotations {
@@ -157,18 +160,21 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o store.ReadOption
 		}
 		return
 	}
-	// 2. Without: scan. Owners may only limit rows if this machine drops none of them.
-	limit := o.Limit
-	if accept != nil {
-		limit = 0
+	// 2. Without: scan. Owners may only skip and limit rows if this machine drops none of them.
+	var s *scan
+	var err error
+	if accept == nil {
+		s, err = sn.scanBehind(ctx, r, o.Reverse, f, o.Offset, o.Limit)
+		o.Offset = 0
+	} else {
+		s, err = sn.scan(ctx, r, o.Reverse, f, 0)
 	}
-	s, err := sn.scan(ctx, r, o.Reverse, f, limit)
 	if err != nil {
 		yield(store.Row{}, err)
 		return
 	}
 	defer s.Close()
-	// A row must pass accept before it counts for the limit.
+	// A row must pass accept before it counts for the offset and the limit.
 	for left := o.Limit; s.Next(); {
 		key, value := s.Row()
 		if accept != nil {
@@ -180,6 +186,10 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o store.ReadOption
 			if !ok {
 				continue
 			}
+		}
+		if o.Offset > 0 {
+			o.Offset--
+			continue
 		}
 		if !yield(store.Row{Key: key, Value: value}, nil) {
 			return

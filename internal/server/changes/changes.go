@@ -174,7 +174,7 @@ func (a *API) parse(r *request.Request) (q feed.Request, expand bool, err error)
 			return q, false, err
 		}
 	}
-	if seconds, err := p.Number("heartbeat"); err != nil {
+	if seconds, err := p.Number("heartbeat", 1); err != nil {
 		return q, false, err
 	} else if seconds > 0 {
 		q.Heartbeat = min(time.Duration(seconds)*time.Second, maxHeartbeat)

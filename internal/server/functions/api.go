@@ -180,7 +180,7 @@ func registrationOf(p request.Params) (r functions.Registration, err error) {
 	if r.Loads, err = p.Flag("loads"); err != nil {
 		return r, err
 	}
-	timeout, err := p.Number("timeout")
+	timeout, err := p.Number("timeout", 1)
 	if err != nil {
 		return r, err
 	}

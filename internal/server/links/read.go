@@ -364,7 +364,7 @@ func (l *API) getPages(w http.ResponseWriter, r *request.Request) error {
 			return problem.Errorf(problem.KindBadParameter, "after", "%q is no UID", problem.Clip(text))
 		}
 	}
-	limit, err := r.Params.Number("limit")
+	limit, err := r.Params.Number("limit", 1)
 	if err != nil {
 		return err
 	}

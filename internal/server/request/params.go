@@ -118,15 +118,15 @@ func (p Params) Flag(name string) (bool, error) {
 	}
 }
 
-// Number returns a positive number; 0 if the parameter is missing.
-func (p Params) Number(name string) (int, error) {
+// Number returns a number of at least least; 0 if the parameter is missing.
+func (p Params) Number(name string, least uint64) (int, error) {
 	text, ok := p[name]
 	if !ok {
 		return 0, nil
 	}
 	n, err := strconv.ParseUint(text, 10, 62)
-	if err != nil || n == 0 {
-		return 0, problem.Errorf(problem.KindBadParameter, name, "%q is not a number from 1 on", problem.Clip(text))
+	if err != nil || n < least {
+		return 0, problem.Errorf(problem.KindBadParameter, name, "%q is not a number from %d on", problem.Clip(text), least)
 	}
 	return int(n), nil
 }

@@ -125,7 +125,7 @@ func (a *API) loadOptions(p request.Params, report *rejectReport) (o rdfload.Opt
 		return o, problem.Errorf(problem.KindBadParameter, "max-line", "more than 1 GiB")
 	}
 	o.MaxLine = int(maxLine)
-	n, err := p.Number("rejects")
+	n, err := p.Number("rejects", 1)
 	if err != nil {
 		return o, err
 	}

@@ -102,9 +102,10 @@ func (a *API) readPage(w http.ResponseWriter, r *request.Request, q *query, p *p
 	return next, nil
 }
 
-// nextTarget returns the request's path and query with another cursor.
+// nextTarget returns the request's path and query with another cursor, and without an offset.
 func nextTarget(r *request.Request, cursor string) string {
 	values := r.URL.Query()
+	values.Del("offset")
 	values.Set("cursor", cursor)
 	return r.URL.EscapedPath() + "?" + values.Encode()
 }

@@ -29,6 +29,7 @@ type query struct {
 
 	keys  triple.Range // contains every key of the answer
 	after []byte       // start beyond this key; nil for the beginning
+	skip  int          // items to leave out at the start
 	limit int          // most items of a page; 0 for a stream of all
 
 	// defaultGraph leaves out the triples of named graphs, because the format cannot write their
@@ -41,8 +42,8 @@ type query struct {
 }
 
 var (
-	triplesParams = slices.Concat(request.PatternParams, []string{"limit", "cursor", "annotations"})
-	rangeParams   = slices.Concat(request.BoundsParams, []string{"reverse", "limit", "cursor", "annotations"})
+	triplesParams = slices.Concat(request.PatternParams, []string{"offset", "limit", "cursor", "annotations"})
+	rangeParams   = slices.Concat(request.BoundsParams, []string{"reverse", "offset", "limit", "cursor", "annotations"})
 )
 
 // triplesQuery parses the parameters of GET /triples.
@@ -83,11 +84,18 @@ func rangeQuery(p request.Params) (*query, error) {
 }
 
 func (q *query) readPaging(p request.Params) (err error) {
-	if q.limit, err = p.Number("limit"); err != nil {
+	if q.limit, err = p.Number("limit", 1); err != nil {
 		return err
 	}
 	q.limit = min(q.limit, maxPageItems)
+	if q.skip, err = p.Number("offset", 0); err != nil {
+		return err
+	}
 	if text, ok := p["cursor"]; ok {
+		// A client that keeps its offset from page to page would lose rows of each page.
+		if q.skip > 0 {
+			return problem.Errorf(problem.KindBadParameter, "offset", "given with a cursor, which is behind the skipped triples already; leave offset out")
+		}
 		q.after, err = q.parseCursor(text)
 	}
 	return err
@@ -164,35 +172,12 @@ func (q *query) rows(ctx context.Context, sn store.Reader) iter.Seq2[store.Row, 
 
 // allRows returns the rows with all of their annotations.
 func (q *query) allRows(ctx context.Context, sn store.Reader) iter.Seq2[store.Row, error] {
-	o := store.ReadOptions{Reverse: q.reverse, After: q.after, Annotations: q.annotations}
-	if q.limit > 0 && !(q.byRange && q.defaultGraph) {
+	o := store.ReadOptions{Reverse: q.reverse, After: q.after, Offset: int64(q.skip), DefaultGraph: q.defaultGraph, Annotations: q.annotations}
+	if q.limit > 0 {
 		o.Limit = int64(q.limit) + 1
 	}
-	if !q.byRange {
-		p := q.pattern
-		p.DefaultGraph = p.DefaultGraph || q.defaultGraph
-		return sn.Match(ctx, p, o)
+	if q.byRange {
+		return sn.Range(ctx, q.bounds, o)
 	}
-	if q.defaultGraph {
-		return inDefaultGraph(sn.Range(ctx, q.bounds, o))
-	}
-	return sn.Range(ctx, q.bounds, o)
-}
-
-// inDefaultGraph skips the rows of named graphs.
-func inDefaultGraph(rows iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
-	return func(yield func(store.Row, error) bool) {
-		for row, err := range rows {
-			if err == nil {
-				var terms triple.KeyTerms
-				_, terms, err = triple.SplitKey(row.Key)
-				if err == nil && len(terms[triple.Graph]) > 0 {
-					continue
-				}
-			}
-			if !yield(row, err) {
-				return
-			}
-		}
-	}
+	return sn.Match(ctx, q.pattern, o)
 }

@@ -28,6 +28,17 @@ func (c *checker) ranges() {
 			}
 			got, err := rows(r.Range(c.ctx, triple.Bounds{Order: o}, store.ReadOptions{Reverse: reverse}))
 			c.equal(fmt.Sprintf("%s, reverse %t", o, reverse), got, err, want)
+			// 1. An offset, within the order and beyond its end.
+			for _, offset := range []int{1, len(want) / 2, len(want) - 1, len(want), 1e9} {
+				options := store.ReadOptions{Reverse: reverse, Offset: int64(offset), Limit: 3}
+				got, err := rows(r.Range(c.ctx, triple.Bounds{Order: o}, options))
+				rest := want[min(offset, len(want)):]
+				c.equal(fmt.Sprintf("%s from %d, reverse %t", o, offset, reverse), got, err, rest[:min(3, len(rest))])
+			}
+			got, err = rows(r.Range(c.ctx, triple.Bounds{Order: o}, store.ReadOptions{Reverse: reverse, DefaultGraph: true, Offset: 2}))
+			plain := slices.DeleteFunc(slices.Clone(want), func(r row) bool { return !r.t.Graph.IsZero() })
+			c.equal(fmt.Sprintf("default graph of %s, reverse %t", o, reverse), got, err, plain[min(2, len(plain)):])
+			// 2. Pages: each one begins behind the last key of the one before.
 			got = nil
 			for options := (store.ReadOptions{Reverse: reverse, Limit: 37}); ; options.After = []byte(got[len(got)-1].key) {
 				page, err := rows(r.Range(c.ctx, triple.Bounds{Order: o}, options))
@@ -74,6 +85,8 @@ func (c *checker) bounds() {
 				slices.Reverse(want)
 			}
 			c.equal(fmt.Sprintf("%s, reverse %t", name, reverse), got, err, want)
+			got, err = rows(r.Range(c.ctx, b.Bounds, store.ReadOptions{Reverse: reverse, Offset: 2}))
+			c.equal(fmt.Sprintf("%s from 2, reverse %t", name, reverse), got, err, want[min(2, len(want)):])
 		}
 	}
 }
@@ -102,6 +115,8 @@ func (c *checker) patterns() {
 			})
 			got, err := rows(r.Match(c.ctx, pattern, store.ReadOptions{}))
 			c.equal(fmt.Sprintf("%+v", pattern), got, err, want)
+			got, err = rows(r.Match(c.ctx, pattern, store.ReadOptions{Offset: 1}))
+			c.equal(fmt.Sprintf("%+v from 1", pattern), got, err, want[min(1, len(want)):])
 			// A count must be exact. An estimate must be exact only if it is reported as exact.
 			if n, err := r.Count(c.ctx, pattern); err != nil || int(n) != len(want) {
 				c.errorf("count of %+v: %d, %v, want %d", pattern, n, err, len(want))

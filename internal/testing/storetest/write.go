@@ -79,6 +79,8 @@ func (c *checker) invalid() {
 	defer r.Close()
 	_, err := rows(r.Match(c.ctx, triple.Pattern{}, store.ReadOptions{Limit: -1}))
 	c.fails("a negative limit", err, store.ErrInvalid)
+	_, err = rows(r.Match(c.ctx, triple.Pattern{}, store.ReadOptions{Offset: -1}))
+	c.fails("a negative offset", err, store.ErrInvalid)
 	_, err = rows(r.Range(c.ctx, triple.Bounds{}, store.ReadOptions{}))
 	c.fails("bounds without an order", err, triple.ErrBadBounds)
 	c.holds("nothing")
