@@ -255,6 +255,25 @@ func TestPages(t *testing.T) {
 	}
 }
 
+// TestWhere checks the places of a triple in a named graph, stored or not.
+func TestWhere(t *testing.T) {
+	url, _ := startNode(t, server.Options{})
+	c := newClient(t, url, client.Options{})
+	tr := numbered(1)[0]
+	tr.Graph = triple.NewIRI(ex + "g")
+	if _, err := c.Add(ctx, []triple.Triple{tr}); err != nil {
+		t.Fatal(err)
+	}
+	at, err := c.Where(ctx, tr)
+	if err != nil || !at.Stored || at.Holding != 1 || len(at.Places) != 4 || at.Places[0].Row != "present" || at.Places[0].Segment == nil {
+		t.Errorf("%+v, %v", at, err)
+	}
+	tr.Graph = triple.Term{}
+	if at, err = c.Where(ctx, tr); err != nil || at.Stored || at.Holding != 0 || len(at.Places) != 3 || at.Places[0].Row != "missing" {
+		t.Errorf("%+v, %v", at, err)
+	}
+}
+
 func TestErrors(t *testing.T) {
 	url, _ := startNode(t, server.Options{Token: "sesame", MaxBodyBytes: 1000})
 	c := newClient(t, url, client.Options{Token: "sesame"})

@@ -20,6 +20,7 @@ import (
 // clusterCmd shows a cluster, and changes its members.
 type clusterCmd struct {
 	Status clusterStatusCmd `cmd:"" help:"Show the members of a cluster, what they hold and what is going on."`
+	Where  clusterWhereCmd  `cmd:"" help:"Show which machines have which version of a triple, and why."`
 	Leave  clusterLeaveCmd  `cmd:"" help:"Have a machine hand over what it holds, and then be a member no more."`
 	Remove clusterRemoveCmd `cmd:"" help:"Give up a machine that will not come back: its rows are copied again from other machines."`
 

@@ -74,6 +74,9 @@ func TestShortForms(t *testing.T) {
 		want(t, exitUsage, "which is no literal", with("range", "--order", "spo", "--prefix", "<http://ex/a>", "--starts", `"M`)...)
 		want(t, exitDone, "", with("range", "--order", "osp", "--ge", "18")...)
 		if flags[0] == "--to" {
+			want(t, exitDone, "The triple is stored on 1 machine; 1 must have it.", "cluster", "where", "--to", flags[1], `<http://ex/a> <http://ex/p> "41"`)
+			want(t, exitDone, "not stored. These would be its places:\n\nVERSION", "cluster", "where", "--to", flags[1], `<http://ex/a> <http://ex/p> "42"`)
+			want(t, exitUsage, "name one triple", "cluster", "where", "--to", flags[1], `<http://ex/a> ? "42"`)
 			for _, path := range []string{"/", "/sparql", "/sparql/", "/query", "/update", "/data"} {
 				want(t, exitDone, "2\n", "count", "--to", flags[1]+path)
 			}

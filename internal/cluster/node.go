@@ -202,6 +202,7 @@ func (n *Node) register(wishes *loadLeader) {
 	n.server.Handle(methodWho, func(context.Context, peer.Header, []byte) ([]byte, error) { return []byte(n.self.String()), nil })
 	n.Handle(methodReport, n.reporter.answer)
 	n.Handle(methodStatus, n.status.answer)
+	n.Handle(methodVersions, n.answerVersions)
 	n.Handle(methodWish, wishes.answer)
 	n.admin.register()
 	n.writes.Register(n.server)

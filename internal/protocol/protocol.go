@@ -41,5 +41,8 @@ const AnnotationVersions = 1
 // Skip is the first minor in which owners skip rows of a read.
 const Skip = 1
 
+// Versions is the first minor in which a member reports which versions of a triple it has.
+const Versions = 1
+
 // Name returns the version of this major with a minor, such as 3.0.
 func Name(minor uint64) string { return fmt.Sprintf("%d.%d", Major, minor) }

@@ -114,6 +114,9 @@ type Upkeep interface {
 	// Check verifies every row and changes nothing.
 	Check(ctx context.Context) (check.Report, error)
 	Status() Status
+	// Where returns the places of a triple, and which machines have it. The triple need not be
+	// stored.
+	Where(ctx context.Context, t triple.Triple) (Whereabouts, error)
 	// Err returns the error that ended writes, or nil.
 	Err() error
 	// RegisterMetrics must be called at most once for a registry.

@@ -35,24 +35,9 @@ func (a *API) Table() endpoint.Table {
 	return endpoint.Table{"/annotations": path}
 }
 
-// tripleOf returns the triple of a request.
-func tripleOf(p request.Params) (t triple.Triple, err error) {
-	for _, name := range []string{"s", "p", "o"} {
-		if !p.Has(name) {
-			return t, problem.Errorf(problem.KindBadParameter, name, "is missing: an annotation is on one triple, with s, p and o")
-		}
-	}
-	pattern, err := p.Pattern()
-	t = triple.Triple{Subject: pattern.Subject, Predicate: pattern.Predicate, Object: pattern.Object, Graph: pattern.Graph}
-	if err != nil {
-		return t, err
-	}
-	return t, t.Check()
-}
-
 // target returns the triple and the application of a change.
 func target(p request.Params) (t triple.Triple, app string, err error) {
-	if t, err = tripleOf(p); err != nil {
+	if t, err = p.Triple(); err != nil {
 		return t, "", err
 	}
 	app = p["app"]
@@ -112,7 +97,7 @@ func (a *API) get(w http.ResponseWriter, r *request.Request) error {
 // list answers with all annotations of a triple that the caller may read. If there are none, the
 // triple may be missing.
 func (a *API) list(w http.ResponseWriter, r *request.Request) error {
-	t, err := tripleOf(r.Params)
+	t, err := r.Params.Triple()
 	if err != nil {
 		return err
 	}

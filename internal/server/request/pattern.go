@@ -32,6 +32,21 @@ func (p Params) Pattern() (pattern triple.Pattern, err error) {
 	return pattern, err
 }
 
+// Triple parses s, p, o and g as one triple. Without g it is in the default graph.
+func (p Params) Triple() (t triple.Triple, err error) {
+	for _, name := range []string{"s", "p", "o"} {
+		if !p.Has(name) {
+			return t, problem.Errorf(problem.KindBadParameter, name, "is missing: name one triple, with s, p and o")
+		}
+	}
+	pattern, err := p.Pattern()
+	t = triple.Triple{Subject: pattern.Subject, Predicate: pattern.Predicate, Object: pattern.Object, Graph: pattern.Graph}
+	if err != nil {
+		return t, err
+	}
+	return t, t.Check()
+}
+
 // Bounds parses the bounds of a range. It fails if order is missing.
 func (p Params) Bounds() (b triple.Bounds, err error) {
 	// 1. The order must be given, because bounds mean nothing without it.

@@ -1,4 +1,4 @@
-// The endpoints of this package, and the reads /range, /triples and /count.
+// The endpoints of this package, and the reads /range, /triples, /count and /where.
 
 package triples
 
@@ -34,6 +34,7 @@ func (a *API) Table() endpoint.Table {
 		"/range":   endpoint.Get(a.getRange, rangeParams...),
 		"/triples": triples,
 		"/count":   endpoint.Get(a.getCount, countParams...),
+		"/where":   endpoint.Get(a.getWhere, request.PatternParams...),
 		"/load": {Methods: map[string]*endpoint.Method{
 			http.MethodPost: {Params: loadParams, Writes: true, Body: true, Handle: a.postLoad}}},
 		FragmentsPath: {Methods: map[string]*endpoint.Method{http.MethodGet: {OwnParams: true, Handle: a.getFragment}}},
@@ -106,4 +107,17 @@ func (a *API) getCount(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	return response.WriteJSON(w, c)
+}
+
+// getWhere answers which machines have the versions of a triple.
+func (a *API) getWhere(w http.ResponseWriter, r *request.Request) error {
+	t, err := r.Params.Triple()
+	if err != nil {
+		return err
+	}
+	where, err := a.Store.Where(r.Context(), t)
+	if err != nil {
+		return err
+	}
+	return response.WriteJSON(w, where)
 }

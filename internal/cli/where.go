@@ -1,0 +1,68 @@
+// trefoil cluster where: the machines of one triple.
+
+package cli
+
+import (
+	"errors"
+	"fmt"
+	"io"
+	"strings"
+	"text/tabwriter"
+
+	"github.com/trefoildb/trefoil/client"
+)
+
+// clusterWhereCmd shows which machines have which version of a triple, and why.
+type clusterWhereCmd struct {
+	pattern
+	serverFlags
+	JSON bool `help:"Print JSON."`
+}
+
+func (c *clusterWhereCmd) Run(e *env) (err error) {
+	t, err := c.triple()
+	if err != nil {
+		return err
+	}
+	r, err := c.connect(e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	w, err := r.client.Where(e.ctx, t)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return e.printJSON(w)
+	}
+	return printWhere(e.stdout, w)
+}
+
+// printWhere writes the places of a triple for people.
+func printWhere(w io.Writer, at client.Whereabouts) error {
+	// 1. The triple as a whole.
+	switch {
+	case at.Unknown != "":
+		fmt.Fprintf(w, "It is not known if the triple is stored: %s\n", at.Unknown)
+	case at.Stored:
+		fmt.Fprintf(w, "The triple is stored on %s; %d must have it.\n", plural(int64(at.Holding), "machine"), at.Required)
+	default:
+		fmt.Fprintf(w, "The triple is not stored. These would be its places:\n")
+	}
+	// 2. Its places, one a line.
+	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(table, "\nVERSION\tMACHINE\tADDRESS\tSTATE\tRING\tSEGMENT\tPARTITION\tROW\tWHY")
+	for _, p := range at.Places {
+		segment, partition, row := "-", "-", p.Row
+		if p.Segment != nil {
+			segment, partition = number(int64(p.Segment.ID)), number(int64(p.Segment.Partition))
+		}
+		if p.Error != "" {
+			row += ": " + p.Error
+		}
+		cells := []string{p.Version, p.Machine, orElse(p.Address, "-"), p.State, fmt.Sprint(p.Ring), segment, partition, row, p.Why}
+		fmt.Fprintln(table, strings.Join(cells, "\t"))
+	}
+	return table.Flush()
+}

@@ -1,0 +1,203 @@
+// Where a triple is in the cluster: its places under the view, and what each machine has of it.
+
+package cluster
+
+import (
+	"context"
+	"encoding/json"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/protocol"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// methodVersions returns what a machine's tables have of a triple, by version. The message is the
+// row in SPO, the answer JSON.
+const methodVersions = "cluster/versions"
+
+// versionsTimeout bounds how long one machine may take to answer.
+const versionsTimeout = 2 * time.Second
+
+// Where returns the places of t under the adopted view, and what the machines have of it now. Each
+// member is requested at the same time. A member without an answer has unknown rows.
+func (n *Node) Where(ctx context.Context, t triple.Triple) (w store.Whereabouts, err error) {
+	if err := t.Check(); err != nil {
+		return w, err
+	}
+	lone, err := n.onLone(func() (err error) { w, err = n.store.Store.Where(ctx, t); return err })
+	if lone {
+		for i := range w.Places {
+			w.Places[i].Address = n.address
+		}
+		return w, err
+	}
+	v := n.View()
+	if v == nil {
+		return w, fmt.Errorf("%w: this machine has no view of the cluster yet", store.ErrUnavailable)
+	}
+	// 1. The places under the view.
+	key, _ := triple.AppendKey(nil, triple.SPO, t)
+	w.Epoch, w.Phase, w.Required = v.Epoch, v.Phase.String(), v.Joint().Reads().Required()
+	if w.Places, err = placesUnder(v, key); err != nil {
+		return w, err
+	}
+	// 2. The rows of each machine, and of one that has rows without a place.
+	rows, failed := n.versionsOf(ctx, v, key)
+	w.Places = append(w.Places, strays(w.Places, v, rows)...)
+	states := n.memberStates(v)
+	holding := map[string]bool{}
+	for i := range w.Places {
+		p := &w.Places[i]
+		m := states[p.Machine]
+		p.Address, p.State, p.Row = m.Address, m.State, rows[p.Machine][p.Version]
+		if p.Row == "" {
+			p.Row, p.Error = store.RowUnknown, failed[p.Machine]
+		}
+		if p.Row == store.RowPresent && p.Version != triple.GSPO.String() {
+			holding[p.Machine] = true
+		}
+	}
+	w.Holding = len(holding)
+	// 3. Whether the triple is stored, as a read returns it.
+	w.Stored, err = n.has(ctx, t)
+	if err != nil {
+		w.Unknown = err.Error()
+	}
+	return w, ctx.Err()
+}
+
+// has reports whether a triple is stored, by a read of the cluster.
+func (n *Node) has(ctx context.Context, t triple.Triple) (bool, error) {
+	sn, err := n.reads.Snapshot()
+	if err != nil {
+		return false, err
+	}
+	defer sn.Close()
+	return sn.Has(ctx, t)
+}
+
+// placesUnder returns the places of a triple under base and, while the layout changes, under target.
+func placesUnder(v *view.View, key []byte) ([]store.Where, error) {
+	all, err := store.PlacesOf(v.Base, key)
+	if err != nil || v.Phase != recovery.Fill && v.Phase != recovery.Serve {
+		return all, err
+	}
+	target, err := store.PlacesOf(v.Target, key)
+	if err != nil {
+		return nil, err
+	}
+	// A place of both layouts is listed once.
+	stays := map[[2]string]bool{}
+	for _, p := range target {
+		stays[[2]string{p.Version, p.Machine}] = true
+	}
+	for i := range all {
+		place := [2]string{all[i].Version, all[i].Machine}
+		if !stays[place] {
+			all[i].Why += "; the place moves away"
+		}
+		delete(stays, place)
+	}
+	for _, p := range target {
+		if stays[[2]string{p.Version, p.Machine}] {
+			p.Why += "; the place is new, and is being filled"
+			all = append(all, p)
+		}
+	}
+	return all, nil
+}
+
+// strays returns entries for rows on machines without a place for them.
+func strays(places []store.Where, v *view.View, rows map[string]map[string]string) (all []store.Where) {
+	has := map[[2]string]bool{}
+	for _, p := range places {
+		has[[2]string{p.Version, p.Machine}] = true
+	}
+	for _, m := range v.Members {
+		id := m.ID.String()
+		for _, version := range []string{"spo", "pos", "osp", "gspo", store.VersionReplica} {
+			if row := rows[id][version]; row != "" && row != store.RowMissing && !has[[2]string{version, id}] {
+				all = append(all, store.Where{Version: version, Machine: id, Why: "no place: left from an earlier layout, and not read; it is deleted when the cluster is idle"})
+			}
+		}
+	}
+	return all
+}
+
+// memberStates returns the address and the state of the members of a view by ID. A machine of the
+// layout that is no member is not in it.
+func (n *Node) memberStates(v *view.View) map[string]store.Member {
+	var all []store.Member
+	for _, m := range v.Members {
+		all = append(all, store.Member{ID: m.ID.String(), Address: m.Address, State: string(m.State)})
+	}
+	n.markDown(all)
+	states := map[string]store.Member{}
+	for _, machine := range v.Base.Placement.Machines() {
+		states[machine.String()] = store.Member{State: "down"}
+	}
+	for _, m := range all {
+		states[m.ID] = m
+	}
+	return states
+}
+
+// versionsOf requests what all members have of a triple, at the same time. failed has the reasons of
+// those without an answer, and of machines that are no members.
+func (n *Node) versionsOf(ctx context.Context, v *view.View, key []byte) (rows map[string]map[string]string, failed map[string]string) {
+	rows, failed = map[string]map[string]string{}, map[string]string{}
+	for _, machine := range v.Base.Placement.Machines() {
+		failed[machine.String()] = "the machine was excluded from the cluster"
+	}
+	ctx, cancel := context.WithTimeoutCause(ctx, versionsTimeout, fmt.Errorf("no answer within %s", versionsTimeout))
+	defer cancel()
+	var mu sync.Mutex
+	var wait sync.WaitGroup
+	for _, m := range v.Members {
+		wait.Go(func() {
+			got, err := n.versions(ctx, v, m.ID, key)
+			mu.Lock()
+			defer mu.Unlock()
+			rows[m.ID.String()] = got
+			if err != nil {
+				failed[m.ID.String()] = err.Error()
+			}
+		})
+	}
+	wait.Wait()
+	return rows, failed
+}
+
+// versions requests what one machine has of a triple.
+func (n *Node) versions(ctx context.Context, v *view.View, machine trie.MachineID, key []byte) (rows map[string]string, err error) {
+	switch {
+	case machine == n.self:
+		return n.store.VersionRows(ctx, key)
+	case v.Minor < protocol.Versions:
+		return nil, fmt.Errorf("the cluster has protocol %s; it needs %s", protocol.Name(v.Minor), protocol.Name(protocol.Versions))
+	}
+	answer, err := n.Call(ctx, machine, methodVersions, key)
+	if err != nil {
+		if cause := context.Cause(ctx); cause != nil {
+			err = cause
+		}
+		return nil, err
+	}
+	return rows, json.Unmarshal(answer, &rows)
+}
+
+// answerVersions answers methodVersions.
+func (n *Node) answerVersions(ctx context.Context, _ peer.Header, key []byte) ([]byte, error) {
+	rows, err := n.store.VersionRows(ctx, key)
+	if err != nil {
+		return nil, err
+	}
+	return json.Marshal(rows)
+}
