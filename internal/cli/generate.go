@@ -10,13 +10,15 @@ import (
 	"github.com/trefoildb/trefoil/internal/dataset"
 	"github.com/trefoildb/trefoil/internal/dataset/linkgen"
 	"github.com/trefoildb/trefoil/links/linkfile"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
 )
 
 // generateCmd writes a data set of internal/dataset.
 type generateCmd struct {
-	Kind    string   `default:"lubm" placeholder:"KIND" help:"${kinds}; ${default} by default."`
+	Kind    string   `default:"lubm" placeholder:"KIND" help:"${kinds}; ${default} by default. library is written as N-Quads (.nq), because it has named graphs; the others as N-Triples (.nt)."`
 	Triples quantity `default:"1M" placeholder:"N" help:"How many triples: 100000, 10M; ${default} by default."`
 	Seed    uint64   `default:"1" placeholder:"S" help:"The same seed gives the same bytes; ${default} by default."`
+	Output  string   `short:"o" placeholder:"FILE" help:"Write this file in place of standard output, compressed if its name ends with .gz or .zst. It appears when it is complete."`
 	generateLinks
 }
 
@@ -24,8 +26,9 @@ func kindNames() string { return strings.Join(dataset.Kinds(), ", ") }
 
 func (c *generateCmd) Run(e *env) error {
 	if c.Links {
-		return c.writeLinks(e, c.Seed)
+		return e.into(c.Output, func(e *env) error { return c.writeLinks(e, c.Seed) })
 	}
+	// 1. Check the flags. The name of the file must not claim another syntax.
 	if c.generateLinks != (generateLinks{}) {
 		return usagef("--pages, --hosts, --format and the like are for --links")
 	}
@@ -33,6 +36,18 @@ func (c *generateCmd) Run(e *env) error {
 	if err != nil {
 		return usageError{err}
 	}
+	written, err := syntax.ByMediaType(g.MediaType())
+	if err != nil {
+		return err
+	}
+	if named, ok := syntax.ByFile(c.Output); ok && named != written {
+		return usagef("--output %s: --kind %s is written as %s; name the file so", c.Output, c.Kind, written)
+	}
+	// 2. Write.
+	return e.into(c.Output, func(e *env) error { return writeData(e, g) })
+}
+
+func writeData(e *env, g dataset.Generator) error {
 	out := bufio.NewWriterSize(e.stdout, 1<<16)
 	if _, err := g.Generate(e.ctx, out); err != nil {
 		return err

@@ -115,17 +115,11 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 		return summary, usageError{err}
 	}
 	// 2. Load into the store. It must be closed before the result is reported.
-	undo := newDirectory(c.Data)
-	store, err := c.openStore()
+	store, end, err := c.openStore()
 	if err != nil {
 		return summary, err
 	}
-	defer func() {
-		err = errors.Join(err, store.Close())
-		if err != nil && !errors.Is(err, rdfload.ErrKept) {
-			err = errors.Join(err, undo())
-		}
-	}()
+	defer func() { err = end(err) }()
 	display := newProgress(e.stderr)
 	opts.Progress = display.show
 	defer display.end()
@@ -161,16 +155,28 @@ func newDirectory(dir string) func() error {
 	}
 }
 
-// openStore opens the data directory for a load.
-func (c *loadCmd) openStore() (*store.Store, error) {
+// openStore opens the data directory for a load. end closes the store, and returns the error of the load
+// and its own. If there is one, end removes a new store, unless the load can be resumed.
+func (c *loadCmd) openStore() (s *store.Store, end func(error) error, err error) {
+	undo := newDirectory(c.Data)
 	if c.Memory > 0 {
 		// A load's memory is outside the collector's heap. This limit bounds the garbage beside it.
 		debug.SetMemoryLimit(collectorFloor + int64(c.Memory)/8)
 	}
 	// Most memory is for the load, so the store's cache is small.
-	return store.Open(c.Data, store.Options{
+	s, err = store.Open(c.Data, store.Options{
 		CacheBytes: 16 << 20, MemTableBytes: 8 << 20, MinFreeBytes: c.minFreeBytes(), FeedRetention: c.retention(), Version: thisVersion().Version,
 	})
+	if err != nil && !errors.Is(err, store.ErrLocked) { // another process may have made it meanwhile
+		err = errors.Join(err, undo())
+	}
+	return s, func(err error) error {
+		err = errors.Join(err, s.Close())
+		if err != nil && !errors.Is(err, rdfload.ErrKept) && !errors.As(err, new(keptError)) {
+			err = errors.Join(err, undo())
+		}
+		return err
+	}, err
 }
 
 // collectorFloor is the least memory of the collector's heap beside a load with a budget.

@@ -230,12 +230,17 @@ func labels(c *links.Change) (n int64) {
 	return n
 }
 
+// keptError is the error of a load that has stored a part.
+type keptError struct{ hinted }
+
+func (k keptError) Unwrap() error { return k.hinted }
+
 // kept adds a hint to an error, because the finished work stays.
 func kept(err error, hint string) error {
 	if err == nil {
 		return nil
 	}
-	return hinted{err, hint}
+	return keptError{hinted{err, hint}}
 }
 
 // bulk loads the links of all files into a store in this process.

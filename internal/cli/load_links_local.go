@@ -88,11 +88,11 @@ func (s *linkState) save(path string) error {
 
 func (l *linkLoad) intoDirectory() (err error) {
 	// 1. Find the state: of the interrupted load, or a new one.
-	store, err := l.openStore()
+	store, end, err := l.openStore()
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, store.Close()) }()
+	defer func() { err = end(err) }()
 	path := filepath.Join(store.Sink().Dir(), linkStateName)
 	state, to := l.state(), &localLinks{store, l.predicate}
 	var was *linkState
@@ -143,7 +143,7 @@ func (l *linkLoad) steps(db *store.Store, to *localLinks, state *linkState, resu
 			return nil
 		}
 		if err := noted(linkPlace{}); err != nil {
-			return err
+			return kept(err, "All links are in the store, but none of their labels.")
 		}
 	} else if l.replacing {
 		if err := l.lookThrough(); err != nil {

@@ -633,6 +633,22 @@ func (s *stopAfter) Write(p []byte) (int, error) {
 	return s.Buffer.Write(p)
 }
 
+// TestGenerateOutput checks that a generated file has the syntax of its name, and can be loaded under it.
+func TestGenerateOutput(t *testing.T) {
+	dir := t.TempDir()
+	for kind, name := range map[string]string{"library": "l.nq.gz", "lubm": "l.nt"} {
+		file, data := filepath.Join(dir, name), filepath.Join(dir, kind)
+		want(t, exitDone, "", "generate", "--kind", kind, "--triples", "300", "--output", file)
+		want(t, exitDone, "new        300", "load", "--data", data, file)
+	}
+	want(t, exitUsage, "--kind library is written as N-Quads", "generate", "--kind", "library", "--triples", "10", "-o", filepath.Join(dir, "x.nt"))
+	want(t, exitUsage, ".gz or .zst", "generate", "--triples", "10", "-o", filepath.Join(dir, "x.nt.xz"))
+	if _, err := os.Stat(filepath.Join(dir, "x.nt")); !os.IsNotExist(err) {
+		t.Errorf("a refused file: %v", err)
+	}
+	want(t, exitDone, "library is written as N-Quads", "generate", "--help")
+}
+
 func TestGenerateLinks(t *testing.T) {
 	dir := t.TempDir()
 	pages, formats := 300, []string{"edges", "lists", "pages", "nt"}

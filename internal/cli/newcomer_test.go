@@ -3,11 +3,15 @@
 package cli
 
 import (
+	"errors"
+	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/rdfload"
 )
 
 // write makes a file of a test and returns its path.
@@ -42,9 +46,49 @@ func TestFailedLoad(t *testing.T) {
 		t.Errorf("left in the empty directory: %v %v", left, err)
 	}
 	want(t, exitFailed, "", "query", "--data", missing, "ASK {}")
+	// The same with links.
+	badLinks := write(t, "bad.edges", "http://a/\thttp://b/\nbad\n")
+	for _, dir := range []string{missing, empty} {
+		want(t, exitFailed, "Nothing of this load", "load", "--links", "--data", dir, badLinks)
+	}
+	if _, err := os.Stat(missing); !os.IsNotExist(err) {
+		t.Errorf("the directory of links is there: %v", err)
+	}
+	if left, err := os.ReadDir(empty); err != nil || len(left) > 0 {
+		t.Errorf("links left in the empty directory: %v %v", left, err)
+	}
 	want(t, exitDone, "", "load", "--data", empty, good)
 	want(t, exitFailed, "", "load", "--data", empty, bad)
 	want(t, exitDone, "1\n", "count", "--data", empty)
+}
+
+// TestEndOfLoad checks which errors of a load leave a new store: those after which data are in it, or with
+// which the load can be resumed.
+func TestEndOfLoad(t *testing.T) {
+	for _, test := range []struct {
+		err    error
+		stays  bool
+		reason string
+	}{
+		{nil, true, "a load without an error"},
+		{io.ErrUnexpectedEOF, false, "nothing is stored"},
+		{hinted{io.ErrUnexpectedEOF, "a hint"}, false, "nothing is stored"},
+		{fmt.Errorf("%w; %w", io.ErrUnexpectedEOF, rdfload.ErrKept), true, "it can be resumed"},
+		{fmt.Errorf("load: %w", kept(io.ErrUnexpectedEOF, "the links are stored")), true, "links are stored"},
+	} {
+		c := &loadCmd{}
+		c.Data = filepath.Join(t.TempDir(), "new")
+		_, end, err := c.openStore()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := end(test.err); !errors.Is(err, test.err) {
+			t.Errorf("%s: %v", test.reason, err)
+		}
+		if _, err := os.Stat(c.Data); (err == nil) != test.stays {
+			t.Errorf("%s: %v", test.reason, err)
+		}
+	}
 }
 
 // TestShortForms checks the forms of arguments that people try first, on a directory and a server.

@@ -46,21 +46,26 @@ func (f *outputFlags) syntax() (syntax.Syntax, error) {
 // into calls do with standard output, or with the file of --output in its place. The file gets its
 // name when do has ended without an error.
 func (f *outputFlags) into(e *env, do func(e *env) error) error {
-	// 1. Check the flags before anything is created.
+	// Check the flags before anything is created.
 	if _, err := f.syntax(); err != nil {
 		return err
 	}
-	if f.Output == "" {
+	return e.into(f.Output, do)
+}
+
+// into calls do with standard output, or with a file in its place if it has a name.
+func (e *env) into(file string, do func(e *env) error) error {
+	if file == "" {
 		return do(e)
 	}
 	for _, unknown := range []string{".bz2", ".xz"} {
-		if strings.HasSuffix(f.Output, unknown) {
-			return usagef("--output %s: a file is compressed as .gz or .zst only", f.Output)
+		if strings.HasSuffix(file, unknown) {
+			return usagef("--output %s: a file is compressed as .gz or .zst only", file)
 		}
 	}
-	// 2. Write beside the file, so that what is there stays until the new one is complete.
-	return writeFile(f.Output, func(w io.Writer) error {
-		compressed, err := compressor(f.Output, w)
+	// Write beside the file, so that what is there stays until the new one is complete.
+	return writeFile(file, func(w io.Writer) error {
+		compressed, err := compressor(file, w)
 		if err != nil {
 			return err
 		}
