@@ -42,7 +42,9 @@ type Status struct {
 	Stale float64 `json:"staleSeconds,omitempty"`
 	// NoMajority is set if the node, one of two members, answers reads although it does not
 	// reach the other one. It rejects writes.
-	NoMajority bool        `json:"noMajority,omitempty"`
+	NoMajority bool `json:"noMajority,omitempty"`
+	// Missing are the IDs of the excluded machines whose copies are not made again yet.
+	Missing    []string    `json:"missing,omitempty"`
 	LostRanges []LostRange `json:"lostRanges,omitempty"`
 	Scrub      *Scrub      `json:"scrub,omitempty"` // nil if none has ended
 }
@@ -60,6 +62,7 @@ type Member struct {
 	Protocol    string  `json:"protocol,omitempty"` // its version since its last start
 	Segments    int     `json:"segments,omitempty"` // owned by it
 	Triples     int64   `json:"triples,omitempty"`  // rows of order SPO, an estimate
+	Copies      int64   `json:"copies,omitempty"`   // rows of SPO, POS and OSP, and extra replicas, an estimate
 	Bytes       int64   `json:"bytes,omitempty"`    // of tables
 	FreeBytes   int64   `json:"freeBytes,omitempty"`
 	Lag         uint64  `json:"lag,omitempty"`          // epochs between its view and the newest

@@ -65,6 +65,55 @@ func TestWhere(t *testing.T) {
 	})
 }
 
+// TestStatusOfCopies checks that the status has the stored copies of each machine, and names one that was
+// excluded until its copies are made again.
+func TestStatusOfCopies(t *testing.T) {
+	simulate(t, 5, func(t *testing.T, w *world) {
+		w.form()
+		w.spread()
+		w.stable()
+		w.checkCopies()
+		dead := w.machines[1]
+		id := dead.store.MachineID().String()
+		dead.kill()
+		w.until("an excluded machine is missing", func() bool { return slices.Contains(w.up()[0].node.Status().Missing, id) })
+		w.settle()
+		w.stable()
+		if s := w.up()[0].node.Status(); len(s.Missing) > 0 {
+			t.Errorf("missing after all copies are made: %q", s.Missing)
+		}
+		w.checkCopies()
+	})
+}
+
+// checkCopies compares the copies in the status with the rows on the disks.
+func (w *world) checkCopies() {
+	w.t.Helper()
+	s := w.up()[0].node.Status()
+	for _, m := range w.up() {
+		sn, err := m.store.Snapshot()
+		if err != nil {
+			w.t.Fatal(err)
+		}
+		rows := int64(0)
+		for _, table := range []byte{store.TableStorage, store.TableReplica} {
+			for row, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
+				if err != nil {
+					w.t.Fatal(err)
+				}
+				if row.Key[0] != byte(triple.GSPO) && !triple.IsTombstone(row.Value) {
+					rows++
+				}
+			}
+		}
+		sn.Close()
+		i := slices.IndexFunc(s.Members, func(member store.Member) bool { return member.Address == m.address() })
+		if got := s.Members[i].Copies; got != rows || rows == 0 {
+			w.t.Errorf("machine %s has %d copies by the status, and %d rows", m.name, got, rows)
+		}
+	}
+}
+
 // checkWhere compares the places of a stored triple with the view and with the disks.
 func (w *world) checkWhere(tr triple.Triple) {
 	w.t.Helper()

@@ -270,6 +270,9 @@ func printCluster(w io.Writer, s status) error {
 	if down := downMembers(s); len(down) > 0 {
 		row("missing", "%s: %s", plural(int64(len(down)), "machine"), strings.Join(down, ", "))
 	}
+	if len(s.Missing) > 0 {
+		row("excluded", "%s: %s; the copies are made again on others", plural(int64(len(s.Missing)), "machine"), strings.Join(s.Missing, ", "))
+	}
 	row("segments", "%s", segmentsText(s))
 	row("lost", "%s", plural(int64(s.Lost), "range"))
 	row("triples", "about %s", number(s.Triples))
@@ -292,9 +295,9 @@ func printCluster(w io.Writer, s status) error {
 	}
 	// 3. The members, one a line.
 	table := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(table, "\nMACHINE\tADDRESS\tSTATE\tROLE\tSEGMENTS\tSPO ROWS\tTABLES\tVERSION\t")
+	fmt.Fprintln(table, "\nMACHINE\tADDRESS\tSTATE\tROLE\tSEGMENTS\tCOPIES\tTABLES\tVERSION\t")
 	for _, m := range s.Members {
-		cells := []string{m.ID, m.Address, m.State, role(m, s.Leader), number(int64(m.Segments)), number(m.Triples), size(m.Bytes), versionText(m), remarks(m)}
+		cells := []string{m.ID, m.Address, m.State, role(m, s.Leader), number(int64(m.Segments)), number(m.Copies), size(m.Bytes), versionText(m), remarks(m)}
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
 	return table.Flush()
@@ -314,7 +317,7 @@ func downMembers(s status) (down []string) {
 // rebuilt if a machine is missing or rows are lost; otherwise they move to other machines, as after a join.
 func segmentsText(s status) string {
 	verb := "rebuilding"
-	if s.Lost == 0 && len(downMembers(s)) == 0 && s.Rebuilding > 0 {
+	if s.Lost == 0 && len(downMembers(s))+len(s.Missing) == 0 && s.Rebuilding > 0 {
 		verb = "moving to their machines"
 	}
 	return fmt.Sprintf("%s; %s %s", number(int64(s.Segments)), number(int64(s.Rebuilding)), verb)

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"maps"
+	"math"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -39,6 +40,8 @@ type reporter struct {
 	seen    store.AdoptedView // the newest view that the disk had adopted when the process began
 	leaving atomic.Bool       // this machine was, in the last view that had it
 	reports atomic.Uint64     // that were made
+	counted atomic.Int64      // copies of triples in the store
+	countAt atomic.Int64      // when they are counted again, as a time of the clock
 	next    nextReport
 	due     chan struct{} // holds a token if the next report must be sent at once
 }
@@ -83,7 +86,7 @@ func (m *reporter) makeReport() leader.Report {
 		Version: status.Version, Minor: protocol.Minor,
 		Damaged: status.Corruptions > 0,
 		Store: leader.StoreFigures{
-			Triples: status.Triples, Bytes: status.Bytes, FreeBytes: status.FreeBytes, Tombstones: tombstones, Error: status.Error,
+			Triples: status.Triples, Copies: m.copies(), Bytes: status.Bytes, FreeBytes: status.FreeBytes, Tombstones: tombstones, Error: status.Error,
 			Spare: m.store.Database().Spare(), Room: m.store.Room(),
 		},
 	}
@@ -119,6 +122,38 @@ func (m *reporter) makeReport() leader.Report {
 		r.Walk = m.backfill.Progress(v.Epoch)
 	}
 	return r
+}
+
+// The copies of a machine are counted for the status every countEvery, or more seldom: a count may take
+// one part in countShare of the time.
+const (
+	countEvery = 2 * time.Second
+	countShare = 200
+)
+
+// copies returns about how many copies of triples this machine had when they were counted last. It
+// begins a count if one is due.
+func (m *reporter) copies() int64 {
+	due := m.countAt.Load()
+	if int64(m.now()) < due || !m.countAt.CompareAndSwap(due, math.MaxInt64) {
+		return m.counted.Load()
+	}
+	m.work.start(func() {
+		begun := m.now()
+		sn, err := m.store.Snapshot()
+		if err == nil {
+			var n int64
+			n, err = sn.EstimateCopies(m.isolation.closing)
+			if err = errors.Join(err, sn.Close()); err == nil {
+				m.counted.Store(n)
+			}
+		}
+		if err != nil {
+			m.log.Debug("copies are not counted", "error", err)
+		}
+		m.countAt.Store(int64(m.now() + max(countEvery, countShare*(m.now()-begun))))
+	})
+	return m.counted.Load()
 }
 
 // addStreams adds the known batches of sequencers, but only if they are needed. If the machine

@@ -109,6 +109,11 @@ func (c *status) local() (s store.Status) {
 	for _, l := range v.Lost {
 		s.LostRanges = append(s.LostRanges, store.NewLostRange(triple.Range{Lo: l.Lo, Hi: l.Hi}, l.Epoch))
 	}
+	for _, machine := range v.Base.Placement.Machines() {
+		if v.Find(machine) == nil {
+			s.Missing = append(s.Missing, machine.String())
+		}
+	}
 	// 1. Count the segments of each owner, and those without a complete copy.
 	j := v.Joint()
 	segments := map[trie.MachineID]int{}

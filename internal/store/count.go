@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -73,7 +74,7 @@ func (sn *Snapshot) Estimate(ctx context.Context, p triple.Pattern) (n int64, ex
 	if err != nil || all {
 		return passed, all, err
 	}
-	rows, _, err := sn.estimate(scan.Range)
+	rows, _, err := sn.estimate(keyspace.Storage, scan.Range)
 	if err != nil {
 		return 0, false, err
 	}
@@ -89,7 +90,7 @@ func (sn *Snapshot) EstimateRange(r triple.Range) (rows, bytes int64, err error)
 	if err != nil {
 		return 0, 0, err
 	}
-	rows, bytes, err = sn.estimate(r)
+	rows, bytes, err = sn.estimate(keyspace.Storage, r)
 	if err != nil {
 		return 0, 0, err
 	}
@@ -102,3 +103,41 @@ func (sn *Snapshot) EstimateRange(r triple.Range) (rows, bytes int64, err error)
 // exactRows is the number of rows up to which an estimate counts exactly, in some 200
 // microseconds.
 const exactRows = 1000
+
+// exactCopies is the number of rows of an order up to which EstimateCopies counts exactly, in some 150
+// milliseconds.
+const exactCopies = 1_000_000
+
+// EstimateCopies returns about how many copies of triples the store has: rows of SPO, POS and OSP, and
+// extra replicas. Of many rows, those that are not in a file yet do not count.
+func (sn *Snapshot) EstimateCopies(ctx context.Context) (copies int64, err error) {
+	// 1. of adds the rows of one order in a table: exactly if they are few, otherwise by the files.
+	of := func(table byte, o triple.Order, open func(context.Context, triple.Range) (*Rows, error)) error {
+		r := triple.OrderRange(o)
+		rows, err := open(ctx, r)
+		if err != nil {
+			return err
+		}
+		defer rows.Close()
+		n := int64(0)
+		for n < exactCopies && rows.Next() {
+			n++
+		}
+		if n == exactCopies {
+			about, _, err := sn.estimate(table, r)
+			if err != nil {
+				return err
+			}
+			n = max(n, about)
+		}
+		copies += n
+		return rows.Err()
+	}
+	// 2. The orders with a row of every triple, and the replicas.
+	for _, o := range []triple.Order{triple.SPO, triple.POS, triple.OSP} {
+		if err := of(keyspace.Storage, o, sn.Rows); err != nil {
+			return 0, err
+		}
+	}
+	return copies, of(keyspace.Replica, triple.SPO, sn.Replicas)
+}

@@ -39,17 +39,17 @@ type tables struct {
 // densityAge is how long the sums are valid.
 const densityAge = time.Second
 
-// estimate returns about how many rows lie in a range, and their bytes in tables.
+// estimate returns about how many rows of a table lie in a range, and their bytes in files.
 //
 // Each table counts with the share of its bytes in the range. Rows in memory are assumed to be
 // spread like the rows in tables.
-func (sn *Snapshot) estimate(r triple.Range) (rows, bytes int64, err error) {
+func (sn *Snapshot) estimate(table byte, r triple.Range) (rows, bytes int64, err error) {
 	if err := sn.Begin(context.Background()); err != nil {
 		return 0, 0, err
 	}
 	defer sn.store.db.End()
 	// 1. Get the sums of all tables and the tables of the range.
-	lower, upper := keyspace.StorageBounds(r)
+	lower, upper := keyspace.TableBounds(table, r)
 	d, err := sn.store.density.measure(sn.store)
 	if err != nil {
 		return 0, 0, fault.Wrap("estimate", err)

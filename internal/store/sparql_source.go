@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -104,7 +105,7 @@ func (s sparqlSource) Estimate(ctx context.Context, r triple.Range) (rows int64,
 	if err != nil || all {
 		return seen, all, err
 	}
-	if rows, _, err = s.snapshot.estimate(r); err != nil || rows > seen {
+	if rows, _, err = s.snapshot.estimate(keyspace.Storage, r); err != nil || rows > seen {
 		return rows, false, err
 	}
 	// Tables have no rows of the range, because its rows are still in memory.

@@ -46,7 +46,9 @@ type Status struct {
 	Stale float64 `json:"staleSeconds,omitempty"`
 	// NoMajority means that this node is one of two members, cannot reach the other, and still
 	// answers reads. It rejects writes.
-	NoMajority bool        `json:"noMajority,omitempty"`
+	NoMajority bool `json:"noMajority,omitempty"`
+	// Missing are the IDs of the excluded machines whose copies are not made again yet.
+	Missing    []string    `json:"missing,omitempty"`
 	LostRanges []LostRange `json:"lostRanges,omitempty"`
 	Scrub      *Scrub      `json:"scrub,omitempty"` // nil if none has ended
 }
@@ -64,6 +66,7 @@ type Member struct {
 	Protocol    string  `json:"protocol,omitempty"` // its version since its last start
 	Segments    int     `json:"segments,omitempty"` // the segments it owns
 	Triples     int64   `json:"triples,omitempty"`  // rows of order SPO, an estimate
+	Copies      int64   `json:"copies,omitempty"`   // rows of SPO, POS and OSP, and extra replicas, an estimate
 	Bytes       int64   `json:"bytes,omitempty"`    // of tables
 	FreeBytes   int64   `json:"freeBytes,omitempty"`
 	Lag         uint64  `json:"lag,omitempty"`          // epochs between its view and the newest

@@ -88,6 +88,7 @@ type Answered struct {
 // StoreFigures are for the operator.
 type StoreFigures struct {
 	Triples    int64  `json:"triples"`
+	Copies     int64  `json:"copies,omitempty"` // an estimate: see store.Snapshot.EstimateCopies
 	Bytes      int64  `json:"bytes"`
 	FreeBytes  int64  `json:"freeBytes"`
 	Tombstones int64  `json:"tombstones,omitempty"`

@@ -39,7 +39,7 @@ func (g *grants) member(m *view.Member, v *view.View, now, failureTimeout time.D
 	}
 	r := &h.report
 	s.Version = r.Version
-	s.Triples, s.Bytes, s.FreeBytes, s.Error = r.Store.Triples, r.Store.Bytes, r.Store.FreeBytes, r.Store.Error
+	s.Triples, s.Copies, s.Bytes, s.FreeBytes, s.Error = r.Store.Triples, r.Store.Copies, r.Store.Bytes, r.Store.FreeBytes, r.Store.Error
 	if r.Epoch < v.Epoch {
 		s.Lag = v.Epoch - r.Epoch
 	}
