@@ -45,7 +45,7 @@ func annotationQuery(t triple.Triple, applicationID string) url.Values {
 // none.
 func (c *Client) Annotation(ctx context.Context, t triple.Triple, applicationID string) (Annotation, error) {
 	a := Annotation{ApplicationID: applicationID}
-	text, header, err := c.send(ctx, call{method: http.MethodGet, url: c.endpoint("/annotations", annotationQuery(t, applicationID))}, triple.MaxAnnotationContent)
+	text, header, err := c.send(ctx, call{method: http.MethodGet, target: c.endpoint("/annotations", annotationQuery(t, applicationID))}, triple.MaxAnnotationContent)
 	if err == nil {
 		a.Media, a.Content = header.Get("Content-Type"), text
 		a.Version, err = versionOf(header)
@@ -132,7 +132,7 @@ func (c *Client) changeAnnotation(ctx context.Context, what call, t triple.Tripl
 		what.header.Set("If-Match", strconv.Quote(when.Version))
 	}
 	var header http.Header
-	what.url, what.answered, what.byTriple = c.endpoint("/annotations", annotationQuery(t, applicationID)), &header, true
+	what.target, what.answered, what.byTriple = c.endpoint("/annotations", annotationQuery(t, applicationID)), &header, true
 	if _, err := c.change(ctx, what, true); err != nil {
 		return "", err
 	}
@@ -156,7 +156,7 @@ type AnnotateError struct {
 // leaves the others as they are. Changes of one annotation are made in their order. The error is one
 // of changes itself or of a request; the result then counts the work before it.
 func (c *Client) AnnotateAll(ctx context.Context, changes iter.Seq2[triple.AnnotationChange, error]) (total AnnotateResult, err error) {
-	what := call{method: http.MethodPost, url: c.endpoint("/annotations", nil), header: http.Header{"Content-Type": {"application/x-ndjson"}}, byTriple: true}
+	what := call{method: http.MethodPost, target: c.endpoint("/annotations", nil), header: http.Header{"Content-Type": {"application/x-ndjson"}}, byTriple: true}
 	var body []byte
 	first, count := int64(0), int64(0)
 	// 1. Send what was collected.

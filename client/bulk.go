@@ -99,7 +99,7 @@ func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (L
 	// 2. Send the document. If reading it fails, that error is returned instead of the broken
 	// request.
 	source := &tellingReader{r: document}
-	answer, err := c.try(ctx, call{method: http.MethodPost, url: c.endpoint("/load", query), header: header}, source)
+	answer, err := c.try(ctx, call{method: http.MethodPost, target: c.endpoint("/load", query), header: header}, source)
 	if err != nil {
 		if failed := source.failed(); failed != nil {
 			err = failed // why the request broke off
@@ -130,7 +130,7 @@ func (c *Client) BackupSince(ctx context.Context, w io.Writer, since string) err
 }
 
 func (c *Client) backup(ctx context.Context, w io.Writer, query url.Values) error {
-	answer, err := c.try(ctx, call{method: http.MethodGet, url: c.endpoint("/backup", query)}, nil)
+	answer, err := c.try(ctx, call{method: http.MethodGet, target: c.endpoint("/backup", query)}, nil)
 	if err != nil {
 		return fmt.Errorf("backup: %w", unwrapPermanent(err))
 	}
@@ -162,7 +162,7 @@ func (c *Client) Restore(ctx context.Context, archives io.Reader, until string) 
 		query.Set("until", until)
 	}
 	source := &tellingReader{r: archives}
-	answer, err := c.try(ctx, call{method: http.MethodPost, url: c.endpoint("/restore", query), header: http.Header{"Content-Type": {"application/x-tar"}}}, source)
+	answer, err := c.try(ctx, call{method: http.MethodPost, target: c.endpoint("/restore", query), header: http.Header{"Content-Type": {"application/x-tar"}}}, source)
 	if err != nil {
 		if failed := source.failed(); failed != nil {
 			err = failed // why the request broke off

@@ -146,7 +146,7 @@ func (f *follower) connect(ctx context.Context) error {
 	silent := time.AfterFunc(3*heartbeat, func() { cancel(errSilent) })
 	defer silent.Stop()
 	answer, err := f.client.try(ctx, call{
-		method: http.MethodGet, url: f.client.endpoint("/changes", f.query()), header: http.Header{"Accept": {"application/x-ndjson"}},
+		method: http.MethodGet, target: f.client.endpoint("/changes", f.query()), header: http.Header{"Accept": {"application/x-ndjson"}},
 	}, http.NoBody)
 	if err != nil {
 		return causeOf(ctx, err)

@@ -29,6 +29,14 @@
 // [ErrUnknownOutcome], unless the node that made them remembers its answer. Load has no key; Load
 // and Backup are never sent again.
 //
+// # Several addresses
+//
+// The address may be a list of members of one cluster, with commas between them. Requests go to one
+// of them. If a connection cannot be made, the request goes to the next one at once; so do Load and
+// Backup, because nothing of them was sent. If a connection breaks before the answer, or the node
+// returns 502, 503 or 504, the client turns to the next one: what may be sent again is sent there, by
+// the rules above.
+//
 // Match and Range read page by page. A page is yielded when all of it has arrived. If it breaks
 // off, it is requested again. So every triple that stays in the store during the read is yielded
 // exactly once.
@@ -40,9 +48,11 @@ import (
 	"crypto/x509"
 	"fmt"
 	"math/rand/v2"
+	"net"
 	"net/http"
 	"net/url"
 	"strings"
+	"sync/atomic"
 	"time"
 )
 
@@ -94,31 +104,40 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Client sends requests to one node. It is safe for concurrent use.
+// Client sends requests to one node, or to one of several members of a cluster. It is safe for
+// concurrent use.
 type Client struct {
-	base    url.URL
+	nodes   []url.URL
+	current atomic.Int64 // its remainder by len(nodes) is the index of the node that gets requests
 	options Options
 	own     *http.Transport // closed by Close; nil if HTTPClient was given
 }
 
-// New returns a client of the node at a URL like http://127.0.0.1:7333. It does not connect yet. It
-// fails if the URL or an option is invalid.
-func New(baseURL string, options Options) (*Client, error) {
-	// 1. Check the options and the address.
+// New returns a client of the node at a URL like http://127.0.0.1:7333, or of the members of a
+// cluster at several, like "http://10.0.0.1:7333,http://10.0.0.2:7333". It does not connect yet. It
+// fails if a URL or an option is invalid.
+func New(addresses string, options Options) (*Client, error) {
+	// 1. Check the options and the addresses.
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
-	u, err := url.Parse(baseURL)
-	if err != nil {
-		return nil, fmt.Errorf("client: %w", err)
-	}
-	if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-		return nil, fmt.Errorf("client: %q is not the address of a node, like http://127.0.0.1:7333", baseURL)
+	c := &Client{options: options}
+	for address := range strings.SplitSeq(addresses, ",") {
+		u, err := url.Parse(strings.TrimSpace(address))
+		if err != nil {
+			return nil, fmt.Errorf("client: %w", err)
+		}
+		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
+			return nil, fmt.Errorf("client: %q is not the address of a node, like http://127.0.0.1:7333", address)
+		}
+		c.nodes = append(c.nodes, *u)
 	}
 	// 2. Fill in the defaults.
-	c := &Client{base: *u, options: options}
 	if options.HTTPClient == nil {
 		c.own = newTransport(options.RootCAs)
+		if len(c.nodes) > 1 { // a machine that is off does not refuse a connection
+			c.own.DialContext = (&net.Dialer{Timeout: failoverDialTimeout}).DialContext
+		}
 		c.options.HTTPClient = &http.Client{Transport: c.own}
 	}
 	if options.PageSize == 0 {
@@ -139,6 +158,9 @@ func New(baseURL string, options Options) (*Client, error) {
 	return c, nil
 }
 
+// failoverDialTimeout bounds a connection attempt if there is another address.
+const failoverDialTimeout = 3 * time.Second
+
 // newTransport returns a transport for many goroutines and one node.
 func newTransport(roots *x509.CertPool) *http.Transport {
 	t := http.DefaultTransport.(*http.Transport).Clone()
@@ -158,14 +180,22 @@ func (c *Client) Close() error {
 	return nil
 }
 
-// endpoint returns the URL of an endpoint, such as "/range".
-func (c *Client) endpoint(path string, query url.Values) string {
-	u := c.base
-	u.Path = strings.TrimSuffix(u.Path, "/") + path
+// endpoint returns the URL of an endpoint, such as "/range", below the address of any node.
+func (c *Client) endpoint(path string, query url.Values) url.URL {
+	return url.URL{Path: path, RawQuery: query.Encode()}
+}
+
+// at returns the URL of an endpoint of a node.
+func (c *Client) at(node int64, target url.URL) string {
+	u := c.nodes[node%int64(len(c.nodes))]
+	u.Path = strings.TrimSuffix(u.Path, "/") + target.Path
 	u.RawPath = ""
-	u.RawQuery = query.Encode()
+	u.RawQuery = target.RawQuery
 	return u.String()
 }
+
+// leave makes the client turn to the next node, unless it has left this one before.
+func (c *Client) leave(node int64) { c.current.CompareAndSwap(node, node+1) }
 
 func sleep(ctx context.Context, d time.Duration) error {
 	timer := time.NewTimer(d)

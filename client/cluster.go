@@ -119,15 +119,19 @@ func (c *Client) Status(ctx context.Context) (Status, error) {
 // Ready returns nil if the node can work, and otherwise why it cannot: it is shutting down, or its
 // disk or its cluster has failed. It needs no token.
 func (c *Client) Ready(ctx context.Context) error {
-	if _, _, err := c.send(ctx, call{method: http.MethodGet, url: c.endpoint("/readyz", nil)}, maxJSONBytes); err != nil {
+	if _, _, err := c.send(ctx, call{method: http.MethodGet, target: c.endpoint("/readyz", nil)}, maxJSONBytes); err != nil {
 		return fmt.Errorf("ready: %w", err)
 	}
 	return nil
 }
 
 // Leave makes a machine hand over its data and then stop being a member. machine is its ID; "" is
-// the node of the client. It returns when that is decided, with the status at that moment.
+// the node of the client, which must then have one address. It returns when that is decided, with the
+// status at that moment.
 func (c *Client) Leave(ctx context.Context, machine string) (Status, error) {
+	if machine == "" && len(c.nodes) > 1 {
+		return Status{}, fmt.Errorf("leave: name the machine, because the client has %d addresses", len(c.nodes))
+	}
 	return c.changeMember(ctx, "leave", machine)
 }
 
@@ -158,7 +162,7 @@ func (c *Client) changeMember(ctx context.Context, how, machine string) (Status,
 }
 
 func (c *Client) changeCluster(ctx context.Context, how string, query url.Values) (s Status, err error) {
-	text, _, err := c.send(ctx, call{method: http.MethodPost, url: c.endpoint("/cluster/"+how, query)}, maxJSONBytes)
+	text, _, err := c.send(ctx, call{method: http.MethodPost, target: c.endpoint("/cluster/"+how, query)}, maxJSONBytes)
 	if err == nil {
 		err = decodeJSON(text, &s)
 	}

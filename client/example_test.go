@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"log"
 	"os"
 
@@ -143,4 +144,32 @@ func ExampleClient_Annotate() {
 		fmt.Printf("%s: %s (%s)\n", a.ApplicationID, a.Content, a.Media)
 	}
 	// Output: counter: 3 (text/plain)
+}
+
+// A graph is replaced by a document, and read as a document of another syntax.
+func ExampleClient_PutGraph() {
+	ctx := context.Background()
+	url, end := serve(ctx)
+	defer end()
+	c, err := client.New(url, client.Options{})
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer c.Close()
+	const people = client.GraphName("http://example.org/people")
+	turtle := []byte(`@prefix ex: <http://example.org/> . ex:dora ex:age 7 ; ex:knows ex:anna .`)
+	if _, err := c.PutGraph(ctx, people, "text/turtle", turtle); err != nil {
+		log.Fatal(err)
+	}
+	document, err := c.Graph(ctx, people, "application/n-triples")
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer document.Close()
+	if _, err := io.Copy(os.Stdout, document); err != nil {
+		log.Fatal(err)
+	}
+	// Output:
+	// <http://example.org/dora> <http://example.org/age> "7"^^<http://www.w3.org/2001/XMLSchema#integer> .
+	// <http://example.org/dora> <http://example.org/knows> <http://example.org/anna> .
 }

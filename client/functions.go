@@ -103,7 +103,7 @@ func (c *Client) PutFunction(ctx context.Context, name string, module []byte, o 
 	set("timeout", strconv.FormatInt(max(1, o.Timeout.Milliseconds()), 10), o.Timeout > 0)
 	set("memory", strconv.FormatInt(o.MemoryBytes, 10), o.MemoryBytes > 0)
 	// 2. Send the module.
-	text, err := c.change(ctx, call{method: http.MethodPut, url: c.endpoint(functionPath(name), query),
+	text, err := c.change(ctx, call{method: http.MethodPut, target: c.endpoint(functionPath(name), query),
 		header: http.Header{"Content-Type": {wasmType}}, body: module}, true)
 	if err == nil {
 		err = decodeJSON(text, &f)
@@ -133,7 +133,7 @@ func (c *Client) Function(ctx context.Context, name string) (f Function, err err
 
 // FunctionModule returns the module of a function.
 func (c *Client) FunctionModule(ctx context.Context, name string) ([]byte, error) {
-	module, _, err := c.send(ctx, call{method: http.MethodGet, url: c.endpoint(functionPath(name), url.Values{}),
+	module, _, err := c.send(ctx, call{method: http.MethodGet, target: c.endpoint(functionPath(name), url.Values{}),
 		header: http.Header{"Accept": {wasmType}}}, maxJSONBytes)
 	if err != nil {
 		return nil, fmt.Errorf("module of the function %s: %w", name, unwrapPermanent(err))
@@ -143,7 +143,7 @@ func (c *Client) FunctionModule(ctx context.Context, name string) ([]byte, error
 
 // DeleteFunction deletes a function.
 func (c *Client) DeleteFunction(ctx context.Context, name string) error {
-	_, err := c.change(ctx, call{method: http.MethodDelete, url: c.endpoint(functionPath(name), nil)}, true)
+	_, err := c.change(ctx, call{method: http.MethodDelete, target: c.endpoint(functionPath(name), nil)}, true)
 	if err != nil {
 		return fmt.Errorf("delete the function %s: %w", name, unwrapPermanent(err))
 	}

@@ -53,7 +53,7 @@ func (c *Client) Links() *Links { return &Links{c: c} }
 // Epoch returns the current epoch of the graph. It changes with every change. In a cluster it costs
 // a message to each member, much less than Stats.
 func (l *Links) Epoch(ctx context.Context) (epoch uint64, err error) {
-	what := call{method: http.MethodPost, url: l.c.endpoint("/links/uids", url.Values{"epoch": {"now"}}), body: wire.AppendRequest(nil, &wire.Request{}),
+	what := call{method: http.MethodPost, target: l.c.endpoint("/links/uids", url.Values{"epoch": {"now"}}), body: wire.AppendRequest(nil, &wire.Request{}),
 		header: http.Header{"Content-Type": {wire.MediaType}, "Accept": {wire.MediaType}}}
 	err = l.c.retry(ctx, func() error {
 		answer, err := l.c.try(ctx, what, bytes.NewReader(what.body))
@@ -182,7 +182,7 @@ func (l *Links) PageLabels(ctx context.Context, pages []uid.UID) ([]links.Label,
 			return nil, linksError("labels", err)
 		}
 		// 2. Send them, and decode the labels.
-		text, _, err := l.c.send(ctx, call{method: http.MethodPost, url: l.c.endpoint("/links/labels", l.query()), body: body,
+		text, _, err := l.c.send(ctx, call{method: http.MethodPost, target: l.c.endpoint("/links/labels", l.query()), body: body,
 			header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}}, maxRankingBytes)
 		var answer struct{ Labels []*links.Label }
 		if err == nil {
@@ -241,7 +241,7 @@ func (l *Links) Pages(ctx context.Context, after uid.UID, n int) ([]uid.UID, err
 		query := l.query()
 		query.Set("after", after.String())
 		query.Set("limit", strconv.Itoa(limit))
-		what := call{method: http.MethodGet, url: l.c.endpoint("/links/pages", query), header: http.Header{"Accept": {wire.MediaType}}}
+		what := call{method: http.MethodGet, target: l.c.endpoint("/links/pages", query), header: http.Header{"Accept": {wire.MediaType}}}
 		err := l.answer(ctx, what, wire.UIDs, -1, func(r *wire.Reader) {
 			all = all[:before]
 			for range min(r.Count(), limit) {
@@ -304,7 +304,7 @@ func (l *Links) Relinquish(ctx context.Context) error {
 
 // tell sends a request without a body.
 func (l *Links) tell(ctx context.Context, method, endpoint string, into any) error {
-	text, _, err := l.c.send(ctx, call{method: method, url: l.c.endpoint("/links/"+endpoint, nil)}, maxJSONBytes)
+	text, _, err := l.c.send(ctx, call{method: method, target: l.c.endpoint("/links/"+endpoint, nil)}, maxJSONBytes)
 	if err == nil && into != nil {
 		err = decodeJSON(text, into)
 	}
@@ -340,7 +340,7 @@ func (l *Links) query() url.Values {
 // ask sends a request about pages. read must take one item for each page. It may be called again if
 // an answer breaks off, and must then start over.
 func (l *Links) ask(ctx context.Context, endpoint string, q *wire.Request, k wire.Kind, read func(*wire.Reader)) error {
-	what := call{method: http.MethodPost, url: l.c.endpoint("/links/"+endpoint, l.query()), body: wire.AppendRequest(nil, q),
+	what := call{method: http.MethodPost, target: l.c.endpoint("/links/"+endpoint, l.query()), body: wire.AppendRequest(nil, q),
 		header: http.Header{"Content-Type": {wire.MediaType}, "Accept": {wire.MediaType}}}
 	return linksError(endpoint, l.answer(ctx, what, k, len(q.UIDs)+len(q.URLs), read))
 }

@@ -50,7 +50,7 @@ func (c *Client) Queries(ctx context.Context) (all QueryList, err error) {
 // figures of the query, or [ErrNotFound] if none with this ID runs. It returns when the query has its
 // signal, which may be before its end.
 func (c *Client) StopQuery(ctx context.Context, id uint64) (q RunningQuery, err error) {
-	text, _, err := c.send(ctx, call{method: http.MethodDelete, url: c.endpoint("/queries/"+strconv.FormatUint(id, 10), nil)}, maxJSONBytes)
+	text, _, err := c.send(ctx, call{method: http.MethodDelete, target: c.endpoint("/queries/"+strconv.FormatUint(id, 10), nil)}, maxJSONBytes)
 	if err == nil {
 		err = decodeJSON(text, &q)
 	}

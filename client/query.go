@@ -119,6 +119,27 @@ func (c *Client) Construct(ctx context.Context, query string, o QueryOptions) it
 	}
 }
 
+// Describe yields the triples that describe a resource: those of DESCRIBE. See [Client.Construct].
+func (c *Client) Describe(ctx context.Context, resource triple.Term) iter.Seq2[triple.Triple, error] {
+	if resource.Kind() != triple.IRI {
+		return func(yield func(triple.Triple, error) bool) {
+			yield(triple.Triple{}, fmt.Errorf("describe: %s is no IRI", resource))
+		}
+	}
+	return c.Construct(ctx, "DESCRIBE "+resource.String(), QueryOptions{})
+}
+
+// QueryDocument runs a query of any form and returns its result as the node sends it, in a format that
+// mediaType names, such as "text/csv" or "text/turtle". A document is complete only if reading it ends
+// with io.EOF. The caller must close it, which also stops the query. See [Client.Query].
+func (c *Client) QueryDocument(ctx context.Context, query, mediaType string, o QueryOptions) (io.ReadCloser, error) {
+	answer, err := c.query(ctx, query, o, url.Values{}, mediaType)
+	if err != nil {
+		return nil, fmt.Errorf("query: %w", err)
+	}
+	return answer.Body, nil
+}
+
 // brokenOff adds the possible causes to the error of an answer that ends too early.
 func brokenOff(err error) error {
 	if errors.Is(err, io.ErrUnexpectedEOF) {
@@ -153,7 +174,7 @@ func (c *Client) query(ctx context.Context, query string, o QueryOptions, params
 		query = tree.String()
 	}
 	setOperation(params, "default-graph-uri", o.DefaultGraphs, "named-graph-uri", o.NamedGraphs, o.Timeout)
-	what := call{method: http.MethodPost, url: c.endpoint("/sparql", params),
+	what := call{method: http.MethodPost, target: c.endpoint("/sparql", params),
 		header: http.Header{"Content-Type": {"application/sparql-query"}, "Accept": {accept}}}
 	var answer *http.Response
 	err := c.retry(ctx, func() (err error) {

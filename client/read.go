@@ -178,7 +178,7 @@ func (c *Client) fetch(ctx context.Context, path string, query url.Values, limit
 		query.Set("offset", strconv.FormatInt(offset, 10))
 	}
 	text, header, err := c.send(ctx, call{
-		method: http.MethodGet, url: c.endpoint(path, query), header: http.Header{"Accept": {"application/n-quads"}},
+		method: http.MethodGet, target: c.endpoint(path, query), header: http.Header{"Accept": {"application/n-quads"}},
 	}, maxPageBytes)
 	if err == nil {
 		p = fetched{text: text, degraded: isDegraded(header)}

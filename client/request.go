@@ -13,13 +13,14 @@ import (
 	"io"
 	"net"
 	"net/http"
+	"net/url"
 	"time"
 )
 
 // call is one request.
 type call struct {
 	method string
-	url    string
+	target url.URL // see Client.endpoint
 	header http.Header
 	body   []byte // sent again with each try
 	// byTriple is set if it is done triple by triple. Then the rest is done if it is sent again.
@@ -117,11 +118,10 @@ func (c *Client) changeOnce(ctx context.Context, what call, again bool, text *[]
 // changeError classifies the error of a change: permanent, nothing done, or ErrUnknownOutcome.
 // After the last a repeat may get the answer.
 func changeError(err error, again, byTriple bool) error {
-	var dial *net.OpError
 	var e *Error
 	var p *permanent
 	switch {
-	case errors.As(err, &p), errors.As(err, &dial) && dial.Op == "dial":
+	case errors.As(err, &p), notConnected(err):
 		return err
 	case !errors.As(err, &e):
 		return unknownOutcome(err)
@@ -161,8 +161,8 @@ func readAll(answer *http.Response, limit int64) ([]byte, error) {
 }
 
 // get sends a GET and decodes its JSON answer.
-func (c *Client) get(ctx context.Context, url string, into any) error {
-	text, _, err := c.send(ctx, call{method: http.MethodGet, url: url, header: http.Header{"Accept": {"application/json"}}}, maxJSONBytes)
+func (c *Client) get(ctx context.Context, target url.URL, into any) error {
+	text, _, err := c.send(ctx, call{method: http.MethodGet, target: target, header: http.Header{"Accept": {"application/json"}}}, maxJSONBytes)
 	if err != nil {
 		return err
 	}
@@ -179,9 +179,46 @@ func decodeJSON(text []byte, into any) error {
 	return nil
 }
 
-// try sends a request once. If there is no error, the caller must close the answer's body.
-func (c *Client) try(ctx context.Context, what call, body io.Reader) (*http.Response, error) {
-	r, err := http.NewRequestWithContext(ctx, what.method, what.url, body)
+// try sends a request once: to the current node, or to the next ones while no connection can be made,
+// because nothing was sent then. If there is no error, the caller must close the answer's body.
+func (c *Client) try(ctx context.Context, what call, body io.Reader) (answer *http.Response, err error) {
+	for range c.nodes {
+		node := c.current.Load()
+		answer, err = c.tryNode(ctx, node, what, body)
+		switch {
+		case err == nil || ctx.Err() != nil:
+			return answer, err
+		case notConnected(err):
+			c.leave(node)
+			continue
+		case mayPass(err) && failsOver(err):
+			c.leave(node) // a retry goes to the next one
+		}
+		return nil, err
+	}
+	return nil, err
+}
+
+// notConnected reports whether a request was not sent, because there was no connection.
+func notConnected(err error) bool {
+	var dial *net.OpError
+	return errors.As(err, &dial) && dial.Op == "dial"
+}
+
+// failsOver reports whether another node of the cluster may answer after an error: the connection
+// broke, or the node is not available.
+func failsOver(err error) bool {
+	var e *Error
+	if !errors.As(err, &e) {
+		return true
+	}
+	return e.Status == http.StatusBadGateway || e.Status == http.StatusServiceUnavailable || e.Status == http.StatusGatewayTimeout
+}
+
+// tryNode sends a request to one node.
+func (c *Client) tryNode(ctx context.Context, node int64, what call, body io.Reader) (*http.Response, error) {
+	// 1. Make the request.
+	r, err := http.NewRequestWithContext(ctx, what.method, c.at(node, what.target), body)
 	if err != nil {
 		return nil, &permanent{err}
 	}
@@ -192,6 +229,7 @@ func (c *Client) try(ctx context.Context, what call, body io.Reader) (*http.Resp
 	if c.options.Token != "" {
 		r.Header.Set("Authorization", "Bearer "+c.options.Token)
 	}
+	// 2. Send it. An untrusted certificate stays untrusted.
 	answer, err := c.options.HTTPClient.Do(r)
 	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
 		return nil, &permanent{err} // the request was not sent
@@ -199,7 +237,9 @@ func (c *Client) try(ctx context.Context, what call, body io.Reader) (*http.Resp
 	if err != nil {
 		return nil, err
 	}
-	if answer.StatusCode != http.StatusOK && answer.StatusCode != http.StatusNoContent {
+	switch answer.StatusCode {
+	case http.StatusOK, http.StatusCreated, http.StatusNoContent:
+	default:
 		return nil, errorOf(answer)
 	}
 	if c.options.Degraded != nil && isDegraded(answer.Header) {

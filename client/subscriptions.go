@@ -81,7 +81,7 @@ func (c *Client) PutSubscription(ctx context.Context, name string, o Subscriptio
 			query.Set(name, value)
 		}
 	}
-	text, err := c.change(ctx, call{method: http.MethodPut, url: c.endpoint(subscriptionPath(name), query)}, true)
+	text, err := c.change(ctx, call{method: http.MethodPut, target: c.endpoint(subscriptionPath(name), query)}, true)
 	if err == nil {
 		err = decodeJSON(text, &s)
 	}
@@ -112,7 +112,7 @@ func (c *Client) Subscription(ctx context.Context, name string) (s Subscription,
 // subscriptions without a webhook.
 func (c *Client) AdvanceSubscription(ctx context.Context, name, position string) error {
 	query := url.Values{"position": {position}}
-	if _, err := c.change(ctx, call{method: http.MethodPost, url: c.endpoint(subscriptionPath(name), query)}, true); err != nil {
+	if _, err := c.change(ctx, call{method: http.MethodPost, target: c.endpoint(subscriptionPath(name), query)}, true); err != nil {
 		return fmt.Errorf("advance the subscription %s: %w", name, unwrapPermanent(err))
 	}
 	return nil
@@ -120,7 +120,7 @@ func (c *Client) AdvanceSubscription(ctx context.Context, name, position string)
 
 // DeleteSubscription deletes a subscription.
 func (c *Client) DeleteSubscription(ctx context.Context, name string) error {
-	if _, err := c.change(ctx, call{method: http.MethodDelete, url: c.endpoint(subscriptionPath(name), nil)}, true); err != nil {
+	if _, err := c.change(ctx, call{method: http.MethodDelete, target: c.endpoint(subscriptionPath(name), nil)}, true); err != nil {
 		return fmt.Errorf("delete the subscription %s: %w", name, unwrapPermanent(err))
 	}
 	return nil

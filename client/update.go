@@ -58,7 +58,7 @@ func (c *Client) update(ctx context.Context, update string, o UpdateOptions) (re
 	}
 	params := url.Values{}
 	setOperation(params, "using-graph-uri", o.UsingGraphs, "using-named-graph-uri", o.UsingNamedGraphs, o.Timeout)
-	what := call{method: http.MethodPost, url: c.endpoint("/sparql", params),
+	what := call{method: http.MethodPost, target: c.endpoint("/sparql", params),
 		header: http.Header{"Content-Type": {"application/sparql-update"}, "Accept": {"application/json"}}}
 	what.body = []byte(update)
 	text, err := c.change(ctx, what, false)

@@ -88,7 +88,7 @@ func (c *Client) Delete(ctx context.Context, triples []triple.Triple) (DeleteRes
 // DeleteMatch deletes all triples that match p. p must have a term, a graph or the default graph.
 func (c *Client) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error) {
 	var answer DeleteResult
-	text, err := c.change(ctx, call{method: http.MethodDelete, url: c.endpoint("/triples", patternQuery(p))}, true)
+	text, err := c.change(ctx, call{method: http.MethodDelete, target: c.endpoint("/triples", patternQuery(p))}, true)
 	if err == nil {
 		err = decodeJSON(text, &answer)
 	}
@@ -109,7 +109,7 @@ func (c *Client) sendAll(ctx context.Context, method string, query url.Values, t
 		}
 	}
 	// 2. Send a document when it would exceed batchBytes.
-	what := call{method: method, url: c.endpoint("/triples", query), header: http.Header{"Content-Type": {"application/n-quads"}}, byTriple: annotations == nil}
+	what := call{method: method, target: c.endpoint("/triples", query), header: http.Header{"Content-Type": {"application/n-quads"}}, byTriple: annotations == nil}
 	send := func(document []byte) error {
 		what.body = document
 		text, err := c.change(ctx, what, true)

@@ -22,13 +22,14 @@ func TestExamples(t *testing.T) {
 			"<http://example.org/anna> <http://example.org/knows> <http://example.org/carl> .\n3 in all\n"},
 		{"query", "Carl 35\nAnna 42\ndeleted 2\n"},
 		{"links", "to https://c.example/ link [https://a.example/ https://b.example/]\n1. 0.67\n2. 0.33\n3. 0.00\n"},
-		{"cluster", "name Anna\nmembers 2\n"},
+		{"cluster", "name Anna\nmembers 2\nstored on 2\n"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			var args []string
 			if test.name == "cluster" {
 				first := serve(t)
-				args = []string{"http://" + first, "http://" + serve(t, first)}
+				// Nothing listens at the first address.
+				args = []string{"http://127.0.0.1:1", "http://" + first, "http://" + serve(t, first)}
 			}
 			if got := output(t, test.name, args...); got != test.want {
 				t.Errorf("it prints\n%s, want\n%s", got, test.want)

@@ -1,5 +1,5 @@
-// Cluster is a client of a cluster: it writes through one member and reads through
-// another. The arguments are the URLs of members, as trefoil serve prints them.
+// Cluster is a client of a cluster: it writes and reads through any member that answers. The
+// arguments are the URLs of members, as trefoil serve prints them.
 package main
 
 import (
@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"log"
 	"os"
+	"strings"
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/triple"
@@ -22,30 +23,31 @@ func run(ctx context.Context, members []string) error {
 	if len(members) == 0 {
 		members = []string{"http://127.0.0.1:7333"}
 	}
-	writer, err := client.New(members[0], client.Options{Token: os.Getenv("TREFOIL_TOKEN")})
+	// If a member is down, requests go to the next one.
+	c, err := client.New(strings.Join(members, ","), client.Options{Token: os.Getenv("TREFOIL_TOKEN")})
 	if err != nil {
 		return err
 	}
-	defer writer.Close()
-	reader, err := client.New(members[len(members)-1], client.Options{Token: os.Getenv("TREFOIL_TOKEN")})
-	if err != nil {
-		return err
-	}
-	defer reader.Close()
+	defer c.Close()
 
 	// Add returns when all copies are durable, so that every member answers with the triple.
 	anna := triple.NewIRI("http://example.org/anna")
 	name := triple.Triple{Subject: anna, Predicate: triple.NewIRI("http://example.org/name"), Object: triple.NewString("Anna")}
-	if _, err := writer.Add(ctx, []triple.Triple{name}); err != nil {
+	if _, err := c.Add(ctx, []triple.Triple{name}); err != nil {
 		return err
 	}
-	for s, err := range reader.Query(ctx, `SELECT ?name { ?who <http://example.org/name> ?name }`, client.QueryOptions{}) {
+	for s, err := range c.Query(ctx, `SELECT ?name { ?who <http://example.org/name> ?name }`, client.QueryOptions{}) {
 		if err != nil {
 			return err
 		}
 		fmt.Println("name", s.Term("name").Value())
 	}
-	status, err := reader.Status(ctx)
+	status, err := c.Status(ctx)
+	if err != nil {
+		return err
+	}
 	fmt.Println("members", len(status.Members))
+	where, err := c.Where(ctx, name)
+	fmt.Println("stored on", where.Holding)
 	return err
 }
