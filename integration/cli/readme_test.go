@@ -1,9 +1,10 @@
-// The commands of README.md, run as written.
+// The blocks of README.md, pasted into a shell.
 
 package cli
 
 import (
 	"context"
+	"net"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -11,120 +12,155 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+	"time"
 )
 
-// The console blocks of README.md are run, one after the other, and must answer
-// what they say. Lines that begin with "> " continue a command; "..." stands for
-// anything; times and sizes of memory may differ.
-func TestReadme(t *testing.T) {
-	if _, err := exec.LookPath("bash"); err != nil {
-		t.Skip("no bash here")
-	}
+// block is a block of commands, and the text that it must print.
+type block struct{ commands, want string }
+
+// readmeBlocks returns the blocks of commands of README.md. A block right behind the one that starts a
+// cluster, which stops it, belongs to it.
+func readmeBlocks(t *testing.T) (all []block) {
+	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
-	r := &readme{dir: t.TempDir()}
-	commands := 0
-	for _, block := range regexp.MustCompile("(?ms)^```console\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
-		for _, step := range steps(block[1]) {
-			r.run(t, step)
-			commands++
-		}
-	}
-	if commands < 10 {
-		t.Errorf("README.md has %d commands", commands)
-	}
-}
-
-// step is one command of a console block and what it must print.
-type step struct{ command, want string }
-
-func steps(block string) (all []step) {
-	for line := range strings.Lines(block) {
+	for _, found := range regexp.MustCompile("(?ms)^```(sh|text|console)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
 		last := len(all) - 1
-		if command, ok := strings.CutPrefix(line, "$ "); ok {
-			all = append(all, step{command: command})
-		} else if more, ok := strings.CutPrefix(line, "> "); ok && all[last].want == "" {
-			all[last].command += more
-		} else {
-			all[last].want += line
+		switch {
+		case found[1] == "console":
+			t.Errorf("README.md has a block with prompts, which cannot be pasted:\n%s", found[2])
+		case found[1] == "text":
+			all[last].want = found[2]
+		case strings.HasPrefix(found[2], "kill "):
+			all[last].commands += found[2]
+		default:
+			all = append(all, block{commands: found[2]})
 		}
 	}
 	return all
 }
 
-const readmeAddress = "127.0.0.1:7333"
-
-// readme runs commands as a reader would, but for the port.
-type readme struct {
-	dir    string
-	server *process
-	at     string // the server's address
-	seen   int    // bytes of the server's messages that were shown
-}
-
-func (r *readme) run(t *testing.T, s step) {
-	t.Helper()
-	got := ""
-	switch command := strings.TrimSpace(s.command); {
-	case strings.HasSuffix(command, "&"):
-		args := strings.Fields(strings.TrimSuffix(command, "&"))[1:]
-		args[2] = filepath.Join(r.dir, args[2]) // serve --data DIR
-		r.server, r.seen = start(t, nil, append(args, "--listen", "127.0.0.1:0")...), 0
-		url, ok := r.server.waitFor(t, `(http://[^\s"]+)`)
-		if !ok {
-			t.Fatalf("%s: %s", command, r.server.said())
-		}
-		r.at = strings.TrimPrefix(url, "http://")
-		got = strings.ReplaceAll(r.serverSaid(), r.dir+string(filepath.Separator), "")
-	case command == "kill %1":
-		r.server.signal(t, syscall.SIGTERM)
-		r.server.wait(t).mustCode(t, done)
-		got = r.serverSaid()
-	default:
-		if strings.HasPrefix(command, "curl ") {
+// TestReadme runs each block of README.md in an empty folder, and compares what it prints. "..." stands
+// for anything; times and sizes of memory may differ. The lines of standard output must be in the
+// sequence of README.md; those of standard error may be anywhere.
+func TestReadme(t *testing.T) {
+	if _, err := exec.LookPath("bash"); err != nil {
+		t.Skip("no bash here")
+	}
+	blocks := readmeBlocks(t)
+	if len(blocks) < 6 {
+		t.Errorf("README.md has %d blocks of commands", len(blocks))
+	}
+	for _, b := range blocks {
+		if strings.Contains(b.commands, "curl ") {
 			if _, err := exec.LookPath("curl"); err != nil {
-				t.Logf("no curl here: %s", command)
-				return
+				t.Logf("no curl here:\n%s", b.commands)
+				continue
 			}
 		}
-		ctx, cancel := context.WithTimeout(t.Context(), limit)
-		defer cancel()
-		cmd := exec.CommandContext(ctx, "bash", "-c", strings.ReplaceAll(s.command, readmeAddress, r.at))
-		cmd.Dir = r.dir
-		cmd.Env = append(environment(), "PATH="+filepath.Dir(binary)+string(filepath.ListSeparator)+os.Getenv("PATH"), "TREFOIL_TO=http://"+r.at)
-		out, _ := cmd.CombinedOutput() // what it prints is compared, failures too
-		got = string(out)
-	}
-	if r.at != "" {
-		got = strings.ReplaceAll(got, r.at, readmeAddress)
-	}
-	if got = comparable(got); !wildcard(comparable(s.want)).MatchString(got) {
-		t.Errorf("$ %sprints\n%s\nREADME.md says\n%s", s.command, got, s.want)
+		b.run(t)
 	}
 }
 
-// serverSaid returns what the server has said since it was asked last.
-func (r *readme) serverSaid() string {
-	said := r.server.said() + "\n"
-	fresh := said[r.seen:]
-	r.seen = len(said)
-	return fresh
+// run runs a block.
+func (b *block) run(t *testing.T) {
+	t.Helper()
+	// 1. Give each address a free port, and take it back in what is printed. The commands without an
+	// address get the one of the first port by the environment.
+	const first = "127.0.0.1:7333"
+	commands, free := b.commands, map[string]string{first: freeAddress(t)}
+	for _, address := range regexp.MustCompile(`127\.0\.0\.1:7[34]\d\d`).FindAllString(commands, -1) {
+		if free[address] == "" {
+			free[address] = freeAddress(t)
+		}
+	}
+	var there, back []string
+	for address, port := range free {
+		there, back = append(there, address, port), append(back, port, address)
+	}
+	// 2. Run it in an empty folder. Its servers end with it.
+	ctx, cancel := context.WithTimeout(t.Context(), limit)
+	defer cancel()
+	const cleanup = "trap 'kill -KILL $(jobs -p) 2>/dev/null' EXIT; trap 'exit 1' TERM\n"
+	cmd := exec.CommandContext(ctx, "bash", "-c", cleanup+strings.NewReplacer(there...).Replace(commands))
+	cmd.Dir = t.TempDir()
+	cmd.Env = append(command(ctx).Env, "PATH="+filepath.Dir(binary)+string(filepath.ListSeparator)+os.Getenv("PATH"),
+		"TREFOIL_TO=http://"+free[first], "TREFOIL_LISTEN="+free[first])
+	cmd.Cancel, cmd.WaitDelay = func() error { return cmd.Process.Signal(syscall.SIGTERM) }, 10*time.Second
+	var stdout, stderr strings.Builder
+	cmd.Stdout, cmd.Stderr = &stdout, &stderr
+	if err := cmd.Run(); err != nil {
+		t.Errorf("%v of\n%s\nstdout: %s\nstderr: %s", err, b.commands, stdout.String(), stderr.String())
+		return
+	}
+	printed, said := strings.NewReplacer(back...).Replace(stdout.String()), strings.NewReplacer(back...).Replace(stderr.String())
+	// 3. Compare.
+	if b.want == "" {
+		b.checkCluster(t, printed)
+		return
+	}
+	if missing := difference(comparable(b.want), comparable(printed), comparable(said)); missing != "" {
+		t.Errorf("README.md has, but nothing prints, or prints at another place: %s\n%s\nstdout: %s\nstderr: %s", missing, b.commands, printed, said)
+	}
 }
 
-// environment names no server.
-func environment() []string { return command(context.Background()).Env }
+// checkCluster checks what the block without a text prints: the cluster of three.
+func (b *block) checkCluster(t *testing.T, printed string) {
+	t.Helper()
+	for _, want := range []string{`"Ann"`, "stored on 3 machines; 3 must have it", "leader", "copies     3 of each triple"} {
+		if !strings.Contains(printed, want) {
+			t.Errorf("nothing prints %q:\n%s\n%s", want, b.commands, printed)
+		}
+	}
+	if _, members, _ := strings.Cut(printed, "\nMACHINE  "); strings.Count(members, " up ") != 3 {
+		t.Errorf("not three machines are up:\n%s", printed)
+	}
+}
 
-var varies = regexp.MustCompile(`(?m)^(time|memory) .*$|^trefoil: (read|sort|write|merge|publish)\b.*\n`)
+// difference returns the first line of want that is neither the next one of printed nor one of said, or
+// the first one of printed that is not in want.
+func difference(want, printed, said string) string {
+	rest := strings.Split(strings.TrimSuffix(printed, "\n"), "\n")
+	for line := range strings.Lines(want) {
+		is := regexp.MustCompile(`^` + strings.ReplaceAll(regexp.QuoteMeta(strings.TrimSuffix(line, "\n")), `\.\.\.`, `.*`) + `$`)
+		if len(rest) > 0 && is.MatchString(rest[0]) {
+			rest = rest[1:]
+			continue
+		}
+		found := false
+		for other := range strings.Lines(said) {
+			found = found || is.MatchString(strings.TrimSuffix(other, "\n"))
+		}
+		if !found {
+			return line
+		}
+	}
+	return strings.Join(rest, "\n")
+}
+
+var varies = regexp.MustCompile(`(?m)^(time|memory) .*$`)
 
 // comparable leaves out what differs from run to run.
-func comparable(text string) string {
-	return varies.ReplaceAllString(text, "$1")
-}
+func comparable(text string) string { return varies.ReplaceAllString(text, "$1") }
 
-// wildcard returns the expression that matches a text in which "..." stands for
-// anything.
-func wildcard(text string) *regexp.Regexp {
-	return regexp.MustCompile(`(?s)^` + strings.ReplaceAll(regexp.QuoteMeta(text), `\.\.\.`, `.*`) + `$`)
+// freeAddress returns an address at which nothing listens.
+func freeAddress(t *testing.T) string {
+	t.Helper()
+	for range 100 {
+		ln, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
+		}
+		address := ln.Addr().String()
+		packets, err := net.ListenPacket("udp", address)
+		ln.Close()
+		if err == nil { // members use both
+			packets.Close()
+			return address
+		}
+	}
+	t.Fatal("no port is free for streams and packets")
+	return ""
 }

@@ -220,3 +220,23 @@ func TestLoadPartly(t *testing.T) {
 		t.Errorf("%d: %s", code, stderr)
 	}
 }
+
+// TestStatusWait checks that --wait requests until the server can work, and ends with an error when its
+// time is over.
+func TestStatusWait(t *testing.T) {
+	url := clusterServer(t, func(n int, w http.ResponseWriter, _ *http.Request) {
+		if n <= 6 { // more than the retries of any request
+			w.WriteHeader(http.StatusServiceUnavailable)
+		}
+	})
+	if code, _, stderr := run(t, "", "status", "--ready", "--wait", "1m", "--to", url); code != exitDone {
+		t.Errorf("a server that becomes ready: %d %s", code, stderr)
+	}
+	never := clusterServer(t, func(_ int, w http.ResponseWriter, _ *http.Request) { w.WriteHeader(http.StatusServiceUnavailable) })
+	if code, _, stderr := run(t, "", "status", "--ready", "--wait", "300ms", "--to", never); code != exitFailed || !strings.Contains(stderr, "503") {
+		t.Errorf("a server that is never ready: %d %s", code, stderr)
+	}
+	if code, _, _ := run(t, "", "status", "--wait", "1s", "--to", never); code != exitUsage {
+		t.Errorf("--wait without --ready: %d", code)
+	}
+}

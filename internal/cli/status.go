@@ -4,27 +4,35 @@ package cli
 
 import (
 	"cmp"
+	"context"
 	"errors"
 	"fmt"
+	"math"
 	"runtime"
 	"runtime/debug"
 	"strings"
 	"text/tabwriter"
+	"time"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/protocol"
 )
 
 // statusCmd shows the state of a store, or of its cluster.
 type statusCmd struct {
 	storeFlags
-	JSON  bool `help:"Print JSON."`
-	Ready bool `help:"Print nothing, but fail if the server cannot work. Needs no token."`
+	JSON  bool          `help:"Print JSON."`
+	Ready bool          `help:"Print nothing, but fail if the server cannot work. Needs no token."`
+	Wait  time.Duration `placeholder:"T" help:"With --ready: wait up to this time until the server can work, such as 30s."`
 }
 
 // Run prints the status.
 func (c *statusCmd) Run(e *env) (err error) {
-	if c.Ready {
+	switch {
+	case c.Ready:
 		return c.ready(e)
+	case c.Wait != 0:
+		return usagef("--wait is for --ready")
 	}
 	r, err := c.storeFlags.open(e)
 	if err != nil {
@@ -49,11 +57,20 @@ func (c *statusCmd) ready(e *env) error {
 	if local, err := c.local(); err != nil || local {
 		return cmp.Or(err, usagef("--ready asks a server; --data opens a directory"))
 	}
-	r, err := c.connect(e)
+	// 1. Without --wait the client retries as it does for any request.
+	ctx, options := e.ctx, client.Options{}
+	if c.Wait > 0 {
+		var cancel context.CancelFunc
+		ctx, cancel = context.WithTimeout(ctx, c.Wait)
+		defer cancel()
+		options = client.Options{Retries: math.MaxInt, MaxBackoff: 500 * time.Millisecond}
+	}
+	// 2. Ask.
+	r, err := c.dial(e, options)
 	if err != nil {
 		return err
 	}
-	return r.client.Ready(e.ctx)
+	return errors.Join(r.client.Ready(ctx), r.Close())
 }
 
 // printStatus writes a status for people. Lines that do not apply are left out.
