@@ -30,7 +30,7 @@ func (c *Client) Prefixes(ctx context.Context) (p Prefixes, err error) {
 
 // SetPrefix gives a prefix its IRI, whatever it was before.
 func (c *Client) SetPrefix(ctx context.Context, name, iri string) error {
-	_, err := c.change(ctx, call{method: http.MethodPut, url: c.endpoint(prefixPath(name), url.Values{"iri": {iri}})}, true)
+	_, err := c.change(ctx, call{method: http.MethodPut, target: c.endpoint(prefixPath(name), url.Values{"iri": {iri}})}, true)
 	if err != nil {
 		return fmt.Errorf("set the prefix %s: %w", name, unwrapPermanent(err))
 	}
@@ -43,7 +43,7 @@ func (c *Client) KeepPrefixes(ctx context.Context, prefixes map[string]string) e
 	if err != nil {
 		return err
 	}
-	_, err = c.change(ctx, call{method: http.MethodPost, url: c.endpoint("/prefixes", nil),
+	_, err = c.change(ctx, call{method: http.MethodPost, target: c.endpoint("/prefixes", nil),
 		header: http.Header{"Content-Type": {"application/json"}}, body: body}, true)
 	if err != nil {
 		return fmt.Errorf("keep prefixes: %w", unwrapPermanent(err))
@@ -53,7 +53,7 @@ func (c *Client) KeepPrefixes(ctx context.Context, prefixes map[string]string) e
 
 // RemovePrefix removes a prefix of the store. A well-known one that it replaced is valid again.
 func (c *Client) RemovePrefix(ctx context.Context, name string) error {
-	_, err := c.change(ctx, call{method: http.MethodDelete, url: c.endpoint(prefixPath(name), nil)}, true)
+	_, err := c.change(ctx, call{method: http.MethodDelete, target: c.endpoint(prefixPath(name), nil)}, true)
 	if err != nil {
 		return fmt.Errorf("remove the prefix %s: %w", name, unwrapPermanent(err))
 	}

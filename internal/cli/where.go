@@ -20,9 +20,10 @@ type clusterWhereCmd struct {
 }
 
 func (c *clusterWhereCmd) Run(e *env) (err error) {
-	t, err := c.triple()
+	names := c.serverNames(e)
+	t, err := c.triple(names)
 	if err != nil {
-		return err
+		return names.cause(err)
 	}
 	r, err := c.connect(e)
 	if err != nil {

@@ -178,18 +178,26 @@ func TestHidden(t *testing.T) {
 			t.Errorf("%v: %d triples, %v", p, n, err)
 		}
 	}
-	for range 50 {
-		limit, reverse, order := int64(r.IntN(13)), r.IntN(2) == 1, triple.Orders[r.IntN(3)]
-		want := 10
-		if limit > 0 {
-			want = min(want, int(limit))
-		}
-		o := store.ReadOptions{Limit: limit, Reverse: reverse}
-		if got := rows(t, reader.Match(ctx, triple.Pattern{}, o)); len(got) != want || slices.Contains(got, systemgraph.PrefixRow) {
-			t.Errorf("%+v: %v", o, got)
-		}
-		if got := rows(t, reader.Range(ctx, triple.Bounds{Order: order}, o)); len(got) != want || slices.Contains(got, systemgraph.PrefixRow) {
-			t.Errorf("%v %+v: %v", order, o, got)
+	for range 200 {
+		reverse, order := r.IntN(2) == 1, triple.Orders[r.IntN(3)]
+		for name, read := range map[string]func(store.ReadOptions) []triple.Triple{
+			"pattern": func(o store.ReadOptions) []triple.Triple { return rows(t, reader.Match(ctx, triple.Pattern{}, o)) },
+			"range": func(o store.ReadOptions) []triple.Triple {
+				return rows(t, reader.Range(ctx, triple.Bounds{Order: order}, o))
+			},
+		} {
+			want := read(store.ReadOptions{Reverse: reverse})
+			if len(want) != 10 || slices.Contains(want, systemgraph.PrefixRow) {
+				t.Fatalf("%s %v: %v", name, order, want)
+			}
+			o := store.ReadOptions{Reverse: reverse, Offset: r.Int64N(12), Limit: r.Int64N(13)}
+			want = want[min(int(o.Offset), 10):]
+			if o.Limit > 0 {
+				want = want[:min(int(o.Limit), len(want))]
+			}
+			if got := read(o); !slices.Equal(got, want) {
+				t.Errorf("%s %v %+v: %v, want %v", name, order, o, got, want)
+			}
 		}
 	}
 	// 2. The system graph.
