@@ -159,6 +159,7 @@ func (s *scaled) edges(ctx context.Context, r uid.Range) (all [2][]cell.Edge, er
 		group.Go(func() {
 			var own [2][]cell.Edge
 			var list []uint32
+			// 1. Take the next pages until none is left.
 			for ctx.Err() == nil {
 				begin := next.Add(scaleChunk) - scaleChunk
 				if begin >= int64(s.Pages()) {
@@ -179,6 +180,7 @@ func (s *scaled) edges(ctx context.Context, r uid.Range) (all [2][]cell.Edge, er
 					}
 				}
 			}
+			// 2. Hand over what was found.
 			mu.Lock()
 			defer mu.Unlock()
 			for d := range all {
