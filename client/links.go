@@ -292,14 +292,32 @@ func (l *Links) Stats(ctx context.Context) (s links.Stats, err error) {
 // Capabilities returns the Loader only, because a client reads the epoch by Epoch.
 func (l *Links) Capabilities() links.Capabilities { return links.Capabilities{Loader: l} }
 
-// Request loads the graph into memory, and returns when it is loaded.
-func (l *Links) Request(ctx context.Context) error {
-	return l.tell(ctx, http.MethodPost, "request", nil)
+// Request loads stores on all machines, and returns when they are loaded.
+func (l *Links) Request(ctx context.Context, s links.Stores) error {
+	return l.changeStores(ctx, map[string]links.Stores{"request": s})
 }
 
-// Relinquish allows the node to drop the graph from memory.
-func (l *Links) Relinquish(ctx context.Context) error {
-	return l.tell(ctx, http.MethodPost, "relinquish", nil)
+// Relinquish unloads stores on all machines. They load them again when they are needed.
+func (l *Links) Relinquish(ctx context.Context, s links.Stores) error {
+	return l.changeStores(ctx, map[string]links.Stores{"relinquish": s})
+}
+
+func (l *Links) changeStores(ctx context.Context, change map[string]links.Stores) error {
+	body, err := json.Marshal(change)
+	if err == nil {
+		_, _, err = l.c.send(ctx, call{method: http.MethodPost, target: l.c.endpoint("/links/stores", nil), body: body,
+			header: http.Header{"Content-Type": {"application/json"}}}, maxJSONBytes)
+	}
+	return linksError("stores", err)
+}
+
+// Stores returns what each machine has in memory.
+func (l *Links) Stores(ctx context.Context) ([]links.ServerStores, error) {
+	var answer struct {
+		Servers []links.ServerStores `json:"servers"`
+	}
+	err := l.tell(ctx, http.MethodGet, "stores", &answer)
+	return answer.Servers, err
 }
 
 // tell sends a request without a body.

@@ -232,14 +232,16 @@ func TestLinksErrorsOfTheGraph(t *testing.T) {
 	}
 	w.forget()
 	want("stop", l.StopPageRank(ctx), nil, 1)
-	want("relinquish", l.Relinquish(ctx), nil, 1)
-	if g.Loaded() {
-		t.Error("it is still wanted")
+	want("relinquish", l.Relinquish(ctx, links.BackwardStore|links.URLStore), nil, 1)
+	if got := g.Loaded(); got != links.ForwardStore {
+		t.Errorf("%s is loaded", got)
 	}
-	want("request", l.Request(ctx), nil, 1)
-	if !g.Loaded() {
-		t.Error("it is not wanted")
+	want("request", l.Request(ctx, links.BackwardStore), nil, 1)
+	if all, err := l.Stores(ctx); err != nil || len(all) != 1 || all[0].Relinquished != links.URLStore {
+		t.Errorf("%+v, %v", all, err)
 	}
+	w.forget()
+	want("request", l.Request(ctx, links.AllStores), nil, 1)
 
 	epoch := must(l.Stats(ctx)).Epoch
 	w.forget()

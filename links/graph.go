@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 
+	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
@@ -52,13 +53,30 @@ type Capabilities struct {
 	Partitions  PartitionReporter
 }
 
-// Loader loads a graph on request. Both methods are hints, because a read waits until its
-// cells are in memory. Without a Loader the graph is always loaded.
+// Stores is a set of stores of a graph: URLs, forward lists and backward lists.
+type Stores = cell.Stores
+
+// The stores.
+const (
+	URLStore      = cell.URLStore      // for UIDs of URLs, and URLs of UIDs
+	ForwardStore  = cell.ForwardStore  // for forward links, labels and PageRank
+	BackwardStore = cell.BackwardStore // for backward links
+	AllStores     = cell.AllStores
+)
+
+// ParseStores returns the set of the stores with these names.
+func ParseStores(names []string) (Stores, error) { return cell.ParseStores(names) }
+
+// Loader loads and unloads stores of a graph on request. Requests and relinquishments are hints: a
+// read loads what it needs and is not in memory, so they change its time and never its answer. All
+// stores of a new graph are loaded. Without a Loader they always are.
 type Loader interface {
-	// Request loads what is not in memory, and returns when the graph is loaded.
-	Request(ctx context.Context) error
-	// Relinquish reports that the caller does not need the graph for now.
-	Relinquish(ctx context.Context) error
+	// Request loads stores, and returns when all machines have them in memory with all cells.
+	Request(ctx context.Context, s Stores) error
+	// Relinquish unloads stores. Each machine loads them again, cell by cell, when they are needed.
+	Relinquish(ctx context.Context, s Stores) error
+	// Stores returns what each machine has in memory.
+	Stores(ctx context.Context) ([]ServerStores, error)
 }
 
 // EpochHolder returns the epoch without a message to another machine.

@@ -88,11 +88,35 @@ type ServerStats struct {
 	MinUID uid.UID `json:"minUid,string"`
 	MaxUID uid.UID `json:"maxUid,string"`
 	Cells  int     `json:"cells"`
-	// Memory in bytes: of all cells; the parts of this for URLs, forward lists and backward lists
+	// Memory in bytes, without that of stores that are not loaded: of all cells; the parts of this for URLs, forward lists and backward lists
 	// with their ghosts; and of changes since.
 	Bytes         int64 `json:"bytes"`
 	URLBytes      int64 `json:"urlBytes"`
 	ForwardBytes  int64 `json:"forwardBytes"`
 	BackwardBytes int64 `json:"backwardBytes"`
 	DeltaBytes    int64 `json:"deltaBytes"`
+}
+
+// ServerStores is what one server has in memory.
+type ServerStores struct {
+	// ID and Address are the machine's.
+	ID      string `json:"id,omitempty"`
+	Address string `json:"address,omitempty"`
+	Cells   int    `json:"cells"`
+	// Relinquished is the stores that new cells drop from memory.
+	Relinquished Stores      `json:"relinquished"`
+	URLs         StoreMemory `json:"urls"`
+	Forward      StoreMemory `json:"forward"`
+	Backward     StoreMemory `json:"backward"`
+	// Bytes is the memory of all cells, with what belongs to no store, and DeltaBytes that of changes
+	// since.
+	Bytes      int64 `json:"bytes"`
+	DeltaBytes int64 `json:"deltaBytes"`
+}
+
+// StoreMemory is the memory of one store.
+type StoreMemory struct {
+	Cells     int   `json:"cells"`     // that have it in memory
+	Bytes     int64 `json:"bytes"`     // of these
+	FileBytes int64 `json:"fileBytes"` // of all cells, in memory or not
 }

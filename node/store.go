@@ -101,7 +101,7 @@ func (s *Store) Links(ctx context.Context) (links.Graph, error) {
 	if err != nil {
 		return nil, err
 	}
-	return graph, graph.Request(ctx)
+	return graph, graph.AwaitCells(ctx)
 }
 
 // linkEdges returns the links that a reader has, if the graph is open: a query must not wait for a build.

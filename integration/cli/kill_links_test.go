@@ -157,7 +157,7 @@ func TestKillLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 		graph := c.Links()
-		if err := graph.Request(t.Context()); err != nil {
+		if err := graph.Request(t.Context(), links.AllStores); err != nil {
 			t.Fatal(err)
 		}
 		k.check(t, graph)
@@ -177,7 +177,7 @@ func TestKillLinks(t *testing.T) {
 		t.Fatal(err)
 	}
 	graph := c.Links()
-	if err := graph.Request(t.Context()); err != nil {
+	if err := graph.Request(t.Context(), links.AllStores); err != nil {
 		t.Fatal(err)
 	}
 	k.check(t, graph)

@@ -278,7 +278,7 @@ func TestAbuseLinkDoors(t *testing.T) {
 		t.Fatal(err)
 	}
 	graph, plain := c.Links(), linkstest.New()
-	if err := graph.Request(t.Context()); err != nil {
+	if err := graph.Request(t.Context(), links.AllStores); err != nil {
 		t.Fatal(err)
 	}
 	urls := linkstest.OddURLs()

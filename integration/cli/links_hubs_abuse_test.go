@@ -213,7 +213,7 @@ func TestAbuseHubs(t *testing.T) {
 			t.Fatal(err)
 		}
 		s.graph, s.uids = c.Links(), nil
-		for err = errors.New("not asked yet"); err != nil; err = s.graph.Request(t.Context()) {
+		for err = errors.New("not asked yet"); err != nil; err = s.graph.Request(t.Context(), links.AllStores) {
 			if time.Since(begun) > waitLimit {
 				t.Fatalf("the graph is not there: %v", err)
 			}

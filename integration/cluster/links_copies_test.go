@@ -19,7 +19,7 @@ import (
 func (w *web) copied() {
 	w.t.Helper()
 	for _, m := range w.up() {
-		if err := w.graphs[m].Request(w.t.Context()); err != nil {
+		if err := w.graphs[m].AwaitCells(w.t.Context()); err != nil {
 			w.t.Fatal(err)
 		}
 	}

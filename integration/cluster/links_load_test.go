@@ -22,7 +22,7 @@ func TestLinksLoaded(t *testing.T) {
 			web.change()
 		}
 		for _, m := range w.up() {
-			if err := web.graphs[m].Request(t.Context()); err != nil {
+			if err := web.graphs[m].AwaitCells(t.Context()); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -25,7 +25,7 @@ func TestLinksMemory(t *testing.T) {
 			web.change()
 			web.byOtherDoors()
 		}
-		if err := poor.Request(t.Context()); !errors.Is(err, links.ErrMemory) || !strings.Contains(err.Error(), "--link-memory") {
+		if err := poor.AwaitCells(t.Context()); !errors.Is(err, links.ErrMemory) || !strings.Contains(err.Error(), "--link-memory") {
 			t.Errorf("a member without memory: %v", err)
 		}
 		if held, missing := poor.Partitions(); held != 0 || missing == 0 {

@@ -21,7 +21,7 @@ func TestLinksOfSomeMembers(t *testing.T) {
 				web.byOtherDoors()
 			}
 			for m, g := range web.graphs {
-				if err := g.Request(t.Context()); err != nil {
+				if err := g.AwaitCells(t.Context()); err != nil {
 					t.Fatal(m.name, err)
 				}
 				web.check(g)

@@ -169,6 +169,6 @@ func (w *web) mixed() {
 	}
 	m.run()
 	w.open()
-	w.until("the cells are copied", func() bool { return w.graphs[m].Request(w.t.Context()) == nil })
+	w.until("the cells are copied", func() bool { return w.graphs[m].AwaitCells(w.t.Context()) == nil })
 	check(m, `"no page"`)
 }

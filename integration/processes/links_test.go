@@ -142,7 +142,7 @@ func TestLinks(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	must(first.client.Links().Request(t.Context()))
+	must(first.client.Links().Request(t.Context(), links.AllStores))
 	w.change(first, random)
 	must(w.check(first))
 	for _, m := range c.machines[1:] {

@@ -23,6 +23,7 @@ type linksCmd struct {
 	Sample   linksSampleCmd   `cmd:"" help:"Print samples of the links of pages, as get does."`
 	Degree   linksDegreeCmd   `cmd:"" help:"Print how many links pages have: page, TAB, from it, TAB, to it."`
 	Stats    linksStatsCmd    `cmd:"" help:"Show how many pages and links there are, and what they take."`
+	Stores   linksStoresCmd   `cmd:"" help:"Show, load and unload what the machines have in memory: store, TAB, bytes, TAB, of bytes, TAB, cells, TAB, of cells."`
 	Epoch    linksEpochCmd    `cmd:"" help:"Print the epoch of the graph, for --epoch: another number after every change."`
 	Pages    linksPagesCmd    `cmd:"" help:"List all pages by UID: UID, TAB, URL."`
 	Update   linksUpdateCmd   `cmd:"" help:"Add or delete the links of files, or replace those of whole pages."`

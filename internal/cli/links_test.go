@@ -167,6 +167,25 @@ func TestLinksStats(t *testing.T) {
 	}
 }
 
+func TestLinksStores(t *testing.T) {
+	g, _ := letters(t)
+	code, stdout, _ := runLinks(t, g, "", "links", "stores", "--relinquish", "backward,urls", "--request", "forward")
+	if code != exitDone || g.Loaded() != links.ForwardStore || stdout != "urls\t0\t0\t0\t0\nforward\t0\t0\t0\t0\nbackward\t0\t0\t0\t0\n" {
+		t.Errorf("%d, %s:\n%s", code, g.Loaded(), stdout)
+	}
+	code, stdout, _ = runLinks(t, g, "", "links", "stores", "--request", "urls", "--json")
+	var all []links.ServerStores
+	if err := json.Unmarshal([]byte(stdout), &all); code != exitDone || err != nil || len(all) != 1 || all[0].Relinquished != links.BackwardStore {
+		t.Errorf("%v: %s", err, stdout)
+	}
+	var text bytes.Buffer
+	out := (&env{stdout: &text}).newPrinter(false)
+	some := links.ServerStores{ID: "00a1", Cells: 3, Forward: links.StoreMemory{Cells: 2, Bytes: 20, FileBytes: 30}}
+	if err := printStores(out, []links.ServerStores{some, {ID: "00a2"}}); err != nil || !strings.Contains(text.String(), "00a1\tforward\t20\t30\t2\t3\n") {
+		t.Errorf("%v\n%s", err, text.String())
+	}
+}
+
 func TestLinksRank(t *testing.T) {
 	const site = "http://www.letters.org/"
 	g, uids := letters(t)
@@ -263,7 +282,7 @@ func TestLinksErrors(t *testing.T) {
 		{fmt.Errorf("oh: %w", links.ErrEpoch), "ask again"},
 	} {
 		g.Fail(test.err)
-		for _, args := range []string{"uid x:a", "url 1125900175278179", "get x:a", "sample -n 1 x:a", "degree x:a", "stats", "pages", "rank x:a", "pagerank start", "pagerank stop"} {
+		for _, args := range []string{"uid x:a", "url 1125900175278179", "get x:a", "sample -n 1 x:a", "degree x:a", "stats", "stores", "stores --relinquish forward", "stores --request urls", "pages", "rank x:a", "pagerank start", "pagerank stop"} {
 			code, _, stderr := runLinks(t, g, "", append([]string{"links"}, strings.Fields(args)...)...)
 			if code != exitFailed || !strings.Contains(stderr, test.err.Error()) || !strings.Contains(stderr, test.hint) {
 				t.Errorf("%s: %d %s", args, code, stderr)
@@ -272,7 +291,7 @@ func TestLinksErrors(t *testing.T) {
 	}
 	g.Fail(nil)
 	for _, args := range []string{"url x", "sample x:a", "sample -n 1 --class x x:a", "sample -n 1 --random --consistent x:a",
-		"update", "update --format x -", "update --rejects f -", "get 99999999999999999999999"} {
+		"stores --request sideward", "stores --request urls --relinquish backward,urls", "update", "update --format x -", "update --rejects f -", "get 99999999999999999999999"} {
 		if code, _, stderr := runLinks(t, g, "", append([]string{"links"}, strings.Fields(args)...)...); code != exitUsage && args != "get 99999999999999999999999" {
 			t.Errorf("%s: %d %s", args, code, stderr)
 		}

@@ -107,7 +107,7 @@ func TestBuildEnds(t *testing.T) {
 	w.graph = graph
 	loading, cancel := context.WithTimeout(ctx, 40*time.Second)
 	defer cancel()
-	err = graph.Request(loading)
+	err = graph.AwaitCells(loading)
 	stop()
 	n := <-added
 	t.Logf("%d links were added meanwhile", n)

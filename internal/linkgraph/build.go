@@ -85,7 +85,7 @@ func (g *Graph) build(ctx context.Context, set partitionSet) (parts []*part, at 
 		}
 		// 2. Unknown pages are of other partitions, or new.
 		later = !errors.Is(err, errManyUnknown)
-		if g.node.Lone() != nil {
+		if g.node.Lone() != nil && set == allPartitions {
 			later = later && len(unknown) < g.o.limits.loadedPages // a load lies behind the position
 			err = g.assignAll(ctx, unknown, rounds)
 		} else {

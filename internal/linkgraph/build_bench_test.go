@@ -37,7 +37,7 @@ func openLoaded(b *testing.B, dir string, o Options) (*store.Store, *Graph) {
 	if err != nil {
 		b.Fatal(err)
 	}
-	if err := graph.Request(ctx); err != nil {
+	if err := graph.AwaitCells(ctx); err != nil {
 		b.Fatal(err)
 	}
 	return db, graph

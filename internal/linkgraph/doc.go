@@ -47,6 +47,11 @@
 // position. The placer drops a partition that others must hold when all of these have it. So
 // growth, shrinking and failures are one mechanism.
 //
+// # Stores
+//
+// A cell may have its URLs, forward lists or backward lists in its file alone (stores.go). A client
+// relinquishes them. The first read that needs them loads them again.
+//
 // # Reads
 //
 // A read requests the end of the feed (ends.go), as the read index of Raft. A batch is divided by

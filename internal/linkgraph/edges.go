@@ -41,7 +41,7 @@ func (g *Graph) Edges(ctx context.Context, r store.Reader) (links.Graph, error) 
 		if err != nil {
 			return nil, err
 		}
-		return pinned{g, s}, nil
+		return pinned{g, s.pin()}, nil
 	}
 	s, err := g.current(wait)
 	switch {
@@ -53,7 +53,7 @@ func (g *Graph) Edges(ctx context.Context, r store.Reader) (links.Graph, error) 
 	// Rows that the state was made from may be newer than its position, so they are checked, too.
 	u := unpinned{g, s.ends}
 	if s.held == allPartitions {
-		return pinned{g, s}, u.check(wait)
+		return pinned{g, s.pin()}, u.check(wait)
 	}
 	return u, nil
 }
@@ -96,6 +96,14 @@ func (g *Graph) endOfRows() (feed.Position, error) {
 		err = ErrMixed
 	}
 	return end, errors.Join(err, r.Close())
+}
+
+// pin returns the state for reads that no later state may answer. If its files are gone when a store
+// must be loaded, they fail with ErrMixed.
+func (s *state) pin() *state {
+	p := *s
+	p.pinned = true
+	return &p
 }
 
 // pinned reads pages and lists from one state, which holds all partitions.

@@ -100,7 +100,7 @@ func TestEdgesMixed(t *testing.T) {
 // built waits for the cells after a load.
 func (w *world) built() {
 	w.t.Helper()
-	if err := w.graph.Request(ctx); err != nil {
+	if err := w.graph.AwaitCells(ctx); err != nil {
 		w.t.Fatal(err)
 	}
 	if _, err := w.graph.caughtUp(ctx); err != nil {

@@ -71,15 +71,19 @@ type Graph struct {
 	wishes    chan wish // requests to the keeper
 	ranks     ranks
 	ends      ends
+	stores    stores
 	directory directory
 	exports   exports
 }
 
 // state is the held part of the graph at a position in the feed. It is immutable.
 type state struct {
+	graph    *Graph
 	parts    []*part       // by range
 	views    []*delta.View // of parts
 	sketches []*[2]*sample.Table
+	stores   cell.Stores  // those that all parts have in memory
+	pinned   bool         // no later state may answer for it
 	held     partitionSet // of the parts
 	kept     partitionSet // the same, with those that readers do not see yet
 	at       feed.Position
@@ -95,6 +99,9 @@ type part struct {
 	// otherwise. Readers must not see the part before the keeper gets there.
 	ahead feed.Position
 	plain bool // see plain.go
+	// unload is the stores that the keeper drops when the cell has a file. The mutex of the graph's
+	// stores guards it.
+	unload cell.Stores
 	// Only the keeper uses what follows.
 	file     string // the cell's file, "" if it has none
 	sketched *cell.Cell
@@ -116,17 +123,31 @@ func (s *state) view(u uid.UID) *delta.View { return s.views[s.find(u)] }
 // has reports whether the partition of a UID is held.
 func (s *state) has(u uid.UID) bool { return s.held.has(partitionOf(u)) }
 
-// lookUp returns the UID of a page, if the page is in a held cell or its delta.
+// lookUp returns the UID of a page, if the page is in a held cell or its delta, and the cell has its
+// URLs in memory. The store has the UIDs of other pages.
 func (s *state) lookUp(url string) (uid.UID, bool) {
 	u := uid.Make(uid.SlotOf(weburl.HostKey(url)), 1, 0)
 	if !s.has(u) {
 		return 0, false
 	}
-	return s.view(u).Find(url)
+	v := s.view(u)
+	if !v.Cell().Stores().Has(cell.URLStore) {
+		return 0, false
+	}
+	return v.Find(url)
+}
+
+// storesOf returns the stores that the cells of all views have in memory.
+func storesOf(views []*delta.View) cell.Stores {
+	all := cell.AllStores
+	for _, v := range views {
+		all &= v.Cell().Stores()
+	}
+	return all
 }
 
 // Open returns the graph of a store that stays alone. It reads or builds the cells in the
-// background; see Graph.Request. The graph must be closed before the store.
+// background; see Graph.AwaitCells. The graph must be closed before the store.
 func Open(db *store.Store, o Options) (*Graph, error) {
 	if o.Dir == "" {
 		o.Dir = filepath.Join(db.Dir(), "links")
@@ -148,7 +169,7 @@ func OpenNode(n Node, o Options) (*Graph, error) {
 		node: n, o: o, log: logger{o.Logger}, opened: rand.Uint64(),
 		moved: newSignal(), wishes: make(chan wish), placing: make(chan struct{}, 1), assigning: newLock(),
 	}
-	g.ranks.saving, g.ranks.wake = newLock(), make(chan struct{}, 1)
+	g.ranks.saving, g.ranks.wake, g.stores.loading = newLock(), make(chan struct{}, 1), newLock()
 	g.hosts, g.assigner.graph = newHosts(g.findHosts), g
 	for i := range g.replacing {
 		g.replacing[i] = newLock()
@@ -183,8 +204,8 @@ func (g *Graph) failed() error {
 	return nil
 }
 
-// Request implements links.Graph: it waits until this machine has all that it must hold.
-func (g *Graph) Request(ctx context.Context) error {
+// AwaitCells waits until this machine has all that it must hold.
+func (g *Graph) AwaitCells(ctx context.Context) error {
 	for {
 		moved := g.moved.wait()
 		if err := g.failed(); err != nil {
@@ -224,17 +245,13 @@ func (g *Graph) caughtUp(ctx context.Context) (*state, error) {
 			return s, nil
 		}
 		if err == nil || errors.Is(err, links.ErrLoading) {
-			err = g.Request(ctx)
+			err = g.AwaitCells(ctx)
 		}
 		if err != nil {
 			return nil, err
 		}
 	}
 }
-
-// Relinquish implements links.Graph. It does nothing: cells stay in memory, because a read from
-// disk would need the whole cell.
-func (g *Graph) Relinquish(ctx context.Context) error { return ctx.Err() }
 
 // Capabilities returns the optional powers of the graph. Its epoch is in memory while the node is
 // alone.
@@ -287,7 +304,9 @@ func (s *signal) send() {
 
 // publish shows the present deltas to readers.
 func (k *keeper) publish() {
-	s := &state{at: k.at, changes: k.changes, plain: k.plain}
+	k.stores.mu.Lock()
+	defer k.stores.mu.Unlock()
+	s := &state{graph: k.Graph, at: k.at, changes: k.changes, plain: k.plain}
 	for _, p := range k.parts {
 		s.kept = s.kept.with(partitionOf(p.First))
 		if !p.ahead.IsZero() {
@@ -304,9 +323,9 @@ func (k *keeper) publish() {
 		s.held = s.held.with(partitionOf(p.First))
 		s.mixed = s.mixed || !p.plain
 	}
-	g := k.Graph
-	g.state.Store(s)
-	g.moved.send()
+	s.stores = storesOf(s.views)
+	k.state.Store(s)
+	k.moved.send()
 }
 
 // await returns the state when it has reached a position.

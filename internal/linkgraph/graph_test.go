@@ -65,7 +65,7 @@ func (w *world) open() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	if err := graph.Request(ctx); err != nil && (w.o.MemoryBytes == 0 || !errors.Is(err, links.ErrMemory)) {
+	if err := graph.AwaitCells(ctx); err != nil && (w.o.MemoryBytes == 0 || !errors.Is(err, links.ErrMemory)) {
 		w.t.Fatal(err)
 	}
 	w.store, w.graph = db, graph
@@ -664,7 +664,7 @@ func TestUIDOfTwoPages(t *testing.T) {
 		t.Fatal(err)
 	}
 	for what, err := range map[string]error{
-		"request": w.graph.Request(ctx),
+		"request": w.graph.AwaitCells(ctx),
 		"read":    func() error { _, err := w.graph.UIDs(ctx, []string{pageURL(1, 1)}); return err }(),
 		"update": func() error {
 			_, err := w.graph.Update(ctx, []links.Change{{Source: pageURL(3, 1), Targets: []string{pageURL(1, 1)}}})
@@ -675,13 +675,13 @@ func TestUIDOfTwoPages(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if err := w.graph.Request(ctx); err == nil || !strings.Contains(err.Error(), "thief") || !strings.Contains(err.Error(), "delete") {
+	if err := w.graph.AwaitCells(ctx); err == nil || !strings.Contains(err.Error(), "thief") || !strings.Contains(err.Error(), "delete") {
 		t.Errorf("the error does not help: %v", err)
 	}
 	if _, err := w.store.Delete(ctx, []triple.Triple{stolen}); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); w.graph.Request(ctx) != nil; {
+	for deadline := time.Now().Add(30 * time.Second); w.graph.AwaitCells(ctx) != nil; {
 		if time.Now().After(deadline) {
 			t.Fatal("it does not go on")
 		}

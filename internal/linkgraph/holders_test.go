@@ -16,6 +16,8 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/delta"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -75,6 +77,7 @@ func newTalker(t *testing.T) (*Graph, *talker) {
 	}
 	n := &talker{view: v, asked: map[trie.MachineID]int{}}
 	g := &Graph{node: n, o: Options{Copies: 2}.withDefaults(), log: logger{slog.New(slog.DiscardHandler)}, moved: newSignal()}
+	g.stores.loading = newLock()
 	g.ctx, g.cancel = context.WithCancelCause(t.Context())
 	g.state.Store(&state{})
 	return g, n
@@ -141,6 +144,11 @@ func TestOtherHolderThanSelf(t *testing.T) {
 			g.placeFailure.Store(&err)
 			g.state.Store(&state{held: allPartitions})
 		},
+		"memory": func(g *Graph) {
+			// The forward lists are relinquished, and do not fit any more.
+			g.state.Store(relinquished(t, g, partitionOf(g.pageOn(1))))
+			g.o.MemoryBytes = 1
+		},
 		"not held": func(*Graph) {},
 	} {
 		t.Run(name, func(t *testing.T) {
@@ -155,6 +163,33 @@ func TestOtherHolderThanSelf(t *testing.T) {
 			})
 		})
 	}
+}
+
+// relinquished returns a state of a partition without any store in memory.
+func relinquished(t *testing.T, g *Graph, partition int) *state {
+	t.Helper()
+	b, err := cell.NewBuilder(cell.Options{Range: partitionRange(partition)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	data, err := b.Build()
+	if err != nil {
+		t.Fatal(err)
+	}
+	whole, err := cell.Open(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	c, err := whole.Without(cell.AllStores, "")
+	if err != nil {
+		t.Fatal(err)
+	}
+	d, err := delta.New(c)
+	if err != nil {
+		t.Fatal(err)
+	}
+	p := &part{Range: c.Range(), delta: d}
+	return &state{graph: g, parts: []*part{p}, views: []*delta.View{d.View()}, held: partitionSet(0).with(partition)}
 }
 
 // TestHangingCopy checks that a partition is requested from the next machine if one answers probes

@@ -68,6 +68,7 @@ type keeper struct {
 type rebuilt struct {
 	part      *part
 	cell      *cell.Cell
+	whole     *cell.Cell // the one before it, with all stores
 	collected int
 	err       error
 }
@@ -87,8 +88,10 @@ func (g *Graph) keep() {
 		if g.ctx.Err() != nil {
 			break
 		}
+		// A lost cell's partition is dropped, so the next attempt gets further.
+		var lost *lostCell
 		switch {
-		case err == nil:
+		case err == nil, errors.As(err, &lost):
 		case mayPass(err) && g.node.Lone() == nil: // another view or another moment may help
 			g.log.Debug("the link graph waits for the cluster", "error", err)
 			g.pause(missingInterval)
@@ -261,6 +264,11 @@ func (k *keeper) install(ctx context.Context, parts []*part, at feed.Position) e
 	}
 	// 2. Replace the cells of these partitions.
 	var set partitionSet
+	k.stores.mu.Lock()
+	for _, p := range parts {
+		p.unload = k.stores.relinquished
+	}
+	k.stores.mu.Unlock()
 	for _, p := range parts {
 		set = set.with(partitionOf(p.First))
 		if !k.at.Reaches(at) {

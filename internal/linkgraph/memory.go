@@ -34,7 +34,7 @@ const (
 func partsBytes(parts []*part) (n int64) {
 	for _, p := range parts {
 		v := p.delta.View()
-		n += int64(len(v.Cell().Bytes())) + v.Bytes()
+		n += int64(v.Cell().Size()) + v.Bytes()
 	}
 	return n
 }

@@ -62,7 +62,7 @@ func TestMemoryBound(t *testing.T) {
 	}
 	refused := func() {
 		t.Helper()
-		err := w.graph.Request(ctx)
+		err := w.graph.AwaitCells(ctx)
 		_, read := w.graph.UIDs(ctx, []string{pageURL(1, 1)})
 		_, update := w.graph.Update(ctx, []links.Change{u})
 		for _, err := range []error{err, read, update} {

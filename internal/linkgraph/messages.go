@@ -49,6 +49,7 @@ const (
 	askAnnotated                 // 1 if the machine has annotations
 	askWeights                   // as askWithin, with the weights of the links
 	askLinkLabels                // the labels of links from pages to those of the set, one each
+	askStores                    // the stores in memory, after number was requested and most relinquished, as JSON
 )
 
 // query is a request to a machine. It is answered when the machine has reached the position.

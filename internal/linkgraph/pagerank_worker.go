@@ -5,6 +5,7 @@ package linkgraph
 import (
 	"cmp"
 	"context"
+	"encoding/binary"
 	"errors"
 	"math"
 	"slices"
@@ -194,7 +195,7 @@ func (t *rankTerm) run() {
 		if t.ctx.Err() != nil {
 			return
 		}
-		_, _ = h.Write(c.Bytes())
+		_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, c.Sum()))
 	}
 	t.graph = h.Sum64()
 	// 2. Compute. If the states do not fit, start again without them.

@@ -136,6 +136,9 @@ func chunkURLs(urls []string, n, most int) iter.Seq[[]string] {
 // exceeds that, or after is set, the result is a part of its list: the links behind after. more is
 // the last UID of the part if others follow.
 func (s *state) linksPiece(ctx context.Context, d links.Direction, pages []uid.UID, after uid.UID, most int) (l links.Lists, more uid.UID, err error) {
+	if s, err = s.with(ctx, cell.StoreOf(d), len(pages), ofPages(pages)); err != nil {
+		return l, 0, err
+	}
 	if after == 0 {
 		if l, err = s.links(ctx, d, pages, most); err != nil || l.Len() > 0 {
 			return l, 0, err
@@ -158,6 +161,9 @@ func (s *state) linksPiece(ctx context.Context, d links.Direction, pages []uid.U
 // labelsPiece returns the labels of the links of a prefix of pages, as texts of about most bytes. A
 // list that is longer is cut as by linksPiece.
 func (s *state) labelsPiece(ctx context.Context, pages []uid.UID, after uid.UID, most int) (l rank.Lists[string], more uid.UID, err error) {
+	if s, err = s.with(ctx, cell.ForwardStore, len(pages), ofPages(pages)); err != nil {
+		return l, 0, err
+	}
 	var labels []cell.Label
 	size := 0
 	for i, u := range pages {

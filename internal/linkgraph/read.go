@@ -10,6 +10,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -35,7 +36,7 @@ func each(ctx context.Context, n int, do func(i int) error) error {
 
 // Links implements links.Graph.
 func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
-	s, err := g.local(ctx, len(pages), ofPages(pages))
+	s, err := g.local(ctx, cell.StoreOf(d), len(pages), ofPages(pages))
 	if err != nil {
 		return links.Lists{}, err
 	}
@@ -54,6 +55,9 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 
 // links returns the links of a prefix of pages whose total is at most most.
 func (s *state) links(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
+	if s, err = s.with(ctx, cell.StoreOf(d), len(pages), ofPages(pages)); err != nil {
+		return l, err
+	}
 	l.Ends = make([]int, 0, len(pages))
 	return l, s.eachRead(ctx, d, pages, func(r *delta.Reader, n int) bool {
 		if len(l.Ends) == 0 {
@@ -91,7 +95,7 @@ const upToPages = 1 << 10
 // empty if the first page alone exceeds it.
 func (g *Graph) LinksPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
 	pages = pages[:min(len(pages), upToPages)]
-	s, err := g.local(ctx, len(pages), ofPages(pages))
+	s, err := g.local(ctx, cell.StoreOf(d), len(pages), ofPages(pages))
 	if err != nil {
 		return l, err
 	}
@@ -171,7 +175,7 @@ func findPart(lasts []uid.UID, u uid.UID) (at int) {
 
 // Degrees implements links.Graph.
 func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
-	s, err := g.local(ctx, len(pages), ofPages(pages))
+	s, err := g.local(ctx, cell.StoreOf(d), len(pages), ofPages(pages))
 	if err != nil {
 		return nil, err
 	}
@@ -195,6 +199,10 @@ func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID)
 
 // degrees returns the numbers of links of pages.
 func (s *state) degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
+	s, err := s.with(ctx, cell.StoreOf(d), len(pages), ofPages(pages))
+	if err != nil {
+		return nil, err
+	}
 	degrees := make([]int, 0, len(pages))
 	return degrees, s.eachRead(ctx, d, pages, func(r *delta.Reader, n int) bool {
 		for i := range n {

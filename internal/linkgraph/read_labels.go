@@ -24,7 +24,7 @@ func (g *Graph) Labels(ctx context.Context, d links.Direction, pages []uid.UID) 
 
 // forwardLabels returns the labels of the forward links of pages.
 func (g *Graph) forwardLabels(ctx context.Context, pages []uid.UID) (l rank.Lists[links.Label], err error) {
-	s, err := g.local(ctx, len(pages), ofPages(pages))
+	s, err := g.local(ctx, cell.ForwardStore, len(pages), ofPages(pages))
 	if err != nil {
 		return l, err
 	}
@@ -41,6 +41,9 @@ func (g *Graph) forwardLabels(ctx context.Context, pages []uid.UID) (l rank.List
 
 // labels returns the labels of the forward links of pages.
 func (s *state) labels(ctx context.Context, pages []uid.UID) (l rank.Lists[links.Label], err error) {
+	if s, err = s.with(ctx, cell.ForwardStore, len(pages), ofPages(pages)); err != nil {
+		return l, err
+	}
 	return l, each(ctx, len(pages), func(i int) error {
 		l.Items = s.view(pages[i]).AppendLabels(l.Items, pages[i])
 		l.End()
@@ -80,7 +83,7 @@ func (g *Graph) backwardLabels(ctx context.Context, pages []uid.UID) (l rank.Lis
 
 // linkLabels returns the labels of links from sources[i] to targets[i].
 func (g *Graph) linkLabels(ctx context.Context, sources, targets []uid.UID) ([]links.Label, error) {
-	s, err := g.local(ctx, len(sources), ofPages(sources))
+	s, err := g.local(ctx, cell.ForwardStore, len(sources), ofPages(sources))
 	if err != nil {
 		return nil, err
 	}
@@ -103,6 +106,10 @@ func (g *Graph) linkLabels(ctx context.Context, sources, targets []uid.UID) ([]l
 
 // linkLabels returns the labels of links. The list of each source is read once.
 func (s *state) linkLabels(ctx context.Context, sources, targets []uid.UID) ([]links.Label, error) {
+	s, err := s.with(ctx, cell.ForwardStore, len(sources), ofPages(sources))
+	if err != nil {
+		return nil, err
+	}
 	// 1. Order the links by source and target.
 	labels, order := make([]links.Label, len(sources)), make([]int, len(sources))
 	for i := range order {

@@ -19,7 +19,7 @@ import (
 func (g *Graph) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 	// 1. Look in the cells.
 	of := func(i int) int { return partitionOfURL(urls[i]) }
-	s, err := g.local(ctx, len(urls), of)
+	s, err := g.local(ctx, cell.URLStore, len(urls), of)
 	var found []uid.UID
 	switch {
 	case err != nil:
@@ -83,6 +83,10 @@ func numbersOf[T ~uint64 | ~uint32 | ~int](items []uint64) []T {
 // uids returns the UIDs of pages that are in the cells, 0 for others. They are looked up in
 // batches, because memory accesses then overlap.
 func (s *state) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
+	s, err := s.with(ctx, cell.URLStore, len(urls), func(i int) int { return partitionOfURL(urls[i]) })
+	if err != nil {
+		return nil, err
+	}
 	found := make([]uid.UID, len(urls))
 	var hosts [delta.ReaderLen]uint64
 	return found, s.eachBatch(ctx, len(urls), func(i, k int) uid.UID {
@@ -103,7 +107,7 @@ func slotOf(hostHash uint64) uid.Slot { return uid.Slot(hostHash >> (64 - uid.Sl
 // URLs implements links.Graph.
 func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 	// 1. Look in the cells.
-	s, err := g.local(ctx, len(pages), ofPages(pages))
+	s, err := g.local(ctx, cell.URLStore, len(pages), ofPages(pages))
 	var found []string
 	switch {
 	case err != nil:
@@ -145,6 +149,10 @@ func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 
 // urls returns the URLs of pages that are in the cells, "" for others.
 func (s *state) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
+	s, err := s.with(ctx, cell.URLStore, len(pages), ofPages(pages))
+	if err != nil {
+		return nil, err
+	}
 	found := make([]string, len(pages))
 	var url []byte
 	return found, s.eachBatch(ctx, len(pages), func(i, _ int) uid.UID { return pages[i] },
@@ -165,7 +173,7 @@ func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UI
 	// One partition after the other, because UIDs ascend with them.
 	for p := partitionOf(after); p < numPartitions && len(pages) < n; p++ {
 		of := func(int) int { return p }
-		s, err := g.local(ctx, 1, of)
+		s, err := g.local(ctx, 0, 1, of)
 		var some []uid.UID
 		switch {
 		case err != nil:
@@ -199,6 +207,15 @@ func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UI
 
 // pages returns the next n pages after one in a partition, fewer at its end.
 func (s *state) pages(ctx context.Context, partition int, after uid.UID, n int) (pages []uid.UID, err error) {
+	// Without the lists it must be known which pages have links.
+	for i := range s.partsOf(partition) {
+		if !s.views[i].AllLinked() {
+			if s, err = s.with(ctx, cell.ListStores, 1, func(int) int { return partition }); err != nil {
+				return nil, err
+			}
+			break
+		}
+	}
 	for i := range s.partsOf(partition) {
 		for u := range s.views[i].UIDs(after) {
 			if len(pages) >= n {

@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/sample"
@@ -16,7 +17,7 @@ import (
 
 // SampleLinks implements links.Graph and rank.Source.
 func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, spec sample.Spec) (l links.Lists, err error) {
-	s, err := g.local(ctx, len(pages), ofPages(pages))
+	s, err := g.local(ctx, cell.StoreOf(d), len(pages), ofPages(pages))
 	if err != nil {
 		return l, err
 	}
@@ -37,6 +38,9 @@ func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.
 
 // sampleAll returns samples of the links of pages.
 func (g *Graph) sampleAll(ctx context.Context, s *state, d links.Direction, pages []uid.UID, spec sample.Spec) (l links.Lists, err error) {
+	if s, err = s.with(ctx, cell.StoreOf(d), len(pages), ofPages(pages)); err != nil {
+		return l, err
+	}
 	// 1. Each goroutine reads its spans with a reader of its own.
 	lasts, hosts := s.lasts(), g.hosts.forCall()
 	l, err = rank.MakeLists(ctx, len(pages), nil, func(l *links.Lists, spans iter.Seq2[int, int]) {

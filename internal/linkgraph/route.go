@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/trie"
@@ -424,8 +425,8 @@ func ofPages(pages []uid.UID) func(i int) int {
 }
 
 // local returns the state if this machine holds the partitions of all pages, with all changes that
-// were acknowledged before the call; nil if others must be asked.
-func (g *Graph) local(ctx context.Context, n int, of func(i int) int) (*state, error) {
+// were acknowledged before the call and with some stores; nil if others must be asked.
+func (g *Graph) local(ctx context.Context, need cell.Stores, n int, of func(i int) int) (*state, error) {
 	// 1. Check what is held before messages are sent. If this machine has failed, others answer.
 	if g.node.View() != nil && g.failed() != nil {
 		return nil, nil
@@ -464,5 +465,10 @@ func (g *Graph) local(ctx context.Context, n int, of func(i int) int) (*state, e
 			return nil, g.loading()
 		}
 	}
-	return s, nil
+	// 3. Load what is not in memory. If that fails, others may have it.
+	s, err = s.with(ctx, need, n, of)
+	if err != nil && g.node.View() != nil && mayPass(err) {
+		return nil, nil
+	}
+	return s, err
 }

@@ -6,11 +6,13 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
+	"fmt"
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -69,6 +71,9 @@ func (g *Graph) answer(ctx context.Context, q *query) (*answer, error) {
 		return &answer{items: numbersFrom(uids), number: uint64(given)}, err
 	case askReplace:
 		return g.answerReplace(ctx, q)
+	case askStores:
+		one, err := g.changeStores(ctx, cell.Stores(q.number)&cell.AllStores, cell.Stores(q.most)&cell.AllStores)
+		return answerJSON(one, err)
 	}
 	// 2. The others need all changes up to the position.
 	s, err := g.await(ctx, q.at)
@@ -79,6 +84,11 @@ func (g *Graph) answer(ctx context.Context, q *query) (*answer, error) {
 	case askEpoch:
 		return &answer{number: g.epochOf(s)}, nil
 	case askExport:
+		if q.most == 0 && q.number < numPartitions {
+			if s, err = g.loadStores(ctx, s, cell.AllStores, partitionSet(0).with(int(q.number)), false); err != nil {
+				return nil, err
+			}
+		}
 		return g.exports.piece(s, q)
 	}
 	if !s.holds(q) {
@@ -152,12 +162,31 @@ func (g *Graph) answerHeld(ctx context.Context, s *state, q *query) (*answer, er
 		pages, err := s.pages(ctx, int(q.number), q.pages[0], int(min(q.most, 1<<62)))
 		return &answer{ends: []int{len(pages)}, items: numbersFrom(pages)}, err
 	case askStats:
-		stats := s.stats(partitionSet(q.number))
-		data, err := json.Marshal(stats)
-		ends := onFirst(0, partitionSet(q.number).len()).Ends
-		return &answer{ends: ends, texts: []string{g.node.MachineID().String()}, data: data}, err
+		a, err := answerJSON(s.stats(ctx, partitionSet(q.number)))
+		if err != nil {
+			return nil, err
+		}
+		a.ends, a.texts = onFirst(0, partitionSet(q.number).len()).Ends, []string{g.node.MachineID().String()}
+		return a, nil
 	}
 	return nil, peer.Refuse(peer.CodeUnavailable, 0, "this release does not know query %d", q.kind)
+}
+
+// answerJSON answers with a value as JSON, unless there was an error.
+func answerJSON[T any](value T, err error) (*answer, error) {
+	if err != nil {
+		return nil, err
+	}
+	data, err := json.Marshal(value)
+	return &answer{data: data}, err
+}
+
+// into is the reverse of answerJSON.
+func (a *answer) into(value any) error {
+	if err := json.Unmarshal(a.data, value); err != nil {
+		return fmt.Errorf("%w: %w", peer.ErrMessage, err)
+	}
+	return nil
 }
 
 // answerWithin answers with the links of pages of a set among the set.

@@ -5,14 +5,11 @@ package linkgraph
 import (
 	"context"
 	"encoding/binary"
-	"encoding/json"
-	"fmt"
 	"maps"
 	"slices"
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -41,7 +38,8 @@ func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
 	lists, err := gather(ctx, g, request[part]{
 		n: numPartitions, of: func(i int) int { return i }, size: noSize, primaries: true,
 		local: func(s *state, items []int) (rank.Lists[part], error) {
-			return onFirst(part{g.node.MachineID().String(), s.stats(partitionsOf(items))}, len(items)), ctx.Err()
+			stats, err := s.stats(ctx, partitionsOf(items))
+			return onFirst(part{g.node.MachineID().String(), stats}, len(items)), err
 		},
 		query: func(items []int) *query { return &query{kind: askStats, number: uint64(partitionsOf(items))} },
 		parse: func(a *answer) ([]part, error) {
@@ -49,10 +47,7 @@ func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
 			if len(a.texts) == 1 {
 				p.machine = a.texts[0]
 			}
-			if err := json.Unmarshal(a.data, &p.stats); err != nil {
-				return nil, fmt.Errorf("%w: %w", peer.ErrMessage, err)
-			}
-			return []part{p}, nil
+			return []part{p}, a.into(&p.stats)
 		},
 	})
 	if err != nil {
@@ -115,15 +110,26 @@ func partitionsOf(items []int) (set partitionSet) {
 	return set
 }
 
-// stats returns the sizes of held partitions.
-func (s *state) stats(set partitionSet) (one links.ServerStats) {
+// stats returns the sizes of held partitions. If changes must be counted, it reads the lists from files
+// for that alone.
+func (s *state) stats(ctx context.Context, set partitionSet) (one links.ServerStats, err error) {
+	var count partitionSet
 	for i, v := range s.views {
-		if set.has(partitionOf(s.parts[i].First)) {
-			one.Cells++
-			add(&one, v)
+		if of := partitionOf(s.parts[i].First); set.has(of) && !v.AllLinked() {
+			count = count.with(of)
 		}
 	}
-	return one
+	if s, err = s.graph.loadStores(ctx, s, cell.ListStores, count, false); err != nil {
+		return one, err
+	}
+	for i, v := range s.views {
+		if p := s.parts[i]; set.has(partitionOf(p.First)) {
+			one.Cells++
+			add(&one, v)
+			addMemory(&one, p.delta.View())
+		}
+	}
+	return one, ctx.Err()
 }
 
 // Epoch returns the epoch of a lone node's graph: the sequence of the store's feed up to which
@@ -199,7 +205,7 @@ func (g *Graph) epochOf(s *state) uint64 {
 	return links.MinClusterEpoch + xxhash.Sum64(binary.BigEndian.AppendUint64(b, s.changes))%links.MinClusterEpoch
 }
 
-// add adds a view to the stats of a server.
+// add adds the sizes of a view to the stats of a server.
 func add(s *links.ServerStats, v *delta.View) {
 	s.Pages += int64(v.NumLinked())
 	s.Links += v.NumLinks(cell.Forward)
@@ -212,8 +218,12 @@ func add(s *links.ServerStats, v *delta.View) {
 		}
 		s.MaxUID = last
 	}
+}
+
+// addMemory adds the memory of a view.
+func addMemory(s *links.ServerStats, v *delta.View) {
 	c := v.Cell()
-	s.Bytes += int64(len(c.Bytes()))
+	s.Bytes += int64(c.Size())
 	s.DeltaBytes += v.Bytes()
 	for name, size := range c.Sizes() {
 		switch {

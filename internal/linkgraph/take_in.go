@@ -17,6 +17,7 @@ import (
 
 // takeIn applies the next changes of the feed.
 func (k *keeper) takeIn(ctx context.Context, t *taken) error {
+	// The rows of a load are read first, because they may make all cells void.
 	if !t.void {
 		if err := k.readLoads(ctx, t); err != nil {
 			return fmt.Errorf("read the links of a bulk load: %w", err)
@@ -35,10 +36,13 @@ func (k *keeper) takeIn(ctx context.Context, t *taken) error {
 		k.unsaved += int64(t.size)
 	}
 	if err := k.apply(ctx, t, k.parts); err != nil {
+		k.lose(err)
 		return fmt.Errorf("take in changes of the feed up to %s: %w", t.at, err)
 	}
 	k.at = t.at
 	k.keepFailure.Store(nil)
+	// Drop what only these changes needed, before the bound of memory is checked.
+	k.unload()
 	k.publish()
 	return nil
 }
@@ -159,6 +163,9 @@ func (a *applier) resolve(ctx context.Context, changes []change, urls []string) 
 	var unknown []string
 	for _, i := range others {
 		if at := a.pages[indexes[i]].part; at >= 0 {
+			if err := a.use(at, cell.URLStore); err != nil {
+				return err
+			}
 			uids[i], _ = a.views[at].Find(pages[i])
 		}
 		if uids[i] == 0 {
@@ -182,11 +189,29 @@ func (a *applier) resolve(ctx context.Context, changes []change, urls []string) 
 		p := &a.pages[i]
 		p.uid = uids[k]
 		p.added = p.uid != 0 && p.part >= 0 && !a.views[p.part].Has(p.uid)
+		if p.added {
+			// The delta compares the page with the others.
+			if err := a.use(p.part, cell.URLStore); err != nil {
+				return err
+			}
+		}
 		if p.uid != 0 {
 			a.hosts.add(p.uid.Extent(), []byte(pages[k]))
 		}
 	}
 	return nil
+}
+
+// use loads stores of a part, if they are not in memory.
+func (a *applier) use(i int, need cell.Stores) error {
+	if a.views[i].Cell().Stores().Has(need) {
+		return nil
+	}
+	c, err := a.useStores(a.parts[i], need, false)
+	if err == nil {
+		a.views[i] = a.views[i].WithCell(c)
+	}
+	return err
 }
 
 // findPresent finds the deleted links that are still there. The present state counts, because a

@@ -40,6 +40,9 @@ func (a *applier) findLabels(ctx context.Context, changes []change, urls []strin
 	var list []uid.UID
 	var labels []cell.Label
 	for src, of := range adds {
+		if err := a.use(a.pages[src].part, cell.ForwardStore); err != nil {
+			return err
+		}
 		v, u := a.views[a.pages[src].part], a.pages[src].uid
 		list = v.AppendLinks(list[:0], cell.Forward, u)
 		labels = labels[:0]

@@ -159,7 +159,7 @@ func (g *Graph) changeBlindly(ctx context.Context, changes []links.Change, n nam
 		defer g.changing.RUnlock()
 	}
 	c := store.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}
-	if at := n.state.at.Sequence(0); at > 0 && n.state.held == allPartitions && g.node.Lone() != nil {
+	if at := n.state.at.Sequence(0); at > 0 && n.state.held == allPartitions && n.state.stores.Has(cell.ForwardStore) && g.node.Lone() != nil {
 		c.Absent, c.AbsentSince = g.absent(plan.Add, n), at
 	}
 	done, err = g.node.Apply(ctx, c)

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
+	"github.com/trefoildb/trefoil/links/uid"
 )
 
 const (
@@ -42,7 +43,12 @@ func (k *keeper) tidy() error {
 	}
 	if k.unsavedChanges >= savedChanges || unsaved >= savedBytes || k.unsaved >= savedFeed || k.dirty ||
 		time.Since(k.savedTime) >= saveInterval && !k.saved.Reaches(k.at) {
-		return k.save()
+		if err := k.save(); err != nil {
+			return err
+		}
+	}
+	if k.unload() {
+		k.publish()
 	}
 	return nil
 }
@@ -70,7 +76,14 @@ func (k *keeper) rebuild(p *part) {
 	k.running.Go(func() {
 		r := rebuilt{part: p}
 		begun := time.Now()
-		data, collected, err := v.Build(k.cellOptions(p.Range, 1))
+		var data []byte
+		var collected []uid.UID
+		whole, err := v.Cell().Load(cell.AllStores)
+		if r.whole = whole; err != nil {
+			err = &lostCell{p, v.Cell(), err}
+		} else {
+			data, collected, err = v.WithCell(whole).Build(k.cellOptions(p.Range, 1))
+		}
 		if err == nil {
 			r.cell, err = cell.Open(data)
 		}
@@ -85,9 +98,10 @@ func (k *keeper) take(r rebuilt) error {
 	if r.err != nil {
 		r.part.delta.Thaw()
 		r.part.failed = true
+		k.lose(r.err)
 		return r.err
 	}
-	if err := r.part.delta.Rebase(r.cell); err != nil {
+	if err := k.rebase(r); err != nil {
 		r.part.failed = true
 		return fmt.Errorf("take the cell of %s: %w", r.part.Range, err)
 	}
@@ -96,11 +110,29 @@ func (k *keeper) take(r rebuilt) error {
 	if r.collected > 0 {
 		k.known.Store(newKnown())
 	}
-	return k.save()
+	if err := k.save(); err != nil {
+		return err
+	}
+	k.unload()
+	k.publish()
+	return nil
+}
+
+// rebase installs the cell that was built. It gets the stores of the one before it when it has a file.
+func (k *keeper) rebase(r rebuilt) error {
+	k.stores.mu.Lock()
+	defer k.stores.mu.Unlock()
+	d := r.part.delta
+	r.part.unload |= cell.AllStores &^ d.View().Cell().Stores()
+	// A page that was collected and has changed since gets its URL from the whole cell.
+	if err := d.Replace(r.whole); err != nil {
+		return err
+	}
+	return d.Rebase(r.cell)
 }
 
 // settle builds all cells again that have changes or pages without links, so that the cells alone are
-// the graph, and returns them.
+// the graph, and returns them with the forward stores.
 func (k *keeper) settle() ([]*cell.Cell, error) {
 	k.finish()
 	cells := make([]*cell.Cell, len(k.parts))
@@ -113,7 +145,23 @@ func (k *keeper) settle() ([]*cell.Cell, error) {
 				return nil, err
 			}
 		}
-		cells[i] = p.delta.View().Cell()
+		var err error
+		if cells[i], err = k.forwardCell(p); err != nil {
+			return nil, err
+		}
 	}
+	k.publish()
 	return cells, nil
+}
+
+// forwardCell returns the cell of a part with its forward store, which stays in memory.
+func (k *keeper) forwardCell(p *part) (*cell.Cell, error) {
+	c := p.delta.View().Cell()
+	need := int64(c.StoreSize(cell.ForwardStore &^ c.Stores()))
+	if err := k.fits(partsBytes(k.parts)+need, "the graph with the forward lists for PageRank"); err != nil {
+		return nil, err
+	}
+	n, err := k.useStores(p, cell.ForwardStore, true)
+	k.lose(err)
+	return n, err
 }

@@ -30,7 +30,7 @@ func (g *Graph) LinksWithin(ctx context.Context, set *rank.Set, class sample.Cla
 // them.
 func gatherWithin[T any](ctx context.Context, g *Graph, set *rank.Set, q *query, read func(s *state) (rank.Lists[T], error), parse func(a *answer) ([]T, error)) (l rank.Lists[T], err error) {
 	pages := set.UIDs()
-	s, err := g.local(ctx, len(pages), ofPages(pages))
+	s, err := g.local(ctx, cell.ForwardStore, len(pages), ofPages(pages))
 	if err != nil {
 		return l, err
 	}
@@ -84,7 +84,7 @@ func (g *Graph) linksWithin(ctx context.Context, s *state, set *rank.Set, class 
 	}
 	hosts := g.hosts.forCall()
 	l, err = rank.MakeLists(ctx, set.Len(), p.order, func(l *rank.Lists[uint32], spans iter.Seq2[int, int]) {
-		w := withinReader{placed: p, s: s, hosts: hosts, class: class, reader: delta.NewReader()}
+		w := withinReader{placed: p, hosts: hosts, class: class, reader: delta.NewReader()}
 		defer w.reader.Release()
 		for from, to := range spans {
 			for from < to {
@@ -99,6 +99,7 @@ func (g *Graph) linksWithin(ctx context.Context, s *state, set *rank.Set, class 
 
 // placed is the pages of a set by place: those of each cell by ordinal, then those in no cell.
 type placed struct {
+	s     *state // with the forward stores of all pages
 	set   *rank.Set
 	order []uint32 // their numbers in the set
 	ords  []uint32 // of those in cells, by order
@@ -114,13 +115,17 @@ type placedCell struct {
 
 // place finds the pages of a set.
 func (s *state) place(ctx context.Context, set *rank.Set) (*placed, error) {
-	// 1. Find the part and the ordinal of each page, in parallel.
 	pages := set.UIDs()
+	s, err := s.with(ctx, cell.ForwardStore, len(pages), ofPages(pages))
+	if err != nil {
+		return nil, err
+	}
+	// 1. Find the part and the ordinal of each page, in parallel.
 	parts, ords := make([]uint32, len(pages)), make([]uint32, len(pages))
 	// nowhere stands for pages that are in no cell; it sorts behind all parts.
 	nowhere := uint32(len(s.parts))
 	lasts := s.lasts()
-	err := rank.Share(ctx, len(pages), func(spans iter.Seq2[int, int]) {
+	err = rank.Share(ctx, len(pages), func(spans iter.Seq2[int, int]) {
 		r := delta.NewReader()
 		defer r.Release()
 		var views [delta.ReaderLen]*delta.View
@@ -145,7 +150,7 @@ func (s *state) place(ctx context.Context, set *rank.Set) (*placed, error) {
 		return nil, err
 	}
 	// 2. Sort the pages by part, with a counting sort.
-	p := &placed{set: set, order: make([]uint32, len(pages)), ords: make([]uint32, len(pages))}
+	p := &placed{s: s, set: set, order: make([]uint32, len(pages)), ords: make([]uint32, len(pages))}
 	ends := make([]int, nowhere+1)
 	for _, part := range parts {
 		ends[part]++
@@ -179,7 +184,6 @@ func (s *state) place(ctx context.Context, set *rank.Set) (*placed, error) {
 // withinReader is the state of one goroutine that reads links among pages.
 type withinReader struct {
 	*placed
-	s      *state
 	hosts  sample.Hosts
 	class  sample.Class
 	reader *delta.Reader

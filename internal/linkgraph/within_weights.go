@@ -35,7 +35,7 @@ func (g *Graph) weightsWithin(ctx context.Context, s *state, set *rank.Set, clas
 	}
 	hosts := g.hosts.forCall()
 	l, err = rank.MakeLists(ctx, set.Len(), p.order, func(l *rank.Lists[rank.WeightedLink], spans iter.Seq2[int, int]) {
-		w := weightReader{withinReader: withinReader{placed: p, s: s, hosts: hosts, class: class, reader: delta.NewReader()}}
+		w := weightReader{withinReader: withinReader{placed: p, hosts: hosts, class: class, reader: delta.NewReader()}}
 		defer w.reader.Release()
 		for from, to := range spans {
 			for from < to {

@@ -13,6 +13,7 @@ import (
 
 	linksapi "github.com/trefoildb/trefoil/internal/server/links"
 	"github.com/trefoildb/trefoil/internal/server/problem"
+	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkstest"
@@ -240,14 +241,30 @@ func TestPageRankJob(t *testing.T) {
 		t.Error(got)
 	}
 	foreign := []string{"Sec-Fetch-Site", "cross-site"}
-	for _, target := range []string{"/links/pagerank", "/links/request", "/links/relinquish", "/links/update"} {
+	for _, target := range []string{"/links/pagerank", "/links/stores", "/links/update"} {
 		s.do("POST", target, "", foreign...).wantError(t, 403, problem.KindForbidden, "Origin", "another origin")
 	}
-	if got := s.post("/links/relinquish", ""); got != "{}\n" || g.Loaded() {
-		t.Error(got, g.Loaded())
+	for body, want := range map[string]links.Stores{
+		``: links.AllStores, `{}`: links.AllStores,
+		`{"relinquish":["urls","backward"]}`:                        links.ForwardStore,
+		`{"request":["urls"],"relinquish":["forward"]}`:             links.URLStore | links.BackwardStore,
+		`{"request":["urls","backward","forward"],"relinquish":[]}`: links.AllStores,
+	} {
+		if err := g.Request(t.Context(), links.AllStores); err != nil {
+			t.Fatal(err)
+		}
+		got := into[struct{ Servers []links.ServerStores }](t, s.post("/links/stores", body))
+		if g.Loaded() != want || len(got.Servers) != 1 || got.Servers[0].Relinquished != links.AllStores&^want {
+			t.Errorf("%s: %+v, %s", body, got, g.Loaded())
+		}
+		if again := into[struct{ Servers []links.ServerStores }](t, s.get("/links/stores").body); !slices.Equal(again.Servers, got.Servers) {
+			t.Errorf("%+v, before %+v", again, got)
+		}
 	}
-	if got := s.post("/links/request", ""); got != "{}\n" || !g.Loaded() {
-		t.Error(got, g.Loaded())
+	for body, want := range map[string]string{
+		`{"request":["sideward"]}`: "sideward", `{"request":["urls"],"relinquish":["urls"]}`: "urls", `{"unload":[]}`: "unload", `{} {}`: "follows",
+	} {
+		s.do("POST", "/links/stores", body).wantError(t, 400, problem.KindBadRequest, request.BodyName, want)
 	}
 	readOnly := serveLinks(t, g, Options{ReadOnly: true})
 	readOnly.do("POST", "/links/pagerank", `{"store":true}`).wantError(t, 403, problem.KindReadOnly, "", "read-only")

@@ -464,7 +464,6 @@ func TestLinksRefusals(t *testing.T) {
 		{"/links/pagerank", "", strings.Repeat(" ", 5000), 413, problem.KindTooLarge, "body", "4096"},
 		{"/links/pagerank", "", `{"damping":2}`, 400, problem.KindBadRequest, "", "damping is 2"},
 		{"/links/update", "text/csv", `x`, 415, problem.KindUnsupportedMedia, "Content-Type", response.NDJSON},
-		{"/links/request", "", `{}`, 400, problem.KindBadRequest, "", "takes no body"},
 	} {
 		var headers []string
 		if c.contentType != "" {
@@ -515,7 +514,7 @@ func TestLinksErrors(t *testing.T) {
 			{"POST", "/links/get", `{"uids":["17179869184"]}`}, {"POST", "/links/sample", `{"uids":["17179869184"],"n":1}`},
 			{"POST", "/links/degrees", `{"uids":["17179869184"]}`}, {"POST", "/links/rank", `{"uids":["17179869184"]}`},
 			{"GET", "/links/pages", ""}, {"GET", "/links/stats", ""}, {"POST", "/links/pagerank", ""}, {"GET", "/links/pagerank", ""},
-			{"DELETE", "/links/pagerank", ""}, {"POST", "/links/request", ""}, {"POST", "/links/relinquish", ""},
+			{"DELETE", "/links/pagerank", ""}, {"GET", "/links/stores", ""}, {"POST", "/links/stores", `{"request":["urls"]}`}, {"POST", "/links/stores", `{"relinquish":["urls"]}`},
 			{"POST", "/links/update", `{"op":"add","src":"urn:a","dst":["urn:b"]}`},
 		} {
 			got := s.do(q.method, q.target, q.body)

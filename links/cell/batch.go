@@ -48,7 +48,7 @@ func (b *Batch) Read(d Direction, cells []*Cell, pages []uid.UID) {
 	b.find(pages)
 	for i, c := range b.cells {
 		if b.tables[i] = nil; b.known[i] {
-			b.tables[i] = c.lists[d]
+			b.tables[i] = c.Lists(d)
 		}
 	}
 	b.lists.Decode(b.tables[:n], b.ords[:n])
@@ -74,7 +74,7 @@ func (b *Batch) ReadTargets(d Direction, cells []*Cell, ords []uint32) {
 	b.d, b.cells = d, cells[:n]
 	for i, c := range b.cells {
 		b.ords[i], b.known[i] = ords[i], ords[i] < c.pages.pages
-		b.tables[i] = c.lists[d]
+		b.tables[i] = c.Lists(d)
 	}
 	b.lists.Decode(b.tables[:n], b.ords[:n])
 	b.readGhosts()
@@ -104,7 +104,7 @@ func (b *Batch) AppendTargets(locals []uint32, others []uid.UID, i int) ([]uint3
 	}
 	c, s := b.cells[i], scratches.Get().(*scratch)
 	var err error
-	locals, s.ghosts, err = c.lists[b.d].Decode(b.ords[i], locals, s.ghosts[:0])
+	locals, s.ghosts, err = c.Lists(b.d).Decode(b.ords[i], locals, s.ghosts[:0])
 	if err != nil {
 		c.damaged(err)
 	} else {

@@ -22,10 +22,10 @@ func (b *Batch) ReadURLs(cells []*Cell, pages []uid.UID) {
 	b.find(pages)
 	var nodes, leaves [BatchLen]uint64
 	for i, c := range b.cells {
-		nodes[i], leaves[i] = c.urls.Pieces(b.ords[i])
+		nodes[i], leaves[i] = c.urlTable().Pieces(b.ords[i])
 	}
 	for i, c := range b.cells {
-		b.touched |= c.urls.Touch(nodes[i]) | c.urls.Touch(leaves[i])
+		b.touched |= c.urlTable().Touch(nodes[i]) | c.urlTable().Touch(leaves[i])
 	}
 }
 
@@ -34,7 +34,7 @@ func (b *Batch) AppendURL(dst []byte, i int) (_ []byte, ok bool) {
 	if !b.known[i] {
 		return dst, false
 	}
-	return b.cells[i].urls.AppendURL(dst, b.ords[i]), true
+	return b.cells[i].urlTable().AppendURL(dst, b.ords[i]), true
 }
 
 // FindURLs finds the pages of names[i] in cells[i], for at most BatchLen URLs; hosts[i] must be
@@ -45,17 +45,17 @@ func (b *Batch) FindURLs(cells []*Cell, names []string, hosts []uint64) {
 	var runs [BatchLen]urls.Runs
 	var nodes, leaves [BatchLen]uint64
 	for i, c := range b.cells {
-		runs[i] = c.urls.Runs(hosts[i])
-		if first, ok := c.urls.First(runs[i]); ok {
-			nodes[i], leaves[i] = c.urls.Pieces(first)
+		runs[i] = c.urlTable().Runs(hosts[i])
+		if first, ok := c.urlTable().First(runs[i]); ok {
+			nodes[i], leaves[i] = c.urlTable().Pieces(first)
 		}
 	}
 	touched := uint64(0)
 	for i, c := range b.cells {
-		touched |= c.urls.Touch(nodes[i]) | c.urls.Touch(leaves[i])
+		touched |= c.urlTable().Touch(nodes[i]) | c.urlTable().Touch(leaves[i])
 	}
 	for i, c := range b.cells {
-		b.ords[i], b.known[i] = c.urls.FindIn(bytesOf(names[i]), runs[i])
+		b.ords[i], b.known[i] = c.urlTable().FindIn(bytesOf(names[i]), runs[i])
 	}
 	for i, c := range b.cells {
 		if b.known[i] {

@@ -37,7 +37,10 @@ func (d Direction) String() string {
 // Cell is an open cell. It is immutable, reads its bytes in place, and is safe for concurrent
 // use.
 type Cell struct {
-	data   []byte
+	data   []byte // the whole cell; nil if a store is not in memory
+	head   []byte // the bytes before the first section
+	path   string // the file of the cell, if a store is not in memory
+	stores Stores // in memory
 	header *header
 	pages  pageIndex
 	urls   *urls.Table
@@ -69,26 +72,37 @@ func open(data []byte, verify bool) (*Cell, error) {
 	if err != nil {
 		return nil, err
 	}
-	c := &Cell{data: data, header: h}
+	c := &Cell{data: data, head: data[:headerLen+roundUp8(len(h.meta))], stores: AllStores, header: h}
+	return c, c.openSections()
+}
+
+// openSections opens the sections of the stores in memory.
+func (c *Cell) openSections() (err error) {
+	h := c.header
 	in := func(section int, err error) error { return fmt.Errorf("%s: %w", sectionNames[section], err) }
 	if c.pages, err = openPages(h.sections[sectionPages], h.pages, h.keys); err != nil {
-		return nil, in(sectionPages, err)
+		return in(sectionPages, err)
 	}
-	if c.urls, err = urls.Open(h.sections[sectionURLs]); err != nil {
-		return nil, in(sectionURLs, err)
-	}
-	if c.urls.Len() != int(h.pages) {
-		return nil, fmt.Errorf("%d URLs of %d pages", c.urls.Len(), h.pages)
+	if c.stores.Has(URLStore) {
+		if c.urls, err = urls.Open(h.sections[sectionURLs]); err != nil {
+			return in(sectionURLs, err)
+		}
+		if c.urls.Len() != int(h.pages) {
+			return fmt.Errorf("%d URLs of %d pages", c.urls.Len(), h.pages)
+		}
 	}
 	for d := range c.lists {
+		if !c.stores.Has(StoreOf(Direction(d))) {
+			continue
+		}
 		if err := c.openLists(d); err != nil {
-			return nil, in(sectionForward+d, err)
+			return in(sectionForward+d, err)
 		}
 	}
 	if c.labels, err = openLabels(h.sections[sectionLabels]); err != nil {
-		return nil, in(sectionLabels, err)
+		return in(sectionLabels, err)
 	}
-	return c, nil
+	return nil
 }
 
 func (c *Cell) openLists(d int) error {
@@ -106,7 +120,8 @@ func (c *Cell) openLists(d int) error {
 	return err
 }
 
-// Bytes returns the bytes of the cell. The caller must not change them.
+// Bytes returns the bytes of the cell, nil unless all stores are in memory. The caller must not
+// change them.
 func (c *Cell) Bytes() []byte { return c.data }
 
 // Len returns the number of pages; ordinals are below it.
@@ -140,7 +155,9 @@ func (c *Cell) UID(ord uint32) uid.UID {
 func (c *Cell) Ordinal(u uid.UID) (ord uint32, ok bool) { return c.pages.ordinal(u) }
 
 // AppendURL appends the URL of an ordinal, or nothing if it is not below Len.
-func (c *Cell) AppendURL(dst []byte, ord uint32) []byte { return c.urls.AppendURL(dst, ord) }
+func (c *Cell) AppendURL(dst []byte, ord uint32) []byte {
+	return c.urlTable().AppendURL(dst, ord)
+}
 
 // Find returns the page of a URL. It compares URLs byte by byte.
 func (c *Cell) Find(url string) (ord uint32, ok bool) {
@@ -149,7 +166,7 @@ func (c *Cell) Find(url string) (ord uint32, ok bool) {
 
 // FindBytes is Find for a byte slice. It does not keep the slice.
 func (c *Cell) FindBytes(url []byte) (ord uint32, ok bool) {
-	return c.urls.FindBytes(url, hostHash(url))
+	return c.urlTable().FindBytes(url, hostHash(url))
 }
 
 // hostHash returns the URL table's key of a URL's host.
@@ -164,17 +181,30 @@ func (c *Cell) NumLinks(d Direction) int64 { return int64(c.header.links[d]) }
 // MaxDegree returns the length of the longest list of direction d.
 func (c *Cell) MaxDegree(d Direction) int { return int(c.header.maxDegree[d]) }
 
+// urlTable returns the URLs, which must be in memory.
+func (c *Cell) urlTable() *urls.Table {
+	if c.urls == nil {
+		c.missing(URLStore)
+	}
+	return c.urls
+}
+
 // HasLabels reports whether any link has a label.
-func (c *Cell) HasLabels() bool { return c.labels != nil }
+func (c *Cell) HasLabels() bool { return c.section(sectionLabels).length > 0 }
 
 // Lists returns the lists of direction d, for passes over the whole cell. Local targets are
 // ordinals, the others ghosts.
-func (c *Cell) Lists(d Direction) *lists.Table { return c.lists[d] }
+func (c *Cell) Lists(d Direction) *lists.Table {
+	if c.lists[d] == nil {
+		c.missing(StoreOf(d))
+	}
+	return c.lists[d]
+}
 
 // Ghosts returns the dictionary of the ghosts of direction d.
 func (c *Cell) Ghosts(d Direction) *Ghosts { return &c.ghosts[d] }
 
-// Sizes returns the length in bytes of each section, by its name.
+// Sizes returns the length in bytes of each section in memory, by its name.
 func (c *Cell) Sizes() map[string]int {
 	sizes := make(map[string]int, numSections)
 	for i, section := range c.header.sections {

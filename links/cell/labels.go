@@ -48,7 +48,7 @@ func (c *Cell) AppendLabels(dst []Label, ord uint32) []Label {
 // AppendWeights appends the weights of a page's forward links, one for each, in the order of
 // AppendLinks. It appends nothing if the page has no labels: then each weight is 1.
 func (c *Cell) AppendWeights(dst []float64, ord uint32) []float64 {
-	if c.labels == nil || ord >= c.header.pages {
+	if c.labelColumn() == nil || ord >= c.header.pages {
 		return dst
 	}
 	out, err := c.labels.AppendWeights(dst, ord)
@@ -66,7 +66,7 @@ func (c *Cell) AppendWeights(dst []float64, ord uint32) []float64 {
 // target. targets must ascend. do is not called for a target without a label. It needs memory for a
 // piece of the list only.
 func (c *Cell) EachLabel(ord uint32, targets []uid.UID, do func(i int, l Label)) {
-	if c.labels == nil || ord >= c.header.pages || !c.labels.Has(ord) {
+	if c.labelColumn() == nil || ord >= c.header.pages || !c.labels.Has(ord) {
 		return
 	}
 	// 1. Find the places of the targets in the list.
@@ -101,6 +101,14 @@ func (c *Cell) EachLabel(ord uint32, targets []uid.UID, do func(i int, l Label))
 		}
 		first += len(chunk)
 	}
+}
+
+// labelColumn returns the labels, nil if no link has one. The forward store must be in memory.
+func (c *Cell) labelColumn() *lists.LabelColumn {
+	if !c.stores.Has(ForwardStore) {
+		c.missing(ForwardStore)
+	}
+	return c.labels
 }
 
 // openLabels opens the section; it returns nil if the section is empty.

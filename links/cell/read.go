@@ -33,18 +33,18 @@ const shortList = 64
 
 // Degree returns the number of links of a page in direction d without decoding them. It is 0 if
 // the ordinal is not below Len.
-func (c *Cell) Degree(d Direction, ord uint32) int { return int(c.lists[d].Degree(ord)) }
+func (c *Cell) Degree(d Direction, ord uint32) int { return int(c.Lists(d).Degree(ord)) }
 
 // AppendLinks appends the links of a page in direction d, by ascending UIDs. It appends nothing
 // if the ordinal is not below Len. It allocates only if dst has too little capacity.
 func (c *Cell) AppendLinks(dst []uid.UID, d Direction, ord uint32) []uid.UID {
 	var list [shortList]uint32
-	if locals, ghosts, ok := c.lists[d].DecodeTogether(list[:], ord); ok {
+	if locals, ghosts, ok := c.Lists(d).DecodeTogether(list[:], ord); ok {
 		return c.appendUIDs(dst, d, list[:locals], list[locals:locals+ghosts])
 	}
 	s := scratches.Get().(*scratch)
 	var err error
-	s.locals, s.ghosts, err = c.lists[d].Decode(ord, s.locals[:0], s.ghosts[:0])
+	s.locals, s.ghosts, err = c.Lists(d).Decode(ord, s.locals[:0], s.ghosts[:0])
 	if err != nil {
 		c.damaged(err)
 	} else {
@@ -108,8 +108,8 @@ func (c *Cell) Links(d Direction, ord uint32) iter.Seq[uid.UID] {
 		}
 		// A table has all locals before the ghosts, but UIDs mix them. So there must be two
 		// scanners, and one skips the locals.
-		locals := pieces{scanner: c.lists[d].Scan(ord, ord+1), of: (*lists.Scanner).Locals}
-		ghosts := pieces{scanner: c.lists[d].Scan(ord, ord+1), of: (*lists.Scanner).Ghosts}
+		locals := pieces{scanner: c.Lists(d).Scan(ord, ord+1), of: (*lists.Scanner).Locals}
+		ghosts := pieces{scanner: c.Lists(d).Scan(ord, ord+1), of: (*lists.Scanner).Ghosts}
 		local, moreLocals := locals.next()
 		ghost, moreGhosts := ghosts.next()
 		for moreLocals || moreGhosts {
@@ -153,7 +153,7 @@ func (p *pieces) next() (uint32, bool) {
 }
 
 // Verify checks everything again: the checksums first, then every list, URL and label. Its
-// errors wrap ErrCorrupt. It takes some nanoseconds a link.
+// errors wrap ErrCorrupt. It takes some nanoseconds a link. All stores must be in memory.
 func (c *Cell) Verify() error {
 	again, err := Open(c.data)
 	if err != nil {
@@ -173,7 +173,7 @@ func (c *Cell) Verify() error {
 func (c *Cell) verifyLists(d Direction) error {
 	var count, maxDegree, degree uint64
 	last := uint32(0)
-	t := c.lists[d]
+	t := c.Lists(d)
 	used := make([]bool, c.ghosts[d].Len())
 	// 1. Count links. A long list comes in several pieces, so a degree sums up until the key
 	// changes.

@@ -5,6 +5,7 @@ package delta
 import (
 	"iter"
 	"sync"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -25,6 +26,7 @@ type counts struct {
 // all pages.
 type cellCounts struct {
 	once   sync.Once
+	done   atomic.Bool
 	linked int    // pages with links
 	atMost [2]int // pages that have the cell's greatest degree
 }
@@ -44,6 +46,7 @@ func (c *cellCounts) count(of *cell.Cell) {
 				c.atMost[cell.Backward]++
 			}
 		}
+		c.done.Store(true)
 	})
 }
 
@@ -94,7 +97,14 @@ func (v *View) count() *counts {
 			}
 		}
 	})
-	return &v.counts
+	return v.counts
+}
+
+// AllLinked reports whether all pages are known to have links, and the counts are known: then pages
+// and counts need no lists in memory. That is so if there are no rows, and the cell was counted and has
+// no page without links.
+func (v *View) AllLinked() bool {
+	return len(v.rows) == 0 && v.base.done.Load() && v.base.linked == v.cell.Len()
 }
 
 // maxUnchanged returns the greatest degree of the cell's pages whose lists no row changes.
@@ -140,6 +150,9 @@ func (v *View) changedPages() iter.Seq[uid.UID] {
 
 // Linked reports whether the page u has a link in any direction.
 func (v *View) Linked(u uid.UID) bool {
+	if v.AllLinked() {
+		return v.Has(u)
+	}
 	return v.hasLinks(cell.Forward, u) || v.hasLinks(cell.Backward, u)
 }
 

@@ -142,9 +142,22 @@ func (d *Delta) Thaw() {
 	d.frozen = 0
 }
 
+// Replace replaces the cell by the same cell with other stores in memory.
+func (d *Delta) Replace(c *cell.Cell) error {
+	d.writing.Lock()
+	defer d.writing.Unlock()
+	v := d.view.Load()
+	if c.Sum() != v.cell.Sum() {
+		return fmt.Errorf("delta: the cell %016x for the cell %016x: %w", c.Sum(), v.cell.Sum(), ErrEpoch)
+	}
+	d.view.Store(v.WithCell(c))
+	return nil
+}
+
 // Rebase replaces the cell and drops the rows up to the new cell's epoch. The cell must be built
 // from a view of this delta, or be equal to such a cell. If a collected page has changed since,
-// it stays a page, because a row keeps its URL. The error wraps ErrEpoch or ErrRange.
+// it stays a page, because a row keeps its URL. So the URLs of the old cell must be in memory. The
+// error wraps ErrEpoch or ErrRange.
 func (d *Delta) Rebase(base *cell.Cell) error {
 	d.writing.Lock()
 	defer d.writing.Unlock()

@@ -13,7 +13,9 @@ import (
 )
 
 // View is a cell and the rows over it at one epoch. It is immutable and safe for concurrent use.
-// Readers wait neither for each other nor for a writer.
+// Readers wait neither for each other nor for a writer. What a read needs of the cell must be in
+// memory, see [cell.Cell.Stores]: the URLs for URLs, the lists of a direction for its links, and both
+// directions for counts and [View.Linked], unless [View.AllLinked].
 type View struct {
 	cell  *cell.Cell
 	rows  []*Row // oldest first
@@ -23,13 +25,13 @@ type View struct {
 	changes int64 // of both directions of all rows
 
 	base   *cellCounts // of the cell
-	counts counts
+	counts *counts
 }
 
 // newView returns the view of a cell with rows. pages is the number of pages in all. base is shared
 // with the other views of the cell.
 func newView(c *cell.Cell, base *cellCounts, rows []*Row, epoch uint64, pages int) *View {
-	v := &View{cell: c, base: base, rows: rows, epoch: epoch, pages: pages}
+	v := &View{cell: c, base: base, rows: rows, epoch: epoch, pages: pages, counts: new(counts)}
 	for _, r := range rows {
 		v.changes += r.links[cell.Forward].changes + r.links[cell.Backward].changes
 	}
@@ -52,6 +54,13 @@ func (v *View) Epoch() uint64 { return v.epoch }
 
 // Cell returns the cell below the rows.
 func (v *View) Cell() *cell.Cell { return v.cell }
+
+// WithCell returns the same view over the same cell with other stores in memory.
+func (v *View) WithCell(c *cell.Cell) *View {
+	w := *v
+	w.cell = c
+	return &w
+}
 
 // Rows returns the rows, oldest first. The caller must not change the slice.
 func (v *View) Rows() []*Row { return v.rows }

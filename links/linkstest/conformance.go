@@ -43,11 +43,27 @@ func TestGraph(t *testing.T, g links.Graph, settle func()) {
 		if settle != nil {
 			settle()
 		}
-		c.comparePages()
-		c.compareLists()
-		c.comparePrefixes()
-		c.compareRankings()
-		c.comparePageLabels()
+		for _, compare := range []func(){c.comparePages, c.compareLists, c.comparePrefixes, c.compareRankings, c.comparePageLabels} {
+			c.changeStores(1)
+			compare()
+		}
+	}
+}
+
+// changeStores relinquishes or requests random stores once in n times, if the graph can. Answers must
+// not depend on that.
+func (c *conformance) changeStores(n int) {
+	c.Helper()
+	loader := c.graph.Capabilities().Loader
+	if loader == nil || c.random.IntN(n) > 0 {
+		return
+	}
+	change, some := loader.Relinquish, links.Stores(1+c.random.IntN(int(links.AllStores)))
+	if c.random.IntN(4) == 0 {
+		change = loader.Request
+	}
+	if err := change(c.Context(), some); err != nil {
+		c.Fatalf("stores %s: %v", some, err)
 	}
 }
 
@@ -90,6 +106,7 @@ func (c *conformance) change() {
 	}
 	// 2. Make them one by one, because each result is compared.
 	for _, one := range changes {
+		c.changeStores(8)
 		got, err := c.graph.Update(c.Context(), []links.Change{one})
 		want, _ := c.plain.Update(c.Context(), []links.Change{one})
 		if err != nil || got.Added != want.Added || got.Deleted != want.Deleted {

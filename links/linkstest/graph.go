@@ -29,7 +29,7 @@ type Graph struct {
 	mu      sync.Mutex
 	fail    error
 	epoch   uint64
-	loaded  bool
+	loaded  links.Stores
 	uids    map[string]uid.UID
 	urls    map[uid.UID]string
 	hosts   map[string]uid.Extent // by host key
@@ -46,7 +46,7 @@ type Graph struct {
 
 // New returns a graph without pages.
 func New() *Graph {
-	return &Graph{loaded: true, uids: map[string]uid.UID{}, urls: map[uid.UID]string{}, hosts: map[string]uid.Extent{},
+	return &Graph{loaded: links.AllStores, uids: map[string]uid.UID{}, urls: map[uid.UID]string{}, hosts: map[string]uid.Extent{},
 		keys: map[uid.Extent]string{}, inSlot: map[uid.Slot]uint32{}, inHost: map[uid.Extent]uint32{},
 		out: map[uid.UID]map[uid.UID]links.Label{}, in: map[uid.UID]map[uid.UID]bool{}, numbers: map[string]uint64{}, labels: map[uid.UID]links.Label{}}
 }
@@ -65,8 +65,8 @@ func (g *Graph) Epoch() uint64 {
 	return g.epoch
 }
 
-// Loaded reports whether the graph is loaded: it is false after Relinquish, until Request.
-func (g *Graph) Loaded() bool {
+// Loaded returns the stores that were not relinquished, or were requested since.
+func (g *Graph) Loaded() links.Stores {
 	g.mu.Lock()
 	defer g.mu.Unlock()
 	return g.loaded
@@ -339,12 +339,21 @@ func (g *Graph) unlink(src, to uid.UID, result *links.UpdateResult) {
 // Capabilities returns the graph's Loader and its epoch.
 func (g *Graph) Capabilities() links.Capabilities { return links.Capabilities{Loader: g, Epoch: g} }
 
-// Request records that the graph is loaded.
-func (g *Graph) Request(ctx context.Context) error {
-	return g.do(ctx, func() error { g.loaded = true; return nil })
+// Request records that stores are needed.
+func (g *Graph) Request(ctx context.Context, s links.Stores) error {
+	return g.do(ctx, func() error { g.loaded |= s; return nil })
 }
 
-// Relinquish records that the graph is not needed.
-func (g *Graph) Relinquish(ctx context.Context) error {
-	return g.do(ctx, func() error { g.loaded = false; return nil })
+// Relinquish records that stores are not needed.
+func (g *Graph) Relinquish(ctx context.Context, s links.Stores) error {
+	return g.do(ctx, func() error { g.loaded &^= s; return nil })
+}
+
+// Stores returns one machine without any memory.
+func (g *Graph) Stores(ctx context.Context) (all []links.ServerStores, err error) {
+	err = g.do(ctx, func() error {
+		all = []links.ServerStores{{Relinquished: links.AllStores &^ g.loaded}}
+		return nil
+	})
+	return all, err
 }

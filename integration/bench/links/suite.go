@@ -36,7 +36,6 @@ type bench struct {
 	nodePages       string
 	linkCopies      int
 	lose            int
-	scales          string
 }
 
 // Suite defines the flags of the suite and returns the function that measures.
@@ -51,7 +50,6 @@ func Suite(f *flag.FlagSet) func(context.Context, []string) error {
 	f.IntVar(&b.linkCopies, "link-copies", 2, "how many followers keep the cells of a partition")
 	f.IntVar(&b.lose, "lose", 1, "how many nodes are killed at once in the end, so that one of three and two of five stay a majority")
 	f.StringVar(&b.nodePages, "node-pages", "100k", "pages of the cluster's generated graph, of a twentieth as many hosts")
-	f.StringVar(&b.scales, "scale", "", "build one cell of 64 of graphs with these millions of pages too, such as 1,10,100")
 	return b.run
 }
 
@@ -61,11 +59,6 @@ func (b *bench) run(ctx context.Context, files []string) error {
 	}
 	b.Report.Heading()
 
-	if b.scales != "" {
-		if err := b.scale(ctx); err != nil {
-			return err
-		}
-	}
 	// One store first, with a generated graph and with files; then a cluster.
 	if b.pages != "0" {
 		file, err := b.web(ctx, b.pages, b.hosts)
@@ -190,7 +183,7 @@ func open(ctx context.Context, db *store.Store, o graphs.Options) (*graphs.Graph
 	if err != nil {
 		return nil, 0, err
 	}
-	if err := graph.Request(ctx); err != nil {
+	if err := graph.AwaitCells(ctx); err != nil {
 		return nil, 0, errors.Join(err, graph.Close())
 	}
 	return graph, time.Since(begun), nil

@@ -92,13 +92,12 @@ func (l *API) Table() endpoint.Table {
 	get := func(handle endpoint.Handler, params ...string) *endpoint.Path {
 		return &endpoint.Path{Methods: map[string]*endpoint.Method{http.MethodGet: {Params: params, Handle: withGraphErrors(handle)}}}
 	}
-	post := func(handle endpoint.Handler) *endpoint.Path {
-		return &endpoint.Path{Methods: map[string]*endpoint.Method{http.MethodPost: {Handle: withGraphErrors(l.fromHere(handle))}}}
-	}
 	// The ranking job is one path: read its state, start it, end it.
 	job := get(l.getPageRank)
 	job.Methods[http.MethodPost] = &endpoint.Method{Body: true, Handle: withGraphErrors(l.fromHere(l.postPageRank))}
 	job.Methods[http.MethodDelete] = &endpoint.Method{Handle: withGraphErrors(l.fromHere(l.deletePageRank))}
+	stores := get(l.getStores)
+	stores.Methods[http.MethodPost] = &endpoint.Method{Body: true, Handle: withGraphErrors(l.fromHere(l.postStores))}
 	return endpoint.Table{
 		"/links/uids":    read(l.postUIDs),
 		"/links/urls":    read(l.postURLs),
@@ -111,9 +110,8 @@ func (l *API) Table() endpoint.Table {
 		"/links/stats":   get(l.getLinkStats),
 		"/links/update": {Methods: map[string]*endpoint.Method{
 			http.MethodPost: {Writes: true, Body: true, Handle: withGraphErrors(l.postUpdate)}}},
-		"/links/pagerank":   job,
-		"/links/request":    post(l.postRequest),
-		"/links/relinquish": post(l.postRelinquish),
+		"/links/pagerank": job,
+		"/links/stores":   stores,
 	}
 }
 

@@ -125,13 +125,12 @@ func (c *linksCall) writeScores(out *jsonAnswer, scores []rank.Scored) error {
 	return out.err
 }
 
-// maxOptionBytes is the most bytes of a job's options.
+// maxOptionBytes is the most bytes of options in a body.
 const maxOptionBytes = 4 << 10
 
-// postPageRank begins a job, and answers with its state.
-func (l *API) postPageRank(w http.ResponseWriter, r *request.Request) error {
-	// 1. Read the options; an empty body is the default. Unknown fields are an error, because a
-	// typing error must not change a long job.
+// readOptions reads options from a body of JSON. An empty body changes nothing. Unknown fields are an
+// error, because a typing error must not change a long job.
+func readOptions(r *request.Request, options any) error {
 	text, err := io.ReadAll(io.LimitReader(r.Body, maxOptionBytes+1))
 	if err != nil {
 		return request.BodyError(err)
@@ -139,18 +138,27 @@ func (l *API) postPageRank(w http.ResponseWriter, r *request.Request) error {
 	if len(text) > maxOptionBytes {
 		return problem.Errorf(problem.KindTooLarge, request.BodyName, "more than %d bytes of options", maxOptionBytes)
 	}
-	var o links.PageRankOptions
-	if len(bytes.TrimSpace(text)) > 0 {
-		in := json.NewDecoder(bytes.NewReader(text))
-		in.DisallowUnknownFields()
-		if err := in.Decode(&o); err != nil {
-			return problem.Errorf(problem.KindBadRequest, request.BodyName, "%s", problem.ClipAt(err.Error(), 200))
-		}
-		if _, err := in.Token(); err != io.EOF {
-			return problem.Errorf(problem.KindBadRequest, request.BodyName, "something follows the object")
-		}
+	if len(bytes.TrimSpace(text)) == 0 {
+		return nil
 	}
-	// 2. Start the job. If it stores its result, the request must be allowed to change data.
+	in := json.NewDecoder(bytes.NewReader(text))
+	in.DisallowUnknownFields()
+	if err := in.Decode(options); err != nil {
+		return problem.Errorf(problem.KindBadRequest, request.BodyName, "%s", problem.ClipAt(err.Error(), 200))
+	}
+	if _, err := in.Token(); err != io.EOF {
+		return problem.Errorf(problem.KindBadRequest, request.BodyName, "something follows the object")
+	}
+	return nil
+}
+
+// postPageRank begins a job, and answers with its state.
+func (l *API) postPageRank(w http.ResponseWriter, r *request.Request) error {
+	var o links.PageRankOptions
+	if err := readOptions(r, &o); err != nil {
+		return err
+	}
+	// If the job stores its result, the request must be allowed to change data.
 	if o.Store {
 		if err := l.Changes.Check(r.Request); err != nil {
 			return err
@@ -179,22 +187,4 @@ func (l *API) deletePageRank(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	return l.getPageRank(w, r)
-}
-
-func (l *API) postRequest(w http.ResponseWriter, r *request.Request) error {
-	if l.has.Loader != nil {
-		if err := l.has.Loader.Request(r.Context()); err != nil {
-			return err
-		}
-	}
-	return response.WriteJSON(w, struct{}{})
-}
-
-func (l *API) postRelinquish(w http.ResponseWriter, r *request.Request) error {
-	if l.has.Loader != nil {
-		if err := l.has.Loader.Relinquish(r.Context()); err != nil {
-			return err
-		}
-	}
-	return response.WriteJSON(w, struct{}{})
 }
