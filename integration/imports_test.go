@@ -50,10 +50,12 @@ var layers = map[string][]string{
 	"internal/turns":          {small},
 	"internal/outbound":       {},
 	"internal/webhook":        {"internal/outbound"},
+	"internal/password":       {},
+	"internal/graphrights":    {"triple", "sparql", "internal/store"},
 	"internal/prefixes":       {"triple", "sparql", "internal/store", "internal/systemgraph"},
 	"internal/readcount":      {"triple", "sparql", "internal/feed", "internal/store"},
 	"internal/subscriptions":  {"triple", "internal/feed", "internal/readcount", "internal/store", "internal/systemgraph", "internal/webhook"},
-	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/turns", "internal/outbound", "internal/prefixes", "internal/systemgraph", small},
+	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/turns", "internal/outbound", "internal/graphrights", "internal/prefixes", "internal/systemgraph", small},
 
 	// Many machines. Only internal/cluster itself, the member, knows all parts.
 	"internal/cluster":           {"triple", "trie", "internal/feed", "internal/backup", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", small},
@@ -81,7 +83,7 @@ var layers = map[string][]string{
 	"internal/linkgraph/edits":   {"triple", "links"},
 	"internal/linkgraph/ranking": {"links"},
 
-	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/functions", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
+	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/functions", "internal/graphrights", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
 	"internal/cert":   {"internal/cluster/port"},
 
 	// The public face: a store in a program, or a node that serves.

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/logs"
+	"github.com/trefoildb/trefoil/internal/password"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
 )
@@ -28,6 +29,7 @@ func TestReloadSecret(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer db.Close()
+	reader := User{Name: "x", Hash: password.New("secret").String(), Roles: []string{"read"}}
 	for _, c := range []struct {
 		name         string
 		before       ServeOptions
@@ -41,6 +43,9 @@ func TestReloadSecret(t *testing.T) {
 		{"alone", ServeOptions{Token: "a"}, Tokens{Token: "b"}, true, false, true},
 		{"the same", ServeOptions{Token: "a"}, Tokens{Token: "a"}, false, false, false},
 		{"bad applications", ServeOptions{Token: "a"}, Tokens{Token: "a", Applications: []Application{{ID: "x", Token: "a"}}}, true, true, false},
+		{"bad users", ServeOptions{Token: "a"}, Tokens{Token: "a", Users: []User{{Name: "x"}}}, true, true, false},
+		{"users of a member", ServeOptions{Token: "a"}, Tokens{Token: "a", Users: []User{reader}}, false, false, false},
+		{"exposed with users", ServeOptions{Token: "a", Listen: "0.0.0.0:0"}, Tokens{Users: []User{reader}}, true, false, true},
 		{"exposed", ServeOptions{Token: "a", Listen: "0.0.0.0:0"}, Tokens{}, true, true, false},
 	} {
 		t.Run(c.name, func(t *testing.T) {
@@ -60,6 +65,9 @@ func TestReloadSecret(t *testing.T) {
 			err = s.setTokens(c.after, api, backend{cluster: member{alone: c.alone}})
 			if (err != nil) != c.fails || strings.Contains(log.String(), "start this node again") != c.warns {
 				t.Errorf("error %v, logged %q", err, log.String())
+			}
+			if !c.fails && len(s.Users) != len(c.after.Users) {
+				t.Errorf("the next run has %d users, want %d", len(s.Users), len(c.after.Users))
 			}
 			if want := map[bool]string{true: o.Token, false: c.after.Token}[c.fails]; s.Token != want {
 				t.Errorf("the token of the next run is %q, want %q", s.Token, want)

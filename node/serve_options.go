@@ -25,13 +25,16 @@ const DefaultListen = "127.0.0.1:7333"
 // Application is an application with a token and annotations of its own.
 type Application = access.Application
 
+// User is a user with a password, roles and perhaps some graphs only.
+type User = access.User
+
 // ServeOptions are the parameters of [Serve]. The zero value serves a lone store at
 // [DefaultListen].
 type ServeOptions struct {
 	// Options are those of the store.
 	Options
 	// Listen is the address for clients and other members; "" is [DefaultListen]. Port 0
-	// takes any free port. An address beyond loopback requires Token or Insecure.
+	// takes any free port. An address beyond loopback requires Token, Users or Insecure.
 	Listen string
 	// Token, if not "", is the secret that clients must send (Authorization: Bearer).
 	Token string
@@ -42,6 +45,10 @@ type ServeOptions struct {
 	// Applications have tokens, and own their annotations: others read and change them only if
 	// they are granted. It requires Token.
 	Applications []Application
+	// Users have names, passwords and roles. If there are any, each request needs a user's password or one of the
+	// tokens. All members of a cluster need the same users. Members do not prove passwords to each other: without
+	// certificates they need a token or a gossip key, too.
+	Users []User
 	// Insecure permits an address beyond loopback without a token, and members that
 	// exchange messages in the clear.
 	Insecure bool
@@ -145,7 +152,7 @@ func (o ServeOptions) Validate() error {
 	if err := o.Options.Validate(); err != nil {
 		return err
 	}
-	if err := (server.Options{AllowOrigins: o.AllowOrigins, PublicURL: o.PublicURL, AcceptHosts: o.AcceptHosts}).Validate(); err != nil {
+	if err := (server.Options{Users: o.Users, AllowOrigins: o.AllowOrigins, PublicURL: o.PublicURL, AcceptHosts: o.AcceptHosts}).Validate(); err != nil {
 		return invalid("%v", err)
 	}
 	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
@@ -161,9 +168,9 @@ func (o ServeOptions) Validate() error {
 		return invalid("{WebhookKey} has %d bytes: at least 16 are needed", n)
 	}
 	// 1. A token must protect what strangers can reach.
-	if !isLoopback(o.Listen) && o.Token == "" && !o.Insecure {
+	if !isLoopback(o.Listen) && o.Token == "" && len(o.Users) == 0 && !o.Insecure {
 		return invalid("listening at %s lets everybody who reaches it read and change the data: "+
-			"give {Token}, or {Insecure} where the network is trusted", o.Listen)
+			"give {Token} or {Users}, or {Insecure} where the network is trusted", o.Listen)
 	}
 	// 2. The cluster's numbers must be in their linkgraph.
 	if err := o.Cluster.validate(); err != nil {

@@ -65,6 +65,7 @@ type grammar struct {
 	Subscriptions subscriptionsCmd `cmd:"" help:"Show and change a server's subscriptions: changes that it sends to webhooks."`
 	Cluster       clusterCmd       `cmd:"" help:"Show a cluster, or change who is a member."`
 	Cert          certCmd          `cmd:"" help:"Make the certificates and the gossip key of a cluster."`
+	Users         usersCmd         `cmd:"" help:"Make the hashes of passwords for the users of a server."`
 	Config        configCmd        `cmd:"" help:"Print the settings of a server as a file for serve --config."`
 	Completion    completionCmd    `cmd:"" help:"Print how to complete trefoil's commands and flags in bash, zsh or fish."`
 	Man           manCmd           `cmd:"" help:"Print the manual page, for man."`

@@ -11,11 +11,11 @@ import (
 	"github.com/trefoildb/trefoil/node"
 )
 
-// onHangup decides what SIGHUP does. If the server has files with tokens or certificates, reload waits
+// onHangup decides what SIGHUP does. If the server has files with tokens, users or certificates, reload waits
 // for the signal and reads the tokens. Otherwise reload is nil and the signal ends the context, unless
 // it is ignored, as nohup has it. stop ends all of that.
 func (c *serveFlags) onHangup(parent context.Context) (ctx context.Context, reload func(context.Context) (node.Tokens, error), stop func()) {
-	if c.TokenFile == "" && c.OperatorTokenFile == "" && c.ApplicationTokensFile == "" && c.Cert == "" {
+	if c.TokenFile == "" && c.OperatorTokenFile == "" && c.ApplicationTokensFile == "" && c.Users == "" && c.Cert == "" {
 		if signal.Ignored(syscall.SIGHUP) {
 			return parent, nil, func() {}
 		}
@@ -34,7 +34,7 @@ func (c *serveFlags) onHangup(parent context.Context) (ctx context.Context, relo
 	}, func() { signal.Stop(hangups) }
 }
 
-// tokens reads the files with tokens.
+// tokens reads the files with tokens and users.
 func (c *serveFlags) tokens() (t node.Tokens, err error) {
 	if c.TokenFile != "" {
 		if t.Token, err = readToken(c.TokenFile); err != nil {
@@ -47,7 +47,12 @@ func (c *serveFlags) tokens() (t node.Tokens, err error) {
 		}
 	}
 	if c.ApplicationTokensFile != "" {
-		t.Applications, err = readApplications(c.ApplicationTokensFile)
+		if t.Applications, err = readApplications(c.ApplicationTokensFile); err != nil {
+			return t, err
+		}
+	}
+	if c.Users != "" {
+		t.Users, err = readUsers(c.Users)
 	}
 	return t, err
 }

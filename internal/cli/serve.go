@@ -26,11 +26,12 @@ type serveCmd struct {
 // serveFlags are all other flags of the server. See settings.go for their other sources.
 type serveFlags struct {
 	Config                configFlag `placeholder:"F" help:"File with settings, in TOML: listen = \"0.0.0.0:7333\". Flags and environment variables override it. trefoil config prints one."`
-	Listen                string     `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one, and a port alone is of 127.0.0.1. Other than loopback only with a token, or --insecure."`
+	Listen                string     `default:"127.0.0.1:7333" placeholder:"ADDR" help:"Where to listen, ${default} by default; port 0 takes any free one, and a port alone is of 127.0.0.1. Other than loopback only with a token, users, or --insecure."`
 	ReadOnly              bool       `help:"Take no changes."`
 	TokenFile             string     `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
 	OperatorTokenFile     string     `placeholder:"F" help:"File with the token of operators: only with it machines leave, are removed, losses accepted and the number of copies set. Nodes without certificates know each other by it, instead of by that of --token-file."`
 	ApplicationTokensFile string     `placeholder:"F" help:"File with the tokens of applications, a line each: ID TOKEN [READER ...]. Only they, their readers (* is everybody) and operators read their annotations."`
+	Users                 string     `placeholder:"F" help:"File with users, in TOML: their names, hashes of passwords (trefoil users hash), roles, and perhaps graphs. Then each request needs a user's password or a token."`
 	Insecure              bool       `help:"Listen beyond loopback without a token: every client that reaches the port may read and change everything."`
 	CORS                  []string   `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
 	PublicURL             string     `placeholder:"URL" help:"URL at which clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. By default that of the Host header."`
@@ -124,7 +125,7 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 	if err != nil {
 		return o, err
 	}
-	o.Token, o.OperatorToken, o.Applications = tokens.Token, tokens.OperatorToken, tokens.Applications
+	o.Token, o.OperatorToken, o.Applications, o.Users = tokens.Token, tokens.OperatorToken, tokens.Applications, tokens.Users
 	o.WebhookHost = c.WebhookHost
 	if c.WebhookKeyFile != "" {
 		key, err := readToken(c.WebhookKeyFile)

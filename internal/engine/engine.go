@@ -10,10 +10,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/outbound"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/internal/turns"
+	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/parser"
@@ -94,7 +96,7 @@ func (p *Params) observed(r store.Reader) store.Reader {
 
 // options returns the options of package sparql for one request. network must be nil if LOAD, and
 // SERVICE of other endpoints, are off. reader returns the snapshot that the request reads.
-func (e *Engine) options(p Params, network *network, reader func() store.Reader, turn *turns.Turn, memory *reservation) sparql.Options {
+func (e *Engine) options(ctx context.Context, p Params, network *network, reader func() store.Reader, turn *turns.Turn, memory *reservation) sparql.Options {
 	opts := sparql.Options{
 		UpdateMemory: e.opts.UpdateMemory,
 		Keep:         systemgraph.Graph,
@@ -109,7 +111,13 @@ func (e *Engine) options(p Params, network *network, reader func() store.Reader,
 			Check:  turn.Check, Reserve: memory.reserve, Cells: &cells,
 		},
 	}
-	if e.opts.Links != nil {
+	switch {
+	case e.opts.Links == nil:
+	case graphrights.Of(ctx) != nil:
+		opts.Links = linkGraph{func(context.Context) (links.Graph, error) {
+			return nil, fmt.Errorf("the graph of links: %w", graphrights.ErrUnfiltered)
+		}}
+	default:
 		opts.Links = linkGraph{e.opts.Links}
 	}
 	opts.Services = services{network: network, limit: maxServiceAnswer, annotations: &annotationService{opts, reader}}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/rank"
@@ -25,7 +26,8 @@ type linkGraph struct {
 // linkEdges returns the links that the snapshot of a run has, for its paths; nil if there is no graph. All
 // paths of the run have the same links.
 func (e *Engine) linkEdges(r *run) func(context.Context) (exec.LinkGraph, error) {
-	if e.opts.LinkEdges == nil {
+	// The graph has links of the whole default graph, so a user with some graphs reads rows instead.
+	if e.opts.LinkEdges == nil || graphrights.Of(r.ctx) != nil {
 		return nil
 	}
 	var opened bool

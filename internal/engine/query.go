@@ -7,6 +7,7 @@ import (
 	"iter"
 	"strings"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/turns"
@@ -132,14 +133,14 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 		r.ctx = turns.NewContext(r.ctx, r.turn)
 		r.memory = reservation{pool: e.pool, turn: r.turn, report: q.params.Memory}
 		if err = r.memory.reserve(q.bytes); err == nil {
-			opts := e.options(q.params, r.network, func() store.Reader { return r.snapshot }, r.turn, &r.memory)
+			opts := e.options(ctx, q.params, r.network, func() store.Reader { return r.snapshot }, r.turn, &r.memory)
 			opts.Orders = &q.prepared.orders
 			opts.LinkEdges, opts.LinkPredicate = e.linkEdges(r), e.opts.LinkPredicate
 			prepared, err = q.prepared.With(opts)
 		}
 		if err == nil {
 			if r.snapshot, err = e.store.Reader(); err == nil {
-				r.snapshot = q.params.observed(prefixes.HideIn(r.snapshot))
+				r.snapshot = q.params.observed(graphrights.Filter(ctx, prefixes.HideIn(r.snapshot)))
 			}
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"math/rand/v2"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/turns"
@@ -69,7 +70,11 @@ func (e *Engine) Update(ctx context.Context, text string, p Params) (UpdateResul
 	}
 	// 3. Evaluate it on a snapshot and apply its net effect.
 	result, err := e.store.Update(ctx, func(snapshot store.Reader) (store.Changes, error) {
-		return e.changes(ctx, tree, bytes, p, network, documents, prefixes.HideIn(snapshot))
+		changes, err := e.changes(ctx, tree, bytes, p, network, documents, graphrights.Filter(ctx, prefixes.HideIn(snapshot)))
+		if err == nil {
+			err = graphrights.Check(ctx, &changes)
+		}
+		return changes, err
 	})
 	if errors.Is(err, store.ErrTooLarge) {
 		err = fmt.Errorf("%w: %w; nothing was changed", ErrUpdateMemory, err)
@@ -99,7 +104,7 @@ func (e *Engine) changes(ctx context.Context, tree *ast.Update, bytes int64, p P
 	// What observes the reader ends with its Close, but the snapshot is not ours to close.
 	observed := p.observed(unclosed{snapshot})
 	defer observed.Close()
-	opts := e.options(p, network, func() store.Reader { return observed }, turn, &memory)
+	opts := e.options(ctx, p, network, func() store.Reader { return observed }, turn, &memory)
 	if documents != nil {
 		opts.Documents = documents
 	}

@@ -9,8 +9,8 @@ import (
 
 // Caller is the identity under which a client reads.
 type Caller struct {
-	Kind        string // anonymous, client, operator or application
-	Application string // its ID, if Kind is application
+	Kind        string // anonymous, client, operator, application or user
+	Application string // its ID or name, if Kind is application or user
 }
 
 // key identifies a count.

@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/admin"
@@ -66,18 +67,22 @@ func New(db store.Triples, options Options) (*API, error) {
 		return nil, err
 	}
 	options = options.withDefaults()
+	tokens, err := options.currentTokens()
+	if err != nil {
+		return nil, err
+	}
 	ending, end := context.WithCancel(context.Background())
 	memory := &limits.Budget{Max: options.MemoryBytes}
 	a := &API{
 		options: options,
-		tokens:  options.currentTokens(),
+		tokens:  tokens,
 		cors:    access.NewCORS(options.AllowOrigins),
 		hosts:   access.NewHosts(options.PublicURL, options.AcceptHosts),
 		end:     end,
 		// Of their own, because a document must not be refused for an encoder.
 		encoders: &limits.Budget{Max: options.MemoryBytes / 4},
 		shared: &endpoint.Shared{
-			Store: prefixes.Hide(db), Memory: memory, URL: request.PublicURL(options.PublicURL),
+			Store: prefixes.Hide(graphrights.Guard(db)), Memory: memory, URL: request.PublicURL(options.PublicURL),
 			Documents: &request.Documents{MaxBytes: options.MaxBodyBytes, Memory: memory},
 			Changes:   &access.Changes{Origins: http.NewCrossOriginProtection(), Full: options.Full, ReadOnly: options.ReadOnly},
 			Keys:      idempotency.New(ending),
@@ -103,12 +108,16 @@ func New(db store.Triples, options Options) (*API, error) {
 	return a, a.assemble()
 }
 
-// SetTokens replaces the tokens of clients, operators and applications. Requests that run go on.
-func (a *API) SetTokens(token, operator string, applications []access.Application) error {
+// SetTokens replaces the tokens of clients, operators and applications, and the users. Requests that run go on.
+func (a *API) SetTokens(token, operator string, applications []access.Application, users []access.User) error {
 	if err := access.CheckApplications(applications, token, operator); err != nil {
 		return err
 	}
-	tokens := access.NewTokens(token, operator, applications)
+	checked, err := access.NewUsers(users)
+	if err != nil {
+		return err
+	}
+	tokens := access.NewTokens(token, operator, applications).WithUsers(checked)
 	a.tokens.Store(&tokens)
 	return nil
 }
@@ -159,7 +168,7 @@ func (a *API) assemble() (err error) {
 		maps.Copy(a.endpoints, subscriptions.New(o.Subscriptions).Table())
 	}
 	a.paths = slices.Sorted(maps.Keys(a.endpoints))
-	return nil
+	return a.checkRules()
 }
 
 // ServeHTTP answers one request.
@@ -265,13 +274,11 @@ func (a *API) labels(r *http.Request) (name, method string) {
 
 // serve checks a request and calls its handler.
 func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) error {
-	// 1. Check who may send the request. The Host header is first, because a web page can point a
-	// name of its own at this machine.
+	// 1. Check the identity of the request, and what it may do.
 	if err := access.CheckHostSyntax(hr.Host); err != nil {
 		return err
 	}
-	tokens := *a.tokens.Load() // the same for all checks
-	_, d := a.endpointOf(hr.URL.Path)
+	path, d := a.endpointOf(hr.URL.Path)
 	if isCrowded(hr) && (d == nil || !d.Health) {
 		return errCrowded()
 	}
@@ -279,13 +286,10 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 		a.cors.AnswerOptions(w, hr, d.Allowed()) // without a token: a browser's preflight has none
 		return nil
 	}
-	if d == nil || !d.Open {
-		if err := a.hosts.Check(hr, tokens); err != nil {
-			return err
-		}
-		if err := tokens.Check(hr, d != nil && d.Operator); err != nil {
-			return err
-		}
+	caller, err := a.identify(hr, path)
+	trace.User = caller.String()
+	if err != nil {
+		return err
 	}
 	// 2. Find the handler, and check the request against its declaration.
 	if d == nil {
@@ -312,16 +316,13 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 	}
 	var params request.Params
 	if !m.OwnParams {
-		var err error
 		if params, err = request.ParseParams(hr.URL.RawQuery, m.Params); err != nil {
 			return err
 		}
 	}
 	// 3. Call the handler, once for each idempotency key if the request changes data. The digest
 	// covers the body from its first byte.
-	caller := tokens.Caller(hr)
-	trace.User = caller.String()
-	ctx := access.WithCaller(hr.Context(), caller)
+	ctx := graphrights.With(access.WithCaller(hr.Context(), caller), caller.Graphs())
 	if caller.IsOperator() {
 		ctx = systemgraph.WithOperator(ctx)
 	}
@@ -337,10 +338,10 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 	if !m.Writes {
 		return m.Handle(w, r)
 	}
-	if name != http.MethodDelete {
+	if name != http.MethodDelete && caller.Graphs() == nil {
 		r.Prefixes = &prefixes.Found{}
 	}
-	err := a.shared.Keys.Once(w, r, m.Handle)
+	err = a.shared.Keys.Once(w, r, m.Handle)
 	if err == nil && r.Prefixes != nil {
 		a.keepPrefixes(ctx, r.Prefixes)
 	}

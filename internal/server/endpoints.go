@@ -24,7 +24,7 @@ func (a *API) Endpoints() []Endpoint {
 	var all []Endpoint
 	for _, path := range a.paths {
 		for _, method := range slices.Sorted(maps.Keys(a.endpoints[path].Methods)) {
-			all = append(all, Endpoint{method, path, a.endpoints[path].Open})
+			all = append(all, Endpoint{method, path, rules[method+" "+path] == open})
 		}
 	}
 	return all

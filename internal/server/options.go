@@ -32,6 +32,9 @@ type Options struct {
 	OperatorToken string
 	// Applications have tokens and own their annotations. If set, Token must be set, too.
 	Applications []access.Application
+	// Users have names, passwords, roles and perhaps some graphs only. If there are any, each request needs a
+	// user's password or one of the tokens.
+	Users []access.User
 	// Engine answers SPARQL. If nil, its endpoints are missing.
 	Engine *engine.Engine
 	// Links is the graph of links behind /links. If nil, its endpoints are missing. If it has a
@@ -125,6 +128,9 @@ func (o Options) Validate() error {
 	if err := access.CheckApplications(o.Applications, o.Token, o.OperatorToken); err != nil {
 		return err
 	}
+	if _, err := access.NewUsers(o.Users); err != nil {
+		return err
+	}
 	return access.CheckOrigins(o.AllowOrigins)
 }
 
@@ -158,18 +164,25 @@ func setDefault[T comparable](value *T, to T) {
 func Filter(params map[string]string) (feed.Filter, error) { return request.Params(params).Filter() }
 
 // currentTokens returns the tokens, which are the same for the API and for OwnerMayRead.
-func (o *Options) currentTokens() *access.Current {
+func (o *Options) currentTokens() (*access.Current, error) {
 	if o.tokens == nil {
-		o.tokens = access.NewCurrent(access.NewTokens(o.Token, o.OperatorToken, o.Applications))
+		users, err := access.NewUsers(o.Users)
+		if err != nil {
+			return nil, err
+		}
+		o.tokens = access.NewCurrent(access.NewTokens(o.Token, o.OperatorToken, o.Applications).WithUsers(users))
 	}
-	return o.tokens
+	return o.tokens, nil
 }
 
 // OwnerMayRead returns a function that reports whether the owner of a subscription may read the
 // annotations of an application. It follows [API.SetTokens].
+// Without valid options nobody may read.
 func (o *Options) OwnerMayRead() func(owner, applicationID string) bool {
-	tokens := o.currentTokens()
-	return func(owner, applicationID string) bool { return tokens.Load().OwnerMayRead(owner, applicationID) }
+	tokens, err := o.currentTokens()
+	return func(owner, applicationID string) bool {
+		return err == nil && tokens.Load().OwnerMayRead(owner, applicationID)
+	}
 }
 
 // Cluster is the cluster as one of its members sees it.

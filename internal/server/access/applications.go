@@ -63,6 +63,7 @@ func CheckApplications(applications []Application, client, operator string) erro
 //     token, the clients' token is that of operators.
 //   - With the token of an application: it writes its own, and reads its own and granted ones.
 //   - With the clients' token: those of IDs without a token, and it reads those granted to all.
+//   - With a user's password: as with the operators' token if it has the role admin, else as with the clients'.
 //
 // The zero Caller may do nothing.
 type Caller struct {
@@ -72,6 +73,7 @@ type Caller struct {
 	application  *application
 	applications []application
 	kind         string // see Identity
+	user         *user  // nil if it is none
 }
 
 // Kinds of callers.
@@ -80,31 +82,40 @@ const (
 	Client       = "client"      // with the clients' token
 	Operator     = "operator"    // with the operators' token
 	Applications = "application" // with the token of an application
+	UserKind     = "user"        // with the name and password of a user
 )
 
-// Identity returns the kind of the caller and, if that is an application, its ID.
-func (c Caller) Identity() (kind, applicationID string) {
-	if c.application != nil {
+// Identity returns the kind of the caller and, if that is an application or a user, its ID or name.
+func (c Caller) Identity() (kind, name string) {
+	switch {
+	case c.application != nil:
 		return Applications, c.application.id
+	case c.user != nil:
+		return UserKind, c.user.name
 	}
 	return c.kind, ""
 }
 
-// String returns the name of the caller in logs: its kind, and application:ID for an application.
+// String returns the name of the caller in logs: its kind, and application:ID or user:NAME.
 func (c Caller) String() string {
-	if c.application != nil {
-		return Applications + ":" + c.application.id
+	kind, name := c.Identity()
+	if name != "" {
+		return kind + ":" + name
 	}
-	return c.kind
+	return kind
 }
 
 // MayOperate reports whether the caller may do what is for operators only, as all may if operators have
 // no token.
 func (c Caller) MayOperate() bool { return c.operator }
 
-// Caller returns the identity of a request that Check has accepted.
+// Caller returns the identity of a request by its token.
 func (t Tokens) Caller(r *http.Request) Caller {
+	// 1. What the token is.
 	sum, ok := given(r)
+	if t.users != nil && !(ok && (among(t.clients, sum) || among(t.operators, sum))) {
+		return Caller{kind: Anonymous} // of an open endpoint
+	}
 	proven := ok && among(t.operators, sum)
 	operator := len(t.operators) == 0 || proven
 	kind := Anonymous
@@ -117,6 +128,7 @@ func (t Tokens) Caller(r *http.Request) Caller {
 	if len(t.applications) == 0 {
 		return Caller{all: true, operator: operator, proven: proven, kind: kind}
 	}
+	// 2. Which application it is of.
 	c := Caller{operator: operator, proven: proven, applications: t.applications, kind: kind}
 	if !ok {
 		return c

@@ -33,7 +33,7 @@ func CheckHostSyntax(host string) error {
 // token is needed, Check accepts all, because no page has the token. Beyond loopback it accepts all
 // too, because the operator has opened the node to everybody who reaches it. No name is looked up.
 func (h Hosts) Check(r *http.Request, t Tokens) error {
-	if len(t.clients) > 0 || r.Host == "" || h.has(r.Host) {
+	if t.needed() || r.Host == "" || h.has(r.Host) {
 		return nil
 	}
 	local, ok := r.Context().Value(http.LocalAddrContextKey).(*net.TCPAddr)

@@ -1,4 +1,4 @@
-// Tokens of clients and operators, and the checks before a change.
+// Identities of requests by tokens and users, and the checks before a change.
 
 package access
 
@@ -13,8 +13,9 @@ import (
 )
 
 // Tokens are the accepted tokens. operators may also change the members of a cluster; clients holds
-// all. If a list is empty, no token is needed.
+// all. If a list is empty, no token is needed, unless there are users.
 type Tokens struct {
+	users              *Users // nil if there are none
 	clients, operators []tokenSum
 	applications       []application
 	clientsOperate     bool // the clients' token is that of operators
@@ -51,9 +52,41 @@ func NewTokens(client, operator string, applications []Application) (t Tokens) {
 	return t
 }
 
-// Check rejects a request if it has no valid token. It compares in constant time, whatever the
+// WithUsers returns tokens that accept users, too; nil is none.
+func (t Tokens) WithUsers(u *Users) Tokens {
+	t.users = u
+	return t
+}
+
+// needed reports whether each request needs a token or a password.
+func (t Tokens) needed() bool { return len(t.clients) > 0 || t.users != nil }
+
+// Identify returns the identity of a request. It rejects the request if it has neither a valid token nor the name
+// and password of a user. Of a user it does not check what it may do, see [Caller.Permit].
+func (t Tokens) Identify(r *http.Request, operator bool) (Caller, error) {
+	sum, ok := given(r)
+	if t.users == nil || ok && (among(t.clients, sum) || among(t.operators, sum)) {
+		return t.Caller(r), t.check(r, operator)
+	}
+	name, secret, ok := named(r)
+	if !ok {
+		return Caller{}, unauthorized(r, "this node wants a user's name and password, by Basic or as Bearer NAME:PASSWORD, or a token")
+	}
+	u, err := t.users.verify(r.Context(), name, secret)
+	switch {
+	case err != nil:
+		return Caller{}, err
+	case u == nil:
+		return Caller{}, unauthorized(r, "the user's name or password is wrong")
+	}
+	admin := u.has(Admin)
+	return Caller{user: u, kind: UserKind, operator: admin, proven: admin, applications: t.applications,
+		all: admin || len(t.applications) == 0}, nil
+}
+
+// check rejects a request if it has no valid token. It compares in constant time, whatever the
 // lengths.
-func (t Tokens) Check(r *http.Request, operator bool) error {
+func (t Tokens) check(r *http.Request, operator bool) error {
 	all := t.clients
 	if operator {
 		all = t.operators
@@ -73,6 +106,11 @@ func (t Tokens) Check(r *http.Request, operator bool) error {
 	case operator && among(t.clients, sum):
 		message = "this is for operators, and needs the token of --operator-token-file"
 	}
+	return unauthorized(r, message)
+}
+
+// unauthorized returns the error of a request without a valid token or password.
+func unauthorized(r *http.Request, message string) error {
 	e := problem.Errorf(problem.KindUnauthorized, "Authorization", "%s", message)
 	e.Challenges = []string{`Bearer realm="trefoil"`}
 	// A browser would ask its user for each failed request of a script.

@@ -36,11 +36,10 @@ func New(s *endpoint.Shared, cluster Members, registry *prometheus.Registry, max
 // Table returns the endpoints.
 func (a *API) Table() endpoint.Table {
 	healthz, readyz := endpoint.Get(a.getHealth), endpoint.Get(a.getReady)
-	healthz.Open, readyz.Open = true, true
 	healthz.Health, readyz.Health = true, true
 	all := endpoint.Table{
 		"/backup": endpoint.Get(a.getBackup, "since"),
-		"/restore": {Operator: true, Methods: map[string]*endpoint.Method{
+		"/restore": {Methods: map[string]*endpoint.Method{
 			http.MethodPost: {Params: []string{"until"}, Writes: true, Body: true, Handle: a.postRestore}}},
 		"/check":    endpoint.Get(a.getCheck),
 		"/status":   endpoint.Get(a.getStatus),

@@ -38,7 +38,7 @@ var machineParams = []string{"machine"}
 
 func (a *API) clusterTable() endpoint.Table {
 	post := func(params []string, handle endpoint.Handler) *endpoint.Path {
-		return &endpoint.Path{Operator: true, Methods: map[string]*endpoint.Method{http.MethodPost: {Params: params, Writes: true, Handle: handle}}}
+		return &endpoint.Path{Methods: map[string]*endpoint.Method{http.MethodPost: {Params: params, Writes: true, Handle: handle}}}
 	}
 	return endpoint.Table{
 		"/cluster/status": {Methods: map[string]*endpoint.Method{http.MethodGet: {Handle: a.getStatus}}},

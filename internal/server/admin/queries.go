@@ -20,7 +20,7 @@ const QueriesPath = "/queries"
 // queriesPath is for operators, because the texts of queries are data of their users. A DELETE changes
 // no data, so a read-only node and a full disk take it, too.
 func (a *API) queriesPath() *endpoint.Path {
-	return &endpoint.Path{Operator: true, Below: true, Methods: map[string]*endpoint.Method{
+	return &endpoint.Path{Below: true, Methods: map[string]*endpoint.Method{
 		http.MethodGet: {Handle: a.getQueries}, http.MethodDelete: {Handle: a.deleteQuery}}}
 }
 

@@ -44,8 +44,8 @@ func Table() endpoint.Table {
 	}
 	return endpoint.Table{
 		// The page itself reads ?query=, so the node takes any parameters.
-		"/":        {Open: true, Methods: get(true, servePage)},
-		"/console": {Open: true, Below: true, Methods: get(false, serveFile)},
+		"/":        {Methods: get(true, servePage)},
+		"/console": {Below: true, Methods: get(false, serveFile)},
 	}
 }
 

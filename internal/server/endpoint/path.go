@@ -17,13 +17,11 @@ type Table = map[string]*Path
 // must be broken off.
 type Handler = func(w http.ResponseWriter, r *request.Request) error
 
-// Path is one path.
+// Path is one path. What it needs is in the table of rights of package server.
 type Path struct {
-	Open     bool // needs no token
-	Health   bool // answers on crowded connections too
-	Operator bool // needs the token of operators, if there is one
-	Below    bool // answers the paths below its own too
-	Methods  map[string]*Method
+	Health  bool // answers on crowded connections too
+	Below   bool // answers the paths below its own too
+	Methods map[string]*Method
 }
 
 // Method is the handler of one HTTP method, and what it accepts. GET answers HEAD too.

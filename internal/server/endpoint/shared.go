@@ -12,6 +12,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/readcount"
@@ -45,9 +46,10 @@ type Shared struct {
 // Tag returns an entity tag for an answer of this content type that depends on the request and on the
 // triples only. It must be called before the triples are read. It changes with the position of the
 // change feed, and when the node starts, because its settings may be others. It is "" in a cluster,
-// because there a position is a round trip to all members.
+// because there a position is a round trip to all members, and if the user may read some graphs only, because
+// it changes with the others, too.
 func (s *Shared) Tag(r *request.Request, contentType string) (string, error) {
-	if !s.Alone() {
+	if !s.Alone() || graphrights.Of(r.Context()) != nil {
 		return "", nil
 	}
 	position, err := s.Store.Feed().Position(r.Context())
@@ -103,6 +105,7 @@ func (s *Shared) Reader(w http.ResponseWriter, r *request.Request) (store.Reader
 		return nil, err
 	}
 	response.SetSource(w, sn)
+	sn = graphrights.Filter(r.Context(), sn)
 	if s.Reads.Active() {
 		sn = s.Reads.Observe(sn, ReadsAs(r))
 	}
@@ -111,8 +114,8 @@ func (s *Shared) Reader(w http.ResponseWriter, r *request.Request) (store.Reader
 
 // ReadsAs returns the identity under which the reads of a request count.
 func ReadsAs(r *request.Request) readcount.Caller {
-	kind, application := r.Caller.Identity()
-	return readcount.Caller{Kind: kind, Application: application}
+	kind, name := r.Caller.Identity()
+	return readcount.Caller{Kind: kind, Application: name}
 }
 
 // Prefixes returns the prefixes for a document of a syntax: those of its request, and for Turtle and TriG
@@ -121,8 +124,17 @@ func (s *Shared) Prefixes(ctx context.Context, to syntax.Syntax, declared map[st
 	if to != syntax.Turtle && to != syntax.TriG {
 		return declared, nil
 	}
-	kept, err := prefixes.Read(ctx, s.Store)
+	kept, err := s.KeptPrefixes(ctx)
 	return kept.All().With(declared), err
+}
+
+// KeptPrefixes returns the prefixes of the store. A user with some graphs only gets none, because they come from
+// documents of all graphs.
+func (s *Shared) KeptPrefixes(ctx context.Context) (prefixes.Names, error) {
+	if graphrights.Of(ctx) != nil {
+		return prefixes.Names{}, nil
+	}
+	return prefixes.Read(ctx, s.Store)
 }
 
 // rows counts triples.

@@ -48,7 +48,7 @@ var putParams = append([]string{"kinds", "arguments", "mode", "retries", "then",
 // Table returns the endpoints. Functions are code that acts for the node, so they need the token of
 // operators.
 func (a *API) Table() endpoint.Table {
-	return endpoint.Table{path: {Operator: true, Below: true, Methods: map[string]*endpoint.Method{
+	return endpoint.Table{path: {Below: true, Methods: map[string]*endpoint.Method{
 		http.MethodGet:    {Handle: a.get},
 		http.MethodPut:    {Params: putParams, Writes: true, Body: true, Handle: a.put},
 		http.MethodDelete: {Writes: true, Handle: a.delete},

@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
@@ -194,7 +195,7 @@ func (a *API) hasGraph(ctx context.Context, t graphTarget) (bool, error) {
 		return false, err
 	}
 	defer sn.Close()
-	return hasGraph(ctx, sn, t)
+	return hasGraph(ctx, graphrights.Filter(ctx, sn), t)
 }
 
 // hasGraph reports whether a graph exists. The default graph always does.

@@ -71,7 +71,7 @@ func needName(r *request.Request) (string, error) {
 }
 
 func (a *API) get(w http.ResponseWriter, r *request.Request) error {
-	kept, err := prefixes.Read(r.Context(), a.Store)
+	kept, err := a.KeptPrefixes(r.Context())
 	if err != nil {
 		return err
 	}

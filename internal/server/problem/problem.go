@@ -10,6 +10,7 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
@@ -190,7 +191,7 @@ func As(err error) *Error {
 		e.Kind = KindReadOnly
 	case errors.Is(err, store.ErrRejected):
 		e.Kind = KindRejected
-	case errors.Is(err, systemgraph.ErrProtected):
+	case errors.Is(err, systemgraph.ErrProtected), errors.Is(err, graphrights.ErrForbidden), errors.Is(err, graphrights.ErrUnfiltered):
 		e.Kind = KindForbidden
 	case fault.IsDiskFull(err):
 		e.Kind = KindDiskFull

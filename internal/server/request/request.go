@@ -64,7 +64,7 @@ func (b *DigestBody) Read(p []byte) (int, error) {
 // request.
 const KeyHeader = "Idempotency-Key"
 
-// Key returns the key of the request, or "" without one. An application and operators have keys of
+// Key returns the key of the request, or "" without one. An application, a user and operators have keys of
 // their own, because an answer may be for its caller only. No header has a line break, so their keys
 // differ from all others. Other callers have the key of the header, as in earlier releases.
 func (r *Request) Key() string {
@@ -72,9 +72,9 @@ func (r *Request) Key() string {
 	if key == "" {
 		return ""
 	}
-	switch kind, application := r.Caller.Identity(); kind {
-	case access.Applications:
-		return key + "\n" + kind + "\n" + application
+	switch kind, name := r.Caller.Identity(); kind {
+	case access.Applications, access.UserKind:
+		return key + "\n" + kind + "\n" + name
 	case access.Operator:
 		return key + "\n" + kind
 	}

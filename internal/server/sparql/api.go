@@ -12,6 +12,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/graphrights"
+	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
@@ -116,6 +118,9 @@ func (a *API) query(w http.ResponseWriter, r *request.Request, op *operation) (d
 	}
 	done.form = formNames[q.Form()]
 	if op.explain != explainNo {
+		if graphrights.Of(r.Context()) != nil {
+			return done, fmt.Errorf("a plan has estimates: %w", graphrights.ErrUnfiltered)
+		}
 		err = a.explain(w, r, op, q, start, &done)
 	} else {
 		err = a.answerQuery(w, r, op, q, &done)
@@ -125,6 +130,9 @@ func (a *API) query(w http.ResponseWriter, r *request.Request, op *operation) (d
 
 // update makes an update. It must be a POST, and must not be explained.
 func (a *API) update(w http.ResponseWriter, r *request.Request, op *operation) error {
+	if err := r.Caller.Permit(access.Rule{Right: access.Write, Graphs: true}); err != nil {
+		return err
+	}
 	if err := a.Changes.Check(r.Request); err != nil {
 		return err
 	}
