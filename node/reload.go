@@ -33,6 +33,9 @@ func (s *service) reload(ctx context.Context, api *server.API, back backend) {
 		} else {
 			s.Logger.Info("the tokens were read again")
 		}
+		if err := api.ReopenAudit(); err != nil {
+			s.Logger.Error("the audit log cannot be opened again, the file before is still used", "error", err)
+		}
 		if err := back.port.ReadCertificates(); err != nil {
 			s.Logger.Error("the new certificates cannot be used, those read before still are", "error", err)
 		}

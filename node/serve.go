@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/audit"
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/functions"
 	"github.com/trefoildb/trefoil/internal/linkgraph"
@@ -130,6 +131,12 @@ func (s *service) run() (members []string, err error) {
 		Token: s.Token, OperatorToken: s.OperatorToken, Applications: s.Applications, Users: s.Users, ReadOnly: s.ReadOnly, Logger: s.Logger, Engine: engine,
 		AllowOrigins: s.AllowOrigins, PublicURL: s.PublicURL, AcceptHosts: s.AcceptHosts, Cluster: back.cluster,
 		SlowQuery: s.SlowQuery, LogRequests: s.LogRequests, MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
+	}
+	if s.AuditLog != "" {
+		if api.Audit, err = audit.Open(s.AuditLog); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, api.Audit.Close()) }()
 	}
 	if graph != nil {
 		api.Links, api.LinkPredicate = graph, s.linkPredicate()

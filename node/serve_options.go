@@ -78,6 +78,9 @@ type ServeOptions struct {
 	// LogRequests logs each request at level info instead of debug.
 	LogRequests bool
 
+	// AuditLog is a file to which a record of each change and of each request of operators is appended; "" is none.
+	AuditLog string
+
 	// Reload, if not nil, is called again and again while the node serves. It must wait until tokens
 	// or certificates have changed, or ctx ends, and return the current tokens. Certificates are
 	// then read again, too. After an error the tokens before still count. While the node is a member

@@ -50,6 +50,7 @@ type serveFlags struct {
 type logFlags struct {
 	LogFormat   string        `default:"text" enum:"text,json" placeholder:"FORMAT" help:"Lines on standard error: text, which has key=value, or json; ${default} by default."`
 	LogLevel    string        `default:"info" enum:"debug,info,warn,error" placeholder:"LEVEL" help:"The least level that is logged: debug, info, warn or error; ${default} by default. debug has each request, and what the libraries for storage, agreement and gossip write."`
+	AuditLog    string        `placeholder:"F" help:"File to which a line of JSON is appended for each change and each request of operators: who, what, which graphs, how many triples. SIGHUP opens it again."`
 	LogRequests bool          `help:"Log each request at level info, not debug."`
 	SlowQuery   time.Duration `default:"1s" placeholder:"D" help:"Log queries and updates that take as long or longer as warnings, and list them (trefoil queries); ${default} by default, 0 is none."`
 }
@@ -126,7 +127,7 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 		return o, err
 	}
 	o.Token, o.OperatorToken, o.Applications, o.Users = tokens.Token, tokens.OperatorToken, tokens.Applications, tokens.Users
-	o.WebhookHost = c.WebhookHost
+	o.WebhookHost, o.AuditLog = c.WebhookHost, c.AuditLog
 	if c.WebhookKeyFile != "" {
 		key, err := readToken(c.WebhookKeyFile)
 		if err != nil {

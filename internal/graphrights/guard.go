@@ -18,12 +18,12 @@ func Guard(s store.Triples) store.Triples { return guarded{s} }
 type guarded struct{ store.Triples }
 
 // triples checks the graphs of triples.
-func (r *Rights) triples(all []triple.Triple) error {
-	if r == nil {
+func (c change) triples(all []triple.Triple) error {
+	if c.isFree() {
 		return nil
 	}
 	for i := range all {
-		if err := r.check(all[i].Graph); err != nil {
+		if err := c.check(all[i].Graph); err != nil {
 			return err
 		}
 	}
@@ -32,7 +32,7 @@ func (r *Rights) triples(all []triple.Triple) error {
 
 // Add implements [store.Writer].
 func (g guarded) Add(ctx context.Context, triples []triple.Triple) (store.AddResult, error) {
-	if err := Of(ctx).triples(triples); err != nil {
+	if err := changeOf(ctx).triples(triples); err != nil {
 		return store.AddResult{}, err
 	}
 	return g.Triples.Add(ctx, triples)
@@ -40,7 +40,7 @@ func (g guarded) Add(ctx context.Context, triples []triple.Triple) (store.AddRes
 
 // Delete implements [store.Writer].
 func (g guarded) Delete(ctx context.Context, triples []triple.Triple) (store.DeleteResult, error) {
-	if err := Of(ctx).triples(triples); err != nil {
+	if err := changeOf(ctx).triples(triples); err != nil {
 		return store.DeleteResult{}, err
 	}
 	return g.Triples.Delete(ctx, triples)
@@ -51,21 +51,19 @@ var errAllGraphs = fmt.Errorf("a change of all graphs: %w; name the graphs one b
 
 // DeleteMatch implements [store.Writer].
 func (g guarded) DeleteMatch(ctx context.Context, p triple.Pattern) (store.DeleteResult, error) {
-	if rights := Of(ctx); rights != nil {
-		err := errAllGraphs
-		if p.DefaultGraph || !p.Graph.IsZero() {
-			err = rights.check(p.Graph)
-		}
-		if err != nil {
-			return store.DeleteResult{}, err
-		}
+	check := changeOf(ctx).checkAll
+	if p.DefaultGraph || !p.Graph.IsZero() {
+		check = func() error { return changeOf(ctx).check(p.Graph) }
+	}
+	if err := check(); err != nil {
+		return store.DeleteResult{}, err
 	}
 	return g.Triples.DeleteMatch(ctx, p)
 }
 
 // Annotate implements [store.Writer].
 func (g guarded) Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error {
-	if err := Of(ctx).check(t.Graph); err != nil {
+	if err := changeOf(ctx).check(t.Graph); err != nil {
 		return err
 	}
 	return g.Triples.Annotate(ctx, t, applicationID, data)
@@ -73,7 +71,7 @@ func (g guarded) Annotate(ctx context.Context, t triple.Triple, applicationID st
 
 // AnnotateIf implements [store.Annotator].
 func (g guarded) AnnotateIf(ctx context.Context, t triple.Triple, applicationID string, data []byte, when store.Condition) (triple.Stamp, error) {
-	if err := Of(ctx).check(t.Graph); err != nil {
+	if err := changeOf(ctx).check(t.Graph); err != nil {
 		return triple.Stamp{}, err
 	}
 	return g.Triples.AnnotateIf(ctx, t, applicationID, data, when)
@@ -102,21 +100,23 @@ func (g guarded) Update(ctx context.Context, f func(store.Reader) (store.Changes
 // as the store reads them: if one is rejected, the store finds the error when it has read the rest, and
 // changes nothing.
 func Check(ctx context.Context, changes *store.Changes) error {
-	rights := Of(ctx)
-	if rights == nil {
+	c := changeOf(ctx)
+	if c.isFree() {
 		return nil
 	}
 	// 1. The cleared graphs.
 	if changes.ClearAll {
-		return errAllGraphs
+		if err := c.checkAll(); err != nil {
+			return err
+		}
 	}
 	if changes.ClearDefault {
-		if err := rights.check(triple.Term{}); err != nil {
+		if err := c.check(triple.Term{}); err != nil {
 			return err
 		}
 	}
 	for _, graph := range changes.ClearGraphs {
-		if err := rights.check(graph); err != nil {
+		if err := c.check(graph); err != nil {
 			return err
 		}
 	}
@@ -128,7 +128,7 @@ func Check(ctx context.Context, changes *store.Changes) error {
 		}
 		return func(yield func(triple.Triple) bool) {
 			for t := range all {
-				if err := rights.check(t.Graph); err != nil {
+				if err := c.check(t.Graph); err != nil {
 					failed = err
 					return
 				}

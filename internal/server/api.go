@@ -207,6 +207,7 @@ func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	name, method := a.labels(hr)
 	a.metrics.observe(name, method, status, time.Since(start))
 	a.logRequest(w, hr, &trace, status, time.Since(start))
+	a.audit(hr, &trace, status)
 	// 3. End the connection if the answer is broken, because the client must not take it for
 	// complete.
 	if abort {
@@ -286,8 +287,8 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 		a.cors.AnswerOptions(w, hr, d.Allowed()) // without a token: a browser's preflight has none
 		return nil
 	}
-	caller, err := a.identify(hr, path)
-	trace.User = caller.String()
+	caller, right, err := a.identify(hr, path)
+	trace.User, trace.Right = caller.String(), right
 	if err != nil {
 		return err
 	}
@@ -323,6 +324,9 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 	// 3. Call the handler, once for each idempotency key if the request changes data. The digest
 	// covers the body from its first byte.
 	ctx := graphrights.With(access.WithCaller(hr.Context(), caller), caller.Graphs())
+	if a.options.Audit != nil {
+		ctx = graphrights.Record(ctx, &trace.Graphs)
+	}
 	if caller.IsOperator() {
 		ctx = systemgraph.WithOperator(ctx)
 	}

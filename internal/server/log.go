@@ -1,4 +1,4 @@
-// The log of requests.
+// The log of requests, and the audit log.
 
 package server
 
@@ -7,7 +7,9 @@ import (
 	"net/http"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/audit"
 	"github.com/trefoildb/trefoil/internal/logs"
+	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
 )
@@ -37,6 +39,28 @@ func (a *API) logRequest(w *response.Writer, r *http.Request, trace *request.Tra
 		}
 	}
 	a.options.Logger.LogAttrs(r.Context(), level, message, attrs...)
+}
+
+// audit records a request that has ended, if it is a change or for operators.
+func (a *API) audit(r *http.Request, trace *request.Trace, status int) {
+	if a.options.Audit == nil || trace.Right == "" || trace.Right == access.Open || trace.Right == access.Read {
+		return
+	}
+	err := a.options.Audit.Write(audit.Record{
+		Time: time.Now().UTC(), Request: logs.RequestOf(r.Context()), User: trace.User, Remote: r.RemoteAddr, Method: r.Method, Path: r.URL.Path,
+		Right: string(trace.Right), Status: status, Graphs: trace.Graphs.Names(), Added: trace.Added, Deleted: trace.Deleted,
+	})
+	if err != nil {
+		a.options.Logger.ErrorContext(r.Context(), "a request is missing in the audit log", "err", err)
+	}
+}
+
+// ReopenAudit opens the file of the audit log again, because it may have been renamed.
+func (a *API) ReopenAudit() error {
+	if a.options.Audit == nil {
+		return nil
+	}
+	return a.options.Audit.Reopen()
 }
 
 // milliseconds returns a time with three decimals.

@@ -10,6 +10,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/collectors"
 
+	"github.com/trefoildb/trefoil/internal/audit"
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/logs"
@@ -98,7 +99,10 @@ type Options struct {
 	SlowQuery time.Duration
 	// LogRequests logs requests at level info instead of debug.
 	LogRequests bool
-	tokens      *access.Current // made by currentTokens
+	// Audit gets a record of each change and of each request of operators, also of refused ones. If nil, there is
+	// none. Its owner closes it.
+	Audit  *audit.Log
+	tokens *access.Current // made by currentTokens
 
 	// Logger gets requests (debug), slow queries (warn), answers broken off by a limit (warn) and
 	// failures (error), each with the request's ID. If nil, nothing is logged.

@@ -80,20 +80,20 @@ func (a *API) checkRules() error {
 	return nil
 }
 
-// identify returns the identity of a request to an endpoint, or an error if it may not be sent. The Host header
+// identify returns the identity of a request to an endpoint and the right that it needs, or an error if it may not be sent. The Host header
 // comes first, because a web page can point a name of its own at this machine.
-func (a *API) identify(r *http.Request, name string) (access.Caller, error) {
+func (a *API) identify(r *http.Request, name string) (access.Caller, access.Right, error) {
 	tokens := *a.tokens.Load() // the same for all checks
 	rule, known := ruleOf(r.Method, name)
 	if rule == open {
-		return tokens.Caller(r), nil
+		return tokens.Caller(r), rule.Right, nil
 	}
 	if err := a.hosts.Check(r, tokens); err != nil {
-		return access.Caller{}, err
+		return access.Caller{}, rule.Right, err
 	}
 	caller, err := tokens.Identify(r, rule.Operators)
 	if err == nil && known {
 		err = caller.Permit(rule)
 	}
-	return caller, err
+	return caller, rule.Right, err
 }

@@ -88,7 +88,7 @@ func (a *API) postRestore(w http.ResponseWriter, r *request.Request) error {
 	defer in.Close()
 	// The backup may have subscriptions and functions.
 	n, err := backup.Into(systemgraph.WithOperator(r.Context()), a.Store, in, o)
-	a.Rows.Written.WithLabelValues("loaded").Add(float64(n.Triples + n.LoadRows))
+	a.CountLoaded(r, int64(n.Triples+n.LoadRows))
 	switch {
 	case err == nil:
 		return response.WriteJSON(w, n)

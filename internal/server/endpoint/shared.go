@@ -128,6 +128,20 @@ func (s *Shared) Prefixes(ctx context.Context, to syntax.Syntax, declared map[st
 	return kept.All().With(declared), err
 }
 
+// CountWritten counts the triples of a change, for the metrics and the audit log.
+func (s *Shared) CountWritten(r *request.Request, added, deleted int64) {
+	s.Rows.Written.WithLabelValues("added").Add(float64(added))
+	s.Rows.Written.WithLabelValues("deleted").Add(float64(deleted))
+	r.Trace.Added += added
+	r.Trace.Deleted += deleted
+}
+
+// CountLoaded counts the triples of a bulk load or a restore.
+func (s *Shared) CountLoaded(r *request.Request, loaded int64) {
+	s.Rows.Written.WithLabelValues("loaded").Add(float64(loaded))
+	r.Trace.Added += loaded
+}
+
 // KeptPrefixes returns the prefixes of the store. A user with some graphs only gets none, because they come from
 // documents of all graphs.
 func (s *Shared) KeptPrefixes(ctx context.Context) (prefixes.Names, error) {

@@ -43,7 +43,7 @@ func (a *API) putGraph(w http.ResponseWriter, r *request.Request) error {
 	// 2. Clear the graph and add the triples in one change.
 	changes := t.clear()
 	changes.Add = slices.Values(triples)
-	result, err := a.apply(r.Context(), condition, t, changes, account)
+	result, err := a.apply(r, condition, t, changes, account)
 	if err != nil {
 		return err
 	}
@@ -100,7 +100,7 @@ func (a *API) postGraph(w http.ResponseWriter, r *request.Request) error {
 	if !there {
 		status = http.StatusCreated
 	}
-	result, err := a.apply(r.Context(), condition, t, store.Changes{Add: slices.Values(triples)}, account)
+	result, err := a.apply(r, condition, t, store.Changes{Add: slices.Values(triples)}, account)
 	if location != "" && (err == nil || errors.Is(err, store.ErrDone)) {
 		w.Header().Set("Location", location)
 	}
@@ -133,7 +133,7 @@ func (a *API) deleteGraph(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	result, err := a.apply(r.Context(), condition, t, t.clear(), nil)
+	result, err := a.apply(r, condition, t, t.clear(), nil)
 	if err != nil {
 		return err
 	}
@@ -214,7 +214,7 @@ func hasGraph(ctx context.Context, sn store.Reader, t graphTarget) (bool, error)
 const applyWeight = 2
 
 // apply makes a change of a graph if the condition is met. The account pays for its triples.
-func (a *API) apply(ctx context.Context, c condition, t graphTarget, changes store.Changes, account *limits.Account) (store.ApplyResult, error) {
+func (a *API) apply(r *request.Request, c condition, t graphTarget, changes store.Changes, account *limits.Account) (store.ApplyResult, error) {
 	if account != nil {
 		more := applyWeight * account.Used
 		if account.Used+more > a.Memory.Max {
@@ -224,12 +224,11 @@ func (a *API) apply(ctx context.Context, c condition, t graphTarget, changes sto
 			return store.ApplyResult{}, err
 		}
 	}
-	result, err := a.applyIf(ctx, c, t, changes)
+	result, err := a.applyIf(r.Context(), c, t, changes)
 	if errors.Is(err, store.ErrTooLarge) {
 		return result, &problem.Error{Kind: problem.KindTooLarge, Message: err.Error() + "; " + limits.LoadHint, Cause: err}
 	}
-	a.Rows.Written.WithLabelValues("added").Add(float64(result.Added))
-	a.Rows.Written.WithLabelValues("deleted").Add(float64(result.Deleted))
+	a.CountWritten(r, result.Added, result.Deleted)
 	if err != nil {
 		err = problem.Partly(err, result.Added+result.Deleted, 0, "changed")
 	}

@@ -9,6 +9,7 @@ import (
 	"io"
 	"net/http"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/queries"
@@ -32,6 +33,10 @@ type Request struct {
 type Trace struct {
 	User  string         // "" if the request was refused before it was known
 	Query *queries.Query // nil if it is none
+	// Right is what the request needs. Graphs, Added and Deleted are of its change.
+	Right          access.Right
+	Graphs         graphrights.Touched
+	Added, Deleted int64
 }
 
 // DigestBody is a request's body, and a digest of the request: method, path, parameters, content

@@ -130,6 +130,7 @@ func (a *API) query(w http.ResponseWriter, r *request.Request, op *operation) (d
 
 // update makes an update. It must be a POST, and must not be explained.
 func (a *API) update(w http.ResponseWriter, r *request.Request, op *operation) error {
+	r.Trace.Right = access.Write
 	if err := r.Caller.Permit(access.Rule{Right: access.Write, Graphs: true}); err != nil {
 		return err
 	}
@@ -149,8 +150,7 @@ func (a *API) update(w http.ResponseWriter, r *request.Request, op *operation) e
 		return problem.Errorf(problem.KindForbidden, "", "%v", err)
 	}
 	running.Rows.Store(result.Added + result.Deleted)
-	a.Rows.Written.WithLabelValues("added").Add(float64(result.Added))
-	a.Rows.Written.WithLabelValues("deleted").Add(float64(result.Deleted))
+	a.CountWritten(r, result.Added, result.Deleted)
 	if err != nil {
 		return problem.Partly(textError(err, "update"), result.Added+result.Deleted, 0, "changed")
 	}

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/functions"
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
@@ -74,7 +75,10 @@ func (a *API) postLoad(w http.ResponseWriter, r *request.Request) error {
 		options.CheckAnnotation = r.Caller.CheckWrite
 	}
 	options.Prefix = r.Prefixes.Add
-	options.CheckGraph = func(graph triple.Term) error { return systemgraph.Check(r.Context(), graph) }
+	options.CheckGraph = func(graph triple.Term) error {
+		graphrights.Touch(r.Context(), graph)
+		return systemgraph.Check(r.Context(), graph)
+	}
 	in, err := request.Open(r, a.maxLoadBytes)
 	if err != nil {
 		return err
@@ -89,7 +93,7 @@ func (a *API) postLoad(w http.ResponseWriter, r *request.Request) error {
 		ctx = functions.WithUnchecked(ctx)
 	}
 	summary, err := rdfload.Load(ctx, a.Store.Sink(), []input.Source{loadSource(in, r.ContentLength, s)}, options)
-	a.Rows.Written.WithLabelValues("loaded").Add(float64(summary.New))
+	a.CountLoaded(r, summary.New)
 	if err != nil {
 		return loadError(err, in)
 	}

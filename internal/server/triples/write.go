@@ -76,7 +76,7 @@ func (a *API) postTriples(w http.ResponseWriter, r *request.Request) error {
 		r.Request = r.WithContext(store.WithRequestKey(r.Context(), "", true))
 	}
 	result, err := a.Store.Add(r.Context(), triples)
-	a.Rows.Written.WithLabelValues("added").Add(float64(result.Added))
+	a.CountWritten(r, result.Added, 0)
 	if err != nil {
 		return problem.Partly(err, result.Added, result.Existing, "added")
 	}
@@ -119,7 +119,7 @@ func (a *API) deleteTriples(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	result, err := a.Store.Delete(r.Context(), triples)
-	return a.answerDeleted(w, deleted{result.Deleted, result.Missing}, err)
+	return a.answerDeleted(w, r, deleted{result.Deleted, result.Missing}, err)
 }
 
 func (a *API) deletePattern(w http.ResponseWriter, r *request.Request) error {
@@ -128,11 +128,11 @@ func (a *API) deletePattern(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	result, err := a.Store.DeleteMatch(r.Context(), pattern)
-	return a.answerDeleted(w, deleted{result.Deleted, result.Missing}, err)
+	return a.answerDeleted(w, r, deleted{result.Deleted, result.Missing}, err)
 }
 
-func (a *API) answerDeleted(w http.ResponseWriter, result deleted, err error) error {
-	a.Rows.Written.WithLabelValues("deleted").Add(float64(result.Deleted))
+func (a *API) answerDeleted(w http.ResponseWriter, r *request.Request, result deleted, err error) error {
+	a.CountWritten(r, 0, result.Deleted)
 	if err != nil {
 		return problem.Partly(err, result.Deleted, result.Missing, "deleted")
 	}
