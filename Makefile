@@ -93,7 +93,7 @@ torture-model: ## MODELTIME seconds (600) of each model: of the cluster's protoc
 	TREFOIL_MODEL_SECONDS=$(MODELTIME) $(GO) test -count 1 -timeout 0 ./internal/testing/model/...
 
 torture-cluster: ## CLUSTERTIME (30m) of random faults for clusters in one process; TREFOIL_SEED is the first seed
-	TREFOIL_ODD=1 TREFOIL_TORTURE=$(CLUSTERTIME) $(GO) test -count 1 -v -timeout 0 -run 'TestTorture(Workload|Functions)?$$' ./integration/cluster
+	TREFOIL_ODD=1 TREFOIL_TORTURE=$(CLUSTERTIME) $(GO) test -count 1 -v -timeout 0 -run 'TestTorture(Workload|Functions)?$$|TestLinksTorture$$' ./integration/cluster
 
 torture-processes: ## TORTURETIME (10m) of random faults for clusters of real processes; as root with partitions, too
 	TREFOIL_TORTURE=$(TORTURETIME) $(GO) test -count 1 -v -timeout 0 -run 'Torture|Partition|PacketLoss' ./integration/processes

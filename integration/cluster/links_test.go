@@ -99,8 +99,20 @@ func (w *web) told(url string, u uid.UID) {
 }
 
 // url returns one of a few pages of a few hosts.
-func (w *web) url() string {
-	return fmt.Sprintf("http://www%d.example.org/%d", w.random.IntN(6), w.random.IntN(12))
+func (w *web) url() string { return randomURL(w.random) }
+
+func randomURL(random *rand.Rand) string {
+	return fmt.Sprintf("http://www%d.example.org/%d", random.IntN(6), random.IntN(12))
+}
+
+// allURLs returns all pages that url may return.
+func allURLs() (urls []string) {
+	for host := range 6 {
+		for page := range 12 {
+			urls = append(urls, fmt.Sprintf("http://www%d.example.org/%d", host, page))
+		}
+	}
+	return urls
 }
 
 // change makes random changes by a random machine.

@@ -4,9 +4,7 @@ package cluster
 
 import (
 	"context"
-	"fmt"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -26,22 +24,9 @@ import (
 // counted twice, and the inverse triples are those of the parents. Subscriptions have every change, and a
 // counter that is compared and set has every increase that was acknowledged.
 func TestTortureFunctions(t *testing.T) {
-	seed, rounds, until := seedOf(t), 2, time.Time{}
-	if s := os.Getenv("TREFOIL_TORTURE"); s != "" {
-		d, err := time.ParseDuration(s)
-		if err != nil {
-			t.Fatalf("TREFOIL_TORTURE: %v", err)
-		}
-		until = time.Now().Add(d)
-	}
-	for n := 0; n == 0 || time.Now().Before(until); n++ {
-		if !t.Run(fmt.Sprint(seed), func(t *testing.T) {
-			bubble.Test(t, func(t *testing.T) { tortureFunctions(t, seed, rounds) })
-		}) {
-			t.Logf("TREFOIL_SEED=%d fails", seed)
-		}
-		seed++
-	}
+	tortureSeeds(t, func(t *testing.T, seed uint64) {
+		bubble.Test(t, func(t *testing.T) { tortureFunctions(t, seed, 2) })
+	})
 }
 
 func tortureFunctions(t *testing.T, seed uint64, rounds int) {

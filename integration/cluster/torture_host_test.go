@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"math/rand/v2"
+	"os"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -15,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/functions"
+	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/directory"
@@ -39,6 +41,9 @@ type host struct {
 	// ends then, its disk is replaced.
 	anywhere bool
 	frozen   atomic.Bool // its process is stopped for a while
+	// rolledBack: its disk may lack the tables of a load that the cluster has agreed on.
+	rolledBack bool
+	graphDir   string // files of the last process's graph of links
 }
 
 // clock goes at a rate of its own, a few in a hundred off.
@@ -72,6 +77,9 @@ type process struct {
 	// service runs update functions, and deliveries subscriptions, if the torture has some.
 	service    *functions.Service
 	deliveries *subscriptions.Manager
+	// graph is the graph of links, if the torture has one. Its files are in graphDir.
+	graph    *linkgraph.Graph
+	graphDir string
 }
 
 // running returns the node, nil where there is none at the moment.
@@ -96,6 +104,14 @@ func (h *host) start(join ...string) {
 	}
 	p := &process{host: h, disk: h.disk, fs: &shakyFS{FS: h.torture.world.events.disk(h.name, h.disk)}, join: join, loads: h.torture.t.TempDir(), end: make(chan struct{}), gone: make(chan struct{})}
 	h.process = p
+	if h.torture.links {
+		p.graphDir = h.torture.t.TempDir()
+		if h.graphDir != "" {
+			// A process that was killed may still write. Files without a checksum in the list are left over.
+			_ = os.CopyFS(p.graphDir, os.DirFS(h.graphDir))
+		}
+		h.graphDir = p.graphDir
+	}
 	go func() {
 		defer close(p.gone)
 		for p.once() {
@@ -152,6 +168,9 @@ func (p *process) once() (again bool) {
 	if t.functions.Load() {
 		p.openFunctions(n)
 	}
+	if t.links {
+		p.openGraph(n)
+	}
 	p.publish(n, db)
 	select {
 	case <-p.end:
@@ -164,6 +183,7 @@ func (p *process) once() (again bool) {
 	if err := p.closeFunctions(); err != nil {
 		t.fail("%s: close the functions: %v", h.name, err)
 	}
+	p.closeGraph()
 	if err := n.Close(); err != nil && !p.dead.Load() {
 		t.fail("%s: close: %v", h.name, err)
 	}
@@ -171,7 +191,7 @@ func (p *process) once() (again bool) {
 		t.fail("%s: close the store: %v", h.name, err)
 	}
 	h.mu.Lock()
-	if why != nil && !errors.Is(why, cluster.ErrExcluded) && h.anywhere && !h.left {
+	if why != nil && !errors.Is(why, cluster.ErrExcluded) && (h.anywhere || h.rolledBack && errors.Is(why, store.ErrCorrupt)) && !h.left {
 		h.mu.Unlock()
 		p.giveUpDisk(why)
 		return false
@@ -285,7 +305,7 @@ func (p *process) await() {
 func (p *process) giveUpDisk(err error) bool {
 	h := p.host
 	h.mu.Lock()
-	mine := h.process == p && h.flipped && (h.anywhere || errors.Is(err, store.ErrCorrupt))
+	mine := h.process == p && (h.flipped || h.rolledBack) && (h.anywhere || errors.Is(err, store.ErrCorrupt))
 	h.mu.Unlock()
 	if mine {
 		h.kill(true)
@@ -309,7 +329,8 @@ func (h *host) killBy(r *rand.Rand, blank bool) {
 	h.frozen.Store(false)
 	h.torture.world.net.Kill(h.name)
 	if blank {
-		h.disk, h.flipped, h.anywhere = memdisk.New(), false, false
+		h.graphDir = ""
+		h.disk, h.flipped, h.anywhere, h.rolledBack = memdisk.New(), false, false, false
 	} else {
 		kept := r.IntN(101)
 		if p.fs.lies.Load() {
@@ -369,7 +390,7 @@ func (h *host) rollBack(after time.Duration) {
 	h.kill(false)
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	h.disk = before
+	h.disk, h.rolledBack = before, true
 }
 
 // stop ends the process in order, and waits for that.

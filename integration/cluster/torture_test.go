@@ -18,6 +18,7 @@ import (
 	"github.com/anishathalye/porcupine"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/recovery"
@@ -41,9 +42,11 @@ type torture struct {
 	moves     atomic.Int64
 	copies    int // of each triple that may be counted on: the lesser one while it changes
 	loaded    atomic.Int64
+	links     bool        // the processes have graphs of links
 	functions atomic.Bool // the processes run update functions, and deliver to webhooks
 	webhooks  *webhooks
 	epochs    uint64 // in the end
+	graphs    map[*linkgraph.Graph]*process
 
 	mu       sync.Mutex
 	targets  []*host // that clients use
@@ -56,14 +59,21 @@ type torture struct {
 	faults   []string
 }
 
-// TestTorture runs clusters through random faults. TREFOIL_TORTURE is for how
-// long, in real time; TREFOIL_SEED the seed of the first run, and the next ones
-// count up from there. Without the first there is one run.
+// TestTorture runs clusters through random faults.
 func TestTorture(t *testing.T) {
-	seed, rounds, until := seedOf(t), 3, time.Time{}
+	rounds := 3
 	if testing.Short() {
 		rounds = 1
 	}
+	tortureSeeds(t, func(t *testing.T, seed uint64) { tortureRun(t, seed, rounds) })
+}
+
+// tortureSeeds calls run with one seed after the other. TREFOIL_TORTURE is for how
+// long, in real time; TREFOIL_SEED the first seed, and the next ones count up from
+// there. Without the first there is one run.
+func tortureSeeds(t *testing.T, run func(t *testing.T, seed uint64)) {
+	t.Helper()
+	seed, until := seedOf(t), time.Time{}
 	if s := os.Getenv("TREFOIL_TORTURE"); s != "" {
 		d, err := time.ParseDuration(s)
 		if err != nil {
@@ -73,7 +83,7 @@ func TestTorture(t *testing.T) {
 	}
 	for n := 0; n == 0 || time.Now().Before(until); n++ {
 		name := strconv.FormatUint(seed, 10)
-		if !t.Run(name, func(t *testing.T) { tortureRun(t, seed, rounds) }) {
+		if !t.Run(name, func(t *testing.T) { run(t, seed) }) {
 			t.Logf("TREFOIL_SEED=%d fails", seed)
 		}
 		seed++
