@@ -113,7 +113,7 @@ func (l *linkTorture) attack() {
 		random := rand.New(rand.NewPCG(l.faults.random.Uint64(), 0))
 		clients.Go(func() {
 			// Faults may last for minutes. So the pauses grow.
-			for pause := 50; !closed(stop); pause = min(pause+10, 3000) {
+			for pause := 50; !closed(stop); pause = min(pause+10+pause/16, 6000) {
 				do(random)
 				sleep(ctx, time.Duration(random.IntN(pause))*time.Millisecond)
 			}
