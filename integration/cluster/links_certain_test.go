@@ -15,7 +15,7 @@ import (
 
 // Each change belongs to the pages whose links it changes, its sources. A read must have
 // exactly the links of each source that nobody changes between the beginning and the end of the
-// read. The links of a source are unknown from a change that failed until settleDoubts.
+// read. Sources are pages of allURLs, targets are pages of allPages. The links of a source are unknown from a change that failed until settleDoubts.
 
 // touch counts a begin or an end of a change of a source. f.mu must be held.
 func (f *frozen) touch(source string) {
@@ -119,7 +119,7 @@ func (f *frozen) compare(since, kind int, got any, pages []uid.UID, names map[ui
 	}
 	for page := range linked {
 		if !named[page] {
-			f.t.Errorf("%s has links, and no UID", page)
+			f.t.Errorf("after %s, read %d, begun at change %d of %d, last of all %d: %s has links, and no UID: %v", time.Since(f.start), kind, since, f.clock, f.touched[""], page, f.sourcesOf(page))
 		}
 	}
 	// 2. What was read.
@@ -155,6 +155,17 @@ func (f *frozen) compare(since, kind int, got any, pages []uid.UID, names map[ui
 			}
 		}
 	}
+}
+
+// sourcesOf returns the pages that link to a page or from it, with the clocks of their last changes.
+func (f *frozen) sourcesOf(page string) map[string]int {
+	all := map[string]int{}
+	for e := range f.edges {
+		if e.src == page || e.dst == page {
+			all[e.src] = f.touched[e.src]
+		}
+	}
+	return all
 }
 
 // mustEqual compares links that were read with those that must be read.
@@ -193,7 +204,7 @@ func (f *frozen) compareDegrees(got map[string][2]int, sure map[edge]cell.Label,
 
 // look reads one kind of all pages, as it is now.
 func (f *frozen) look(ctx context.Context, random *rand.Rand) error {
-	g, since, urls := f.other(random), f.now(), allURLs()
+	g, since, urls := f.other(random), f.now(), allPages()
 	found, err := g.UIDs(ctx, urls)
 	if err != nil || f.isDead(g) {
 		return err

@@ -89,7 +89,7 @@ func (f *frozen) pass(ctx context.Context, random *rand.Rand) (epoch uint64, err
 	if epoch < links.MinClusterEpoch || epoch >= 2*links.MinClusterEpoch {
 		f.t.Errorf("epoch %d", epoch)
 	}
-	urls := allURLs()
+	urls := allPages()
 	found, err := g.UIDs(ctx, urls)
 	if err != nil {
 		return epoch, err

@@ -115,6 +115,22 @@ func allURLs() (urls []string) {
 	return urls
 }
 
+// freshURL returns one of many more pages, of more hosts.
+func freshURL(random *rand.Rand) string {
+	return fmt.Sprintf("http://www%d.example.org/fresh/%d", random.IntN(10), random.IntN(20))
+}
+
+// allPages returns all pages that url and freshURL may return.
+func allPages() []string {
+	urls := allURLs()
+	for host := range 10 {
+		for page := range 20 {
+			urls = append(urls, fmt.Sprintf("http://www%d.example.org/fresh/%d", host, page))
+		}
+	}
+	return urls
+}
+
 // change makes random changes by a random machine.
 func (w *web) change() {
 	w.t.Helper()

@@ -211,7 +211,7 @@ func (l *linkTorture) settleDoubts() {
 			continue
 		}
 		for _, c := range []links.Change{
-			{Kind: links.DeleteLinks, Source: source, Targets: allURLs()}, // with their labels
+			{Kind: links.DeleteLinks, Source: source, Targets: allPages()}, // with their labels
 			{Source: source, Targets: []string{l.url(), l.url()}},
 		} {
 			l.must("links are known again", func(ctx context.Context) error {
@@ -227,7 +227,7 @@ func (l *linkTorture) settleDoubts() {
 // relink links to all pages that ever had a UID: each still has the same one.
 func (l *linkTorture) relink() {
 	l.t.Helper()
-	c := links.Change{Source: l.url(), Targets: allURLs()}
+	c := links.Change{Source: l.url(), Targets: allPages()}
 	l.apply(c)
 	if _, err := l.some().Update(l.t.Context(), []links.Change{c}); err != nil {
 		l.t.Fatal(err)

@@ -98,7 +98,11 @@ func (l *linkTorture) write(random *rand.Rand) {
 func (w *linkWriter) changeOf(source string) links.Change {
 	c := links.Change{Kind: links.ChangeKind(w.random.IntN(3)), Source: source}
 	for range 1 + w.random.IntN(5) {
-		c.Targets = append(c.Targets, randomURL(w.random))
+		target := randomURL(w.random)
+		if w.random.IntN(3) == 0 {
+			target = freshURL(w.random) // it may need a UID
+		}
+		c.Targets = append(c.Targets, target)
 	}
 	if c.Kind != links.DeleteLinks && w.random.IntN(3) == 0 {
 		for range c.Targets {

@@ -234,20 +234,23 @@ func (g *Graph) tick(ctx context.Context, lacks partitionSet) map[trie.MachineID
 	defer context.AfterFunc(g.ctx, cancel)()
 	answers := map[trie.MachineID]*jobAnswer{}
 	var mu sync.Mutex
+	set := func(m trie.MachineID, a *jobAnswer) {
+		mu.Lock()
+		defer mu.Unlock()
+		answers[m] = a
+	}
 	var asking sync.WaitGroup
 	own := g.member(lacks)
 	q := &jobRequest{Kind: jobTick, Record: own.Record, Lacks: lacks}
 	for _, m := range g.rankMembers() {
 		if m == g.node.MachineID() {
-			answers[m] = own
+			set(m, own)
 			continue
 		}
-		answers[m] = nil
+		set(m, nil)
 		asking.Go(func() {
 			if a, err := g.askJob(ctx, m, q); err == nil {
-				mu.Lock()
-				defer mu.Unlock()
-				answers[m] = a
+				set(m, a)
 			}
 		})
 	}
