@@ -149,7 +149,10 @@ func (f *Feed) heardOf(ctx context.Context, v *view.View, m trie.MachineID) (*he
 		return f.heard(ctx, endRequest{view: v.Epoch})
 	}
 	r, h := endRequest{view: v.Epoch}, &heard{}
-	return h, f.call(ctx, m, methodHeard, maxWait, r.fields, h.fields)
+	if err := f.call(ctx, m, methodHeard, maxWait, r.fields, h.fields); err != nil {
+		return nil, err // an empty answer would hide what the others have of the member
+	}
+	return h, nil
 }
 
 // handleHeard answers changes/heard.
