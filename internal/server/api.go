@@ -27,6 +27,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/idempotency"
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/links"
+	"github.com/trefoildb/trefoil/internal/server/openapi"
 	prefixapi "github.com/trefoildb/trefoil/internal/server/prefixes"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/queries"
@@ -167,7 +168,11 @@ func (a *API) assemble() (err error) {
 	if o.Subscriptions != nil {
 		maps.Copy(a.endpoints, subscriptions.New(o.Subscriptions).Table())
 	}
+	err = openapi.Add(a.endpoints, openapi.Options{Version: a.shared.Store.Status().Version, URL: a.shared.URL, Locked: a.locked})
 	a.paths = slices.Sorted(maps.Keys(a.endpoints))
+	if err != nil {
+		return err
+	}
 	return a.checkRules()
 }
 

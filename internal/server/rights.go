@@ -27,7 +27,7 @@ var (
 // at one of the three paths of SPARQL needs the right write beside: its handler checks that, because only the body
 // shows it. docs/API.md has the same table, see TestRights.
 var rules = map[string]access.Rule{
-	"GET /": open, "GET /console": open, "GET /healthz": open, "GET /readyz": open,
+	"GET /": open, "GET /console": open, "GET /healthz": open, "GET /readyz": open, "GET /openapi.json": open,
 
 	"GET /range": readsGraphs, "GET /count": readsGraphs, "GET /fragments": readsGraphs, "GET /prefixes": readsGraphs,
 	"GET /triples": readsGraphs, "POST /triples": writesGraphs, "DELETE /triples": writesGraphs,
@@ -66,6 +66,16 @@ func ruleOf(method, name string) (rule access.Rule, known bool) {
 		return open, true
 	}
 	return rule, known
+}
+
+// locked reports whether a request to an endpoint needs a token or a password, and whether only operators may send it.
+func (a *API) locked(method, name string) (locked, operators bool) {
+	rule, _ := ruleOf(method, name)
+	if rule == open {
+		return false, false
+	}
+	_, err := a.tokens.Load().Identify(&http.Request{Header: http.Header{}}, rule.Operators)
+	return err != nil, rule.Operators
 }
 
 // checkRules returns an error if an endpoint has no rule.

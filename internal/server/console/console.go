@@ -39,13 +39,13 @@ const policy = "default-src 'none'; script-src 'self'; style-src 'self' 'nonce-%
 // Table returns the endpoints. They are open, because they have no data, and let the user enter
 // the token.
 func Table() endpoint.Table {
-	get := func(own bool, handle endpoint.Handler) map[string]*endpoint.Method {
-		return map[string]*endpoint.Method{http.MethodGet: {OwnParams: own, Handle: handle}}
+	get := func(m *endpoint.Method) map[string]*endpoint.Method {
+		return map[string]*endpoint.Method{http.MethodGet: m}
 	}
 	return endpoint.Table{
 		// The page itself reads ?query=, so the node takes any parameters.
-		"/":        {Methods: get(true, servePage)},
-		"/console": {Below: true, Methods: get(false, serveFile)},
+		"/":        {Methods: get(&endpoint.Method{Params: []string{"query"}, OwnParams: true, Handle: servePage})},
+		"/console": {Below: true, Methods: get(&endpoint.Method{Handle: serveFile})},
 	}
 }
 

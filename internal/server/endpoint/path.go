@@ -26,7 +26,7 @@ type Path struct {
 
 // Method is the handler of one HTTP method, and what it accepts. GET answers HEAD too.
 type Method struct {
-	Params []string // all accepted ones
+	Params []string // all accepted ones; /openapi.json lists them
 	// OwnParams leaves the URL's query to the handler. The Params of the request are then empty.
 	OwnParams bool
 	Writes    bool // changes data; if only some requests do, the handler calls Changes.Check

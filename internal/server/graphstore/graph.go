@@ -7,6 +7,7 @@ import (
 	"iter"
 	"net/http"
 	"net/url"
+	"slices"
 	"strings"
 
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
@@ -28,17 +29,20 @@ func New(s *endpoint.Shared) *API { return &API{s} }
 // Table returns the endpoints.
 func (a *API) Table() endpoint.Table {
 	write := func(body bool, handle endpoint.Handler) *endpoint.Method {
-		return &endpoint.Method{OwnParams: true, Writes: true, Body: body, Handle: handle}
+		return &endpoint.Method{Params: params, OwnParams: true, Writes: true, Body: body, Handle: handle}
 	}
 	return endpoint.Table{
 		graphStorePath: {Below: true, Methods: map[string]*endpoint.Method{
-			http.MethodGet:    {OwnParams: true, Handle: a.getGraph, Shown: shown},
+			http.MethodGet:    {Params: params, OwnParams: true, Handle: a.getGraph, Shown: shown},
 			http.MethodPut:    write(true, a.putGraph),
 			http.MethodPost:   write(true, a.postGraph),
 			http.MethodDelete: write(false, a.deleteGraph),
 		}},
 	}
 }
+
+// params are the parameters that name a graph.
+var params = []string{"graph", "default"}
 
 // shown returns the query for the triples of a graph.
 func shown(params url.Values) string {
@@ -76,8 +80,8 @@ func (a *API) targetOf(r *request.Request) (graphTarget, error) {
 		return graphTarget{}, problem.Errorf(problem.KindBadRequest, "", "malformed query: %v", err)
 	}
 	for name, all := range values {
-		if name != "graph" && name != "default" {
-			return graphTarget{}, request.UnknownParameter(name, []string{"graph", "default"})
+		if !slices.Contains(params, name) {
+			return graphTarget{}, request.UnknownParameter(name, params)
 		}
 		if len(all) > 1 {
 			return graphTarget{}, problem.Errorf(problem.KindBadParameter, name, "given %d times; give it once", len(all))

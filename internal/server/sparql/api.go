@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"slices"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
@@ -50,8 +51,8 @@ func (a *API) Table() endpoint.Table {
 		return nil
 	}
 	path := &endpoint.Path{Methods: map[string]*endpoint.Method{
-		http.MethodGet:  {OwnParams: true, Handle: a.getSPARQL, Shown: func(q url.Values) string { return q.Get("query") }},
-		http.MethodPost: {OwnParams: true, Body: true, Handle: a.postSPARQL},
+		http.MethodGet:  {Params: queryParams, OwnParams: true, Handle: a.getSPARQL, Shown: func(q url.Values) string { return q.Get("query") }},
+		http.MethodPost: {Params: slices.Concat(queryParams, updateParams), OwnParams: true, Body: true, Handle: a.postSPARQL},
 	}}
 	// The other two are the names of other stores, which clients know.
 	return endpoint.Table{Path: path, "/query": path, "/update": path}

@@ -71,8 +71,13 @@ const (
 	explainRun              // the plan after a run; its result is only counted
 )
 
-// onceParams are the parameters that must not be repeated.
-var onceParams = []string{"query", "update", "explain", "timeout"}
+var (
+	// onceParams are the parameters that must not be repeated.
+	onceParams = []string{"query", "update", "explain", "timeout"}
+	// queryParams are the parameters of a query, updateParams the other ones of an update.
+	queryParams  = []string{"query", "explain", "timeout", "format", "default-graph-uri", "named-graph-uri"}
+	updateParams = []string{"update", "using-graph-uri", "using-named-graph-uri"}
+)
 
 func (op *operation) has(name string) bool { _, ok := op.given[name]; return ok }
 

@@ -37,7 +37,7 @@ func (a *API) Table() endpoint.Table {
 		"/where":   endpoint.Get(a.getWhere, request.PatternParams...),
 		"/load": {Methods: map[string]*endpoint.Method{
 			http.MethodPost: {Params: loadParams, Writes: true, Body: true, Handle: a.postLoad}}},
-		FragmentsPath: {Methods: map[string]*endpoint.Method{http.MethodGet: {OwnParams: true, Handle: a.getFragment}}},
+		FragmentsPath: {Methods: map[string]*endpoint.Method{http.MethodGet: {Params: fragmentsParams, OwnParams: true, Handle: a.getFragment}}},
 	}
 }
 
