@@ -12,6 +12,7 @@ type Features struct {
 	Update            bool // the store accepts changes
 	Federation        bool // SERVICE, of allowed hosts
 	Dereference       bool // LOAD, of allowed hosts
+	Links             bool // the functions of links
 	UnionDefaultGraph bool // the default graph of queries is the merge of all graphs
 }
 
@@ -19,6 +20,6 @@ type Features struct {
 func (e *Engine) Features() Features {
 	return Features{
 		Update: !e.readOnly, Federation: e.hosts != nil, Dereference: e.hosts != nil && !e.readOnly,
-		UnionDefaultGraph: e.opts.UnionDefaultGraph,
+		Links: e.opts.Links != nil, UnionDefaultGraph: e.opts.UnionDefaultGraph,
 	}
 }

@@ -166,8 +166,8 @@ func TestOpenAPIAnswers(t *testing.T) {
 		{"/links/degrees", "POST", "/links/degrees", "application/json", `{"urls":["http://example.org/a"]}`},
 		{"/links/labels", "POST", "/links/labels", "application/json", `{"urls":["http://example.org/a"]}`},
 		{"/links/rank", "POST", "/links/rank", "application/json", `{"urls":["http://example.org/a","http://example.org/b"]}`},
-		{"/links/request", "POST", "/links/request", "", ""},
-		{"/links/relinquish", "POST", "/links/relinquish", "", ""},
+		{"/links/stores", "POST", "/links/stores", "application/json", `{"relinquish":["backward"],"request":["forward","urls"]}`},
+		{"/links/stores", "POST", "/links/stores", "application/json", `{"request":["backward"]}`},
 		{"/links/pagerank", "POST", "/links/pagerank", "application/json", `{}`},
 	} {
 		var headers []string

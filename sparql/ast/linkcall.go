@@ -33,6 +33,14 @@ const (
 	LinkWeightedHITS
 )
 
+// LinkFunctions returns the IRIs of all functions.
+func LinkFunctions() (all []string) {
+	for _, form := range linkForms {
+		all = append(all, LinkNamespace+form.name)
+	}
+	return all
+}
+
 // LinkCall is a pattern page function arguments, such as (?page) links:salsa (?score).
 type LinkCall struct {
 	Pos      // of the function

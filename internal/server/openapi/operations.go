@@ -64,6 +64,8 @@ var operations = map[string]operation{
 	"GET /console/{file}": {summary: "A file of the console", answer: types("text/html text/javascript text/css image/svg+xml")},
 	"GET /openapi.json":   {summary: "This document", answer: jsonOf("OpenAPI")},
 
+	"GET /.well-known/void": {summary: "The description of the data set as VoID, with counts", headers: []string{"If-None-Match"}, answer: with(graphs, plain)},
+
 	// Triples.
 	"GET /triples":    {summary: "The triples that match a pattern", answer: rows},
 	"POST /triples":   {summary: "Adds a document", body: document, answer: jsonOf("Added")},
@@ -91,11 +93,11 @@ var operations = map[string]operation{
 	// Graph Store.
 	"GET /data":           {summary: "A graph; without parameters the whole data set", headers: []string{"If-None-Match"}, answer: graphs},
 	"PUT /data":           {summary: "Replaces a graph, or all graphs", headers: []string{"If-Match", "If-None-Match"}, body: with(graphs, types("multipart/form-data")), statuses: "201 204"},
-	"POST /data":          {summary: "Adds to a graph; without parameters makes a new one, or adds to all graphs", headers: []string{"If-Match", "If-None-Match"}, body: with(graphs, types("multipart/form-data")), answer: jsonOf("Added"), statuses: "201 204"},
+	"POST /data":          {summary: "Adds to a graph; without parameters makes a new one, or adds to all graphs", headers: []string{"If-Match", "If-None-Match"}, body: with(graphs, types("multipart/form-data")), answer: jsonOf("GraphAdded"), statuses: "201 204"},
 	"DELETE /data":        {summary: "Deletes a graph", headers: []string{"If-Match", "If-None-Match"}, answer: jsonOf("GraphDeleted")},
 	"GET /data/{path}":    {summary: "The graph whose IRI is the URL of the request", headers: []string{"If-None-Match"}, answer: graphs, bare: true},
 	"PUT /data/{path}":    {summary: "Replaces this graph", headers: []string{"If-Match", "If-None-Match"}, body: with(graphs, types("multipart/form-data")), statuses: "201 204", bare: true},
-	"POST /data/{path}":   {summary: "Adds to this graph", headers: []string{"If-Match", "If-None-Match"}, body: with(graphs, types("multipart/form-data")), answer: jsonOf("Added"), statuses: "201 204", bare: true},
+	"POST /data/{path}":   {summary: "Adds to this graph", headers: []string{"If-Match", "If-None-Match"}, body: with(graphs, types("multipart/form-data")), answer: jsonOf("GraphAdded"), statuses: "201 204", bare: true},
 	"DELETE /data/{path}": {summary: "Deletes this graph", headers: []string{"If-Match", "If-None-Match"}, answer: jsonOf("GraphDeleted"), bare: true},
 
 	// Changes, subscriptions and functions.
@@ -132,8 +134,8 @@ var operations = map[string]operation{
 	"GET /links/pagerank":    {summary: "The state of the PageRank job", answer: jsonOf("PageRankJob")},
 	"POST /links/pagerank":   {summary: "Begins a PageRank job", body: jsonOf("PageRankOptions"), answer: jsonOf("PageRankJob")},
 	"DELETE /links/pagerank": {summary: "Stops the PageRank job", answer: jsonOf("PageRankJob")},
-	"POST /links/request":    {summary: "Loads the graph of links", answer: jsonOf("Empty")},
-	"POST /links/relinquish": {summary: "Tells that the graph of links is not needed for now", answer: jsonOf("Empty")},
+	"GET /links/stores":      {summary: "What each machine has of the graph of links in memory", answer: jsonOf("LinkStores")},
+	"POST /links/stores":     {summary: "Loads and unloads stores of the graph of links", body: jsonOf("StoresQuestion"), answer: jsonOf("LinkStores")},
 
 	// Operation.
 	"GET /status":               {summary: "The state of the store or cluster", answer: jsonOf("Status")},

@@ -30,6 +30,9 @@ type API struct {
 	engine  *engine.Engine // nil if there is none
 	Texts   *limits.Budget // of queries and updates until they are answered
 	metrics *sparqlMetrics
+	// CountTime bounds the counts of a description.
+	CountTime time.Duration
+	figures   figures
 }
 
 // New returns the endpoint of an engine, and registers its metrics. If there is no engine, it has
@@ -39,7 +42,8 @@ func New(s *endpoint.Shared, e *engine.Engine, registry *prometheus.Registry) (*
 	if err != nil {
 		return nil, fmt.Errorf("register metrics of queries: %w", err)
 	}
-	return &API{Shared: s, engine: e, metrics: m, Texts: &limits.Budget{Max: max(s.Memory.Max/2, minTextsBytes)}}, nil
+	return &API{Shared: s, engine: e, metrics: m, Texts: &limits.Budget{Max: max(s.Memory.Max/2, minTextsBytes)},
+		CountTime: defaultCountTime, figures: figures{turn: make(chan struct{}, 1)}}, nil
 }
 
 // Path is the path of the endpoint.
@@ -55,7 +59,7 @@ func (a *API) Table() endpoint.Table {
 		http.MethodPost: {Params: slices.Concat(queryParams, updateParams), OwnParams: true, Body: true, Handle: a.postSPARQL},
 	}}
 	// The other two are the names of other stores, which clients know.
-	return endpoint.Table{Path: path, "/query": path, "/update": path}
+	return endpoint.Table{Path: path, "/query": path, "/update": path, VoIDPath: endpoint.Get(a.getVoID)}
 }
 
 func (a *API) getSPARQL(w http.ResponseWriter, r *request.Request) error {
