@@ -31,7 +31,7 @@ var nextMinor = []testbinary.Edit{
 	{Path: "internal/cluster/view/view.go", Old: "\tState   State  `json:\"state\"`\n", New: "\tState State `json:\"state\"`\n\tZone string `json:\"zone,omitempty\"`\n"},
 	{Path: "internal/cluster/view/view.go", Old: "\t// Epoch is the view's number.", New: "\tZones []uint64 `json:\"zones,omitempty\"`\n\tGated bool `json:\"gated,omitempty\"`\n\t// Epoch is the view's number."},
 	{Path: "internal/cluster/view/change.go", Old: "\tn.Epoch++\n", New: fmt.Sprintf("\tn.Epoch++\n\tn.Zones, n.Gated = append(slices.Clip(n.Zones), n.Epoch), n.Minor >= %d\n", protocol.Minor+1)},
-	{Path: "internal/cluster/join.go", Old: "State: view.Up, Minor: protocol.Minor}", New: "State: view.Up, Minor: protocol.Minor, Zone: \"here\"}"},
+	{Path: "internal/cluster/join.go", Old: "State: view.Up, Minor: protocol.Minor,", New: "State: view.Up, Minor: protocol.Minor, Zone: \"here\","},
 	{Path: "internal/cluster/leader/report.go", Old: "\tSpare   bool   `json:\"spare,omitempty\"`\n", New: "\tSpare bool `json:\"spare,omitempty\"`\n\tMood string `json:\"mood\"`\n"},
 	{Path: "internal/cluster/report.go", Old: "Address: m.peers.address, Spare:", New: "Address: m.peers.address, Mood: \"good\", Spare:"},
 }
