@@ -91,7 +91,7 @@ func TestClusterFlags(t *testing.T) {
 	}
 	_, err := parseServe(t, "--listen", "0.0.0.0:7333").options()
 	var usage usageError
-	if !errors.As(err, &usage) || !strings.Contains(err.Error(), "give --token-file, or --insecure where the network is trusted") {
+	if !errors.As(err, &usage) || !strings.Contains(err.Error(), "give --token-file or --users, or --insecure where the network is trusted") {
 		t.Errorf("without a token: %v", err)
 	}
 }

@@ -66,7 +66,10 @@ func (t Tokens) needed() bool { return len(t.clients) > 0 || t.users != nil }
 func (t Tokens) Identify(r *http.Request, operator bool) (Caller, error) {
 	sum, ok := given(r)
 	if t.users == nil || ok && (among(t.clients, sum) || among(t.operators, sum)) {
-		return t.Caller(r), t.check(r, operator)
+		if err := t.check(r, operator); err != nil {
+			return Caller{}, err
+		}
+		return t.Caller(r), nil
 	}
 	name, secret, ok := named(r)
 	if !ok {
