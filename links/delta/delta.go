@@ -52,7 +52,7 @@ func (d *Delta) View() *View { return d.view.Load() }
 // Append makes a row of the batch, the next epoch, and merges rows as the package comment
 // describes. It returns the batch's own row, to be stored or sent. If it fails, nothing has
 // changed; the error wraps ErrRange, ErrUnknownPage, ErrConflict or ErrTooLarge. It only reads
-// the batch.
+// the batch. If the batch has pages, the cell must have its URLs in memory.
 func (d *Delta) Append(b *Batch) (*Row, error) {
 	d.writing.Lock()
 	defer d.writing.Unlock()
