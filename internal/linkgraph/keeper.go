@@ -174,7 +174,6 @@ func (k *keeper) follow(ctx context.Context) error {
 			if err != nil {
 				return k.behind(ctx, err)
 			}
-			k.shed()
 		case w := <-k.wishes:
 			w.done <- w.do(k)
 		case r := <-k.rebuilt:

@@ -197,7 +197,10 @@ func (t *rankTerm) run() {
 		}
 		_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, c.Sum()))
 	}
+	r := &t.g.ranks
+	r.mu.Lock()
 	t.graph = h.Sum64()
+	r.mu.Unlock()
 	// 2. Compute. If the states do not fit, start again without them.
 	resume := t.resume()
 	result, err := t.compute(resume)
@@ -206,7 +209,6 @@ func (t *rankTerm) run() {
 		result, err = t.compute(nil)
 	}
 	// 3. Keep the scores for another term, or another process.
-	r := &t.g.ranks
 	r.mu.Lock()
 	if result != nil && result.Number > 0 {
 		for i, c := range t.cells {
@@ -245,9 +247,12 @@ func (t *rankTerm) states(result *rank.Result) []rank.State {
 	return states
 }
 
-// known returns the states of an earlier term, if there is one of each cell of the same round. The
-// lock of ranks must be held.
+// known returns the states of an earlier term, if there is one of each cell of the same round. There is
+// none until the fingerprint is known. The lock of ranks must be held.
 func (t *rankTerm) known() (states []rank.State) {
+	if t.graph == 0 {
+		return nil
+	}
 	for i, c := range t.cells {
 		s := rank.State{Graph: t.graph, Partition: uint32(i), Partitions: uint32(len(t.cells)), Pages: uint64(t.pages), Round: t.frozen.rounds[c],
 			Change: math.Inf(1), Damping: t.g.rankOptions(t.options).Damping, Scores: t.frozen.scores[c]}

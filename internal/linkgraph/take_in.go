@@ -43,6 +43,7 @@ func (k *keeper) takeIn(ctx context.Context, t *taken) error {
 	k.keepFailure.Store(nil)
 	// Drop what only these changes needed, before the bound of memory is checked.
 	k.unload()
+	k.shed() // before readers may see a graph of this position
 	k.publish()
 	return nil
 }
