@@ -137,7 +137,7 @@ func TestLoadAnnotations(t *testing.T) {
 				w.formAll()
 				all := map[triple.Triple][]store.Annotation{}
 				annotations := 0
-				for _, tr := range quads(w.random, 1500) {
+				for _, tr := range quads(w.random, 500) {
 					all[tr] = randomAnnotations(w.random)
 					if w.random.IntN(5) == 0 { // the same triple in another graph
 						tr.Graph = triple.NewIRI("http://e.x/other")

@@ -301,13 +301,13 @@ func TestFeedOfMembersThatLeave(t *testing.T) {
 func TestFeedRetention(t *testing.T) {
 	simulate(t, 3, func(t *testing.T, w *world) {
 		w.adjust = func(o *store.Options, _ *replica.Options, _ *cluster.Config) {
-			o.FeedRetention = changefeed.Retention{Age: 10 * time.Minute}
+			o.FeedRetention = changefeed.Retention{Age: 3 * time.Minute}
 		}
 		w.form()
 		begin := position(t, w.machines[0])
 		w.mustAdd(w.any(), feedTriple(1, 1))
 		for range 15 {
-			time.Sleep(2 * time.Minute)
+			time.Sleep(36 * time.Second)
 			for i := range 40 {
 				w.mustAdd(w.any(), feedTriple(2, i))
 				w.mustDelete(w.any(), feedTriple(2, i))
