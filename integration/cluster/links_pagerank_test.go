@@ -23,7 +23,7 @@ func slow(w *web) links.PageRankOptions {
 	return links.PageRankOptions{Damping: 0.95, Tolerance: 1e-10, MaxRounds: 1 << 20, Weighted: w.random.IntN(2) == 0}
 }
 
-// rankJob is a job on the links that there were when its cells were frozen.
+// rankJob is a job on the links at the moment when its cells were frozen.
 type rankJob struct {
 	*web
 	options links.PageRankOptions
@@ -271,7 +271,7 @@ func TestPageRankOnMembers(t *testing.T) {
 }
 
 // TestPageRankLosses loses machines in the middle of the rounds, the coordinator among them, while links change. The
-// job goes on, and its result is that of the links that there were when it began.
+// job goes on, and its result is that of the links at its start.
 func TestPageRankLosses(t *testing.T) {
 	for _, which := range []string{"the coordinator", "another", "both"} {
 		simulate(t, 5, func(t *testing.T, w *world) {

@@ -189,7 +189,7 @@ func (r *ranks) endTerm() {
 
 // run does the rounds, and keeps the scores.
 func (t *rankTerm) run() {
-	// 1. The fingerprint tells whether saved states are of these cells.
+	// 1. Compute the fingerprint of the cells, because saved states are valid for these cells only.
 	h := xxhash.New()
 	for _, c := range t.cells {
 		if t.ctx.Err() != nil {

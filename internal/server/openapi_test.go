@@ -229,7 +229,7 @@ func (d described) tryAll(t *testing.T, s *testServer, template string, op *desc
 			t.Errorf("nothing is answered as %s", name)
 		}
 	}
-	// 3. The refusal of another type names all types that there are.
+	// 3. If another type is requested, the error names all valid types.
 	if got := s.get(target(path, required...), "Accept", "application/none"); got.status == http.StatusNotAcceptable {
 		_, names, _ := strings.Cut(got.wireError(t).Message, " as ")
 		for name := range strings.SplitSeq(strings.TrimRight(strings.SplitN(names, ")", 2)[0], " "), ", ") {
