@@ -185,16 +185,7 @@ func (f *frozen) mustEqual(kind int, read, sure map[edge]cell.Label) {
 // compareDegrees compares degrees with the links that must be read. Each unsure source may have a
 // link to a page.
 func (f *frozen) compareDegrees(got map[string][2]int, sure map[edge]cell.Label, unsure map[string]bool) {
-	want := map[string][2]int{}
-	for e := range sure {
-		out, in := want[e.src], want[e.dst]
-		out[0]++
-		if e.src == e.dst {
-			in = out
-		}
-		in[1]++
-		want[e.src], want[e.dst] = out, in
-	}
+	want := degreesOf(sure)
 	for page, d := range got {
 		if w := want[page]; !unsure[page] && d[0] != w[0] || d[1] < w[1] || d[1] > w[1]+len(unsure) {
 			f.t.Errorf("after %s: %s has degrees %v; they are %v, with %d unsure sources", time.Since(f.start), page, d, w, len(unsure))

@@ -211,22 +211,27 @@ func (f *frozen) note(epoch uint64, kind int, got any) {
 		f.t.Errorf("epoch %d: links forward\n%v\nand backward\n%v", epoch, labelled, backward)
 	}
 	if degrees, ok := all[kindDegrees].(map[string][2]int); ok {
-		want := map[string][2]int{}
-		for e := range labelled {
-			out, in := want[e.src], want[e.dst]
-			out[0]++
-			if e.src == e.dst {
-				in = out
-			}
-			in[1]++
-			want[e.src], want[e.dst] = out, in
-		}
+		want := degreesOf(labelled)
 		for url, got := range degrees {
 			if got != want[url] {
 				f.t.Errorf("epoch %d: %s has degrees %v, and %v links", epoch, url, got, want[url])
 			}
 		}
 	}
+}
+
+// degreesOf returns the out-degree and the in-degree of each page with links.
+func degreesOf(links map[edge]cell.Label) map[string][2]int {
+	degrees := map[string][2]int{}
+	for e := range links {
+		out := degrees[e.src]
+		out[0]++
+		degrees[e.src] = out
+		in := degrees[e.dst]
+		in[1]++
+		degrees[e.dst] = in
+	}
+	return degrees
 }
 
 // one makes one change that takes one operation, or more.

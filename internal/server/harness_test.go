@@ -150,7 +150,8 @@ func (s *testServer) do(method, target, body string, headers ...string) answer {
 	return s.send(method, target, reader, headers...)
 }
 
-func (s *testServer) send(method, target string, body io.Reader, headers ...string) answer {
+// open sends a request. The caller must close the body of the answer.
+func (s *testServer) open(method, target string, body io.Reader, headers ...string) *http.Response {
 	s.t.Helper()
 	r, err := http.NewRequest(method, s.url+target, body)
 	if err != nil {
@@ -163,9 +164,15 @@ func (s *testServer) send(method, target string, body io.Reader, headers ...stri
 	if err != nil {
 		s.t.Fatalf("%s %s: %v", method, target, err)
 	}
+	return got
+}
+
+func (s *testServer) send(method, target string, body io.Reader, headers ...string) answer {
+	s.t.Helper()
+	got := s.open(method, target, body, headers...)
 	defer got.Body.Close()
 	var text bytes.Buffer
-	_, err = text.ReadFrom(got.Body)
+	_, err := text.ReadFrom(got.Body)
 	return answer{got.StatusCode, got.Header, text.String(), err}
 }
 

@@ -131,17 +131,7 @@ func TestRights(t *testing.T) {
 // stream to its end.
 func (s *testServer) isRefused(method, path string, headers []string) (status int, refused bool) {
 	s.t.Helper()
-	r, err := http.NewRequest(method, s.url+path, nil)
-	if err != nil {
-		s.t.Fatal(err)
-	}
-	for i := 0; i < len(headers); i += 2 {
-		r.Header.Add(headers[i], headers[i+1])
-	}
-	got, err := s.client.Do(r)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	got := s.open(method, path, nil, headers...)
 	defer got.Body.Close()
 	if method == http.MethodHead {
 		return got.StatusCode, got.StatusCode == 401 || got.StatusCode == 403
