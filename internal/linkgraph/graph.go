@@ -302,10 +302,18 @@ func (s *signal) send() {
 	s.c = make(chan struct{})
 }
 
-// publish shows the present deltas to readers.
+// publish shows the present deltas to readers, unless the position to hold is ahead.
 func (k *keeper) publish() {
+	// 1. Readers keep the state before until the position to hold.
+	if !k.hold.IsZero() {
+		if !k.at.Reaches(k.hold) {
+			return
+		}
+		k.hold = feed.Position{}
+	}
 	k.stores.mu.Lock()
 	defer k.stores.mu.Unlock()
+	// 2. Show the parts that are not ahead of the position.
 	s := &state{graph: k.Graph, at: k.at, changes: k.changes, plain: k.plain}
 	for _, p := range k.parts {
 		s.kept = s.kept.with(partitionOf(p.First))

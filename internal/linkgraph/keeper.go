@@ -49,6 +49,7 @@ type keeper struct {
 	*Graph
 	parts   []*part       // of the held partitions, by range
 	at      feed.Position // the deltas have taken in the feed up to it
+	hold    feed.Position // no state before it is published, see readLoads
 	changes uint64        // the number of batches with changes
 	plain   plain         // of the next state
 	saved   feed.Position // the files have the feed up to it
@@ -214,7 +215,7 @@ func (k *keeper) behind(ctx context.Context, err error) error {
 // others.
 func (k *keeper) void(at feed.Position) {
 	k.finish()
-	k.parts, k.at, k.dirty = nil, at, true
+	k.parts, k.at, k.hold, k.dirty = nil, at, feed.Position{}, true
 	k.changes++
 	k.plain.end(at)
 	k.publish()

@@ -36,12 +36,14 @@ func (l *loads) add(c *feed.Change) bool {
 }
 
 // readLoads adds the links of the loads among changes. It reads the rows of all links for them. The
-// links that exist now are right in any order with other changes: if a link of a load was deleted or
-// added again since, its row is gone or has another stamp, and the later change is in the feed.
-func (g *Graph) readLoads(ctx context.Context, t *taken) error {
+// links that exist now are right in any order with other changes. If a link of a load was deleted or
+// written again since, its row is gone or has another stamp, and the later change is in the feed. So
+// readers must not see a state before the position at which the rows were read.
+func (k *keeper) readLoads(ctx context.Context, t *taken) error {
 	if len(t.loads.stamps) == 0 {
 		return nil
 	}
+	g := k.Graph
 	rows, err := g.openBuildRows(ctx)
 	if err != nil {
 		return err
@@ -69,6 +71,11 @@ func (g *Graph) readLoads(ctx context.Context, t *taken) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
+	end, err := g.node.Feed().Position(ctx)
+	if err != nil {
+		return err
+	}
+	k.hold = end
 	// 2. Their links become changes.
 	for _, r := range readers {
 		t.mixed = t.mixed || r.mixed

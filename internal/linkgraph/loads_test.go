@@ -4,6 +4,7 @@ package linkgraph
 
 import (
 	"math/rand/v2"
+	"runtime"
 	"slices"
 	"strconv"
 	"strings"
@@ -178,6 +179,45 @@ func TestLoadsAmidChanges(t *testing.T) {
 			t.Fatal(err)
 		}
 		w.set(tr.Subject.Value(), tr.Object.Value(), cell.NoLabel)
+	}
+	w.compare()
+}
+
+// TestLoadOverLoad applies a load whose links a second load has written again: their rows have the stamp
+// of the second one. A state with the position of the first one must have its links all the same.
+func TestLoadOverLoad(t *testing.T) {
+	w := newWorld(t, Options{CellPages: 100})
+	w.update(links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 2)}})
+	link := links.Link(links.DefaultPredicate, pageURL(3, 3), pageURL(4, 4))
+	err := w.graph.inKeeper(ctx, func(k *keeper) error {
+		// 1. The keeper has taken the first load from the feed when the second one comes.
+		w.load([]triple.Triple{link})
+		var first *taken
+		for first == nil || len(first.loads.stamps) == 0 {
+			var err error
+			if first, err = k.in.take(); err != nil {
+				return err
+			}
+			runtime.Gosched()
+		}
+		w.load([]triple.Triple{link})
+		if err := k.takeIn(ctx, first); err != nil {
+			return err
+		}
+		w.set(pageURL(3, 3), pageURL(4, 4), cell.NoLabel)
+		// 2. Readers see no state of the first load without its link.
+		s := k.state.Load()
+		if !s.at.Reaches(first.at) {
+			return nil
+		}
+		u, _ := s.lookUp(pageURL(3, 3))
+		if u == 0 || s.view(u).Degree(cell.Forward, u) != 1 {
+			t.Errorf("the state at %s has no link of the load", s.at)
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
 	}
 	w.compare()
 }

@@ -86,11 +86,25 @@ func (g *Graph) startFreezing(set partitionSet) {
 
 // freeze returns the cells of partitions with all changes that were acknowledged before the call.
 func (g *Graph) freeze(ctx context.Context, set partitionSet) (cells map[int][]*cell.Cell, epoch uint64, err error) {
-	if _, err := g.caughtUp(ctx); err != nil {
-		return nil, 0, err
+	// While the keeper holds a state back, its cells may lack links, see readLoads.
+	for held := true; held; {
+		if _, err := g.caughtUp(ctx); err != nil {
+			return nil, 0, err
+		}
+		if cells, epoch, held, err = g.tryFreeze(ctx, set); err != nil {
+			return nil, 0, err
+		}
 	}
+	return cells, epoch, nil
+}
+
+// tryFreeze is one try of freeze. held reports that the keeper holds its state back.
+func (g *Graph) tryFreeze(ctx context.Context, set partitionSet) (cells map[int][]*cell.Cell, epoch uint64, held bool, err error) {
 	cells = map[int][]*cell.Cell{}
 	err = g.inKeeper(ctx, func(k *keeper) error {
+		if held = !k.hold.IsZero(); held {
+			return nil
+		}
 		all, err := k.settle()
 		for _, c := range all {
 			if i := partitionOf(c.Range().First); set.has(i) {
@@ -100,7 +114,7 @@ func (g *Graph) freeze(ctx context.Context, set partitionSet) (cells map[int][]*
 		epoch = k.epochOf(&state{at: k.at, changes: k.changes})
 		return err
 	})
-	return cells, epoch, err
+	return cells, epoch, held, err
 }
 
 // rankTerm is the part of this machine in a term.
