@@ -2,7 +2,10 @@
 
 package cluster
 
-import "testing"
+import (
+	"testing"
+	"time"
+)
 
 // TestReadPositionAfterAStop checks that a position has every acknowledged change of a machine whose
 // port is closed, by what the others have of it. The machine is silent, but not excluded yet.
@@ -31,4 +34,31 @@ func TestReadPositionAfterAStop(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestReadPositionBeforeAChange checks that the leader begins nothing that can wait if a machine is
+// dead, though it is not suspected yet: a read under a new view would wait for its exclusion.
+func TestReadPositionBeforeAChange(t *testing.T) {
+	simulate(t, 5, func(t *testing.T, w *world) {
+		w.form()
+		w.spread()
+		victim := w.others(w.leader())[0]
+		victim.kill()
+		killed := time.Now()
+		through := w.up()[0].node
+		if err := through.SetCopies(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		for time.Since(killed) < time.Second {
+			begun := time.Now()
+			if _, err := through.ReadPosition(t.Context()); err != nil || time.Since(begun) > time.Second {
+				t.Fatalf("a read after %s took %s: %v", begun.Sub(killed), time.Since(begun), err)
+			}
+			sleep(t.Context(), 20*time.Millisecond)
+		}
+		w.settle()
+		if v := through.View(); v.Target.Copies != 2 || len(v.Members) != 4 {
+			t.Errorf("the last view has %d copies and %d members", v.Target.Copies, len(v.Members))
+		}
+	})
 }

@@ -218,13 +218,18 @@ func (p *peers) describe(spare bool) view.Member {
 func (p *peers) mustReach(ctx context.Context, m view.Member) error {
 	timed, cancel := context.WithTimeout(ctx, p.cfg.Lease)
 	defer cancel()
-	body, err := p.client.Call(timed, m.Address, methodWho, nil)
-	if err == nil && string(body) != m.ID.String() {
-		err = fmt.Errorf("another machine answers there: %.40q", body)
-	}
-	if err != nil {
+	if err := p.reach(timed, m); err != nil {
 		return peer.Refuse(peer.CodeUnavailable, 0, "machine %s does not reach the one that wants to join at the address that it gives, %s (--advertise): %s",
 			p.self, m.Address, err)
 	}
 	return nil
+}
+
+// reach asks a machine who it is.
+func (p *peers) reach(ctx context.Context, m view.Member) error {
+	body, err := p.client.Call(ctx, m.Address, methodWho, nil)
+	if err == nil && string(body) != m.ID.String() {
+		err = fmt.Errorf("another machine answers there: %.40q", body)
+	}
+	return err
 }

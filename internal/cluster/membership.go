@@ -99,7 +99,7 @@ func (n *Node) openParts() (*parts, error) {
 		return nil, err
 	}
 	p := &parts{agreement: ag, leader: leader.New(ag, leader.Options{
-		Self: n.self, Lease: n.cfg.Lease, FailureTimeout: n.cfg.FailureTimeout, Now: n.now, Gossip: n.gossiped, Yields: n.yields, Logger: n.log,
+		Self: n.self, Lease: n.cfg.Lease, FailureTimeout: n.cfg.FailureTimeout, Now: n.now, Gossip: n.gossiped, Reach: n.reach, Yields: n.yields, Logger: n.log,
 	})}
 	if key, known := n.gossipKey(); known {
 		if p.gossip, err = n.startGossip(key, p.leader); err != nil {

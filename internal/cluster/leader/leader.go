@@ -5,6 +5,7 @@ package leader
 import (
 	"context"
 	"errors"
+	"fmt"
 	"log/slog"
 	"slices"
 	"sync"
@@ -13,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/agreement"
 	"github.com/trefoildb/trefoil/internal/cluster/gossip"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -42,6 +44,8 @@ type Options struct {
 	Now func() time.Duration
 	// Gossip returns the members by gossip.
 	Gossip func() map[trie.MachineID]gossip.Peer
+	// Reach returns nil if a member answers now.
+	Reach func(ctx context.Context, m view.Member) error
 	// Yields reports whether this machine must not stand for election.
 	Yields func() bool
 	Logger *slog.Logger
@@ -138,7 +142,15 @@ func (l *Leader) proposeNext(ctx context.Context, v *view.View) {
 		l.arrangeVoters(ctx, v)
 		return
 	}
-	// 3. Propose. The bars must stay if the result is unknown, because the view may still come.
+	// 3. Do not begin what can wait while a member is gone.
+	if optional(v, next) {
+		if gone := l.silent(ctx, v); len(gone) > 0 {
+			l.grants.unbar()
+			l.setWaiting(fmt.Sprintf("an answer of %v, before this: %s", gone, reason))
+			return
+		}
+	}
+	// 4. Propose. The bars must stay if the result is unknown, because the view may still come.
 	l.options.Logger.Info("proposing a view", "epoch", next.Epoch, "phase", next.Phase, "members", len(next.Members), "reason", reason)
 	timed, cancel := context.WithTimeout(ctx, l.options.Lease)
 	defer cancel()
@@ -149,4 +161,35 @@ func (l *Leader) proposeNext(ctx context.Context, v *view.View) {
 	if err != nil && !errors.Is(err, agreement.ErrConflict) && ctx.Err() == nil {
 		l.options.Logger.Warn("a view was not agreed on", "epoch", next.Epoch, "error", err)
 	}
+}
+
+// optional reports whether next changes only what idle members do: segments are split, moved or
+// merged, or a load goes on.
+func optional(v, next *view.View) bool {
+	return v.Phase == recovery.Idle && slices.Equal(v.Members, next.Members)
+}
+
+// silent asks all other members of v for an answer, and returns those that give none.
+//
+// A member that has died a moment ago is not suspected yet. If a view with it is adopted, readers
+// of the change feed wait until it is excluded, because it may have stamped operations under the
+// view before. Under its last view they need not, see changes.Feed.ReadPosition.
+func (l *Leader) silent(ctx context.Context, v *view.View) []trie.MachineID {
+	ctx, cancel := context.WithTimeout(ctx, l.options.Lease/4)
+	defer cancel()
+	errs := make([]error, len(v.Members))
+	var asking sync.WaitGroup
+	for i, m := range v.Members {
+		if m.ID != l.options.Self {
+			asking.Go(func() { errs[i] = l.options.Reach(ctx, m) })
+		}
+	}
+	asking.Wait()
+	var ids []trie.MachineID
+	for i, err := range errs {
+		if err != nil {
+			ids = append(ids, v.Members[i].ID)
+		}
+	}
+	return ids
 }
