@@ -198,3 +198,56 @@ func TestLinksPiecesOfAll(t *testing.T) {
 		}
 	})
 }
+
+// TestLinksPrefixes reads lists of very different lengths by prefixes. Together they are the lists, no
+// prefix exceeds its bound, and none is empty unless its first list is long.
+func TestLinksPrefixes(t *testing.T) {
+	simulate(t, 5, func(t *testing.T, w *world) {
+		web := newWeb(w)
+		w.form()
+		web.open()
+		defer web.end()
+		var changes []links.Change
+		var urls []string
+		for i := range 60 {
+			c := links.Change{Source: fmt.Sprintf("http://www%d.example.org/%d", w.random.IntN(20), i)}
+			for to := range []int{1, 30, 300, 3000}[w.random.IntN(4)] {
+				c.Targets = append(c.Targets, fmt.Sprintf("http://to%d.example.org/%d", to%50, to))
+			}
+			changes, urls = append(changes, c), append(urls, c.Source)
+		}
+		if _, err := web.some().Update(t.Context(), changes); err != nil {
+			t.Fatal(err)
+		}
+		w.settle()
+		pages, err := web.some().UIDs(t.Context(), urls)
+		if err != nil {
+			t.Fatal(err)
+		}
+		most := 500 + w.random.IntN(30000)
+		for _, m := range w.up() {
+			g := web.graphs[m]
+			all, err := g.Links(t.Context(), links.Forward, pages)
+			if err != nil {
+				t.Fatal(err)
+			}
+			for n := 0; n < len(pages); {
+				some, err := g.LinksPrefix(t.Context(), links.Forward, pages[n:], most)
+				if err != nil || len(some.Items) > most || some.Len() > len(pages)-n {
+					t.Fatalf("%d lists, %d links of at most %d; %v", some.Len(), len(some.Items), most, err)
+				}
+				for i := range some.Len() {
+					if !slices.Equal(some.At(i), all.At(n+i)) {
+						t.Fatalf("list %d has %d links, want %d", n+i, len(some.At(i)), len(all.At(n+i)))
+					}
+				}
+				if n += some.Len(); some.Len() == 0 {
+					if long := len(all.At(n)); long <= min(most, max(most/8, 1<<10)) {
+						t.Fatalf("no list, and the first one has %d links of at most %d", long, most)
+					}
+					n++
+				}
+			}
+		}
+	})
+}

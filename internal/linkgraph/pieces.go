@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"iter"
+	"math"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/feed"
@@ -20,6 +21,7 @@ import (
 //
 //   - A request has a prefix of the items, as far as they fit. The next request has the next ones.
 //   - An answer has the lists of a prefix of these items, one at least.
+//   - If a prefix of the items will do, the query bounds the links of the answer.
 //   - A list that alone is longer comes in parts, by UID: the answer has the last UID of a part as
 //     number, and the next request has it as after. So a link that exists all the time is in
 //     exactly one part, whatever is added and deleted meanwhile.
@@ -42,17 +44,24 @@ func fit(items []int, size func(i int) int, most int) (n int) {
 	return n
 }
 
-// askPieces returns the lists of the first n items from another machine, in pieces. If there is an
-// error, another machine may have the rest.
+// askPieces returns the lists of the first n items from another machine, in pieces. n is all unless
+// a prefix will do, or there is an error: another machine may have the rest then.
 func askPieces[T any](ctx context.Context, g *Graph, at feed.Position, m trie.MachineID, items []int, r *request[T]) (lists rank.Lists[T], n int, err error) {
 	after := uint64(0) // the last UID of a list of which lists has a part
 	whole := 0         // items of lists in whole lists
+	share := math.MaxInt
+	if r.share != nil {
+		share = r.share(len(items))
+	}
 	for n < len(items) {
 		// 1. Request as many items as fit.
 		some := items[n:]
 		some = some[:fit(some, r.size, g.o.MessageBytes)]
 		q := r.query(some)
 		q.at, q.after = at, after
+		if r.share != nil {
+			q.most = uint64(share)
+		}
 		a, err := g.send(ctx, m, q)
 		var list []T
 		if err == nil {
@@ -79,7 +88,12 @@ func askPieces[T any](ctx context.Context, g *Graph, at feed.Position, m trie.Ma
 			lists.Ends = append(lists.Ends, whole)
 			n++
 		}
+		// 3. If a prefix will do, it ends where the machine's share of links does.
+		if r.share != nil && (n > 0 || len(lists.Items) >= share) {
+			break
+		}
 	}
+	lists.Items = lists.Items[:whole]
 	return lists, n, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
+	"sort"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/links"
@@ -43,14 +44,23 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 	if s != nil {
 		return s.links(ctx, d, pages, math.MaxInt)
 	}
-	return gather(ctx, g, request[uid.UID]{
-		n: len(pages), of: ofPages(pages), size: pageSize, cut: true,
+	return gather(ctx, g, linksRequest(ctx, d, pages, nil))
+}
+
+// linksRequest requests the links of pages, see request.share.
+func linksRequest(ctx context.Context, d links.Direction, pages []uid.UID, share func(n int) int) request[uid.UID] {
+	return request[uid.UID]{
+		n: len(pages), of: ofPages(pages), size: pageSize, cut: true, share: share,
 		local: func(s *state, items []int) (links.Lists, error) {
-			return s.links(ctx, d, pick(pages, items), math.MaxInt)
+			most := math.MaxInt
+			if share != nil {
+				most = share(len(items))
+			}
+			return s.links(ctx, d, pick(pages, items), most)
 		},
 		query: func(items []int) *query { return &query{kind: askLinks, direction: d, pages: pick(pages, items)} },
 		parse: parseUIDs,
-	})
+	}
 }
 
 // links returns the links of a prefix of pages whose total is at most most.
@@ -88,35 +98,43 @@ func guess(r *delta.Reader, n, pages int) int {
 }
 
 // upToPages bounds the pages of LinksPrefix. It is small because the caller can then begin its
-// answer early, with the lists still in the processor's cache.
-const upToPages = 1 << 10
+// answer early, with the lists still in the processor's cache. If other machines are asked, it is
+// upToRemotePages, because each call waits for messages.
+const (
+	upToPages       = 1 << 10
+	upToRemotePages = 1 << 13
+)
 
 // LinksPrefix returns the links of a prefix of pages whose total is at most most. The prefix is
-// empty if the first page alone exceeds it.
+// empty if the first page alone may exceed it.
 func (g *Graph) LinksPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
-	pages = pages[:min(len(pages), upToPages)]
-	s, err := g.local(ctx, cell.StoreOf(d), len(pages), ofPages(pages))
+	near := pages[:min(len(pages), upToPages)]
+	s, err := g.local(ctx, cell.StoreOf(d), len(near), ofPages(near))
 	if err != nil {
 		return l, err
 	}
 	if s != nil {
-		return s.links(ctx, d, pages, most)
+		return s.links(ctx, d, near, most)
 	}
-	// Degrees tell which pages fit, because a machine knows nothing of the pages of others.
-	degrees, err := g.Degrees(ctx, d, pages)
+	// Each machine answers for a prefix of its pages, up to its share of the links.
+	pages = pages[:min(len(pages), upToRemotePages)]
+	l, err = gather(ctx, g, linksRequest(ctx, d, pages, func(some int) int { return shareOf(most, some, len(pages)) }))
 	if err != nil {
-		return l, err
+		return links.Lists{}, err
 	}
-	n, total := 0, 0
-	for n < len(pages) && total+degrees[n] <= most {
-		total += degrees[n]
-		n++
+	n := sort.Search(len(l.Ends), func(i int) bool { return l.Ends[i] > most })
+	end := 0
+	if n > 0 {
+		end = l.Ends[n-1]
 	}
-	if n == 0 {
-		return l, nil
-	}
-	// A list may grow meanwhile, but not much.
-	return g.Links(ctx, d, pages[:n])
+	return links.Lists{Ends: l.Ends[:n], Items: l.Items[:end]}, nil
+}
+
+// shareOf returns how many links a machine may answer with for some of n pages, if all machines
+// together should answer with most. There is some room, because lists differ.
+func shareOf(most, some, n int) int {
+	const small = 1 << 10 // so few cost nothing
+	return max(min(most, max(most/8+int(float64(most)*float64(some)/float64(n)), small)), 1)
 }
 
 // eachRead calls use with the links of pages, in order, n at a time. It stops if use returns

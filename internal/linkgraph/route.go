@@ -256,11 +256,15 @@ type request[T any] struct {
 	parse func(a *answer) ([]T, error) // the items of an answer
 	size  func(i int) int              // the bytes of an item in a query
 	cut   bool                         // an answer may have a part of a list
+	// share is set if a prefix of the items will do. A machine then answers with a prefix of its n
+	// items, whose lists have at most share(n) items together.
+	share func(n int) int
 	// primaries is set if the first holder of a partition is to answer, not the nearest one.
 	primaries bool
 }
 
-// gather answers a request from the machines that hold the partitions.
+// gather answers a request from the machines that hold the partitions. If a prefix will do,
+// it returns the lists of the items before the first one that a machine has left out.
 func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], error) {
 	at, err := g.ends.position(ctx, g)
 	if err != nil {
@@ -272,6 +276,7 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 		left[i] = i
 	}
 	var pieces []piece[T]
+	end := r.n                          // of the prefix
 	broken := map[trie.MachineID]bool{} // machines that have failed
 	for tries := 0; len(left) > 0; tries++ {
 		if tries > 0 {
@@ -296,6 +301,9 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 				}
 				switch {
 				case failed == nil:
+					for _, i := range items[done:] {
+						end = min(end, i)
+					}
 				case mayPass(failed), isFailure(failed) && !broken[m]:
 					left, err = append(left, items[done:]...), failed
 					broken[m] = true
@@ -312,7 +320,10 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 			return rank.Lists[T]{}, fatal
 		}
 	}
-	return merge(r.n, pieces), nil
+	if end < r.n && r.share == nil {
+		return rank.Lists[T]{}, fmt.Errorf("%w: no list of item %d of %d", peer.ErrMessage, end, r.n)
+	}
+	return merge(end, pieces), nil
 }
 
 // isFailure reports whether an error is that of another machine that has failed to answer a correct
@@ -379,7 +390,7 @@ func answerOf[T any](ctx context.Context, g *Graph, at feed.Position, m trie.Mac
 	if lists, err = r.local(s, items); err != nil {
 		return rank.Lists[T]{}, 0, err
 	}
-	return lists, len(items), nil
+	return lists, lists.Len(), nil
 }
 
 // errNotHeld is the refusal of a machine that does not hold a partition.
@@ -387,10 +398,9 @@ func (g *Graph) errNotHeld() error {
 	return peer.Refuse(peer.CodeNotOwner, 0, "machine %s does not hold the cells of all of these pages", g.node.MachineID())
 }
 
-// merge returns the lists of pieces in the order of the items. Items of a piece may be in any
-// order.
+// merge returns the lists of the first n items in their order. Items of a piece may be in any order.
 func merge[T any](n int, pieces []piece[T]) (all rank.Lists[T]) {
-	if len(pieces) == 1 && slices.IsSorted(pieces[0].items) {
+	if len(pieces) == 1 && len(pieces[0].items) == n && slices.IsSorted(pieces[0].items) {
 		return pieces[0].lists // the lists of all items, without a copy
 	}
 	type place struct{ piece, list int32 }
@@ -399,7 +409,9 @@ func merge[T any](n int, pieces []piece[T]) (all rank.Lists[T]) {
 	for p := range pieces {
 		total += len(pieces[p].lists.Items)
 		for l, i := range pieces[p].items {
-			places[i] = place{int32(p), int32(l)}
+			if i < n {
+				places[i] = place{int32(p), int32(l)}
+			}
 		}
 	}
 	all.Items, all.Ends = make([]T, 0, total), make([]int, 0, n)

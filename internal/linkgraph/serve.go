@@ -130,7 +130,11 @@ func (g *Graph) answerHeld(ctx context.Context, s *state, q *query) (*answer, er
 	// 1. Lists of pages.
 	switch q.kind {
 	case askLinks:
-		l, more, err := s.linksPiece(ctx, q.direction, q.pages, uid.UID(q.after), g.o.messageLinks())
+		most := g.o.messageLinks()
+		if q.most != 0 {
+			most = int(min(q.most, uint64(most)))
+		}
+		l, more, err := s.linksPiece(ctx, q.direction, q.pages, uid.UID(q.after), most)
 		return &answer{ends: l.Ends, items: numbersFrom(l.Items), more: uint64(more)}, err
 	case askDegrees:
 		degrees, err := s.degrees(ctx, q.direction, q.pages)
