@@ -32,19 +32,29 @@ ordered() {
   { named "$@" | grep -Fxf "$all" || true; cat "$all"; } | awk '!seen[$1]++ { print $1 }'
 }
 
-# same_under_race keeps of the packages those whose tests are the same under the
-# race detector: none of them asks whether it is short, or knows the detector.
+# same_under_race keeps of the packages those whose tests run under the race detector as they do
+# without it, because none of them knows the detector. The names of those that ask whether they are
+# short go to the file $1: they run without it, too.
 same_under_race() {
   local path dir
   while read -r path dir; do
-    if ! grep -qE 'testing\.Short\(|^//go:build .*race' "$dir"/*_test.go; then
+    if ! grep -qE '^//go:build .*race' "$dir"/*_test.go && ! short_helpers "$dir"; then
       echo "$path $dir"
+      short_tests "$dir" | sed "s|^|$path |" >>"$1"
     fi
   done
 }
 
+# short_tests writes the functions of the tests of a directory that ask whether they are short.
+short_tests() {
+  awk '/^func /{ sub(/\(.*/, "", $2); name = $2 } /testing\.Short\(/{ print name }' "$1"/*_test.go | sort -u
+}
+
+# short_helpers says whether one of them is no test, but called by tests.
+short_helpers() { [ -n "$(short_tests "$1" | grep -vE '^Test' || true)" ]; }
+
 suites() {
-  local compiler race=false packages
+  local compiler race=false packages names
   compiler=$("$go" env CC)
   if [ "$("$go" env CGO_ENABLED)" = 1 ] && command -v "${compiler%% *}" >/dev/null 2>&1; then
     race=true
@@ -55,13 +65,18 @@ suites() {
   if $race; then
     # shellcheck disable=SC2086
     named ${RACE:-./...} >"$work/race"
-    same_under_race <"$work/race" >"$work/once"
+    same_under_race "$work/short" <"$work/race" >"$work/once"
   fi
   grep -Fxvf "$work/once" "$work/packages" >"$work/plain" || true
   # make lint vets all packages.
   mapfile -t packages < <(ordered "$work/plain" "${long[@]}")
   if [ "${#packages[@]}" -gt 0 ]; then
     "$go" test -json -vet=off -timeout 20m "${packages[@]}" || touch "$work/failed"
+  fi
+  if [ -s "$work/short" ]; then
+    mapfile -t packages < <(awk '!seen[$1]++ { print $1 }' "$work/short")
+    names=$(awk '{ print $2 }' "$work/short" | paste -sd '|')
+    "$go" test -json -vet=off -timeout 20m -run "^($names)\$" "${packages[@]}" || touch "$work/failed"
   fi
   if $race; then
     mapfile -t packages < <(ordered "$work/race" "${long_race[@]}")
