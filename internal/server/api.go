@@ -3,6 +3,7 @@
 package server
 
 import (
+	"cmp"
 	"context"
 	"crypto/rand"
 	"fmt"
@@ -338,6 +339,11 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 	if !caller.All() {
 		ctx = engine.WithAnnotationReader(ctx, caller.MayRead)
 	}
+	if slices.Contains(m.Params, "p") || slices.Contains(m.Params, "order") {
+		if err := a.expand(ctx, params); err != nil {
+			return err
+		}
+	}
 	hr = hr.WithContext(ctx)
 	r := &request.Request{Request: hr, Params: params, Caller: caller, Trace: trace}
 	if _, ok := hr.Header[request.KeyHeader]; ok && name != http.MethodGet {
@@ -375,4 +381,21 @@ func methodNotAllowed(r *http.Request, d *endpoint.Path) error {
 	e := problem.Errorf(problem.KindMethod, "", "%s does not take %s; it takes %s", r.URL.Path, problem.Clip(r.Method), strings.Join(allow, ", "))
 	e.Allow = allow
 	return e
+}
+
+// expand replaces the names with a prefix of the store in parameters. It reads the prefixes only if it
+// needs them.
+func (a *API) expand(ctx context.Context, params request.Params) error {
+	var names prefixes.Names
+	var failed error
+	err := params.Expand(func(name string) (string, bool) {
+		if names == nil && failed == nil {
+			var kept prefixes.Names
+			kept, failed = a.shared.KeptPrefixes(ctx)
+			names = kept.All()
+		}
+		iri, ok := names[name]
+		return iri, ok
+	})
+	return cmp.Or(failed, err)
 }

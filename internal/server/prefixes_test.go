@@ -159,3 +159,28 @@ func TestTurtleAnswers(t *testing.T) {
 		t.Errorf("%+v", got)
 	}
 }
+
+// TestPrefixesOfParameters: patterns and bounds may name terms with prefixes of the store.
+func TestPrefixesOfParameters(t *testing.T) {
+	s, _ := serveTriples(t, "", Options{})
+	if got := s.do("POST", "/load", "@prefix ex: <http://example.org/> .\nex:a ex:age 42 ; a ex:Person .\nex:b ex:age 7 .\n", "Content-Type", "text/turtle"); got.status >= 300 {
+		t.Fatalf("%+v", got)
+	}
+	const age = "<http://example.org/a> <http://example.org/age> \"42\"^^<http://www.w3.org/2001/XMLSchema#integer> .\n"
+	for _, test := range []struct{ target, want string }{
+		{target("/triples", "s", "ex:a", "p", "ex:age"), age},
+		{target("/triples", "p", "ex:age", "o", `"42"^^xsd:integer`), age},
+		{target("/triples", "p", "a", "o", "ex:Person"), "<http://example.org/a> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <http://example.org/Person> .\n"},
+		{target("/range", "order", "pos", "prefix", "ex:age", "ge", "10"), age},
+		{target("/range", "order", "spo", "prefix", "ex:a ex:age"), age},
+		{target("/range", "order", "spo", "prefix", "ex:a", "starts", "ex:ag"), age},
+		{target("/range", "order", "spo", "from", "ex:a ex:age", "until", "ex:a ex:b"), age},
+	} {
+		if got := s.get(test.target, "Accept", "application/n-triples"); got.status != http.StatusOK || got.body != test.want {
+			t.Errorf("%s: %+v, want %s", test.target, got, test.want)
+		}
+	}
+	if got := s.get(target("/triples", "s", "none:a")); got.status != http.StatusBadRequest || !strings.Contains(got.body, "none:a") || !strings.Contains(got.body, "a prefix of the store") {
+		t.Errorf("%+v", got)
+	}
+}

@@ -41,6 +41,37 @@ func ParseParams(rawQuery string, allowed []string) (Params, error) {
 	return p, nil
 }
 
+// Expand replaces names with a prefix, such as ex:age, by their IRIs in the parameters of patterns and
+// bounds. prefix returns the IRI of a prefix other than rdf, rdfs and xsd.
+func (p Params) Expand(prefix func(name string) (iri string, ok bool)) error {
+	text := triple.Text{Prefix: prefix}
+	for _, name := range slices.Concat(PatternParams, BoundsParams) {
+		value := p[name]
+		if !strings.Contains(value, ":") {
+			continue
+		}
+		switch name {
+		case "starts":
+			// What follows the prefix is only the beginning of a name.
+			before, rest, _ := strings.Cut(value, ":")
+			if iri, ok := prefix(before); ok {
+				p[name] = "<" + iri + rest
+			}
+		default:
+			terms, err := text.Terms(value)
+			if err != nil {
+				return problem.Errorf(problem.KindBadParameter, name, "%v", err)
+			}
+			words := make([]string, len(terms))
+			for i, t := range terms {
+				words[i] = t.String()
+			}
+			p[name] = strings.Join(words, " ")
+		}
+	}
+	return nil
+}
+
 func UnknownParameter(name string, allowed []string) error {
 	takes := "this endpoint takes none"
 	if len(allowed) > 0 {
