@@ -22,7 +22,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./internal/store/... ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
 
 .DEFAULT_GOAL := help
-.PHONY: help build release demo demo-cluster demo-links console test-console test-openapi test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
+.PHONY: help build release demo demo-cluster demo-links console test-console test-python test-openapi test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -48,6 +48,10 @@ console: console/node_modules ## the browser's page, from console/src into inter
 test-console: console/node_modules ## the console in headless Chromium, and that its build is that of its source
 	cd console && npx tsc
 	TREFOIL_CLIENTS=require $(GO) test -count 1 -v -timeout 3m -run 'TestConsole' ./integration/clients
+
+test-python: ## the Python package in python: ruff, mypy and pytest with real servers; installs python/.venv
+	@scripts/clients.sh python_package
+	TREFOIL_CLIENTS=require $(GO) test -count 1 -v -timeout 5m -run 'TestPythonPackage' ./integration/clients
 
 test-openapi: build ## a server against its /openapi.json, by schemathesis if it is installed, in a minute
 	@scripts/openapi.sh bin/trefoil

@@ -1,7 +1,8 @@
 #!/usr/bin/env bash
 # Installs the clients written by others that the tests of integration use: from
-# Debian rdflib and SPARQLWrapper (for /usr/bin/python3), Node.js with npm, and
-# Chromium; from npm Comunica, and what builds and tests the console. What cannot be had, as without a network, is named
+# Debian rdflib and SPARQLWrapper (for /usr/bin/python3), venv, Node.js with npm, and
+# Chromium; from npm Comunica, and what builds and tests the console; from PyPI what
+# tests the package in python. What cannot be had, as without a network, is named
 # and left out: the tests that need it then skip. Where a package registry is
 # reached it is to succeed.
 set -euo pipefail
@@ -13,6 +14,7 @@ debian() {
   local missing=() package sudo=() apt reached=true
   /usr/bin/python3 -c 'import rdflib.plugins.sparql' 2>/dev/null || missing+=(python3-rdflib)
   /usr/bin/python3 -c 'import SPARQLWrapper' 2>/dev/null || missing+=(python3-sparqlwrapper)
+  python3 -c 'import ensurepip' 2>/dev/null || missing+=(python3-venv)
   command -v node >/dev/null 2>&1 || missing+=(nodejs)
   command -v npm >/dev/null 2>&1 || missing+=(npm)
   command -v chromium >/dev/null 2>&1 || command -v google-chrome >/dev/null 2>&1 || missing+=(chromium)
@@ -64,6 +66,29 @@ console() {
   fi
 }
 
-debian
-comunica
-console
+# python_package makes a virtual environment with the package in python, and what tests it.
+python_package() {
+  local at=python
+  [ ! -x "$at/.venv/bin/pytest" ] || return 0
+  if ! python3 -c 'import sys; sys.exit(sys.version_info < (3, 10))' 2>/dev/null; then
+    left_out "the Python package" "there is no Python 3.10"
+  elif python3 -m venv "$at/.venv" >/dev/null 2>&1 &&
+    (cd "$at" && timeout 300 .venv/bin/pip install --quiet --disable-pip-version-check --retries 2 --timeout 20 --editable '.[test]' >/dev/null); then
+    echo "clients: installed what tests the Python package"
+  else
+    rm -rf "$at/.venv"
+    left_out "the Python package" "there is no venv, or pip cannot install it"
+  fi
+}
+
+# An argument names one of the functions; without any it is all. What is not of Debian
+# waits for registries most of its time, and never fails.
+if [ "$#" -gt 0 ]; then
+  "$1"
+else
+  debian
+  comunica &
+  console &
+  python_package &
+  wait
+fi

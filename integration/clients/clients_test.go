@@ -1,5 +1,5 @@
 // Package clients tests a running node with the clients that its users have:
-// SPARQLWrapper, rdflib's SPARQLStore, Comunica, and a browser on the console.
+// SPARQLWrapper, rdflib's SPARQLStore, our Python package, Comunica, and a browser on the console.
 // scripts/clients.sh installs them; where one is not there its tests are skipped,
 // but with TREFOIL_CLIENTS=require they fail.
 package clients
