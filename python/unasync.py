@@ -21,7 +21,7 @@ RULES = [
     (r"\b__a(enter|exit|next|iter)__", r"__\1__"),
     (r"\ba(next|read|close|pieces|iter_bytes)\b", r"\1"),
     (r"\n\nThe code of client\.py is made from this file by unasync\.py\.\n", ""),
-    (r"A client may be used by\n    several tasks at the same time", "A client may be used by\n    several threads"),
+    (r"used by several tasks at the same time", "used by several threads"),
     (r"The client for asyncio\.", "The client. Made from aio.py by unasync.py: change that file."),
 ]
 

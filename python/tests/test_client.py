@@ -172,6 +172,16 @@ def test_load(client: Client, tmp_path: Path) -> None:
         client.load(io.StringIO("x"), media_type="text/turtle")  # type: ignore[arg-type]
 
 
+def test_a_document_that_cannot_be_read_is_not_loaded(client: Client) -> None:
+    def document() -> Iterator[bytes]:
+        yield b"<a:s> <a:p> <a:o> .\n"
+        raise OSError("the disk failed")
+
+    with pytest.raises(OSError, match="the disk failed"):
+        client.load(document(), media_type="application/n-triples")
+    assert client.count() == 0
+
+
 def test_graph_store(client: Client) -> None:
     name = "http://ex/people"
     client.put_graph(name, '<http://ex/s> <http://ex/p> "1" .', "text/turtle")
@@ -282,5 +292,7 @@ def test_arguments() -> None:
             Client(addresses)
     with pytest.raises(ValueError, match="both"):
         Client(token="a", auth=("b", "c"))
+    with pytest.raises(ValueError, match="line end"):
+        Client(token="a\n")
     with pytest.raises(ValueError, match="page size"):
         Client(page_size=10_001)

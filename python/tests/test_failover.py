@@ -92,6 +92,19 @@ def test_refused_address(node: Node, client: Client) -> None:
     assert not isinstance(e.value, UnknownOutcome)
 
 
+def test_silent_address(node: Node, client: Client) -> None:
+    """A node that accepts a connection and does not answer is given up after the timeout."""
+    with socket.create_server(("127.0.0.1", 0)) as silent:
+        address = f"http://127.0.0.1:{silent.getsockname()[1]}"
+        with Client([address, node.url], timeout=0.2) as c:
+            assert c.count() == 0
+        with (
+            Client(address, timeout=0.2, retries=0) as c,
+            pytest.raises(UnknownOutcome, match=r"ReadTimeout|timed out"),
+        ):
+            c.add(numbered(0, 1))
+
+
 def test_a_change_is_made_once(node: Node, client: Client) -> None:
     """The answer is lost, and the second try gets it by its key."""
     cutter = Cutter(node.url, cuts=1)

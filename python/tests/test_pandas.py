@@ -44,6 +44,7 @@ def test_times(client: Client) -> None:
     assert frame["zone"][0] == pd.Timestamp("2026-01-02T01:04:05Z")
     assert frame["local"][0] == pd.Timestamp("2026-01-02T03:04:05")
     assert frame["day"][0] == pd.Timestamp("2026-01-02")
+    assert frame["local"].isna().tolist() == [False, True]
     assert frame["day"].isna().tolist() == [False, True]
     assert str(frame["either"].dtype) == "object"
 

@@ -21,7 +21,6 @@ EX = rdflib.Namespace("http://ex/")
         Literal('a\n"\\'),
         Literal("x", language="en"),
         Literal("01", XSD + "integer"),
-        Literal("yes", XSD + "boolean"),
         Literal("x", "a:d"),
     ],
 )

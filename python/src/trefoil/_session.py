@@ -51,6 +51,7 @@ class Session:
         auth: tuple[str, str] | None,
         retries: int,
         page_size: int,
+        timeout: float | None = None,
     ) -> None:
         listed = addresses.split(",") if isinstance(addresses, str) else addresses
         self.nodes = [self._checked(a.strip()) for a in listed]
@@ -58,11 +59,15 @@ class Session:
             raise ValueError("no address of a node")
         if token is not None and auth is not None:
             raise ValueError("give a token, or a user with a password, but not both")
+        if any("\r" in text or "\n" in text for text in (token or "", *(auth or ()))):
+            raise ValueError("the token or the password has a line end in it")
         if not 1 <= page_size <= 10_000:
             raise ValueError(f"a page size of {page_size}; it is 1 to 10000")
         self.current = 0  # counts up; its remainder is the index of the node that gets requests
         self.retries = max(retries, 0)
         self.page_size = page_size
+        # A machine that is off does not refuse a connection.
+        self.timeout = httpx.Timeout(timeout, connect=3.0 if len(self.nodes) > 1 else 10.0)
         self.headers = {"User-Agent": "trefoil-python", "Accept-Encoding": "identity"}
         if token is not None:
             self.headers["Authorization"] = f"Bearer {token}"
@@ -75,11 +80,6 @@ class Session:
         if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
             raise ValueError(f"{address!r} is not the address of a node, like http://127.0.0.1:7333")
         return url
-
-    @property
-    def timeout(self) -> httpx.Timeout:
-        """Answers may take any time. A machine that is off does not refuse a connection."""
-        return httpx.Timeout(None, connect=3.0 if len(self.nodes) > 1 else 10.0)
 
 
 class Attempts:
@@ -122,7 +122,7 @@ class Attempts:
 
     def failed(self, cause: httpx.TransportError) -> float:
         """The connection was not made, or broke before the end of the answer."""
-        if _untrusted(cause):
+        if _untrusted(cause) or isinstance(cause, httpx.LocalProtocolError):  # another try fails, too
             raise self._final(TrefoilError(str(cause), kind="connection")) from cause
         node = self._session.nodes[self._node % len(self._session.nodes)]
         self._leave()
@@ -152,7 +152,7 @@ class Attempts:
         if status in (502, 503, 504):
             self._leave()
         pause = float(retry_after) if retry_after and retry_after.isdecimal() else 0.0
-        return self._again(error, None, min(pause, 3600.0))
+        return self._again(error, None, min(pause, 60.0))
 
     def _may_pass(self, error: TrefoilError) -> bool:
         """Report whether a second try may succeed."""
@@ -189,7 +189,7 @@ class Attempts:
 
 
 def _untrusted(error: BaseException | None) -> bool:
-    """Report whether a certificate is not trusted: a second try does not change that."""
+    """Report whether a certificate is not trusted."""
     while error is not None and not isinstance(error, ssl.SSLCertVerificationError):
         error = error.__cause__ or error.__context__
     return error is not None

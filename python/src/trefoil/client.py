@@ -40,8 +40,10 @@ class Client:
     if it has begun.
 
     token is the node's token; auth is a user with a password. verify is an ssl.SSLContext for https, if the
-    system's certificates do not do. Errors are TrefoilError. A client may be used by
-    several threads.
+    system's certificates do not do. timeout is the number of seconds after which a node that neither sends nor takes
+    anything is given up; without it a request waits, because a query may take long.
+
+    Errors are TrefoilError. A client may be used by several threads.
     """
 
     def __init__(
@@ -53,8 +55,9 @@ class Client:
         verify: ssl.SSLContext | bool = True,
         retries: int = 4,
         page_size: int = 10_000,
+        timeout: float | None = None,
     ) -> None:
-        self._session = Session(addresses, token, auth, retries, page_size)
+        self._session = Session(addresses, token, auth, retries, page_size, timeout)
         mounts: Mapping[str, None] = dict.fromkeys(LOOPBACK)
         self._http = httpx.Client(timeout=self._session.timeout, verify=verify, mounts=mounts)
         self.links = Links(self)
