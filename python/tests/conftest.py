@@ -36,15 +36,19 @@ class Node:
         self._started: Queue[str] = Queue()
         self._reader = threading.Thread(target=self._read)  # the pipe must not fill
         self._reader.start()
-        self.url = self._started.get(timeout=60)
-        assert self.url.startswith("http"), f"trefoil serve ended:\n{self.url}"
+        try:
+            self.url = self._started.get(timeout=60)
+            assert self.url.startswith("http"), f"trefoil serve ended:\n{self.url}"
+        except BaseException:
+            self.stop()
+            raise
 
     def _read(self) -> None:
         log = ""
         assert self.process.stderr is not None
         for line in self.process.stderr:
             log += line
-            if found := re.search(r'msg="serving .* at (http://[^\s"]+)"', line):
+            if found := re.search(r'msg="serving .* at (https?://[^\s"]+)"', line):
                 self._started.put(found[1])
         self._started.put(log)
 

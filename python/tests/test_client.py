@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import gzip
 import io
+import ssl
 import subprocess
+import time
 import tracemalloc
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -13,6 +15,7 @@ import pytest
 from conftest import Node
 
 from trefoil import DATASET, DEFAULT_GRAPH, IRI, XSD, Blank, Client, Literal, Term, TrefoilError, Triple
+from trefoil._calls import Solutions
 
 S, P, Q, G = IRI("http://ex/s"), IRI("http://ex/p"), IRI("http://ex/q"), IRI("http://ex/g")
 
@@ -283,6 +286,32 @@ def test_user(start: Callable[..., Node], binary: str, tmp_path: Path) -> None:
         with pytest.raises(TrefoilError) as e:
             client.add([Triple(S, P, S)])
         assert (e.value.status, e.value.kind) == (403, "forbidden")
+
+
+def test_certificates(start: Callable[..., Node], binary: str, tmp_path: Path) -> None:
+    out = str(tmp_path)
+    subprocess.run([binary, "cert", "ca", "--out", out], check=True)
+    subprocess.run([binary, "cert", "node", "a", "--host", "127.0.0.1", "--out", out], check=True)
+    files = {name: str(tmp_path / name) for name in ("ca.crt", "a.crt", "a.key")}
+    node = start("--ca", files["ca.crt"], "--cert", files["a.crt"], "--key", files["a.key"])
+    assert node.url.startswith("https://")
+    with Client(node.url, verify=ssl.create_default_context(cafile=files["ca.crt"])) as client:
+        assert client.ask("ASK {}")
+    begun = time.monotonic()
+    with Client(node.url, retries=20) as client, pytest.raises(TrefoilError, match="CERTIFICATE_VERIFY_FAILED"):
+        client.ask("ASK {}")
+    assert time.monotonic() - begun < 5, "another try does not make a certificate trusted"
+
+
+def test_results_without_an_end_are_an_error() -> None:
+    """As of a proxy that ends an answer in order after a part of it."""
+    solutions = Solutions()
+    for line in (b'{"head":{"vars":["a"]},"results":{"bindings":[', b'{"a":{"type":"uri","value":"a:b"}},'):
+        solutions.feed(line)
+    with pytest.raises(TrefoilError, match="broke off"):
+        solutions.finish()
+    solutions.feed(b"]}}")
+    solutions.finish()
 
 
 def test_arguments() -> None:

@@ -112,7 +112,7 @@ class Attempts:
         headers = {**self._session.headers, **self._request.headers}
         if self._request.change:
             headers["Idempotency-Key"] = self._key
-            if self._tries == 0 and self._skipped == 0:
+            if self._tries == 0:  # no node has got it: nothing is sent without a connection
                 headers["Trefoil-Repeat"] = "false"
         return headers
 
