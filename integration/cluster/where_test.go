@@ -66,7 +66,7 @@ func TestWhere(t *testing.T) {
 }
 
 // TestStatusOfCopies checks that the status has the stored copies of each machine, and names one that was
-// excluded until its copies are made again.
+// excluded until its copies are made again. The map of segments names what it owned until then.
 func TestStatusOfCopies(t *testing.T) {
 	simulate(t, 5, func(t *testing.T, w *world) {
 		w.form()
@@ -77,13 +77,35 @@ func TestStatusOfCopies(t *testing.T) {
 		id := dead.store.MachineID().String()
 		dead.kill()
 		w.until("an excluded machine is missing", func() bool { return slices.Contains(w.up()[0].node.Status().Missing, id) })
+		m := w.segmentMap()
+		for _, s := range m.Segments {
+			if gone := m.Machines[s.Owner].ID == id; gone != (s.State == store.SegmentRebuilt) || gone && s.Next == nil {
+				t.Errorf("a machine was excluded: %+v", s)
+			}
+		}
+		if m.Rebuilt == 0 {
+			t.Errorf("a machine was excluded, and owned no segment")
+		}
 		w.settle()
 		w.stable()
+		if m = w.segmentMap(); m.Moving+m.Rebuilt+m.Lost > 0 {
+			t.Errorf("the map after all copies are made: %+v", m)
+		}
 		if s := w.up()[0].node.Status(); len(s.Missing) > 0 {
 			t.Errorf("missing after all copies are made: %q", s.Missing)
 		}
 		w.checkCopies()
 	})
+}
+
+// segmentMap returns the whole map of segments, as a member that is up has it.
+func (w *world) segmentMap() store.SegmentMap {
+	w.t.Helper()
+	m, err := w.up()[0].node.SegmentMap(w.t.Context(), 0, 10_000)
+	if err != nil || len(m.Segments) != m.Total {
+		w.t.Fatalf("%d segments of %d, %v", len(m.Segments), m.Total, err)
+	}
+	return m
 }
 
 // checkCopies compares the copies in the status with the rows on the disks.

@@ -117,6 +117,9 @@ type Upkeep interface {
 	// Where returns the places of a triple, and which machines have it. The triple need not be
 	// stored.
 	Where(ctx context.Context, t triple.Triple) (Whereabouts, error)
+	// SegmentMap returns the owners of the partitions, and of at most limit segments behind the first
+	// offset ones.
+	SegmentMap(ctx context.Context, offset, limit int) (SegmentMap, error)
 	// Err returns the error that ended writes, or nil.
 	Err() error
 	// RegisterMetrics must be called at most once for a registry.

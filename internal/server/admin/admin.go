@@ -1,4 +1,4 @@
-// The endpoints of one machine: /status, /metrics, /queries, /healthz, /readyz, /backup, /restore and /check.
+// The endpoints of one machine: /status, /segments, /metrics, /queries, /healthz, /readyz, /backup, /restore and /check.
 
 package admin
 
@@ -43,6 +43,7 @@ func (a *API) Table() endpoint.Table {
 			http.MethodPost: {Params: []string{"until"}, Writes: true, Body: true, Handle: a.postRestore}}},
 		"/check":    endpoint.Get(a.getCheck),
 		"/status":   endpoint.Get(a.getStatus),
+		"/segments": endpoint.Get(a.getSegments, "offset", "limit"),
 		"/metrics":  endpoint.Get(a.getMetrics),
 		QueriesPath: a.queriesPath(),
 		"/healthz":  healthz,

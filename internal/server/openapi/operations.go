@@ -147,6 +147,7 @@ var operations = map[string]operation{
 	"POST /restore":             {summary: "Fills an empty store from backups of clusters", body: types("application/x-tar"), answer: jsonOf("Restored")},
 	"GET /queries":              {summary: "The queries that run, and the slow ones", answer: jsonOf("Queries")},
 	"DELETE /queries/{id}":      {summary: "Stops a query", answer: jsonOf("Query")},
+	"GET /segments":             {summary: "The owners of partitions and segments, and what moves", answer: jsonOf("SegmentMap")},
 	"GET /cluster/status":       {summary: "Another name of /status", answer: jsonOf("Status")},
 	"POST /cluster/leave":       {summary: "Lets a machine go: without machine, this one", answer: jsonOf("Status")},
 	"POST /cluster/remove":      {summary: "Gives up a machine", required: []string{"machine"}, answer: jsonOf("Status")},

@@ -1,0 +1,136 @@
+// The map of segments and partitions: the owner of each, and what is being changed.
+
+package store
+
+import (
+	"context"
+	"slices"
+	"strings"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// SegmentMap has the owners of all partitions, and a page of the segments in the order of their keys.
+type SegmentMap struct {
+	Epoch uint64 `json:"epoch"`
+	Phase string `json:"phase"` // of the view: "idle", "fill", "serve", "ingest"
+	Total int    `json:"total"` // number of all segments
+	// Moving, Rebuilt and Lost are the numbers of all segments in these states.
+	Moving  int `json:"moving"`
+	Rebuilt int `json:"rebuilt"`
+	Lost    int `json:"lost"`
+	// Machines are those of the layout that is read and of its successor, ascending by ID.
+	Machines []MapMachine `json:"machines"`
+	// Partitions are the owners of the partitions, as places in Machines.
+	Partitions []int        `json:"partitions"`
+	Segments   []MapSegment `json:"segments"`
+}
+
+// MapMachine is a machine of the map, and how much of it it owns.
+type MapMachine struct {
+	ID         string `json:"id"`
+	Partitions int    `json:"partitions"`
+	Segments   int    `json:"segments"`
+}
+
+// MapSegment is one segment. It may lie in several orders: in Order and all that follow up to Last.
+type MapSegment struct {
+	WhereSegment
+	Order string `json:"order"`
+	Last  string `json:"last"`
+	Owner int    `json:"owner"` // a place in Machines
+	// Next is the place of the machine that gets the segment; nil if that is its owner.
+	Next *int `json:"next,omitempty"`
+	// State is SegmentMoving, SegmentRebuilt, SegmentLost, or "".
+	State string `json:"state,omitempty"`
+}
+
+// The states of segments that are not whole on their owners.
+const (
+	SegmentMoving  = "moving"  // its owner answers, and another machine gets it
+	SegmentRebuilt = "rebuilt" // its owner is gone: other orders and replicas answer, and another machine gets it
+	SegmentLost    = "lost"    // some of its rows may be lost for good
+)
+
+// maxBoundText is the greatest length of a bound as text in bytes. A page may have many bounds.
+const maxBoundText = 200
+
+// SegmentMap returns the map of the store, which owns everything itself.
+func (s *Store) SegmentMap(_ context.Context, offset, limit int) (SegmentMap, error) {
+	l := s.segments.Layout()
+	j := recovery.Joint{Base: l, Target: l, Members: l.Placement.Machines(), BaseLive: l.Placement.Machines()}
+	m := NewSegmentMap(&j, func(trie.Segment) bool { return false }, offset, limit)
+	m.Epoch = s.Epoch()
+	return m, nil
+}
+
+// NewSegmentMap returns the map of a joint layout. It lists at most limit segments behind the first
+// offset ones. isLost reports whether rows of a segment may be lost for good. The caller sets Epoch.
+func NewSegmentMap(j *recovery.Joint, isLost func(trie.Segment) bool, offset, limit int) SegmentMap {
+	// 1. Number the machines, and count their partitions.
+	reads := j.Reads()
+	machines := trie.NewRing(slices.Concat(reads.Placement.Machines(), j.Target.Placement.Machines())...)
+	m := SegmentMap{Phase: j.Phase.String(), Total: reads.Trie.Len(), Machines: make([]MapMachine, len(machines)),
+		Partitions: make([]int, reads.Placement.Partitions()), Segments: []MapSegment{}}
+	place := map[trie.MachineID]int{}
+	for i, id := range machines {
+		place[id], m.Machines[i].ID = i, id.String()
+	}
+	for i := range m.Partitions {
+		m.Partitions[i] = place[reads.Placement.PartitionOwner(uint32(i))]
+		m.Machines[m.Partitions[i]].Partitions++
+	}
+	// 2. Count all segments, and describe those of the page.
+	at := 0
+	for segment := range reads.Trie.All() {
+		owner, live := j.ReaderOf(segment)
+		next := j.Target.Placement.Owner(j.Target.Trie.Lookup(segment.Lo))
+		state := ""
+		switch {
+		case isLost(segment):
+			state = SegmentLost
+			m.Lost++
+		case !live:
+			state = SegmentRebuilt
+			m.Rebuilt++
+		case next != owner:
+			state = SegmentMoving
+			m.Moving++
+		}
+		m.Machines[place[owner]].Segments++
+		if at >= offset && len(m.Segments) < limit {
+			m.Segments = append(m.Segments, mapSegment(segment, place[owner], place[next], state))
+		}
+		at++
+	}
+	return m
+}
+
+func mapSegment(s trie.Segment, owner, next int, state string) MapSegment {
+	m := MapSegment{WhereSegment: WhereSegment{ID: s.ID, Partition: s.Partition, From: boundText(s.Lo), Until: boundText(s.Hi)},
+		Order: triple.SPO.String(), Last: triple.GSPO.String(), Owner: owner, State: state}
+	if next != owner {
+		m.Next = &next
+	}
+	if len(s.Lo) > 0 {
+		m.Order = triple.Order(s.Lo[0]).String()
+	}
+	switch {
+	case len(s.Hi) == 1: // the beginning of an order, which is not in the segment
+		m.Last = (triple.Order(s.Hi[0]) - 1).String()
+	case s.Hi != nil:
+		m.Last = triple.Order(s.Hi[0]).String()
+	}
+	return m
+}
+
+// boundText returns a bound as text for people, cut if it is long.
+func boundText(key []byte) string {
+	text := placeOf(key)
+	if len(text) > maxBoundText {
+		text = strings.ToValidUTF8(text[:maxBoundText], "") + "…"
+	}
+	return text
+}

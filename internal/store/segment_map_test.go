@@ -1,0 +1,130 @@
+// The map of segments and partitions.
+
+package store
+
+import (
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// halves returns a layout on a ring, in which the rows before and from bound on are segments 1 and 2 of
+// two owners.
+func halves(t *testing.T, bound []byte, first, second trie.MachineID, ring ...trie.MachineID) recovery.Layout {
+	t.Helper()
+	p, err := trie.NewPlacement(ring, trie.PlacementOptions{Partitions: 64, VirtualNodes: 10, Load: 1.25})
+	if err != nil {
+		t.Fatal(err)
+	}
+	of := func(owner trie.MachineID) uint32 {
+		for partition := range uint32(64) {
+			if p.PartitionOwner(partition) == owner {
+				return partition
+			}
+		}
+		t.Fatalf("machine %s owns no partition", owner)
+		return 0
+	}
+	segments := trie.New(1, of(first))
+	if segments, err = segments.Split(1, bound, 2); err == nil {
+		segments, err = segments.Assign(2, of(second))
+	}
+	if err != nil {
+		t.Fatal(err)
+	}
+	return recovery.Layout{Trie: segments, Placement: p}
+}
+
+// TestSegmentMap checks owners, successors and states in each phase, and the orders of segments.
+func TestSegmentMap(t *testing.T) {
+	pos := []byte{byte(triple.POS)}
+	inPOS, _ := triple.AppendKey(nil, triple.POS, triple.Triple{Subject: triple.NewIRI("http://ex/s"), Predicate: triple.NewIRI("http://ex/p"), Object: triple.NewIRI("http://ex/o")})
+	base, target := halves(t, pos, 1, 2, 1, 2, 3), halves(t, pos, 3, 2, 2, 3)
+	for _, test := range []struct {
+		name     string
+		base, to recovery.Layout
+		phase    recovery.Phase
+		live     trie.Ring
+		lost     uint64 // the ID of a lost segment
+		want     string // ID, orders, owner, successor and state of each segment
+		counts   string // moving, rebuilt, lost
+	}{
+		{"idle", base, base, recovery.Idle, trie.Ring{1, 2, 3}, 0, "1 spo-spo 1, 2 pos-gspo 2", "0 0 0"},
+		{"a machine leaves", base, target, recovery.Fill, trie.Ring{1, 2, 3}, 0, "1 spo-spo 1>3 moving, 2 pos-gspo 2", "1 0 0"},
+		{"a machine is gone", base, target, recovery.Fill, trie.Ring{2, 3}, 0, "1 spo-spo 1>3 rebuilt, 2 pos-gspo 2", "0 1 0"},
+		{"rows are lost", base, target, recovery.Fill, trie.Ring{2, 3}, 1, "1 spo-spo 1>3 lost, 2 pos-gspo 2", "0 0 1"},
+		{"the target answers", base, target, recovery.Serve, trie.Ring{2, 3}, 0, "1 spo-spo 3, 2 pos-gspo 2", "0 0 0"},
+		{"a bound within an order", halves(t, inPOS, 1, 2, 1, 2, 3), base, recovery.Ingest, trie.Ring{1, 2, 3}, 0, "1 spo-pos 1, 2 pos-gspo 2", "0 0 0"},
+	} {
+		j := &recovery.Joint{Base: test.base, Target: test.to, Phase: test.phase, Members: trie.Ring{2, 3}, BaseLive: test.live}
+		m := NewSegmentMap(j, func(s trie.Segment) bool { return s.ID == test.lost }, 0, 10)
+		var all []string
+		for _, s := range m.Segments {
+			text := fmt.Sprintf("%d %s-%s %s", s.ID, s.Order, s.Last, strings.TrimLeft(m.Machines[s.Owner].ID, "0"))
+			if s.Next != nil {
+				text += ">" + strings.TrimLeft(m.Machines[*s.Next].ID, "0")
+			}
+			all = append(all, strings.TrimSpace(text+" "+s.State))
+		}
+		if got := strings.Join(all, ", "); got != test.want {
+			t.Errorf("%s: %s, want %s", test.name, got, test.want)
+		}
+		if got := fmt.Sprint(m.Moving, m.Rebuilt, m.Lost); got != test.counts {
+			t.Errorf("%s: moving, rebuilt, lost are %s, want %s", test.name, got, test.counts)
+		}
+		checkOwners(t, test.name, m)
+	}
+	if m := NewSegmentMap(&recovery.Joint{Base: base, Target: base}, func(trie.Segment) bool { return false }, 1, 1); len(m.Segments) != 1 || m.Segments[0].ID != 2 || m.Total != 2 {
+		t.Errorf("a page: %+v", m)
+	}
+	long, _ := triple.AppendKey(nil, triple.SPO, triple.Triple{Subject: triple.NewIRI("http://ex/" + strings.Repeat("é", 500)), Predicate: triple.NewIRI("http://ex/p"), Object: triple.NewIRI("http://ex/o")})
+	if text := boundText(long); len(text) > maxBoundText+len("…") || !strings.HasSuffix(text, "é…") {
+		t.Errorf("a long bound: %q", text)
+	}
+}
+
+// checkOwners checks that each partition and segment is counted at its owner.
+func checkOwners(t *testing.T, name string, m SegmentMap) {
+	t.Helper()
+	partitions, segments := 0, 0
+	for i, machine := range m.Machines {
+		owned := 0
+		for _, owner := range m.Partitions {
+			if owner == i {
+				owned++
+			}
+		}
+		if owned != machine.Partitions {
+			t.Errorf("%s: machine %s owns %d partitions, not %d", name, machine.ID, owned, machine.Partitions)
+		}
+		partitions, segments = partitions+machine.Partitions, segments+machine.Segments
+	}
+	if partitions != 64 || segments != m.Total {
+		t.Errorf("%s: machines own %d partitions and %d segments of %d", name, partitions, segments, m.Total)
+	}
+}
+
+// TestSegmentMapOfStore checks that the segments of a lone store have no gap between them.
+func TestSegmentMapOfStore(t *testing.T) {
+	s := openMem(t, Options{MaxSegmentBytes: 4 << 10})
+	loadTriples(t, s, "a", students(0, 3000))
+	eventually(t, "splits", func() bool { return s.segments.Trie().Len() > 20 })
+	m, err := s.SegmentMap(ctx, 0, 10_000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	until := ""
+	for i, at := range m.Segments {
+		if at.From != until || at.State != "" || m.Machines[at.Owner].ID != s.MachineID().String() {
+			t.Errorf("segment %d begins at %q, the one before ends at %q: %+v", i, at.From, until, at)
+		}
+		until = at.Until
+	}
+	if len(m.Segments) != m.Total || until != "" {
+		t.Errorf("%d segments of %d, the last until %q", len(m.Segments), m.Total, until)
+	}
+}
