@@ -1,19 +1,20 @@
-// The machines: what they hold, their leases, copies that are made, and the graph of links.
+// The machines: what they hold, their leases, the map of segments, copies that are made, and the graph of links.
 
-import { useState } from "preact/hooks";
+import { useEffect, useState } from "preact/hooks";
 import { ask, emit, json, message, url } from "./api";
 import { confirmed } from "./dialogs";
 import { Figures, amount, bytes, duration } from "./figures";
 import { useLoad } from "./load";
+import { MapView, maxSegments, type SegmentMap } from "./segment-map";
 
 interface Walk { rows?: number; repaired?: number; left?: number; damaged?: number; resumed?: number; etaSeconds?: number }
 interface Member {
-  id: string; address: string; state: string; voter?: boolean; version?: string; segments?: number; triples?: number; bytes?: number; freeBytes?: number;
+  id: string; address: string; state: string; voter?: boolean; version?: string; segments?: number; triples?: number; copies?: number; bytes?: number; freeBytes?: number;
   lag?: number; leaseSeconds?: number; walk?: Walk; slow?: number; damaged?: boolean; error?: string;
 }
 interface Status {
   version: string; epoch: number; members: Member[]; segments: number; triples: number; annotations: number; rebuilding: number; lost: number; bytes: number; freeBytes: number;
-  corruptions: number; readOnly: boolean; error?: string; cluster?: string; phase?: string; leader?: string; waiting?: string; copies?: number; bears?: number; staleSeconds?: number; noMajority?: boolean;
+  corruptions: number; readOnly: boolean; error?: string; cluster?: string; phase?: string; leader?: string; waiting?: string; copies?: number; bears?: number; staleSeconds?: number; noMajority?: boolean; missing?: string[];
   lostRanges?: { order: string; from: string; until: string; epoch: number }[];
   scrub?: { passes: number; differences: number; repaired: number; ageSeconds: number; error?: string };
 }
@@ -23,9 +24,12 @@ const phases: Record<string, string> = {
 };
 
 export function ClusterPage() {
-  const status = useLoad(signal => json<Status>("status", { signal }), [], 2000);
+  const status = useLoad(signal => json<Status>("status", { signal }), [], 1000);
   const [error, setError] = useState("");
   const s = status.value;
+  // A map may be large, so it is read often only while something moves.
+  const map = useLoad(signal => json<SegmentMap>(url("segments", { limit: maxSegments }), { signal }), [], s?.phase === "fill" ? 1000 : 10_000);
+  useEffect(map.again, [s?.epoch, s?.phase]);
   // change sends a request of an operator after a question.
   const change = async (title: string, text: string, yes: string, path: string) => {
     setError("");
@@ -59,7 +63,10 @@ export function ClusterPage() {
         }}>{[2, 3, 4, 5].map(n => <option key={n} value={n}>{n}</option>)}</select></label>
         {s.lost > 0 && <button type="button" class="danger" onClick={() => change("Accept the loss?", "Reads of the lost ranges will answer from the rows that are left, as if these were all.", "Accept the loss", "cluster/accept-loss")}>Accept the loss</button>}
       </div>}
+      {s.phase === "fill" && <Filling s={s} map={map.value} />}
       <Members s={s} change={change} />
+      {map.error && <p role="alert" class="error">The map of segments: {map.error}</p>}
+      {map.value && <MapView map={map.value} names={Object.fromEntries(s.members.map(m => [m.id, m.address]))} />}
       {!!s.lostRanges?.length && <section>
         <h2>Lost ranges</h2>
         <table class="plain"><thead><tr><th scope="col">Order</th><th scope="col">From</th><th scope="col">Until</th><th scope="col">Since epoch</th></tr></thead>
@@ -86,19 +93,37 @@ function Risks({ s }: { s: Status }) {
   return <ul class="error risks">{all.map(text => <li key={String(text)}>{text}</li>)}</ul>;
 }
 
+// Filling shows how far the backfill of all machines is, and what a further loss would cost until its end.
+function Filling({ s, map }: { s: Status; map?: SegmentMap }) {
+  const walks = s.members.flatMap(m => m.walk ?? []), sum = (of: (w: Walk) => number | undefined) => walks.reduce((n, w) => n + (of(w) ?? 0), 0);
+  const done = sum(w => w.rows), all = done + sum(w => w.left), eta = Math.max(0, ...walks.map(w => w.etaSeconds ?? 0));
+  const risks = [
+    !!s.missing?.length && `The copies of ${s.missing.join(", ")} are missing until this ends.`,
+    !!map?.rebuilt && `${amount(map.rebuilt)} segments have lost their owner: other copies answer for them.`,
+    s.lost > 0 ? "Some rows may be lost already." : s.bears ? `Meanwhile the data bears the loss of ${s.bears === 1 ? "one more machine" : `${s.bears} more machines`}.` : "Meanwhile the loss of one more machine loses data.",
+  ].filter(Boolean);
+  return <section aria-labelledby="backfill">
+    <h2 id="backfill">Backfill</h2>
+    <div class="bar"><progress max={all || 1} value={done} aria-label="Backfill of all machines" />
+      <span>{walks.length === 0 ? "The machines begin, or wait for each other." : <>{amount(done)} of about {amount(all)} rows read on {walks.length} {walks.length === 1 ? "machine" : "machines"}, {amount(sum(w => w.repaired))} copied{eta > 0 && `, about ${duration(eta)} left`}</>}</span></div>
+    <ul class={s.bears ? "risks" : "risks error"}>{risks.map(text => <li key={String(text)}>{text}</li>)}</ul>
+  </section>;
+}
+
 type Change = (title: string, text: string, yes: string, path: string) => void;
 
 function Members({ s, change }: { s: Status; change: Change }) {
   const whole = !!s.cluster;
   return <div class="wide" tabIndex={0} role="region" aria-label="Machines">
     <table class="plain">
-      <thead><tr>{["Machine", "State", whole ? "Triples (order SPO)" : "Triples", "Tables", "Disk", ...whole ? ["Segments", "Lease", "Behind", "Backfill", ""] : []].map(h => h ? <th key={h} scope="col">{h}</th> : <td key="" />)}</tr></thead>
+      <thead><tr>{["Machine", "State", whole ? "Triples (order SPO)" : "Triples", ...whole ? ["Stored copies"] : [], "Tables", "Disk", ...whole ? ["Segments", "Lease", "Behind", "Backfill", ""] : []].map(h => h ? <th key={h} scope="col">{h}</th> : <td key="" />)}</tr></thead>
       <tbody>{s.members.map(m => {
         const held = whole ? m.bytes ?? 0 : s.bytes, free = whole ? m.freeBytes : s.freeBytes;
         return <tr key={m.id}>
           <th scope="row">{m.address}<br /><span class="dim">{m.id}{m.id === s.leader && ", leader"}{m.voter && ", voter"}{m.version && m.version !== s.version && `, ${m.version}`}</span></th>
           <td class={m.state === "up" || m.state === "spare" ? "" : "warm"}>{m.state}{!!m.slow && `, ${m.slow} wait for it`}</td>
           <td class="number">{amount(whole ? m.triples ?? 0 : s.triples)}</td>
+          {whole && <td class="number">{amount(m.copies ?? 0)}</td>}
           <td class="number">{bytes(held)}</td>
           <td>{free !== undefined && free >= 0 && <><meter min={0} max={held + free || 1} value={held} aria-label={`Share of the disk of ${m.address}`} /> {bytes(free)} free</>}</td>
           {whole && <>

@@ -1,9 +1,12 @@
 // Colours of the page for what is drawn on a canvas.
 
 // colour returns a custom property of style.css as the current scheme has it.
-export function colour(name: string): string {
+export const colour = (name: string) => resolved(`var(${name})`);
+
+// resolved returns a colour of CSS as the current scheme has it.
+export function resolved(css: string): string {
   const probe = document.createElement("span");
-  probe.style.color = `var(${name})`;
+  probe.style.color = css;
   document.body.append(probe);
   const found = getComputedStyle(probe).color;
   probe.remove();

@@ -100,7 +100,7 @@ function Graphs() {
   // Links with a token are not possible, so the file is made here. Browsers keep large ones on the disk.
   const fetchFile = (path: string, accept: string, name: string) => during(`Exporting ${name} …`, async () => save(await (await ask(path, { accept })).blob(), name));
   const clear = async (name: string, count: number | undefined, path: string) => {
-    const text = `All ${count === undefined ? "" : amount(count) + " "}triples of ${name} are deleted, with their annotations. It cannot be undone here.`;
+    const text = `All ${count === undefined ? "" : amount(count) + " "}triples of ${name} are deleted, with their annotations. ${path === "sparql" ? "Saved queries are among them. " : ""}It cannot be undone here.`;
     if (!await confirmed(`Delete ${name}?`, text, "Delete", "delete")) return;
     await during(`Deleting ${name} …`, async () => {
       await ask(path, path === "sparql" ? { form: { update: "CLEAR ALL" } } : { method: "DELETE" });

@@ -39,6 +39,25 @@ function Question({ title, text, yes, word, close }: { title: string; text: Comp
   </form>;
 }
 
+// prompted asks for a text. It returns "" if the user cancels.
+export async function prompted(title: string, label: string, text: string, value: string, yes: string): Promise<string> {
+  return open(close => <Prompt title={title} label={label} text={text} value={value} yes={yes} close={close} />, title);
+}
+
+function Prompt({ title, label, text, value, yes, close }: { title: string; label: string; text: string; value: string; yes: string; close: (v: string) => void }) {
+  const input = useRef<HTMLInputElement>(null);
+  useEffect(() => input.current!.select(), []);
+  return <form onSubmit={e => { e.preventDefault(); close(input.current!.value.trim()); }}>
+    <h2>{title}</h2>
+    <p class="dialog-text">{text}</p>
+    <label class="grow">{label} <input ref={input} defaultValue={value} required maxLength={200} autocomplete="off" /></label>
+    <div class="bar">
+      <button class="first">{yes}</button>
+      <button type="button" onClick={() => close("")}>Cancel</button>
+    </div>
+  </form>;
+}
+
 export const showText = (title: string, text: string) => open(close => <>
   <h2>{title}</h2>
   <pre tabIndex={0} class="dialog-text">{text}</pre>

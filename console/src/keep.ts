@@ -1,4 +1,4 @@
-// What this browser keeps: tabs and the history of runs.
+// What this browser keeps: tabs, the history of runs, and queries that the node did not take.
 
 import { firstText } from "./sparql";
 
@@ -27,6 +27,10 @@ export function readTabs(): { tabs: Tab[]; active: number } {
 }
 
 export const storeTabs = (tabs: Tab[], active: number) => store("trefoil.tabs", { tabs, active });
+
+export interface Kept { name: string; text: string }
+export const readKept = () => read<Kept[]>("trefoil.queries", []);
+export const storeKept = (queries: Kept[]) => store("trefoil.queries", queries);
 
 export const readHistory = () => read<Run[]>("trefoil.history", []);
 

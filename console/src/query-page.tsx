@@ -3,13 +3,15 @@
 import { useEffect, useLayoutEffect, useReducer, useRef, useState } from "preact/hooks";
 import { Failure, aborted, emit, message } from "./api";
 import { completer } from "./completion";
-import { confirmed } from "./dialogs";
+import { confirmed, prompted } from "./dialogs";
 import { Editor } from "./editor";
 import { addRun, clearHistory, readHistory, readTabs, storeTabs, type Tab } from "./keep";
+import { useLoad } from "./load";
 import { declared, setCurrent, stored } from "./prefixes";
 import { Results } from "./results";
 import { address, replace } from "./route";
 import { explain, query, update, type Answer } from "./run";
+import { readSaved, saveQuery } from "./saved";
 import type { Schema } from "./schema";
 import { Sidebar } from "./sidebar";
 import { firstText, isUpdate, undeclared } from "./sparql";
@@ -31,6 +33,8 @@ export function QueryPage({ asked, schema }: { asked?: string; schema: Schema | 
   const works = useRef(new Map<number, Work>());
   const [, redraw] = useReducer((n: number) => n + 1, 0);
   const work = works.current.get(active);
+  const saved = useLoad(readSaved, []);
+  const [said, setSaid] = useState("");
 
   // The editor lives longer than a rendering, so it calls what the last one left here.
   const latest = useRef({ run: (_: Mode) => {}, changed: (_: string) => {}, schema });
@@ -105,9 +109,27 @@ export function QueryPage({ asked, schema }: { asked?: string; schema: Schema | 
     }
   };
 
-  const use = (text: string) => {
+  const use = (text: string, name?: string) => {
     editor.current!.replace(text);
+    if (name) rename(active, name);
     latest.current.run("run");
+  };
+  // save stores the text of the editor by a name, which becomes the name of the tab.
+  const save = async () => {
+    setSaid("");
+    const text = editor.current!.text, id = active;
+    const name = await prompted("Save the query", "Name", "The query is stored as triples, so others see it. If the node takes no change from you, it is kept in this browser.", tabs.find(t => t.id === id)!.name, "Save");
+    if (!name) return;
+    const before = saved.value?.find(q => q.name === name);
+    if (before && before.text !== text && !await confirmed(`Replace ${name}?`, <pre tabIndex={0}>{before.text.slice(0, 2000)}</pre>, "Replace")) return;
+    try {
+      const refusal = await saveQuery(name, text);
+      setSaid(refusal ? `Kept in this browser, because the node refused: ${refusal}` : "Saved in the store.");
+      rename(id, name);
+    } catch (err) {
+      setSaid(message(err));
+    }
+    saved.again();
   };
   const show = (id: number, all: Tab[]) => {
     states.current.set(active, editor.current!.view.state);
@@ -125,7 +147,7 @@ export function QueryPage({ asked, schema }: { asked?: string; schema: Schema | 
     if (id === active) show(rest[0].id, rest);
     else setTabs({ tabs: rest, active });
   };
-  const rename = (id: number, name: string) => setTabs({ tabs: tabs.map(t => t.id === id ? { ...t, name } : t), active });
+  const rename = (id: number, name: string) => setTabs(now => ({ ...now, tabs: now.tabs.map(t => t.id === id ? { ...t, name } : t) }));
 
   return <div class="columns">
     <section aria-label="Query">
@@ -136,13 +158,15 @@ export function QueryPage({ asked, schema }: { asked?: string; schema: Schema | 
         <button type="button" disabled={!running} onClick={() => work?.control?.abort()}>Stop</button>
         <button type="button" title="Shows the plan, and runs nothing" onClick={() => latest.current.run("explain")}>Explain</button>
         <button type="button" title="Runs the query and shows what each step did" onClick={() => latest.current.run("explain-run")}>Explain with a run</button>
+        <button type="button" onClick={save}>Save …</button>
         <CopyLink text={() => editor.current!.text} />
+        <span role="status" class="dim link-text">{said}</span>
       </div>
       <p role="status" class="status">{work ? summary(work) : "Ctrl+Enter runs the query."}</p>
       {work?.error && <p role="alert" class="error">{work.error}</p>}
       {work?.answer && <Results key={`${active} ${work.begun}`} answer={work.answer} text={work.text} ended={!running && !work.error && !work.stopped} />}
     </section>
-    <Sidebar schema={schema} history={history} use={use} forget={() => setHistory(clearHistory())} />
+    <Sidebar schema={schema} saved={saved} history={history} use={use} forget={() => setHistory(clearHistory())} />
   </div>;
 }
 

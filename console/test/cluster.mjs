@@ -20,19 +20,45 @@ export async function testCluster(context, address) {
     assert.match(await page.locator(".figures").first().innerText(), /More losses that the data bears\s+2/);
     await page.getByRole("region", { name: "Servers of links" }).locator("tbody tr").nth(2).waitFor();
   });
+  await sub(t, "the map of segments: each with its owner, by pointer and by keyboard", async () => {
+    const { machines, segments, partitions } = await (await fetch(address + "segments")).json(), { members } = await status();
+    const owner = i => members.find(m => m.id === machines[i].id).address;
+    const slider = page.getByRole("slider", { name: "Segment" });
+    await slider.focus();
+    await page.keyboard.press("End");
+    const last = segments.at(-1);
+    const text = `Segment ${last.id}, order GSPO`, place = `partition ${last.partition} of ${owner(last.owner)}`;
+    await page.locator(".segment", { hasText: text }).filter({ hasText: place }).waitFor();
+    assert.match(await slider.getAttribute("aria-valuetext"), new RegExp(place));
+    await page.getByRole("img", { name: /segments? that begins? in order SPO/ }).click({ position: { x: 5, y: 5 } });
+    await page.locator(".segment", { hasText: `Segment ${segments[0].id}, ` }).waitFor();
+    for (const [i, m] of machines.entries()) {
+      const cells = page.getByRole("region", { name: "Owners" }).locator("tbody tr").filter({ hasText: owner(i) }).locator("td");
+      assert.deepEqual([await cells.nth(0).innerText(), await cells.nth(1).innerText()], [String(m.segments), partitions.filter(p => p === i).length.toLocaleString("en")]);
+    }
+    await page.getByRole("button", { name: `Show only ${owner(0)}` }).click();
+    await page.getByRole("button", { name: `Show only ${owner(0)}`, pressed: true }).waitFor();
+  });
   await sub(t, "a cluster is accessible", () => t.accessible("a cluster"));
   await sub(t, "copies change after a question", async () => {
     await page.getByLabel("Copies of each triple").selectOption("2");
     await t.button("Keep 2 copies").click();
     await until("there are two copies", async () => (await status()).copies === 2);
   });
-  await sub(t, "a machine leaves after a question, and the page shows it", async () => {
+  await send(address, "load", "application/n-triples", Array.from({ length: 150_000 }, (_, i) => `<http://example.org/s${i}> <http://example.org/p${i % 7}> "${i}" .\n`).join(""));
+  await sub(t, "a machine leaves after a question, and the page shows the backfill and what is at risk", async () => {
     const [gone] = (await status()).members.filter(m => m.address !== new URL(address).host);
     await page.getByRole("button", { name: `Let ${gone.address} leave` }).click();
     await t.button("Cancel").click();
     assert.equal((await status()).members.find(m => m.id === gone.id).state, "up");
     await page.getByRole("button", { name: `Let ${gone.address} leave` }).click();
     await t.button("Let it leave").click();
+    const seen = page.waitForFunction(() => /move to other machines/.test(document.querySelector("[aria-labelledby=map]").innerText));
+    const backfill = page.getByRole("region", { name: "Backfill" });
+    await backfill.getByText(/[\d,]+ of about [\d,]+ rows read on \d machines?/).waitFor();
+    assert.match(await backfill.innerText(), /Meanwhile the data bears the loss of one more machine\./);
+    await seen;
+    await t.accessible("a backfill");
     await until("it has left", async () => await rows.count() === 2);
   });
   await t.done(address);

@@ -1,6 +1,6 @@
 // Tests the console in headless Chromium: node main.mjs ALONE OTHER GUARDED MEMBER
 //
-// These are the addresses of nodes: two alone, one with the token "sesame", and a member of a cluster of three. One lane has the first
+// These are the addresses of nodes: two alone, one with the token "sesame" and the user "guest", and a member of a cluster of three. One lane has the first
 // node for itself, because it looks at the queries that run there.
 
 import { testBrowse } from "./browse.mjs";

@@ -126,6 +126,7 @@ export async function testQuery(context, address) {
   });
   await downloads(t, address);
   await updates(t, address);
+  await saved(t, address);
   await sub(t, "the page is accessible", () => t.accessible("the query page", true));
   await t.done(address);
 }
@@ -177,6 +178,50 @@ async function updates(t, address) {
     await t.says("1 added, 0 deleted");
     assert.equal(await count(), 1);
     await t.page.locator("[data-list=classes]", { hasText: ":Fresh" }).waitFor();
+  });
+}
+
+// saved queries are triples, which another user of the node sees.
+async function saved(t, address) {
+  const { page } = t, name = `Ages "of" all & more`, text = `SELECT ?age { ?s <${ex}age> ?age\n  FILTER(?age > 77) # "\\n"\n}`;
+  const item = page.locator("[data-list=saved] li").filter({ hasText: name });
+  const stored = async () => (await (await fetch(address + "sparql", { method: "POST", headers: { Accept: "application/sparql-results+json" }, body: new URLSearchParams({
+    query: "SELECT ?name ?text { GRAPH <urn:trefoil:queries> { ?q a <http://spinrdf.org/sp#Command> ; <http://www.w3.org/2000/01/rdf-schema#label> ?name ; <http://spinrdf.org/sp#text> ?text } }" }) })).json())
+    .results.bindings.map(row => [row.name.value, row.text.value]);
+  const save = async (text, name) => {
+    await t.enter(text);
+    await t.button("Save …").click();
+    await page.getByRole("dialog").getByLabel("Name").fill(name);
+    await page.keyboard.press("Enter");
+  };
+  await sub(t, "a query is saved as triples, and runs again after a reload", async () => {
+    await t.enter(text);
+    await t.button("Save …").click();
+    await t.accessible("the question for a name");
+    await page.keyboard.press("Escape");
+    await save(text, name);
+    await page.getByText("Saved in the store.").waitFor();
+    assert.deepEqual(await stored(), [[name, text]]);
+    await page.evaluate(() => localStorage.clear());
+    await page.goto("about:blank");
+    await page.goto(address);
+    await item.getByRole("button", { name, exact: true }).click();
+    await t.says(/\d+ rows/);
+    assert.equal(await t.text(), text);
+    await page.locator(".tabs").getByRole("button", { name, exact: true }).waitFor();
+  });
+  await sub(t, "another text of the same name is saved after a question, and deleted after one", async () => {
+    await save("ASK {}", name);
+    await t.button("Cancel").click();
+    assert.deepEqual(await stored(), [[name, text]]);
+    await save("ASK {}", name);
+    await t.button("Replace").click();
+    await page.getByText("Saved in the store.").waitFor();
+    assert.deepEqual(await stored(), [[name, "ASK {}"]]);
+    await page.getByRole("button", { name: `Delete the query ${name}` }).click();
+    await t.button("Delete").click();
+    await item.waitFor({ state: "detached" });
+    assert.deepEqual(await stored(), []);
   });
 }
 
@@ -232,7 +277,7 @@ export async function testToken(context, address) {
     await t.page.getByText("This node needs its token.").waitFor();
     await t.page.getByLabel("Token").fill("wrong");
     await t.button("Use it").click();
-    await t.page.getByText("The token is wrong for this request: the token is not this node's.").waitFor();
+    await t.page.getByText("The token is wrong for this request: this node wants a user's name and password").waitFor();
     await t.accessible("the question for a token");
     await t.page.getByLabel("Token").fill("sesame");
     await t.page.getByLabel("Token").press("Enter");
@@ -242,4 +287,23 @@ export async function testToken(context, address) {
     assert.equal(await t.page.locator(".token").count(), 0);
   });
   await t.done(address);
+  // A user who may read only.
+  const guest = await Tab.at(context, address), item = guest.page.locator("[data-list=saved] li").filter({ hasText: "mine" });
+  await sub(guest, "a query stays in the browser if the user may not write", async () => {
+    await guest.page.getByLabel("Token").fill("guest:look");
+    await guest.page.keyboard.press("Enter");
+    await guest.enter("ASK { ?s ?p ?o }");
+    await guest.button("Save …").click();
+    await guest.page.getByRole("dialog").getByLabel("Name").fill("mine");
+    await guest.page.keyboard.press("Enter");
+    await guest.page.getByText("Kept in this browser, because the node refused: this needs the role write").waitFor();
+    await guest.page.reload();
+    await item.getByText("in this browser").waitFor();
+    await item.getByRole("button", { name: "mine", exact: true }).click();
+    await guest.says("Answered");
+    await guest.page.getByRole("button", { name: "Delete the query mine" }).click();
+    await guest.button("Delete").click();
+    await item.waitFor({ state: "detached" });
+  });
+  await guest.done(address);
 }

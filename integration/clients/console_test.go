@@ -148,11 +148,20 @@ func TestConsole(t *testing.T) {
 		t.Fatal(err)
 	}
 	t.Cleanup(remove)
-	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("sesame"), 0o600); err != nil {
+	// One node has a token, and a user who may read only.
+	hash := exec.Command(binary, "users", "hash")
+	hash.Stdin = strings.NewReader("look")
+	hashed, err := hash.Output()
+	if err != nil {
 		t.Fatal(err)
 	}
-	alone, other, guarded := start(t, binary), start(t, binary), start(t, binary, "--token-file", token)
+	token, users := filepath.Join(t.TempDir(), "token"), filepath.Join(t.TempDir(), "users")
+	for name, text := range map[string]string{token: "sesame", users: fmt.Sprintf("[guest]\nhash = %q\nroles = [\"read\"]\n", bytes.TrimSpace(hashed))} {
+		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	alone, other, guarded := start(t, binary), start(t, binary), start(t, binary, "--token-file", token, "--users", users)
 	member := start(t, binary)
 	for range 2 {
 		start(t, binary, "--join", strings.TrimPrefix(member, "http://"))
