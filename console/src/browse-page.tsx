@@ -96,11 +96,17 @@ function Triples({ params, other }: { params: Record<string, string | boolean>; 
 
 function Labelled({ term, labels }: { term: Term; labels: Record<string, string> }) {
   const label = term.type === "uri" ? labels[term.value] : undefined;
+  if (term.type === "uri" && imageIRI.test(term.value)) return <a href={address("browse", term.value)}><img class="image" src={term.value} alt={label ?? "Image in the data"} /></a>;
   return <>{label && `${label} `}<TermView term={term} /></>;
 }
 
+// The page asks no other host, so it shows the images that it gets as data: in annotations, and in IRIs.
+const imageType = /^image\/(png|jpeg|gif|webp|avif|svg\+xml)$/;
+const imageIRI = /^data:image\/(png|jpeg|gif|webp|avif|svg\+xml)[;,]/;
+
 function Note({ note: a }: { note: Annotation }) {
-  return <div class="note"><b>{a.app ?? a.app64}</b> <span class="dim">{a.type}</span> {a.text ?? `${Math.floor((a.data ?? "").length * 3 / 4).toLocaleString()} bytes`}</div>;
+  const source = a.data && imageType.test(a.type) ? `data:${a.type};base64,${a.data}` : "";
+  return <div class="note"><b>{a.app ?? a.app64}</b> <span class="dim">{a.type}</span> {source ? <img class="image" src={source} alt={`Annotation of ${a.app ?? a.app64}`} /> : a.text ?? `${Math.floor((a.data ?? "").length * 3 / 4).toLocaleString()} bytes`}</div>;
 }
 
 interface Links { forward: string[]; backward: string[]; out: number; in: number; rank?: number }

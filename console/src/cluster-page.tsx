@@ -133,7 +133,7 @@ function Members({ s, change }: { s: Status; change: Change }) {
             <td>{m.walk && <Backfill walk={m.walk} address={m.address} />}</td>
             <td><div class="bar">
               <button type="button" aria-label={`Let ${m.address} leave`} onClick={() => change("Let the machine leave?", `${m.address} hands over what it holds, and is a member no more after that.`, "Let it leave", url("cluster/leave", { machine: m.id }))}>Leave</button>
-              <button type="button" aria-label={`Remove ${m.address}`} onClick={() => change("Remove the machine?", `${m.address} is given up at once, as if it had failed. What it held is made again from other copies.`, "Remove it", url("cluster/remove", { machine: m.id }))}>Remove</button>
+              <button type="button" aria-label={`Remove ${m.address}`} onClick={() => change("Remove the machine?", `${m.address} must have stopped; while it runs, the removal waits. What it held is made again from other copies.`, "Remove it", url("cluster/remove", { machine: m.id }))}>Remove</button>
             </div></td>
           </>}
         </tr>;

@@ -7,7 +7,7 @@ import { amount, bytes } from "./figures";
 import { useLoad } from "./load";
 import { shorten } from "./prefixes";
 import { address } from "./route";
-import { countOf, graphs, type Named, type Schema } from "./schema";
+import { countGraph, graphs, type Named, type Schema } from "./schema";
 import { send, syntaxes, typeOf, type Upload } from "./upload";
 
 const systemGraph = "urn:trefoil:system";
@@ -87,7 +87,7 @@ const exports: [string, string, string][] = [["Turtle", "text/turtle", "ttl"], [
 
 function Graphs() {
   const all = useLoad(async signal => {
-    const [first, named] = await Promise.all([countOf({ g: "default" }, signal), graphs(signal)]);
+    const [first, named] = await Promise.all([countGraph("", signal), graphs(signal)]);
     return [{ iri: "", ...first }, ...named] as Named[];
   }, []);
   const [busy, setBusy] = useState(""), [error, setError] = useState("");

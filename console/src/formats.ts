@@ -1,7 +1,7 @@
 // Answers as files, written from the rows that the page has, so that the query need not run again.
 
 import type { Term } from "./api";
-import { parseTerm, nt } from "./terms";
+import { parseTerm, nt, rdfType } from "./terms";
 import { declared, expand, known, shorten } from "./prefixes";
 import type { Answer } from "./run";
 
@@ -16,11 +16,12 @@ const formats: Record<string, Format> = {
   nt: { name: "nt", label: "N-Triples", ending: "nt", type: "application/n-triples" },
   nq: { name: "nq", label: "N-Quads", ending: "nq", type: "application/n-quads" },
   trig: { name: "trig", label: "TriG", ending: "trig", type: "application/trig" },
+  jsonld: { name: "jsonld", label: "JSON-LD", ending: "jsonld", type: "application/ld+json" },
   rdfxml: { name: "xml", label: "RDF/XML", ending: "rdf", type: "application/rdf+xml" },
 };
 
 export function formatsOf(a: Answer): Format[] {
-  const names = a.kind === "rows" ? ["json", "csv", "tsv", "results"] : a.kind === "triples" ? ["ttl", "nt", "nq", "trig", "rdfxml"]
+  const names = a.kind === "rows" ? ["json", "csv", "tsv", "results"] : a.kind === "triples" ? ["ttl", "nt", "nq", "trig", "jsonld", "rdfxml"]
     : a.kind === "boolean" ? ["json", "results"] : [];
   return names.map(name => formats[name]);
 }
@@ -33,7 +34,10 @@ export function write(a: Answer, f: Format, query: string): Blob | undefined {
   if ((a.kind !== "rows" && a.kind !== "triples") || a.more) return undefined;
   if (a.kind === "triples") {
     if (f.name === "nt" || f.name === "nq") return blob(f, a.rows.map(row => row.replaceAll("\t", " ") + " .\n"));
-    return f.name === "xml" ? undefined : blob(f, turtle(a.rows, declared(query)));
+    if (f.name === "ttl" || f.name === "trig") return blob(f, turtle(a.rows, declared(query)));
+    if (a.rows.some(row => row.includes("<<"))) return undefined; // perhaps a triple term
+    const parts = f.name === "xml" ? rdfXML(a.rows) : jsonLD(a.rows);
+    return parts && blob(f, parts);
   }
   const terms = a.rows.map(row => row.split("\t").map(parseTerm));
   switch (f.name) {
@@ -58,6 +62,34 @@ function termXML(t: Term): string {
   if (t.type !== "literal") return `<${t.type}>${xml(t.value)}</${t.type}>`;
   const tag = t["xml:lang"] ? ` xml:lang="${xml(t["xml:lang"])}"` : t.datatype ? ` datatype="${xml(t.datatype)}"` : "";
   return `<literal${tag}>${xml(t.value)}</literal>`;
+}
+
+// jsonLD writes triples as expanded JSON-LD, a node object for each subject.
+function jsonLD(rows: string[]): string[] {
+  const nodes = new Map<string, Record<string, unknown>>();
+  const name = (t: Term) => (t.type === "bnode" ? "_:" : "") + t.value;
+  for (const [s, p, o] of rows.map(row => row.split("\t").map(text => parseTerm(text)!))) {
+    const node = nodes.get(name(s)) ?? { "@id": name(s) }, isType = p.value === rdfType && o.type !== "literal";
+    const value = isType ? name(o) : o.type !== "literal" ? { "@id": name(o) } : { "@value": o.value, "@language": o["xml:lang"], "@type": o.datatype };
+    ((node[isType ? "@type" : p.value] ??= []) as unknown[]).push(value);
+    nodes.set(name(s), node);
+  }
+  return [JSON.stringify([...nodes.values()], null, 1) + "\n"];
+}
+
+// rdfXML writes triples as RDF/XML. It returns undefined if XML cannot hold them: the node has the error.
+function rdfXML(rows: string[]): string[] | undefined {
+  const out = [`<?xml version="1.0"?>\n<rdf:RDF xmlns:rdf="${rdfType.replace("type", "")}">\n`];
+  const name = (t: Term, iri: string) => t.type === "bnode" ? `rdf:nodeID="${xml(t.value)}"` : `${iri}="${xml(t.value)}"`;
+  for (const row of rows) {
+    const [s, p, o] = row.split("\t").map(text => parseTerm(text)!);
+    const local = /[A-Za-z_][\w.-]*$/.exec(p.value)?.[0];
+    if (!local || !/^[\w.-]*$/.test(s.type === "bnode" ? s.value : "") || /[\0-\x08\x0b\x0c\x0e-\x1f\ufffe\uffff]/.test(o.value)) return undefined;
+    const open = `<p:${local} xmlns:p="${xml(p.value.slice(0, -local.length))}"`;
+    const tag = o["xml:lang"] ? ` xml:lang="${xml(o["xml:lang"])}"` : o.datatype ? ` rdf:datatype="${xml(o.datatype)}"` : "";
+    out.push(`<rdf:Description ${name(s, "rdf:about")}>${o.type === "literal" ? `${open}${tag}>${xml(o.value)}</p:${local}>` : `${open} ${name(o, "rdf:resource")}/>`}</rdf:Description>\n`);
+  }
+  return [...out, "</rdf:RDF>\n"];
 }
 
 // turtle writes triples with the prefixes that they need. Neighbours with one subject share it.

@@ -40,7 +40,7 @@ export function OperationsPage() {
       ["Up for", m.process_start_time_seconds && duration(m.at - m.process_start_time_seconds)], ["Queries since the start", amount(m.trefoil_sparql_operations_total ?? 0)],
       ["Writes that were refused", amount(m.trefoil_store_writes_refused_total ?? 0)],
     ]} />}
-    {samples.length > 1 && <div class="halves">
+    {samples.length > 2 && <div class="halves">
       <Rates title="Queries and updates a second" samples={samples} names={{ "queries and updates": "trefoil_sparql_operations_total" }} />
       <Rates title="Rows a second" samples={samples} names={{ read: "trefoil_sparql_rows_read_total", answered: "trefoil_sparql_rows_total" }} />
       <Rates title="Triples written a second" samples={samples} names={{ added: "trefoil_store_triples_added_total", deleted: "trefoil_store_triples_deleted_total", loaded: "trefoil_store_triples_loaded_total" }} />

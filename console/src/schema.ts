@@ -54,8 +54,15 @@ export async function countOf(params: Record<string, string>, signal?: AbortSign
 const withCounts = (all: Named[], params: (term: string) => Record<string, string>, signal?: AbortSignal) =>
   Promise.all(all.map(async n => ({ ...n, ...await countOf(params(`<${n.iri}>`), signal) })));
 
+// countGraph counts the triples of a graph; "" is the default graph. The columns of the store count it without reading
+// rows. Without them a large graph takes too long, and then the count is an estimate.
+export async function countGraph(iri: string, signal?: AbortSignal): Promise<{ count: number; exact: boolean }> {
+  const pattern = iri ? `GRAPH <${iri}> { ?s ?p ?o }` : "?s ?p ?o";
+  return select(`SELECT (COUNT(*) AS ?n) WHERE { ${pattern} }`, signal).then(([row]) => ({ count: Number(row.n.value), exact: true }), () => countOf({ g: iri ? `<${iri}>` : "default" }, signal));
+}
+
 export async function graphs(signal?: AbortSignal): Promise<Named[]> {
-  return withCounts(await leap("gspo", "g", { signal }), g => ({ g }), signal);
+  return Promise.all((await leap("gspo", "g", { signal })).map(async g => ({ ...g, ...await countGraph(g.iri, signal) })));
 }
 
 // predicates are those of the default graph. If it is empty, those of all graphs.

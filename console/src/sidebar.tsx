@@ -55,7 +55,7 @@ function SavedQueries({ saved, hidden, use }: Pick<Props, "saved" | "use"> & { h
   const all = saved.value;
   return <details open><summary>Saved queries{!!all?.length && ` (${all.length.toLocaleString()})`}</summary>
     {(error || saved.error && !hidden) && <p role="alert" class="error">{error || saved.error}</p>}
-    {all?.length === 0 && <p class="dim">none yet</p>}
+    {!all?.length && <p class="dim">{all ? "none yet" : "…"}</p>}
     <ul data-list="saved">{all?.map(q => <li key={`${q.local} ${q.name}`} class="named">
       <span><button type="button" class="link" title={q.text} onClick={() => use(q.text, q.name)}>{q.name}</button>{q.local && <span class="dim"> in this browser</span>}</span>
       <button type="button" class="link dim" aria-label={`Delete the query ${q.name}`} title="Delete" onClick={() => remove(q)}>✕</button>

@@ -10,6 +10,9 @@ export async function testBrowse(context, address) {
     :ann a :Person ; rdfs:label "Ann", "Anne"@fr ; :knows :bob, _:someone ; :likes ${Array.from({ length: 150 }, (_, i) => `:thing${i}`).join(", ")} .
     :bob rdfs:label "Bob" . _:someone :name "somebody" .`);
   await send(address, "annotations?" + new URLSearchParams({ s: iri("ann"), p: iri("knows"), o: iri("bob"), app: "reviews" }), "text/plain", "since school", "PUT");
+  const png = "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
+  await send(address, "annotations?" + new URLSearchParams({ s: iri("ann"), p: iri("knows"), o: iri("bob"), app: "photos" }), "image/png", Buffer.from(png, "base64"), "PUT");
+  await send(address, "triples", "application/n-triples", `${iri("ann")} <http://xmlns.com/foaf/0.1/depiction> <data:image/png;base64,${png}> .\n`);
   await send(address, "links/update", "application/x-ndjson", `{"op":"add","src":"${ex}ann","dst":["http://a.example/","http://b.example/"]}\n{"op":"add","src":"http://a.example/","dst":["${ex}ann"]}`);
   await send(address, "links/pagerank", "application/json", "{}");
   await until("PageRank is done", async () => (await (await fetch(address + "links/pagerank")).json()).state === "done");
@@ -27,6 +30,13 @@ export async function testBrowse(context, address) {
     await until("all is there", async () => await out.locator("tbody tr").count() > 150);
     assert.equal(await out.getByRole("button", { name: "More" }).count(), 0);
     assert.match(await out.innerText(), /Anne @fr/);
+  });
+  await sub(t, "images of annotations and of IRIs with data", async () => {
+    for (const name of ["Annotation of photos", "Image in the data"]) {
+      const image = out.getByRole("img", { name });
+      await image.waitFor();
+      await until(`${name} is decoded`, async () => await image.evaluate(e => e.complete && e.naturalWidth === 1));
+    }
   });
   await sub(t, "its hyperlinks and its rank", async () => {
     const links = page.getByRole("region", { name: "Hyperlinks" });
@@ -60,6 +70,6 @@ export async function testBrowse(context, address) {
   });
   await page.goto(address + "#browse=" + encodeURIComponent(ex + "ann"));
   await page.getByRole("region", { name: "Hyperlinks" }).waitFor();
-  await sub(t, "the page of a resource is accessible", () => t.accessible("a resource"));
+  await sub(t, "the page of a resource is accessible", () => t.accessible("a resource", true));
   await t.done(address);
 }

@@ -39,7 +39,7 @@ export async function testCluster(context, address) {
     await page.getByRole("button", { name: `Show only ${owner(0)}` }).click();
     await page.getByRole("button", { name: `Show only ${owner(0)}`, pressed: true }).waitFor();
   });
-  await sub(t, "a cluster is accessible", () => t.accessible("a cluster"));
+  await sub(t, "a cluster is accessible", () => t.accessible("a cluster", true));
   await sub(t, "copies change after a question", async () => {
     await page.getByLabel("Copies of each triple").selectOption("2");
     await t.button("Keep 2 copies").click();
@@ -60,6 +60,13 @@ export async function testCluster(context, address) {
     await seen;
     await t.accessible("a backfill");
     await until("it has left", async () => await rows.count() === 2);
+  });
+  await sub(t, "the removal of a machine is asked for after a question, and waits until it has stopped", async () => {
+    const [gone] = (await status()).members.filter(m => m.address !== new URL(address).host);
+    await page.getByRole("button", { name: `Remove ${gone.address}` }).click();
+    await t.button("Remove it").click();
+    await page.getByText(`machine ${gone.id}, to be removed, is alive: stop it, or let it leave`).waitFor();
+    assert.match((await status()).waiting, /is alive/);
   });
   await t.done(address);
 }

@@ -26,7 +26,7 @@ export async function testData(context, address) {
     await uploads.filter({ hasText: "unknown.bin" }).getByText("Choose one above").waitFor();
     assert.equal(await count({ s: "<http://data.example/a>" }), 4);
     await page.getByRole("region", { name: "Classes" }).getByText("Thing").waitFor();
-    await t.accessible("the data");
+    await t.accessible("the data", true);
   });
   await sub(t, "a file that is dropped, into a graph, strictly", async () => {
     await page.getByLabel("Graph", { exact: true }).fill("http://data.example/g");

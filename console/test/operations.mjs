@@ -35,7 +35,7 @@ export async function testOperations(context, address) {
     await page.reload();
     const row = page.getByRole("region", { name: "Subscriptions" }).locator("tbody tr");
     await row.filter({ hasText: "names" }).getByText("http://example.org/age").waitFor();
-    await t.accessible("the operations");
+    await t.accessible("the operations", true);
     await page.getByRole("button", { name: "Delete names" }).click();
     await page.getByRole("dialog").getByRole("button", { name: "Delete" }).click();
     await row.waitFor({ state: "detached" });

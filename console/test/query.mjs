@@ -154,10 +154,27 @@ async function downloads(t, address) {
     assert.equal(await t.downloads("Turtle"), `@prefix e: <${ex}> .\n@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\ne:a a e:B ;\n    e:n "1.5"^^xsd:decimal ;\n    e:t "x\\ny" .\n`);
     assert.match(await t.downloads("N-Triples"), new RegExp(`^<${ex}a> <${ex}t> "x\\\\ny" \\.$`, "m"));
     assert.equal(queries, 1);
-    assert.match(await t.downloads("RDF/XML"), /<rdf:RDF/); // only the node writes it
-    assert.equal(queries, 2);
+    await t.run(`PREFIX e: <${ex}> CONSTRUCT { e:a a e:B ; e:n 1.5 ; e:t "x\\n<y>"@en ; e:to e:b, _:c . _:c e:t "plain" } {}`);
+    await t.says("6 triples");
+    queries = 0;
+    // The node reads what the page has written.
+    for (const [name, type] of [["JSON-LD", "application/ld+json"], ["RDF/XML", "application/rdf+xml"]]) {
+      const graph = `http://read.example/${type}`, file = await t.downloads(name);
+      await send(address, "data?graph=" + encodeURIComponent(graph), type, file, "PUT");
+      const ask = `PREFIX e: <${ex}> ASK { GRAPH <${graph}> { e:a a e:B ; e:n 1.5 ; e:t "x\\n<y>"@en ; e:to e:b, ?c . ?c e:t "plain" FILTER(isBlank(?c)) } }`;
+      assert.equal((await (await fetch(address + "sparql?" + new URLSearchParams({ query: ask }), { headers: { Accept: "application/sparql-results+json" } })).json()).boolean, true, file);
+      assert.match(await (await fetch(address + "count?" + new URLSearchParams({ g: `<${graph}>` }))).text(), /"count":6/);
+      await send(address, "data?graph=" + encodeURIComponent(graph), type, undefined, "DELETE");
+    }
+    assert.equal(queries, 0);
+    await t.run(`CONSTRUCT { <${ex}a> <${ex}1> 1 } {}`); // no name in XML: the node has the error
+    await t.says("1 triple");
+    await t.button("RDF/XML").click();
+    await t.page.getByRole("group", { name: "Download" }).getByRole("status").filter({ hasText: `${ex}1` }).waitFor();
+    await t.run(`PREFIX e: <${ex}> CONSTRUCT { e:a a e:B } {}`);
+    await t.says("1 triple");
     await t.button("Raw").click();
-    assert.match(await t.page.locator("pre.raw").innerText(), /e:a a e:B ;/);
+    assert.match(await t.page.locator("pre.raw").innerText(), /e:a a e:B/);
   });
 }
 
