@@ -33,23 +33,23 @@ export function Queries() {
       <h2>Running queries</h2>
       {(error || all.error) && <p role="alert" class="error">{error || all.error}</p>}
       {all.value?.running.length === 0 && <p class="dim">none</p>}
-      {!!all.value?.running.length && <table class="plain">
+      {!!all.value?.running.length && <div class="wide" tabIndex={0} role="region" aria-label="Table of running queries"><table class="plain">
         <thead><tr><th scope="col">Text</th><th scope="col">Time</th><th scope="col">Rows</th><th scope="col">Memory</th><th scope="col">User</th><td /></tr></thead>
         <tbody>{all.value.running.map(q => <tr key={q.id}>
           <th scope="row"><Text of={q} /></th><td>{took(q.milliseconds)}</td><td>{amount(q.rows)}</td><td>{bytes(q.memory)}</td><td>{q.user}</td>
           <td><button type="button" aria-label={`Stop ${q.kind} ${q.id}`} onClick={() => stop(q.id)}>Stop</button></td>
         </tr>)}</tbody>
-      </table>}
+      </table></div>}
     </section>
     <section aria-label="Slow queries">
       <h2>Slow queries</h2>
       {all.value?.slow.length === 0 && <p class="dim">none since the start of the node</p>}
-      {!!all.value?.slow.length && <table class="plain">
+      {!!all.value?.slow.length && <div class="wide" tabIndex={0} role="region" aria-label="Table of slow queries"><table class="plain">
         <thead><tr><th scope="col">Text</th><th scope="col">Began</th><th scope="col">Time</th><th scope="col">Rows</th><th scope="col">Answer</th><th scope="col">User</th></tr></thead>
         <tbody>{all.value.slow.map(q => <tr key={q.id}>
           <th scope="row"><Text of={q} /></th><td>{new Date(q.start).toLocaleString()}</td><td>{took(q.milliseconds)}</td><td>{amount(q.rows)}</td><td>{q.status}, {bytes(q.bytes)}</td><td>{q.user}</td>
         </tr>)}</tbody>
-      </table>}
+      </table></div>}
     </section>
   </>;
 }

@@ -82,6 +82,7 @@ export class Tab {
       await this.page.setViewportSize({ width, height: 844 });
       const found = await this.page.evaluate(`${axe}; axe.run({ resultTypes: ["violations"] })`);
       assert.deepEqual(found.violations.map(v => `${v.id}: ${v.help}: ${v.nodes.map(n => n.html.slice(0, 200)).slice(0, 3).join(" | ")}`), [], `axe: ${what}, ${scheme}, ${width} wide`);
+      assert.deepEqual(await this.page.evaluate(brokenWords), [], `${what}, ${width} wide: words of headings and buttons that are on two lines`);
       assert.ok(await this.page.evaluate("document.documentElement.scrollWidth <= innerWidth"), `${what} is wider than a screen of ${width}`);
     }
     await this.page.setViewportSize(before);
@@ -93,6 +94,18 @@ export class Tab {
     assert.deepEqual([...this.hosts], [new URL(address).host], "hosts that the page called");
     await this.page.close();
   }
+}
+
+// brokenWords returns the first words of headings and buttons that do not fit in a line.
+function brokenWords() {
+  return [...document.querySelectorAll("th, button:not(.link)")].flatMap(e => {
+    const text = document.createTreeWalker(e, NodeFilter.SHOW_TEXT).nextNode(), word = /\S+/.exec(text?.data ?? "");
+    if (!word || word[0].length > 20) return [];
+    const range = document.createRange();
+    range.setStart(text, word.index);
+    range.setEnd(text, word.index + word[0].length);
+    return range.getClientRects().length > 1 ? [word[0]] : [];
+  });
 }
 
 // sub runs a part of a test and prints its time.
