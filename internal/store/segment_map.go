@@ -3,7 +3,9 @@
 package store
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"slices"
 	"strings"
 
@@ -129,8 +131,42 @@ func mapSegment(s trie.Segment, owner, next int, state string) MapSegment {
 // boundText returns a bound as text for people, cut if it is long.
 func boundText(key []byte) string {
 	text := placeOf(key)
+	_, terms, err := triple.SplitKey(key)
+	for _, term := range terms {
+		if err == nil && len(term) > 0 {
+			_, err = triple.AppendTermNT(nil, term)
+		}
+	}
+	if err != nil && len(key) > 1 { // cut
+		text = cutTerms(key[1:])
+	}
 	if len(text) > maxBoundText {
 		text = strings.ToValidUTF8(text[:maxBoundText], "") + "…"
 	}
 	return text
+}
+
+// cutTerms returns the whole terms of the beginning of a key without its order, and what is there of the
+// last one, which ends with "…". A term without a form in N-Triples, such as a part of a number, is in
+// quoted bytes.
+func cutTerms(terms []byte) string {
+	var text []byte
+	for more := true; more; {
+		var term []byte
+		term, terms, more = bytes.Cut(terms, []byte{0, 1}) // the end of a term, see package triple
+		if len(text) > 0 {
+			text = append(text, ' ')
+		}
+		whole, err := triple.AppendTermNT(text, term)
+		switch {
+		case len(term) == 0:
+		case err != nil:
+			text = fmt.Appendf(text, "%q", term)
+		case more:
+			text = whole
+		default:
+			text = bytes.TrimRight(whole, `>"`)
+		}
+	}
+	return string(text) + "…"
 }

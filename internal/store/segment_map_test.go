@@ -81,6 +81,14 @@ func TestSegmentMap(t *testing.T) {
 	if m := NewSegmentMap(&recovery.Joint{Base: base, Target: base}, func(trie.Segment) bool { return false }, 1, 1); len(m.Segments) != 1 || m.Segments[0].ID != 2 || m.Total != 2 {
 		t.Errorf("a page: %+v", m)
 	}
+	for _, test := range []struct {
+		cut  int // bytes that are left out at the end
+		want string
+	}{{0, "<http://ex/p> <http://ex/o> <http://ex/s>"}, {len(" http://ex/s"), "<http://ex/p> <http://ex/o> …"}, {len("/o") + 2 + len(" http://ex/s"), "<http://ex/p> <http://ex…"}} {
+		if text := boundText(inPOS[:len(inPOS)-test.cut]); text != test.want {
+			t.Errorf("a bound without its last %d bytes is %q, want %q", test.cut, text, test.want)
+		}
+	}
 	long, _ := triple.AppendKey(nil, triple.SPO, triple.Triple{Subject: triple.NewIRI("http://ex/" + strings.Repeat("é", 500)), Predicate: triple.NewIRI("http://ex/p"), Object: triple.NewIRI("http://ex/o")})
 	if text := boundText(long); len(text) > maxBoundText+len("…") || !strings.HasSuffix(text, "é…") {
 		t.Errorf("a long bound: %q", text)
