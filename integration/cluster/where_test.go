@@ -83,8 +83,8 @@ func TestStatusOfCopies(t *testing.T) {
 				t.Errorf("a machine was excluded: %+v", s)
 			}
 		}
-		if m.Rebuilt == 0 {
-			t.Errorf("a machine was excluded, and owned no segment")
+		if m.Phase == "fill" && m.Rebuilt == 0 { // in serve other machines own what it did
+			t.Errorf("a machine was excluded, and owned no segment: %+v", m.Machines)
 		}
 		w.settle()
 		w.stable()
