@@ -62,7 +62,7 @@ var layers = map[string][]string{
 	"internal/cluster":           {"triple", "trie", "internal/feed", "internal/backup", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", small},
 	"internal/cluster/view":      {"trie", "recovery", small},
 	"internal/cluster/gossip":    {"trie"},
-	"internal/cluster/peer":      {"trie"},
+	"internal/cluster/peer":      {"trie", small},
 	"internal/cluster/port":      {small},
 	"internal/cluster/agreement": {"trie", "internal/cluster/view", "internal/store/database", "internal/store/manifest"},
 	"internal/cluster/gate":      {"trie", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer"},
@@ -95,11 +95,11 @@ var layers = map[string][]string{
 	"internal/dataset": {"triple", "links"},
 
 	// What a machine is: these import nothing of the module.
-	"internal/memory": {}, "internal/bootclock": {}, "internal/protocol": {}, "internal/processors": {}, "internal/logs": {},
+	"internal/memory": {}, "internal/bootclock": {}, "internal/protocol": {}, "internal/processors": {}, "internal/logs": {}, "internal/tracing": {"internal/logs"},
 }
 
 // small stands for the packages about the machine that a process runs on.
-const small = "internal/{memory,bootclock,protocol,processors,logs}"
+const small = "internal/{memory,bootclock,protocol,processors,logs,tracing}"
 
 // above may import everything: the binary, its commands, tests, examples and tools. Nothing imports
 // them.
@@ -134,7 +134,7 @@ func TestImportGraph(t *testing.T) {
 		for _, path := range p.Imports {
 			to, ours := layer(path)
 			inside := to == from || strings.HasPrefix(to, from+"/")
-			machine := slices.Contains(allowed, small) && slices.Contains([]string{"memory", "bootclock", "protocol", "processors", "logs"}, strings.TrimPrefix(to, "internal/"))
+			machine := slices.Contains(allowed, small) && slices.Contains([]string{"memory", "bootclock", "protocol", "processors", "logs", "tracing"}, strings.TrimPrefix(to, "internal/"))
 			if ours && !inside && !machine && !slices.Contains(allowed, to) {
 				t.Errorf("%s imports %s: %s may import %s only", p.ImportPath, path, from, list(allowed))
 			}

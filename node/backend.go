@@ -3,14 +3,17 @@
 package node
 
 import (
+	"cmp"
 	"errors"
 	"net"
+	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/tracing"
 )
 
 // backend answers the requests of the endpoints.
@@ -28,9 +31,9 @@ type backend struct {
 
 // startBackend returns the backend of a store: a node that is a member of a cluster or
 // may become one or, if it is read-only, the store by itself.
-func (s *service) startBackend(db *store.Store, readOnly bool) (backend, error) {
+func (s *service) startBackend(db *store.Store, readOnly bool, tracer *tracing.Tracer) (backend, error) {
 	if !readOnly {
-		return s.startMember(db)
+		return s.startMember(db, tracer)
 	}
 	p, err := port.Listen(s.ctx, port.Options{Listen: s.listen, Closed: true, TLS: s.Cluster.tls(), Logger: s.Logger})
 	if err != nil {
@@ -46,7 +49,7 @@ func (s *service) startBackend(db *store.Store, readOnly bool) (backend, error) 
 
 // startMember starts the node of a store. If it joins a cluster, it returns when the node
 // is a member.
-func (s *service) startMember(lone *store.Store) (backend, error) {
+func (s *service) startMember(lone *store.Store, tracer *tracing.Tracer) (backend, error) {
 	db, err := replica.New(lone, replica.Options{})
 	if err != nil {
 		return backend{}, err
@@ -63,7 +66,7 @@ func (s *service) startMember(lone *store.Store) (backend, error) {
 		// the leader excludes the machine.
 		Lease: c.FailureTimeout * 2 / 3, FailureTimeout: c.FailureTimeout,
 		ColumnMemory: s.columnBytes(), RebuildShare: float64(c.RebuildShare) / 100, PurgeEvery: c.PurgeEvery,
-		ScrubEvery: c.ScrubEvery, ScrubRate: c.ScrubRate, Logger: s.Logger,
+		ScrubEvery: c.ScrubEvery, ScrubRate: c.ScrubRate, SlowQuery: cmp.Or(s.SlowQuery, time.Second), Tracer: tracer, Logger: s.Logger,
 	})
 	if err != nil {
 		return backend{}, err

@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -100,8 +101,13 @@ func (s *service) run() (members []string, err error) {
 	o := s.Options
 	o.ReadOnly = o.ReadOnly || full != nil
 
-	// 2. Start what answers: the member of a cluster, the query engine, the links.
-	back, err := s.startBackend(db, o.ReadOnly)
+	// 2. Start what answers: the tracer, the member of a cluster, the query engine, the links.
+	tracer, err := s.startTracer(db.MachineID().String())
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, stopTracer(tracer)) }()
+	back, err := s.startBackend(db, o.ReadOnly, tracer)
 	if err != nil {
 		return nil, err
 	}
@@ -130,7 +136,7 @@ func (s *service) run() (members []string, err error) {
 	api := server.Options{
 		Token: s.Token, OperatorToken: s.OperatorToken, Applications: s.Applications, Users: s.Users, ReadOnly: s.ReadOnly, Logger: s.Logger, Engine: engine,
 		AllowOrigins: s.AllowOrigins, PublicURL: s.PublicURL, AcceptHosts: s.AcceptHosts, Cluster: back.cluster,
-		SlowQuery: s.SlowQuery, LogRequests: s.LogRequests, MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
+		SlowQuery: s.SlowQuery, LogRequests: s.LogRequests, Tracer: tracer, MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
 	}
 	if s.AuditLog != "" {
 		if api.Audit, err = audit.Open(s.AuditLog); err != nil {
@@ -182,6 +188,25 @@ func (s *service) run() (members []string, err error) {
 		return back.members(), nil
 	}
 	return nil, err
+}
+
+// traceTimeout bounds the wait for the collector of traces at the end.
+const traceTimeout = 3 * time.Second
+
+// startTracer returns the tracer of a machine, nil if there are no traces.
+func (s *service) startTracer(machine string) (*tracing.Tracer, error) {
+	if s.Traces.Endpoint == "" {
+		return nil, nil
+	}
+	o := s.tracing()
+	o.Instance = machine
+	return tracing.New(o)
+}
+
+func stopTracer(t *tracing.Tracer) error {
+	ctx, cancel := context.WithTimeout(context.Background(), traceTimeout)
+	defer cancel()
+	return t.Shutdown(ctx)
 }
 
 // open opens the store. If the disk has no room to recover it, full is set and the store

@@ -7,6 +7,7 @@ import (
 	"context"
 	"fmt"
 	"net"
+	"net/http"
 	"regexp"
 	"strconv"
 	"time"
@@ -16,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/server/access"
+	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/internal/webhook"
 )
 
@@ -78,6 +80,9 @@ type ServeOptions struct {
 	// LogRequests logs each request at level info instead of debug.
 	LogRequests bool
 
+	// Traces sends traces of requests to a collector; without an endpoint there are none.
+	Traces TraceOptions
+
 	// AuditLog is a file to which a record of each change and of each request of operators is appended; "" is none.
 	AuditLog string
 
@@ -93,6 +98,17 @@ type ServeOptions struct {
 	// Report, if not nil, receives messages for the operator, each a sentence: what the
 	// node begins, waits for and ends.
 	Report func(message string)
+}
+
+// TraceOptions are the part of [ServeOptions] about traces.
+type TraceOptions struct {
+	// Endpoint is the URL of a collector for OTLP over HTTP, such as http://127.0.0.1:4318; "" is none.
+	Endpoint string
+	// Headers go with each request to the collector.
+	Headers http.Header
+	// Ratio is the share of requests without a traceparent that are recorded, up to 1; 0 is all of them, and a
+	// negative value is none.
+	Ratio float64
 }
 
 // ClusterOptions are the part of [ServeOptions] about other machines. The zero value
@@ -170,6 +186,11 @@ func (o ServeOptions) Validate() error {
 	if n := len(o.WebhookKey); n > 0 && n < 16 {
 		return invalid("{WebhookKey} has %d bytes: at least 16 are needed", n)
 	}
+	if o.Traces.Endpoint != "" {
+		if err := o.tracing().Validate(); err != nil {
+			return invalid("traces: %v", err)
+		}
+	}
 	// 1. A token must protect what strangers can reach.
 	if !isLoopback(o.Listen) && o.Token == "" && len(o.Users) == 0 && !o.Insecure {
 		return invalid("listening at %s lets everybody who reaches it read and change the data: "+
@@ -233,6 +254,15 @@ func (c *ClusterOptions) linkCopies() int {
 		return 0
 	}
 	return c.LinkCopies
+}
+
+// tracing returns the options of the tracer.
+func (o *ServeOptions) tracing() tracing.Options {
+	t := tracing.Options{Endpoint: o.Traces.Endpoint, Headers: o.Traces.Headers, Ratio: max(o.Traces.Ratio, 0), Version: o.Version, Logger: o.Logger}
+	if o.Traces.Ratio == 0 {
+		t.Ratio = 1
+	}
+	return t
 }
 
 func (o *ServeOptions) reportf(format string, args ...any) { o.Report(fmt.Sprintf(format, args...)) }

@@ -8,10 +8,14 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"net/http"
+	"net/url"
 	"os"
 	"strings"
 	"time"
 	"unicode"
+
+	"golang.org/x/net/http/httpguts"
 
 	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/node"
@@ -44,6 +48,49 @@ type serveFlags struct {
 	graphFlags            `group:"The graph of links"`
 	clusterFlags          `group:"Cluster"`
 	logFlags              `group:"Log"`
+	traceFlags            `group:"Traces"`
+}
+
+// traceFlags select the collector of traces.
+type traceFlags struct {
+	TraceEndpoint string  `env:"TREFOIL_TRACE_ENDPOINT,OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"Collector of OpenTelemetry traces, by OTLP over HTTP: http://127.0.0.1:4318. Spans go to v1/traces below it. There are no traces without one."`
+	TraceRatio    float64 `default:"1" placeholder:"R" help:"The share of requests that are recorded, 0 to 1, ${default} by default. A request with a traceparent is recorded if its trace is."`
+}
+
+// options returns the options for the flags.
+func (f *traceFlags) options() (o node.TraceOptions, err error) {
+	if !(f.TraceRatio >= 0 && f.TraceRatio <= 1) {
+		return o, usagef("--trace-ratio %g: it is 0 to 1", f.TraceRatio)
+	}
+	if o = (node.TraceOptions{Endpoint: f.TraceEndpoint, Ratio: f.TraceRatio}); o.Ratio == 0 {
+		o.Ratio = -1
+	}
+	if o.Endpoint != "" {
+		o.Headers, err = headersOf(os.Getenv(envTraceHeaders))
+	}
+	return o, err
+}
+
+// envTraceHeaders has headers for the collector, such as the password of an account. No flag has them, because
+// all users of a machine see flags.
+const envTraceHeaders = "OTEL_EXPORTER_OTLP_HEADERS"
+
+// headersOf returns the headers in a list: name=value,name=value, with %XX in values.
+func headersOf(list string) (http.Header, error) {
+	h := http.Header{}
+	for i, field := range strings.Split(list, ",") {
+		if strings.TrimSpace(field) == "" {
+			continue
+		}
+		name, value, ok := strings.Cut(field, "=")
+		name = strings.TrimSpace(name)
+		value, err := url.PathUnescape(strings.TrimSpace(value))
+		if !ok || err != nil || !httpguts.ValidHeaderFieldName(name) || !httpguts.ValidHeaderFieldValue(value) {
+			return nil, usagef("$%s: field %d is no header: it is name=value, with commas between several and %%XX in values", envTraceHeaders, i+1)
+		}
+		h.Add(name, value)
+	}
+	return h, nil
 }
 
 // logFlags select what is logged, and how.
@@ -136,6 +183,9 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 		o.WebhookKey = []byte(key)
 	}
 	if o.Cluster, err = c.clusterFlags.options(); err != nil {
+		return o, err
+	}
+	if o.Traces, err = c.traceFlags.options(); err != nil {
 		return o, err
 	}
 

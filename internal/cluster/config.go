@@ -14,7 +14,9 @@ import (
 	"github.com/trefoildb/trefoil/internal/bootclock"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/recovery"
 )
 
@@ -77,6 +79,12 @@ type Config struct {
 	ScrubRate  int64
 	// MaxConnections bounds the connections of the port; 0 is 4,096.
 	MaxConnections int
+
+	// SlowQuery is the time from which on the answer to a message for an HTTP request is slow, so that it is logged.
+	// 0 or less is never.
+	SlowQuery time.Duration
+	// Tracer records the messages of traces; nil records nothing.
+	Tracer *tracing.Tracer
 
 	// Network, FS and Clock are the machine's if they are nil.
 	Network port.Network
@@ -199,6 +207,7 @@ func (c Config) withDefaults() Config {
 	if c.Logger == nil {
 		c.Logger = slog.New(slog.DiscardHandler)
 	}
+	c.Logger = logs.WithRequests(c.Logger)
 	return c
 }
 

@@ -136,7 +136,7 @@ func (n *Node) listen(ctx context.Context) (err error) {
 	}
 	n.client = peer.NewClient(n.dial(port.Peer), n.header, peer.ClientOptions{})
 	n.server = peer.NewServer(peer.Options{
-		Check: n.checkHeader, Watch: n.watchRequest, MaxConcurrent: n.cfg.maxRequests, Shares: map[string]int{"reads": n.cfg.maxReads(), changes.Group: n.cfg.maxReads() / 2}, Logger: n.log,
+		Check: n.checkHeader, Watch: n.watchRequest, MaxConcurrent: n.cfg.maxRequests, Shares: map[string]int{"reads": n.cfg.maxReads(), changes.Group: n.cfg.maxReads() / 2}, Tracer: n.cfg.Tracer, Logger: n.log,
 	})
 	// 2. The parts register their handlers before the server accepts a connection.
 	if err := n.makeParts(); err != nil {

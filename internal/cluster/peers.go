@@ -6,8 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"log/slog"
 	"net"
 	"slices"
+	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
@@ -15,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
+	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -47,14 +50,27 @@ type peers struct {
 // Methods returns the names of all methods for other nodes, sorted.
 func (p *peers) Methods() []string { return p.server.Methods() }
 
-// watchRequest counts the requests for clients of others, because work on copies gives way to them.
-func (p *peers) watchRequest(method string) (answered func()) {
+// watchRequest counts the requests for clients of others, because work on copies gives way to them. It logs those
+// that have the ID of an HTTP request: a slow one is a warning, because it may be why a query is slow.
+func (p *peers) watchRequest(ctx context.Context, method string, from peer.Header) (answered func()) {
 	switch method {
 	case reads.MethodScan, reads.MethodRows, reads.MethodCount, reads.MethodSkip, writes.MethodSubmit, writes.MethodAnnotate, writes.MethodDeliver:
-		p.throttle.Begin()
+	default:
+		return nil
+	}
+	p.throttle.Begin()
+	if logs.RequestOf(ctx) == "" {
 		return p.throttle.End
 	}
-	return nil
+	began := time.Now()
+	return func() {
+		p.throttle.End()
+		level, message, took := slog.LevelDebug, "message", time.Since(began)
+		if slow := p.cfg.SlowQuery; slow > 0 && took >= slow {
+			level, message = slog.LevelWarn, "slow message"
+		}
+		p.log.Log(ctx, level, message, "method", method, "from", from.From, "ms", float64(took.Microseconds())/1e3)
+	}
 }
 
 // Address returns the node's address for others.

@@ -3,6 +3,7 @@
 package engine
 
 import (
+	"cmp"
 	"context"
 	"iter"
 	"strings"
@@ -10,6 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -84,6 +86,9 @@ type run struct {
 	memory   reservation
 	network  *network
 	snapshot store.Reader
+	span     *tracing.Span
+	rows     int64 // that were returned
+	failed   error // the first error of the run
 }
 
 // longRows is a number of estimated rows. If a query has more, it begins in the long lane, because
@@ -93,19 +98,29 @@ const longRows = 1_000_000
 // Run begins to execute the query on the current state of the store. It computes in turns with
 // other queries (see package turns).
 func (q *Query) Run(ctx context.Context) (*Answer, error) {
+	// 1. Take a turn. The span of the query ends with the answer.
+	ctx, span := tracing.Start(ctx, "query")
+	_, waits := tracing.Start(ctx, "wait for a turn")
 	r, prepared, err := q.begin(ctx)
+	waits.End(err)
 	if err != nil {
+		span.End(err)
 		return nil, err
 	}
+	r.span = span
+	// 2. Plan it. Operators read nothing yet.
+	_, plans := tracing.Start(ctx, "plan")
 	result, err := prepared.Run(r.ctx, r.snapshot.Source())
+	plans.End(err)
 	if err == nil && result.Plan() != nil && result.Plan().EstimatedRows() > longRows {
 		if err = r.turn.ToLong(); err != nil {
 			result.Close()
 		}
 	}
 	if err != nil {
+		r.failed = r.cause(err)
 		r.end()
-		return nil, r.cause(err)
+		return nil, r.failed
 	}
 	return &Answer{Form: result.Form, Vars: result.Vars, run: r, result: result}, nil
 }
@@ -152,7 +167,11 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 }
 
 // cause returns the reason for the end of the run's context, if it ended.
-func (r *run) cause(err error) error { return r.engine.cause(r.ctx, err) }
+func (r *run) cause(err error) error {
+	err = r.engine.cause(r.ctx, err)
+	r.failed = cmp.Or(r.failed, err)
+	return err
+}
 
 // end returns the memory, the turn and the snapshot of the run. It must be called once.
 func (r *run) end() {
@@ -167,6 +186,8 @@ func (r *run) end() {
 		r.turn.End()
 	}
 	r.cancel()
+	r.span.Number("trefoil.rows", r.rows)
+	r.span.End(r.failed)
 }
 
 // Prologue returns the base and the prefixes declared by the query.
@@ -177,6 +198,7 @@ func (q *Query) Prologue() ast.Prologue { return q.prepared.Prologue() }
 func (a *Answer) Rows() iter.Seq2[[]triple.Term, error] {
 	return func(yield func([]triple.Term, error) bool) {
 		for row, err := range a.result.Rows() {
+			a.run.rows++
 			if !yield(row, a.run.cause(err)) {
 				return
 			}
@@ -189,6 +211,7 @@ func (a *Answer) Rows() iter.Seq2[[]triple.Term, error] {
 func (a *Answer) Triples() iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		for t, err := range a.result.Triples() {
+			a.run.rows++
 			if !yield(t, a.run.cause(err)) {
 				return
 			}

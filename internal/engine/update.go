@@ -11,6 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -36,7 +37,9 @@ type UpdateResult struct{ Added, Deleted int64 }
 // Updates of one node's store run one after the other, each on the result of the one before;
 // queries go on meanwhile. The time limit includes the wait for the turn. Other ways to write
 // ([store.Store.Add] and the like) do not wait: see [store.Store.Update].
-func (e *Engine) Update(ctx context.Context, text string, p Params) (UpdateResult, error) {
+func (e *Engine) Update(ctx context.Context, text string, p Params) (_ UpdateResult, err error) {
+	ctx, span := tracing.Start(ctx, "update")
+	defer func() { span.End(err) }()
 	if e.readOnly {
 		return UpdateResult{}, fmt.Errorf("update: %w", store.ErrReadOnly)
 	}
@@ -112,7 +115,9 @@ func (e *Engine) changes(ctx context.Context, tree *ast.Update, bytes int64, p P
 	if err != nil {
 		return store.Changes{}, err
 	}
+	ctx, span := tracing.Start(ctx, "evaluate")
 	changes, err := prepared.Run(turns.NewContext(ctx, turn), observed.Source())
+	span.End(err)
 	if err != nil {
 		return store.Changes{}, err
 	}

@@ -72,7 +72,7 @@ const maxID = 128
 // RequestID returns the ID of a request: that of X-Request-Id, or the trace ID of traceparent (W3C
 // Trace Context). Without a valid one it makes a new ID.
 func RequestID(h http.Header) string {
-	if id := h.Get(Header); isID(id) {
+	if id := SentID(h); id != "" {
 		return id
 	}
 	// version "-" trace-id "-" parent-id "-" flags; later versions may have more parts.
@@ -81,6 +81,14 @@ func RequestID(h http.Header) string {
 		return parts[1]
 	}
 	return rand.Text()
+}
+
+// SentID returns the ID in X-Request-Id, "" if there is no valid one.
+func SentID(h http.Header) string {
+	if id := h.Get(Header); isID(id) {
+		return id
+	}
+	return ""
 }
 
 // isID reports whether an ID needs no quotes in a line: letters, digits and some signs.

@@ -12,6 +12,8 @@
 //   - A build sends, and writes to a disk, what a minor adds only if the cluster's minor
 //     has come so far. Binary messages and rows have no room for unknown fields: a change
 //     to one of them is a new method, or depends on the cluster's minor.
+//   - The header of a message may get fields in any minor. Who receives one ignores what it
+//     does not know.
 //   - A JSON object may get fields in any minor. Who decodes one ignores what it does not
 //     know. The view is passed on by those who do not know all of it, so it, its members
 //     and its loads keep unknown fields. Its other parts get no fields.

@@ -181,6 +181,8 @@ func (a *API) assemble() (err error) {
 func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 	start := time.Now()
 	hr = withID(hw.Header(), a.withoutSlash(hr))
+	name, method := a.labels(hr)
+	hr, span := a.startSpan(hr, method, name)
 	access.Sandbox(hw.Header())
 	a.cors.Allow(hw.Header(), hr)
 	rc := http.NewResponseController(hw)
@@ -210,10 +212,10 @@ func (a *API) ServeHTTP(hw http.ResponseWriter, hr *http.Request) {
 		err = w.End()
 	}
 	status, abort := a.finish(w, hr, err)
-	name, method := a.labels(hr)
 	a.metrics.observe(name, method, status, time.Since(start))
 	a.logRequest(w, hr, &trace, status, time.Since(start))
 	a.audit(hr, &trace, status)
+	endSpan(span, w.Bytes, status, err)
 	// 3. End the connection if the answer is broken, because the client must not take it for
 	// complete.
 	if abort {

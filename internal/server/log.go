@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/internal/tracing"
 )
 
 // withID gives a request its ID, for its answer and for each line of the log about it.
@@ -19,6 +20,28 @@ func withID(h http.Header, r *http.Request) *http.Request {
 	id := logs.RequestID(r.Header)
 	h.Set(logs.Header, id)
 	return r.WithContext(logs.NewContext(r.Context(), id))
+}
+
+// startSpan begins the span of a request. method and name are those for metrics.
+func (a *API) startSpan(r *http.Request, method, name string) (*http.Request, *tracing.Span) {
+	ctx, span := a.options.Tracer.Request(r.Context(), r.Header, method, name)
+	if ctx == r.Context() {
+		return r, nil
+	}
+	span.Text("url.path", r.URL.Path)
+	span.Text("trefoil.request", logs.RequestOf(ctx))
+	return r.WithContext(ctx), span
+}
+
+// endSpan ends the span of a request. Only failures of the server are failures of the span, as in OpenTelemetry's
+// conventions.
+func endSpan(span *tracing.Span, bytes int64, status int, err error) {
+	span.Number("http.response.status_code", int64(status))
+	span.Number("http.response.body.size", bytes)
+	if status < http.StatusInternalServerError {
+		err = nil
+	}
+	span.End(err)
 }
 
 // logRequest logs a request that has ended, and removes its query from those that run. A slow query

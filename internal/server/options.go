@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/functions"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/subscriptions"
+	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -103,6 +104,8 @@ type Options struct {
 	// none. Its owner closes it.
 	Audit  *audit.Log
 	tokens *access.Current // made by currentTokens
+	// Tracer records requests; nil records nothing.
+	Tracer *tracing.Tracer
 
 	// Logger gets requests (debug), slow queries (warn), answers broken off by a limit (warn) and
 	// failures (error), each with the request's ID. If nil, nothing is logged.

@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/store/segments"
+	"github.com/trefoildb/trefoil/internal/tracing"
 )
 
 // Committer writes all rows of a store, except for the ones of bulk loads. It is safe for concurrent
@@ -228,7 +229,9 @@ func (c *Committer) commitJobs(group []*request) error {
 }
 
 // do commits a request and waits for its end.
-func (c *Committer) do(ctx context.Context, r *request) error {
+func (c *Committer) do(ctx context.Context, r *request) (err error) {
+	ctx, span := tracing.Start(ctx, "commit")
+	defer func() { span.End(err) }()
 	return c.queue.do(ctx, r, c.db, c.timeout)
 }
 

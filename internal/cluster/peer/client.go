@@ -13,6 +13,8 @@ import (
 	"net/url"
 	"sync"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/tracing"
 )
 
 // ClientOptions are the parameters of [NewClient]. The zero value is ready to use.
@@ -109,7 +111,9 @@ func (c *Client) Close() {
 //
 // The error is a [*Refusal], a [*RemoteError] if the handler failed, or the error of the
 // connection or of ctx. See [IsDefinite].
-func (c *Client) Call(ctx context.Context, addr, method string, body []byte) ([]byte, error) {
+func (c *Client) Call(ctx context.Context, addr, method string, body []byte) (answer []byte, err error) {
+	ctx, span := startCall(ctx, addr, method)
+	defer func() { span.End(err) }()
 	ctx, cancel := c.bind(ctx)
 	defer cancel(nil)
 	res, err := c.send(ctx, addr, method, body)
@@ -124,11 +128,18 @@ func (c *Client) Call(ctx context.Context, addr, method string, body []byte) ([]
 	if n > c.options.MaxAnswer {
 		return nil, fmt.Errorf("%s at %s: the answer has %d bytes, above the limit of %d", method, addr, n, c.options.MaxAnswer)
 	}
-	answer, err := readWhole(res.Body, nil, int(n), func(int) error { return nil })
+	answer, err = readWhole(res.Body, nil, int(n), func(int) error { return nil })
 	if err != nil {
 		return nil, fmt.Errorf("%s at %s: the answer broke off: %w", method, addr, because(ctx, err))
 	}
 	return answer, nil
+}
+
+// startCall begins the span of a request.
+func startCall(ctx context.Context, addr, method string) (context.Context, *tracing.Span) {
+	ctx, span := tracing.StartCall(ctx, method)
+	span.Text("server.address", addr)
+	return ctx, span
 }
 
 // bind returns a context. It also ends with the client.
@@ -159,6 +170,7 @@ func (c *Client) send(ctx context.Context, addr, method string, body []byte) (*h
 		Host:   "trefoil",
 		Header: c.headerFor(ctx).fields(),
 	}
+	tracing.OriginOf(ctx).Write(req.Header)
 	if len(body) > 0 {
 		// GetBody and a POST without Idempotency-Key: the transport tries again
 		// only where it has written nothing.

@@ -13,6 +13,7 @@
 //	Trefoil-Epoch: decimal
 //	Trefoil-From: the sender, 16 hexadecimal digits
 //	Trefoil-Incarnation: decimal
+//	X-Request-Id, Traceparent: the HTTP request that it is for; may be missing
 //
 //	200  a call: the body is the answer, with a Content-Length
 //	200  a stream: the body is chunked, and holds frames

@@ -11,7 +11,8 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 )
 
-// A Header goes with every request.
+// A Header goes with every request. The fields X-Request-Id and Traceparent go beside it, see package tracing. Nodes
+// ignore fields that they do not know, so releases may add some.
 type Header struct {
 	Cluster     string // its name
 	ClusterID   string // tells clusters of one name apart; "" where the sender is of none yet

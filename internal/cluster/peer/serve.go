@@ -3,6 +3,7 @@
 package peer
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,8 @@ import (
 	"strconv"
 	"strings"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/tracing"
 )
 
 // serve is the http.Handler. It gives up on a connection by panicking with
@@ -33,6 +36,7 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		return
 	}
 	var reserved int64 // bytes of the body
+	var err error
 	left := false
 	leave := func() {
 		if !left {
@@ -50,12 +54,15 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 		s.refuse(o, r, &Refusal{Code: CodeMethod, Message: fmt.Sprintf("no such method: %.64q", method)})
 		return
 	}
+	ctx, span := s.options.Tracer.Message(tracing.Read(r.Header).Context(r.Context()), method)
+	defer func() { span.End(err) }()
 	if s.options.Watch != nil {
-		if answered := s.options.Watch(method); answered != nil {
+		if answered := s.options.Watch(ctx, method, from); answered != nil {
 			defer answered()
 		}
 	}
-	body, err := readWhole(r.Body, nil, int(r.ContentLength), func(length int) error {
+	var body []byte
+	body, err = readWhole(r.Body, nil, int(r.ContentLength), func(length int) error {
 		if err := s.reserve(&reserved, length); err != nil {
 			return err
 		}
@@ -71,9 +78,9 @@ func (s *Server) serve(w http.ResponseWriter, r *http.Request) {
 	}
 	// 3. Answer. If the answer cannot be written, the connection is of no use any more.
 	if call != nil {
-		s.call(o, r.Context(), method, call, from, body)
+		err = s.call(o, ctx, method, call, from, body)
 	} else {
-		s.stream(o, r.Context(), method, stream, from, body)
+		err = s.stream(o, ctx, method, stream, from, body)
 	}
 	if o.err != nil {
 		panic(http.ErrAbortHandler)
@@ -114,7 +121,7 @@ func (s *Server) readDeadline(o *out) error {
 	return o.control.SetReadDeadline(time.Now().Add(s.options.StallTimeout))
 }
 
-func (s *Server) call(o *out, ctx context.Context, method string, h Handler, from Header, body []byte) {
+func (s *Server) call(o *out, ctx context.Context, method string, h Handler, from Header, body []byte) error {
 	var answer []byte
 	err := s.guard(method, func() (err error) {
 		answer, err = h(ctx, from, body)
@@ -122,12 +129,13 @@ func (s *Server) call(o *out, ctx context.Context, method string, h Handler, fro
 	})
 	if err != nil {
 		_ = s.fail(o, err) // o keeps it
-		return
+		return err
 	}
 	o.answer(http.StatusOK, answer)
+	return o.err
 }
 
-func (s *Server) stream(o *out, ctx context.Context, method string, h StreamHandler, from Header, body []byte) {
+func (s *Server) stream(o *out, ctx context.Context, method string, h StreamHandler, from Header, body []byte) error {
 	w := newWriter(ctx, o)
 	defer w.release()
 	err := s.guard(method, func() error { return h(ctx, from, body, w) })
@@ -143,6 +151,7 @@ func (s *Server) stream(o *out, ctx context.Context, method string, h StreamHand
 			_ = w.end(frameError, data)
 		}
 	}
+	return cmp.Or(err, o.err)
 }
 
 // guard runs a handler. A panic is its error.

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"sync"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/tracing"
 )
 
 // Options are the parameters of [NewServer]. The zero value is ready to use.
@@ -35,9 +37,11 @@ type Options struct {
 	// StallTimeout is the longest that a client may keep a read or write waiting;
 	// 0 is 60 s.
 	StallTimeout time.Duration
-	// Watch is called with the method of every admitted request; its result is called when the
-	// request is answered. It may be nil, and may return nil.
-	Watch func(method string) (answered func())
+	// Watch is called with the method of every admitted request and the origin in its context; its result is called
+	// when the request is answered. It may be nil, and may return nil.
+	Watch func(ctx context.Context, method string, from Header) (answered func())
+	// Tracer records requests of traces; nil records nothing.
+	Tracer *tracing.Tracer
 	// Logger takes panics (error) and messages of net/http (debug); nil discards them.
 	Logger *slog.Logger
 }

@@ -303,7 +303,7 @@ func TestWatch(t *testing.T) {
 		defer mu.Unlock()
 		heard = append(heard, what)
 	}
-	watch := func(method string) func() {
+	watch := func(_ context.Context, method string, _ Header) func() {
 		say("begin " + method)
 		if method == "echo" {
 			return nil

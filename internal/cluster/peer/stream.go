@@ -9,6 +9,9 @@ import (
 	"fmt"
 	"io"
 	"net/http"
+	"sync"
+
+	"github.com/trefoildb/trefoil/internal/tracing"
 )
 
 // A Stream is the answer of a [StreamHandler]. One goroutine may use Next; Close
@@ -22,12 +25,16 @@ type Stream struct {
 	in     *bufio.Reader
 	frame  []byte
 	err    error // what Next returns from now on
+
+	span  *tracing.Span
+	ended sync.Once // the span is
 }
 
 // Stream sends a request to the node at addr (host:port), as [Client.Call], and
 // returns once its handler has flushed something or has ended. The stream must be
 // closed, and ends with ctx.
 func (c *Client) Stream(ctx context.Context, addr, method string, body []byte) (*Stream, error) {
+	ctx, span := startCall(ctx, addr, method)
 	ctx, cancel := c.bind(ctx)
 	res, err := c.send(ctx, addr, method, body)
 	if err == nil && res.ContentLength >= 0 {
@@ -36,9 +43,10 @@ func (c *Client) Stream(ctx context.Context, addr, method string, body []byte) (
 	}
 	if err != nil {
 		cancel(nil)
+		span.End(err)
 		return nil, err
 	}
-	return &Stream{addr: addr, method: method, ctx: ctx, cancel: cancel, res: res, in: bufio.NewReader(res.Body)}, nil
+	return &Stream{addr: addr, method: method, ctx: ctx, cancel: cancel, res: res, in: bufio.NewReader(res.Body), span: span}, nil
 }
 
 // Next returns the next frame; it belongs to the caller until the next Next. The error is io.EOF
@@ -52,6 +60,9 @@ func (s *Stream) Next() ([]byte, error) {
 	if err != nil {
 		s.err = err
 		s.frame = nil
+		if err != io.EOF {
+			s.ended.Do(func() { s.span.End(err) })
+		}
 		s.Close()
 		return nil, err
 	}
@@ -87,6 +98,7 @@ func (s *Stream) broken(err error) error {
 // Close ends the stream, and the context of its handler if it still runs. A waiting Next returns.
 // The error is always nil.
 func (s *Stream) Close() error {
+	s.ended.Do(func() { s.span.End(nil) })
 	s.cancel(ErrClosed)
 	s.res.Body.Close()
 	return nil

@@ -9,6 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -37,8 +38,9 @@ type batch struct {
 	operations []replica.Operation
 	size       int64
 	began      time.Time
-	handed     bool // another sequencer stamped them
-	unsure     bool // some annotate triples that the coordinator has looked up
+	origin     *tracing.Origin // of the first of its requests that has one
+	handed     bool            // another sequencer stamped them
+	unsure     bool            // some annotate triples that the coordinator has looked up
 	// unreconciled is true if inFlight.unreconciled counts the batch.
 	unreconciled bool
 

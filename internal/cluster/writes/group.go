@@ -4,6 +4,7 @@ package writes
 
 import (
 	"bytes"
+	"cmp"
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
@@ -190,6 +191,7 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 	index := map[holders]uint32{}
 	at := 0
 	for _, r := range g.requests {
+		b.origin = cmp.Or(b.origin, r.origin)
 		for i := range r.operations {
 			o := r.operations[i]
 			f := &g.findings[g.of[at]]

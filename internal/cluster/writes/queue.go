@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -16,6 +17,7 @@ import (
 type request struct {
 	operations []replica.Operation
 	size       int64
+	origin     *tracing.Origin
 	route      *route
 	fence      uint64 // the epoch in which the operations must be stamped; 0 for any
 	// known is true for each operation done before, by the answers of other machines in the view

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/tracing"
 )
 
 // sequencer stamps operations if this machine is the sequencer of their triples. One goroutine
@@ -32,7 +33,10 @@ type sequencer struct {
 // error each operation may be done or not. If an operation was done before under its token, it is
 // not repeated. first is the epoch of the client's first try, 0 if this may be a retry. fence is the
 // epoch in which the operations must be stamped, 0 for any.
-func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation, first, fence uint64) (answer, error) {
+func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation, first, fence uint64) (_ answer, err error) {
+	ctx, span := tracing.Start(ctx, "stamp and commit")
+	defer func() { span.End(err) }()
+	span.Number("trefoil.operations", int64(len(operations)))
 	if sq.ctx.Err() != nil {
 		return answer{}, errClosing()
 	}
@@ -46,7 +50,7 @@ func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation,
 	if err != nil {
 		return answer{}, malformed(err)
 	}
-	r := &request{operations: operations, size: sizeOf(operations), route: route, fence: fence, done: make(chan struct{})}
+	r := &request{operations: operations, size: sizeOf(operations), origin: tracing.OriginOf(ctx), route: route, fence: fence, done: make(chan struct{})}
 	if haveConditions(operations) {
 		if err := sq.reconcile(ctx, v); err != nil {
 			return answer{}, err

@@ -3,6 +3,7 @@
 package writes
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -12,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -44,6 +46,14 @@ type stream struct {
 type message struct {
 	parts      []part
 	operations []replica.Operation
+}
+
+// origin returns the origin of the first part that has one, because a message has one origin.
+func (m *message) origin() (o *tracing.Origin) {
+	for _, p := range m.parts {
+		o = cmp.Or(o, p.batch.origin)
+	}
+	return o
 }
 
 // messageBytes is about the maximum size of a message. A single part may exceed it.
@@ -165,7 +175,7 @@ func (s *stream) try(m message) (reported uint64, err error) {
 		fl.store.Settle(settled.upTo, settled.open, settled.acks)
 		return reported, nil
 	}
-	ctx, cancel := context.WithTimeout(s.era.ctx, fl.options.Attempt)
+	ctx, cancel := context.WithTimeout(m.origin().Context(s.era.ctx), fl.options.Attempt)
 	defer cancel()
 	// 2. Without parts the message is a watermark.
 	if len(m.parts) == 0 {
