@@ -22,6 +22,6 @@ server=$!
 # schemathesis cannot write.
 cd "$dir" # schemathesis leaves files in its folder
 timeout 180 "$st" run "http://127.0.0.1:$port/openapi.json" --max-time "${SECONDS_MAX:-60}" --phases examples,coverage,fuzzing \
-  --max-examples 5 --request-timeout 10 --no-shrink --exclude-path /changes --exclude-path /backup --exclude-path /check \
+  --max-examples 5 --request-timeout 10 --no-shrink --exclude-path /changes --exclude-path /backup --exclude-path /check --exclude-path "/debug/pprof/{profile}" \
   --exclude-path /restore --exclude-path /links/update --exclude-name "PUT /functions/{name}" --exclude-name "POST /annotations" \
   --checks not_a_server_error,status_code_conformance,content_type_conformance,response_schema_conformance

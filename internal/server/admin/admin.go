@@ -1,4 +1,4 @@
-// The endpoints of one machine: /status, /segments, /metrics, /queries, /healthz, /readyz, /backup, /restore and /check.
+// The endpoints of one machine: /status, /segments, /metrics, /queries, /debug/pprof, /healthz, /readyz, /backup, /restore and /check.
 
 package admin
 
@@ -41,13 +41,14 @@ func (a *API) Table() endpoint.Table {
 		"/backup": endpoint.Get(a.getBackup, "since"),
 		"/restore": {Methods: map[string]*endpoint.Method{
 			http.MethodPost: {Params: []string{"until"}, Writes: true, Body: true, Handle: a.postRestore}}},
-		"/check":    endpoint.Get(a.getCheck),
-		"/status":   endpoint.Get(a.getStatus),
-		"/segments": endpoint.Get(a.getSegments, "offset", "limit"),
-		"/metrics":  endpoint.Get(a.getMetrics),
-		QueriesPath: a.queriesPath(),
-		"/healthz":  healthz,
-		"/readyz":   readyz,
+		"/check":     endpoint.Get(a.getCheck),
+		"/status":    endpoint.Get(a.getStatus),
+		"/segments":  endpoint.Get(a.getSegments, "offset", "limit"),
+		"/metrics":   endpoint.Get(a.getMetrics),
+		QueriesPath:  a.queriesPath(),
+		ProfilesPath: a.profilesPath(),
+		"/healthz":   healthz,
+		"/readyz":    readyz,
 	}
 	maps.Copy(all, a.clusterTable())
 	return all

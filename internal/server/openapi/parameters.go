@@ -100,15 +100,18 @@ var parameters = map[string]parameter{
 	// Operators.
 	"iri":     {"What the prefix stands for", iri, "http://example.org/"},
 	"machine": {"The ID of a machine", text, nil},
+	"seconds": {"How long a profile lasts: 30 for profile, 1 for trace; of the others, how much changes meanwhile", schema{"type": "integer", "minimum": 1, "maximum": 300}, 1},
+	"debug":   {"1 or 2 is a text", schema{"type": "integer", "minimum": 0, "maximum": 2}, 1},
 	"copies":  {"How many machines must hold each triple", schema{"type": "integer", "minimum": 2, "maximum": 5}, 3},
 }
 
 // pathParameters are the parts of templates.
 var pathParameters = map[string]parameter{
-	"name": {"The name", text, "example"},
-	"id":   {"The number that GET /queries lists", natural, 1},
-	"file": {"A file of the console", text, "console.js"},
-	"path": {"The end of the graph's own IRI, which is the URL of the request", text, "people"},
+	"name":    {"The name", text, "example"},
+	"id":      {"The number that GET /queries lists", natural, 1},
+	"profile": {"The name of a profile", text, "heap"},
+	"file":    {"A file of the console", text, "console.js"},
+	"path":    {"The end of the graph's own IRI, which is the URL of the request", text, "people"},
 }
 
 // headers are the headers of requests that change what is done, by name.
