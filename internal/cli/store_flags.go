@@ -111,7 +111,7 @@ func (d *diskFlags) minFreeBytes() int64 {
 
 // serverFlags choose a server.
 type serverFlags struct {
-	To        string `placeholder:"URL" help:"Ask the server at this address: $$TREFOIL_TO, or else ${url}."`
+	To        string `placeholder:"URL" help:"Ask the server at this address: $$TREFOIL_TO, or else ${url}. Of several members of a cluster, with commas between, the next one is asked if one is not available."`
 	TokenFile string `placeholder:"F" help:"File with the server's token; $$TREFOIL_TOKEN may hold the token itself."`
 	CA        string `name:"ca" placeholder:"F" help:"File with the certificates to know an https server by: $$TREFOIL_CA, or else those of the system."`
 }
@@ -154,7 +154,7 @@ func (d *storeFlags) openWriter(e *env, disk diskFlags) (writer, error) {
 	return d.connect(e)
 }
 
-// url returns the server's address.
+// url returns the server's address, or those of several members with commas between.
 func (s *serverFlags) url() string {
 	url := s.To
 	if url == "" {
@@ -163,6 +163,15 @@ func (s *serverFlags) url() string {
 	if url == "" {
 		url = defaultURL
 	}
+	var all []string
+	for one := range strings.SplitSeq(url, ",") {
+		all = append(all, s.urlOf(strings.TrimSpace(one)))
+	}
+	return strings.Join(all, ",")
+}
+
+// urlOf returns the URL of one address.
+func (s *serverFlags) urlOf(url string) string {
 	// The address of an endpoint means its server.
 	url = strings.TrimRight(url, "/")
 	for _, path := range []string{"/sparql", "/query", "/update", "/data"} {
@@ -191,7 +200,7 @@ func (s *serverFlags) roots() (*x509.CertPool, error) {
 	file := s.CA
 	if file == "" {
 		file = os.Getenv(envCA)
-	} else if strings.HasPrefix(s.url(), "http://") {
+	} else if strings.Contains(s.url(), "http://") {
 		return nil, usagef("--ca is for https, and the server's address is %s", s.url())
 	}
 	if file == "" {
