@@ -39,6 +39,7 @@ type manifest struct {
 	Runs     []manifestRun       `json:"runs"`
 	RunsMade int                 `json:"runs_made"`        // in all, because names must not repeat
 	Bounds   map[string][][]byte `json:"bounds,omitempty"` // by order: bounds of merge ranges
+	Declared declared            `json:"prefixes,omitzero"`
 	Place    string              `json:"place,omitempty"`  // of a Spread: the place of Merged
 	Merged   map[string]merged   `json:"merged,omitempty"` // by task: finished parts
 }

@@ -77,7 +77,7 @@ type Options struct {
 	// store has any of it. If it returns an error, the load ends.
 	BeforePublish func(ctx context.Context) error
 	// Prefix, if not nil, is called for each prefix that a document declares, see [syntax.Options]. It
-	// must be safe for concurrent use. A resumed load does not call it for what it does not read again.
+	// must be safe for concurrent use. A resumed load also calls it for what it does not read again.
 	Prefix func(name, iri string)
 	// Progress, if not nil, is called a few times a second.
 	Progress func(Progress)
