@@ -51,6 +51,7 @@ var layers = map[string][]string{
 	"internal/outbound":       {},
 	"internal/webhook":        {"internal/outbound"},
 	"internal/password":       {},
+	"internal/oidc":           {},
 	"internal/audit":          {},
 	"internal/graphrights":    {"triple", "sparql", "internal/store"},
 	"internal/prefixes":       {"triple", "sparql", "internal/store", "internal/systemgraph"},
@@ -84,13 +85,13 @@ var layers = map[string][]string{
 	"internal/linkgraph/edits":   {"triple", "links"},
 	"internal/linkgraph/ranking": {"links"},
 
-	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/audit", "internal/functions", "internal/graphrights", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
+	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/audit", "internal/functions", "internal/graphrights", "internal/oidc", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
 	"internal/cert":   {"internal/cluster/port"},
 
 	// The public face: a store in a program, or a node that serves.
 	"node": {"triple", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/store/database", "internal/engine", "internal/cluster", "internal/cluster/view",
 		"internal/cluster/port", "internal/linkgraph",
-		"internal/server", "internal/audit", "internal/functions", "internal/prefixes", "internal/readcount", "internal/subscriptions", "internal/webhook", small},
+		"internal/server", "internal/audit", "internal/functions", "internal/oidc", "internal/prefixes", "internal/readcount", "internal/subscriptions", "internal/webhook", small},
 
 	"internal/dataset": {"triple", "links"},
 

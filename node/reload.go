@@ -10,12 +10,8 @@ import (
 	"github.com/trefoildb/trefoil/internal/server"
 )
 
-// Tokens are the secrets of clients, and the users. [ServeOptions] describes them.
-type Tokens struct {
-	Token, OperatorToken string
-	Applications         []Application
-	Users                []User
-}
+// Tokens are the secrets of clients, the users, and the keys of their issuer. [ServeOptions] describes them.
+type Tokens = server.Tokens
 
 // reload applies new tokens and certificates until the context ends. If some cannot be used, those
 // before still count.
@@ -46,7 +42,7 @@ func (s *service) reload(ctx context.Context, api *server.API, back backend) {
 // the new tokens would change it, a member of a cluster rejects them.
 func (s *service) setTokens(t Tokens, api *server.API, back backend) error {
 	o := s.ServeOptions
-	o.Token, o.OperatorToken, o.Applications, o.Users = t.Token, t.OperatorToken, t.Applications, t.Users
+	o.setTokens(t)
 	if err := o.Validate(); err != nil {
 		return err
 	}
@@ -59,12 +55,19 @@ func (s *service) setTokens(t Tokens, api *server.API, back backend) error {
 		return errors.New("the members of the cluster know each other by this token: " +
 			"change it on all of them and start them again, or use certificates")
 	}
-	if err := api.SetTokens(t.Token, t.OperatorToken, t.Applications, t.Users); err != nil {
+	if err := api.SetTokens(t); err != nil {
 		return err
 	}
 	if changed {
 		s.Logger.Warn("start this node again before others join it: it proves itself to them by the token that it began with")
 	}
-	s.Token, s.OperatorToken, s.Applications, s.Users = t.Token, t.OperatorToken, t.Applications, t.Users // for the next run
+	s.ServeOptions.setTokens(t) // for the next run
 	return nil
+}
+
+func (o *ServeOptions) setTokens(t Tokens) {
+	o.Token, o.OperatorToken, o.Applications, o.Users = t.Token, t.OperatorToken, t.Applications, t.Users
+	if o.OIDC.KeysURL == "" && !o.OIDC.IsZero() {
+		o.OIDC.Keys = t.OIDCKeys
+	}
 }

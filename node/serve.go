@@ -134,7 +134,7 @@ func (s *service) run() (members []string, err error) {
 		return nil, err
 	}
 	api := server.Options{
-		Token: s.Token, OperatorToken: s.OperatorToken, Applications: s.Applications, Users: s.Users, ReadOnly: s.ReadOnly, Logger: s.Logger, Engine: engine,
+		Token: s.Token, OperatorToken: s.OperatorToken, Applications: s.Applications, Users: s.Users, OIDC: s.OIDC, ReadOnly: s.ReadOnly, Logger: s.Logger, Engine: engine,
 		AllowOrigins: s.AllowOrigins, PublicURL: s.PublicURL, AcceptHosts: s.AcceptHosts, Cluster: back.cluster,
 		SlowQuery: s.SlowQuery, LogRequests: s.LogRequests, Tracer: tracer, MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
 	}

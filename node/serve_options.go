@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/linkgraph"
+	"github.com/trefoildb/trefoil/internal/oidc"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/tracing"
@@ -27,8 +28,11 @@ const DefaultListen = "127.0.0.1:7333"
 // Application is an application with a token and annotations of its own.
 type Application = access.Application
 
-// User is a user with a password, roles and perhaps some graphs only.
+// User is a user with a password or values in tokens of OpenID Connect, roles and perhaps some graphs only.
 type User = access.User
+
+// OIDC are the parameters of an issuer of OpenID Connect. The zero value is none.
+type OIDC = oidc.Options
 
 // ServeOptions are the parameters of [Serve]. The zero value serves a lone store at
 // [DefaultListen].
@@ -47,10 +51,13 @@ type ServeOptions struct {
 	// Applications have tokens, and own their annotations: others read and change them only if
 	// they are granted. It requires Token.
 	Applications []Application
-	// Users have names, passwords and roles. If there are any, each request needs a user's password or one of the
-	// tokens. All members of a cluster need the same users. Members do not prove passwords to each other: without
+	// Users have names, passwords and roles. If there are any, each request needs a user's password, a token of OIDC
+	// or one of the tokens. All members of a cluster need the same users. Members do not prove passwords to each other: without
 	// certificates they need a token or a gossip key, too.
 	Users []User
+	// OIDC is an issuer of OpenID Connect. Its tokens have the rights of the Users whose values they have. It
+	// requires Users. All members of a cluster need the same issuer, and each verifies the tokens that it gets.
+	OIDC OIDC
 	// Insecure permits an address beyond loopback without a token, and members that
 	// exchange messages in the clear.
 	Insecure bool
@@ -171,7 +178,7 @@ func (o ServeOptions) Validate() error {
 	if err := o.Options.Validate(); err != nil {
 		return err
 	}
-	if err := (server.Options{Users: o.Users, AllowOrigins: o.AllowOrigins, PublicURL: o.PublicURL, AcceptHosts: o.AcceptHosts}).Validate(); err != nil {
+	if err := (server.Options{Users: o.Users, OIDC: o.OIDC, AllowOrigins: o.AllowOrigins, PublicURL: o.PublicURL, AcceptHosts: o.AcceptHosts}).Validate(); err != nil {
 		return invalid("%v", err)
 	}
 	if _, _, err := net.SplitHostPort(o.Listen); err != nil {

@@ -9,6 +9,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/oidctest"
 )
 
 // TestReload: SIGHUP replaces the tokens of a running server. A file that cannot be used changes
@@ -92,4 +94,43 @@ func TestReloadCertificates(t *testing.T) {
 	}
 	p.signal(t, syscall.SIGTERM)
 	p.wait(t).mustCode(t, done)
+}
+
+// TestReloadKeys: SIGHUP reads the keys of the issuer of tokens again, which commands send as any token.
+func TestReloadKeys(t *testing.T) {
+	before, after := oidctest.NewKey(t, "a"), oidctest.NewKey(t, "b")
+	keys, log := file(t, "keys.json", string(oidctest.JWKS(t, before))), filepath.Join(t.TempDir(), "audit")
+	users := file(t, "users.toml", "[readers]\noidc = [\"staff\", \"guests\"]\nroles = [\"read\"]\n[writers]\noidc = [\"staff-w\"]\nroles = [\"write\"]\n")
+	s := serve(t, "--data", filepath.Join(t.TempDir(), "store"), "--users", users, "--audit-log", log,
+		"--oidc-issuer", oidctest.Issuer, "--oidc-audience", oidctest.Audience, "--oidc-claim", "groups", "--oidc-jwks", keys)
+	as := func(token string, want int, words string, args ...string) {
+		t.Helper()
+		got := trefoil(t, append(args, "--to", s.url, "--token-file", file(t, "given", token))...)
+		if got.code != want || !strings.Contains(got.stdout+got.stderr, words) {
+			t.Errorf("%s: code %d, want %d %s\n%s%s", args, got.code, want, words, got.stdout, got.stderr)
+		}
+	}
+	insert := []string{"update", "INSERT DATA { <urn:a> <urn:b> <urn:c> }"}
+	as(before.Token(t, "carol", "staff-w"), done, "added 1", insert...)
+	as(before.Token(t, "dora", "staff"), failed, "needs the role write, and the user oidc:dora has read", insert...)
+	as(before.Token(t, "dora", "staff"), done, "1", "count")
+	as(after.Token(t, "dora", "staff"), failed, "no key with the token's kid", "count")
+	replace := func(text, line string) {
+		t.Helper()
+		if err := os.WriteFile(keys, []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		s.signal(t, syscall.SIGHUP)
+		s.waitFor(t, line)
+	}
+	replace("{}", `level=ERROR msg="(the new tokens cannot be used).*no key of the JWK set can be used`)
+	as(before.Token(t, "dora", "staff"), done, "1", "count")
+	replace(string(oidctest.JWKS(t, after)), `level=INFO msg="(the tokens were read again)"`)
+	as(before.Token(t, "dora", "staff"), failed, "no key with the token's kid", "count")
+	as(after.Token(t, "dora", "staff"), done, "1", "count")
+	s.stop(t)
+	text, err := os.ReadFile(log)
+	if err != nil || !strings.Contains(string(text), `"user":"user:oidc:carol"`) || !strings.Contains(string(text), `"user":"user:oidc:dora"`) {
+		t.Errorf("%s, %v", text, err)
+	}
 }

@@ -21,6 +21,7 @@ import (
 	"github.com/alecthomas/kong"
 
 	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/oidc"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkfile"
@@ -264,5 +265,5 @@ func (e *env) printJSON(value any) error {
 // flagVars are the variables in help texts of flags.
 func flagVars() kong.Vars {
 	return kong.Vars{"url": defaultURL, "kinds": kindNames(), "syntaxes": syntax.Names(),
-		"linkformats": linkfile.Names(), "linkpredicate": links.DefaultPredicate}
+		"linkformats": linkfile.Names(), "linkpredicate": links.DefaultPredicate, "oidcclaim": oidc.DefaultClaim}
 }

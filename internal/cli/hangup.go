@@ -4,6 +4,7 @@ package cli
 
 import (
 	"context"
+	"fmt"
 	"os"
 	"os/signal"
 	"syscall"
@@ -11,11 +12,11 @@ import (
 	"github.com/trefoildb/trefoil/node"
 )
 
-// onHangup decides what SIGHUP does. If the server has files with tokens, users or certificates, or an audit log, reload waits
+// onHangup decides what SIGHUP does. If the server has files with tokens, users, keys or certificates, or an audit log, reload waits
 // for the signal and reads the tokens. Otherwise reload is nil and the signal ends the context, unless
 // it is ignored, as nohup has it. stop ends all of that.
 func (c *serveFlags) onHangup(parent context.Context) (ctx context.Context, reload func(context.Context) (node.Tokens, error), stop func()) {
-	if c.TokenFile == "" && c.OperatorTokenFile == "" && c.ApplicationTokensFile == "" && c.Users == "" && c.AuditLog == "" && c.Cert == "" {
+	if c.TokenFile == "" && c.OperatorTokenFile == "" && c.ApplicationTokensFile == "" && c.Users == "" && !isFile(c.OIDCJWKS) && c.AuditLog == "" && c.Cert == "" {
 		if signal.Ignored(syscall.SIGHUP) {
 			return parent, nil, func() {}
 		}
@@ -34,8 +35,9 @@ func (c *serveFlags) onHangup(parent context.Context) (ctx context.Context, relo
 	}, func() { signal.Stop(hangups) }
 }
 
-// tokens reads the files with tokens and users.
+// tokens reads the files with tokens, users and keys.
 func (c *serveFlags) tokens() (t node.Tokens, err error) {
+	// 1. The tokens.
 	if c.TokenFile != "" {
 		if t.Token, err = readToken(c.TokenFile); err != nil {
 			return t, err
@@ -51,8 +53,16 @@ func (c *serveFlags) tokens() (t node.Tokens, err error) {
 			return t, err
 		}
 	}
+	// 2. The users, and the keys that sign their tokens.
 	if c.Users != "" {
-		t.Users, err = readUsers(c.Users)
+		if t.Users, err = readUsers(c.Users); err != nil {
+			return t, err
+		}
 	}
-	return t, err
+	if isFile(c.OIDCJWKS) {
+		if t.OIDCKeys, err = os.ReadFile(c.OIDCJWKS); err != nil {
+			return t, fmt.Errorf("--oidc-jwks: %w", err)
+		}
+	}
+	return t, nil
 }

@@ -35,7 +35,7 @@ type serveFlags struct {
 	TokenFile             string     `placeholder:"F" help:"File with the token that clients must send (Authorization: Bearer)."`
 	OperatorTokenFile     string     `placeholder:"F" help:"File with the token of operators: only with it machines leave, are removed, losses accepted and the number of copies set. Nodes without certificates know each other by it, instead of by that of --token-file."`
 	ApplicationTokensFile string     `placeholder:"F" help:"File with the tokens of applications, a line each: ID TOKEN [READER ...]. Only they, their readers (* is everybody) and operators read their annotations."`
-	Users                 string     `placeholder:"F" help:"File with users, in TOML: their names, hashes of passwords (trefoil users hash), roles, and perhaps graphs. Then each request needs a user's password or a token."`
+	Users                 string     `placeholder:"F" help:"File with users, in TOML: their names, hashes of passwords (trefoil users hash), values in tokens of OpenID Connect, roles, and perhaps graphs. Then each request needs a user's password or a token."`
 	Insecure              bool       `help:"Listen beyond loopback without a token: every client that reaches the port may read and change everything."`
 	CORS                  []string   `name:"cors" placeholder:"ORIGIN" help:"Origins whose web pages may read answers and change data, such as https://app.example.org; * lets all pages read, and those named change."`
 	PublicURL             string     `placeholder:"URL" help:"URL at which clients reach the node, such as https://data.example.org: links and graph IRIs begin with it. By default that of the Host header."`
@@ -43,6 +43,7 @@ type serveFlags struct {
 	WebhookHost           []string   `placeholder:"HOST" help:"A host that may get the changes of subscriptions (trefoil subscriptions), by https; http://HOST by http. In the form of --allow-host; repeatable."`
 	WebhookKeyFile        string     `placeholder:"F" help:"File with the key from which the secrets of webhooks are derived: one word of at least 16 bytes, the same on all nodes."`
 	Memory                *byteSize  `placeholder:"SIZE" help:"Memory of the process, which all limits follow; by default that of the container, or of the machine."`
+	oidcFlags             `group:"OpenID Connect"`
 	diskFlags             `group:"Disk"`
 	sparqlFlags           `group:"Queries and updates"`
 	graphFlags            `group:"The graph of links"`
@@ -123,6 +124,33 @@ type sparqlFlags struct {
 	AllowHost         []string      `placeholder:"HOST" help:"A host that SERVICE and LOAD may request: example.org, example.org:8890, *.example.org, 10.0.0.0/8; repeatable. Both are off without one."`
 }
 
+// oidcFlags name an issuer of OpenID Connect.
+type oidcFlags struct {
+	OIDCIssuer   string `name:"oidc-issuer" placeholder:"URL" help:"Accept tokens (JWT) of this issuer, which is their claim iss. They have the rights of the users of --users whose oidc has a value of theirs."`
+	OIDCAudience string `name:"oidc-audience" placeholder:"NAME" help:"What the claim aud of these tokens must have."`
+	OIDCJWKS     string `name:"oidc-jwks" placeholder:"F|URL" help:"File or URL with the issuer's public keys, as a JWK set. A file is read again at SIGHUP, a URL when keys may have changed."`
+	OIDCClaim    string `name:"oidc-claim" default:"${oidcclaim}" placeholder:"NAME" help:"The claim whose values name users in oidc, such as email or groups; ${default} by default."`
+}
+
+// options returns the options for the flags; keys are the content of --oidc-jwks if that is a file.
+func (f *oidcFlags) options(users string, keys []byte) (o node.OIDC, err error) {
+	given := f.OIDCIssuer != "" && f.OIDCAudience != "" && f.OIDCJWKS != ""
+	switch {
+	case f.OIDCIssuer == "" && f.OIDCAudience == "" && f.OIDCJWKS == "":
+		return o, nil
+	case !given || users == "":
+		return o, usagef("--oidc-issuer, --oidc-audience and --oidc-jwks go together, and need --users, because the users have the roles")
+	}
+	o = node.OIDC{Issuer: f.OIDCIssuer, Audience: f.OIDCAudience, Claim: f.OIDCClaim, Keys: keys}
+	if keys == nil {
+		o.KeysURL = f.OIDCJWKS
+	}
+	return o, nil
+}
+
+// isFile reports whether the value of --oidc-jwks is the name of a file.
+func isFile(jwks string) bool { return jwks != "" && !strings.Contains(jwks, "://") }
+
 // graphFlags select the triples of the graph of links.
 type graphFlags struct {
 	LinkPredicate string    `default:"${linkpredicate}" placeholder:"IRI" help:"The predicate of links, ${default} by default. Its triples are kept in memory too, as a graph (trefoil links)."`
@@ -174,6 +202,9 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 		return o, err
 	}
 	o.Token, o.OperatorToken, o.Applications, o.Users = tokens.Token, tokens.OperatorToken, tokens.Applications, tokens.Users
+	if o.OIDC, err = c.oidcFlags.options(c.Users, tokens.OIDCKeys); err != nil {
+		return o, err
+	}
 	o.WebhookHost, o.AuditLog = c.WebhookHost, c.AuditLog
 	if c.WebhookKeyFile != "" {
 		key, err := readToken(c.WebhookKeyFile)

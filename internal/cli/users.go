@@ -47,6 +47,7 @@ func (c *usersHashCmd) Run(e *env) error {
 // userEntry is a user in the file. Its name is the table's.
 type userEntry struct {
 	Hash        string   `toml:"hash"`
+	OIDC        []string `toml:"oidc"`
 	Roles       []string `toml:"roles"`
 	ReadGraphs  []string `toml:"read-graphs"`
 	WriteGraphs []string `toml:"write-graphs"`
@@ -61,7 +62,7 @@ func readUsers(file string) ([]node.User, error) {
 		return nil, fmt.Errorf("users: %s: %w", file, err)
 	}
 	if unknown := meta.Undecoded(); len(unknown) > 0 {
-		return nil, fmt.Errorf("users: %s: unknown key %s: a user has hash, roles, read-graphs, write-graphs", file, unknown[0])
+		return nil, fmt.Errorf("users: %s: unknown key %s: a user has hash, oidc, roles, read-graphs, write-graphs", file, unknown[0])
 	}
 	if len(entries) == 0 {
 		return nil, fmt.Errorf("users: %s has no users: a table such as [alice] with hash and roles is one", file)
@@ -76,7 +77,7 @@ func readUsers(file string) ([]node.User, error) {
 			}
 		}
 		one := entries[name]
-		all = append(all, node.User{Name: name, Hash: one.Hash, Roles: one.Roles, ReadGraphs: one.ReadGraphs, WriteGraphs: one.WriteGraphs})
+		all = append(all, node.User{Name: name, Hash: one.Hash, OIDC: one.OIDC, Roles: one.Roles, ReadGraphs: one.ReadGraphs, WriteGraphs: one.WriteGraphs})
 	}
 	return all, nil
 }

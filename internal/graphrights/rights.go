@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"maps"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -26,6 +27,14 @@ func New(read, write []triple.Term) *Rights {
 		r.read[encode(g)], r.write[encode(g)] = true, true
 	}
 	return r
+}
+
+// Union returns the rights to the graphs of both. Neither may be nil.
+func (r *Rights) Union(other *Rights) *Rights {
+	u := &Rights{read: maps.Clone(r.read), write: maps.Clone(r.write)}
+	maps.Copy(u.read, other.read)
+	maps.Copy(u.write, other.write)
+	return u
 }
 
 // encode returns the name of a graph as keys have it.

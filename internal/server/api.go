@@ -110,16 +110,21 @@ func New(db store.Triples, options Options) (*API, error) {
 	return a, a.assemble()
 }
 
-// SetTokens replaces the tokens of clients, operators and applications, and the users. Requests that run go on.
-func (a *API) SetTokens(token, operator string, applications []access.Application, users []access.User) error {
-	if err := access.CheckApplications(applications, token, operator); err != nil {
+// SetTokens replaces the tokens of clients, operators and applications, the users, and the keys of their issuer.
+// Requests that run go on. After an error nothing is replaced.
+func (a *API) SetTokens(t Tokens) error {
+	if err := access.CheckApplications(t.Applications, t.Token, t.OperatorToken); err != nil {
 		return err
 	}
-	checked, err := access.NewUsers(users)
+	issuer, err := a.options.issuer.WithKeys(t.OIDCKeys)
 	if err != nil {
 		return err
 	}
-	tokens := access.NewTokens(token, operator, applications).WithUsers(checked)
+	users, err := access.NewUsers(t.Users, issuer)
+	if err != nil {
+		return err
+	}
+	tokens := access.NewTokens(t.Token, t.OperatorToken, t.Applications).WithUsers(users)
 	a.tokens.Store(&tokens)
 	return nil
 }

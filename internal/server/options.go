@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/logs"
+	"github.com/trefoildb/trefoil/internal/oidc"
 	"github.com/trefoildb/trefoil/internal/readcount"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/server/admin"
@@ -37,6 +38,8 @@ type Options struct {
 	// Users have names, passwords, roles and perhaps some graphs only. If there are any, each request needs a
 	// user's password or one of the tokens.
 	Users []access.User
+	// OIDC is an issuer of OpenID Connect whose tokens have the rights of Users. If it is zero, none is accepted.
+	OIDC oidc.Options
 	// Engine answers SPARQL. If nil, its endpoints are missing.
 	Engine *engine.Engine
 	// Links is the graph of links behind /links. If nil, its endpoints are missing. If it has a
@@ -103,6 +106,7 @@ type Options struct {
 	// Audit gets a record of each change and of each request of operators, also of refused ones. If nil, there is
 	// none. Its owner closes it.
 	Audit  *audit.Log
+	issuer *oidc.Verifier  // of the first OIDC; made by currentTokens
 	tokens *access.Current // made by currentTokens
 	// Tracer records requests; nil records nothing.
 	Tracer *tracing.Tracer
@@ -110,6 +114,15 @@ type Options struct {
 	// Logger gets requests (debug), slow queries (warn), answers broken off by a limit (warn) and
 	// failures (error), each with the request's ID. If nil, nothing is logged.
 	Logger *slog.Logger
+}
+
+// Tokens are the secrets of clients and the users, which [API.SetTokens] replaces. [Options] describes them.
+type Tokens struct {
+	Token, OperatorToken string
+	Applications         []access.Application
+	Users                []access.User
+	// OIDCKeys replace [oidc.Options.Keys]. They are ignored if there is no issuer, or if its keys have a URL.
+	OIDCKeys []byte
 }
 
 // Validate returns an error if an option is out of range or malformed.
@@ -135,7 +148,7 @@ func (o Options) Validate() error {
 	if err := access.CheckApplications(o.Applications, o.Token, o.OperatorToken); err != nil {
 		return err
 	}
-	if _, err := access.NewUsers(o.Users); err != nil {
+	if _, _, err := o.newUsers(); err != nil {
 		return err
 	}
 	return access.CheckOrigins(o.AllowOrigins)
@@ -170,13 +183,27 @@ func setDefault[T comparable](value *T, to T) {
 // Filter parses the filter of a subscription, for [Options.Subscriptions].
 func Filter(params map[string]string) (feed.Filter, error) { return request.Params(params).Filter() }
 
+// newUsers returns the users, and the verifier of their tokens.
+func (o *Options) newUsers() (*access.Users, *oidc.Verifier, error) {
+	if o.OIDC.Logger == nil {
+		o.OIDC.Logger = o.Logger
+	}
+	issuer, err := oidc.New(o.OIDC)
+	if err != nil {
+		return nil, nil, fmt.Errorf("http: %w", err)
+	}
+	users, err := access.NewUsers(o.Users, issuer)
+	return users, issuer, err
+}
+
 // currentTokens returns the tokens, which are the same for the API and for OwnerMayRead.
 func (o *Options) currentTokens() (*access.Current, error) {
 	if o.tokens == nil {
-		users, err := access.NewUsers(o.Users)
+		users, issuer, err := o.newUsers()
 		if err != nil {
 			return nil, err
 		}
+		o.issuer = issuer
 		o.tokens = access.NewCurrent(access.NewTokens(o.Token, o.OperatorToken, o.Applications).WithUsers(users))
 	}
 	return o.tokens, nil

@@ -163,11 +163,11 @@ func TestUsersAlone(t *testing.T) {
 	check(403, "/queries", basic("reader", "reader")...)
 	check(401, "/count", "Authorization", "Bearer ")
 	for _, bad := range []access.User{{}, {Name: "a:b"}, {Name: "a", Hash: "secret", Roles: []string{"read"}}, newUser("a"), newUser("a", "root")} {
-		if err := s.api.SetTokens("", "", nil, []access.User{bad}); err == nil {
+		if err := s.api.SetTokens(Tokens{Users: []access.User{bad}}); err == nil {
 			t.Errorf("%+v is accepted", bad)
 		}
 	}
-	if err := s.api.SetTokens("", "", nil, []access.User{newUser("other", "admin")}); err != nil {
+	if err := s.api.SetTokens(Tokens{Users: []access.User{newUser("other", "admin")}}); err != nil {
 		t.Fatal(err)
 	}
 	check(401, "/count", basic("reader", "reader")...)

@@ -120,6 +120,7 @@ func (s *Server) Shutdown(ctx context.Context) error {
 		err = errors.Join(err, s.http.Close())
 	}
 	<-idle
+	s.api.options.issuer.Close()
 	return err
 }
 

@@ -24,7 +24,7 @@ func TestSetTokens(t *testing.T) {
 	if mayRead("b", "a") || mayRead("a", "b") {
 		t.Error("owners may read too much")
 	}
-	if err := s.api.SetTokens("d", "o", []access.Application{{ID: "a", Token: "ta2", Readers: []string{"b"}}, {ID: "b", Token: "tb"}}, nil); err != nil {
+	if err := s.api.SetTokens(Tokens{Token: "d", OperatorToken: "o", Applications: []access.Application{{ID: "a", Token: "ta2", Readers: []string{"b"}}, {ID: "b", Token: "tb"}}}); err != nil {
 		t.Fatal(err)
 	}
 	for token, status := range map[string]int{"c": 401, "ta": 401, "d": 200, "o": 200, "ta2": 200, "tb": 200} {
@@ -33,7 +33,7 @@ func TestSetTokens(t *testing.T) {
 	if !mayRead("b", "a") {
 		t.Error("the owner's rights did not change")
 	}
-	if err := s.api.SetTokens("d", "", []access.Application{{ID: "a", Token: "d"}}, nil); err == nil {
+	if err := s.api.SetTokens(Tokens{Token: "d", Applications: []access.Application{{ID: "a", Token: "d"}}}); err == nil {
 		t.Error("an application with the clients' token is accepted")
 	}
 	check("tb", 200)

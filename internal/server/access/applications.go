@@ -63,7 +63,7 @@ func CheckApplications(applications []Application, client, operator string) erro
 //     token, the clients' token is that of operators.
 //   - With the token of an application: it writes its own, and reads its own and granted ones.
 //   - With the clients' token: those of IDs without a token, and it reads those granted to all.
-//   - With a user's password: as with the operators' token if it has the role admin, else as with the clients'.
+//   - With a user's password, or a token of OpenID Connect: as with the operators' token if it has the role admin, else as with the clients'.
 //
 // The zero Caller may do nothing.
 type Caller struct {
@@ -82,7 +82,7 @@ const (
 	Client       = "client"      // with the clients' token
 	Operator     = "operator"    // with the operators' token
 	Applications = "application" // with the token of an application
-	UserKind     = "user"        // with the name and password of a user
+	UserKind     = "user"        // with the name and password of a user, or with a token of OpenID Connect
 )
 
 // Identity returns the kind of the caller and, if that is an application or a user, its ID or name.

@@ -62,7 +62,8 @@ func (t Tokens) WithUsers(u *Users) Tokens {
 func (t Tokens) needed() bool { return len(t.clients) > 0 || t.users != nil }
 
 // Identify returns the identity of a request. It rejects the request if it has neither a valid token nor the name
-// and password of a user. Of a user it does not check what it may do, see [Caller.Permit].
+// and password of a user. Of a user it does not check what it may do, see [Caller.Permit]. With an error the identity
+// is that of a user whose token is valid, but names nobody, or empty.
 func (t Tokens) Identify(r *http.Request, operator bool) (Caller, error) {
 	sum, ok := given(r)
 	if t.users == nil || ok && (among(t.clients, sum) || among(t.operators, sum)) {
@@ -71,20 +72,13 @@ func (t Tokens) Identify(r *http.Request, operator bool) (Caller, error) {
 		}
 		return t.Caller(r), nil
 	}
-	name, secret, ok := named(r)
-	if !ok {
-		return Caller{}, unauthorized(r, "this node wants a user's name and password, by Basic or as Bearer NAME:PASSWORD, or a token")
-	}
-	u, err := t.users.verify(r.Context(), name, secret)
-	switch {
-	case err != nil:
+	u, err := t.users.identify(r)
+	if u == nil {
 		return Caller{}, err
-	case u == nil:
-		return Caller{}, unauthorized(r, "the user's name or password is wrong")
 	}
 	admin := u.has(Admin)
 	return Caller{user: u, kind: UserKind, operator: admin, proven: admin, applications: t.applications,
-		all: admin || len(t.applications) == 0}, nil
+		all: admin || len(t.applications) == 0}, err
 }
 
 // check rejects a request if it has no valid token. It compares in constant time, whatever the

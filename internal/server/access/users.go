@@ -7,6 +7,7 @@ import (
 	"crypto/hmac"
 	"crypto/rand"
 	"crypto/sha256"
+	"errors"
 	"fmt"
 	"net/http"
 	"runtime"
@@ -16,6 +17,7 @@ import (
 	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/graphrights"
+	"github.com/trefoildb/trefoil/internal/oidc"
 	"github.com/trefoildb/trefoil/internal/password"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
@@ -36,8 +38,10 @@ const (
 
 // User is a user as the operator describes it.
 type User struct {
-	Name  string
-	Hash  string   // of the password, see package password
+	Name string
+	Hash string // of the password, see package password; "" if it has none
+	// OIDC are values of a claim: the user's rights are those of each token that has one of them.
+	OIDC  []string
 	Roles []string // read, write, load, admin
 	// ReadGraphs and WriteGraphs are IRIs, or "default". If one is given, the user reads these graphs and writes
 	// those of WriteGraphs only.
@@ -61,14 +65,16 @@ const (
 // user is a checked User.
 type user struct {
 	name   string
-	hash   password.Hash
+	hash   password.Hash // if it has one
 	roles  []Right
 	graphs *graphrights.Rights // nil is all
 }
 
 // Users are the users of a node. It is safe for concurrent use.
 type Users struct {
-	byName map[string]*user
+	byName  map[string]*user // those with a password
+	byValue map[string]*user // by the values of OIDC
+	issuer  *oidc.Verifier   // nil if tokens of OpenID Connect are not accepted
 	// stranger is compared with the passwords of unknown users, so that the time does not reveal the names.
 	stranger password.Hash
 	key      []byte // of the sums in verified
@@ -79,25 +85,48 @@ type Users struct {
 	verified map[tokenSum]struct{} // of name and password, if they are right
 }
 
-// NewUsers returns users, or nil if there are none. It fails if one is invalid or has the name of another one.
-func NewUsers(all []User) (*Users, error) {
-	if len(all) == 0 {
+// NewUsers returns users, or nil if there are none. If issuer is not nil, the tokens that it verifies are accepted, too.
+// It fails if a user is invalid or has the name or the value of another one.
+func NewUsers(all []User, issuer *oidc.Verifier) (*Users, error) {
+	switch {
+	case len(all) == 0 && issuer != nil:
+		return nil, errors.New("tokens of OpenID Connect need users, because these have the roles")
+	case len(all) == 0:
 		return nil, nil
 	}
-	u := &Users{byName: map[string]*user{}, key: make([]byte, sha256.Size), verified: map[tokenSum]struct{}{},
+	u := &Users{byName: map[string]*user{}, byValue: map[string]*user{}, issuer: issuer, key: make([]byte, sha256.Size), verified: map[tokenSum]struct{}{},
 		slots: make(chan struct{}, max(1, min(maxHashes, runtime.GOMAXPROCS(0)/2)))}
 	_, _ = rand.Read(u.key) // it never fails
-	for _, one := range all {
-		checked, err := one.check()
-		if err != nil {
-			return nil, fmt.Errorf("the user %q: %w", one.Name, err)
-		}
-		if u.byName[one.Name] != nil {
+	for i, one := range all {
+		if slices.ContainsFunc(all[:i], func(other User) bool { return other.Name == one.Name }) {
 			return nil, fmt.Errorf("the user %q is there twice", one.Name)
 		}
-		u.byName[one.Name], u.stranger = checked, checked.hash
+		if err := u.add(one); err != nil {
+			return nil, fmt.Errorf("the user %q: %w", one.Name, err)
+		}
 	}
 	return u, nil
+}
+
+// add adds a user if it is valid.
+func (u *Users) add(one User) error {
+	checked, err := one.check()
+	if err != nil {
+		return err
+	}
+	if one.Hash != "" {
+		u.byName[one.Name], u.stranger = checked, checked.hash
+	}
+	if len(one.OIDC) > 0 && u.issuer == nil {
+		return errors.New("it has oidc, but no issuer is given (--oidc-issuer)")
+	}
+	for _, value := range one.OIDC {
+		if value == "" || u.byValue[value] != nil {
+			return fmt.Errorf("the value %q of oidc is empty or there twice", value)
+		}
+		u.byValue[value] = checked
+	}
+	return nil
 }
 
 // check returns the user if it is valid.
@@ -107,8 +136,10 @@ func (u User) check() (_ *user, err error) {
 		return nil, fmt.Errorf("a name has 1 to %d bytes, and no colon or line end", maxNameBytes)
 	}
 	checked := &user{name: u.Name}
-	if checked.hash, err = password.Parse(u.Hash); err != nil {
-		return nil, err
+	if u.Hash != "" || len(u.OIDC) == 0 {
+		if checked.hash, err = password.Parse(u.Hash); err != nil {
+			return nil, err
+		}
 	}
 	for _, role := range u.Roles {
 		if !slices.Contains([]Right{Read, Write, Load, Admin}, Right(role)) {
@@ -158,7 +189,7 @@ func (u *user) has(right Right) bool {
 // remembered. Others are hashed, a few at a time. The error is busy if too many wait.
 func (u *Users) verify(ctx context.Context, name, secret string) (*user, error) {
 	// 1. Look among the remembered ones. The key keeps their sums worthless to others.
-	if len(secret) > password.MaxBytes {
+	if len(secret) > password.MaxBytes || len(u.byName) == 0 {
 		return nil, nil
 	}
 	mac := hmac.New(sha256.New, u.key)

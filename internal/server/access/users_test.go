@@ -29,12 +29,12 @@ func TestBadUsers(t *testing.T) {
 		"absolute IRI":            {Name: "a", Hash: cheap, Roles: []string{"read"}, ReadGraphs: []string{"g"}},
 		"urn:trefoil:system":      {Name: "a", Hash: cheap, Roles: []string{"read"}, ReadGraphs: []string{"urn:trefoil:system"}},
 	} {
-		if _, err := NewUsers([]User{u}); err == nil || !strings.Contains(err.Error(), words) {
+		if _, err := NewUsers([]User{u}, nil); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%+v: %v, want %q", u, err, words)
 		}
 	}
 	one := User{Name: "a", Hash: cheap, Roles: []string{"read"}}
-	if _, err := NewUsers([]User{one, one}); err == nil || !strings.Contains(err.Error(), "twice") {
+	if _, err := NewUsers([]User{one, one}, nil); err == nil || !strings.Contains(err.Error(), "twice") {
 		t.Error(err)
 	}
 }
@@ -42,7 +42,7 @@ func TestBadUsers(t *testing.T) {
 // TestVerifyBounds: a password that was right costs no hash. Others wait for their turn, and too many are busy.
 func TestVerifyBounds(t *testing.T) {
 	ctx := t.Context()
-	u, err := NewUsers([]User{{Name: "a", Hash: cheap, Roles: []string{"read"}}, {Name: "b", Hash: cheap, Roles: []string{"read"}}})
+	u, err := NewUsers([]User{{Name: "a", Hash: cheap, Roles: []string{"read"}}, {Name: "b", Hash: cheap, Roles: []string{"read"}}}, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
