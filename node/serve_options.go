@@ -291,9 +291,13 @@ func (c *ClusterOptions) scheme() string {
 }
 
 // closed reports whether the node must reject all other nodes. Beyond loopback a token
-// alone must not admit them, because they would send it, and all data, in the clear.
+// alone must not admit them, because they would send it, and all data, in the clear. With
+// users and nothing that nodes prove, a process without a password would read everything.
 func (o *ServeOptions) closed() bool {
-	return o.Cluster.Cert == "" && o.Cluster.GossipKey == nil && !o.Insecure && !isLoopback(o.Listen)
+	if o.Cluster.Cert != "" || o.Cluster.GossipKey != nil || o.Insecure {
+		return false
+	}
+	return !isLoopback(o.Listen) || len(o.Users) > 0 && o.Token == "" && o.OperatorToken == ""
 }
 
 // secret returns the secret that members prove to each other to have; nil is none.

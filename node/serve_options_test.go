@@ -84,6 +84,26 @@ func TestClosed(t *testing.T) {
 	}
 }
 
+// Users without a token are nothing that nodes prove.
+func TestClosedWithUsers(t *testing.T) {
+	users := []User{{Name: "a"}}
+	for _, test := range []struct {
+		o      ServeOptions
+		closed bool
+	}{
+		{ServeOptions{Users: users}, true},
+		{ServeOptions{Users: users, Token: "t"}, false},
+		{ServeOptions{Users: users, OperatorToken: "t"}, false},
+		{ServeOptions{Users: users, Insecure: true}, false},
+		{ServeOptions{Users: users, Cluster: ClusterOptions{GossipKey: make([]byte, 32)}}, false},
+		{ServeOptions{Users: users, Cluster: ClusterOptions{CA: "1", Cert: "2", Key: "3"}}, false},
+	} {
+		if test.o.Listen = DefaultListen; test.o.closed() != test.closed {
+			t.Errorf("%+v: closed %v", test.o, test.o.closed())
+		}
+	}
+}
+
 // The secret of members follows from the gossip key and the token; with certificates
 // from the gossip key alone.
 func TestSecret(t *testing.T) {

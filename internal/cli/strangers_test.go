@@ -33,6 +33,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/linkgraph"
+	"github.com/trefoildb/trefoil/internal/password"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -343,6 +344,7 @@ func TestStrangers(t *testing.T) {
 	k := newKeys(t)
 	token := []string{"--token-file", k.file("own.token")}
 	key := []string{"--gossip-key-file", k.file("own.key")}
+	users := []string{"--users", write(t, "users", fmt.Sprintf("[admin]\nhash = %q\nroles = [\"admin\"]\n", password.New("pass").String()))}
 	certs := []string{"--ca", k.file("own/ca.crt"), "--cert", k.file("own/node.crt"), "--key", k.file("own/node.key")}
 	bound := []string{"--ca", k.file("own/ca.crt"), "--cert", k.file("own/bound.crt"), "--key", k.file("own/bound.key")}
 	for _, mode := range []struct {
@@ -355,6 +357,7 @@ func TestStrangers(t *testing.T) {
 		{"a token", token, false, true, k.secret("", "own-token")},
 		{"a key", key, false, false, k.secret("own.key", "")},
 		{"a token and a key", append(key, token...), false, true, k.secret("own.key", "own-token")},
+		{"users, a token and a key", append(append(key, token...), users...), false, true, k.secret("own.key", "own-token")},
 		{"certificates", certs, true, false, nil},
 		{"certificates of the cluster", bound, true, false, nil},
 		{"certificates and a token", append(certs, token...), true, true, nil},
@@ -414,6 +417,29 @@ func TestStrangers(t *testing.T) {
 			}
 		})
 	}
+}
+
+// A node with users, and nothing that nodes prove, lets no node in: a process without a password would read
+// everything.
+func TestStrangersOfUsers(t *testing.T) {
+	methods, endpoints := registered(t)
+	k := newKeys(t)
+	users := []string{"--users", write(t, "users", fmt.Sprintf("[admin]\nhash = %q\nroles = [\"admin\"]\n", password.New("pass").String()))}
+	address, _ := serveNode(t, users...)
+	for _, g := range []guest{
+		{name: "nobody", cluster: "trefoil"},
+		{name: "one with a password", cluster: "trefoil", secret: k.secret("", "admin:pass"), token: "admin:pass"},
+		{name: "one with a key", cluster: "trefoil", secret: k.secret("own.key", "")},
+	} {
+		if through := g.callAll(t, address, false, methods); len(through) > 0 {
+			t.Errorf("%s gets through to %s", g.name, through)
+		}
+		if through := g.askAll(t, address, false, endpoints); g.token == "" && len(through) > 0 {
+			t.Errorf("%s is answered at %s", g.name, through)
+		}
+	}
+	joins := begin(t, "--join", address)
+	joins.wait(t, `(?s)lets no node in: .*has users.*--gossip-key-file`)
 }
 
 // A directory of several members is not started where strangers are, with a token and

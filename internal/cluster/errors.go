@@ -24,9 +24,9 @@ var ErrLeft = fmt.Errorf("%w: it has left, as it was asked to", ErrExcluded)
 // ErrNotEmpty: a directory with data of its own cannot join a cluster.
 var ErrNotEmpty = errors.New("the data directory is not empty")
 
-// ErrOpenMember is returned if strangers can reach a member's port and nothing authenticates the
-// nodes.
-var ErrOpenMember = errors.New("a member of a cluster does not listen beyond loopback with neither certificates nor a gossip key: " +
+// ErrOpenMember is returned if strangers can reach a member's port, or it has users, and nothing
+// authenticates the nodes.
+var ErrOpenMember = errors.New("a member of a cluster does not listen beyond loopback or have users with neither certificates nor a gossip key: " +
 	"start it with --ca, --cert and --key, or with --gossip-key-file, as the other members; or with --insecure where the network is trusted")
 
 // ErrWrongCluster: the nodes are of different clusters.

@@ -65,7 +65,7 @@ var (
 	ErrCluster = errors.New("the node there belongs to another cluster")
 	ErrBusy    = errors.New("the node there takes no connections of this kind now")
 	// ErrClosed: the node there lets no other node in.
-	ErrClosed = errors.New("the node there lets no node in: it listens beyond loopback and has neither certificates nor a gossip key; " +
+	ErrClosed = errors.New("the node there lets no node in: it listens beyond loopback or has users, and has neither certificates nor a gossip key; " +
 		"start it with --ca, --cert and --key, or with --gossip-key-file")
 	// ErrProtocol: the two nodes have different majors of the protocol.
 	ErrProtocol = errors.New("the releases of the two nodes cannot be in one cluster: stop all nodes of the cluster, then start all with one release")

@@ -96,7 +96,7 @@ var (
 	errPushed   = errors.New("it was the one that had been idle for longest when there was no room for another")
 	errUnserved = errors.New("this node takes no connections of this kind now")
 
-	errClosedHere = errors.New("this node takes part in no cluster: it listens beyond loopback and has neither certificates nor a gossip key; " +
+	errClosedHere = errors.New("this node takes part in no cluster: it listens beyond loopback or has users, and has neither certificates nor a gossip key; " +
 		"start it with --ca, --cert and --key, or with --gossip-key-file")
 )
 
