@@ -8,6 +8,7 @@
 //	request -> With(ctx, rights) -> Filter(ctx, reader) -> /triples, /range, /count, /data, SPARQL
 //	                             -> Guard(store), Check(ctx, changes) -> writes of the same
 //
-// The filter reads the rows that it skips, so the time of an answer depends on them. Counts are exact, and read
-// all rows of their pattern. A query has no columns and no graph of links, because both have rows of all graphs.
+// The filter reads the rows that it skips, so the time of an answer depends on them. Counts are exact. Those of all
+// triples and of a subject read the rows of the readable graphs only, and all rows if the default graph is readable,
+// because it has no order of its own. Other counts read all rows of their pattern. A query has no columns and no graph of links, because both have rows of all graphs.
 package graphrights

@@ -14,17 +14,18 @@ import (
 // Rights are the graphs that the user of a request may read and write. A nil *Rights is all graphs. It is
 // safe for concurrent use.
 type Rights struct {
-	read, write map[string]bool // encoded names; "" is the default graph
+	read  map[string]triple.Term // by encoded names; "" and the zero Term are the default graph
+	write map[string]bool
 }
 
 // New returns rights to graphs. The zero Term is the default graph. Graphs that may be written may be read.
 func New(read, write []triple.Term) *Rights {
-	r := &Rights{read: map[string]bool{}, write: map[string]bool{}}
+	r := &Rights{read: map[string]triple.Term{}, write: map[string]bool{}}
 	for _, g := range read {
-		r.read[encode(g)] = true
+		r.read[encode(g)] = g
 	}
 	for _, g := range write {
-		r.read[encode(g)], r.write[encode(g)] = true, true
+		r.read[encode(g)], r.write[encode(g)] = g, true
 	}
 	return r
 }
@@ -50,7 +51,13 @@ func encode(graph triple.Term) string {
 var ErrForbidden = errors.New("it is none of the graphs that this user may write (write-graphs of the users file)")
 
 // mayRead reports whether a graph may be read.
-func (r *Rights) mayRead(graph triple.Term) bool { return r == nil || r.read[encode(graph)] }
+func (r *Rights) mayRead(graph triple.Term) bool {
+	if r == nil {
+		return true
+	}
+	_, ok := r.read[encode(graph)]
+	return ok
+}
 
 // check returns [ErrForbidden], with the name of the graph, if it may not be written.
 func (r *Rights) check(graph triple.Term) error {
