@@ -52,7 +52,7 @@ var rules = map[string]access.Rule{
 	"GET /backup": admins, "GET /check": admins, "POST /restore": operates,
 	"GET /queries": operates, "DELETE /queries": operates,
 	"GET /debug/pprof": operates,
-	"GET /functions": operates, "PUT /functions": operates, "DELETE /functions": operates,
+	"GET /functions":   operates, "PUT /functions": operates, "DELETE /functions": operates,
 	"POST /cluster/leave": operates, "POST /cluster/remove": operates,
 	"POST /cluster/accept-loss": operates, "POST /cluster/copies": operates,
 }
