@@ -73,7 +73,10 @@ func start(t *testing.T, binary string, args ...string) string {
 		_ = node.Process.Signal(syscall.SIGTERM)
 		log := <-rest
 		if err := node.Wait(); err != nil {
-			t.Errorf("trefoil serve: %v\n%s", err, log)
+			t.Errorf("trefoil serve: %v", err)
+		}
+		if t.Failed() {
+			t.Logf("trefoil serve %v said:\n%s", args, log)
 		}
 	})
 	// 2. Wait for it.

@@ -62,3 +62,23 @@ func TestReadPositionBeforeAChange(t *testing.T) {
 		}
 	})
 }
+
+// TestChangeWithoutReach checks that a change that can wait does not wait for ever. A member that the
+// leader cannot reach still reports, through another one, so it is not suspected. It does not adopt the
+// next view, and so comes to be excluded.
+func TestChangeWithoutReach(t *testing.T) {
+	simulate(t, 5, func(t *testing.T, w *world) {
+		w.form()
+		w.spread()
+		leader := w.leader()
+		other := w.others(leader)[0]
+		w.net.Cut(leader.name, other.name)
+		if err := leader.node.SetCopies(t.Context(), 2); err != nil {
+			t.Fatal(err)
+		}
+		w.until("the number of copies changes", func() bool {
+			v := w.leader().node.View()
+			return v != nil && v.Target.Copies == 2
+		})
+	})
+}

@@ -32,7 +32,7 @@ const methodAsk = "links/ask"
 type askKind byte
 
 const (
-	askLinks      askKind = iota // the lists of pages
+	askLinks      askKind = iota // the lists of pages, with at most most links if that is not 0
 	askDegrees                   // their lengths, as one list
 	askSample                    // samples of them, by the spec
 	askLabels                    // their labels

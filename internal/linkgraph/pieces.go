@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 	"iter"
-	"math"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/feed"
@@ -44,22 +43,19 @@ func fit(items []int, size func(i int) int, most int) (n int) {
 	return n
 }
 
-// askPieces returns the lists of the first n items from another machine, in pieces. n is all unless
-// a prefix will do, or there is an error: another machine may have the rest then.
+// askPieces returns the lists of the first n items from another machine, in pieces. n is less than
+// their number only if a prefix will do, or with an error: another machine may have the rest then.
 func askPieces[T any](ctx context.Context, g *Graph, at feed.Position, m trie.MachineID, items []int, r *request[T]) (lists rank.Lists[T], n int, err error) {
 	after := uint64(0) // the last UID of a list of which lists has a part
 	whole := 0         // items of lists in whole lists
-	share := math.MaxInt
-	if r.share != nil {
-		share = r.share(len(items))
-	}
+	share := r.share(items)
 	for n < len(items) {
 		// 1. Request as many items as fit.
 		some := items[n:]
 		some = some[:fit(some, r.size, g.o.MessageBytes)]
 		q := r.query(some)
 		q.at, q.after = at, after
-		if r.share != nil {
+		if r.bounded {
 			q.most = uint64(share)
 		}
 		a, err := g.send(ctx, m, q)
@@ -88,8 +84,9 @@ func askPieces[T any](ctx context.Context, g *Graph, at feed.Position, m trie.Ma
 			lists.Ends = append(lists.Ends, whole)
 			n++
 		}
-		// 3. If a prefix will do, it ends where the machine's share of links does.
-		if r.share != nil && (n > 0 || len(lists.Items) >= share) {
+		// 3. If a prefix will do, the first answer with a whole list is enough. A long first list may
+		// take several answers, up to the share.
+		if r.bounded && (n > 0 || len(lists.Items) >= share) {
 			break
 		}
 	}

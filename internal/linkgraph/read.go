@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"math"
 	"math/bits"
-	"sort"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/links"
@@ -44,23 +43,20 @@ func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (
 	if s != nil {
 		return s.links(ctx, d, pages, math.MaxInt)
 	}
-	return gather(ctx, g, linksRequest(ctx, d, pages, nil))
+	return gather(ctx, g, linksRequest(ctx, d, pages, false, 0))
 }
 
-// linksRequest requests the links of pages, see request.share.
-func linksRequest(ctx context.Context, d links.Direction, pages []uid.UID, share func(n int) int) request[uid.UID] {
-	return request[uid.UID]{
-		n: len(pages), of: ofPages(pages), size: pageSize, cut: true, share: share,
-		local: func(s *state, items []int) (links.Lists, error) {
-			most := math.MaxInt
-			if share != nil {
-				most = share(len(items))
-			}
-			return s.links(ctx, d, pick(pages, items), most)
-		},
+// linksRequest requests the links of pages; if bounded is set, of a prefix of them with at most most links.
+func linksRequest(ctx context.Context, d links.Direction, pages []uid.UID, bounded bool, most int) request[uid.UID] {
+	r := request[uid.UID]{
+		n: len(pages), of: ofPages(pages), size: pageSize, cut: true, bounded: bounded, most: most,
 		query: func(items []int) *query { return &query{kind: askLinks, direction: d, pages: pick(pages, items)} },
 		parse: parseUIDs,
 	}
+	r.local = func(s *state, items []int) (links.Lists, error) {
+		return s.links(ctx, d, pick(pages, items), r.share(items))
+	}
+	return r
 }
 
 // links returns the links of a prefix of pages whose total is at most most.
@@ -108,33 +104,15 @@ const (
 // LinksPrefix returns the links of a prefix of pages whose total is at most most. The prefix is
 // empty if the first page alone may exceed it.
 func (g *Graph) LinksPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
-	near := pages[:min(len(pages), upToPages)]
-	s, err := g.local(ctx, cell.StoreOf(d), len(near), ofPages(near))
+	first := pages[:min(len(pages), upToPages)]
+	s, err := g.local(ctx, cell.StoreOf(d), len(first), ofPages(first))
 	if err != nil {
 		return l, err
 	}
 	if s != nil {
-		return s.links(ctx, d, near, most)
+		return s.links(ctx, d, first, most)
 	}
-	// Each machine answers for a prefix of its pages, up to its share of the links.
-	pages = pages[:min(len(pages), upToRemotePages)]
-	l, err = gather(ctx, g, linksRequest(ctx, d, pages, func(some int) int { return shareOf(most, some, len(pages)) }))
-	if err != nil {
-		return links.Lists{}, err
-	}
-	n := sort.Search(len(l.Ends), func(i int) bool { return l.Ends[i] > most })
-	end := 0
-	if n > 0 {
-		end = l.Ends[n-1]
-	}
-	return links.Lists{Ends: l.Ends[:n], Items: l.Items[:end]}, nil
-}
-
-// shareOf returns how many links a machine may answer with for some of n pages, if all machines
-// together should answer with most. There is some room, because lists differ.
-func shareOf(most, some, n int) int {
-	const small = 1 << 10 // so few cost nothing
-	return max(min(most, max(most/8+int(float64(most)*float64(some)/float64(n)), small)), 1)
+	return gather(ctx, g, linksRequest(ctx, d, pages[:min(len(pages), upToRemotePages)], true, most))
 }
 
 // eachRead calls use with the links of pages, in order, n at a time. It stops if use returns

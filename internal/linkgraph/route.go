@@ -3,9 +3,11 @@
 package linkgraph
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
+	"math"
 	"slices"
 	"sync"
 	"time"
@@ -256,15 +258,33 @@ type request[T any] struct {
 	parse func(a *answer) ([]T, error) // the items of an answer
 	size  func(i int) int              // the bytes of an item in a query
 	cut   bool                         // an answer may have a part of a list
-	// share is set if a prefix of the items will do. A machine then answers with a prefix of its n
-	// items, whose lists have at most share(n) items together.
-	share func(n int) int
+	// bounded is set if the lists of a prefix of the items will do, with at most most links together.
+	// Then each machine answers for a prefix of its items, with its share of the links.
+	bounded bool
+	most    int
 	// primaries is set if the first holder of a partition is to answer, not the nearest one.
 	primaries bool
 }
 
+// smallShare is the least share of a machine, because so few links cost no more than their message.
+const smallShare = 1 << 10
+
+// share returns how many links a machine may answer with for some of the items. It is an eighth more
+// than their part of all, because lists differ. The machine of the first item may answer with all, so
+// that a prefix is empty only if the first list is too long.
+func (r *request[T]) share(items []int) int {
+	if !r.bounded {
+		return math.MaxInt
+	}
+	part := r.most
+	if items[0] != 0 {
+		part = min(part, max(smallShare, int(float64(r.most)*float64(len(items))/float64(r.n)*9/8)))
+	}
+	return max(part, 1)
+}
+
 // gather answers a request from the machines that hold the partitions. If a prefix will do,
-// it returns the lists of the items before the first one that a machine has left out.
+// it ends before the first item that a machine has left out.
 func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], error) {
 	at, err := g.ends.position(ctx, g)
 	if err != nil {
@@ -284,6 +304,7 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 				return rank.Lists[T]{}, err
 			}
 		}
+		slices.Sort(left) // a prefix of the items of a machine must have the first ones
 		groups, rest := g.group(left, r.of, r.primaries && tries == 0, broken)
 		left = rest
 		// 2. Ask all machines at the same time.
@@ -291,6 +312,7 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 		var asking sync.WaitGroup
 		err = nil
 		var fatal error
+		fatalAt := r.n // the first item without a list because of it
 		for m, items := range groups {
 			asking.Go(func() {
 				lists, done, failed := answerOf(ctx, g, at, m, items, &r)
@@ -301,29 +323,34 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 				}
 				switch {
 				case failed == nil:
-					for _, i := range items[done:] {
-						end = min(end, i)
+					if done < len(items) {
+						end = min(end, items[done])
 					}
 				case mayPass(failed), isFailure(failed) && !broken[m]:
 					left, err = append(left, items[done:]...), failed
 					broken[m] = true
-				default:
-					fatal = failed
+				case items[done] < fatalAt:
+					fatal, fatalAt = failed, items[done]
 				}
 			})
 		}
 		asking.Wait()
-		if fatal == nil && ctx.Err() != nil {
-			fatal = context.Cause(ctx)
-		}
-		if fatal != nil {
+		switch {
+		case ctx.Err() != nil:
+			return rank.Lists[T]{}, cmp.Or(fatal, context.Cause(ctx))
+		case fatalAt < end:
 			return rank.Lists[T]{}, fatal
 		}
+		left = slices.DeleteFunc(left, func(i int) bool { return i >= end })
 	}
-	if end < r.n && r.share == nil {
+	if end < r.n && !r.bounded {
 		return rank.Lists[T]{}, fmt.Errorf("%w: no list of item %d of %d", peer.ErrMessage, end, r.n)
 	}
-	return merge(end, pieces), nil
+	most := math.MaxInt
+	if r.bounded {
+		most = r.most
+	}
+	return merge(end, most, pieces), nil
 }
 
 // isFailure reports whether an error is that of another machine that has failed to answer a correct
@@ -398,25 +425,34 @@ func (g *Graph) errNotHeld() error {
 	return peer.Refuse(peer.CodeNotOwner, 0, "machine %s does not hold the cells of all of these pages", g.node.MachineID())
 }
 
-// merge returns the lists of the first n items in their order. Items of a piece may be in any order.
-func merge[T any](n int, pieces []piece[T]) (all rank.Lists[T]) {
-	if len(pieces) == 1 && len(pieces[0].items) == n && slices.IsSorted(pieces[0].items) {
+// merge returns the lists of the first n items in their order, or of a prefix of them with at most most
+// links. Items of a piece may be in any order.
+func merge[T any](n, most int, pieces []piece[T]) (all rank.Lists[T]) {
+	if len(pieces) == 1 && len(pieces[0].items) == n && len(pieces[0].lists.Items) <= most && slices.IsSorted(pieces[0].items) {
 		return pieces[0].lists // the lists of all items, without a copy
 	}
+	// 1. Find the list of each item.
 	type place struct{ piece, list int32 }
 	places := make([]place, n)
-	total := 0
 	for p := range pieces {
-		total += len(pieces[p].lists.Items)
 		for l, i := range pieces[p].items {
 			if i < n {
 				places[i] = place{int32(p), int32(l)}
 			}
 		}
 	}
-	all.Items, all.Ends = make([]T, 0, total), make([]int, 0, n)
+	// 2. Count their links, up to the bound, and copy them.
+	list := func(at place) []T { return pieces[at.piece].lists.At(int(at.list)) }
+	total := 0
+	for i, at := range places {
+		if total += len(list(at)); total > most {
+			total, places = total-len(list(at)), places[:i]
+			break
+		}
+	}
+	all.Items, all.Ends = make([]T, 0, total), make([]int, 0, len(places))
 	for _, at := range places {
-		all.Items = append(all.Items, pieces[at.piece].lists.At(int(at.list))...)
+		all.Items = append(all.Items, list(at)...)
 		all.End()
 	}
 	return all

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/agreement"
 	"github.com/trefoildb/trefoil/internal/cluster/gossip"
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -29,7 +30,10 @@ type Leader struct {
 	grants    grants
 	wishes    wishes
 	wake      chan struct{} // holds a token
-	gaveWay   bool          // to another leader; only Run may use it
+	gaveWay   bool          // to another leader; only Run may use it, and the next two
+	// Optional changes wait under the view of an epoch since a time; 0 is none.
+	waitsUnder uint64
+	waitsSince time.Duration
 
 	mu      sync.Mutex
 	waiting string // guarded by mu: why the leader waits
@@ -139,14 +143,16 @@ func (l *Leader) proposeNext(ctx context.Context, v *view.View) {
 	}
 	// 2. If no view is due, check the voters.
 	if next == nil {
+		l.waitsUnder = 0
 		l.arrangeVoters(ctx, v)
 		return
 	}
-	// 3. Do not begin what can wait while a member is gone.
+	// 3. Do not begin what can wait while a member is gone. If it is excluded, the plan changes. If it
+	// reports all the same, waiting would have no end.
 	if optional(v, next) {
-		if gone := l.silent(ctx, v); len(gone) > 0 {
-			l.grants.unbar()
-			l.setWaiting(fmt.Sprintf("an answer of %v, before this: %s", gone, reason))
+		if gone := l.unreachable(ctx, v); len(gone) > 0 && l.waited(v) < l.options.FailureTimeout+l.options.Lease {
+			l.setWaiting(fmt.Sprintf("an answer of %d members, of %s first, before this: %s", len(gone), gone[0], reason))
+			l.arrangeVoters(ctx, v)
 			return
 		}
 	}
@@ -163,18 +169,29 @@ func (l *Leader) proposeNext(ctx context.Context, v *view.View) {
 	}
 }
 
-// optional reports whether next changes only what idle members do: segments are split, moved or
-// merged, or a load goes on.
+// optional reports whether next changes only what idle members do and hold: segments are split, moved
+// or merged, the number of copies or the length of leases changes, a loss is accepted, or a load goes on.
 func optional(v, next *view.View) bool {
-	return v.Phase == recovery.Idle && slices.Equal(v.Members, next.Members)
+	// A view that overrules another one has the same members, too, and must come before exclusions.
+	return v.Phase == recovery.Idle && slices.Equal(v.Members, next.Members) && v.Parent == next.Parent
 }
 
-// silent asks all other members of v for an answer, and returns those that give none.
+// waited returns for how long optional changes of a view have waited for members.
+func (l *Leader) waited(v *view.View) time.Duration {
+	now := l.options.Now()
+	if l.waitsUnder != v.Epoch {
+		l.waitsUnder, l.waitsSince = v.Epoch, now
+	}
+	return now - l.waitsSince
+}
+
+// unreachable asks all other members of v for an answer, and returns those that give none. A refusal
+// is an answer.
 //
 // A member that has died a moment ago is not suspected yet. If a view with it is adopted, readers
 // of the change feed wait until it is excluded, because it may have stamped operations under the
 // view before. Under its last view they need not, see changes.Feed.ReadPosition.
-func (l *Leader) silent(ctx context.Context, v *view.View) []trie.MachineID {
+func (l *Leader) unreachable(ctx context.Context, v *view.View) []trie.MachineID {
 	ctx, cancel := context.WithTimeout(ctx, l.options.Lease/4)
 	defer cancel()
 	errs := make([]error, len(v.Members))
@@ -187,7 +204,8 @@ func (l *Leader) silent(ctx context.Context, v *view.View) []trie.MachineID {
 	asking.Wait()
 	var ids []trie.MachineID
 	for i, err := range errs {
-		if err != nil {
+		var refusal *peer.Refusal
+		if err != nil && !errors.As(err, &refusal) {
 			ids = append(ids, v.Members[i].ID)
 		}
 	}

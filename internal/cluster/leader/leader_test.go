@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -134,5 +135,25 @@ func TestBindsOnce(t *testing.T) {
 		if got := bindsOnce(address); got != want {
 			t.Errorf("%q: %v", address, got)
 		}
+	}
+}
+
+// TestOptional checks which changes wait for members: a view that overrules another one does not, though
+// it has the same members, because exclusions come after it.
+func TestOptional(t *testing.T) {
+	v := &view.View{Epoch: 7, Phase: recovery.Idle, Members: []view.Member{{ID: 1}, {ID: 2}}, Parent: &view.Parent{Epoch: 3}}
+	next := *v
+	next.Epoch = 8
+	if !optional(v, &next) {
+		t.Error("a change of what members do is not optional")
+	}
+	overruling := next
+	overruling.Parent = &view.Parent{Epoch: 3, Newest: 5}
+	excluding := next
+	excluding.Members = v.Members[:1]
+	filling := *v
+	filling.Phase = recovery.Fill
+	if optional(v, &overruling) || optional(v, &excluding) || optional(&filling, &next) {
+		t.Error("a necessary change is optional")
 	}
 }

@@ -127,7 +127,7 @@ func (c *linksCall) streamUpTo() error {
 func (c *linksCall) pieceUpTo(out linksAnswer, pages []uid.UID) (n int, err error) {
 	held := c.API.Account(c.r)
 	defer held.Release()
-	if err := held.Grow(int64(c.PieceLinks) * bytesALink); err != nil {
+	if err := held.Grow(int64(c.PieceLinks) * bytesAGatheredLink); err != nil {
 		return 0, err
 	}
 	lists, err := c.has.Prefix.LinksPrefix(c.ctx, c.asked.direction, pages, c.PieceLinks)
@@ -143,5 +143,10 @@ func (c *linksCall) pieceUpTo(out linksAnswer, pages []uid.UID) (n int, err erro
 	return lists.Len(), c.writeLists(out, pages, lists)
 }
 
-// bytesALink is the memory of a link in a slice that grew.
-const bytesALink = 16
+const (
+	// bytesALink is the memory of a link in a slice that grew.
+	bytesALink = 16
+	// bytesAGatheredLink is the memory for a link of a prefix: the machines of a cluster answer with
+	// somewhat more than twice the links, which are then merged.
+	bytesAGatheredLink = 32
+)
