@@ -319,6 +319,10 @@ def test_arguments() -> None:
     for addresses in ("127.0.0.1:7333", "ftp://h/", "http://h/?q=1", "", []):
         with pytest.raises(ValueError, match="address"):
             Client(addresses)
+    for addresses in ("http://user:secret@h/", ["http://h/", "https://user@h2/"]):
+        with pytest.raises(ValueError, match=r"'h2?' has a user or a password in it: give auth=") as e:
+            Client(addresses, token="a")
+        assert "secret" not in str(e.value)
     with pytest.raises(ValueError, match="both"):
         Client(token="a", auth=("b", "c"))
     with pytest.raises(ValueError, match="line end"):

@@ -77,6 +77,10 @@ class Session:
     @staticmethod
     def _checked(address: str) -> httpx.URL:
         url = httpx.URL(address)
+        if url.userinfo:  # httpx would send it instead of the token, and errors would show it
+            raise ValueError(
+                f"the address of {url.host!r} has a user or a password in it: give auth=(user, password) instead"
+            )
         if url.scheme not in ("http", "https") or not url.host or url.query or url.fragment:
             raise ValueError(f"{address!r} is not the address of a node, like http://127.0.0.1:7333")
         return url
