@@ -15,7 +15,7 @@ import httpx
 import pytest
 from conftest import Node
 
-from trefoil import IRI, AsyncClient, Client, Literal, TrefoilError, Triple, UnknownOutcome
+from trefoil import IRI, AsyncClient, Client, Literal, TrefoilError, Triple, UnknownOutcome, _session
 from trefoil._session import Attempts, Request, Session
 
 P = IRI("http://ex/p")
@@ -103,6 +103,34 @@ def test_silent_address(node: Node, client: Client) -> None:
             pytest.raises(UnknownOutcome, match=r"ReadTimeout|timed out"),
         ):
             c.add(numbered(0, 1))
+
+
+def test_no_connection_is_free(node: Node, client: Client, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Results that are not read keep the connections: a request then ends with an error, and was not sent."""
+    monkeypatch.setattr(_session, "MAX_CONNECTIONS", 3)
+    monkeypatch.setattr(_session, "CONNECTION_WAIT", 0.2)
+    client.add(numbered(0, 3))
+    with Client([node.url, refusing()]) as c:
+        unread = [c.query("SELECT ?s { ?s ?p ?o }") for _ in range(3)]
+        for call in (c.count, lambda: c.add(numbered(3, 4))):
+            with pytest.raises(TrefoilError, match=r"all 3 connections .* in use for 0\.2 s: read results") as e:
+                call()
+            assert not isinstance(e.value, UnknownOutcome)
+        assert c._session.current == 0, "the client left a healthy node"
+        unread[0].close()
+        assert c.count() == 3
+        for rows in unread:
+            rows.close()
+
+
+def test_a_slow_query_is_not_sent_to_another_node(node: Node, client: Client) -> None:
+    with (
+        socket.create_server(("127.0.0.1", 0)) as silent,
+        Client([f"http://127.0.0.1:{silent.getsockname()[1]}", node.url], timeout=0.2) as c,
+    ):
+        with pytest.raises(TrefoilError, match=r"sent nothing for 0\.2 s, the client's timeout"):
+            c.query("SELECT ?s { ?s ?p ?o }")
+        assert c.ask("ASK {}"), "the next request goes to the next node"
 
 
 def test_a_change_is_made_once(node: Node, client: Client) -> None:

@@ -148,7 +148,7 @@ def query(
 ) -> Request:
     params = [("default-graph-uri", g) for g in default_graphs] + [("named-graph-uri", g) for g in named_graphs]
     headers = {"Content-Type": "application/sparql-query", "Accept": accept}
-    return Request("POST", "/sparql", params + _timeout(timeout), headers, text.encode())
+    return Request("POST", "/sparql", params + _timeout(timeout), headers, text.encode(), query=True)
 
 
 def _timeout(seconds: float | None) -> Params:

@@ -17,6 +17,9 @@ from .errors import TrefoilError, UnknownOutcome, error_of
 T = TypeVar("T")
 Params = list[tuple[str, str]]
 
+MAX_CONNECTIONS = 100  # of one client
+CONNECTION_WAIT = 30.0  # seconds that a request waits for one of them
+
 
 @dataclass
 class Request:
@@ -31,6 +34,7 @@ class Request:
     by_triple: bool = False  # a change that is done triple by triple: a second try does the rest
     if_unavailable: bool = True  # whether a change is sent again if the node is not available
     retry: bool = True
+    query: bool = False  # it may take long: a timeout does not start it on another node
 
 
 @dataclass
@@ -67,7 +71,8 @@ class Session:
         self.retries = max(retries, 0)
         self.page_size = page_size
         # A machine that is off does not refuse a connection.
-        self.timeout = httpx.Timeout(timeout, connect=3.0 if len(self.nodes) > 1 else 10.0)
+        self.timeout = httpx.Timeout(timeout, connect=3.0 if len(self.nodes) > 1 else 10.0, pool=CONNECTION_WAIT)
+        self.limits = httpx.Limits(max_connections=MAX_CONNECTIONS, max_keepalive_connections=20)
         self.headers = {"User-Agent": "trefoil-python", "Accept-Encoding": "identity"}
         if token is not None:
             self.headers["Authorization"] = f"Bearer {token}"
@@ -128,6 +133,11 @@ class Attempts:
         """The connection was not made, or broke before the end of the answer."""
         if _untrusted(cause) or isinstance(cause, httpx.LocalProtocolError):  # another try fails, too
             raise self._final(TrefoilError(str(cause), kind="connection")) from cause
+        if isinstance(cause, httpx.PoolTimeout):  # the client's own limit: nothing was sent, and no node is at fault
+            limit, wait = self._session.limits.max_connections, self._session.timeout.pool
+            message = f"all {limit} connections of the client were in use for {wait:g} s"
+            message += ": read results to their end, or close them"
+            raise self._final(TrefoilError(message, kind="connection")) from cause
         node = self._session.nodes[self._node % len(self._session.nodes)]
         self._leave()
         if isinstance(cause, (httpx.ConnectError, httpx.ConnectTimeout)):
@@ -139,6 +149,10 @@ class Attempts:
             names = ", ".join(str(n) for n in self._session.nodes)
             message = f"no connection to {names}: {cause or type(cause).__name__}"
             return self._again(TrefoilError(message, kind="connection"), cause, 0.0)
+        if isinstance(cause, httpx.ReadTimeout) and self._request.query:
+            timeout = self._session.timeout.read
+            message = f"{node} sent nothing for {timeout:g} s, the client's timeout: another node may need as long"
+            raise TrefoilError(message, kind="connection") from cause
         message = f"the connection to {node} broke: {cause or type(cause).__name__}"
         return self._unanswered(message, cause)
 

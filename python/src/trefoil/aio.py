@@ -44,7 +44,9 @@ class AsyncClient:
 
     token is the node's token; auth is a user with a password. verify is an ssl.SSLContext for https, if the
     system's certificates do not do. timeout is the number of seconds after which a node that neither sends nor takes
-    anything is given up; without it a request waits, because a query may take long.
+    anything is given up; without it a request waits, because a query may take long. A query that is given up is not
+    sent to another node. A client has 100 connections, and each result that is not read to its end keeps one. A
+    request that gets none for 30 seconds is a TrefoilError, and was not sent.
 
     Errors are TrefoilError. A client may be used by several tasks at the same time.
     """
@@ -62,7 +64,9 @@ class AsyncClient:
     ) -> None:
         self._session = Session(addresses, token, auth, retries, page_size, timeout)
         mounts: Mapping[str, None] = dict.fromkeys(LOOPBACK)
-        self._http = httpx.AsyncClient(timeout=self._session.timeout, verify=verify, mounts=mounts)
+        self._http = httpx.AsyncClient(
+            timeout=self._session.timeout, limits=self._session.limits, verify=verify, mounts=mounts
+        )
         self.links = AsyncLinks(self)
 
     async def close(self) -> None:
