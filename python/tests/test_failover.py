@@ -15,7 +15,7 @@ import httpx
 import pytest
 from conftest import Node
 
-from trefoil import IRI, AsyncClient, Client, Literal, TrefoilError, Triple, UnknownOutcome, _session
+from trefoil import IRI, AsyncClient, Client, Literal, TrefoilError, Triple, UnknownOutcome, _calls, _session
 from trefoil._session import Attempts, Request, Session
 
 P = IRI("http://ex/p")
@@ -260,6 +260,26 @@ def test_which_errors_are_tried_again(
     assert attempts.refused(status, "7", body) == 7
     assert attempts.url.host == ("b" if status in (502, 503, 504) else "a")
     assert "Trefoil-Repeat" not in attempts.headers
+
+
+@pytest.mark.parametrize(
+    ("status", "error", "unknown"),
+    [
+        (502, None, True),
+        (504, None, True),
+        (500, None, True),
+        (413, None, False),
+        (503, "busy", False),
+        (500, "internal", False),
+    ],
+)
+def test_an_error_of_a_proxy_leaves_a_load_open(status: int, error: str | None, unknown: bool) -> None:
+    load = _calls.load("text/turtle", None, None, False, None, False).request
+    body = b"<html>" if error is None else json.dumps({"error": {"message": "m", "kind": error}}).encode()
+    attempts = Attempts(Session("http://a,http://b", None, None, 4, 10), load)
+    with pytest.raises(TrefoilError, match="the change may be done" if unknown else "m|HTTP status") as e:
+        attempts.refused(status, None, body)
+    assert (isinstance(e.value, UnknownOutcome), e.value.status) == (unknown, status)
 
 
 def test_an_error_after_an_unknown_outcome_is_one() -> None:

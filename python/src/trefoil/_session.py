@@ -165,6 +165,8 @@ class Attempts:
     def refused(self, status: int, retry_after: str | None, body: bytes) -> float:
         """The answer is an error."""
         error = error_of(status, body)
+        if not self._request.retry and not error.kind and status >= 500:  # of a proxy: the node may do it still
+            raise UnknownOutcome(f"{error}; the change may be done", status=status) from error
         if not self._may_pass(error):
             raise self._final(error)
         if status in (502, 503, 504):
