@@ -54,6 +54,7 @@ func TestHelmChart(t *testing.T) {
 		"kind: StatefulSet", "clusterIP: None", "publishNotReadyAddresses: true", "kind: PodDisruptionBudget", "maxUnavailable: 1", "runAsNonRoot: true",
 		"readOnlyRootFilesystem: true", "secretName: trefoil-tls", "path: /healthz, port: trefoil, scheme: HTTPS", "path: /readyz, port: trefoil, scheme: HTTPS", "startupProbe:",
 		"{key: operator, path: operator-token}", "{key: gossip, path: gossip.key}",
+		"type: OnDelete", `failure-timeout = "60s"`,
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the chart renders no %q", want)
