@@ -15,6 +15,9 @@ import (
 // chart is the folder of the chart.
 var chart = filepath.Join("..", "..", "packaging", "helm", "trefoil")
 
+// chartImage is the values of an image, which has no default.
+const chartImage = "image.repository=registry.example.org/trefoil,image.tag=1.0"
+
 // helm runs helm, and returns what it prints. Without helm the test is skipped.
 func helm(t *testing.T, args ...string) (string, error) {
 	t.Helper()
@@ -38,15 +41,20 @@ func podSettings(rendered string) (files []string) {
 // server knows.
 func TestHelmChart(t *testing.T) {
 	t.Parallel()
-	if out, err := helm(t, "lint", "--strict", chart); err != nil {
+	if out, err := helm(t, "lint", "--strict", chart, "--set", chartImage); err != nil {
 		t.Errorf("lint: %v\n%s", err, out)
 	}
-	for _, bad := range []string{"replicas=0", "replica=3", "settings.listen=:1", "settings.a_b=1", "auth.secret=", "tls.secret=", "storage.size=big"} {
-		if out, err := helm(t, "template", "x", chart, "--set", bad); err == nil {
+	for _, bad := range []string{"replicas=0", "replica=3", "settings.listen=:1", "settings.a_b=1", "auth.secret=", "tls.secret=", "storage.size=big", "image.tag=latest", "image.tag=a:b", "image.tag=null"} {
+		if out, err := helm(t, "template", "x", chart, "--set", chartImage+","+bad); err == nil {
 			t.Errorf("%s is accepted:\n%.300s", bad, out)
 		}
 	}
-	out, err := helm(t, "template", "x", chart, "--namespace", "ns", "--set", "auth.operatorTokenKey=operator,auth.gossipKey=gossip,settings.query-timeout=9s,settings.copies=2,settings.cors={https://a.example,https://b.example},settings.no-links=true")
+	for _, missing := range []string{"image.repository=", "image.tag="} {
+		if out, err := helm(t, "template", "x", chart, "--set", chartImage+","+missing); err == nil || !strings.Contains(out, "image.repository and image.tag name the image") {
+			t.Errorf("%s: %v\n%.300s", missing, err, out)
+		}
+	}
+	out, err := helm(t, "template", "x", chart, "--namespace", "ns", "--set", chartImage+",auth.operatorTokenKey=operator,auth.gossipKey=gossip,settings.query-timeout=9s,settings.copies=2,settings.cors={https://a.example,https://b.example},settings.no-links=true")
 	if err != nil {
 		t.Fatalf("%v\n%s", err, out)
 	}
@@ -54,7 +62,7 @@ func TestHelmChart(t *testing.T) {
 		"kind: StatefulSet", "clusterIP: None", "publishNotReadyAddresses: true", "kind: PodDisruptionBudget", "maxUnavailable: 1", "runAsNonRoot: true",
 		"readOnlyRootFilesystem: true", "secretName: trefoil-tls", "path: /healthz, port: trefoil, scheme: HTTPS", "path: /readyz, port: trefoil, scheme: HTTPS", "startupProbe:",
 		"{key: operator, path: operator-token}", "{key: gossip, path: gossip.key}",
-		"type: OnDelete", `failure-timeout = "60s"`,
+		"type: OnDelete", `image: "registry.example.org/trefoil:1.0"`, `failure-timeout = "60s"`,
 	} {
 		if !strings.Contains(out, want) {
 			t.Errorf("the chart renders no %q", want)
@@ -78,7 +86,7 @@ func TestHelmChart(t *testing.T) {
 			t.Errorf("pod %d joins: %v", i, joins)
 		}
 	}
-	if out, _ := helm(t, "template", "x", chart, "--set", "bootstrap=false"); strings.Count(out, "join = ") != 3 {
+	if out, _ := helm(t, "template", "x", chart, "--set", chartImage+",bootstrap=false"); strings.Count(out, "join = ") != 3 {
 		t.Error("without bootstrap not all pods join")
 	}
 }
@@ -99,7 +107,7 @@ func TestHelmCluster(t *testing.T) {
 	// configure writes the settings of the pods, for loopback.
 	configure := func(values string) {
 		t.Helper()
-		out, err := helm(t, "template", "x", chart, "--namespace", "ns", "--set", "insecure=true,"+values)
+		out, err := helm(t, "template", "x", chart, "--namespace", "ns", "--set", chartImage+",insecure=true,"+values)
 		if err != nil {
 			t.Fatalf("%v\n%s", err, out)
 		}
