@@ -10,6 +10,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/cluster/port"
 )
 
 // chart is the folder of the chart.
@@ -53,6 +55,13 @@ func TestHelmChart(t *testing.T) {
 		if out, err := helm(t, "template", "x", chart, "--set", chartImage+","+missing); err == nil || !strings.Contains(out, "image.repository and image.tag name the image") {
 			t.Errorf("%s: %v\n%.300s", missing, err, out)
 		}
+	}
+	values, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	if !strings.Contains(string(values), "uris: ["+port.NodeMark+"]") {
+		t.Errorf("values.yaml has no certificate with the URI %s", port.NodeMark)
 	}
 	out, err := helm(t, "template", "x", chart, "--namespace", "ns", "--set", chartImage+",auth.operatorTokenKey=operator,auth.gossipKey=gossip,settings.query-timeout=9s,settings.copies=2,settings.cors={https://a.example,https://b.example},settings.no-links=true")
 	if err != nil {
