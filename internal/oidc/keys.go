@@ -26,6 +26,8 @@ const (
 	minPause = 10 * time.Second
 	// renewAfter is the age from which on keys are read again, while those before still count.
 	renewAfter = 5 * time.Minute
+	// waitAfter is the age from which on a request waits for the reading, because the issuer may have removed a key.
+	waitAfter = 15 * time.Minute
 	// maxAge is the age until which keys count if they cannot be read again.
 	maxAge = 24 * time.Hour
 )
@@ -94,7 +96,8 @@ func newRemote(o Options) *remote {
 	return r
 }
 
-// find returns the keys with an ID. It waits for a reading only if it has no such keys.
+// find returns the keys with an ID. It waits for a reading only if it has no such keys, or if they are older than
+// waitAfter. If that reading fails, the old keys still count.
 func (r *remote) find(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
 	// 1. Begin a reading if the key is unknown or old.
 	r.mu.Lock()
@@ -104,7 +107,7 @@ func (r *remote) find(ctx context.Context, id string) ([]jose.JSONWebKey, error)
 		done = r.begin()
 	}
 	r.mu.Unlock()
-	if keys != nil {
+	if keys != nil && age <= waitAfter {
 		return keys, nil
 	}
 	// 2. Wait for it.

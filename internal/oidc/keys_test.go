@@ -106,6 +106,14 @@ func TestRotation(t *testing.T) {
 	s.check(a, "", 1)
 	s.check(a, "no key", 0)
 	s.check(b, "", 0)
+	// After waitAfter the first use waits for the reading: b was removed in the meantime.
+	s.serveKeys(c)
+	s.pass(waitAfter)
+	s.check(b, "", 1)
+	s.serveKeys(a)
+	s.pass(waitAfter + 1)
+	s.check(c, "no key", 1)
+	s.check(a, "", 0)
 }
 
 // TestIssuerFails: a server that fails opens nothing. Keys from before count for maxAge, and are read again at the
