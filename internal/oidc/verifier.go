@@ -73,6 +73,9 @@ func (o Options) validate() error {
 		return nil
 	}
 	u, err := url.Parse(o.KeysURL)
+	if err == nil && u.User != nil { // its password would be in the log
+		return fmt.Errorf("the URL of the issuer's keys at %q has a user: leave it out, because keys are public", u.Host)
+	}
 	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
 		return fmt.Errorf("the URL of the issuer's keys is %q: it is https://HOST/PATH, because others could change the keys on the way, or http at loopback", o.KeysURL)
 	}

@@ -178,6 +178,7 @@ func TestBadOptions(t *testing.T) {
 	}
 	private := oidctest.NewEC(t, elliptic.P256())
 	for words, o := range map[string]Options{
+		"has a user":   {Issuer: "i", Audience: "a", KeysURL: "https://u:hidden@issuer.example/keys"},
 		"an issuer":    {Audience: "a", Keys: keys},
 		"an audience":  {Issuer: "i", Keys: keys},
 		"need the":     {Issuer: "i", Audience: "a"},
@@ -193,7 +194,7 @@ func TestBadOptions(t *testing.T) {
 		"more than":    {Issuer: "i", Audience: "a", Keys: make([]byte, maxSetBytes+1)},
 		"can be used,": {Issuer: "i", Audience: "a", Keys: []byte(`{"keys":[{"kty":"new","kid":"a"},{}]}`)},
 	} {
-		if _, err := New(o); err == nil || !strings.Contains(err.Error(), words) {
+		if _, err := New(o); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%v, want %q", err, words)
 		}
 	}

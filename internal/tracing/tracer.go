@@ -37,6 +37,9 @@ type Options struct {
 // Validate returns an error if an option is invalid.
 func (o Options) Validate() error {
 	u, err := url.Parse(o.Endpoint)
+	if err == nil && u.User != nil { // its password would be in the log
+		return fmt.Errorf("the URL of the collector at %q has a user: send the password as a header (OTEL_EXPORTER_OTLP_HEADERS)", u.Host)
+	}
 	if err != nil || u.Scheme != "http" && u.Scheme != "https" || u.Host == "" {
 		return fmt.Errorf("%q is no URL of a collector, such as http://127.0.0.1:4318", o.Endpoint)
 	}
