@@ -129,7 +129,7 @@ type oidcFlags struct {
 	OIDCIssuer   string `name:"oidc-issuer" placeholder:"URL" help:"Accept tokens (JWT) of this issuer, which is their claim iss. They have the rights of the users of --users whose oidc has a value of theirs."`
 	OIDCAudience string `name:"oidc-audience" placeholder:"NAME" help:"What the claim aud of these tokens must have."`
 	OIDCJWKS     string `name:"oidc-jwks" placeholder:"F|URL" help:"File or URL with the issuer's public keys, as a JWK set. A file is read again at SIGHUP, a URL when keys may have changed."`
-	OIDCClaim    string `name:"oidc-claim" default:"${oidcclaim}" placeholder:"NAME" help:"The claim whose values name users in oidc, such as email or groups; ${default} by default."`
+	OIDCClaim    string `name:"oidc-claim" default:"${oidcclaim}" placeholder:"NAME" help:"The claim whose values name users in oidc, such as groups; ${default} by default."`
 }
 
 // options returns the options for the flags; keys are the content of --oidc-jwks if that is a file.

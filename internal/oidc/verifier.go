@@ -34,6 +34,9 @@ const (
 // DefaultClaim is the claim of [Options] without one.
 const DefaultClaim = "sub"
 
+// emailClaim counts only with email_verified, because a person may enter any address at some issuers.
+const emailClaim = "email"
+
 // algorithms are the accepted ones. None has a secret that the node would share with the issuer, because
 // a machine that can verify such a token can also make one.
 var algorithms = []jose.SignatureAlgorithm{
@@ -45,6 +48,7 @@ type Options struct {
 	// Issuer and Audience must be in the claims iss and aud of each token.
 	Issuer, Audience string
 	// Claim is the claim whose values name users: a text or a list of texts; "" is [DefaultClaim].
+	// With email, tokens also need email_verified: true.
 	Claim string
 	// Keys is a JWK set with the issuer's keys. KeysURL is the URL of one, with https, or with http at loopback.
 	// Exactly one of both is needed.
@@ -211,6 +215,12 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Identity, error) {
 	// 3. Check the claims.
 	if err := v.check(claims); err != nil {
 		return Identity{}, err
+	}
+	if v.options.Claim == emailClaim {
+		var verified bool
+		if json.Unmarshal(all["email_verified"], &verified) != nil || !verified {
+			return Identity{}, rejectf("the token's email is not verified: its claim email_verified is not true")
+		}
 	}
 	values, err := texts(all[v.options.Claim])
 	if err != nil {

@@ -99,7 +99,7 @@ func TestRejected(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	valid := claims(map[string]any{"email": "a@example.org"})
+	valid := claims(map[string]any{"email": "a@example.org", "email_verified": true})
 	with := func(changed map[string]any) string {
 		c := maps.Clone(valid)
 		maps.Copy(c, changed)
@@ -152,6 +152,10 @@ func TestRejected(t *testing.T) {
 		"no subject":                {with(map[string]any{"sub": nil}), "sub"},
 		"subject with a line end":   {with(map[string]any{"sub": "a\nb"}), "sub"},
 		"long subject":              {with(map[string]any{"sub": strings.Repeat("a", 256)}), "sub"},
+		"email not verified":        {with(map[string]any{"email_verified": false}), "email_verified"},
+		"email_verified is missing": {with(map[string]any{"email_verified": nil}), "email_verified"},
+		"email_verified is null":    {key.Sign(t, json.RawMessage(strings.Replace(string(body), `"email_verified":true`, `"email_verified":null`, 1))), "email_verified"},
+		"email_verified is a text":  {with(map[string]any{"email_verified": "true"}), "email_verified"},
 		"no claim":                  {with(map[string]any{"email": nil}), "email is missing"},
 		"claim is a number":         {with(map[string]any{"email": 1}), "neither a text nor a list"},
 	} {
