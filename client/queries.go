@@ -48,14 +48,23 @@ func (c *Client) Queries(ctx context.Context) (all QueryList, err error) {
 
 // StopQuery stops a running query of this node: its client gets [ErrStopped]. It returns the last
 // figures of the query, or [ErrNotFound] if none with this ID runs. It returns when the query has its
-// signal, which may be before its end.
+// signal, which may be before its end. The client must have one address, and the request is sent once, because
+// each process of a node counts its queries from 1: another one may have the ID for another query.
 func (c *Client) StopQuery(ctx context.Context, id uint64) (q RunningQuery, err error) {
-	text, _, err := c.send(ctx, call{method: http.MethodDelete, target: c.endpoint("/queries/"+strconv.FormatUint(id, 10), nil)}, maxJSONBytes)
+	if len(c.nodes) > 1 {
+		return q, fmt.Errorf("stop query %d: give the address of the node that lists it, because the client has %d addresses", id, len(c.nodes))
+	}
+	answer, err := c.try(ctx, call{method: http.MethodDelete, target: c.endpoint("/queries/"+strconv.FormatUint(id, 10), nil)}, http.NoBody)
+	var text []byte
+	if err == nil {
+		defer answer.Body.Close()
+		text, err = readAll(answer, maxJSONBytes)
+	}
 	if err == nil {
 		err = decodeJSON(text, &q)
 	}
 	if err != nil {
-		return q, fmt.Errorf("stop query %d: %w", id, err)
+		return q, fmt.Errorf("stop query %d: %w", id, unwrapPermanent(err))
 	}
 	return q, nil
 }
