@@ -55,7 +55,7 @@ type serveFlags struct {
 // traceFlags select the collector of traces.
 type traceFlags struct {
 	TraceEndpoint string  `env:"TREFOIL_TRACE_ENDPOINT,OTEL_EXPORTER_OTLP_ENDPOINT" placeholder:"URL" help:"Collector of OpenTelemetry traces, by OTLP over HTTP: http://127.0.0.1:4318. Spans go to v1/traces below it. There are no traces without one."`
-	TraceRatio    float64 `default:"1" placeholder:"R" help:"The share of requests that are recorded, 0 to 1, ${default} by default. A request with a traceparent is recorded if its trace is."`
+	TraceRatio    float64 `default:"1" placeholder:"R" help:"The share of requests that are recorded, 0 to 1, ${default} by default. A request with a traceparent that is not sampled is not recorded."`
 }
 
 // options returns the options for the flags.

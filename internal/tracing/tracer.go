@@ -26,7 +26,8 @@ type Options struct {
 	Endpoint string
 	// Headers go with each request to the collector.
 	Headers http.Header
-	// Ratio is the share of the requests without a traceparent that are recorded, 0 to 1.
+	// Ratio is the share of requests that are recorded, 0 to 1. It is also that of requests with a sampled traceparent;
+	// those with one that is not sampled are not recorded.
 	Ratio float64
 	// Version and Instance name the program's version and this node.
 	Version, Instance string
@@ -54,6 +55,7 @@ type Tracer struct {
 	provider *sdk.TracerProvider
 	tracer   trace.Tracer
 	exporter *exporter
+	ratio    float64
 }
 
 // New returns a tracer, which must be shut down. Names and attributes in OTEL_SERVICE_NAME and
@@ -71,7 +73,7 @@ func New(o Options) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("traces: describe this node: %w", err)
 	}
-	t := &Tracer{exporter: newExporter(strings.TrimSuffix(o.Endpoint, "/")+"/v1/traces", o.Headers, o.Logger)}
+	t := &Tracer{exporter: newExporter(strings.TrimSuffix(o.Endpoint, "/")+"/v1/traces", o.Headers, o.Logger), ratio: o.Ratio}
 	t.provider = sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithBatcher(t.exporter), sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(o.Ratio))))
 	t.tracer = t.provider.Tracer(scope)
 	return t, nil

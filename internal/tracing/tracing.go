@@ -16,6 +16,7 @@ package tracing
 import (
 	"context"
 	"errors"
+	"math/rand/v2"
 	"net/http"
 	"strings"
 
@@ -84,12 +85,16 @@ func start(ctx context.Context, name string, kind trace.SpanKind) (context.Conte
 	return ctx, &Span{span}
 }
 
-// Request begins the span of an HTTP request, below the span in its header if there is one. Whether it is recorded
-// follows from that span or, without one, from the ratio. A nil Tracer records nothing, but ctx gets the span of
-// the header, for other nodes.
+// Request begins the span of an HTTP request, below the span in its header if there is one. The ratio decides whether
+// it is recorded, because any client can send a sampled span. A span in the header that is not sampled is not recorded.
+// A nil Tracer records nothing, but ctx gets the span of the header, for other nodes.
 func (t *Tracer) Request(ctx context.Context, h http.Header, method, path string) (context.Context, *Span) {
-	if above := parentOf(h); above.SpanContext().IsValid() {
-		ctx = trace.ContextWithSpan(ctx, above)
+	if above := parentOf(h).SpanContext(); above.IsValid() {
+		// The choice does not follow from the trace ID, because the client may have chosen that.
+		if t != nil && above.IsSampled() && rand.Float64() >= t.ratio {
+			above = above.WithTraceFlags(above.TraceFlags().WithSampled(false))
+		}
+		ctx = trace.ContextWithRemoteSpanContext(ctx, above)
 	}
 	if t == nil {
 		return ctx, nil

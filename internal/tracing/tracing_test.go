@@ -41,7 +41,7 @@ func header(fields ...string) http.Header {
 func TestSpans(t *testing.T) {
 	c := collector.Start(t)
 	of := func(instance string) *Tracer {
-		tracer, err := New(Options{Endpoint: c.URL, Headers: header("Api-Key", "k 1"), Ratio: 0, Instance: instance})
+		tracer, err := New(Options{Endpoint: c.URL, Headers: header("Api-Key", "k 1"), Ratio: 1, Instance: instance})
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -110,7 +110,7 @@ func TestSpans(t *testing.T) {
 	}
 }
 
-// TestRatio: the ratio decides about requests without a trace, and the trace about others, sampled or not.
+// TestRatio: the ratio decides about requests without a trace and with a sampled one. Others are not recorded.
 func TestRatio(t *testing.T) {
 	c := collector.Start(t)
 	for _, test := range []struct {
@@ -118,7 +118,10 @@ func TestRatio(t *testing.T) {
 		parent string
 		want   bool
 	}{
-		{0, "", false}, {1, "", true}, {0, "00-" + traceID + "-" + above + "-01", true}, {1, "00-" + traceID + "-" + above + "-00", false},
+		{0, "", false}, {1, "", true}, {0, "00-" + traceID + "-" + above + "-01", false}, {1, "00-" + traceID + "-" + above + "-01", true},
+		// This trace ID is in each share of the SDK that is above 0.
+		{1e-9, "00-" + traceID[:16] + "0000000000000000-" + above + "-01", false},
+		{1, "00-" + traceID + "-" + above + "-00", false},
 		{0, "00-" + traceID + "-zz-01", false}, {1, "nonsense", true},
 	} {
 		tracer, err := New(Options{Endpoint: c.URL, Ratio: test.ratio})
