@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/oidc"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/server/access"
+	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/internal/webhook"
 )
@@ -265,7 +266,7 @@ func (c *ClusterOptions) linkCopies() int {
 
 // tracing returns the options of the tracer.
 func (o *ServeOptions) tracing() tracing.Options {
-	t := tracing.Options{Endpoint: o.Traces.Endpoint, Headers: o.Traces.Headers, Ratio: max(o.Traces.Ratio, 0), Version: o.Version, Logger: o.Logger}
+	t := tracing.Options{Endpoint: o.Traces.Endpoint, Headers: o.Traces.Headers, Ratio: max(o.Traces.Ratio, 0), Failure: problem.Failure, Version: o.Version, Logger: o.Logger}
 	if o.Traces.Ratio == 0 {
 		t.Ratio = 1
 	}

@@ -29,6 +29,9 @@ type Options struct {
 	// Ratio is the share of requests that are recorded, 0 to 1. It is also that of requests with a sampled traceparent;
 	// those with one that is not sampled are not recorded.
 	Ratio float64
+	// Failure returns the kind of an error, the only text of it in spans; "" if it is the client's, because that is no
+	// failure of the span. If nil, each error is "failed".
+	Failure func(error) string
 	// Version and Instance name the program's version and this node.
 	Version, Instance string
 	// Logger gets a warning if the collector does not take spans any more; nil discards it.
@@ -56,6 +59,7 @@ type Tracer struct {
 	tracer   trace.Tracer
 	exporter *exporter
 	ratio    float64
+	failure  func(error) string
 }
 
 // New returns a tracer, which must be shut down. Names and attributes in OTEL_SERVICE_NAME and
@@ -73,7 +77,10 @@ func New(o Options) (*Tracer, error) {
 	if err != nil {
 		return nil, fmt.Errorf("traces: describe this node: %w", err)
 	}
-	t := &Tracer{exporter: newExporter(strings.TrimSuffix(o.Endpoint, "/")+"/v1/traces", o.Headers, o.Logger), ratio: o.Ratio}
+	t := &Tracer{exporter: newExporter(strings.TrimSuffix(o.Endpoint, "/")+"/v1/traces", o.Headers, o.Logger), ratio: o.Ratio, failure: o.Failure}
+	if t.failure == nil {
+		t.failure = func(error) string { return "failed" }
+	}
 	t.provider = sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithBatcher(t.exporter), sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(o.Ratio))))
 	t.tracer = t.provider.Tracer(scope)
 	return t, nil

@@ -26,7 +26,13 @@ import (
 )
 
 // Span is a step of a recorded request, or nil. One goroutine may use it at a time.
-type Span struct{ span trace.Span }
+type Span struct{ span recorded }
+
+// recorded is a span of a [Tracer] in a context, with the tracer's Options.Failure for the spans below it.
+type recorded struct {
+	trace.Span
+	failure func(error) string
+}
 
 // maxText is the greatest length of a text in a span, in bytes.
 const maxText = 512
@@ -54,13 +60,16 @@ func (s *Span) Number(key string, value int64) {
 	}
 }
 
-// End ends the span. An error marks it as failed, unless the client went away.
+// End ends the span. An error marks it as failed with its kind, unless it is the client's. The text of the error is
+// left out, because it may have data.
 func (s *Span) End(err error) {
 	if s == nil {
 		return
 	}
 	if err != nil && !errors.Is(err, context.Canceled) {
-		s.span.SetStatus(codes.Error, clip(err.Error()))
+		if kind := s.span.failure(err); kind != "" {
+			s.span.SetStatus(codes.Error, kind)
+		}
 	}
 	s.span.End()
 }
@@ -77,12 +86,17 @@ func StartCall(ctx context.Context, name string) (context.Context, *Span) {
 }
 
 func start(ctx context.Context, name string, kind trace.SpanKind) (context.Context, *Span) {
-	above := trace.SpanFromContext(ctx)
-	if !above.IsRecording() {
+	above, ok := trace.SpanFromContext(ctx).(recorded)
+	if !ok || !above.IsRecording() {
 		return ctx, nil
 	}
-	ctx, span := above.TracerProvider().Tracer(scope).Start(ctx, name, trace.WithSpanKind(kind))
-	return ctx, &Span{span}
+	return begin(ctx, above.TracerProvider().Tracer(scope), name, kind, above.failure)
+}
+
+func begin(ctx context.Context, t trace.Tracer, name string, kind trace.SpanKind, failure func(error) string) (context.Context, *Span) {
+	_, span := t.Start(ctx, name, trace.WithSpanKind(kind))
+	r := recorded{span, failure}
+	return trace.ContextWithSpan(ctx, r), &Span{r}
 }
 
 // Request begins the span of an HTTP request, below the span in its header if there is one. The ratio decides whether
@@ -99,11 +113,10 @@ func (t *Tracer) Request(ctx context.Context, h http.Header, method, path string
 	if t == nil {
 		return ctx, nil
 	}
-	ctx, span := t.tracer.Start(ctx, method+" "+path, trace.WithSpanKind(trace.SpanKindServer))
-	if !span.IsRecording() {
+	ctx, s := begin(ctx, t.tracer, method+" "+path, trace.SpanKindServer, t.failure)
+	if !s.span.IsRecording() {
 		return ctx, nil
 	}
-	s := &Span{span}
 	s.Text("http.request.method", method)
 	s.Text("http.route", path)
 	return ctx, s
@@ -114,6 +127,5 @@ func (t *Tracer) Message(ctx context.Context, name string) (context.Context, *Sp
 	if t == nil || !trace.SpanContextFromContext(ctx).IsSampled() {
 		return ctx, nil
 	}
-	ctx, span := t.tracer.Start(ctx, name, trace.WithSpanKind(trace.SpanKindServer))
-	return ctx, &Span{span}
+	return begin(ctx, t.tracer, name, trace.SpanKindServer, t.failure)
 }

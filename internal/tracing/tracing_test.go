@@ -102,7 +102,7 @@ func TestSpans(t *testing.T) {
 	if s := spans[q]; s.Status != nil {
 		t.Errorf("a query whose client went away is a failure: %v", s.Status)
 	}
-	if s := spans[out]; s.GetStatus().GetMessage() != "lost" || s.GetStatus().GetCode().String() != "STATUS_CODE_ERROR" {
+	if s := spans[out]; s.GetStatus().GetMessage() != "failed" || s.GetStatus().GetCode().String() != "STATUS_CODE_ERROR" {
 		t.Errorf("the call's status is %v", s.Status)
 	}
 	if h := c.Headers()[0]; h.Get("Api-Key") != "k 1" {

@@ -222,6 +222,17 @@ func As(err error) *Error {
 	return e
 }
 
+// Failure returns the kind of an error for a span; "" if the error is the client's.
+func Failure(err error) string {
+	switch e := As(err); {
+	case e.Status() >= http.StatusInternalServerError:
+		return string(e.Kind)
+	case e.Kind == KindGone && errors.Is(err, context.DeadlineExceeded):
+		return "timeout" // of a message or a step, which no client sees
+	}
+	return ""
+}
+
 // Partly adds to the error of a change the work done before it, because the store makes large
 // changes in several steps. n triples were changed. same triples were found as wanted; they may
 // have been written too.
