@@ -48,10 +48,21 @@ func TestProfiles(t *testing.T) {
 		t.Errorf("as text: %s", got.body)
 	}
 	for path, status := range map[string]int{
-		"/debug/pprof/cmdline": 404, "/debug/pprof/profile?seconds=301": 400, "/debug/pprof/heap?seconds=x": 400, "/debug/pprof/heap?debug=3": 400, "/debug/pprof/heap?gc=1": 400, "/debug": 404,
+		"/debug/pprof/cmdline": 404, "/debug/pprof/profile?seconds=301": 400, "/debug/pprof/trace?seconds=11": 400, "/debug/pprof/block": 404, "/debug/pprof/mutex": 404, "/debug/pprof/heap?seconds=x": 400, "/debug/pprof/heap?debug=3": 400, "/debug/pprof/heap?gc=1": 400, "/debug": 404,
 	} {
 		if got := get(path); got.status != status {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
 	}
+	// Pages of other origins get none, and a second profile is busy.
+	if got := s.get("/debug/pprof/heap", "Authorization", "Bearer operator", "Origin", "http://evil.example"); got.status != 403 {
+		t.Errorf("another origin: %d %.80q", got.status, got.body)
+	}
+	s.api.admin.Profiles <- struct{}{}
+	for _, name := range []string{"profile", "trace", "heap"} {
+		if got := get("/debug/pprof/" + name); got.status != 503 || !strings.Contains(got.body, `"busy"`) {
+			t.Errorf("a second %s: %d %s", name, got.status, got.body)
+		}
+	}
+	<-s.api.admin.Profiles
 }

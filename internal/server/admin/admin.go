@@ -23,6 +23,8 @@ type API struct {
 	metrics http.Handler
 	Backups chan struct{} // holds an element for each running backup
 	Checks  chan struct{} // holds an element for each running check
+	// Profiles holds an element for the profile that runs.
+	Profiles chan struct{}
 
 	restoring chan struct{} // holds an element while a restore runs
 }
@@ -30,7 +32,7 @@ type API struct {
 // New returns the endpoints for operators. At most maxBackups backups run at a time.
 func New(s *endpoint.Shared, cluster Members, registry *prometheus.Registry, maxBackups int) *API {
 	return &API{Shared: s, cluster: cluster, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}),
-		Backups: make(chan struct{}, maxBackups), Checks: make(chan struct{}, 1), restoring: make(chan struct{}, 1)}
+		Backups: make(chan struct{}, maxBackups), Checks: make(chan struct{}, 1), Profiles: make(chan struct{}, 1), restoring: make(chan struct{}, 1)}
 }
 
 // Table returns the endpoints.
