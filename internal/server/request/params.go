@@ -54,6 +54,9 @@ func (p Params) Expand(prefix func(name string) (iri string, ok bool)) error {
 		case "starts":
 			// What follows the prefix is only the beginning of a name.
 			before, rest, _ := strings.Cut(value, ":")
+			if before == "_" || strings.ContainsAny(before, `<"`) {
+				continue // no prefix
+			}
 			if iri, ok := prefix(before); ok {
 				p[name] = "<" + iri + rest
 			}
