@@ -19,6 +19,14 @@ type declared struct {
 	list [][2]string // name and IRI
 }
 
+// IsZero reports whether the list is empty. Without it, encoding/json would read the list, for omitzero,
+// while parsers add to it.
+func (d *declared) IsZero() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.list) == 0
+}
+
 // MarshalJSON writes the list.
 func (d *declared) MarshalJSON() ([]byte, error) {
 	d.mu.Lock()
