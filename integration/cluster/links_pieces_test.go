@@ -200,7 +200,7 @@ func TestLinksPiecesOfAll(t *testing.T) {
 }
 
 // TestLinksPrefixes reads lists of very different lengths by prefixes. Together they are the lists, no
-// prefix exceeds its bound, and none is empty unless its first list is long.
+// prefix exceeds its bound, and none is empty unless its first list exceeds the bound.
 func TestLinksPrefixes(t *testing.T) {
 	simulate(t, 5, func(t *testing.T, w *world) {
 		web := newWeb(w)
@@ -224,30 +224,47 @@ func TestLinksPrefixes(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
+		all, err := web.some().Links(t.Context(), links.Forward, pages)
+		if err != nil {
+			t.Fatal(err)
+		}
 		most := 500 + w.random.IntN(30000)
-		for _, m := range w.up() {
-			g := web.graphs[m]
-			all, err := g.Links(t.Context(), links.Forward, pages)
-			if err != nil {
-				t.Fatal(err)
-			}
-			for n := 0; n < len(pages); {
-				some, err := g.LinksPrefix(t.Context(), links.Forward, pages[n:], most)
-				if err != nil || len(some.Items) > most || some.Len() > len(pages)-n {
-					t.Fatalf("%d lists, %d links of at most %d; %v", some.Len(), len(some.Items), most, err)
-				}
-				for i := range some.Len() {
-					if !slices.Equal(some.At(i), all.At(n+i)) {
-						t.Fatalf("list %d has %d links, want %d", n+i, len(some.At(i)), len(all.At(n+i)))
-					}
-				}
-				if n += some.Len(); some.Len() == 0 {
-					if long := len(all.At(n)); long <= min(most, max(most/8, 1<<10)) {
-						t.Fatalf("no list, and the first one has %d links of at most %d", long, most)
-					}
-					n++
-				}
+		check := func() {
+			for _, m := range w.up() {
+				comparePrefixes(t, web.graphs[m], pages, most, all)
 			}
 		}
+		check()
+		// Right after a kill the lists of the dead machine come from other holders.
+		w.settle()
+		web.copied()
+		m := w.any()
+		g := web.graphs[m]
+		delete(web.graphs, m)
+		defer func() { _ = g.Close() }()
+		m.kill()
+		check()
 	})
+}
+
+// comparePrefixes reads the lists of pages by prefixes with at most most links, and compares them.
+func comparePrefixes(t *testing.T, g *linkgraph.Graph, pages []uid.UID, most int, all links.Lists) {
+	t.Helper()
+	for n := 0; n < len(pages); {
+		some, err := g.LinksPrefix(t.Context(), links.Forward, pages[n:], most)
+		if err != nil || len(some.Items) > most || some.Len() > len(pages)-n {
+			t.Fatalf("%d lists, %d links of at most %d; %v", some.Len(), len(some.Items), most, err)
+		}
+		for i := range some.Len() {
+			if !slices.Equal(some.At(i), all.At(n+i)) {
+				t.Fatalf("list %d has %d links, want %d", n+i, len(some.At(i)), len(all.At(n+i)))
+			}
+		}
+		if n += some.Len(); some.Len() == 0 {
+			if long := len(all.At(n)); long <= most {
+				t.Fatalf("no list, and the first one has %d links of at most %d", long, most)
+			}
+			n++
+		}
+	}
 }

@@ -55,7 +55,7 @@
 // # Reads
 //
 // A read requests the end of the feed (ends.go), as the read index of Raft. A batch is divided by
-// partition, and sent in one message to each machine (route.go, messages.go). A machine answers
+// partition, and sent in one message to each machine (route.go, gather.go, messages.go). A machine answers
 // when its cells have reached the end (serve.go). So each read has every change that was
 // acknowledged before it began. If a machine does not answer or refuses, its share is sent to
 // another holder, for 10 s at most.
