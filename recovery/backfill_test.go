@@ -230,9 +230,8 @@ func (b *backfills) read(f *Backfill, rows map[bool][][]byte) (met map[place]boo
 // rule for every row: each row that fills a place is read, annotations too, whatever else
 // lies on the machine.
 func TestBackfillReadsEnough(t *testing.T) {
-	seed := seedOf(t)
-	random := rand.New(rand.NewPCG(seed, 1))
-	views, all, looked, needed := 2000, 0, 0, 0
+	random := rand.New(rand.NewPCG(seedOf(t), 1))
+	views, all, looked, needed := seed.Rounds(600, 2000), 0, 0, 0
 	if testing.Short() {
 		views = 200
 	}

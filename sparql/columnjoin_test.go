@@ -260,7 +260,7 @@ func TestOffsetInOrder(t *testing.T) {
 		rows := memsource.New(all)
 		src := sparqltest.WithColumns(rows)
 		for _, order := range []string{"?o", "DESC(?o)", "?s", "?o ?s"} {
-			for offset := 980; offset < 3050; offset += 1 + random.IntN(400) {
+			for offset := 980; offset < 3050; offset += 1 + random.IntN(1200) {
 				query := fmt.Sprintf("SELECT ?s ?o { ?s <x:p> ?o } ORDER BY %s OFFSET %d LIMIT 9", order, offset)
 				want, _, err := sparqltest.Answer(t.Context(), rows, query, sparql.Options{})
 				if err != nil {

@@ -4,7 +4,6 @@ package triple
 
 import (
 	"compress/bzip2"
-	"crypto/sha256"
 	"errors"
 	"io"
 	"io/fs"
@@ -88,25 +87,5 @@ func TestDirtyData(t *testing.T) {
 	}
 	if accepted != 102_744 || rejected != 85 {
 		t.Errorf("%d accepted and %d rejected, want 102,744 and 85", accepted, rejected)
-	}
-}
-
-func TestDBpediaLinks(t *testing.T) {
-	read := 0
-	distinct := make(map[[16]byte]struct{}, 1_300_000)
-	var key []byte
-	for _, path := range sharedFiles(t, "dbpedia-links") {
-		readShared(t, path, func(tr Triple, err error) {
-			if err != nil {
-				t.Fatal(err)
-			}
-			read++
-			key, _ = AppendKey(key[:0], SPO, tr)
-			sum := sha256.Sum256(key)
-			distinct[[16]byte(sum[:])] = struct{}{}
-		})
-	}
-	if read != 1_351_350 || len(distinct) != 1_280_723 {
-		t.Errorf("%d read, %d distinct, want 1,351,350 and 1,280,723", read, len(distinct))
 	}
 }

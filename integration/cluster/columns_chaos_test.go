@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -293,7 +294,7 @@ func (c *columnClient) query(ctx context.Context, n *cluster.Node, text string) 
 // TestColumnsChaos: each client sees its own triples as they are, whatever other clients change and
 // whichever machines are lost, cut off, slow or back.
 func TestColumnsChaos(t *testing.T) {
-	for _, machines := range []int{2, 3, 5} {
+	for _, machines := range seed.One(t, []int{2, 3, 5}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.adjust = func(_ *store.Options, _ *replica.Options, cfg *cluster.Config) { cfg.ColumnMemory = 1 << 20 }

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/triple"
@@ -91,7 +92,7 @@ func (p *columnPeople) await(m *machine) {
 // TestColumns: joins of a cluster read columns, and never miss a change that was acknowledged before, at
 // whichever machine. They go on while machines are lost, and read columns again afterwards.
 func TestColumns(t *testing.T) {
-	for _, machines := range []int{2, 4} {
+	for _, machines := range seed.One(t, []int{2, 4}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.adjust = func(_ *store.Options, _ *replica.Options, cfg *cluster.Config) { cfg.ColumnMemory = 1 << 20 }

@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -173,7 +174,7 @@ func feedTriple(i, j int) triple.Triple {
 // TestFeedFollows: consumers on all machines receive all changes through all machines, soon after
 // they are acknowledged.
 func TestFeedFollows(t *testing.T) {
-	for _, machines := range []int{2, 4} {
+	for _, machines := range seed.One(t, []int{2, 4}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.form()
@@ -363,7 +364,7 @@ func TestFeedAfterPowerLoss(t *testing.T) {
 
 // TestFeedContract: a program sees the same feed through any member of a cluster as of a lone store.
 func TestFeedContract(t *testing.T) {
-	for _, machines := range []int{2, 4} {
+	for _, machines := range seed.One(t, []int{2, 4}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.form()

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
@@ -74,7 +75,7 @@ func (m *machine) load(ctx context.Context, source input.Source, resume bool) (r
 // A load into one, three and five machines is complete in every order and on all
 // that must have a copy; a second one over it adds what is new.
 func TestLoad(t *testing.T) {
-	for _, machines := range []int{1, 3, 5} {
+	for _, machines := range seed.One(t, []int{1, 3, 5}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.formAll()

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -39,7 +40,7 @@ func TestScenarios(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			for _, v := range variants {
+			for _, v := range seed.One(t, variants) {
 				if v.name == "" {
 					simulate(t, 0, v.play)
 					continue

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
-	"os"
 	"sync"
 	"testing"
 	"time"
@@ -19,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/drive"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -106,18 +106,16 @@ func (s processStore) read(rows func(snapshot) iter.Seq2[store.Row, error]) iter
 // clusters under the faults of [TestTorture]. A complete answer is the oracle's, at
 // any time; when all is mended, all answers are.
 func TestTortureWorkload(t *testing.T) {
-	seed, rounds := seedOf(t), 3
-	if os.Getenv("TREFOIL_TORTURE") != "" {
-		rounds = 20
+	number := seedOf(t)
+	apps := map[string]dataset.Application{
+		"photos":  dataset.Photos{Seed: number, Triples: 600},
+		"library": dataset.Library{Seed: number, Triples: 600},
 	}
-	for name, app := range map[string]dataset.Application{
-		"photos":  dataset.Photos{Seed: seed, Triples: 600},
-		"library": dataset.Library{Seed: seed, Triples: 600},
-	} {
+	for _, name := range seed.One(t, []string{"photos", "library"}) {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
-				tortureWorkload(t, seed, app, 2, func(to *torture) {
-					for range rounds {
+				tortureWorkload(t, number, apps[name], 2, func(to *torture) {
+					for range seed.Rounds(3, 20) {
 						to.round()
 						to.whole()
 					}

@@ -18,26 +18,26 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// TestCrashes loses power 100 times while a counter and an inverse property run, and checks both at
+// TestCrashes loses power 40 times, or 100, while a counter and an inverse property run, and checks both at
 // the end.
 func TestCrashes(t *testing.T) {
-	seed := rand.Uint64()
-	t.Logf("seed %d", seed)
-	rng := rand.New(rand.NewPCG(seed, 0))
+	number := seed.Number(t)
+	rng := rand.New(rand.NewPCG(number, 0))
 	fs := memdisk.New()
 	b := open(t, fs, Options{})
 	b.put(counter, module(t, "counter"))
 	b.put(Registration{Name: "inverse", Pattern: "? <http://example.org/parentOf> ?", Kinds: []string{"add", "delete"}, TimeoutMS: 10_000}, module(t, "inverse"))
 	withIntent := 0
-	for range 100 {
+	for range seed.Rounds(40, 100) {
 		// 1. Change triples until the power fails. The last changes may be durable or not.
 		stop, ended := atomic.Bool{}, make(chan struct{})
 		go func() {
 			defer close(ended)
-			changer := rand.New(rand.NewPCG(seed, rng.Uint64()))
+			changer := rand.New(rand.NewPCG(number, rng.Uint64()))
 			for !stop.Load() {
 				i := changer.IntN(2000)
 				some := []triple.Triple{likes(i), likes(i + 1), of(fmt.Sprint("p", i), "parentOf", fmt.Sprint("c", i))}

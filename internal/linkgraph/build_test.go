@@ -95,7 +95,7 @@ func TestBuild(t *testing.T) {
 			w := newWorld(t, o)
 			most := 2000
 			if testing.Short() {
-				most = 600
+				most = 300
 			}
 			w.load(w.manyLinks(rng, most))
 			w.compare()

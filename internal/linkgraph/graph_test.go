@@ -396,6 +396,9 @@ func TestRandom(t *testing.T) {
 // TestDamagedFiles checks that files are not used if they are damaged, missing, or of another
 // store.
 func TestDamagedFiles(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	w := newWorld(t, Options{CellPages: 5})
 	for host := range 4 {
 		for i := range 6 {

@@ -13,6 +13,9 @@ import (
 // TestAbuseListing flips bits in the listing. Either its meaning stays the same, or the damage
 // is found; then the graph must be built from the store and be right.
 func TestAbuseListing(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	rng := random(t)
 	w := damagedWorld(t, rng)
 	defer w.open()

@@ -179,6 +179,9 @@ func TestPinnedRelinquished(t *testing.T) {
 // TestLostFile damages or removes files of cells whose stores are relinquished. Reads and changes must
 // give an error or the right answer, and all is right again when the cells were built again.
 func TestLostFile(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	w := newWeb(t, Options{CellPages: 100})
 	w.compare()
 	remove := func(path string, _ []byte) error { return os.Remove(path) }

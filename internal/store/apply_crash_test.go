@@ -22,6 +22,9 @@ import (
 // The disk may lose power before every write and sync of a change. Then all of the change is there
 // or nothing, and all earlier changes.
 func TestApplyCrashes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	rng := random(t)
 	for _, kind := range []string{"add", "clear all", "clear default", "clear graph", "mixed"} {
 		t.Run(kind, func(t *testing.T) {

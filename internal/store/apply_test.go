@@ -58,6 +58,9 @@ func longs(n int) []triple.Triple {
 
 // Apply changes stores of several kinds in the same way as a model.
 func TestApply(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	g, h := iri("g"), iri("h")
 	long := longs(3)
 	changes := map[string]Changes{

@@ -233,6 +233,9 @@ func TestColumnsLimits(t *testing.T) {
 
 // A reader does not read many bytes of changes while others wait for it: the set is given up.
 func TestColumnsAfterLargeChanges(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	s := openMem(t, Options{ColumnBytes: 1 << 20})
 	p := columnPredicates[0]
 	if _, err := s.Add(t.Context(), []triple.Triple{{Subject: p, Predicate: p, Object: p}}); err != nil {

@@ -42,6 +42,9 @@ func failAt(fs vfs.FS, n int, forever bool) (vfs.FS, *atomic.Int64) {
 // A failed write or sync must never be acknowledged, and nothing may hang. Acknowledged writes
 // must be there after a restart.
 func TestWriteErrors(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	for _, forever := range []bool{true, false} {
 		for stop := 0; stop < 400; stop += 400 / fewer(20) {
 			fs := memdisk.New()

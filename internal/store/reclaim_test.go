@@ -26,6 +26,9 @@ func tidyUntil(t *testing.T, s *Store, what string, done func() bool) {
 // Deleted rows leave the disk in quiet times, even if a snapshot is open that shows other rows.
 // The remaining rows stay the same.
 func TestTidyReclaimsSpace(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	s := openMem(t, Options{FS: vfs.NewMem()})
 	const rows, kept = 40_000, 10_000
 	loadTriples(t, s, "a", students(0, rows))

@@ -73,6 +73,9 @@ func mustBeAside(t *testing.T, fs vfs.FS, was directory.UUID) (begun bool) {
 // The power may fail before every step of SetAside, and before every step of the next Open that
 // completes it.
 func TestSetAsideCrashes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	rng := random(t)
 	fs := memdisk.New()
 	was := madeMember(t, fs)

@@ -154,6 +154,8 @@ func (g *Gossip) config() *memberlist.Config {
 	c.SuspicionMaxTimeoutMult = 2
 	c.PushPullInterval = stateIntervals * interval
 	c.GossipToTheDeadTime = deadIntervals * interval
+	// Messages have a few hundred bytes. A compressor for each takes more time than all the rest.
+	c.EnableCompression = false
 	c.TCPTimeout = max(streamIntervals*interval, minStreamTimeout)
 	// A process keeps its address, but the IP address of its host name may change.
 	c.DeadNodeReclaimTime = interval

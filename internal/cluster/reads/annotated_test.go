@@ -43,6 +43,9 @@ func annotated(t *testing.T, sn *Snapshot) map[triple.Triple]int {
 
 // Triples come with all of their annotations, even if these do not fit one answer.
 func TestLongAnnotations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	w := newWorld(t, 3, Options{})
 	w.fill(random(t), 12, students(30))
 	want := map[triple.Triple]int{}

@@ -9,6 +9,39 @@ import (
 	"testing"
 )
 
+// long reports whether TREFOIL_TORTURE is set: tests then do all that they can.
+func long() bool { return os.Getenv("TREFOIL_TORTURE") != "" }
+
+// Rounds returns how often a test repeats its work: usual times, or all times if TREFOIL_TORTURE is
+// set.
+func Rounds(usual, all int) int {
+	if long() {
+		return all
+	}
+	return usual
+}
+
+// One returns one of the variants of a test, chosen at random, so that all of them run in the course
+// of time. TREFOIL_VARIANT has the index of another one, and TREFOIL_VARIANT=all or TREFOIL_TORTURE
+// runs all.
+func One[T any](t testing.TB, variants []T) []T {
+	t.Helper()
+	text := os.Getenv("TREFOIL_VARIANT")
+	if long() || text == "all" || len(variants) < 2 {
+		return variants
+	}
+	i := rand.IntN(len(variants))
+	if text != "" {
+		n, err := strconv.ParseUint(text, 10, 32)
+		if err != nil {
+			t.Fatalf("TREFOIL_VARIANT is an index or all: %v", err)
+		}
+		i = int(n) % len(variants)
+	}
+	t.Logf("TREFOIL_VARIANT=%d of %d variants repeats this, TREFOIL_VARIANT=all runs all", i, len(variants))
+	return variants[i : i+1]
+}
+
 // Rand returns a generator whose seed is that of [Number].
 func Rand(t testing.TB) *rand.Rand {
 	t.Helper()
