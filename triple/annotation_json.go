@@ -193,55 +193,6 @@ func jsonError(err error) error {
 	return err
 }
 
-// ParseTermJSON parses a term in the form of [AppendJSON], or a JSON string with N-Triples text.
-func ParseTermJSON(text []byte) (Term, error) {
-	if len(text) == 0 || string(text) == "null" {
-		return Term{}, fmt.Errorf("%w: the term is missing", ErrBadTerm)
-	}
-	// 1. A string has the term's text.
-	if text[0] == '"' {
-		var s string
-		if err := json.Unmarshal(text, &s); err != nil {
-			return Term{}, jsonError(err)
-		}
-		return ParseTerm(s)
-	}
-	if text[0] != '{' {
-		return Term{}, fmt.Errorf("%w: the term is neither a JSON object nor a string", ErrBadTerm)
-	}
-	// 2. An object has its parts.
-	var o struct {
-		Type     string  `json:"type"`
-		Value    *string `json:"value"`
-		Lang     string  `json:"xml:lang"`
-		Datatype string  `json:"datatype"`
-	}
-	d := json.NewDecoder(bytes.NewReader(text))
-	d.DisallowUnknownFields()
-	if err := d.Decode(&o); err != nil {
-		return Term{}, jsonError(err)
-	}
-	if o.Value == nil {
-		return Term{}, fmt.Errorf("%w: it has no value", ErrBadTerm)
-	}
-	t := Term{}
-	switch {
-	case o.Type == "uri" && o.Lang == "" && o.Datatype == "":
-		t = NewIRI(*o.Value)
-	case o.Type == "bnode" && o.Lang == "" && o.Datatype == "":
-		t = NewBlank(*o.Value)
-	case o.Type != "literal" || o.Lang != "" && o.Datatype != "":
-		return Term{}, fmt.Errorf(`%w: type %q is not uri, bnode or literal, or it has members that do not go with it`, ErrBadTerm, clip(o.Type))
-	case o.Lang != "":
-		t = NewLang(*o.Value, o.Lang)
-	case o.Datatype != "":
-		t = NewTyped(*o.Value, o.Datatype)
-	default:
-		t = NewString(*o.Value)
-	}
-	return t, t.Check()
-}
-
 // AppendAnnotationJSON appends an annotation as a JSON object: app, type, version if it is known,
 // and its content as text or data. The version must be in the form for clients.
 func AppendAnnotationJSON(dst []byte, a *ApplicationData, version string) []byte {

@@ -19,7 +19,8 @@ var ErrBadBounds = errors.New("bad bounds")
 // whole terms each. A zero term or empty slice is no bound.
 //
 // The classes are: blank nodes; IRIs; numbers of all XSD types; booleans; dateTimes; dates; times;
-// strings; language-tagged strings; and, for each other datatype, its literals. A value bound never
+// strings; language-tagged strings; for each other datatype, its literals; and triple terms, which
+// compare by subject, then predicate, then the value of the object. A value bound never
 // leaves its class. NaN is outside of every bound on numbers.
 type Bounds struct {
 	Order          Order
@@ -30,7 +31,8 @@ type Bounds struct {
 }
 
 // Starts selects terms that begin with Text: IRIs, plain strings, or strings of one language if
-// Lang is set. Languages must be equal except for case. If Kind is [None], it is no bound.
+// Lang is set. Languages and directions must be equal except for case. For triple terms, Text is the
+// beginning of the bytes of [Term.Value]; [ParseStarts] makes it. If Kind is [None], it is no bound.
 type Starts struct {
 	Kind Kind
 	Text string
@@ -89,7 +91,7 @@ func (b Bounds) CheckPositions() error {
 			return nil
 		}
 		position := positions[b.Order][at]
-		if kind == Literal && position != Object || kind == Blank && position == Predicate {
+		if (kind == Literal || kind == TripleTerm) && position != Object || kind == Blank && position == Predicate {
 			return fmt.Errorf("%w: %s selects nothing: in %s it applies to the %s, which is no %s; fix the terms before it by prefix, or use another order",
 				ErrBadBounds, what, b.Order, positionNames[position], kindNames[kind])
 		}
@@ -110,7 +112,7 @@ func (b Bounds) CheckPositions() error {
 
 var (
 	positionNames = [...]string{Subject: "subject", Predicate: "predicate", Object: "object", Graph: "graph"}
-	kindNames     = map[Kind]string{Literal: "literal", Blank: "blank node"}
+	kindNames     = map[Kind]string{Literal: "literal", Blank: "blank node", TripleTerm: "triple term"}
 )
 
 func appendTerms(dst []byte, terms []Term) []byte {
@@ -253,6 +255,10 @@ func classOf(t Term) classRange {
 // valueSpan returns the first bytes of the written terms with t's value, and the first bytes after
 // them. For numbers, booleans and dates these are all terms of the same value, for others t alone.
 func valueSpan(t Term) (from, after []byte) {
+	if t.kind == TripleTerm {
+		from, after, _ = tripleSpan(t)
+		return from, after
+	}
 	if tag, value, ok := appendValueBytes(nil, t); ok {
 		from = appendEscapedBytes([]byte{tag}, value)
 		return from, prefixSuccessor(from)
@@ -296,6 +302,15 @@ func compareTest(bound Term, accept func(int) bool) func(Term) bool {
 		}
 	}
 	want := AppendWholeTerm(nil, bound)
+	if bound.kind == TripleTerm {
+		// The bytes of a value end themselves, so a term with more bytes has the same value.
+		if span, _, byValue := tripleSpan(bound); byValue {
+			return func(t Term) bool {
+				whole := AppendWholeTerm(nil, t)
+				return accept(bytes.Compare(whole[:min(len(whole), len(span))], span))
+			}
+		}
+	}
 	return func(t Term) bool { return accept(bytes.Compare(AppendWholeTerm(nil, t), want)) }
 }
 
@@ -306,21 +321,17 @@ func isNaN(t Term) bool {
 // narrow narrows kr to the terms that begin with s.Text.
 func (s Starts) narrow(kr *KeyRange, base []byte) error {
 	// 1. The kind and language determine the tag of the terms.
-	tag := byte(0)
-	switch {
-	case s.Kind == Blank:
-		tag = tagBlank
-	case s.Kind == IRI:
-		tag = tagIRI
-	case s.Kind == Literal && s.Lang == "":
-		tag = tagString
-	case s.Kind == Literal:
-		tag = tagLangString
-	default:
+	tag := s.tag()
+	if tag == 0 {
 		return fmt.Errorf("%w: starts of a %s", ErrBadBounds, s.Kind)
 	}
 	// 2. The range of all terms with that text at the beginning, including long ones.
-	lo := appendEscaped([]byte{tag}, s.Text)
+	lo := []byte{tag}
+	if tag == tagTriple {
+		lo = append(lo, s.Text...)
+	} else {
+		lo = appendEscaped(lo, s.Text)
+	}
 	hi := prefixSuccessor(lo)
 	longs := beforeLongs(lo)
 	if longs != nil {
@@ -337,6 +348,23 @@ func (s Starts) narrow(kr *KeyRange, base []byte) error {
 		}
 	}
 	return nil
+}
+
+// tag returns the tag of the terms that s selects; 0 if it has no kind.
+func (s Starts) tag() byte {
+	switch {
+	case s.Kind == Blank:
+		return tagBlank
+	case s.Kind == IRI:
+		return tagIRI
+	case s.Kind == Literal && s.Lang == "":
+		return tagString
+	case s.Kind == Literal:
+		return tagLangString
+	case s.Kind == TripleTerm:
+		return tagTriple
+	}
+	return 0
 }
 
 // Exact reports whether every row in the range belongs to the answer.

@@ -5,6 +5,7 @@ package triple
 import (
 	"errors"
 	"fmt"
+	"strings"
 	"unicode/utf8"
 )
 
@@ -172,8 +173,8 @@ func IsNamePart(r rune) bool {
 	return IsNameStart(r) || r == 0xB7 || r >= 0x300 && r <= 0x36F || r == 0x203F || r == 0x2040
 }
 
-// scanLangTag returns the length of the longest language tag (LANGTAG without "@") at the start of
-// s: [a-zA-Z]+ ('-' [a-zA-Z0-9]+)*.
+// scanLangTag returns the length of the longest language tag (LANG_DIR without "@") at the start of
+// s: [a-zA-Z]+ ('-' [a-zA-Z0-9]+)* ('--' [a-zA-Z]+)?.
 func scanLangTag(s string) int {
 	i := 0
 	for i < len(s) && asciiAt(s, i)&classLetter != 0 {
@@ -191,6 +192,15 @@ func scanLangTag(s string) int {
 			break
 		}
 		i = j
+	}
+	if strings.HasPrefix(s[i:], directionMark) {
+		j := i + len(directionMark)
+		for j < len(s) && asciiAt(s, j)&classLetter != 0 {
+			j++
+		}
+		if j > i+len(directionMark) {
+			return j
+		}
 	}
 	return i
 }

@@ -18,10 +18,14 @@ const (
 	XSDTime       = XSD + "time"
 	RDFLangString = RDF + "langString"
 
+	RDFDirLangString = RDF + "dirLangString"
+
 	RDFType  = RDF + "type"
 	RDFFirst = RDF + "first"
 	RDFRest  = RDF + "rest"
 	RDFNil   = RDF + "nil"
+
+	RDFReifies = RDF + "reifies"
 )
 
 // numericTypes lists the XSD numeric datatypes by local name in code point order. A datatype's code
@@ -108,6 +112,8 @@ func knownDatatype(datatype string) (string, bool) {
 		return XSDString, true
 	case RDFLangString:
 		return RDFLangString, true
+	case RDFDirLangString:
+		return RDFDirLangString, true
 	case XSDBoolean:
 		return XSDBoolean, true
 	case XSDDateTime:

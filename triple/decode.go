@@ -82,6 +82,8 @@ func decodeView(b []byte) (Term, error) {
 		return Term{kind: Literal, value: value, datatype: datatype}, nil
 	case tagNumber, tagBoolean, tagDateTime, tagDate, tagTime:
 		return decodeByValue(tag, body)
+	case tagTriple:
+		return decodeTripleTerm(body)
 	}
 	return Term{}, fmt.Errorf("%w: unknown tag 0x%02X", ErrCorrupt, tag)
 }

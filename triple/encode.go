@@ -21,7 +21,7 @@ const (
 	tagString     = 0x35
 	tagLangString = 0x36
 	tagOther      = 0x37
-	// 0x40 is reserved for the triple terms of RDF 1.2.
+	tagTriple     = 0x40
 )
 
 // Marks: inside a key a byte 00 is never alone, because the byte after it determines its meaning.
@@ -70,6 +70,8 @@ func AppendWholeTerm(dst []byte, t Term) []byte {
 		return appendEscaped(append(dst, tagIRI), t.value)
 	case Literal:
 		return appendLiteral(dst, t)
+	case TripleTerm:
+		return append(append(dst, tagTriple), t.value...)
 	}
 	return dst
 }
@@ -100,6 +102,8 @@ func tagOf(t Term) byte {
 		return tagBlank
 	case t.kind == IRI:
 		return tagIRI
+	case t.kind == TripleTerm:
+		return tagTriple
 	case t.kind != Literal:
 		return 0
 	case t.datatype == XSDString:

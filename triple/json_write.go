@@ -4,10 +4,13 @@ package triple
 
 import "unicode/utf8"
 
-// AppendJSON appends the term as an RDF term of SPARQL 1.1 Query Results JSON (section 3.2.2):
-// {"type":"literal","value":"...","xml:lang":"de"}. Plain strings have no datatype.
+// AppendJSON appends the term as an RDF term of SPARQL 1.2 Query Results JSON (section 3.2.2):
+// {"type":"literal","value":"...","xml:lang":"ar","its:dir":"rtl"}. Plain strings have no datatype.
+// The value of a triple term has the members subject, predicate and object.
 func AppendJSON(dst []byte, t Term) []byte {
 	switch t.kind {
+	case TripleTerm:
+		return appendTripleTermJSON(dst, t)
 	case IRI:
 		dst = append(dst, `{"type":"uri","value":`...)
 	case Blank:
@@ -18,11 +21,34 @@ func AppendJSON(dst []byte, t Term) []byte {
 	dst = AppendJSONString(dst, t.value)
 	switch {
 	case t.lang != "":
-		dst = AppendJSONString(append(dst, `,"xml:lang":`...), t.lang)
+		dst = AppendJSONString(append(dst, `,"xml:lang":`...), t.Lang())
+		if direction := t.Direction(); direction != "" {
+			dst = AppendJSONString(append(dst, `,"its:dir":`...), direction)
+		}
 	case t.datatype != "" && t.datatype != XSDString:
 		dst = AppendJSONString(append(dst, `,"datatype":`...), t.datatype)
 	}
 	return append(dst, '}')
+}
+
+func appendTripleTermJSON(dst []byte, t Term) []byte {
+	for depth := 1; ; depth++ {
+		inner, ok := t.Triple()
+		if !ok {
+			return dst
+		}
+		dst = AppendJSON(append(dst, `{"type":"triple","value":{"subject":`...), inner.Subject)
+		dst = AppendJSON(append(dst, `,"predicate":`...), inner.Predicate)
+		dst = append(dst, `,"object":`...)
+		if inner.Object.kind != TripleTerm {
+			dst = AppendJSON(dst, inner.Object)
+			for range depth {
+				dst = append(dst, "}}"...)
+			}
+			return dst
+		}
+		t = inner.Object
+	}
 }
 
 // AppendTripleJSON appends the triple as one JSON object with the members s, p, o and, in a named

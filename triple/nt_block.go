@@ -11,7 +11,7 @@ import (
 // statements, so blocks of one document can be parsed independently. A [BlockReader] cuts them;
 // [NewBlock] makes one of a whole document. Only one goroutine may use a Block.
 //
-// A statement, a comment and a blank line are one line each. If a line begins no statement, it is
+// A statement, a comment, VERSION "1.2" and a blank line are one line each. If a line begins no statement, it is
 // rejected up to the next line that starts with '<', '_:' or '#'. A line longer than the limit is
 // rejected in the same way.
 type Block struct {
@@ -69,7 +69,7 @@ func (b *Block) Next(st *RawStatement) (bool, *SyntaxError) {
 		}
 		b.pos = next
 		b.lines++
-		// 2. Skip blank lines and comments, but a header in the wrong place is an error.
+		// 2. Skip blank lines, comments and versions, but a header in the wrong place is an error.
 		line := b.Data[:end]
 		start := skipSpace(line, b.lineStart)
 		if start == end {
@@ -77,6 +77,12 @@ func (b *Block) Next(st *RawStatement) (bool, *SyntaxError) {
 		}
 		if line[start] == '#' {
 			if err := checkHeader(line, start, b.annotated); err != nil {
+				return true, b.reject(err)
+			}
+			continue
+		}
+		if line[start] == 'V' {
+			if err := scanVersion(line, start); err != nil {
 				return true, b.reject(err)
 			}
 			continue

@@ -66,15 +66,15 @@ func scanStatement(line []byte, i int, quads bool, st *RawStatement) *tokenError
 		if err != nil {
 			return err
 		}
-		if c := line[start]; c == '"' && position != Object || c == '_' && position == Predicate {
-			return tokenErrorf(start, "%s", misplaced(position, c))
+		if what := misplaced(line[start:], position); what != "" {
+			return tokenErrorf(start, "%s", what)
 		}
 		st.set(position, line, start, end)
 		i = end
 	}
 	// 2. In N-Quads a graph name may follow.
 	i = skipSpace(line, i)
-	if quads && i < len(line) && (line[i] == '<' || line[i] == '_') {
+	if quads && i < len(line) && (line[i] == '<' || line[i] == '_') && !isTripleToken(line[i:]) {
 		end, err := scanToken(line, i)
 		if err != nil {
 			return err
@@ -85,14 +85,22 @@ func scanStatement(line []byte, i int, quads bool, st *RawStatement) *tokenError
 	return scanStatementEnd(line, i, quads, st)
 }
 
-func misplaced(position int, c byte) string {
-	if position == Subject {
-		return "a literal cannot be a subject"
+// misplaced returns the reason if a token of this kind cannot be at a position, or "".
+func misplaced(token []byte, position int) string {
+	what := ""
+	switch {
+	case position == Object:
+		return ""
+	case token[0] == '"':
+		what = "a literal"
+	case isTripleToken(token):
+		what = "a triple term"
+	case token[0] == '_' && position == Predicate:
+		what = "a blank node"
+	default:
+		return ""
 	}
-	if c == '_' {
-		return "a blank node cannot be a predicate"
-	}
-	return "a literal cannot be a predicate"
+	return what + " cannot be a " + positionNames[position]
 }
 
 // scanStatementEnd scans '.' and an optional comment up to the line's end.
@@ -103,6 +111,8 @@ func scanStatementEnd(line []byte, i int, quads bool, st *RawStatement) *tokenEr
 		return tokenErrorf(i, "expected '.' after the object; a fourth term (a graph name) needs N-Quads")
 	case i < len(line) && quads && line[i] == '"':
 		return tokenErrorf(i, "a literal cannot be a graph name")
+	case i < len(line) && quads && isTripleToken(line[i:]):
+		return tokenErrorf(i, "a triple term cannot be a graph name")
 	default:
 		return tokenErrorf(i, "expected '.' at the end of the statement%s", found(line, i))
 	}
@@ -111,6 +121,28 @@ func scanStatementEnd(line []byte, i int, quads bool, st *RawStatement) *tokenEr
 		return tokenErrorf(i, "expected the line's end after '.'%s", found(line, i))
 	}
 	st.comment, st.commentAt = line[i:], i
+	return nil
+}
+
+// scanVersion scans the announcement of a version at line[i:], as VERSION "1.2" (RDF 1.2 N-Triples,
+// versionDirective). Any version is accepted, because each statement is checked by itself.
+func scanVersion(line []byte, i int) *tokenError {
+	const directive = "VERSION"
+	if !bytes.HasPrefix(line[i:], []byte(directive)) {
+		_, err := scanToken(line, i)
+		return err
+	}
+	i = skipSpace(line, i+len(directive))
+	end := 0
+	if i < len(line) && line[i] == '"' {
+		end = closingQuote(line, i+1) + 1
+	}
+	if end == 0 {
+		return tokenErrorf(i, "expected a version in quotes after VERSION (\"1.2\")%s", found(line, i))
+	}
+	if i = skipSpace(line, end); i < len(line) && line[i] != '#' {
+		return tokenErrorf(i, "expected the line's end after VERSION%s", found(line, i))
+	}
 	return nil
 }
 
@@ -130,10 +162,13 @@ func found(line []byte, i int) string {
 // only for the token's delimiter.
 func scanToken(b []byte, i int) (end int, err *tokenError) {
 	if i == len(b) {
-		return i, tokenErrorf(i, "expected a term (<IRI>, _:label or \"literal\")%s", found(b, i))
+		return i, tokenErrorf(i, "expected a term (<IRI>, _:label, \"literal\" or <<( triple )>>)%s", found(b, i))
 	}
 	switch b[i] {
 	case '<':
+		if i+1 < len(b) && b[i+1] == '<' {
+			return scanTripleToken(b, i)
+		}
 		return scanIRIToken(b, i)
 	case '_':
 		if i+1 == len(b) || b[i+1] != ':' {
@@ -147,7 +182,7 @@ func scanToken(b []byte, i int) (end int, err *tokenError) {
 	case '"':
 		return scanLiteralToken(b, i)
 	}
-	return i, tokenErrorf(i, "expected a term (<IRI>, _:label or \"literal\")%s", found(b, i))
+	return i, tokenErrorf(i, "expected a term (<IRI>, _:label, \"literal\" or <<( triple )>>)%s", found(b, i))
 }
 
 func scanIRIToken(b []byte, i int) (end int, err *tokenError) {
@@ -209,6 +244,9 @@ func closingQuote(b []byte, i int) int {
 func decodeToken(token, scratch []byte) (Term, []byte, *tokenError) {
 	switch token[0] {
 	case '<':
+		if token[1] == '<' {
+			return decodeTripleToken(token, scratch)
+		}
 		iri, scratch, err := decodeIRI(token, scratch)
 		return Term{kind: IRI, value: iri}, scratch, err
 	case '_':
@@ -339,6 +377,9 @@ func decodeLiteral(token, scratch []byte) (Term, []byte, *tokenError) {
 	case len(suffix) == 0:
 		return NewString(value), scratch, nil
 	case suffix[0] == '@':
+		if err := checkDirection(view(suffix[1:])); err != nil {
+			return Term{}, scratch, tokenErrorf(end+1, "%v", err)
+		}
 		return NewLang(value, view(suffix[1:])), scratch, nil
 	default:
 		datatype, scratch, err := decodeIRI(suffix[2:], scratch)
@@ -346,8 +387,8 @@ func decodeLiteral(token, scratch []byte) (Term, []byte, *tokenError) {
 			err.at += end + 3
 			return Term{}, scratch, err
 		}
-		if datatype == RDFLangString {
-			return Term{}, scratch, tokenErrorf(end+3, "a literal of datatype rdf:langString needs a language tag")
+		if needsLang(datatype) {
+			return Term{}, scratch, tokenErrorf(end+3, "a literal of datatype rdf:%s needs a language tag", datatype[len(RDF):])
 		}
 		if known, ok := knownDatatype(datatype); ok {
 			datatype = known

@@ -29,8 +29,31 @@ func AppendNT(dst []byte, t Term) []byte {
 			dst = append(dst, t.datatype...)
 			dst = append(dst, '>')
 		}
+	case TripleTerm:
+		return appendTripleNT(dst, t)
 	}
 	return dst
+}
+
+// appendTripleNT appends a triple term: <<( s p o )>>.
+func appendTripleNT(dst []byte, t Term) []byte {
+	for depth := 1; ; depth++ {
+		inner, ok := t.Triple()
+		if !ok {
+			return dst
+		}
+		dst = AppendNT(append(dst, "<<( "...), inner.Subject)
+		dst = AppendNT(append(dst, ' '), inner.Predicate)
+		dst = append(dst, ' ')
+		if inner.Object.kind != TripleTerm {
+			dst = AppendNT(dst, inner.Object)
+			for range depth {
+				dst = append(dst, " )>>"...)
+			}
+			return dst
+		}
+		t = inner.Object
+	}
 }
 
 // appendQuoted appends the inside of a quoted literal.

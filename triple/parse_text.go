@@ -19,6 +19,8 @@ type Text struct {
 	// Prefix returns the IRI of a prefix, without ':'. It is called for others than xsd, rdf and rdfs.
 	// It may be nil.
 	Prefix func(name string) (iri string, ok bool)
+
+	inTriple bool // the text is inside a triple term, so )>> ends a term, too
 }
 
 var textPrefixes = [...][2]string{
@@ -133,11 +135,14 @@ func (x Text) cutTerm(text string) (t Term, rest string, err error) {
 	if text == "" {
 		return t, "", fmt.Errorf("%w: expected a term, found nothing", ErrBadTerm)
 	}
+	if isTripleToken([]byte(text[:min(len(text), 2)])) {
+		return x.cutTripleTerm(text)
+	}
 	switch text[0] {
 	case '<', '_', '"':
 		return x.cutNTTerm(text)
 	}
-	word, rest := cutWord(text)
+	word, rest := x.cutWord(text)
 	if iri, ok := x.expandPrefix(word); ok {
 		t = NewIRI(iri)
 		return t, rest, t.Check()
@@ -146,13 +151,16 @@ func (x Text) cutTerm(text string) (t Term, rest string, err error) {
 		t = NewTyped(word, datatype)
 		return t, rest, t.Check()
 	}
-	return t, "", fmt.Errorf("%w: %q is neither <IRI>, _:label, \"literal\", a number, true, false, nor a name with %s", ErrBadTerm, clip(word), x.prefixes())
+	return t, "", fmt.Errorf("%w: %q is neither <IRI>, _:label, \"literal\", <<( triple )>>, a number, true, false, nor a name with %s", ErrBadTerm, clip(word), x.prefixes())
 }
 
 // cutWord cuts a number or name from non-empty text. If the word ends with ".", the "." ends a
 // statement, as in Turtle.
-func cutWord(text string) (word, rest string) {
+func (x Text) cutWord(text string) (word, rest string) {
 	n := wordLen(text)
+	if end := strings.Index(text[:n], ")>>"); x.inTriple && end >= 0 {
+		return text[:end], text[end:]
+	}
 	if n > 1 && text[n-1] == '.' {
 		n--
 	}
@@ -216,7 +224,7 @@ func (x Text) cutNTTerm(text string) (Term, string, error) {
 		if terr != nil {
 			return fail(terr)
 		}
-		word, rest := cutWord(text[suffix:])
+		word, rest := x.cutWord(text[suffix:])
 		datatype, ok := x.expandPrefix(word)
 		if !ok {
 			return fail(tokenErrorf(suffix, "expected <datatype IRI> or a name with %s after ^^", x.prefixes()))
@@ -229,7 +237,8 @@ func (x Text) cutNTTerm(text string) (Term, string, error) {
 	if terr != nil {
 		return fail(terr)
 	}
-	if end < len(line) && !strings.ContainsRune(" \t.", rune(line[end])) {
+	closed := x.inTriple && bytes.HasPrefix(line[end:], []byte(")>>"))
+	if end < len(line) && !closed && !strings.ContainsRune(" \t.", rune(line[end])) {
 		return fail(tokenErrorf(end, "expected white space after a term%s", found(line, end)))
 	}
 	t, _, terr := decodeToken(line[:end:end], nil)
@@ -256,7 +265,8 @@ func prefixedDatatype(line []byte) int {
 }
 
 // ParseStarts parses the beginning of a term: <http://ex/ (no closing bracket), "Mü (plain
-// strings), "Mü"@de (strings of that language) or _:b.
+// strings), "Mü"@de (strings of that language), _:b, or <<( <http://ex/s> <http://ex/p> "Mü (triple
+// terms; what is missing at the end matches anything).
 func ParseStarts(text string) (Starts, error) { return Text{}.Starts(text) }
 
 // Starts is [ParseStarts]. With a prefix it may be ex:a, which is the beginning of an IRI.
@@ -269,6 +279,8 @@ func (x Text) Starts(text string) (Starts, error) {
 	}
 	// 2. All others begin as terms of N-Triples.
 	switch {
+	case strings.HasPrefix(text, "<<"):
+		return x.startsTriple(text)
 	case strings.HasPrefix(text, "<"):
 		iri := strings.TrimSuffix(text[1:], ">")
 		if !utf8.ValidString(iri) {

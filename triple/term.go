@@ -19,6 +19,7 @@ const (
 	Blank
 	IRI
 	Literal
+	TripleTerm
 )
 
 // String returns the kind's name for messages.
@@ -32,13 +33,15 @@ func (k Kind) String() string {
 		return "IRI"
 	case Literal:
 		return "literal"
+	case TripleTerm:
+		return "triple term"
 	}
 	return fmt.Sprintf("kind %d", uint8(k))
 }
 
 // MaxTermBytes is the largest size of a term. It counts the bytes of its decoded value (label, IRI
 // or lexical form) and language tag. It also counts the datatype IRI if one is written (not
-// xsd:string and rdf:langString).
+// xsd:string and rdf:langString). It counts the encoded bytes of a triple term.
 const MaxTermBytes = 16 << 20
 
 // Errors of terms; test with [errors.Is].
@@ -47,15 +50,15 @@ var (
 	ErrBadTerm     = errors.New("malformed term")
 )
 
-// Term is one RDF 1.1 term: a blank node, an IRI or a literal (RDF 1.1 Concepts, section 3). Terms
-// are immutable values: they may be compared with == and used as map keys. Two terms are == only if
-// they are the same RDF term. The lexical form counts, so "01" and "1" of xsd:integer differ, and a
-// language tag counts as written. [CompareTerms] compares terms by value.
+// Term is one RDF 1.2 term: a blank node, an IRI, a literal or a triple term (RDF 1.2 Concepts,
+// section 3). Terms are immutable values: they may be compared with == and used as map keys. Two
+// terms are == only if they are the same RDF term. The lexical form counts, so "01" and "1" of
+// xsd:integer differ, and a language tag counts as written. [CompareTerms] compares terms by value.
 type Term struct {
 	kind     Kind
-	value    string // label, IRI, or lexical form
+	value    string // label, IRI, lexical form, or body of a triple term
 	datatype string // literals only, always set
-	lang     string // language-tagged strings only, as written
+	lang     string // language-tagged strings only, as written, with the direction: ar--rtl
 }
 
 // NewIRI returns the IRI term with the given absolute IRI, without brackets.
@@ -76,10 +79,19 @@ func NewTyped(lexical, datatype string) Term {
 	return Term{kind: Literal, value: lexical, datatype: datatype}
 }
 
-// NewLang returns the language-tagged string with the given lexical form and tag (without "@").
+// NewLang returns the language-tagged string with the given lexical form and tag (without "@"). The
+// tag may have a base direction: "ar--rtl" makes a directional language-tagged string.
 func NewLang(lexical, tag string) Term {
-	return Term{kind: Literal, value: lexical, datatype: RDFLangString, lang: tag}
+	datatype := RDFLangString
+	if strings.Contains(tag, directionMark) {
+		datatype = RDFDirLangString
+	}
+	return Term{kind: Literal, value: lexical, datatype: datatype, lang: tag}
 }
+
+// directionMark separates a language tag and a base direction, which is ltr or rtl (RDF 1.2 Turtle,
+// LANG_DIR).
+const directionMark = "--"
 
 // Kind returns the term's kind.
 func (t Term) Kind() Kind { return t.kind }
@@ -88,14 +100,30 @@ func (t Term) Kind() Kind { return t.kind }
 func (t Term) IsZero() bool { return t.kind == None }
 
 // Value returns a blank node's label (without "_:"), an IRI (without brackets) or a literal's
-// lexical form.
+// lexical form. For a triple term it returns bytes that are equal only if the terms are, but are no
+// text; see [Term.Triple].
 func (t Term) Value() string { return t.value }
 
 // Datatype returns a literal's datatype IRI; "" for other kinds.
 func (t Term) Datatype() string { return t.datatype }
 
-// Lang returns a language-tagged string's tag as written; "" for all others.
-func (t Term) Lang() string { return t.lang }
+// Lang returns a language-tagged string's tag as written, without a base direction; "" for all
+// others.
+func (t Term) Lang() string {
+	tag, _, _ := strings.Cut(t.lang, directionMark)
+	return tag
+}
+
+// Direction returns the base direction of a directional language-tagged string, "ltr" or "rtl"; ""
+// for all others.
+func (t Term) Direction() string {
+	_, direction, _ := strings.Cut(t.lang, directionMark)
+	return direction
+}
+
+// LangDir returns a language-tagged string's tag as written, with its base direction if it has one:
+// "ar--rtl", as in Turtle after "@".
+func (t Term) LangDir() string { return t.lang }
 
 // Clone returns t with its own strings. Terms of a [Scanner] must be cloned to be kept, because
 // they alias its buffer.
@@ -147,22 +175,41 @@ func (t Term) Check() error {
 		}
 		// A language tag and rdf:langString must occur together.
 		if t.lang != "" {
-			if t.datatype != RDFLangString {
+			if t.datatype != NewLang("", t.lang).datatype {
 				return fmt.Errorf("%w: literal with a language tag and datatype <%s>", ErrBadTerm, clip(t.datatype))
 			}
 			if n := scanLangTag(t.lang); n != len(t.lang) {
 				return fmt.Errorf("%w: language tag %q", ErrBadTerm, clip(t.lang))
 			}
+			if err := checkDirection(t.lang); err != nil {
+				return fmt.Errorf("%w: %w", ErrBadTerm, err)
+			}
 			return nil
 		}
-		if t.datatype == RDFLangString {
-			return fmt.Errorf("%w: a literal of datatype rdf:langString without a language tag", ErrBadTerm)
+		if needsLang(t.datatype) {
+			return fmt.Errorf("%w: a literal of datatype <%s> without a language tag", ErrBadTerm, t.datatype)
 		}
 		if err := CheckIRI(t.datatype); err != nil {
 			return fmt.Errorf("%w: datatype: %w", ErrBadTerm, err)
 		}
+	case TripleTerm:
+		return t.checkTripleTerm()
 	default:
 		return fmt.Errorf("%w: no term", ErrBadTerm)
+	}
+	return nil
+}
+
+// needsLang reports whether the literals of a datatype must have a language tag.
+func needsLang(datatype string) bool {
+	return datatype == RDFLangString || datatype == RDFDirLangString
+}
+
+// checkDirection returns an error if the base direction of a language tag is not ltr or rtl.
+func checkDirection(tag string) error {
+	_, direction, ok := strings.Cut(tag, directionMark)
+	if ok && direction != "ltr" && direction != "rtl" {
+		return fmt.Errorf("the base direction %q of the language tag %q is not ltr or rtl", clip(direction), clip(tag))
 	}
 	return nil
 }

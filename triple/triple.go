@@ -11,7 +11,7 @@ type Triple struct {
 	Graph                      Term
 }
 
-// Check returns nil if t is a triple of RDF 1.1. The subject must be an IRI or a blank node, the
+// Check returns nil if t is a triple of RDF 1.2. The subject must be an IRI or a blank node, the
 // predicate an IRI, the object any term, and the graph absent, an IRI or a blank node. Every term
 // must be well-formed (see [Term.Check]).
 func (t Triple) Check() error {
@@ -20,8 +20,8 @@ func (t Triple) Check() error {
 		return fmt.Errorf("%w: the subject is a %s, not an IRI or a blank node", ErrBadTerm, t.Subject.kind)
 	case t.Predicate.kind != IRI:
 		return fmt.Errorf("%w: the predicate is a %s, not an IRI", ErrBadTerm, t.Predicate.kind)
-	case t.Graph.kind == Literal:
-		return fmt.Errorf("%w: the graph name is a literal, not an IRI or a blank node", ErrBadTerm)
+	case t.Graph.kind == Literal || t.Graph.kind == TripleTerm:
+		return fmt.Errorf("%w: the graph name is a %s, not an IRI or a blank node", ErrBadTerm, t.Graph.kind)
 	}
 	if err := t.Subject.Check(); err != nil {
 		return fmt.Errorf("subject: %w", err)

@@ -1,0 +1,126 @@
+// Triple terms in the text of users.
+
+package triple
+
+import (
+	"fmt"
+	"strings"
+)
+
+// cutTripleTerm parses the triple term at the start of text and returns the rest. Its terms are those
+// of [Text.Term].
+func (x Text) cutTripleTerm(text string) (Term, string, error) {
+	// 1. Down to the innermost object, without recursion.
+	x.inTriple = true
+	var b TripleTermBuilder
+	var object Term
+	depth := 0
+	for object.IsZero() {
+		var s, p Term
+		var err error
+		if text, err = cutOpening(text); err != nil {
+			return Term{}, "", err
+		}
+		depth++
+		if s, text, err = x.cutInner(text, Subject); err != nil {
+			return Term{}, "", err
+		}
+		if p, text, err = x.cutInner(text, Predicate); err != nil {
+			return Term{}, "", err
+		}
+		b.Add(s, p)
+		if text = trimSpace(text); !strings.HasPrefix(text, "<<") {
+			if object, text, err = x.cutInner(text, Object); err != nil {
+				return Term{}, "", err
+			}
+		}
+	}
+	// 2. Its ends.
+	for range depth {
+		if text = trimSpace(text); !strings.HasPrefix(text, ")>>") {
+			return Term{}, "", fmt.Errorf("%w: expected )>> at the end of a triple term, found %q", ErrBadTerm, clip(text))
+		}
+		text = text[len(")>>"):]
+	}
+	t := b.Term(object)
+	return t, text, t.Check()
+}
+
+// cutOpening cuts the opening of a triple term.
+func cutOpening(text string) (string, error) {
+	rest, ok := strings.CutPrefix(text, "<<(")
+	if !ok {
+		return "", fmt.Errorf("%w: %s", ErrBadTerm, quotedTriple)
+	}
+	return trimSpace(rest), nil
+}
+
+// cutInner parses the term of a triple term at a position.
+func (x Text) cutInner(text string, position int) (Term, string, error) {
+	text = trimSpace(text)
+	if position == Predicate && strings.HasPrefix(text, "a ") {
+		return NewIRI(RDFType), text[1:], nil
+	}
+	if text != "" {
+		if what := misplaced([]byte(text[:min(len(text), 2)]), position); what != "" {
+			return Term{}, "", fmt.Errorf("%w: %s", ErrBadTerm, what)
+		}
+	}
+	return x.cutTerm(text)
+}
+
+// startsTriple parses the beginning of a triple term. A subject or a predicate is whole if another
+// term follows it or its IRI is closed; an object is never whole.
+func (x Text) startsTriple(text string) (Starts, error) {
+	x.inTriple = true
+	var b TripleTermBuilder
+	for {
+		var err error
+		if text, err = cutOpening(text); err != nil {
+			return Starts{}, fmt.Errorf("starts: %w", err)
+		}
+		// 1. The subject and the predicate, as long as they are whole.
+		var terms [2]Term
+		for position := range terms {
+			t, rest, err := x.cutInner(text, position)
+			if err != nil || rest == "" && !strings.HasSuffix(text, ">") {
+				b.open()
+				return x.startsInner(b, terms[:position], text)
+			}
+			terms[position], text = t, trimSpace(rest)
+		}
+		b.Add(terms[Subject], terms[Predicate])
+		if strings.HasPrefix(text, "<<") {
+			continue
+		}
+		// 2. The object. A number or a date stands for all terms of its value.
+		t, rest, err := x.cutInner(text, Object)
+		if rest = strings.TrimSpace(strings.ReplaceAll(rest, ")>>", "")); err == nil && rest == "" {
+			from, _ := valueSpan(t)
+			return Starts{Kind: TripleTerm, Text: string(append(b.body, from...))}, nil
+		}
+		return x.startsInner(b, nil, text)
+	}
+}
+
+// startsInner returns the starts of the triple terms with the levels of b, the whole terms of the
+// next level, and a term that begins with text.
+func (x Text) startsInner(b TripleTermBuilder, whole []Term, text string) (Starts, error) {
+	for _, t := range whole {
+		b.body = append(AppendWholeTerm(b.body, t), 0, markFieldEnd)
+	}
+	if text != "" {
+		inner, err := x.Starts(text)
+		if err != nil {
+			return Starts{}, err
+		}
+		if inner.Lang != "" {
+			return Starts{}, fmt.Errorf("%w: starts: in a triple term a string that is cut has no language tag: %q", ErrBadTerm, clip(text))
+		}
+		b.body = append(b.body, inner.tag())
+		b.body = appendEscaped(b.body, inner.Text)
+	}
+	return Starts{Kind: TripleTerm, Text: string(b.body)}, nil
+}
+
+func trimSpace(text string) string { return strings.TrimLeft(text, " \t\r\n") }
