@@ -86,7 +86,7 @@ var (
 	uchar       = `\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}`
 	iriRef      = `<(?:[^\x{00}-\x{20}<>"{}|^` + "`" + `\\]|` + uchar + `)*>`
 	blankNode   = `_:[` + pnCharsBase + `_0-9](?:[` + pnChars + `.]*[` + pnChars + `])?`
-	literalForm = `"(?:[^\x{22}\x{5C}\x{0A}\x{0D}]|\\[tbnrf"'\\]|` + uchar + `)*"(?:\^\^` + iriRef + `|@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)?`
+	literalForm = `"(?:[^\x{22}\x{5C}\x{0A}\x{0D}]|\\[tbnrf"'\\]|` + uchar + `)*"(?:[ \t]*\^\^[ \t]*` + iriRef + `|[ \t]*@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)?`
 	space       = `[ \t]*`
 
 	oracleStatement = regexp.MustCompile(`^` + space + `(` + iriRef + `|` + blankNode + `)` + space + `(` + iriRef + `)` + space +
@@ -133,7 +133,7 @@ func oracleGoodLine(line string, quads bool) bool {
 		}
 		iri := token
 		if token[0] == '"' { // neither tags nor IRIs hold a quote
-			iri = strings.TrimPrefix(token[1+strings.LastIndexByte(token, '"'):], "^^")
+			iri = strings.TrimLeft(token[1+strings.LastIndexByte(token, '"'):], "^ \t")
 		}
 		if strings.HasPrefix(iri, "<") {
 			plain, _ := oracleUnescape(iri)

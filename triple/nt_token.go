@@ -198,21 +198,27 @@ func scanLiteralToken(b []byte, i int) (end int, err *tokenError) {
 		return i, tokenErrorf(i, "this literal has no closing '\"' on its line (a line break in a literal is written \\n)")
 	}
 	j++
-	if j == len(b) {
+	// White space may be around '^^' and before a language tag, because those are tokens of the grammar.
+	suffix := skipSpace(b, j)
+	if suffix == len(b) {
 		return j, nil
 	}
-	switch b[j] {
+	switch b[suffix] {
 	case '@':
-		n := scanLangTag(view(b[j+1:]))
+		n := scanLangTag(view(b[suffix+1:]))
 		if n == 0 {
-			return i, tokenErrorf(j+1, "expected a language tag after '@'%s", found(b, j+1))
+			return i, tokenErrorf(suffix+1, "expected a language tag after '@'%s", found(b, suffix+1))
 		}
-		return j + 1 + n, nil
+		return suffix + 1 + n, nil
 	case '^':
-		if j+2 >= len(b) || b[j+1] != '^' || b[j+2] != '<' {
-			return i, tokenErrorf(j, "expected ^^<datatype IRI> after the literal")
+		if suffix+1 == len(b) || b[suffix+1] != '^' {
+			return i, tokenErrorf(suffix, "expected ^^<datatype IRI> after the literal")
 		}
-		return scanIRIToken(b, j+2)
+		iri := skipSpace(b, suffix+len("^^"))
+		if iri == len(b) || b[iri] != '<' {
+			return i, tokenErrorf(suffix, "expected ^^<datatype IRI> after the literal")
+		}
+		return scanIRIToken(b, iri)
 	}
 	return j, nil
 }
@@ -373,22 +379,24 @@ func decodeLiteral(token, scratch []byte) (Term, []byte, *tokenError) {
 		return Term{}, scratch, err
 	}
 	// 2. The suffix. rdf:langString must have a language tag.
-	switch suffix := token[end+1:]; {
+	at := skipSpace(token, end+1)
+	switch suffix := token[at:]; {
 	case len(suffix) == 0:
 		return NewString(value), scratch, nil
 	case suffix[0] == '@':
 		if err := checkDirection(view(suffix[1:])); err != nil {
-			return Term{}, scratch, tokenErrorf(end+1, "%v", err)
+			return Term{}, scratch, tokenErrorf(at, "%v", err)
 		}
 		return NewLang(value, view(suffix[1:])), scratch, nil
 	default:
-		datatype, scratch, err := decodeIRI(suffix[2:], scratch)
+		at = skipSpace(token, at+len("^^"))
+		datatype, scratch, err := decodeIRI(token[at:], scratch)
 		if err != nil {
-			err.at += end + 3
+			err.at += at
 			return Term{}, scratch, err
 		}
 		if needsLang(datatype) {
-			return Term{}, scratch, tokenErrorf(end+3, "a literal of datatype rdf:%s needs a language tag", datatype[len(RDF):])
+			return Term{}, scratch, tokenErrorf(at, "a literal of datatype rdf:%s needs a language tag", datatype[len(RDF):])
 		}
 		if known, ok := knownDatatype(datatype); ok {
 			datatype = known
