@@ -9,7 +9,10 @@ import (
 
 // AppendNT appends the term in canonical N-Triples syntax (RDF 1.1 N-Triples, section 4): UTF-8,
 // only '"', '\', LF and CR escaped. The zero Term appends nothing.
-func AppendNT(dst []byte, t Term) []byte {
+func AppendNT(dst []byte, t Term) []byte { return appendForm(dst, t, false) }
+
+// appendForm appends the term as [AppendNT] does, or as [AppendCanonical] does if canonical is set.
+func appendForm(dst []byte, t Term, canonical bool) []byte {
 	switch t.kind {
 	case Blank:
 		return append(append(dst, "_:"...), t.value...)
@@ -18,6 +21,9 @@ func AppendNT(dst []byte, t Term) []byte {
 		dst = append(dst, t.value...)
 		return append(dst, '>')
 	case Literal:
+		if canonical {
+			return appendCanonicalLiteral(dst, t)
+		}
 		dst = append(dst, '"')
 		dst = appendQuoted(dst, t.value)
 		dst = append(dst, '"')
@@ -30,13 +36,13 @@ func AppendNT(dst []byte, t Term) []byte {
 			dst = append(dst, '>')
 		}
 	case TripleTerm:
-		return appendTripleNT(dst, t)
+		return appendTripleNT(dst, t, canonical)
 	}
 	return dst
 }
 
 // appendTripleNT appends a triple term: <<( s p o )>>.
-func appendTripleNT(dst []byte, t Term) []byte {
+func appendTripleNT(dst []byte, t Term, canonical bool) []byte {
 	for depth := 1; ; depth++ {
 		inner, ok := t.Triple()
 		if !ok {
@@ -46,7 +52,7 @@ func appendTripleNT(dst []byte, t Term) []byte {
 		dst = AppendNT(append(dst, ' '), inner.Predicate)
 		dst = append(dst, ' ')
 		if inner.Object.kind != TripleTerm {
-			dst = AppendNT(dst, inner.Object)
+			dst = appendForm(dst, inner.Object, canonical)
 			for range depth {
 				dst = append(dst, " )>>"...)
 			}
