@@ -31,6 +31,9 @@ func (p *parser) literal(q byte) (triple.Term, error) {
 		if err != nil {
 			return term, err
 		}
+		if datatype == triple.RDFLangString || datatype == triple.RDFDirLangString {
+			return term, p.fail(0, "a literal of datatype rdf:%s needs a language tag, such as @en", datatype[len(triple.RDF):])
+		}
 		term = triple.NewTyped(value, datatype)
 		if datatype != triple.XSDString {
 			size += len(datatype)
@@ -44,7 +47,7 @@ func (p *parser) literal(q byte) (triple.Term, error) {
 	return term, nil
 }
 
-// languageTag parses LANGTAG at pos.
+// languageTag parses LANG_DIR at pos.
 func (p *parser) languageTag() (string, error) {
 	n := 1
 	for start := n; ; start = n {
@@ -59,6 +62,13 @@ func (p *parser) languageTag() (string, error) {
 		if c != '-' {
 			break
 		}
+		if p.peek(n+1) == '-' {
+			var err error
+			if n, err = p.direction(n + len("--")); err != nil {
+				return "", err
+			}
+			break
+		}
 		n++
 	}
 	if p.tooLong {
@@ -67,6 +77,18 @@ func (p *parser) languageTag() (string, error) {
 	tag := string(p.buf[p.pos+1 : p.pos+n])
 	p.pos += n
 	return tag, nil
+}
+
+// direction returns the end of the base direction at n bytes after pos.
+func (p *parser) direction(n int) (int, error) {
+	start := n
+	for c := p.peek(n); c >= 0 && ascii[c]&cLetter != 0; c = p.peek(n) {
+		n++
+	}
+	if word := string(p.buf[p.pos+start : p.pos+n]); word != "ltr" && word != "rtl" {
+		return n, p.fail(start, "expected the base direction ltr or rtl after \"--\", found %q", clip([]byte(word)))
+	}
+	return n, nil
 }
 
 // datatype parses '^^' and an IRI.

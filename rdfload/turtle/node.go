@@ -16,15 +16,21 @@ var (
 )
 
 const (
-	expectSubject = "a subject (an IRI, a prefixed name, a blank node or a list)"
+	expectSubject = "a subject (an IRI, a prefixed name, a blank node, a list or << triple >>)"
 	expectVerb    = "a predicate (an IRI, a prefixed name or 'a')"
-	expectObject  = "an object (an IRI, a prefixed name, a blank node, a list or a literal)"
+	expectObject  = "an object (an IRI, a prefixed name, a blank node, a list, a literal, <<( triple )>> or << triple >>)"
 )
 
 // subject parses the subject that starts with the byte c at pos. alone is true if it is a
-// blankNodePropertyList, because that needs no predicate after it.
+// blankNodePropertyList or a reifiedTriple, because those need no predicate after them.
 func (p *parser) subject(c int) (term triple.Term, alone bool, err error) {
 	switch {
+	case c == '<' && p.startsReified():
+		if p.startsTripleTerm() {
+			return term, false, p.fail(0, "a triple term cannot be a subject; << triple >> can, and stands for its reifier")
+		}
+		term, err = p.reifiedTriple()
+		return term, true, err
 	case c == '<':
 		ref, err := p.iriRef(false)
 		return triple.NewIRI(ref), false, err
@@ -52,6 +58,8 @@ func (p *parser) subject(c int) (term triple.Term, alone bool, err error) {
 func (p *parser) verb() (triple.Term, error) {
 	c := p.next()
 	switch {
+	case c == '<' && p.startsReified():
+		return triple.Term{}, p.fail(0, "a triple cannot be a predicate")
 	case c == '<':
 		ref, err := p.iriRef(true)
 		return triple.NewIRI(ref), err
@@ -77,6 +85,11 @@ func (p *parser) object() (triple.Term, error) {
 	// A word must be true, false or a prefixed name.
 	c := p.next()
 	switch {
+	case c == '<' && p.startsReified():
+		if p.startsTripleTerm() {
+			return p.tripleTerm()
+		}
+		return p.reifiedTriple()
 	case c == '<':
 		ref, err := p.iriRef(false)
 		return triple.NewIRI(ref), err
@@ -170,7 +183,7 @@ func (p *parser) collection() (triple.Term, error) {
 // enter goes one level deeper. The caller must undo it with p.depth--; after an error reject does.
 func (p *parser) enter() error {
 	if p.depth >= p.opts.MaxDepth {
-		return p.fail(0, "[ ] and ( ) nested more than %d deep", p.opts.MaxDepth)
+		return p.fail(0, "[ ], ( ), << >> and {| |} nested more than %d deep", p.opts.MaxDepth)
 	}
 	p.depth++
 	return nil

@@ -27,7 +27,7 @@ type Options struct {
 	TriG        bool   // parse TriG instead of Turtle
 	KeepGoing   bool   // yield a *Reject for a malformed statement and continue
 	MaxToken    int    // largest token in bytes; 0 means DefaultMaxToken
-	MaxDepth    int    // greatest depth of [ ] and ( ); 0 means DefaultMaxDepth
+	MaxDepth    int    // greatest depth of [ ], ( ), << >> and {| |}; 0 means DefaultMaxDepth
 	// Annotated, if not nil, is called with the annotations of a triple right before the triple is
 	// yielded. It may keep them.
 	Annotated func([]triple.ApplicationData)

@@ -88,17 +88,17 @@ func TestErrors(t *testing.T) {
 		{"NUL", "<x:s> \x00 <x:o> .", Options{}, `1:7: expected a predicate (an IRI, a prefixed name or 'a'), found '\x00'`},
 		{"line break", "<x:s> <x:p> \"a\nb\" .", Options{}, `1:15: line break in a string`},
 		{"open string", "<x:s> <x:p> \"\"\"a\nb", Options{}, `1:13: the string that starts here is not closed`},
-		{"deep", "<x:s> <x:p> ((([]))) .", Options{MaxDepth: 3}, `1:16: [ ] and ( ) nested more than 3 deep`},
-		{"very deep", "<x:s> <x:p> " + strings.Repeat("[<x:p>", 1e6), Options{}, `1:6013: [ ] and ( ) nested more than 1000 deep`},
+		{"deep", "<x:s> <x:p> ((([]))) .", Options{MaxDepth: 3}, `1:16: [ ], ( ), << >> and {| |} nested more than 3 deep`},
+		{"very deep", "<x:s> <x:p> " + strings.Repeat("[<x:p>", 1e6), Options{}, `1:6013: [ ], ( ), << >> and {| |} nested more than 1000 deep`},
 		{"long token", "<x:s> <x:p> \"" + strings.Repeat("a", 5000) + `" .`, Options{MaxToken: 1000}, `1:13: token of more than 1000 bytes`},
 		{"long name", "@prefix e: <x:> . e:" + strings.Repeat("a", 5000) + ` .`, Options{MaxToken: 1000}, `1:19: token of more than 1000 bytes`},
 		{"long number", "<x:s> <x:p> " + strings.Repeat("1", 5000) + ` .`, Options{MaxToken: 1000}, `1:13: token of more than 1000 bytes`},
 		{"keyword", "true a <x:o> .", Options{}, `1:1: expected a subject`},
-		{"directive", "@prefixes e: <x:> .", Options{}, `1:1: expected @prefix or @base, found "@prefixes"`},
+		{"directive", "@prefixes e: <x:> .", Options{}, `1:1: expected @prefix, @base or @version, found "@prefixes"`},
 		{"graph in Turtle", "<x:g> { }", Options{}, `1:7: expected a predicate (an IRI, a prefixed name or 'a'), found '{'`},
 		{"open block", "<x:g> { <x:s> <x:p> <x:o> .", Options{TriG: true}, `1:28: the document ends here; expected '}'`},
 		{"prefix in block", "<x:g> { @prefix e: <x:> . }", Options{TriG: true}, `1:9: expected a subject`},
-		{"source", "x", Options{Source: "f.ttl"}, `f.ttl:1:1: expected a subject (an IRI, a prefixed name, a blank node or a list), found "x"`},
+		{"source", "x", Options{Source: "f.ttl"}, `f.ttl:1:1: expected a subject (an IRI, a prefixed name, a blank node, a list or << triple >>), found "x"`},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for name, r := range map[string]io.Reader{

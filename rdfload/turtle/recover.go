@@ -86,6 +86,8 @@ func (s *skipper) skipOutside() {
 	case c == '#':
 		s.skipComment()
 		return
+	case c == '<' && s.peek(1) == '<', c == '{' && s.peek(1) == '|', c == '|' && s.peek(1) == '}':
+		s.pos++ // a reified triple is no IRI, and an annotation block is no graph
 	case c == '<':
 		s.in = inIRI
 	case c == '"' || c == '\'':

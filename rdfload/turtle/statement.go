@@ -16,7 +16,7 @@ func (p *parser) statement(c int) error {
 	switch c {
 	case '@':
 		return p.atDirective()
-	case 'p', 'P', 'b', 'B', 'g', 'G':
+	case 'p', 'P', 'b', 'B', 'g', 'G', 'v', 'V':
 		word, err := p.keyword()
 		if err != nil {
 			return err
@@ -28,6 +28,9 @@ func (p *parser) statement(c int) error {
 		case bytes.EqualFold(word, []byte("base")):
 			p.pos += len(word)
 			return p.baseDirective()
+		case bytes.EqualFold(word, []byte("version")):
+			p.pos += len(word)
+			return p.versionDirective()
 		case p.opts.TriG && bytes.EqualFold(word, []byte("graph")):
 			p.pos += len(word)
 			return p.graphStatement()
@@ -68,7 +71,7 @@ func (p *parser) dot(expected string) error {
 	return nil
 }
 
-// atDirective parses @prefix and @base.
+// atDirective parses @prefix, @base and @version.
 func (p *parser) atDirective() error {
 	n := 1
 	for c := p.peek(n); c >= 0 && ascii[c]&cLetter != 0 && n < 16; c = p.peek(n) {
@@ -82,8 +85,11 @@ func (p *parser) atDirective() error {
 	case "@base":
 		p.pos += n
 		err = p.baseDirective()
+	case "@version":
+		p.pos += n
+		err = p.versionDirective()
 	default:
-		return p.fail(0, "expected @prefix or @base, found %q", word)
+		return p.fail(0, "expected @prefix, @base or @version, found %q", word)
 	}
 	if err != nil {
 		return err
@@ -153,6 +159,17 @@ func (p *parser) baseDirective() error {
 	return err
 }
 
+// versionDirective parses the rest of a directive after the word version: a string in one pair of
+// quotes. Any version is accepted, because each statement is checked by itself.
+func (p *parser) versionDirective() error {
+	c := p.next()
+	if c != '"' && c != '\'' || p.peek(1) == c && p.peek(2) == c {
+		return p.expected("a version in single or double quotes, such as \"1.2\"")
+	}
+	_, err := p.quoted(byte(c))
+	return err
+}
+
 // predicateObjects parses predicateObjectList: verb objectList (';' ...)*.
 func (p *parser) predicateObjects(subject triple.Term) error {
 	for {
@@ -169,6 +186,9 @@ func (p *parser) predicateObjects(subject triple.Term) error {
 			if err := p.add(subject, verb, object); err != nil {
 				return err
 			}
+			if err := p.annotation(subject, verb, object); err != nil {
+				return err
+			}
 			if p.next() != ',' {
 				break
 			}
@@ -183,7 +203,7 @@ func (p *parser) predicateObjects(subject triple.Term) error {
 			p.pos++
 			c = p.next()
 		}
-		if c == '.' || c == ']' || c == '}' || c < 0 {
+		if c == '.' || c == ']' || c == '}' || c == '|' || c < 0 {
 			return nil
 		}
 	}

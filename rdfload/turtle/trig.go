@@ -18,6 +18,10 @@ func (p *parser) graphName(c int) (triple.Term, error) {
 	switch c {
 	case '(':
 		return triple.Term{}, p.expected("a graph name")
+	case '<':
+		if p.startsReified() {
+			return triple.Term{}, p.fail(0, "a triple cannot be a graph name")
+		}
 	case '[':
 		return p.anon()
 	}
