@@ -4,6 +4,7 @@ package conformance
 
 import (
 	"errors"
+	"fmt"
 	"maps"
 	"slices"
 
@@ -55,14 +56,14 @@ func newColoured(triples []triple.Triple) *coloured {
 			continue
 		}
 		c.triples[t] = true
-		ground := true
+		found := false
 		for _, term := range terms(t) {
-			if term.Kind() == triple.Blank {
-				c.colours[term.Value()] = 1
-				ground = false
+			for _, label := range blanks(term) {
+				c.colours[label] = 1
+				found = true
 			}
 		}
-		if !ground {
+		if found {
 			c.blank = append(c.blank, t)
 		}
 	}
@@ -71,6 +72,27 @@ func newColoured(triples []triple.Triple) *coloured {
 
 func terms(t triple.Triple) [4]triple.Term {
 	return [4]triple.Term{t.Subject, t.Predicate, t.Object, t.Graph}
+}
+
+// blanks returns the labels of the blank nodes in a term: of itself or of those inside a triple term.
+func blanks(term triple.Term) (labels []string) {
+	_, err := term.MapBlanks(func(node triple.Term) (triple.Term, error) {
+		labels = append(labels, node.Value())
+		return node, nil
+	})
+	if err != nil {
+		panic(err) // the term is malformed
+	}
+	return labels
+}
+
+// mapBlanks returns term with each blank node replaced.
+func mapBlanks(term triple.Term, replace func(label string) triple.Term) triple.Term {
+	term, err := term.MapBlanks(func(node triple.Term) (triple.Term, error) { return replace(node.Value()), nil })
+	if err != nil {
+		panic(err) // the term is malformed
+	}
+	return term
 }
 
 // refine returns the colours refined until they tell no more nodes apart.
@@ -93,31 +115,30 @@ func (c *coloured) refine(colours colouring) colouring {
 	}
 }
 
-// addTriple adds to the sum of each blank node of t the hash of t as seen from it.
+// addTriple adds to the sum of each blank node of t the hash of t as seen from it. A blank node is
+// seen as the label of its colour, and the node itself as another label.
 func (c *coloured) addTriple(sums, colours colouring, t triple.Triple) {
-	var hashes [4]uint64
 	parts := terms(t)
-	for i, term := range parts {
-		if term.Kind() == triple.Blank {
-			hashes[i] = colours[term.Value()]
-		} else {
-			hashes[i] = xxhash.Sum64(triple.AppendNT(nil, term))
-		}
-	}
-	for i, term := range parts {
-		if term.Kind() != triple.Blank {
-			continue
-		}
-		h := uint64(0)
-		for j := range parts {
-			self := uint64(0)
-			if parts[j] == term {
-				self = 1
+	done := make(map[string]bool)
+	for _, term := range parts {
+		for _, self := range blanks(term) {
+			if done[self] {
+				continue
 			}
-			h = mix(h, mix(hashes[j], uint64(2*j)+self))
+			done[self] = true
+			seen := func(label string) triple.Term {
+				if label == self {
+					return triple.NewBlank("self")
+				}
+				return triple.NewBlank(fmt.Sprintf("c%x", colours[label]))
+			}
+			h := uint64(0)
+			for _, part := range parts {
+				h = mix(h, xxhash.Sum64(triple.AppendNT(nil, mapBlanks(part, seen))))
+			}
+			// The sum does not depend on the order of the triples.
+			sums[self] += h
 		}
-		// The sum does not depend on the order of the triples.
-		sums[term.Value()] += mix(h, uint64(i))
 	}
 }
 
@@ -199,10 +220,7 @@ func (s *search) verify(a, b map[uint64][]string) bool {
 		mapping[labels[0]] = triple.NewBlank(b[colour][0])
 	}
 	rename := func(t triple.Term) triple.Term {
-		if t.Kind() == triple.Blank {
-			return mapping[t.Value()]
-		}
-		return t
+		return mapBlanks(t, func(label string) triple.Term { return mapping[label] })
 	}
 	for t := range s.left.triples {
 		t.Subject, t.Object, t.Graph = rename(t.Subject), rename(t.Object), rename(t.Graph)

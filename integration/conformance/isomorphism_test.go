@@ -91,3 +91,26 @@ func TestIsomorphicRenamed(t *testing.T) {
 		}
 	})
 }
+
+// TestIsomorphicTripleTerms: blank nodes inside of triple terms count.
+func TestIsomorphicTripleTerms(t *testing.T) {
+	about := func(reifier, s, o string) triple.Triple {
+		p := triple.NewIRI("x:p")
+		inner := triple.NewTripleTerm(triple.NewBlank(s), p, triple.NewTripleTerm(triple.NewIRI("x:s"), p, triple.NewBlank(o)))
+		return triple.Triple{Subject: triple.NewBlank(reifier), Predicate: triple.NewIRI(triple.RDFReifies), Object: inner}
+	}
+	for _, test := range []struct {
+		a, b []triple.Triple
+		want bool
+	}{
+		{[]triple.Triple{about("r", "s", "o")}, []triple.Triple{about("o", "r", "s")}, true},
+		{[]triple.Triple{about("r", "s", "s")}, []triple.Triple{about("r", "s", "o")}, false},
+		{[]triple.Triple{about("r", "r", "s")}, []triple.Triple{about("r", "s", "r")}, false},
+		{[]triple.Triple{about("r", "s", "o"), about("q", "o", "s")}, []triple.Triple{about("a", "b", "c"), about("d", "c", "b")}, true},
+		{[]triple.Triple{about("r", "s", "o"), about("q", "o", "s")}, []triple.Triple{about("a", "b", "c"), about("d", "b", "c")}, false},
+	} {
+		if got, err := Isomorphic(test.a, test.b); err != nil || got != test.want {
+			t.Errorf("%v and %v: got %v, %v", test.a, test.b, got, err)
+		}
+	}
+}

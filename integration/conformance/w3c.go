@@ -10,13 +10,14 @@ import (
 	"fmt"
 	"os"
 	"path/filepath"
+	"strings"
 	"testing"
 )
 
 // Test is one test of the suites' index.
 type Test struct {
 	Suite   string `json:"suite"`
-	Dir     string `json:"dir"` // of the files, below w3c
+	Dir     string `json:"dir"` // of the files, below w3c or w3c12
 	ID      string `json:"id"`
 	Type    string `json:"type"` // the local name of the manifest's rdf:type
 	Name    string `json:"name"`
@@ -41,10 +42,14 @@ func (t Test) ActionPath() string { return filepath.Join(t.root, t.Dir, t.Action
 func (t Test) ResultPath() string { return filepath.Join(t.root, t.Dir, t.Result) }
 
 // Load returns the tests of one suite, such as "rdf/rdf11/rdf-turtle", in the
-// index's order. Where the suites are absent it ends the test as [Shared] does.
+// index's order. If the suites are absent, it ends the test as [Shared] does.
 func Load(tb testing.TB, suite string) []Test {
 	tb.Helper()
-	root := Shared(tb, "w3c")
+	dir := "w3c"
+	if strings.Contains(suite, "12") {
+		dir = "w3c12"
+	}
+	root := Shared(tb, dir)
 	data, err := os.ReadFile(filepath.Join(root, "index.json"))
 	if err != nil {
 		tb.Fatal(err)
