@@ -3,6 +3,7 @@
 package triple
 
 import (
+	"cmp"
 	"bytes"
 	"errors"
 	"slices"
@@ -97,7 +98,7 @@ func boundsMatch(b Bounds, t Triple) bool {
 			return false
 		}
 		return next.Kind() != Literal || b.Starts.Lang == "" && next.Datatype() == XSDString ||
-			b.Starts.Lang != "" && strings.EqualFold(next.Lang(), b.Starts.Lang)
+			b.Starts.Lang != "" && strings.EqualFold(next.LangDir(), b.Starts.Lang)
 	}
 	return boundHolds(next, b.GE, func(c int) bool { return c >= 0 }) && boundHolds(next, b.GT, func(c int) bool { return c > 0 }) &&
 		boundHolds(next, b.LE, func(c int) bool { return c <= 0 }) && boundHolds(next, b.LT, func(c int) bool { return c < 0 })
@@ -112,6 +113,10 @@ func boundHolds(t, bound Term, accept func(int) bool) bool {
 	}
 	class, value := oracleClass(t)
 	boundClass, boundValue := oracleClass(bound)
+	// In a triple term the innermost object counts by value.
+	if class == oracleTriple && boundClass == oracleTriple {
+		return accept(compareTriplesByValue(t, bound))
+	}
 	if class != boundClass || class == oracleOther && t.Datatype() != bound.Datatype() || value.nan || boundValue.nan {
 		return false
 	}
@@ -119,6 +124,25 @@ func boundHolds(t, bound Term, accept func(int) bool) bool {
 		return accept(value.compare(boundValue))
 	}
 	return accept(oracleCompareWhole(class, t, bound, value, boundValue))
+}
+
+// compareTriplesByValue compares triple terms by their terms; an object with a value by the value
+// alone.
+func compareTriplesByValue(a, b Term) int {
+	termsA, termsB := oracleInner(a), oracleInner(b)
+	if c := cmp.Or(oracleCompareIn(termsA[0], termsB[0]), oracleCompareIn(termsA[1], termsB[1])); c != 0 {
+		return c
+	}
+	classA, valueA := oracleClass(termsA[2])
+	classB, valueB := oracleClass(termsB[2])
+	switch {
+	case classA != classB:
+	case classA == oracleTriple:
+		return compareTriplesByValue(termsA[2], termsB[2])
+	case classA > oracleIRI && classA < oracleString:
+		return valueA.compare(valueB)
+	}
+	return oracleCompareIn(termsA[2], termsB[2])
 }
 
 // genStore generates triples that share terms.
@@ -207,7 +231,7 @@ func genBounds(o Order, triples []Triple) *rapid.Generator[Bounds] {
 		case 1:
 			b.Starts = Starts{Kind: terms[n].Kind(), Text: terms[n].Value()}
 			if rapid.Bool().Draw(t, "lang") {
-				b.Starts.Lang = strings.ToUpper(terms[n].Lang())
+				b.Starts.Lang = strings.ToUpper(terms[n].LangDir())
 			}
 			b.Starts.Text = b.Starts.Text[:rapid.IntRange(0, len(b.Starts.Text)).Draw(t, "cut")]
 		default:

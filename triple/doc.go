@@ -1,4 +1,4 @@
-// Package triple has the basic types of trefoil: RDF 1.1 terms and triples, the orders of rows,
+// Package triple has the basic types of trefoil: RDF 1.2 terms and triples, the orders of rows,
 // their bytes in keys and values, the patterns and bounds that select them, and N-Triples and
 // N-Quads text. It has no goroutine, clock, file or socket. Of trefoil it imports only its own
 // packages below.
@@ -12,7 +12,7 @@
 //
 // where o.Compare compares term by term, and terms compare by
 //
-//	kind         blank node < IRI < literal
+//	kind         blank node < IRI < literal < triple term
 //	blank node   label
 //	IRI          code points
 //	literal      class, then as the class has it:
@@ -22,8 +22,10 @@
 //	  date           first instant, lexical form
 //	  time           instant of 1970-01-01, lexical form
 //	  string         code points
-//	  lang. string   code points, tag in lower case, tag as written
+//	  lang. string   code points, tag in lower case, tag as written; a base direction is the end
+//	                 of its tag: ar--rtl
 //	  other          datatype, lexical form; ill-typed literals too
+//	triple term  subject, predicate, object
 //
 // and no graph comes before any. Long terms (below) compare like their form in a key. Two terms
 // compare 0 only if they are the same term: "01" and "1" stay two different terms.
@@ -55,8 +57,12 @@
 //	| 35  | lexical form                                              | string
 //	| 36  | lexical form | 00 03 | tag in lower case | 00 03 | tag    | language string
 //	| 37  | datatype | 00 03 | lexical form                           | other literal
+//	| 40  | subject | 00 03 | predicate | 00 03 | object              | triple term
 //	+-----+-----------------------------------------------------------+
-//	 40 is reserved for the triple terms of RDF 1.2
+//
+// The terms of a triple term are whole: tag and body. Its subject and its predicate never have 00
+// 03, so only the object may have more of them, and it may be a triple term itself. All triple terms
+// of one subject, and of one subject and predicate, lie together, in the order of their objects.
 //
 // The codes of numeric datatypes are 01 byte, 02 decimal, 03 double, 04 float, 05 int, 06 integer,
 // 07 long, 08 negativeInteger, 09 nonNegativeInteger, 0A nonPositiveInteger, 0B positiveInteger, 0C

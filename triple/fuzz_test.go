@@ -174,6 +174,7 @@ func FuzzScanner(f *testing.F) {
 	for _, doc := range []string{
 		"<a:s> <a:p> <a:o> .\n<a:s> <a:p> \"o\"@en .\n", "_:a <a:p> \"\\u00e9\\n\"^^<a:t> <a:g> .\r\n# c\r\n", "bad\n <a:s> <a:p> <a:o> .\n<a:s> <a:p> <a:o> .",
 		"<a:s> <a:p> \"raw\r\n<x\" .\r_:b", "\uFEFF<a:s> <a:p> <a:o> .", "<a:\xFF> <a:p> \"\\", "<a:s> <a:p> \"\\uD83D\\uDE00\" .\n_",
+		"<a:s> <a:p> <<(<a:s><a:p>\"o\"@ar--rtl)>> .\n<a:s> <a:p> <<( _:s <a:\\u00e9> <<( <a:s> <a:p> _:o )>> )>> <a:g> .\n", "VERSION \"1.2\"\n<< <a:s> <a:p> <a:o> >> <a:p> <a:o> .",
 	} {
 		f.Add([]byte(doc), false, uint8(7), uint8(0))
 		f.Add([]byte(doc), true, uint8(16), uint8(20))
@@ -230,6 +231,7 @@ func FuzzParseText(f *testing.F) {
 	for _, text := range []string{
 		"<http://ex/a>", "_:b", `"Mü"@de`, `"1"^^xsd:integer`, `"x"^^<a:t>`, "42", "-1.5", "1e3", "true", "rdf:type", "? a <a:c>", "?s ?p ?o default", "<a:s> <a:p> 5.",
 		`"abc\`, `"\"`, `<http://ex/`, `"Mü`, `_:`, "\"a\nb\"", `"a"^^`, `"a"^^xsd:`, "* * * .", `"x"^^rdf:langString`,
+		"<<( <a:s> a <<( _:b xsd:x 5)>>)>>", `<<( <a:s> <a:p> "x`, "<<( <a:s> <<( <a:", `"x"@ar--rtl`, "? ? <<( <a:s> <a:p> ?o )>>",
 	} {
 		f.Add(text)
 	}

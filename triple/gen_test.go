@@ -113,9 +113,9 @@ func genDatatype() *rapid.Generator[string] {
 // genTerm generates terms of all kinds and classes. If valid is set, they pass [Term.Check].
 func genTerm(valid bool) *rapid.Generator[Term] {
 	text := genText(valid)
-	tag := rapid.SampledFrom([]string{"en", "EN", "en-GB", "en-gb", "EN-gb", "e", "de", "zh-Hant-TW", "x-" + strings.Repeat("a", 130)})
+	tag := rapid.SampledFrom([]string{"en", "EN", "en-GB", "en-gb", "EN-gb", "e", "de", "en--ltr", "EN--ltr", "en-GB--rtl", "zh-Hant-TW", "x-" + strings.Repeat("a", 130)})
 	return rapid.Custom(func(t *rapid.T) Term {
-		switch rapid.IntRange(0, 10).Draw(t, "class") {
+		switch rapid.IntRange(0, 11).Draw(t, "class") {
 		case 0:
 			if valid {
 				return NewBlank(rapid.SampledFrom([]string{"a", "b", "ab", "a.b", "0", "é", "b" + strings.Repeat("x", 1030)}).Draw(t, "label"))
@@ -133,12 +133,26 @@ func genTerm(valid bool) *rapid.Generator[Term] {
 			return NewString(text.Draw(t, "string"))
 		case 9:
 			return NewLang(text.Draw(t, "string"), tag.Draw(t, "tag"))
+		case 10:
+			return genTripleTerm(valid).Draw(t, "triple term")
 		}
 		datatype := rapid.OneOf(genIRI(), rapid.SampledFrom([]string{XSD + "gYear", XSD + "dateTimeStamp", "a:" + strings.Repeat("d", 253), "a:" + strings.Repeat("d", 254), "a:" + strings.Repeat("d", 255) + "e"})).Draw(t, "datatype")
-		if datatype == RDFLangString {
+		if needsLang(datatype) {
 			datatype = "a:b"
 		}
 		return NewTyped(text.Draw(t, "lexical"), datatype)
+	})
+}
+
+// genTripleTerm generates triple terms, some of them nested.
+func genTripleTerm(valid bool) *rapid.Generator[Term] {
+	resource := rapid.SampledFrom([]Term{NewBlank("a"), NewBlank("ab"), NewIRI("a:"), NewIRI("a:" + strings.Repeat("x", 250))})
+	return rapid.Custom(func(t *rapid.T) Term {
+		s := resource.Draw(t, "subject")
+		if !valid && rapid.IntRange(0, 3).Draw(t, "odd") == 0 {
+			s = NewIRI(genText(false).Draw(t, "iri"))
+		}
+		return NewTripleTerm(s, NewIRI(genIRI().Draw(t, "predicate")), genTerm(valid).Draw(t, "object"))
 	})
 }
 
@@ -153,7 +167,10 @@ func genTermNear(t0 Term, valid bool) *rapid.Generator[Term] {
 		case 1:
 			return t0
 		case 2:
-			if u.kind == Literal {
+			if u.kind == TripleTerm {
+				inner, _ := u.Triple()
+				u = NewTripleTerm(inner.Subject, inner.Predicate, genTermNear(inner.Object, valid).Draw(t, "object"))
+			} else if u.kind == Literal {
 				u.value += rapid.SampledFrom([]string{"0", "1", "a", "\x00", ".", ".0"}).Draw(t, "tail")
 			} else {
 				u.value += "a"
@@ -168,7 +185,7 @@ func genTermNear(t0 Term, valid bool) *rapid.Generator[Term] {
 			}
 		case 5:
 			if u.lang != "" {
-				u.lang = strings.ToUpper(u.lang)
+				u.lang = strings.ToUpper(u.Lang()) + strings.TrimPrefix(u.lang, u.Lang())
 			}
 		case 6:
 			if u.kind == Literal && len(u.value) > 256 {

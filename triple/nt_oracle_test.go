@@ -86,15 +86,23 @@ var (
 	uchar       = `\\u[0-9A-Fa-f]{4}|\\U[0-9A-Fa-f]{8}`
 	iriRef      = `<(?:[^\x{00}-\x{20}<>"{}|^` + "`" + `\\]|` + uchar + `)*>`
 	blankNode   = `_:[` + pnCharsBase + `_0-9](?:[` + pnChars + `.]*[` + pnChars + `])?`
-	literalForm = `"(?:[^\x{22}\x{5C}\x{0A}\x{0D}]|\\[tbnrf"'\\]|` + uchar + `)*"(?:[ \t]*\^\^[ \t]*` + iriRef + `|[ \t]*@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*)?`
+	literalForm = `"(?:[^\x{22}\x{5C}\x{0A}\x{0D}]|\\[tbnrf"'\\]|` + uchar + `)*"(?:[ \t]*\^\^[ \t]*` + iriRef + `|[ \t]*@[a-zA-Z]+(?:-[a-zA-Z0-9]+)*(?:--[a-zA-Z]+)?)?`
 	space       = `[ \t]*`
+	// Triple terms of three levels; deeper ones are not in the seeds.
+	tripleTerm = nestTripleTerm(nestTripleTerm(nestTripleTerm(``)))
 
 	oracleStatement = regexp.MustCompile(`^` + space + `(` + iriRef + `|` + blankNode + `)` + space + `(` + iriRef + `)` + space +
-		`(` + iriRef + `|` + blankNode + `|` + literalForm + `)` + space + `(?:(` + iriRef + `|` + blankNode + `)` + space + `)?\.` + space + `(?:#.*)?$`)
-	oracleBlankLine = regexp.MustCompile(`^` + space + `(#.*)?$`)
+		`(` + iriRef + `|` + blankNode + `|` + literalForm + tripleTerm + `)` + space + `(?:(` + iriRef + `|` + blankNode + `)` + space + `)?\.` + space + `(?:#.*)?$`)
+	oracleBlankLine = regexp.MustCompile(`^` + space + `(VERSION` + space + `"(?:[^"\\]|\\.)*"` + space + `)?(#.*)?$`)
+	oracleToken     = regexp.MustCompile(`<<\(|` + iriRef + `|` + blankNode + `|` + literalForm)
 	oracleEscape    = regexp.MustCompile(`\\u([0-9A-Fa-f]{4})|\\U([0-9A-Fa-f]{8})|\\([^uU])`)
 	oracleAbsolute  = regexp.MustCompile(`^<[A-Za-z][A-Za-z0-9+.\-]*:[^\x{00}-\x{20}<>"{}|^` + "`" + `\\]*>$`)
 )
+
+// nestTripleTerm returns the grammar of a triple term whose object may also be inner.
+func nestTripleTerm(inner string) string {
+	return `|<<\(` + space + `(?:` + iriRef + `|` + blankNode + `)` + space + iriRef + space + `(?:` + iriRef + `|` + blankNode + `|` + literalForm + inner + `)` + space + `\)>>`
+}
 
 // oracleUnescape decodes escapes; ok is false if one is not a character.
 func oracleUnescape(s string) (_ string, ok bool) {
@@ -124,25 +132,36 @@ func oracleGoodLine(line string, quads bool) bool {
 		if m[2*group] < 0 {
 			continue
 		}
-		token := line[m[2*group]:m[2*group+1]]
-		if !utf8.ValidString(token) {
-			return false
-		}
-		if _, ok := oracleUnescape(token); !ok {
-			return false
-		}
-		iri := token
-		if token[0] == '"' { // neither tags nor IRIs hold a quote
-			iri = strings.TrimLeft(token[1+strings.LastIndexByte(token, '"'):], "^ \t")
-		}
-		if strings.HasPrefix(iri, "<") {
-			plain, _ := oracleUnescape(iri)
-			if !oracleAbsolute.MatchString(plain) || token[0] == '"' && plain == "<"+RDFLangString+">" {
+		for _, token := range oracleToken.FindAllString(line[m[2*group]:m[2*group+1]], -1) {
+			if !oracleGoodToken(token) {
 				return false
 			}
 		}
 	}
 	return true
+}
+
+// oracleGoodToken checks what the grammar alone cannot.
+func oracleGoodToken(token string) bool {
+	if !utf8.ValidString(token) {
+		return false
+	}
+	if _, ok := oracleUnescape(token); !ok {
+		return false
+	}
+	iri := token
+	if token[0] == '"' { // neither tags nor IRIs hold a quote
+		iri = strings.TrimLeft(token[1+strings.LastIndexByte(token, '"'):], "^ \t")
+		if _, direction, ok := strings.Cut(iri, "--"); ok && iri[0] == '@' {
+			return direction == "ltr" || direction == "rtl"
+		}
+	}
+	if !strings.HasPrefix(iri, "<") || iri == "<<(" {
+		return true
+	}
+	plain, _ := oracleUnescape(iri)
+	return oracleAbsolute.MatchString(plain) &&
+		(token[0] != '"' || plain != "<"+RDFLangString+">" && plain != "<"+RDFDirLangString+">")
 }
 
 // oracleScan finds the statements and the rejected lines with their text. In the events of rejected

@@ -51,9 +51,10 @@ const (
 	oracleString
 	oracleLang
 	oracleOther
+	oracleTriple
 )
 
-var oracleTags = [...]byte{0x10, 0x20, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37}
+var oracleTags = [...]byte{0x10, 0x20, 0x30, 0x31, 0x32, 0x33, 0x34, 0x35, 0x36, 0x37, 0x40}
 
 // oracleIntegers holds the bounds of the integer types; "" is none.
 var oracleIntegers = map[string][2]string{
@@ -87,6 +88,8 @@ func oracleClass(t Term) (class int, value oracleValue) {
 		return oracleBlank, value
 	case t.Kind() == IRI:
 		return oracleIRI, value
+	case t.Kind() == TripleTerm:
+		return oracleTriple, value
 	case t.Datatype() == XSD+"string":
 		return oracleString, value
 	case t.Lang() != "":
@@ -259,10 +262,20 @@ func oracleBody(t Term) []int {
 	class, value := oracleClass(t)
 	lexical := byteUnits(t.Value())
 	switch class {
+	case oracleTriple:
+		var units []int
+		for i, inner := range oracleInner(t) {
+			if i > 0 {
+				units = append(units, unitFieldEnd)
+			}
+			class, _ := oracleClass(inner)
+			units = append(append(units, unitByte+int(oracleTags[class])), oracleBody(inner)...)
+		}
+		return units
 	case oracleBlank, oracleIRI, oracleString:
 		return lexical
 	case oracleLang:
-		return slices.Concat(lexical, []int{unitFieldEnd}, byteUnits(strings.ToLower(t.Lang())), []int{unitFieldEnd}, byteUnits(t.Lang()))
+		return slices.Concat(lexical, []int{unitFieldEnd}, byteUnits(strings.ToLower(t.LangDir())), []int{unitFieldEnd}, byteUnits(t.LangDir()))
 	case oracleOther:
 		return slices.Concat(byteUnits(t.Datatype()), []int{unitFieldEnd}, lexical)
 	case oracleBoolean:
@@ -349,6 +362,15 @@ func oracleInstantBytes(seconds *big.Rat) string {
 	return string(append(out, oraclePairs(strings.TrimRight(digits, "0"))...))
 }
 
+// oracleInner returns the terms of a triple term.
+func oracleInner(t Term) []Term {
+	inner, ok := t.Triple()
+	if !ok {
+		panic("no triple in " + t.String())
+	}
+	return []Term{inner.Subject, inner.Predicate, inner.Object}
+}
+
 // oracleKeyUnits returns the units that stand for a body in a key.
 func oracleKeyUnits(t Term) (units []int, long bool) {
 	body := oracleBody(t)
@@ -389,14 +411,26 @@ func oracleCompare(a, b Term) int {
 	return oracleCompareWhole(classA, a, b, valueA, valueB)
 }
 
+// oracleCompareIn compares two terms inside of triple terms, where no term is long by itself.
+func oracleCompareIn(a, b Term) int {
+	classA, valueA := oracleClass(a)
+	classB, valueB := oracleClass(b)
+	if classA != classB {
+		return cmp.Compare(classA, classB)
+	}
+	return oracleCompareWhole(classA, a, b, valueA, valueB)
+}
+
 // oracleCompareWhole compares two terms of one class as if none were ever long.
 func oracleCompareWhole(class int, a, b Term, valueA, valueB oracleValue) int {
 	lexical := strings.Compare(a.Value(), b.Value())
 	switch class {
+	case oracleTriple:
+		return slices.CompareFunc(oracleInner(a), oracleInner(b), oracleCompareIn)
 	case oracleBlank, oracleIRI, oracleString:
 		return lexical
 	case oracleLang:
-		return cmp.Or(lexical, strings.Compare(strings.ToLower(a.Lang()), strings.ToLower(b.Lang())), strings.Compare(a.Lang(), b.Lang()))
+		return cmp.Or(lexical, strings.Compare(strings.ToLower(a.LangDir()), strings.ToLower(b.LangDir())), strings.Compare(a.LangDir(), b.LangDir()))
 	case oracleOther:
 		return cmp.Or(strings.Compare(a.Datatype(), b.Datatype()), lexical)
 	}

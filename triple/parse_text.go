@@ -20,7 +20,7 @@ type Text struct {
 	// It may be nil.
 	Prefix func(name string) (iri string, ok bool)
 
-	inTriple bool // the text is inside a triple term, so )>> ends a term, too
+	inTriple bool // the text is inside a triple term, so a term may end without white space
 }
 
 var textPrefixes = [...][2]string{
@@ -213,10 +213,13 @@ func (x Text) cutNTTerm(text string) (Term, string, error) {
 	fail := func(err *tokenError) (Term, string, error) {
 		return Term{}, "", fmt.Errorf("%w: at byte %d of %q: %s", ErrBadTerm, err.at, clip(text), err.msg)
 	}
-	// 1. A term must be on one line.
-	line := []byte(text)
-	if n := bytes.IndexAny(line, "\r\n"); n >= 0 {
-		line = line[:n]
+	// 1. A term must be on one line. Only the term's own bytes may be searched for a line end, because
+	// the text may have many terms.
+	line := bytesOf(text)
+	if end, err := scanToken(line, 0); err != nil || bytes.ContainsAny(line[:end], "\r\n") {
+		if n := bytes.IndexAny(line, "\r\n"); n >= 0 {
+			line = line[:n]
+		}
 	}
 	// 2. A literal with a prefixed datatype, which N-Triples lacks.
 	if suffix := prefixedDatatype(line); suffix > 0 {
@@ -237,8 +240,7 @@ func (x Text) cutNTTerm(text string) (Term, string, error) {
 	if terr != nil {
 		return fail(terr)
 	}
-	closed := x.inTriple && bytes.HasPrefix(line[end:], []byte(")>>"))
-	if end < len(line) && !closed && !strings.ContainsRune(" \t.", rune(line[end])) {
+	if end < len(line) && !x.inTriple && !strings.ContainsRune(" \t.", rune(line[end])) {
 		return fail(tokenErrorf(end, "expected white space after a term%s", found(line, end)))
 	}
 	t, _, terr := decodeToken(line[:end:end], nil)

@@ -61,12 +61,25 @@ func (x Text) cutInner(text string, position int) (Term, string, error) {
 	if position == Predicate && strings.HasPrefix(text, "a ") {
 		return NewIRI(RDFType), text[1:], nil
 	}
-	if text != "" {
-		if what := misplaced([]byte(text[:min(len(text), 2)]), position); what != "" {
-			return Term{}, "", fmt.Errorf("%w: %s", ErrBadTerm, what)
-		}
+	if err := checkInner(text, position); err != nil {
+		return Term{}, "", err
 	}
 	return x.cutTerm(text)
+}
+
+// checkInner returns an error if no term of a position of a triple begins as text.
+func checkInner(text string, position int) error {
+	if text == "" {
+		return nil
+	}
+	what := misplaced([]byte(text[:min(len(text), 2)]), position)
+	if c := text[0]; what == "" && position != Object && (c == '+' || c == '-' || c == '.' || '0' <= c && c <= '9') {
+		what = "a number cannot be a " + positionNames[position]
+	}
+	if what != "" {
+		return fmt.Errorf("%w: %s", ErrBadTerm, what)
+	}
+	return nil
 }
 
 // startsTriple parses the beginning of a triple term. A subject or a predicate is whole if another
@@ -82,6 +95,9 @@ func (x Text) startsTriple(text string) (Starts, error) {
 		// 1. The subject and the predicate, as long as they are whole.
 		var terms [2]Term
 		for position := range terms {
+			if err := checkInner(text, position); err != nil {
+				return Starts{}, fmt.Errorf("starts: %w", err)
+			}
 			t, rest, err := x.cutInner(text, position)
 			if err != nil || rest == "" && !strings.HasSuffix(text, ">") {
 				b.open()
