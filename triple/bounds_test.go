@@ -3,8 +3,8 @@
 package triple
 
 import (
-	"cmp"
 	"bytes"
+	"cmp"
 	"errors"
 	"slices"
 	"strings"

@@ -176,6 +176,7 @@ func IsNamePart(r rune) bool {
 // scanLangTag returns the length of the longest language tag (LANG_DIR without "@") at the start of
 // s: [a-zA-Z]+ ('-' [a-zA-Z0-9]+)* ('--' [a-zA-Z]+)?.
 func scanLangTag(s string) int {
+	// 1. The language.
 	i := 0
 	for i < len(s) && asciiAt(s, i)&classLetter != 0 {
 		i++
@@ -183,6 +184,7 @@ func scanLangTag(s string) int {
 	if i == 0 {
 		return 0
 	}
+	// 2. Its subtags. A second '-' begins no subtag.
 	for i < len(s) && s[i] == '-' {
 		j := i + 1
 		for j < len(s) && asciiAt(s, j)&classTagAlnum != 0 {
@@ -193,6 +195,7 @@ func scanLangTag(s string) int {
 		}
 		i = j
 	}
+	// 3. The base direction.
 	if strings.HasPrefix(s[i:], directionMark) {
 		j := i + len(directionMark)
 		for j < len(s) && asciiAt(s, j)&classLetter != 0 {

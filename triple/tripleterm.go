@@ -74,12 +74,14 @@ func (t Term) Triple() (inner Triple, ok bool) {
 // MapBlanks returns t with each blank node replaced by replace of it: t itself, or those inside a
 // triple term. The error is the first one of replace.
 func (t Term) MapBlanks(replace func(Term) (Term, error)) (Term, error) {
+	// 1. The usual case: no triple term.
 	if t.kind == Blank {
 		return replace(t)
 	}
 	if t.kind != TripleTerm {
 		return t, nil
 	}
+	// 2. Each level from the outside in.
 	var b TripleTermBuilder
 	for {
 		inner, ok := t.Triple()
