@@ -190,7 +190,7 @@ func (f *feeder) units(all iter.Seq2[triple.Triple, error], annotations *[]tripl
 func sizeOf(t *triple.Triple) int {
 	n := 0
 	for _, term := range [...]*triple.Term{&t.Subject, &t.Predicate, &t.Object, &t.Graph} {
-		n += len(term.Value()) + len(term.Lang()) + len(term.Datatype())
+		n += len(term.Value()) + len(term.LangDir()) + len(term.Datatype())
 	}
 	return n
 }

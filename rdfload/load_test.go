@@ -65,6 +65,10 @@ func (m maker) term(position int) triple.Term {
 		return triple.NewTyped(fmt.Sprintf("%02d", n), triple.XSDInteger)
 	case kind == 5 && position == triple.Object:
 		return triple.NewLang("a \"line\"\nand \x00 one", []string{"en", "DE"}[n%2])
+	case kind == 7 && position == triple.Object:
+		return triple.NewTripleTerm(m.term(triple.Subject), m.term(triple.Predicate), m.term(triple.Object))
+	case kind == 8 && position == triple.Object:
+		return triple.NewLang("right", "ar--rtl")
 	case kind == 6 && position == triple.Object && m.IntN(10) == 0:
 		return triple.NewString(strings.Repeat("0123456789abcdef", 1<<16)) // 1 MiB
 	}
@@ -121,9 +125,9 @@ func (m maker) document(i int, broken bool) *generated {
 // inStore returns a statement's triple in the form of the store.
 func (d *generated) inStore(tr triple.Triple, id string, source int, graph triple.Term) triple.Triple {
 	for _, term := range []*triple.Term{&tr.Subject, &tr.Object, &tr.Graph} {
-		if term.Kind() == triple.Blank {
-			*term = triple.NewBlank(rdfload.BlankPrefix(id, source) + "-" + term.Value())
-		}
+		*term, _ = term.MapBlanks(func(node triple.Term) (triple.Term, error) {
+			return triple.NewBlank(rdfload.BlankPrefix(id, source) + "-" + node.Value()), nil
+		})
 	}
 	if tr.Graph.IsZero() {
 		tr.Graph = graph
@@ -303,7 +307,7 @@ func TestFormats(t *testing.T) {
 func TestOptions(t *testing.T) {
 	for _, o := range []rdfload.Options{
 		{Memory: rdfload.MinMemory - 1}, {Workers: -1}, {Workers: 61}, {MaxLine: -1},
-		{Graph: triple.NewString("x")}, {Graph: triple.NewIRI("not absolute")}, {Graph: triple.NewIRI("x:a b")},
+		{Graph: triple.NewString("x")}, {Graph: triple.NewTripleTerm(triple.NewBlank("s"), triple.NewIRI("x:p"), triple.NewBlank("o"))}, {Graph: triple.NewIRI("not absolute")}, {Graph: triple.NewIRI("x:a b")},
 	} {
 		if err := o.Validate(); err == nil {
 			t.Errorf("%+v is taken", o)

@@ -165,8 +165,8 @@ func (o *Options) Validate() error {
 	if o.MaxLine < 0 {
 		return fmt.Errorf("max line of %d bytes", o.MaxLine)
 	}
-	if o.Graph.Kind() == triple.Literal {
-		return errors.New("the graph name is a literal, not an IRI or a blank node")
+	if k := o.Graph.Kind(); k == triple.Literal || k == triple.TripleTerm {
+		return fmt.Errorf("the graph name is a %v, not an IRI or a blank node", k)
 	}
 	if !o.Graph.IsZero() {
 		if err := o.Graph.Check(); err != nil {

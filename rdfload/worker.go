@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"hash/maphash"
 
+	"github.com/trefoildb/trefoil/rdfload/syntax/blank"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -223,6 +224,14 @@ func (w *worker) token(b *triple.Block, st *triple.RawStatement, position int, p
 	if t, w.scratch, syntax = b.Decode(st, position, w.scratch); syntax != nil {
 		return 0, syntax, nil
 	}
+	// 4. The labels inside of a triple term get the prefix, too.
+	if t.Kind() == triple.TripleTerm && prefix != "" {
+		nodes := blank.Nodes{Prefix: prefix}
+		var err error
+		if t, err = nodes.Inside(t); err != nil {
+			return 0, nil, err
+		}
+	}
 	id, err := w.term(t)
 	return id, nil, err
 }
@@ -241,9 +250,9 @@ func (w *worker) term(t triple.Term) (uint32, error) {
 	}
 	var whole []byte
 	if long {
-		// If terms are well-formed, only the prefix of a blank node's label can make one too long.
+		// If terms are well-formed, only the prefix of blank nodes' labels can make one too long.
 		if len(t.Value()) > triple.MaxTermBytes {
-			return 0, fmt.Errorf("blank node label: %w", triple.ErrTermTooLong)
+			return 0, fmt.Errorf("with the new labels of its blank nodes a %v: %w", t.Kind(), triple.ErrTermTooLong)
 		}
 		whole = triple.AppendWholeTerm(nil, t)
 	}

@@ -324,6 +324,18 @@ func TestFragmentTerms(t *testing.T) {
 	}
 }
 
+// TestFragmentTripleTerms: blank nodes inside of triple terms are IRIs, too.
+func TestFragmentTripleTerms(t *testing.T) {
+	s, _ := serveTriples(t, "<http://r> <http://says> <<( _:b <http://p> <<( <http://s> <http://p> _:c )>> )>> .\n", Options{})
+	genid := s.url + "/.well-known/genid/"
+	p := s.getPage(s.url+"/fragments?subject=http://r", syntax.NQuads)
+	inner := triple.NewTripleTerm(triple.NewIRI("http://s"), triple.NewIRI("http://p"), triple.NewIRI(genid+"c"))
+	want := triple.NewTripleTerm(triple.NewIRI(genid+"b"), triple.NewIRI("http://p"), inner)
+	if len(p.data) != 1 || p.data[0].Object != want {
+		t.Errorf("got %v, want the object %v", p.data, want)
+	}
+}
+
 func TestFragmentErrors(t *testing.T) {
 	s, _ := serveTriples(t, fragmentData, Options{})
 	for _, test := range []struct {

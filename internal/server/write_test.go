@@ -108,7 +108,7 @@ func TestBlankNodes(t *testing.T) {
 		}
 	}
 	s, _ := serveTriples(t, "", Options{})
-	odd := "_:genid_7 <http://p> _:genid__7 _:a.b .\n"
+	odd := "_:genid_7 <http://p> _:genid__7 _:a.b .\n_:genid_7 <http://p> <<( _:genid_7 <http://p> <<( _:a.b <http://p> _:c )>> )>> _:a.b .\n"
 	if got := s.do("POST", "/triples?blank=keep", odd, "Content-Type", "application/n-quads"); got.status != 200 {
 		t.Fatal(got.body)
 	}
@@ -116,11 +116,14 @@ func TestBlankNodes(t *testing.T) {
 	if stored != odd {
 		t.Errorf("kept labels are %s", stored)
 	}
-	if got := s.do("POST", "/triples", odd, "Content-Type", "application/n-quads"); got.body != "{\"added\":1,\"existing\":0}\n" {
+	if got := s.do("POST", "/triples", odd, "Content-Type", "application/n-quads"); got.body != "{\"added\":2,\"existing\":0}\n" {
 		t.Errorf("fresh labels: %s", got.body)
 	}
 	all := s.get("/triples").body
-	if got := s.do("DELETE", "/triples", all, "Content-Type", "application/n-quads"); got.body != "{\"deleted\":2,\"missing\":0}\n" {
+	if kept := strings.Count(all, "_:a.b"); kept != 3 { // the graph twice, and a subject
+		t.Errorf("a label inside of a triple term is not fresh:\n%s", all)
+	}
+	if got := s.do("DELETE", "/triples", all, "Content-Type", "application/n-quads"); got.body != "{\"deleted\":4,\"missing\":0}\n" {
 		t.Errorf("labels as given out are not found: %s of\n%s", got.body, all)
 	}
 }

@@ -134,6 +134,19 @@ func TestTriplesRoundTrip(t *testing.T) {
 	})
 }
 
+// TestRDF12 checks that what knakk/rdf cannot hold is an error that says so.
+func TestRDF12(t *testing.T) {
+	iri := triple.NewIRI("x:a")
+	for want, object := range map[string]triple.Term{
+		"knakk/rdf is RDF 1.1 and has no triple terms":                  triple.NewTripleTerm(iri, iri, iri),
+		"knakk/rdf is RDF 1.1 and has no strings with a base direction": triple.NewLang("a", "ar--rtl"),
+	} {
+		if _, err := knakk.FromTriple(triple.Triple{Subject: iri, Predicate: iri, Object: object}); !errors.Is(err, triple.ErrBadTerm) || !strings.Contains(err.Error(), want) {
+			t.Errorf("%v: %v, want %s", object, err, want)
+		}
+	}
+}
+
 func TestInvalid(t *testing.T) {
 	iri, err := rdf.NewIRI("http://ex/a")
 	relative, err2 := rdf.NewIRI("a")

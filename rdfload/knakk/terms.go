@@ -90,6 +90,11 @@ func FromTerm(t triple.Term) (rdf.Term, error) {
 		return rdf.NewIRI(t.Value())
 	case triple.Blank:
 		return rdf.NewBlank(t.Value())
+	case triple.TripleTerm:
+		return nil, fmt.Errorf("%w: knakk/rdf is RDF 1.1 and has no triple terms: %.80s", triple.ErrBadTerm, t)
+	}
+	if t.Direction() != "" {
+		return nil, fmt.Errorf("%w: knakk/rdf is RDF 1.1 and has no strings with a base direction: %.80q@%s", triple.ErrBadTerm, t.Value(), t.LangDir())
 	}
 	if t.Lang() != "" {
 		return langLiteral(t)

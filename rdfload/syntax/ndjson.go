@@ -109,7 +109,10 @@ func parseNDJSON(r io.Reader, opts Options) iter.Seq2[triple.Triple, error] {
 				continue
 			}
 			if opts.BlankPrefix != "" {
-				prefixBlanks(&t, opts.BlankPrefix)
+				if err := prefixBlanks(&t, opts.BlankPrefix); err != nil {
+					yield(triple.Triple{}, err)
+					return
+				}
 			}
 			if len(annotations) > 0 && opts.Annotated != nil {
 				opts.Annotated(annotations)

@@ -129,7 +129,10 @@ func parseLines(r io.Reader, quads bool, opts Options) iter.Seq2[triple.Triple, 
 			for sc.Scan() {
 				t := sc.Triple().Clone()
 				if opts.BlankPrefix != "" {
-					prefixBlanks(&t, opts.BlankPrefix)
+					if err := prefixBlanks(&t, opts.BlankPrefix); err != nil {
+						yield(triple.Triple{}, err)
+						return
+					}
 				}
 				if all := sc.Annotations(); all != nil && opts.Annotated != nil {
 					opts.Annotated(all)
@@ -157,13 +160,14 @@ func parseLines(r io.Reader, quads bool, opts Options) iter.Seq2[triple.Triple, 
 }
 
 // prefixBlanks renames the blank nodes of t.
-func prefixBlanks(t *triple.Triple, prefix string) {
+func prefixBlanks(t *triple.Triple, prefix string) (err error) {
 	nodes := blank.Nodes{Prefix: prefix}
 	for _, term := range []*triple.Term{&t.Subject, &t.Object, &t.Graph} {
-		if term.Kind() == triple.Blank {
-			*term = nodes.Labelled([]byte(term.Value()))
+		if *term, err = nodes.Inside(*term); err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // contextReader returns the context's error when its context is done.

@@ -101,7 +101,9 @@ func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, n
 			t.Graph = graph
 		}
 		if keepLabels {
-			restoreLabels(&t, prefix)
+			if err := restoreLabels(&t, prefix); err != nil {
+				return nil, err
+			}
 		}
 		triples.list = append(triples.list, t)
 		// The parser reports annotations before the triple that has them.
@@ -158,7 +160,7 @@ func SizeOf(t *triple.Triple) int64 { return tripleBytes*5/4 + stringsOf(t) }
 func stringsOf(t *triple.Triple) int64 {
 	n := 0
 	for _, term := range [...]*triple.Term{&t.Subject, &t.Predicate, &t.Object, &t.Graph} {
-		for _, text := range [...]string{term.Value(), term.Lang(), term.Datatype()} {
+		for _, text := range [...]string{term.Value(), term.LangDir(), term.Datatype()} {
 			if text != "" {
 				n += len(text) + stringBytes
 			}
@@ -192,16 +194,24 @@ func FreshPrefix(key string, part int) string {
 	return "r" + strings.ToLower(base32.StdEncoding.EncodeToString(random[:]))
 }
 
-// restoreLabels restores the written labels of the labelled blank nodes of t.
-func restoreLabels(t *triple.Triple, prefix string) {
+// restoreLabels restores the written labels of the labelled blank nodes of t, also of those inside of
+// a triple term.
+func restoreLabels(t *triple.Triple, prefix string) (err error) {
 	for _, term := range [...]*triple.Term{&t.Subject, &t.Object, &t.Graph} {
-		if term.Kind() != triple.Blank {
+		if !term.HasBlanks() {
 			continue
 		}
-		if label, ok := strings.CutPrefix(term.Value(), prefix+"-"); ok {
-			*term = triple.NewBlank(label)
+		*term, err = term.MapBlanks(func(node triple.Term) (triple.Term, error) {
+			if label, ok := strings.CutPrefix(node.Value(), prefix+"-"); ok {
+				return triple.NewBlank(label), nil
+			}
+			return node, nil
+		})
+		if err != nil {
+			return err
 		}
 	}
+	return nil
 }
 
 // turnless is the greatest length of a body that needs no turn.

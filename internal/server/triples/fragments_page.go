@@ -47,7 +47,9 @@ func (f *fragment) read(ctx context.Context, sn store.Reader, account *limits.Ac
 		if err != nil {
 			return err
 		}
-		f.skolemize(&t)
+		if err := f.skolemize(&t); err != nil {
+			return err
+		}
 		n := int(request.SizeOf(&t))
 		if len(f.triples) == f.query.limit || len(f.triples) > 0 && size+n > f.most {
 			f.next = f.query.cursor(last)

@@ -111,11 +111,16 @@ func explicitLiteral(text string) (triple.Term, error) {
 	return triple.Term{}, fmt.Errorf("%q after the literal", problem.Clip(rest))
 }
 
-// skolemize replaces blank nodes by IRIs.
-func (f *fragment) skolemize(t *triple.Triple) {
+// skolemize replaces blank nodes by IRIs, also those inside of a triple term.
+func (f *fragment) skolemize(t *triple.Triple) (err error) {
 	for _, term := range [...]*triple.Term{&t.Subject, &t.Object, &t.Graph} {
-		if term.Kind() == triple.Blank {
-			*term = triple.NewIRI(f.genid + term.Value())
+		if !term.HasBlanks() {
+			continue
+		}
+		*term, err = term.MapBlanks(func(node triple.Term) (triple.Term, error) { return triple.NewIRI(f.genid + node.Value()), nil })
+		if err != nil {
+			return err
 		}
 	}
+	return nil
 }

@@ -57,6 +57,15 @@ func (n *Nodes) Labelled(label []byte) triple.Term {
 	return triple.NewBlank(string(label))
 }
 
+// Inside returns a term of a document with each blank node replaced by the node for its label: the
+// term itself, or the nodes inside of a triple term. Their labels must match Turtle's grammar.
+func (n *Nodes) Inside(t triple.Term) (triple.Term, error) {
+	if !t.HasBlanks() {
+		return t, nil
+	}
+	return t.MapBlanks(func(node triple.Term) (triple.Term, error) { return n.Labelled([]byte(node.Value())), nil })
+}
+
 // Any is Labelled for a label of any form.
 func (n *Nodes) Any(label string) triple.Term {
 	if triple.NewBlank(label).Check() == nil && strings.IndexByte(label, ':') < 0 {
