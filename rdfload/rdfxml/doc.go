@@ -1,4 +1,4 @@
-// Package rdfxml reads and writes RDF 1.1 XML Syntax.
+// Package rdfxml reads and writes RDF 1.2 XML Syntax, a draft, which includes that of RDF 1.1.
 //
 // The parser is a stream over the tokens of encoding/xml. It holds only the open elements, so
 // memory does not grow with the document. The exception are the rdf:IDs, because each must be used
@@ -10,6 +10,13 @@
 // and the text UTF-8. A document is rejected if it declares or has another encoding. An attribute
 // without a namespace is rejected, except about, ID, resource, parseType and type, because those
 // count as RDF's.
+//
+// # RDF 1.2
+//
+// rdf:parseType="Triple" makes a triple term, rdf:annotation and rdf:annotationNodeID add a reifier,
+// and its:dir gives a base direction. Triple terms and directions count only below an rdf:version of
+// 1.2 or later, on any element. Without it they are ignored, with a warning ([Options].Warn): so says
+// W3C's suite. The writer puts rdf:version on each property that needs it.
 //
 // Of a DTD only the internal general entities are used, because ontologies have them for their
 // namespaces. Their values must be text, of 4 KiB at most. If entities could make a token larger

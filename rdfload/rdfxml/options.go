@@ -27,6 +27,9 @@ type Options struct {
 	MaxBytes    int64  // largest document; 0 means DefaultMaxBytes
 	// Prefix, if not nil, is called for each declared prefix of a namespace.
 	Prefix func(name, iri string)
+	// Warn, if not nil, is called with a message if something of RDF 1.2 is ignored, because the
+	// document does not announce RDF 1.2.
+	Warn func(message string)
 }
 
 // Validate returns an error if an option is invalid.

@@ -24,8 +24,10 @@ var errStopped = errors.New("stopped by the receiver")
 
 // context is the state that an element passes on to its children.
 type context struct {
-	base iri.Base
-	lang string
+	base      iri.Base
+	lang      string
+	direction string // from its:dir; it counts only with a language
+	version12 bool   // rdf:version announces RDF 1.2
 }
 
 // parser follows the grammar of section 7 of the recommendation, with one method for each
@@ -37,6 +39,8 @@ type parser struct {
 	base    iri.Base
 	ids     map[uint64]bool
 	stopped bool
+	sole    *soleTriple // of the open rdf:parseType="Triple"; nil outside
+	warned  bool
 }
 
 func newParser(r io.Reader, opts Options, yield func(triple.Triple, error) bool) *parser {
@@ -127,18 +131,34 @@ func (p *parser) nodes(ctx context, use func(triple.Term) error) error {
 	}
 }
 
-// enter applies xml:base and xml:lang and returns the other attributes. If an attribute without a
-// namespace is allowed, it becomes one of RDF's.
+// enter applies xml:base, xml:lang, rdf:version and its:dir, and returns the other attributes. If an
+// attribute without a namespace is allowed, it becomes one of RDF's.
 func (p *parser) enter(ctx context, e *element) (context, []attribute, error) {
-	// The attributes are filtered in place: the element must not be used for them afterwards.
+	// 1. The version comes first, because its:dir depends on it.
+	for _, a := range e.attrs {
+		if a.space == triple.RDF && a.local == "version" {
+			ctx.version12 = a.value != "" && a.value != "1.0" && a.value != "1.1"
+		}
+	}
+	// 2. The attributes are filtered in place: the element must not be used for them afterwards.
 	attrs := e.attrs[:0]
 	for _, a := range e.attrs {
 		switch {
+		case a.space == triple.RDF && a.local == "version", a.space == itsNamespace && a.local == "version":
+			// The version of ITS has no meaning for RDF.
+		case a.space == itsNamespace && a.local == "dir":
+			if err := p.direct(&ctx, e.at, a.value); err != nil {
+				return ctx, nil, err
+			}
 		case a.space == xmlNamespace && a.local == "lang":
 			ctx.lang = a.value
 			if a.value != "" {
-				if err := triple.NewLang("", a.value).Check(); err != nil {
+				lang := triple.NewLang("", a.value)
+				if err := lang.Check(); err != nil {
 					return ctx, nil, p.failAt(e.at, "xml:lang: %v", err)
+				}
+				if lang.Direction() != "" {
+					return ctx, nil, p.failAt(e.at, "xml:lang: %q has a base direction, which its:dir gives", clip(a.value))
 				}
 			}
 		case a.space == xmlNamespace && a.local == "base":
@@ -165,6 +185,28 @@ func (p *parser) enter(ctx context, e *element) (context, []attribute, error) {
 	return ctx, attrs, nil
 }
 
+// direct applies its:dir, which means something only in RDF 1.2.
+func (p *parser) direct(ctx *context, at place, value string) error {
+	switch {
+	case !ctx.version12:
+		p.warnAt(at, "its:dir is ignored, because no rdf:version=\"1.2\" is on this element or around it")
+	case value != "ltr" && value != "rtl" && value != "":
+		return p.failAt(at, "its:dir is ltr, rtl or empty, not %q", clip(value))
+	default:
+		ctx.direction = value
+	}
+	return nil
+}
+
+// warnAt passes on a message about what is ignored, once for a document.
+func (p *parser) warnAt(at place, message string) {
+	if p.warn == nil || p.warned {
+		return
+	}
+	p.warned = true
+	p.warn(p.failAt(at, "%s", message).Error())
+}
+
 // Names of the RDF namespace that are syntax, by the places that forbid them.
 const (
 	notNode      = 1 << iota // as a node element
@@ -178,6 +220,8 @@ var syntaxNames = map[string]uint8{
 	"resource": notNode | notProperty | notAttribute, "nodeID": notNode | notProperty | notAttribute,
 	"datatype": notNode | notProperty | notAttribute, "aboutEach": notNode | notProperty | notAttribute,
 	"aboutEachPrefix": notNode | notProperty | notAttribute, "bagID": notNode | notProperty | notAttribute,
+	"annotation": notNode | notProperty | notAttribute, "annotationNodeID": notNode | notProperty | notAttribute,
+	"version":     notNode | notProperty | notAttribute,
 	"Description": notProperty | notAttribute, "li": notNode | notAttribute,
 }
 
@@ -276,12 +320,15 @@ func (p *parser) propertyAttributes(ctx context, at place, subject triple.Term, 
 	return nil
 }
 
-// plain returns a literal in the current language.
+// plain returns a literal in the current language and base direction.
 func (p *parser) plain(ctx context, text string) triple.Term {
-	if ctx.lang != "" {
+	switch {
+	case ctx.lang == "":
+		return triple.NewString(text)
+	case ctx.direction == "":
 		return triple.NewLang(text, ctx.lang)
 	}
-	return triple.NewString(text)
+	return triple.NewLang(text, ctx.lang+"--"+ctx.direction)
 }
 
 // resource returns the IRI of a reference, resolved against the base.
@@ -328,6 +375,9 @@ func (p *parser) emit(at place, subject triple.Term, predicate string, object tr
 	t := triple.Triple{Subject: subject, Predicate: triple.NewIRI(predicate), Object: object}
 	if err := t.Check(); err != nil {
 		return p.failAt(at, "%v", err)
+	}
+	if p.sole != nil {
+		return p.addSole(at, t, nil)
 	}
 	if !p.yield(t, nil) {
 		p.stopped = true

@@ -15,6 +15,7 @@ type propertyElement struct {
 	subject   triple.Term
 	predicate string
 	statement triple.Term // the reified statement, from rdf:ID; zero if there is none
+	reifier   triple.Term // from rdf:annotation or rdf:annotationNodeID; zero if there is none
 
 	parseType, datatype       string
 	hasParseType, hasDatatype bool
@@ -49,6 +50,8 @@ func (p *parser) property(ctx context, subject triple.Term, e element, members *
 			return p.parseResource(ctx, prop)
 		case "Collection":
 			return p.parseCollection(ctx, prop)
+		case "Triple":
+			return p.parseTriple(ctx, prop)
 		}
 		// Every other parse type counts as Literal (section 7.2.20).
 		text, err := p.xmlLiteral()
@@ -75,6 +78,8 @@ func (p *parser) sortOut(ctx context, prop *propertyElement, attrs []attribute) 
 		switch a.local {
 		case "ID":
 			prop.statement, err = p.id(ctx, prop.at, a.value)
+		case "annotation", "annotationNodeID":
+			err = p.annotation(ctx, prop, a)
 		case "parseType":
 			prop.parseType, prop.hasParseType = a.value, true
 		case "datatype":
@@ -100,19 +105,28 @@ func (p *parser) sortOut(ctx context, prop *propertyElement, attrs []attribute) 
 	// 2. rdf:parseType and rdf:datatype exclude most other attributes.
 	others := prop.hasDatatype || !prop.object.IsZero() || len(prop.attrs) > 0
 	if prop.hasParseType && others {
-		return p.failAt(prop.at, "<%s> has other attributes beside rdf:parseType and rdf:ID", clip(prop.raw()))
+		return p.failAt(prop.at, "<%s> has other attributes beside rdf:parseType, rdf:ID and rdf:annotation", clip(prop.raw()))
 	}
 	if prop.hasDatatype && (!prop.object.IsZero() || len(prop.attrs) > 0) {
-		return p.failAt(prop.at, "<%s> has other attributes beside rdf:datatype and rdf:ID", clip(prop.raw()))
+		return p.failAt(prop.at, "<%s> has other attributes beside rdf:datatype, rdf:ID and rdf:annotation", clip(prop.raw()))
 	}
 	return nil
 }
 
 // emitProperty yields the property's triple. If it has an rdf:ID, it also yields the four triples
-// of its reification.
+// of its reification. If it has an annotation, it also yields its reifying triple.
 func (p *parser) emitProperty(prop propertyElement, object triple.Term) error {
-	if err := p.emit(prop.at, prop.subject, prop.predicate, object); err != nil || prop.statement.IsZero() {
+	if err := p.emit(prop.at, prop.subject, prop.predicate, object); err != nil {
 		return err
+	}
+	if !prop.reifier.IsZero() {
+		about := triple.NewTripleTerm(prop.subject, triple.NewIRI(prop.predicate), object)
+		if err := p.emit(prop.at, prop.reifier, triple.RDFReifies, about); err != nil {
+			return err
+		}
+	}
+	if prop.statement.IsZero() {
+		return nil
 	}
 	for _, t := range []struct {
 		predicate string

@@ -185,6 +185,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(head + `<e:T rdf:ID="a" e:p="1"><e:p rdf:parseType="Literal"><b xmlns="x:">&amp;</b></e:p><rdf:li rdf:nodeID="n"/></e:T>` + tail))
 	f.Add([]byte(`<!DOCTYPE x [<!ENTITY e "x:">]>` + head + `<rdf:Description><e:p rdf:parseType="Collection"><e:T rdf:about="&e;"/></e:p></rdf:Description>` + tail))
 	f.Add([]byte(head + `<rdf:Description xml:lang="de" xml:base="../c"><e:p rdf:parseType="Resource"><e:q rdf:datatype="t">1</e:q></e:p></rdf:Description>` + tail))
+	f.Add([]byte(head + `<rdf:Description rdf:version="1.2" xml:lang="ar" xmlns:its="http://www.w3.org/2005/11/its" its:dir="rtl"><e:p rdf:annotation="r" rdf:parseType="Triple"><e:T rdf:nodeID="n"/></e:p><e:p rdf:annotationNodeID="a">x</e:p></rdf:Description>` + tail))
+	f.Add([]byte(head + `<rdf:Description rdf:version="1.2"><e:p rdf:parseType="Triple"><e:T><e:p rdf:parseType="Triple" rdf:ID="i"><rdf:Description e:q="1"/></e:p></e:T></e:p></rdf:Description>` + tail))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		for tr, err := range Parse(bytes.NewReader(doc), Options{Base: "http://b/", BlankPrefix: "d"}) {
 			if err != nil {

@@ -14,7 +14,11 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-const xmlNamespace = "http://www.w3.org/XML/1998/namespace"
+// Namespaces of attributes: of XML and of the Internationalization Tag Set.
+const (
+	xmlNamespace = "http://www.w3.org/XML/1998/namespace"
+	itsNamespace = "http://www.w3.org/2005/11/its"
+)
 
 // name is an XML name with its namespace, and its prefix as in the document.
 type name struct {
@@ -58,10 +62,11 @@ type tokens struct {
 	scope   []binding
 	started bool                   // the root element has been seen
 	prefix  func(name, iri string) // Options.Prefix
+	warn    func(message string)   // Options.Warn
 }
 
 func newTokens(r io.Reader, opts Options) *tokens {
-	t := &tokens{source: newSource(r, opts.MaxBytes), name: opts.Source, prefix: opts.Prefix}
+	t := &tokens{source: newSource(r, opts.MaxBytes), name: opts.Source, prefix: opts.Prefix, warn: opts.Warn}
 	t.xml = xml.NewDecoder(t.source)
 	t.xml.CharsetReader = func(charset string, input io.Reader) (io.Reader, error) {
 		if strings.EqualFold(charset, "us-ascii") || strings.EqualFold(charset, "ascii") {

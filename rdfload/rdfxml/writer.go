@@ -18,14 +18,18 @@ import (
 )
 
 // ErrInexpressible means that RDF/XML cannot express a triple (RDF 1.1 XML Syntax, section 5; XML
-// 1.0, section 2.2). Its predicate does not end in a name of XML, or its text has a control
-// character.
+// 1.0, section 2.2). Its predicate does not end in a name of XML, its text has a control character,
+// or it has triple terms nested more than 400 deep.
 var ErrInexpressible = errors.New("RDF/XML cannot express it; choose another syntax")
 
 // notProperties are the names of RDF's namespace that must not be property elements (section 5.1).
 // li is among them because a reader would number it.
 var notProperties = []string{"RDF", "ID", "about", "parseType", "resource", "nodeID", "datatype", "Description",
-	"aboutEach", "aboutEachPrefix", "bagID", "li"}
+	"aboutEach", "aboutEachPrefix", "bagID", "li", "annotation", "annotationNodeID", "version"}
+
+// maxTripleDepth is the greatest depth of triple terms. Each takes two elements, and [MaxDepth] bounds
+// those of a reader.
+const maxTripleDepth = 400
 
 // Writer writes RDF/XML as a stream. Consecutive triples of one subject share its element. The
 // writer remembers only that subject. Only one goroutine may use it.
@@ -73,7 +77,7 @@ func (x *Writer) Write(t triple.Triple) error {
 		x.node(t.Subject, "rdf:about")
 		x.line = append(x.line, ">\n"...)
 	}
-	if err := x.property(t.Predicate, t.Object); err != nil {
+	if err := x.property(t.Predicate, t.Object, 0); err != nil {
 		return fmt.Errorf("%v: %w", t, err)
 	}
 	x.open = t.Subject
@@ -107,8 +111,8 @@ func (x *Writer) flush() error {
 	return x.err
 }
 
-// property writes a property element.
-func (x *Writer) property(predicate, object triple.Term) error {
+// property writes a property element; depth is that of the triple term that it is inside of.
+func (x *Writer) property(predicate, object triple.Term, depth int) error {
 	// 1. Split the IRI: the local name is its longest suffix that is a name of XML.
 	iri := predicate.Value()
 	at := len(iri) // start of the longest suffix of name characters
@@ -141,6 +145,9 @@ func (x *Writer) property(predicate, object triple.Term) error {
 		x.line = append(x.line, '"')
 	}
 	// 3. Write the object: an attribute for a resource, text for a literal.
+	if object.Kind() == triple.TripleTerm {
+		return x.tripleTerm(name, object, depth)
+	}
 	if object.Kind() != triple.Literal {
 		x.node(object, "rdf:resource")
 		x.line = append(x.line, "/>\n"...)
@@ -148,6 +155,9 @@ func (x *Writer) property(predicate, object triple.Term) error {
 	}
 	if lang := object.Lang(); lang != "" {
 		x.line = append(x.line, ` xml:lang="`+lang+`"`...)
+		if direction := object.Direction(); direction != "" {
+			x.line = append(x.line, ` rdf:version="1.2" xmlns:its="`+itsNamespace+`" its:version="2.0" its:dir="`+direction+`"`...)
+		}
 	} else if datatype := object.Datatype(); datatype != triple.XSD+"string" {
 		x.line = append(x.line, ` rdf:datatype="`...)
 		x.text(datatype, true)
@@ -158,6 +168,28 @@ func (x *Writer) property(predicate, object triple.Term) error {
 		return fmt.Errorf("the text has a character that XML has not: %w", ErrInexpressible)
 	}
 	x.line = append(x.line, "</"+name+">\n"...)
+	return nil
+}
+
+// tripleTerm writes the rest of the element called name, whose object is a triple term.
+func (x *Writer) tripleTerm(name string, object triple.Term, depth int) error {
+	if depth++; depth > maxTripleDepth {
+		return fmt.Errorf("triple terms are nested more than %d deep: %w", maxTripleDepth, ErrInexpressible)
+	}
+	inner, ok := object.Triple()
+	if !ok {
+		return fmt.Errorf("%w: a triple term without a triple", triple.ErrBadTerm)
+	}
+	if depth == 1 {
+		x.line = append(x.line, ` rdf:version="1.2"`...)
+	}
+	x.line = append(x.line, ` rdf:parseType="Triple"><rdf:Description`...)
+	x.node(inner.Subject, "rdf:about")
+	x.line = append(x.line, ">\n"...)
+	if err := x.property(inner.Predicate, inner.Object, depth); err != nil {
+		return err
+	}
+	x.line = append(x.line, "  </rdf:Description></"+name+">\n"...)
 	return nil
 }
 

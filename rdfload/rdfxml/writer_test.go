@@ -48,15 +48,26 @@ func TestWriterRoundTrip(t *testing.T) {
 			text := rapid.StringOf(rapid.OneOf(rapid.Rune().Filter(func(r rune) bool {
 				return r >= ' ' && r != 0xFFFE && r != 0xFFFF
 			}), rapid.SampledFrom([]rune("\r\n\t<>&\"' ]")))).Draw(t, "text")
-			switch rapid.IntRange(0, 3).Draw(t, "kind") {
+			switch rapid.IntRange(0, 4).Draw(t, "kind") {
 			case 0:
 				return nodes.Draw(t, "node")
+			case 4:
+				return triple.NewLang(text, rapid.SampledFrom([]string{"ar--rtl", "en-GB--ltr"}).Draw(t, "tag"))
 			case 1:
 				return triple.NewLang(text, rapid.StringMatching(`[a-zA-Z]{1,3}(-[a-z0-9]{1,3})?`).Draw(t, "tag"))
 			case 2:
 				return triple.NewTyped(text, triple.XSD+rapid.SampledFrom([]string{"integer", "string", "x&y"}).Draw(t, "datatype"))
 			}
 			return triple.NewString(text)
+		})
+		// Some objects are triple terms, nested.
+		plain := objects
+		objects = rapid.Custom(func(t *rapid.T) triple.Term {
+			object := plain.Draw(t, "object")
+			for range max(rapid.IntRange(-3, 3).Draw(t, "depth"), 0) {
+				object = triple.NewTripleTerm(nodes.Draw(t, "subject"), predicates.Draw(t, "predicate"), object)
+			}
+			return object
 		})
 		want := rapid.SliceOf(rapid.Custom(func(t *rapid.T) triple.Triple {
 			return triple.Triple{Subject: nodes.Draw(t, "subject"), Predicate: predicates.Draw(t, "predicate"), Object: objects.Draw(t, "object")}
@@ -78,7 +89,15 @@ func TestWriterRoundTrip(t *testing.T) {
 // If XML cannot express a triple, it must be rejected, and the document so far must stay whole.
 func TestWriterInexpressible(t *testing.T) {
 	s, p, o := triple.NewIRI("http://ex/s"), triple.NewIRI("http://ex/p"), triple.NewString("o")
+	deep := o
+	for range maxTripleDepth + 1 {
+		deep = triple.NewTripleTerm(s, p, deep)
+	}
 	for _, bad := range []triple.Triple{
+		{Subject: s, Predicate: p, Object: deep},
+		{Subject: s, Predicate: p, Object: triple.NewTripleTerm(s, triple.NewIRI("http://ex/12"), o)},
+		{Subject: s, Predicate: p, Object: triple.NewTripleTerm(s, p, triple.NewString("\x01"))},
+		{Subject: s, Predicate: triple.NewIRI(triple.RDF + "annotation"), Object: o},
 		{Subject: s, Predicate: triple.NewIRI("http://ex/"), Object: o},
 		{Subject: s, Predicate: triple.NewIRI("http://ex/12"), Object: o},
 		{Subject: s, Predicate: triple.NewIRI(triple.RDF + "li"), Object: o},
@@ -103,6 +122,20 @@ func TestWriterInexpressible(t *testing.T) {
 		if len(lines) != 2 || err != nil {
 			t.Errorf("after %v: %q, %v", bad, lines, err)
 		}
+	}
+}
+
+// TestWriterDeep: what the writer takes, the parser takes, too.
+func TestWriterDeep(t *testing.T) {
+	s, p := triple.NewIRI("http://ex/s"), triple.NewIRI("http://ex/p")
+	deep := triple.NewLang("x", "ar--rtl")
+	for range maxTripleDepth {
+		deep = triple.NewTripleTerm(s, p, deep)
+	}
+	want := triple.Triple{Subject: s, Predicate: p, Object: deep}
+	lines, err := parse(strings.NewReader(write(t, []triple.Triple{want})), Options{})
+	if err != nil || len(lines) != 1 || lines[0]+" ." != want.String() {
+		t.Errorf("%d triples, %v", len(lines), err)
 	}
 }
 

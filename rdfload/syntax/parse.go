@@ -79,7 +79,7 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 		return parseNDJSON(r, opts)
 	case RDFXML:
 		seq := rdfxml.Parse(r, rdfxml.Options{
-			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument, Prefix: opts.Prefix,
+			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument, Warn: opts.Warn, Prefix: opts.Prefix,
 		})
 		if opts.KeepGoing {
 			seq = wholeOrReject(seq, opts.TempDir)
