@@ -38,6 +38,12 @@ func (b *builder) literal(object map[string]any) (triple.Term, error) {
 		return number(strconv.FormatFloat(value, 'g', -1, 64), datatype)
 	case string:
 		if language, ok := object["@language"].(string); ok && language != "" {
+			if strings.Contains(language, "--") {
+				return triple.Term{}, fmt.Errorf("the language tag %q has a base direction, which @direction gives", clip(language))
+			}
+			if direction, ok := object["@direction"].(string); ok && direction != "" {
+				return triple.NewLang(value, language+"--"+direction), nil
+			}
 			return triple.NewLang(value, language), nil
 		}
 		return triple.NewTyped(value, datatype), nil

@@ -4,6 +4,8 @@ package jsonld
 
 import (
 	"bufio"
+	"errors"
+	"fmt"
 	"io"
 	"slices"
 
@@ -33,8 +35,15 @@ func NewWriter(w io.Writer) *Writer {
 	return &Writer{w: bufio.NewWriterSize(w, 64<<10), b: []byte("[")}
 }
 
-// Write writes one triple. Its terms must pass their Check.
+// ErrTripleTerm means that JSON-LD 1.1 cannot express a triple, because its object is a triple term.
+var ErrTripleTerm = errors.New("JSON-LD 1.1 has no triple terms; choose another syntax")
+
+// Write writes one triple. Its terms must pass their Check. If the error is [ErrTripleTerm], the
+// document is unchanged.
 func (w *Writer) Write(t triple.Triple) error {
+	if t.Object.Kind() == triple.TripleTerm {
+		return fmt.Errorf("%.200s: %w", t, ErrTripleTerm)
+	}
 	key := t.Predicate.Value()
 	if key == triple.RDFType && t.Object.Kind() != triple.Literal {
 		key = "@type"
@@ -101,6 +110,9 @@ func (w *Writer) value(o triple.Term, class bool) {
 		switch datatype := o.Datatype(); {
 		case o.Lang() != "":
 			w.b = triple.AppendJSONString(append(w.b, `,"@language":`...), o.Lang())
+			if direction := o.Direction(); direction != "" {
+				w.b = triple.AppendJSONString(append(w.b, `,"@direction":`...), direction)
+			}
 		case datatype != triple.XSDString:
 			w.b = triple.AppendJSONString(append(w.b, `,"@type":`...), datatype)
 		}

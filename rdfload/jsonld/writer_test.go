@@ -4,6 +4,7 @@ package jsonld
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 	"strings"
@@ -41,6 +42,25 @@ func TestWriter(t *testing.T) {
 	}
 }
 
+// TestWriterTripleTerm: a triple term is an error, and the document stays whole.
+func TestWriterTripleTerm(t *testing.T) {
+	s := triple.NewIRI("http://ex/s")
+	var out bytes.Buffer
+	w := NewWriter(&out)
+	good := triple.Triple{Subject: s, Predicate: s, Object: triple.NewString("x")}
+	err1 := w.Write(good)
+	bad := w.Write(triple.Triple{Subject: s, Predicate: s, Object: triple.NewTripleTerm(s, s, s)})
+	if !errors.Is(bad, ErrTripleTerm) || !strings.Contains(bad.Error(), "<<( <http://ex/s>") {
+		t.Errorf("a triple term: %v", bad)
+	}
+	if err := errors.Join(err1, w.Write(good), w.Close()); err != nil {
+		t.Fatal(err)
+	}
+	if lines, err := parseLines(&out, Options{}); len(lines) != 2 || err != nil {
+		t.Errorf("the rest is %q, %v", lines, err)
+	}
+}
+
 // TestWriterRoundTrip writes random triples, in any order, and reads them again.
 func TestWriterRoundTrip(t *testing.T) {
 	r := seed.Rand(t)
@@ -52,7 +72,7 @@ func TestWriterRoundTrip(t *testing.T) {
 		w := NewWriter(&out)
 		for range r.IntN(200) {
 			one := triple.Triple{Subject: iri(4), Predicate: pick(iri(100), triple.NewIRI(triple.RDFType)), Graph: pick(triple.Term{}, iri(3)),
-				Object: pick(iri(5), triple.NewString("\u0001\\\"\uFFFE"), triple.NewLang("x", "de-at"), triple.NewTyped("{}", triple.RDF+"JSON"),
+				Object: pick(iri(5), triple.NewString("\u0001\\\"\uFFFE"), triple.NewLang("x", "de-at"), triple.NewLang("x", "ar-eg--rtl"), triple.NewTyped("{}", triple.RDF+"JSON"),
 					triple.NewTyped("01", "http://www.w3.org/2001/XMLSchema#integer"), triple.NewTyped("true", "http://ex/dt"))}
 			want = append(want, one.String())
 			if err := w.Write(one); err != nil {

@@ -56,6 +56,9 @@ func TestAnnotatedRoundTrip(t *testing.T) {
 			if r.IntN(3) == 0 {
 				a.t.Subject = triple.NewBlank("b")
 			}
+			if r.IntN(3) == 0 {
+				a.t.Object = triple.NewTripleTerm(triple.NewBlank("b"), triple.NewIRI("x:p"), triple.NewTripleTerm(triple.NewIRI("x:s"), triple.NewIRI("x:p"), a.t.Object))
+			}
 			if r.IntN(2) == 0 {
 				a.t.Graph = triple.NewIRI(fmt.Sprint("x:g", r.IntN(2)))
 			}

@@ -27,10 +27,14 @@ type Writer interface {
 // ErrInexpressible means that RDF/XML cannot express a triple.
 var ErrInexpressible = rdfxml.ErrInexpressible
 
+// ErrTripleTerm means that JSON-LD has no triple terms.
+var ErrTripleTerm = jsonld.ErrTripleTerm
+
 // NewWriter returns a writer of any syntax to w. The prefixes, without ':', and their IRIs are for
 // Turtle, TriG and RDF/XML. Terms must pass
 // their Check. If a syntax has no named graphs, its writer rejects a triple of one with
-// [ErrNamedGraph]. RDF/XML rejects a triple that it cannot express with [ErrInexpressible].
+// [ErrNamedGraph]. RDF/XML rejects a triple that it cannot express with [ErrInexpressible],
+// and JSON-LD a triple term with [ErrTripleTerm].
 func NewWriter(w io.Writer, s Syntax, prefixes map[string]string) (Writer, error) {
 	switch s {
 	case NTriples, NQuads:

@@ -1,11 +1,12 @@
-// Package turtle reads and writes RDF 1.1 Turtle and TriG.
+// Package turtle reads and writes RDF 1.2 Turtle and TriG, drafts, which include those of RDF 1.1.
 //
 // The parser is a stream: it holds one statement at a time, so memory does not grow with the
 // document. It limits a token ([Options].MaxToken), a term ([triple.MaxTermBytes]), the depth of
-// nested [ ] and ( ) ([Options].MaxDepth), and the prefixes of a document (64 MiB of names and IRIs
-// together).
+// nested [ ], ( ), << >> and {| |} ([Options].MaxDepth), and the prefixes of a document (64 MiB of names
+// and IRIs together). Nesting of triple terms is limited only by the size of a term.
 //
-// The parser is strict: a document must match the grammars of the two recommendations. Strings and
+// The parser is strict: a document must match the two grammars. It accepts each version that a
+// document announces, and reads RDF 1.2 without an announcement, too. Strings and
 // names must be UTF-8 without errors, an escape must not be an unpaired surrogate, and every IRI
 // must be absolute after resolution. Beyond the grammars it accepts a byte order mark at the very
 // start, and comments between the brackets of an empty [ ]. It does not check the text of comments.

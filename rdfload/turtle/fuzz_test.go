@@ -16,6 +16,8 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte("@prefix e: <x:> . e:s a [ e:p (1 2.5 .5e1 true) ] ; e:q \"a\\u00e4\"@de , '''b'''^^e:t ."), true, false)
 	f.Add([]byte("<x:g> { <x:s> <x:p> <x:o> . <x:s> } GRAPH _:b { [] <x:p> \"\\x\" . "), true, true)
 	f.Add([]byte("<x:s> <x:p> \"a\nb\" .\r<x:s> <x:p> <a b> . # .\n@base <x://y/> . <../z> <#p> <?q> ."), false, true)
+	f.Add([]byte("PREFIX e: <x:> VERSION '1.2' << << e:s e:p [] ~ _:r >> a <<( _:b a <<( e:s e:p 'x'@ar--rtl )>> )>> >> e:q 1 {| e:r e:z {| e:q 2 |} ; |} ~ ~ e:i , ( << e:s e:p 3 ~>> ) ."), true, false)
+	f.Add([]byte("<x:g> { <x:s> <x:p> 1 {| <x:q> \"} . {\" ; 1 |} . << <x:s> <x:p> \"> . \" ) >> . <x:s> <x:p> <<( <x:s> <x:p> 'x'@en--up )>> . } @version \"1.2\" ."), true, true)
 	f.Fuzz(func(t *testing.T, doc []byte, trig, keepGoing bool) {
 		opts := Options{TriG: trig, KeepGoing: keepGoing, MaxToken: 1 << 12, MaxDepth: 50, BlankPrefix: "d"}
 		var triples []triple.Triple

@@ -265,8 +265,27 @@ func (t *Writer) appendTerm(dst []byte, term triple.Term) []byte {
 			dst = triple.AppendNT(dst, triple.NewString(term.Value()))
 			return t.appendIRI(append(dst, "^^"...), term.Datatype())
 		}
+	case triple.TripleTerm:
+		return t.appendTripleTerm(dst, term)
 	}
 	return triple.AppendNT(dst, term)
+}
+
+// appendTripleTerm appends <<( s p o )>>. It does not recurse, because triple terms may be nested to
+// any depth.
+func (t *Writer) appendTripleTerm(dst []byte, term triple.Term) []byte {
+	for depth := 1; ; depth++ {
+		inner, ok := term.Triple()
+		if !ok {
+			return triple.AppendNT(dst, term)
+		}
+		dst = t.appendTerm(append(dst, "<<( "...), inner.Subject)
+		dst = append(t.appendVerb(append(dst, ' '), inner.Predicate), ' ')
+		if term = inner.Object; term.Kind() != triple.TripleTerm {
+			dst = t.appendTerm(dst, term)
+			return append(dst, strings.Repeat(" )>>", depth)...)
+		}
+	}
 }
 
 // appendIRI appends a prefixed name if a namespace fits and the rest is a local name of ASCII

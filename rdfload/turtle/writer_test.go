@@ -29,6 +29,9 @@ func TestWriter(t *testing.T) {
 		{Subject: ex("s"), Predicate: ex("q"), Object: triple.NewString("a\"\n")},
 		{Subject: triple.NewBlank("b"), Predicate: ex("q"), Object: triple.NewLang("ä", "de")},
 		{Subject: ex("a.b"), Predicate: ex("-x"), Object: ex("")},
+		{Subject: triple.NewBlank("r"), Predicate: triple.NewIRI(triple.RDFReifies), Object: triple.NewTripleTerm(ex("s"), triple.NewIRI(triple.RDFType),
+			triple.NewTripleTerm(triple.NewBlank("b"), ex("a.b"), typed("-1", "integer")))},
+		{Subject: triple.NewBlank("r"), Predicate: ex("p"), Object: triple.NewTripleTerm(ex("s"), ex("p"), triple.NewLang("x", "ar--rtl"))},
 	}
 	graph := input[8]
 	graph.Graph = ex("g")
@@ -39,6 +42,8 @@ func TestWriter(t *testing.T) {
     :q "a\"\n" .
 _:b :q "ä"@de .
 <http://ex/a.b> <http://ex/-x> : .
+_:r <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( :s a <<( _:b <http://ex/a.b> -1 )>> )>> ;
+    :p <<( :s :p "x"@ar--rtl )>> .
 `
 	got, err := write(append(input, graph), WriterOptions{TriG: true, Prefixes: prefixes})
 	want := head + body + ":g {\n<http://ex/a.b> <http://ex/-x> : .\n}\n"
@@ -85,7 +90,7 @@ func TestRoundTrip(t *testing.T) {
 			case 0:
 				return triple.NewString(rapid.String().Draw(t, "string"))
 			case 1:
-				return triple.NewLang(rapid.StringMatching(`["'\\\n\r\ta]*`).Draw(t, "string"), rapid.StringMatching(`[a-zA-Z]{1,3}(-[a-z0-9]{1,3})?`).Draw(t, "tag"))
+				return triple.NewLang(rapid.StringMatching(`["'\\\n\r\ta]*`).Draw(t, "string"), rapid.StringMatching(`[a-zA-Z]{1,3}(-[a-z0-9]{1,3})?(--(ltr|rtl))?`).Draw(t, "tag"))
 			case 2:
 				return triple.NewTyped(rapid.StringMatching(`[+-]?[0-9]{0,2}\.?[0-9]{0,2}([eE][+-]?[0-9]{0,2})?|true|false`).Draw(t, "number"),
 					triple.XSD+rapid.SampledFrom([]string{"integer", "decimal", "double", "boolean", "float", "string"}).Draw(t, "datatype"))
@@ -93,9 +98,16 @@ func TestRoundTrip(t *testing.T) {
 			return triple.NewTyped(rapid.String().Draw(t, "string"), iris.Draw(t, "datatype").Value())
 		})
 		nodes := rapid.OneOf(iris, blanks)
+		objects := rapid.Custom(func(t *rapid.T) triple.Term {
+			object := rapid.OneOf(nodes, literals).Draw(t, "innermost")
+			for range max(rapid.IntRange(-3, 3).Draw(t, "depth"), 0) {
+				object = triple.NewTripleTerm(nodes.Draw(t, "subject"), iris.Draw(t, "predicate"), object)
+			}
+			return object
+		})
 		opts := WriterOptions{TriG: rapid.Bool().Draw(t, "trig"), Prefixes: map[string]string{"ex": "http://ex/", "": "http://ex/ns#", "rdf": triple.RDF}}
 		want := rapid.SliceOf(rapid.Custom(func(t *rapid.T) triple.Triple {
-			tr := triple.Triple{Subject: nodes.Draw(t, "subject"), Predicate: iris.Draw(t, "predicate"), Object: rapid.OneOf(nodes, literals).Draw(t, "object")}
+			tr := triple.Triple{Subject: nodes.Draw(t, "subject"), Predicate: iris.Draw(t, "predicate"), Object: objects.Draw(t, "object")}
 			if opts.TriG && rapid.Bool().Draw(t, "named") {
 				tr.Graph = nodes.Draw(t, "graph")
 			}

@@ -49,6 +49,7 @@ var sparqlKinds = []struct {
 	{update.ErrLoad, KindRemote},
 	{sparql.ErrService, KindForbidden},
 	{syntax.ErrInexpressible, KindNotAcceptable},
+	{syntax.ErrTripleTerm, KindNotAcceptable},
 }
 
 // asSPARQLError returns an error of package sparql or engine in the form for clients; nil if err is
