@@ -13,6 +13,9 @@ import (
 )
 
 func TestAnnotations(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	ctx := t.Context()
 	url, end := serve(context.WithoutCancel(ctx))
 	defer end()

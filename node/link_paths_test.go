@@ -141,7 +141,7 @@ func TestPathsOverLinks(t *testing.T) {
 			if _, err := db.Links(t.Context()); err != nil {
 				t.Fatal(err)
 			}
-			for range 40 {
+			for range seed.Rounds(10, 40) {
 				s.change()
 				for _, text := range pathQueries {
 					s.until("no cells are read: "+text, func() bool { return s.compare(text) })

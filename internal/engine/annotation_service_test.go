@@ -64,6 +64,9 @@ func count(t *testing.T, e *Engine, text string, p Params, each func(n int)) (n 
 // TestAnnotationServiceStreams checks that an answer of more than 64 MiB is never whole in memory,
 // and that its query's deadline ends it.
 func TestAnnotationServiceStreams(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	const n = 900
 	e := newEngine(t, annotatedStore(t, n, 0), Options{QueryMemory: 16 << 20})
 	const product = `SELECT ?x ?y { SERVICE <urn:trefoil:annotations> { ?a ann:subject ?x ; ann:object "o" . ?b ann:subject ?y ; ann:object "o" } }`

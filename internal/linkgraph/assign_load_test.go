@@ -16,6 +16,9 @@ import (
 // TestLoadOfUIDsCounts checks that a load counts its new triples, if there were UIDs before,
 // none, or only a host.
 func TestLoadOfUIDsCounts(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	for name, known := range map[string]bool{"none before": false, "a host before": true} {
 		t.Run(name, func(t *testing.T) {
 			w := newWorld(t, Options{})

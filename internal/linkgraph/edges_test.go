@@ -40,6 +40,9 @@ func (w *world) wantEdges(when string, want error) {
 // TestEdgesMixed: the cells are not the triples of the predicate while one of these is in a named graph, or has
 // an end that is no IRI; by any way, and after a restart.
 func TestEdgesMixed(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	link := links.Link(links.DefaultPredicate, pageURL(1, 1), pageURL(2, 1))
 	named, text, blank, from := link, link, link, link
 	named.Graph = triple.NewIRI("http://example.org/graph")

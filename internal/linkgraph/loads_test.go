@@ -45,6 +45,9 @@ func others(n int, graph triple.Term) (triples []triple.Triple) {
 // TestLoadsKeepCells checks which loads and clears keep the cells. After each the graph must be
 // right.
 func TestLoadsKeepCells(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	graph := triple.NewIRI("urn:some-graph")
 	long := pageURL(1, 1) + strings.Repeat("/long", 300)
 	tests := []struct {

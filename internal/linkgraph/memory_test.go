@@ -25,6 +25,9 @@ func boundLinks(from, to int) (triples []triple.Triple) {
 // too large, its cells are dropped, all reads say why, and triples are served. With more memory the graph
 // is there again; with less, neither files nor a build bring it back.
 func TestMemoryBound(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	w := newWorld(t, Options{})
 	u := links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 1)}}
 	w.update(u)

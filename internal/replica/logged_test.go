@@ -180,6 +180,9 @@ func (m *logModel) query(t *testing.T, s *Store, q LogQuery, age time.Duration) 
 // TestTrim checks that the log is bounded in bytes, that batches in flight stay, and that what is
 // trimmed is reported after a restart, too.
 func TestTrim(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	fs := vfs.NewMem()
 	options := store.Options{FS: fs, FeedRetention: changefeed.Retention{Bytes: 3 << 20}}
 	s := openMem(t, options)

@@ -257,6 +257,9 @@ func TestDiskHangs(t *testing.T) {
 // Acknowledged writes must be there after a crash at any moment, with any part of the unsynced
 // data; the orders agree.
 func TestCrashes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	rng := random(t)
 	fs := memdisk.New()
 	s, err := Open("data", Options{FS: fs, MemTableBytes: minMemTableBytes, MaxSegmentBytes: 256 << 10})

@@ -176,6 +176,9 @@ func TestFeedStamps(t *testing.T) {
 // TestFeedLarge: a change of many rows of the log comes in bounded batches. Its position moves only
 // behind all of it.
 func TestFeedLarge(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	s := openMem(t, Options{})
 	add(t, s, takes("first"))
 	before := position(t, s)

@@ -80,6 +80,9 @@ func TestLoadOfNothing(t *testing.T) {
 
 // A load is there as a whole or not at all, whenever the machine crashes.
 func TestLoadCrashes(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	rng := random(t)
 	seen := map[int64]int{}
 	step := 1

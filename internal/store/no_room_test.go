@@ -21,6 +21,9 @@ import (
 // A store crashed and finds its disk full at any file. It opens for writes or returns a
 // database.NoRoomError at once. It opens for reads, and is complete when there is room.
 func TestOpenOnFullDisk(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	refused := 0
 	for left := range 12 {
 		mem := memdisk.New()

@@ -52,6 +52,9 @@ func (h *holds) Call(context.Context, trie.MachineID, string, []byte) ([]byte, e
 // TestReadersLetViewsPass: a reader of 100,000 late operations leaves the gate after each page. A
 // view that waits is adopted after one page at most, and then the reader is refused.
 func TestReadersLetViewsPass(t *testing.T) {
+	if testing.Short() {
+		t.Skip("much work, of one goroutine at a time")
+	}
 	const operations, perBatch, pageBytes = 100_000, 50, 256 << 10
 	s, err := replica.Open("data", store.Options{FS: vfs.NewMem(), MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20}, replica.Options{})
 	if err != nil {
