@@ -1,4 +1,4 @@
-// The running queries of a node.
+// The running queries of a node or cluster.
 
 package client
 
@@ -6,13 +6,18 @@ import (
 	"context"
 	"fmt"
 	"net/http"
+	"net/url"
 	"strconv"
 	"time"
 )
 
 // RunningQuery is a query, an update or a stream of triples at a node.
 type RunningQuery struct {
-	ID   uint64 `json:"id"`   // for StopQuery
+	ID uint64 `json:"id"` // for StopQuery
+	// Machine is the ID of the machine at which it runs, also for StopQuery, and Node is its address.
+	Machine string `json:"machine"`
+	Node    string `json:"node"`
+
 	Kind string `json:"kind"` // query, update or read
 	Text string `json:"text"` // cut at 1,000 bytes
 	// User is client, operator, application:ID or anonymous.
@@ -32,13 +37,23 @@ type SlowQuery struct {
 	Status int   `json:"status"` // of HTTP
 }
 
-// QueryList is what runs at a node, the oldest first, and its last slow queries, the latest first.
+// QueryList is what runs at the members of a cluster, or at a node alone, the oldest first, and the last 100 slow queries, the
+// latest first.
 type QueryList struct {
 	Running []RunningQuery `json:"running"`
 	Slow    []SlowQuery    `json:"slow"`
+	// Absent are the members that did not answer. Their queries are missing in the lists.
+	Absent []AbsentMember `json:"absent"`
 }
 
-// Queries returns the queries of this node. It needs the operators' token if there is one.
+// AbsentMember is a member of which an answer has nothing.
+type AbsentMember struct {
+	Machine string `json:"machine"` // its ID
+	Node    string `json:"node"`    // its address
+	Error   string `json:"error"`   // why it did not answer
+}
+
+// Queries returns the queries of all members. It needs the operators' token if there is one.
 func (c *Client) Queries(ctx context.Context) (all QueryList, err error) {
 	if err := c.get(ctx, c.endpoint("/queries", nil), &all); err != nil {
 		return all, fmt.Errorf("list the queries: %w", unwrapPermanent(err))
@@ -46,15 +61,19 @@ func (c *Client) Queries(ctx context.Context) (all QueryList, err error) {
 	return all, nil
 }
 
-// StopQuery stops a running query of this node: its client gets [ErrStopped]. It returns the last
-// figures of the query, or [ErrNotFound] if none with this ID runs. It returns when the query has its
-// signal, which may be before its end. The client must have one address, and the request is sent once, because
-// each process of a node counts its queries from 1: another one may have the ID for another query.
-func (c *Client) StopQuery(ctx context.Context, id uint64) (q RunningQuery, err error) {
-	if len(c.nodes) > 1 {
-		return q, fmt.Errorf("stop query %d: give the address of the node that lists it, because the client has %d addresses", id, len(c.nodes))
+// StopQuery stops a running query: its client gets [ErrStopped]. machine is the ID of the machine at which it runs; "" is
+// the node of the client, which must then have one address. StopQuery returns the last figures of the query, or [ErrNotFound] if
+// none with this ID runs there. It returns when the query has its signal, which may be before its end. The request is sent
+// once, because each process of a node counts its queries from 1: another one may have the ID for another query.
+func (c *Client) StopQuery(ctx context.Context, machine string, id uint64) (q RunningQuery, err error) {
+	query := url.Values{}
+	switch {
+	case machine != "":
+		query.Set("machine", machine)
+	case len(c.nodes) > 1:
+		return q, fmt.Errorf("stop query %d: name the machine that runs it, because the client has %d addresses", id, len(c.nodes))
 	}
-	answer, err := c.try(ctx, call{method: http.MethodDelete, target: c.endpoint("/queries/"+strconv.FormatUint(id, 10), nil)}, http.NoBody)
+	answer, err := c.try(ctx, call{method: http.MethodDelete, target: c.endpoint("/queries/"+strconv.FormatUint(id, 10), query)}, http.NoBody)
 	var text []byte
 	if err == nil {
 		defer answer.Body.Close()

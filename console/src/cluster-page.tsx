@@ -5,6 +5,7 @@ import { ask, emit, json, message, url } from "./api";
 import { confirmed } from "./dialogs";
 import { Figures, amount, bytes, duration } from "./figures";
 import { useLoad } from "./load";
+import { type Absent, AbsentMembers } from "./queries";
 import { MapView, maxSegments, type SegmentMap } from "./segment-map";
 
 interface Walk { rows?: number; repaired?: number; left?: number; damaged?: number; resumed?: number; etaSeconds?: number }
@@ -65,6 +66,7 @@ export function ClusterPage() {
       </div>}
       {s.phase === "fill" && <Filling s={s} map={map.value} />}
       <Members s={s} change={change} />
+      <Activities />
       {map.error && <p role="alert" class="error">The map of segments: {map.error}</p>}
       {map.value && <MapView map={map.value} names={Object.fromEntries(s.members.map(m => [m.id, m.address]))} />}
       {!!s.lostRanges?.length && <section>
@@ -140,6 +142,46 @@ function Members({ s, change }: { s: Status; change: Change }) {
       })}</tbody>
     </table>
   </div>;
+}
+
+interface Activity {
+  machine?: string; node?: string; seconds: number; processorSeconds: number; memory: number; requests: number; requestsInFlight: number; queries: number; queriesRunning: number;
+  rowsRead: number; bytesWritten: number;
+}
+
+const activityPeriod = 2000;
+
+// Activities shows what each machine does. Rates are the growth between two answers, so the first one has none.
+function Activities() {
+  const all = useLoad(signal => json<{ members: Activity[]; absent?: Absent[] }>("cluster/activity", { signal }), [], activityPeriod);
+  const [[before, after], setPair] = useState<Activity[][]>([[], []]);
+  useEffect(() => {
+    if (all.value) setPair(([, last]) => [last, all.value!.members]);
+  }, [all.value]);
+  // rate returns how much a counter grows in a second. A machine that was started again has no earlier answer.
+  const rate = (m: Activity, name: "processorSeconds" | "requests" | "queries" | "rowsRead" | "bytesWritten", show: (n: number) => string) => {
+    const last = before.find(other => other.machine === m.machine);
+    return last && m.seconds > last.seconds ? show(Math.max(m[name] - last[name], 0) / (m.seconds - last.seconds)) : "";
+  };
+  const one = (n: number) => n.toLocaleString(undefined, { maximumFractionDigits: 1 });
+  if (!after.length && !all.error) return null;
+  return <section aria-labelledby="activity">
+    <h2 id="activity">Activity</h2>
+    {all.error && <p role="alert" class="error">{all.error}</p>}
+    <AbsentMembers all={all.value?.absent} what="The activity" />
+    <div class="wide" tabIndex={0} role="region" aria-label="Table of activity">
+      <table class="plain">
+        <thead><tr>{["Machine", "Requests a second", "Requests now", "Queries a second", "Queries now", "Rows read a second", "Written a second", "Processors used", "Memory"].map(h => <th key={h} scope="col">{h}</th>)}</tr></thead>
+        <tbody>{after.map(m => <tr key={m.machine}>
+          <th scope="row">{m.node ?? "this node"}</th>
+          <td class="number">{rate(m, "requests", one)}</td><td class="number">{amount(m.requestsInFlight)}</td>
+          <td class="number">{rate(m, "queries", one)}</td><td class="number">{amount(m.queriesRunning)}</td>
+          <td class="number">{rate(m, "rowsRead", n => amount(Math.round(n)))}</td><td class="number">{rate(m, "bytesWritten", bytes)}</td>
+          <td class="number">{rate(m, "processorSeconds", n => n.toFixed(2))}</td><td class="number">{bytes(m.memory)}</td>
+        </tr>)}</tbody>
+      </table>
+    </div>
+  </section>;
 }
 
 function Backfill({ walk: w, address }: { walk: Walk; address: string }) {

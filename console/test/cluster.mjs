@@ -39,6 +39,26 @@ export async function testCluster(context, address) {
     await page.getByRole("button", { name: `Show only ${owner(0)}` }).click();
     await page.getByRole("button", { name: `Show only ${owner(0)}`, pressed: true }).waitFor();
   });
+  await sub(t, "what each machine does, and its queries with a Stop at any page", async () => {
+    // A query runs at another member than the one that shows the page.
+    const { members } = await status(), other = members.find(m => m.address !== new URL(address).host).address;
+    const activity = page.getByRole("region", { name: "Table of activity" }).locator("tbody tr");
+    await until("each machine has rates", async () => {
+      const texts = await activity.allInnerTexts();
+      return members.every(m => texts.some(text => new RegExp(`^${m.address}\\s+[\\d.,]+\\s+\\d+\\s+[\\d.,]+\\s+0\\s[^]* MiB$`).test(text)));
+    });
+    await send(address, "triples", "application/n-triples", Array.from({ length: 300 }, (_, i) => `<http://example.org/q${i}> <http://example.org/q> "${i}" .\n`).join(""));
+    const text = "SELECT (COUNT(*) AS ?elsewhere) { ?s ?p ?o . ?t ?q ?r . ?u ?v ?w . ?x ?y ?z FILTER(?o != ?r) }";
+    const query = fetch(`http://${other}/sparql`, { method: "POST", body: new URLSearchParams({ query: text }) }).then(r => r.status);
+    await until("its machine shows the query", async () => (await activity.filter({ hasText: other }).locator("td").nth(3).innerText()) === "1");
+    const operations = await Tab.at(context, address + "#operations");
+    const row = operations.page.getByRole("region", { name: "Running queries", exact: true }).locator("tbody tr").filter({ hasText: text });
+    await row.filter({ hasText: other }).waitFor();
+    await row.getByRole("button", { name: /^Stop query/ }).click();
+    assert.equal(await query, 409);
+    await operations.page.getByRole("region", { name: "Slow queries", exact: true }).locator("tbody tr").filter({ hasText: text }).filter({ hasText: other }).getByText("409").waitFor();
+    await operations.done(address);
+  });
   await sub(t, "a cluster is accessible", () => t.accessible("a cluster", true));
   await sub(t, "copies change after a question", async () => {
     await page.getByLabel("Copies of each triple").selectOption("2");

@@ -271,13 +271,13 @@ func sortedLines(text string) string {
 }
 
 // serveFor serves a directory until stop is called.
-func serveFor(t *testing.T, data string) (url string, stop func()) {
+func serveFor(t *testing.T, data string, args ...string) (url string, stop func()) {
 	t.Helper()
 	ctx, cancel := context.WithCancel(t.Context())
 	messages, stderr := io.Pipe()
 	ended := make(chan int, 1)
 	go func() {
-		code := Run(ctx, []string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, nil, io.Discard, stderr)
+		code := Run(ctx, append([]string{"serve", "--data", data, "--listen", "127.0.0.1:0"}, args...), nil, io.Discard, stderr)
 		stderr.Close()
 		ended <- code
 	}()

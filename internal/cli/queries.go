@@ -1,8 +1,9 @@
-// trefoil queries: what runs at a server.
+// trefoil queries: what runs at the members of a cluster, or at one server.
 
 package cli
 
 import (
+	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -13,71 +14,84 @@ import (
 	"github.com/trefoildb/trefoil/client"
 )
 
-// queriesCmd lists the running queries of a server, and stops one.
+// queriesCmd lists the running queries, and stops one.
 type queriesCmd struct {
 	serverFlags
-	Stop uint64 `placeholder:"ID" help:"Stop the query with this ID: its client gets an error. Of an update nothing is done on a node alone."`
-	Slow bool   `help:"List the last slow queries (serve --slow-query) instead."`
-	JSON bool   `help:"Print JSON."`
+	Stop    uint64 `placeholder:"ID" help:"Stop the query with this ID: its client gets an error. Of an update nothing is done on a node alone."`
+	Machine string `help:"The machine that runs the query of --stop: its ID, the beginning of that, or its address; by default the node at --to."`
+	Slow    bool   `help:"List the last slow queries (serve --slow-query) instead."`
+	JSON    bool   `help:"Print JSON."`
 }
 
 // Help returns what the help says behind the flags.
 func (*queriesCmd) Help() string {
-	return `The list has queries, updates and streams of triples of the server at --to, the oldest first; not those of other members of its cluster.
-Both need the operators' token if there is one.`
+	return `The list has queries, updates and streams of triples of all members of the cluster, the oldest first. A member that does not answer
+is named on standard error, and the exit code is 1. Both need the operators' token if there is one.`
 }
 
 // Run lists the queries, or stops one.
 func (c *queriesCmd) Run(e *env) (err error) {
-	if c.Stop != 0 && c.Slow {
+	switch {
+	case c.Stop != 0 && c.Slow:
 		return usagef("--stop stops a query, --slow lists ended ones: give one of the two")
+	case c.Stop == 0 && c.Machine != "":
+		return usagef("--machine names the machine of the query of --stop: give that, too")
+	case c.Stop != 0:
+		return c.changeMember(e, c.Machine, func(ctx context.Context, to *client.Client, m client.Member) error { return c.stop(ctx, e, to, m) })
 	}
+	// 1. Read the lists.
 	r, err := c.connect(e)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	// 1. Stop one.
-	if c.Stop != 0 {
-		q, err := r.client.StopQuery(e.ctx, c.Stop)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return e.printJSON(q)
-		}
-		e.sayf("stopped the %s %d after %s, with %s", q.Kind, q.ID, elapsed(q), plural(q.Rows, "row"))
-		return nil
-	}
-	// 2. List them.
 	all, err := r.client.Queries(e.ctx)
 	switch {
 	case err != nil:
 		return err
 	case c.JSON && c.Slow:
-		return e.printJSON(all.Slow)
+		err = e.printJSON(all.Slow)
 	case c.JSON:
-		return e.printJSON(all.Running)
+		err = e.printJSON(all.Running)
 	case c.Slow:
-		return printSlow(e.stdout, all.Slow)
+		err = printSlow(e.stdout, all.Slow)
+	default:
+		err = printRunning(e.stdout, all.Running)
 	}
-	return printRunning(e.stdout, all.Running)
+	// 2. A list without a member is printed, and an error.
+	for _, m := range all.Absent {
+		err = errors.Join(err, fmt.Errorf("the queries of %s (machine %s) are missing: %s", m.Node, m.Machine, m.Error))
+	}
+	return err
+}
+
+// stop stops a query of a member; the zero member is the node at --to.
+func (c *queriesCmd) stop(ctx context.Context, e *env, to *client.Client, m client.Member) error {
+	q, err := to.StopQuery(ctx, m.ID, c.Stop)
+	if err != nil {
+		return err
+	}
+	if c.JSON {
+		return e.printJSON(q)
+	}
+	e.sayf("stopped the %s %d after %s, with %s", q.Kind, q.ID, elapsed(q), plural(q.Rows, "row"))
+	return nil
 }
 
 func printRunning(out io.Writer, all []client.RunningQuery) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "ID\tKIND\tTIME\tROWS\tMEMORY\tUSER\tTEXT")
+	fmt.Fprintln(w, "ID\tNODE\tKIND\tTIME\tROWS\tMEMORY\tUSER\tTEXT")
 	for _, q := range all {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%d\t%s\t%s\t%s\n", q.ID, q.Kind, elapsed(q), q.Rows, size(q.Memory), q.User, plainLine(q.Text))
+		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", q.ID, plainLine(q.Node), q.Kind, elapsed(q), q.Rows, size(q.Memory), q.User, plainLine(q.Text))
 	}
 	return w.Flush()
 }
 
 func printSlow(out io.Writer, all []client.SlowQuery) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
-	fmt.Fprintln(w, "START\tKIND\tTIME\tROWS\tBYTES\tSTATUS\tUSER\tTEXT")
+	fmt.Fprintln(w, "START\tNODE\tKIND\tTIME\tROWS\tBYTES\tSTATUS\tUSER\tTEXT")
 	for _, q := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\n", q.Start.Local().Format(time.DateTime), q.Kind, elapsed(q.RunningQuery), q.Rows, size(q.Bytes), q.Status, q.User, plainLine(q.Text))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\n", q.Start.Local().Format(time.DateTime), plainLine(q.Node), q.Kind, elapsed(q.RunningQuery), q.Rows, size(q.Bytes), q.Status, q.User, plainLine(q.Text))
 	}
 	return w.Flush()
 }

@@ -53,7 +53,7 @@ func TestQueries(t *testing.T) {
 	id := fmt.Sprint(running[0].ID)
 	code, stdout, _ := run(t, "", "queries", "--to", to)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
-	want := regexp.MustCompile(`^` + id + ` +query +[0-9.]+m?s +0 +[0-9.]+ [KMG]?i?B +anonymous +` + regexp.QuoteMeta(strings.ReplaceAll(endless, "\n", "")) + `$`)
+	want := regexp.MustCompile(`^` + id + ` +` + regexp.QuoteMeta(address) + ` +query +[0-9.]+m?s +0 +[0-9.]+ [KMG]?i?B +anonymous +` + regexp.QuoteMeta(strings.ReplaceAll(endless, "\n", "")) + `$`)
 	if code != exitDone || len(lines) != 2 || !want.MatchString(lines[1]) {
 		t.Errorf("code %d:\n%s", code, stdout)
 	}
@@ -74,6 +74,60 @@ func TestQueries(t *testing.T) {
 	}
 	if code, _, _ := run(t, "", "queries", "--slow", "--stop", "1", "--to", to); code != exitUsage {
 		t.Errorf("--slow --stop: code %d", code)
+	}
+}
+
+// TestQueriesOfCluster: each member lists and stops the queries of all. One that does not answer is named.
+func TestQueriesOfCluster(t *testing.T) {
+	// 1. A query runs at the second member.
+	first, _ := serveNode(t)
+	url, stop := serveFor(t, t.TempDir(), "--join", first)
+	second := strings.TrimPrefix(url, "http://")
+	var all strings.Builder
+	for i := range 300 {
+		fmt.Fprintf(&all, "<http://e.x/%d> <http://e.x/p> \"x\" .\n", i)
+	}
+	if code, _, stderr := run(t, all.String(), "add", "--to", first, "--from", "nt", "-"); code != exitDone {
+		t.Fatal(code, stderr)
+	}
+	ended := make(chan string, 1)
+	go func() {
+		_, _, stderr := run(t, "", "query", "--to", second, endless)
+		ended <- stderr
+	}()
+	// 2. The first one lists it with the address of its node.
+	var running []client.RunningQuery
+	for deadline := time.Now().Add(time.Minute); len(running) == 0; {
+		code, stdout, stderr := run(t, "", "queries", "--json", "--to", first)
+		if err := json.Unmarshal([]byte(stdout), &running); code != exitDone || err != nil || time.Now().After(deadline) {
+			t.Fatal(code, stdout, stderr, err)
+		}
+	}
+	id := fmt.Sprint(running[0].ID)
+	if len(running) != 1 || running[0].Node != second || running[0].Machine == "" {
+		t.Errorf("listed as %+v", running)
+	}
+	if code, stdout, _ := run(t, "", "queries", "--to", first); code != exitDone || !regexp.MustCompile(`(?m)^`+id+` +`+regexp.QuoteMeta(second)+` +query`).MatchString(stdout) {
+		t.Errorf("code %d:\n%s", code, stdout)
+	}
+	// 3. It is stopped through the first one, once.
+	stopIt := []string{"queries", "--to", first, "--stop", id, "--machine", second}
+	if code, _, stderr := run(t, "", stopIt...); code != exitDone || !strings.Contains(stderr, "stopped the query "+id) {
+		t.Errorf("code %d: %s", code, stderr)
+	}
+	if stderr := <-ended; !strings.Contains(stderr, "stopped") {
+		t.Errorf("its client got %q", stderr)
+	}
+	if code, _, stderr := run(t, "", stopIt...); code != exitFailed || !strings.Contains(stderr, "no query with this ID") {
+		t.Errorf("code %d: %s", code, stderr)
+	}
+	if code, _, stderr := run(t, "", "queries", "--to", first, "--machine", second); code != exitUsage || !strings.Contains(stderr, "--stop") {
+		t.Errorf("--machine alone: code %d: %s", code, stderr)
+	}
+	// 4. When the second one has ended, the list names it.
+	stop()
+	if code, _, stderr := run(t, "", "queries", "--to", first); code != exitFailed || !strings.Contains(stderr, "the queries of "+second) {
+		t.Errorf("code %d: %s", code, stderr)
 	}
 }
 

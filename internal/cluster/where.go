@@ -6,24 +6,18 @@ import (
 	"context"
 	"encoding/json"
 	"fmt"
-	"sync"
-	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
-	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // methodVersions returns what a machine's tables have of a triple, by version. The message is the
 // row in SPO, the answer JSON.
 const methodVersions = "cluster/versions"
-
-// versionsTimeout bounds how long one machine may take to answer.
-const versionsTimeout = 2 * time.Second
 
 // Where returns the places of t under the adopted view, and what the machines have of it now. Each
 // member is requested at the same time. A member without an answer has unknown rows.
@@ -156,41 +150,22 @@ func (n *Node) versionsOf(ctx context.Context, v *view.View, key []byte) (rows m
 	for _, machine := range v.Base.Placement.Machines() {
 		failed[machine.String()] = "the machine was excluded from the cluster"
 	}
-	ctx, cancel := context.WithTimeoutCause(ctx, versionsTimeout, fmt.Errorf("no answer within %s", versionsTimeout))
-	defer cancel()
-	var mu sync.Mutex
-	var wait sync.WaitGroup
-	for _, m := range v.Members {
-		wait.Go(func() {
-			got, err := n.versions(ctx, v, m.ID, key)
-			mu.Lock()
-			defer mu.Unlock()
-			rows[m.ID.String()] = got
-			if err != nil {
-				failed[m.ID.String()] = err.Error()
-			}
-		})
-	}
-	wait.Wait()
-	return rows, failed
-}
-
-// versions requests what one machine has of a triple.
-func (n *Node) versions(ctx context.Context, v *view.View, machine trie.MachineID, key []byte) (rows map[string]string, err error) {
-	switch {
-	case machine == n.self:
-		return n.store.VersionRows(ctx, key)
-	case v.Minor < protocol.Versions:
-		return nil, fmt.Errorf("the cluster has protocol %s; it needs %s", protocol.Name(v.Minor), protocol.Name(protocol.Versions))
-	}
-	answer, err := n.Call(ctx, machine, methodVersions, key)
-	if err != nil {
-		if cause := context.Cause(ctx); cause != nil {
-			err = cause
+	record := func(machine string, got map[string]string, err error) {
+		rows[machine] = got
+		if err != nil {
+			failed[machine] = err.Error()
 		}
-		return nil, err
 	}
-	return rows, json.Unmarshal(answer, &rows)
+	local, err := n.store.VersionRows(ctx, key)
+	record(n.self.String(), local, err)
+	n.EachMember(ctx, methodVersions, protocol.Versions, key, func(m store.Member, answer []byte, err error) {
+		var got map[string]string
+		if err == nil {
+			err = json.Unmarshal(answer, &got)
+		}
+		record(m.ID, got, err)
+	})
+	return rows, failed
 }
 
 // answerVersions answers methodVersions.

@@ -46,5 +46,8 @@ const Skip = 1
 // Versions is the first minor in which a member reports which versions of a triple it has.
 const Versions = 1
 
+// Operations is the first minor in which a member answers for its queries and its activity.
+const Operations = 1
+
 // Name returns the version of this major with a minor, such as 3.0.
 func Name(minor uint64) string { return fmt.Sprintf("%d.%d", Major, minor) }

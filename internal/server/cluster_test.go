@@ -12,6 +12,7 @@ import (
 	"strings"
 	"sync/atomic"
 	"testing"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -28,8 +29,9 @@ import (
 // be degraded, and its status tells of members.
 type spread struct {
 	*store.Store
-	after int   // rows until a read is degraded; less than 0 is never
-	fail  error // what reads end with instead
+	after  int              // rows until a read is degraded; less than 0 is never
+	fail   error            // what reads end with instead
+	others []trie.MachineID // more members of its status
 	// failApply is what changes end with when a part of them is done.
 	failApply error
 }
@@ -62,6 +64,9 @@ func (s *spread) Status() store.Status {
 	status.Cluster, status.Phase = "photos", "fill"
 	status.Members[0].Address = "10.0.0.1:7333"
 	status.Members[0].Walk = &store.Walk{Rows: 5, Left: 7}
+	for _, id := range s.others {
+		status.Members = append(status.Members, store.Member{ID: id.String(), State: "up"})
+	}
 	return status
 }
 
@@ -229,6 +234,9 @@ type members struct {
 	asked []string
 	err   error
 	alone bool // NoMajority
+	// peers are the other members; one that is nil is down. answers has what this one answers them.
+	peers   map[trie.MachineID]func(ctx context.Context, method string, body []byte) ([]byte, error)
+	answers map[string]func(context.Context, []byte) ([]byte, error)
 }
 
 func (m *members) MachineID() trie.MachineID { return m.self }
@@ -255,7 +263,101 @@ func (m *members) SetCopies(_ context.Context, n int) error {
 
 func (m *members) NoMajority() bool { return m.alone }
 
+func (m *members) Address() string { return "10.0.0.1:7333" }
+
+func (m *members) EachMember(ctx context.Context, method string, _ uint64, body []byte, take func(store.Member, []byte, error)) {
+	for id, peer := range m.peers {
+		answer, err := []byte(nil), error(errors.New("the machine is down"))
+		if peer != nil {
+			answer, err = peer(ctx, method, body)
+		}
+		take(store.Member{ID: id.String(), Address: fmt.Sprintf("10.0.0.%d:7333", id)}, answer, err)
+	}
+}
+
+func (m *members) CallMember(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error) {
+	if m.peers[to] == nil {
+		return nil, store.ErrUnavailable
+	}
+	return m.peers[to](ctx, method, body)
+}
+
+func (m *members) AnswerMembers(method string, h func(context.Context, []byte) ([]byte, error)) {
+	if m.answers == nil {
+		m.answers = map[string]func(context.Context, []byte) ([]byte, error){}
+	}
+	m.answers[method] = h
+}
+
+// answer answers a message of another member.
+func (m *members) answer(ctx context.Context, method string, body []byte) ([]byte, error) {
+	return m.answers[method](ctx, body)
+}
+
 func (m *members) Alone() bool { return false }
+
+// TestPartsOfMembers: lists of queries and of activity have the part of each member, and name those that are down. A query of
+// another member is stopped there.
+func TestPartsOfMembers(t *testing.T) {
+	// 1. Two nodes that reach each other, and a third that is down.
+	first, second := &members{self: 1}, &members{self: 2}
+	first.peers = map[trie.MachineID]func(context.Context, string, []byte) ([]byte, error){2: second.answer, 3: nil}
+	db := newStore(t)
+	fill(t, db, 300, 1)
+	a := serveSpread(t, &spread{Store: newStore(t), after: -1, others: []trie.MachineID{2, 3}}, Options{Cluster: first})
+	b := serveSpread(t, &spread{Store: db, after: -1}, Options{Cluster: second, SlowQuery: time.Nanosecond})
+	ended := make(chan answer, 1)
+	go func() { ended <- b.get(target("/sparql", "query", counted)) }()
+	type list struct {
+		Running, Slow []struct {
+			ID            uint64
+			Machine, Node string
+		}
+		Members []struct {
+			Machine, Node    string
+			QueriesRunning   int
+			Seconds          float64
+			Memory, Requests int64
+		}
+		Absent []struct{ Machine, Node, Error string }
+	}
+	read := func(path string) (all list) {
+		got := a.get(path)
+		if err := json.Unmarshal([]byte(got.body), &all); err != nil || got.status != http.StatusOK {
+			t.Fatalf("%s: %d %s: %v", path, got.status, got.body, err)
+		}
+		if len(all.Absent) != 1 || all.Absent[0].Machine != trie.MachineID(3).String() || all.Absent[0].Error != "the machine is down" {
+			t.Errorf("%s: absent are %+v", path, all.Absent)
+		}
+		return all
+	}
+	// 2. The first one lists the query of the second.
+	var running list
+	eventually(t, "the query to run", func() bool { running = read("/queries"); return len(running.Running) == 1 })
+	q := running.Running[0]
+	if q.Machine != trie.MachineID(2).String() || q.Node != "10.0.0.2:7333" {
+		t.Errorf("listed as %+v", q)
+	}
+	all := read("/cluster/activity").Members
+	if len(all) != 2 || all[0].Machine != trie.MachineID(1).String() || all[1].QueriesRunning != 1 || all[0].Seconds <= 0 || all[0].Requests == 0 || all[0].Memory == 0 {
+		t.Errorf("activity %+v", all)
+	}
+	// 3. It stops it there, once.
+	path := fmt.Sprintf("/queries/%d", q.ID)
+	stop := func(machine trie.MachineID) answer { return a.do("DELETE", path+"?machine="+machine.String(), "") }
+	a.do("DELETE", path, "").wantError(t, http.StatusNotFound, problem.KindNotFound, fmt.Sprint(q.ID), "no query with this ID")
+	stop(9).wantError(t, http.StatusNotFound, problem.KindNotFound, "machine", "is no member")
+	if got := stop(2); got.status != http.StatusOK || !strings.Contains(got.body, q.Machine) {
+		t.Errorf("stopped: %d %s", got.status, got.body)
+	}
+	(<-ended).wantError(t, http.StatusConflict, problem.KindStopped, "", "an operator of the node has stopped it")
+	b.idle()
+	stop(2).wantError(t, http.StatusNotFound, problem.KindNotFound, fmt.Sprint(q.ID), "no query with this ID")
+	stop(3).wantError(t, http.StatusServiceUnavailable, problem.KindUnavailable, "", "")
+	if slow := read("/queries").Slow; len(slow) != 1 || slow[0].ID != q.ID || slow[0].Machine != q.Machine {
+		t.Errorf("slow are %+v", slow)
+	}
+}
 
 // Answers without a majority have the header of that.
 func TestNoMajority(t *testing.T) {

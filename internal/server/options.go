@@ -221,7 +221,7 @@ func (o *Options) OwnerMayRead() func(owner, applicationID string) bool {
 
 // Cluster is the cluster as one of its members sees it.
 type Cluster interface {
-	admin.Members
+	admin.Cluster
 	// NoMajority reports whether this member, one of two, answers reads although the other one is
 	// not reached.
 	NoMajority() bool

@@ -41,7 +41,7 @@ var rules = map[string]access.Rule{
 	"GET /annotations": reads, "PUT /annotations": writes, "POST /annotations": writes, "DELETE /annotations": writes,
 	"GET /changes": reads, "GET /changes/position": reads,
 	"GET /subscriptions": reads, "PUT /subscriptions": writes, "POST /subscriptions": writes, "DELETE /subscriptions": writes,
-	"GET /.well-known/void": reads, "GET /status": reads, "GET /where": reads, "GET /segments": reads, "GET /cluster/status": reads, "GET /metrics": reads,
+	"GET /.well-known/void": reads, "GET /status": reads, "GET /where": reads, "GET /segments": reads, "GET /cluster/status": reads, "GET /cluster/activity": reads, "GET /metrics": reads,
 
 	"POST /links/uids": reads, "POST /links/urls": reads, "POST /links/get": reads, "POST /links/sample": reads,
 	"POST /links/degrees": reads, "POST /links/labels": reads, "POST /links/rank": reads,

@@ -6,6 +6,7 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
@@ -19,20 +20,25 @@ import (
 // API answers requests of operators.
 type API struct {
 	*endpoint.Shared
-	cluster Members // nil if there is no cluster
-	metrics http.Handler
-	Backups chan struct{} // holds an element for each running backup
-	Checks  chan struct{} // holds an element for each running check
+	cluster  Cluster // nil if there is no cluster
+	registry *prometheus.Registry
+	opened   time.Time
+	metrics  http.Handler
+	Backups  chan struct{} // holds an element for each running backup
+	Checks   chan struct{} // holds an element for each running check
 	// Profiles holds an element for the profile that runs.
 	Profiles chan struct{}
 
 	restoring chan struct{} // holds an element while a restore runs
 }
 
-// New returns the endpoints for operators. At most maxBackups backups run at a time.
-func New(s *endpoint.Shared, cluster Members, registry *prometheus.Registry, maxBackups int) *API {
-	return &API{Shared: s, cluster: cluster, metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}),
+// New returns the endpoints for operators. At most maxBackups backups run at a time. It registers answers to the other
+// members of the cluster, so a cluster has one API.
+func New(s *endpoint.Shared, cluster Cluster, registry *prometheus.Registry, maxBackups int) *API {
+	a := &API{Shared: s, cluster: cluster, registry: registry, opened: time.Now(), metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}),
 		Backups: make(chan struct{}, maxBackups), Checks: make(chan struct{}, 1), Profiles: make(chan struct{}, 1), restoring: make(chan struct{}, 1)}
+	a.answerMembers()
+	return a
 }
 
 // Table returns the endpoints.

@@ -1,4 +1,4 @@
-// The members of a cluster: /cluster/status, /cluster/leave, /cluster/remove, /cluster/accept-loss
+// The members of a cluster: /cluster/status, /cluster/activity, /cluster/leave, /cluster/remove, /cluster/accept-loss
 // and /cluster/copies.
 
 package admin
@@ -41,6 +41,8 @@ func (a *API) clusterTable() endpoint.Table {
 		return &endpoint.Path{Methods: map[string]*endpoint.Method{http.MethodPost: {Params: params, Writes: true, Handle: handle}}}
 	}
 	return endpoint.Table{
+		"/cluster/activity": endpoint.Get(a.getActivity),
+
 		"/cluster/status": {Methods: map[string]*endpoint.Method{http.MethodGet: {Handle: a.getStatus}}},
 		"/cluster/leave":  post(machineParams, a.postLeave),
 		"/cluster/remove": post(machineParams, a.postRemove),

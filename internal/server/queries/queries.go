@@ -47,6 +47,9 @@ type Slow struct {
 	Status int   `json:"status"` // of HTTP
 }
 
+// End returns when the query ended.
+func (s *Slow) End() time.Time { return s.Start.Add(time.Duration(s.Milliseconds) * time.Millisecond) }
+
 // Query is a running query. Its counters may be changed while the registry is listed.
 type Query struct {
 	Rows, Memory atomic.Int64

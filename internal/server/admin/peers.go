@@ -1,0 +1,96 @@
+// The other members of a cluster, for answers that have a part of each.
+
+package admin
+
+import (
+	"context"
+	"encoding/json"
+
+	"github.com/trefoildb/trefoil/internal/protocol"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// Cluster is a cluster as one of its members sees it.
+type Cluster interface {
+	Members
+	Peers
+}
+
+// Peers sends messages to the other members of a cluster.
+type Peers interface {
+	// Address returns the address of this machine for others.
+	Address() string
+	// EachMember sends a message to all other members at the same time. It calls take once for each, one call at a
+	// time, with its answer or the reason why there is none. since is the minor of the protocol that added the method.
+	EachMember(ctx context.Context, method string, since uint64, body []byte, take func(m store.Member, answer []byte, err error))
+	// CallMember sends a message to one member. After [store.ErrUnknown] it may have had its effect.
+	CallMember(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error)
+	// AnswerMembers makes h answer a method for other members.
+	AnswerMembers(method string, h func(ctx context.Context, body []byte) ([]byte, error))
+}
+
+// Methods between members.
+const (
+	methodQueries   = "operations/queries"
+	methodStopQuery = "operations/stop"
+	methodActivity  = "operations/activity"
+)
+
+// machine names a member in an answer.
+type machine struct {
+	Machine string `json:"machine,omitempty"` // its ID; "" if the store is read-only and alone
+	Node    string `json:"node,omitempty"`    // its address
+}
+
+// absent is a member whose part an answer lacks.
+type absent struct {
+	machine
+	Error string `json:"error"`
+}
+
+// self names this machine.
+func (a *API) self() machine {
+	if a.cluster == nil {
+		return machine{}
+	}
+	return machine{a.cluster.MachineID().String(), a.cluster.Address()}
+}
+
+// answerMembers registers the answers to other members.
+func (a *API) answerMembers() {
+	if a.cluster == nil {
+		return
+	}
+	a.cluster.AnswerMembers(methodQueries, func(context.Context, []byte) ([]byte, error) { return json.Marshal(a.localQueries()) })
+	a.cluster.AnswerMembers(methodStopQuery, a.answerStop)
+	a.cluster.AnswerMembers(methodActivity, func(context.Context, []byte) ([]byte, error) {
+		all, err := a.localActivity()
+		if err != nil {
+			return nil, err
+		}
+		return json.Marshal(all)
+	})
+}
+
+// eachPeer requests the same from all other members, and calls take with the part of each. It returns those without one,
+// sorted by address.
+func eachPeer[T any](ctx context.Context, a *API, method string, take func(machine, T)) (missing []absent) {
+	if a.cluster == nil {
+		return nil
+	}
+	a.cluster.EachMember(ctx, method, protocol.Operations, nil, func(m store.Member, answer []byte, err error) {
+		var part T
+		if err == nil {
+			err = json.Unmarshal(answer, &part)
+		}
+		from := machine{m.ID, m.Address}
+		if err != nil {
+			missing = append(missing, absent{from, err.Error()})
+			return
+		}
+		take(from, part)
+	})
+	sortByNode(missing, func(m absent) machine { return m.machine })
+	return missing
+}
