@@ -128,18 +128,18 @@ type sparqlFlags struct {
 type oidcFlags struct {
 	OIDCIssuer   string `name:"oidc-issuer" placeholder:"URL" help:"Accept tokens (JWT) of this issuer, which is their claim iss. They have the rights of the users of --users whose oidc has a value of theirs."`
 	OIDCAudience string `name:"oidc-audience" placeholder:"NAME" help:"What the claim aud of these tokens must have."`
-	OIDCJWKS     string `name:"oidc-jwks" placeholder:"F|URL" help:"File or URL with the issuer's public keys, as a JWK set. A file is read again at SIGHUP, a URL when keys may have changed."`
+	OIDCJWKS     string `name:"oidc-jwks" placeholder:"F|URL" help:"File or URL with the issuer's public keys, as a JWK set; by default the URL that ISSUER/.well-known/openid-configuration names. A file is read again at SIGHUP, a URL when keys may have changed."`
 	OIDCClaim    string `name:"oidc-claim" default:"${oidcclaim}" placeholder:"NAME" help:"The claim whose values name users in oidc, such as groups; ${default} by default."`
 }
 
 // options returns the options for the flags; keys are the content of --oidc-jwks if that is a file.
 func (f *oidcFlags) options(users string, keys []byte) (o node.OIDC, err error) {
-	given := f.OIDCIssuer != "" && f.OIDCAudience != "" && f.OIDCJWKS != ""
+	given := f.OIDCIssuer != "" && f.OIDCAudience != ""
 	switch {
 	case f.OIDCIssuer == "" && f.OIDCAudience == "" && f.OIDCJWKS == "":
 		return o, nil
 	case !given || users == "":
-		return o, usagef("--oidc-issuer, --oidc-audience and --oidc-jwks go together, and need --users, because the users have the roles")
+		return o, usagef("--oidc-issuer and --oidc-audience go together, also with --oidc-jwks, and need --users, because the users have the roles")
 	}
 	o = node.OIDC{Issuer: f.OIDCIssuer, Audience: f.OIDCAudience, Claim: f.OIDCClaim, Keys: keys}
 	if keys == nil {

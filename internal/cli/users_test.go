@@ -105,7 +105,8 @@ func TestOIDCFlags(t *testing.T) {
 		{all, ""},
 		{all[:2], "--oidc-issuer"},
 		{all[2:], "--users"},
-		{all[:6], "--oidc-jwks go together"},
+		{all[:6], "https://HOST/PATH"}, // i has no configuration
+		{all[:4], "--oidc-audience go together"},
 		{append(all[:6:6], "--oidc-jwks", keys+"?"), "no such file"},
 		{append(all[:6:6], "--oidc-jwks", users), "no JWK set"},
 		{append(all[:6:6], "--oidc-jwks", "http://issuer.example/keys"), "https://HOST/PATH"},

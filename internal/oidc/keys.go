@@ -1,4 +1,4 @@
-// JWK sets, and the reading of one from a URL.
+// JWK sets, and the reading of one from its URL or from that which the issuer names.
 
 package oidc
 
@@ -69,7 +69,7 @@ func parseKeys(text []byte) (keySet, error) {
 	return keys, nil
 }
 
-// remote reads a JWK set from a URL: for the first token, for a token with an unknown key, and if the keys
+// remote reads a JWK set from its URL or, without one, from that of the issuer's configuration: for the first token, for a token with an unknown key, and if the keys
 // are old. It reads once at a time, and not more often than every minPause.
 type remote struct {
 	options Options
@@ -158,17 +158,40 @@ func (r *remote) begin() <-chan struct{} {
 		r.done = nil
 		close(done)
 		if err != nil && r.ctx.Err() == nil {
-			r.options.Logger.Error("the keys of the OpenID Connect issuer cannot be read; those read before count for a day", "url", r.options.KeysURL, "error", err)
+			r.options.Logger.Error("the keys of the OpenID Connect issuer cannot be read; those read before count for a day", "issuer", r.options.Issuer, "error", err)
 		}
 	})
 	return done
 }
 
-// fetch reads the keys.
+// fetch reads the keys. Without an address of the keys it reads that first, each time, because the issuer may change it.
 func (r *remote) fetch() (keySet, error) {
 	ctx, cancel := context.WithTimeout(r.ctx, readTimeout)
 	defer cancel()
-	request, err := http.NewRequestWithContext(ctx, http.MethodGet, r.options.KeysURL, nil)
+	address := r.options.KeysURL
+	if address == "" {
+		text, err := r.get(ctx, r.options.configurationURL())
+		if err != nil {
+			return nil, fmt.Errorf("GET %s: %w", r.options.configurationURL(), err)
+		}
+		if address, err = r.options.keysURL(text); err != nil {
+			return nil, fmt.Errorf("GET %s: %w", r.options.configurationURL(), err)
+		}
+	}
+	text, err := r.get(ctx, address)
+	if err != nil {
+		return nil, fmt.Errorf("GET %s: %w", address, err)
+	}
+	keys, err := parseKeys(text)
+	if err != nil {
+		return nil, fmt.Errorf("GET %s: %w", address, err)
+	}
+	return keys, nil
+}
+
+// get reads a document of the issuer. One of more than maxSetBytes is an error.
+func (r *remote) get(ctx context.Context, address string) ([]byte, error) {
+	request, err := http.NewRequestWithContext(ctx, http.MethodGet, address, nil)
 	if err != nil {
 		return nil, err
 	}
@@ -181,10 +204,10 @@ func (r *remote) fetch() (keySet, error) {
 		return nil, fmt.Errorf("the status is %s, not 200", answer.Status)
 	}
 	text, err := io.ReadAll(io.LimitReader(answer.Body, maxSetBytes+1))
-	if err != nil {
-		return nil, err
+	if err == nil && len(text) > maxSetBytes {
+		err = fmt.Errorf("the document has more than %d bytes", maxSetBytes)
 	}
-	return parseKeys(text)
+	return text, err
 }
 
 // close ends the reading that runs, and waits for it.

@@ -30,6 +30,11 @@ type issuer struct {
 }
 
 func newIssuer(t *testing.T) *issuer {
+	return newIssuerWith(t, func(url string) Options { return Options{Issuer: oidctest.Issuer, KeysURL: url + "/keys"} })
+}
+
+// newIssuerWith returns an issuer whose verifier has the options of the server's URL.
+func newIssuerWith(t *testing.T, options func(url string) Options) *issuer {
 	s := &issuer{t: t}
 	t.Cleanup(func() { goleak.VerifyNone(t, goleak.IgnoreCurrent()) })
 	s.clock.Store(noon.UnixNano())
@@ -39,8 +44,9 @@ func newIssuer(t *testing.T) *issuer {
 	}))
 	t.Cleanup(server.Close)
 	var err error
-	s.Verifier, err = New(Options{Issuer: oidctest.Issuer, Audience: oidctest.Audience, KeysURL: server.URL + "/keys",
-		Now: func() time.Time { return time.Unix(0, s.clock.Load()) }, Logger: logs.New(&s.log, false, 0)})
+	o := options(server.URL)
+	o.Audience, o.Now, o.Logger = oidctest.Audience, func() time.Time { return time.Unix(0, s.clock.Load()) }, logs.New(&s.log, false, 0)
+	s.Verifier, err = New(o)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -2,7 +2,7 @@
 
 // Package oidc verifies the bearer tokens of an OpenID Connect issuer: JSON Web Tokens (RFC 7519), signed with a
 // key of a JWK set (RFC 7517). A [Verifier] has the keys of a file, or reads them from a URL and again when
-// they may have changed. It returns the [Identity] of a token; what that may do is decided in package access.
+// they may have changed. The issuer's configuration may name the URL. It returns the [Identity] of a token; what that may do is decided in package access.
 package oidc
 
 import (
@@ -51,13 +51,14 @@ type Options struct {
 	// With email, tokens also need email_verified: true.
 	Claim string
 	// Keys is a JWK set with the issuer's keys. KeysURL is the URL of one, with https, or with http at loopback.
-	// Exactly one of both is needed.
+	// At most one of both is given. Without both the issuer's configuration names the URL (OpenID Connect
+	// Discovery 1.0), and Issuer is a URL of the same kind.
 	Keys    []byte
 	KeysURL string
 
 	// Now returns the time; nil is time.Now.
 	Now func() time.Time
-	// Logger gets failures to read KeysURL; nil discards them.
+	// Logger gets failures to read keys; nil discards them.
 	Logger *slog.Logger
 }
 
@@ -71,16 +72,18 @@ func (o Options) validate() error {
 	switch {
 	case o.Issuer == "" || o.Audience == "":
 		return errors.New("tokens of OpenID Connect need an issuer and an audience")
-	case (o.Keys == nil) == (o.KeysURL == ""):
-		return errors.New("tokens of OpenID Connect need the issuer's keys: a JWK set, or the URL of one")
-	case o.KeysURL == "":
+	case o.Keys != nil && o.KeysURL != "":
+		return errors.New("the keys of the OpenID Connect issuer are a JWK set, or the URL of one: give one of both")
+	case o.Keys != nil:
 		return nil
+	case o.KeysURL == "":
+		return o.checkIssuer()
 	}
 	u, err := url.Parse(o.KeysURL)
 	if err == nil && u.User != nil { // its password would be in the log
 		return fmt.Errorf("the URL of the issuer's keys at %q has a user: leave it out, because keys are public", u.Host)
 	}
-	if err != nil || u.Host == "" || u.Scheme != "https" && (u.Scheme != "http" || !isLoopback(u.Hostname())) {
+	if err != nil || !isSafe(u) {
 		return fmt.Errorf("the URL of the issuer's keys is %q: it is https://HOST/PATH, because others could change the keys on the way, or http at loopback", o.KeysURL)
 	}
 	return nil
@@ -134,7 +137,7 @@ func New(o Options) (*Verifier, error) {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	v := &Verifier{options: o}
-	if o.KeysURL != "" {
+	if o.Keys == nil {
 		v.keys = newRemote(o)
 		return v, nil
 	}
@@ -148,7 +151,7 @@ func New(o Options) (*Verifier, error) {
 
 // WithKeys returns a verifier with another JWK set. If the verifier reads a URL, it returns the verifier itself.
 func (v *Verifier) WithKeys(keys []byte) (*Verifier, error) {
-	if v == nil || v.options.KeysURL != "" {
+	if v == nil || v.options.Keys == nil {
 		return v, nil
 	}
 	o := v.options

@@ -185,7 +185,7 @@ func TestBadOptions(t *testing.T) {
 		"has a user":   {Issuer: "i", Audience: "a", KeysURL: "https://u:hidden@issuer.example/keys"},
 		"an issuer":    {Audience: "a", Keys: keys},
 		"an audience":  {Issuer: "i", Keys: keys},
-		"need the":     {Issuer: "i", Audience: "a"},
+		"https://HOST/PATH":     {Issuer: "i", Audience: "a"},
 		"the URL of":   {Issuer: "i", Audience: "a", Keys: keys, KeysURL: "https://issuer.example/keys"},
 		"on the way":   {Issuer: "i", Audience: "a", KeysURL: "http://issuer.example/keys"},
 		`"file:///k"`:  {Issuer: "i", Audience: "a", KeysURL: "file:///k"},

@@ -206,7 +206,7 @@ func TestBadTokenUsers(t *testing.T) {
 		"there twice":          {OIDC: o, Users: []access.User{inGroups("a", []string{"x"}, "read"), inGroups("b", []string{"x"}, "read")}},
 		`"" of oidc is empty`:  {OIDC: o, Users: []access.User{inGroups("a", []string{""}, "read")}},
 		"trefoil users hash":   {OIDC: o, Users: []access.User{inGroups("a", nil, "read")}},
-		"a JWK set, or the UR": {OIDC: oidc.Options{Issuer: "i", Audience: "a"}, Users: []access.User{newUser("a", "read")}},
+		"https://HOST/PAT": {OIDC: oidc.Options{Issuer: "i", Audience: "a"}, Users: []access.User{newUser("a", "read")}},
 	} {
 		if _, err := New(newStore(t), options); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%v, want %q", err, words)
