@@ -5,6 +5,7 @@ package engine
 import (
 	"cmp"
 	"context"
+	"fmt"
 	"iter"
 	"strings"
 
@@ -47,7 +48,7 @@ func (e *Engine) Prepare(ctx context.Context, text string, p Params) (*Query, er
 	q.bytes, err = e.parse(ctx, text, p, func(opts parser.Options) error {
 		tree, err := parser.ParseQuery(text, opts)
 		if err == nil && len(p.Bind) > 0 {
-			err = tree.Bind(p.Bind)
+			err = bindError(tree.Bind(p.Bind))
 		}
 		if err == nil {
 			q.prepared.Prepared, err = sparql.PrepareTree(tree, sparql.Options{})
@@ -61,6 +62,14 @@ func (e *Engine) Prepare(ctx context.Context, text string, p Params) (*Query, er
 		e.prepared.put(key, q.prepared)
 	}
 	return q, nil
+}
+
+// bindError returns the error of values that do not fit a text.
+func bindError(err error) error {
+	if err == nil {
+		return nil
+	}
+	return fmt.Errorf("%w: %w", store.ErrInvalid, err)
 }
 
 // Form returns the form of the query.

@@ -50,7 +50,7 @@ func (e *Engine) Update(ctx context.Context, text string, p Params) (_ UpdateRes
 		return err
 	})
 	if err == nil && len(p.Bind) > 0 {
-		err = tree.Bind(p.Bind)
+		err = bindError(tree.Bind(p.Bind))
 	}
 	if err != nil {
 		return UpdateResult{}, err

@@ -182,21 +182,21 @@ func TestBadOptions(t *testing.T) {
 	}
 	private := oidctest.NewEC(t, elliptic.P256())
 	for words, o := range map[string]Options{
-		"has a user":   {Issuer: "i", Audience: "a", KeysURL: "https://u:hidden@issuer.example/keys"},
-		"an issuer":    {Audience: "a", Keys: keys},
-		"an audience":  {Issuer: "i", Keys: keys},
-		"https://HOST/PATH":     {Issuer: "i", Audience: "a"},
-		"the URL of":   {Issuer: "i", Audience: "a", Keys: keys, KeysURL: "https://issuer.example/keys"},
-		"on the way":   {Issuer: "i", Audience: "a", KeysURL: "http://issuer.example/keys"},
-		`"file:///k"`:  {Issuer: "i", Audience: "a", KeysURL: "file:///k"},
-		"no JWK set":   {Issuer: "i", Audience: "a", Keys: []byte("-----BEGIN")},
-		"of 0":         {Issuer: "i", Audience: "a", Keys: []byte(`{}`)},
-		"of 1":         {Issuer: "i", Audience: "a", Keys: []byte(`{"keys":[{"kty":"oct","k":"c2VjcmV0","kid":"a"}]}`)},
-		"public one":   {Issuer: "i", Audience: "a", Keys: set(jose.JSONWebKey{Key: private, KeyID: "private"})},
-		"of the JWK":   {Issuer: "i", Audience: "a", Keys: set(jose.JSONWebKey{Key: private.Public(), KeyID: "a", Use: "enc"})},
-		"with a kid":   {Issuer: "i", Audience: "a", Keys: set(jose.JSONWebKey{Key: private.Public()})},
-		"more than":    {Issuer: "i", Audience: "a", Keys: make([]byte, maxSetBytes+1)},
-		"can be used,": {Issuer: "i", Audience: "a", Keys: []byte(`{"keys":[{"kty":"new","kid":"a"},{}]}`)},
+		"has a user":        {Issuer: "i", Audience: "a", KeysURL: "https://u:hidden@issuer.example/keys"},
+		"an issuer":         {Audience: "a", Keys: keys},
+		"an audience":       {Issuer: "i", Keys: keys},
+		"https://HOST/PATH": {Issuer: "i", Audience: "a"},
+		"the URL of":        {Issuer: "i", Audience: "a", Keys: keys, KeysURL: "https://issuer.example/keys"},
+		"on the way":        {Issuer: "i", Audience: "a", KeysURL: "http://issuer.example/keys"},
+		`"file:///k"`:       {Issuer: "i", Audience: "a", KeysURL: "file:///k"},
+		"no JWK set":        {Issuer: "i", Audience: "a", Keys: []byte("-----BEGIN")},
+		"of 0":              {Issuer: "i", Audience: "a", Keys: []byte(`{}`)},
+		"of 1":              {Issuer: "i", Audience: "a", Keys: []byte(`{"keys":[{"kty":"oct","k":"c2VjcmV0","kid":"a"}]}`)},
+		"public one":        {Issuer: "i", Audience: "a", Keys: set(jose.JSONWebKey{Key: private, KeyID: "private"})},
+		"of the JWK":        {Issuer: "i", Audience: "a", Keys: set(jose.JSONWebKey{Key: private.Public(), KeyID: "a", Use: "enc"})},
+		"with a kid":        {Issuer: "i", Audience: "a", Keys: set(jose.JSONWebKey{Key: private.Public()})},
+		"more than":         {Issuer: "i", Audience: "a", Keys: make([]byte, maxSetBytes+1)},
+		"can be used,":      {Issuer: "i", Audience: "a", Keys: []byte(`{"keys":[{"kty":"new","kid":"a"},{}]}`)},
 	} {
 		if _, err := New(o); err == nil || !strings.Contains(err.Error(), words) || strings.Contains(err.Error(), "hidden") {
 			t.Errorf("%v, want %q", err, words)

@@ -201,12 +201,12 @@ func TestKeysMissing(t *testing.T) {
 func TestBadTokenUsers(t *testing.T) {
 	o := fromKeys(t, oidctest.NewKey(t, "a"))
 	for words, options := range map[string]Options{
-		"need users":           {OIDC: o},
-		"no issuer is given":   {Users: []access.User{inGroups("a", []string{"x"}, "read")}},
-		"there twice":          {OIDC: o, Users: []access.User{inGroups("a", []string{"x"}, "read"), inGroups("b", []string{"x"}, "read")}},
-		`"" of oidc is empty`:  {OIDC: o, Users: []access.User{inGroups("a", []string{""}, "read")}},
-		"trefoil users hash":   {OIDC: o, Users: []access.User{inGroups("a", nil, "read")}},
-		"https://HOST/PAT": {OIDC: oidc.Options{Issuer: "i", Audience: "a"}, Users: []access.User{newUser("a", "read")}},
+		"need users":          {OIDC: o},
+		"no issuer is given":  {Users: []access.User{inGroups("a", []string{"x"}, "read")}},
+		"there twice":         {OIDC: o, Users: []access.User{inGroups("a", []string{"x"}, "read"), inGroups("b", []string{"x"}, "read")}},
+		`"" of oidc is empty`: {OIDC: o, Users: []access.User{inGroups("a", []string{""}, "read")}},
+		"trefoil users hash":  {OIDC: o, Users: []access.User{inGroups("a", nil, "read")}},
+		"https://HOST/PAT":    {OIDC: oidc.Options{Issuer: "i", Audience: "a"}, Users: []access.User{newUser("a", "read")}},
 	} {
 		if _, err := New(newStore(t), options); err == nil || !strings.Contains(err.Error(), words) {
 			t.Errorf("%v, want %q", err, words)

@@ -384,3 +384,36 @@ func TestUnionDefaultGraph(t *testing.T) {
 		t.Errorf("%s names", got)
 	}
 }
+
+// TestBoundVariables: a parameter with $ gives a variable a value, in the URL and in a form. Values that do not fit are
+// errors.
+func TestBoundVariables(t *testing.T) {
+	s, _ := serveTriples(t, "<http://ex/a> <http://ex/p> \"} # \\\"\" .\n<http://ex/b> <http://ex/p> \"x\"@en .\n", Options{})
+	const text = "SELECT ?s { ?s ?p ?o }"
+	csv := []string{"Accept", "text/csv"}
+	for _, c := range []struct{ text, variable, value, want string }{
+		{text, "o", `"} # \""`, "http://ex/a"},
+		{text, "o", `"x"@en`, "http://ex/b"},
+		{text, "o", `"x"`, ""},
+		{text, "s", "<http://ex/b>", "http://ex/b"},
+		{"SELECT ?s { { SELECT ?s { ?s ?p ?o } ORDER BY ?s LIMIT 1 } }", "s", "<http://ex/b>", "http://ex/b"},
+		{"SELECT ?s { ?s ?p ?q FILTER EXISTS { ?s ?p ?o } }", "s", "<http://ex/b>", "http://ex/b"},
+	} {
+		inURL := s.get(target("/sparql", "query", c.text, "$"+c.variable, c.value), csv...)
+		form := s.do("POST", "/sparql", url.Values{"query": {c.text}, "$" + c.variable: {c.value}}.Encode(), append(csv, "Content-Type", "application/x-www-form-urlencoded")...)
+		for _, got := range []answer{inURL, form} {
+			if lines := strings.Fields(got.body); got.status != 200 || strings.Join(lines[1:], " ") != c.want {
+				t.Errorf("%s with ?%s = %s: %d %q, want %s", c.text, c.variable, c.value, got.status, got.body, c.want)
+			}
+		}
+	}
+	s.get(target("/sparql", "query", text, "$x", "<http://ex/b>")).wantError(t, 400, problem.KindBadRequest, "", "no variable ?x to bind")
+	s.get(target("/sparql", "query", text, "$s", "_:b")).wantError(t, 400, problem.KindBadRequest, "", "no IRI or literal")
+	s.get(target("/sparql", "query", text, "$s", "<http://ex/b> }")).wantError(t, 400, problem.KindBadParameter, "$s", "no term as in N-Triples")
+	s.get(target("/sparql", "query", text, "$s", "<a:b>")+"&$s=x").wantError(t, 400, problem.KindBadParameter, "$s", "more than once")
+	// The WHERE of an update has the value.
+	update := url.Values{"update": {"DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }"}, "$s": {"<http://ex/b>"}}.Encode()
+	if got := s.do("POST", "/sparql", update, "Content-Type", "application/x-www-form-urlencoded"); got.status != 200 || !strings.Contains(got.body, `"deleted":1`) {
+		t.Errorf("%d %s", got.status, got.body)
+	}
+}

@@ -41,6 +41,8 @@ def test_all(node: Node, client: Client, tmp_path: Path) -> None:
             assert rows.variables == ("s", "o")
             assert [row["o"] async for row in rows] == [t.object for t in triples]
         assert await c.ask("ASK { ?s ?p 7 }")
+        assert await c.ask("ASK { ?s ?p ?o }", bindings={"o": 7})
+        assert not await c.ask("ASK { ?s ?p ?o }", bindings={"o": 99})
         assert [t async for t in c.construct("CONSTRUCT WHERE { ?s ?p 7 }")] == triples[7:8]
         assert [t async for t in c.describe(triples[3].subject)] == triples[3:4]  # type: ignore[arg-type]
         assert b"".join([piece async for piece in c.query_document("ASK {}", "text/csv")])

@@ -110,6 +110,33 @@ def test_errors_have_the_servers_message(client: Client) -> None:
         client.delete_match()
 
 
+def test_bindings(client: Client) -> None:
+    evil = Literal('"} # \\ \n \u2028 <http://ex/s> ?o }', language="en")
+    client.add([*numbered(5), Triple(S, P, evil)])
+    text = "SELECT ?s ?o { ?s ?p ?o }"
+    assert [row["s"] for row in client.query(text, bindings={"o": evil})] == [S]
+    assert [row["o"] for row in client.query(text, bindings={"s": S, "p": P})] == [evil]
+    assert len(list(client.query(text, bindings={"p": P}))) == 6
+    # A Python value is a literal. A subquery that selects the variable has it, too.
+    inner = "SELECT (COUNT(*) AS ?n) { { SELECT ?o { ?s ?p ?o } LIMIT 1 } }"
+    assert [row["n"] for row in client.query(inner, bindings={"o": 3})] == [Literal.of(1)]
+    assert [row["n"] for row in client.query(inner, bindings={"o": 99})] == [Literal.of(0)]
+    assert client.ask("ASK { ?s ?p ?o }", bindings={"o": evil})
+    assert not client.ask("ASK { ?s ?p ?o }", bindings={"o": evil.value})
+    assert list(client.construct("CONSTRUCT WHERE { ?s ?p ?o }", bindings={"o": evil})) == [Triple(S, P, evil)]
+    body = b"".join(client.query_document("SELECT ?s { ?s ?p ?o }", "text/csv", bindings={"o": evil}))
+    assert body.decode().split() == ["s", S.value]
+    # An update has values in its WHERE.
+    assert client.update("DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }", bindings={"o": evil}).deleted == 1
+    assert client.count() == 5
+    with pytest.raises(TrefoilError, match=r"no variable \?x to bind") as e:
+        client.query(text, bindings={"x": 1})
+    assert e.value.status == 400
+    for bad in ({"?s": S}, {"s o": S}, {"s": Blank("b")}, {"s": IRI("a> <b")}):
+        with pytest.raises(ValueError, match=r"name of a variable|blank node|no IRI"):
+            client.query(text, bindings=bad)  # type: ignore[arg-type]
+
+
 def test_pages(node: Node, client: Client) -> None:
     triples = numbered(25)
     client.add(triples)

@@ -36,6 +36,8 @@ const (
 	maxFormBytes = 3*MaxSPARQLBytes + 1<<20
 	// maxGraphs is the most graphs in a request.
 	maxGraphs = 10_000
+	// maxBindings is the most values of variables in a request.
+	maxBindings = 1000
 	// maxFormats is the most names of formats in a request; more are ignored.
 	maxFormats = 8
 	// textWeight is the memory for each byte of a text until it is answered: the byte and its part
@@ -126,6 +128,9 @@ func (op *operation) add(name, value string) error {
 		}
 		return nil
 	default:
+		if variable, ok := strings.CutPrefix(name, "$"); ok {
+			return op.bind(variable, value)
+		}
 		// A misspelt graph parameter would widen the data of the query, so it is an error.
 		if strings.Contains(strings.ToLower(name), "graph") {
 			return problem.Errorf(problem.KindBadParameter, problem.Clip(name),
@@ -152,6 +157,26 @@ func (op *operation) add(name, value string) error {
 		return problem.Errorf(problem.KindBadParameter, name, "not an absolute IRI: %v", err)
 	}
 	*graphs = append(*graphs, value)
+	return nil
+}
+
+// bind gives a variable a value. The name of such a parameter is $ and the variable, as in the protocol of RDF4J.
+func (op *operation) bind(variable, value string) error {
+	name := problem.Clip("$" + variable)
+	if _, ok := op.params.Bind[variable]; ok {
+		return problem.Errorf(problem.KindBadParameter, name, "given more than once")
+	}
+	if len(op.params.Bind) == maxBindings {
+		return problem.Errorf(problem.KindBadParameter, name, "the variables have more than %d values", maxBindings)
+	}
+	term, err := triple.ParseTerm(value)
+	if err != nil {
+		return problem.Errorf(problem.KindBadParameter, name, "it is no term as in N-Triples, such as <http://example.org/a> or \"a\"@en: %v", err)
+	}
+	if op.params.Bind == nil {
+		op.params.Bind = map[string]triple.Term{}
+	}
+	op.params.Bind[variable] = term
 	return nil
 }
 

@@ -4,15 +4,16 @@ from __future__ import annotations
 
 import json
 import os
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any, Final, TypeAlias, TypeVar
 from typing import Literal as OneOf
-from urllib.parse import parse_qs, urlsplit
+from urllib.parse import parse_qs, urlencode, urlsplit
 
 from ._session import Call, Params, Request, broke_off
 from .errors import TrefoilError
-from .terms import IRI, RDF_LANG_STRING, XSD_STRING, Blank, Literal, Term, Triple, parse_statement, statements
+from .terms import IRI, RDF_LANG_STRING, XSD_STRING, Blank, Literal, Term, Triple, Value, parse_statement, statements
 
 T = TypeVar("T")
 Row: TypeAlias = dict[str, Term]
@@ -143,12 +144,41 @@ def _parse(make: type[T]) -> Callable[[bytes], T]:
 # Queries and updates.
 
 
+Bindings: TypeAlias = "Mapping[str, IRI | Literal | Value] | None"
+
+
 def query(
-    text: str, accept: str, default_graphs: Sequence[str], named_graphs: Sequence[str], timeout: float | None
+    text: str,
+    accept: str,
+    default_graphs: Sequence[str],
+    named_graphs: Sequence[str],
+    timeout: float | None,
+    bindings: Bindings = None,
 ) -> Request:
     params = [("default-graph-uri", g) for g in default_graphs] + [("named-graph-uri", g) for g in named_graphs]
-    headers = {"Content-Type": "application/sparql-query", "Accept": accept}
-    return Request("POST", "/sparql", params + _timeout(timeout), headers, text.encode(), query=True)
+    body, media_type = _sparql("query", text, bindings)
+    headers = {"Content-Type": media_type, "Accept": accept}
+    return Request("POST", "/sparql", params + _timeout(timeout), headers, body, query=True)
+
+
+def _sparql(name: str, text: str, bindings: Bindings) -> tuple[bytes, str]:
+    """Return the body of a query or update and its type. Values are in a form beside the text, never in the text."""
+    if not bindings:
+        return text.encode(), f"application/sparql-{name}"
+    form = [(name, text)] + [("$" + variable, _bound(variable, value)) for variable, value in bindings.items()]
+    return urlencode(form).encode(), "application/x-www-form-urlencoded"
+
+
+def _bound(variable: str, value: IRI | Literal | Value) -> str:
+    """Return the value of a variable in N-Triples syntax."""
+    if not _VARIABLE.fullmatch(variable):
+        raise ValueError(f"{variable!r} is no name of a variable: give it without ? and $")
+    if isinstance(value, Blank):
+        raise ValueError(f"?{variable}: a blank node in a query is a variable of its own, so it is no value")
+    return str(value if isinstance(value, (IRI, Literal)) else Literal.of(value))
+
+
+_VARIABLE: Final = re.compile(r"\w+")
 
 
 def _timeout(seconds: float | None) -> Params:
@@ -169,12 +199,17 @@ def ask(request: Request) -> Call[bool]:
     return Call(request, parse)
 
 
-def update(text: str, graphs: Sequence[str], named_graphs: Sequence[str], timeout: float | None) -> Call[UpdateResult]:
+def update(
+    text: str,
+    graphs: Sequence[str],
+    named_graphs: Sequence[str],
+    timeout: float | None,
+    bindings: Bindings = None,
+) -> Call[UpdateResult]:
     params = [("using-graph-uri", g) for g in graphs] + [("using-named-graph-uri", g) for g in named_graphs]
-    headers = {"Content-Type": "application/sparql-update", "Accept": "application/json"}
-    request = Request(
-        "POST", "/sparql", params + _timeout(timeout), headers, text.encode(), change=True, if_unavailable=False
-    )
+    body, media_type = _sparql("update", text, bindings)
+    headers = {"Content-Type": media_type, "Accept": "application/json"}
+    request = Request("POST", "/sparql", params + _timeout(timeout), headers, body, change=True, if_unavailable=False)
     return Call(request, _parse(UpdateResult))
 
 

@@ -15,6 +15,7 @@ import httpx
 from . import _calls
 from ._calls import (
     AddResult,
+    Bindings,
     DeleteResult,
     Direction,
     GraphName,
@@ -144,40 +145,47 @@ class AsyncClient:
         self,
         text: str,
         *,
+        bindings: Bindings = None,
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
         timeout: float | None = None,
     ) -> AsyncRows:
         """Run a SELECT and return its rows, which stream while they are read.
 
-        A row is a dict of the variables that are bound. default_graphs and named_graphs are the IRIs of a dataset.
-        timeout, in seconds, shortens the node's own. Rows that are not read to their end must be closed, or used
+        A row is a dict of the variables that are bound. bindings gives variables of the text values: an IRI, a Literal,
+        or a Python value for one. They are sent beside the text, so a value stays a value whatever it contains. A
+        subquery has them if it selects the variable. A variable that the text lacks is an error.
+
+        default_graphs and named_graphs are the IRIs of a dataset. timeout, in seconds, shortens the node's own. Rows that are not read to their end must be closed, or used
         in a with statement.
         """
-        request = _calls.query(text, _calls.RESULTS, default_graphs, named_graphs, timeout)
+        request = _calls.query(text, _calls.RESULTS, default_graphs, named_graphs, timeout, bindings)
         return await AsyncRows(self, await self._open(request, False))._begin()
 
     async def ask(
         self,
         text: str,
         *,
+        bindings: Bindings = None,
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
         timeout: float | None = None,
     ) -> bool:
         """Run an ASK. For the parameters see query."""
-        return await self._call(_calls.ask(_calls.query(text, _calls.RESULTS, default_graphs, named_graphs, timeout)))
+        request = _calls.query(text, _calls.RESULTS, default_graphs, named_graphs, timeout, bindings)
+        return await self._call(_calls.ask(request))
 
     def construct(
         self,
         text: str,
         *,
+        bindings: Bindings = None,
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
         timeout: float | None = None,
     ) -> AsyncIterator[Triple]:
         """Run a CONSTRUCT or DESCRIBE and yield its triples while they arrive. Some may come twice. See query."""
-        return self._triples(_calls.query(text, _calls.TRIPLES, default_graphs, named_graphs, timeout))
+        return self._triples(_calls.query(text, _calls.TRIPLES, default_graphs, named_graphs, timeout, bindings))
 
     def describe(self, resource: IRI) -> AsyncIterator[Triple]:
         """Yield the triples of DESCRIBE for a resource."""
@@ -188,23 +196,25 @@ class AsyncClient:
         text: str,
         media_type: str,
         *,
+        bindings: Bindings = None,
         default_graphs: Sequence[str] = (),
         named_graphs: Sequence[str] = (),
         timeout: float | None = None,
     ) -> AsyncIterator[bytes]:
         """Run a query of any form and yield its result as the node sends it, such as text/csv. See query."""
-        return self._document(_calls.query(text, media_type, default_graphs, named_graphs, timeout))
+        return self._document(_calls.query(text, media_type, default_graphs, named_graphs, timeout, bindings))
 
     async def update(
         self,
         text: str,
         *,
+        bindings: Bindings = None,
         using_graphs: Sequence[str] = (),
         using_named_graphs: Sequence[str] = (),
         timeout: float | None = None,
     ) -> UpdateResult:
-        """Make a SPARQL update, durably when it returns."""
-        return await self._call(_calls.update(text, using_graphs, using_named_graphs, timeout))
+        """Make a SPARQL update, durably when it returns. bindings are for the WHERE of its operations, see query."""
+        return await self._call(_calls.update(text, using_graphs, using_named_graphs, timeout, bindings))
 
     # Triples.
 
