@@ -23,9 +23,9 @@ func (n *Node) SegmentMap(ctx context.Context, offset, limit int) (m store.Segme
 	if v == nil {
 		return m, fmt.Errorf("%w: this machine has no view of the cluster yet", store.ErrUnavailable)
 	}
-	m = store.NewSegmentMap(v.Joint(), func(s trie.Segment) bool { return overlapsLost(v.Lost, s) }, offset, limit)
+	m, err = n.triples.maps.Page(ctx, v, v.Joint(), func(s trie.Segment) bool { return overlapsLost(v.Lost, s) }, offset, limit)
 	m.Epoch = v.Epoch
-	return m, nil
+	return m, err
 }
 
 // overlapsLost reports whether a segment has keys of a lost range.

@@ -36,6 +36,7 @@ type triples struct {
 	throttle *throttle.Throttle
 	columns  *memberColumns // nil if there are none
 	fenced   atomic.Uint64  // an epoch before which all operations are committed
+	maps     store.SegmentMaps
 
 	// lone excludes the change from a node alone to a cluster of one: operations on the lone
 	// store hold it for reading.

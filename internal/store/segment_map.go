@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 	"strings"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -60,54 +61,118 @@ const (
 const maxBoundText = 200
 
 // SegmentMap returns the map of the store, which owns everything itself.
-func (s *Store) SegmentMap(_ context.Context, offset, limit int) (SegmentMap, error) {
+func (s *Store) SegmentMap(ctx context.Context, offset, limit int) (SegmentMap, error) {
 	l := s.segments.Layout()
 	j := recovery.Joint{Base: l, Target: l, Members: l.Placement.Machines(), BaseLive: l.Placement.Machines()}
-	m := NewSegmentMap(&j, func(trie.Segment) bool { return false }, offset, limit)
+	m, err := s.maps.Page(ctx, l.Trie, &j, func(trie.Segment) bool { return false }, offset, limit)
 	m.Epoch = s.Epoch()
+	return m, err
+}
+
+// mapStride is the number of segments between two starts of a summary, and between two checks of a context.
+const mapStride = 1024
+
+// SegmentMaps makes pages of maps. It keeps the counts of all segments of the last layout, so a page reads only its own
+// segments and at most mapStride others. It is safe for concurrent use.
+type SegmentMaps struct{ last atomic.Pointer[mapSummary] }
+
+// mapSummary is what the pages of one layout have in common. It is not changed.
+type mapSummary struct {
+	of     any        // what the map was made of
+	whole  SegmentMap // without segments
+	place  map[trie.MachineID]int
+	starts [][]byte // the lower bound of each segment whose number is a multiple of mapStride
+}
+
+// Page returns at most limit segments of a joint layout behind the first offset ones, with the counts of all. of identifies
+// the layout: a pointer to something that is not changed. isLost reports whether rows of a segment may be
+// lost for good. The caller sets Epoch.
+func (c *SegmentMaps) Page(ctx context.Context, of any, j *recovery.Joint, isLost func(trie.Segment) bool, offset, limit int) (SegmentMap, error) {
+	// 1. Count all segments if the layout is a new one.
+	summary := c.last.Load()
+	if summary == nil || summary.of != of {
+		var err error
+		if summary, err = newMapSummary(ctx, j, isLost); err != nil {
+			return SegmentMap{}, err
+		}
+		summary.of = of
+		c.last.Store(summary)
+	}
+	m := summary.whole
+	m.Machines, m.Partitions, m.Segments = slices.Clone(m.Machines), slices.Clone(m.Partitions), []MapSegment{}
+	if offset >= m.Total || limit <= 0 {
+		return m, nil
+	}
+	// 2. Describe those of the page.
+	at := offset / mapStride * mapStride
+	for segment := range j.Reads().Trie.Range(summary.starts[offset/mapStride], nil) {
+		if at%mapStride == 0 && ctx.Err() != nil {
+			return SegmentMap{}, ctx.Err()
+		}
+		if at >= offset {
+			owner, next, state := stateOf(j, segment, isLost)
+			m.Segments = append(m.Segments, mapSegment(segment, summary.place[owner], summary.place[next], state))
+		}
+		if at++; len(m.Segments) == limit {
+			break
+		}
+	}
 	return m, nil
 }
 
-// NewSegmentMap returns the map of a joint layout. It lists at most limit segments behind the first
-// offset ones. isLost reports whether rows of a segment may be lost for good. The caller sets Epoch.
-func NewSegmentMap(j *recovery.Joint, isLost func(trie.Segment) bool, offset, limit int) SegmentMap {
+// newMapSummary reads all segments of a joint layout.
+func newMapSummary(ctx context.Context, j *recovery.Joint, isLost func(trie.Segment) bool) (*mapSummary, error) {
 	// 1. Number the machines, and count their partitions.
 	reads := j.Reads()
 	machines := trie.NewRing(slices.Concat(reads.Placement.Machines(), j.Target.Placement.Machines())...)
 	m := SegmentMap{Phase: j.Phase.String(), Total: reads.Trie.Len(), Machines: make([]MapMachine, len(machines)),
-		Partitions: make([]int, reads.Placement.Partitions()), Segments: []MapSegment{}}
-	place := map[trie.MachineID]int{}
+		Partitions: make([]int, reads.Placement.Partitions())}
+	s := &mapSummary{place: map[trie.MachineID]int{}}
 	for i, id := range machines {
-		place[id], m.Machines[i].ID = i, id.String()
+		s.place[id], m.Machines[i].ID = i, id.String()
 	}
 	for i := range m.Partitions {
-		m.Partitions[i] = place[reads.Placement.PartitionOwner(uint32(i))]
+		m.Partitions[i] = s.place[reads.Placement.PartitionOwner(uint32(i))]
 		m.Machines[m.Partitions[i]].Partitions++
 	}
-	// 2. Count all segments, and describe those of the page.
+	// 2. Count the segments.
 	at := 0
 	for segment := range reads.Trie.All() {
-		owner, live := j.ReaderOf(segment)
-		next := j.Target.Placement.Owner(j.Target.Trie.Lookup(segment.Lo))
-		state := ""
-		switch {
-		case isLost(segment):
-			state = SegmentLost
+		if at%mapStride == 0 {
+			if ctx.Err() != nil {
+				return nil, ctx.Err()
+			}
+			s.starts = append(s.starts, segment.Lo)
+		}
+		owner, _, state := stateOf(j, segment, isLost)
+		switch state {
+		case SegmentLost:
 			m.Lost++
-		case !live:
-			state = SegmentRebuilt
+		case SegmentRebuilt:
 			m.Rebuilt++
-		case next != owner:
-			state = SegmentMoving
+		case SegmentMoving:
 			m.Moving++
 		}
-		m.Machines[place[owner]].Segments++
-		if at >= offset && len(m.Segments) < limit {
-			m.Segments = append(m.Segments, mapSegment(segment, place[owner], place[next], state))
-		}
+		m.Machines[s.place[owner]].Segments++
 		at++
 	}
-	return m
+	s.whole = m
+	return s, nil
+}
+
+// stateOf returns the owner of a segment, its next one, and its state.
+func stateOf(j *recovery.Joint, s trie.Segment, isLost func(trie.Segment) bool) (owner, next trie.MachineID, state string) {
+	owner, live := j.ReaderOf(s)
+	next = j.Target.Placement.Owner(j.Target.Trie.Lookup(s.Lo))
+	switch {
+	case isLost(s):
+		state = SegmentLost
+	case !live:
+		state = SegmentRebuilt
+	case next != owner:
+		state = SegmentMoving
+	}
+	return owner, next, state
 }
 
 func mapSegment(s trie.Segment, owner, next int, state string) MapSegment {

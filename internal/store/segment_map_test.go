@@ -3,7 +3,11 @@
 package store
 
 import (
+	"context"
+	"encoding/binary"
+	"errors"
 	"fmt"
+	"reflect"
 	"strings"
 	"testing"
 
@@ -61,7 +65,10 @@ func TestSegmentMap(t *testing.T) {
 		{"a bound within an order", halves(t, inPOS, 1, 2, 1, 2, 3), base, recovery.Ingest, trie.Ring{1, 2, 3}, 0, "1 spo-pos 1, 2 pos-gspo 2", "0 0 0"},
 	} {
 		j := &recovery.Joint{Base: test.base, Target: test.to, Phase: test.phase, Members: trie.Ring{2, 3}, BaseLive: test.live}
-		m := NewSegmentMap(j, func(s trie.Segment) bool { return s.ID == test.lost }, 0, 10)
+		m, err := new(SegmentMaps).Page(ctx, j, j, func(s trie.Segment) bool { return s.ID == test.lost }, 0, 10)
+		if err != nil {
+			t.Fatal(err)
+		}
 		var all []string
 		for _, s := range m.Segments {
 			text := fmt.Sprintf("%d %s-%s %s", s.ID, s.Order, s.Last, strings.TrimLeft(m.Machines[s.Owner].ID, "0"))
@@ -78,9 +85,6 @@ func TestSegmentMap(t *testing.T) {
 		}
 		checkOwners(t, test.name, m)
 	}
-	if m := NewSegmentMap(&recovery.Joint{Base: base, Target: base}, func(trie.Segment) bool { return false }, 1, 1); len(m.Segments) != 1 || m.Segments[0].ID != 2 || m.Total != 2 {
-		t.Errorf("a page: %+v", m)
-	}
 	for _, test := range []struct {
 		cut  int // bytes that are left out at the end
 		want string
@@ -92,6 +96,51 @@ func TestSegmentMap(t *testing.T) {
 	long, _ := triple.AppendKey(nil, triple.SPO, triple.Triple{Subject: triple.NewIRI("http://ex/" + strings.Repeat("é", 500)), Predicate: triple.NewIRI("http://ex/p"), Object: triple.NewIRI("http://ex/o")})
 	if text := boundText(long); len(text) > maxBoundText+len("…") || !strings.HasSuffix(text, "é…") {
 		t.Errorf("a long bound: %q", text)
+	}
+}
+
+// TestSegmentPages checks that pages have the segments of the whole map, that only the first page of a layout reads all segments,
+// and that a context ends the reading.
+func TestSegmentPages(t *testing.T) {
+	// 1. A layout of several strides.
+	base := halves(t, []byte{byte(triple.POS)}, 1, 2, 1, 2)
+	for i := range uint64(3*mapStride + 7) {
+		var err error
+		if base.Trie, err = base.Trie.Split(1+min(i, 1)*(i+1), binary.BigEndian.AppendUint32([]byte{byte(triple.SPO)}, uint32(i)), i+3); err != nil {
+			t.Fatal(err)
+		}
+	}
+	j := &recovery.Joint{Base: base, Target: base, Members: trie.Ring{1, 2}, BaseLive: trie.Ring{1, 2}}
+	counted := 0
+	whole := func(trie.Segment) bool { counted++; return false }
+	var maps SegmentMaps
+	all, err := maps.Page(ctx, j, j, whole, 0, base.Trie.Len())
+	if err != nil || len(all.Segments) != base.Trie.Len() || all.Total != len(all.Segments) {
+		t.Fatalf("%d of %d segments: %v", len(all.Segments), base.Trie.Len(), err)
+	}
+	checkOwners(t, "all", all)
+	// 2. Pages are parts of it, and cheap.
+	for _, offset := range []int{0, 1, mapStride - 1, mapStride, 2*mapStride + 5, all.Total - 1, all.Total, all.Total + mapStride} {
+		counted = 0
+		page, err := maps.Page(ctx, j, j, whole, offset, 10)
+		want := all.Segments[min(offset, all.Total):min(offset+10, all.Total)]
+		if err != nil || len(page.Segments) != len(want) || len(want) > 0 && !reflect.DeepEqual(page.Segments, want) || !reflect.DeepEqual(page.Machines, all.Machines) {
+			t.Errorf("the page at %d: %+v, %v", offset, page.Segments, err)
+		}
+		if counted != len(want) {
+			t.Errorf("the page at %d looked at %d segments, want %d", offset, counted, len(want))
+		}
+	}
+	// 3. Another layout is counted again, if the context lasts.
+	other := *j
+	ended, cancel := context.WithCancel(ctx)
+	cancel()
+	if _, err := maps.Page(ended, &other, &other, whole, 0, 10); !errors.Is(err, context.Canceled) {
+		t.Errorf("after its end: %v", err)
+	}
+	other.BaseLive = trie.Ring{2}
+	if page, err := maps.Page(ctx, &other, &other, whole, 0, 1); err != nil || page.Rebuilt != all.Machines[0].Segments {
+		t.Errorf("another layout: %d rebuilt, %v", page.Rebuilt, err)
 	}
 }
 

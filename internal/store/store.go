@@ -41,6 +41,7 @@ type Store struct {
 	committer    *Committer
 	member       membership
 	segments     *segments.Segments
+	maps         SegmentMaps
 	density      density
 	closeTimeout time.Duration
 	closeOnce    sync.Once

@@ -153,8 +153,8 @@ class Client:
         or a Python value for one. They are sent beside the text, so a value stays a value whatever it contains. A
         subquery has them if it selects the variable. A variable that the text lacks is an error.
 
-        default_graphs and named_graphs are the IRIs of a dataset. timeout, in seconds, shortens the node's own. Rows that are not read to their end must be closed, or used
-        in a with statement.
+        default_graphs and named_graphs are the IRIs of a dataset. timeout, in seconds, shortens the node's own. Rows
+        that are not read to their end must be closed, or used in a with statement.
         """
         request = _calls.query(text, _calls.RESULTS, default_graphs, named_graphs, timeout, bindings)
         return Rows(self, self._open(request, False))._begin()
