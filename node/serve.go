@@ -138,6 +138,7 @@ func (s *service) run() (members []string, err error) {
 		AllowOrigins: s.AllowOrigins, PublicURL: s.PublicURL, AcceptHosts: s.AcceptHosts, Cluster: back.cluster,
 		SlowQuery: s.SlowQuery, LogRequests: s.LogRequests, Tracer: tracer, MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
 	}
+	api.Collectors = append(api.Collectors, tracer)
 	if s.AuditLog != "" {
 		if api.Audit, err = audit.Open(s.AuditLog); err != nil {
 			return nil, err

@@ -34,6 +34,9 @@ type exporter struct {
 	log     *slog.Logger
 	client  *http.Client
 	failing atomic.Bool
+	waiting atomic.Int64 // spans that ended and are not sent yet
+	// The outcomes of spans.
+	sent, failed, dropped atomic.Int64
 
 	ctx context.Context // ends with end
 	end context.CancelFunc
@@ -52,6 +55,12 @@ func newExporter(url string, headers http.Header, log *slog.Logger) *exporter {
 // ExportSpans implements [sdk.SpanExporter]. It returns no error, because the SDK would write it to standard error.
 func (e *exporter) ExportSpans(ctx context.Context, spans []sdk.ReadOnlySpan) error {
 	err := e.send(ctx, spans)
+	e.waiting.Add(-int64(len(spans)))
+	if err == nil {
+		e.sent.Add(int64(len(spans)))
+	} else {
+		e.failed.Add(int64(len(spans)))
+	}
 	switch {
 	case e.ctx.Err() != nil:
 	case err != nil && !e.failing.Swap(true):

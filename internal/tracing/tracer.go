@@ -81,7 +81,9 @@ func New(o Options) (*Tracer, error) {
 	if t.failure == nil {
 		t.failure = func(error) string { return "failed" }
 	}
-	t.provider = sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithBatcher(t.exporter), sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(o.Ratio))))
+	room := queueSize()
+	waiting := &queue{sdk.NewBatchSpanProcessor(t.exporter, sdk.WithMaxQueueSize(room)), t.exporter, int64(room)}
+	t.provider = sdk.NewTracerProvider(sdk.WithResource(about), sdk.WithSpanProcessor(waiting), sdk.WithSampler(sdk.ParentBased(sdk.TraceIDRatioBased(o.Ratio))))
 	t.tracer = t.provider.Tracer(scope)
 	return t, nil
 }

@@ -9,11 +9,13 @@ import (
 	"log/slog"
 	"net"
 	"net/http"
+	"net/http/httptest"
 	"strings"
 	"sync/atomic"
 	"testing"
 	"time"
 
+	"github.com/prometheus/client_golang/prometheus"
 	sdk "go.opentelemetry.io/otel/sdk/trace"
 	"go.uber.org/goleak"
 
@@ -280,5 +282,73 @@ func BenchmarkSpans(b *testing.B) {
 				}
 			})
 		})
+	}
+}
+
+// TestLostSpans: spans that are sent, that the collector refuses, and that find no room are counted.
+func TestLostSpans(t *testing.T) {
+	t.Setenv("OTEL_BSP_MAX_QUEUE_SIZE", "10")
+	t.Setenv("OTEL_BSP_MAX_EXPORT_BATCH_SIZE", "1")
+	var status atomic.Int64
+	status.Store(http.StatusOK)
+	came, held := make(chan struct{}, 100), make(chan struct{})
+	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) {
+		came <- struct{}{}
+		<-held
+		w.WriteHeader(int(status.Load()))
+	}))
+	defer server.Close()
+	tracer, err := New(Options{Endpoint: server.URL, Ratio: 1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	end := func(n int) {
+		for range n {
+			_, span := tracer.Request(t.Context(), header(), "GET", "/")
+			span.End(nil)
+		}
+	}
+	counts := func() string {
+		registry := prometheus.NewRegistry()
+		registry.MustRegister(tracer)
+		all, err := registry.Gather()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var text []string
+		for _, m := range all[0].GetMetric() {
+			text = append(text, fmt.Sprintf("%s %g", m.GetLabel()[0].GetValue(), m.GetCounter().GetValue()))
+		}
+		return strings.Join(text, ", ")
+	}
+	// 1. While the collector does not answer, ten spans wait: the one on its way is among them.
+	end(1)
+	<-came
+	end(14)
+	if got := counts(); got != "dropped 5, failed 0, sent 0" {
+		t.Errorf("while the collector does not answer: %s", got)
+	}
+	// 2. It refuses all that wait.
+	status.Store(http.StatusServiceUnavailable)
+	close(held)
+	if err := tracer.provider.ForceFlush(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := counts(); got != "dropped 5, failed 10, sent 0" {
+		t.Errorf("when it refuses: %s", got)
+	}
+	// 3. It takes spans again.
+	status.Store(http.StatusOK)
+	end(3)
+	if err := tracer.Shutdown(t.Context()); err != nil {
+		t.Fatal(err)
+	}
+	if got := counts(); got != "dropped 5, failed 10, sent 3" {
+		t.Errorf("at the end: %s", got)
+	}
+	// A node without traces has the metric, too.
+	tracer = nil
+	if got := counts(); got != "dropped 0, failed 0, sent 0" {
+		t.Errorf("without traces: %s", got)
 	}
 }
