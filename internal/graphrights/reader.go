@@ -74,7 +74,19 @@ func (r *reader) skipping(o store.ReadOptions, read func(store.ReadOptions) iter
 }
 
 // Count implements [store.Matcher].
-func (r *reader) Count(ctx context.Context, p triple.Pattern) (n int64, err error) {
+func (r *reader) Count(ctx context.Context, all ...triple.Pattern) (sum int64, err error) {
+	for _, p := range all {
+		n, err := r.count(ctx, p)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	return sum, nil
+}
+
+// count counts the visible rows of one pattern.
+func (r *reader) count(ctx context.Context, p triple.Pattern) (n int64, err error) {
 	// 1. Of one graph, the reader counts.
 	if p.DefaultGraph || !p.Graph.IsZero() {
 		if !r.rights.mayRead(p.Graph) {
@@ -84,15 +96,12 @@ func (r *reader) Count(ctx context.Context, p triple.Pattern) (n int64, err erro
 	}
 	// 2. The sum of the graphs, if the rows of each are next to each other in order GSPO.
 	if p.Object.IsZero() && (p.Predicate.IsZero() || !p.Subject.IsZero()) {
+		var all []triple.Pattern
 		for _, graph := range r.rights.read {
 			p.Graph, p.DefaultGraph = graph, graph.IsZero()
-			one, err := r.Reader.Count(ctx, p)
-			if err != nil {
-				return 0, err
-			}
-			n += one
+			all = append(all, p)
 		}
-		return n, nil
+		return r.Reader.Count(ctx, all...)
 	}
 	// 3. Otherwise the sum could read more rows than the pattern has, and the rows are read.
 	for _, err := range r.Match(ctx, p, store.ReadOptions{}) {

@@ -139,13 +139,19 @@ func (h *hidingReader) skipped(ctx context.Context, o store.ReadOptions, key []b
 }
 
 // Count implements [store.Matcher].
-func (h *hidingReader) Count(ctx context.Context, p triple.Pattern) (int64, error) {
-	n, err := h.Reader.Count(ctx, p)
-	if err != nil || n == 0 || !covers(p) {
+func (h *hidingReader) Count(ctx context.Context, all ...triple.Pattern) (int64, error) {
+	n, err := h.Reader.Count(ctx, all...)
+	covering := int64(0)
+	for _, p := range all {
+		if covers(p) {
+			covering++
+		}
+	}
+	if err != nil || n == 0 || covering == 0 {
 		return n, err
 	}
 	there, err := h.Reader.Count(ctx, triple.Exact(systemgraph.PrefixRow))
-	return n - there, err
+	return n - covering*there, err
 }
 
 // Estimate implements [store.Matcher].

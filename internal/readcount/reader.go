@@ -128,13 +128,18 @@ func observeRows[T any](r *reader, rows iter.Seq2[T, error], pattern func() Patt
 }
 
 // Count implements [store.Matcher].
-func (r *reader) Count(ctx context.Context, p triple.Pattern) (int64, error) {
-	n, err := r.Reader.Count(ctx, p)
-	if err == nil {
+func (r *reader) Count(ctx context.Context, all ...triple.Pattern) (sum int64, err error) {
+	// One by one, because each pattern has its own rows.
+	for _, p := range all {
+		n, err := r.Reader.Count(ctx, p)
+		if err != nil {
+			return 0, err
+		}
 		read := PatternOf(p)
 		r.add(&read, n)
+		sum += n
 	}
-	return n, err
+	return sum, nil
 }
 
 // Annotation implements [store.AnnotationReader].

@@ -99,9 +99,9 @@ func (s *spreadSnapshot) Range(ctx context.Context, b triple.Bounds, o store.Rea
 	return s.rows(s.Reader.Range(ctx, b, o))
 }
 
-func (s *spreadSnapshot) Count(ctx context.Context, p triple.Pattern) (int64, error) {
+func (s *spreadSnapshot) Count(ctx context.Context, all ...triple.Pattern) (int64, error) {
 	s.degraded.Store(s.store.after >= 0)
-	return s.Reader.Count(ctx, p)
+	return s.Reader.Count(ctx, all...)
 }
 
 func (s *spreadSnapshot) Source() sparql.Source { return spreadSource{s.Reader.Source(), s} }

@@ -63,7 +63,8 @@ type Matcher interface {
 	Match(ctx context.Context, p triple.Pattern, o ReadOptions) iter.Seq2[Row, error]
 	// Range returns the rows within bounds.
 	Range(ctx context.Context, b triple.Bounds, o ReadOptions) iter.Seq2[Row, error]
-	Count(ctx context.Context, p triple.Pattern) (int64, error)
+	// Count returns the sum of the numbers of rows of all patterns. In a cluster those of a subject or a graph are one round.
+	Count(ctx context.Context, all ...triple.Pattern) (int64, error)
 	// Estimate returns about how many rows p has, and whether the number is exact.
 	Estimate(ctx context.Context, p triple.Pattern) (n int64, exact bool, err error)
 }

@@ -10,15 +10,20 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Count returns how many triples match p. It reads all of their keys and decodes none.
-func (sn *Snapshot) Count(ctx context.Context, p triple.Pattern) (int64, error) {
-	n := int64(0)
-	scan, err := p.Scan(p.Best())
-	if err != nil {
-		return 0, err
+// Count returns the sum of the numbers of triples that match each pattern. It reads all of their keys and decodes none.
+func (sn *Snapshot) Count(ctx context.Context, all ...triple.Pattern) (sum int64, err error) {
+	for _, p := range all {
+		scan, err := p.Scan(p.Best())
+		if err != nil {
+			return 0, err
+		}
+		n, _, _, err := sn.count(ctx, scan.Range, matches(&scan), 0)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
 	}
-	n, _, _, err = sn.count(ctx, scan.Range, matches(&scan), 0)
-	return n, err
+	return sum, nil
 }
 
 // CountRange returns how many triples lie in b.

@@ -53,9 +53,11 @@ func (r *rangedReader) Match(ctx context.Context, p triple.Pattern, o store.Read
 	return r.Reader.Match(ctx, p, o)
 }
 
-func (r *rangedReader) Count(ctx context.Context, p triple.Pattern) (int64, error) {
-	r.checkPattern(p)
-	return r.Reader.Count(ctx, p)
+func (r *rangedReader) Count(ctx context.Context, all ...triple.Pattern) (int64, error) {
+	for _, p := range all {
+		r.checkPattern(p)
+	}
+	return r.Reader.Count(ctx, all...)
 }
 
 func (r *rangedReader) Range(ctx context.Context, b triple.Bounds, o store.ReadOptions) iter.Seq2[store.Row, error] {

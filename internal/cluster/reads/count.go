@@ -22,13 +22,13 @@ type tally struct {
 	answers int // owners that answered
 }
 
-// total adds up the answers of the owners of r. If one fails, its ranges are asked for again under
+// total adds up the answers of the owners of ranges, which ascend and are disjoint. If one fails, its ranges are asked for again under
 // the next view. If a bulk load was published in between, all ranges are.
-func (sn *Snapshot) total(ctx context.Context, r triple.Range, ask func(context.Context, *view.View, *group) (tally, error)) (tally, error) {
+func (sn *Snapshot) total(ctx context.Context, ranges []triple.Range, ask func(context.Context, *view.View, *group) (tally, error)) (tally, error) {
 	if err := sn.begin(ctx); err != nil {
 		return tally{}, err
 	}
-	sum, rest := tally{exact: true}, []triple.Range{r}
+	sum, rest := tally{exact: true}, ranges
 	t := retries{common: sn.reads.common}
 	for shown := 0; ; {
 		if sn.closed.Load() {
@@ -38,7 +38,7 @@ func (sn *Snapshot) total(ctx context.Context, r triple.Range, ask func(context.
 		v := sn.reads.member.View()
 		if v.Shown() != shown {
 			shown = v.Shown()
-			sum, rest = tally{exact: true}, []triple.Range{r}
+			sum, rest = tally{exact: true}, ranges
 		}
 		// 2. Ask the owners of the ranges without an answer.
 		_, groups, err := sn.under(v).split(rest)
@@ -97,9 +97,9 @@ func askAll(ctx context.Context, v *view.View, groups []*group, ask func(context
 	return sum, rest, err
 }
 
-// count returns how many rows of r pass a filter; nil passes all.
-func (sn *Snapshot) count(ctx context.Context, r triple.Range, f *filter) (int64, error) {
-	sum, err := sn.total(ctx, r, func(ctx context.Context, v *view.View, g *group) (tally, error) {
+// count returns how many rows of ranges pass a filter; nil passes all. The ranges ascend and are disjoint.
+func (sn *Snapshot) count(ctx context.Context, ranges []triple.Range, f *filter) (int64, error) {
+	sum, err := sn.total(ctx, ranges, func(ctx context.Context, v *view.View, g *group) (tally, error) {
 		q := &request{epoch: v.Epoch, view: v, filter: f, ranges: g.ranges}
 		switch {
 		case !g.live:

@@ -178,6 +178,11 @@ func compare(t *testing.T, w *world, rng *rand.Rand, sn *Snapshot, rounds int) {
 				t.Fatalf("estimate %+v: %d, %v, want %d", p, n, err, len(all))
 			}
 		}
+		// The sum of all patterns, of which some overlap.
+		sum, err := truth.Count(ctx, patterns(some)...)
+		if n, failed := sn.Count(ctx, patterns(some)...); err != nil || failed != nil || n != sum {
+			t.Fatalf("count of all patterns of %s: %d, %v, want %d, %v", some, n, failed, sum, err)
+		}
 		b := bounds(rng, some)
 		all, badly := got(truth.Range(ctx, b, store.ReadOptions{}))
 		o := options(rng, all)

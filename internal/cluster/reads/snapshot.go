@@ -3,10 +3,12 @@
 package reads
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
 	"iter"
+	"slices"
 	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/store"
@@ -203,13 +205,47 @@ func (sn *Snapshot) read(ctx context.Context, r triple.Range, o store.ReadOption
 	}
 }
 
-// Count returns how many triples match p. Owners read all keys, and send only their counts.
-func (sn *Snapshot) Count(ctx context.Context, p triple.Pattern) (int64, error) {
-	r, f, err := answers(p)
-	if err != nil {
-		return 0, err
+// maxCountRanges is the most ranges of one round of a count. It bounds the messages.
+const maxCountRanges = 1000
+
+// Count returns the sum of the numbers of triples that match each pattern. Owners read all keys, and send only their
+// counts. The patterns whose triples are all rows of a range are one round of requests, and each other one is its own.
+func (sn *Snapshot) Count(ctx context.Context, all ...triple.Pattern) (sum int64, err error) {
+	// 1. Collect the ranges without a filter, and count the others.
+	var whole []triple.Range
+	for _, p := range all {
+		r, f, err := answers(p)
+		if err != nil {
+			return 0, err
+		}
+		if f == nil {
+			whole = append(whole, r)
+			continue
+		}
+		n, err := sn.count(ctx, []triple.Range{r}, f)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
 	}
-	return sn.count(ctx, r, f)
+	// 2. The ranges of one round must ascend and be disjoint. Those that are not begin another round.
+	slices.SortFunc(whole, func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) })
+	for len(whole) > 0 {
+		var round, rest []triple.Range
+		for _, r := range whole {
+			if last := len(round) - 1; len(round) == maxCountRanges || last >= 0 && (round[last].Hi == nil || bytes.Compare(r.Lo, round[last].Hi) < 0) {
+				rest = append(rest, r)
+			} else {
+				round = append(round, r)
+			}
+		}
+		n, err := sn.count(ctx, round, nil)
+		if err != nil {
+			return 0, err
+		}
+		sum, whole = sum+n, rest
+	}
+	return sum, nil
 }
 
 // CountRange returns how many triples are within b. If no range of keys is exactly b, owners must
@@ -220,7 +256,7 @@ func (sn *Snapshot) CountRange(ctx context.Context, b triple.Bounds) (n int64, e
 		return 0, err
 	}
 	if kr.Exact() {
-		return sn.count(ctx, kr.Range, nil)
+		return sn.count(ctx, []triple.Range{kr.Range}, nil)
 	}
 	for _, err := range sn.Range(ctx, b, store.ReadOptions{}) {
 		if err != nil {
@@ -291,7 +327,7 @@ func (s sparqlSource) Lookup(ctx context.Context, ranges []triple.Range, each fu
 
 // Count returns how many versions a range has.
 func (s sparqlSource) Count(ctx context.Context, r triple.Range) (int64, error) {
-	return s.snapshot.count(ctx, r, nil)
+	return s.snapshot.count(ctx, []triple.Range{r}, nil)
 }
 
 // Estimate returns about how many versions a range has.
