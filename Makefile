@@ -33,7 +33,7 @@ build: ## bin/trefoil, one binary
 release: ## archives and Debian packages in dist/, of the tag that is checked out; needs goreleaser
 	goreleaser release --clean --skip=publish
 
-demo: build ## generate, load, serve and ask a sample, in under a minute
+demo: build ## generate, load, serve and ask a sample: some seconds after the build, whose first time takes minutes
 	@scripts/demo.sh bin/trefoil
 
 demo-cluster: build ## five nodes on this machine, of which two are killed while they are asked

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# trefoil in under a minute: generate, load, serve and ask a sample, then stop.
+# trefoil in some seconds once it is built: generate, load, serve and ask a sample, then stop.
 set -euo pipefail
 
 trefoil=$(realpath "${1:?the trefoil binary}")

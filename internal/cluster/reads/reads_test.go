@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"math/rand/v2"
+	"sync/atomic"
 	"testing"
 	"time"
 
@@ -416,4 +417,26 @@ func TestLeave(t *testing.T) {
 	defer cancel()
 	for range sn.Match(soon, triple.Pattern{}, store.ReadOptions{}) {
 	}
+}
+
+// TestCountIsOneRound: patterns of many graphs take one request for each other machine, not one for each graph.
+func TestCountIsOneRound(t *testing.T) {
+	rng := random(t)
+	w := newWorld(t, 3, Options{Ahead: 1 << 16})
+	w.fill(rng, 40, drawn(rng, 1500))
+	var graphs []triple.Pattern
+	for i := range 200 {
+		graphs = append(graphs, triple.Pattern{Graph: triple.NewIRI(fmt.Sprintf("http://example.org/none%d", i))})
+	}
+	if n, err := w.snapshot(0).Count(ctx, graphs...); err != nil || n != 0 {
+		t.Fatalf("%d, %v", n, err)
+	}
+	sent := int64(0)
+	if count, ok := w.machines[0].methods.Load(MethodCount); ok {
+		sent = count.(*atomic.Int64).Load()
+	}
+	if sent > int64(len(w.machines)) {
+		t.Errorf("200 graphs took %d requests of %d machines", sent, len(w.machines))
+	}
+	t.Logf("%d requests", sent)
 }
