@@ -154,6 +154,9 @@ func (v *Verifier) WithKeys(keys []byte) (*Verifier, error) {
 	if v == nil || v.options.Keys == nil {
 		return v, nil
 	}
+	if keys == nil {
+		return nil, errors.New("the JWK set of the issuer is missing") // New would ask the issuer instead
+	}
 	o := v.options
 	o.Keys = keys
 	return New(o)
