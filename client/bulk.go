@@ -27,6 +27,8 @@ type LoadOptions struct {
 	Base string
 	// KeepGoing leaves malformed statements out. Without it the first one stops the load.
 	KeepGoing bool
+	// RDFStar reads quoted triples of the drafts of RDF-star, as blank nodes that reify them.
+	RDFStar bool
 	// Rejects is the number of rejected statements in the summary; 0 is 100, and at most 100,000.
 	Rejects int
 	// MemoryBytes is the load's memory budget on the node; 0 is the node's default.
@@ -72,6 +74,9 @@ func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (L
 	// 1. Translate the options. 0 must not be sent, because the node rejects it.
 	var summary LoadSummary
 	query := url.Values{}
+	if o.RDFStar {
+		query.Set("rdf-star", "true")
+	}
 	if o.KeepGoing {
 		query.Set("keep-going", "true")
 	}

@@ -79,7 +79,7 @@ func (f *feeder) feed(ctx context.Context, watch func(byteCounter), send func(un
 	if err != nil {
 		return err
 	}
-	if s != syntax.NTriples && s != syntax.NQuads {
+	if s != syntax.NTriples && s != syntax.NQuads || f.options.RDFStar {
 		return f.feedTriples(ctx, r, s, send)
 	}
 	// 2. Skip the part that was read before. A plain file can seek; if the input is compressed or

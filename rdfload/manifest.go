@@ -68,6 +68,7 @@ type manifestSettings struct {
 	MaxLine   int    `json:"max_line"`
 	Links     string `json:"links,omitempty"`
 	Blanks    bool   `json:"keep_blanks,omitempty"`
+	RDFStar   bool   `json:"rdf_star,omitempty"`
 }
 
 // manifestRun names the files of a run by order.
@@ -94,7 +95,7 @@ type merged struct {
 
 func settingsOf(o *Options) manifestSettings {
 	return manifestSettings{KeepGoing: o.KeepGoing, Graph: string(triple.AppendNT(nil, o.Graph)),
-		Syntax: o.Syntax.String(), Base: o.Base, MaxLine: o.MaxLine, Links: o.Links.settings(), Blanks: o.KeepBlanks}
+		Syntax: o.Syntax.String(), Base: o.Base, MaxLine: o.MaxLine, Links: o.Links.settings(), Blanks: o.KeepBlanks, RDFStar: o.RDFStar}
 }
 
 // save writes the manifest durably. A crash leaves the old or the new one, because it is written to

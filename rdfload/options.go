@@ -56,6 +56,8 @@ type Options struct {
 	// KeepBlanks keeps the labels of blank nodes in N-Triples and N-Quads, because they are those of
 	// the store. Otherwise the blank nodes of a load are new ones.
 	KeepBlanks bool
+	// RDFStar reads quoted triples of the drafts of RDF-star, see [syntax.Options].
+	RDFStar bool
 	// Base resolves relative IRIs if a document has no base of its own.
 	Base string
 	// MaxLine limits a line of N-Triples and a token of other syntaxes, in bytes. If it is 0, it is
@@ -188,12 +190,12 @@ func (o *Options) syntaxOf(s input.Source, r *input.Reader) (syntax.Syntax, erro
 	case s.Syntax != 0:
 		return s.Syntax, nil
 	}
-	return r.Syntax(s.Name)
+	return r.Syntax(s.Name, o.RDFStar)
 }
 
 // parsing returns the options for parsing a document; prefix is the prefix of its blank nodes.
 func (o *Options) parsing(name, prefix string) syntax.Options {
-	return syntax.Options{Source: name, Base: o.Base, BlankPrefix: prefix, KeepGoing: o.KeepGoing, MaxLine: o.MaxLine, Warn: o.warnings.add, Prefix: o.Prefix}
+	return syntax.Options{Source: name, Base: o.Base, BlankPrefix: prefix, KeepGoing: o.KeepGoing, MaxLine: o.MaxLine, RDFStar: o.RDFStar, Warn: o.warnings.add, Prefix: o.Prefix}
 }
 
 // withDefaults returns the options with a default for each zero field.

@@ -20,6 +20,7 @@ func appendForm(dst []byte, t Term, canonical bool) []byte {
 		dst = append(dst, '<')
 		dst = append(dst, t.value...)
 		return append(dst, '>')
+	// The canonical form differs in literals only.
 	case Literal:
 		if canonical {
 			return appendCanonicalLiteral(dst, t)

@@ -24,7 +24,7 @@ func parseFile(t *testing.T, elem ...string) []triple.Triple {
 		t.Fatal(err)
 	}
 	defer r.Close()
-	s, err := r.Syntax(sources[0].Name)
+	s, err := r.Syntax(sources[0].Name, false)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -17,9 +17,20 @@ import (
 type convertCmd struct {
 	documents
 	outputFlags
+	Canonical string `enum:"1.1,1.2" default:"1.1" placeholder:"VERSION" help:"The canonical form of nq and nt: that of RDF 1.1, or of 1.2, which escapes all control characters and writes language tags in lower case, without annotations. ${default} by default."`
 }
 
-func (c *convertCmd) Run(e *env) error { return c.into(e, c.convert) }
+func (c *convertCmd) Run(e *env) error {
+	s, err := c.outputFlags.syntax()
+	if err != nil {
+		return err
+	}
+	c.canonical12 = c.Canonical == "1.2"
+	if c.canonical12 && s != syntax.NQuads && s != syntax.NTriples {
+		return usagef("--canonical 1.2 is for --format nq or nt: %v has no canonical form", s)
+	}
+	return c.into(e, c.convert)
+}
 
 func (c *convertCmd) convert(e *env) error {
 	if err := c.check(); err != nil {
@@ -80,7 +91,7 @@ func (d *documents) anyAnnotated(e *env, sources []input.Source) bool {
 		// 2. NDJSON has no header. Otherwise it is the first line.
 		s := given
 		if s == 0 {
-			s, _ = in.Syntax(source.Name) // the parser reports it
+			s, _ = in.Syntax(source.Name, d.RDFStar) // the parser reports it
 		}
 		head := make([]byte, len(triple.AnnotationsHeader))
 		n, _ := io.ReadFull(in, head)

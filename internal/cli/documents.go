@@ -22,6 +22,7 @@ import (
 type documents struct {
 	From    string   `placeholder:"SYNTAX" help:"${syntaxes}; by the file's name or its content where not given."`
 	Base    string   `placeholder:"IRI" help:"Resolve relative IRIs against this one."`
+	RDFStar bool     `name:"rdf-star" help:"Read quoted triples << s p o >> of the RDF-star drafts: each becomes a blank node that reifies the triple, the same for equal triples of a document. RDF 1.2 needs no flag."`
 	MaxLine byteSize `default:"64MiB" placeholder:"SIZE" help:"Greatest line, or token; ${default} by default."`
 	found   prefixes.Found
 	Files   []string `arg:"" optional:"" name:"file" help:"Files, directories, globs; - is standard input. .gz, .bz2, .zst and .xz are recognized by content."`
@@ -134,7 +135,7 @@ func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[
 		defer in.Close()
 		s, err := d.syntax()
 		if err == nil && s == 0 {
-			s, err = in.Syntax(source.Name)
+			s, err = in.Syntax(source.Name, d.RDFStar)
 		}
 		if err != nil {
 			yield(statement{}, err)
@@ -142,7 +143,7 @@ func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[
 		}
 		// 2. Parse it. The parser reports annotations before their triple.
 		var annotations []triple.ApplicationData
-		opts := syntax.Options{Source: source.Name, Base: d.Base, BlankPrefix: prefix, MaxLine: int(d.MaxLine),
+		opts := syntax.Options{Source: source.Name, Base: d.Base, BlankPrefix: prefix, MaxLine: int(d.MaxLine), RDFStar: d.RDFStar,
 			Annotated: func(all []triple.ApplicationData) { annotations = all },
 			Prefix:    d.found.Add,
 			Warn:      func(message string) { e.sayf("warning: %s", message) }}

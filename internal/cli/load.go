@@ -103,7 +103,7 @@ func (c *loadCmd) graph() (triple.Term, error) {
 func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary, err error) {
 	// 1. Translate the flags.
 	opts := rdfload.Options{
-		Memory: int64(c.Memory), KeepGoing: c.KeepGoing, Base: c.Base, MaxLine: int(c.MaxLine), Resume: c.Resume, Prefix: c.found.Add,
+		Memory: int64(c.Memory), KeepGoing: c.KeepGoing, Base: c.Base, MaxLine: int(c.MaxLine), Resume: c.Resume, RDFStar: c.RDFStar, Prefix: c.found.Add,
 	}
 	if opts.Syntax, err = c.syntax(); err != nil {
 		return summary, err

@@ -64,8 +64,8 @@ func (c *loadCmd) checkLinks() error {
 		}
 		return nil
 	}
-	if c.From != "" || c.Base != "" || c.Graph != "" {
-		return usagef("--from, --base and --graph are for RDF; link files have --format, and their links are in the default graph")
+	if c.From != "" || c.Base != "" || c.Graph != "" || c.RDFStar {
+		return usagef("--from, --base, --graph and --rdf-star are for RDF; link files have --format, and their links are in the default graph")
 	}
 	if err := triple.CheckIRI(withoutBrackets(c.LinkPredicate)); err != nil {
 		return usagef("--link-predicate %s: %w", c.LinkPredicate, err)

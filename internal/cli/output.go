@@ -21,6 +21,7 @@ import (
 type outputFlags struct {
 	Annotations bool   `default:"true" negatable:"" help:"Write what applications attach to triples, as the weights of links, in a form that load and add read: see docs/OPERATIONS.md. By default; --no-annotations leaves it out."`
 	Format      string `placeholder:"F" help:"nq, nt, trig, ndjson, ttl, rdf or jsonld; that of the file's name, or else nq. nt, ttl and rdf fail at the first triple of a named graph. ttl, rdf and jsonld cannot hold annotations; their number is printed."`
+	canonical12 bool   // nq and nt are in the canonical form of RDF 1.2, which has no annotations
 	Output      string `short:"o" placeholder:"FILE" help:"Write this file in place of standard output, compressed if its name ends with .gz or .zst. It appears when it is complete."`
 }
 
@@ -111,13 +112,15 @@ func (f *outputFlags) open(w io.Writer, annotated bool, names prefixes.Names) (o
 	if o.format, err = f.syntax(); err != nil {
 		return nil, err
 	}
-	annotated = annotated && o.format.HoldsAnnotations()
+	annotated = annotated && o.format.HoldsAnnotations() && !f.canonical12
 	// 1. Lines need no writer.
 	switch {
 	case o.format == syntax.NDJSON && annotated:
 		o.write = writeNDJSON
 	case o.format == syntax.NDJSON:
 		o.write = writeJSON
+	case f.canonical12:
+		o.write = writeCanonical
 	case o.format == syntax.NQuads || o.format == syntax.NTriples:
 		if o.write = writeNQuad; annotated {
 			o.write, o.header = withAnnotations(writeNQuad), triple.AnnotationsHeader+"\n"
@@ -206,6 +209,15 @@ func (o *output) close(e *env) error {
 		e.sayf("%s left out", plural(o.left, "annotation"))
 	}
 	return nil
+}
+
+// writeCanonical writes a triple in the canonical form of RDF 1.2.
+func writeCanonical(dst []byte, it item) ([]byte, error) {
+	t, err := it.triple()
+	if err != nil {
+		return dst, err
+	}
+	return triple.AppendCanonical(dst, t), nil
 }
 
 // writeNDJSON writes a triple and its annotations as lines of JSON.

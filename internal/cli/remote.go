@@ -199,12 +199,12 @@ func (c *loadCmd) sendOne(e *env, to *client.Client, source input.Source) (none 
 	defer in.Close()
 	s, err := c.syntax()
 	if err == nil && s == 0 {
-		s, err = in.Syntax(source.Name)
+		s, err = in.Syntax(source.Name, c.RDFStar)
 	}
 	if err != nil {
 		return none, err
 	}
-	o := client.LoadOptions{ContentType: s.MediaType(), Base: c.Base, KeepGoing: c.KeepGoing, Unchecked: c.Unchecked,
+	o := client.LoadOptions{ContentType: s.MediaType(), Base: c.Base, KeepGoing: c.KeepGoing, Unchecked: c.Unchecked, RDFStar: c.RDFStar,
 		MemoryBytes: int64(c.Memory), MaxLineBytes: int64(c.MaxLine)}
 	if c.Rejects != "" {
 		o.Rejects = maxRejects

@@ -155,7 +155,7 @@ func (doc *document) syntax(in *input.Reader) (syntax.Syntax, error) {
 	case "", "text/plain", "application/octet-stream", "binary/octet-stream", "application/json",
 		"application/xml", "text/xml", "application/gzip", "application/x-gzip", "application/x-bzip2",
 		"application/zstd", "application/x-xz":
-		return in.Syntax(pathOf(doc.base))
+		return in.Syntax(pathOf(doc.base), false)
 	}
 	return syntax.ByMediaType(doc.contentType)
 }

@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"fmt"
 	"io"
+	"strings"
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/server/problem"
@@ -58,6 +59,24 @@ func TestLoad(t *testing.T) {
 	if got := s.get("/count").body; got != `{"count":6,"exact":true}`+"\n" {
 		t.Errorf("in all: %s", got)
 	}
+}
+
+// TestLoadRDFStar: quoted triples are an error that names the parameter's flag, and are read with it.
+func TestLoadRDFStar(t *testing.T) {
+	s, _ := serveTriples(t, "", Options{})
+	line := "<< <http://s> <http://p> <http://o> >> <http://q> \"1\" .\n"
+	nt := []string{"Content-Type", response.NTriples}
+	s.do("POST", "/load", line, nt...).wantError(t, 400, problem.KindSyntax, "body:1:1", "--rdf-star reads it")
+	if got := load(t, s.do("POST", "/load?rdf-star=true", line+strings.Replace(line, "1", "2", 1), nt...)); got.New != 3 {
+		t.Errorf("%+v", got)
+	}
+	// Every format of a graph holds the triple term, or says that it cannot.
+	for media, want := range map[string]string{"text/turtle": "<<( <http://s> <http://p> <http://o> )>>", "application/rdf+xml": `rdf:parseType="Triple"`, response.NTriples: "<<("} {
+		if got := s.get("/data?default", "Accept", media); got.status != 200 || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d %s", media, got.status, got.body)
+		}
+	}
+	s.get("/data?default", "Accept", "application/ld+json").wantError(t, 406, problem.KindNotAcceptable, "", "JSON-LD 1.1 has no triple terms")
 }
 
 func TestLoadRejects(t *testing.T) {

@@ -60,7 +60,15 @@ type Names struct {
 // and sorted by name within an argument. If an argument is a directory, List returns its files with
 // names of RDF syntaxes. If an argument matches nothing, List returns an error.
 func List(args []string) ([]Source, error) {
-	return ListNamed(args, Names{Are: func(name string) bool { _, ok := syntax.ByFile(name); return ok }, What: "an RDF syntax"})
+	return ListNamed(args, Names{Are: isRDF, What: "an RDF syntax"})
+}
+
+// isRDF reports whether a file's name has the suffix of an RDF syntax. Files of RDF-star are listed, too,
+// because they must not be left out in silence.
+func isRDF(name string) bool {
+	_, known := syntax.ByFile(name)
+	_, star := syntax.ByStarFile(name)
+	return known || star
 }
 
 // ListNamed is List, but selects other files of directories.

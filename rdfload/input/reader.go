@@ -120,9 +120,15 @@ func (r *Reader) Close() error {
 }
 
 // Syntax returns the document's syntax: by the source's name if it has a known suffix, else by its
-// first bytes (see [syntax.Sniff]). If neither determines it, the error wraps [ErrSyntax]. It must
-// be called before the first Read.
-func (r *Reader) Syntax(name string) (syntax.Syntax, error) {
+// first bytes (see [syntax.Sniff]). If neither determines it, the error wraps [ErrSyntax]. So it does
+// if the suffix is one of RDF-star and rdfStar is not set. It must be called before the first Read.
+func (r *Reader) Syntax(name string, rdfStar bool) (syntax.Syntax, error) {
+	if s, ok := syntax.ByStarFile(name); ok {
+		if !rdfStar {
+			return 0, fmt.Errorf("%s: %w: the name is that of a document of the RDF-star drafts; --rdf-star reads its quoted triples, or name a syntax to read it as RDF 1.2", r.name, ErrSyntax)
+		}
+		return s, nil
+	}
 	if s, ok := syntax.ByFile(name); ok {
 		return s, nil
 	}

@@ -225,19 +225,27 @@ func TestReadError(t *testing.T) {
 func TestSyntax(t *testing.T) {
 	for _, test := range []struct {
 		data, name string
+		star       bool
 		want       syntax.Syntax
 	}{
-		{"", "a.ttl", syntax.Turtle},
-		{sample, "a.nq.gz", syntax.NQuads},
-		{sample, "-", syntax.NQuads},
-		{"@prefix e: <x:> .", "data", syntax.TriG},
-		{"\x00", "data", 0},
+		{"", "a.ttl", false, syntax.Turtle},
+		{sample, "a.nq.gz", false, syntax.NQuads},
+		{sample, "-", false, syntax.NQuads},
+		{"@prefix e: <x:> .", "data", false, syntax.TriG},
+		{"\x00", "data", false, 0},
+		{sample, "a.ttls", false, 0},
+		{sample, "a.nqs.zst", false, 0},
+		{sample, "A.TTLS", true, syntax.Turtle},
+		{sample, "a.trigs", true, syntax.TriG},
+		{sample, "a.nts.gz", true, syntax.NTriples},
+		{sample, "a.nqs", true, syntax.NQuads},
+		{sample, "a.nt", true, syntax.NTriples},
 	} {
 		r, err := NewReader(strings.NewReader(test.data), test.name, Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		got, err := r.Syntax(test.name)
+		got, err := r.Syntax(test.name, test.star)
 		if got != test.want || (test.want == 0) != errors.Is(err, ErrSyntax) {
 			t.Errorf("%q: got %v, %v", test.name, got, err)
 		}
@@ -259,7 +267,7 @@ func FuzzReader(f *testing.F) {
 			return
 		}
 		defer r.Close()
-		r.Syntax("x")
+		r.Syntax("x", false)
 		n, err := io.Copy(io.Discard, r)
 		if n > limit {
 			t.Fatalf("%d bytes came out", n)

@@ -19,11 +19,13 @@ import (
 
 // literal returns the literal of an expanded value object, or the zero Term for null.
 func (b *builder) literal(object map[string]any) (triple.Term, error) {
+	// 1. A JSON literal is any value.
 	datatype, _ := object["@type"].(string)
 	if datatype == "@json" {
 		text, err := appendCanonical(nil, object["@value"])
 		return triple.NewTyped(string(text), triple.RDF+"JSON"), err
 	}
+	// 2. Others have the datatype of their JSON type, unless @type names one.
 	switch value := object["@value"].(type) {
 	case nil:
 		return triple.Term{}, nil

@@ -119,12 +119,14 @@ func (p *parser) emitProperty(prop propertyElement, object triple.Term) error {
 	if err := p.emit(prop.at, prop.subject, prop.predicate, object); err != nil {
 		return err
 	}
+	// 1. The reifying triple of an annotation.
 	if !prop.reifier.IsZero() {
 		about := triple.NewTripleTerm(prop.subject, triple.NewIRI(prop.predicate), object)
 		if err := p.emit(prop.at, prop.reifier, triple.RDFReifies, about); err != nil {
 			return err
 		}
 	}
+	// 2. The reification of RDF 1.0.
 	if prop.statement.IsZero() {
 		return nil
 	}

@@ -45,6 +45,9 @@ type Options struct {
 	MaxDocument int64
 	// Contexts are the external JSON-LD contexts of a document, by IRI. None is ever fetched.
 	Contexts map[string][]byte
+	// RDFStar reads quoted triples << s p o >> of the drafts of RDF-star in N-Triples, N-Quads, Turtle and
+	// TriG as blank nodes that reify them. It is the same blank node for equal triples of the document.
+	RDFStar bool
 	// Annotated, if not nil, is called with the annotations of a triple right before the triple is
 	// yielded, if it has any and the syntax holds them. It may keep them.
 	Annotated func([]triple.ApplicationData)
@@ -68,11 +71,13 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 	// themselves. RDF/XML yields triples before a later error, so they must be held back with
 	// KeepGoing. JSON-LD yields none before an error.
 	switch s {
-	case NTriples, NQuads:
-		return parseLines(r, s == NQuads, opts)
-	case Turtle, TriG:
+	case NTriples, NQuads, Turtle, TriG:
+		lines := s == NTriples || s == NQuads
+		if lines && !opts.RDFStar {
+			return parseLines(r, s == NQuads, opts)
+		}
 		return turtle.Parse(r, turtle.Options{
-			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, TriG: s == TriG,
+			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, TriG: s.HasGraphs(), RDFStar: opts.RDFStar, Lines: lines,
 			KeepGoing: opts.KeepGoing, MaxToken: opts.MaxLine, Annotated: opts.Annotated, Prefix: opts.Prefix,
 		})
 	case NDJSON:

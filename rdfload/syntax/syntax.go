@@ -105,6 +105,17 @@ func ByName(name string) (Syntax, error) {
 // ByFile returns the syntax of a file by the suffix of its name, in letters of either case. A
 // suffix .gz, .bz2, .zst or .xz is cut off first. ok is false if the suffix is unknown.
 func ByFile(name string) (Syntax, bool) {
+	ext := extension(name)
+	for _, s := range All() {
+		if slices.Contains(descriptions[s].extensions, ext) {
+			return s, true
+		}
+	}
+	return 0, false
+}
+
+// extension returns the suffix of a file's name in lower case, before that of a compression.
+func extension(name string) string {
 	name = strings.ToLower(path.Base(strings.ReplaceAll(name, `\`, "/")))
 	for _, compressed := range []string{".gz", ".bz2", ".zst", ".xz"} {
 		if rest, ok := strings.CutSuffix(name, compressed); ok {
@@ -112,13 +123,17 @@ func ByFile(name string) (Syntax, bool) {
 			break
 		}
 	}
-	ext := path.Ext(name)
-	for _, s := range All() {
-		if slices.Contains(descriptions[s].extensions, ext) {
-			return s, true
-		}
-	}
-	return 0, false
+	return path.Ext(name)
+}
+
+// starExtensions are the suffixes of documents of the drafts of RDF-star.
+var starExtensions = map[string]Syntax{".nts": NTriples, ".nqs": NQuads, ".ttls": Turtle, ".trigs": TriG}
+
+// ByStarFile returns the syntax of a file whose suffix says that it is of the drafts of RDF-star, such as
+// .ttls. ok is false for other files.
+func ByStarFile(name string) (s Syntax, ok bool) {
+	s, ok = starExtensions[extension(name)]
+	return s, ok
 }
 
 // ByMediaType returns the syntax of a Content-Type. Parameters are ignored, but a charset must be

@@ -49,6 +49,7 @@ func (p *parser) literal(q byte) (triple.Term, error) {
 
 // languageTag parses LANG_DIR at pos.
 func (p *parser) languageTag() (string, error) {
+	// 1. The subtags, and a base direction behind them.
 	n := 1
 	for start := n; ; start = n {
 		c := p.peek(n)
@@ -71,6 +72,7 @@ func (p *parser) languageTag() (string, error) {
 		}
 		n++
 	}
+	// 2. Copy the tag.
 	if p.tooLong {
 		return "", p.fail(0, "")
 	}

@@ -24,6 +24,7 @@ const (
 // subject parses the subject that starts with the byte c at pos. alone is true if it is a
 // blankNodePropertyList or a reifiedTriple, because those need no predicate after them.
 func (p *parser) subject(c int) (term triple.Term, alone bool, err error) {
+	// The first byte determines the kind; '<' is an IRI or a triple.
 	switch {
 	case c == '<' && p.startsReified():
 		if p.startsTripleTerm() {

@@ -25,9 +25,15 @@ type Options struct {
 	Base        string // absolute base IRI; "" for none
 	BlankPrefix string // see package blank
 	TriG        bool   // parse TriG instead of Turtle
-	KeepGoing   bool   // yield a *Reject for a malformed statement and continue
-	MaxToken    int    // largest token in bytes; 0 means DefaultMaxToken
-	MaxDepth    int    // greatest depth of [ ], ( ), << >> and {| |}; 0 means DefaultMaxDepth
+	// RDFStar reads a document of the drafts of RDF-star. A quoted triple << s p o >> and an annotation
+	// {| |} without a reifier get a blank node that is the same for equal triples of the document.
+	RDFStar bool
+	// Lines parses N-Triples, or with TriG N-Quads, that may have quoted triples; it is for RDFStar.
+	// Statements may extend over lines, and anonymous nodes are labelled as in Turtle.
+	Lines     bool
+	KeepGoing bool // yield a *Reject for a malformed statement and continue
+	MaxToken  int  // largest token in bytes; 0 means DefaultMaxToken
+	MaxDepth  int  // greatest depth of [ ], ( ), << >> and {| |}; 0 means DefaultMaxDepth
 	// Annotated, if not nil, is called with the annotations of a triple right before the triple is
 	// yielded. It may keep them.
 	Annotated func([]triple.ApplicationData)

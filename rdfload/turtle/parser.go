@@ -62,6 +62,8 @@ type parser struct {
 	// closed is true if a recovery in a graph block has found the block's end.
 	closed bool
 
+	reified triple.Triple // the last reifying triple of RDFStar
+
 	joiner *joiner // nil if the document has no annotations
 	begin  place   // of the current statement in the graph of annotations
 }
@@ -93,9 +95,14 @@ func (p *parser) run() {
 		p.pos += 3
 	}
 	// The header of annotations is the first line.
-	if p.opts.TriG {
+	if p.opts.TriG || p.opts.Lines {
 		p.need(triple.HeaderWindow)
-		if triple.BeginsAnnotated(p.buf[p.pos:]) {
+		switch {
+		case !triple.BeginsAnnotated(p.buf[p.pos:]):
+		case p.opts.Lines:
+			p.yield(triple.Triple{}, errAnnotatedLines)
+			return
+		default:
 			p.joiner = &joiner{annotated: p.opts.Annotated, yield: p.yield}
 			p.yield = p.joiner.add
 		}
@@ -109,7 +116,12 @@ func (p *parser) run() {
 			}
 			return
 		}
-		err := p.statement(c)
+		var err error
+		if p.opts.Lines {
+			err = p.lineStatement(c)
+		} else {
+			err = p.statement(c)
+		}
 		if err == nil {
 			err = p.release()
 		}
@@ -187,6 +199,9 @@ func (p *parser) release() error {
 		return p.releaseAnnotation()
 	}
 	for i := range p.held {
+		if p.isRepeated(&p.held[i]) {
+			continue
+		}
 		if !p.yield(p.held[i], nil) {
 			return errStopped
 		}

@@ -117,18 +117,20 @@ func (p *parser) reifiedTriple() (triple.Term, error) {
 	}
 	// 2. The reifier, and the end.
 	var reifier triple.Term
-	if p.next() == '~' {
+	named := p.next() == '~'
+	if named {
 		if reifier, err = p.reifier(); err != nil {
 			return reifier, err
 		}
-	} else {
-		reifier = p.blanks.Anonymous()
 	}
 	if p.next() != '>' || p.peek(1) != '>' {
 		return reifier, p.expected("\">>\" or '~' and a reifier at the end of a reified triple")
 	}
 	p.pos += len(">>")
 	p.depth--
+	if !named {
+		return p.newReifier(term)
+	}
 	return reifier, p.add(reifier, termReifies, term)
 }
 
@@ -173,17 +175,17 @@ func (p *parser) annotation(subject, verb, object triple.Term) error {
 		}
 		if !block || reifier.IsZero() {
 			var err error
-			if term.IsZero() {
+			if term.IsZero() { // made once, because all reifiers share it
 				if term, err = p.sized(triple.NewTripleTerm(subject, verb, object)); err != nil {
 					return err
 				}
 			}
 			if block {
-				reifier = p.blanks.Anonymous()
-			} else if reifier, err = p.reifier(); err != nil {
-				return err
+				reifier, err = p.newReifier(term)
+			} else if reifier, err = p.reifier(); err == nil {
+				err = p.add(reifier, termReifies, term)
 			}
-			if err := p.add(reifier, termReifies, term); err != nil {
+			if err != nil {
 				return err
 			}
 		}

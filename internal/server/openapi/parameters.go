@@ -58,6 +58,7 @@ var parameters = map[string]parameter{
 	"rejects":    {"How many of these are named", natural, 10},
 	"memory":     {"The memory that may be used, as 64MiB", size, "64MiB"},
 	"max-line":   {"The greatest line or token", size, "1MiB"},
+	"rdf-star":   {"Reads quoted triples of the RDF-star drafts, as blank nodes that reify them", flag, true},
 	"unchecked":  {"Loads although there are checks among the update functions", flag, true},
 
 	// Changes, subscriptions and functions.

@@ -24,7 +24,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-var loadParams = []string{"keep-going", "graph", "base", "memory", "max-line", "rejects", "unchecked"}
+var loadParams = []string{"keep-going", "graph", "base", "memory", "max-line", "rejects", "rdf-star", "unchecked"}
 
 const (
 	defaultRejects = 100     // statements in an answer
@@ -104,6 +104,9 @@ func (a *API) postLoad(w http.ResponseWriter, r *request.Request) error {
 func (a *API) loadOptions(p request.Params, report *rejectReport) (o rdfload.Options, err error) {
 	// 1. Parse each parameter. Memory is capped by the machine's own limit.
 	if o.KeepGoing, err = p.Flag("keep-going"); err != nil {
+		return o, err
+	}
+	if o.RDFStar, err = p.Flag("rdf-star"); err != nil {
 		return o, err
 	}
 	if o.Graph, err = p.Iri("graph"); err != nil {

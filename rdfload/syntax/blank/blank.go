@@ -10,6 +10,9 @@
 // own label has this form, "genid", one or more '_' and digits, it gets one more '_': genid_7
 // becomes genid__7, genid__7 becomes genid___7.
 //
+// With RDF-star the node of a quoted triple has a hash of it as its number: "P_t" or "genid_t" and 40
+// hexadecimal digits. So equal triples have one node, and no table of them is needed.
+//
 // JSON-LD and RDF/XML may have labels that N-Triples cannot write. Such a label becomes the label
 // of an anonymous node, with 'x' and the label's bytes in hexadecimal as its number: "P_x612e" or
 // "genid_x612e" for "a.". If a label already has this form, it gets one more '_' too.
@@ -17,6 +20,7 @@ package blank
 
 import (
 	"bytes"
+	"crypto/sha256"
 	"encoding/hex"
 	"fmt"
 	"strconv"
@@ -78,6 +82,16 @@ func (n *Nodes) Any(label string) triple.Term {
 	return triple.NewBlank(prefix + "_x" + hex.EncodeToString([]byte(label)))
 }
 
+// Of returns the node of a quoted triple. The labels of its blank nodes must be those of [Nodes].
+func (n *Nodes) Of(t triple.Term) triple.Term {
+	prefix := n.Prefix
+	if prefix == "" {
+		prefix = anonymous
+	}
+	sum := sha256.Sum256(triple.AppendWholeTerm(nil, t))
+	return triple.NewBlank(prefix + "_t" + hex.EncodeToString(sum[:20]))
+}
+
 // Anonymous returns a new node on each call.
 func (n *Nodes) Anonymous() triple.Term {
 	prefix := n.Prefix
@@ -89,7 +103,7 @@ func (n *Nodes) Anonymous() triple.Term {
 	return triple.NewBlank(prefix + "_" + strconv.FormatUint(number, 10))
 }
 
-// looksAnonymous reports whether label is "genid", one or more '_', and then digits or 'x' and
+// looksAnonymous reports whether label is "genid", one or more '_', and then digits, or 'x' or 't' and
 // lower-case hexadecimal digits.
 func looksAnonymous(label []byte) bool {
 	rest, ok := bytes.CutPrefix(label, []byte(anonymous+"_"))
@@ -97,8 +111,8 @@ func looksAnonymous(label []byte) bool {
 		return false
 	}
 	rest = bytes.TrimLeft(rest, "_")
-	if digits, ok := bytes.CutPrefix(rest, []byte("x")); ok {
-		return len(bytes.Trim(digits, "0123456789abcdef")) == 0
+	if len(rest) > 0 && (rest[0] == 'x' || rest[0] == 't') {
+		return len(bytes.Trim(rest[1:], "0123456789abcdef")) == 0
 	}
 	return len(rest) > 0 && len(bytes.Trim(rest, "0123456789")) == 0
 }
