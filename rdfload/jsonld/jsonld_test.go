@@ -141,6 +141,7 @@ func FuzzParse(f *testing.F) {
 	f.Add([]byte(`{"@context":{"@version":1.1,"@vocab":"x:","p":{"@type":"@id","@container":"@set"}},"@id":"s","p":["a:b"],"q":{"@list":[1,2.5,{"@value":"c","@language":"de"}]}}`))
 	f.Add([]byte(`[{"@id":"_:a","@graph":[{"@type":"x:T","@reverse":{"x:r":{"@id":"x:o"}}}]},{"@included":[{"x:p":{"@value":{"a":[null]},"@type":"@json"}}]}]`))
 	f.Add([]byte(`{"@context":[{"t":{"@id":"x:t","@context":{"u":"x:u"},"@container":["@graph","@index"]}},{"n":"@nest"}],"t":{"i":{"u":1}},"n":{"t":2}}`))
+	f.Add([]byte(`{"@context":{"@direction":"rtl","@language":"ar"},"@id":"x:s","x:p":["a",{"@value":"b","@direction":"ltr"},{"@value":"c","@language":"a--b"}]}`))
 	f.Fuzz(func(t *testing.T, doc []byte) {
 		for tr, err := range Parse(bytes.NewReader(doc), Options{Base: "http://b/", BlankPrefix: "d"}) {
 			if err != nil {

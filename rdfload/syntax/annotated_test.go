@@ -197,6 +197,8 @@ func TestAnnotatedErrors(t *testing.T) {
 func FuzzAnnotated(f *testing.F) {
 	f.Add([]byte(`{"s":"<x:s>","p":"<x:p>","o":"1","annotations":[{"app":"x","text":"v","type":"text/plain"}]}`), true)
 	f.Add([]byte(triple.AnnotationsHeader+"\n<urn:trefoil:annotations> { [] <urn:trefoil:annotations#subject> <x:s> ; <urn:trefoil:annotations#predicate> <x:p> ; <urn:trefoil:annotations#object> 1 ; <urn:trefoil:annotations#application> \"x\" ; <urn:trefoil:annotations#value> \"v\" }"), false)
+	f.Add([]byte(`{"s":"_:b","p":"<x:p>","o":{"type":"triple","value":{"subject":{"type":"bnode","value":"b"},"predicate":{"type":"uri","value":"x:p"},"object":{"type":"literal","value":"x","xml:lang":"ar","its:dir":"rtl"}}}}`), true)
+	f.Add([]byte(triple.AnnotationsHeader+"\n<urn:trefoil:annotations> { [] <urn:trefoil:annotations#subject> <x:s> ; <urn:trefoil:annotations#predicate> <x:p> ; <urn:trefoil:annotations#object> <<( _:b <x:p> <<( <x:s> <x:p> 'x'@ar--rtl )>> )>> ; <urn:trefoil:annotations#application> \"x\" ; <urn:trefoil:annotations#value> \"v\" {| <x:p> 1 |} }"), false)
 	f.Fuzz(func(t *testing.T, text []byte, ndjson bool) {
 		s := TriG
 		if ndjson {

@@ -3,6 +3,7 @@
 package turtle
 
 import (
+	"bytes"
 	"slices"
 	"strings"
 	"testing"
@@ -82,4 +83,45 @@ func TestRDFStarErrors(t *testing.T) {
 	if len(errs) != 1 || len(got) != 2 || !strings.Contains(got[0], triple.RDFReifies) {
 		t.Errorf("after a rejected statement: %q, %v", got, errs)
 	}
+}
+
+// FuzzRDFStar: documents of RDF-star end without a panic, their triples pass their check, and come back
+// from N-Quads. Every reifier of a hash has its triple.
+func FuzzRDFStar(f *testing.F) {
+	f.Add([]byte("<< << <x:s> <x:p> _:o >> <x:q> \"z\"@en--ltr >> <x:q> <<( <x:s> <x:p> <x:o> )>> <x:g> .\nVERSION \"1.2\" << <x:s> <x:p> <x:o> >> <x:q> 1 ."), true, true, true)
+	f.Add([]byte("PREFIX : <x:> { << :s :p << :s :p :o >> >> :q 'z' {| :q << :s :p :o >> |} } :g { << :s :p :o >> :q [] }"), true, false, false)
+	f.Fuzz(func(t *testing.T, doc []byte, quads, lines, keepGoing bool) {
+		opts := Options{TriG: quads, Lines: lines, KeepGoing: keepGoing, RDFStar: true, MaxToken: 1 << 12, MaxDepth: 50, BlankPrefix: "d"}
+		var text []byte
+		reified, used := map[triple.Term]bool{}, map[triple.Term]bool{}
+		n := 0
+		for tr, err := range Parse(bytes.NewReader(doc), opts) {
+			if err != nil {
+				continue
+			}
+			if err := tr.Check(); err != nil {
+				t.Fatalf("%v: %v", tr, err)
+			}
+			if tr.Predicate == termReifies {
+				reified[tr.Subject] = true
+			}
+			if strings.HasPrefix(tr.Subject.Value(), "d_t") && tr.Subject.Kind() == triple.Blank {
+				used[tr.Subject] = true
+			}
+			text = triple.AppendNQuad(text, tr)
+			n++
+		}
+		for node := range used {
+			if !reified[node] {
+				t.Fatalf("%v reifies nothing in\n%s", node, text)
+			}
+		}
+		sc := triple.NewScanner(bytes.NewReader(text), triple.ScanOptions{Quads: true})
+		for sc.Scan() {
+			n--
+		}
+		if sc.Err() != nil || n != 0 {
+			t.Fatalf("%d triples are lost, %v, in\n%s", n, sc.Err(), text)
+		}
+	})
 }
