@@ -26,6 +26,14 @@ func annotatedDocument(random *rand.Rand, n int) string {
 	for range n {
 		s := triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("x:s%d", random.IntN(n))), Predicate: triple.NewIRI("x:p"),
 			Object: triple.NewString(strings.Repeat("long ", random.IntN(2)*500) + fmt.Sprint(random.IntN(n)))}
+		if random.IntN(4) == 0 {
+			// Keys sort long terms by a hash, so a load's labels must not be in them: dumps are compared.
+			about := triple.NewBlank("b1")
+			if len(s.Object.Value()) > 1000 {
+				about = triple.NewIRI("x:b1")
+			}
+			s.Object = triple.NewTripleTerm(about, triple.NewIRI("x:p"), s.Object)
+		}
 		if random.IntN(3) == 0 {
 			s.Graph = triple.NewIRI(fmt.Sprintf("x:g%d", random.IntN(3)))
 		}

@@ -12,7 +12,7 @@ import (
 const SniffBytes = 64 << 10
 
 // Sniff guesses a document's syntax from its first bytes. It checks the first bytes after white
-// space, a byte order mark and lines of '#' comment:
+// space, a byte order mark, lines of '#' comment and lines of VERSION, which several syntaxes have:
 //
 //   - <?xml, <!, or a tag such as <rdf:RDF with xmlns in it: RDF/XML
 //   - a first line that is a triple in JSON: NDJSON
@@ -65,12 +65,12 @@ func Sniff(head []byte, whole bool) (Syntax, bool) {
 // dumpedLine is how trefoil begins a line of NDJSON.
 const dumpedLine = `{"s":{"type":"`
 
-// skipComments returns head from the first byte outside of white space and comments, or nil if
-// there is none.
+// skipComments returns head from the first byte outside of white space, comments and lines of VERSION,
+// or nil if there is none.
 func skipComments(head []byte) []byte {
 	for {
 		head = bytes.TrimLeft(head, " \t\r\n")
-		if len(head) == 0 || head[0] != '#' {
+		if len(head) == 0 || head[0] != '#' && !bytes.HasPrefix(head, []byte(`VERSION "`)) {
 			return head
 		}
 		i := bytes.IndexAny(head, "\r\n")

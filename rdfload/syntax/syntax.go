@@ -154,6 +154,9 @@ func ByMediaType(contentType string) (Syntax, error) {
 			return 0, fmt.Errorf("charset %q is not supported; send UTF-8", charset)
 		}
 	}
+	if strings.HasSuffix(mediaType, "star") {
+		return 0, fmt.Errorf("media type %q is of the RDF-star drafts; send its document to /load?rdf-star=true as N-Triples, N-Quads, Turtle or TriG", mediaType)
+	}
 	var types []string
 	for _, s := range All() {
 		types = append(types, s.MediaType())

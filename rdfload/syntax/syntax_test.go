@@ -2,7 +2,10 @@
 
 package syntax
 
-import "testing"
+import (
+	"strings"
+	"testing"
+)
 
 func TestByFile(t *testing.T) {
 	for name, want := range map[string]Syntax{
@@ -24,6 +27,12 @@ func TestByMediaType(t *testing.T) {
 		if got, err := ByMediaType(contentType); got != want && !(contentType == "text/turtle;;;" && got == Turtle) || (got == 0) != (err != nil) {
 			t.Errorf("%q: got %v, %v; want %v", contentType, got, err, want)
 		}
+	}
+}
+
+func TestByMediaTypeStar(t *testing.T) {
+	if _, err := ByMediaType("text/x-turtlestar"); err == nil || !strings.Contains(err.Error(), "/load?rdf-star=true") {
+		t.Errorf("the media type of RDF-star: %v", err)
 	}
 }
 
@@ -56,6 +65,10 @@ func TestSniff(t *testing.T) {
 		{"<x:s>\n <x:p> <x:o> .", TriG},
 		{"\xEF\xBB\xBF@prefix e: <x:> .", TriG},
 		{"PREFIX e: <x:>", TriG},
+		{"VERSION \"1.2\"\n# hello\n<x:s> <x:p> <<( <x:s> <x:p> \"o\"@ar--rtl )>> <x:g> .\n", NQuads},
+		{"VERSION \"1.2\" # Turtle\nPREFIX e: <x:>", TriG},
+		{"@version '1.2' .\n<x:s> <x:p> <x:o> .", TriG},
+		{"<< <x:s> <x:p> <x:o> >> <x:q> <x:z> .\n", TriG},
 		{":s :p :o .", TriG},
 		{"[] <x:p> <x:o> .", TriG},
 		{"{ <x:s> <x:p> <x:o> }", TriG},

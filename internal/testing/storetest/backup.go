@@ -180,10 +180,13 @@ func (h *historian) triple() triple.Triple {
 	switch n % 6 {
 	case 0:
 		t.Subject = triple.NewBlank(fmt.Sprintf("%sb%d", h.name, n))
+		t.Object = triple.NewTripleTerm(t.Subject, iri("p"), t.Object)
 	case 1:
 		t.Object = triple.NewString(h.name + strings.Repeat("long \\\"\n", 500+n))
 	case 2:
 		t.Graph = h.graph()
+	case 4:
+		t.Object = triple.NewTripleTerm(t.Subject, iri("p"), triple.NewTripleTerm(t.Subject, iri("p"), triple.NewLang("x", "ar--rtl")))
 	case 3:
 		t.Object = triple.NewLang("l\u00e4nge\x01", "de-AT")
 	}
