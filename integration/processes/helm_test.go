@@ -3,6 +3,8 @@
 package processes
 
 import (
+	"crypto/tls"
+	"crypto/x509"
 	"fmt"
 	"os"
 	"os/exec"
@@ -149,5 +151,52 @@ func TestHelmCluster(t *testing.T) {
 	first.ready()
 	if s := c.whole(3); len(s.Members) != 3 {
 		t.Errorf("the cluster has %d members", len(s.Members))
+	}
+}
+
+// TestHelmCertificate: the certificate that docs/OPERATIONS.md makes for the chart is good for the addresses that the
+// chart gives its pods, for the service of clients and for a forwarded port.
+func TestHelmCertificate(t *testing.T) {
+	t.Parallel()
+	// 1. The commands of the docs, in an own folder.
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "OPERATIONS.md"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	line := regexp.MustCompile(`(?m)^    trefoil (cert node x .*)$`).FindStringSubmatch(string(doc))
+	if line == nil {
+		t.Fatal("docs/OPERATIONS.md has no trefoil cert node x")
+	}
+	dir := filepath.Join(t.TempDir(), "certs")
+	args := strings.Fields(strings.ReplaceAll(line[1], "--out certs", "--out "+dir))
+	trefoil(t, "cert", "ca", "--out", dir).must(t, 0)
+	trefoil(t, args...).must(t, 0)
+	// 2. The names of the chart, for a release x in the namespace ns.
+	template, err := os.ReadFile(filepath.Join(chart, "templates", "_helpers.tpl"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	address := regexp.MustCompile(`(?m)^(\{\{ \$name \}\}-\{\{ index \. 1 \}\}\S*\{\{.*):7333$`).FindStringSubmatch(string(template))
+	if address == nil {
+		t.Fatal("the chart has no address of a pod")
+	}
+	names := []string{"x.ns.svc", "localhost"}
+	for i := range 3 {
+		names = append(names, strings.NewReplacer("{{ $name }}", "x", "{{ index . 1 }}", fmt.Sprint(i),
+			"{{ $.Release.Namespace }}", "ns", "{{ $.Values.clusterDomain }}", "cluster.local").Replace(address[1]))
+	}
+	// 3. The certificate.
+	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "x.crt"), filepath.Join(dir, "x.key"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	leaf, err := x509.ParseCertificate(pair.Certificate[0])
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, name := range names {
+		if err := leaf.VerifyHostname(name); err != nil {
+			t.Error(err)
+		}
 	}
 }
