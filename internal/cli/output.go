@@ -181,7 +181,7 @@ func (o *output) inDefaultGraph(write func([]byte, item) ([]byte, error)) func([
 // errNamedGraph returns the error for a triple that a format without graphs cannot express.
 func (o *output) errNamedGraph(t triple.Triple) error {
 	return hinted{
-		fmt.Errorf("the graph %s is named, which %v cannot say: %s", t.Graph, o.format, t),
+		fmt.Errorf("the graph %.300s is named, which %v cannot say: %.300s", t.Graph, o.format, t),
 		"--format nq writes graph names.",
 	}
 }

@@ -36,6 +36,14 @@ func TestRDFStar(t *testing.T) {
 			t.Errorf("%s is loaded as\n%s", file, dump)
 		}
 	}
+	// 3. A server gets the flag, too.
+	url, stop := serveFor(t, filepath.Join(t.TempDir(), "served"))
+	defer stop()
+	want(t, exitFailed, "--rdf-star reads it", "load", "--to", url, nt)
+	mustRun(t, "", "load", "--rdf-star", "--to", url, nt)
+	if dump := mustRun(t, "", "dump", "--to", url); strings.Count(dump, " .\n") != 2 || strings.Count(dump, "<<(") != 1 {
+		t.Errorf("the server has\n%s", dump)
+	}
 	if dump := mustRun(t, "", "convert", "--rdf-star", "--format", "nt", ttl, nt); strings.Count(dump, "<<(") != 2 {
 		t.Errorf("two documents share a node:\n%s", dump)
 	}

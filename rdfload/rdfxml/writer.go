@@ -78,7 +78,7 @@ func (x *Writer) Write(t triple.Triple) error {
 		x.line = append(x.line, ">\n"...)
 	}
 	if err := x.property(t.Predicate, t.Object, 0); err != nil {
-		return fmt.Errorf("%v: %w", t, err)
+		return fmt.Errorf("%.300s: %w", t, err)
 	}
 	x.open = t.Subject
 	return x.flush()
