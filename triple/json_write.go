@@ -52,15 +52,37 @@ func appendTripleTermJSON(dst []byte, t Term) []byte {
 }
 
 // AppendTripleJSON appends the triple as one JSON object with the members s, p, o and, in a named
-// graph, g, each in the form of [AppendJSON].
+// graph, g, each in the form of [AppendJSON]. A triple term of more than 1,000 levels is a JSON string of
+// N-Triples, because readers bound the depth of JSON; [ParseTermJSON] takes both.
 func AppendTripleJSON(dst []byte, t Triple) []byte {
 	dst = AppendJSON(append(dst, `{"s":`...), t.Subject)
 	dst = AppendJSON(append(dst, `,"p":`...), t.Predicate)
-	dst = AppendJSON(append(dst, `,"o":`...), t.Object)
+	dst = append(dst, `,"o":`...)
+	if isDeeper(t.Object, maxJSONDepth) {
+		dst = AppendJSONString(dst, t.Object.String())
+	} else {
+		dst = AppendJSON(dst, t.Object)
+	}
 	if !t.Graph.IsZero() {
 		dst = AppendJSON(append(dst, `,"g":`...), t.Graph)
 	}
 	return append(dst, '}')
+}
+
+// maxJSONDepth is the greatest number of levels of a triple term in [AppendTripleJSON]. Each is two
+// objects, and encoding/json reads 10,000.
+const maxJSONDepth = 1000
+
+// isDeeper reports whether a term has more levels of triple terms than depth.
+func isDeeper(t Term, depth int) bool {
+	for ; t.kind == TripleTerm; depth-- {
+		inner, ok := t.Triple()
+		if !ok || depth == 0 {
+			return ok
+		}
+		t = inner.Object
+	}
+	return false
 }
 
 const hexDigits = "0123456789ABCDEF"

@@ -115,6 +115,25 @@ func TestAnnotationForms(t *testing.T) {
 	}
 }
 
+// TestDeepNDJSON checks that a triple term comes back however deep it is.
+func TestDeepNDJSON(t *testing.T) {
+	s, p := NewBlank("b"), NewIRI("x:p")
+	for _, depth := range []int{1, maxJSONDepth, maxJSONDepth + 1, 100_000} {
+		var b TripleTermBuilder
+		for range depth {
+			b.Add(s, p)
+		}
+		want := Triple{Subject: s, Predicate: p, Object: b.Term(NewLang("\x00\"\n", "ar--rtl")), Graph: p}
+		line := AppendNDJSON(nil, want, nil)
+		if isText := bytes.Contains(line, []byte(`"o":"<<(`)); isText != (depth > maxJSONDepth) {
+			t.Errorf("%d levels: %.100s", depth, line)
+		}
+		if got, _, err := ParseAnnotatedJSON(line); err != nil || got != want {
+			t.Errorf("%d levels come back as %.100s, %v", depth, got, err)
+		}
+	}
+}
+
 // TestAppendNDJSON checks that long annotations of one triple become several lines.
 func TestAppendNDJSON(t *testing.T) {
 	tr := Triple{Subject: NewIRI("a:a"), Predicate: NewIRI("a:b"), Object: NewString("c")}
