@@ -256,7 +256,7 @@ func boundsQuery(b triple.Bounds, reverse bool) url.Values {
 	setTerm(query, "le", b.LE)
 	setTerm(query, "lt", b.LT)
 	if b.Starts.Kind != triple.None {
-		query.Set("starts", startsText(b.Starts))
+		query.Set("starts", b.Starts.String())
 	}
 	if reverse {
 		query.Set("reverse", "true")
@@ -281,18 +281,4 @@ func setTerms(query url.Values, name string, terms []triple.Term) {
 	if len(text) > 0 {
 		query.Set(name, string(text))
 	}
-}
-
-// startsText returns the syntax of triple.ParseStarts.
-func startsText(s triple.Starts) string {
-	switch s.Kind {
-	case triple.IRI:
-		return "<" + s.Text
-	case triple.Blank:
-		return "_:" + s.Text
-	}
-	if s.Lang != "" {
-		return triple.NewLang(s.Text, s.Lang).String()
-	}
-	return strings.TrimSuffix(triple.NewString(s.Text).String(), `"`)
 }

@@ -32,7 +32,8 @@ type Bounds struct {
 
 // Starts selects terms that begin with Text: IRIs, plain strings, or strings of one language if
 // Lang is set. Languages and directions must be equal except for case. For triple terms, Text is the
-// beginning of the bytes of [Term.Value]; [ParseStarts] makes it. If Kind is [None], it is no bound.
+// beginning of the bytes of [Term.Value]; [ParseStarts] makes it. If it ends with a number or a date
+// as the object, it stands for all terms of its value. If Kind is [None], it is no bound.
 type Starts struct {
 	Kind Kind
 	Text string
@@ -328,6 +329,7 @@ func (s Starts) narrow(kr *KeyRange, base []byte) error {
 	// 2. The range of all terms with that text at the beginning, including long ones.
 	lo := []byte{tag}
 	if tag == tagTriple {
+		s.Text = tripleStart(s.Text)
 		lo = append(lo, s.Text...)
 	} else {
 		lo = appendEscaped(lo, s.Text)

@@ -3,6 +3,7 @@
 package triple
 
 import (
+	"bytes"
 	"fmt"
 	"strings"
 )
@@ -109,11 +110,10 @@ func (x Text) startsTriple(text string) (Starts, error) {
 		if strings.HasPrefix(text, "<<") {
 			continue
 		}
-		// 2. The object. A number or a date stands for all terms of its value.
+		// 2. The object.
 		t, rest, err := x.cutInner(text, Object)
 		if rest = strings.TrimSpace(strings.ReplaceAll(rest, ")>>", "")); err == nil && rest == "" {
-			from, _ := valueSpan(t)
-			return Starts{Kind: TripleTerm, Text: string(append(b.body, from...))}, nil
+			return Starts{Kind: TripleTerm, Text: string(AppendWholeTerm(b.body, t))}, nil
 		}
 		return x.startsInner(b, nil, text)
 	}
@@ -137,6 +137,69 @@ func (x Text) startsInner(b TripleTermBuilder, whole []Term, text string) (Start
 		b.body = appendEscaped(b.body, inner.Text)
 	}
 	return Starts{Kind: TripleTerm, Text: string(b.body)}, nil
+}
+
+// String returns the text that [ParseStarts] parses to s; "" if s has no kind or its text is not one
+// of ParseStarts.
+func (s Starts) String() string {
+	switch {
+	case s.Kind == IRI:
+		return "<" + s.Text
+	case s.Kind == Blank:
+		return "_:" + s.Text
+	case s.Kind == Literal && s.Lang != "":
+		return NewLang(s.Text, s.Lang).String()
+	case s.Kind == Literal:
+		return strings.TrimSuffix(NewString(s.Text).String(), `"`)
+	case s.Kind == TripleTerm:
+		return startsTripleText([]byte(s.Text))
+	}
+	return ""
+}
+
+// startsTripleText is String for the beginning of the body of a triple term.
+func startsTripleText(body []byte) string {
+	text := []byte("<<(")
+	for position := Subject; ; position++ {
+		text = append(text, ' ') // it also ends a whole term
+		if len(body) == 0 {
+			return string(text)
+		}
+		// 1. An object may be a level itself.
+		if position == Object && body[0] == tagTriple {
+			text, body, position = append(text, "<<("...), body[1:], Subject-1
+			continue
+		}
+		// 2. A subject or a predicate that is followed by a mark is whole.
+		inner, rest, whole := bytes.Cut(body, []byte{0, markFieldEnd})
+		if position != Object && whole {
+			t, err := decodeView(inner)
+			if err != nil {
+				return ""
+			}
+			text, body = AppendNT(text, t), rest
+			continue
+		}
+		// 3. The last one may be cut anywhere.
+		return string(append(text, startsInnerText(body)...))
+	}
+}
+
+// startsInnerText returns the beginning of a term inside a triple term.
+func startsInnerText(b []byte) string {
+	kinds := map[byte]Kind{tagBlank: Blank, tagIRI: IRI, tagString: Literal}
+	if kind, ok := kinds[b[0]]; ok {
+		text, _, err := unescapeField(b[1:])
+		if err != nil {
+			return ""
+		}
+		return Starts{Kind: kind, Text: text}.String()
+	}
+	t, err := decodeView(b)
+	if err != nil {
+		return ""
+	}
+	return t.String()
 }
 
 func trimSpace(text string) string { return strings.TrimLeft(text, " \t\r\n") }

@@ -220,5 +220,30 @@ func tripleSpan(t Term) (from, after []byte, byValue bool) {
 	return from, append(bytes.Clone(from), 0, markTermEnd+1), false
 }
 
+// tripleStart returns the beginning of a triple term's body without the lexical form of a whole object
+// with a value.
+func tripleStart(text string) string {
+	body := bytesOf(text)
+	for {
+		_, _, o, err := splitTripleTerm(body)
+		if err != nil {
+			return text // it ends before the object
+		}
+		if o[0] == tagTriple {
+			body = o[1:]
+			continue
+		}
+		object, err := decodeView(o)
+		if err != nil {
+			return text
+		}
+		if _, _, ok := appendValueBytes(nil, object); !ok {
+			return text
+		}
+		from, _ := valueSpan(object)
+		return text[:len(text)-len(o)] + string(from)
+	}
+}
+
 // bytesOf returns the bytes of s without a copy. They must not be changed.
 func bytesOf(s string) []byte { return unsafe.Slice(unsafe.StringData(s), len(s)) }

@@ -233,6 +233,17 @@ func TestTripleTermBounds(t *testing.T) {
 			t.Errorf("%.200v:\ngot  %.400v\nwant %.400v", test, got, want)
 		}
 	}
+	// The text of starts must make the same starts.
+	for _, text := range []string{"<<( ", "<<( <a:s> ", "<<( <a:s", "<<( _:s ", "<<( _:s", "<<( <a:s> <a:p> ", "<<( <a:s> <a:p", `<<( <a:s> <a:p> "x\"y`, `<<( <a:s> <a:p> "x"@ar--rtl`, `<<( <a:s> <a:p> 5`,
+		"<<( <a:s> <a:p> <<( ", "<<( <a:s> <a:p> <<( _:b <a:", "<<( <a:s> <a:p> <<( _:b <a:p> <a:o", `"x"@ar--rtl`, `"x`, "<a:", "_:b"} {
+		starts, err := ParseStarts(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if again, err := ParseStarts(starts.String()); err != nil || again != starts {
+			t.Errorf("%q becomes %q: %+v, %v, want %+v", text, starts.String(), again, err, starts)
+		}
+	}
 	for _, text := range []string{"<<", "<< <a:s>", "<<( 5 <a:p>", "<<( <a:s> _:p", `<<( <a:s> <a:p> "x"@en`} {
 		if starts, err := ParseStarts(text); err == nil && text != `<<( <a:s> <a:p> "x"@en` || err != nil && !errors.Is(err, ErrBadTerm) {
 			t.Errorf("%s: got %+v, %v", text, starts, err)
