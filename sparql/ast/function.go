@@ -59,6 +59,15 @@ const (
 	FuncSHA256
 	FuncSHA384
 	FuncSHA512
+	FuncLangDir
+	FuncHasLang
+	FuncHasLangDir
+	FuncStrLangDir
+	FuncTriple // also <<( ... )>>
+	FuncSubject
+	FuncPredicate
+	FuncObject
+	FuncIsTriple
 	numFunctions
 )
 
@@ -119,6 +128,15 @@ var functions = [numFunctions]struct {
 	FuncSHA256:       {"SHA256", 1, 1},
 	FuncSHA384:       {"SHA384", 1, 1},
 	FuncSHA512:       {"SHA512", 1, 1},
+	FuncLangDir:      {"LANGDIR", 1, 1},
+	FuncHasLang:      {"hasLANG", 1, 1},
+	FuncHasLangDir:   {"hasLANGDIR", 1, 1},
+	FuncStrLangDir:   {"STRLANGDIR", 3, 3},
+	FuncTriple:       {"TRIPLE", 3, 3},
+	FuncSubject:      {"SUBJECT", 1, 1},
+	FuncPredicate:    {"PREDICATE", 1, 1},
+	FuncObject:       {"OBJECT", 1, 1},
+	FuncIsTriple:     {"isTRIPLE", 1, 1},
 }
 
 // NumFunctions is how many functions there are: f < NumFunctions for all f.

@@ -121,7 +121,7 @@ func (acc *Accumulator) add(v Value) error {
 			return err
 		}
 	case ast.AggGroupConcat:
-		if v.kind == Blank {
+		if v.kind == Blank || v.kind == TripleTerm {
 			acc.value = errType
 			return nil
 		}

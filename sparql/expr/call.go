@@ -63,6 +63,15 @@ var callables = [ast.NumFunctions]function{
 	ast.FuncSHA256:       hashSHA256,
 	ast.FuncSHA384:       hashSHA384,
 	ast.FuncSHA512:       hashSHA512,
+	ast.FuncLangDir:      langDir,
+	ast.FuncHasLang:      hasLang,
+	ast.FuncHasLangDir:   hasLangDir,
+	ast.FuncStrLangDir:   strLangDir,
+	ast.FuncTriple:       makeTriple,
+	ast.FuncSubject:      partOf(triple.Subject),
+	ast.FuncPredicate:    partOf(triple.Predicate),
+	ast.FuncObject:       partOf(triple.Object),
+	ast.FuncIsTriple:     isKind(triple.TripleTerm),
 }
 
 // needsEnv reports whether a function's value is not of its arguments alone.

@@ -78,7 +78,7 @@ func castTo(v Value, kind Kind) Value {
 // from 0.000001 to 1000000 without an exponent.
 func castString(v Value) Value {
 	switch v.kind {
-	case Blank, IllTyped:
+	case Blank, TripleTerm, IllTyped:
 		return errCast
 	case Decimal:
 		return FromString(v.exactText(false))

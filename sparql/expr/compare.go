@@ -81,13 +81,14 @@ func compareFloats(a, b float64) comparison {
 
 // compareKind compares two values of one kind. They must not be numbers.
 func compareKind(a, b *Value) comparison {
+	// Some kinds have an order. All others are equal if they are the same term.
 	switch a.kind {
 	case Boolean:
 		return order(cmp.Compare(a.n, b.n))
 	case String:
 		return order(strings.Compare(a.term.Value(), b.term.Value()))
 	case LangString:
-		if a.term.Value() == b.term.Value() && strings.EqualFold(a.term.Lang(), b.term.Lang()) {
+		if a.term.Value() == b.term.Value() && strings.EqualFold(a.term.LangDir(), b.term.LangDir()) {
 			return same
 		}
 		return unequal
@@ -98,6 +99,8 @@ func compareKind(a, b *Value) comparison {
 		return unknown
 	case Duration, DayTimeDuration, YearMonthDuration:
 		return compareDurations(a, b)
+	case TripleTerm:
+		return compareTriples(a.term, b.term)
 	}
 	switch {
 	case a.term == b.term:

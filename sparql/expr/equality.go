@@ -46,6 +46,8 @@ func (v Value) AppendEqualityKey(dst []byte) ([]byte, Keyed) {
 	}
 	dst = append(dst, byte(v.kind))
 	switch v.kind {
+	case TripleTerm:
+		return appendTripleKey(dst, v.term)
 	case Boolean:
 		return append(dst, byte(v.n)), KeyEqual
 	case DateTime, Date, Time:
@@ -56,16 +58,16 @@ func (v Value) AppendEqualityKey(dst []byte) ([]byte, Keyed) {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(v.n))
 		return binary.BigEndian.AppendUint32(dst, v.nanos), KeyEqual
 	case LangString:
-		dst = appendHash(dst, strings.ToLower(v.term.Lang()))
+		dst = appendHash(dst, strings.ToLower(v.term.LangDir()))
 	case Other, IllTyped:
 		dst = appendHash(dst, v.term.Datatype())
 	}
 	return appendHash(dst, v.term.Value()), KeyEqual
 }
 
-func appendHash(dst []byte, s string) []byte {
-	return binary.BigEndian.AppendUint64(dst, xxhash.Sum64String(s))
-}
+func appendHash(dst []byte, s string) []byte { return appendSum(dst, xxhash.Sum64String(s)) }
+
+func appendSum(dst []byte, sum uint64) []byte { return binary.BigEndian.AppendUint64(dst, sum) }
 
 // appendFloatKey appends the bits of f. Both zeros have the bits of 0.
 func appendFloatKey(dst []byte, f float64) []byte {

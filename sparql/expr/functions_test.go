@@ -27,7 +27,7 @@ func TestTermFunctions(t *testing.T) {
 		{"IRI", `"rel"`, `<http://base.example/rel>`}, {"IRI", `<http://a/>`, `<http://a/>`}, {"IRI", `"a b"`, `error`}, {"IRI", `"x"@en`, `error`}, {"IRI", `1`, `error`},
 		{"STRDT", `"123" xsd:integer`, `123`}, {"STRDT", `"iiii" <http://a/roman>`, `"iiii"^^<http://a/roman>`}, {"STRDT", `"x"@en xsd:string`, `error`}, {"STRDT", `"x" "y"`, `error`},
 		{"STRLANG", `"chat" "en"`, `"chat"@en`}, {"STRLANG", `"chat" ""`, `error`}, {"STRLANG", `"chat" "a b"`, `error`}, {"STRLANG", `"chat"@fr "en"`, `error`},
-		{"sameTerm", `1 1`, `true`}, {"sameTerm", `1 "01"^^xsd:integer`, `false`}, {"sameTerm", `"x"@en "x"@EN`, `false`}, {"sameTerm", `unbound 1`, `error`},
+		{"sameTerm", `1 1`, `true`}, {"sameTerm", `1 "01"^^xsd:integer`, `false`}, {"sameTerm", `"x"@en "x"@EN`, `true`}, {"sameTerm", `"x"@en--ltr "x"@en`, `false`}, {"sameTerm", `"x"@en--ltr "x"@EN--ltr`, `true`}, {"sameTerm", `unbound 1`, `error`},
 		{"BOUND", `unbound`, `false`},
 		{"IF", `true 1 2`, `1`}, {"IF", `"" 1 2`, `2`}, {"IF", `error 1 2`, `error`}, {"IF", `true 1 error`, `1`}, {"IF", `<http://a/> 1 2`, `error`},
 		{"COALESCE", `unbound error 3`, `3`}, {"COALESCE", `1 error`, `1`}, {"COALESCE", ``, `error`}, {"COALESCE", `error unbound`, `error`},

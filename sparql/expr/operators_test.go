@@ -15,8 +15,8 @@ func TestLogic(t *testing.T) {
 		{"||", `error true`, `true`}, {"||", `false error`, `error`}, {"||", `error false`, `error`}, {"||", `error error`, `error`},
 		{"&&", `true true`, `true`}, {"&&", `true false`, `false`}, {"&&", `false true`, `false`}, {"&&", `false false`, `false`}, {"&&", `true error`, `error`},
 		{"&&", `error true`, `error`}, {"&&", `false error`, `false`}, {"&&", `error false`, `false`}, {"&&", `error error`, `error`},
-		{"!", `true`, `false`}, {"!", `error`, `error`}, {"!", `""`, `true`}, {"!", `"x"@en`, `false`}, {"!", `0`, `true`}, {"!", `"NaN"^^xsd:double`, `true`}, {"!", `"abc"^^xsd:integer`, `true`},
-		{"!", `"x"^^xsd:boolean`, `true`}, {"!", `<http://a/>`, `error`}, {"!", `"x"^^<http://a/t>`, `error`}, {"!", `"2000-01-01"^^xsd:date`, `error`}, {"!", `unbound`, `error`}, {"!", `0.0`, `true`}, {"!", `0.001`, `false`},
+		{"!", `true`, `false`}, {"!", `error`, `error`}, {"!", `""`, `true`}, {"!", `"x"@en`, `error`}, {"!", `0`, `true`}, {"!", `"NaN"^^xsd:double`, `true`}, {"!", `"abc"^^xsd:integer`, `error`},
+		{"!", `"x"^^xsd:boolean`, `error`}, {"!", `<http://a/>`, `error`}, {"!", `"x"^^<http://a/t>`, `error`}, {"!", `"2000-01-01"^^xsd:date`, `error`}, {"!", `unbound`, `error`}, {"!", `0.0`, `true`}, {"!", `0.001`, `false`},
 		{"IN", `2 1 2 3`, `true`}, {"IN", `2`, `false`}, {"IN", `2 <http://a/> "str" 2.0`, `true`}, {"IN", `2 error 2`, `true`}, {"IN", `2 2 error`, `true`}, {"IN", `2 3 error`, `error`}, {"IN", `<http://a/> <http://b/> <http://a/>`, `true`},
 		{"IN", `1 <http://b/> <http://a/>`, `false`}, {"IN", `error <http://a/>`, `error`}, {"NOT IN", `2`, `true`}, {"NOT IN", `2 error 2`, `false`}, {"NOT IN", `2 error 3`, `error`}, {"NOT IN", `2 1 3`, `true`},
 	})

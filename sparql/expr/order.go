@@ -11,9 +11,9 @@ import (
 
 // The order of ORDER BY (section 15.1), MIN and MAX: a total preorder. Values stand as
 //
-//	unbound and errors < blank nodes < IRIs < literals
+//	unbound and errors < blank nodes < IRIs < literals < triple terms
 //
-// and literals as package triple keys them, but only as far as their value goes:
+// triple terms by subject, then predicate, then object, and literals as package triple keys them, but only as far as their value goes:
 //
 //	numbers by exact value (-INF < all < INF < NaN) < booleans < dateTimes <
 //	dates < times by instant (without a zone: as UTC) < strings by code point <
@@ -107,7 +107,7 @@ func appendOrdered(dst []byte, v Value) []byte {
 	case v.kind == LangString:
 		dst = triple.AppendWholeTerm(dst, triple.NewString(t.Value()))
 		dst[len(dst)-len(t.Value())-countZeros(t.Value())-1]++ // one after the tag of strings
-		return append(append(dst, 0, sortField), strings.ToLower(t.Lang())...)
+		return append(append(dst, 0, sortField), strings.ToLower(t.LangDir())...)
 	case v.isNumeric() || v.isInstant() || v.kind == Boolean:
 		// Cut off the rest after the value's bytes, because it does not sort: a number's
 		// datatype, the lexical form.
@@ -119,6 +119,8 @@ func appendOrdered(dst []byte, v Value) []byte {
 		return dst[:len(dst)-n]
 	case v.isDuration():
 		return appendDuration(dst, v)
+	case v.kind == TripleTerm:
+		return appendTripleOrder(dst, t)
 	}
 	return triple.AppendWholeTerm(dst, t)
 }

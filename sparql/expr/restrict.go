@@ -148,15 +148,36 @@ func restrictTo(v *ast.Var, op ast.Op, c Value) (Restriction, bool) {
 		r.Exact = false
 		r.Ranges = []Range{anyCase(c.term)}
 		return r, true
+	case c.kind == TripleTerm: // objects are compared by value
+		r.Exact = false
+		r.Ranges = []Range{sameBefore(c.term)}
+		return r, true
 	}
 	r.Terms = []triple.Term{c.Term()}
 	return r, true
 }
 
+// sameBefore returns a range with the triple terms that differ from t in the innermost object only.
+func sameBefore(t triple.Term) Range {
+	_, before := innermost(t)
+	return Range{Starts: triple.Starts{Kind: triple.TripleTerm, Text: before}}
+}
+
+// restrictToTerm returns the restriction of v to a term and those with another case of its language tag.
+func restrictToTerm(v *ast.Var, t triple.Term) Restriction {
+	switch {
+	case t.LangDir() != "":
+		return Restriction{Var: v, Ranges: []Range{anyCase(t)}}
+	case t.Kind() == triple.TripleTerm:
+		return Restriction{Var: v, Ranges: []Range{sameBefore(t)}}
+	}
+	return Restriction{Var: v, Terms: []triple.Term{t}, Exact: true}
+}
+
 // anyCase returns a range with a string under its language tag in any case, because capital
 // letters stand before small ones.
 func anyCase(t triple.Term) Range {
-	text, tag := t.Value(), t.Lang()
+	text, tag := t.Value(), t.LangDir()
 	if len(text) > 512 { // keys hold a hash of the end of long terms, tag and all
 		return Range{Starts: triple.Starts{Kind: triple.Literal, Text: text, Lang: tag}}
 	}
@@ -239,7 +260,7 @@ func restrictCall(e *ast.Call) (Restriction, bool) {
 	// text.
 	switch e.Func {
 	case ast.FuncSameTerm:
-		return Restriction{Var: v, Terms: []triple.Term{c.Term()}, Exact: true}, isVar
+		return restrictToTerm(v, c.Term()), isVar
 	case ast.FuncStrStarts:
 		if isVar {
 			return startsWith(v, c)
@@ -267,7 +288,7 @@ func startsWith(v *ast.Var, c Value) (Restriction, bool) {
 		return Restriction{}, false
 	}
 	text := c.term.Value()
-	starts := triple.Starts{Kind: triple.Literal, Text: text, Lang: c.term.Lang()}
+	starts := triple.Starts{Kind: triple.Literal, Text: text, Lang: c.term.LangDir()}
 	if c.kind == LangString {
 		return Restriction{Var: v, Ranges: []Range{{Starts: starts}}}, true
 	}

@@ -9,6 +9,7 @@ import (
 	"crypto/sha512"
 	"encoding/hex"
 	"fmt"
+	"strings"
 
 	"github.com/trefoildb/trefoil/triple"
 	"github.com/trefoildb/trefoil/triple/iri"
@@ -16,7 +17,11 @@ import (
 
 // Functions on terms (section 17.4.2), hashes (17.4.6), and functions on an [Env].
 
-func sameTerm(_ *Env, args []Value) Value { return FromBool(args[0].Term() == args[1].Term()) }
+// sameTerm compares terms. Language tags are the same in any case, also inside of triple terms.
+func sameTerm(_ *Env, args []Value) Value {
+	a, b := args[0].Term(), args[1].Term()
+	return FromBool(a == b || a.Kind() == b.Kind() && foldTag(a) == foldTag(b))
+}
 
 func isKind(kind triple.Kind) function {
 	return func(_ *Env, args []Value) Value {
@@ -27,6 +32,8 @@ func isKind(kind triple.Kind) function {
 			is = triple.IRI
 		case Blank:
 			is = triple.Blank
+		case TripleTerm:
+			is = triple.TripleTerm
 		}
 		return FromBool(is == kind)
 	}
@@ -40,7 +47,7 @@ func isNumeric(_ *Env, args []Value) Value {
 func str(_ *Env, args []Value) Value {
 	v := args[0]
 	switch v.kind {
-	case Blank:
+	case Blank, TripleTerm:
 		return errType
 	case String:
 		return v
@@ -54,6 +61,17 @@ func lang(_ *Env, args []Value) Value {
 	}
 	return FromString(args[0].term.Lang())
 }
+
+func langDir(_ *Env, args []Value) Value {
+	if !args[0].isLiteral() {
+		return errType
+	}
+	return FromString(args[0].term.Direction())
+}
+
+func hasLang(_ *Env, args []Value) Value { return FromBool(args[0].kind == LangString) }
+
+func hasLangDir(_ *Env, args []Value) Value { return FromBool(args[0].term.Direction() != "") }
 
 func datatype(_ *Env, args []Value) Value {
 	if !args[0].isLiteral() {
@@ -119,10 +137,21 @@ func strDT(_ *Env, args []Value) Value {
 func strLang(_ *Env, args []Value) Value {
 	lexical, ok1 := asSimple(args[0])
 	tag, ok2 := asSimple(args[1])
-	if !ok1 || !ok2 || tag == "" {
+	if !ok1 || !ok2 || tag == "" || strings.Contains(tag, "--") {
 		return errType
 	}
 	return checked(triple.NewLang(lexical, tag))
+}
+
+// strLangDir takes the direction only in small letters.
+func strLangDir(_ *Env, args []Value) Value {
+	lexical, ok1 := asSimple(args[0])
+	tag, ok2 := asSimple(args[1])
+	direction, ok3 := asSimple(args[2])
+	if !ok1 || !ok2 || !ok3 || tag == "" || direction == "" || strings.Contains(tag, "--") {
+		return errType
+	}
+	return checked(triple.NewLang(lexical, tag+"--"+direction))
 }
 
 func checked(t triple.Term) Value {

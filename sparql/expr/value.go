@@ -20,6 +20,7 @@ const (
 	Error
 	Blank
 	IRI
+	TripleTerm
 	String
 	LangString
 	Boolean
@@ -84,6 +85,8 @@ func FromTerm(t triple.Term) Value {
 		v.kind = Blank
 	case triple.IRI:
 		v.kind = IRI
+	case triple.TripleTerm:
+		v.kind = TripleTerm
 	case triple.Literal:
 		switch {
 		case t.Datatype() == triple.XSDString:
@@ -247,10 +250,10 @@ func fromFloat(f float32) Value {
 // FromString returns an xsd:string.
 func FromString(s string) Value { return Value{kind: String, term: triple.NewString(s)} }
 
-// fromLike returns a string of the same language as v. v must be a string.
+// fromLike returns a string of the same language and direction as v. v must be a string.
 func fromLike(s string, v Value) Value {
 	if v.kind == LangString {
-		return Value{kind: LangString, term: triple.NewLang(s, v.term.Lang())}
+		return Value{kind: LangString, term: triple.NewLang(s, v.term.LangDir())}
 	}
 	return FromString(s)
 }
@@ -267,8 +270,8 @@ func (v Value) isDuration() bool {
 // float returns the bits of a Float or Double as a number.
 func (v Value) float() float64 { return math.Float64frombits(uint64(v.n)) }
 
-// EBV returns the effective boolean value of v (section 17.2.2); ok is false
-// if it is an error.
+// EBV returns the effective boolean value of v (section 17.2.2); ok is false if it is an error, such as
+// that of an ill-typed literal or of a string with a language (SPARQL 1.1 had a value for both).
 func (v Value) EBV() (value, ok bool) {
 	if v.kind == unparsed {
 		v.parse()
@@ -276,17 +279,13 @@ func (v Value) EBV() (value, ok bool) {
 	switch v.kind {
 	case Boolean:
 		return v.n != 0, true
-	case String, LangString:
+	case String:
 		return v.term.Value() != "", true
 	case Integer, Decimal:
 		return v.sign() != 0, true
 	case Float, Double:
 		f := v.float()
 		return f != 0 && f == f, true
-	case IllTyped:
-		if t := typeOf(v.term.Datatype()); t == Boolean || t >= Integer && t <= Double {
-			return false, true
-		}
 	}
 	return false, false
 }
