@@ -8,7 +8,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// csvEncoder writes the SPARQL 1.1 Query Results CSV Format (RFC 4180): lines end
+// csvEncoder writes the SPARQL 1.2 Query Results CSV Format (RFC 4180): lines end
 // with CR LF, fields with a comma, a quote or a line end are quoted.
 type csvEncoder struct{}
 
@@ -31,15 +31,31 @@ func (csvEncoder) row(dst []byte, row []triple.Term, _ bool) []byte {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if t.Kind() == triple.Blank {
-			dst = append(dst, "_:"...)
-		}
-		dst = appendCSVField(dst, t.Value())
+		dst = appendCSVField(dst, csvText(t))
 	}
 	return append(dst, '\r', '\n')
 }
 
 func (csvEncoder) tail(dst []byte) []byte { return dst }
+
+// csvText returns the text of a term's field. Only a literal inside of a triple term has quotes.
+func csvText(t triple.Term) string {
+	switch t.Kind() {
+	case triple.Blank:
+		return "_:" + t.Value()
+	case triple.TripleTerm:
+		var b strings.Builder
+		object, depth := eachLevel(t, func(s, p triple.Term) { b.WriteString("<<( " + csvText(s) + " " + csvText(p) + " ") })
+		if object.Kind() == triple.Literal {
+			b.WriteString(`"` + strings.ReplaceAll(object.Value(), `"`, `""`) + `"`)
+		} else {
+			b.WriteString(csvText(object))
+		}
+		b.WriteString(strings.Repeat(" )>>", depth))
+		return b.String()
+	}
+	return t.Value()
+}
 
 func appendCSVField(dst []byte, s string) []byte {
 	s = strings.ToValidUTF8(s, "\uFFFD")

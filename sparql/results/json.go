@@ -4,7 +4,7 @@ package results
 
 import "github.com/trefoildb/trefoil/triple"
 
-// jsonEncoder writes SPARQL 1.1 Query Results JSON, a solution on each line.
+// jsonEncoder writes SPARQL 1.2 Query Results JSON, a solution on each line.
 type jsonEncoder struct {
 	keys [][]byte // `"name":` of each variable
 }

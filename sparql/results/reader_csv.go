@@ -12,7 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// csvDecoder reads the SPARQL 1.1 Query Results CSV Format; lines may end with
+// csvDecoder reads the SPARQL 1.2 Query Results CSV Format; lines may end with
 // LF alone. Fields are plain strings, since the format does not tell more.
 type csvDecoder struct {
 	in     *bufio.Reader

@@ -8,7 +8,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// jsonDecoder reads SPARQL 1.1 Query Results JSON. It skips unknown members. JSON allows
+// jsonDecoder reads SPARQL 1.2 Query Results JSON. It skips unknown members. JSON allows
 // results before the head; if so, their rows are kept until the head was read.
 type jsonDecoder struct {
 	lex      *jsonLexer
@@ -249,7 +249,19 @@ func (d *jsonDecoder) atEnd(h *header) error {
 
 // term reads the object of a term.
 func (d *jsonDecoder) term() (triple.Term, error) {
-	var members struct{ kind, value, datatype, lang *string }
+	var l levels
+	t, err := d.innermost(&l)
+	if err != nil {
+		return triple.Term{}, err
+	}
+	return l.wrap(t)
+}
+
+// innermost reads the object of a term. Of a triple term it returns the innermost object, and adds the
+// levels.
+func (d *jsonDecoder) innermost(l *levels) (triple.Term, error) {
+	var members struct{ kind, value, datatype, lang, direction *string }
+	var object triple.Term // of a triple term
 	// 1. Collect the members first, because they may come in any order.
 	err := d.lex.object(func(name string) error {
 		var into **string
@@ -262,13 +274,19 @@ func (d *jsonDecoder) term() (triple.Term, error) {
 			into = &members.datatype
 		case "xml:lang":
 			into = &members.lang
+		case "its:dir":
+			into = &members.direction
 		default:
 			return d.lex.skip()
 		}
-		s, err := d.lex.str()
-		if err == nil && *into != nil {
-			err = syntaxf("%q twice", name)
+		if *into != nil || name == "value" && !object.IsZero() {
+			return syntaxf("%q twice", name)
 		}
+		if c, err := d.lex.peek(); err == nil && c == '{' && name == "value" {
+			object, err = d.readTriple(l)
+			return err
+		}
+		s, err := d.lex.str()
 		*into = &s
 		return err
 	})
@@ -276,8 +294,14 @@ func (d *jsonDecoder) term() (triple.Term, error) {
 		return triple.Term{}, err
 	}
 	// 2. Make the term of them.
-	if members.kind == nil || members.value == nil {
+	if members.kind == nil || members.value == nil && object.IsZero() {
 		return triple.Term{}, syntaxf("a term without its type or value")
+	}
+	if isTriple := *members.kind == "triple"; isTriple || !object.IsZero() {
+		if !isTriple || object.IsZero() {
+			return triple.Term{}, syntaxf("a term of type %q: type triple and a value with subject, predicate and object belong together", *members.kind)
+		}
+		return object, nil
 	}
 	switch value := *members.value; *members.kind {
 	case "uri":
@@ -285,19 +309,63 @@ func (d *jsonDecoder) term() (triple.Term, error) {
 	case "bnode":
 		return blank(value), nil
 	case "literal", "typed-literal":
-		return literal(value, members.datatype, members.lang)
+		return literal(value, members.datatype, members.lang, members.direction)
 	}
 	return triple.Term{}, syntaxf("a term of type %q", *members.kind)
 }
 
-// literal returns a literal with an optional datatype or language.
-func literal(value string, datatype, lang *string) (triple.Term, error) {
+// readTriple reads the value of a triple term, and returns its innermost object.
+func (d *jsonDecoder) readTriple(l *levels) (object triple.Term, err error) {
+	if err := l.enter(); err != nil {
+		return object, err
+	}
+	var s, p triple.Term
+	err = d.lex.object(func(name string) (err error) {
+		into := &object
+		switch name {
+		case "subject":
+			into = &s
+		case "predicate":
+			into = &p
+		case "object":
+		default:
+			return d.lex.skip()
+		}
+		if !into.IsZero() {
+			return syntaxf("%q twice", name)
+		}
+		// Only the object adds levels, because a triple term is no subject or predicate.
+		if into == &object {
+			*into, err = d.innermost(l)
+		} else {
+			*into, err = d.term()
+		}
+		return err
+	})
+	if err == nil && object.IsZero() {
+		err = syntaxf("a triple term without an object")
+	}
+	if err != nil {
+		return object, err
+	}
+	return object, l.add(s, p)
+}
+
+// literal returns a literal with an optional datatype or language, and an optional direction.
+func literal(value string, datatype, lang, direction *string) (triple.Term, error) {
 	switch {
 	case lang != nil && *lang != "":
-		if datatype != nil && *datatype != triple.RDFLangString {
-			return triple.Term{}, syntaxf("a literal with a language and a datatype")
+		tag := *lang
+		if direction != nil {
+			tag += "--" + *direction
 		}
-		return checked(triple.NewLang(value, *lang))
+		t := triple.NewLang(value, tag)
+		if datatype != nil && *datatype != t.Datatype() {
+			return triple.Term{}, syntaxf("a literal with a language and the datatype %q", *datatype)
+		}
+		return checked(t)
+	case direction != nil:
+		return triple.Term{}, syntaxf("a literal with a direction and no language")
 	case datatype != nil:
 		if *datatype == "" {
 			return triple.Term{}, syntaxf("an empty datatype")

@@ -11,7 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// tsvDecoder reads the SPARQL 1.1 Query Results TSV Format; lines may end with
+// tsvDecoder reads the SPARQL 1.2 Query Results TSV Format; lines may end with
 // CR LF.
 type tsvDecoder struct {
 	in  *bufio.Reader
@@ -114,10 +114,7 @@ func parseTSVTerm(cell string) (triple.Term, error) {
 		if err != nil {
 			return t, fmt.Errorf("%w: %w", ErrSyntax, err)
 		}
-		if t.Kind() == triple.Blank {
-			t = blank(t.Value())
-		}
-		return t, nil
+		return t.MapBlanks(func(node triple.Term) (triple.Term, error) { return blank(node.Value()), nil })
 	}
 	// 2. Numbers and booleans may stand without quotes.
 	if datatype := numberType(cell); datatype != "" {

@@ -267,13 +267,31 @@ func (d *xmlDecoder) next(h *header, row []triple.Term) (bool, error) {
 
 // term reads the one term of a binding, and the binding's end.
 func (d *xmlDecoder) term() (triple.Term, error) {
+	var l levels
+	t, err := d.innermost(&l)
+	if err != nil {
+		return triple.Term{}, err
+	}
+	return l.wrap(t)
+}
+
+// innermost reads the one term of an element, and the element's end. Of a triple term it returns the
+// innermost object, and adds the levels.
+func (d *xmlDecoder) innermost(l *levels) (triple.Term, error) {
 	// 1. The element of the term.
 	e, ok, err := d.element()
 	if err != nil {
 		return triple.Term{}, err
 	}
 	if !ok {
-		return triple.Term{}, syntaxf("an empty binding")
+		return triple.Term{}, syntaxf("a binding, or a part of a triple term, without a term")
+	}
+	if e.Name.Local == "triple" {
+		t, err := d.readTriple(l)
+		if err != nil {
+			return triple.Term{}, err
+		}
+		return t, d.lastTerm()
 	}
 	text, err := d.text()
 	if err != nil {
@@ -287,7 +305,7 @@ func (d *xmlDecoder) term() (triple.Term, error) {
 	case "bnode":
 		t = blank(text)
 	case "literal":
-		t, err = literal(text, attribute(e, "", "datatype"), attribute(e, "http://www.w3.org/XML/1998/namespace", "lang"))
+		t, err = literal(text, attribute(e, "", "datatype"), attribute(e, "http://www.w3.org/XML/1998/namespace", "lang"), attribute(e, itsNamespace, "dir"))
 	default:
 		err = syntaxf("element %s as a term", e.Name.Local)
 	}
@@ -295,13 +313,59 @@ func (d *xmlDecoder) term() (triple.Term, error) {
 		return triple.Term{}, err
 	}
 	// 3. Nothing may follow it.
-	if _, more, err := d.element(); err != nil || more {
-		if err == nil {
-			err = syntaxf("two terms in a binding")
-		}
-		return triple.Term{}, err
+	return t, d.lastTerm()
+}
+
+// lastTerm reads the end of the element around a term.
+func (d *xmlDecoder) lastTerm() error {
+	_, more, err := d.element()
+	if err == nil && more {
+		err = syntaxf("two terms in a binding, or in a part of a triple term")
 	}
-	return t, nil
+	return err
+}
+
+// readTriple reads the parts of a triple term, and its end. It returns the innermost object.
+func (d *xmlDecoder) readTriple(l *levels) (object triple.Term, err error) {
+	if err := l.enter(); err != nil {
+		return object, err
+	}
+	var s, p triple.Term
+	for {
+		e, ok, err := d.element()
+		if err != nil {
+			return object, err
+		}
+		if !ok {
+			break
+		}
+		into := &object
+		switch e.Name.Local {
+		case "subject":
+			into = &s
+		case "predicate":
+			into = &p
+		case "object":
+		default:
+			return object, syntaxf("element %s in a triple term", e.Name.Local)
+		}
+		if !into.IsZero() {
+			return object, syntaxf("two elements %s in a triple term", e.Name.Local)
+		}
+		// Only the object adds levels, because a triple term is no subject or predicate.
+		if into == &object {
+			*into, err = d.innermost(l)
+		} else {
+			*into, err = d.term()
+		}
+		if err != nil {
+			return object, err
+		}
+	}
+	if object.IsZero() {
+		return object, syntaxf("a triple term without an object")
+	}
+	return object, l.add(s, p)
 }
 
 // end reads the end of the root and the rest: only white space and comments may follow.

@@ -174,9 +174,20 @@ func tableCell(t triple.Term, shorten func(string) (string, bool)) string {
 	return b.String()
 }
 
-// shortTerm returns an IRI or a typed literal with a prefixed name; "" if it has none.
+// shortTerm returns an IRI, a typed literal or a triple term with prefixed names; "" if it has none.
 func shortTerm(t triple.Term, shorten func(string) (string, bool)) string {
 	switch {
+	case t.Kind() == triple.TripleTerm:
+		var b strings.Builder
+		part := func(t triple.Term) string {
+			if text := shortTerm(t, shorten); text != "" {
+				return text
+			}
+			return string(appendTSVTerm(nil, t))
+		}
+		object, depth := eachLevel(t, func(s, p triple.Term) { b.WriteString("<<( " + part(s) + " " + part(p) + " ") })
+		b.WriteString(part(object) + strings.Repeat(" )>>", depth))
+		return b.String()
 	case t.Kind() == triple.IRI:
 		name, _ := shorten(t.Value())
 		return name

@@ -9,7 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// tsvEncoder writes the SPARQL 1.1 Query Results TSV Format: terms as SPARQL
+// tsvEncoder writes the SPARQL 1.2 Query Results TSV Format: terms as SPARQL
 // writes them.
 type tsvEncoder struct{}
 
@@ -37,15 +37,29 @@ func (tsvEncoder) tail(dst []byte) []byte { return dst }
 
 // appendTSVTerm appends a term; the zero Term appends nothing.
 func appendTSVTerm(dst []byte, t triple.Term) []byte {
-	if t.Kind() != triple.Literal {
+	// 1. All but literals.
+	switch t.Kind() {
+	case triple.Literal:
+	case triple.TripleTerm:
+		object, depth := eachLevel(t, func(s, p triple.Term) {
+			dst = append(triple.AppendNT(append(dst, "<<( "...), s), ' ')
+			dst = append(triple.AppendNT(dst, p), ' ')
+		})
+		dst = appendTSVTerm(dst, object)
+		for range depth {
+			dst = append(dst, " )>>"...)
+		}
+		return dst
+	default:
 		return triple.AppendNT(dst, t)
 	}
+	// 2. Literals, without quotes if they are numbers.
 	if numberType(t.Value()) == t.Datatype() {
 		return append(dst, t.Value()...)
 	}
 	dst = append(appendTSVText(append(dst, '"'), t.Value()), '"')
-	if t.Lang() != "" {
-		return append(append(dst, '@'), t.Lang()...)
+	if t.LangDir() != "" {
+		return append(append(dst, '@'), t.LangDir()...)
 	}
 	if t.Datatype() != triple.XSDString {
 		dst = append(append(append(dst, "^^<"...), t.Datatype()...), '>')

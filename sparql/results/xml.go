@@ -41,9 +41,23 @@ func (e *xmlEncoder) row(dst []byte, row []triple.Term, _ bool) []byte {
 
 func (e *xmlEncoder) tail(dst []byte) []byte { return append(dst, "  </results>\n</sparql>\n"...) }
 
+// itsNamespace is that of the attribute for base directions (Internationalization Tag Set 2.0).
+const itsNamespace = "http://www.w3.org/2005/11/its"
+
 func appendXMLTerm(dst []byte, t triple.Term) []byte {
+	// The element of a term has its text inside, or the elements of its parts.
 	end := "</literal>"
 	switch t.Kind() {
+	case triple.TripleTerm:
+		object, depth := eachLevel(t, func(s, p triple.Term) {
+			dst = append(appendXMLTerm(append(dst, "<triple><subject>"...), s), "</subject><predicate>"...)
+			dst = append(appendXMLTerm(dst, p), "</predicate><object>"...)
+		})
+		dst = appendXMLTerm(dst, object)
+		for range depth {
+			dst = append(dst, "</object></triple>"...)
+		}
+		return dst
 	case triple.IRI:
 		dst, end = append(dst, "<uri>"...), "</uri>"
 	case triple.Blank:
@@ -52,6 +66,10 @@ func appendXMLTerm(dst []byte, t triple.Term) []byte {
 		dst = append(dst, "<literal"...)
 		if lang := t.Lang(); lang != "" {
 			dst = append(appendXML(append(dst, ` xml:lang="`...), lang), '"')
+			if direction := t.Direction(); direction != "" {
+				dst = append(dst, ` xmlns:its="`+itsNamespace+`" its:version="2.0" its:dir="`...)
+				dst = append(append(dst, direction...), '"')
+			}
 		} else if t.Datatype() != triple.XSDString {
 			dst = append(appendXML(append(dst, ` datatype="`...), t.Datatype()), '"')
 		}
