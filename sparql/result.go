@@ -145,12 +145,11 @@ func (r *Result) construct(w *tripleWriter) error {
 			}
 			return fresh
 		}
-		for _, p := range r.query.Template {
-			t := triple.Triple{Subject: place(p.Subject), Predicate: place(p.Predicate), Object: place(p.Object)}
+		for i := range r.query.Template {
 			// 2. If a variable is unbound or a term may not stand in its place, the triple is
 			// left out.
-			if t.Subject.Kind() != triple.IRI && t.Subject.Kind() != triple.Blank ||
-				t.Predicate.Kind() != triple.IRI || t.Object.IsZero() {
+			t, ok := r.query.Template[i].Fill(place)
+			if !ok {
 				continue
 			}
 			if ok, err := w.write(t); !ok || err != nil {
@@ -243,10 +242,9 @@ func (d *describer) triples(t triple.Term) (bool, error) {
 		// 2. A description has no graphs. A blank node must be described too, because its name
 		// means nothing outside.
 		found.Graph = triple.Term{}
-		if found.Object.Kind() == triple.Blank {
-			if err := d.queue(found.Object); err != nil {
-				return false, err
-			}
+		_, err = found.Object.MapBlanks(func(node triple.Term) (triple.Term, error) { return node, d.queue(node) })
+		if err != nil {
+			return false, err
 		}
 		if ok, err := d.w.write(found); !ok || err != nil {
 			return false, err

@@ -61,6 +61,7 @@ var sparqlSuites = []struct {
 }{
 	{"sparql/sparql10", 311},
 	{"sparql/sparql11", 337},
+	{"sparql/sparql12", 189},
 }
 
 // TestSPARQLSyntax: what must parse does, comes back from the printer, and has a

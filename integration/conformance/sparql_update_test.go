@@ -67,7 +67,7 @@ func TestSPARQLUpdate(t *testing.T) {
 // runUpdateTests runs all update tests, each over a dataset that begin makes.
 func runUpdateTests(t *testing.T, begin func(t *testing.T, triples []triple.Triple) dataset) {
 	total, passed, known := 0, 0, 0
-	for _, test := range Load(t, "sparql/sparql11") {
+	for _, test := range append(Load(t, "sparql/sparql11"), Load(t, "sparql/sparql12")...) {
 		if test.Type != "UpdateEvaluationTest" {
 			continue
 		}
@@ -90,8 +90,8 @@ func runUpdateTests(t *testing.T, begin func(t *testing.T, triples []triple.Trip
 		})
 	}
 	t.Logf("%d passed, %d known to fail", passed, known)
-	if total != 66 && !t.Failed() {
-		t.Errorf("%d tests, want 66", total)
+	if total != 68 && !t.Failed() {
+		t.Errorf("%d tests, want 68", total)
 	}
 }
 

@@ -7,7 +7,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Node is an operator of the algebra: one of *[Unit], *[BGP], *[Path], *[Join],
+// Node is an operator of the algebra: one of *[Unit], *[BGP], *[Path], *[Unfold], *[Join],
 // *[LeftJoin], *[Filter], *[Union], *[Graph], *[Extend], *[Minus], *[Table],
 // *[Service], *[LinkJoin], *[LinkRank], *[Group], *[OrderBy], *[Project], *[Distinct], *[Reduced] and
 // *[Slice]. Trees are never changed once they are made; parts may be shared.
@@ -56,6 +56,19 @@ type Path struct {
 	Object  VarOrTerm
 	Pos     ast.Pos
 }
+
+// Unfold relates a triple term to its parts: the term in Slot is <<( Subject Predicate Object )>>. A
+// triple term pattern with variables becomes a variable of its own with an Unfold, so Slot is always
+// bound by another argument of the same Join. A place that is a triple term pattern itself is the
+// Slot of another Unfold.
+type Unfold struct {
+	Slot                       int
+	Subject, Predicate, Object VarOrTerm
+	Pos                        ast.Pos
+}
+
+// Places returns the subject, the predicate and the object.
+func (u *Unfold) Places() [3]VarOrTerm { return [3]VarOrTerm{u.Subject, u.Predicate, u.Object} }
 
 // Join is the join of all its arguments in any order; without arguments it is a Unit.
 type Join struct {
@@ -198,6 +211,7 @@ type Slice struct {
 func (*Unit) node()     {}
 func (*BGP) node()      {}
 func (*Path) node()     {}
+func (*Unfold) node()   {}
 func (*Join) node()     {}
 func (*LeftJoin) node() {}
 func (*Filter) node()   {}

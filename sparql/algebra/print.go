@@ -42,6 +42,8 @@ func (s *Scope) Line(n Node) string {
 		return "bgp " + strings.Join(patterns, " . ")
 	case *Path:
 		return fmt.Sprintf("path %s %s %s", s.Text(n.Subject), ast.PathString(n.Path), s.Text(n.Object))
+	case *Unfold:
+		return s.Unfold(n)
 	case *Join:
 		return "join"
 	case *LeftJoin:
@@ -132,6 +134,11 @@ func (s *Scope) Pattern(p TriplePattern) string {
 		predicate = "a"
 	}
 	return s.Text(p.Subject) + " " + predicate + " " + s.Text(p.Object)
+}
+
+// Unfold returns a triple term and its parts as SPARQL writes them.
+func (s *Scope) Unfold(n *Unfold) string {
+	return fmt.Sprintf("%s = <<( %s )>>", s.text(n.Slot), s.Pattern(TriplePattern{Subject: n.Subject, Predicate: n.Predicate, Object: n.Object}))
 }
 
 // LinkCall returns a call of a function of links as SPARQL writes it.

@@ -2,7 +2,10 @@
 
 package algebra
 
-import "github.com/trefoildb/trefoil/sparql/ast"
+import (
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/triple"
+)
 
 // Body is a tree with the patterns of its EXISTS expressions.
 type Body struct {
@@ -32,6 +35,25 @@ type TemplateTriple struct {
 	// Graph is only an update's; the zero term is the default graph, or the one of WITH.
 	Graph                      VarOrTerm
 	Subject, Predicate, Object VarOrTerm
+	// Inner is the triple term in place of Object; nil for none.
+	Inner *TemplateTriple
+}
+
+// Fill returns the triple with the term of place at each place. ok is false if a term is missing or may
+// not stand in its place, also inside of a triple term: then the template makes no triple.
+func (t *TemplateTriple) Fill(place func(VarOrTerm) triple.Term) (out triple.Triple, ok bool) {
+	out = triple.Triple{Subject: place(t.Subject), Predicate: place(t.Predicate)}
+	if t.Inner == nil {
+		out.Object = place(t.Object)
+	} else {
+		inner, ok := t.Inner.Fill(place)
+		if !ok {
+			return out, false
+		}
+		out.Object = triple.NewTripleTerm(inner.Subject, inner.Predicate, inner.Object)
+	}
+	isNode := out.Subject.Kind() == triple.IRI || out.Subject.Kind() == triple.Blank
+	return out, isNode && out.Predicate.Kind() == triple.IRI && !out.Object.IsZero()
 }
 
 // Modify is a translated DELETE and INSERT with WHERE.
@@ -64,7 +86,9 @@ func Translate(q *ast.Query) *Query {
 		}
 	}
 	for _, p := range q.Template {
-		out.Template = append(out.Template, t.template(ast.Node{}, p))
+		if one, ok := t.template(ast.Node{}, p.Subject, p.Predicate, p.Object); ok {
+			out.Template = append(out.Template, one)
+		}
 	}
 	out.Body = Body{root, t.scope, t.exists}
 	return out
@@ -77,28 +101,45 @@ func TranslateModify(m *ast.Modify) *Modify {
 	out := &Modify{With: m.With, Using: m.Using}
 	root := t.group(m.Where)
 	for _, q := range m.Delete {
-		one := t.template(q.Graph, q.TriplePattern)
+		one, ok := t.template(q.Graph, q.Subject, q.Predicate, q.Object)
+		if !ok {
+			continue
+		}
 		// In DELETE WHERE the template is the pattern itself, so a match must be deleted in any
 		// case of its language tag.
 		if slot, ok := t.tagged[q.Object]; ok {
-			one.Object = VarOrTerm{Slot: slot}
+			one.Object, one.Inner = VarOrTerm{Slot: slot}, nil
 		}
 		out.Delete = append(out.Delete, one)
 	}
 	for _, q := range m.Insert {
-		out.Insert = append(out.Insert, t.template(q.Graph, q.TriplePattern))
+		if one, ok := t.template(q.Graph, q.Subject, q.Predicate, q.Object); ok {
+			out.Insert = append(out.Insert, one)
+		}
 	}
 	out.Body = Body{root, t.scope, t.exists}
 	return out
 }
 
-// template translates a triple of a template, whose blank nodes stay terms.
-func (t *translator) template(graph ast.Node, p ast.TriplePattern) TemplateTriple {
+// template translates a triple of a template, whose blank nodes stay terms. ok is false if it never
+// makes a triple, because a triple term cannot be a subject.
+func (t *translator) template(graph, s, p, o ast.Node) (out TemplateTriple, ok bool) {
 	place := func(n ast.Node) VarOrTerm {
 		if n.IsVar() {
 			return VarOrTerm{Slot: t.slot(n.Var)}
 		}
 		return VarOrTerm{Slot: -1, Term: n.Term}
 	}
-	return TemplateTriple{place(graph), place(p.Subject), place(p.Predicate), place(p.Object)}
+	if s.Triple != nil {
+		return out, false
+	}
+	out = TemplateTriple{Graph: place(graph), Subject: place(s), Predicate: place(p), Object: place(o)}
+	if o.Triple != nil {
+		inner, ok := t.template(ast.Node{}, o.Triple.Subject, o.Triple.Predicate, o.Triple.Object)
+		if !ok {
+			return out, false
+		}
+		out.Inner = &inner
+	}
+	return out, true
 }

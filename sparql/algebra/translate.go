@@ -13,8 +13,8 @@ type translator struct {
 	scope  *Scope
 	frame  frame
 	exists []Node
-	// tagged has the slots of literals with language tags in patterns, by their place in the
-	// text: see anyCase.
+	// tagged has the slots of literals with language tags in patterns, and of the triple terms
+	// around them, by their place in the text: see anyCase.
 	tagged map[ast.Node]int
 }
 
@@ -71,7 +71,7 @@ func (t *translator) elements(pattern Node, elements []ast.Pattern) (Node, []ast
 	var triples block
 	// 1. flush ends the current basic graph pattern and joins it to the pattern so far.
 	flush := func() {
-		for _, part := range triples.parts {
+		for _, part := range append(triples.parts, triples.unfolds...) {
 			pattern = join(pattern, part)
 		}
 		filters = append(filters, triples.tags...)

@@ -11,6 +11,8 @@ import (
 // them.
 type block struct {
 	parts []Node
+	// unfolds are the triple term patterns. They come after the parts, which bind their slots.
+	unfolds []Node
 	// tags are conditions made of literals with language tags.
 	tags []ast.Expr
 }
@@ -28,7 +30,7 @@ func (b *block) add(p TriplePattern) {
 }
 
 func (t *translator) triple(b *block, p ast.TriplePattern) {
-	subject, object := t.place(p.Subject), t.place(p.Object)
+	subject, object := t.termPlace(b, p.Subject), t.termPlace(b, p.Object)
 	if p.Path == nil {
 		if object.Term.Lang() != "" {
 			object = t.anyCase(b, p.Object)
@@ -44,13 +46,58 @@ func (t *translator) triple(b *block, p ast.TriplePattern) {
 func (t *translator) anyCase(b *block, literal ast.Node) VarOrTerm {
 	v := &ast.Var{Pos: literal.Pos, Name: ".tagged", Slot: t.scope.add(".tagged")}
 	b.tags = append(b.tags, &ast.Binary{Pos: literal.Pos, Op: ast.OpEqual, Left: v, Right: &ast.Constant{Pos: literal.Pos, Term: literal.Term}})
-	if !literal.Pos.IsZero() {
-		if t.tagged == nil {
-			t.tagged = map[ast.Node]int{}
-		}
-		t.tagged[literal] = v.Slot
-	}
+	t.tag(literal, v.Slot)
 	return VarOrTerm{Slot: v.Slot}
+}
+
+// tag sets the variable in place of a term with a language tag.
+func (t *translator) tag(n ast.Node, slot int) {
+	if n.Pos.IsZero() {
+		return
+	}
+	if t.tagged == nil {
+		t.tagged = map[ast.Node]int{}
+	}
+	t.tagged[n] = slot
+}
+
+// termPlace is place for a subject or an object of a pattern, which may be a triple term pattern.
+func (t *translator) termPlace(b *block, n ast.Node) VarOrTerm {
+	if n.Triple == nil && !hasTag(n.Term) {
+		return t.place(n)
+	}
+	// 1. Take the parts of a term apart if a literal in it has a language tag.
+	parts := n.Triple
+	if parts == nil {
+		inner, _ := n.Term.Triple()
+		part := func(term triple.Term) ast.Node { return ast.Node{Pos: n.Pos, Term: term} }
+		parts = &ast.TripleNode{Subject: part(inner.Subject), Predicate: part(inner.Predicate), Object: part(inner.Object)}
+	}
+	// 2. Translate the parts. The term is a variable of its own.
+	u := &Unfold{Slot: t.scope.add(".triple"), Pos: n.Pos}
+	tags := len(b.tags)
+	u.Subject, u.Predicate, u.Object = t.termPlace(b, parts.Subject), t.place(parts.Predicate), t.termPlace(b, parts.Object)
+	if u.Object.Term.Lang() != "" {
+		u.Object = t.anyCase(b, parts.Object)
+	}
+	if len(b.tags) > tags {
+		t.tag(n, u.Slot)
+	}
+	b.unfolds = append(b.unfolds, u)
+	return VarOrTerm{Slot: u.Slot}
+}
+
+// hasTag reports whether a term is a triple term with a language tag inside. Only its innermost
+// object can have one.
+func hasTag(t triple.Term) bool {
+	if t.Kind() != triple.TripleTerm {
+		return false
+	}
+	for t.Kind() == triple.TripleTerm {
+		inner, _ := t.Triple()
+		t = inner.Object
+	}
+	return t.Lang() != ""
 }
 
 // path translates a path pattern (section 18.2.2.4), and goes one step further

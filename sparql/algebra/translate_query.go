@@ -3,6 +3,8 @@
 package algebra
 
 import (
+	"maps"
+
 	"github.com/trefoildb/trefoil/sparql/ast"
 )
 
@@ -12,12 +14,20 @@ func (t *translator) query(q *ast.Query) Node {
 	// 1. The pattern, then the group. Expressions behind the group must be translated by
 	// grouping, because a group binds only keys and aggregates.
 	var n Node = &Unit{}
+	outer := t.frame
+	inner, shadowed := t.shadow(q)
+	t.frame = inner
 	if q.Where != nil {
 		n = t.group(q.Where)
 	}
-	grouping := grouping{translator: t}
+	grouping := grouping{translator: t, inner: inner}
 	if q.Aggregates() {
 		n = grouping.begin(q, n)
+	}
+	if len(shadowed) > 0 {
+		t.frame = maps.Clone(inner)
+		maps.Copy(t.frame, shadowed)
+		defer func() { t.frame = outer }()
 	}
 	extends := func() {
 		for _, item := range q.Items {
@@ -81,6 +91,32 @@ func (t *translator) query(q *ast.Query) Node {
 	return n
 }
 
+// shadow returns the frame of a query's pattern. If AS of a grouping SELECT names a variable of the pattern,
+// the pattern has another variable of that name, because a group hides all but its keys. shadowed are the
+// slots of such names behind the group.
+func (t *translator) shadow(q *ast.Query) (inner, shadowed frame) {
+	if len(q.GroupBy) == 0 {
+		return t.frame, nil
+	}
+	names := map[string]bool{}
+	for _, item := range q.Items {
+		if item.Expr != nil {
+			names[item.Var.Var] = true
+		}
+	}
+	inner, shadowed = maps.Clone(t.frame), frame{}
+	ast.InScope(q.Where, func(name string) {
+		if _, done := shadowed[name]; names[name] && !done {
+			shadowed[name] = t.slot(name)
+			delete(inner, name)
+		}
+	})
+	if len(shadowed) == 0 {
+		return t.frame, nil
+	}
+	return inner, shadowed
+}
+
 // namesAlias reports whether HAVING has a variable of SELECT's expressions.
 func (t *translator) namesAlias(q *ast.Query) bool {
 	if len(q.Having) == 0 {
@@ -108,6 +144,7 @@ func (t *translator) namesAlias(q *ast.Query) bool {
 type grouping struct {
 	*translator
 	group *Group
+	inner frame               // of the pattern and of the aggregates
 	known Set                 // the variables of the group and of SELECT's expressions
 	made  map[string]ast.Expr // aggregates by their text
 }
@@ -159,7 +196,10 @@ func (g *grouping) expr(e ast.Expr) ast.Expr {
 func (g *grouping) aggregate(a *ast.Aggregate) ast.Expr {
 	arg := a.Arg
 	if arg != nil {
+		outer := g.frame
+		g.frame = g.inner
 		arg = g.translator.expr(arg)
+		g.frame = outer
 	}
 	translated := &ast.Aggregate{Pos: a.Pos, Func: a.Func, Distinct: a.Distinct, Arg: arg, Separator: a.Separator}
 	text := ast.ExprString(translated)

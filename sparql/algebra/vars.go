@@ -72,6 +72,12 @@ func VarsFrom(n Node, of func(Node) (certain, possible Set)) (certain, possible 
 		for _, column := range n.Columns {
 			possible.Add(column.Slot)
 		}
+	case *Unfold:
+		possible.Add(n.Slot)
+		for _, at := range n.Places() {
+			at.addTo(&possible)
+		}
+		return possible, possible
 	// A function that does not know a page has no solution for it.
 	case *LinkJoin:
 		for _, at := range n.Places() {

@@ -16,7 +16,7 @@ import (
 // "?".
 //
 // The tree is changed. An error leaves it as it was. Bind fails if the query does not use a
-// variable, or assigns it by AS, or if a term is no IRI or literal.
+// variable, or assigns it by AS, or if a term is or has a blank node.
 func (q *Query) Bind(values map[string]triple.Term) error {
 	return bindAll(values, func(b *binder) { b.countQuery(q) }, func(b *binder) { b.bindQuery(q) })
 }
@@ -49,8 +49,8 @@ func bindAll(values map[string]triple.Term, count, bind func(*binder)) error {
 	for _, name := range slices.Sorted(maps.Keys(values)) {
 		t := values[name]
 		switch {
-		case t.Kind() != triple.IRI && t.Kind() != triple.Literal:
-			return fmt.Errorf("the value of ?%s is no IRI or literal", name)
+		case t.IsZero() || t.HasBlanks():
+			return fmt.Errorf("the value of ?%s is no IRI or literal, and no triple term without blank nodes", name)
 		case t.Check() != nil:
 			return fmt.Errorf("the value of ?%s: %w", name, t.Check())
 		case b.assigns[name]:
@@ -180,11 +180,7 @@ func selects(q *Query, name string) bool {
 	return q.Star || slices.ContainsFunc(q.Items, func(item SelectItem) bool { return item.Var.Var == name })
 }
 
-func (b *binder) use(n Node) {
-	if n.IsVar() {
-		b.uses[n.Var] = true
-	}
-}
+func (b *binder) use(n Node) { n.EachVar(func(name string) { b.uses[name] = true }) }
 
 func (b *binder) useTriple(t TriplePattern) {
 	b.use(t.Subject)

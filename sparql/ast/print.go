@@ -104,11 +104,24 @@ func (p *printer) setBase(base string) {
 func (p *printer) variable(n Node) { p.text("?", n.Var) }
 
 func (p *printer) node(n Node) {
-	if n.IsVar() {
+	switch {
+	case n.IsVar():
 		p.variable(n)
-	} else {
+	case n.Triple != nil:
+		p.tripleNode(n.Triple)
+	default:
 		p.term(n.Term)
 	}
+}
+
+func (p *printer) tripleNode(t *TripleNode) {
+	p.text("<<( ")
+	p.node(t.Subject)
+	p.text(" ")
+	p.node(t.Predicate)
+	p.text(" ")
+	p.node(t.Object)
+	p.text(" )>>")
 }
 
 // term writes a term; a zero one is UNDEF, because only VALUES has one.
@@ -122,7 +135,29 @@ func (p *printer) term(t triple.Term) {
 		p.iri(t.Value())
 	case triple.Literal:
 		p.literal(t)
+	case triple.TripleTerm:
+		p.tripleTerm(t)
 	}
+}
+
+// tripleTerm writes a triple term level by level, because it may be nested to any depth.
+func (p *printer) tripleTerm(t triple.Term) {
+	depth := 0
+	for t.Kind() == triple.TripleTerm {
+		inner, ok := t.Triple()
+		if !ok {
+			break
+		}
+		p.text("<<( ")
+		p.term(inner.Subject)
+		p.text(" ")
+		p.term(inner.Predicate)
+		p.text(" ")
+		t = inner.Object
+		depth++
+	}
+	p.term(t)
+	p.text(strings.Repeat(" )>>", depth))
 }
 
 // iri writes a prefixed name if a namespace ends at the last '#', '/' or ':' and the rest needs
@@ -156,8 +191,8 @@ func (p *printer) literal(t triple.Term) {
 	}
 	p.string(t.Value())
 	switch {
-	case t.Lang() != "":
-		p.text("@", t.Lang())
+	case t.LangDir() != "":
+		p.text("@", t.LangDir())
 	case t.Datatype() != triple.XSDString:
 		p.text("^^")
 		p.iri(t.Datatype())

@@ -16,14 +16,14 @@ func InScope(pattern Pattern, visit func(name string)) {
 		}
 	case *Triples:
 		for _, t := range p.Patterns {
-			visitVar(t.Subject, visit)
-			visitVar(t.Predicate, visit)
-			visitVar(t.Object, visit)
+			t.Subject.EachVar(visit)
+			t.Predicate.EachVar(visit)
+			t.Object.EachVar(visit)
 		}
 	case *LinkCall:
-		visitVar(p.Page, visit)
+		p.Page.EachVar(visit)
 		for _, arg := range p.Args {
-			visitVar(arg, visit)
+			arg.EachVar(visit)
 		}
 	case *Union:
 		for _, g := range p.Groups {
@@ -32,25 +32,19 @@ func InScope(pattern Pattern, visit func(name string)) {
 	case *Optional:
 		InScope(p.Group, visit)
 	case *Graph:
-		visitVar(p.Name, visit)
+		p.Name.EachVar(visit)
 		InScope(p.Group, visit)
 	case *Service:
-		visitVar(p.Name, visit)
+		p.Name.EachVar(visit)
 		InScope(p.Group, visit)
 	case *Bind:
-		visitVar(p.Var, visit)
+		p.Var.EachVar(visit)
 	case *Values:
 		for _, v := range p.Vars {
-			visitVar(v, visit)
+			v.EachVar(visit)
 		}
 	case *SubSelect:
 		p.Query.projected(visit)
-	}
-}
-
-func visitVar(n Node, visit func(name string)) {
-	if n.IsVar() {
-		visit(n.Var)
 	}
 }
 
@@ -63,7 +57,7 @@ func (q *Query) projected(visit func(name string)) {
 		return
 	}
 	for _, item := range q.Items {
-		visitVar(item.Var, visit)
+		item.Var.EachVar(visit)
 	}
 }
 
@@ -80,7 +74,7 @@ func (q *Query) Projected() []string {
 	}
 	if q.Form == Describe && !q.Star {
 		for _, n := range q.Describe {
-			visitVar(n, visit)
+			n.EachVar(visit)
 		}
 	} else {
 		q.projected(visit)

@@ -15,6 +15,7 @@ type EqualityKey struct {
 	Input   Operator
 	Of, Key int
 	Outer   bool
+	Same    bool // the keys are those of sameTerm, see [expr.Value.AppendSameKey]
 	view    solution.View
 	buf     []byte
 	kept    []numberKey // by the last bits of the number
@@ -34,7 +35,7 @@ const keptKeys = 1 << 9
 func (k *EqualityKey) key(row []string) (string, expr.Keyed) {
 	number, ok := solution.Number(row[k.Of])
 	if !ok {
-		buf, keyed := k.view.Of(row, k.Exec.Terms).Value(k.Of).AppendEqualityKey(k.buf[:0])
+		buf, keyed := appendKey(k.buf[:0], k.view.Of(row, k.Exec.Terms).Value(k.Of), k.Same)
 		k.buf = buf
 		return k.Exec.Arena.Copy(buf), keyed
 	}
@@ -43,11 +44,19 @@ func (k *EqualityKey) key(row []string) (string, expr.Keyed) {
 	}
 	kept := &k.kept[number%keptKeys]
 	if kept.number != number {
-		buf, keyed := k.view.Of(row, k.Exec.Terms).Value(k.Of).AppendEqualityKey(k.buf[:0])
+		buf, keyed := appendKey(k.buf[:0], k.view.Of(row, k.Exec.Terms).Value(k.Of), k.Same)
 		k.buf = buf
 		*kept = numberKey{number, keyed, k.Exec.Arena.Copy(buf)}
 	}
 	return kept.key, kept.keyed
+}
+
+// appendKey appends the key of a value: for sameTerm, or for the operator =.
+func appendKey(dst []byte, v expr.Value, same bool) ([]byte, expr.Keyed) {
+	if same {
+		return v.AppendSameKey(dst)
+	}
+	return v.AppendEqualityKey(dst)
 }
 
 func (k *EqualityKey) Next(out *solution.Batch) error {

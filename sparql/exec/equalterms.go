@@ -13,7 +13,8 @@ import (
 type EqualTerms struct {
 	Exec      *Execution
 	Lists     *columns.Lists
-	Of, Key   int // slots of the condition
+	Of, Key   int  // slots of the condition
+	Same      bool // the condition is sameTerm(?Of, ?Key)
 	Condition []*expr.Expr
 	Env       *expr.Env
 
@@ -81,7 +82,7 @@ func (e *EqualTerms) read() error {
 // key makes the key of a binding's value.
 func (e *EqualTerms) key(slot int, binding string) (keyed expr.Keyed) {
 	e.row[slot] = binding
-	e.buf, keyed = e.view.Of(e.row, e.Exec.Terms).Value(slot).AppendEqualityKey(e.buf[:0])
+	e.buf, keyed = appendKey(e.buf[:0], e.view.Of(e.row, e.Exec.Terms).Value(slot), e.Same)
 	return keyed
 }
 

@@ -2,7 +2,11 @@
 
 package parser
 
-import "github.com/trefoildb/trefoil/sparql/ast"
+import (
+	"maps"
+
+	"github.com/trefoildb/trefoil/sparql/ast"
+)
 
 // groupScope holds the variables in scope of a group whose elements come one by one.
 type groupScope struct {
@@ -57,6 +61,10 @@ func (p queryParser) checkQuery(q *ast.Query) {
 			keys[key.Var.Var] = true
 			inScope[key.Var.Var] = true
 		}
+	}
+	// A group hides all variables but its keys, so AS may take their names.
+	if len(q.GroupBy) > 0 {
+		inScope = maps.Clone(keys)
 	}
 	if q.Values != nil {
 		ast.InScope(q.Values, func(name string) { inScope[name] = true })

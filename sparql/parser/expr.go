@@ -157,11 +157,17 @@ func (p exprParser) unary() ast.Expr {
 		return p.primary()
 	}
 	p.node()
+	if op == ast.OpNot {
+		p.enter()
+		defer p.leave()
+		return &ast.Unary{Pos: pos, Op: op, Arg: p.unary()}
+	}
 	return &ast.Unary{Pos: pos, Op: op, Arg: p.primary()}
 }
 
 // primary parses PrimaryExpression.
 func (p exprParser) primary() ast.Expr {
+	// The first token decides.
 	p.node()
 	pos := p.tok.pos
 	switch {
@@ -183,6 +189,10 @@ func (p exprParser) primary() ast.Expr {
 		return &ast.Constant{Pos: pos, Term: p.literal()}
 	case p.startsCall():
 		return p.call()
+	case p.tok.is("<<("):
+		return p.tripleTerm()
+	case p.tok.is("<<"):
+		p.fail(pos, "a reified triple << s p o >> is no expression; expected a triple term <<( s p o )>>")
 	}
 	p.expected("an expression")
 	return &ast.Constant{Pos: pos}

@@ -91,9 +91,16 @@ func (lx *lexer) longString(t *token, quotes string) *triple.SyntaxError {
 func (lx *lexer) decodeString(t *token, quotes, n int, escaped bool) *triple.SyntaxError {
 	start := lx.at + quotes
 	lx.take(t, tokString, quotes, n, quotes)
+	t.long = quotes > 1
 	if !escaped {
 		return nil
 	}
+	return lx.decode(t, start, true)
+}
+
+// decode undoes the escapes in the value of a token, which begins at start (section 19.2): those of
+// code points, and of characters in a string. The result is not decoded again.
+func (lx *lexer) decode(t *token, start int, characters bool) *triple.SyntaxError {
 	raw := t.value
 	var b strings.Builder
 	b.Grow(len(raw))
@@ -106,8 +113,25 @@ func (lx *lexer) decodeString(t *token, quotes, n int, escaped bool) *triple.Syn
 		}
 		b.WriteString(raw[i : i+n])
 		i += n
-		c := triple.StringEscape(raw[i+1])
-		if c == 0 {
+		// 1. A code point. Surrogates are none.
+		if strings.HasPrefix(raw[i:], `\u`) || strings.HasPrefix(raw[i:], `\U`) {
+			r, size := triple.UnicodeEscape(raw[i:])
+			if size == 0 {
+				return lx.errorf(lx.posAt(start+i), `bad escape: expected \uXXXX or \UXXXXXXXX that names a Unicode character (surrogates are none, not even in pairs)`)
+			}
+			b.WriteRune(r)
+			i += size
+			continue
+		}
+		// 2. A character, of a string only.
+		var c byte
+		if characters && i+1 < len(raw) {
+			c = triple.StringEscape(raw[i+1])
+		}
+		switch {
+		case !characters:
+			return lx.errorf(lx.posAt(start+i), `bad escape in an IRI: expected \uXXXX or \UXXXXXXXX`)
+		case c == 0:
 			return lx.errorf(lx.posAt(start+i), `bad escape in a string: expected \t \b \n \r \f \" \' \\, \uXXXX or \UXXXXXXXX`)
 		}
 		b.WriteByte(c)

@@ -3,25 +3,36 @@
 package parser
 
 import (
+	"strings"
 	"unicode/utf8"
 
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// iriOrLess reads an IRIREF, or "<" or "<=" if none begins.
-func (lx *lexer) iriOrLess(t *token) {
-	i := lx.at + 1
-	for i < len(lx.text) && ascii[lx.text[i]]&cIRI != 0 {
+// iriOrLess reads an IRIREF, or "<<(", "<<", "<" or "<=" if none begins.
+func (lx *lexer) iriOrLess(t *token) *triple.SyntaxError {
+	// 1. Find the end of an IRI. A backslash must begin an escape, because an IRI has none itself.
+	i, escaped := lx.at+1, false
+	for i < len(lx.text) && (ascii[lx.text[i]]&cIRI != 0 || lx.text[i] == '\\') {
+		escaped = escaped || lx.text[i] == '\\'
 		i++
 	}
 	switch {
 	case i < len(lx.text) && lx.text[i] == '>':
-		lx.take(t, tokIRI, 1, i-lx.at-1, 1)
-	case lx.byteAt(1) == '=':
+		start := lx.at + 1
+		lx.take(t, tokIRI, 1, i-start, 1)
+		if escaped {
+			return lx.decode(t, start, false)
+		}
+	// 2. A mark.
+	case lx.byteAt(1) == '<' && lx.byteAt(2) == '(':
+		lx.mark(t, 3)
+	case lx.byteAt(1) == '=' || lx.byteAt(1) == '<':
 		lx.mark(t, 2)
 	default:
 		lx.mark(t, 1)
 	}
+	return nil
 }
 
 // name reads a prefixed name or a word.
@@ -126,9 +137,10 @@ func (lx *lexer) blank(t *token) *triple.SyntaxError {
 	return nil
 }
 
-// lang reads a LANGTAG.
+// lang reads a LANG_DIR: a language tag, with a base direction behind "--" or without.
 func (lx *lexer) lang(t *token) *triple.SyntaxError {
 	rest := lx.text[lx.at+1:]
+	// 1. The language, and its subtags.
 	n := 0
 	for n < len(rest) && ascii[rest[n]]&cLetter != 0 {
 		n++
@@ -143,6 +155,17 @@ func (lx *lexer) lang(t *token) *triple.SyntaxError {
 		}
 		if end == n+1 {
 			break
+		}
+		n = end
+	}
+	// 2. The direction. Whether it is ltr or rtl is checked with the term.
+	if strings.HasPrefix(rest[n:], "--") {
+		end := n + 2
+		for end < len(rest) && ascii[rest[end]]&cLetter != 0 {
+			end++
+		}
+		if end == n+2 {
+			return lx.errorf(t.pos, "expected a base direction, ltr or rtl, after '@%s--'", clip(rest[:n]))
 		}
 		n = end
 	}

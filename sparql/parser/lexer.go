@@ -14,9 +14,8 @@ import (
 // lexer cuts a text into tokens. Tokens are the longest possible ones: "<" is an
 // operator only if no IRI begins, -1 is one token.
 type lexer struct {
-	text    string // decoded; see unescape
-	at      int    // of the next byte
-	escapes []escape
+	text string
+	at   int // of the next byte
 
 	// The place of text[placed]: offset, line and column before it.
 	placed  int
@@ -30,8 +29,7 @@ type lexer struct {
 	tokens, maxTokens int
 }
 
-// newLexer returns a lexer of text, or an error if it is no Unicode text or has a malformed
-// escape.
+// newLexer returns a lexer of text, or an error if it is no Unicode text.
 func newLexer(text string, opts Options) (*lexer, *triple.SyntaxError) {
 	lx := &lexer{text: text, place: ast.Pos{Line: 1, Column: 1}, maxTokens: opts.MaxTokens}
 	if len(text) > opts.MaxBytes {
@@ -48,11 +46,6 @@ func newLexer(text string, opts Options) (*lexer, *triple.SyntaxError) {
 		}
 		return nil, lx.errorf(lx.posAt(i), "invalid UTF-8 (byte 0x%02X)", text[i])
 	}
-	decoded, escapes, bad := unescape(text)
-	if bad >= 0 {
-		return nil, lx.errorf(lx.posAt(bad), `bad escape: expected \uXXXX or \UXXXXXXXX that names a Unicode character (surrogates are none, not even in pairs)`)
-	}
-	lx.text, lx.escapes = decoded, escapes
 	return lx, nil
 }
 
@@ -63,21 +56,11 @@ func (lx *lexer) errorf(pos ast.Pos, format string, args ...any) *triple.SyntaxE
 	}
 }
 
-// posAt returns the place of the byte i of the decoded text. i must not be before the one of
+// posAt returns the place of the byte i of the text. i must not be before the one of
 // the last call. A line ends at LF, CR LF or a bare CR.
 func (lx *lexer) posAt(i int) ast.Pos {
 	for lx.placed < i {
 		c := lx.text[lx.placed]
-		if len(lx.escapes) > 0 && lx.escapes[0].at == lx.placed {
-			_, size := utf8.DecodeRuneInString(lx.text[lx.placed:])
-			width := int32(lx.escapes[0].width)
-			lx.escapes = lx.escapes[1:]
-			lx.placed += size
-			lx.place.Offset += width
-			lx.place.Column += width
-			lx.afterCR = false
-			continue
-		}
 		lx.placed++
 		lx.place.Offset++
 		switch {
@@ -118,7 +101,7 @@ func (lx *lexer) next(t *token) *triple.SyntaxError {
 		}
 		lx.take(t, tokVar, 1, n, 0)
 	case c == '<':
-		lx.iriOrLess(t)
+		return lx.iriOrLess(t)
 	case c == '"' || c == '\'':
 		return lx.str(t, c)
 	case ascii[c]&cDigit != 0:
@@ -179,9 +162,10 @@ func (lx *lexer) mark(t *token, n int) { lx.take(t, tokPunct, 0, n, 0) }
 // punctuation reads a mark; longer ones go before their beginnings.
 func (lx *lexer) punctuation(t *token) *triple.SyntaxError {
 	c, d := lx.byteAt(0), lx.byteAt(1)
+	// A case is of the marks that begin with a byte.
 	switch c {
 	case '|', '&', '^':
-		if d == c {
+		if d == c || c == '|' && d == '}' {
 			lx.mark(t, 2)
 			return nil
 		}
@@ -190,13 +174,27 @@ func (lx *lexer) punctuation(t *token) *triple.SyntaxError {
 		}
 		lx.mark(t, 1)
 	case '!', '>':
-		if d == '=' {
+		if d == '=' || c == '>' && d == '>' {
 			lx.mark(t, 2)
 			return nil
 		}
 		lx.mark(t, 1)
-	case '{', '}', '(', ')', '[', ']', '.', ',', ';', '=', '/', '*', '+', '-':
+	case '{':
+		if d == '|' {
+			lx.mark(t, 2)
+			return nil
+		}
 		lx.mark(t, 1)
+	case ')':
+		if d == '>' && lx.byteAt(2) == '>' {
+			lx.mark(t, 3)
+			return nil
+		}
+		lx.mark(t, 1)
+	case '}', '(', '[', ']', '.', ',', ';', '=', '/', '*', '+', '-', '~':
+		lx.mark(t, 1)
+	case '\\':
+		return lx.errorf(t.pos, `found a backslash: escapes like \uXXXX may only be inside of an <IRI> or a string`)
 	default:
 		r, _ := utf8.DecodeRuneInString(lx.text[lx.at:])
 		return lx.errorf(t.pos, "found the character %q, which begins nothing in SPARQL", r)

@@ -36,8 +36,9 @@ func (n *names) declare(prefix ast.Prefix) {
 	n.prefixes = append(n.prefixes, prefix)
 }
 
-// prologue parses BASE and PREFIX declarations.
+// prologue parses BASE, PREFIX and VERSION declarations.
 func (p *parser) prologue() {
+	// Declarations come in any order and number.
 	for {
 		switch {
 		case p.takeWord("BASE"):
@@ -58,9 +59,26 @@ func (p *parser) prologue() {
 				return
 			}
 			p.names.declare(ast.Prefix{Name: name, IRI: p.iriRef()})
+		case p.takeWord("VERSION"):
+			p.version()
 		default:
 			return
 		}
+	}
+}
+
+// version parses a VersionSpecifier. Each version of the list is a part of the next one, so the
+// grammar stays the same.
+func (p *parser) version() {
+	if p.tok.kind != tokString || p.tok.long {
+		p.expected("the version as a string, such as \"1.2\"")
+		return
+	}
+	switch p.tok.value {
+	case "1.1", "1.2-basic", "1.2":
+		p.advance()
+	default:
+		p.fail(p.tok.pos, "there is no version %q; expected \"1.1\", \"1.2-basic\" or \"1.2\"", clip(p.tok.value))
 	}
 }
 

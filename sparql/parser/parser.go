@@ -200,7 +200,7 @@ func (p *parser) expectWord(word string) {
 // enter counts a nested construct; leave ends it.
 func (p *parser) enter() {
 	if p.depth++; p.depth > p.opts.MaxDepth {
-		p.fail(p.tok.pos, "groups, parentheses, lists or [ ] are nested deeper than %d", p.opts.MaxDepth)
+		p.fail(p.tok.pos, "groups, parentheses, lists, [ ] or triple terms are nested deeper than %d", p.opts.MaxDepth)
 	}
 }
 

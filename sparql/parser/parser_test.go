@@ -126,11 +126,51 @@ WHERE {
 LIMIT 0
 `},
 		{"describe", "DESCRIBE ?x <y> FROM <z>", base + "DESCRIBE ?x <http://b.example/dir/y>\nFROM <http://b.example/dir/z>\n"},
-		{"codepoint escapes come first", `\u0041SK{?s <\u0061:b>"\U0001F46a\\u0041\u0022.?s ?p\u0071 31}`, base + `ASK WHERE {
-  ?s <a:b> "👪\\u0041" .
-  ?s ?pq 31 .
+		{"codepoint escapes", `ASK{?s <\u0061:b>"\U0001F46a\\u0041\u0022\u005Cn".}`, base + `ASK WHERE {
+  ?s <a:b> "👪\\u0041\"\\n" .
 }
 `},
+		{"triple terms", `VERSION "1.2" ASK{?s ?p<<(<x:s>a<<(?t<x:q>"x"@ar--rtl)>>)>>,<<(<x:s><x:p>1)>>,<<(_:b<x:p>[])>>}`, base + `ASK WHERE {
+  ?s ?p <<( <x:s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <<( ?t <x:q> "x"@ar--rtl )>> )>> .
+  ?s ?p <<( <x:s> <x:p> 1 )>> .
+  ?s ?p <<( _:b <x:p> _:anon1 )>> .
+}
+`},
+		{"reified triples", `ASK{<<?s?p<<<x:a><x:b>1~?r>>>><x:q>2.<<<x:a><x:b>3>>}`, base + `ASK WHERE {
+  ?r <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( <x:a> <x:b> 1 )>> .
+  _:anon1 <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( ?s ?p ?r )>> .
+  _:anon1 <x:q> 2 .
+  _:anon2 <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( <x:a> <x:b> 3 )>> .
+}
+`},
+		{"annotations", `ASK{?s a ?o~?r{|<x:p>1;<x:q>/<x:z>2|}{|<x:p>3{|?x?y|}|}~<x:i>~,?u}`, base + `ASK WHERE {
+  ?s a ?o .
+  ?r <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( ?s <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> ?o )>> .
+  ?r <x:p> 1 .
+  ?r <x:q>/<x:z> 2 .
+  _:anon1 <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( ?s <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> ?o )>> .
+  _:anon1 <x:p> 3 .
+  _:anon2 <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( _:anon1 <x:p> 3 )>> .
+  _:anon2 ?x ?y .
+  <x:i> <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( ?s <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> ?o )>> .
+  _:anon3 <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( ?s <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> ?o )>> .
+  ?s a ?u .
+}
+`},
+		{"triple terms in expressions", `ASK{BIND(<<(?s a<<(<x:s>?p 1)>>)>>AS ?t)FILTER(!!isTRIPLE(?t))VALUES ?v{<<(<x:s>a<<(<x:s><x:p>"x")>>)>>}}`, base + `ASK WHERE {
+  BIND(TRIPLE(?s, <http://www.w3.org/1999/02/22-rdf-syntax-ns#type>, TRIPLE(<x:s>, ?p, 1)) AS ?t)
+  FILTER (!(!isTRIPLE(?t)))
+  VALUES (?v) {
+    (<<( <x:s> <http://www.w3.org/1999/02/22-rdf-syntax-ns#type> <<( <x:s> <x:p> "x" )>> )>>)
+  }
+}
+`},
+		{"reified triples in data", `INSERT DATA{<x:s><x:p>1{|<x:q>_:b|}.<<_:b<x:p><<(_:c<x:p>2)>>~<x:r>>>}`, `INSERT DATA {
+  <x:s> <x:p> 1 .
+  _:anon1 <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( <x:s> <x:p> 1 )>> .
+  _:anon1 <x:q> _:b .
+  <x:r> <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( _:b <x:p> <<( _:c <x:p> 2 )>> )>> .
+}`},
 		{"names", `PREFIX : <http://e.example/> PREFIX a.b-c: <http://e.example/n/> ASK{:a\~b:c%20.x a.b-c:1 :.}`, `BASE <http://b.example/dir/doc>
 PREFIX : <http://e.example/>
 PREFIX a.b-c: <http://e.example/n/>
@@ -234,7 +274,7 @@ func TestPattern(t *testing.T) {
 		"?s p:q ?o":                 `1:4: prefix "p:" is not declared`,
 		"<s> ?p ?o":                 "1:1: <s> is a relative IRI, and there is no BASE",
 		"?s ?p \"\xff\"":            "1:8: invalid UTF-8 (byte 0xFF)",
-		"?s ?p 'x'^^rdf:langString": "1:7: malformed term: a literal of datatype rdf:langString without a language tag",
+		"?s ?p 'x'^^rdf:langString": "1:7: malformed term: a literal of datatype <http://www.w3.org/1999/02/22-rdf-syntax-ns#langString> without a language tag",
 	} {
 		if _, err := ParsePattern(text, Options{}); err == nil || err.Error() != want {
 			t.Errorf("%s: got %v, want %s", text, err, want)
@@ -243,7 +283,7 @@ func TestPattern(t *testing.T) {
 }
 
 func TestPositions(t *testing.T) {
-	q, err := ParseQuery("# é\r\nSELECT *\rWHERE {\n é:\\u0061 ?p 'ü', 1\n FILTER ( ?o = \\U00000031)}", Options{Prefixes: []ast.Prefix{{Name: "é", IRI: "x:"}}})
+	q, err := ParseQuery("# é\r\nSELECT *\rWHERE {\n <x:\\u0061> ?p 'ü', 1\n FILTER ( ?o = '\\U00000031')}", Options{Prefixes: []ast.Prefix{{Name: "é", IRI: "x:"}}})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -254,11 +294,11 @@ func TestPositions(t *testing.T) {
 		{q.Pos, ast.Pos{Offset: 6, Line: 2, Column: 1}},
 		{q.Where.Pos, ast.Pos{Offset: 21, Line: 3, Column: 7}},
 		{triples.Pos, ast.Pos{Offset: 24, Line: 4, Column: 2}},
-		{triples.Patterns[0].Object.Pos, ast.Pos{Offset: 37, Line: 4, Column: 14}},
-		{triples.Patterns[1].Object.Pos, ast.Pos{Offset: 43, Line: 4, Column: 19}},
-		{filter.Pos, ast.Pos{Offset: 46, Line: 5, Column: 2}},
-		{equal.Pos, ast.Pos{Offset: 58, Line: 5, Column: 14}},
-		{equal.Right.Position(), ast.Pos{Offset: 60, Line: 5, Column: 16}},
+		{triples.Patterns[0].Object.Pos, ast.Pos{Offset: 38, Line: 4, Column: 16}},
+		{triples.Patterns[1].Object.Pos, ast.Pos{Offset: 44, Line: 4, Column: 21}},
+		{filter.Pos, ast.Pos{Offset: 47, Line: 5, Column: 2}},
+		{equal.Pos, ast.Pos{Offset: 59, Line: 5, Column: 14}},
+		{equal.Right.Position(), ast.Pos{Offset: 61, Line: 5, Column: 16}},
 	} {
 		if test.got != test.want {
 			t.Errorf("place %d: got %+v, want %+v", i, test.got, test.want)
@@ -287,6 +327,20 @@ func TestLimits(t *testing.T) {
 		{"calls", func(n int) string {
 			return "ASK{BIND(" + strings.Repeat("STR(", n) + "1" + strings.Repeat(")", n) + "AS ?x)}"
 		}, Options{MaxDepth: 100}, 98, "nested deeper than 100"},
+		{"triple terms", func(n int) string {
+			return "ASK{?s ?p " + strings.Repeat("<<(?s ?p ", n) + "1" + strings.Repeat(")>>", n) + "}"
+		}, Options{MaxDepth: 100}, 99, "nested deeper than 100"},
+		{"reified triples", nested("<<", "?s", " ?p 1>>"), Options{MaxDepth: 100}, 99, "nested deeper than 100"},
+		{"annotations", func(n int) string {
+			return "ASK{?s " + strings.Repeat("?p 1{|", n) + "?p 1" + strings.Repeat("|}", n) + "}"
+		}, Options{MaxDepth: 100}, 99, "nested deeper than 100"},
+		{"triple terms of expressions", func(n int) string {
+			return "ASK{BIND(" + strings.Repeat("<<(?s ?p ", n) + "1" + strings.Repeat(")>>", n) + "AS ?x)}"
+		}, Options{MaxDepth: 100}, 98, "nested deeper than 100"},
+		{"triple terms of data", func(n int) string {
+			return "ASK{VALUES ?x{" + strings.Repeat("<<(<x:s><x:p>", n) + "1" + strings.Repeat(")>>", n) + "}}"
+		}, Options{MaxDepth: 100}, 99, "nested deeper than 100"},
+		{"negations", func(n int) string { return "ASK{FILTER(" + strings.Repeat("!", n) + "1)}" }, Options{MaxDepth: 100}, 97, "nested deeper than 100"},
 		{"lists", nested("(", "1", ")"), Options{MaxDepth: 100}, 99, "nested deeper than 100"},
 		{"property lists", nested("[<x:p> ", "1", "]"), Options{MaxDepth: 100}, 99, "nested deeper than 100"},
 		{"paths", func(n int) string {

@@ -31,6 +31,7 @@ const (
 type token struct {
 	kind    kind
 	escaped bool // tokName: the local part has escapes
+	long    bool // tokString: it has three quotes
 	colon   int  // tokName: the index of the colon in value
 	value   string
 	// word is the keyword in upper case; "" if it is none, "a" for a.

@@ -1,4 +1,4 @@
-// Triples with blank nodes, lists and annotations.
+// Triples with blank nodes and lists.
 
 package parser
 
@@ -61,7 +61,7 @@ func (p patternParser) startsTriples() bool {
 	case tokVar, tokIRI, tokName, tokBlank:
 		return true
 	case tokPunct:
-		return p.tok.value == "[" || p.tok.value == "("
+		return p.tok.value == "[" || p.tok.value == "(" || p.tok.value == "<<" || p.tok.value == "<<("
 	}
 	return p.startsLiteral()
 }
@@ -85,7 +85,7 @@ type triplesParser struct {
 
 // sameSubject parses TriplesSameSubject or TriplesSameSubjectPath.
 func (t *triplesParser) sameSubject() {
-	needed := !t.tok.is("[") && !t.tok.is("(")
+	needed := !t.tok.is("[") && !t.tok.is("(") && !t.tok.is("<<")
 	subject, bare := t.graphNode()
 	if t.startsVerb() {
 		list := nodeList{}
@@ -136,6 +136,7 @@ func (t *triplesParser) propertyList(subject ast.Node, list nodeList) {
 			// object.
 			object, _ := t.graphNode()
 			t.add(subject, predicate, path, object)
+			t.annotations(subject, predicate, path, object)
 			if !t.take(",") {
 				break
 			}
@@ -189,6 +190,10 @@ func (t *triplesParser) graphNode() (node ast.Node, bare bool) {
 		return t.blankNodePropertyList()
 	case t.tok.is("("):
 		return t.collection()
+	case t.tok.is("<<("):
+		return t.tripleTerm(), false
+	case t.tok.is("<<"):
+		return t.reifiedTriple(), false
 	}
 	t.expected("a variable or a term")
 	return ast.Node{}, false
@@ -276,6 +281,6 @@ func (t *triplesParser) noVariable() {
 // noBlank ends the parse at a blank node if none is allowed, as in deletions.
 func (t *triplesParser) noBlank(pos ast.Pos) {
 	if t.noBlanks != "" {
-		t.fail(pos, "%s has no blank nodes (a list is made of them), expected another term", t.noBlanks)
+		t.fail(pos, "%s has no blank nodes (lists and reifiers without a name are some), expected another term", t.noBlanks)
 	}
 }

@@ -85,7 +85,9 @@ func (p patternParser) dataValue() triple.Term {
 		return triple.NewIRI(p.iri(""))
 	case p.startsLiteral():
 		return p.literal()
+	case p.tok.is("<<("):
+		return p.dataTripleTerm()
 	}
-	p.expected("an IRI, a literal or UNDEF")
+	p.expected("an IRI, a literal, a triple term or UNDEF")
 	return triple.Term{}
 }

@@ -16,6 +16,10 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 	if len(patterns) == 0 {
 		return in, nil
 	}
+	in, err := c.unfold(in)
+	if err != nil {
+		return in, err
+	}
 	// 1. Make a candidate of each pattern, with one variable in place of two that must be equal.
 	all := patterns
 	patterns, aliases := c.unify(patterns, in, g)

@@ -117,6 +117,10 @@ func (p *planner) columnSteps(steps []joinStep, in stream) int {
 	certain := in.certain
 	for n := range steps {
 		one := &p.list[steps[n].list[0]]
+		// Parts of triple terms are taken, and terms are made of parts, before a pattern needs them.
+		if c.unfolds != nil && n > 0 && c.unfolded(certain).Intersect(one.vars).Len() > 0 {
+			return n
+		}
 		if one.column == nil || steps[n].method == byEquality && !p.equalStep(steps[n].equality, one) || steps[n].method != byLookup && steps[n].method != byEquality {
 			return n
 		}
@@ -233,7 +237,7 @@ func (c *compiler) equalTerms(cond *condition, one *candidate, known algebra.Set
 	lists := &one.column.ByObject
 	return exec.ColumnStep{
 		Lists: lists, Key: exec.ColumnEnd{Slot: of}, Value: exec.ColumnEnd{Slot: key, Free: true},
-		Equal: &exec.EqualTerms{Exec: c.query, Lists: lists, Of: of, Key: key, Condition: conds, Env: c.query.NewEnv()},
+		Equal: &exec.EqualTerms{Exec: c.query, Lists: lists, Of: of, Key: key, Same: cond.same, Condition: conds, Env: c.query.NewEnv()},
 	}, err
 }
 

@@ -42,6 +42,7 @@ type compiler struct {
 	estimator *estimator
 	orders    *orders
 	spans     map[int]pattern.Restriction
+	unfolds   []*unfolding     // of the join around, see unfold
 	waiting   []*condition     // of the FILTERs above; the rows of all operators up to them pass
 	keys      map[ast.Expr]int // slots of equalities
 	top       int64            // of the next OrderBy below: rows needed of it; negative for all
@@ -130,6 +131,16 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 			c = &sub
 		}
 	}
+	// Unfoldings are of one join: the patterns in its other arguments are not theirs.
+	switch n.(type) {
+	case *algebra.BGP, *algebra.Path, *algebra.Table, *algebra.LinkJoin:
+	default:
+		if c.unfolds != nil {
+			sub := *c
+			sub.unfolds = nil
+			c = &sub
+		}
+	}
 	// 3. If a node must not see the solutions so far, it is executed on its own.
 	if !in.start && !c.mayStart(n, in.possible) {
 		return c.hashed(n, in, g, depth)
@@ -148,6 +159,8 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 		return c.path(n, in, g)
 	case *algebra.Table:
 		return c.table(n, in)
+	case *algebra.Unfold:
+		return c.join(&algebra.Join{Args: []algebra.Node{n}}, in, g, depth)
 	case *algebra.Join:
 		return c.join(n, in, g, depth)
 	case *algebra.Union:

@@ -40,6 +40,9 @@ func (c *compiler) components(patterns []algebra.TriplePattern, in stream, g pat
 		_, vars := algebra.Vars(&algebra.BGP{Patterns: []algebra.TriplePattern{p}})
 		merge([]algebra.TriplePattern{p}, vars)
 	}
+	for _, one := range c.unfolds {
+		merge(nil, with(one.inner, one.node.Slot))
+	}
 	for _, w := range c.waiting {
 		if w.left >= 0 && !w.done {
 			merge(nil, w.uses)

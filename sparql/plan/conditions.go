@@ -138,8 +138,13 @@ func equalityKeys(body *algebra.Body) map[ast.Expr]int {
 	return keys
 }
 
-// ready filters s by the waiting conditions whose variables it binds.
+// ready carries out the unfoldings that are ready, and filters s by the waiting conditions whose variables
+// it binds.
 func (c *compiler) ready(s stream) (stream, error) {
+	s, err := c.unfold(s)
+	if err != nil {
+		return s, err
+	}
 	var list []ast.Expr
 	for _, one := range c.waiting {
 		if !one.done && s.certain.ContainsAll(one.uses) {
@@ -223,8 +228,8 @@ func (p *planner) equalityJoin(in stream, one *candidate, cond *condition, rows 
 	if err != nil {
 		return in, err
 	}
-	left := c.keyed(in, outer, cond.key, false)
-	right = c.keyed(right, inner, cond.key, false)
+	left := c.keyed(in, outer, cond, false)
+	right = c.keyed(right, inner, cond, false)
 	if c.want == nil && c.feed == nil && one.rows > in.rows {
 		left, right = right, left // the smaller side is held
 		left.sequence = false
@@ -236,11 +241,12 @@ func (p *planner) equalityJoin(in stream, one *candidate, cond *condition, rows 
 	return out, nil
 }
 
-// keyed binds the slot key to the key of a variable's value. Outer keeps rows that have no equal.
-func (c *compiler) keyed(s stream, of, key int, outer bool) stream {
-	op := &exec.EqualityKey{Exec: c.query, Input: s.op, Of: of, Key: key, Outer: outer}
+// keyed binds the slot of a condition's key to the key of a variable's value. Outer keeps rows that have no
+// equal.
+func (c *compiler) keyed(s stream, of int, cond *condition, outer bool) stream {
+	op := &exec.EqualityKey{Exec: c.query, Input: s.op, Of: of, Key: cond.key, Outer: outer, Same: cond.same}
 	out := c.traced(s, op, "equality key", names(c.body.Scope, setOf([]int{of})), s.plan)
-	out.bind(key)
+	out.bind(cond.key)
 	return out
 }
 

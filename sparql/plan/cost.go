@@ -22,6 +22,9 @@ const (
 	costProbe = 0.35 // to look into one
 	costSort  = 0.6  // to sort a row
 
+	costMake   = 0.8 // to make a triple term
+	costUnfold = 0.2 // to take one apart
+
 	costColumnRow   = 0.03 // to take the next value of a column
 	costColumnProbe = 0.1  // to find a key of one
 )

@@ -14,10 +14,14 @@ import (
 // pushable reports whether GRAPH ?g over n may become patterns with the graph as a fourth
 // variable. Every solution must bind it, and no node between may read it.
 func pushable(n algebra.Node, slot int) bool {
+	// All leaves must be patterns.
 	switch n := n.(type) {
 	case *algebra.BGP:
 		_, possible := algebra.Vars(n)
 		return len(n.Patterns) > 0 && !possible.Has(slot)
+	case *algebra.Unfold:
+		_, possible := algebra.Vars(n)
+		return !possible.Has(slot) // the pattern with its term has the graph
 	case *algebra.Join, *algebra.Filter, *algebra.LeftJoin, *algebra.Union:
 		inputs := algebra.Inputs(n)
 		for _, in := range inputs {

@@ -83,6 +83,7 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 	// 1. Sort the arguments by kind. Joins in joins are one.
 	var patterns []algebra.TriplePattern
 	var tables, paths, others []algebra.Node
+	var unfolds []*algebra.Unfold
 	var flatten func(args []algebra.Node)
 	flatten = func(args []algebra.Node) {
 		for _, arg := range args {
@@ -95,6 +96,8 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 				tables = append(tables, arg)
 			case *algebra.Path, *algebra.LinkJoin:
 				paths = append(paths, arg)
+			case *algebra.Unfold:
+				unfolds = append(unfolds, arg)
 			case *algebra.Unit:
 			default:
 				others = append(others, arg)
@@ -102,6 +105,9 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 		}
 	}
 	flatten(n.Args)
+	if len(unfolds) > 0 {
+		c = c.withUnfolds(unfolds)
+	}
 	// 2. Rows of the query go first, because they are few.
 	for _, arg := range tables {
 		var err error
@@ -170,8 +176,10 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 			return in, err
 		}
 	}
-	in, _, err = c.joinPaths(paths, &apart, false, in, g, depth)
-	return in, err
+	if in, _, err = c.joinPaths(paths, &apart, false, in, g, depth); err != nil {
+		return in, err
+	}
+	return c.allUnfolded(in)
 }
 
 // bgps joins in with components. With linked, they must share variables with it.
@@ -383,7 +391,7 @@ func (c *compiler) linking(n *algebra.LeftJoin, left stream, g pattern.Graphs) *
 		if one.left < 0 || left.certain.Has(one.left) == left.certain.Has(one.right) || certain.Has(one.left) == certain.Has(one.right) {
 			continue
 		}
-		if nodes.Has(one.left) || nodes.Has(one.right) || one.same {
+		if nodes.Has(one.left) || nodes.Has(one.right) {
 			return nil // the right side has the variable of the left in place of its own
 		}
 		link = one
@@ -406,7 +414,7 @@ func (c *compiler) equalityLeftJoin(n *algebra.LeftJoin, left stream, link *cond
 	if !left.certain.Has(outer) {
 		outer, inner = inner, outer
 	}
-	left, right = c.keyed(left, outer, link.key, true), c.keyed(right, inner, link.key, false)
+	left, right = c.keyed(left, outer, link, true), c.keyed(right, inner, link, false)
 	env, plans, err := c.newEnv(g, n.Conds, both(left, right))
 	if err != nil {
 		return left, false, err

@@ -36,6 +36,8 @@ type planner struct {
 	slots []int // of the variables, by their numbers in the planner
 	in    stream
 	tests []test
+	// unfolds are the triple term patterns among the patterns.
+	unfolds []plannedUnfold
 }
 
 const dynamicPatterns = 10
@@ -96,6 +98,7 @@ func newPlanner(c *compiler, list []candidate, in stream) *planner {
 			one.local[position] = v
 		}
 	}
+	p.unfolds = p.newUnfolds(number)
 	p.tests = p.newTests(number)
 	return p
 }
@@ -243,6 +246,9 @@ func (p *planner) seeks(s *joinState, one *candidate) float64 {
 
 // bind sets the bindings of a state.
 func (p *planner) bind(to *joinState, from []float64, list ...int) {
+	if p.unfolds != nil {
+		from = slices.Clone(from) // it may be that of to
+	}
 	copy(to.distinct, from)
 	for _, i := range list {
 		one := &p.list[i]
@@ -256,6 +262,9 @@ func (p *planner) bind(to *joinState, from []float64, list ...int) {
 		if d > to.rows {
 			to.distinct[v] = max(to.rows, 0.05)
 		}
+	}
+	if p.unfolds != nil {
+		p.unfold(to, from)
 	}
 }
 

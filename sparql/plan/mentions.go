@@ -34,6 +34,12 @@ func (v *visibility) mentions() map[int]int {
 		case *algebra.Path:
 			add(n.Subject)
 			add(n.Object)
+		// A triple term counts, too, because its pattern must bind it.
+		case *algebra.Unfold:
+			v.counts[n.Slot]++
+			for _, at := range n.Places() {
+				add(at)
+			}
 		case *algebra.LinkJoin:
 			for _, at := range n.Places() {
 				add(at)

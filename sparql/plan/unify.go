@@ -75,7 +75,7 @@ func (c *compiler) constantAlias(one *condition, patterns []algebra.TriplePatter
 	if !ok || !isVar || !isConstant || constant.Term.Kind() != triple.IRI || v.Slot < 0 || in.possible.Has(v.Slot) {
 		return alias{}, false
 	}
-	if some, _ := c.mentioned(patterns, v.Slot, g); !some || g.Mode == pattern.EachGraph || c.wants(v.Slot) {
+	if some, _ := c.mentioned(patterns, v.Slot, g); !some || c.inUnfold(v.Slot) || g.Mode == pattern.EachGraph || c.wants(v.Slot) {
 		return alias{}, false
 	}
 	return alias{slot: v.Slot, to: algebra.Constant(constant.Term)}, true
@@ -101,7 +101,7 @@ func (c *compiler) variableAlias(one *condition, patterns []algebra.TriplePatter
 	for _, a := range aliases {
 		keep, drop = a.replace(keep), a.replace(drop)
 	}
-	if !keep.IsVar() || !drop.IsVar() {
+	if !keep.IsVar() || !drop.IsVar() || c.inUnfold(keep.Slot) || c.inUnfold(drop.Slot) {
 		return alias{}, false
 	}
 	if keep.Slot == drop.Slot {
@@ -121,7 +121,7 @@ func (c *compiler) variableAlias(one *condition, patterns []algebra.TriplePatter
 	if in.certain.Has(keep.Slot) {
 		kept, keptExact = true, keptExact || c.nodes.Has(keep.Slot)
 	}
-	if !kept || !dropped || !keptExact && !droppedExact && !one.same {
+	if !kept || !dropped || !keptExact && !droppedExact {
 		return alias{}, false
 	}
 	return alias{slot: drop.Slot, to: keep}, true

@@ -61,7 +61,7 @@ func (v *visibility) lateral(n algebra.Node, outer algebra.Set) bool {
 
 func (v *visibility) isStructural(n algebra.Node) bool {
 	switch n := n.(type) {
-	case *algebra.Unit, *algebra.BGP, *algebra.Path, *algebra.Table, *algebra.Service, *algebra.LinkJoin:
+	case *algebra.Unit, *algebra.BGP, *algebra.Path, *algebra.Unfold, *algebra.Table, *algebra.Service, *algebra.LinkJoin:
 		return true
 	case *algebra.Join, *algebra.Filter, *algebra.LeftJoin, *algebra.Union, *algebra.Extend:
 		for _, in := range algebra.Inputs(n) {
@@ -78,6 +78,7 @@ func (v *visibility) isStructural(n algebra.Node) bool {
 
 // nodesOf returns variables that each row of a node binds to an IRI or a blank node.
 func (v *visibility) nodesOf(n algebra.Node) (nodes algebra.Set) {
+	// Patterns have nodes as subjects and predicates, also those of triple terms.
 	switch n := n.(type) {
 	case *algebra.BGP:
 		for _, p := range n.Patterns {
@@ -85,6 +86,12 @@ func (v *visibility) nodesOf(n algebra.Node) (nodes algebra.Set) {
 				if at.IsVar() {
 					nodes.Add(at.Slot)
 				}
+			}
+		}
+	case *algebra.Unfold:
+		for _, at := range []algebra.VarOrTerm{n.Subject, n.Predicate} {
+			if at.IsVar() {
+				nodes.Add(at.Slot)
 			}
 		}
 	case *algebra.Join:

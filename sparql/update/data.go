@@ -19,6 +19,17 @@ func data(triples []triple.Triple, deleted bool) (func(*run) error, error) {
 	return func(r *run) error {
 		// 2. Each execution makes new blank nodes, one for each label.
 		fresh := map[triple.Term]triple.Term{}
+		replace := func(label triple.Term) (triple.Term, error) {
+			node, ok := fresh[label]
+			if !ok {
+				var err error
+				if node, err = r.blanks.next(); err != nil {
+					return node, err
+				}
+				fresh[label] = node
+			}
+			return node, nil
+		}
 		for _, t := range triples {
 			if deleted { // there are no blank nodes
 				q := quadOf(t)
@@ -28,18 +39,11 @@ func data(triples []triple.Triple, deleted bool) (func(*run) error, error) {
 				continue
 			}
 			for _, term := range []*triple.Term{&t.Subject, &t.Object} {
-				if term.Kind() != triple.Blank {
-					continue
+				made, err := term.MapBlanks(replace)
+				if err != nil {
+					return err
 				}
-				node, ok := fresh[*term]
-				if !ok {
-					var err error
-					if node, err = r.blanks.next(); err != nil {
-						return err
-					}
-					fresh[*term] = node
-				}
-				*term = node
+				*term = made
 			}
 			q := quadOf(t)
 			if err := r.delta.add(&q); err != nil {

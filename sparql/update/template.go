@@ -14,11 +14,12 @@ import (
 type template [4]place
 
 // place is one position of a template: a constant, a variable by its index among those of the
-// templates, or a blank node by the index of its label.
+// templates, a blank node by the index of its label, or a triple term of other places.
 type place struct {
 	kind  placeKind
 	index int
 	bound bound
+	inner *[3]place
 }
 
 type placeKind uint8
@@ -27,6 +28,7 @@ const (
 	constant placeKind = iota // the zero bound is the default graph
 	ofVariable
 	ofLabel
+	ofTriple
 )
 
 // bound is a term in the forms of rows.
@@ -45,14 +47,25 @@ func boundOf(t triple.Term) bound {
 	return b
 }
 
-// fits reports whether the term may stand at a position (RDF 1.1, section 3.1).
+// term returns the term; the zero Term of the zero bound.
+func (b *bound) term() (triple.Term, error) {
+	switch {
+	case b.kind == triple.None:
+		return triple.Term{}, nil
+	case b.whole != nil:
+		return triple.DecodeTerm(b.whole)
+	}
+	return triple.DecodeTerm(b.key)
+}
+
+// fits reports whether the term may stand at a position (RDF 1.2 Concepts, section 3.1).
 func (b *bound) fits(position int) bool {
 	switch b.kind {
 	case triple.IRI:
 		return true
 	case triple.Blank:
 		return position != triple.Predicate
-	case triple.Literal:
+	case triple.Literal, triple.TripleTerm:
 		return position == triple.Object
 	}
 	return position == triple.Graph
@@ -68,31 +81,46 @@ func templates(from []algebra.TemplateTriple, with triple.Term, labels map[strin
 			t.Graph.Term = with
 		}
 		var made template
-		ok := true
-		for position, v := range [4]algebra.VarOrTerm{t.Subject, t.Predicate, t.Object, t.Graph} {
-			p := &made[position]
-			// Blank nodes of a template stand for new ones, and cannot be predicates.
-			switch {
-			case v.IsVar():
-				*p = place{kind: ofVariable, index: v.Slot}
-			case v.Term.Kind() == triple.Blank:
-				index, known := labels[v.Term.Value()]
-				if !known {
-					index = len(labels)
-					labels[v.Term.Value()] = index
-				}
-				*p = place{kind: ofLabel, index: index}
-				ok = ok && position != triple.Predicate
-			default:
-				p.bound = boundOf(v.Term)
-				ok = ok && p.bound.fits(position) && (v.Term.IsZero() || v.Term.Check() == nil)
-			}
-		}
+		ok := placesOf(made[:triple.Graph], &t, labels)
+		made[triple.Graph], ok = placeOf(t.Graph, triple.Graph, labels, ok)
 		if ok { // an ill-placed constant never makes a triple
 			out = append(out, made)
 		}
 	}
 	return out
+}
+
+// placesOf sets the subject, predicate and object of a template. It returns false if they never make a
+// triple.
+func placesOf(places []place, t *algebra.TemplateTriple, labels map[string]int) bool {
+	ok := true
+	places[triple.Subject], ok = placeOf(t.Subject, triple.Subject, labels, ok)
+	places[triple.Predicate], ok = placeOf(t.Predicate, triple.Predicate, labels, ok)
+	if t.Inner == nil {
+		places[triple.Object], ok = placeOf(t.Object, triple.Object, labels, ok)
+		return ok
+	}
+	inner := &[3]place{}
+	places[triple.Object] = place{kind: ofTriple, inner: inner}
+	return placesOf(inner[:], t.Inner, labels) && ok
+}
+
+// placeOf returns a place of a template. The result is false if ok is, or if the term may not stand there.
+func placeOf(v algebra.VarOrTerm, position int, labels map[string]int, ok bool) (place, bool) {
+	// Blank nodes of a template stand for new ones, and cannot be predicates.
+	switch {
+	case v.IsVar():
+		return place{kind: ofVariable, index: v.Slot}, ok
+	case v.Term.Kind() == triple.Blank:
+		index, known := labels[v.Term.Value()]
+		if !known {
+			index = len(labels)
+			labels[v.Term.Value()] = index
+		}
+		return place{kind: ofLabel, index: index}, ok && position != triple.Predicate
+	}
+	p := place{bound: boundOf(v.Term)}
+	return p, ok && p.bound.fits(position) && (v.Term.IsZero() || v.Term.Check() == nil)
 }
 
 // filler fills templates with one solution after another.
@@ -119,16 +147,24 @@ func (f *filler) slots() []int {
 	var slots []int
 	for _, list := range [][]template{f.modify.deletes, f.modify.inserts} {
 		for _, t := range list {
-			for _, p := range t {
-				if p.kind == ofVariable && !slices.Contains(slots, p.index) {
-					slots = append(slots, p.index)
-				}
-			}
+			slots = appendSlots(slots, t[:])
 		}
 	}
 	f.bySlot = make([]int, f.modify.body.Scope.Len())
 	for i, slot := range slots {
 		f.bySlot[slot] = i
+	}
+	return slots
+}
+
+func appendSlots(slots []int, places []place) []int {
+	for _, p := range places {
+		switch {
+		case p.kind == ofTriple:
+			slots = appendSlots(slots, p.inner[:])
+		case p.kind == ofVariable && !slices.Contains(slots, p.index):
+			slots = append(slots, p.index)
+		}
 	}
 	return slots
 }
@@ -166,6 +202,8 @@ func (f *filler) solve() error {
 			v.kind = triple.Blank
 		case tag == iriTag:
 			v.kind = triple.IRI
+		case tag == tripleTag:
+			v.kind = triple.TripleTerm
 		default:
 			v.kind = triple.Literal
 		}
@@ -177,7 +215,10 @@ func (f *filler) solve() error {
 // in keys.
 const maybeLong = 1024
 
-var iriTag = boundOf(triple.NewIRI("x:")).key[0]
+var (
+	iriTag    = boundOf(triple.NewIRI("x:")).key[0]
+	tripleTag = boundOf(triple.NewTripleTerm(triple.NewIRI("x:"), triple.NewIRI("x:"), triple.NewIRI("x:"))).key[0]
+)
 
 // fill fills a template into f.quad. It is false if a variable is unbound or a
 // term is out of its place (section 3.1.3): such a triple is left out.
@@ -185,24 +226,13 @@ func (f *filler) fill(t *template) (bool, error) {
 	var whole [4][]byte
 	long := false
 	for position := range t {
-		p := &t[position]
-		b := &p.bound
-		// 1. Each position has a term of the template, of the solution, or a new blank node.
-		switch p.kind {
-		case ofVariable:
-			b = &f.vars[f.bySlot[p.index]].bound
-			if b.kind == triple.None || !b.fits(position) {
-				return false, nil
-			}
-		case ofLabel:
-			b = &f.labels[p.index]
-			if b.kind == triple.None {
-				node, err := f.run.blanks.next()
-				if err != nil {
-					return false, err
-				}
-				*b = boundOf(node)
-			}
+		// 1. Each position has a term of the template, of the solution, or a new one.
+		b, err := f.boundOf(&t[position])
+		if err != nil {
+			return false, err
+		}
+		if t[position].kind != constant && (b.kind == triple.None || !b.fits(position)) {
+			return false, nil
 		}
 		f.quad.terms[position] = b.key
 		if b.whole != nil {
@@ -216,4 +246,45 @@ func (f *filler) fill(t *template) (bool, error) {
 		f.quad.value = string(value.Append(nil))
 	}
 	return true, nil
+}
+
+// boundOf returns the term of a place for the solution; the zero bound if there is none.
+func (f *filler) boundOf(p *place) (*bound, error) {
+	switch p.kind {
+	case ofVariable:
+		return &f.vars[f.bySlot[p.index]].bound, nil
+	case ofLabel:
+		b := &f.labels[p.index]
+		if b.kind == triple.None {
+			node, err := f.run.blanks.next()
+			if err != nil {
+				return nil, err
+			}
+			*b = boundOf(node)
+		}
+		return b, nil
+	case ofTriple:
+		return f.tripleOf(p.inner)
+	}
+	return &p.bound, nil
+}
+
+// tripleOf returns a triple term of places; the zero bound if a term is missing or out of its place.
+func (f *filler) tripleOf(places *[3]place) (*bound, error) {
+	var terms [3]triple.Term
+	for position := range places {
+		b, err := f.boundOf(&places[position])
+		if err != nil || b.kind == triple.None || !b.fits(position) {
+			return &bound{}, err
+		}
+		if terms[position], err = b.term(); err != nil {
+			return &bound{}, err
+		}
+	}
+	t := triple.NewTripleTerm(terms[triple.Subject], terms[triple.Predicate], terms[triple.Object])
+	if t.Check() != nil { // it is too long
+		return &bound{}, nil
+	}
+	b := boundOf(t)
+	return &b, nil
 }

@@ -66,6 +66,19 @@ func (a *answer) open(endpoint, text string) error {
 	return nil
 }
 
+// freshBlank returns the blank node of the query for one of the answer.
+func (a *answer) freshBlank(node triple.Term) (triple.Term, error) {
+	fresh, ok := a.blanks[node.Value()]
+	if !ok {
+		if err := a.service.Grow(len(node.Value()) + 128); err != nil {
+			return fresh, err
+		}
+		fresh = a.service.Exec.Blanks.Next()
+		a.blanks[node.Value()] = fresh
+	}
+	return fresh, nil
+}
+
 // read reads the next solution into found.
 func (a *answer) read() (bool, error) {
 	if !a.reader.Next() {
@@ -77,16 +90,9 @@ func (a *answer) read() (bool, error) {
 		if slot < 0 || t.IsZero() {
 			continue
 		}
-		if t.Kind() == triple.Blank {
-			fresh, ok := a.blanks[t.Value()]
-			if !ok {
-				if err := a.service.Grow(len(t.Value()) + 128); err != nil {
-					return false, err
-				}
-				fresh = a.service.Exec.Blanks.Next()
-				a.blanks[t.Value()] = fresh
-			}
-			t = fresh
+		t, err := t.MapBlanks(a.freshBlank)
+		if err != nil {
+			return false, err
 		}
 		a.buf = triple.AppendWholeTerm(a.buf[:0], t)
 		a.found[slot] = a.service.Exec.Arena.Copy(a.buf)

@@ -194,7 +194,7 @@ func (s *Join) query(a *answer) string {
 		sent := true
 		for _, at := range a.rows {
 			row := s.Block.Row(int(at))
-			if row[slot] == "" || s.view.Of(row, s.Exec.Terms).Value(slot).Term().Kind() == triple.Blank {
+			if row[slot] == "" || s.view.Of(row, s.Exec.Terms).Value(slot).Term().HasBlanks() {
 				sent = false
 				break
 			}
