@@ -67,6 +67,8 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 			in = c.hashJoin(exec.InnerJoin, in, right, nil, nil)
 			in.rows = step.rows
 			in.plan.Estimate = step.rows
+		case byNarrow:
+			in = p.lookNarrow(&list[step.list[0]], in, step.rows)
 		case byEquality:
 			if in, err = p.equalityJoin(in, &list[step.list[0]], step.equality, step.rows); err != nil {
 				return in, err
@@ -150,7 +152,13 @@ func (p *planner) best() []joinStep {
 	leaf := c.feed == nil && p.in.start
 	// 1. A single pattern has one way, unless a sequence is wanted.
 	if len(p.list) == 1 && (c.want == nil || !leaf) {
-		return []joinStep{{list: []int{0}, rows: p.in.rows * p.list[0].fan(p.begin().distinct)}}
+		start := p.begin()
+		step := joinStep{list: []int{0}, rows: p.in.rows * p.fan(&start, &p.list[0])}
+		if share, ok := p.narrow(&start, &p.list[0]); ok {
+			step.method = byNarrow
+			step.rows *= share
+		}
+		return []joinStep{step}
 	}
 	steps, all := p.solve(ways{first: -1, hash: c.feed == nil, merge: leaf})
 	cost := all.cost

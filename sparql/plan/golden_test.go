@@ -102,6 +102,10 @@ func university(departments int) *memsource.Source {
 		for k := range 40 {
 			student := person(fmt.Sprintf("student%d.%d", d, k), department, n)
 			put(student, sparqltest.IRI("type"), sparqltest.IRI("Student"))
+			// The membership of each student has a reifier.
+			reifier := sparqltest.IRI(fmt.Sprintf("reifier%d.%d", d, k))
+			put(reifier, triple.NewIRI(triple.RDFReifies), triple.NewTripleTerm(student, sparqltest.IRI("memberOf"), department))
+			put(reifier, sparqltest.IRI("since"), triple.NewTyped(fmt.Sprint(2000+k), triple.XSDInteger))
 			for c := range 3 {
 				put(student, sparqltest.IRI("takes"), courses[(k*7+c*5)%len(courses)])
 			}

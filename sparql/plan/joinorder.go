@@ -17,6 +17,7 @@ const (
 	byHash
 	byMerge    // the first patterns of a plan, all in the sequence of a variable
 	byEquality // a hash join by the keys of two values that a condition compares
+	byNarrow   // look-ups of triple terms by the first of their parts
 )
 
 // joinStep joins candidates with the rows of the steps before.
@@ -125,14 +126,18 @@ func (p *planner) linked(s *joinState, one *candidate) bool {
 			vars = true
 		}
 	}
-	return !vars || p.equality(s, one) != nil
+	_, narrow := p.narrow(s, one)
+	return !vars || narrow || p.equality(s, one) != nil
 }
 
 // join returns a state with one more pattern, without its bindings.
 func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool) {
 	one := &p.list[i]
 	to := joinState{reached: true, method: method, last: int32(i), sorted: s.sorted}
-	to.rows = s.rows * one.fan(s.distinct)
+	to.rows = s.rows * p.fan(s, one)
+	if method == byNarrow {
+		return p.joinNarrow(s, one, to)
+	}
 	if one.column != nil && method == byLookup {
 		p.joinColumn(&to, s, one)
 		return to, true
@@ -305,8 +310,8 @@ func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
 				linked && mask != 0 && !p.linked(from, &p.list[i]) {
 				continue
 			}
-			for _, method := range [...]joinMethod{byLookup, byHash, byEquality} {
-				if method != byLookup && (!w.hash || mask == 0 && p.in.start) {
+			for _, method := range p.methods() {
+				if method != byLookup && method != byNarrow && (!w.hash || mask == 0 && p.in.start) {
 					continue
 				}
 				s, ok := p.join(from, i, method)
@@ -358,8 +363,8 @@ func (p *planner) greedy(w ways) (steps []joinStep, last joinState) {
 				linked && len(steps) > 0 && !p.linked(&last, &p.list[i]) {
 				continue
 			}
-			for _, method := range [...]joinMethod{byLookup, byHash, byEquality} {
-				if method != byLookup && (!w.hash || len(steps) == 0 && p.in.start) {
+			for _, method := range p.methods() {
+				if method != byLookup && method != byNarrow && (!w.hash || len(steps) == 0 && p.in.start) {
 					continue
 				}
 				s, ok := p.join(&last, i, method)

@@ -28,6 +28,9 @@ type Pattern struct {
 	// A restricted variable is tested again by its filter.
 	Restrictions map[int]Restriction
 	Order        triple.Order // forced for a scan of rows in its sequence; 0 for the best
+	// Narrow returns the range of the object for a row, within its restriction; nil if it is always the
+	// restriction itself. It holds for the object only, whose variable must have a restriction.
+	Narrow func(row []string) Span
 }
 
 // Restriction is a set of key ranges. If a filter may pass a term of the variable, one of them
@@ -174,7 +177,11 @@ func (p *Pattern) Ranges(dst []triple.Range, keys []byte, a *Access, row []strin
 			keys = append(keys, 0, 1)
 		}
 		prefix := len(keys)
-		for _, s := range a.Spans {
+		spans := a.Spans
+		if p.Narrow != nil && positions[a.Prefix] == triple.Object {
+			spans = []Span{p.Narrow(row)}
+		}
+		for _, s := range spans {
 			from := len(keys)
 			keys = append(append(keys, keys[start:prefix]...), s.Lo...)
 			to := len(keys)
