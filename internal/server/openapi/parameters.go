@@ -83,6 +83,7 @@ var parameters = map[string]parameter{
 	"update":                {"An update of SPARQL 1.1", text, "INSERT DATA { <http://example.org/a> a <http://example.org/B> }"},
 	"explain":               {"The plan in place of the result: true runs nothing, run runs the query", oneOf("true", "false", "run"), "true"},
 	"format":                {"The name or media type of a format, which goes before Accept", text, "json"},
+	"version":               {"The version of SPARQL of the query or update", oneOf("1.1", "1.2-basic", "1.2"), "1.2"},
 	"default-graph-uri":     {"A graph of the query's default graph; may be repeated", iris, nil},
 	"named-graph-uri":       {"A named graph of the query; may be repeated", iris, nil},
 	"using-graph-uri":       {"A graph of the default graph of an update's WHERE; may be repeated", iris, nil},

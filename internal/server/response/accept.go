@@ -98,6 +98,23 @@ func qvalue(parameters string) (q int, ok bool) {
 	return 1000, true
 }
 
+// Parameter returns a parameter of the element of an Accept header that names an offer; "" if there is none.
+func Parameter(accept []string, offer, name string) string {
+	for element := range strings.SplitSeq(strings.Join(accept, ","), ",") {
+		mediaRange, parameters, _ := strings.Cut(element, ";")
+		if !strings.EqualFold(strings.TrimSpace(mediaRange), offer) {
+			continue
+		}
+		for parameter := range strings.SplitSeq(parameters, ";") {
+			key, value, _ := strings.Cut(parameter, "=")
+			if strings.EqualFold(strings.TrimSpace(key), name) {
+				return strings.Trim(strings.TrimSpace(value), `"`)
+			}
+		}
+	}
+	return ""
+}
+
 func NotAcceptable(offers []string) error {
 	message := "this answer comes as "
 	for i, offer := range offers {

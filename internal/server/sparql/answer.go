@@ -23,6 +23,9 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request.Request, op *operati
 	// 1. Choose the format before the query runs, because the choice may fail.
 	w.Header().Add("Vary", "Accept")
 	f, err := chooseFormat(r.Request, op.formats, formatsOf(q.Form()))
+	if err == nil {
+		f, err = f.inVersion(r.Header.Values("Accept"))
+	}
 	if err != nil {
 		return err
 	}
@@ -111,6 +114,9 @@ func writeSolutions(out *response.Stream, f *answerFormat, result *engine.Answer
 		if err != nil {
 			return err
 		}
+		if err := f.allowsAll(row...); err != nil {
+			return err
+		}
 		if err := w.Write(row); err != nil {
 			return err
 		}
@@ -126,6 +132,9 @@ func writeTriples(out *response.Stream, f *answerFormat, result *engine.Answer, 
 	}
 	for t, err := range result.Triples() {
 		if err != nil {
+			return err
+		}
+		if err := f.allows(t.Object); err != nil {
 			return err
 		}
 		if err := w.Write(t); err != nil {

@@ -21,6 +21,7 @@ type answerFormat struct {
 	names       []string // in the parameter format, besides mediaType
 	results     results.Format
 	syntax      syntax.Syntax
+	version     string // of RDF, that the client requests; "" if it requests none
 }
 
 // resultFormats are the formats of SELECT and ASK, the default first.

@@ -75,9 +75,9 @@ const (
 
 var (
 	// onceParams are the parameters that must not be repeated.
-	onceParams = []string{"query", "update", "explain", "timeout"}
+	onceParams = []string{"query", "update", "explain", "timeout", "version"}
 	// queryParams are the parameters of a query, updateParams the other ones of an update.
-	queryParams  = []string{"query", "explain", "timeout", "format", "default-graph-uri", "named-graph-uri"}
+	queryParams  = []string{"query", "explain", "timeout", "format", "version", "default-graph-uri", "named-graph-uri"}
 	updateParams = []string{"update", "using-graph-uri", "using-named-graph-uri"}
 )
 
@@ -218,6 +218,10 @@ func (op *operation) check() error {
 	default:
 		return problem.Errorf(problem.KindBadParameter, "explain", "%q is none of true (the plan), run (the plan after a run) and false", problem.Clip(explain))
 	}
+	// Each version of SPARQL is a part of the next, so the parser is the same for all.
+	if err := checkVersion(op.given["version"], problem.KindBadParameter, "version"); err != nil {
+		return err
+	}
 	return op.readTimeout()
 }
 
@@ -250,6 +254,9 @@ func (a *API) readOperation(r *request.Request, account *limits.Account) (*opera
 	case "", "utf-8", "utf8", "us-ascii":
 	default:
 		return nil, problem.Errorf(problem.KindUnsupportedMedia, "Content-Type", "charset %q is not supported; send UTF-8", problem.Clip(charset))
+	}
+	if err := checkVersion(parameters["version"], problem.KindUnsupportedMedia, "Content-Type"); err != nil {
+		return nil, err
 	}
 	// 2. Read the URL, and reject a second text before the body is read.
 	most := int64(MaxSPARQLBytes)
