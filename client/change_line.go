@@ -4,7 +4,6 @@ package client
 
 import (
 	"encoding/json"
-	"fmt"
 	"net/http"
 	"strconv"
 	"strings"
@@ -36,30 +35,13 @@ type wireChange struct {
 	Error      json.RawMessage
 }
 
-// wireTerm is a term in the form of SPARQL 1.1 Query Results JSON.
-type wireTerm struct {
-	Type, Value, Datatype string
-	Lang                  string `json:"xml:lang"`
-}
+// wireTerm is a term in the form of SPARQL 1.2 Query Results JSON.
+type wireTerm struct{ triple.Term }
 
-func (t *wireTerm) term() (term triple.Term, err error) {
-	switch {
-	case t == nil:
-		return term, nil
-	case t.Type == "uri":
-		term = triple.NewIRI(t.Value)
-	case t.Type == "bnode":
-		term = triple.NewBlank(t.Value)
-	case t.Type == "literal" && t.Lang != "":
-		term = triple.NewLang(t.Value, t.Lang)
-	case t.Type == "literal" && t.Datatype != "":
-		term = triple.NewTyped(t.Value, t.Datatype)
-	case t.Type == "literal":
-		term = triple.NewString(t.Value)
-	default:
-		return term, fmt.Errorf("a term of type %q", t.Type)
-	}
-	return term, term.Check()
+// UnmarshalJSON implements [json.Unmarshaler].
+func (t *wireTerm) UnmarshalJSON(text []byte) (err error) {
+	t.Term, err = triple.ParseTermJSON(text)
+	return err
 }
 
 // parseChange decodes a line. A line that holds an error becomes an [*Error].
@@ -80,7 +62,7 @@ func parseJSON(line []byte) (c Change, err error) {
 	if w.Error != nil {
 		return c, parseError(line, http.StatusOK)
 	}
-	// 2. Check the terms, because a proxy may have changed the bytes.
+	// 2. Take the terms, which were checked, because a proxy may have changed the bytes.
 	c = Change{Kind: w.Kind, Application: w.App, MediaType: w.Type, Data: w.Data, Removed: w.Removed, Load: w.Load, New: -1, All: w.All, Default: w.Default,
 		Epoch: w.Epoch, Sequence: w.Sequence, Sequencer: w.Sequencer, Time: w.Time, Position: w.Position, Line: line}
 	if w.New != nil {
@@ -90,16 +72,12 @@ func parseJSON(line []byte) (c Change, err error) {
 		from *wireTerm
 		to   *triple.Term
 	}{{w.S, &c.Triple.Subject}, {w.P, &c.Triple.Predicate}, {w.O, &c.Triple.Object}, {w.G, &c.Triple.Graph}} {
-		if *at.to, err = at.from.term(); err != nil {
-			return c, &permanent{fmt.Errorf("the answer is not a node's: %w", err)}
+		if at.from != nil {
+			*at.to = at.from.Term
 		}
 	}
-	for i := range w.Graphs {
-		g, err := w.Graphs[i].term()
-		if err != nil {
-			return c, &permanent{fmt.Errorf("the answer is not a node's: %w", err)}
-		}
-		c.Graphs = append(c.Graphs, g)
+	for _, g := range w.Graphs {
+		c.Graphs = append(c.Graphs, g.Term)
 	}
 	if c.Kind == "read" {
 		c.takeRead(&w)
@@ -181,17 +159,23 @@ func (p *plainLine) number(prefix string) uint64 {
 	return n
 }
 
-// term cuts a prefix and a term.
-func (p *plainLine) term(prefix string) triple.Term {
+// term cuts a prefix and a term. Triple terms and strings with a base direction have another form.
+func (p *plainLine) term(prefix string) (t triple.Term) {
 	p.take(prefix)
-	w := wireTerm{Type: p.text(`{"type":"`), Value: p.text(`,"value":"`)}
-	if strings.HasPrefix(p.rest, `,"xml:lang":"`) {
-		w.Lang = p.text(`,"xml:lang":"`)
-	} else if strings.HasPrefix(p.rest, `,"datatype":"`) {
-		w.Datatype = p.text(`,"datatype":"`)
+	kind, value := p.text(`{"type":"`), p.text(`,"value":"`)
+	switch {
+	case kind == "uri":
+		t = triple.NewIRI(value)
+	case kind == "bnode":
+		t = triple.NewBlank(value)
+	case kind == "literal" && strings.HasPrefix(p.rest, `,"xml:lang":"`):
+		t = triple.NewLang(value, p.text(`,"xml:lang":"`))
+	case kind == "literal" && strings.HasPrefix(p.rest, `,"datatype":"`):
+		t = triple.NewTyped(value, p.text(`,"datatype":"`))
+	case kind == "literal":
+		t = triple.NewString(value)
 	}
 	p.take("}")
-	t, err := w.term()
-	p.failed = p.failed || err != nil
+	p.failed = p.failed || t.Check() != nil
 	return t
 }

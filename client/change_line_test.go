@@ -48,6 +48,17 @@ func TestParsePlain(t *testing.T) {
 	}
 }
 
+// Terms of RDF 1.2 are decoded by encoding/json.
+func TestParseChangeTerms(t *testing.T) {
+	inner := triple.NewTripleTerm(triple.NewBlank("b"), triple.NewIRI("x:p"), triple.NewLang("x", "ar--rtl"))
+	for _, o := range []triple.Term{inner, triple.NewTripleTerm(triple.NewIRI("x:s"), triple.NewIRI("x:p"), inner), triple.NewLang("x", "en--ltr")} {
+		c, err := parseChange(changeLine(t, o, triple.Term{}, "AAECAwQF"))
+		if err != nil || c.Triple.Object != o {
+			t.Errorf("%s: %v, %v", o, c.Triple, err)
+		}
+	}
+}
+
 // FuzzParsePlain checks that both decoders give the same change.
 func FuzzParsePlain(f *testing.F) {
 	for _, o := range lineObjects {

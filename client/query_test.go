@@ -94,6 +94,31 @@ func TestQueryLeft(t *testing.T) {
 	}
 }
 
+// TestTripleTerms: results and graphs have terms of RDF 1.2, and values may be such terms.
+func TestTripleTerms(t *testing.T) {
+	url, _ := startNode(t, server.Options{})
+	c := newClient(t, url, client.Options{})
+	ctx := t.Context()
+	term := triple.NewTripleTerm(triple.NewIRI("e:a"), triple.NewIRI("e:p"), triple.NewLang("x", "ar--rtl"))
+	if _, err := c.Update(ctx, `INSERT DATA { <e:a> <e:p> "x"@ar--rtl ~ <e:r> {| <e:source> 1 |} }`, client.UpdateOptions{}); err != nil {
+		t.Fatal(err)
+	}
+	n := 0
+	for s, err := range c.Query(ctx, `SELECT ?t ?o { ?r ?p ?t BIND(OBJECT(?t) AS ?o) }`, client.QueryOptions{Bind: map[string]triple.Term{"t": term}}) {
+		if n++; err != nil || s.Term("t") != term || s.Term("o") != triple.NewLang("x", "ar--rtl") {
+			t.Errorf("%v %v", s, err)
+		}
+	}
+	for tr, err := range c.Construct(ctx, `CONSTRUCT { ?r <e:about> ?t } { ?r <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> ?t }`, client.QueryOptions{}) {
+		if n++; err != nil || tr.Object != term {
+			t.Errorf("%v %v", tr, err)
+		}
+	}
+	if n != 2 {
+		t.Errorf("%d answers, want 2", n)
+	}
+}
+
 func TestUpdate(t *testing.T) {
 	url, _ := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})

@@ -1,4 +1,4 @@
-// Package sparql answers SPARQL 1.1 queries over a [Source], a consistent state
+// Package sparql answers SPARQL 1.2 queries over a [Source], a consistent state
 // of an ordered store:
 //
 //	result, err := sparql.Query(ctx, source, text, sparql.Options{})
@@ -6,7 +6,7 @@
 //	defer result.Close()
 //	for row, err := range result.Rows() { ...
 //
-// [PrepareUpdate] is the same for SPARQL 1.1 Update: it returns the changes of a request, and
+// [PrepareUpdate] is the same for SPARQL 1.2 Update: it returns the changes of a request, and
 // the caller must apply them.
 //
 // The route of a query:

@@ -1,4 +1,4 @@
-// Package algebra is the SPARQL algebra (SPARQL 1.1 Query, section 18): its operators as a
+// Package algebra is the SPARQL algebra (SPARQL 1.2 Query, section 18): its operators as a
 // tree, the translation of queries and updates into it, and simplifications without a change of
 // meaning.
 //

@@ -1,4 +1,4 @@
-// Package ast is the syntax tree of SPARQL 1.1 Query and Update: queries, graph patterns,
+// Package ast is the syntax tree of SPARQL 1.2 Query and Update: queries, graph patterns,
 // property paths, expressions and update operations, and a printer back to SPARQL.
 //
 // Package parser makes the trees, package algebra translates them. A tree holds the meaning of

@@ -1,4 +1,4 @@
-// Package expr evaluates the expressions of SPARQL 1.1 (section 17 of the
+// Package expr evaluates the expressions of SPARQL 1.2 (section 17 of the
 // recommendation): operators with XSD arithmetic and type promotion, functions,
 // casts, aggregates, and the order of ORDER BY. It has no goroutine, clock, file
 // or source of randomness: NOW, RAND, UUID and BNODE take theirs from an [Env].

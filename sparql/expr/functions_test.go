@@ -35,6 +35,38 @@ func TestTermFunctions(t *testing.T) {
 	})
 }
 
+func TestTripleFunctions(t *testing.T) {
+	const term, nested = `<<( <http://a/s> <http://a/p> 1 )>>`, `<<( _:b <http://a/p> <<( <http://a/s> <http://a/p> "x"@en )>> )>>`
+	runTable(t, []testCase{
+		{"TRIPLE", `<http://a/s> <http://a/p> 1`, term}, {"TRIPLE", `_:b <http://a/p> <<( <http://a/s> <http://a/p> "x"@en )>>`, nested},
+		{"TRIPLE", `1 <http://a/p> 1`, `error`}, {"TRIPLE", `<http://a/s> _:b 1`, `error`}, {"TRIPLE", `<http://a/s> <http://a/p> unbound`, `error`}, {"TRIPLE", term + ` <http://a/p> 1`, `error`},
+		{"SUBJECT", term, `<http://a/s>`}, {"PREDICATE", term, `<http://a/p>`}, {"OBJECT", term, `1`}, {"OBJECT", nested, `<<( <http://a/s> <http://a/p> "x"@en )>>`}, {"SUBJECT", nested, `_:b`},
+		{"SUBJECT", `<http://a/s>`, `error`}, {"OBJECT", `1`, `error`}, {"PREDICATE", `unbound`, `error`},
+		{"isTRIPLE", term, `true`}, {"isTRIPLE", `1`, `false`}, {"isTRIPLE", `unbound`, `error`}, {"isIRI", term, `false`}, {"isBLANK", term, `false`}, {"isLITERAL", term, `false`}, {"isNUMERIC", term, `false`},
+		{"STR", term, `error`}, {"LANG", term, `error`}, {"DATATYPE", term, `error`}, {"LANGDIR", term, `error`}, {"hasLANG", term, `false`}, {"xsd:string", term, `error`}, {"!", term, `error`},
+		{"=", term + ` <<( <http://a/s> <http://a/p> 01.0 )>>`, `true`}, {"=", term + ` <<( <http://a/s> <http://a/p> 2 )>>`, `false`}, {"!=", term + ` ` + nested, `true`}, {"=", term + ` 1`, `false`},
+		{"=", nested + ` <<( _:b <http://a/p> <<( <http://a/s> <http://a/p> "x"@EN )>> )>>`, `true`}, {"=", term + ` <<( <http://a/s> <http://a/p> "x"^^xsd:integer )>>`, `error`},
+		{"=", term + ` <<( <http://a/o> <http://a/p> "x"^^xsd:integer )>>`, `false`}, {"<", term + ` ` + nested, `error`},
+		{"sameTerm", term + ` ` + term, `true`}, {"sameTerm", term + ` <<( <http://a/s> <http://a/p> 01 )>>`, `false`}, {"sameTerm", nested + ` <<( _:b <http://a/p> <<( <http://a/s> <http://a/p> "x"@EN )>> )>>`, `true`},
+		{"IN", term + ` 1 ` + term, `true`}, {"IN", nested + ` 1 ` + term, `false`},
+	})
+}
+
+func TestDirections(t *testing.T) {
+	runTable(t, []testCase{
+		{"LANG", `"x"@en--ltr`, `"en"`}, {"LANGDIR", `"x"@en--ltr`, `"ltr"`}, {"LANGDIR", `"x"@en`, `""`}, {"LANGDIR", `1`, `""`}, {"LANGDIR", `<http://a/>`, `error`}, {"LANGDIR", `unbound`, `error`},
+		{"hasLANG", `"x"@en`, `true`}, {"hasLANG", `"x"@en--rtl`, `true`}, {"hasLANG", `"x"`, `false`}, {"hasLANG", `<http://a/>`, `false`}, {"hasLANG", `unbound`, `error`},
+		{"hasLANGDIR", `"x"@en--rtl`, `true`}, {"hasLANGDIR", `"x"@en`, `false`}, {"hasLANGDIR", `1`, `false`}, {"hasLANGDIR", `_:b`, `false`},
+		{"STRLANGDIR", `"x" "en" "ltr"`, `"x"@en--ltr`}, {"STRLANGDIR", `"x" "en" "LTR"`, `error`}, {"STRLANGDIR", `"x" "en" ""`, `error`}, {"STRLANGDIR", `"x" "" "ltr"`, `error`}, {"STRLANGDIR", `1 "en" "ltr"`, `error`},
+		{"STRLANGDIR", `"x" "en--ltr" "ltr"`, `error`}, {"STRLANG", `"x" "en--ltr"`, `error`}, {"STRDT", `"x" <http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString>`, `error`},
+		{"DATATYPE", `"x"@en--ltr`, `<http://www.w3.org/1999/02/22-rdf-syntax-ns#dirLangString>`}, {"STR", `"x"@en--ltr`, `"x"`},
+		{"=", `"x"@en--ltr "x"@EN--ltr`, `true`}, {"=", `"x"@en--ltr "x"@en`, `false`}, {"=", `"x"@en--ltr "x"@en--rtl`, `false`},
+		{"UCASE", `"x"@en--ltr`, `"X"@en--ltr`}, {"SUBSTR", `"xy"@en--ltr 2`, `"y"@en--ltr`}, {"STRBEFORE", `"xy"@en--ltr "y"`, `"x"@en--ltr`}, {"STRAFTER", `"xy"@en--ltr "x"@en--ltr`, `"y"@en--ltr`},
+		{"CONTAINS", `"xy"@en--ltr "y"@en--ltr`, `true`}, {"CONTAINS", `"xy"@en--ltr "y"@en`, `error`}, {"CONTAINS", `"xy"@en--ltr "y"`, `true`}, {"CONTAINS", `"xy" "y"@en--ltr`, `error`},
+		{"CONCAT", `"x"@en--ltr "y"@en--ltr`, `"xy"@en--ltr`}, {"CONCAT", `"x"@en--ltr "y"@en`, `"xy"`}, {"LANGMATCHES", `"en" "*"`, `true`},
+	})
+}
+
 func TestStringFunctions(t *testing.T) {
 	runTable(t, []testCase{
 		{"STRLEN", `"chat"`, `4`}, {"STRLEN", `"食べ物"@ja`, `3`}, {"STRLEN", `"\U0001F46A"`, `1`}, {"STRLEN", `1`, `error`},

@@ -27,7 +27,21 @@ func genValue() *rapid.Generator[Value] {
 		strings.Repeat("x", 1100), strings.Repeat("x", 1100) + "a", strings.Repeat("a", 1030) + "b"}
 	pick := func(t *rapid.T, list []string) string { return rapid.SampledFrom(list).Draw(t, "of") }
 	return rapid.Custom(func(t *rapid.T) Value {
-		switch rapid.IntRange(0, 12).Draw(t, "kind") {
+		kind := rapid.IntRange(0, 15).Draw(t, "kind")
+		if kind > 12 { // a triple term
+			object := triple.NewTyped(pick(t, numbers), triple.XSD+pick(t, types))
+			switch rapid.IntRange(0, 3).Draw(t, "object") {
+			case 0:
+				object = triple.NewLang(pick(t, texts), pick(t, []string{"en", "EN", "en--ltr"}))
+			case 1:
+				object = triple.NewTyped(pick(t, clocks), triple.XSDTime)
+			}
+			for range rapid.IntRange(1, 2).Draw(t, "depth") {
+				object = triple.NewTripleTerm(triple.NewIRI("http://a/"+pick(t, texts[:4])), triple.NewIRI("http://a/p"), object)
+			}
+			return FromTerm(object)
+		}
+		switch kind {
 		case 0:
 			return Value{}
 		case 1:
@@ -39,7 +53,7 @@ func genValue() *rapid.Generator[Value] {
 		case 4:
 			return FromTerm(triple.NewString(pick(t, texts)))
 		case 5:
-			return FromTerm(triple.NewLang(pick(t, texts), pick(t, []string{"en", "EN", "en-GB", "fr"})))
+			return FromTerm(triple.NewLang(pick(t, texts), pick(t, []string{"en", "EN", "en-GB", "fr", "en--ltr", "EN--ltr", "en--rtl"})))
 		case 6:
 			return FromTerm(triple.NewTyped(pick(t, []string{"true", "false", "1", "0", "x"}), triple.XSDBoolean))
 		case 7:
@@ -264,6 +278,25 @@ func TestSortIsStable(t *testing.T) {
 		slices.SortStableFunc(values, Compare)
 		if !slices.IsSortedFunc(values, Compare) {
 			t.Fatal("not sorted")
+		}
+	})
+}
+
+// TestSameKeys: terms that sameTerm calls the same have the same key, and other keys are of other terms.
+func TestSameKeys(t *testing.T) {
+	values := genValue()
+	rapid.Check(t, func(t *rapid.T) {
+		a, b := values.Draw(t, "a"), values.Draw(t, "b")
+		if !a.IsBound() || !b.IsBound() {
+			if _, keyed := errType.AppendSameKey(nil); keyed != NoneEqual {
+				t.Fatal("an error has a key")
+			}
+			return
+		}
+		x, _ := a.AppendSameKey(nil)
+		y, _ := b.AppendSameKey(nil)
+		if same := sameTerm(nil, []Value{a, b}); bytes.Equal(x, y) != (same.n != 0) {
+			t.Fatalf("%s and %s: keys %x and %x, sameTerm is %s", a.Term(), b.Term(), x, y, same.Term())
 		}
 	})
 }

@@ -1,4 +1,4 @@
-// Package parser reads SPARQL 1.1 Query and Update (the grammar of SPARQL 1.1
+// Package parser reads SPARQL 1.2 Query and Update (the grammar of SPARQL 1.2
 // Query, section 19.8, with its notes) into trees of package ast.
 //
 // The lexer is written by hand and the parser is a recursive descent with one token of

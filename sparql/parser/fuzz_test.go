@@ -20,6 +20,9 @@ var seeds = []string{
 	"INSERT DATA { _:a <p> 1 . GRAPH <g> { <s> <p> 2,3 } } ; DELETE WHERE { ?s ?p 1 } ; LOAD SILENT <l> INTO GRAPH <g> ; ADD DEFAULT TO <g>",
 	"WITH <w> DELETE { ?s ?p ?o } INSERT { GRAPH ?g { ?s ?p [] } } USING <u> WHERE { GRAPH ?g { ?s ?p ?o FILTER(IRI(?o) IN (1, true)) } } ; DROP ALL",
 	`ASK { ?s <\u0061:b> "\U0001F46a\\u0041" FILTER(?a<?b&&?c>?d || "x"^^<t> = """y""" ) }`,
+	`VERSION "1.2" SELECT * { <<?s ?p<<<x:a>a 1~?r>>>> ?q <<(?s<x:p><<(_:b ?p[])>>)>>{|?x?y|}~<x:i>{|<x:p>1|} BIND(<<(?s a<<(?x?y"z"@ar--rtl)>>)>>AS?t) VALUES ?v { <<(<a>a<<(<b><c>1)>>)>> } FILTER(!!isTRIPLE(SUBJECT(?t))) }`,
+	"INSERT DATA { <s> <p> 1 {| <q> _:b |} . << _:b <p> <<( _:c <p> 2 )>> ~ <r> >> } ; DELETE { ?s ?p <<( ?a ?b ?c )>> } INSERT { <<?a ?b ?c>> ?p [] } WHERE { ?s ?p <<( ?a ?b ?c )>> } ; DELETE WHERE { ?s ?p <<( <x:s> ?b 'x'@en )>> }",
+	"SELECT (123 AS ?z) (COUNT(?z) AS ?n) { ?s <p> ?z } GROUP BY ?s HAVING(?z > 1 && COUNT(?z) > 2) ORDER BY ?z",
 	"ASK { FILTER(true-true--1+1 != ! ?x && bound(?x)) _:anon1 ?p [], [] }",
 }
 

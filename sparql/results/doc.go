@@ -1,5 +1,5 @@
 // Package results writes and reads the results of SPARQL's SELECT and ASK: JSON,
-// XML, CSV and TSV as the recommendations of SPARQL 1.1 have them, and aligned
+// XML, CSV and TSV as the drafts of SPARQL 1.2 have them, and aligned
 // tables for people. All of it streams: a [Writer] holds a buffer, not the
 // solutions (a table looks at the first thousand to measure its columns), and a
 // [Reader] one solution.

@@ -304,6 +304,23 @@ func TestFormats(t *testing.T) {
 func genTerm() *rapid.Generator[triple.Term] {
 	text := rapid.StringOf(rapid.SampledFrom([]rune("ab1.,-e+ \t\n\r\"'\\<>&é日😀\u0000\u0001\u001F\u007F\uFFFD\uFEFF\u2028?_:;{}")))
 	return rapid.Custom(func(t *rapid.T) triple.Term {
+		// 1. Sometimes levels of triple terms around the term.
+		var levels triple.TripleTermBuilder
+		for range rapid.SampledFrom([]int{0, 0, 0, 0, 1, 2, 30}).Draw(t, "depth") {
+			s := triple.NewIRI("http://example.org/s")
+			if rapid.Bool().Draw(t, "blank") {
+				s = triple.NewBlank("s0")
+			}
+			levels.Add(s, triple.NewIRI("http://example.org/p"))
+		}
+		if levels.Len() > 0 {
+			object := triple.NewLang(text.Draw(t, "text"), rapid.SampledFrom([]string{"en", "ar--rtl"}).Draw(t, "tag"))
+			if rapid.Bool().Draw(t, "typed") {
+				object = triple.NewTyped(rapid.SampledFrom([]string{"1", "1.5", "x"}).Draw(t, "number"), xsd+"integer")
+			}
+			return levels.Term(object)
+		}
+		// 2. Else a term of another kind.
 		s := text.Draw(t, "text")
 		switch rapid.IntRange(0, 5).Draw(t, "kind") {
 		case 0:
@@ -313,7 +330,7 @@ func genTerm() *rapid.Generator[triple.Term] {
 		case 2:
 			return triple.NewBlank("b" + rapid.StringMatching(`[a-z0-9]*`).Draw(t, "label"))
 		case 3:
-			return triple.NewLang(s, rapid.SampledFrom([]string{"en", "de-AT", "EN"}).Draw(t, "tag"))
+			return triple.NewLang(s, rapid.SampledFrom([]string{"en", "de-AT", "EN", "ar--rtl", "EN--ltr"}).Draw(t, "tag"))
 		case 4:
 			number := rapid.StringMatching(`[-+]?[0-9]{0,3}\.?[0-9]{0,2}([eE][-+]?[0-9]{1,2})?`).Draw(t, "number")
 			return triple.NewTyped(number, rapid.SampledFrom([]string{xsd + "integer", xsd + "decimal", xsd + "double", xsd + "boolean", "http://example.org/t"}).Draw(t, "type"))
@@ -366,8 +383,13 @@ func TestRoundTrip(t *testing.T) {
 // asRead returns a written term as a format's reader returns it.
 func asRead(f Format, t triple.Term) triple.Term {
 	switch {
+	case f == XML && t.Kind() == triple.TripleTerm:
+		inner, _ := t.Triple()
+		return triple.NewTripleTerm(inner.Subject, inner.Predicate, asRead(f, inner.Object))
+	case f == CSV && t.Kind() == triple.TripleTerm:
+		return triple.NewString(csvText(t))
 	case f == XML && t.Lang() != "":
-		return triple.NewLang(xmlText(t.Value()), t.Lang())
+		return triple.NewLang(xmlText(t.Value()), t.LangDir())
 	case f == XML && t.Kind() == triple.Literal:
 		return triple.NewTyped(xmlText(t.Value()), t.Datatype())
 	case f == CSV && t.Kind() != triple.Blank:
@@ -382,7 +404,112 @@ func asRead(f Format, t triple.Term) triple.Term {
 	return t
 }
 
+// tripleTerms are rows with triple terms and base directions, in each format.
+var tripleTerms = struct {
+	vars []string
+	rows [][]triple.Term
+	want map[Format]string
+}{
+	[]string{"t"},
+	[][]triple.Term{
+		{triple.NewTripleTerm(triple.NewIRI("x:s"), triple.NewIRI("x:p"), triple.NewTyped("1", xsd+"integer"))},
+		{triple.NewTripleTerm(triple.NewBlank("b"), triple.NewIRI("x:p"), triple.NewTripleTerm(triple.NewIRI("x:s"), triple.NewIRI("x:p"), triple.NewString("say \"a\tb\"")))},
+		{triple.NewLang("\u0642\u0637\u0629", "ar--rtl")},
+	},
+	map[Format]string{
+		JSON: `{"head":{"vars":["t"]},"results":{"bindings":[
+{"t":{"type":"triple","value":{"subject":{"type":"uri","value":"x:s"},"predicate":{"type":"uri","value":"x:p"},"object":{"type":"literal","value":"1","datatype":"http://www.w3.org/2001/XMLSchema#integer"}}}},
+{"t":{"type":"triple","value":{"subject":{"type":"bnode","value":"b"},"predicate":{"type":"uri","value":"x:p"},"object":{"type":"triple","value":{"subject":{"type":"uri","value":"x:s"},"predicate":{"type":"uri","value":"x:p"},"object":{"type":"literal","value":"say \"a\tb\""}}}}}},
+{"t":{"type":"literal","value":"قطة","xml:lang":"ar","its:dir":"rtl"}}
+]}}
+`,
+		XML: xmlStart + `  <head>
+    <variable name="t"/>
+  </head>
+  <results>
+    <result><binding name="t"><triple><subject><uri>x:s</uri></subject><predicate><uri>x:p</uri></predicate><object><literal datatype="http://www.w3.org/2001/XMLSchema#integer">1</literal></object></triple></binding></result>
+    <result><binding name="t"><triple><subject><bnode>b</bnode></subject><predicate><uri>x:p</uri></predicate><object><triple><subject><uri>x:s</uri></subject><predicate><uri>x:p</uri></predicate><object><literal>say &quot;a&#x9;b&quot;</literal></object></triple></object></triple></binding></result>
+    <result><binding name="t"><literal xml:lang="ar" xmlns:its="http://www.w3.org/2005/11/its" its:version="2.0" its:dir="rtl">قطة</literal></binding></result>
+  </results>
+</sparql>
+`,
+		CSV:   "t\r\n\"<<( x:s x:p \"\"1\"\" )>>\"\r\n\"<<( _:b x:p <<( x:s x:p \"\"say \"\"\"\"a\tb\"\"\"\"\"\" )>> )>>\"\r\nقطة\r\n",
+		TSV:   "?t\n<<( <x:s> <x:p> 1 )>>\n<<( _:b <x:p> <<( <x:s> <x:p> \"say \\\"a\\tb\\\"\" )>> )>>\n\"قطة\"@ar--rtl\n",
+		Table: "t\n-----------------------------------------------------\n<<( <x:s> <x:p> 1 )>>\n<<( _:b <x:p> <<( <x:s> <x:p> \"say \\\"a\\tb\\\"\" )>> )>>\n\"قطة\"@ar--rtl\n",
+	},
+}
+
+func TestTripleTerms(t *testing.T) {
+	for f, want := range tripleTerms.want {
+		got := write(t, f, tripleTerms.vars, tripleTerms.rows)
+		if f == Table { // without the line, whose width is that of the cells
+			head, rest, _ := strings.Cut(got, "\n")
+			_, rest, _ = strings.Cut(rest, "\n")
+			_, wanted, _ := strings.Cut(want[2:], "\n")
+			got, want = head+rest, "t"+wanted
+		}
+		if got != want {
+			t.Errorf("%s: got\n%s\nwant\n%s", f, got, want)
+		}
+		if f == CSV || f == Table {
+			continue
+		}
+		if _, rows, err := read(want, f); err != nil || !slices.EqualFunc(rows, tripleTerms.rows, slices.Equal) {
+			t.Errorf("%s: read %v, %v", f, rows, err)
+		}
+	}
+	// A table has prefixed names inside of triple terms, too.
+	var b strings.Builder
+	w := NewTable(&b, tripleTerms.vars, TableOptions{Shorten: func(iri string) (string, bool) { return strings.CutPrefix(iri, "x") }})
+	if err := errors.Join(w.Write(tripleTerms.rows[1]), w.Close()); err != nil || !strings.Contains(b.String(), `<<( _:b :p <<( :s :p "say`) {
+		t.Errorf("%v\n%s", err, b.String())
+	}
+	// Members and elements may come in any order.
+	vars := `{"head":{"vars":["t"]},"results":{"bindings":[{"t":`
+	term := vars + `{"value":{"object":{"its:dir":"ltr","value":"x","xml:lang":"en","type":"literal"},"predicate":{"type":"uri","value":"x:p"},"subject":{"type":"uri","value":"x:s"}},"type":"triple"}}]}}`
+	want := triple.NewTripleTerm(triple.NewIRI("x:s"), triple.NewIRI("x:p"), triple.NewLang("x", "en--ltr"))
+	if _, rows, err := read(term, JSON); err != nil || rows[0][0] != want {
+		t.Errorf("%v, %v", rows, err)
+	}
+	// Documents that are wrong, or nest too deep. Deep ones must not take quadratic time.
+	const part = `{"type":"triple","value":{"subject":{"type":"uri","value":"x:s"},"predicate":{"type":"uri","value":"x:p"},"object":`
+	deep := func(n int) string {
+		return vars + strings.Repeat(part, n) + `{"type":"uri","value":"x:o"}` + strings.Repeat("}}", n) + "}]}}"
+	}
+	xmlTerm := func(inner string) string {
+		return xmlStart + `<head><variable name="t"/></head><results><result><binding name="t">` + inner + `</binding></result></results></sparql>`
+	}
+	const iri, xmlPart = "<uri>x:s</uri>", "<triple><subject><uri>x:s</uri></subject><predicate><uri>x:p</uri></predicate><object>"
+	for _, c := range []struct {
+		f     Format
+		doc   string
+		words string
+	}{
+		{JSON, vars + `{"type":"triple","value":"x"}}]}}`, "belong together"},
+		{JSON, vars + `{"type":"uri","value":{"object":{"type":"uri","value":"x:o"},"subject":{"type":"uri","value":"x:s"},"predicate":{"type":"uri","value":"x:p"}}}}]}}`, "belong together"},
+		{JSON, vars + `{"type":"triple","value":{"object":{"type":"uri","value":"x:o"}}}}]}}`, "without subject"},
+		{JSON, vars + `{"type":"triple","value":{"subject":{"type":"literal","value":"x"},"predicate":{"type":"uri","value":"x:p"},"object":{"type":"uri","value":"x:o"}}}}]}}`, "make no triple"},
+		{JSON, vars + `{"type":"literal","value":"x","its:dir":"ltr"}}]}}`, "no language"},
+		{JSON, vars + `{"type":"literal","value":"x","xml:lang":"en","its:dir":"up"}}]}}`, "not ltr or rtl"},
+		{JSON, deep(4900), ""},
+		{JSON, deep(6000), "max depth"}, // of objects, two for each triple term
+		{XML, xmlTerm("<triple><subject>" + iri + "</subject></triple>"), "without an object"},
+		{XML, xmlTerm("<triple><object>" + iri + "</object><object>" + iri + "</object></triple>"), "two elements object"},
+		{XML, xmlTerm(xmlPart + iri + iri + "</object></triple>"), "two terms"},
+		{XML, xmlTerm("<triple><part>" + iri + "</part></triple>"), "element part in a triple term"},
+		{XML, xmlTerm(strings.Repeat(xmlPart, 10_001) + iri + strings.Repeat("</object></triple>", 10_001)), "deeper than 10000"},
+	} {
+		_, _, err := read(c.doc, c.f)
+		if (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) {
+			t.Errorf("%s %.200s: %v", c.f, c.doc, err)
+		}
+	}
+}
+
 func FuzzReaders(f *testing.F) {
+	for _, format := range Formats {
+		f.Add(uint8(format), write(f, format, tripleTerms.vars, tripleTerms.rows))
+	}
 	for _, format := range Formats {
 		f.Add(uint8(format), write(f, format, sample.vars, sample.rows))
 		f.Add(uint8(format), string(AppendBoolean(nil, format, true)))

@@ -1,4 +1,4 @@
-// Package update carries out SPARQL 1.1 Update requests over an [source.Source]:
+// Package update carries out SPARQL 1.2 Update requests over an [source.Source]:
 //
 //	r, err := update.New(tree, update.Options{})
 //	changes, err := r.Run(ctx, source)

@@ -1,4 +1,4 @@
-// Package sparql answers queries and updates at /sparql, by the SPARQL 1.1 Protocol
+// Package sparql answers queries and updates at /sparql, by the SPARQL 1.2 Protocol
 // (https://www.w3.org/TR/sparql11-protocol/).
 //
 // An operation is read from the URL or from a body. The engine prepares it, and the answer is

@@ -95,6 +95,8 @@ func federation(random *rand.Rand) (*memsource.Source, *endpoints) {
 			if i%3 == 0 {
 				add("r", triple.NewLang(fmt.Sprintf("tab\tquote\" %d", random.IntN(50)), "en"))
 				add("s", triple.NewBlank(fmt.Sprint("b", random.IntN(9))))
+				add("t", triple.NewTripleTerm(s, sparqltest.IRI("p"), sparqltest.IRI(fmt.Sprint("m", random.IntN(20)))))
+				add("t", triple.NewTripleTerm(triple.NewBlank("b1"), sparqltest.IRI("p"), triple.NewLang("x\ty", "en--rtl")))
 			}
 		}
 		e.sources["x:"+name] = memsource.New(remote)
@@ -127,6 +129,10 @@ var serviceQueries = []string{
 	`SELECT * { ?a <x:p> ?m . ?m <x:at> ?g SERVICE ?g { ?a <x:q> ?v } }`,
 	`SELECT * { VALUES ?g { <x:s1> <x:s2> } SERVICE ?g { ?a <x:r> ?t } }`,
 	`SELECT ?a ?t (COUNT(?v) AS ?n) { SERVICE <x:s1> { ?a <x:r> ?t } ?a <x:v> ?v } GROUP BY ?a ?t ORDER BY DESC(?t) ?a LIMIT 12`,
+	`SELECT ?a ?m { ?a <x:p> ?m SERVICE <x:s1> { ?b <x:t> <<( ?a <x:p> ?m )>> } }`,
+	`SELECT ?a ?t { SERVICE <x:s1> { ?a <x:t> ?t FILTER(isIRI(SUBJECT(?t))) } SERVICE <x:s2> { ?b <x:q> ?v } FILTER(?a = ?b) }`,
+	`SELECT ?a ?v { VALUES ?t { <<( <x:n1> <x:p> <x:m1> )>> <<( <x:n2> <x:p> <x:m2> )>> } SERVICE <x:s1> { ?a <x:q> ?v OPTIONAL { ?a <x:t> ?t } } }`,
+	`SELECT ?a (LANGDIR(OBJECT(?t)) AS ?d) { SERVICE <x:s1> { ?a <x:t> ?t FILTER(isBLANK(SUBJECT(?t))) } }`,
 	`SELECT * { ?a <x:p> <x:m3> FILTER EXISTS { SERVICE <x:s1> { ?a <x:q> ?v } } }`,
 	`SELECT * { ?a <x:p> <x:m3> MINUS { SERVICE <x:s1> { ?a <x:q> ?v } } }`,
 	`SELECT * { { ?a <x:p> <x:m3> } UNION { ?a <x:p> <x:m4> } SERVICE <x:s1> { { SELECT ?a (MAX(?v) AS ?most) { ?a <x:q> ?v } GROUP BY ?a } } }`,
