@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strings"
 	"testing"
 
@@ -264,5 +265,48 @@ func TestTagsInAnyCase(t *testing.T) {
 	sparqltest.Lines(t, src, `SELECT * { ?s <x:p> "x"@en }`, sparql.Options{})
 	if src.Reads > 4 {
 		t.Errorf("%d rows were read", src.Reads)
+	}
+}
+
+// TestShadowedNames: behind GROUP BY, AS may take the name of a variable that is no key. The pattern and the
+// aggregates keep theirs.
+func TestShadowedNames(t *testing.T) {
+	var all []triple.Triple
+	for i := range 6 {
+		all = append(all, triple.Triple{Subject: sparqltest.IRI(fmt.Sprint("s", i%2)), Predicate: sparqltest.IRI("p"), Object: triple.NewTyped(fmt.Sprint(i), triple.XSDInteger)})
+	}
+	src := memsource.New(all)
+	for query, want := range map[string]string{
+		`SELECT ?s (SUM(?z) AS ?z) { ?s <x:p> ?z } GROUP BY ?s ORDER BY ?z`:                                          "[[<x:s0> 6] [<x:s1> 9]]",
+		`SELECT ?s (123 AS ?z) (COUNT(?z) AS ?n) { ?s <x:p> ?z FILTER(?z > 0) } GROUP BY ?s ORDER BY ?n`:             "[[<x:s0> 123 2] [<x:s1> 123 3]]",
+		`SELECT (MAX(?z) AS ?z) (?z + 1 AS ?y) { ?s <x:p> ?z } GROUP BY ?s HAVING(?z > 4)`:                           "[[5 6]]",
+		`SELECT (MAX(?z) AS ?z) { ?s <x:p> ?z } GROUP BY ?s HAVING(MIN(?z) = 0)`:                                     "[[4]]",
+		`SELECT ?z ?y { { SELECT ?s (MAX(?z) AS ?z) { ?s <x:p> ?z } GROUP BY ?s } ?s <x:p> ?y FILTER(?y + 1 = ?z) }`: "[]",
+		`SELECT ?z ?y { { SELECT ?s (MAX(?z) AS ?z) { ?s <x:p> ?z } GROUP BY ?s } ?s <x:p> ?y FILTER(?y + 4 = ?z) }`: "[[4 0] [5 1]]",
+	} {
+		for _, src := range []sparql.Source{src, sparqltest.WithColumns(src)} {
+			result, err := sparql.Query(context.Background(), src, query, sparql.Options{})
+			if err != nil {
+				t.Errorf("%s: %v", query, err)
+				continue
+			}
+			rows := [][]string{}
+			for row, err := range result.Rows() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				var cells []string
+				for _, term := range row {
+					if cells = append(cells, term.Value()); term.Kind() == triple.IRI {
+						cells[len(cells)-1] = term.String()
+					}
+				}
+				rows = append(rows, cells)
+			}
+			slices.SortFunc(rows, slices.Compare)
+			if got := fmt.Sprint(rows); got != want {
+				t.Errorf("%s: got %s, want %s\n%s", query, got, want, result.Plan())
+			}
+		}
 	}
 }
