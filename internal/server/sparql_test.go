@@ -299,7 +299,7 @@ func TestServiceDescription(t *testing.T) {
 	const ns = "http://www.w3.org/ns/sparql-service-description#"
 	got = s.get("/sparql", "Accept", "application/n-triples")
 	parseQuads(t, got.body)
-	for _, holds := range []string{ns + "endpoint> <" + s.url + "/sparql> .", ns + "SPARQL11Query>", "SPARQL_Results_CSV>", ns + "defaultDataset>"} {
+	for _, holds := range []string{ns + "endpoint> <" + s.url + "/sparql> .", ns + "SPARQL11Query>", ns + "SPARQLQuery>", ns + "supportedVersion> <http://www.w3.org/ns/sparql#version-1.2> .", "SPARQL_Results_CSV>", ns + "defaultDataset>"} {
 		if !strings.Contains(got.body, holds) {
 			t.Errorf("without %s:\n%s", holds, got.body)
 		}

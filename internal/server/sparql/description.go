@@ -19,6 +19,7 @@ import (
 
 const (
 	sdNS         = "http://www.w3.org/ns/sparql-service-description#"
+	versionNS    = "http://www.w3.org/ns/sparql#version-"
 	formatsNS    = "http://www.w3.org/ns/formats/"
 	entailmentNS = "http://www.w3.org/ns/entailment/"
 )
@@ -87,9 +88,16 @@ func (a *API) serviceTriples(endpoint triple.Term, graphs *groups) []triple.Trip
 	// 1. The service: its endpoint, languages, formats and features.
 	say(service, isA, sd("Service"))
 	say(service, sd("endpoint"), endpoint)
-	say(service, sd("supportedLanguage"), sd("SPARQL11Query"))
+	// A version has a property of its own since 1.2; clients of 1.1 look for it in the language.
+	for _, version := range versions {
+		say(service, sd("supportedVersion"), triple.NewIRI(versionNS+version))
+	}
+	languages := []string{"SPARQLQuery", "SPARQL11Query"}
 	if !a.Changes.ReadOnly {
-		say(service, sd("supportedLanguage"), sd("SPARQL11Update"))
+		languages = append(languages, "SPARQLUpdate", "SPARQL11Update")
+	}
+	for _, language := range languages {
+		say(service, sd("supportedLanguage"), sd(language))
 	}
 	for _, name := range describedFormats {
 		say(service, sd("resultFormat"), triple.NewIRI(formatsNS+name))
