@@ -52,6 +52,25 @@ func TestVersions(t *testing.T) {
 	if got := s.get(target("/sparql", "query", plain, "version", "1.2")); got.status != 200 {
 		t.Errorf("%d %s", got.status, got.body)
 	}
+	// 4. So it is with triples and graphs.
+	reifies := "<http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies>"
+	for _, c := range []struct{ target, mediaType string }{
+		{target("/triples", "p", reifies), "application/n-quads"},
+		{target("/triples", "p", reifies), "application/x-ndjson"},
+		{target("/triples", "p", reifies, "limit", "10"), "application/json"},
+		{"/data?default", "text/turtle"},
+		{"/data?default", "application/n-triples"},
+		{"/data", "application/trig"},
+	} {
+		for _, version := range []string{"", ";version=1.2"} {
+			got := s.get(c.target, "Accept", c.mediaType+version)
+			if got.status != 200 || !strings.HasSuffix(got.header.Get("Content-Type"), strings.TrimPrefix(version, " ")) || !strings.Contains(got.body, "census") && !strings.Contains(got.body, "Ada") {
+				t.Errorf("%s as %s%s: %d, %q, %s", c.target, c.mediaType, version, got.status, got.header.Get("Content-Type"), got.body)
+			}
+		}
+		s.get(c.target, "Accept", c.mediaType+";version=1.1").wantError(t, 406, problem.KindNotAcceptable, "Accept", "version 1.1 of RDF has not")
+		s.get(c.target, "Accept", c.mediaType+";version=3").wantError(t, 406, problem.KindNotAcceptable, "Accept", "no version")
+	}
 	s.get(target("/sparql", "query", plain, "version", "2")).wantError(t, 400, problem.KindBadParameter, "version", "no version")
 	s.do("POST", "/sparql", plain, "Content-Type", sparql.TypeQuery+";version=2").wantError(t, 415, problem.KindUnsupportedMedia, "Content-Type", "no version")
 }

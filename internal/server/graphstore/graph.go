@@ -190,11 +190,15 @@ func (a *API) getGraph(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
+	version, err := response.VersionOf(r.Header.Values("Accept"), s.MediaType())
+	if err != nil {
+		return err
+	}
 	h := w.Header()
 	h.Add("Vary", "Accept")
-	h.Set("Content-Type", s.MediaType())
+	h.Set("Content-Type", version.Announce(s.MediaType()))
 	h.Set("Cache-Control", "no-cache")
-	tag, err := a.Tag(r, s.MediaType())
+	tag, err := a.Tag(r, version.Announce(s.MediaType()))
 	if err != nil {
 		return err
 	}
@@ -218,10 +222,10 @@ func (a *API) getGraph(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	defer sn.Close()
-	return a.streamGraph(w, r, t, s, sn)
+	return a.streamGraph(w, r, t, s, version, sn)
 }
 
-func (a *API) streamGraph(w http.ResponseWriter, r *request.Request, t graphTarget, s syntax.Syntax, sn store.Reader) error {
+func (a *API) streamGraph(w http.ResponseWriter, r *request.Request, t graphTarget, s syntax.Syntax, version response.Version, sn store.Reader) error {
 	// 1. Write the triples. Graph names are removed if the document is that of one graph.
 	body := response.NewStream(w, r.Request, "")
 	defer body.Release()
@@ -247,6 +251,9 @@ func (a *API) streamGraph(w http.ResponseWriter, r *request.Request, t graphTarg
 			one.Graph = triple.Term{}
 		}
 		rows++
+		if err := version.Check(one.Object); err != nil {
+			return err
+		}
 		if err := out.Write(one); err != nil {
 			return err
 		}

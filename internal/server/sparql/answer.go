@@ -114,7 +114,7 @@ func writeSolutions(out *response.Stream, f *answerFormat, result *engine.Answer
 		if err != nil {
 			return err
 		}
-		if err := f.allowsAll(row...); err != nil {
+		if err := f.version.Check(row...); err != nil {
 			return err
 		}
 		if err := w.Write(row); err != nil {
@@ -134,7 +134,7 @@ func writeTriples(out *response.Stream, f *answerFormat, result *engine.Answer, 
 		if err != nil {
 			return err
 		}
-		if err := f.allows(t.Object); err != nil {
+		if err := f.version.Check(t.Object); err != nil {
 			return err
 		}
 		if err := w.Write(t); err != nil {

@@ -89,8 +89,8 @@ func (a *API) serviceTriples(endpoint triple.Term, graphs *groups) []triple.Trip
 	say(service, isA, sd("Service"))
 	say(service, sd("endpoint"), endpoint)
 	// A version has a property of its own since 1.2; clients of 1.1 look for it in the language.
-	for _, version := range versions {
-		say(service, sd("supportedVersion"), triple.NewIRI(versionNS+version))
+	for _, version := range response.Versions {
+		say(service, sd("supportedVersion"), triple.NewIRI(versionNS+string(version)))
 	}
 	languages := []string{"SPARQLQuery", "SPARQL11Query"}
 	if !a.Changes.ReadOnly {

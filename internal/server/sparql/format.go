@@ -21,7 +21,7 @@ type answerFormat struct {
 	names       []string // in the parameter format, besides mediaType
 	results     results.Format
 	syntax      syntax.Syntax
-	version     string // of RDF, that the client requests; "" if it requests none
+	version     response.Version // that the client requests
 }
 
 // resultFormats are the formats of SELECT and ASK, the default first.
@@ -95,6 +95,18 @@ func chooseFormat(r *http.Request, names []string, formats []answerFormat) (*ans
 		return nil, response.NotAcceptable(offers)
 	}
 	return &formats[i], nil
+}
+
+// inVersion returns the format with the version of RDF that Accept requests for its media type. The answer
+// announces it.
+func (f *answerFormat) inVersion(accept []string) (*answerFormat, error) {
+	version, err := response.VersionOf(accept, f.mediaType)
+	if err != nil || version == "" {
+		return f, err
+	}
+	g := *f
+	g.version, g.contentType = version, version.Announce(f.contentType)
+	return &g, nil
 }
 
 func (f *answerFormat) isNamed(name string) bool {

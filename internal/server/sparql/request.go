@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/triple"
@@ -219,7 +220,7 @@ func (op *operation) check() error {
 		return problem.Errorf(problem.KindBadParameter, "explain", "%q is none of true (the plan), run (the plan after a run) and false", problem.Clip(explain))
 	}
 	// Each version of SPARQL is a part of the next, so the parser is the same for all.
-	if err := checkVersion(op.given["version"], problem.KindBadParameter, "version"); err != nil {
+	if err := response.CheckVersion(op.given["version"], problem.KindBadParameter, "version"); err != nil {
 		return err
 	}
 	return op.readTimeout()
@@ -255,7 +256,7 @@ func (a *API) readOperation(r *request.Request, account *limits.Account) (*opera
 	default:
 		return nil, problem.Errorf(problem.KindUnsupportedMedia, "Content-Type", "charset %q is not supported; send UTF-8", problem.Clip(charset))
 	}
-	if err := checkVersion(parameters["version"], problem.KindUnsupportedMedia, "Content-Type"); err != nil {
+	if err := response.CheckVersion(parameters["version"], problem.KindUnsupportedMedia, "Content-Type"); err != nil {
 		return nil, err
 	}
 	// 2. Read the URL, and reject a second text before the body is read.

@@ -56,11 +56,32 @@ func formatFor(r *http.Request, q *query) (*format, error) {
 		chosen = append(chosen, f)
 	}
 	i := response.Negotiate(r.Header.Values("Accept"), offers)
-	if i >= 0 {
-		q.defaultGraph = chosen[i].defaultGraph
-		return chosen[i], nil
+	if i < 0 {
+		return nil, response.NotAcceptable(offers)
 	}
-	return nil, response.NotAcceptable(offers)
+	q.defaultGraph = chosen[i].defaultGraph
+	version, err := response.VersionOf(r.Header.Values("Accept"), offers[i])
+	return chosen[i].inVersion(version), err
+}
+
+// inVersion returns the format for a version of RDF: a row with another term is an error.
+func (f *format) inVersion(version response.Version) *format {
+	if version == "" {
+		return f
+	}
+	g := *f
+	g.mediaType = version.Announce(f.mediaType)
+	g.appendRow = func(dst []byte, row store.Row) ([]byte, error) {
+		t, err := row.Triple()
+		if err == nil {
+			err = version.Check(t.Object)
+		}
+		if err != nil {
+			return dst, err
+		}
+		return f.appendRow(dst, row)
+	}
+	return &g
 }
 
 func appendNothing(dst []byte, _ string) []byte { return dst }
