@@ -255,13 +255,14 @@ func (u *plannedUnfold) bound(distinct []float64) bool {
 	return !slices.ContainsFunc(u.parts[:], func(v int) bool { return v >= 0 && distinct[v] == 0 })
 }
 
+var allMethods = [...]joinMethod{byLookup, byHash, byEquality, byNarrow}
+
 // methods returns the ways to join one more pattern.
 func (p *planner) methods() []joinMethod {
-	all := [...]joinMethod{byLookup, byHash, byEquality, byNarrow}
 	if p.unfolds == nil {
-		return all[:3]
+		return allMethods[:3]
 	}
-	return all[:]
+	return allMethods[:]
 }
 
 // fan is [candidate.fan]. If the pattern's variables are the parts of a known triple term, a row has one match

@@ -19,6 +19,7 @@ func FuzzRun(f *testing.F) {
 		`WITH <g> DELETE { ?s <q> ?o } INSERT { GRAPH ?o { ?s <r> ?o } } USING NAMED <h> WHERE { GRAPH ?o { ?s ?p ?x } }`,
 		`COPY <g> TO DEFAULT ; MOVE SILENT <h> TO <i> ; DROP NAMED ; CREATE GRAPH <g> ; INSERT DATA { _:a <p> (1 2) }`,
 		`LOAD SILENT <d> ; DELETE WHERE { GRAPH ?g { ?s ?p ?o } } ; INSERT { ?x <p> ?y } WHERE { VALUES (?x ?y) { (1 2) (<a> "a"@en) } }`,
+		`INSERT DATA { _:a <p> <<( _:a <q> _:b )>> {| <r> 1 |} } ; INSERT { ?s ?p <<( ?o ?p [] )>> . <<?s ?p ?o>> <by> ?s } WHERE { ?s ?p ?o } ; DELETE WHERE { ?r ?q <<( ?s ?p "a"@en )>> }`,
 		`INSERT { ?s ?p ?n } WHERE { ?s ?p ?o BIND(STRDT(STR(?o), ?s) AS ?n) OPTIONAL { ?o ?p ?x } MINUS { ?s <q> 1 } }`,
 	} {
 		f.Add(seed)
