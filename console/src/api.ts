@@ -97,8 +97,9 @@ export async function* lines(response: Response, received?: (n: number) => void)
   }
 }
 
+// The value of a triple term is its text in N-Triples. A language may have a direction: ar--rtl.
 export interface Term {
-  type: "uri" | "literal" | "bnode";
+  type: "uri" | "literal" | "bnode" | "triple";
   value: string;
   datatype?: string;
   "xml:lang"?: string;

@@ -35,11 +35,13 @@ export function write(a: Answer, f: Format, query: string): Blob | undefined {
   if (a.kind === "triples") {
     if (f.name === "nt" || f.name === "nq") return blob(f, a.rows.map(row => row.replaceAll("\t", " ") + " .\n"));
     if (f.name === "ttl" || f.name === "trig") return blob(f, turtle(a.rows, declared(query)));
-    if (a.rows.some(row => row.includes("<<"))) return undefined; // perhaps a triple term
+    if (a.rows.some(row => /\t<<|@[\w-]+--\w+$/.test(row))) return undefined; // as above
     const parts = f.name === "xml" ? rdfXML(a.rows) : jsonLD(a.rows);
     return parts && blob(f, parts);
   }
   const terms = a.rows.map(row => row.split("\t").map(parseTerm));
+  // The node writes triple terms and directions, because each format has its own form of them.
+  if (f.name !== "tsv" && terms.some(row => row.some(t => t?.type === "triple" || t?.["xml:lang"]?.includes("--")))) return undefined;
   switch (f.name) {
     case "tsv": return blob(f, [a.vars.map(v => "?" + v).join("\t") + "\n", ...a.rows.map(row => row + "\n")]);
     case "csv": return blob(f, [a.vars, ...terms.map(row => row.map(t => t ? (t.type === "bnode" ? "_:" : "") + t.value : ""))]

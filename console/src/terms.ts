@@ -15,6 +15,7 @@ const unescape = (text: string) => text.includes("\\")
 // parseTerm reads a term. An empty text is an unbound variable: null.
 export function parseTerm(text: string): Term | null {
   if (text === "") return null;
+  if (text.startsWith("<<")) return { type: "triple", value: text };
   if (text[0] === "<") return { type: "uri", value: unescape(text.slice(1, -1)) };
   if (text.startsWith("_:")) return { type: "bnode", value: text.slice(2) };
   if (text[0] === '"') {
@@ -34,8 +35,18 @@ const escape = (text: string) => text.replace(/[\\"\n\r\t]/g, c => ({ "\\": "\\\
 export function nt(t: Term): string {
   if (t.type === "uri") return `<${t.value}>`;
   if (t.type === "bnode") return `_:${t.value}`;
+  if (t.type === "triple") return t.value;
   const tag = t["xml:lang"] ? "@" + t["xml:lang"] : t.datatype && t.datatype !== xsd + "string" ? `^^<${t.datatype}>` : "";
   return `"${escape(t.value)}"${tag}`;
+}
+
+// inner matches the subject, the predicate and the object in the text of a triple term.
+const inner = /^<<\(\s*(<[^>]*>|_:\S+)\s*(<[^>]*>)\s*(.*?)\s*\)>>$/s;
+
+// partsOf returns the terms of a triple term.
+export function partsOf(t: Term): Term[] {
+  const parts = inner.exec(t.value);
+  return parts ? parts.slice(1).map(text => parseTerm(text)!) : [];
 }
 
 const numeric = /(integer|decimal|double|float|int|long|short|byte)$/i;
@@ -49,7 +60,12 @@ export function numberOf(t: Term | null): number | undefined {
 // shown returns the short form of a term for people, and for search and sorting.
 export function shown(t: Term | null): string {
   if (!t) return "";
-  return t.type === "uri" ? shorten(t.value) : t.type === "bnode" ? "_:" + t.value : t.value;
+  switch (t.type) {
+    case "uri": return shorten(t.value);
+    case "bnode": return "_:" + t.value;
+    case "triple": return `<<( ${partsOf(t).map(part => part.type === "triple" ? "<<( … )>>" : shown(part)).join(" ")} )>>`;
+  }
+  return t.value;
 }
 
 // tagOf returns the language or the datatype of a literal, if it is worth to be shown.

@@ -69,6 +69,12 @@ export async function testQuery(context, address) {
     assert.equal(await cell(1, 1).innerText(), hostile);
     assert.equal(await page.title(), "trefoil");
   });
+  await sub(t, "a triple term shows its terms, with links", async () => {
+    await t.run(`SELECT ?t { VALUES ?t { <<( <${ex}a> <${ex}p> <<( <${ex}b> <${ex}p> "x > y"@ar--rtl )>> )>> } }`);
+    await t.says("1 row");
+    assert.equal(await cell(1, 1).innerText(), "<<( example:a example:p <<( example:b example:p x > y @ar--rtl )>> )>>");
+    assert.equal(await cell(1, 1).locator("a").nth(2).getAttribute("href"), "#browse=" + encodeURIComponent(ex + "b"));
+  });
   await sub(t, "labels in place of IRIs, if they are wanted", async () => {
     await t.run(`SELECT ?x { VALUES ?x { <${ex}labelled> <${ex}plain> } }`);
     await t.says("2 rows");
