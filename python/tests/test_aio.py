@@ -11,7 +11,7 @@ from pathlib import Path
 import pytest
 from conftest import Node
 
-from trefoil import DEFAULT_GRAPH, IRI, AsyncClient, Client, Literal, TrefoilError, Triple
+from trefoil import DEFAULT_GRAPH, IRI, AsyncClient, Client, Literal, TrefoilError, Triple, TripleTerm
 
 S, P = IRI("http://ex/s"), IRI("http://ex/p")
 
@@ -50,6 +50,17 @@ def test_all(node: Node, client: Client, tmp_path: Path) -> None:
         assert await c.count() == 19
         assert (await c.where(triples[0])).stored
         assert (await c.delete(triples)).missing == 1
+        term = TripleTerm(S, P, Literal("x", language="ar", direction="rtl"))
+        said = Triple(S, P, term)
+        assert (await c.add([said])).added == 1
+        assert [t async for t in c.match(object=said.object)] == [said]
+        async with await c.query("SELECT ?s ?o { ?s ?p ?o }", bindings={"o": term}) as rows:
+            assert [row async for row in rows] == [{"s": S, "o": said.object}]
+        assert (await c.delete([said])).deleted == 1
+        quoted = io.BytesIO(b"<< <a:s> <a:p> <a:o> >> <a:q> <a:o> .")
+        assert (await c.load(quoted, media_type="application/n-triples", rdf_star=True)).new == 2
+        await c.delete_match(predicate=IRI("a:q"))
+        await c.delete_match(object=TripleTerm(IRI("a:s"), IRI("a:p"), IRI("a:o")))
         path = tmp_path / "a.nt"
         path.write_bytes(b"<a:s> <a:p> <a:o> .\n")
         assert (await c.load(str(path))).new == 1

@@ -14,7 +14,7 @@ from pathlib import Path
 import pytest
 from conftest import Node
 
-from trefoil import DATASET, DEFAULT_GRAPH, IRI, XSD, Blank, Client, Literal, Term, TrefoilError, Triple
+from trefoil import DATASET, DEFAULT_GRAPH, IRI, XSD, Blank, Client, Literal, Term, TrefoilError, Triple, TripleTerm
 from trefoil._calls import Solutions
 
 S, P, Q, G = IRI("http://ex/s"), IRI("http://ex/p"), IRI("http://ex/q"), IRI("http://ex/g")
@@ -35,6 +35,10 @@ STRANGE: list[Term] = [
     Literal("", "http://ex/datatype"),
     IRI("http://ex/日本#é"),
     Blank("label.with-dots"),
+    Literal("مرحبا", language="ar", direction="rtl"),
+    Literal("hello", language="en-GB", direction="ltr"),
+    TripleTerm(S, P, Literal('a )>> . "quoted"\nline', language="ar", direction="rtl")),
+    TripleTerm(S, P, TripleTerm(S, Q, TripleTerm(S, P, Literal("01", XSD + "integer")))),
 ]
 
 
@@ -57,6 +61,65 @@ def test_terms_round_trip(client: Client) -> None:
     assert Triple(S, P, STRANGE[0]) in set(client.describe(S))
     assert client.delete(triples).deleted == len(triples)
     assert client.delete(triples[:1]).missing == 1
+
+
+def test_triple_terms(client: Client) -> None:
+    """Reifiers, in all that the client reads and changes; a triple term does not assert its triple."""
+    reifies = IRI("http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies")
+    anybody = Blank("anybody")
+    client.update("""PREFIX ex: <http://ex/> INSERT DATA {
+        ex:s ex:p "שלום"@he--rtl ~ ex:r {| ex:q 5 |} . ex:r2 <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( ex:s ex:p 7 )>> }""")
+    shalom = Literal("שלום", language="he", direction="rtl")
+    term, seven = TripleTerm(S, P, shalom), TripleTerm(S, P, Literal.of(7))
+    assert list(client.query("SELECT ?t ?q { ?r ?reifies ?t ; <http://ex/q> ?q }", bindings={"reifies": reifies})) == [
+        {"t": term, "q": Literal.of(5)}
+    ]
+    assert [row["v"] for row in client.query("SELECT ?v { ?r ?p <<( ?s ?p2 ?v )>> } ORDER BY isNumeric(?v)")] == [
+        shalom,
+        Literal.of(7),
+    ]
+    # Values of variables.
+    text = "SELECT ?r { ?r ?p ?t }"
+    assert [row["r"] for row in client.query(text, bindings={"t": term})] == [IRI("http://ex/r")]
+    assert [row["r"] for row in client.query(text, bindings={"t": shalom})] == [S]
+    assert not client.ask(
+        "ASK { ?s ?p ?o FILTER(LANGDIR(?o) = 'rtl') }", bindings={"o": Literal("שלום", language="he")}
+    )
+    with pytest.raises(ValueError, match="blank node"):
+        client.query(text, bindings={"t": TripleTerm(S, P, TripleTerm(anybody, P, S))})
+    # Patterns and ranges.
+    r2 = Triple(IRI("http://ex/r2"), reifies, seven)
+    assert list(client.match(object=seven)) == [r2]
+    assert list(client.range("pos", prefix=[reifies, seven])) == [r2]
+    assert list(client.range("pos", prefix=[reifies], ge=seven, lt=TripleTerm(S, P, Literal.of(8)))) == [r2]
+    assert [t.object for t in client.range("pos", prefix=[reifies], starts='<<( <http://ex/s> <http://ex/p> "ש')] == []
+    assert client.count(object=term) == 1
+    assert client.where(r2).stored
+    assert client.count(S, P) == 1, "the triple of the other reifier is not asserted"
+    # Changes. A label of a blank node is kept inside of a triple term, too.
+    mine = Triple(anybody, reifies, TripleTerm(anybody, P, anybody))
+    assert client.add([mine, r2]).added == 1
+    assert list(client.match(subject=anybody)) == [mine]
+    assert client.delete_match(object=seven).deleted == 1
+    assert client.delete([mine]).deleted == 1
+    assert list(client.construct("CONSTRUCT WHERE { ?s ?p ?t . <http://ex/r> ?p ?t }")) != []
+    client.put_graph(G, [r2])
+    assert [t.object for t in client.graph(G)] == [seven]
+
+
+def test_deep_triple_terms_are_an_error(client: Client) -> None:
+    """The store has terms that are nested deeper than the client holds. They are in documents."""
+    deep = "<a:s> <a:p> " + "<<( <a:s> <a:p> " * 450 + "<a:o>" + " )>>" * 450 + " .\n"
+    client.load([deep.encode()], media_type="application/n-triples")
+    reads: list[Callable[[], Iterator[object]]] = [
+        lambda: client.match(),
+        lambda: client.query("SELECT * { ?s ?p ?o }"),
+        lambda: client.construct("CONSTRUCT WHERE { ?s ?p ?o }"),
+    ]
+    for read in reads:
+        with pytest.raises(TrefoilError, match="nested more than 100 deep"):
+            list(read())
+    assert b"".join(client.graph_document(DEFAULT_GRAPH, "application/n-triples")).decode() == deep
 
 
 def test_query_forms(client: Client) -> None:
@@ -194,6 +257,11 @@ def test_load(client: Client, tmp_path: Path) -> None:
     assert (e.value.kind, e.value.status, e.value.line) == ("syntax", 400, 2)
     kept = client.load([b"<a:s> <a:p> <a:o> .\n<a:s> .\n"], media_type="application/n-triples", keep_going=True)
     assert (kept.new, kept.rejected, kept.rejects[0].where[:7]) == (1, 1, "body:2:")
+    quoted = b"<< <a:s> <a:p> <a:o> >> <a:q> <a:o> ."
+    assert client.load([quoted], media_type="application/n-triples", rdf_star=True).new == 2
+    assert client.count(object=TripleTerm(IRI("a:s"), IRI("a:p"), IRI("a:o"))) == 1
+    with pytest.raises(TrefoilError, match="rdf-star"):
+        client.load([quoted], media_type="application/n-triples")
     with pytest.raises(ValueError, match="no ending"):
         client.load("data.txt")
     with pytest.raises(ValueError, match="media type"):
@@ -339,6 +407,49 @@ def test_results_without_an_end_are_an_error() -> None:
         solutions.finish()
     solutions.feed(b"]}}")
     solutions.finish()
+
+
+IRI_JSON = '{"type":"uri","value":"a:b"}'
+
+
+def triple_json(subject: str, predicate: str, object: str) -> str:
+    return f'{{"type":"triple","value":{{"subject":{subject},"predicate":{predicate},"object":{object}}}}}'
+
+
+@pytest.mark.parametrize(
+    "term",
+    [
+        '{"type":"triple","value":"a:b"}',
+        '{"type":"triple","value":{"subject":%s,"predicate":%s}}' % (IRI_JSON, IRI_JSON),  # noqa: UP031
+        '{"type":"quad","value":"a:b"}',
+        '{"type":"literal","value":"a","xml:lang":"ar","its:dir":"up"}',
+        triple_json('{"type":"literal","value":"a"}', IRI_JSON, IRI_JSON),
+        triple_json(IRI_JSON, '{"type":"bnode","value":"a"}', IRI_JSON),
+        triple_json(triple_json(IRI_JSON, IRI_JSON, IRI_JSON), IRI_JSON, IRI_JSON),
+        '"a"',
+    ],
+)
+def test_malformed_terms_of_results_are_an_error(term: str) -> None:
+    solutions = Solutions()
+    solutions.feed(b'{"head":{"vars":["a"]},"results":{"bindings":[')
+    with pytest.raises(TrefoilError, match="not a node's"):
+        solutions.feed(f'{{"a":{term}}},'.encode())
+
+
+@pytest.mark.parametrize("depth", [100, 101, 5000, 200_000])
+def test_deep_triple_terms_of_results(depth: int) -> None:
+    """Terms of 100 are read. Deeper ones are a clear error, also where the parser of JSON fails."""
+    before, behind = triple_json(IRI_JSON, IRI_JSON, "!").split("!")
+    solutions = Solutions()
+    solutions.feed(b'{"head":{"vars":["a"]},"results":{"bindings":[')
+    line = f'{{"a":{before * depth}{IRI_JSON}{behind * depth}}},'.encode()
+    if depth == 100:
+        row = solutions.feed(line)
+        assert row is not None
+        assert str(row["a"]).count("<<(") == 100
+        return
+    with pytest.raises(TrefoilError, match="nested more than 100 deep"):
+        solutions.feed(line)
 
 
 def test_arguments() -> None:

@@ -274,7 +274,7 @@ def test_which_errors_are_tried_again(
     ],
 )
 def test_an_error_of_a_proxy_leaves_a_load_open(status: int, error: str | None, unknown: bool) -> None:
-    load = _calls.load("text/turtle", None, None, False, None, False).request
+    load = _calls.load("text/turtle", None, None, False, None, False, False).request
     body = b"<html>" if error is None else json.dumps({"error": {"message": "m", "kind": error}}).encode()
     attempts = Attempts(Session("http://a,http://b", None, None, 4, 10), load)
     with pytest.raises(TrefoilError, match="the change may be done" if unknown else "m|HTTP status") as e:

@@ -20,6 +20,12 @@ COLUMNS = {
     "text": ("'Zoë'@nl 'b' UNDEF", "string", ["Zoë", "b", None]),
     "iri": ("<http://ex/a> UNDEF <http://ex/b>", "string", ["http://ex/a", None, "http://ex/b"]),
     "none": ("UNDEF UNDEF UNDEF", "string", [None, None, None]),
+    "direction": ("'שלום'@he--rtl UNDEF 'b'@en", "string", ["שלום", None, "b"]),
+    "triple_terms": (
+        "<<( <a:s> <a:p> 'é\"'@ar--rtl )>> UNDEF <a:o>",
+        "string",
+        ['<<( <a:s> <a:p> "é\\""@ar--rtl )>>', None, "a:o"],
+    ),
     "mixed": ("'a' 2 UNDEF", "object", ["a", 2, None]),
     "malformed": ("'1'^^xsd:integer 'x'^^xsd:integer 2", "object", [1, "x", 2]),
 }

@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from typing import Any
+
 import pytest
 
 rdflib = pytest.importorskip("rdflib")
-from trefoil import IRI, XSD, Blank, Client, Literal, Triple  # noqa: E402
+from trefoil import IRI, XSD, Blank, Client, Literal, Triple, TripleTerm  # noqa: E402
 from trefoil.rdflib import TrefoilStore, from_rdflib, to_rdflib, triple_from_rdflib  # noqa: E402
-from trefoil.terms import Term  # noqa: E402
+from trefoil.terms import RDF_DIR_LANG_STRING, Term  # noqa: E402
 
 EX = rdflib.Namespace("http://ex/")
 
@@ -44,6 +47,31 @@ def test_terms_of_rdflib() -> None:
             from_rdflib(wrong)
     with pytest.raises(ValueError, match="a subject is no literal"):
         triple_from_rdflib((rdflib.Literal("s"), EX.p, EX.o))
+
+
+def test_terms_that_rdflib_lacks(client: Client) -> None:
+    """They are errors, also of a graph, and never left out or without their direction."""
+    s, p = IRI("http://ex/s"), IRI("http://ex/p")
+    term, directed = TripleTerm(s, p, Literal("x" * 1000)), Literal("x", language="ar", direction="rtl")
+    graph = rdflib.Graph(store=TrefoilStore(client))
+    for value, message in (
+        (term, r"no triple terms, such as .*x{9}\.\.\.: read"),
+        (directed, 'no base directions.*"x"@ar--rtl'),
+    ):
+        with pytest.raises(ValueError, match=message):
+            to_rdflib(value)
+        client.update("CLEAR ALL")
+        client.add([Triple(s, p, value)])
+        reads: list[Callable[[], list[Any]]] = [
+            lambda: list(graph),
+            lambda: list(graph.query("SELECT ?o { ?s ?p ?o }")),
+            lambda: list(graph.query("CONSTRUCT WHERE { ?s ?p ?o }")),
+        ]
+        for read in reads:
+            with pytest.raises(ValueError, match=message):
+                read()
+    with pytest.raises(ValueError, match="do not go together"):
+        from_rdflib(rdflib.Literal("x", datatype=rdflib.URIRef(RDF_DIR_LANG_STRING)))
 
 
 @pytest.mark.parametrize("name", [None, IRI("http://ex/graph")])

@@ -2,15 +2,28 @@
 
 from __future__ import annotations
 
+import copy
 import datetime
 import decimal
 import math
+import pickle
 import random
+from typing import Any
 
 import pytest
 
-from trefoil import IRI, XSD, Blank, Literal, Triple
-from trefoil.terms import RDF_LANG_STRING, XSD_STRING, Term, Value, parse_statement, statements
+from trefoil import IRI, XSD, Blank, Literal, Triple, TripleTerm
+from trefoil.terms import (
+    MAX_DEPTH,
+    RDF_DIR_LANG_STRING,
+    RDF_LANG_STRING,
+    XSD_STRING,
+    BaseDirection,
+    Term,
+    Value,
+    parse_statement,
+    statements,
+)
 
 TRICKY = [
     "",
@@ -32,20 +45,30 @@ TRICKY = [
     "^^",
     " .",
     "#",
+    ")>>",
+    "<<( ",
 ]
+
+
+SUBJECTS: list[IRI | Blank] = [IRI("a:s"), Blank("s")]
+DIRECTIONS: list[BaseDirection] = ["ltr", "rtl"]
 
 
 def random_term(r: random.Random) -> Term:
     text = "".join(r.choices(TRICKY, k=r.randrange(5)))
-    match r.randrange(5):
+    match r.randrange(7):
         case 0:
-            return IRI("http://ex/" + r.choice(["a", "é", "%20", "#x"]))
+            return IRI("http://ex/" + r.choice(["a", "é", "%20", "#x", ")"]))
         case 1:
             return Blank(r.choice(["a", "b0", "x.y-z", "é"]))
         case 2:
             return Literal(text, language=r.choice(["en", "zh-Hant-TW"]))
         case 3:
             return Literal(text, XSD + "integer")
+        case 4:
+            return Literal(text, language=r.choice(["ar", "zh-Hant-TW"]), direction=r.choice(DIRECTIONS))
+        case 5:
+            return TripleTerm(r.choice(SUBJECTS), IRI("a:p"), random_term(r))
     return Literal(text)
 
 
@@ -54,8 +77,7 @@ def test_statements_round_trip() -> None:
     print(f"seed {seed}")
     r = random.Random(seed)
     for _ in range(3000):
-        subjects: list[IRI | Blank] = [IRI("a:s"), Blank("s")]
-        t = Triple(r.choice(subjects), IRI("a:p"), random_term(r), r.choice([None, IRI("a:g"), Blank("g")]))
+        t = Triple(r.choice(SUBJECTS), IRI("a:p"), random_term(r), r.choice([None, IRI("a:g"), Blank("g")]))
         line = statements([t])
         assert line.count(b"\n") == 1
         assert parse_statement(line.rstrip(b"\n")) == t
@@ -65,13 +87,31 @@ def test_parse_escapes_and_comments() -> None:
     assert parse_statement(rb'_:a <a:p> "\u00e9\U0001F600\t\'"^^<a:d> . # x') == Triple(
         Blank("a"), IRI("a:p"), Literal("é😀\t'", "a:d")
     )
+    assert parse_statement(b"<a:s> <a:p> <<(_:s <a:p> _:o)>>. # )>> .") == Triple(
+        IRI("a:s"), IRI("a:p"), TripleTerm(Blank("s"), IRI("a:p"), Blank("o"))
+    )
     assert parse_statement(b"# a comment") is None
     assert parse_statement(b"  ") is None
 
 
 @pytest.mark.parametrize(
     "line",
-    [b"<a:s> <a:p> .", b'"s" <a:p> <a:o> .', b'<a:s> <a:p> "o .', b"<a:s> <a:p> <a:o>", b'<a:s> <a:p> <a:o> "g" .'],
+    [
+        b"<a:s> <a:p> .",
+        b'"s" <a:p> <a:o> .',
+        b'<a:s> <a:p> "o .',
+        b"<a:s> <a:p> <a:o>",
+        b'<a:s> <a:p> <a:o> "g" .',
+        b'<a:s> <a:p> "o"@ar--RTL .',
+        b'<a:s> <a:p> "o"@ar--up .',
+        b"<<( <a:s> <a:p> <a:o> )>> <a:p> <a:o> .",
+        b"<a:s> <a:p> <a:o> <<( <a:s> <a:p> <a:o> )>> .",
+        b"<a:s> <a:p> <<( <a:s> <a:p> <a:o> .",
+        b"<a:s> <a:p> <<( <a:s> <a:p> <a:o> )>> )>> .",
+        b"<a:s> <a:p> <<( <a:s> <a:p> )>> .",
+        b"<a:s> <a:p> <<( <<( <a:s> <a:p> <a:o> )>> <a:p> <a:o> )>> .",
+        b"<a:s> <a:p> << <a:s> <a:p> <a:o> >> .",
+    ],
 )
 def test_parse_malformed(line: bytes) -> None:
     with pytest.raises(ValueError, match="no statement"):
@@ -91,6 +131,9 @@ def test_parse_malformed(line: bytes) -> None:
         Literal("\ud800"),
         Literal("x", "a b"),
         Literal("x", language="e n"),
+        Literal("x", language="ar--rtl"),
+        TripleTerm(IRI("a:s"), IRI("a:p"), IRI("a:> <b")),
+        TripleTerm(IRI("a:s"), IRI("a:p"), TripleTerm(Blank("a b"), IRI("a:p"), IRI("a:o"))),
     ],
 )
 def test_malformed_terms_have_no_text(term: Term) -> None:
@@ -100,17 +143,64 @@ def test_malformed_terms_have_no_text(term: Term) -> None:
 
 def test_malformed_triples_have_no_text() -> None:
     s, p, literal, blank = IRI("a:s"), IRI("a:p"), Literal("s"), Blank("p")
-    for wrong in ((literal, p, s), (s, blank, s), (s, p, "o"), (s, p, s, literal)):
-        with pytest.raises(ValueError, match=r"a subject is|an object is"):
-            str(Triple(*wrong))
+    term = TripleTerm(s, p, literal)
+    for wrong in ((literal, p, s), (s, blank, s), (s, p, "o"), (term, p, s), (s, term, s)):
+        for make in (Triple, TripleTerm):
+            with pytest.raises(ValueError, match=r"a subject is|an object is"):
+                str(make(*wrong))
+    for graph in (literal, term):
+        with pytest.raises(ValueError, match="a graph is"):
+            str(Triple(s, p, s, graph))  # type: ignore[arg-type]
+
+
+def test_triple_terms() -> None:
+    term = TripleTerm(Blank("s"), IRI("a:p"), Literal("x", language="ar", direction="rtl"))
+    outer = TripleTerm(IRI("a:r"), IRI("a:p"), term)
+    assert str(outer) == '<<( <a:r> <a:p> <<( _:s <a:p> "x"@ar--rtl )>> )>>'
+    assert {outer: 1}[TripleTerm(IRI("a:r"), IRI("a:p"), copy.deepcopy(term))] == 1
+    assert term != TripleTerm(Blank("s"), IRI("a:p"), Literal("x", language="ar"))
+    assert "depth" not in repr(term)
+    with pytest.raises(AttributeError):
+        term.subject = IRI("a:x")  # type: ignore[misc]
+
+
+def nested(depth: int) -> bytes:
+    return b"<a:s> <a:p> " + b"<<( <a:s> <a:p> " * depth + b"<a:o>" + b" )>>" * depth + b" ."
+
+
+def test_deep_triple_terms() -> None:
+    """A term of MAX_DEPTH works in every way, and a deeper one is an error of its own."""
+    triple = parse_statement(nested(MAX_DEPTH))
+    assert triple is not None
+    assert parse_statement(nested(MAX_DEPTH)) == triple
+    assert isinstance(triple.object, TripleTerm)
+    assert statements([triple]) == nested(MAX_DEPTH) + b"\n"
+    assert pickle.loads(pickle.dumps(triple)) == copy.deepcopy(triple) == triple
+    assert len({triple, copy.copy(triple)}) == 1
+    assert repr(triple).count("TripleTerm") == MAX_DEPTH
+    with pytest.raises(ValueError, match="more than 100 deep"):
+        TripleTerm(IRI("a:s"), IRI("a:p"), triple.object)
+    for depth in (MAX_DEPTH + 1, 100_000):
+        with pytest.raises(ValueError, match="more than 100 deep"):
+            parse_statement(nested(depth))
 
 
 def test_language_decides_the_datatype() -> None:
     assert Literal("x", language="de").datatype == RDF_LANG_STRING
     assert Literal("x").datatype == XSD_STRING
-    for wrong in ({"datatype": RDF_LANG_STRING}, {"datatype": XSD + "integer", "language": "en"}):
-        with pytest.raises(ValueError, match="language"):
-            Literal("x", **wrong)
+    assert Literal("x", language="ar", direction="rtl").datatype == RDF_DIR_LANG_STRING
+    wrong: list[dict[str, Any]] = [
+        {"datatype": RDF_LANG_STRING},
+        {"datatype": RDF_DIR_LANG_STRING},
+        {"datatype": XSD + "integer", "language": "en"},
+        {"datatype": RDF_DIR_LANG_STRING, "language": "en"},
+        {"datatype": RDF_LANG_STRING, "language": "en", "direction": "ltr"},
+        {"direction": "ltr"},
+        {"language": "ar", "direction": "RTL"},
+    ]
+    for arguments in wrong:
+        with pytest.raises(ValueError, match=r"language|direction"):
+            Literal("x", **arguments)
 
 
 UTC = datetime.timezone.utc

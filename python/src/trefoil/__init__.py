@@ -20,7 +20,7 @@ from ._calls import (
 from .aio import AsyncClient, AsyncLinks, AsyncRows
 from .client import Client, Links, Rows
 from .errors import TrefoilError, UnknownOutcome
-from .terms import IRI, XSD, Blank, Literal, Term, Triple
+from .terms import IRI, XSD, Blank, Literal, Term, Triple, TripleTerm
 
 __all__ = [
     "DATASET",
@@ -45,6 +45,7 @@ __all__ = [
     "Term",
     "TrefoilError",
     "Triple",
+    "TripleTerm",
     "UnknownOutcome",
     "UpdateResult",
     "Whereabouts",

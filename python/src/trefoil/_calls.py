@@ -13,7 +13,21 @@ from urllib.parse import parse_qs, urlencode, urlsplit
 
 from ._session import Call, Params, Request, broke_off
 from .errors import TrefoilError
-from .terms import IRI, RDF_LANG_STRING, XSD_STRING, Blank, Literal, Term, Triple, Value, parse_statement, statements
+from .terms import (
+    IRI,
+    MAX_DEPTH,
+    XSD_STRING,
+    Blank,
+    Literal,
+    Term,
+    TooDeep,
+    Triple,
+    TripleTerm,
+    Value,
+    has_blank,
+    parse_statement,
+    statements,
+)
 
 T = TypeVar("T")
 Row: TypeAlias = dict[str, Term]
@@ -144,7 +158,7 @@ def _parse(make: type[T]) -> Callable[[bytes], T]:
 # Queries and updates.
 
 
-Bindings: TypeAlias = "Mapping[str, IRI | Literal | Value] | None"
+Bindings: TypeAlias = "Mapping[str, IRI | Literal | TripleTerm | Value] | None"
 
 
 def query(
@@ -169,13 +183,13 @@ def _sparql(name: str, text: str, bindings: Bindings) -> tuple[bytes, str]:
     return urlencode(form).encode(), "application/x-www-form-urlencoded"
 
 
-def _bound(variable: str, value: IRI | Literal | Value) -> str:
+def _bound(variable: str, value: IRI | Literal | TripleTerm | Value) -> str:
     """Return the value of a variable in N-Triples syntax."""
     if not _VARIABLE.fullmatch(variable):
         raise ValueError(f"{variable!r} is no name of a variable: give it without ? and $")
-    if isinstance(value, Blank):
+    if isinstance(value, (Blank, TripleTerm)) and has_blank(value):
         raise ValueError(f"?{variable}: a blank node in a query is a variable of its own, so it is no value")
-    return str(value if isinstance(value, (IRI, Literal)) else Literal.of(value))
+    return str(value if isinstance(value, (IRI, Literal, TripleTerm)) else Literal.of(value))
 
 
 _VARIABLE: Final = re.compile(r"\w+")
@@ -231,7 +245,9 @@ class Solutions:
                 self._ended = True
                 return None
             return {name: term_of(wire) for name, wire in json.loads(line.removesuffix(b",")).items()}
-        except (ValueError, KeyError, TypeError) as e:
+        except (TooDeep, RecursionError) as e:
+            raise _too_deep() from e
+        except (ValueError, KeyError, TypeError, AttributeError) as e:
             raise TrefoilError(f"the answer is not a node's: {line[:200]!r}") from e
 
     def _head(self, line: bytes) -> None:
@@ -247,23 +263,38 @@ class Solutions:
             raise broke_off(EOFError("there is no end"))
 
 
-def term_of(wire: Mapping[str, str]) -> Term:
-    """Return a term of SPARQL 1.1 Results JSON."""
+def _too_deep() -> TrefoilError:
+    return TrefoilError(
+        f"the answer has triple terms that are nested more than {MAX_DEPTH} deep, which this client cannot hold; "
+        "read the document with query_document or graph_document"
+    )
+
+
+def term_of(wire: Mapping[str, Any]) -> Term:
+    """Return a term of SPARQL 1.2 Results JSON."""
+    value = wire["value"]
     match wire["type"]:
         case "uri":
-            return IRI(wire["value"])
+            return IRI(value)
         case "bnode":
-            return Blank(wire["value"])
+            return Blank(value)
         case "literal" | "typed-literal":
-            language = wire.get("xml:lang", "")
-            return Literal(wire["value"], RDF_LANG_STRING if language else wire.get("datatype", XSD_STRING), language)
-    raise ValueError(wire["type"])
+            if "xml:lang" in wire:
+                return Literal(value, language=wire["xml:lang"], direction=wire.get("its:dir", ""))
+            return Literal(value, wire.get("datatype", XSD_STRING))
+        case "triple":
+            subject, predicate, object = (term_of(value[part]) for part in ("subject", "predicate", "object"))
+            if isinstance(subject, (IRI, Blank)) and isinstance(predicate, IRI):
+                return TripleTerm(subject, predicate, object)
+    raise ValueError(f"no term: {str(wire)[:200]}")
 
 
 def triple_of(line: bytes) -> Triple | None:
     """Return the triple of a line of an answer."""
     try:
         return parse_statement(line)
+    except TooDeep as e:
+        raise _too_deep() from e
     except ValueError as e:
         raise TrefoilError(f"the answer is not a node's: {e}") from e
 
@@ -412,7 +443,13 @@ def media_type(name: str) -> str:
 
 
 def load(
-    content_type: str, graph: IRI | None, base: str | None, keep_going: bool, rejects: int | None, unchecked: bool
+    content_type: str,
+    graph: IRI | None,
+    base: str | None,
+    keep_going: bool,
+    rejects: int | None,
+    unchecked: bool,
+    rdf_star: bool,
 ) -> Call[LoadSummary]:
     def parse(body: bytes) -> LoadSummary:
         wire = _json(body)
@@ -423,7 +460,8 @@ def load(
             warnings=wire.get("warnings") or [],
         )
 
-    params = [(name, "true") for name, on in (("keep-going", keep_going), ("unchecked", unchecked)) if on]
+    switches = (("keep-going", keep_going), ("unchecked", unchecked), ("rdf-star", rdf_star))
+    params = [(name, "true") for name, on in switches if on]
     params += [("graph", str(graph))] if graph is not None else []
     params += [("base", base)] if base is not None else []
     params += [("rejects", str(rejects))] if rejects is not None else []

@@ -150,8 +150,9 @@ class Client:
         """Run a SELECT and return its rows, which stream while they are read.
 
         A row is a dict of the variables that are bound. bindings gives variables of the text values: an IRI, a Literal,
-        or a Python value for one. They are sent beside the text, so a value stays a value whatever it contains. A
-        subquery has them if it selects the variable. A variable that the text lacks is an error.
+        a TripleTerm without blank nodes, or a Python value for a Literal. They are sent beside the text, so a value
+        stays a value whatever it contains. A subquery has them if it selects the variable. A variable that the text
+        lacks is an error.
 
         default_graphs and named_graphs are the IRIs of a dataset. timeout, in seconds, shortens the node's own. Rows
         that are not read to their end must be closed, or used in a with statement.
@@ -321,6 +322,7 @@ class Client:
         keep_going: bool = False,
         rejects: int | None = None,
         unchecked: bool = False,
+        rdf_star: bool = False,
     ) -> LoadSummary:
         """Load a document of any size in bulk: all of it, or nothing if it fails.
 
@@ -328,15 +330,17 @@ class Client:
         by gzip, bzip2, zstd or xz is taken as it is. Without media_type the name of the file has its ending, such as
         .ttl or .nt.gz. graph is that of statements without one, base resolves relative IRIs. keep_going leaves
         malformed statements out, of which the summary names some (rejects). unchecked loads although checks among the
-        update functions do not run for loads. Blank nodes become new ones.
+        update functions do not run for loads. rdf_star reads quoted triples of the RDF-star drafts as reifiers; RDF 1.2
+        needs no parameter. Blank nodes become new ones.
         """
+        options = (graph, base, keep_going, rejects, unchecked, rdf_star)
         if isinstance(source, str):
-            call = _calls.load(media_type or _calls.media_type(source), graph, base, keep_going, rejects, unchecked)
+            call = _calls.load(media_type or _calls.media_type(source), *options)
             with open(source, "rb") as file:
                 return self._call(call, pieces(file))
         if media_type is None:
             raise ValueError("give the media type of the document, such as text/turtle")
-        call = _calls.load(media_type, graph, base, keep_going, rejects, unchecked)
+        call = _calls.load(media_type, *options)
         return self._call(call, pieces(source))
 
     def graph(self, name: GraphName) -> Iterator[Triple]:

@@ -8,9 +8,11 @@ Each variable is a column. Its type follows from its values:
     xsd:dateTime                      datetime64, in UTC if all have a time zone; object if only some have
     xsd:date                          datetime64
     other literals, IRIs, blank nodes string: the text, the IRI, or "_:" and the label
+    triple terms                      string: N-Triples syntax
     several of these                  object, with the values in Python
 
-What is unbound is missing (NA or NaT). A value that is malformed for its datatype is text.
+A text has no language and no base direction. What is unbound is missing (NA or NaT). A value that is malformed for its
+datatype is text.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ import pandas as pd
 from ._calls import Row
 from .aio import AsyncRows
 from .client import Rows
-from .terms import IRI, Blank, Literal, Term
+from .terms import IRI, Blank, Literal, Term, TripleTerm
 
 
 def dataframe(rows: Rows) -> pd.DataFrame:
@@ -49,7 +51,7 @@ def _value(term: Term | None) -> Any:
     match term:
         case IRI():
             return term.value
-        case Blank():
+        case Blank() | TripleTerm():
             return str(term)
         case Literal():
             return term.python()

@@ -16,12 +16,19 @@ from rdflib.store import Store
 from . import terms
 from ._calls import DEFAULT_GRAPH
 from .client import Client
-from .terms import IRI, Blank, Literal, Term, Triple
+from .terms import IRI, Blank, Literal, Term, Triple, TripleTerm
 
 
 def to_rdflib(term: Term) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
-    """Return a term of rdflib. The lexical form of a literal is kept; rdflib may write its language in lower case."""
+    """Return a term of rdflib. The lexical form of a literal is kept; rdflib may write its language in lower case.
+
+    A triple term or a literal with a base direction is a ValueError, because rdflib has neither.
+    """
     match term:
+        case TripleTerm():
+            raise ValueError(f"rdflib has no triple terms, such as {_clip(term)}: read them with the client")
+        case Literal() if term.direction:
+            raise ValueError(f"rdflib has no base directions, as {_clip(term)} has one: read it with the client")
         case IRI():
             return rdflib.URIRef(term.value)
         case Blank():
@@ -33,7 +40,12 @@ def to_rdflib(term: Term) -> rdflib.URIRef | rdflib.BNode | rdflib.Literal:
     return rdflib.Literal(term.value, datatype=datatype, normalize=False)
 
 
-def from_rdflib(term: object) -> Term:
+def _clip(term: Term) -> str:
+    text = str(term)
+    return text if len(text) <= 200 else text[:200] + "..."
+
+
+def from_rdflib(term: object) -> IRI | Blank | Literal:
     """Return the term of a URIRef, BNode or Literal of rdflib. Anything else is a ValueError."""
     match term:
         case rdflib.URIRef():
@@ -58,6 +70,7 @@ class TrefoilStore(Store):
     """A store of rdflib for one graph of a node: the default graph, or the graph with an IRI.
 
     Queries run on the node. Each add is a request; for many triples use Graph.addN, or Client.add and Client.load.
+    A triple or row that has a triple term or a base direction is a ValueError, see to_rdflib.
     """
 
     context_aware = False
