@@ -276,7 +276,7 @@ func (d *xmlDecoder) term() (triple.Term, error) {
 }
 
 // innermost reads the one term of an element, and the element's end. Of a triple term it returns the
-// innermost object, and adds the levels.
+// innermost object, and adds the levels. Without l a triple term is an error.
 func (d *xmlDecoder) innermost(l *levels) (triple.Term, error) {
 	// 1. The element of the term.
 	e, ok, err := d.element()
@@ -287,6 +287,9 @@ func (d *xmlDecoder) innermost(l *levels) (triple.Term, error) {
 		return triple.Term{}, syntaxf("a binding, or a part of a triple term, without a term")
 	}
 	if e.Name.Local == "triple" {
+		if l == nil {
+			return triple.Term{}, syntaxf("a triple term as the subject or predicate of another one")
+		}
 		t, err := d.readTriple(l)
 		if err != nil {
 			return triple.Term{}, err
@@ -356,7 +359,7 @@ func (d *xmlDecoder) readTriple(l *levels) (object triple.Term, err error) {
 		if into == &object {
 			*into, err = d.innermost(l)
 		} else {
-			*into, err = d.term()
+			*into, err = d.innermost(nil)
 		}
 		if err != nil {
 			return object, err

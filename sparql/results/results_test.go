@@ -245,6 +245,22 @@ func TestLimits(t *testing.T) {
 	}
 }
 
+// TestDeepParts: triple terms at places that have none must not cost a stack, because the answer of a
+// SERVICE is another server's.
+func TestDeepParts(t *testing.T) {
+	for f, parts := range map[Format][3]string{
+		XML:  {xmlStart + `<head><variable name="x"/></head><results><result><binding name="x">`, "<triple><%s>", "subject predicate"},
+		JSON: {`{"head":{"vars":["x"]},"results":{"bindings":[{"x":`, `{"type":"triple","value":{"%s":`, "subject predicate"},
+	} {
+		for _, part := range append(strings.Fields(parts[2]), "object") {
+			doc := parts[0] + strings.Repeat(fmt.Sprintf(parts[1], part), 1_000_000)
+			if _, _, err := read(doc, f); !errors.Is(err, ErrSyntax) && !errors.Is(err, ErrLimit) {
+				t.Errorf("%s %s: error %v", f, part, err)
+			}
+		}
+	}
+}
+
 type endless struct{}
 
 func (endless) Read(b []byte) (int, error) {
