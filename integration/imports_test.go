@@ -85,6 +85,10 @@ var layers = map[string][]string{
 	"internal/linkgraph/edits":   {"triple", "links"},
 	"internal/linkgraph/ranking": {"links"},
 
+	// Text search: the core, which is pure, and the index of a node.
+	"internal/textindex":  {},
+	"internal/textsearch": {"triple", "trie", "recovery", "internal/feed", "internal/systemgraph", "internal/textindex", "internal/store", "internal/cluster/view", "internal/cluster/peer", small},
+
 	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/audit", "internal/functions", "internal/graphrights", "internal/oidc", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
 	"internal/cert":   {"internal/cluster/port"},
 
@@ -107,7 +111,7 @@ const small = "internal/{memory,bootclock,protocol,processors,logs,tracing}"
 var above = []string{"", "internal/cli", "internal/testing", "integration", "examples", "scripts"}
 
 // pure are the packages with no goroutine, clock, file or socket of their own.
-var pure = []string{"triple", "trie", "recovery", "sparql"}
+var pure = []string{"triple", "trie", "recovery", "sparql", "internal/textindex"}
 
 // impure are the imports, with all below them, that would give them one.
 var impure = []string{

@@ -1,0 +1,304 @@
+// Searching parts for the best documents.
+
+package textindex
+
+import (
+	"bytes"
+	"cmp"
+	"container/heap"
+	"math"
+	"slices"
+	"strings"
+)
+
+// Hit is a document that a search found.
+type Hit struct {
+	Score     float64
+	Hash      uint64
+	Key       []byte
+	Predicate string
+}
+
+// Compare orders hits: the highest score first, then by hash, key and predicate.
+func (h *Hit) Compare(other *Hit) int {
+	return cmp.Or(cmp.Compare(other.Score, h.Score), cmp.Compare(h.Hash, other.Hash), bytes.Compare(h.Key, other.Key), cmp.Compare(h.Predicate, other.Predicate))
+}
+
+// candidate is a document on its way to become a hit. key is nil until it is needed.
+type candidate struct {
+	score float64
+	hash  uint64
+	part  *Part
+	doc   uint32
+	key   []byte
+}
+
+// searcher collects the best candidates. The heap has the worst at its root.
+type searcher struct {
+	request *Request
+	weights *weights
+	analyze *Analyzer
+	limit   int
+	after   *Hit
+	check   func() error
+	heap    []candidate
+	err     error
+}
+
+// Search returns up to limit documents of some parts that come first, or first after a hit. Stats must have the
+// counts of all parts of the index, also those of other machines. check is called now and then, and ends the work by
+// an error.
+func Search(a *Analyzer, r *Request, s *Stats, parts []*Part, limit int, after *Hit, check func() error) ([]Hit, error) {
+	f := &searcher{request: r, weights: r.weigh(a, s), analyze: a, limit: limit, after: after, check: check}
+	if limit <= 0 {
+		return nil, nil
+	}
+	for _, p := range parts {
+		if r.Selects(p) {
+			if err := f.search(p); err != nil {
+				return nil, err
+			}
+		}
+	}
+	if f.err != nil {
+		return nil, f.err
+	}
+	// Keys are read in the order of documents, because neighbours are in one block.
+	slices.SortStableFunc(f.heap, func(x, y candidate) int { return cmp.Compare(x.doc, y.doc) })
+	hits := make([]Hit, 0, len(f.heap))
+	for _, p := range parts {
+		var keys keyReader
+		for i := range f.heap {
+			if c := &f.heap[i]; c.part == p {
+				key, err := keys.key(p.Segment, c.doc)
+				if err != nil {
+					return nil, err
+				}
+				hits = append(hits, Hit{c.score, c.hash, key, p.Predicate()})
+			}
+		}
+	}
+	slices.SortFunc(hits, func(x, y Hit) int { return x.Compare(&y) })
+	return hits, nil
+}
+
+func (c *candidate) load() (err error) {
+	if c.key == nil {
+		c.key, err = c.part.key(c.doc)
+	}
+	return err
+}
+
+// checkEvery is how many documents lie between two checks.
+const checkEvery = 1 << 12
+
+// search searches one part.
+func (f *searcher) search(p *Part) error {
+	m, err := f.matcher(p.Segment, f.request.Query.root)
+	if err != nil || m == nil {
+		return err
+	}
+	tags := f.tags(p.Segment)
+	floor := 0.0
+	n := 0
+	for doc := m.advance(0); doc != noDoc; doc = m.advance(doc + 1) {
+		if n++; n%checkEvery == 0 {
+			if err := f.check(); err != nil {
+				return err
+			}
+		}
+		// 1. Leave out what the request does not select.
+		if p.deleted(doc) || tags != nil && !tags[p.tag(doc)] {
+			continue
+		}
+		c := candidate{score: m.score(), hash: p.hash(doc), part: p, doc: doc}
+		if f.after != nil && !f.isAfter(&c) {
+			continue
+		}
+		// 2. Keep the best.
+		if len(f.heap) < f.limit {
+			heap.Push(f, c)
+		} else if f.better(&c, &f.heap[0]) {
+			f.heap[0] = c
+			heap.Fix(f, 0)
+		}
+		if f.err != nil {
+			return f.err
+		}
+		// 3. Skip what cannot be better. Hashes ascend, so from the worst hash on an equal score is not enough.
+		if len(f.heap) == f.limit {
+			worst := &f.heap[0]
+			next := worst.score
+			if c.hash > worst.hash {
+				next = math.Nextafter(next, math.Inf(1))
+			}
+			if next > floor {
+				floor = next
+				m.setFloor(floor)
+			}
+		}
+	}
+	return m.failed()
+}
+
+// isAfter reports whether a candidate comes behind the hit that a page begins after.
+func (f *searcher) isAfter(c *candidate) bool {
+	switch a := f.after; {
+	case c.score != a.Score:
+		return c.score < a.Score
+	case c.hash != a.Hash:
+		return c.hash > a.Hash
+	}
+	if f.err = c.load(); f.err != nil {
+		return false
+	}
+	h := Hit{c.score, c.hash, c.key, c.part.Predicate()}
+	return f.after.Compare(&h) < 0
+}
+
+// better reports whether a candidate comes before another one.
+func (f *searcher) better(c, other *candidate) bool {
+	if order := cmp.Or(cmp.Compare(other.score, c.score), cmp.Compare(c.hash, other.hash)); order != 0 {
+		return order < 0
+	}
+	if err := cmp.Or(c.load(), other.load()); err != nil {
+		f.err = err
+		return false
+	}
+	return cmp.Or(bytes.Compare(c.key, other.key), cmp.Compare(c.part.Predicate(), other.part.Predicate())) < 0
+}
+
+// The heap of candidates.
+func (f *searcher) Len() int           { return len(f.heap) }
+func (f *searcher) Less(i, j int) bool { return f.better(&f.heap[j], &f.heap[i]) }
+func (f *searcher) Swap(i, j int)      { f.heap[i], f.heap[j] = f.heap[j], f.heap[i] }
+func (f *searcher) Push(c any)         { f.heap = append(f.heap, c.(candidate)) }
+func (f *searcher) Pop() any           { panic("nothing is popped") }
+
+// tags returns the language tags of a segment that a request selects; nil if the terms select them already.
+func (f *searcher) tags(s *Segment) map[string]bool {
+	r := f.request.Language
+	if r == nil || LanguageOf(*r) == strings.ToLower(*r) {
+		return nil
+	}
+	tags := map[string]bool{}
+	for _, tag := range s.tags {
+		tags[tag] = InRange(tag, *r)
+	}
+	return tags
+}
+
+// InRange reports whether a language tag is in a range: it is the range, or begins with it and a hyphen, in
+// any case. The range "" has "" only.
+func InRange(tag, languages string) bool {
+	tag, languages = strings.ToLower(tag), strings.ToLower(languages)
+	return tag == languages || languages != "" && strings.HasPrefix(tag, languages+"-")
+}
+
+// matcher returns the matcher of a node; nil if nothing of the segment can match.
+func (f *searcher) matcher(s *Segment, n node) (matcher, error) {
+	switch n := n.(type) {
+	case *leaf:
+		return f.leafMatcher(s, n)
+	case *anyOf:
+		var of []matcher
+		for _, operand := range n.of {
+			m, err := f.matcher(s, operand)
+			if err != nil {
+				return nil, err
+			}
+			if m != nil {
+				of = append(of, m)
+			}
+		}
+		if len(of) < 2 {
+			return first(of), nil
+		}
+		return newDisjunction(of), nil
+	case *allOf:
+		return f.conjunction(s, n)
+	}
+	return nil, nil // Parse allows a NOT within a conjunction only
+}
+
+func first(of []matcher) matcher {
+	if len(of) == 0 {
+		return nil
+	}
+	return of[0]
+}
+
+func (f *searcher) conjunction(s *Segment, n *allOf) (matcher, error) {
+	var of, excluded []matcher
+	for _, operand := range n.of {
+		exclude, negative := operand.(*notOf)
+		if negative {
+			operand = exclude.of
+		}
+		m, err := f.matcher(s, operand)
+		switch {
+		case err != nil:
+			return nil, err
+		case negative && m != nil:
+			excluded = append(excluded, m)
+		case negative:
+		case m == nil:
+			return nil, nil
+		default:
+			of = append(of, m)
+		}
+	}
+	if len(of) == 1 && len(excluded) == 0 {
+		return of[0], nil
+	}
+	return newConjunction(of, excluded), nil
+}
+
+// leafMatcher returns the matcher of a leaf in all languages of a segment.
+func (f *searcher) leafMatcher(s *Segment, l *leaf) (matcher, error) {
+	var of []matcher
+	for _, lang := range f.request.languagesOf(s.languages) {
+		q, ok := f.weights.queries[lang]
+		if !ok {
+			continue // its documents came after the statistics
+		}
+		scores := &scorer{s, f.weights.average}
+		weight := f.weights.of[lang][l.index]
+		// 1. A prefix or a fuzzy word.
+		if l.kind != wordLeaf {
+			var lists []list
+			err := s.expand(l, lang, f.analyze.Normalize(l.text), q.word(l.index), f.check, func(e expansion) { lists = append(lists, e.list) })
+			if err != nil {
+				return nil, err
+			}
+			if len(lists) == 1 {
+				of = append(of, newTermMatcher(scores, lists[0], weight))
+			} else if len(lists) > 0 {
+				of = append(of, newUnionMatcher(scores, lists, weight))
+			}
+			continue
+		}
+		// 2. A word or a phrase.
+		var lists []list
+		for _, word := range q.words[l.index] {
+			found, ok, err := s.find([]byte(termOf(lang, word)))
+			if err != nil {
+				return nil, err
+			}
+			if ok {
+				lists = append(lists, found)
+			}
+		}
+		switch {
+		case len(lists) == 0 || len(lists) < len(q.words[l.index]):
+		case len(lists) == 1:
+			of = append(of, newTermMatcher(scores, lists[0], weight))
+		default:
+			of = append(of, newPhraseMatcher(scores, lists, l.slop, weight))
+		}
+	}
+	if len(of) == 0 {
+		return nil, nil
+	}
+	return newExclusive(of), nil
+}

@@ -1,0 +1,153 @@
+// Tests of the format of segments: damage, limits and golden bytes.
+
+package textindex
+
+import (
+	"bytes"
+	"encoding/binary"
+	"encoding/hex"
+	"errors"
+	"flag"
+	"fmt"
+	"os"
+	"strings"
+	"testing"
+
+	"github.com/cespare/xxhash/v2"
+)
+
+var rewrite = flag.Bool("rewrite", false, "write the golden files")
+
+func sample(t testing.TB, n int) (*Segment, []byte, []byte) {
+	b := NewBuilder(NewAnalyzer(), "x:p", 3)
+	for i := range n {
+		text := fmt.Sprintf("document %d of the graph w%d %s", i, i%7, strings.Repeat("again ", i%5))
+		if err := b.Add(Document{Key: fmt.Appendf(nil, "%d", i), Text: []byte(text), Tag: []string{"", "en", "de-AT"}[i%3]}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := b.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	docs := make([]byte, s.docsSize)
+	if _, err := s.docs.ReadAt(docs, 0); err != nil && n > 0 {
+		t.Fatal(err)
+	}
+	return s, s.body, docs
+}
+
+// TestGolden compares the bytes of a segment with a file.
+func TestGolden(t *testing.T) {
+	_, body, docs := sample(t, 3)
+	got := hex.Dump(append(bytes.Clone(body), docs...))
+	const path = "testdata/segment.hex"
+	if *rewrite {
+		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	want, err := os.ReadFile(path)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if got != string(want) {
+		t.Errorf("a segment is\n%s\nwant\n%s", got, want)
+	}
+}
+
+// TestDamage changes each byte of a segment. A changed body is refused, and changed documents are an error when
+// they are read.
+func TestDamage(t *testing.T) {
+	_, body, docs := sample(t, 200)
+	for i := range body {
+		other := bytes.Clone(body)
+		other[i] ^= 0x10
+		if _, err := Open(other, bytes.NewReader(docs), int64(len(docs))); !errors.Is(err, ErrDamaged) {
+			t.Fatalf("byte %d is changed: %v", i, err)
+		}
+	}
+	for n := range len(body) {
+		if _, err := Open(body[:n], bytes.NewReader(docs), int64(len(docs))); !errors.Is(err, ErrDamaged) {
+			t.Fatalf("%d bytes are left: %v", n, err)
+		}
+	}
+	for i := range docs {
+		other := bytes.Clone(docs)
+		other[i] ^= 0x10
+		s, err := Open(body, bytes.NewReader(other), int64(len(docs)))
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, failed := range s.Keys() {
+			err = failed
+		}
+		if !errors.Is(err, ErrDamaged) {
+			t.Fatalf("byte %d of the documents is changed: %v", i, err)
+		}
+	}
+}
+
+// FuzzSegment reads and merges segments of any bytes whose checksum is right. Each is an error, or complete.
+func FuzzSegment(f *testing.F) {
+	for _, n := range []int{0, 1, 200} {
+		_, body, docs := sample(f, n)
+		f.Add(body[:len(body)-8], docs, 0, byte(0))
+	}
+	var queries []*Query
+	for _, text := range []string{"graph document OR again", `"of the graph"~2`, "w*", "agian~2"} {
+		q, err := Parse(text)
+		if err != nil {
+			f.Fatal(err)
+		}
+		queries = append(queries, q)
+	}
+	f.Fuzz(func(t *testing.T, body, docs []byte, at int, value byte) {
+		body = bytes.Clone(body)
+		if at >= 0 && at < len(body) {
+			body[at] = value
+		}
+		body = binary.LittleEndian.AppendUint64(body, xxhash.Sum64(body))
+		s, err := Open(body, bytes.NewReader(docs), int64(len(docs)))
+		if err != nil {
+			return
+		}
+		p := []*Part{{Segment: s}}
+		a := NewAnalyzer()
+		for _, q := range queries {
+			r := &Request{Query: q}
+			stats, err := Collect(a, r, p, noCheck)
+			if err == nil {
+				_, err = Search(a, r, &stats, p, 3, nil, noCheck)
+			}
+			if err != nil && !errors.Is(err, ErrDamaged) {
+				t.Fatal(err)
+			}
+		}
+		if _, err := Merge(p, noCheck); err != nil && !errors.Is(err, ErrDamaged) {
+			t.Fatal(err)
+		}
+	})
+}
+
+func TestSnippet(t *testing.T) {
+	long := strings.Repeat("some other words ", 50)
+	for _, c := range []struct{ query, text, tag, want string }{
+		{"graph", "A graph store", "", "A ⟦graph⟧ store"},
+		{"stored OR missing", "It stores graphs", "en", "It ⟦stores⟧ graphs"},
+		{"grap* dtaa~1", "Graphs and data", "", "⟦Graphs⟧ and ⟦data⟧"},
+		{"graph store", long + "the graph and the store " + long, "", "⟦graph⟧ and the ⟦store⟧"},
+		{"京都", "東京都", "ja", "東⟦京都⟧"},
+		{"nothing", "A graph", "", "A graph"},
+		{"nothing", "", "", ""},
+	} {
+		q, err := Parse(c.query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		got := Snippet(NewAnalyzer(), q, c.text, c.tag)
+		if len(c.text) < 100 && got != c.want || !strings.Contains(got, c.want) || len(got) > snippetBytes+100 {
+			t.Errorf("%q in %q: %q, want %q", c.query, c.text[:min(60, len(c.text))], got, c.want)
+		}
+	}
+}
