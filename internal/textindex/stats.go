@@ -240,3 +240,44 @@ func (s Stats) Clone() Stats {
 	s.Frequencies, s.Languages = maps.Clone(s.Frequencies), slices.Clone(s.Languages)
 	return s
 }
+
+// Estimate returns about how many documents a request finds.
+func (r *Request) Estimate(s *Stats) int64 { return int64(r.estimate(r.Query.root, s)) }
+
+// estimate guesses that operands have nothing to do with each other.
+func (r *Request) estimate(n node, s *Stats) float64 {
+	total := float64(max(s.Documents, 1))
+	switch n := n.(type) {
+	case *allOf:
+		share := 1.0
+		for _, o := range n.of {
+			if _, negative := o.(*notOf); !negative {
+				share *= r.estimate(o, s) / total
+			}
+		}
+		return share * total
+	case *anyOf:
+		sum := 0.0
+		for _, o := range n.of {
+			sum += r.estimate(o, s)
+		}
+		return min(sum, total)
+	case *leaf:
+		// A leaf is as frequent as its rarest word, in all languages together.
+		a, sum := NewAnalyzer(), 0.0
+		for _, lang := range r.languagesOf(s.Languages) {
+			if n.kind != wordLeaf {
+				sum += float64(s.Frequencies[expansionKey(n, lang)])
+				continue
+			}
+			least := total
+			a.Words(lang, []byte(n.text), func(w Word) bool {
+				least = min(least, float64(s.Frequencies[termOf(lang, w.Term)]))
+				return true
+			})
+			sum += least
+		}
+		return min(sum, total)
+	}
+	return total
+}

@@ -1,0 +1,289 @@
+// Building the segments of a predicate from rows.
+
+package textsearch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/textindex"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// eachDocument calls do with the encoded objects of a predicate that are texts, and the stamps of their rows. A key is
+// valid until the next one. A literal with several rows comes several times, one after the other.
+func (x *Index) eachDocument(ctx context.Context, predicate string, do func(stamp triple.Stamp, key []byte) error) (err error) {
+	// 1. Open the rows of the predicate, by object.
+	r, err := x.node.Reader()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	keys, err := triple.Bounds{Order: triple.POS, Prefix: []triple.Term{triple.NewIRI(predicate)}}.KeyRange()
+	if err != nil {
+		return err
+	}
+	rows, err := r.Source().Scan(ctx, keys.Range, false)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, rows.Close()) }()
+	// 2. Read them.
+	for n := 1; rows.Next(); n++ {
+		if n%(1<<12) == 0 && ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
+		key, value := rows.Row()
+		_, terms, err := triple.SplitKey(key)
+		if err != nil {
+			return err
+		}
+		if !isText(terms[triple.Object]) {
+			continue
+		}
+		v, err := triple.DecodeValue(value)
+		if err != nil {
+			return err
+		}
+		if terms, err = triple.WholeTerms(terms, value); err != nil {
+			return err
+		}
+		if err := do(v.Stamp, terms[triple.Object]); err != nil {
+			return err
+		}
+	}
+	return rows.Err()
+}
+
+// missing returns the predicate to build next, and its missing partitions.
+func (x *Index) missing() (predicate string, set partitions) {
+	s := x.state.Load()
+	l, wanted := x.wanted()
+	if s == nil || s.layout != l {
+		return "", 0
+	}
+	for _, p := range s.predicates {
+		if set := wanted &^ s.complete[p]; set != 0 {
+			return p, set
+		}
+	}
+	return "", 0
+}
+
+// buildMissing builds a predicate whose partitions are missing. It returns false if there is none.
+func (x *Index) buildMissing(ctx context.Context) (bool, error) {
+	predicate, set := x.missing()
+	if set == 0 {
+		return false, nil
+	}
+	began := time.Now()
+	x.builds.Add(1)
+	s := x.state.Load()
+	// 1. The position is that before the first row is read. Rows may be newer.
+	at, err := x.node.Feed().Position(ctx)
+	if err != nil {
+		return false, err
+	}
+	parts, documents, err := x.build(ctx, s.layout, predicate, set)
+	if err != nil {
+		return false, fmt.Errorf("build the text index of %s: %w", predicate, err)
+	}
+	// A row may have gone with the only machine that had it, so all must be of one epoch.
+	end, err := x.node.Feed().Position(ctx)
+	if err != nil {
+		return false, err
+	}
+	if end.Epoch != at.Epoch && s.layout > 0 {
+		return false, errMoved
+	}
+	// 2. Publish them with the changes since. All parts take these in, because they may be applied again.
+	if err := x.lock(ctx); err != nil {
+		return false, err
+	}
+	defer x.unlock()
+	now := x.state.Load()
+	if now == nil || now.layout != s.layout {
+		return false, errMoved
+	}
+	next := now.clone()
+	next.drop(func(p string, i uint32) bool { return p == predicate && set.has(i) })
+	next.complete[predicate] |= set
+	next.parts = append(next.parts, parts...)
+	next.at = now.at.Common(at)
+	if err := x.checkMemory(next); err != nil {
+		return false, err
+	}
+	for more := true; more; {
+		if next, more, err = x.step(ctx, next); err != nil {
+			return false, err
+		}
+	}
+	x.publish(next)
+	x.files.urgent = true
+	x.log.Info("the text index of a predicate is built", "predicate", predicate, "literals", documents, "took", time.Since(began))
+	return true, nil
+}
+
+// checkMemory returns an error if a state is too large.
+func (x *Index) checkMemory(s *state) error {
+	if n := s.bytes(); x.o.Memory > 0 && n > x.o.Memory {
+		return fmt.Errorf("%w: its segments take %d bytes, and --text-memory allows %d; raise it, or end the index of a predicate by trefoil text remove", ErrTooLarge, n, x.o.Memory)
+	}
+	return nil
+}
+
+// literals are encoded literals on their way to a worker.
+type literals struct {
+	keys []byte
+	ends []int
+}
+
+// literalsBytes is the size from which literals are sent to a worker.
+const literalsBytes = 256 << 10
+
+// build returns the segments of a predicate in some partitions.
+func (x *Index) build(ctx context.Context, l layout, predicate string, set partitions) (parts []*part, documents int, err error) {
+	// 1. Workers analyze, one goroutine reads.
+	work := make(chan *literals, x.o.Workers)
+	group := newGroup(ctx)
+	ctx = group.ctx
+	made := make([][]*part, x.o.Workers)
+	for i := range made {
+		group.run(func() (err error) {
+			made[i], err = x.analyzeLiterals(ctx, l, predicate, work)
+			return err
+		})
+	}
+	group.run(func() error {
+		defer close(work)
+		list := &literals{}
+		send := func() error {
+			select {
+			case work <- list:
+				list = &literals{}
+				return nil
+			case <-ctx.Done():
+				return context.Cause(ctx)
+			}
+		}
+		var last []byte
+		err := x.eachDocument(ctx, predicate, func(_ triple.Stamp, key []byte) error {
+			if bytes.Equal(key, last) || !set.has(l.of(textindex.Hash(key))) {
+				return nil
+			}
+			last = append(last[:0], key...)
+			documents++
+			list.keys = append(list.keys, key...)
+			list.ends = append(list.ends, len(list.keys))
+			if len(list.keys) < literalsBytes {
+				return nil
+			}
+			return send()
+		})
+		if err != nil {
+			return err
+		}
+		return send()
+	})
+	if err := group.wait(); err != nil {
+		return nil, 0, err
+	}
+	// 2. Few segments are better than many.
+	byPartition := map[uint32][]*part{}
+	for _, list := range made {
+		for _, p := range list {
+			byPartition[p.Partition()] = append(byPartition[p.Partition()], p)
+		}
+	}
+	for _, list := range byPartition {
+		merged, err := x.mergeList(list, maxSmall)
+		if err != nil {
+			return nil, 0, err
+		}
+		parts = append(parts, merged...)
+	}
+	return parts, documents, nil
+}
+
+// analyzeLiterals makes segments of the literals of a channel.
+func (x *Index) analyzeLiterals(ctx context.Context, l layout, predicate string, work <-chan *literals) (parts []*part, err error) {
+	// 1. A builder for each partition. If one is full, it becomes a segment.
+	analyzer := textindex.NewAnalyzer()
+	builders := map[uint32]*textindex.Builder{}
+	limit := int(x.o.BuildMemory) / x.o.Workers
+	finish := func(partition uint32) error {
+		segment, err := builders[partition].Finish()
+		if err != nil {
+			return err
+		}
+		delete(builders, partition)
+		p := &part{Part: &textindex.Part{Segment: segment}}
+		// The documents of a large segment wait in its file.
+		if err := x.files.write(x, p); err != nil {
+			return err
+		}
+		parts = append(parts, p)
+		return nil
+	}
+	add := func(key []byte) error {
+		d, err := documentOf(key)
+		if err != nil {
+			return err
+		}
+		partition := l.of(textindex.Hash(key))
+		b := builders[partition]
+		if b == nil {
+			b = textindex.NewBuilder(analyzer, predicate, partition)
+			builders[partition] = b
+		}
+		if err := b.Add(d); !errors.Is(err, textindex.ErrFull) {
+			return err
+		}
+		if err := finish(partition); err != nil {
+			return err
+		}
+		builders[partition] = textindex.NewBuilder(analyzer, predicate, partition)
+		return builders[partition].Add(d)
+	}
+	// 2. Take literals until there are no more.
+	for list := range work {
+		begin := 0
+		for _, end := range list.ends {
+			if err := add(list.keys[begin:end]); err != nil {
+				return nil, err
+			}
+			begin = end
+		}
+		if ctx.Err() != nil {
+			return nil, context.Cause(ctx)
+		}
+		// The largest builder makes room.
+		for total, largest := memoryOf(builders); total > limit; total, largest = memoryOf(builders) {
+			if err := finish(largest); err != nil {
+				return nil, err
+			}
+		}
+	}
+	for partition := range builders {
+		if err := finish(partition); err != nil {
+			return nil, err
+		}
+	}
+	return parts, nil
+}
+
+// memoryOf returns the bytes of some builders, and the largest one.
+func memoryOf(builders map[uint32]*textindex.Builder) (total int, largest uint32) {
+	most := -1
+	for partition, b := range builders {
+		n := b.Bytes()
+		total += n
+		if n > most {
+			most, largest = n, partition
+		}
+	}
+	return total, largest
+}

@@ -1,0 +1,415 @@
+// Following the change feed: its changes become small segments and deletions.
+
+package textsearch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"maps"
+	"slices"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textindex"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// Bounds of the changes that are applied at a time.
+const (
+	maxChanges     = 100_000
+	maxChangeBytes = 64 << 20
+	// maxLoadRows is how many rows of a bulk load are taken in. After a larger load the predicate is built again.
+	maxLoadRows = 100_000
+)
+
+// errMoved means that the rows of a build are not of one epoch.
+var errMoved = errors.New("rows were moved while the text index was built from them")
+
+// documentKey identifies a document.
+type documentKey struct{ predicate, key string }
+
+// changes are those between two positions.
+type changes struct {
+	until     feed.Position
+	documents map[documentKey]bool // whether a triple of it was deleted
+	bytes     int
+	settings  bool              // the indexed predicates may have changed
+	again     map[string]bool   // predicates to be built again
+	loads     []feed.Change     // bulk loads whose rows must be read
+	values    map[string]string // predicates by their encoded form
+}
+
+// follow makes the state that the end of the feed leads to.
+func (x *Index) follow(ctx context.Context) error {
+	if err := x.lock(ctx); err != nil {
+		return err
+	}
+	defer x.unlock()
+	return x.followLocked(ctx)
+}
+
+// followLocked is follow with the token of changing.
+func (x *Index) followLocked(ctx context.Context) error {
+	s := x.state.Load()
+	l, _ := x.wanted()
+	// 1. Begin, or begin again: with the files, or with nothing.
+	if s == nil || s.layout != l {
+		began, err := x.begin(ctx, l, s == nil)
+		if err != nil {
+			return err
+		}
+		x.publish(began)
+		s = began
+	}
+	// 2. Apply all changes.
+	for {
+		next, more, err := x.step(ctx, s)
+		if errors.Is(err, feed.ErrGone) || errors.Is(err, feed.ErrPosition) || errors.Is(err, textindex.ErrDamaged) {
+			x.log.Warn("the text index is built again", "because", err)
+			if next, err = x.begin(ctx, l, false); err == nil {
+				x.publish(next)
+			}
+			return err
+		}
+		if err != nil {
+			return fmt.Errorf("follow the change feed: %w", err)
+		}
+		if next != s {
+			x.publish(next)
+		}
+		if s = next; !more {
+			return nil
+		}
+	}
+}
+
+// begin returns the first state: that of the files, if they may be used, or an empty one at the end of the feed.
+func (x *Index) begin(ctx context.Context, l layout, useFiles bool) (*state, error) {
+	at, err := x.node.Feed().Position(ctx)
+	if err != nil {
+		return nil, err
+	}
+	predicates, err := x.Predicates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	if useFiles {
+		s, err := x.readFiles(at)
+		if err == nil && s.layout == l {
+			s.setPredicates(predicates)
+			return s, nil
+		}
+		if err != nil {
+			x.log.Debug("the text index is not read from its files", "because", err)
+		}
+	}
+	return &state{at: at, layout: l, predicates: predicates, complete: map[string]partitions{}}, nil
+}
+
+// setPredicates replaces the indexed predicates, and drops what belongs to others.
+func (s *state) setPredicates(list []string) {
+	s.predicates = list
+	s.drop(func(p string, _ uint32) bool { return !slices.Contains(list, p) })
+}
+
+// filter selects the changes of the settings and of the indexed predicates.
+func (s *state) filter() feed.Filter {
+	kinds := []feed.Kind{feed.Add, feed.Delete, feed.Load, feed.Clear}
+	f := feed.Filter{Pattern: triple.Pattern{Predicate: settingPredicate}, Kinds: kinds}
+	for _, p := range s.predicates {
+		also := f
+		f = feed.Filter{Pattern: triple.Pattern{Predicate: triple.NewIRI(p)}, Kinds: kinds, Also: &also}
+	}
+	return f
+}
+
+// step returns the state behind the next changes. more is set if there may be others.
+func (x *Index) step(ctx context.Context, s *state) (next *state, more bool, err error) {
+	// 1. Read changes.
+	c := changes{until: s.at, documents: map[documentKey]bool{}, again: map[string]bool{}, values: map[string]string{}}
+	for _, p := range s.predicates {
+		encoded, _ := triple.AppendTerm(nil, triple.NewIRI(p))
+		c.values[string(encoded)] = p
+	}
+	for batch, err := range x.node.Feed().Changes(ctx, feed.Request{Since: s.at, Filter: s.filter()}) {
+		if err != nil {
+			return nil, false, err
+		}
+		for i := range batch.Changes {
+			if err := c.add(&batch.Changes[i]); err != nil {
+				return nil, false, err
+			}
+		}
+		c.until = batch.Position.Clone()
+		if len(c.documents) >= maxChanges || c.bytes >= maxChangeBytes || c.settings {
+			more = true
+			break
+		}
+	}
+	if s.at.Reaches(c.until) && len(c.documents) == 0 && len(c.again) == 0 && !c.settings {
+		return s, false, nil
+	}
+	// 2. Apply them. Rows may be newer than the changes, so each document is as it is now.
+	next = s.clone()
+	next.at = c.until
+	if c.settings {
+		list, err := x.Predicates(ctx)
+		if err != nil {
+			return nil, false, err
+		}
+		next.setPredicates(list)
+	}
+	next.drop(func(p string, _ uint32) bool { return c.again[p] })
+	return next, more, x.apply(ctx, next, &c)
+}
+
+// add notes a change.
+func (c *changes) add(change *feed.Change) error {
+	// 1. What concerns whole predicates.
+	switch change.Kind {
+	case feed.Load:
+		if change.Load.Predicates.MayHave(settingPredicate) {
+			c.settings = true
+		}
+		small := true
+		for _, p := range c.values {
+			if change.Load.Predicates.MayHave(triple.NewIRI(p)) && (change.Load.Predicates == nil || change.Load.Predicates[p] > maxLoadRows) {
+				c.again[p], small = true, false
+			}
+		}
+		if small {
+			c.loads = append(c.loads, *change)
+		}
+		return nil
+	case feed.Clear:
+		c.settings = true
+		for _, p := range c.values {
+			if change.Clear.Predicates.MayHave(triple.NewIRI(p)) {
+				c.again[p] = true
+			}
+		}
+		return nil
+	}
+	// 2. A triple of an indexed predicate, or a setting.
+	_, terms, err := triple.SplitKey(change.Key)
+	if err != nil {
+		return err
+	}
+	predicate, indexed := c.values[string(terms[triple.Predicate])]
+	if !indexed {
+		c.settings = true
+		return nil
+	}
+	if !isText(terms[triple.Object]) {
+		return nil
+	}
+	if change.Long != nil {
+		terms, err = triple.WholeTerms(terms, change.Long)
+	} else if triple.HasLong(change.Key) {
+		c.again[predicate] = true // an earlier release has recorded it
+		return nil
+	}
+	if err != nil {
+		return err
+	}
+	c.note(documentKey{predicate, string(terms[triple.Object])}, change.Kind == feed.Delete)
+	return nil
+}
+
+// note notes that a triple of a document was added or deleted.
+func (c *changes) note(d documentKey, deleted bool) {
+	c.bytes += len(d.key)
+	c.documents[d] = c.documents[d] || deleted
+}
+
+// The first bytes of encoded literals that are texts: strings, strings with a language, and literals of other
+// datatypes than numbers, booleans and dates.
+const (
+	tagString = 0x35
+	tagOther  = 0x37
+)
+
+// isText reports whether an encoded term is a document.
+func isText(term []byte) bool { return len(term) > 0 && term[0] >= tagString && term[0] <= tagOther }
+
+// documentOf returns the document of a whole encoded literal.
+func documentOf(key []byte) (textindex.Document, error) {
+	t, err := triple.DecodeTerm(key)
+	if err != nil {
+		return textindex.Document{}, err
+	}
+	return textindex.Document{Key: key, Text: []byte(t.Value()), Tag: t.Lang()}, nil
+}
+
+// place is a predicate and a partition.
+type place struct {
+	predicate string
+	partition uint32
+}
+
+// edit collects the changes of a place.
+type edit struct {
+	added  *textindex.Builder
+	gone   map[*part]*textindex.Builder
+	erased map[*part][]uint32
+}
+
+// apply applies changes to a state.
+func (x *Index) apply(ctx context.Context, s *state, c *changes) error {
+	if err := x.takeLoads(ctx, s, c); err != nil {
+		return err
+	}
+	// 1. Find out which documents are new, and which are no more.
+	edits := map[place]*edit{}
+	reader := lazyReader{node: x.node}
+	defer reader.close()
+	for _, d := range slices.SortedFunc(maps.Keys(c.documents), func(a, b documentKey) int {
+		return bytes.Compare([]byte(a.key), []byte(b.key))
+	}) {
+		at := place{d.predicate, s.layout.of(textindex.Hash([]byte(d.key)))}
+		if !s.complete[d.predicate].has(at.partition) {
+			continue // a build reads its rows
+		}
+		if edits[at] == nil {
+			edits[at] = &edit{gone: map[*part]*textindex.Builder{}, erased: map[*part][]uint32{}}
+		}
+		if err := x.editDocument(ctx, s, edits[at], at, d, c.documents[d], &reader); err != nil {
+			return err
+		}
+	}
+	// 2. Make segments of them.
+	for at, e := range edits {
+		if err := s.take(at, e); err != nil {
+			return err
+		}
+		if err := x.mergeSmall(s, at); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// editDocument notes in an edit how a document changes.
+func (x *Index) editDocument(ctx context.Context, s *state, e *edit, at place, d documentKey, deleted bool, reader *lazyReader) error {
+	// 1. Where it is.
+	key := []byte(d.key)
+	var in *part
+	var number uint32
+	for _, p := range s.parts {
+		if p.Predicate() != at.predicate || p.Partition() != at.partition {
+			continue
+		}
+		doc, ok, err := p.Lookup(key)
+		if err != nil {
+			return err
+		}
+		if ok {
+			in, number = p, doc
+			break
+		}
+	}
+	// 2. Whether it is a document still.
+	exists := true
+	if deleted {
+		var err error
+		if exists, err = reader.exists(ctx, at.predicate, key); err != nil {
+			return err
+		}
+	}
+	if exists == (in != nil) {
+		return nil
+	}
+	doc, err := documentOf(key)
+	if err != nil {
+		return err
+	}
+	// 3. Note the change.
+	if exists {
+		if e.added == nil {
+			e.added = textindex.NewBuilder(x.analyzer, at.predicate, at.partition)
+		}
+		return e.added.Add(doc)
+	}
+	if e.gone[in] == nil {
+		e.gone[in] = textindex.NewBuilder(x.analyzer, at.predicate, at.partition)
+	}
+	e.erased[in] = append(e.erased[in], number)
+	return e.gone[in].Add(doc)
+}
+
+// take puts the result of an edit into the state.
+func (s *state) take(_ place, e *edit) error {
+	for i, p := range s.parts {
+		gone := e.gone[p]
+		if gone == nil {
+			continue
+		}
+		segment, err := gone.Finish()
+		if err != nil {
+			return err
+		}
+		s.parts[i] = &part{p.Delete(e.erased[p], segment)}
+	}
+	if e.added != nil {
+		segment, err := e.added.Finish()
+		if err != nil {
+			return err
+		}
+		s.parts = append(s.parts, &part{Part: &textindex.Part{Segment: segment}})
+	}
+	return nil
+}
+
+// lazyReader reads rows, if any are needed.
+type lazyReader struct {
+	node Triples
+	r    store.Reader
+}
+
+// exists reports whether a triple has a predicate and an object.
+func (l *lazyReader) exists(ctx context.Context, predicate string, object []byte) (bool, error) {
+	term, err := triple.DecodeTerm(object)
+	if err != nil {
+		return false, err
+	}
+	if l.r == nil {
+		if l.r, err = l.node.Reader(); err != nil {
+			return false, err
+		}
+	}
+	next, stop := iter.Pull2(l.r.Match(ctx, triple.Pattern{Predicate: triple.NewIRI(predicate), Object: term}, store.ReadOptions{Limit: 1}))
+	defer stop()
+	_, err, ok := next()
+	return ok && err == nil, err
+}
+
+func (l *lazyReader) close() {
+	if l.r != nil {
+		_ = l.r.Close() // its reads have reported their errors
+	}
+}
+
+// takeLoads adds the documents of small bulk loads to the changes.
+func (x *Index) takeLoads(ctx context.Context, s *state, c *changes) error {
+	for i := range c.loads {
+		load := &c.loads[i]
+		for _, p := range s.predicates {
+			if !load.Load.Predicates.MayHave(triple.NewIRI(p)) || s.complete[p] == 0 {
+				continue
+			}
+			err := x.eachDocument(ctx, p, func(stamp triple.Stamp, key []byte) error {
+				if load.HasRow(stamp) {
+					c.note(documentKey{p, string(key)}, false)
+				}
+				return nil
+			})
+			if err != nil {
+				return fmt.Errorf("read the literals of a bulk load: %w", err)
+			}
+		}
+	}
+	return nil
+}

@@ -1,0 +1,340 @@
+// Index: its state, opening and closing, and the goroutine that tends it.
+
+package textsearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"os"
+	"slices"
+	"sync"
+	"sync/atomic"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/processors"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textindex"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// Options are the options of [Open].
+type Options struct {
+	// Dir is the directory of the files. It is created if it is missing.
+	Dir string
+	// Memory bounds the bytes of the segments on this machine without their documents; 0 is no bound. If they do not
+	// fit, searches are refused.
+	Memory int64
+	// BuildMemory is about how many bytes a build may use beside its segments; 0 is 256 MiB.
+	BuildMemory int64
+	// Workers is the number of goroutines of a build; 0 is one for each processor.
+	Workers int
+	// TendEvery is how often the feed is followed while nothing is searched; 0 is a second.
+	TendEvery time.Duration
+	// Logger receives messages; nil discards them.
+	Logger *slog.Logger
+}
+
+// Errors of searches; test with [errors.Is].
+var (
+	// ErrNotIndexed: no predicate is indexed, or not the requested one.
+	ErrNotIndexed = errors.New("there is no text index")
+	// ErrBuilding: the index is being built. The caller may retry.
+	ErrBuilding = errors.New("the text index is being built")
+	// ErrTooLarge: the index does not fit into its memory.
+	ErrTooLarge = errors.New("the text index is too large")
+)
+
+// Index is the text index of a store or of a whole cluster, as one machine answers for it. It is safe for concurrent
+// use, and must be closed before its node.
+type Index struct {
+	node    Node
+	o       Options
+	log     *slog.Logger
+	ctx     context.Context
+	cancel  context.CancelCauseFunc
+	running sync.WaitGroup
+
+	// changing holds a token while a goroutine changes the state.
+	changing chan struct{}
+	state    atomic.Pointer[state]
+	failure  atomic.Pointer[error] // why the last attempt to tend the index failed
+	waking   chan struct{}
+
+	mu    sync.Mutex
+	moved chan struct{} // closed when a state is published
+	down  map[trie.MachineID]time.Time
+
+	analyzers sync.Pool
+	// Only the goroutine with the token of changing uses these.
+	analyzer *textindex.Analyzer
+	files    files
+	searches atomic.Int64
+	builds   atomic.Int64
+}
+
+// state is the index of this machine at a position of the feed. It is immutable.
+type state struct {
+	at         feed.Position
+	layout     layout
+	predicates []string              // the indexed ones
+	complete   map[string]partitions // that are built, by predicate
+	parts      []*part
+}
+
+// part is a segment with its deletions. The pointer identifies it.
+type part struct{ *textindex.Part }
+
+// bytes returns the memory of the segments.
+func (s *state) bytes() (n int64) {
+	for _, p := range s.parts {
+		n += int64(len(p.Body()))
+		for _, g := range p.Gone {
+			n += int64(len(g.Body()))
+		}
+	}
+	return n
+}
+
+// held returns the partitions that have all of the predicates.
+func (s *state) held() partitions {
+	all := s.layout.all()
+	for _, p := range s.predicates {
+		all &= s.complete[p]
+	}
+	return all
+}
+
+// clone returns a copy to be changed.
+func (s *state) clone() *state {
+	other := *s
+	other.complete = make(map[string]partitions, len(s.complete))
+	for p, set := range s.complete {
+		other.complete[p] = set
+	}
+	other.parts = slices.Clone(s.parts)
+	return &other
+}
+
+// drop removes predicates, or partitions of them.
+func (s *state) drop(remove func(predicate string, partition uint32) bool) {
+	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool { return remove(p.Predicate(), p.Partition()) })
+	for predicate, set := range s.complete {
+		for i := range uint32(1) << s.layout {
+			if remove(predicate, i) {
+				set &^= 1 << i
+			}
+		}
+		if s.complete[predicate] = set; set == 0 {
+			delete(s.complete, predicate)
+		}
+	}
+}
+
+// Open returns the index of a store that stays alone.
+func Open(db *store.Store, o Options) (*Index, error) { return OpenNode(lone{db}, o) }
+
+// OpenNode returns the index of a node, which may be a member of a cluster or become one. It is read from its files
+// or built in the background.
+func OpenNode(n Node, o Options) (*Index, error) {
+	if o.Logger == nil {
+		o.Logger = slog.New(slog.DiscardHandler)
+	}
+	if o.Workers <= 0 {
+		o.Workers = processors.Count()
+	}
+	if o.BuildMemory <= 0 {
+		o.BuildMemory = 256 << 20
+	}
+	if o.TendEvery <= 0 {
+		o.TendEvery = time.Second
+	}
+	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
+		return nil, fmt.Errorf("open the text index: %w", err)
+	}
+	x := &Index{node: n, o: o, log: o.Logger, changing: make(chan struct{}, 1), waking: make(chan struct{}, 1), moved: make(chan struct{}), down: map[trie.MachineID]time.Time{}, analyzer: textindex.NewAnalyzer()}
+	x.analyzers.New = func() any { return textindex.NewAnalyzer() }
+	x.ctx, x.cancel = context.WithCancelCause(context.Background())
+	x.handle()
+	x.running.Go(x.tend)
+	return x, nil
+}
+
+var errClosed = fmt.Errorf("the text index: %w", store.ErrClosed)
+
+// Close ends the background work, and writes the files.
+func (x *Index) Close() error {
+	x.cancel(errClosed)
+	x.running.Wait()
+	return nil
+}
+
+// wake makes the goroutine tend the index now.
+func (x *Index) wake() {
+	select {
+	case x.waking <- struct{}{}:
+	default:
+	}
+}
+
+// tend follows the feed and builds what is missing, until the index is closed.
+func (x *Index) tend() {
+	ticker := time.NewTicker(x.o.TendEvery)
+	defer ticker.Stop()
+	for {
+		err := x.tendOnce(x.ctx)
+		switch {
+		case x.ctx.Err() != nil:
+			x.saveAtEnd()
+			return
+		case err == nil:
+			x.failure.Store(nil)
+		default:
+			x.failure.Store(&err)
+			x.send()
+			level := slog.LevelWarn
+			if errors.Is(err, store.ErrUnavailable) || errors.Is(err, errMoved) {
+				level = slog.LevelDebug // another view may help
+			}
+			x.log.Log(x.ctx, level, "the text index is behind", "error", err)
+		}
+		select {
+		case <-x.waking:
+		case <-ticker.C:
+		case <-x.ctx.Done():
+		}
+	}
+}
+
+// tendOnce follows the feed, drops what this machine need not hold, builds what is missing, and writes the files.
+func (x *Index) tendOnce(ctx context.Context) error {
+	if err := x.follow(ctx); err != nil {
+		return err
+	}
+	if err := x.dropSpare(ctx); err != nil {
+		return err
+	}
+	for {
+		built, err := x.buildMissing(ctx)
+		if err != nil {
+			return err
+		}
+		if !built {
+			break
+		}
+	}
+	if err := x.mergeLarge(ctx); err != nil {
+		return err
+	}
+	return x.saveSometimes(ctx)
+}
+
+// lock takes the token of changing.
+func (x *Index) lock(ctx context.Context) error {
+	select {
+	case x.changing <- struct{}{}:
+		return nil
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	case <-x.ctx.Done():
+		return errClosed
+	}
+}
+
+func (x *Index) unlock() { <-x.changing }
+
+// publish makes a state current. The token of changing must be held.
+func (x *Index) publish(s *state) {
+	x.state.Store(s)
+	x.send()
+}
+
+// send wakes those that wait for a state.
+func (x *Index) send() {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	close(x.moved)
+	x.moved = make(chan struct{})
+}
+
+func (x *Index) next() <-chan struct{} {
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	return x.moved
+}
+
+// Await waits until this machine holds all that it must hold.
+func (x *Index) Await(ctx context.Context) error {
+	for {
+		moved := x.next()
+		if s := x.state.Load(); s != nil {
+			list, err := x.Predicates(ctx)
+			if err != nil {
+				return err
+			}
+			l, wanted := x.wanted()
+			if s.layout == l && slices.Equal(s.predicates, list) && wanted&^s.held() == 0 {
+				return nil
+			}
+		}
+		if f := x.failure.Load(); f != nil && errors.Is(*f, ErrTooLarge) {
+			return *f
+		}
+		x.wake()
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		case <-x.ctx.Done():
+			return errClosed
+		}
+	}
+}
+
+// PredicateStatus is how far the index of a predicate is on one machine.
+type PredicateStatus struct {
+	Predicate string `json:"predicate"`
+	Documents int    `json:"documents"`
+	Words     uint64 `json:"words"`
+	Bytes     int64  `json:"bytes"`
+	Segments  int    `json:"segments"`
+	// Complete is set if the machine has all of its partitions.
+	Complete bool `json:"complete"`
+}
+
+// Status returns the state of the indexed predicates on this machine.
+func (x *Index) Status(ctx context.Context) ([]PredicateStatus, error) {
+	predicates, err := x.Predicates(ctx)
+	if err != nil {
+		return nil, err
+	}
+	list := make([]PredicateStatus, len(predicates))
+	s := x.state.Load()
+	l, wanted := x.wanted()
+	for i, predicate := range predicates {
+		list[i].Predicate = predicate
+		if s == nil {
+			continue
+		}
+		for _, p := range s.parts {
+			if p.Predicate() == predicate {
+				list[i].Documents += p.Live()
+				list[i].Words += p.Tokens()
+				list[i].Bytes += int64(len(p.Body()))
+				list[i].Segments++
+			}
+		}
+		list[i].Complete = s.layout == l && wanted&^s.complete[predicate] == 0
+	}
+	return list, nil
+}
+
+// Failure returns why the index is behind; nil if it is not.
+func (x *Index) Failure() error {
+	if f := x.failure.Load(); f != nil {
+		return *f
+	}
+	return nil
+}

@@ -1,0 +1,451 @@
+// Tests of the index of a lone store: changes, loads, restarts, damage.
+
+package textsearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"log/slog"
+	"math/rand/v2"
+	"os"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"go.uber.org/goleak"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textindex"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
+
+const label = "http://www.w3.org/2000/01/rdf-schema#label"
+
+// fixture is a store with its index.
+type fixture struct {
+	*testing.T
+	db    *store.Store
+	index *Index
+	dir   string
+	o     Options
+}
+
+func newFixture(t *testing.T, o Options) *fixture {
+	f := &fixture{T: t, dir: t.TempDir(), o: o}
+	f.o.Dir = filepath.Join(f.dir, "text")
+	if testing.Verbose() {
+		f.o.Logger = slog.New(slog.NewTextHandler(t.Output(), &slog.HandlerOptions{Level: slog.LevelDebug}))
+	}
+	f.open()
+	t.Cleanup(f.close)
+	return f
+}
+
+func (f *fixture) open() {
+	var err error
+	if f.db, err = store.Open(filepath.Join(f.dir, "db"), store.Options{}); err != nil {
+		f.Fatal(err)
+	}
+	if f.index, err = Open(f.db, f.o); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) close() {
+	if err := errors.Join(f.index.Close(), f.db.Close()); err != nil {
+		f.Error(err)
+	}
+}
+
+func (f *fixture) ctx() context.Context {
+	ctx, cancel := context.WithTimeout(context.Background(), time.Minute)
+	f.Cleanup(cancel)
+	return ctx
+}
+
+func (f *fixture) await() {
+	f.Helper()
+	if err := f.index.Await(f.ctx()); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func literal(text string) triple.Term {
+	if text, tag, ok := strings.Cut(text, "@"); ok {
+		return triple.NewLang(text, tag)
+	}
+	return triple.NewString(text)
+}
+
+func labelled(subject, text string) triple.Triple {
+	return triple.Triple{Subject: triple.NewIRI("x:" + subject), Predicate: triple.NewIRI(label), Object: literal(text)}
+}
+
+func (f *fixture) add(triples ...triple.Triple) {
+	f.Helper()
+	if _, err := f.db.Add(f.ctx(), triples); err != nil {
+		f.Fatal(err)
+	}
+}
+
+func (f *fixture) delete(triples ...triple.Triple) {
+	f.Helper()
+	if _, err := f.db.Delete(f.ctx(), triples); err != nil {
+		f.Fatal(err)
+	}
+}
+
+// find returns the literals that a query finds, sorted.
+func (f *fixture) find(query string) []string {
+	f.Helper()
+	s, err := f.index.Search(f.ctx(), Request{Query: query})
+	if err != nil {
+		f.Fatal(err)
+	}
+	list := []string{}
+	for {
+		hits, err := s.Next(f.ctx(), 3)
+		if err != nil {
+			f.Fatal(err)
+		}
+		if len(hits) == 0 {
+			slices.Sort(list)
+			return list
+		}
+		for _, h := range hits {
+			list = append(list, h.Literal.Value())
+		}
+	}
+}
+
+func (f *fixture) expect(query string, want ...string) {
+	f.Helper()
+	if got := f.find(query); !slices.Equal(got, want) && len(got)+len(want) > 0 {
+		f.Errorf("%s finds %q, want %q", query, got, want)
+	}
+}
+
+// TestChanges: a search sees each change that was acknowledged before it.
+func TestChanges(t *testing.T) {
+	f := newFixture(t, Options{})
+	f.add(labelled("a", "graph store"), labelled("b", "graphs of stores@en"))
+	if _, err := f.index.Search(f.ctx(), Request{Query: "graph"}); !errors.Is(err, ErrNotIndexed) {
+		t.Fatal(err)
+	}
+	if err := f.index.Add(f.ctx(), label); err != nil {
+		t.Fatal(err)
+	}
+	f.await()
+	f.expect("graph", "graph store", "graphs of stores")
+	f.add(labelled("c", "another graph"), labelled("d", "another graph"))
+	f.expect("graph", "another graph", "graph store", "graphs of stores")
+	// One of two triples goes, then the other one.
+	f.delete(labelled("c", "another graph"))
+	f.expect("another", "another graph")
+	f.delete(labelled("d", "another graph"))
+	f.expect("another")
+	f.add(labelled("d", "another graph"))
+	f.expect("another", "another graph")
+	// Other predicates and other literals are left out.
+	f.add(triple.Triple{Subject: triple.NewIRI("x:a"), Predicate: triple.NewIRI("x:p"), Object: literal("graph of p")},
+		triple.Triple{Subject: triple.NewIRI("x:a"), Predicate: triple.NewIRI(label), Object: triple.NewTyped("7", "http://www.w3.org/2001/XMLSchema#integer")})
+	f.expect("p")
+	f.expect("7")
+	// A second predicate has the same literal: one hit.
+	if err := f.index.Add(f.ctx(), "x:p"); err != nil {
+		t.Fatal(err)
+	}
+	f.await()
+	f.expect("p", "graph of p")
+	f.add(labelled("z", "graph of p"))
+	f.expect("p", "graph of p")
+	if err := f.index.Remove(f.ctx(), label); err != nil {
+		t.Fatal(err)
+	}
+	f.expect("graph", "graph of p")
+	if err := f.index.Remove(f.ctx(), label); !errors.Is(err, store.ErrNotFound) {
+		t.Errorf("a predicate is removed twice: %v", err)
+	}
+	if err := f.index.Add(f.ctx(), "no IRI"); !errors.Is(err, ErrInvalid) {
+		t.Error(err)
+	}
+}
+
+// TestRandomChanges compares searches with the rows after random changes, with restarts in between.
+func TestRandomChanges(t *testing.T) {
+	seed := rand.Uint64()
+	t.Log("seed", seed)
+	r := rand.New(rand.NewPCG(seed, 0))
+	f := newFixture(t, Options{BuildMemory: 1 << 20})
+	if err := f.index.Add(f.ctx(), label); err != nil {
+		t.Fatal(err)
+	}
+	f.await()
+	live := map[triple.Triple]bool{}
+	words := strings.Fields("graph store data base triple node edge link page word")
+	for range 300 {
+		one := labelled(fmt.Sprint("s", r.IntN(3)), words[r.IntN(10)]+" "+words[r.IntN(10)]+" "+fmt.Sprint(r.IntN(3)))
+		if long := r.IntN(10) == 0; long {
+			one.Object = literal(one.Object.Value() + strings.Repeat(" long", 300))
+		}
+		switch {
+		case r.IntN(5) < 3:
+			f.add(one)
+			live[one] = true
+		case r.IntN(2) == 0:
+			f.delete(one)
+			delete(live, one)
+		default:
+			for gone := range live {
+				f.delete(gone)
+				delete(live, gone)
+				break
+			}
+		}
+		if r.IntN(60) == 0 {
+			f.close()
+			f.open()
+			f.await()
+		}
+		word := words[r.IntN(10)]
+		seen := map[string]bool{}
+		for one := range live {
+			if slices.Contains(strings.Fields(one.Object.Value()), word) {
+				seen[one.Object.Value()] = true
+			}
+		}
+		want := []string{}
+		for text := range seen {
+			want = append(want, text)
+		}
+		slices.Sort(want)
+		if got := f.find(word); !slices.Equal(got, want) {
+			t.Fatalf("%s finds %q, want %q", word, got, want)
+		}
+	}
+	// The scores are those of an index that was never changed.
+	s, err := f.index.Search(f.ctx(), Request{Query: "graph OR st* OR long"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	changed, err := s.Next(f.ctx(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	scan := &Search{index: f.index, request: s.request}
+	if err := scan.scan(f.ctx()); err != nil {
+		t.Fatal(err)
+	}
+	fresh, err := scan.Next(f.ctx(), 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if fmt.Sprint(changed) != fmt.Sprint(fresh) {
+		t.Errorf("after changes\n%v\nand anew\n%v", changed, fresh)
+	}
+}
+
+// TestLoads: the rows of a bulk load are found, and those of a cleared graph are not.
+func TestLoads(t *testing.T) {
+	f := newFixture(t, Options{})
+	if err := f.index.Add(f.ctx(), label); err != nil {
+		t.Fatal(err)
+	}
+	f.add(labelled("a", "graph one"))
+	f.await()
+	builds := f.index.builds.Load()
+	load := func(text string) {
+		source := input.Document("x.nq", strings.NewReader(text), -1, syntax.NQuads)
+		if _, err := rdfload.Load(f.ctx(), f.db.Sink(), []input.Source{source}, rdfload.Options{Memory: rdfload.MinMemory}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	load("<x:b> <" + label + "> \"graph two\" .\n<x:c> <" + label + "> \"graph three\" <x:g> .\n")
+	f.expect("graph", "graph one", "graph three", "graph two")
+	if n := f.index.builds.Load(); n != builds {
+		t.Errorf("a small load made %d builds", n-builds)
+	}
+}
+
+// TestRestart: the next start reads the files, and reads the changes since.
+func TestRestart(t *testing.T) {
+	f := newFixture(t, Options{})
+	if err := f.index.Add(f.ctx(), label); err != nil {
+		t.Fatal(err)
+	}
+	for i := range 100 {
+		f.add(labelled(fmt.Sprint(i), fmt.Sprintf("graph %d", i%50)))
+	}
+	f.await()
+	f.delete(labelled("1", "graph 1"), labelled("51", "graph 1"))
+	f.expect("1")
+	f.close()
+	f.open()
+	f.await()
+	if n := f.index.builds.Load(); n != 0 {
+		t.Errorf("%d builds after a restart", n)
+	}
+	f.expect("1")
+	if n := len(f.find("graph")); n != 49 {
+		t.Errorf("%d literals", n)
+	}
+	// Changes while there is no index.
+	if err := f.index.Close(); err != nil {
+		t.Fatal(err)
+	}
+	f.add(labelled("x", "meanwhile"))
+	f.delete(labelled("2", "graph 2"), labelled("52", "graph 2"))
+	var err error
+	if f.index, err = Open(f.db, f.o); err != nil {
+		t.Fatal(err)
+	}
+	f.await()
+	f.expect("meanwhile", "meanwhile")
+	f.expect("2")
+}
+
+// TestDamagedFiles: if any file is damaged or missing, the index is built again.
+func TestDamagedFiles(t *testing.T) {
+	for _, damage := range []string{"body", "documents", "missing", "listing", "cut"} {
+		t.Run(damage, func(t *testing.T) {
+			f := newFixture(t, Options{})
+			if err := f.index.Add(f.ctx(), label); err != nil {
+				t.Fatal(err)
+			}
+			f.add(labelled("a", "graph store"), labelled("b", "other"))
+			f.await()
+			f.expect("graph", "graph store")
+			f.close()
+			// 1. Damage a file.
+			files, err := filepath.Glob(filepath.Join(f.o.Dir, "*.text"))
+			if err != nil || len(files) == 0 {
+				t.Fatal(files, err)
+			}
+			for _, path := range files {
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				switch damage {
+				case "body":
+					data[100] ^= 1
+				case "documents":
+					data[len(data)-5] ^= 1
+				case "cut":
+					data = data[:60]
+				}
+				if err := os.WriteFile(path, data, 0o644); err != nil {
+					t.Fatal(err)
+				}
+				if damage == "missing" {
+					if err := os.Remove(path); err != nil {
+						t.Fatal(err)
+					}
+				}
+			}
+			if damage == "listing" {
+				path := filepath.Join(f.o.Dir, listingFile)
+				data, err := os.ReadFile(path)
+				if err != nil {
+					t.Fatal(err)
+				}
+				if err := os.WriteFile(path, []byte(strings.Replace(string(data), `"format": 1`, `"format": 7`, 1)), 0o644); err != nil {
+					t.Fatal(err)
+				}
+			}
+			// 2. A search is right, or an error until the index is built.
+			f.open()
+			f.await()
+			if damage == "documents" {
+				_, err := func() ([]Hit, error) {
+					s, err := f.index.Search(f.ctx(), Request{Query: "graph"})
+					if err != nil {
+						return nil, err
+					}
+					return s.Next(f.ctx(), 10)
+				}()
+				if !errors.Is(err, ErrBuilding) || !strings.Contains(err.Error(), "damaged") {
+					t.Fatal(err)
+				}
+				for f.index.builds.Load() == 0 {
+					f.await()
+				}
+				f.await()
+			}
+			f.expect("graph", "graph store")
+			if n := f.index.builds.Load(); n != 1 {
+				t.Errorf("%d builds", n)
+			}
+		})
+	}
+}
+
+// TestMemory: an index that does not fit is refused with the option to change.
+func TestMemory(t *testing.T) {
+	f := newFixture(t, Options{Memory: 100})
+	f.add(labelled("a", "graph store"))
+	if err := f.index.Add(f.ctx(), label); err != nil {
+		t.Fatal(err)
+	}
+	if err := f.index.Await(f.ctx()); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "--text-memory") {
+		t.Fatal(err)
+	}
+	if _, err := f.index.Search(f.ctx(), Request{Query: "graph"}); !errors.Is(err, ErrTooLarge) {
+		t.Fatal(err)
+	}
+	// A scan needs no index.
+	s, err := f.index.Search(f.ctx(), Request{Query: "graph", Scan: true})
+	if !errors.Is(err, ErrTooLarge) {
+		t.Fatal(s, err)
+	}
+}
+
+// TestScan: a search without an index has the answers of an index, and says what it needs.
+func TestScan(t *testing.T) {
+	f := newFixture(t, Options{})
+	f.add(labelled("a", "graph store"), labelled("b", "graph graph@en"), labelled("c", "other"))
+	if _, err := f.index.Search(f.ctx(), Request{Query: "graph", Scan: true}); !errors.Is(err, ErrNotIndexed) || !strings.Contains(err.Error(), "needs the predicates") {
+		t.Fatal(err)
+	}
+	next := func() string {
+		s, err := f.index.Search(f.ctx(), Request{Query: "graph", Scan: true, Predicates: []string{label}})
+		if err != nil {
+			t.Fatal(err)
+		}
+		hits, err := s.Next(f.ctx(), 10)
+		if err != nil {
+			t.Fatal(err)
+		}
+		return fmt.Sprint(hits)
+	}
+	scanned := next()
+	if err := f.index.Add(f.ctx(), label); err != nil {
+		t.Fatal(err)
+	}
+	f.await()
+	if indexed := next(); indexed != scanned || !strings.Contains(indexed, "graph store") {
+		t.Errorf("a scan finds %s, an index %s", scanned, indexed)
+	}
+}
+
+// TestLimits: queries of any kind are bounded.
+func TestLimits(t *testing.T) {
+	f := newFixture(t, Options{})
+	if err := f.index.Add(f.ctx(), label); err != nil {
+		t.Fatal(err)
+	}
+	f.await()
+	for _, query := range []string{"*", "-a", strings.Repeat("word ", 10_000), "(((((", "a~2"} {
+		if _, err := f.index.Search(f.ctx(), Request{Query: query}); !errors.Is(err, textindex.ErrQuery) {
+			t.Errorf("%.20s: %v", query, err)
+		}
+	}
+}

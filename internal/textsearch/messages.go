@@ -1,0 +1,185 @@
+// Messages between the machines of an index.
+
+package textsearch
+
+import (
+	"context"
+	"errors"
+	"math"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textindex"
+)
+
+// methodAsk is the method of all messages: a question and its answer.
+const methodAsk = "text/ask"
+
+// askKind is what a question requests.
+type askKind byte
+
+const (
+	askHeld    askKind = iota // the partitions that the machine holds
+	askCollect                // the statistics of some partitions
+	askSearch                 // the best documents of some partitions
+)
+
+// maxAnswerBytes is about the greatest size of the hits of an answer.
+const maxAnswerBytes = 8 << 20
+
+// question is a request to a machine. It is answered when the machine has reached the position.
+type question struct {
+	kind       askKind
+	at         feed.Position
+	set        partitions
+	text       string
+	predicates []string
+	ofLanguage bool
+	language   string
+	limit      int
+	behind     bool
+	after      textindex.Hit
+	stats      textindex.Stats
+}
+
+// answer is the answer to a question.
+type answer struct {
+	held    partitions
+	problem string // the query needs too much
+	stats   textindex.Stats
+	hits    []textindex.Hit
+	cut     bool // there may be hits behind the last one
+}
+
+func (q *question) fields(c *peer.Coder) {
+	peer.Byte(c, &q.kind)
+	text := q.at.String()
+	c.String(&text)
+	if c.Reading() {
+		var err error
+		q.at, err = feed.ParsePosition(text)
+		c.Check(err)
+	}
+	codePartitions(c, &q.set)
+	c.String(&q.text)
+	peer.List(c, &q.predicates, 1, func(p *string, c *peer.Coder) { c.String(p) })
+	c.Bool(&q.ofLanguage, &q.behind)
+	c.String(&q.language)
+	peer.Number(c, &q.limit, math.MaxInt32)
+	hitFields(&q.after, c)
+	statsFields(&q.stats, c)
+}
+
+func (a *answer) fields(c *peer.Coder) {
+	codePartitions(c, &a.held)
+	c.String(&a.problem)
+	statsFields(&a.stats, c)
+	peer.List(c, &a.hits, 18, hitFields)
+	c.Bool(&a.cut)
+}
+
+func codePartitions(c *peer.Coder, p *partitions) {
+	n := uint64(*p)
+	c.Uvarint(&n)
+	if c.Reading() {
+		*p = partitions(n)
+	}
+}
+
+func statsFields(s *textindex.Stats, c *peer.Coder) {
+	c.Uvarint(&s.Documents, &s.Tokens)
+	peer.Map(c, &s.Frequencies, 2, func(k *string, n *uint64, c *peer.Coder) {
+		c.String(k)
+		c.Uvarint(n)
+	})
+	peer.List(c, &s.Languages, 1, func(l *string, c *peer.Coder) { c.String(l) })
+}
+
+func hitFields(h *textindex.Hit, c *peer.Coder) {
+	score := math.Float64bits(h.Score)
+	peer.Uint64(c, &score)
+	peer.Uint64(c, &h.Hash)
+	c.Bytes(&h.Key)
+	c.String(&h.Predicate)
+	if c.Reading() {
+		h.Score = math.Float64frombits(score)
+	}
+}
+
+// request returns the request of a question.
+func (q *question) request() (*textindex.Request, error) {
+	query, err := textindex.Parse(q.text)
+	if err != nil {
+		return nil, err
+	}
+	r := &textindex.Request{Query: query, Predicates: q.predicates}
+	if q.ofLanguage {
+		r.Language = &q.language
+	}
+	return r, nil
+}
+
+// handle registers the handler of questions.
+func (x *Index) handle() {
+	x.node.Handle(methodAsk, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+		q := &question{}
+		if err := peer.Decode(body, q.fields); err != nil {
+			return nil, err
+		}
+		a, err := x.answer(ctx, q)
+		switch {
+		case errors.Is(err, textindex.ErrQuery):
+			a = &answer{problem: err.Error()}
+		case errors.Is(err, store.ErrClosed):
+			return nil, peer.Refuse(peer.CodeClosing, 0, "%v", err)
+		case err != nil:
+			return nil, peer.Refuse(peer.CodeUnavailable, 0, "%v", err)
+		}
+		return peer.Encode(256, a.fields), nil
+	})
+}
+
+// answer answers a question of another machine.
+func (x *Index) answer(ctx context.Context, q *question) (*answer, error) {
+	// 1. What this machine holds.
+	if q.kind == askHeld {
+		a := &answer{}
+		if s := x.state.Load(); s != nil && s.layout == partitionBits {
+			a.held = s.held()
+		}
+		return a, nil
+	}
+	// 2. The rest needs all changes up to the position.
+	r, err := q.request()
+	if err != nil {
+		return nil, err
+	}
+	s, err := x.current(ctx, q.at)
+	if err != nil {
+		return nil, err
+	}
+	if s.layout != partitionBits || !s.holds(r, q.set) {
+		return nil, peer.Refuse(peer.CodeNotOwner, 0, "the machine does not hold these partitions")
+	}
+	a := &answer{}
+	if q.kind == askCollect {
+		a.stats, err = x.collect(ctx, s, r, q.set)
+		return a, err
+	}
+	var after *textindex.Hit
+	if q.behind {
+		after = &q.after
+	}
+	a.hits, err = x.search(ctx, s, r, &q.stats, q.set, q.limit, after)
+	a.cut = len(a.hits) == q.limit
+	// 3. An answer is bounded. It has one hit at least.
+	bytes := 0
+	for i, h := range a.hits {
+		if bytes += len(h.Key) + len(h.Predicate) + 32; bytes > maxAnswerBytes && i > 0 {
+			a.hits, a.cut = a.hits[:i], true
+			break
+		}
+	}
+	return a, err
+}

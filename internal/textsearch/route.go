@@ -1,0 +1,221 @@
+// Routing: which machine answers for which partitions.
+
+package textsearch
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"sync"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textindex"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+const (
+	// callTimeout bounds the answer of a machine while another one may have it; downTime is how long a machine that did
+	// not answer is the last choice.
+	callTimeout = 2 * time.Second
+	downTime    = time.Second
+)
+
+// local answers for partitions of this machine. add adds the result; it is called while no other result is added.
+type local func(ctx context.Context, now *state, set partitions) (add func(), err error)
+
+// gather gets the answers for all partitions: from this machine if it has them, and else from one holder each. It returns
+// when all are complete, or an error.
+func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*answer), q *question) error {
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
+	q.at, q.text, q.predicates = s.at, s.request.Query.Text, s.request.Predicates
+	if s.request.Language != nil {
+		q.ofLanguage, q.language = true, *s.request.Language
+	}
+	failed := map[trie.MachineID]bool{}
+	var left partitions
+	for tries := 0; tries == 0 || left != 0; tries++ {
+		// 1. This machine's own partitions.
+		now, err := x.current(ctx, s.at)
+		if err != nil {
+			return err
+		}
+		if tries == 0 {
+			left = now.layout.all()
+		}
+		if mine := now.heldOf(s.request) & left; mine != 0 && !failed[x.node.MachineID()] {
+			add, err := own(ctx, now, mine)
+			switch {
+			case err == nil:
+				add()
+				left &^= mine
+			case now.layout == 0 || !errors.Is(err, ErrBuilding):
+				return err
+			default:
+				failed[x.node.MachineID()] = true // it is damaged; others may be right
+			}
+		}
+		if left == 0 {
+			return nil
+		}
+		// 2. Those of others.
+		v := x.node.View()
+		if v == nil || now.layout == 0 {
+			return x.building()
+		}
+		if err = x.ask(ctx, v, q, &left, failed, remote, tries > 0); errors.Is(err, textindex.ErrQuery) {
+			return err
+		}
+		if left == 0 {
+			return nil
+		}
+		// 3. Another view, or another moment, may help.
+		if waited := x.wait(ctx, tries); waited != nil {
+			if err == nil || ctx.Err() == nil {
+				err = errors.Join(waited, err)
+			}
+			if failure := x.building(); errors.Is(failure, ErrTooLarge) {
+				return failure
+			}
+			return fmt.Errorf("%w: no machine answers for a part of the text index: %w", store.ErrUnavailable, err)
+		}
+	}
+	return nil
+}
+
+// ask sends a question to machines that may hold the partitions that are left, and removes those that are answered.
+func (x *Index) ask(ctx context.Context, v *view.View, q *question, left *partitions, failed map[trie.MachineID]bool, add func(*answer), patient bool) error {
+	// 1. A machine for each partition.
+	groups := map[trie.MachineID]partitions{}
+	for i := range 1 << partitionBits {
+		if left.has(uint32(i)) {
+			if m := x.choose(v, i, failed); m != 0 {
+				groups[m] = groups[m].with(i)
+			}
+		}
+	}
+	// 2. Ask all of them at the same time.
+	var mu sync.Mutex
+	var asking sync.WaitGroup
+	var problem error
+	for m, set := range groups {
+		asking.Go(func() {
+			one := *q
+			one.set = set
+			a, err := x.call(ctx, m, &one, patient)
+			mu.Lock()
+			defer mu.Unlock()
+			switch {
+			case err == nil && a.problem != "":
+				problem = fmt.Errorf("%w: %s", textindex.ErrQuery, a.problem)
+			case err == nil:
+				add(a)
+				*left &^= set
+			default:
+				failed[m] = true
+				if problem == nil {
+					problem = err
+				}
+			}
+		})
+	}
+	asking.Wait()
+	if len(groups) == 0 || len(failed) >= len(v.Members) {
+		clear(failed) // all have failed, so each may be asked again
+	}
+	return problem
+}
+
+// choose returns the machine to ask for a partition: the first one of the ranking that has not failed, and of these one
+// that is not down; 0 if there is none.
+func (x *Index) choose(v *view.View, partition int, failed map[trie.MachineID]bool) (second trie.MachineID) {
+	machines, _ := ranking(v, partition)
+	x.mu.Lock()
+	defer x.mu.Unlock()
+	for _, m := range machines {
+		if failed[m] || m == x.node.MachineID() {
+			continue
+		}
+		if until, down := x.down[m]; !down || time.Now().After(until) {
+			return m
+		}
+		if second == 0 {
+			second = m
+		}
+	}
+	return second
+}
+
+// call sends a question to a machine.
+func (x *Index) call(ctx context.Context, m trie.MachineID, q *question, patient bool) (*answer, error) {
+	if !patient {
+		short, cancel := context.WithTimeout(ctx, callTimeout)
+		defer cancel()
+		ctx = short
+	}
+	body, err := x.node.Call(ctx, m, methodAsk, peer.Encode(256, q.fields))
+	if err != nil {
+		var refusal *peer.Refusal
+		if !errors.As(err, &refusal) {
+			x.mu.Lock()
+			x.down[m] = time.Now().Add(downTime)
+			x.mu.Unlock()
+		}
+		return nil, err
+	}
+	a := &answer{}
+	return a, peer.Decode(body, a.fields)
+}
+
+// dropSpare drops the partitions that this machine need not hold when all holders have them.
+func (x *Index) dropSpare(ctx context.Context) error {
+	// 1. What is spare.
+	s, v := x.state.Load(), x.node.View()
+	l, wanted := x.wanted()
+	if s == nil || v == nil || l == 0 || s.layout != l {
+		return nil
+	}
+	var spare partitions
+	for _, set := range s.complete {
+		spare |= set &^ wanted
+	}
+	if spare == 0 {
+		return nil
+	}
+	// 2. What the others hold.
+	held := map[trie.MachineID]partitions{}
+	for _, m := range v.Members {
+		if m.ID == x.node.MachineID() {
+			continue
+		}
+		if a, err := x.call(ctx, m.ID, &question{kind: askHeld}, false); err == nil {
+			held[m.ID] = a.held
+		}
+	}
+	for i := range 1 << partitionBits {
+		machines, holders := ranking(v, i)
+		for _, m := range machines[:holders] {
+			if m != x.node.MachineID() && !held[m].has(uint32(i)) {
+				spare &^= 1 << i
+			}
+		}
+	}
+	if spare == 0 {
+		return nil
+	}
+	// 3. Drop it.
+	if err := x.lock(ctx); err != nil {
+		return err
+	}
+	defer x.unlock()
+	if s = x.state.Load(); s.layout == l {
+		next := s.clone()
+		next.drop(func(_ string, partition uint32) bool { return spare.has(partition) })
+		x.publish(next)
+		x.files.urgent = true
+	}
+	return nil
+}
