@@ -89,12 +89,12 @@ var layers = map[string][]string{
 	"internal/textindex":  {},
 	"internal/textsearch": {"triple", "trie", "recovery", "internal/feed", "internal/systemgraph", "internal/textindex", "internal/store", "internal/cluster/view", "internal/cluster/peer", small},
 
-	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/audit", "internal/functions", "internal/graphrights", "internal/oidc", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
+	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/textindex", "internal/textsearch", "internal/audit", "internal/functions", "internal/graphrights", "internal/oidc", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
 	"internal/cert":   {"internal/cluster/port"},
 
 	// The public face: a store in a program, or a node that serves.
 	"node": {"triple", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/store/database", "internal/engine", "internal/cluster", "internal/cluster/view",
-		"internal/cluster/port", "internal/linkgraph",
+		"internal/cluster/port", "internal/linkgraph", "internal/textsearch",
 		"internal/server", "internal/audit", "internal/functions", "internal/oidc", "internal/prefixes", "internal/readcount", "internal/subscriptions", "internal/webhook", small},
 
 	"internal/dataset": {"triple", "links"},

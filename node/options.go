@@ -71,6 +71,9 @@ type Options struct {
 	// LinkMemory bounds the memory of the graph of links on this machine; 0 means no bound. A graph
 	// that does not fit is refused, and triples are served all the same.
 	LinkMemory int64
+	// TextMemory bounds the memory of the text index on this machine; 0 is an eighth of Memory. If the index
+	// does not fit, searches are refused.
+	TextMemory int64
 	// NoLinks turns the graph of links off.
 	NoLinks bool
 
@@ -94,6 +97,8 @@ func (o Options) Validate() error {
 		return invalid("{UpdateMemory} %d: it must be more than 0", o.UpdateMemory)
 	case o.LinkMemory < 0:
 		return invalid("{LinkMemory} %d: it must be more than 0", o.LinkMemory)
+	case o.TextMemory < 0:
+		return invalid("{TextMemory} %d: it must be more than 0", o.TextMemory)
 	case o.MaxQueries < 0:
 		return invalid("{MaxQueries} %d: it must be more than 0", o.MaxQueries)
 	}

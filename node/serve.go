@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/links"
 )
@@ -129,6 +130,14 @@ func (s *service) run() (members []string, err error) {
 		defer func() { err = errors.Join(err, graph.Close()) }()
 		linksOf, edges = func(context.Context) (links.Graph, error) { return graph, nil }, graph.Edges
 	}
+	// So does the text index.
+	var text *textsearch.Index
+	if back.node != nil {
+		if text, err = s.openText(db, back.node); err != nil {
+			return nil, err
+		}
+		defer func() { err = errors.Join(err, text.Close()) }()
+	}
 	engine, err := o.newEngine(s.dir, triples, linksOf, edges)
 	if err != nil {
 		return nil, err
@@ -136,7 +145,7 @@ func (s *service) run() (members []string, err error) {
 	api := server.Options{
 		Token: s.Token, OperatorToken: s.OperatorToken, Applications: s.Applications, Users: s.Users, OIDC: s.OIDC, ReadOnly: s.ReadOnly, Logger: s.Logger, Engine: engine,
 		AllowOrigins: s.AllowOrigins, PublicURL: s.PublicURL, AcceptHosts: s.AcceptHosts, Cluster: back.cluster,
-		SlowQuery: s.SlowQuery, LogRequests: s.LogRequests, Tracer: tracer, MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
+		Text: text, SlowQuery: s.SlowQuery, LogRequests: s.LogRequests, Tracer: tracer, MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
 	}
 	api.Collectors = append(api.Collectors, tracer)
 	if s.AuditLog != "" {

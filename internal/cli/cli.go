@@ -60,6 +60,8 @@ type grammar struct {
 	Convert       convertCmd       `cmd:"" help:"Parse RDF files strictly and write canonical N-Triples or N-Quads."`
 	Generate      generateCmd      `cmd:"" help:"Write a generated data set, the same for the same seed."`
 	Links         linksCmd         `cmd:"" help:"Ask and change a server's graph of hyperlinks: UIDs, lists, samples, ranking."`
+	Search        searchCmd        `cmd:"" help:"Search a server's literals for words, phrases and prefixes, the best first."`
+	Text          textCmd          `cmd:"" help:"Show and change the predicates whose literals a server indexes for search."`
 	Prefixes      prefixesCmd      `cmd:"" help:"Show and change the prefixes of a store: names such as ex:age in commands and results."`
 	Functions     functionsCmd     `cmd:"" help:"Show and change a server's update functions: WebAssembly modules that run when triples change."`
 	Queries       queriesCmd       `cmd:"" help:"List the running queries of a server, or its slow ones, and stop them."`

@@ -155,6 +155,7 @@ func isFile(jwks string) bool { return jwks != "" && !strings.Contains(jwks, ":/
 type graphFlags struct {
 	LinkPredicate string    `default:"${linkpredicate}" placeholder:"IRI" help:"The predicate of links, ${default} by default. Its triples are kept in memory too, as a graph (trefoil links)."`
 	LinkMemory    *byteSize `placeholder:"SIZE" help:"Maximum memory of the graph of links on this machine; no maximum by default. A graph that does not fit is not kept: requests under /links are answered with 507, and triples are served all the same."`
+	TextMemory    *byteSize `placeholder:"SIZE" help:"Maximum memory of the index for text search on this machine; an eighth of --memory by default. If the index does not fit, searches are answered with 507, and triples are served all the same."`
 	NoLinks       bool      `help:"Keep no graph of links. In a cluster the other machines keep it."`
 	LinkCopies    int       `default:"-1" placeholder:"N" help:"In a cluster, how many machines besides the first one hold each part of the graph of links, 0 to 4: this number of machines may be lost at once, and each list is still answered at once. Use the same number on all machines. By default one less than the copies of a triple (--copies)."`
 }
@@ -231,6 +232,9 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 		return o, err
 	}
 	if o.LinkMemory, err = sizeOf("--link-memory", c.LinkMemory); err != nil {
+		return o, err
+	}
+	if o.TextMemory, err = sizeOf("--text-memory", c.TextMemory); err != nil {
 		return o, err
 	}
 	if c.ColumnMemory != nil {

@@ -36,6 +36,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/server/sparql"
 	"github.com/trefoildb/trefoil/internal/server/subscriptions"
+	"github.com/trefoildb/trefoil/internal/server/text"
 	"github.com/trefoildb/trefoil/internal/server/triples"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
@@ -166,6 +167,13 @@ func (a *API) assemble() (err error) {
 			return err
 		}
 		maps.Copy(a.endpoints, a.links.Table())
+	}
+	if o.Text != nil {
+		search, err := text.New(a.shared, o.Text, o.Registry)
+		if err != nil {
+			return err
+		}
+		maps.Copy(a.endpoints, search.Table())
 	}
 	// These need more than a store, and are missing without it.
 	if o.Functions != nil {

@@ -24,6 +24,7 @@ func serveFunctions(t testing.TB, options Options) *testServer {
 			t.Error(err)
 		}
 	})
+	options.Text = newText(t, db)
 	options.Functions, options.Collectors = service, append(options.Collectors, service)
 	options.Engine = newEngine(t, service.Checked(), engine.Options{Links: linksOf(options.Links)})
 	return serve(t, service.Checked(), options, ServerOptions{})

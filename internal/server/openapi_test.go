@@ -155,6 +155,7 @@ func TestOpenAPIAnswers(t *testing.T) {
 		{"/sparql", "POST", "/sparql?explain=run", "application/sparql-query", "SELECT * { ?s ?p ?o }"},
 		{"/prefixes", "POST", "/prefixes", "application/json", `{"ex":"http://example.org/"}`},
 		{"/prefixes/{name}", "PUT", "/prefixes/example?iri=http://example.org/", "", ""},
+		{"/text", "PUT", "/text?p=<http://example.org/name>", "", ""},
 		{"/subscriptions/{name}", "PUT", "/subscriptions/example?kinds=add&url=https://example.org/hook", "", ""},
 		{"/functions/{name}", "PUT", "/functions/example?timeout=5000", "application/wasm", wasm(t, "counter")},
 		{"/links/update", "POST", "/links/update", "application/x-ndjson", `{"op":"add","src":"http://example.org/a","dst":["http://example.org/b"],"weight":[2]}`},

@@ -21,6 +21,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/functions"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/subscriptions"
+	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/links"
 )
@@ -46,6 +47,8 @@ type Options struct {
 	// method Epoch() uint64, answers contain its epoch, and a request with an epoch costs no call
 	// of Stats. Epoch must return the epoch of a read that begins now, and must never shrink.
 	Links links.Graph
+	// Text is the text index behind /search and /text. If nil, these endpoints are missing.
+	Text *textsearch.Index
 	// LinkPredicate is the IRI of the predicate of the links; "" is [links.DefaultPredicate].
 	LinkPredicate string
 	// Functions is the registry of update functions behind /functions. If nil, its endpoints are

@@ -49,6 +49,8 @@ var rules = map[string]access.Rule{
 	"POST /links/update": writes, "POST /links/pagerank": writes, "DELETE /links/pagerank": writes,
 	"POST /links/stores": writes,
 
+	"GET /search": reads, "GET /text": reads, "PUT /text": admins, "DELETE /text": admins,
+
 	"GET /backup": admins, "GET /check": admins, "POST /restore": operates,
 	"GET /queries": operates, "DELETE /queries": operates,
 	"GET /debug/pprof": operates,

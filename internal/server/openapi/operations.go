@@ -120,6 +120,12 @@ var operations = map[string]operation{
 	"PUT /prefixes/{name}":    {summary: "Sets a prefix", required: []string{"iri"}, answer: jsonOf("Prefix")},
 	"DELETE /prefixes/{name}": {summary: "Removes a prefix", answer: jsonOf("NameDeleted")},
 
+	// Text search.
+	"GET /search":  {summary: "The best literals for a query", required: []string{"q"}, answer: jsonOf("Found")},
+	"GET /text":    {summary: "The predicates whose literals are indexed", answer: jsonOf("TextPredicates")},
+	"PUT /text":    {summary: "Indexes the literals of a predicate", required: []string{"p"}, answer: jsonOf("TextPredicate")},
+	"DELETE /text": {summary: "Ends the index of a predicate", required: []string{"p"}, answer: jsonOf("TextPredicate")},
+
 	// Links.
 	"POST /links/uids":       {summary: "UIDs of URLs", body: question, answer: with(jsonOf("UIDs"), binary)},
 	"POST /links/urls":       {summary: "URLs of UIDs", body: question, answer: with(jsonOf("URLs"), binary)},

@@ -99,6 +99,12 @@ var parameters = map[string]parameter{
 	"epoch": {"The epoch that the whole answer must be of; now is the present one", text, "now"},
 	"after": {"The UID behind which the list begins", text, "0"},
 
+	// Text search.
+	"q":        {"What literals must have: words, phrases in quotes, prefixes*, fuzzy~ words, AND, OR, NOT or -, and parentheses", text, "graph AND (store OR database) -relational"},
+	"lang":     {"A range of language tags: en also has en-GB; an empty one has literals without a tag", text, "en"},
+	"scan":     {"Reads the literals of a predicate that has no index", flag, false},
+	"subjects": {"How many subjects of each literal to add", natural, 3},
+
 	// Operators.
 	"iri":     {"What the prefix stands for", iri, "http://example.org/"},
 	"machine": {"The ID of a machine", text, nil},

@@ -48,13 +48,15 @@ const (
 	KindRemote           Kind = "remote"                 // 502: what SERVICE or LOAD asked
 	KindBusy             Kind = "busy"                   // 503: try again
 	KindUnavailable      Kind = "unavailable"            // 503: shutting down, or machines are down: try again
-	KindLoading          Kind = "loading"                // 503: the graph of links is being built: try again
+	KindLoading          Kind = "loading"                // 503: the graph of links or the text index is being built: try again
 	KindLost             Kind = "lost"                   // 503: rows in the answer may be lost forever
 	KindUnknownOutcome   Kind = "unknown-outcome"        // 504: a write may be done, or be done later
 	KindQueryTimeout     Kind = "query-timeout"          // 504: a query or update did not end in time; on a node alone nothing was changed
 	KindVersion          Kind = "http-version"           // 505: HTTP/1.0, but the answer needs HTTP/1.1
 	KindDiskFull         Kind = "disk-full"              // 507
 	KindLinkMemory       Kind = "link-memory"            // 507: the graph of links does not fit into its memory
+	KindNotIndexed       Kind = "not-indexed"            // 409: no text index of the predicate
+	KindTextMemory       Kind = "text-memory"            // 507: the text index does not fit into its memory
 	KindFeedGone         Kind = "gone"                   // 410: the change feed no longer reaches back to a position
 
 	// KindGone is never sent, because the client has gone away. It shows in metrics.
@@ -95,6 +97,8 @@ var Statuses = map[Kind]int{
 	KindVersion:          http.StatusHTTPVersionNotSupported,
 	KindDiskFull:         http.StatusInsufficientStorage,
 	KindLinkMemory:       http.StatusInsufficientStorage,
+	KindNotIndexed:       http.StatusConflict,
+	KindTextMemory:       http.StatusInsufficientStorage,
 	KindGone:             499,
 	KindFeedGone:         http.StatusGone,
 }

@@ -1,0 +1,111 @@
+// Text search of a server, and its indexed predicates.
+
+package client
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"strconv"
+)
+
+// SearchRequest is what [Client.Search] looks for.
+type SearchRequest struct {
+	// Query has words, "phrases", prefixes*, fuzzy~ words, AND, OR, NOT and parentheses.
+	Query string
+	// Predicate is the IRI of a predicate; "" is all indexed ones.
+	Predicate string
+	// Language, if set, is a range of language tags; "" has literals without a tag only.
+	Language *string
+	// Limit is the most hits; 0 is 10.
+	Limit int
+	// Subjects is how many subjects of each hit are returned.
+	Subjects int
+	// Scan allows a search of a predicate without an index.
+	Scan bool
+}
+
+// SearchHit is a literal that a search found.
+type SearchHit struct {
+	Score      float64  `json:"score"`
+	Text       string   `json:"text"`
+	Lang       string   `json:"lang,omitempty"`
+	Datatype   string   `json:"datatype,omitempty"`
+	Predicates []string `json:"predicates"`
+	// Snippet is a part of the text. The found words stand between U+27E6 and U+27E7.
+	Snippet  string   `json:"snippet"`
+	Subjects []string `json:"subjects,omitempty"`
+}
+
+// SearchResult is the answer to a search, the best hits first.
+type SearchResult struct {
+	Hits []SearchHit `json:"hits"`
+	More bool        `json:"more"`
+}
+
+// Search returns the best literals for a query. It sees every change that was acknowledged before.
+func (c *Client) Search(ctx context.Context, r SearchRequest) (s SearchResult, err error) {
+	values := url.Values{"q": {r.Query}}
+	if r.Predicate != "" {
+		values.Set("p", "<"+r.Predicate+">")
+	}
+	if r.Language != nil {
+		values.Set("lang", *r.Language)
+	}
+	if r.Limit > 0 {
+		values.Set("limit", strconv.Itoa(r.Limit))
+	}
+	if r.Subjects > 0 {
+		values.Set("subjects", strconv.Itoa(r.Subjects))
+	}
+	if r.Scan {
+		values.Set("scan", "true")
+	}
+	if err := c.get(ctx, c.endpoint("/search", values), &s); err != nil {
+		return s, fmt.Errorf("search: %w", unwrapPermanent(err))
+	}
+	return s, nil
+}
+
+// TextPredicate is the state of an indexed predicate on the server that answers.
+type TextPredicate struct {
+	Predicate string `json:"predicate"`
+	Documents int    `json:"documents"`
+	Words     uint64 `json:"words"`
+	Bytes     int64  `json:"bytes"`
+	Segments  int    `json:"segments"`
+	Complete  bool   `json:"complete"`
+}
+
+// TextStatus is the state of the text index on the server that answers.
+type TextStatus struct {
+	Predicates []TextPredicate `json:"predicates"`
+	Problem    string          `json:"problem,omitempty"`
+}
+
+// TextPredicates returns the indexed predicates.
+func (c *Client) TextPredicates(ctx context.Context) (s TextStatus, err error) {
+	if err := c.get(ctx, c.endpoint("/text", nil), &s); err != nil {
+		return s, fmt.Errorf("list the indexed predicates: %w", unwrapPermanent(err))
+	}
+	return s, nil
+}
+
+// AddTextPredicate makes the literals of a predicate be indexed.
+func (c *Client) AddTextPredicate(ctx context.Context, predicate string) error {
+	return c.changeText(ctx, http.MethodPut, "index", predicate)
+}
+
+// RemoveTextPredicate ends the index of a predicate.
+func (c *Client) RemoveTextPredicate(ctx context.Context, predicate string) error {
+	return c.changeText(ctx, http.MethodDelete, "end the index of", predicate)
+}
+
+func (c *Client) changeText(ctx context.Context, method, what, predicate string) error {
+	_, err := c.change(ctx, call{method: method, target: c.endpoint("/text", url.Values{"p": {"<" + predicate + ">"}})}, true)
+	if err != nil {
+		return fmt.Errorf("%s %s: %w", what, predicate, unwrapPermanent(err))
+	}
+	return nil
+}

@@ -1,0 +1,173 @@
+// trefoil search and trefoil text: searches of literals, and the indexed predicates.
+
+package cli
+
+import (
+	"bufio"
+	"context"
+	"errors"
+	"fmt"
+	"strings"
+	"text/tabwriter"
+	"time"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/prefixes"
+)
+
+// searchCmd searches the literals of a server.
+type searchCmd struct {
+	serverFlags
+	Query     string  `arg:"" help:"Words, \"phrases\", prefixes*, fuzzy~ words, AND, OR, NOT or -, and parentheses."`
+	Predicate string  `short:"p" placeholder:"IRI" help:"Search the literals of this predicate only. By default all indexed ones."`
+	Lang      *string `placeholder:"TAG" help:"Search literals with this language only: en also finds en-GB. Empty is literals without a language."`
+	Limit     int     `default:"10" help:"The most hits, up to 1000. ${default} by default."`
+	Subjects  int     `default:"3" help:"How many subjects of each literal to print. ${default} by default."`
+	Scan      bool    `help:"Search a predicate without an index, too, by reading its literals."`
+	Format    string  `enum:"text,json" default:"text" help:"text or json. ${default} by default."`
+}
+
+// Run prints the hits: score, TAB, snippet, TAB, predicates, TAB, subjects.
+func (c *searchCmd) Run(e *env) (err error) {
+	r, err := c.connect(e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if c.Predicate, err = c.textPredicate(e, c.Predicate); err != nil {
+		return err
+	}
+	result, err := r.client.Search(e.ctx, client.SearchRequest{Query: c.Query, Predicate: c.Predicate, Language: c.Lang, Limit: c.Limit, Subjects: c.Subjects, Scan: c.Scan})
+	if err != nil {
+		return err
+	}
+	if c.Format == "json" {
+		return e.printJSON(result)
+	}
+	out := bufio.NewWriter(e.stdout)
+	for _, h := range result.Hits {
+		fmt.Fprintf(out, "%.4f\t%s\t%s\t%s\n", h.Score, strings.Join(strings.Fields(h.Snippet), " "), strings.Join(h.Predicates, " "), strings.Join(h.Subjects, " "))
+	}
+	return out.Flush()
+}
+
+// textCmd shows and changes the indexed predicates of a server.
+type textCmd struct {
+	List   textListCmd   `cmd:"" default:"withargs" help:"List the indexed predicates; the default."`
+	Add    textAddCmd    `cmd:"" help:"Index the literals of a predicate."`
+	Remove textRemoveCmd `cmd:"" help:"End the index of a predicate."`
+}
+
+type textListCmd struct {
+	serverFlags
+	Format string `enum:"text,json" default:"text" help:"text or json. ${default} by default."`
+}
+
+// Run prints the predicates: predicate, literals, words, bytes, and whether it is being built.
+func (c *textListCmd) Run(e *env) (err error) {
+	r, err := c.connect(e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	s, err := r.client.TextPredicates(e.ctx)
+	if err != nil {
+		return err
+	}
+	if c.Format == "json" {
+		return e.printJSON(s)
+	}
+	lines := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
+	for _, p := range s.Predicates {
+		state := "ready"
+		if !p.Complete {
+			state = "being built"
+		}
+		fmt.Fprintf(lines, "%s\t%d literals\t%d words\t%d bytes\t%s\n", p.Predicate, p.Documents, p.Words, p.Bytes, state)
+	}
+	if s.Problem != "" {
+		e.sayf("the text index is behind: %s", s.Problem)
+	}
+	return lines.Flush()
+}
+
+type textAddCmd struct {
+	serverFlags
+	Predicate string `arg:"" help:"The predicate: an IRI, or a name with a prefix of the store such as rdfs:label."`
+	Wait      bool   `help:"Wait until the server has built the index."`
+}
+
+// textPoll is the time between two requests for the state of a build.
+const textPoll = 200 * time.Millisecond
+
+func (c *textAddCmd) Run(e *env) (err error) {
+	r, err := c.connect(e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if c.Predicate, err = c.textPredicate(e, c.Predicate); err != nil {
+		return err
+	}
+	if err := r.client.AddTextPredicate(e.ctx, c.Predicate); err != nil || !c.Wait {
+		return err
+	}
+	return r.awaitText(e.ctx, c.Predicate)
+}
+
+// awaitText waits until the index of a predicate is built.
+func (r *remote) awaitText(ctx context.Context, predicate string) error {
+	ticker := time.NewTicker(textPoll)
+	defer ticker.Stop()
+	for {
+		s, err := r.client.TextPredicates(ctx)
+		if err != nil {
+			return err
+		}
+		for _, p := range s.Predicates {
+			if p.Predicate == predicate && p.Complete {
+				return nil
+			}
+		}
+		if strings.Contains(s.Problem, "--text-memory") {
+			return errors.New(s.Problem)
+		}
+		select {
+		case <-ticker.C:
+		case <-ctx.Done():
+			return context.Cause(ctx)
+		}
+	}
+}
+
+type textRemoveCmd struct {
+	serverFlags
+	Predicate string `arg:"" help:"The predicate, as for add."`
+}
+
+func (c *textRemoveCmd) Run(e *env) (err error) {
+	r, err := c.connect(e)
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if c.Predicate, err = c.textPredicate(e, c.Predicate); err != nil {
+		return err
+	}
+	return r.client.RemoveTextPredicate(e.ctx, c.Predicate)
+}
+
+// textPredicate returns the IRI of a predicate that may be written as a name, or between angle brackets.
+func (s *serverFlags) textPredicate(e *env, name string) (string, error) {
+	iri := strings.TrimSuffix(strings.TrimPrefix(name, "<"), ">")
+	if name == "" || iri != name {
+		return iri, nil
+	}
+	// Names such as rdfs are fixed, so they are no prefixes of a store.
+	if prefix, local, _ := strings.Cut(name, ":"); prefixes.WellKnown()[prefix] != "" && prefixes.Check(prefix, "urn:x") != nil {
+		return prefixes.WellKnown()[prefix] + local, nil
+	}
+	names := []string{name}
+	err := s.serverNames(e).expand(names)
+	return names[0], err
+}

@@ -1,0 +1,258 @@
+// GET /search, and GET, PUT and DELETE /text.
+
+package text
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"net/http"
+
+	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trefoildb/trefoil/internal/server/endpoint"
+	"github.com/trefoildb/trefoil/internal/server/problem"
+	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textindex"
+	"github.com/trefoildb/trefoil/internal/textsearch"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+const (
+	// MaxHits is the most hits of an answer, and defaultHits without a limit.
+	MaxHits     = 1000
+	defaultHits = 10
+	// maxSubjects is the most subjects of each hit.
+	maxSubjects = 100
+	// buildingRetry is the time in seconds until a client may try again while the index is being built.
+	buildingRetry = 2
+	// hitBytes are counted for a hit beside its literal.
+	hitBytes = 1 << 10
+)
+
+// API answers for one index.
+type API struct {
+	*endpoint.Shared
+	index *textsearch.Index
+	hits  prometheus.Counter
+}
+
+// New returns the endpoints of an index, and registers their metrics.
+func New(s *endpoint.Shared, index *textsearch.Index, registry *prometheus.Registry) (*API, error) {
+	a := &API{Shared: s, index: index, hits: prometheus.NewCounter(prometheus.CounterOpts{
+		Name: "trefoil_text_hits_total", Help: "Literals in answers of /search.",
+	})}
+	if err := errors.Join(registry.Register(a.hits), registry.Register(index)); err != nil {
+		return nil, fmt.Errorf("register metrics of text search: %w", err)
+	}
+	return a, nil
+}
+
+// Table returns the endpoints.
+func (a *API) Table() endpoint.Table {
+	return endpoint.Table{
+		"/search": endpoint.Get(withTextErrors(a.search), "q", "p", "lang", "limit", "scan", "subjects"),
+		"/text": {Methods: map[string]*endpoint.Method{
+			http.MethodGet:    {Handle: withTextErrors(a.list)},
+			http.MethodPut:    {Params: []string{"p"}, Writes: true, Handle: withTextErrors(a.add)},
+			http.MethodDelete: {Params: []string{"p"}, Writes: true, Handle: withTextErrors(a.remove)},
+		}},
+	}
+}
+
+// hit is a literal of an answer.
+type hit struct {
+	Score      float64  `json:"score"`
+	Text       string   `json:"text"`
+	Lang       string   `json:"lang,omitempty"`
+	Datatype   string   `json:"datatype,omitempty"` // if it is no string
+	Predicates []string `json:"predicates"`
+	Snippet    string   `json:"snippet"`
+	Subjects   []string `json:"subjects,omitempty"` // in N-Triples syntax
+}
+
+// found is the answer of GET /search.
+type found struct {
+	Hits []hit `json:"hits"`
+	// More is set if there are others.
+	More bool `json:"more"`
+}
+
+// query returns the search of a request, how many hits it wants, and how many subjects of each.
+func query(p request.Params) (r textsearch.Request, limit, subjects int, err error) {
+	// 1. The query and its filters.
+	if r.Query = p["q"]; r.Query == "" {
+		return r, 0, 0, problem.Errorf(problem.KindBadParameter, "q", `is missing: the words to search for, as in q=graph AND (store OR database) -relational`)
+	}
+	predicate, err := p.Predicate("p")
+	if err != nil {
+		return r, 0, 0, err
+	}
+	if !predicate.IsZero() {
+		r.Predicates = []string{predicate.Value()}
+	}
+	if p.Has("lang") {
+		lang := p["lang"]
+		r.Language = &lang
+	}
+	if r.Scan, err = p.Flag("scan"); err != nil {
+		return r, 0, 0, err
+	}
+	// 2. The numbers.
+	if limit, err = p.Number("limit", 1); err != nil {
+		return r, 0, 0, err
+	}
+	if limit == 0 {
+		limit = defaultHits
+	}
+	if limit > MaxHits {
+		return r, 0, 0, problem.Errorf(problem.KindBadParameter, "limit", "%d; at most %d hits are in an answer: SPARQL's text:matches has all", limit, MaxHits)
+	}
+	if subjects, err = p.Number("subjects", 0); err == nil && subjects > maxSubjects {
+		err = problem.Errorf(problem.KindBadParameter, "subjects", "%d; at most %d of each hit are in an answer", subjects, maxSubjects)
+	}
+	return r, limit, subjects, err
+}
+
+func (a *API) search(w http.ResponseWriter, r *request.Request) error {
+	// 1. Search, for one hit more.
+	q, limit, subjects, err := query(r.Params)
+	if err != nil {
+		return err
+	}
+	account := a.Account(r)
+	defer account.Release()
+	s, err := a.index.Search(r.Context(), q)
+	if err != nil {
+		return err
+	}
+	hits, err := s.Next(r.Context(), limit+1)
+	if err != nil {
+		return err
+	}
+	// 2. Make the answer.
+	answer := found{Hits: []hit{}, More: len(hits) > limit}
+	for i := range hits[:min(len(hits), limit)] {
+		h := &hits[i]
+		if err := account.Grow(int64(3*len(h.Literal.Value()) + hitBytes)); err != nil {
+			return err
+		}
+		one := hit{Score: h.Score, Text: h.Literal.Value(), Lang: h.Literal.Lang(), Predicates: h.Predicates, Snippet: s.Snippet(h)}
+		if one.Lang == "" && h.Literal.Datatype() != triple.XSDString {
+			one.Datatype = h.Literal.Datatype()
+		}
+		if one.Subjects, err = a.subjects(r.Context(), h, subjects); err != nil {
+			return err
+		}
+		answer.Hits = append(answer.Hits, one)
+	}
+	a.hits.Add(float64(len(answer.Hits)))
+	return response.WriteJSON(w, answer)
+}
+
+// subjects returns the first subjects of a hit.
+func (a *API) subjects(ctx context.Context, h *textsearch.Hit, limit int) (list []string, err error) {
+	if limit == 0 {
+		return nil, nil
+	}
+	reader, err := a.Store.Reader()
+	if err != nil {
+		return nil, err
+	}
+	defer func() { err = errors.Join(err, reader.Close()) }()
+	for _, p := range h.Predicates {
+		pattern := triple.Pattern{Predicate: triple.NewIRI(p), Object: h.Literal}
+		for row, err := range reader.Match(ctx, pattern, store.ReadOptions{Limit: int64(limit - len(list))}) {
+			if err != nil {
+				return nil, err
+			}
+			t, err := row.Triple()
+			if err != nil {
+				return nil, err
+			}
+			list = append(list, t.Subject.String())
+		}
+		if len(list) == limit {
+			break
+		}
+	}
+	return list, nil
+}
+
+// listed is the answer of GET /text.
+type listed struct {
+	Predicates []textsearch.PredicateStatus `json:"predicates"`
+	// Problem is why the index is behind, if it is.
+	Problem string `json:"problem,omitempty"`
+}
+
+func (a *API) list(w http.ResponseWriter, r *request.Request) error {
+	list, err := a.index.Status(r.Context())
+	if err != nil {
+		return err
+	}
+	answer := listed{Predicates: list}
+	if err := a.index.Failure(); err != nil {
+		answer.Problem = err.Error()
+	}
+	return response.WriteJSON(w, answer)
+}
+
+// changed is the answer of PUT and DELETE.
+type changed struct {
+	Predicate string `json:"predicate"`
+}
+
+func (a *API) add(w http.ResponseWriter, r *request.Request) error {
+	return a.change(w, r, a.index.Add)
+}
+
+func (a *API) remove(w http.ResponseWriter, r *request.Request) error {
+	return a.change(w, r, a.index.Remove)
+}
+
+func (a *API) change(w http.ResponseWriter, r *request.Request, do func(context.Context, string) error) error {
+	predicate, err := r.Params.Predicate("p")
+	if err != nil {
+		return err
+	}
+	if predicate.Kind() != triple.IRI {
+		return problem.Errorf(problem.KindBadParameter, "p", "is missing, or no IRI: the predicate whose literals are indexed")
+	}
+	if err := do(r.Context(), predicate.Value()); err != nil {
+		return err
+	}
+	return response.WriteJSON(w, changed{predicate.Value()})
+}
+
+// withTextErrors makes a handler return errors of an index in the form for clients.
+func withTextErrors(handle endpoint.Handler) endpoint.Handler {
+	return func(w http.ResponseWriter, r *request.Request) error { return textError(handle(w, r)) }
+}
+
+func textError(err error) error {
+	var e *problem.Error
+	if err == nil || errors.As(err, &e) {
+		return err
+	}
+	e = &problem.Error{Message: err.Error(), Cause: err}
+	switch {
+	case errors.Is(err, textindex.ErrQuery):
+		e.Kind, e.Where = problem.KindBadParameter, "q"
+	case errors.Is(err, textsearch.ErrNotIndexed):
+		e.Kind = problem.KindNotIndexed
+	case errors.Is(err, textsearch.ErrBuilding):
+		e.Kind, e.RetryAfter = problem.KindLoading, buildingRetry
+	case errors.Is(err, textsearch.ErrTooLarge):
+		e.Kind = problem.KindTextMemory
+	case errors.Is(err, textsearch.ErrInvalid):
+		e.Kind, e.Where = problem.KindBadParameter, "p"
+	case errors.Is(err, store.ErrNotFound):
+		e.Kind = problem.KindNotFound
+	default:
+		return err
+	}
+	return e
+}
