@@ -57,7 +57,7 @@ var layers = map[string][]string{
 	"internal/prefixes":       {"triple", "sparql", "internal/store", "internal/systemgraph"},
 	"internal/readcount":      {"triple", "sparql", "internal/feed", "internal/store"},
 	"internal/subscriptions":  {"triple", "internal/feed", "internal/readcount", "internal/store", "internal/systemgraph", "internal/webhook"},
-	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/turns", "internal/outbound", "internal/graphrights", "internal/prefixes", "internal/systemgraph", small},
+	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/textindex", "internal/textsearch", "internal/turns", "internal/outbound", "internal/graphrights", "internal/prefixes", "internal/systemgraph", small},
 
 	// Many machines. Only internal/cluster itself, the member, knows all parts.
 	"internal/cluster":           {"triple", "trie", "internal/feed", "internal/backup", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", small},

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/memory"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -137,9 +138,9 @@ func (o Options) watched() []string {
 }
 
 // newEngine returns the query engine of a store in a data directory. graph returns the graph of its links,
-// and edges the links that a reader has.
+// and edges the links that a reader has. text may be nil.
 func (o Options) newEngine(dir string, triples engine.Store, graph func(context.Context) (links.Graph, error),
-	edges func(context.Context, store.Reader) (links.Graph, error)) (*engine.Engine, error) {
+	edges func(context.Context, store.Reader) (links.Graph, error), text *textsearch.Index) (*engine.Engine, error) {
 	shares := o.shares()
 	query := cmp.Or(o.QueryMemory, shares.Query)
 	spill, err := o.spillDir(dir)
@@ -152,7 +153,7 @@ func (o Options) newEngine(dir string, triples engine.Store, graph func(context.
 	return engine.New(triples, engine.Options{
 		QueryMemory: query, UpdateMemory: cmp.Or(o.UpdateMemory, shares.Update), Memory: max(shares.Queries, query),
 		Timeout: o.QueryTimeout, MaxQueries: o.MaxQueries, SpillDir: spill,
-		UnionDefaultGraph: o.UnionDefaultGraph, AllowHosts: o.AllowHosts, Links: graph, LinkEdges: edges, LinkPredicate: o.linkPredicate(), Logger: o.logger(),
+		UnionDefaultGraph: o.UnionDefaultGraph, AllowHosts: o.AllowHosts, Links: graph, LinkEdges: edges, LinkPredicate: o.linkPredicate(), Text: text, Logger: o.logger(),
 	})
 }
 

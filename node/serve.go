@@ -138,7 +138,7 @@ func (s *service) run() (members []string, err error) {
 		}
 		defer func() { err = errors.Join(err, text.Close()) }()
 	}
-	engine, err := o.newEngine(s.dir, triples, linksOf, edges)
+	engine, err := o.newEngine(s.dir, triples, linksOf, edges, text)
 	if err != nil {
 		return nil, err
 	}

@@ -71,7 +71,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{options: o, db: db}
-	if s.engine, err = o.newEngine(dir, db, s.Links, s.linkEdges); err != nil {
+	if s.engine, err = o.newEngine(dir, db, s.Links, s.linkEdges, nil); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
 	return s, nil

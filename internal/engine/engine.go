@@ -111,6 +111,7 @@ func (e *Engine) options(ctx context.Context, p Params, network *network, reader
 			Check:  turn.Check, Reserve: memory.reserve, Cells: &cells,
 		},
 	}
+	// The graph of links and the text index are of all graphs.
 	switch {
 	case e.opts.Links == nil:
 	case graphrights.Of(ctx) != nil:
@@ -119,6 +120,9 @@ func (e *Engine) options(ctx context.Context, p Params, network *network, reader
 		}}
 	default:
 		opts.Links = linkGraph{e.opts.Links}
+	}
+	if e.opts.Text != nil && graphrights.Of(ctx) == nil {
+		opts.Text = textIndex{e.opts.Text}
 	}
 	opts.Services = services{network: network, limit: maxServiceAnswer, annotations: &annotationService{opts, reader}}
 	return opts

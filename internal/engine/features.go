@@ -13,6 +13,7 @@ type Features struct {
 	Federation        bool // SERVICE, of allowed hosts
 	Dereference       bool // LOAD, of allowed hosts
 	Links             bool // the functions of links
+	Text              bool // text search
 	UnionDefaultGraph bool // the default graph of queries is the merge of all graphs
 }
 
@@ -20,6 +21,6 @@ type Features struct {
 func (e *Engine) Features() Features {
 	return Features{
 		Update: !e.readOnly, Federation: e.hosts != nil, Dereference: e.hosts != nil && !e.readOnly,
-		Links: e.opts.Links != nil, UnionDefaultGraph: e.opts.UnionDefaultGraph,
+		Links: e.opts.Links != nil, Text: e.opts.Text != nil, UnionDefaultGraph: e.opts.UnionDefaultGraph,
 	}
 }

@@ -11,6 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/outbound"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -45,6 +46,8 @@ type Options struct {
 	LinkEdges func(context.Context, store.Reader) (links.Graph, error)
 	// LinkPredicate is the predicate of the links of LinkEdges.
 	LinkPredicate string
+	// Text is the index for text:matches; nil turns it off.
+	Text *textsearch.Index
 	// Logger gets failures that no answer reports; nil discards them.
 	Logger *slog.Logger
 }

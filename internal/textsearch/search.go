@@ -177,6 +177,13 @@ func (s *Search) next(ctx context.Context, limit int) ([]textindex.Hit, error) {
 	return hits[:n], nil
 }
 
+// Again returns the search from its first hit, with the same scores.
+func (s *Search) Again() *Search {
+	other := *s
+	other.after, other.last, other.done = nil, triple.Term{}, false
+	return &other
+}
+
 // Snippet returns the part of a hit's literal with the most words of the query.
 func (s *Search) Snippet(h *Hit) string {
 	a := s.index.analyzers.Get().(*textindex.Analyzer)

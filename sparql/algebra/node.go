@@ -9,7 +9,7 @@ import (
 
 // Node is an operator of the algebra: one of *[Unit], *[BGP], *[Path], *[Unfold], *[Join],
 // *[LeftJoin], *[Filter], *[Union], *[Graph], *[Extend], *[Minus], *[Table],
-// *[Service], *[LinkJoin], *[LinkRank], *[Group], *[OrderBy], *[Project], *[Distinct], *[Reduced] and
+// *[Service], *[LinkJoin], *[TextJoin], *[LinkRank], *[Group], *[OrderBy], *[Project], *[Distinct], *[Reduced] and
 // *[Slice]. Trees are never changed once they are made; parts may be shared.
 //
 // Expressions are those of package ast with their slots and indices set. No
@@ -147,6 +147,27 @@ func (c *LinkCall) Places() []VarOrTerm { return append([]VarOrTerm{c.Page}, c.R
 // together.
 type LinkJoin struct{ LinkCall }
 
+// TextJoin is the literals of the text index that match a query, with their scores and snippets.
+type TextJoin struct {
+	Literal VarOrTerm
+	// Score and Snippet are variables, if HasScore and HasSnippet are set.
+	Score, Snippet       VarOrTerm
+	HasScore, HasSnippet bool
+	Call                 *ast.TextCall
+}
+
+// Places returns the literal and the results.
+func (n *TextJoin) Places() []VarOrTerm {
+	places := []VarOrTerm{n.Literal}
+	if n.HasScore {
+		places = append(places, n.Score)
+	}
+	if n.HasSnippet {
+		places = append(places, n.Snippet)
+	}
+	return places
+}
+
 // LinkRank is the solutions of Input that bind the page to a page, with its score among all of them.
 type LinkRank struct {
 	Input Node
@@ -222,6 +243,7 @@ func (*Minus) node()    {}
 func (*Table) node()    {}
 func (*Service) node()  {}
 func (*LinkJoin) node() {}
+func (*TextJoin) node() {}
 func (*LinkRank) node() {}
 func (*Group) node()    {}
 func (*OrderBy) node()  {}

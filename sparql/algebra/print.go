@@ -72,6 +72,8 @@ func (s *Scope) Line(n Node) string {
 		return line
 	case *LinkJoin:
 		return "links " + s.LinkCall(&n.LinkCall)
+	case *TextJoin:
+		return "text " + s.TextCall(n)
 	case *LinkRank:
 		return "link ranking " + s.LinkCall(&n.LinkCall)
 	// 2. Grouping and the modifiers of solutions, in the order of section 18.2.
@@ -156,6 +158,11 @@ func (s *Scope) LinkCall(c *LinkCall) string {
 		before++
 	}
 	return fmt.Sprintf("%s %s (%s)", s.Text(c.Page), c.Function, strings.Join(args, " "))
+}
+
+// TextCall returns a search as SPARQL writes it, without its results.
+func (s *Scope) TextCall(n *TextJoin) string {
+	return fmt.Sprintf("%s text:matches %q", s.Text(n.Literal), n.Call.Query)
 }
 
 var rdfType = triple.NewIRI(triple.RDFType)

@@ -138,6 +138,8 @@ func (t *translator) element(pattern ast.Pattern) Node {
 		return t.subquery(e.Query)
 	case *ast.LinkCall:
 		return &LinkJoin{t.linkCall(e)}
+	case *ast.TextCall:
+		return t.textJoin(e)
 	}
 	panic("algebra: an element of no kind in a group")
 }
@@ -148,6 +150,17 @@ func (t *translator) linkCall(e *ast.LinkCall) LinkCall {
 		c.Results = append(c.Results, t.place(n))
 	}
 	return c
+}
+
+func (t *translator) textJoin(e *ast.TextCall) *TextJoin {
+	n := &TextJoin{Literal: t.place(e.Literal), HasScore: e.Score.IsVar(), HasSnippet: e.Snippet.IsVar(), Call: e}
+	if n.HasScore {
+		n.Score = t.place(e.Score)
+	}
+	if n.HasSnippet {
+		n.Snippet = t.place(e.Snippet)
+	}
+	return n
 }
 
 func (t *translator) table(v *ast.Values) *Table {

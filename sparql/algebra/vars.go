@@ -84,6 +84,11 @@ func VarsFrom(n Node, of func(Node) (certain, possible Set)) (certain, possible 
 			at.addTo(&possible)
 		}
 		return possible, possible
+	case *TextJoin:
+		for _, at := range n.Places() {
+			at.addTo(&possible)
+		}
+		return possible, possible
 	case *LinkRank:
 		certain, possible = of(n.Input)
 		certain, possible = certain.Clone(), possible.Clone()

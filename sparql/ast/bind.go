@@ -249,6 +249,11 @@ func (b *binder) countGroup(g *Group) {
 			for _, arg := range p.Args {
 				b.use(arg)
 			}
+		case *TextCall:
+			b.use(p.Literal)
+			for _, n := range p.Results() {
+				b.use(n)
+			}
 		case *Graph:
 			b.use(p.Name)
 		case *Service:

@@ -6,7 +6,7 @@ import "github.com/trefoildb/trefoil/triple"
 
 // Pattern is an element of a group graph pattern (sections 5 to 10): one of
 // *[Triples], *[Group], *[Union], *[Optional], *[Minus], *[Graph], *[Service],
-// *[Filter], *[Bind], *[Values], *[SubSelect] and *[LinkCall].
+// *[Filter], *[Bind], *[Values], *[SubSelect], *[LinkCall] and *[TextCall].
 type Pattern interface {
 	Position() Pos
 	pattern()

@@ -2,6 +2,8 @@
 
 package ast
 
+import "github.com/trefoildb/trefoil/triple"
+
 func (p queryPrinter) group(g *Group) {
 	p.text("{")
 	for _, element := range g.Elements {
@@ -66,7 +68,37 @@ func (p queryPrinter) element(pattern Pattern) {
 		p.query(e.Query)
 	case *LinkCall:
 		p.linkCall(e)
+	case *TextCall:
+		p.textCall(e)
 	}
+}
+
+// textCall writes a search as triples, because it may stand among triples.
+func (p queryPrinter) textCall(c *TextCall) {
+	p.node(c.Literal)
+	p.text(" ")
+	p.iri(TextNamespace + TextMatches)
+	p.text(" ")
+	p.term(triple.NewString(c.Query))
+	more := func(name string, object Node) {
+		p.text(" ; ")
+		p.iri(TextNamespace + name)
+		p.text(" ")
+		p.node(object)
+	}
+	if c.Score.IsVar() {
+		more(TextScore, c.Score)
+	}
+	if c.Snippet.IsVar() {
+		more(TextSnippet, c.Snippet)
+	}
+	if c.Language != nil {
+		more(TextLanguage, Node{Term: triple.NewString(*c.Language)})
+	}
+	for _, iri := range c.Predicates {
+		more(TextPredicate, Node{Term: triple.NewIRI(iri)})
+	}
+	p.text(" .")
 }
 
 // linkCall writes a call as a triple, because it may stand among triples.

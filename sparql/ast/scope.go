@@ -25,6 +25,11 @@ func InScope(pattern Pattern, visit func(name string)) {
 		for _, arg := range p.Args {
 			arg.EachVar(visit)
 		}
+	case *TextCall:
+		visitVar(p.Literal, visit)
+		for _, n := range p.Results() {
+			visitVar(n, visit)
+		}
 	case *Union:
 		for _, g := range p.Groups {
 			InScope(g, visit)

@@ -52,6 +52,8 @@ type Options struct {
 	Services Services
 	// Links answers the functions of hyperlinks; nil turns them off.
 	Links LinkGraph
+	// Text answers text:matches; nil turns it off.
+	Text TextIndex
 	// LinkEdges returns a graph of hyperlinks whose links are exactly the triples of LinkPredicate in the
 	// default graph of the source, and in the merge of all graphs. An error means that rows must be read.
 	// nil is no such graph.

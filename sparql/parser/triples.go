@@ -34,6 +34,7 @@ func (p patternParser) groupTriples(g *ast.Group, scope *groupScope) {
 		t.checkCall(call, g, scope)
 		g.Elements = append(g.Elements, call)
 	}
+	t.groupTexts(g)
 }
 
 // block parses subjects with their triples, and a '.' between them and maybe
@@ -78,6 +79,7 @@ type triplesParser struct {
 	// functions: predicates may be functions of links. They go to calls.
 	functions bool
 	calls     []*ast.LinkCall
+	texts     []textTriple
 	list      nodeList // the last list parsed
 	// sink takes the triples in place of out if it is not nil.
 	sink func(ast.TriplePattern)
@@ -124,7 +126,15 @@ func (t *triplesParser) propertyList(subject ast.Node, list nodeList) {
 		if called && plain && !list.head.IsZero() {
 			t.fail(subject.Pos, "the list before a function of links is the subject of another predicate, too; expected ?page in place of (?page) as the subject of both")
 		}
+		text, isText := t.textPredicate(predicate, path)
 		for {
+			if isText {
+				t.textObject(predicate.Pos, text, subject)
+				if !t.take(",") {
+					break
+				}
+				continue
+			}
 			if isFunction {
 				t.call(predicate.Pos, function, subject, list)
 				if !t.take(",") {

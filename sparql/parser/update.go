@@ -3,6 +3,8 @@
 package parser
 
 import (
+	"strings"
+
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -147,8 +149,10 @@ func (p updateParser) deleteWhere(pos ast.Pos) ast.Operation {
 	p.labels.scope = templateScope // there are none
 	m.Delete = p.quadPattern("DELETE WHERE")
 	for _, quad := range m.Delete {
-		if _, ok, _ := ast.FindLinkFunction(quad.Predicate.Term.Value()); ok {
-			p.fail(quad.Predicate.Pos, "%s is a function of links, and DELETE WHERE deletes what its pattern has; expected DELETE { ... } WHERE { ... }", quad.Predicate.Term)
+		for _, name := range []string{ast.LinkNamespace, ast.TextNamespace} {
+			if strings.HasPrefix(quad.Predicate.Term.Value(), name) {
+				p.fail(quad.Predicate.Pos, "%s is a function, and DELETE WHERE deletes what its pattern has; expected DELETE { ... } WHERE { ... }", quad.Predicate.Term)
+			}
 		}
 	}
 	for i := 0; i < len(m.Delete); {

@@ -191,6 +191,8 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 		return c.service(n, in, g, depth)
 	case *algebra.LinkJoin:
 		return c.linkJoin(n, in)
+	case *algebra.TextJoin:
+		return c.textJoin(n, in)
 	case *algebra.LinkRank:
 		return c.linkRank(n, in, g, depth)
 	}

@@ -94,7 +94,7 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 				patterns = append(patterns, arg.Patterns...)
 			case *algebra.Table:
 				tables = append(tables, arg)
-			case *algebra.Path, *algebra.LinkJoin:
+			case *algebra.Path, *algebra.LinkJoin, *algebra.TextJoin:
 				paths = append(paths, arg)
 			case *algebra.Unfold:
 				unfolds = append(unfolds, arg)
@@ -197,7 +197,10 @@ func (c *compiler) bgps(apart *[]component, in stream, g pattern.Graphs, linked 
 // bind them.
 func (c *compiler) joinPaths(paths []algebra.Node, apart *[]component, wait bool, in stream, g pattern.Graphs, depth int) (out stream, rest []algebra.Node, err error) {
 	for len(paths) > 0 {
-		best, bound := c.nextPath(paths, in.certain)
+		best, bound, err := c.nextPath(paths, in.certain)
+		if err != nil {
+			return in, nil, err
+		}
 		_, isFunction := paths[best].(*algebra.LinkJoin)
 		if isFunction && !bound {
 			// 1. The next component may bind its page.

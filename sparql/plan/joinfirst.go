@@ -97,6 +97,8 @@ func (c *compiler) guessRows(n algebra.Node, g pattern.Graphs) (float64, error) 
 		}
 	case *algebra.LinkJoin:
 		return c.linkRows(n, algebra.Set{}), nil
+	case *algebra.TextJoin:
+		return c.textRows(n)
 	// 2. A join has about the rows of its smallest argument, a union those of all.
 	case *algebra.Join:
 		least := math.Inf(1)

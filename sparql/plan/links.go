@@ -176,11 +176,17 @@ func (c *compiler) linkRank(n *algebra.LinkRank, in stream, g pattern.Graphs, de
 
 // nextPath returns the index of the path or function of links to join next: the one with the fewest
 // solutions for a row. bound is false if rows bind no end of it, and a later argument may.
-func (c *compiler) nextPath(paths []algebra.Node, certain algebra.Set) (best int, bound bool) {
+func (c *compiler) nextPath(paths []algebra.Node, certain algebra.Set) (best int, bound bool, err error) {
 	rows := func(n algebra.Node) float64 {
 		switch n := n.(type) {
 		case *algebra.LinkJoin:
 			return c.linkRows(n, certain)
+		case *algebra.TextJoin:
+			var found float64
+			if found, err = c.textRows(n); certain.Has(n.Literal.Slot) {
+				return min(found/textLiterals, 1)
+			}
+			return found
 		default:
 			if unboundPath(n, certain) {
 				return linkPages / 2
@@ -191,9 +197,10 @@ func (c *compiler) nextPath(paths []algebra.Node, certain algebra.Set) (best int
 	least := slices.MinFunc(paths, func(a, b algebra.Node) int { return cmp.Compare(rows(a), rows(b)) })
 	best = slices.Index(paths, least)
 	if n, ok := least.(*algebra.LinkJoin); ok && n.Function == ast.LinkPageRank {
-		return best, isBound(n.Page, certain)
+		return best, isBound(n.Page, certain), err
 	}
-	return best, rows(least) < linkPages/2
+	_, text := least.(*algebra.TextJoin) // it needs no binding
+	return best, text || rows(least) < linkPages/2, err
 }
 
 // pathFan is the assumed number of solutions of a repeated path for a row with one end.
@@ -201,18 +208,26 @@ const pathFan = 10
 
 // bestFirst returns the argument of a join that gives the best pages first, if a query wants the first ones and
 // finds them there sooner than by a sort of all rows; nil if there is none.
-func (c *compiler) bestFirst(args []algebra.Node, patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (algebra.Node, error) {
+func (c *compiler) bestFirst(args []algebra.Node, patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (best algebra.Node, err error) {
 	i := slices.IndexFunc(args, func(n algebra.Node) bool {
+		if search, ok := n.(*algebra.TextJoin); ok {
+			return c.wantsBestText(search, in)
+		}
 		call, ok := n.(*algebra.LinkJoin)
-		return ok && c.wantsBest(call, in)
+		return ok && c.query.Options.Links != nil && c.wantsBest(call, in)
 	})
-	if c.want == nil || i < 0 || c.query.Options.Links == nil {
+	if c.want == nil || i < 0 {
 		return nil, nil
 	}
 	if len(patterns) == 0 {
 		return args[i], nil
 	}
-	pages, err := c.scoredPages(&args[i].(*algebra.LinkJoin).LinkCall)
+	var pages float64
+	if search, ok := args[i].(*algebra.TextJoin); ok {
+		pages, err = c.textRows(search)
+	} else {
+		pages, err = c.scoredPages(&args[i].(*algebra.LinkJoin).LinkCall)
+	}
 	if err != nil {
 		return nil, err
 	}

@@ -40,11 +40,7 @@ func (v *visibility) mentions() map[int]int {
 			for _, at := range n.Places() {
 				add(at)
 			}
-		case *algebra.LinkJoin:
-			for _, at := range n.Places() {
-				add(at)
-			}
-		case *algebra.LinkRank:
+		case interface{ Places() []algebra.VarOrTerm }: // functions of links, and text search
 			for _, at := range n.Places() {
 				add(at)
 			}

@@ -17,7 +17,8 @@ type estimator struct {
 	exec    *exec.Execution
 	known   surveyed
 	guessed map[algebra.Node]float64 // see compiler.rowsOf
-	scored  float64                  // pages with a score of PageRank; 0 while it is not known
+	texts   map[*algebra.TextJoin]exec.TextSearch
+	scored  float64 // pages with a score of PageRank; 0 while it is not known
 }
 
 type rangeKey struct{ lo, hi string }

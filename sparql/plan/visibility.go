@@ -61,7 +61,7 @@ func (v *visibility) lateral(n algebra.Node, outer algebra.Set) bool {
 
 func (v *visibility) isStructural(n algebra.Node) bool {
 	switch n := n.(type) {
-	case *algebra.Unit, *algebra.BGP, *algebra.Path, *algebra.Unfold, *algebra.Table, *algebra.Service, *algebra.LinkJoin:
+	case *algebra.Unit, *algebra.BGP, *algebra.Path, *algebra.Unfold, *algebra.Table, *algebra.Service, *algebra.LinkJoin, *algebra.TextJoin:
 		return true
 	case *algebra.Join, *algebra.Filter, *algebra.LeftJoin, *algebra.Union, *algebra.Extend:
 		for _, in := range algebra.Inputs(n) {

@@ -73,7 +73,7 @@ func (r *Request) modify(op *ast.Modify) (func(*run) error, error) {
 // because a store would reject the request if one is not RDF's.
 func computes(n algebra.Node) bool {
 	switch n.(type) {
-	case *algebra.Extend, *algebra.Group, *algebra.Service, *algebra.LinkJoin, *algebra.LinkRank:
+	case *algebra.Extend, *algebra.Group, *algebra.Service, *algebra.LinkJoin, *algebra.LinkRank, *algebra.TextJoin:
 		return true
 	}
 	for _, in := range algebra.Inputs(n) {

@@ -7,6 +7,8 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textindex"
+	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql"
@@ -40,6 +42,11 @@ var sparqlKinds = []struct {
 	{links.ErrInvalid, KindBadRequest},
 	{links.ErrLoading, KindLoading},
 	{links.ErrMemory, KindLinkMemory},
+	{plan.ErrNoText, KindBadRequest},
+	{textindex.ErrQuery, KindBadRequest},
+	{textsearch.ErrNotIndexed, KindNotIndexed},
+	{textsearch.ErrBuilding, KindLoading},
+	{textsearch.ErrTooLarge, KindTextMemory},
 	{expr.ErrCompile, KindBadRequest},
 	{update.ErrDataset, KindBadRequest},
 	{update.ErrGraphExists, KindConflict},

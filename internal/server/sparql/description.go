@@ -114,6 +114,11 @@ func (a *API) serviceTriples(endpoint triple.Term, graphs *groups) []triple.Trip
 			say(service, sd("propertyFeature"), triple.NewIRI(iri))
 		}
 	}
+	if features.Text {
+		for _, iri := range ast.TextPredicates() {
+			say(service, sd("propertyFeature"), triple.NewIRI(iri))
+		}
+	}
 	if features.UnionDefaultGraph {
 		say(service, sd("feature"), sd("UnionDefaultGraph"))
 	}

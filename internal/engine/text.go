@@ -1,0 +1,60 @@
+// The text index for text:matches.
+
+package engine
+
+import (
+	"context"
+
+	"github.com/trefoildb/trefoil/internal/textsearch"
+	"github.com/trefoildb/trefoil/internal/turns"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// textIndex implements [exec.TextIndex]. Each call gives the slot of its turn back, because other machines may
+// compute the answer.
+type textIndex struct{ index *textsearch.Index }
+
+// Search implements [exec.TextIndex].
+func (t textIndex) Search(ctx context.Context, r exec.TextRequest) (exec.TextSearch, error) {
+	var s *textsearch.Search
+	err := turns.Wait(ctx, func() (err error) {
+		s, err = t.index.Search(turns.Detach(ctx), textsearch.Request{Query: r.Query, Predicates: r.Predicates, Language: r.Language})
+		return err
+	})
+	if err != nil {
+		return nil, err
+	}
+	return textSearch{s}, nil
+}
+
+// textSearch implements [exec.TextSearch].
+type textSearch struct{ search *textsearch.Search }
+
+// Next implements [exec.TextSearch].
+func (s textSearch) Next(ctx context.Context, n int) (list []exec.TextHit, err error) {
+	err = turns.Wait(ctx, func() error {
+		hits, err := s.search.Next(turns.Detach(ctx), n)
+		for i := range hits {
+			list = append(list, exec.TextHit{Literal: solution.Encode(hits[i].Literal), Score: hits[i].Score})
+		}
+		return err
+	})
+	return list, err
+}
+
+// Again implements [exec.TextSearch].
+func (s textSearch) Again() exec.TextSearch { return textSearch{s.search.Again()} }
+
+// Snippet implements [exec.TextSearch].
+func (s textSearch) Snippet(h exec.TextHit) string {
+	literal, err := triple.DecodeTerm(solution.BytesOf(h.Literal))
+	if err != nil {
+		return "" // Next has encoded it
+	}
+	return s.search.Snippet(&textsearch.Hit{Literal: literal})
+}
+
+// Estimate implements [exec.TextSearch].
+func (s textSearch) Estimate() int64 { return s.search.Estimate() }

@@ -1,0 +1,132 @@
+// Tests of text:matches in SPARQL.
+
+package server
+
+import (
+	"context"
+	"fmt"
+	"net/http"
+	"net/url"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// serveTexts serves 300 labels and 300 comments. The labels are indexed.
+func serveTexts(t *testing.T) *testServer {
+	db := newStore(t)
+	index := newText(t, db)
+	words := strings.Fields("graph store base triple node")
+	var all []triple.Triple
+	for i := range 300 {
+		s := triple.NewIRI(fmt.Sprint("x:s", i))
+		text := fmt.Sprintf("%s %s %s w%d", words[i%5], words[i/5%5], strings.Repeat("pad ", i%7), i)
+		all = append(all, triple.Triple{Subject: s, Predicate: triple.NewIRI("x:label"), Object: triple.NewString(text)},
+			triple.Triple{Subject: s, Predicate: triple.NewIRI("x:comment"), Object: triple.NewString("graph " + fmt.Sprint(i))},
+			triple.Triple{Subject: s, Predicate: triple.NewIRI("x:kind"), Object: triple.NewIRI(fmt.Sprint("x:k", i%3))})
+	}
+	if _, err := db.Add(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if err := index.Add(t.Context(), "x:label"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := index.Await(ctx); err != nil {
+		t.Fatal(err)
+	}
+	return serve(t, db, Options{Text: index, Engine: newEngine(t, db, engine.Options{Text: index})}, ServerOptions{})
+}
+
+// rows returns the rows of a query as CSV, without the head.
+func (s *testServer) rows(t *testing.T, query string) []string {
+	t.Helper()
+	got := s.do(http.MethodGet, "/sparql?query="+url.QueryEscape("PREFIX text: <urn:trefoil:text:> "+query), "", "Accept", "text/csv")
+	if got.status != http.StatusOK {
+		t.Fatalf("%s: %d %s", query, got.status, got.body)
+	}
+	lines := strings.Split(strings.TrimSpace(strings.ReplaceAll(got.body, "\r\n", "\n")), "\n")
+	return lines[1:]
+}
+
+// TestTextSPARQL compares searches in all places of a query with filters that mean the same.
+func TestTextSPARQL(t *testing.T) {
+	s := serveTexts(t)
+	for _, c := range []struct{ search, filter string }{
+		{`SELECT ?l { ?l text:matches "graph" }`, `SELECT ?l { ?s <x:label> ?l FILTER CONTAINS(?l, "graph") }`},
+		{`SELECT ?s { ?l text:matches "graph -store" . ?s <x:label> ?l }`, `SELECT ?s { ?s <x:label> ?l FILTER(CONTAINS(?l, "graph") && !CONTAINS(?l, "store")) }`},
+		{`SELECT ?s { ?s <x:label> ?l . ?l text:matches "w7 OR w8" }`, `SELECT ?s { ?s <x:label> ?l FILTER REGEX(?l, "w[78]$") }`},
+		{`SELECT ?s { ?s <x:kind> <x:k1> ; <x:label> ?l . ?l text:matches "graph" }`, `SELECT ?s { ?s <x:kind> <x:k1> ; <x:label> ?l FILTER CONTAINS(?l, "graph") }`},
+		{`SELECT ?s ?l { ?s <x:kind> <x:k1> OPTIONAL { ?s <x:label> ?l . ?l text:matches "graph" } }`, `SELECT ?s ?l { ?s <x:kind> <x:k1> OPTIONAL { ?s <x:label> ?l FILTER CONTAINS(?l, "graph") } }`},
+		{`SELECT ?s { ?s <x:label> ?l FILTER EXISTS { ?l text:matches "node" } }`, `SELECT ?s { ?s <x:label> ?l FILTER CONTAINS(?l, "node") }`},
+		{`SELECT ?s { ?s <x:label> ?l MINUS { ?l text:matches "node" } }`, `SELECT ?s { ?s <x:label> ?l FILTER(!CONTAINS(?l, "node")) }`},
+		{`SELECT ?s { { ?l text:matches "node" } UNION { ?l text:matches "base" } ?s <x:label> ?l }`, `SELECT ?s { { ?s <x:label> ?l FILTER CONTAINS(?l, "node") } UNION { ?s <x:label> ?l FILTER CONTAINS(?l, "base") } }`},
+		{`SELECT (COUNT(*) AS ?n) { ?a text:matches "node graph" . ?b text:matches "base graph" }`, `SELECT (COUNT(*) AS ?n) { ?s <x:label> ?a . ?r <x:label> ?b FILTER(CONTAINS(?a, "node") && CONTAINS(?a, "graph") && CONTAINS(?b, "base") && CONTAINS(?b, "graph")) }`},
+		{`SELECT ?s { VALUES ?l { "graph graph  w0" "other" } ?l text:matches "w0" . ?s <x:label> ?l }`, `SELECT ?s { ?s <x:label> "graph graph  w0" }`},
+		{`SELECT ?k (COUNT(?s) AS ?n) { ?l text:matches "graph" . ?s <x:label> ?l ; <x:kind> ?k } GROUP BY ?k`, `SELECT ?k (COUNT(?s) AS ?n) { ?s <x:label> ?l ; <x:kind> ?k FILTER CONTAINS(?l, "graph") } GROUP BY ?k`},
+		{`SELECT ?s { { SELECT ?l { ?l text:matches "triple" } } ?s <x:label> ?l }`, `SELECT ?s { ?s <x:label> ?l FILTER CONTAINS(?l, "triple") }`},
+		{`SELECT ?l { ?l text:matches "graph" ; text:predicate <x:label> ; text:language "" }`, `SELECT ?l { ?s <x:label> ?l FILTER CONTAINS(?l, "graph") }`},
+		{`SELECT ?l { ?l text:matches "graph" ; text:language "en" }`, `SELECT ?l { ?s <x:none> ?l }`},
+	} {
+		got, want := s.rows(t, c.search), s.rows(t, c.filter)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has %d rows\n%.300q\nand %s has %d\n%.300q", c.search, len(got), got, c.filter, len(want), want)
+		}
+	}
+}
+
+// TestTextScores: the best literals come first, with and without a LIMIT, and have snippets.
+func TestTextScores(t *testing.T) {
+	s := serveTexts(t)
+	all := s.rows(t, `SELECT ?l ?score { ?l text:matches "graph OR store" ; text:score ?score } ORDER BY DESC(?score) ?l`)
+	best := s.rows(t, `SELECT ?l ?score { ?l text:matches "graph OR store" ; text:score ?score } ORDER BY DESC(?score) LIMIT 5`)
+	joined := s.rows(t, `SELECT ?l ?score { ?s <x:kind> ?k ; <x:label> ?l . ?l text:matches "graph OR store" ; text:score ?score } ORDER BY DESC(?score) LIMIT 5`)
+	if len(all) < 100 || len(best) != 5 || len(joined) != 5 {
+		t.Fatalf("%d, %d and %d rows", len(all), len(best), len(joined))
+	}
+	score := func(row string) string { return row[strings.LastIndex(row, ",")+1:] }
+	for i := range best {
+		if score(best[i]) != score(all[i]) || score(joined[i]) != score(all[i]) {
+			t.Errorf("row %d is %s, joined %s, and of all rows %s", i, best[i], joined[i], all[i])
+		}
+	}
+	if got := s.rows(t, `SELECT ?h { ?l text:matches "w17" ; text:snippet ?h }`); len(got) != 1 || !strings.Contains(got[0], "\u27e6w17\u27e7") {
+		t.Errorf("%q", got)
+	}
+	// The plan reads the first hits only.
+	got := s.do(http.MethodGet, "/sparql?explain=run&query="+url.QueryEscape(`PREFIX text: <urn:trefoil:text:> SELECT ?l { ?l text:matches "graph OR store" ; text:score ?s } ORDER BY DESC(?s) LIMIT 5`), "")
+	if !strings.Contains(got.body, "text:matches") || strings.Contains(got.body, `"sort"`) {
+		t.Errorf("the plan is %s", got.body)
+	}
+}
+
+// TestTextErrors: wrong calls say what is wrong, and where.
+func TestTextErrors(t *testing.T) {
+	s := serveTexts(t)
+	for query, want := range map[string]string{
+		`SELECT * { ?l text:matches ?q }`:                                    "needs a string",
+		`SELECT * { ?l text:matches 7 }`:                                     "needs a string",
+		`SELECT * { "a" text:matches "a" }`:                                  "stands behind a term",
+		`SELECT * { ?l text:score ?s }`:                                      "no text:matches",
+		`SELECT * { ?l text:match "a" }`:                                     "there is no predicate",
+		`SELECT * { ?l text:matches "a", "b" }`:                              "two text:matches",
+		`SELECT * { ?l text:matches "a" ; text:score ?l }`:                   "another variable",
+		`SELECT * { ?l text:matches "a" ; text:score ?s ; text:snippet ?s }`: "different variables",
+		`SELECT * { ?l text:matches "*" }`:                                   "a * needs the beginning",
+		`SELECT * { ?l text:matches "-a" }`:                                  "nothing but excluded",
+		`SELECT * { GRAPH ?g { ?l text:matches "a" } }`:                      "expected it outside",
+		`SELECT * { ?l text:matches "a" ; text:predicate <x:comment> }`:      "there is no text index of",
+	} {
+		got := s.do(http.MethodGet, "/sparql?query="+url.QueryEscape("PREFIX text: <urn:trefoil:text:> "+query), "")
+		if got.status < 400 || got.status >= 500 || !strings.Contains(got.body, want) {
+			t.Errorf("%s: %d %s", query, got.status, got.body)
+		}
+	}
+}

@@ -1,0 +1,36 @@
+// The text index as operators use it.
+
+package exec
+
+import "context"
+
+// TextIndex is the index behind text:matches. An answer is complete, or there is an error.
+type TextIndex interface {
+	// Search begins a search. It sees every change that was acknowledged before the call.
+	Search(ctx context.Context, r TextRequest) (TextSearch, error)
+}
+
+// TextRequest is what a search looks for.
+type TextRequest struct {
+	Query      string
+	Language   *string // a range of language tags; nil is any
+	Predicates []string
+}
+
+// TextSearch is a search that has begun.
+type TextSearch interface {
+	// Next returns up to n further hits, the best first; none at the end.
+	Next(ctx context.Context, n int) ([]TextHit, error)
+	// Again returns the search from its first hit.
+	Again() TextSearch
+	// Snippet returns the part of a hit's literal with the most words of the query.
+	Snippet(h TextHit) string
+	// Estimate returns about how many hits there are.
+	Estimate() int64
+}
+
+// TextHit is a literal, as its binding, with its score.
+type TextHit struct {
+	Literal string
+	Score   float64
+}
