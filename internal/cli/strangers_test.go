@@ -37,6 +37,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textsearch"
 )
 
 // messages is what a command writes to standard error; it may be read meanwhile.
@@ -120,7 +121,12 @@ func registered(t *testing.T) (methods []string, endpoints []server.Endpoint) {
 		t.Fatal(err)
 	}
 	defer graph.Close()
-	api, err := server.New(n, server.Options{Engine: queries, Links: graph, Cluster: n})
+	text, err := textsearch.OpenNode(n, textsearch.Options{Dir: t.TempDir()})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer text.Close()
+	api, err := server.New(n, server.Options{Engine: queries, Links: graph, Text: text, Cluster: n})
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -1,0 +1,251 @@
+// The text index of a cluster against one index of all literals.
+
+package cluster
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"maps"
+	"path/filepath"
+	"slices"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textindex"
+	"github.com/trefoildb/trefoil/internal/textsearch"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// library is the literals that a cluster ought to have, and the indexes of its machines.
+type library struct {
+	*world
+	dir     string
+	indexes map[*machine]*textsearch.Index
+	triples map[triple.Triple]bool
+}
+
+const labelPredicate = "http://example.org/label"
+
+func newLibrary(w *world) *library {
+	return &library{world: w, dir: w.t.TempDir(), indexes: map[*machine]*textsearch.Index{}, triples: map[triple.Triple]bool{}}
+}
+
+// open opens the indexes of machines that run and have none.
+func (l *library) open() {
+	l.t.Helper()
+	for _, m := range l.up() {
+		if l.indexes[m] != nil {
+			continue
+		}
+		x, err := textsearch.OpenNode(m.node, textsearch.Options{Dir: filepath.Join(l.dir, m.name), Workers: 1, Logger: l.log.With("machine", m.name)})
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		l.indexes[m] = x
+	}
+}
+
+// end closes the indexes of machines, all if none is named.
+func (l *library) end(machines ...*machine) {
+	if machines == nil {
+		machines = slices.Collect(maps.Keys(l.indexes))
+	}
+	for _, m := range machines {
+		if err := l.indexes[m].Close(); err != nil {
+			l.t.Error(err)
+		}
+		delete(l.indexes, m)
+	}
+}
+
+// await waits until all machines hold what they must hold.
+func (l *library) await() {
+	l.t.Helper()
+	for _, m := range l.up() {
+		l.until("the text index is built", func() bool {
+			ctx, cancel := context.WithTimeout(l.t.Context(), 5*time.Second)
+			defer cancel()
+			return l.indexes[m].Await(ctx) == nil
+		})
+	}
+}
+
+var libraryWords = strings.Fields("graph store data base triple node edge link page word")
+
+func (l *library) triple() triple.Triple {
+	var text []string
+	for range 1 + l.random.IntN(4) {
+		text = append(text, libraryWords[l.random.IntN(len(libraryWords))])
+	}
+	object := triple.NewString(strings.Join(text, " "))
+	if l.random.IntN(3) == 0 {
+		object = triple.NewLang(strings.Join(text, " ")+"s", "en")
+	}
+	return triple.Triple{Subject: triple.NewIRI(fmt.Sprint("http://example.org/", l.random.IntN(20))), Predicate: triple.NewIRI(labelPredicate), Object: object}
+}
+
+// change adds and deletes literals by random machines.
+func (l *library) change() {
+	l.t.Helper()
+	for range 5 {
+		t := l.triple()
+		m := l.any()
+		if l.random.IntN(4) > 0 {
+			l.mustAdd(m, t)
+			l.triples[t] = true
+			continue
+		}
+		for gone := range l.triples {
+			t = gone
+			break
+		}
+		l.mustDelete(m, t)
+		delete(l.triples, t)
+	}
+}
+
+// want returns the hits of one index of all literals.
+func (l *library) want(query string) string {
+	l.t.Helper()
+	a := textindex.NewAnalyzer()
+	b := textindex.NewBuilder(a, labelPredicate, 0)
+	seen := map[triple.Term]bool{}
+	for t := range l.triples {
+		if !seen[t.Object] {
+			seen[t.Object] = true
+			if err := b.Add(textindex.Document{Key: triple.AppendWholeTerm(nil, t.Object), Text: []byte(t.Object.Value()), Tag: t.Object.Lang()}); err != nil {
+				l.t.Fatal(err)
+			}
+		}
+	}
+	segment, err := b.Finish()
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	q, err := textindex.Parse(query)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	r, parts, check := &textindex.Request{Query: q}, []*textindex.Part{{Segment: segment}}, func() error { return nil }
+	stats, err := textindex.Collect(a, r, parts, check)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	hits, err := textindex.Search(a, r, &stats, parts, 1000, nil, check)
+	if err != nil {
+		l.t.Fatal(err)
+	}
+	var list []string
+	for _, h := range hits {
+		term, err := triple.DecodeTerm(h.Key)
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		list = append(list, fmt.Sprint(term, h.Score))
+	}
+	return strings.Join(list, "\n")
+}
+
+// got returns the hits of a machine, in pages.
+func (l *library) got(x *textsearch.Index, query string) (string, error) {
+	ctx := l.t.Context()
+	s, err := x.Search(ctx, textsearch.Request{Query: query})
+	if err != nil {
+		return "", err
+	}
+	var list []string
+	for {
+		hits, err := s.Next(ctx, 7)
+		if err != nil {
+			return "", err
+		}
+		if len(hits) == 0 {
+			return strings.Join(list, "\n"), nil
+		}
+		for _, h := range hits {
+			list = append(list, fmt.Sprint(h.Literal, h.Score))
+		}
+	}
+}
+
+// check compares the answers of a machine with those of one index. Before a loss is noticed an answer may be
+// ErrUnavailable, but never another one.
+func (l *library) check(x *textsearch.Index) {
+	l.t.Helper()
+	for _, query := range []string{"graph", "graph OR store -data", `"data base"~1 OR link`, "pag* nod*", "trpile~1"} {
+		want := l.want(query)
+		l.until("a search is answered", func() bool {
+			got, err := l.got(x, query)
+			if err != nil && !errors.Is(err, store.ErrUnavailable) && !errors.Is(err, textsearch.ErrBuilding) {
+				l.t.Fatal(err)
+			}
+			if err == nil && got != want {
+				l.t.Fatalf("%s finds\n%s\nwant\n%s", query, got, want)
+			}
+			return err == nil
+		})
+	}
+}
+
+// TestText changes literals through all machines, loses one machine and two at once, and compares all searches and their
+// scores with those of one index, right after too.
+func TestText(t *testing.T) {
+	simulate(t, 5, func(t *testing.T, w *world) {
+		l := newLibrary(w)
+		w.form()
+		l.open()
+		defer l.end()
+		if err := l.indexes[w.any()].Add(t.Context(), labelPredicate); err != nil {
+			t.Fatal(err)
+		}
+		work := func(rounds int) {
+			for range rounds {
+				l.change()
+			}
+			l.check(l.indexes[w.any()])
+		}
+		work(5)
+		l.await()
+		work(5)
+		for _, losses := range []int{1, 2} {
+			for range losses {
+				m := w.any()
+				l.end(m)
+				m.kill()
+			}
+			l.check(l.indexes[w.any()]) // nobody has noticed yet
+			w.settle()
+			work(3)
+			for range losses {
+				w.add().run(w.up()[0])
+			}
+			l.open()
+			work(3)
+			w.settle()
+			l.await()
+		}
+		// 1. Each literal is on as many machines as a triple has copies, when spare partitions are dropped.
+		distinct := map[triple.Term]bool{}
+		for one := range l.triples {
+			distinct[one.Object] = true
+		}
+		w.until("each literal is on three machines", func() bool {
+			sum := 0
+			for _, m := range w.up() {
+				list, err := l.indexes[m].Status(t.Context())
+				if err != nil || len(list) != 1 {
+					return false
+				}
+				sum += list[0].Documents
+			}
+			return sum == 3*len(distinct)
+		})
+		// 2. All machines have the same answers.
+		for _, m := range w.up() {
+			l.check(l.indexes[m])
+		}
+	})
+}
