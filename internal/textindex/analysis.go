@@ -5,6 +5,7 @@ package textindex
 import (
 	"bytes"
 	"strings"
+	"unicode"
 	"unicode/utf8"
 
 	"github.com/blevesearch/bleve/v2/analysis"
@@ -249,9 +250,9 @@ func (a *Analyzer) plain(raw []byte) []byte {
 	return bytes.ToLower(term)
 }
 
-// dropMark drops a mark that is not composed with the letter before it.
+// dropMark drops a mark that is not composed with the letter before it, and signs that only control the display.
 func dropMark(r rune) rune {
-	if r >= 0x300 && r < 0x370 {
+	if r >= 0x300 && r < 0x370 || unicode.Is(unicode.Cf, r) {
 		return -1
 	}
 	return r

@@ -1,0 +1,138 @@
+// Documents and queries that try to take too much time or memory.
+
+package textindex
+
+import (
+	"errors"
+	"fmt"
+	"runtime"
+	"strings"
+	"testing"
+	"time"
+)
+
+// searchAll returns the number of hits of a query in a segment, and how long it took.
+func searchAll(t *testing.T, s *Segment, query string) (int, time.Duration) {
+	t.Helper()
+	begun := time.Now()
+	q, err := Parse(query)
+	if err != nil {
+		t.Fatal(err)
+	}
+	a, r, parts := NewAnalyzer(), &Request{Query: q}, []*Part{{Segment: s}}
+	stats, err := Collect(a, r, parts, noCheck)
+	if err != nil {
+		t.Fatal(err)
+	}
+	hits, err := Search(a, r, &stats, parts, 10, nil, noCheck)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return len(hits), time.Since(begun)
+}
+
+// TestHugeDocument: a literal with ten million words is indexed, found by words and phrases, and takes memory of a
+// few times its size.
+func TestHugeDocument(t *testing.T) {
+	if testing.Short() {
+		t.Skip("it takes some seconds")
+	}
+	text := []byte(strings.Repeat("alpha beta gamma delta ", 10_000_000/4))
+	b := NewBuilder(NewAnalyzer(), "x:p", 0)
+	if err := b.Add(Document{Key: []byte("k"), Text: text, Tag: "en"}); err != nil {
+		t.Fatal(err)
+	}
+	s, err := b.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	if s.Tokens() != 10_000_000 {
+		t.Errorf("%d words", s.Tokens())
+	}
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	for query, want := range map[string]int{"gamma": 1, `"beta gamma delta"`: 1, `"gamma beta"`: 0, `"gamma beta"~2`: 1, "alp*": 1, "gmama~1": 1} {
+		if n, took := searchAll(t, s, query); n != want || took > 20*time.Second {
+			t.Errorf("%s finds %d literals in %s", query, n, took)
+		}
+	}
+	runtime.ReadMemStats(&after)
+	if n := after.TotalAlloc - before.TotalAlloc; n > 1<<30 {
+		t.Errorf("six searches took %d bytes", n)
+	}
+	q, err := Parse("delta")
+	if err != nil {
+		t.Fatal(err)
+	}
+	if snippet := Snippet(NewAnalyzer(), q, string(text), "en"); len(snippet) > 1000 {
+		t.Errorf("a snippet of %d bytes", len(snippet))
+	}
+}
+
+// TestManyWords: fuzzy words and prefixes over a large vocabulary are bounded in time, and refused if they stand for too
+// many words.
+func TestManyWords(t *testing.T) {
+	b := NewBuilder(NewAnalyzer(), "x:p", 0)
+	for i := range 3000 {
+		var text strings.Builder
+		for k := range 30 {
+			fmt.Fprintf(&text, "a%s ", syllables(uint64(i*30+k)*7919))
+		}
+		if err := b.Add(Document{Key: fmt.Append(nil, i), Text: []byte(text.String())}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := b.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	// 1. Patterns without a common prefix look at all words at worst.
+	for _, query := range []string{strings.Repeat("a", 100) + "~2", "xxx~2", "aba~2", strings.Repeat("aaab~2 OR ", 31) + "b"} {
+		if _, took := searchAll(t, s, query); took > 20*time.Second {
+			t.Errorf("%.20s took %s", query, took)
+		}
+	}
+	// 2. Too many words are an error that says what to do.
+	q, err := Parse("a*")
+	if err != nil {
+		t.Fatal(err)
+	}
+	_, err = Collect(NewAnalyzer(), &Request{Query: q}, []*Part{{Segment: s}}, noCheck)
+	if !errors.Is(err, ErrQuery) || !strings.Contains(err.Error(), "write more of the word") {
+		t.Errorf("a* of %d words: %v", s.terms, err)
+	}
+	// 3. A search ends when its caller wants it.
+	stop := errors.New("stop")
+	if _, err := Collect(NewAnalyzer(), &Request{Query: q}, []*Part{{Segment: s}}, func() error { return stop }); !errors.Is(err, stop) {
+		t.Errorf("the error is %v", err)
+	}
+}
+
+// TestScripts: text from right to left, ideographs and what is no text are indexed and found.
+func TestScripts(t *testing.T) {
+	for _, c := range []struct{ tag, text, query string }{
+		{"he", "הגרף הוא מסד נתונים", "מסד"},
+		{"ar", "قاعدة البيانات", "بيانات"},
+		{"zh", "图形数据库存储", "数据库"},
+		{"ja", "グラフデータベース", "データ"},
+		{"ko", "그래프 데이터베이스", "그래프"},
+		{"", "图形数据库存储", "数据库"},
+		{"th", "ฐานข้อมูล graph", "graph"},
+		{"", "\u202egraph\u202c reversed", "graph"},
+		{"", "emoji 😀 graph", "graph"},
+		{"", strings.Repeat("\u0301", 1000) + " graph", "graph"},
+		{"", "zero\x00byte graph", "graph"},
+	} {
+		b := NewBuilder(NewAnalyzer(), "x:p", 0)
+		if err := b.Add(Document{Key: []byte("k"), Text: []byte(c.text), Tag: c.tag}); err != nil {
+			t.Fatal(err)
+		}
+		s, err := b.Finish()
+		if err != nil {
+			t.Fatal(err)
+		}
+		if n, _ := searchAll(t, s, c.query); n != 1 {
+			t.Errorf("%q in %q finds nothing in %q", c.query, c.tag, c.text)
+		}
+	}
+}
