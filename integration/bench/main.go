@@ -1,10 +1,11 @@
 // Bench measures a trefoil binary and prints its figures as Markdown tables:
 //
-//	go run ./integration/bench [-suite store|cluster|links|changes|peers] [flags of the suite]
+//	go run ./integration/bench [-suite store|cluster|links|changes|peers|text] [flags of the suite]
 //
 // Suite store measures one store and one server, for docs/BENCHMARKS.md; cluster measures
 // clusters of processes, for the same page; links measures the hyperlink store, for
-// docs/LINKS.md; changes measures the change feed; peers measures other stores beside trefoil.
+// docs/LINKS.md; changes measures the change feed; peers measures other stores beside trefoil; text measures text search,
+// beside Lucene.
 // -help after -suite lists the flags of a suite. -suite must be the first flag, because the others
 // depend on it.
 //
@@ -28,11 +29,12 @@ import (
 	"github.com/trefoildb/trefoil/integration/bench/links"
 	"github.com/trefoildb/trefoil/integration/bench/peers"
 	"github.com/trefoildb/trefoil/integration/bench/store"
+	"github.com/trefoildb/trefoil/integration/bench/text"
 )
 
 // suites define their flags and return the function that measures.
 var suites = map[string]func(*flag.FlagSet) func(ctx context.Context, args []string) error{
-	"store": store.Suite, "cluster": cluster.Suite, "links": links.Suite, "changes": changes.Suite, "peers": peers.Suite,
+	"store": store.Suite, "cluster": cluster.Suite, "links": links.Suite, "changes": changes.Suite, "peers": peers.Suite, "text": text.Suite,
 }
 
 func main() {
@@ -51,7 +53,7 @@ func run(ctx context.Context, args []string) error {
 	name, args := cutSuite(args)
 	suite := suites[name]
 	if suite == nil {
-		return fmt.Errorf("-suite %s: it must be store, cluster, links, changes or peers", name)
+		return fmt.Errorf("-suite %s: it must be store, cluster, links, changes, peers or text", name)
 	}
 	flags := flag.NewFlagSet("bench -suite "+name, flag.ContinueOnError)
 	measure := suite(flags)
