@@ -151,7 +151,7 @@ func (b *bench) library(path string) ([]query, error) {
 	// 2. Search for words of the samples.
 	for _, s := range samples {
 		for _, w := range strings.Fields(strings.ToLower(s)) {
-			if w = strings.Trim(w, ".,;:!?()'\""); len(w) > 3 && !strings.ContainsAny(w, `*~"()\-+&|!^[]{}:/`) {
+			if w = strings.Trim(w, ".,;:!?()'\""); len(w) > 3 && strings.IndexFunc(w, func(r rune) bool { return r < 'a' || r > 'z' }) < 0 {
 				counts[w]++
 			}
 		}
