@@ -71,6 +71,7 @@ var commandLines = []commandLine{
 	{"links stats", "", ""}, {"links stores", "", ""}, {"links stores --request", "urls", ""}, {"links epoch", "", ""}, {"links pages", "", ""},
 	{"links label", "http://a/", ""}, {"links label --text", "x http://a/", ""}, {"links rank", "http://a/", ""},
 	{"links pagerank start", "--watch", ""}, {"links pagerank status", "", ""}, {"links pagerank stop", "", "no such job"},
+	{"text list", "", ""}, {"text add", "--wait urn:p", ""}, {"search", "--scan -p urn:p word", ""}, {"text remove", "urn:p", ""},
 	{"subscriptions list", "", ""}, {"subscriptions get", "s", ""}, {"subscriptions put", "t", ""}, {"subscriptions delete", "s", ""},
 	{"functions list", "", ""}, {"functions get", "f", ""}, {"functions put", "g WASM", ""}, {"functions delete", "f", ""}, {"queries", "", ""},
 	{"check", "", ""}, {"backup", "--force BACKUP", ""},
