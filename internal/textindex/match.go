@@ -51,10 +51,13 @@ type termMatcher struct {
 	weight float64
 	most   float64
 	floor  float64
+	// tested is the block that boundOf was computed for last, and tests is the result.
+	tested int
+	tests  float64
 }
 
 func newTermMatcher(s *scorer, l list, weight float64) *termMatcher {
-	m := &termMatcher{cursor: newCursor(s.segment, l), scorer: s, weight: weight}
+	m := &termMatcher{cursor: newCursor(s.segment, l), scorer: s, weight: weight, tested: -1}
 	if m.err != nil {
 		return m
 	}
@@ -69,7 +72,12 @@ func (m *termMatcher) boundOf(block int) float64 {
 	return m.weight * m.cursor.bound(block, m.saturate)
 }
 
-func (m *termMatcher) reject(block int) bool { return m.boundOf(block) < m.floor }
+func (m *termMatcher) reject(block int) bool {
+	if block != m.tested {
+		m.tested, m.tests = block, m.boundOf(block)
+	}
+	return m.tests < m.floor
+}
 
 func (m *termMatcher) advance(target uint32) uint32 {
 	if m.floor <= 0 {
