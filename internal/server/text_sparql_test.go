@@ -97,6 +97,11 @@ func TestTextScores(t *testing.T) {
 			t.Errorf("row %d is %s, joined %s, and of all rows %s", i, best[i], joined[i], all[i])
 		}
 	}
+	// A value beside the text is the query.
+	bound := s.do(http.MethodGet, "/sparql?"+url.Values{"query": {"SELECT ?l { ?l <urn:trefoil:text:matches> ?q }"}, "$q": {`"w17"`}}.Encode(), "", "Accept", "text/csv")
+	if bound.status != http.StatusOK || !strings.Contains(bound.body, " w17") || strings.Count(bound.body, "\n") != 2 {
+		t.Errorf("%+v", bound)
+	}
 	if got := s.rows(t, `SELECT ?h { ?l text:matches "w17" ; text:snippet ?h }`); len(got) != 1 || !strings.Contains(got[0], "\u27e6w17\u27e7") {
 		t.Errorf("%q", got)
 	}
@@ -111,7 +116,7 @@ func TestTextScores(t *testing.T) {
 func TestTextErrors(t *testing.T) {
 	s := serveTexts(t)
 	for query, want := range map[string]string{
-		`SELECT * { ?l text:matches ?q }`:                                    "needs a string",
+		`SELECT * { ?l text:matches ?q }`:                                    "?q has no value",
 		`SELECT * { ?l text:matches 7 }`:                                     "needs a string",
 		`SELECT * { "a" text:matches "a" }`:                                  "stands behind a term",
 		`SELECT * { ?l text:score ?s }`:                                      "no text:matches",

@@ -117,6 +117,11 @@ func (b *binder) insert(g *Group, names []string) {
 	if len(names) == 0 {
 		return
 	}
+	for _, element := range g.Elements {
+		if call, ok := element.(*TextCall); ok && slices.Contains(names, call.QueryVar) {
+			call.Query = b.values[call.QueryVar].Value()
+		}
+	}
 	values := &Values{Pos: g.Pos, Rows: [][]triple.Term{nil}}
 	for _, name := range names {
 		values.Vars = append(values.Vars, Node{Pos: g.Pos, Var: name})
@@ -251,6 +256,7 @@ func (b *binder) countGroup(g *Group) {
 			}
 		case *TextCall:
 			b.use(p.Literal)
+			b.use(Node{Var: p.QueryVar})
 			for _, n := range p.Results() {
 				b.use(n)
 			}

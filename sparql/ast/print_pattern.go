@@ -79,7 +79,11 @@ func (p queryPrinter) textCall(c *TextCall) {
 	p.text(" ")
 	p.iri(TextNamespace + TextMatches)
 	p.text(" ")
-	p.term(triple.NewString(c.Query))
+	if query := (Node{Var: c.QueryVar}); c.Query == "" && query.IsVar() {
+		p.node(query)
+	} else {
+		p.term(triple.NewString(c.Query))
+	}
 	more := func(name string, object Node) {
 		p.text(" ; ")
 		p.iri(TextNamespace + name)

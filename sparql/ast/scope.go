@@ -27,6 +27,7 @@ func InScope(pattern Pattern, visit func(name string)) {
 		}
 	case *TextCall:
 		visitVar(p.Literal, visit)
+		visitVar(Node{Var: p.QueryVar}, visit)
 		for _, n := range p.Results() {
 			visitVar(n, visit)
 		}

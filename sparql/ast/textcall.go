@@ -36,8 +36,9 @@ func TextPredicates() []string {
 type TextCall struct {
 	Pos
 	Literal Node // a variable
-	// Query is "" until matches is set.
-	Query string
+	// Query is the text of the query. If it is "" and QueryVar is set, that variable has no value yet: Bind gives it one.
+	Query    string
+	QueryVar string
 	// Score and Snippet are variables, or zero.
 	Score, Snippet Node
 	Language       *string
@@ -55,6 +56,9 @@ func (c *TextCall) Results() (list []Node) {
 	}
 	return list
 }
+
+// Matches reports whether text:matches is set.
+func (c *TextCall) Matches() bool { return c.Query != "" || c.QueryVar != "" }
 
 // FindTextPredicate returns the name of a predicate of text search. is is false if the IRI is not in
 // [TextNamespace]. The error lists the predicates.
@@ -82,8 +86,12 @@ func (c *TextCall) Set(name string, object Node) error {
 	// 1. What has a term as its object.
 	switch name {
 	case TextMatches:
-		if c.Query != "" {
+		if c.Matches() {
 			return fmt.Errorf("?%s has two text:matches; put both queries into one, with AND between", c.Literal.Var)
+		}
+		if object.IsVar() && object.Var != c.Literal.Var {
+			c.QueryVar = object.Var
+			return nil
 		}
 		var err error
 		if c.Query, err = text(); err == nil && c.Query == "" {

@@ -2,7 +2,13 @@
 
 package exec
 
-import "context"
+import (
+	"context"
+	"errors"
+)
+
+// ErrText: nothing gives the query of a search its text.
+var ErrText = errors.New("invalid search")
 
 // TextIndex is the index behind text:matches. An answer is complete, or there is an error.
 type TextIndex interface {

@@ -54,7 +54,7 @@ func (t *triplesParser) groupTexts(g *ast.Group) {
 		}
 	}
 	for _, one := range t.texts {
-		if call := textCallOf(g, one.subject.Var); t.err == nil && call.Query == "" {
+		if call := textCallOf(g, one.subject.Var); t.err == nil && !call.Matches() {
 			t.fail(one.pos, "?%s has text:%s, but no text:matches before it or beside it", clip(one.subject.Var), one.name)
 		}
 	}

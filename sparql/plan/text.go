@@ -22,6 +22,9 @@ func (c *compiler) textSearch(n *algebra.TextJoin) (exec.TextSearch, error) {
 	if found := c.estimator.texts[n]; found != nil {
 		return found, nil
 	}
+	if n.Call.Query == "" {
+		return nil, fmt.Errorf("%w: text:matches at %s: ?%s has no value; a query is a string, or a variable whose value is sent beside the text", exec.ErrText, n.Call.Pos, n.Call.QueryVar)
+	}
 	index := c.query.Options.Text
 	if index == nil {
 		return nil, fmt.Errorf("%w for text:matches at %s: a node has one unless it is read-only, and users with some graphs only may not search", ErrNoText, n.Call.Pos)

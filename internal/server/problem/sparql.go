@@ -43,6 +43,7 @@ var sparqlKinds = []struct {
 	{links.ErrLoading, KindLoading},
 	{links.ErrMemory, KindLinkMemory},
 	{plan.ErrNoText, KindBadRequest},
+	{exec.ErrText, KindBadRequest},
 	{textindex.ErrQuery, KindBadRequest},
 	{textsearch.ErrNotIndexed, KindNotIndexed},
 	{textsearch.ErrBuilding, KindLoading},
