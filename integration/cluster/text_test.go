@@ -249,3 +249,42 @@ func TestText(t *testing.T) {
 		}
 	})
 }
+
+// TestTextGrows: a lone node with an index becomes a member of a cluster, and the others join the index.
+func TestTextGrows(t *testing.T) {
+	simulate(t, 1, func(t *testing.T, w *world) {
+		l := newLibrary(w)
+		w.machines[0].run()
+		l.open()
+		defer l.end()
+		if err := l.indexes[w.any()].Add(t.Context(), labelPredicate); err != nil {
+			t.Fatal(err)
+		}
+		for range 4 {
+			l.change()
+		}
+		l.await()
+		l.check(l.indexes[w.any()])
+		for range 3 {
+			w.add().run(w.up()[0])
+			l.open()
+			l.change()
+			l.check(l.indexes[w.any()])
+		}
+		w.settle()
+		l.await()
+		for _, m := range w.up() {
+			l.check(l.indexes[m])
+		}
+		// A member that starts again has its files.
+		m := w.any()
+		l.end(m)
+		m.kill()
+		m.run()
+		l.open()
+		w.settle()
+		l.change()
+		l.await()
+		l.check(l.indexes[m])
+	})
+}

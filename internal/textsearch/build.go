@@ -7,6 +7,8 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
+	"sync/atomic"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/textindex"
@@ -73,8 +75,33 @@ func (x *Index) missing() (predicate string, set partitions) {
 	return "", 0
 }
 
-// buildMissing builds a predicate whose partitions are missing. It returns false if there is none.
+// pause is the time after a build that failed. Builds must not take more than a tenth of the time.
+type pause struct {
+	until      time.Time
+	predicates []string // the next build need not wait if they are others
+	err        error
+}
+
+// buildMissing builds a predicate whose partitions are missing, unless the last build failed a moment ago. It
+// returns false if there is none.
 func (x *Index) buildMissing(ctx context.Context) (bool, error) {
+	s, began := x.state.Load(), time.Now()
+	if s == nil || began.Before(x.pause.until) && slices.Equal(x.pause.predicates, s.predicates) {
+		return false, x.pause.err
+	}
+	x.files.begin()
+	built, err := x.buildNext(ctx)
+	x.pause = pause{predicates: s.predicates, err: err}
+	if err != nil {
+		x.files.discard(x)
+		now := time.Now()
+		x.pause.until = now.Add(9 * now.Sub(began))
+	}
+	return built, err
+}
+
+// buildNext builds a predicate whose partitions are missing. It returns false if there is none.
+func (x *Index) buildNext(ctx context.Context) (bool, error) {
 	predicate, set := x.missing()
 	if set == 0 {
 		return false, nil
@@ -130,9 +157,13 @@ func (x *Index) buildMissing(ctx context.Context) (bool, error) {
 // checkMemory returns an error if a state is too large.
 func (x *Index) checkMemory(s *state) error {
 	if n := s.bytes(); x.o.Memory > 0 && n > x.o.Memory {
-		return fmt.Errorf("%w: its segments take %d bytes, and --text-memory allows %d; raise it, or end the index of a predicate by trefoil text remove", ErrTooLarge, n, x.o.Memory)
+		return x.tooLarge(fmt.Sprintf("%d bytes, and --text-memory allows", n), x.o.Memory)
 	}
 	return nil
+}
+
+func (x *Index) tooLarge(what string, limit int64) error {
+	return fmt.Errorf("%w: its segments take %s %d bytes; raise it, or end the index of a predicate by trefoil text remove", ErrTooLarge, what, limit)
 }
 
 // literals are encoded literals on their way to a worker.
@@ -151,9 +182,11 @@ func (x *Index) build(ctx context.Context, l layout, predicate string, set parti
 	group := newGroup(ctx)
 	ctx = group.ctx
 	made := make([][]*part, x.o.Workers)
+	room := &atomic.Int64{}
+	room.Store(x.o.Memory - x.state.Load().bytes())
 	for i := range made {
 		group.run(func() (err error) {
-			made[i], err = x.analyzeLiterals(ctx, l, predicate, work)
+			made[i], err = x.analyzeLiterals(ctx, l, predicate, work, room)
 			return err
 		})
 	}
@@ -208,8 +241,8 @@ func (x *Index) build(ctx context.Context, l layout, predicate string, set parti
 	return parts, documents, nil
 }
 
-// analyzeLiterals makes segments of the literals of a channel.
-func (x *Index) analyzeLiterals(ctx context.Context, l layout, predicate string, work <-chan *literals) (parts []*part, err error) {
+// analyzeLiterals makes segments of the literals of a channel. room is the memory that all workers have left for them.
+func (x *Index) analyzeLiterals(ctx context.Context, l layout, predicate string, work <-chan *literals, room *atomic.Int64) (parts []*part, err error) {
 	// 1. A builder for each partition. If one is full, it becomes a segment.
 	analyzer := textindex.NewAnalyzer()
 	builders := map[uint32]*textindex.Builder{}
@@ -220,6 +253,9 @@ func (x *Index) analyzeLiterals(ctx context.Context, l layout, predicate string,
 			return err
 		}
 		delete(builders, partition)
+		if room.Add(-int64(len(segment.Body()))) < 0 && x.o.Memory > 0 {
+			return x.tooLarge("more than --text-memory allows", x.o.Memory)
+		}
 		p := &part{Part: &textindex.Part{Segment: segment}}
 		// The documents of a large segment wait in its file.
 		if err := x.files.write(x, p); err != nil {

@@ -56,6 +56,7 @@ type files struct {
 	mu    sync.Mutex
 	names map[*textindex.Segment]string
 	next  int
+	fresh []string // created since the last build began
 
 	// Only the goroutine that tends the index uses the rest.
 	urgent bool // something was built
@@ -90,9 +91,27 @@ func (f *files) free(x *Index) string {
 		f.next++
 		name := fmt.Sprint(f.next, fileSuffix)
 		if _, err := os.Lstat(x.path(name)); errors.Is(err, os.ErrNotExist) {
+			f.fresh = append(f.fresh, name)
 			return name
 		}
 	}
+}
+
+// begin forgets the files of earlier builds.
+func (f *files) begin() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.fresh = nil
+}
+
+// discard removes the files of a build that has failed.
+func (f *files) discard(x *Index) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	for _, name := range f.fresh {
+		_ = os.Remove(x.path(name)) // the next listing tries again
+	}
+	f.fresh = nil
 }
 
 // write writes the segment of a part. Its documents then stay in the file.

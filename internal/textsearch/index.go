@@ -71,6 +71,8 @@ type Index struct {
 	// Only the goroutine with the token of changing uses these.
 	analyzer *textindex.Analyzer
 	files    files
+	// Only the goroutine that tends the index uses pause.
+	pause    pause
 	searches atomic.Int64
 	builds   atomic.Int64
 }

@@ -401,7 +401,11 @@ func TestMemory(t *testing.T) {
 	if _, err := f.index.Search(f.ctx(), Request{Query: "graph"}); !errors.Is(err, ErrTooLarge) {
 		t.Fatal(err)
 	}
-	// A scan needs no index.
+	// A build that failed leaves no files, and is not tried again and again.
+	if files, err := filepath.Glob(filepath.Join(f.o.Dir, "*.text")); err != nil || len(files) > 0 {
+		t.Errorf("%q are left, %v", files, err)
+	}
+	// A scan says so, too, because the predicate has an index.
 	s, err := f.index.Search(f.ctx(), Request{Query: "graph", Scan: true})
 	if !errors.Is(err, ErrTooLarge) {
 		t.Fatal(s, err)

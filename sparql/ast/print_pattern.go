@@ -75,6 +75,7 @@ func (p queryPrinter) element(pattern Pattern) {
 
 // textCall writes a search as triples, because it may stand among triples.
 func (p queryPrinter) textCall(c *TextCall) {
+	// The query first, then what is given beside it.
 	p.node(c.Literal)
 	p.text(" ")
 	p.iri(TextNamespace + TextMatches)
