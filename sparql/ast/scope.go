@@ -26,10 +26,10 @@ func InScope(pattern Pattern, visit func(name string)) {
 			arg.EachVar(visit)
 		}
 	case *TextCall:
-		visitVar(p.Literal, visit)
-		visitVar(Node{Var: p.QueryVar}, visit)
+		p.Literal.EachVar(visit)
+		Node{Var: p.QueryVar}.EachVar(visit)
 		for _, n := range p.Results() {
-			visitVar(n, visit)
+			n.EachVar(visit)
 		}
 	case *Union:
 		for _, g := range p.Groups {
