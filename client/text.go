@@ -3,6 +3,7 @@
 package client
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"net/http"
@@ -51,7 +52,7 @@ func (c *Client) Search(ctx context.Context, r SearchRequest) (s SearchResult, e
 		values.Set("p", "<"+r.Predicate+">")
 	}
 	if r.Language != nil {
-		values.Set("lang", *r.Language)
+		values.Set("lang", cmp.Or(*r.Language, "none"))
 	}
 	if r.Limit > 0 {
 		values.Set("limit", strconv.Itoa(r.Limit))

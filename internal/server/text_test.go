@@ -71,6 +71,9 @@ func TestText(t *testing.T) {
 	if len(answer.Hits) != 1 || !answer.More || answer.Hits[0].Score <= 0 || len(answer.Hits[0].Subjects) != 1 || !strings.Contains(answer.Hits[0].Snippet, "\u27e6store") {
 		t.Errorf("%s", got.body)
 	}
+	if got := s.get("/search?q=stor*&lang=none"); !strings.Contains(got.body, `"text":"relational store"`) || strings.Contains(got.body, "graph") {
+		t.Errorf("without a language: %s", got.body)
+	}
 	// 3. Errors name the parameter.
 	for target, want := range map[string]string{
 		"/search":                       `"where":"q"`,

@@ -11,9 +11,9 @@ import (
 	"github.com/blevesearch/bleve/v2/analysis"
 	"github.com/blevesearch/bleve/v2/analysis/char/asciifolding"
 	"github.com/blevesearch/bleve/v2/analysis/token/stop"
-	"github.com/blevesearch/bleve/v2/analysis/token/unicodenorm"
 	"github.com/blevesearch/bleve/v2/registry"
 	"github.com/blevesearch/segment"
+	"golang.org/x/text/unicode/norm"
 
 	// The analyzers of the languages.
 	_ "github.com/blevesearch/bleve/v2/analysis/lang/ar"
@@ -62,7 +62,6 @@ type Analyzer struct {
 	cache     *registry.Cache
 	languages map[string]*language
 	fold      *asciifolding.AsciiFoldingFilter
-	normal    analysis.TokenFilter
 	values    [][]byte
 	types     []int
 }
@@ -70,7 +69,7 @@ type Analyzer struct {
 // language is the analysis of one language.
 type language struct {
 	name    string // the primary subtag in lower case
-	bigrams bool   // of Chinese, Japanese and Korean
+	bigrams bool   // of ideographs: Chinese, Japanese and Korean
 	joiners bool   // zero-width non-joiners separate words
 	filters []analysis.TokenFilter
 	words   map[string][]string
@@ -80,7 +79,6 @@ type language struct {
 func NewAnalyzer() *Analyzer {
 	return &Analyzer{
 		cache: registry.NewCache(), languages: map[string]*language{}, fold: asciifolding.New(),
-		normal: unicodenorm.MustNewUnicodeNormalizeFilter(unicodenorm.NFKC),
 		values: make([][]byte, 0, wordsAtOnce), types: make([]int, 0, wordsAtOnce),
 	}
 }
@@ -146,7 +144,7 @@ func (a *Analyzer) segment(l *language, text []byte, yield func(raw []byte, star
 	if l.joiners {
 		text = bytes.ReplaceAll(text, joiner, joinerSpaces)
 	}
-	runStart, runEnd := 0, 0 // ideographs without a gap
+	runStart, runEnd := 0, 0 // ideographs, or letters of a script without spaces, without a gap
 	for at := 0; at < len(text); {
 		// 1. Segment some words. The types tell words from what is between them.
 		values, types, read, err := segment.SegmentWordsDirect(text[at:], a.values[:0], a.types[:0])
@@ -156,9 +154,13 @@ func (a *Analyzer) segment(l *language, text []byte, yield func(raw []byte, star
 		for i, value := range values {
 			start, end := at, at+len(value)
 			at = end
-			ideograph := types[i] == segment.Ideo || types[i] == segment.Kana
-			// 2. Of a language with bigrams, collect ideographs until another word or a gap.
-			if l.bigrams && ideograph {
+			pairs := l.bigrams && (types[i] == segment.Ideo || types[i] == segment.Kana)
+			// The rules leave the letters of Thai, Lao, Khmer and Burmese to dictionaries.
+			if r, _ := utf8.DecodeRune(value); types[i] == segment.None && unicode.IsLetter(r) {
+				pairs = true
+			}
+			// 2. Collect what is indexed by pairs until another word or a gap.
+			if pairs {
 				if runStart == runEnd {
 					runStart = start
 				}
@@ -239,23 +241,32 @@ func (a *Analyzer) terms(l *language, raw []byte) []string {
 // plain returns a word in normal form KC, without accents and in lower case. Accents go before the stemmer,
 // because a word must have the same term with and without them.
 func (a *Analyzer) plain(raw []byte) []byte {
-	stream := a.normal.Filter(analysis.TokenStream{{Term: bytes.Clone(raw)}})
-	term := stream[0].Term
-	for _, b := range term {
+	for _, b := range raw {
 		if b >= utf8.RuneSelf {
-			folded := bytes.ToLower(bytes.ToValidUTF8(a.fold.Filter(term), nil))
-			return bytes.Map(dropMark, folded)
+			marked := bytes.ToLower(norm.NFKD.Bytes(raw))
+			return a.fold.Filter(norm.NFC.Bytes(dropMarks(bytes.ToValidUTF8(marked, nil))))
 		}
 	}
-	return bytes.ToLower(term)
+	return bytes.ToLower(raw)
 }
 
-// dropMark drops a mark that is not composed with the letter before it, and signs that only control the display.
-func dropMark(r rune) rune {
-	if r >= 0x300 && r < 0x370 || unicode.Is(unicode.Cf, r) {
-		return -1
-	}
-	return r
+// dropMarks drops the accents of decomposed letters, and signs that only control the display. The breve of the
+// Cyrillic short i stays, because it is another letter. A Greek sigma at the end of a word is an ordinary one.
+func dropMarks(decomposed []byte) []byte {
+	const breve, cyrillicI, finalSigma = '\u0306', 'и', 'ς'
+	last := rune(0)
+	return bytes.Map(func(r rune) rune {
+		before := last
+		last = r
+		switch {
+		case r == finalSigma:
+			return 'σ'
+		case r == breve && before == cyrillicI:
+		case r >= 0x300 && r < 0x370 || unicode.Is(unicode.Cf, r):
+			return -1
+		}
+		return r
+	}, decomposed)
 }
 
 // Normalize returns a word as a prefix of terms: as terms have it, but not stemmed.

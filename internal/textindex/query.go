@@ -215,8 +215,10 @@ func (p *queryParser) unit() (node, error) {
 	switch {
 	case p.at == len(p.text):
 		return nil, p.wrong(p.at, "a word is missing")
-	case p.peek("AND"), p.peek("OR"):
-		return nil, p.wrong(p.at, "a word is missing before %q (write \\%s for the word)", p.text[p.at:p.at+2], p.text[p.at:p.at+2])
+	case p.peek("AND"):
+		return nil, p.wrong(p.at, `a word is missing before "AND" (write \AND for the word)`)
+	case p.peek("OR"):
+		return nil, p.wrong(p.at, `a word is missing before "OR" (write \OR for the word)`)
 	case p.keyword("NOT"), p.sign('-'):
 		// Two negations cancel each other.
 		p.depth++

@@ -23,7 +23,13 @@ const (
 	maxChangeBytes = 64 << 20
 	// maxLoadRows is how many rows of a bulk load are taken in. After a larger load the predicate is built again.
 	maxLoadRows = 100_000
+	// maxLoadBytes bounds the literals of bulk loads that a search takes in, because it waits for them. With more of
+	// them the predicate is built again.
+	maxLoadBytes = 4 << 20
 )
+
+// errLargeLoad means that a bulk load has more literals of a predicate than a search takes in.
+var errLargeLoad = errors.New("a large bulk load")
 
 // errMoved means that the rows of a build are not of one epoch.
 var errMoved = errors.New("rows were moved while the text index was built from them")
@@ -262,6 +268,7 @@ func (x *Index) apply(ctx context.Context, s *state, c *changes) error {
 	if err := x.takeLoads(ctx, s, c); err != nil {
 		return err
 	}
+	s.drop(func(p string, _ uint32) bool { return c.again[p] })
 	// 1. Find out which documents are new, and which are no more.
 	edits := map[place]*edit{}
 	reader := lazyReader{node: x.node}
@@ -275,6 +282,9 @@ func (x *Index) apply(ctx context.Context, s *state, c *changes) error {
 		}
 		if edits[at] == nil {
 			edits[at] = &edit{gone: map[*part]*textindex.Builder{}, erased: map[*part][]uint32{}}
+		}
+		if err := ctx.Err(); err != nil {
+			return err
 		}
 		if err := x.editDocument(ctx, s, edits[at], at, d, c.documents[d], &reader); err != nil {
 			return err
@@ -397,15 +407,24 @@ func (x *Index) takeLoads(ctx context.Context, s *state, c *changes) error {
 	for i := range c.loads {
 		load := &c.loads[i]
 		for _, p := range s.predicates {
-			if !load.Load.Predicates.MayHave(triple.NewIRI(p)) || s.complete[p] == 0 {
+			if !load.Load.Predicates.MayHave(triple.NewIRI(p)) || s.complete[p] == 0 || c.again[p] {
 				continue
 			}
+			bytes := 0
 			err := x.eachDocument(ctx, p, func(stamp triple.Stamp, key []byte) error {
-				if load.HasRow(stamp) {
-					c.note(documentKey{p, string(key)}, false)
+				if !load.HasRow(stamp) {
+					return nil
 				}
+				if bytes += len(key); bytes > maxLoadBytes {
+					return errLargeLoad
+				}
+				c.note(documentKey{p, string(key)}, false)
 				return nil
 			})
+			if errors.Is(err, errLargeLoad) {
+				c.again[p] = true
+				continue
+			}
 			if err != nil {
 				return fmt.Errorf("read the literals of a bulk load: %w", err)
 			}

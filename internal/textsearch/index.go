@@ -43,6 +43,8 @@ var (
 	ErrNotIndexed = errors.New("there is no text index")
 	// ErrBuilding: the index is being built. The caller may retry.
 	ErrBuilding = errors.New("the text index is being built")
+	// ErrTooSlow: the search took longer than it may.
+	ErrTooSlow = errors.New("the text search takes too long")
 	// ErrTooLarge: the index does not fit into its memory.
 	ErrTooLarge = errors.New("the text index is too large")
 )

@@ -273,6 +273,22 @@ func TestLoads(t *testing.T) {
 	if n := f.index.builds.Load(); n != builds {
 		t.Errorf("a small load made %d builds", n-builds)
 	}
+	// A search must not wait for the literals of a large load.
+	var large strings.Builder
+	for i := range 90 {
+		fmt.Fprintf(&large, "<x:l%d> <%s> \"graph %s %d\" .\n", i, label, strings.Repeat("word ", 10_000), i)
+	}
+	load(large.String())
+	if _, err := f.index.Search(f.ctx(), Request{Query: "graph"}); !errors.Is(err, ErrBuilding) {
+		t.Errorf("a search after a large load: %v", err)
+	}
+	f.await()
+	if n := len(f.find("graph")); n != 93 {
+		t.Errorf("%d literals", n)
+	}
+	if n := f.index.builds.Load(); n != builds+1 {
+		t.Errorf("a large load made %d builds", n-builds)
+	}
 }
 
 // TestRestart: the next start reads the files, and reads the changes since.

@@ -29,6 +29,7 @@ type local func(ctx context.Context, now *state, set partitions) (add func(), er
 // gather gets the answers for all partitions: from this machine if it has them, and else from one holder each. It returns
 // when all are complete, or an error.
 func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*answer), q *question) error {
+	client := ctx
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
 	q.at, q.text, q.predicates = s.at, s.request.Query.Text, s.request.Predicates
@@ -52,6 +53,8 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 			case err == nil:
 				add()
 				left &^= mine
+			case errors.Is(err, context.DeadlineExceeded) && client.Err() == nil:
+				return fmt.Errorf("%w: more than %s; write more of its words, or name a predicate", ErrTooSlow, searchTimeout)
 			case now.layout == 0 || !errors.Is(err, ErrBuilding):
 				return err
 			default:

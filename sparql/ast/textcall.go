@@ -99,6 +99,9 @@ func (c *TextCall) Set(name string, object Node) error {
 		}
 		return err
 	case TextLanguage:
+		if c.Language != nil {
+			return fmt.Errorf("text:language occurs twice for one literal; it is one range of language tags")
+		}
 		lang, err := text()
 		c.Language = &lang
 		return err

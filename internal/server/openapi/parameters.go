@@ -101,7 +101,7 @@ var parameters = map[string]parameter{
 
 	// Text search.
 	"q":        {"What literals must have: words, phrases in quotes, prefixes*, fuzzy~ words, AND, OR, NOT or -, and parentheses", text, "graph AND (store OR database) -relational"},
-	"lang":     {"A range of language tags: en also has en-GB; an empty one has literals without a tag", text, "en"},
+	"lang":     {"A range of language tags: en also has en-GB; none has literals without a tag", text, "en"},
 	"scan":     {"Reads the literals of a predicate that has no index", flag, false},
 	"subjects": {"How many subjects of each literal to add", natural, 3},
 

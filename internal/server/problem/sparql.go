@@ -47,6 +47,7 @@ var sparqlKinds = []struct {
 	{textindex.ErrQuery, KindBadRequest},
 	{textsearch.ErrNotIndexed, KindNotIndexed},
 	{textsearch.ErrBuilding, KindLoading},
+	{textsearch.ErrTooSlow, KindQueryLimit},
 	{textsearch.ErrTooLarge, KindTextMemory},
 	{expr.ErrCompile, KindBadRequest},
 	{update.ErrDataset, KindBadRequest},

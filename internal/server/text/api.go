@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"net/http"
+	"slices"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -80,6 +81,9 @@ type found struct {
 	More bool `json:"more"`
 }
 
+// noLanguage is the value of lang for literals without a tag. It is no language of the registry of subtags.
+const noLanguage = "none"
+
 // query returns the search of a request, how many hits it wants, and how many subjects of each.
 func query(p request.Params) (r textsearch.Request, limit, subjects int, err error) {
 	// 1. The query and its filters.
@@ -95,6 +99,9 @@ func query(p request.Params) (r textsearch.Request, limit, subjects int, err err
 	}
 	if p.Has("lang") {
 		lang := p["lang"]
+		if lang == noLanguage {
+			lang = ""
+		}
 		r.Language = &lang
 	}
 	if r.Scan, err = p.Flag("scan"); err != nil {
@@ -143,6 +150,9 @@ func (a *API) search(w http.ResponseWriter, r *request.Request) error {
 		if one.Lang == "" && h.Literal.Datatype() != triple.XSDString {
 			one.Datatype = h.Literal.Datatype()
 		}
+		if err := r.Context().Err(); err != nil {
+			return err // a snippet of a long literal takes time
+		}
 		if one.Subjects, err = a.subjects(r.Context(), h, subjects); err != nil {
 			return err
 		}
@@ -164,7 +174,8 @@ func (a *API) subjects(ctx context.Context, h *textsearch.Hit, limit int) (list 
 	defer func() { err = errors.Join(err, reader.Close()) }()
 	for _, p := range h.Predicates {
 		pattern := triple.Pattern{Predicate: triple.NewIRI(p), Object: h.Literal}
-		for row, err := range reader.Match(ctx, pattern, store.ReadOptions{Limit: int64(limit - len(list))}) {
+		// Rows of one subject in several graphs are neighbours, but another predicate may repeat it.
+		for row, err := range reader.Match(ctx, pattern, store.ReadOptions{}) {
 			if err != nil {
 				return nil, err
 			}
@@ -172,10 +183,12 @@ func (a *API) subjects(ctx context.Context, h *textsearch.Hit, limit int) (list 
 			if err != nil {
 				return nil, err
 			}
-			list = append(list, t.Subject.String())
-		}
-		if len(list) == limit {
-			break
+			if s := t.Subject.String(); !slices.Contains(list, s) {
+				list = append(list, s)
+			}
+			if len(list) == limit {
+				return list, nil
+			}
 		}
 	}
 	return list, nil
@@ -245,6 +258,8 @@ func textError(err error) error {
 		e.Kind = problem.KindNotIndexed
 	case errors.Is(err, textsearch.ErrBuilding):
 		e.Kind, e.RetryAfter = problem.KindLoading, buildingRetry
+	case errors.Is(err, textsearch.ErrTooSlow):
+		e.Kind = problem.KindQueryLimit
 	case errors.Is(err, textsearch.ErrTooLarge):
 		e.Kind = problem.KindTextMemory
 	case errors.Is(err, textsearch.ErrInvalid):
