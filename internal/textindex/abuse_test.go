@@ -101,6 +101,16 @@ func TestManyWords(t *testing.T) {
 	if !errors.Is(err, ErrQuery) || !strings.Contains(err.Error(), "write more of the word") {
 		t.Errorf("a* of %d words: %v", s.terms, err)
 	}
+	// Many prefixes together may stand for no more.
+	for many, want := range map[int]error{1: nil, MaxExpanded: ErrQuery} {
+		q, err := Parse(strings.TrimSuffix(strings.Repeat("ab* OR ", many), " OR "))
+		if err != nil {
+			t.Fatal(err)
+		}
+		if _, err := Collect(NewAnalyzer(), &Request{Query: q}, []*Part{{Segment: s}}, noCheck); !errors.Is(err, want) {
+			t.Errorf("ab* %d times: %v", many, err)
+		}
+	}
 	// 3. A search ends when its caller wants it.
 	stop := errors.New("stop")
 	if _, err := Collect(NewAnalyzer(), &Request{Query: q}, []*Part{{Segment: s}}, func() error { return stop }); !errors.Is(err, stop) {

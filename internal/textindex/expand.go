@@ -15,17 +15,16 @@ type expansion struct {
 }
 
 // expand calls yield with each term of a segment that a prefix or a fuzzy word stands for in a language. word is the
-// leaf's analyzed word, "" without one.
-func (s *Segment) expand(l *leaf, lang, normal, word string, check func() error, yield func(expansion)) error {
+// leaf's analyzed word, "" without one. n counts the terms of all leaves of a query.
+func (s *Segment) expand(l *leaf, lang, normal, word string, n *int, check func() error, yield func(expansion)) error {
 	var err error
-	n := 0
 	add := func(d *dictionary) bool {
-		if n++; n > MaxExpansions {
+		if *n++; *n > MaxExpansions {
 			what := fmt.Sprintf("%s*", l.text)
 			if l.kind == fuzzyLeaf {
 				what = fmt.Sprintf("%s~%d", l.text, l.edits)
 			}
-			err = fmt.Errorf("%w: %s stands for more than %d words of the index; write more of the word", ErrQuery, what, MaxExpansions)
+			err = fmt.Errorf("%w: %s and what is before it stand for more than %d words of the index; write more of the words", ErrQuery, what, MaxExpansions)
 			return false
 		}
 		yield(expansion{string(d.term), d.list})

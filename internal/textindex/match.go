@@ -104,12 +104,17 @@ type phraseMatcher struct {
 	doc    uint32
 	times  uint32
 	places [][]uint32
+	// same[i] is the first word that equals word i. Positions are read once for it.
+	same []int
 }
 
 func newPhraseMatcher(s *scorer, lists []list, slop int, weight float64) *phraseMatcher {
 	m := &phraseMatcher{scorer: s, slop: uint32(slop), weight: weight, places: make([][]uint32, len(lists))}
 	for i, l := range lists {
 		m.words = append(m.words, newCursor(s.segment, l))
+		m.same = append(m.same, slices.IndexFunc(lists, func(other list) bool {
+			return &other.postings[0] == &l.postings[0]
+		}))
 		if l.count < lists[m.lead].count {
 			m.lead = i
 		}
@@ -139,7 +144,11 @@ func (m *phraseMatcher) advance(target uint32) uint32 {
 		}
 		// 2. And at the right places.
 		for i, c := range m.words {
-			m.places[i] = c.positions(m.places[i][:0])
+			if first := m.same[i]; first < i {
+				m.places[i] = m.places[first]
+			} else {
+				m.places[i] = c.positions(m.places[i][:0])
+			}
 		}
 		if m.times = phraseTimes(m.places, m.slop); m.times > 0 {
 			return m.doc

@@ -22,7 +22,8 @@ const (
 	MaxSlop       = 1000
 	MaxPhrase     = 200 // words of a phrase
 	MaxEdits      = 2
-	// MaxExpansions bounds the words that a prefix or a fuzzy word stands for, on one machine.
+	// MaxExpansions bounds the words that all prefixes and fuzzy words of a query stand for, in a segment and a
+	// language. Each takes a kilobyte while the segment is searched.
 	MaxExpansions = 50_000
 	// MaxExpanded bounds the prefixes and fuzzy words of a query, because each needs memory for all documents.
 	MaxExpanded = 32

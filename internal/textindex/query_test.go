@@ -67,7 +67,7 @@ func TestParse(t *testing.T) {
 		`a)`:                                   "error a parenthesis that nothing opens at byte 2",
 		`()`:                                   "error a word is missing before the parenthesis at byte 2",
 		`a OR`:                                 "error a word is missing at byte 5",
-		`AND a`:                                `error a word is missing before "AN"`,
+		`AND a`:                                `error a word is missing before "AND"`,
 		`-a`:                                   "error nothing but excluded words",
 		`a OR -b`:                              "error nothing but excluded words",
 		`+++`:                                  `error "+++" has no letter or digit at byte 1`,

@@ -264,10 +264,10 @@ func (f *searcher) leafMatcher(s *Segment, l *leaf) (matcher, error) {
 		}
 		scores := &scorer{s, f.weights.average}
 		weight := f.weights.of[lang][l.index]
-		// 1. A prefix or a fuzzy word.
+		// 1. A prefix or a fuzzy word. Statistics have counted its terms before.
 		if l.kind != wordLeaf {
 			var lists []list
-			err := s.expand(l, lang, f.analyze.Normalize(l.text), q.word(l.index), f.check, func(e expansion) { lists = append(lists, e.list) })
+			err := s.expand(l, lang, f.analyze.Normalize(l.text), q.word(l.index), new(int), f.check, func(e expansion) { lists = append(lists, e.list) })
 			if err != nil {
 				return nil, err
 			}

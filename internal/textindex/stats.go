@@ -153,10 +153,11 @@ func Collect(a *Analyzer, r *Request, parts []*Part, check func() error) (Stats,
 // counts once.
 func (r *Request) count(a *Analyzer, s *Segment, q *analyzedQuery, check func() error, add func(key string, n uint64)) error {
 	seen := map[string]bool{}
+	expanded := 0
 	for i, l := range r.Query.leaves {
 		// 1. A prefix or a fuzzy word counts as one term.
 		if l.kind != wordLeaf {
-			err := s.expand(l, q.lang, a.Normalize(l.text), q.word(i), check, func(e expansion) {
+			err := s.expand(l, q.lang, a.Normalize(l.text), q.word(i), &expanded, check, func(e expansion) {
 				add(expansionKey(l, q.lang), uint64(e.list.count))
 			})
 			if err != nil {
