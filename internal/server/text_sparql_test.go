@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+	"regexp"
 	"slices"
 	"strings"
 	"testing"
@@ -110,6 +111,18 @@ func TestTextScores(t *testing.T) {
 	if !strings.Contains(got.body, "text:matches") || strings.Contains(got.body, `"sort"`) {
 		t.Errorf("the plan is %s", got.body)
 	}
+	// Also if all scores are equal: the search gives 64 hits at first.
+	var equal strings.Builder
+	for i := range 1000 {
+		fmt.Fprintf(&equal, "<x:e> <x:label> \"equal e%d\" .\n", i)
+	}
+	if got := s.do(http.MethodPost, "/triples", equal.String(), "Content-Type", "application/n-triples"); got.status != http.StatusOK {
+		t.Fatalf("%+v", got)
+	}
+	got = s.do(http.MethodGet, "/sparql?explain=run&query="+url.QueryEscape(`PREFIX text: <urn:trefoil:text:> SELECT ?l { ?l text:matches "equal" ; text:score ?s } ORDER BY DESC(?s) LIMIT 3`), "")
+	if n := regexp.MustCompile(`"operator":"text"[^{}]*?"rows":(\d+)`).FindStringSubmatch(got.body); n == nil || len(n[1]) > 2 {
+		t.Errorf("the search gave rows %v: %s", n, got.body)
+	}
 }
 
 // TestTextErrors: wrong calls say what is wrong, and where.
@@ -122,6 +135,7 @@ func TestTextErrors(t *testing.T) {
 		`SELECT * { ?l text:score ?s }`:                                      "no text:matches",
 		`SELECT * { ?l text:match "a" }`:                                     "there is no predicate",
 		`SELECT * { ?l text:matches "a", "b" }`:                              "two text:matches",
+		`SELECT * { ?l text:matches "a" ; text:language "en", "de" }`:        "text:language occurs twice",
 		`SELECT * { ?l text:matches "a" ; text:score ?l }`:                   "another variable",
 		`SELECT * { ?l text:matches "a" ; text:score ?s ; text:snippet ?s }`: "different variables",
 		`SELECT * { ?l text:matches "*" }`:                                   "a * needs the beginning",

@@ -298,7 +298,14 @@ func (o *OrderBy) passed(one *sorted, row []string) bool {
 		return false
 	}
 	last := o.rows[0]
-	return one.Key[:one.first] > last.Key[:min(one.first, len(last.Key))] && last.first > 0
+	if last.first == 0 {
+		return false
+	}
+	// Of equal rows the first ones count, so a single key ends the input among equal ones already.
+	if len(o.Keys) == 1 && one.Key == last.Key {
+		return true
+	}
+	return one.Key[:one.first] > last.Key[:min(one.first, len(last.Key))]
 }
 
 // compare compares two rows in the order of the keys, then as they came. When the
