@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/linkstest"
@@ -233,7 +234,7 @@ func TestAbuseFlippedBits(t *testing.T) {
 			if to > from && strings.HasSuffix(name, ".cell") {
 				sections[i] = true
 			}
-			for range min(4, to-from) {
+			for range min(seed.Rounds(2, 4), to-from) {
 				place, bit := from+rng.IntN(to-from), byte(1)<<rng.IntN(8)
 				damaged := bytes.Clone(data)
 				damaged[place] ^= bit

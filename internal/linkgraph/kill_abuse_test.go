@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -348,18 +349,18 @@ func TestAbuseKill(t *testing.T) {
 	rng := random(t)
 	dir := t.TempDir()
 	k := &killed{world: &world{t: t, dir: filepath.Join(dir, "store"), o: killedOptions, links: map[string]map[string]links.Label{}, uids: map[string]uid.UID{}}}
-	rounds, moments := 1, []int{0, 1, 2} // because the others take longer to reach
-	if fullAbuse() {
-		rounds, moments = 12, []int{0, 1, 2, 3, 4, 5}
+	rounds, moments := 12, []int{0, 1, 2, 3, 4, 5}
+	if !fullAbuse() {
+		rounds, moments = 1, seed.One(t, moments[:3]) // because the others take longer to reach
 	}
 	for range rounds {
 		for _, moment := range moments {
-			seed := rng.Uint64()
+			number := rng.Uint64()
 			cmd := exec.Command(os.Args[0], "-test.run=^TestKilledProcess$", "-test.timeout=2m")
-			cmd.Env = append(os.Environ(), killedDir+"="+dir, fmt.Sprintf("%s=%d", killedMoment, moment), fmt.Sprintf("%s=%d", killedSeed, seed))
+			cmd.Env = append(os.Environ(), killedDir+"="+dir, fmt.Sprintf("%s=%d", killedMoment, moment), fmt.Sprintf("%s=%d", killedSeed, number))
 			said, err := cmd.CombinedOutput()
 			if cmd.ProcessState == nil || cmd.ProcessState.ExitCode() >= 0 {
-				t.Fatalf("%s, seed %d: it was not killed: %v\n%s", killMoments[moment].name, seed, err, said)
+				t.Fatalf("%s, seed %d: it was not killed: %v\n%s", killMoments[moment].name, number, err, said)
 			}
 			log, err := os.ReadFile(filepath.Join(dir, "log"))
 			if err != nil {
@@ -368,10 +369,10 @@ func TestAbuseKill(t *testing.T) {
 			if err := os.Remove(filepath.Join(dir, "log")); err != nil {
 				t.Fatal(err)
 			}
-			k.learn(string(log), seed)
+			k.learn(string(log), number)
 			k.open()
 			made := k.settleDoubts()
-			t.Logf("killed in %s, seed %d: %d lines were noted, %d steps in doubt, %d of them made", killMoments[moment].name, seed, bytes.Count(log, []byte("\n")), len(k.doubt), made)
+			t.Logf("killed in %s, seed %d: %d lines were noted, %d steps in doubt, %d of them made", killMoments[moment].name, number, bytes.Count(log, []byte("\n")), len(k.doubt), made)
 			k.compare()
 			k.close()
 			if err := os.RemoveAll(filepath.Join(k.dir, "links")); err != nil {
