@@ -410,6 +410,7 @@ func (x *Index) takeLoads(ctx context.Context, s *state, c *changes) error {
 			if !load.Load.Predicates.MayHave(triple.NewIRI(p)) || s.complete[p] == 0 || c.again[p] {
 				continue
 			}
+			// 1. Note the literals of the load.
 			bytes := 0
 			err := x.eachDocument(ctx, p, func(stamp triple.Stamp, key []byte) error {
 				if !load.HasRow(stamp) {
@@ -421,6 +422,7 @@ func (x *Index) takeLoads(ctx context.Context, s *state, c *changes) error {
 				c.note(documentKey{p, string(key)}, false)
 				return nil
 			})
+			// 2. If they are too many, the predicate is built again.
 			if errors.Is(err, errLargeLoad) {
 				c.again[p] = true
 				continue
