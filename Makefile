@@ -19,7 +19,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages with goroutines that share memory: there the race detector pays. (What the
 # commands of internal/cli share is in these.)
-RACE = ./internal/store/... ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
+RACE = ./internal/store/... ./internal/textsearch ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
 
 .DEFAULT_GOAL := help
 .PHONY: help build release demo demo-cluster demo-links console test-console test-python test-openapi test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
