@@ -86,7 +86,7 @@ say "Try next, with your own files:"
 cat <<'TEXT'
   bin/trefoil load --data mystore FILE...          N-Triples, N-Quads, Turtle, TriG, RDF/XML, JSON-LD; .gz .bz2 .zst .xz
   bin/trefoil serve --data mystore                 http://127.0.0.1:7333, with a console in the browser
-  bin/trefoil query -e 'SELECT ...'                SPARQL 1.1; trefoil update changes data
+  bin/trefoil query -e 'SELECT ...'                SPARQL 1.2; trefoil update changes data
   bin/trefoil range --order osp --starts '"Mü'     all triples whose object is a string that begins with Mü
   bin/trefoil convert FILE.ttl                     strict check, canonical N-Quads
   bin/trefoil --help                               and README.md, docs/API.md

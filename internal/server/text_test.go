@@ -74,6 +74,13 @@ func TestText(t *testing.T) {
 	if got := s.get("/search?q=stor*&lang=none"); !strings.Contains(got.body, `"text":"relational store"`) || strings.Contains(got.body, "graph") {
 		t.Errorf("without a language: %s", got.body)
 	}
+	// A subject counts once, also if it has the literal in a graph.
+	if got := s.do(http.MethodPost, "/triples", `<x:b> `+label+` "relational store" <x:g> .`, "Content-Type", "application/n-quads"); got.status != http.StatusOK {
+		t.Fatalf("%+v", got)
+	}
+	if got := s.get("/search?q=relational&subjects=5"); strings.Count(got.body, "<x:b>")+strings.Count(got.body, `\u003cx:b`) != 1 {
+		t.Errorf("subjects: %s", got.body)
+	}
 	// 3. Errors name the parameter.
 	for target, want := range map[string]string{
 		"/search":                       `"where":"q"`,
