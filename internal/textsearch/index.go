@@ -204,8 +204,13 @@ func (x *Index) tend() {
 			}
 			x.log.Log(x.ctx, level, "the text index is behind", "error", err)
 		}
+		// After a failure only the ticker may wake it, because Await wakes it at once after each failure.
+		waking := x.waking
+		if err != nil {
+			waking = nil
+		}
 		select {
-		case <-x.waking:
+		case <-waking:
 		case <-ticker.C:
 		case <-x.ctx.Done():
 		}

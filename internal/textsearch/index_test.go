@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
@@ -426,6 +427,34 @@ func TestMemory(t *testing.T) {
 	if !errors.Is(err, ErrTooLarge) {
 		t.Fatal(s, err)
 	}
+}
+
+// unreadable is a node whose rows cannot be read.
+type unreadable struct{ lone }
+
+func (unreadable) Reader() (store.Reader, error) { return nil, store.ErrUnavailable }
+
+// TestAwaitOfFailure: Await of an index that fails at once, again and again, ends with its context. If each failure
+// woke Await, and Await the next attempt, the time of the bubble would never pass.
+func TestAwaitOfFailure(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		db, err := store.Open(t.TempDir(), store.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		x, err := OpenNode(unreadable{lone{db}}, Options{Dir: t.TempDir()})
+		if err != nil {
+			t.Fatal(err)
+		}
+		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
+		defer cancel()
+		if err := x.Await(ctx); !errors.Is(err, context.DeadlineExceeded) {
+			t.Errorf("Await returned %v", err)
+		}
+		if err := errors.Join(x.Close(), db.Close()); err != nil {
+			t.Error(err)
+		}
+	})
 }
 
 // TestScan: a search without an index has the answers of an index, and says what it needs.
