@@ -1,7 +1,9 @@
-// Testsum reads the output of go test -json and prints what a person and a CI
-// want of it: a line a package, the output of what failed, the reason of what
-// was skipped, and last "N passed, N failed, N skipped". It exits 1 where
-// something failed or nothing ran.
+// Testsum summarizes the output of go test -json.
+
+// Testsum reads the output of go test -json and prints a line for each package,
+// the output of failed tests, and the reasons of skipped ones. The last lines
+// name the failed tests and those that did not end, and then count: "N passed, N
+// failed, N skipped". It exits 1 if a test failed or none ran.
 package main
 
 import (
@@ -27,15 +29,18 @@ type event struct {
 type summary struct {
 	passed, failed, skipped int
 	broken                  map[string]bool             // packages with a failed test
+	running                 map[string]bool             // by package and test
 	output                  map[string]*strings.Builder // by package and test, until it ends
+	failures                []string                    // a line each
 	out                     io.Writer
 }
 
 func main() {
 	s := summary{
-		broken: make(map[string]bool),
-		output: make(map[string]*strings.Builder),
-		out:    os.Stdout,
+		broken:  make(map[string]bool),
+		running: make(map[string]bool),
+		output:  make(map[string]*strings.Builder),
+		out:     os.Stdout,
 	}
 	in := bufio.NewScanner(os.Stdin)
 	in.Buffer(nil, 64<<20)
@@ -45,6 +50,9 @@ func main() {
 	if err := in.Err(); err != nil {
 		fmt.Fprintln(os.Stderr, "testsum:", err)
 		os.Exit(1)
+	}
+	for _, f := range s.failures {
+		fmt.Fprintln(s.out, f)
 	}
 	fmt.Fprintf(s.out, "%d passed, %d failed, %d skipped\n", s.passed, s.failed, s.skipped)
 	if s.failed > 0 || s.passed == 0 {
@@ -60,6 +68,8 @@ func (s *summary) line(line []byte) {
 	}
 	key := e.Package + e.ImportPath + " " + e.Test
 	switch e.Action {
+	case "run":
+		s.running[key] = true
 	case "output", "build-output":
 		if s.output[key] == nil {
 			s.output[key] = new(strings.Builder)
@@ -68,12 +78,19 @@ func (s *summary) line(line []byte) {
 	case "pass", "fail", "skip", "build-fail":
 		s.end(e, s.output[key])
 		delete(s.output, key)
+		delete(s.running, key)
 	}
 }
 
 // unfinished prints the output of a package's tests that did not end: a panic and a
 // timeout are in it.
 func (s *summary) unfinished(name string) {
+	for key := range s.running {
+		if strings.HasPrefix(key, name+" ") {
+			s.failures = append(s.failures, "did not end: "+key)
+			delete(s.running, key)
+		}
+	}
 	for key, output := range s.output {
 		if strings.HasPrefix(key, name+" ") && !strings.HasSuffix(key, " ") {
 			fmt.Fprint(s.out, output.String())
@@ -93,6 +110,7 @@ func (s *summary) end(e event, output *strings.Builder) {
 	// A package that does not compile has no tests, so it is one failure.
 	case e.Action == "build-fail":
 		s.failed++
+		s.failures = append(s.failures, "does not compile: "+e.ImportPath)
 		fmt.Fprint(s.out, text)
 	case e.Test == "":
 		if e.Action != "skip" { // a package without tests
@@ -114,6 +132,7 @@ func (s *summary) end(e event, output *strings.Builder) {
 	case e.Action == "fail":
 		s.failed++
 		s.broken[e.Package] = true
+		s.failures = append(s.failures, "failed: "+e.Package+" "+e.Test)
 		fmt.Fprint(s.out, text)
 	}
 }
