@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"net"
 	"net/http"
 	"os"
 	"os/exec"
@@ -143,13 +142,13 @@ func (b *bench) virtuoso() system {
 	}
 	peer := system{name: "virtuoso", path: "/sparql?default-graph-uri=" + virtuosoGraph,
 		serve: func(ctx context.Context, dir string, port int) *exec.Cmd {
-			sql, _ := freePort() // 0 makes the server fail
+			sql, _ := rig.FreePort() // 0 makes the server fail
 			return serve(ctx, dir, sql, port)
 		},
 	}
 	peer.load = func(ctx context.Context, dir, file string) error {
 		// 1. A server, because only servers load.
-		sql, err := freePort()
+		sql, err := rig.FreePort()
 		if err != nil {
 			return err
 		}
@@ -181,16 +180,6 @@ func run(cmd *exec.Cmd) error {
 	return nil
 }
 
-// freePort returns a port of loopback that nothing listens on.
-func freePort() (int, error) {
-	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		return 0, err
-	}
-	defer l.Close()
-	return l.Addr().(*net.TCPAddr).Port, nil
-}
-
 // server is a running system.
 type server struct {
 	*rig.Process
@@ -200,7 +189,7 @@ type server struct {
 // start serves the store in dir and waits until a query has an answer.
 func (b *bench) start(ctx context.Context, s system, dir string, connections int) (*server, error) {
 	// 1. Start the process.
-	port, err := freePort()
+	port, err := rig.FreePort()
 	if err != nil {
 		return nil, err
 	}

@@ -31,6 +31,7 @@ type bench struct {
 	kind     string
 	triples  int64
 	lucene   string
+	fuseki   string
 	searches int
 	updates  int
 }
@@ -42,6 +43,7 @@ func Suite(f *flag.FlagSet) func(context.Context, []string) error {
 	f.StringVar(&b.kind, "kind", "bsbm", "`kind` of generated data: bsbm, or texts with long literals")
 	f.Int64Var(&b.triples, "triples", 1_000_000, "triples to generate")
 	f.StringVar(&b.lucene, "lucene", "", "`directory` with the jars of Lucene; empty leaves it out. mvn dependency:copy-dependencies of org.apache.jena:jena-text gets them")
+	f.StringVar(&b.fuseki, "fuseki", "", "`directory` of Fuseki's jar, for jena-text; empty leaves it out. scripts/peers.sh DIR fuseki installs it into DIR/fuseki")
 	f.IntVar(&b.searches, "searches", 200, "searches of each kind")
 	f.IntVar(&b.updates, "updates", 500, "adds that are searched for at once")
 	return b.run
@@ -69,12 +71,16 @@ func (b *bench) run(ctx context.Context, _ []string) error {
 			return err
 		}
 	}
-	return b.server(ctx, data, queries)
+	tokens, err := b.server(ctx, data, queries)
+	if err != nil || b.fuseki == "" {
+		return err
+	}
+	return b.jena(ctx, data, tokens, queries)
 }
 
-// literals returns the path of a file with the different literals of the data, one a line.
+// literals returns the path of a file with the different literals of the indexed predicates, one a line.
 func (b *bench) literals(data string) (string, error) {
-	return b.File(filepath.Base(data)+".literals", func(w io.Writer) error {
+	return b.File(filepath.Base(data)+".indexed", func(w io.Writer) error {
 		f, err := os.Open(data)
 		if err != nil {
 			return err
@@ -87,7 +93,7 @@ func (b *bench) literals(data string) (string, error) {
 				return errors.Join(sc.Err(), out.Flush())
 			}
 			o := sc.Triple().Object
-			if o.Kind() != triple.Literal || o.Datatype() != triple.XSDString && o.Lang() == "" {
+			if !slices.Contains(predicates, sc.Triple().Predicate.Value()) || o.Kind() != triple.Literal || o.Datatype() != triple.XSDString && o.Lang() == "" {
 				continue
 			}
 			text := strings.Join(strings.Fields(o.Value()), " ")
@@ -240,39 +246,37 @@ func (b *bench) beside(ctx context.Context, literals string, queries []query) er
 	return nil
 }
 
-// server measures a server: the build, searches over HTTP, and adds that are searched for at once.
-func (b *bench) server(ctx context.Context, data string, queries []query) error {
+// server measures a server: the build, searches over HTTP, adds that are searched for at once, and SPARQL. It returns the
+// number of indexed words.
+func (b *bench) server(ctx context.Context, data string, queries []query) (tokens uint64, err error) {
 	dir, err := os.MkdirTemp(b.Dir, "store-*")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer os.RemoveAll(dir)
 	if _, err := b.Load(ctx, data, "--data", dir); err != nil {
-		return err
+		return 0, err
 	}
 	p, err := b.Serve(ctx, nil, "--data", dir, "--listen", "127.0.0.1:0")
 	if err != nil {
-		return err
+		return 0, err
 	}
 	defer p.Kill()
 	address, err := p.Address(ctx)
 	if err != nil {
-		return err
+		return 0, err
 	}
 	c, err := client.New("http://"+address, client.Options{})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	// 1. Build.
-	const label = "http://www.w3.org/2000/01/rdf-schema#label"
-	predicates := []string{label, "http://www.w3.org/2000/01/rdf-schema#comment", "http://trefoil.example/shop#description", "http://trefoil.example/shop#text"}
 	begun := time.Now()
 	for _, predicate := range predicates {
 		if err := c.AddTextPredicate(ctx, predicate); err != nil {
-			return err
+			return 0, err
 		}
 	}
-	var tokens uint64
 	err = rig.Eventually(ctx, 20*time.Millisecond, func(ctx context.Context) error {
 		s, err := c.TextPredicates(ctx)
 		tokens = 0
@@ -284,7 +288,7 @@ func (b *bench) server(ctx context.Context, data string, queries []query) error 
 		return err
 	})
 	if err != nil {
-		return err
+		return 0, err
 	}
 	took := time.Since(begun)
 	b.Report.Row("server: build from rows, all processors", "", "%s tokens/s (%.1f s)", rig.Thousands(rig.PerSecond(int64(tokens), took)), took.Seconds())
@@ -294,7 +298,7 @@ func (b *bench) server(ctx context.Context, data string, queries []query) error 
 		for range b.searches {
 			begun := time.Now()
 			if _, err := c.Search(ctx, client.SearchRequest{Query: q.text}); err != nil {
-				return err
+				return 0, err
 			}
 			times = append(times, time.Since(begun))
 		}
@@ -306,13 +310,14 @@ func (b *bench) server(ctx context.Context, data string, queries []query) error 
 		word := fmt.Sprintf("fresh%d", i)
 		one := triple.Triple{Subject: triple.NewIRI("http://example.org/" + word), Predicate: triple.NewIRI(label), Object: triple.NewString("a " + word + " literal")}
 		if _, err := c.Add(ctx, []triple.Triple{one}); err != nil {
-			return err
+			return 0, err
 		}
 		found, err := c.Search(ctx, client.SearchRequest{Query: word})
 		if err != nil || len(found.Hits) != 1 {
-			return fmt.Errorf("%d hits for %s: %w", len(found.Hits), word, err)
+			return 0, fmt.Errorf("%d hits for %s: %w", len(found.Hits), word, err)
 		}
 	}
 	b.Report.Row("server: durable adds, each searched for and found, one client", "", "%s/s", rig.Thousands(rig.PerSecond(int64(b.updates), time.Since(begun))))
-	return nil
+	at := "http://" + address
+	return tokens, b.sparql(ctx, &endpoint{name: "trefoil", query: at + "/sparql", update: at + "/sparql", search: trefoilSearch}, queries)
 }
