@@ -19,10 +19,12 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages with goroutines that share memory: there the race detector pays. (What the
 # commands of internal/cli share is in these.)
-RACE = ./internal/store/... ./internal/textsearch ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
+ALL_RACE = ./internal/store/... ./internal/textsearch ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
+# Those that make test has time for. Compiling for the detector takes most of it.
+RACE = ./internal/store/changefeed ./internal/turns ./internal/cluster/...
 
 .DEFAULT_GOAL := help
-.PHONY: help build release demo demo-cluster demo-links console test-console test-python test-openapi test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
+.PHONY: help build release demo demo-cluster demo-links console test-long test-console test-python test-openapi test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,8 +62,11 @@ console/node_modules: console/package-lock.json
 	cd console && npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
 
-test: lint ## everything that CI asks: lint, all suites, the race detector
+test: lint ## what CI asks: lint, all suites but for their longest tests, the race detector for some packages; under 15 minutes
 	@GO="$(GO)" RACE="$(RACE)" scripts/test.sh
+
+test-long: lint ## all suites with their longest tests, the race detector wherever goroutines share memory; half an hour
+	@GO="$(GO)" RACE="$(ALL_RACE)" TREFOIL_LONG=1 scripts/test.sh
 
 # Compilers that collect their garbage less often are a tenth faster.
 lint: ## gofmt, go vet and staticcheck
@@ -85,7 +90,7 @@ bench-changes: build ## the figures of the change feed in docs/BENCHMARKS.md; BE
 	$(GO) run ./integration/bench -suite changes -trefoil bin/trefoil $(BENCHFLAGS)
 
 bench-many: ## MEMBERS (64) machines of a cluster with TRIPLES (100000) in one process: traffic at rest, a loss, a join, restarts
-	TREFOIL_MEMBERS=$(MEMBERS) TREFOIL_TRIPLES=$(TRIPLES) $(GO) test -count 1 -v -timeout 0 -run 'TestManyMembers' ./integration/cluster
+	TREFOIL_LONG=1 TREFOIL_MEMBERS=$(MEMBERS) TREFOIL_TRIPLES=$(TRIPLES) $(GO) test -count 1 -v -timeout 0 -run 'TestManyMembers' ./integration/cluster
 
 bench-peers: build ## queries of other stores beside trefoil, installed into PEERS (.peers); BENCHFLAGS="-bsbm DIR" for BSBM's own, -update for the table
 	scripts/peers.sh $(PEERS)

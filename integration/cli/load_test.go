@@ -13,6 +13,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 func decimal(n int) string { return strconv.Itoa(n) }
@@ -246,6 +248,7 @@ func TestLoadDirty(t *testing.T) {
 }
 
 func TestLoadDBpediaLinks(t *testing.T) {
+	seed.Long(t)
 	links := shared(t, "dbpedia-links")
 	if testing.Short() {
 		t.Skip("short")

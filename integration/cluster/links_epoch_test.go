@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -21,6 +22,7 @@ import (
 // and labels change, links are loaded, and machines die, join and are started again:
 // whatever was read of one epoch is the same, and what there was.
 func TestLinksEpochs(t *testing.T) {
+	seed.Long(t)
 	simulate(t, 5, func(t *testing.T, w *world) {
 		web := newWeb(w)
 		w.form()

@@ -2,11 +2,16 @@
 
 package cluster
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
+)
 
 // TestLinksOfSomeMembers checks that members without a graph are no holders: the others have all cells,
 // assign all UIDs, rank and answer, also if a member gives its graph up or gets one.
 func TestLinksOfSomeMembers(t *testing.T) {
+	seed.Long(t)
 	simulate(t, 4, func(t *testing.T, w *world) {
 		web := newWeb(w)
 		first := w.machines[w.random.IntN(len(w.machines))]

@@ -17,6 +17,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/sample"
@@ -126,6 +127,7 @@ func (h *hub) change(random *rand.Rand) {
 // killed. Each read has the links that are there all the time, each of them once. In the end all
 // answers are compared.
 func TestLinksInPieces(t *testing.T) {
+	seed.Long(t)
 	simulate(t, 5, func(t *testing.T, w *world) {
 		web := newWeb(w)
 		web.messageBytes = 400 + w.random.IntN(1000)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/linkstest"
@@ -474,6 +475,7 @@ func TestLinksConform(t *testing.T) {
 // while one of them dies: a page has one UID for all, for good, and no two pages share
 // one.
 func TestLinksNamedAtOnce(t *testing.T) {
+	seed.Long(t)
 	simulate(t, 4, func(t *testing.T, w *world) {
 		web := newWeb(w)
 		w.form()

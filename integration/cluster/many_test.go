@@ -23,6 +23,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -32,6 +33,7 @@ import (
 // virtual time only the network has a delay. TREFOIL_CHANGES=0 ends it after the time at
 // rest.
 func TestManyMembers(t *testing.T) {
+	seed.Long(t)
 	members, triples := 16, int64(2_000)
 	for name, value := range map[string]func(n int){
 		"TREFOIL_MEMBERS": func(n int) { members = n }, "TREFOIL_TRIPLES": func(n int) { triples = int64(n) },

@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/cluster/generation"
 	"github.com/trefoildb/trefoil/internal/protocol"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 )
 
@@ -121,6 +122,7 @@ func (c *cluster) upgraded(agreed string) (s client.Status) {
 // clients write and read, and one of them goes back in between. When all have it, what
 // it adds is used, and the older release is refused.
 func TestRollingUpgrade(t *testing.T) {
+	seed.Long(t)
 	t.Parallel()
 	next := newer.binary(t)
 	random := newRandom(t)
@@ -220,6 +222,7 @@ func (c *cluster) lead(binary string) (leader *machine) {
 // and lets it in again, while clients write and read; what the newer one adds to the view
 // is kept by the older.
 func TestMixedReleases(t *testing.T) {
+	seed.Long(t)
 	t.Parallel()
 	next := newer.binary(t)
 	random := newRandom(t)
@@ -261,6 +264,7 @@ func TestMixedReleases(t *testing.T) {
 
 // TestMajorsDiffer: nodes of two majors refuse each other, and both say why.
 func TestMajorsDiffer(t *testing.T) {
+	seed.Long(t)
 	t.Parallel()
 	c := newCluster(t, 2, patiently)
 	first, second := c.machines[0], c.machines[1]

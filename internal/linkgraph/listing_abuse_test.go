@@ -8,11 +8,14 @@ import (
 	"path/filepath"
 	"reflect"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // TestAbuseListing flips bits in the listing. Either its meaning stays the same, or the damage
 // is found; then the graph must be built from the store and be right.
 func TestAbuseListing(t *testing.T) {
+	seed.Long(t)
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}

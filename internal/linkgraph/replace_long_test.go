@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -28,6 +29,7 @@ func longList(name string) (targets []string) {
 // TestLongReplacedAtOnce checks that a list is one that it was replaced by, if long and short
 // replacements of it come at the same time.
 func TestLongReplacedAtOnce(t *testing.T) {
+	seed.Long(t)
 	w := newWorld(t, Options{})
 	page := pageURL(1, 1)
 	lists := [][]string{longList("a"), longList("b"), {pageURL(7, 7)}}

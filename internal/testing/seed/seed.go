@@ -1,5 +1,5 @@
 // Package seed gives random tests a generator that can be had again: its seed is logged, and the
-// environment variable TREFOIL_SEED repeats it.
+// environment variable TREFOIL_SEED repeats it. It also says how much a test does.
 package seed
 
 import (
@@ -11,6 +11,15 @@ import (
 
 // long reports whether TREFOIL_TORTURE is set: tests then do all that they can.
 func long() bool { return os.Getenv("TREFOIL_TORTURE") != "" }
+
+// Long skips a test unless TREFOIL_LONG or TREFOIL_TORTURE is set: make test has no time for it, and
+// make test-long runs it.
+func Long(t testing.TB) {
+	t.Helper()
+	if !long() && os.Getenv("TREFOIL_LONG") == "" {
+		t.Skip("long: make test-long, or TREFOIL_LONG=1")
+	}
+}
 
 // Rounds returns how often a test repeats its work: usual times, or all times if TREFOIL_TORTURE is
 // set.
