@@ -53,6 +53,7 @@ func (b *bench) run(ctx context.Context, _ []string) error {
 	if err := b.Begin(fmt.Sprintf("; %s, %d triples", b.kind, b.triples)); err != nil {
 		return err
 	}
+	// 1. Data.
 	data, err := b.Data(ctx, b.kind, b.triples)
 	if err != nil {
 		return err
@@ -61,6 +62,7 @@ func (b *bench) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
+	// 2. The core, beside Lucene.
 	b.Report.Heading()
 	queries, err := b.library(literals)
 	if err != nil {
@@ -71,6 +73,7 @@ func (b *bench) run(ctx context.Context, _ []string) error {
 			return err
 		}
 	}
+	// 3. A server, beside Jena's.
 	tokens, err := b.server(ctx, data, queries)
 	if err != nil || b.fuseki == "" {
 		return err
