@@ -128,6 +128,19 @@ func SplitTripleTerm(b []byte) (s, p, o []byte, ok bool) {
 	return s, p, o, err == nil
 }
 
+// AppendTripleTerm appends the encoded triple term of encoded terms, in the form of [AppendWholeTerm]. ok is
+// false if they make no triple, or a term that is longer than [MaxTermBytes].
+func AppendTripleTerm(dst, s, p, o []byte) (term []byte, ok bool) {
+	if len(s) == 0 || s[0] != tagIRI && s[0] != tagBlank || len(p) == 0 || p[0] != tagIRI || len(o) == 0 {
+		return dst, false
+	}
+	start := len(dst)
+	dst = append(append(append(dst, tagTriple), s...), 0, markFieldEnd)
+	dst = append(append(dst, p...), 0, markFieldEnd)
+	dst = append(dst, o...)
+	return dst, len(dst)-start-1 <= MaxTermBytes
+}
+
 // splitTripleTerm splits the body of a triple term. It checks only the kinds of its terms.
 func splitTripleTerm(body []byte) (s, p, o []byte, err error) {
 	mark := []byte{0, markFieldEnd}

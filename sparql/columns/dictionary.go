@@ -5,6 +5,7 @@ package columns
 import (
 	"bytes"
 	"encoding/binary"
+	"math/bits"
 	"slices"
 	"sort"
 	"strings"
@@ -139,6 +140,41 @@ func step(dst []byte, start int, rest []byte) (term, behind []byte) {
 	return append(dst[:start+int(same)], rest[:n]...), rest[n:]
 }
 
+// Cursor decodes terms by number. Each block stores a term as what differs from the one before, so a cursor
+// goes on if the next number is in the block of the last one. The zero value is ready to use.
+type Cursor struct {
+	number uint32
+	term   []byte
+	rest   []byte // of the dictionary's text behind the term, if the number is one of the sorted terms
+}
+
+// Move returns the term with a number, until the next call. The number must be one of a term of d.
+func (c *Cursor) Move(d *Dictionary, number uint32) []byte {
+	if c.number == number {
+		return c.term
+	}
+	i, last := int(number)-1, int(c.number)-1
+	switch {
+	case i >= d.n:
+		c.term = append(c.term[:0], d.added.terms.list[i-d.n]...)
+	case last < 0 || last >= d.n || last > i || last/blockTerms != i/blockTerms:
+		head := d.head(i / blockTerms)
+		c.term = append(c.term[:0], head...)
+		c.rest = d.text[int(d.blocks[i/blockTerms])+uvarintLen(len(head))+len(head):]
+		last = i / blockTerms * blockTerms
+		fallthrough
+	default:
+		for ; last < i; last++ {
+			c.term, c.rest = step(c.term, 0, c.rest)
+		}
+	}
+	c.number = number
+	return c.term
+}
+
+// uvarintLen returns the bytes of n as a uvarint.
+func uvarintLen(n int) int { return (bits.Len64(uint64(n)|1) + 6) / 7 }
+
 // head returns the first term of a block.
 func (d *Dictionary) head(block int) []byte {
 	rest := d.text[d.blocks[block]:]
@@ -147,8 +183,12 @@ func (d *Dictionary) head(block int) []byte {
 }
 
 // Number returns the number of a term; 0 if the dictionary does not have it.
-func (d *Dictionary) Number(term []byte) uint32 {
-	number := d.lowerBound(term)
+func (d *Dictionary) Number(term []byte) uint32 { return d.NumberNear(term, 0) }
+
+// NumberNear is [Dictionary.Number]. near is an earlier result, or 0: the search is short if the term is close
+// behind it.
+func (d *Dictionary) NumberNear(term []byte, near uint32) uint32 {
+	number := d.lowerBoundIn(d.block(term, int(near)-1), term)
 	var room [256]byte
 	if int(number) <= d.n && bytes.Equal(d.Append(room[:0], number), term) {
 		return number
@@ -182,12 +222,28 @@ func (d *Dictionary) Spans(spans [][2]uint32, from, to []byte) [][2]uint32 {
 // lowerBound returns the number of the first of the sorted terms that is not less than bound, any bytes;
 // Sorted()+1 if there is none.
 func (d *Dictionary) lowerBound(bound []byte) uint32 {
-	// 1. Find the last block whose first term is not greater.
-	block := sort.Search(len(d.blocks), func(i int) bool { return bytes.Compare(d.head(i), bound) > 0 }) - 1
+	return d.lowerBoundIn(d.block(bound, -1), bound)
+}
+
+// block returns the last block whose first term is not greater than bound, or -1. near is the place of a term,
+// or negative: its block and the next one are tried first.
+func (d *Dictionary) block(bound []byte, near int) int {
+	notGreater := func(block int) bool { return bytes.Compare(d.head(block), bound) <= 0 }
+	if near = near / blockTerms; near > 0 && near < len(d.blocks) && notGreater(near) {
+		for next := near + 1; next <= near+2; next++ {
+			if next == len(d.blocks) || !notGreater(next) {
+				return next - 1
+			}
+		}
+	}
+	return sort.Search(len(d.blocks), func(i int) bool { return !notGreater(i) }) - 1
+}
+
+// lowerBoundIn is lowerBound. The block is that of the bound.
+func (d *Dictionary) lowerBoundIn(block int, bound []byte) uint32 {
 	if block < 0 {
 		return 1
 	}
-	// 2. Pass over its smaller terms.
 	var room [256]byte
 	rest := d.text[d.blocks[block]:]
 	n, size := binary.Uvarint(rest)

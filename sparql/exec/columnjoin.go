@@ -222,7 +222,7 @@ func (j *ColumnJoin) number(v *columnTerm) uint32 {
 	if v.binding != binding {
 		v.binding = binding
 		j.buf = solution.AppendKeyForm(j.buf[:0], binding)
-		v.number = j.Exec.Terms.Number(j.buf)
+		v.number = j.Exec.Terms.NumberNear(j.buf, v.number)
 	}
 	return v.number
 }

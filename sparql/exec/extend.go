@@ -17,10 +17,14 @@ type Extend struct {
 	Exprs []*expr.Expr
 	From  []int // the slots of expressions that are a variable alone; negative for all others
 	Env   *expr.Env
-	view  solution.View
-	buf   []byte
-	rest  *solution.Batch // rows without room in a batch, because values are large
-	at    int
+	// Parts are those of a triple term: the only slot is bound to it, and there is no expression. Each row must
+	// bind their variables. A row whose parts make no triple leaves the slot unbound.
+	Parts    *[3]UnfoldPlace
+	decoders [3]solution.Decoder // of the parts
+	view     solution.View
+	buf      []byte
+	rest     *solution.Batch // rows without room in a batch, because values are large
+	at       int
 	// Of the values of the last batch:
 	small int           // uncounted bytes of those below solution.LargeBinding
 	extra int           // bytes counted for the operands of the greatest, and for the buffer
@@ -81,6 +85,11 @@ func (e *Extend) bind(out *solution.Batch, i int) error {
 		return err
 	}
 	row := out.Row(i)
+	if e.Parts != nil {
+		term, ok := e.fold(e.buf[:0], row)
+		e.buf = term
+		return e.set(out, row, e.Slots[0], ok, len(term))
+	}
 	e.Env.NextSolution()
 	for k, slot := range e.Slots {
 		// The binding of a variable alone is taken as it is, unless it is a number.
@@ -94,18 +103,32 @@ func (e *Extend) bind(out *solution.Batch, i int) error {
 		if err := e.Env.Err(); err != nil {
 			return err
 		}
-		row[slot] = ""
+		bytes := 0
 		if v.IsBound() {
 			term := v.Term()
-			if err := e.hold(out, len(term.Value())); err != nil {
-				return err
-			}
+			bytes = len(term.Value())
 			e.buf = triple.AppendWholeTerm(e.buf[:0], term)
-			row[slot] = e.Exec.Arena.Copy(e.buf)
-			if cap(e.buf) > 4*solution.LargeBinding {
-				e.buf = nil // of a large value
-			}
 		}
+		if err := e.set(out, row, slot, v.IsBound(), bytes); err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// set binds a slot to the encoded term in the buffer, or leaves it unbound. The term is of a value of some
+// bytes.
+func (e *Extend) set(out *solution.Batch, row []string, slot int, bound bool, bytes int) error {
+	row[slot] = ""
+	if !bound {
+		return nil
+	}
+	if err := e.hold(out, bytes); err != nil {
+		return err
+	}
+	row[slot] = e.Exec.Arena.Copy(e.buf)
+	if cap(e.buf) > 4*solution.LargeBinding {
+		e.buf = nil // of a large value
 	}
 	return nil
 }

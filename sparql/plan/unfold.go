@@ -125,13 +125,7 @@ func (c *compiler) allUnfolded(s stream) (stream, error) {
 func (c *compiler) takeParts(one *unfolding, s stream) stream {
 	// A variable that only some rows bind must not be a number in these and a term in the others.
 	s = c.terms(s, one.inner.Without(s.certain))
-	op := &exec.Unfold{Exec: c.query, Input: s.op, Slot: one.node.Slot}
-	for i, at := range one.node.Places() {
-		op.Places[i] = exec.UnfoldPlace{Slot: at.Slot}
-		if !at.IsVar() {
-			op.Places[i] = exec.UnfoldPlace{Slot: -1, Term: solution.Encode(at.Term)}
-		}
-	}
+	op := &exec.Unfold{Exec: c.query, Input: s.op, Slot: one.node.Slot, Places: *unfoldPlaces(one.node)}
 	for slot := range one.inner.All {
 		s.bind(slot)
 	}
@@ -140,28 +134,32 @@ func (c *compiler) takeParts(one *unfolding, s stream) stream {
 
 // makeTerm binds the term whose parts all rows bind. A row is dropped if they make no triple.
 func (c *compiler) makeTerm(one *unfolding, s stream) (stream, error) {
-	call := &ast.Call{Pos: one.node.Pos, Func: ast.FuncTriple}
-	for _, at := range one.node.Places() {
-		if at.IsVar() {
-			call.Args = append(call.Args, &ast.Var{Pos: one.node.Pos, Name: c.body.Scope.Name(at.Slot), Slot: at.Slot})
-		} else {
-			call.Args = append(call.Args, &ast.Constant{Pos: one.node.Pos, Term: at.Term})
-		}
-	}
 	bound := &ast.Call{Pos: one.node.Pos, Func: ast.FuncBound, Args: []ast.Expr{&ast.Var{Pos: one.node.Pos, Slot: one.node.Slot}}}
-	exprs, err := compileExprs([]ast.Expr{call, bound})
+	exprs, err := compileExprs([]ast.Expr{bound})
 	if err != nil {
 		return s, err
 	}
 	e := &exec.Extend{
-		Exec: c.query, Input: s.op, Slots: []int{one.node.Slot}, Exprs: exprs[:1], From: []int{-1},
+		Exec: c.query, Input: s.op, Slots: []int{one.node.Slot}, Parts: unfoldPlaces(one.node),
 		Env: c.query.NewEnv(), Large: c.query.Account.NewHolder("extend"),
 	}
 	s = c.traced(s, e, "extend", c.unfoldText(one.node), s.plan)
-	f := &exec.Filter{Exec: c.query, Input: s.op, Conditions: exprs[1:], Slots: []int{-1}, Nodes: []*exec.NodeTest{nil}, Env: c.query.NewEnv()}
+	f := &exec.Filter{Exec: c.query, Input: s.op, Conditions: exprs, Slots: []int{-1}, Nodes: []*exec.NodeTest{nil}, Env: c.query.NewEnv()}
 	s = c.traced(s, f, "filter", func() string { return "a triple term" }, s.plan)
 	s.bind(one.node.Slot)
 	return s, nil
+}
+
+// unfoldPlaces returns the places of a triple term pattern.
+func unfoldPlaces(node *algebra.Unfold) *[3]exec.UnfoldPlace {
+	var places [3]exec.UnfoldPlace
+	for i, at := range node.Places() {
+		places[i] = exec.UnfoldPlace{Slot: at.Slot}
+		if !at.IsVar() {
+			places[i] = exec.UnfoldPlace{Slot: -1, Term: solution.Encode(at.Term)}
+		}
+	}
+	return &places
 }
 
 func (c *compiler) unfoldText(node *algebra.Unfold) func() string {

@@ -32,27 +32,39 @@ func annotated(n int) *memsource.Source {
 				continue
 			}
 			add(node, sparqltest.IRI("about"), s)
+			add(node, sparqltest.IRI("pred"), p)
+			add(node, sparqltest.IRI("obj"), o)
 		}
 	}
 	return memsource.New(all)
 }
 
-// starQueries are pairs of a query over annotations and one of the same shape over plain nodes.
+// starQueries are pairs of a query over annotations and one of the same shape and the same rows over plain nodes.
 var starQueries = []struct{ name, annotations, nodes string }{
-	{"all", `SELECT ?s ?o ?x ?c { ?r <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( ?s ?p ?o )>> ; <x:rSource> ?x ; <x:rConfidence> ?c }`,
-		`SELECT ?s ?x ?c { ?n <x:about> ?s ; <x:nSource> ?x ; <x:nConfidence> ?c }`},
-	{"of a source", `SELECT ?s ?o ?c { ?r <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( ?s ?p ?o )>> ; <x:rSource> <x:source7> ; <x:rConfidence> ?c }`,
-		`SELECT ?s ?c { ?n <x:about> ?s ; <x:nSource> <x:source7> ; <x:nConfidence> ?c }`},
-	{"of a triple", `SELECT ?x ?c { <x:s000100> <x:p1> ?o {| <x:rSource> ?x ; <x:rConfidence> ?c |} }`,
-		`SELECT ?x ?c { <x:s000100> <x:p1> ?o . ?n <x:about> <x:s000100> ; <x:nSource> ?x ; <x:nConfidence> ?c }`},
-	{"of a subject", `SELECT ?p ?o ?x ?c { <x:s000100> ?p ?o {| <x:rSource> ?x ; <x:rConfidence> ?c |} }`,
-		`SELECT ?p ?o ?x ?c { <x:s000100> ?p ?o . ?n <x:about> <x:s000100> ; <x:nSource> ?x ; <x:nConfidence> ?c }`},
-	{"of a subject, not asserted", `SELECT ?p ?o ?x ?c { << <x:s000100> ?p ?o >> <x:rSource> ?x ; <x:rConfidence> ?c }`,
-		`SELECT ?x ?c { ?n <x:about> <x:s000100> ; <x:nSource> ?x ; <x:nConfidence> ?c }`},
-	{"of a subject found by another pattern", `SELECT ?p ?o ?x ?c { ?s <x:p0> <x:o000021> . << ?s <x:p2> ?o >> <x:rSource> ?x ; <x:rConfidence> ?c }`,
-		`SELECT ?x ?c { ?s <x:p0> <x:o000021> . ?n <x:about> ?s ; <x:nSource> ?x ; <x:nConfidence> ?c }`},
-	{"all asserted", `SELECT ?s ?o ?x ?c { ?s ?p ?o {| <x:rSource> ?x ; <x:rConfidence> ?c |} }`,
-		`SELECT ?s ?o ?x ?c { ?s <x:p0> ?o . ?n <x:about> ?s ; <x:nSource> ?x ; <x:nConfidence> ?c }`},
+	{"all", `SELECT ?s ?o ?x ?c { ?r rdf:reifies <<( ?s ?p ?o )>> ; :rSource ?x ; :rConfidence ?c }`,
+		`SELECT ?s ?o ?x ?c { ?n :about ?s ; :obj ?o ; :nSource ?x ; :nConfidence ?c }`},
+	{"of a source", `SELECT ?s ?o ?c { ?r rdf:reifies <<( ?s ?p ?o )>> ; :rSource :source7 ; :rConfidence ?c }`,
+		`SELECT ?s ?o ?c { ?n :about ?s ; :obj ?o ; :nSource :source7 ; :nConfidence ?c }`},
+	{"of a triple", `SELECT ?x ?c { :s000100 :p1 ?o {| :rSource ?x ; :rConfidence ?c |} }`,
+		`SELECT ?x ?c { :s000100 :p1 ?o . ?n :about :s000100 ; :pred :p1 ; :obj ?o ; :nSource ?x ; :nConfidence ?c }`},
+	{"of a subject", `SELECT ?p ?o ?x ?c { :s000100 ?p ?o {| :rSource ?x ; :rConfidence ?c |} }`,
+		`SELECT ?p ?o ?x ?c { :s000100 ?p ?o . ?n :about :s000100 ; :pred ?p ; :obj ?o ; :nSource ?x ; :nConfidence ?c }`},
+	{"of a subject, not asserted", `SELECT ?p ?o ?x ?c { << :s000100 ?p ?o >> :rSource ?x ; :rConfidence ?c }`,
+		`SELECT ?p ?o ?x ?c { ?n :about :s000100 ; :pred ?p ; :obj ?o ; :nSource ?x ; :nConfidence ?c }`},
+	{"of a subject found by another pattern", `SELECT ?o ?x ?c { ?s :p0 :o000021 . << ?s :p2 ?o >> :rSource ?x ; :rConfidence ?c }`,
+		`SELECT ?o ?x ?c { ?s :p0 :o000021 . ?n :about ?s ; :pred :p2 ; :obj ?o ; :nSource ?x ; :nConfidence ?c }`},
+	{"of an object", `SELECT ?s ?x { << ?s :p1 :o000700 >> :rSource ?x }`,
+		`SELECT ?s ?x { ?n :about ?s ; :pred :p1 ; :obj :o000700 ; :nSource ?x }`},
+	{"of a predicate, asserted", `SELECT ?s ?o ?x ?c { ?s :p0 ?o {| :rSource ?x ; :rConfidence ?c |} }`,
+		`SELECT ?s ?o ?x ?c { ?s :p0 ?o . ?n :about ?s ; :pred :p0 ; :obj ?o ; :nSource ?x ; :nConfidence ?c }`},
+	{"of a predicate by source", `SELECT ?x (COUNT(?s) AS ?k) { << ?s :p0 ?o >> :rSource ?x } GROUP BY ?x`,
+		`SELECT ?x (COUNT(?s) AS ?k) { ?n :about ?s ; :pred :p0 ; :obj ?o ; :nSource ?x } GROUP BY ?x`},
+	{"all asserted", `SELECT ?s ?o ?x ?c { ?s ?p ?o {| :rSource ?x ; :rConfidence ?c |} }`,
+		`SELECT ?s ?o ?x ?c { ?s ?p ?o . ?n :about ?s ; :pred ?p ; :obj ?o ; :nSource ?x ; :nConfidence ?c }`},
+	{"optional", `SELECT ?s ?o ?x { ?s :p0 ?o OPTIONAL { << ?s :p0 ?o >> :rSource ?x } }`,
+		`SELECT ?s ?o ?x { ?s :p0 ?o OPTIONAL { ?n :about ?s ; :pred :p0 ; :obj ?o ; :nSource ?x } }`},
+	{"exists", `SELECT ?s ?o { ?s :p0 ?o FILTER EXISTS { << ?s :p0 ?o >> :rSource :source6 } }`,
+		`SELECT ?s ?o { ?s :p0 ?o FILTER EXISTS { ?n :about ?s ; :pred :p0 ; :obj ?o ; :nSource :source6 } }`},
 }
 
 // BenchmarkStarOverAnnotations runs stars over 100,000 reifiers and over as many plain nodes.
@@ -65,7 +77,7 @@ func BenchmarkStarOverAnnotations(b *testing.B) {
 		for _, q := range starQueries {
 			for _, one := range []struct{ kind, text string }{{"annotations", q.annotations}, {"nodes", q.nodes}} {
 				b.Run(over.name+"/"+q.name+"/"+one.kind, func(b *testing.B) {
-					p, err := sparql.Prepare(one.text, sparql.Options{})
+					p, err := sparql.Prepare("PREFIX : <x:> PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> "+one.text, sparql.Options{})
 					if err != nil {
 						b.Fatal(err)
 					}

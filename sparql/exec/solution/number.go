@@ -101,14 +101,18 @@ func (t *Terms) value(number uint32) expr.Value {
 type Decoder struct {
 	number uint32
 	term   string
-	text   []byte
+	cursor columns.Cursor
 }
 
 // Term returns the encoded term of a number.
 func (d *Decoder) Term(terms *Terms, arena *Arena, number uint32) string {
 	if d.number != number {
-		d.text = terms.Append(d.text[:0], number)
-		d.number, d.term = number, arena.Copy(d.text)
+		d.number, d.term = number, arena.Copy(d.Bytes(terms, number))
 	}
 	return d.term
+}
+
+// Bytes is Term without a copy. The result is valid until the next call.
+func (d *Decoder) Bytes(terms *Terms, number uint32) []byte {
+	return d.cursor.Move(terms.Dictionary, number)
 }
