@@ -100,6 +100,14 @@ func TestTripleTermPatterns(t *testing.T) {
 		{`VALUES ?s { 1 :s } VALUES ?o { 1 } ?x rdf:reifies <<( ?s :p ?o )>>`, "x:r2"},
 		{`?r :source :a ; rdf:reifies <<( ?s ?p ?o )>> . ?x rdf:reifies <<( ?o ?p <<( ?s ?p ?o )>> )>>`, "x:r4"},
 		{`?r rdf:reifies ?t . BIND(OBJECT(?t) AS ?inner) ?x ?says ?inner FILTER(isTRIPLE(?t) && isTRIPLE(?inner))`, "x:r1 x:r10"},
+		// By their objects, with columns of predicates without long terms.
+		{`?x :says <<( ?s ?p :o )>>`, "x:r10"},
+		{`?r :says <<( ?x :p :o )>>`, "x:s"},
+		{`?x :says <<( ?s :q :o )>>`, ""},
+		{`?x :says <<( ?s ?p :none )>>`, ""},
+		{`?r :holds <<( ?x ?p :a2 )>> . ?x ?p 1`, "x:a1"},
+		{`?x :says <<( ?s ?p :o )>> ; rdf:reifies :s`, "x:r10"},
+		{`?y :says <<( ?s ?p :o )>> . ?x rdf:reifies <<( ?s ?p :o )>>`, "x:r1"},
 		// 4. Long terms.
 		{`?x rdf:reifies <<( LONG :p :o )>>`, "x:r8"},
 		{`?x rdf:reifies <<( LONG :p ?o )>>`, "x:r8 x:r9"},
@@ -234,6 +242,44 @@ func TestTripleTermUpdates(t *testing.T) {
 		for _, tr := range added {
 			if err := tr.Check(); err != nil {
 				t.Errorf("%s: %v: %v", test.update, tr, err)
+			}
+		}
+	}
+}
+
+// TestTripleTermsOfObject: with columns, the triple terms of an object are looked up, also those of changes and if
+// the object has none.
+func TestTripleTermsOfObject(t *testing.T) {
+	var all []triple.Triple
+	for i := range 2000 {
+		iri := func(kind string, i int) triple.Term { return sparqltest.IRI(fmt.Sprint(kind, i)) }
+		term := triple.NewTripleTerm(iri("s", i), iri("p", i%3), iri("o", i/2))
+		all = append(all, triple.Triple{Subject: iri("r", i), Predicate: triple.NewIRI(triple.RDFReifies), Object: term})
+	}
+	n := 0
+	for name, src := range map[string]sparql.Source{
+		"columns":         sparqltest.WithColumns(memsource.New(all)),
+		"changed columns": sparqltest.WithChangedColumns(all, func() bool { n++; return n%20 > 0 }),
+	} {
+		for _, test := range []struct{ where, want string }{
+			{`?r rdf:reifies <<( ?x ?p :o500 )>>`, "x:s1000 x:s1001"},
+			{`?r rdf:reifies <<( ?x :p1 :o500 )>>`, "x:s1000"},
+			{`?r rdf:reifies <<( ?x ?p :o2000 )>>`, ""},
+		} {
+			result, err := sparql.Query(context.Background(), src, tripleTermPrologue+"SELECT ?x {"+test.where+"}", sparql.Options{})
+			if err != nil {
+				t.Fatal(err)
+			}
+			var values []string
+			for row, err := range result.Rows() {
+				if err != nil {
+					t.Fatal(err)
+				}
+				values = append(values, row[0].Value())
+			}
+			slices.Sort(values)
+			if got := strings.Join(values, " "); got != test.want || result.Plan().TotalReads() > 20 {
+				t.Errorf("%s over %s: %q\n%s", test.where, name, got, result.Plan().Text(true))
 			}
 		}
 	}

@@ -46,6 +46,9 @@ func NodeSpan() (lo, hi []byte) { return []byte{tagBlank}, []byte{tagNumber} }
 // by code point: from lo up to hi.
 func StringSpan() (lo, hi []byte) { return []byte{tagString}, []byte{tagLangString} }
 
+// TripleTermSpan returns the range of all triple terms in their key form: from lo up to hi.
+func TripleTermSpan() (lo, hi []byte) { return []byte{tagTriple}, []byte{tagTriple + 1} }
+
 // AppendTerm appends the form of t in a key: tag and body. The body of a long term is cut to its
 // first 256 units, 00 02 and its hash. long is true if it was cut; then only [AppendWholeTerm] has
 // all of t. The zero Term appends nothing.

@@ -26,6 +26,7 @@ type Dictionary struct {
 	// [0] up to [1].
 	nodes, strings [2]uint32
 	added          addedTerms
+	triples        *tripleIndex // of the sorted terms; nil if no triple term is among them
 }
 
 // maxText bounds the text, because blocks have 32 bits.
@@ -61,6 +62,8 @@ func (d *Dictionary) add(term, last []byte) bool {
 func (d *Dictionary) finish() {
 	span := func(lo, hi []byte) [2]uint32 { return [2]uint32{d.lowerBound(lo), d.lowerBound(hi)} }
 	d.nodes, d.strings = span(triple.NodeSpan()), span(triple.StringSpan())
+	triples := span(triple.TripleTermSpan())
+	d.triples = d.indexTriples(triples[0], triples[1])
 }
 
 // IsNode reports whether a number is of a blank node or an IRI. Only equal numbers are equal nodes.
@@ -262,7 +265,9 @@ func (d *Dictionary) lowerBoundIn(block int, bound []byte) uint32 {
 	return uint32(last + 1)
 }
 
-func (d *Dictionary) bytes() int64 { return int64(len(d.text)) + 4*int64(len(d.blocks)) }
+func (d *Dictionary) bytes() int64 {
+	return int64(len(d.text)) + 4*int64(len(d.blocks)) + d.triples.bytes()
+}
 
 // addedTerms are the terms of changes. They are never changed.
 type addedTerms struct {

@@ -129,7 +129,6 @@ func (d *decoder) set() (*Set, error) {
 	for range cap(t.blocks) {
 		t.blocks = append(t.blocks, d.u32())
 	}
-	s.bytes = t.bytes()
 	// 2. The columns.
 	for n := d.u32(); n > 0 && d.err == nil; n-- {
 		c := &Column{}
@@ -158,6 +157,7 @@ func (d *decoder) set() (*Set, error) {
 		return nil, d.err
 	}
 	t.finish()
+	s.bytes += t.bytes()
 	return s, nil
 }
 

@@ -106,7 +106,7 @@ func (c *compiler) join(n *algebra.Join, in stream, g pattern.Graphs, depth int)
 	}
 	flatten(n.Args)
 	if len(unfolds) > 0 {
-		c = c.withUnfolds(unfolds)
+		c = c.withUnfolds(unfolds, patterns, g)
 	}
 	// 2. Rows of the query go first, because they are few.
 	for _, arg := range tables {

@@ -54,7 +54,7 @@ func spansOf(r expr.Restriction) ([]pattern.Span, bool) {
 	// 1. A term is the range of keys with it as a prefix.
 	for _, t := range r.Terms {
 		lo, _ := triple.AppendTerm(nil, t)
-		spans = append(spans, pattern.Span{Lo: lo, Hi: append(bytes.Clone(lo), 0, 2)})
+		spans = append(spans, termSpan(lo))
 	}
 	// 2. A range of values may have no range of keys.
 	for _, one := range r.Ranges {
@@ -83,4 +83,9 @@ func spansOf(r expr.Restriction) ([]pattern.Span, bool) {
 		merged = append(merged, s)
 	}
 	return merged, true
+}
+
+// termSpan returns the range of one term in its key form.
+func termSpan(term []byte) pattern.Span {
+	return pattern.Span{Lo: term, Hi: append(bytes.Clone(term), 0, 2)}
 }

@@ -22,8 +22,8 @@ type unfolding struct {
 	done  bool
 }
 
-// withUnfolds returns a compiler of a join with triple term patterns.
-func (c *compiler) withUnfolds(list []*algebra.Unfold) *compiler {
+// withUnfolds returns a compiler of a join with triple term patterns, and patterns that may bind their terms.
+func (c *compiler) withUnfolds(list []*algebra.Unfold, patterns []algebra.TriplePattern, g pattern.Graphs) *compiler {
 	sub := *c
 	sub.unfolds = nil
 	for _, node := range list {
@@ -36,7 +36,48 @@ func (c *compiler) withUnfolds(list []*algebra.Unfold) *compiler {
 		sub.unfolds = append(sub.unfolds, one)
 	}
 	sub.spans = unfoldSpans(c.spans, list)
+	for _, node := range list {
+		if spans, ok := c.objectSpans(node, patterns, g); ok {
+			sub.spans[node.Slot] = pattern.Restriction{Spans: spans}
+		}
+	}
 	return &sub
+}
+
+// maxObjectSpans bounds the triple terms of one object that are looked up one by one.
+const maxObjectSpans = 1 << 12
+
+// objectSpans returns the triple terms of a known object and an unknown subject as ranges, because keys find terms
+// by their subjects only. ok is false if they are many, or if columns do not have the objects of each pattern that
+// binds the term.
+func (c *compiler) objectSpans(node *algebra.Unfold, patterns []algebra.TriplePattern, g pattern.Graphs) (spans []pattern.Span, ok bool) {
+	subject, predicate, object := node.Places()[triple.Subject], node.Places()[triple.Predicate], node.Places()[triple.Object]
+	if !subject.IsVar() || object.IsVar() {
+		return nil, false
+	}
+	// 1. Each pattern that binds the term must have a column, because a row would read each range. The term is then
+	// in the dictionary.
+	found := false
+	for _, p := range patterns {
+		if p.Object.Slot != node.Slot {
+			continue
+		}
+		col := c.column(newPattern(p.Subject, p.Predicate, p.Object, g, nil))
+		if col == nil || col.LongObjects {
+			return nil, false
+		}
+		found = true
+	}
+	if !found {
+		return nil, false
+	}
+	// 2. Make their ranges.
+	terms, ok := c.columns.Dictionary().TriplesWith([]byte(predicate.Key), []byte(object.Key), maxObjectSpans)
+	spans = []pattern.Span{} // none is not all
+	for _, term := range terms {
+		spans = append(spans, termSpan(term))
+	}
+	return spans, ok
 }
 
 // unfoldSpans adds the ranges of the triple terms to restrictions: those with the terms of a pattern up to
@@ -189,189 +230,4 @@ func (c *compiler) unfolded(certain algebra.Set) (more algebra.Set) {
 		}
 	}
 	return more
-}
-
-// plannedUnfold is a waiting unfolding with the planner's numbers of its variables.
-type plannedUnfold struct {
-	term  int
-	parts [3]int // negative for terms
-}
-
-// newUnfolds returns the waiting unfoldings. It numbers their variables.
-func (p *planner) newUnfolds(number map[int]int) (list []plannedUnfold) {
-	of := func(slot int) int {
-		v, ok := number[slot]
-		if !ok {
-			v = len(p.slots)
-			number[slot] = v
-			p.slots = append(p.slots, slot)
-		}
-		return v
-	}
-	for _, one := range p.c.unfolds {
-		if one.done {
-			continue
-		}
-		u := plannedUnfold{term: of(one.node.Slot), parts: [3]int{-1, -1, -1}}
-		for i, at := range one.node.Places() {
-			if at.IsVar() {
-				u.parts[i] = of(at.Slot)
-			}
-		}
-		list = append(list, u)
-	}
-	return list
-}
-
-// unfold sets the bindings of a state that unfoldings make, with their cost and the rows that they leave.
-// from are the bindings before the last pattern.
-func (p *planner) unfold(s *joinState, from []float64) {
-	done := make([]bool, len(p.unfolds))
-	for again := true; again; {
-		again = false
-		for i := range p.unfolds {
-			u := &p.unfolds[i]
-			if done[i] || from[u.term] > 0 {
-				continue
-			}
-			switch {
-			case s.distinct[u.term] > 0:
-				p.takeParts(s, u)
-			case u.bound(s.distinct):
-				s.cost += s.rows * costMake
-				s.distinct[u.term] = max(s.rows, 0.05)
-			default:
-				continue
-			}
-			done[i], again = true, true
-		}
-	}
-}
-
-// bound reports whether bindings have all parts.
-func (u *plannedUnfold) bound(distinct []float64) bool {
-	return !slices.ContainsFunc(u.parts[:], func(v int) bool { return v >= 0 && distinct[v] == 0 })
-}
-
-var allMethods = [...]joinMethod{byLookup, byHash, byEquality, byNarrow}
-
-// methods returns the ways to join one more pattern.
-func (p *planner) methods() []joinMethod {
-	if p.unfolds == nil {
-		return allMethods[:3]
-	}
-	return allMethods[:]
-}
-
-// fan is [candidate.fan]. If the pattern's variables are the parts of a known triple term, a row has one match
-// at most.
-func (p *planner) fan(s *joinState, one *candidate) float64 {
-	for i := range p.unfolds {
-		u := &p.unfolds[i]
-		if terms := s.distinct[u.term]; terms > 0 && [3]int(one.local[:3]) == u.parts && one.local[triple.Graph] < 0 {
-			return min(1, one.rows/terms)
-		}
-	}
-	return one.fan(s.distinct)
-}
-
-// narrow reports whether rows of a state know the first parts of the triple terms that are the objects of a
-// pattern. share is the expected share of the pattern's rows with parts of one row.
-func (p *planner) narrow(s *joinState, one *candidate) (share float64, ok bool) {
-	u := p.unfoldOf(one)
-	if u == nil || s.distinct[u.term] > 0 {
-		return 1, false
-	}
-	share = 1
-	for i, v := range u.parts {
-		switch {
-		case v < 0:
-			continue
-		case s.distinct[v] == 0:
-			return share, ok
-		}
-		share /= max(1, u.guess(i, one.distinct[triple.Object]), s.distinct[v])
-		ok = true
-	}
-	return share, ok
-}
-
-// unfoldOf returns the unfolding of the objects of a pattern; nil if there is none.
-func (p *planner) unfoldOf(one *candidate) *plannedUnfold {
-	for i := range p.unfolds {
-		if p.unfolds[i].term == one.local[triple.Object] {
-			return &p.unfolds[i]
-		}
-	}
-	return nil
-}
-
-// joinNarrow returns the state of a look-up by the first parts of triple terms.
-func (p *planner) joinNarrow(s *joinState, one *candidate, to joinState) (joinState, bool) {
-	share, ok := p.narrow(s, one)
-	if !ok {
-		return to, false
-	}
-	seeks := s.rows * costSeek
-	to.rows *= share
-	to.cost = s.cost + s.rows*costMake + seeks + to.rows*costRow
-	to.risk = s.risk + seeks
-	return to, true
-}
-
-// lookNarrow joins in with a pattern by look-ups of the triple terms whose first parts the rows have.
-func (p *planner) lookNarrow(one *candidate, in stream, rows float64) stream {
-	c := p.c
-	i := slices.IndexFunc(c.unfolds, func(u *unfolding) bool { return u.node.Slot == one.pat.Places[triple.Object].Slot })
-	node := c.unfolds[i].node
-	in = c.terms(in, union(one.vars, c.unfolds[i].inner))
-	pat := *one.pat
-	pat.Narrow = func(row []string) pattern.Span {
-		span, _ := tripleSpan(node, func(at algebra.VarOrTerm) (string, bool) {
-			if at.IsVar() {
-				return row[at.Slot], row[at.Slot] != ""
-			}
-			return solution.Encode(at.Term), true
-		})
-		return span
-	}
-	narrow := *one
-	narrow.pat = &pat
-	text := one.text
-	narrow.text = func() string { return text() + ", " + c.body.Scope.Unfold(node) + "," }
-	return c.look(&narrow, in, rows)
-}
-
-// guess returns how many distinct terms a part of triple terms has.
-func (u *plannedUnfold) guess(part int, terms float64) float64 {
-	if part == triple.Predicate {
-		return min(terms, 30)
-	}
-	return max(1, terms/2)
-}
-
-// takeParts sets the bindings of the parts of a term. A part that was bound before leaves few of the rows,
-// unless they were looked up by it.
-func (p *planner) takeParts(s *joinState, u *plannedUnfold) {
-	s.cost += s.rows * costUnfold
-	terms := s.distinct[u.term]
-	for i, v := range u.parts {
-		if v < 0 {
-			continue
-		}
-		parts := u.guess(i, terms)
-		if s.distinct[v] > 0 && s.method == byNarrow {
-			continue
-		}
-		if s.distinct[v] > 0 {
-			s.rows /= max(1, parts, s.distinct[v])
-			continue
-		}
-		s.distinct[v] = parts
-	}
-	for v, d := range s.distinct {
-		if d > s.rows {
-			s.distinct[v] = max(s.rows, 0.05)
-		}
-	}
 }
