@@ -176,6 +176,6 @@ func (p *plainLine) term(prefix string) (t triple.Term) {
 		t = triple.NewString(value)
 	}
 	p.take("}")
-	p.failed = p.failed || t.Check() != nil
+	p.failed = p.failed || t.Check() != nil || t.Direction() != ""
 	return t
 }

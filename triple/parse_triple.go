@@ -88,7 +88,7 @@ func checkInner(text string, position int) error {
 func (x Text) startsTriple(text string) (Starts, error) {
 	x.inTriple = true
 	var b TripleTermBuilder
-	for {
+	for depth := 1; ; depth++ {
 		var err error
 		if text, err = cutOpening(text); err != nil {
 			return Starts{}, fmt.Errorf("starts: %w", err)
@@ -110,10 +110,20 @@ func (x Text) startsTriple(text string) (Starts, error) {
 		if strings.HasPrefix(text, "<<") {
 			continue
 		}
-		// 2. The object.
+		// 2. The object. It is whole if only ends of levels follow, not more than there are levels.
 		t, rest, err := x.cutInner(text, Object)
-		if rest = strings.TrimSpace(strings.ReplaceAll(rest, ")>>", "")); err == nil && rest == "" {
+		if err != nil {
+			return x.startsInner(b, nil, text)
+		}
+		ends := 0
+		for rest = trimSpace(rest); ends < depth && strings.HasPrefix(rest, ")>>"); ends++ {
+			rest = trimSpace(rest[len(")>>"):])
+		}
+		switch {
+		case rest == "":
 			return Starts{Kind: TripleTerm, Text: string(AppendWholeTerm(b.body, t))}, nil
+		case ends > 0:
+			return Starts{}, fmt.Errorf("%w: starts: expected the end of the text or )>> of one of %d triple terms, found %q", ErrBadTerm, depth, clip(rest))
 		}
 		return x.startsInner(b, nil, text)
 	}

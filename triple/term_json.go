@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"slices"
+	"strings"
 )
 
 // ParseTermJSON parses a term in the form of [AppendJSON], or a JSON string with N-Triples text.
@@ -121,6 +122,8 @@ func (r *termReader) read(depth int) (Term, error) {
 		return NewBlank(value), nil
 	case kind != "literal" || lang != "" && datatype != "" || directed && lang == "":
 		return Term{}, fmt.Errorf(`%w: type %q is not uri, bnode, literal or triple, or it has members that do not go with it`, ErrBadTerm, clip(kind))
+	case strings.Contains(lang, directionMark):
+		return Term{}, fmt.Errorf("%w: xml:lang %q has a base direction, which its:dir gives", ErrBadTerm, clip(lang))
 	case directed:
 		return NewLang(value, lang+directionMark+direction), nil
 	case lang != "":

@@ -157,6 +157,7 @@ func TestTermJSONErrors(t *testing.T) {
 		`{"type":"triple","value":{` + s + `,"predicate":` + inner + "," + o + `}}`: "a triple term cannot be a predicate",
 		`{"type":"literal","value":"x","its:dir":"rtl"}`:                            "members that do not go with it",
 		`{"type":"literal","value":"x","xml:lang":"ar","its:dir":"up"}`:             "not ltr or rtl",
+		`{"type":"literal","value":"x","xml:lang":"ar--rtl"}`:                       "which its:dir gives",
 		`{"type":"literal","value":5}`:                                              "no string",
 		`{"type":"literal","value":"a","value":"b"}`:                                "occurs twice",
 		strings.Repeat(`{"type":"triple","value":{`+s+","+p+`,"object":`, 11_000):   "nested 10000 deep",
@@ -233,6 +234,14 @@ func TestTripleTermBounds(t *testing.T) {
 			t.Errorf("%.200v:\ngot  %.400v\nwant %.400v", test, got, want)
 		}
 	}
+	// Ends may be missing, but not be too many (below).
+	nested := "<<( <a:s> <a:p> <<( <a:s> <a:p> <a:o> "
+	for _, ends := range []string{")>>", ")>> )>>", ")>>)>> "} {
+		with, err := ParseStarts(nested + ends)
+		if without, _ := ParseStarts(nested); err != nil || with.Text != without.Text {
+			t.Errorf("%q: %q, %v, want %q", ends, with.Text, err, without.Text)
+		}
+	}
 	// The text of starts must make the same starts.
 	for _, text := range []string{"<<( ", "<<( <a:s> ", "<<( <a:s", "<<( _:s ", "<<( _:s", "<<( <a:s> <a:p> ", "<<( <a:s> <a:p", `<<( <a:s> <a:p> "x\"y`, `<<( <a:s> <a:p> "x"@ar--rtl`, `<<( <a:s> <a:p> 5`,
 		"<<( <a:s> <a:p> <<( ", "<<( <a:s> <a:p> <<( _:b <a:", "<<( <a:s> <a:p> <<( _:b <a:p> <a:o", `"x"@ar--rtl`, `"x`, "<a:", "_:b"} {
@@ -244,7 +253,8 @@ func TestTripleTermBounds(t *testing.T) {
 			t.Errorf("%q becomes %q: %+v, %v, want %+v", text, starts.String(), again, err, starts)
 		}
 	}
-	for _, text := range []string{"<<", "<< <a:s>", "<<( 5 <a:p>", "<<( <a:s> _:p", `<<( <a:s> <a:p> "x"@en`} {
+	for _, text := range []string{"<<", "<< <a:s>", "<<( 5 <a:p>", "<<( <a:s> _:p", `<<( <a:s> <a:p> "x"@en`, "<<( <a:s> <a:p> 5 )>> )>>", "<<( <a:s> <a:p> 5)>>)>>",
+		"<<( <a:s> <a:p> <<( <a:s> <a:p> <a:o> )>> )>> )>>", `<<( <a:s> <a:p> "x" )>> 5`} {
 		if starts, err := ParseStarts(text); err == nil && text != `<<( <a:s> <a:p> "x"@en` || err != nil && !errors.Is(err, ErrBadTerm) {
 			t.Errorf("%s: got %+v, %v", text, starts, err)
 		}

@@ -22,10 +22,19 @@ func (t *triplesParser) tripleTerm() ast.Node {
 	if t.err != nil {
 		return ast.Node{}
 	}
-	if t.data {
-		return ast.Node{Pos: pos, Term: triple.NewTripleTerm(s.Term, p.Term, o.Term)}
+	return t.tripleNode(pos, s, p, o)
+}
+
+// tripleNode returns the triple term of three nodes. In data they must make a triple.
+func (t *triplesParser) tripleNode(pos ast.Pos, s, p, o ast.Node) ast.Node {
+	if !t.data {
+		return ast.NewTripleNode(pos, s, p, o)
 	}
-	return ast.NewTripleNode(pos, s, p, o)
+	one := triple.Triple{Subject: s.Term, Predicate: p.Term, Object: o.Term}
+	if err := one.Check(); err != nil {
+		t.fail(pos, "a triple term: %v", err)
+	}
+	return ast.Node{Pos: pos, Term: triple.NewTripleTerm(s.Term, p.Term, o.Term)}
 }
 
 // innerTerm parses the subject or the object of a triple term, or with reified of a reified triple.
@@ -107,11 +116,7 @@ func (t *triplesParser) reify(reifier, s, p, o ast.Node) {
 	if t.err != nil {
 		return
 	}
-	term := ast.NewTripleNode(s.Pos, s, p, o)
-	if t.data {
-		term = ast.Node{Pos: s.Pos, Term: triple.NewTripleTerm(s.Term, p.Term, o.Term)}
-	}
-	t.add(reifier, ast.Node{Pos: reifier.Pos, Term: rdfReifies}, nil, term)
+	t.add(reifier, ast.Node{Pos: reifier.Pos, Term: rdfReifies}, nil, t.tripleNode(s.Pos, s, p, o))
 }
 
 // annotations parses Annotation or AnnotationPath behind a triple: reifiers of it, and blocks with

@@ -4,6 +4,7 @@ package results
 
 import (
 	"fmt"
+	"strings"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -356,6 +357,9 @@ func literal(value string, datatype, lang, direction *string) (triple.Term, erro
 	switch {
 	case lang != nil && *lang != "":
 		tag := *lang
+		if strings.Contains(tag, "--") {
+			return triple.Term{}, syntaxf("the language tag %.40q has a base direction, which its:dir gives", tag)
+		}
 		if direction != nil {
 			tag += "--" + *direction
 		}

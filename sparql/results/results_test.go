@@ -507,6 +507,9 @@ func TestTripleTerms(t *testing.T) {
 		{JSON, vars + `{"type":"triple","value":{"subject":{"type":"literal","value":"x"},"predicate":{"type":"uri","value":"x:p"},"object":{"type":"uri","value":"x:o"}}}}]}}`, "make no triple"},
 		{JSON, vars + `{"type":"literal","value":"x","its:dir":"ltr"}}]}}`, "no language"},
 		{JSON, vars + `{"type":"literal","value":"x","xml:lang":"en","its:dir":"up"}}]}}`, "not ltr or rtl"},
+		{JSON, vars + `{"type":"literal","value":"x","xml:lang":"ar--rtl"}}]}}`, "which its:dir gives"},
+		{JSON, vars + `{"type":"literal","value":"x","xml:lang":"ar--rtl","its:dir":"rtl"}}]}}`, "which its:dir gives"},
+		{XML, `<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="t"/></head><results><result><binding name="t"><literal xml:lang="ar--rtl">x</literal></binding></result></results></sparql>`, "which its:dir gives"},
 		{JSON, deep(4900), ""},
 		{JSON, deep(6000), "max depth"}, // of objects, two for each triple term
 		{XML, xmlTerm("<triple><subject>" + iri + "</subject></triple>"), "without an object"},
