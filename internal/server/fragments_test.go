@@ -324,7 +324,7 @@ func TestFragmentTerms(t *testing.T) {
 	}
 }
 
-// TestFragmentTripleTerms: blank nodes inside of triple terms are IRIs, too.
+// TestFragmentTripleTerms: blank nodes inside of triple terms are IRIs, too, and patterns may have triple terms.
 func TestFragmentTripleTerms(t *testing.T) {
 	s, _ := serveTriples(t, "<http://r> <http://says> <<( _:b <http://p> <<( <http://s> <http://p> _:c )>> )>> .\n", Options{})
 	genid := s.url + "/.well-known/genid/"
@@ -333,6 +333,21 @@ func TestFragmentTripleTerms(t *testing.T) {
 	want := triple.NewTripleTerm(triple.NewIRI(genid+"b"), triple.NewIRI("http://p"), inner)
 	if len(p.data) != 1 || p.data[0].Object != want {
 		t.Errorf("got %v, want the object %v", p.data, want)
+	}
+	// The term of an answer selects it.
+	const other = "<<( <http://s> <http://p> 5 )>>"
+	for text, count := range map[string]int{want.String(): 1, inner.String(): 0, other: 0} {
+		query := url.Values{"object": {text}}.Encode()
+		if p := s.getPage(s.url+"/fragments?"+query, syntax.NQuads); len(p.data) != count {
+			t.Errorf("%s: got %v, want %d", text, p.data, count)
+		}
+	}
+	// At other places a pattern with it is valid, and matches nothing.
+	for _, place := range []string{"subject", "predicate", "graph"} {
+		query := url.Values{place: {other}}.Encode()
+		if p := s.getPage(s.url+"/fragments?"+query, syntax.NQuads); len(p.data) > 0 {
+			t.Errorf("%s: got %v", place, p.data)
+		}
 	}
 }
 
@@ -347,6 +362,10 @@ func TestFragmentErrors(t *testing.T) {
 	}{
 		{[]string{"subject", "_:b"}, 400, problem.KindBadParameter, "subject", "/.well-known/genid/"},
 		{[]string{"subject", "a"}, 400, problem.KindBadParameter, "subject", "give an IRI"},
+		{[]string{"object", "<<( _:b <http://p> 1 )>>"}, 400, problem.KindBadParameter, "object", "/.well-known/genid/"},
+		{[]string{"object", "<<( <http://s> ?p 1 )>>"}, 400, problem.KindBadParameter, "object", "without variables"},
+		{[]string{"object", "<<( <http://s> <http://p> 1 )"}, 400, problem.KindBadParameter, "object", "expected )>>"},
+		{[]string{"object", "<<( 5 <http://p> 1 )>>"}, 400, problem.KindBadParameter, "object", "subject"},
 		{[]string{"object", `"x`}, 400, problem.KindBadParameter, "object", "..."},
 		{[]string{"object", `"x"y`}, 400, problem.KindBadParameter, "object", "after the literal"},
 		{[]string{"object", `"x"@`}, 400, problem.KindBadParameter, "object", ""},

@@ -38,8 +38,8 @@ func (f *fragment) ask(p request.Params) error {
 		pattern.Graph, pattern.DefaultGraph = triple.Term{}, true
 	}
 	// 2. Find out if anything can match, and read limit and cursor.
-	f.nothing = pattern.Subject.Kind() == triple.Literal || pattern.Graph.Kind() == triple.Literal ||
-		pattern.Predicate.Kind() == triple.Literal || pattern.Predicate.Kind() == triple.Blank
+	noNode := func(t triple.Term) bool { return t.Kind() == triple.Literal || t.Kind() == triple.TripleTerm }
+	f.nothing = noNode(pattern.Subject) || noNode(pattern.Graph) || noNode(pattern.Predicate) || pattern.Predicate.Kind() == triple.Blank
 	scan, err := pattern.Scan(pattern.Best())
 	if err != nil {
 		return err
@@ -55,7 +55,7 @@ func (f *fragment) ask(p request.Params) error {
 }
 
 // term parses one term: an IRI, with or without angle brackets; a literal "text", "text"@tag or
-// "text"^^datatype; or a variable ?x or nothing, for the zero Term.
+// "text"^^datatype; a triple term in the syntax of N-Triples; or a variable ?x or nothing, for the zero Term.
 func (f *fragment) term(name, text string) (t triple.Term, err error) {
 	bad := func(message string, args ...any) (triple.Term, error) {
 		return triple.Term{}, problem.Errorf(problem.KindBadParameter, name, message, args...)
@@ -66,20 +66,47 @@ func (f *fragment) term(name, text string) (t triple.Term, err error) {
 	case text[0] == '"':
 		t, err = explicitLiteral(text)
 	case strings.HasPrefix(text, "_:"):
-		return bad("a blank node cannot be asked for by a label; answers name blank nodes by IRIs under %s, which can", f.genid)
-	default:
-		t = bracketedIRI(text)
-		if label, ok := strings.CutPrefix(t.Value(), f.genid); ok {
-			t = triple.NewBlank(label)
+		return bad(noLabel, f.genid)
+	case strings.HasPrefix(text, "<<"):
+		if t, err = triple.ParseTerm(text); err == nil && t.HasBlanks() {
+			return bad(noLabel, f.genid)
 		}
+		t = f.unskolemize(t)
+	default:
+		t = f.unskolemize(bracketedIRI(text))
 	}
 	if err == nil {
 		err = t.Check()
 	}
 	if err != nil {
-		return bad("%v; give an IRI, \"a literal\", \"...\"@tag, \"...\"^^datatype, or ?variable", err)
+		return bad("%v; give an IRI, \"a literal\", \"...\"@tag, \"...\"^^datatype, <<( a triple term )>> without variables, or ?variable", err)
 	}
 	return t, nil
+}
+
+const noLabel = "a blank node cannot be asked for by a label; answers name blank nodes by IRIs under %s, which can"
+
+// unskolemize replaces the IRIs of blank nodes by the blank nodes, also those inside of a triple term.
+func (f *fragment) unskolemize(t triple.Term) triple.Term {
+	node := func(t triple.Term) triple.Term {
+		if label, ok := strings.CutPrefix(t.Value(), f.genid); ok && t.Kind() == triple.IRI {
+			return triple.NewBlank(label)
+		}
+		return t
+	}
+	var levels triple.TripleTermBuilder
+	for t.Kind() == triple.TripleTerm {
+		inner, ok := t.Triple()
+		if !ok {
+			return t // its check fails
+		}
+		levels.Add(node(inner.Subject), inner.Predicate)
+		t = inner.Object
+	}
+	if levels.Len() == 0 {
+		return node(t)
+	}
+	return levels.Term(node(t))
 }
 
 func bracketedIRI(text string) triple.Term {
