@@ -107,6 +107,40 @@ def test_triple_terms(client: Client) -> None:
     assert [t.object for t in client.graph(G)] == [seven]
 
 
+def reads_of(client: Client) -> list[Callable[[], Iterator[object]]]:
+    """Return what reads all triples, in each way."""
+    return [
+        lambda: client.match(),
+        lambda: client.range("spo"),
+        lambda: client.query("SELECT * { ?s ?p ?o }"),
+        lambda: client.construct("CONSTRUCT WHERE { ?s ?p ?o }"),
+        lambda: client.graph(DEFAULT_GRAPH),
+        lambda: client.query_document("SELECT * { ?s ?p ?o }", "text/csv, text/tab-separated-values"),
+    ]
+
+
+def test_versions(node: Node, client: Client) -> None:
+    """A client of an older version of RDF gets an error in place of a term that the version lacks."""
+    term, directed = Triple(S, P, TripleTerm(S, P, S)), Triple(S, Q, Literal("שלום", language="he", direction="rtl"))
+    lacking: dict[str | None, list[Triple]] = {"1.1": [term, directed], "1.2-basic": [term], "1.2": [], None: []}
+    for version, without in lacking.items():
+        for triple in [term, directed, Triple(S, P, S)]:
+            client.update("CLEAR ALL")
+            with Client(node.url, version=version) as old:
+                assert old.add([triple]).added == 1
+                for read in reads_of(old):
+                    if triple not in without:
+                        assert list(read())
+                        continue
+                    with pytest.raises(TrefoilError, match=f"version {version} of RDF has not") as e:
+                        list(read())
+                    assert e.value.kind == "not-acceptable"
+                assert old.ask("ASK { ?s ?p ?o }")
+                assert old.delete_match(subject=S).deleted == 1
+    with pytest.raises(ValueError, match="no version '1'"):
+        Client(node.url, version="1")
+
+
 def test_deep_triple_terms_are_an_error(client: Client) -> None:
     """The store has terms that are nested deeper than the client holds. They are in documents."""
     deep = "<a:s> <a:p> " + "<<( <a:s> <a:p> " * 450 + "<a:o>" + " )>>" * 450 + " .\n"

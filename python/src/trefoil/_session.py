@@ -19,6 +19,7 @@ Params = list[tuple[str, str]]
 
 MAX_CONNECTIONS = 100  # of one client
 CONNECTION_WAIT = 30.0  # seconds that a request waits for one of them
+VERSIONS = ("1.1", "1.2-basic", "1.2")  # of RDF; each has the terms of the one before
 
 
 @dataclass
@@ -56,6 +57,7 @@ class Session:
         retries: int,
         page_size: int,
         timeout: float | None = None,
+        version: str | None = None,
     ) -> None:
         listed = addresses.split(",") if isinstance(addresses, str) else addresses
         self.nodes = [self._checked(a.strip()) for a in listed]
@@ -67,6 +69,9 @@ class Session:
             raise ValueError("the token or the password has a line end in it")
         if not 1 <= page_size <= 10_000:
             raise ValueError(f"a page size of {page_size}; it is 1 to 10000")
+        if version is not None and version not in VERSIONS:
+            raise ValueError(f"there is no version {version!r} of RDF; there are {', '.join(VERSIONS)}")
+        self.version = version
         self.current = 0  # counts up; its remainder is the index of the node that gets requests
         self.retries = max(retries, 0)
         self.page_size = page_size
@@ -119,6 +124,9 @@ class Attempts:
     def headers(self) -> dict[str, str]:
         """Return the headers of the next try."""
         headers = {**self._session.headers, **self._request.headers}
+        if self._session.version is not None and headers.get("Accept", "application/json") != "application/json":
+            types = headers["Accept"].split(",")
+            headers["Accept"] = ",".join(f"{t};version={self._session.version}" for t in types)
         if self._request.change:
             headers["Idempotency-Key"] = self._key
             if self._tries == 0:  # no node has got it: nothing is sent without a connection

@@ -49,6 +49,10 @@ class AsyncClient:
     sent to another node. A client has 100 connections, and each result that is not read to its end keeps one. A
     request that gets none for 30 seconds is a TrefoilError, and was not sent.
 
+    version is the newest version of RDF that answers of queries, patterns, ranges and graphs may have: "1.1" has no
+    triple terms and no base directions, "1.2-basic" has no triple terms. An answer with such a term is a TrefoilError.
+    Without it answers have the terms of the newest version that the node knows.
+
     Errors are TrefoilError. A client may be used by several tasks at the same time.
     """
 
@@ -62,8 +66,9 @@ class AsyncClient:
         retries: int = 4,
         page_size: int = 10_000,
         timeout: float | None = None,
+        version: str | None = None,
     ) -> None:
-        self._session = Session(addresses, token, auth, retries, page_size, timeout)
+        self._session = Session(addresses, token, auth, retries, page_size, timeout, version)
         mounts: Mapping[str, None] = dict.fromkeys(LOOPBACK)
         self._http = httpx.AsyncClient(
             timeout=self._session.timeout, limits=self._session.limits, verify=verify, mounts=mounts
