@@ -29,7 +29,7 @@ const (
 	// Major changes if nodes of the release before cannot be in one cluster with this one.
 	Major = 3
 	// Minor grows with each release that adds to the protocol.
-	Minor = 1
+	Minor = 2
 )
 
 // Feed is the minor that added the change feed of a cluster: the stamper of an operation, the feed
@@ -48,6 +48,9 @@ const Versions = 1
 
 // Operations is the first minor in which a member answers for its queries and its activity.
 const Operations = 1
+
+// TripleTerms is the first minor whose builds decode triple terms in keys and operations.
+const TripleTerms = 2
 
 // Name returns the version of this major with a minor, such as 3.0.
 func Name(minor uint64) string { return fmt.Sprintf("%d.%d", Major, minor) }

@@ -2,7 +2,11 @@
 
 package store
 
-import "github.com/trefoildb/trefoil/internal/store/fault"
+import (
+	"fmt"
+
+	"github.com/trefoildb/trefoil/internal/store/fault"
+)
 
 // Errors of a store. Test with [errors.Is]. Package fault describes them.
 var (
@@ -25,3 +29,7 @@ var (
 	ErrInvalid     = fault.ErrInvalid
 	ErrRejected    = fault.ErrRejected
 )
+
+// ErrOldRelease means that a member of the cluster has an older release, which cannot decode triple terms.
+// It wraps [ErrUnavailable], because the upgrade of that member mends it.
+var ErrOldRelease = fmt.Errorf("%w: a member of the cluster has an older release, which does not know triple terms: upgrade it", ErrUnavailable)

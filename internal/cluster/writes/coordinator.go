@@ -33,11 +33,17 @@ type coordinator struct {
 // the others may be done, or be done later. After [store.ErrUnavailable] and [store.ErrDiskFull]
 // none of the others is done. Operations are only sent again if they were refused, for
 // Options.RetryTimeout. If an operation was done before under the key of ctx
-// ([store.WithRequestKey]), it is not repeated, and counts as unchanged.
+// ([store.WithRequestKey]), it is not repeated, and counts as unchanged. A triple term is
+// [store.ErrOldRelease] until all members know them.
 func (co *coordinator) Write(ctx context.Context, kind store.OperationKind, triples []triple.Triple) (changed, unchanged int64, err error) {
+	v := co.member.View()
+	old := v != nil && v.Minor < protocol.TripleTerms
 	for i := range triples {
 		if err := triples[i].Check(); err != nil {
 			return 0, 0, fmt.Errorf("triple %d: %w", i, err)
+		}
+		if old && triples[i].Object.Kind() == triple.TripleTerm {
+			return 0, 0, fmt.Errorf("triple %d: %w", i, store.ErrOldRelease)
 		}
 	}
 	x := co.newWriting(ctx, len(triples))
