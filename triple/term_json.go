@@ -42,10 +42,6 @@ func ParseTermJSON(text []byte) (Term, error) {
 	return t, t.Check()
 }
 
-// maxTermDepth is the greatest depth of triple terms in JSON. The decoder of JSON has the same limit
-// for other values.
-const maxTermDepth = 10_000
-
 // termReader reads a term's object token by token, in time linear in the text.
 type termReader struct {
 	d *json.Decoder
@@ -70,8 +66,8 @@ func (r *termReader) wrap(t Term) Term {
 // read reads a term: an object with the members type and value, and those of a literal. Of a triple
 // term it returns the innermost object, and appends to levels.
 func (r *termReader) read(depth int) (Term, error) {
-	if depth > maxTermDepth {
-		return Term{}, fmt.Errorf("%w: triple terms in JSON may be nested %d deep", ErrBadTerm, maxTermDepth)
+	if depth > MaxNesting {
+		return Term{}, fmt.Errorf("%w: triple terms in JSON may be nested %d deep; a deeper one must be a string of N-Triples", ErrBadTerm, MaxNesting)
 	}
 	// 1. Read the members. The value of a triple term is an object.
 	members := map[string]string{}

@@ -8,9 +8,6 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// maxDepth is the greatest depth of triple terms in a document: readers recurse for each level.
-const maxDepth = 10_000
-
 // levels are the subjects and predicates of the triple terms around a term, from the inside out. A
 // triple term is made of them at once, because its size would count at each level otherwise.
 type levels struct {
@@ -21,8 +18,8 @@ type levels struct {
 
 // enter must be called before a level is read.
 func (l *levels) enter() error {
-	if l.depth++; l.depth > maxDepth {
-		return fmt.Errorf("%w: triple terms nested deeper than %d", ErrLimit, maxDepth)
+	if l.depth++; l.depth > triple.MaxNesting {
+		return fmt.Errorf("%w: triple terms nested deeper than %d", ErrLimit, triple.MaxNesting)
 	}
 	return nil
 }
