@@ -19,9 +19,10 @@
 // counts of deleted documents are subtracted exactly: a part keeps a second segment of them.
 // If scores are equal, the lower hash of the key comes first, and then the lower key.
 //
-// A search skips blocks of 128 postings whose greatest possible score is too low (Ding, Suel: Faster
-// Top-k Document Retrieval Using Block-Max Indexes, 2011), and advances lists with low scores only at
-// candidates of the others (MaxScore: Turtle, Flood: Query Evaluation: Strategies and Optimizations, 1995).
+// A search divides the documents into windows that end with a block of 128 postings, and skips a window if the
+// greatest scores of its blocks add up to too little (Ding, Suel: Faster Top-k Document Retrieval Using Block-Max
+// Indexes, 2011). In a window the words with low scores are advanced only at candidates of the others (MaxScore:
+// Turtle, Flood: Query Evaluation: Strategies and Optimizations, 1995). A conjunction is led by its rarest word.
 //
 // # Terms
 //

@@ -1,9 +1,9 @@
-// Matchers: the documents of a segment that a query selects, in order, with their scores.
+// Matchers of words and phrases: the documents of a segment that a query selects, in order, with their scores.
 
 package textindex
 
 import (
-	"cmp"
+	"math"
 	"slices"
 )
 
@@ -16,16 +16,25 @@ const (
 // slack makes up for the rounding of sums: a bound must not be less than a score.
 const slack = 1 + 1e-9
 
+// tight makes up for it in a difference: what a score needs beside a bound must not be too much.
+const tight = 1 - 1e-9
+
 // scorer scores documents of one segment.
 type scorer struct {
 	segment *Segment
-	average float64 // length of a document
+	// A document of length n dampens a frequency by base + slope*n.
+	base, slope float64
 }
 
-// saturate returns the part of a weight that a frequency gives in a document of some length.
+func newScorer(s *Segment, average float64) *scorer {
+	return &scorer{s, k1 * (1 - b), k1 * b / average}
+}
+
+// saturate returns the part of a weight that a frequency gives in a document of some length. It ascends with the
+// frequency, and descends with the length. The conversion keeps all processors from fusing the operations.
 func (s *scorer) saturate(frequency, length uint32) float64 {
 	f := float64(frequency)
-	return f / (f + k1*(1-b+b*float64(length)/s.average))
+	return f / (f + (s.base + float64(s.slope*float64(length))))
 }
 
 // matcher iterates over documents in order. A document is current after the first advance.
@@ -33,106 +42,205 @@ type matcher interface {
 	// advance makes the first document current that is not less than target, and returns it; noDoc is the end.
 	// It may skip documents that score below the floor.
 	advance(target uint32) uint32
-	current() uint32
 	// score returns the score of the current document.
 	score() float64
 	// bound returns a score that no document exceeds.
 	bound() float64
+	// window returns a score that no document from target to last exceeds. last is not less than least, and least not
+	// less than target. The targets of all calls ascend. The current document stays.
+	window(target, least uint32) (last uint32, bound float64)
 	setFloor(floor float64)
 	// cost is about the number of documents.
 	cost() uint64
 	failed() error
 }
 
-// termMatcher matches a term.
-type termMatcher struct {
+// blockBounds computes bounds of the blocks of a cursor.
+type blockBounds struct {
 	*cursor
 	*scorer
 	weight float64
-	most   float64
-	floor  float64
-	// tested is the block that boundOf was computed for last, and tests is the result.
-	tested int
-	tests  float64
+	// of is the block that value was computed for last. first is the block where the last window began.
+	of, first int
+	value     float64
+}
+
+func newBlockBounds(s *scorer, l list, weight float64) blockBounds {
+	return blockBounds{cursor: newCursor(s.segment, l), scorer: s, weight: weight, of: -1}
+}
+
+// boundOf returns the bound of a block. It needs no slack: it is computed as a score is, and rounding keeps the order
+// of its operands.
+func (b *blockBounds) boundOf(block int) float64 {
+	if block != b.of {
+		b.of, b.value = block, b.weight*b.cursor.bound(block, b.saturate)
+	}
+	return b.value
+}
+
+// window is the window of the matcher of the cursor. It has whole blocks.
+func (b *blockBounds) window(target, least uint32) (last uint32, bound float64) {
+	if b.doc == noDoc {
+		return noDoc - 1, 0
+	}
+	// A block before the current one has no document that is still to come.
+	end := b.lastBlock()
+	block := b.seek(max(b.first, b.block, 0), target)
+	b.first = block
+	for ; block <= end; block++ {
+		bound = max(bound, b.boundOf(block))
+		if last = b.lastOf(block); last >= least {
+			return last, bound
+		}
+	}
+	return noDoc - 1, bound
+}
+
+// termMatcher matches a term.
+type termMatcher struct {
+	blockBounds
+	floor float64
+	// A document reaches need if its frequency times gain is not less than least plus its length times more.
+	need              float64
+	gain, least, more float64
+	// scored is the document that result is the score of, noDoc if there is none.
+	scored uint32
+	result float64
 }
 
 func newTermMatcher(s *scorer, l list, weight float64) *termMatcher {
-	m := &termMatcher{cursor: newCursor(s.segment, l), scorer: s, weight: weight, tested: -1}
-	if m.err != nil {
-		return m
-	}
-	for block := range m.lastBlock() + 1 {
-		m.most = max(m.most, m.boundOf(block))
-	}
-	return m
-}
-
-// boundOf needs no slack: it is computed as a score is, and rounding keeps the order of its operands.
-func (m *termMatcher) boundOf(block int) float64 {
-	return m.weight * m.cursor.bound(block, m.saturate)
-}
-
-func (m *termMatcher) reject(block int) bool {
-	if block != m.tested {
-		m.tested, m.tests = block, m.boundOf(block)
-	}
-	return m.tests < m.floor
+	return &termMatcher{blockBounds: newBlockBounds(s, l, weight), scored: noDoc}
 }
 
 func (m *termMatcher) advance(target uint32) uint32 {
 	if m.floor <= 0 {
-		return m.cursor.advance(target, nil)
+		return m.cursor.advance(target)
 	}
-	return m.cursor.advance(target, m.reject)
+	return m.next(target, noDoc, m.floor)
 }
-func (m *termMatcher) current() uint32        { return m.doc }
-func (m *termMatcher) bound() float64         { return m.most }
+
+// next makes the first document current that is not less than target and may score need or more, and returns it. It
+// returns end if there is none before end.
+func (m *termMatcher) next(target, end uint32, need float64) uint32 {
+	if m.doc == noDoc || m.block >= 0 && m.doc >= target {
+		return min(m.doc, end)
+	}
+	if need <= 0 {
+		return min(m.cursor.advance(target), end)
+	}
+	// 1. A test without divisions: the score is weight * f / (f + base + slope*length).
+	if need != m.need {
+		m.need = need
+		m.gain, m.least, m.more = (m.weight-need)*slack, need*m.base, need*m.slope
+	}
+	last := m.lastBlock()
+	for block := max(m.block, 0); target < end; block++ {
+		// 2. The next block that may reach need.
+		if block = m.seek(block, target); block > last {
+			m.doc = noDoc
+			return end
+		}
+		if m.boundOf(block) < need {
+			if block == last {
+				break
+			}
+			target = m.lastOf(block) + 1
+			continue
+		}
+		if block != m.block && !m.load(block) {
+			return end
+		}
+		// 3. Its next document that does.
+		m.unpackFrequencies()
+		for ; m.at < m.n; m.at++ {
+			doc := m.docs[m.at]
+			if doc >= end {
+				return end
+			}
+			if doc >= target && float64(m.counts[m.at])*m.gain >= m.least+m.more*float64(m.scorer.segment.length(doc)) {
+				m.doc = doc
+				return doc
+			}
+		}
+		if block == last {
+			break
+		}
+		target = m.lastOf(block) + 1
+	}
+	return end
+}
+
+func (m *termMatcher) bound() float64         { return m.weight }
 func (m *termMatcher) setFloor(floor float64) { m.floor = floor }
 func (m *termMatcher) cost() uint64           { return uint64(m.list.count) }
 func (m *termMatcher) failed() error          { return m.err }
 func (m *termMatcher) score() float64 {
-	return m.weight * m.saturate(m.frequency(), m.scorer.segment.length(m.doc))
+	if m.scored != m.doc {
+		m.scored, m.result = m.doc, m.weight*m.saturate(m.frequency(), m.scorer.segment.length(m.doc))
+	}
+	return m.result
 }
 
 // phraseMatcher matches words that follow each other, with at most slop words between them.
 type phraseMatcher struct {
 	*scorer
-	words  []*cursor // of the phrase's words, in order
-	lead   int       // the rarest
+	words  []*termMatcher // of the phrase's words, in order, each with the weight of the phrase
+	lead   int            // the rarest
 	slop   uint32
 	weight float64
+	floor  float64
 	doc    uint32
 	times  uint32
+	// No document from the last target up to end scores more than most.
+	end    uint32
+	most   float64
 	places [][]uint32
 	// same[i] is the first word that equals word i. Positions are read once for it.
 	same []int
+	// limiting are the words that have a place for each phrase: with slop, phrases may share all but the first one.
+	limiting []int
+	leads    bool // the rarest word is one of them
 }
 
 func newPhraseMatcher(s *scorer, lists []list, slop int, weight float64) *phraseMatcher {
 	m := &phraseMatcher{scorer: s, slop: uint32(slop), weight: weight, places: make([][]uint32, len(lists))}
 	for i, l := range lists {
-		m.words = append(m.words, newCursor(s.segment, l))
+		m.words = append(m.words, newTermMatcher(s, l, weight))
 		m.same = append(m.same, slices.IndexFunc(lists, func(other list) bool {
 			return &other.postings[0] == &l.postings[0]
 		}))
 		if l.count < lists[m.lead].count {
 			m.lead = i
 		}
+		if slop == 0 || i == 0 {
+			m.limiting = append(m.limiting, i)
+		}
 	}
+	m.leads = slices.Contains(m.limiting, m.lead)
 	return m
 }
 
 func (m *phraseMatcher) advance(target uint32) uint32 {
 	for {
-		m.doc = m.words[m.lead].advance(target, nil)
+		// 1. Skip blocks that score too little, and find the rarest word.
+		if m.floor > 0 && (target >= m.end || m.most < m.floor) {
+			target = m.skip(target)
+		}
+		if m.floor > 0 && m.leads {
+			m.doc = m.words[m.lead].next(target, m.end, m.floor)
+		} else {
+			m.doc = m.words[m.lead].cursor.advance(target)
+		}
 		if m.doc == noDoc {
 			return noDoc
 		}
-		// 1. All words must be in the document.
-		target = m.doc
-		for i, c := range m.words {
+		if target = m.doc; m.floor > 0 && m.doc >= m.end {
+			continue
+		}
+		// 2. All words must be in the document.
+		for i := range m.words {
 			if i != m.lead {
-				target = max(target, c.advance(m.doc, nil))
+				target = max(target, m.words[i].cursor.advance(m.doc))
 			}
 		}
 		if target == noDoc {
@@ -142,19 +250,51 @@ func (m *phraseMatcher) advance(target uint32) uint32 {
 		if target > m.doc {
 			continue
 		}
-		// 2. And at the right places.
-		for i, c := range m.words {
-			if first := m.same[i]; first < i {
-				m.places[i] = m.places[first]
-			} else {
-				m.places[i] = c.positions(m.places[i][:0])
-			}
-		}
-		if m.times = phraseTimes(m.places, m.slop); m.times > 0 {
+		// 3. And at the right places, often enough.
+		if m.matches() {
 			return m.doc
 		}
 		target++
 	}
+}
+
+// skip returns the first document that is not less than target and in a window that may reach the floor.
+func (m *phraseMatcher) skip(target uint32) uint32 {
+	for target != noDoc {
+		if target >= m.end {
+			last, most := m.window(target, target)
+			m.end, m.most = last+1, most
+		}
+		if m.most >= m.floor {
+			break
+		}
+		target = m.end
+	}
+	return target
+}
+
+// matches reports whether the words of the current document are a phrase often enough for the floor.
+func (m *phraseMatcher) matches() bool {
+	// 1. Frequencies bound the phrases.
+	if m.floor > 0 {
+		m.times = math.MaxUint32
+		for _, i := range m.limiting {
+			m.times = min(m.times, m.words[i].frequency())
+		}
+		if m.score() < m.floor {
+			return false
+		}
+	}
+	// 2. Count the phrases.
+	for i := range m.words {
+		if first := m.same[i]; first < i {
+			m.places[i] = m.places[first]
+		} else {
+			m.places[i] = m.words[i].positions(m.places[i][:0])
+		}
+	}
+	m.times = phraseTimes(m.places, m.slop)
+	return m.times > 0
 }
 
 // phraseTimes returns how many places of the first word begin a phrase: the others follow in order, with at most
@@ -180,267 +320,27 @@ func phraseTimes(places [][]uint32, slop uint32) (times uint32) {
 	return times
 }
 
-func (m *phraseMatcher) current() uint32  { return m.doc }
-func (m *phraseMatcher) bound() float64   { return m.weight }
-func (m *phraseMatcher) setFloor(float64) {}
-func (m *phraseMatcher) cost() uint64     { return uint64(m.words[m.lead].list.count) }
-func (m *phraseMatcher) failed() error    { return firstError(m.words) }
+// window implements [matcher]. A phrase is not more frequent than its limiting words.
+func (m *phraseMatcher) window(target, least uint32) (last uint32, bound float64) {
+	last, bound = noDoc-1, m.weight
+	for _, i := range m.limiting {
+		end, most := m.words[i].window(target, least)
+		last, bound = min(last, end), min(bound, most)
+	}
+	return last, bound
+}
+
+func (m *phraseMatcher) bound() float64         { return m.weight }
+func (m *phraseMatcher) setFloor(floor float64) { m.floor = floor }
+func (m *phraseMatcher) cost() uint64           { return uint64(m.words[m.lead].list.count) }
+func (m *phraseMatcher) failed() error {
+	for i := range m.words {
+		if err := m.words[i].err; err != nil {
+			return err
+		}
+	}
+	return nil
+}
 func (m *phraseMatcher) score() float64 {
 	return m.weight * m.saturate(m.times, m.segment.length(m.doc))
-}
-
-func firstError(cursors []*cursor) error {
-	for _, c := range cursors {
-		if c.err != nil {
-			return c.err
-		}
-	}
-	return nil
-}
-
-// unionWindow is how many documents a union counts at a time.
-const unionWindow = 1 << 14
-
-// unionMatcher matches the terms that a prefix or a fuzzy word stands for, as if they were one.
-type unionMatcher struct {
-	*scorer
-	cursors []*cursor
-	weight  float64
-	total   uint64
-	doc     uint32
-	begun   bool
-	base    uint32 // of the window
-	end     uint32
-	counts  []uint32 // by document of the window
-}
-
-func newUnionMatcher(s *scorer, lists []list, weight float64) *unionMatcher {
-	m := &unionMatcher{scorer: s, weight: weight, counts: make([]uint32, unionWindow)}
-	for _, l := range lists {
-		m.cursors = append(m.cursors, newCursor(s.segment, l))
-		m.total += uint64(l.count)
-	}
-	return m
-}
-
-func (m *unionMatcher) advance(target uint32) uint32 {
-	if m.doc == noDoc || m.begun && m.doc >= target {
-		return m.doc
-	}
-	m.begun = true
-	for {
-		for ; target < m.end; target++ {
-			if m.counts[target-m.base] > 0 {
-				m.doc = target
-				return target
-			}
-		}
-		if !m.fill(target) {
-			m.doc = noDoc
-			return noDoc
-		}
-		target = max(target, m.base)
-	}
-}
-
-// fill counts the window of the next document that is not less than target. It returns false if there is none.
-func (m *unionMatcher) fill(target uint32) bool {
-	first := uint32(noDoc)
-	live := m.cursors[:0]
-	for _, c := range m.cursors {
-		if doc := c.advance(target, nil); doc != noDoc || c.err != nil {
-			live = append(live, c)
-			first = min(first, doc)
-		}
-	}
-	m.cursors = live
-	if first == noDoc {
-		return false
-	}
-	clear(m.counts)
-	m.base = first
-	m.end = min(first+unionWindow, m.segment.documents)
-	for _, c := range m.cursors {
-		for c.doc < m.end {
-			m.counts[c.doc-first] += c.frequency()
-			c.advance(c.doc+1, nil)
-		}
-	}
-	return true
-}
-
-func (m *unionMatcher) current() uint32  { return m.doc }
-func (m *unionMatcher) bound() float64   { return m.weight }
-func (m *unionMatcher) setFloor(float64) {}
-func (m *unionMatcher) cost() uint64     { return m.total }
-func (m *unionMatcher) failed() error    { return firstError(m.cursors) }
-func (m *unionMatcher) score() float64 {
-	return m.weight * m.saturate(m.counts[m.doc-m.base], m.segment.length(m.doc))
-}
-
-// conjunction matches what all of its operands match, and no excluded one.
-type conjunction struct {
-	of       []matcher // in the order of the query, so that scores are equal on all machines
-	ordered  []matcher // cheapest first
-	excluded []matcher
-	most     float64
-	doc      uint32
-}
-
-func newConjunction(of, excluded []matcher) *conjunction {
-	m := &conjunction{of: of, ordered: slices.Clone(of), excluded: excluded}
-	slices.SortStableFunc(m.ordered, func(x, y matcher) int { return cmp.Compare(x.cost(), y.cost()) })
-	for _, o := range of {
-		m.most += o.bound()
-	}
-	m.most *= slack
-	return m
-}
-
-func (m *conjunction) advance(target uint32) uint32 {
-next:
-	for {
-		m.doc = m.ordered[0].advance(target)
-		if m.doc == noDoc {
-			return noDoc
-		}
-		for _, o := range m.ordered[1:] {
-			if target = o.advance(m.doc); target > m.doc {
-				continue next
-			}
-		}
-		for _, o := range m.excluded {
-			if o.advance(m.doc) == m.doc {
-				target = m.doc + 1
-				continue next
-			}
-		}
-		return m.doc
-	}
-}
-
-func (m *conjunction) current() uint32 { return m.doc }
-func (m *conjunction) bound() float64  { return m.most }
-func (m *conjunction) cost() uint64    { return m.ordered[0].cost() }
-func (m *conjunction) failed() error   { return firstFailure(m.of, m.excluded) }
-func (m *conjunction) score() (sum float64) {
-	for _, o := range m.of {
-		sum += o.score()
-	}
-	return sum
-}
-
-// setFloor gives each operand the floor that is left if the others score as much as they can.
-func (m *conjunction) setFloor(floor float64) {
-	for _, o := range m.of {
-		o.setFloor(floor - (m.most - o.bound()))
-	}
-}
-
-func firstFailure(lists ...[]matcher) error {
-	for _, list := range lists {
-		for _, m := range list {
-			if err := m.failed(); err != nil {
-				return err
-			}
-		}
-	}
-	return nil
-}
-
-// disjunction matches what one of its operands matches.
-type disjunction struct {
-	of      []matcher // in the order of the query
-	ordered []matcher // lowest bound first
-	// essential is the index in ordered of the first operand without which a document may reach the floor.
-	essential int
-	most      float64
-	total     uint64
-	doc       uint32
-}
-
-func newDisjunction(of []matcher) *disjunction {
-	m := &disjunction{of: of, ordered: slices.Clone(of)}
-	slices.SortStableFunc(m.ordered, func(x, y matcher) int { return cmp.Compare(x.bound(), y.bound()) })
-	for _, o := range of {
-		m.most += o.bound()
-		m.total += o.cost()
-	}
-	m.most *= slack
-	return m
-}
-
-func (m *disjunction) advance(target uint32) uint32 {
-	m.doc = noDoc
-	for _, o := range m.ordered[m.essential:] {
-		m.doc = min(m.doc, o.advance(target))
-	}
-	return m.doc
-}
-
-func (m *disjunction) current() uint32 { return m.doc }
-func (m *disjunction) bound() float64  { return m.most }
-func (m *disjunction) cost() uint64    { return m.total }
-func (m *disjunction) failed() error   { return firstFailure(m.of) }
-func (m *disjunction) score() (sum float64) {
-	for _, o := range m.of {
-		if o.advance(m.doc) == m.doc {
-			sum += o.score()
-		}
-	}
-	return sum
-}
-
-func (m *disjunction) setFloor(floor float64) {
-	for _, o := range m.of {
-		o.setFloor(floor - (m.most - o.bound()))
-	}
-	sum := 0.0
-	for m.essential = 0; m.essential < len(m.ordered)-1; m.essential++ {
-		if sum += m.ordered[m.essential].bound(); sum*slack >= floor {
-			break
-		}
-	}
-}
-
-// exclusive matches what one of its operands matches. A document has one language, so one operand only.
-type exclusive struct {
-	of   []matcher
-	hit  matcher
-	doc  uint32
-	most float64
-	sum  uint64
-}
-
-func newExclusive(of []matcher) matcher {
-	if len(of) == 1 {
-		return of[0]
-	}
-	m := &exclusive{of: of}
-	for _, o := range of {
-		m.most = max(m.most, o.bound())
-		m.sum += o.cost()
-	}
-	return m
-}
-
-func (m *exclusive) advance(target uint32) uint32 {
-	m.doc = noDoc
-	for _, o := range m.of {
-		if doc := o.advance(target); doc < m.doc {
-			m.doc, m.hit = doc, o
-		}
-	}
-	return m.doc
-}
-
-func (m *exclusive) current() uint32 { return m.doc }
-func (m *exclusive) bound() float64  { return m.most }
-func (m *exclusive) cost() uint64    { return m.sum }
-func (m *exclusive) failed() error   { return firstFailure(m.of) }
-func (m *exclusive) score() float64  { return m.hit.score() }
-func (m *exclusive) setFloor(floor float64) {
-	for _, o := range m.of {
-		o.setFloor(floor)
-	}
 }

@@ -138,7 +138,7 @@ func (w *segmentWriter) mergeTerms(parts []*Part, places [][]uint32, check func(
 				continue
 			}
 			c := newCursor(parts[i].Segment, d.list)
-			for doc := c.advance(0, nil); doc != noDoc; doc = c.advance(doc+1, nil) {
+			for doc := c.advance(0); doc != noDoc; doc = c.advance(doc + 1) {
 				if place := places[i][doc]; place != noDoc {
 					start := len(positions)
 					positions = append(positions, c.positionBytes()...)

@@ -196,45 +196,75 @@ func unpack(out *[blockPostings]uint32, b []byte, width byte) {
 	}
 }
 
+// seek returns the first block, from some block on, that may have documents that are not less than target. It is behind
+// the last block if there is none. A near block is found at once, and a far one in logarithmic time.
+func (c *cursor) seek(block int, target uint32) int {
+	// 1. Double the step until a block ends behind the target.
+	step := 1
+	for block+step <= c.full && c.skip(block+step-1, 0) < target {
+		block += step
+		step *= 2
+	}
+	// 2. Halve it.
+	for step /= 2; step > 0; step /= 2 {
+		if block+step <= c.full && c.skip(block+step-1, 0) < target {
+			block += step
+		}
+	}
+	for block < c.full && c.skip(block, 0) < target {
+		block++
+	}
+	if block == c.full && target == noDoc {
+		block++
+	}
+	return block
+}
+
 // advance makes the first document current that is not less than target, and returns it; noDoc if there is none.
-// It may skip documents of blocks that need rejects.
-func (c *cursor) advance(target uint32, reject func(block int) bool) uint32 {
+func (c *cursor) advance(target uint32) uint32 {
 	if c.doc == noDoc || c.block >= 0 && c.doc >= target {
 		return c.doc
 	}
-	// 1. Find the block.
-	block := max(c.block, 0)
-	for last := c.lastBlock(); ; block++ {
-		if block > last {
+	last := c.lastBlock()
+	for block := max(c.block, 0); ; block++ {
+		// 1. Find the block.
+		if block = c.seek(block, target); block > last {
 			c.doc = noDoc
 			return noDoc
 		}
-		if c.lastOf(block) >= target && (reject == nil || !reject(block)) {
-			if block != c.block && !c.load(block) {
-				return noDoc
-			}
-			// 2. Find the document.
-			for c.at < c.n && c.docs[c.at] < target {
-				c.at++
-			}
-			if c.at < c.n {
-				c.doc = c.docs[c.at]
-				return c.doc
-			}
+		if block != c.block && !c.load(block) {
+			return noDoc
+		}
+		// 2. Find the document.
+		for c.at+8 < c.n && c.docs[c.at+7] < target {
+			c.at += 8
+		}
+		for c.at < c.n && c.docs[c.at] < target {
+			c.at++
+		}
+		if c.at < c.n {
+			c.doc = c.docs[c.at]
+			return c.doc
 		}
 	}
 }
 
 // frequency returns how often the current document has the term.
 func (c *cursor) frequency() uint32 {
-	if c.packed != nil {
-		unpack(&c.counts, c.packed, c.width)
-		for i := range c.counts {
-			c.counts[i]++
-		}
-		c.packed = nil
-	}
+	c.unpackFrequencies()
 	return c.counts[c.at]
+}
+
+// unpackFrequencies unpacks the frequencies of the block, unless they are unpacked.
+func (c *cursor) unpackFrequencies() {
+	if c.packed == nil {
+		return
+	}
+	unpack(&c.counts, c.packed, c.width)
+	for i := range c.counts {
+		c.counts[i]++
+	}
+	c.packed = nil
 }
 
 // positionBytes returns the encoded positions of the current document.

@@ -100,6 +100,10 @@ func (f *searcher) search(p *Part) error {
 	}
 	tags := f.tags(p.Segment)
 	floor := 0.0
+	if len(f.heap) == f.limit {
+		floor = f.heap[0].score
+		m.setFloor(floor)
+	}
 	n := 0
 	for doc := m.advance(0); doc != noDoc; doc = m.advance(doc + 1) {
 		if n++; n%checkEvery == 0 {
@@ -107,11 +111,12 @@ func (f *searcher) search(p *Part) error {
 				return err
 			}
 		}
-		// 1. Leave out what the request does not select.
-		if p.deleted(doc) || tags != nil && !tags[p.tag(doc)] {
+		// 1. Leave out what scores too little, and what the request does not select.
+		score := m.score()
+		if score < floor || p.deleted(doc) || tags != nil && !tags[p.tag(doc)] {
 			continue
 		}
-		c := candidate{score: m.score(), hash: p.hash(doc), part: p, doc: doc}
+		c := candidate{score: score, hash: p.hash(doc), part: p, doc: doc}
 		if f.after != nil && !f.isAfter(&c) {
 			continue
 		}
@@ -262,7 +267,7 @@ func (f *searcher) leafMatcher(s *Segment, l *leaf) (matcher, error) {
 		if !ok {
 			continue // its documents came after the statistics
 		}
-		scores := &scorer{s, f.weights.average}
+		scores := newScorer(s, f.weights.average)
 		weight := f.weights.of[lang][l.index]
 		// 1. A prefix or a fuzzy word. Statistics have counted its terms before.
 		if l.kind != wordLeaf {

@@ -1,0 +1,338 @@
+// Matchers of AND, OR and NOT, and of a word in several languages.
+
+package textindex
+
+import (
+	"cmp"
+	"slices"
+)
+
+// operand is an operand of a conjunction or a disjunction. most is its bound in the current window.
+type operand struct {
+	matcher
+	most float64
+}
+
+// window opens the next window of some operands: a bound of each of them, and the last document of all.
+func window(of []operand, target, least uint32) (last uint32) {
+	last = noDoc - 1
+	for i := range of {
+		end, most := of[i].window(target, least)
+		of[i].most, last = most, min(last, end)
+	}
+	return last
+}
+
+// setFloors gives each operand the floor that is left if the others score as much as they can. most is the sum of
+// their bounds.
+func setFloors(of []matcher, floor, most float64) {
+	for _, o := range of {
+		o.setFloor(floor - (most - o.bound()))
+	}
+}
+
+// conjunction matches what all of its operands match, and no excluded one.
+type conjunction struct {
+	of       []matcher // in the order of the query, so that scores are equal on all machines
+	ordered  []operand // cheapest first
+	excluded []matcher
+	most     float64
+	floor    float64
+	// rest[i] is the most that the operands from i on add to the score of a document before end.
+	rest []float64
+	end  uint32
+	lead *termMatcher // the cheapest operand if it is a term
+}
+
+func newConjunction(of, excluded []matcher) *conjunction {
+	m := &conjunction{of: of, excluded: excluded, rest: make([]float64, len(of)+1)}
+	for _, o := range of {
+		m.ordered = append(m.ordered, operand{o, o.bound()})
+		m.most += o.bound()
+	}
+	slices.SortStableFunc(m.ordered, func(x, y operand) int { return cmp.Compare(x.cost(), y.cost()) })
+	m.most *= slack
+	m.lead, _ = m.ordered[0].matcher.(*termMatcher)
+	return m
+}
+
+func (m *conjunction) advance(target uint32) uint32 {
+next:
+	for {
+		// 1. Skip windows that score too little, and find the rarest operand.
+		if m.floor > 0 && (target >= m.end || m.rest[0] < m.floor) {
+			target = m.skip(target)
+		}
+		doc := uint32(noDoc)
+		if m.floor > 0 && m.lead != nil {
+			doc = m.lead.next(target, m.end, m.floor*tight-m.rest[1])
+		} else {
+			doc = m.ordered[0].advance(target)
+		}
+		if doc == noDoc {
+			return noDoc
+		}
+		if target = doc; m.floor > 0 && doc >= m.end {
+			continue
+		}
+		// 2. The others must match. What those before have scored may be too little already.
+		score, scored := 0.0, 0
+		for i := range m.ordered {
+			if i > 0 {
+				if target = m.ordered[i].advance(doc); target > doc {
+					continue next
+				}
+			}
+			if m.rest[i+1] >= m.floor || i == len(m.ordered)-1 || i == 0 && m.lead != nil {
+				continue // the score is not needed, or tested already
+			}
+			for ; scored <= i; scored++ {
+				score += m.ordered[scored].score()
+			}
+			if score*slack+m.rest[i+1] < m.floor {
+				target = doc + 1
+				continue next
+			}
+		}
+		// 3. Excluded operands must not.
+		for _, o := range m.excluded {
+			if o.advance(doc) == doc {
+				target = doc + 1
+				continue next
+			}
+		}
+		return doc
+	}
+}
+
+// skip returns the first document that is not less than target and in a window that may reach the floor.
+func (m *conjunction) skip(target uint32) uint32 {
+	for target != noDoc {
+		if target >= m.end {
+			m.end = window(m.ordered, target, target) + 1
+			for i := len(m.ordered) - 1; i >= 0; i-- {
+				m.rest[i] = m.rest[i+1] + m.ordered[i].most*slack
+			}
+		}
+		if m.rest[0] >= m.floor {
+			break
+		}
+		target = m.end
+	}
+	return target
+}
+
+func (m *conjunction) window(target, least uint32) (last uint32, bound float64) {
+	last = noDoc - 1
+	for _, o := range m.of {
+		end, most := o.window(target, least)
+		last, bound = min(last, end), bound+most
+	}
+	return last, bound * slack
+}
+
+func (m *conjunction) bound() float64 { return m.most }
+func (m *conjunction) cost() uint64   { return m.ordered[0].cost() }
+func (m *conjunction) failed() error  { return firstFailure(m.of, m.excluded) }
+func (m *conjunction) score() (sum float64) {
+	for _, o := range m.of {
+		sum += o.score()
+	}
+	return sum
+}
+
+func (m *conjunction) setFloor(floor float64) {
+	m.floor = floor
+	setFloors(m.of, floor, m.most)
+}
+
+func firstFailure(lists ...[]matcher) error {
+	for _, list := range lists {
+		for _, m := range list {
+			if err := m.failed(); err != nil {
+				return err
+			}
+		}
+	}
+	return nil
+}
+
+// disjunction matches what one of its operands matches.
+type disjunction struct {
+	of []matcher // in the order of the query
+	// ordered has the lowest bound of the window first. before[i] is the most that those before i add to the score of a
+	// document before end.
+	ordered []operand
+	before  []float64
+	end     uint32
+	// essential is the index in ordered of the first operand without which a document may reach the floor.
+	essential int
+	floor     float64
+	most      float64
+	total     uint64
+	doc       uint32
+}
+
+// windowOfOperands is how many documents a window has at least for each operand, because it costs time for each.
+const windowOfOperands = 32
+
+func newDisjunction(of []matcher) *disjunction {
+	m := &disjunction{of: of, before: make([]float64, len(of)+1)}
+	for _, o := range of {
+		m.ordered = append(m.ordered, operand{o, o.bound()})
+		m.most += o.bound()
+		m.total += o.cost()
+	}
+	m.most *= slack
+	return m
+}
+
+func (m *disjunction) advance(target uint32) uint32 {
+	for {
+		// 1. Skip windows that score too little, and find the next document of an operand that is essential.
+		if m.floor > 0 && (target >= m.end || m.before[len(m.of)] < m.floor) {
+			target = m.skip(target)
+		}
+		m.doc = noDoc
+		if lead, ok := m.ordered[m.essential].matcher.(*termMatcher); ok && m.floor > 0 && m.essential == len(m.ordered)-1 {
+			m.doc = lead.next(target, m.end, m.floor*tight-m.before[m.essential])
+		} else {
+			for _, o := range m.ordered[m.essential:] {
+				m.doc = min(m.doc, o.advance(target))
+			}
+		}
+		switch {
+		case m.floor <= 0:
+			return m.doc
+		case m.doc >= m.end:
+			if target = m.end; target == noDoc {
+				m.doc = noDoc
+				return noDoc
+			}
+		case m.reaches():
+			return m.doc
+		default:
+			target = m.doc + 1
+		}
+	}
+}
+
+// skip opens the first window that is not before target and may reach the floor. It returns its first document.
+func (m *disjunction) skip(target uint32) uint32 {
+	for target != noDoc {
+		if target >= m.end {
+			least := min(uint64(target)+windowOfOperands*uint64(len(m.of)), noDoc-1)
+			m.end = window(m.ordered, target, uint32(least)) + 1
+			slices.SortFunc(m.ordered, func(x, y operand) int { return cmp.Compare(x.most, y.most) })
+			for i := range m.ordered {
+				m.before[i+1] = m.before[i] + m.ordered[i].most*slack
+			}
+		}
+		if m.before[len(m.of)] >= m.floor {
+			break
+		}
+		target = m.end
+	}
+	m.findEssential()
+	return target
+}
+
+func (m *disjunction) findEssential() {
+	for m.essential = 0; m.essential < len(m.ordered)-1 && m.before[m.essential+1] < m.floor; {
+		m.essential++
+	}
+}
+
+// reaches reports whether the current document may reach the floor. It advances all operands to it, unless what the
+// others may add is too little.
+func (m *disjunction) reaches() bool {
+	score := 0.0
+	for i := len(m.ordered) - 1; i >= 0; i-- {
+		if i < m.essential && score*slack+m.before[i+1] < m.floor {
+			return false
+		}
+		if o := m.ordered[i]; o.advance(m.doc) == m.doc {
+			score += o.score()
+		}
+	}
+	return score*slack >= m.floor
+}
+
+func (m *disjunction) window(target, least uint32) (last uint32, bound float64) {
+	last = noDoc - 1
+	for _, o := range m.of {
+		end, most := o.window(target, least)
+		last, bound = min(last, end), bound+most
+	}
+	return last, bound * slack
+}
+
+func (m *disjunction) bound() float64 { return m.most }
+func (m *disjunction) cost() uint64   { return m.total }
+func (m *disjunction) failed() error  { return firstFailure(m.of) }
+func (m *disjunction) score() (sum float64) {
+	for _, o := range m.of {
+		if o.advance(m.doc) == m.doc {
+			sum += o.score()
+		}
+	}
+	return sum
+}
+
+func (m *disjunction) setFloor(floor float64) {
+	m.floor = floor
+	setFloors(m.of, floor, m.most)
+	if m.end > 0 {
+		m.findEssential()
+	}
+}
+
+// exclusive matches what one of its operands matches. A document has one language, so one operand only.
+type exclusive struct {
+	of   []matcher
+	hit  matcher
+	doc  uint32
+	most float64
+	sum  uint64
+}
+
+func newExclusive(of []matcher) matcher {
+	if len(of) == 1 {
+		return of[0]
+	}
+	m := &exclusive{of: of}
+	for _, o := range of {
+		m.most = max(m.most, o.bound())
+		m.sum += o.cost()
+	}
+	return m
+}
+
+func (m *exclusive) advance(target uint32) uint32 {
+	m.doc = noDoc
+	for _, o := range m.of {
+		if doc := o.advance(target); doc < m.doc {
+			m.doc, m.hit = doc, o
+		}
+	}
+	return m.doc
+}
+
+func (m *exclusive) window(target, least uint32) (last uint32, bound float64) {
+	last = noDoc - 1
+	for _, o := range m.of {
+		end, most := o.window(target, least)
+		last, bound = min(last, end), max(bound, most)
+	}
+	return last, bound
+}
+
+func (m *exclusive) bound() float64 { return m.most }
+func (m *exclusive) cost() uint64   { return m.sum }
+func (m *exclusive) failed() error  { return firstFailure(m.of) }
+func (m *exclusive) score() float64 { return m.hit.score() }
+func (m *exclusive) setFloor(floor float64) {
+	for _, o := range m.of {
+		o.setFloor(floor)
+	}
+}
