@@ -6,6 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"runtime"
+	"slices"
 	"strings"
 	"testing"
 	"time"
@@ -109,6 +110,19 @@ func TestManyWords(t *testing.T) {
 		}
 		if _, err := Collect(NewAnalyzer(), &Request{Query: q}, []*Part{{Segment: s}}, noCheck); !errors.Is(err, want) {
 			t.Errorf("ab* %d times: %v", many, err)
+		}
+	}
+	// Words that many segments share count once, so merges do not matter.
+	parts := slices.Repeat([]*Part{{Segment: s}}, 10)
+	for many, want := range map[int]error{1: nil, MaxExpanded: ErrQuery} {
+		text := strings.TrimSuffix(strings.Repeat("ab* OR ", many), " OR ")
+		if q, err = Parse(text); err != nil {
+			t.Fatal(err)
+		}
+		r := &Request{Query: q}
+		stats, err := Collect(NewAnalyzer(), r, parts, noCheck)
+		if n := stats.Frequencies[expansionKey(q.leaves[0], "")]; !errors.Is(err, want) || err == nil && n < MaxExpansions {
+			t.Errorf("%.10s in 10 segments: %d, %v", text, n, err)
 		}
 	}
 	// 3. A search ends when its caller wants it.

@@ -4,96 +4,117 @@ package textindex
 
 import (
 	"bytes"
-	"fmt"
+	"sort"
 	"unicode/utf8"
 )
 
-// expansion is a term that a leaf stands for.
-type expansion struct {
-	term string
-	list list
-}
-
-// expand calls yield with each term of a segment that a prefix or a fuzzy word stands for in a language. word is the
-// leaf's analyzed word, "" without one. n counts the terms of all leaves of a query.
-func (s *Segment) expand(l *leaf, lang, normal, word string, n *int, check func() error, yield func(expansion)) error {
-	var err error
-	add := func(d *dictionary) bool {
-		if *n++; *n > MaxExpansions {
-			what := fmt.Sprintf("%s*", l.text)
-			if l.kind == fuzzyLeaf {
-				what = fmt.Sprintf("%s~%d", l.text, l.edits)
+// expand returns the lists of the terms of a segment that a prefix or a fuzzy word stands for in a language. word is the
+// leaf's analyzed word, "" without one. e counts the terms, unless it is nil.
+func (s *Segment) expand(l *leaf, lang, normal, word string, e *expansions, check func() error) (lists []list, err error) {
+	add := func(d *dictionary) error {
+		if e != nil {
+			if err := e.add(l, d.term); err != nil {
+				return err
 			}
-			err = fmt.Errorf("%w: %s and what is before it stand for more than %d words of the index; write more of the words", ErrQuery, what, MaxExpansions)
-			return false
 		}
-		yield(expansion{string(d.term), d.list})
-		return true
-	}
-	if l.kind == prefixLeaf {
-		return s.expandPrefix(lang, normal, word, add, &err)
-	}
-	if word == "" {
+		lists = append(lists, d.list)
 		return nil
 	}
-	f := newFuzzy(word, l.edits)
-	prefix := []byte(termOf(lang, ""))
-	d := s.seek(prefix)
-	for steps := 1; d.next(); steps++ {
-		if steps%4096 == 0 {
+	if l.kind == prefixLeaf {
+		err = s.expandPrefix(lang, normal, word, check, add)
+	} else if word != "" {
+		err = s.expandFuzzy(lang, newFuzzy(word, l.edits), check, add)
+	}
+	return lists, err
+}
+
+// expandFuzzy calls add with the terms of a language that are within the distance of a word.
+func (s *Segment) expandFuzzy(lang string, f *fuzzy, check func() error, add func(*dictionary) error) error {
+	// 1. The first term of the language.
+	target := []byte(termOf(lang, ""))
+	prefix := bytes.Clone(target)
+	d := s.seek(target)
+	more := d.advance(target)
+	for steps := 1; more && bytes.HasPrefix(d.term, prefix); steps++ {
+		if steps%1024 == 0 {
 			if err := check(); err != nil {
 				return err
 			}
 		}
-		if !bytes.HasPrefix(d.term, prefix) {
-			if bytes.Compare(d.term, prefix) > 0 {
-				break
+		// 2. A term that is near, or how far no term is.
+		within, next, end := f.match(d.term[len(prefix):])
+		if within {
+			if err := add(d); err != nil {
+				return err
 			}
-			continue
 		}
-		within, next := f.match(d.term[len(prefix):])
-		if within && !add(d) {
-			return err
-		}
-		if next != nil {
-			// No term matches before next, so the dictionary leaves them out.
-			if target := append(bytes.Clone(prefix), next...); !d.within(target) {
-				d = s.seek(target)
-			}
+		switch {
+		case end:
+			return nil
+		case next == nil:
+			more = d.next()
+		default:
+			target = append(target[:len(prefix)], next...)
+			more = d.advance(target)
 		}
 	}
 	return d.err
 }
 
-// expandPrefix adds the terms with a prefix, and the word itself, because its term may be shorter.
-func (s *Segment) expandPrefix(lang, normal, word string, add func(*dictionary) bool, failed *error) error {
+// expandPrefix calls add with the terms that have a prefix, and the word itself, because its term may be shorter.
+func (s *Segment) expandPrefix(lang, normal, word string, check func() error, add func(*dictionary) error) error {
+	// 1. The terms with the prefix.
 	prefix := []byte(termOf(lang, normal))
-	for d, err := range s.scan(prefix) {
-		if err != nil {
+	d := s.seek(prefix)
+	more := d.advance(prefix)
+	for steps := 1; more && bytes.HasPrefix(d.term, prefix); steps++ {
+		if steps%1024 == 0 {
+			if err := check(); err != nil {
+				return err
+			}
+		}
+		if err := add(d); err != nil {
 			return err
 		}
-		if !add(d) {
-			return *failed
-		}
+		more = d.next()
 	}
-	if word == "" || bytes.HasPrefix([]byte(termOf(lang, word)), prefix) {
+	if d.err != nil {
+		return d.err
+	}
+	// 2. The word.
+	term := []byte(termOf(lang, word))
+	if word == "" || bytes.HasPrefix(term, prefix) {
 		return nil
 	}
-	for d, err := range s.scan([]byte(termOf(lang, word))) {
-		if err != nil {
-			return err
-		}
-		if string(d.term) == termOf(lang, word) {
-			add(d)
-		}
-		break
+	d = s.seek(term)
+	if d.advance(term) && bytes.Equal(d.term, term) {
+		return add(d)
 	}
-	return *failed
+	return d.err
 }
 
-// within reports whether the next terms of the current block may reach a target, so that a search is not needed.
-func (d *dictionary) within(target []byte) bool {
-	return d.block*termIndexSize >= len(d.segment.sections[sectionTermIndex]) || bytes.Compare(target, d.segment.firstOf(d.block)) <= 0
+// advance reads the next term that is not less than target, which is not before the current one. It returns false at
+// the end, or if the segment is damaged. It skips blocks in time that is logarithmic in their number.
+func (d *dictionary) advance(target []byte) bool {
+	// 1. Find the last block that begins before the target, near the current one at first.
+	blocks := len(d.segment.sections[sectionTermIndex]) / termIndexSize
+	reaches := func(block int) bool { return bytes.Compare(d.segment.firstOf(block), target) > 0 }
+	begin, step := d.block, 1
+	for begin+step <= blocks && !reaches(begin+step-1) {
+		begin += step
+		step *= 2
+	}
+	begin += sort.Search(min(step-1, blocks-begin), func(i int) bool { return reaches(begin + i) })
+	if begin > d.block {
+		d.block, d.left = begin-1, 0
+	}
+	// 2. Find the term.
+	for d.next() {
+		if bytes.Compare(d.term, target) >= 0 {
+			return true
+		}
+	}
+	return false
 }
 
 // fuzzy computes the edit distances of terms to a word: how many runes must be added, removed, replaced, or
@@ -102,11 +123,13 @@ type fuzzy struct {
 	word  []rune
 	edits int
 	term  []rune
+	ends  []int   // ends[i] is the length of term[:i] in bytes
 	rows  [][]int // rows[i] has the distances of term[:i] to the prefixes of the word
+	least []int   // of each row
 }
 
 func newFuzzy(word string, edits int) *fuzzy {
-	f := &fuzzy{word: []rune(word), edits: edits}
+	f := &fuzzy{word: []rune(word), edits: edits, ends: []int{0}, least: []int{0}}
 	first := make([]int, len(f.word)+1)
 	for j := range first {
 		first[j] = j
@@ -115,38 +138,39 @@ func newFuzzy(word string, edits int) *fuzzy {
 	return f
 }
 
-// match reports whether a term is within the distance. If no term with some prefix of it is, next is a
-// string behind all of these; else nil.
-func (f *fuzzy) match(term []byte) (within bool, next []byte) {
+// match reports whether a term is within the distance. If no term with some prefix of it is, next is the least string
+// behind all of these that may have a term within the distance as itself or behind it, and end is set if there is none.
+func (f *fuzzy) match(term []byte) (within bool, next []byte, end bool) {
 	// 1. Keep the rows of the prefix that the term shares with the one before.
 	i := 0
-	at := 0
-	for i < len(f.term) && at < len(term) {
-		r, n := utf8.DecodeRune(term[at:])
-		if r != f.term[i] {
+	for i < len(f.term) && f.ends[i] < len(term) {
+		r, n := utf8.DecodeRune(term[f.ends[i]:])
+		if r != f.term[i] || f.ends[i]+n != f.ends[i+1] {
 			break
 		}
-		i, at = i+1, at+n
+		i++
 	}
 	f.term = f.term[:i]
 	// 2. Add a row for each other rune, until all distances of a row are too great.
-	for at < len(term) {
-		r, n := utf8.DecodeRune(term[at:])
-		at += n
+	for f.ends[i] < len(term) {
+		r, n := utf8.DecodeRune(term[f.ends[i]:])
 		f.term = append(f.term, r)
-		least := f.row(len(f.term))
-		if least > f.edits {
-			return false, after(term[:at])
+		f.ends = append(f.ends[:i+1], f.ends[i]+n)
+		i++
+		if !f.row(i) {
+			next, end = f.sibling(term)
+			return false, next, end
 		}
 	}
-	return f.rows[len(f.term)][len(f.word)] <= f.edits, nil
+	return f.rows[i][len(f.word)] <= f.edits, nil, false
 }
 
-// row computes the row of the first i runes, and returns the least distance of it and of the row before, from which
-// a swap may continue.
-func (f *fuzzy) row(i int) int {
+// row computes the row of the first i runes. It reports whether a term that begins with them may be within the
+// distance.
+func (f *fuzzy) row(i int) (viable bool) {
 	if len(f.rows) == i {
 		f.rows = append(f.rows, make([]int, len(f.word)+1))
+		f.least = append(f.least, 0)
 	}
 	row, before := f.rows[i], f.rows[i-1]
 	row[0] = i
@@ -162,10 +186,46 @@ func (f *fuzzy) row(i int) int {
 		}
 		least = min(least, row[j])
 	}
-	for j := range before {
-		least = min(least, before[j]+1)
+	f.least[i] = least
+	if least <= f.edits {
+		return true
 	}
-	return least
+	// The next rune may complete a swap.
+	for j := 2; j <= len(f.word); j++ {
+		if f.term[i-1] == f.word[j-1] && before[j-2] < f.edits {
+			return true
+		}
+	}
+	return false
+}
+
+// sibling returns the least string behind all terms that begin with f.term, and whose next rune in place of one of it
+// is viable. end is set if there is none.
+func (f *fuzzy) sibling(term []byte) (next []byte, end bool) {
+	for i := len(f.term); i > 0; i-- {
+		// 1. If one edit is left, each rune may follow.
+		before, r := f.rows[i-1], f.term[i-1]
+		if f.least[i-1] < f.edits || r == utf8.RuneError {
+			if next = after(term[:f.ends[i]]); next == nil {
+				return nil, true
+			}
+			return next, false
+		}
+		// 2. Or else only a rune of the word that costs nothing, or that completes a swap.
+		best := rune(-1)
+		for j, w := range f.word {
+			if w <= r || best >= 0 && w >= best {
+				continue
+			}
+			if before[j] <= f.edits || i > 1 && j+1 < len(f.word) && f.term[i-2] == f.word[j+1] && f.rows[i-2][j] < f.edits {
+				best = w
+			}
+		}
+		if best >= 0 {
+			return utf8.AppendRune(bytes.Clone(term[:f.ends[i-1]]), best), false
+		}
+	}
+	return nil, true
 }
 
 // after returns the first string behind all strings with a prefix; nil if there is none.

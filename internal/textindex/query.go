@@ -22,8 +22,8 @@ const (
 	MaxSlop       = 1000
 	MaxPhrase     = 200 // words of a phrase
 	MaxEdits      = 2
-	// MaxExpansions bounds the words that all prefixes and fuzzy words of a query stand for, in a segment and a
-	// language. Each takes a kilobyte while the segment is searched.
+	// MaxExpansions bounds the words that all prefixes and fuzzy words of a query stand for in the parts of a call, in
+	// all languages together. Each takes some 150 bytes while a segment is searched.
 	MaxExpansions = 50_000
 	// MaxExpanded bounds the prefixes and fuzzy words of a query, because each needs memory for all documents.
 	MaxExpanded = 32

@@ -43,6 +43,8 @@ type searcher struct {
 	check   func() error
 	heap    []candidate
 	err     error
+	// expansions are those of the segment that is searched.
+	expansions expansions
 }
 
 // Search returns up to limit documents of some parts that come first, or first after a hit. Stats must have the
@@ -94,6 +96,7 @@ const checkEvery = 1 << 12
 
 // search searches one part.
 func (f *searcher) search(p *Part) error {
+	f.expansions = expansions{}
 	m, err := f.matcher(p.Segment, f.request.Query.root)
 	if err != nil || m == nil {
 		return err
@@ -269,12 +272,14 @@ func (f *searcher) leafMatcher(s *Segment, l *leaf) (matcher, error) {
 		}
 		scores := newScorer(s, f.weights.average)
 		weight := f.weights.of[lang][l.index]
-		// 1. A prefix or a fuzzy word. Statistics have counted its terms before.
+		// 1. A prefix or a fuzzy word. Statistics have found its terms before.
 		if l.kind != wordLeaf {
-			var lists []list
-			err := s.expand(l, lang, f.analyze.Normalize(l.text), q.word(l.index), new(int), f.check, func(e expansion) { lists = append(lists, e.list) })
-			if err != nil {
-				return nil, err
+			lists, kept := f.request.kept.lists[keptKey{s, l.index, lang}]
+			if !kept {
+				var err error
+				if lists, err = s.expand(l, lang, f.analyze.Normalize(l.text), q.word(l.index), &f.expansions, f.check); err != nil {
+					return nil, err
+				}
 			}
 			if len(lists) == 1 {
 				of = append(of, newTermMatcher(scores, lists[0], weight))

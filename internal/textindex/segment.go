@@ -250,26 +250,6 @@ func (s *Segment) find(term []byte) (l list, ok bool, err error) {
 	return l, false, d.err
 }
 
-// scan yields the terms with a prefix, and their lists. An error is the last.
-func (s *Segment) scan(prefix []byte) iter.Seq2[*dictionary, error] {
-	return func(yield func(*dictionary, error) bool) {
-		d := s.seek(prefix)
-		for d.next() {
-			switch {
-			case bytes.HasPrefix(d.term, prefix):
-				if !yield(d, nil) {
-					return
-				}
-			case bytes.Compare(d.term, prefix) > 0:
-				return
-			}
-		}
-		if d.err != nil {
-			yield(nil, d.err)
-		}
-	}
-}
-
 // maxDocBlock bounds a block of documents before compression: a block begins within docBlockBytes, and has
 // one document of any size.
 const maxDocBlock = 1 << 30

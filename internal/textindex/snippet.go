@@ -114,7 +114,7 @@ func (q *Query) spans(a *Analyzer, text, lang string) (spans []span) {
 
 // matches reports whether a term is within the distance.
 func (f *fuzzy) matches(term string) bool {
-	within, _ := f.match([]byte(term))
+	within, _, _ := f.match([]byte(term))
 	return within
 }
 

@@ -3,6 +3,7 @@
 package textindex
 
 import (
+	"errors"
 	"fmt"
 	"maps"
 	"math"
@@ -31,13 +32,15 @@ func (p *Part) Live() int {
 	return n
 }
 
-// Request is what a search looks for.
+// Request is what a search looks for. Collect must not run beside other uses of it.
 type Request struct {
 	Query *Query
 	// Predicates are the predicates to search; nil is all.
 	Predicates []string
 	// Language, if set, is a range of language tags: en also matches en-GB. "" matches literals without a tag.
 	Language *string
+
+	kept keptLists
 }
 
 // Selects reports whether a part may have documents for a request.
@@ -114,12 +117,20 @@ func (r *Request) languagesOf(languages []string) []string {
 // Collect counts what a request needs of some parts. check is called now and then, and ends the work by an
 // error.
 func Collect(a *Analyzer, r *Request, parts []*Part, check func() error) (Stats, error) {
+	parts = slices.DeleteFunc(slices.Clone(parts), func(p *Part) bool { return !r.Selects(p) })
+	e := &expansions{segments: len(parts)}
+	s, err := r.collect(a, parts, e, check)
+	if errors.Is(err, errRecount) {
+		e.seen = map[expandedWord]struct{}{}
+		s, err = r.collect(a, parts, e, check)
+	}
+	return s, err
+}
+
+func (r *Request) collect(a *Analyzer, parts []*Part, e *expansions, check func() error) (Stats, error) {
 	s := Stats{Frequencies: map[string]uint64{}}
 	queries := map[string]analyzedQuery{}
 	for _, p := range parts {
-		if !r.Selects(p) {
-			continue
-		}
 		if err := check(); err != nil {
 			return s, err
 		}
@@ -136,11 +147,11 @@ func Collect(a *Analyzer, r *Request, parts []*Part, check func() error) (Stats,
 				q = r.analyze(a, lang)
 				queries[lang] = q
 			}
-			if err := r.count(a, p.Segment, &q, check, func(key string, n uint64) { s.Frequencies[key] += n }); err != nil {
+			if err := r.count(a, p.Segment, &q, e, check, func(key string, n uint64) { s.Frequencies[key] += n }); err != nil {
 				return s, err
 			}
 			for _, g := range p.Gone {
-				if err := r.count(a, g, &q, check, func(key string, n uint64) { s.Frequencies[key] -= n }); err != nil {
+				if err := r.count(a, g, &q, nil, check, func(key string, n uint64) { s.Frequencies[key] -= n }); err != nil {
 					return s, err
 				}
 			}
@@ -150,18 +161,22 @@ func Collect(a *Analyzer, r *Request, parts []*Part, check func() error) (Stats,
 }
 
 // count calls add with the frequencies of a query's terms in a segment. A term that occurs twice in the query
-// counts once.
-func (r *Request) count(a *Analyzer, s *Segment, q *analyzedQuery, check func() error, add func(key string, n uint64)) error {
+// counts once. e counts the terms of prefixes and fuzzy words; without it the segment has deleted documents.
+func (r *Request) count(a *Analyzer, s *Segment, q *analyzedQuery, e *expansions, check func() error, add func(key string, n uint64)) error {
 	seen := map[string]bool{}
-	expanded := 0
 	for i, l := range r.Query.leaves {
 		// 1. A prefix or a fuzzy word counts as one term.
 		if l.kind != wordLeaf {
-			err := s.expand(l, q.lang, a.Normalize(l.text), q.word(i), &expanded, check, func(e expansion) {
-				add(expansionKey(l, q.lang), uint64(e.list.count))
-			})
+			lists, err := s.expand(l, q.lang, a.Normalize(l.text), q.word(i), e, check)
 			if err != nil {
 				return err
+			}
+			key := expansionKey(l, q.lang)
+			for i := range lists {
+				add(key, uint64(lists[i].count))
+			}
+			if e != nil {
+				r.kept.keep(keptKey{s, l.index, q.lang}, lists)
 			}
 			continue
 		}

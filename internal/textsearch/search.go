@@ -168,6 +168,7 @@ func (s *Search) next(ctx context.Context, limit int) ([]textindex.Hit, error) {
 	if err != nil {
 		return nil, err
 	}
+	s.request = s.request.Forget()
 	// 3. They are known up to the first end of a list that may go on.
 	slices.SortFunc(hits, func(a, b textindex.Hit) int { return a.Compare(&b) })
 	n := min(len(hits), limit)
