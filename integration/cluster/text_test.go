@@ -157,18 +157,42 @@ func (l *library) got(x *textsearch.Index, query string) (string, error) {
 		return "", err
 	}
 	var list []string
+	scores := map[triple.Term]float64{}
 	for {
 		hits, err := s.Next(ctx, 7)
 		if err != nil {
 			return "", err
 		}
 		if len(hits) == 0 {
-			return strings.Join(list, "\n"), nil
+			return strings.Join(list, "\n"), l.sameScores(s, scores)
 		}
 		for _, h := range hits {
 			list = append(list, fmt.Sprint(h.Literal, h.Score))
+			scores[h.Literal] = h.Score
 		}
 	}
+}
+
+// sameScores compares the scores of all literals, and of one that is not there, with those of the hits.
+func (l *library) sameScores(s *textsearch.Search, hits map[triple.Term]float64) error {
+	literals := []triple.Term{triple.NewString("graph store data of nobody")}
+	for t := range l.triples {
+		literals = append(literals, t.Object)
+	}
+	keys := make([][]byte, len(literals))
+	for i, literal := range literals {
+		keys[i] = triple.AppendWholeTerm(nil, literal)
+	}
+	scores, err := s.Scores(l.t.Context(), keys)
+	if err != nil {
+		return err
+	}
+	for i, literal := range literals {
+		if scores[i] != hits[literal] {
+			l.t.Fatalf("%v scores %v, and in the hits %v", literal, scores[i], hits[literal])
+		}
+	}
+	return nil
 }
 
 // check compares the answers of a machine with those of one index. Before a loss is noticed an answer may be

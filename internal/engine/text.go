@@ -44,6 +44,19 @@ func (s textSearch) Next(ctx context.Context, n int) (list []exec.TextHit, err e
 	return list, err
 }
 
+// Scores implements [exec.TextSearch].
+func (s textSearch) Scores(ctx context.Context, literals []string) (scores []float64, err error) {
+	keys := make([][]byte, len(literals))
+	for i, literal := range literals {
+		keys[i] = solution.BytesOf(literal)
+	}
+	err = turns.Wait(ctx, func() error {
+		scores, err = s.search.Scores(turns.Detach(ctx), keys)
+		return err
+	})
+	return scores, err
+}
+
 // Again implements [exec.TextSearch].
 func (s textSearch) Again() exec.TextSearch { return textSearch{s.search.Again()} }
 

@@ -69,6 +69,7 @@ func TestTextSPARQL(t *testing.T) {
 		{`SELECT ?s { { ?l text:matches "node" } UNION { ?l text:matches "base" } ?s <x:label> ?l }`, `SELECT ?s { { ?s <x:label> ?l FILTER CONTAINS(?l, "node") } UNION { ?s <x:label> ?l FILTER CONTAINS(?l, "base") } }`},
 		{`SELECT (COUNT(*) AS ?n) { ?a text:matches "node graph" . ?b text:matches "base graph" }`, `SELECT (COUNT(*) AS ?n) { ?s <x:label> ?a . ?r <x:label> ?b FILTER(CONTAINS(?a, "node") && CONTAINS(?a, "graph") && CONTAINS(?b, "base") && CONTAINS(?b, "graph")) }`},
 		{`SELECT ?s { VALUES ?l { "graph graph  w0" "other" } ?l text:matches "w0" . ?s <x:label> ?l }`, `SELECT ?s { ?s <x:label> "graph graph  w0" }`},
+		{`SELECT ?s { VALUES ?l { "graph graph  w0" "other" "graph store pad pad pad  w10" UNDEF } ?l text:matches "graph OR store" . ?s <x:label> ?l }`, `SELECT ?s { { ?s <x:label> "graph graph  w0" } UNION { ?s <x:label> "graph store pad pad pad  w10" } UNION { ?s <x:label> ?l FILTER REGEX(?l, "graph|store") } }`},
 		{`SELECT ?k (COUNT(?s) AS ?n) { ?l text:matches "graph" . ?s <x:label> ?l ; <x:kind> ?k } GROUP BY ?k`, `SELECT ?k (COUNT(?s) AS ?n) { ?s <x:label> ?l ; <x:kind> ?k FILTER CONTAINS(?l, "graph") } GROUP BY ?k`},
 		{`SELECT ?s { { SELECT ?l { ?l text:matches "triple" } } ?s <x:label> ?l }`, `SELECT ?s { ?s <x:label> ?l FILTER CONTAINS(?l, "triple") }`},
 		{`SELECT ?l { ?l text:matches "graph" ; text:predicate <x:label> ; text:language "" }`, `SELECT ?l { ?s <x:label> ?l FILTER CONTAINS(?l, "graph") }`},

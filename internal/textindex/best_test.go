@@ -69,18 +69,19 @@ func TestBest(t *testing.T) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	parts, live := manyDocuments(t, r)
 	a := NewAnalyzer()
+	var request *Request
+	var stats Stats
 	search := func(text string) (search func(limit int, after *Hit) []Hit) {
 		q, err := Parse(text)
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		request := &Request{Query: q}
-		s, err := Collect(a, request, parts, noCheck)
-		if err != nil {
+		request = &Request{Query: q}
+		if stats, err = Collect(a, request, parts, noCheck); err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
 		return func(limit int, after *Hit) []Hit {
-			hits, err := Search(a, request, &s, parts, limit, after, noCheck)
+			hits, err := Search(a, request, &stats, parts, limit, after, noCheck)
 			if err != nil {
 				t.Fatalf("%s: %v", text, err)
 			}
@@ -91,6 +92,10 @@ func TestBest(t *testing.T) {
 		text := randomQuery(r, 2)
 		find := search(text)
 		complete := find(len(live), nil)
+		first := r.IntN(len(live) - 200)
+		if err := sameScores(a, request, &stats, parts, live[first:first+r.IntN(200)], complete); err != nil {
+			t.Fatalf("%s: %v", text, err)
+		}
 		limit := 1 + r.IntN(30)
 		if err := sameHits(find(limit, nil), complete[:min(limit, len(complete))]); err != nil {
 			t.Fatalf("the best %d of %s: %v", limit, text, err)

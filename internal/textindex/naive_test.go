@@ -328,6 +328,29 @@ func sameHits(got, want []Hit) error {
 	return nil
 }
 
+// sameScores compares the scores of some documents, and of a key that no document has, with those of all hits.
+func sameScores(a *Analyzer, r *Request, s *Stats, parts []*Part, docs []naiveDoc, hits []Hit) error {
+	want := map[string]float64{}
+	for _, h := range hits {
+		want[string(h.Key)] = h.Score
+	}
+	keys := [][]byte{[]byte("no document")}
+	for _, d := range docs {
+		keys = append(keys, d.Key)
+	}
+	keys = append(keys, keys[len(keys)/2])
+	scores, err := Scores(a, r, s, parts, keys, noCheck)
+	if err != nil {
+		return err
+	}
+	for i, key := range keys {
+		if scores[i] != want[string(key)] {
+			return fmt.Errorf("the score of %q is %v, want %v", key, scores[i], want[string(key)])
+		}
+	}
+	return nil
+}
+
 // settle orders hits whose scores differ by rounding only by their keys.
 func settle(hits []Hit) []Hit {
 	for i := range hits {
@@ -378,6 +401,9 @@ func TestSearchNaive(t *testing.T) {
 		}
 		complete := slices.Clone(got)
 		if err := sameHits(settle(slices.Clone(got)), want); err != nil {
+			t.Fatalf("%q: %v", text, err)
+		}
+		if err := sameScores(a, r, &s, parts, docs, complete); err != nil {
 			t.Fatalf("%q: %v", text, err)
 		}
 		// 3. The best hits, and pages.

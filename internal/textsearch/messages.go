@@ -23,6 +23,7 @@ const (
 	askHeld    askKind = iota // the partitions that the machine holds
 	askCollect                // the statistics of some partitions
 	askSearch                 // the best documents of some partitions
+	askScores                 // the scores of some documents
 )
 
 // maxAnswerBytes is about the greatest size of the hits of an answer.
@@ -41,6 +42,7 @@ type question struct {
 	behind     bool
 	after      textindex.Hit
 	stats      textindex.Stats
+	keys       [][]byte // of documents in the partitions
 }
 
 // answer is the answer to a question.
@@ -50,6 +52,8 @@ type answer struct {
 	stats   textindex.Stats
 	hits    []textindex.Hit
 	cut     bool // there may be hits behind the last one
+	scores  []float64
+	places  []int // of the keys whose scores these are; not sent
 }
 
 func (q *question) fields(c *peer.Coder) {
@@ -69,6 +73,7 @@ func (q *question) fields(c *peer.Coder) {
 	peer.Number(c, &q.limit, math.MaxInt32)
 	hitFields(&q.after, c)
 	statsFields(&q.stats, c)
+	peer.List(c, &q.keys, 1, func(key *[]byte, c *peer.Coder) { c.Bytes(key) })
 }
 
 func (a *answer) fields(c *peer.Coder) {
@@ -77,6 +82,14 @@ func (a *answer) fields(c *peer.Coder) {
 	statsFields(&a.stats, c)
 	peer.List(c, &a.hits, 18, hitFields)
 	c.Bool(&a.cut)
+	peer.List(c, &a.scores, 8, scoreField)
+}
+
+func scoreField(score *float64, c *peer.Coder) {
+	bits := math.Float64bits(*score)
+	if peer.Uint64(c, &bits); c.Reading() {
+		*score = math.Float64frombits(bits)
+	}
 }
 
 func codePartitions(c *peer.Coder, p *partitions) {
@@ -97,14 +110,10 @@ func statsFields(s *textindex.Stats, c *peer.Coder) {
 }
 
 func hitFields(h *textindex.Hit, c *peer.Coder) {
-	score := math.Float64bits(h.Score)
-	peer.Uint64(c, &score)
+	scoreField(&h.Score, c)
 	peer.Uint64(c, &h.Hash)
 	c.Bytes(&h.Key)
 	c.String(&h.Predicate)
-	if c.Reading() {
-		h.Score = math.Float64frombits(score)
-	}
 }
 
 // request returns the request of a question.
@@ -163,8 +172,12 @@ func (x *Index) answer(ctx context.Context, q *question) (*answer, error) {
 		return nil, peer.Refuse(peer.CodeNotOwner, 0, "the machine does not hold these partitions")
 	}
 	a := &answer{}
-	if q.kind == askCollect {
+	switch q.kind {
+	case askCollect:
 		a.stats, err = x.collect(ctx, s, r, q.set)
+		return a, err
+	case askScores:
+		a.scores, err = x.scores(ctx, s, r, &q.stats, q.set, q.keys)
 		return a, err
 	}
 	var after *textindex.Hit

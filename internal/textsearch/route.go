@@ -45,7 +45,7 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 			return err
 		}
 		if tries == 0 {
-			left = now.layout.all()
+			left = q.partitions(now.layout)
 		}
 		if mine := now.heldOf(s.request) & left; mine != 0 && !failed[x.node.MachineID()] {
 			add, err := own(ctx, now, mine)
@@ -108,13 +108,19 @@ func (x *Index) ask(ctx context.Context, v *view.View, q *question, left *partit
 		asking.Go(func() {
 			one := *q
 			one.set = set
+			var places []int
+			one.keys, places = keysOf(partitionBits, q.keys, set)
 			a, err := x.call(ctx, m, &one, patient)
+			if err == nil && a.problem == "" && len(a.scores) != len(one.keys) {
+				err = fmt.Errorf("machine %v sent %d scores of %d literals", m, len(a.scores), len(one.keys))
+			}
 			mu.Lock()
 			defer mu.Unlock()
 			switch {
 			case err == nil && a.problem != "":
 				problem = fmt.Errorf("%w: %s", textindex.ErrQuery, a.problem)
 			case err == nil:
+				a.places = places
 				add(a)
 				*left &^= set
 			default:

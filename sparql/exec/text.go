@@ -27,6 +27,8 @@ type TextRequest struct {
 type TextSearch interface {
 	// Next returns up to n further hits, the best first; none at the end.
 	Next(ctx context.Context, n int) ([]TextHit, error)
+	// Scores returns the score of each of some literals, 0 if it is no hit.
+	Scores(ctx context.Context, literals []string) ([]float64, error)
 	// Again returns the search from its first hit.
 	Again() TextSearch
 	// Snippet returns the part of a hit's literal with the most words of the query.

@@ -14,8 +14,8 @@ import (
 )
 
 // Join joins its input with the hits of a search, in the order of the input. For a row that leaves the literal unbound
-// these are all hits, the best first; they are read as they are needed. For the others all hits are
-// read once and looked up.
+// these are all hits, the best first; they are read as they are needed. For the others the search scores the literals of
+// a batch of rows. If there are more rows than hits, and few hits, all hits are read once and looked up.
 type Join struct {
 	Exec   *exec.Execution
 	Input  exec.Operator
@@ -32,6 +32,9 @@ type Join struct {
 	hits     []exec.TextHit
 	complete bool // these are all
 	places   map[string]int
+	// scores are those of the bound literals of the batch; 0 is no hit. bound counts the literals of all batches.
+	scores map[string]float64
+	bound  int64
 }
 
 const (
@@ -40,6 +43,8 @@ const (
 	// mostHits bounds the hits of one page.
 	mostHits = 1 << 14
 	hitBytes = 64
+	// mostLookups bounds the hits that are read to look literals up.
+	mostLookups = 1 << 16
 )
 
 // Next gives the next rows.
@@ -54,7 +59,7 @@ func (j *Join) Next(out *solution.Batch) error {
 			}
 		} else {
 			j.Batch.Clear()
-			j.at = 0
+			j.at, j.scores = 0, nil
 			if err := j.Input.Next(j.Batch); err != nil || j.Batch.Len == 0 {
 				return err
 			}
@@ -82,14 +87,69 @@ func (j *Join) join(out *solution.Batch) error {
 		if out.Full() {
 			return nil
 		}
-		if err := j.readAll(); err != nil {
+		hit, ok, err := j.lookUp(literal)
+		if err != nil {
 			return err
 		}
-		if i, ok := j.places[literal]; ok {
-			if err := j.put(out, row, i); err != nil {
+		if ok {
+			if err := j.put(out, row, hit); err != nil {
 				return err
 			}
 		}
+	}
+	return nil
+}
+
+// lookUp returns the hit of a literal.
+func (j *Join) lookUp(literal string) (hit exec.TextHit, ok bool, err error) {
+	// 1. Score the literals of the batch, unless all hits are cheaper.
+	if j.scores == nil && j.places == nil {
+		literals := j.literals()
+		j.bound += int64(len(literals))
+		if n := j.Search.Estimate(); n <= j.bound && n <= mostLookups {
+			if err := j.readAll(); err != nil {
+				return hit, false, err
+			}
+		}
+		if j.places == nil {
+			if err := j.score(literals); err != nil {
+				return hit, false, err
+			}
+		}
+	}
+	// 2. Look the literal up.
+	if j.places != nil {
+		i, ok := j.places[literal]
+		if ok {
+			hit = j.hits[i]
+		}
+		return hit, ok, nil
+	}
+	score := j.scores[literal]
+	return exec.TextHit{Literal: literal, Score: score}, score > 0, nil
+}
+
+// literals returns the different literals that the rest of the batch binds.
+func (j *Join) literals() (list []string) {
+	seen := map[string]bool{}
+	for at := j.at; at < j.Batch.Len; at++ {
+		if literal := j.Batch.Row(at)[j.Node.Literal.Slot]; literal != "" && !seen[literal] {
+			seen[literal] = true
+			list = append(list, literal)
+		}
+	}
+	return list
+}
+
+// score reads the scores of some literals.
+func (j *Join) score(literals []string) error {
+	scores, err := j.Search.Scores(j.Exec.Ctx, literals)
+	if err != nil {
+		return err
+	}
+	j.scores = make(map[string]float64, len(literals))
+	for i, literal := range literals {
+		j.scores[literal] = scores[i]
 	}
 	return nil
 }
@@ -108,7 +168,7 @@ func (j *Join) joinAll(out *solution.Batch, row []string) (more bool, err error)
 			j.give = 0
 			return false, nil
 		}
-		if err := j.put(out, row, j.give); err != nil {
+		if err := j.put(out, row, j.hits[j.give]); err != nil {
 			return false, err
 		}
 		j.give++
@@ -138,12 +198,13 @@ func (j *Join) read() error {
 	return nil
 }
 
-// readAll reads all hits, and makes them be found by their literals.
+// readAll reads all hits, and makes them be found by their literals. If there are more than estimated, it leaves places
+// nil.
 func (j *Join) readAll() error {
-	if j.places != nil {
-		return nil
-	}
 	for !j.complete {
+		if len(j.hits) > 2*mostLookups {
+			return nil
+		}
 		if err := j.Exec.Check(); err != nil {
 			return err
 		}
@@ -162,8 +223,7 @@ func (j *Join) readAll() error {
 }
 
 // put adds a row with the bindings of a hit, unless the row has others.
-func (j *Join) put(out *solution.Batch, row []string, i int) error {
-	hit := j.hits[i]
+func (j *Join) put(out *solution.Batch, row []string, hit exec.TextHit) error {
 	next := out.Add(row, j.Batch.Origin[j.at])
 	bind := func(at algebra.VarOrTerm, value string) bool {
 		if next[at.Slot] == "" {
@@ -188,13 +248,13 @@ func (j *Join) put(out *solution.Batch, row []string, i int) error {
 // Reset begins again. The hits stay, because the search goes on behind them.
 func (j *Join) Reset() {
 	j.Batch.Clear()
-	j.at, j.give, j.soft = 0, 0, 0
+	j.at, j.give, j.soft, j.scores = 0, 0, 0, nil
 	j.Input.Reset()
 }
 
 // Close frees the hits.
 func (j *Join) Close() {
-	j.hits, j.places = nil, nil
+	j.hits, j.places, j.scores = nil, nil, nil
 	j.Free()
 	j.Batch.Free()
 	j.Input.Close()

@@ -1,0 +1,90 @@
+// Scores of given literals, from the machines that hold their partitions.
+
+package textsearch
+
+import (
+	"context"
+
+	"github.com/trefoildb/trefoil/internal/textindex"
+)
+
+// Bounds of the keys of one question. A longer key has a question of its own.
+const (
+	maxKeys     = 4096
+	maxKeyBytes = 4 << 20
+)
+
+// Scores returns the score of each of some literals in their encoded form, 0 if the search does not find it. The time
+// depends on the number of literals rather than of hits.
+func (s *Search) Scores(ctx context.Context, literals [][]byte) ([]float64, error) {
+	scores := make([]float64, 0, len(literals))
+	for len(literals) > 0 {
+		// 1. The literals of one question.
+		n, bytes := 1, len(literals[0])
+		for n < min(len(literals), maxKeys) && bytes+len(literals[n]) <= maxKeyBytes {
+			bytes += len(literals[n])
+			n++
+		}
+		// 2. Their scores.
+		list, err := s.scores(ctx, literals[:n])
+		if err != nil {
+			return nil, err
+		}
+		scores, literals = append(scores, list...), literals[n:]
+	}
+	return scores, nil
+}
+
+// scores returns the scores of the literals of one question.
+func (s *Search) scores(ctx context.Context, keys [][]byte) ([]float64, error) {
+	x := s.index
+	if s.scanned != nil {
+		a := x.analyzers.Get().(*textindex.Analyzer)
+		defer x.analyzers.Put(a)
+		return textindex.Scores(a, s.request, &s.stats, s.scanned, keys, func() error { return context.Cause(ctx) })
+	}
+	scores := make([]float64, len(keys))
+	add := func(places []int, list []float64) {
+		for i, place := range places {
+			scores[place] = list[i]
+		}
+	}
+	q := &question{kind: askScores, stats: s.stats, keys: keys}
+	err := x.gather(ctx, s,
+		func(ctx context.Context, now *state, set partitions) (func(), error) {
+			mine, places := keysOf(now.layout, keys, set)
+			list, err := x.scores(ctx, now, s.request, &s.stats, set, mine)
+			return func() { add(places, list) }, err
+		},
+		func(a *answer) { add(a.places, a.scores) }, q)
+	return scores, err
+}
+
+// partitions returns the partitions that a question needs: all, or those of its keys.
+func (q *question) partitions(l layout) (set partitions) {
+	if q.kind != askScores {
+		return l.all()
+	}
+	for _, key := range q.keys {
+		set = set.with(int(l.of(textindex.Hash(key))))
+	}
+	return set
+}
+
+// keysOf returns the keys whose documents are in some partitions, and their places in the list.
+func keysOf(l layout, keys [][]byte, set partitions) (list [][]byte, places []int) {
+	for i, key := range keys {
+		if set.has(l.of(textindex.Hash(key))) {
+			list, places = append(list, key), append(places, i)
+		}
+	}
+	return list, places
+}
+
+// scores returns the scores of documents in some partitions of this machine.
+func (x *Index) scores(ctx context.Context, s *state, r *textindex.Request, stats *textindex.Stats, set partitions, keys [][]byte) ([]float64, error) {
+	a := x.analyzers.Get().(*textindex.Analyzer)
+	defer x.analyzers.Put(a)
+	scores, err := textindex.Scores(a, r, stats, s.partsOf(set), keys, func() error { return context.Cause(ctx) })
+	return scores, x.damaged(err)
+}
