@@ -15,10 +15,20 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// eachDocument calls do with the encoded objects of a predicate that are texts, and the stamps of their rows. A key is
-// valid until the next one. A literal with several rows comes several times, one after the other.
-func (x *Index) eachDocument(ctx context.Context, predicate string, do func(stamp triple.Stamp, key []byte) error) (err error) {
-	// 1. Open the rows of the predicate, by object.
+// eachDocument calls do with the encoded objects of a predicate that are texts. A key is valid until the next one. A
+// literal with several rows comes several times, one after the other.
+func (x *Index) eachDocument(ctx context.Context, predicate string, do func(key []byte) error) error {
+	return x.eachRow(ctx, predicate, func(key, value []byte) error {
+		text, err := textOf(key, value)
+		if err != nil || text == nil {
+			return err
+		}
+		return do(text)
+	})
+}
+
+// eachRow calls do with the rows of a predicate, by object. They are valid until the next one.
+func (x *Index) eachRow(ctx context.Context, predicate string, do func(key, value []byte) error) (err error) {
 	r, err := x.node.Reader()
 	if err != nil {
 		return err
@@ -33,31 +43,27 @@ func (x *Index) eachDocument(ctx context.Context, predicate string, do func(stam
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	// 2. Read them.
 	for n := 1; rows.Next(); n++ {
 		if n%(1<<12) == 0 && ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		key, value := rows.Row()
-		_, terms, err := triple.SplitKey(key)
-		if err != nil {
-			return err
-		}
-		if !isText(terms[triple.Object]) {
-			continue
-		}
-		v, err := triple.DecodeValue(value)
-		if err != nil {
-			return err
-		}
-		if terms, err = triple.WholeTerms(terms, value); err != nil {
-			return err
-		}
-		if err := do(v.Stamp, terms[triple.Object]); err != nil {
+		if err := do(rows.Row()); err != nil {
 			return err
 		}
 	}
 	return rows.Err()
+}
+
+// textOf returns the encoded object of a row if it is a text, and nil if it is not.
+func textOf(key, value []byte) ([]byte, error) {
+	_, terms, err := triple.SplitKey(key)
+	if err != nil || !isText(terms[triple.Object]) {
+		return nil, err
+	}
+	if terms, err = triple.WholeTerms(terms, value); err != nil {
+		return nil, err
+	}
+	return terms[triple.Object], nil
 }
 
 // missing returns the predicate to build next, and its missing partitions.
@@ -203,7 +209,7 @@ func (x *Index) build(ctx context.Context, l layout, predicate string, set parti
 			}
 		}
 		var last []byte
-		err := x.eachDocument(ctx, predicate, func(_ triple.Stamp, key []byte) error {
+		err := x.eachDocument(ctx, predicate, func(key []byte) error {
 			if bytes.Equal(key, last) || !set.has(l.of(textindex.Hash(key))) {
 				return nil
 			}

@@ -21,15 +21,7 @@ import (
 const (
 	maxChanges     = 100_000
 	maxChangeBytes = 64 << 20
-	// maxLoadRows is how many rows of a bulk load are taken in. After a larger load the predicate is built again.
-	maxLoadRows = 100_000
-	// maxLoadBytes bounds the literals of bulk loads that a search takes in, because it waits for them. With more of
-	// them the predicate is built again.
-	maxLoadBytes = 4 << 20
 )
-
-// errLargeLoad means that a bulk load has more literals of a predicate than a search takes in.
-var errLargeLoad = errors.New("a large bulk load")
 
 // errMoved means that the rows of a build are not of one epoch.
 var errMoved = errors.New("rows were moved while the text index was built from them")
@@ -44,7 +36,7 @@ type changes struct {
 	bytes     int
 	settings  bool              // the indexed predicates may have changed
 	again     map[string]bool   // predicates to be built again
-	loads     []feed.Change     // bulk loads whose rows must be read
+	loads     []feed.Change     // bulk loads whose rows must be read, see loads.go
 	values    map[string]string // predicates by their encoded form
 }
 
@@ -400,37 +392,4 @@ func (l *lazyReader) close() {
 	if l.r != nil {
 		_ = l.r.Close() // its reads have reported their errors
 	}
-}
-
-// takeLoads adds the documents of small bulk loads to the changes.
-func (x *Index) takeLoads(ctx context.Context, s *state, c *changes) error {
-	for i := range c.loads {
-		load := &c.loads[i]
-		for _, p := range s.predicates {
-			if !load.Load.Predicates.MayHave(triple.NewIRI(p)) || s.complete[p] == 0 || c.again[p] {
-				continue
-			}
-			// 1. Note the literals of the load.
-			bytes := 0
-			err := x.eachDocument(ctx, p, func(stamp triple.Stamp, key []byte) error {
-				if !load.HasRow(stamp) {
-					return nil
-				}
-				if bytes += len(key); bytes > maxLoadBytes {
-					return errLargeLoad
-				}
-				c.note(documentKey{p, string(key)}, false)
-				return nil
-			})
-			// 2. If they are too many, the predicate is built again.
-			if errors.Is(err, errLargeLoad) {
-				c.again[p] = true
-				continue
-			}
-			if err != nil {
-				return fmt.Errorf("read the literals of a bulk load: %w", err)
-			}
-		}
-	}
-	return nil
 }

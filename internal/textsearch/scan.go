@@ -8,7 +8,6 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/textindex"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // maxScanBytes bounds the literals that a search without an index reads.
@@ -35,7 +34,7 @@ func (s *Search) scan(ctx context.Context) error {
 	for _, p := range predicates {
 		b := textindex.NewBuilder(a, p, 0)
 		var last []byte
-		err := x.eachDocument(ctx, p, func(_ triple.Stamp, key []byte) error {
+		err := x.eachDocument(ctx, p, func(key []byte) error {
 			if bytes.Equal(key, last) {
 				return nil
 			}
