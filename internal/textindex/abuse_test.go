@@ -132,6 +132,68 @@ func TestManyWords(t *testing.T) {
 	}
 }
 
+// TestStop: a search that looks at many documents and finds none ends when its caller wants it.
+func TestStop(t *testing.T) {
+	b := NewBuilder(NewAnalyzer(), "x:p", 0)
+	for i := range 20_000 {
+		text := fmt.Sprintf("%s gap %s %d", []string{"alpha", "beta"}[i%2], []string{"beta", "delta"}[i%2], i)
+		if err := b.Add(Document{Key: fmt.Append(nil, i), Text: []byte(text)}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	s, err := b.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	parts := []*Part{{Segment: s}}
+	for _, query := range []string{"alpha delta", `"alpha beta"`, `"alpha beta" OR "delta gap"`, "gap -gap"} {
+		q, err := Parse(query)
+		if err != nil {
+			t.Fatal(err)
+		}
+		a, r := NewAnalyzer(), &Request{Query: q}
+		stats, err := Collect(a, r, parts, noCheck)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if hits, err := Search(a, r, &stats, parts, 10, nil, noCheck); err != nil || len(hits) > 0 {
+			t.Errorf("%s: %d hits, %v", query, len(hits), err)
+		}
+		stop := errors.New("stop")
+		if _, err := Search(a, r, &stats, parts, 10, nil, func() error { return stop }); !errors.Is(err, stop) {
+			t.Errorf("%s: the error is %v", query, err)
+		}
+	}
+}
+
+// TestManyCursors: the words of the longest query take a bounded memory, some 2 KB each.
+func TestManyCursors(t *testing.T) {
+	b := NewBuilder(NewAnalyzer(), "x:p", 0)
+	for i := range 200 {
+		for _, tag := range []string{"", "en", "de", "fr", "it"} {
+			if err := b.Add(Document{Key: fmt.Append(nil, i, tag), Text: []byte("q w q w q w"), Tag: tag}); err != nil {
+				t.Fatal(err)
+			}
+		}
+	}
+	s, err := b.Finish()
+	if err != nil {
+		t.Fatal(err)
+	}
+	phrase := `"` + strings.TrimSpace(strings.Repeat("q w ", 99)) + `"`
+	query := strings.Repeat(phrase+" OR ", MaxQueryBytes/(len(phrase)+4)-1) + "q"
+	var before, after runtime.MemStats
+	runtime.ReadMemStats(&before)
+	if n, _ := searchAll(t, s, query); n != 10 {
+		t.Errorf("%d hits", n)
+	}
+	runtime.ReadMemStats(&after)
+	// Each language takes its memory when the one before has ended.
+	if n := (after.TotalAlloc - before.TotalAlloc) / 5; n > 80<<20 {
+		t.Errorf("a search in one language took %d bytes", n)
+	}
+}
+
 // TestScripts: text from right to left, ideographs and what is no text are indexed and found.
 func TestScripts(t *testing.T) {
 	for _, c := range []struct{ tag, text, query string }{

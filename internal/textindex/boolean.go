@@ -1,4 +1,4 @@
-// Matchers of AND, OR and NOT, and of a word in several languages.
+// Matchers of AND, OR and NOT.
 
 package textindex
 
@@ -33,6 +33,7 @@ func setFloors(of []matcher, floor, most float64) {
 
 // conjunction matches what all of its operands match, and no excluded one.
 type conjunction struct {
+	*stopper
 	of       []matcher // in the order of the query, so that scores are equal on all machines
 	ordered  []operand // cheapest first
 	excluded []matcher
@@ -44,8 +45,8 @@ type conjunction struct {
 	lead *termMatcher // the cheapest operand if it is a term
 }
 
-func newConjunction(of, excluded []matcher) *conjunction {
-	m := &conjunction{of: of, excluded: excluded, rest: make([]float64, len(of)+1)}
+func newConjunction(of, excluded []matcher, stop *stopper) *conjunction {
+	m := &conjunction{stopper: stop, of: of, excluded: excluded, rest: make([]float64, len(of)+1)}
 	for _, o := range of {
 		m.ordered = append(m.ordered, operand{o, o.bound()})
 		m.most += o.bound()
@@ -58,7 +59,7 @@ func newConjunction(of, excluded []matcher) *conjunction {
 
 func (m *conjunction) advance(target uint32) uint32 {
 next:
-	for {
+	for !m.stop() {
 		// 1. Skip windows that score too little, and find the rarest operand.
 		if m.floor > 0 && (target >= m.end || m.rest[0] < m.floor) {
 			target = m.skip(target)
@@ -103,6 +104,7 @@ next:
 		}
 		return doc
 	}
+	return noDoc
 }
 
 // skip returns the first document that is not less than target and in a window that may reach the floor.
@@ -159,6 +161,7 @@ func firstFailure(lists ...[]matcher) error {
 
 // disjunction matches what one of its operands matches.
 type disjunction struct {
+	*stopper
 	of []matcher // in the order of the query
 	// ordered has the lowest bound of the window first. before[i] is the most that those before i add to the score of a
 	// document before end.
@@ -176,8 +179,8 @@ type disjunction struct {
 // windowOfOperands is how many documents a window has at least for each operand, because it costs time for each.
 const windowOfOperands = 32
 
-func newDisjunction(of []matcher) *disjunction {
-	m := &disjunction{of: of, before: make([]float64, len(of)+1)}
+func newDisjunction(of []matcher, stop *stopper) *disjunction {
+	m := &disjunction{stopper: stop, of: of, before: make([]float64, len(of)+1)}
 	for _, o := range of {
 		m.ordered = append(m.ordered, operand{o, o.bound()})
 		m.most += o.bound()
@@ -188,7 +191,7 @@ func newDisjunction(of []matcher) *disjunction {
 }
 
 func (m *disjunction) advance(target uint32) uint32 {
-	for {
+	for !m.stop() {
 		// 1. Skip windows that score too little, and find the next document of an operand that is essential.
 		if m.floor > 0 && (target >= m.end || m.before[len(m.of)] < m.floor) {
 			target = m.skip(target)
@@ -215,6 +218,8 @@ func (m *disjunction) advance(target uint32) uint32 {
 			target = m.doc + 1
 		}
 	}
+	m.doc = noDoc
+	return noDoc
 }
 
 // skip opens the first window that is not before target and may reach the floor. It returns its first document.
@@ -284,55 +289,5 @@ func (m *disjunction) setFloor(floor float64) {
 	setFloors(m.of, floor, m.most)
 	if m.end > 0 {
 		m.findEssential()
-	}
-}
-
-// exclusive matches what one of its operands matches. A document has one language, so one operand only.
-type exclusive struct {
-	of   []matcher
-	hit  matcher
-	doc  uint32
-	most float64
-	sum  uint64
-}
-
-func newExclusive(of []matcher) matcher {
-	if len(of) == 1 {
-		return of[0]
-	}
-	m := &exclusive{of: of}
-	for _, o := range of {
-		m.most = max(m.most, o.bound())
-		m.sum += o.cost()
-	}
-	return m
-}
-
-func (m *exclusive) advance(target uint32) uint32 {
-	m.doc = noDoc
-	for _, o := range m.of {
-		if doc := o.advance(target); doc < m.doc {
-			m.doc, m.hit = doc, o
-		}
-	}
-	return m.doc
-}
-
-func (m *exclusive) window(target, least uint32) (last uint32, bound float64) {
-	last = noDoc - 1
-	for _, o := range m.of {
-		end, most := o.window(target, least)
-		last, bound = min(last, end), max(bound, most)
-	}
-	return last, bound
-}
-
-func (m *exclusive) bound() float64 { return m.most }
-func (m *exclusive) cost() uint64   { return m.sum }
-func (m *exclusive) failed() error  { return firstFailure(m.of) }
-func (m *exclusive) score() float64 { return m.hit.score() }
-func (m *exclusive) setFloor(floor float64) {
-	for _, o := range m.of {
-		o.setFloor(floor)
 	}
 }

@@ -24,6 +24,12 @@
 // Indexes, 2011). In a window the words with low scores are advanced only at candidates of the others (MaxScore:
 // Turtle, Flood: Query Evaluation: Strategies and Optimizations, 1995). A conjunction is led by its rarest word.
 //
+// # Memory
+//
+// A search reads one part and one language at a time. It has some 2 KB for each word of the query, 150 bytes for each
+// term that a prefix or a fuzzy word stands for (at most [MaxExpansions]), and 33 KB for each of these (at most
+// [MaxExpanded]). So the longest query takes less than 80 MiB, beside its hits.
+//
 // # Terms
 //
 // A term is the primary subtag of the literal's language, a byte 0 and the analyzed word. So a word is

@@ -21,13 +21,14 @@ const tight = 1 - 1e-9
 
 // scorer scores documents of one segment.
 type scorer struct {
+	*stopper
 	segment *Segment
 	// A document of length n dampens a frequency by base + slope*n.
 	base, slope float64
 }
 
-func newScorer(s *Segment, average float64) *scorer {
-	return &scorer{s, k1 * (1 - b), k1 * b / average}
+func newScorer(s *Segment, average float64, stop *stopper) *scorer {
+	return &scorer{stop, s, k1 * (1 - b), k1 * b / average}
 }
 
 // saturate returns the part of a weight that a frequency gives in a document of some length. It ascends with the
@@ -195,6 +196,7 @@ type phraseMatcher struct {
 	end    uint32
 	most   float64
 	places [][]uint32
+	next   []int // for phraseTimes
 	// same[i] is the first word that equals word i. Positions are read once for it.
 	same []int
 	// limiting are the words that have a place for each phrase: with slop, phrases may share all but the first one.
@@ -203,7 +205,7 @@ type phraseMatcher struct {
 }
 
 func newPhraseMatcher(s *scorer, lists []list, slop int, weight float64) *phraseMatcher {
-	m := &phraseMatcher{scorer: s, slop: uint32(slop), weight: weight, places: make([][]uint32, len(lists))}
+	m := &phraseMatcher{scorer: s, slop: uint32(slop), weight: weight, places: make([][]uint32, len(lists)), next: make([]int, len(lists))}
 	for i, l := range lists {
 		m.words = append(m.words, newTermMatcher(s, l, weight))
 		m.same = append(m.same, slices.IndexFunc(lists, func(other list) bool {
@@ -221,7 +223,7 @@ func newPhraseMatcher(s *scorer, lists []list, slop int, weight float64) *phrase
 }
 
 func (m *phraseMatcher) advance(target uint32) uint32 {
-	for {
+	for !m.stop() {
 		// 1. Skip blocks that score too little, and find the rarest word.
 		if m.floor > 0 && (target >= m.end || m.most < m.floor) {
 			target = m.skip(target)
@@ -256,6 +258,8 @@ func (m *phraseMatcher) advance(target uint32) uint32 {
 		}
 		target++
 	}
+	m.doc = noDoc
+	return noDoc
 }
 
 // skip returns the first document that is not less than target and in a window that may reach the floor.
@@ -293,14 +297,14 @@ func (m *phraseMatcher) matches() bool {
 			m.places[i] = m.words[i].positions(m.places[i][:0])
 		}
 	}
-	m.times = phraseTimes(m.places, m.slop)
+	m.times = phraseTimes(m.places, m.next, m.slop)
 	return m.times > 0
 }
 
 // phraseTimes returns how many places of the first word begin a phrase: the others follow in order, with at most
-// slop words between all of them.
-func phraseTimes(places [][]uint32, slop uint32) (times uint32) {
-	next := make([]int, len(places))
+// slop words between all of them. next is a place of work for each word.
+func phraseTimes(places [][]uint32, next []int, slop uint32) (times uint32) {
+	clear(next)
 	for _, first := range places[0] {
 		last := first
 		for i := 1; i < len(places); i++ {

@@ -25,7 +25,7 @@ const (
 	// MaxExpansions bounds the words that all prefixes and fuzzy words of a query stand for in the parts of a call, in
 	// all languages together. Each takes some 150 bytes while a segment is searched.
 	MaxExpansions = 50_000
-	// MaxExpanded bounds the prefixes and fuzzy words of a query, because each needs memory for all documents.
+	// MaxExpanded bounds the prefixes and fuzzy words of a query, because each needs memory for a window of documents.
 	MaxExpanded = 32
 )
 

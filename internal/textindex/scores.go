@@ -67,30 +67,36 @@ func (f *searcher) scores(p *Part, wanted []wantedDoc, keys [][]byte, scores []f
 	if len(wanted) == 0 {
 		return nil
 	}
-	f.expansions = expansions{}
-	m, err := f.matcher(p.Segment, f.request.Query.root)
-	if err != nil || m == nil {
-		return err
-	}
-	tags := f.tags(p.Segment)
+	selected := f.tags(p.Segment)
 	var reader keyReader
-	for n, w := range wanted {
-		if n%checkEvery == checkEvery-1 {
-			if err := f.check(); err != nil {
-				return err
-			}
-		}
-		if p.deleted(w.doc) || tags != nil && !tags[p.tag(w.doc)] || m.advance(w.doc) != w.doc {
-			continue
-		}
-		// The hash is that of the key, but other keys may have it too.
-		key, err := reader.key(p.Segment, w.doc)
+	for _, lang := range f.request.languagesOf(p.languages) {
+		stop := &stopper{check: f.check}
+		m, err := f.matcher(p.Segment, lang, stop)
 		if err != nil {
 			return err
 		}
-		if string(key) == string(keys[w.place]) {
-			scores[w.place] = m.score()
+		if m == nil {
+			continue
+		}
+		for _, w := range wanted {
+			if stop.stop() {
+				return stop.err
+			}
+			if tag := p.tag(w.doc); p.deleted(w.doc) || selected != nil && !selected[tag] || LanguageOf(tag) != lang || m.advance(w.doc) != w.doc {
+				continue
+			}
+			// The hash is that of the key, but other keys may have it too.
+			key, err := reader.key(p.Segment, w.doc)
+			if err != nil {
+				return err
+			}
+			if string(key) == string(keys[w.place]) {
+				scores[w.place] = m.score()
+			}
+		}
+		if err := cmp.Or(m.failed(), stop.err); err != nil {
+			return err
 		}
 	}
-	return m.failed()
+	return nil
 }

@@ -43,8 +43,6 @@ type searcher struct {
 	check   func() error
 	heap    []candidate
 	err     error
-	// expansions are those of the segment that is searched.
-	expansions expansions
 }
 
 // Search returns up to limit documents of some parts that come first, or first after a hit. Stats must have the
@@ -94,26 +92,45 @@ func (c *candidate) load() (err error) {
 // checkEvery is how many documents lie between two checks.
 const checkEvery = 1 << 12
 
-// search searches one part.
-func (f *searcher) search(p *Part) error {
-	f.expansions = expansions{}
-	m, err := f.matcher(p.Segment, f.request.Query.root)
-	if err != nil || m == nil {
-		return err
+// stopper ends the work on a segment if check returns an error.
+type stopper struct {
+	check func() error
+	n     int
+	err   error
+}
+
+// stop is called for each document that a matcher looks at, and reports whether it must end.
+func (s *stopper) stop() bool {
+	if s.n++; s.n%checkEvery == 0 && s.err == nil {
+		s.err = s.check()
 	}
+	return s.err != nil
+}
+
+// search searches one part, language by language: a document has one, so no matcher needs the words of two.
+func (f *searcher) search(p *Part) error {
+	for _, lang := range f.request.languagesOf(p.languages) {
+		stop := &stopper{check: f.check}
+		m, err := f.matcher(p.Segment, lang, stop)
+		if err == nil && m != nil {
+			err = cmp.Or(f.keepBest(p, m, stop), m.failed(), stop.err)
+		}
+		if err != nil {
+			return err
+		}
+	}
+	return nil
+}
+
+// keepBest keeps the best documents of a matcher.
+func (f *searcher) keepBest(p *Part, m matcher, stop *stopper) error {
 	tags := f.tags(p.Segment)
 	floor := 0.0
 	if len(f.heap) == f.limit {
 		floor = f.heap[0].score
 		m.setFloor(floor)
 	}
-	n := 0
-	for doc := m.advance(0); doc != noDoc; doc = m.advance(doc + 1) {
-		if n++; n%checkEvery == 0 {
-			if err := f.check(); err != nil {
-				return err
-			}
-		}
+	for doc := m.advance(0); doc != noDoc && !stop.stop(); doc = m.advance(doc + 1) {
 		// 1. Leave out what scores too little, and what the request does not select.
 		score := m.score()
 		if score < floor || p.deleted(doc) || tags != nil && !tags[p.tag(doc)] {
@@ -146,7 +163,7 @@ func (f *searcher) search(p *Part) error {
 			}
 		}
 	}
-	return m.failed()
+	return nil
 }
 
 // isAfter reports whether a candidate comes behind the hit that a page begins after.
@@ -203,15 +220,35 @@ func InRange(tag, languages string) bool {
 	return tag == languages || languages != "" && strings.HasPrefix(tag, languages+"-")
 }
 
-// matcher returns the matcher of a node; nil if nothing of the segment can match.
-func (f *searcher) matcher(s *Segment, n node) (matcher, error) {
+// languageSearcher makes the matchers of one segment and one language.
+type languageSearcher struct {
+	*searcher
+	*scorer
+	query   *analyzedQuery
+	weights []float64 // by leaf
+	// expansions are those of all leaves.
+	expansions expansions
+}
+
+// matcher returns the matcher of the query in a language; nil if nothing of the segment can match.
+func (f *searcher) matcher(s *Segment, lang string, stop *stopper) (matcher, error) {
+	q, ok := f.weights.queries[lang]
+	if !ok {
+		return nil, nil // its documents came after the statistics
+	}
+	l := &languageSearcher{searcher: f, scorer: newScorer(s, f.weights.average, stop), query: &q, weights: f.weights.of[lang]}
+	return l.node(f.request.Query.root)
+}
+
+// node returns the matcher of a node; nil if nothing of the segment can match.
+func (f *languageSearcher) node(n node) (matcher, error) {
 	switch n := n.(type) {
 	case *leaf:
-		return f.leafMatcher(s, n)
+		return f.leaf(n)
 	case *anyOf:
 		var of []matcher
 		for _, operand := range n.of {
-			m, err := f.matcher(s, operand)
+			m, err := f.node(operand)
 			if err != nil {
 				return nil, err
 			}
@@ -219,31 +256,27 @@ func (f *searcher) matcher(s *Segment, n node) (matcher, error) {
 				of = append(of, m)
 			}
 		}
-		if len(of) < 2 {
-			return first(of), nil
+		switch len(of) {
+		case 0:
+			return nil, nil
+		case 1:
+			return of[0], nil
 		}
-		return newDisjunction(of), nil
+		return newDisjunction(of, f.stopper), nil
 	case *allOf:
-		return f.conjunction(s, n)
+		return f.conjunction(n)
 	}
 	return nil, nil // Parse allows a NOT within a conjunction only
 }
 
-func first(of []matcher) matcher {
-	if len(of) == 0 {
-		return nil
-	}
-	return of[0]
-}
-
-func (f *searcher) conjunction(s *Segment, n *allOf) (matcher, error) {
+func (f *languageSearcher) conjunction(n *allOf) (matcher, error) {
 	var of, excluded []matcher
 	for _, operand := range n.of {
 		exclude, negative := operand.(*notOf)
 		if negative {
 			operand = exclude.of
 		}
-		m, err := f.matcher(s, operand)
+		m, err := f.node(operand)
 		switch {
 		case err != nil:
 			return nil, err
@@ -259,56 +292,43 @@ func (f *searcher) conjunction(s *Segment, n *allOf) (matcher, error) {
 	if len(of) == 1 && len(excluded) == 0 {
 		return of[0], nil
 	}
-	return newConjunction(of, excluded), nil
+	return newConjunction(of, excluded, f.stopper), nil
 }
 
-// leafMatcher returns the matcher of a leaf in all languages of a segment.
-func (f *searcher) leafMatcher(s *Segment, l *leaf) (matcher, error) {
-	var of []matcher
-	for _, lang := range f.request.languagesOf(s.languages) {
-		q, ok := f.weights.queries[lang]
-		if !ok {
-			continue // its documents came after the statistics
-		}
-		scores := newScorer(s, f.weights.average)
-		weight := f.weights.of[lang][l.index]
-		// 1. A prefix or a fuzzy word. Statistics have found its terms before.
-		if l.kind != wordLeaf {
-			lists, kept := f.request.kept.lists[keptKey{s, l.index, lang}]
-			if !kept {
-				var err error
-				if lists, err = s.expand(l, lang, f.analyze.Normalize(l.text), q.word(l.index), &f.expansions, f.check); err != nil {
-					return nil, err
-				}
-			}
-			if len(lists) == 1 {
-				of = append(of, newTermMatcher(scores, lists[0], weight))
-			} else if len(lists) > 0 {
-				of = append(of, newUnionMatcher(scores, lists, weight))
-			}
-			continue
-		}
-		// 2. A word or a phrase.
-		var lists []list
-		for _, word := range q.words[l.index] {
-			found, ok, err := s.find([]byte(termOf(lang, word)))
-			if err != nil {
+// leaf returns the matcher of a leaf; nil if nothing of the segment can match.
+func (f *languageSearcher) leaf(l *leaf) (matcher, error) {
+	weight := f.weights[l.index]
+	// 1. A prefix or a fuzzy word. Statistics have found its terms before.
+	if l.kind != wordLeaf {
+		lists, kept := f.request.kept.lists[keptKey{f.segment, l.index, f.query.lang}]
+		if !kept {
+			var err error
+			if lists, err = f.segment.expand(l, f.query.lang, f.analyze.Normalize(l.text), f.query.word(l.index), &f.expansions, f.check); err != nil {
 				return nil, err
 			}
-			if ok {
-				lists = append(lists, found)
-			}
 		}
-		switch {
-		case len(lists) == 0 || len(lists) < len(q.words[l.index]):
-		case len(lists) == 1:
-			of = append(of, newTermMatcher(scores, lists[0], weight))
-		default:
-			of = append(of, newPhraseMatcher(scores, lists, l.slop, weight))
+		switch len(lists) {
+		case 0:
+			return nil, nil
+		case 1:
+			return newTermMatcher(f.scorer, lists[0], weight), nil
 		}
+		return newUnionMatcher(f.scorer, lists, weight), nil
 	}
-	if len(of) == 0 {
+	// 2. A word or a phrase.
+	var lists []list
+	for _, word := range f.query.words[l.index] {
+		found, ok, err := f.segment.find([]byte(termOf(f.query.lang, word)))
+		if err != nil || !ok {
+			return nil, err
+		}
+		lists = append(lists, found)
+	}
+	switch len(lists) {
+	case 0:
 		return nil, nil
+	case 1:
+		return newTermMatcher(f.scorer, lists[0], weight), nil
 	}
-	return newExclusive(of), nil
+	return newPhraseMatcher(f.scorer, lists, l.slop, weight), nil
 }
