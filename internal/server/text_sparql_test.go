@@ -126,6 +126,36 @@ func TestTextScores(t *testing.T) {
 	}
 }
 
+// TestTextGiven: a row that binds the literal needs no memory for all hits of a frequent word.
+func TestTextGiven(t *testing.T) {
+	db := newStore(t)
+	index := newText(t, db)
+	var all []triple.Triple
+	for i := range 10_000 {
+		all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprint("x:s", i)), Predicate: triple.NewIRI("x:label"), Object: triple.NewString(fmt.Sprint("many ", i))})
+	}
+	if _, err := db.Add(t.Context(), all); err != nil {
+		t.Fatal(err)
+	}
+	if err := index.Add(t.Context(), "x:label"); err != nil {
+		t.Fatal(err)
+	}
+	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
+	defer cancel()
+	if err := index.Await(ctx); err != nil {
+		t.Fatal(err)
+	}
+	s := serve(t, db, Options{Text: index, Engine: newEngine(t, db, engine.Options{Text: index, QueryMemory: 512 << 10})}, ServerOptions{})
+	got := s.rows(t, `SELECT ?l { VALUES ?l { "many 7" "none" "many 77" } ?l text:matches "many" }`)
+	if slices.Sort(got); !slices.Equal(got, []string{"many 7", "many 77"}) {
+		t.Errorf("%q", got)
+	}
+	got = s.rows(t, `SELECT ?l { VALUES ?s { <x:s7> <x:s70> } ?s <x:label> ?l . ?l text:matches "many -70" }`)
+	if !slices.Equal(got, []string{"many 7"}) {
+		t.Errorf("%q", got)
+	}
+}
+
 // TestTextErrors: wrong calls say what is wrong, and where.
 func TestTextErrors(t *testing.T) {
 	s := serveTexts(t)
