@@ -132,7 +132,7 @@ func (m *termMatcher) next(target, end uint32, need float64) uint32 {
 	// 1. A test without divisions: the score is weight * f / (f + base + slope*length).
 	if need != m.need {
 		m.need = need
-		m.gain, m.least, m.more = (m.weight-need)*slack, need*m.base, need*m.slope
+		m.gain, m.least, m.more = m.weight*slack-need, need*m.base, need*m.slope
 	}
 	last := m.lastBlock()
 	for block := max(m.block, 0); target < end; block++ {
@@ -167,6 +167,9 @@ func (m *termMatcher) next(target, end uint32, need float64) uint32 {
 			break
 		}
 		target = m.lastOf(block) + 1
+	}
+	if end == noDoc {
+		m.doc = noDoc // the documents that were left out are not needed later, because floors ascend
 	}
 	return end
 }
