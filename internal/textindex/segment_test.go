@@ -9,6 +9,7 @@ import (
 	"errors"
 	"flag"
 	"fmt"
+	"math/rand/v2"
 	"os"
 	"strings"
 	"testing"
@@ -88,45 +89,72 @@ func TestDamage(t *testing.T) {
 	}
 }
 
+// damageQueries are queries of all kinds of matchers.
+func damageQueries(t testing.TB) (queries []*Query) {
+	for _, text := range []string{"graph document OR again", `"of the graph"~2`, "w*", "agian~2", "graph w* -again", "graph OR of OR the"} {
+		q, err := Parse(text)
+		if err != nil {
+			t.Fatal(err)
+		}
+		queries = append(queries, q)
+	}
+	return queries
+}
+
+// readDamaged reads and merges a segment of any bytes, without their checksum. Each result is ErrDamaged, or complete.
+func readDamaged(t testing.TB, body, docs []byte, queries []*Query) {
+	body = binary.LittleEndian.AppendUint64(body, xxhash.Sum64(body))
+	s, err := Open(body, bytes.NewReader(docs), int64(len(docs)))
+	if err != nil {
+		return
+	}
+	p := []*Part{{Segment: s}}
+	a := NewAnalyzer()
+	for _, q := range queries {
+		r := &Request{Query: q}
+		stats, err := Collect(a, r, p, noCheck)
+		if err == nil {
+			_, err = Search(a, r, &stats, p, 3, nil, noCheck)
+		}
+		if err == nil {
+			_, err = Scores(a, r, &stats, p, [][]byte{[]byte("k0"), docs[:min(8, len(docs))]}, noCheck)
+		}
+		if err != nil && !errors.Is(err, ErrDamaged) {
+			t.Fatal(err)
+		}
+	}
+	if _, err := Merge(p, noCheck); err != nil && !errors.Is(err, ErrDamaged) {
+		t.Fatal(err)
+	}
+}
+
+// TestDamageWithin changes every seventh byte of a segment whose checksum is right.
+func TestDamageWithin(t *testing.T) {
+	_, body, docs := sample(t, 200)
+	body = body[:len(body)-8]
+	queries := damageQueries(t)
+	first := rand.IntN(7)
+	t.Logf("from byte %d on", first)
+	for at := first; at < len(body); at += 7 {
+		other := append(make([]byte, 0, len(body)+8), body...)
+		other[at] ^= []byte{0x01, 0x80, 0xff}[at%3]
+		readDamaged(t, other, docs, queries)
+	}
+}
+
 // FuzzSegment reads and merges segments of any bytes whose checksum is right. Each is an error, or complete.
 func FuzzSegment(f *testing.F) {
 	for _, n := range []int{0, 1, 200} {
 		_, body, docs := sample(f, n)
 		f.Add(body[:len(body)-8], docs, 0, byte(0))
 	}
-	var queries []*Query
-	for _, text := range []string{"graph document OR again", `"of the graph"~2`, "w*", "agian~2"} {
-		q, err := Parse(text)
-		if err != nil {
-			f.Fatal(err)
-		}
-		queries = append(queries, q)
-	}
+	queries := damageQueries(f)
 	f.Fuzz(func(t *testing.T, body, docs []byte, at int, value byte) {
 		body = bytes.Clone(body)
 		if at >= 0 && at < len(body) {
 			body[at] = value
 		}
-		body = binary.LittleEndian.AppendUint64(body, xxhash.Sum64(body))
-		s, err := Open(body, bytes.NewReader(docs), int64(len(docs)))
-		if err != nil {
-			return
-		}
-		p := []*Part{{Segment: s}}
-		a := NewAnalyzer()
-		for _, q := range queries {
-			r := &Request{Query: q}
-			stats, err := Collect(a, r, p, noCheck)
-			if err == nil {
-				_, err = Search(a, r, &stats, p, 3, nil, noCheck)
-			}
-			if err != nil && !errors.Is(err, ErrDamaged) {
-				t.Fatal(err)
-			}
-		}
-		if _, err := Merge(p, noCheck); err != nil && !errors.Is(err, ErrDamaged) {
-			t.Fatal(err)
-		}
+		readDamaged(t, body, docs, queries)
 	})
 }
 
