@@ -88,7 +88,7 @@ func TestBest(t *testing.T) {
 			return hits
 		}
 	}
-	for range 200 {
+	for range 100 {
 		text := randomQuery(r, 2)
 		find := search(text)
 		complete := find(len(live), nil)
