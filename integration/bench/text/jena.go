@@ -19,9 +19,16 @@ import (
 )
 
 // label and the others are the predicates with the texts of the generated data.
-const label = "http://www.w3.org/2000/01/rdf-schema#label"
+const (
+	label = "http://www.w3.org/2000/01/rdf-schema#label"
+	bsbm  = "http://www4.wiwiss.fu-berlin.de/bizer/bsbm/v01/vocabulary/"
+)
 
-var predicates = []string{label, "http://www.w3.org/2000/01/rdf-schema#comment", "http://trefoil.example/shop#description", "http://trefoil.example/shop#text"}
+var predicates = []string{
+	label, "http://www.w3.org/2000/01/rdf-schema#comment", "http://purl.org/dc/elements/1.1/title", "http://purl.org/stuff/rev#text",
+	bsbm + "productPropertyTextual1", bsbm + "productPropertyTextual2", bsbm + "productPropertyTextual3", bsbm + "productPropertyTextual4",
+	bsbm + "productPropertyTextual5", "http://trefoil.example/shop#description", "http://trefoil.example/shop#text",
+}
 
 // endpoint is a server with SPARQL and text search.
 type endpoint struct {
