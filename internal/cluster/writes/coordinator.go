@@ -37,7 +37,7 @@ type coordinator struct {
 // [store.ErrOldRelease] until all members know them.
 func (co *coordinator) Write(ctx context.Context, kind store.OperationKind, triples []triple.Triple) (changed, unchanged int64, err error) {
 	v := co.member.View()
-	old := v != nil && v.Minor < protocol.TripleTerms
+	old := v != nil && !v.KnowsTripleTerms()
 	for i := range triples {
 		if err := triples[i].Check(); err != nil {
 			return 0, 0, fmt.Errorf("triple %d: %w", i, err)
