@@ -1,4 +1,4 @@
-// The page of a resource: what it says, what refers to it, its hyperlinks and its rank.
+// Text search, and the page of a resource: what it says, what refers to it, its hyperlinks and its rank.
 
 import { useRef, useState } from "preact/hooks";
 import { Failure, json, message, select, url, type Term } from "./api";
@@ -7,6 +7,8 @@ import { useLoad } from "./load";
 import { expand, shorten } from "./prefixes";
 import { address } from "./route";
 import type { Named, Schema } from "./schema";
+import type { Filter } from "./search";
+import { TextSearch } from "./search-page";
 import { TermView } from "./term-view";
 
 const pageSize = 100;
@@ -15,16 +17,18 @@ interface Annotation { app?: string; app64?: string; type: string; text?: string
 interface Triple { s: Term; p: Term; o: Term; g?: Term; annotations?: Annotation[] }
 interface Page { triples: Triple[]; next: string | null }
 
-export function BrowsePage({ name, schema }: { name?: string; schema: Schema | null }) {
+// BrowsePage shows the resource of name, or the literals with some words, or what there is to begin with.
+export function BrowsePage({ name, words, filter, schema }: { name?: string; words?: string; filter: Filter; schema: Schema | null }) {
   return <>
     <Find name={name} />
-    {name === undefined ? <Start schema={schema} /> : <Resource key={name} name={name} />}
+    <TextSearch text={words} filter={filter} />
+    {name !== undefined ? <Resource key={name} name={name} /> : words === undefined && <Start schema={schema} />}
   </>;
 }
 
 function Find({ name }: { name?: string }) {
   const input = useRef<HTMLInputElement>(null);
-  return <form class="bar" role="search" onSubmit={e => {
+  return <form class="bar" role="search" aria-label="Resource" onSubmit={e => {
     e.preventDefault();
     const text = input.current!.value.trim().replace(/^<(.*)>$/, "$1");
     if (text) location.hash = address("browse", text.startsWith("_:") ? text : expand(text) ?? text);

@@ -44,7 +44,7 @@ function App() {
     <header>
       <h1>trefoil</h1>
       <nav aria-label="Views"><ul>
-        {views.map(([view, label]) => <li key={view}><a href={address(view)} aria-current={route.view === view ? "page" : undefined}>{label}</a></li>)}
+        {views.map(([view, label]) => <li key={view}><a href={address(view)} aria-current={(route.view === "search" ? "browse" : route.view) === view ? "page" : undefined}>{label}</a></li>)}
       </ul></nav>
       <About />
     </header>
@@ -52,7 +52,8 @@ function App() {
       <TokenLine />
       {/* The query page stays, so that its answers are there after a step back. */}
       <div hidden={route.view !== "query"}><QueryPage asked={route.view === "query" ? route.argument : undefined} schema={schema} /></div>
-      {route.view === "browse" && <BrowsePage name={route.argument} schema={schema} />}
+      {route.view === "browse" && <BrowsePage name={route.argument} filter={route.filter} schema={schema} />}
+      {route.view === "search" && <BrowsePage words={route.argument} filter={route.filter} schema={schema} />}
       {route.view === "data" && <DataPage schema={schema} />}
       {route.view === "cluster" && <ClusterPage />}
       {route.view === "operations" && <OperationsPage />}

@@ -1,20 +1,26 @@
-// Addresses of views: #query=TEXT, #browse=TERM, #data, #cluster, #operations. ?query=TEXT is taken, too.
+// Addresses of views: #query=TEXT, #browse=TERM, #search=WORDS&p=IRI&lang=TAG, #data, #cluster, #operations. ?query=TEXT
+// is taken, too.
 
 import { useEffect, useState } from "preact/hooks";
+import type { Filter } from "./search";
 
-export type View = "query" | "browse" | "data" | "cluster" | "operations";
-export interface Route { view: View; argument?: string }
+export type View = "query" | "browse" | "search" | "data" | "cluster" | "operations";
+export interface Route { view: View; argument?: string; filter: Filter }
 
-const views: View[] = ["query", "browse", "data", "cluster", "operations"];
+const views: View[] = ["query", "browse", "search", "data", "cluster", "operations"];
 
 export function parse(hash: string): Route {
-  for (const [name, value] of new URLSearchParams(hash.replace(/^#/, ""))) {
-    if (views.includes(name as View)) return { view: name as View, argument: value || undefined };
+  const all = new URLSearchParams(hash.replace(/^#/, "")), filter = { p: all.get("p") || undefined, lang: all.get("lang") || undefined };
+  for (const [name, value] of all) {
+    if (views.includes(name as View)) return { view: name as View, argument: value || undefined, filter };
   }
-  return { view: "query" };
+  return { view: "query", filter };
 }
 
-export const address = (view: View, argument?: string) => argument === undefined ? `#${view}` : `#${new URLSearchParams({ [view]: argument })}`;
+export const address = (view: View, argument?: string, filter: Filter = {}) => {
+  const more = Object.entries(filter).filter(([, value]) => value) as [string, string][];
+  return argument === undefined ? `#${view}` : `#${new URLSearchParams([[view, argument], ...more])}`;
+};
 
 // adopt turns ?query=TEXT into #query=TEXT. It must run before the page reads its address.
 export function adopt() {

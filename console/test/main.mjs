@@ -10,6 +10,7 @@ import { testData } from "./data.mjs";
 import { newContext, open } from "./harness.mjs";
 import { testOperations } from "./operations.mjs";
 import { testLinks, testQuery, testToken } from "./query.mjs";
+import { testSearch } from "./search.mjs";
 
 const [, , alone, other, guarded, member] = process.argv;
 const only = process.env.ONLY; // the name of one test
@@ -25,7 +26,7 @@ const lane = async parts => {
 try {
   await Promise.all([
     lane([[testQuery, alone], [testOperations, alone], [testData, alone]]),
-    lane([[testBrowse, other], [testLinks, other], [testCompletion, other], [testAlone, other], [testToken, guarded], [testCluster, member]]),
+    lane([[testBrowse, other], [testSearch, other], [testLinks, other], [testCompletion, other], [testAlone, other], [testToken, guarded], [testCluster, member]]),
   ]);
   console.log("done");
 } catch (err) {

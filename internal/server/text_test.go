@@ -74,6 +74,9 @@ func TestText(t *testing.T) {
 	if got := s.get("/search?q=stor*&lang=none"); !strings.Contains(got.body, `"text":"relational store"`) || strings.Contains(got.body, "graph") {
 		t.Errorf("without a language: %s", got.body)
 	}
+	if got := s.get("/search?q=relational&brief=true"); strings.Contains(got.body, `"text"`) || !strings.Contains(got.body, `"snippet":"`+"\u27e6relational\u27e7 store") {
+		t.Errorf("brief: %s", got.body)
+	}
 	// A subject counts once, also if it has the literal in a graph.
 	if got := s.do(http.MethodPost, "/triples", `<x:b> `+label+` "relational store" <x:g> .`, "Content-Type", "application/n-quads"); got.status != http.StatusOK {
 		t.Fatalf("%+v", got)
@@ -88,6 +91,7 @@ func TestText(t *testing.T) {
 		"/search?q=a&limit=1001":        `"where":"limit"`,
 		"/search?q=a&subjects=101":      `"where":"subjects"`,
 		"/search?q=a&scan=perhaps":      `"where":"scan"`,
+		"/search?q=a&brief=perhaps":     `"where":"brief"`,
 		"/search?q=a&p=%3Cx:p%3E":       `"kind":"not-indexed"`,
 		"/search?q=-a":                  "nothing but excluded words",
 		"/search?q=graph&unknown=graph": `"where":"unknown"`,

@@ -103,6 +103,7 @@ var parameters = map[string]parameter{
 	"q":        {"What literals must have: words, phrases in quotes, prefixes*, fuzzy~ words, AND, OR, NOT or -, and parentheses", text, "graph AND (store OR database) -relational"},
 	"lang":     {"A range of language tags: en also has en-GB; none has literals without a tag", text, "en"},
 	"scan":     {"Reads the literals of a predicate that has no index", flag, false},
+	"brief":    {"Leaves the whole texts out; each hit still has its snippet", flag, false},
 	"subjects": {"How many subjects of each literal to add", natural, 3},
 
 	// Operators.

@@ -54,7 +54,7 @@ func New(s *endpoint.Shared, index *textsearch.Index, registry *prometheus.Regis
 // Table returns the endpoints.
 func (a *API) Table() endpoint.Table {
 	return endpoint.Table{
-		"/search": endpoint.Get(withTextErrors(a.search), "q", "p", "lang", "limit", "scan", "subjects"),
+		"/search": endpoint.Get(withTextErrors(a.search), "q", "p", "lang", "limit", "scan", "subjects", "brief"),
 		"/text": {Methods: map[string]*endpoint.Method{
 			http.MethodGet:    {Handle: withTextErrors(a.list)},
 			http.MethodPut:    {Params: []string{"p"}, Writes: true, Handle: withTextErrors(a.add)},
@@ -66,7 +66,7 @@ func (a *API) Table() endpoint.Table {
 // hit is a literal of an answer.
 type hit struct {
 	Score      float64  `json:"score"`
-	Text       string   `json:"text"`
+	Text       string   `json:"text,omitempty"` // unless the answer is brief
 	Lang       string   `json:"lang,omitempty"`
 	Datatype   string   `json:"datatype,omitempty"` // if it is no string
 	Predicates []string `json:"predicates"`
@@ -84,15 +84,21 @@ type found struct {
 // noLanguage is the value of lang for literals without a tag. It is no language of the registry of subtags.
 const noLanguage = "none"
 
-// query returns the search of a request, how many hits it wants, and how many subjects of each.
-func query(p request.Params) (r textsearch.Request, limit, subjects int, err error) {
+// answerOptions are what a request wants of each hit, and of how many.
+type answerOptions struct {
+	limit, subjects int
+	brief           bool // without whole texts
+}
+
+// query returns the search of a request, and what its answer has.
+func query(p request.Params) (r textsearch.Request, o answerOptions, err error) {
 	// 1. The query and its filters.
 	if r.Query = p["q"]; r.Query == "" {
-		return r, 0, 0, problem.Errorf(problem.KindBadParameter, "q", `is missing: the words to search for, as in q=graph AND (store OR database) -relational`)
+		return r, o, problem.Errorf(problem.KindBadParameter, "q", `is missing: the words to search for, as in q=graph AND (store OR database) -relational`)
 	}
 	predicate, err := p.Predicate("p")
 	if err != nil {
-		return r, 0, 0, err
+		return r, o, err
 	}
 	if !predicate.IsZero() {
 		r.Predicates = []string{predicate.Value()}
@@ -105,27 +111,30 @@ func query(p request.Params) (r textsearch.Request, limit, subjects int, err err
 		r.Language = &lang
 	}
 	if r.Scan, err = p.Flag("scan"); err != nil {
-		return r, 0, 0, err
+		return r, o, err
 	}
-	// 2. The numbers.
-	if limit, err = p.Number("limit", 1); err != nil {
-		return r, 0, 0, err
+	// 2. The answer.
+	if o.brief, err = p.Flag("brief"); err != nil {
+		return r, o, err
 	}
-	if limit == 0 {
-		limit = defaultHits
+	if o.limit, err = p.Number("limit", 1); err != nil {
+		return r, o, err
 	}
-	if limit > MaxHits {
-		return r, 0, 0, problem.Errorf(problem.KindBadParameter, "limit", "%d; at most %d hits are in an answer: SPARQL's text:matches has all", limit, MaxHits)
+	if o.limit == 0 {
+		o.limit = defaultHits
 	}
-	if subjects, err = p.Number("subjects", 0); err == nil && subjects > maxSubjects {
-		err = problem.Errorf(problem.KindBadParameter, "subjects", "%d; at most %d of each hit are in an answer", subjects, maxSubjects)
+	if o.limit > MaxHits {
+		return r, o, problem.Errorf(problem.KindBadParameter, "limit", "%d; at most %d hits are in an answer: SPARQL's text:matches has all", o.limit, MaxHits)
 	}
-	return r, limit, subjects, err
+	if o.subjects, err = p.Number("subjects", 0); err == nil && o.subjects > maxSubjects {
+		err = problem.Errorf(problem.KindBadParameter, "subjects", "%d; at most %d of each hit are in an answer", o.subjects, maxSubjects)
+	}
+	return r, o, err
 }
 
 func (a *API) search(w http.ResponseWriter, r *request.Request) error {
 	// 1. Search, for one hit more.
-	q, limit, subjects, err := query(r.Params)
+	q, o, err := query(r.Params)
 	if err != nil {
 		return err
 	}
@@ -135,25 +144,28 @@ func (a *API) search(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	hits, err := s.Next(r.Context(), limit+1)
+	hits, err := s.Next(r.Context(), o.limit+1)
 	if err != nil {
 		return err
 	}
 	// 2. Make the answer.
-	answer := found{Hits: []hit{}, More: len(hits) > limit}
-	for i := range hits[:min(len(hits), limit)] {
+	answer := found{Hits: []hit{}, More: len(hits) > o.limit}
+	for i := range hits[:min(len(hits), o.limit)] {
 		h := &hits[i]
 		if err := account.Grow(int64(3*len(h.Literal.Value()) + hitBytes)); err != nil {
 			return err
 		}
-		one := hit{Score: h.Score, Text: h.Literal.Value(), Lang: h.Literal.Lang(), Predicates: h.Predicates, Snippet: s.Snippet(h)}
+		one := hit{Score: h.Score, Lang: h.Literal.Lang(), Predicates: h.Predicates, Snippet: s.Snippet(h)}
+		if !o.brief {
+			one.Text = h.Literal.Value()
+		}
 		if one.Lang == "" && h.Literal.Datatype() != triple.XSDString {
 			one.Datatype = h.Literal.Datatype()
 		}
 		if err := r.Context().Err(); err != nil {
 			return err // a snippet of a long literal takes time
 		}
-		if one.Subjects, err = a.subjects(r.Context(), h, subjects); err != nil {
+		if one.Subjects, err = a.subjects(r.Context(), h, o.subjects); err != nil {
 			return err
 		}
 		answer.Hits = append(answer.Hits, one)
