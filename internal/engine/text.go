@@ -20,7 +20,7 @@ type textIndex struct{ index *textsearch.Index }
 func (t textIndex) Search(ctx context.Context, r exec.TextRequest) (exec.TextSearch, error) {
 	var s *textsearch.Search
 	err := turns.Wait(ctx, func() (err error) {
-		s, err = t.index.Search(turns.Detach(ctx), textsearch.Request{Query: r.Query, Predicates: r.Predicates, Language: r.Language})
+		s, err = t.index.Search(turns.Detach(ctx), textsearch.Request{Query: r.Query, Predicates: r.Predicates, Language: r.Language, Scan: r.Scan})
 		return err
 	})
 	if err != nil {
@@ -71,3 +71,6 @@ func (s textSearch) Snippet(h exec.TextHit) string {
 
 // Estimate implements [exec.TextSearch].
 func (s textSearch) Estimate() int64 { return s.search.Estimate() }
+
+// ScannedBytes implements [exec.TextSearch].
+func (s textSearch) ScannedBytes() int64 { return s.search.ScannedBytes() }

@@ -73,6 +73,8 @@ func TestTextSPARQL(t *testing.T) {
 		{`SELECT ?k (COUNT(?s) AS ?n) { ?l text:matches "graph" . ?s <x:label> ?l ; <x:kind> ?k } GROUP BY ?k`, `SELECT ?k (COUNT(?s) AS ?n) { ?s <x:label> ?l ; <x:kind> ?k FILTER CONTAINS(?l, "graph") } GROUP BY ?k`},
 		{`SELECT ?s { { SELECT ?l { ?l text:matches "triple" } } ?s <x:label> ?l }`, `SELECT ?s { ?s <x:label> ?l FILTER CONTAINS(?l, "triple") }`},
 		{`SELECT ?l { ?l text:matches "graph" ; text:predicate <x:label> ; text:language "" }`, `SELECT ?l { ?s <x:label> ?l FILTER CONTAINS(?l, "graph") }`},
+		{`SELECT ?l { ?l text:matches "graph 7*" ; text:predicate <x:comment> ; text:scan true }`, `SELECT ?l { ?s <x:comment> ?l FILTER REGEX(?l, " 7") }`},
+		{`SELECT ?s { ?l text:matches "node" ; text:scan true . ?s <x:label> ?l }`, `SELECT ?s { ?s <x:label> ?l FILTER CONTAINS(?l, "node") }`},
 		{`SELECT ?l { ?l text:matches "graph" ; text:language "en" }`, `SELECT ?l { ?s <x:none> ?l }`},
 	} {
 		got, want := s.rows(t, c.search), s.rows(t, c.filter)
@@ -156,6 +158,23 @@ func TestTextGiven(t *testing.T) {
 	}
 }
 
+// TestTextScan: a plan says whether a search reads literals without an index.
+func TestTextScan(t *testing.T) {
+	s := serveTexts(t)
+	for _, c := range []struct {
+		predicate string
+		scans     bool
+	}{{"x:label", false}, {"x:comment", true}, {"x:none", true}} {
+		query := fmt.Sprintf(`PREFIX text: <urn:trefoil:text:> SELECT ?l { ?l text:matches "graph" ; text:predicate <%s> ; text:scan true }`, c.predicate)
+		for _, explain := range []string{"true", "run"} {
+			got := s.do(http.MethodGet, "/sparql?explain="+explain+"&query="+url.QueryEscape(query), "")
+			if got.status != http.StatusOK || strings.Contains(got.body, "by a scan without an index") != c.scans {
+				t.Errorf("%s, explain=%s: %d %s", c.predicate, explain, got.status, got.body)
+			}
+		}
+	}
+}
+
 // TestTextErrors: wrong calls say what is wrong, and where.
 func TestTextErrors(t *testing.T) {
 	s := serveTexts(t)
@@ -172,7 +191,8 @@ func TestTextErrors(t *testing.T) {
 		`SELECT * { ?l text:matches "*" }`:                                   "a * needs the beginning",
 		`SELECT * { ?l text:matches "-a" }`:                                  "nothing but excluded",
 		`SELECT * { GRAPH ?g { ?l text:matches "a" } }`:                      "expected it outside",
-		`SELECT * { ?l text:matches "a" ; text:predicate <x:comment> }`:      "there is no text index of",
+		`SELECT * { ?l text:matches "a" ; text:predicate <x:comment> }`:      "allow a scan: scan=true of /search, text:scan true in SPARQL",
+		`SELECT * { ?l text:matches "a" ; text:scan false }`:                 "text:scan needs true",
 	} {
 		got := s.do(http.MethodGet, "/sparql?query="+url.QueryEscape("PREFIX text: <urn:trefoil:text:> "+query), "")
 		if got.status < 400 || got.status >= 500 || !strings.Contains(got.body, want) {

@@ -25,12 +25,13 @@ func (s *Search) scan(ctx context.Context) error {
 		}
 	}
 	if len(predicates) == 0 {
-		return fmt.Errorf("%w: no predicate is indexed, and a scan needs the predicates to read", ErrNotIndexed)
+		return fmt.Errorf("%w: no predicate is indexed, and a scan needs the predicates to read: name one by p of /search, or text:predicate in SPARQL", ErrNotIndexed)
 	}
 	// 1. The literals.
 	a := textindex.NewAnalyzer()
 	s.scanned = []*textindex.Part{}
 	total := 0
+	s.bytes = 1 // a scan that finds nothing is one, too
 	for _, p := range predicates {
 		b := textindex.NewBuilder(a, p, 0)
 		var last []byte
@@ -56,7 +57,9 @@ func (s *Search) scan(ctx context.Context) error {
 			return err
 		}
 		s.scanned = append(s.scanned, &textindex.Part{Segment: segment})
+		s.bytes += int64(len(segment.Body()))
 	}
+	s.bytes += int64(total)
 	// 2. The statistics.
 	var err error
 	s.stats, err = textindex.Collect(a, s.request, s.scanned, func() error { return context.Cause(ctx) })

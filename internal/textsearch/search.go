@@ -47,6 +47,7 @@ type Search struct {
 	at      feed.Position
 	stats   textindex.Stats
 	scanned []*textindex.Part // of a search without an index
+	bytes   int64             // of scanned, with the literals
 	after   *textindex.Hit
 	last    triple.Term // the literal of after
 	done    bool
@@ -92,14 +93,22 @@ func (x *Index) Search(ctx context.Context, r Request) (*Search, error) {
 // checkPredicates returns an error if a predicate of a request is not indexed, or if none is.
 func (x *Index) checkPredicates(s *state, r Request) error {
 	if len(s.predicates) == 0 {
-		return fmt.Errorf("%w: no predicate is indexed; trefoil text add PREDICATE makes one", ErrNotIndexed)
+		return fmt.Errorf("%w: no predicate is indexed; trefoil text add PREDICATE makes one%s", ErrNotIndexed, scanHint(r.Predicates))
 	}
 	for _, p := range r.Predicates {
 		if !slices.Contains(s.predicates, p) {
-			return fmt.Errorf("%w of <%s>; trefoil text add makes one, and trefoil text list shows all", ErrNotIndexed, p)
+			return fmt.Errorf("%w of <%s>; trefoil text add makes one, and trefoil text list shows all%s", ErrNotIndexed, p, scanHint(r.Predicates))
 		}
 	}
 	return nil
+}
+
+// scanHint returns what an error adds for a search that could be a scan.
+func scanHint(predicates []string) string {
+	if len(predicates) == 0 {
+		return ""
+	}
+	return ". To search without one, allow a scan: scan=true of /search, text:scan true in SPARQL"
 }
 
 // Next returns the next hits, up to limit, the best first. At the end it returns none.
@@ -191,6 +200,9 @@ func (s *Search) Snippet(h *Hit) string {
 	defer s.index.analyzers.Put(a)
 	return textindex.Snippet(a, s.request.Query, h.Literal.Value(), h.Literal.Lang())
 }
+
+// ScannedBytes returns the memory of a search without an index; 0 if the search uses the index.
+func (s *Search) ScannedBytes() int64 { return s.bytes }
 
 // Estimate returns about how many literals the search finds.
 func (s *Search) Estimate() int64 { return s.request.Estimate(&s.stats) }
@@ -318,5 +330,5 @@ func (x *Index) building() error {
 		}
 		return fmt.Errorf("%w, and not ready: %w", ErrBuilding, *f)
 	}
-	return fmt.Errorf("%w; try again, or allow a scan", ErrBuilding)
+	return fmt.Errorf("%w; try again, or allow a scan: scan=true of /search, text:scan true in SPARQL", ErrBuilding)
 }

@@ -103,6 +103,9 @@ func (p queryPrinter) textCall(c *TextCall) {
 	for _, iri := range c.Predicates {
 		more(TextPredicate, Node{Term: triple.NewIRI(iri)})
 	}
+	if c.Scan {
+		more(TextScan, Node{Term: triple.NewTyped("true", triple.XSDBoolean)})
+	}
 	p.text(" .")
 }
 

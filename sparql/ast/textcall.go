@@ -20,11 +20,12 @@ const (
 	TextSnippet   = "snippet"   // a variable for a part of the literal
 	TextLanguage  = "language"  // a range of language tags
 	TextPredicate = "predicate" // a predicate whose literals are searched
+	TextScan      = "scan"      // true allows a search without an index
 )
 
 // TextPredicates returns the IRIs of all predicates.
 func TextPredicates() []string {
-	all := []string{TextMatches, TextScore, TextSnippet, TextLanguage, TextPredicate}
+	all := []string{TextMatches, TextScore, TextSnippet, TextLanguage, TextPredicate, TextScan}
 	for i := range all {
 		all[i] = TextNamespace + all[i]
 	}
@@ -43,6 +44,7 @@ type TextCall struct {
 	Score, Snippet Node
 	Language       *string
 	Predicates     []string
+	Scan           bool
 }
 
 func (*TextCall) pattern() {}
@@ -110,6 +112,12 @@ func (c *TextCall) Set(name string, object Node) error {
 			return fmt.Errorf("text:predicate needs an IRI: an indexed predicate")
 		}
 		c.Predicates = append(c.Predicates, object.Term.Value())
+		return nil
+	case TextScan:
+		if object.IsVar() || object.Term != triple.NewTyped("true", triple.XSDBoolean) {
+			return fmt.Errorf("text:scan needs true: without it only the index is searched")
+		}
+		c.Scan = true
 		return nil
 	}
 	// 2. The score and the snippet have a variable.

@@ -21,6 +21,7 @@ type TextRequest struct {
 	Query      string
 	Language   *string // a range of language tags; nil is any
 	Predicates []string
+	Scan       bool // whether literals without an index may be read
 }
 
 // TextSearch is a search that has begun.
@@ -35,6 +36,8 @@ type TextSearch interface {
 	Snippet(h TextHit) string
 	// Estimate returns about how many hits there are.
 	Estimate() int64
+	// ScannedBytes returns the memory of a search without an index; 0 if it uses the index.
+	ScannedBytes() int64
 }
 
 // TextHit is a literal, as its binding, with its score.

@@ -29,10 +29,11 @@ func (c *compiler) textSearch(n *algebra.TextJoin) (exec.TextSearch, error) {
 	if index == nil {
 		return nil, fmt.Errorf("%w for text:matches at %s: a node has one unless it is read-only, and users with some graphs only may not search", ErrNoText, n.Call.Pos)
 	}
-	found, err := index.Search(c.query.Ctx, exec.TextRequest{Query: n.Call.Query, Language: n.Call.Language, Predicates: n.Call.Predicates})
+	found, err := index.Search(c.query.Ctx, exec.TextRequest{Query: n.Call.Query, Language: n.Call.Language, Predicates: n.Call.Predicates, Scan: n.Call.Scan})
 	if err != nil {
 		return nil, fmt.Errorf("text:matches at %s: %w", n.Call.Pos, err)
 	}
+	c.query.Account.Take(found.ScannedBytes())
 	if c.estimator.texts == nil {
 		c.estimator.texts = map[*algebra.TextJoin]exec.TextSearch{}
 	}
@@ -80,7 +81,12 @@ func (c *compiler) textJoin(n *algebra.TextJoin, in stream) (stream, error) {
 	for slot := range places.All {
 		out.bind(slot)
 	}
-	out = c.traced(out, j, "text", func() string { return c.body.Scope.TextCall(n) }, in.plan)
+	out = c.traced(out, j, "text", func() string {
+		if search.ScannedBytes() > 0 {
+			return c.body.Scope.TextCall(n) + ", by a scan without an index"
+		}
+		return c.body.Scope.TextCall(n)
+	}, in.plan)
 	j.SetPlan(out.plan)
 	return out, nil
 }

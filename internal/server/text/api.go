@@ -144,6 +144,9 @@ func (a *API) search(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
+	if err := account.Grow(s.ScannedBytes()); err != nil {
+		return err
+	}
 	hits, err := s.Next(r.Context(), o.limit+1)
 	if err != nil {
 		return err
