@@ -37,7 +37,7 @@ func (s textSearch) Next(ctx context.Context, n int) (list []exec.TextHit, err e
 	err = turns.Wait(ctx, func() error {
 		hits, err := s.search.Next(turns.Detach(ctx), n)
 		for i := range hits {
-			list = append(list, exec.TextHit{Literal: solution.Encode(hits[i].Literal), Score: hits[i].Score})
+			list = append(list, exec.TextHit{Literal: solution.Encode(hits[i].Literal), Score: hits[i].Score, Predicates: hits[i].Predicates})
 		}
 		return err
 	})

@@ -190,7 +190,6 @@ func TestTextErrors(t *testing.T) {
 		`SELECT * { ?l text:matches "a" ; text:score ?s ; text:snippet ?s }`: "different variables",
 		`SELECT * { ?l text:matches "*" }`:                                   "a * needs the beginning",
 		`SELECT * { ?l text:matches "-a" }`:                                  "nothing but excluded",
-		`SELECT * { GRAPH ?g { ?l text:matches "a" } }`:                      "expected it outside",
 		`SELECT * { ?l text:matches "a" ; text:predicate <x:comment> }`:      "allow a scan: scan=true of /search, text:scan true in SPARQL",
 		`SELECT * { ?l text:matches "a" ; text:scan false }`:                 "text:scan needs true",
 	} {

@@ -49,7 +49,6 @@ type Search struct {
 	scanned []*textindex.Part // of a search without an index
 	bytes   int64             // of scanned, with the literals
 	after   *textindex.Hit
-	last    triple.Term // the literal of after
 	done    bool
 }
 
@@ -111,11 +110,11 @@ func scanHint(predicates []string) string {
 	return ". To search without one, allow a scan: scan=true of /search, text:scan true in SPARQL"
 }
 
-// Next returns the next hits, up to limit, the best first. At the end it returns none.
+// Next returns the next hits, up to limit, the best first, each with all of its predicates. At the end it returns none.
 func (s *Search) Next(ctx context.Context, limit int) ([]Hit, error) {
 	var list []Hit
-	for len(list) < limit && !s.done {
-		hits, err := s.next(ctx, limit)
+	for !s.done {
+		hits, err := s.next(ctx, limit+1) // the one behind the last shows that this has no other predicate
 		if err != nil {
 			return nil, err
 		}
@@ -134,13 +133,12 @@ func (s *Search) Next(ctx context.Context, limit int) ([]Hit, error) {
 			switch n := len(list); {
 			case n > 0 && list[n-1].Literal == literal:
 				list[n-1].Predicates = append(list[n-1].Predicates, h.Predicate)
-			case n == 0 && literal == s.last: // the call before ended between two of its predicates
 			case n == limit:
 				return list, nil
 			default:
 				list = append(list, Hit{literal, []string{h.Predicate}, h.Score})
 			}
-			s.after, s.last = h, literal
+			s.after = h
 		}
 	}
 	return list, nil
@@ -190,7 +188,7 @@ func (s *Search) next(ctx context.Context, limit int) ([]textindex.Hit, error) {
 // Again returns the search from its first hit, with the same scores.
 func (s *Search) Again() *Search {
 	other := *s
-	other.after, other.last, other.done = nil, triple.Term{}, false
+	other.after, other.done = nil, false
 	return &other
 }
 

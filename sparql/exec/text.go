@@ -42,6 +42,7 @@ type TextSearch interface {
 
 // TextHit is a literal, as its binding, with its score.
 type TextHit struct {
-	Literal string
-	Score   float64
+	Literal    string
+	Score      float64
+	Predicates []string // the IRIs of those among the searched ones that have it
 }

@@ -34,10 +34,12 @@ func (p patternParser) group() *ast.Group {
 	return g
 }
 
-// groupOf parses the group of GRAPH or SERVICE, where no function of links may stand.
+// groupOf parses the group of GRAPH or SERVICE, where no function of links may stand. GRAPH in SERVICE is of the service.
 func (p patternParser) groupOf(word string) *ast.Group {
 	outer := p.within
-	p.within = word
+	if outer != "SERVICE" {
+		p.within = word
+	}
 	g := p.group()
 	p.within = outer
 	return g

@@ -22,8 +22,8 @@ func (t *triplesParser) textPredicate(predicate ast.Node, path ast.Path) (name s
 	case !ok:
 	case err != nil:
 		t.fail(predicate.Pos, "%v", err)
-	case t.within != "":
-		t.fail(predicate.Pos, "text:%s stands in %s, where it has no meaning: the text index has the literals of all graphs; expected it outside of %s", name, t.within, t.within)
+	case t.within == "SERVICE":
+		t.fail(predicate.Pos, "text:%s stands in SERVICE, where it has no meaning: the text index is this server's; expected it outside of SERVICE", name)
 	}
 	return name, ok
 }

@@ -192,7 +192,7 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 	case *algebra.LinkJoin:
 		return c.linkJoin(n, in)
 	case *algebra.TextJoin:
-		return c.textJoin(n, in)
+		return c.textJoin(n, in, g)
 	case *algebra.LinkRank:
 		return c.linkRank(n, in, g, depth)
 	}

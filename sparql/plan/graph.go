@@ -19,6 +19,9 @@ func pushable(n algebra.Node, slot int) bool {
 	case *algebra.BGP:
 		_, possible := algebra.Vars(n)
 		return len(n.Patterns) > 0 && !possible.Has(slot)
+	case *algebra.TextJoin:
+		_, possible := algebra.Vars(n)
+		return !possible.Has(slot) // it binds the graph of each literal
 	case *algebra.Unfold:
 		_, possible := algebra.Vars(n)
 		return !possible.Has(slot) // the pattern with its term has the graph

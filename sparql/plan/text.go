@@ -8,6 +8,7 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/textcall"
 )
 
@@ -55,8 +56,8 @@ func (c *compiler) wantsBestText(n *algebra.TextJoin, in stream) bool {
 	return n.HasScore && c.wants(n.Score.Slot) && c.want.descending && in.start && c.feed == nil && !in.possible.Has(n.Literal.Slot) && !in.possible.Has(n.Score.Slot)
 }
 
-// textJoin joins in with the literals of a search.
-func (c *compiler) textJoin(n *algebra.TextJoin, in stream) (stream, error) {
+// textJoin joins in with the literals of a search. In GRAPH, and with FROM, these are the literals of the graphs.
+func (c *compiler) textJoin(n *algebra.TextJoin, in stream, g pattern.Graphs) (stream, error) {
 	search, err := c.textSearch(n)
 	if err != nil {
 		return in, err
@@ -74,8 +75,11 @@ func (c *compiler) textJoin(n *algebra.TextJoin, in stream) (stream, error) {
 	for _, at := range n.Places() {
 		places.Add(at.Slot)
 	}
+	if g.Mode == pattern.EachGraph {
+		places.Add(g.Slot)
+	}
 	in = c.terms(in, places)
-	j := &textcall.Join{Exec: c.query, Input: in.op, Node: n, Search: search.Again(), Goal: c.goal, Batch: c.query.NewBatch(), Holder: c.query.Account.NewHolder("text:matches")}
+	j := &textcall.Join{Exec: c.query, Input: in.op, Node: n, Search: search.Again(), Goal: c.goal, Graphs: g, Looped: c.looped, Batch: c.query.NewBatch(), Holder: c.query.Account.NewHolder("text:matches")}
 	out := in
 	out.rows = max(in.rows*rows, leastRows)
 	for slot := range places.All {

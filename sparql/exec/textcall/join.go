@@ -4,10 +4,12 @@ package textcall
 
 import (
 	"fmt"
+	"math"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
@@ -15,7 +17,8 @@ import (
 
 // Join joins its input with the hits of a search, in the order of the input. For a row that leaves the literal unbound
 // these are all hits, the best first; they are read as they are needed. For the others the search scores the literals of
-// a batch of rows. If there are more rows than hits, and few hits, all hits are read once and looked up.
+// a batch of rows. If there are more rows than hits, and few hits, all hits are read once and looked up. They are, too, if
+// the graph matters: a hit counts once for each graph that has it.
 type Join struct {
 	Exec   *exec.Execution
 	Input  exec.Operator
@@ -23,15 +26,20 @@ type Join struct {
 	Search exec.TextSearch
 	// Goal is about the number of rows that the query needs; 0 if it is not known.
 	Goal int64
+	// Graphs are the graphs that must have the literals. Other modes than OneGraph, EachGraph and SomeGraphs are all graphs.
+	Graphs pattern.Graphs
+	Looped bool // a [exec.GraphLoop] moves the name of Graphs
 	memory.Holder
 
 	Batch    *solution.Batch
 	at       int // the row to join
-	give     int // of the hits, for a row that leaves the literal unbound
+	give     int // of the hits, for a row that leaves the literal unbound; else of those of its literal
 	soft     int // rows of the next batch of hits
-	hits     []exec.TextHit
-	complete bool // these are all
-	places   map[string]int
+	found    int // hits of the search so far
+	hits     []entry
+	finder   *graphFinder
+	complete bool           // these are all
+	places   map[string]int // of the first hit of a literal
 	// scores are those of the bound literals of the batch; 0 is no hit. bound counts the literals of all batches.
 	scores map[string]float64
 	bound  int64
@@ -84,49 +92,57 @@ func (j *Join) join(out *solution.Batch) error {
 			continue
 		}
 		// 2. Or that of the row's literal.
-		if out.Full() {
-			return nil
-		}
-		hit, ok, err := j.lookUp(literal)
+		found, err := j.lookUp(literal)
 		if err != nil {
 			return err
 		}
-		if ok {
-			if err := j.put(out, row, hit); err != nil {
+		for j.give < len(found) {
+			if out.Full() {
+				return nil
+			}
+			if err := j.put(out, row, &found[j.give]); err != nil {
 				return err
 			}
+			j.give++
 		}
+		j.give = 0
 	}
 	return nil
 }
 
-// lookUp returns the hit of a literal.
-func (j *Join) lookUp(literal string) (hit exec.TextHit, ok bool, err error) {
-	// 1. Score the literals of the batch, unless all hits are cheaper.
-	if j.scores == nil && j.places == nil {
+// lookUp returns the hits of a literal: one, or one for each graph if the graph matters.
+func (j *Join) lookUp(literal string) ([]entry, error) {
+	// 1. Score the literals of the batch, unless all hits are cheaper or the graph matters.
+	if j.inAllGraphs() && j.scores == nil && j.places == nil {
 		literals := j.literals()
 		j.bound += int64(len(literals))
 		if n := j.Search.Estimate(); n <= j.bound && n <= mostLookups {
-			if err := j.readAll(); err != nil {
-				return hit, false, err
+			if err := j.readAll(2 * mostLookups); err != nil {
+				return nil, err
 			}
 		}
 		if j.places == nil {
 			if err := j.score(literals); err != nil {
-				return hit, false, err
+				return nil, err
 			}
 		}
 	}
-	// 2. Look the literal up.
-	if j.places != nil {
-		i, ok := j.places[literal]
-		if ok {
-			hit = j.hits[i]
+	if j.scores != nil {
+		if score := j.scores[literal]; score > 0 {
+			return []entry{{TextHit: exec.TextHit{Literal: literal, Score: score}}}, nil
 		}
-		return hit, ok, nil
+		return nil, nil
 	}
-	score := j.scores[literal]
-	return exec.TextHit{Literal: literal, Score: score}, score > 0, nil
+	// 2. Or look it up among all hits.
+	if err := j.readAll(math.MaxInt); err != nil {
+		return nil, err
+	}
+	first, ok := j.places[literal]
+	end := first
+	for ok && end < len(j.hits) && j.hits[end].Literal == literal {
+		end++
+	}
+	return j.hits[first:end], nil
 }
 
 // literals returns the different literals that the rest of the batch binds.
@@ -160,7 +176,7 @@ func (j *Join) joinAll(out *solution.Batch, row []string) (more bool, err error)
 	most := out.Len + j.soft
 	for !out.Full() && out.Len < most {
 		if j.give == len(j.hits) {
-			if err := j.read(); err != nil {
+			if err := j.readMore(); err != nil {
 				return false, err
 			}
 		}
@@ -168,7 +184,7 @@ func (j *Join) joinAll(out *solution.Batch, row []string) (more bool, err error)
 			j.give = 0
 			return false, nil
 		}
-		if err := j.put(out, row, j.hits[j.give]); err != nil {
+		if err := j.put(out, row, &j.hits[j.give]); err != nil {
 			return false, err
 		}
 		j.give++
@@ -176,16 +192,29 @@ func (j *Join) joinAll(out *solution.Batch, row []string) (more bool, err error)
 	return true, nil
 }
 
-// read reads more hits, if there are any.
-func (j *Join) read() error {
-	if j.complete {
-		return nil
+// readMore reads more hits, if there are any. In some graphs there may be none among many of the search.
+func (j *Join) readMore() error {
+	for before := len(j.hits); !j.complete && len(j.hits) == before; {
+		if err := j.Exec.Check(); err != nil {
+			return err
+		}
+		if err := j.readSome(); err != nil {
+			return err
+		}
 	}
-	n := min(max((hitGrowth-1)*len(j.hits), firstHits, int(min(j.Goal, mostHits))), mostHits)
+	return nil
+}
+
+// readSome reads the next hits of the search.
+func (j *Join) readSome() error {
+	// 1. The hits, more of them each time.
+	n := min(max((hitGrowth-1)*j.found, firstHits, int(min(j.Goal, mostHits))), mostHits)
 	hits, err := j.Search.Next(j.Exec.Ctx, n)
 	if err != nil {
 		return err
 	}
+	j.found += len(hits)
+	j.complete = len(hits) == 0
 	bytes := 0
 	for i := range hits {
 		bytes += len(hits[i].Literal) + hitBytes
@@ -193,22 +222,52 @@ func (j *Join) read() error {
 	if err := j.Grow(bytes); err != nil {
 		return err
 	}
-	j.hits = append(j.hits, hits...)
-	j.complete = len(hits) == 0
+	// 2. Their graphs, if these matter.
+	if !j.inAllGraphs() {
+		entries, err := j.inGraphs(hits)
+		j.hits = append(j.hits, entries...)
+		return err
+	}
+	for i := range hits {
+		j.hits = append(j.hits, entry{TextHit: hits[i]})
+	}
 	return nil
 }
 
-// readAll reads all hits, and makes them be found by their literals. If there are more than estimated, it leaves places
-// nil.
-func (j *Join) readAll() error {
+// loops reports whether a loop over the graphs moves the name of the graph.
+func (j *Join) loops() bool { return j.Graphs.Mode == pattern.OneGraph && j.Looped }
+
+// inGraphs returns the hits in the graphs. In a loop these are all named graphs, because the hits stay.
+func (j *Join) inGraphs(hits []exec.TextHit) ([]entry, error) {
+	if j.finder == nil {
+		g := j.Graphs
+		if j.loops() {
+			g = pattern.Graphs{Mode: pattern.EachGraph}
+		}
+		j.finder = newGraphFinder(j.Exec, g, g.Mode == pattern.EachGraph, &j.Holder)
+	}
+	return j.finder.find(hits)
+}
+
+// inAllGraphs reports whether a literal counts in whatever graph it is.
+func (j *Join) inAllGraphs() bool {
+	switch j.Graphs.Mode {
+	case pattern.OneGraph, pattern.EachGraph, pattern.SomeGraphs:
+		return false
+	}
+	return true
+}
+
+// readAll reads all hits, and makes them be found by their literals. If there are more than most, it leaves places nil.
+func (j *Join) readAll(most int) error {
+	if j.places != nil {
+		return nil
+	}
 	for !j.complete {
-		if len(j.hits) > 2*mostLookups {
+		if len(j.hits) > most {
 			return nil
 		}
-		if err := j.Exec.Check(); err != nil {
-			return err
-		}
-		if err := j.read(); err != nil {
+		if err := j.readMore(); err != nil {
 			return err
 		}
 	}
@@ -217,13 +276,20 @@ func (j *Join) readAll() error {
 	}
 	j.places = make(map[string]int, len(j.hits))
 	for i := range j.hits {
-		j.places[j.hits[i].Literal] = i
+		if _, known := j.places[j.hits[i].Literal]; !known {
+			j.places[j.hits[i].Literal] = i
+		}
 	}
 	return nil
 }
 
 // put adds a row with the bindings of a hit, unless the row has others.
-func (j *Join) put(out *solution.Batch, row []string, hit exec.TextHit) error {
+func (j *Join) put(out *solution.Batch, row []string, hit *entry) error {
+	// 1. In a loop the hit counts for the present graph only.
+	if j.loops() && string(solution.AppendKeyForm(nil, hit.graph)) != *j.Graphs.Name {
+		return j.Exec.Tick()
+	}
+	// 2. Bind what the row leaves unbound.
 	next := out.Add(row, j.Batch.Origin[j.at])
 	bind := func(at algebra.VarOrTerm, value string) bool {
 		if next[at.Slot] == "" {
@@ -236,8 +302,11 @@ func (j *Join) put(out *solution.Batch, row []string, hit exec.TextHit) error {
 	if same && j.Node.HasScore {
 		same = bind(j.Node.Score, solution.Encode(expr.FromDouble(hit.Score).Term()))
 	}
+	if same && j.Graphs.Mode == pattern.EachGraph {
+		same = bind(algebra.VarOrTerm{Slot: j.Graphs.Slot}, hit.graph)
+	}
 	if same && j.Node.HasSnippet {
-		same = bind(j.Node.Snippet, solution.Encode(triple.NewString(j.Search.Snippet(hit))))
+		same = bind(j.Node.Snippet, solution.Encode(triple.NewString(j.Search.Snippet(hit.TextHit))))
 	}
 	if !same {
 		out.DropLast()
@@ -254,7 +323,7 @@ func (j *Join) Reset() {
 
 // Close frees the hits.
 func (j *Join) Close() {
-	j.hits, j.places, j.scores = nil, nil, nil
+	j.hits, j.places, j.finder, j.scores = nil, nil, nil, nil
 	j.Free()
 	j.Batch.Free()
 	j.Input.Close()
