@@ -69,7 +69,8 @@ func (c *Client) Search(ctx context.Context, r SearchRequest) (s SearchResult, e
 	return s, nil
 }
 
-// TextPredicate is the state of an indexed predicate on the server that answers.
+// TextPredicate is the state of an indexed predicate on the server that answers. A user with some graphs only gets no
+// counts: they are 0.
 type TextPredicate struct {
 	Predicate string `json:"predicate"`
 	Documents int    `json:"documents"`

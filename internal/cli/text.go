@@ -70,6 +70,7 @@ func (c *textListCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	// 1. Read the list.
 	s, err := r.client.TextPredicates(e.ctx)
 	if err != nil {
 		return err
@@ -77,11 +78,16 @@ func (c *textListCmd) Run(e *env) (err error) {
 	if c.Format == "json" {
 		return e.printJSON(s)
 	}
+	// 2. Print it.
 	lines := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	for _, p := range s.Predicates {
 		state := "ready"
 		if !p.Complete {
 			state = "being built"
+		}
+		if p.Segments == 0 { // it is empty, or the user has some graphs only and gets no counts
+			fmt.Fprintf(lines, "%s\t%s\n", p.Predicate, state)
+			continue
 		}
 		fmt.Fprintf(lines, "%s\t%d literals\t%d words\t%d bytes\t%s\n", p.Predicate, p.Documents, p.Words, p.Bytes, state)
 	}

@@ -111,7 +111,7 @@ func (e *Engine) options(ctx context.Context, p Params, network *network, reader
 			Check:  turn.Check, Reserve: memory.reserve, Cells: &cells,
 		},
 	}
-	// The graph of links and the text index are of all graphs.
+	// The graph of links is of all graphs. A text search has the literals of the user's graphs.
 	switch {
 	case e.opts.Links == nil:
 	case graphrights.Of(ctx) != nil:
@@ -121,8 +121,11 @@ func (e *Engine) options(ctx context.Context, p Params, network *network, reader
 	default:
 		opts.Links = linkGraph{e.opts.Links}
 	}
-	if e.opts.Text != nil && graphrights.Of(ctx) == nil {
-		opts.Text = textIndex{e.opts.Text}
+	if e.opts.Text != nil {
+		opts.Text = textIndex{index: e.opts.Text}
+		if graphrights.Of(ctx) != nil {
+			opts.Text = textIndex{e.opts.Text, func() (store.Reader, error) { return unclosed{reader()}, nil }}
+		}
 	}
 	opts.Services = services{network: network, limit: maxServiceAnswer, annotations: &annotationService{opts, reader}}
 	return opts

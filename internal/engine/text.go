@@ -5,6 +5,7 @@ package engine
 import (
 	"context"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/sparql/exec"
@@ -14,13 +15,16 @@ import (
 
 // textIndex implements [exec.TextIndex]. Each call gives the slot of its turn back, because other machines may
 // compute the answer.
-type textIndex struct{ index *textsearch.Index }
+type textIndex struct {
+	index  *textsearch.Index
+	reader func() (store.Reader, error) // of the graphs that the user may read; nil if that is all
+}
 
 // Search implements [exec.TextIndex].
 func (t textIndex) Search(ctx context.Context, r exec.TextRequest) (exec.TextSearch, error) {
 	var s *textsearch.Search
 	err := turns.Wait(ctx, func() (err error) {
-		s, err = t.index.Search(turns.Detach(ctx), textsearch.Request{Query: r.Query, Predicates: r.Predicates, Language: r.Language, Scan: r.Scan})
+		s, err = t.index.Search(turns.Detach(ctx), textsearch.Request{Query: r.Query, Predicates: r.Predicates, Language: r.Language, Scan: r.Scan, Reader: t.reader})
 		return err
 	})
 	if err != nil {

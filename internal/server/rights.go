@@ -49,7 +49,7 @@ var rules = map[string]access.Rule{
 	"POST /links/update": writes, "POST /links/pagerank": writes, "DELETE /links/pagerank": writes,
 	"POST /links/stores": writes,
 
-	"GET /search": reads, "GET /text": reads, "PUT /text": admins, "DELETE /text": admins,
+	"GET /search": readsGraphs, "GET /text": readsGraphs, "PUT /text": admins, "DELETE /text": admins,
 
 	"GET /backup": admins, "GET /check": admins, "POST /restore": operates,
 	"GET /queries": operates, "DELETE /queries": operates,

@@ -73,6 +73,12 @@ func (s *Stats) Add(other Stats) {
 	s.Languages = slices.Compact(s.Languages)
 }
 
+// Fixed returns statistics with the languages of s that depend on no document: each word has the same weight, and a
+// literal of 10 words is of average length.
+func (s Stats) Fixed() Stats {
+	return Stats{Documents: 1, Tokens: 10, Languages: s.Languages}
+}
+
 // expansionKey is the key in Frequencies of a prefix or a fuzzy word.
 func expansionKey(l *leaf, lang string) string { return fmt.Sprintf("\x01%d\x00%s", l.index, lang) }
 

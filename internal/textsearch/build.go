@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -18,7 +19,16 @@ import (
 // eachDocument calls do with the encoded objects of a predicate that are texts. A key is valid until the next one. A
 // literal with several rows comes several times, one after the other.
 func (x *Index) eachDocument(ctx context.Context, predicate string, do func(key []byte) error) error {
-	return x.eachRow(ctx, predicate, func(key, value []byte) error {
+	r, err := x.node.Reader()
+	if err != nil {
+		return err
+	}
+	return errors.Join(eachDocumentOf(ctx, r, predicate, do), r.Close())
+}
+
+// eachDocumentOf is eachDocument for the rows of a reader.
+func eachDocumentOf(ctx context.Context, r store.Reader, predicate string, do func(key []byte) error) error {
+	return eachRow(ctx, r, predicate, func(key, value []byte) error {
 		text, err := textOf(key, value)
 		if err != nil || text == nil {
 			return err
@@ -28,12 +38,7 @@ func (x *Index) eachDocument(ctx context.Context, predicate string, do func(key 
 }
 
 // eachRow calls do with the rows of a predicate, by object. They are valid until the next one.
-func (x *Index) eachRow(ctx context.Context, predicate string, do func(key, value []byte) error) (err error) {
-	r, err := x.node.Reader()
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
+func eachRow(ctx context.Context, r store.Reader, predicate string, do func(key, value []byte) error) (err error) {
 	keys, err := triple.Bounds{Order: triple.POS, Prefix: []triple.Term{triple.NewIRI(predicate)}}.KeyRange()
 	if err != nil {
 		return err

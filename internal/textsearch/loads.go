@@ -57,9 +57,14 @@ func (c *changes) loadsOf(predicate string) (stamps []triple.Stamp, rows int64) 
 }
 
 // takeRows notes the literals of a predicate whose rows have one of some stamps. It ends when it has found all rows.
-func (x *Index) takeRows(ctx context.Context, c *changes, predicate string, stamps []triple.Stamp, rows int64) error {
+func (x *Index) takeRows(ctx context.Context, c *changes, predicate string, stamps []triple.Stamp, rows int64) (err error) {
+	r, err := x.node.Reader()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
 	bytes := 0
-	return x.eachRow(ctx, predicate, func(key, value []byte) error {
+	return eachRow(ctx, r, predicate, func(key, value []byte) error {
 		// 1. Most rows are of no load, so the stamp comes first.
 		v, err := triple.DecodeValue(value)
 		if err != nil || !slices.Contains(stamps, v.Stamp) {

@@ -5,7 +5,9 @@ package textsearch
 import (
 	"bytes"
 	"context"
+	"errors"
 	"fmt"
+	"time"
 
 	"github.com/trefoildb/trefoil/internal/textindex"
 )
@@ -13,13 +15,23 @@ import (
 // maxScanBytes bounds the literals that a search without an index reads.
 const maxScanBytes = 64 << 20
 
+// scanTimeout bounds the time of a scan, because rows of other types and other graphs do not count as literals.
+const scanTimeout = 30 * time.Second
+
 // scan reads the literals of the predicates, and makes an index of them for this search. So the answer is that of an
 // index.
-func (s *Search) scan(ctx context.Context) error {
+func (s *Search) scan(ctx context.Context) (err error) {
 	x := s.index
+	client := ctx
+	ctx, cancel := context.WithTimeout(ctx, scanTimeout)
+	defer func() {
+		cancel()
+		if errors.Is(err, context.DeadlineExceeded) && client.Err() == nil {
+			err = fmt.Errorf("%w: a scan may read literals for %s; trefoil text add makes an index", ErrTooSlow, scanTimeout)
+		}
+	}()
 	predicates := s.request.Predicates
 	if predicates == nil {
-		var err error
 		if predicates, err = x.Predicates(ctx); err != nil {
 			return err
 		}
@@ -28,6 +40,11 @@ func (s *Search) scan(ctx context.Context) error {
 		return fmt.Errorf("%w: no predicate is indexed, and a scan needs the predicates to read: name one by p of /search, or text:predicate in SPARQL", ErrNotIndexed)
 	}
 	// 1. The literals.
+	r, err := s.readerOf()
+	if err != nil {
+		return err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
 	a := textindex.NewAnalyzer()
 	s.scanned = []*textindex.Part{}
 	total := 0
@@ -35,7 +52,7 @@ func (s *Search) scan(ctx context.Context) error {
 	for _, p := range predicates {
 		b := textindex.NewBuilder(a, p, 0)
 		var last []byte
-		err := x.eachDocument(ctx, p, func(key []byte) error {
+		err := eachDocumentOf(ctx, r, p, func(key []byte) error {
 			if bytes.Equal(key, last) {
 				return nil
 			}
@@ -61,7 +78,6 @@ func (s *Search) scan(ctx context.Context) error {
 	}
 	s.bytes += int64(total)
 	// 2. The statistics.
-	var err error
 	s.stats, err = textindex.Collect(a, s.request, s.scanned, func() error { return context.Cause(ctx) })
 	return err
 }

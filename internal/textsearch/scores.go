@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/trefoildb/trefoil/internal/textindex"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // Bounds of the keys of one question. A longer key has a question of its own.
@@ -27,12 +28,54 @@ func (s *Search) Scores(ctx context.Context, literals [][]byte) ([]float64, erro
 		}
 		// 2. Their scores.
 		list, err := s.scores(ctx, literals[:n])
+		if err == nil && s.reader != nil {
+			err = s.hideScores(ctx, literals[:n], list)
+		}
 		if err != nil {
+			if s.reader != nil {
+				err = bare(err)
+			}
 			return nil, err
 		}
 		scores, literals = append(scores, list...), literals[n:]
 	}
 	return scores, nil
+}
+
+// hideScores sets the scores of literals without a visible row to 0.
+func (s *Search) hideScores(ctx context.Context, keys [][]byte, scores []float64) error {
+	// 1. What has a score may have any of the searched predicates.
+	predicates := s.request.Predicates
+	if predicates == nil {
+		predicates = s.index.state.Load().predicates
+	}
+	var found []Hit
+	literals := make([]triple.Term, len(keys))
+	for i, key := range keys {
+		if scores[i] == 0 {
+			continue
+		}
+		var err error
+		if literals[i], err = triple.DecodeTerm(key); err != nil {
+			return err
+		}
+		found = append(found, Hit{literals[i], predicates, scores[i]})
+	}
+	// 2. Keep the scores of those that are visible.
+	visible, err := s.filter(ctx, found)
+	if err != nil {
+		return err
+	}
+	kept := make(map[triple.Term]bool, len(visible))
+	for i := range visible {
+		kept[visible[i].Literal] = true
+	}
+	for i, literal := range literals {
+		if !kept[literal] {
+			scores[i] = 0
+		}
+	}
+	return nil
 }
 
 // scores returns the scores of the literals of one question.

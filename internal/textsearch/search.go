@@ -30,6 +30,10 @@ type Request struct {
 	// Scan allows a search without an index: it reads the literals of the predicates that are not indexed yet, up to a
 	// bound.
 	Scan bool
+	// Reader, if set, returns a reader of the graphs that a user may read. Hits are the literals that have a triple
+	// there, with such predicates only. Their scores have fixed statistics, because those of all literals would reveal
+	// what other graphs have: a score depends on the query and the literal only. It is called for each page of hits.
+	Reader func() (store.Reader, error)
 }
 
 // Hit is a literal that a search found. Several predicates may have it.
@@ -48,6 +52,9 @@ type Search struct {
 	stats   textindex.Stats
 	scanned []*textindex.Part // of a search without an index
 	bytes   int64             // of scanned, with the literals
+	reader  func() (store.Reader, error)
+	visible []Hit // of the next page, if there is a reader
+	rows    int64 // the estimate
 	after   *textindex.Hit
 	done    bool
 }
@@ -55,12 +62,28 @@ type Search struct {
 // Search begins a search that sees every change that was acknowledged before the call.
 func (x *Index) Search(ctx context.Context, r Request) (*Search, error) {
 	x.searches.Add(1)
+	s, err := x.begun(ctx, r)
+	if err != nil {
+		if r.Reader != nil {
+			err = bare(err)
+		}
+		return nil, err
+	}
+	s.rows = s.request.Estimate(&s.stats)
+	if r.Reader != nil {
+		s.stats = s.stats.Fixed()
+	}
+	return s, nil
+}
+
+// begun returns a search with the statistics of its words.
+func (x *Index) begun(ctx context.Context, r Request) (*Search, error) {
 	// 1. The request.
 	query, err := textindex.Parse(r.Query)
 	if err != nil {
 		return nil, err
 	}
-	s := &Search{index: x, request: &textindex.Request{Query: query, Predicates: r.Predicates, Language: r.Language}}
+	s := &Search{index: x, request: &textindex.Request{Query: query, Predicates: r.Predicates, Language: r.Language}, reader: r.Reader}
 	// 2. The position, and whether the predicates are indexed there.
 	if s.at, err = x.node.ReadPosition(ctx); err != nil {
 		return nil, err
@@ -112,6 +135,14 @@ func scanHint(predicates []string) string {
 
 // Next returns the next hits, up to limit, the best first, each with all of its predicates. At the end it returns none.
 func (s *Search) Next(ctx context.Context, limit int) ([]Hit, error) {
+	if s.reader != nil {
+		return s.nextVisible(ctx, limit)
+	}
+	return s.nextHits(ctx, limit)
+}
+
+// nextHits is Next for the literals of all graphs.
+func (s *Search) nextHits(ctx context.Context, limit int) ([]Hit, error) {
 	var list []Hit
 	for !s.done {
 		hits, err := s.next(ctx, limit+1) // the one behind the last shows that this has no other predicate
@@ -188,7 +219,7 @@ func (s *Search) next(ctx context.Context, limit int) ([]textindex.Hit, error) {
 // Again returns the search from its first hit, with the same scores.
 func (s *Search) Again() *Search {
 	other := *s
-	other.after, other.done = nil, false
+	other.after, other.visible, other.done = nil, nil, false
 	return &other
 }
 
@@ -203,7 +234,7 @@ func (s *Search) Snippet(h *Hit) string {
 func (s *Search) ScannedBytes() int64 { return s.bytes }
 
 // Estimate returns about how many literals the search finds.
-func (s *Search) Estimate() int64 { return s.request.Estimate(&s.stats) }
+func (s *Search) Estimate() int64 { return s.rows }
 
 // current returns a state with all changes up to a position.
 func (x *Index) current(ctx context.Context, at feed.Position) (*state, error) {

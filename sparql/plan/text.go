@@ -28,7 +28,7 @@ func (c *compiler) textSearch(n *algebra.TextJoin) (exec.TextSearch, error) {
 	}
 	index := c.query.Options.Text
 	if index == nil {
-		return nil, fmt.Errorf("%w for text:matches at %s: a node has one unless it is read-only, and users with some graphs only may not search", ErrNoText, n.Call.Pos)
+		return nil, fmt.Errorf("%w for text:matches at %s: a node has one unless it is read-only", ErrNoText, n.Call.Pos)
 	}
 	found, err := index.Search(c.query.Ctx, exec.TextRequest{Query: n.Call.Query, Language: n.Call.Language, Predicates: n.Call.Predicates, Scan: n.Call.Scan})
 	if err != nil {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
@@ -140,6 +141,9 @@ func (a *API) search(w http.ResponseWriter, r *request.Request) error {
 	}
 	account := a.Account(r)
 	defer account.Release()
+	if graphrights.Of(r.Context()) != nil {
+		q.Reader = func() (store.Reader, error) { return a.reader(r.Context()) }
+	}
 	s, err := a.index.Search(r.Context(), q)
 	if err != nil {
 		return err
@@ -177,12 +181,21 @@ func (a *API) search(w http.ResponseWriter, r *request.Request) error {
 	return response.WriteJSON(w, answer)
 }
 
+// reader returns a reader of the graphs that the user may read.
+func (a *API) reader(ctx context.Context) (store.Reader, error) {
+	reader, err := a.Store.Reader()
+	if err != nil {
+		return nil, err
+	}
+	return graphrights.Filter(ctx, reader), nil
+}
+
 // subjects returns the first subjects of a hit.
 func (a *API) subjects(ctx context.Context, h *textsearch.Hit, limit int) (list []string, err error) {
 	if limit == 0 {
 		return nil, nil
 	}
-	reader, err := a.Store.Reader()
+	reader, err := a.reader(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -216,10 +229,24 @@ type listed struct {
 	Problem string `json:"problem,omitempty"`
 }
 
+// name is an indexed predicate without counts.
+type name struct {
+	Predicate string `json:"predicate"`
+	Complete  bool   `json:"complete"`
+}
+
 func (a *API) list(w http.ResponseWriter, r *request.Request) error {
 	list, err := a.index.Status(r.Context())
 	if err != nil {
 		return err
+	}
+	// Counts and problems are of all graphs. A user with some graphs only gets the names.
+	if graphrights.Of(r.Context()) != nil {
+		names := make([]name, len(list))
+		for i := range list {
+			names[i] = name{list[i].Predicate, list[i].Complete}
+		}
+		return response.WriteJSON(w, map[string][]name{"predicates": names})
 	}
 	answer := listed{Predicates: list}
 	if err := a.index.Failure(); err != nil {
