@@ -38,6 +38,6 @@
 //	text/index.json   the position, the settings and the list of segments
 //	text/N.text       a segment: uint64 length of its body, body, documents
 //
-// They are a cache. If one is missing or damaged, or the feed does not reach back to their position, the index is
+// They are a cache. If they are removed under a running node, they are written again. If one is missing at the start, or damaged, or the feed does not reach back to their position, the index is
 // built from rows.
 package textsearch

@@ -213,6 +213,44 @@ func (l listing) sum() (string, error) {
 	return fmt.Sprintf("%016x", xxhash.Sum64(text)), err
 }
 
+// checkFiles makes files be written again if somebody has removed them under the running node. That needs no build,
+// because the segments are in memory, and their documents in files that are open.
+func (x *Index) checkFiles() error {
+	// 1. The files of the state. It must be loaded before the directory is read, because a newer one may have others.
+	s := x.state.Load()
+	entries, err := os.ReadDir(x.o.Dir)
+	if errors.Is(err, os.ErrNotExist) {
+		err = os.MkdirAll(x.o.Dir, 0o755)
+	}
+	if err != nil {
+		return fmt.Errorf("read the directory of the text index: %w", err)
+	}
+	if s == nil {
+		return nil
+	}
+	present := map[string]bool{}
+	for _, e := range entries {
+		present[e.Name()] = true
+	}
+	// 2. Forget those that are missing.
+	x.files.mu.Lock()
+	defer x.files.mu.Unlock()
+	missing := !x.files.at.IsZero() && !present[listingFile]
+	for _, p := range s.parts {
+		for _, segment := range append([]*textindex.Segment{p.Segment}, p.Gone...) {
+			if name := x.files.names[segment]; name != "" && !present[name] {
+				delete(x.files.names, segment)
+				missing = true
+			}
+		}
+	}
+	if missing {
+		x.log.Warn("files of the text index were removed, and are written again", "dir", x.o.Dir)
+		x.files.urgent = true
+	}
+	return nil
+}
+
 // saveSometimes writes the files if something was built, or if the state has moved for some time.
 func (x *Index) saveSometimes(ctx context.Context) error {
 	s := x.state.Load()
@@ -232,7 +270,7 @@ func (x *Index) saveSometimes(ctx context.Context) error {
 // saveAtEnd writes the files when the index is closed.
 func (x *Index) saveAtEnd() {
 	if s := x.state.Load(); s != nil && len(s.predicates) > 0 {
-		if err := x.save(s); err != nil {
+		if err := errors.Join(x.checkFiles(), x.save(s)); err != nil {
 			x.log.Warn("the next start has to build the text index", "error", err)
 		}
 	}

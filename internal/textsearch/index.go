@@ -219,6 +219,9 @@ func (x *Index) tend() {
 
 // tendOnce follows the feed, drops what this machine need not hold, builds what is missing, and writes the files.
 func (x *Index) tendOnce(ctx context.Context) error {
+	if err := x.checkFiles(); err != nil {
+		return err
+	}
 	if err := x.follow(ctx); err != nil {
 		return err
 	}
