@@ -46,6 +46,10 @@ func TestText(t *testing.T) {
 	if got := s.get("/search?q=graph"); got.status != http.StatusConflict || !strings.Contains(got.body, "not-indexed") {
 		t.Errorf("%+v", got)
 	}
+	// A predicate without triples has no literals, so a scan of it is complete.
+	if got := s.get("/search?q=graph&scan=true&p=%3Cx:none%3E"); got.status != http.StatusOK || strings.TrimSpace(got.body) != `{"hits":[],"more":false}` {
+		t.Errorf("%+v", got)
+	}
 	if got := s.do(http.MethodPut, "/text?p=rdfs:label", ""); got.status != http.StatusOK {
 		t.Fatalf("%+v", got)
 	}

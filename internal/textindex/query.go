@@ -126,6 +126,7 @@ func (p *queryParser) disjunction() (node, error) {
 	if p.depth > MaxDepth {
 		return nil, p.wrong(p.at, "more than %d nested parentheses", MaxDepth)
 	}
+	// 1. The sides of OR. None may be negative only.
 	var of []node
 	for {
 		begin := p.at
@@ -134,6 +135,10 @@ func (p *queryParser) disjunction() (node, error) {
 			return nil, err
 		}
 		if _, negative := n.(*notOf); negative {
+			if len(of) > 0 || p.peek("OR") {
+				return nil, fmt.Errorf("%w; add a word that must occur there, as in a OR (b NOT c), or exclude from both sides, as in (a OR b) NOT c",
+					p.wrong(begin, "nothing but excluded words on a side of OR"))
+			}
 			return nil, p.wrong(begin, "nothing but excluded words; add a word that must occur")
 		}
 		of = append(of, n)
@@ -141,6 +146,7 @@ func (p *queryParser) disjunction() (node, error) {
 			break
 		}
 	}
+	// 2. One side is no disjunction.
 	if len(of) == 1 {
 		return of[0], nil
 	}

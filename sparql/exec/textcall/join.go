@@ -306,6 +306,10 @@ func (j *Join) put(out *solution.Batch, row []string, hit *entry) error {
 		same = bind(algebra.VarOrTerm{Slot: j.Graphs.Slot}, hit.graph)
 	}
 	if same && j.Node.HasSnippet {
+		// A snippet of a long literal takes a tenth of a second.
+		if err := j.Exec.Check(); err != nil {
+			return err
+		}
 		same = bind(j.Node.Snippet, solution.Encode(triple.NewString(j.Search.Snippet(hit.TextHit))))
 	}
 	if !same {
