@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/internal/textsearch"
@@ -84,7 +85,11 @@ func (l *library) triple() triple.Triple {
 	if l.random.IntN(3) == 0 {
 		object = triple.NewLang(strings.Join(text, " ")+"s", "en")
 	}
-	return triple.Triple{Subject: triple.NewIRI(fmt.Sprint("http://example.org/", l.random.IntN(20))), Predicate: triple.NewIRI(labelPredicate), Object: object}
+	t := triple.Triple{Subject: triple.NewIRI(fmt.Sprint("http://example.org/", l.random.IntN(20))), Predicate: triple.NewIRI(labelPredicate), Object: object}
+	if l.random.IntN(2) == 0 {
+		t.Graph = hiddenGraph
+	}
+	return t
 }
 
 // change adds and deletes literals by random machines.
@@ -214,6 +219,51 @@ func (l *library) check(x *textsearch.Index) {
 	}
 }
 
+// hiddenGraph is the graph that a user with the default graph only may not read.
+var hiddenGraph = triple.NewIRI("http://example.org/hidden")
+
+// checkLimited compares what a user with the default graph only finds with the visible ones among all hits.
+func (l *library) checkLimited(m *machine) {
+	l.t.Helper()
+	ctx := graphrights.With(l.t.Context(), graphrights.New([]triple.Term{{}}, nil))
+	search := func(r textsearch.Request) (list []string) {
+		s, err := l.indexes[m].Search(ctx, r)
+		for err == nil {
+			var hits []textsearch.Hit
+			if hits, err = s.Next(ctx, 7); len(hits) == 0 {
+				break
+			}
+			for _, h := range hits {
+				list = append(list, h.Literal.String())
+			}
+		}
+		if err != nil {
+			l.t.Fatal(err)
+		}
+		slices.Sort(list)
+		return list
+	}
+	visible := map[string]bool{}
+	for t := range l.triples {
+		if t.Graph.IsZero() {
+			visible[t.Object.String()] = true
+		}
+	}
+	for _, query := range []string{"graph", "graph OR store -data", "pag* OR nod*"} {
+		want := slices.DeleteFunc(search(textsearch.Request{Query: query}), func(s string) bool { return !visible[s] })
+		got := search(textsearch.Request{Query: query, Reader: func() (store.Reader, error) {
+			r, err := m.node.Reader()
+			if err != nil {
+				return nil, err
+			}
+			return graphrights.Filter(ctx, r), nil
+		}})
+		if !slices.Equal(got, want) {
+			l.t.Errorf("%s finds %q, want %q", query, got, want)
+		}
+	}
+}
+
 // TestText changes literals through all machines, loses one machine and two at once, and compares all searches and their
 // scores with those of one index, right after too.
 func TestText(t *testing.T) {
@@ -267,9 +317,10 @@ func TestText(t *testing.T) {
 			}
 			return sum == 3*len(distinct)
 		})
-		// 2. All machines have the same answers.
+		// 2. All machines have the same answers, and those of a user with some graphs only.
 		for _, m := range w.up() {
 			l.check(l.indexes[m])
+			l.checkLimited(m)
 		}
 	})
 }

@@ -5,7 +5,7 @@
 // uses a store of [Guard] or calls [Check]: a change of another graph is [ErrForbidden], and no part of it is made.
 // A context without rights, as of tokens and of the node's own work, has all graphs.
 //
-//	request -> With(ctx, rights) -> Filter(ctx, reader) -> /triples, /range, /count, /data, SPARQL
+//	request -> With(ctx, rights) -> Filter(ctx, reader) -> /triples, /range, /count, /data, /search, SPARQL
 //	                             -> Guard(store), Check(ctx, changes) -> writes of the same
 //
 // The filter reads the rows that it skips, so the time of an answer depends on them. Counts are exact. Those of all

@@ -33,6 +33,11 @@
 // The ranges of POS would divide the documents, too. But they split and move with all data, and the owner of a lost
 // range would build its index anew. By hash and rank the next holder has it already.
 //
+// # Some graphs only
+//
+// The index has no graphs. A search for a user who may read some graphs has a reader of these: hits without a row there
+// are left out, and scores have fixed statistics (visible.go).
+//
 // # Files
 //
 //	text/index.json   the position, the settings and the list of segments

@@ -17,6 +17,8 @@ import (
 const (
 	// maxVisiblePage bounds the hits whose rows are looked up at a time.
 	maxVisiblePage = 1024
+	// maxVisibleBytes is the size of the literals of a page from which pages do not grow.
+	maxVisibleBytes = 4 << 20
 	// maxSurplus is how many rows of a literal are read although one was visible, before the look-up begins anew behind them.
 	maxSurplus = 256
 )
@@ -29,8 +31,17 @@ func (s *Search) nextVisible(ctx context.Context, limit int) ([]Hit, error) {
 	client := ctx
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
-	for n := limit; len(s.visible) < limit && !s.done; n = 2 * n {
-		hits, err := s.nextHits(ctx, min(n, maxVisiblePage))
+	for n := min(limit, maxVisiblePage); len(s.visible) < limit && !s.done; {
+		// 1. The next page of all graphs. It grows while its literals are short.
+		hits, err := s.nextHits(ctx, n)
+		bytes := 0
+		for i := range hits {
+			bytes += len(hits[i].Literal.Value())
+		}
+		if bytes < maxVisibleBytes {
+			n = min(2*n, maxVisiblePage)
+		}
+		// 2. Those that are visible.
 		if err == nil {
 			hits, err = s.filter(ctx, hits)
 		}
@@ -42,6 +53,7 @@ func (s *Search) nextVisible(ctx context.Context, limit int) ([]Hit, error) {
 		}
 		s.visible = append(s.visible, hits...)
 	}
+	// 3. The rest stays for the next call.
 	n := min(limit, len(s.visible))
 	list := s.visible[:n:n]
 	s.visible = s.visible[n:]
