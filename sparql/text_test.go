@@ -36,6 +36,10 @@ func (h *hundred) Next(context.Context, int) (list []exec.TextHit, err error) {
 	return list, nil
 }
 
+func (h *hundred) Scores(_ context.Context, literals []string) ([]float64, error) {
+	return make([]float64, len(literals)), nil
+}
+
 func (h *hundred) Snippet(exec.TextHit) string {
 	h.snippet()
 	return "a part"

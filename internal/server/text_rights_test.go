@@ -64,6 +64,7 @@ func TestTextRights(t *testing.T) {
 		target("/sparql", "query", text+`SELECT ?l ?n ?t { ?l text:matches "graph" ; text:score ?n ; text:snippet ?t } ORDER BY DESC(?n) ?l`),
 		target("/sparql", "query", text+`SELECT ?g ?l ?n { GRAPH ?g { ?l text:matches "graph OR secret" ; text:score ?n } } ORDER BY ?g ?l`),
 		target("/sparql", "query", text+`SELECT ?s ?l { ?s <x:p> ?l . ?l text:matches "node" } ORDER BY ?s ?l`),
+		target("/sparql", "query", text+`SELECT ?l ?n { VALUES ?l { "graph common" "graph secret 7" "none" } ?l text:matches "graph OR secret" ; text:score ?n }`),
 		target("/sparql", "query", text+`SELECT ?l { GRAPH <x:g2> { ?l text:matches "graph" } }`),
 		target("/sparql", "query", text+`SELECT (COUNT(*) AS ?n) { ?l text:matches "graph" ; text:predicate <x:r> ; text:scan true }`),
 	} {

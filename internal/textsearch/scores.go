@@ -61,7 +61,7 @@ func (s *Search) hideScores(ctx context.Context, keys [][]byte, scores []float64
 		}
 		found = append(found, Hit{literals[i], predicates, scores[i]})
 	}
-	// 2. Keep the scores of those that are visible.
+	// 2. Keep the scores of the visible ones.
 	visible, err := s.filter(ctx, found)
 	if err != nil {
 		return err
