@@ -45,6 +45,7 @@ type Builder struct {
 	docs   []builtDocument
 	keys   []byte
 	tags   map[string]string // one copy of each tag
+	grams  *gramBuilder      // nil without trigrams
 }
 
 // wordIDs are the terms of words as they are written.
@@ -56,8 +57,9 @@ type wordIDs struct {
 // builtDocument is a document of a builder.
 type builtDocument struct {
 	hash       uint64
-	key        int // ends in Builder.keys
-	tokens     int // ends in Builder.tokens
+	key        int    // ends in Builder.keys
+	tokens     int    // ends in Builder.tokens
+	grams      [2]int // start and end in gramBuilder.postings
 	tag        string
 	start, len int // of the key and of the tokens
 }
@@ -67,9 +69,12 @@ func NewBuilder(a *Analyzer, predicate string, partition uint32) *Builder {
 	return &Builder{predicate: predicate, partition: partition, analyzer: a, ids: map[string]uint32{}, words: map[string]*wordIDs{}, tags: map[string]string{}}
 }
 
+// AddTrigrams makes the segment have the trigrams of its documents. It must be called before the first Add.
+func (b *Builder) AddTrigrams() { b.grams = &gramBuilder{ids: map[gram]uint32{}} }
+
 // Add adds a document. Its key must be a new one. Nothing of it is kept.
 func (b *Builder) Add(d Document) error {
-	if len(b.docs) >= math.MaxInt32 || len(b.tokens) > math.MaxInt32 {
+	if len(b.docs) >= math.MaxInt32 || len(b.tokens) > math.MaxInt32 || b.grams.full() {
 		return ErrFull
 	}
 	// 1. The terms of its words.
@@ -97,7 +102,11 @@ func (b *Builder) Add(d Document) error {
 	}
 	at := len(b.keys)
 	b.keys = append(b.keys, d.Key...)
-	b.docs = append(b.docs, builtDocument{hash: Hash(d.Key), key: len(b.keys), start: at, tokens: len(b.tokens), len: len(b.tokens) - begin, tag: tag})
+	built := builtDocument{hash: Hash(d.Key), key: len(b.keys), start: at, tokens: len(b.tokens), len: len(b.tokens) - begin, tag: tag}
+	if b.grams != nil {
+		built.grams[0], built.grams[1] = b.grams.add(d.Text)
+	}
+	b.docs = append(b.docs, built)
 	return nil
 }
 
@@ -139,12 +148,12 @@ func (b *Builder) Len() int { return len(b.docs) }
 
 // Bytes returns about the memory that the builder takes, with that of Finish.
 func (b *Builder) Bytes() int {
-	return 12*len(b.tokens) + len(b.keys) + 64*len(b.docs) + 200*len(b.terms)
+	return 12*len(b.tokens) + len(b.keys) + 80*len(b.docs) + 200*len(b.terms) + b.grams.bytes()
 }
 
 // Finish returns the segment. The builder must not be used again.
 func (b *Builder) Finish() (*Segment, error) {
-	w := newSegmentWriter(b.predicate, b.partition)
+	w := newSegmentWriter(b.predicate, b.partition, b.grams != nil)
 	// 1. The documents, by hash and key.
 	key := func(d *builtDocument) []byte { return b.keys[d.start:d.key] }
 	slices.SortFunc(b.docs, func(x, y builtDocument) int {
@@ -175,7 +184,13 @@ func (b *Builder) Finish() (*Segment, error) {
 	slices.SortFunc(order, func(x, y uint32) int { return cmp.Compare(b.terms[x], b.terms[y]) })
 	var ids, frequencies []uint32
 	var gaps []byte
+	grams := b.grams
 	for _, id := range order {
+		// The terms of trigrams are neighbours.
+		if grams != nil && b.terms[id] > trigramTerms {
+			grams.finish(w, b.docs)
+			grams = nil
+		}
 		end := next[id]
 		begin := end - int(b.counts[id])
 		ids, frequencies, gaps = ids[:0], frequencies[:0], gaps[:0]
@@ -192,6 +207,9 @@ func (b *Builder) Finish() (*Segment, error) {
 			return nil, fmt.Errorf("the positions of one word take more than 4 GiB")
 		}
 		w.addTerm([]byte(b.terms[id]), ids, frequencies, gaps)
+	}
+	if grams != nil {
+		grams.finish(w, b.docs)
 	}
 	body, docs := w.finish()
 	return Open(body, bytes.NewReader(docs), int64(len(docs)))

@@ -35,16 +35,23 @@
 // A term is the primary subtag of the literal's language, a byte 0 and the analyzed word. So a word is
 // analyzed once for each language that the index has, and a language is a range of terms.
 //
+// # Trigrams
+//
+// A segment may have trigrams, too: three neighbouring characters of a folded text (trigram.go). The term of a trigram is
+// a byte 1 and its characters in UTF-8. Its postings have frequency 1 and no positions, and count neither as tokens nor
+// for scores. [Candidates] finds the documents that have all trigrams of a text: all that contain it, in any case, and
+// perhaps others (Cox: Regular Expression Matching with a Trigram Index, 2012).
+//
 // # Format of a segment
 //
 // Integers are little-endian. Sections begin one after the other. The documents come last, because
 // they may stay in a file:
 //
 //	+------------------------------------------------------------------+
-//	| "trefoil text 1\n" and a byte 0                                  |
+//	| "trefoil text 2\n" and a byte 0                                  |
 //	+------------------------------------------------------------------+
 //	| uint32 documents, terms, term blocks, languages, document blocks |
-//	| uint32 partition                                                 |
+//	| uint32 partition, uint32 flags: 1 if there are trigrams          |
 //	| uint64 tokens, and the bytes of each section below               |
 //	+------------------------------------------------------------------+
 //	| predicate                                                        |

@@ -6,16 +6,21 @@ import (
 	"bytes"
 	"cmp"
 	"encoding/binary"
+	"fmt"
 	"iter"
 	"math"
 	"slices"
 )
 
 // Merge returns one segment of the documents of some parts of one predicate and partition that are not deleted.
-// check is called now and then, and ends the work by an error. The parts must have different documents, and fewer
+// check is called now and then, and ends the work by an error. All or none of the parts must have trigrams. They must have different documents, and fewer
 // than 2^31 together; a document that two parts have is taken once.
 func Merge(parts []*Part, check func() error) (*Segment, error) {
-	w := newSegmentWriter(parts[0].Predicate(), parts[0].partition)
+	trigrams := parts[0].trigrams
+	if slices.ContainsFunc(parts, func(p *Part) bool { return p.trigrams != trigrams }) {
+		return nil, fmt.Errorf("some segments of <%s> have trigrams, and others have none", parts[0].Predicate())
+	}
+	w := newSegmentWriter(parts[0].Predicate(), parts[0].partition, trigrams)
 	places, err := w.mergeDocuments(parts, check)
 	if err != nil {
 		return nil, err
@@ -141,7 +146,9 @@ func (w *segmentWriter) mergeTerms(parts []*Part, places [][]uint32, check func(
 			for doc := c.advance(0); doc != noDoc; doc = c.advance(doc + 1) {
 				if place := places[i][doc]; place != noDoc {
 					start := len(positions)
-					positions = append(positions, c.positionBytes()...)
+					if len(d.list.positions) > 0 {
+						positions = append(positions, c.positionBytes()...)
+					}
 					list = append(list, posting{place, c.frequency(), start, len(positions)})
 				}
 			}

@@ -32,6 +32,7 @@ type Segment struct {
 	terms     uint32
 	tokens    uint64
 	partition uint32
+	trigrams  bool
 	tags      []string // language tags by number
 	languages []string // of the tags, each once, sorted
 
@@ -54,11 +55,11 @@ func Open(body []byte, docs io.ReaderAt, size int64) (*Segment, error) {
 	// 2. The head and the sections.
 	head := body[len(magic):]
 	number := func(i int) uint32 { return binary.LittleEndian.Uint32(head[4*i:]) }
-	s.documents, s.terms, s.partition = number(0), number(1), number(5)
-	s.tokens = binary.LittleEndian.Uint64(head[6*4:])
+	s.documents, s.terms, s.partition, s.trigrams = number(0), number(1), number(5), number(6)&flagTrigrams != 0
+	s.tokens = binary.LittleEndian.Uint64(head[headNumbers*4:])
 	at := uint64(len(magic) + headBytes)
 	for i := range s.sections {
-		n := binary.LittleEndian.Uint64(head[6*4+8+8*i:])
+		n := binary.LittleEndian.Uint64(head[headNumbers*4+8+8*i:])
 		if n > uint64(end)-at {
 			return nil, damaged("a section is longer than the file")
 		}

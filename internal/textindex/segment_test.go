@@ -19,8 +19,13 @@ import (
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files")
 
-func sample(t testing.TB, n int) (*Segment, []byte, []byte) {
+func sample(t testing.TB, n int) (*Segment, []byte, []byte) { return sampleOf(t, n, false) }
+
+func sampleOf(t testing.TB, n int, trigrams bool) (*Segment, []byte, []byte) {
 	b := NewBuilder(NewAnalyzer(), "x:p", 3)
+	if trigrams {
+		b.AddTrigrams()
+	}
 	for i := range n {
 		text := fmt.Sprintf("document %d of the graph w%d %s", i, i%7, strings.Repeat("again ", i%5))
 		if err := b.Add(Document{Key: fmt.Appendf(nil, "%d", i), Text: []byte(text), Tag: []string{"", "en", "de-AT"}[i%3]}); err != nil {
@@ -38,9 +43,9 @@ func sample(t testing.TB, n int) (*Segment, []byte, []byte) {
 	return s, s.body, docs
 }
 
-// TestGolden compares the bytes of a segment with a file.
+// TestGolden compares the bytes of a segment with trigrams with a file.
 func TestGolden(t *testing.T) {
-	_, body, docs := sample(t, 3)
+	_, body, docs := sampleOf(t, 3, true)
 	got := hex.Dump(append(bytes.Clone(body), docs...))
 	const path = "testdata/segment.hex"
 	if *rewrite {

@@ -14,9 +14,12 @@ import (
 )
 
 const (
-	magic = "trefoil text 1\n\x00"
+	magic = "trefoil text 2\n\x00"
 	// headBytes is the length of the head behind the magic.
-	headBytes = 6*4 + (1+numSections)*8
+	headNumbers = 7
+	headBytes   = headNumbers*4 + (1+numSections)*8
+	// flagTrigrams says that the documents have terms of trigrams.
+	flagTrigrams = 1
 
 	blockPostings = 128
 	// skipBytes is the size of the entry of a full block, with maxImpacts impacts.
@@ -54,6 +57,7 @@ func Hash(key []byte) uint64 { return xxhash.Sum64(key) }
 type segmentWriter struct {
 	predicate string
 	partition uint32
+	trigrams  bool
 	sections  [numSections][]byte
 	languages map[string]uint16
 	documents uint32
@@ -69,8 +73,8 @@ type segmentWriter struct {
 	deltas  [2][blockPostings]uint32
 }
 
-func newSegmentWriter(predicate string, partition uint32) *segmentWriter {
-	w := &segmentWriter{predicate: predicate, partition: partition, languages: map[string]uint16{}}
+func newSegmentWriter(predicate string, partition uint32, trigrams bool) *segmentWriter {
+	w := &segmentWriter{predicate: predicate, partition: partition, trigrams: trigrams, languages: map[string]uint16{}}
 	// Options of a constant cannot fail.
 	w.zstd, _ = zstd.NewWriter(nil, zstd.WithEncoderConcurrency(1), zstd.WithEncoderLevel(zstd.SpeedDefault), zstd.WithZeroFrames(true), zstd.WithWindowSize(1<<20))
 	w.sections[sectionPredicate] = []byte(predicate)
@@ -176,7 +180,7 @@ func (w *segmentWriter) addPostings(documents, frequencies []uint32, positions [
 		skip = out[skips+i*skipBytes:] // append may have moved it
 		binary.LittleEndian.PutUint32(skip, of[blockPostings-1])
 		binary.LittleEndian.PutUint32(skip[4:], uint32(len(out)-blocks))
-		w.putImpacts(skip[12:], of, frequency)
+		w.putImpacts(skip[12:], of, frequency, tfs)
 	}
 	// 2. The rest.
 	if rest := documents[full*blockPostings:]; len(rest) > 0 {
@@ -200,7 +204,16 @@ func (w *segmentWriter) addPostings(documents, frequencies []uint32, positions [
 
 // putImpacts writes pairs of frequency and length: for each document a pair has at least its frequency and at most
 // its length. So the best score of a pair is a bound for all.
-func (w *segmentWriter) putImpacts(out []byte, documents, frequencies []uint32) {
+// If all frequencies are 1, bits is 0, and the least length is enough.
+func (w *segmentWriter) putImpacts(out []byte, documents, frequencies []uint32, bits byte) {
+	if bits == 0 {
+		_, least := w.impact(documents, frequencies)
+		for i := range maxImpacts {
+			binary.LittleEndian.PutUint16(out[4*i:], 1)
+			binary.LittleEndian.PutUint16(out[4*i+2:], uint16(min(least, math.MaxUint16)))
+		}
+		return
+	}
 	// 1. The pairs that no other one makes superfluous, by ascending frequency and length.
 	type pair struct{ frequency, length uint32 }
 	pairs := make([]pair, len(documents))
@@ -292,7 +305,11 @@ func (w *segmentWriter) finish() (body, docs []byte) {
 		total += len(s)
 	}
 	body = append(make([]byte, 0, total), magic...)
-	for _, n := range [...]uint32{w.documents, w.terms, (w.terms + blockTerms - 1) / blockTerms, uint32(len(w.languages)), w.blocks, w.partition} {
+	flags := uint32(0)
+	if w.trigrams {
+		flags |= flagTrigrams
+	}
+	for _, n := range [headNumbers]uint32{w.documents, w.terms, (w.terms + blockTerms - 1) / blockTerms, uint32(len(w.languages)), w.blocks, w.partition, flags} {
 		body = binary.LittleEndian.AppendUint32(body, n)
 	}
 	body = binary.LittleEndian.AppendUint64(body, w.tokens)
