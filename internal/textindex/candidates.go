@@ -140,11 +140,11 @@ func (s *Segment) haveAll(grams []gram) (docs []uint32, err error) {
 	for i, l := range lists {
 		c := newCursor(s, l)
 		if i == 0 {
-			for doc := c.advance(0, nil); doc != noDoc; doc = c.advance(doc+1, nil) {
+			for doc := c.advance(0); doc != noDoc; doc = c.advance(doc+1) {
 				docs = append(docs, doc)
 			}
 		} else {
-			docs = slices.DeleteFunc(docs, func(doc uint32) bool { return c.advance(doc, nil) != doc })
+			docs = slices.DeleteFunc(docs, func(doc uint32) bool { return c.advance(doc) != doc })
 		}
 		if c.err != nil {
 			return nil, c.err

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 	"sync/atomic"
 	"time"
 
@@ -88,21 +87,21 @@ func (x *Index) missing() (predicate string, set partitions) {
 
 // pause is the time after a build that failed. Builds must not take more than a tenth of the time.
 type pause struct {
-	until      time.Time
-	predicates []string // the next build need not wait if they are others
-	err        error
+	until    time.Time
+	settings settings // the next build need not wait if they are others
+	err      error
 }
 
 // buildMissing builds a predicate whose partitions are missing, unless the last build failed a moment ago. It
 // returns false if there is none.
 func (x *Index) buildMissing(ctx context.Context) (bool, error) {
 	s, began := x.state.Load(), time.Now()
-	if s == nil || began.Before(x.pause.until) && slices.Equal(x.pause.predicates, s.predicates) {
+	if s == nil || began.Before(x.pause.until) && x.pause.settings.equal(s.settings) {
 		return false, x.pause.err
 	}
 	x.files.begin()
 	built, err := x.buildNext(ctx)
-	x.pause = pause{predicates: s.predicates, err: err}
+	x.pause = pause{settings: s.settings, err: err}
 	if err != nil {
 		x.files.discard(x)
 		now := time.Now()
@@ -125,7 +124,7 @@ func (x *Index) buildNext(ctx context.Context) (bool, error) {
 	if err != nil {
 		return false, err
 	}
-	parts, documents, err := x.build(ctx, s.layout, predicate, set)
+	parts, documents, err := x.build(ctx, s, predicate, set)
 	if err != nil {
 		return false, fmt.Errorf("build the text index of %s: %w", predicate, err)
 	}
@@ -143,7 +142,7 @@ func (x *Index) buildNext(ctx context.Context) (bool, error) {
 	}
 	defer x.unlock()
 	now := x.state.Load()
-	if now == nil || now.layout != s.layout {
+	if now == nil || now.layout != s.layout || now.hasTrigrams(predicate) != s.hasTrigrams(predicate) {
 		return false, errMoved
 	}
 	next := now.clone()
@@ -174,7 +173,7 @@ func (x *Index) checkMemory(s *state) error {
 }
 
 func (x *Index) tooLarge(what string, limit int64) error {
-	return fmt.Errorf("%w: its segments take %s %d bytes; raise it, or end the index of a predicate by trefoil text remove", ErrTooLarge, what, limit)
+	return fmt.Errorf("%w: its segments take %s %d bytes; raise it, or end the index of a predicate by trefoil text remove, or its trigrams by trefoil text add without --trigrams", ErrTooLarge, what, limit)
 }
 
 // literals are encoded literals on their way to a worker.
@@ -186,8 +185,17 @@ type literals struct {
 // literalsBytes is the size from which literals are sent to a worker.
 const literalsBytes = 256 << 10
 
-// build returns the segments of a predicate in some partitions.
-func (x *Index) build(ctx context.Context, l layout, predicate string, set partitions) (parts []*part, documents int, err error) {
+// newBuilder returns a builder of a segment for a place.
+func (s *state) newBuilder(a *textindex.Analyzer, at place) *textindex.Builder {
+	b := textindex.NewBuilder(a, at.predicate, at.partition)
+	if s.hasTrigrams(at.predicate) {
+		b.AddTrigrams()
+	}
+	return b
+}
+
+// build returns the segments of a predicate in some partitions, under the layout and the settings of a state.
+func (x *Index) build(ctx context.Context, s *state, predicate string, set partitions) (parts []*part, documents int, err error) {
 	// 1. Workers analyze, one goroutine reads.
 	work := make(chan *literals, x.o.Workers)
 	group := newGroup(ctx)
@@ -197,7 +205,7 @@ func (x *Index) build(ctx context.Context, l layout, predicate string, set parti
 	room.Store(x.o.Memory - x.state.Load().bytes())
 	for i := range made {
 		group.run(func() (err error) {
-			made[i], err = x.analyzeLiterals(ctx, l, predicate, work, room)
+			made[i], err = x.analyzeLiterals(ctx, s, predicate, work, room)
 			return err
 		})
 	}
@@ -215,7 +223,7 @@ func (x *Index) build(ctx context.Context, l layout, predicate string, set parti
 		}
 		var last []byte
 		err := x.eachDocument(ctx, predicate, func(key []byte) error {
-			if bytes.Equal(key, last) || !set.has(l.of(textindex.Hash(key))) {
+			if bytes.Equal(key, last) || !set.has(s.layout.of(textindex.Hash(key))) {
 				return nil
 			}
 			last = append(last[:0], key...)
@@ -253,7 +261,7 @@ func (x *Index) build(ctx context.Context, l layout, predicate string, set parti
 }
 
 // analyzeLiterals makes segments of the literals of a channel. room is the memory that all workers have left for them.
-func (x *Index) analyzeLiterals(ctx context.Context, l layout, predicate string, work <-chan *literals, room *atomic.Int64) (parts []*part, err error) {
+func (x *Index) analyzeLiterals(ctx context.Context, s *state, predicate string, work <-chan *literals, room *atomic.Int64) (parts []*part, err error) {
 	// 1. A builder for each partition. If one is full, it becomes a segment.
 	analyzer := textindex.NewAnalyzer()
 	builders := map[uint32]*textindex.Builder{}
@@ -280,10 +288,10 @@ func (x *Index) analyzeLiterals(ctx context.Context, l layout, predicate string,
 		if err != nil {
 			return err
 		}
-		partition := l.of(textindex.Hash(key))
+		partition := s.layout.of(textindex.Hash(key))
 		b := builders[partition]
 		if b == nil {
-			b = textindex.NewBuilder(analyzer, predicate, partition)
+			b = s.newBuilder(analyzer, place{predicate, partition})
 			builders[partition] = b
 		}
 		if err := b.Add(d); !errors.Is(err, textindex.ErrFull) {
@@ -292,7 +300,7 @@ func (x *Index) analyzeLiterals(ctx context.Context, l layout, predicate string,
 		if err := finish(partition); err != nil {
 			return err
 		}
-		builders[partition] = textindex.NewBuilder(analyzer, predicate, partition)
+		builders[partition] = s.newBuilder(analyzer, place{predicate, partition})
 		return builders[partition].Add(d)
 	}
 	// 2. Take literals until there are no more.

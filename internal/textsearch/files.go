@@ -38,6 +38,7 @@ type listing struct {
 	Position   string                `json:"position"`
 	Layout     layout                `json:"layout"`
 	Predicates []string              `json:"predicates"`
+	Trigrams   []string              `json:"trigrams,omitempty"`
 	Complete   map[string]partitions `json:"complete"`
 	Segments   []listedSegment       `json:"segments"`
 	// Sum is the xxhash64, in hex, of the listing as JSON with an empty Sum.
@@ -279,7 +280,7 @@ func (x *Index) saveAtEnd() {
 // save writes segments without a file, then the listing, and removes leftovers.
 func (x *Index) save(s *state) error {
 	// 1. The segments.
-	l := listing{Format: listingFormat, Position: s.at.String(), Layout: s.layout, Predicates: s.predicates, Complete: s.complete, Segments: []listedSegment{}}
+	l := listing{Format: listingFormat, Position: s.at.String(), Layout: s.layout, Predicates: s.predicates, Trigrams: s.trigrams, Complete: s.complete, Segments: []listedSegment{}}
 	listed := map[string]bool{}
 	live := map[*textindex.Segment]bool{}
 	name := func(segment *textindex.Segment) (string, error) {
@@ -389,7 +390,7 @@ func (x *Index) readFiles(end feed.Position) (*state, error) {
 		return nil, errors.New("the files are of another state of the store")
 	}
 	// 2. The segments.
-	s := &state{at: at, layout: l.Layout, predicates: l.Predicates, complete: l.Complete}
+	s := &state{at: at, layout: l.Layout, settings: settings{l.Predicates, l.Trigrams}, complete: l.Complete}
 	if s.complete == nil {
 		s.complete = map[string]partitions{}
 	}

@@ -90,33 +90,36 @@ func (x *Index) begin(ctx context.Context, l layout, useFiles bool) (*state, err
 	if err != nil {
 		return nil, err
 	}
-	predicates, err := x.Predicates(ctx)
+	set, err := x.readSettings(ctx)
 	if err != nil {
 		return nil, err
 	}
 	if useFiles {
 		s, err := x.readFiles(at)
 		if err == nil && s.layout == l {
-			s.setPredicates(predicates)
+			s.setSettings(set)
 			return s, nil
 		}
 		if err != nil {
 			x.log.Debug("the text index is not read from its files", "because", err)
 		}
 	}
-	return &state{at: at, layout: l, predicates: predicates, complete: map[string]partitions{}}, nil
+	return &state{at: at, layout: l, settings: set, complete: map[string]partitions{}}, nil
 }
 
-// setPredicates replaces the indexed predicates, and drops what belongs to others.
-func (s *state) setPredicates(list []string) {
-	s.predicates = list
-	s.drop(func(p string, _ uint32) bool { return !slices.Contains(list, p) })
+// setSettings replaces the settings, and drops what belongs to other predicates or lacks what it shall have.
+func (s *state) setSettings(set settings) {
+	old := s.settings
+	s.settings = set
+	s.drop(func(p string, _ uint32) bool {
+		return !slices.Contains(set.predicates, p) || set.hasTrigrams(p) != old.hasTrigrams(p)
+	})
 }
 
 // filter selects the changes of the settings and of the indexed predicates.
 func (s *state) filter() feed.Filter {
 	kinds := []feed.Kind{feed.Add, feed.Delete, feed.Load, feed.Clear}
-	f := feed.Filter{Pattern: triple.Pattern{Predicate: settingPredicate}, Kinds: kinds}
+	f := feed.Filter{Pattern: triple.Pattern{Predicate: settingPredicate}, Kinds: kinds, Also: &feed.Filter{Pattern: triple.Pattern{Predicate: trigramPredicate}, Kinds: kinds}}
 	for _, p := range s.predicates {
 		also := f
 		f = feed.Filter{Pattern: triple.Pattern{Predicate: triple.NewIRI(p)}, Kinds: kinds, Also: &also}
@@ -154,11 +157,11 @@ func (x *Index) step(ctx context.Context, s *state) (next *state, more bool, err
 	next = s.clone()
 	next.at = c.until
 	if c.settings {
-		list, err := x.Predicates(ctx)
+		set, err := x.readSettings(ctx)
 		if err != nil {
 			return nil, false, err
 		}
-		next.setPredicates(list)
+		next.setSettings(set)
 	}
 	next.drop(func(p string, _ uint32) bool { return c.again[p] })
 	return next, more, x.apply(ctx, next, &c)
@@ -169,7 +172,7 @@ func (c *changes) add(change *feed.Change) error {
 	// 1. What concerns whole predicates.
 	switch change.Kind {
 	case feed.Load:
-		if change.Load.Predicates.MayHave(settingPredicate) {
+		if change.Load.Predicates.MayHave(settingPredicate) || change.Load.Predicates.MayHave(trigramPredicate) {
 			c.settings = true
 		}
 		small := true
@@ -331,7 +334,7 @@ func (x *Index) editDocument(ctx context.Context, s *state, e *edit, at place, d
 	// 3. Note the change.
 	if exists {
 		if e.added == nil {
-			e.added = textindex.NewBuilder(x.analyzer, at.predicate, at.partition)
+			e.added = s.newBuilder(x.analyzer, at)
 		}
 		return e.added.Add(doc)
 	}

@@ -81,11 +81,11 @@ type Index struct {
 
 // state is the index of this machine at a position of the feed. It is immutable.
 type state struct {
-	at         feed.Position
-	layout     layout
-	predicates []string              // the indexed ones
-	complete   map[string]partitions // that are built, by predicate
-	parts      []*part
+	at     feed.Position
+	layout layout
+	settings
+	complete map[string]partitions // that are built, by predicate
+	parts    []*part
 }
 
 // part is a segment with its deletions. The pointer identifies it.
@@ -282,12 +282,12 @@ func (x *Index) Await(ctx context.Context) error {
 	for {
 		moved := x.next()
 		if s := x.state.Load(); s != nil {
-			list, err := x.Predicates(ctx)
+			set, err := x.readSettings(ctx)
 			if err != nil {
 				return err
 			}
 			l, wanted := x.wanted()
-			if s.layout == l && slices.Equal(s.predicates, list) && wanted&^s.held() == 0 {
+			if s.layout == l && s.settings.equal(set) && wanted&^s.held() == 0 {
 				return nil
 			}
 		}
@@ -312,21 +312,24 @@ type PredicateStatus struct {
 	Words     uint64 `json:"words"`
 	Bytes     int64  `json:"bytes"`
 	Segments  int    `json:"segments"`
+	// Trigrams is set if the segments shall have trigrams, and TrigramBytes is about the part of Bytes that these take.
+	Trigrams     bool  `json:"trigrams"`
+	TrigramBytes int64 `json:"trigramBytes,omitempty"`
 	// Complete is set if the machine has all of its partitions.
 	Complete bool `json:"complete"`
 }
 
 // Status returns the state of the indexed predicates on this machine.
 func (x *Index) Status(ctx context.Context) ([]PredicateStatus, error) {
-	predicates, err := x.Predicates(ctx)
+	set, err := x.readSettings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]PredicateStatus, len(predicates))
+	list := make([]PredicateStatus, len(set.predicates))
 	s := x.state.Load()
 	l, wanted := x.wanted()
-	for i, predicate := range predicates {
-		list[i].Predicate = predicate
+	for i, predicate := range set.predicates {
+		list[i].Predicate, list[i].Trigrams = predicate, set.hasTrigrams(predicate)
 		if s == nil {
 			continue
 		}
@@ -335,10 +338,11 @@ func (x *Index) Status(ctx context.Context) ([]PredicateStatus, error) {
 				list[i].Documents += p.Live()
 				list[i].Words += p.Tokens()
 				list[i].Bytes += int64(len(p.Body()))
+				list[i].TrigramBytes += p.TrigramBytes()
 				list[i].Segments++
 			}
 		}
-		list[i].Complete = s.layout == l && wanted&^s.complete[predicate] == 0
+		list[i].Complete = s.layout == l && wanted&^s.complete[predicate] == 0 && s.hasTrigrams(predicate) == list[i].Trigrams
 	}
 	return list, nil
 }

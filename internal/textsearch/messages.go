@@ -20,10 +20,11 @@ const methodAsk = "text/ask"
 type askKind byte
 
 const (
-	askHeld    askKind = iota // the partitions that the machine holds
-	askCollect                // the statistics of some partitions
-	askSearch                 // the best documents of some partitions
-	askScores                 // the scores of some documents
+	askHeld       askKind = iota // the partitions that the machine holds
+	askCollect                   // the statistics of some partitions
+	askSearch                    // the best documents of some partitions
+	askScores                    // the scores of some documents
+	askCandidates                // the literals of some partitions that may meet a condition
 )
 
 // maxAnswerBytes is about the greatest size of the hits of an answer.
@@ -43,6 +44,7 @@ type question struct {
 	after      textindex.Hit
 	stats      textindex.Stats
 	keys       [][]byte // of documents in the partitions
+	condition  textindex.Condition
 }
 
 // answer is the answer to a question.
@@ -53,7 +55,8 @@ type answer struct {
 	hits    []textindex.Hit
 	cut     bool // there may be hits behind the last one
 	scores  []float64
-	places  []int // of the keys whose scores these are; not sent
+	places  []int    // of the keys whose scores these are; not sent
+	keys    [][]byte // of candidates, as they stand in rows
 }
 
 func (q *question) fields(c *peer.Coder) {
@@ -74,6 +77,9 @@ func (q *question) fields(c *peer.Coder) {
 	hitFields(&q.after, c)
 	statsFields(&q.stats, c)
 	peer.List(c, &q.keys, 1, func(key *[]byte, c *peer.Coder) { c.Bytes(key) })
+	peer.List(c, (*[][]string)(&q.condition), 1, func(texts *[]string, c *peer.Coder) {
+		peer.List(c, texts, 1, func(text *string, c *peer.Coder) { c.String(text) })
+	})
 }
 
 func (a *answer) fields(c *peer.Coder) {
@@ -83,6 +89,7 @@ func (a *answer) fields(c *peer.Coder) {
 	peer.List(c, &a.hits, 18, hitFields)
 	c.Bool(&a.cut)
 	peer.List(c, &a.scores, 8, scoreField)
+	peer.List(c, &a.keys, 1, func(key *[]byte, c *peer.Coder) { c.Bytes(key) })
 }
 
 func scoreField(score *float64, c *peer.Coder) {
@@ -138,7 +145,7 @@ func (x *Index) handle() {
 		}
 		a, err := x.answer(ctx, q)
 		switch {
-		case errors.Is(err, textindex.ErrQuery):
+		case errors.Is(err, textindex.ErrQuery), errors.Is(err, textindex.ErrTooMany):
 			a = &answer{problem: err.Error()}
 		case errors.Is(err, store.ErrClosed):
 			return nil, peer.Refuse(peer.CodeClosing, 0, "%v", err)
@@ -160,6 +167,9 @@ func (x *Index) answer(ctx context.Context, q *question) (*answer, error) {
 		return a, nil
 	}
 	// 2. The rest needs all changes up to the position.
+	if q.kind == askCandidates {
+		return x.answerCandidates(ctx, q)
+	}
 	r, err := q.request()
 	if err != nil {
 		return nil, err

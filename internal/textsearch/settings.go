@@ -16,6 +16,9 @@ import (
 // settingPredicate is the predicate of the triples of the system graph whose subjects are the indexed predicates.
 var settingPredicate = triple.NewIRI(systemgraph.Prefix + "text:indexed")
 
+// trigramPredicate is that of the triples for the indexed predicates that have trigrams, too.
+var trigramPredicate = triple.NewIRI(systemgraph.Prefix + "text:trigrams")
+
 var settingValue = triple.NewTyped("true", "http://www.w3.org/2001/XMLSchema#boolean")
 
 // MaxPredicates is how many predicates may be indexed.
@@ -24,23 +27,47 @@ const MaxPredicates = 1000
 // ErrInvalid means that no such predicate can be indexed.
 var ErrInvalid = errors.New("no predicate for the text index")
 
-func setting(predicate string) triple.Triple {
-	return triple.Triple{Subject: triple.NewIRI(predicate), Predicate: settingPredicate, Object: settingValue, Graph: systemgraph.Graph}
+func setting(of triple.Term, predicate string) triple.Triple {
+	return triple.Triple{Subject: triple.NewIRI(predicate), Predicate: of, Object: settingValue, Graph: systemgraph.Graph}
+}
+
+// settings are the indexed predicates, and those of them that have trigrams. Both are sorted.
+type settings struct{ predicates, trigrams []string }
+
+func (s settings) equal(other settings) bool {
+	return slices.Equal(s.predicates, other.predicates) && slices.Equal(s.trigrams, other.trigrams)
+}
+
+// hasTrigrams reports whether the segments of a predicate have trigrams.
+func (s settings) hasTrigrams(predicate string) bool {
+	_, ok := slices.BinarySearch(s.trigrams, predicate)
+	return ok
 }
 
 // Predicates returns the indexed predicates, sorted.
 func (x *Index) Predicates(ctx context.Context) ([]string, error) {
-	r, err := x.node.Reader()
-	if err != nil {
-		return nil, err
-	}
-	list, err := readSettings(ctx, r)
-	return list, errors.Join(err, r.Close())
+	s, err := x.readSettings(ctx)
+	return s.predicates, err
 }
 
-// readSettings reads the indexed predicates.
-func readSettings(ctx context.Context, r store.Reader) (list []string, err error) {
-	for row, err := range r.Match(ctx, triple.Pattern{Predicate: settingPredicate, Graph: systemgraph.Graph}, store.ReadOptions{}) {
+// readSettings reads the settings.
+func (x *Index) readSettings(ctx context.Context) (s settings, err error) {
+	r, err := x.node.Reader()
+	if err != nil {
+		return s, err
+	}
+	defer func() { err = errors.Join(err, r.Close()) }()
+	if s.predicates, err = readSetting(ctx, r, settingPredicate); err != nil {
+		return s, err
+	}
+	s.trigrams, err = readSetting(ctx, r, trigramPredicate)
+	s.trigrams = slices.DeleteFunc(s.trigrams, func(p string) bool { return !slices.Contains(s.predicates, p) })
+	return s, err
+}
+
+// readSetting reads the predicates with a setting.
+func readSetting(ctx context.Context, r store.Reader, of triple.Term) (list []string, err error) {
+	for row, err := range r.Match(ctx, triple.Pattern{Predicate: of, Graph: systemgraph.Graph}, store.ReadOptions{}) {
 		if err != nil {
 			return nil, fmt.Errorf("read the indexed predicates: %w", err)
 		}
@@ -56,20 +83,36 @@ func readSettings(ctx context.Context, r store.Reader) (list []string, err error
 	return slices.Compact(list), nil
 }
 
-// Add makes a predicate be indexed. The index is built in the background.
-func (x *Index) Add(ctx context.Context, predicate string) error {
+// Add makes a predicate be indexed, without trigrams. The index is built in the background. If the predicate has
+// trigrams, it is built again.
+func (x *Index) Add(ctx context.Context, predicate string) error { return x.add(ctx, predicate, false) }
+
+// AddTrigrams makes a predicate be indexed with trigrams, as Add does without them.
+func (x *Index) AddTrigrams(ctx context.Context, predicate string) error {
+	return x.add(ctx, predicate, true)
+}
+
+func (x *Index) add(ctx context.Context, predicate string, trigrams bool) error {
 	if err := triple.NewIRI(predicate).Check(); err != nil {
 		return fmt.Errorf("%w: %w", ErrInvalid, err)
 	}
-	list, err := x.Predicates(ctx)
+	s, err := x.readSettings(ctx)
 	if err != nil {
 		return err
 	}
-	if len(list) >= MaxPredicates && !slices.Contains(list, predicate) {
-		return fmt.Errorf("%w: %d predicates are indexed, and no more are allowed; remove one", ErrInvalid, len(list))
+	if n := len(s.predicates); n >= MaxPredicates && !slices.Contains(s.predicates, predicate) {
+		return fmt.Errorf("%w: %d predicates are indexed, and no more are allowed; remove one", ErrInvalid, n)
 	}
 	ctx = store.WithRequestKey(systemgraph.WithOperator(ctx), "", false)
-	if _, err := x.node.Add(ctx, []triple.Triple{setting(predicate)}); err != nil {
+	add := []triple.Triple{setting(settingPredicate, predicate)}
+	if trigrams {
+		add = append(add, setting(trigramPredicate, predicate))
+	} else if s.hasTrigrams(predicate) {
+		if _, err := x.node.Delete(ctx, []triple.Triple{setting(trigramPredicate, predicate)}); err != nil {
+			return fmt.Errorf("end the trigrams of %s: %w", predicate, err)
+		}
+	}
+	if _, err := x.node.Add(ctx, add); err != nil {
 		return fmt.Errorf("index %s: %w", predicate, err)
 	}
 	x.wake()
@@ -86,7 +129,7 @@ func (x *Index) Remove(ctx context.Context, predicate string) error {
 		return fmt.Errorf("%s is not indexed: %w", predicate, store.ErrNotFound)
 	}
 	ctx = store.WithRequestKey(systemgraph.WithOperator(ctx), "", false)
-	if _, err := x.node.Delete(ctx, []triple.Triple{setting(predicate)}); err != nil {
+	if _, err := x.node.Delete(ctx, []triple.Triple{setting(settingPredicate, predicate), setting(trigramPredicate, predicate)}); err != nil {
 		return fmt.Errorf("end the index of %s: %w", predicate, err)
 	}
 	x.wake()

@@ -1,0 +1,159 @@
+// Candidates: the literals that may contain some texts, for the filters of queries.
+
+package textsearch
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textindex"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// candidatesTimeout bounds the wait for candidates. After it a query reads all rows.
+const candidatesTimeout = time.Second
+
+// Substrings describes literals of a predicate by parts of their texts.
+type Substrings struct {
+	Predicate string
+	Condition textindex.Condition
+	// Most is the greatest number of candidates. With more, the error wraps [textindex.ErrTooMany].
+	Most int
+}
+
+// errNoCandidates means that the deletions since a reader's moment are not known one by one.
+var errNoCandidates = errors.New("the text index cannot tell which literals were deleted since")
+
+// HasTrigrams reports whether this machine's index has the trigrams of a predicate, as far as it is built.
+func (x *Index) HasTrigrams(predicate string) bool {
+	s := x.state.Load()
+	return s != nil && s.hasTrigrams(predicate)
+}
+
+// Candidates returns, ascending and as they stand in keys, all literals that meet a condition and are objects of a
+// predicate in the rows of a reader, and perhaps others. An error means that all rows must be read.
+//
+// On a lone node the rows are of one moment, and the index is of a later one. It has all literals that were added until
+// then. Those that were deleted between both moments are read from the feed.
+// A member's reader reads each row after the call. So a literal that the index has no more is no object at that moment.
+func (x *Index) Candidates(ctx context.Context, r store.Reader, q Substrings) (keys [][]byte, err error) {
+	ctx, cancel := context.WithTimeout(ctx, candidatesTimeout)
+	defer cancel()
+	// 1. The moment of the rows.
+	at, fixed, err := r.Position()
+	switch {
+	case err != nil:
+		return nil, err
+	case !q.Condition.Selects() || !x.HasTrigrams(q.Predicate):
+		return nil, textindex.ErrNoTrigrams
+	case fixed != (x.node.Lone() != nil):
+		return nil, errMoved // the node has become a member
+	}
+	s := &Search{index: x, request: &textindex.Request{Query: &textindex.Query{}, Predicates: []string{q.Predicate}}}
+	if s.at, err = x.node.ReadPosition(ctx); err != nil {
+		return nil, err
+	}
+	// 2. The literals of the index, at a later moment.
+	err = x.gather(ctx, s,
+		func(ctx context.Context, now *state, set partitions) (func(), error) {
+			list, err := x.candidates(ctx, now, q, set)
+			return func() { keys = append(keys, list...) }, err
+		},
+		func(a *answer) { keys = append(keys, a.keys...) },
+		&question{kind: askCandidates, condition: q.Condition, limit: q.Most})
+	if err != nil {
+		return nil, err
+	}
+	// 3. Those that were deleted between both moments.
+	if fixed {
+		if err := x.eachDeleted(ctx, at, q.Predicate, func(key []byte) { keys = append(keys, key) }); err != nil {
+			return nil, err
+		}
+	}
+	if len(keys) > q.Most {
+		return nil, fmt.Errorf("%w: more than %d", textindex.ErrTooMany, q.Most)
+	}
+	slices.SortFunc(keys, bytes.Compare)
+	return slices.CompactFunc(keys, bytes.Equal), nil
+}
+
+// eachDeleted calls yield with the literals of a predicate of which a triple was deleted since a position.
+func (x *Index) eachDeleted(ctx context.Context, since feed.Position, predicate string, yield func(key []byte)) error {
+	term := triple.NewIRI(predicate)
+	request := feed.Request{Since: since, Filter: feed.Filter{Pattern: triple.Pattern{Predicate: term}, Kinds: []feed.Kind{feed.Delete, feed.Clear}}}
+	n := 0
+	for batch, err := range x.node.Feed().Changes(ctx, request) {
+		if err != nil {
+			return err
+		}
+		for i := range batch.Changes {
+			change := &batch.Changes[i]
+			if change.Kind == feed.Clear {
+				return errNoCandidates
+			}
+			_, terms, err := triple.SplitKey(change.Key)
+			if err != nil {
+				return err
+			}
+			if !isText(terms[triple.Object]) {
+				continue
+			}
+			if n++; n > maxChanges {
+				return errNoCandidates
+			}
+			yield(bytes.Clone(terms[triple.Object]))
+		}
+	}
+	return nil
+}
+
+// candidates returns the candidates of some partitions of this machine.
+func (x *Index) candidates(ctx context.Context, s *state, q Substrings, set partitions) (keys [][]byte, err error) {
+	if !s.hasTrigrams(q.Predicate) {
+		return nil, fmt.Errorf("%w of <%s>", textindex.ErrNoTrigrams, q.Predicate)
+	}
+	parts := slices.DeleteFunc(s.partsOf(set), func(p *textindex.Part) bool { return p.Predicate() != q.Predicate })
+	var failed error
+	err = textindex.Candidates(q.Condition, parts, q.Most, func() error { return context.Cause(ctx) }, func(whole []byte) {
+		// The key of a long literal has its beginning and its hash.
+		term, err := triple.DecodeTerm(whole)
+		if err != nil {
+			failed = fmt.Errorf("%w: %w", textindex.ErrDamaged, err)
+			return
+		}
+		key, _ := triple.AppendTerm(nil, term)
+		keys = append(keys, key)
+	})
+	return keys, x.damaged(errors.Join(err, failed))
+}
+
+// answerCandidates answers a question for candidates.
+func (x *Index) answerCandidates(ctx context.Context, q *question) (*answer, error) {
+	if len(q.predicates) != 1 {
+		return nil, peer.Refuse(peer.CodeUnavailable, 0, "candidates of %d predicates", len(q.predicates))
+	}
+	s, err := x.current(ctx, q.at)
+	if err != nil {
+		return nil, err
+	}
+	if s.layout != partitionBits || !s.holds(&textindex.Request{Predicates: q.predicates}, q.set) {
+		return nil, peer.Refuse(peer.CodeNotOwner, 0, "the machine does not hold these partitions")
+	}
+	a := &answer{}
+	a.keys, err = x.candidates(ctx, s, Substrings{q.predicates[0], q.condition, q.limit}, q.set)
+	size := 0
+	for _, key := range a.keys {
+		size += len(key)
+	}
+	if err == nil && size > maxAnswerBytes {
+		err = fmt.Errorf("%w: they take %d bytes", textindex.ErrTooMany, size)
+	}
+	return a, err
+}
