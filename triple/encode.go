@@ -49,6 +49,10 @@ func StringSpan() (lo, hi []byte) { return []byte{tagString}, []byte{tagLangStri
 // TripleTermSpan returns the range of all triple terms in their key form: from lo up to hi.
 func TripleTermSpan() (lo, hi []byte) { return []byte{tagTriple}, []byte{tagTriple + 1} }
 
+// TextSpan returns the range of all literals but numbers, booleans and dates in their key form: from lo up to hi. They are
+// the documents of a text index.
+func TextSpan() (lo, hi []byte) { return []byte{tagString}, []byte{tagOther + 1} }
+
 // AppendTerm appends the form of t in a key: tag and body. The body of a long term is cut to its
 // first 256 units, 00 02 and its hash. long is true if it was cut; then only [AppendWholeTerm] has
 // all of t. The zero Term appends nothing.

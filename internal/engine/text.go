@@ -1,10 +1,11 @@
-// The text index for text:matches.
+// The text index for text:matches and for the filters of queries.
 
 package engine
 
 import (
 	"context"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/internal/turns"
@@ -78,3 +79,30 @@ func (s textSearch) Estimate() int64 { return s.search.Estimate() }
 
 // ScannedBytes implements [exec.TextSearch].
 func (s textSearch) ScannedBytes() int64 { return s.search.ScannedBytes() }
+
+// literalIndex implements [exec.LiteralIndex] for the snapshot of a run.
+type literalIndex struct {
+	index *textsearch.Index
+	run   *run
+}
+
+// literals returns the index of literals for the filters of a run; nil if there is none.
+func (e *Engine) literals(r *run) exec.LiteralIndex {
+	// The index has literals of all graphs, and a plan shows how many. So a user with some graphs reads rows.
+	if e.opts.Text == nil || graphrights.Of(r.ctx) != nil {
+		return nil
+	}
+	return literalIndex{e.opts.Text, r}
+}
+
+// Indexed implements [exec.LiteralIndex].
+func (l literalIndex) Indexed(predicate string) bool { return l.index.HasTrigrams(predicate) }
+
+// Candidates implements [exec.LiteralIndex].
+func (l literalIndex) Candidates(ctx context.Context, r exec.LiteralRequest) (keys [][]byte, err error) {
+	err = turns.Wait(ctx, func() error {
+		keys, err = l.index.Candidates(turns.Detach(ctx), l.run.snapshot, textsearch.Substrings{Predicate: r.Predicate, Condition: r.Texts, Most: r.Most})
+		return err
+	})
+	return keys, err
+}

@@ -96,6 +96,7 @@ func (p *Part) candidates(lists []alternatives, check func() error) (docs []uint
 		return nil, fmt.Errorf("%w of <%s>", ErrNoTrigrams, p.Predicate())
 	}
 	for i, of := range lists {
+		// 1. Those with the trigrams of one text of the list.
 		var any []uint32
 		for _, grams := range of {
 			if err := check(); err != nil {
@@ -111,6 +112,7 @@ func (p *Part) candidates(lists []alternatives, check func() error) (docs []uint
 			slices.Sort(any)
 			any = slices.Compact(any)
 		}
+		// 2. Each list must have them.
 		if i > 0 {
 			any = intersect(docs, any)
 		}

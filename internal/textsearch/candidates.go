@@ -40,8 +40,9 @@ func (x *Index) HasTrigrams(predicate string) bool {
 // Candidates returns, ascending and as they stand in keys, all literals that meet a condition and are objects of a
 // predicate in the rows of a reader, and perhaps others. An error means that all rows must be read.
 //
-// On a lone node the rows are of one moment, and the index is of a later one. It has all literals that were added until
-// then. Those that were deleted between both moments are read from the feed.
+// On a lone node the rows are of one moment, and the index is of that or a later one. It has all literals that were added
+// until then. It may lack literals that were deleted since, by rows up to the moment when its state is taken. These are read
+// from the feed.
 // A member's reader reads each row after the call. So a literal that the index has no more is no object at that moment.
 func (x *Index) Candidates(ctx context.Context, r store.Reader, q Substrings) (keys [][]byte, err error) {
 	ctx, cancel := context.WithTimeout(ctx, candidatesTimeout)
@@ -56,11 +57,13 @@ func (x *Index) Candidates(ctx context.Context, r store.Reader, q Substrings) (k
 	case fixed != (x.node.Lone() != nil):
 		return nil, errMoved // the node has become a member
 	}
-	s := &Search{index: x, request: &textindex.Request{Query: &textindex.Query{}, Predicates: []string{q.Predicate}}}
-	if s.at, err = x.node.ReadPosition(ctx); err != nil {
-		return nil, err
+	s := &Search{index: x, at: at, request: &textindex.Request{Query: &textindex.Query{}, Predicates: []string{q.Predicate}}}
+	if !fixed {
+		if s.at, err = x.node.ReadPosition(ctx); err != nil {
+			return nil, err
+		}
 	}
-	// 2. The literals of the index, at a later moment.
+	// 2. The literals of the index, at that moment or later.
 	err = x.gather(ctx, s,
 		func(ctx context.Context, now *state, set partitions) (func(), error) {
 			list, err := x.candidates(ctx, now, q, set)
@@ -71,7 +74,7 @@ func (x *Index) Candidates(ctx context.Context, r store.Reader, q Substrings) (k
 	if err != nil {
 		return nil, err
 	}
-	// 3. Those that were deleted between both moments.
+	// 3. Those that were deleted since.
 	if fixed {
 		if err := x.eachDeleted(ctx, at, q.Predicate, func(key []byte) { keys = append(keys, key) }); err != nil {
 			return nil, err
@@ -84,10 +87,19 @@ func (x *Index) Candidates(ctx context.Context, r store.Reader, q Substrings) (k
 	return slices.CompactFunc(keys, bytes.Equal), nil
 }
 
-// eachDeleted calls yield with the literals of a predicate of which a triple was deleted since a position.
+// eachDeleted calls yield with the literals of a predicate of which a triple was deleted between a position and now, on a
+// lone node.
 func (x *Index) eachDeleted(ctx context.Context, since feed.Position, predicate string, yield func(key []byte)) error {
-	term := triple.NewIRI(predicate)
-	request := feed.Request{Since: since, Filter: feed.Filter{Pattern: triple.Pattern{Predicate: term}, Kinds: []feed.Kind{feed.Delete, feed.Clear}}}
+	// 1. All rows that the index has looked into lie before this end. The feed may not be there yet, because it has only
+	// what is durable.
+	end, err := x.endOfRows()
+	if err != nil || since.Reaches(end) {
+		return err
+	}
+	// 2. The deletions up to the end.
+	request := feed.Request{Since: since, Follow: true, Positions: true, Filter: feed.Filter{
+		Pattern: triple.Pattern{Predicate: triple.NewIRI(predicate)}, Kinds: []feed.Kind{feed.Delete, feed.Clear},
+	}}
 	n := 0
 	for batch, err := range x.node.Feed().Changes(ctx, request) {
 		if err != nil {
@@ -110,8 +122,24 @@ func (x *Index) eachDeleted(ctx context.Context, since feed.Position, predicate 
 			}
 			yield(bytes.Clone(terms[triple.Object]))
 		}
+		if batch.Position.Reaches(end) {
+			return nil
+		}
 	}
-	return nil
+	return context.Cause(ctx)
+}
+
+// endOfRows returns the position of the rows of a lone node at present.
+func (x *Index) endOfRows() (feed.Position, error) {
+	r, err := x.node.Reader()
+	if err != nil {
+		return feed.Position{}, err
+	}
+	end, fixed, err := r.Position()
+	if err == nil && !fixed {
+		err = errMoved
+	}
+	return end, errors.Join(err, r.Close())
 }
 
 // candidates returns the candidates of some partitions of this machine.

@@ -37,7 +37,8 @@ type Lookup struct {
 	ref  int   // the next one to give, and its next match
 	give int
 
-	rows   source.Rows // of a scan
+	rest   []triple.Range // of a row with many ranges: those that are not looked up yet
+	rows   source.Rows    // of a scan
 	ranges []triple.Range
 	keys   []byte // of ranges
 	row    int
@@ -101,6 +102,10 @@ func (l *Lookup) Next(out *solution.Batch) error {
 			}
 		case l.ref < len(l.refs):
 			l.emit(out)
+		case len(l.rest) > 0:
+			if err := l.lookUpRest(); err != nil {
+				return err
+			}
 		case l.at < l.input.Len:
 			if err := l.begin(); err != nil {
 				return err
@@ -134,12 +139,17 @@ func (l *Lookup) begin() error {
 	for {
 		// 1. A single row is scanned, because its matches may be many and need not be held.
 		n := min(l.Chunk, l.input.Len-l.at)
-		if n == 1 {
-			if a := l.accessOf(l.input.Row(l.at)); a.Prefix < 3 {
+		a := l.accessOf(l.input.Row(l.at))
+		many := a.Many() && !l.Reverse
+		if n == 1 || many {
+			if a.Prefix < 3 {
 				l.scan, l.row = a, l.at
 				l.ranges, l.keys = l.pat.Ranges(l.ranges[:0], l.keys[:0], a, l.input.Row(l.at))
 				if l.Reverse {
 					slices.Reverse(l.ranges)
+				}
+				if many {
+					l.scan, l.rest, l.ranges = nil, l.ranges, nil
 				}
 				l.reader.BeginRange()
 				l.at++
@@ -161,6 +171,43 @@ func (l *Lookup) begin() error {
 		}
 		// 3. Chunks grow while they find little.
 		l.at += n
+		if len(l.found) < maxFound/4 && l.Chunk < LastChunkRows {
+			l.Chunk *= 2
+		}
+		return nil
+	}
+}
+
+// lookUpRest looks up the next ranges of a row with many, all in one call, because each scan by itself may be a message
+// to another machine.
+func (l *Lookup) lookUpRest() error {
+	a := l.accessOf(l.input.Row(l.row))
+	for n := min(l.Chunk, len(l.rest)); ; n = max(1, n/4) {
+		// 1. Look up some ranges, each once.
+		l.refs, l.ref, l.give = l.refs[:0], 0, 0
+		l.Finder.clear()
+		for i, r := range l.rest[:n] {
+			l.asked = append(l.asked, asked{r: r, reader: &l.reader, access: a, group: a.Mask})
+			l.refs = append(l.refs, ref{row: int32(l.row), entry: int32(i), access: a})
+		}
+		err := l.find(l.q, l.Plan, true)
+		switch {
+		case errors.Is(err, errOverflow):
+			// 2. With too many matches fewer are tried, and at last one is scanned.
+			l.refs = l.refs[:0]
+			l.drop()
+			if l.Chunk = max(1, n/4); n > 1 {
+				continue
+			}
+			l.scan, l.ranges, l.rest = a, append(l.ranges[:0:0], l.rest[0]), l.rest[1:]
+			l.reader.BeginRange()
+			return nil
+		case err != nil:
+			l.refs = l.refs[:0]
+			return err
+		}
+		// 3. Chunks grow while they find little.
+		l.rest = l.rest[n:]
 		if len(l.found) < maxFound/4 && l.Chunk < LastChunkRows {
 			l.Chunk *= 2
 		}
@@ -268,7 +315,7 @@ func (l *Lookup) stop() {
 		_ = l.rows.Close() // a finished scan is never read again
 		l.rows = nil
 	}
-	l.scan, l.ranges = nil, nil
+	l.scan, l.ranges, l.rest = nil, nil, nil
 	l.refs, l.ref, l.give = l.refs[:0], 0, 0
 }
 

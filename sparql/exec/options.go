@@ -54,6 +54,8 @@ type Options struct {
 	Links LinkGraph
 	// Text answers text:matches; nil turns it off.
 	Text TextIndex
+	// Literals finds literals by parts of their texts, for filters; nil turns it off.
+	Literals LiteralIndex
 	// LinkEdges returns a graph of hyperlinks whose links are exactly the triples of LinkPredicate in the
 	// default graph of the source, and in the merge of all graphs. An error means that rows must be read.
 	// nil is no such graph.

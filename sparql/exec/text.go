@@ -16,6 +16,24 @@ type TextIndex interface {
 	Search(ctx context.Context, r TextRequest) (TextSearch, error)
 }
 
+// LiteralIndex finds the literals of some predicates by parts of their texts. A filter stays, and tests what it finds.
+type LiteralIndex interface {
+	// Indexed reports whether there may be candidates for a predicate.
+	Indexed(predicate string) bool
+	// Candidates returns, ascending and in their key form, all literals that are objects of the predicate in the source
+	// and meet the condition, and perhaps others. An error means that rows must be read.
+	Candidates(ctx context.Context, r LiteralRequest) ([][]byte, error)
+}
+
+// LiteralRequest describes literals.
+type LiteralRequest struct {
+	Predicate string
+	// Texts: a literal must contain one text of each list, in any case of its letters.
+	Texts [][]string
+	// Most is the greatest number of candidates. If there are more, it is an error.
+	Most int
+}
+
 // TextRequest is what a search looks for.
 type TextRequest struct {
 	Query      string

@@ -25,18 +25,8 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 	patterns, aliases := c.unify(patterns, in, g)
 	list := make([]candidate, len(patterns))
 	for i := range patterns {
-		p := &patterns[i]
-		one, spans := &list[i], c.spans
-		if c.from != nil {
-			spans = c.from
-		}
-		one.pat = newPattern(p.Subject, p.Predicate, p.Object, g, spans)
-		one.column = c.column(one.pat)
-		one.text = c.patternText(p)
-		for _, at := range one.pat.Places {
-			if at.Slot >= 0 {
-				one.vars.Add(at.Slot)
-			}
+		if list[i], err = c.candidateOf(&patterns[i], in, g); err != nil {
+			return in, err
 		}
 	}
 	// 2. Find the order of least cost, and make its operators.
@@ -87,6 +77,26 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 		}
 	}
 	return c.ready(c.bindAliases(in, aliases))
+}
+
+// candidateOf returns the candidate of a pattern after rows of an input.
+func (c *compiler) candidateOf(p *algebra.TriplePattern, in stream, g pattern.Graphs) (one candidate, err error) {
+	spans := c.spans
+	if c.from != nil {
+		spans = c.from
+	}
+	if spans, err = c.withCandidates(p, g, in.certain, spans); err != nil {
+		return one, err
+	}
+	one.pat = newPattern(p.Subject, p.Predicate, p.Object, g, spans)
+	one.column = c.column(one.pat)
+	one.text = c.patternText(p)
+	for _, at := range one.pat.Places {
+		if at.Slot >= 0 {
+			one.vars.Add(at.Slot)
+		}
+	}
+	return one, nil
 }
 
 // ordered returns the steps expected to take least to join in with patterns, and their
@@ -252,10 +262,18 @@ func (one *candidate) accessText(certain algebra.Set) func() string {
 		a := pat.Access(mask)
 		text := a.Order.String() + " " + text()
 		if a.Spans != nil {
-			text += " in a range"
+			text += one.rangeText(a.Order.Positions()[a.Prefix])
 		}
 		return text
 	}
+}
+
+// rangeText returns from where the ranges of a position are.
+func (one *candidate) rangeText(position int) string {
+	if from := one.pat.Restrictions[one.pat.Places[position].Slot].Candidates; from != "" {
+		return " by " + from
+	}
+	return " in a range"
 }
 
 // sequenceOrder returns an order if a scan of a pattern in it gives the wanted variable's terms

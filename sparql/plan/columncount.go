@@ -114,7 +114,11 @@ func (c *compiler) filteredCount(n *algebra.Group, g pattern.Graphs) (out stream
 		}
 	}
 	// 2. It is one end of a pattern whose other end is another variable.
-	l.pat = newPattern(l.node.Subject, l.node.Predicate, l.node.Object, g, restrictions(nil, f.Conds))
+	spans, err := c.withCandidates(&l.node, g, algebra.Set{}, restrictions(nil, f.Conds))
+	if err != nil {
+		return stream{}, false, err
+	}
+	l.pat = newPattern(l.node.Subject, l.node.Predicate, l.node.Object, g, spans)
 	if uses.Len() != 1 {
 		return stream{}, false, nil
 	}

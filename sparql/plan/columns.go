@@ -188,7 +188,7 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) (o
 			step = exec.ColumnStep{Lists: &col.ByObject, Key: object, Value: subject, Spans: col.object.spans}
 		}
 		list = append(list, step)
-		texts = append(texts, one.text)
+		texts = append(texts, one.columnText())
 		// 3. Variables of the input are read once, those of the steps are given if they are needed.
 		for slot := range one.vars.All {
 			switch {
@@ -239,6 +239,15 @@ func (c *compiler) equalTerms(cond *condition, one *candidate, known algebra.Set
 		Lists: lists, Key: exec.ColumnEnd{Slot: of}, Value: exec.ColumnEnd{Slot: key, Free: true},
 		Equal: &exec.EqualTerms{Exec: c.query, Lists: lists, Of: of, Key: key, Same: cond.same, Condition: conds, Env: c.query.NewEnv()},
 	}, err
+}
+
+// columnText returns the detail of a pattern that is read from its column.
+func (one *candidate) columnText() func() string {
+	at := one.pat.Places[triple.Object]
+	if at.Slot < 0 || one.pat.Restrictions[at.Slot].Candidates == "" {
+		return one.text
+	}
+	return func() string { return one.text() + one.rangeText(triple.Object) }
 }
 
 // joinColumn sets the cost of a state that joins one more pattern over its column.

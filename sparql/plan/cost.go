@@ -126,6 +126,7 @@ func (e *estimator) survey(list []candidate, places int) error {
 	empty := make([]string, e.exec.Width)
 	var asked []source.Question
 	ends, consts := make([]int, len(list)), make([]int, len(list))
+	shares := make([]float64, len(list)) // how many times the surveyed ranges a pattern has
 	for i := range list {
 		pat := list[i].pat
 		if list[i].column != nil {
@@ -134,6 +135,14 @@ func (e *estimator) survey(list []candidate, places int) error {
 		}
 		a := pat.Access(pat.Mask(empty))
 		ranges, _ := pat.Ranges(nil, nil, a, empty)
+		shares[i] = 1
+		if n := len(ranges); n > surveyedRanges {
+			some := make([]triple.Range, surveyedRanges)
+			for k := range some {
+				some[k] = ranges[k*n/surveyedRanges]
+			}
+			ranges, shares[i] = some, float64(n)/surveyedRanges
+		}
 		for n, r := range ranges {
 			one := source.Question{Range: r}
 			if list[i].sampled() && n < 2 { // of many ranges, the first ones
@@ -162,6 +171,7 @@ func (e *estimator) survey(list []candidate, places int) error {
 				one.met = append(one.met, found[at].Samples...)
 			}
 		}
+		one.rows *= shares[i]
 		// 3. A term behind the prefix is a filter: it is taken to leave the square root of the
 		// rows.
 		for range consts[i] {
@@ -171,6 +181,9 @@ func (e *estimator) survey(list []candidate, places int) error {
 	}
 	return nil
 }
+
+// surveyedRanges is of how many ranges of a pattern the rows are estimated at most. The others are taken to have as many.
+const surveyedRanges = 64
 
 // leastRows is the assumed number of rows if a pattern has none.
 const leastRows = 0.05

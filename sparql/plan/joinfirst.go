@@ -52,8 +52,13 @@ func (c *compiler) first(args []algebra.Node, patterns []algebra.TriplePattern, 
 // patternRows returns about how many rows the smallest of some patterns has.
 func (c *compiler) patternRows(patterns []algebra.TriplePattern, g pattern.Graphs) (float64, error) {
 	list := make([]candidate, len(patterns))
-	for i, p := range patterns {
-		list[i].pat = newPattern(p.Subject, p.Predicate, p.Object, g, c.spans)
+	for i := range patterns {
+		p := &patterns[i]
+		spans, err := c.withCandidates(p, g, algebra.Set{}, c.spans)
+		if err != nil {
+			return 0, err
+		}
+		list[i].pat = newPattern(p.Subject, p.Predicate, p.Object, g, spans)
 		list[i].column = c.column(list[i].pat)
 	}
 	if err := c.estimator.survey(list, 0); err != nil {

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"bytes"
+	"maps"
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
@@ -20,7 +21,14 @@ func restrictions(above map[int]pattern.Restriction, conds []ast.Expr) map[int]p
 	copied := false
 	// 1. Combine the restrictions of each variable, because all conditions must hold.
 	byVar := map[int]expr.Restriction{}
+	texts := map[int]*expr.Substrings{}
 	for _, cond := range algebra.SplitConds(conds) {
+		if s, ok := expr.Contains(cond); ok && s.Var.Slot >= 0 {
+			if old := texts[s.Var.Slot]; old != nil {
+				s = old.And(s)
+			}
+			texts[s.Var.Slot] = &s
+		}
 		r, ok := expr.Restrict(cond)
 		if !ok || r.Var == nil || r.Var.Slot < 0 {
 			continue
@@ -31,19 +39,23 @@ func restrictions(above map[int]pattern.Restriction, conds []ast.Expr) map[int]p
 		byVar[r.Var.Slot] = r
 	}
 	// 2. Make ranges. The map from above is shared, and must be copied before it changes.
-	for slot, r := range byVar {
-		spans, ok := spansOf(r)
-		if !ok {
-			continue
-		}
+	set := func(slot int, r pattern.Restriction) {
 		if !copied {
 			out = make(map[int]pattern.Restriction, len(above)+1)
-			for k, v := range above {
-				out[k] = v
-			}
+			maps.Copy(out, above)
 			copied = true
 		}
-		out[slot] = pattern.Restriction{Spans: spans, NodesOnly: r.NodesOnly}
+		out[slot] = r
+	}
+	for slot, r := range byVar {
+		if spans, ok := spansOf(r); ok {
+			set(slot, pattern.Restriction{Spans: spans, NodesOnly: r.NodesOnly, Contains: out[slot].Contains})
+		}
+	}
+	for slot, s := range texts {
+		r := out[slot]
+		r.Contains = s
+		set(slot, r)
 	}
 	return out
 }

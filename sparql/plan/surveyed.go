@@ -18,7 +18,9 @@ type estimator struct {
 	known   surveyed
 	guessed map[algebra.Node]float64 // see compiler.rowsOf
 	texts   map[*algebra.TextJoin]exec.TextSearch
-	scored  float64 // pages with a score of PageRank; 0 while it is not known
+	// candidates are those of the index of literals, by predicate and texts.
+	candidates map[string]candidates
+	scored     float64 // pages with a score of PageRank; 0 while it is not known
 }
 
 type rangeKey struct{ lo, hi string }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -36,9 +37,20 @@ type Pattern struct {
 // Restriction is a set of key ranges. If a filter may pass a term of the variable, one of them
 // must have it.
 type Restriction struct {
-	Spans     []Span // ascending and disjoint; not nil
-	NodesOnly bool   // it does not hold for objects
+	Spans     []Span // ascending and disjoint; nil means that nothing is known
+	NodesOnly bool   // they do not hold for objects
+	// Candidates says, for EXPLAIN, from where the ranges are if an index has found them; else "".
+	Candidates string
+	// Contains is what the text of a term must contain, for an index; nil if nothing is known.
+	Contains *expr.Substrings
 }
+
+// manySpans is a number of ranges. If a variable has more of them, and the subject and the predicate are bound, all
+// objects are read, because they are few.
+const manySpans = 16
+
+// Many reports whether the rows of a scan are in many ranges, so they are looked up together.
+func (a *Access) Many() bool { return len(a.Spans) > manySpans }
 
 // Access is how the rows of one mask of bound positions are read.
 type Access struct {
@@ -128,6 +140,9 @@ func (p *Pattern) Access(mask uint8) *Access {
 	}
 	if a.Prefix < 4 {
 		a.Spans = p.Restricted(positions[a.Prefix])
+		if a.Many() && positions[a.Prefix] == triple.Object && mask&(1<<triple.Subject) != 0 {
+			a.Spans = nil
+		}
 	}
 	// 2. All other positions are bound by rows read, or tested against them.
 	for i, position := range positions {
