@@ -77,7 +77,10 @@ type TextPredicate struct {
 	Words     uint64 `json:"words"`
 	Bytes     int64  `json:"bytes"`
 	Segments  int    `json:"segments"`
-	Complete  bool   `json:"complete"`
+	// Trigrams is set if filters of queries use the index, too. TrigramBytes is about the part of Bytes for them.
+	Trigrams     bool  `json:"trigrams"`
+	TrigramBytes int64 `json:"trigramBytes,omitempty"`
+	Complete     bool  `json:"complete"`
 }
 
 // TextStatus is the state of the text index on the server that answers.
@@ -94,18 +97,28 @@ func (c *Client) TextPredicates(ctx context.Context) (s TextStatus, err error) {
 	return s, nil
 }
 
-// AddTextPredicate makes the literals of a predicate be indexed.
+// AddTextPredicate makes the literals of a predicate be indexed, without trigrams. If it has trigrams, they end.
 func (c *Client) AddTextPredicate(ctx context.Context, predicate string) error {
-	return c.changeText(ctx, http.MethodPut, "index", predicate)
+	return c.changeText(ctx, http.MethodPut, "index", predicate, false)
+}
+
+// AddTextTrigrams makes the literals of a predicate be indexed with trigrams, for filters of queries such as CONTAINS and
+// REGEX.
+func (c *Client) AddTextTrigrams(ctx context.Context, predicate string) error {
+	return c.changeText(ctx, http.MethodPut, "index", predicate, true)
 }
 
 // RemoveTextPredicate ends the index of a predicate.
 func (c *Client) RemoveTextPredicate(ctx context.Context, predicate string) error {
-	return c.changeText(ctx, http.MethodDelete, "end the index of", predicate)
+	return c.changeText(ctx, http.MethodDelete, "end the index of", predicate, false)
 }
 
-func (c *Client) changeText(ctx context.Context, method, what, predicate string) error {
-	_, err := c.change(ctx, call{method: method, target: c.endpoint("/text", url.Values{"p": {"<" + predicate + ">"}})}, true)
+func (c *Client) changeText(ctx context.Context, method, what, predicate string, trigrams bool) error {
+	values := url.Values{"p": {"<" + predicate + ">"}}
+	if trigrams {
+		values.Set("trigrams", "true")
+	}
+	_, err := c.change(ctx, call{method: method, target: c.endpoint("/text", values)}, true)
 	if err != nil {
 		return fmt.Errorf("%s %s: %w", what, predicate, unwrapPermanent(err))
 	}

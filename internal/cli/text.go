@@ -63,8 +63,9 @@ type textListCmd struct {
 	Format string `enum:"text,json" default:"text" help:"text or json. ${default} by default."`
 }
 
-// Run prints the predicates: predicate, literals, words, bytes, and whether it is being built.
+// Run prints the predicates: predicate, literals, words, bytes, trigrams, and whether it is being built.
 func (c *textListCmd) Run(e *env) (err error) {
+	// 1. Get the list.
 	r, err := c.connect(e)
 	if err != nil {
 		return err
@@ -89,7 +90,11 @@ func (c *textListCmd) Run(e *env) (err error) {
 			fmt.Fprintf(lines, "%s\t%s\n", p.Predicate, state)
 			continue
 		}
-		fmt.Fprintf(lines, "%s\t%d literals\t%d words\t%d bytes\t%s\n", p.Predicate, p.Documents, p.Words, p.Bytes, state)
+		trigrams := "no trigrams"
+		if p.Trigrams {
+			trigrams = fmt.Sprintf("%d of them trigrams", p.TrigramBytes)
+		}
+		fmt.Fprintf(lines, "%s\t%d literals\t%d words\t%d bytes\t%s\t%s\n", p.Predicate, p.Documents, p.Words, p.Bytes, trigrams, state)
 	}
 	if s.Problem != "" {
 		e.sayf("the text index is behind: %s", s.Problem)
@@ -100,6 +105,7 @@ func (c *textListCmd) Run(e *env) (err error) {
 type textAddCmd struct {
 	serverFlags
 	Predicate string `arg:"" help:"The predicate: an IRI, or a name with a prefix of the store such as rdfs:label."`
+	Trigrams  bool   `help:"Also index parts of words, so that CONTAINS, STRSTARTS, STRENDS and REGEX in filters need not read all literals. Without it an index has no trigrams, or none any more."`
 	Wait      bool   `help:"Wait until the server has built the index."`
 }
 
@@ -115,7 +121,11 @@ func (c *textAddCmd) Run(e *env) (err error) {
 	if c.Predicate, err = c.textPredicate(e, c.Predicate); err != nil {
 		return err
 	}
-	if err := r.client.AddTextPredicate(e.ctx, c.Predicate); err != nil || !c.Wait {
+	add := r.client.AddTextPredicate
+	if c.Trigrams {
+		add = r.client.AddTextTrigrams
+	}
+	if err := add(e.ctx, c.Predicate); err != nil || !c.Wait {
 		return err
 	}
 	return r.awaitText(e.ctx, c.Predicate)

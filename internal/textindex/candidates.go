@@ -142,7 +142,7 @@ func (s *Segment) haveAll(grams []gram) (docs []uint32, err error) {
 	for i, l := range lists {
 		c := newCursor(s, l)
 		if i == 0 {
-			for doc := c.advance(0); doc != noDoc; doc = c.advance(doc+1) {
+			for doc := c.advance(0); doc != noDoc; doc = c.advance(doc + 1) {
 				docs = append(docs, doc)
 			}
 		} else {

@@ -17,8 +17,12 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// candidatesTimeout bounds the wait for candidates. After it a query reads all rows.
-const candidatesTimeout = time.Second
+// candidatesTimeout bounds the wait for candidates. After it a query reads all rows, and so do others for candidatesPause,
+// because the index would probably be late again.
+const (
+	candidatesTimeout = time.Second
+	candidatesPause   = 5 * time.Second
+)
 
 // Substrings describes literals of a predicate by parts of their texts.
 type Substrings struct {
@@ -27,6 +31,9 @@ type Substrings struct {
 	// Most is the greatest number of candidates. With more, the error wraps [textindex.ErrTooMany].
 	Most int
 }
+
+// errLate means that candidates came too late a moment ago.
+var errLate = errors.New("the text index did not answer in time a moment ago")
 
 // errNoCandidates means that the deletions since a reader's moment are not known one by one.
 var errNoCandidates = errors.New("the text index cannot tell which literals were deleted since")
@@ -44,9 +51,22 @@ func (x *Index) HasTrigrams(predicate string) bool {
 // until then. It may lack literals that were deleted since, by rows up to the moment when its state is taken. These are read
 // from the feed.
 // A member's reader reads each row after the call. So a literal that the index has no more is no object at that moment.
-func (x *Index) Candidates(ctx context.Context, r store.Reader, q Substrings) (keys [][]byte, err error) {
-	ctx, cancel := context.WithTimeout(ctx, candidatesTimeout)
+func (x *Index) Candidates(ctx context.Context, r store.Reader, q Substrings) ([][]byte, error) {
+	began := time.Now()
+	if last := x.lateCandidates.Load(); last != nil && began.Sub(*last) < candidatesPause {
+		return nil, errLate
+	}
+	short, cancel := context.WithTimeout(ctx, candidatesTimeout)
 	defer cancel()
+	keys, err := x.candidatesOf(short, r, q)
+	if err != nil && short.Err() != nil && ctx.Err() == nil {
+		x.lateCandidates.Store(&began)
+	}
+	return keys, err
+}
+
+// candidatesOf is Candidates without the bound of time.
+func (x *Index) candidatesOf(ctx context.Context, r store.Reader, q Substrings) (keys [][]byte, err error) {
 	// 1. The moment of the rows.
 	at, fixed, err := r.Position()
 	switch {

@@ -9,8 +9,10 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+	"time"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/rdfload"
@@ -247,4 +249,32 @@ func TestTrigramSetting(t *testing.T) {
 	if s := status(); s.Trigrams {
 		t.Error("a removed predicate keeps its trigrams")
 	}
+}
+
+// TestLateCandidates: while changes cannot be read, one call waits for a bounded time, and the next ones do not wait.
+func TestLateCandidates(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		f := newFixture(t, Options{})
+		if err := f.index.AddTrigrams(f.ctx(), label); err != nil {
+			t.Fatal(err)
+		}
+		f.await()
+		if err := f.index.lock(f.ctx()); err != nil {
+			t.Fatal(err)
+		}
+		f.add(labelled("a", "graph store"))
+		r := f.reader()
+		defer f.closeReader(r)
+		for i, wait := range []time.Duration{candidatesTimeout, 0} {
+			began := time.Now()
+			if _, err := f.candidates(r, "graph"); err == nil || time.Since(began) != wait {
+				t.Errorf("call %d: %v after %s, want an error after %s", i, err, time.Since(began), wait)
+			}
+		}
+		f.index.unlock()
+		time.Sleep(candidatesPause)
+		if found, err := f.candidates(r, "graph"); err != nil || !found["graph store"] {
+			t.Errorf("after the pause: %v, %v", found, err)
+		}
+	})
 }

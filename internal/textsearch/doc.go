@@ -38,6 +38,11 @@
 // The index has no graphs. A search for a user who may read some graphs has a reader of these: hits without a row there
 // are left out, and scores have fixed statistics (visible.go).
 //
+// # Candidates of filters
+//
+// If a predicate has trigrams (settings.go), the index finds the literals that may contain a text (candidates.go). They
+// are a superset of those in the rows of a reader, also if literals are deleted meanwhile.
+//
 // # Files
 //
 //	text/index.json   the position, the settings and the list of segments

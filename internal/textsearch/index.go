@@ -76,7 +76,9 @@ type Index struct {
 	// Only the goroutine that tends the index uses pause.
 	pause    pause
 	searches atomic.Int64
-	builds   atomic.Int64
+	// lateCandidates is when the last call of Candidates began that took too long.
+	lateCandidates atomic.Pointer[time.Time]
+	builds         atomic.Int64
 }
 
 // state is the index of this machine at a position of the feed. It is immutable.

@@ -49,6 +49,7 @@ func Contains(e ast.Expr) (Substrings, bool) {
 // And returns the condition of two filters on one variable.
 func (s Substrings) And(other Substrings) Substrings {
 	s.Texts = append(append([][]string{}, s.Texts...), other.Texts...)
+	s.Texts = s.Texts[:min(len(s.Texts), maxTexts)] // the others say more, and need not be known
 	s.Any = s.Any && other.Any
 	return s
 }
@@ -59,8 +60,23 @@ func (s Substrings) or(other Substrings) (Substrings, bool) {
 	return Substrings{Var: s.Var, Texts: [][]string{list}, Any: s.Any || other.Any}, list != nil
 }
 
-// maxAlternatives bounds the texts of one list.
-const maxAlternatives = 64
+// Bounds of a condition, because an index has to look for all of it.
+const (
+	maxTexts        = 16  // lists
+	maxAlternatives = 64  // texts of one list
+	maxTextRunes    = 256 // characters of a text; of a longer one its beginning must occur
+)
+
+// shortened returns the beginning of a long text.
+func shortened(text string) string {
+	n := 0
+	for i := range text {
+		if n++; n > maxTextRunes {
+			return text[:i]
+		}
+	}
+	return text
+}
 
 // eitherText returns texts of which each string has one that meets one of two conditions; nil if they are too many.
 func eitherText(a, b [][]string) []string {
@@ -125,7 +141,7 @@ func containsCall(e *ast.Call) (s Substrings, ok bool) {
 		args = append(args, c.term.Value())
 	}
 	if e.Func != ast.FuncRegex {
-		s.Texts = [][]string{{args[0]}}
+		s.Texts = [][]string{{shortened(args[0])}}
 		return s, args[0] != ""
 	}
 	flags := ""
@@ -133,6 +149,7 @@ func containsCall(e *ast.Call) (s Substrings, ok bool) {
 		flags = args[1]
 	}
 	s.Texts = regexTexts(args[0], flags)
+	s.Texts = s.Texts[:min(len(s.Texts), maxTexts)]
 	return s, len(s.Texts) > 0
 }
 
@@ -163,7 +180,7 @@ func neededTexts(re *syntax.Regexp) (lists [][]string) {
 				continue
 			}
 			if i > from {
-				lists = append(lists, []string{string(re.Rune[from:i])})
+				lists = append(lists, []string{shortened(string(re.Rune[from:i]))})
 			}
 			from = i + 1
 		}

@@ -4,6 +4,7 @@ package expr_test
 
 import (
 	"fmt"
+	"strings"
 	"testing"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
@@ -24,6 +25,9 @@ func TestContains(t *testing.T) {
 		{`CONTAINS(?x, "one") && ?y = 1`, `x [["one"]] false`},
 		{`CONTAINS(?x, "one") || CONTAINS(STR(?x), "two")`, `x [["one" "two"]] true`},
 		{`(CONTAINS(?x, "one") && CONTAINS(?x, "longer")) || CONTAINS(?x, "two")`, `x [["longer" "two"]] false`},
+		{`CONTAINS(?x, "` + strings.Repeat("é", 300) + `")`, `x [["` + strings.Repeat("é", 256) + `"]] false`},
+		{strings.Repeat(`CONTAINS(?x, "one") && `, 20) + `?y = 1`, `x [` + strings.Repeat(`["one"] `, 15) + `["one"]] false`},
+		{strings.Repeat(`CONTAINS(?x, "one") || `, 64) + `CONTAINS(?x, "two")`, ``},
 		{`CONTAINS(?x, "one") || CONTAINS(?y, "two")`, ``},
 		{`CONTAINS(?x, "one") || ?x = "two"`, ``},
 		{`!CONTAINS(?x, "one")`, ``},

@@ -104,6 +104,7 @@ var parameters = map[string]parameter{
 	"lang":     {"A range of language tags: en also has en-GB; none has literals without a tag", text, "en"},
 	"scan":     {"Reads the literals of a predicate that has no index", flag, false},
 	"brief":    {"Leaves the whole texts out; each hit still has its snippet", flag, false},
+	"trigrams": {"Also indexes parts of words, for filters of queries such as CONTAINS and REGEX; without it they end", flag, false},
 	"subjects": {"How many subjects of each literal to add", natural, 3},
 
 	// Operators.

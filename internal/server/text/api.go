@@ -58,7 +58,7 @@ func (a *API) Table() endpoint.Table {
 		"/search": endpoint.Get(withTextErrors(a.search), "q", "p", "lang", "limit", "scan", "subjects", "brief"),
 		"/text": {Methods: map[string]*endpoint.Method{
 			http.MethodGet:    {Handle: withTextErrors(a.list)},
-			http.MethodPut:    {Params: []string{"p"}, Writes: true, Handle: withTextErrors(a.add)},
+			http.MethodPut:    {Params: []string{"p", "trigrams"}, Writes: true, Handle: withTextErrors(a.add)},
 			http.MethodDelete: {Params: []string{"p"}, Writes: true, Handle: withTextErrors(a.remove)},
 		}},
 	}
@@ -261,6 +261,13 @@ type changed struct {
 }
 
 func (a *API) add(w http.ResponseWriter, r *request.Request) error {
+	trigrams, err := r.Params.Flag("trigrams")
+	if err != nil {
+		return err
+	}
+	if trigrams {
+		return a.change(w, r, a.index.AddTrigrams)
+	}
 	return a.change(w, r, a.index.Add)
 }
 
