@@ -58,6 +58,20 @@ func TestText(t *testing.T) {
 	if err := index.Await(ctx); err != nil {
 		t.Fatal(err)
 	}
+	for _, trigrams := range []string{"true", "false"} {
+		if got := s.do(http.MethodPut, "/text?p=rdfs:label&trigrams="+trigrams, ""); got.status != http.StatusOK {
+			t.Fatalf("%+v", got)
+		}
+		if err := index.Await(ctx); err != nil {
+			t.Fatal(err)
+		}
+		if got := s.get("/text"); !strings.Contains(got.body, `"trigrams":`+trigrams) {
+			t.Errorf("with trigrams=%s: %+v", trigrams, got)
+		}
+	}
+	if got := s.do(http.MethodPut, "/text?p=rdfs:label&trigrams=perhaps", ""); got.status != http.StatusBadRequest || !strings.Contains(got.body, "trigrams") {
+		t.Errorf("%+v", got)
+	}
 	// 2. With one: a search sees the change before it.
 	put(`<x:c> ` + label + ` "graph of stores"@en .`)
 	got := s.get("/search?q=stor*&subjects=2&lang=en&limit=1")
