@@ -61,7 +61,7 @@ func (l *library) checkFilters(m *machine) (indexed int) {
 		filter := []string{"CONTAINS(UCASE(?x), " + quoted + ")", "CONTAINS(UCASE(STR(?x)), " + quoted + ")", "REGEX(?x, " + quoted + `, "i")`}[l.random.IntN(3)]
 		var want []string
 		for t := range l.triples {
-			if strings.Contains(strings.ToUpper(t.Object.Value()), text) {
+			if t.Graph.IsZero() && strings.Contains(strings.ToUpper(t.Object.Value()), text) {
 				want = append(want, fmt.Sprint([]triple.Term{t.Subject, t.Object}))
 			}
 		}
