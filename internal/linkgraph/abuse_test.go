@@ -177,6 +177,7 @@ func regions(name string, data []byte) (at []int) {
 // TestAbuseFlippedBits flips a bit in every region of every file of the graph. The read must
 // find it. For some of each region, the graph must be built from the store and be right.
 func TestAbuseFlippedBits(t *testing.T) {
+	seed.Long(t)
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}

@@ -38,6 +38,9 @@ func TestFoldEachCharacter(t *testing.T) {
 			continue
 		}
 		text := string(r)
+		if !unicode.IsLetter(r) && !unicode.IsMark(r) && unicode.SimpleFold(r) == r && lower(text) == text && upper(text) == text {
+			continue // it has no case
+		}
 		want := folded(text)
 		for _, other := range []string{lower(text), upper(text), string(unicode.SimpleFold(r)), want} {
 			if got := folded(other); got != want {
