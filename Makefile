@@ -19,9 +19,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 
 # The packages with goroutines that share memory: there the race detector pays. (What the
 # commands of internal/cli share is in these.)
-ALL_RACE = ./internal/store/... ./internal/textsearch ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
-# Those that make test has time for. Compiling for the detector takes most of it.
-RACE = ./internal/store/changefeed ./internal/turns ./internal/cluster/...
+RACE = ./internal/store/... ./internal/textsearch ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
 
 .DEFAULT_GOAL := help
 .PHONY: help build release demo demo-cluster demo-links console test-long test-console test-python test-openapi test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
@@ -62,11 +60,11 @@ console/node_modules: console/package-lock.json
 	cd console && npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
 
-test: lint ## what CI asks: lint, all suites but for their longest tests, the race detector for some packages; under 15 minutes
-	@GO="$(GO)" RACE="$(RACE)" scripts/test.sh
+test: lint ## what CI asks: lint, and all suites but for their longest tests
+	@GO="$(GO)" scripts/test.sh
 
-test-long: lint ## all suites with their longest tests, the race detector wherever goroutines share memory; half an hour
-	@GO="$(GO)" RACE="$(ALL_RACE)" TREFOIL_LONG=1 scripts/test.sh
+test-long: lint ## all suites with their longest tests, then the race detector; half an hour
+	@GO="$(GO)" RACE="$(RACE)" TREFOIL_LONG=1 scripts/test.sh
 
 # Compilers that collect their garbage less often are a tenth faster.
 lint: ## gofmt, go vet and staticcheck
@@ -114,7 +112,7 @@ torture-functions: ## FUNCTIONKILLS (100) kills of the process that runs update 
 	TREFOIL_KILLS=$(FUNCTIONKILLS) $(GO) test -count 1 -v -timeout 0 -run 'KillFunctions' ./integration/processes
 
 torture-links: ## links as nobody should have them: 10 million of one page, kills in a merge, dirty files; 8 GiB of memory
-	TREFOIL_ABUSE=1 $(GO) test -count 1 -v -p 1 -timeout 0 -run 'Abuse' ./links/... ./internal/linkgraph ./internal/cli ./integration/cli ./integration/cluster
+	TREFOIL_ABUSE=1 TREFOIL_LONG=1 $(GO) test -count 1 -v -p 1 -timeout 0 -run 'Abuse' ./links/... ./internal/linkgraph ./internal/cli ./integration/cli ./integration/cluster
 
 torture-race: ## the clusters in one process under the race detector
 	$(GO) test -race -tags pebblegozstd -count 1 -short -timeout 0 ./integration/cluster

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -44,6 +45,7 @@ func (w *web) relinquishAll(s links.Stores) {
 
 // TestLinksStores relinquishes stores while links change, a member joins and another one is lost.
 func TestLinksStores(t *testing.T) {
+	seed.Long(t)
 	simulate(t, 4, func(t *testing.T, w *world) {
 		web := newWeb(w)
 		w.form()

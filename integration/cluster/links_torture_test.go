@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
@@ -43,6 +44,7 @@ const longestRead = time.Minute
 // Each read that succeeds has every link that was acknowledged before, and all reads of an epoch
 // are the same. When all is quiet, all answers of all machines are those of plain maps.
 func TestLinksTorture(t *testing.T) {
+	seed.Long(t)
 	rounds := 1
 	if os.Getenv("TREFOIL_TORTURE") != "" {
 		rounds = 3

@@ -12,6 +12,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // demo starts a demo's script in a process group of its own. Its end is awaited by the returned
@@ -46,6 +48,7 @@ func demo(t *testing.T, script string) (running *exec.Cmd, out *bytes.Buffer, wa
 // TestDemoLinks: the demo ends well in a minute. It compares its own answers with the generated
 // links, before and after the loss of a machine, so it is enough that it reaches its end.
 func TestDemoLinks(t *testing.T) {
+	seed.Long(t)
 	if testing.Short() {
 		t.Skip("20 seconds")
 	}

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/triple"
@@ -64,6 +65,7 @@ func TestFailureEnds(t *testing.T) {
 
 // TestBuildEnds: a build ends while links of new pages are added by other ways.
 func TestBuildEnds(t *testing.T) {
+	seed.Long(t)
 	if testing.Short() {
 		t.Skip("many links, of one goroutine at a time")
 	}

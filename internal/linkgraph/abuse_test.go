@@ -68,6 +68,7 @@ func oddLinks(rng *rand.Rand, urls []string, most int) (changes []links.Change) 
 // TestAbuseURLs adds and deletes odd URLs, self-links, duplicates and links in several named
 // graphs, by Update and by other endpoints.
 func TestAbuseURLs(t *testing.T) {
+	seed.Long(t)
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}
