@@ -53,10 +53,6 @@ short_tests() {
 # short_helpers says whether one of them is no test, but called by tests.
 short_helpers() { [ -n "$(short_tests "$1" | grep -vE '^Test' || true)" ]; }
 
-# at_once is how many packages are tested at the same time. Many tests wait, so it is one more than
-# there are processors.
-at_once=$(($(getconf _NPROCESSORS_ONLN) + 1))
-
 suites() {
   local compiler race=false packages names
   compiler=$("$go" env CC)
@@ -76,18 +72,18 @@ suites() {
   # tenth less time; the tests collect it as usual.
   mapfile -t packages < <(ordered "$work/plain" "${long[@]}")
   if [ "${#packages[@]}" -gt 0 ]; then
-    GOGC=400 "$go" test -exec 'env GOGC=100' -json -vet=off -p "$at_once" -timeout 20m "${packages[@]}" || touch "$work/failed"
+    GOGC=400 "$go" test -exec 'env GOGC=100' -json -vet=off -timeout 20m "${packages[@]}" || touch "$work/failed"
   fi
   if [ -s "$work/short" ]; then
     mapfile -t packages < <(awk '!seen[$1]++ { print $1 }' "$work/short")
     names=$(awk '{ print $2 }' "$work/short" | paste -sd '|')
-    GOGC=400 "$go" test -exec 'env GOGC=100' -json -vet=off -p "$at_once" -timeout 20m -run "^($names)\$" "${packages[@]}" || touch "$work/failed"
+    GOGC=400 "$go" test -exec 'env GOGC=100' -json -vet=off -timeout 20m -run "^($names)\$" "${packages[@]}" || touch "$work/failed"
   fi
   if $race; then
     mapfile -t packages < <(ordered "$work/race" "${long_race[@]}")
     # pebblegozstd: Zstandard in Go, as where there is no C compiler. It compiles in no time.
     GOGC=400 "$go" build -race -tags pebblegozstd "${packages[@]}" || touch "$work/failed"
-    GOGC=400 "$go" test -exec 'env GOGC=100' -json -race -short -tags pebblegozstd -vet=off -p "$at_once" -timeout 20m "${packages[@]}" || touch "$work/failed"
+    GOGC=400 "$go" test -exec 'env GOGC=100' -json -race -short -tags pebblegozstd -vet=off -timeout 20m "${packages[@]}" || touch "$work/failed"
   elif [ -n "${RACE:-}" ]; then
     echo "no C compiler: the race detector is left out"
   fi

@@ -45,7 +45,7 @@ type searcher struct {
 	err     error
 }
 
-// Search returns up to limit documents of some parts that come first, or first after a hit. Stats must have the
+// Search returns up to limit documents of some parts that come first, or first after a hit; fewer if [Cut] says so. Stats must have the
 // counts of all parts of the index, also those of other machines. check is called now and then, and ends the work by
 // an error.
 func Search(a *Analyzer, r *Request, s *Stats, parts []*Part, limit int, after *Hit, check func() error) ([]Hit, error) {
@@ -63,20 +63,50 @@ func Search(a *Analyzer, r *Request, s *Stats, parts []*Part, limit int, after *
 	if f.err != nil {
 		return nil, f.err
 	}
-	// Keys are read in the order of documents, because neighbours are in one block.
-	slices.SortStableFunc(f.heap, func(x, y candidate) int { return cmp.Compare(x.doc, y.doc) })
-	hits := make([]Hit, 0, len(f.heap))
-	for _, p := range parts {
-		var keys keyReader
-		for i := range f.heap {
-			if c := &f.heap[i]; c.part == p {
-				key, err := keys.key(p.Segment, c.doc)
-				if err != nil {
-					return nil, err
-				}
-				hits = append(hits, Hit{c.score, c.hash, key, p.Predicate()})
-			}
+	return f.hits()
+}
+
+// PageBytes is the size of the keys of a page of hits from which it ends, because literals may be long.
+const PageBytes = 4 << 20
+
+// Cut reports whether other hits may come behind those of [Search].
+func Cut(hits []Hit, limit int) bool {
+	bytes := 0
+	for i := range hits {
+		bytes += len(hits[i].Key)
+	}
+	return len(hits) >= limit || bytes >= PageBytes
+}
+
+// hits returns the best candidates with their keys, a batch at a time until these take PageBytes.
+func (f *searcher) hits() ([]Hit, error) {
+	slices.SortFunc(f.heap, func(x, y candidate) int { return cmp.Or(cmp.Compare(y.score, x.score), cmp.Compare(x.hash, y.hash)) })
+	var hits []Hit
+	for batch, bytes := 4, 0; len(f.heap) > 0 && bytes < PageBytes; {
+		// 1. The next candidates. Those with equal hashes stay together, because only their keys order them.
+		n := min(batch, len(f.heap))
+		for n < len(f.heap) && f.heap[n].score == f.heap[n-1].score && f.heap[n].hash == f.heap[n-1].hash {
+			n++
 		}
+		// 2. Their keys, in the order of documents, because neighbours are in one block.
+		list := f.heap[:n]
+		slices.SortStableFunc(list, func(x, y candidate) int { return cmp.Compare(x.doc, y.doc) })
+		readers := map[*Part]*keyReader{}
+		for i := range list {
+			c := &list[i]
+			if readers[c.part] == nil {
+				readers[c.part] = &keyReader{}
+			}
+			key, err := readers[c.part].key(c.part.Segment, c.doc)
+			if err != nil {
+				return nil, err
+			}
+			bytes += len(key)
+			hits = append(hits, Hit{c.score, c.hash, key, c.part.Predicate()})
+		}
+		// 3. The size of the next batch is what fits if literals stay as long.
+		f.heap = f.heap[n:]
+		batch = max(1, min(4*batch, (PageBytes-bytes)/max(1, bytes/len(hits))))
 	}
 	slices.SortFunc(hits, func(x, y Hit) int { return x.Compare(&y) })
 	return hits, nil

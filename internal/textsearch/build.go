@@ -4,6 +4,7 @@ package textsearch
 
 import (
 	"bytes"
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -70,19 +71,27 @@ func textOf(key, value []byte) ([]byte, error) {
 	return terms[triple.Object], nil
 }
 
-// missing returns the predicate to build next, and its missing partitions.
-func (x *Index) missing() (predicate string, set partitions) {
-	s := x.state.Load()
+// missing returns a predicate to build and its missing partitions. It leaves out predicates whose build failed a moment
+// ago; if these are the only ones, it returns an error of theirs.
+func (x *Index) missing() (predicate string, set partitions, err error) {
+	s, now := x.state.Load(), time.Now()
 	l, wanted := x.wanted()
 	if s == nil || s.layout != l {
-		return "", 0
+		return "", 0, nil
 	}
 	for _, p := range s.predicates {
-		if set := wanted &^ s.complete[p]; set != 0 {
-			return p, set
+		set := wanted &^ s.complete[p]
+		pause := x.pauses[p]
+		switch {
+		case set == 0:
+			delete(x.pauses, p)
+		case now.Before(pause.until) && pause.settings.equal(s.settings):
+			err = cmp.Or(err, pause.err)
+		default:
+			return p, set, nil
 		}
 	}
-	return "", 0
+	return "", 0, err
 }
 
 // pause is the time after a build that failed. Builds must not take more than a tenth of the time.
@@ -92,58 +101,57 @@ type pause struct {
 	err      error
 }
 
-// buildMissing builds a predicate whose partitions are missing, unless the last build failed a moment ago. It
-// returns false if there is none.
-func (x *Index) buildMissing(ctx context.Context) (bool, error) {
-	s, began := x.state.Load(), time.Now()
-	if s == nil || began.Before(x.pause.until) && x.pause.settings.equal(s.settings) {
-		return false, x.pause.err
+// buildMissing builds the predicates whose partitions are missing, and returns an error of those that cannot be built. One
+// that fails does not stop the others.
+func (x *Index) buildMissing(ctx context.Context) error {
+	for {
+		predicate, set, err := x.missing()
+		if set == 0 {
+			return err
+		}
+		began, settings := time.Now(), x.state.Load().settings
+		x.files.begin()
+		if err := x.buildNext(ctx, predicate, set); err != nil {
+			x.files.discard(x)
+			now := time.Now()
+			x.pauses[predicate] = pause{now.Add(max(9*now.Sub(began), time.Millisecond)), settings, err}
+		}
+		if ctx.Err() != nil {
+			return context.Cause(ctx)
+		}
 	}
-	x.files.begin()
-	built, err := x.buildNext(ctx)
-	x.pause = pause{settings: s.settings, err: err}
-	if err != nil {
-		x.files.discard(x)
-		now := time.Now()
-		x.pause.until = now.Add(9 * now.Sub(began))
-	}
-	return built, err
 }
 
-// buildNext builds a predicate whose partitions are missing. It returns false if there is none.
-func (x *Index) buildNext(ctx context.Context) (bool, error) {
-	predicate, set := x.missing()
-	if set == 0 {
-		return false, nil
-	}
+// buildNext builds the missing partitions of a predicate.
+func (x *Index) buildNext(ctx context.Context, predicate string, set partitions) error {
 	began := time.Now()
 	x.builds.Add(1)
 	s := x.state.Load()
 	// 1. The position is that before the first row is read. Rows may be newer.
 	at, err := x.node.Feed().Position(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	parts, documents, err := x.build(ctx, s, predicate, set)
 	if err != nil {
-		return false, fmt.Errorf("build the text index of %s: %w", predicate, err)
+		return fmt.Errorf("build the text index of %s: %w", predicate, err)
 	}
 	// A row may have gone with the only machine that had it, so all must be of one epoch.
 	end, err := x.node.Feed().Position(ctx)
 	if err != nil {
-		return false, err
+		return err
 	}
 	if end.Epoch != at.Epoch && s.layout > 0 {
-		return false, errMoved
+		return errMoved
 	}
 	// 2. Publish them with the changes since. All parts take these in, because they may be applied again.
 	if err := x.lock(ctx); err != nil {
-		return false, err
+		return err
 	}
 	defer x.unlock()
 	now := x.state.Load()
 	if now == nil || now.layout != s.layout || now.hasTrigrams(predicate) != s.hasTrigrams(predicate) {
-		return false, errMoved
+		return errMoved
 	}
 	next := now.clone()
 	next.drop(func(p string, i uint32) bool { return p == predicate && set.has(i) })
@@ -151,17 +159,17 @@ func (x *Index) buildNext(ctx context.Context) (bool, error) {
 	next.parts = append(next.parts, parts...)
 	next.at = now.at.Common(at)
 	if err := x.checkMemory(next); err != nil {
-		return false, err
+		return err
 	}
 	for more := true; more; {
 		if next, more, err = x.step(ctx, next); err != nil {
-			return false, err
+			return err
 		}
 	}
 	x.publish(next)
 	x.files.urgent = true
 	x.log.Info("the text index of a predicate is built", "predicate", predicate, "literals", documents, "took", time.Since(began))
-	return true, nil
+	return nil
 }
 
 // checkMemory returns an error if a state is too large.

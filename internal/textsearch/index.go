@@ -3,6 +3,7 @@
 package textsearch
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -61,6 +62,7 @@ type Index struct {
 
 	// changing holds a token while a goroutine changes the state.
 	changing chan struct{}
+	scanning chan struct{} // holds a token while a search reads literals without an index
 	state    atomic.Pointer[state]
 	failure  atomic.Pointer[error] // why the last attempt to tend the index failed
 	waking   chan struct{}
@@ -73,8 +75,8 @@ type Index struct {
 	// Only the goroutine with the token of changing uses these.
 	analyzer *textindex.Analyzer
 	files    files
-	// Only the goroutine that tends the index uses pause.
-	pause    pause
+	// Only the goroutine that tends the index uses pauses, which are by predicate.
+	pauses   map[string]pause
 	searches atomic.Int64
 	// lateCandidates is when the last call of Candidates began that took too long.
 	lateCandidates atomic.Pointer[time.Time]
@@ -160,7 +162,7 @@ func OpenNode(n Node, o Options) (*Index, error) {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("open the text index: %w", err)
 	}
-	x := &Index{node: n, o: o, log: o.Logger, changing: make(chan struct{}, 1), waking: make(chan struct{}, 1), moved: make(chan struct{}), down: map[trie.MachineID]time.Time{}, analyzer: textindex.NewAnalyzer()}
+	x := &Index{node: n, o: o, log: o.Logger, changing: make(chan struct{}, 1), scanning: make(chan struct{}, 1), waking: make(chan struct{}, 1), moved: make(chan struct{}), down: map[trie.MachineID]time.Time{}, pauses: map[string]pause{}, analyzer: textindex.NewAnalyzer()}
 	x.analyzers.New = func() any { return textindex.NewAnalyzer() }
 	x.ctx, x.cancel = context.WithCancelCause(context.Background())
 	x.handle()
@@ -230,19 +232,12 @@ func (x *Index) tendOnce(ctx context.Context) error {
 	if err := x.dropSpare(ctx); err != nil {
 		return err
 	}
-	for {
-		built, err := x.buildMissing(ctx)
-		if err != nil {
-			return err
-		}
-		if !built {
-			break
-		}
-	}
+	// What cannot be built must not keep the rest from being merged and saved.
+	failed := x.buildMissing(ctx)
 	if err := x.mergeLarge(ctx); err != nil {
 		return err
 	}
-	return x.saveSometimes(ctx)
+	return cmp.Or(x.saveSometimes(ctx), failed)
 }
 
 // lock takes the token of changing.

@@ -427,10 +427,76 @@ func TestMemory(t *testing.T) {
 	if files, err := filepath.Glob(filepath.Join(f.o.Dir, "*.text")); err != nil || len(files) > 0 {
 		t.Errorf("%q are left, %v", files, err)
 	}
-	// A scan says so, too, because the predicate has an index.
+	// A scan needs no index.
 	s, err := f.index.Search(f.ctx(), Request{Query: "graph", Scan: true})
-	if !errors.Is(err, ErrTooLarge) {
-		t.Fatal(s, err)
+	if err != nil {
+		t.Fatal(err)
+	}
+	if hits, err := s.Next(f.ctx(), 10); err != nil || len(hits) != 1 {
+		t.Errorf("a scan finds %v, %v", hits, err)
+	}
+}
+
+// TestOneTooLarge: a predicate whose index does not fit keeps no other one from being built and saved.
+func TestOneTooLarge(t *testing.T) {
+	f := newFixture(t, Options{Memory: 4 << 10, TendEvery: time.Millisecond})
+	for i := range 200 {
+		f.add(triple.Triple{Subject: triple.NewIRI("x:s"), Predicate: triple.NewIRI("x:a"), Object: triple.NewString(fmt.Sprint("many words ", i))})
+	}
+	f.add(labelled("a", "graph store"))
+	for _, p := range []string{"x:a", label} { // in the order of builds
+		if err := f.index.Add(f.ctx(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	saved := filepath.Join(f.o.Dir, listingFile)
+	for ctx := f.ctx(); ; {
+		_, err := f.index.Search(ctx, Request{Query: "graph", Predicates: []string{label}})
+		_, large := f.index.Search(ctx, Request{Query: "many", Predicates: []string{"x:a"}})
+		if _, missing := os.Stat(saved); err == nil && errors.Is(large, ErrTooLarge) && missing == nil {
+			break
+		}
+		if ctx.Err() != nil {
+			t.Fatalf("a search of the other predicate: %v; of the large one: %v", err, large)
+		}
+	}
+}
+
+// TestPageBytes: a page of hits ends when its literals take some MiB, and the next one goes on behind it.
+func TestPageBytes(t *testing.T) {
+	f := newFixture(t, Options{})
+	for i := range 20 {
+		f.add(labelled("a", fmt.Sprint("graph ", i, strings.Repeat(" padding", 1<<17))))
+	}
+	if err := f.index.Add(f.ctx(), label); err != nil {
+		t.Fatal(err)
+	}
+	f.await()
+	s, err := f.index.Search(f.ctx(), Request{Query: "graph"})
+	if err != nil {
+		t.Fatal(err)
+	}
+	seen := map[triple.Term]bool{}
+	for pages := 0; ; pages++ {
+		hits, err := s.Next(f.ctx(), 1000)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if len(hits) == 0 {
+			if pages < 3 {
+				t.Errorf("all hits are on %d pages", pages)
+			}
+			break
+		}
+		for _, h := range hits {
+			if len(hits) > 8 || seen[h.Literal] {
+				t.Fatalf("a page of %d hits; %.20s was on an earlier one: %t", len(hits), h.Literal.Value(), seen[h.Literal])
+			}
+			seen[h.Literal] = true
+		}
+	}
+	if len(seen) != 20 {
+		t.Errorf("%d literals are found", len(seen))
 	}
 }
 

@@ -195,7 +195,7 @@ func (x *Index) answer(ctx context.Context, q *question) (*answer, error) {
 		after = &q.after
 	}
 	a.hits, err = x.search(ctx, s, r, &q.stats, q.set, q.limit, after)
-	a.cut = len(a.hits) == q.limit
+	a.cut = textindex.Cut(a.hits, q.limit)
 	// 3. An answer is bounded. It has one hit at least.
 	bytes := 0
 	for i, h := range a.hits {

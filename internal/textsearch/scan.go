@@ -30,6 +30,13 @@ func (s *Search) scan(ctx context.Context) (err error) {
 			err = fmt.Errorf("%w: a scan may read literals for %s; trefoil text add makes an index", ErrTooSlow, scanTimeout)
 		}
 	}()
+	// One scan at a time, because each takes memory for its literals and their index.
+	select {
+	case x.scanning <- struct{}{}:
+		defer func() { <-x.scanning }()
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
 	predicates := s.request.Predicates
 	if predicates == nil {
 		if predicates, err = x.Predicates(ctx); err != nil {

@@ -4,6 +4,8 @@ package textsearch
 
 import (
 	"context"
+	"errors"
+	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/triple"
@@ -42,40 +44,62 @@ func (s *Search) Scores(ctx context.Context, literals [][]byte) ([]float64, erro
 	return scores, nil
 }
 
+// maxHiddenRanges bounds the ranges of rows that hideScores looks up at a time.
+const maxHiddenRanges = 1024
+
 // hideScores sets the scores of literals without a visible row to 0.
 func (s *Search) hideScores(ctx context.Context, keys [][]byte, scores []float64) error {
+	client := ctx
+	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	defer cancel()
 	// 1. What has a score may have any of the searched predicates.
 	predicates := s.request.Predicates
 	if predicates == nil {
 		predicates = s.index.state.Load().predicates
 	}
 	var found []Hit
-	literals := make([]triple.Term, len(keys))
+	var places []int
+	// 2. Keep the scores of those that are visible.
+	look := func() error {
+		if len(found) == 0 {
+			return nil
+		}
+		visible, err := s.filter(ctx, found)
+		if errors.Is(err, context.DeadlineExceeded) && client.Err() == nil {
+			return fmt.Errorf("%w: more than %s; name a predicate", ErrTooSlow, searchTimeout)
+		}
+		if err != nil {
+			return err
+		}
+		kept := make(map[triple.Term]bool, len(visible))
+		for i := range visible {
+			kept[visible[i].Literal] = true
+		}
+		for i := range found {
+			if !kept[found[i].Literal] {
+				scores[places[i]] = 0
+			}
+		}
+		found, places = found[:0], places[:0]
+		return nil
+	}
+	// 3. Some literals at a time.
 	for i, key := range keys {
 		if scores[i] == 0 {
 			continue
 		}
-		var err error
-		if literals[i], err = triple.DecodeTerm(key); err != nil {
+		literal, err := triple.DecodeTerm(key)
+		if err != nil {
 			return err
 		}
-		found = append(found, Hit{literals[i], predicates, scores[i]})
-	}
-	// 2. Keep the scores of the visible ones.
-	visible, err := s.filter(ctx, found)
-	if err != nil {
-		return err
-	}
-	kept := make(map[triple.Term]bool, len(visible))
-	for i := range visible {
-		kept[visible[i].Literal] = true
-	}
-	for i, literal := range literals {
-		if !kept[literal] {
-			scores[i] = 0
+		found, places = append(found, Hit{literal, predicates, scores[i]}), append(places, i)
+		if len(found)*len(predicates) >= maxHiddenRanges {
+			if err := look(); err != nil {
+				return err
+			}
 		}
 	}
-	return nil
+	return look()
 }
 
 // scores returns the scores of the literals of one question.

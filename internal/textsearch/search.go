@@ -106,7 +106,7 @@ func (x *Index) begun(ctx context.Context, r Request) (*Search, error) {
 		},
 		func(a *answer) { s.stats.Add(a.stats) },
 		&question{kind: askCollect})
-	if r.Scan && errors.Is(err, ErrBuilding) {
+	if r.Scan && (errors.Is(err, ErrBuilding) || errors.Is(err, ErrTooLarge)) {
 		return s, s.scan(ctx)
 	}
 	return s, err
@@ -133,7 +133,8 @@ func scanHint(predicates []string) string {
 	return ". To search without one, allow a scan: scan=true of /search, text:scan true in SPARQL"
 }
 
-// Next returns the next hits, up to limit, the best first, each with all of its predicates. At the end it returns none.
+// Next returns the next hits, up to limit, the best first, each with all of its predicates. There are fewer if their
+// literals take some MiB. At the end it returns none.
 func (s *Search) Next(ctx context.Context, limit int) ([]Hit, error) {
 	if s.reader != nil {
 		return s.nextVisible(ctx, limit)
@@ -144,6 +145,7 @@ func (s *Search) Next(ctx context.Context, limit int) ([]Hit, error) {
 // nextHits is Next for the literals of all graphs.
 func (s *Search) nextHits(ctx context.Context, limit int) ([]Hit, error) {
 	var list []Hit
+	bytes := 0
 	for !s.done {
 		hits, err := s.next(ctx, limit+1) // the one behind the last shows that this has no other predicate
 		if err != nil {
@@ -164,9 +166,10 @@ func (s *Search) nextHits(ctx context.Context, limit int) ([]Hit, error) {
 			switch n := len(list); {
 			case n > 0 && list[n-1].Literal == literal:
 				list[n-1].Predicates = append(list[n-1].Predicates, h.Predicate)
-			case n == limit:
+			case n == limit, bytes >= textindex.PageBytes:
 				return list, nil
 			default:
+				bytes += len(h.Key)
 				list = append(list, Hit{literal, []string{h.Predicate}, h.Score})
 			}
 			s.after = h
@@ -200,7 +203,7 @@ func (s *Search) next(ctx context.Context, limit int) ([]textindex.Hit, error) {
 	err := x.gather(ctx, s,
 		func(ctx context.Context, now *state, set partitions) (func(), error) {
 			list, err := x.search(ctx, now, s.request, &s.stats, set, limit, s.after)
-			return func() { add(list, len(list) == limit) }, err
+			return func() { add(list, textindex.Cut(list, limit)) }, err
 		},
 		func(a *answer) { add(a.hits, a.cut) }, q)
 	if err != nil {

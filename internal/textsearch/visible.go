@@ -11,14 +11,13 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 const (
 	// maxVisiblePage bounds the hits whose rows are looked up at a time.
 	maxVisiblePage = 1024
-	// maxVisibleBytes is the size of the literals of a page from which pages do not grow.
-	maxVisibleBytes = 4 << 20
 	// maxSurplus is how many rows of a literal are read although one was visible, before the look-up begins anew behind them.
 	maxSurplus = 256
 )
@@ -31,16 +30,10 @@ func (s *Search) nextVisible(ctx context.Context, limit int) ([]Hit, error) {
 	client := ctx
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
-	for n := min(limit, maxVisiblePage); len(s.visible) < limit && !s.done; {
-		// 1. The next page of all graphs. It grows while its literals are short.
+	found := 0
+	for n := min(limit, maxVisiblePage); len(s.visible) < limit && found < textindex.PageBytes && !s.done; n = min(2*n, maxVisiblePage) {
+		// 1. The next page of all graphs.
 		hits, err := s.nextHits(ctx, n)
-		bytes := 0
-		for i := range hits {
-			bytes += len(hits[i].Literal.Value())
-		}
-		if bytes < maxVisibleBytes {
-			n = min(2*n, maxVisiblePage)
-		}
 		// 2. Those that are visible.
 		if err == nil {
 			hits, err = s.filter(ctx, hits)
@@ -52,6 +45,9 @@ func (s *Search) nextVisible(ctx context.Context, limit int) ([]Hit, error) {
 			return nil, bare(err)
 		}
 		s.visible = append(s.visible, hits...)
+		for i := range hits {
+			found += len(hits[i].Literal.Value())
+		}
 	}
 	// 3. The rest stays for the next call.
 	n := min(limit, len(s.visible))

@@ -151,34 +151,48 @@ func (a *API) search(w http.ResponseWriter, r *request.Request) error {
 	if err := account.Grow(s.ScannedBytes()); err != nil {
 		return err
 	}
-	hits, err := s.Next(r.Context(), o.limit+1)
-	if err != nil {
-		return err
-	}
-	// 2. Make the answer.
-	answer := found{Hits: []hit{}, More: len(hits) > o.limit}
-	for i := range hits[:min(len(hits), o.limit)] {
-		h := &hits[i]
-		if err := account.Grow(int64(3*len(h.Literal.Value()) + hitBytes)); err != nil {
+	// 2. Make the answer, a page at a time.
+	answer := found{Hits: []hit{}}
+	for !answer.More {
+		hits, err := s.Next(r.Context(), o.limit+1-len(answer.Hits))
+		if err != nil {
 			return err
 		}
-		one := hit{Score: h.Score, Lang: h.Literal.Lang(), Predicates: h.Predicates, Snippet: s.Snippet(h)}
-		if !o.brief {
-			one.Text = h.Literal.Value()
+		if len(hits) == 0 {
+			break
 		}
-		if one.Lang == "" && h.Literal.Datatype() != triple.XSDString {
-			one.Datatype = h.Literal.Datatype()
+		for i := range hits {
+			if answer.More = len(answer.Hits) == o.limit; answer.More {
+				break
+			}
+			one, err := a.hitOf(r.Context(), s, &hits[i], o)
+			if err != nil {
+				return err
+			}
+			if err := account.Grow(int64(3*len(one.Text) + 3*len(one.Snippet) + hitBytes)); err != nil {
+				return err
+			}
+			answer.Hits = append(answer.Hits, one)
 		}
-		if err := r.Context().Err(); err != nil {
-			return err // a snippet of a long literal takes time
-		}
-		if one.Subjects, err = a.subjects(r.Context(), h, o.subjects); err != nil {
-			return err
-		}
-		answer.Hits = append(answer.Hits, one)
 	}
 	a.hits.Add(float64(len(answer.Hits)))
 	return response.WriteJSON(w, answer)
+}
+
+// hitOf returns a hit as it stands in an answer.
+func (a *API) hitOf(ctx context.Context, s *textsearch.Search, h *textsearch.Hit, o answerOptions) (one hit, err error) {
+	if err := ctx.Err(); err != nil {
+		return one, err // a snippet of a long literal takes time
+	}
+	one = hit{Score: h.Score, Lang: h.Literal.Lang(), Predicates: h.Predicates, Snippet: s.Snippet(h)}
+	if !o.brief {
+		one.Text = h.Literal.Value()
+	}
+	if one.Lang == "" && h.Literal.Datatype() != triple.XSDString {
+		one.Datatype = h.Literal.Datatype()
+	}
+	one.Subjects, err = a.subjects(ctx, h, o.subjects)
+	return one, err
 }
 
 // reader returns a reader of the graphs that the user may read.
