@@ -101,7 +101,7 @@ type pause struct {
 	err      error
 }
 
-// buildMissing builds the predicates whose partitions are missing, and returns an error of those that cannot be built. One
+// buildMissing builds the predicates whose partitions are missing, and returns an error if one cannot be built. One
 // that fails does not stop the others.
 func (x *Index) buildMissing(ctx context.Context) error {
 	for {

@@ -59,7 +59,7 @@ func (s *Search) hideScores(ctx context.Context, keys [][]byte, scores []float64
 	}
 	var found []Hit
 	var places []int
-	// 2. Keep the scores of those that are visible.
+	// 2. Keep the scores of the visible ones.
 	look := func() error {
 		if len(found) == 0 {
 			return nil
