@@ -3,7 +3,6 @@
 package server
 
 import (
-	"context"
 	"fmt"
 	"math/rand/v2"
 	"net/http"
@@ -11,12 +10,14 @@ import (
 	"slices"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
+
+// graphPredicates are those of the literals of graphTexts that are indexed; a third one is not.
+var graphPredicates = []string{"x:p", "x:q"}
 
 // graphTexts returns random literals of two predicates in the default graph and four named ones. One of them is long.
 func graphTexts(r *rand.Rand) (all []triple.Triple) {
@@ -35,22 +36,7 @@ func graphTexts(r *rand.Rand) (all []triple.Triple) {
 
 // TestTextGraphs compares searches in graphs with filters of the graphs' triples.
 func TestTextGraphs(t *testing.T) {
-	db := newStore(t)
-	index := newText(t, db)
-	if _, err := db.Add(t.Context(), graphTexts(seed.Rand(t))); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range []string{"x:p", "x:q"} {
-		if err := index.Add(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := index.Await(ctx); err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, db, Options{Text: index, Engine: newEngine(t, db, engine.Options{Text: index})}, ServerOptions{})
+	s := serveIndexed(t, graphTexts(seed.Rand(t)), graphPredicates, engine.Options{})
 	const indexed = ` FILTER(?p IN (<x:p>, <x:q>)) `
 	for _, c := range []struct{ search, filter string }{
 		{`SELECT ?l { GRAPH <x:g1> { ?l text:matches "graph" } }`, `SELECT DISTINCT ?l { GRAPH <x:g1> { ?s ?p ?l FILTER CONTAINS(?l, "graph")` + indexed + `} }`},

@@ -17,26 +17,6 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// serveIndexed serves triples with two indexed predicates to the users.
-func serveIndexed(t *testing.T, all []triple.Triple, users ...access.User) *testServer {
-	db := newStore(t)
-	index := newText(t, db)
-	if _, err := db.Add(t.Context(), all); err != nil {
-		t.Fatal(err)
-	}
-	for _, p := range []string{"x:p", "x:q"} {
-		if err := index.Add(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := index.Await(ctx); err != nil {
-		t.Fatal(err)
-	}
-	return serve(t, db, Options{Text: index, Users: users, Engine: newEngine(t, db, engine.Options{Text: index})}, ServerOptions{})
-}
-
 // TestTextRights: what a user with some graphs finds is the same, to the last digit of a score, as in a store that has
 // only these graphs.
 func TestTextRights(t *testing.T) {
@@ -55,7 +35,7 @@ func TestTextRights(t *testing.T) {
 			visible = append(visible, tr)
 		}
 	}
-	want, got := serveIndexed(t, visible, limited), serveIndexed(t, all, limited, newUser("reader", "read"))
+	want, got := serveIndexed(t, visible, graphPredicates, engine.Options{}, limited), serveIndexed(t, all, graphPredicates, engine.Options{}, limited, newUser("reader", "read"))
 	const text = "PREFIX text: <urn:trefoil:text:> "
 	found := 0
 	for _, target := range []string{

@@ -14,13 +14,12 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // serveTexts serves 300 labels and 300 comments. The labels are indexed.
 func serveTexts(t *testing.T) *testServer {
-	db := newStore(t)
-	index := newText(t, db)
 	words := strings.Fields("graph store base triple node")
 	var all []triple.Triple
 	for i := range 300 {
@@ -30,18 +29,29 @@ func serveTexts(t *testing.T) *testServer {
 			triple.Triple{Subject: s, Predicate: triple.NewIRI("x:comment"), Object: triple.NewString("graph " + fmt.Sprint(i))},
 			triple.Triple{Subject: s, Predicate: triple.NewIRI("x:kind"), Object: triple.NewIRI(fmt.Sprint("x:k", i%3))})
 	}
+	return serveIndexed(t, all, []string{"x:label"}, engine.Options{})
+}
+
+// serveIndexed serves triples with an index of some predicates to the users, everybody if there are none.
+func serveIndexed(t *testing.T, all []triple.Triple, predicates []string, o engine.Options, users ...access.User) *testServer {
+	t.Helper()
+	db := newStore(t)
+	index := newText(t, db)
 	if _, err := db.Add(t.Context(), all); err != nil {
 		t.Fatal(err)
 	}
-	if err := index.Add(t.Context(), "x:label"); err != nil {
-		t.Fatal(err)
+	for _, p := range predicates {
+		if err := index.Add(t.Context(), p); err != nil {
+			t.Fatal(err)
+		}
 	}
 	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
 	defer cancel()
 	if err := index.Await(ctx); err != nil {
 		t.Fatal(err)
 	}
-	return serve(t, db, Options{Text: index, Engine: newEngine(t, db, engine.Options{Text: index})}, ServerOptions{})
+	o.Text = index
+	return serve(t, db, Options{Text: index, Users: users, Engine: newEngine(t, db, o)}, ServerOptions{})
 }
 
 // rows returns the rows of a query as CSV, without the head.
@@ -130,24 +140,11 @@ func TestTextScores(t *testing.T) {
 
 // TestTextGiven: a row that binds the literal needs no memory for all hits of a frequent word.
 func TestTextGiven(t *testing.T) {
-	db := newStore(t)
-	index := newText(t, db)
 	var all []triple.Triple
 	for i := range 10_000 {
 		all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprint("x:s", i)), Predicate: triple.NewIRI("x:label"), Object: triple.NewString(fmt.Sprint("many ", i))})
 	}
-	if _, err := db.Add(t.Context(), all); err != nil {
-		t.Fatal(err)
-	}
-	if err := index.Add(t.Context(), "x:label"); err != nil {
-		t.Fatal(err)
-	}
-	ctx, cancel := context.WithTimeout(t.Context(), time.Minute)
-	defer cancel()
-	if err := index.Await(ctx); err != nil {
-		t.Fatal(err)
-	}
-	s := serve(t, db, Options{Text: index, Engine: newEngine(t, db, engine.Options{Text: index, QueryMemory: 512 << 10})}, ServerOptions{})
+	s := serveIndexed(t, all, []string{"x:label"}, engine.Options{QueryMemory: 512 << 10})
 	got := s.rows(t, `SELECT ?l { VALUES ?l { "many 7" "none" "many 77" } ?l text:matches "many" }`)
 	if slices.Sort(got); !slices.Equal(got, []string{"many 7", "many 77"}) {
 		t.Errorf("%q", got)

@@ -7,12 +7,13 @@ import (
 	"fmt"
 )
 
-// expansions counts the words that the prefixes and fuzzy words of a query stand for. Segments may have the same words:
-// these count once, but are told apart only if the sum is too large.
+// expansions counts the words that the prefixes and fuzzy words of a query stand for. A word counts once, even if several
+// segments have it. Because a set of words takes memory, add first counts a word once for each segment. If that sum is too
+// large, it returns errRecount, and the caller counts again with the set.
 type expansions struct {
 	n        int
 	segments int
-	seen     map[expandedWord]struct{} // nil until the words are told apart
+	seen     map[expandedWord]struct{} // the different words; nil in the first count
 }
 
 // expandedWord is a leaf and the hash of a term.
@@ -21,7 +22,7 @@ type expandedWord struct {
 	hash uint64
 }
 
-// errRecount means that words must be told apart.
+// errRecount means that the words must be counted again, with the set of different words.
 var errRecount = errors.New("count the words again")
 
 // add counts a term of a leaf.
