@@ -155,6 +155,31 @@ func TestTextGiven(t *testing.T) {
 	}
 }
 
+// TestTextUpdates: an update may search, but not after an operation that changed triples, which the index does not have yet.
+// Then nothing of the update is done.
+func TestTextUpdates(t *testing.T) {
+	s := serveTexts(t)
+	for _, c := range []struct {
+		update string
+		status int
+		body   string
+	}{
+		{`INSERT { <x:a> <x:has> ?l } WHERE { ?l text:matches "w7" }`, http.StatusOK, `"added":1`},
+		{`DELETE DATA { <x:none> <x:p> 1 } ; INSERT { <x:a> <x:with> ?l } WHERE { ?l text:matches "w8" } ; INSERT DATA { <x:b> <x:p> 1 }`, http.StatusBadRequest, "send two updates"},
+		{`INSERT DATA { <x:b> <x:label> "w9 is new" } ; INSERT { <x:a> <x:with> ?l } WHERE { ?l text:matches "w9" }`, http.StatusBadRequest, "text:matches at"},
+		{`CLEAR DEFAULT ; INSERT { <x:a> <x:with> ?l } WHERE { ?l text:matches "w9" }`, http.StatusBadRequest, "send two updates"},
+		{`INSERT DATA { <x:b> <x:p> 1 } ; DELETE { ?s <x:label> ?l } WHERE { ?s <x:label> ?l FILTER EXISTS { ?l text:matches "w9" } }`, http.StatusBadRequest, "send two updates"},
+	} {
+		got := s.do(http.MethodPost, "/sparql", "PREFIX text: <urn:trefoil:text:> "+c.update, "Content-Type", "application/sparql-update")
+		if got.status != c.status || !strings.Contains(got.body, c.body) {
+			t.Errorf("%s: %d %s, want %d and %q", c.update, got.status, got.body, c.status, c.body)
+		}
+	}
+	if got := s.rows(t, `SELECT (COUNT(*) AS ?n) { ?s ?p ?o }`); !slices.Equal(got, []string{"901"}) {
+		t.Errorf("%q triples are left of 900 and one", got)
+	}
+}
+
 // TestTextScan: a plan says whether a search reads literals without an index.
 func TestTextScan(t *testing.T) {
 	s := serveTexts(t)

@@ -7,7 +7,7 @@ import (
 	"errors"
 )
 
-// ErrText: nothing gives the query of a search its text.
+// ErrText: a search has no text, or the index does not have the changes of the update that it is in.
 var ErrText = errors.New("invalid search")
 
 // TextIndex is the index behind text:matches. An answer is complete, or there is an error.

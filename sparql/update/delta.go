@@ -119,10 +119,13 @@ func (d *delta) lend() *btree.Map[string, row] {
 	return d.rows.Copy()
 }
 
+// changed reports whether there are changes.
+func (d *delta) changed() bool { return d.rows.Len() > 0 || d.cleared.any() }
+
 // over returns the state of base with the delta. It stays as it is while the
 // delta is written to, but for graphs cleared.
 func (d *delta) over(base source.Source) source.Source {
-	if d.rows.Len() == 0 && !d.cleared.any() {
+	if !d.changed() {
 		return base
 	}
 	return &overlay{base: base, rows: d.lend(), cleared: &d.cleared, adds: d.adds, deletes: d.deletes}

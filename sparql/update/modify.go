@@ -3,10 +3,12 @@
 package update
 
 import (
+	"context"
 	"fmt"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/plan"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -87,7 +89,11 @@ func computes(n algebra.Node) bool {
 // run carries the operation out. The solutions are those of the state before it, because its
 // source does not show its own writes.
 func (m *modify) run(r *run) error {
-	solutions, err := plan.Start(r.ctx, r.source(), &m.body, m.dataset, r.opts.Query, nil)
+	query := r.opts.Query
+	if query.Text != nil && r.delta.changed() {
+		query.Text = staleText{}
+	}
+	solutions, err := plan.Start(r.ctx, r.source(), &m.body, m.dataset, query, nil)
 	if err != nil {
 		return err
 	}
@@ -123,4 +129,13 @@ func (m *modify) run(r *run) error {
 		}
 	}
 	return solutions.Err()
+}
+
+// staleText stands for the index of texts after an operation that changed triples. The index has only what is committed, so
+// its answers would not fit the state that WHERE reads.
+type staleText struct{}
+
+// Search implements [exec.TextIndex].
+func (staleText) Search(context.Context, exec.TextRequest) (exec.TextSearch, error) {
+	return nil, fmt.Errorf("%w: the operations before it change triples, and the text index has these changes only after the update; send two updates", exec.ErrText)
 }
