@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net"
 	"net/http"
 	"net/http/httptest"
 	"strings"
@@ -356,3 +357,35 @@ func TestQueryCancelled(t *testing.T) {
 	}
 	t.Error("a cancelled query ended well")
 }
+
+// TestCancelledBody: an error of a cancelled query is that of its context, also if net/http returns
+// only that the cancellation closed the connection.
+func TestCancelledBody(t *testing.T) {
+	ctx, cancel := context.WithCancel(t.Context())
+	defer cancel()
+	w := newNetwork(t, func(int, *http.Request) fate {
+		header := http.Header{"Content-Type": {"application/sparql-results+json"}}
+		body := &closedBody{strings.NewReader(`{"head":{"vars":["a"]},"results":{"bindings":[{"a":{"type":"uri","value":"e:a"}},`)}
+		return fate{instead: &http.Response{StatusCode: http.StatusOK, Header: header, Body: body, ProtoMajor: 1, ProtoMinor: 1}}
+	})
+	c := newClient(t, "http://node.invalid", client.Options{HTTPClient: &http.Client{Transport: w}})
+	var last error
+	for _, last = range c.Query(ctx, `SELECT ?a { ?a ?b ?c }`, client.QueryOptions{}) {
+		cancel()
+	}
+	if !errors.Is(last, context.Canceled) || !errors.Is(last, net.ErrClosed) {
+		t.Errorf("%v", last)
+	}
+}
+
+// closedBody is a body whose connection closes after its text.
+type closedBody struct{ *strings.Reader }
+
+func (b *closedBody) Read(p []byte) (int, error) {
+	if n, _ := b.Reader.Read(p); n > 0 {
+		return n, nil
+	}
+	return 0, net.ErrClosed
+}
+
+func (b *closedBody) Close() error { return nil }

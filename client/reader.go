@@ -1,11 +1,29 @@
-// A reader that remembers its error.
+// Readers that keep the cause of an error: of a document that is sent, and of an answer's body.
 
 package client
 
 import (
+	"context"
+	"fmt"
 	"io"
 	"sync"
 )
+
+// cancellableBody is the body of an answer. An error of Read wraps that of ctx if ctx has ended:
+// net/http may return only that the connection is closed, because the cancellation closes it while
+// the body is read.
+type cancellableBody struct {
+	io.ReadCloser
+	ctx context.Context
+}
+
+func (b *cancellableBody) Read(p []byte) (int, error) {
+	n, err := b.ReadCloser.Read(p)
+	if err != nil && err != io.EOF && b.ctx.Err() != nil {
+		err = fmt.Errorf("%w: %w", b.ctx.Err(), err)
+	}
+	return n, err
+}
 
 // tellingReader keeps the error of reading a document, because net/http hides it behind that of the
 // broken request. The transport reads in its own goroutine.

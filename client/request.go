@@ -245,6 +245,7 @@ func (c *Client) tryNode(ctx context.Context, node int64, what call, body io.Rea
 	if c.options.Degraded != nil && isDegraded(answer.Header) {
 		c.options.Degraded(r.URL.Path)
 	}
+	answer.Body = &cancellableBody{answer.Body, ctx}
 	return answer, nil
 }
 
