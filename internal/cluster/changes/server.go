@@ -21,7 +21,7 @@ import (
 type Sequencer interface {
 	Reconciled() bool
 	Committed() (writes.Committed, error)
-	AwaitStamped(ctx context.Context) (epoch, sequence uint64, err error)
+	AwaitAcknowledged(ctx context.Context) (epoch, sequence uint64, err error)
 	Pause() (number uint64)
 	AwaitPaused(ctx context.Context, pause uint64) (epoch, sequence uint64, err error)
 }
@@ -277,8 +277,9 @@ func (f *Feed) handleEnd(ctx context.Context, body []byte) ([]byte, error) {
 	return peer.Encode(8, e.fields), nil
 }
 
-// end waits until everything is committed that this machine has stamped by now, and returns the last
-// sequence. If the request has a pause, it must have lasted until now, and ends. All operations of earlier epochs must be committed, because the end covers them.
+// end waits until everything is committed that precedes the last acknowledged operation, and returns
+// its sequence. If the request has a pause, it must have lasted until now, and ends. All operations of
+// earlier epochs must be committed, because the end covers them.
 func (f *Feed) end(ctx context.Context, r endRequest) (*end, error) {
 	ctx, cancel := context.WithTimeout(ctx, maxWait)
 	defer cancel()
@@ -289,7 +290,7 @@ func (f *Feed) end(ctx context.Context, r endRequest) (*end, error) {
 	leave()
 	var epoch, sequence uint64
 	if r.pause == 0 {
-		epoch, sequence, err = f.sequencer.AwaitStamped(ctx)
+		epoch, sequence, err = f.sequencer.AwaitAcknowledged(ctx)
 	} else {
 		epoch, sequence, err = f.sequencer.AwaitPaused(ctx, r.pause)
 	}

@@ -23,8 +23,9 @@ type era struct {
 	began   time.Time
 
 	// Guarded by inFlight.mu.
-	sequence uint64       // of the last stamp
-	floor    triple.Stamp // see inFlight.SetFloors
+	sequence  uint64       // of the last stamp
+	committed uint64       // the greatest sequence of a committed operation
+	floor     triple.Stamp // see inFlight.SetFloors
 }
 
 // Adopted begins the era of the adopted view. The caller must hold the gate, because nothing may

@@ -4,7 +4,6 @@ package writes
 
 import (
 	"context"
-	"slices"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 )
@@ -25,14 +24,14 @@ type Committed struct {
 func (fl *inFlight) Committed() (c Committed, err error) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	if fl.era == nil || len(fl.era.streams) == 0 {
-		return c, peer.Refuse(peer.CodeEpoch, 0, "machine %s is no member yet", fl.self.Machine)
+	if c.Epoch, err = fl.epoch(); err != nil {
+		return c, err
 	}
 	if fl.advanced == nil {
 		fl.advanced = make(chan struct{})
 	}
-	e := fl.era
-	c = Committed{Epoch: e.view.Epoch, Sequence: e.sequence, Batch: fl.last, Stamped: e.sequence, Changed: fl.advanced}
+	stamped := fl.era.sequence
+	c = Committed{Epoch: c.Epoch, Sequence: stamped, Batch: fl.last, Stamped: stamped, Changed: fl.advanced}
 	// The numbers of batches ascend with their stamps if they were stamped in this epoch. The others
 	// are of earlier epochs or of other sequencers.
 	for _, n := range fl.numbers {
@@ -55,24 +54,46 @@ func (fl *inFlight) notifyCommitted() {
 	}
 }
 
-// AwaitStamped waits until all operations are committed that this machine has stamped by now. It
-// returns the last sequence of the adopted epoch.
-func (fl *inFlight) AwaitStamped(ctx context.Context) (epoch, sequence uint64, err error) {
-	c, open, err := fl.stamped()
+// AwaitAcknowledged waits until the operations are committed that precede the last acknowledged one
+// in the order of stamps: batches are committed in any order. It returns the epoch and the sequence
+// of that one. Later operations in flight are not waited for, because a holder that is down would
+// delay readers as long as writers. Those of earlier epochs are, because an end covers them.
+func (fl *inFlight) AwaitAcknowledged(ctx context.Context) (epoch, sequence uint64, err error) {
+	a, err := fl.acknowledged()
 	if err != nil {
 		return 0, 0, err
 	}
-	return c.Epoch, c.Stamped, fl.await(ctx, open)
+	return a.epoch, a.sequence, fl.await(ctx, a.open)
 }
 
-// stamped returns what this machine has stamped, and all of its batches in flight.
-func (fl *inFlight) stamped() (c Committed, open []uint64, err error) {
-	if c, err = fl.Committed(); err != nil {
-		return c, nil, err
-	}
+// acknowledgement is the last acknowledged operation of an epoch.
+type acknowledgement struct {
+	epoch, sequence uint64
+	open            []uint64 // batches in flight that an end at the sequence covers
+}
+
+// acknowledged returns the last operation of the adopted epoch that this machine has acknowledged.
+func (fl *inFlight) acknowledged() (a acknowledgement, err error) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	return c, slices.Clone(fl.numbers), nil
+	if a.epoch, err = fl.epoch(); err != nil {
+		return a, err
+	}
+	a.sequence = fl.era.committed
+	for _, n := range fl.numbers {
+		if b := fl.open[n]; !fresh(b, a.epoch) || b.operations[0].Stamp.Sequence < a.sequence {
+			a.open = append(a.open, n)
+		}
+	}
+	return a, nil
+}
+
+// epoch returns the adopted epoch. It refuses if this machine is no member. The caller must hold mu.
+func (fl *inFlight) epoch() (uint64, error) {
+	if fl.era == nil || len(fl.era.streams) == 0 {
+		return 0, peer.Refuse(peer.CodeEpoch, 0, "machine %s is no member yet", fl.self.Machine)
+	}
+	return fl.era.view.Epoch, nil
 }
 
 // Incarnation returns the incarnation that numbers the batches of this machine.

@@ -73,6 +73,9 @@ func (fl *inFlight) answered(s *stream, parts []part) {
 // commit commits b, because all holders have it, and returns its bytes. The caller holds mu.
 func (fl *inFlight) commit(b *batch) int64 {
 	fl.remove(b)
+	if e := fl.era; fresh(b, e.view.Epoch) {
+		e.committed = max(e.committed, b.operations[len(b.operations)-1].Stamp.Sequence)
+	}
 	b.missing = nil
 	close(b.settled)
 	fl.notifyCommitted()

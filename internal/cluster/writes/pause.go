@@ -72,15 +72,15 @@ func (p *pauses) begin() (done func()) {
 	}
 }
 
-// AwaitPaused is AwaitStamped as of a pause, which it ends. It returns [store.ErrUnavailable] if the pause
+// AwaitPaused is AwaitAcknowledged as of a pause, which it ends. It returns [store.ErrUnavailable] if the pause
 // ended earlier.
 func (fl *inFlight) AwaitPaused(ctx context.Context, pause uint64) (epoch, sequence uint64, err error) {
-	c, open, err := fl.stamped()
+	a, err := fl.acknowledged()
 	if !fl.pauses.resume(pause) {
 		return 0, 0, fmt.Errorf("%w: the pause ended early", store.ErrUnavailable)
 	}
 	if err != nil {
 		return 0, 0, err
 	}
-	return c.Epoch, c.Stamped, fl.await(ctx, open)
+	return a.epoch, a.sequence, fl.await(ctx, a.open)
 }
