@@ -28,17 +28,25 @@ func TestDamagedRowInBackfill(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var key []byte // of a segment of this machine, in the order that a backfill reads after a loss
-		for row, err := range sn.Raw(t.Context(), store.TableStorage, triple.OrderRange(triple.OSP)) {
-			if err != nil {
-				t.Fatal(err)
+		// Which rows a backfill reads depends on the layout: so one that cannot be decoded follows each.
+		var keys [][]byte
+		for _, o := range triple.Orders {
+			for row, err := range sn.Raw(t.Context(), store.TableStorage, triple.OrderRange(o)) {
+				if err != nil {
+					t.Fatal(err)
+				}
+				keys = append(keys, append(append([]byte{store.TableStorage}, row.Key...), 0, 1, 0, 1, 0xEE))
 			}
-			key = append(slices.Clone(row.Key), 0, 1, 0, 1, 0xEE)
-			break
 		}
 		sn.Close()
 		damaged.edit(func(db *pebble.DB) error {
-			return db.Set(append([]byte{store.TableStorage}, key...), triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: 1}, all[0]), pebble.Sync)
+			b := db.NewBatch()
+			for _, key := range keys {
+				if err := b.Set(key, triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: 1}, all[0]), nil); err != nil {
+					return err
+				}
+			}
+			return b.Commit(pebble.Sync)
 		})
 		id := damaged.node.MachineID()
 		dies.kill()
