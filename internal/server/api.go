@@ -182,11 +182,8 @@ func (a *API) assemble() (err error) {
 	if o.Subscriptions != nil {
 		maps.Copy(a.endpoints, subscriptions.New(o.Subscriptions).Table())
 	}
-	err = openapi.Add(a.endpoints, openapi.Options{Version: a.shared.Store.Status().Version, URL: a.shared.URL, Locked: a.locked})
+	openapi.Add(a.endpoints, openapi.Options{Version: a.shared.Store.Status().Version, URL: a.shared.URL, Locked: a.locked})
 	a.paths = slices.Sorted(maps.Keys(a.endpoints))
-	if err != nil {
-		return err
-	}
 	return a.checkRules()
 }
 

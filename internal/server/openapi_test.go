@@ -56,7 +56,8 @@ func serveAll(t *testing.T) *testServer {
 
 var templateRest = regexp.MustCompile(`/\{.*`)
 
-// TestOpenAPIRoutes: the document has all routes of the server, and all that operations.go describes.
+// TestOpenAPIRoutes: the document has all routes of the server, and all that operations.go describes. The table of
+// rights has all routes, whatever the options of a node are, because New fails without a rule.
 func TestOpenAPIRoutes(t *testing.T) {
 	s := serveAll(t)
 	routes, templates := map[string]bool{}, map[string]bool{}
@@ -72,6 +73,9 @@ func TestOpenAPIRoutes(t *testing.T) {
 	}
 	if !maps.Equal(routes, registered) {
 		t.Errorf("described are %v\nregistered are %v", slices.Sorted(maps.Keys(routes)), slices.Sorted(maps.Keys(registered)))
+	}
+	if all := slices.Sorted(maps.Keys(rules)); !slices.Equal(slices.Sorted(maps.Keys(routes)), all) {
+		t.Errorf("described are %v\nrights are for %v", slices.Sorted(maps.Keys(routes)), all)
 	}
 	source, err := os.ReadFile("openapi/operations.go")
 	if err != nil {
