@@ -6,15 +6,13 @@ import (
 	"context"
 	"fmt"
 	"net/http"
-	"net/url"
-	"strconv"
 	"time"
 )
 
 // RunningQuery is a query, an update or a stream of triples at a node.
 type RunningQuery struct {
-	ID uint64 `json:"id"` // for StopQuery
-	// Machine is the ID of the machine at which it runs, also for StopQuery, and Node is its address.
+	ID string `json:"id"` // random; for StopQuery
+	// Machine is the ID of the machine at which it runs, and Node is its address.
 	Machine string `json:"machine"`
 	Node    string `json:"node"`
 
@@ -61,29 +59,17 @@ func (c *Client) Queries(ctx context.Context) (all QueryList, err error) {
 	return all, nil
 }
 
-// StopQuery stops a running query: its client gets [ErrStopped]. machine is the ID of the machine at which it runs; "" is
-// the node of the client, which must then have one address. StopQuery returns the last figures of the query, or [ErrNotFound] if
-// none with this ID runs there. It returns when the query has its signal, which may be before its end. The request is sent
-// once, because each process of a node counts its queries from 1: another one may have the ID for another query.
-func (c *Client) StopQuery(ctx context.Context, machine string, id uint64) (q RunningQuery, err error) {
-	query := url.Values{}
-	switch {
-	case machine != "":
-		query.Set("machine", machine)
-	case len(c.nodes) > 1:
-		return q, fmt.Errorf("stop query %d: name the machine that runs it, because the client has %d addresses", id, len(c.nodes))
-	}
-	answer, err := c.try(ctx, call{method: http.MethodDelete, target: c.endpoint("/queries/"+strconv.FormatUint(id, 10), query)}, http.NoBody)
-	var text []byte
-	if err == nil {
-		defer answer.Body.Close()
-		text, err = readAll(answer, maxJSONBytes)
-	}
+// StopQuery stops a running query of any member: its client gets [ErrStopped]. It returns the last figures of the query. It
+// returns when the query has its signal, which may be before its end. The error is [ErrNotFound] if no query with this ID runs,
+// also if an earlier try, whose answer was lost, has stopped it, and [ErrUnavailable] if it may run at a member that
+// does not answer.
+func (c *Client) StopQuery(ctx context.Context, id string) (q RunningQuery, err error) {
+	text, _, err := c.send(ctx, call{method: http.MethodDelete, target: c.endpoint("/queries/"+id, nil)}, maxJSONBytes)
 	if err == nil {
 		err = decodeJSON(text, &q)
 	}
 	if err != nil {
-		return q, fmt.Errorf("stop query %d: %w", id, unwrapPermanent(err))
+		return q, fmt.Errorf("stop query %s: %w", id, unwrapPermanent(err))
 	}
 	return q, nil
 }

@@ -1,11 +1,11 @@
 // The queries that run at all members of the cluster, or at this node alone, with a button to stop each, and the slow ones of the last time.
 
 import { useState } from "preact/hooks";
-import { Failure, ask, json, message, url } from "./api";
+import { Failure, ask, json, message } from "./api";
 import { amount, bytes, duration } from "./figures";
 import { useLoad } from "./load";
 
-interface Query { id: number; machine?: string; node?: string; kind: string; text: string; user: string; start: string; milliseconds: number; rows: number; memory: number }
+interface Query { id: string; machine?: string; node?: string; kind: string; text: string; user: string; start: string; milliseconds: number; rows: number; memory: number }
 interface Slow extends Query { bytes: number; status: number }
 
 // Times below ten seconds are in milliseconds.
@@ -28,10 +28,10 @@ export function Queries() {
     }
   }, [], 1000);
   const [error, setError] = useState("");
-  const stop = async ({ id, machine }: Query) => {
+  const stop = async ({ id }: Query) => {
     setError("");
     // A query that has ended meanwhile needs no stop.
-    await ask(url(`queries/${id}`, { machine }), { method: "DELETE" }).catch(err => { if (!(err instanceof Failure && err.status === 404)) setError(message(err)); });
+    await ask(`queries/${id}`, { method: "DELETE" }).catch(err => { if (!(err instanceof Failure && err.status === 404)) setError(message(err)); });
     all.again();
   };
   if (all.value === null) return <p class="dim">The list of queries needs the operators' token.</p>;
@@ -43,7 +43,7 @@ export function Queries() {
       {all.value?.running.length === 0 && <p class="dim">none</p>}
       {!!all.value?.running.length && <div class="wide" tabIndex={0} role="region" aria-label="Table of running queries"><table class="plain">
         <thead><tr><th scope="col">Text</th><th scope="col">Node</th><th scope="col">Time</th><th scope="col">Rows</th><th scope="col">Memory</th><th scope="col">User</th><td /></tr></thead>
-        <tbody>{all.value.running.map(q => <tr key={`${q.machine} ${q.id}`}>
+        <tbody>{all.value.running.map(q => <tr key={q.id}>
           <th scope="row"><Text of={q} /></th><td>{q.node}</td><td>{took(q.milliseconds)}</td><td>{amount(q.rows)}</td><td>{bytes(q.memory)}</td><td>{q.user}</td>
           <td><button type="button" aria-label={`Stop ${q.kind} ${q.id}`} onClick={() => stop(q)}>Stop</button></td>
         </tr>)}</tbody>
@@ -54,7 +54,7 @@ export function Queries() {
       {all.value?.slow.length === 0 && <p class="dim">none</p>}
       {!!all.value?.slow.length && <div class="wide" tabIndex={0} role="region" aria-label="Table of slow queries"><table class="plain">
         <thead><tr><th scope="col">Text</th><th scope="col">Node</th><th scope="col">Began</th><th scope="col">Time</th><th scope="col">Rows</th><th scope="col">Answer</th><th scope="col">User</th></tr></thead>
-        <tbody>{all.value.slow.map(q => <tr key={`${q.machine} ${q.id}`}>
+        <tbody>{all.value.slow.map(q => <tr key={q.id}>
           <th scope="row"><Text of={q} /></th><td>{q.node}</td><td>{new Date(q.start).toLocaleString()}</td><td>{took(q.milliseconds)}</td><td>{amount(q.rows)}</td><td>{q.status}, {bytes(q.bytes)}</td><td>{q.user}</td>
         </tr>)}</tbody>
       </table></div>}

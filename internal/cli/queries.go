@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -17,10 +16,9 @@ import (
 // queriesCmd lists the running queries, and stops one.
 type queriesCmd struct {
 	serverFlags
-	Stop    uint64 `placeholder:"ID" help:"Stop the query with this ID: its client gets an error. Of an update nothing is done on a node alone."`
-	Machine string `help:"The machine that runs the query of --stop: its ID, the beginning of that, or its address; by default the node at --to."`
-	Slow    bool   `help:"List the last slow queries (serve --slow-query) instead."`
-	JSON    bool   `help:"Print JSON."`
+	Stop string `placeholder:"ID" help:"Stop the query with this ID, at whichever member it runs: its client gets an error. Of an update nothing is done on a node alone."`
+	Slow bool   `help:"List the last slow queries (serve --slow-query) instead."`
+	JSON bool   `help:"Print JSON."`
 }
 
 // Help returns what the help says behind the flags.
@@ -31,20 +29,18 @@ is named on standard error, and the exit code is 1. Both need the operators' tok
 
 // Run lists the queries, or stops one.
 func (c *queriesCmd) Run(e *env) (err error) {
-	switch {
-	case c.Stop != 0 && c.Slow:
+	if c.Stop != "" && c.Slow {
 		return usagef("--stop stops a query, --slow lists ended ones: give one of the two")
-	case c.Stop == 0 && c.Machine != "":
-		return usagef("--machine names the machine of the query of --stop: give that, too")
-	case c.Stop != 0:
-		return c.changeMember(e, c.Machine, func(ctx context.Context, to *client.Client, m client.Member) error { return c.stop(ctx, e, to, m) })
 	}
-	// 1. Read the lists.
 	r, err := c.connect(e)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
+	if c.Stop != "" {
+		return c.stop(e, r.client)
+	}
+	// 1. Read the lists, and print one.
 	all, err := r.client.Queries(e.ctx)
 	switch {
 	case err != nil:
@@ -65,16 +61,15 @@ func (c *queriesCmd) Run(e *env) (err error) {
 	return err
 }
 
-// stop stops a query of a member; the zero member is the node at --to.
-func (c *queriesCmd) stop(ctx context.Context, e *env, to *client.Client, m client.Member) error {
-	q, err := to.StopQuery(ctx, m.ID, c.Stop)
+func (c *queriesCmd) stop(e *env, to *client.Client) error {
+	q, err := to.StopQuery(e.ctx, c.Stop)
 	if err != nil {
 		return err
 	}
 	if c.JSON {
 		return e.printJSON(q)
 	}
-	e.sayf("stopped the %s %d after %s, with %s", q.Kind, q.ID, elapsed(q), plural(q.Rows, "row"))
+	e.sayf("stopped the %s %s after %s, with %s", q.Kind, q.ID, elapsed(q), plural(q.Rows, "row"))
 	return nil
 }
 
@@ -82,7 +77,7 @@ func printRunning(out io.Writer, all []client.RunningQuery) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNODE\tKIND\tTIME\tROWS\tMEMORY\tUSER\tTEXT")
 	for _, q := range all {
-		fmt.Fprintf(w, "%d\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", q.ID, plainLine(q.Node), q.Kind, elapsed(q), q.Rows, size(q.Memory), q.User, plainLine(q.Text))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", plainLine(q.ID), plainLine(q.Node), q.Kind, elapsed(q), q.Rows, size(q.Memory), q.User, plainLine(q.Text))
 	}
 	return w.Flush()
 }

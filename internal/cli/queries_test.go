@@ -50,7 +50,7 @@ func TestQueries(t *testing.T) {
 			t.Fatal(code, stdout, stderr, err)
 		}
 	}
-	id := fmt.Sprint(running[0].ID)
+	id := running[0].ID
 	code, stdout, _ := run(t, "", "queries", "--to", to)
 	lines := strings.Split(strings.TrimSpace(stdout), "\n")
 	want := regexp.MustCompile(`^` + id + ` +` + regexp.QuoteMeta(address) + ` +query +[0-9.]+m?s +0 +[0-9.]+ [KMG]?i?B +anonymous +` + regexp.QuoteMeta(strings.ReplaceAll(endless, "\n", "")) + `$`)
@@ -103,7 +103,7 @@ func TestQueriesOfCluster(t *testing.T) {
 			t.Fatal(code, stdout, stderr, err)
 		}
 	}
-	id := fmt.Sprint(running[0].ID)
+	id := running[0].ID
 	if len(running) != 1 || running[0].Node != second || running[0].Machine == "" {
 		t.Errorf("listed as %+v", running)
 	}
@@ -111,7 +111,7 @@ func TestQueriesOfCluster(t *testing.T) {
 		t.Errorf("code %d:\n%s", code, stdout)
 	}
 	// 3. It is stopped through the first one, once.
-	stopIt := []string{"queries", "--to", first, "--stop", id, "--machine", second}
+	stopIt := []string{"queries", "--to", first, "--stop", id}
 	if code, _, stderr := run(t, "", stopIt...); code != exitDone || !strings.Contains(stderr, "stopped the query "+id) {
 		t.Errorf("code %d: %s", code, stderr)
 	}
@@ -121,12 +121,12 @@ func TestQueriesOfCluster(t *testing.T) {
 	if code, _, stderr := run(t, "", stopIt...); code != exitFailed || !strings.Contains(stderr, "no query with this ID") {
 		t.Errorf("code %d: %s", code, stderr)
 	}
-	if code, _, stderr := run(t, "", "queries", "--to", first, "--machine", second); code != exitUsage || !strings.Contains(stderr, "--stop") {
-		t.Errorf("--machine alone: code %d: %s", code, stderr)
-	}
-	// 4. When the second one has ended, the list names it.
+	// 4. When the second one has ended, the list names it, and so does a stop, because the query may run there.
 	stop()
 	if code, _, stderr := run(t, "", "queries", "--to", first); code != exitFailed || !strings.Contains(stderr, "the queries of "+second) {
+		t.Errorf("code %d: %s", code, stderr)
+	}
+	if code, _, stderr := run(t, "", stopIt...); code != exitFailed || !strings.Contains(stderr, "it may run at "+second) {
 		t.Errorf("code %d: %s", code, stderr)
 	}
 }

@@ -66,21 +66,7 @@ func (n *Node) callMember(ctx context.Context, to trie.MachineID, method string,
 	return answer, err
 }
 
-// CallMember sends a message to another member and returns its answer. The error is [store.ErrUnavailable] if
-// the member did nothing, and [store.ErrUnknown] if it may have done it.
-func (n *Node) CallMember(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error) {
-	answer, err := n.callMember(ctx, to, method, body)
-	switch {
-	case err == nil:
-		return answer, nil
-	case peer.IsDefinite(err):
-		return nil, fmt.Errorf("%w: machine %s: %w", store.ErrUnavailable, to, err)
-	}
-	return nil, fmt.Errorf("%w: machine %s: %w", store.ErrUnknown, to, err)
-}
-
-// AnswerMembers makes h answer a method for EachMember and CallMember of other members. It must be called once for
-// a method.
+// AnswerMembers makes h answer a method for EachMember of other members. It must be called once for a method.
 func (n *Node) AnswerMembers(method string, h func(ctx context.Context, body []byte) ([]byte, error)) {
 	n.Handle(method, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) { return h(ctx, body) })
 }

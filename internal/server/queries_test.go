@@ -9,6 +9,7 @@ import (
 	"log/slog"
 	"net/http"
 	"net/url"
+	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -84,8 +85,8 @@ func TestStopQueries(t *testing.T) {
 				t.Errorf("listed as %+v", info)
 			}
 			// 2. It is stopped.
-			path := "/queries/" + jsonNumber(info.ID)
-			if got := s.do("DELETE", path, ""); got.status != http.StatusOK || !strings.Contains(got.body, `"id":`+jsonNumber(info.ID)) {
+			path := "/queries/" + info.ID
+			if got := s.do("DELETE", path, ""); got.status != http.StatusOK || !strings.Contains(got.body, `"id":"`+info.ID+`"`) {
 				t.Errorf("stopped: %d %s", got.status, got.body)
 			}
 			close(stopped)
@@ -102,7 +103,7 @@ func TestStopQueries(t *testing.T) {
 			if last := queriesOf(t, s).Slow[0]; last.ID != info.ID || last.Status != http.StatusConflict || c.sent && last.Bytes == 0 {
 				t.Errorf("the last slow query is %+v", last)
 			}
-			s.do("DELETE", path, "").wantError(t, http.StatusNotFound, problem.KindNotFound, jsonNumber(info.ID), "no query with this ID")
+			s.do("DELETE", path, "").wantError(t, http.StatusNotFound, problem.KindNotFound, info.ID, "no query with this ID")
 		})
 	}
 	for _, outcome := range []string{`form="select",outcome="stopped"} 3`, `form="update",outcome="stopped"} 1`} {
@@ -112,14 +113,12 @@ func TestStopQueries(t *testing.T) {
 	}
 }
 
-func jsonNumber(n uint64) string { text, _ := json.Marshal(n); return string(text) }
-
 // newLargeStream adds more triples than connections hold, and returns the path that streams them.
 func newLargeStream(t *testing.T, s *testServer) string {
 	t.Helper()
 	var b strings.Builder
 	for i := range 300 {
-		b.WriteString("<http://ex/long> <http://ex/text> \"" + strings.Repeat("x", 100<<10) + jsonNumber(uint64(i)) + "\" .\n")
+		b.WriteString("<http://ex/long> <http://ex/text> \"" + strings.Repeat("x", 100<<10) + strconv.Itoa(i) + "\" .\n")
 	}
 	if got := s.do("POST", "/load", b.String(), "Content-Type", "application/n-triples"); got.status != http.StatusOK {
 		t.Fatal(got.body)
@@ -143,7 +142,9 @@ func TestQueriesRights(t *testing.T) {
 	operator := []string{"Authorization", "Bearer o"}
 	s.do("DELETE", "/queries/7", "", append(operator, "Origin", "https://evil.example", "Sec-Fetch-Site", "cross-site")...).
 		wantError(t, 403, problem.KindForbidden, "Origin", "another origin")
-	s.do("DELETE", "/queries/x", "", operator...).wantError(t, 400, problem.KindBadRequest, "", `"x" is no ID`)
+	for _, path := range []string{"/queries", "/queries/"} {
+		s.do("DELETE", path, "", operator...).wantError(t, 400, problem.KindBadRequest, "", "the ID of the query is missing")
+	}
 	s.do("GET", "/queries/7", "", operator...).wantError(t, 404, problem.KindNotFound, "/queries/7", "takes DELETE only")
 }
 

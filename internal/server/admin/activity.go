@@ -39,7 +39,7 @@ func (a *API) getActivity(w http.ResponseWriter, r *request.Request) error {
 	}
 	local.machine = a.self()
 	all := activityList{Members: []activity{local}}
-	all.Absent = eachPeer(r.Context(), a, methodActivity, func(from machine, one activity) {
+	all.Absent = eachPeer(r.Context(), a, methodActivity, nil, func(from machine, one activity) {
 		one.machine = from
 		all.Members = append(all.Members, one)
 	})

@@ -8,7 +8,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/trie"
 )
 
 // Cluster is a cluster as one of its members sees it.
@@ -24,8 +23,6 @@ type Peers interface {
 	// EachMember sends a message to all other members at the same time. It calls take once for each, one call at a
 	// time, with its answer or the reason why there is none. since is the minor of the protocol that added the method.
 	EachMember(ctx context.Context, method string, since uint64, body []byte, take func(m store.Member, answer []byte, err error))
-	// CallMember sends a message to one member. After [store.ErrUnknown] it may have had its effect.
-	CallMember(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error)
 	// AnswerMembers makes h answer a method for other members.
 	AnswerMembers(method string, h func(ctx context.Context, body []byte) ([]byte, error))
 }
@@ -73,13 +70,13 @@ func (a *API) answerMembers() {
 	})
 }
 
-// eachPeer requests the same from all other members, and calls take with the part of each. It returns those without one,
-// sorted by address.
-func eachPeer[T any](ctx context.Context, a *API, method string, take func(machine, T)) (missing []absent) {
+// eachPeer sends the same message to all other members, and calls take with the part of each, one call at a time. It
+// returns those without one, sorted by address.
+func eachPeer[T any](ctx context.Context, a *API, method string, body []byte, take func(machine, T)) (missing []absent) {
 	if a.cluster == nil {
 		return nil
 	}
-	a.cluster.EachMember(ctx, method, protocol.Operations, nil, func(m store.Member, answer []byte, err error) {
+	a.cluster.EachMember(ctx, method, protocol.Operations, body, func(m store.Member, answer []byte, err error) {
 		var part T
 		if err == nil {
 			err = json.Unmarshal(answer, &part)

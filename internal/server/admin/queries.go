@@ -5,9 +5,9 @@ package admin
 import (
 	"context"
 	"encoding/json"
+	"fmt"
 	"net/http"
 	"slices"
-	"strconv"
 	"strings"
 
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
@@ -15,7 +15,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/queries"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
-	"github.com/trefoildb/trefoil/trie"
 )
 
 // QueriesPath is the path of the running queries. Below it are their IDs.
@@ -28,7 +27,7 @@ const maxSlow = 100
 // no data, so a read-only node and a full disk take it, too.
 func (a *API) queriesPath() *endpoint.Path {
 	return &endpoint.Path{Below: true, Methods: map[string]*endpoint.Method{
-		http.MethodGet: {Handle: a.getQueries}, http.MethodDelete: {Params: machineParams, Handle: a.deleteQuery}}}
+		http.MethodGet: {Handle: a.getQueries}, http.MethodDelete: {Handle: a.deleteQuery}}}
 }
 
 // runningQuery is a query with the machine at which it runs.
@@ -79,7 +78,7 @@ func (a *API) getQueries(w http.ResponseWriter, r *request.Request) error {
 		}
 	}
 	add(a.self(), a.localQueries())
-	all.Absent = eachPeer(r.Context(), a, methodQueries, add)
+	all.Absent = eachPeer(r.Context(), a, methodQueries, nil, add)
 	// 2. Sort them by time. The sort is stable, because one machine's order is exact.
 	slices.SortStableFunc(all.Running, func(x, y runningQuery) int { return x.Start.Compare(y.Start) })
 	slices.SortStableFunc(all.Slow, func(x, y slowQuery) int { return y.End().Compare(x.End()) })
@@ -87,67 +86,50 @@ func (a *API) getQueries(w http.ResponseWriter, r *request.Request) error {
 	return response.WriteJSON(w, all)
 }
 
-// deleteQuery stops a query of this machine, or of the one that the request names, and answers with its last figures.
+// stopped is the answer of a member to methodStopQuery. The message is the ID.
+type stopped struct {
+	Query *queries.Info `json:"query"` // nil if none with this ID runs
+}
+
+// deleteQuery stops a query, at whichever member it runs, and answers with its last figures.
 func (a *API) deleteQuery(w http.ResponseWriter, r *request.Request) error {
 	// 1. Check the request.
 	if err := a.Changes.CheckOrigin(r.Request); err != nil {
 		return err
 	}
-	name := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, QueriesPath), "/")
-	id, err := strconv.ParseUint(name, 10, 64)
-	if err != nil {
-		return problem.Errorf(problem.KindBadRequest, "", "%q is no ID of a query; DELETE %s/ID stops one that GET %s lists", problem.Clip(name), QueriesPath, QueriesPath)
+	id := strings.TrimPrefix(strings.TrimPrefix(r.URL.Path, QueriesPath), "/")
+	if id == "" {
+		return problem.Errorf(problem.KindBadRequest, "", "the ID of the query is missing: DELETE %s/ID stops one that GET %s lists", QueriesPath, QueriesPath)
 	}
-	var at trie.MachineID
-	if _, ok := r.Params["machine"]; ok {
-		if at, err = machineOf(r.Params, a.Store.Status()); err != nil {
-			return err
+	// 2. Stop it here, or else where it runs.
+	if info, ok := a.Queries.Stop(id); ok {
+		return response.WriteJSON(w, runningQuery{info, a.self()})
+	}
+	var found *runningQuery
+	missing := eachPeer(r.Context(), a, methodStopQuery, []byte(id), func(at machine, s stopped) {
+		if s.Query != nil {
+			found = &runningQuery{*s.Query, at}
 		}
+	})
+	if found != nil {
+		return response.WriteJSON(w, found)
 	}
-	// 2. Stop it, here or at another member.
-	if at != 0 && a.cluster != nil && at != a.cluster.MachineID() {
-		return a.stopAt(w, r, at, id)
+	// 3. It may run at a member that did not answer.
+	if len(missing) == 0 {
+		return problem.Errorf(problem.KindNotFound, problem.Clip(id), "no query with this ID runs; GET %s lists those that do", QueriesPath)
 	}
-	info, ok := a.Queries.Stop(id)
-	if !ok {
-		return errNoQuery(name)
+	var names []string
+	for _, m := range missing {
+		names = append(names, fmt.Sprintf("%s (%s)", m.Node, m.Error))
 	}
-	return response.WriteJSON(w, runningQuery{info, a.self()})
-}
-
-func errNoQuery(id string) error {
-	return problem.Errorf(problem.KindNotFound, id, "no query with this ID runs on this node; GET %s lists those that do", QueriesPath)
-}
-
-// stopped is the answer of a member to methodStopQuery.
-type stopped struct {
-	Query *queries.Info `json:"query"` // nil if none with this ID runs
-}
-
-// stopAt stops a query of another member.
-func (a *API) stopAt(w http.ResponseWriter, r *request.Request, at trie.MachineID, id uint64) error {
-	answer, err := a.cluster.CallMember(r.Context(), at, methodStopQuery, strconv.AppendUint(nil, id, 10))
-	if err != nil {
-		return err
-	}
-	var s stopped
-	if err := json.Unmarshal(answer, &s); err != nil {
-		return err
-	}
-	if s.Query == nil {
-		return errNoQuery(strconv.FormatUint(id, 10))
-	}
-	return response.WriteJSON(w, runningQuery{*s.Query, machine{Machine: at.String()}})
+	return &problem.Error{Kind: problem.KindUnavailable, Where: problem.Clip(id), RetryAfter: 1,
+		Message: "no query with this ID runs at the members that answered; it may run at " + strings.Join(names, ", ")}
 }
 
 // answerStop stops a query of this machine for another member, which has checked the rights of its client.
-func (a *API) answerStop(_ context.Context, body []byte) ([]byte, error) {
-	id, err := strconv.ParseUint(string(body), 10, 64)
-	if err != nil {
-		return nil, err
-	}
+func (a *API) answerStop(_ context.Context, id []byte) ([]byte, error) {
 	var s stopped
-	if info, ok := a.Queries.Stop(id); ok {
+	if info, ok := a.Queries.Stop(string(id)); ok {
 		s.Query = &info
 	}
 	return json.Marshal(s)

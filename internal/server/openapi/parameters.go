@@ -118,7 +118,7 @@ var parameters = map[string]parameter{
 // pathParameters are the parts of templates.
 var pathParameters = map[string]parameter{
 	"name":    {"The name", text, "example"},
-	"id":      {"The number that GET /queries lists", natural, 1},
+	"id":      {"The ID that GET /queries lists", text, nil},
 	"profile": {"The name of a profile", text, "heap"},
 	"file":    {"A file of the console", text, "console.js"},
 	"path":    {"The end of the graph's own IRI, which is the URL of the request", text, "people"},

@@ -6,7 +6,9 @@
 package queries
 
 import (
+	"cmp"
 	"context"
+	"crypto/rand"
 	"errors"
 	"slices"
 	"strings"
@@ -22,11 +24,15 @@ const (
 	MaxText = 1000
 	// maxSlow is the number of slow queries that are kept.
 	maxSlow = 100
+	// idLength is the length of an ID in letters of 5 random bits.
+	idLength = 12
 )
 
 // Info describes a query. Its JSON form is part of the API.
 type Info struct {
-	ID   uint64 `json:"id"`   // differs between the queries of a process
+	// ID is random: no other query of the cluster has it, nor one of an earlier process of the node. A stop that is
+	// sent late or twice therefore stops no other query.
+	ID   string `json:"id"`
 	Kind string `json:"kind"` // query, update or read
 	// Text is the query, the update, or the path and parameters of the read. A long one is cut and
 	// ends with "...".
@@ -62,27 +68,24 @@ type Registry struct {
 	limit time.Duration // of slow queries; negative: none is slow
 
 	mu      sync.Mutex
-	last    uint64 // ID
-	running map[uint64]*Query
+	running map[string]*Query
 	slow    []Slow // the latest are at the end
 }
 
 // New returns an empty registry. A query that takes limit or longer is slow. A negative limit means
 // that none is.
 func New(limit time.Duration) *Registry {
-	return &Registry{limit: limit, running: map[uint64]*Query{}}
+	return &Registry{limit: limit, running: map[string]*Query{}}
 }
 
 // Begin adds a query of a kind, text, user and request. The query must run in the returned context,
 // and End must be called when it has ended.
 func (r *Registry) Begin(ctx context.Context, info Info) (context.Context, *Query) {
 	q := &Query{info: info}
-	q.info.Text, q.info.Start = cut(info.Text), time.Now()
+	q.info.ID, q.info.Text, q.info.Start = rand.Text()[:idLength], cut(info.Text), time.Now()
 	ctx, q.cancel = context.WithCancelCause(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	r.last++
-	q.info.ID = r.last
 	r.running[q.info.ID] = q
 	return ctx, q
 }
@@ -105,7 +108,7 @@ func (r *Registry) End(q *Query, bytes int64, status int) (Info, bool) {
 }
 
 // Stop cancels a query with [engine.ErrStopped]. It returns false if no query with this ID runs.
-func (r *Registry) Stop(id uint64) (Info, bool) {
+func (r *Registry) Stop(id string) (Info, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	q := r.running[id]
@@ -124,7 +127,7 @@ func (r *Registry) Running() []Info {
 	for _, q := range r.running {
 		all = append(all, q.now())
 	}
-	slices.SortFunc(all, func(a, b Info) int { return int(int64(a.ID - b.ID)) })
+	slices.SortFunc(all, func(a, b Info) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
 	return all
 }
 

@@ -14,28 +14,34 @@ import (
 	"github.com/trefoildb/trefoil/internal/engine"
 )
 
-// TestStop: a running query is listed with its figures, is stopped by its ID, and no other one is.
+// TestStop: a running query is listed with its figures, is stopped by its ID, and no other one is, also of another process.
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		r := New(time.Second)
+		r, later := New(time.Second), New(time.Second)
 		a, qa := r.Begin(t.Context(), Info{Kind: "query", Text: "ASK {}", User: "client", Request: "r1"})
+		time.Sleep(time.Nanosecond)
 		b, qb := r.Begin(t.Context(), Info{Kind: "update", Text: "CLEAR ALL"})
+		_, qc := later.Begin(t.Context(), Info{Kind: "query", Text: "ASK {}"})
+		defer later.End(qc, 0, 200)
 		qa.Rows.Add(3)
 		qa.Memory.Store(7)
 		time.Sleep(5 * time.Millisecond)
 		all := r.Running()
-		want := Info{ID: 1, Kind: "query", Text: "ASK {}", User: "client", Request: "r1", Start: qa.info.Start, Milliseconds: 5, Rows: 3, Memory: 7}
-		if len(all) != 2 || all[0] != want || all[1].ID != 2 {
+		want := Info{ID: qa.info.ID, Kind: "query", Text: "ASK {}", User: "client", Request: "r1", Start: qa.info.Start, Milliseconds: 5, Rows: 3, Memory: 7}
+		if len(all) != 2 || all[0] != want || all[1].ID != qb.info.ID || len(qa.info.ID) != idLength || qa.info.ID == qb.info.ID {
 			t.Fatalf("%+v", all)
 		}
-		if _, ok := r.Stop(3); ok {
+		if _, ok := r.Stop("NOSUCH"); ok {
 			t.Error("an unknown query was stopped")
 		}
-		if info, ok := r.Stop(1); !ok || info != want {
+		if info, ok := r.Stop(qa.info.ID); !ok || info != want {
 			t.Errorf("stopped %+v", info)
 		}
 		if err := Cause(a, a.Err()); !errors.Is(err, engine.ErrStopped) {
 			t.Errorf("the stopped query ends with %v", err)
+		}
+		if _, ok := later.Stop(qa.info.ID); ok {
+			t.Error("an ID is of two queries")
 		}
 		if b.Err() != nil || Cause(b, nil) != nil || Cause(b, context.Canceled) != context.Canceled {
 			t.Error("another query was stopped, too")
@@ -45,7 +51,7 @@ func TestStop(t *testing.T) {
 		if len(r.Running()) != 0 || b.Err() == nil {
 			t.Error("queries that ended are listed or keep their contexts")
 		}
-		if _, ok := r.Stop(1); ok {
+		if _, ok := r.Stop(qa.info.ID); ok {
 			t.Error("a query that ended was stopped")
 		}
 	})
