@@ -146,7 +146,7 @@ function Members({ s, change }: { s: Status; change: Change }) {
 
 interface Activity {
   machine?: string; node?: string; seconds: number; processorSeconds: number; memory: number; requests: number; requestsInFlight: number; queries: number; queriesRunning: number;
-  rowsRead: number; bytesWritten: number;
+  rowsRead: number; bytesWritten: number; compactionDebt?: number; // unknown of a machine with an older release
 }
 
 const activityPeriod = 2000;
@@ -171,13 +171,14 @@ function Activities() {
     <AbsentMembers all={all.value?.absent} what="The activity" />
     <div class="wide" tabIndex={0} role="region" aria-label="Table of activity">
       <table class="plain">
-        <thead><tr>{["Machine", "Requests a second", "Requests now", "Queries a second", "Queries now", "Rows read a second", "Written a second", "Processors used", "Memory"].map(h => <th key={h} scope="col">{h}</th>)}</tr></thead>
+        <thead><tr>{["Machine", "Requests a second", "Requests now", "Queries a second", "Queries now", "Rows read a second", "Written a second", "Processors used", "Memory", "To compact"].map(h => <th key={h} scope="col">{h}</th>)}</tr></thead>
         <tbody>{after.map(m => <tr key={m.machine}>
           <th scope="row">{m.node ?? "this node"}</th>
           <td class="number">{rate(m, "requests", one)}</td><td class="number">{amount(m.requestsInFlight)}</td>
           <td class="number">{rate(m, "queries", one)}</td><td class="number">{amount(m.queriesRunning)}</td>
           <td class="number">{rate(m, "rowsRead", n => amount(Math.round(n)))}</td><td class="number">{rate(m, "bytesWritten", bytes)}</td>
           <td class="number">{rate(m, "processorSeconds", n => n.toFixed(2))}</td><td class="number">{bytes(m.memory)}</td>
+          <td class="number">{m.compactionDebt === undefined ? "unknown" : bytes(m.compactionDebt)}</td>
         </tr>)}</tbody>
       </table>
     </div>

@@ -45,7 +45,7 @@ export async function testCluster(context, address) {
     const activity = page.getByRole("region", { name: "Table of activity" }).locator("tbody tr");
     await until("each machine has rates", async () => {
       const texts = await activity.allInnerTexts();
-      return members.every(m => texts.some(text => new RegExp(`^${m.address}\\s+[\\d.,]+\\s+\\d+\\s+[\\d.,]+\\s+0\\s[^]* MiB$`).test(text)));
+      return members.every(m => texts.some(text => new RegExp(`^${m.address}\\s+[\\d.,]+\\s+\\d+\\s+[\\d.,]+\\s+0\\s[^]* MiB\\s+[\\d.]+ [KMG]?i?B$`).test(text)));
     });
     await send(address, "triples", "application/n-triples", Array.from({ length: 300 }, (_, i) => `<http://example.org/q${i}> <http://example.org/q> "${i}" .\n`).join(""));
     const text = "SELECT (COUNT(*) AS ?elsewhere) { ?s ?p ?o . ?t ?q ?r . ?u ?v ?w . ?x ?y ?z FILTER(?o != ?r) }";

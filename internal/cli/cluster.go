@@ -19,10 +19,11 @@ import (
 
 // clusterCmd shows a cluster, and changes its members.
 type clusterCmd struct {
-	Status clusterStatusCmd `cmd:"" help:"Show the members of a cluster, what they hold and what is going on."`
-	Where  clusterWhereCmd  `cmd:"" help:"Show which machines have which version of a triple, and why."`
-	Leave  clusterLeaveCmd  `cmd:"" help:"Have a machine hand over what it holds, and then be a member no more."`
-	Remove clusterRemoveCmd `cmd:"" help:"Give up a machine that will not come back: its rows are copied again from other machines."`
+	Status   clusterStatusCmd   `cmd:"" help:"Show the members of a cluster, what they hold and what is going on."`
+	Activity clusterActivityCmd `cmd:"" help:"Show what each machine does and uses: requests, queries, rows, processors, memory."`
+	Where    clusterWhereCmd    `cmd:"" help:"Show which machines have which version of a triple, and why."`
+	Leave    clusterLeaveCmd    `cmd:"" help:"Have a machine hand over what it holds, and then be a member no more."`
+	Remove   clusterRemoveCmd   `cmd:"" help:"Give up a machine that will not come back: its rows are copied again from other machines."`
 
 	Set             clusterSetCmd     `cmd:"" help:"Change what a cluster has agreed on."`
 	AcceptLoss      clusterAcceptCmd  `cmd:"" help:"Read what is left of lost ranges as if it were all."`

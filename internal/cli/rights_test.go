@@ -75,7 +75,7 @@ var commandLines = []commandLine{
 	{"subscriptions list", "", ""}, {"subscriptions get", "s", ""}, {"subscriptions put", "t", ""}, {"subscriptions delete", "s", ""},
 	{"functions list", "", ""}, {"functions get", "f", ""}, {"functions put", "g WASM", ""}, {"functions delete", "f", ""}, {"queries", "", ""},
 	{"check", "", ""}, {"backup", "--force BACKUP", ""},
-	{"cluster status", "", ""}, {"cluster where", "<http://a/> <urn:trefoil:linksTo> <http://b/>", ""},
+	{"cluster status", "", ""}, {"cluster activity", "--every 1ms", ""}, {"cluster where", "<http://a/> <urn:trefoil:linksTo> <http://b/>", ""},
 	{"cluster leave", "", "not part of a cluster"}, {"cluster remove", "0000000000000001", "not part of a cluster"}, {"cluster set copies", "3", "not part of a cluster"}, {"cluster accept-loss", "--force", "not part of a cluster"},
 	{"delete", "TTL", ""},
 }

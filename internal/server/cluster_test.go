@@ -351,6 +351,37 @@ func TestPartsOfMembers(t *testing.T) {
 	stop().wantError(t, http.StatusNotFound, problem.KindNotFound, q.ID, "no query with this ID runs")
 }
 
+// TestActivityFigures: each figure is that of a metric. What a member of an older release does not report is left out.
+func TestActivityFigures(t *testing.T) {
+	c := &members{self: 1, peers: map[trie.MachineID]func(context.Context, string, []byte) ([]byte, error){
+		2: func(context.Context, string, []byte) ([]byte, error) { return []byte(`{"seconds":1,"memory":7}`), nil }}}
+	db := newStore(t)
+	fill(t, db, 30, 1)
+	s := serveSpread(t, &spread{Store: db, after: -1}, Options{Cluster: c})
+	if got := s.do("POST", "/sparql", "INSERT { ?s <x:new> ?o } WHERE { ?s ?p ?o }", "Content-Type", "application/sparql-update"); got.status != http.StatusOK {
+		t.Fatal(got.body)
+	}
+	if got := s.get(target("/sparql", "query", "SELECT * { ?s <x:new> ?o }")); got.status != http.StatusOK {
+		t.Fatal(got.body)
+	}
+	s.idle()
+	var all struct{ Members []map[string]any }
+	got := s.get("/cluster/activity")
+	if err := json.Unmarshal([]byte(got.body), &all); err != nil || len(all.Members) != 2 {
+		t.Fatalf("%v: %s", err, got.body)
+	}
+	local, older := all.Members[0], all.Members[1]
+	for _, name := range []string{"seconds", "processorSeconds", "memory", "requests", "requestsInFlight", "queries", "rowsRead", "bytesWritten"} {
+		if n, _ := local[name].(float64); n <= 0 {
+			t.Errorf("%s is %v", name, local[name])
+		}
+	}
+	_, has := local["compactionDebt"]
+	if _, lacks := older["compactionDebt"]; !has || lacks || older["memory"] != 7.0 || older["node"] != "10.0.0.2:7333" {
+		t.Errorf("activity %v", all.Members)
+	}
+}
+
 // Answers without a majority have the header of that.
 func TestNoMajority(t *testing.T) {
 	c := &members{}

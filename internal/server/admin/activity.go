@@ -22,8 +22,10 @@ type activity struct {
 	RequestsInFlight int64   `json:"requestsInFlight"`
 	Queries          int64   `json:"queries"` // and updates, ended
 	QueriesRunning   int64   `json:"queriesRunning"`
-	RowsRead         int64   `json:"rowsRead"`     // by its queries, also from other machines
+	RowsRead         int64   `json:"rowsRead"`     // by ended queries, without updates, also from other machines
 	BytesWritten     int64   `json:"bytesWritten"` // to its store, also for other machines
+	// CompactionDebt is how many bytes of tables are to be compacted. It is nil of a member whose release lacks it.
+	CompactionDebt *int64 `json:"compactionDebt,omitempty"`
 }
 
 // activityList is the answer of /cluster/activity.
@@ -60,11 +62,13 @@ func (a *API) localActivity() (activity, error) {
 		}
 	}
 	count := func(name string) int64 { return int64(sums[name]) }
+	debt := count("trefoil_store_compaction_debt_bytes")
 	return activity{
 		Seconds: time.Since(a.opened).Seconds(), ProcessorSeconds: sums["process_cpu_seconds_total"], Memory: count("process_resident_memory_bytes"),
 		Requests: count("trefoil_http_requests_total"), RequestsInFlight: count("trefoil_http_requests_in_flight"),
 		Queries: count("trefoil_sparql_operations_total"), QueriesRunning: count("trefoil_sparql_running"),
 		RowsRead: count("trefoil_sparql_rows_read_total"), BytesWritten: count("trefoil_store_write_bytes_total"),
+		CompactionDebt: &debt,
 	}, nil
 }
 
