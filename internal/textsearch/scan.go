@@ -15,6 +15,9 @@ import (
 // maxScanBytes bounds the literals that a search without an index reads.
 const maxScanBytes = 64 << 20
 
+// scanBuildPart: this part of the memory of builds is for the builder of a scan.
+const scanBuildPart = 4
+
 // scanTimeout bounds the time of a scan, because rows of other types and other graphs do not count as literals.
 const scanTimeout = 30 * time.Second
 
@@ -47,19 +50,40 @@ func (s *Search) scan(ctx context.Context) (err error) {
 		return fmt.Errorf("%w: no predicate is indexed, and a scan needs the predicates to read: name one by p of /search, or text:predicate in SPARQL", ErrNotIndexed)
 	}
 	// 1. The literals.
+	a := textindex.NewAnalyzer()
+	s.scanned = []*textindex.Part{}
+	s.bytes = 1 // a scan that finds nothing is one, too
+	if err := s.scanLiterals(ctx, a, predicates); err != nil {
+		return err
+	}
+	// 2. The statistics.
+	s.stats, err = textindex.Collect(a, s.request, s.scanned, func() error { return context.Cause(ctx) })
+	return err
+}
+
+// scanLiterals makes parts of the literals of the predicates.
+func (s *Search) scanLiterals(ctx context.Context, a *textindex.Analyzer, predicates []string) (err error) {
 	r, err := s.readerOf()
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	a := textindex.NewAnalyzer()
-	s.scanned = []*textindex.Part{}
 	total := 0
-	s.bytes = 1 // a scan that finds nothing is one, too
 	for _, p := range predicates {
 		b := textindex.NewBuilder(a, p, 0)
+		finish := func() error {
+			segment, err := b.Finish()
+			if err != nil {
+				return err
+			}
+			s.scanned = append(s.scanned, &textindex.Part{Segment: segment})
+			s.bytes += int64(len(segment.Body()))
+			b = textindex.NewBuilder(a, p, 0)
+			return nil
+		}
 		var last []byte
 		err := eachDocumentOf(ctx, r, p, func(key []byte) error {
+			// 1. A literal with several rows counts once.
 			if bytes.Equal(key, last) {
 				return nil
 			}
@@ -71,20 +95,24 @@ func (s *Search) scan(ctx context.Context) (err error) {
 			if err != nil {
 				return err
 			}
+			// 2. A builder takes much more memory than its segment, so it must stay small.
+			if b.Len() > 0 && b.Bytes()+len(key) > s.index.scanBuildBytes() {
+				if err := finish(); err != nil {
+					return err
+				}
+			}
 			return b.Add(d)
 		})
+		if err == nil {
+			err = finish()
+		}
 		if err != nil {
 			return err
 		}
-		segment, err := b.Finish()
-		if err != nil {
-			return err
-		}
-		s.scanned = append(s.scanned, &textindex.Part{Segment: segment})
-		s.bytes += int64(len(segment.Body()))
 	}
 	s.bytes += int64(total)
-	// 2. The statistics.
-	s.stats, err = textindex.Collect(a, s.request, s.scanned, func() error { return context.Cause(ctx) })
-	return err
+	return nil
 }
+
+// scanBuildBytes is about how many bytes the builder of a scan may use.
+func (x *Index) scanBuildBytes() int { return int(x.o.BuildMemory / scanBuildPart) }
