@@ -109,6 +109,7 @@ func (e *Engine) options(ctx context.Context, p Params, network *network, reader
 			Uint64: rand.Uint64,
 			Spill:  spillDir{dir: e.opts.SpillDir},
 			Check:  turn.Check, Reserve: memory.reserve, Cells: &cells,
+			LinkPredicate: e.opts.LinkPredicate,
 		},
 	}
 	// The graph of links is of all graphs. A text search has the literals of the user's graphs.
@@ -125,6 +126,8 @@ func (e *Engine) options(ctx context.Context, p Params, network *network, reader
 		opts.Text = textIndex{index: e.opts.Text}
 		if graphrights.Of(ctx) != nil {
 			opts.Text = textIndex{e.opts.Text, func() (store.Reader, error) { return unclosed{reader()}, nil }}
+		} else {
+			opts.Literals = literalIndex{e.opts.Text, reader}
 		}
 	}
 	opts.Services = services{network: network, limit: maxServiceAnswer, annotations: &annotationService{opts, reader}}

@@ -12,6 +12,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/textsearch"
@@ -244,6 +246,73 @@ func TestTrigramFilters(t *testing.T) {
 	}
 }
 
+// located counts the calls of Position, one for each request for candidates.
+type located struct {
+	store.Reader
+	calls *int
+}
+
+// Position implements [store.Reader].
+func (l located) Position() (feed.Position, bool, error) {
+	*l.calls++
+	return l.Reader.Position()
+}
+
+// TestTrigramUpdates compares what random updates find with and without trigrams. In some of them an operation changes texts
+// before.
+func TestTrigramUpdates(t *testing.T) {
+	w := newLiteralWorld(t, 2000)
+	requests := 0
+	params := Params{Observe: func(r store.Reader) store.Reader { return located{r, &requests} }}
+	var changed, unchanged int
+	for i, text := range w.texts(120) {
+		// 1. The same operations twice lead to the same state.
+		before, filter := "", w.filter(text)
+		switch w.random.IntN(4) {
+		case 0:
+			text := w.texts(1)[0]
+			before = fmt.Sprintf("DELETE DATA { <x:s%d> <x:text> %s } ; INSERT DATA { GRAPH <x:g> { <x:new%d> <x:text> %s } } ;\n", w.random.IntN(2000), triple.NewString(text), i, triple.NewString(w.word()+text))
+			changed++
+		case 1:
+			before = fmt.Sprintf("INSERT DATA { <x:new%d> <x:kind> <x:k1> } ;\n", i)
+		}
+		where := []string{
+			"?s <x:text> ?x FILTER %s",
+			"?s <x:text> ?x ; <x:kind> <x:k1> FILTER %s",
+			"?s <x:kind> <x:k1> OPTIONAL { ?s <x:text> ?x FILTER %s }",
+			"?s <x:kind> <x:k1> FILTER EXISTS { ?s <x:text> ?x FILTER %s }",
+			"?s <x:kind> ?k MINUS { ?s <x:text> ?x FILTER %s }",
+			"GRAPH ?g { ?s <x:text> ?x FILTER %s } FILTER(?g IN (<x:g>))",
+		}[w.random.IntN(6)]
+		where = fmt.Sprintf(where, filter)
+		// 2. Both engines write what they find.
+		had := requests
+		for e, engine := range []*Engine{w.with, w.without} {
+			update := fmt.Sprintf("%sINSERT { GRAPH <x:found%d> { ?s <x:found%d> ?x } GRAPH <x:found%d> { ?s <x:any%d> true } } WHERE { %s }", before, e, i, e, i, where)
+			if _, err := engine.Update(t.Context(), update, params); err != nil {
+				t.Fatalf("%s: %v", update, err)
+			}
+		}
+		found := func(e int) []string {
+			rows, _ := w.rows(w.without, fmt.Sprintf("SELECT ?s ?p ?x { GRAPH <x:found%d> { ?s ?p ?x FILTER(?p IN (<x:found%d>, <x:any%d>)) } }", e, i, i))
+			return rows
+		}
+		if got, want := found(0), found(1); !slices.Equal(got, want) {
+			t.Errorf("%s%s finds %d with trigrams\n%.500q\nand %d without\n%.500q", before, where, len(got), got, len(want), want)
+		}
+		switch {
+		case requests == had:
+		case strings.Contains(before, "x:text"):
+			t.Errorf("%s%s uses candidates", before, where)
+		default:
+			unchanged++
+		}
+	}
+	if changed == 0 || unchanged < 5 {
+		t.Errorf("%d updates changed texts before, and %d others used candidates", changed, unchanged)
+	}
+}
+
 // TestTrigramsAreExplained: the plan names the trigrams and the number of candidates, and without them it does not.
 func TestTrigramsAreExplained(t *testing.T) {
 	w := newLiteralWorld(t, 500)
@@ -285,6 +354,15 @@ func TestTrigramsAreExplained(t *testing.T) {
 		if got := plan(w.without, test.query); strings.Contains(got, "trigrams") {
 			t.Errorf("%s: without an index the plan is\n%s", test.query, got)
 		}
+	}
+	// The plan of a user with some graphs does not depend on literals of others.
+	limited := graphrights.With(t.Context(), graphrights.New([]triple.Term{{}}, nil))
+	q, err := w.with.Prepare(limited, `SELECT ?s { ?s <x:text> ?x FILTER CONTAINS(?x, "needle") }`, Params{})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if p, err := q.Explain(limited); err != nil || strings.Contains(p.String(), "trigrams") {
+		t.Errorf("a user with some graphs: %v\n%v", err, p)
 	}
 	// Without trigrams the plan is the one before.
 	if err := w.index.Add(t.Context(), "x:text"); err != nil {

@@ -159,7 +159,7 @@ func (q *Query) begin(ctx context.Context) (*run, *sparql.Prepared, error) {
 		if err = r.memory.reserve(q.bytes); err == nil {
 			opts := e.options(ctx, q.params, r.network, func() store.Reader { return r.snapshot }, r.turn, &r.memory)
 			opts.Orders = &q.prepared.orders
-			opts.LinkEdges, opts.LinkPredicate, opts.Literals = e.linkEdges(r), e.opts.LinkPredicate, e.literals(r)
+			opts.LinkEdges = e.linkEdges(r)
 			prepared, err = q.prepared.With(opts)
 		}
 		if err == nil {

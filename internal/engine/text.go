@@ -5,7 +5,6 @@ package engine
 import (
 	"context"
 
-	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/internal/turns"
@@ -80,19 +79,11 @@ func (s textSearch) Estimate() int64 { return s.search.Estimate() }
 // ScannedBytes implements [exec.TextSearch].
 func (s textSearch) ScannedBytes() int64 { return s.search.ScannedBytes() }
 
-// literalIndex implements [exec.LiteralIndex] for the snapshot of a run.
+// literalIndex implements [exec.LiteralIndex] for the rows of a reader of all graphs. A user with some graphs reads rows. A
+// plan would show how many literals of other graphs have a text, and so would the time of a query.
 type literalIndex struct {
-	index *textsearch.Index
-	run   *run
-}
-
-// literals returns the index of literals for the filters of a run; nil if there is none.
-func (e *Engine) literals(r *run) exec.LiteralIndex {
-	// The index has literals of all graphs, and a plan shows how many. So a user with some graphs reads rows.
-	if e.opts.Text == nil || graphrights.Of(r.ctx) != nil {
-		return nil
-	}
-	return literalIndex{e.opts.Text, r}
+	index  *textsearch.Index
+	reader func() store.Reader
 }
 
 // Indexed implements [exec.LiteralIndex].
@@ -101,7 +92,7 @@ func (l literalIndex) Indexed(predicate string) bool { return l.index.HasTrigram
 // Candidates implements [exec.LiteralIndex].
 func (l literalIndex) Candidates(ctx context.Context, r exec.LiteralRequest) (keys [][]byte, err error) {
 	err = turns.Wait(ctx, func() error {
-		keys, err = l.index.Candidates(turns.Detach(ctx), l.run.snapshot, textsearch.Substrings{Predicate: r.Predicate, Condition: r.Texts, Most: r.Most})
+		keys, err = l.index.Candidates(turns.Detach(ctx), l.reader(), textsearch.Substrings{Predicate: r.Predicate, Condition: r.Texts, Most: r.Most})
 		return err
 	})
 	return keys, err

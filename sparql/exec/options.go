@@ -50,6 +50,9 @@ type Options struct {
 	Cells memory.CellPool
 	// Services answers SERVICE; nil turns it off.
 	Services Services
+	// Changed reports whether triples with a predicate have changes that are not committed, and that only the source has;
+	// "" stands for any predicate. nil means that there are none. Links, Text, Literals and LinkEdges know what is committed.
+	Changed func(predicate string) bool
 	// Links answers the functions of hyperlinks; nil turns them off.
 	Links LinkGraph
 	// Text answers text:matches; nil turns it off.
@@ -60,7 +63,7 @@ type Options struct {
 	// default graph of the source, and in the merge of all graphs. An error means that rows must be read.
 	// nil is no such graph.
 	LinkEdges func(context.Context) (LinkGraph, error)
-	// LinkPredicate is the IRI of the links of LinkEdges.
+	// LinkPredicate is the IRI of the links of LinkEdges, and of Links.
 	LinkPredicate string
 	// Documents answers LOAD of updates; nil turns it off.
 	Documents Documents

@@ -7,8 +7,11 @@ import (
 	"errors"
 )
 
-// ErrText: a search has no text, or the index does not have the changes of the update that it is in.
+// ErrText: a search has no text.
 var ErrText = errors.New("invalid search")
+
+// ErrChanged: an index does not have the changes of the update that it is used in.
+var ErrChanged = errors.New("operations before it change triples")
 
 // TextIndex is the index behind text:matches. An answer is complete, or there is an error.
 type TextIndex interface {

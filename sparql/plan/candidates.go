@@ -40,7 +40,7 @@ func (c *compiler) withCandidates(p *algebra.TriplePattern, g pattern.Graphs, ce
 	}
 	slot, predicate := p.Object.Slot, p.Predicate.Term
 	old := spans[slot]
-	if old.Contains == nil || predicate.Kind() != triple.IRI || !index.Indexed(predicate.Value()) {
+	if old.Contains == nil || predicate.Kind() != triple.IRI || !index.Indexed(predicate.Value()) || c.changed(predicate.Value()) {
 		return spans, nil
 	}
 	// 2. Each request is sent once. A narrower range may hold fewer rows than there are candidates.

@@ -104,10 +104,35 @@ func (c *compiler) linkText(call *algebra.LinkCall) func() string {
 	return func() string { return c.body.Scope.LinkCall(call) }
 }
 
-// checkLinks returns an error if there is no graph of hyperlinks.
+// checkLinks returns an error if there is no graph of hyperlinks, or if it lacks changes of the update. Scores of PageRank
+// are those of a job that has ended, whatever an update changes.
 func (c *compiler) checkLinks(call *algebra.LinkCall) error {
 	if c.query.Options.Links == nil {
 		return fmt.Errorf("%w for %s at %s: a node keeps one unless it serves with --no-links or read-only; ask such a node", ErrNoLinks, call.Function, call.Pos)
+	}
+	if call.Function == ast.LinkPageRank {
+		return nil
+	}
+	if err := c.checkCommitted("the graph of hyperlinks", c.query.Options.LinkPredicate); err != nil {
+		return fmt.Errorf("%s at %s: %w", call.Function, call.Pos, err)
+	}
+	return nil
+}
+
+// changed reports whether the operations before this one, of the same update, may change triples with a predicate. Then
+// only the source has these.
+func (c *compiler) changed(predicate string) bool {
+	changed := c.query.Options.Changed
+	return changed != nil && changed(predicate)
+}
+
+// checkCommitted returns an error if an index lacks changes of triples with some predicates; none stands for any.
+func (c *compiler) checkCommitted(index string, predicates ...string) error {
+	if len(predicates) == 0 {
+		predicates = []string{""}
+	}
+	if slices.ContainsFunc(predicates, c.changed) {
+		return fmt.Errorf("%w, and %s has these changes only after the update; send two updates", exec.ErrChanged, index)
 	}
 	return nil
 }

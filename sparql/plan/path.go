@@ -77,7 +77,7 @@ func (c *compiler) path(n *algebra.Path, in stream, g pattern.Graphs) (stream, e
 func (c *compiler) pathCells(n *algebra.Path, in stream, g pattern.Graphs) *path.Cells {
 	// 1. The path must be of links, in a graph that the cells have.
 	o := &c.query.Options
-	if o.LinkEdges == nil || g.Mode != pattern.DefaultGraph && g.Mode != pattern.AnyGraph || !path.Over(n.Path, o.LinkPredicate) {
+	if o.LinkEdges == nil || c.changed(o.LinkPredicate) || g.Mode != pattern.DefaultGraph && g.Mode != pattern.AnyGraph || !path.Over(n.Path, o.LinkPredicate) {
 		return nil
 	}
 	if !isBound(n.Subject, in.certain) && !isBound(n.Object, in.certain) {

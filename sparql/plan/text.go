@@ -30,6 +30,9 @@ func (c *compiler) textSearch(n *algebra.TextJoin) (exec.TextSearch, error) {
 	if index == nil {
 		return nil, fmt.Errorf("%w for text:matches at %s: a node has one unless it is read-only", ErrNoText, n.Call.Pos)
 	}
+	if err := c.checkCommitted("the text index", n.Call.Predicates...); err != nil {
+		return nil, fmt.Errorf("text:matches at %s: %w", n.Call.Pos, err)
+	}
 	found, err := index.Search(c.query.Ctx, exec.TextRequest{Query: n.Call.Query, Language: n.Call.Language, Predicates: n.Call.Predicates, Scan: n.Call.Scan})
 	if err != nil {
 		return nil, fmt.Errorf("text:matches at %s: %w", n.Call.Pos, err)

@@ -3,12 +3,10 @@
 package update
 
 import (
-	"context"
 	"fmt"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
-	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/plan"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -90,10 +88,11 @@ func computes(n algebra.Node) bool {
 // source does not show its own writes.
 func (m *modify) run(r *run) error {
 	query := r.opts.Query
-	if query.Text != nil && r.delta.changed() {
-		query.Text = staleText{}
+	src := r.source()
+	if changed, ok := src.(*overlay); ok {
+		query.Changed = changed.changes
 	}
-	solutions, err := plan.Start(r.ctx, r.source(), &m.body, m.dataset, query, nil)
+	solutions, err := plan.Start(r.ctx, src, &m.body, m.dataset, query, nil)
 	if err != nil {
 		return err
 	}
@@ -129,13 +128,4 @@ func (m *modify) run(r *run) error {
 		}
 	}
 	return solutions.Err()
-}
-
-// staleText stands for the index of texts after an operation that changed triples. The index has only what is committed, so
-// its answers would not fit the state that WHERE reads.
-type staleText struct{}
-
-// Search implements [exec.TextIndex].
-func (staleText) Search(context.Context, exec.TextRequest) (exec.TextSearch, error) {
-	return nil, fmt.Errorf("%w: the operations before it change triples, and the text index has these changes only after the update; send two updates", exec.ErrText)
 }

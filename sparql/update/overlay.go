@@ -24,6 +24,21 @@ type overlay struct {
 	adds, deletes int // triples in rows
 }
 
+// changes reports whether triples with a predicate may be others than those of the base; "" stands for any predicate. It
+// reads the rows of the operations before, so it stays the same while this operation writes.
+func (o *overlay) changes(predicate string) bool {
+	if predicate == "" || o.cleared.any() {
+		return true
+	}
+	keys, err := triple.Bounds{Order: triple.POS, Prefix: []triple.Term{triple.NewIRI(predicate)}}.KeyRange()
+	if err != nil {
+		return true // an invalid IRI: the base reports it
+	}
+	at := cursor{iter: o.rows.Iter(), bounds: keys.Range}
+	at.first()
+	return at.valid
+}
+
 // hides reports whether a row of the base is one of a cleared graph.
 func (o *overlay) hides(key []byte) (bool, error) {
 	if !o.cleared.any() {

@@ -44,6 +44,7 @@ var sparqlKinds = []struct {
 	{links.ErrMemory, KindLinkMemory},
 	{plan.ErrNoText, KindBadRequest},
 	{exec.ErrText, KindBadRequest},
+	{exec.ErrChanged, KindBadRequest},
 	{textindex.ErrQuery, KindBadRequest},
 	{textsearch.ErrNotIndexed, KindNotIndexed},
 	{textsearch.ErrBuilding, KindLoading},
