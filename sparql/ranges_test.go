@@ -80,6 +80,54 @@ func TestManyRanges(t *testing.T) {
 	}
 }
 
+// lookups counts the calls for look-ups.
+type lookups struct {
+	sparql.Source
+	calls int
+}
+
+func (l *lookups) Lookup(ctx context.Context, ranges []triple.Range, each func(i int, key, value []byte) error) error {
+	l.calls++
+	return l.Source.Lookup(ctx, ranges, each)
+}
+
+// TestManyRangesOfRows: the ranges of several rows are looked up together.
+func TestManyRangesOfRows(t *testing.T) {
+	var all []triple.Triple
+	var list []string
+	for i := range 40 {
+		list = append(list, fmt.Sprint("<x:o", i*10, ">"))
+	}
+	for i := range 300 {
+		p := sparqltest.IRI(fmt.Sprint("p", i))
+		all = append(all, triple.Triple{Subject: p, Predicate: sparqltest.IRI("kind"), Object: sparqltest.IRI(fmt.Sprint("k", i%2))})
+		for k := range 100 {
+			all = append(all, triple.Triple{Subject: sparqltest.IRI(fmt.Sprint("s", k)), Predicate: p, Object: sparqltest.IRI(fmt.Sprint("o", i+k))})
+		}
+	}
+	src := &lookups{Source: memsource.New(all)}
+	query := "SELECT ?s ?p ?o { ?p <x:kind> <x:k1> . ?s ?p ?o FILTER(?o IN (" + strings.Join(list, ", ") + ")) } ORDER BY ?p ?o"
+	rows := func(src sparql.Source, query string) (rows []string, plan string) {
+		result, err := sparql.Query(t.Context(), src, query, sparql.Options{})
+		if err != nil {
+			t.Fatal(err)
+		}
+		defer result.Close()
+		for row, err := range result.Rows() {
+			if err != nil {
+				t.Fatal(err)
+			}
+			rows = append(rows, fmt.Sprint(row))
+		}
+		return rows, result.Plan().String()
+	}
+	got, plan := rows(src, query)
+	want, _ := rows(src.Source, strings.NewReplacer("?o IN", "STR(?o) IN", "<x:o", "\"x:o", ">,", "\",", ">))", "\"))").Replace(query))
+	if !slices.Equal(got, want) || src.calls > 20 {
+		t.Errorf("%d rows by %d look-ups, want %d rows; the plan is\n%s", len(got), src.calls, len(want), plan)
+	}
+}
+
 // someLiterals is an index of literals that finds those of a function.
 type someLiterals struct {
 	find   func() ([][]byte, error)

@@ -137,27 +137,29 @@ func (l *Lookup) accessOf(row []string) *pattern.Access {
 // begin looks up the next chunk of input rows, or begins a scan.
 func (l *Lookup) begin() error {
 	for {
-		// 1. A single row is scanned, because its matches may be many and need not be held.
+		// 1. A single row is scanned, because its matches may be many and need not be held. If it has many ranges, it is one
+		// unless those of two rows can be looked up together.
 		n := min(l.Chunk, l.input.Len-l.at)
 		a := l.accessOf(l.input.Row(l.at))
 		many := a.Many() && !l.Reverse
-		if n == 1 || many {
-			if a.Prefix < 3 {
-				l.scan, l.row = a, l.at
-				l.ranges, l.keys = l.pat.Ranges(l.ranges[:0], l.keys[:0], a, l.input.Row(l.at))
-				if l.Reverse {
-					slices.Reverse(l.ranges)
-				}
-				if many {
-					l.scan, l.rest, l.ranges = nil, l.ranges, nil
-				}
-				l.reader.BeginRange()
-				l.at++
-				if l.Chunk < solution.BatchRows {
-					l.Chunk *= 2
-				}
-				return nil
+		if many {
+			n = min(n, max(LastChunkRows/len(a.Spans), 1))
+		}
+		if n == 1 && a.Prefix < 3 {
+			l.scan, l.row = a, l.at
+			l.ranges, l.keys = l.pat.Ranges(l.ranges[:0], l.keys[:0], a, l.input.Row(l.at))
+			if l.Reverse {
+				slices.Reverse(l.ranges)
 			}
+			if many {
+				l.scan, l.rest, l.ranges = nil, l.ranges, nil
+			}
+			l.reader.BeginRange()
+			l.at++
+			if l.Chunk < solution.BatchRows {
+				l.Chunk *= 2
+			}
+			return nil
 		}
 		// 2. Look up a chunk of rows. If it has too many matches, a smaller one is tried.
 		err := l.lookUp(n)
