@@ -16,7 +16,7 @@ import (
 // "?".
 //
 // The tree is changed. An error leaves it as it was. Bind fails if the query does not use a
-// variable, or assigns it by AS, or if a term is or has a blank node.
+// variable, or assigns it by AS, or if a term is or has a blank node, or if the text of a search is no string or empty.
 func (q *Query) Bind(values map[string]triple.Term) error {
 	return bindAll(values, func(b *binder) { b.countQuery(q) }, func(b *binder) { b.bindQuery(q) })
 }
@@ -57,6 +57,10 @@ func bindAll(values map[string]triple.Term, count, bind func(*binder)) error {
 			return fmt.Errorf("?%s has its value from AS: it takes no other", name)
 		case !b.uses[name]:
 			return fmt.Errorf("there is no variable ?%s to bind", name)
+		case b.searches[name] && t.Datatype() != triple.XSDString:
+			return fmt.Errorf("the value of ?%s is the text of a search, so it must be a string such as \"graph AND store\", without a language; it is %s", name, t)
+		case b.searches[name] && t.Value() == "":
+			return fmt.Errorf("the value of ?%s is the text of a search, and it is empty; expected words to search for", name)
 		}
 	}
 	bind(b)
@@ -68,10 +72,12 @@ type binder struct {
 	values  map[string]triple.Term
 	uses    map[string]bool // of the counted groups
 	assigns map[string]bool
+	// searches are the variables whose values are texts of searches.
+	searches map[string]bool
 }
 
 func newBinder(values map[string]triple.Term) *binder {
-	return &binder{values: values, uses: map[string]bool{}, assigns: map[string]bool{}}
+	return &binder{values: values, uses: map[string]bool{}, assigns: map[string]bool{}, searches: map[string]bool{}}
 }
 
 // bindTop binds all used variables in the outermost group of a query.
@@ -257,6 +263,7 @@ func (b *binder) countGroup(g *Group) {
 		case *TextCall:
 			b.use(p.Literal)
 			b.use(Node{Var: p.QueryVar})
+			b.searches[p.QueryVar] = true
 			for _, n := range p.Results() {
 				b.use(n)
 			}
@@ -294,6 +301,7 @@ func (b *binder) countSub(q *Query) {
 	for name := range inner.uses {
 		if selects(q, name) {
 			b.uses[name] = true
+			b.searches[name] = b.searches[name] || inner.searches[name]
 		}
 	}
 }

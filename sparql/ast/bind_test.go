@@ -78,6 +78,7 @@ func TestBindUpdate(t *testing.T) {
 
 func TestBindRefuses(t *testing.T) {
 	const query = `SELECT ?s { ?s <p:p> ?x }`
+	const search = `SELECT ?l { ?l <urn:trefoil:text:matches> ?x }`
 	one := func(t triple.Term) map[string]triple.Term { return map[string]triple.Term{"x": t} }
 	for _, test := range []struct {
 		query  string
@@ -94,6 +95,11 @@ func TestBindRefuses(t *testing.T) {
 		{query, one(triple.NewLang("v", "en } DROP ALL")), "value of ?x"},
 		{query, one(triple.NewTyped("v", "http://e/>")), "value of ?x"},
 		{query, one(triple.NewString("\xff")), "value of ?x"},
+		{search, one(triple.NewIRI("http://e/a/word")), "it must be a string such as"},
+		{search, one(triple.NewLang("word", "en")), "without a language; it is \"word\"@en"},
+		{search, one(triple.NewTyped("7", triple.XSDInteger)), "it must be a string such as"},
+		{search, one(triple.NewString("")), "it is empty; expected words"},
+		{`SELECT ?l ?x { { SELECT ?l ?x { ?l <urn:trefoil:text:matches> ?x } } }`, one(triple.NewString("")), "it is empty; expected words"},
 	} {
 		q, err := parser.ParseQuery(test.query, parser.Options{})
 		if err != nil {
