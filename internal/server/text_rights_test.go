@@ -96,10 +96,10 @@ func TestTextRightsErrors(t *testing.T) {
 	}
 	s := serve(t, db, Options{Text: index, Users: []access.User{limited, newUser("reader", "read")}}, ServerOptions{})
 	full, bare := s.get("/search?q=graph", basic("reader", "reader")...), s.get("/search?q=graph", basic("limited", "limited")...)
-	if full.status != http.StatusInsufficientStorage || !strings.Contains(full.body, "its segments take") {
+	if full.status != http.StatusInsufficientStorage || !strings.Contains(full.body, "bytes of memory") {
 		t.Errorf("%d %s", full.status, full.body)
 	}
-	if bare.status != http.StatusInsufficientStorage || strings.Contains(bare.body, "segments") || !strings.Contains(bare.body, "--text-memory") {
+	if bare.status != http.StatusInsufficientStorage || strings.Contains(bare.body, "bytes of memory") || !strings.Contains(bare.body, "--text-memory") {
 		t.Errorf("%d %s", bare.status, bare.body)
 	}
 }

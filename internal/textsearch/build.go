@@ -175,13 +175,15 @@ func (x *Index) buildNext(ctx context.Context, predicate string, set partitions)
 // checkMemory returns an error if a state is too large.
 func (x *Index) checkMemory(s *state) error {
 	if n := s.bytes(); x.o.Memory > 0 && n > x.o.Memory {
-		return x.tooLarge(fmt.Sprintf("%d bytes, and --text-memory allows", n), x.o.Memory)
+		return x.tooLarge(fmt.Sprintf("%d bytes, ", n))
 	}
 	return nil
 }
 
-func (x *Index) tooLarge(what string, limit int64) error {
-	return fmt.Errorf("%w: its segments take %s %d bytes; raise it, or end the index of a predicate by trefoil text remove, or its trigrams by trefoil text add without --trigrams", ErrTooLarge, what, limit)
+// tooLarge returns the error of an index that needs more memory than it may use.
+func (x *Index) tooLarge(needs string) error {
+	return fmt.Errorf("%w: it needs %smore than the %d bytes of memory that --text-memory allows. Start the node with a greater --text-memory, or make the index smaller: trefoil text list shows the bytes of each predicate, "+
+		"trefoil text remove PREDICATE ends one, and trefoil text add PREDICATE without --trigrams drops its trigrams", ErrTooLarge, needs, x.o.Memory)
 }
 
 // literals are encoded literals on their way to a worker.
@@ -281,7 +283,7 @@ func (x *Index) analyzeLiterals(ctx context.Context, s *state, predicate string,
 		}
 		delete(builders, partition)
 		if room.Add(-int64(len(segment.Body()))) < 0 && x.o.Memory > 0 {
-			return x.tooLarge("more than --text-memory allows", x.o.Memory)
+			return x.tooLarge("")
 		}
 		p := &part{Part: &textindex.Part{Segment: segment}}
 		// The documents of a large segment wait in its file.

@@ -417,7 +417,7 @@ func TestMemory(t *testing.T) {
 	if err := f.index.Add(f.ctx(), label); err != nil {
 		t.Fatal(err)
 	}
-	if err := f.index.Await(f.ctx()); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "--text-memory") {
+	if err := f.index.Await(f.ctx()); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "more than the 100 bytes of memory that --text-memory allows. Start the node with a greater --text-memory, or make the index smaller: trefoil text list") {
 		t.Fatal(err)
 	}
 	if _, err := f.index.Search(f.ctx(), Request{Query: "graph"}); !errors.Is(err, ErrTooLarge) {
