@@ -114,15 +114,18 @@ func (c *compiler) filteredCount(n *algebra.Group, g pattern.Graphs) (out stream
 		}
 	}
 	// 2. It is one end of a pattern whose other end is another variable.
+	if uses.Len() != 1 {
+		return stream{}, false, nil
+	}
+	slot := uses.Slots()[0]
+	if lists, long := l.columnTerms(slot); lists == nil || long {
+		return stream{}, false, nil
+	}
 	spans, err := c.withCandidates(&l.node, g, algebra.Set{}, restrictions(nil, f.Conds))
 	if err != nil {
 		return stream{}, false, err
 	}
 	l.pat = newPattern(l.node.Subject, l.node.Predicate, l.node.Object, g, spans)
-	if uses.Len() != 1 {
-		return stream{}, false, nil
-	}
-	slot := uses.Slots()[0]
 	lists, long := l.columnTerms(slot)
 	if lists == nil || long {
 		return stream{}, false, nil
