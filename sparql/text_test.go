@@ -36,9 +36,7 @@ func (h *hundred) Next(context.Context, int) (list []exec.TextHit, err error) {
 	return list, nil
 }
 
-func (h *hundred) Scores(_ context.Context, literals []string) ([]float64, error) {
-	return make([]float64, len(literals)), nil
-}
+func (h *hundred) Scores(context.Context, []string) ([]exec.TextHit, error) { return nil, nil }
 
 func (h *hundred) Snippet(exec.TextHit) string {
 	h.snippet()

@@ -49,16 +49,21 @@ func (s textSearch) Next(ctx context.Context, n int) (list []exec.TextHit, err e
 }
 
 // Scores implements [exec.TextSearch].
-func (s textSearch) Scores(ctx context.Context, literals []string) (scores []float64, err error) {
+func (s textSearch) Scores(ctx context.Context, literals []string) (list []exec.TextHit, err error) {
 	keys := make([][]byte, len(literals))
 	for i, literal := range literals {
 		keys[i] = solution.BytesOf(literal)
 	}
 	err = turns.Wait(ctx, func() error {
-		scores, err = s.search.Scores(turns.Detach(ctx), keys)
+		scores, err := s.search.Scores(turns.Detach(ctx), keys)
+		for i, score := range scores {
+			if score > 0 {
+				list = append(list, exec.TextHit{Literal: literals[i], Score: score, Predicates: s.search.Predicates()})
+			}
+		}
 		return err
 	})
-	return scores, err
+	return list, err
 }
 
 // Again implements [exec.TextSearch].

@@ -36,7 +36,9 @@ func graphTexts(r *rand.Rand) (all []triple.Triple) {
 
 // TestTextGraphs compares searches in graphs with filters of the graphs' triples.
 func TestTextGraphs(t *testing.T) {
-	s := serveIndexed(t, graphTexts(seed.Rand(t)), graphPredicates, engine.Options{})
+	random := seed.Rand(t)
+	texts := graphTexts(random)
+	s := serveIndexed(t, texts, graphPredicates, engine.Options{})
 	const indexed = ` FILTER(?p IN (<x:p>, <x:q>)) `
 	for _, c := range []struct{ search, filter string }{
 		{`SELECT ?l { GRAPH <x:g1> { ?l text:matches "graph" } }`, `SELECT DISTINCT ?l { GRAPH <x:g1> { ?s ?p ?l FILTER CONTAINS(?l, "graph")` + indexed + `} }`},
@@ -65,7 +67,27 @@ func TestTextGraphs(t *testing.T) {
 			t.Errorf("%s has %d rows\n%.300q\nand %s has %d\n%.300q", c.search, len(got), got, c.filter, len(want), want)
 		}
 	}
-	// 2. The best come first, and few are read.
+	// 2. Literals that are bound have the graphs and the scores that they have among all hits.
+	for range 60 {
+		var given []string
+		for range 1 + random.IntN(60) {
+			given = append(given, triple.NewString(texts[random.IntN(len(texts))].Object.Value()+[]string{"", "", "", " none"}[random.IntN(4)]).String())
+		}
+		words := []string{"graph", "graph OR store", "pad", "no*", "node OR base OR triple OR edge"}[random.IntN(5)]
+		from, group := []string{"", "FROM <x:g0>", "FROM <x:g0> FROM <x:g1>", "FROM NAMED <x:g0> FROM NAMED <x:g2>"}[random.IntN(4)], []string{
+			"GRAPH <x:g1> { %s }", "GRAPH ?g { %s }", "GRAPH ?g { %s FILTER(!BOUND(?g)) }", "GRAPH ?g { %s BIND(1 AS ?one) }", "%s", "VALUES ?g { <x:g0> <x:g2> } GRAPH ?g { %s }",
+		}[random.IntN(6)]
+		search := `?l text:matches "` + words + `" ; text:score ?n`
+		bound := fmt.Sprintf("SELECT DISTINCT ?g ?l ?n "+from+" { "+group+" }", "VALUES ?l { "+strings.Join(given, " ")+" } "+search)
+		all := fmt.Sprintf("SELECT DISTINCT ?g ?l ?n "+from+" { "+group+" FILTER(STR(?l) IN ("+strings.Join(given, ", ")+")) }", search)
+		got, want := s.rows(t, bound), s.rows(t, all)
+		slices.Sort(got)
+		slices.Sort(want)
+		if !slices.Equal(got, want) {
+			t.Errorf("%s has %d rows\n%.300q\nand %s has %d\n%.300q", bound, len(got), got, all, len(want), want)
+		}
+	}
+	// 3. The best come first, and few are read.
 	scored := s.rows(t, `SELECT ?g ?l ?n { GRAPH ?g { ?l text:matches "graph" ; text:score ?n } } ORDER BY DESC(?n) LIMIT 5`)
 	all := s.rows(t, `SELECT ?g ?l ?n { GRAPH ?g { ?l text:matches "graph" ; text:score ?n } } ORDER BY DESC(?n)`)
 	score := func(row string) string { return row[strings.LastIndex(row, ",")+1:] }
@@ -74,7 +96,7 @@ func TestTextGraphs(t *testing.T) {
 			t.Errorf("row %d is %.100s, and of all rows %.100s", i, scored[i], all[i])
 		}
 	}
-	// 3. SERVICE is of another server, also its GRAPH.
+	// 4. SERVICE is of another server, also its GRAPH.
 	for _, q := range []string{`SELECT * { SERVICE <http://x/> { ?l text:matches "a" } }`, `SELECT * { SERVICE <http://x/> { GRAPH ?g { ?l text:matches "a" } } }`} {
 		got := s.do(http.MethodGet, "/sparql?query="+url.QueryEscape("PREFIX text: <urn:trefoil:text:> "+q), "")
 		if got.status != http.StatusBadRequest || !strings.Contains(got.body, "expected it outside of SERVICE") {

@@ -142,7 +142,12 @@ func TestTextScores(t *testing.T) {
 func TestTextGiven(t *testing.T) {
 	var all []triple.Triple
 	for i := range 10_000 {
-		all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprint("x:s", i)), Predicate: triple.NewIRI("x:label"), Object: triple.NewString(fmt.Sprint("many ", i))})
+		one := triple.Triple{Subject: triple.NewIRI(fmt.Sprint("x:s", i)), Predicate: triple.NewIRI("x:label"), Object: triple.NewString(fmt.Sprint("many ", i))}
+		all = append(all, one)
+		if i != 78 {
+			one.Graph = triple.NewIRI("x:g")
+			all = append(all, one)
+		}
 	}
 	s := serveIndexed(t, all, []string{"x:label"}, engine.Options{QueryMemory: 512 << 10})
 	got := s.rows(t, `SELECT ?l { VALUES ?l { "many 7" "none" "many 77" } ?l text:matches "many" }`)
@@ -152,6 +157,18 @@ func TestTextGiven(t *testing.T) {
 	got = s.rows(t, `SELECT ?l { VALUES ?s { <x:s7> <x:s70> } ?s <x:label> ?l . ?l text:matches "many -70" }`)
 	if !slices.Equal(got, []string{"many 7"}) {
 		t.Errorf("%q", got)
+	}
+	// In graphs, too, also in a loop over them.
+	for _, query := range []string{
+		`SELECT ?l { GRAPH <x:g> { VALUES ?l { "many 7" "many 78" "none" "many 77" } ?l text:matches "many" } }`,
+		`SELECT ?l FROM <x:g> { VALUES ?l { "many 7" "many 78" "none" "many 77" } ?l text:matches "many" }`,
+		`SELECT ?l { VALUES ?l { "many 7" "many 78" "none" "many 77" } GRAPH ?g { ?l text:matches "many" } }`,
+		`SELECT ?l { GRAPH ?g { VALUES ?l { "many 7" "many 78" "none" "many 77" } ?l text:matches "many" FILTER(!BOUND(?g)) } }`,
+	} {
+		got := s.rows(t, query)
+		if slices.Sort(got); !slices.Equal(got, []string{"many 7", "many 77"}) {
+			t.Errorf("%s: %q", query, got)
+		}
 	}
 }
 

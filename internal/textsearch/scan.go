@@ -46,6 +46,7 @@ func (s *Search) scan(ctx context.Context) (err error) {
 			return err
 		}
 	}
+	s.predicates = predicates
 	if len(predicates) == 0 {
 		return fmt.Errorf("%w: no predicate is indexed, and a scan needs the predicates to read: name one by p of /search, or text:predicate in SPARQL", ErrNotIndexed)
 	}

@@ -14,8 +14,8 @@ import (
 // TestScanMemory: a scan of literals of which nearly each word is another one uses no more memory than its builder may and
 // its segments take. It has the answers of an index.
 func TestScanMemory(t *testing.T) {
-	const literals, words = 3000, 100
-	f := newFixture(t, Options{BuildMemory: 4 << 20})
+	const literals, words = 1000, 100
+	f := newFixture(t, Options{BuildMemory: 2 << 20})
 	random := seed.Rand(t)
 	var all []triple.Triple
 	size := 0

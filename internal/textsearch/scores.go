@@ -53,10 +53,7 @@ func (s *Search) hideScores(ctx context.Context, keys [][]byte, scores []float64
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
 	// 1. What has a score may have any of the searched predicates.
-	predicates := s.request.Predicates
-	if predicates == nil {
-		predicates = s.index.state.Load().predicates
-	}
+	predicates := s.predicates
 	var found []Hit
 	var places []int
 	// 2. Keep the scores of the visible ones.

@@ -53,10 +53,12 @@ type Search struct {
 	scanned []*textindex.Part // of a search without an index
 	bytes   int64             // of scanned, with the literals
 	reader  func() (store.Reader, error)
-	visible []Hit // of the next page, if there is a reader
-	rows    int64 // the estimate
-	after   *textindex.Hit
-	done    bool
+	// predicates are all that are searched.
+	predicates []string
+	visible    []Hit // of the next page, if there is a reader
+	rows       int64 // the estimate
+	after      *textindex.Hit
+	done       bool
 }
 
 // Search begins a search that sees every change that was acknowledged before the call.
@@ -91,6 +93,9 @@ func (x *Index) begun(ctx context.Context, r Request) (*Search, error) {
 	now, err := x.current(ctx, s.at)
 	if err != nil {
 		return nil, err
+	}
+	if s.predicates = r.Predicates; s.predicates == nil {
+		s.predicates = now.predicates
 	}
 	if err := x.checkPredicates(now, r); err != nil {
 		if r.Scan && errors.Is(err, ErrNotIndexed) {
@@ -232,6 +237,9 @@ func (s *Search) Snippet(h *Hit) string {
 	defer s.index.analyzers.Put(a)
 	return textindex.Snippet(a, s.request.Query, h.Literal.Value(), h.Literal.Lang())
 }
+
+// Predicates returns all predicates that are searched.
+func (s *Search) Predicates() []string { return s.predicates }
 
 // ScannedBytes returns the memory of a search without an index; 0 if the search uses the index.
 func (s *Search) ScannedBytes() int64 { return s.bytes }

@@ -49,8 +49,9 @@ type TextRequest struct {
 type TextSearch interface {
 	// Next returns up to n further hits, the best first; none at the end.
 	Next(ctx context.Context, n int) ([]TextHit, error)
-	// Scores returns the score of each of some literals, 0 if it is no hit.
-	Scores(ctx context.Context, literals []string) ([]float64, error)
+	// Scores returns the hits among some different literals, in their order. The predicates of each are all that were
+	// searched, which are the same for all of them; the literal has at least one.
+	Scores(ctx context.Context, literals []string) ([]TextHit, error)
 	// Again returns the search from its first hit.
 	Again() TextSearch
 	// Snippet returns the part of a hit's literal with the most words of the query.

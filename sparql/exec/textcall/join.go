@@ -4,7 +4,6 @@ package textcall
 
 import (
 	"fmt"
-	"math"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/exec"
@@ -17,8 +16,8 @@ import (
 
 // Join joins its input with the hits of a search, in the order of the input. For a row that leaves the literal unbound
 // these are all hits, the best first; they are read as they are needed. For the others the search scores the literals of
-// a batch of rows. If there are more rows than hits, and few hits, all hits are read once and looked up. They are, too, if
-// the graph matters: a hit counts once for each graph that has it.
+// a batch of rows. If there are more rows than hits, and few hits, all hits are read once and looked up. If the graph
+// matters, a hit counts once for each graph that has it.
 type Join struct {
 	Exec   *exec.Execution
 	Input  exec.Operator
@@ -40,9 +39,11 @@ type Join struct {
 	finder   *graphFinder
 	complete bool           // these are all
 	places   map[string]int // of the first hit of a literal
-	// scores are those of the bound literals of the batch; 0 is no hit. bound counts the literals of all batches.
-	scores map[string]float64
-	bound  int64
+	// scored has the hits of bound literals, of the batch or of a loop over graphs: nil for a literal that is none.
+	// scoredBytes is their part of the holder. bound counts the literals that were looked up.
+	scored      map[string][]entry
+	scoredBytes int64
+	bound       int64
 }
 
 const (
@@ -53,6 +54,8 @@ const (
 	hitBytes = 64
 	// mostLookups bounds the hits that are read to look literals up.
 	mostLookups = 1 << 16
+	// mostRanges bounds the ranges of rows in which scored literals are looked up at a time.
+	mostRanges = 1 << 14
 )
 
 // Next gives the next rows.
@@ -67,7 +70,10 @@ func (j *Join) Next(out *solution.Batch) error {
 			}
 		} else {
 			j.Batch.Clear()
-			j.at, j.scores = 0, nil
+			j.at = 0
+			if !j.loops() || len(j.scored) > mostLookups {
+				j.forget()
+			}
 			if err := j.Input.Next(j.Batch); err != nil || j.Batch.Len == 0 {
 				return err
 			}
@@ -112,8 +118,9 @@ func (j *Join) join(out *solution.Batch) error {
 
 // lookUp returns the hits of a literal: one, or one for each graph if the graph matters.
 func (j *Join) lookUp(literal string) ([]entry, error) {
-	// 1. Score the literals of the batch, unless all hits are cheaper or the graph matters.
-	if j.inAllGraphs() && j.scores == nil && j.places == nil {
+	// 1. Score the literals of the batch, unless all hits are cheaper.
+	found, known := j.scored[literal]
+	if !known && j.places == nil {
 		literals := j.literals()
 		j.bound += int64(len(literals))
 		if n := j.Search.Estimate(); n <= j.bound && n <= mostLookups {
@@ -125,18 +132,13 @@ func (j *Join) lookUp(literal string) ([]entry, error) {
 			if err := j.score(literals); err != nil {
 				return nil, err
 			}
+			found = j.scored[literal]
 		}
 	}
-	if j.scores != nil {
-		if score := j.scores[literal]; score > 0 {
-			return []entry{{TextHit: exec.TextHit{Literal: literal, Score: score}}}, nil
-		}
-		return nil, nil
+	if j.places == nil {
+		return found, nil
 	}
 	// 2. Or look it up among all hits.
-	if err := j.readAll(math.MaxInt); err != nil {
-		return nil, err
-	}
 	first, ok := j.places[literal]
 	end := first
 	for ok && end < len(j.hits) && j.hits[end].Literal == literal {
@@ -145,11 +147,12 @@ func (j *Join) lookUp(literal string) ([]entry, error) {
 	return j.hits[first:end], nil
 }
 
-// literals returns the different literals that the rest of the batch binds.
+// literals returns the different literals that the rest of the batch binds, without those that are scored.
 func (j *Join) literals() (list []string) {
 	seen := map[string]bool{}
 	for at := j.at; at < j.Batch.Len; at++ {
-		if literal := j.Batch.Row(at)[j.Node.Literal.Slot]; literal != "" && !seen[literal] {
+		literal := j.Batch.Row(at)[j.Node.Literal.Slot]
+		if _, known := j.scored[literal]; literal != "" && !known && !seen[literal] {
 			seen[literal] = true
 			list = append(list, literal)
 		}
@@ -157,17 +160,50 @@ func (j *Join) literals() (list []string) {
 	return list
 }
 
-// score reads the scores of some literals.
+// score finds the hits among some literals, and their graphs if these matter.
 func (j *Join) score(literals []string) error {
-	scores, err := j.Search.Scores(j.Exec.Ctx, literals)
+	hits, err := j.Search.Scores(j.Exec.Ctx, literals)
 	if err != nil {
 		return err
 	}
-	j.scores = make(map[string]float64, len(literals))
-	for i, literal := range literals {
-		j.scores[literal] = scores[i]
+	// 1. The literals themselves.
+	held, bytes := j.Held, 0
+	defer func() { j.scoredBytes += j.Held - held }()
+	for _, literal := range literals {
+		bytes += len(literal) + hitBytes
+	}
+	if err := j.Grow(bytes); err != nil {
+		return err
+	}
+	if j.scored == nil {
+		j.scored = make(map[string][]entry, len(literals))
+	}
+	for _, literal := range literals {
+		j.scored[literal] = nil
+	}
+	// 2. The entries of the hits.
+	for len(hits) > 0 {
+		// A literal may have all of the searched predicates, so the ranges of few hits are looked up at a time.
+		n := len(hits)
+		if !j.inAllGraphs() {
+			n = min(n, max(mostRanges/max(len(hits[0].Predicates), 1), 1))
+		}
+		entries, err := j.entries(hits[:n])
+		if err != nil {
+			return err
+		}
+		for i := range entries {
+			j.scored[entries[i].Literal] = append(j.scored[entries[i].Literal], entries[i])
+		}
+		hits = hits[n:]
 	}
 	return nil
+}
+
+// forget drops the scores of literals.
+func (j *Join) forget() {
+	j.ShrinkTo(j.Held - j.scoredBytes)
+	j.scored, j.scoredBytes = nil, 0
 }
 
 // joinAll joins a row with all hits, and reports whether more of them are left.
@@ -223,22 +259,24 @@ func (j *Join) readSome() error {
 		return err
 	}
 	// 2. Their graphs, if these matter.
-	if !j.inAllGraphs() {
-		entries, err := j.inGraphs(hits)
-		j.hits = append(j.hits, entries...)
-		return err
-	}
-	for i := range hits {
-		j.hits = append(j.hits, entry{TextHit: hits[i]})
-	}
-	return nil
+	entries, err := j.entries(hits)
+	j.hits = append(j.hits, entries...)
+	return err
 }
 
 // loops reports whether a loop over the graphs moves the name of the graph.
 func (j *Join) loops() bool { return j.Graphs.Mode == pattern.OneGraph && j.Looped }
 
-// inGraphs returns the hits in the graphs. In a loop these are all named graphs, because the hits stay.
-func (j *Join) inGraphs(hits []exec.TextHit) ([]entry, error) {
+// entries returns the entries of hits, in their order: one for each of the graphs if these matter. In a loop these are all
+// named graphs, because the hits stay.
+func (j *Join) entries(hits []exec.TextHit) ([]entry, error) {
+	if j.inAllGraphs() {
+		list := make([]entry, len(hits))
+		for i := range hits {
+			list[i].TextHit = hits[i]
+		}
+		return list, nil
+	}
 	if j.finder == nil {
 		g := j.Graphs
 		if j.loops() {
@@ -318,16 +356,17 @@ func (j *Join) put(out *solution.Batch, row []string, hit *entry) error {
 	return j.Exec.Tick()
 }
 
-// Reset begins again. The hits stay, because the search goes on behind them.
+// Reset begins again. The hits stay, because the search goes on behind them. In a loop scores stay, too, because they are
+// of all graphs.
 func (j *Join) Reset() {
 	j.Batch.Clear()
-	j.at, j.give, j.soft, j.scores = 0, 0, 0, nil
+	j.at, j.give, j.soft = 0, 0, 0
 	j.Input.Reset()
 }
 
 // Close frees the hits.
 func (j *Join) Close() {
-	j.hits, j.places, j.finder, j.scores = nil, nil, nil, nil
+	j.hits, j.places, j.finder, j.scored, j.scoredBytes = nil, nil, nil, nil, 0
 	j.Free()
 	j.Batch.Free()
 	j.Input.Close()
