@@ -4,6 +4,7 @@ package textindex
 
 import (
 	"bytes"
+	"slices"
 	"strings"
 	"unicode"
 	"unicode/utf8"
@@ -95,12 +96,7 @@ func (a *Analyzer) language(name string) *language {
 		return l
 	}
 	l := &language{name: name, words: map[string][]string{}}
-	switch name {
-	case "zh", "ja", "ko", "yue", "wuu":
-		l.bigrams = true
-	case "fa":
-		l.joiners = true
-	}
+	l.bigrams, l.joiners = hasBigrams(name), name == "fa"
 	if id := analyzed[name]; id != "" {
 		// The analyzers are in the program, so there is no error.
 		if named, err := a.cache.AnalyzerNamed(id); err == nil {
@@ -113,6 +109,11 @@ func (a *Analyzer) language(name string) *language {
 	}
 	a.languages[name] = l
 	return l
+}
+
+// hasBigrams reports whether ideographs of a language are indexed in pairs.
+func hasBigrams(lang string) bool {
+	return slices.Contains([]string{"zh", "ja", "ko", "yue", "wuu"}, lang)
 }
 
 // Word is a word of a text.
@@ -154,13 +155,8 @@ func (a *Analyzer) segment(l *language, text []byte, yield func(raw []byte, star
 		for i, value := range values {
 			start, end := at, at+len(value)
 			at = end
-			pairs := l.bigrams && (types[i] == segment.Ideo || types[i] == segment.Kana)
-			// The rules leave the letters of Thai, Lao, Khmer and Burmese to dictionaries.
-			if r, _ := utf8.DecodeRune(value); types[i] == segment.None && unicode.IsLetter(r) {
-				pairs = true
-			}
 			// 2. Collect what is indexed by pairs until another word or a gap.
-			if pairs {
+			if l.pairs(value, types[i]) {
 				if runStart == runEnd {
 					runStart = start
 				}
@@ -184,6 +180,26 @@ func (a *Analyzer) segment(l *language, text []byte, yield func(raw []byte, star
 	if runStart < runEnd {
 		yieldBigrams(text, runStart, runEnd, yield)
 	}
+}
+
+// pairs reports whether what the rules take for a word of a type is indexed in pairs with its neighbours.
+func (l *language) pairs(value []byte, kind int) bool {
+	if kind == segment.Ideo || kind == segment.Kana {
+		return l.bigrams
+	}
+	// The rules leave the letters of Thai, Lao, Khmer and Burmese to dictionaries.
+	r, _ := utf8.DecodeRune(value)
+	return kind == segment.None && unicode.IsLetter(r)
+}
+
+// inPairs reports whether a text is one letter that a language indexes in pairs.
+func (a *Analyzer) inPairs(lang, text string) bool {
+	text = strings.TrimSpace(text)
+	if utf8.RuneCountInString(text) != 1 {
+		return false
+	}
+	values, types, _, err := segment.SegmentWordsDirect([]byte(text), a.values[:0], a.types[:0])
+	return err == nil && len(values) == 1 && a.language(lang).pairs(values[0], types[0])
 }
 
 // yieldBigrams calls yield with the pairs of neighbouring runes of a range, or with its only rune.

@@ -1,14 +1,15 @@
-// The terms that a prefix or a fuzzy word stands for.
+// The terms that a prefix, a fuzzy word or a letter of pairs stands for.
 
 package textindex
 
 import (
 	"bytes"
 	"sort"
+	"strings"
 	"unicode/utf8"
 )
 
-// expand returns the lists of the terms of a segment that a prefix or a fuzzy word stands for in a language. word is the
+// expand returns the lists of the terms of a segment that a leaf other than a word stands for in a language. word is the
 // leaf's analyzed word, "" without one. e counts the terms, unless it is nil.
 func (s *Segment) expand(l *leaf, lang, normal, word string, e *expansions, check func() error) (lists []list, err error) {
 	add := func(d *dictionary) error {
@@ -20,12 +21,76 @@ func (s *Segment) expand(l *leaf, lang, normal, word string, e *expansions, chec
 		lists = append(lists, d.list)
 		return nil
 	}
-	if l.kind == prefixLeaf {
+	switch {
+	case l.kind == prefixLeaf:
 		err = s.expandPrefix(lang, normal, word, check, add)
-	} else if word != "" {
+	case word == "":
+	case l.inPairs(lang):
+		err = s.expandLetter(lang, word, check, add)
+	case l.kind == letterLeaf:
+		err = s.expandWord(lang, word, add)
+	default:
 		err = s.expandFuzzy(lang, newFuzzy(word, l.edits), check, add)
 	}
 	return lists, err
+}
+
+// inPair reports whether a term is a letter, or a pair with it.
+func inPair(term, letter string) bool {
+	return strings.HasPrefix(term, letter) || strings.HasSuffix(term, letter) && utf8.RuneCountInString(term) == 2
+}
+
+// expandLetter calls add with the terms of a language for which inPair is true. It seeks two terms for each first rune of
+// the terms, so an index needs no terms for single letters.
+func (s *Segment) expandLetter(lang, letter string, check func() error, add func(*dictionary) error) error {
+	target := []byte(termOf(lang, ""))
+	prefix := bytes.Clone(target)
+	d := s.seek(target)
+	more := d.advance(target)
+	for steps := 1; more && bytes.HasPrefix(d.term, prefix); steps++ {
+		if steps%1024 == 0 {
+			if err := check(); err != nil {
+				return err
+			}
+		}
+		// 1. The letter itself, and pairs that begin with it, are neighbours.
+		rest := d.term[len(prefix):]
+		begins := bytes.HasPrefix(rest, []byte(letter))
+		_, n := utf8.DecodeRune(rest)
+		pair := append(append(target[:len(prefix)], rest[:n]...), letter...)
+		order := bytes.Compare(d.term, pair)
+		if begins || order == 0 {
+			if err := add(d); err != nil {
+				return err
+			}
+		}
+		// 2. The pair of another rune with the letter, then the next rune.
+		switch {
+		case begins || n == 0:
+			more = d.next()
+		case order < 0:
+			target = pair
+			more = d.advance(target)
+		default:
+			next := after(pair[:len(prefix)+n])
+			if next == nil {
+				return d.err
+			}
+			target = append(target[:0], next...)
+			more = d.advance(target)
+		}
+	}
+	return d.err
+}
+
+// expandWord calls add with the term of a word, if there is one.
+func (s *Segment) expandWord(lang, word string, add func(*dictionary) error) error {
+	term := []byte(termOf(lang, word))
+	d := s.seek(term)
+	if d.advance(term) && bytes.Equal(d.term, term) {
+		return add(d)
+	}
+	return d.err
 }
 
 // expandFuzzy calls add with the terms of a language that are within the distance of a word.
@@ -82,15 +147,10 @@ func (s *Segment) expandPrefix(lang, normal, word string, check func() error, ad
 		return d.err
 	}
 	// 2. The word.
-	term := []byte(termOf(lang, word))
-	if word == "" || bytes.HasPrefix(term, prefix) {
+	if word == "" || strings.HasPrefix(word, normal) {
 		return nil
 	}
-	d = s.seek(term)
-	if d.advance(term) && bytes.Equal(d.term, term) {
-		return add(d)
-	}
-	return d.err
+	return s.expandWord(lang, word, add)
 }
 
 // advance reads the next term that is not less than target, which is not before the current one. It returns false at

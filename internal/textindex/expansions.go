@@ -41,8 +41,11 @@ func (e *expansions) add(l *leaf, term []byte) error {
 	case e.segments > 1 && e.seen == nil:
 		return errRecount
 	}
-	what := fmt.Sprintf("%s*", l.text)
-	if l.kind == fuzzyLeaf {
+	what := l.text
+	switch l.kind {
+	case prefixLeaf:
+		what += "*"
+	case fuzzyLeaf:
 		what = fmt.Sprintf("%s~%d", l.text, l.edits)
 	}
 	return fmt.Errorf("%w: %s and what is before it stand for more than %d words of the index; write more of the words", ErrQuery, what, MaxExpansions)

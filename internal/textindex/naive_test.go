@@ -119,6 +119,11 @@ func (n *naive) standsFor(l *leaf, lang, word string) bool {
 	if l.kind == prefixLeaf {
 		return strings.HasPrefix(word, n.analyzer.Normalize(l.text)) || len(words) == 1 && words[0] == word
 	}
+	if l.kind == letterLeaf {
+		r := []rune(word)
+		pairs := slices.Contains([]string{"ja", "zh"}, lang)
+		return len(words) == 1 && (words[0] == word || pairs && (string(r[:1]) == words[0] || len(r) == 2 && string(r[1:]) == words[0]))
+	}
 	return len(words) == 1 && distance([]rune(words[0]), []rune(word)) <= l.edits
 }
 
@@ -213,7 +218,7 @@ func (n *naive) weight(r *Request, l *leaf, d naiveDoc, docs []naiveDoc) (sum fl
 	return idf(f)
 }
 
-var vocabulary = strings.Fields("graph graphs grape grap gram store stores stored storing database data café cafe relational relation Graphen 東京都 京都 שלום can't C3 a b c d e foo.bar Ärger")
+var vocabulary = strings.Fields("graph graphs grape grap gram store stores stored storing database data café cafe relational relation Graphen 東京都 京都 京 都 北京 京大学 שלום can't C3 a b c d e foo.bar Ärger")
 
 func drawDocs(t *rapid.T) (docs []naiveDoc) {
 	seen := map[string]bool{}

@@ -22,10 +22,10 @@ const (
 	MaxSlop       = 1000
 	MaxPhrase     = 200 // words of a phrase
 	MaxEdits      = 2
-	// MaxExpansions bounds the words that all prefixes and fuzzy words of a query stand for in the parts of a call, in
+	// MaxExpansions bounds the words that all prefixes, fuzzy words and single ideographs of a query stand for in the parts of a call, in
 	// all languages together. Each takes some 150 bytes while a segment is searched.
 	MaxExpansions = 50_000
-	// MaxExpanded bounds the prefixes and fuzzy words of a query, because each needs memory for a window of documents.
+	// MaxExpanded bounds the prefixes, fuzzy words and single ideographs of a query, because each needs memory for a window of documents.
 	MaxExpanded = 32
 )
 
@@ -46,15 +46,23 @@ const (
 	wordLeaf leafKind = iota // words that stand beside each other; one, as a rule
 	prefixLeaf
 	fuzzyLeaf
+	letterLeaf // an ideograph, or a letter of a script without spaces: texts are indexed in pairs of them
 )
 
-// leaf is a word, a phrase, a prefix or a fuzzy word.
+// leaf is a word, a phrase, a prefix, a fuzzy word or a letter of pairs.
 type leaf struct {
 	kind  leafKind
 	text  string
 	slop  int // words that may stand between those of a phrase
 	edits int
 	index int // in Query.leaves
+	// spaceless: the letter is indexed in pairs in all languages.
+	spaceless bool
+}
+
+// inPairs reports whether texts of a language have the leaf's letter in pairs.
+func (l *leaf) inPairs(lang string) bool {
+	return l.kind == letterLeaf && (l.spaceless || hasBigrams(lang))
 }
 
 // allOf needs every operand, and excludes the operand of a notOf. anyOf needs one or more.
@@ -369,13 +377,16 @@ func (p *queryParser) leaf(begin int, l *leaf) (node, error) {
 	case len(p.query.leaves) == MaxWords:
 		return nil, fmt.Errorf("it has more than %d words; split it into several queries", MaxWords)
 	}
-	// 2. A prefix or a fuzzy word stands for many words.
+	// 2. A prefix, a fuzzy word or a letter of pairs stands for many words.
+	if l.kind == wordLeaf && p.analyzer.inPairs("zh", l.text) {
+		l.kind, l.spaceless = letterLeaf, p.analyzer.inPairs("", l.text)
+	}
 	if l.kind != wordLeaf {
 		if words > 1 {
 			return nil, p.wrong(begin, "%q is more than one word, so it cannot be a prefix or fuzzy", l.text)
 		}
 		if p.expanded++; p.expanded > MaxExpanded {
-			return nil, fmt.Errorf("it has more than %d prefixes and fuzzy words; split it into several queries", MaxExpanded)
+			return nil, fmt.Errorf("it has more than %d prefixes, fuzzy words and single ideographs; split it into several queries", MaxExpanded)
 		}
 	}
 	if l.kind == fuzzyLeaf && utf8.RuneCountInString(p.analyzer.Normalize(l.text)) <= l.edits {

@@ -69,9 +69,8 @@ func (q *Query) spans(a *Analyzer, text, lang string) (spans []span) {
 	// 1. The words to mark. Excluded ones do no harm, because the text has none.
 	words := map[string]int{}
 	type pattern struct {
-		leaf  int
-		begin string
-		fuzzy *fuzzy
+		leaf    int
+		matches func(term string) bool
 	}
 	var patterns []pattern
 	for _, l := range q.leaves {
@@ -79,13 +78,17 @@ func (q *Query) spans(a *Analyzer, text, lang string) (spans []span) {
 			if _, ok := words[w.Term]; !ok {
 				words[w.Term] = l.index
 			}
-			if l.kind == fuzzyLeaf {
-				patterns = append(patterns, pattern{leaf: l.index, fuzzy: newFuzzy(w.Term, l.edits)})
+			switch {
+			case l.kind == fuzzyLeaf:
+				patterns = append(patterns, pattern{l.index, newFuzzy(w.Term, l.edits).matches})
+			case l.inPairs(lang):
+				patterns = append(patterns, pattern{l.index, func(term string) bool { return inPair(term, w.Term) }})
 			}
 			return true
 		})
 		if l.kind == prefixLeaf {
-			patterns = append(patterns, pattern{leaf: l.index, begin: a.Normalize(l.text)})
+			begin := a.Normalize(l.text)
+			patterns = append(patterns, pattern{l.index, func(term string) bool { return strings.HasPrefix(term, begin) }})
 		}
 	}
 	// 2. Look at each word once.
@@ -98,7 +101,7 @@ func (q *Query) spans(a *Analyzer, text, lang string) (spans []span) {
 				leaf = i
 			}
 			for _, p := range patterns {
-				if leaf < 0 && (p.fuzzy == nil && strings.HasPrefix(w.Term, p.begin) || p.fuzzy != nil && p.fuzzy.matches(w.Term)) {
+				if leaf < 0 && p.matches(w.Term) {
 					leaf = p.leaf
 				}
 			}
