@@ -36,6 +36,7 @@ type changes struct {
 	bytes     int
 	settings  bool              // the indexed predicates may have changed
 	again     map[string]bool   // predicates to be built again
+	cleared   map[string]bool   // predicates that a cleared graph may have had
 	loads     []feed.Change     // bulk loads whose rows must be read, see loads.go
 	values    map[string]string // predicates by their encoded form
 }
@@ -130,7 +131,7 @@ func (s *state) filter() feed.Filter {
 // step returns the state behind the next changes. more is set if there may be others.
 func (x *Index) step(ctx context.Context, s *state) (next *state, more bool, err error) {
 	// 1. Read changes.
-	c := changes{until: s.at, documents: map[documentKey]bool{}, again: map[string]bool{}, values: map[string]string{}}
+	c := changes{until: s.at, documents: map[documentKey]bool{}, again: map[string]bool{}, cleared: map[string]bool{}, values: map[string]string{}}
 	for _, p := range s.predicates {
 		encoded, _ := triple.AppendTerm(nil, triple.NewIRI(p))
 		c.values[string(encoded)] = p
@@ -150,7 +151,7 @@ func (x *Index) step(ctx context.Context, s *state) (next *state, more bool, err
 			break
 		}
 	}
-	if s.at.Reaches(c.until) && len(c.documents) == 0 && len(c.again) == 0 && !c.settings {
+	if s.at.Reaches(c.until) && len(c.documents) == 0 && len(c.again) == 0 && len(c.cleared) == 0 && !c.settings {
 		return s, false, nil
 	}
 	// 2. Apply them. Rows may be newer than the changes, so each document is as it is now.
@@ -189,8 +190,12 @@ func (c *changes) add(change *feed.Change) error {
 		c.settings = true
 		for _, p := range c.values {
 			if change.Clear.Predicates.MayHave(triple.NewIRI(p)) {
-				c.again[p] = true
+				c.cleared[p] = true
 			}
+		}
+		// What was added before may be gone.
+		for d := range c.documents {
+			c.documents[d] = c.documents[d] || c.cleared[d.predicate]
 		}
 		return nil
 	}
@@ -260,14 +265,17 @@ type edit struct {
 
 // apply applies changes to a state.
 func (x *Index) apply(ctx context.Context, s *state, c *changes) error {
+	reader := lazyReader{node: x.node}
+	defer reader.close()
+	if err := s.clear(ctx, c, &reader); err != nil {
+		return err
+	}
 	if err := x.takeLoads(ctx, s, c); err != nil {
 		return err
 	}
 	s.drop(func(p string, _ uint32) bool { return c.again[p] })
 	// 1. Find out which documents are new, and which are no more.
 	edits := map[place]*edit{}
-	reader := lazyReader{node: x.node}
-	defer reader.close()
 	for _, d := range slices.SortedFunc(maps.Keys(c.documents), func(a, b documentKey) int {
 		return bytes.Compare([]byte(a.key), []byte(b.key))
 	}) {
@@ -293,6 +301,22 @@ func (x *Index) apply(ctx context.Context, s *state, c *changes) error {
 		if err := x.mergeSmall(s, at); err != nil {
 			return err
 		}
+	}
+	return nil
+}
+
+// clear empties the cleared predicates that have no rows now. The others are built again.
+func (s *state) clear(ctx context.Context, c *changes, reader *lazyReader) error {
+	for p := range c.cleared {
+		some, err := reader.has(ctx, triple.Pattern{Predicate: triple.NewIRI(p)})
+		if err != nil {
+			return err
+		}
+		if some {
+			c.again[p] = true
+			continue
+		}
+		s.parts = slices.DeleteFunc(s.parts, func(one *part) bool { return one.Predicate() == p })
 	}
 	return nil
 }
@@ -380,12 +404,17 @@ func (l *lazyReader) exists(ctx context.Context, predicate string, object []byte
 	if err != nil {
 		return false, err
 	}
+	return l.has(ctx, triple.Pattern{Predicate: triple.NewIRI(predicate), Object: term})
+}
+
+// has reports whether there is a triple of a pattern.
+func (l *lazyReader) has(ctx context.Context, p triple.Pattern) (some bool, err error) {
 	if l.r == nil {
 		if l.r, err = l.node.Reader(); err != nil {
 			return false, err
 		}
 	}
-	next, stop := iter.Pull2(l.r.Match(ctx, triple.Pattern{Predicate: triple.NewIRI(predicate), Object: term}, store.ReadOptions{Limit: 1}))
+	next, stop := iter.Pull2(l.r.Match(ctx, p, store.ReadOptions{Limit: 1}))
 	defer stop()
 	_, err, ok := next()
 	return ok && err == nil, err

@@ -297,6 +297,58 @@ func TestLoads(t *testing.T) {
 	}
 }
 
+// TestClear: after a graph was cleared, only predicates that it had, and that other graphs have still, are built again.
+func TestClear(t *testing.T) {
+	f := newFixture(t, Options{})
+	for _, p := range []string{label, "x:other"} {
+		if err := f.index.Add(f.ctx(), p); err != nil {
+			t.Fatal(err)
+		}
+	}
+	f.await()
+	graph := triple.NewIRI("x:g")
+	other := func(text string) triple.Triple {
+		return triple.Triple{Subject: triple.NewIRI("x:o"), Predicate: triple.NewIRI("x:other"), Object: literal(text), Graph: graph}
+	}
+	var all []triple.Triple
+	for i := range 300 {
+		all = append(all, labelled(fmt.Sprint(i), fmt.Sprint("graph ", i)))
+	}
+	f.add(append(all, other("other graph"))...)
+	if n := len(f.find("graph")); n != 301 {
+		t.Fatalf("%d literals", n)
+	}
+	clear := func(changes store.Changes) {
+		t.Helper()
+		if _, err := f.db.Apply(f.ctx(), changes); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// 1. The predicate is empty, and the other one is as it was. What was added just before is gone, too.
+	builds := f.index.builds.Load()
+	f.add(labelled("late", "late graph"))
+	clear(store.Changes{ClearDefault: true})
+	f.expect("graph", "other graph")
+	f.add(labelled("new", "new graph"))
+	f.expect("graph", "new graph", "other graph")
+	if n := f.index.builds.Load(); n != builds {
+		t.Errorf("%d builds", n-builds)
+	}
+	// 2. A predicate that another graph has is built again.
+	one := all[7]
+	one.Graph = graph
+	f.add(append(all, one)...)
+	clear(store.Changes{ClearDefault: true})
+	if _, err := f.index.Search(f.ctx(), Request{Query: "graph"}); !errors.Is(err, ErrBuilding) {
+		t.Errorf("a search after a graph was cleared: %v", err)
+	}
+	f.await()
+	f.expect("graph", "graph 7", "other graph")
+	if n := f.index.builds.Load(); n != builds+1 {
+		t.Errorf("%d builds", n-builds)
+	}
+}
+
 // TestRestart: the next start reads the files, and reads the changes since.
 func TestRestart(t *testing.T) {
 	f := newFixture(t, Options{})
