@@ -51,7 +51,10 @@ func randomQuery(r *rand.Rand, depth int) string {
 		}
 		return "(" + strings.Join(operands, []string{" ", " OR ", " OR ", " -"}[r.IntN(4)]) + ")"
 	}
-	switch r.IntN(8) {
+	switch r.IntN(9) {
+	case 8:
+		twice := word() // a word of the document counts for both
+		return fmt.Sprintf([]string{"(%s %s w%d)", "(%s OR %s OR w%d)", `"%s %s w%d"`}[r.IntN(3)], twice, twice, r.IntN(9))
 	case 0:
 		return fmt.Sprintf("w%d*", r.IntN(7))
 	case 1:

@@ -4,13 +4,28 @@ package textindex
 
 import (
 	"cmp"
+	"math"
 	"slices"
 )
 
 // operand is an operand of a conjunction or a disjunction. most is its bound in the current window.
 type operand struct {
 	matcher
+	term *termMatcher // nil if the matcher is another one
 	most float64
+}
+
+// probe is advance, but does not look for a document that scores more: only few documents are probed.
+func (o *operand) probe(doc uint32) uint32 {
+	if o.term != nil {
+		return o.term.cursor.advance(doc)
+	}
+	return o.advance(doc)
+}
+
+func newOperand(m matcher) operand {
+	term, _ := m.(*termMatcher)
+	return operand{m, term, m.bound()}
 }
 
 // window opens the next window of some operands: a bound of each of them, and the last document of all.
@@ -43,17 +58,21 @@ type conjunction struct {
 	rest []float64
 	end  uint32
 	lead *termMatcher // the cheapest operand if it is a term
+	// In the window, the others score at most fixed if they are no terms, and no other term is more frequent than times.
+	fixed float64
+	times uint32
 }
 
 func newConjunction(of, excluded []matcher, stop *stopper) *conjunction {
 	m := &conjunction{stopper: stop, of: of, excluded: excluded, rest: make([]float64, len(of)+1)}
 	for _, o := range of {
-		m.ordered = append(m.ordered, operand{o, o.bound()})
+		m.ordered = append(m.ordered, newOperand(o))
 		m.most += o.bound()
 	}
 	slices.SortStableFunc(m.ordered, func(x, y operand) int { return cmp.Compare(x.cost(), y.cost()) })
 	m.most *= slack
-	m.lead, _ = m.ordered[0].matcher.(*termMatcher)
+	m.lead = m.ordered[0].term
+	shareLengths(m.ordered)
 	return m
 }
 
@@ -66,7 +85,7 @@ next:
 		}
 		doc := uint32(noDoc)
 		if m.floor > 0 && m.lead != nil {
-			doc = m.lead.next(target, m.end, m.floor*tight-m.rest[1])
+			doc = m.lead.next(target, m.end, m.floor*tight-m.rest[1], m.lead.reach.table(m.floor*tight-m.fixed, m.times), math.MaxUint32)
 		} else {
 			doc = m.ordered[0].advance(target)
 		}
@@ -80,7 +99,7 @@ next:
 		score, scored := 0.0, 0
 		for i := range m.ordered {
 			if i > 0 {
-				if target = m.ordered[i].advance(doc); target > doc {
+				if target = m.ordered[i].probe(doc); target > doc {
 					continue next
 				}
 			}
@@ -115,6 +134,7 @@ func (m *conjunction) skip(target uint32) uint32 {
 			for i := len(m.ordered) - 1; i >= 0; i-- {
 				m.rest[i] = m.rest[i+1] + m.ordered[i].most*slack
 			}
+			m.fixed, m.times = rivals(m.ordered[1:])
 		}
 		if m.rest[0] >= m.floor {
 			break
@@ -168,6 +188,10 @@ type disjunction struct {
 	ordered []operand
 	before  []float64
 	end     uint32
+	// In the window, the operands but for the last one score at most fixed if they are no terms, and no term of them is more
+	// frequent than times.
+	fixed float64
+	times uint32
 	// essential is the index in ordered of the first operand without which a document may reach the floor.
 	essential int
 	floor     float64
@@ -182,11 +206,12 @@ const windowOfOperands = 32
 func newDisjunction(of []matcher, stop *stopper) *disjunction {
 	m := &disjunction{stopper: stop, of: of, before: make([]float64, len(of)+1)}
 	for _, o := range of {
-		m.ordered = append(m.ordered, operand{o, o.bound()})
+		m.ordered = append(m.ordered, newOperand(o))
 		m.most += o.bound()
 		m.total += o.cost()
 	}
 	m.most *= slack
+	shareLengths(m.ordered)
 	return m
 }
 
@@ -197,8 +222,8 @@ func (m *disjunction) advance(target uint32) uint32 {
 			target = m.skip(target)
 		}
 		m.doc = noDoc
-		if lead, ok := m.ordered[m.essential].matcher.(*termMatcher); ok && m.floor > 0 && m.essential == len(m.ordered)-1 {
-			m.doc = lead.next(target, m.end, m.floor*tight-m.before[m.essential])
+		if lead := m.ordered[m.essential].term; lead != nil && m.floor > 0 && m.essential == len(m.ordered)-1 {
+			m.doc = lead.next(target, m.end, m.floor*tight-m.before[m.essential], lead.reach.table(m.floor*tight-m.fixed, m.times), math.MaxUint32)
 		} else {
 			for _, o := range m.ordered[m.essential:] {
 				m.doc = min(m.doc, o.advance(target))
@@ -232,6 +257,7 @@ func (m *disjunction) skip(target uint32) uint32 {
 			for i := range m.ordered {
 				m.before[i+1] = m.before[i] + m.ordered[i].most*slack
 			}
+			m.fixed, m.times = rivals(m.ordered[:len(m.ordered)-1])
 		}
 		if m.before[len(m.of)] >= m.floor {
 			break
@@ -256,7 +282,7 @@ func (m *disjunction) reaches() bool {
 		if i < m.essential && score*slack+m.before[i+1] < m.floor {
 			return false
 		}
-		if o := m.ordered[i]; o.advance(m.doc) == m.doc {
+		if o := &m.ordered[i]; o.probe(m.doc) == m.doc {
 			score += o.score()
 		}
 	}

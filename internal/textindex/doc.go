@@ -22,7 +22,8 @@
 // A search divides the documents into windows that end with a block of 128 postings, and skips a window if the
 // greatest scores of its blocks add up to too little (Ding, Suel: Faster Top-k Document Retrieval Using Block-Max
 // Indexes, 2011). In a window the words with low scores are advanced only at candidates of the others (MaxScore:
-// Turtle, Flood: Query Evaluation: Strategies and Optimizations, 1995). A conjunction is led by its rarest word.
+// Turtle, Flood: Query Evaluation: Strategies and Optimizations, 1995). A conjunction is led by its rarest word. A document
+// of the leading word is tested by its length before the others are looked at: terms share its words (reach.go).
 //
 // # Memory
 //

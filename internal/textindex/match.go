@@ -64,6 +64,7 @@ type blockBounds struct {
 	// of is the block that value was computed for last. first is the block where the last window began.
 	of, first int
 	value     float64
+	times     uint32 // the greatest frequency in the last window
 }
 
 func newBlockBounds(s *scorer, l list, weight float64) blockBounds {
@@ -81,6 +82,7 @@ func (b *blockBounds) boundOf(block int) float64 {
 
 // window is the window of the matcher of the cursor. It has whole blocks.
 func (b *blockBounds) window(target, least uint32) (last uint32, bound float64) {
+	b.times = 0
 	if b.doc == noDoc {
 		return noDoc - 1, 0
 	}
@@ -89,7 +91,7 @@ func (b *blockBounds) window(target, least uint32) (last uint32, bound float64) 
 	block := b.seek(max(b.first, b.block, 0), target)
 	b.first = block
 	for ; block <= end; block++ {
-		bound = max(bound, b.boundOf(block))
+		bound, b.times = max(bound, b.boundOf(block)), max(b.times, b.greatest(block))
 		if last = b.lastOf(block); last >= least {
 			return last, bound
 		}
@@ -100,6 +102,7 @@ func (b *blockBounds) window(target, least uint32) (last uint32, bound float64) 
 // termMatcher matches a term.
 type termMatcher struct {
 	blockBounds
+	reach *reach // nil until it is needed
 	floor float64
 	// A document reaches need if its frequency times gain is not less than least plus its length times more.
 	need              float64
@@ -113,21 +116,26 @@ func newTermMatcher(s *scorer, l list, weight float64) *termMatcher {
 	return &termMatcher{blockBounds: newBlockBounds(s, l, weight), scored: noDoc}
 }
 
+// reaching returns the reach of the term.
+func (m *termMatcher) reaching() *reach {
+	if m.reach == nil {
+		m.reach = &reach{scorer: m.scorer, weight: m.weight, each: 1}
+	}
+	return m.reach
+}
+
 func (m *termMatcher) advance(target uint32) uint32 {
 	if m.floor <= 0 {
 		return m.cursor.advance(target)
 	}
-	return m.next(target, noDoc, m.floor)
+	return m.next(target, noDoc, m.floor, m.reaching().table(m.floor*tight, 0), math.MaxUint32)
 }
 
-// next makes the first document current that is not less than target and may score need or more, and returns it. It
-// returns end if there is none before end.
-func (m *termMatcher) next(target, end uint32, need float64) uint32 {
+// next makes the first document current that is not less than target, may score need or more, and is in the table. It
+// returns end if there is none before end. Frequencies count as most, if they are greater.
+func (m *termMatcher) next(target, end uint32, need float64, t *reachTable, most uint32) uint32 {
 	if m.doc == noDoc || m.block >= 0 && m.doc >= target {
 		return min(m.doc, end)
-	}
-	if need <= 0 {
-		return min(m.cursor.advance(target), end)
 	}
 	// 1. A test without divisions: the score is weight * f / (f + base + slope*length).
 	if need != m.need {
@@ -136,29 +144,35 @@ func (m *termMatcher) next(target, end uint32, need float64) uint32 {
 	}
 	last := m.lastBlock()
 	for block := max(m.block, 0); target < end; block++ {
-		// 2. The next block that may reach need.
-		if block = m.seek(block, target); block > last {
-			m.doc = noDoc
-			return end
-		}
-		if m.boundOf(block) < need {
-			if block == last {
-				break
+		// 2. The next block that may reach need, unless it is the current one.
+		if !m.holds(target) {
+			if block = m.seek(block, target); block > last {
+				m.doc = noDoc
+				return end
 			}
-			target = m.lastOf(block) + 1
-			continue
-		}
-		if block != m.block && !m.load(block) {
-			return end
+			if m.boundOf(block) < need {
+				if block == last {
+					break
+				}
+				target = m.lastOf(block) + 1
+				continue
+			}
+			if block != m.block && !m.load(block) {
+				return end
+			}
 		}
 		// 3. Its next document that does.
 		m.unpackFrequencies()
-		for ; m.at < m.n; m.at++ {
+		for m.find(target); m.at < m.n; m.at++ {
 			doc := m.docs[m.at]
 			if doc >= end {
 				return end
 			}
-			if doc >= target && float64(m.counts[m.at])*m.gain >= m.least+m.more*float64(m.scorer.segment.length(doc)) {
+			frequency, length := min(m.counts[m.at], most), m.scorer.segment.length(doc)
+			if t.excludes(frequency, length) {
+				continue
+			}
+			if float64(frequency)*m.gain >= m.least+m.more*float64(length) && m.reach.has(t, frequency, length) {
 				m.doc = doc
 				return doc
 			}
@@ -195,8 +209,9 @@ type phraseMatcher struct {
 	floor  float64
 	doc    uint32
 	times  uint32
-	// No document from the last target up to end scores more than most.
+	// No document from the last target up to end scores more than most, or has more phrases than least.
 	end    uint32
+	least  uint32
 	most   float64
 	places [][]uint32
 	next   []int // for phraseTimes
@@ -222,6 +237,9 @@ func newPhraseMatcher(s *scorer, lists []list, slop int, weight float64) *phrase
 		}
 	}
 	m.leads = slices.Contains(m.limiting, m.lead)
+	if slop == 0 && !repeats(lists) {
+		m.words[m.lead].reaching().each = float64(len(lists))
+	}
 	return m
 }
 
@@ -232,7 +250,8 @@ func (m *phraseMatcher) advance(target uint32) uint32 {
 			target = m.skip(target)
 		}
 		if m.floor > 0 && m.leads {
-			m.doc = m.words[m.lead].next(target, m.end, m.floor)
+			lead := m.words[m.lead]
+			m.doc = lead.next(target, m.end, m.floor, lead.reaching().table(m.floor*tight, 0), m.least)
 		} else {
 			m.doc = m.words[m.lead].cursor.advance(target)
 		}
@@ -270,7 +289,10 @@ func (m *phraseMatcher) skip(target uint32) uint32 {
 	for target != noDoc {
 		if target >= m.end {
 			last, most := m.window(target, target)
-			m.end, m.most = last+1, most
+			m.end, m.most, m.least = last+1, most, math.MaxUint32
+			for _, i := range m.limiting {
+				m.least = min(m.least, m.words[i].times)
+			}
 		}
 		if m.most >= m.floor {
 			break

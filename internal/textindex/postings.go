@@ -67,6 +67,19 @@ func (c *cursor) lastOf(block int) uint32 {
 	return noDoc - 1
 }
 
+// greatest returns a frequency that no document of a block exceeds.
+func (c *cursor) greatest(block int) uint32 {
+	if block < c.full {
+		// The impacts begin with the greatest frequency.
+		if frequency := binary.LittleEndian.Uint16(c.skips[block*skipBytes+12:]); frequency < math.MaxUint16 {
+			return uint32(frequency)
+		}
+		return math.MaxUint32
+	}
+	_, frequency, _ := c.restImpact()
+	return frequency
+}
+
 // bound returns the greatest result of score for a document of a block. score must ascend with the frequency, and
 // descend with the length.
 func (c *cursor) bound(block int, score func(frequency, length uint32) float64) (most float64) {
@@ -82,17 +95,24 @@ func (c *cursor) bound(block int, score func(frequency, length uint32) float64) 
 		}
 		return most
 	}
-	// 2. The impact of the rest. If it is damaged, load reports it.
+	// 2. The impact of the rest.
+	_, frequency, length := c.restImpact()
+	return score(frequency, length)
+}
+
+// restImpact returns the place of the rest's positions, its greatest frequency and its least length. If it is damaged, load
+// reports it.
+func (c *cursor) restImpact() (place uint64, frequency, length uint32) {
 	rest, _ := c.restBytes()
 	var numbers [3]uint64
 	for i := range numbers {
 		v, k := binary.Uvarint(rest)
 		if k <= 0 {
-			return score(math.MaxUint32, 0)
+			return 0, math.MaxUint32, 0
 		}
 		numbers[i], rest = v, rest[k:]
 	}
-	return score(uint32(min(numbers[1], math.MaxUint32)), uint32(min(numbers[2], math.MaxUint32)))
+	return numbers[0], uint32(min(numbers[1], math.MaxUint32)), uint32(min(numbers[2], math.MaxUint32))
 }
 
 // restBytes returns the bytes of the rest.
@@ -136,9 +156,8 @@ func (c *cursor) load(block int) bool {
 	// 2. Decode the documents. Frequencies wait until they are needed.
 	unpack(&c.docs, c.blocks[at+2:cap(c.blocks)], gaps)
 	for i := range c.docs {
-		next += c.docs[i]
-		c.docs[i] = next
-		next++
+		next += c.docs[i] + 1
+		c.docs[i] = next - 1
 	}
 	c.packed = c.blocks[at+2+size : cap(c.blocks)]
 	if last := c.docs[blockPostings-1]; last != c.skip(block, 0) || last >= c.segment.documents {
@@ -184,15 +203,37 @@ func (c *cursor) loadRest(next uint32) bool {
 
 // unpack reads values of some bits each. b has 8 bytes more than it needs.
 func unpack(out *[blockPostings]uint32, b []byte, width byte) {
-	if width == 0 {
-		clear(out[:])
-		return
-	}
 	mask := uint64(1)<<width - 1
-	bit := 0
-	for i := range out {
-		out[i] = uint32(binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7) & mask)
-		bit += int(width)
+	switch {
+	case width == 0:
+		clear(out[:])
+	case width <= 8:
+		// Eight values fill width bytes.
+		for at := 0; at < blockPostings; at += 8 {
+			word, to := binary.LittleEndian.Uint64(b), out[at:at+8:at+8]
+			b = b[width:]
+			to[0] = uint32(word & mask)
+			word >>= width & 63
+			to[1] = uint32(word & mask)
+			word >>= width & 63
+			to[2] = uint32(word & mask)
+			word >>= width & 63
+			to[3] = uint32(word & mask)
+			word >>= width & 63
+			to[4] = uint32(word & mask)
+			word >>= width & 63
+			to[5] = uint32(word & mask)
+			word >>= width & 63
+			to[6] = uint32(word & mask)
+			word >>= width & 63
+			to[7] = uint32(word & mask)
+		}
+	default:
+		bit := 0
+		for i := range out {
+			out[i] = uint32(binary.LittleEndian.Uint64(b[bit>>3:]) >> (bit & 7) & mask)
+			bit += int(width)
+		}
 	}
 }
 
@@ -227,32 +268,55 @@ func (c *cursor) advance(target uint32) uint32 {
 	}
 	last := c.lastBlock()
 	for block := max(c.block, 0); ; block++ {
-		// 1. Find the block.
-		if block = c.seek(block, target); block > last {
-			c.doc = noDoc
-			return noDoc
-		}
-		if block != c.block && !c.load(block) {
-			return noDoc
+		// 1. Find the block, unless it is the current one.
+		if !c.holds(target) {
+			if block = c.seek(block, target); block > last {
+				c.doc = noDoc
+				return noDoc
+			}
+			if block != c.block && !c.load(block) {
+				return noDoc
+			}
 		}
 		// 2. Find the document.
-		for c.at+8 < c.n && c.docs[c.at+7] < target {
-			c.at += 8
-		}
-		for c.at < c.n && c.docs[c.at] < target {
-			c.at++
-		}
-		if c.at < c.n {
+		if c.find(target); c.at < c.n {
 			c.doc = c.docs[c.at]
 			return c.doc
 		}
 	}
 }
 
+// holds reports whether the current block has a document that is not less than target. No block before it has.
+func (c *cursor) holds(target uint32) bool {
+	return c.block >= 0 && c.n > 0 && c.docs[c.n-1] >= target
+}
+
+// find makes the first posting of the block current whose document is not less than target; n if there is none.
+func (c *cursor) find(target uint32) {
+	docs := c.docs[:c.n]
+	at := c.at
+	// 1. Steps of eight. In the last one, the lesser documents are counted without branches, which would be guessed badly.
+	for ; at+8 <= len(docs); at += 8 {
+		if next := docs[at : at+8 : at+8]; next[7] >= target {
+			less := func(i int) int { return int((uint64(next[i]) - uint64(target)) >> 63) }
+			c.at = at + less(0) + less(1) + less(2) + less(3) + less(4) + less(5) + less(6)
+			return
+		}
+	}
+	// 2. The end of a short block.
+	for at < len(docs) && docs[at] < target {
+		at++
+	}
+	c.at = at
+}
+
 // frequency returns how often the current document has the term.
 func (c *cursor) frequency() uint32 {
-	c.unpackFrequencies()
-	return c.counts[c.at]
+	if c.packed == nil {
+		return c.counts[c.at]
+	}
+	bit := c.at * int(c.width)
+	return uint32(binary.LittleEndian.Uint64(c.packed[bit>>3:])>>(bit&7)&(1<<c.width-1)) + 1
 }
 
 // unpackFrequencies unpacks the frequencies of the block, unless they are unpacked.
@@ -269,7 +333,7 @@ func (c *cursor) unpackFrequencies() {
 
 // positionBytes returns the encoded positions of the current document.
 func (c *cursor) positionBytes() []byte {
-	c.frequency()
+	c.unpackFrequencies()
 	b := c.list.positions
 	if c.counted == 0 || c.counted > c.at {
 		c.counted, c.place = 0, c.start

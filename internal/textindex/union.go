@@ -26,11 +26,12 @@ type unionMatcher struct {
 	counts  [unionWindow]uint32 // by document of the window
 	marks   [unionWindow / 64]uint64
 	result  float64 // score of the document
+	reach   reach
 	err     error
 }
 
 func newUnionMatcher(s *scorer, lists []list, weight float64) *unionMatcher {
-	m := &unionMatcher{scorer: s, weight: weight, streams: make([]stream, len(lists)), waiting: make([]uint32, (s.segment.documents+unionWindow-1)/unionWindow)}
+	m := &unionMatcher{scorer: s, weight: weight, reach: reach{scorer: s, weight: weight, each: 1}, streams: make([]stream, len(lists)), waiting: make([]uint32, (s.segment.documents+unionWindow-1)/unionWindow)}
 	for i, l := range lists {
 		m.total += uint64(l.count)
 		m.streams[i] = newStream(l)
@@ -73,10 +74,15 @@ func (m *unionMatcher) advance(target uint32) uint32 {
 func (m *unionMatcher) find(target uint32) uint32 {
 	at := target - m.base
 	word := m.marks[at/64] >> (at % 64) << (at % 64)
+	t := m.reach.table(m.floor*tight, 0)
 	for i := at / 64; ; word = m.marks[i] {
 		for ; word != 0; word &= word - 1 {
 			at := i*64 + uint32(bits.TrailingZeros64(word))
-			m.result = m.weight * m.saturate(m.counts[at], m.segment.length(m.base+at))
+			frequency, length := m.counts[at], m.segment.length(m.base+at)
+			if t.excludes(frequency, length) || !m.reach.has(t, frequency, length) {
+				continue
+			}
+			m.result = m.weight * m.saturate(frequency, length)
 			if m.result >= m.floor {
 				return m.base + at
 			}
@@ -125,20 +131,78 @@ func (m *unionMatcher) open(target uint32) bool {
 
 // count counts the documents of a list in the window.
 func (m *unionMatcher) count(s *stream) {
-	end := min(uint64(m.base)+unionWindow, uint64(m.segment.documents))
+	end := uint32(min(uint64(m.base)+unionWindow, uint64(m.segment.documents)))
 	for {
+		// 1. One document, with all checks.
 		doc, err := s.peek(m.segment.documents)
 		if err != nil {
 			m.err = err
 			return
 		}
-		if uint64(doc) >= end {
+		if doc >= end {
 			return
 		}
-		at := doc - m.base
-		m.counts[at] += s.frequency
-		m.marks[at/64] |= 1 << (at % 64)
+		m.add(doc, s.frequency)
 		s.pop()
+		// 2. Those behind it in its block. The first that is not as it should be is left to peek.
+		switch full := s.list.count / blockPostings; {
+		case s.at == 0:
+		case s.block < full:
+			m.countFull(s, end)
+		default:
+			m.countRest(s, end)
+		}
+	}
+}
+
+// add counts a document of the window.
+func (m *unionMatcher) add(doc, frequency uint32) {
+	at := (doc - m.base) % unionWindow
+	m.counts[at] += frequency
+	m.marks[at/64] |= 1 << (at % 64)
+}
+
+// countFull counts the documents of a full block but for the first, which peek has read, and the last.
+func (m *unionMatcher) countFull(s *stream, end uint32) {
+	_, skips, blocks := s.full()
+	end = min(end, binary.LittleEndian.Uint32(skips[s.block*skipBytes:]))
+	packed := blocks[s.place+2 : cap(blocks)]
+	gaps, width := uint32(s.gaps), uint32(s.width)
+	gapMask, frequencyMask := uint64(1)<<gaps-1, uint64(1)<<width-1
+	gap, frequency := uint32(s.at)*gaps, blockPostings*gaps+uint32(s.at)*width
+	for ; s.at < blockPostings-1; s.at++ {
+		doc := s.doc + uint32(binary.LittleEndian.Uint64(packed[gap>>3:])>>(gap&7)&gapMask)
+		if doc >= end {
+			return
+		}
+		m.add(doc, uint32(binary.LittleEndian.Uint64(packed[frequency>>3:])>>(frequency&7)&frequencyMask)+1)
+		s.doc, gap, frequency = doc+1, gap+gaps, frequency+width
+	}
+}
+
+// countRest counts the documents of the rest of a list but for the first, which peek has read.
+func (m *unionMatcher) countRest(s *stream, end uint32) {
+	_, _, blocks := s.full()
+	rest := byte(s.list.count % blockPostings)
+	for ; s.at < rest && int(s.place) < len(blocks); s.at++ {
+		b := blocks[s.place:]
+		v, k := uint64(b[0]), 1
+		if v >= 0x80 {
+			v, k = binary.Uvarint(b)
+		}
+		doc, frequency := uint64(s.doc)+v/2, uint64(1)
+		if k <= 0 || doc >= uint64(end) {
+			return
+		}
+		if v%2 == 0 {
+			f, size := binary.Uvarint(b[k:])
+			if size <= 0 {
+				return
+			}
+			frequency, k = min(f+2, 1<<31-1), k+size
+		}
+		m.add(uint32(doc), uint32(frequency))
+		s.doc, s.place = uint32(doc)+1, s.place+uint32(k)
 	}
 }
 
