@@ -4,6 +4,10 @@ package sparql_test
 
 import (
 	"context"
+	"fmt"
+	"math/rand/v2"
+	"slices"
+	"strings"
 	"testing"
 
 	"github.com/trefoildb/trefoil/sparql"
@@ -30,5 +34,68 @@ func TestEmptyGroupInExists(t *testing.T) {
 				t.Errorf("%s over %s: %d rows, %v, want %d\n%s", query, name, n, err, want, plan.Text(true))
 			}
 		}
+	}
+}
+
+// TestExistsOfFewRows compares an EXISTS that goes first with one that is tested for each row, because it is a part of an OR.
+func TestExistsOfFewRows(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	node := func() triple.Term { return sparqltest.IRI(fmt.Sprintf("n%d", random.IntN(150))) }
+	value := func() triple.Term {
+		return triple.NewString(strings.Repeat("v", 1+random.IntN(2)*300) + fmt.Sprint(random.IntN(40)))
+	}
+	add := func(all *[]triple.Triple, s triple.Term, p string, o triple.Term) {
+		*all = append(*all, triple.Triple{Subject: s, Predicate: sparqltest.IRI(p), Object: o})
+	}
+	const reified = `?r <http://www.w3.org/1999/02/22-rdf-syntax-ns#reifies> <<( ?a <x:p> ?b )>> . ?r <x:rare> ?w`
+	first := 0
+	for range 5 {
+		// 1. Many triples of p and q, few of rare ones; some triples have several reifiers, or are not asserted.
+		var all []triple.Triple
+		for range 600 {
+			add(&all, node(), "p", node())
+			add(&all, node(), "q", value())
+		}
+		for i := range 30 {
+			one := all[2*random.IntN(600)]
+			if random.IntN(4) == 0 {
+				one.Object = node()
+			}
+			r := sparqltest.IRI(fmt.Sprintf("r%d", i))
+			all = append(all, triple.Triple{Subject: r, Predicate: triple.NewIRI(triple.RDFReifies), Object: triple.NewTripleTerm(one.Subject, one.Predicate, one.Object)})
+			add(&all, r, "rare", triple.NewString(fmt.Sprint(random.IntN(3))))
+			add(&all, node(), "rare", triple.NewString(fmt.Sprint(random.IntN(3))))
+		}
+		rows := memsource.New(all)
+		// 2. Each query with both conditions.
+		for _, text := range []string{
+			`SELECT * { ?a <x:p> ?b FILTER(%s) }|` + reified,
+			`SELECT ?a { ?a <x:p> ?b FILTER(%s) }|` + reified,
+			`SELECT ?b (COUNT(?a) AS ?n) { ?a <x:p> ?b FILTER(%s) } GROUP BY ?b|` + reified,
+			`SELECT ?a ?v { ?a <x:p> ?b ; <x:q> ?v FILTER(%s) FILTER(?v > "v1") }|?a <x:rare> ?w . ?x <x:p> ?a`,
+			`SELECT * { ?a <x:p> ?b . ?b <x:q> ?v FILTER(%s) FILTER EXISTS { ?a <x:rare> ?z . ?y <x:p> ?a } }|?b <x:rare> ?w . ?b <x:q> ?v`,
+			`SELECT * { ?a <x:p> ?b FILTER(%s) OPTIONAL { ?a <x:q> ?v } }|?a <x:rare> ?w . ?a <x:q> ?v`,
+			`SELECT * { ?x <x:p> ?c OPTIONAL { ?c <x:p> ?a . ?a <x:q> ?b FILTER(%s) } }|?a <x:rare> ?w . ?a <x:p> ?c`,
+			`SELECT * { ?a <x:p> ?b FILTER(%s) } ORDER BY ?a ?b LIMIT 5|?a <x:rare> ?w . ?a <x:q> ?v`,
+			`SELECT * { ?a <x:p> ?b FILTER(%s) }|?x <x:rare> ?w . ?x <x:q> ?v`,
+		} {
+			query, pattern, _ := strings.Cut(text, "|")
+			exists := "EXISTS { " + pattern + " }"
+			for name, src := range map[string]sparql.Source{"rows": rows, "columns": sparqltest.WithColumns(rows)} {
+				want, _ := sparqltest.Lines(t, src, fmt.Sprintf(query, exists+" || 1 = 2"), sparql.Options{})
+				got, plan := sparqltest.Lines(t, src, fmt.Sprintf(query, exists), sparql.Options{})
+				if !slices.Equal(got, want) {
+					t.Fatalf("%s over %s: %d rows, want %d\n%s", fmt.Sprintf(query, exists), name, len(got), len(want), plan)
+				}
+				if strings.Contains(plan, "distinct") && len(got) > 0 {
+					first++
+				}
+			}
+		}
+	}
+	if first < 15 {
+		t.Errorf("an EXISTS went first %d times only", first)
 	}
 }

@@ -4,6 +4,7 @@ package plan
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -25,6 +26,79 @@ func (v *visibility) semiJoins(conds []ast.Expr) (semi []*ast.Exists, others []a
 		others = append(others, cond)
 	}
 	return semi, others
+}
+
+// existsFirst returns a filter whose EXISTS has few rows as a join: the different terms of the variables that both share go
+// first, and the patterns are looked up from them. It returns nil if the filter has no such EXISTS.
+func (c *compiler) existsFirst(n *algebra.Filter, in stream, g pattern.Graphs) (algebra.Node, error) {
+	// 1. The order of rows is free, and all of them are needed: else a semi join may end early.
+	named := g.Mode == pattern.EachGraph || g.Merged()
+	if !in.start || c.feed != nil || c.substitute || c.looped || c.want != nil || c.goal > 0 || c.top >= 0 || named {
+		return nil, nil
+	}
+	patterns, ok := joinedPatterns(n.Input)
+	if !ok || len(patterns) == 0 {
+		return nil, nil
+	}
+	certain, _ := c.visible.vars(n.Input)
+	conds := algebra.SplitConds(n.Conds)
+	for i, cond := range conds {
+		// 2. Both sides are patterns only, and bind the variables that they share in each row.
+		x, isExists := cond.(*ast.Exists)
+		if !isExists || x.Not {
+			continue
+		}
+		body := c.body.Exists[x.Index]
+		inner, ok := joinedPatterns(body)
+		if !ok || len(inner) < 2 {
+			continue // one pattern is a step of the join below
+		}
+		vars, _ := c.visible.vars(body)
+		shared := vars.Intersect(certain)
+		if shared.Len() == 0 {
+			continue
+		}
+		// 3. It has few rows, as the join will find, too.
+		most, err := c.patternRows(patterns, g)
+		if err != nil {
+			return nil, err
+		}
+		rows, err := c.rowsOf(body, g)
+		if err != nil {
+			return nil, err
+		}
+		if rows >= most/fewer {
+			continue
+		}
+		terms := &algebra.Distinct{Input: &algebra.Project{Input: body, Slots: shared.Slots()}}
+		joined := &algebra.Join{Args: []algebra.Node{n.Input, terms}}
+		if rest := slices.Delete(slices.Clone(conds), i, i+1); len(rest) > 0 {
+			return &algebra.Filter{Input: joined, Conds: rest}, nil
+		}
+		return joined, nil
+	}
+	return nil, nil
+}
+
+// joinedPatterns returns the triple patterns of a node that is a join of them, perhaps with triple term patterns. All its
+// variables are bound in each of its rows.
+func joinedPatterns(n algebra.Node) (patterns []algebra.TriplePattern, ok bool) {
+	switch n := n.(type) {
+	case *algebra.BGP:
+		return n.Patterns, true
+	case *algebra.Unfold:
+		return nil, true
+	case *algebra.Join:
+		for _, arg := range n.Args {
+			more, ok := joinedPatterns(arg)
+			if !ok {
+				return nil, false
+			}
+			patterns = append(patterns, more...)
+		}
+		return patterns, true
+	}
+	return nil, false
 }
 
 // semiJoin passes a row of in if x holds.

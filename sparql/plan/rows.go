@@ -32,6 +32,12 @@ func (c *compiler) table(n *algebra.Table, in stream) (stream, error) {
 }
 
 func (c *compiler) filter(n *algebra.Filter, in stream, g pattern.Graphs, depth int) (stream, error) {
+	if joined, err := c.existsFirst(n, in, g); err != nil || joined != nil {
+		if err != nil {
+			return in, err
+		}
+		return c.compile(joined, in, g, depth)
+	}
 	// 1. Conditions may run inside the input, as soon as their variables are bound.
 	semi, others := c.visible.semiJoins(n.Conds)
 	sub := *c
