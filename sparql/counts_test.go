@@ -5,6 +5,8 @@ package sparql_test
 import (
 	"fmt"
 	"math"
+	"math/rand/v2"
+	"slices"
 	"strings"
 	"testing"
 
@@ -164,5 +166,70 @@ func TestCountTooLarge(t *testing.T) {
 		} else if err != nil || len(got) != 1 || got[0] != fmt.Sprint([]triple.Term{triple.NewTyped(fmt.Sprintf("%.0f", want), triple.XSDInteger)}) {
 			t.Errorf("%d patterns: %v, want %.0f, %v", patterns+1, got, want, err)
 		}
+	}
+}
+
+// TestCountsOfTripleTerms compares counts that test triple terms in a join with those of its rows: a BIND needs these.
+func TestCountsOfTripleTerms(t *testing.T) {
+	seed := rand.Uint64()
+	t.Logf("seed %d", seed)
+	random := rand.New(rand.NewPCG(seed, 0))
+	reifies, tested := triple.NewIRI(triple.RDFReifies), 0
+	for range 10 {
+		// 1. Reifiers of triples, of other terms and of long ones.
+		var all []triple.Triple
+		add := func(s, p, o triple.Term) { all = append(all, triple.Triple{Subject: s, Predicate: p, Object: o}) }
+		node := func() triple.Term { return sparqltest.IRI(fmt.Sprintf("n%d", random.IntN(8))) }
+		predicate := func() triple.Term { return sparqltest.IRI(fmt.Sprintf("p%d", random.IntN(3))) }
+		long := random.IntN(3) == 0
+		for i := range 100 {
+			r := sparqltest.IRI(fmt.Sprintf("r%d", i/2))
+			o := node()
+			if long && random.IntN(20) == 0 {
+				o = triple.NewString(strings.Repeat("long", 400) + fmt.Sprint(i))
+			}
+			switch random.IntN(8) {
+			case 0:
+				add(r, reifies, node())
+			case 1:
+				add(r, reifies, triple.NewTripleTerm(node(), predicate(), triple.NewTripleTerm(node(), predicate(), node())))
+			default:
+				add(r, reifies, triple.NewTripleTerm(node(), predicate(), o))
+			}
+			add(r, sparqltest.IRI("source"), node())
+		}
+		rows := memsource.New(all)
+		sources := []sparql.Source{sparqltest.WithColumns(rows), sparqltest.WithChangedColumns(all, func() bool { return random.IntN(3) == 0 }), rows}
+		// 2. Each count with and without rows.
+		const prefix = "PREFIX : <x:> PREFIX rdf: <http://www.w3.org/1999/02/22-rdf-syntax-ns#> "
+		for _, query := range []string{
+			`SELECT (COUNT(*) AS ?k) { << ?s :p0 ?o >> :source ?x %s }`,
+			`SELECT (COUNT(?s) AS ?k) (COUNT(*) AS ?j) { << ?s ?p ?o >> :source ?x %s }`,
+			`SELECT ?x (COUNT(?o) AS ?k) { << ?s :p0 ?o >> :source ?x %s } GROUP BY ?x`,
+			`SELECT ?x (COUNT(*) AS ?k) { << ?s ?p :n1 >> :source ?x %s } GROUP BY ?x`,
+			`SELECT ?x (COUNT(*) AS ?k) { << :n2 ?p ?o >> :source ?x %s } GROUP BY ?x`,
+			`SELECT ?x (COUNT(*) AS ?k) { << ?s :p1 ?s >> :source ?x %s } GROUP BY ?x`,
+			`SELECT ?x (COUNT(*) AS ?k) { << ?x :p1 ?o >> :source ?x %s } GROUP BY ?x`,
+			`SELECT ?s (COUNT(*) AS ?k) { << ?s :p1 ?o >> :source ?x %s } GROUP BY ?s`,
+			`SELECT ?x (COUNT(*) AS ?k) { << ?s :p1 <<( ?a :p2 ?b )>> >> :source ?x %s } GROUP BY ?x`,
+			`SELECT ?x (COUNT(?y) AS ?k) { ?r rdf:reifies <<( ?s :p0 ?o )>> ; :source ?x OPTIONAL { ?o :source ?y } %s } GROUP BY ?x`,
+			`SELECT (COUNT(*) AS ?k) { ?r rdf:reifies <<( ?s :p0 ?o )>> , <<( ?a :p1 ?b )>> %s }`,
+			`SELECT (COUNT(*) AS ?k) { ?r rdf:reifies <<( ?s :p0 ?o )>> FILTER EXISTS { ?r :source :n3 } %s }`,
+		} {
+			query = prefix + query
+			for i, src := range sources {
+				want, _ := sparqltest.Lines(t, src, fmt.Sprintf(query, "BIND(1 AS ?one)"), sparql.Options{})
+				got, plan := sparqltest.Lines(t, src, fmt.Sprintf(query, ""), sparql.Options{})
+				if !slices.Equal(got, want) {
+					t.Fatalf("%s over source %d: %s, want %s\n%s", query, i, got, want, plan)
+				}
+				if strings.Contains(plan, "column join") && strings.Contains(plan, "?.triple = ") && !strings.Contains(plan, "unfold") {
+					tested++
+				}
+			}
+		}
+	}
+	if tested < 50 {
+		t.Errorf("only %d counts tested the terms in a join", tested)
 	}
 }

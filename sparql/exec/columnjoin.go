@@ -59,6 +59,8 @@ type ColumnStep struct {
 	Spans [][2]uint32
 	// Equal is nil, or the step is no pattern: Value is bound to each key of Lists that equals Key.
 	Equal *EqualTerms
+	// Triple is nil, or the step is no pattern: it passes once if Key, which is bound, is a triple term of these terms.
+	Triple *TripleTest
 }
 
 // ColumnEnd is a term, or a variable.
@@ -273,6 +275,12 @@ func (j *ColumnJoin) enter(depth int) (err error) {
 		at.equal, err = s.Equal.of(j.of(&s.Key), j.row[s.Key.Slot])
 		at.end = len(at.equal)
 		return err
+	}
+	if s.Triple != nil {
+		if s.Triple.passes(j.Exec, j.of(&s.Key)) {
+			at.end = 1
+		}
+		return nil
 	}
 	key, ok := s.Lists.Find(j.of(&s.Key), at.near)
 	at.near = key

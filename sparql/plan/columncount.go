@@ -197,14 +197,18 @@ func (c *compiler) countJoin(n *algebra.Group, in stream) (out stream, ok bool) 
 		return c.traced(out, op, "count", nil, in.plan), true
 	}
 	// 2. A join may have groups by a variable.
-	if in.join == nil || c.feed != nil || !plainCounts(n.Aggregates, in.possible) {
+	join, below := in.join, in.plan
+	if in.taken != nil {
+		join, below = in.taken.join, in.taken.plan
+	}
+	if join == nil || c.feed != nil || !plainCounts(n.Aggregates, in.possible) {
 		return stream{}, false
 	}
-	op := &exec.CountJoin{ColumnJoin: in.join, Key: -1, Holder: c.query.Account.NewHolder("count")}
+	op := &exec.CountJoin{Key: -1, Holder: c.query.Account.NewHolder("count")}
 	out = stream{rows: 1}
 	if len(n.Keys) > 0 {
 		v, isVar := n.Keys[0].Expr.(*ast.Var)
-		if !isVar || v.Slot != n.Keys[0].Slot || len(n.Keys) > 1 || !in.numbers.Has(v.Slot) || !in.join.Binds(v.Slot) || !c.heldGroups(len(n.Aggregates)) {
+		if !isVar || v.Slot != n.Keys[0].Slot || len(n.Keys) > 1 || !in.numbers.Has(v.Slot) || !join.Binds(v.Slot) || !c.heldGroups(len(n.Aggregates)) {
 			return stream{}, false
 		}
 		op.Key = v.Slot
@@ -216,7 +220,7 @@ func (c *compiler) countJoin(n *algebra.Group, in stream) (out stream, ok bool) 
 	for _, a := range n.Aggregates {
 		one := exec.JoinCount{Slot: a.Slot, Optional: -1}
 		if v, isVar := a.Agg.Arg.(*ast.Var); isVar && !in.certain.Has(v.Slot) {
-			one.Optional = in.join.OptionalStep(v.Slot)
+			one.Optional = join.OptionalStep(v.Slot)
 			if one.Optional < 0 {
 				return stream{}, false // rows of the input may leave it unbound
 			}
@@ -224,11 +228,16 @@ func (c *compiler) countJoin(n *algebra.Group, in stream) (out stream, ok bool) 
 		op.Counts = append(op.Counts, one)
 		out.bind(a.Slot)
 	}
+	// 4. The parts of a triple term need not be bound.
+	if in.taken != nil {
+		join = in.taken.tested(c.unfoldText(in.taken.node))
+	}
+	op.ColumnJoin = join
 	var detail func() string
 	if op.Key >= 0 {
 		detail = func() string { return "by ?" + c.body.Scope.Name(op.Key) }
 	}
-	return c.traced(out, op, "count", detail, in.plan), true
+	return c.traced(out, op, "count", detail, below), true
 }
 
 // heldGroups reports whether counts for each term of the columns fit into memory, because those of a join

@@ -78,7 +78,7 @@ func (c *compiler) traced(s stream, op exec.Operator, name string, detail func()
 	c.query.Attach(op, s.plan)
 	c.query.Account.AddOperator()
 	s.op = &exec.Traced{Operator: op, Plan: s.plan, Nanos: c.query.Options.Nanos}
-	s.start, s.join, s.pairs = false, nil, nil
+	s.start, s.join, s.taken, s.pairs = false, nil, nil, nil
 	return s
 }
 

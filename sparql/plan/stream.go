@@ -21,6 +21,7 @@ type stream struct {
 	sequence bool    // rows come out in the order of the feed's
 	plan     *explain.Plan
 	join     *exec.ColumnJoin // the operator, if it is one
+	taken    *takenParts      // the operator, if it takes triple terms apart that a join over columns binds
 	pairs    *path.Closure    // the operator, if it is one
 }
 

@@ -11,6 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -167,10 +168,44 @@ func (c *compiler) takeParts(one *unfolding, s stream) stream {
 	// A variable that only some rows bind must not be a number in these and a term in the others.
 	s = c.terms(s, one.inner.Without(s.certain))
 	op := &exec.Unfold{Exec: c.query, Input: s.op, Slot: one.node.Slot, Places: *unfoldPlaces(one.node)}
+	var taken *takenParts
+	if s.join != nil && s.numbers.Has(one.node.Slot) && c.bindsAll(one, s) {
+		taken = &takenParts{node: one.node, join: s.join, plan: s.plan}
+	}
 	for slot := range one.inner.All {
 		s.bind(slot)
 	}
-	return c.traced(s, op, "unfold", c.unfoldText(one.node), s.plan)
+	out := c.traced(s, op, "unfold", c.unfoldText(one.node), s.plan)
+	out.taken = taken
+	return out
+}
+
+// takenParts is an unfolding of a term that a join over columns binds to numbers, none of them of a long term. It binds its
+// variables. A count, which does not need these, tests the term in a step of the join.
+type takenParts struct {
+	node *algebra.Unfold
+	join *exec.ColumnJoin
+	plan *explain.Plan // of the join
+}
+
+// bindsAll reports whether the variables of an unfolding are different ones, and no row of s binds one of them.
+func (c *compiler) bindsAll(one *unfolding, s stream) bool {
+	n := 0
+	for _, at := range one.node.Places() {
+		if at.IsVar() {
+			n++
+		}
+	}
+	return n == one.inner.Len() && one.inner.Intersect(s.possible).Len() == 0
+}
+
+// tested returns the join with a test of the terms as its last step.
+func (t *takenParts) tested(text func() string) *exec.ColumnJoin {
+	end := exec.ColumnEnd{Slot: -1}
+	t.join.Append(exec.ColumnStep{Key: exec.ColumnEnd{Slot: t.node.Slot}, Value: end, Triple: &exec.TripleTest{Places: *unfoldPlaces(t.node)}}, false)
+	before := t.plan.Detail
+	t.plan.Detail = func() string { return before() + " . " + text() }
+	return t.join
 }
 
 // makeTerm binds the term whose parts all rows bind. A row is dropped if they make no triple.
