@@ -76,7 +76,7 @@ func BenchmarkSearch(b *testing.B) {
 	}
 	parts := []*Part{{Segment: s}}
 	w := func(v uint64) string { return syllables(v) + []string{"", "s", "ing"}[v%3] }
-	for _, query := range []string{w(0), w(10), w(1000), w(3) + " OR " + w(40), w(3) + " " + w(40), `"` + w(0) + " " + w(1) + `"`, w(10)[:3] + "*", w(1000) + "~1", w(1000) + "~2"} {
+	for _, query := range []string{w(0), w(10), w(1000), w(3) + " OR " + w(40), w(3) + " " + w(40), w(0) + " OR " + w(1), w(0) + " " + w(1), `"` + w(0) + " " + w(1) + `"`, w(10)[:3] + "*", w(1000) + "~1", w(1000) + "~2"} {
 		for _, limit := range []int{10, math.MaxInt32} {
 			b.Run(fmt.Sprintf("%s/limit=%d", strings.ReplaceAll(query, " ", "_"), limit), func(b *testing.B) {
 				hits := 0
