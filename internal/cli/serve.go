@@ -206,7 +206,7 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 	if o.OIDC, err = c.oidcFlags.options(c.Users, tokens.OIDCKeys); err != nil {
 		return o, err
 	}
-	o.WebhookHost, o.AuditLog = c.WebhookHost, c.AuditLog
+	o.WebhookHost, o.AuditLog, o.LogRequests = c.WebhookHost, c.AuditLog, c.LogRequests
 	if c.WebhookKeyFile != "" {
 		key, err := readToken(c.WebhookKeyFile)
 		if err != nil {
