@@ -75,6 +75,7 @@ func TestPageForBrowsers(t *testing.T) {
 		{target("/sparql", "query", query), browser, query},
 		{target("/query", "query", query), "text/html", query},
 		{"/sparql", browser, ""},
+		{"/data", browser, "SELECT * WHERE {\n  { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } }\n}\nLIMIT 50"},
 		{"/data?graph=http://g/1", browser, "SELECT * WHERE {\n  GRAPH <http://g/1> { ?s ?p ?o }\n}\nLIMIT 50"},
 	} {
 		got := s.get(c.target, "Accept", c.accept)

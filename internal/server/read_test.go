@@ -130,6 +130,72 @@ func TestFormats(t *testing.T) {
 	}
 }
 
+// TestDocumentFormats: Turtle, TriG, RDF/XML and JSON-LD have the triples of N-Quads, in pages and as a stream, in
+// both directions. Those without graph names have the default graph only.
+func TestDocumentFormats(t *testing.T) {
+	quads := strings.Builder{}
+	quads.WriteString(sampleQuads)
+	for i := range 40 {
+		fmt.Fprintf(&quads, "<%ss%d> <%sp%d> \"%d\"@en <%sg%d> .\n<%ss%d> <%sp%d> \"%s %d\" .\n", exampleIRI, i%5, exampleIRI, i%3, i, exampleIRI, i%2, exampleIRI, i%7, exampleIRI, i%2, strings.Repeat("x<&\\\"", 300), i)
+	}
+	s, _ := serveTriples(t, quads.String(), Options{})
+	for _, parameters := range [][]string{
+		{"/triples"}, {"/triples", "p", "<" + exampleIRI + "p1>"}, {"/triples", "g", "<" + exampleIRI + "g1>"}, {"/triples", "s", "<urn:none>"},
+		{"/range", "order", "pos", "reverse", "true"}, {"/range", "order", "osp", "starts", `"x`}, {"/range", "order", "gspo"},
+	} {
+		whole := target(parameters[0], parameters[1:]...)
+		all := parseAnswer(t, s.get(whole))
+		for _, f := range []struct {
+			mediaType string
+			graphs    bool
+		}{{"text/turtle", false}, {"application/rdf+xml", false}, {"application/trig", true}, {"application/ld+json", true}} {
+			named := slices.Contains(parameters, "g") || slices.Contains(parameters, "gspo")
+			if !f.graphs && named {
+				s.get(whole, "Accept", f.mediaType).wantError(t, 406, problem.KindNotAcceptable, "Accept", "application/trig")
+				continue
+			}
+			var want []string
+			for _, line := range all {
+				if f.graphs || !strings.Contains(line, " <"+exampleIRI+"g") {
+					want = append(want, line)
+				}
+			}
+			stream := s.get(whole, "Accept", f.mediaType)
+			if got := parseAnswer(t, stream); !slices.Equal(got, want) || stream.header.Get("Content-Type") != f.mediaType {
+				t.Errorf("%s as %s, %s: %d triples, want %d", whole, f.mediaType, stream.header.Get("Content-Type"), len(got), len(want))
+			}
+			// A page is full by its items, or by its bytes.
+			for _, bytes := range []int{response.MaxPageBytes, 5000} {
+				s.api.shared.PageBytes = bytes
+				var joined []string
+				pages := 0
+				for next := whole + map[bool]string{true: "&", false: "?"}[len(parameters) > 1] + "limit=9"; next != ""; pages++ {
+					page := s.get(next, "Accept", f.mediaType)
+					joined = append(joined, parseAnswer(t, page)...)
+					next = page.next(t)
+				}
+				slices.Sort(joined)
+				slices.Sort(want)
+				if least := max(1, (len(want)+8)/9); !slices.Equal(joined, want) || pages < least || bytes == response.MaxPageBytes && pages != least {
+					t.Errorf("%s as %s: %d pages have %d triples, want %d", whole, f.mediaType, pages, len(joined), len(want))
+				}
+			}
+			s.api.shared.PageBytes = response.MaxPageBytes
+		}
+	}
+	// The document of a store has its prefixes, and HEAD has no document.
+	const turtle = "@prefix xsd: <http://www.w3.org/2001/XMLSchema#> .\n"
+	if got := s.get(target("/triples", "o", `"2.5"^^<`+triple.XSD+`decimal>`), "Accept", "text/turtle"); got.body != "<http://example.org/b> <http://example.org/size> 2.5 .\n" {
+		t.Errorf("Turtle: %s", got.body)
+	}
+	if got := s.get(target("/triples", "o", `"NaN"^^<`+triple.XSD+`double>`), "Accept", "text/turtle"); !strings.HasPrefix(got.body, turtle) {
+		t.Errorf("prefixes: %s", got.body)
+	}
+	if got := s.do("HEAD", "/triples?limit=3", "", "Accept", "application/rdf+xml"); got.status != 200 || got.body != "" || got.header.Get("Content-Type") != "application/rdf+xml" {
+		t.Errorf("HEAD: %d %v", got.status, got.header)
+	}
+}
+
 // TestPaging: all pages joined are the unlimited answer, in both directions, with
 // any page size, in any format.
 func TestPaging(t *testing.T) {

@@ -24,6 +24,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // Shared is the state for the endpoints of all families.
@@ -118,9 +119,20 @@ func ReadsAs(r *request.Request) readcount.Caller {
 	return readcount.Caller{Kind: kind, Application: name}
 }
 
+// rootPrefixes are declared at the start of answers in RDF/XML.
+var rootPrefixes = map[string]string{
+	"rdf": triple.RDF, "xsd": triple.XSD,
+	"rdfs": "http://www.w3.org/2000/01/rdf-schema#",
+	"owl":  "http://www.w3.org/2002/07/owl#",
+}
+
 // Prefixes returns the prefixes for a document of a syntax: those of its request, and for Turtle and TriG
-// those of the store. RDF/XML must declare all at its start, so it gets none of the store.
+// those of the store. RDF/XML must declare all at its start, so it gets none of the store. If declared is nil, the
+// request has none, and RDF/XML gets the usual ones.
 func (s *Shared) Prefixes(ctx context.Context, to syntax.Syntax, declared map[string]string) (prefixes.Names, error) {
+	if declared == nil {
+		declared = rootPrefixes
+	}
 	if to != syntax.Turtle && to != syntax.TriG {
 		return declared, nil
 	}

@@ -53,7 +53,7 @@ func shown(params url.Values) string {
 	case triple.CheckIRI(graph) == nil:
 		return "SELECT * WHERE {\n  GRAPH <" + graph + "> { ?s ?p ?o }\n}\nLIMIT 50"
 	}
-	return "SELECT * WHERE {\n  GRAPH ?g { ?s ?p ?o }\n}\nLIMIT 50"
+	return "SELECT * WHERE {\n  { ?s ?p ?o } UNION { GRAPH ?g { ?s ?p ?o } }\n}\nLIMIT 50"
 }
 
 // graphTarget is the target of a request to /data.
@@ -167,13 +167,6 @@ var GraphSyntaxes = []syntax.Syntax{syntax.Turtle, syntax.NTriples, syntax.TriG,
 // DatasetSyntaxes are the syntaxes of all graphs together, the default first.
 var DatasetSyntaxes = []syntax.Syntax{syntax.TriG, syntax.NQuads, syntax.JSONLD}
 
-// rootPrefixes are declared at the start of answers in RDF/XML.
-var rootPrefixes = map[string]string{
-	"rdf": triple.RDF, "xsd": triple.XSD,
-	"rdfs": "http://www.w3.org/2000/01/rdf-schema#",
-	"owl":  "http://www.w3.org/2002/07/owl#",
-}
-
 // getGraph streams a graph, or all graphs, of one snapshot. The default graph always exists; another
 // one exists if it has triples.
 func (a *API) getGraph(w http.ResponseWriter, r *request.Request) error {
@@ -229,7 +222,7 @@ func (a *API) streamGraph(w http.ResponseWriter, r *request.Request, t graphTarg
 	// 1. Write the triples. Graph names are removed if the document is that of one graph.
 	body := response.NewStream(w, r.Request, "")
 	defer body.Release()
-	names, err := a.Prefixes(r.Context(), s, rootPrefixes)
+	names, err := a.Prefixes(r.Context(), s, nil)
 	if err != nil {
 		return err
 	}

@@ -46,7 +46,7 @@ var (
 	quads    = types("application/trig application/n-quads application/ld+json")
 	graphs   = with(quads, types("text/turtle application/n-triples application/rdf+xml"))
 	document = with(graphs, types("application/x-ndjson"))
-	rows     = with(jsonOf("Triples"), types("application/n-quads application/n-triples application/x-ndjson"))
+	rows     = with(jsonOf("Triples"), types("application/n-quads application/n-triples application/x-ndjson text/turtle application/trig application/rdf+xml application/ld+json"))
 	results  = media{"application/sparql-results+json": "Results", "application/json": "Answer", "application/sparql-results+xml": "", "application/xml": "", "text/xml": "", "text/csv": "", "text/tab-separated-values": ""}
 	// An answer to SPARQL is one of results, of graphs, or a plan, as the query says.
 	answers   = with(results, with(graphs, types("text/plain")))

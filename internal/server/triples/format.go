@@ -1,4 +1,4 @@
-// The formats of answers: N-Quads, N-Triples, JSON lines, and one JSON object.
+// The formats of answers: N-Quads, N-Triples, JSON lines, one JSON object, and documents of other syntaxes.
 
 package triples
 
@@ -7,16 +7,20 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // format writes rows in one media type.
 type format struct {
 	mediaType    string
-	defaultGraph bool // cannot write graph names
+	defaultGraph bool          // cannot write graph names
+	syntax       syntax.Syntax // of a document; 0 for lines
+	version      response.Version
 	begin        string
 	between      string // written between rows
-	// appendRow appends a row, with its line end if the format has one.
+	// appendRow appends a row, with its line end if the format has one. For a document, whose writer holds rows back, it
+	// is the row as N-Quads, which measures a page.
 	appendRow func(dst []byte, row store.Row) ([]byte, error)
 	// appendEnd appends the end of an answer. next is the cursor of the next page; "" if there is
 	// none.
@@ -28,6 +32,14 @@ var formats = []format{
 	{mediaType: response.NTriples, appendRow: appendNQuadRow, appendEnd: appendNothing, defaultGraph: true},
 	{mediaType: response.NDJSON, appendRow: appendNDJSONRow, appendEnd: appendNothing},
 	{mediaType: response.JSON, appendRow: appendJSONRow, appendEnd: appendJSONEnd, begin: `{"triples":[`, between: ","},
+	documentFormat(syntax.Turtle),
+	documentFormat(syntax.TriG),
+	documentFormat(syntax.RDFXML),
+	documentFormat(syntax.JSONLD),
+}
+
+func documentFormat(s syntax.Syntax) format {
+	return format{mediaType: s.MediaType(), syntax: s, defaultGraph: !s.HasGraphs(), appendRow: appendNQuadRow, appendEnd: appendNothing}
 }
 
 // annotatedFormats are the formats of rows with annotations. In JSON they are a member of the triple.
@@ -70,7 +82,7 @@ func (f *format) inVersion(version response.Version) *format {
 		return f
 	}
 	g := *f
-	g.mediaType = version.Announce(f.mediaType)
+	g.mediaType, g.version = version.Announce(f.mediaType), version
 	g.appendRow = func(dst []byte, row store.Row) ([]byte, error) {
 		t, err := row.Triple()
 		if err == nil {

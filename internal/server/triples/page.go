@@ -16,9 +16,11 @@ import (
 type page struct {
 	*response.PagedBody
 	format *format
-	most   int    // bytes, see response.MaxPageBytes
-	line   []byte // one item; the page owns it
+	doc    *document // nil for a format of lines
+	most   int       // bytes, see response.MaxPageBytes
+	line   []byte    // one item; the page owns it
 	items  int
+	size   int // of the items, as appendRow writes them
 }
 
 // add appends a row. full reports that the row was left out because there was no room.
@@ -31,16 +33,23 @@ func (p *page) add(row store.Row) (full bool, err error) {
 	if p.line, err = p.format.appendRow(p.line, row); err != nil {
 		return false, err
 	}
-	if p.items > 0 && p.Bytes+len(p.line) > p.most {
+	if p.items > 0 && p.size+len(p.line) > p.most {
 		return true, nil
 	}
 	p.items++
+	p.size += len(p.line)
+	if p.doc != nil {
+		return false, p.doc.write(row)
+	}
 	_, err = p.Write(p.line)
 	return false, err
 }
 
 // end appends the end of the answer.
 func (p *page) end(next string) error {
+	if p.doc != nil {
+		return p.doc.end()
+	}
 	p.line = p.line[:0]
 	if p.items == 0 {
 		p.line = append(p.line, p.format.begin...)
@@ -53,6 +62,10 @@ func (p *page) end(next string) error {
 func (a *API) answerPage(w http.ResponseWriter, r *request.Request, q *query, f *format) error {
 	p := &page{format: f, most: a.PageBytes, PagedBody: response.NewPagedBody(a.Account(r))}
 	defer p.Release()
+	var err error
+	if p.doc, err = a.newDocument(p, r, f); err != nil {
+		return err
+	}
 	next, err := a.readPage(w, r, q, p)
 	if err != nil {
 		return err

@@ -28,6 +28,10 @@ func (a *API) answerStream(w http.ResponseWriter, r *request.Request, q *query, 
 	running := a.BeginQuery(r, "read", r.URL.RequestURI())
 	out := response.NewStream(w, r.Request, ", or give a limit")
 	defer out.Release()
+	doc, err := a.newDocument(out, r, f)
+	if err != nil {
+		return err
+	}
 	b := append(out.Buffer(), f.begin...)
 	defer func() { a.Rows.Read.Add(float64(running.Rows.Load())) }()
 	for row, err := range q.rows(r.Context(), sn) {
@@ -37,7 +41,14 @@ func (a *API) answerStream(w http.ResponseWriter, r *request.Request, q *query, 
 		if err != nil {
 			return queries.Cause(r.Context(), err)
 		}
-		if running.Rows.Add(1) > 1 {
+		n := running.Rows.Add(1)
+		if doc != nil {
+			if err := doc.write(row); err != nil {
+				return err
+			}
+			continue
+		}
+		if n > 1 {
 			b = append(b, f.between...)
 		}
 		if b, err = f.appendRow(b, row); err != nil {
@@ -47,6 +58,14 @@ func (a *API) answerStream(w http.ResponseWriter, r *request.Request, q *query, 
 			return err
 		}
 	}
-	out.Buf = f.appendEnd(b, "")
+	// 3. End it.
+	if doc != nil {
+		err = doc.end()
+	} else {
+		out.Buf = f.appendEnd(b, "")
+	}
+	if err != nil {
+		return err
+	}
 	return out.End()
 }
