@@ -176,7 +176,7 @@ func runIn(e *env, args []string) int {
 	if err == nil {
 		err = parsed.Run(e)
 	}
-	return exitCode(ctx, err, stderr)
+	return exitCode(ctx, err, commandOf(parsed, err), stderr)
 }
 
 // hinted is an error with a hint in terms of the command line.
@@ -187,8 +187,8 @@ type hinted struct {
 
 func (h hinted) Unwrap() error { return h.error }
 
-// exitCode reports an error once and returns its code.
-func exitCode(ctx context.Context, err error, stderr io.Writer) int {
+// exitCode reports an error of a command once and returns its code.
+func exitCode(ctx context.Context, err error, command string, stderr io.Writer) int {
 	// 1. Outcomes with codes of their own, or without a message.
 	var usage usageError
 	var parse *kong.ParseError
@@ -202,7 +202,7 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	case errors.Is(err, errReported), errors.Is(err, syscall.EPIPE):
 		return exitFailed // the reader closed the pipe
 	case errors.As(err, &usage), errors.As(err, &parse):
-		fmt.Fprintf(stderr, "trefoil: %v\n%s\n", err, seeHelp(parse))
+		fmt.Fprintf(stderr, "trefoil: %v\n  See: %s --help\n", err, command)
 		return exitUsage
 	// 2. The message. The order matters, because an error may wrap another one.
 	case errors.Is(err, context.Canceled) && ctx.Err() != nil:
@@ -221,14 +221,17 @@ func exitCode(ctx context.Context, err error, stderr io.Writer) int {
 	return exitFailed
 }
 
-// seeHelp returns the command of the help for a usage error.
-func seeHelp(parse *kong.ParseError) string {
-	if parse != nil && parse.Context != nil {
-		if selected := parse.Context.Selected(); selected != nil {
-			return "  See: " + selected.FullPath() + " --help"
-		}
+// commandOf returns the command whose help explains an error: the one that ran or, if the arguments cannot be parsed,
+// the one that was found in them.
+func commandOf(parsed *kong.Context, err error) string {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) {
+		parsed = parse.Context
 	}
-	return "  See: trefoil --help"
+	if parsed != nil && parsed.Selected() != nil {
+		return parsed.Selected().FullPath()
+	}
+	return "trefoil"
 }
 
 // hintFor returns a hint to solve an error; "" if there is none.

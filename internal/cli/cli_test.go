@@ -200,6 +200,22 @@ func TestBrokenPipe(t *testing.T) {
 	}
 }
 
+// TestHelpOfErrors: an error of usage names the command whose help explains it.
+func TestHelpOfErrors(t *testing.T) {
+	for command, args := range map[string][]string{
+		"trefoil":              {"quary"},
+		"trefoil query":        {"query"},
+		"trefoil load":         {"load", "--nothing"},
+		"trefoil cluster":      {"cluster"},
+		"trefoil prefixes add": {"prefixes", "add", "a b", "http://example.org/"},
+	} {
+		code, _, stderr := run(t, "", args...)
+		if code != exitUsage || !strings.HasSuffix(stderr, "\n  See: "+command+" --help\n") {
+			t.Errorf("%q: code %d, %s", args, code, stderr)
+		}
+	}
+}
+
 func TestExitCode(t *testing.T) {
 	place := &triple.SyntaxError{Source: "a.nt", Line: 3, Column: 14, Msg: "oh"}
 	for _, test := range []struct {
@@ -210,7 +226,7 @@ func TestExitCode(t *testing.T) {
 		{nil, exitDone, ""},
 		{errRejected, exitRejected, ""},
 		{errReported, exitFailed, ""},
-		{usagef("no %s", "so"), exitUsage, "trefoil: no so\n  See: trefoil --help\n"},
+		{usagef("no %s", "so"), exitUsage, "trefoil: no so\n  See: trefoil load --help\n"},
 		{fmt.Errorf("load: %w", place), exitFailed, "a.nt:3:14: oh\n"},
 		{hinted{place, "do this"}, exitFailed, "a.nt:3:14: oh\n  do this\n"},
 		{errors.New("broken"), exitFailed, "trefoil: broken\n"},
@@ -218,7 +234,7 @@ func TestExitCode(t *testing.T) {
 		{fmt.Errorf("read: %w", context.Canceled), exitFailed, "trefoil: read: context canceled\n"}, // nobody cancelled us
 	} {
 		var stderr bytes.Buffer
-		if code := exitCode(t.Context(), test.err, &stderr); code != test.code || stderr.String() != test.says {
+		if code := exitCode(t.Context(), test.err, "trefoil load", &stderr); code != test.code || stderr.String() != test.says {
 			t.Errorf("%v: code %d, %q; want %d, %q", test.err, code, stderr.String(), test.code, test.says)
 		}
 	}

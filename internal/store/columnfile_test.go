@@ -271,9 +271,10 @@ func TestColumnFileCrashes(t *testing.T) {
 	}
 }
 
-// A reader of the file ends with its context, because Close waits for it.
+// A reader of the file ends with its context, because Close waits for it, and that is no fault of the file.
 func TestColumnFileCancelled(t *testing.T) {
-	s, _ := openColumned(t, memdisk.New())
+	fs := memdisk.New()
+	s, _ := openColumned(t, fs)
 	addColumned(t, s, 10)
 	ctx, cancel := context.WithCancel(t.Context())
 	if _, _, err := s.ColumnFile().Read(ctx, 1<<20); err != nil {
@@ -285,6 +286,15 @@ func TestColumnFileCancelled(t *testing.T) {
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
+	}
+	for range 20 {
+		s, l := openColumned(t, fs)
+		if err := s.Close(); err != nil {
+			t.Fatal(err)
+		}
+		if l.has("the columns are built anew") {
+			t.Fatalf("a start that ends at once says:\n%s", l.text.String())
+		}
 	}
 }
 

@@ -412,7 +412,7 @@ func (c *Cache) keptStates() []*state {
 		states, err = c.statesOf(set, at, true)
 	}
 	switch {
-	case errors.Is(err, os.ErrNotExist):
+	case errors.Is(err, os.ErrNotExist), c.ctx.Err() != nil:
 	case err != nil:
 		c.Logger.Info("the columns are built anew", "error", err)
 	default:
