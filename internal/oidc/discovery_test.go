@@ -67,16 +67,21 @@ func TestDiscoveryFails(t *testing.T) {
 		"another scheme":  {"ISSUER", "file:///etc/passwd", "jwks_uri"},
 		"an invalid text": {"ISSUER", "https://%zz", "jwks_uri"},
 		"no keys there":   {"ISSUER", "KEYS/none", "404"},
+		"redirect":        {"REDIRECT", "KEYS", "302"},
 		"huge":            {"ISSUER", "KEYS" + strings.Repeat("x", maxSetBytes), "more than 1048576 bytes"},
 	} {
 		t.Run(name, func(t *testing.T) {
 			s := newDiscovered(t, "")
 			keys := strings.TrimSuffix(s.options.Issuer, "realm") + "keys"
 			s.serve(func(w http.ResponseWriter, r *http.Request) {
-				switch r.URL.Path {
-				case "/realm/.well-known/openid-configuration":
+				switch path := r.URL.Path; {
+				case path == "/realm/.well-known/openid-configuration" && c.issuer == "REDIRECT":
+					http.Redirect(w, r, "/other", http.StatusFound)
+				case path == "/other":
+					fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, s.options.Issuer, keys)
+				case path == "/realm/.well-known/openid-configuration":
 					fmt.Fprintf(w, `{"issuer":%q,"jwks_uri":%q}`, strings.Replace(c.issuer, "ISSUER", s.options.Issuer, 1), strings.Replace(c.keys, "KEYS", keys, 1))
-				case "/keys":
+				case path == "/keys":
 					_, _ = w.Write(oidctest.JWKS(t, key))
 				default:
 					w.WriteHeader(http.StatusNotFound)
@@ -98,6 +103,37 @@ func TestDiscoveryFails(t *testing.T) {
 	if _, err := o.keysURL(bytes.Repeat([]byte("["), 10)); err == nil {
 		t.Error("no error for no JSON")
 	}
+}
+
+// TestStart: the start reads the keys before there is a token, does not wait for the issuer, and logs its failure.
+func TestStart(t *testing.T) {
+	s := newDiscovered(t, "")
+	key := oidctest.NewKey(t, "a")
+	held := make(chan struct{})
+	s.serve(func(w http.ResponseWriter, _ *http.Request) {
+		<-held
+		w.WriteHeader(http.StatusBadGateway)
+	})
+	s.Start()
+	s.Start() // one request at a time
+	close(held)
+	s.wait()
+	if log := s.log.String(); !strings.Contains(log, "level=ERROR") || !strings.Contains(log, s.options.Issuer+"/.well-known/openid-configuration: the status is 502") {
+		t.Errorf("the log is %q", log)
+	}
+	if err := s.useAs(key); err == nil || err.Error() != ErrKeys.Error() {
+		t.Errorf("the token: %v", err)
+	}
+	if n := s.requests.Load(); n != 1 {
+		t.Errorf("%d requests, want 1", n)
+	}
+	// Without an issuer, and with keys of a file, there is nothing to read.
+	(*Verifier)(nil).Start()
+	v, err := New(Options{Issuer: "i", Audience: "a", Keys: oidctest.JWKS(t, key)})
+	if err != nil {
+		t.Fatal(err)
+	}
+	v.Start()
 }
 
 // TestDiscoveredIssuer: an issuer without keys is a URL from which a configuration can be read.

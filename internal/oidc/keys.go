@@ -69,7 +69,7 @@ func parseKeys(text []byte) (keySet, error) {
 	return keys, nil
 }
 
-// remote reads a JWK set from its URL or, without one, from that of the issuer's configuration: for the first token, for a token with an unknown key, and if the keys
+// remote reads a JWK set from its URL or, without one, from that of the issuer's configuration: at the start, for a token with an unknown key, and if the keys
 // are old. It reads once at a time, and not more often than every minPause.
 type remote struct {
 	options Options

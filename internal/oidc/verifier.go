@@ -121,7 +121,7 @@ type source interface {
 	find(ctx context.Context, id string) ([]jose.JSONWebKey, error)
 }
 
-// New returns a verifier. It starts nothing: a URL is read for the first token. Without options it is nil.
+// New returns a verifier. It starts nothing: a URL is read by Start, or for the first token. Without options it is nil.
 func New(o Options) (*Verifier, error) {
 	if o.IsZero() {
 		return nil, nil
@@ -160,6 +160,19 @@ func (v *Verifier) WithKeys(keys []byte) (*Verifier, error) {
 	o := v.options
 	o.Keys = keys
 	return New(o)
+}
+
+// Start begins to read the keys of a URL, so that a wrong issuer is in the log before a token comes. It does not wait:
+// an issuer that is down keeps no node from its other clients.
+func (v *Verifier) Start() {
+	if v == nil {
+		return
+	}
+	if r, ok := v.keys.(*remote); ok {
+		r.mu.Lock()
+		defer r.mu.Unlock()
+		r.begin()
+	}
 }
 
 // Claim returns the claim that names users.

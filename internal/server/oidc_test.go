@@ -7,11 +7,13 @@ import (
 	"net/http/httptest"
 	"os"
 	"path/filepath"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/audit"
+	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/oidc"
 	"github.com/trefoildb/trefoil/internal/server/access"
 	"github.com/trefoildb/trefoil/internal/testing/oidctest"
@@ -177,7 +179,14 @@ func TestKeysMissing(t *testing.T) {
 	now := time.Now()
 	o.Now = func() time.Time { return now }
 	users := []access.User{inGroups("readers", []string{"readers"}, "read"), newUser("alice", "read")}
+	log := new(logged)
+	o.Logger = logs.New(log, true, 0)
 	s := serve(t, newStore(t), Options{Users: users, OIDC: o}, ServerOptions{})
+	eventually(t, "the start says that the keys cannot be read", func() bool {
+		return slices.ContainsFunc(log.take(t), func(line map[string]any) bool {
+			return line["level"] == "ERROR" && strings.Contains(line["msg"].(string), "cannot be read")
+		})
+	})
 	got := s.get("/count", bearer(t, key, "carol", "readers")...)
 	if got.status != http.StatusServiceUnavailable || got.header.Get("Retry-After") == "" || !strings.Contains(got.body, "cannot be read") {
 		t.Errorf("%d %s", got.status, got.body)

@@ -91,6 +91,7 @@ func (s *Server) handle(w http.ResponseWriter, r *http.Request) {
 // Shutdown returns when the last request has ended. Serve closes ln. ln must bound the number of
 // open connections; see [Busy] and [Crowded].
 func (s *Server) Serve(ln net.Listener) error {
+	s.api.options.issuer.Start()
 	err := s.http.Serve(ln)
 	if errors.Is(err, http.ErrServerClosed) {
 		return nil
