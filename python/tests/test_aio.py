@@ -13,7 +13,7 @@ from conftest import Node
 
 from trefoil import DEFAULT_GRAPH, IRI, AsyncClient, Client, Literal, TrefoilError, Triple, TripleTerm
 
-S, P = IRI("http://ex/s"), IRI("http://ex/p")
+S, P, Q = IRI("http://ex/s"), IRI("http://ex/p"), IRI("http://ex/q")
 
 
 def run(node: Node, test: Callable[[AsyncClient], Awaitable[None]]) -> None:
@@ -46,6 +46,13 @@ def test_all(node: Node, client: Client, tmp_path: Path) -> None:
         assert [t async for t in c.construct("CONSTRUCT WHERE { ?s ?p 7 }")] == triples[7:8]
         assert [t async for t in c.describe(triples[3].subject)] == triples[3:4]  # type: ignore[arg-type]
         assert b"".join([piece async for piece in c.query_document("ASK {}", "text/csv")])
+        evil = Literal("} #")
+        seven = Triple(triples[7].subject, Q, evil)
+        change = "INSERT { ?s ?q ?v } WHERE { ?s ?p 7 }"
+        assert (await c.update(change, bindings={"q": Q, "v": evil})).added == 1
+        construct = c.construct("CONSTRUCT WHERE { ?s ?q ?v }", bindings={"v": evil})
+        assert [t async for t in construct] == [seven]
+        assert (await c.delete([seven])).deleted == 1
         assert (await c.update("DELETE WHERE { ?s ?p 7 }")).deleted == 1
         assert await c.count() == 19
         assert (await c.where(triples[0])).stored

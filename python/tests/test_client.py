@@ -234,6 +234,49 @@ def test_bindings(client: Client) -> None:
             client.query(text, bindings=bad)  # type: ignore[arg-type]
 
 
+HOSTILE = (
+    *("", "plain", '"', "\\", '\\"', '" } UNION { ?s ?p ?o } #', "'''", '"""', "\n", "\r\n", "\t", "\u2028", "\0"),
+    *(
+        "\\u0022",
+        "?x",
+        "$x",
+        "} ; DROP ALL ; INSERT DATA {",
+        "#",
+        "é\U0001f600",
+        "%22",
+        "&query=ASK",
+        "+",
+        '"\\' * 1000,
+    ),
+)
+
+
+def test_hostile_values(client: Client) -> None:
+    """A value is found, whatever it holds, and does nothing else."""
+    values: list[Literal | IRI] = [
+        *(
+            literal
+            for text in HOSTILE
+            for literal in (Literal(text), Literal(text, language="en"), Literal(text, "http://ex/type"))
+        ),
+        *(Literal("01", XSD + "integer"), Literal("1", XSD + "integer"), IRI("http://ex/?a=b&c=%22#d")),
+    ]
+    subjects = [IRI(f"http://ex/s{i}") for i in range(len(values))]
+    client.add(Triple(s, P, v) for s, v in zip(subjects, values, strict=True))
+    filtered = f"SELECT ?s ?v {{ {{ ?s {P} ?o FILTER(sameTerm(?o, ?v)) }} UNION {{ ?s {Q} ?v }} }}"
+    for s, v in zip(subjects, values, strict=True):
+        for text in (f"SELECT ?s ?v {{ ?s {P} ?v }}", filtered):
+            assert list(client.query(text, bindings={"v": v})) == [{"s": s, "v": v}]
+        assert client.ask(f"ASK {{ ?s {P} ?v }}", bindings={"v": v, "s": s})
+        assert list(client.construct(f"CONSTRUCT {{ ?s {Q} ?v }} WHERE {{ ?s {P} ?v }}", bindings={"v": v})) == [
+            Triple(s, Q, v)
+        ]
+        change = f"DELETE {{ ?s {P} ?v }} INSERT {{ ?s {Q} ?v }} WHERE {{ ?s {P} ?v }}"
+        result = client.update(change, bindings={"v": v})
+        assert (result.added, result.deleted) == (1, 1)
+    assert client.count() == client.count(predicate=Q) == len(values)
+
+
 def test_pages(node: Node, client: Client) -> None:
     triples = numbered(25)
     client.add(triples)
