@@ -65,6 +65,32 @@ const (
 		"<http://h/person/1> <http://xmlns.com/foaf/0.1/givenName> _:b .\r\n--xx--\r\n"
 )
 
+// TestFormOfFiles: a part whose type says nothing has the syntax of its file name, as curl -F 'file=@a.ttl' and browsers
+// send it.
+func TestFormOfFiles(t *testing.T) {
+	for _, c := range []struct {
+		file, contentType, document string
+		status                      int
+	}{
+		{"a.ttl", "application/octet-stream", "@prefix : <urn:> . :a :b :c .", 201},
+		{"a.ttl", "text/plain; charset=utf-8", "@prefix : <urn:> . :a :b :c .", 201},
+		{"a.rdf", "application/octet-stream", `<rdf:RDF xmlns:rdf="` + triple.RDF + `"><rdf:Description rdf:about="urn:a"><b xmlns="urn:" rdf:resource="urn:c"/></rdf:Description></rdf:RDF>`, 201},
+		{"a", "text/plain", "<urn:a> <urn:b> <urn:c> .", 201},
+		{"a.ttl", "application/n-triples", "@prefix : <urn:> . :a :b :c .", 400}, // a type that names one counts
+		{"a.bin", "application/octet-stream", "<urn:a> <urn:b> <urn:c> .", 415},
+	} {
+		s, _ := serveTriples(t, "", Options{})
+		form := "--x\r\nContent-Disposition: form-data; name=\"file\"; filename=\"" + c.file + "\"\r\nContent-Type: " + c.contentType + "\r\n\r\n" + c.document + "\r\n--x--\r\n"
+		got := s.do("POST", "/data?graph=urn:g", form, "Content-Type", "multipart/form-data; boundary=x")
+		if got.status != c.status {
+			t.Errorf("%s as %s: %d %s, want %d", c.file, c.contentType, got.status, got.body, c.status)
+		}
+		if all := s.get("/triples"); c.status == 201 && all.body != "<urn:a> <urn:b> <urn:c> <urn:g> .\n" {
+			t.Errorf("%s as %s: the store has %s", c.file, c.contentType, all.body)
+		}
+	}
+}
+
 // TestGraphStoreSequence goes through the requests of the W3C test suite for the
 // protocol, one after the other, by direct and by indirect names.
 func TestGraphStoreSequence(t *testing.T) {

@@ -99,7 +99,7 @@ func sniffed(r *request.Request) string {
 }
 
 // readParts reads the documents of a form, one a part. The syntax of a part comes from its
-// Content-Type or, if that is missing, from its file name.
+// Content-Type or, if that names none, as of a browser or curl, from its file name.
 func (a *API) readParts(r *request.Request, t graphTarget, account *limits.Account, boundary string) ([]triple.Triple, error) {
 	// 1. Check the form as a whole. Its size is bounded by that of one document.
 	if boundary == "" {
@@ -126,7 +126,7 @@ func (a *API) readParts(r *request.Request, t graphTarget, account *limits.Accou
 			return nil, request.BodyError(err)
 		}
 		contentType := part.Header.Get("Content-Type")
-		if s, ok := syntax.ByFile(part.FileName()); contentType == "" && ok {
+		if s, ok := syntax.ByFile(part.FileName()); ok && saysNothing(contentType) {
 			contentType = s.MediaType()
 		}
 		if contentType == "" {
@@ -138,6 +138,12 @@ func (a *API) readParts(r *request.Request, t graphTarget, account *limits.Accou
 		}
 		all = append(all, triples...)
 	}
+}
+
+// saysNothing reports whether a Content-Type is what a client sends for a file of a type that it does not know.
+func saysNothing(contentType string) bool {
+	kind, _, err := mime.ParseMediaType(contentType)
+	return contentType == "" || err == nil && (kind == "application/octet-stream" || kind == "text/plain")
 }
 
 func (a *API) readFormPart(r *request.Request, t graphTarget, account *limits.Account, contentType string, part *multipart.Part, number int) ([]triple.Triple, error) {
