@@ -7,6 +7,9 @@ import (
 	"crypto/rand"
 	"errors"
 	"fmt"
+	"io/fs"
+	"slices"
+	"strings"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -42,7 +45,7 @@ func (c *addCmd) Run(e *env) (err error) {
 		return err
 	})
 	if err != nil {
-		return partial(err, added, "added")
+		return partial(c.notFile(err, "The argument names a file. A triple by itself: trefoil update 'INSERT DATA { ... }', or on standard input with -."), added, "added")
 	}
 	// 3. Keep the prefixes of the documents, and print the result.
 	if err := w.keepPrefixes(e.ctx, c.found.Names()); err != nil {
@@ -64,6 +67,14 @@ func partial(err error, n int64, done string) error {
 		return err
 	}
 	return hinted{err, fmt.Sprintf("Before that %s %s. The command can be repeated.", plural(n, "triple"), done)}
+}
+
+// notFile adds a hint to an error if a file is missing whose name is rather a triple or a pattern.
+func (d *documents) notFile(err error, hint string) error {
+	if errors.Is(err, fs.ErrNotExist) && slices.ContainsFunc(d.Files, func(name string) bool { return len(strings.Fields(name)) > 2 }) {
+		return hinted{err, hint}
+	}
+	return err
 }
 
 // deleteCmd deletes the triples of files, or the matches of a pattern.
@@ -105,7 +116,7 @@ func (c *deleteCmd) Run(e *env) (err error) {
 		})
 	}
 	if err != nil {
-		return partial(err, deleted, "deleted")
+		return partial(c.notFile(err, "The argument names a file. To delete what matches a pattern: --pattern '<http://example.org/ann> ? ?'."), deleted, "deleted")
 	}
 	// 3. Print the result.
 	if c.JSON {

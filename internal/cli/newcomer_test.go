@@ -105,6 +105,9 @@ func TestShortForms(t *testing.T) {
 		want(t, exitFailed, "no such file", with("query", "missing.rq")...)
 		want(t, exitFailed, "text:1:", with("query", "SELECT {")...)
 		want(t, exitDone, "added 1", with("update", "INSERT DATA { <http://ex/b> <http://ex/p> 1 }")...)
+		want(t, exitUsage, "quote the whole pattern", with("match", "<http://ex/a>", "d", "d")...) // the shell found a file d for ?
+		want(t, exitFailed, "--pattern", with("delete", "? <http://ex/p> ?")...)
+		want(t, exitFailed, "INSERT DATA", with("add", "<http://ex/a> <http://ex/p> 2 .")...)
 		if code, stdout, _ := run(t, "", with("match", "--limit", "0")...); code != exitDone || stdout != "" {
 			t.Errorf("--limit 0: %d %q", code, stdout)
 		}

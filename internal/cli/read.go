@@ -19,10 +19,13 @@ type pattern struct {
 
 func (p *pattern) parse(names *storeNames) (triple.Pattern, error) {
 	parsed, err := names.text().Pattern(strings.Join(p.Pattern, " "))
-	if err != nil {
-		return parsed, names.cause(usagef("pattern: %w", err))
+	if err == nil {
+		return parsed, nil
 	}
-	return parsed, nil
+	if len(p.Pattern) > 1 { // a shell replaces ? by the names of files with one letter
+		return parsed, names.cause(usagef("pattern: %w; quote the whole pattern, because a shell may put names of files in place of ?", err))
+	}
+	return parsed, names.cause(usagef("pattern: %w", err))
 }
 
 // read opens the store and calls do with it and the pattern.
