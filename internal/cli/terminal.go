@@ -3,6 +3,8 @@
 package cli
 
 import (
+	"context"
+	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -10,13 +12,13 @@ import (
 	"strings"
 	"time"
 
-	"github.com/mattn/go-isatty"
+	"golang.org/x/term"
 )
 
 // isTerminal reports whether w is a terminal that can redraw a line.
 func isTerminal(w io.Writer) bool {
 	f, ok := w.(*os.File)
-	return ok && isatty.IsTerminal(f.Fd()) && os.Getenv("TERM") != "dumb"
+	return ok && term.IsTerminal(int(f.Fd())) && os.Getenv("TERM") != "dumb"
 }
 
 // defaultWidth is the width of a terminal that does not report one.
@@ -27,13 +29,39 @@ func widthOf(w io.Writer) int {
 	if !isTerminal(w) {
 		return 0
 	}
-	if width := columnsOf(w.(*os.File)); width > 0 {
+	if width, _, err := term.GetSize(int(w.(*os.File).Fd())); err == nil && width > 0 {
 		return width
 	}
 	if width, err := strconv.Atoi(os.Getenv("COLUMNS")); err == nil && width > 0 {
 		return width
 	}
 	return defaultWidth
+}
+
+// readPassword prompts for a line of a terminal and reads it without an echo. If ctx ends, the echo is on again.
+func readPassword(ctx context.Context, f *os.File, prompt io.Writer, name string) (string, error) {
+	state, err := term.GetState(int(f.Fd()))
+	if err != nil {
+		return "", err
+	}
+	fmt.Fprint(prompt, name)
+	defer fmt.Fprintln(prompt)
+	type read struct {
+		line []byte
+		err  error
+	}
+	done := make(chan read, 1)
+	// If the command is interrupted, the goroutine is left behind, because the process ends soon.
+	go func() {
+		line, err := term.ReadPassword(int(f.Fd()))
+		done <- read{line, err}
+	}()
+	select {
+	case r := <-done:
+		return string(r.line), r.err
+	case <-ctx.Done():
+		return "", errors.Join(ctx.Err(), term.Restore(int(f.Fd()), state))
+	}
 }
 
 // newProgress returns the display of a long work's progress on w. If w is a terminal, it is a bar

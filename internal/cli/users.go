@@ -8,10 +8,12 @@ import (
 	"fmt"
 	"io"
 	"maps"
+	"os"
 	"slices"
 	"strings"
 
 	"github.com/BurntSushi/toml"
+	"golang.org/x/term"
 
 	"github.com/trefoildb/trefoil/internal/password"
 	"github.com/trefoildb/trefoil/node"
@@ -19,7 +21,7 @@ import (
 
 // usersCmd helps to write the file of users.
 type usersCmd struct {
-	Hash usersHashCmd `cmd:"" help:"Read a password from standard input, and print its hash for the file of serve --users."`
+	Hash usersHashCmd `cmd:"" help:"Read a password from standard input, or from a prompt on a terminal, and print its hash for the file of serve --users."`
 }
 
 type usersHashCmd struct{}
@@ -32,16 +34,36 @@ func (*usersHashCmd) Help() string {
 }
 
 func (c *usersHashCmd) Run(e *env) error {
-	line, err := bufio.NewReader(io.LimitReader(e.stdin, password.MaxBytes+2)).ReadString('\n')
-	if err != nil && !errors.Is(err, io.EOF) {
+	line, err := c.password(e)
+	if err != nil {
 		return fmt.Errorf("read the password: %w", err)
 	}
-	line = strings.TrimRight(line, "\r\n")
 	if line == "" || len(line) > password.MaxBytes {
 		return fmt.Errorf("the first line of standard input is the password, 1 to %d bytes", password.MaxBytes)
 	}
 	_, err = fmt.Fprintln(e.stdout, password.New(line))
 	return err
+}
+
+// password returns the first line of standard input. On a terminal it is typed twice, because it is not shown.
+func (c *usersHashCmd) password(e *env) (string, error) {
+	f, ok := e.stdin.(*os.File)
+	if !ok || !term.IsTerminal(int(f.Fd())) {
+		line, err := bufio.NewReader(io.LimitReader(e.stdin, password.MaxBytes+2)).ReadString('\n')
+		if errors.Is(err, io.EOF) {
+			err = nil
+		}
+		return strings.TrimRight(line, "\r\n"), err
+	}
+	line, err := readPassword(e.ctx, f, e.stderr, "Password: ")
+	if err != nil {
+		return "", err
+	}
+	again, err := readPassword(e.ctx, f, e.stderr, "Again: ")
+	if err == nil && again != line {
+		err = errors.New("the two passwords differ")
+	}
+	return line, err
 }
 
 // userEntry is a user in the file. Its name is the table's.
