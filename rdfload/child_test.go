@@ -23,6 +23,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/dataset"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 )
@@ -235,23 +236,23 @@ func TestMemoryShapes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
 	}
-	for name, test := range map[string]struct {
-		file  string
-		line  func(i int) string
-		n     int
-		reads bool
-		slack int64
+	for _, test := range seed.One(t, []struct {
+		name, file string
+		line       func(i int) string
+		n          int
+		reads      bool
+		slack      int64
 	}{
-		"tiny terms":        {"a.nt", func(i int) string { return fmt.Sprintf("<a:%x> <b:%x> <c:%x>.\n", i, i, i) }, 300_000, true, slack},
-		"long terms":        {"a.nt", func(i int) string { return fmt.Sprintf("<a:a> <a:b> \"%d%s\".\n", i, strings.Repeat("x", 100<<10)) }, 1500, true, slack},
-		"long in turtle":    {"a.ttl", func(i int) string { return fmt.Sprintf("<a:a> <a:b> \"%d%s\".\n", i, strings.Repeat("x", 100<<10)) }, 1500, true, slack},
-		"16 MiB terms":      {"a.nt", func(i int) string { return fmt.Sprintf("<a:a> <a:b> \"%04d%s\".\n", i, strings.Repeat("x", 16<<20-4)) }, 12, true, 2 * slack},
-		"rejected":          {"a.nt", func(i int) string { return fmt.Sprintf("<a:%040d> <b:%040d> bad.\n", i, i) }, 500_000, false, slack},
-		"half rejected":     {"a.nt", func(i int) string { return fmt.Sprintf("<a:%040d> <b:%040d> \"\\z\" .\n", i, i) }, 500_000, false, slack},
-		"rejected turtle":   {"a.ttl", func(i int) string { return fmt.Sprintf("<a:a> %s .\n", strings.Repeat("bad! ", 10_000)) }, 1500, false, slack},
-		"one rejected line": {"a.nt", func(i int) string { return "bad " }, 50 << 20, false, slack},
-	} {
-		t.Run(name, func(t *testing.T) {
+		{"tiny terms", "a.nt", func(i int) string { return fmt.Sprintf("<a:%x> <b:%x> <c:%x>.\n", i, i, i) }, 300_000, true, slack},
+		{"long terms", "a.nt", func(i int) string { return fmt.Sprintf("<a:a> <a:b> \"%d%s\".\n", i, strings.Repeat("x", 100<<10)) }, 1500, true, slack},
+		{"long in turtle", "a.ttl", func(i int) string { return fmt.Sprintf("<a:a> <a:b> \"%d%s\".\n", i, strings.Repeat("x", 100<<10)) }, 1500, true, slack},
+		{"16 MiB terms", "a.nt", func(i int) string { return fmt.Sprintf("<a:a> <a:b> \"%04d%s\".\n", i, strings.Repeat("x", 16<<20-4)) }, 12, true, 2 * slack},
+		{"rejected", "a.nt", func(i int) string { return fmt.Sprintf("<a:%040d> <b:%040d> bad.\n", i, i) }, 500_000, false, slack},
+		{"half rejected", "a.nt", func(i int) string { return fmt.Sprintf("<a:%040d> <b:%040d> \"\\z\" .\n", i, i) }, 500_000, false, slack},
+		{"rejected turtle", "a.ttl", func(i int) string { return fmt.Sprintf("<a:a> %s .\n", strings.Repeat("bad! ", 10_000)) }, 1500, false, slack},
+		{"one rejected line", "a.nt", func(i int) string { return "bad " }, 50 << 20, false, slack},
+	}) {
+		t.Run(test.name, func(t *testing.T) {
 			p := peakOf(t, test.file, func(w io.Writer) error {
 				for i := range test.n {
 					if _, err := io.WriteString(w, test.line(i)); err != nil {
