@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
@@ -23,12 +24,21 @@ var errDown = errors.New("the machine is down")
 
 // EachMember sends a message to all other members of the adopted view at the same time. It calls take once
 // for each of them, one call at a time, with its answer or the reason why there is none. A node alone
-// has no other members. since is the minor of the protocol that added the method.
-func (n *Node) EachMember(ctx context.Context, method string, since uint64, body []byte, take func(m store.Member, answer []byte, err error)) {
+// has no other members. A member that was started again does not know the others before it has a view: until then
+// the error is [store.ErrUnavailable]. since is the minor of the protocol that added the method.
+func (n *Node) EachMember(ctx context.Context, method string, since uint64, body []byte, take func(m store.Member, answer []byte, err error)) error {
 	v := n.View()
-	if v == nil {
-		return
+	switch {
+	case v != nil:
+		n.eachMemberOf(ctx, v, method, since, body, take)
+	case !n.alone():
+		return fmt.Errorf("%w: this machine has no view of the cluster yet", store.ErrUnavailable)
 	}
+	return nil
+}
+
+// eachMemberOf is EachMember for the members of a view.
+func (n *Node) eachMemberOf(ctx context.Context, v *view.View, method string, since uint64, body []byte, take func(m store.Member, answer []byte, err error)) {
 	// 1. Send to those that are up, all at once.
 	states := n.memberStates(v)
 	var mu sync.Mutex

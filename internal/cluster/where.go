@@ -158,7 +158,7 @@ func (n *Node) versionsOf(ctx context.Context, v *view.View, key []byte) (rows m
 	}
 	local, err := n.store.VersionRows(ctx, key)
 	record(n.self.String(), local, err)
-	n.EachMember(ctx, methodVersions, protocol.Versions, key, func(m store.Member, answer []byte, err error) {
+	n.eachMemberOf(ctx, v, methodVersions, protocol.Versions, key, func(m store.Member, answer []byte, err error) {
 		var got map[string]string
 		if err == nil {
 			err = json.Unmarshal(answer, &got)

@@ -266,7 +266,10 @@ func (m *members) NoMajority() bool { return m.alone }
 
 func (m *members) Address() string { return "10.0.0.1:7333" }
 
-func (m *members) EachMember(ctx context.Context, method string, _ uint64, body []byte, take func(store.Member, []byte, error)) {
+func (m *members) EachMember(ctx context.Context, method string, _ uint64, body []byte, take func(store.Member, []byte, error)) error {
+	if m.err != nil {
+		return m.err
+	}
 	for id, peer := range m.peers {
 		answer, err := []byte(nil), error(errors.New("the machine is down"))
 		if peer != nil {
@@ -274,6 +277,7 @@ func (m *members) EachMember(ctx context.Context, method string, _ uint64, body 
 		}
 		take(store.Member{ID: id.String(), Address: fmt.Sprintf("10.0.0.%d:7333", id)}, answer, err)
 	}
+	return nil
 }
 
 func (m *members) AnswerMembers(method string, h func(context.Context, []byte) ([]byte, error)) {
@@ -349,6 +353,11 @@ func TestPartsOfMembers(t *testing.T) {
 	}
 	delete(first.peers, 3)
 	stop().wantError(t, http.StatusNotFound, problem.KindNotFound, q.ID, "no query with this ID runs")
+	// 5. While the first one does not know the members, it has no complete list.
+	first.err = fmt.Errorf("%w: no view", store.ErrUnavailable)
+	for _, got := range []answer{a.get("/queries"), a.get("/cluster/activity"), stop()} {
+		got.wantError(t, http.StatusServiceUnavailable, problem.KindUnavailable, "", "no view")
+	}
 }
 
 // TestActivityFigures: each figure is that of a metric. What a member of an older release does not report is left out.

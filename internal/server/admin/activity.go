@@ -41,10 +41,13 @@ func (a *API) getActivity(w http.ResponseWriter, r *request.Request) error {
 	}
 	local.machine = a.self()
 	all := activityList{Members: []activity{local}}
-	all.Absent = eachPeer(r.Context(), a, methodActivity, nil, func(from machine, one activity) {
+	all.Absent, err = eachPeer(r.Context(), a, methodActivity, nil, func(from machine, one activity) {
 		one.machine = from
 		all.Members = append(all.Members, one)
 	})
+	if err != nil {
+		return err
+	}
 	sortByNode(all.Members, func(m activity) machine { return m.machine })
 	return response.WriteJSON(w, all)
 }

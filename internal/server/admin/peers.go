@@ -21,8 +21,9 @@ type Peers interface {
 	// Address returns the address of this machine for others.
 	Address() string
 	// EachMember sends a message to all other members at the same time. It calls take once for each, one call at a
-	// time, with its answer or the reason why there is none. since is the minor of the protocol that added the method.
-	EachMember(ctx context.Context, method string, since uint64, body []byte, take func(m store.Member, answer []byte, err error))
+	// time, with its answer or the reason why there is none. The error is [store.ErrUnavailable] if this machine does not
+	// know the others yet. since is the minor of the protocol that added the method.
+	EachMember(ctx context.Context, method string, since uint64, body []byte, take func(m store.Member, answer []byte, err error)) error
 	// AnswerMembers makes h answer a method for other members.
 	AnswerMembers(method string, h func(ctx context.Context, body []byte) ([]byte, error))
 }
@@ -72,11 +73,11 @@ func (a *API) answerMembers() {
 
 // eachPeer sends the same message to all other members, and calls take with the part of each, one call at a time. It
 // returns those without one, sorted by address.
-func eachPeer[T any](ctx context.Context, a *API, method string, body []byte, take func(machine, T)) (missing []absent) {
+func eachPeer[T any](ctx context.Context, a *API, method string, body []byte, take func(machine, T)) (missing []absent, err error) {
 	if a.cluster == nil {
-		return nil
+		return nil, nil
 	}
-	a.cluster.EachMember(ctx, method, protocol.Operations, body, func(m store.Member, answer []byte, err error) {
+	err = a.cluster.EachMember(ctx, method, protocol.Operations, body, func(m store.Member, answer []byte, err error) {
 		var part T
 		if err == nil {
 			err = json.Unmarshal(answer, &part)
@@ -89,5 +90,5 @@ func eachPeer[T any](ctx context.Context, a *API, method string, body []byte, ta
 		take(from, part)
 	})
 	sortByNode(missing, func(m absent) machine { return m.machine })
-	return missing
+	return missing, err
 }

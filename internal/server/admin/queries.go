@@ -61,7 +61,7 @@ func (a *API) localQueries() (all queryList) {
 }
 
 // getQueries answers the queries of all members. A member without an answer is listed as absent.
-func (a *API) getQueries(w http.ResponseWriter, r *request.Request) error {
+func (a *API) getQueries(w http.ResponseWriter, r *request.Request) (err error) {
 	if r.URL.Path != QueriesPath {
 		return problem.Errorf(problem.KindNotFound, problem.Clip(r.URL.Path), "GET %s lists the queries; a single one takes DELETE only", QueriesPath)
 	}
@@ -78,7 +78,9 @@ func (a *API) getQueries(w http.ResponseWriter, r *request.Request) error {
 		}
 	}
 	add(a.self(), a.localQueries())
-	all.Absent = eachPeer(r.Context(), a, methodQueries, nil, add)
+	if all.Absent, err = eachPeer(r.Context(), a, methodQueries, nil, add); err != nil {
+		return err
+	}
 	// 2. Sort them by time. The sort is stable, because one machine's order is exact.
 	slices.SortStableFunc(all.Running, func(x, y runningQuery) int { return x.Start.Compare(y.Start) })
 	slices.SortStableFunc(all.Slow, func(x, y slowQuery) int { return y.End().Compare(x.End()) })
@@ -106,12 +108,15 @@ func (a *API) deleteQuery(w http.ResponseWriter, r *request.Request) error {
 		return response.WriteJSON(w, runningQuery{info, a.self()})
 	}
 	var found *runningQuery
-	missing := eachPeer(r.Context(), a, methodStopQuery, []byte(id), func(at machine, s stopped) {
+	missing, err := eachPeer(r.Context(), a, methodStopQuery, []byte(id), func(at machine, s stopped) {
 		if s.Query != nil {
 			found = &runningQuery{*s.Query, at}
 		}
 	})
-	if found != nil {
+	switch {
+	case err != nil:
+		return err
+	case found != nil:
 		return response.WriteJSON(w, found)
 	}
 	// 3. It may run at a member that did not answer.
