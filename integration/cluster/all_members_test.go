@@ -1,4 +1,4 @@
-// Messages of a node that does not know the members of its cluster.
+// A node that does not know the members of its cluster.
 
 package cluster
 
@@ -11,7 +11,8 @@ import (
 )
 
 // TestEachMemberWithoutView: a member that was started again, and reaches no other one, does not know whom to send to.
-// That is an error, because an answer with its own part alone would look complete. A node alone has no other members.
+// That is an error, because an answer with its own part alone would look complete. Its status has an empty list, not null,
+// with which the console fails. A node alone has no other members.
 func TestEachMemberWithoutView(t *testing.T) {
 	simulate(t, 3, func(t *testing.T, w *world) {
 		send := func(m *machine) (calls int, err error) {
@@ -34,6 +35,9 @@ func TestEachMemberWithoutView(t *testing.T) {
 		first.run(w.machines[1:]...)
 		if calls, err := send(first); first.node.View() != nil || calls != 0 || !errors.Is(err, store.ErrUnavailable) {
 			t.Errorf("started again: view %v, %d calls, %v", first.node.View(), calls, err)
+		}
+		if s := first.node.Status(); s.Members == nil {
+			t.Errorf("started again: the status has no list of members: %+v", s)
 		}
 	})
 }

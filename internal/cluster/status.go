@@ -95,6 +95,7 @@ func (c *status) local() (s store.Status) {
 	v := c.View()
 	if v == nil {
 		s.Waiting = "this machine is no member yet"
+		s.Members = []store.Member{} // null in JSON is not the list that clients expect
 		return s
 	}
 	s.Cluster, s.Generation, s.Epoch, s.Phase = v.Cluster, v.Generation, v.Epoch, v.Phase.String()
