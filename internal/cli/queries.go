@@ -16,9 +16,9 @@ import (
 // queriesCmd lists the running queries, and stops one.
 type queriesCmd struct {
 	serverFlags
-	Stop string `placeholder:"ID" help:"Stop the query with this ID, at whichever member it runs: its client gets an error. Of an update nothing is done on a node alone."`
-	Slow bool   `help:"List the last slow queries (serve --slow-query) instead."`
-	JSON bool   `help:"Print JSON."`
+	Stop *string `placeholder:"ID" help:"Stop the query with this ID, at whichever member it runs: its client gets an error. Of an update nothing is done on a node alone."`
+	Slow bool    `help:"List the last slow queries (serve --slow-query) instead."`
+	JSON bool    `help:"Print JSON."`
 }
 
 // Help returns what the help says behind the flags.
@@ -29,15 +29,18 @@ is named on standard error, and the exit code is 1. Both need the operators' tok
 
 // Run lists the queries, or stops one.
 func (c *queriesCmd) Run(e *env) (err error) {
-	if c.Stop != "" && c.Slow {
+	switch {
+	case c.Stop != nil && c.Slow:
 		return usagef("--stop stops a query, --slow lists ended ones: give one of the two")
+	case c.Stop != nil && *c.Stop == "":
+		return usagef("--stop has an empty ID; trefoil queries lists those that run")
 	}
 	r, err := c.connect(e)
 	if err != nil {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	if c.Stop != "" {
+	if c.Stop != nil {
 		return c.stop(e, r.client)
 	}
 	// 1. Read the lists, and print one.
@@ -62,7 +65,7 @@ func (c *queriesCmd) Run(e *env) (err error) {
 }
 
 func (c *queriesCmd) stop(e *env, to *client.Client) error {
-	q, err := to.StopQuery(e.ctx, c.Stop)
+	q, err := to.StopQuery(e.ctx, *c.Stop)
 	if err != nil {
 		return err
 	}

@@ -72,6 +72,9 @@ func TestQueries(t *testing.T) {
 	if code, stdout, _ := run(t, "", "queries", "--slow", "--to", to); code != exitDone || !regexp.MustCompile(`query +[0-9.]+m?s .* 409 +anonymous +SELECT \(COUNT`).MatchString(stdout) {
 		t.Errorf("code %d:\n%s", code, stdout)
 	}
+	if code, _, stderr := run(t, "", "queries", "--stop", "", "--to", to); code != exitUsage || !strings.Contains(stderr, "empty ID") {
+		t.Errorf("no ID: code %d: %s", code, stderr)
+	}
 	if code, _, _ := run(t, "", "queries", "--slow", "--stop", "1", "--to", to); code != exitUsage {
 		t.Errorf("--slow --stop: code %d", code)
 	}
