@@ -4,6 +4,7 @@ package textindex
 
 import (
 	"bytes"
+	"slices"
 	"sort"
 	"strings"
 	"unicode/utf8"
@@ -35,9 +36,13 @@ func (s *Segment) expand(l *leaf, lang, normal, word string, e *expansions, chec
 	return lists, err
 }
 
+// twoRunes are the letters of pairs that are two runes in terms: the vowel am of Thai and Lao, and ligatures of Lao and kana.
+var twoRunes = []string{"\u0e4d\u0e32", "\u0ecd\u0eb2", "\u0eab\u0e99", "\u0eab\u0ea1", "より", "コト"}
+
 // inPair reports whether a term is a letter, or a pair with it.
 func inPair(term, letter string) bool {
-	return strings.HasPrefix(term, letter) || strings.HasSuffix(term, letter) && utf8.RuneCountInString(term) == 2
+	first, ends := strings.CutSuffix(term, letter)
+	return strings.HasPrefix(term, letter) || ends && (utf8.RuneCountInString(first) == 1 || slices.Contains(twoRunes, first))
 }
 
 // expandLetter calls add with the terms of a language for which inPair is true. It seeks two terms for each first rune of
@@ -80,7 +85,19 @@ func (s *Segment) expandLetter(lang, letter string, check func() error, add func
 			more = d.advance(target)
 		}
 	}
-	return d.err
+	if d.err != nil {
+		return d.err
+	}
+	// 3. Pairs of a letter of two runes with the letter.
+	for _, first := range twoRunes {
+		if strings.HasPrefix(first, letter) {
+			continue // its pairs begin with the letter
+		}
+		if err := s.expandWord(lang, first+letter, add); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 // expandWord calls add with the term of a word, if there is one.

@@ -15,7 +15,7 @@ func TestSingleLetters(t *testing.T) {
 	a := NewAnalyzer()
 	b := NewBuilder(a, "x:p", 0)
 	for _, text := range []string{
-		"北京大学@zh", "京@zh", "上海 (京)@zh-Hant", "東京都に@ja", "京都@ja", "カタカナ@ja", "東京 kyō@ja", "学ぶ@ja", "京都", "大学", "kyoto@en", "ภาษาไทย@th", "ภาษาไทย", "zz 学@ja",
+		"北京大学@zh", "京@zh", "上海 (京)@zh-Hant", "東京都に@ja", "京都@ja", "カタカナ@ja", "東京 kyō@ja", "学ぶ@ja", "京都", "大学", "kyoto@en", "ภาษาไทย@th", "ภาษาไทย", "zz 学@ja", "ทำน@th", "ໝນ@lo",
 	} {
 		literal, tag, _ := strings.Cut(text, "@")
 		if err := b.Add(Document{Key: []byte(text), Text: []byte(literal), Tag: tag}); err != nil {
@@ -38,6 +38,9 @@ func TestSingleLetters(t *testing.T) {
 		"京 AND kyo*": "東京 kyō@ja",
 		"ย":          "ภาษาไทย, ภาษาไทย@th",
 		"海":          "上海 (京)@zh-Hant",
+		"น":          "ทำน@th", // behind a letter that is two runes in terms
+		"ำ":          "ทำน@th",
+		"ນ":          "ໝນ@lo",
 		"z":          "",
 		"京*":         "上海 (京)@zh-Hant, 京@zh, 京都, 京都@ja, 北京大学@zh, 東京都に@ja",
 	} {
@@ -67,6 +70,12 @@ func TestSingleLetters(t *testing.T) {
 		t.Fatal(err)
 	}
 	if got := Snippet(a, q, "北京大学", "zh"); got != "北京"+MarkBegin+"大学"+MarkEnd {
+		t.Errorf("the snippet is %s", got)
+	}
+	if q, err = Parse("น"); err != nil {
+		t.Fatal(err)
+	}
+	if got := Snippet(a, q, "ทำน", "th"); got != "ท"+MarkBegin+"ำน"+MarkEnd {
 		t.Errorf("the snippet is %s", got)
 	}
 	if _, err := Parse(strings.Repeat("京 ", MaxExpanded+1)); err == nil || !strings.Contains(err.Error(), fmt.Sprint(MaxExpanded)) {
