@@ -225,8 +225,8 @@ func (d *dictionary) next() bool {
 	postings, positions := s.sections[sectionPostings], s.sections[sectionPositions]
 	space := uint64(len(postings) - packPadding)
 	if d.postings > space || numbers[3] > space-d.postings || d.positions > uint64(len(positions)) || numbers[4] > uint64(len(positions))-d.positions ||
-		numbers[2] == 0 || numbers[2] > uint64(s.documents) {
-		d.err = damaged("the postings of a term lie behind their end")
+		numbers[2] == 0 || numbers[2] > uint64(s.documents) || numbers[3] == 0 {
+		d.err = damaged("the postings of a term are empty, or lie behind their end")
 		return false
 	}
 	d.shared = int(numbers[0])
