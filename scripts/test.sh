@@ -68,12 +68,11 @@ suites() {
     same_under_race "$work/short" <"$work/race" >"$work/once"
   fi
   grep -Fxvf "$work/once" "$work/packages" >"$work/plain" || true
-  # make lint vets all packages. One package more than there are processors runs at once, because
-  # clusters of processes wait for their timeouts much of the time. Compilers and linkers that
-  # collect their garbage less often take a tenth less time; the tests collect it as usual.
+  # make lint vets all packages. Compilers and linkers that collect their garbage less often take a
+  # tenth less time; the tests collect it as usual.
   mapfile -t packages < <(ordered "$work/plain" "${long[@]}")
   if [ "${#packages[@]}" -gt 0 ]; then
-    GOGC=400 "$go" test -exec 'env GOGC=100' -json -p "$(($(getconf _NPROCESSORS_ONLN) + 1))" -vet=off -timeout 20m "${packages[@]}" || touch "$work/failed"
+    GOGC=400 "$go" test -exec 'env GOGC=100' -json -vet=off -timeout 20m "${packages[@]}" || touch "$work/failed"
   fi
   if [ -s "$work/short" ]; then
     mapfile -t packages < <(awk '!seen[$1]++ { print $1 }' "$work/short")

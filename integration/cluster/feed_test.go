@@ -300,6 +300,7 @@ func TestFeedOfMembersThatLeave(t *testing.T) {
 
 // TestFeedRetention: a position before what the logs keep is gone, from any machine.
 func TestFeedRetention(t *testing.T) {
+	seed.Long(t)
 	simulate(t, 3, func(t *testing.T, w *world) {
 		w.adjust = func(o *store.Options, _ *replica.Options, _ *cluster.Config) {
 			o.FeedRetention = changefeed.Retention{Age: 3 * time.Minute}

@@ -37,6 +37,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 )
 
@@ -353,7 +354,7 @@ func TestStrangers(t *testing.T) {
 	users := []string{"--users", write(t, "users", fmt.Sprintf("[admin]\nhash = %q\nroles = [\"admin\"]\n", password.New("pass").String()))}
 	certs := []string{"--ca", k.file("own/ca.crt"), "--cert", k.file("own/node.crt"), "--key", k.file("own/node.key")}
 	bound := []string{"--ca", k.file("own/ca.crt"), "--cert", k.file("own/bound.crt"), "--key", k.file("own/bound.key")}
-	for _, mode := range []struct {
+	for _, mode := range seed.One(t, []struct {
 		name          string
 		flags         []string
 		secure, token bool
@@ -368,7 +369,7 @@ func TestStrangers(t *testing.T) {
 		{"certificates of the cluster", bound, true, false, nil},
 		{"certificates and a token", append(certs, token...), true, true, nil},
 		{"all", append(append(certs, token...), key...), true, true, k.secret("own.key", "")},
-	} {
+	}) {
 		t.Run(mode.name, func(t *testing.T) {
 			first, _ := serveNode(t, mode.flags...)
 			address, _ := serveNode(t, append(mode.flags, "--join", first)...)
