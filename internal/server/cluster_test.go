@@ -306,17 +306,18 @@ func TestPartsOfMembers(t *testing.T) {
 	b := serveSpread(t, &spread{Store: db, after: -1}, Options{Cluster: second, SlowQuery: time.Nanosecond})
 	ended := make(chan answer, 1)
 	go func() { ended <- b.get(target("/sparql", "query", counted)) }()
+	type member struct {
+		Machine, Node    string
+		QueriesRunning   int
+		Seconds          float64
+		Memory, Requests int64
+	}
 	type list struct {
 		Running, Slow []struct {
 			ID, Machine, Node string
 		}
-		Members []struct {
-			Machine, Node    string
-			QueriesRunning   int
-			Seconds          float64
-			Memory, Requests int64
-		}
-		Absent []struct{ Machine, Node, Error string }
+		Members []member
+		Absent  []struct{ Machine, Node, Error string }
 	}
 	read := func(path string) (all list) {
 		got := a.get(path)
@@ -335,8 +336,12 @@ func TestPartsOfMembers(t *testing.T) {
 	if q.Machine != trie.MachineID(2).String() || q.Node != "10.0.0.2:7333" {
 		t.Errorf("listed as %+v", q)
 	}
-	all := read("/cluster/activity").Members
-	if len(all) != 2 || all[0].Machine != trie.MachineID(1).String() || all[1].QueriesRunning != 1 || all[0].Seconds <= 0 || all[0].Requests == 0 || all[0].Memory == 0 {
+	var all []member
+	eventually(t, "the query to have its turn", func() bool {
+		all = read("/cluster/activity").Members
+		return len(all) != 2 || all[1].QueriesRunning == 1
+	})
+	if len(all) != 2 || all[0].Machine != trie.MachineID(1).String() || all[0].Seconds <= 0 || all[0].Requests == 0 || all[0].Memory == 0 {
 		t.Errorf("activity %+v", all)
 	}
 	// 3. It stops it there, once.
