@@ -299,7 +299,7 @@ func TestLoads(t *testing.T) {
 
 // TestClear: after a graph was cleared, only predicates that it had, and that other graphs have still, are built again.
 func TestClear(t *testing.T) {
-	f := newFixture(t, Options{})
+	f := newFixture(t, Options{TendEvery: time.Hour})
 	for _, p := range []string{label, "x:other"} {
 		if err := f.index.Add(f.ctx(), p); err != nil {
 			t.Fatal(err)
@@ -334,15 +334,30 @@ func TestClear(t *testing.T) {
 	if n := f.index.builds.Load(); n != builds {
 		t.Errorf("%d builds", n-builds)
 	}
-	// 2. A predicate that another graph has is built again.
+	// 2. A predicate that another graph has is built again, because of the search.
 	one := all[7]
 	one.Graph = graph
 	f.add(append(all, one)...)
 	clear(store.Changes{ClearDefault: true})
-	if _, err := f.index.Search(f.ctx(), Request{Query: "graph"}); !errors.Is(err, ErrBuilding) {
-		t.Errorf("a search after a graph was cleared: %v", err)
+	ctx, refused := f.ctx(), 0
+	for {
+		moved := f.index.next()
+		_, err := f.index.Search(ctx, Request{Query: "graph"})
+		if err == nil {
+			break
+		}
+		if refused++; !errors.Is(err, ErrBuilding) {
+			t.Fatalf("a search after a graph was cleared: %v", err)
+		}
+		select {
+		case <-moved:
+		case <-ctx.Done():
+			t.Fatal("it is not built")
+		}
 	}
-	f.await()
+	if refused == 0 {
+		t.Error("a search right after a graph was cleared is answered")
+	}
 	f.expect("graph", "graph 7", "other graph")
 	if n := f.index.builds.Load(); n != builds+1 {
 		t.Errorf("%d builds", n-builds)

@@ -362,8 +362,9 @@ func (x *Index) damaged(err error) error {
 	return fmt.Errorf("%w, because it was damaged (%s)", ErrBuilding, strings.TrimPrefix(err.Error(), textindex.ErrDamaged.Error()+": "))
 }
 
-// building returns the error of a search while partitions are missing.
+// building returns the error of a search while partitions are missing, and has them built soon.
 func (x *Index) building() error {
+	x.wake()
 	if f := x.failure.Load(); f != nil {
 		if errors.Is(*f, ErrTooLarge) {
 			return *f
