@@ -98,6 +98,12 @@ func TestSlowMember(t *testing.T) {
 	if len(in) != 1 || in[0].ID != 6 || !strings.Contains(resting, "may join in 9m0s") || !g.tolerant(2*time.Minute, rest) {
 		t.Errorf("%+v, %q", in, resting)
 	}
+	if why := g.mustRest(join[0], 2*time.Minute, rest); !strings.Contains(why, "at b:1") || !strings.Contains(why, "10m0s after") || why != g.mustRest(join[0], 3*time.Minute, rest) {
+		t.Errorf("the joining machine reads %q", why)
+	}
+	if why := g.mustRest(join[1], 2*time.Minute, rest) + g.mustRest(join[0], 11*time.Minute, rest); why != "" {
+		t.Errorf("a machine that may join reads %q", why)
+	}
 	in, resting = g.afterRest(join, 11*time.Minute, rest)
 	if len(in) != 2 || resting != "" || g.tolerant(11*time.Minute, rest) {
 		t.Errorf("%+v, %q", in, resting)

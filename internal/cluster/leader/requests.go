@@ -3,6 +3,7 @@
 package leader
 
 import (
+	"cmp"
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
@@ -68,13 +69,15 @@ func (l *Leader) Remove(id trie.MachineID) error {
 // Join records that a machine with room free bytes wants to be a member of v. waits is why it
 // must wait; it is "" if it may join now.
 func (l *Leader) Join(v *view.View, m view.Member, room int64) (waits string, err error) {
-	if v.Find(m.ID) == nil {
-		if err := l.wishes.wantJoin(v, m, room, l.options.Now()); err != nil {
-			return "", err
-		}
-		l.Wake()
+	if v.Find(m.ID) != nil {
+		return "", nil
 	}
-	return l.grants.lacksRoom(v, &m, room), nil
+	now := l.options.Now()
+	if err := l.wishes.wantJoin(v, m, room, now); err != nil {
+		return "", err
+	}
+	l.Wake()
+	return cmp.Or(l.grants.lacksRoom(v, &m, room), l.grants.mustRest(m, now, slowRest(l.options.Lease))), nil
 }
 
 // Load records the wishes of a bulk load.

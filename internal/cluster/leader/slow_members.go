@@ -82,6 +82,18 @@ func (g *grants) afterRest(join []view.Member, now, rest time.Duration) (in []vi
 	return in, strings.Join(all, "; ")
 }
 
+// mustRest returns why a machine must not join yet if it was excluded because others waited for it, or "".
+// The text is the same as long as that holds, because a machine logs it when it changes.
+func (g *grants) mustRest(m view.Member, now, rest time.Duration) string {
+	g.mu.Lock()
+	defer g.mu.Unlock()
+	if in, _ := g.afterRest([]view.Member{m}, now, rest); len(in) > 0 {
+		return ""
+	}
+	return fmt.Sprintf("a machine at %s was excluded because others waited for it, so it may join %s after that; if its disk or its network is slow, mend that",
+		m.Address, rest.Round(time.Second))
+}
+
 // recordSlow records the time if the next view lacks the slow or the stuck member. The lock
 // must be held.
 func (g *grants) recordSlow(v, next *view.View, stuck trie.MachineID, now time.Duration) {
