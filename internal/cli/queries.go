@@ -16,7 +16,7 @@ import (
 // queriesCmd lists the running queries, and stops one.
 type queriesCmd struct {
 	serverFlags
-	Stop *string `placeholder:"ID" help:"Stop the query with this ID, at whichever member it runs: its client gets an error. Of an update nothing is done on a node alone."`
+	Stop *string `placeholder:"ID" help:"Stop the query with this ID, of any member: its client gets an error. Of an update nothing is done on a node alone."`
 	Slow bool    `help:"List the last slow queries (serve --slow-query) instead."`
 	JSON bool    `help:"Print JSON."`
 }

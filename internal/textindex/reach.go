@@ -4,7 +4,7 @@ package textindex
 
 import "math"
 
-// reach tells which documents of a term may reach a score. Different terms share the words of a document, so one that is
+// reach computes which documents of a term may reach a score. Different terms share the words of a document, so one that is
 // short enough for a good score has little room for other terms. With L for its length and f for the term's frequency, no
 // document scores more than
 //

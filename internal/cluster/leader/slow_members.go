@@ -83,7 +83,7 @@ func (g *grants) afterRest(join []view.Member, now, rest time.Duration) (in []vi
 }
 
 // mustRest returns why a machine must not join yet if it was excluded because others waited for it, or "".
-// The text is the same as long as that holds, because a machine logs it when it changes.
+// The text does not change while the machine must wait, because a machine logs each new text.
 func (g *grants) mustRest(m view.Member, now, rest time.Duration) string {
 	g.mu.Lock()
 	defer g.mu.Unlock()

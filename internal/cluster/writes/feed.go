@@ -56,8 +56,8 @@ func (fl *inFlight) notifyCommitted() {
 
 // AwaitAcknowledged waits until the operations are committed that precede the last acknowledged one
 // in the order of stamps: batches are committed in any order. It returns the epoch and the sequence
-// of that one. Later operations in flight are not waited for, because a holder that is down would
-// delay readers as long as writers. Those of earlier epochs are, because an end covers them.
+// of that one. It does not wait for later operations in flight, because a holder that is down
+// would delay readers as long as writers. It waits for all of earlier epochs, because an end covers them.
 func (fl *inFlight) AwaitAcknowledged(ctx context.Context) (epoch, sequence uint64, err error) {
 	a, err := fl.acknowledged()
 	if err != nil {

@@ -93,7 +93,7 @@ type stopped struct {
 	Query *queries.Info `json:"query"` // nil if none with this ID runs
 }
 
-// deleteQuery stops a query, at whichever member it runs, and answers with its last figures.
+// deleteQuery stops a query of any member, and answers with its last figures.
 func (a *API) deleteQuery(w http.ResponseWriter, r *request.Request) error {
 	// 1. Check the request.
 	if err := a.Changes.CheckOrigin(r.Request); err != nil {
