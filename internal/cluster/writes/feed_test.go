@@ -6,11 +6,8 @@ import (
 	"context"
 	"testing"
 
-	"github.com/trefoildb/trefoil/internal/replica"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // TestAwaitAcknowledged: readers wait for operations in flight only if a later one is acknowledged, or
@@ -20,23 +17,13 @@ func TestAwaitAcknowledged(t *testing.T) {
 	w := newWorld(t)
 	ms := w.machines(2, Options{})
 	w.setFate(func(trie.MachineID, trie.MachineID, string) fate { return unsent })
-	layout := w.spread(ms[:1], facts(0, 3))
+	layout := w.spread(ms, facts(0, 4))
 	adoptAll(w.viewOf(1, recovery.Idle, ms, layout, layout), ms...)
 	ws := ms[0].writes
 	answer := func(b *batch) {
 		ws.answered(ws.era.streams[ms[1].id], []part{{b, b.number, b.operations, b.size}})
 	}
-	send := func(sequence uint64) *batch {
-		b := newBatch()
-		b.operations = []replica.Operation{{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 1, Sequence: sequence}, Key: keyOf(triple.SPO, fact(int(sequence)))}}
-		b.size = sizeOf(b.operations)
-		ws.inFlight.mu.Lock()
-		defer ws.inFlight.mu.Unlock()
-		ws.track(b, true)
-		ws.send(b, map[trie.MachineID][]replica.Operation{ms[1].id: b.operations})
-		return b
-	}
-	first, second := send(1), send(2)
+	first, second := ms[0].putInFlight(ms[1], 1), ms[0].putInFlight(ms[1], 2)
 	// 2. The call below returns at once: an error if it would wait.
 	ended, end := context.WithCancel(t.Context())
 	end()
@@ -52,7 +39,7 @@ func TestAwaitAcknowledged(t *testing.T) {
 	expect("the second one is acknowledged", 2, true)
 	answer(first)
 	expect("both are acknowledged", 2, false)
-	send(3)
+	ms[0].putInFlight(ms[1], 3)
 	expect("a third one is in flight", 2, false)
 	// 3. In the next view its batch is of an earlier epoch.
 	adoptAll(w.viewOf(2, recovery.Idle, ms, layout, layout), ms...)

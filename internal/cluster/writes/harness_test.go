@@ -503,3 +503,16 @@ func quiet(t testing.TB, ms ...*machine) {
 		until(t, "nothing is unsettled", func() bool { return len(m.store.UnsettledBatches()) == 0 })
 	}
 }
+
+// putInFlight makes an add in flight to one holder, with a stamp of epoch 1, as the sequencer does.
+func (m *machine) putInFlight(holder *machine, sequence uint64) *batch {
+	b := newBatch()
+	b.operations = []replica.Operation{{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 1, Sequence: sequence}, Key: keyOf(triple.SPO, fact(int(sequence)))}}
+	b.size = sizeOf(b.operations)
+	fl := m.writes.inFlight
+	fl.mu.Lock()
+	defer fl.mu.Unlock()
+	fl.track(b, true)
+	fl.send(b, map[trie.MachineID][]replica.Operation{holder.id: b.operations})
+	return b
+}
