@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 )
 
@@ -80,11 +79,11 @@ func Detect(head []byte) Compression {
 func decompress(c Compression, r *bufio.Reader) (io.Reader, func() error, error) {
 	switch c {
 	case Gzip:
-		z, err := gzip.NewReader(r)
+		z, err := newGzipReader(r)
 		if err != nil {
 			return nil, nil, err
 		}
-		return z, func() error { z.Close(); return nil }, nil // Close repeats Read's error
+		return z, nil, nil
 	case Bzip2:
 		return bzip2.NewReader(r), nil, nil
 	case Zstd:

@@ -6,7 +6,8 @@
 // A file that is named itself counts whatever its name.
 //
 // gzip, bzip2, zstd and xz are detected by their first bytes, never by the name. Concatenated
-// members are read as one document. If a compressed stream ends too soon, the error is
+// members are read as one document. Zeros behind the last member of gzip are padding; all other bytes
+// there are an error. If a compressed stream ends too soon, the error is
 // [ErrTruncated]; it is never the document's end.
 //
 // Limits protect against decompression bombs. They bound the ratio of output to input

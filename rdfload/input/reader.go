@@ -10,8 +10,6 @@ import (
 	"os"
 	"sync/atomic"
 
-	"github.com/klauspost/compress/gzip"
-
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 )
 
@@ -178,8 +176,6 @@ func (r *Reader) explain(err error) error {
 		return fmt.Errorf("read %s: %w", r.name, r.in.err)
 	case r.kind != Plain && (errors.Is(err, io.ErrUnexpectedEOF) || errors.Is(err, io.EOF)):
 		return fmt.Errorf("read %s: %v: %w", r.name, r.kind, ErrTruncated)
-	case errors.Is(err, gzip.ErrHeader) && r.BytesOut() > 0:
-		return fmt.Errorf("read %s: what follows the %s's data is none of it: cut it off: %w", r.name, r.kind, err)
 	case r.kind != Plain:
 		return fmt.Errorf("read %s: %v: %w", r.name, r.kind, err)
 	}

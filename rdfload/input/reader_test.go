@@ -101,6 +101,23 @@ func TestMembers(t *testing.T) {
 	}
 }
 
+// TestPadding: zeros behind the last member are what the tool of each format makes of them. gzip and
+// xz (a multiple of four) ignore them. zstd reports an error. bzip2 warns, which a loader cannot.
+func TestPadding(t *testing.T) {
+	for c, data := range members(t) {
+		for _, zeros := range []int{1, 4, 512} {
+			out, err := read(append(bytes.Clone(data), make([]byte, zeros)...), Limits{})
+			if c == Plain {
+				continue
+			}
+			want := c == Gzip || c == XZ && zeros%4 == 0
+			if (err == nil) != want || err == nil && out != sample {
+				t.Errorf("%v with %d zeros: %q, %v", c, zeros, out, err)
+			}
+		}
+	}
+}
+
 // TestXZPadding: streams with zeros between them, of other checks.
 func TestXZPadding(t *testing.T) {
 	data, err := os.ReadFile(filepath.Join("testdata", "two-members.nt.xz"))
@@ -281,7 +298,7 @@ func FuzzReader(f *testing.F) {
 	})
 }
 
-// The end of a document is reported once, and damage after it as such.
+// The end of a document is reported once, and damage after it as such. Zeros are no damage.
 func TestGzipEnds(t *testing.T) {
 	data := string(members(t)[Gzip])
 	for _, test := range []struct {
@@ -289,15 +306,24 @@ func TestGzipEnds(t *testing.T) {
 		want string
 	}{
 		{data, ""},
-		{data + "something else", "what follows the gzip's data"},
-		{data + strings.Repeat("\x00", 100), "what follows the gzip's data"},
+		{data + "something else", "bytes follow the last member"},
+		{data + "\x1f", "ends too soon"},
+		{data + "\x1f\x8b\x08", "ends too soon"},
+		{data + "\x1f\x8c\x08\x00\x00\x00\x00\x00\x00\x00", "bytes follow the last member"},
+		{data + "\x00", ""},
+		{data + strings.Repeat("\x00", 100_000), ""},
+		{data + strings.Repeat("\x00", 100_000) + "x", "bytes follow the last member"},
+		{data + "\x00" + data, "bytes follow the last member"},
 		{data[:len(data)-4], "ends too soon"},
 	} {
 		r, err := NewReader(strings.NewReader(test.data), "a.gz", Limits{})
 		if err != nil {
 			t.Fatal(err)
 		}
-		_, err = io.ReadAll(r)
+		out, err := io.ReadAll(r)
+		if string(out) != sample && test.want != "ends too soon" {
+			t.Errorf("%d bytes: got %q", len(test.data), out)
+		}
 		if test.want == "" && err != nil || test.want != "" && (err == nil || !strings.Contains(err.Error(), test.want) || !strings.Contains(err.Error(), "a.gz")) {
 			t.Errorf("%d bytes: %v, want %q", len(test.data), err, test.want)
 		}
