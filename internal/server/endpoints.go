@@ -31,9 +31,10 @@ func (a *API) Endpoints() []Endpoint {
 }
 
 // wantsPage reports whether a browser navigates to an endpoint of data. A request with a format wants
-// the data.
+// the data, unless it is the format of a page: addresses of Virtuoso have it.
 func wantsPage(r *http.Request) bool {
-	return response.PrefersHTML(r.Header.Values("Accept")) && !r.URL.Query().Has("format")
+	isPage := func(format string) bool { return format == "" || format == "auto" || format == "text/html" }
+	return response.PrefersHTML(r.Header.Values("Accept")) && !slices.ContainsFunc(r.URL.Query()["format"], func(f string) bool { return !isPage(f) })
 }
 
 // showPage leads a browser to the page, with a query if there is one.

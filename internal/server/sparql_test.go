@@ -124,7 +124,7 @@ func TestProtocol(t *testing.T) {
 		"update with two datasets": {"POST", target("/sparql", "using-graph-uri", "http://ex/g1"),
 			`INSERT { ?s ?p 1 } USING <http://ex/g2> WHERE { ?s ?p ?o }`, sparql.TypeUpdate, 400, "dataset"},
 		"conflict":             {"POST", "/sparql", `CREATE GRAPH <http://ex/g1>`, sparql.TypeUpdate, 409, "exists"},
-		"bad format":           {"GET", target("/sparql", "query", ask, "format", "ttl"), "", "", 406, "json, xml, csv, tsv"},
+		"bad format":           {"GET", target("/sparql", "query", ask, "format", "hdt"), "", "", 406, "json, xml, csv, tsv"},
 		"bad explain":          {"GET", target("/sparql", "query", ask, "explain", "yes"), "", "", 400, `"where":"explain"`},
 		"update explained":     {"POST", target("/sparql", "explain", "true"), insert, sparql.TypeUpdate, 400, `"where":"explain"`},
 		"bad timeout":          {"GET", target("/sparql", "query", ask, "timeout", "soon"), "", "", 400, `"where":"timeout"`},

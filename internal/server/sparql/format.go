@@ -73,9 +73,9 @@ func formatsOf(form ast.Form) []answerFormat {
 	return resultFormats
 }
 
-// chooseFormat returns the first format named by the request, or else the best one by Accept.
-// Unknown names are an error only if Accept is empty or */*, because clients such as SPARQLWrapper
-// send names of their own together with an Accept that means the same.
+// chooseFormat returns the first format named by the request, or else the best one by Accept. If no
+// name is known and Accept is empty or */*, it is an error, because the client gets no format that it
+// named. Names for other forms of query are ignored: SPARQLWrapper sends its one setting with all forms.
 func chooseFormat(r *http.Request, names []string, formats []answerFormat) (*answerFormat, error) {
 	for _, name := range names {
 		if i := slices.IndexFunc(formats, func(f answerFormat) bool { return f.isNamed(name) }); i >= 0 {
@@ -87,7 +87,7 @@ func chooseFormat(r *http.Request, names []string, formats []answerFormat) (*ans
 		offers[i] = f.mediaType
 	}
 	accept := r.Header.Values("Accept")
-	if len(names) > 0 && takesAnything(accept) {
+	if len(names) > 0 && takesAnything(accept) && !slices.ContainsFunc(names, isKnown) {
 		return nil, problem.Errorf(problem.KindNotAcceptable, "format", "there is no format %q of this answer; there are %s", problem.Clip(names[0]), strings.Join(firstNames(formats), ", "))
 	}
 	i := response.Negotiate(accept, offers)
@@ -111,6 +111,15 @@ func (f *answerFormat) inVersion(accept []string) (*answerFormat, error) {
 
 func (f *answerFormat) isNamed(name string) bool {
 	return slices.Contains(f.names, strings.ToLower(name)) || strings.EqualFold(name, f.mediaType)
+}
+
+// automatic is the name by which clients of Virtuoso leave the choice to Accept.
+const automatic = "auto"
+
+// isKnown reports whether a name is automatic, or that of a format of any form of query.
+func isKnown(name string) bool {
+	named := func(f answerFormat) bool { return f.isNamed(name) }
+	return name == automatic || slices.ContainsFunc(resultFormats, named) || slices.ContainsFunc(graphFormats, named) || slices.ContainsFunc(explainFormats, named)
 }
 
 func firstNames(formats []answerFormat) (names []string) {

@@ -111,7 +111,10 @@ func (op *operation) addParams(raw, where string) error {
 	return nil
 }
 
+// add adds a parameter. An empty one is absent if it is no text and no value of a variable, because
+// forms send all their fields, as those of Virtuoso do.
 func (op *operation) add(name, value string) error {
+	name = strings.TrimSpace(name) // YASGUI sends "using-graph-uri "
 	// 1. Find the list of a graph parameter. All other names are handled here.
 	var graphs *[]string
 	switch name {
@@ -138,7 +141,7 @@ func (op *operation) add(name, value string) error {
 				"unknown parameter; graphs are named by default-graph-uri and named-graph-uri, of updates by using-graph-uri and using-named-graph-uri")
 		}
 		// Other unknown names are ignored, because clients may send some for other servers.
-		if !slices.Contains(onceParams, name) {
+		if !slices.Contains(onceParams, name) || value == "" && name != "query" && name != "update" {
 			return nil
 		}
 		if op.has(name) {
@@ -151,6 +154,9 @@ func (op *operation) add(name, value string) error {
 		return nil
 	}
 	// 2. Add the graph to its list.
+	if value == "" {
+		return nil
+	}
 	if len(*graphs) == maxGraphs {
 		return problem.Errorf(problem.KindBadParameter, name, "given more than %d times", maxGraphs)
 	}
@@ -226,7 +232,7 @@ func (op *operation) check() error {
 	return op.readTimeout()
 }
 
-// readTimeout reads a number of seconds, or a duration like 500ms.
+// readTimeout reads a number of seconds, or a duration like 500ms. Zero is the limit of the server.
 func (op *operation) readTimeout() error {
 	text, ok := op.given["timeout"]
 	if !ok {
@@ -236,7 +242,7 @@ func (op *operation) readTimeout() error {
 	if seconds, e := strconv.ParseFloat(text, 64); e == nil && seconds < 1e9 {
 		d, err = time.Duration(seconds*float64(time.Second)), nil
 	}
-	if err != nil || d <= 0 {
+	if err != nil || d < 0 {
 		return problem.Errorf(problem.KindBadParameter, "timeout", "%q is not a number of seconds, or a duration like 500ms", problem.Clip(text))
 	}
 	op.params.Timeout = d
