@@ -268,6 +268,40 @@ func TestTagsInAnyCase(t *testing.T) {
 	}
 }
 
+// TestComputedDecimals: a decimal that is computed has one form, whatever computes it, so DISTINCT, GROUP BY
+// and joins have it once. A decimal of the data keeps its form.
+func TestComputedDecimals(t *testing.T) {
+	var all []triple.Triple
+	for i, lexical := range []string{"3.0", "3.00", "2.5", "3.4"} {
+		all = append(all, triple.Triple{Subject: sparqltest.IRI(fmt.Sprint("s", i)), Predicate: sparqltest.IRI("p"), Object: triple.NewTyped(lexical, triple.XSDDecimal)})
+	}
+	const values = `{ BIND(ROUND(2.9) AS ?d) } UNION { BIND(CEIL(2.1) AS ?d) } UNION { BIND(FLOOR(3.9) AS ?d) } UNION { BIND(1.5 + 1.5 AS ?d) } UNION
+		{ BIND(4.5 - 1.5 AS ?d) } UNION { BIND(1.5 * 2 AS ?d) } UNION { BIND(6 / 2 AS ?d) } UNION { BIND(ABS(-3.0) AS ?d) } UNION { BIND(-(-3.00) AS ?d) } UNION
+		{ BIND(+ 3.0 AS ?d) } UNION { BIND(<` + triple.XSDDecimal + `>("3.000") AS ?d) } UNION { BIND(<` + triple.XSDDecimal + `>(3) AS ?d) } UNION
+		{ BIND(<` + triple.XSDDecimal + `>(3e0) AS ?d) } UNION { BIND(SECONDS("2020-01-01T00:00:03.0"^^<` + triple.XSDDateTime + `>) AS ?d) } UNION
+		{ SELECT (SUM(?o) / 3 - 1 AS ?d) { VALUES ?o { 3.5 8.5 } } } UNION { SELECT (AVG(?o) AS ?d) { VALUES ?o { 2 4 } } } UNION
+		{ SELECT (SUM(?o) AS ?d) { <x:s0> <x:p> ?o } } UNION { SELECT (AVG(?o) AS ?d) { <x:s0> <x:p> ?o } }`
+	row := func(lexical, datatype string) string {
+		return "[" + triple.NewTyped(lexical, datatype).String() + "]"
+	}
+	three := row("3", triple.XSDDecimal)
+	for query, want := range map[string]string{
+		`SELECT DISTINCT ?d { ` + values + ` }`:                                         three,
+		`SELECT ?d { ` + values + ` } GROUP BY ?d`:                                      three,
+		`SELECT DISTINCT (ROUND(?o) AS ?d) { ?s <x:p> ?o }`:                             three,
+		`SELECT DISTINCT ?d { ?s <x:p> ?o BIND(?o + 0 AS ?d) FILTER(?o = 3) }`:          three,
+		`SELECT DISTINCT ?d { BIND(6 / 2 AS ?d) { SELECT (ROUND(2.9) AS ?d) {} } }`:     three,
+		`SELECT (MAX(?o) AS ?d) { <x:s1> <x:p> ?o }`:                                    row("3.00", triple.XSDDecimal),
+		`SELECT (COUNT(*) AS ?d) { SELECT DISTINCT ?o { ?s <x:p> ?o FILTER(?o = 3) } }`: row("2", triple.XSDInteger),
+	} {
+		for _, src := range []sparql.Source{memsource.New(all), sparqltest.WithColumns(memsource.New(all))} {
+			if got, plan := sparqltest.Lines(t, src, query, sparql.Options{}); len(got) != 1 || got[0] != want {
+				t.Errorf("%.200s: %q, want %s\n%s", query, got, want, plan)
+			}
+		}
+	}
+}
+
 // TestShadowedNames: behind GROUP BY, AS may take the name of a variable that is no key. The pattern and the
 // aggregates keep theirs.
 func TestShadowedNames(t *testing.T) {

@@ -10,10 +10,8 @@ func (v Value) canonical() string {
 			return "true"
 		}
 		return "false"
-	case Integer:
-		return v.exactText(false)
-	case Decimal:
-		return v.exactText(true)
+	case Integer, Decimal:
+		return v.exactText()
 	case Float:
 		return floatText(v.float(), 32)
 	case Double:

@@ -74,14 +74,11 @@ func castTo(v Value, kind Kind) Value {
 	return errCast
 }
 
-// castString: XPath writes whole decimals as integers, and floats and doubles
-// from 0.000001 to 1000000 without an exponent.
+// castString: XPath writes floats and doubles from 0.000001 to 1000000 without an exponent.
 func castString(v Value) Value {
 	switch v.kind {
 	case Blank, TripleTerm, IllTyped:
 		return errCast
-	case Decimal:
-		return FromString(v.exactText(false))
 	case Float, Double:
 		f, bits := v.float(), 64
 		if v.kind == Float {

@@ -120,7 +120,7 @@ func (v Value) durationText() string {
 	// 2. Days. The canonical form has no part of 0, and no T if nothing follows.
 	floor := seconds.integral(func(int) bool { return false })
 	if floor.big != nil { // beyond 292 thousand million years: not split up
-		b.WriteString("T" + seconds.exactText(false) + "S")
+		b.WriteString("T" + seconds.exactText() + "S")
 		return b.String()
 	}
 	n := uint64(floor.n)
@@ -135,7 +135,7 @@ func (v Value) durationText() string {
 	writePart(&b, n/3600, 'H')
 	writePart(&b, n/60%60, 'M')
 	if s := rest.add(FromInt(int64(n % 60))); s.sign() != 0 {
-		b.WriteString(s.exactText(false) + "S")
+		b.WriteString(s.exactText() + "S")
 	}
 	return b.String()
 }

@@ -216,7 +216,7 @@ func (v Value) instantAt(seconds Value) Value {
 	}
 	r := Value{kind: v.kind, n: floor.n, zone: v.zone}
 	if rest := seconds.add(floor.negated()); rest.sign() != 0 {
-		_, digits, _ := strings.Cut(rest.exactText(true), ".")
+		_, digits, _ := strings.Cut(rest.exactText(), ".")
 		r.setFraction(digits)
 	}
 	days, clock := r.local()

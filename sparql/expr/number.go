@@ -300,9 +300,8 @@ func compareHalf(rest, whole int64) int {
 	return 0
 }
 
-// exactText returns the canonical form of an exact number, with ".0" at the end
-// of a whole decimal if point is set.
-func (v Value) exactText(point bool) string {
+// exactText returns the canonical form of an exact number by XSD 1.1: a whole decimal has no point.
+func (v Value) exactText() string {
 	var text string
 	switch {
 	case v.big != nil:
@@ -320,11 +319,7 @@ func (v Value) exactText(point bool) string {
 			text = "-" + text
 		}
 	}
-	text = strings.TrimSuffix(text, ".")
-	if point && !strings.Contains(text, ".") {
-		text += ".0"
-	}
-	return text
+	return strings.TrimSuffix(text, ".")
 }
 
 // floatText returns the canonical form of a float or double: 1.0E0.

@@ -5,7 +5,6 @@ package expr
 import (
 	"math"
 
-	"github.com/trefoildb/trefoil/triple"
 	"github.com/trefoildb/trefoil/triple/calendar"
 )
 
@@ -24,8 +23,7 @@ func absolute(_ *Env, args []Value) Value {
 	return errType
 }
 
-// rounding makes CEIL, FLOOR or ROUND. A whole decimal result is written without a point, as in
-// XPath.
+// rounding makes CEIL, FLOOR or ROUND.
 func rounding(up func(half int) bool, float func(float64) float64) function {
 	return func(_ *Env, args []Value) Value {
 		v := args[0].Parsed()
@@ -37,11 +35,7 @@ func rounding(up func(half int) bool, float func(float64) float64) function {
 		case Integer:
 			return v.bare()
 		case Decimal:
-			v = v.integral(up)
-			if v.kind == Decimal {
-				v.term = triple.NewTyped(v.exactText(false), triple.XSDDecimal)
-			}
-			return v
+			return v.integral(up)
 		}
 		return errType
 	}
@@ -94,7 +88,6 @@ var (
 	minutes = clockPart(func(s int64) int64 { return s / 60 % 60 })
 )
 
-// seconds returns a decimal, written without a point if it is whole.
 func seconds(_ *Env, args []Value) Value {
 	v := args[0].Parsed()
 	if v.kind != DateTime && v.kind != Time {
@@ -102,9 +95,7 @@ func seconds(_ *Env, args []Value) Value {
 	}
 	_, clock := v.local()
 	v.n = clock % 60
-	r := v.seconds()
-	r.term = triple.NewTyped(r.exactText(false), triple.XSDDecimal)
-	return r
+	return v.seconds()
 }
 
 func timezone(_ *Env, args []Value) Value {

@@ -71,10 +71,10 @@ func TestOrderOperators(t *testing.T) {
 
 func TestArithmetic(t *testing.T) {
 	runTable(t, []testCase{
-		{"+", `1 2`, `3`}, {"+", `1.0 2`, `3.0`}, {"+", `9223372036854775807 1`, `9223372036854775808`}, {"-", `-9223372036854775808 1`, `-9223372036854775809`}, {"*", `9223372036854775807 9223372036854775807`, `85070591730234615847396907784232501249`},
-		{"-", `9223372036854775808 9223372036854775807`, `1`}, {"+", `0.1 0.2`, `0.3`}, {"*", `1.10 1.10`, `1.21`}, {"*", `0.000000001 0.0000000001`, `0.0000000000000000001`}, {"+", `1.5 0.5`, `2.0`},
-		{"/", `4 2`, `2.0`}, {"/", `1 3`, `0.3333333333333333333333333333333333`}, {"/", `2 3`, `0.6666666666666666666666666666666667`}, {"/", `1 0`, `error`}, {"/", `1.0 0.0`, `error`}, {"/", `1e0 0`, `"INF"^^xsd:double`}, {"/", `-1e0 0`, `"-INF"^^xsd:double`}, {"/", `0e0 0`, `"NaN"^^xsd:double`},
-		{"/", `11.1 5`, `2.22`}, {"/", `1 8`, `0.125`}, {"/", `-9223372036854775808 -1`, `9223372036854775808.0`}, {"/", `10000000000000000000000000000000000000001 3`, `3333333333333333333333333333333333333333.6666666666666666667`},
+		{"+", `1 2`, `3`}, {"+", `1.0 2`, `"3"^^xsd:decimal`}, {"+", `9223372036854775807 1`, `9223372036854775808`}, {"-", `-9223372036854775808 1`, `-9223372036854775809`}, {"*", `9223372036854775807 9223372036854775807`, `85070591730234615847396907784232501249`},
+		{"-", `9223372036854775808 9223372036854775807`, `1`}, {"+", `0.1 0.2`, `0.3`}, {"*", `1.10 1.10`, `1.21`}, {"*", `0.000000001 0.0000000001`, `0.0000000000000000001`}, {"+", `1.5 0.5`, `"2"^^xsd:decimal`},
+		{"/", `4 2`, `"2"^^xsd:decimal`}, {"/", `1 3`, `0.3333333333333333333333333333333333`}, {"/", `2 3`, `0.6666666666666666666666666666666667`}, {"/", `1 0`, `error`}, {"/", `1.0 0.0`, `error`}, {"/", `1e0 0`, `"INF"^^xsd:double`}, {"/", `-1e0 0`, `"-INF"^^xsd:double`}, {"/", `0e0 0`, `"NaN"^^xsd:double`},
+		{"/", `11.1 5`, `2.22`}, {"/", `1 8`, `0.125`}, {"/", `-9223372036854775808 -1`, `"9223372036854775808"^^xsd:decimal`}, {"/", `10000000000000000000000000000000000000001 3`, `3333333333333333333333333333333333333333.6666666666666666667`},
 		{"+", `"1" 2`, `error`}, {"+", `<http://a/> 2`, `error`}, {"+", `unbound 2`, `error`}, {"+", `true 1`, `error`}, {"+", `"x"^^xsd:integer 1`, `error`},
 		{"-", `2`, `-2`}, {"-", `"2"^^xsd:byte`, `-2`}, {"-", `0e0`, `"-0.0E0"^^xsd:double`}, {"+", `"02"^^xsd:short`, `2`}, {"-", `"a"`, `error`}, {"-", `-9223372036854775808`, `9223372036854775808`}, {"-", `1.50`, `-1.5`},
 		{"*", `1e308 10`, `"INF"^^xsd:double`}, {"+", `"16777216"^^xsd:float 1`, `"1.6777216E7"^^xsd:float`}, {"+", `0.1e0 0.2e0`, `"3.0000000000000004E-1"^^xsd:double`},
@@ -109,6 +109,6 @@ func TestDateArithmetic(t *testing.T) {
 		{"+", `"2000-01-31T10:00:00"^^xsd:dateTime "P1M1DT1H"^^xsd:duration`, `"2000-03-01T11:00:00"^^xsd:dateTime`}, {"+", `"99999999999-12-31"^^xsd:date "P1Y"^^xsd:yearMonthDuration`, `error`}, {"+", `"99999999999-12-31"^^xsd:date "P9999999D"^^xsd:dayTimeDuration`, `error`},
 		{"+", `"P2Y11M"^^xsd:yearMonthDuration "P3Y3M"^^xsd:yearMonthDuration`, `"P6Y2M"^^xsd:yearMonthDuration`}, {"-", `"PT1S"^^xsd:dayTimeDuration "P1D"^^xsd:dayTimeDuration`, `"-PT23H59M59S"^^xsd:dayTimeDuration`}, {"*", `"P2Y11M"^^xsd:yearMonthDuration 2.3`, `"P6Y9M"^^xsd:yearMonthDuration`},
 		{"*", `2.1 "PT2H10M"^^xsd:dayTimeDuration`, `"PT4H33M"^^xsd:dayTimeDuration`}, {"/", `"P2Y11M"^^xsd:yearMonthDuration 1.5`, `"P1Y11M"^^xsd:yearMonthDuration`}, {"/", `"P3Y4M"^^xsd:yearMonthDuration "-P1Y4M"^^xsd:yearMonthDuration`, `-2.5`}, {"/", `"PT1H"^^xsd:dayTimeDuration 0`, `error`},
-		{"/", `"PT1H"^^xsd:dayTimeDuration "PT30M"^^xsd:dayTimeDuration`, `2.0`}, {"*", `"PT1H"^^xsd:dayTimeDuration "NaN"^^xsd:double`, `error`}, {"+", `"P1Y"^^xsd:yearMonthDuration "P1D"^^xsd:dayTimeDuration`, `error`}, {"+", `"P1Y"^^xsd:duration "P1Y"^^xsd:duration`, `error`},
+		{"/", `"PT1H"^^xsd:dayTimeDuration "PT30M"^^xsd:dayTimeDuration`, `"2"^^xsd:decimal`}, {"*", `"PT1H"^^xsd:dayTimeDuration "NaN"^^xsd:double`, `error`}, {"+", `"P1Y"^^xsd:yearMonthDuration "P1D"^^xsd:dayTimeDuration`, `error`}, {"+", `"P1Y"^^xsd:duration "P1Y"^^xsd:duration`, `error`},
 	})
 }

@@ -134,8 +134,8 @@ func appendDuration(dst []byte, v Value) []byte {
 	months, seconds := v.parts()
 	total := FromInt(months).times(FromInt(30 * secondsOfDay)).add(seconds)
 	for _, n := range []Value{total, FromInt(months)} {
-		number := triple.AppendWholeTerm(nil, triple.NewTyped(n.exactText(false), triple.XSDDecimal))
-		dst = append(dst, number[1:len(number)-len(n.exactText(false))-1]...)
+		number := triple.AppendWholeTerm(nil, triple.NewTyped(n.exactText(), triple.XSDDecimal))
+		dst = append(dst, number[1:len(number)-len(n.exactText())-1]...)
 	}
 	return dst
 }

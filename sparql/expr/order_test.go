@@ -186,7 +186,7 @@ func TestExactArithmetic(t *testing.T) {
 			}
 		}
 		down := values[0].integral(func(int) bool { return false })
-		floor, _ := new(big.Rat).SetString(down.exactText(false))
+		floor, _ := new(big.Rat).SetString(down.exactText())
 		if !floor.IsInt() || floor.Cmp(rats[0]) > 0 || new(big.Rat).Add(floor, big.NewRat(1, 1)).Cmp(rats[0]) <= 0 {
 			t.Fatalf("floor of %s is %s", rats[0], floor)
 		}
