@@ -19,125 +19,96 @@ type builder struct {
 	blanks  blank.Nodes
 	graph   triple.Term
 	triples []triple.Triple
+	warn    func(string) // may be nil
 }
 
-// nodes adds the triples of a node object, or of an array of them.
-func (b *builder) nodes(value any) error {
-	for _, item := range asArray(value) {
-		object, ok := item.(map[string]any)
-		if !ok {
-			continue // a free-floating value
-		}
-		if _, ok := object["@value"]; ok {
-			continue
-		}
-		if list, ok := object["@list"]; ok {
-			if err := b.nodes(list); err != nil {
+// nodes adds the triples of node objects.
+func (b *builder) nodes(all []any) error {
+	for _, item := range all {
+		if n, ok := item.(*node); ok {
+			if _, err := b.node(n); err != nil {
 				return err
 			}
-			continue
-		}
-		if _, err := b.node(object); err != nil {
-			return err
 		}
 	}
 	return nil
 }
 
-// node adds the triples of a node object and returns the node.
-func (b *builder) node(object map[string]any) (triple.Term, error) {
+// node adds the triples of a node object and returns the node. It returns the zero Term if the node
+// has no name, because nothing can be said about it.
+func (b *builder) node(n *node) (triple.Term, error) {
+	// 1. The node.
 	subject := triple.Term{}
-	if id, ok := object["@id"]; ok && id != nil {
+	switch {
+	case n.noName:
+	case n.hasID:
 		var err error
-		if subject, err = b.resource(id); err != nil {
+		if subject, err = b.resource(n.id); err != nil {
 			return subject, err
 		}
-	} else {
+	default:
 		subject = b.blanks.Anonymous()
 	}
-	for _, property := range slices.Sorted(maps.Keys(object)) {
-		if err := b.entry(subject, property, object[property]); err != nil {
+	// 2. Its graph. The outer one must be restored, because the other members are in that.
+	if n.hasGraph && !n.noName {
+		outer := b.graph
+		b.graph = subject
+		err := b.nodes(n.graph)
+		b.graph = outer
+		if err != nil {
 			return subject, err
+		}
+	}
+	if err := b.nodes(n.included); err != nil {
+		return subject, err
+	}
+	// 3. What it is the object of, its types, and its properties.
+	for _, property := range slices.Sorted(maps.Keys(n.reverse)) {
+		for _, item := range n.reverse[property] {
+			object, err := b.object(item)
+			if err == nil {
+				err = b.add(object, property, subject)
+			}
+			if err != nil {
+				return subject, err
+			}
+		}
+	}
+	for _, typ := range n.types {
+		class, err := b.resource(typ)
+		if err == nil {
+			err = b.add(subject, triple.RDFType, class)
+		}
+		if err != nil {
+			return subject, err
+		}
+	}
+	for _, property := range slices.Sorted(maps.Keys(n.properties)) {
+		for _, item := range n.properties[property] {
+			object, err := b.object(item)
+			if err == nil {
+				err = b.add(subject, property, object)
+			}
+			if err != nil {
+				return subject, err
+			}
 		}
 	}
 	return subject, nil
-}
-
-// entry adds the triples of one member of a node object.
-func (b *builder) entry(subject triple.Term, property string, value any) error {
-	// 1. Keywords have their own rules.
-	switch property {
-	case "@id", "@index":
-		return nil
-	case "@type":
-		for _, class := range asArray(value) {
-			object, err := b.resource(class)
-			if err == nil {
-				err = b.add(subject, triple.RDFType, object)
-			}
-			if err != nil {
-				return err
-			}
-		}
-		return nil
-	case "@graph":
-		// The graph must be restored, because the outer node's other members are in the outer
-		// graph.
-		outer := b.graph
-		b.graph = subject
-		err := b.nodes(value)
-		b.graph = outer
-		return err
-	case "@included":
-		return b.nodes(value)
-	case "@reverse":
-		// In @reverse the value is the subject.
-		reverse, _ := value.(map[string]any)
-		for _, property := range slices.Sorted(maps.Keys(reverse)) {
-			for _, item := range asArray(reverse[property]) {
-				object, err := b.object(item)
-				if err == nil && !object.IsZero() {
-					err = b.add(object, property, subject)
-				}
-				if err != nil {
-					return err
-				}
-			}
-		}
-		return nil
-	}
-	// 2. All other members are properties. A keyword must not be left over.
-	if strings.HasPrefix(property, "@") {
-		return fmt.Errorf("unexpected %q in a node", clip(property))
-	}
-	for _, item := range asArray(value) {
-		object, err := b.object(item)
-		if err == nil && !object.IsZero() {
-			err = b.add(subject, property, object)
-		}
-		if err != nil {
-			return err
-		}
-	}
-	return nil
 }
 
 // object adds the triples of a value and returns its node or literal. It returns the zero Term for
 // null.
 func (b *builder) object(value any) (triple.Term, error) {
 	switch value := value.(type) {
-	case nil:
-		return triple.Term{}, nil
-	case map[string]any:
-		if _, ok := value["@value"]; ok {
-			return b.literal(value)
-		}
-		if list, ok := value["@list"]; ok {
-			return b.list(asArray(list))
-		}
+	case *literal:
+		return value.term()
+	case *list:
+		return b.list(value.items)
+	case *node:
 		return b.node(value)
 	}
-	return triple.Term{}, fmt.Errorf("unexpected %T in an expanded document", value)
+	return triple.Term{}, nil
 }
 
 // list adds a list and returns its head. Null items are left out; an empty list is rdf:nil.
@@ -171,11 +142,7 @@ func (b *builder) list(items []any) (triple.Term, error) {
 }
 
 // resource returns the IRI or blank node of an identifier. A relative IRI is an error.
-func (b *builder) resource(id any) (triple.Term, error) {
-	s, ok := id.(string)
-	if !ok {
-		return triple.Term{}, fmt.Errorf("expected an IRI, found %T", id)
-	}
+func (b *builder) resource(s string) (triple.Term, error) {
 	if label, ok := strings.CutPrefix(s, "_:"); ok {
 		return b.blanks.Any(label), nil
 	}
@@ -185,10 +152,16 @@ func (b *builder) resource(id any) (triple.Term, error) {
 	return triple.NewIRI(s), nil
 }
 
-// add adds a triple. If its predicate is a blank node, it is left out because RDF has no such
-// triples.
+// add adds a triple. It leaves it out if a term is null, or if its predicate is no IRI: a blank node,
+// or a name with two '#', which a vocabulary that ends with one makes of "#name".
 func (b *builder) add(subject triple.Term, predicate string, object triple.Term) error {
-	if strings.HasPrefix(predicate, "_:") {
+	if subject.IsZero() || object.IsZero() || strings.HasPrefix(predicate, "_:") {
+		return nil
+	}
+	if first := strings.IndexByte(predicate, '#'); first >= 0 && strings.IndexByte(predicate[first+1:], '#') >= 0 {
+		if b.warn != nil {
+			b.warn(fmt.Sprintf("JSON-LD: the property <%s> is no IRI, because it has two '#', so its values are left out", clip(predicate)))
+		}
 		return nil
 	}
 	t := triple.Triple{Subject: subject, Predicate: triple.NewIRI(predicate), Object: object, Graph: b.graph}
@@ -197,14 +170,4 @@ func (b *builder) add(subject triple.Term, predicate string, object triple.Term)
 	}
 	b.triples = append(b.triples, t)
 	return nil
-}
-
-func asArray(value any) []any {
-	switch value := value.(type) {
-	case nil:
-		return nil
-	case []any:
-		return value
-	}
-	return []any{value}
 }

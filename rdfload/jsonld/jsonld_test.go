@@ -26,6 +26,17 @@ func parseLines(r io.Reader, opts Options) (lines []string, err error) {
 	return lines, nil
 }
 
+// contextsOf returns a loader of contexts by URL.
+func contextsOf(all map[string]string) Loader {
+	return func(url string) (*Context, error) {
+		text, ok := all[url]
+		if !ok {
+			return nil, ErrRemoteContext
+		}
+		return ParseContext([]byte(text), url)
+	}
+}
+
 const xsd, rdf = triple.XSD, triple.RDF
 
 func TestParse(t *testing.T) {
@@ -38,7 +49,7 @@ func TestParse(t *testing.T) {
 		{"values", `{"@id":"x:s","x:p":[1,true,"a",null,{"@value":"b","@language":"de"},{"@value":"c","@type":"x:t"}]}`, Options{}, []string{
 			`<x:s> <x:p> "1"^^<` + xsd + `integer>`, `<x:s> <x:p> "true"^^<` + xsd + `boolean>`, `<x:s> <x:p> "a"`, `<x:s> <x:p> "b"@de`, `<x:s> <x:p> "c"^^<x:t>`}},
 		{"directions", `{"@context":{"@direction":"rtl","@language":"ar"},"@id":"x:s","x:p":["a",{"@value":"b","@direction":"ltr","@language":"en-GB"},{"@value":"c","@language":"de"},{"@value":"d","@direction":"ltr"}]}`, Options{}, []string{
-			`<x:s> <x:p> "a"@ar--rtl`, `<x:s> <x:p> "b"@en-gb--ltr`, `<x:s> <x:p> "c"@de`, `<x:s> <x:p> "d"`}},
+			`<x:s> <x:p> "a"@ar--rtl`, `<x:s> <x:p> "b"@en-GB--ltr`, `<x:s> <x:p> "c"@de`, `<x:s> <x:p> "d"`}},
 		{"numbers", `{"@context":{"d":{"@id":"x:d","@type":"` + xsd + `double"}},"@id":"x:s","x:p":[9007199254740993,-0,1.0,2.5e3,1.5,1e21,123456789012345678901234567890,0.1],"d":3}`, Options{}, []string{
 			`<x:s> <x:d> "3.0E0"^^<` + xsd + `double>`,
 			`<x:s> <x:p> "9007199254740993"^^<` + xsd + `integer>`, `<x:s> <x:p> "0"^^<` + xsd + `integer>`, `<x:s> <x:p> "1"^^<` + xsd + `integer>`,
@@ -57,7 +68,23 @@ func TestParse(t *testing.T) {
 		{"JSON literal", `{"@context":{"j":{"@id":"x:j","@type":"@json"}},"@id":"x:s","j":{"b":[1.0,1e30,null],"a":"\u20ac\u0001\n","\ufb33":1,"\ud83d\ude00":2}}`, Options{}, []string{
 			`<x:s> <x:j> "{\"a\":\"€\\u0001\\n\",\"b\":[1,1e+30,null],\"😀\":2,\"` + "\ufb33" + `\":1}"^^<` + rdf + `JSON>`}},
 		{"base and vocabulary", `{"@context":{"@version":1.1,"@vocab":"http://v/"},"@id":"s","p":{"@id":"../o"}}`, Options{Base: "http://b/c/d"}, []string{`<http://b/c/s> <http://v/p> <http://b/o>`}},
-		{"context at hand", `{"@context":"http://c/","p":1}`, Options{Contexts: map[string][]byte{"http://c/": []byte(`{"@context":{"p":"x:p"}}`)}}, []string{`_:genid_0 <x:p> "1"^^<` + xsd + `integer>`}},
+		{"context at hand", `{"@context":"http://c/","p":1}`, Options{Contexts: contextsOf(map[string]string{"http://c/": `{"@context":{"p":"x:p"}}`})}, []string{`_:genid_0 <x:p> "1"^^<` + xsd + `integer>`}},
+		{"the context of an alias of @nest", `{"@context":{"@vocab":"x:","n":{"@id":"@nest","@context":{"@vocab":"x:n/"}}},"@id":"x:s","n":{"p":1},"p":2}`, Options{}, []string{
+			`<x:s> <x:n/p> "1"^^<` + xsd + `integer>`, `<x:s> <x:p> "2"^^<` + xsd + `integer>`}},
+		{"words that look like keywords", `{"@context":{"@base":"http://b/","r":{"@reverse":"@foo"},"i":"@bar"},"@id":"x:s","x:p":[{"@id":"@foo"},{"@id":"@"},{"@id":"@f.b"}],"r":{"x:p":1},"i":1,"@baz":2}`, Options{}, []string{
+			`<x:s> <x:p> <http://b/@>`, `<x:s> <x:p> <http://b/@f.b>`}},
+		{"a null name", `[{"@id":"@foo","x:p":{"@id":"x:o","x:q":"1"}},{"@id":"x:s","@graph":[{"@id":"@foo","x:p":"1"}]}]`, Options{}, []string{`<x:o> <x:q> "1"`}},
+		{"two number signs", `{"@context":{"@vocab":"x:v#"},"@id":"x:s","#p":1,"p":{"@id":"x:a#b#c"}}`, Options{}, []string{`<x:s> <x:v#p> <x:a#b#c>`}},
+		{"a context ends at the next node", `{"@context":{"@vocab":"x:","T":{"@id":"x:T","@context":{"p":"x:other"}}},"@id":"x:s","@type":"T","p":{"@id":"x:o","p":"1"}}`, Options{}, []string{
+			`<x:s> <` + rdf + `type> <x:T>`, `<x:o> <x:p> "1"`, `<x:s> <x:other> <x:o>`}},
+		{"an index", `{"@context":{"@vocab":"x:","p":{"@container":["@index","@set"],"@index":"i"},"q":{"@container":"@id"},"r":{"@container":"@type"}},"@id":"x:s","p":{"a":{"@id":"x:1"},"@none":{"@id":"x:2"}},"q":{"x:3":{}},"r":{"T":{"@id":"x:4"}}}`, Options{}, []string{
+			`<x:s> <x:p> <x:2>`, `<x:1> <x:i> "a"`, `<x:s> <x:p> <x:1>`, `<x:s> <x:q> <x:3>`, `<x:4> <` + rdf + `type> <x:T>`, `<x:s> <x:r> <x:4>`}},
+		{"an import", `{"@context":{"@import":"http://c/","q":"x:r"},"@id":"x:s","p":"1","q":"2"}`, Options{Contexts: contextsOf(map[string]string{"http://c/": `{"@context":{"p":"x:p","q":"x:q"}}`})}, []string{
+			`<x:s> <x:p> "1"`, `<x:s> <x:r> "2"`}},
+		{"contexts of contexts", `{"@context":"http://c/a/b","@id":"s","p":"1"}`, Options{Base: "http://b/", Contexts: contextsOf(map[string]string{
+			"http://c/a/b": `{"@context":["../d",{"@base":"http://not/"}]}`, "http://c/d": `{"@context":{"p":"x:p"}}`})}, []string{`<http://b/s> <x:p> "1"`}},
+		{"a scoped context of itself", `{"@context":"http://c/","@id":"x:s","p":{"@id":"x:o","p":{"@id":"x:s"}}}`, Options{Contexts: contextsOf(map[string]string{
+			"http://c/": `{"@context":{"p":{"@id":"x:p","@context":"http://c/"}}}`})}, []string{`<x:o> <x:p> <x:s>`, `<x:s> <x:p> <x:o>`}},
 		{"an IRI that some take for malformed", `{"@id":"http://a_b/` + strings.Repeat("x", 3000) + `","x:p":"1"}`, Options{}, []string{`<http://a_b/` + strings.Repeat("x", 3000) + `> <x:p> "1"`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
@@ -70,6 +97,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	itself := contextsOf(map[string]string{"http://c/": `{"@context":["http://c/","http://c/"]}`})
 	var chain, scoped strings.Builder
 	for i := range maxTerms + 1 {
 		fmt.Fprintf(&chain, `"t%d":"t%d:x",`, i, i+1)
@@ -83,7 +111,7 @@ func TestErrors(t *testing.T) {
 		{"cut", "{\n\"a\":", "2:5: the document ends"},
 		{"syntax", "{\n\"a\": x}", "2:6: invalid character 'x'"},
 		{"behind", "{} {}", "something stands behind the document"},
-		{"twice", "{\"a\":1,\n\"a\":2}", "2:5: the name \"a\" stands twice"},
+		{"twice", "{\"a\":1,\n\"a\":2}", "2:1: the name \"a\" stands twice"},
 		{"bad UTF-8", "{\"ä\":\"\xff\"}", "1:7: invalid UTF-8 (byte 0xFF)"},
 		{"surrogate", `{"a":"\\\ud83d\u0041"}`, "1:9: escape of an unpaired surrogate"},
 		{"low surrogate", `{"a":"\ude00"}`, "1:7: escape of an unpaired surrogate"},
@@ -95,11 +123,26 @@ func TestErrors(t *testing.T) {
 		{"huge number", `{"@id":"x:s","x:p":1e999}`, "beyond xsd:double"},
 		{"bad language", `{"@id":"x:s","x:p":{"@value":"a","@language":"a b"}}`, "language tag"},
 		{"a chain of terms", `{"@context":{` + chain.String() + `"z":"x:z"}}`, "at most 50000 are supported"},
-		{"contexts times terms", `[` + strings.Repeat(`{"@context":{}},`, 40_000) + `{"@context":{` + scoped.String() + `"z":"x:z"}}]`, "too many to process"},
+		{"contexts times terms", `{"@context":{` + scoped.String() + `"z":"x:z"},"@graph":[` + strings.Repeat(`{"@context":{"y":"x:y"}},`, 40_000) + `{}]}`, "too many to process"},
+		{"scoped contexts times terms", `{"@context":{` + scoped.String() + `"p":{"@id":"x:p","@context":{"q":{"@id":"x:q","@context":{"r":"x:r"}}}}},"@graph":[` +
+			strings.Repeat(`{"@context":{"y":"x:y"},"p":{"q":{"r":1}}},`, 10_000) + `{}]}`, "too many to process"},
+		{"a long chain of terms", `{"@context":{` + strings.Join(strings.SplitAfter(chain.String(), ",")[:20_000], "") + `"z":"x:z"}}`, "terms depend on each other"},
+		{"a context of itself", `{"@context":"http://c/"}`, "context overflow"},
+		{"two types", `{"x:p":{"@value":"a","@type":["x:a","x:b"]}}`, "invalid typed value"},
+		{"a type that is an object", `{"x:p":{"@value":"a","@type":{}}}`, "invalid type value"},
+		{"an empty term", `{"@context":{"":"x:p"}}`, "invalid term definition"},
+		{"an unused scoped context", `{"@context":{"a":{"@id":"x:a","@context":{"b":{"@context":{"c":null,"d":{"@type":1}}}}}}}`, "invalid scoped context"},
+		{"a protected null", `{"@context":[{"@protected":true,"a":null},{"a":"x:a"}]}`, "protected term redefinition"},
+		{"a bad base", `{"@context":{"@base":"http://b/<>/"},"@id":"s","x:p":1}`, "invalid base IRI"},
+		{"an error names its term", `{"@context":{"a":{"@id":"b:c"},"b":{"@id":1}}}`, "invalid IRI mapping: term \"b\": @id is an IRI or null, not 1"},
 		{"bad version", `{"@context":{"@version":"1.1"}}`, "version"},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			got, err := parseLines(strings.NewReader(test.doc), Options{})
+			opts := Options{}
+			if test.name == "a context of itself" {
+				opts.Contexts = itself
+			}
+			got, err := parseLines(strings.NewReader(test.doc), opts)
 			var syntax *triple.SyntaxError
 			if !errors.As(err, &syntax) || !strings.Contains(err.Error(), test.want) || len(got) > 0 {
 				t.Errorf("got %.300v, %d triples\nwant %s", err, len(got), test.want)

@@ -3,10 +3,10 @@
 package jsonld
 
 import (
+	"cmp"
 	"encoding/json"
 	"errors"
 	"fmt"
-	"maps"
 	"math"
 	"regexp"
 	"slices"
@@ -17,47 +17,39 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// literal returns the literal of an expanded value object, or the zero Term for null.
-func (b *builder) literal(object map[string]any) (triple.Term, error) {
+// term returns the literal of a value object, or the zero Term for null.
+func (l *literal) term() (triple.Term, error) {
 	// 1. A JSON literal is any value.
-	datatype, _ := object["@type"].(string)
-	if datatype == "@json" {
-		text, err := appendCanonical(nil, object["@value"])
+	if l.typ == "@json" {
+		text, err := appendCanonical(nil, l.value)
 		return triple.NewTyped(string(text), triple.RDF+"JSON"), err
 	}
 	// 2. Others have the datatype of their JSON type, unless @type names one.
-	switch value := object["@value"].(type) {
-	case nil:
-		return triple.Term{}, nil
+	switch value := l.value.(type) {
 	case bool:
-		if datatype == "" {
-			datatype = triple.XSDBoolean
-		}
-		return triple.NewTyped(strconv.FormatBool(value), datatype), nil
-	case json.Number:
-		return number(string(value), datatype)
-	case float64: // value of a member called @version
-		return number(strconv.FormatFloat(value, 'g', -1, 64), datatype)
+		return triple.NewTyped(strconv.FormatBool(value), cmp.Or(l.typ, triple.XSDBoolean)), nil
+	case number:
+		return value.term(l.typ)
 	case string:
-		if language, ok := object["@language"].(string); ok && language != "" {
-			if strings.Contains(language, "--") {
-				return triple.Term{}, fmt.Errorf("the language tag %q has a base direction, which @direction gives", clip(language))
-			}
-			if direction, ok := object["@direction"].(string); ok && direction != "" {
-				return triple.NewLang(value, language+"--"+direction), nil
-			}
-			return triple.NewLang(value, language), nil
+		switch {
+		case l.language == "":
+			return triple.NewTyped(value, l.typ), nil
+		case strings.Contains(l.language, "--"):
+			return triple.Term{}, fmt.Errorf("the language tag %q has a base direction, which @direction gives", clip(l.language))
+		case l.direction != "":
+			return triple.NewLang(value, l.language+"--"+l.direction), nil
 		}
-		return triple.NewTyped(value, datatype), nil
+		return triple.NewLang(value, l.language), nil
 	}
-	return triple.Term{}, fmt.Errorf("unexpected %T as a value", object["@value"])
+	return triple.Term{}, nil
 }
 
-// number returns the literal of a JSON number. It is an integer if it has no fraction, is below
+// term returns the literal of a JSON number. It is an integer if it has no fraction, is below
 // 1e21 and is not coerced to xsd:double. Otherwise it is a double. Both are in the canonical form
 // of the recommendation (section 8.6). An integer in integer form keeps its digits, even if a
 // float64 cannot hold them.
-func number(text, datatype string) (triple.Term, error) {
+func (n number) term(datatype string) (triple.Term, error) {
+	text := string(n)
 	value, err := strconv.ParseFloat(text, 64)
 	if err != nil {
 		return triple.Term{}, fmt.Errorf("the number %s is beyond xsd:double", clip(text))
@@ -94,15 +86,13 @@ func appendCanonical(dst []byte, value any) ([]byte, error) {
 		return strconv.AppendBool(dst, value), nil
 	case string:
 		return appendString(dst, value), nil
-	case float64:
-		return appendNumber(dst, value)
 	// All numbers are doubles, because the scheme defines only those.
-	case json.Number:
-		number, err := value.Float64()
+	case number:
+		double, err := strconv.ParseFloat(string(value), 64)
 		if err != nil {
 			return nil, fmt.Errorf("the number %s is beyond a double", clip(string(value)))
 		}
-		return appendNumber(dst, number)
+		return appendNumber(dst, double)
 	case []any:
 		dst = append(dst, '[')
 		for i, item := range value {
@@ -115,19 +105,19 @@ func appendCanonical(dst []byte, value any) ([]byte, error) {
 			}
 		}
 		return append(dst, ']'), nil
-	case map[string]any:
+	case object:
 		// Names must be sorted by UTF-16 units, not by code points.
-		names := slices.SortedFunc(maps.Keys(value), func(a, b string) int {
-			return slices.Compare(utf16.Encode([]rune(a)), utf16.Encode([]rune(b)))
+		sorted := slices.SortedFunc(slices.Values(value), func(a, b member) int {
+			return slices.Compare(utf16.Encode([]rune(a.name)), utf16.Encode([]rune(b.name)))
 		})
 		dst = append(dst, '{')
-		for i, name := range names {
+		for i, m := range sorted {
 			if i > 0 {
 				dst = append(dst, ',')
 			}
-			dst = append(appendString(dst, name), ':')
+			dst = append(appendString(dst, m.name), ':')
 			var err error
-			if dst, err = appendCanonical(dst, value[name]); err != nil {
+			if dst, err = appendCanonical(dst, m.value); err != nil {
 				return nil, err
 			}
 		}

@@ -3,8 +3,6 @@
 package jsonld
 
 import (
-	"maps"
-	"slices"
 	"strings"
 
 	"github.com/trefoildb/trefoil/triple"
@@ -14,23 +12,23 @@ import (
 // "@prefix": true, and simple terms whose IRI ends with a delimiter (JSON-LD 1.1, section 4.1.5).
 func prefixesOf(document any, found func(name, iri string)) {
 	for _, item := range asArray(document) {
-		object, ok := item.(map[string]any)
-		if !ok {
-			continue
-		}
-		for _, c := range asArray(object["@context"]) {
-			context, _ := c.(map[string]any)
-			for _, name := range slices.Sorted(maps.Keys(context)) {
-				iri, simple := context[name].(string)
-				definition, _ := context[name].(map[string]any)
+		document, _ := item.(object)
+		local, _ := document.get("@context")
+		for _, c := range asArray(local) {
+			context, _ := c.(object)
+			for _, m := range context {
+				iri, simple := m.value.(string)
+				definition, _ := m.value.(object)
 				if !simple {
-					iri, _ = definition["@id"].(string)
+					id, _ := definition.get("@id")
+					iri, _ = id.(string)
 				}
 				scheme, _, _ := strings.Cut(iri, ":")
-				_, compact := context[scheme] // the IRI has a prefix of the context itself
-				isPrefix := definition["@prefix"] == true || simple && iri != "" && strings.ContainsRune(":/?#[]@", rune(iri[len(iri)-1]))
+				_, compact := context.get(scheme) // the IRI has a prefix of the context itself
+				flag, _ := definition.get("@prefix")
+				isPrefix := flag == true || simple && iri != "" && strings.ContainsRune(":/?#[]@", rune(iri[len(iri)-1]))
 				if isPrefix && !compact && triple.CheckIRI(iri) == nil {
-					found(name, iri)
+					found(m.name, iri)
 				}
 			}
 		}

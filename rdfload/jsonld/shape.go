@@ -3,7 +3,6 @@
 package jsonld
 
 import (
-	"maps"
 	"slices"
 	"strings"
 )
@@ -11,17 +10,17 @@ import (
 // isRDFJSON reports whether a document has the shape of RDF/JSON: subjects with properties, whose
 // values are arrays of objects with a value and a type. In JSON-LD it would be other triples.
 func isRDFJSON(document any) bool {
-	subjects, ok := document.(map[string]any)
+	subjects, ok := document.(object)
 	if !ok || len(subjects) == 0 {
 		return false
 	}
-	for name, properties := range subjects {
-		properties, ok := properties.(map[string]any)
-		if !ok || len(properties) == 0 || strings.HasPrefix(name, "@") {
+	for _, subject := range subjects {
+		properties, ok := subject.value.(object)
+		if !ok || len(properties) == 0 || strings.HasPrefix(subject.name, "@") {
 			return false
 		}
-		for _, objects := range properties {
-			objects, ok := objects.([]any)
+		for _, property := range properties {
+			objects, ok := property.value.([]any)
 			if !ok || slices.ContainsFunc(objects, func(o any) bool { return !isRDFJSONObject(o) }) {
 				return false
 			}
@@ -30,26 +29,29 @@ func isRDFJSON(document any) bool {
 	return true
 }
 
-func isRDFJSONObject(value any) bool {
-	object, _ := value.(map[string]any)
-	_, hasValue := object["value"].(string)
-	return hasValue && (object["type"] == "uri" || object["type"] == "literal" || object["type"] == "bnode")
+func isRDFJSONObject(item any) bool {
+	o, _ := item.(object)
+	value, _ := o.get("value")
+	kind, _ := o.get("type")
+	_, hasValue := value.(string)
+	return hasValue && (kind == "uri" || kind == "literal" || kind == "bnode")
 }
 
 // undefinedName returns a name of a node object outside of all contexts, if it is neither an IRI nor
 // a keyword: its values are left out. It returns "" if there is none.
 func undefinedName(document any) string {
 	for _, item := range asArray(document) {
-		object, ok := item.(map[string]any)
-		if _, defined := object["@context"]; !ok || defined {
+		o, ok := item.(object)
+		if _, defined := o.get("@context"); !ok || defined {
 			continue
 		}
-		for _, name := range slices.Sorted(maps.Keys(object)) {
-			if !strings.HasPrefix(name, "@") && !strings.Contains(name, ":") {
-				return name
+		for _, m := range o {
+			if !strings.HasPrefix(m.name, "@") && !strings.Contains(m.name, ":") {
+				return m.name
 			}
 		}
-		if name := undefinedName(object["@graph"]); name != "" {
+		graph, _ := o.get("@graph")
+		if name := undefinedName(graph); name != "" {
 			return name
 		}
 	}

@@ -43,8 +43,8 @@ type Options struct {
 	// MaxDocument is the largest RDF/XML or JSON-LD document in bytes; 0 means the defaults of
 	// their packages.
 	MaxDocument int64
-	// Contexts are the external JSON-LD contexts of a document, by IRI. None is ever fetched.
-	Contexts map[string][]byte
+	// Contexts returns the JSON-LD context with a URL; if it is nil, there are none. See package jsonld.
+	Contexts jsonld.Loader
 	// RDFStar reads quoted triples << s p o >> of the drafts of RDF-star in N-Triples, N-Quads, Turtle and
 	// TriG as blank nodes that reify them. It is the same blank node for equal triples of the document.
 	RDFStar bool

@@ -1,4 +1,4 @@
-// Options of the parser, and the call of the JSON-LD library.
+// The parser and its options.
 
 package jsonld
 
@@ -8,10 +8,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"maps"
-	"slices"
-
-	"github.com/piprate/json-gold/ld"
 
 	"github.com/trefoildb/trefoil/rdfload/syntax/blank"
 	"github.com/trefoildb/trefoil/triple"
@@ -21,17 +17,15 @@ import (
 // DefaultMaxBytes is the largest document in bytes if the options have no limit.
 const DefaultMaxBytes = 64 << 20
 
-// ErrRemoteContext means that a document refers to a context outside [Options].Contexts.
-var ErrRemoteContext = errors.New("remote contexts are not fetched")
-
 // Options are the options for parsing a document. The zero value has no base and no contexts.
 type Options struct {
 	Source      string // the document's name in errors
 	Base        string // absolute base IRI; "" for none
 	BlankPrefix string // see package blank
 	MaxBytes    int64  // largest document; 0 means DefaultMaxBytes
-	// Contexts are the documents of external contexts, by absolute IRI.
-	Contexts map[string][]byte
+	// Contexts returns the context with a URL; if it is nil, there are none. Its error should wrap
+	// [ErrRemoteContext] and say how the context can be given.
+	Contexts Loader
 	// Warn, if not nil, is called with a message if a valid document probably is not what was meant.
 	Warn func(message string)
 	// Prefix, if not nil, is called for each prefix in the contexts of the document's outermost objects.
@@ -47,11 +41,6 @@ func (o Options) Validate() error {
 	}
 	if o.MaxBytes < 0 {
 		return fmt.Errorf("MaxBytes %d must not be negative", o.MaxBytes)
-	}
-	for _, name := range slices.Sorted(maps.Keys(o.Contexts)) {
-		if _, err := decode(o.Contexts[name]); err != nil {
-			return fmt.Errorf("context %s: %w", name, err)
-		}
 	}
 	return blank.CheckPrefix(o.BlankPrefix)
 }
@@ -97,30 +86,33 @@ func parse(r io.Reader, opts Options) ([]triple.Triple, error) {
 	case n > limit:
 		return nil, fail(opts.Source, fmt.Errorf("document too large: more than %d bytes; split it, or convert it to N-Quads", limit))
 	}
-	// 2. Decode and expand it. Contexts must be checked first, because the library has no limits.
+	// 2. Decode and expand it.
 	document, err := decode(data.Bytes())
+	if err == nil && !isContainer(document) {
+		err = errors.New("a JSON-LD document is an object or an array")
+	}
 	if err == nil && isRDFJSON(document) {
 		err = errors.New("this is RDF/JSON, which is not read; convert it to JSON-LD or N-Triples")
 	}
 	if name := undefinedName(document); err == nil && name != "" && opts.Warn != nil {
 		opts.Warn(fmt.Sprintf("%s: JSON-LD without @context: %q is no IRI, so its values are left out", opts.Source, clip(name)))
 	}
-	var written any
+	var expanded []any
 	if err == nil {
-		if err = checkContexts(document); err == nil {
-			written = document
-			document, err = expand(document, opts)
+		var p *processor
+		if p, err = newProcessor(opts); err == nil {
+			expanded, err = p.expandDocument(document)
 		}
 	}
 	if err != nil {
 		return nil, fail(opts.Source, err)
 	}
 	if opts.Prefix != nil {
-		prefixesOf(written, opts.Prefix)
+		prefixesOf(document, opts.Prefix)
 	}
 	// 3. Make the triples. None is returned if one is bad.
-	b := builder{blanks: blank.Nodes{Prefix: opts.BlankPrefix}}
-	if err := b.nodes(document); err != nil {
+	b := builder{blanks: blank.Nodes{Prefix: opts.BlankPrefix}, warn: opts.Warn}
+	if err := b.nodes(expanded); err != nil {
 		return nil, fail(opts.Source, err)
 	}
 	return b.triples, nil
@@ -146,52 +138,11 @@ type documentError struct {
 func (e *documentError) Error() string   { return e.syntax.Error() }
 func (e *documentError) Unwrap() []error { return []error{&e.syntax, e.cause} }
 
-// expand expands the document with the library. If the library panics, expand returns an error of
-// the document.
-func expand(document any, opts Options) (expanded any, err error) {
-	defer func() {
-		if what := recover(); what != nil {
-			expanded, err = nil, fmt.Errorf("the document cannot be expanded: %v", what)
-		}
-	}()
-	options := ld.NewJsonLdOptions(opts.Base)
-	options.DocumentLoader = contexts(opts.Contexts)
-	result, err := ld.NewJsonLdProcessor().Expand(document, options)
-	if err != nil {
-		return nil, explain(err)
+// isContainer reports whether a JSON value is an object or an array.
+func isContainer(value any) bool {
+	switch value.(type) {
+	case object, []any:
+		return true
 	}
-	return result, nil
-}
-
-// explain shortens an error of the library to one sentence.
-func explain(err error) error {
-	if errors.Is(err, ErrRemoteContext) {
-		return err
-	}
-	var known *ld.JsonLdError
-	if errors.As(err, &known) {
-		if cause, ok := known.Details.(error); ok {
-			if errors.Is(cause, ErrRemoteContext) {
-				return cause
-			}
-			return fmt.Errorf("%v: %w", known.Code, explain(cause))
-		}
-	}
-	return err
-}
-
-// contexts is a loader for the given documents only.
-type contexts map[string][]byte
-
-// LoadDocument implements [ld.DocumentLoader].
-func (c contexts) LoadDocument(name string) (*ld.RemoteDocument, error) {
-	data, ok := c[name]
-	if !ok {
-		return nil, fmt.Errorf("context <%s>: %w; put it into the document", name, ErrRemoteContext)
-	}
-	document, err := decode(data)
-	if err != nil {
-		return nil, err
-	}
-	return &ld.RemoteDocument{DocumentURL: name, Document: document}, nil
+	return false
 }
