@@ -7,7 +7,9 @@
 // depth of elements ([MaxDepth]).
 //
 // The parser is strict: namespaces must be declared, attributes unique, names and IRIs well-formed,
-// and the text UTF-8. A document is rejected if it declares or has another encoding. An attribute
+// and the text in the encoding that the document declares: UTF-8, UTF-16 (found by its first bytes), or
+// one of a byte for each character, such as ISO-8859-1 and windows-1252. A document of XML 1.1 is
+// processed as one of 1.0. An attribute
 // without a namespace is rejected, except about, ID, resource, parseType and type, because those
 // count as RDF's.
 //

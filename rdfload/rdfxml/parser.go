@@ -53,12 +53,7 @@ func newParser(r io.Reader, opts Options, yield func(triple.Triple, error) bool)
 
 // document parses rdf:RDF or a single node element.
 func (p *parser) document() error {
-	// 1. A byte order mark of UTF-16 needs its own message, because the XML decoder's is
-	// misleading.
-	if head, _ := p.source.r.Peek(2); string(head) == "\xff\xfe" || string(head) == "\xfe\xff" {
-		return p.failAt(p.source.at, "the document looks like UTF-16; convert it to UTF-8")
-	}
-	// 2. The root is rdf:RDF, or the only node element.
+	// 1. The root is rdf:RDF, or the only node element.
 	ctx := context{base: p.base}
 	root, err := p.child(true)
 	if err != nil {
@@ -82,7 +77,7 @@ func (p *parser) document() error {
 	} else if _, err := p.node(ctx, *root); err != nil {
 		return err
 	}
-	// 3. Read to the end, because the rest must be well-formed too.
+	// 2. Read to the end, because the rest must be well-formed too.
 	for {
 		switch _, err := p.next(); {
 		case err == io.EOF:

@@ -69,10 +69,7 @@ func newTokens(r io.Reader, opts Options) *tokens {
 	t := &tokens{source: newSource(r, opts.MaxBytes), name: opts.Source, prefix: opts.Prefix, warn: opts.Warn}
 	t.xml = xml.NewDecoder(t.source)
 	t.xml.CharsetReader = func(charset string, input io.Reader) (io.Reader, error) {
-		if strings.EqualFold(charset, "us-ascii") || strings.EqualFold(charset, "ascii") {
-			return input, nil
-		}
-		return nil, fmt.Errorf("encoding %q is not supported; convert the document to UTF-8", clip(charset))
+		return input, t.source.declare(charset)
 	}
 	return t
 }
@@ -256,9 +253,10 @@ func (t *tokens) directive(text string) error {
 func (t *tokens) explain(err error) error {
 	t.at = t.source.at
 	var syntax *xml.SyntaxError
+	var encoding badEncoding
 	// Errors of the source come first, because the decoder wraps them or replaces them.
 	switch {
-	case errors.Is(t.source.err, errTooLarge):
+	case errors.Is(t.source.err, errTooLarge), errors.As(t.source.err, &encoding):
 		return t.fail("%v", t.source.err)
 	case t.source.err != nil && t.name == "":
 		return fmt.Errorf("read: %w", t.source.err)

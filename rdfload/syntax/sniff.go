@@ -14,7 +14,7 @@ const SniffBytes = 64 << 10
 // Sniff guesses a document's syntax from its first bytes. It checks the first bytes after white
 // space, a byte order mark, lines of '#' comment and lines of VERSION, which several syntaxes have:
 //
-//   - <?xml, <!, or a tag such as <rdf:RDF with xmlns in it: RDF/XML
+//   - <?xml, <!, or a tag such as <rdf:RDF with xmlns in it, also '<' in UTF-16: RDF/XML
 //   - a first line that is a triple in JSON: NDJSON
 //   - { or [ and then a JSON string, brace or the matching bracket: JSON-LD
 //   - a line that is an N-Quads statement: N-Quads, which includes N-Triples
@@ -24,6 +24,11 @@ const SniffBytes = 64 << 10
 // if neither the first line nor its statement ends within head, unless whole is set: head must then be
 // the whole document. A dump may have a first line of megabytes: it ends with annotations.
 func Sniff(head []byte, whole bool) (Syntax, bool) {
+	for _, wide := range []string{"\xff\xfe<\x00", "\xfe\xff\x00<", "<\x00", "\x00<\x00"} {
+		if bytes.HasPrefix(head, []byte(wide)) {
+			return RDFXML, true
+		}
+	}
 	head = skipComments(bytes.TrimPrefix(head, []byte("\xEF\xBB\xBF")))
 	if len(head) == 0 {
 		return 0, false

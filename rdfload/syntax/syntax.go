@@ -137,7 +137,7 @@ func ByStarFile(name string) (s Syntax, ok bool) {
 }
 
 // ByMediaType returns the syntax of a Content-Type. Parameters are ignored, but a charset must be
-// UTF-8 or US-ASCII; any other is an error.
+// UTF-8 or US-ASCII; any other is an error. That of RDF/XML is ignored, because the document declares it.
 func ByMediaType(contentType string) (Syntax, error) {
 	mediaType, params, err := mime.ParseMediaType(contentType)
 	if err != nil && mediaType == "" {
@@ -147,8 +147,8 @@ func ByMediaType(contentType string) (Syntax, error) {
 		if !slices.Contains(descriptions[s].mediaTypes, mediaType) {
 			continue
 		}
-		switch charset := strings.ToLower(params["charset"]); charset {
-		case "", "utf-8", "utf8", "us-ascii":
+		switch charset := strings.ToLower(params["charset"]); {
+		case s == RDFXML, slices.Contains([]string{"", "utf-8", "utf8", "us-ascii"}, charset):
 			return s, nil
 		default:
 			return 0, fmt.Errorf("charset %q is not supported; send UTF-8", charset)

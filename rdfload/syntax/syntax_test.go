@@ -22,7 +22,7 @@ func TestByMediaType(t *testing.T) {
 	for contentType, want := range map[string]Syntax{
 		"application/n-triples": NTriples, "text/turtle; charset=UTF-8": Turtle, "Application/N-Quads;x=y": NQuads,
 		"application/trig": TriG, "application/rdf+xml": RDFXML, `application/ld+json; profile="http://www.w3.org/ns/json-ld#expanded"`: JSONLD,
-		"text/turtle; charset=latin1": 0, "text/html": 0, "": 0, "text/turtle;;;": 0,
+		"text/turtle; charset=latin1": 0, "application/rdf+xml; charset=UTF-16": RDFXML, "text/html": 0, "": 0, "text/turtle;;;": 0,
 	} {
 		if got, err := ByMediaType(contentType); got != want && !(contentType == "text/turtle;;;" && got == Turtle) || (got == 0) != (err != nil) {
 			t.Errorf("%q: got %v, %v; want %v", contentType, got, err, want)
@@ -72,7 +72,7 @@ func TestSniff(t *testing.T) {
 		{":s :p :o .", TriG},
 		{"[] <x:p> <x:o> .", TriG},
 		{"{ <x:s> <x:p> <x:o> }", TriG},
-		{"<?xml version=\"1.0\"?>", RDFXML},
+		{"<?xml version=\"1.0\"?>", RDFXML}, {"\xff\xfe<\x00?\x00x\x00", RDFXML}, {"\xfe\xff\x00<\x00r", RDFXML}, {"<\x00r\x00", RDFXML}, {"\x00<\x00r", RDFXML}, {"\xff\xfe_\x00", 0},
 		{"<!-- x --><rdf:RDF>", RDFXML},
 		{"<rdf:RDF\n xmlns:rdf='...'>", RDFXML},
 		{"{ \"@context\": {} }", JSONLD},
