@@ -12,6 +12,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/trefoildb/trefoil/internal/outbound"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql/exec/spill"
@@ -27,7 +28,7 @@ const documentTypes = "application/n-quads, application/n-triples, application/t
 // its turn to write, because a slow server must not delay other updates. Until then they are kept
 // in temporary files.
 type documents struct {
-	network  *network
+	network  *outbound.Client
 	spill    spill.Storage
 	newBlank func() string // returns a new prefix of labels
 	limit    int64         // bytes of one document, and of all together as sent
@@ -69,21 +70,21 @@ func (d *documents) fetch(ctx context.Context, iris []string) error {
 func (d *documents) get(ctx context.Context, iri string) (*document, error) {
 	// 1. Send the request, and check the coding of the answer.
 	doc := &document{}
-	a, err := d.network.do(ctx, http.MethodGet, iri, http.Header{"Accept": {documentTypes}}, "")
+	a, err := d.network.Do(ctx, http.MethodGet, iri, http.Header{"Accept": {documentTypes}}, "")
 	if err != nil {
 		return doc, err
 	}
-	defer a.body.Close()
-	switch coding := a.header.Get("Content-Encoding"); coding {
+	defer a.Body.Close()
+	switch coding := a.Header.Get("Content-Encoding"); coding {
 	case "", "identity", "gzip", "x-gzip": // gzip shows in the first bytes
 	default:
-		return doc, fmt.Errorf("%w: it is coded as %q, which was not asked for", ErrNetwork, printable(coding))
+		return doc, fmt.Errorf("%w: it is coded as %q, which was not asked for", ErrNetwork, outbound.Printable(coding))
 	}
-	doc.base, doc.contentType = a.url.String(), a.header.Get("Content-Type")
+	doc.base, doc.contentType = a.URL.String(), a.Header.Get("Content-Type")
 	if doc.file, err = d.spill.Create(); err != nil {
 		return doc, err
 	}
-	doc.size, err = io.Copy(doc.file, &bounded{Reader: a.body, left: d.limit - d.received, limit: d.limit})
+	doc.size, err = io.Copy(doc.file, outbound.Bounded(a.Body, d.limit-d.received, d.limit))
 	d.received += doc.size
 	return doc, err
 }
@@ -149,7 +150,7 @@ func (d *documents) parse(ctx context.Context, iri string, doc *document) iter.S
 func (doc *document) syntax(in *input.Reader) (syntax.Syntax, error) {
 	mediaType, _, err := mime.ParseMediaType(doc.contentType)
 	if err != nil && mediaType == "" && doc.contentType != "" {
-		return 0, fmt.Errorf("%w: its content type is %q", ErrNetwork, printable(doc.contentType))
+		return 0, fmt.Errorf("%w: its content type is %q", ErrNetwork, outbound.Printable(doc.contentType))
 	}
 	switch mediaType {
 	case "", "text/plain", "application/octet-stream", "binary/octet-stream", "application/json",

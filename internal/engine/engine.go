@@ -31,6 +31,18 @@ var ErrStopped = errors.New("an operator of the node has stopped it")
 // ErrBusy is the error if too many queries run and none ended in time.
 var ErrBusy = errors.New("too many queries run at the moment")
 
+// ErrHost is the error if the operator did not allow a URL of SERVICE or LOAD.
+var ErrHost = outbound.ErrHost
+
+// ErrNetwork is the error if another server did not answer, or answered wrongly.
+var ErrNetwork = outbound.ErrNetwork
+
+// Limits of requests to other servers.
+const (
+	defaultIdleTimeout = time.Minute // without a byte
+	maxServiceAnswer   = 1 << 30     // bytes, decompressed
+)
+
 // Engine runs queries on a store. It is safe for concurrent use.
 type Engine struct {
 	store    Store
@@ -96,7 +108,7 @@ func (p *Params) observed(r store.Reader) store.Reader {
 
 // options returns the options of package sparql for one request. network must be nil if LOAD, and
 // SERVICE of other endpoints, are off. reader returns the snapshot that the request reads.
-func (e *Engine) options(ctx context.Context, p Params, network *network, reader func() store.Reader, turn *turns.Turn, memory *reservation) sparql.Options {
+func (e *Engine) options(ctx context.Context, p Params, network *outbound.Client, reader func() store.Reader, turn *turns.Turn, memory *reservation) sparql.Options {
 	opts := sparql.Options{
 		UpdateMemory: e.opts.UpdateMemory,
 		Keep:         systemgraph.Graph,
@@ -135,11 +147,11 @@ func (e *Engine) options(ctx context.Context, p Params, network *network, reader
 }
 
 // network returns the network of one query or update; nil if it is off.
-func (e *Engine) network() *network {
+func (e *Engine) network() *outbound.Client {
 	if e.hosts == nil {
 		return nil
 	}
-	return &network{hosts: e.hosts, idleTimeout: e.idleTimeout, logger: e.opts.Logger}
+	return &outbound.Client{Hosts: e.hosts, IdleTimeout: e.idleTimeout, Logger: e.opts.Logger}
 }
 
 // limit returns ctx with the time limit of a request.

@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
-	"net"
 	"net/http"
 	"net/http/httptest"
 	"net/url"
@@ -34,18 +33,18 @@ func remote(t *testing.T, handler http.HandlerFunc) *url.URL {
 	return u
 }
 
-func newNetwork(t *testing.T, idleTimeout time.Duration, allow ...string) *network {
+func newNetwork(t *testing.T, idleTimeout time.Duration, allow ...string) *outbound.Client {
 	t.Helper()
 	hosts, err := outbound.ParseHosts(allow)
 	if err != nil {
 		t.Fatal(err)
 	}
-	n := &network{hosts: hosts, idleTimeout: idleTimeout, logger: slog.New(slog.DiscardHandler)}
-	t.Cleanup(n.close)
+	n := &outbound.Client{Hosts: hosts, IdleTimeout: idleTimeout, Logger: slog.New(slog.DiscardHandler)}
+	t.Cleanup(n.Close)
 	return n
 }
 
-func newDocuments(t *testing.T, n *network, limit int64) *documents {
+func newDocuments(t *testing.T, n *outbound.Client, limit int64) *documents {
 	t.Helper()
 	loads := 0
 	d := &documents{
@@ -154,116 +153,6 @@ func TestLoadDocument(t *testing.T) {
 	}
 }
 
-func TestFetchRefusals(t *testing.T) {
-	reached := remote(t, func(w http.ResponseWriter, r *http.Request) { t.Errorf("%s was reached", r.Host) })
-	u := remote(t, func(w http.ResponseWriter, r *http.Request) {
-		to := reached.String()
-		switch r.URL.Path {
-		case "/loop":
-			to = "/loop"
-		case "/name": // its name is allowed, its address is not
-			to = "http://localhost:" + reached.Port()
-		case "/mapped":
-			to = "http://[::ffff:127.0.0.1]:" + reached.Port()
-		case "/user":
-			to = "http://u:p@" + r.Host + "/"
-		case "/file":
-			to = "file:///etc/passwd"
-		case "/long":
-			to = "/" + strings.Repeat("a", maxURLBytes)
-		case "/status":
-			http.Error(w, "out of \x1b order", http.StatusTeapot)
-			return
-		}
-		w.Header().Set("Location", to)
-		w.WriteHeader(http.StatusTemporaryRedirect)
-	})
-	n := newNetwork(t, time.Minute, u.Host, "localhost:"+reached.Port())
-	for _, test := range []struct {
-		url  string
-		want error
-		text string
-	}{
-		{u.String() + "/elsewhere", ErrHost, "redirect"},
-		{u.String() + "/loop", ErrNetwork, "5 redirects"},
-		{u.String() + "/name", ErrHost, "not public"},
-		{u.String() + "/mapped", ErrHost, "redirect"},
-		{u.String() + "/user", ErrHost, "user"},
-		{u.String() + "/file", ErrHost, `"file"`},
-		{u.String() + "/long", ErrNetwork, "bytes"},
-		{u.String() + "/status", ErrNetwork, "418 I'm a teapot: out of order"},
-		{"http://localhost:" + reached.Port() + "/", ErrHost, "not public"},
-		{reached.String(), ErrHost, "127.0.0.1"},
-		{"http://u@" + u.Host + "/", ErrHost, "user"},
-		{"file:///etc/passwd", ErrHost, `"file"`},
-		{"gopher://" + u.Host + "/", ErrHost, `"gopher"`},
-		{"http://2130706433:" + u.Port() + "/", ErrHost, "in full"},
-		{u.String() + "/" + strings.Repeat("a", maxURLBytes), ErrHost, "bytes"},
-		{"http://" + u.Host + "/\x01", ErrHost, "control character"},
-	} {
-		a, err := n.do(t.Context(), http.MethodGet, test.url, http.Header{}, "")
-		if err == nil {
-			a.body.Close()
-		}
-		if !errors.Is(err, test.want) || !strings.Contains(fmt.Sprint(err), test.text) {
-			t.Errorf("%.60s: %v, want %v with %q", test.url, err, test.want, test.text)
-		}
-	}
-}
-
-// The address that was checked is the one that is dialled, whatever the name
-// says a moment later: the check is within the dial itself.
-func TestDialChecksAddress(t *testing.T) {
-	n := newNetwork(t, time.Minute, "localhost:*")
-	n.once.Do(n.open)
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer listener.Close()
-	for _, address := range []string{listener.Addr().String(), "localhost:" + fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)} {
-		if c, err := n.transport.DialContext(t.Context(), "tcp", address); !errors.Is(err, ErrHost) {
-			t.Errorf("%s: %v", address, err)
-			if err == nil {
-				c.Close()
-			}
-		}
-	}
-	if n.transport.Proxy != nil || n.client.Jar != nil {
-		t.Error("requests go through a proxy, or keep cookies")
-	}
-}
-
-// A redirect says nothing of where it comes from, and brings no cookies.
-func TestRedirectTellsNothing(t *testing.T) {
-	u := remote(t, func(w http.ResponseWriter, r *http.Request) {
-		if r.Header.Get("Referer") != "" || r.Header.Get("Cookie") != "" || r.Header.Get("Authorization") != "" {
-			t.Errorf("%s came with %v", r.URL, r.Header)
-		}
-		if r.URL.Path == "/" {
-			http.SetCookie(w, &http.Cookie{Name: "a", Value: "b"})
-			http.Redirect(w, r, "/to", http.StatusFound)
-		}
-	})
-	a, err := newNetwork(t, time.Minute, u.Host).do(t.Context(), http.MethodGet, u.String()+"/", http.Header{}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
-	a.body.Close()
-}
-
-func TestHTTPSToHTTP(t *testing.T) {
-	n := newNetwork(t, time.Minute, "example.org")
-	from, _ := http.NewRequest(http.MethodGet, "https://example.org/", nil)
-	to, _ := http.NewRequest(http.MethodGet, "http://example.org/", nil)
-	if err := n.checkRedirect(to, []*http.Request{from}); !errors.Is(err, ErrHost) {
-		t.Errorf("got %v", err)
-	}
-	if err := n.checkRedirect(from, []*http.Request{to}); err != nil {
-		t.Error(err)
-	}
-}
-
 // A server that says nothing, or stops in the middle, is given up.
 func TestStall(t *testing.T) {
 	ended := make(chan struct{}, 100)
@@ -280,7 +169,7 @@ func TestStall(t *testing.T) {
 	for _, path := range []string{"/header", "/body"} {
 		for reached := false; !reached; {
 			_, err := load(t.Context(), d, u.String()+path)
-			if !errors.Is(err, ErrNetwork) || !errors.Is(err, errStalled) || errors.Is(err, context.Canceled) {
+			if !errors.Is(err, ErrNetwork) || !strings.Contains(err.Error(), "it stopped sending for 50ms") || errors.Is(err, context.Canceled) {
 				t.Errorf("%s: %v", path, err)
 			}
 			select {
@@ -301,27 +190,6 @@ func TestFetchContext(t *testing.T) {
 	})
 	d := newDocuments(t, newNetwork(t, time.Minute, u.Host), 1<<20)
 	if _, err := load(ctx, d, u.String()); !errors.Is(err, context.Canceled) || errors.Is(err, ErrNetwork) {
-		t.Errorf("got %v", err)
-	}
-}
-
-// A server that is not there is no end of a context, though net says so of its
-// time-outs.
-func TestFetchErrors(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	gone := listener.Addr().String()
-	listener.Close()
-	n := newNetwork(t, time.Minute, gone)
-	if _, err := n.do(t.Context(), http.MethodGet, "http://"+gone, http.Header{}, ""); !errors.Is(err, ErrNetwork) || errors.Is(err, context.DeadlineExceeded) {
-		t.Errorf("got %v", err)
-	}
-	_, w := n.watch(t.Context())
-	defer w.stop()
-	timeout := &net.OpError{Op: "dial", Err: context.DeadlineExceeded}
-	if err := w.explain(&url.Error{Op: "Get", Err: timeout}); !errors.Is(err, ErrNetwork) || errors.Is(err, context.DeadlineExceeded) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -10,6 +10,7 @@ import (
 	"strings"
 
 	"github.com/trefoildb/trefoil/internal/graphrights"
+	"github.com/trefoildb/trefoil/internal/outbound"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/tracing"
@@ -93,7 +94,7 @@ type run struct {
 	cancel   context.CancelFunc
 	turn     *turns.Turn
 	memory   reservation
-	network  *network
+	network  *outbound.Client
 	snapshot store.Reader
 	span     *tracing.Span
 	rows     int64 // that were returned
@@ -189,7 +190,7 @@ func (r *run) end() {
 			r.engine.opts.Logger.ErrorContext(r.ctx, "close the snapshot of a query", "err", err)
 		}
 	}
-	r.network.close()
+	r.network.Close()
 	if r.turn != nil {
 		r.memory.end()
 		r.turn.End()

@@ -10,6 +10,7 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/trefoildb/trefoil/internal/outbound"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/sparql"
@@ -23,7 +24,7 @@ const resultTypes = "application/sparql-results+json, application/sparql-results
 
 // services sends queries to SPARQL endpoints, for SERVICE.
 type services struct {
-	network     *network // nil if it is off
+	network     *outbound.Client // nil if it is off
 	annotations *annotationService
 	limit       int64 // bytes of an answer, decompressed
 }
@@ -45,20 +46,20 @@ func (s services) Select(ctx context.Context, endpoint, query string) (contentTy
 		"Accept":       {resultTypes},
 	}
 	form := url.Values{"query": {query}}
-	var a *answer
+	var a *outbound.Answer
 	err = turns.Wait(ctx, func() (err error) {
-		a, err = s.network.do(ctx, http.MethodPost, endpoint, header, form.Encode())
+		a, err = s.network.Do(ctx, http.MethodPost, endpoint, header, form.Encode())
 		return err
 	})
 	if err != nil {
 		return "", nil, err
 	}
 	// 2. Check the content type, and open the body.
-	contentType = a.header.Get("Content-Type")
+	contentType = a.Header.Get("Content-Type")
 	if _, ok := results.FormatOf(contentType); !ok {
-		a.body.Close()
+		a.Body.Close()
 		return "", nil, fmt.Errorf("%w: the content type of its answer is %q, which is none of results",
-			ErrNetwork, printable(contentType))
+			ErrNetwork, outbound.Printable(contentType))
 	}
 	err = turns.Wait(ctx, func() (err error) {
 		body, err = decoded(a, "the answer", s.limit)
@@ -86,22 +87,22 @@ func (w waiting) Read(p []byte) (n int, err error) {
 
 // decoded returns the body of an answer without its content coding. If it fails, it closes the
 // body.
-func decoded(a *answer, name string, limit int64) (io.ReadCloser, error) {
-	in := &bounded{Reader: a.body, left: limit, limit: limit}
-	switch coding := a.header.Get("Content-Encoding"); coding {
+func decoded(a *outbound.Answer, name string, limit int64) (io.ReadCloser, error) {
+	in := outbound.Bounded(a.Body, limit, limit)
+	switch coding := a.Header.Get("Content-Encoding"); coding {
 	case "", "identity":
-		return &body{in, a.body.Close}, nil
+		return &body{in, a.Body.Close}, nil
 	case "gzip", "x-gzip":
 	default:
-		a.body.Close()
-		return nil, fmt.Errorf("%w: its answer is coded as %q, which was not asked for", ErrNetwork, printable(coding))
+		a.Body.Close()
+		return nil, fmt.Errorf("%w: its answer is coded as %q, which was not asked for", ErrNetwork, outbound.Printable(coding))
 	}
 	r, err := input.NewReader(in, name, input.Limits{MaxBytes: limit})
 	if err != nil {
-		a.body.Close()
+		a.Body.Close()
 		return nil, err
 	}
-	return &body{r, func() error { return errors.Join(r.Close(), a.body.Close()) }}, nil
+	return &body{r, func() error { return errors.Join(r.Close(), a.Body.Close()) }}, nil
 }
 
 // body is a reader with its own close function.

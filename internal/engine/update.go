@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 
 	"github.com/trefoildb/trefoil/internal/graphrights"
+	"github.com/trefoildb/trefoil/internal/outbound"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/tracing"
@@ -58,7 +59,7 @@ func (e *Engine) Update(ctx context.Context, text string, p Params) (_ UpdateRes
 	// 2. Fetch the documents of LOAD before the update has its turn, because a slow server must not
 	// delay others.
 	network := e.network()
-	defer network.close()
+	defer network.Close()
 	documents := e.documents(network)
 	if documents != nil {
 		defer e.closeDocuments(ctx, documents)
@@ -90,7 +91,7 @@ func (e *Engine) Update(ctx context.Context, text string, p Params) (_ UpdateRes
 const updaters = "updates"
 
 // changes evaluates an update on a snapshot, and returns its net effect.
-func (e *Engine) changes(ctx context.Context, tree *ast.Update, bytes int64, p Params, network *network, documents *documents, snapshot store.Reader) (store.Changes, error) {
+func (e *Engine) changes(ctx context.Context, tree *ast.Update, bytes int64, p Params, network *outbound.Client, documents *documents, snapshot store.Reader) (store.Changes, error) {
 	// 1. Take a turn. It needs no seat, because waiting for one could take as long as the queries
 	// that have them.
 	turn, err := e.turns.BeginExclusive(ctx, updaters)
@@ -134,7 +135,7 @@ type unclosed struct{ store.Reader }
 func (unclosed) Close() error { return nil }
 
 // documents returns the documents for LOAD; nil if it is off.
-func (e *Engine) documents(network *network) *documents {
+func (e *Engine) documents(network *outbound.Client) *documents {
 	if network == nil {
 		return nil
 	}

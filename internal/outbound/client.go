@@ -1,6 +1,6 @@
 // Requests to other servers, within limits.
 
-package engine
+package outbound
 
 import (
 	"context"
@@ -14,50 +14,44 @@ import (
 	"strings"
 	"sync"
 	"time"
-
-	"github.com/trefoildb/trefoil/internal/outbound"
 )
-
-// ErrHost is the error if the operator did not allow a URL of SERVICE or LOAD.
-var ErrHost = outbound.ErrHost
 
 // ErrNetwork is the error if another server did not answer, or answered wrongly.
 var ErrNetwork = errors.New("the request to another server failed")
 
 // Limits of requests to other servers.
 const (
-	maxRedirects       = 5
-	maxURLBytes        = 8 << 10
-	defaultIdleTimeout = time.Minute // without a byte
-	maxErrorText       = 200
-	maxServiceAnswer   = 1 << 30 // bytes, decompressed
+	maxRedirects = 5
+	maxURLBytes  = 8 << 10
+	maxErrorText = 200
 )
 
-// network sends the requests of one query or update. close closes its connections. It may be called
-// at any time and more than once, also on nil.
-type network struct {
-	hosts       *outbound.Hosts
-	idleTimeout time.Duration // the longest time without a byte
-	logger      *slog.Logger
+// Client sends requests to allowed hosts. Close closes its connections. It may be called at any time and
+// more than once, also on nil. A Client is safe for concurrent use.
+type Client struct {
+	Hosts       *Hosts
+	IdleTimeout time.Duration // the longest time without a byte
+	Logger      *slog.Logger
 
 	once      sync.Once
 	client    *http.Client
 	transport *http.Transport
 }
 
-func (n *network) open() {
-	n.transport = n.hosts.Transport(n.logger)
+func (n *Client) open() {
+	n.transport = n.Hosts.Transport(n.Logger)
 	n.client = &http.Client{Transport: n.transport, CheckRedirect: n.checkRedirect}
 }
 
-func (n *network) close() {
+// Close closes the idle connections.
+func (n *Client) Close() {
 	if n != nil {
 		n.once.Do(n.open)
 		n.transport.CloseIdleConnections()
 	}
 }
 
-func (n *network) checkRedirect(next *http.Request, before []*http.Request) error {
+func (n *Client) checkRedirect(next *http.Request, before []*http.Request) error {
 	next.Header.Del("Referer")
 	last := before[len(before)-1]
 	switch {
@@ -70,22 +64,22 @@ func (n *network) checkRedirect(next *http.Request, before []*http.Request) erro
 	case len(next.URL.String()) > maxURLBytes:
 		return fmt.Errorf("%w: a redirect to an address of more than %d bytes", ErrNetwork, maxURLBytes)
 	}
-	if err := n.hosts.Check(next.URL); err != nil {
+	if err := n.Hosts.Check(next.URL); err != nil {
 		return fmt.Errorf("redirect: %w", err)
 	}
 	return nil
 }
 
-// answer is a successful answer to a request. The caller must close its body.
-type answer struct {
-	header http.Header
-	url    *url.URL // URL after redirects
-	body   io.ReadCloser
+// Answer is a successful answer to a request. The caller must close its body.
+type Answer struct {
+	Header http.Header
+	URL    *url.URL // after redirects
+	Body   io.ReadCloser
 }
 
-// do sends a request. ctx bounds the body too. It fails if the host is not allowed or the status is
-// not 200.
-func (n *network) do(ctx context.Context, method, iri string, header http.Header, body string) (*answer, error) {
+// Do sends a request. ctx bounds the body too. It fails if the host is not allowed or the status is
+// not 200, by [ErrHost] or [ErrNetwork].
+func (n *Client) Do(ctx context.Context, method, iri string, header http.Header, body string) (*Answer, error) {
 	// 1. Check the URL before anything is opened.
 	u, err := n.parse(iri)
 	if err != nil {
@@ -112,15 +106,15 @@ func (n *network) do(ctx context.Context, method, iri string, header http.Header
 	// 3. Check the status. The body of an error may explain it.
 	reader := &watchedBody{watch: watch, body: response.Body}
 	if response.StatusCode != http.StatusOK {
-		err := fmt.Errorf("%w: it answered %s%s", ErrNetwork, printable(response.Status), errorText(response.Header, reader))
+		err := fmt.Errorf("%w: it answered %s%s", ErrNetwork, Printable(response.Status), errorText(response.Header, reader))
 		reader.Close()
 		return nil, err
 	}
-	return &answer{header: response.Header, url: response.Request.URL, body: reader}, nil
+	return &Answer{Header: response.Header, URL: response.Request.URL, Body: reader}, nil
 }
 
 // parse returns the URL of an IRI if requests to it are allowed.
-func (n *network) parse(iri string) (*url.URL, error) {
+func (n *Client) parse(iri string) (*url.URL, error) {
 	if len(iri) > maxURLBytes {
 		return nil, fmt.Errorf("%w: an IRI of more than %d bytes", ErrHost, maxURLBytes)
 	}
@@ -128,7 +122,7 @@ func (n *network) parse(iri string) (*url.URL, error) {
 	if err != nil {
 		return nil, fmt.Errorf("%w: %w", ErrHost, err)
 	}
-	if err := n.hosts.Check(u); err != nil {
+	if err := n.Hosts.Check(u); err != nil {
 		return nil, err
 	}
 	u.Fragment, u.RawFragment = "", ""
@@ -146,10 +140,10 @@ type watch struct {
 
 var errStalled = errors.New("it stopped sending")
 
-func (n *network) watch(ctx context.Context) (context.Context, *watch) {
+func (n *Client) watch(ctx context.Context) (context.Context, *watch) {
 	own, cancel := context.WithCancelCause(ctx)
-	w := &watch{parent: ctx, own: own, cancel: cancel, idleTimeout: n.idleTimeout}
-	w.timer = time.AfterFunc(n.idleTimeout, func() { cancel(errStalled) })
+	w := &watch{parent: ctx, own: own, cancel: cancel, idleTimeout: n.IdleTimeout}
+	w.timer = time.AfterFunc(n.IdleTimeout, func() { cancel(errStalled) })
 	return own, w
 }
 
@@ -214,11 +208,11 @@ func errorText(header http.Header, body io.Reader) string {
 	if err != nil || len(text) == 0 {
 		return ""
 	}
-	return ": " + printable(string(text))
+	return ": " + Printable(string(text))
 }
 
-// printable returns a stranger's text as one line without control characters.
-func printable(text string) string {
+// Printable returns a stranger's text as one line without control characters.
+func Printable(text string) string {
 	text = strings.ToValidUTF8(text, "?")
 	text = strings.Map(func(r rune) rune {
 		if r < ' ' || r >= 0x7f && r < 0xa0 || r == '\u2028' || r == '\u2029' {
@@ -229,7 +223,9 @@ func printable(text string) string {
 	return strings.Join(strings.Fields(text), " ")
 }
 
-// bounded reads at most limit bytes. More are an error.
+// Bounded returns a reader of at most left bytes. More are an error that names the limit.
+func Bounded(r io.Reader, left, limit int64) io.Reader { return &bounded{r, left, limit} }
+
 type bounded struct {
 	io.Reader
 	left, limit int64
