@@ -301,6 +301,11 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 	if isCrowded(hr) && (d == nil || !d.Health) {
 		return errCrowded()
 	}
+	if d != nil {
+		if types := d.AcceptQuery(); types != "" {
+			w.Header().Set("Accept-Query", types)
+		}
+	}
 	if d != nil && hr.Method == http.MethodOptions {
 		a.cors.AnswerOptions(w, hr, d.Allowed()) // without a token: a browser's preflight has none
 		return nil

@@ -32,9 +32,9 @@ var rules = map[string]access.Rule{
 	"GET /range": readsGraphs, "GET /count": readsGraphs, "GET /fragments": readsGraphs, "GET /prefixes": readsGraphs,
 	"GET /triples": readsGraphs, "POST /triples": writesGraphs, "DELETE /triples": writesGraphs,
 	"GET /data": readsGraphs, "PUT /data": writesGraphs, "POST /data": writesGraphs, "DELETE /data": writesGraphs,
-	"GET /sparql": readsGraphs, "POST /sparql": readsGraphs,
-	"GET /query": readsGraphs, "POST /query": readsGraphs,
-	"GET /update": readsGraphs, "POST /update": readsGraphs,
+	"GET /sparql": readsGraphs, "POST /sparql": readsGraphs, "QUERY /sparql": readsGraphs,
+	"GET /query": readsGraphs, "POST /query": readsGraphs, "QUERY /query": readsGraphs,
+	"GET /update": readsGraphs, "POST /update": readsGraphs, "QUERY /update": readsGraphs,
 	"POST /load": {Right: access.Load},
 
 	"POST /prefixes": writes, "PUT /prefixes": writes, "DELETE /prefixes": writes,

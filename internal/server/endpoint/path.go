@@ -6,12 +6,16 @@ import (
 	"net/http"
 	"net/url"
 	"slices"
+	"strings"
 
 	"github.com/trefoildb/trefoil/internal/server/request"
 )
 
 // Table holds endpoints by path.
 type Table = map[string]*Path
+
+// MethodQuery is a safe method with a body (RFC 10008). net/http has no name for it.
+const MethodQuery = "QUERY"
 
 // Handler answers a request. It must return an error only if nothing was sent, or if the answer
 // must be broken off.
@@ -31,7 +35,9 @@ type Method struct {
 	OwnParams bool
 	Writes    bool // changes data; if only some requests do, the handler calls Changes.Check
 	Body      bool // takes a body
-	Handle    Handler
+	// Queries are the media types of bodies of [MethodQuery], without parameters. Answers of the path name them.
+	Queries []string
+	Handle  Handler
 	// Shown, if set, leads browsers to the page at the root. It returns the query for the page; "" is
 	// none.
 	Shown func(params url.Values) string
@@ -48,6 +54,15 @@ func (d *Path) Allowed() []string {
 	}
 	slices.Sort(allow)
 	return allow
+}
+
+// AcceptQuery returns the value of the header Accept-Query, a list of structured fields (RFC 10008,
+// section 3); "" if the path does not take QUERY. A media type is a token there.
+func (d *Path) AcceptQuery() string {
+	if m := d.Methods[MethodQuery]; m != nil {
+		return strings.Join(m.Queries, ", ")
+	}
+	return ""
 }
 
 // Get returns a path that answers GET and HEAD.

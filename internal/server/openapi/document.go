@@ -76,7 +76,7 @@ func (o Options) build(table endpoint.Table, base string) (object, error) {
 		if paths[template] == nil {
 			paths[template] = object{}
 		}
-		paths[template][strings.ToLower(method)] = one
+		paths[template][field(method)] = one
 	}
 	// 2. All routes must be described.
 	for route, path := range table {
@@ -104,6 +104,15 @@ func (o Options) build(table endpoint.Table, base string) (object, error) {
 
 const introduction = "A distributed, ordered store of RDF triples. HEAD is answered like GET. " +
 	"A parameter that is unknown, repeated or empty is an error, except at /sparql. docs/API.md has all of this in words."
+
+// field returns the name of a method in a path. OpenAPI 3.1 has no name for QUERY, and 3.2 is not known to
+// most tools, so an extension has what is "query" there.
+func field(method string) string {
+	if method == endpoint.MethodQuery {
+		return "x-query"
+	}
+	return strings.ToLower(method)
+}
 
 // routeOf returns the path of the table that answers a template.
 func routeOf(template string) string {

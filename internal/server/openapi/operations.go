@@ -50,6 +50,7 @@ var (
 	results  = media{"application/sparql-results+json": "Results", "application/json": "Answer", "application/sparql-results+xml": "", "application/xml": "", "text/xml": "", "text/csv": "", "text/tab-separated-values": ""}
 	// An answer to SPARQL is one of results, of graphs, or a plan, as the query says.
 	answers   = with(results, with(graphs, types("text/plain")))
+	queries   = types("application/sparql-query application/x-www-form-urlencoded")
 	texts     = types("application/x-www-form-urlencoded application/sparql-query application/sparql-update")
 	binary    = types("application/vnd.trefoil.links")
 	question  = with(jsonOf("LinksQuestion"), binary)
@@ -83,12 +84,15 @@ var operations = map[string]operation{
 	"POST /annotations":   {summary: "Changes annotations, one a line", body: types("application/x-ndjson"), answer: jsonOf("AnnotationBatch")},
 
 	// SPARQL.
-	"GET /sparql":  {summary: "A query; without parameters the service description", headers: []string{"If-None-Match"}, answer: answers},
-	"POST /sparql": {summary: "A query or an update", headers: []string{"Idempotency-Key"}, body: texts, answer: answers},
-	"GET /query":   {summary: "Another name of /sparql", headers: []string{"If-None-Match"}, answer: answers},
-	"POST /query":  {summary: "Another name of /sparql", headers: []string{"Idempotency-Key"}, body: texts, answer: answers},
-	"GET /update":  {summary: "Another name of /sparql", headers: []string{"If-None-Match"}, answer: answers},
-	"POST /update": {summary: "Another name of /sparql", headers: []string{"Idempotency-Key"}, body: texts, answer: answers},
+	"GET /sparql":   {summary: "A query; without parameters the service description", headers: []string{"If-None-Match"}, answer: answers},
+	"POST /sparql":  {summary: "A query or an update", headers: []string{"Idempotency-Key"}, body: texts, answer: answers},
+	"QUERY /sparql": {summary: "A query, whose body changes nothing", headers: []string{"If-None-Match"}, body: queries, answer: answers},
+	"GET /query":    {summary: "Another name of /sparql", headers: []string{"If-None-Match"}, answer: answers},
+	"POST /query":   {summary: "Another name of /sparql", headers: []string{"Idempotency-Key"}, body: texts, answer: answers},
+	"QUERY /query":  {summary: "Another name of /sparql", headers: []string{"If-None-Match"}, body: queries, answer: answers},
+	"GET /update":   {summary: "Another name of /sparql", headers: []string{"If-None-Match"}, answer: answers},
+	"POST /update":  {summary: "Another name of /sparql", headers: []string{"Idempotency-Key"}, body: texts, answer: answers},
+	"QUERY /update": {summary: "Another name of /sparql", headers: []string{"If-None-Match"}, body: queries, answer: answers},
 
 	// Graph Store.
 	"GET /data":           {summary: "A graph; without parameters the whole data set", headers: []string{"If-None-Match"}, answer: graphs},

@@ -26,7 +26,7 @@ func SendError(w http.ResponseWriter, e *problem.Error) {
 	// 1. Replace the headers of the answer by those of the error.
 	h := w.Header()
 	for name := range h { // drop the handler's headers, because they were for another answer
-		if !strings.HasPrefix(name, "Access-Control-") && name != "Connection" && name != "Vary" && name != logs.Header {
+		if !strings.HasPrefix(name, "Access-Control-") && name != "Accept-Query" && name != "Connection" && name != "Vary" && name != logs.Header {
 			h.Del(name)
 		}
 	}

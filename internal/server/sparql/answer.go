@@ -31,7 +31,7 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request.Request, op *operati
 	}
 	w.Header().Set("Content-Type", f.contentType)
 	if isStable(op.text) && r.Method != http.MethodPost {
-		tag, err := a.Tag(r, f.contentType)
+		tag, err := a.Tag(r, f.contentType+" "+op.content)
 		if err != nil || tag != "" && response.NotModified(w, r.Request, tag) {
 			return err
 		}

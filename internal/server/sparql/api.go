@@ -55,8 +55,9 @@ func (a *API) Table() endpoint.Table {
 		return nil
 	}
 	path := &endpoint.Path{Methods: map[string]*endpoint.Method{
-		http.MethodGet:  {Params: queryParams, OwnParams: true, Handle: a.getSPARQL, Shown: func(q url.Values) string { return q.Get("query") }},
-		http.MethodPost: {Params: slices.Concat(queryParams, updateParams), OwnParams: true, Body: true, Handle: a.postSPARQL},
+		http.MethodGet:       {Params: queryParams, OwnParams: true, Handle: a.getSPARQL, Shown: func(q url.Values) string { return q.Get("query") }},
+		http.MethodPost:      {Params: slices.Concat(queryParams, updateParams), OwnParams: true, Body: true, Handle: a.postSPARQL},
+		endpoint.MethodQuery: {Params: queryParams, OwnParams: true, Body: true, Queries: []string{TypeQuery, TypeForm}, Handle: a.postSPARQL},
 	}}
 	// The other two are the names of other stores, which clients know.
 	return endpoint.Table{Path: path, "/query": path, "/update": path, VoIDPath: endpoint.Get(a.getVoID)}
@@ -70,12 +71,10 @@ func (a *API) getSPARQL(w http.ResponseWriter, r *request.Request) error {
 	if err := op.addParams(r.URL.RawQuery, whereURL); err != nil {
 		return err
 	}
-	if op.has("update") {
-		return problem.Errorf(problem.KindBadRequest, "update", "an update is sent by POST: GET changes no data")
-	}
 	return a.operate(w, r, op)
 }
 
+// postSPARQL answers POST and QUERY.
 func (a *API) postSPARQL(w http.ResponseWriter, r *request.Request) error {
 	account := limits.NewAccount(a.Texts, r.Request)
 	defer account.Release()
@@ -98,6 +97,8 @@ func (a *API) operate(w http.ResponseWriter, r *request.Request, op *operation) 
 	}
 	switch {
 	case err != nil:
+	case op.isUpdate() && r.Method != http.MethodPost:
+		err = problem.Errorf(problem.KindBadRequest, "update", "an update is sent by POST: %s changes no data", r.Method)
 	case op.isUpdate():
 		done.form = "update"
 		err = a.Keys.Once(w, r, func(w http.ResponseWriter, r *request.Request) error { return a.update(w, r, op) })
@@ -133,7 +134,7 @@ func (a *API) query(w http.ResponseWriter, r *request.Request, op *operation) (d
 	return done, err
 }
 
-// update makes an update. It must be a POST, and must not be explained.
+// update makes an update, which must not be explained.
 func (a *API) update(w http.ResponseWriter, r *request.Request, op *operation) error {
 	r.Trace.Right = access.Write
 	if err := r.Caller.Permit(access.Rule{Right: access.Write, Graphs: true}); err != nil {
@@ -141,9 +142,6 @@ func (a *API) update(w http.ResponseWriter, r *request.Request, op *operation) e
 	}
 	if err := a.Changes.Check(r.Request); err != nil {
 		return err
-	}
-	if r.Method != http.MethodPost {
-		return problem.Errorf(problem.KindBadRequest, "update", "an update is sent by POST: %s changes no data", r.Method)
 	}
 	if op.explain != explainNo {
 		return problem.Errorf(problem.KindBadParameter, "explain", "an update is not explained; send its WHERE as a query")

@@ -4,6 +4,7 @@ package sparql
 
 import (
 	"errors"
+	"fmt"
 	"io"
 	"mime"
 	"net/url"
@@ -13,7 +14,10 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/cespare/xxhash/v2"
+
 	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
@@ -60,6 +64,8 @@ type operation struct {
 	text    string            // the query or update
 	params  engine.Params
 	formats []string // names of formats, by preference
+	// content is a digest of the body of a QUERY, because its URL is not the whole query; else "".
+	content string
 
 	explain explainMode
 	// Graphs of queries, and graphs of updates.
@@ -249,11 +255,20 @@ func (op *operation) readTimeout() error {
 	return nil
 }
 
-// readOperation reads the operation of a POST from URL and body. The account pays for the body.
+// readOperation reads the operation of a POST or a QUERY from URL and body. The account pays for the body.
 func (a *API) readOperation(r *request.Request, account *limits.Account) (*operation, error) {
 	// 1. Check the type of the body.
 	contentType := r.Header.Get("Content-Type")
 	mediaType, parameters, err := mime.ParseMediaType(contentType)
+	if r.Method == endpoint.MethodQuery {
+		// The content and its type are the query, so that one without a type is none (RFC 10008, section 2).
+		if contentType == "" {
+			return nil, problem.Errorf(problem.KindBadRequest, "Content-Type", "is missing; QUERY takes %s and %s", TypeQuery, TypeForm)
+		}
+		if mediaType == TypeUpdate {
+			return nil, problem.Errorf(problem.KindUnsupportedMedia, "Content-Type", "an update is sent by POST: QUERY changes no data, and takes %s and %s", TypeQuery, TypeForm)
+		}
+	}
 	if err != nil || !slices.Contains([]string{TypeForm, TypeQuery, TypeUpdate}, mediaType) {
 		return nil, problem.Errorf(problem.KindUnsupportedMedia, "Content-Type", "%q; this endpoint takes %s, %s and %s", problem.Clip(contentType), TypeQuery, TypeUpdate, TypeForm)
 	}
@@ -286,6 +301,9 @@ func (a *API) readOperation(r *request.Request, account *limits.Account) (*opera
 	text, err := readText(r, min(most, a.Texts.Max*2/3/textWeight), account)
 	if err != nil {
 		return nil, err
+	}
+	if r.Method == endpoint.MethodQuery {
+		op.content = fmt.Sprintf("%s %016x", mediaType, xxhash.Sum64String(text))
 	}
 	switch mediaType {
 	case TypeForm:
