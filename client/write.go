@@ -4,6 +4,7 @@ package client
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -104,7 +105,7 @@ func (c *Client) sendAll(ctx context.Context, method string, query url.Values, t
 	// 1. Check all triples before any is sent, because a term with a line end, for example, would
 	// be read as something else.
 	for i, t := range triples {
-		if err := t.Check(); err != nil {
+		if err := errors.Join(t.Check(), t.Object.CheckNesting()); err != nil {
 			return fmt.Errorf("triple %d: %w", i, err)
 		}
 	}

@@ -23,6 +23,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // drainTimeout is the time that running requests get to end.
@@ -54,6 +55,10 @@ func Serve(ctx context.Context, dir string, o ServeOptions) error {
 		return err
 	}
 	o = o.withDefaults()
+	// The limit is the process's, because terms are parsed in many places. So it is set before any is.
+	if o.MaxNesting > 0 {
+		triple.SetMaxNesting(o.MaxNesting)
+	}
 	secret, err := o.secret()
 	if err != nil {
 		return err

@@ -43,6 +43,9 @@ type ServeOptions struct {
 	// Listen is the address for clients and other members; "" is [DefaultListen]. Port 0
 	// takes any free port. An address beyond loopback requires Token, Users or Insecure.
 	Listen string
+	// MaxNesting is the greatest number of levels of triple terms that the process reads or makes;
+	// 0 leaves that of [triple.SetMaxNesting].
+	MaxNesting int
 	// Token, if not "", is the secret that clients must send (Authorization: Bearer).
 	Token string
 	// OperatorToken, if not "", is the secret that requests must send to change the
@@ -181,6 +184,9 @@ func (o ServeOptions) Validate() error {
 	}
 	if err := (server.Options{Users: o.Users, OIDC: o.OIDC, AllowOrigins: o.AllowOrigins, PublicURL: o.PublicURL, AcceptHosts: o.AcceptHosts}).Validate(); err != nil {
 		return invalid("%v", err)
+	}
+	if o.MaxNesting < 0 {
+		return invalid("{MaxNesting} %d: it must be more than 0", o.MaxNesting)
 	}
 	if _, _, err := net.SplitHostPort(o.Listen); err != nil {
 		return invalid("listen address %q: %v", o.Listen, err)

@@ -52,13 +52,13 @@ func appendTripleTermJSON(dst []byte, t Term) []byte {
 }
 
 // AppendTripleJSON appends the triple as one JSON object with the members s, p, o and, in a named
-// graph, g, each in the form of [AppendJSON]. A triple term of more than [MaxNesting] levels is a JSON string
+// graph, g, each in the form of [AppendJSON]. A triple term of more than 1,000 levels is a JSON string
 // of N-Triples; [ParseTermJSON] takes both.
 func AppendTripleJSON(dst []byte, t Triple) []byte {
 	dst = AppendJSON(append(dst, `{"s":`...), t.Subject)
 	dst = AppendJSON(append(dst, `,"p":`...), t.Predicate)
 	dst = append(dst, `,"o":`...)
-	if isDeeper(t.Object, MaxNesting) {
+	if t.Object.Levels(maxJSONNesting) > maxJSONNesting {
 		dst = AppendJSONString(dst, t.Object.String())
 	} else {
 		dst = AppendJSON(dst, t.Object)
@@ -69,21 +69,9 @@ func AppendTripleJSON(dst []byte, t Triple) []byte {
 	return append(dst, '}')
 }
 
-// MaxNesting is the greatest number of levels of a triple term that readers of JSON and XML take, because
-// they recurse for each level. A level is two objects of JSON, and encoding/json reads 10,000.
-const MaxNesting = 1000
-
-// isDeeper reports whether a term has more levels of triple terms than depth.
-func isDeeper(t Term, depth int) bool {
-	for ; t.kind == TripleTerm; depth-- {
-		inner, ok := t.Triple()
-		if !ok || depth == 0 {
-			return ok
-		}
-		t = inner.Object
-	}
-	return false
-}
+// maxJSONNesting is the greatest number of levels of a triple term that is an object of JSON, because
+// readers recurse for each level. A level is two objects, and encoding/json reads 10,000.
+const maxJSONNesting = 1000
 
 const hexDigits = "0123456789ABCDEF"
 

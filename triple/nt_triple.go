@@ -14,7 +14,7 @@ func isTripleToken(token []byte) bool {
 const quotedTriple = "<< without ( is a quoted triple of the old RDF-star drafts: RDF 1.2 writes <<( s p o )>>; --rdf-star reads it"
 
 // scanTripleToken returns the index after the triple term at b[i] (RDF 1.2 N-Triples, tripleTerm).
-// It does not recurse, because triple terms may be nested to any depth.
+// It does not recurse, because the limit of their depth can be raised.
 func scanTripleToken(b []byte, i int) (end int, err *tokenError) {
 	_, end, err = eachTripleToken(b, i, func(int, []byte, int) *tokenError { return nil })
 	return end, err
@@ -31,7 +31,9 @@ func eachTripleToken(b []byte, i int, do func(position int, token []byte, at int
 			if !bytes.HasPrefix(b[i:], []byte("<<(")) {
 				return depth, i, tokenErrorf(i, quotedTriple)
 			}
-			depth++
+			if depth++; depth > MaxNesting() {
+				return depth, i, tokenErrorf(i, "%s", tooDeep())
+			}
 			i += len("<<(")
 		}
 		i = skipSpace(b, i)

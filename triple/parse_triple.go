@@ -22,7 +22,9 @@ func (x Text) cutTripleTerm(text string) (Term, string, error) {
 		if text, err = cutOpening(text); err != nil {
 			return Term{}, "", err
 		}
-		depth++
+		if depth++; depth > MaxNesting() {
+			return Term{}, "", CheckNesting(depth)
+		}
 		if s, text, err = x.cutInner(text, Subject); err != nil {
 			return Term{}, "", err
 		}
@@ -91,6 +93,9 @@ func (x Text) startsTriple(text string) (Starts, error) {
 	for depth := 1; ; depth++ {
 		var err error
 		if text, err = cutOpening(text); err != nil {
+			return Starts{}, fmt.Errorf("starts: %w", err)
+		}
+		if err := CheckNesting(depth); err != nil {
 			return Starts{}, fmt.Errorf("starts: %w", err)
 		}
 		// 1. The subject and the predicate, as long as they are whole.

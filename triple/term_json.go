@@ -66,8 +66,11 @@ func (r *termReader) wrap(t Term) Term {
 // read reads a term: an object with the members type and value, and those of a literal. Of a triple
 // term it returns the innermost object, and appends to levels.
 func (r *termReader) read(depth int) (Term, error) {
-	if depth > MaxNesting {
-		return Term{}, fmt.Errorf("%w: triple terms in JSON may be nested %d deep; a deeper one must be a string of N-Triples", ErrBadTerm, MaxNesting)
+	if err := CheckNesting(depth); err != nil {
+		return Term{}, err
+	}
+	if depth > maxJSONNesting {
+		return Term{}, fmt.Errorf("%w: triple terms in JSON may be nested %d deep; a deeper one must be a string of N-Triples", ErrBadTerm, maxJSONNesting)
 	}
 	// 1. Read the members. The value of a triple term is an object.
 	members := map[string]string{}

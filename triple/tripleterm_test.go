@@ -95,6 +95,7 @@ func TestVersionLines(t *testing.T) {
 // TestDeepTripleTerm: a term of many levels must take time linear in its size and no stack.
 func TestDeepTripleTerm(t *testing.T) {
 	skipWithRace(t)
+	raiseNesting(t, MaxTermBytes)
 	const depth = 200_000
 	text := strings.Repeat("<<(<a:><a:>", depth) + "_:b" + strings.Repeat(")>>", depth)
 	sc := NewScanner(strings.NewReader("<a:s> <a:p> "+text+" .\n"), ScanOptions{})
@@ -160,7 +161,7 @@ func TestTermJSONErrors(t *testing.T) {
 		`{"type":"literal","value":"x","xml:lang":"ar--rtl"}`:                       "which its:dir gives",
 		`{"type":"literal","value":5}`:                                              "no string",
 		`{"type":"literal","value":"a","value":"b"}`:                                "occurs twice",
-		strings.Repeat(`{"type":"triple","value":{`+s+","+p+`,"object":`, 1001):     "nested 1000 deep",
+		strings.Repeat(`{"type":"triple","value":{`+s+","+p+`,"object":`, 101):      "nested more than 100 deep",
 	} {
 		if got, err := ParseTermJSON([]byte(text)); err == nil || !strings.Contains(err.Error(), want) {
 			t.Errorf("%.80s: got %v, %v, want %s", text, got, err, want)

@@ -24,8 +24,23 @@ type documents struct {
 	Base    string   `placeholder:"IRI" help:"Resolve relative IRIs against this one."`
 	RDFStar bool     `name:"rdf-star" help:"Read quoted triples << s p o >> of the RDF-star drafts: each becomes a blank node that reifies the triple, the same for equal triples of a document. RDF 1.2 needs no flag."`
 	MaxLine byteSize `default:"64MiB" placeholder:"SIZE" help:"Greatest line, or token; ${default} by default."`
-	found   prefixes.Found
-	Files   []string `arg:"" optional:"" name:"file" help:"Files, directories, globs; - is standard input. .gz, .bz2, .zst and .xz are recognized by content."`
+	nestingFlags
+	found prefixes.Found
+	Files []string `arg:"" optional:"" name:"file" help:"Files, directories, globs; - is standard input. .gz, .bz2, .zst and .xz are recognized by content."`
+}
+
+// AfterApply sets the limit of the process's parsers.
+func (n nestingFlags) AfterApply() error {
+	if n.MaxNesting <= 0 {
+		return usagef("--max-nesting %d: it must be more than 0", n.MaxNesting)
+	}
+	triple.SetMaxNesting(n.MaxNesting)
+	return nil
+}
+
+// nestingFlags bound the depth of triple terms.
+type nestingFlags struct {
+	MaxNesting int `default:"100" placeholder:"N" help:"Most levels of triple terms in one another that are read, ${default} by default. Answers in JSON and XML are read up to 1,000 levels."`
 }
 
 // list returns the documents.

@@ -6,6 +6,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // TestRDFStar: quoted triples are errors that name the flag, and with the flag they are reifiers in
@@ -47,6 +49,18 @@ func TestRDFStar(t *testing.T) {
 	if dump := mustRun(t, "", "convert", "--rdf-star", "--format", "nt", ttl, nt); strings.Count(dump, "<<(") != 2 {
 		t.Errorf("two documents share a node:\n%s", dump)
 	}
+}
+
+// TestMaxNesting: --max-nesting is the limit of commands that read documents.
+func TestMaxNesting(t *testing.T) {
+	t.Cleanup(func() { triple.SetMaxNesting(0) })
+	line := "<x:s> <x:p> " + strings.Repeat("<<( <x:s> <x:p> ", 101) + `"o"` + strings.Repeat(" )>>", 101) + " .\n"
+	file := write(t, "deep.nt", line)
+	want(t, exitFailed, "deep.nt:1:1613: triple terms are nested more than 100 deep; name the inner ones by reifiers, or raise --max-nesting", "convert", file)
+	want(t, exitUsage, "--max-nesting 0", "convert", "--max-nesting", "0", file)
+	want(t, exitDone, line, "convert", "--max-nesting", "101", file)
+	want(t, exitFailed, "nested more than 100 deep", "load", "--data", filepath.Join(t.TempDir(), "store"), file)
+	want(t, exitFailed, "nested more than 50 deep", "convert", "--max-nesting", "50", file)
 }
 
 // TestCanonical converts to both canonical forms.

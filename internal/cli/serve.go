@@ -119,6 +119,7 @@ type sparqlFlags struct {
 	QueryTimeout      time.Duration `default:"60s" placeholder:"D" help:"Maximum duration of a query or update, ${default} by default; 0 is no limit."`
 	UpdateMemory      *byteSize     `placeholder:"SIZE" help:"Maximum that one update may change at once; as --query-memory by default."`
 	MaxQueries        int           `default:"16" placeholder:"N" help:"Queries that hold more than 2 MiB at a time, ${default} by default; more wait. Others take turns beside them."`
+	MaxNesting        int           `default:"100" placeholder:"N" help:"Most levels of triple terms in one another that are read or made, ${default} by default."`
 	SpillDir          string        `placeholder:"DIR" help:"Where queries create temporary files; DATA/tmp by default."`
 	UnionDefaultGraph bool          `help:"The default graph of queries is the merge of all graphs."`
 	AllowHost         []string      `placeholder:"HOST" help:"A host that SERVICE and LOAD may request: example.org, example.org:8890, *.example.org, 10.0.0.0/8; repeatable. Both are off without one."`
@@ -195,7 +196,7 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 			UnionDefaultGraph: c.UnionDefaultGraph, AllowHosts: c.AllowHost,
 			LinkPredicate: c.LinkPredicate, NoLinks: c.NoLinks, Version: thisVersion().Version,
 		},
-		Listen: withHost(c.Listen), Insecure: c.Insecure, AllowOrigins: c.CORS, PublicURL: c.PublicURL, AcceptHosts: c.AcceptHost,
+		Listen: withHost(c.Listen), Insecure: c.Insecure, MaxNesting: c.MaxNesting, AllowOrigins: c.CORS, PublicURL: c.PublicURL, AcceptHosts: c.AcceptHost,
 	}
 	// 1. Read the files of the flags.
 	tokens, err := c.tokens()
@@ -245,6 +246,9 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 	// 0 is the default of the option. As a flag it means none, and no query could run.
 	if c.MaxQueries == 0 {
 		return o, usagef("--max-queries 0: it must be more than 0")
+	}
+	if c.MaxNesting == 0 {
+		return o, usagef("--max-nesting 0: it must be more than 0")
 	}
 	// Without a timeout, the option is negative.
 	if c.QueryTimeout == 0 {

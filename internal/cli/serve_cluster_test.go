@@ -75,6 +75,8 @@ func TestClusterFlags(t *testing.T) {
 		{loopback, false, []string{"--copies", "9"}, "--copies"},
 		{loopback, false, []string{"--max-queries", "0"}, "--max-queries 0"},
 		{loopback, false, []string{"--max-queries", "-1"}, "--max-queries -1"},
+		{loopback, false, []string{"--max-nesting", "0"}, "--max-nesting 0"},
+		{loopback, false, []string{"--max-nesting", "-1"}, "--max-nesting -1"},
 		{loopback, false, []string{"--link-copies", "0"}, ""},
 		{loopback, false, []string{"--link-copies", "5"}, "--link-copies: 5 is not 0 to 4"},
 		{loopback, false, []string{"--link-copies=-2"}, "--link-copies: -2 is not 0 to 4"},

@@ -44,6 +44,7 @@ func TestServeFlagsCount(t *testing.T) {
 		"query-timeout":           {"3s"},
 		"update-memory":           {"3MiB"},
 		"max-queries":             {"3"},
+		"max-nesting":             {"3"},
 		"spill-dir":               {t.TempDir()},
 		"union-default-graph":     {"true"},
 		"allow-host":              {"example.org"},

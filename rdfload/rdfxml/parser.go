@@ -371,6 +371,9 @@ func (p *parser) emit(at place, subject triple.Term, predicate string, object tr
 	if err := t.Check(); err != nil {
 		return p.failAt(at, "%v", err)
 	}
+	if err := object.CheckNesting(); err != nil {
+		return p.failAt(at, "%v", err)
+	}
 	if p.sole != nil {
 		return p.addSole(at, t, nil)
 	}

@@ -26,6 +26,7 @@ type soleTriple struct {
 	triple triple.Triple // zero if none has come; without an object if inner is set
 	inner  *soleTriple   // the triple term that is the object
 	size   int           // of the levels around it
+	levels int           // around it, and its own
 }
 
 // same reports whether two triples are equal. It does not recurse, because they are nested.
@@ -67,11 +68,16 @@ func (p *parser) parseTriple(ctx context, prop propertyElement) error {
 		p.warnAt(prop.at, "rdf:parseType=\"Triple\" is ignored with its content, because no rdf:version=\"1.2\" is on this element or around it")
 		return p.skipContent()
 	}
-	// 2. Collect the triple. Its size is checked on the way down, because all levels are in memory.
+	// 2. Collect the triple. Its size and depth are checked on the way down, because all levels are
+	// in memory.
 	outer := p.sole
-	p.sole = &soleTriple{size: len(prop.subject.Value()) + len(prop.predicate)}
+	p.sole = &soleTriple{size: len(prop.subject.Value()) + len(prop.predicate), levels: 1}
 	if outer != nil {
 		p.sole.size += outer.size
+		p.sole.levels += outer.levels
+	}
+	if err := triple.CheckNesting(p.sole.levels); err != nil {
+		return p.failAt(prop.at, "%v", err)
 	}
 	if p.sole.size > triple.MaxTermBytes {
 		return p.failAt(prop.at, "%v", triple.ErrTermTooLong)

@@ -19,16 +19,17 @@ func (p *parser) startsReified() bool { return p.peek(1) == '<' }
 // startsTripleTerm reports whether a triple term is at pos, where '<' is.
 func (p *parser) startsTripleTerm() bool { return p.peek(1) == '<' && p.peek(2) == '(' }
 
-// tripleTerm parses the tripleTerm at pos. It does not recurse, because triple terms may be nested to
-// any depth.
+// tripleTerm parses the tripleTerm at pos. It does not recurse, because the limit of their depth can be raised.
 func (p *parser) tripleTerm() (triple.Term, error) {
 	var b triple.TripleTermBuilder
 	var object triple.Term
 	// 1. Down to the innermost object.
 	depth := 0
 	for object.IsZero() {
+		if depth++; depth > triple.MaxNesting() {
+			return object, p.fail(0, "%v", triple.CheckNesting(depth))
+		}
 		p.pos += len("<<(")
-		depth++
 		subject, err := p.plainTerm(expectTerm)
 		if err != nil {
 			return object, err
@@ -62,6 +63,9 @@ func (p *parser) tripleTerm() (triple.Term, error) {
 func (p *parser) sized(term triple.Term) (triple.Term, error) {
 	if len(term.Value()) > triple.MaxTermBytes {
 		return term, p.fail(0, "%v", triple.ErrTermTooLong)
+	}
+	if err := term.CheckNesting(); err != nil {
+		return term, p.fail(0, "%v", err)
 	}
 	return term, nil
 }

@@ -23,6 +23,9 @@ func makeTriple(_ *Env, args []Value) Value {
 	if bytes := len(s.term.Value()) + len(p.term.Value()) + len(object.Value()); bytes > triple.MaxTermBytes {
 		return errLength
 	}
+	if err := triple.CheckNesting(object.Levels(triple.MaxNesting()) + 1); err != nil {
+		return limitValue(err.Error())
+	}
 	t := triple.NewTripleTerm(s.term, p.term, object)
 	if len(t.Value()) > triple.MaxTermBytes {
 		return errLength

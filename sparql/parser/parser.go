@@ -75,6 +75,7 @@ type parser struct {
 	halt error // of Options.Check; err is set too then
 
 	depth, nodes int
+	levels       int // of triple terms around the current one
 	names        names
 	labels       labels
 	aggregates   aggregateRule
@@ -205,6 +206,20 @@ func (p *parser) enter() {
 }
 
 func (p *parser) leave() { p.depth-- }
+
+// enterTriple is enter for a triple term; leaveTriple ends it.
+func (p *parser) enterTriple() {
+	p.enter()
+	p.levels++
+	if err := triple.CheckNesting(p.levels); err != nil {
+		p.fail(p.tok.pos, "%v", err)
+	}
+}
+
+func (p *parser) leaveTriple() {
+	p.leave()
+	p.levels--
+}
 
 // node counts a node of the tree against MaxNodes.
 func (p *parser) node() {

@@ -329,17 +329,20 @@ func TestLimits(t *testing.T) {
 		}, Options{MaxDepth: 100}, 98, "nested deeper than 100"},
 		{"triple terms", func(n int) string {
 			return "ASK{?s ?p " + strings.Repeat("<<(?s ?p ", n) + "1" + strings.Repeat(")>>", n) + "}"
-		}, Options{MaxDepth: 100}, 99, "nested deeper than 100"},
+		}, Options{}, 100, "triple terms are nested more than 100 deep"},
 		{"reified triples", nested("<<", "?s", " ?p 1>>"), Options{MaxDepth: 100}, 99, "nested deeper than 100"},
 		{"annotations", func(n int) string {
 			return "ASK{?s " + strings.Repeat("?p 1{|", n) + "?p 1" + strings.Repeat("|}", n) + "}"
 		}, Options{MaxDepth: 100}, 99, "nested deeper than 100"},
 		{"triple terms of expressions", func(n int) string {
 			return "ASK{BIND(" + strings.Repeat("<<(?s ?p ", n) + "1" + strings.Repeat(")>>", n) + "AS ?x)}"
-		}, Options{MaxDepth: 100}, 98, "nested deeper than 100"},
+		}, Options{}, 100, "triple terms are nested more than 100 deep"},
 		{"triple terms of data", func(n int) string {
 			return "ASK{VALUES ?x{" + strings.Repeat("<<(<x:s><x:p>", n) + "1" + strings.Repeat(")>>", n) + "}}"
-		}, Options{MaxDepth: 100}, 99, "nested deeper than 100"},
+		}, Options{}, 100, "triple terms are nested more than 100 deep"},
+		{"triple terms with a reifier", func(n int) string {
+			return "ASK{?s ?p " + strings.Repeat("<<(?s ?p ", n-1) + "1" + strings.Repeat(")>>", n-1) + " ~ ?r}"
+		}, Options{}, 100, "triple terms are nested more than 100 deep"},
 		{"negations", func(n int) string { return "ASK{FILTER(" + strings.Repeat("!", n) + "1)}" }, Options{MaxDepth: 100}, 97, "nested deeper than 100"},
 		{"lists", nested("(", "1", ")"), Options{MaxDepth: 100}, 99, "nested deeper than 100"},
 		{"property lists", nested("[<x:p> ", "1", "]"), Options{MaxDepth: 100}, 99, "nested deeper than 100"},

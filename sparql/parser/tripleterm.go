@@ -12,8 +12,8 @@ var rdfReifies = triple.NewIRI(triple.RDFReifies)
 // tripleTerm parses TripleTerm. It must be next.
 func (t *triplesParser) tripleTerm() ast.Node {
 	pos := t.tok.pos
-	t.enter()
-	defer t.leave()
+	t.enterTriple()
+	defer t.leaveTriple()
 	t.advance()
 	s := t.innerTerm(false)
 	p := t.simpleVerb()
@@ -116,7 +116,18 @@ func (t *triplesParser) reify(reifier, s, p, o ast.Node) {
 	if t.err != nil {
 		return
 	}
+	if err := triple.CheckNesting(levelsOf(o) + 1); err != nil {
+		t.fail(s.Pos, "%v", err)
+	}
 	t.add(reifier, ast.Node{Pos: reifier.Pos, Term: rdfReifies}, nil, t.tripleNode(s.Pos, s, p, o))
+}
+
+// levelsOf returns the levels of triple terms of a node.
+func levelsOf(n ast.Node) (levels int) {
+	for ; n.Triple != nil; n = n.Triple.Object {
+		levels++
+	}
+	return levels + n.Term.Levels(triple.MaxNesting())
 }
 
 // annotations parses Annotation or AnnotationPath behind a triple: reifiers of it, and blocks with
@@ -151,8 +162,8 @@ func (t *triplesParser) annotations(s, p ast.Node, path ast.Path, o ast.Node) {
 // dataTripleTerm parses TripleTermData. It must be next.
 func (p patternParser) dataTripleTerm() triple.Term {
 	pos := p.tok.pos
-	p.enter()
-	defer p.leave()
+	p.enterTriple()
+	defer p.leaveTriple()
 	p.advance()
 	if p.tok.kind != tokIRI && p.tok.kind != tokName {
 		p.expected("an IRI as the subject of a triple term in VALUES")
@@ -178,8 +189,8 @@ func (p patternParser) dataTripleTerm() triple.Term {
 // tripleTerm parses ExprTripleTerm, which is a call of TRIPLE. It must be next.
 func (p exprParser) tripleTerm() ast.Expr {
 	call := &ast.Call{Pos: p.tok.pos, Func: ast.FuncTriple}
-	p.enter()
-	defer p.leave()
+	p.enterTriple()
+	defer p.leaveTriple()
 	p.advance()
 	for position := range 3 {
 		call.Args = append(call.Args, p.tripleTermArgument(position))

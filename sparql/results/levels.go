@@ -16,10 +16,17 @@ type levels struct {
 	depth int // of the level being read
 }
 
+// maxLevels bounds the recursion of the readers, even if [triple.MaxNesting] is raised.
+const maxLevels = 1000
+
 // enter must be called before a level is read.
 func (l *levels) enter() error {
-	if l.depth++; l.depth > triple.MaxNesting {
-		return fmt.Errorf("%w: triple terms nested deeper than %d", ErrLimit, triple.MaxNesting)
+	l.depth++
+	if err := triple.CheckNesting(l.depth); err != nil {
+		return fmt.Errorf("%w: %w", ErrLimit, err)
+	}
+	if l.depth > maxLevels {
+		return fmt.Errorf("%w: triple terms nested more than %d deep", ErrLimit, maxLevels)
 	}
 	return nil
 }

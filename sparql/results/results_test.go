@@ -510,14 +510,15 @@ func TestTripleTerms(t *testing.T) {
 		{JSON, vars + `{"type":"literal","value":"x","xml:lang":"ar--rtl"}}]}}`, "which its:dir gives"},
 		{JSON, vars + `{"type":"literal","value":"x","xml:lang":"ar--rtl","its:dir":"rtl"}}]}}`, "which its:dir gives"},
 		{XML, `<sparql xmlns="http://www.w3.org/2005/sparql-results#"><head><variable name="t"/></head><results><result><binding name="t"><literal xml:lang="ar--rtl">x</literal></binding></result></results></sparql>`, "which its:dir gives"},
-		{JSON, deep(1000), ""},
-		{JSON, deep(1001), "deeper than 1000"},
-		{JSON, deep(100_000), "deeper than 1000"},
+		{JSON, deep(triple.DefaultNesting), ""},
+		{JSON, deep(triple.DefaultNesting + 1), "nested more than 100 deep; name the inner ones by reifiers, or raise --max-nesting"},
+		{JSON, deep(100_000), "nested more than 100 deep"},
 		{XML, xmlTerm("<triple><subject>" + iri + "</subject></triple>"), "without an object"},
 		{XML, xmlTerm("<triple><object>" + iri + "</object><object>" + iri + "</object></triple>"), "two elements object"},
 		{XML, xmlTerm(xmlPart + iri + iri + "</object></triple>"), "two terms"},
 		{XML, xmlTerm("<triple><part>" + iri + "</part></triple>"), "element part in a triple term"},
-		{XML, xmlTerm(strings.Repeat(xmlPart, 1001) + iri + strings.Repeat("</object></triple>", 1001)), "deeper than 1000"},
+		{XML, xmlTerm(strings.Repeat(xmlPart, 101) + iri + strings.Repeat("</object></triple>", 101)), "nested more than 100 deep"},
+		{XML, xmlTerm(strings.Repeat(xmlPart, 100) + iri + strings.Repeat("</object></triple>", 100)), ""},
 	} {
 		_, _, err := read(c.doc, c.f)
 		if (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) {

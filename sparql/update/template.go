@@ -3,10 +3,12 @@
 package update
 
 import (
+	"fmt"
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -282,6 +284,9 @@ func (f *filler) tripleOf(places *[3]place) (*bound, error) {
 		}
 	}
 	t := triple.NewTripleTerm(terms[triple.Subject], terms[triple.Predicate], terms[triple.Object])
+	if err := t.CheckNesting(); err != nil {
+		return nil, fmt.Errorf("%w: a template: %w", expr.ErrLimit, err)
+	}
 	if t.Check() != nil { // it is too long
 		return &bound{}, nil
 	}
