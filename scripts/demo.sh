@@ -42,7 +42,8 @@ run load --data store sample.nt
 
 say "3. Serve it on loopback"
 echo '$ trefoil serve --data store --listen 127.0.0.1:0 &'
-"$trefoil" serve --data store --listen 127.0.0.1:0 2>serve.log &
+: >serve.log # the loop may read it before the server's own shell makes it
+"$trefoil" serve --data store --listen 127.0.0.1:0 2>>serve.log &
 server=$!
 url=
 for _ in $(seq 100); do

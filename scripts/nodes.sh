@@ -50,7 +50,8 @@ start() {
   local i=$1
   shift
   echo "\$ trefoil serve --data data$i --listen ${address[$i]}${*:+ $*} &"
-  "$trefoil" serve --data "data$i" --listen "${address[$i]}" "$@" 2>"n$i.log" &
+  : >"n$i.log" # start_all may read it before the node's own shell makes it
+  "$trefoil" serve --data "data$i" --listen "${address[$i]}" "$@" 2>>"n$i.log" &
   process[i]=$!
 }
 
