@@ -42,9 +42,9 @@ var layers = map[string][]string{
 	"internal/functions": {"triple", "trie", "rdfload", "internal/feed", "internal/systemgraph", "internal/store", small},
 
 	// One machine.
-	"internal/store":          {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/store/manifest", small},
-	"internal/store/database": {"triple", "internal/store", "internal/store/manifest", small},
-	"internal/store/manifest": {},
+	"internal/store":          {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/store/synced", small},
+	"internal/store/database": {"triple", "internal/store", "internal/store/synced", small},
+	"internal/store/synced":   {},
 	"internal/backup":         {"triple", "trie", "internal/feed", "internal/systemgraph", "rdfload", "internal/store"},
 	"internal/replica":        {"triple", "trie", "internal/feed", "recovery", "internal/store", "internal/store/database"},
 	"internal/turns":          {small},
@@ -65,7 +65,7 @@ var layers = map[string][]string{
 	"internal/cluster/gossip":    {"trie"},
 	"internal/cluster/peer":      {"trie", small},
 	"internal/cluster/port":      {small},
-	"internal/cluster/agreement": {"trie", "internal/cluster/view", "internal/store/database", "internal/store/manifest"},
+	"internal/cluster/agreement": {"trie", "internal/cluster/view", "internal/store/database", "internal/store/synced"},
 	"internal/cluster/gate":      {"trie", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer"},
 	"internal/cluster/backfill":  {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes"},
 	"internal/cluster/upkeep":    {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes", "internal/cluster/backfill"},

@@ -173,8 +173,8 @@ func readAll(t *testing.T, fs vfs.FS, want int) error {
 	return first
 }
 
-// Flipped bits in the log. Bits before a later sync are found. The others look like a write cut
-// off by a crash, and are counted.
+// The process is killed, and then a bit of its log flips: Open rejects the store, also in the last
+// 32 KiB, where Pebble takes damage for a write that a crash cut off.
 func TestFlippedBitsInLog(t *testing.T) {
 	lone(t)
 	rng := random(t)
@@ -188,10 +188,10 @@ func TestFlippedBitsInLog(t *testing.T) {
 	for i := range batches {
 		add(t, s, students(i*batch, (i+1)*batch)...)
 	}
-	crashed := fs.CrashClone(vfs.CrashCloneCfg{}) // a log that was not closed
-	logs := storeFiles(t, crashed, func(name string) bool { return strings.HasSuffix(name, ".log") })
+	killed := copyTree(t, fs)
+	logs := storeFiles(t, killed, func(name string) bool { return strings.HasSuffix(name, ".log") })
 	log := "data/store/" + logs[len(logs)-1]
-	data := readFile(t, crashed, log)
+	data := readFile(t, killed, log)
 	end := len(data)
 	for end > 0 && data[end-1] == 0 {
 		end--
@@ -200,40 +200,35 @@ func TestFlippedBitsInLog(t *testing.T) {
 	if end < 4*tail {
 		t.Fatalf("a log of %d bytes only", end)
 	}
-	refused, hidden, worst := 0, 0, 0
-	for i := range fewer(50) {
+	for i := range fewer(100) {
 		at := rng.IntN(end)
 		if i%2 == 0 {
 			at = end - 1 - rng.IntN(tail)
 		}
-		harmed := crashed.CrashClone(vfs.CrashCloneCfg{})
 		changed := append([]byte{}, data...)
 		changed[at] ^= 1 << rng.IntN(8)
-		if err := directory.WriteFile(harmed, log, changed); err != nil {
+		if err := directory.WriteFile(killed, log, changed); err != nil {
 			t.Fatal(err)
 		}
-		again, err := Open("data", Options{FS: harmed})
-		if err != nil {
-			refused++
-			if !errors.Is(err, ErrCorrupt) || !strings.Contains(fmt.Sprint(err), filepath.Base(log)) {
-				t.Errorf("byte %d: %v", at, err)
-			}
-			continue
+		again, err := Open("data", Options{FS: killed, ReadOnly: i%4 == 0})
+		if err == nil {
+			again.Close()
+			t.Fatalf("byte %d of %d: %d triples and no error, %d were acknowledged", at, end, again.Status().Triples, batches*batch)
 		}
-		r := checked(t, again)
-		lost := batches*batch - int(r.Triples)
-		if lost%batch != 0 {
-			t.Errorf("byte %d: %d triples, part of a batch", at, r.Triples)
+		if !errors.Is(err, ErrCorrupt) || !strings.Contains(fmt.Sprint(err), filepath.Base(log)) {
+			t.Errorf("byte %d: %v", at, err)
 		}
-		if lost > 0 {
-			hidden++
-			worst = max(worst, end-at)
-		}
-		again.Close()
 	}
-	t.Logf("log of %d bytes: %d flipped bits refused, %d hidden, at most %d bytes before the end", end, refused, hidden, worst)
-	if worst > 2*tail {
-		t.Errorf("a flipped bit %d bytes before the end of the log took rows with it and was not told", worst)
+	if err := directory.WriteFile(killed, log, data); err != nil {
+		t.Fatal(err)
+	}
+	again, err := Open("data", Options{FS: killed})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer again.Close()
+	if r := checked(t, again); r.Triples != batches*batch {
+		t.Errorf("%d triples", r.Triples)
 	}
 }
 

@@ -254,6 +254,53 @@ func openTestStore(t *testing.T, fs vfs.FS) *store {
 	return s
 }
 
+// TestFlippedBitInLog flips a bit of the last entries after the process was killed: without the
+// error this node could vote twice.
+func TestFlippedBitInLog(t *testing.T) {
+	disk := vfs.NewMem()
+	s := openTestStore(t, disk)
+	defer s.close()
+	for i := range uint64(50) {
+		if err := s.StoreLogs([]*raft.Log{{Index: i + 1, Term: 1, Data: make([]byte, 40)}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	killed := vfs.NewMem()
+	if _, err := vfs.Clone(disk, killed, "raft", "raft"); err != nil {
+		t.Fatal(err)
+	}
+	names, err := killed.List("raft")
+	if err != nil {
+		t.Fatal(err)
+	}
+	flipped := 0
+	for _, name := range names {
+		if !strings.HasSuffix(name, ".log") {
+			continue
+		}
+		f, err := killed.OpenReadWrite("raft/"+name, vfs.WriteCategoryUnspecified)
+		if err != nil {
+			t.Fatal(err)
+		}
+		info, err := f.Stat()
+		if err != nil {
+			t.Fatal(err)
+		}
+		var b [1]byte
+		at := info.Size() - 5
+		_, err = f.ReadAt(b[:], at)
+		b[0] ^= 1
+		_, written := f.WriteAt(b[:], at)
+		if err := errors.Join(err, written, f.Close()); err != nil {
+			t.Fatal(err)
+		}
+		flipped++
+	}
+	if _, err := openStore(killed, "raft", Config{}.withDefaults().Logger, nil); !errors.Is(err, pebble.ErrCorruption) || flipped != 1 {
+		t.Errorf("%d logs flipped: %v", flipped, err)
+	}
+}
+
 // TestLogAgainstModel does random operations on the log and on a map.
 func TestLogAgainstModel(t *testing.T) {
 	seed := rand.Uint64()

@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store/database"
-	"github.com/trefoildb/trefoil/internal/store/manifest"
+	"github.com/trefoildb/trefoil/internal/store/synced"
 )
 
 // Tables of the database, by the first byte of the key. Integers are big-endian,
@@ -59,7 +59,7 @@ type store struct {
 func openStore(fs vfs.FS, dir string, log *slog.Logger, onFatal func(error)) (*store, error) {
 	s := &store{log: log, onFatal: onFatal}
 	// If a log has lost its end unnoticed, this node could vote twice.
-	if err := manifest.Check(fs, dir); err != nil {
+	if err := synced.Check(fs, dir); err != nil {
 		return nil, fmt.Errorf("agreement: open %s: %w", dir, err)
 	}
 	cache := pebble.NewCache(cacheBytes)

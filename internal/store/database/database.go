@@ -21,7 +21,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
-	"github.com/trefoildb/trefoil/internal/store/manifest"
+	"github.com/trefoildb/trefoil/internal/store/synced"
 )
 
 // Database is the Pebble database of a store, with its disk. It is safe for concurrent use. Rows
@@ -80,9 +80,10 @@ func (d *Database) Open(isNew bool) error {
 	d.options.MemTableBytes = min(d.options.MemTableBytes, d.disk.memTableBytes())
 	options := d.pebbleOptions()
 	options.ErrorIfNotPristine, options.ErrorIfNotExists = isNew, !isNew
-	// Check the manifest before Pebble reads it, because Pebble takes some damage for its end.
+	// Check the manifest and the logs before Pebble reads them, because Pebble takes some damage for
+	// their end.
 	path := d.Path(directory.StoreName)
-	if err := manifest.Check(d.FS, path); err != nil {
+	if err := synced.Check(d.FS, path); err != nil {
 		return err
 	}
 	var err error
@@ -136,8 +137,8 @@ func (d *Database) Close() (err error) {
 	return err
 }
 
-// FlushLast writes memory to tables if the disk works. The log has the rows, too. But a flipped
-// bit at the log's end looks like a write cut off by a crash; in a table it is detected.
+// FlushLast writes memory to tables if the disk works. The log has the rows, too, but damage to a
+// log rejects the whole store, and damage to a table only some reads.
 func (d *Database) FlushLast() {
 	if d.ReadOnly || d.Err() != nil || d.health.retrying.Load() {
 		return

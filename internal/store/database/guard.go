@@ -14,7 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
-	"github.com/trefoildb/trefoil/internal/store/manifest"
+	"github.com/trefoildb/trefoil/internal/store/synced"
 )
 
 // guardedFS is the file system that Pebble works on.
@@ -34,8 +34,8 @@ import (
 // system reorders changes of a directory, a crash could leave a marker without its manifest, or no
 // marker. Therefore the directory is synced before each step.
 //
-// guardedFS stands on the file system of package manifest. An error from there counts as an error
-// of a manifest's sync.
+// guardedFS stands on the file system of package synced. An error from there counts as an error of
+// the sync of a manifest or a log.
 type guardedFS struct {
 	vfs.FS
 	health *health
@@ -49,7 +49,7 @@ type shadow struct {
 }
 
 func newGuardedFS(fs vfs.FS, h *health) guardedFS {
-	return guardedFS{manifest.Guard(fs), h, &shadow{fs: vfs.NewMem()}}
+	return guardedFS{synced.Guard(fs), h, &shadow{fs: vfs.NewMem()}}
 }
 
 // GuardFS returns a file system for a Pebble database that is no [Database]: after an error of its log,

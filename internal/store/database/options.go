@@ -30,9 +30,8 @@ func (d *Database) pebbleOptions() *pebble.Options {
 		L0StopWritesThreshold:       64,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, max(2, processors.Count()/2) },
 		MaxOpenFiles:                4096,
-		// With an old format, flipped bits in the log's tail may look like a log cut off by a
-		// crash. The rows behind them would be lost. The format is fixed, because an older release
-		// could not open a newer one.
+		// The format is fixed, because an older release could not open a newer one. Package synced
+		// knows its logs.
 		FormatMajorVersion: pebble.FormatValueSeparation,
 		Logger:             pebbleLogger{d.Logger, &d.health},
 		EventListener:      d.events(),

@@ -1,6 +1,6 @@
 // Damage to manifests, and crashes while they are written.
 
-package manifest
+package synced
 
 import (
 	"bytes"
@@ -114,7 +114,7 @@ func TestEntry(t *testing.T) {
 		{"a bad one before", append([]byte("twelve bytes"), appendEntry(nil, base, 7)...), 7},
 		{"a length that is none", appendEntry(nil, base, -7), 0},
 	} {
-		if got := longest(c.entries, base); got != c.want {
+		if got := longest(parseEntries(c.entries, base)); got != c.want {
 			t.Errorf("%s: %d, want %d", c.what, got, c.want)
 		}
 	}
@@ -196,10 +196,10 @@ func TestDamageBeside(t *testing.T) {
 	f, _ := begin(t, fs, 10, 20, 30)
 	must(t, f.Close())
 	data, entries := read(t, fs, path), read(t, fs, path+suffix)
-	if len(entries) != 3*entryBytes || longest(entries, base) != int64(len(data)) {
+	if len(entries) != 3*entryBytes || longest(parseEntries(entries, base)) != int64(len(data)) {
 		t.Fatalf("a manifest of %d bytes: % X", len(data), entries)
 	}
-	before := longest(entries[:2*entryBytes], base)
+	before := longest(parseEntries(entries[:2*entryBytes], base))
 	for at := range entries {
 		changed := slices.Clone(entries)
 		changed[at] ^= 1 << rng.IntN(8)
@@ -355,7 +355,7 @@ func FuzzCheck(f *testing.F) {
 		if err != nil && !errors.Is(err, pebble.ErrCorruption) {
 			t.Errorf("an error of another kind: %v", err)
 		}
-		if err == nil && longest(entries, base) > int64(len(data)) {
+		if err == nil && longest(parseEntries(entries, base)) > int64(len(data)) {
 			t.Error("a manifest that is shorter than was promised is in order")
 		}
 	})

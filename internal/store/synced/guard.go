@@ -1,6 +1,6 @@
-// The file system that records the synced length of manifests.
+// The file system that records the synced length of manifests and logs.
 
-package manifest
+package synced
 
 import (
 	"errors"
@@ -12,9 +12,13 @@ import (
 )
 
 const (
-	prefix = "MANIFEST-"
-	suffix = ".synced"
+	prefix    = "MANIFEST-"
+	suffix    = ".synced"
+	logSuffix = ".log"
 )
+
+// logCategory is Pebble's category for the logs that it writes. It copies logs with another one.
+const logCategory = "pebble-wal"
 
 // isManifest reports whether name is the name of a manifest.
 func isManifest(name string) bool {
@@ -22,8 +26,12 @@ func isManifest(name string) bool {
 	return strings.HasPrefix(base, prefix) && !strings.HasSuffix(base, suffix)
 }
 
+// isLog reports whether name is the name of a write-ahead log.
+func isLog(name string) bool { return strings.HasSuffix(name, logSuffix) }
+
 // Guard returns fs with records of synced lengths, for Pebble. A sync of a manifest ends when its
-// length is also written and synced. If that fails, the sync fails.
+// length is also written and synced. A sync of a log ends when its length is written. If that
+// fails, the sync fails.
 func Guard(fs vfs.FS) vfs.FS { return guardFS{fs} }
 
 type guardFS struct{ vfs.FS }
@@ -33,27 +41,46 @@ func (g guardFS) Unwrap() vfs.FS { return g.FS }
 
 // Create implements [vfs.FS].
 func (g guardFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
-	if !isManifest(name) {
-		return g.FS.Create(name, category)
+	create := func() (vfs.File, error) { return g.FS.Create(name, category) }
+	if !isManifest(name) && !isLog(name) {
+		return create()
 	}
-	// 1. An earlier manifest of this name may have left a promise, if a crash came before anything
-	// pointed to it. The promise must not count for the new one.
+	return g.begin(name, category, create)
+}
+
+// ReuseForWrite implements [vfs.FS]. Pebble calls it only for logs.
+func (g guardFS) ReuseForWrite(oldname, newname string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if err := g.removeBeside(oldname); err != nil {
+		return nil, err
+	}
+	return g.begin(newname, category, func() (vfs.File, error) { return g.FS.ReuseForWrite(oldname, newname, category) })
+}
+
+// begin opens a new manifest or log, and the file beside it.
+func (g guardFS) begin(name string, category vfs.DiskWriteCategory, open func() (vfs.File, error)) (vfs.File, error) {
+	// 1. A crash may have left a promise for an earlier file of this name. The promise must not
+	// count for the new one.
 	if err := g.forget(name); err != nil {
 		return nil, err
 	}
-	// 2. Create the manifest, then the file beside it.
-	f, err := g.FS.Create(name, category)
-	if err != nil {
-		return nil, err
+	// 2. Open the file, then create the one beside it. The writer syncs the directory before it
+	// depends on either.
+	f, err := open()
+	if err != nil || isLog(name) && category != logCategory {
+		return f, err
 	}
-	synced, err := g.FS.Create(name+suffix, category)
+	beside, err := g.FS.Create(name+suffix, category)
 	if err != nil {
 		return nil, errors.Join(err, f.Close())
 	}
-	return &file{File: f, synced: synced, base: filepath.Base(name)}, nil
+	base := filepath.Base(name)
+	if isLog(name) {
+		return newLogFile(f, beside, base), nil
+	}
+	return &file{File: f, synced: beside, base: base}, nil
 }
 
-// forget removes the file beside a manifest, durably.
+// forget removes the file beside a manifest or log, durably.
 func (g guardFS) forget(name string) error {
 	if _, err := g.FS.Stat(name + suffix); oserror.IsNotExist(err) {
 		return nil
@@ -68,10 +95,18 @@ func (g guardFS) forget(name string) error {
 	return errors.Join(dir.Sync(), dir.Close())
 }
 
+// removeBeside removes the file beside a manifest or log, if there is one.
+func (g guardFS) removeBeside(name string) error {
+	if err := g.FS.Remove(name + suffix); err != nil && !oserror.IsNotExist(err) {
+		return err
+	}
+	return nil
+}
+
 // Remove implements [vfs.FS].
 func (g guardFS) Remove(name string) error {
-	if isManifest(name) {
-		if err := g.FS.Remove(name + suffix); err != nil && !oserror.IsNotExist(err) {
+	if isManifest(name) || isLog(name) {
+		if err := g.removeBeside(name); err != nil {
 			return err
 		}
 	}
