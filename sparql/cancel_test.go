@@ -62,6 +62,9 @@ func TestCancelledAnywhere(t *testing.T) {
 		`SELECT * { ?a <x:name> ?n FILTER(REGEX(?n, "(long )*1")) }`,
 		`CONSTRUCT { ?a <x:older> ?b } { ?a <x:age> ?x . ?b <x:age> ?y FILTER(?x = 49 && ?y = 1) }`,
 		`DESCRIBE ?a { ?a <x:age> ?x }`,
+		`SELECT * { ?a <x:age> ?x LATERAL { SELECT ?x ?b { ?b <x:age> ?x } ORDER BY ?b LIMIT 2 } }`,
+		`SELECT * { ?a <x:age> ?x LATERAL { ?b <x:age> ?x } }`,
+		`SELECT * { ?a <x:age> ?x FILTER EXISTS { SELECT (COUNT(*) AS ?n) { ?b <x:age> ?x } HAVING(COUNT(*) > 2) } }`,
 		`ASK { ?a <x:age> ?x . ?b <x:age> ?y FILTER(?x + ?y = 980) }`,
 		`SELECT (COUNT(*) AS ?n) { VALUES ?a { 1 2 3 } VALUES ?b { 1 2 3 } ?c <x:age> ?x . ?d <x:age> 1 }`,
 	}

@@ -17,13 +17,13 @@ func (n naive) modify(node algebra.Node) []expr.Terms {
 	switch node := node.(type) {
 	case *algebra.Distinct:
 		seen := map[string]bool{}
-		return slices.DeleteFunc(n.eval(node.Input), func(row expr.Terms) bool {
+		return slices.DeleteFunc(n.evalAlone(node.Input), func(row expr.Terms) bool {
 			key := fmt.Sprint(row)
 			defer func() { seen[key] = true }()
 			return seen[key]
 		})
 	case *algebra.Slice:
-		rows := n.eval(node.Input)
+		rows := n.evalAlone(node.Input)
 		rows = rows[min(node.Offset, int64(len(rows))):]
 		if node.Limit != ast.NoLimit {
 			rows = rows[:min(node.Limit, int64(len(rows)))]
@@ -62,10 +62,10 @@ func (n naive) group(node *algebra.Group) []expr.Terms {
 	groups := map[string][]expr.Terms{}
 	keys := map[string]expr.Terms{}
 	if len(node.Keys) == 0 {
-		groups[""], keys[""] = nil, n.begin()
+		groups[""], keys[""] = nil, make(expr.Terms, n.width)
 	}
 	for _, row := range n.eval(node.Input) {
-		key := n.begin()
+		key := make(expr.Terms, n.width) // without the seed
 		text := ""
 		for _, k := range node.Keys {
 			key[k.Slot] = n.value(k.Expr, row).Term()

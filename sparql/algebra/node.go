@@ -8,7 +8,7 @@ import (
 )
 
 // Node is an operator of the algebra: one of *[Unit], *[BGP], *[Path], *[Unfold], *[Join],
-// *[LeftJoin], *[Filter], *[Union], *[Graph], *[Extend], *[Minus], *[Table],
+// *[LeftJoin], *[Lateral], *[Filter], *[Union], *[Graph], *[Extend], *[Minus], *[Table],
 // *[Service], *[LinkJoin], *[TextJoin], *[LinkRank], *[Group], *[OrderBy], *[Project], *[Distinct], *[Reduced] and
 // *[Slice]. Trees are never changed once they are made; parts may be shared.
 //
@@ -80,6 +80,12 @@ type Join struct {
 type LeftJoin struct {
 	Left, Right Node
 	Conds       []ast.Expr
+}
+
+// Lateral joins each solution of Left with the solutions of Right, each of whose groups begins with it as in
+// an EXISTS. Subqueries see the variables that they project (SEP-0006).
+type Lateral struct {
+	Left, Right Node
 }
 
 // Filter keeps a solution if all conditions hold: their effective boolean values must be true.
@@ -235,6 +241,7 @@ func (*Path) node()     {}
 func (*Unfold) node()   {}
 func (*Join) node()     {}
 func (*LeftJoin) node() {}
+func (*Lateral) node()  {}
 func (*Filter) node()   {}
 func (*Union) node()    {}
 func (*Graph) node()    {}
@@ -261,6 +268,8 @@ func Inputs(n Node) []Node {
 	case *Union:
 		return append([]Node(nil), n.Args...)
 	case *LeftJoin:
+		return []Node{n.Left, n.Right}
+	case *Lateral:
 		return []Node{n.Left, n.Right}
 	case *Minus:
 		return []Node{n.Left, n.Right}

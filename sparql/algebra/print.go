@@ -17,10 +17,14 @@ import (
 func (b *Body) String() string {
 	p := treePrinter{scope: b.Scope}
 	p.node(b.Root)
-	for i, n := range b.Exists {
-		p.line("exists #%d", i)
+	for i, x := range b.Exists {
+		line := fmt.Sprintf("exists #%d", i)
+		for _, one := range x.Copies {
+			line += fmt.Sprintf(" %s = %s", p.scope.text(one.To), p.scope.text(one.From))
+		}
+		p.line("%s", line)
 		p.depth++
-		p.node(n)
+		p.node(x.Pattern)
 		p.depth--
 	}
 	return p.out.String()
@@ -58,6 +62,8 @@ func (s *Scope) Line(n Node) string {
 		return fmt.Sprintf("extend %s := %s", s.text(n.Slot), ast.ExprString(n.Expr))
 	case *Minus:
 		return "minus"
+	case *Lateral:
+		return "lateral"
 	case *Table:
 		return "table" + s.slots(n.Slots) + fmt.Sprintf(" rows=%d", len(n.Rows))
 	case *Service:

@@ -11,11 +11,23 @@ import (
 type Body struct {
 	Root  Node
 	Scope *Scope
-	// Exists are the patterns of EXISTS and NOT EXISTS, by [ast.Exists].Index. A pattern shares
-	// slots with its surroundings. To evaluate it for a solution, the solution's variables must
-	// be replaced by their terms (section 18.6).
-	Exists []Node
+	// Exists are the patterns of EXISTS and NOT EXISTS, by [ast.Exists].Index.
+	Exists []ExistsPattern
 }
+
+// ExistsPattern is the pattern of an EXISTS. It shares slots with its surroundings. Its value for a
+// solution is that of section 17.4.1.4 of SPARQL 1.2: each group inside begins with the solution
+// (ContextSolution in section 18.3.2). Because each part of a group is joined with it, a leaf may
+// begin with it instead.
+type ExistsPattern struct {
+	Pattern Node
+	// Copies are the variables of subqueries that have the names of others around the EXISTS. The groups of
+	// the subqueries begin with their bindings, too, whether the subquery projects them or not.
+	Copies []Copy
+}
+
+// Copy is a variable that begins with the binding of another one.
+type Copy struct{ From, To int }
 
 // Query is a translated query.
 type Query struct {
@@ -68,7 +80,7 @@ type Modify struct {
 // DISTINCT and slice; the tree of an ASK, CONSTRUCT or DESCRIBE has no projection. The query
 // stays as it is.
 func Translate(q *ast.Query) *Query {
-	t := &translator{scope: &Scope{}, frame: frame{}}
+	t := newTranslator()
 	out := &Query{Form: q.Form, Dataset: q.Dataset}
 	names := q.Projected()
 	for _, name := range names { // the result's variables have the first slots
@@ -97,7 +109,7 @@ func Translate(q *ast.Query) *Query {
 // TranslateModify translates the pattern and the templates of an update
 // operation. The operation stays as it is.
 func TranslateModify(m *ast.Modify) *Modify {
-	t := &translator{scope: &Scope{}, frame: frame{}}
+	t := newTranslator()
 	out := &Modify{With: m.With, Using: m.Using}
 	root := t.group(m.Where)
 	for _, q := range m.Delete {

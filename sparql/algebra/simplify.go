@@ -16,10 +16,17 @@ import "github.com/trefoildb/trefoil/sparql/ast"
 //	Filter(a, Filter(b, P))           Filter(b, a, P)
 //	LeftJoin(P, Unit)                 P, without conditions
 //	Minus(P, Unit)                    P
+//	Lateral(P, Unit)                  P
 //
 // A condition or a join's side never moves over an operator, because only the planner has the
 // variables. n stays as it is.
-func Simplify(n Node) Node {
+func Simplify(n Node) Node { return simplifier{}.node(n) }
+
+// simplifier simplifies a tree. In the pattern of an EXISTS, and behind LATERAL, groups begin with a
+// solution: there a Unit is that solution, and MINUS of it removes what binds one of its variables.
+type simplifier struct{ correlated bool }
+
+func (s simplifier) node(n Node) Node {
 	// Nodes are made anew, because others may share them. A rule must keep the solutions and how
 	// often each comes.
 	switch n := n.(type) {
@@ -32,13 +39,13 @@ func Simplify(n Node) Node {
 			return &Unit{}
 		}
 	case *Join:
-		return simplifyJoin(n)
+		return s.join(n)
 	case *Union:
-		return simplifyUnion(n)
+		return s.union(n)
 	case *Filter:
-		return simplifyFilter(n)
+		return s.filter(n)
 	case *LeftJoin:
-		left, right := Simplify(n.Left), Simplify(n.Right)
+		left, right := s.node(n.Left), s.node(n.Right)
 		conds := SplitConds(n.Conds)
 		// An empty OPTIONAL adds nothing.
 		if isUnit(right) && len(conds) == 0 {
@@ -46,39 +53,45 @@ func Simplify(n Node) Node {
 		}
 		return &LeftJoin{left, right, conds}
 	case *Minus:
-		left, right := Simplify(n.Left), Simplify(n.Right)
+		left, right := s.node(n.Left), s.node(n.Right)
 		// MINUS of a solution without variables removes nothing.
-		if isUnit(right) {
+		if isUnit(right) && !s.correlated {
 			return left
 		}
 		return &Minus{left, right}
+	case *Lateral:
+		left, right := s.node(n.Left), simplifier{correlated: true}.node(n.Right)
+		if isUnit(right) {
+			return left
+		}
+		return &Lateral{left, right}
 	case *Graph:
-		return &Graph{n.Name, Simplify(n.Input)}
+		return &Graph{n.Name, s.node(n.Input)}
 	case *Extend:
-		return &Extend{Simplify(n.Input), n.Slot, n.Expr}
+		return &Extend{s.node(n.Input), n.Slot, n.Expr}
 	case *LinkRank:
-		return &LinkRank{Simplify(n.Input), n.LinkCall}
+		return &LinkRank{s.node(n.Input), n.LinkCall}
 	case *Group:
-		return &Group{Simplify(n.Input), n.Keys, n.Aggregates}
+		return &Group{s.node(n.Input), n.Keys, n.Aggregates}
 	case *OrderBy:
-		return &OrderBy{Simplify(n.Input), n.Keys}
+		return &OrderBy{s.node(n.Input), n.Keys}
 	case *Project:
-		return &Project{Simplify(n.Input), n.Slots}
+		return &Project{s.node(n.Input), n.Slots}
 	case *Distinct:
-		return &Distinct{Simplify(n.Input)}
+		return &Distinct{s.node(n.Input)}
 	case *Reduced:
-		return &Reduced{Simplify(n.Input)}
+		return &Reduced{s.node(n.Input)}
 	case *Slice:
-		return &Slice{Simplify(n.Input), n.Offset, n.Limit}
+		return &Slice{s.node(n.Input), n.Offset, n.Limit}
 	}
 	return n
 }
 
 // Simplify simplifies the root and the patterns of EXISTS.
 func (b Body) Simplify() Body {
-	exists := make([]Node, len(b.Exists))
-	for i, n := range b.Exists {
-		exists[i] = Simplify(n)
+	exists := make([]ExistsPattern, len(b.Exists))
+	for i, x := range b.Exists {
+		exists[i] = ExistsPattern{simplifier{correlated: true}.node(x.Pattern), x.Copies}
 	}
 	return Body{Simplify(b.Root), b.Scope, exists}
 }
@@ -88,7 +101,7 @@ func isUnit(n Node) bool {
 	return ok
 }
 
-func simplifyJoin(j *Join) Node {
+func (s simplifier) join(j *Join) Node {
 	var args []Node
 	var merged *BGP // the last of args if it was made here and may grow
 	// 1. Neighbouring basic graph patterns become one. A pattern of the input is not changed,
@@ -112,7 +125,7 @@ func simplifyJoin(j *Join) Node {
 	}
 	// 2. Units are left out, and joins in joins are one.
 	for _, arg := range j.Args {
-		switch arg := Simplify(arg).(type) {
+		switch arg := s.node(arg).(type) {
 		case *Unit:
 		case *Join:
 			for _, inner := range arg.Args {
@@ -132,10 +145,10 @@ func simplifyJoin(j *Join) Node {
 	return &Join{args}
 }
 
-func simplifyUnion(u *Union) Node {
+func (s simplifier) union(u *Union) Node {
 	var args []Node
 	for _, arg := range u.Args {
-		arg = Simplify(arg)
+		arg = s.node(arg)
 		if inner, ok := arg.(*Union); ok {
 			args = append(args, inner.Args...)
 		} else {
@@ -148,8 +161,8 @@ func simplifyUnion(u *Union) Node {
 	return &Union{args}
 }
 
-func simplifyFilter(f *Filter) Node {
-	input := Simplify(f.Input)
+func (s simplifier) filter(f *Filter) Node {
+	input := s.node(f.Input)
 	conds := SplitConds(f.Conds)
 	if inner, ok := input.(*Filter); ok {
 		conds = append(inner.Conds[:len(inner.Conds):len(inner.Conds)], conds...)

@@ -3,6 +3,9 @@
 package algebra
 
 import (
+	"maps"
+	"strings"
+
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -11,22 +14,48 @@ import (
 // subquery.
 type translator struct {
 	scope  *Scope
-	frame  frame
-	exists []Node
+	frame  *frame
+	exists []ExistsPattern
+	// around is the EXISTS around; nil for none.
+	around *surroundings
 	// tagged has the slots of literals with language tags in patterns, and of the triple terms
 	// around them, by their place in the text: see anyCase.
 	tagged map[ast.Node]int
 }
 
+func newTranslator() *translator { return &translator{scope: &Scope{}, frame: newFrame(nil)} }
+
 // frame maps the names of one level of a query to slots. Blank nodes are in it by "_:label".
-type frame map[string]int
+type frame struct {
+	slots map[string]int
+	// around is the EXISTS whose solution the groups of a subquery begin with; nil for none.
+	around *surroundings
+}
+
+// surroundings are the variables around an EXISTS, and the copies of them that its subqueries need.
+type surroundings struct {
+	frame  *frame
+	copies []Copy
+}
+
+func newFrame(around *surroundings) *frame { return &frame{slots: map[string]int{}, around: around} }
+
+func (f *frame) clone() *frame { return &frame{slots: maps.Clone(f.slots), around: f.around} }
 
 // slot returns the slot of a variable.
-func (t *translator) slot(name string) int {
-	slot, ok := t.frame[name]
+func (t *translator) slot(name string) int { return t.slotIn(t.frame, name) }
+
+// slotIn returns the slot of a variable in a frame. A variable of a subquery in an EXISTS becomes a copy of
+// the one of its name around the EXISTS. Blank nodes are not in solutions, so they have no copies.
+func (t *translator) slotIn(f *frame, name string) int {
+	slot, ok := f.slots[name]
 	if !ok {
 		slot = t.scope.add(name)
-		t.frame[name] = slot
+		f.slots[name] = slot
+		if f.around != nil && !strings.HasPrefix(name, "_:") {
+			from := t.slotIn(f.around.frame, name)
+			f.around.copies = append(f.around.copies, Copy{from, slot})
+		}
 	}
 	return slot
 }
@@ -94,6 +123,8 @@ func (t *translator) elements(pattern Node, elements []ast.Pattern) (Node, []ast
 		case *ast.Optional:
 			right, conds := t.groupParts(e.Group)
 			pattern = &LeftJoin{pattern, right, conds}
+		case *ast.Lateral:
+			pattern = &Lateral{pattern, t.group(e.Group)}
 		case *ast.Minus:
 			pattern = &Minus{pattern, t.group(e.Group)}
 		case *ast.Bind:
@@ -186,9 +217,9 @@ func (t *translator) service(e *ast.Service) Node {
 // subquery translates a subquery in its own frame. If it projects a variable, that is the outer
 // one of the same name; all others are its own.
 func (t *translator) subquery(q *ast.Query) Node {
-	inner := frame{}
+	inner := newFrame(t.around)
 	for _, name := range q.Projected() {
-		inner[name] = t.slot(name)
+		inner.slots[name] = t.slot(name)
 	}
 	outer := t.frame
 	t.frame = inner

@@ -41,8 +41,11 @@ func (t *translator) rewrite(e ast.Expr, replace func(ast.Expr) ast.Expr) ast.Ex
 	case *ast.FunctionCall:
 		return &ast.FunctionCall{Pos: e.Pos, IRI: e.IRI, Distinct: e.Distinct, Args: all(e.Args)}
 	case *ast.Exists:
+		outer := t.around
+		t.around = &surroundings{frame: t.frame}
 		pattern := t.group(e.Group)
-		t.exists = append(t.exists, pattern)
+		t.exists = append(t.exists, ExistsPattern{pattern, t.around.copies})
+		t.around = outer
 		return &ast.Exists{Pos: e.Pos, Not: e.Not, Group: e.Group, Index: len(t.exists) - 1}
 	}
 	return e // a constant

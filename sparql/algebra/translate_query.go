@@ -24,9 +24,8 @@ func (t *translator) query(q *ast.Query) Node {
 	if q.Aggregates() {
 		n = grouping.begin(q, n)
 	}
-	if len(shadowed) > 0 {
-		t.frame = maps.Clone(inner)
-		maps.Copy(t.frame, shadowed)
+	if len(shadowed) > 0 || grouping.group != nil && inner.around != nil {
+		t.frame = behindGroup(q, inner, shadowed)
 		defer func() { t.frame = outer }()
 	}
 	extends := func() {
@@ -94,7 +93,7 @@ func (t *translator) query(q *ast.Query) Node {
 // shadow returns the frame of a query's pattern. If AS of a grouping SELECT names a variable of the pattern,
 // the pattern has another variable of that name, because a group hides all but its keys. shadowed are the
 // slots of such names behind the group.
-func (t *translator) shadow(q *ast.Query) (inner, shadowed frame) {
+func (t *translator) shadow(q *ast.Query) (inner *frame, shadowed map[string]int) {
 	if len(q.GroupBy) == 0 {
 		return t.frame, nil
 	}
@@ -104,17 +103,43 @@ func (t *translator) shadow(q *ast.Query) (inner, shadowed frame) {
 			names[item.Var.Var] = true
 		}
 	}
-	inner, shadowed = maps.Clone(t.frame), frame{}
+	inner, shadowed = t.frame.clone(), map[string]int{}
 	ast.InScope(q.Where, func(name string) {
 		if _, done := shadowed[name]; names[name] && !done {
 			shadowed[name] = t.slot(name)
-			delete(inner, name)
+			delete(inner.slots, name)
 		}
 	})
 	if len(shadowed) == 0 {
 		return t.frame, nil
 	}
 	return inner, shadowed
+}
+
+// behindGroup returns the frame of what comes behind a query's group. In an EXISTS the group drops the solution
+// with which the pattern began, so the frame has only the keys and what the query projects: other names are
+// other variables there.
+func behindGroup(q *ast.Query, inner *frame, shadowed map[string]int) *frame {
+	behind := inner.clone()
+	if inner.around != nil {
+		behind = newFrame(nil)
+		keep := func(name string) {
+			if slot, ok := inner.slots[name]; ok {
+				behind.slots[name] = slot
+			}
+		}
+		for _, name := range q.Projected() {
+			keep(name)
+		}
+		for _, key := range q.GroupBy {
+			if v, isVar := key.Expr.(*ast.Var); isVar {
+				keep(v.Name)
+			}
+			keep(key.Var.Var)
+		}
+	}
+	maps.Copy(behind.slots, shadowed)
+	return behind
 }
 
 // namesAlias reports whether HAVING has a variable of SELECT's expressions.
@@ -144,7 +169,7 @@ func (t *translator) namesAlias(q *ast.Query) bool {
 type grouping struct {
 	*translator
 	group *Group
-	inner frame               // of the pattern and of the aggregates
+	inner *frame              // of the pattern and of the aggregates
 	known Set                 // the variables of the group and of SELECT's expressions
 	made  map[string]ast.Expr // aggregates by their text
 }
@@ -158,7 +183,7 @@ func (g *grouping) begin(q *ast.Query, n Node) Node {
 		var slot int
 		switch v, isVar := e.(*ast.Var); {
 		case !key.Var.IsZero():
-			slot = g.slot(key.Var.Var)
+			slot = g.newKey(key.Var.Var)
 		case isVar:
 			slot = v.Slot
 		default:
@@ -170,6 +195,15 @@ func (g *grouping) begin(q *ast.Query, n Node) Node {
 		g.known.Add(key.Slot)
 	}
 	return g.group
+}
+
+// newKey returns the slot of a key that AS names. It is no copy of a variable around an EXISTS, because a
+// group binds it anew.
+func (g *grouping) newKey(name string) int {
+	if _, ok := g.frame.slots[name]; !ok {
+		g.frame.slots[name] = g.scope.add(name)
+	}
+	return g.frame.slots[name]
 }
 
 // expr translates an expression behind the group: an aggregate becomes the variable of its

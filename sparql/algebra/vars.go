@@ -33,6 +33,10 @@ func VarsFrom(n Node, of func(Node) (certain, possible Set)) (certain, possible 
 			certain = union(certain, c)
 			possible = union(possible, p)
 		}
+	case *Lateral:
+		certain, possible = of(n.Left)
+		c, p := of(n.Right)
+		return union(certain, c), union(possible, p)
 	// The right side may have no match, so its variables are only possible.
 	case *LeftJoin:
 		certain, possible = of(n.Left)
@@ -184,7 +188,11 @@ func (b *Body) use(e ast.Expr, used *Set) {
 	case *ast.Var:
 		used.Add(e.Slot)
 	case *ast.Exists:
-		b.mention(b.Exists[e.Index], used)
+		x := &b.Exists[e.Index]
+		b.mention(x.Pattern, used)
+		for _, one := range x.Copies {
+			used.Add(one.From)
+		}
 	default:
 		ast.Operands(e, func(x ast.Expr) { b.use(x, used) })
 	}

@@ -159,6 +159,8 @@ func groupsOf(element Pattern) []*Group {
 		return p.Groups
 	case *Optional:
 		return []*Group{p.Group}
+	case *Lateral:
+		return []*Group{p.Group}
 	case *Minus:
 		return []*Group{p.Group}
 	case *Graph:

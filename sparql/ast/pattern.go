@@ -5,7 +5,7 @@ package ast
 import "github.com/trefoildb/trefoil/triple"
 
 // Pattern is an element of a group graph pattern (sections 5 to 10): one of
-// *[Triples], *[Group], *[Union], *[Optional], *[Minus], *[Graph], *[Service],
+// *[Triples], *[Group], *[Union], *[Optional], *[Lateral], *[Minus], *[Graph], *[Service],
 // *[Filter], *[Bind], *[Values], *[SubSelect], *[LinkCall] and *[TextCall].
 type Pattern interface {
 	Position() Pos
@@ -36,6 +36,12 @@ type Union struct {
 
 // Optional is OPTIONAL { ... }.
 type Optional struct {
+	Pos
+	Group *Group
+}
+
+// Lateral is LATERAL { ... } of SEP-0006.
+type Lateral struct {
 	Pos
 	Group *Group
 }
@@ -92,6 +98,7 @@ func (*Group) pattern()     {}
 func (*Triples) pattern()   {}
 func (*Union) pattern()     {}
 func (*Optional) pattern()  {}
+func (*Lateral) pattern()   {}
 func (*Minus) pattern()     {}
 func (*Graph) pattern()     {}
 func (*Service) pattern()   {}

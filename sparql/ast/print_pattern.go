@@ -40,6 +40,9 @@ func (p queryPrinter) element(pattern Pattern) {
 	case *Optional:
 		p.text("OPTIONAL ")
 		p.group(e.Group)
+	case *Lateral:
+		p.text("LATERAL ")
+		p.group(e.Group)
 	case *Minus:
 		p.text("MINUS ")
 		p.group(e.Group)

@@ -37,6 +37,8 @@ func InScope(pattern Pattern, visit func(name string)) {
 		}
 	case *Optional:
 		InScope(p.Group, visit)
+	case *Lateral:
+		InScope(p.Group, visit)
 	case *Graph:
 		p.Name.EachVar(visit)
 		InScope(p.Group, visit)
@@ -51,6 +53,54 @@ func InScope(pattern Pattern, visit func(name string)) {
 		}
 	case *SubSelect:
 		p.Query.projected(visit)
+	}
+}
+
+// Assigned calls visit with every variable in scope behind a pattern that AS or VALUES sets in it.
+func Assigned(pattern Pattern, visit func(v Node)) {
+	switch p := pattern.(type) {
+	case *Bind:
+		visit(p.Var)
+	case *Values:
+		for _, v := range p.Vars {
+			visit(v)
+		}
+	case *SubSelect:
+		p.Query.assigned(visit)
+	case *Group:
+		for _, element := range p.Elements {
+			Assigned(element, visit)
+		}
+	case *Service, *Minus: // of another endpoint, or not in scope
+	default:
+		for _, g := range groupsOf(pattern) {
+			Assigned(g, visit)
+		}
+	}
+}
+
+// assigned is Assigned for a subquery: it must project the variables.
+func (q *Query) assigned(visit func(v Node)) {
+	projected := map[string]bool{}
+	q.projected(func(name string) { projected[name] = true })
+	inner := func(v Node) {
+		if projected[v.Var] {
+			visit(v)
+		}
+	}
+	for _, item := range q.Items {
+		if item.Expr != nil {
+			visit(item.Var)
+		}
+	}
+	for _, key := range q.GroupBy {
+		inner(key.Var)
+	}
+	if q.Where != nil {
+		Assigned(q.Where, inner)
+	}
+	if q.Values != nil {
+		Assigned(q.Values, inner)
 	}
 }
 

@@ -3,6 +3,7 @@
 package exec
 
 import (
+	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 )
 
@@ -106,18 +107,21 @@ func (s *SemiJoin) Close() {
 	s.Inner.Close()
 }
 
-// Exists is the pattern of an EXISTS: it starts from one row at a time, whose
-// terms replace the variables (section 18.6).
+// Exists is the pattern of an EXISTS: it starts from one row at a time, with which each of its groups begins.
 type Exists struct {
 	Feed     *Feed
 	Operator Operator
+	Copies   []algebra.Copy
 	Out      *solution.Batch
 }
 
 // Test reports whether the pattern has a solution for the row.
 func (x *Exists) Test(row []string) (bool, error) {
 	x.Feed.Rows.Clear()
-	x.Feed.Rows.Add(row, 0)
+	first := x.Feed.Rows.Add(row, 0)
+	for _, one := range x.Copies {
+		first[one.To] = first[one.From]
+	}
 	x.Operator.Reset()
 	x.Out.Clear()
 	err := x.Operator.Next(x.Out)

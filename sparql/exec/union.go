@@ -1,4 +1,4 @@
-// UNION: inputs one after the other, or for each batch of rows.
+// UNION, and operators over each batch or each row of others.
 
 package exec
 
@@ -34,46 +34,80 @@ func (c *Concat) Close() {
 	}
 }
 
-// LateralUnion runs its branches over each batch of its input.
-type LateralUnion struct {
+// Lateral runs an operator over each batch of its input, or over each row.
+type Lateral struct {
 	Exec     *Execution
 	Input    Operator
 	Feed     *Feed
-	Branches *Concat
+	Inner    Operator
+	RowByRow bool
 	Batch    *solution.Batch
+	Single   *solution.Batch // the present row, with RowByRow
+	at       int             // the row in Batch, with RowByRow
 	running  bool
 }
 
-func (u *LateralUnion) Next(out *solution.Batch) error {
+func (l *Lateral) Next(out *solution.Batch) error {
 	for {
-		if err := u.Exec.Check(); err != nil {
+		if err := l.Exec.Check(); err != nil {
 			return err
 		}
-		if !u.running {
-			u.Batch.Clear()
-			if err := u.Input.Next(u.Batch); err != nil || u.Batch.Len == 0 {
+		// 1. Start from the next batch, or from the next row of it.
+		if !l.running {
+			if more, err := l.start(); err != nil || !more {
 				return err
 			}
-			u.Feed.Rows = u.Batch
-			u.Branches.Reset()
-			u.running = true
+			l.Inner.Reset()
+			l.running = true
 		}
-		if err := u.Branches.Next(out); err != nil {
+		// 2. Rows of the inner operator come from rows of the batch.
+		if err := l.Inner.Next(out); err != nil {
 			return err
 		}
 		if out.Len > 0 {
 			for i, ord := range out.Origin {
-				out.Origin[i] = u.Batch.Origin[ord]
+				if l.RowByRow {
+					ord = int32(l.at)
+				}
+				out.Origin[i] = l.Batch.Origin[ord]
 			}
 			return nil
 		}
-		u.running = false
+		l.running = false
 	}
 }
 
-func (u *LateralUnion) Reset() { u.running = false; u.Input.Reset() }
-func (u *LateralUnion) Close() {
-	u.Batch.Free()
-	u.Input.Close()
-	u.Branches.Close()
+// start fills the feed. It returns false at the end of the input.
+func (l *Lateral) start() (more bool, err error) {
+	l.at++
+	if !l.RowByRow || l.at >= l.Batch.Len {
+		l.Batch.Clear()
+		l.at = 0
+		if err := l.Input.Next(l.Batch); err != nil || l.Batch.Len == 0 {
+			return false, err
+		}
+	}
+	l.Feed.Rows = l.Batch
+	if l.RowByRow {
+		l.Single.Clear()
+		l.Single.Add(l.Batch.Row(l.at), 0)
+		l.Feed.Rows = l.Single
+	}
+	return true, nil
+}
+
+func (l *Lateral) Reset() {
+	l.running = false
+	l.Batch.Clear()
+	l.at = 0
+	l.Input.Reset()
+}
+
+func (l *Lateral) Close() {
+	l.Batch.Free()
+	if l.Single != nil {
+		l.Single.Free()
+	}
+	l.Input.Close()
+	l.Inner.Close()
 }

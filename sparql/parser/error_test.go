@@ -19,7 +19,7 @@ func TestErrors(t *testing.T) {
 		{"SELECT ?x {\n ?x <x:p> }", "2:11: expected a variable or a term, found '}'"},
 		{"SELECT * { ?s ?p ?o", "1:20: expected a pattern or '}', found the end of the text"},
 		{"SELECT * { ?s ?p ?o ?x }", "1:21: expected '.' or '}' after a triple pattern, found ?x"},
-		{"SELECT * { FOO { } }", "1:12: expected a pattern (a triple, '{', OPTIONAL, MINUS, GRAPH, SERVICE, FILTER, BIND, VALUES) or '}', found FOO"},
+		{"SELECT * { FOO { } }", "1:12: expected a pattern (a triple, '{', OPTIONAL, LATERAL, MINUS, GRAPH, SERVICE, FILTER, BIND, VALUES) or '}', found FOO"},
 		{"SELECT * { } LIMIT x", "1:20: expected a number after LIMIT, found x"},
 		{"SELECT * { } LIMIT -1", "1:20: expected a number after LIMIT, found -1"},
 		{"SELECT * { } LIMIT 1 LIMIT 2", "1:22: expected the end of the text, found LIMIT"},

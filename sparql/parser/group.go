@@ -78,6 +78,8 @@ func (p patternParser) element(g *ast.Group, scope *groupScope) ast.Pattern {
 		return p.groupOrUnion()
 	case p.takeWord("OPTIONAL"):
 		return &ast.Optional{Pos: pos, Group: p.group()}
+	case p.takeWord("LATERAL"):
+		return p.lateral(pos, g, scope)
 	case p.takeWord("MINUS"):
 		return &ast.Minus{Pos: pos, Group: p.group()}
 	case p.takeWord("GRAPH"):
@@ -99,7 +101,7 @@ func (p patternParser) element(g *ast.Group, scope *groupScope) ast.Pattern {
 	}
 	// The error lists the possible tokens only if the word is unknown.
 	if p.tok.kind == tokWord && p.tok.word == "" {
-		p.expected("a pattern (a triple, '{', OPTIONAL, MINUS, GRAPH, SERVICE, FILTER, BIND, VALUES) or '}'")
+		p.expected("a pattern (a triple, '{', OPTIONAL, LATERAL, MINUS, GRAPH, SERVICE, FILTER, BIND, VALUES) or '}'")
 		return nil
 	}
 	p.expected("a pattern or '}'")
@@ -117,6 +119,18 @@ func (p patternParser) groupOrUnion() ast.Pattern {
 		u.Groups = append(u.Groups, p.group())
 	}
 	return u
+}
+
+// lateral parses LATERAL from behind its keyword. Its group must not assign a variable of the rows that it starts
+// from (SEP-0006).
+func (p patternParser) lateral(pos ast.Pos, g *ast.Group, scope *groupScope) ast.Pattern {
+	l := &ast.Lateral{Pos: pos, Group: p.group()}
+	ast.Assigned(l.Group, func(v ast.Node) {
+		if p.err == nil && scope.has(g, v.Var) {
+			p.fail(v.Pos, "?%s is in scope already: in LATERAL, expected a variable after AS or VALUES that the group has not used before it", clip(v.Var))
+		}
+	})
+	return l
 }
 
 // bind parses BIND from behind its keyword.

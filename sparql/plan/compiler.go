@@ -26,12 +26,11 @@ type compiler struct {
 	// Of the feed's rows.
 	certain, possible, numbers algebra.Set
 	nodes                      algebra.Set // those that are surely IRIs or blank nodes
-	// substitute: the feed's bindings replace variables (section 18.6), filters see
-	// them wherever they stand.
+	// substitute: every group begins with the feed's row (ContextSolution in SPARQL 1.2), in an EXISTS or LATERAL:
+	// filters see its bindings wherever they stand.
 	substitute bool
-	// Of the rows around the EXISTS.
-	seeds, maybeSeeds algebra.Set
-	mixed             *bool // set if an operator joins rows of different rows of the feed
+	seeds      algebra.Set // certain in the rows around the EXISTS or LATERAL
+	mixed      *bool       // set if an operator joins rows of different rows of the feed
 	// looped: it is run again for other graphs, and nothing may be kept from one to
 	// the next.
 	looped bool
@@ -167,6 +166,8 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 		return c.union(n, in, g, depth)
 	case *algebra.LeftJoin:
 		return c.leftJoin(n, in, g, depth)
+	case *algebra.Lateral:
+		return c.lateral(n, in, g, depth)
 	case *algebra.Filter:
 		return c.filter(n, in, g, depth)
 	case *algebra.Extend:
@@ -199,8 +200,8 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 	return stream{}, fmt.Errorf("no operator for %T", n)
 }
 
-// mayStart reports whether n may start from rows with possible bindings of outer. If a binding
-// replaces a variable, all nodes see it.
+// mayStart reports whether n may start from rows with possible bindings of outer. In an EXISTS
+// all nodes see the row around it.
 func (c *compiler) mayStart(n algebra.Node, outer algebra.Set) bool {
 	if !c.visible.structural(n) {
 		return false

@@ -132,8 +132,8 @@ func equalityKeys(body *algebra.Body) map[ast.Expr]int {
 		}
 	}
 	walk(body.Root)
-	for _, n := range body.Exists {
-		walk(n)
+	for _, x := range body.Exists {
+		walk(x.Pattern)
 	}
 	return keys
 }

@@ -19,7 +19,7 @@ import (
 func (v *visibility) semiJoins(conds []ast.Expr) (semi []*ast.Exists, others []ast.Expr) {
 	for _, cond := range algebra.SplitConds(conds) {
 		x, ok := cond.(*ast.Exists)
-		if ok && v.structural(v.body.Exists[x.Index]) {
+		if ok && v.structural(v.body.Exists[x.Index].Pattern) {
 			semi = append(semi, x)
 			continue
 		}
@@ -48,7 +48,7 @@ func (c *compiler) existsFirst(n *algebra.Filter, in stream, g pattern.Graphs) (
 		if !isExists || x.Not {
 			continue
 		}
-		body := c.body.Exists[x.Index]
+		body := c.body.Exists[x.Index].Pattern
 		inner, ok := joinedPatterns(body)
 		if !ok || len(inner) < 2 {
 			continue // one pattern is a step of the join below
@@ -107,11 +107,11 @@ func (c *compiler) semiJoin(x *ast.Exists, in stream, g pattern.Graphs, depth in
 	if x.Not {
 		kind, text = exec.NotExistsStep, "NOT EXISTS"
 	}
-	if out, ok := c.columnStep(kind, text, c.body.Exists[x.Index], in, g); ok {
+	if out, ok := c.columnStep(kind, text, c.body.Exists[x.Index].Pattern, in, g); ok {
 		return out, nil
 	}
-	sub := c.substituted(in)
-	inner, err := sub.compile(c.body.Exists[x.Index], sub.begin(), g, depth)
+	sub := c.correlated(in, nil) // a pattern without subqueries has no copies
+	inner, err := sub.compile(c.body.Exists[x.Index].Pattern, sub.begin(), g, depth)
 	if err != nil {
 		return in, err
 	}
@@ -126,12 +126,34 @@ func (c *compiler) semiJoin(x *ast.Exists, in stream, g pattern.Graphs, depth in
 	return c.traced(in, s, name, nil, in.plan, inner.plan), nil
 }
 
-// substituted returns a compiler of an EXISTS over the rows of s.
-func (c *compiler) substituted(s stream) *compiler {
+// correlated returns a compiler of an EXISTS or LATERAL over the rows of s, with copies of their variables.
+func (c *compiler) correlated(s stream, copies []algebra.Copy) *compiler {
+	for _, one := range copies {
+		if s.certain.Has(one.From) {
+			s.certain = with(s.certain, one.To)
+		}
+		if s.possible.Has(one.From) {
+			s.possible = with(s.possible, one.To)
+		}
+		if s.numbers.Has(one.From) {
+			s.numbers = with(s.numbers, one.To)
+		}
+	}
 	sub := c.below(s)
 	sub.substitute = true
-	sub.seeds, sub.maybeSeeds, sub.mixed = s.certain, s.possible, new(bool)
+	sub.seeds, sub.mixed = s.certain, new(bool)
 	return sub
+}
+
+// agreeing drops the rows in which an operator has bound one of some variables otherwise than the feed.
+func (c *compiler) agreeing(s stream, bound []int) stream {
+	both := c.possible.Intersect(setOf(bound))
+	if both.Len() == 0 {
+		return s
+	}
+	s.certain = union(s.certain, c.certain.Intersect(both))
+	op := &exec.Agree{Exec: c.query, Input: s.op, Feed: c.feed, Slots: both.Slots()}
+	return c.traced(s, op, "equal to the outer pattern", names(c.body.Scope, both), s.plan)
 }
 
 // newEnv returns the environment of expressions over the rows of s, and the plans of their
@@ -148,14 +170,15 @@ func (c *compiler) newEnv(g pattern.Graphs, exprs []ast.Expr, s stream) (*expr.E
 			if !ok || failed != nil {
 				return false
 			}
-			sub := c.substituted(s)
+			body := &c.body.Exists[x.Index]
+			sub := c.correlated(s, body.Copies)
 			sub.feed.Rows = c.query.NewBatch()
-			inner, err := sub.compile(c.body.Exists[x.Index], sub.begin(), g, 0)
+			inner, err := sub.compile(body.Pattern, sub.begin(), g, 0)
 			if err != nil {
 				failed = err
 				return true
 			}
-			patterns[x] = &exec.Exists{Feed: sub.feed, Operator: inner.op, Out: c.query.NewBatch()}
+			patterns[x] = &exec.Exists{Feed: sub.feed, Operator: inner.op, Copies: body.Copies, Out: c.query.NewBatch()}
 			c.query.Closers = append(c.query.Closers, inner.op)
 			plans = append(plans, newPlan("exists", nil, -1, inner.plan))
 			return false

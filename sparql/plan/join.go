@@ -57,11 +57,8 @@ func (c *compiler) hashJoin(kind exec.JoinKind, left, right stream, conds []*exp
 	out := left
 	switch kind {
 	case exec.Minus:
-		for _, slot := range j.Shared {
-			if !c.possible.Has(slot) {
-				j.Domain = append(j.Domain, slot)
-			}
-		}
+		// In an EXISTS both sides begin with its solution, which they share.
+		j.Domain = j.Shared
 	case exec.LeftJoin:
 		out.possible = union(left.possible, right.possible)
 		out.numbers = union(left.numbers, right.numbers)
@@ -295,7 +292,7 @@ func (c *compiler) union(n *algebra.Union, in stream, g pattern.Graphs, depth in
 	if !lateral {
 		return c.traced(out, concat, "union", nil, plans...), nil
 	}
-	u := &exec.LateralUnion{Exec: c.query, Input: in.op, Feed: sub.feed, Branches: concat, Batch: c.query.NewBatch()}
+	u := &exec.Lateral{Exec: c.query, Input: in.op, Feed: sub.feed, Inner: concat, Batch: c.query.NewBatch()}
 	out.rows *= max(1, in.rows/solution.BatchRows)
 	return c.traced(out, u, "union of each row", nil, append([]*explain.Plan{in.plan}, plans...)...), nil
 }
@@ -446,6 +443,36 @@ func (c *compiler) minus(n *algebra.Minus, in stream, g pattern.Graphs, depth in
 		return in, err
 	}
 	return c.hashJoin(exec.Minus, left, right, nil, nil), nil
+}
+
+// lateral joins each row of the left side with the right side, which starts from it.
+func (c *compiler) lateral(n *algebra.Lateral, in stream, g pattern.Graphs, depth int) (stream, error) {
+	first := *c
+	first.want, first.goal = nil, 0
+	if c.want != nil {
+		c.want.got = false
+	}
+	left, err := first.compile(n.Left, in, g, depth)
+	if err != nil {
+		return in, err
+	}
+	sub := c.correlated(left, nil)
+	right, err := sub.compile(n.Right, sub.begin(), g, depth)
+	if err != nil {
+		return in, err
+	}
+	// A batch of rows may start together if nothing on the right looks at more than one row at a time.
+	l := &exec.Lateral{
+		Exec: c.query, Input: left.op, Feed: sub.feed, Inner: right.op, Batch: c.query.NewBatch(),
+		RowByRow: *sub.mixed || !c.visible.structural(n.Right), Single: c.query.NewBatch(),
+	}
+	out := right
+	out.sequence = false
+	out.rows = right.rows * max(1, left.rows/solution.BatchRows)
+	if l.RowByRow {
+		out.rows = left.rows * max(1, right.rows/solution.BatchRows)
+	}
+	return c.traced(out, l, "lateral join", nil, left.plan, right.plan), nil
 }
 
 // alone returns a compiler for nodes below. The modifiers and filters above must not apply to

@@ -75,8 +75,11 @@ func (v *visibility) mentions() map[int]int {
 		}
 	}
 	walk(v.body.Root)
-	for _, n := range v.body.Exists {
-		walk(n)
+	for _, x := range v.body.Exists {
+		walk(x.Pattern)
+		for _, one := range x.Copies {
+			each([]int{one.From, one.To})
+		}
 	}
 	return v.counts
 }

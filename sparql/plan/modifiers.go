@@ -97,7 +97,14 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 	certain, vars := c.visible.vars(n)
 	result.certain, result.possible = union(result.certain, certain), union(result.possible, vars)
 	result = c.traced(result, op, "group", listText(exprs, ", ", ast.ExprString), append([]*explain.Plan{out.plan}, plans...)...)
-	return c.terms(result, c.numbers), nil
+	result = c.terms(result, c.numbers)
+	var bound []int
+	for _, key := range op.Keys {
+		if key.From != key.Slot {
+			bound = append(bound, key.Slot)
+		}
+	}
+	return c.agreeing(result, bound), nil
 }
 
 // distinctOf reports whether all aggregates are DISTINCT of one variable, or of the whole

@@ -30,17 +30,11 @@ func (c *compiler) path(n *algebra.Path, in stream, g pattern.Graphs) (stream, e
 	if out, ok := c.closure(n, in, g); ok {
 		return out, nil
 	}
-	// 2. A repeated path is searched. If a term replaces a variable, it need not be in the
-	// graph.
+	// 2. A repeated path is searched.
 	p := &path.Join{
 		Exec: c.query, Input: in.op, Subject: placeOf(n.Subject, true), Object: placeOf(n.Object, true),
-		Repeat: n.Path.(*ast.PathRepeat), Empty: path.Empty(n.Path), Chunk: exec.FirstChunkRows, Graphs: g, Batch: c.query.NewBatch(), Seeded: map[int]bool{}, Numbers: map[int]bool{}, Unread: map[int]bool{},
+		Repeat: n.Path.(*ast.PathRepeat), Empty: path.Empty(n.Path), Chunk: exec.FirstChunkRows, Graphs: g, Batch: c.query.NewBatch(), Numbers: map[int]bool{}, Unread: map[int]bool{},
 		Holder: c.query.Account.NewHolder("path"),
-	}
-	if c.substitute {
-		for slot := range c.maybeSeeds.All {
-			p.Seeded[slot] = true
-		}
 	}
 	in.rows *= 10
 	view, name := c.columns, path.RowsName

@@ -113,5 +113,6 @@ func (c *compiler) extend(n *algebra.Extend, in stream, g pattern.Graphs, depth 
 	detail := listText(list, ", ", func(x *algebra.Extend) string {
 		return "?" + c.body.Scope.Name(x.Slot) + " = " + ast.ExprString(x.Expr)
 	})
-	return c.traced(out, e, "extend", detail, append([]*explain.Plan{out.plan}, plans...)...), nil
+	out = c.traced(out, e, "extend", detail, append([]*explain.Plan{out.plan}, plans...)...)
+	return c.agreeing(out, e.Slots), nil
 }

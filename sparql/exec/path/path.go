@@ -29,7 +29,6 @@ type Join struct {
 	Repeat  *ast.PathRepeat
 	Empty   bool // it connects nodes with themselves
 	Graphs  pattern.Graphs
-	Seeded  map[int]bool // variables in place of terms: they need not be in the graph
 	Numbers map[int]bool // variables that may be bound to numbers, see [solution.AppendNumber]
 	Unread  map[int]bool // variables that nothing above reads: they stay unbound
 	Plan    *explain.Plan
@@ -435,7 +434,7 @@ func (p *Join) pair(out *solution.Batch, t *pathTask, end int32) {
 // term must be a node of the graph for this, but a term of the query need not. If a term is no
 // node, it has no edge either.
 func (p *Join) counts(t *pathTask) (bool, error) {
-	free := func(at pattern.Place) bool { return at.Slot >= 0 && !p.Seeded[at.Slot] }
+	free := func(at pattern.Place) bool { return at.Slot >= 0 }
 	if !p.Empty || t.node || !free(p.Subject) || !free(p.Object) || t.end >= 0 && t.end != t.start {
 		return true, nil
 	}
