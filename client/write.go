@@ -3,8 +3,8 @@
 package client
 
 import (
+	"cmp"
 	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/url"
@@ -105,7 +105,7 @@ func (c *Client) sendAll(ctx context.Context, method string, query url.Values, t
 	// 1. Check all triples before any is sent, because a term with a line end, for example, would
 	// be read as something else.
 	for i, t := range triples {
-		if err := errors.Join(t.Check(), t.Object.CheckNesting()); err != nil {
+		if err := cmp.Or(t.Check(), t.Object.CheckNesting(), t.Object.CheckLanguage()); err != nil {
 			return fmt.Errorf("triple %d: %w", i, err)
 		}
 	}

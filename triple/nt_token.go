@@ -387,6 +387,9 @@ func decodeLiteral(token, scratch []byte) (Term, []byte, *tokenError) {
 		if err := checkDirection(view(suffix[1:])); err != nil {
 			return Term{}, scratch, tokenErrorf(at, "%v", err)
 		}
+		if err := checkSubtags(view(suffix[1:])); err != nil {
+			return Term{}, scratch, tokenErrorf(at, "%v", err)
+		}
 		return NewLang(value, view(suffix[1:])), scratch, nil
 	default:
 		at = skipSpace(token, at+len("^^"))

@@ -214,6 +214,41 @@ func checkDirection(tag string) error {
 	return nil
 }
 
+// maxSubtag is the most characters of a subtag of a language tag (BCP 47, section 2.1).
+const maxSubtag = 8
+
+// CheckLanguage returns an error that wraps [ErrBadTerm] if t is a literal, or a triple term around one,
+// whose language tag has a subtag of more than eight characters. Parsers must call it. [Term.Check] does
+// not, because rows of a store may have such tags: releases before took them.
+func (t Term) CheckLanguage() error {
+	for t.kind == TripleTerm {
+		inner, ok := t.Triple()
+		if !ok {
+			return nil
+		}
+		t = inner.Object
+	}
+	if err := checkSubtags(t.lang); err != nil {
+		return fmt.Errorf("%w: %w", ErrBadTerm, err)
+	}
+	return nil
+}
+
+// checkSubtags returns an error if a subtag of a language tag is too long.
+func checkSubtags(tag string) error {
+	language, _, _ := strings.Cut(tag, directionMark)
+	for start, i := 0, 0; i <= len(language); i++ {
+		if i < len(language) && language[i] != '-' {
+			continue
+		}
+		if i-start > maxSubtag {
+			return fmt.Errorf("the language tag %q is not well-formed, because %q has more than %d characters", clip(tag), clip(language[start:i]), maxSubtag)
+		}
+		start = i + 1
+	}
+	return nil
+}
+
 // clip shortens a string for a message to about 80 bytes.
 func clip(s string) string {
 	const limit = 80

@@ -3,6 +3,7 @@
 package rdfxml
 
 import (
+	"cmp"
 	"encoding/xml"
 	"errors"
 	"io"
@@ -149,7 +150,7 @@ func (p *parser) enter(ctx context, e *element) (context, []attribute, error) {
 			ctx.lang = a.value
 			if a.value != "" {
 				lang := triple.NewLang("", a.value)
-				if err := lang.Check(); err != nil {
+				if err := cmp.Or(lang.Check(), lang.CheckLanguage()); err != nil {
 					return ctx, nil, p.failAt(e.at, "xml:lang: %v", err)
 				}
 				if lang.Direction() != "" {

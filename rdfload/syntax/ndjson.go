@@ -94,6 +94,8 @@ func parseNDJSON(r io.Reader, opts Options) iter.Seq2[triple.Triple, error] {
 				var place *triple.LineError
 				if errors.As(err, &place) {
 					failed = lines.fail(place.Offset, place.Error())
+				} else if err := t.Object.CheckLanguage(); err != nil {
+					failed = lines.fail(0, err.Error())
 				}
 			}
 			// 3. Yield the triple, or reject the line.

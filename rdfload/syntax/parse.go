@@ -94,8 +94,9 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 		seq := jsonld.Parse(r, jsonld.Options{
 			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument, Contexts: opts.Contexts, Warn: opts.Warn, Prefix: opts.Prefix,
 		})
+		seq = checkLanguages(seq, opts.Source)
 		if opts.KeepGoing {
-			seq = rejectDocument(seq)
+			seq = wholeOrReject(seq, opts.TempDir)
 		}
 		return seq
 	}
@@ -104,14 +105,14 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 	}
 }
 
-// rejectDocument converts the syntax error of a document to a *Reject. The document must have
-// yielded no triple before it.
-func rejectDocument(seq iter.Seq2[triple.Triple, error]) iter.Seq2[triple.Triple, error] {
+// checkLanguages yields a syntax error instead of the first triple with a language tag that is not
+// well-formed, and ends.
+func checkLanguages(seq iter.Seq2[triple.Triple, error], source string) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
 		for t, err := range seq {
-			var syntax *triple.SyntaxError
-			if errors.As(err, &syntax) {
-				err = &Reject{SyntaxError: syntax}
+			if bad := t.Object.CheckLanguage(); err == nil && bad != nil {
+				yield(triple.Triple{}, &triple.SyntaxError{Source: source, Line: 1, Column: 1, Msg: fmt.Sprintf("a value of <%s>: %v", t.Predicate.Value(), bad)})
+				return
 			}
 			if !yield(t, err) {
 				return

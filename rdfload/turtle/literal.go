@@ -77,6 +77,9 @@ func (p *parser) languageTag() (string, error) {
 		return "", p.fail(0, "")
 	}
 	tag := string(p.buf[p.pos+1 : p.pos+n])
+	if err := triple.NewLang("", tag).CheckLanguage(); err != nil {
+		return "", p.fail(0, "%v", err)
+	}
 	p.pos += n
 	return tag, nil
 }

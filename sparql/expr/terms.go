@@ -3,6 +3,7 @@
 package expr
 
 import (
+	"cmp"
 	"crypto/md5"
 	"crypto/sha1"
 	"crypto/sha256"
@@ -155,7 +156,7 @@ func strLangDir(_ *Env, args []Value) Value {
 }
 
 func checked(t triple.Term) Value {
-	if err := t.Check(); err != nil {
+	if err := cmp.Or(t.Check(), t.CheckLanguage()); err != nil {
 		return errorValue(err.Error())
 	}
 	return FromTerm(t)

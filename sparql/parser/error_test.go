@@ -51,6 +51,7 @@ func TestErrors(t *testing.T) {
 		{"ASK { VALUES ?t { <<( <x:s> <x:p> UNDEF )>> } }", "1:35: expected an IRI, a literal or a triple term, found UNDEF"},
 		{"ASK { VALUES ?t { <<( _:s <x:p> 1 )>> } }", "1:23: expected an IRI as the subject of a triple term in VALUES, found _:s"},
 		{`ASK { ?s ?p "x"@en--up }`, `1:13: malformed term: the base direction "up" of the language tag "en--up" is not ltr or rtl`},
+		{`ASK { ?s ?p "x"@zh-classical }`, `1:13: malformed term: the language tag "zh-classical" is not well-formed, because "classical" has more than 8 characters`},
 		{`ASK { ?s ?p "x"@en-- }`, `1:16: expected a base direction, ltr or rtl, after '@en--'`},
 		{"ASK { ?s ?p $ }", "1:13: expected a variable's name after '$'"},
 		{"ASK { ?s ?p 1 ; }  x", "1:20: expected the end of the text, found x"},

@@ -3,6 +3,7 @@
 package parser
 
 import (
+	"cmp"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -75,7 +76,7 @@ func (p *parser) rdfLiteral() triple.Term {
 		term = triple.NewString(value)
 	}
 	if p.err == nil {
-		if err := term.Check(); err != nil {
+		if err := cmp.Or(term.Check(), term.CheckLanguage()); err != nil {
 			p.fail(pos, "%v", err)
 		}
 	}

@@ -4,6 +4,7 @@ package sandbox
 
 import (
 	"bytes"
+	"cmp"
 	"encoding/base64"
 	"errors"
 	"fmt"
@@ -112,7 +113,7 @@ func (p *lineParser) parse() (Effect, *string, error) {
 		return Effect{}, &p.reason, nil
 	}
 	// 2. The triple must be one, and the annotation within its limits.
-	if err := p.triple.Check(); err != nil {
+	if err := cmp.Or(p.triple.Check(), p.triple.Object.CheckLanguage()); err != nil {
 		return Effect{}, nil, err
 	}
 	kind, err := feed.ParseKind(p.op)
