@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -65,7 +66,7 @@ func (p *pending) of(c *feed.Change) (*outcome, error) {
 	}
 	t, err := c.Triple()
 	if err != nil {
-		return nil, damaged("%w", err)
+		return nil, fault.Backup("%w", err)
 	}
 	if p.changed == nil {
 		p.changed = make(map[string]*outcome)

@@ -1,13 +1,11 @@
-// The header and the trailer of an archive, and its errors.
+// The header and the trailer of an archive.
 
 package backup
 
 import (
-	"fmt"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
-	"github.com/trefoildb/trefoil/internal/store"
 )
 
 const (
@@ -67,11 +65,6 @@ type Info struct {
 	Complete time.Time     // every change that was acknowledged then is in the archive
 	Ended    time.Time     // no change after that is in the archive
 	Counts   Counts        // zero of an archive of files
-}
-
-// damaged returns an error about an archive that cannot be right.
-func damaged(message string, args ...any) error {
-	return fmt.Errorf("%w: backup: %w", store.ErrCorrupt, fmt.Errorf(message, args...))
 }
 
 // covers reports whether every change before q lies before p, too.

@@ -351,7 +351,7 @@ func refused(t *testing.T, name string, chain ...[]byte) {
 	t.Helper()
 	dir := filepath.Join(t.TempDir(), "d")
 	_, err := Restore(t.Context(), dir, archives(chain...), Options{Memory: 64 << 20})
-	if !errors.Is(err, store.ErrCorrupt) && !errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrVersion) {
+	if !errors.Is(err, store.ErrBackup) && !errors.Is(err, store.ErrInvalid) && !errors.Is(err, store.ErrVersion) {
 		t.Errorf("%s: %v", name, err)
 	}
 	if _, err := os.Stat(dir); !errors.Is(err, os.ErrNotExist) {

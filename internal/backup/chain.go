@@ -13,6 +13,7 @@ import (
 	"strings"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
 // File is an archive in a file.
@@ -108,14 +109,14 @@ func stat(f io.ReadSeeker) (Info, error) {
 	for {
 		e, err := r.tar.Next()
 		if err != nil {
-			return Info{}, damaged("it ends before its trailer: %w", err)
+			return Info{}, fault.Backup("it ends before its trailer: %w", err)
 		}
 		if e.Name != trailerName || e.Size > maxJSON {
 			continue
 		}
 		data, err := io.ReadAll(r.tar)
 		if err != nil {
-			return Info{}, damaged("its trailer: %w", err)
+			return Info{}, fault.Backup("its trailer: %w", err)
 		}
 		if err := r.parseTrailer(data); err != nil {
 			return Info{}, err

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -47,11 +48,11 @@ func cutPiece(chunk []byte) (p piece, rest []byte, err error) {
 	position, chunk, ok := cutSized(chunk)
 	epoch, n := binary.Uvarint(chunk)
 	if !ok || n <= 0 || len(chunk) < n+8 {
-		return p, nil, damaged("a piece of a chunk is cut off")
+		return p, nil, fault.Backup("a piece of a chunk is cut off")
 	}
 	p = piece{position: string(position), epoch: epoch, sequencer: trie.MachineID(binary.BigEndian.Uint64(chunk[n:]))}
 	if p.row, rest, ok = cutSized(chunk[n+8:]); !ok {
-		return p, nil, damaged("a row of a chunk is cut off")
+		return p, nil, fault.Backup("a row of a chunk is cut off")
 	}
 	return p, rest, nil
 }
@@ -99,7 +100,7 @@ func eachChange(chunk []byte, f func(*feed.Change, moment) error) error {
 			}
 			arena = next
 			if keys += len(c.Key); len(arena) > maxRowKeys || keys > maxChunkKeys {
-				return damaged("the keys of a row have more than %d bytes, or those of a chunk %d", maxRowKeys, maxChunkKeys)
+				return fault.Backup("the keys of a row have more than %d bytes, or those of a chunk %d", maxRowKeys, maxChunkKeys)
 			}
 			if c.Kind != feed.Load {
 				c.Stamp, c.Sequencer = triple.Stamp{Epoch: p.epoch, Sequence: sequence}, p.sequencer

@@ -35,7 +35,7 @@ func TestChunkBomb(t *testing.T) {
 	for name, chunk := range map[string][]byte{"one row": large, "many rows": many} {
 		changes := 0
 		err := eachChange(chunk, func(*feed.Change, moment) error { changes++; return nil })
-		if !errors.Is(err, store.ErrCorrupt) {
+		if !errors.Is(err, store.ErrBackup) {
 			t.Errorf("%s: %d bytes with %d changes: %v", name, len(chunk), changes, err)
 		}
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
 // maxJSON bounds a header and a trailer.
@@ -62,12 +63,12 @@ func openArchive(in io.Reader) (r *reader, h header, files io.Reader, err error)
 	name, data, err := r.entry(maxJSON)
 	switch {
 	case err != nil:
-		return nil, h, nil, damaged("this is no backup of trefoil's: %w", err)
+		return nil, h, nil, fault.Backup("it is no archive that trefoil backup wrote: %w", err)
 	case name != headerName:
-		return nil, h, nil, damaged("it begins with %q: this is no backup of trefoil's", name)
+		return nil, h, nil, fault.Backup("it begins with %q: it is no archive that trefoil backup wrote", name)
 	}
 	if err := json.Unmarshal(data, &h); err != nil {
-		return nil, h, nil, damaged("its header: %w", err)
+		return nil, h, nil, fault.Backup("its header: %w", err)
 	}
 	// 2. The format decides what follows.
 	switch h.Format {
@@ -80,7 +81,7 @@ func openArchive(in io.Reader) (r *reader, h header, files io.Reader, err error)
 	}
 	if h.From != "" {
 		if r.from, err = feed.ParsePosition(h.From); err != nil {
-			return nil, h, nil, damaged("where it begins: %w", err)
+			return nil, h, nil, fault.Backup("where it begins: %w", err)
 		}
 	}
 	// 3. Chunks are bounded, because an archive may be forged.
@@ -126,7 +127,7 @@ func (r *reader) next() error {
 		if err == io.EOF {
 			err = io.ErrUnexpectedEOF
 		}
-		return damaged("after chunk %d: %w", r.chunks, err)
+		return fault.Backup("after chunk %d: %w", r.chunks, err)
 	}
 	if name == trailerName {
 		return r.verify(data)
@@ -139,17 +140,17 @@ func (r *reader) next() error {
 	case kindChanges, kindLoad:
 	case kindRows:
 		if !r.from.IsZero() {
-			return damaged("an increment with rows")
+			return fault.Backup("an increment with rows")
 		}
 	default:
-		return damaged("entry %q", name)
+		return fault.Backup("entry %q", name)
 	}
 	if want := fmt.Sprintf("%s/%08d", k, r.chunks); name != want {
-		return damaged("entry %q, where %q must be: entries are missing or in another order", name, want)
+		return fault.Backup("entry %q, where %q must be: entries are missing or in another order", name, want)
 	}
 	// 2. Decompress it.
 	if r.chunk, err = r.zstd.DecodeAll(data, r.chunk); err != nil {
-		return damaged("%s: %w", name, err)
+		return fault.Backup("%s: %w", name, err)
 	}
 	r.kind = k
 	return nil
@@ -161,13 +162,13 @@ func (r *reader) verify(data []byte) error {
 		return err
 	}
 	if sum := hex.EncodeToString(r.sum.Sum(nil)); sum != r.trailer.SHA256 || r.chunks != r.trailer.Chunks {
-		return damaged("%d chunks with SHA-256 %s, not %d with %s", r.chunks, sum, r.trailer.Chunks, r.trailer.SHA256)
+		return fault.Backup("%d chunks with SHA-256 %s, not %d with %s", r.chunks, sum, r.trailer.Chunks, r.trailer.SHA256)
 	}
 	if e, err := r.tar.Next(); err != io.EOF {
 		if err == nil {
 			err = fmt.Errorf("entry %q", e.Name)
 		}
-		return damaged("after its trailer: %w", err)
+		return fault.Backup("after its trailer: %w", err)
 	}
 	return nil
 }
@@ -175,13 +176,13 @@ func (r *reader) verify(data []byte) error {
 func (r *reader) parseTrailer(data []byte) (err error) {
 	t := new(trailer)
 	if err := json.Unmarshal(data, t); err != nil {
-		return damaged("its trailer: %w", err)
+		return fault.Backup("its trailer: %w", err)
 	}
 	if r.end, err = feed.ParsePosition(t.Position); err != nil {
-		return damaged("its end: %w", err)
+		return fault.Backup("its end: %w", err)
 	}
 	if !r.from.IsZero() && (r.from.Source != r.end.Source || !covers(r.end, r.from)) {
-		return damaged("it ends before its begin")
+		return fault.Backup("it ends before its begin")
 	}
 	r.trailer = t
 	return nil
@@ -200,7 +201,7 @@ func filesInfo(h header) (Info, error) {
 	}
 	var err error
 	if i.End, err = feed.ParsePosition(h.Position); err != nil {
-		return i, damaged("its position: %w", err)
+		return i, fault.Backup("its position: %w", err)
 	}
 	return i, nil
 }

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -66,12 +67,12 @@ func (s *restorer) archive(r *reader) error {
 	// 2. Apply the changes. Those of a full archive belong to its state.
 	for r.kind != "" {
 		if r.kind != kindChanges {
-			return damaged("chunk %d has rows, but no load is before it", r.chunks)
+			return fault.Backup("chunk %d has rows, but no load is before it", r.chunks)
 		}
 		var load, restored bool
 		err := eachChange(r.chunk, func(c *feed.Change, at moment) error {
 			if load {
-				return damaged("changes follow a load in chunk %d", r.chunks)
+				return fault.Backup("changes follow a load in chunk %d", r.chunks)
 			}
 			load = c.Kind == feed.Load
 			has, err := s.until.has(c, at)
@@ -170,7 +171,7 @@ func (s *restorer) change(c *feed.Change) error {
 	t, err := c.Triple()
 	switch {
 	case err != nil:
-		return damaged("%w", err)
+		return fault.Backup("%w", err)
 	case systemgraph.Contains(t):
 		return s.system.add(s.ctx, c)
 	}

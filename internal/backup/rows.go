@@ -6,6 +6,7 @@ import (
 	"io"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
@@ -72,11 +73,11 @@ func (d *rowsReader) fill() error {
 func (d *rowsReader) row(c *feed.Change) error {
 	annotation := c.Kind == feed.Annotate && !c.Annotation.Removed
 	if !annotation && c.Kind != feed.Add {
-		return damaged("a change of kind %s among rows", c.Kind)
+		return fault.Backup("a change of kind %s among rows", c.Kind)
 	}
 	t, err := c.Triple()
 	if err != nil {
-		return damaged("%w", err)
+		return fault.Backup("%w", err)
 	}
 	if aside, err := d.aside(c, t); aside || err != nil {
 		return err
@@ -92,7 +93,7 @@ func (d *rowsReader) row(c *feed.Change) error {
 	}
 	// 2. Collect an annotation. Many go to several lines, because a line is in memory.
 	if !d.some || t != d.triple {
-		return damaged("an annotation is not behind its triple")
+		return fault.Backup("an annotation is not behind its triple")
 	}
 	if d.size += len(c.Annotation.Data); d.size > annotationBytes && len(d.annotations) > 0 {
 		d.flush()

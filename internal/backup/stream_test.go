@@ -29,7 +29,7 @@ func TestStream(t *testing.T) {
 	}
 	// 2. The rest must be an archive, and the next of the chain.
 	for name, rest := range map[string][]byte{"zeros": make([]byte, 512), "text": []byte("text"), "cut": first[:len(first)/2]} {
-		if _, err := restore(full, rest); !errors.Is(err, store.ErrCorrupt) {
+		if _, err := restore(full, rest); !errors.Is(err, store.ErrBackup) {
 			t.Errorf("%s behind an archive: %v", name, err)
 		}
 	}

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
 // Until is where a restore ends: at a position or at a time. The zero Until is the end of the chain.
@@ -62,7 +63,7 @@ func (u Until) has(c *feed.Change, at moment) (bool, error) {
 	}
 	p, err := feed.ParsePosition(at.position)
 	if err != nil {
-		return false, damaged("the position of load %s: %w", c.Load.ID, err)
+		return false, fault.Backup("the position of load %s: %w", c.Load.ID, err)
 	}
 	return covers(u.Position, p), nil
 }

@@ -4,6 +4,8 @@ package cli
 
 import (
 	"fmt"
+	"io"
+	"net"
 	"os"
 	"path/filepath"
 	"strings"
@@ -188,5 +190,46 @@ func TestRestoreTo(t *testing.T) {
 	}
 	if code, stdout, _ := run(t, "", "dump", "--to", url); code != exitDone || strings.Count(stdout, "<http://ex/p>") != 7 {
 		t.Errorf("%d: %s", code, stdout)
+	}
+}
+
+// TestRestoreNoArchive: a file that is no archive is named as such, and neither a store nor a server is blamed.
+func TestRestoreNoArchive(t *testing.T) {
+	dir := t.TempDir()
+	for name, text := range map[string]string{"empty": "", "text": "no archive\n", "long": strings.Repeat("<http://a> <http://b> <http://c> .\n", 1000)} {
+		path := filepath.Join(dir, name+".tar")
+		if err := os.WriteFile(path, []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+		for _, c := range [][2]string{{path, ""}, {"-", text}} {
+			code, _, stderr := run(t, c[1], "restore", "--data", filepath.Join(dir, "store"), c[0])
+			if code != exitFailed || !strings.Contains(stderr, "is no archive that trefoil backup wrote") || strings.Contains(stderr, "corrupt") || strings.Contains(stderr, "server") {
+				t.Errorf("%s from %s: %d, %s", name, c[0], code, stderr)
+			}
+		}
+	}
+}
+
+// TestHangUpHint: only the end of a connection is a server that hung up.
+func TestHangUpHint(t *testing.T) {
+	listener, err := net.Listen("tcp", "127.0.0.1:0")
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { listener.Close() })
+	go func() {
+		for {
+			conn, err := listener.Accept()
+			if err != nil {
+				return
+			}
+			conn.Close()
+		}
+	}()
+	if code, _, stderr := run(t, "", "count", "--to", "http://"+listener.Addr().String()); code != exitFailed || !strings.Contains(stderr, "hung up") {
+		t.Errorf("%d, %s", code, stderr)
+	}
+	if hint := hintForRemote(fmt.Errorf("read a file: %w", io.EOF)); hint != "" {
+		t.Error(hint)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"net/url"
 	"strings"
 	"sync"
 	"syscall"
@@ -143,10 +144,11 @@ type status = client.Status
 // hintForRemote returns a hint for a server's error; "" if there is none.
 func hintForRemote(err error) string {
 	var unknown x509.UnknownAuthorityError
+	var request *url.Error // the end of a file is none of a connection
 	switch {
 	case errors.As(err, &unknown):
 		return fmt.Sprintf("Give the certificate of its authority, ca.crt, with --ca F, or in $%s.", envCA)
-	case errors.Is(err, io.EOF):
+	case errors.As(err, &request) && errors.Is(request, io.EOF):
 		return "The server hung up. If it speaks TLS, its address begins with https://."
 	case errors.Is(err, client.ErrUnauthorized):
 		return fmt.Sprintf("Give the server's token with --token-file F, or in $%s.", envToken)

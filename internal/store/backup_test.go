@@ -250,7 +250,7 @@ func TestRestoreRefuses(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			fs := vfs.NewMem()
 			err := restore(ctx, fs, "restored", bytes.NewReader(make()))
-			if !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrVersion) {
+			if !errors.Is(err, ErrBackup) && !errors.Is(err, ErrVersion) {
 				t.Errorf("error %v", err)
 			}
 			if _, err := fs.Stat("restored"); !errors.Is(err, os.ErrNotExist) {

@@ -17,6 +17,7 @@ var (
 	ErrLocked      = fault.ErrLocked
 	ErrVersion     = fault.ErrVersion
 	ErrCorrupt     = fault.ErrCorrupt
+	ErrBackup      = fault.ErrBackup
 	ErrFailed      = fault.ErrFailed
 	ErrBusy        = fault.ErrBusy
 	ErrUnknown     = fault.ErrUnknown

@@ -96,7 +96,7 @@ func (a *API) postRestore(w http.ResponseWriter, r *request.Request) error {
 		return in.Failed()
 	case errors.Is(err, backup.ErrUntil):
 		return problem.Errorf(problem.KindBadParameter, "until", "%v", err)
-	case errors.Is(err, store.ErrCorrupt), errors.Is(err, store.ErrVersion), errors.Is(err, io.ErrUnexpectedEOF):
+	case errors.Is(err, store.ErrBackup), errors.Is(err, store.ErrVersion), errors.Is(err, io.ErrUnexpectedEOF):
 		return problem.Errorf(problem.KindBadRequest, "", "%v; the store may have a part of it now: empty it before the next try", err)
 	}
 	return err

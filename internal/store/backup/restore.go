@@ -147,11 +147,6 @@ type unpacker struct {
 	sums checksums
 }
 
-// errBackup returns an error about a damaged backup.
-func errBackup(format string, args ...any) error {
-	return fmt.Errorf("%w: backup: %w", fault.ErrCorrupt, fmt.Errorf(format, args...))
-}
-
 func (u *unpacker) unpack() error {
 	u.got = map[string]file{}
 	var first header
@@ -167,10 +162,10 @@ func (u *unpacker) unpack() error {
 	for done := false; !done; {
 		entry, err := u.in.Next()
 		if err != nil {
-			return errBackup("it ends before its checksums: %w", err)
+			return fault.Backup("it ends before its checksums: %w", err)
 		}
 		if entry.Typeflag != tar.TypeReg {
-			return errBackup("%q is not a regular file", entry.Name)
+			return fault.Backup("%q is not a regular file", entry.Name)
 		}
 		if done = entry.Name == checksumsName; done {
 			err = u.decode(&u.sums)
@@ -186,7 +181,7 @@ func (u *unpacker) unpack() error {
 		if err == nil {
 			err = fmt.Errorf("entry %q", entry.Name)
 		}
-		return errBackup("after its checksums: %w", err)
+		return fault.Backup("after its checksums: %w", err)
 	}
 	// 4. Compare all files with the checksums, then make the directories durable.
 	if err := u.verify(); err != nil {
@@ -198,10 +193,10 @@ func (u *unpacker) unpack() error {
 func (u *unpacker) json(name string, v any) error {
 	entry, err := u.in.Next()
 	if err != nil {
-		return errBackup("%w", err)
+		return fault.Backup("%w", err)
 	}
 	if entry.Name != name {
-		return errBackup("it begins with %q: this is no backup of trefoil's", entry.Name)
+		return fault.Backup("it begins with %q: it is no archive that trefoil backup wrote", entry.Name)
 	}
 	return u.decode(v)
 }
@@ -212,7 +207,7 @@ func (u *unpacker) decode(v any) error {
 		err = json.Unmarshal(data, v)
 	}
 	if err != nil {
-		return errBackup("%w", err)
+		return fault.Backup("%w", err)
 	}
 	return nil
 }
@@ -231,10 +226,10 @@ func backupPath(name string) bool {
 func (u *unpacker) file(entry *tar.Header) (err error) {
 	// 1. Reject names outside the two directories, and duplicates, because a backup may be forged.
 	if !backupPath(entry.Name) {
-		return errBackup("file name %q", entry.Name)
+		return fault.Backup("file name %q", entry.Name)
 	}
 	if _, twice := u.got[entry.Name]; twice {
-		return errBackup("%q is there twice", entry.Name)
+		return fault.Backup("%q is there twice", entry.Name)
 	}
 	path := u.fs.PathJoin(u.dir, directory.VersionName)
 	if base, ok := strings.CutPrefix(entry.Name, directory.StoreName+"/"); ok {
@@ -254,7 +249,7 @@ func (u *unpacker) file(entry *tar.Header) (err error) {
 	case u.ctx.Err() != nil:
 		return u.ctx.Err()
 	case in.err != nil:
-		return errBackup("%s: %w", entry.Name, in.err)
+		return fault.Backup("%s: %w", entry.Name, in.err)
 	case err != nil:
 		return err
 	}
@@ -281,15 +276,15 @@ func (u *unpacker) verify() error {
 	for _, want := range u.sums.Files {
 		got, ok := u.got[want.Name]
 		if !ok {
-			return errBackup("%q is missing", want.Name)
+			return fault.Backup("%q is missing", want.Name)
 		}
 		if got != want {
-			return errBackup("%q has %d bytes with SHA-256 %s, not %d with %s", want.Name, got.Size, got.SHA256, want.Size, want.SHA256)
+			return fault.Backup("%q has %d bytes with SHA-256 %s, not %d with %s", want.Name, got.Size, got.SHA256, want.Size, want.SHA256)
 		}
 		delete(u.got, want.Name)
 	}
 	for name := range u.got {
-		return errBackup("%q has no checksum", name)
+		return fault.Backup("%q has no checksum", name)
 	}
 	return nil
 }

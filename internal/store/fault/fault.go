@@ -7,6 +7,7 @@ package fault
 import (
 	"errors"
 	"fmt"
+	"io"
 	"syscall"
 
 	"github.com/cockroachdb/pebble/v2"
@@ -28,6 +29,8 @@ var (
 	ErrVersion = errors.New("not a data directory that this program can open")
 	// ErrCorrupt: a file differs from the data that was written.
 	ErrCorrupt = errors.New("the store is corrupt")
+	// ErrBackup: an archive is no backup, or differs from the one that was written. The store is well.
+	ErrBackup = errors.New("the backup cannot be used")
 	// ErrFailed: an earlier write or sync failed, so the contents of the disk are unknown. The
 	// store rejects all writes and must be opened again.
 	ErrFailed = errors.New("the store has failed")
@@ -76,4 +79,17 @@ func Wrap(doing string, err error) error {
 // IsDiskFull reports whether err, of a store or of a file, means that the disk is full.
 func IsDiskFull(err error) bool {
 	return errors.Is(err, ErrDiskFull) || errors.Is(err, syscall.ENOSPC) || errors.Is(err, syscall.EDQUOT)
+}
+
+// errShort replaces the end of an archive in errors, because io.EOF means that a server hung up.
+var errShort = errors.New("it ends too early")
+
+// Backup returns an ErrBackup that says what is wrong with an archive.
+func Backup(format string, args ...any) error {
+	for i, a := range args {
+		if err, ok := a.(error); ok && (errors.Is(err, io.EOF) || errors.Is(err, io.ErrUnexpectedEOF)) {
+			args[i] = errShort
+		}
+	}
+	return fmt.Errorf("%w: %w", ErrBackup, fmt.Errorf(format, args...))
 }
