@@ -11,6 +11,24 @@ import (
 	"testing"
 )
 
+// TestInstallation checks that documents install what is there. On PyPI, trefoil is a project of somebody else, and without
+// a tag of a release @latest is none of ours.
+func TestInstallation(t *testing.T) {
+	for _, name := range []string{"../README.md", "../CONTRIBUTING.md", "../docs/API.md", "../docs/OPERATIONS.md", "../python/README.md", "clients.sh"} {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if found := regexp.MustCompile(`pip install\s+'?trefoil\b.*|trefoil@latest`).Find(text); found != nil {
+			t.Errorf("%s: %s", name, found)
+		}
+	}
+	project, err := os.ReadFile("../python/pyproject.toml")
+	if err != nil || !regexp.MustCompile(`(?m)^name = "trefoildb"`).Match(project) {
+		t.Errorf("the name of the distribution: %v", err)
+	}
+}
+
 // TestLogsExist checks that a script makes the log of a process before it starts it in the background. The file is
 // made by the process's own shell otherwise, and a loop that reads it ends the script if it comes first.
 func TestLogsExist(t *testing.T) {
