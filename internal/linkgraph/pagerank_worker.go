@@ -219,7 +219,7 @@ func (t *rankTerm) run() {
 	resume := t.resume()
 	result, err := t.compute(resume)
 	if errors.Is(err, rank.ErrState) {
-		t.g.log.Info("PageRank begins anew", "error", err)
+		t.g.log.Warn("PageRank begins anew, because its last state does not fit", "error", err)
 		result, err = t.compute(nil)
 	}
 	// 3. Keep the scores for another term, or another process.

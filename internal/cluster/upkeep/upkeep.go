@@ -4,6 +4,7 @@ package upkeep
 
 import (
 	"context"
+	"errors"
 	"log/slog"
 	"time"
 
@@ -13,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -123,11 +125,20 @@ func (u *Upkeep) Run(ctx context.Context, leader Leader) {
 	}
 }
 
+// levelOf returns the level of a line about upkeep that did not come to its end. A view that changes ends it as
+// well as a machine that is down, and it is tried again, so that only other errors are warnings.
+func levelOf(ctx context.Context, err error) slog.Level {
+	if ctx.Err() != nil || errors.Is(err, store.ErrUnavailable) {
+		return slog.LevelDebug
+	}
+	return slog.LevelWarn
+}
+
 func (u *Upkeep) leadPurge(ctx context.Context) {
 	start := time.Now()
 	purged, err := u.Purge(ctx)
 	if err != nil {
-		u.options.Logger.Info("a purge did not come to its end", "tombstones", purged, "error", err)
+		u.options.Logger.Log(ctx, levelOf(ctx, err), "a purge did not come to its end", "tombstones", purged, "error", err)
 		return
 	}
 	u.purges.Add(1)
@@ -142,7 +153,7 @@ const scrubRetry = 50
 func (u *Upkeep) leadScrub(ctx context.Context) bool {
 	r, err := u.Scrub(ctx)
 	if err != nil {
-		u.options.Logger.Info("a scrub did not come to its end", "error", err)
+		u.options.Logger.Log(ctx, levelOf(ctx, err), "a scrub did not come to its end", "error", err)
 		return false
 	}
 	u.options.Logger.Info("scrubbed", "rows", r.Rows, "differences", r.Differences, "repaired", r.Repaired, "left", r.Left)

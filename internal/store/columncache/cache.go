@@ -414,7 +414,7 @@ func (c *Cache) keptStates() []*state {
 	switch {
 	case errors.Is(err, os.ErrNotExist), c.ctx.Err() != nil:
 	case err != nil:
-		c.Logger.Info("the columns are built anew", "error", err)
+		c.Logger.Warn("the columns are built anew", "error", err)
 	default:
 		c.keep, c.kept = c.Now().Add(keepPause), set.Bytes()
 		c.Logger.Debug("columns are read from their file", "bytes", set.Bytes())
