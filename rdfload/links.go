@@ -152,6 +152,9 @@ func discard(ctx context.Context, r io.Reader, name string, bytes int64) error {
 // BytesIn returns the number of stored (perhaps compressed) bytes that have been read.
 func (l *LinkReader) BytesIn() int64 { return l.counts.BytesIn() }
 
+// BytesOut returns the number of bytes of text, decompressed, that have been read, with those before its start.
+func (l *LinkReader) BytesOut() int64 { return l.total() }
+
 // Close closes the source; it may be called again.
 func (l *LinkReader) Close() error {
 	var errs []error

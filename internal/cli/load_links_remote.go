@@ -74,6 +74,7 @@ func (l *linkLoad) sendLinks(to *client.Client, source int) (labelled int64, err
 	if err != nil {
 		return 0, err
 	}
+	summary.Bytes = rd.BytesOut() // the server counts those of the N-Triples that it got
 	addSummary(&l.done.Summary, summary)
 	l.done.Rejected += body.rejected
 	l.done.Skipped += rd.Counts().Skipped

@@ -594,7 +594,9 @@ func TestLoadLinksTo(t *testing.T) {
 		t.Errorf("got %q", got)
 	}
 	// Edges are added in bulk, and their labels noted by the graph.
-	load(exitDone, "labels     1\n", newFile(t, dir, "c.edges", "x:m\tx:n\t2.5\tsome text\nx:m\tx:o\n"))
+	edges := newFile(t, dir, "c.edges", "x:m\tx:n\t2.5\tsome text\nx:m\tx:o\n")
+	load(exitDone, "labels     1\n", edges)
+	load(exitDone, "bytes      30 B\n", edges) // those of the file, not of the N-Triples that the server gets
 	if n := count(pattern); n != 3 {
 		t.Errorf("%d links, want 3", n)
 	}
