@@ -4,13 +4,13 @@ package rdfload
 
 import (
 	"encoding/json"
-	"errors"
 	"fmt"
 	"os"
 	"path/filepath"
 	"slices"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -98,37 +98,16 @@ func settingsOf(o *Options) manifestSettings {
 		Syntax: o.Syntax.String(), Base: o.Base, MaxLine: o.MaxLine, Links: o.Links.settings(), Blanks: o.KeepBlanks, RDFStar: o.RDFStar}
 }
 
-// save writes the manifest durably. A crash leaves the old or the new one, because it is written to
-// another name, synced and then renamed.
+// save writes the manifest durably. A crash leaves the old or the new one.
 func (m *manifest) save(dir string) error {
 	text, err := json.MarshalIndent(m, "", " ")
 	if err != nil {
 		return err
 	}
-	path := filepath.Join(dir, manifestName)
-	f, err := os.Create(path + ".new")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err := atomicfile.Write(filepath.Join(dir, manifestName), 0o644, text); err != nil {
 		return fmt.Errorf("write the load's manifest: %w", err)
 	}
-	if err := os.Rename(path+".new", path); err != nil {
-		return err
-	}
-	return syncDir(dir)
-}
-
-func syncDir(dir string) error {
-	d, err := os.Open(dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(d.Sync(), d.Close())
+	return nil
 }
 
 // readManifest reads the manifest of a load's directory. The error wraps fs.ErrNotExist if there is

@@ -10,6 +10,7 @@ import (
 	"path/filepath"
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -112,7 +113,7 @@ func (l *loader) mergeGroup(ctx context.Context, group []manifestRun) (manifestR
 		}
 		made.Files[o.String()] = names
 	}
-	return made, syncDir(l.dir)
+	return made, atomicfile.SyncDir(l.dir)
 }
 
 // sizeOf returns the bytes of the files of runs.

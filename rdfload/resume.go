@@ -9,6 +9,8 @@ import (
 	"os"
 	"path/filepath"
 	"sync"
+
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 )
 
 // running holds the directories of the loads in this process. Only this process has their store
@@ -86,7 +88,7 @@ func (l *loader) makeDirectory() error {
 	if err := l.manifest.save(l.dir); err != nil {
 		return err
 	}
-	return syncDir(filepath.Dir(l.dir))
+	return atomicfile.SyncDir(filepath.Dir(l.dir))
 }
 
 // findLoad returns the directory and manifest of a stopped load of these inputs under dir, and adds

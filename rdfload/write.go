@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -157,7 +158,7 @@ func (l *loader) spillRun() error {
 			return err
 		}
 	}
-	return syncDir(l.dir)
+	return atomicfile.SyncDir(l.dir)
 }
 
 // newRun returns a new run with a unique name. It is not in the manifest yet.

@@ -28,6 +28,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 )
 
@@ -228,37 +229,15 @@ func writePair(dir, name string, der []byte, key *ecdsa.PrivateKey, force bool) 
 	return nil
 }
 
-// writeFile writes a file. With force it is replaced as a whole or not at all. Without force it
-// must not exist.
+// writeFile writes a file durably. With force it is replaced as a whole or not at all. Without
+// force it must not exist.
 func writeFile(path string, mode fs.FileMode, text []byte, force bool) error {
-	if !force {
-		f, err := os.OpenFile(path, os.O_WRONLY|os.O_CREATE|os.O_EXCL, mode)
-		if errors.Is(err, fs.ErrExist) {
-			return fmt.Errorf("%s %w", path, ErrExists)
-		}
-		if err != nil {
-			return err
-		}
-		return fill(f, path, text)
+	if force {
+		return atomicfile.Write(path, mode, text)
 	}
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*") // 0600
-	if err != nil {
-		return err
+	err := atomicfile.WriteNew(path, mode, text)
+	if errors.Is(err, fs.ErrExist) {
+		return fmt.Errorf("%s %w", path, ErrExists)
 	}
-	if err := f.Chmod(mode); err != nil {
-		return errors.Join(err, f.Close(), os.Remove(f.Name()))
-	}
-	if err := fill(f, f.Name(), text); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
-}
-
-// fill writes a new file and closes it. If that fails, it removes the file.
-func fill(f *os.File, path string, text []byte) error {
-	_, err := f.Write(text)
-	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
-		return errors.Join(err, os.Remove(path))
-	}
-	return nil
+	return err
 }

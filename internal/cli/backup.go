@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/internal/backup"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -62,7 +63,7 @@ func (c *backupCmd) Run(e *env) error {
 	} else if err != nil && !errors.Is(err, fs.ErrNotExist) {
 		return err
 	}
-	if err := writeFile(path, write); err != nil {
+	if err := atomicfile.Replace(atomicfile.OS, path, 0o600, write); err != nil {
 		return err
 	}
 	if path != c.Target {
@@ -273,25 +274,6 @@ func (c *restoreCmd) report(e *env, chain []backup.Archive, into string, n backu
 	}
 	e.sayf("restored %s into %s: %s with %s, %s, %s with %s", plural(int64(len(chain)), "backup"), into,
 		plural(n.Triples, "triple"), plural(n.Annotations, "annotation"), plural(n.Changes, "change"), plural(n.Loads, "bulk load"), plural(n.LoadRows, "new triple"))
-}
-
-// writeFile writes a file as a whole or not at all: under another name beside it, synced, then
-// renamed.
-func writeFile(path string, write func(io.Writer) error) (err error) {
-	f, err := os.CreateTemp(filepath.Dir(path), "."+filepath.Base(path)+".*.partial")
-	if err != nil {
-		return err
-	}
-	defer func() {
-		if err != nil {
-			f.Close()
-			os.Remove(f.Name())
-		}
-	}()
-	if err := errors.Join(write(f), f.Sync(), f.Close()); err != nil {
-		return err
-	}
-	return os.Rename(f.Name(), path)
 }
 
 // write writes the backup of the store chosen by the flags.

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 )
@@ -72,18 +73,10 @@ func (s *linkState) save(path string) error {
 	if err != nil {
 		return err
 	}
-	f, err := os.Create(path + ".new")
-	if err != nil {
-		return err
-	}
-	_, err = f.Write(text)
-	if err == nil {
-		err = f.Sync()
-	}
-	if err = errors.Join(err, f.Close()); err != nil {
+	if err := atomicfile.Write(path, 0o644, text); err != nil {
 		return fmt.Errorf("write the state of the load: %w", err)
 	}
-	return os.Rename(path+".new", path)
+	return nil
 }
 
 func (l *linkLoad) intoDirectory() (err error) {

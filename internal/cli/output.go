@@ -12,6 +12,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 	"github.com/klauspost/compress/zstd"
 
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -65,7 +66,7 @@ func (e *env) into(file string, do func(e *env) error) error {
 		}
 	}
 	// Write beside the file, so that what is there stays until the new one is complete.
-	return writeFile(file, func(w io.Writer) error {
+	return atomicfile.Replace(atomicfile.OS, file, 0o600, func(w io.Writer) error {
 		compressed, err := compressor(file, w)
 		if err != nil {
 			return err

@@ -16,6 +16,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
@@ -140,7 +141,9 @@ func (k *keeper) sweep(l *listing) {
 		if name == graphFile || slices.ContainsFunc(l.Cells, func(c listingCell) bool { return c.File == name || c.Rows == name }) {
 			continue
 		}
-		if strings.HasSuffix(name, ".cell") || strings.HasSuffix(name, ".rows") || strings.HasSuffix(name, ".tmp") {
+		// A stop may have left a cell under its other name.
+		whole := strings.TrimSuffix(name, atomicfile.Suffix)
+		if strings.HasSuffix(whole, ".cell") || strings.HasSuffix(whole, ".rows") || strings.HasSuffix(name, ".tmp") {
 			if err := os.Remove(k.path(name)); err != nil {
 				k.log.Warn("a file of the link graph that is not needed stays", "file", name, "error", err)
 			}

@@ -33,12 +33,14 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"io/fs"
 	"os"
 	"time"
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/ef"
 	"github.com/trefoildb/trefoil/links/rank"
@@ -47,9 +49,6 @@ import (
 const (
 	jobFile    = "pagerank.job"
 	scoresFile = "pagerank.scores"
-	// partSuffix is the suffix of a file that is being written. It must not be .tmp, because
-	// the keeper removes such files at the same time.
-	partSuffix = ".part"
 
 	savedMagic = "tfPJ\x01\x00\x00\x00"
 	sizeLen    = 8
@@ -76,38 +75,23 @@ type savedCell struct {
 // writeSaved writes a file atomically: after a stop at any moment it is the old one or the new
 // one. at is called for each cell in order.
 func (g *Graph) writeSaved(name string, j savedJob, cells int, at func(i int) savedCell) (err error) {
-	// 1. Write everything into a file of another name, cell by cell.
 	j.Store, j.Predicate, j.Cells = g.node.MachineID().String(), g.o.Predicate, cells
 	text, err := json.Marshal(&j)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	path := g.path(name)
-	f, err := os.OpenFile(path+partSuffix, os.O_WRONLY|os.O_CREATE|os.O_TRUNC, 0o644)
-	if err != nil {
-		return err
-	}
-	w := bufio.NewWriterSize(f, 1<<20)
-	_, err = w.WriteString(savedMagic)
-	err = errors.Join(err, writePiece(w, text))
-	var buf []byte
-	for i := 0; i < cells && err == nil; i++ {
-		c := at(i)
-		buf = c.state.AppendTo(buf[:0])
-		err = errors.Join(writePiece(w, c.pages), writePiece(w, buf))
-	}
-	// 2. Sync it before the rename, and the directory afterwards: otherwise the new name may
-	// have no data after a crash.
-	if err == nil {
-		err = errors.Join(w.Flush(), f.Sync())
-	}
-	if err = errors.Join(err, f.Close()); err == nil {
-		err = os.Rename(path+partSuffix, path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(path+partSuffix))
-	}
-	return g.syncDir()
+	return atomicfile.Replace(atomicfile.OS, g.path(name), 0o644, func(to io.Writer) error {
+		w := bufio.NewWriterSize(to, 1<<20)
+		_, err := w.WriteString(savedMagic)
+		err = errors.Join(err, writePiece(w, text))
+		var buf []byte
+		for i := 0; i < cells && err == nil; i++ {
+			c := at(i)
+			buf = c.state.AppendTo(buf[:0])
+			err = errors.Join(writePiece(w, c.pages), writePiece(w, buf))
+		}
+		return errors.Join(err, w.Flush())
+	})
 }
 
 // writePiece writes a piece. If a write fails, the flush of w fails too.
@@ -119,14 +103,6 @@ func writePiece(w *bufio.Writer, b []byte) error {
 	binary.LittleEndian.PutUint64(n[:], xxhash.Sum64(b))
 	_, err := w.Write(n[:])
 	return err
-}
-
-func (g *Graph) syncDir() error {
-	dir, err := os.Open(g.o.Dir)
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // removeSaved removes a file if it exists.

@@ -32,7 +32,6 @@ import (
 const (
 	stagedName = "staged"
 	sealName   = "SEAL"
-	sealNew    = "SEAL.new"
 )
 
 // Staging is the staged tables of a machine. It is safe for concurrent use.
@@ -183,7 +182,7 @@ func (t *StagedTable) Close() (StagedFile, error) {
 	fs := t.store.db.FS
 	err := errors.Join(t.end(), t.store.db.Err())
 	if err == nil {
-		err = errors.Join(fs.Rename(t.path(".new"), t.path(".sst")), directory.Sync(fs, t.dir))
+		err = directory.Rename(fs, t.path(".new"), t.path(".sst"))
 	}
 	if err == nil {
 		var info interface{ Size() int64 }
@@ -239,18 +238,12 @@ func (s Staging) seal(seal Seal) error {
 	if err := directory.Make(fs, dir); err != nil {
 		return err
 	}
-	// 2. Write a new file and rename it, because a crash must not leave half a seal.
+	// 2. A crash must not leave half a seal.
 	text, err := json.Marshal(seal)
 	if err != nil {
 		return err
 	}
-	if err := directory.WriteFile(fs, fs.PathJoin(dir, sealNew), text); err != nil {
-		return err
-	}
-	if err := fs.Rename(fs.PathJoin(dir, sealNew), fs.PathJoin(dir, sealName)); err != nil {
-		return err
-	}
-	if err := directory.Sync(fs, dir); err != nil {
+	if err := directory.Replace(fs, fs.PathJoin(dir, sealName), text); err != nil {
 		return err
 	}
 	// 3. Remove the rest last: until the seal is durable, every table may be needed.

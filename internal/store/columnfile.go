@@ -76,10 +76,7 @@ func (f ColumnFile) Keep(ctx context.Context, set *columns.Set, at feed.Position
 	if err := s.db.SetLocal(rowColumns, id); err != nil {
 		return err
 	}
-	if err := fs.Rename(temporary, path); err != nil {
-		return err
-	}
-	return directory.Sync(fs, s.dir)
+	return directory.Rename(fs, temporary, path)
 }
 
 // writeColumnFile writes and syncs a file.

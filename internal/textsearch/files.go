@@ -4,7 +4,6 @@ package textsearch
 
 import (
 	"bufio"
-	"bytes"
 	"context"
 	"encoding/base64"
 	"encoding/binary"
@@ -20,6 +19,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/textindex"
 )
@@ -318,7 +318,7 @@ func (x *Index) save(s *state) error {
 	}
 	text, err := json.MarshalIndent(&l, "", "\t")
 	if err == nil {
-		err = writeFile(x.path(listingFile), text)
+		err = atomicfile.Write(x.path(listingFile), 0o644, text)
 	}
 	if err != nil {
 		return fmt.Errorf("write the list of the text index: %w", err)
@@ -346,26 +346,6 @@ func (f *files) sweep(x *Index, listed map[string]bool, live map[*textindex.Segm
 			_ = os.Remove(x.path(e.Name())) // the next listing tries again
 		}
 	}
-}
-
-// writeFile replaces a file. The data is durable before the rename.
-func writeFile(path string, data []byte) error {
-	file, err := os.Create(path + ".tmp")
-	if err != nil {
-		return err
-	}
-	_, err = io.Copy(file, bytes.NewReader(data))
-	if err = errors.Join(err, file.Sync(), file.Close()); err == nil {
-		err = os.Rename(path+".tmp", path)
-	}
-	if err != nil {
-		return errors.Join(err, os.Remove(path+".tmp"))
-	}
-	dir, err := os.Open(filepath.Dir(path))
-	if err != nil {
-		return err
-	}
-	return errors.Join(dir.Sync(), dir.Close())
 }
 
 // readFiles returns the state of the files. end is the end of the feed.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/urls"
@@ -127,7 +128,7 @@ func TestFile(t *testing.T) {
 	}
 	data := golden(t)
 	// WriteFile must overwrite the temporary file of an earlier stop.
-	if err := os.WriteFile(path+".tmp", bytes.Repeat([]byte("left"), len(data)), 0o644); err != nil {
+	if err := os.WriteFile(path+atomicfile.Suffix, bytes.Repeat([]byte("left"), len(data)), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	for range 2 {
@@ -142,7 +143,7 @@ func TestFile(t *testing.T) {
 			t.Error("other bytes came back")
 		}
 	}
-	if _, err := os.Stat(path + ".tmp"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(path + atomicfile.Suffix); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the temporary file: %v", err)
 	}
 	// If the old file is open, its reader must still see the old cell, because a rename does not
@@ -175,7 +176,7 @@ func TestFile(t *testing.T) {
 	if err := WriteFile(blocked, data); err == nil {
 		t.Error("in the place of a directory: no error")
 	}
-	if _, err := os.Stat(blocked + ".tmp"); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(blocked + atomicfile.Suffix); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the temporary file: %v", err)
 	}
 }

@@ -88,10 +88,7 @@ func Checkpoint(ctx context.Context, db *database.Database, id directory.UUID, d
 	if err := directory.WriteVersion(fs, work, id); err != nil {
 		return err
 	}
-	if err := fs.Rename(work, dir); err != nil {
-		return err
-	}
-	return directory.Sync(fs, fs.PathDir(dir))
+	return directory.Rename(fs, work, dir)
 }
 
 // Write writes a tar of the current data directory of db, whose UUID is id. version is the program's

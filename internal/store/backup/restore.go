@@ -83,10 +83,7 @@ func Into(fs vfs.FS, dir string, fill func(work string) error) (err error) {
 	}
 	// 5. Move the files. VERSION must be last, because dir is no data directory without it.
 	for _, name := range []string{directory.StoreName, directory.VersionName} {
-		if err := fs.Rename(fs.PathJoin(work, name), fs.PathJoin(dir, name)); err != nil {
-			return err
-		}
-		if err := directory.Sync(fs, dir); err != nil {
+		if err := directory.Rename(fs, fs.PathJoin(work, name), fs.PathJoin(dir, name)); err != nil {
 			return err
 		}
 	}

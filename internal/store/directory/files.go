@@ -5,8 +5,12 @@ package directory
 import (
 	"bytes"
 	"errors"
+	"io"
+	"os"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 )
 
 // Make makes dir and its missing parents, so that they exist after a crash.
@@ -58,3 +62,28 @@ func Sync(fs vfs.FS, dir string) error {
 	}
 	return errors.Join(d.Sync(), d.Close())
 }
+
+// Replace makes path a file with data, durably. After a stop it is the old file or the new one.
+func Replace(fs vfs.FS, path string, data []byte) error {
+	return atomicfile.Replace(files{fs}, path, 0o644, func(w io.Writer) error {
+		_, err := w.Write(bytes.Clone(data)) // a file may change its argument
+		return err
+	})
+}
+
+// Rename renames a file or directory durably. What it holds must be durable.
+func Rename(fs vfs.FS, from, to string) error {
+	if err := fs.Rename(from, to); err != nil {
+		return err
+	}
+	return Sync(fs, fs.PathDir(to))
+}
+
+// files is the file system of package atomicfile on one of Pebble.
+type files struct{ vfs.FS }
+
+func (f files) Create(path string, _ os.FileMode) (atomicfile.File, error) {
+	return f.FS.Create(path, vfs.WriteCategoryUnspecified)
+}
+
+func (f files) SyncDir(path string) error { return Sync(f.FS, f.PathDir(path)) }

@@ -60,15 +60,8 @@ type marker struct {
 }
 
 func writeMarker(fs vfs.FS, dir string, m marker) error {
-	path, newPath := fs.PathJoin(dir, markerName), fs.PathJoin(dir, markerNewName)
 	text := m.target + "\n" + strings.Join(m.addresses, "\n") + "\n"
-	if err := WriteFile(fs, newPath, []byte(text)); err != nil {
-		return err
-	}
-	if err := fs.Rename(newPath, path); err != nil {
-		return err
-	}
-	return Sync(fs, dir)
+	return Replace(fs, fs.PathJoin(dir, markerName), []byte(text))
 }
 
 // readMarker returns the marker in dir. ok is false if there is none.
@@ -212,10 +205,7 @@ func newAside(fs vfs.FS, dir string) (string, error) {
 // WriteRejoin writes into the data directory dir the addresses of members. Its machine must join
 // there when it starts again.
 func WriteRejoin(fs vfs.FS, dir string, addresses []string) error {
-	if err := WriteFile(fs, fs.PathJoin(dir, rejoinName), []byte(strings.Join(addresses, "\n")+"\n")); err != nil {
-		return err
-	}
-	return Sync(fs, dir)
+	return Replace(fs, fs.PathJoin(dir, rejoinName), []byte(strings.Join(addresses, "\n")+"\n"))
 }
 
 // RemoveRejoin removes these addresses, because the machine is a member now.

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/errors/oserror"
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
@@ -26,7 +27,7 @@ const formatVersion = 1
 // Names in a data directory.
 const (
 	VersionName    = "VERSION"
-	versionNewName = "VERSION.new"
+	versionNewName = VersionName + atomicfile.Suffix
 	LockName       = "LOCK"
 	StoreName      = "store"
 	LoadsName      = "loads"
@@ -34,7 +35,7 @@ const (
 	AsideName      = "aside"
 	rejoinName     = "REJOIN"
 	markerName     = "ASIDE" // exists only during a SetAside
-	markerNewName  = "ASIDE.new"
+	markerNewName  = markerName + atomicfile.Suffix
 	LostFoundName  = "lost+found"
 )
 
@@ -141,15 +142,7 @@ func ReadVersion(fs vfs.FS, dir string) (id UUID, hasChecksum bool, err error) {
 
 // WriteVersion writes dir's VERSION file, as a whole or not at all.
 func WriteVersion(fs vfs.FS, dir string, id UUID) error {
-	text := versionText(id)
-	newPath := fs.PathJoin(dir, versionNewName)
-	if err := WriteFile(fs, newPath, []byte(text)); err != nil {
-		return err
-	}
-	if err := fs.Rename(newPath, fs.PathJoin(dir, VersionName)); err != nil {
-		return err
-	}
-	return Sync(fs, dir)
+	return Replace(fs, fs.PathJoin(dir, VersionName), []byte(versionText(id)))
 }
 
 // CheckNew returns an error if dir holds more than the leftovers of an interrupted opening.
@@ -161,7 +154,7 @@ func CheckNew(fs vfs.FS, dir string) error {
 	}
 	for _, name := range names {
 		switch name {
-		case LockName, versionNewName, StoreName, AsideName, rejoinName, markerNewName, LostFoundName:
+		case LockName, versionNewName, StoreName, AsideName, rejoinName, rejoinName + atomicfile.Suffix, markerNewName, LostFoundName:
 		default:
 			return fmt.Errorf("%w: it is not empty and has no VERSION file, but %q", fault.ErrVersion, name)
 		}
