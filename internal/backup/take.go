@@ -146,14 +146,12 @@ func (t *taker) tail(from feed.Position) error {
 		}
 		complete = t.now()
 		loads := t.counts.Loads
-		for batch, err := range t.source.Feed().Changes(t.ctx, feed.Request{Since: end, Consistent: true}) {
-			if err != nil {
-				return err
-			}
-			if err := t.batch(batch); err != nil {
-				return err
-			}
-			end = batch.Position
+		err := feed.Each(t.ctx, t.source.Feed(), feed.Request{Since: end, Consistent: true}, func(batch *feed.Batch) (bool, error) {
+			end = batch.Position.Clone()
+			return false, t.batch(batch)
+		})
+		if err != nil {
+			return err
 		}
 		if t.counts.Loads == loads {
 			break

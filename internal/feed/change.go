@@ -156,26 +156,21 @@ func (c *Change) Triple() (triple.Triple, error) {
 // emptyValue is the value of a row without long terms.
 var emptyValue = triple.AppendValue(nil, triple.Stamp{}, triple.Triple{})
 
-// Batch is changes that were committed together, or a part of them.
+// Batch is the changes of some whole commits, or a part of one commit. All changes of one request to a
+// lone store are one commit; in a cluster each change is one.
 type Batch struct {
 	// Time is the last commit's, by the clock of the machine that made it.
 	Time time.Time
 	// Changes are in order. They may be empty: then the batch only moves the position, because
 	// the filter accepts none of the changes before it or because time has passed.
 	Changes []Change
-	// Position is behind the changes, or before all of them: then they are a part of a large request,
-	// the rest of which follows. A consumer that has processed the batch stores it.
+	// Position is behind the changes. Only if the batch is continued, it is before all of them. A
+	// consumer that has processed the batch stores it.
 	Position Position
-}
-
-// Covered returns the number of changes that lie at or before the position.
-func (b *Batch) Covered() (n int) {
-	for i := range b.Changes {
-		if b.Position.Covers(b.Changes[i].Sequencer, b.Changes[i].Stamp) {
-			n++
-		}
-	}
-	return n
+	// Continued means that the batch is a part of the commit behind Position, and not its end. The
+	// position does not move with such a batch. A consumer that leaves here reads the whole commit
+	// again, so it must read on: see [Follower.Read].
+	Continued bool
 }
 
 // Request selects a part of the feed.

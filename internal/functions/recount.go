@@ -58,10 +58,7 @@ func (r *runner) recount(ctx context.Context) error {
 	counts := make([]int, len(r.at.partials))
 	left := len(counts)
 	// 2. Read the feed until all that was processed is found, or up to its end.
-	for batch, err := range r.feed.Changes(ctx, feed.Request{Since: r.at.position, MaxBytes: feedBytes}) {
-		if err != nil {
-			return err
-		}
+	err = feed.Each(ctx, r.feed, feed.Request{Since: r.at.position, MaxBytes: feedBytes}, func(batch *feed.Batch) (bool, error) {
 		for i := range batch.Changes {
 			c := &batch.Changes[i]
 			q := slices.IndexFunc(r.at.partials, func(p Partial) bool { return p.of(c) })
@@ -71,11 +68,11 @@ func (r *runner) recount(ctx context.Context) error {
 			p := &r.at.partials[q]
 			was, err := before.Match(c)
 			if err != nil {
-				return err
+				return false, err
 			}
 			is, err := r.f.matcher.Match(c)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if is {
 				counts[q]++
@@ -87,9 +84,10 @@ func (r *runner) recount(ctx context.Context) error {
 				left--
 			}
 		}
-		if left <= 0 {
-			break
-		}
+		return left <= 0, nil
+	})
+	if err != nil {
+		return err
 	}
 	// 3. Requests of which nothing counts are not begun.
 	for i := range counts {

@@ -32,6 +32,9 @@ const (
 	maxMessage   = 2000 // bytes of a recorded error
 )
 
+// errOwner means that another member owns the function.
+var errOwner = errors.New("another member owns the function")
+
 // errStopped means that the policy of the function has stopped it.
 var errStopped = errors.New("the function is stopped")
 
@@ -121,18 +124,28 @@ func (r *runner) lead(ctx context.Context) (err error) {
 	}
 	// 2. Follow the feed.
 	request := feed.Request{Since: r.at.position, Filter: r.f.filter, Follow: true, Heartbeat: heartbeat, MaxBytes: feedBytes}
-	for batch, err := range r.feed.Changes(ctx, request) {
-		if err != nil {
-			return r.feedFailed(ctx, err)
+	// The state counts what is done of a commit, so an error may end this in the middle of one.
+	r.f.follower.Reached(r.at.position)
+	var failed error
+	err = r.f.follower.Read(ctx, r.feed, request, func(batch *feed.Batch) (bool, error) {
+		if failed = r.take(ctx, batch); failed != nil {
+			return false, failed
 		}
-		if err := r.take(ctx, batch); err != nil {
-			return err
-		}
+		r.f.follower.Reached(r.at.position)
 		if !r.owns(r.f.key) {
-			return r.saveIf(ctx, r.dirty)
+			return false, errOwner
 		}
+		return false, nil
+	})
+	switch {
+	case failed != nil:
+		return failed
+	case err == errOwner:
+		return r.saveIf(ctx, r.dirty)
+	case ctx.Err() != nil:
+		return ctx.Err()
 	}
-	return ctx.Err()
+	return r.feedFailed(ctx, err)
 }
 
 // feedFailed handles the end of the feed. If changes are gone, the policy decides. A position of

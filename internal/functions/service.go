@@ -106,6 +106,14 @@ func (s *Service) functions() map[string]*function {
 	return s.byName
 }
 
+// Followers returns the followers of the change feed of all functions.
+func (s *Service) Followers() (all []*feed.Follower) {
+	for _, f := range s.functions() {
+		all = append(all, f.follower)
+	}
+	return all
+}
+
 // spareCalls is the number of calls at a time that one function leaves to the others.
 const spareCalls = 2
 
@@ -231,7 +239,8 @@ type function struct {
 	runtime *sandbox.Runtime
 	code    *sandbox.Function
 
-	figures figures
+	figures  figures
+	follower *feed.Follower
 
 	mu      sync.Mutex
 	running bool
@@ -241,7 +250,7 @@ type function struct {
 
 // newFunction compiles a stored function. If that fails, the function has a problem.
 func (s *Service) newFunction(ctx context.Context, name string, data []byte, version triple.Stamp) *function {
-	f := &function{triple: tripleOf(name), version: version}
+	f := &function{triple: tripleOf(name), version: version, follower: feed.NewFollower("function "+name, nil)}
 	f.key, _ = triple.AppendKey(nil, triple.SPO, f.triple)
 	r, module, err := decodeRegistration(data)
 	if err == nil && r.Name != name {

@@ -32,10 +32,11 @@ func decodeLabel(data []byte) (cell.Label, error) { return lists.DecodeLabel(dat
 //
 // A machine holds the cells of some partitions, a lone one of all. See the package comment.
 type Graph struct {
-	node  Node
-	o     Options
-	log   logger
-	hosts *hosts
+	node     Node
+	o        Options
+	log      logger
+	hosts    *hosts
+	follower *feed.Follower
 
 	opened  uint64          // random: it tells the epochs of this graph from those of others
 	ctx     context.Context // ends with the graph
@@ -169,6 +170,7 @@ func OpenNode(n Node, o Options) (*Graph, error) {
 		node: n, o: o, log: logger{o.Logger}, opened: rand.Uint64(),
 		moved: newSignal(), wishes: make(chan wish), placing: make(chan struct{}, 1), assigning: newLock(),
 	}
+	g.follower = feed.NewFollower("links", g.moved.send)
 	g.ranks.saving, g.ranks.wake, g.stores.loading = newLock(), make(chan struct{}, 1), newLock()
 	g.hosts, g.assigner.graph = newHosts(g.findHosts), g
 	for i := range g.replacing {
@@ -201,8 +203,14 @@ func (g *Graph) failed() error {
 			return fmt.Errorf("%w (%w)", links.ErrLoading, *err)
 		}
 	}
+	if err := g.follower.Stalled(); err != nil {
+		return fmt.Errorf("%w (%w)", links.ErrLoading, err)
+	}
 	return nil
 }
+
+// Follower returns the follower of the change feed.
+func (g *Graph) Follower() *feed.Follower { return g.follower }
 
 // AwaitCells waits until this machine has all that it must hold.
 func (g *Graph) AwaitCells(ctx context.Context) error {
@@ -304,6 +312,7 @@ func (s *signal) send() {
 
 // publish shows the present deltas to readers, unless the position to hold is ahead.
 func (k *keeper) publish() {
+	k.follower.Reached(k.at)
 	// 1. Readers keep the state before until the position to hold.
 	if !k.hold.IsZero() {
 		if !k.at.Reaches(k.hold) {

@@ -74,8 +74,7 @@ func (t *taken) add(b *feed.Batch) error {
 			return err
 		}
 	}
-	n := len(b.Changes)
-	t.whole = n == 0 || b.Position.Covers(b.Changes[n-1].Sequencer, b.Changes[n-1].Stamp)
+	t.whole = !b.Continued
 	t.at, t.moved = b.Position.Clone(), true
 	return nil
 }
@@ -167,16 +166,7 @@ func (g *Graph) startIntake(ctx context.Context, since feed.Position) *intake {
 		})
 		defer stop()
 		request := feed.Request{Since: since, Filter: linkFilter(g.o.Predicate), Follow: true, Positions: true}
-		for b, err := range g.node.Feed().Changes(ctx, request) {
-			if err == nil {
-				err = in.add(ctx, b)
-			}
-			if err != nil {
-				in.end(err)
-				return
-			}
-		}
-		in.end(context.Cause(ctx))
+		in.end(g.follower.Read(ctx, g.node.Feed(), request, func(b *feed.Batch) (bool, error) { return false, in.add(ctx, b) }))
 	})
 	return in
 }

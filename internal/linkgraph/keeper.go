@@ -237,13 +237,11 @@ func (k *keeper) install(ctx context.Context, parts []*part, at feed.Position) e
 	// 1. Take in what these parts lack.
 	for !at.Reaches(k.at) {
 		t := newTaken(&k.o)
-		for b, err := range k.node.Feed().Changes(ctx, feed.Request{Since: at, Filter: linkFilter(k.o.Predicate)}) {
-			if err == nil {
-				err = t.add(b)
-			}
-			if err != nil {
-				return err
-			}
+		err := feed.Each(ctx, k.node.Feed(), feed.Request{Since: at, Filter: linkFilter(k.o.Predicate)}, func(b *feed.Batch) (bool, error) {
+			return false, t.add(b)
+		})
+		if err != nil {
+			return err
 		}
 		if !t.moved {
 			return fmt.Errorf("%w: the feed does not get from one position to a later one", store.ErrUnavailable)

@@ -129,66 +129,71 @@ func (m *Manager) step(s *subscription, at feed.Position, begin string) outcome 
 	return o
 }
 
-// batches reads the feed behind a position and sends the first changes that it has. A large request
+// batches reads the feed behind a position and sends the first changes that it has. A large commit
 // comes in several batches, of which only the last one moves the position: all are sent. If one of
 // them fails, all are sent again. Without changes only the position moves, in memory.
 func (m *Manager) batches(s *subscription, at feed.Position) outcome {
-	state := &s.work.stored.State
-	var failed error // the batch was given up for it
+	var end *outcome // if the step ends before the feed does
+	var failed error // the commit was given up for it
 	changes := 0
 	request := feed.Request{Since: at, Filter: s.filter, MaxBytes: m.BatchBytes}
-	for part, err := range m.source.Changes(m.ctx, request) {
-		// 1. Read.
-		switch {
-		case m.ctx.Err() != nil:
-			return outcome{}
-		case errors.Is(err, feed.ErrGone), errors.Is(err, feed.ErrPosition):
-			return m.afterGap(s, err)
-		case err != nil:
-			return m.storeFailed(s, err)
-		}
-		// 2. If all changes of this part lie behind its position, the changes before it are complete. The
-		// part is read again.
+	err := feed.Each(m.ctx, m.source, request, func(part *feed.Batch) (bool, error) {
 		to := part.Position.Clone()
-		covered := part.Covered()
-		if covered == 0 && len(part.Changes) > 0 && !at.Reaches(to) {
-			if changes > 0 {
-				return m.ended(s, DeadLetter{From: at.String(), To: to.String(), Changes: changes}, failed, to)
-			}
-			at = to
-		}
-		// 3. Send. Behind a part that was given up, the rest of its request is skipped, too.
+		// 1. Send. Behind a part that was given up, the rest of its commit is skipped, too.
 		body, n, err := m.body(s, part)
 		if err != nil {
-			return m.storeFailed(s, err)
+			return false, err
 		}
 		if changes += n; n > 0 && failed == nil {
-			switch err := m.send(s, at, to, body); {
-			case m.ctx.Err() != nil:
-				return outcome{}
-			case err == nil:
-				state.Batches++
-				state.Changes += int64(n)
-			default:
-				wait, giveUp := m.failed(s, err)
-				if !giveUp {
-					return m.save(s, outcome{loaded: true, position: at, tries: state.Failures, more: true, wait: wait})
-				}
-				failed = err
+			if end, failed = m.sendPart(s, at, to, body, n); end != nil {
+				return false, errRetry
 			}
 		}
-		// 4. Without changes only the position moves. Behind a change that was not sent it must not be.
-		if covered == len(part.Changes) && !at.Reaches(to) {
-			if changes > 0 {
-				return m.ended(s, DeadLetter{From: at.String(), To: to.String(), Changes: changes}, failed, to)
-			}
-			at = to
+		// 2. Without changes only the position moves. Behind a change that was not sent it must not be.
+		if part.Continued || at.Reaches(to) {
+			return false, nil
 		}
-	}
-	if m.ctx.Err() != nil {
+		if changes > 0 {
+			o := m.ended(s, DeadLetter{From: at.String(), To: to.String(), Changes: changes}, failed, to)
+			end = &o
+		}
+		at = to
+		return end != nil, nil
+	})
+	switch {
+	case m.ctx.Err() != nil:
 		return outcome{}
+	case end != nil:
+		return *end
+	case errors.Is(err, feed.ErrGone), errors.Is(err, feed.ErrPosition):
+		return m.afterGap(s, err)
+	case err != nil:
+		return m.storeFailed(s, err)
 	}
 	return outcome{loaded: true, position: at}
+}
+
+// errRetry ends a step whose changes are sent again.
+var errRetry = errors.New("a batch is sent again later")
+
+// sendPart sends a batch. If it must be sent again, retry is the outcome of the step. If it was given up, failed is
+// the reason.
+func (m *Manager) sendPart(s *subscription, at, to feed.Position, body []byte, n int) (retry *outcome, failed error) {
+	state := &s.work.stored.State
+	err := m.send(s, at, to, body)
+	switch {
+	case m.ctx.Err() != nil:
+		return &outcome{}, nil
+	case err == nil:
+		state.Batches++
+		state.Changes += int64(n)
+		return nil, nil
+	}
+	if wait, giveUp := m.failed(s, err); !giveUp {
+		o := m.save(s, outcome{loaded: true, position: at, tries: state.Failures, more: true, wait: wait})
+		return &o, nil
+	}
+	return nil, err
 }
 
 // body returns the lines of a batch's changes that are for applications, and their number.

@@ -3,6 +3,7 @@
 package subscriptions
 
 import (
+	"cmp"
 	"errors"
 	"math"
 	"time"
@@ -139,6 +140,7 @@ func (m *Manager) skipGap(behind feed.Position) {
 		}
 	}
 	m.position = behind
+	m.follower.Reached(m.position)
 }
 
 var (
@@ -151,30 +153,30 @@ var (
 // followSome follows the feed with a filter that fits the number of subscriptions.
 func (m *Manager) followSome() error {
 	m.mu.Lock()
+	m.follower.Reached(m.position)
 	request := feed.Request{Since: m.position, Follow: true, Heartbeat: time.Second}
 	idle := len(m.names) == 0
 	m.mu.Unlock()
 	if idle {
 		request.Filter.Pattern = triple.Pattern{Graph: systemgraph.Graph}
 	}
-	for batch, err := range m.source.Changes(m.ctx, request) {
-		if err != nil {
-			return err
-		}
+	// Another filter, or other subscriptions, begin between commits. So a part of a commit is never read twice.
+	var leave error
+	err := m.follower.Read(m.ctx, m.source, request, func(batch *feed.Batch) (bool, error) {
 		if err := m.dispatch(batch); err != nil {
-			return err
+			return false, err
 		}
 		m.mu.Lock()
-		grown, joins := idle && len(m.names) > 0, m.joins
-		m.mu.Unlock()
+		defer m.mu.Unlock()
 		switch {
-		case joins:
-			return errJoins
-		case grown:
-			return errGrown
+		case m.joins:
+			leave = errJoins
+		case idle && len(m.names) > 0:
+			leave = errGrown
 		}
-	}
-	return errors.New("it ended")
+		return leave != nil, nil
+	})
+	return cmp.Or(err, leave, errors.New("it ended"))
 }
 
 // dispatch marks the subscriptions for which a batch has changes.
@@ -227,6 +229,7 @@ func (m *Manager) dispatch(batch *feed.Batch) error {
 	}
 	// 3. Subscriptions that are not due have nothing up to here.
 	m.position = batch.Position.Clone()
+	m.follower.Reached(m.position)
 	// 4. Take up changed definitions. The store is read without the lock.
 	if len(defined) == 0 {
 		return nil

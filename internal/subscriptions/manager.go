@@ -89,10 +89,11 @@ func (o Options) withDefaults() Options {
 // Manager delivers changes to webhooks. Close ends it.
 type Manager struct {
 	Options
-	source feed.Source
-	ctx    context.Context
-	cancel context.CancelFunc
-	tasks  sync.WaitGroup
+	source   feed.Source
+	follower *feed.Follower
+	ctx      context.Context
+	cancel   context.CancelFunc
+	tasks    sync.WaitGroup
 	// followed is the bytes of changes that the follower has read. States do not count: otherwise each
 	// save of many subscriptions would cause the next one.
 	followed atomic.Int64
@@ -107,6 +108,9 @@ type Manager struct {
 	// fast and slow are the queues of the workers.
 	fast, slow *lane
 }
+
+// Follower returns the follower of the change feed.
+func (m *Manager) Follower() *feed.Follower { return m.follower }
 
 // subscription is the manager's view of one subscription. Fields other than the constants are
 // guarded by the manager's mutex, except for work, which belongs to the worker while running is set.
@@ -146,7 +150,7 @@ func Start(o Options) (*Manager, error) {
 	if o.Registry == nil || o.Sender == nil || o.Workers < 0 || o.BatchBytes < 0 || o.OwnerEvery < 0 || o.SaveEvery < 0 || o.SaveBytes < 0 {
 		return nil, fmt.Errorf("subscriptions: an option is missing or negative: %+v", o)
 	}
-	m := &Manager{Options: o.withDefaults(), source: o.Registry.Store.Feed(), names: map[string]*subscription{}, hosts: map[string]*host{}}
+	m := &Manager{Options: o.withDefaults(), source: o.Registry.Store.Feed(), follower: feed.NewFollower("subscriptions", nil), names: map[string]*subscription{}, hosts: map[string]*host{}}
 	m.ctx, m.cancel = context.WithCancel(context.Background())
 	m.index.terms = map[indexKey][]*subscription{}
 	workers := max(2, m.Workers)

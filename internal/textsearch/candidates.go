@@ -121,32 +121,26 @@ func (x *Index) eachDeleted(ctx context.Context, since feed.Position, predicate 
 		Pattern: triple.Pattern{Predicate: triple.NewIRI(predicate)}, Kinds: []feed.Kind{feed.Delete, feed.Clear},
 	}}
 	n := 0
-	for batch, err := range x.node.Feed().Changes(ctx, request) {
-		if err != nil {
-			return err
-		}
+	return feed.Each(ctx, x.node.Feed(), request, func(batch *feed.Batch) (bool, error) {
 		for i := range batch.Changes {
 			change := &batch.Changes[i]
 			if change.Kind == feed.Clear {
-				return errNoCandidates
+				return false, errNoCandidates
 			}
 			_, terms, err := triple.SplitKey(change.Key)
 			if err != nil {
-				return err
+				return false, err
 			}
 			if !isText(terms[triple.Object]) {
 				continue
 			}
 			if n++; n > maxChanges {
-				return errNoCandidates
+				return false, errNoCandidates
 			}
 			yield(bytes.Clone(terms[triple.Object]))
 		}
-		if batch.Position.Reaches(end) {
-			return nil
-		}
-	}
-	return context.Cause(ctx)
+		return batch.Position.Reaches(end), nil
+	})
 }
 
 // endOfRows returns the position of the rows of a lone node at present.

@@ -19,7 +19,7 @@ import (
 
 // Bounds of the changes that are applied at a time.
 const (
-	maxChanges     = 100_000
+	maxChanges     = 100_000 // by default
 	maxChangeBytes = 64 << 20
 )
 
@@ -31,7 +31,6 @@ type documentKey struct{ predicate, key string }
 
 // changes are those between two positions.
 type changes struct {
-	until     feed.Position
 	documents map[documentKey]bool // whether a triple of it was deleted
 	bytes     int
 	settings  bool              // the indexed predicates may have changed
@@ -130,33 +129,35 @@ func (s *state) filter() feed.Filter {
 
 // step returns the state behind the next changes. more is set if there may be others.
 func (x *Index) step(ctx context.Context, s *state) (next *state, more bool, err error) {
-	// 1. Read changes.
-	c := changes{until: s.at, documents: map[documentKey]bool{}, again: map[string]bool{}, cleared: map[string]bool{}, values: map[string]string{}}
-	for _, p := range s.predicates {
-		encoded, _ := triple.AppendTerm(nil, triple.NewIRI(p))
-		c.values[string(encoded)] = p
-	}
-	for batch, err := range x.node.Feed().Changes(ctx, feed.Request{Since: s.at, Filter: s.filter()}) {
-		if err != nil {
-			return nil, false, err
-		}
+	// 1. Read changes up to a bound. A commit may exceed it: then its documents are applied part by part, because
+	// memory is bounded, and the position stays before it. A state may have newer documents than its position.
+	c, applied := newChanges(s), false
+	next = s.clone()
+	err = x.follower.Read(ctx, x.node.Feed(), feed.Request{Since: s.at, Filter: s.filter()}, func(batch *feed.Batch) (bool, error) {
 		for i := range batch.Changes {
 			if err := c.add(&batch.Changes[i]); err != nil {
-				return nil, false, err
+				return false, err
 			}
 		}
-		c.until = batch.Position.Clone()
-		if len(c.documents) >= maxChanges || c.bytes >= maxChangeBytes || c.settings {
-			more = true
-			break
+		full := len(c.documents) >= x.o.maxChanges || c.bytes >= maxChangeBytes
+		if batch.Continued {
+			if !full {
+				return false, nil
+			}
+			applied = true
+			return false, x.applyPart(ctx, next, c)
 		}
+		// Other settings may select other changes.
+		next.at, more = batch.Position.Clone(), full || c.settings
+		return more, nil
+	})
+	if err != nil {
+		return nil, false, err
 	}
-	if s.at.Reaches(c.until) && len(c.documents) == 0 && len(c.again) == 0 && len(c.cleared) == 0 && !c.settings {
+	if s.at.Reaches(next.at) && !applied && c.empty() {
 		return s, false, nil
 	}
-	// 2. Apply them. Rows may be newer than the changes, so each document is as it is now.
-	next = s.clone()
-	next.at = c.until
+	// 2. Apply the rest. Rows may be newer than the changes, so each document is as it is now.
 	if c.settings {
 		set, err := x.readSettings(ctx)
 		if err != nil {
@@ -164,8 +165,35 @@ func (x *Index) step(ctx context.Context, s *state) (next *state, more bool, err
 		}
 		next.setSettings(set)
 	}
-	next.drop(func(p string, _ uint32) bool { return c.again[p] })
-	return next, more, x.apply(ctx, next, &c)
+	return next, more, x.apply(ctx, next, c)
+}
+
+// newChanges returns no changes, for a state.
+func newChanges(s *state) *changes {
+	c := &changes{values: map[string]string{}}
+	for _, p := range s.predicates {
+		encoded, _ := triple.AppendTerm(nil, triple.NewIRI(p))
+		c.values[string(encoded)] = p
+	}
+	c.reset()
+	return c
+}
+
+// reset forgets what was applied. The settings are read at the end of a commit.
+func (c *changes) reset() {
+	c.documents, c.again, c.cleared = map[documentKey]bool{}, map[string]bool{}, map[string]bool{}
+	c.bytes, c.loads = 0, nil
+}
+
+func (c *changes) empty() bool {
+	return len(c.documents) == 0 && len(c.again) == 0 && len(c.cleared) == 0 && len(c.loads) == 0 && !c.settings
+}
+
+// applyPart applies a part of a commit.
+func (x *Index) applyPart(ctx context.Context, s *state, c *changes) error {
+	err := x.apply(ctx, s, c)
+	c.reset()
+	return err
 }
 
 // add notes a change.

@@ -36,6 +36,8 @@ type Options struct {
 	TendEvery time.Duration
 	// Logger receives messages; nil discards them.
 	Logger *slog.Logger
+
+	maxChanges int // of documents that are applied at a time; tests have a small one
 }
 
 // Errors of searches; test with [errors.Is].
@@ -60,6 +62,7 @@ type Index struct {
 	cancel  context.CancelCauseFunc
 	running sync.WaitGroup
 
+	follower *feed.Follower
 	// changing holds a token while a goroutine changes the state.
 	changing chan struct{}
 	scanning chan struct{} // holds a token while a search reads literals without an index
@@ -159,10 +162,13 @@ func OpenNode(n Node, o Options) (*Index, error) {
 	if o.TendEvery <= 0 {
 		o.TendEvery = time.Second
 	}
+	if o.maxChanges <= 0 {
+		o.maxChanges = maxChanges
+	}
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("open the text index: %w", err)
 	}
-	x := &Index{node: n, o: o, log: o.Logger, changing: make(chan struct{}, 1), scanning: make(chan struct{}, 1), waking: make(chan struct{}, 1), moved: make(chan struct{}), down: map[trie.MachineID]time.Time{}, pauses: map[string]pause{}, analyzer: textindex.NewAnalyzer()}
+	x := &Index{node: n, o: o, log: o.Logger, follower: feed.NewFollower("text", nil), changing: make(chan struct{}, 1), scanning: make(chan struct{}, 1), waking: make(chan struct{}, 1), moved: make(chan struct{}), down: map[trie.MachineID]time.Time{}, pauses: map[string]pause{}, analyzer: textindex.NewAnalyzer()}
 	x.analyzers.New = func() any { return textindex.NewAnalyzer() }
 	x.ctx, x.cancel = context.WithCancelCause(context.Background())
 	x.handle()
@@ -257,8 +263,12 @@ func (x *Index) unlock() { <-x.changing }
 // publish makes a state current. The token of changing must be held.
 func (x *Index) publish(s *state) {
 	x.state.Store(s)
+	x.follower.Reached(s.at)
 	x.send()
 }
+
+// Follower returns the follower of the change feed.
+func (x *Index) Follower() *feed.Follower { return x.follower }
 
 // send wakes those that wait for a state.
 func (x *Index) send() {

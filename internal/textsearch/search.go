@@ -256,7 +256,10 @@ func (x *Index) current(ctx context.Context, at feed.Position) (*state, error) {
 		if s := x.state.Load(); s != nil && s.layout == l && s.at.Reaches(at) {
 			return s, nil
 		}
-		// 1. Read the changes, unless another search has.
+		// 1. Read the changes, unless another search has. One that stands still would not get further either.
+		if err := x.follower.Stalled(); err != nil {
+			return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
+		}
 		if err := x.lock(ctx); err != nil {
 			return nil, x.late(ctx, err)
 		}

@@ -126,16 +126,23 @@ func (rd *reader) moved() bool {
 // flush sends the batch. An empty one is sent only if always is set.
 func (rd *reader) flush(always bool) error {
 	b := &rd.out.batch
-	if len(b.Changes) == 0 {
-		if !always {
-			return nil
-		}
-		b.Time = time.Now()
+	if len(b.Changes) == 0 && !always {
+		return nil
 	}
-	b.Position, rd.out.sent, rd.out.begun = rd.pos, rd.pos, true
-	if len(b.Changes) > 0 {
+	b.Position, b.Continued = rd.pos, rd.part > 0
+	// 1. A part of a lone store's commit must not move the position.
+	if b.Continued && rd.out.sent.String() != rd.pos.String() {
+		if !rd.yield(&feed.Batch{Time: time.Now(), Position: rd.pos}, nil) {
+			return errDone
+		}
+	}
+	// 2. The changes, or the position alone.
+	if len(b.Changes) == 0 {
+		b.Time = time.Now()
+	} else {
 		rd.lag.Store(b.Time.UnixMilli())
 	}
+	rd.out.sent, rd.out.begun = rd.pos, true
 	if !rd.yield(b, nil) {
 		return errDone
 	}

@@ -83,7 +83,7 @@ func TestPages(t *testing.T) {
 			if p.Part > 0 {
 				want = 0
 			}
-			if n := (&feed.Batch{Changes: p.Changes, Position: p.Position}).Covered(); n != want {
+			if n := covered(p.Changes, p.Position); n != want {
 				t.Fatalf("position %d covers %d of %d changes of a page with part %d", p.Position.Sequence(0), n, len(p.Changes), p.Part)
 			}
 			if since, part = p.Position, p.Part; !p.More {
@@ -123,10 +123,13 @@ func TestParts(t *testing.T) {
 			if err != nil {
 				t.Fatalf("%v", err)
 			}
-			switch n := b.Covered(); {
-			case n != 0 && n != len(b.Changes):
+			n := covered(b.Changes, b.Position)
+			switch {
+			case b.Continued && (n != 0 || len(b.Changes) == 0 || !at.Reaches(b.Position)):
+				t.Fatalf("at most %d bytes, a part of a commit at position %d: it covers %d of %d changes, and the position before is %d", most, b.Position.Sequence(0), n, len(b.Changes), at.Sequence(0))
+			case !b.Continued && n != len(b.Changes):
 				t.Fatalf("at most %d bytes, position %d covers %d of %d changes", most, b.Position.Sequence(0), n, len(b.Changes))
-			case n == 0 && len(b.Changes) > 0:
+			case b.Continued:
 				parts++
 			case !b.Position.Reaches(at):
 				t.Fatalf("the position moves back")
@@ -137,4 +140,14 @@ func TestParts(t *testing.T) {
 			t.Errorf("%d changes, want %d; %d parts; the end is %v, want %v", got, total, parts, at, end)
 		}
 	}
+}
+
+// covered returns how many changes lie at or before a position.
+func covered(changes []feed.Change, p feed.Position) (n int) {
+	for i := range changes {
+		if p.Covers(changes[i].Sequencer, changes[i].Stamp) {
+			n++
+		}
+	}
+	return n
 }

@@ -30,9 +30,8 @@ func (f *Feed) Position(ctx context.Context) (feed.Position, error) {
 	return f.position(f.end), ctx.Err()
 }
 
-// Changes implements [feed.Source]. The changes of a large request may be in several batches; all
-// but the last then have the position before the request, and no change of another request. It holds
-// about twice MaxBytes, and no Pebble iterator while the caller works.
+// Changes implements [feed.Source]. It holds about twice MaxBytes, and no Pebble iterator while the
+// caller works.
 func (f *Feed) Changes(ctx context.Context, r feed.Request) iter.Seq2[*feed.Batch, error] {
 	return func(yield func(*feed.Batch, error) bool) {
 		if r.MaxBytes <= 0 {
@@ -322,19 +321,23 @@ func (c *consumer) move(to triple.Stamp) {
 }
 
 // send sends the batch. A batch without a time is empty, and has the present time. If the last request
-// is not complete, its changes have a batch of their own: a consumer must not take them for changes
-// before the position, or the others for changes behind it.
+// is not complete, its changes have a batch of their own, which is continued: a consumer must not take them
+// for changes before the position, or the others for changes behind it. The position moves before it, with
+// a batch that may be empty, because a consumer can leave only there.
 func (c *consumer) send(at time.Time) error {
 	if at.IsZero() {
 		at = time.Now()
 	}
 	all := c.batch.Changes
-	parts := [][]feed.Change{all}
-	if c.whole > 0 && c.whole < len(all) {
-		parts = [][]feed.Change{all[:c.whole:c.whole], all[c.whole:]}
-	}
 	c.batch.Time, c.batch.Position = at, c.f.position(c.done)
-	for _, c.batch.Changes = range parts {
+	if c.whole > 0 || c.skipped || len(all) == 0 {
+		c.batch.Changes, c.batch.Continued = all[:c.whole:c.whole], false
+		if !c.yield(&c.batch, nil) {
+			return errStopped
+		}
+	}
+	if c.whole < len(all) {
+		c.batch.Changes, c.batch.Continued = all[c.whole:], true
 		if !c.yield(&c.batch, nil) {
 			return errStopped
 		}

@@ -75,6 +75,8 @@ type Cache struct {
 	ctx    context.Context
 	cancel context.CancelFunc
 	tasks  sync.WaitGroup
+
+	follower *feed.Follower
 	// reading holds a token while a reader reads changes. No lock is held meanwhile, because the members
 	// of a cluster may be slow to answer.
 	reading chan struct{}
@@ -117,10 +119,13 @@ func New(o Options) *Cache {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
-	c := &Cache{Options: o, reading: make(chan struct{}, 1), wanted: map[string]int{}}
+	c := &Cache{Options: o, follower: feed.NewFollower("columns", nil), reading: make(chan struct{}, 1), wanted: map[string]int{}}
 	c.ctx, c.cancel = context.WithCancel(context.Background())
 	return c
 }
+
+// Follower returns the follower of the change feed, which reads it when a query needs columns.
+func (c *Cache) Follower() *feed.Follower { return c.follower }
 
 // Close frees the columns, ends a build that runs, and waits for it. Views have none from then on.
 func (c *Cache) Close() {
@@ -265,6 +270,7 @@ func (c *Cache) publishBuild(b built, err error) {
 		c.Logger.Warn("no columns are built, so joins read rows", "error", err)
 	default:
 		c.states = b.states
+		c.follower.Reached(c.newest().at)
 	}
 }
 

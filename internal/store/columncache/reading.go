@@ -78,6 +78,7 @@ func (c *Cache) publish(ctx context.Context, s, next *state, err error) bool {
 		if c.states = append(c.states, next); len(c.states) > maxStates {
 			c.states = c.states[1:]
 		}
+		c.follower.Reached(next.at)
 	}
 	return true
 }
@@ -101,18 +102,13 @@ func (c *Cache) tooLate(late bool) bool {
 // may follow the states of a set.
 func (c *Cache) follow(ctx context.Context, s *state, bounded bool) (*state, error) {
 	read := changes{until: s.at, predicates: map[string]struct{}{}}
-	var err error
-	for batch, failed := range c.Feed.Changes(ctx, feed.Request{Since: s.at}) {
-		if err = failed; err == nil {
-			err = read.add(batch)
-		}
+	err := c.follower.Read(ctx, c.Feed, feed.Request{Since: s.at}, func(batch *feed.Batch) (bool, error) {
+		err := read.add(batch)
 		if err == nil && bounded && (read.n > maxChanges || read.bytes > maxChangeBytes) {
 			err = errVoid
 		}
-		if err != nil {
-			break
-		}
-	}
+		return false, err
+	})
 	if s.at.Reaches(read.until) {
 		return nil, err
 	}
@@ -157,13 +153,11 @@ func (r *changes) add(batch *feed.Batch) error {
 			return err
 		}
 	}
-	// The position of a part of a request is before it. Its changes count with those of the rest.
-	switch {
-	case batch.Covered() < len(batch.Changes) || len(batch.Changes) == 0 && len(r.begun) > 0:
+	// The position of a part of a commit is before it. Its changes count with those of the rest.
+	if batch.Continued {
 		return nil
-	case len(r.begun) > 0:
-		r.list, r.begun = append(r.list, r.begun...), nil
 	}
+	r.list, r.begun = append(r.list, r.begun...), nil
 	r.until = batch.Position.Clone()
 	return nil
 }
