@@ -250,13 +250,16 @@ func (a *API) finish(w *response.Writer, r *http.Request, err error) (status int
 	if e.Kind == problem.KindGone && a.shared.Draining.Load() {
 		e = &problem.Error{Kind: problem.KindUnavailable, Message: "the node is shutting down", RetryAfter: 1, Cause: err}
 	}
+	inner := e.Kind == problem.KindGone
+	e = problem.Ended(r.Context(), e)
+	inner = inner && e.Kind != problem.KindGone
 	// A read that times out cancels the context too, although the client is there.
 	gone := e.Kind == problem.KindGone || r.Context().Err() != nil && e.Kind != problem.KindTimeout && !a.shared.Draining.Load()
 	// 3. Log failures. A client that went away gets no answer.
 	switch {
 	case gone:
 		return problem.Statuses[problem.KindGone], true
-	case e.Kind.IsFailure(), w.Status != 0:
+	case e.Kind.IsFailure(), w.Status != 0, inner:
 		if e.Cause != nil {
 			err = e.Cause
 		}

@@ -185,7 +185,7 @@ func (k *Keys) Once(w http.ResponseWriter, r *request.Request, do func(http.Resp
 		return response.WriteJSON(w, repeated{true})
 	}
 	e := problem.As(err)
-	if e.Kind == problem.KindGone {
+	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
 		e = &problem.Error{Kind: problem.KindUnknownOutcome, Message: "the change was cut short: it may be done in part", Cause: err}
 	}
 	return e

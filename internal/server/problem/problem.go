@@ -188,9 +188,6 @@ func As(err error) *Error {
 	// The order matters, because an error may wrap several of these.
 	e = &Error{Kind: KindInternal, Message: err.Error(), Cause: err}
 	switch {
-	// No client waits for this answer any more.
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
-		e.Kind, e.Message = KindGone, "the request was cancelled"
 	case errors.Is(err, store.ErrReadOnly):
 		e.Kind = KindReadOnly
 	case errors.Is(err, store.ErrRejected):
@@ -222,8 +219,28 @@ func As(err error) *Error {
 		e.Kind = KindBadRequest
 	case errors.Is(err, triple.ErrTermTooLong):
 		e.Kind = KindTooLarge
+	// This must be the last one, because an error of another kind may wrap the deadline of an inner step. Whether
+	// the client has gone only its request knows: see [Ended].
+	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded):
+		e.Kind, e.Message = KindGone, "the request was cancelled"
 	}
 	return e
+}
+
+// Ended returns the error of a request whose context is ctx. If an inner step was cancelled or came too late and the
+// request was not, a client waits for the answer, and may try again.
+func Ended(ctx context.Context, e *Error) *Error {
+	if e.Kind != KindGone || ctx.Err() != nil {
+		return e
+	}
+	return &Error{Kind: KindUnavailable, Message: "a step of the request did not end in time: " + causeOf(e), RetryAfter: 1, Cause: e.Cause}
+}
+
+func causeOf(e *Error) string {
+	if e.Cause == nil {
+		return e.Message
+	}
+	return e.Cause.Error()
 }
 
 // Failure returns the kind of an error for a span; "" if the error is the client's.
