@@ -12,8 +12,10 @@ import (
 	"regexp"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/contexts"
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/memory"
+	"github.com/trefoildb/trefoil/internal/outbound"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/links"
@@ -62,9 +64,12 @@ type Options struct {
 	SpillDir string
 	// UnionDefaultGraph makes the merge of all graphs the default graph of queries.
 	UnionDefaultGraph bool
-	// AllowHosts are the hosts that SERVICE and LOAD may request: example.org,
-	// example.org:8890, *.example.org, 10.0.0.0/8. If there is none, both are off.
+	// AllowHosts are the hosts that SERVICE, LOAD and contexts of JSON-LD may request: example.org,
+	// example.org:8890, *.example.org, 10.0.0.0/8. If there is none, all are off.
 	AllowHosts []string
+	// JSONLDContexts is a directory with the JSON-LD contexts that documents name by URL: files, and
+	// contexts.json with an object of their names by URL. Other contexts are fetched from AllowHosts.
+	JSONLDContexts string
 
 	// LinkPredicate is the IRI of the predicate of hyperlinks; "" is
 	// [links.DefaultPredicate].
@@ -112,6 +117,25 @@ func (o Options) Validate() error {
 	return nil
 }
 
+// newContexts returns the JSON-LD contexts. The caller must close them.
+func (o Options) newContexts() (*contexts.Set, error) {
+	opts := contexts.Options{Dir: o.JSONLDContexts, Logger: o.Logger, Hint: func(url string) string {
+		return fmt.Sprintf("the operator can add it to the directory of serve --jsonld-contexts, or allow its host (serve --allow-host %s)", contexts.Host(url))
+	}}
+	if len(o.AllowHosts) > 0 {
+		hosts, err := outbound.ParseHosts(o.AllowHosts)
+		if err != nil {
+			return nil, invalid("%v", err)
+		}
+		opts.Hosts = hosts
+	}
+	set, err := contexts.New(opts)
+	if err != nil {
+		return nil, invalid("{JSONLDContexts}: %v", err)
+	}
+	return set, nil
+}
+
 func (o Options) linkPredicate() string { return cmp.Or(o.LinkPredicate, links.DefaultPredicate) }
 
 func (o Options) logger() *slog.Logger {
@@ -138,9 +162,9 @@ func (o Options) watched() []string {
 }
 
 // newEngine returns the query engine of a store in a data directory. graph returns the graph of its links,
-// and edges the links that a reader has. text may be nil.
+// and edges the links that a reader has. text may be nil. documents are the contexts of LOAD.
 func (o Options) newEngine(dir string, triples engine.Store, graph func(context.Context) (links.Graph, error),
-	edges func(context.Context, store.Reader) (links.Graph, error), text *textsearch.Index) (*engine.Engine, error) {
+	edges func(context.Context, store.Reader) (links.Graph, error), text *textsearch.Index, documents *contexts.Set) (*engine.Engine, error) {
 	shares := o.shares()
 	query := cmp.Or(o.QueryMemory, shares.Query)
 	spill, err := o.spillDir(dir)
@@ -153,7 +177,7 @@ func (o Options) newEngine(dir string, triples engine.Store, graph func(context.
 	return engine.New(triples, engine.Options{
 		QueryMemory: query, UpdateMemory: cmp.Or(o.UpdateMemory, shares.Update), Memory: max(shares.Queries, query),
 		Timeout: o.QueryTimeout, MaxQueries: o.MaxQueries, SpillDir: spill,
-		UnionDefaultGraph: o.UnionDefaultGraph, AllowHosts: o.AllowHosts, Links: graph, LinkEdges: edges, LinkPredicate: o.linkPredicate(), Text: text, Logger: o.logger(),
+		UnionDefaultGraph: o.UnionDefaultGraph, AllowHosts: o.AllowHosts, Contexts: documents.Context, Links: graph, LinkEdges: edges, LinkPredicate: o.linkPredicate(), Text: text, Logger: o.logger(),
 	})
 }
 

@@ -98,7 +98,12 @@ type service struct {
 // run serves the data directory until the context ends or the node cannot go on. If
 // the cluster has excluded the machine, it returns the addresses of other members.
 func (s *service) run() (members []string, err error) {
-	// 1. Open the store: read-only if the disk is full.
+	// 1. Open the store: read-only if the disk is full. The files of contexts may be wrong, so they come first.
+	contexts, err := s.newContexts()
+	if err != nil {
+		return nil, err
+	}
+	defer contexts.Close()
 	db, full, err := s.open()
 	if err != nil {
 		return nil, err
@@ -143,12 +148,12 @@ func (s *service) run() (members []string, err error) {
 		}
 		defer func() { err = errors.Join(err, text.Close()) }()
 	}
-	engine, err := o.newEngine(s.dir, triples, linksOf, edges, text)
+	engine, err := o.newEngine(s.dir, triples, linksOf, edges, text, contexts)
 	if err != nil {
 		return nil, err
 	}
 	api := server.Options{
-		Token: s.Token, OperatorToken: s.OperatorToken, Applications: s.Applications, Users: s.Users, OIDC: s.OIDC, ReadOnly: s.ReadOnly, Logger: s.Logger, Engine: engine,
+		Token: s.Token, OperatorToken: s.OperatorToken, Applications: s.Applications, Users: s.Users, OIDC: s.OIDC, ReadOnly: s.ReadOnly, Logger: s.Logger, Engine: engine, Contexts: contexts.Context,
 		AllowOrigins: s.AllowOrigins, PublicURL: s.PublicURL, AcceptHosts: s.AcceptHosts, Cluster: back.cluster,
 		Text: text, SlowQuery: s.SlowQuery, LogRequests: s.LogRequests, Tracer: tracer, MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
 	}

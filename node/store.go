@@ -9,6 +9,7 @@ import (
 	"io"
 	"sync"
 
+	"github.com/trefoildb/trefoil/internal/contexts"
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -48,6 +49,8 @@ type Store struct {
 	options Options
 	db      *store.Store
 	engine  *engine.Engine
+	// contexts are the JSON-LD contexts of documents that are loaded.
+	contexts *contexts.Set
 
 	mu     sync.Mutex // guards what follows
 	graph  *linkgraph.Graph
@@ -71,7 +74,11 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{options: o, db: db}
-	if s.engine, err = o.newEngine(dir, db, s.Links, s.linkEdges, nil); err != nil {
+	if s.contexts, err = o.newContexts(); err != nil {
+		return nil, errors.Join(err, db.Close())
+	}
+	if s.engine, err = o.newEngine(dir, db, s.Links, s.linkEdges, nil, s.contexts); err != nil {
+		s.contexts.Close()
 		return nil, errors.Join(err, db.Close())
 	}
 	return s, nil
@@ -89,7 +96,9 @@ func (s *Store) Close() error {
 	if graph != nil {
 		err = graph.Close() // first, because it reads the store
 	}
-	return errors.Join(err, s.db.Close())
+	err = errors.Join(err, s.db.Close())
+	s.contexts.Close() // last, because loads use them until the store is closed
+	return err
 }
 
 // Links returns the graph of the hyperlinks in the store: the triples of the default

@@ -67,5 +67,8 @@ func (s *Store) Load(ctx context.Context, sources []input.Source, o rdfload.Opti
 	if o.Memory == 0 && s.options.Memory > 0 {
 		o.Memory = max(s.options.shares().Load, rdfload.MinMemory)
 	}
+	if o.Contexts == nil {
+		o.Contexts = s.contexts.Context
+	}
 	return rdfload.Load(ctx, s.db.Sink(), sources, o)
 }

@@ -58,6 +58,8 @@ type Options struct {
 	KeepBlanks bool
 	// RDFStar reads quoted triples of the drafts of RDF-star, see [syntax.Options].
 	RDFStar bool
+	// Contexts returns the JSON-LD contexts that documents name by URL; if it is nil, there are none.
+	Contexts syntax.Contexts
 	// Base resolves relative IRIs if a document has no base of its own.
 	Base string
 	// MaxLine limits a line of N-Triples and a token of other syntaxes, in bytes. If it is 0, it is
@@ -195,7 +197,7 @@ func (o *Options) syntaxOf(s input.Source, r *input.Reader) (syntax.Syntax, erro
 
 // parsing returns the options for parsing a document; prefix is the prefix of its blank nodes.
 func (o *Options) parsing(name, prefix string) syntax.Options {
-	return syntax.Options{Source: name, Base: o.Base, BlankPrefix: prefix, KeepGoing: o.KeepGoing, MaxLine: o.MaxLine, RDFStar: o.RDFStar, Warn: o.warnings.add, Prefix: o.Prefix}
+	return syntax.Options{Source: name, Base: o.Base, BlankPrefix: prefix, KeepGoing: o.KeepGoing, MaxLine: o.MaxLine, RDFStar: o.RDFStar, Contexts: o.Contexts, Warn: o.warnings.add, Prefix: o.Prefix}
 }
 
 // withDefaults returns the options with a default for each zero field.

@@ -12,6 +12,7 @@ import (
 	"os"
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/contexts"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
@@ -25,8 +26,10 @@ type documents struct {
 	RDFStar bool     `name:"rdf-star" help:"Read quoted triples << s p o >> of the RDF-star drafts: each becomes a blank node that reifies the triple, the same for equal triples of a document. RDF 1.2 needs no flag."`
 	MaxLine byteSize `default:"64MiB" placeholder:"SIZE" help:"Greatest line, or token; ${default} by default."`
 	nestingFlags
-	found prefixes.Found
-	Files []string `arg:"" optional:"" name:"file" help:"Files, directories, globs; - is standard input. .gz, .bz2, .zst and .xz are recognized by content."`
+	Context []string `sep:"none" placeholder:"URL=FILE" help:"The JSON-LD context that documents name by this URL; repeatable. http and https are the same."`
+	found   prefixes.Found
+	loaded  *contexts.Set // of --context; made by check
+	Files   []string      `arg:"" optional:"" name:"file" help:"Files, directories, globs; - is standard input. .gz, .bz2, .zst and .xz are recognized by content."`
 }
 
 // AfterApply sets the limit of the process's parsers.
@@ -113,7 +116,52 @@ func (d *documents) check() error {
 			return usagef("--base %s: %w", d.Base, err)
 		}
 	}
-	return nil
+	_, err := d.contexts()
+	return err
+}
+
+// contexts returns the contexts of --context.
+func (d *documents) contexts() (*contexts.Set, error) {
+	if d.loaded != nil {
+		return d.loaded, nil
+	}
+	files := make(map[string]string)
+	for _, pair := range d.Context {
+		url, file, err := splitContext(pair)
+		if err != nil {
+			return nil, err
+		}
+		if files[url] != "" {
+			return nil, usagef("--context: <%s> has two files", url)
+		}
+		files[url] = file
+	}
+	set, err := contexts.New(contexts.Options{Files: files, Hint: func(url string) string {
+		return fmt.Sprintf("name a file that has it: --context %s=FILE", url)
+	}})
+	if err != nil {
+		return nil, usagef("--context: %w", err)
+	}
+	d.loaded = set
+	return set, nil
+}
+
+// splitContext splits URL=FILE at the first '=' behind which there is a file, because both may have
+// one.
+func splitContext(pair string) (url, file string, err error) {
+	for at := range len(pair) {
+		if pair[at] != '=' {
+			continue
+		}
+		url, file = pair[:at], pair[at+1:]
+		if _, err := os.Stat(file); err == nil {
+			return url, file, nil
+		}
+	}
+	if file == "" {
+		return "", "", usagef("--context %s: write URL=FILE, such as https://schema.org/=schemaorg.jsonld", pair)
+	}
+	return "", "", usagef("--context %s: there is no file %s", pair, file)
 }
 
 // statement is a triple with its annotations, of a document or a server.
@@ -156,9 +204,14 @@ func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[
 			yield(statement{}, err)
 			return
 		}
+		known, err := d.contexts()
+		if err != nil {
+			yield(statement{}, err)
+			return
+		}
 		// 2. Parse it. The parser reports annotations before their triple.
 		var annotations []triple.ApplicationData
-		opts := syntax.Options{Source: source.Name, Base: d.Base, BlankPrefix: prefix, MaxLine: int(d.MaxLine), RDFStar: d.RDFStar,
+		opts := syntax.Options{Source: source.Name, Base: d.Base, BlankPrefix: prefix, MaxLine: int(d.MaxLine), RDFStar: d.RDFStar, Contexts: known.Context,
 			Annotated: func(all []triple.ApplicationData) { annotations = all },
 			Prefix:    d.found.Add,
 			Warn:      func(message string) { e.sayf("warning: %s", message) }}

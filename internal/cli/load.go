@@ -108,6 +108,11 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 	if opts.Syntax, err = c.syntax(); err != nil {
 		return summary, err
 	}
+	known, err := c.contexts()
+	if err != nil {
+		return summary, err
+	}
+	opts.Contexts = known.Context
 	if opts.Graph, err = c.graph(); err != nil {
 		return summary, err
 	}

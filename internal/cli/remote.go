@@ -3,12 +3,14 @@
 package cli
 
 import (
+	"bufio"
 	"context"
 	"crypto/x509"
 	"errors"
 	"fmt"
 	"io"
 	"net/url"
+	"os"
 	"strings"
 	"sync"
 	"syscall"
@@ -17,6 +19,7 @@ import (
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -188,6 +191,10 @@ func (c *loadCmd) send(e *env, sources []input.Source) error {
 			}
 			addSummary(&total, s)
 		}
+		// The server keeps the prefixes of the documents that it parses itself.
+		if err := r.keepPrefixes(e.ctx, c.found.Names()); err != nil {
+			total.Warnings = append(total.Warnings, fmt.Sprintf("the triples are loaded, but not the prefixes of the documents: %v", err))
+		}
 		return c.report(e, total)
 	})
 }
@@ -216,7 +223,56 @@ func (c *loadCmd) sendOne(e *env, to *client.Client, source input.Source) (none 
 	}
 	body := &sending{in: in, total: source.Size, display: newProgress(e.stderr)}
 	defer body.end()
+	// The server knows its own contexts only.
+	if s == syntax.JSONLD && len(c.Context) > 0 {
+		return c.sendExpanded(e, to, source, body, o)
+	}
 	return to.Load(e.ctx, body, o)
+}
+
+// sendExpanded sends the triples of a JSON-LD document as N-Quads, because the server has not the
+// contexts of --context.
+func (c *loadCmd) sendExpanded(e *env, to *client.Client, source input.Source, body io.Reader, o client.LoadOptions) (summary client.LoadSummary, err error) {
+	known, err := c.contexts()
+	if err != nil {
+		return summary, err
+	}
+	// 1. The triples go to a file, because nothing may be sent of a document with an error.
+	file, err := os.CreateTemp("", "trefoil-load-*.nq")
+	if err != nil {
+		return summary, err
+	}
+	defer os.Remove(file.Name())
+	defer file.Close()
+	var warnings []string
+	lines := bufio.NewWriter(file)
+	for t, err := range syntax.Parse(e.ctx, body, syntax.JSONLD, syntax.Options{Source: source.Name, Base: c.Base, KeepGoing: c.KeepGoing, Contexts: known.Context,
+		Prefix: c.found.Add, Warn: func(message string) { warnings = append(warnings, message) }}) {
+		// A rejected document is counted as the server counts it.
+		var reject *syntax.Reject
+		if errors.As(err, &reject) {
+			bad := reject.SyntaxError
+			return client.LoadSummary{Rejected: 1, Rejects: []client.Reject{{Where: fmt.Sprintf("body:%d:%d", bad.Line, bad.Column), Message: bad.Msg}}}, nil
+		}
+		if err == nil {
+			_, err = lines.Write(triple.AppendNQuad(lines.AvailableBuffer(), t))
+		}
+		if err != nil {
+			return summary, err
+		}
+	}
+	err = lines.Flush()
+	if err == nil {
+		_, err = file.Seek(0, io.SeekStart)
+	}
+	if err != nil {
+		return summary, err
+	}
+	// 2. Send them.
+	o.ContentType, o.Base = syntax.NQuads.MediaType(), ""
+	summary, err = to.Load(e.ctx, file, o)
+	summary.Warnings = append(warnings, summary.Warnings...)
+	return summary, err
 }
 
 // sending is a document being sent to the server. It shows its progress.

@@ -122,7 +122,8 @@ type sparqlFlags struct {
 	MaxNesting        int           `default:"100" placeholder:"N" help:"Most levels of triple terms in one another that are read or made, ${default} by default."`
 	SpillDir          string        `placeholder:"DIR" help:"Where queries create temporary files; DATA/tmp by default."`
 	UnionDefaultGraph bool          `help:"The default graph of queries is the merge of all graphs."`
-	AllowHost         []string      `placeholder:"HOST" help:"A host that SERVICE and LOAD may request: example.org, example.org:8890, *.example.org, 10.0.0.0/8; repeatable. Both are off without one."`
+	AllowHost         []string      `placeholder:"HOST" help:"A host that SERVICE, LOAD and contexts of JSON-LD may request: example.org, example.org:8890, *.example.org, 10.0.0.0/8; repeatable. They are off without one."`
+	JSONLDContexts    string        `name:"jsonld-contexts" placeholder:"DIR" help:"Directory with the JSON-LD contexts that documents name by URL: files, and contexts.json with the file of each URL: {\"https://schema.org/\": \"schemaorg.jsonld\"}."`
 }
 
 // oidcFlags name an issuer of OpenID Connect.
@@ -193,7 +194,7 @@ func (c *serveFlags) options() (o node.ServeOptions, err error) {
 	o = node.ServeOptions{
 		Options: node.Options{
 			ReadOnly: c.ReadOnly, MinFreeBytes: c.minFreeBytes(), FeedBytes: c.retention().Bytes, FeedAge: c.retention().Age, QueryTimeout: c.QueryTimeout, MaxQueries: c.MaxQueries, SpillDir: c.SpillDir,
-			UnionDefaultGraph: c.UnionDefaultGraph, AllowHosts: c.AllowHost,
+			UnionDefaultGraph: c.UnionDefaultGraph, AllowHosts: c.AllowHost, JSONLDContexts: c.JSONLDContexts,
 			LinkPredicate: c.LinkPredicate, NoLinks: c.NoLinks, Version: thisVersion().Version,
 		},
 		Listen: withHost(c.Listen), Insecure: c.Insecure, MaxNesting: c.MaxNesting, AllowOrigins: c.CORS, PublicURL: c.PublicURL, AcceptHosts: c.AcceptHost,
@@ -293,6 +294,8 @@ func flagError(err error) error {
 // flagName returns the flag of an option of package node: FailureTimeout is --failure-timeout.
 func flagName(option string) string {
 	switch option {
+	case "JSONLDContexts":
+		return "--jsonld-contexts"
 	case "Token", "OperatorToken", "GossipKey", "WebhookKey":
 		option += "File"
 	}

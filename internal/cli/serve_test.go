@@ -48,6 +48,7 @@ func TestServeFlagsCount(t *testing.T) {
 		"spill-dir":               {t.TempDir()},
 		"union-default-graph":     {"true"},
 		"allow-host":              {"example.org"},
+		"jsonld-contexts":         {t.TempDir()},
 		"link-predicate":          {"http://example.org/link"},
 		"link-memory":             {"3MiB"},
 		"text-memory":             {"3MiB"},

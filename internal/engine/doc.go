@@ -5,8 +5,8 @@
 //
 // An update is evaluated on a snapshot while no other update runs, and its net effect is applied as
 // one durable change. The documents of LOAD are fetched to temporary files before that, because a
-// slow server must not delay other updates. The requests of SERVICE in a WHERE are sent during the
-// update.
+// slow server must not delay other updates, and so are the contexts of their JSON-LD. The requests of
+// SERVICE in a WHERE are sent during the update.
 //
 // # The network
 //

@@ -14,13 +14,14 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/outbound"
 	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/rdfload/jsonld"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql/exec/spill"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// documentTypes are the syntaxes that LOAD reads. JSON-LD is last, because its contexts are not
-// fetched.
+// documentTypes are the syntaxes that LOAD reads. JSON-LD is last, because its contexts may be
+// missing.
 const documentTypes = "application/n-quads, application/n-triples, application/trig;q=0.9, text/turtle;q=0.9, " +
 	"application/rdf+xml;q=0.7, application/ld+json;q=0.4, */*;q=0.1"
 
@@ -30,6 +31,7 @@ const documentTypes = "application/n-quads, application/n-triples, application/t
 type documents struct {
 	network  *outbound.Client
 	spill    spill.Storage
+	contexts syntax.Contexts
 	newBlank func() string // returns a new prefix of labels
 	limit    int64         // bytes of one document, and of all together as sent
 	fetched  map[string]*document
@@ -46,7 +48,24 @@ type document struct {
 	size        int64
 	base        string // URL after redirects
 	contentType string
+	contexts    contextMemo // of a JSON-LD document
 	err         error
+}
+
+// contextMemo has the contexts of a document, or the errors of getting them.
+type contextMemo map[string]func() (*jsonld.Context, error)
+
+// loader returns what was kept. all are those of the engine, which may be nil.
+func (m contextMemo) loader(all syntax.Contexts) syntax.Contexts {
+	if all == nil {
+		return nil
+	}
+	return func(_ context.Context, url string) (*jsonld.Context, error) {
+		if known := m[url]; known != nil {
+			return known()
+		}
+		return nil, jsonld.ErrRemoteContext // not reached: the document was parsed before
+	}
 }
 
 // fetch gets the documents. It returns an error only if ctx ends. Load returns all other errors,
@@ -62,8 +81,53 @@ func (d *documents) fetch(ctx context.Context, iris []string) error {
 		}
 		doc.err = err
 		d.fetched[iri] = doc
+		if err := d.fetchContexts(ctx, iri, doc); err != nil {
+			return err
+		}
 	}
 	return nil
+}
+
+// fetchContexts gets the contexts of a JSON-LD document by parsing it, because later they would delay
+// other updates. It returns an error only if ctx ends; others come again when the document is parsed.
+func (d *documents) fetchContexts(ctx context.Context, iri string, doc *document) error {
+	doc.contexts = contextMemo{}
+	in, s, err := d.open(doc)
+	if err != nil {
+		return nil
+	}
+	defer in.Close()
+	if s != syntax.JSONLD || d.contexts == nil {
+		return nil
+	}
+	contexts := func(ctx context.Context, url string) (*jsonld.Context, error) {
+		c, err := d.contexts(ctx, url)
+		doc.contexts[url] = func() (*jsonld.Context, error) { return c, err }
+		return c, err
+	}
+	for _, err := range syntax.Parse(ctx, in, s, syntax.Options{Source: iri, Base: doc.base, MaxDocument: d.limit, Contexts: contexts}) {
+		if err != nil {
+			break
+		}
+	}
+	return ctx.Err()
+}
+
+// open opens a fetched document.
+func (d *documents) open(doc *document) (*input.Reader, syntax.Syntax, error) {
+	// The file stays until close, so a document may be parsed more than once.
+	if doc.err != nil {
+		return nil, 0, doc.err
+	}
+	in, err := input.NewReader(io.NewSectionReader(doc.file, 0, doc.size), "the document", input.Limits{MaxBytes: d.limit})
+	if err != nil {
+		return nil, 0, err
+	}
+	s, err := doc.syntax(in)
+	if err != nil {
+		return nil, 0, errors.Join(err, in.Close())
+	}
+	return in, s, nil
 }
 
 // get fetches one document. The result may have a file although there is an error.
@@ -114,25 +178,15 @@ func (d *documents) Load(ctx context.Context, iri string) iter.Seq2[triple.Tripl
 
 func (d *documents) parse(ctx context.Context, iri string, doc *document) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
-		// The file stays until close, so a document may be parsed more than once.
-		if doc.err != nil {
-			yield(triple.Triple{}, doc.err)
-			return
-		}
-		in, err := input.NewReader(io.NewSectionReader(doc.file, 0, doc.size), "the document", input.Limits{MaxBytes: d.limit})
+		in, s, err := d.open(doc)
 		if err != nil {
 			yield(triple.Triple{}, err)
 			return
 		}
 		defer in.Close()
-		s, err := doc.syntax(in)
-		if err != nil {
-			yield(triple.Triple{}, err)
-			return
-		}
 		annotated := false
 		for t, err := range syntax.Parse(ctx, in, s, syntax.Options{
-			Source: iri, Base: doc.base, BlankPrefix: d.newBlank(), MaxDocument: d.limit,
+			Source: iri, Base: doc.base, BlankPrefix: d.newBlank(), MaxDocument: d.limit, Contexts: doc.contexts.loader(d.contexts),
 			Annotated: func(all []triple.ApplicationData) { annotated = annotated || len(all) > 0 },
 		}) {
 			if err == nil && annotated {

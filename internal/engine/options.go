@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
 )
 
 // Options are the parameters of [New]. The zero value is ready to use.
@@ -38,6 +39,8 @@ type Options struct {
 	// AllowHosts are the allowed hosts of SERVICE and LOAD, in the form of [outbound.ParseHosts]. If
 	// there are none, both are off. Redirects must lead to allowed hosts.
 	AllowHosts []string
+	// Contexts returns the JSON-LD contexts that documents of LOAD name by URL; nil means none.
+	Contexts syntax.Contexts
 	// Links returns the graph of hyperlinks for the functions of links, and may open it; nil turns them off.
 	// Its errors end a query.
 	Links func(context.Context) (links.Graph, error)

@@ -140,7 +140,7 @@ func (e *Engine) documents(network *outbound.Client) *documents {
 		return nil
 	}
 	return &documents{
-		network: network, spill: spillDir{dir: e.opts.SpillDir}, limit: e.opts.UpdateMemory, fetched: map[string]*document{},
+		network: network, spill: spillDir{dir: e.opts.SpillDir}, contexts: e.opts.Contexts, limit: e.opts.UpdateMemory, fetched: map[string]*document{},
 		newBlank: func() string { return fmt.Sprintf("l%016x%016x", rand.Uint64(), rand.Uint64()) },
 	}
 }

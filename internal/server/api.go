@@ -86,7 +86,7 @@ func New(db store.Triples, options Options) (*API, error) {
 		encoders: &limits.Budget{Max: options.MemoryBytes / 4},
 		shared: &endpoint.Shared{
 			Store: prefixes.Hide(graphrights.Guard(db)), Memory: memory, URL: request.PublicURL(options.PublicURL),
-			Documents: &request.Documents{MaxBytes: options.MaxBodyBytes, Memory: memory},
+			Documents: &request.Documents{MaxBytes: options.MaxBodyBytes, Memory: memory, Contexts: options.Contexts},
 			Changes:   &access.Changes{Origins: http.NewCrossOriginProtection(), Full: options.Full, ReadOnly: options.ReadOnly},
 			Keys:      idempotency.New(ending),
 			Queries:   queries.New(options.SlowQuery),

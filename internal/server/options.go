@@ -24,6 +24,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
 )
 
 // Options are the parameters of [New]. The zero value is ready to use.
@@ -84,6 +85,8 @@ type Options struct {
 	// they get 503. One document may take four times MaxBodyBytes in memory, but never more than
 	// this budget allows. 0 is 512 MiB.
 	MemoryBytes int64
+	// Contexts returns the JSON-LD contexts that documents name by URL; nil means none.
+	Contexts syntax.Contexts
 	// LoadMemoryBytes is the memory of one bulk load, and the most for a request's own setting; 0
 	// is the loader's default.
 	LoadMemoryBytes int64

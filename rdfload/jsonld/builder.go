@@ -19,6 +19,7 @@ type builder struct {
 	blanks  blank.Nodes
 	graph   triple.Term
 	triples []triple.Triple
+	source  string       // the document's name
 	warn    func(string) // may be nil
 }
 
@@ -160,7 +161,8 @@ func (b *builder) add(subject triple.Term, predicate string, object triple.Term)
 	}
 	if first := strings.IndexByte(predicate, '#'); first >= 0 && strings.IndexByte(predicate[first+1:], '#') >= 0 {
 		if b.warn != nil {
-			b.warn(fmt.Sprintf("JSON-LD: the property <%s> is no IRI, because it has two '#', so its values are left out", clip(predicate)))
+			b.warn(fmt.Sprintf("%s: JSON-LD with the property <%s>, which is no IRI because it has two '#': its values are left out", b.source, clip(predicate)))
+			b.warn = nil // once a document
 		}
 		return nil
 	}

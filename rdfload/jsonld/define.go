@@ -341,7 +341,8 @@ func (d *definer) scopedMapping(t *definition, _ string, entries object) error {
 	// It is checked here, because it may never be used. Remote contexts in progress are skipped.
 	flags := scopeFlags{override: true, trial: true}
 	if _, err := d.p.process(d.active, value, d.base, scope{scopeFlags: flags, remote: d.scope.remote}); err != nil {
-		if errors.Is(err, ErrRemoteContext) {
+		var known *problem
+		if errors.As(err, &known) && known.code == loadingFailed {
 			return err
 		}
 		return &problem{invalidScoped, err}

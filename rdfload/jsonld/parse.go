@@ -111,7 +111,7 @@ func parse(r io.Reader, opts Options) ([]triple.Triple, error) {
 		prefixesOf(document, opts.Prefix)
 	}
 	// 3. Make the triples. None is returned if one is bad.
-	b := builder{blanks: blank.Nodes{Prefix: opts.BlankPrefix}, warn: opts.Warn}
+	b := builder{blanks: blank.Nodes{Prefix: opts.BlankPrefix}, source: opts.Source, warn: opts.Warn}
 	if err := b.nodes(expanded); err != nil {
 		return nil, fail(opts.Source, err)
 	}
@@ -121,8 +121,8 @@ func parse(r io.Reader, opts Options) ([]triple.Triple, error) {
 // fail returns err as a syntax error of the document. If err has no place, the place is the
 // document's start.
 func fail(source string, err error) error {
-	var syntax *triple.SyntaxError
-	if errors.As(err, &syntax) {
+	// Only an error of the document itself has its place in it. Others may be those of a context.
+	if syntax, ok := err.(*triple.SyntaxError); ok {
 		syntax.Source = source
 		return syntax
 	}

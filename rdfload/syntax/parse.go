@@ -43,8 +43,8 @@ type Options struct {
 	// MaxDocument is the largest RDF/XML or JSON-LD document in bytes; 0 means the defaults of
 	// their packages.
 	MaxDocument int64
-	// Contexts returns the JSON-LD context with a URL; if it is nil, there are none. See package jsonld.
-	Contexts jsonld.Loader
+	// Contexts returns the JSON-LD contexts that documents name by URL; if it is nil, there are none.
+	Contexts Contexts
 	// RDFStar reads quoted triples << s p o >> of the drafts of RDF-star in N-Triples, N-Quads, Turtle and
 	// TriG as blank nodes that reify them. It is the same blank node for equal triples of the document.
 	RDFStar bool
@@ -56,6 +56,18 @@ type Options struct {
 	// Prefix, if not nil, is called for each prefix, without ':', that the document declares, with its
 	// IRI: by @prefix, xmlns or a JSON-LD context. It may be called when the document has an error later.
 	Prefix func(name, iri string)
+}
+
+// Contexts returns the JSON-LD context with an absolute URL, see [jsonld.Loader]. It must be safe for
+// concurrent use if documents are parsed concurrently.
+type Contexts func(ctx context.Context, url string) (*jsonld.Context, error)
+
+// loader returns the loader of one document; nil if there are no contexts.
+func (c Contexts) loader(ctx context.Context) jsonld.Loader {
+	if c == nil {
+		return nil
+	}
+	return func(url string) (*jsonld.Context, error) { return c(ctx, url) }
 }
 
 // Parse reads a document from r and yields its triples in order. The caller may keep the terms. The
@@ -92,9 +104,9 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 		return seq
 	case JSONLD:
 		seq := jsonld.Parse(r, jsonld.Options{
-			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument, Contexts: opts.Contexts, Warn: opts.Warn, Prefix: opts.Prefix,
+			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument, Contexts: opts.Contexts.loader(ctx), Warn: opts.Warn, Prefix: opts.Prefix,
 		})
-		seq = checkLanguages(seq, opts.Source)
+		seq = checkLanguages(endWith(ctx, seq), opts.Source)
 		if opts.KeepGoing {
 			seq = wholeOrReject(seq, opts.TempDir)
 		}
@@ -102,6 +114,21 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 	}
 	return func(yield func(triple.Triple, error) bool) {
 		yield(triple.Triple{}, fmt.Errorf("parse: %v is no RDF syntax", s))
+	}
+}
+
+// endWith replaces an error of seq by that of ctx if the end of ctx caused it while a context was
+// fetched. The document is not to blame then.
+func endWith(ctx context.Context, seq iter.Seq2[triple.Triple, error]) iter.Seq2[triple.Triple, error] {
+	return func(yield func(triple.Triple, error) bool) {
+		for t, err := range seq {
+			if cause := ctx.Err(); cause != nil && errors.Is(err, cause) {
+				err = cause
+			}
+			if !yield(t, err) {
+				return
+			}
+		}
 	}
 }
 

@@ -3,6 +3,7 @@
 package request
 
 import (
+	"context"
 	"crypto/rand"
 	"crypto/sha256"
 	"encoding/base32"
@@ -14,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/turns"
+	"github.com/trefoildb/trefoil/rdfload/jsonld"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -35,6 +37,7 @@ type Documents struct {
 	MaxBytes int64 // of one, decompressed
 	Memory   *limits.Budget
 	Turns    *turns.Turns // nil without an engine
+	Contexts syntax.Contexts
 }
 
 // Read reads the triples of a request's document. If keepLabels is set, blank nodes keep their
@@ -74,7 +77,7 @@ func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, n
 	// 3. Bound the memory of the document, and parse it.
 	account.Most = min(unfold*d.MaxBytes, d.Memory.Max*2/3) // what one client may have
 	prefix := FreshPrefix(r.Key(), r.Part)
-	options := syntax.Options{Source: BodyName, Base: strings.Trim(r.Params["base"], "<>"), BlankPrefix: prefix, MaxDocument: d.MaxBytes}
+	options := syntax.Options{Source: BodyName, Base: strings.Trim(r.Params["base"], "<>"), BlankPrefix: prefix, MaxDocument: d.MaxBytes, Contexts: d.contexts(r)}
 	if r.Prefixes != nil {
 		options.Prefix = r.Prefixes.Add
 	}
@@ -113,6 +116,20 @@ func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, n
 		}
 	}
 	return triples.list, in.Failed()
+}
+
+// contexts returns the contexts for a request. Its turn holds no slot while one is fetched.
+func (d *Documents) contexts(r *Request) syntax.Contexts {
+	if d.Contexts == nil || r.turn == nil {
+		return d.Contexts
+	}
+	return func(ctx context.Context, url string) (c *jsonld.Context, err error) {
+		err = r.turn.Wait(func() (err error) {
+			c, err = d.Contexts(ctx, url)
+			return err
+		})
+		return c, err
+	}
 }
 
 // documentError returns an error of a document's parser in the form for clients. An error of

@@ -74,7 +74,7 @@ func (a *API) postLoad(w http.ResponseWriter, r *request.Request) error {
 	if !r.Caller.All() {
 		options.CheckAnnotation = r.Caller.CheckWrite
 	}
-	options.Prefix = r.Prefixes.Add
+	options.Prefix, options.Contexts = r.Prefixes.Add, a.Documents.Contexts
 	options.CheckGraph = func(graph triple.Term) error {
 		graphrights.Touch(r.Context(), graph)
 		return systemgraph.Check(r.Context(), graph)
