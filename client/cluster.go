@@ -43,6 +43,12 @@ type Status struct {
 	// NoMajority is set if the node, one of two members, answers reads although it does not
 	// reach the other one. It rejects writes.
 	NoMajority bool `json:"noMajority,omitempty"`
+	// StoredCopies is how many machines hold each triple at least: fewer than Copies if the cluster
+	// has too few machines or is making copies, 0 if triples may be lost.
+	StoredCopies int `json:"storedCopies,omitempty"`
+	// Excluded are machines that failed and did not come back. They are no members. Remove
+	// dismisses one that will not come back.
+	Excluded []ExcludedMachine `json:"excluded,omitempty"`
 	// Missing are the IDs of the excluded machines whose copies are not made again yet.
 	Missing    []string    `json:"missing,omitempty"`
 	LostRanges []LostRange `json:"lostRanges,omitempty"`
@@ -71,6 +77,14 @@ type Member struct {
 	Slow        int     `json:"slow,omitempty"`         // members that have waited for it too long
 	Damaged     bool    `json:"damaged,omitempty"`      // its disk has returned damaged tables or rows
 	Error       string  `json:"error,omitempty"`        // the reason if it rejects writes
+}
+
+// ExcludedMachine is a machine that the others have given up because it failed.
+type ExcludedMachine struct {
+	ID      string `json:"id"`
+	Address string `json:"address"`
+	Epoch   uint64 `json:"epoch"` // the first epoch without it
+	Why     string `json:"why"`   // a relative clause, such as "which is not heard of"
 }
 
 // Walk is the progress of a member's backfill: its part of a rebuild or move.

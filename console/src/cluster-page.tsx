@@ -16,6 +16,7 @@ interface Member {
 interface Status {
   version: string; epoch: number; members: Member[]; segments: number; triples: number; annotations: number; rebuilding: number; lost: number; bytes: number; freeBytes: number;
   corruptions: number; readOnly: boolean; error?: string; cluster?: string; phase?: string; leader?: string; waiting?: string; copies?: number; bears?: number; staleSeconds?: number; noMajority?: boolean; missing?: string[];
+  storedCopies?: number; excluded?: { id: string; address: string; epoch: number; why: string }[];
   lostRanges?: { order: string; from: string; until: string; epoch: number }[];
   scrub?: { passes: number; differences: number; repaired: number; ageSeconds: number; error?: string };
 }
@@ -51,7 +52,7 @@ export function ClusterPage() {
       <Figures all={[
         ["Triples, about", amount(s.triples)], ["Annotations", amount(s.annotations)], ["Machines", s.members.length], ["Segments", amount(s.segments)],
         ["Tables", bytes(s.bytes)],
-        ["Epoch", amount(s.epoch)], ["Phase", s.phase && (phases[s.phase] ?? s.phase)], ["Copies of each triple", s.copies], ["More losses that the data bears", s.bears],
+        ["Epoch", amount(s.epoch)], ["Phase", s.phase && (phases[s.phase] ?? s.phase)], ["Copies of each triple", s.storedCopies && s.storedCopies < (s.copies ?? 0) ? `${s.storedCopies} of ${s.copies}` : s.copies], ["More losses that the data bears", s.bears],
         ["Copies still to be made", s.cluster && amount(s.rebuilding)], ["The leader waits", s.waiting],
         ["Scrubs", s.scrub && `${amount(s.scrub.passes)}, the last one ${duration(s.scrub.ageSeconds)} ago; ${amount(s.scrub.differences)} differences, ${amount(s.scrub.repaired)} repaired`],
         ["Version", s.version],
@@ -89,6 +90,8 @@ function Risks({ s }: { s: Status }) {
     s.corruptions > 0 && `${s.corruptions} damaged tables were found on this node.`,
     s.cluster && s.bears === 0 && "If one more machine is lost now, data is lost with it.",
     ...s.members.filter(m => m.state === "down").map(m => `${m.address} is down.`),
+    ...(s.excluded ?? []).map(m => `${m.address}, ${m.why}, was excluded. Start it again, or remove it below if it will not come back.`),
+    s.cluster && s.phase !== "fill" && s.storedCopies && s.storedCopies < (s.copies ?? 0) && `Each triple has ${s.storedCopies} of ${s.copies} copies: the cluster has too few machines.`,
     ...s.members.flatMap(m => [m.error && `${m.address} takes no writes: ${m.error}`, m.damaged && `The disk of ${m.address} has returned damaged rows.`]),
   ].filter(Boolean);
   if (!all.length) return <p class="good">Nothing is wrong.</p>;
@@ -139,7 +142,12 @@ function Members({ s, change }: { s: Status; change: Change }) {
             </div></td>
           </>}
         </tr>;
-      })}</tbody>
+      })}{(s.excluded ?? []).map(m => <tr key={m.id}>
+        <th scope="row">{m.address}<br /><span class="dim">{m.id}</span></th>
+        <td class="warm">excluded</td>
+        <td colSpan={8}>{m.why}, since epoch {amount(m.epoch)}</td>
+        <td><button type="button" aria-label={`Remove ${m.address}`} onClick={() => change("Remove the machine?", `${m.address} is not expected back any more. It may still join again.`, "Remove it", url("cluster/remove", { machine: m.id }))}>Remove</button></td>
+      </tr>)}</tbody>
     </table>
   </div>;
 }

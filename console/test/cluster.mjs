@@ -1,4 +1,4 @@
-// The machines of a cluster of three, and of a node alone.
+// The machines of a cluster of three, of one that has lost a machine, and of a node alone.
 
 import assert from "node:assert/strict";
 import { Tab, send, sub, until } from "./harness.mjs";
@@ -99,6 +99,33 @@ export async function testAlone(context, address) {
     const rows = t.page.getByRole("region", { name: "Machines" }).locator("tbody tr");
     assert.match(await rows.innerText(), new RegExp(`${new URL(address).host}[^]*up[^]*GiB free`));
     assert.equal(await t.page.getByRole("button", { name: /leave/ }).count(), 0);
+  });
+  await t.done(address);
+}
+
+export async function testExcluded(context, address) {
+  const status = async () => (await fetch(address + "status")).json();
+  await until("the third machine is excluded, and nothing is rebuilt", async () => {
+    const s = await status();
+    return s.excluded?.length === 1 && s.phase === "idle";
+  });
+  const [lost] = (await status()).excluded;
+  const t = await Tab.at(context, address + "#cluster");
+  const { page } = t;
+  const rows = page.getByRole("region", { name: "Machines" }).locator("tbody tr");
+  await sub(t, "a machine that is gone stays in sight, and the copies are those that there are", async () => {
+    await rows.filter({ hasText: lost.address }).filter({ hasText: "excluded" }).filter({ hasText: "which is not heard of" }).waitFor();
+    await page.getByText(`${lost.address}, which is not heard of, was excluded.`).waitFor();
+    await page.getByText("Each triple has 2 of 3 copies").waitFor();
+    assert.match(await page.locator(".figures").first().innerText(), /Copies of each triple\s+2 of 3/);
+    assert.equal(await page.getByText("Nothing is wrong.").count(), 0);
+    await t.accessible("an excluded machine", true);
+  });
+  await sub(t, "it is dismissed after a question", async () => {
+    await page.getByRole("button", { name: `Remove ${lost.address}` }).click();
+    await t.button("Remove it").click();
+    await until("nothing is excluded", async () => !(await status()).excluded);
+    await until("its row is gone", async () => await rows.count() === 2);
   });
   await t.done(address);
 }

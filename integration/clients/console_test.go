@@ -49,6 +49,13 @@ func data() string {
 // start serves a new directory and returns the node's URL.
 func start(t *testing.T, binary string, args ...string) string {
 	t.Helper()
+	url, _ := startProcess(t, binary, args...)
+	return url
+}
+
+// startProcess is start that also returns the process. The caller may end it by SIGTERM.
+func startProcess(t *testing.T, binary string, args ...string) (string, *os.Process) {
+	t.Helper()
 	node := exec.Command(binary, append([]string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0"}, args...)...)
 	stderr, err := node.StderrPipe()
 	if err != nil {
@@ -82,14 +89,14 @@ func start(t *testing.T, binary string, args ...string) string {
 	// 2. Wait for it.
 	select {
 	case url := <-urls:
-		return url
+		return url, node.Process
 	case log := <-rest:
 		rest <- log
 		t.Fatalf("trefoil serve ended:\n%s", log)
 	case <-time.After(time.Minute):
 		t.Fatal("trefoil serve did not begin to serve")
 	}
-	return ""
+	return "", nil
 }
 
 // post sends the data to a node.
@@ -164,6 +171,10 @@ func TestConsole(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
+	// A cluster of three has lost a machine.
+	bereft := start(t, binary)
+	start(t, binary, "--join", strings.TrimPrefix(bereft, "http://"))
+	_, lost := startProcess(t, binary, "--join", strings.TrimPrefix(bereft, "http://"))
 	alone, other, guarded := start(t, binary), start(t, binary), start(t, binary, "--token-file", token, "--users", users)
 	member := start(t, binary)
 	for range 2 {
@@ -172,5 +183,8 @@ func TestConsole(t *testing.T) {
 	post(t, alone, "")
 	post(t, other, "")
 	post(t, guarded, "sesame")
-	converse(t, node, "../../console/test/main.mjs", alone+"/", other+"/", guarded+"/", member+"/")
+	if err := lost.Signal(syscall.SIGTERM); err != nil {
+		t.Fatal(err)
+	}
+	converse(t, node, "../../console/test/main.mjs", alone+"/", other+"/", guarded+"/", member+"/", bereft+"/")
 }

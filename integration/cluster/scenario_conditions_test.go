@@ -6,11 +6,13 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -36,6 +38,7 @@ var conditions = map[string]condition{
 	"ended":      {"MACHINE KIND [TEXT...]", 2, (*play).ended},
 	"same":       {"MACHINE", 1, func(p *play, a []string) error { m := p.machine(a[0]); return want(m.node.MachineID(), p.ids[m]) }},
 	"losses":     {"", 0, (*play).losses},
+	"excluded":   {"MACHINE", 1, (*play).excluded},
 	"waiting":    {"TEXT...", 1, (*play).waiting},
 	"accused":    {"", 0, (*play).accused},
 	"full":       {"MACHINE", 1, (*play).full},
@@ -162,6 +165,18 @@ func (p *play) losses([]string) error {
 		}
 	}
 	return errors.New("no range is lost")
+}
+
+// excluded: the status of each running machine lists a machine as excluded at its address.
+func (p *play) excluded(args []string) error {
+	m := p.machine(args[0])
+	for _, other := range p.w.up() {
+		s := other.node.Status()
+		if !slices.ContainsFunc(s.Excluded, func(e store.ExcludedMachine) bool { return e.Address == m.address() }) {
+			return fmt.Errorf("%s does not list it: %+v", other.name, s.Excluded)
+		}
+	}
+	return nil
 }
 
 // waiting: the leader's status shows each text as what the cluster waits for. An empty text

@@ -55,6 +55,7 @@ expect not serving 1                  => it holds
 expect gone 1                         => it is false, not true
 expect ended 1 excluded               => it runs
 expect losses                         => no range is lost
+expect excluded 1                     => does not list it
 expect waiting "for room"             => it waits for ""
 expect accused                        => nobody is accused
 expect full 1                         => its disk is not shown as full

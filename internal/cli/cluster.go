@@ -23,7 +23,7 @@ type clusterCmd struct {
 	Activity clusterActivityCmd `cmd:"" help:"Show what each machine does and uses: requests, queries, rows, processors, memory."`
 	Where    clusterWhereCmd    `cmd:"" help:"Show which machines have which version of a triple, and why."`
 	Leave    clusterLeaveCmd    `cmd:"" help:"Have a machine hand over what it holds, and then be a member no more."`
-	Remove   clusterRemoveCmd   `cmd:"" help:"Give up a machine that will not come back: its rows are copied again from other machines."`
+	Remove   clusterRemoveCmd   `cmd:"" help:"Give up a machine that will not come back: its rows are copied again from other machines, and the status does not list it any more."`
 
 	Set             clusterSetCmd     `cmd:"" help:"Change what a cluster has agreed on."`
 	AcceptLoss      clusterAcceptCmd  `cmd:"" help:"Read what is left of lost ranges as if it were all."`
@@ -123,12 +123,16 @@ type clusterRemoveCmd struct {
 
 func (c *clusterRemoveCmd) Run(e *env) error {
 	return c.changeMember(e, c.Machine, func(ctx context.Context, to *client.Client, m client.Member) error {
-		if m.State != "down" && !c.Force {
+		if m.State != "down" && m.State != stateExcluded && !c.Force {
 			return hinted{fmt.Errorf("machine %s is %s: it would be given up with what it holds", m.ID, m.State),
 				"trefoil cluster leave lets it hand over first; with --force it is given up as soon as its process ends."}
 		}
 		if _, err := to.Remove(ctx, m.ID); err != nil {
 			return err
+		}
+		if m.State == stateExcluded {
+			e.sayf("%s is not expected back any more", orThis(m))
+			return nil
 		}
 		e.sayf("%s is given up; trefoil cluster status --watch tells how far its copies are made anew", orThis(m))
 		return nil
@@ -211,11 +215,20 @@ func (s *serverFlags) changeMember(e *env, machine string, do func(context.Conte
 		if status.Cluster == "" {
 			return fmt.Errorf("the node at %s is not part of a cluster", s.url())
 		}
-		if m, err = findMember(status.Members, machine); err != nil {
+		if m, err = findMember(withExcluded(status), machine); err != nil {
 			return err
 		}
 	}
 	return do(e.ctx, r.client, m)
+}
+
+// withExcluded returns the members and, behind them, the excluded machines.
+func withExcluded(s status) []client.Member {
+	all := slices.Clip(s.Members)
+	for _, x := range s.Excluded {
+		all = append(all, client.Member{ID: x.ID, Address: x.Address, State: stateExcluded})
+	}
+	return all
 }
 
 // findMember returns the member with an ID, an address, or an ID with this prefix. The prefix must
@@ -266,13 +279,16 @@ func printCluster(w io.Writer, s status) error {
 		row("majority", "none: this node answers reads by itself and refuses writes")
 	}
 	if s.Copies > 0 {
-		row("copies", "%d of each triple; bears the loss of %s more", s.Copies, plural(int64(s.Bears), "machine"))
+		row("copies", "%s of each triple; bears the loss of %s more", copiesText(s), plural(int64(s.Bears), "machine"))
 	}
 	if down := downMembers(s); len(down) > 0 {
 		row("missing", "%s: %s", plural(int64(len(down)), "machine"), strings.Join(down, ", "))
 	}
 	if len(s.Missing) > 0 {
-		row("excluded", "%s: %s; the copies are made again on others", plural(int64(len(s.Missing)), "machine"), strings.Join(s.Missing, ", "))
+		row("rebuilt", "the copies of %s: %s", plural(int64(len(s.Missing)), "machine"), strings.Join(s.Missing, ", "))
+	}
+	if n := len(s.Excluded); n > 0 {
+		row("excluded", "%s, listed below: start what will come back, and give up the rest (trefoil cluster remove)", plural(int64(n), "machine"))
 	}
 	row("segments", "%s", segmentsText(s))
 	row("lost", "%s", plural(int64(s.Lost), "range"))
@@ -301,7 +317,21 @@ func printCluster(w io.Writer, s status) error {
 		cells := []string{m.ID, m.Address, m.State, role(m, s.Leader), number(int64(m.Segments)), number(m.Copies), size(m.Bytes), versionText(m), remarks(m)}
 		fmt.Fprintln(table, strings.Join(cells, "\t"))
 	}
+	for _, x := range s.Excluded {
+		fmt.Fprintln(table, strings.Join([]string{x.ID, x.Address, stateExcluded, "-", "-", "-", "-", "-", fmt.Sprintf("%s, since epoch %d", x.Why, x.Epoch)}, "\t"))
+	}
 	return table.Flush()
+}
+
+// stateExcluded is the state of a machine that is no member any more, for people.
+const stateExcluded = "excluded"
+
+// copiesText returns how many copies of each triple there are, and how many there must be if they are fewer.
+func copiesText(s status) string {
+	if s.StoredCopies == 0 || s.StoredCopies >= s.Copies {
+		return fmt.Sprint(s.Copies)
+	}
+	return fmt.Sprintf("%d of %d", s.StoredCopies, s.Copies)
 }
 
 // downMembers returns the addresses of the members that are down.
@@ -318,7 +348,7 @@ func downMembers(s status) (down []string) {
 // rebuilt if a machine is missing or rows are lost; otherwise they move to other machines, as after a join.
 func segmentsText(s status) string {
 	verb := "rebuilding"
-	if s.Lost == 0 && len(downMembers(s))+len(s.Missing) == 0 && s.Rebuilding > 0 {
+	if s.Lost == 0 && len(downMembers(s))+len(s.Missing)+len(s.Excluded) == 0 && s.Rebuilding > 0 {
 		verb = "moving to their machines"
 	}
 	return fmt.Sprintf("%s; %s %s", number(int64(s.Segments)), number(int64(s.Rebuilding)), verb)
@@ -420,7 +450,7 @@ func clusterLine(s status) string {
 	states := map[string]int{}
 	var names []string
 	var walk client.Walk
-	for _, m := range s.Members {
+	for _, m := range withExcluded(s) {
 		if states[m.State]++; states[m.State] == 1 {
 			names = append(names, m.State)
 		}

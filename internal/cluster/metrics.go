@@ -53,7 +53,7 @@ type reading struct {
 	stale    int   // predicates
 }
 
-var memberStates = []string{"up", "spare", "leaving", "down"}
+var memberStates = []string{"up", "spare", "leaving", "down", "excluded"}
 
 func newCollector(n *Node) *collector {
 	desc := func(name, help string, labels ...string) *prometheus.Desc {
@@ -62,7 +62,7 @@ func newCollector(n *Node) *collector {
 	// 1. Metrics with labels are collected by themselves.
 	c := &collector{
 		node:    n,
-		members: desc("members", "Members by state; which are down only the leader knows.", "state"),
+		members: desc("members", "Members by state, and machines that were excluded and did not come back; which are down only the leader knows.", "state"),
 		phase:   desc("phase", "1 for the phase of the adopted view.", "phase"),
 	}
 	add := func(kind prometheus.ValueType, name, help string, value func(*reading) float64) {
@@ -183,6 +183,7 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	for _, m := range r.status.Members {
 		states[m.State]++
 	}
+	states["excluded"] = len(r.status.Excluded)
 	for _, state := range memberStates {
 		to <- prometheus.MustNewConstMetric(c.members, prometheus.GaugeValue, float64(states[state]), state)
 	}

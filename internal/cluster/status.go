@@ -106,7 +106,12 @@ func (c *status) local() (s store.Status) {
 	s.Waiting = c.leader().Waiting()
 	s.Scrub = c.upkeep.Status()
 	s.Copies, s.Bears = v.Target.Copies, v.Bears()
-	s.Lost = len(v.Lost)
+	if s.Lost = len(v.Lost); s.Lost == 0 {
+		s.StoredCopies = v.Bears() + 1
+	}
+	for _, e := range v.Excluded {
+		s.Excluded = append(s.Excluded, store.ExcludedMachine{ID: e.ID.String(), Address: e.Address, Epoch: e.Epoch, Why: e.Why})
+	}
 	for _, l := range v.Lost {
 		s.LostRanges = append(s.LostRanges, store.NewLostRange(triple.Range{Lo: l.Lo, Hi: l.Hi}, l.Epoch))
 	}

@@ -47,6 +47,11 @@ type Status struct {
 	// NoMajority means that this node is one of two members, cannot reach the other, and still
 	// answers reads. It rejects writes.
 	NoMajority bool `json:"noMajority,omitempty"`
+	// StoredCopies is how many machines hold each triple at least; fewer than Copies if machines are
+	// too few or copies are still being made. It is 0 if rows may be lost.
+	StoredCopies int `json:"storedCopies,omitempty"`
+	// Excluded are machines that failed and did not come back. They are no members.
+	Excluded []ExcludedMachine `json:"excluded,omitempty"`
 	// Missing are the IDs of the excluded machines whose copies are not made again yet.
 	Missing    []string    `json:"missing,omitempty"`
 	LostRanges []LostRange `json:"lostRanges,omitempty"`
@@ -75,6 +80,15 @@ type Member struct {
 	Slow        int     `json:"slow,omitempty"`         // number of members that wait for it for too long
 	Damaged     bool    `json:"damaged,omitempty"`      // its disk has returned damaged tables or rows
 	Error       string  `json:"error,omitempty"`        // why it rejects writes
+}
+
+// ExcludedMachine is a machine that was excluded because it failed. It is listed until it comes back, a
+// machine joins at its address, or an operator removes it.
+type ExcludedMachine struct {
+	ID      string `json:"id"`
+	Address string `json:"address"`
+	Epoch   uint64 `json:"epoch"` // the first one without it
+	Why     string `json:"why"`   // a relative clause, such as "which is not heard of"
 }
 
 // Walk is the progress of a member's backfill.

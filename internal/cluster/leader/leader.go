@@ -34,6 +34,7 @@ type Leader struct {
 	// Optional changes wait under the view of an epoch since a time; 0 is none.
 	waitsUnder uint64
 	waitsSince time.Duration
+	reminded   reminder
 
 	mu      sync.Mutex
 	waiting string // guarded by mu: why the leader waits
@@ -130,6 +131,7 @@ func (l *Leader) knowsAll(ctx context.Context) error {
 
 // proposeNext proposes the next view if there is one, and arranges the voters otherwise.
 func (l *Leader) proposeNext(ctx context.Context, v *view.View) {
+	l.reminded.remind(v, l.options.Now(), l.options.Logger)
 	// 1. Plan. If this leader itself is the obstacle, hand the leadership on.
 	next, reason, wait := l.plan(v)
 	l.setWaiting(wait)

@@ -53,9 +53,9 @@ func (l *Leader) Leave(id trie.MachineID) error {
 	return nil
 }
 
-// Remove records that a member must be excluded at once.
+// Remove records that a member must be excluded at once, or that an excluded machine is dismissed.
 func (l *Leader) Remove(id trie.MachineID) error {
-	if l.agreement.View().Find(id) == nil {
+	if v := l.agreement.View(); v.Find(id) == nil && !v.IsExcluded(id) {
 		return fmt.Errorf("%w: machine %s is not a member", store.ErrInvalid, id)
 	}
 	if id == l.options.Self {

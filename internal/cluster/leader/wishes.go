@@ -115,7 +115,7 @@ func (w *wishes) open(v *view.View, now time.Duration) view.Wishes {
 	// 1. Remove a wish if v fulfils it or makes it impossible.
 	w.forgetJoiners(now)
 	maps.DeleteFunc(w.join, func(id trie.MachineID, _ joiner) bool { return v.Find(id) != nil })
-	gone := func(id trie.MachineID, _ bool) bool { return v.Find(id) == nil }
+	gone := func(id trie.MachineID, _ bool) bool { return v.Find(id) == nil && !v.IsExcluded(id) }
 	maps.DeleteFunc(w.leave, func(id trie.MachineID, _ bool) bool {
 		m := v.Find(id)
 		return m == nil || m.State == view.Leaving

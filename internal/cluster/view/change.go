@@ -52,6 +52,7 @@ func (v *View) next() *View {
 
 // finish ends a change. It returns the new view if that is valid, else an error.
 func (v *View) finish() (*View, error) {
+	v.forgetReturned()
 	v.updateFeed()
 	v.prepare()
 	if err := v.Validate(); err != nil {

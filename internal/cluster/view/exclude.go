@@ -15,19 +15,20 @@ import (
 // others share the places. If nobody else is left, a leaving member stays. A load in phase
 // ingest shows from then on: all others must have ingested it.
 func (v *View) Exclude(ids ...trie.MachineID) (*View, error) {
-	return v.exclude(nil, ids)
+	return v.exclude(ids, nil, nil)
 }
 
-// exclude is Exclude that also relies on marks.
-func (v *View) exclude(marks map[trie.MachineID]uint64, ids []trie.MachineID) (*View, error) {
+// exclude is Exclude that also relies on marks, and expects the machines of why to come back.
+func (v *View) exclude(ids []trie.MachineID, why map[trie.MachineID]string, marks map[trie.MachineID]uint64) (*View, error) {
 	n, held := v.next(), false
 	// 1. Find the members of target which live, and whether base loses rows.
-	var dead []Member // members of the target
+	var out, dead []Member // all, and those of the target
 	for _, id := range ids {
 		m, err := n.member(id)
 		if err != nil {
 			return nil, err
 		}
+		out = append(out, *m)
 		held = held || v.holds(id)
 		if v.Target.Placement.Machines().Contains(id) {
 			dead = append(dead, *m)
@@ -49,6 +50,7 @@ func (v *View) exclude(marks map[trie.MachineID]uint64, ids []trie.MachineID) (*
 	}
 	n.addLost()
 	n.countOn(marks)
+	n.expect(out, why)
 	return n.finish()
 }
 

@@ -68,7 +68,7 @@ type Wishes struct {
 	// Leave: their data is moved elsewhere, then they are removed.
 	Leave []trie.MachineID
 	// Remove: they are not waited for any more, whether or not most members are
-	// there.
+	// there. Excluded machines among them are dismissed.
 	Remove []trie.MachineID
 	// AcceptLoss: what is there of lost ranges is to count as all.
 	AcceptLoss bool

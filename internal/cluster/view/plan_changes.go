@@ -26,7 +26,7 @@ func (p *planner) planned() {
 		return
 	}
 	for _, step := range []func(*planner){
-		(*planner).acceptLoss, (*planner).publish, (*planner).dropLoads, (*planner).beginLoads, (*planner).removals, (*planner).leaves, (*planner).joins, (*planner).copies, (*planner).splits, (*planner).rebalance, (*planner).merges,
+		(*planner).acceptLoss, (*planner).publish, (*planner).dropLoads, (*planner).beginLoads, (*planner).dismissals, (*planner).removals, (*planner).leaves, (*planner).joins, (*planner).copies, (*planner).splits, (*planner).rebalance, (*planner).merges,
 	} {
 		if step(p); p.next != nil {
 			return
@@ -38,6 +38,20 @@ func (p *planner) acceptLoss() {
 	if p.wishes.AcceptLoss && len(p.Lost) > 0 {
 		next, err := p.AcceptLoss()
 		p.propose(next, err, "the loss of %d ranges is accepted", len(p.Lost))
+	}
+}
+
+// dismissals drops excluded machines that the operator gave up.
+func (p *planner) dismissals() {
+	var ids []trie.MachineID
+	for _, e := range p.Excluded {
+		if slices.Contains(p.wishes.Remove, e.ID) {
+			ids = append(ids, e.ID)
+		}
+	}
+	if len(ids) > 0 {
+		next, err := p.Dismiss(ids...)
+		p.propose(next, err, "dismissed: %s", names(ids))
 	}
 }
 

@@ -32,6 +32,7 @@ func (p *planner) overrule() {
 func (p *planner) failures() {
 	// 1. Find the members to exclude: dead ones, and those that the operator gave up.
 	var gone, given []trie.MachineID
+	reasons := map[trie.MachineID]string{} // of gone
 	there := 0
 	for i := range p.Members {
 		m := &p.Members[i]
@@ -50,6 +51,7 @@ func (p *planner) failures() {
 			given = append(given, m.ID)
 		default:
 			gone = append(gone, m.ID)
+			reasons[m.ID] = why
 		}
 	}
 	// 2. Keep the dead if that could lose rows.
@@ -66,10 +68,10 @@ func (p *planner) failures() {
 	case p.Phase == recovery.Ingest && !p.allIngested(out):
 		p.stop("the bulk load to be taken in, before %s can be excluded", names(out))
 	case p.Phase == recovery.Ingest:
-		next, err := p.exclude(p.marks(), out)
+		next, err := p.exclude(out, reasons, p.marks())
 		p.propose(next, err, "load %s is published; excluded: %s", p.Ingesting().ID, names(out))
 	default:
-		next, err := p.Exclude(out...)
+		next, err := p.exclude(out, reasons, nil)
 		p.propose(next, err, "excluded: %s", names(out))
 	}
 }

@@ -22,7 +22,7 @@ func (v *View) Validate() error {
 	if v.Phase > recovery.Ingest {
 		return fmt.Errorf("view: phase %d", v.Phase)
 	}
-	if err := errors.Join(v.validateMembers(), v.validateLoads()); err != nil {
+	if err := errors.Join(v.validateMembers(), v.validateExcluded(), v.validateLoads()); err != nil {
 		return err
 	}
 	// 1. The layouts.

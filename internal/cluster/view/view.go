@@ -84,6 +84,8 @@ type View struct {
 	BaseIncarnations map[trie.MachineID]uint64 `json:"baseIncarnations"`
 	Target           recovery.Layout           `json:"-"`
 	Lost             []Lost                    `json:"lost,omitempty"`
+	// Excluded are failed machines that are no members and expected back, oldest first.
+	Excluded []Excluded `json:"excluded,omitempty"`
 	// NextSegment is greater than the ID of every segment there ever was.
 	NextSegment uint64 `json:"nextSegment"`
 	// Loads are the bulk loads that are being made and all that ever showed, by

@@ -105,7 +105,7 @@ func (a *API) changeMember(w http.ResponseWriter, r *request.Request, change fun
 	return response.WriteJSON(w, a.Store.Status())
 }
 
-// machineOf returns the member named by a request; 0 if it names none.
+// machineOf returns the member or excluded machine named by a request; 0 if it names none.
 func machineOf(p request.Params, status store.Status) (trie.MachineID, error) {
 	text, ok := p["machine"]
 	if !ok {
@@ -121,6 +121,11 @@ func machineOf(p request.Params, status store.Status) (trie.MachineID, error) {
 			return id, nil
 		}
 		members = append(members, m.ID)
+	}
+	for _, m := range status.Excluded {
+		if m.ID == id.String() {
+			return id, nil // it can be dismissed
+		}
 	}
 	return 0, problem.Errorf(problem.KindNotFound, "machine", "%s is no member; members are %s", id, strings.Join(members, ", "))
 }
