@@ -2,30 +2,30 @@
 
 package triple
 
-import (
-	"fmt"
-	"sync/atomic"
-)
+import "fmt"
 
 // DefaultNesting is the default of [MaxNesting]. No vocabulary nests triple terms more than twice, and
 // clients of many languages read nested terms by recursion.
 const DefaultNesting = 100
 
-var maxNesting atomic.Int64
+// maxNesting is what [MaxNesting] returns. It is written before the process has goroutines that parse.
+var maxNesting = DefaultNesting
 
 // MaxNesting returns the greatest number of levels of a triple term that parsers and functions of this
 // process make: an IRI has none, <<( s p o )>> has one. Rows of a store may have deeper ones, because
 // releases before had no limit.
-func MaxNesting() int {
-	if n := maxNesting.Load(); n > 0 {
-		return int(n)
-	}
-	return DefaultNesting
-}
+func MaxNesting() int { return maxNesting }
 
-// SetMaxNesting sets the limit of the process; 0 is [DefaultNesting]. It is for programs to call at
-// their start.
-func SetMaxNesting(levels int) { maxNesting.Store(int64(levels)) }
+// SetMaxNesting sets the limit of the process; 0 is [DefaultNesting]. A program must call it at its
+// start, because a change is not safe beside parsers.
+func SetMaxNesting(levels int) {
+	if levels == 0 {
+		levels = DefaultNesting
+	}
+	if levels != maxNesting { // a second server of the process with the same limit changes nothing
+		maxNesting = levels
+	}
+}
 
 // CheckNesting returns an error that wraps [ErrBadTerm] if levels is more than [MaxNesting].
 func CheckNesting(levels int) error {

@@ -76,7 +76,7 @@ func newTalker(t *testing.T) (*Graph, *talker) {
 		v.Members = append(v.Members, view.Member{ID: m})
 	}
 	n := &talker{view: v, asked: map[trie.MachineID]int{}}
-	g := &Graph{node: n, o: Options{Copies: 2}.withDefaults(), log: logger{slog.New(slog.DiscardHandler)}, moved: newSignal()}
+	g := &Graph{node: n, o: Options{Copies: 2}.withDefaults(), log: logger{slog.New(slog.DiscardHandler)}, moved: newSignal(), follower: feed.NewFollower("test", nil)}
 	g.stores.loading = newLock()
 	g.ctx, g.cancel = context.WithCancelCause(t.Context())
 	g.state.Store(&state{})
