@@ -177,9 +177,13 @@ func (p *planner) best() []joinStep {
 	if c.want != nil && leaf {
 		cost += all.rows * costSort
 		top := float64(c.want.top)
+		tried := 0
 		for i := range p.list {
 			if p.sequenceOrder(p.list[i].pat) == 0 {
 				continue
+			}
+			if tried++; tried > maxFirst && len(p.list) > greedyWindow {
+				break
 			}
 			some, last := p.solve(ways{first: i})
 			if share := firstShare(top, last.rows); last.cost*share < cost || len(p.list) == 1 {

@@ -1,0 +1,60 @@
+// A test that the time of a query grows with its length, and not with the square of it.
+
+package sparql_test
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/sparqltest"
+)
+
+// repeated returns n copies of a text, with their numbers in place of #.
+func repeated(n int, text string) string {
+	var b strings.Builder
+	for i := range n {
+		b.WriteString(strings.ReplaceAll(text, "#", fmt.Sprint(i)))
+	}
+	return b.String()
+}
+
+// TestLengthOfQueries: a text of four times the length takes at most eight times as long. A few tries must give
+// it once, because other work of the machine may delay a long run more than a short one; the square would be 16.
+func TestLengthOfQueries(t *testing.T) {
+	for name, text := range map[string][3]string{
+		"ground patterns": {"ASK { ", "<x:a> <x:q> <x:b> . <x:b> <x:q> <x:c> . ", "}"},
+		"no match":        {"ASK { ", "<x:a> <x:q> <x:b> . ", "<x:a> <x:q> <x:none> }"},
+		"prefixes":        {"", "PREFIX p#: <x:p#> ", "ASK { p1:a ?p ?o }"},
+		"alternative":     {"SELECT * { <x:a> (<x:q>", "|<x:q#>", ") ?o }"},
+		"negated set":     {"SELECT * { <x:a> !(<x:z>", "|<x:z#>", ") ?o }"},
+		"IN":              {"SELECT * { ?s <x:q> ?o FILTER(?o IN (1 ", ", <x:z#>", "))}"},
+		"filters":         {"SELECT * { ?s <x:q> ?o ", "FILTER(?o != <x:z#>) ", "}"},
+		"union":           {"SELECT * { { <x:a> ?p ?o } ", "UNION { <x:b#> <x:q> ?o } ", "}"},
+	} {
+		for kind, src := range map[string]sparql.Source{"rows": letters(), "columns": sparqltest.WithColumns(letters())} {
+			took := func(n int) time.Duration {
+				query := text[0] + repeated(n, text[1]) + text[2]
+				best := time.Hour
+				for range 3 {
+					begin := time.Now()
+					if err := drain(context.Background(), src, query, sparql.Options{}); err != nil {
+						t.Fatalf("%s: %v", name, err)
+					}
+					best = min(best, time.Since(begin))
+				}
+				return best
+			}
+			least := 1000.0
+			for try := 0; try < 6 && least > 8; try++ {
+				least = min(least, float64(took(3000))/float64(took(750)))
+			}
+			if least > 8 {
+				t.Errorf("%s over %s: four times the length takes %.1f times as long", name, kind, least)
+			}
+		}
+	}
+}

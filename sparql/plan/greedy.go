@@ -1,0 +1,159 @@
+// The order of joins between many patterns: the best one of a few that are linked with the rows so far.
+
+package plan
+
+import (
+	"cmp"
+	"slices"
+)
+
+// greedyWindow is how many patterns a step of a long search compares. The search of n patterns then takes
+// n * greedyWindow comparisons, and not n * n.
+const greedyWindow = 64
+
+// maxFirst is how many patterns of many are tried as the first one in a wanted sequence.
+const maxFirst = 8
+
+// window chooses the patterns that a step of a greedy search compares.
+type window struct {
+	p    *planner
+	used []bool
+	// queue has the patterns in the order of their rows; those before at are used.
+	queue []int
+	at    int
+	// linked has the patterns that share a variable with the rows so far, or have none. It may have used ones.
+	linked []int
+	known  []bool  // in linked
+	of     [][]int // the patterns of each variable, in the order of their rows
+	some   []int
+}
+
+// newWindow returns the window of a search over all patterns if they are more than it holds, and only variables
+// link them; nil for others, which compare all patterns in each step.
+func (p *planner) newWindow(used []bool, start *joinState) *window {
+	if len(p.list) <= greedyWindow || len(p.tests) > 0 || len(p.unfolds) > 0 {
+		return nil
+	}
+	w := &window{p: p, used: used, known: make([]bool, len(p.list)), of: make([][]int, len(p.slots))}
+	for i := range p.list {
+		w.queue = append(w.queue, i)
+	}
+	slices.SortStableFunc(w.queue, func(a, b int) int { return cmp.Compare(p.list[a].rows, p.list[b].rows) })
+	for _, i := range w.queue {
+		vars := false
+		for _, v := range p.list[i].local {
+			if v >= 0 {
+				w.of[v] = append(w.of[v], i)
+				vars = true
+			}
+		}
+		if !vars {
+			w.link(i)
+		}
+	}
+	for v, d := range start.distinct {
+		if d > 0 {
+			w.bind(v)
+		}
+	}
+	return w
+}
+
+func (w *window) link(i int) {
+	if !w.known[i] {
+		w.known[i] = true
+		w.linked = append(w.linked, i)
+	}
+}
+
+// bind links the patterns of a variable.
+func (w *window) bind(v int) {
+	for _, i := range w.of[v] {
+		w.link(i)
+	}
+	w.of[v] = nil
+}
+
+// take notes that a pattern was joined.
+func (w *window) take(i int) {
+	w.used[i] = true
+	for _, v := range w.p.list[i].local {
+		if v >= 0 {
+			w.bind(v)
+		}
+	}
+}
+
+// next returns the patterns to compare: the first linked ones, or if there are none the unused ones of fewest rows.
+func (w *window) next() []int {
+	isUsed := func(i int) bool { return w.used[i] }
+	head := w.linked[:min(len(w.linked), 2*greedyWindow)]
+	kept := len(slices.DeleteFunc(head, isUsed))
+	w.linked = slices.Delete(w.linked, kept, len(head))
+	w.some = append(w.some[:0], w.linked[:min(kept, greedyWindow)]...)
+	for len(w.some) == 0 && w.at < len(w.queue) && isUsed(w.queue[w.at]) {
+		w.at++
+	}
+	if len(w.some) == 0 {
+		w.some = append(w.some, w.queue[w.at:min(w.at+greedyWindow, len(w.queue))]...)
+		w.some = slices.DeleteFunc(w.some, isUsed)
+	}
+	return w.some
+}
+
+// greedy always takes the pattern with the fewest resulting rows next, and among equal ones the cheapest.
+func (p *planner) greedy(w ways) (steps []joinStep, last joinState) {
+	last = p.begin()
+	used := make([]bool, len(p.list))
+	some := p.newWindow(used, &last)
+	all := make([]int, len(p.list))
+	for i := range all {
+		all[i] = i
+	}
+	for range p.list {
+		if p.c.query.Check() != nil { // bgp checks it again
+			return nil, last
+		}
+		// 1. Compare the patterns that are linked. A wanted first one has no other beside it.
+		from := all
+		switch {
+		case len(steps) == 0 && w.first >= 0:
+			from = []int{w.first}
+		case some != nil:
+			from = some.next()
+		}
+		best := p.bestOf(from, used, &last, w, len(steps) == 0)
+		// 2. The bindings belong to the state, and must not be shared with the one before.
+		i := int(best.last)
+		used[i] = true
+		if some != nil {
+			some.take(i)
+		}
+		steps = append(steps, joinStep{method: best.method, list: []int{i}, rows: best.rows, equality: best.equality})
+		best.distinct = slices.Clone(last.distinct)
+		p.bind(&best, last.distinct, i)
+		p.pass(&best, last.distinct)
+		last = best
+	}
+	return steps, last
+}
+
+// bestOf returns the state after the best next pattern of some. Products are taken only if no pattern is linked.
+func (p *planner) bestOf(some []int, used []bool, last *joinState, w ways, first bool) (best joinState) {
+	linked := !first && slices.ContainsFunc(some, func(i int) bool { return !used[i] && p.linked(last, &p.list[i]) })
+	for _, i := range some {
+		if used[i] || linked && !p.linked(last, &p.list[i]) {
+			continue
+		}
+		for _, method := range p.methods() {
+			if method != byLookup && method != byNarrow && (!w.hash || first && p.in.start) {
+				continue
+			}
+			s, ok := p.join(last, i, method)
+			if ok && (!best.reached || s.rows < best.rows || s.rows == best.rows && s.cost < best.cost) {
+				best = s
+			}
+		}
+	}
+	return best
+}
