@@ -54,6 +54,7 @@ const (
 	FuncSeconds
 	FuncTimezone
 	FuncTZ
+	FuncAdjust
 	FuncMD5
 	FuncSHA1
 	FuncSHA256
@@ -123,6 +124,7 @@ var functions = [numFunctions]struct {
 	FuncSeconds:      {"SECONDS", 1, 1},
 	FuncTimezone:     {"TIMEZONE", 1, 1},
 	FuncTZ:           {"TZ", 1, 1},
+	FuncAdjust:       {"ADJUST", 2, 2},
 	FuncMD5:          {"MD5", 1, 1},
 	FuncSHA1:         {"SHA1", 1, 1},
 	FuncSHA256:       {"SHA256", 1, 1},

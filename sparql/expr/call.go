@@ -58,6 +58,7 @@ var callables = [ast.NumFunctions]function{
 	ast.FuncSeconds:      seconds,
 	ast.FuncTimezone:     timezone,
 	ast.FuncTZ:           tz,
+	ast.FuncAdjust:       adjust,
 	ast.FuncMD5:          hashMD5,
 	ast.FuncSHA1:         hashSHA1,
 	ast.FuncSHA256:       hashSHA256,

@@ -104,9 +104,12 @@ func castNumber(v Value, kind Kind) Value {
 	return toExact(v, kind)
 }
 
+// floatDigits is how many digits of a float's exact value are behind the first one, at most.
+const floatDigits = 111
+
 // toExact returns a number as an Integer or a Decimal. A fraction is cut off for an integer. A
-// float or double of magnitude 2^53 or more keeps its exact value. Below, it becomes its
-// shortest decimal (0.1e0 is 0.1).
+// float keeps its exact value, as XPath has it, and so does a double of magnitude 2^53 or more.
+// Another double becomes its shortest decimal (0.1e0 is 0.1), as in all peers.
 func toExact(v Value, kind Kind) Value {
 	// 1. A float or double has an exact decimal if it is finite. Large ones must become
 	// integers bit by bit, because printing would round their digits.
@@ -115,16 +118,16 @@ func toExact(v Value, kind Kind) Value {
 		if math.IsNaN(f) || math.IsInf(f, 0) {
 			return errCast
 		}
-		bits := 64
+		digits := -1
 		if v.kind == Float {
-			bits = 32
+			digits = floatDigits
 		}
 		d := new(apd.Decimal)
 		if math.Abs(f) >= 1<<53 {
 			whole, _ := big.NewFloat(f).Int(nil)
 			d.Coeff.SetMathBigInt(whole.Abs(whole))
 			d.Negative = f < 0
-		} else if _, _, err := d.SetString(strconv.FormatFloat(f, 'e', -1, bits)); err != nil {
+		} else if _, _, err := d.SetString(strconv.FormatFloat(f, 'e', digits, 64)); err != nil {
 			return errTooLarge
 		}
 		if v = exactValue(d, Decimal); v.kind == Error {
