@@ -39,6 +39,7 @@ func (p *planner) newWindow(used []bool, start *joinState) *window {
 		w.queue = append(w.queue, i)
 	}
 	slices.SortStableFunc(w.queue, func(a, b int) int { return cmp.Compare(p.list[a].rows, p.list[b].rows) })
+	// 1. A pattern without variables joins with nothing, so it is linked from the start.
 	for _, i := range w.queue {
 		vars := false
 		for _, v := range p.list[i].local {
@@ -51,6 +52,7 @@ func (p *planner) newWindow(used []bool, start *joinState) *window {
 			w.link(i)
 		}
 	}
+	// 2. What is bound before the search links its patterns, as a step does.
 	for v, d := range start.distinct {
 		if d > 0 {
 			w.bind(v)
