@@ -82,7 +82,7 @@ var layers = map[string][]string{
 	"internal/cluster/changes": {"triple", "trie", "internal/feed", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", "internal/cluster/writes"},
 
 	// The live graph of links.
-	"internal/linkgraph":         {"triple", "trie", "sparql", "recovery", "internal/feed", "links", "rdfload", "internal/store", "internal/cluster/view", "internal/cluster/peer", small},
+	"internal/linkgraph":         {"triple", "trie", "sparql", "recovery", "internal/feed", "links", "rdfload", "internal/store", "internal/systemgraph", "internal/cluster/view", "internal/cluster/peer", small},
 	"internal/linkgraph/edits":   {"triple", "links"},
 	"internal/linkgraph/ranking": {"links"},
 

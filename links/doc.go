@@ -20,18 +20,25 @@
 // The store has the authoritative data, and cells are made from it:
 //
 //	<src> <urn:trefoil:linksTo> <dst> .
-//	<url> <urn:trefoil:uid> "4611686018427387905"^^xsd:unsignedLong .
-//	<urn:trefoil:extent:17179869184> <urn:trefoil:host> "org.example.www" .
+//
+// and in the graph urn:trefoil:system, whose name is left out here, as that of each term's prefix S:
+//
+//	<S:page:URL> <S:uid> <S:uid:04611686018427387905> .
+//	<S:extent:17179869184> <S:host> <S:host:org.example.www> .
 //
 // A link's label has its weight and its anchor text. It is an annotation of the application
 // urn:trefoil:links on the link's triple (package lists). A page's own label is one on the triple of
-// its UID. A page gets a UID when it first is an
-// end of a link, and keeps it for ever. The pages of a range of slots are one range of keys,
-// because UIDs in POS sort by value. An extent is the upper 36 bits of a UID, and belongs to one
-// host.
+// its UID. A page gets a UID when it first is an end of a link, and keeps it for ever. The pages of
+// a range of slots are one range of keys, because UIDs have 20 digits and so sort by value. An
+// extent is the upper 36 bits of a UID, and belongs to one host.
+//
+// Clients neither read nor write the triples of UIDs and hosts (package systemgraph). All their
+// terms begin with S, so they are one range of keys in each order, and only a read that meets this
+// range needs to leave them out.
 package links
 
 import (
+	"fmt"
 	"strconv"
 
 	"github.com/trefoildb/trefoil/links/uid"
@@ -41,17 +48,24 @@ import (
 const (
 	// DefaultPredicate is the predicate of links, unless a graph is made from another one.
 	DefaultPredicate = "urn:trefoil:linksTo"
-	// UIDPredicate is the predicate of pages' UIDs, literals of xsd:unsignedLong.
-	UIDPredicate = "urn:trefoil:uid"
-	// HostPredicate is the predicate of extents' host keys, strings.
-	HostPredicate = "urn:trefoil:host"
+	// UIDPredicate is the predicate of pages' UIDs.
+	UIDPredicate = systemPrefix + "uid"
+	// HostPredicate is the predicate of extents' host keys.
+	HostPredicate = systemPrefix + "host"
 	// Application is the application ID of labels, because these are annotations.
 	Application = "urn:trefoil:links"
-	// extentPrefix is the prefix of extents' IRIs. Their number in decimal follows.
-	extentPrefix = "urn:trefoil:extent:"
 
-	unsignedLong = "http://www.w3.org/2001/XMLSchema#unsignedLong"
+	system       = "urn:trefoil:system" // the graph
+	systemPrefix = system + ":"
+	// PagePrefix, UIDPrefix, ExtentPrefix and HostPrefix are the prefixes of IRIs of pages, of UIDs (20
+	// digits follow), of extents (a number follows) and of host keys.
+	PagePrefix   = systemPrefix + "page:"
+	UIDPrefix    = systemPrefix + "uid:"
+	ExtentPrefix = systemPrefix + "extent:"
+	HostPrefix   = systemPrefix + "host:"
 )
+
+var systemGraph = triple.NewIRI(system)
 
 // Link returns the triple of a link in the default graph.
 func Link(predicate, src, dst string) triple.Triple {
@@ -60,12 +74,12 @@ func Link(predicate, src, dst string) triple.Triple {
 
 // UIDTriple returns the triple of a page and its UID.
 func UIDTriple(url string, u uid.UID) triple.Triple {
-	return triple.Triple{Subject: triple.NewIRI(url), Predicate: triple.NewIRI(UIDPredicate),
-		Object: triple.NewTyped(u.String(), unsignedLong)}
+	return triple.Triple{Subject: triple.NewIRI(PagePrefix + url), Predicate: triple.NewIRI(UIDPredicate),
+		Object: triple.NewIRI(fmt.Sprintf("%s%020d", UIDPrefix, uint64(u))), Graph: systemGraph}
 }
 
 // HostTriple returns the triple of an extent and its host.
 func HostTriple(e uid.Extent, hostKey string) triple.Triple {
-	return triple.Triple{Subject: triple.NewIRI(extentPrefix + strconv.FormatUint(uint64(e), 10)),
-		Predicate: triple.NewIRI(HostPredicate), Object: triple.NewString(hostKey)}
+	return triple.Triple{Subject: triple.NewIRI(ExtentPrefix + strconv.FormatUint(uint64(e), 10)),
+		Predicate: triple.NewIRI(HostPredicate), Object: triple.NewIRI(HostPrefix + hostKey), Graph: systemGraph}
 }

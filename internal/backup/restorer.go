@@ -133,7 +133,7 @@ func (s *restorer) rows(r *reader, k kind) (n struct{ New, Annotations int64 }, 
 		return n, nil
 	}
 	aside := func(c *feed.Change, t triple.Triple) (bool, error) {
-		if !systemgraph.Contains(t) {
+		if !systemgraph.Contains(t) || systemgraph.IsLink(t) { // UIDs are many, and nothing runs by them
 			return false, nil
 		}
 		if c.Kind == feed.Add {
@@ -172,7 +172,7 @@ func (s *restorer) change(c *feed.Change) error {
 	switch {
 	case err != nil:
 		return fault.Backup("%w", err)
-	case systemgraph.Contains(t):
+	case systemgraph.Contains(t) && !systemgraph.IsLink(t):
 		return s.system.add(s.ctx, c)
 	}
 	return s.pending.add(s.ctx, c)

@@ -110,7 +110,7 @@ func (p *part) rows(table byte, order triple.Order, before []triple.Order, yield
 		if err == nil {
 			known, err = p.has(t, before)
 		}
-		if err == nil && (known || t == systemgraph.PrefixRow) {
+		if err == nil && (known || t == systemgraph.PrefixRow || systemgraph.IsLink(t)) {
 			continue
 		}
 		it := statement{Triple: t}

@@ -8,7 +8,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
 	"github.com/trefoildb/trefoil/triple"
@@ -46,9 +45,12 @@ type assigned struct {
 
 // assign assigns UIDs to pages. They must be distinct and have none. It orders them by host and
 // URL. It calls done with some of them at a time, when these are durable.
-func (a *assigner) assign(ctx context.Context, urls []string, done func([]assigned) error) error {
+func (a *assigner) assign(ctx context.Context, f form, urls []string, done func([]assigned) error) error {
+	if err := a.graph.markMoved(ctx, f); err != nil {
+		return err
+	}
 	again, urls := a.takePending(urls)
-	runs, err := a.number(ctx, urls)
+	runs, err := a.number(ctx, f, urls)
 	if err != nil {
 		return err
 	}
@@ -69,11 +71,11 @@ func (a *assigner) assign(ctx context.Context, urls []string, done func([]assign
 	// The first page of an extent also writes the host of the extent.
 	for _, r := range runs {
 		if r.first.Page() == 0 {
-			triples = append(triples, links.HostTriple(r.first.Extent(), r.pages[0].key))
+			triples = append(triples, f.hostTriple(r.first.Extent(), r.pages[0].key))
 		}
 		for i, p := range r.pages {
 			u := r.first + uid.UID(i)
-			triples = append(triples, links.UIDTriple(p.url, u))
+			triples = append(triples, f.uidTriple(p.url, u))
 			given = append(given, assigned{p.url, u})
 			if len(triples) >= assignBatch {
 				if err := flush(); err != nil {
@@ -126,7 +128,7 @@ type numbered struct {
 }
 
 // number finds UIDs for pages. If the caller does not write them, it must call forget.
-func (a *assigner) number(ctx context.Context, urls []string) (runs []numbered, err error) {
+func (a *assigner) number(ctx context.Context, f form, urls []string) (runs []numbered, err error) {
 	a.rounds++
 	// 1. Sort by slot and host, because a host's numbers are taken together.
 	pages := make([]keyed, len(urls))
@@ -143,7 +145,7 @@ func (a *assigner) number(ctx context.Context, urls []string) (runs []numbered, 
 		}
 		host := pages[:n]
 		pages = pages[n:]
-		taken, err := a.take(ctx, host[0].slot, host[0].key, uint64(n))
+		taken, err := a.take(ctx, f, host[0].slot, host[0].key, uint64(n))
 		if err != nil {
 			return nil, err
 		}
@@ -181,8 +183,8 @@ func (k keyed) compare(other keyed) int {
 }
 
 // take takes numbers for pages of a host.
-func (a *assigner) take(ctx context.Context, slot uid.Slot, key string, n uint64) ([]uid.Run, error) {
-	allocator, err := a.allocator(ctx, slot)
+func (a *assigner) take(ctx context.Context, f form, slot uid.Slot, key string, n uint64) ([]uid.Run, error) {
+	allocator, err := a.allocator(ctx, f, slot)
 	if err != nil {
 		return nil, err
 	}
@@ -203,7 +205,7 @@ func (a *assigner) take(ctx context.Context, slot uid.Slot, key string, n uint64
 }
 
 // allocator returns the allocator of a slot, restored from the store.
-func (a *assigner) allocator(ctx context.Context, slot uid.Slot) (*uid.Allocator, error) {
+func (a *assigner) allocator(ctx context.Context, f form, slot uid.Slot) (*uid.Allocator, error) {
 	// 1. Use the cached one. If there are too many hosts, all are dropped.
 	if found := a.slots[slot]; found != nil {
 		return found, nil
@@ -217,14 +219,14 @@ func (a *assigner) allocator(ctx context.Context, slot uid.Slot) (*uid.Allocator
 		slots.First = slot / partitionSlots * partitionSlots
 		slots.Last = slots.First + partitionSlots - 1
 	}
-	if err := a.restore(ctx, slots); err != nil {
+	if err := a.restore(ctx, f, slots); err != nil {
 		return nil, fmt.Errorf("read the UIDs of slot %d: %w", slot, err)
 	}
 	return a.slots[slot], nil
 }
 
 // restore makes the allocators of slots from the UIDs in the store.
-func (a *assigner) restore(ctx context.Context, slots uid.Slots) error {
+func (a *assigner) restore(ctx context.Context, f form, slots uid.Slots) error {
 	r, err := a.graph.node.Reader()
 	if err != nil {
 		return err
@@ -236,7 +238,7 @@ func (a *assigner) restore(ctx context.Context, slots uid.Slots) error {
 		last uid.UID
 	}
 	hosts := map[uid.Slot][]host{}
-	err = eachPage(ctx, r.Source(), slots.Range(), func(p page) error {
+	err = f.eachPage(ctx, r.Source(), slots.Range(), func(p page) error {
 		of := hosts[p.uid.Slot()]
 		if n := len(of); n > 0 && of[n-1].last.Extent() == p.uid.Extent() {
 			of[n-1].last = p.uid

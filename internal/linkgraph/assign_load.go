@@ -24,12 +24,15 @@ const loadedPages = 50_000
 // load assigns UIDs to pages, as assign does, but to all of them or to none. The store's feed
 // then has a load, after which all cells are built again. So only a build may call this, because it
 // starts again behind the load.
-func (a *assigner) load(ctx context.Context, urls []string, memory int64) error {
-	runs, err := a.number(ctx, urls)
+func (a *assigner) load(ctx context.Context, f form, urls []string, memory int64) error {
+	if err := a.graph.markMoved(ctx, f); err != nil {
+		return err
+	}
+	runs, err := a.number(ctx, f, urls)
 	if err != nil {
 		return err
 	}
-	text := input.Document("UIDs", &uidReader{runs: runs}, -1, syntax.NTriples)
+	text := input.Document("UIDs", &uidReader{runs: runs}, -1, syntax.NQuads)
 	_, err = rdfload.Load(ctx, newSink{a.graph.node.Sink(), a.graph.node.Lone()}, []input.Source{text}, rdfload.Options{Memory: max(memory, rdfload.MinMemory)})
 	if err != nil {
 		a.forget() // they may be in the store, or not
@@ -83,7 +86,7 @@ func (s newSink) anyUIDs(ctx context.Context) (any bool, err error) {
 	return any, nil
 }
 
-// uidReader reads the triples of UIDs as N-Triples.
+// uidReader reads the triples of UIDs as N-Quads.
 type uidReader struct {
 	runs []numbered
 	at   int    // pages of the first run that are in text or were read

@@ -158,9 +158,13 @@ func (g *Graph) assignAll(ctx context.Context, urls []string, rounds int) error 
 		return err
 	}
 	defer unlock()
+	f, err := g.form(ctx)
+	if err != nil {
+		return err
+	}
 	// 1. Some of the pages may have UIDs already.
 	if g.assigner.rounds != rounds {
-		found, err := findUIDs(ctx, g.node, urls)
+		found, err := f.findUIDs(ctx, g.node, urls)
 		if err != nil {
 			return err
 		}
@@ -176,9 +180,9 @@ func (g *Graph) assignAll(ctx context.Context, urls []string, rounds int) error 
 	given, all := 0, len(urls)
 	if all >= g.o.limits.loadedPages {
 		g.say("%d new pages get UIDs", all)
-		return g.assigner.load(ctx, urls, g.o.BuildBytes)
+		return g.assigner.load(ctx, f, urls, g.o.BuildBytes)
 	}
-	return g.assigner.assign(ctx, urls, func(some []assigned) error {
+	return g.assigner.assign(ctx, f, urls, func(some []assigned) error {
 		given += len(some)
 		g.say("%d of %d new pages have UIDs", given, all)
 		return nil

@@ -38,23 +38,28 @@ func (g *Graph) openBuildRows(ctx context.Context) (buildRows, error) {
 	if err != nil {
 		return nil, err
 	}
+	f, err := g.form(ctx)
+	if err != nil {
+		return nil, err
+	}
 	if db := g.node.Lone(); db != nil {
 		sn, err := db.Snapshot()
 		if err != nil {
 			return nil, err
 		}
-		return &loneRows{snapshot: sn, keys: keys, labels: db.Status().Annotations > 0, workers: g.o.Workers}, nil
+		return &loneRows{form: f, snapshot: sn, keys: keys, labels: db.Status().Annotations > 0, workers: g.o.Workers}, nil
 	}
 	r, err := g.node.Reader()
 	if err != nil {
 		return nil, err
 	}
-	return &clusterRows{Reader: r, keys: keys, predicate: g.o.Predicate, labels: g.annotated(ctx)}, nil
+	return &clusterRows{form: f, Reader: r, keys: keys, predicate: g.o.Predicate, labels: g.annotated(ctx)}, nil
 }
 
 // loneRows are the rows of a snapshot. Link rows are read raw, because annotations then come
 // behind their triple without a search.
 type loneRows struct {
+	form
 	snapshot *store.Snapshot
 	keys     triple.Range // of links
 	labels   bool         // the store has annotations
@@ -66,7 +71,7 @@ func (b *loneRows) Close() error { return b.snapshot.Close() }
 
 // EstimatePages implements [buildRows].
 func (b *loneRows) EstimatePages(context.Context, partitionSet) (int, error) {
-	keys, err := uidRange(uid.AllSlots.Range())
+	keys, err := b.uidRange(uid.AllSlots.Range())
 	if err != nil {
 		return 0, err
 	}
@@ -76,7 +81,7 @@ func (b *loneRows) EstimatePages(context.Context, partitionSet) (int, error) {
 
 // Pages implements [buildRows].
 func (b *loneRows) Pages(ctx context.Context, r uid.Range, do func(page) error) error {
-	return eachPage(ctx, b.snapshot.Source(), r, do)
+	return b.eachPage(ctx, b.snapshot.Source(), r, do)
 }
 
 // Links implements [buildRows].
@@ -113,6 +118,7 @@ func (b *loneRows) Links(ctx context.Context, part triple.Range, to linkRows) er
 
 // clusterRows are the rows of a cluster, complete or an error.
 type clusterRows struct {
+	form
 	store.Reader
 	keys      triple.Range
 	predicate string
@@ -139,7 +145,7 @@ func (g *Graph) annotated(ctx context.Context) bool {
 
 // EstimatePages implements [buildRows].
 func (b *clusterRows) EstimatePages(ctx context.Context, set partitionSet) (int, error) {
-	keys, err := uidRange(uid.AllSlots.Range())
+	keys, err := b.uidRange(uid.AllSlots.Range())
 	if err != nil {
 		return 0, err
 	}
@@ -149,7 +155,7 @@ func (b *clusterRows) EstimatePages(ctx context.Context, set partitionSet) (int,
 
 // Pages implements [buildRows].
 func (b *clusterRows) Pages(ctx context.Context, r uid.Range, do func(page) error) error {
-	return eachPage(ctx, b.Source(), r, do)
+	return b.eachPage(ctx, b.Source(), r, do)
 }
 
 // DivideLinks implements [buildRows]. One goroutine reads all, because the owners send ahead.

@@ -245,11 +245,11 @@ func TestLoadOfUIDsEnds(t *testing.T) {
 	stopped, stop := context.WithCancelCause(ctx)
 	enough := errors.New("enough")
 	stop(enough)
-	if err := a.load(stopped, slices.Clone(urls), 0); err == nil {
+	if err := a.load(stopped, form{}, slices.Clone(urls), 0); err == nil {
 		t.Fatal("a load in a context that has ended")
 	}
 	for range 2 {
-		found, err := findUIDs(ctx, w.graph.node, urls)
+		found, err := form{}.findUIDs(ctx, w.graph.node, urls)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -263,7 +263,7 @@ func TestLoadOfUIDsEnds(t *testing.T) {
 		}
 		switch {
 		case n == 0:
-			if err := a.load(ctx, slices.Clone(urls), 0); err != nil {
+			if err := a.load(ctx, form{}, slices.Clone(urls), 0); err != nil {
 				t.Fatal(err)
 			}
 		case n != len(urls) || len(seen) != n:

@@ -58,6 +58,7 @@ type Graph struct {
 	assigning lock
 	assigner  assigner
 	terms     terms
+	moving    systemMove
 
 	// known is replaced if UIDs may have been forgotten. That must be after the state without
 	// them is published.
@@ -168,7 +169,7 @@ func OpenNode(n Node, o Options) (*Graph, error) {
 	}
 	g := &Graph{
 		node: n, o: o, log: logger{o.Logger}, opened: rand.Uint64(),
-		moved: newSignal(), wishes: make(chan wish), placing: make(chan struct{}, 1), assigning: newLock(),
+		moved: newSignal(), wishes: make(chan wish), placing: make(chan struct{}, 1), assigning: newLock(), moving: systemMove{lock: newLock()},
 	}
 	g.follower = feed.NewFollower("links", g.moved.send)
 	g.ranks.saving, g.ranks.wake, g.stores.loading = newLock(), make(chan struct{}, 1), newLock()

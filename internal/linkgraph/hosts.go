@@ -9,7 +9,6 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
@@ -112,9 +111,13 @@ func (f *foundHosts) get(e uid.Extent) hostOf {
 
 // findHosts looks up the hosts of extents in the store.
 func (g *Graph) findHosts(extents []uid.Extent) (map[uid.Extent]string, error) {
+	f, err := g.form(g.ctx)
+	if err != nil {
+		return nil, err
+	}
 	ranges := make([]triple.Range, 0, len(extents))
 	for _, e := range extents {
-		t := links.HostTriple(e, "")
+		t := f.hostTriple(e, "")
 		scan, err := triple.Pattern{Subject: t.Subject, Predicate: t.Predicate}.Scan(triple.SPO)
 		if err != nil {
 			return nil, err
@@ -122,10 +125,10 @@ func (g *Graph) findHosts(extents []uid.Extent) (map[uid.Extent]string, error) {
 		ranges = append(ranges, scan.Range)
 	}
 	found := map[uid.Extent]string{}
-	err := lookUp(g.ctx, g.node, ranges, func(i int, key, value []byte) error {
+	err = lookUp(g.ctx, g.node, ranges, func(i int, key, value []byte) error {
 		_, t, err := triple.DecodeKey(key, value)
-		if err == nil && t.Graph.IsZero() {
-			found[extents[i]] = t.Object.Value()
+		if key, ok := f.host(t); err == nil && ok {
+			found[extents[i]] = key
 		}
 		return err
 	})

@@ -31,18 +31,20 @@ type change struct {
 
 // taken is changes of the feed up to a position, and their pages, each once.
 type taken struct {
-	changes []change
-	urls    []string
-	places  map[string]int
-	size    int // bytes of the URLs and labels
-	loads   loads
-	at      feed.Position
-	whole   bool // no request is taken in part
-	void    bool // a bulk load or a cleared graph makes all cells invalid
-	moved   bool // there is something to take
-	counted bool // links, labels or UIDs have changed
-	linked  bool // triples of the predicate have changed
-	mixed   bool // one of them is not plain, see plain.go
+	changes  []change
+	urls     []string
+	places   map[string]int
+	size     int // bytes of the URLs and labels
+	loads    loads
+	at       feed.Position
+	restored bool // UIDs of the earlier form were added
+	earlier  bool // UIDs have the earlier form, see form.go
+	whole    bool // no request is taken in part
+	void     bool // a bulk load or a cleared graph makes all cells invalid
+	moved    bool // there is something to take
+	counted  bool // links, labels or UIDs have changed
+	linked   bool // triples of the predicate have changed
+	mixed    bool // one of them is not plain, see plain.go
 }
 
 func newTaken(o *Options) *taken {
@@ -87,8 +89,12 @@ func (t *taken) addChange(c *feed.Change) error {
 	}
 	// 1. A UID counts as a change of the graph. If a page has lost its UID, as in a cleared cluster,
 	// no cell is right.
-	if bytes.Equal(terms[triple.Predicate], uidTerm) {
-		t.counted, t.void = true, t.void || c.Kind == feed.Delete
+	earlier := bytes.Equal(terms[triple.Predicate], earlierUIDTerm)
+	if earlier || bytes.Equal(terms[triple.Predicate], uidTerm) {
+		// If UIDs are in the system graph, a delete of the earlier form takes none from a page.
+		t.restored = t.restored || earlier && c.Kind == feed.Add
+		lost := c.Kind == feed.Delete && (!earlier || t.earlier)
+		t.counted, t.void = true, t.void || lost
 		return nil
 	}
 	if c.Long != nil {
@@ -121,6 +127,7 @@ func (t *taken) addChange(c *feed.Change) error {
 // later if they are few. Otherwise, and if it has UIDs, no cell is right.
 func (t *taken) addWhole(c *feed.Change) {
 	t.counted, t.linked = true, true
+	t.restored = t.restored || c.Kind == feed.Load && c.Load.Predicates[earlierUID] > 0
 	if c.Kind != feed.Load || !t.loads.add(c) {
 		t.void = true
 	}
@@ -129,23 +136,29 @@ func (t *taken) addWhole(c *feed.Change) {
 // linkFilter selects the changes of links, of their labels and of UIDs. Loads and clears without
 // links and UIDs do not pass it.
 func linkFilter(predicate string) feed.Filter {
+	kinds := []feed.Kind{feed.Add, feed.Delete, feed.Load, feed.Clear}
 	return feed.Filter{
 		Pattern: triple.Pattern{Predicate: triple.NewIRI(predicate)}, Application: links.Application,
 		Also: &feed.Filter{
 			Pattern: triple.Pattern{Predicate: triple.NewIRI(links.UIDPredicate)},
-			Kinds:   []feed.Kind{feed.Add, feed.Delete, feed.Load, feed.Clear},
+			Kinds:   kinds,
+			Also:    &feed.Filter{Pattern: triple.Pattern{Predicate: triple.NewIRI(earlierUID)}, Kinds: kinds},
 		},
 	}
 }
 
-// uidTerm is the encoded predicate of UIDs.
-var uidTerm = append([]byte{tagIRI}, links.UIDPredicate...)
+// uidTerm is the encoded predicate of UIDs, earlierUIDTerm that of the earlier form.
+var (
+	uidTerm        = append([]byte{tagIRI}, links.UIDPredicate...)
+	earlierUIDTerm = append([]byte{tagIRI}, earlierUID...)
+)
 
 // intake is the changes that wait for the keeper. One goroutine reads the feed, because decoding
 // and applying then overlap.
 type intake struct {
 	more    chan struct{} // has a token if there is something to take
 	options *Options
+	graph   *Graph
 
 	mu    sync.Mutex
 	room  *sync.Cond
@@ -156,7 +169,7 @@ type intake struct {
 
 // startIntake reads the feed from a position on until ctx ends.
 func (g *Graph) startIntake(ctx context.Context, since feed.Position) *intake {
-	in := &intake{more: make(chan struct{}, 1), next: newTaken(&g.o), options: &g.o}
+	in := &intake{more: make(chan struct{}, 1), next: newTaken(&g.o), options: &g.o, graph: g}
 	in.room = sync.NewCond(&in.mu)
 	g.running.Go(func() {
 		stop := context.AfterFunc(ctx, func() {
@@ -178,6 +191,7 @@ func (in *intake) add(ctx context.Context, b *feed.Batch) error {
 	for in.next.whole && (len(in.next.changes) >= takenChanges || in.next.size >= takenBytes) && ctx.Err() == nil {
 		in.room.Wait()
 	}
+	in.next.earlier = in.graph.mayBeEarlier()
 	if err := in.next.add(b); err != nil {
 		return err
 	}

@@ -124,6 +124,9 @@ func (k *keeper) load(ctx context.Context) error {
 		return nil
 	}
 	begun := time.Now()
+	if _, err := k.form(ctx); err != nil {
+		return err
+	}
 	at, err := k.node.Feed().Position(ctx)
 	if err != nil {
 		return err
@@ -237,6 +240,7 @@ func (k *keeper) install(ctx context.Context, parts []*part, at feed.Position) e
 	// 1. Take in what these parts lack.
 	for !at.Reaches(k.at) {
 		t := newTaken(&k.o)
+		t.earlier = k.mayBeEarlier()
 		err := feed.Each(ctx, k.node.Feed(), feed.Request{Since: at, Filter: linkFilter(k.o.Predicate)}, func(b *feed.Batch) (bool, error) {
 			return false, t.add(b)
 		})

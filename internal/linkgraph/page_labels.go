@@ -51,11 +51,15 @@ func (g *Graph) labelPages(ctx context.Context, changes []links.Change, result *
 	if err != nil {
 		return nil, fmt.Errorf("label pages: %w", err)
 	}
+	f, err := g.form(ctx)
+	if err != nil {
+		return nil, fmt.Errorf("label pages: %w", err)
+	}
 	// 2. Write the labels.
 	var labels []edits.Labelled
 	for _, url := range urls {
 		if named[url] != 0 {
-			labels = append(labels, edits.Labelled{Triple: links.UIDTriple(url, named[url]), Label: last[url]})
+			labels = append(labels, edits.Labelled{Triple: f.uidTriple(url, named[url]), Label: last[url]})
 		}
 	}
 	if err := edits.Note(ctx, labels, g.annotate); err != nil {
@@ -97,7 +101,11 @@ func (g *Graph) pageLabel(ctx context.Context, url string, u uid.UID) ([]byte, e
 			return nil, err
 		}
 		defer r.Close()
-		a, err := r.Annotation(ctx, links.UIDTriple(url, u), application)
+		f, err := g.form(ctx)
+		if err != nil {
+			return nil, err
+		}
+		a, err := r.Annotation(ctx, f.uidTriple(url, u), application)
 		if err != nil || a == nil {
 			return nil, err
 		}

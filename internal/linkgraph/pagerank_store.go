@@ -61,6 +61,10 @@ func (g *Graph) storeScores(ctx context.Context, s *scores) error {
 		uid   uid.UID
 		score float64
 	}
+	f, err := g.form(ctx)
+	if err != nil {
+		return err
+	}
 	// 1. Many goroutines write, because annotations that wait share a commit.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -72,7 +76,7 @@ func (g *Graph) storeScores(ctx context.Context, s *scores) error {
 				text := strconv.AppendFloat(nil, p.score, 'g', -1, 64)
 				// After an error the workers drain the channel, so that the sender never
 				// blocks.
-				if err := g.node.Annotate(ctx, links.UIDTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
+				if err := g.node.Annotate(ctx, f.uidTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
 					cancel(fmt.Errorf("note the score of %s: %w", p.url, err))
 					continue
 				}

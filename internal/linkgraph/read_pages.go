@@ -52,7 +52,11 @@ func (g *Graph) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 			missing, places = append(missing, urls[i]), append(places, i)
 		}
 	}
-	rest, err := findUIDs(ctx, g.node, missing)
+	f, err := g.form(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := f.findUIDs(ctx, g.node, missing)
 	for k, u := range rest {
 		found[places[k]] = u
 	}
@@ -140,7 +144,11 @@ func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 			missing, places = append(missing, pages[i]), append(places, i)
 		}
 	}
-	rest, err := findURLs(ctx, g.node, missing)
+	f, err := g.form(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := f.findURLs(ctx, g.node, missing)
 	for k, url := range rest {
 		found[places[k]] = url
 	}

@@ -9,7 +9,6 @@ import (
 	"fmt"
 	"slices"
 
-	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
@@ -33,31 +32,6 @@ func predicateRange(predicate string) (triple.Range, error) {
 	return kr.Range, err
 }
 
-// uidRange returns the rows of POS with the UIDs of a range.
-func uidRange(r uid.Range) (triple.Range, error) {
-	first := links.UIDTriple("a:", r.First).Object
-	last := links.UIDTriple("a:", r.Last).Object
-	kr, err := triple.Bounds{Order: triple.POS, Prefix: []triple.Term{triple.NewIRI(links.UIDPredicate)}, GE: first, LE: last}.KeyRange()
-	return kr.Range, err
-}
-
-// uidOf returns the UID in an encoded literal: the digits at its end. ok is false if the
-// literal has another datatype or leading zeros.
-func uidOf(term []byte) (uid.UID, bool) {
-	at := len(term)
-	for at > 0 && term[at-1] >= '0' && term[at-1] <= '9' {
-		at--
-	}
-	// The byte before the digits must be the datatype's code, 0F.
-	if at == 0 || term[at-1] != unsignedLongCode {
-		return 0, false
-	}
-	u, err := uid.Parse(string(term[at:]))
-	return u, err == nil && u.Valid()
-}
-
-const unsignedLongCode = 0x0F
-
 // page is a row of the range of UIDs.
 type page struct {
 	uid uid.UID
@@ -67,8 +41,8 @@ type page struct {
 // eachPage calls do with the pages whose UIDs are in r, in the order of UIDs. If two pages have
 // one UID, it returns an error, because no program assigned it twice. If a page has two UIDs,
 // do gets both.
-func eachPage(ctx context.Context, src sparql.Source, r uid.Range, do func(page) error) (err error) {
-	keys, err := uidRange(r)
+func (f form) eachPage(ctx context.Context, src sparql.Source, r uid.Range, do func(page) error) (err error) {
+	keys, err := f.uidRange(r)
 	if err != nil {
 		return err
 	}
@@ -77,11 +51,11 @@ func eachPage(ctx context.Context, src sparql.Source, r uid.Range, do func(page)
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	return eachPageOf(rows, r, do)
+	return f.eachPageOf(rows, r, do)
 }
 
 // eachPageOf is eachPage for the rows of these UIDs, or of more.
-func eachPageOf(rows sparql.Rows, r uid.Range, do func(page) error) error {
+func (f form) eachPageOf(rows sparql.Rows, r uid.Range, do func(page) error) error {
 	var last uid.UID
 	var name []byte // the page of last
 	for rows.Next() {
@@ -93,18 +67,16 @@ func eachPageOf(rows sparql.Rows, r uid.Range, do func(page) error) error {
 		if err != nil {
 			return err
 		}
-		// Only triples of the default graph with an IRI and a valid UID are pages.
-		u, isUID := uidOf(terms[triple.Object])
-		url, isIRI := iriOf(terms[triple.Subject])
-		if !isUID || !isIRI || !r.Contains(u) || len(terms[triple.Graph]) > 0 {
-			continue // a triple of another application
+		p, ok := f.page(terms)
+		if !ok || !r.Contains(p.uid) {
+			continue
 		}
 		// Rows ascend by UID, so two pages with one UID are adjacent.
-		if u == last {
-			return fmt.Errorf("UID %s is that of two pages, %s and %s: delete one of the two triples with predicate %s", u, name, url, links.UIDPredicate)
+		if p.uid == last {
+			return fmt.Errorf("UID %s is that of two pages, %s and %s: delete one of the two triples with predicate %s", p.uid, name, p.url, f.uidTriple("a:", p.uid).Predicate)
 		}
-		last, name = u, append(name[:0], url...)
-		if err := do(page{u, url}); err != nil {
+		last, name = p.uid, append(name[:0], p.url...)
+		if err := do(p); err != nil {
 			return err
 		}
 	}
@@ -134,12 +106,14 @@ func linkOf(key, value []byte) (l link, ok bool, err error) {
 
 // findUIDs looks up the UIDs of pages in the store, 0 if a page has none. If it has two, the
 // lower one counts.
-func findUIDs(ctx context.Context, t Triples, urls []string) ([]uid.UID, error) {
+func (f form) findUIDs(ctx context.Context, t Triples, urls []string) ([]uid.UID, error) {
 	found := make([]uid.UID, len(urls))
+	// A URL that no triple can have is in no range, so each range needs its place.
 	var at []int
 	var ranges []triple.Range
 	for i, url := range urls {
-		p := triple.Pattern{Subject: triple.NewIRI(url), Predicate: triple.NewIRI(links.UIDPredicate)}
+		of := f.uidTriple(url, 0)
+		p := triple.Pattern{Subject: of.Subject, Predicate: of.Predicate}
 		if p.Subject.Check() != nil {
 			continue // no triple has it
 		}
@@ -154,8 +128,8 @@ func findUIDs(ctx context.Context, t Triples, urls []string) ([]uid.UID, error) 
 		if err != nil {
 			return err
 		}
-		u, ok := uidOf(terms[triple.Object])
-		if of := &found[at[i]]; ok && len(terms[triple.Graph]) == 0 && (*of == 0 || u < *of) {
+		u, ok := f.uid(terms)
+		if of := &found[at[i]]; ok && (*of == 0 || u < *of) {
 			*of = u
 		}
 		return nil
@@ -163,12 +137,12 @@ func findUIDs(ctx context.Context, t Triples, urls []string) ([]uid.UID, error) 
 }
 
 // findURLs looks up the pages with UIDs in the store, "" if there is none.
-func findURLs(ctx context.Context, t Triples, pages []uid.UID) ([]string, error) {
+func (f form) findURLs(ctx context.Context, t Triples, pages []uid.UID) ([]string, error) {
 	found := make([]string, len(pages))
 	ranges := make([]triple.Range, len(pages))
 	for i, u := range pages {
 		var err error
-		if ranges[i], err = uidRange(uid.Range{First: u, Last: u}); err != nil {
+		if ranges[i], err = f.uidRange(uid.Range{First: u, Last: u}); err != nil {
 			return nil, err
 		}
 	}
@@ -180,9 +154,8 @@ func findURLs(ctx context.Context, t Triples, pages []uid.UID) ([]string, error)
 		if err != nil {
 			return err
 		}
-		u, isUID := uidOf(terms[triple.Object])
-		if url, isIRI := iriOf(terms[triple.Subject]); isUID && isIRI && u == pages[i] && len(terms[triple.Graph]) == 0 {
-			found[i] = string(url)
+		if p, ok := f.page(terms); ok && p.uid == pages[i] {
+			found[i] = string(p.url)
 		}
 		return nil
 	})

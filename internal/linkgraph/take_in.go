@@ -17,6 +17,9 @@ import (
 
 // takeIn applies the next changes of the feed.
 func (k *keeper) takeIn(ctx context.Context, t *taken) error {
+	if t.restored {
+		k.moving.reconsider()
+	}
 	// The rows of a load are read first, because they may make all cells void.
 	if !t.void {
 		if err := k.readLoads(ctx, t); err != nil {
@@ -24,6 +27,7 @@ func (k *keeper) takeIn(ctx context.Context, t *taken) error {
 		}
 	}
 	if t.void {
+		k.moving.forget() // the mark may be gone
 		k.void(t.at)
 		return nil
 	}

@@ -156,7 +156,11 @@ func (g *Graph) assign(ctx context.Context, urls []string) (uids []uid.UID, give
 			missing, places = append(missing, url), append(places, i)
 		}
 	}
-	found, err := findUIDs(ctx, g.node, missing)
+	f, err := g.form(ctx)
+	if err != nil {
+		return nil, 0, err
+	}
+	found, err := f.findUIDs(ctx, g.node, missing)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -174,7 +178,7 @@ func (g *Graph) assign(ctx context.Context, urls []string) (uids []uid.UID, give
 		return uids, 0, nil
 	}
 	// 3. Assign the rest.
-	err = g.assigner.assign(fenced, unnamed, func(some []assigned) error {
+	err = g.assigner.assign(fenced, f, unnamed, func(some []assigned) error {
 		given += int64(len(some))
 		for _, a := range some {
 			for _, i := range rest[a.url] {
@@ -191,8 +195,7 @@ func (g *Graph) assign(ctx context.Context, urls []string) (uids []uid.UID, give
 
 // validPage reports whether a page may have the URL.
 func validPage(url string) bool {
-	iri := triple.NewIRI(url)
-	return iri.Check() == nil
+	return triple.NewIRI(url).Check() == nil && triple.NewIRI(links.PagePrefix+url).Check() == nil
 }
 
 // mayPass reports whether a retry may help after an error, perhaps under another view.

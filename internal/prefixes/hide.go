@@ -1,4 +1,4 @@
-// A store without the row of its prefixes.
+// A store without the row of its prefixes, and without the UIDs of links.
 
 package prefixes
 
@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"iter"
+	"math"
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
@@ -15,8 +16,11 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Hide returns a store whose readers skip [systemgraph.PrefixRow]. A read has the row only if it is of
-// the system graph: a pattern that names it, or a range of order GSPO within it.
+// Hide returns a store whose readers skip [systemgraph.PrefixRow] and the triples of UIDs and hosts of links
+// ([systemgraph.IsLink]). A read has the row of prefixes only if it is of the system graph: a pattern that names it,
+// or a range of order GSPO within it. No read has the others, but an annotation of one can be read.
+//
+// A read costs more only if its range meets [systemgraph.LinkRanges] or the row.
 func Hide(s store.Triples) store.Triples { return hidden{s} }
 
 type hidden struct{ store.Triples }
@@ -35,7 +39,7 @@ func (h hidden) Update(ctx context.Context, f func(store.Reader) (store.Changes,
 	return h.Triples.Update(ctx, func(r store.Reader) (store.Changes, error) { return f(HideIn(r)) })
 }
 
-// HideIn returns a reader that skips the row as [Hide] does.
+// HideIn returns a reader that skips rows as [Hide] does.
 func HideIn(r store.Reader) store.Reader { return &hidingReader{r} }
 
 // rowKeys are the keys of the row by order. systemRange has the rows of the system graph in GSPO.
@@ -50,118 +54,172 @@ var (
 	}()
 )
 
-// isRow reports whether a key is that of the row.
-func isRow(key []byte) bool {
-	return len(key) > 0 && int(key[0]) < len(rowKeys) && bytes.Equal(key, rowKeys[key[0]])
+// hiding is what a read of a range must skip.
+type hiding struct {
+	row   []byte       // the key of the row of prefixes; nil if it is not in the range, or is shown
+	links triple.Range // of triples of UIDs and hosts, in the range; empty if there are none
 }
 
-// hides returns the key that a read of a range must skip; nil if there is none.
-func hides(r triple.Range) []byte {
-	if len(r.Lo) == 0 || int(r.Lo[0]) >= len(rowKeys) {
-		return nil // no range of an order
+// any reports whether there may be something to skip.
+func (h hiding) any() bool { return h.row != nil || !h.links.Empty() }
+
+// skips reports whether a row must be skipped.
+func (h hiding) skips(key []byte) bool {
+	return h.row != nil && bytes.Equal(key, h.row) || !h.links.Empty() && h.links.Contains(key) && systemgraph.IsLinkKey(key)
+}
+
+// noLinks is an empty range.
+var noLinks = triple.Range{Lo: []byte{1}, Hi: []byte{1}}
+
+// hides returns what a read of a range must skip.
+func hides(r triple.Range) hiding {
+	h := hiding{links: noLinks}
+	if len(r.Lo) == 0 || int(r.Lo[0]) >= len(rowKeys) || rowKeys[r.Lo[0]] == nil {
+		return h // no range of an order
 	}
+	h.links = systemgraph.LinkRanges[r.Lo[0]].Intersect(r)
 	key := rowKeys[r.Lo[0]]
-	if !r.Contains(key) {
-		return nil
-	}
 	within := r.Hi != nil && bytes.Compare(systemRange.Lo, r.Lo) <= 0 && bytes.Compare(r.Hi, systemRange.Hi) <= 0
-	if within {
-		return nil
+	if r.Contains(key) && !within {
+		h.row = key
 	}
-	return key
+	return h
+}
+
+// hidesOf returns what a read of a pattern must skip.
+func hidesOf(p triple.Pattern) hiding {
+	none := hiding{links: noLinks}
+	if p.DefaultGraph || !p.Graph.IsZero() && p.Graph != systemgraph.Graph {
+		return none
+	}
+	scan, err := p.Scan(p.Best())
+	if err != nil {
+		return none // the reader reports it
+	}
+	h := hides(scan.Range)
+	if !p.Graph.IsZero() || !p.Match(systemgraph.PrefixRow) {
+		h.row = nil
+	}
+	return h
 }
 
 type hidingReader struct{ store.Reader }
 
 // Match implements [store.Matcher].
 func (h *hidingReader) Match(ctx context.Context, p triple.Pattern, o store.ReadOptions) iter.Seq2[store.Row, error] {
-	if !covers(p) || o.DefaultGraph {
-		return h.Reader.Match(ctx, p, o)
-	}
-	return h.without(ctx, o, func(o store.ReadOptions) iter.Seq2[store.Row, error] { return h.Reader.Match(ctx, p, o) })
-}
-
-// covers reports whether a pattern matches the row without naming its graph.
-func covers(p triple.Pattern) bool {
-	return p.Graph.IsZero() && !p.DefaultGraph && p.Match(systemgraph.PrefixRow)
+	return h.without(ctx, hidesOf(p), o, func(o store.ReadOptions) iter.Seq2[store.Row, error] { return h.Reader.Match(ctx, p, o) })
 }
 
 // Range implements [store.Matcher].
 func (h *hidingReader) Range(ctx context.Context, b triple.Bounds, o store.ReadOptions) iter.Seq2[store.Row, error] {
-	keys, err := b.KeyRange()
-	if err != nil || hides(keys.Range) == nil || o.DefaultGraph {
-		return h.Reader.Range(ctx, b, o)
+	hidden := hiding{links: noLinks}
+	if keys, err := b.KeyRange(); err == nil {
+		hidden = hides(keys.Range)
 	}
-	return h.without(ctx, o, func(o store.ReadOptions) iter.Seq2[store.Row, error] { return h.Reader.Range(ctx, b, o) })
+	return h.without(ctx, hidden, o, func(o store.ReadOptions) iter.Seq2[store.Row, error] { return h.Reader.Range(ctx, b, o) })
 }
 
-// without yields the rows of a read but the hidden one. It reads one row more, because that one may be
-// among them, or among the rows that are skipped.
-func (h *hidingReader) without(ctx context.Context, o store.ReadOptions, read func(store.ReadOptions) iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+// without yields the rows of a read but the hidden ones. If some are there, it skips and counts rows itself, because
+// hidden ones may be among those that are skipped. A negative offset stays, because the reader rejects it.
+func (h *hidingReader) without(ctx context.Context, hidden hiding, o store.ReadOptions, read func(store.ReadOptions) iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+	if !hidden.any() || o.DefaultGraph {
+		return read(o)
+	}
 	return func(yield func(store.Row, error) bool) {
-		limit, n := o.Limit, int64(0)
-		if limit > 0 {
-			o.Limit++
+		if o.Offset > 0 {
+			switch some, err := h.Reader.Source().Count(ctx, systemRange); {
+			case err != nil:
+				yield(store.Row{}, err)
+				return
+			case some == 0:
+				read(o)(yield)
+				return
+			}
 		}
-		first := o.Offset > 0
-		for row, err := range read(o) {
-			if err == nil && first {
-				// If the hidden row was skipped, this one should have been, too.
-				first = false
-				var skipped bool
-				if skipped, err = h.skipped(ctx, o, row.Key); skipped {
-					continue
+		// A limit stays, because a cluster reads ahead. If hidden rows were among the rows, the read goes on behind
+		// the last one, each time with twice the limit.
+		offset, limit, n := max(o.Offset, 0), o.Limit, int64(0)
+		o.Offset = min(o.Offset, 0)
+		if limit > 0 && offset < math.MaxInt32 {
+			o.Limit += offset
+		} else {
+			o.Limit = 0
+		}
+		var last []byte
+		for more := true; more; o.Limit *= 2 {
+			rows := int64(0)
+			for row, err := range read(o) {
+				rows++
+				last = append(last[:0], row.Key...)
+				switch {
+				case err == nil && hidden.skips(row.Key):
+				case err == nil && offset > 0:
+					offset--
+				default:
+					if n++; !yield(row, err) || err != nil || n == limit {
+						return
+					}
 				}
 			}
-			if err == nil && isRow(row.Key) {
-				continue
-			}
-			if limit > 0 && n == limit {
-				return
-			}
-			n++
-			if !yield(row, err) || err != nil {
-				return
-			}
+			o.After = bytes.Clone(last)
+			more = o.Limit > 0 && rows == o.Limit
 		}
 	}
-}
-
-// skipped reports whether the hidden row lies behind o.After and before a key.
-func (h *hidingReader) skipped(ctx context.Context, o store.ReadOptions, key []byte) (bool, error) {
-	hidden := rowKeys[key[0]]
-	before := func(a, b []byte) bool { return bytes.Compare(a, b) < 0 != o.Reverse && !bytes.Equal(a, b) }
-	if !before(hidden, key) || o.After != nil && !before(o.After, hidden) {
-		return false, nil
-	}
-	n, err := h.Reader.Count(ctx, triple.Exact(systemgraph.PrefixRow))
-	return n > 0, err
 }
 
 // Count implements [store.Matcher].
 func (h *hidingReader) Count(ctx context.Context, all ...triple.Pattern) (int64, error) {
 	n, err := h.Reader.Count(ctx, all...)
-	covering := int64(0)
 	for _, p := range all {
-		if covers(p) {
-			covering++
+		hidden := hidesOf(p)
+		if err != nil || n == 0 || !hidden.any() {
+			continue
+		}
+		var some int64
+		if some, err = h.countHidden(ctx, p, hidden); err == nil {
+			n -= some
 		}
 	}
-	if err != nil || n == 0 || covering == 0 {
+	return n, err
+}
+
+// countHidden counts the hidden rows of a pattern.
+func (h *hidingReader) countHidden(ctx context.Context, p triple.Pattern, hidden hiding) (n int64, err error) {
+	// 1. Of a pattern without a subject, a predicate and an object, all rows.
+	if p.Subject.IsZero() && p.Predicate.IsZero() && p.Object.IsZero() {
+		n, err = h.Reader.Source().Count(ctx, systemgraph.LinkRanges[triple.GSPO])
+		if err == nil && hidden.row != nil {
+			var row int64
+			row, err = h.Reader.Count(ctx, triple.Exact(systemgraph.PrefixRow))
+			n += row
+		}
 		return n, err
 	}
-	there, err := h.Reader.Count(ctx, triple.Exact(systemgraph.PrefixRow))
-	return n - covering*there, err
+	// 2. Of others, the rows of the pattern within the system graph.
+	p.Graph = systemgraph.Graph
+	for row, err := range h.Reader.Match(ctx, p, store.ReadOptions{}) {
+		if err != nil {
+			return 0, err
+		}
+		t, err := row.Triple()
+		if err != nil {
+			return 0, err
+		}
+		if systemgraph.IsLink(t) || hidden.row != nil && t == systemgraph.PrefixRow {
+			n++
+		}
+	}
+	return n, nil
 }
 
 // Estimate implements [store.Matcher].
 func (h *hidingReader) Estimate(ctx context.Context, p triple.Pattern) (int64, bool, error) {
 	n, exact, err := h.Reader.Estimate(ctx, p)
-	if err != nil || !exact || n == 0 || !covers(p) {
+	if err != nil || !exact || n == 0 || !hidesOf(p).any() {
 		return n, exact, err
 	}
-	there, err := h.Reader.Count(ctx, triple.Exact(systemgraph.PrefixRow))
-	return n - there, exact, err
+	n, err = h.Count(ctx, p)
+	return n, true, err
 }
 
 // Source implements [store.Reader].
@@ -182,7 +240,7 @@ func (s hidingSource) Columns(ctx context.Context) *columns.View { return column
 func (s hidingSource) Survey(ctx context.Context, asked []source.Question) ([]source.Finding, error) {
 	found, err := source.Survey(ctx, s.Source, asked)
 	for i := range found {
-		found[i].Exact = found[i].Exact && hides(asked[i].Range) == nil
+		found[i].Exact = found[i].Exact && !hides(asked[i].Range).any()
 	}
 	return found, err
 }
@@ -190,23 +248,36 @@ func (s hidingSource) Survey(ctx context.Context, asked []source.Question) ([]so
 // Estimate implements [source.Source].
 func (s hidingSource) Estimate(ctx context.Context, r triple.Range) (int64, bool, error) {
 	n, exact, err := s.Source.Estimate(ctx, r)
-	return n, exact && hides(r) == nil, err
+	return n, exact && !hides(r).any(), err
 }
 
 // Scan implements [source.Source].
 func (s hidingSource) Scan(ctx context.Context, r triple.Range, reverse bool) (sparql.Rows, error) {
 	rows, err := s.Source.Scan(ctx, r, reverse)
-	key := hides(r)
-	if err != nil || key == nil {
+	hidden := hides(r)
+	if err != nil || !hidden.any() {
 		return rows, err
 	}
-	return &hidingRows{rows, key}, nil
+	return &hidingRows{rows, hidden, reverse}, nil
 }
 
-// Lookup implements [source.Source].
+// Lookup implements [source.Source]. If a range has hidden rows alone, each gets none of them.
 func (s hidingSource) Lookup(ctx context.Context, ranges []triple.Range, each func(i int, key, value []byte) error) error {
-	return s.Source.Lookup(ctx, ranges, func(i int, key, value []byte) error {
-		if isRow(key) && hides(ranges[i]) != nil {
+	// 1. In GSPO the hidden rows are next to each other, and are not read.
+	var parts []triple.Range
+	of := make([]int, 0, len(ranges))
+	for i, r := range ranges {
+		links := systemgraph.LinkRanges[triple.GSPO]
+		if before, behind := r.Intersect(triple.Range{Lo: []byte{0}, Hi: links.Lo}), r.Intersect(triple.Range{Lo: links.Hi}); len(before.Lo) > 0 && !before.Empty() && !behind.Empty() {
+			parts, of = append(parts, before, behind), append(of, i, i)
+		} else {
+			parts, of = append(parts, r), append(of, i)
+		}
+	}
+	// 2. Others are read and skipped.
+	return s.Source.Lookup(ctx, parts, func(part int, key, value []byte) error {
+		i := of[part]
+		if systemgraph.IsLinkKey(key) || bytes.Equal(key, rowKeys[key[0]]) && hides(ranges[i]).row != nil {
 			return nil
 		}
 		return each(i, key, value)
@@ -214,20 +285,44 @@ func (s hidingSource) Lookup(ctx context.Context, ranges []triple.Range, each fu
 }
 
 // Count implements [source.Source].
-func (s hidingSource) Count(ctx context.Context, r triple.Range) (int64, error) {
-	n, err := s.Source.Count(ctx, r)
-	key := hides(r)
-	if err != nil || n == 0 || key == nil {
+func (s hidingSource) Count(ctx context.Context, r triple.Range) (n int64, err error) {
+	n, err = s.Source.Count(ctx, r)
+	hidden := hides(r)
+	if err != nil || n == 0 || !hidden.any() {
 		return n, err
 	}
-	there, err := s.Source.Count(ctx, triple.Range{Lo: key, Hi: append(bytes.Clone(key), 0)})
-	return n - there, err
+	// 1. The row of prefixes.
+	if hidden.row != nil {
+		row, err := s.Source.Count(ctx, triple.Range{Lo: hidden.row, Hi: append(bytes.Clone(hidden.row), 0)})
+		if err != nil {
+			return 0, err
+		}
+		n -= row
+	}
+	// 2. If all of the range of links is in r, their number is that of the system graph. Otherwise the rows are
+	// read, because some may be of other graphs.
+	all := systemgraph.LinkRanges[r.Lo[0]]
+	if bytes.Equal(hidden.links.Lo, all.Lo) && bytes.Equal(hidden.links.Hi, all.Hi) {
+		links, err := s.Source.Count(ctx, systemgraph.LinkRanges[triple.GSPO])
+		return n - links, err
+	}
+	if hidden.links.Empty() {
+		return n, nil
+	}
+	err = s.Source.Lookup(ctx, []triple.Range{hidden.links}, func(_ int, key, _ []byte) error {
+		if systemgraph.IsLinkKey(key) {
+			n--
+		}
+		return nil
+	})
+	return n, err
 }
 
-// hidingRows skips one key.
+// hidingRows skips hidden rows.
 type hidingRows struct {
 	sparql.Rows
-	key []byte
+	hidden  hiding
+	reverse bool
 }
 
 // Next implements [source.Rows].
@@ -236,13 +331,19 @@ func (r *hidingRows) Next() bool { return r.skip(r.Rows.Next()) }
 // SeekGE implements [source.Rows].
 func (r *hidingRows) SeekGE(key []byte) bool { return r.skip(r.Rows.SeekGE(key)) }
 
-// skip moves on if the current row is the hidden one.
+// skip moves on until the current row is not hidden. In GSPO the hidden rows are next to each other, so that a list
+// of graphs does not read them.
 func (r *hidingRows) skip(valid bool) bool {
-	if !valid {
-		return false
+	for valid {
+		key, _ := r.Rows.Row()
+		switch {
+		case !r.hidden.skips(key):
+			return true
+		case !r.reverse && triple.Order(key[0]) == triple.GSPO && r.hidden.links.Contains(key):
+			valid = r.Rows.SeekGE(r.hidden.links.Hi)
+		default:
+			valid = r.Rows.Next()
+		}
 	}
-	if key, _ := r.Rows.Row(); bytes.Equal(key, r.key) {
-		return r.Rows.Next()
-	}
-	return true
+	return false
 }

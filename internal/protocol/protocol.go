@@ -29,7 +29,7 @@ const (
 	// Major changes if nodes of the release before cannot be in one cluster with this one.
 	Major = 3
 	// Minor grows with each release that adds to the protocol.
-	Minor = 2
+	Minor = 3
 )
 
 // Feed is the minor that added the change feed of a cluster: the stamper of an operation, the feed
@@ -51,6 +51,9 @@ const Operations = 1
 
 // TripleTerms is the first minor whose builds decode triple terms in keys and operations.
 const TripleTerms = 2
+
+// SystemLinks is the first minor whose builds have the UIDs of pages in the system graph.
+const SystemLinks = 3
 
 // Name returns the version of this major with a minor, such as 3.0.
 func Name(minor uint64) string { return fmt.Sprintf("%d.%d", Major, minor) }

@@ -45,7 +45,7 @@ func hides(f feed.Filter, mayRead func(applicationID string) bool, c *feed.Chang
 	if string(terms[triple.Graph]) != string(systemTerm) {
 		return false
 	}
-	return f.Pattern.Graph != systemgraph.Graph || isState(c) || c.IsReads()
+	return f.Pattern.Graph != systemgraph.Graph || systemgraph.IsLinkKey(c.Key) || isState(c) || c.IsReads()
 }
 
 // mayRead reports whether the owner of a subscription may read the annotations of an application now.

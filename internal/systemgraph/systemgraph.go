@@ -1,7 +1,7 @@
 // The name of the system graph, and who may change it.
 
 // Package systemgraph names the graph in which a store keeps what it must remember for its operators:
-// update functions, subscriptions and prefixes. They are triples and annotations like any others, so
+// update functions, subscriptions, prefixes, and the UIDs and hosts of links. They are triples and annotations like any others, so
 // they are durable, replicated, in backups and in the change feed.
 //
 // Effects of update functions must not change this graph. Requests of clients must not, either: they
@@ -10,8 +10,11 @@
 package systemgraph
 
 import (
+	"bytes"
 	"context"
 	"errors"
+	"slices"
+	"strings"
 
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -32,6 +35,7 @@ const (
 	State        = Prefix + "state"        // of both: how far they are
 	Reads        = Prefix + "reads"        // of a subscription: its latest batch of read counts
 	Prefixes     = Prefix + "prefixes"     // of [PrefixRow]: the prefixes of the store
+	Links        = Prefix + "system:links" // of [PrefixRow]: the UIDs of pages are in this graph
 )
 
 // PrefixRow is the triple whose annotation [Prefixes] has the prefixes of the store. Loads write it
@@ -47,7 +51,7 @@ const Operators = Prefix + "operators"
 // because programs run by them.
 func Reserved(applicationID string) bool {
 	switch applicationID {
-	case Registration, Definition, State, Reads, Prefixes:
+	case Registration, Definition, State, Reads, Prefixes, Links:
 		return true
 	}
 	return false
@@ -57,7 +61,7 @@ func Reserved(applicationID string) bool {
 func Contains(t triple.Triple) bool { return t.Graph == Graph }
 
 // ErrProtected means that a client may not change the triples of the graph.
-var ErrProtected = errors.New("the triples of <" + IRI + "> are update functions, subscriptions and prefixes: change them by /functions, /subscriptions and /prefixes, or send the operators' token (a node without tokens takes no other changes of them)")
+var ErrProtected = errors.New("the triples of <" + IRI + "> are update functions, subscriptions, prefixes and UIDs of pages: change them by /functions, /subscriptions, /prefixes and /links, or send the operators' token (a node without tokens takes no other changes of them)")
 
 type operatorKey struct{}
 
@@ -65,6 +69,47 @@ type operatorKey struct{}
 func WithOperator(ctx context.Context) context.Context {
 	return context.WithValue(ctx, operatorKey{}, true)
 }
+
+// linkPrefix begins each term of the triples of UIDs and hosts (package links). So these are one range
+// of keys in each order.
+const linkPrefix = IRI + ":"
+
+// IsLink reports whether a triple is one of a UID or a host. No read of a client has it.
+func IsLink(t triple.Triple) bool {
+	return t.Graph == Graph && t.Subject.Kind() == triple.IRI && strings.HasPrefix(t.Subject.Value(), linkPrefix)
+}
+
+// LinkRanges are the ranges of keys, by order, that have the triples of UIDs and hosts. Rows of other graphs may
+// be among them, except in GSPO; see [IsLinkKey].
+var LinkRanges = func() (ranges [triple.GSPO + 1]triple.Range) {
+	graph, _ := triple.AppendTerm(nil, Graph)
+	first, _ := triple.AppendTerm(nil, triple.NewIRI(linkPrefix))
+	for _, o := range triple.Orders {
+		lo := []byte{byte(o)}
+		if o == triple.GSPO {
+			lo = triple.TermsRange(o, triple.KeyTerms{triple.Graph: graph}).Lo
+		}
+		lo = append(slices.Clip(lo), first...)
+		hi := slices.Clone(lo)
+		hi[len(hi)-1]++
+		ranges[o] = triple.Range{Lo: lo, Hi: hi}
+	}
+	return ranges
+}()
+
+// IsLinkKey reports whether a key is of a triple of a UID or a host.
+func IsLinkKey(key []byte) bool {
+	if len(key) == 0 || int(key[0]) >= len(LinkRanges) || !LinkRanges[key[0]].Contains(key) {
+		return false
+	}
+	_, t, err := triple.SplitKey(key)
+	return err == nil && bytes.Equal(t[triple.Graph], graphTerm) && bytes.HasPrefix(t[triple.Subject], linkTerm)
+}
+
+var (
+	graphTerm, _ = triple.AppendTerm(nil, Graph)
+	linkTerm, _  = triple.AppendTerm(nil, triple.NewIRI(linkPrefix))
+)
 
 // Check returns [ErrProtected] if graph is the system graph, unless ctx is of [WithOperator].
 func Check(ctx context.Context, graph triple.Term) error {

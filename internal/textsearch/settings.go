@@ -67,7 +67,8 @@ func (x *Index) readSettings(ctx context.Context) (s settings, err error) {
 
 // readSetting reads the predicates with a setting.
 func readSetting(ctx context.Context, r store.Reader, of triple.Term) (list []string, err error) {
-	for row, err := range r.Match(ctx, triple.Pattern{Predicate: of, Graph: systemgraph.Graph}, store.ReadOptions{}) {
+	// Order POS, because the system graph has many other rows.
+	for row, err := range r.Range(ctx, triple.Bounds{Order: triple.POS, Prefix: []triple.Term{of}}, store.ReadOptions{}) {
 		if err != nil {
 			return nil, fmt.Errorf("read the indexed predicates: %w", err)
 		}
@@ -75,7 +76,7 @@ func readSetting(ctx context.Context, r store.Reader, of triple.Term) (list []st
 		if err != nil {
 			return nil, err
 		}
-		if t.Subject.Kind() == triple.IRI && t.Object == settingValue {
+		if systemgraph.Contains(t) && t.Subject.Kind() == triple.IRI && t.Object == settingValue {
 			list = append(list, t.Subject.Value())
 		}
 	}

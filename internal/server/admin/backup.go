@@ -109,6 +109,14 @@ func (a *API) checkEmpty(r *request.Request) error {
 		return err
 	}
 	defer sn.Close()
+	// CLEAR ALL leaves the UIDs of pages, and the backup may have others.
+	mark, err := sn.Annotation(r.Context(), systemgraph.PrefixRow, systemgraph.Links)
+	if err != nil {
+		return err
+	}
+	if mark != nil {
+		return problem.Errorf(problem.KindConflict, "", "the store has UIDs of pages, and the backup may have others: delete them with the operators' token (DELETE /triples?g=<%s>), or restore into an empty directory", systemgraph.IRI)
+	}
 	for _, err := range sn.Match(r.Context(), triple.Pattern{}, store.ReadOptions{Limit: 1}) {
 		if err == nil {
 			err = problem.Errorf(problem.KindConflict, "", "the store has triples, and only an empty one can be restored into: a restored state would be mixed with them")

@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/subscriptions"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
 )
 
 // stream is one answer.
@@ -123,9 +124,9 @@ func (s *stream) sendBatch(b *feed.Batch) error {
 			return err
 		}
 	}
-	// Annotations of other applications must not show.
+	// Annotations of other applications and UIDs of pages must not show.
 	b.Changes = slices.DeleteFunc(b.Changes, func(c feed.Change) bool {
-		return c.Annotation != nil && !s.r.Caller.MayRead(c.Annotation.ApplicationID)
+		return systemgraph.IsLinkKey(c.Key) || c.Annotation != nil && !s.r.Caller.MayRead(c.Annotation.ApplicationID)
 	})
 	if name, ok := s.r.Params["subscription"]; ok && s.api.registry != nil {
 		var err error

@@ -1,0 +1,232 @@
+// Moving the triples of UIDs and hosts of earlier releases into the system graph.
+
+package linkgraph
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"slices"
+	"strconv"
+	"strings"
+	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/protocol"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+var systemGraph = systemgraph.Graph
+
+// systemMove is the move of UIDs from the earlier form (form.go) into the system graph.
+//
+// A mark in the store says that UIDs are in the system graph. Without it, a lone node and a cluster
+// whose machines all have this release move the UIDs, and write it; until then they write and read
+// the earlier form, because machines of earlier releases know no other. With the mark, triples of
+// the earlier form are an application's own.
+//
+//	form: mark? ---------------------------------> the system graph
+//	      no mark, a machine of an earlier release -> the earlier form
+//	      no mark, none: fence; add new rows, then delete old ones; mark -> the system graph
+//
+// No UID is lost: the fence waits until the writes of earlier epochs are committed, the writes of
+// UIDs are fenced (see terms), and in this epoch each machine calls form before it reads or writes UIDs. Two
+// machines may move at the same time, because both write the same rows.
+type systemMove struct {
+	lock lock
+	// moved is set if this process found the mark or moved the UIDs; lone, if it moved them without
+	// a mark, as of a store without UIDs. Then it holds until the node joins a cluster.
+	moved, lone, marked atomic.Bool
+}
+
+// movedAtOnce is the number of pages in one change.
+var movedAtOnce = 10_000
+
+// mayBeEarlier reports whether UIDs may have the earlier form now.
+func (g *Graph) mayBeEarlier() bool {
+	v := g.node.View()
+	return !g.moving.moved.Load() && g.node.Lone() == nil && (v == nil || v.Minor < protocol.SystemLinks)
+}
+
+// form returns the form of UIDs in the store. It moves them first if it must.
+func (g *Graph) form(ctx context.Context) (form, error) {
+	known := func() bool {
+		return g.moving.moved.Load() || g.moving.lone.Load() && g.node.Lone() != nil
+	}
+	if known() {
+		return form{}, nil
+	}
+	unlock, err := g.moving.lock.lock(ctx)
+	if err != nil {
+		return form{}, err
+	}
+	defer unlock()
+	if known() {
+		return form{}, nil
+	}
+	// 1. The mark decides, because a store of this release may join machines of an earlier one.
+	v := g.node.View()
+	marked, err := g.readMark(ctx)
+	switch {
+	case err != nil:
+		return form{}, err
+	case marked:
+		g.moving.marked.Store(true)
+		g.moving.moved.Store(true)
+		return form{}, nil
+	case g.node.Lone() != nil:
+	case v == nil:
+		return form{}, fmt.Errorf("%w: there is no view yet", store.ErrUnavailable)
+	case v.Minor < protocol.SystemLinks:
+		return form{earlier: true}, nil
+	}
+	// 2. Move. A store without UIDs gets its mark with the first one.
+	n, err := g.move(ctx, v)
+	if err == nil && n > 0 {
+		g.log.Info("UIDs were moved into the system graph", "pages", n)
+		err = g.markMoved(ctx, form{})
+	}
+	if err != nil {
+		return form{}, fmt.Errorf("move the UIDs of an earlier release: %w", err)
+	}
+	if v == nil {
+		g.moving.lone.Store(true)
+	} else {
+		g.moving.moved.Store(true)
+	}
+	return form{}, nil
+}
+
+// reconsider makes the next call of form look for UIDs of the earlier form again, unless the store is known to have the
+// mark. It is for a backup of an earlier release that is restored into a running store without UIDs.
+func (m *systemMove) reconsider() {
+	if !m.marked.Load() {
+		m.moved.Store(false)
+		m.lone.Store(false)
+	}
+}
+
+// forget makes the next call of form read the mark again.
+func (m *systemMove) forget() {
+	m.marked.Store(false)
+	m.reconsider()
+}
+
+// readMark reports whether the store has the mark.
+func (g *Graph) readMark(ctx context.Context) (bool, error) {
+	r, err := g.node.Reader()
+	if err != nil {
+		return false, err
+	}
+	defer r.Close()
+	a, err := r.Annotation(ctx, systemgraph.PrefixRow, systemgraph.Links)
+	return a != nil, err
+}
+
+// markMoved writes the mark, before the first UID of the form is written.
+func (g *Graph) markMoved(ctx context.Context, f form) error {
+	if f.earlier || g.moving.marked.Load() {
+		return nil
+	}
+	_, err := g.node.Add(ctx, []triple.Triple{systemgraph.PrefixRow})
+	if err == nil {
+		err = g.node.Annotate(ctx, systemgraph.PrefixRow, systemgraph.Links, []byte("1"))
+	}
+	if err != nil {
+		return fmt.Errorf("mark that UIDs are in the system graph: %w", err)
+	}
+	g.moving.marked.Store(true)
+	return nil
+}
+
+// move moves all pages and hosts, and returns their number.
+func (g *Graph) move(ctx context.Context, v *view.View) (n int, err error) {
+	if v != nil {
+		if _, err := g.node.Fence(ctx, v.Epoch); err != nil {
+			return 0, err
+		}
+	}
+	r, err := g.node.Reader()
+	if err != nil {
+		return 0, err
+	}
+	defer r.Close()
+	m := mover{graph: g, reader: r}
+	earlier := form{earlier: true}
+	// 1. The pages. A triple whose UID is not of its page's slot is an application's own.
+	err = earlier.eachPage(ctx, r.Source(), uid.AllSlots.Range(), func(p page) error {
+		url := string(p.url)
+		if uid.SlotOf(hostKey(url)) != p.uid.Slot() || !validPage(url) {
+			return nil
+		}
+		return m.add(ctx, earlier.uidTriple(url, p.uid), links.UIDTriple(url, p.uid))
+	})
+	if err != nil {
+		return 0, err
+	}
+	// 2. The hosts.
+	for row, err := range r.Match(ctx, triple.Pattern{Predicate: triple.NewIRI(earlierHost), DefaultGraph: true}, store.ReadOptions{}) {
+		if err != nil {
+			return 0, err
+		}
+		t, err := row.Triple()
+		if err != nil {
+			return 0, err
+		}
+		number, isExtent := strings.CutPrefix(t.Subject.Value(), earlierExtent)
+		e, err := strconv.ParseUint(number, 10, 64)
+		if key := t.Object.Value(); isExtent && err == nil && t == earlier.hostTriple(uid.Extent(e), key) {
+			if err := m.add(ctx, t, links.HostTriple(uid.Extent(e), key)); err != nil {
+				return 0, err
+			}
+		}
+	}
+	return m.moved, m.flush(ctx)
+}
+
+// mover moves triples in batches.
+type mover struct {
+	graph    *Graph
+	reader   store.Reader
+	from, to []triple.Triple
+	moved    int
+}
+
+func (m *mover) add(ctx context.Context, from, to triple.Triple) error {
+	m.from, m.to = append(m.from, from), append(m.to, to)
+	m.moved++
+	if len(m.to) < movedAtOnce {
+		return nil
+	}
+	return m.flush(ctx)
+}
+
+// flush adds the new triples with the annotations of the old ones, and then deletes these: a read between has both.
+func (m *mover) flush(ctx context.Context) error {
+	if len(m.to) == 0 {
+		return nil
+	}
+	node := m.graph.node
+	if _, err := node.Add(ctx, m.to); err != nil {
+		return err
+	}
+	if node.Lone() == nil || node.Annotated() {
+		for i, from := range m.from {
+			for a, err := range m.reader.Annotations(ctx, from) {
+				if err == nil {
+					err = node.Annotate(ctx, m.to[i], a.ApplicationID, a.Data)
+				}
+				if err != nil {
+					return fmt.Errorf("move the annotations of %s: %w", from, err)
+				}
+			}
+		}
+	}
+	_, err := node.Apply(ctx, store.Changes{Delete: slices.Values(m.from)})
+	m.from, m.to = m.from[:0], m.to[:0]
+	return errors.Join(err, context.Cause(ctx))
+}
