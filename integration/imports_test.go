@@ -94,7 +94,7 @@ var layers = map[string][]string{
 	"internal/cert":   {"internal/cluster/port", small},
 
 	// The public face: a store in a program, or a node that serves.
-	"node": {"triple", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/store/database", "internal/engine", "internal/contexts", "internal/outbound", "internal/cluster", "internal/cluster/view",
+	"node": {"triple", "internal/feed", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/store/database", "internal/engine", "internal/contexts", "internal/outbound", "internal/cluster", "internal/cluster/view",
 		"internal/cluster/port", "internal/linkgraph", "internal/textsearch",
 		"internal/server", "internal/audit", "internal/functions", "internal/oidc", "internal/prefixes", "internal/readcount", "internal/subscriptions", "internal/webhook", small},
 

@@ -178,6 +178,9 @@ func (s *service) run() (members []string, err error) {
 		return nil, err
 	}
 	defer stop()
+	waits, unwatch := s.watchFollowers(back, graph, text)
+	defer unwatch()
+	api.Collectors = append(api.Collectors, waits)
 
 	// 3. Serve it at the HTTP endpoints.
 	endpoints, err := server.New(triples, api)

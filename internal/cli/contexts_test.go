@@ -63,8 +63,7 @@ func TestServeContextsWrong(t *testing.T) {
 // and of a cluster's second node.
 func TestServeContexts(t *testing.T) {
 	// 1. A host with a context and a document, and a directory with another context.
-	var host *httptest.Server
-	host = httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
+	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/ld+json")
 		switch r.URL.Path {
 		case "/document":

@@ -1,0 +1,81 @@
+// Tests of the watch of followers.
+
+package feed
+
+import (
+	"bytes"
+	"context"
+	"errors"
+	"iter"
+	"log/slog"
+	"strings"
+	"testing"
+	"testing/synctest"
+	"time"
+)
+
+// growing is a feed whose end grows by one each second from a start on. It has no batches.
+type growing struct{ from time.Time }
+
+func (g growing) Position(context.Context) (Position, error) {
+	return at(uint64(time.Since(g.from) / time.Second)), nil
+}
+
+func (growing) Changes(context.Context, Request) iter.Seq2[*Batch, error] {
+	return func(yield func(*Batch, error) bool) { yield(nil, errors.New("a row is damaged")) }
+}
+
+func at(sequence uint64) Position { return Position{Source: 1, Epoch: sequence + 1} }
+
+// TestWatch: a follower that does not advance while the feed moves is stalled after the limit, with its error; it is
+// not when it has advanced, and one that keeps up never is.
+func TestWatch(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		var out bytes.Buffer
+		woken := 0
+		stuck, good := NewFollower("stuck", func() { woken++ }), NewFollower("good", nil)
+		w := NewWatch(WatchOptions{Interval: time.Second, Limit: 10 * time.Second, Logger: slog.New(slog.NewTextHandler(&out, nil))}, stuck, good)
+		s := growing{time.Now()}
+		ctx, cancel := context.WithCancel(t.Context())
+		done := make(chan struct{})
+		go func() { defer close(done); w.Run(ctx, s) }()
+		// 1. Both read each second; only one of them gets anywhere.
+		second := func() {
+			end, _ := s.Position(ctx)
+			_ = stuck.Read(ctx, s, Request{}, nil)
+			_ = good.Read(ctx, s, Request{}, nil)
+			good.Reached(end)
+			time.Sleep(time.Second) // of the bubble's clock
+			synctest.Wait()
+		}
+		for range 8 {
+			second()
+		}
+		if err := stuck.Stalled(); err != nil {
+			t.Fatalf("before the limit: %v", err)
+		}
+		for range 8 {
+			second()
+		}
+		err := stuck.Stalled()
+		var stalled *StalledError
+		if !errors.As(err, &stalled) || !strings.Contains(err.Error(), "a row is damaged") || woken != 1 {
+			t.Fatalf("stalled: %v, woken %d times", err, woken)
+		}
+		if err := good.Stalled(); err != nil || w.Waited()["good"] > 2*time.Second || w.Waited()["stuck"] < 10*time.Second {
+			t.Errorf("the other: %v, %v", err, w.Waited())
+		}
+		if got := strings.Count(out.String(), "level=WARN"); got != 1 || !strings.Contains(out.String(), "follower=stuck") {
+			t.Errorf("%d warnings: %s", got, out.String())
+		}
+		// 2. It advances again.
+		end, _ := s.Position(ctx)
+		stuck.Reached(end)
+		second()
+		if err := stuck.Stalled(); err != nil || !strings.Contains(out.String(), "advances again") {
+			t.Errorf("after an advance: %v, %s", err, out.String())
+		}
+		cancel()
+		<-done
+	})
+}
