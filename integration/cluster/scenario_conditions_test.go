@@ -39,6 +39,7 @@ var conditions = map[string]condition{
 	"same":       {"MACHINE", 1, func(p *play, a []string) error { m := p.machine(a[0]); return want(m.node.MachineID(), p.ids[m]) }},
 	"losses":     {"", 0, (*play).losses},
 	"excluded":   {"MACHINE", 1, (*play).excluded},
+	"returning":  {"NUMBER", 1, (*play).returning},
 	"waiting":    {"TEXT...", 1, (*play).waiting},
 	"accused":    {"", 0, (*play).accused},
 	"full":       {"MACHINE", 1, (*play).full},
@@ -187,6 +188,31 @@ func (p *play) waiting(args []string) error {
 		if text = p.text(text); text == "" && got != "" || !strings.Contains(got, text) {
 			return fmt.Errorf("it waits for %q", got)
 		}
+	}
+	return nil
+}
+
+// returning: a view lists so many members, or more, that have their places again and wait for their
+// first lease.
+func (p *play) returning(args []string) error {
+	n, err := strconv.Atoi(args[0])
+	if err != nil {
+		return err
+	}
+	most := 0
+	for _, m := range p.w.up() {
+		waits := 0
+		if v := m.node.View(); v != nil {
+			for _, member := range v.Members {
+				if member.Waits {
+					waits++
+				}
+			}
+		}
+		most = max(most, waits)
+	}
+	if most < n {
+		return fmt.Errorf("%d members wait for their first lease", most)
 	}
 	return nil
 }

@@ -50,6 +50,7 @@ expect idle 2                         => it is 3, not 2
 expect not idle 3                     => it holds
 wait members 4                        => waited 5s: it is 3, not 4
 expect filling                        => it is idle, not fill
+expect returning 1                    => 0 members wait for their first lease
 expect alone 1                        => it is false, not true
 expect not serving 1                  => it holds
 expect gone 1                         => it is false, not true

@@ -92,9 +92,10 @@ func (g *grants) viewReport(v *view.View, m *view.Member, now time.Duration) vie
 	r.Accuses, r.Room, r.Full = from.Slow, from.Store.Spare, from.Store.Room != store.RoomForAll
 	// If a machine came back, the proof its disk owes is known with its second report. Before it may
 	// answer again, the disk must be compared with the records of all members which remain when the
-	// dead are excluded.
+	// dead are excluded. For its place, the live ones are enough, also if it waited before: if all
+	// lost power while they waited, none is in the newest view, and each would wait for the others.
 	back := from.Incarnation != m.Incarnation
-	r.Unproven = back && !last.dueLive || m.Waits && !last.dueAll || !from.Shows && (back || m.Waits)
+	r.Unproven = back && !last.dueLive || !back && m.Waits && !last.dueAll || !from.Shows && (back || m.Waits)
 	r.DiskShows, r.Bytes = !r.Unproven && last.diskShows(m), from.Store.Bytes
 	return r
 }

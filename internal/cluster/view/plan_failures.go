@@ -61,12 +61,13 @@ func (p *planner) failures() {
 		gone = nil
 	}
 	p.explainSlow()
-	// 3. Propose. In phase ingest the load must be complete on all others first.
+	// 3. Propose. In phase ingest the load must be complete on all others first. Those that started
+	// again can ingest it only when they are back, so the later steps must go on.
 	out := append(gone, given...)
 	switch {
 	case len(out) == 0:
 	case p.Phase == recovery.Ingest && !p.allIngested(out):
-		p.stop("the bulk load to be taken in, before %s can be excluded", names(out))
+		p.wait("the bulk load to be taken in, before %s can be excluded", names(out))
 	case p.Phase == recovery.Ingest:
 		next, err := p.exclude(out, reasons, p.marks())
 		p.propose(next, err, "load %s is published; excluded: %s", p.Ingesting().ID, names(out))

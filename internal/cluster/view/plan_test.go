@@ -171,6 +171,7 @@ func TestPlan(t *testing.T) {
 		{"back in fill, before serve", filling, func(p *planning) { p.set(2, back) }, "is back", ""},
 		{"back while a load is taken in", ingest, func(p *planning) { p.set(2, back) }, "is back", ""},
 		{"dead while a load is taken in", ingest, func(p *planning) { p.set(2, dead) }, "", "the bulk load to be taken in, before"},
+		{"dead while a load is taken in, and another one is back", ingest, func(p *planning) { p.ingested(1, 4, 5); p.set(2, dead); p.set(3, back) }, "0000000000000003 is back", ""},
 		{"dead while a load is taken in, and the others have it", ingest, func(p *planning) { p.ingested(1, 3, 4, 5); p.set(2, dead) }, "load load is published; excluded: 0000000000000002", ""},
 		{"two dead while a load is taken in", ingest, func(p *planning) { p.ingested(1, 3, 4); p.set(2, dead); p.set(5, dead) }, "published; excluded: 0000000000000002, 0000000000000005", ""},
 		{"dead while a load is taken in, and not all others have it", ingest, func(p *planning) { p.ingested(1, 3, 4); p.set(2, dead) }, "", "the bulk load to be taken in, before"},

@@ -102,7 +102,7 @@ func (l *list) changeOf(m int, n *machine, v *view) {
 			(!current || n.apart || n.stalled || n.waits && !l.diskShows(m) || l.rules.ExcludeAtOnce) {
 			l.excludes(v, setOf(m))
 		}
-		if n.up && !n.apart && !current && l.diskShows(m) {
+		if n.up && !n.apart && !current && l.diskShows(m) && l.mayReturn(v, m) {
 			l.add(readmit, m)
 		}
 		return
@@ -118,6 +118,24 @@ func (l *list) changeOf(m int, n *machine, v *view) {
 			}
 		}
 	}
+}
+
+// mayReturn reports whether machine m may be a member again by the rules that the protocol does
+// not have, because with them some machines never return.
+func (s *model) mayReturn(v *view, m int) bool {
+	for i := range s.machines {
+		n := &s.c.machines[i]
+		if i == m || !v.members.has(i) {
+			continue
+		}
+		if s.rules.ReturnAfterAll && s.c.machines[m].waits && !(n.up && s.c.in(v, i) && n.epoch == s.c.last) {
+			return false
+		}
+		if s.rules.LoadEndsFirst && v.phase == ingest && !n.up {
+			return false
+		}
+	}
+	return true
 }
 
 // excludes lists the placements without some machines.

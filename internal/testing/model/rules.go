@@ -90,4 +90,10 @@ type Rules struct {
 	AbortLoad bool
 	// PublishInOneEpoch: the epoch that ingests a load shows it.
 	PublishInOneEpoch bool
+	// ReturnAfterAll: a machine that waited and started again is a member again only
+	// when all members can say what its disk had, as for its lease.
+	ReturnAfterAll bool
+	// LoadEndsFirst: while a dead machine cannot be excluded because of a load, no other
+	// one is taken back.
+	LoadEndsFirst bool
 }
