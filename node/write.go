@@ -47,12 +47,17 @@ func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID str
 // LoadFiles loads files in bulk: all of their triples, or none if there is an error. A
 // name may be a directory, a pattern with *, or "-" for standard input. A file may be
 // compressed by gzip, bzip2, zstd or xz; its extension or its content gives its syntax.
+// Files of a directory without such an extension are left out, with a warning.
 func (s *Store) LoadFiles(ctx context.Context, names ...string) (rdfload.Summary, error) {
-	sources, err := input.List(names)
+	sources, skipped, err := input.List(names, input.RDF)
 	if err != nil {
 		return rdfload.Summary{}, fmt.Errorf("load: %w", err)
 	}
-	return s.Load(ctx, sources, rdfload.Options{})
+	summary, err := s.Load(ctx, sources, rdfload.Options{})
+	if warning := skipped.Warning(input.RDF); warning != "" {
+		summary.Warnings = append(summary.Warnings, warning)
+	}
+	return summary, err
 }
 
 // LoadReader loads the document that r yields in bulk, as LoadFiles loads a file of that

@@ -77,7 +77,7 @@ func killChild(dir, event string, files []string) error {
 		}
 		return nil
 	}
-	list, err := input.List(files)
+	list, _, err := input.List(files, input.RDF)
 	if err != nil {
 		return err
 	}
@@ -124,7 +124,7 @@ func TestKill(t *testing.T) {
 		}
 		store := openStore(t, dir)
 		defer closeStore(t, store)
-		list, err := input.List([]string{one, two})
+		list, _, err := input.List([]string{one, two}, input.RDF)
 		if err != nil {
 			t.Fatal(err)
 		}

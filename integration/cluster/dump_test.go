@@ -96,7 +96,7 @@ func annotatedSource(t *testing.T, name string, text []byte) input.Source {
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	sources, err := input.List([]string{path})
+	sources, _, err := input.List([]string{path}, input.RDF)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -68,7 +68,7 @@ func TestAbuseManyLinks(t *testing.T) {
 		if err := errors.Join(text.Flush(), file.Close()); err != nil {
 			t.Fatal(err)
 		}
-		sources, err := input.List([]string{path})
+		sources, _, err := input.List([]string{path}, input.RDF)
 		if err != nil {
 			t.Fatal(err)
 		}

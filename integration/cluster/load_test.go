@@ -59,7 +59,7 @@ func document(t *testing.T, name string, all []triple.Triple, dirty int) input.S
 	if err := os.WriteFile(path, text, 0o644); err != nil {
 		t.Fatal(err)
 	}
-	sources, err := input.List([]string{path})
+	sources, _, err := input.List([]string{path}, input.RDF)
 	if err != nil {
 		t.Fatal(err)
 	}

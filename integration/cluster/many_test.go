@@ -173,7 +173,7 @@ func (m *many) load() {
 	if err != nil {
 		m.t.Fatal(err)
 	}
-	sources, err := input.List([]string{path})
+	sources, _, err := input.List([]string{path}, input.RDF)
 	if err != nil {
 		m.t.Fatal(err)
 	}

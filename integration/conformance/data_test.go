@@ -15,7 +15,7 @@ import (
 // parseFile parses a file of the shared data as its name says.
 func parseFile(t *testing.T, elem ...string) []triple.Triple {
 	t.Helper()
-	sources, err := input.List([]string{Shared(t, elem...)})
+	sources, _, err := input.List([]string{Shared(t, elem...)}, input.RDF)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -91,7 +91,7 @@ func TestMusic(t *testing.T) {
 // TestDirty: raw line breaks in literals and '|' in IRIs, rejected statement by
 // statement.
 func TestDirty(t *testing.T) {
-	sources, err := input.List([]string{Shared(t, "data", "dirty")})
+	sources, _, err := input.List([]string{Shared(t, "data", "dirty")}, input.RDF)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -123,7 +123,7 @@ func TestDirty(t *testing.T) {
 
 // TestDirectory: of a directory of data and texts, the data is found.
 func TestDirectory(t *testing.T) {
-	sources, err := input.List([]string{Shared(t, "data", "dbpedia-links")})
+	sources, _, err := input.List([]string{Shared(t, "data", "dbpedia-links")}, input.RDF)
 	if err != nil || len(sources) != 36 {
 		t.Errorf("%d sources, %v; want 36", len(sources), err)
 	}

@@ -36,7 +36,7 @@ func (c *convertCmd) convert(e *env) error {
 	if err := c.check(); err != nil {
 		return err
 	}
-	sources, err := c.list()
+	sources, err := c.list(e, input.RDF)
 	if err != nil {
 		return err
 	}

@@ -28,6 +28,7 @@ type documents struct {
 	nestingFlags
 	Context []string `sep:"none" placeholder:"URL=FILE" help:"The JSON-LD context that documents name by this URL; repeatable. http and https are the same."`
 	found   prefixes.Found
+	skipped string        // the warning about files that directories have and list left out
 	loaded  *contexts.Set // of --context; made by check
 	Files   []string      `arg:"" optional:"" name:"file" help:"Files, directories, globs; - is standard input. .gz, .bz2, .zst and .xz are recognized by content."`
 }
@@ -46,15 +47,17 @@ type nestingFlags struct {
 	MaxNesting int `default:"100" placeholder:"N" help:"Most levels of triple terms in one another that are read, ${default} by default. Answers in JSON and XML are read up to 1,000 levels."`
 }
 
-// list returns the documents.
-func (d *documents) list() ([]input.Source, error) { return d.listBy(input.List) }
-
-// listBy is list with another way to list files.
-func (d *documents) listBy(list func(args []string) ([]input.Source, error)) ([]input.Source, error) {
+// list returns the documents. It warns at once if directories have other files, because a reading may
+// be long.
+func (d *documents) list(e *env, names input.Names) ([]input.Source, error) {
 	if len(d.Files) == 0 {
 		return nil, usagef("name files, directories or globs to read; - is standard input")
 	}
-	return list(d.Files)
+	sources, skipped, err := input.List(d.Files, names)
+	if d.skipped = skipped.Warning(names); d.skipped != "" {
+		e.sayf("warning: %s", d.skipped)
+	}
+	return sources, err
 }
 
 // syntax returns the syntax of --from; zero if it is not given.
@@ -237,7 +240,7 @@ func (e *env) open(source input.Source) (*input.Reader, error) {
 // call.
 func (d *documents) eachBatch(e *env, prefix string, do func(context.Context, []statement) error) error {
 	// 1. List the documents. Standard input is spooled, because it may be read twice.
-	sources, err := d.list()
+	sources, err := d.list(e, input.RDF)
 	if err != nil {
 		return err
 	}

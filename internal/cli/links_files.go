@@ -29,13 +29,13 @@ type linkFlags struct {
 	AllSchemes  bool   `help:"WAT: links of all schemes but javascript."`
 }
 
-// list returns the link files in arguments. In a directory these are the files with names of link
-// formats, or all files if a flag sets the format.
-func (f *linkFlags) list(args []string) ([]input.Source, error) {
-	return input.ListNamed(args, input.Names{What: "a link format (--format takes them all)", Are: func(name string) bool {
+// names selects the link files of directories: those with names of link formats, or all files if a
+// flag sets the format.
+func (f *linkFlags) names() input.Names {
+	return input.Names{What: "a link format", Hint: "--format takes all files", Are: func(name string) bool {
 		_, ok := linkfile.ByFile(name)
 		return ok || f.Format != ""
-	}})
+	}}
 }
 
 // given reports whether one of the flags is set.

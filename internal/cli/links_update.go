@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -43,9 +44,12 @@ func (c *linksUpdateCmd) Run(e *env) error {
 	if err != nil {
 		return err
 	}
-	listed, err := c.list(c.Files)
+	listed, skipped, err := input.List(c.Files, c.names())
 	if err != nil {
 		return err
+	}
+	if warning := skipped.Warning(c.names()); warning != "" {
+		e.sayf("warning: %s", warning)
 	}
 	// 2. Read the files as changes, and send them in batches.
 	display := newProgress(e.stderr)

@@ -48,11 +48,11 @@ func (c *loadCmd) Run(e *env) error {
 		return err
 	}
 	// 2. List the files, and choose one of three ways to load them.
-	list := input.List
+	names := input.RDF
 	if c.Links {
-		list = c.linkFlags.list
+		names = c.linkFlags.names()
 	}
-	sources, err := c.listBy(list)
+	sources, err := c.list(e, names)
 	if err != nil {
 		return err
 	}
@@ -239,7 +239,11 @@ func (c *loadCmd) explain(err error, sources []input.Source) error {
 func (c *loadCmd) report(e *env, s rdfload.Summary) error {
 	print := func() error { return printSummary(e.stdout, s) }
 	if c.JSON {
-		print = func() error { return e.printJSON(s) }
+		print = func() error {
+			s := s
+			s.Warnings = c.withSkipped(s.Warnings)
+			return e.printJSON(s)
+		}
 	}
 	if err := print(); err != nil {
 		return err
@@ -248,6 +252,14 @@ func (c *loadCmd) report(e *env, s rdfload.Summary) error {
 		e.sayf("warning: %s", warning)
 	}
 	return c.tellRejected(e, s.Rejected)
+}
+
+// withSkipped puts the warning of list before those of a summary. It was printed already.
+func (c *loadCmd) withSkipped(warnings []string) []string {
+	if c.skipped == "" {
+		return warnings
+	}
+	return append([]string{c.skipped}, warnings...)
 }
 
 // tellRejected reports the number of rejected statements, and returns errRejected if there are any.

@@ -192,6 +192,7 @@ func (l *linkLoad) label(note func([]links.Change) error, from linkPlace, noted 
 func (l *linkLoad) report() error {
 	// 1. As JSON, or as text for people.
 	if l.JSON {
+		l.done.Warnings = l.withSkipped(l.done.Warnings)
 		if err := l.e.printJSON(l.done); err != nil {
 			return err
 		}

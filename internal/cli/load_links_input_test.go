@@ -64,10 +64,14 @@ func TestLoadLinksDirectory(t *testing.T) {
 	newFile(t, crawl, "notes", "x:c\tx:d\n")
 	newFile(t, crawl, ".hidden.edges", "x:d\tx:e\n")
 	data := filepath.Join(dir, "store")
-	loadLinks(t, exitDone, "", data, crawl)
+	if _, stderr := loadLinks(t, exitDone, "", data, crawl); !strings.Contains(stderr, "notes is left out, because its name is not of a link format; --format takes all files") {
+		t.Error(stderr)
+	}
 	want := plain(edge{"x:a", "x:b"}, edge{"x:b", "x:c"})
 	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
-	loadLinks(t, exitDone, "", data, "--format", "edges", crawl)
+	if _, stderr := loadLinks(t, exitDone, "", data, "--format", "edges", crawl); strings.Contains(stderr, "left out") {
+		t.Error(stderr)
+	}
 	want = plain(edge{"x:a", "x:b"}, edge{"x:b", "x:c"}, edge{"x:c", "x:d"})
 	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
 	other := filepath.Join(dir, "other")

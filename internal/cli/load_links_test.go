@@ -494,7 +494,7 @@ func stopLinks(t *testing.T, data, file string, updating bool, batches int) int 
 		t.Fatal(err)
 	}
 	defer db.Close()
-	listed, err := input.List([]string{file})
+	listed, _, err := input.List([]string{file}, input.RDF)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -178,4 +179,29 @@ func TestOtherSyntaxes(t *testing.T) {
 	})
 	want(t, exitFailed, "looks like Turtle", "convert", write(t, "x.nt", turtle))
 	want(t, exitDone, "without @context", "convert", write(t, "n.jsonld", `[{"@id":"http://e/a","name":"x"}]`))
+}
+
+// TestSkippedFiles: what a directory has beside RDF is named in a warning, and in the JSON of a load.
+func TestSkippedFiles(t *testing.T) {
+	const says = "warning: 2 files of directories are left out, because their names are not of an RDF syntax: "
+	dir := t.TempDir()
+	for name, text := range map[string]string{"a.nt": "<http://e/a> <http://e/p> \"x\" .\n", "b.n3": "@prefix : <http://e/> .\n:b :p 1 .\n",
+		"c.json": "{}", ".hidden": ""} {
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o644); err != nil {
+			t.Fatal(err)
+		}
+	}
+	eachStore(t, "", func(t *testing.T, flags ...string) {
+		for _, command := range []string{"add", "load", "delete"} {
+			want(t, exitDone, says+dir+"/b.n3, "+dir+"/c.json; to read such a file, name it", append(append([]string{command}, flags...), dir)...)
+		}
+		code, out, said := run(t, "", append(append([]string{"load", "--json"}, flags...), dir)...)
+		var summary struct{ Warnings []string }
+		if err := json.Unmarshal([]byte(out), &summary); err != nil || code != exitDone || len(summary.Warnings) != 1 || strings.Count(said, "warning: "+summary.Warnings[0]+"\n") != 1 {
+			t.Errorf("%d %s\n%s", code, out, said)
+		}
+		// What the hint says reads it.
+		want(t, exitDone, "read       1", append(append([]string{"load", "--from", "ttl"}, flags...), filepath.Join(dir, "*.n3"))...)
+	})
+	want(t, exitDone, says, "convert", dir)
 }

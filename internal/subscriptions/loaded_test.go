@@ -53,7 +53,7 @@ func TestLoaded(t *testing.T) {
 	if err := os.WriteFile(path, text, 0o600); err != nil {
 		t.Fatal(err)
 	}
-	sources, err := input.List([]string{path})
+	sources, _, err := input.List([]string{path}, input.RDF)
 	if err != nil {
 		t.Fatal(err)
 	}

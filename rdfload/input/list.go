@@ -53,36 +53,66 @@ func Document(name string, r io.Reader, size int64, s syntax.Syntax) Source {
 type Names struct {
 	Are  func(name string) bool
 	What string // the kind of names, for a message
+	Hint string // how to read a file with another name, for a message
+}
+
+// RDF selects files with the suffix of an RDF syntax. Files of RDF-star are among them, because they must
+// not be left out in silence.
+var RDF = Names{What: "an RDF syntax", Hint: "to read such a file, name it or a pattern such as 'DIR/*.n3', with its syntax (--from ttl)",
+	Are: func(name string) bool {
+		_, known := syntax.ByFile(name)
+		_, star := syntax.ByStarFile(name)
+		return known || star
+	}}
+
+// Skipped are the paths of files that were left out because a directory has them under other names.
+// Hidden files and directories, whose names begin with '.', are not among them.
+type Skipped []string
+
+// maxSkipped bounds the names in a message.
+const maxSkipped = 5
+
+// names returns some of the paths as text.
+func (s Skipped) names() string {
+	text := strings.Join(s[:min(len(s), maxSkipped)], ", ")
+	if more := len(s) - maxSkipped; more > 0 {
+		text += fmt.Sprintf(" and %d more", more)
+	}
+	return text
+}
+
+// Warning returns a message about the files; "" if there are none. n are the names that were selected.
+func (s Skipped) Warning(n Names) string {
+	switch len(s) {
+	case 0:
+		return ""
+	case 1:
+		return fmt.Sprintf("%s is left out, because its name is not of %s; %s", s.names(), n.What, n.Hint)
+	}
+	return fmt.Sprintf("%d files of directories are left out, because their names are not of %s: %s; %s", len(s), n.What, s.names(), n.Hint)
 }
 
 // List returns the sources of arguments: "-", files, directories and globs of [filepath.Match]. '*'
 // matches no name that starts with '.'. Each source is listed once, in the order of the arguments,
-// and sorted by name within an argument. If an argument is a directory, List returns its files with
-// names of RDF syntaxes. If an argument matches nothing, List returns an error.
-func List(args []string) ([]Source, error) {
-	return ListNamed(args, Names{Are: isRDF, What: "an RDF syntax"})
-}
-
-// isRDF reports whether a file's name has the suffix of an RDF syntax. Files of RDF-star are listed, too,
-// because they must not be left out in silence.
-func isRDF(name string) bool {
-	_, known := syntax.ByFile(name)
-	_, star := syntax.ByStarFile(name)
-	return known || star
-}
-
-// ListNamed is List, but selects other files of directories.
-func ListNamed(args []string, names Names) ([]Source, error) {
+// and sorted by name within an argument. Of a directory it returns the files that names selects, and
+// as skipped all others. If an argument matches nothing, List returns an error.
+func List(args []string, names Names) ([]Source, Skipped, error) {
 	l := lister{names: names, seen: make(map[string]bool)}
 	for _, arg := range args {
 		if err := l.add(arg); err != nil {
-			return nil, err
+			return nil, nil, err
 		}
 	}
 	if len(l.sources) == 0 {
-		return nil, errors.New("no input named; give files, directories or - for standard input")
+		return nil, nil, errors.New("no input named; give files, directories or - for standard input")
 	}
-	return l.sources, nil
+	// A file may be named beside its directory.
+	skipped := slices.DeleteFunc(l.skipped, func(path string) bool {
+		absolute, err := filepath.Abs(path)
+		return err == nil && l.seen[absolute]
+	})
+	slices.Sort(skipped)
+	return l.sources, slices.Compact(skipped), nil
 }
 
 // standardInput returns the source of the process's standard input.
@@ -93,6 +123,7 @@ func standardInput() Source {
 type lister struct {
 	names   Names
 	sources []Source
+	skipped []string        // as the argument names them
 	seen    map[string]bool // by path
 }
 
@@ -145,6 +176,7 @@ func (l *lister) addPath(name string, info fs.FileInfo) error {
 		return l.addFile(name, info)
 	}
 	found := false
+	var skipped Skipped
 	// The separator is necessary because WalkDir must follow a link to a directory.
 	err := filepath.WalkDir(name+string(filepath.Separator), func(path string, entry fs.DirEntry, err error) error {
 		if err != nil {
@@ -156,24 +188,33 @@ func (l *lister) addPath(name string, info fs.FileInfo) error {
 			}
 			return nil
 		}
-		// Skip other names. A link counts if it leads to a regular file.
-		if entry.IsDir() || !l.names.Are(entry.Name()) {
+		if entry.IsDir() {
 			return nil
 		}
+		if !l.names.Are(entry.Name()) {
+			skipped = append(skipped, filepath.Clean(path))
+			return nil
+		}
+		// A link counts if it leads to a regular file.
 		info, err := os.Stat(path)
 		if err != nil {
 			return err
 		}
 		if !info.Mode().IsRegular() {
+			skipped = append(skipped, filepath.Clean(path))
 			return nil
 		}
 		found = true
 		return l.addFile(filepath.Clean(path), info)
 	})
-	if err == nil && !found {
-		err = fmt.Errorf("%s: no file in this directory has the name of %s: %w", name, l.names.What, fs.ErrNotExist)
+	switch {
+	case err != nil || found:
+		l.skipped = append(l.skipped, skipped...)
+		return err
+	case len(skipped) > 0:
+		return fmt.Errorf("%s: no file in this directory has the name of %s, but it has %s; %s: %w", name, l.names.What, skipped.names(), l.names.Hint, fs.ErrNotExist)
 	}
-	return err
+	return fmt.Errorf("%s: no file in this directory has the name of %s: %w", name, l.names.What, fs.ErrNotExist)
 }
 
 func (l *lister) addFile(name string, info fs.FileInfo) error {

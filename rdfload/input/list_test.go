@@ -15,7 +15,7 @@ import (
 
 func TestList(t *testing.T) {
 	dir := t.TempDir()
-	for _, name := range []string{"b.nt", "a.ttl.gz", "README.md", ".hidden.nt", "sub/c.rdf", "sub/[1].nq", ".git/x.nt", "none/notes.txt"} {
+	for _, name := range []string{"b.nt", "a.ttl.gz", "README.md", ".hidden.nt", "sub/c.rdf", "sub/[1].nq", "sub/d.n3", "sub/e.json", ".git/x.nt", "none/notes.txt", "none/.hidden", "empty/.keep"} {
 		path := filepath.Join(dir, name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
 			t.Fatal(err)
@@ -28,26 +28,31 @@ func TestList(t *testing.T) {
 		t.Fatal(err)
 	}
 	for _, test := range []struct {
-		args []string
-		want []string
-		err  string
+		args    []string
+		want    []string
+		skipped Skipped
+		err     string
 	}{
-		{[]string{"b.nt"}, []string{"b.nt"}, ""},
-		{[]string{"README.md", "-", "-"}, []string{"README.md", "-"}, ""},
-		{[]string{"."}, []string{"a.ttl.gz", "b.nt", "sub/[1].nq", "sub/c.rdf"}, ""},
-		{[]string{"link"}, []string{"link/[1].nq", "link/c.rdf"}, ""},
-		{[]string{"sub/[1].nq"}, []string{"sub/[1].nq"}, ""},
-		{[]string{"*.nt", "sub/*"}, []string{"b.nt", "sub/[1].nq", "sub/c.rdf"}, ""},
-		{[]string{"b.nt", "./b.nt", "."}, []string{"b.nt", "a.ttl.gz", "sub/[1].nq", "sub/c.rdf"}, ""},
-		{[]string{"missing.nt"}, nil, "missing.nt"},
-		{[]string{"*.trig"}, nil, "matches nothing"},
-		{[]string{"[x"}, nil, "pattern"},
-		{[]string{"none"}, nil, "no file in this directory"},
-		{nil, nil, "no input named"},
+		{[]string{"b.nt"}, []string{"b.nt"}, nil, ""},
+		{[]string{"README.md", "-", "-"}, []string{"README.md", "-"}, nil, ""},
+		{[]string{"."}, []string{"a.ttl.gz", "b.nt", "sub/[1].nq", "sub/c.rdf"}, Skipped{"README.md", "link", "none/notes.txt", "sub/d.n3", "sub/e.json"}, ""},
+		{[]string{"link"}, []string{"link/[1].nq", "link/c.rdf"}, Skipped{"link/d.n3", "link/e.json"}, ""},
+		{[]string{"sub/[1].nq"}, []string{"sub/[1].nq"}, nil, ""},
+		{[]string{"sub", "./sub"}, []string{"sub/[1].nq", "sub/c.rdf"}, Skipped{"sub/d.n3", "sub/e.json"}, ""},
+		{[]string{"sub", "sub/d.n3"}, []string{"sub/[1].nq", "sub/c.rdf", "sub/d.n3"}, Skipped{"sub/e.json"}, ""},
+		{[]string{"*.nt", "sub/*.[qr]*"}, []string{"b.nt", "sub/c.rdf"}, nil, ""},
+		{[]string{"*.nt", "sub/*"}, []string{"b.nt", "sub/[1].nq", "sub/c.rdf", "sub/d.n3", "sub/e.json"}, nil, ""},
+		{[]string{"b.nt", "./b.nt", "sub"}, []string{"b.nt", "sub/[1].nq", "sub/c.rdf"}, Skipped{"sub/d.n3", "sub/e.json"}, ""},
+		{[]string{"missing.nt"}, nil, nil, "missing.nt"},
+		{[]string{"*.trig"}, nil, nil, "matches nothing"},
+		{[]string{"[x"}, nil, nil, "pattern"},
+		{[]string{"none"}, nil, nil, "none: no file in this directory has the name of an RDF syntax, but it has none/notes.txt; to read"},
+		{[]string{"empty"}, nil, nil, "empty: no file in this directory has the name of an RDF syntax: "},
+		{nil, nil, nil, "no input named"},
 	} {
 		t.Run(strings.Join(test.args, " "), func(t *testing.T) {
 			t.Chdir(dir)
-			sources, err := List(test.args)
+			sources, skipped, err := List(test.args, RDF)
 			if test.err != "" {
 				if err == nil || !strings.Contains(err.Error(), test.err) {
 					t.Fatalf("got %v, want %s", err, test.err)
@@ -64,10 +69,28 @@ func TestList(t *testing.T) {
 					t.Errorf("%+v", source)
 				}
 			}
-			if err != nil || !slices.Equal(names, test.want) {
-				t.Errorf("got %q, %v; want %q", names, err, test.want)
+			if err != nil || !slices.Equal(names, test.want) || !slices.Equal(skipped, test.skipped) {
+				t.Errorf("got %q without %q, %v; want %q without %q", names, skipped, err, test.want, test.skipped)
 			}
 		})
+	}
+}
+
+// TestSkipped: a message names some of the files, and how many there are.
+func TestSkipped(t *testing.T) {
+	n := Names{What: "KIND", Hint: "HINT"}
+	for _, test := range []struct {
+		skipped Skipped
+		want    string
+	}{
+		{nil, ""},
+		{Skipped{"d/a.n3"}, "d/a.n3 is left out, because its name is not of KIND; HINT"},
+		{Skipped{"a", "b"}, "2 files of directories are left out, because their names are not of KIND: a, b; HINT"},
+		{Skipped{"a", "b", "c", "d", "e", "f", "g"}, "7 files of directories are left out, because their names are not of KIND: a, b, c, d, e and 2 more; HINT"},
+	} {
+		if got := test.skipped.Warning(n); got != test.want {
+			t.Errorf("got %s\nwant %s", got, test.want)
+		}
 	}
 }
 
@@ -76,7 +99,7 @@ func TestOpen(t *testing.T) {
 	if err := os.WriteFile(path, compressed(t, Zstd, sample), 0o644); err != nil {
 		t.Fatal(err)
 	}
-	sources, err := List([]string{path})
+	sources, _, err := List([]string{path}, RDF)
 	if err != nil {
 		t.Fatal(err)
 	}
