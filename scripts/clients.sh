@@ -1,8 +1,9 @@
 #!/usr/bin/env bash
 # Installs the clients written by others that the tests of integration use: from
 # Debian rdflib and SPARQLWrapper (for /usr/bin/python3), venv, Node.js with npm, and
-# Chromium; from npm Comunica, and what builds and tests the console; from PyPI what
-# tests the package in python. What cannot be had, as without a network, is named
+# Chromium; from npm Comunica and jsonld.js, and what builds and tests the console;
+# from PyPI what tests the package in python, and what docs/COMING-FROM.md compares
+# with, as Fuseki and Virtuoso (scripts/peers.sh). What cannot be had, as without a network, is named
 # and left out: the tests that need it then skip. Where a package registry is
 # reached it is to succeed.
 set -euo pipefail
@@ -42,14 +43,14 @@ debian() {
 
 comunica() {
   local at=integration/clients/testdata
-  [ ! -d "$at/node_modules/@comunica/query-sparql" ] || return 0
-  command -v npm >/dev/null 2>&1 || { left_out Comunica "there is no npm"; return 0; }
+  [ ! -d "$at/node_modules/@comunica/query-sparql" ] || [ ! -d "$at/node_modules/jsonld" ] || return 0
+  command -v npm >/dev/null 2>&1 || { left_out "Comunica and jsonld.js" "there is no npm"; return 0; }
   if (cd "$at" && timeout 300 npm install --no-audit --no-fund --no-package-lock --ignore-scripts --loglevel=error \
     --fetch-retries=2 --fetch-timeout=30000 >/dev/null); then
-    echo "clients: installed Comunica"
+    echo "clients: installed Comunica and jsonld.js"
   else
     rm -rf "$at/node_modules"
-    left_out Comunica "npm cannot install it"
+    left_out "Comunica and jsonld.js" "npm cannot install them"
   fi
 }
 
@@ -81,6 +82,31 @@ python_package() {
   fi
 }
 
+# python_stores makes a virtual environment with stores and converters in Python. One of them needs
+# Python 3.12; pyenv keeps the versions that it does not use out of the path.
+python_stores() {
+  local at=integration/clients/testdata python=python3 newer
+  [ ! -e "$at/.venv/installed" ] || return 0
+  for newer in python3.13 python3.12 "$HOME"/.pyenv/versions/3.1[23].*/bin/python; do
+    if "$newer" -c 'import ensurepip' 2>/dev/null; then
+      python=$newer
+      break
+    fi
+  done
+  rm -rf "$at/.venv"
+  if "$python" -m venv "$at/.venv" >/dev/null 2>&1 &&
+    timeout 300 "$at/.venv/bin/pip" install --quiet --disable-pip-version-check --retries 2 --timeout 20 --requirement "$at/requirements.txt" >/dev/null; then
+    touch "$at/.venv/installed"
+    echo "clients: installed stores in Python"
+  else
+    rm -rf "$at/.venv"
+    left_out "the stores in Python" "there is no venv, or pip cannot install them"
+  fi
+}
+
+# stores installs Fuseki and Virtuoso into .peers. Each names itself if it is left out.
+stores() { scripts/peers.sh .peers fuseki virtuoso; }
+
 # An argument names one of the functions; without any it is all. What is not of Debian
 # waits for registries most of its time, and never fails.
 if [ "$#" -gt 0 ]; then
@@ -90,5 +116,7 @@ else
   comunica &
   console &
   python_package &
+  python_stores &
+  stores &
   wait
 fi

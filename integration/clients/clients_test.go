@@ -1,5 +1,6 @@
 // Package clients tests a running node with the clients that its users have:
-// SPARQLWrapper, rdflib's SPARQLStore, our Python package, Comunica, and a browser on the console.
+// SPARQLWrapper, rdflib's SPARQLStore, our Python package, Comunica, and a browser on the console. It compares
+// the node's answers with those of the stores that users come from, in which docs/COMING-FROM.md says they differ.
 // scripts/clients.sh installs them; where one is not there its tests are skipped,
 // but with TREFOIL_CLIENTS=require they fail.
 package clients
