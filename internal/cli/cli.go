@@ -89,6 +89,8 @@ type env struct {
 	// width is the number of columns of the terminal that standard output is; 0 if it is none.
 	width int
 
+	variables []string // messages about unknown variables of the environment; see variables.go
+
 	links links.Graph // replaces the server's graph; only tests set it
 }
 
@@ -173,8 +175,16 @@ func runIn(e *env, args []string) int {
 	if helped {
 		return exitDone
 	}
+	e.findVariables(parser.Model, contextOf(parsed, err))
+	say := func(message string) { e.sayf("warning: %s", message) }
+	// A server writes the warnings to its log, which may be JSON. If it cannot start, a variable may be
+	// the reason.
+	if err != nil || parsed.Selected().Name != "serve" {
+		e.warnVariables(say)
+	}
 	if err == nil {
 		err = parsed.Run(e)
+		e.warnVariables(say)
 	}
 	return exitCode(ctx, err, commandOf(parsed, err), stderr)
 }
@@ -224,14 +234,19 @@ func exitCode(ctx context.Context, err error, command string, stderr io.Writer) 
 // commandOf returns the command whose help explains an error: the one that ran or, if the arguments cannot be parsed,
 // the one that was found in them.
 func commandOf(parsed *kong.Context, err error) string {
-	var parse *kong.ParseError
-	if errors.As(err, &parse) {
-		parsed = parse.Context
-	}
-	if parsed != nil && parsed.Selected() != nil {
+	if parsed = contextOf(parsed, err); parsed != nil && parsed.Selected() != nil {
 		return parsed.Selected().FullPath()
 	}
 	return "trefoil"
+}
+
+// contextOf returns what was parsed, or that part of it which comes before an error; nil if there is none.
+func contextOf(parsed *kong.Context, err error) *kong.Context {
+	var parse *kong.ParseError
+	if errors.As(err, &parse) {
+		return parse.Context
+	}
+	return parsed
 }
 
 // hintFor returns a hint to solve an error; "" if there is none.

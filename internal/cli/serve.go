@@ -182,6 +182,7 @@ func (c *serveCmd) Run(e *env) error {
 	if o.Logger, err = c.logger(e.stderr); err != nil {
 		return err
 	}
+	e.warnVariables(func(message string) { o.Logger.Warn(message) })
 	o.Report = func(message string) { o.Logger.Info(message) }
 	ctx, reload, stop := c.onHangup(e.ctx)
 	defer stop()

@@ -26,7 +26,7 @@ import (
 
 // variableOf returns the environment variable of a flag.
 func variableOf(flag string) string {
-	return "TREFOIL_" + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
+	return variablePrefix + strings.ToUpper(strings.ReplaceAll(flag, "-", "_"))
 }
 
 // hasSettings reports whether a command has the flags of a server.
