@@ -2,12 +2,9 @@
 
 import type { Completion, CompletionContext, CompletionResult } from "@codemirror/autocomplete";
 import type { EditorView } from "@codemirror/view";
+import { keywords } from "./keywords";
 import { declared, known } from "./prefixes";
 import { beginning, limit, type Named, type Schema } from "./schema";
-
-const keywords = ["SELECT", "DISTINCT", "WHERE", "FILTER", "OPTIONAL", "UNION", "GRAPH", "LIMIT", "OFFSET", "ORDER BY", "GROUP BY", "HAVING", "VALUES", "BIND",
-  "MINUS", "SERVICE", "ASK", "CONSTRUCT", "DESCRIBE", "PREFIX", "BASE", "FROM", "FROM NAMED", "NOT EXISTS", "EXISTS", "INSERT DATA", "DELETE DATA", "INSERT", "DELETE", "WITH",
-  "CLEAR", "DROP", "COUNT", "SUM", "AVG", "MIN", "MAX", "GROUP_CONCAT", "REGEX", "CONTAINS", "STRSTARTS", "LANG", "DATATYPE", "BOUND", "COALESCE", "ASC", "DESC"];
 
 // place returns what the grammar wants at the end of a text: a class after "a", or a predicate after
 // a subject or a semicolon. It looks at the last statement only, which is enough for a suggestion.

@@ -43,6 +43,9 @@ export async function testCompletion(context, address) {
     await list.getByRole("option", { name: "SELECT" }).click();
     assert.equal(await t.text(), "SELECT");
   });
+  await sub(t, "LATERAL", async () => {
+    assert.match((await type("SELECT * { ?s ?p ?o . ", "LAT")).join(" "), /LATERAL/);
+  });
   await sub(t, "the proposals are accessible", async () => {
     await type("SELECT * { ?s ", "foaf:n");
     await t.accessible("the proposals");
