@@ -90,7 +90,8 @@ func (c *Client) Position(ctx context.Context) (string, error) {
 
 // Changes yields changes in order. If the connection breaks, or is silent for three heartbeats, it
 // connects again behind the last position; some changes may then come twice. It gives up, with an
-// error, after Options.Retries failures in a row. If ctx ends, so do the changes, with its error.
+// error, after Options.Retries failures in a row without a whole commit between them. If ctx ends, so do the
+// changes, with its error.
 func (c *Client) Changes(ctx context.Context, o ChangesOptions) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		// 1. Without a position the first connection could break before its first line, and changes
@@ -103,7 +104,7 @@ func (c *Client) Changes(ctx context.Context, o ChangesOptions) iter.Seq2[Change
 				return
 			}
 		}
-		// 2. Connect until the feed ends. Each line that arrives clears the count of failures.
+		// 2. Connect until the feed ends. A connection that got further clears the count of failures.
 		for !f.done {
 			err := c.retry(ctx, func() error { return f.connect(ctx) })
 			if errors.Is(err, errProgress) {
@@ -120,9 +121,9 @@ func (c *Client) Changes(ctx context.Context, o ChangesOptions) iter.Seq2[Change
 	}
 }
 
-// errProgress ends a connection that broke after lines had arrived, so the count of retries begins
+// errProgress ends a connection that broke after it got further, so the count of retries begins
 // again.
-var errProgress = errors.New("the connection broke after changes had arrived")
+var errProgress = errors.New("the connection broke after whole commits had arrived")
 
 // follower follows the feed across connections.
 type follower struct {
@@ -132,6 +133,9 @@ type follower struct {
 	yield   func(Change, error) bool
 	stopped bool // the loop over the changes has ended
 	done    bool // the feed has ended
+	// inside means that a part of the commit behind since has arrived. Then only a position behind it is
+	// progress: a connection that always breaks inside of the commit gets it from its beginning for ever.
+	inside bool
 }
 
 // heartbeat is the pause between heartbeats. A connection that is silent three times as long is
@@ -154,7 +158,7 @@ func (f *follower) connect(ctx context.Context) error {
 	defer answer.Body.Close()
 	// 2. Read its lines. The time that the consumer takes for one is not the node's.
 	lines := bufio.NewReaderSize(answer.Body, 64<<10)
-	for progress := false; ; progress = true {
+	for progress := false; ; {
 		line, err := readLine(lines)
 		if err == io.EOF && f.options.End {
 			f.done = true
@@ -165,14 +169,16 @@ func (f *follower) connect(ctx context.Context) error {
 		}
 		if err == nil {
 			silent.Stop()
-			err = f.take(line)
+			var further bool
+			further, err = f.take(line)
+			progress = progress || further
 			silent.Reset(3 * heartbeat)
 		}
 		if f.stopped {
 			f.done = true
 			return nil
 		}
-		// 3. A failure behind a line is the first one in a row.
+		// 3. A failure behind progress is the first one in a row.
 		if cause := context.Cause(ctx); err != nil && progress && mayPass(err) && (cause == nil || errors.Is(cause, errSilent)) {
 			return &permanent{errProgress}
 		}
@@ -192,19 +198,23 @@ func causeOf(ctx context.Context, err error) error {
 	return err
 }
 
-// take decodes a line, remembers its position and yields its change.
-func (f *follower) take(line []byte) error {
+// take decodes a line, remembers its position and yields its change. It reports whether the line is progress: a
+// position behind a commit, or a heartbeat at the end of the feed.
+func (f *follower) take(line []byte) (progress bool, err error) {
 	change, err := parseChange(line)
 	if err != nil {
-		return err
+		return false, err
 	}
 	if change.Kind != "heartbeat" || f.options.Heartbeats {
 		f.stopped = !f.yield(change, nil)
 	}
-	if change.Position != "" {
-		f.since = change.Position
+	switch {
+	case change.Position == "":
+		f.inside = true
+	case change.Position != f.since || !f.inside:
+		f.since, f.inside, progress = change.Position, false, true
 	}
-	return nil
+	return progress, nil
 }
 
 // maxChangeBytes bounds a line: a triple of four terms of 16 MiB, with each character escaped.

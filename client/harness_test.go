@@ -35,6 +35,18 @@ func startNode(t testing.TB, options server.Options) (url string, db *store.Stor
 	if err != nil {
 		t.Fatal(err)
 	}
+	t.Cleanup(func() { // behind the server, which is stopped first
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	return serveStore(t, db, options), db
+}
+
+// serveStore serves the triples of an open store.
+func serveStore(t testing.TB, db store.Triples, options server.Options) (url string) {
+	t.Helper()
+	var err error
 	if options.Engine == nil {
 		if options.Engine, err = engine.New(db, engine.Options{}); err != nil {
 			t.Fatal(err)
@@ -57,11 +69,11 @@ func startNode(t testing.TB, options server.Options) (url string, db *store.Stor
 	t.Cleanup(func() {
 		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
 		defer cancel()
-		if err := errors.Join(srv.Shutdown(ctx), <-served, db.Close()); err != nil {
+		if err := errors.Join(srv.Shutdown(ctx), <-served); err != nil {
 			t.Error(err)
 		}
 	})
-	return "http://" + ln.Addr().String(), db
+	return "http://" + ln.Addr().String()
 }
 
 // newClient returns a client whose pauses take no time.

@@ -156,6 +156,18 @@ func (c *Change) Triple() (triple.Triple, error) {
 // emptyValue is the value of a row without long terms.
 var emptyValue = triple.AppendValue(nil, triple.Stamp{}, triple.Triple{})
 
+// Clone copies what the next step of an iteration overwrites.
+func (c *Change) Clone() Change {
+	d := *c
+	d.Key, d.Long = slices.Clone(c.Key), slices.Clone(c.Long)
+	if c.Annotation != nil {
+		a := *c.Annotation
+		a.Data = slices.Clone(a.Data)
+		d.Annotation = &a
+	}
+	return d
+}
+
 // Batch is the changes of some whole commits, or a part of one commit. All changes of one request to a
 // lone store are one commit; in a cluster each change is one.
 type Batch struct {
@@ -169,7 +181,8 @@ type Batch struct {
 	Position Position
 	// Continued means that the batch is a part of the commit behind Position, and not its end. The
 	// position does not move with such a batch. A consumer that leaves here reads the whole commit
-	// again, so it must read on: see [Follower.Read].
+	// again, so it must read on: see [Follower.Read]. The batch that ends the commit comes at once, if
+	// need be without changes.
 	Continued bool
 }
 

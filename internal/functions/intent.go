@@ -98,13 +98,7 @@ func (r *runner) unchangedSince(ctx context.Context, in *Intent) ([]Operation, e
 		order = append(order, string(key))
 	}
 	// 2. Read the feed up to its end.
-	for batch, err := range r.feed.Changes(ctx, feed.Request{Since: since}) {
-		if errors.Is(err, feed.ErrGone) || errors.Is(err, feed.ErrPosition) {
-			return nil, r.giveUp(ctx, in)
-		}
-		if err != nil {
-			return nil, err
-		}
+	err = feed.Each(ctx, r.feed, feed.Request{Since: since}, func(batch *feed.Batch) (bool, error) {
 		for i := range batch.Changes {
 			c := &batch.Changes[i]
 			switch c.Kind {
@@ -114,10 +108,17 @@ func (r *runner) unchangedSince(ctx context.Context, in *Intent) ([]Operation, e
 				delete(left, string(triple.AppendAnnotationKey(nil, c.Key, c.Annotation.ApplicationID)))
 			case feed.Clear:
 				if err := dropCleared(left, c.Clear); err != nil {
-					return nil, err
+					return false, err
 				}
 			}
 		}
+		return len(left) == 0, nil
+	})
+	switch {
+	case errors.Is(err, feed.ErrGone), errors.Is(err, feed.ErrPosition):
+		return nil, r.giveUp(ctx, in)
+	case err != nil:
+		return nil, err
 	}
 	var rest []Operation
 	for _, key := range order {

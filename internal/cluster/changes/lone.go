@@ -173,7 +173,8 @@ func (rd *reader) lone(ctx context.Context, v *view.View) error {
 			return err
 		}
 		rd.part = b.part
-		if err := rd.flush(rd.out.bytes >= rd.out.most); err != nil {
+		// The consumer of a part waits for the end of its commit, also if the rest is not selected.
+		if err := rd.flush(rd.out.bytes >= rd.out.most || rd.out.inside && rd.part == 0); err != nil {
 			return err
 		}
 		if !b.more {

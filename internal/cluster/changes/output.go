@@ -24,6 +24,7 @@ type output struct {
 	last      time.Time     // when a batch was sent
 	begun     bool          // a batch was sent
 	sent      feed.Position // of the last batch
+	inside    bool          // the last batch is continued
 }
 
 const defaultBytes = 1 << 20
@@ -142,7 +143,7 @@ func (rd *reader) flush(always bool) error {
 	} else {
 		rd.lag.Store(b.Time.UnixMilli())
 	}
-	rd.out.sent, rd.out.begun = rd.pos, true
+	rd.out.sent, rd.out.begun, rd.out.inside = rd.pos, true, b.Continued
 	if !rd.yield(b, nil) {
 		return errDone
 	}

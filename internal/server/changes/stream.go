@@ -31,6 +31,10 @@ type stream struct {
 	buf      []byte
 	sent     time.Time // when the last bytes were sent
 	position string    // the last one that was sent, or that of the request
+	// held is the last change of a part of a commit, if the commit may end without another one: then it has the
+	// position.
+	held    []feed.Change
+	cleared bool // a clear has arrived that the format has no place for
 }
 
 // addKinds selects kinds without which the requested ones would not be complete: the triples of a load
@@ -115,9 +119,13 @@ func (s *stream) run(source feed.Source) error {
 // sendBatch sends a batch, with the triples of its loads if they are requested.
 func (s *stream) sendBatch(b *feed.Batch) error {
 	for i := range b.Changes {
-		if b.Changes[i].Kind == feed.Clear && s.format.triples {
-			return &feed.GoneError{Reason: "graphs were cleared as a whole, and this format has no place for that", Continue: b.Position}
-		}
+		s.cleared = s.cleared || b.Changes[i].Kind == feed.Clear && s.format.triples
+	}
+	switch {
+	case s.cleared && b.Continued:
+		return nil // the client must continue behind the whole commit
+	case s.cleared:
+		return &feed.GoneError{Reason: "graphs were cleared as a whole, and this format has no place for that", Continue: b.Position}
 	}
 	if !s.begun {
 		if err := s.begin(); err != nil {
@@ -138,7 +146,31 @@ func (s *stream) sendBatch(b *feed.Batch) error {
 		return err
 	}
 	b.Changes = slices.DeleteFunc(b.Changes, func(c feed.Change) bool { return slices.Contains(s.hidden, c.Kind) })
-	return s.write(b, b.Position.String())
+	return s.writeHeld(b)
+}
+
+// writeHeld sends a batch behind the change that was held back. Of a part of a commit it sends all but the last change.
+func (s *stream) writeHeld(b *feed.Batch) error {
+	all := b.Changes
+	if len(s.held) > 0 {
+		all = append(s.held, all...)
+		s.held = nil
+	}
+	if !b.Continued {
+		return s.write(&feed.Batch{Time: b.Time, Changes: all}, b.Position.String())
+	}
+	if len(all) == 0 {
+		return nil
+	}
+	last := all[len(all)-1].Clone()
+	if last.Time.IsZero() {
+		last.Time = b.Time
+	}
+	s.held = []feed.Change{last}
+	if all = all[:len(all)-1]; len(all) == 0 {
+		return nil
+	}
+	return s.write(&feed.Batch{Time: b.Time, Changes: all}, "")
 }
 
 // write appends a batch and sends it.

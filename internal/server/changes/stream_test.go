@@ -5,15 +5,18 @@ package changes
 import (
 	"context"
 	"errors"
+	"fmt"
 	"iter"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"strings"
 	"testing"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
+	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
@@ -101,5 +104,75 @@ func TestStreamClear(t *testing.T) {
 	}
 	if _, err := answer(t, nil, source, patch, feed.Request{Filter: feed.Filter{Kinds: []feed.Kind{feed.Add}}}, true); err != nil {
 		t.Error(err)
+	}
+}
+
+// parts is a feed of the batches of a test.
+type parts []feed.Batch
+
+func (p parts) Position(context.Context) (feed.Position, error) { return p[len(p)-1].Position, nil }
+
+func (p parts) Changes(context.Context, feed.Request) iter.Seq2[*feed.Batch, error] {
+	return func(yield func(*feed.Batch, error) bool) {
+		for i := range p {
+			b := p[i]
+			b.Changes = slices.Clone(b.Changes)
+			if !yield(&b, nil) {
+				return
+			}
+		}
+	}
+}
+
+// TestStreamParts: of a commit that comes in parts, only the last change has a position, also if the end of the commit
+// comes without a change.
+func TestStreamParts(t *testing.T) {
+	before := feed.Position{Source: 1, Epoch: 7}
+	behind := before.Begin(8)
+	load := func(id string) feed.Change { return feed.Change{Kind: feed.Load, Load: &feed.LoadInfo{ID: id}} }
+	part := func(ids ...string) (b feed.Batch) {
+		b.Position, b.Continued = before, true
+		for _, id := range ids {
+			b.Changes = append(b.Changes, load(id))
+		}
+		return b
+	}
+	end := func(ids ...string) feed.Batch {
+		b := part(ids...)
+		b.Position, b.Continued = behind, false
+		return b
+	}
+	for name, source := range map[string]parts{
+		"an end without a change": {part("1"), part("2", "3"), part("4"), end()},
+		"an end with a change":    {part("1", "2", "3"), end("4")},
+		"nothing between":         {part("1", "2", "3"), part(), part("4"), end()},
+	} {
+		text, err := answer(t, nil, source, &formats[0], feed.Request{Since: before}, false)
+		if err != nil {
+			t.Fatal(err)
+		}
+		lines := strings.Split(strings.TrimSpace(text), "\n")
+		for i, line := range lines {
+			if !strings.Contains(line, fmt.Sprintf(`"load":"%d"`, i+1)) || strings.Contains(line, before.String()) || strings.Contains(line, behind.String()) != (i == 3) {
+				t.Errorf("%s: line %d: %s", name, i, line)
+			}
+		}
+		if len(lines) != 4 {
+			t.Errorf("%s: %s", name, text)
+		}
+	}
+}
+
+// TestStreamClearInParts: a client that cannot take a clear continues behind its whole commit. Otherwise it would come
+// to the same clear for ever.
+func TestStreamClearInParts(t *testing.T) {
+	before := feed.Position{Source: 1, Epoch: 7}
+	source := parts{
+		{Position: before, Continued: true, Changes: []feed.Change{{Kind: feed.Clear, Clear: &feed.ClearInfo{All: true}}}},
+		{Position: before.Begin(8)},
+	}
+	_, err := answer(t, nil, source, &formats[2], feed.Request{Since: before}, false)
+	if e := problem.As(err); e.Kind != problem.KindFeedGone || e.Continue != before.Begin(8).String() {
+		t.Errorf("%+v", e)
 	}
 }

@@ -219,7 +219,7 @@ func TestRetentionGaps(t *testing.T) {
 func TestConsumerThatDoesNotRead(t *testing.T) {
 	l := newLog(t, Retention{Bytes: 16 << 10})
 	l.commit(1)
-	next, stop := iter.Pull2(l.f.Changes(t.Context(), feed.Request{Follow: true, MaxBytes: 100}))
+	next, stop := iter.Pull2(l.f.Changes(t.Context(), feed.Request{Follow: true, MaxBytes: 1000}))
 	defer stop()
 	if b, err, _ := next(); err != nil || len(b.Changes) != 1 {
 		t.Fatal(b, err)

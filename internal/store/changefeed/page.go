@@ -5,7 +5,6 @@ package changefeed
 import (
 	"context"
 	"fmt"
-	"slices"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
@@ -32,7 +31,7 @@ func (f *Feed) Page(ctx context.Context, since feed.Position, part uint32, maxBy
 	c := consumer{f: f, r: feed.Request{Since: since, MaxBytes: max(maxBytes, 1)}, sent: time.Now()}
 	c.yield = func(b *feed.Batch, _ error) bool {
 		for i := range b.Changes {
-			p.Changes = append(p.Changes, clone(&b.Changes[i]))
+			p.Changes = append(p.Changes, b.Changes[i].Clone())
 		}
 		p.Time = b.Time
 		return true
@@ -103,16 +102,4 @@ func parseLogKey(key []byte) (at triple.Stamp, part uint32, err error) {
 		}
 	}
 	return at, part, err
-}
-
-// clone copies what the next step of an iteration overwrites.
-func clone(c *feed.Change) feed.Change {
-	d := *c
-	d.Key, d.Long = slices.Clone(c.Key), slices.Clone(c.Long)
-	if c.Annotation != nil {
-		a := *c.Annotation
-		a.Data = slices.Clone(a.Data)
-		d.Annotation = &a
-	}
-	return d
 }

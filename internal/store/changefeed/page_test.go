@@ -4,6 +4,7 @@ package changefeed
 
 import (
 	"errors"
+	"iter"
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/feed"
@@ -138,6 +139,27 @@ func TestParts(t *testing.T) {
 		}
 		if end := l.f.At(l.next - 1); got != total || parts == 0 || !at.Reaches(end) {
 			t.Errorf("%d changes, want %d; %d parts; the end is %v, want %v", got, total, parts, at, end)
+		}
+	}
+}
+
+// TestPartEndsAtOnce: behind a part of a commit the batch that ends it comes at once, although the filter selects
+// nothing of the rest. The consumer must not wait for a heartbeat.
+func TestPartEndsAtOnce(t *testing.T) {
+	l := newLog(t, Retention{})
+	begin := l.f.At(0)
+	l.request(0, 20_000) // several rows
+	first := feed.Filter{Pattern: triple.Pattern{Subject: triple.NewIRI(term("%06d", 0).Value())}}
+	next, stop := iter.Pull2(l.f.Changes(t.Context(), feed.Request{Since: begin, Filter: first, Follow: true, MaxBytes: 1}))
+	defer stop()
+	for b, err, ok := next(); ; b, err, ok = next() {
+		switch {
+		case err != nil || !ok:
+			t.Fatal(err)
+		case b.Continued:
+			continue
+		case b.Position.Reaches(l.f.At(l.next - 1)):
+			return
 		}
 	}
 }

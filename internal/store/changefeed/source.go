@@ -66,6 +66,7 @@ type consumer struct {
 	next    []byte       // key of the next row
 	begun   bool         // a batch was sent
 	skipped bool         // done has moved since the last batch
+	inside  bool         // the last batch is continued
 	unsent  int          // bytes of rows since the last batch
 	sent    time.Time    // when the last batch was sent
 	rows    []byte       // the rows of a chunk, one after the other
@@ -303,7 +304,8 @@ func (c *consumer) sendRow(key, value []byte) error {
 	if !row.Continued {
 		c.move(last)
 	}
-	if len(c.batch.Changes) == 0 {
+	// The consumer of a part waits for the end of its commit, also if the rest is not selected.
+	if len(c.batch.Changes) == 0 && !(c.inside && c.skipped) {
 		return nil
 	}
 	return c.send(row.Time)
@@ -342,6 +344,7 @@ func (c *consumer) send(at time.Time) error {
 			return errStopped
 		}
 	}
+	c.inside = c.whole < len(all)
 	c.begun, c.sent, c.skipped, c.unsent, c.whole = true, time.Now(), false, 0, 0
 	c.earlier += len(all)
 	clear(all)

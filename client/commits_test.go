@@ -1,0 +1,137 @@
+// Tests of Changes with commits that the feed delivers in parts.
+
+package client_test
+
+import (
+	"context"
+	"errors"
+	"fmt"
+	"iter"
+	"net/http"
+	"sync"
+	"testing"
+
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/feedtest"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// tapped is a store whose feed a test watches. It keeps the last error of the feed, because an answer has only its
+// text.
+type tapped struct {
+	store.Triples
+	feed feed.Source
+
+	mu     sync.Mutex
+	failed error
+}
+
+func (n *tapped) Feed() feed.Source { return n }
+
+func (n *tapped) Position(ctx context.Context) (feed.Position, error) { return n.feed.Position(ctx) }
+
+func (n *tapped) Changes(ctx context.Context, r feed.Request) iter.Seq2[*feed.Batch, error] {
+	return func(yield func(*feed.Batch, error) bool) {
+		for b, err := range n.feed.Changes(ctx, r) {
+			n.fail(err)
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+func (n *tapped) fail(err error) (last error) {
+	n.mu.Lock()
+	defer n.mu.Unlock()
+	last, n.failed = n.failed, err
+	return last
+}
+
+// TestLargeCommits: a consumer that keeps the positions of the changes has whole commits behind each, whatever part the
+// feed of the node fails at.
+func TestLargeCommits(t *testing.T) {
+	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20})
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { // behind the server, which is stopped first
+		if err := db.Close(); err != nil {
+			t.Error(err)
+		}
+	})
+	word := func(i int) triple.Term { return triple.NewString(fmt.Sprint("word ", i)) }
+	feedtest.Follower(t, db, word, func(s *feedtest.Source) feedtest.Consumer {
+		node := &tapped{Triples: db, feed: s}
+		c := newClient(t, serveStore(t, node, server.Options{}), client.Options{Retries: 2})
+		since, set := "0", feedtest.Set{}
+		return feedtest.Consumer{Objects: set.Objects, Follow: func(ctx context.Context) error {
+			node.fail(nil)
+			for change, err := range c.Changes(ctx, client.ChangesOptions{Since: since, End: true}) {
+				if err != nil {
+					return errors.Join(err, node.fail(nil))
+				}
+				take(set, &change)
+				if change.Position != "" {
+					since = change.Position
+				}
+			}
+			return nil
+		}}
+	})
+}
+
+// take takes in a change. Taking it in again is harmless, because the rest of its commit comes again, too.
+func take(set feedtest.Set, c *client.Change) {
+	switch c.Kind {
+	case "clear":
+		clear(set)
+	case "add":
+		set[c.Triple.String()] = c.Triple
+	case "delete":
+		delete(set, c.Triple.String())
+	}
+}
+
+// TestChangesBreakInside: connections that always break inside of the same commit are failures in a row, although
+// lines arrive on each. If one gets behind the commit, the count begins again.
+func TestChangesBreakInside(t *testing.T) {
+	url, db := startNode(t, server.Options{})
+	const size = 400
+	for range 4 {
+		if _, err := db.Add(t.Context(), numbered(size)); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := db.Delete(t.Context(), numbered(size)); err != nil {
+			t.Fatal(err)
+		}
+	}
+	for name, one := range map[string]struct {
+		cut   func(n int) int64
+		whole bool
+	}{
+		"always the same": {func(int) int64 { return 30_000 }, false},
+		"at last":         {func(n int) int64 { return 30_000 + 100_000*int64(n%3/2) }, true},
+	} {
+		t.Run(name, func(t *testing.T) {
+			w := newNetwork(t, func(n int, _ *http.Request) fate { return fate{cut: one.cut(n)} })
+			c := newClient(t, url, client.Options{HTTPClient: &http.Client{Transport: w}, Retries: 3})
+			positions := map[string]bool{}
+			var last error
+			for change, err := range c.Changes(t.Context(), client.ChangesOptions{Since: "0", End: true}) {
+				if last = err; err == nil && change.Position != "" {
+					positions[change.Position] = true
+				}
+			}
+			switch {
+			case one.whole && (last != nil || len(positions) != 8):
+				t.Errorf("%d of 8 commits: %v", len(positions), last)
+			case !one.whole && (last == nil || len(positions) > 0 || w.requests() != 4):
+				t.Errorf("after %d connections and %d commits: %v", w.requests(), len(positions), last)
+			}
+		})
+	}
+}
