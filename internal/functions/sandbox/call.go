@@ -89,7 +89,7 @@ func (f *Function) exchange(ctx context.Context, in *instance, input []byte) ([]
 	// 1. Write the input where the module expects it.
 	at, err := in.input.Call(ctx, uint64(len(input)))
 	if err != nil {
-		return nil, f.trap(memory, err)
+		return nil, f.trap(in.module, err)
 	}
 	if !memory.Write(uint32(at[0]), input) {
 		return nil, fmt.Errorf("%w: %s returned %d for %d bytes, and the memory has %d", ErrOutput, exportInput, uint32(at[0]), len(input), memory.Size())
@@ -97,7 +97,7 @@ func (f *Function) exchange(ctx context.Context, in *instance, input []byte) ([]
 	// 2. Run it.
 	out, err := in.run.Call(ctx, uint64(uint32(at[0])), uint64(len(input)))
 	if err != nil {
-		return nil, f.trap(memory, err)
+		return nil, f.trap(in.module, err)
 	}
 	// 3. Copy the output, because the memory is used again.
 	begin, size := uint32(out[0]>>32), uint32(out[0])
@@ -113,7 +113,11 @@ func (f *Function) exchange(ctx context.Context, in *instance, input []byte) ([]
 
 // trap returns the error for a call that failed. A module at its limit of memory most likely
 // trapped because of that.
-func (f *Function) trap(memory api.Memory, err error) error {
+func (f *Function) trap(in api.Module, err error) error {
+	if left := in.ExportedGlobal(stackExport); left != nil && uint32(left.Get()) == stackFull {
+		return errStack()
+	}
+	memory := in.Memory()
 	if int(memory.Size())+pageBytes > f.runtime.limits.MemoryBytes {
 		return fmt.Errorf("%w of %d bytes: %s", ErrMemory, f.runtime.limits.MemoryBytes, oneLine(err))
 	}

@@ -6,6 +6,7 @@ import (
 	"encoding/binary"
 	"errors"
 	"fmt"
+	"slices"
 	"strconv"
 	"strings"
 )
@@ -56,8 +57,11 @@ type checked struct {
 	memoryBytes int // of a new instance
 }
 
-// globalPrefix begins the names of the exports that checkModule adds.
-const globalPrefix = "trefoil:global:"
+// The exports that checkModule adds have names of their own.
+const (
+	reservedPrefix = "trefoil:"
+	globalPrefix   = reservedPrefix + "global:" // of mutable globals, by number
+)
 
 // checkModule checks a module. It returns an error if the module imports something, or if a count in
 // it exceeds what its bytes can hold: the compiler would allocate that. It exports the mutable
@@ -74,10 +78,9 @@ func checkModule(module []byte, maxPages uint32) (*checked, error) {
 	}
 	// 2. The sections. Custom ones are left out, because nothing reads them.
 	c := &checker{module: module, at: len(header), end: len(module), maxPages: maxPages}
-	out := &checked{module: []byte(header)}
+	var sections [sectionDataCount + 1][]byte
 	last := 0
 	for c.at < c.end && c.err == nil {
-		begin := c.at
 		id := int(c.byte())
 		size := c.uint()
 		if size > uint64(c.end-c.at) {
@@ -92,46 +95,69 @@ func checkModule(module []byte, maxPages uint32) (*checked, error) {
 			}
 			last = rank(id)
 			c.section(id, content+int(size))
-			if id == sectionExport {
-				out.module = c.appendExports(out.module, module[content:content+int(size)])
-			} else {
-				out.module = append(out.module, module[begin:content+int(size)]...)
-			}
+			sections[id] = module[content : content+int(size)]
 		}
 		c.at = content + int(size)
 	}
+	if c.err == nil && c.bodies != len(c.functions) {
+		c.fail("%d functions with %d bodies", len(c.functions), c.bodies)
+	}
+	if c.err != nil {
+		return nil, c.err
+	}
 	// 3. Tables can be changed, and passive segments dropped. No call would see them as they were.
-	out.resettable = c.elements == 0 && !c.tables && !c.passive
-	out.memoryBytes = int(c.pages * pageBytes)
+	out := &checked{module: c.assemble(&sections), resettable: c.elements == 0 && !c.tables && !c.passive, memoryBytes: int(c.pages * pageBytes)}
 	for _, i := range c.mutable {
 		out.globals = append(out.globals, globalPrefix+strconv.Itoa(i))
 	}
-	return out, c.err
+	return out, nil
 }
 
-// appendExports appends the export section and adds the mutable globals to it.
+// assemble returns the module with the exports of its globals, and with the bound of its stack.
+func (c *checker) assemble(sections *[sectionDataCount + 1][]byte) []byte {
+	module := []byte(header)
+	for _, id := range sectionOrder {
+		content := sections[id]
+		switch {
+		case id == sectionGlobal: // also if the module has none
+			_, size := binary.Uvarint(content)
+			module = c.appendGlobals(module, content[size:])
+		case content == nil:
+		case id == sectionFunction:
+			module = c.appendFunctions(module)
+		case id == sectionCode:
+			module = c.appendCode(module)
+		case id == sectionExport:
+			module = c.appendExports(module, content)
+		default:
+			module = binary.AppendUvarint(append(module, byte(id)), uint64(len(content)))
+			module = append(module, content...)
+		}
+	}
+	return module
+}
+
+// appendExports appends the export section and adds the mutable globals to it, and that of the stack.
 func (c *checker) appendExports(dst, section []byte) []byte {
 	count, size := binary.Uvarint(section)
-	content := binary.AppendUvarint(nil, count+uint64(len(c.mutable)))
-	content = append(content, section[max(size, 0):]...)
-	for _, i := range c.mutable {
-		name := globalPrefix + strconv.Itoa(i)
-		content = append(binary.AppendUvarint(content, uint64(len(name))), name...)
-		content = binary.AppendUvarint(append(content, exportGlobal), uint64(i))
+	exports := append([]byte(nil), section[size:]...)
+	add := func(name string, global int) {
+		exports = append(binary.AppendUvarint(exports, uint64(len(name))), name...)
+		exports = binary.AppendUvarint(append(exports, exportGlobal), uint64(global))
 	}
-	return append(binary.AppendUvarint(append(dst, sectionExport), uint64(len(content))), content...)
+	for _, i := range c.mutable {
+		add(globalPrefix+strconv.Itoa(i), i)
+	}
+	add(stackExport, c.globals)
+	return appendSection(dst, sectionExport, int(count)+len(c.mutable)+1, exports)
 }
 
+// sectionOrder is the order of sections. The number of data segments comes before the code.
+var sectionOrder = []int{sectionType, sectionImport, sectionFunction, sectionTable, sectionMemory, sectionGlobal, sectionExport,
+	sectionStart, sectionElement, sectionDataCount, sectionCode, sectionData}
+
 // rank returns the place of a section in the order of sections; 0 if it is unknown.
-func rank(id int) int {
-	switch {
-	case id == sectionDataCount: // before the code
-		return 2*sectionElement + 1
-	case id <= sectionData:
-		return 2 * id
-	}
-	return 0
-}
+func rank(id int) int { return slices.Index(sectionOrder, id) + 1 }
 
 // checker reads a module. After the first error it reads zeros.
 type checker struct {
@@ -146,6 +172,11 @@ type checker struct {
 	pages    uint64 // of the memory, at first
 	globals  int
 	mutable  []int // the numbers of mutable globals
+
+	types       []arity
+	mostResults uint64 // of a type
+	functions   []function
+	bodies      int // of functions, so far
 }
 
 func (c *checker) fail(format string, args ...any) {
@@ -216,7 +247,7 @@ func (c *checker) section(id, end int) {
 	}
 	// 2. All others are vectors.
 	read := map[int]func(){
-		sectionType: c.signature, sectionFunction: func() { c.uint() }, sectionTable: c.table, sectionMemory: c.memory,
+		sectionType: c.signature, sectionFunction: func() { c.functions = append(c.functions, function{kind: c.uint()}) }, sectionTable: c.table, sectionMemory: c.memory,
 		sectionGlobal: c.global, sectionExport: c.export,
 		sectionElement: c.element, sectionCode: c.body, sectionData: c.data,
 	}[id]
@@ -244,13 +275,15 @@ func (c *checker) signature() {
 	if c.byte() != 0x60 {
 		c.fail("a type other than a function's")
 	}
-	for range 2 {
-		n := c.count(1)
-		if n > maxSignature {
-			c.fail("a function with %d parameters or results, at most %d", n, maxSignature)
+	var n [2]uint64
+	for i := range n {
+		if n[i] = c.count(1); n[i] > maxSignature {
+			c.fail("a function with %d parameters or results, at most %d", n[i], maxSignature)
 		}
-		c.skip(n)
+		c.skip(n[i])
 	}
+	c.types = append(c.types, arity{n[0], n[1]})
+	c.mostResults = max(c.mostResults, n[1])
 }
 
 func (c *checker) limits() (least uint64) {
@@ -276,8 +309,8 @@ func (c *checker) global() {
 }
 
 func (c *checker) export() {
-	if name := c.name(); strings.HasPrefix(name, globalPrefix) {
-		c.fail("an export %q: names that begin with %s are reserved", name, globalPrefix)
+	if name := c.name(); strings.HasPrefix(name, reservedPrefix) {
+		c.fail("an export %q: names that begin with %s are reserved", name, reservedPrefix)
 	}
 	c.skip(1)
 	c.uint()
@@ -338,14 +371,23 @@ func (c *checker) element() {
 	}
 }
 
-// body checks the number of locals of a function. The compiler checks the instructions.
+// body checks the number of locals of a function, and reads its instructions. The compiler checks that these
+// are valid.
 func (c *checker) body() {
+	begin := c.at
 	size := c.uint()
-	end := uint64(c.at) + size
-	if end > uint64(c.end) {
+	if size > uint64(c.end-c.at) {
 		c.fail("a function of %d bytes, of which %d are there", size, c.end-c.at)
 		return
 	}
+	if c.bodies == len(c.functions) {
+		c.fail("more bodies than the %d functions", len(c.functions))
+		return
+	}
+	f, all := &c.functions[c.bodies], c.end
+	c.bodies++
+	c.end = c.at + int(size)
+	defer func() { c.end = all }()
 	for range c.count(2) {
 		n := c.uint()
 		c.skip(1)
@@ -353,12 +395,8 @@ func (c *checker) body() {
 			c.fail("more than %d local variables", maxLocals)
 		}
 	}
-	if uint64(c.at) > end {
-		c.fail("the local variables exceed their function")
-	}
-	if c.err == nil {
-		c.at = int(end)
-	}
+	f.body = c.module[begin:c.end]
+	c.instructions(f, c.end)
 }
 
 func (c *checker) data() {

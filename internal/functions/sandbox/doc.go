@@ -42,7 +42,8 @@
 // # Limits
 //
 // [Limits] bounds the time, memory, arguments, results and output of a call, and the number of calls
-// at a time. No state passes from one call to the next: the memory and the mutable globals of an
+// at a time. The stack of nested functions is outside of the memory, and bounded by code that is added
+// to the module (stack.go). No state passes from one call to the next: the memory and the mutable globals of an
 // instance are restored behind each call. An instance is not used again if its state cannot be
 // restored, because the module has a table or passive data, the memory has grown, or the call
 // failed. Those of modules that begin with more than 2 MiB of memory are never used again, because

@@ -22,7 +22,7 @@ type Limits struct {
 	// OutputBytes bounds the output; 0 is 4 MiB.
 	OutputBytes int
 	// Calls bounds the calls at a time. Others wait. 0 is the number of processors. A call may also
-	// need 100 MB for the stack of nested functions, which the linear memory does not contain.
+	// need 4 MiB, and 12 MiB for a moment, for the stack of nested functions; see stack.go.
 	Calls int
 }
 

@@ -258,7 +258,7 @@ func TestFaultyCalls(t *testing.T) {
 		"trap":             {body: `(unreachable)`, is: ErrTrap, want: "unreachable"},
 		"division":         {body: `(i64.div_u (i64.const 1) (i64.const 0))`, is: ErrTrap, want: "divide by zero"},
 		"out of bounds":    {body: `(i64.load (i32.const 65533))`, is: ErrTrap, want: "out of bounds"},
-		"stack":            {body: `(call $again (i32.const 0))`, fields: `(func $again (param i32) (result i64) (i64.add (call $again (i32.const 1)) (i64.const 1)))`, limits: Limits{Timeout: time.Minute}, is: ErrTrap, want: "stack overflow"},
+		"stack":            {body: `(call $again (i32.const 0))`, fields: `(func $again (param i32) (result i64) (i64.add (call $again (i32.const 1)) (i64.const 1)))`, limits: Limits{Timeout: time.Minute}, is: ErrTrap, want: "nested too deep"},
 		"allocates":        {body: `(loop $l (if (i32.ne (memory.grow (i32.const 1)) (i32.const -1)) (then (br $l)))) (unreachable)`, limits: Limits{Timeout: time.Minute}, is: ErrMemory, want: "16777216"},
 		"start traps":      {fields: `(func $s unreachable) (start $s)`, body: `(i64.const 0)`, is: ErrTrap, want: "initialized"},
 		"start loops":      {fields: `(func $s (loop $l (br $l))) (start $s)`, body: `(i64.const 0)`, limits: short, is: ErrTimeout},
