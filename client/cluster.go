@@ -8,6 +8,7 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+	"time"
 )
 
 // Status is the status of a node, or of its cluster.
@@ -28,6 +29,9 @@ type Status struct {
 	Corruptions int64  `json:"corruptions"`
 	ReadOnly    bool   `json:"readOnly"`
 	Error       string `json:"error,omitempty"` // the reason if the node rejects writes
+
+	// Stalled are parts of the node that follow the change feed and stand still.
+	Stalled []StalledFollower `json:"stalled,omitempty"`
 
 	// The other fields are of clusters, and zero if the node is alone.
 	Cluster    string `json:"cluster,omitempty"` // its name
@@ -53,6 +57,14 @@ type Status struct {
 	Missing    []string    `json:"missing,omitempty"`
 	LostRanges []LostRange `json:"lostRanges,omitempty"`
 	Scrub      *Scrub      `json:"scrub,omitempty"` // nil if none has ended
+}
+
+// StalledFollower is a part of a node that follows the change feed and has not advanced for a minute: what it keeps is
+// not current.
+type StalledFollower struct {
+	Follower string    `json:"follower"` // "text", "links", "columns", "subscriptions" or "function NAME"
+	Since    time.Time `json:"since"`
+	Error    string    `json:"error,omitempty"` // of its last try
 }
 
 // Member is one machine.

@@ -173,14 +173,13 @@ func (s *service) run() (members []string, err error) {
 	if updates != nil {
 		api.Functions, api.Collectors = updates, append(api.Collectors, updates)
 	}
-	stop, err := s.startSubscriptions(back, &api)
+	deliveries, stop, err := s.startSubscriptions(back, &api)
 	if err != nil {
 		return nil, err
 	}
 	defer stop()
-	waits, unwatch := s.watchFollowers(back, graph, text)
+	unwatch := s.watchFollowers(back, &followers{columnFollowers(db, back), graph, text, updates, deliveries}, &api)
 	defer unwatch()
-	api.Collectors = append(api.Collectors, waits)
 
 	// 3. Serve it at the HTTP endpoints.
 	endpoints, err := server.New(triples, api)

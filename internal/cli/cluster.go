@@ -299,6 +299,9 @@ func printCluster(w io.Writer, s status) error {
 	if s.Error != "" {
 		row("no writes", "%s", s.Error)
 	}
+	for _, f := range s.Stalled {
+		row("stalled", "%s", stalledText(f))
+	}
 	// 2. The lost ranges, up to a limit.
 	for i, l := range s.LostRanges {
 		if i == maxLostRanges {

@@ -77,6 +77,7 @@ func (c *statusCmd) ready(e *env) error {
 func printStatus(e *env, s status) error {
 	out := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(out, name+"\t"+format+"\n", args...) }
+	// 1. What each store has.
 	row("version", "%s", s.Version)
 	row("epoch", "%d", s.Epoch)
 	for _, m := range s.Members {
@@ -93,13 +94,26 @@ func printStatus(e *env, s status) error {
 	}
 	row("rebuilding", "%d", s.Rebuilding)
 	row("lost", "%d", s.Lost)
+	// 2. What is wrong comes last, because a terminal shows the end.
 	if s.Corruptions > 0 {
 		row("corruptions", "%d", s.Corruptions)
 	}
 	if s.Error != "" {
 		row("no writes", "%s", s.Error)
 	}
+	for _, f := range s.Stalled {
+		row("stalled", "%s", stalledText(f))
+	}
 	return out.Flush()
+}
+
+// stalledText describes a part of the server that does not follow the change feed.
+func stalledText(f client.StalledFollower) string {
+	text := f.Follower + ", not current since " + f.Since.UTC().Format(time.RFC3339)
+	if f.Error != "" {
+		text += ": " + f.Error
+	}
+	return text
 }
 
 // release is the name of the release; -ldflags "-X .../internal/cli.release=v1.2.3" sets it.

@@ -87,3 +87,12 @@ func (c *memberColumns) view(ctx context.Context) *columns.View {
 	}
 	return nil
 }
+
+// ColumnFollower returns the follower of the cluster's change feed that keeps this member's columns current; nil if
+// there are none.
+func (n *Node) ColumnFollower() *feed.Follower {
+	if n.triples.columns == nil {
+		return nil
+	}
+	return n.triples.columns.cache.Follower()
+}

@@ -134,6 +134,13 @@ func (f *Follower) Reached(p Position) {
 	f.at, f.taken, f.parts, f.advanced = p.Clone(), p.Clone(), 0, time.Now()
 }
 
+// Advanced reports that the consumer has kept a part of a batch for good, because large batches may take it long.
+func (f *Follower) Advanced() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.advanced = time.Now()
+}
+
 // StalledError means that a follower does not advance although the feed does.
 type StalledError struct {
 	Follower string
@@ -153,11 +160,15 @@ func (e *StalledError) Error() string {
 
 // Stalled returns a [*StalledError] if a watch has found that the follower stands still; otherwise nil.
 func (f *Follower) Stalled() error {
+	if err := f.stalledError(); err != nil {
+		return err
+	}
+	return nil
+}
+
+func (f *Follower) stalledError() *StalledError {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.stalled == nil {
-		return nil
-	}
 	return f.stalled
 }
 

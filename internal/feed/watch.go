@@ -21,7 +21,7 @@ const (
 // that wait for it, and [Follower.Stalled] has the reason. It is safe for concurrent use.
 type Watch struct {
 	options   WatchOptions
-	followers []*Follower
+	followers func() []*Follower
 
 	mu     sync.Mutex
 	waited map[string]time.Duration // by name
@@ -34,8 +34,8 @@ type WatchOptions struct {
 	Logger   *slog.Logger  // nil discards
 }
 
-// NewWatch returns a watch of followers.
-func NewWatch(o WatchOptions, followers ...*Follower) *Watch {
+// NewWatch returns a watch of the followers that a function returns at the moment of each check.
+func NewWatch(o WatchOptions, followers func() []*Follower) *Watch {
 	if o.Interval == 0 {
 		o.Interval = watchInterval
 	}
@@ -46,7 +46,7 @@ func NewWatch(o WatchOptions, followers ...*Follower) *Watch {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	w := &Watch{options: o, followers: followers, waited: map[string]time.Duration{}}
-	for _, f := range followers {
+	for _, f := range followers() {
 		w.waited[f.name] = 0 // metrics have it from the start
 	}
 	return w
@@ -73,11 +73,15 @@ func (w *Watch) Run(ctx context.Context, s Source) {
 
 // check compares the followers with an end of the feed.
 func (w *Watch) check(now time.Time, end Position) {
-	for _, f := range w.followers {
-		waited, changed := f.check(now, end, w.options.Limit)
+	all := map[string]time.Duration{} // without followers that have ended
+	defer func() {
 		w.mu.Lock()
-		w.waited[f.name] = waited
-		w.mu.Unlock()
+		defer w.mu.Unlock()
+		w.waited = all
+	}()
+	for _, f := range w.followers() {
+		waited, changed := f.check(now, end, w.options.Limit)
+		all[f.name] = max(all[f.name], waited) // a lone node has columns of two kinds, of which one is used
 		if !changed {
 			continue
 		}
@@ -90,6 +94,16 @@ func (w *Watch) check(now time.Time, end Position) {
 			w.options.Logger.Info("a follower of the change feed advances again", "follower", f.name)
 		}
 	}
+}
+
+// Stalled returns why followers stand still, in the order of the followers.
+func (w *Watch) Stalled() (all []*StalledError) {
+	for _, f := range w.followers() {
+		if err := f.stalledError(); err != nil {
+			all = append(all, err)
+		}
+	}
+	return all
 }
 
 // Waited returns for how long changes have waited for each follower that does not advance, by its name.

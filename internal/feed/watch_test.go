@@ -33,18 +33,20 @@ func TestWatch(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var out bytes.Buffer
 		woken := 0
-		stuck, good := NewFollower("stuck", func() { woken++ }), NewFollower("good", nil)
-		w := NewWatch(WatchOptions{Interval: time.Second, Limit: 10 * time.Second, Logger: slog.New(slog.NewTextHandler(&out, nil))}, stuck, good)
+		stuck, good, slow := NewFollower("stuck", func() { woken++ }), NewFollower("good", nil), NewFollower("slow", nil)
+		w := NewWatch(WatchOptions{Interval: time.Second, Limit: 10 * time.Second, Logger: slog.New(slog.NewTextHandler(&out, nil))}, func() []*Follower { return []*Follower{stuck, good, slow} })
 		s := growing{time.Now()}
 		ctx, cancel := context.WithCancel(t.Context())
 		done := make(chan struct{})
 		go func() { defer close(done); w.Run(ctx, s) }()
-		// 1. Both read each second; only one of them gets anywhere.
+		// 1. All read each second; one of them gets nowhere.
 		second := func() {
 			end, _ := s.Position(ctx)
 			_ = stuck.Read(ctx, s, Request{}, nil)
 			_ = good.Read(ctx, s, Request{}, nil)
 			good.Reached(end)
+			_ = slow.Read(ctx, s, Request{}, nil)
+			slow.Advanced()         // within a batch
 			time.Sleep(time.Second) // of the bubble's clock
 			synctest.Wait()
 		}
@@ -62,6 +64,9 @@ func TestWatch(t *testing.T) {
 		if !errors.As(err, &stalled) || !strings.Contains(err.Error(), "a row is damaged") || woken != 1 {
 			t.Fatalf("stalled: %v, woken %d times", err, woken)
 		}
+		if all := w.Stalled(); len(all) != 1 || all[0].Follower != "stuck" {
+			t.Errorf("stalled: %v", all)
+		}
 		if err := good.Stalled(); err != nil || w.Waited()["good"] > 2*time.Second || w.Waited()["stuck"] < 10*time.Second {
 			t.Errorf("the other: %v, %v", err, w.Waited())
 		}
@@ -72,7 +77,7 @@ func TestWatch(t *testing.T) {
 		end, _ := s.Position(ctx)
 		stuck.Reached(end)
 		second()
-		if err := stuck.Stalled(); err != nil || !strings.Contains(out.String(), "advances again") {
+		if err := stuck.Stalled(); err != nil || len(w.Stalled()) > 0 || !strings.Contains(out.String(), "advances again") {
 			t.Errorf("after an advance: %v, %s", err, out.String())
 		}
 		cancel()

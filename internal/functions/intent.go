@@ -229,5 +229,6 @@ func (r *runner) saveAt(ctx context.Context, at progress) error {
 		return fmt.Errorf("write the state: %w", err)
 	}
 	r.version, r.dirty, r.saved, r.batches = version, false, r.now(), 0
+	r.f.follower.Advanced() // the calls of one batch may take long
 	return nil
 }

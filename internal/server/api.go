@@ -154,7 +154,7 @@ func (a *API) register() (err error) {
 func (a *API) assemble() (err error) {
 	o := &a.options
 	a.triples = triples.New(a.shared, o.LoadMemoryBytes, o.MaxLoadBytes)
-	a.admin = admin.New(a.shared, o.Cluster, o.Registry, o.MaxBackups)
+	a.admin = admin.New(a.shared, o.Cluster, o.Registry, o.MaxBackups, o.Stalled)
 	if a.sparql, err = sparql.New(a.shared, o.Engine, o.Registry); err != nil {
 		return err
 	}

@@ -59,6 +59,9 @@ type Options struct {
 	Subscriptions *subscriptions.Registry
 	// Reads counts what clients read, for subscriptions. If nil, nothing is counted.
 	Reads *readcount.Counter
+	// Stalled returns the followers of the change feed that stand still, for the status and readiness; nil means
+	// that there are none.
+	Stalled func() []*feed.StalledError
 	// Cluster is the cluster of this machine; nil if the store is alone.
 	Cluster Cluster
 	// AllowOrigins are origins such as "https://app.example.org". Their web pages may read answers

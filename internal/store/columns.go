@@ -69,3 +69,11 @@ func (s sparqlSource) Columns(ctx context.Context) *columns.View {
 	}
 	return store.columns.View(ctx, at)
 }
+
+// ColumnFollower returns the follower of the change feed that keeps the columns current; nil if they are off.
+func (s *Store) ColumnFollower() *feed.Follower {
+	if s.columns == nil {
+		return nil
+	}
+	return s.columns.Follower()
+}

@@ -6,15 +6,19 @@ import (
 	"maps"
 	"net"
 	"net/http"
+	"slices"
+	"strings"
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // API answers requests of operators.
@@ -22,6 +26,7 @@ type API struct {
 	*endpoint.Shared
 	cluster  Cluster // nil if there is no cluster
 	registry *prometheus.Registry
+	stalled  func() []*feed.StalledError
 	opened   time.Time
 	metrics  http.Handler
 	Backups  chan struct{} // holds an element for each running backup
@@ -33,9 +38,13 @@ type API struct {
 }
 
 // New returns the endpoints for operators. At most maxBackups backups run at a time. It registers answers to the other
-// members of the cluster, so a cluster has one API.
-func New(s *endpoint.Shared, cluster Cluster, registry *prometheus.Registry, maxBackups int) *API {
-	a := &API{Shared: s, cluster: cluster, registry: registry, opened: time.Now(), metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}),
+// members of the cluster, so a cluster has one API. stalled returns the followers of the change feed that stand still;
+// it may be nil.
+func New(s *endpoint.Shared, cluster Cluster, registry *prometheus.Registry, maxBackups int, stalled func() []*feed.StalledError) *API {
+	if stalled == nil {
+		stalled = func() []*feed.StalledError { return nil }
+	}
+	a := &API{Shared: s, cluster: cluster, registry: registry, stalled: stalled, opened: time.Now(), metrics: promhttp.HandlerFor(registry, promhttp.HandlerOpts{DisableCompression: true}),
 		Backups: make(chan struct{}, maxBackups), Checks: make(chan struct{}, 1), Profiles: make(chan struct{}, 1), restoring: make(chan struct{}, 1)}
 	a.answerMembers()
 	return a
@@ -43,7 +52,7 @@ func New(s *endpoint.Shared, cluster Cluster, registry *prometheus.Registry, max
 
 // Table returns the endpoints.
 func (a *API) Table() endpoint.Table {
-	healthz, readyz := endpoint.Get(a.getHealth), endpoint.Get(a.getReady)
+	healthz, readyz := endpoint.Get(a.getHealth), endpoint.Get(a.getReady, "follower")
 	healthz.Health, readyz.Health = true, true
 	all := endpoint.Table{
 		"/backup": endpoint.Get(a.getBackup, "since"),
@@ -62,8 +71,28 @@ func (a *API) Table() endpoint.Table {
 	return all
 }
 
+// status is the answer of /status.
+type status struct {
+	store.Status
+	Stalled []stalledFollower `json:"stalled,omitempty"`
+}
+
+// stalledFollower is a follower of the change feed that stands still.
+type stalledFollower struct {
+	Follower string    `json:"follower"`
+	Since    time.Time `json:"since"`
+	Error    string    `json:"error,omitempty"` // of the last try
+}
+
 func (a *API) getStatus(w http.ResponseWriter, r *request.Request) error {
-	status := a.Store.Status()
+	status := status{Status: a.Store.Status()}
+	for _, s := range a.stalled() {
+		one := stalledFollower{Follower: s.Follower, Since: s.Since.UTC()}
+		if s.Cause != nil {
+			one.Error = s.Cause.Error()
+		}
+		status.Stalled = append(status.Stalled, one)
+	}
 	// A lone store has no address, so it is the local end of this connection.
 	if here, ok := r.Context().Value(http.LocalAddrContextKey).(net.Addr); ok && len(status.Members) == 1 && status.Cluster == "" {
 		status.Members[0].Address = here.String()
@@ -81,8 +110,9 @@ func (a *API) getHealth(w http.ResponseWriter, _ *request.Request) error {
 	return response.WriteWhole(w, "text/plain; charset=utf-8", []byte("ok\n"))
 }
 
-// getReady answers 200 if the node can work, and an error otherwise.
-func (a *API) getReady(w http.ResponseWriter, _ *request.Request) error {
+// getReady answers 200 if the node can work, and an error otherwise. A follower of the change feed that stands still
+// counts only if the request names it, because the other endpoints work.
+func (a *API) getReady(w http.ResponseWriter, r *request.Request) error {
 	notReady := func(message string) error {
 		e := problem.Errorf(problem.KindUnavailable, "", "%s", message)
 		e.RetryAfter = 1
@@ -101,7 +131,32 @@ func (a *API) getReady(w http.ResponseWriter, _ *request.Request) error {
 	if err := sn.Close(); err != nil {
 		return notReady(err.Error())
 	}
+	if err := a.followerReady(r.Params["follower"]); err != nil {
+		return err
+	}
 	return response.WriteWhole(w, "text/plain; charset=utf-8", []byte("ok\n"))
+}
+
+// followers are the names of the followers that a probe may ask for. Functions count together, because a probe has no
+// token and must not learn their names.
+var followers = []string{"text", "links", "columns", "subscriptions", "functions"}
+
+// followerReady returns an error if the followers of a name stand still. It has no cause, because a probe has no token.
+func (a *API) followerReady(name string) error {
+	if name == "" {
+		return nil
+	}
+	if !slices.Contains(followers, name) {
+		return problem.Errorf(problem.KindBadParameter, "follower", "must be one of %s", strings.Join(followers, ", "))
+	}
+	for _, s := range a.stalled() {
+		if s.Follower == name || name == "functions" && strings.HasPrefix(s.Follower, "function ") {
+			e := problem.Errorf(problem.KindUnavailable, "follower", "it has not advanced in the change feed since %s; /status has the reason", s.Since.UTC().Format(time.RFC3339))
+			e.RetryAfter = 1
+			return e
+		}
+	}
+	return nil
 }
 
 // getCheck verifies the whole store or cluster and answers with its problems. It takes as long as

@@ -151,7 +151,7 @@ var operations = map[string]operation{
 	"GET /status":                {summary: "The state of the store or cluster", answer: jsonOf("Status")},
 	"GET /metrics":               {summary: "Metrics for Prometheus", answer: plain},
 	"GET /healthz":               {summary: "200 while the process answers", answer: plain},
-	"GET /readyz":                {summary: "200 while the store works and no shutdown has begun, else 503", answer: plain},
+	"GET /readyz":                {summary: "200 while the store works, no shutdown has begun and the named follower of the change feed advances, else 503", answer: plain},
 	"GET /check":                 {summary: "Verifies everything", answer: jsonOf("Report")},
 	"GET /backup":                {summary: "A backup as a tar archive; with since, the changes behind an earlier one", answer: types("application/x-tar")},
 	"POST /restore":              {summary: "Fills an empty store from backups of clusters", body: types("application/x-tar"), answer: jsonOf("Restored")},

@@ -67,6 +67,7 @@ var parameters = map[string]parameter{
 	"since":        {"A position of the change feed; 0 is the oldest change that is kept", text, nil},
 	"follow":       {"Whether the answer stays open for further changes", schema{"type": "boolean", "default": true}, false},
 	"expand":       {"Sends the triples of bulk loads as adds", flag, true},
+	"follower":     {"Also require that this follower of the change feed advances", schema{"type": "string", "enum": []string{"text", "links", "columns", "subscriptions", "functions"}}, "text"},
 	"heartbeat":    {"Seconds between heartbeats", schema{"type": "integer", "minimum": 1, "maximum": 300}, 15},
 	"subscription": {"The name of a subscription, whose filter is used", text, nil},
 	"url":          {"The URL of a webhook", schema{"type": "string", "format": "uri"}, "https://example.org/hook"},
