@@ -10,6 +10,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
+	"github.com/trefoildb/trefoil/internal/contexts"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -27,6 +28,7 @@ type backend struct {
 	err      func() error    // the reason
 	close    func() error
 	members  func() []string // addresses of other members
+	contexts *contexts.Set   // for reloads; the service closes it
 }
 
 // startBackend returns the backend of a store: a node that is a member of a cluster or

@@ -1,4 +1,4 @@
-// Reloads of tokens and certificates while a node serves.
+// Reloads of tokens, certificates and JSON-LD contexts while a node serves.
 
 package node
 
@@ -13,13 +13,16 @@ import (
 // Tokens are the secrets of clients, the users, and the keys of their issuer. [ServeOptions] describes them.
 type Tokens = server.Tokens
 
-// reload applies new tokens and certificates until the context ends. If some cannot be used, those
+// reload applies new tokens, certificates and JSON-LD contexts until the context ends. If some cannot be used, those
 // before still count.
 func (s *service) reload(ctx context.Context, api *server.API, back backend) {
 	for {
 		tokens, err := s.Reload(ctx)
 		if ctx.Err() != nil {
 			return
+		}
+		if err := back.contexts.Reload(); err != nil {
+			s.Logger.Error("the new JSON-LD contexts cannot be used, those read before still are", "error", err)
 		}
 		if err == nil {
 			err = s.setTokens(tokens, api, back)

@@ -123,6 +123,7 @@ func (s *service) run() (members []string, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, back.close()) }()
+	back.contexts = contexts
 	triples, updates := back.triples, (*functions.Service)(nil)
 	if back.node != nil {
 		updates = s.openFunctions(back)

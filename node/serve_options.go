@@ -98,8 +98,8 @@ type ServeOptions struct {
 	AuditLog string
 
 	// Reload, if not nil, is called again and again while the node serves. It must wait until tokens
-	// or certificates have changed, or ctx ends, and return the current tokens. Certificates are
-	// then read again, too. After an error the tokens before still count. While the node is a member
+	// or certificates have changed, or ctx ends, and return the current tokens. Certificates and
+	// JSON-LD contexts are then read again, too. After an error the tokens before still count. While the node is a member
 	// of a cluster whose members know each other by a token, that one cannot change.
 	Reload func(ctx context.Context) (Tokens, error)
 

@@ -1,4 +1,4 @@
-// Tests of SIGHUP: tokens and certificates are read again.
+// Tests of SIGHUP: tokens, certificates and JSON-LD contexts are read again.
 
 package cli
 
@@ -133,4 +133,29 @@ func TestReloadKeys(t *testing.T) {
 	if err != nil || !strings.Contains(string(text), `"user":"user:oidc:carol"`) || !strings.Contains(string(text), `"user":"user:oidc:dora"`) {
 		t.Errorf("%s, %v", text, err)
 	}
+}
+
+// TestReloadContexts: SIGHUP reads the directory of JSON-LD contexts again, and keeps those before if a file is wrong.
+func TestReloadContexts(t *testing.T) {
+	dir := t.TempDir()
+	write := func(name, text string) {
+		t.Helper()
+		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
+			t.Fatal(err)
+		}
+	}
+	write("contexts.json", `{"urn:other":"name.jsonld"}`)
+	write("name.jsonld", `{"@context":{"name":"http://schema.org/name"}}`)
+	s := serve(t, "--data", filepath.Join(t.TempDir(), "store"), "--jsonld-contexts", dir)
+	document := file(t, "x.jsonld", `{"@context":"urn:c","@id":"http://e/s","name":"x"}`)
+	trefoil(t, "load", "--to", s.url, document).mustCode(t, failed)
+	write("contexts.json", `{"urn:c":"name.jsonld"}`)
+	s.signal(t, syscall.SIGHUP)
+	s.waitFor(t, `level=INFO msg="(the tokens were read again)"`)
+	trefoil(t, "load", "--to", s.url, document).mustCode(t, done)
+	write("contexts.json", `{"urn:d":"name.jsonld","urn:c":"missing.jsonld"}`)
+	s.signal(t, syscall.SIGHUP)
+	s.waitFor(t, `level=ERROR msg="(the new JSON-LD contexts cannot be used, those read before still are)"`)
+	trefoil(t, "load", "--to", s.url, document).mustCode(t, done)
+	s.stop(t)
 }

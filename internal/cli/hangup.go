@@ -12,11 +12,11 @@ import (
 	"github.com/trefoildb/trefoil/node"
 )
 
-// onHangup decides what SIGHUP does. If the server has files with tokens, users, keys or certificates, or an audit log, reload waits
+// onHangup decides what SIGHUP does. If the server has files with tokens, users, keys, certificates or contexts, or an audit log, reload waits
 // for the signal and reads the tokens. Otherwise reload is nil and the signal ends the context, unless
 // it is ignored, as nohup has it. stop ends all of that.
 func (c *serveFlags) onHangup(parent context.Context) (ctx context.Context, reload func(context.Context) (node.Tokens, error), stop func()) {
-	if c.TokenFile == "" && c.OperatorTokenFile == "" && c.ApplicationTokensFile == "" && c.Users == "" && !isFile(c.OIDCJWKS) && c.AuditLog == "" && c.Cert == "" {
+	if c.TokenFile == "" && c.OperatorTokenFile == "" && c.ApplicationTokensFile == "" && c.Users == "" && !isFile(c.OIDCJWKS) && c.AuditLog == "" && c.Cert == "" && c.JSONLDContexts == "" {
 		if signal.Ignored(syscall.SIGHUP) {
 			return parent, nil, func() {}
 		}

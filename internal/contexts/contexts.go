@@ -18,6 +18,7 @@ import (
 	"os"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/outbound"
@@ -45,8 +46,8 @@ type Options struct {
 
 // Set is a set of contexts. It is safe for concurrent use.
 type Set struct {
-	files  map[string]*jsonld.Context // by key
-	client *outbound.Client           // nil if nothing is fetched
+	files  atomic.Pointer[map[string]*jsonld.Context] // by key; the map does not change
+	client *outbound.Client                           // nil if nothing is fetched
 	opts   Options
 
 	ctx   context.Context // ends at Close
@@ -71,39 +72,49 @@ func New(o Options) (*Set, error) {
 	if o.Hint == nil {
 		o.Hint = func(string) string { return "put it into the document" }
 	}
-	s := &Set{files: make(map[string]*jsonld.Context), opts: o, fetched: make(map[string]*fetching), slots: make(chan struct{}, maxRequests)}
+	s := &Set{opts: o, fetched: make(map[string]*fetching), slots: make(chan struct{}, maxRequests)}
 	s.ctx, s.end = context.WithCancel(context.Background())
 	if o.Hosts != nil {
 		s.client = &outbound.Client{Hosts: o.Hosts, IdleTimeout: o.Timeout, Logger: o.Logger}
 	}
-	// 2. The files, by name and of the directory.
-	for name, file := range o.Files {
-		if err := s.add(name, file); err != nil {
-			return nil, err
-		}
-	}
-	if o.Dir == "" {
-		return s, nil
-	}
-	index, err := readIndex(o.Dir)
-	if err != nil {
+	// 2. The files.
+	if err := s.Reload(); err != nil {
 		return nil, err
-	}
-	for name, file := range index {
-		if err := s.add(name, file); err != nil {
-			return nil, err
-		}
 	}
 	return s, nil
 }
 
-// add reads the context of a URL from a file.
-func (s *Set) add(name, file string) error {
+// Reload reads the files and the directory again. If one is wrong, those read before still count. It is safe
+// for concurrent use with Context.
+func (s *Set) Reload() error {
+	files := make(map[string]*jsonld.Context)
+	for name, file := range s.opts.Files {
+		if err := add(files, name, file); err != nil {
+			return err
+		}
+	}
+	if s.opts.Dir != "" {
+		index, err := readIndex(s.opts.Dir)
+		if err != nil {
+			return err
+		}
+		for name, file := range index {
+			if err := add(files, name, file); err != nil {
+				return err
+			}
+		}
+	}
+	s.files.Store(&files)
+	return nil
+}
+
+// add reads the context of a URL from a file into files.
+func add(files map[string]*jsonld.Context, name, file string) error {
 	key, err := keyOf(name)
 	if err != nil {
 		return err
 	}
-	if s.files[key] != nil {
+	if files[key] != nil {
 		return fmt.Errorf("the context <%s> has two files", name)
 	}
 	f, err := os.Open(file)
@@ -116,7 +127,7 @@ func (s *Set) add(name, file string) error {
 		return fmt.Errorf("context <%s>: %w", name, err)
 	}
 	c.URL = name // relative URLs in it begin there
-	s.files[key] = c
+	files[key] = c
 	return nil
 }
 
@@ -159,7 +170,7 @@ func (s *Set) Context(ctx context.Context, name string) (*jsonld.Context, error)
 	if err != nil {
 		return nil, err
 	}
-	if c := s.files[key]; c != nil {
+	if c := (*s.files.Load())[key]; c != nil {
 		return c, nil
 	}
 	if s.client == nil {

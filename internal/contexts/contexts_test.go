@@ -62,6 +62,41 @@ func TestDirectory(t *testing.T) {
 	}
 }
 
+// TestReload: files that changed count after Reload. If one is wrong, those before still count.
+func TestReload(t *testing.T) {
+	dir := write(t, map[string]string{IndexName: `{"urn:a": "a.json"}`, "a.json": good})
+	s, err := New(Options{Dir: dir})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer s.Close()
+	has := func(want map[string]bool) {
+		t.Helper()
+		for url, want := range want {
+			if c, err := s.Context(t.Context(), url); (c != nil) != want {
+				t.Errorf("%s: %v", url, err)
+			}
+		}
+	}
+	for _, step := range []struct {
+		index string
+		fails bool
+		has   map[string]bool
+	}{
+		{`{"urn:b": "a.json"}`, false, map[string]bool{"urn:a": false, "urn:b": true}},
+		{`{"urn:a": "a.json", "urn:c": "missing.json"}`, true, map[string]bool{"urn:a": false, "urn:b": true}},
+		{`{"urn:a": "a.json", "urn:b": "a.json"}`, false, map[string]bool{"urn:a": true, "urn:b": true}},
+	} {
+		if err := os.WriteFile(filepath.Join(dir, IndexName), []byte(step.index), 0o600); err != nil {
+			t.Fatal(err)
+		}
+		if err := s.Reload(); (err != nil) != step.fails {
+			t.Fatalf("%s: %v", step.index, err)
+		}
+		has(step.has)
+	}
+}
+
 func TestWrongFiles(t *testing.T) {
 	for _, test := range []struct {
 		name, want string
