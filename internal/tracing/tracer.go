@@ -4,6 +4,7 @@ package tracing
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"net/http"
@@ -30,7 +31,7 @@ type Options struct {
 	// those with one that is not sampled are not recorded.
 	Ratio float64
 	// Failure returns the kind of an error, the only text of it in spans; "" if it is the client's, because that is no
-	// failure of the span. If nil, each error is "failed".
+	// failure of the span. If nil, each error is "failed", unless the client has cancelled.
 	Failure func(error) string
 	// Version and Instance name the program's version and this node.
 	Version, Instance string
@@ -62,6 +63,14 @@ type Tracer struct {
 	failure  func(error) string
 }
 
+// anyFailure is the failure of every error that is not the end of a request by its client.
+func anyFailure(err error) string {
+	if errors.Is(err, context.Canceled) {
+		return ""
+	}
+	return "failed"
+}
+
 // New returns a tracer, which must be shut down. Names and attributes in OTEL_SERVICE_NAME and
 // OTEL_RESOURCE_ATTRIBUTES are added to its spans. OTEL_BSP_MAX_QUEUE_SIZE and the like set the queue.
 func New(o Options) (*Tracer, error) {
@@ -79,7 +88,7 @@ func New(o Options) (*Tracer, error) {
 	}
 	t := &Tracer{exporter: newExporter(strings.TrimSuffix(o.Endpoint, "/")+"/v1/traces", o.Headers, o.Logger), ratio: o.Ratio, failure: o.Failure}
 	if t.failure == nil {
-		t.failure = func(error) string { return "failed" }
+		t.failure = anyFailure
 	}
 	room := queueSize()
 	waiting := &queue{sdk.NewBatchSpanProcessor(t.exporter, sdk.WithMaxQueueSize(room)), t.exporter, int64(room)}

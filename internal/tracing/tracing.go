@@ -15,7 +15,6 @@ package tracing
 
 import (
 	"context"
-	"errors"
 	"math/rand/v2"
 	"net/http"
 	"strings"
@@ -66,7 +65,7 @@ func (s *Span) End(err error) {
 	if s == nil {
 		return
 	}
-	if err != nil && !errors.Is(err, context.Canceled) {
+	if err != nil {
 		if kind := s.span.failure(err); kind != "" {
 			s.span.SetStatus(codes.Error, kind)
 		}

@@ -311,6 +311,6 @@ func (b *batch) lineContext(c change) context.Context {
 func (b *batch) fail(c change, err error) {
 	b.answer.Failed++
 	if len(b.answer.Errors) < maxErrors {
-		b.answer.Errors = append(b.answer.Errors, lineError{c.line, problem.As(err)})
+		b.answer.Errors = append(b.answer.Errors, lineError{c.line, problem.Ended(b.request.Context(), problem.As(err))})
 	}
 }

@@ -193,7 +193,7 @@ func (s *stream) fail(err error) error {
 	if !s.begun || s.r.Context().Err() != nil {
 		return err
 	}
-	text, marshalErr := json.Marshal(map[string]any{"error": problem.As(err)})
+	text, marshalErr := json.Marshal(map[string]any{"error": problem.Ended(s.r.Context(), problem.As(err))})
 	if marshalErr == nil {
 		s.buf = s.format.appendError(s.buf[:0], text)
 		_ = s.send()

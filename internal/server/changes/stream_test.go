@@ -176,3 +176,27 @@ func TestStreamClearInParts(t *testing.T) {
 		t.Errorf("%+v", e)
 	}
 }
+
+// TestStreamInnerDeadline: a step that ended too late is no client that has gone: the last line says that it may try
+// again, because the request goes on.
+func TestStreamInnerDeadline(t *testing.T) {
+	for _, inner := range []error{context.DeadlineExceeded, context.Canceled} {
+		text, err := answer(t, nil, failing{inner}, &formats[0], feed.Request{}, false)
+		if err == nil || !strings.Contains(text, `"kind":"unavailable"`) {
+			t.Errorf("%v: %v, %s", inner, err, text)
+		}
+	}
+}
+
+// failing is a feed that fails behind its first batch.
+type failing struct{ err error }
+
+func (f failing) Position(context.Context) (feed.Position, error) { return feed.Position{}, f.err }
+
+func (f failing) Changes(context.Context, feed.Request) iter.Seq2[*feed.Batch, error] {
+	return func(yield func(*feed.Batch, error) bool) {
+		if yield(&feed.Batch{}, nil) {
+			yield(nil, fmt.Errorf("a message to a member: %w", f.err))
+		}
+	}
+}

@@ -185,7 +185,8 @@ func (k *Keys) Once(w http.ResponseWriter, r *request.Request, do func(http.Resp
 		return response.WriteJSON(w, repeated{true})
 	}
 	e := problem.As(err)
-	if errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) {
+	// An error of another kind may wrap the deadline of an inner step, and says itself what was done.
+	if e.Kind == problem.KindGone {
 		e = &problem.Error{Kind: problem.KindUnknownOutcome, Message: "the change was cut short: it may be done in part", Cause: err}
 	}
 	return e

@@ -3,13 +3,17 @@
 package idempotency
 
 import (
+	"context"
 	"fmt"
 	"net/http"
+	"net/http/httptest"
 	"testing"
 	"testing/synctest"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // Answers are kept for some time, and so many; those under way always.
@@ -49,4 +53,28 @@ func TestKeysAreBounded(t *testing.T) {
 			t.Error("what is under way is forgotten")
 		}
 	})
+}
+
+// TestInnerDeadline: a change with a key whose error has a kind keeps it, whatever deadline of an inner step it wraps. Only
+// an error without a kind leaves the outcome unknown.
+func TestInnerDeadline(t *testing.T) {
+	for _, inner := range []error{context.DeadlineExceeded, context.Canceled} {
+		for i, c := range []struct {
+			err  error
+			want problem.Kind
+		}{
+			{fmt.Errorf("%w: %w", store.ErrBusy, inner), problem.KindBusy},
+			{fmt.Errorf("%w: %w", store.ErrUnavailable, inner), problem.KindUnavailable},
+			{fmt.Errorf("%w: %w", store.ErrUnknown, inner), problem.KindUnknownOutcome},
+			{fmt.Errorf("a step: %w", inner), problem.KindUnknownOutcome},
+		} {
+			of := httptest.NewRequest(http.MethodDelete, "/triples", nil)
+			of.Header.Set(request.KeyHeader, fmt.Sprint("key ", i))
+			r := &request.Request{Request: of, Digest: request.NewDigestBody(of)}
+			err := New(t.Context()).Once(httptest.NewRecorder(), r, func(http.ResponseWriter, *request.Request) error { return c.err })
+			if e := problem.As(err); e.Kind != c.want {
+				t.Errorf("%v: %s, want %s", c.err, e.Kind, c.want)
+			}
+		}
+	}
 }

@@ -233,7 +233,9 @@ func Ended(ctx context.Context, e *Error) *Error {
 	if e.Kind != KindGone || ctx.Err() != nil {
 		return e
 	}
-	return &Error{Kind: KindUnavailable, Message: "a step of the request did not end in time: " + causeOf(e), RetryAfter: 1, Cause: e.Cause}
+	ended := *e // with the work done before
+	ended.Kind, ended.Message, ended.RetryAfter = KindUnavailable, "a step of the request did not end in time: "+causeOf(e), 1
+	return &ended
 }
 
 func causeOf(e *Error) string {
