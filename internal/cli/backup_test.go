@@ -3,9 +3,11 @@
 package cli
 
 import (
+	"bufio"
 	"fmt"
 	"io"
 	"net"
+	"net/http"
 	"os"
 	"path/filepath"
 	"strings"
@@ -212,22 +214,27 @@ func TestRestoreNoArchive(t *testing.T) {
 
 // TestHangUpHint: only the end of a connection is a server that hung up.
 func TestHangUpHint(t *testing.T) {
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { listener.Close() })
-	go func() {
-		for {
-			conn, err := listener.Accept()
-			if err != nil {
-				return
-			}
-			conn.Close()
+	for name, linger := range map[string]int{"end": -1, "reset": 0} {
+		listener, err := net.Listen("tcp", "127.0.0.1:0")
+		if err != nil {
+			t.Fatal(err)
 		}
-	}()
-	if code, _, stderr := run(t, "", "count", "--to", "http://"+listener.Addr().String()); code != exitFailed || !strings.Contains(stderr, "hung up") {
-		t.Errorf("%d, %s", code, stderr)
+		t.Cleanup(func() { listener.Close() })
+		go func() {
+			for {
+				conn, err := listener.Accept()
+				if err != nil {
+					return
+				}
+				// A server that closes before the request is sent gives an error without a type.
+				http.ReadRequest(bufio.NewReader(conn))
+				conn.(*net.TCPConn).SetLinger(linger)
+				conn.Close()
+			}
+		}()
+		if code, _, stderr := run(t, "", "count", "--to", "http://"+listener.Addr().String()); code != exitFailed || !strings.Contains(stderr, "hung up") {
+			t.Errorf("%s: %d, %s", name, code, stderr)
+		}
 	}
 	if hint := hintForRemote(fmt.Errorf("read a file: %w", io.EOF)); hint != "" {
 		t.Error(hint)

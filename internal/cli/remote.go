@@ -151,7 +151,7 @@ func hintForRemote(err error) string {
 	switch {
 	case errors.As(err, &unknown):
 		return fmt.Sprintf("Give the certificate of its authority, ca.crt, with --ca F, or in $%s.", envCA)
-	case errors.As(err, &request) && errors.Is(request, io.EOF):
+	case errors.As(err, &request) && (errors.Is(request, io.EOF) || errors.Is(request, syscall.ECONNRESET)):
 		return "The server hung up. If it speaks TLS, its address begins with https://."
 	case errors.Is(err, client.ErrUnauthorized):
 		return fmt.Sprintf("Give the server's token with --token-file F, or in $%s.", envToken)
