@@ -32,9 +32,9 @@
 // for it is in the model of leases alone. Messages are never delivered in another
 // epoch than they were sent in, which the check of epochs sees to; the rule
 // CheckThenApply takes it away. An operation has one driver at a time: an
-// excluded sequencer and the new one never drive it together here. Liveness is not fairness: what
-// is checked is that the cluster answers if the faults end in a state (liveness.go), and in what order
-// it recovers is fixed.
+// excluded sequencer and the new one never drive it together here. Of liveness, what
+// is checked is that the cluster answers if the faults end in a state, and stays in no epoch for more
+// than a bound of steps, in one fair order (liveness.go).
 //
 // # How to read it
 //

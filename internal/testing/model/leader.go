@@ -314,6 +314,11 @@ func (t *step) plan(a action) {
 			v.members |= 1 << m
 			v.inc[m] = t.c.machines[m].inc
 			t.c.machines[m].blank, t.c.machines[m].promised = false, 0
+			// It has a new identity, so nobody counts on the answers of the former one.
+			for i := range t.c.ops {
+				t.c.ops[i].ackedEver &^= 1 << m
+				t.c.ops[i].holders &^= 1 << m
+			}
 		} else {
 			t.c.left.moves--
 		}

@@ -9,7 +9,8 @@ import (
 )
 
 // recovers reports whether an action needs no fault and no client, or answers earlier faults: a
-// machine is excluded only if it is dead, or if its disk lacks something.
+// machine is excluded only if it is dead, or if its disk lacks something. What excluded machines
+// still hand over is not needed. They could go on for ever, because an operation has one driver here.
 func (s *model) recovers(a action, dead set) bool {
 	switch a.kind {
 	case readmit, expire:
@@ -21,17 +22,23 @@ func (s *model) recovers(a action, dead set) bool {
 			}
 		}
 		return true
+	case handOver:
+		return s.c.in(s.c.latest(), int(a.b))
 	}
 	return slices.Contains(quiet, a.kind)
 }
 
-// answersAgain returns an error if the cluster does not answer after the last fault. All machines
-// are reached and write again. Those of dead stay down if most members remain, for which the
-// setting has a placement; all others run. Then the actions that recover it happen, in the order of
-// Actions, until none is left.
+// maxPhaseSteps bounds how many steps of a fair schedule one epoch takes if there are no faults.
+const maxPhaseSteps = 100
+
+// answersAgain returns an error if the cluster does not answer after the last fault, or stays in one
+// epoch for more than maxPhaseSteps. All machines are reached and write again. Those of dead stay
+// down if most members remain, for which the setting has a placement; all others run. Then the
+// actions that recover it happen in a fair order, until none is left.
 //
-// It returns nil if the bound of views ends the run, because then nothing is known.
-func (s *model) answersAgain(dead set) error {
+// known is false if nothing can be said, because the bound of views ends the run, or because the
+// setting has no placement without the disks that lack something.
+func (s *model) answersAgain(dead set) (known bool, err error) {
 	// 1. End the faults. A machine that is down starts again, with the disk that it has.
 	end := model{s.setting, s.c}
 	v := s.c.latest()
@@ -47,25 +54,53 @@ func (s *model) answersAgain(dead set) error {
 		}
 		t.fault(action{kind: heal, a: uint8(m)}) // it gets its lease again, too
 	}
-	// A machine is excluded if it is dead or has lost its disk.
+	// 2. A machine is excluded if it is dead or has lost its disk.
+	out := dead
+	for m := range s.machines {
+		if v.members.has(m) && !end.diskShows(m) {
+			out |= 1 << m
+		}
+	}
+	if out != 0 && !slices.ContainsFunc(s.layouts, func(l layout) bool { return l.holders == v.members&^out }) {
+		return false, nil
+	}
 	end.c.left.excludes += uint8(dead.len()) + s.start.left.diskFaults - s.c.left.diskFaults
-	// 2. Let the cluster act until it rests.
-	for {
-		actions := end.Actions()
-		i := slices.IndexFunc(actions, func(a action) bool { return end.recovers(a, dead) })
-		if i < 0 {
+	// 3. Let the cluster act until it rests. The rarest action is next, because a fixed order would
+	// repeat some actions for ever and never reach others.
+	done := map[action]int{}
+	for epoch, steps := end.c.last, 0; ; steps++ {
+		if end.c.last != epoch {
+			epoch, steps = end.c.last, 0
+		}
+		next, ok := end.rarest(done, dead)
+		if !ok {
 			break
 		}
-		after, err := end.Do(actions[i])
+		if steps == maxPhaseSteps {
+			return true, fmt.Errorf("%w: epoch %d is in phase %s for more than %d steps", errNoAnswer, epoch, end.c.latest().phase, steps)
+		}
+		done[next]++
+		after, err := end.Do(next)
 		if err != nil {
-			return err
+			return true, err
 		}
 		end = after.(model)
 	}
 	if int(end.c.last)+1 >= maxViews {
-		return nil
+		return false, nil
 	}
-	return end.answersAll()
+	return true, end.answersAll()
+}
+
+// rarest returns the possible action that recovers the cluster and was done least often. ok is false
+// if there is none.
+func (s *model) rarest(done map[action]int, dead set) (next action, ok bool) {
+	for _, a := range s.Actions() {
+		if s.recovers(a, dead) && (!ok || done[a] < done[next]) {
+			next, ok = a, true
+		}
+	}
+	return next, ok
 }
 
 var errNoAnswer = errors.New("liveness: the faults are over, and the cluster does not answer")

@@ -2,7 +2,10 @@
 
 package model
 
-import "testing"
+import (
+	"math/rand/v2"
+	"testing"
+)
 
 // Each scene is explored with all its faults, and in each state they may end.
 var liveness = []struct {
@@ -54,14 +57,15 @@ func TestLiveness(t *testing.T) {
 				s := test.make(rules)
 				return s, Explore[cluster, action](s.model(), Bounds{States: mostStates}, func(c cluster) bool {
 					m := model{s, c}
-					return m.answersAgain(test.dead&m.down()) != nil
+					_, err := m.answersAgain(test.dead & m.down())
+					return err != nil
 				})
 			}
 			s, got := stops(Rules{})
 			if got.Reached != nil {
 				m, _ := Replay[cluster, action](s.model(), got.Reached.Steps)
 				end := m.(model)
-				got.Reached.Err = end.answersAgain(test.dead & end.down())
+				_, got.Reached.Err = end.answersAgain(test.dead & end.down())
 				t.Fatalf("the cluster does not answer again after:\n%s", Print[cluster, action](s.model(), *got.Reached))
 			}
 			if got.Broken != nil || !got.Complete {
@@ -89,4 +93,53 @@ func (s *model) down() (down set) {
 		}
 	}
 	return down
+}
+
+// checkLiveness ends the faults in a state of a run, once with all machines and once without those
+// that are down.
+func checkLiveness(t *testing.T, m model, seed uint64, seen *tally, run func() string) {
+	for _, dead := range []set{0, m.down()} {
+		known, err := m.answersAgain(dead)
+		if err != nil {
+			t.Fatalf("seed %d, epoch %d, %v stay down: %v, after:\n%s", seed, m.c.last, dead, err, run())
+		}
+		if known {
+			seen.answered++
+		}
+	}
+}
+
+// With a rule under which a wait has no end, random runs find it.
+func TestRandomLivenessBites(t *testing.T) {
+	notShort(t)
+	for _, test := range []struct {
+		name  string
+		rules Rules
+		first uint64 // a seed from which it is soon found
+	}{
+		{"return after all", Rules{ReturnAfterAll: true}, 2200},
+		{"load ends first", Rules{LoadEndsFirst: true}, 1},
+	} {
+		t.Run(test.name, func(t *testing.T) {
+			for seed := test.first; seed < test.first+20_000; seed++ {
+				r := rand.New(rand.NewPCG(seed, 0))
+				s := large(r, test.rules).model()
+				mid, steps := s.c, r.IntN(200)
+				Wander[cluster, action](s, r, 400, weights(r), func(_ cluster, _ action, after cluster) {
+					if steps == 0 {
+						mid = after
+					}
+					steps--
+				})
+				m := model{s.setting, mid}
+				for _, dead := range []set{0, m.down()} {
+					if _, err := m.answersAgain(dead); err != nil {
+						t.Logf("seed %d, %v stay down: %v", seed, dead, err)
+						return
+					}
+				}
+			}
+			t.Error("it always answers again")
+		})
+	}
 }

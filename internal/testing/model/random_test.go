@@ -108,7 +108,7 @@ func TestRandom(t *testing.T) {
 			break
 		}
 	}
-	t.Logf("%d runs: %d steps, %d epochs, %d operations settled, %d reads; %d runs ended at rest", runs, seen.steps, seen.epochs, seen.settled, seen.reads, seen.rested)
+	t.Logf("%d runs: %d steps, %d epochs, %d operations settled, %d reads; %d runs ended at rest, %d times it answered again", runs, seen.steps, seen.epochs, seen.settled, seen.reads, seen.rested, seen.answered)
 	for k := kind(0); k < actionKinds; k++ {
 		if k != check && k != apply && k != resend && k != snapshot && k != checkRead && k != lateRead && seen.happened[k] == 0 && runs > 5000 {
 			t.Errorf("action %d never happened", k)
@@ -118,15 +118,22 @@ func TestRandom(t *testing.T) {
 
 // tally is what happened in random runs.
 type tally struct {
-	happened                              [actionKinds]int
-	steps, epochs, settled, reads, rested int
+	happened                                        [actionKinds]int
+	steps, epochs, settled, reads, rested, answered int
 }
 
 func randomRun(t *testing.T, seed uint64, seen *tally) {
 	r := rand.New(rand.NewPCG(seed, 0))
 	s := large(r, Rules{}).model()
 	h := newHistory(s, r)
-	trace := Wander[cluster, action](s, r, 400, weights(r), h.step)
+	// A check amid the run, too, because the bound of views may be reached at its end.
+	mid, steps := h.c, r.IntN(200)
+	trace := Wander[cluster, action](s, r, 400, weights(r), func(before cluster, a action, after cluster) {
+		if h.step(before, a, after); steps == 0 {
+			mid = after
+		}
+		steps--
+	})
 	for _, a := range trace.Steps {
 		seen.happened[a.kind]++
 	}
@@ -150,6 +157,9 @@ func randomRun(t *testing.T, seed uint64, seen *tally) {
 				seen.reads++
 			}
 		}
+	}
+	for _, c := range []cluster{mid, h.c} {
+		checkLiveness(t, model{s.setting, c}, seed, seen, func() string { return Print[cluster, action](s, trace) })
 	}
 	end := model{s.setting, h.c}
 	if h.c.latest().phase == idle && end.every(func(n *machine) bool { return n.swept }) {
