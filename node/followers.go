@@ -26,7 +26,7 @@ type followers struct {
 	subscriptions *subscriptions.Manager
 }
 
-// columnFollowers returns those of the columns of a lone store, and of the same store as a member.
+// columnFollowers returns those of the columns of a lone store, and of the same store as a member. Each may be nil.
 func columnFollowers(db *store.Store, back backend) []*feed.Follower {
 	if back.node == nil {
 		return nil
