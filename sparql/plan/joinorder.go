@@ -37,8 +37,12 @@ type planner struct {
 	slots []int // of the variables, by their numbers in the planner
 	in    stream
 	tests []test
+	// equalities are the places in tests of the equalities of each variable.
+	equalities map[int][]int
 	// unfolds are the triple term patterns among the patterns.
 	unfolds []plannedUnfold
+	byTerm  map[int]int      // the first place in unfolds of each term's variable
+	byParts map[[3]int][]int // the places in unfolds of all with the same parts
 }
 
 const dynamicPatterns = 10
@@ -99,8 +103,11 @@ func newPlanner(c *compiler, list []candidate, in stream) *planner {
 			one.local[position] = v
 		}
 	}
+	// Triple terms go first, because they number variables that the tests may have.
 	p.unfolds = p.newUnfolds(number)
+	p.indexUnfolds()
 	p.tests = p.newTests(number)
+	p.equalities = equalitiesOf(p.tests)
 	return p
 }
 

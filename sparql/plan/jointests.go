@@ -77,21 +77,39 @@ func (p *planner) pass(s *joinState, from []float64) {
 	}
 }
 
-// equality returns a test that links a variable of a state with one of a pattern that the state does
-// not bind; nil if there is none.
-func (p *planner) equality(s *joinState, one *candidate) *test {
-	for i := range p.tests {
-		t := &p.tests[i]
-		if t.left < 0 {
-			continue
-		}
-		bound, free := t.left, t.right
-		if s.distinct[bound] == 0 {
-			bound, free = free, bound
-		}
-		if s.distinct[bound] > 0 && s.distinct[free] == 0 && slices.Contains(one.local[:], free) {
-			return t
+// equalitiesOf returns the equalities among tests of each variable, by their places, in ascending order.
+func equalitiesOf(tests []test) map[int][]int {
+	of := map[int][]int{}
+	for i, t := range tests {
+		if t.left >= 0 {
+			of[t.left] = append(of[t.left], i)
+			of[t.right] = append(of[t.right], i)
 		}
 	}
-	return nil
+	return of
+}
+
+// equality returns the first test that links a variable of a state with one of a pattern that the state does
+// not bind; nil if there is none. It looks at the tests of the pattern's variables only, because a search asks
+// for each pattern in each step.
+func (p *planner) equality(s *joinState, one *candidate) *test {
+	first := len(p.tests)
+	for _, free := range one.local {
+		if free < 0 || s.distinct[free] > 0 {
+			continue
+		}
+		for _, i := range p.equalities[free] {
+			t := &p.tests[i]
+			if i < first && s.distinct[t.left+t.right-free] > 0 {
+				first = i
+			}
+			if i >= first {
+				break
+			}
+		}
+	}
+	if first == len(p.tests) {
+		return nil
+	}
+	return &p.tests[first]
 }

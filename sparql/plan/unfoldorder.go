@@ -43,6 +43,17 @@ func (p *planner) newUnfolds(number map[int]int) (list []plannedUnfold) {
 	return list
 }
 
+// indexUnfolds fills the indexes of the unfoldings, because a search looks them up for each pattern in each step.
+func (p *planner) indexUnfolds() {
+	p.byTerm, p.byParts = map[int]int{}, map[[3]int][]int{}
+	for i, u := range p.unfolds {
+		if _, ok := p.byTerm[u.term]; !ok {
+			p.byTerm[u.term] = i
+		}
+		p.byParts[u.parts] = append(p.byParts[u.parts], i)
+	}
+}
+
 // unfold sets the bindings of a state that unfoldings make, with their cost and the rows that they leave.
 // from are the bindings before the last pattern.
 func (p *planner) unfold(s *joinState, from []float64) {
@@ -86,10 +97,11 @@ func (p *planner) methods() []joinMethod {
 // fan is [candidate.fan]. If the pattern's variables are the parts of a known triple term, a row has one match
 // at most.
 func (p *planner) fan(s *joinState, one *candidate) float64 {
-	for i := range p.unfolds {
-		u := &p.unfolds[i]
-		if terms := s.distinct[u.term]; terms > 0 && [3]int(one.local[:3]) == u.parts && one.local[triple.Graph] < 0 {
-			return min(1, one.rows/terms)
+	if len(p.unfolds) > 0 && one.local[triple.Graph] < 0 {
+		for _, i := range p.byParts[[3]int(one.local[:3])] {
+			if terms := s.distinct[p.unfolds[i].term]; terms > 0 {
+				return min(1, one.rows/terms)
+			}
 		}
 	}
 	return one.fan(s.distinct)
@@ -118,10 +130,8 @@ func (p *planner) narrow(s *joinState, one *candidate) (share float64, ok bool) 
 
 // unfoldOf returns the unfolding of the objects of a pattern; nil if there is none.
 func (p *planner) unfoldOf(one *candidate) *plannedUnfold {
-	for i := range p.unfolds {
-		if p.unfolds[i].term == one.local[triple.Object] {
-			return &p.unfolds[i]
-		}
+	if i, ok := p.byTerm[one.local[triple.Object]]; ok {
+		return &p.unfolds[i]
 	}
 	return nil
 }
