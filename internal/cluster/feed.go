@@ -8,6 +8,7 @@ import (
 	"iter"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/store"
 )
 
@@ -17,8 +18,10 @@ func (t *triples) Feed() feed.Source { return nodeFeed{t} }
 
 // ReadPosition returns a position that covers every change that was acknowledged before the call;
 // see [changes.Feed.ReadPosition]. A member that answers without a majority has all operations that
-// can be committed.
+// can be committed. If the machines do not answer for [readtimeout.Idle], it returns [store.ErrUnavailable].
 func (n *Node) ReadPosition(ctx context.Context) (p feed.Position, err error) {
+	ctx, cancel := readtimeout.Bound(ctx)
+	defer cancel()
 	lone, err := n.onLone(func() (err error) {
 		p, err = n.triples.store.Feed().Position(ctx)
 		return err

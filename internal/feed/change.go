@@ -207,6 +207,10 @@ type Request struct {
 	// Positions sends an empty batch whenever the position has moved and the filter has selected
 	// nothing, because the consumer has readers that wait for a position. It counts only with Follow.
 	Positions bool
+	// ForClient ends the iteration with store.ErrUnavailable if there is no progress for readtimeout.Idle, because a
+	// client waits for the answer. Otherwise that takes minutes. With Follow it counts until the first batch, because
+	// heartbeats come from then on.
+	ForClient bool
 	// MaxBytes bounds the bytes of one batch, about; 0 is 1 MiB. A batch has at least one change.
 	MaxBytes int
 }

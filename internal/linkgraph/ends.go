@@ -6,10 +6,9 @@ import (
 	"context"
 	"fmt"
 	"sync"
-	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/readtimeout"
 )
 
 // ends finds the end of the feed for reads that begin, as the read index of Raft: every change that
@@ -20,9 +19,6 @@ type ends struct {
 	next    *round // has not begun
 	running bool
 }
-
-// endTimeout bounds the wait for the end. Most silent machines are excluded before.
-const endTimeout = 20 * time.Second
 
 // round is one request for the end.
 type round struct {
@@ -53,15 +49,17 @@ func (e *ends) position(ctx context.Context, g *Graph) (feed.Position, error) {
 	}
 	e.mu.Unlock()
 	// 2. Wait for it, but not for ever: a member may be silent and not be excluded.
-	timer := time.NewTimer(endTimeout)
-	defer timer.Stop()
+	waiting, cancel := readtimeout.Bound(ctx)
+	defer cancel()
 	select {
 	case <-r.done:
 		return r.at, r.err
-	case <-timer.C:
-		return feed.Position{}, fmt.Errorf("%w: the link graph: a machine of the cluster does not say what it has committed, and is not excluded yet", store.ErrUnavailable)
-	case <-ctx.Done():
-		return feed.Position{}, context.Cause(ctx)
+	case <-waiting.Done():
+		err := context.Cause(waiting)
+		if ctx.Err() == nil {
+			err = fmt.Errorf("the link graph: the machines of the cluster do not report what they have committed: %w", err)
+		}
+		return feed.Position{}, err
 	}
 }
 

@@ -61,7 +61,9 @@ func (r *request[T]) share(items []int) int {
 // gather answers a request from the machines that hold the partitions. If a prefix will do,
 // it ends before the first item that a machine has left out.
 func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], error) {
-	at, err := g.ends.position(ctx, g)
+	waiting, cancel := g.bound(ctx)
+	defer func() { cancel() }()
+	at, err := g.ends.position(waiting, g)
 	if err != nil {
 		return rank.Lists[T]{}, err
 	}
@@ -75,10 +77,11 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 	broken := map[trie.MachineID]bool{} // machines that have failed
 	for tries := 0; len(left) > 0; tries++ {
 		if tries > 0 {
-			if err := g.waitRetry(ctx, tries, err); err != nil {
+			if err := g.waitRetry(waiting, tries, err); err != nil {
 				return rank.Lists[T]{}, err
 			}
 		}
+		before := len(left)
 		slices.Sort(left) // a prefix of the items of a machine must have the first ones
 		groups, rest := g.group(left, r.of, r.primaries && tries == 0, broken)
 		left = rest
@@ -90,7 +93,7 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 		fatalAt := r.n // the first item without a list because of it
 		for m, items := range groups {
 			asking.Go(func() {
-				lists, done, failed := answerOf(ctx, g, at, m, items, &r)
+				lists, done, failed := answerOf(ctx, waiting, g, at, m, items, &r)
 				mu.Lock()
 				defer mu.Unlock()
 				if done > 0 {
@@ -117,6 +120,10 @@ func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], 
 			return rank.Lists[T]{}, fatal
 		}
 		left = slices.DeleteFunc(left, func(i int) bool { return i >= end })
+		if len(left) < before { // the wait begins again with progress
+			cancel()
+			waiting, cancel = g.bound(ctx)
+		}
 	}
 	if end < r.n && !r.bounded {
 		return rank.Lists[T]{}, fmt.Errorf("%w: no list of item %d of %d", peer.ErrMessage, end, r.n)
@@ -173,14 +180,14 @@ func (g *Graph) group(items []int, of func(i int) int, primaries bool, failed ma
 }
 
 // answerOf returns the answer of one machine, the lists of the first n items. If there is an error,
-// another machine may have the rest.
-func answerOf[T any](ctx context.Context, g *Graph, at feed.Position, m trie.MachineID, items []int, r *request[T]) (lists rank.Lists[T], n int, err error) {
+// another machine may have the rest. It waits for changes of this machine's state until waiting ends.
+func answerOf[T any](ctx, waiting context.Context, g *Graph, at feed.Position, m trie.MachineID, items []int, r *request[T]) (lists rank.Lists[T], n int, err error) {
 	// 1. Another machine refuses if it lacks a partition.
 	if m != g.node.MachineID() {
 		return askPieces(ctx, g, at, m, items, r)
 	}
 	// 2. This machine may have dropped a partition meanwhile.
-	s, err := g.await(ctx, at)
+	s, err := g.await(waiting, at)
 	if err != nil {
 		return lists, 0, err
 	}

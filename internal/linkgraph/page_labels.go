@@ -111,12 +111,14 @@ func (g *Graph) pageLabel(ctx context.Context, url string, u uid.UID) ([]byte, e
 		}
 		return a.Data, nil
 	}
+	waiting, cancel := g.bound(ctx)
+	defer cancel()
 	for tries := 1; ; tries++ {
 		label, err := read()
 		if err == nil || g.node.Lone() != nil || !mayPass(err) {
 			return label, err
 		}
-		if err := g.waitRetry(ctx, tries, err); err != nil {
+		if err := g.waitRetry(waiting, tries, err); err != nil {
 			return nil, err
 		}
 	}

@@ -181,10 +181,12 @@ func (g *Graph) StopPageRank(ctx context.Context) error {
 func (g *Graph) PageRank(ctx context.Context) (links.PageRankJob, error) {
 	g.openRanks()
 	r := &g.ranks
+	waiting, cancel := g.bound(ctx)
+	defer cancel()
 	for tries := 1; ; tries++ {
 		// 1. The coordinator knows more of a job that has not ended, and of one that this machine
 		// may have missed because it has just joined.
-		failed := g.askOthers(ctx)
+		failed := g.askOthers(waiting)
 		r.mu.Lock()
 		none, job := r.record.Begun.IsZero(), r.job()
 		r.mu.Unlock()
@@ -195,7 +197,7 @@ func (g *Graph) PageRank(ctx context.Context) (links.PageRankJob, error) {
 		case failed == nil:
 			return links.PageRankJob{}, links.ErrNoJob
 		}
-		if err := g.waitRetry(ctx, tries, failed); err != nil {
+		if err := g.waitRetry(waiting, tries, failed); err != nil {
 			return links.PageRankJob{}, err
 		}
 	}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/trie"
@@ -28,7 +29,7 @@ type directory struct {
 }
 
 const (
-	// routeTimeout bounds the retries of a request.
+	// routeTimeout bounds the retries of a change. Those of a read end with its wait, see package readtimeout.
 	routeTimeout = 10 * time.Second
 	// downTime is the time for which a machine is not asked after it did not answer.
 	downTime = time.Second
@@ -204,11 +205,20 @@ func (g *Graph) refresh(ctx context.Context, v *view.View) {
 	d.held, d.full, d.fresh = held, full, time.Now()
 }
 
-// waitRetry waits before another try of a request, and returns an error if there were too many.
+// bound returns a context for one wait of a read. On a lone node no other machine could answer earlier.
+func (g *Graph) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if g.node.Lone() != nil {
+		return context.WithCancel(ctx)
+	}
+	return readtimeout.Bound(ctx)
+}
+
+// waitRetry waits before another try of a request, and returns an error if there were too many, or if the wait of a
+// read has ended.
 func (g *Graph) waitRetry(ctx context.Context, tries int, err error) error {
 	// 1. Give up, with the reason.
 	pause := min(firstRetry<<min(tries-1, 10), lastRetry)
-	if time.Duration(tries)*pause > routeTimeout || g.ctx.Err() != nil {
+	if time.Duration(tries)*pause > routeTimeout || g.ctx.Err() != nil || errors.Is(context.Cause(ctx), store.ErrUnavailable) {
 		if err == nil {
 			err = errors.New("no machine has all of the pages")
 		}
@@ -228,8 +238,11 @@ func (g *Graph) waitRetry(ctx context.Context, tries int, err error) error {
 	} else if g.node.Newer(wait, v) != nil && wait.Err() == nil {
 		<-wait.Done() // this machine is isolated
 	}
-	if ctx.Err() != nil {
-		return context.Cause(ctx)
+	switch cause := context.Cause(ctx); {
+	case cause != nil && err != nil:
+		return fmt.Errorf("%w: %w", cause, err)
+	case cause != nil:
+		return cause
 	}
 	if v := g.node.View(); v != nil {
 		g.refresh(ctx, v)
@@ -263,7 +276,9 @@ func (g *Graph) local(ctx context.Context, need cell.Stores, n int, of func(i in
 		return nil, nil
 	}
 	// 2. Wait for all changes. Partitions may have been dropped meanwhile.
-	s, err := g.current(ctx)
+	waiting, cancel := g.bound(ctx)
+	s, err := g.current(waiting)
+	cancel()
 	if err != nil {
 		return nil, err
 	}

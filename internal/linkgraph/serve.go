@@ -10,6 +10,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -76,7 +77,13 @@ func (g *Graph) answer(ctx context.Context, q *query) (*answer, error) {
 		return answerJSON(one, err)
 	}
 	// 2. The others need all changes up to the position.
-	s, err := g.await(ctx, q.at)
+	waiting := ctx
+	if q.kind != askExport { // nobody else has the partition to send
+		short, cancel := readtimeout.BoundStep(ctx)
+		defer cancel()
+		waiting = short
+	}
+	s, err := g.await(waiting, q.at)
 	if err != nil {
 		return nil, err
 	}

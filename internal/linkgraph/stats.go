@@ -156,12 +156,14 @@ func (g *Graph) CurrentEpoch(ctx context.Context, _ uint64) (uint64, error) {
 		}
 		return g.epochOf(s), nil
 	}
+	waiting, cancel := g.bound(ctx)
+	defer cancel()
 	for tries := 0; ; tries++ {
-		epoch, err := g.fetchEpoch(ctx)
+		epoch, err := g.fetchEpoch(waiting)
 		if err == nil || !mayPass(err) {
 			return epoch, err
 		}
-		if err := g.waitRetry(ctx, tries+1, err); err != nil {
+		if err := g.waitRetry(waiting, tries+1, err); err != nil {
 			return 0, err
 		}
 	}

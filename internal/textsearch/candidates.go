@@ -176,12 +176,12 @@ func (x *Index) candidates(ctx context.Context, s *state, q Substrings, set part
 	return keys, x.damaged(errors.Join(err, failed))
 }
 
-// answerCandidates answers a question for candidates.
-func (x *Index) answerCandidates(ctx context.Context, q *question) (*answer, error) {
+// answerCandidates answers a question for candidates. It waits for changes until waiting ends.
+func (x *Index) answerCandidates(ctx, waiting context.Context, q *question) (*answer, error) {
 	if len(q.predicates) != 1 {
 		return nil, peer.Refuse(peer.CodeUnavailable, 0, "candidates of %d predicates", len(q.predicates))
 	}
-	s, err := x.current(ctx, q.at)
+	s, err := x.current(waiting, q.at)
 	if err != nil {
 		return nil, err
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textindex"
 )
@@ -167,14 +168,16 @@ func (x *Index) answer(ctx context.Context, q *question) (*answer, error) {
 		return a, nil
 	}
 	// 2. The rest needs all changes up to the position.
+	waiting, cancel := readtimeout.BoundStep(ctx)
+	defer cancel()
 	if q.kind == askCandidates {
-		return x.answerCandidates(ctx, q)
+		return x.answerCandidates(ctx, waiting, q)
 	}
 	r, err := q.request()
 	if err != nil {
 		return nil, err
 	}
-	s, err := x.current(ctx, q.at)
+	s, err := x.current(waiting, q.at)
 	if err != nil {
 		return nil, err
 	}

@@ -32,6 +32,8 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 	client := ctx
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
+	waiting, end := x.bound(ctx)
+	defer func() { end() }()
 	q.at, q.text, q.predicates = s.at, s.request.Query.Text, s.request.Predicates
 	if s.request.Language != nil {
 		q.ofLanguage, q.language = true, *s.request.Language
@@ -40,7 +42,7 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 	var left partitions
 	for tries := 0; tries == 0 || left != 0; tries++ {
 		// 1. This machine's own partitions.
-		now, err := x.current(ctx, s.at)
+		now, err := x.current(waiting, s.at)
 		if err != nil {
 			return err
 		}
@@ -69,15 +71,20 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 		if v == nil || now.layout == 0 {
 			return x.building()
 		}
+		before := left
 		if err = x.ask(ctx, v, q, &left, failed, remote, tries > 0); errors.Is(err, textindex.ErrQuery) {
 			return err
 		}
 		if left == 0 {
 			return nil
 		}
-		// 3. Another view, or another moment, may help.
-		if waited := x.wait(ctx, tries); waited != nil {
-			if err == nil || ctx.Err() == nil {
+		// 3. Another view, or another moment, may help. The wait begins again with progress.
+		if left != before {
+			end()
+			waiting, end = x.bound(ctx)
+		}
+		if waited := x.wait(waiting, tries); waited != nil {
+			if err == nil || waiting.Err() == nil {
 				err = errors.Join(waited, err)
 			}
 			if failure := x.building(); errors.Is(failure, ErrTooLarge) {

@@ -11,12 +11,13 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// searchTimeout bounds the wait for changes, and the retries if machines do not answer.
+// searchTimeout bounds the work for one page of hits and, on a lone node, the wait for changes.
 const searchTimeout = 10 * time.Second
 
 // Request is what a search looks for.
@@ -87,10 +88,12 @@ func (x *Index) begun(ctx context.Context, r Request) (*Search, error) {
 	}
 	s := &Search{index: x, request: &textindex.Request{Query: query, Predicates: r.Predicates, Language: r.Language}, reader: r.Reader}
 	// 2. The position, and whether the predicates are indexed there.
-	if s.at, err = x.node.ReadPosition(ctx); err != nil {
+	waiting, cancel := x.bound(ctx)
+	defer cancel()
+	if s.at, err = x.node.ReadPosition(waiting); err != nil {
 		return nil, err
 	}
-	now, err := x.current(ctx, s.at)
+	now, err := x.current(waiting, s.at)
 	if err != nil {
 		return nil, err
 	}
@@ -247,9 +250,18 @@ func (s *Search) ScannedBytes() int64 { return s.bytes }
 // Estimate returns about how many literals the search finds.
 func (s *Search) Estimate() int64 { return s.rows }
 
+// bound returns a context for one wait of a search. On a lone node no other machine could answer earlier, so there the
+// bound is longer.
+func (x *Index) bound(ctx context.Context) (context.Context, context.CancelFunc) {
+	if x.node.Lone() != nil {
+		return context.WithTimeout(ctx, searchTimeout)
+	}
+	return readtimeout.Bound(ctx)
+}
+
 // current returns a state with all changes up to a position.
 func (x *Index) current(ctx context.Context, at feed.Position) (*state, error) {
-	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
+	ctx, cancel := x.bound(ctx)
 	defer cancel()
 	for tries := 0; ; tries++ {
 		l, _ := x.wanted()
@@ -284,7 +296,7 @@ func (x *Index) current(ctx context.Context, at feed.Position) (*state, error) {
 // late returns the error of a search that has waited for too long.
 func (x *Index) late(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && !errors.Is(err, store.ErrUnavailable) {
-		return fmt.Errorf("%w: the text index does not have all changes after %s: %w", store.ErrUnavailable, searchTimeout, err)
+		return fmt.Errorf("%w: the text index does not have all changes in time: %w", store.ErrUnavailable, err)
 	}
 	return err
 }

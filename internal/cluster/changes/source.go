@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -27,8 +28,8 @@ const (
 	lastPause  = 250 * time.Millisecond
 	// answerTimeout is how long a member may take for an answer. If the request lets it wait for
 	// changes, that time is added.
-	answerTimeout = 15 * time.Second
-	// progressTimeout is how long a reader tries to leave an epoch. Then it returns
+	answerTimeout = readtimeout.Idle
+	// progressTimeout is how long a reader without a client tries to leave an epoch. Then it returns
 	// [store.ErrUnavailable], and the consumer may try another member.
 	progressTimeout = 2 * time.Minute
 )
@@ -276,7 +277,7 @@ func (rd *reader) run(ctx context.Context) error {
 			if err == nil {
 				continue
 			}
-		case time.Since(began) > progressTimeout && errors.As(err, &again):
+		case time.Since(began) >= rd.timeout() && errors.As(err, &again):
 			return fmt.Errorf("%w: the change feed makes no progress in epoch %d: %w", store.ErrUnavailable, rd.pos.Epoch, again.err)
 		}
 		if !errors.As(err, &again) {
@@ -287,6 +288,14 @@ func (rd *reader) run(ctx context.Context) error {
 		}
 		pause = min(2*pause, lastPause)
 	}
+}
+
+// timeout returns how long the reader tries without progress.
+func (rd *reader) timeout() time.Duration {
+	if rd.request.ForClient && (!rd.request.Follow || !rd.out.begun) {
+		return readtimeout.Idle
+	}
+	return progressTimeout
 }
 
 // retry is an error that may go away.
@@ -306,6 +315,11 @@ func (rd *reader) idle(ctx context.Context, v *view.View, d time.Duration) error
 
 // begin finds the position at which the iteration begins, and the one at which it ends.
 func (rd *reader) begin(ctx context.Context) error {
+	if rd.request.ForClient {
+		waiting, cancel := readtimeout.Bound(ctx)
+		defer cancel()
+		ctx = waiting
+	}
 	v, err := rd.view()
 	if err != nil {
 		return err

@@ -137,7 +137,7 @@ func (sn *Snapshot) annotated(ctx context.Context, spo []byte, one bool, id stri
 	if err := sn.begin(ctx); err != nil {
 		return n, err
 	}
-	t := retries{common: sn.reads.common}
+	t, ctx := sn.reads.retries(ctx)
 	for {
 		v := sn.reads.member.View()
 		if n, err = sn.under(v).tryAnnotated(ctx, spo, one, id); err == nil {

@@ -29,7 +29,7 @@ func (sn *Snapshot) total(ctx context.Context, ranges []triple.Range, ask func(c
 		return tally{}, err
 	}
 	sum, rest := tally{exact: true}, ranges
-	t := retries{common: sn.reads.common}
+	t, ctx := sn.reads.retries(ctx)
 	for shown := 0; ; {
 		if sn.closed.Load() {
 			return tally{}, fmt.Errorf("count: %w", store.ErrClosed)
@@ -48,7 +48,7 @@ func (sn *Snapshot) total(ctx context.Context, ranges []triple.Range, ask func(c
 			sum.rows += some.rows
 			sum.exact = sum.exact && some.exact
 			if some.answers > 0 {
-				t.progress()
+				t.pause = 0 // but the clock stays: others may have been silent for long
 			}
 		}
 		if err == nil {

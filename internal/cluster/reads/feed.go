@@ -33,7 +33,11 @@ func (r *Reads) open(ctx context.Context, q *request, owner trie.MachineID, budg
 	case owner == r.self:
 		return r.openLocal(ctx, q)
 	case ahead || len(q.ranges) > calledRanges:
-		return r.openRemote(ctx, q, owner, budget, most), nil
+		wait := r.common.options.IdleTimeout
+		if !ahead { // the read waits for it
+			wait = clockOf(ctx).left(wait)
+		}
+		return r.openRemote(ctx, q, owner, budget, most, wait), nil
 	}
 	return &calledFeed{remote: r.remote, ctx: ctx, q: q, owner: owner, budget: min(budget, calledBytes), most: most}, nil
 }
@@ -43,6 +47,7 @@ type localFeed struct {
 	held   *held
 	in     *localRows
 	q      *request
+	clock  *clock
 	looked int
 }
 
@@ -56,7 +61,7 @@ func (ow *owner) openLocal(ctx context.Context, q *request) (feed, error) {
 	if err != nil {
 		return nil, errors.Join(err, h.close())
 	}
-	return &localFeed{held: h, in: in, q: q}, nil
+	return &localFeed{held: h, in: in, q: q, clock: clockOf(ctx)}, nil
 }
 
 func (f *localFeed) next() (row, bool, error) { return f.pass(f.in.next()) }
@@ -73,6 +78,7 @@ func (f *localFeed) pass(valid bool) (row, bool, error) {
 			if err := f.held.check(); err != nil {
 				return row{}, false, err
 			}
+			f.clock.progress()
 		}
 		pass, err := f.q.pass(f.in.row.key)
 		if err != nil || pass {

@@ -137,7 +137,7 @@ func (f *calledFeed) openRest() {
 	}
 	q := *f.q
 	q.ranges = f.remaining
-	f.rest = f.remote.openRemote(f.ctx, &q, f.owner, min(4*f.budget, f.most), f.most)
+	f.rest = f.remote.openRemote(f.ctx, &q, f.owner, min(4*f.budget, f.most), f.most, f.remote.options.IdleTimeout)
 }
 
 func (f *calledFeed) fromRest(r row, ok bool, err error) (row, bool, error) {

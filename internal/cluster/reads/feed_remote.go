@@ -7,6 +7,7 @@ import (
 	"context"
 	"io"
 	"sync"
+	"time"
 
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/trie"
@@ -23,6 +24,8 @@ type remoteFeed struct {
 	budget int64
 	most   int64
 
+	clock    *clock
+	wait     time.Duration // for the next frame
 	ctx      context.Context
 	cancel   context.CancelCauseFunc
 	running  sync.WaitGroup
@@ -46,10 +49,10 @@ type arrival struct {
 // request has more, the sender waits.
 const waitingFrames = 128
 
-// openRemote returns a feed. It requests its rows in the background.
-func (rm *remote) openRemote(ctx context.Context, q *request, owner trie.MachineID, budget, most int64) feed {
+// openRemote returns a feed. It requests its rows in the background, and waits for the first frame for a time.
+func (rm *remote) openRemote(ctx context.Context, q *request, owner trie.MachineID, budget, most int64, wait time.Duration) feed {
 	f := &remoteFeed{
-		remote: rm, q: q, owner: owner, budget: min(budget, most), most: most,
+		remote: rm, q: q, owner: owner, budget: min(budget, most), most: most, clock: clockOf(ctx), wait: wait,
 		arrivals: make(chan arrival, waitingFrames),
 		reached:  make(chan struct{}, 1),
 	}
@@ -135,7 +138,7 @@ func (f *remoteFeed) request(q *request, base int) (rows bool, index int, key []
 	// The stall timer runs while the machine must send, and stops while the reader is slow.
 	ctx, cancel := context.WithCancelCause(f.ctx)
 	defer cancel(nil)
-	stall := f.remote.stall(cancel)
+	stall := f.remote.stall(f.wait, cancel)
 	defer stall.Stop()
 	stream, err := f.remote.peers.Stream(ctx, f.owner, MethodScan, q.encode())
 	if err != nil {
@@ -149,7 +152,9 @@ func (f *remoteFeed) request(q *request, base int) (rows bool, index int, key []
 		if err != nil {
 			return rows, 0, nil, truncated(err)
 		}
-		stall.Reset(f.remote.options.IdleTimeout)
+		f.clock.progress()
+		f.wait = f.remote.options.IdleTimeout
+		stall.Reset(f.wait)
 		// A frame may come in several messages.
 		frame, err := parts.join(message)
 		if err != nil {
@@ -166,7 +171,7 @@ func (f *remoteFeed) request(q *request, base int) (rows bool, index int, key []
 				return rows, 0, nil, f.ctx.Err()
 			}
 			rows = true
-			stall.Reset(f.remote.options.IdleTimeout)
+			stall.Reset(f.wait)
 		case frameEnd:
 			return rows, 0, nil, drain(stream)
 		case frameMore:

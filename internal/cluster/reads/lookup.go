@@ -23,7 +23,7 @@ func (sn *Snapshot) lookup(ctx context.Context, ranges []triple.Range, f *filter
 	}
 	var stop error
 	var key []byte // of the last row
-	t := retries{common: sn.reads.common}
+	t, ctx := sn.reads.retries(ctx)
 	first, moved, shown := 0, false, 0
 	rest := ranges
 	for {

@@ -95,7 +95,7 @@ func (h *held) settle(ctx context.Context, ranges []triple.Range) error {
 	if len(batches) == 0 {
 		return nil
 	}
-	wait, cancel := context.WithTimeout(ctx, h.owner.options.Settle)
+	wait, cancel := context.WithTimeout(ctx, min(h.owner.options.Settle, clockOf(ctx).left(h.owner.options.IdleTimeout)))
 	defer cancel()
 	if err := h.owner.peers.WaitSettled(wait, batches); err != nil {
 		if ctx.Err() != nil {

@@ -124,7 +124,8 @@ func (ow *owner) countLocal(ctx context.Context, q *request) (n int64, last []by
 		return 0, nil, err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
-	return h.count(ctx, q, func() error { return nil })
+	clock := clockOf(ctx)
+	return h.count(ctx, q, func() error { clock.progress(); return nil })
 }
 
 // serveSurvey answers reads/survey.

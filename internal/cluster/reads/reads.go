@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
@@ -35,11 +36,10 @@ type Store interface {
 type Options struct {
 	// Ahead bounds the bytes requested ahead by one read of the coordinator; 0 is 8 MiB.
 	Ahead int64
-	// IdleTimeout is how long a read retries without progress, and how long it waits for a silent
-	// owner; 0 is 10 s.
+	// IdleTimeout is how long a read waits and retries without progress; 0 is readtimeout.Idle.
 	IdleTimeout time.Duration
-	// Settle is how long an owner waits for operations in flight before it refuses; 0 is
-	// 5 s. It should be less than IdleTimeout.
+	// Settle is how long an owner waits for operations in flight before it refuses; 0 is half of
+	// readtimeout.Idle. It should be less than IdleTimeout.
 	Settle time.Duration
 	// MaxScan is how long an owner holds a snapshot of its store for one request. The
 	// coordinator then continues with another request. 0 is 10 minutes.
@@ -52,7 +52,7 @@ func (o Options) withDefaults() Options {
 	for _, d := range []struct {
 		option *time.Duration
 		value  time.Duration
-	}{{&o.IdleTimeout, 10 * time.Second}, {&o.Settle, 5 * time.Second}, {&o.MaxScan, 10 * time.Minute}} {
+	}{{&o.IdleTimeout, readtimeout.Idle}, {&o.Settle, readtimeout.Idle / 2}, {&o.MaxScan, 10 * time.Minute}} {
 		if *d.option == 0 {
 			*d.option = d.value
 		}

@@ -24,7 +24,7 @@ import (
 type remote struct{ *common }
 
 // call sends a message of a view and returns its answer. It ends if the view changes, if this member
-// is isolated, or if no answer comes within Options.IdleTimeout.
+// is isolated, or if the read has had no progress for Options.IdleTimeout.
 func (rm *remote) call(ctx context.Context, under *view.View, owner trie.MachineID, method string, body []byte) ([]byte, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer rm.watch(ctx, cancel, under)()
@@ -46,7 +46,7 @@ const watchAfter = 20 * time.Millisecond
 // watch ends the context of a call if its view is replaced, if this member is isolated, or after the
 // timeout.
 func (rm *remote) watch(ctx context.Context, cancel context.CancelCauseFunc, under *view.View) (stop func() bool) {
-	end := time.Now().Add(rm.options.IdleTimeout)
+	end := time.Now().Add(clockOf(ctx).left(rm.options.IdleTimeout))
 	return time.AfterFunc(watchAfter, func() {
 		silent := fmt.Errorf("nothing came from it for %s", rm.options.IdleTimeout)
 		wait, done := context.WithDeadlineCause(ctx, end, silent)
@@ -62,9 +62,9 @@ func (rm *remote) watch(ctx context.Context, cancel context.CancelCauseFunc, und
 	}).Stop
 }
 
-// stall returns a timer. It ends a request if no frame comes.
-func (rm *remote) stall(cancel context.CancelCauseFunc) *time.Timer {
-	return time.AfterFunc(rm.options.IdleTimeout, func() {
+// stall returns a timer. It ends a request if no frame comes for a time.
+func (rm *remote) stall(wait time.Duration, cancel context.CancelCauseFunc) *time.Timer {
+	return time.AfterFunc(wait, func() {
 		cancel(fmt.Errorf("nothing came from it for %s", rm.options.IdleTimeout))
 	})
 }
@@ -137,7 +137,8 @@ func (rm *remote) countPart(ctx context.Context, q *request, owner trie.MachineI
 	defer cancel(nil)
 	// 1. Send the request. The timer starts anew with each frame, because a count sends beats
 	// while it works.
-	stall := rm.stall(cancel)
+	clock := clockOf(ctx)
+	stall := rm.stall(clock.left(rm.options.IdleTimeout), cancel)
 	defer stall.Stop()
 	stream, err := rm.peers.Stream(ctx, owner, method, q.encode())
 	if err != nil {
@@ -150,6 +151,7 @@ func (rm *remote) countPart(ctx context.Context, q *request, owner trie.MachineI
 		if err != nil {
 			return 0, nil, &remoteError{owner, truncated(err)}
 		}
+		clock.progress()
 		stall.Reset(rm.options.IdleTimeout)
 		d := peer.NewDecoder(frame)
 		switch d.Byte() {
@@ -197,7 +199,7 @@ func (rm *remote) annotationsRemote(ctx context.Context, v *view.View, q *notesR
 	err = rm.inParts(ctx, &request{epoch: q.epoch, view: v, ranges: []triple.Range{exactly(q.key)}}, func(ctx context.Context, _ *request) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
-		defer rm.stall(cancel).Stop()
+		defer rm.stall(clockOf(ctx).left(rm.options.IdleTimeout), cancel).Stop()
 		method, code := methodVersions, codeVersioned(&n)
 		if v.Minor < protocol.AnnotationVersions {
 			method, code = methodNotes, codeNoted(&n)

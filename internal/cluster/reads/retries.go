@@ -6,6 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"sync"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
@@ -53,15 +54,59 @@ func retryable(err error) bool {
 	return errors.As(err, &remote) && !errors.As(err, &failed)
 }
 
+// clock is the time of the last progress of a read: its beginning, a row, or a frame of an owner that works. The
+// requests of a read have it in their context. It is safe for concurrent use.
+type clock struct {
+	mu   sync.Mutex
+	last time.Time
+}
+
+type clockKey struct{}
+
+// clockOf returns the clock of a read; nil for a request of another machine, which has its own.
+func clockOf(ctx context.Context) *clock {
+	c, _ := ctx.Value(clockKey{}).(*clock)
+	return c
+}
+
+func (c *clock) progress() {
+	if c == nil {
+		return
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	c.last = time.Now()
+}
+
+// left returns the rest of a timeout that began with the last progress.
+func (c *clock) left(timeout time.Duration) time.Duration {
+	if c == nil {
+		return timeout
+	}
+	c.mu.Lock()
+	defer c.mu.Unlock()
+	return max(timeout-time.Since(c.last), 0)
+}
+
 // retries bounds the retries of one read.
 type retries struct {
 	*common
-	since time.Time // first failure since the last progress
+	clock *clock
 	pause time.Duration
 }
 
+// retries returns the retries of a read that begins, and the context of its requests.
+func (c *common) retries(ctx context.Context) (retries, context.Context) {
+	t := retries{common: c, clock: &clock{}}
+	t.clock.progress()
+	return t, context.WithValue(ctx, clockKey{}, t.clock)
+}
+
 // progress records progress: the timeout begins again.
-func (t *retries) progress() { t.since, t.pause = time.Time{}, 0 }
+func (t *retries) progress() {
+	t.clock.progress()
+	t.pause = 0
+}
 
 // wait waits before a retry of a read after a failure under a view. A newer view ends the wait.
 // If there must be no retry, it returns the error of the read.
@@ -73,11 +118,7 @@ func (t *retries) wait(ctx context.Context, under *view.View, err error) error {
 		return err
 	}
 	// 1. Give up if there was no progress for the timeout.
-	now := time.Now()
-	if t.since.IsZero() {
-		t.since = now
-	}
-	left := t.options.IdleTimeout - now.Sub(t.since)
+	left := t.clock.left(t.options.IdleTimeout)
 	if left <= 0 {
 		return fmt.Errorf("%w: no progress within %s: %w", store.ErrUnavailable, t.options.IdleTimeout, err)
 	}

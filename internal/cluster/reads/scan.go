@@ -76,8 +76,8 @@ func (sn *Snapshot) scan(ctx context.Context, r triple.Range, reverse bool, f *f
 		return nil, err
 	}
 	s := &scan{snapshot: sn, all: r, reverse: reverse, filter: f, limit: limit}
+	s.retries, ctx = sn.reads.retries(ctx)
 	s.ctx, s.cancel = context.WithCancel(ctx)
-	s.retries.common = sn.reads.common
 	s.restart(r)
 	return s, nil
 }
@@ -199,7 +199,8 @@ func (s *scan) nextPlanned() bool {
 		s.keyBuffer = append(s.keyBuffer[:0], s.key...)
 		s.key, s.frame = s.keyBuffer, nil
 	}
-	// Try until there is a row, the end, or an error no retry can help.
+	// Try until there is a row, the end, or an error no retry can help. The time before counts as the reader's.
+	s.retries.progress()
 	for {
 		r, ok, err := s.step()
 		if ok {

@@ -39,7 +39,7 @@ func (sn *Snapshot) skip(ctx context.Context, all triple.Range, reverse bool, f 
 	if err := sn.begin(ctx); err != nil {
 		return all, 0, err
 	}
-	t := retries{common: sn.reads.common}
+	t, ctx := sn.reads.retries(ctx)
 	rest = all
 	var under *view.View // of pieces
 	var parts []piece    // of rest; only in reverse, because the last one cannot be found alone

@@ -36,13 +36,11 @@ func (sn *Snapshot) survey(ctx context.Context, questions []source.Question, f *
 	if err := sn.begin(ctx); err != nil {
 		return nil, err
 	}
-	wait, cancel := context.WithTimeout(ctx, 2*sn.reads.options.IdleTimeout)
-	defer cancel()
 	var all []source.Finding
 	for len(questions) > 0 {
 		some := questions[:min(len(questions), maxQuestions)]
 		questions = questions[len(some):]
-		found, err := sn.surveySome(wait, some, f, most)
+		found, err := sn.surveySome(ctx, some, f, most)
 		if err != nil {
 			return nil, err
 		}
@@ -53,7 +51,7 @@ func (sn *Snapshot) survey(ctx context.Context, questions []source.Question, f *
 
 // surveySome retries until all owners have answered under one view.
 func (sn *Snapshot) surveySome(ctx context.Context, questions []source.Question, f *filter, most int64) ([]source.Finding, error) {
-	t := retries{common: sn.reads.common}
+	t, ctx := sn.reads.retries(ctx)
 	for {
 		v, err := sn.plannable(questions[0].Range)
 		for i := 1; i < len(questions) && err == nil; i++ {

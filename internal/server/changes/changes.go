@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
@@ -54,7 +55,9 @@ type position struct {
 }
 
 func (a *API) getPosition(w http.ResponseWriter, r *request.Request) error {
-	p, err := a.Store.Feed().Position(r.Context())
+	ctx, cancel := readtimeout.Bound(r.Context())
+	defer cancel()
+	p, err := a.Store.Feed().Position(ctx)
 	if err != nil {
 		return err
 	}
@@ -87,7 +90,9 @@ func (a *API) getChanges(w http.ResponseWriter, r *request.Request) error {
 	// 2. Without a position the answer begins at the current end.
 	source := a.Store.Feed()
 	if since := sinceOf(r); since == "" {
-		q.Since, err = source.Position(r.Context())
+		waiting, cancel := readtimeout.Bound(r.Context())
+		q.Since, err = source.Position(waiting)
+		cancel()
 	} else {
 		q.Since, err = feed.ParsePosition(since)
 	}
@@ -159,7 +164,7 @@ func (a *API) filter(r *request.Request) (f feed.Filter, err error) {
 func (a *API) parse(r *request.Request) (q feed.Request, expand bool, err error) {
 	// 1. The filter. Annotations of other applications must not show.
 	p := r.Params
-	q = feed.Request{Follow: true, Heartbeat: defaultHeartbeat, MaxBytes: batchBytes}
+	q = feed.Request{Follow: true, Heartbeat: defaultHeartbeat, ForClient: true, MaxBytes: batchBytes}
 	if q.Filter, err = a.filter(r); err != nil {
 		return q, false, err
 	}

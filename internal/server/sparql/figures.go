@@ -10,6 +10,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/graphrights"
+	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/sparql"
@@ -79,7 +80,9 @@ func (a *API) count(ctx context.Context, r *request.Request, text string) (*grou
 	}
 	defer func() { <-a.figures.turn }()
 	// 2. Drop the counts if something has changed. The position is read before the rows.
-	position, err := a.Store.Feed().Position(r.Context())
+	waiting, cancel := readtimeout.Bound(r.Context())
+	defer cancel()
+	position, err := a.Store.Feed().Position(waiting)
 	if err != nil {
 		return nil, err
 	}
