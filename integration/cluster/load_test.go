@@ -369,45 +369,53 @@ var loadStages = []string{"begun", "staging", "sealed", "taken in", "shown"}
 func (w *world) awaitStage(run int) string {
 	w.t.Helper()
 	stage := loadStages[run%len(loadStages)]
-	reached := func() bool {
-		for _, m := range w.up() {
-			v := m.node.View()
-			if len(v.Loads) == 0 {
-				continue
-			}
-			staged, _ := m.store.Staging().Loads()
-			load := &v.Loads[0]
-			switch stage {
-			case "begun":
-				return true
-			case "staging":
-				if len(staged) > 0 {
-					return true
-				}
-			case "sealed":
-				_, err := m.disk.Stat(m.disk.PathJoin(dataDir, "staged", load.ID, "SEAL"))
-				if err == nil || load.Epoch != 0 {
-					return true
-				}
-			case "taken in":
-				if load.Epoch != 0 {
-					return true
-				}
-			case "shown":
-				if v.Published(load) {
-					return true
-				}
-			}
-		}
-		return false
-	}
-	for deadline := time.Now().Add(waitLimit); !reached(); sleep(w.t.Context(), time.Millisecond) {
+	for deadline := time.Now().Add(waitLimit); !w.at(stage); sleep(w.t.Context(), time.Millisecond) {
 		if time.Now().After(deadline) {
 			w.t.Fatalf("in vain: the load is %s", stage)
 		}
 	}
 	sleep(w.t.Context(), time.Duration(w.random.IntN(30))*time.Millisecond)
 	return stage
+}
+
+// at reports whether a running machine sees a moment: a stage of the first load, or a phase of its view.
+func (w *world) at(moment string) bool {
+	for _, m := range w.up() {
+		v := m.node.View()
+		if v == nil {
+			continue
+		}
+		if v.Phase.String() == moment {
+			return true
+		}
+		if len(v.Loads) == 0 {
+			continue
+		}
+		staged, _ := m.store.Staging().Loads()
+		load := &v.Loads[0]
+		switch moment {
+		case "begun":
+			return true
+		case "staging":
+			if len(staged) > 0 {
+				return true
+			}
+		case "sealed":
+			_, err := m.disk.Stat(m.disk.PathJoin(dataDir, "staged", load.ID, "SEAL"))
+			if err == nil || load.Epoch != 0 {
+				return true
+			}
+		case "taken in":
+			if load.Epoch != 0 {
+				return true
+			}
+		case "shown":
+			if v.Published(load) {
+				return true
+			}
+		}
+	}
+	return false
 }
 
 // A load whose coordinator comes back without what it had sorted is given up, and

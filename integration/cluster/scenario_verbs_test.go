@@ -73,9 +73,11 @@ func init() { // a variable would depend on itself, because verbs run verbs
 			sleep(ctx, d)
 			return err
 		}},
+		"delay": {"LEAST MOST", 2, (*play).delay},
 		// Requests.
 		"add":      {"FROM..TO [through MACHINE]", 1, (*play).add},
 		"delete":   {"FROM..TO [through MACHINE]", 1, (*play).delete},
+		"load":     {"FROM..TO [through MACHINE]", 1, (*play).load},
 		"annotate": {"FROM..TO", 1, (*play).annotate},
 		"spread": {"", 0, func(p *play, _ context.Context, _ []string) error {
 			p.w.spread()
@@ -102,6 +104,7 @@ func init() { // a variable would depend on itself, because verbs run verbs
 			p.w.vote(n)
 			return err
 		}},
+		"reach":  {"MOMENT", 1, (*play).reach},
 		"expect": {"[not] CONDITION", 1, (*play).expect},
 		"wait":   {"[not] CONDITION", 1, (*play).wait},
 		// Commands with a command.
@@ -360,6 +363,44 @@ func (p *play) delete(ctx context.Context, args []string) error {
 		p.buried = p.w.tombstones()
 	}
 	return err
+}
+
+// load adds triples by a bulk load. If it fails, the next read of all decides whether they are there.
+func (p *play) load(ctx context.Context, args []string) error {
+	n, err := parseNumbers(args[0])
+	if err != nil {
+		return err
+	}
+	m := p.w.any()
+	if _, names := before(args, "through"); len(names) > 0 {
+		m = p.machine(names[0])
+	}
+	if _, err = m.load(ctx, document(p.w.t, "data.nq", n.triples(), 0), false); err != nil {
+		for i := n.from; i < n.to; i++ {
+			p.doubtful = append(p.doubtful, i)
+		}
+		return err
+	}
+	p.wrote(n, true)
+	return nil
+}
+
+// reach waits until a load or a view is at a moment. It looks more often than wait, because moments pass.
+func (p *play) reach(ctx context.Context, args []string) error {
+	for deadline := time.Now().Add(p.limit); !p.w.at(strings.Join(args, " ")); sleep(ctx, time.Millisecond) { // of virtual time
+		if time.Now().After(deadline) {
+			return fmt.Errorf("not reached in %s", p.limit)
+		}
+	}
+	return nil
+}
+
+// delay sets how long messages take.
+func (p *play) delay(_ context.Context, args []string) error {
+	least, err := time.ParseDuration(args[0])
+	most, err2 := time.ParseDuration(args[1])
+	p.w.net.Delay(least, most)
+	return errors.Join(err, err2)
 }
 
 // annotate gives each triple the annotation that readsAlone expects of the first 20.
