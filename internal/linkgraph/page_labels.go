@@ -111,6 +111,7 @@ func (g *Graph) pageLabel(ctx context.Context, url string, u uid.UID) ([]byte, e
 		}
 		return a.Data, nil
 	}
+	// All tries are one wait, because none of them is progress.
 	waiting, cancel := g.bound(ctx)
 	defer cancel()
 	for tries := 1; ; tries++ {
