@@ -56,6 +56,9 @@ const (
 	// overdueSlices is a number of slices of a lane. If a computation meets no checkpoint for that
 	// time and others wait, it loses its slot.
 	overdueSlices = 2
+	// freshSlots is the number of slots of the short lane that go to the turns with the fewest slices
+	// before one goes to the client with the least time.
+	freshSlots = 3
 	// A deadline is deadlineFactor times the computed time away, at most maxDeadline.
 	deadlineFactor = 4
 	maxDeadline    = 10 * time.Second
@@ -82,6 +85,7 @@ type Turns struct {
 	kinds   [kinds]resource
 	clients map[string]*client
 	number  uint64 // of the next waiting turn
+	fresh   int    // slots of the short lane since the last one that was granted by shares alone
 	live    int    // turns that have begun and not ended
 	overdue int    // turns without their slot that have met no checkpoint since
 }
@@ -168,7 +172,14 @@ func (s *Turns) give(k Kind, t *Turn) {
 		t.client.seats++
 		return
 	}
-	r.floor = max(r.floor, t.client.had[k])
+	// A slot that goes to the fewest slices may go to the client with the most time, behind which no
+	// new client must begin.
+	if k == Long || s.fresh == freshSlots {
+		r.floor = max(r.floor, t.client.had[k])
+	}
+	if k == Short {
+		s.fresh = (s.fresh + 1) % (freshSlots + 1)
+	}
 	t.since = time.Now()
 	r.holders = append(r.holders, t)
 }
@@ -221,7 +232,10 @@ func (s *Turns) before(k Kind, a, b *Turn) bool {
 	var c int
 	switch k {
 	case Short:
-		c = cmp.Compare(a.client.had[k], b.client.had[k])
+		if s.fresh < freshSlots {
+			c = cmp.Compare(a.used/shortSlice, b.used/shortSlice)
+		}
+		c = cmp.Or(c, cmp.Compare(a.client.had[k], b.client.had[k]))
 	case Long:
 		c = cmp.Or(cmp.Compare(a.client.had[k], b.client.had[k]), a.deadline.Compare(b.deadline))
 	case Seat:

@@ -5,6 +5,8 @@ package turns
 import (
 	"context"
 	"errors"
+	"fmt"
+	"slices"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -84,6 +86,53 @@ func TestShortBesideLong(t *testing.T) {
 		all.Wait()
 		checkFree(t, s)
 	})
+}
+
+// TestShortBesideHangUps: clients that begin again and again, and hang up before they are served,
+// fill the short lane. A short computation goes before all but the first slices of others, both if
+// it is of the same client and if each of them is a client of its own.
+func TestShortBesideHangUps(t *testing.T) {
+	for _, of := range []string{"one client", "many clients"} {
+		t.Run(of, func(t *testing.T) {
+			synctest.Test(t, func(t *testing.T) {
+				s := newTurns(t, Options{ShortSlots: 2, LongSlots: 2})
+				ctx, cancel := context.WithCancel(t.Context())
+				var all sync.WaitGroup
+				for i := range 200 {
+					name := "probe"
+					if of == "many clients" {
+						name = fmt.Sprint("hostile ", i)
+					}
+					all.Go(func() {
+						time.Sleep(time.Duration(i) * 5 * time.Millisecond) // they hang up at different times
+						for ctx.Err() == nil {
+							patient, done := context.WithTimeout(ctx, time.Second)
+							if turn, err := s.Begin(patient, name); err == nil {
+								_ = compute(turn, time.Hour, 500*time.Microsecond)
+								turn.End()
+							}
+							done()
+						}
+					})
+				}
+				time.Sleep(3 * time.Second)
+				// It takes a slice and a half, so it also waits for its second slice.
+				var took []time.Duration
+				for range 200 {
+					all.Go(func() { took = append(took, run(t, s, "probe", 3*shortSlice/2, shortSlice/4)) })
+					time.Sleep(20 * time.Millisecond)
+				}
+				cancel()
+				all.Wait()
+				slices.Sort(took)
+				t.Logf("p50 %s, at most %s", took[100], took[199])
+				if took[100] > 10*time.Millisecond || took[199] > 20*time.Millisecond {
+					t.Errorf("3 ms took %s, at most %s", took[100], took[199])
+				}
+				checkFree(t, s)
+			})
+		})
+	}
 }
 
 // TestShares: of two clients, one with many long computations, each has half.
