@@ -56,11 +56,12 @@ func output(t *testing.T, name string, args ...string) string {
 // of a member if there is one.
 func serve(t *testing.T, join ...string) (address string) {
 	t.Helper()
+	dir := t.TempDir() // first: what is registered last ends first
 	ctx, stop := context.WithCancel(context.Background())
 	ready, ended := make(chan string, 1), make(chan error, 1)
 	options := node.ServeOptions{Listen: "127.0.0.1:0", Ready: func(url string) { ready <- url }}
 	options.Cluster.Join = join
-	go func() { ended <- node.Serve(ctx, t.TempDir(), options) }()
+	go func() { ended <- node.Serve(ctx, dir, options) }()
 	t.Cleanup(func() {
 		stop()
 		<-ended

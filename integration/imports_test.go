@@ -46,6 +46,7 @@ var layers = map[string][]string{
 	"internal/store/database": {"triple", "internal/store", "internal/store/synced", small},
 	"internal/store/synced":   {},
 	"internal/backup":         {"triple", "trie", "internal/feed", "internal/systemgraph", "rdfload", "internal/store"},
+	"internal/readtimeout":    {"internal/store"},
 	"internal/replica":        {"triple", "trie", "internal/feed", "recovery", "internal/store", "internal/store/database"},
 	"internal/turns":          {small},
 	"internal/outbound":       {},
@@ -61,7 +62,7 @@ var layers = map[string][]string{
 	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/textindex", "internal/textsearch", "internal/turns", "internal/outbound", "internal/graphrights", "internal/prefixes", "internal/systemgraph", small},
 
 	// Many machines. Only internal/cluster itself, the member, knows all parts.
-	"internal/cluster":           {"triple", "trie", "internal/feed", "internal/backup", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", small},
+	"internal/cluster":           {"triple", "trie", "internal/feed", "internal/backup", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", "internal/readtimeout", small},
 	"internal/cluster/view":      {"trie", "recovery", small},
 	"internal/cluster/gossip":    {"trie"},
 	"internal/cluster/peer":      {"trie", small},
@@ -76,21 +77,21 @@ var layers = map[string][]string{
 	"internal/cluster/throttle":   {small},
 	"internal/cluster/member":     {"trie", "internal/cluster/view", "internal/cluster/peer"},
 	"internal/cluster/writes":     {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/member", small},
-	"internal/cluster/reads":      {"triple", "trie", "sparql", "recovery", "internal/replica", "internal/store", "internal/turns", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", small},
+	"internal/cluster/reads":      {"triple", "trie", "sparql", "recovery", "internal/replica", "internal/store", "internal/readtimeout", "internal/turns", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", small},
 	"internal/cluster/loads":      {"triple", "trie", "recovery", "rdfload", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member"},
 
-	"internal/cluster/changes": {"triple", "trie", "internal/feed", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", "internal/cluster/writes"},
+	"internal/cluster/changes": {"triple", "trie", "internal/feed", "recovery", "internal/replica", "internal/store", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", "internal/cluster/writes"},
 
 	// The live graph of links.
-	"internal/linkgraph":         {"triple", "trie", "sparql", "recovery", "internal/feed", "links", "rdfload", "internal/store", "internal/systemgraph", "internal/cluster/view", "internal/cluster/peer", small},
+	"internal/linkgraph":         {"triple", "trie", "sparql", "recovery", "internal/feed", "links", "rdfload", "internal/store", "internal/readtimeout", "internal/systemgraph", "internal/cluster/view", "internal/cluster/peer", small},
 	"internal/linkgraph/edits":   {"triple", "links"},
 	"internal/linkgraph/ranking": {"links"},
 
 	// Text search: the core, which is pure, and the index of a node.
 	"internal/textindex":  {},
-	"internal/textsearch": {"triple", "trie", "recovery", "internal/feed", "internal/systemgraph", "internal/textindex", "internal/store", "internal/cluster/view", "internal/cluster/peer", small},
+	"internal/textsearch": {"triple", "trie", "recovery", "internal/feed", "internal/systemgraph", "internal/textindex", "internal/store", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", small},
 
-	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/engine", "internal/turns", "internal/cluster/view", "internal/textindex", "internal/textsearch", "internal/audit", "internal/functions", "internal/graphrights", "internal/oidc", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
+	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/readtimeout", "internal/engine", "internal/turns", "internal/cluster/view", "internal/textindex", "internal/textsearch", "internal/audit", "internal/functions", "internal/graphrights", "internal/oidc", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
 	"internal/cert":   {"internal/cluster/port", small},
 
 	// The public face: a store in a program, or a node that serves.

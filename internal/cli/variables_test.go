@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"os"
 	"path/filepath"
 	"strings"
 	"testing"
@@ -11,6 +12,12 @@ import (
 // TestUnknownVariables: a server names every TREFOIL_ variable that it does not know, another command one
 // that is like its own. Neither names what Kubernetes sets.
 func TestUnknownVariables(t *testing.T) {
+	for _, set := range os.Environ() { // as the suite's own
+		if name, _, _ := strings.Cut(set, "="); strings.HasPrefix(name, "TREFOIL") {
+			t.Setenv(name, "") // restores it
+			os.Unsetenv(name)
+		}
+	}
 	const unknown = "is not known, and ignored; "
 	for _, test := range []struct{ command, variable, says string }{
 		{"config", "TREFOIL_LISEN=127.0.0.1:1", "TREFOIL_LISEN " + unknown + "did you mean TREFOIL_LISTEN?"},

@@ -219,13 +219,7 @@ func (g *Graph) waitRetry(ctx context.Context, tries int, err error) error {
 	// 1. Give up, with the reason.
 	pause := min(firstRetry<<min(tries-1, 10), lastRetry)
 	if time.Duration(tries)*pause > routeTimeout || g.ctx.Err() != nil || errors.Is(context.Cause(ctx), store.ErrUnavailable) {
-		if err == nil {
-			err = errors.New("no machine has all of the pages")
-		}
-		if full := g.whyFull(); full != "" {
-			err = fmt.Errorf("%w (%s)", err, full)
-		}
-		return fmt.Errorf("%w: the link graph: %w", store.ErrUnavailable, err)
+		return g.gaveUp(err)
 	}
 	// 2. Another view may help at once.
 	v := g.node.View()
@@ -239,8 +233,8 @@ func (g *Graph) waitRetry(ctx context.Context, tries int, err error) error {
 		<-wait.Done() // this machine is isolated
 	}
 	switch cause := context.Cause(ctx); {
-	case cause != nil && err != nil:
-		return fmt.Errorf("%w: %w", cause, err)
+	case errors.Is(cause, store.ErrUnavailable): // the wait of the read has ended
+		return g.gaveUp(err)
 	case cause != nil:
 		return cause
 	}
@@ -248,6 +242,17 @@ func (g *Graph) waitRetry(ctx context.Context, tries int, err error) error {
 		g.refresh(ctx, v)
 	}
 	return nil
+}
+
+// gaveUp returns the error of a request whose last try failed with err, or found no machine if err is nil.
+func (g *Graph) gaveUp(err error) error {
+	if err == nil {
+		err = errors.New("no machine has all of the pages")
+	}
+	if full := g.whyFull(); full != "" {
+		err = fmt.Errorf("%w (%s)", err, full)
+	}
+	return fmt.Errorf("%w: the link graph: %w", store.ErrUnavailable, err)
 }
 
 // local returns the state if this machine holds the partitions of all pages, with all changes that
