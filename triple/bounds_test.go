@@ -38,7 +38,7 @@ func rowsOf(o Order, triples []Triple) []row {
 }
 
 // selectRows returns the triples in a range that accept selects, in the way of a store.
-func selectRows(t *rapid.T, rows []row, r Range, accept func(KeyTerms, []byte) bool) []Triple {
+func selectRows(t rapid.TB, rows []row, r Range, accept func(KeyTerms, []byte) bool) []Triple {
 	var got []Triple
 	for _, row := range rows {
 		if !r.Contains(row.key) {
@@ -425,4 +425,29 @@ func boundNames(b Bounds) map[string]int {
 		}
 	}
 	return names
+}
+
+// TestStartsInsideNumber: a beginning that ends inside the lexical form of a number selects the number, also
+// where the part of the form that is left has another value.
+func TestStartsInsideNumber(t *testing.T) {
+	a := NewIRI("http://ex/a")
+	for _, lexical := range []string{"01", "10", strings.Repeat("0", 300) + "1"} {
+		inner := NewTripleTerm(a, a, NewTyped(lexical, XSD+"byte"))
+		b := Bounds{Order: OSP, Starts: Starts{Kind: TripleTerm, Text: inner.Value()[:len(inner.Value())-len(lexical)+1]}}
+		kr, err := b.KeyRange()
+		if err != nil {
+			t.Fatal(err)
+		}
+		stored := Triple{Subject: a, Predicate: a, Object: inner}
+		got := selectRows(t, rowsOf(OSP, []Triple{stored}), kr.Range, func(terms KeyTerms, value []byte) bool {
+			ok, err := kr.Accept(terms, value)
+			if err != nil {
+				t.Fatal(err)
+			}
+			return ok
+		})
+		if len(got) != 1 {
+			t.Errorf("%.20s: %d rows of 1", lexical, len(got))
+		}
+	}
 }

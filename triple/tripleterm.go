@@ -254,6 +254,9 @@ func tripleStart(text string) string {
 			return text
 		}
 		from, _ := valueSpan(object)
+		if !bytes.HasPrefix(o, from) {
+			return text // it ends inside the lexical form, and what is left of this has another value
+		}
 		return text[:len(text)-len(o)] + string(from)
 	}
 }
