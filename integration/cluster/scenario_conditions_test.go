@@ -88,14 +88,14 @@ func (p *play) expect(_ context.Context, args []string) error { return p.holds(a
 
 // wait evaluates a condition until it holds.
 func (p *play) wait(ctx context.Context, args []string) error {
-	deadline := time.Now().Add(p.limit)
+	began := time.Now()
 	for {
 		err := p.holds(args)
 		if err == nil {
 			return nil
 		}
-		if time.Now().After(deadline) {
-			return fmt.Errorf("waited %s: %w", p.limit, err)
+		if time.Since(began) >= p.limit || ctx.Err() != nil {
+			return fmt.Errorf("waited %s: %w", time.Since(began), err)
 		}
 		sleep(ctx, 20*time.Millisecond) // of virtual time
 	}

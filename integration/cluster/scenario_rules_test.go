@@ -74,7 +74,13 @@ fail unavailable set-copies 1         => want unavailable, got invalid
 fail invalid "twelve" set-copies 1    => does not contain "twelve"
 fail odd set-copies 1                 => unknown kind of errors "odd"
 may-fail unavailable set-copies 1     => want unavailable, got invalid
-within 1s sleep 2s                    => it took 2s
+within 1s sleep 2s                    => not done in 1s
+within 1s wait members 4              => waited 1s: it is 3, not 4
+begin sleep 1m
+await                                 => not ended in 5s
+begin sleep 1m
+within 1s await                       => not ended in 1s
+reach begun                           => not reached in 5.
 timeout 1s start 9 joining 1 advertise=10.9.9.9:7000 => deadline exceeded
 begin set-copies 1
 await                                 => copies

@@ -231,7 +231,7 @@ func known(args []string) error {
 type play struct {
 	w     *world
 	named map[string]*machine
-	limit time.Duration // how long wait waits
+	limit time.Duration // how long wait, reach and await wait
 
 	data     map[int]bool // numbers of the triples that the cluster must have
 	retrying bool         // an add may add fewer triples than are missing, because a try before it added some

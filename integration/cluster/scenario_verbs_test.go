@@ -114,7 +114,7 @@ func init() { // a variable would depend on itself, because verbs run verbs
 		"within":   {"DURATION COMMAND", 2, (*play).within},
 		"timeout":  {"DURATION COMMAND", 2, (*play).timeout},
 		"begin":    {"COMMAND", 1, (*play).begin},
-		"await":    {"", 0, func(p *play, _ context.Context, _ []string) error { return <-p.begun }},
+		"await":    {"", 0, (*play).await},
 	}
 }
 
@@ -271,14 +271,24 @@ func (p *play) recover(ctx context.Context, args []string) error {
 	names, keep := before(args, "keeping")
 	first := p.machine(names[0])
 	r := generation.Recovery{FS: first.disk, Dir: dataDir, Network: p.w.net.Host(first.name), Logger: p.w.log}
-	for _, m := range p.list(keep) {
+	others := p.list(keep)
+	for _, m := range others {
 		r.Keep = append(r.Keep, p.w.position(m))
 	}
 	if names[len(names)-1] == "none-newer" {
 		r.NoneNewer = true
 	}
-	_, err := generation.Recover(ctx, r)
-	return err
+	v, err := generation.Recover(ctx, r)
+	if err != nil {
+		return err
+	}
+	for _, m := range others {
+		f := generation.Following{FS: m.disk, Dir: dataDir, Addresses: []string{first.address()}, Ticket: generation.TicketOf(v), Logger: p.w.log}
+		if err := generation.Follow(f); err != nil {
+			return err
+		}
+	}
+	return nil
 }
 
 func (p *play) cut(_ context.Context, args []string) error {
@@ -387,9 +397,10 @@ func (p *play) load(ctx context.Context, args []string) error {
 
 // reach waits until a load or a view is at a moment. It looks more often than wait, because moments pass.
 func (p *play) reach(ctx context.Context, args []string) error {
-	for deadline := time.Now().Add(p.limit); !p.w.at(strings.Join(args, " ")); sleep(ctx, time.Millisecond) { // of virtual time
-		if time.Now().After(deadline) {
-			return fmt.Errorf("not reached in %s", p.limit)
+	began := time.Now()
+	for ; !p.w.at(strings.Join(args, " ")); sleep(ctx, time.Millisecond) { // of virtual time
+		if time.Since(began) > p.limit || ctx.Err() != nil {
+			return fmt.Errorf("not reached in %s", time.Since(began))
 		}
 	}
 	return nil
@@ -548,11 +559,17 @@ func (p *play) retry(_ context.Context, args []string) error {
 	return nil
 }
 
+// within cancels a command after a time, so that one without an end fails too.
 func (p *play) within(ctx context.Context, args []string) error {
 	most, err := time.ParseDuration(args[0])
+	if err != nil {
+		return err
+	}
 	began := time.Now()
-	if err = errors.Join(err, p.do(ctx, args[1:])); err == nil && time.Since(began) > most {
-		err = fmt.Errorf("it took %s", time.Since(began))
+	ctx, cancel := context.WithTimeout(ctx, most)
+	defer cancel()
+	if err = p.do(ctx, args[1:]); ctx.Err() != nil || time.Since(began) > most {
+		err = errors.Join(fmt.Errorf("not done in %s", most), err)
 	}
 	return err
 }
@@ -573,4 +590,16 @@ func (p *play) begin(ctx context.Context, args []string) error {
 	p.begun = done
 	go func() { done <- p.do(ctx, args) }()
 	return nil
+}
+
+// await waits for the end of the command that began.
+func (p *play) await(ctx context.Context, _ []string) error {
+	began := time.Now()
+	select {
+	case err := <-p.begun:
+		return err
+	case <-ctx.Done():
+	case <-time.After(p.limit): // of virtual time
+	}
+	return fmt.Errorf("not ended in %s", time.Since(began))
 }
