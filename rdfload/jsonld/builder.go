@@ -170,6 +170,9 @@ func (b *builder) add(subject triple.Term, predicate string, object triple.Term)
 	if err := t.Check(); err != nil {
 		return err
 	}
+	if err := object.CheckLanguage(); err != nil {
+		return fmt.Errorf("a value of <%s>: %w", clip(predicate), err)
+	}
 	b.triples = append(b.triples, t)
 	return nil
 }

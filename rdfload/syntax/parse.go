@@ -106,7 +106,7 @@ func Parse(ctx context.Context, r io.Reader, s Syntax, opts Options) iter.Seq2[t
 		seq := jsonld.Parse(r, jsonld.Options{
 			Source: opts.Source, Base: opts.Base, BlankPrefix: opts.BlankPrefix, MaxBytes: opts.MaxDocument, Contexts: opts.Contexts.loader(ctx), Warn: opts.Warn, Prefix: opts.Prefix,
 		})
-		seq = checkLanguages(endWith(ctx, seq), opts.Source)
+		seq = endWith(ctx, seq)
 		if opts.KeepGoing {
 			seq = wholeOrReject(seq, opts.TempDir)
 		}
@@ -124,22 +124,6 @@ func endWith(ctx context.Context, seq iter.Seq2[triple.Triple, error]) iter.Seq2
 		for t, err := range seq {
 			if cause := ctx.Err(); cause != nil && errors.Is(err, cause) {
 				err = cause
-			}
-			if !yield(t, err) {
-				return
-			}
-		}
-	}
-}
-
-// checkLanguages yields a syntax error instead of the first triple with a language tag that is not
-// well-formed, and ends.
-func checkLanguages(seq iter.Seq2[triple.Triple, error], source string) iter.Seq2[triple.Triple, error] {
-	return func(yield func(triple.Triple, error) bool) {
-		for t, err := range seq {
-			if bad := t.Object.CheckLanguage(); err == nil && bad != nil {
-				yield(triple.Triple{}, &triple.SyntaxError{Source: source, Line: 1, Column: 1, Msg: fmt.Sprintf("a value of <%s>: %v", t.Predicate.Value(), bad)})
-				return
 			}
 			if !yield(t, err) {
 				return
