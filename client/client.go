@@ -78,6 +78,9 @@ type Options struct {
 	// request. The goroutine that calls the client calls Degraded, before the answer is read. So it
 	// must be safe for concurrent use if several goroutines use the client.
 	Degraded func(path string)
+	// Warning, if set, is called for each answer of a query that is empty because filters were errors in
+	// every row that they met. The text says which filters and why. It is called as Degraded is.
+	Warning func(text string)
 	// Sleep waits for a time or until ctx is done, and then returns its error; nil is the clock.
 	Sleep func(ctx context.Context, d time.Duration) error
 }

@@ -61,6 +61,7 @@ type wirePlan struct {
 	Estimate           *float64 // null if it is unknown
 	Rows, Reads, Nanos int64
 	Memory, Spilled    int64
+	Warning            string
 	Inputs             []*wirePlan
 }
 
@@ -69,7 +70,7 @@ func (w *wirePlan) plan() *explain.Plan {
 		return nil
 	}
 	p := &explain.Plan{Operator: w.Operator, Detail: func() string { return w.Detail }, Estimate: -1, Rows: w.Rows, Reads: w.Reads, Nanos: w.Nanos,
-		Memory: w.Memory, Spilled: w.Spilled}
+		Memory: w.Memory, Spilled: w.Spilled, Warning: w.Warning}
 	if w.Estimate != nil {
 		p.Estimate = *w.Estimate
 	}

@@ -245,6 +245,9 @@ func (c *Client) tryNode(ctx context.Context, node int64, what call, body io.Rea
 	if c.options.Degraded != nil && isDegraded(answer.Header) {
 		c.options.Degraded(r.URL.Path)
 	}
+	if text := answer.Header.Get("Trefoil-Warning"); c.options.Warning != nil && text != "" {
+		c.options.Warning(text)
+	}
 	answer.Body = &cancellableBody{answer.Body, ctx}
 	return answer, nil
 }

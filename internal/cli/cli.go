@@ -99,6 +99,13 @@ func (e *env) sayf(format string, args ...any) {
 	fmt.Fprintf(e.stderr, "trefoil: "+format+"\n", args...)
 }
 
+// sayEmpty writes why an answer is empty, if a text says so.
+func (e *env) sayEmpty(warning string) {
+	if warning != "" {
+		e.sayf("warning: the answer is empty. %s", warning)
+	}
+}
+
 // usageError is a mistake in the arguments that the grammar does not detect.
 type usageError struct{ error }
 

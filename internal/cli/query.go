@@ -376,6 +376,7 @@ func (l localAsker) solutions(q question, vars []string) iter.Seq2[[]triple.Term
 				return
 			}
 		}
+		q.env.sayEmpty(answer.Warning())
 	}
 }
 
@@ -385,7 +386,9 @@ func (l localAsker) ask(q question) (bool, error) {
 		return false, err
 	}
 	defer answer.Close()
-	return answer.Boolean()
+	value, err := answer.Boolean()
+	q.env.sayEmpty(answer.Warning())
+	return value, err
 }
 
 func (l localAsker) triples(q question) iter.Seq2[triple.Triple, error] {
@@ -397,6 +400,7 @@ func (l localAsker) triples(q question) iter.Seq2[triple.Triple, error] {
 		}
 		defer answer.Close()
 		answer.Triples()(yield)
+		q.env.sayEmpty(answer.Warning())
 	}
 }
 

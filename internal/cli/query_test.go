@@ -126,6 +126,16 @@ func TestQueryCommand(t *testing.T) {
 		if !strings.HasPrefix(plan, `{"form":"SELECT","ran":false,"plan":{"operator":`) {
 			t.Errorf("plan as JSON: %s", plan)
 		}
+		const filtered, why = `{ ?s <http://ex/name> ?n FILTER(?n * 2 > 1) }`, "an error for all 2 rows: an operand of the wrong type"
+		for _, form := range []string{"SELECT ?n", "ASK", "CONSTRUCT { ?s ?s ?n }"} {
+			if code, _, stderr := run(t, "", append([]string{"query", "-e", form + filtered}, flags...)...); code != exitDone || stderr != "trefoil: warning: the answer is empty. filter ?n * 2 > 1: "+why+"\n" {
+				t.Errorf("%s: %d %s", form, code, stderr)
+			}
+		}
+		_, plan, stderr := run(t, "", append([]string{"query", "--explain=run", "-e", "SELECT ?n" + filtered}, flags...)...)
+		if !strings.Contains(plan, ", "+why+")\n") || stderr != "" {
+			t.Errorf("plan of an empty answer:\n%s%s", plan, stderr)
+		}
 		_, plan, _ = run(t, "", append([]string{"query", "--explain=run", "-e", names}, flags...)...)
 		if !strings.Contains(plan, "\n2 rows, 2 read, ") {
 			t.Errorf("plan after a run:\n%s", plan)

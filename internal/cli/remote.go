@@ -46,6 +46,7 @@ func (s *serverFlags) dial(e *env, options client.Options) (*remote, error) {
 				"See trefoil cluster status")
 		})
 	}
+	options.Warning = e.sayEmpty
 	c, err := client.New(s.url(), options)
 	if err != nil {
 		return nil, usageError{err}

@@ -85,6 +85,7 @@ type Answer struct {
 	run    *run
 	result *sparql.Result
 	closed bool
+	empty  bool // there is no row, no triple, or the boolean is false
 }
 
 // run holds the resources of an execution: a turn, a snapshot and the network.
@@ -213,6 +214,7 @@ func (a *Answer) Rows() iter.Seq2[[]triple.Term, error] {
 				return
 			}
 		}
+		a.empty = a.run.rows == 0
 	}
 }
 
@@ -226,18 +228,29 @@ func (a *Answer) Triples() iter.Seq2[triple.Triple, error] {
 				return
 			}
 		}
+		a.empty = a.run.rows == 0
 	}
 }
 
 // Boolean returns the result of an ASK.
 func (a *Answer) Boolean() (bool, error) {
 	ok, err := a.result.Boolean()
+	a.empty = !ok && err == nil
 	return ok, a.run.cause(err)
 }
 
 // Degraded reports whether a row came from another order, because its owner was down. The answer is
 // complete all the same. The result is final after the last row.
 func (a *Answer) Degraded() bool { return a.run.snapshot.Degraded() }
+
+// Warning returns why the result is empty, if filters were errors in every row that they met; else "". It
+// is "" until the end of the result. See [explain.Plan.Warnings].
+func (a *Answer) Warning() string {
+	if !a.empty {
+		return ""
+	}
+	return a.Plan().Warnings()
+}
 
 // Plan returns the plan with what the run did so far.
 func (a *Answer) Plan() *explain.Plan { return a.result.Plan() }

@@ -105,7 +105,7 @@ func (k *CountKeys) count(keys columns.KeyRange) (n int, err error) {
 			return n, err
 		}
 		k.row[k.Slot] = k.Exec.Arena.Number(k.Lists.Key(i))
-		passes, err := test(k.Env, k.Conditions, k.view.Of(k.row, k.Exec.Terms))
+		passes, err := test(k.Env, k.Conditions, k.view.Of(k.row, k.Exec.Terms), k.Plan.Conditions)
 		if err != nil {
 			return n, err
 		}
@@ -115,6 +115,9 @@ func (k *CountKeys) count(keys columns.KeyRange) (n int, err error) {
 		}
 	}
 }
+
+// SetPlan makes k count in a plan.
+func (k *CountKeys) SetPlan(p *explain.Plan) { k.Plan = p.WithConditions(len(k.Conditions)) }
 
 func (k *CountKeys) Reset() { k.done = false }
 func (k *CountKeys) Close() {}

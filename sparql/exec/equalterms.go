@@ -5,6 +5,7 @@ package exec
 import (
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
@@ -103,14 +104,15 @@ func (e *EqualTerms) find(binding string) (equal []uint32, err error) {
 		}
 		tries = [][]uint32{all}
 	}
-	// 2. Values that differ may have the same key.
+	// 2. Values that differ may have the same key. No plan shows the counts, because most pairs are not tested.
+	counts := make([]explain.Condition, len(e.Condition))
 	for _, numbers := range tries {
 		for _, number := range numbers {
 			if err := e.Exec.Tick(); err != nil {
 				return nil, err
 			}
 			e.row[e.Key] = e.Exec.Arena.Number(number)
-			ok, err := test(e.Env, e.Condition, e.view.Of(e.row, e.Exec.Terms))
+			ok, err := test(e.Env, e.Condition, e.view.Of(e.row, e.Exec.Terms), counts)
 			if err != nil {
 				return nil, err
 			}

@@ -4,27 +4,48 @@ package exec
 
 import (
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
-// test reports whether all conditions hold.
-func test(env *expr.Env, conds []*expr.Expr, row *solution.View) (bool, error) {
+// test reports whether all conditions hold. counts has one for each.
+func test(env *expr.Env, conds []*expr.Expr, row *solution.View, counts []explain.Condition) (bool, error) {
 	env.NextSolution()
-	for _, cond := range conds {
-		if ok, err := one(env, cond, row); err != nil || !ok {
+	for i, cond := range conds {
+		if r, err := one(env, cond, row, &counts[i]); err != nil || r != holds {
 			return false, err
 		}
 	}
 	return true, nil
 }
 
-// one reports whether one condition holds.
-func one(env *expr.Env, cond *expr.Expr, row *solution.View) (bool, error) {
-	ok := cond.Test(env, row)
+// outcome is what a condition is in a row. A row passes only if it holds.
+type outcome uint8
+
+const (
+	fails outcome = iota
+	holds
+	errs // the value is an error
+)
+
+// one tests one condition and counts the row.
+func one(env *expr.Env, cond *expr.Expr, row *solution.View, count *explain.Condition) (outcome, error) {
+	count.Rows++
+	v := cond.Eval(env, row)
 	if err := env.Err(); err != nil {
-		return false, err
+		return fails, err
 	}
-	return ok, nil
+	value, ok := v.EBV()
+	switch {
+	case !ok:
+		if count.Errors++; count.Errors == 1 {
+			count.Reason = v.EBVErr().Error()
+		}
+		return errs, nil
+	case value:
+		return holds, nil
+	}
+	return fails, nil
 }
 
 // Filter passes a row if all conditions hold.
@@ -39,6 +60,7 @@ type Filter struct {
 	// others.
 	Nodes []*NodeTest
 	Env   *expr.Env
+	plan  *explain.Plan
 	view  solution.View
 	rows  int        // tested so far, up to fewRows
 	kept  [][]result // of the conditions, by the last bits of the number
@@ -69,7 +91,7 @@ func (n *NodeTest) test(row []string, terms *solution.Terms) (ok, known bool) {
 // result is the result of a condition for a number.
 type result struct {
 	number uint32
-	ok     bool
+	outcome
 }
 
 // keptResults is how many results are kept of a condition.
@@ -87,9 +109,11 @@ func (f *Filter) test(row []string) (bool, error) {
 	f.rows = min(f.rows+1, fewRows)
 	f.Env.NextSolution()
 	for i, cond := range f.Conditions {
+		count := &f.plan.Conditions[i]
 		// 1. A node equals itself only.
 		if node := f.Nodes[i]; node != nil {
 			if ok, known := node.test(row, f.Exec.Terms); known {
+				count.Rows++
 				if !ok {
 					return false, nil
 				}
@@ -102,7 +126,7 @@ func (f *Filter) test(row []string) (bool, error) {
 			number, ok = solution.Number(row[f.Slots[i]])
 		}
 		if !ok {
-			if ok, err := one(f.Env, cond, view); err != nil || !ok {
+			if r, err := one(f.Env, cond, view, count); err != nil || r != holds {
 				return false, err
 			}
 			continue
@@ -117,13 +141,15 @@ func (f *Filter) test(row []string) (bool, error) {
 		// 3. Another number may have had the place.
 		r := &f.kept[i][number%keptResults]
 		if r.number != number {
-			ok, err := one(f.Env, cond, view)
+			fresh, err := one(f.Env, cond, view, count)
 			if err != nil {
 				return false, err
 			}
-			*r = result{number, ok}
+			*r = result{number, fresh}
+		} else if count.Rows++; r.outcome == errs {
+			count.Errors++
 		}
-		if !r.ok {
+		if r.outcome != holds {
 			return false, nil
 		}
 	}
@@ -166,6 +192,9 @@ func (f *Filter) Next(out *solution.Batch) error {
 }
 
 func (f *Filter) Reset() { f.Input.Reset() }
+
+// SetPlan makes f count in a plan.
+func (f *Filter) SetPlan(p *explain.Plan) { f.plan = p.WithConditions(len(f.Conditions)) }
 
 func (f *Filter) Close() {
 	for _, kept := range f.kept {

@@ -172,7 +172,7 @@ func (j *HashJoin) probe(out *solution.Batch) error {
 			if err := j.Exec.Tick(); err != nil {
 				return err
 			}
-			ok, err := test(j.Env, j.Conditions, j.view.Of(out.Row(out.Len-1), j.Exec.Terms))
+			ok, err := test(j.Env, j.Conditions, j.view.Of(out.Row(out.Len-1), j.Exec.Terms), j.Table.Plan.Conditions)
 			if err != nil {
 				return err
 			}
@@ -234,5 +234,5 @@ func (j *HashJoin) Close() {
 	j.Right.Close()
 }
 
-func (j *HashJoin) SetPlan(p *explain.Plan) { j.Table.SetPlan(p) }
+func (j *HashJoin) SetPlan(p *explain.Plan) { j.Table.SetPlan(p.WithConditions(len(j.Conditions))) }
 func (j *HashJoin) sharer() *memory.Holder  { return &j.Table.Holder }

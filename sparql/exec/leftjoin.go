@@ -4,6 +4,7 @@ package exec
 
 import (
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
@@ -19,6 +20,7 @@ type LateralLeftJoin struct {
 	// left without a match can be put between them.
 	InSequence bool
 
+	plan    *explain.Plan
 	view    solution.View
 	Batch   *solution.Batch
 	Got     *solution.Batch
@@ -84,7 +86,7 @@ func (l *LateralLeftJoin) run(out *solution.Batch) error {
 		row := l.Got.Row(l.at)
 		l.at++
 		if len(l.Conditions) > 0 {
-			ok, err := test(l.Env, l.Conditions, l.view.Of(row, l.Exec.Terms))
+			ok, err := test(l.Env, l.Conditions, l.view.Of(row, l.Exec.Terms), l.plan.Conditions)
 			if err != nil {
 				return err
 			}
@@ -110,6 +112,9 @@ func (l *LateralLeftJoin) alone(out *solution.Batch, before int) {
 		l.due++
 	}
 }
+
+// SetPlan makes l count in a plan.
+func (l *LateralLeftJoin) SetPlan(p *explain.Plan) { l.plan = p.WithConditions(len(l.Conditions)) }
 
 func (l *LateralLeftJoin) Reset() { l.running = false; l.Left.Reset() }
 func (l *LateralLeftJoin) Close() {

@@ -16,6 +16,7 @@ import (
 //	nanos             within the operator and its inputs; 0 without a clock
 //	memory, spilled   bytes: the most it held, and written to temporary files;
 //	                  only if it held any
+//	warning           a text, see [Plan.Errors]; only if there is one
 //	inputs            a list of such objects
 func (p *Plan) MarshalJSON() ([]byte, error) { return p.appendJSON(nil) }
 
@@ -47,6 +48,11 @@ func (p *Plan) appendJSON(dst []byte) ([]byte, error) {
 	} {
 		if n.always || n.value != 0 {
 			dst = strconv.AppendInt(append(append(append(dst, `,"`...), n.name...), `":`...), n.value, 10)
+		}
+	}
+	if text := p.Errors(); text != "" {
+		if dst, err = appendField(append(dst, ','), "warning", text); err != nil {
+			return nil, err
 		}
 	}
 	// 2. The inputs are written in place.

@@ -22,6 +22,11 @@ type Plan struct {
 
 	Memory  int64 // the most bytes held at a time
 	Spilled int64 // bytes written to temporary files
+
+	// Conditions are those that the operator tests row by row.
+	Conditions []Condition
+	// Warning is set in a plan that came as JSON, which has no Conditions; see [Plan.Errors].
+	Warning string
 }
 
 // SliceOperator is the operator of LIMIT and OFFSET in plans.
@@ -101,6 +106,9 @@ func (p *Plan) write(b *strings.Builder, depth int, actual bool) {
 		}
 		if p.Nanos > 0 {
 			fmt.Fprintf(b, ", %.3f ms", float64(p.Nanos)/1e6)
+		}
+		if text := p.Errors(); text != "" {
+			b.WriteString(", " + text)
 		}
 		b.WriteByte(')')
 	}

@@ -270,6 +270,14 @@ func (v Value) isDuration() bool {
 // float returns the bits of a Float or Double as a number.
 func (v Value) float() float64 { return math.Float64frombits(uint64(v.n)) }
 
+// EBVErr returns why v has no effective boolean value, nil if it has one.
+func (v Value) EBVErr() error {
+	if _, ok := v.EBV(); ok {
+		return nil
+	}
+	return noBoolean(v).Err()
+}
+
 // EBV returns the effective boolean value of v (section 17.2.2); ok is false if it is an error, such as
 // that of an ill-typed literal or of a string with a language (SPARQL 1.1 had a value for both).
 func (v Value) EBV() (value, ok bool) {

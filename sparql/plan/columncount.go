@@ -146,7 +146,6 @@ func (c *compiler) filteredCount(n *algebra.Group, g pattern.Graphs) (out stream
 		out.bind(a.Slot)
 	}
 	out = c.traced(out, op, "count of a column", func() string { return c.body.Scope.Pattern(l.node) + " FILTER(" + exprText(f.Conds)() + ")" })
-	op.Plan = out.plan
 	return out, true, nil
 }
 

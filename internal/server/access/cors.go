@@ -53,7 +53,7 @@ func (c CORS) Trust(protection *http.CrossOriginProtection) error {
 }
 
 // exposed are the headers that a page may read, besides those that are always safe.
-const exposed = "Accept-Query, Allow, Content-Length, ETag, Link, Location, Retry-After, Trefoil-Degraded, Trefoil-Links-Epoch, Trefoil-Majority, Vary, WWW-Authenticate, X-Request-Id"
+const exposed = "Accept-Query, Allow, Content-Length, ETag, Link, Location, Retry-After, Trefoil-Degraded, Trefoil-Links-Epoch, Trefoil-Majority, Trefoil-Warning, Vary, WWW-Authenticate, X-Request-Id"
 
 // Allow sets the headers that let the page of a request read its answer, if its origin is allowed.
 func (c CORS) Allow(h http.Header, r *http.Request) {

@@ -177,6 +177,9 @@ func responses(o operation) object {
 	success := object{"description": "Success"}
 	if o.answer != nil {
 		success["content"] = content(o.answer)
+		if o.warns {
+			success["headers"] = object{"Trefoil-Warning": object{"schema": object{"type": "string"}, "description": "Why the answer is empty: a filter was an error in every row that it met"}}
+		}
 		all["200"] = success
 	}
 	for status := range strings.FieldsSeq(o.statuses) {

@@ -9,6 +9,7 @@ type operation struct {
 	summary  string
 	required []string // of the parameters
 	headers  []string // besides Idempotency-Key
+	warns    bool     // the answer may have Trefoil-Warning
 	body     media
 	answer   media
 	statuses string // of success besides 200, separated by spaces
@@ -84,12 +85,12 @@ var operations = map[string]operation{
 	"POST /annotations":   {summary: "Changes annotations, one a line", body: types("application/x-ndjson"), answer: jsonOf("AnnotationBatch")},
 
 	// SPARQL.
-	"GET /sparql":   {summary: "A query; without parameters the service description", headers: []string{"If-None-Match"}, answer: answers},
-	"POST /sparql":  {summary: "A query or an update", headers: []string{"Idempotency-Key"}, body: texts, answer: answers},
-	"QUERY /sparql": {summary: "A query, whose body changes nothing", headers: []string{"If-None-Match"}, body: queries, answer: answers},
-	"GET /query":    {summary: "Another name of /sparql", headers: []string{"If-None-Match"}, answer: answers},
-	"POST /query":   {summary: "Another name of /sparql", headers: []string{"Idempotency-Key"}, body: texts, answer: answers},
-	"QUERY /query":  {summary: "Another name of /sparql", headers: []string{"If-None-Match"}, body: queries, answer: answers},
+	"GET /sparql":   {summary: "A query; without parameters the service description", headers: []string{"If-None-Match"}, answer: answers, warns: true},
+	"POST /sparql":  {summary: "A query or an update", headers: []string{"Idempotency-Key"}, body: texts, answer: answers, warns: true},
+	"QUERY /sparql": {summary: "A query, whose body changes nothing", headers: []string{"If-None-Match"}, body: queries, answer: answers, warns: true},
+	"GET /query":    {summary: "Another name of /sparql", headers: []string{"If-None-Match"}, answer: answers, warns: true},
+	"POST /query":   {summary: "Another name of /sparql", headers: []string{"Idempotency-Key"}, body: texts, answer: answers, warns: true},
+	"QUERY /query":  {summary: "Another name of /sparql", headers: []string{"If-None-Match"}, body: queries, answer: answers, warns: true},
 	"GET /update":   {summary: "Another name of /sparql", headers: []string{"If-None-Match"}, answer: answers},
 	"POST /update":  {summary: "Another name of /sparql", headers: []string{"Idempotency-Key"}, body: texts, answer: answers},
 	"QUERY /update": {summary: "Another name of /sparql", headers: []string{"If-None-Match"}, body: queries, answer: answers},

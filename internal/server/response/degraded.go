@@ -24,13 +24,18 @@ func SetSource(w http.ResponseWriter, source degradable) {
 // MajorityHeader is "none" if this node answers reads without a majority.
 const MajorityHeader = "Trefoil-Majority"
 
-// tellDegraded sets the headers of a degraded answer and of one without a majority. It must be
+// describe sets the headers of a degraded answer, of one without a majority, and of one with a warning. It must be
 // called right before the header is sent with a status. Errors get none.
-func (w *Writer) tellDegraded(status int) {
+func (w *Writer) describe(status int) {
 	if w.NoMajority != nil && status < http.StatusBadRequest && w.NoMajority() {
 		w.Header().Set(MajorityHeader, "none")
 	}
 	if w.source != nil && status < http.StatusBadRequest && w.source.Degraded() {
 		w.Header().Set(DegradedHeader, "true")
+	}
+	if w.warning != nil && status < http.StatusBadRequest {
+		if text := w.warning(); text != "" {
+			w.Header().Set(WarningHeader, headerText(text))
+		}
 	}
 }

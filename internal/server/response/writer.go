@@ -20,6 +20,7 @@ type Writer struct {
 	Body       *request.TimedBody // of the request; nil if it has none
 	NoMajority func() bool        // of the cluster; nil if there is none
 	source     degradable         // source of the answer; nil if it is never degraded
+	warning    func() string
 	wait       func(do func() error) error
 	compression
 }
@@ -51,7 +52,7 @@ func (w *Writer) WriteHeader(status int) {
 		return
 	}
 	w.Status = status
-	w.tellDegraded(status)
+	w.describe(status)
 	w.begin(w.Header(), status, wire{w})
 	_ = w.Rc.SetWriteDeadline(time.Now().Add(w.SlowLimit.Stall))
 	w.ResponseWriter.WriteHeader(status)

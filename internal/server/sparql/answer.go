@@ -46,6 +46,7 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request.Request, op *operati
 	}
 	defer result.Close()
 	response.SetSource(w, result)
+	response.SetWarning(w, result.Warning)
 	defer func() { done.read = readsOf(result.Plan()) }()
 	w.Header().Set("Content-Type", f.contentType)
 	out := response.NewStream(w, r.Request, ", or a LIMIT")
