@@ -115,8 +115,10 @@ func (s *Service) Put(ctx context.Context, r Registration, module []byte) (*Stat
 	if len(module) > MaxModuleBytes {
 		return nil, fmt.Errorf("%w: the module has %d bytes, at most %d", ErrInvalid, len(module), MaxModuleBytes)
 	}
-	if err := tryModule(ctx, &r, module); err != nil {
+	if err := tryModule(ctx, &r, module); errors.Is(err, sandbox.ErrModule) {
 		return nil, fmt.Errorf("%w: %w", ErrInvalid, err)
+	} else if err != nil {
+		return nil, err // the time of a compilation is over: the module may be good
 	}
 	// 2. Find out if the function exists. Its registration is written with compare-and-set, because
 	// two registrations at a time must not mix.

@@ -87,6 +87,21 @@ func TestReplacedCheck(t *testing.T) {
 	b.add(of("a", "age", integer(5)))
 }
 
+// TestCompilationInTime checks that a module whose compilation was ended is not called invalid.
+func TestCompilationInTime(t *testing.T) {
+	b := open(t, nil, Options{})
+	defer b.close()
+	ended, cancel := context.WithCancelCause(b.ctx)
+	cancel(context.DeadlineExceeded)
+	r := Registration{Name: "ages", Mode: Check, Pattern: "? <http://example.org/age> ?"}
+	if _, err := b.service.Put(ended, r, module(t, "schema")); err == nil || errors.Is(err, ErrInvalid) {
+		t.Error(err)
+	}
+	if _, err := b.service.Put(b.ctx, r, module(t, "schema")[:40]); !errors.Is(err, ErrInvalid) {
+		t.Error(err)
+	}
+}
+
 // brokenStore is a store that cannot be read while broken is set.
 type brokenStore struct {
 	store.Triples

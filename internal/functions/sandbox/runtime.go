@@ -66,7 +66,8 @@ type Function struct {
 }
 
 // Compile checks and compiles a module. Its error is [ErrModule] and says what is wrong with the
-// module. The function must be closed when no call runs any more.
+// module, or that of ctx or of the 30 s that a compilation may take. The function must be closed
+// when no call runs any more.
 func (r *Runtime) Compile(ctx context.Context, module []byte) (*Function, error) {
 	checked, err := checkModule(module, uint32(r.limits.MemoryBytes/pageBytes))
 	if err != nil {
