@@ -1,0 +1,29 @@
+// Tests of the findings: that each script says what a reader needs.
+
+package scripts
+
+import (
+	"os"
+	"path/filepath"
+	"strings"
+	"testing"
+)
+
+// TestFindings checks that each finding states its guess, what was seen, and what to do, and fails if behaviour has changed.
+func TestFindings(t *testing.T) {
+	names, err := filepath.Glob("../findings/*.sh")
+	if err != nil || len(names) == 0 {
+		t.Fatal(names, err)
+	}
+	for _, name := range names {
+		text, err := os.ReadFile(name)
+		if err != nil {
+			t.Fatal(err)
+		}
+		for _, part := range []string{"\n# Guess:", "\n# Seen:", "\n# Matters:", "\n# Instead:", "\n# Source:", "\n# Needs:", "mktemp -d", "behaviour has changed"} {
+			if !strings.Contains(string(text), part) {
+				t.Errorf("%s: no %q", name, part)
+			}
+		}
+	}
+}
