@@ -106,7 +106,43 @@ func (s Set) Without(other Set) Set {
 }
 
 // ContainsAll reports whether every slot of other is in s.
-func (s Set) ContainsAll(other Set) bool { return other.Without(s).Len() == 0 }
+func (s Set) ContainsAll(other Set) bool {
+	if other.first&^s.first != 0 {
+		return false
+	}
+	for i, word := range other.more {
+		if i < len(s.more) {
+			word &^= s.more[i]
+		}
+		if word != 0 {
+			return false
+		}
+	}
+	return true
+}
+
+// HasEach reports whether each of some slots is in s.
+func (s Set) HasEach(slots []int) bool {
+	for _, slot := range slots {
+		if !s.Has(slot) {
+			return false
+		}
+	}
+	return true
+}
+
+// Overlaps reports whether a slot is in both sets.
+func (s Set) Overlaps(other Set) bool {
+	if s.first&other.first != 0 {
+		return true
+	}
+	for i := range min(len(s.more), len(other.more)) {
+		if s.more[i]&other.more[i] != 0 {
+			return true
+		}
+	}
+	return false
+}
 
 // Len returns how many slots are in s.
 func (s Set) Len() int {

@@ -118,7 +118,7 @@ func (p *planner) columnSteps(steps []joinStep, in stream) int {
 	for n := range steps {
 		one := &p.list[steps[n].list[0]]
 		// Parts of triple terms are taken, and terms are made of parts, before a pattern needs them.
-		if c.unfolds != nil && n > 0 && c.unfolded(certain).Intersect(one.vars).Len() > 0 {
+		if c.unfolds != nil && n > 0 && c.unfolded(certain).Overlaps(one.vars) {
 			return n
 		}
 		if one.column == nil || steps[n].method == byEquality && !p.equalStep(steps[n].equality, one) || steps[n].method != byLookup && steps[n].method != byEquality {
@@ -132,7 +132,7 @@ func (p *planner) columnSteps(steps []joinStep, in stream) int {
 		}
 		certain = union(certain, one.vars)
 		if slices.ContainsFunc(c.waiting, func(w *condition) bool {
-			return !w.done && certain.ContainsAll(w.uses) && !slices.ContainsFunc(steps[:n+1], func(s joinStep) bool { return s.equality == w })
+			return !w.done && certain.HasEach(w.uses) && !slices.ContainsFunc(steps[:n+1], func(s joinStep) bool { return s.equality == w })
 		}) {
 			return n + 1
 		}

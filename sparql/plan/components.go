@@ -13,45 +13,75 @@ import (
 // component are patterns that share variables, of themselves or by an equality.
 type component struct {
 	patterns []algebra.TriplePattern
-	vars     algebra.Set
+	slots    []int   // of the variables, perhaps more than once
 	rows     float64 // of the smallest pattern
 }
+
+// sharesOne reports whether a set has a variable of the component.
+func (one *component) sharesOne(s algebra.Set) bool { return slices.ContainsFunc(one.slots, s.Has) }
 
 // components splits patterns into those that share no variables, because their join is a product. A path may
 // link them: then it should run between them. All variables of in count as shared. The one that in is part
 // of comes first, then the others by size.
 func (c *compiler) components(patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (list []component, err error) {
-	merge := func(patterns []algebra.TriplePattern, vars algebra.Set) {
-		one := component{patterns: patterns, vars: vars}
-		list = slices.DeleteFunc(list, func(other component) bool {
-			linked := one.vars.Len() == 0 || other.vars.Intersect(one.vars).Len() > 0
-			if linked {
-				one.patterns, one.vars = append(other.patterns, one.patterns...), union(one.vars, other.vars)
+	// 1. Patterns, and what links them, are one if they lead to the same root. A pattern without variables
+	// belongs to the patterns before it.
+	roots := make([]int, len(patterns))
+	root := func(i int) int {
+		for roots[i] != i {
+			roots[i] = roots[roots[i]] // halves the way for the next one
+			i = roots[i]
+		}
+		return i
+	}
+	of := map[int]int{} // by variable: a pattern or another thing with it
+	link := func(i int, slots []int) {
+		for _, slot := range slots {
+			if other, ok := of[slot]; ok {
+				roots[root(i)] = root(other)
+			} else {
+				of[slot] = i
 			}
-			return linked
-		})
-		list = append(list, one)
+		}
 	}
-	// 1. Patterns, and what links them.
-	if in.possible.Len() > 0 {
-		merge(nil, in.possible)
-	}
-	for _, p := range patterns {
+	places := make([][]int, len(patterns))
+	for i, p := range patterns {
 		_, vars := algebra.Vars(&algebra.BGP{Patterns: []algebra.TriplePattern{p}})
-		merge([]algebra.TriplePattern{p}, vars)
+		places[i], roots[i] = vars.Slots(), i
+		link(i, places[i])
+		for before := i - 1; before >= 0 && len(places[i]) == 0; before-- {
+			roots[root(before)] = root(i)
+			if len(places[before]) == 0 {
+				break // it has united those before it
+			}
+		}
 	}
+	also := func(slots []int) {
+		roots = append(roots, len(roots))
+		link(len(roots)-1, slots)
+	}
+	also(in.possible.Slots())
 	for _, one := range c.unfolds {
-		merge(nil, with(one.inner, one.node.Slot))
+		also(append(one.parts[:len(one.parts):len(one.parts)], one.node.Slot))
 	}
 	for _, w := range c.waiting {
 		if w.left >= 0 && !w.done {
-			merge(nil, w.uses)
+			also(w.uses)
 		}
 	}
-	// 2. Their sizes.
-	list = slices.DeleteFunc(list, func(one component) bool { return len(one.patterns) == 0 })
+	// 2. Collect them, and their sizes.
+	at := map[int]int{}
+	for i, p := range patterns {
+		n, ok := at[root(i)]
+		if !ok {
+			n = len(list)
+			at[root(i)] = n
+			list = append(list, component{})
+		}
+		list[n].patterns, list[n].slots = append(list[n].patterns, p), append(list[n].slots, places[i]...)
+	}
 	for i := range list {
-		if len(list) > 1 && list[i].vars.Intersect(in.possible).Len() == 0 {
+		if len(list) > 1 && !list[i].sharesOne(in.possible) {
 			if list[i].rows, err = c.patternRows(list[i].patterns, g); err != nil {
 				return nil, err
 			}
@@ -64,7 +94,7 @@ func (c *compiler) components(patterns []algebra.TriplePattern, in stream, g pat
 // nextComponent takes the next component out of a list: one that shares a variable with in, or the first.
 // ok is false if none shares one, and linked is wanted.
 func nextComponent(list *[]component, in stream, linked bool) (next component, ok bool) {
-	i := slices.IndexFunc(*list, func(one component) bool { return one.vars.Intersect(in.certain).Len() > 0 })
+	i := slices.IndexFunc(*list, func(one component) bool { return one.sharesOne(in.certain) })
 	if i < 0 && !linked {
 		i = 0
 	}

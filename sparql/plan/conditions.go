@@ -16,7 +16,7 @@ import (
 // row, so the condition may run as soon as the rows bind its variables. It waits until then.
 type condition struct {
 	expr ast.Expr
-	uses algebra.Set
+	uses []int // the slots of its variables
 	done bool
 	// share is the expected share of rows that pass. It is not used for equalities.
 	share float64
@@ -43,7 +43,7 @@ func (c *compiler) waitFor(waiting []*condition, conds []ast.Expr, certain algeb
 		if uses.Len() == 0 || !certain.ContainsAll(uses) || !ofRowAlone(e) {
 			continue
 		}
-		one := &condition{expr: e, uses: uses, share: passShare(e), left: -1, right: -1}
+		one := &condition{expr: e, uses: uses.Slots(), share: passShare(e), left: -1, right: -1}
 		if left, right, ok := equality(e); ok {
 			one.left, one.right, one.key = left, right, c.keys[e]
 			_, one.same = e.(*ast.Call)
@@ -147,7 +147,7 @@ func (c *compiler) ready(s stream) (stream, error) {
 	}
 	var list []ast.Expr
 	for _, one := range c.waiting {
-		if !one.done && s.certain.ContainsAll(one.uses) {
+		if !one.done && s.certain.HasEach(one.uses) {
 			one.done = true
 			list = append(list, one.expr)
 		}

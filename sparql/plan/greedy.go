@@ -21,20 +21,23 @@ type window struct {
 	// queue has the patterns in the order of their rows; those before at are used.
 	queue []int
 	at    int
-	// linked has the patterns that share a variable with the rows so far, or have none. It may have used ones.
+	// linked has the patterns that [planner.linked] finds, or have no variable. It may have used ones.
 	linked []int
 	known  []bool  // in linked
-	of     [][]int // the patterns of each variable, in the order of their rows
+	bound  []bool  // the variables that the rows bind
+	of     [][]int // the patterns of each variable, in the order of their rows; nil if they are in linked
+	terms  [][]int // the triple terms that patterns look up if the rows bind a variable: the first of their parts
 	some   []int
 }
 
-// newWindow returns the window of a search over all patterns if they are more than it holds, and only variables
-// link them; nil for others, which compare all patterns in each step.
+// newWindow returns the window of a search over all patterns if they are more than it holds; nil for others, which
+// compare all patterns in each step.
 func (p *planner) newWindow(used []bool, start *joinState) *window {
-	if len(p.list) <= greedyWindow || len(p.tests) > 0 || len(p.unfolds) > 0 {
+	if len(p.list) <= greedyWindow {
 		return nil
 	}
-	w := &window{p: p, used: used, known: make([]bool, len(p.list)), of: make([][]int, len(p.slots))}
+	n := len(p.slots)
+	w := &window{p: p, used: used, known: make([]bool, len(p.list)), bound: make([]bool, n), of: make([][]int, n), terms: make([][]int, n)}
 	for i := range p.list {
 		w.queue = append(w.queue, i)
 	}
@@ -52,12 +55,13 @@ func (p *planner) newWindow(used []bool, start *joinState) *window {
 			w.link(i)
 		}
 	}
-	// 2. What is bound before the search links its patterns, as a step does.
-	for v, d := range start.distinct {
-		if d > 0 {
-			w.bind(v)
+	for _, u := range p.unfolds {
+		if i := slices.IndexFunc(u.parts[:], func(v int) bool { return v >= 0 }); i >= 0 {
+			w.terms[u.parts[i]] = append(w.terms[u.parts[i]], u.term)
 		}
 	}
+	// 2. What is bound before the search links its patterns, as a step does.
+	w.bind(start)
 	return w
 }
 
@@ -68,20 +72,29 @@ func (w *window) link(i int) {
 	}
 }
 
-// bind links the patterns of a variable.
-func (w *window) bind(v int) {
+// reach links the patterns of a variable.
+func (w *window) reach(v int) {
 	for _, i := range w.of[v] {
 		w.link(i)
 	}
 	w.of[v] = nil
 }
 
-// take notes that a pattern was joined.
-func (w *window) take(i int) {
-	w.used[i] = true
-	for _, v := range w.p.list[i].local {
-		if v >= 0 {
-			w.bind(v)
+// bind links the patterns of the variables that a state binds, those of variables that equalities link with them,
+// and those whose triple terms begin with them.
+func (w *window) bind(s *joinState) {
+	for v, d := range s.distinct {
+		if d == 0 || w.bound[v] {
+			continue
+		}
+		w.bound[v] = true
+		w.reach(v)
+		for _, i := range w.p.equalities[v] {
+			t := &w.p.tests[i]
+			w.reach(t.left + t.right - v)
+		}
+		for _, term := range w.terms[v] {
+			w.reach(term)
 		}
 	}
 }
@@ -128,14 +141,13 @@ func (p *planner) greedy(w ways) (steps []joinStep, last joinState) {
 		// 2. The bindings belong to the state, and must not be shared with the one before.
 		i := int(best.last)
 		used[i] = true
-		if some != nil {
-			some.take(i)
-		}
 		steps = append(steps, joinStep{method: best.method, list: []int{i}, rows: best.rows, equality: best.equality})
 		best.distinct = slices.Clone(last.distinct)
 		p.bind(&best, last.distinct, i)
 		p.pass(&best, last.distinct)
-		last = best
+		if last = best; some != nil {
+			some.bind(&last)
+		}
 	}
 	return steps, last
 }

@@ -20,7 +20,7 @@ func (p *planner) newTests(number map[int]int) (tests []test) {
 			continue
 		}
 		t, ok := test{cond: cond, left: -1, right: -1}, true
-		for slot := range cond.uses.All {
+		for _, slot := range cond.uses {
 			v, known := number[slot]
 			if known {
 				t.vars = append(t.vars, v)

@@ -219,13 +219,17 @@ func (c *compiler) nextPath(paths []algebra.Node, certain algebra.Set) (best int
 			return pathFan
 		}
 	}
-	least := slices.MinFunc(paths, func(a, b algebra.Node) int { return cmp.Compare(rows(a), rows(b)) })
-	best = slices.Index(paths, least)
+	least, fewest := paths[0], rows(paths[0])
+	for i, n := range paths[1:] {
+		if some := rows(n); some < fewest {
+			best, least, fewest = i+1, n, some
+		}
+	}
 	if n, ok := least.(*algebra.LinkJoin); ok && n.Function == ast.LinkPageRank {
 		return best, isBound(n.Page, certain), err
 	}
 	_, text := least.(*algebra.TextJoin) // it needs no binding
-	return best, text || rows(least) < linkPages/2, err
+	return best, text || fewest < linkPages/2, err
 }
 
 // pathFan is the assumed number of solutions of a repeated path for a row with one end.
@@ -277,7 +281,8 @@ func startsFirst(apart []component, functions []algebra.Node) {
 			pages.Add(call.Page.Slot)
 		}
 	}
-	slices.SortStableFunc(apart, func(a, b component) int {
-		return -cmp.Compare(a.vars.Intersect(pages).Len(), b.vars.Intersect(pages).Len())
-	})
+	count := func(one component) int { return setOf(one.slots).Intersect(pages).Len() }
+	if pages.Len() > 0 {
+		slices.SortStableFunc(apart, func(a, b component) int { return -cmp.Compare(count(a), count(b)) })
+	}
 }

@@ -20,6 +20,7 @@ import (
 type unfolding struct {
 	node  *algebra.Unfold
 	inner algebra.Set // the variables of the parts
+	parts []int       // the same as a list
 	done  bool
 }
 
@@ -34,6 +35,7 @@ func (c *compiler) withUnfolds(list []*algebra.Unfold, patterns []algebra.Triple
 				one.inner.Add(at.Slot)
 			}
 		}
+		one.parts = one.inner.Slots()
 		sub.unfolds = append(sub.unfolds, one)
 	}
 	sub.spans = unfoldSpans(c.spans, list)
@@ -138,7 +140,7 @@ func (c *compiler) unfold(s stream) (stream, error) {
 			switch {
 			case s.certain.Has(one.node.Slot):
 				s = c.takeParts(one, s)
-			case s.certain.ContainsAll(one.inner) && !s.possible.Has(one.node.Slot):
+			case s.certain.HasEach(one.parts) && !s.possible.Has(one.node.Slot):
 				s, err = c.makeTerm(one, s)
 			default:
 				continue
@@ -251,17 +253,24 @@ func (c *compiler) inUnfold(slot int) bool {
 
 // unfolded returns the variables that unfoldings bind in rows that bind certain variables.
 func (c *compiler) unfolded(certain algebra.Set) (more algebra.Set) {
+	bound := certain.Clone()
 	for again := true; again; {
 		again = false
 		for _, one := range c.unfolds {
 			if one.done {
 				continue
 			}
-			bound, all := union(certain, more), with(one.inner, one.node.Slot)
-			if (bound.Has(one.node.Slot) || bound.ContainsAll(one.inner)) && !bound.ContainsAll(all) {
-				more.AddAll(all.Without(certain))
-				again = true
+			term, parts := one.node.Slot, bound.HasEach(one.parts)
+			if bound.Has(term) == parts {
+				continue
 			}
+			for _, slot := range append(one.parts[:len(one.parts):len(one.parts)], term) {
+				if !bound.Has(slot) {
+					bound.Add(slot)
+					more.Add(slot)
+				}
+			}
+			again = true
 		}
 	}
 	return more

@@ -3,6 +3,8 @@
 package plan
 
 import (
+	"slices"
+
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
@@ -26,26 +28,53 @@ func (a alias) replace(at algebra.VarOrTerm) algebra.VarOrTerm {
 	return at
 }
 
-// replaceIn returns patterns with what stands for the variable.
-func (a alias) replaceIn(patterns []algebra.TriplePattern) []algebra.TriplePattern {
-	out := make([]algebra.TriplePattern, len(patterns))
-	for i, p := range patterns {
-		out[i] = algebra.TriplePattern{Subject: a.replace(p.Subject), Predicate: a.replace(p.Predicate), Object: a.replace(p.Object)}
+// mentioning is patterns with the places of each variable among them, because many conditions may ask for it.
+type mentioning struct {
+	patterns []algebra.TriplePattern
+	of       map[int][]int
+}
+
+func newMentioning(patterns []algebra.TriplePattern) *mentioning {
+	m := &mentioning{patterns: slices.Clone(patterns), of: map[int][]int{}}
+	for i := range patterns {
+		p := &m.patterns[i]
+		for _, at := range [...]*algebra.VarOrTerm{&p.Subject, &p.Predicate, &p.Object} {
+			if list := m.of[at.Slot]; at.IsVar() && (len(list) == 0 || list[len(list)-1] != i) {
+				m.of[at.Slot] = append(list, i)
+			}
+		}
 	}
-	return out
+	return m
+}
+
+// replace puts what stands for the variable into the patterns.
+func (m *mentioning) replace(a alias) {
+	moved := m.of[a.slot]
+	for _, i := range moved {
+		p := &m.patterns[i]
+		p.Subject, p.Predicate, p.Object = a.replace(p.Subject), a.replace(p.Predicate), a.replace(p.Object)
+	}
+	delete(m.of, a.slot)
+	if a.to.IsVar() {
+		m.of[a.to.Slot] = append(m.of[a.to.Slot], moved...)
+	}
 }
 
 // unify replaces variables of the patterns if a waiting condition says that they are equal to a term,
 // or to another variable of the patterns or of in. Equal must mean the same term: see [compiler.exact].
 func (c *compiler) unify(patterns []algebra.TriplePattern, in stream, g pattern.Graphs) ([]algebra.TriplePattern, []alias) {
 	var aliases []alias
+	if len(c.waiting) == 0 {
+		return patterns, nil
+	}
+	among := newMentioning(patterns)
 	for _, one := range c.waiting {
 		if one.done {
 			continue
 		}
-		a, ok := c.constantAlias(one, patterns, in, g)
+		a, ok := c.constantAlias(one, among, in, g)
 		if !ok && one.left >= 0 {
-			a, ok = c.variableAlias(one, patterns, aliases, in, g)
+			a, ok = c.variableAlias(one, among, aliases, in, g)
 		}
 		if !ok {
 			continue
@@ -59,13 +88,16 @@ func (c *compiler) unify(patterns []algebra.TriplePattern, in stream, g pattern.
 			continue // an earlier condition made both the same
 		}
 		aliases = append(aliases, a)
-		patterns = a.replaceIn(patterns)
+		among.replace(a)
 	}
-	return patterns, aliases
+	if len(aliases) == 0 {
+		return patterns, nil
+	}
+	return among.patterns, aliases
 }
 
 // constantAlias returns the alias of a condition between a variable of the patterns and an IRI.
-func (c *compiler) constantAlias(one *condition, patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (a alias, ok bool) {
+func (c *compiler) constantAlias(one *condition, among *mentioning, in stream, g pattern.Graphs) (a alias, ok bool) {
 	x, y, ok := equated(one.expr)
 	if _, isVar := x.(*ast.Var); !isVar {
 		x, y = y, x
@@ -75,7 +107,7 @@ func (c *compiler) constantAlias(one *condition, patterns []algebra.TriplePatter
 	if !ok || !isVar || !isConstant || constant.Term.Kind() != triple.IRI || v.Slot < 0 || in.possible.Has(v.Slot) {
 		return alias{}, false
 	}
-	if some, _ := c.mentioned(patterns, v.Slot, g); !some || c.inUnfold(v.Slot) || g.Mode == pattern.EachGraph || c.wants(v.Slot) {
+	if some, _ := c.mentioned(among, v.Slot, g); !some || c.inUnfold(v.Slot) || g.Mode == pattern.EachGraph || c.wants(v.Slot) {
 		return alias{}, false
 	}
 	return alias{slot: v.Slot, to: algebra.Constant(constant.Term)}, true
@@ -89,13 +121,12 @@ func (c *compiler) wantsAny(patterns []algebra.TriplePattern) bool {
 	if c.want == nil {
 		return false
 	}
-	some, _ := c.mentioned(patterns, c.want.slot, pattern.Graphs{})
-	return some
+	return len(newMentioning(patterns).of[c.want.slot]) > 0
 }
 
 // variableAlias returns the alias of an equality of two variables, which earlier aliases may have
 // replaced.
-func (c *compiler) variableAlias(one *condition, patterns []algebra.TriplePattern, aliases []alias, in stream, g pattern.Graphs) (a alias, ok bool) {
+func (c *compiler) variableAlias(one *condition, among *mentioning, aliases []alias, in stream, g pattern.Graphs) (a alias, ok bool) {
 	// 1. Either side may have been replaced already.
 	keep, drop := algebra.VarOrTerm{Slot: one.left}, algebra.VarOrTerm{Slot: one.right}
 	for _, a := range aliases {
@@ -106,7 +137,7 @@ func (c *compiler) variableAlias(one *condition, patterns []algebra.TriplePatter
 	}
 	if keep.Slot == drop.Slot {
 		// Both are one term, but NaN does not equal itself.
-		_, exact := c.mentioned(patterns, keep.Slot, g)
+		_, exact := c.mentioned(among, keep.Slot, g)
 		return alias{slot: keep.Slot, to: keep}, exact || one.same
 	}
 	// 2. The one that goes must be bound by the patterns only. The other may be bound before them.
@@ -116,8 +147,8 @@ func (c *compiler) variableAlias(one *condition, patterns []algebra.TriplePatter
 	if in.possible.Has(drop.Slot) || c.wants(drop.Slot) || in.possible.Has(keep.Slot) && !in.certain.Has(keep.Slot) {
 		return alias{}, false
 	}
-	kept, keptExact := c.mentioned(patterns, keep.Slot, g)
-	dropped, droppedExact := c.mentioned(patterns, drop.Slot, g)
+	kept, keptExact := c.mentioned(among, keep.Slot, g)
+	dropped, droppedExact := c.mentioned(among, drop.Slot, g)
 	if in.certain.Has(keep.Slot) {
 		kept, keptExact = true, keptExact || c.nodes.Has(keep.Slot)
 	}
@@ -129,8 +160,9 @@ func (c *compiler) variableAlias(one *condition, patterns []algebra.TriplePatter
 
 // mentioned reports whether a variable is in the patterns. exact means that each of its values is a
 // node or a literal of xsd:string: only the same term equals it.
-func (c *compiler) mentioned(patterns []algebra.TriplePattern, slot int, g pattern.Graphs) (some, exact bool) {
-	for _, p := range patterns {
+func (c *compiler) mentioned(among *mentioning, slot int, g pattern.Graphs) (some, exact bool) {
+	for _, i := range among.of[slot] {
+		p := among.patterns[i]
 		for position, at := range []algebra.VarOrTerm{p.Subject, p.Predicate, p.Object} {
 			if at.IsVar() && at.Slot == slot {
 				some = true
