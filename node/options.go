@@ -177,7 +177,7 @@ func (o Options) newEngine(dir string, triples engine.Store, graph func(context.
 	return engine.New(triples, engine.Options{
 		QueryMemory: query, UpdateMemory: cmp.Or(o.UpdateMemory, shares.Update), Memory: max(shares.Queries, query),
 		Timeout: o.QueryTimeout, MaxQueries: o.MaxQueries, SpillDir: spill,
-		UnionDefaultGraph: o.UnionDefaultGraph, AllowHosts: o.AllowHosts, Contexts: documents.Context, Links: graph, LinkEdges: edges, LinkPredicate: o.linkPredicate(), Text: text, Logger: o.logger(),
+		ReadOnly: o.ReadOnly, UnionDefaultGraph: o.UnionDefaultGraph, AllowHosts: o.AllowHosts, Contexts: documents.Context, Links: graph, LinkEdges: edges, LinkPredicate: o.linkPredicate(), Text: text, Logger: o.logger(),
 	})
 }
 

@@ -154,7 +154,7 @@ func (s *service) run() (members []string, err error) {
 		return nil, err
 	}
 	api := server.Options{
-		Token: s.Token, OperatorToken: s.OperatorToken, Applications: s.Applications, Users: s.Users, OIDC: s.OIDC, ReadOnly: s.ReadOnly, Logger: s.Logger, Engine: engine, Contexts: contexts.Context,
+		Version: s.Version, Token: s.Token, OperatorToken: s.OperatorToken, Applications: s.Applications, Users: s.Users, OIDC: s.OIDC, ReadOnly: s.ReadOnly, Logger: s.Logger, Engine: engine, Contexts: contexts.Context,
 		AllowOrigins: s.AllowOrigins, PublicURL: s.PublicURL, AcceptHosts: s.AcceptHosts, Cluster: back.cluster,
 		Text: text, SlowQuery: s.SlowQuery, LogRequests: s.LogRequests, Tracer: tracer, MemoryBytes: s.shares.Documents, LoadMemoryBytes: s.shares.Load,
 	}

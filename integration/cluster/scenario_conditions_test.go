@@ -41,6 +41,7 @@ var conditions = map[string]condition{
 	"excluded":   {"MACHINE", 1, (*play).excluded},
 	"returning":  {"NUMBER", 1, (*play).returning},
 	"waiting":    {"TEXT...", 1, (*play).waiting},
+	"answers":    {"MACHINE... [TEXT...]", 1, (*play).answers},
 	"accused":    {"", 0, (*play).accused},
 	"full":       {"MACHINE", 1, (*play).full},
 	"copies":     {"NUMBER", 1, (*play).copies},

@@ -58,6 +58,7 @@ expect ended 1 excluded               => it runs
 expect losses                         => no range is lost
 expect excluded 1                     => does not list it
 expect waiting "for room"             => it waits for ""
+expect answers 1 "room"               => waits for "", not for "room"
 expect accused                        => nobody is accused
 expect full 1                         => its disk is not shown as full
 expect copies 2                       => it is 3, not 2

@@ -16,6 +16,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
@@ -239,6 +241,7 @@ type play struct {
 	buried   int          // tombstones after the last delete
 	ids      map[*machine]trie.MachineID
 	saved    map[*machine]*memdisk.FS
+	apis     map[*cluster.Node]*server.API
 	released func()     // releases held copies
 	begun    chan error // the result of the command that began
 	writer   *writer
@@ -247,7 +250,7 @@ type play struct {
 }
 
 func newPlay(w *world) *play {
-	return &play{w: w, limit: waitLimit, named: map[string]*machine{}, data: map[int]bool{}, ids: map[*machine]trie.MachineID{}, saved: map[*machine]*memdisk.FS{}, released: func() {}}
+	return &play{w: w, limit: waitLimit, named: map[string]*machine{}, data: map[int]bool{}, ids: map[*machine]trie.MachineID{}, saved: map[*machine]*memdisk.FS{}, apis: map[*cluster.Node]*server.API{}, released: func() {}}
 }
 
 // play walks the steps. A step that fails is reported with its file and line.

@@ -155,7 +155,7 @@ type localEngine struct {
 }
 
 func openEngine(data string, db *store.Store, readOnly bool, opts engine.Options) (*localEngine, error) {
-	opts.SpillDir = spillDir(data, readOnly)
+	opts.SpillDir, opts.ReadOnly = spillDir(data, readOnly), readOnly
 	if opts.Timeout == 0 {
 		opts.Timeout = -1 // the user can interrupt it
 	}

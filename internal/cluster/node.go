@@ -162,7 +162,7 @@ func (n *Node) makeParts() (err error) {
 		return err
 	}
 	n.changes = changes.New(n.store, local, n.writes, n.process(), n.ctx.Done())
-	n.status = &status{membership: n.membership, peers: n.peers, isolation: n.isolation, closing: n.ctx}
+	n.status = &status{membership: n.membership, peers: n.peers, isolation: n.isolation, closing: n.ctx, err: n.Err}
 	wishes := &loadLeader{n.membership, n.peers, n.status}
 	n.loads = loads.New(n.store, local, wishes, n.process(), loads.Options{
 		Dir: cfg.LoadDir, MinSegmentBytes: cfg.MinSegmentBytes, MaxSegmentBytes: cfg.MaxSegmentBytes, Logger: n.log,

@@ -18,8 +18,9 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// statusTimeout bounds how long a status waits for the leader's.
-const statusTimeout = time.Second
+// statusTimeout bounds how long a status waits for the leader's. It is below a second, so that an
+// answer from this node's own records comes within one.
+const statusTimeout = 750 * time.Millisecond
 
 // status is the status of the cluster, and the last one that a leader sent.
 type status struct {
@@ -28,6 +29,7 @@ type status struct {
 	isolation *isolation
 	upkeep    *upkeep.Upkeep
 	closing   context.Context
+	err       func() error // why this node ends by itself, nil if it does not
 
 	mu   sync.Mutex
 	kept store.Status // guarded by mu: the last status of a leader
@@ -64,6 +66,9 @@ func (c *status) Status() store.Status {
 		s = c.withoutLeader(err)
 	} else {
 		c.keep(s, asked)
+	}
+	if err := c.err(); err != nil {
+		s.Waiting = fmt.Sprintf("the end of this process: %s", err)
 	}
 	s.NoMajority = c.isolation.NoMajority()
 	s.Version, s.ReadOnly = own.Version, own.ReadOnly

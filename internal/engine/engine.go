@@ -52,7 +52,6 @@ type Engine struct {
 	pool     *pool
 	prepared *preparedCache
 
-	readOnly    bool
 	hosts       *outbound.Hosts // nil if SERVICE and LOAD are off
 	idleTimeout time.Duration
 }
@@ -65,7 +64,6 @@ func New(store Store, opts Options) (*Engine, error) {
 	opts = opts.withDefaults()
 	e := &Engine{
 		store: store, opts: opts, start: time.Now(), pool: newPool(opts.Memory, opts.MaxQueries), prepared: newPreparedCache(opts.Memory / cachedPart), idleTimeout: defaultIdleTimeout,
-		readOnly: store.Status().ReadOnly,
 	}
 	var err error
 	if e.turns, err = turns.New(turns.Options{Seats: opts.MaxQueries}); err != nil {

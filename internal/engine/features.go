@@ -20,7 +20,7 @@ type Features struct {
 // Features returns the features of the engine.
 func (e *Engine) Features() Features {
 	return Features{
-		Update: !e.readOnly, Federation: e.hosts != nil, Dereference: e.hosts != nil && !e.readOnly,
+		Update: !e.opts.ReadOnly, Federation: e.hosts != nil, Dereference: e.hosts != nil && !e.opts.ReadOnly,
 		Links: e.opts.Links != nil, Text: e.opts.Text != nil, UnionDefaultGraph: e.opts.UnionDefaultGraph,
 	}
 }

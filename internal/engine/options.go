@@ -18,6 +18,8 @@ import (
 
 // Options are the parameters of [New]. The zero value is ready to use.
 type Options struct {
+	// ReadOnly rejects every update.
+	ReadOnly bool
 	// QueryMemory bounds the bytes held by the operators of one query; beyond it they spill to
 	// files. 0 is 256 MiB.
 	QueryMemory int64

@@ -12,7 +12,5 @@ import (
 type Store interface {
 	Reader() (store.Reader, error)
 	Update(ctx context.Context, f func(store.Reader) (store.Changes, error)) (store.ApplyResult, error)
-	// Status is called once, by [New], because a read-only store accepts no updates.
-	Status() store.Status
 	Isolation() store.Isolation
 }

@@ -41,7 +41,7 @@ type UpdateResult struct{ Added, Deleted int64 }
 func (e *Engine) Update(ctx context.Context, text string, p Params) (_ UpdateResult, err error) {
 	ctx, span := tracing.Start(ctx, "update")
 	defer func() { span.End(err) }()
-	if e.readOnly {
+	if e.opts.ReadOnly {
 		return UpdateResult{}, fmt.Errorf("update: %w", store.ErrReadOnly)
 	}
 	// 1. Parse the request, and set the bound variables.

@@ -122,7 +122,7 @@ func TestReadOnly(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		e := newEngine(t, db, Options{})
+		e := newEngine(t, db, Options{ReadOnly: readOnly})
 		_, err = e.Update(t.Context(), "INSERT DATA { <x:a> <x:b> <x:c> }", Params{})
 		if readOnly != errors.Is(err, store.ErrReadOnly) || e.Features().Update == readOnly {
 			t.Errorf("read-only %v: %v, %+v", readOnly, err, e.Features())

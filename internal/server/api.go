@@ -133,7 +133,7 @@ func (a *API) SetTokens(t Tokens) error {
 // register registers the metrics of all endpoints and of the store.
 func (a *API) register() (err error) {
 	registry := a.options.Registry
-	if a.metrics, err = newMetrics(registry, a.shared.Memory, a.shared.Store.Status().Version); err != nil {
+	if a.metrics, err = newMetrics(registry, a.shared.Memory, a.options.Version); err != nil {
 		return fmt.Errorf("register metrics: %w", err)
 	}
 	if a.shared.Rows, err = endpoint.NewRows(registry); err != nil {
@@ -182,7 +182,7 @@ func (a *API) assemble() (err error) {
 	if o.Subscriptions != nil {
 		maps.Copy(a.endpoints, subscriptions.New(o.Subscriptions).Table())
 	}
-	openapi.Add(a.endpoints, openapi.Options{Version: a.shared.Store.Status().Version, URL: a.shared.URL, Locked: a.locked})
+	openapi.Add(a.endpoints, openapi.Options{Version: o.Version, URL: a.shared.URL, Locked: a.locked})
 	a.paths = slices.Sorted(maps.Keys(a.endpoints))
 	return a.checkRules()
 }

@@ -55,6 +55,7 @@ type testServer struct {
 
 func serve(t testing.TB, db store.Triples, options Options, serverOptions ServerOptions) *testServer {
 	t.Helper()
+	options.Version = "test"
 	if local, ok := db.(*store.Store); ok && options.Engine == nil {
 		options.Engine = newEngine(t, local, engine.Options{})
 	}

@@ -29,6 +29,8 @@ import (
 
 // Options are the parameters of [New]. The zero value is ready to use.
 type Options struct {
+	// Version is the program's version, for /metrics and /openapi.json.
+	Version string
 	// Token must be sent by clients as Authorization: Bearer, if it is set. Endpoints such as
 	// /healthz and /readyz need none.
 	Token string
