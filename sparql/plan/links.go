@@ -219,12 +219,14 @@ func (c *compiler) nextPath(paths []algebra.Node, certain algebra.Set) (best int
 			return pathFan
 		}
 	}
+	// 1. Each one is asked once, because a function of links or text may read an index for it.
 	least, fewest := paths[0], rows(paths[0])
 	for i, n := range paths[1:] {
 		if some := rows(n); some < fewest {
 			best, least, fewest = i+1, n, some
 		}
 	}
+	// 2. The best pages need their page, whatever their number.
 	if n, ok := least.(*algebra.LinkJoin); ok && n.Function == ast.LinkPageRank {
 		return best, isBound(n.Page, certain), err
 	}
