@@ -99,3 +99,28 @@ func TestExistsOfFewRows(t *testing.T) {
 		t.Errorf("an EXISTS went first %d times only", first)
 	}
 }
+
+// TestExistsOfWholeRows: MINUS in EXISTS shares the variables of the outer solution, so a count of rows keeps those that
+// nothing else names, over columns too.
+func TestExistsOfWholeRows(t *testing.T) {
+	iri := sparqltest.IRI
+	all := []triple.Triple{
+		{Subject: iri("n1"), Predicate: iri("p"), Object: iri("n1")}, {Subject: iri("n1"), Predicate: iri("p"), Object: iri("n2")},
+		{Subject: iri("n2"), Predicate: iri("p"), Object: iri("n2")},
+	}
+	const minus = "EXISTS { ?b <x:p> ?b . MINUS { ?c <x:p> <x:n2> } }"
+	for kind, src := range map[string]sparql.Source{"rows": memsource.New(all), "columns": sparqltest.WithColumns(memsource.New(all))} {
+		for condition, want := range map[string]string{
+			minus:          "0",
+			"NOT " + minus: "3",
+			"EXISTS { ?x <x:p> ?x FILTER " + minus + " }": "0",
+			"EXISTS { ?b <x:p> ?b }":                      "3",
+		} {
+			query := "SELECT (COUNT(*) AS ?n) { ?a <x:p> ?d FILTER " + condition + " }"
+			got, _, err := sparqltest.Answer(t.Context(), src, query, sparql.Options{})
+			if err != nil || len(got) != 1 || !strings.Contains(got[0], `"`+want+`"`) {
+				t.Errorf("%s over %s: got %v, want %s, %v", condition, kind, got, want, err)
+			}
+		}
+	}
+}

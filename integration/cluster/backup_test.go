@@ -72,7 +72,7 @@ func TestBackupKilled(t *testing.T) {
 		err := w.machines[0].node.Backup(t.Context(), out)
 		if err != nil {
 			t.Logf("the first backup: %v", err)
-			if _, err := backup.Read(bytes.NewReader(archive.Bytes())); !errors.Is(err, store.ErrCorrupt) {
+			if _, err := backup.Read(bytes.NewReader(archive.Bytes())); !errors.Is(err, store.ErrBackup) {
 				t.Errorf("what it left is read: %v", err)
 			}
 			w.eventually("back up", func(ctx context.Context) error {

@@ -2,7 +2,12 @@
 
 package plan
 
-import "github.com/trefoildb/trefoil/sparql/algebra"
+import (
+	"slices"
+
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
+)
 
 // mentions returns how often each variable stands in the query.
 func (v *visibility) mentions() map[int]int {
@@ -21,7 +26,7 @@ func (v *visibility) mentions() map[int]int {
 			v.counts[slot]++
 		}
 	}
-	// 2. Visit all nodes, with those of EXISTS. COUNT(DISTINCT *) reads whole solutions.
+	// 2. Visit all nodes, with those of EXISTS. COUNT(DISTINCT *) and some EXISTS read whole solutions.
 	var walk func(n algebra.Node)
 	walk = func(n algebra.Node) {
 		switch n := n.(type) {
@@ -69,6 +74,12 @@ func (v *visibility) mentions() map[int]int {
 			for slot := range v.body.Uses(e).All {
 				v.counts[slot]++
 			}
+			if v.readsRows(e) {
+				for _, in := range algebra.Inputs(n) {
+					_, possible := v.vars(in)
+					each(possible.Slots())
+				}
+			}
 		}
 		for _, in := range algebra.Inputs(n) {
 			walk(in)
@@ -82,4 +93,17 @@ func (v *visibility) mentions() map[int]int {
 		}
 	}
 	return v.counts
+}
+
+// readsRows reports whether an expression has an EXISTS whose value depends on variables that it does not name: each
+// of its groups begins with the outer solution, and MINUS compares solutions only if they share a variable.
+func (v *visibility) readsRows(e ast.Expr) bool {
+	var reads func(n algebra.Node) bool
+	reads = func(n algebra.Node) bool {
+		return !v.structural(n) || slices.ContainsFunc(algebra.Exprs(n), v.readsRows) || slices.ContainsFunc(algebra.Inputs(n), reads)
+	}
+	return ast.AnyExpr(e, func(e ast.Expr) bool {
+		x, ok := e.(*ast.Exists)
+		return ok && reads(v.body.Exists[x.Index].Pattern)
+	})
 }
