@@ -211,9 +211,11 @@ func (c *compiler) nodeTests(conds []ast.Expr) []*exec.NodeTest {
 
 // undone returns the conditions that did not run below.
 func undone(conds []ast.Expr, waiting []*condition) []ast.Expr {
-	return slices.DeleteFunc(algebra.SplitConds(conds), func(e ast.Expr) bool {
-		return slices.ContainsFunc(waiting, func(one *condition) bool { return one.expr == e && one.done })
-	})
+	done := make(map[ast.Expr]bool, len(waiting))
+	for _, one := range waiting {
+		done[one.expr] = done[one.expr] || one.done
+	}
+	return slices.DeleteFunc(algebra.SplitConds(conds), func(e ast.Expr) bool { return done[e] })
 }
 
 // equalityJoin joins in with a pattern by the equality of two variables: a hash join by keys of their
