@@ -100,7 +100,7 @@ func TestExistsOfFewRows(t *testing.T) {
 	}
 }
 
-// TestExistsOfWholeRows: MINUS in EXISTS shares the variables of the outer solution, so a count of rows keeps those that
+// TestExistsOfWholeRows: MINUS in EXISTS and in LATERAL shares the variables of the outer solution, so a count of rows keeps those that
 // nothing else names, over columns too.
 func TestExistsOfWholeRows(t *testing.T) {
 	iri := sparqltest.IRI
@@ -111,12 +111,16 @@ func TestExistsOfWholeRows(t *testing.T) {
 	const minus = "EXISTS { ?b <x:p> ?b . MINUS { ?c <x:p> <x:n2> } }"
 	for kind, src := range map[string]sparql.Source{"rows": memsource.New(all), "columns": sparqltest.WithColumns(memsource.New(all))} {
 		for condition, want := range map[string]string{
-			minus:          "0",
-			"NOT " + minus: "3",
-			"EXISTS { ?x <x:p> ?x FILTER " + minus + " }": "0",
-			"EXISTS { ?b <x:p> ?b }":                      "3",
+			"FILTER " + minus:     "0",
+			"FILTER NOT " + minus: "3",
+			"FILTER EXISTS { ?x <x:p> ?x FILTER " + minus + " }":   "0",
+			"FILTER EXISTS { ?b <x:p> ?b }":                        "3",
+			"LATERAL { ?b <x:p> ?b MINUS { ?c <x:p> <x:n2> } }":    "0",
+			"LATERAL { ?b <x:p> ?b MINUS { ?c <x:none> <x:n2> } }": "6",
+			"LATERAL { ?b <x:p> ?b FILTER NOT " + minus + " }":     "6",
+			"{ ?b <x:p> ?b MINUS { ?c <x:p> <x:n2> } }":            "6",
 		} {
-			query := "SELECT (COUNT(*) AS ?n) { ?a <x:p> ?d FILTER " + condition + " }"
+			query := "SELECT (COUNT(*) AS ?n) { ?a <x:p> ?d " + condition + " }"
 			got, _, err := sparqltest.Answer(t.Context(), src, query, sparql.Options{})
 			if err != nil || len(got) != 1 || !strings.Contains(got[0], `"`+want+`"`) {
 				t.Errorf("%s over %s: got %v, want %s, %v", condition, kind, got, want, err)

@@ -26,7 +26,7 @@ func (v *visibility) mentions() map[int]int {
 			v.counts[slot]++
 		}
 	}
-	// 2. Visit all nodes, with those of EXISTS. COUNT(DISTINCT *) and some EXISTS read whole solutions.
+	// 2. Visit all nodes, with those of EXISTS. COUNT(DISTINCT *), some EXISTS and some LATERAL read whole solutions.
 	var walk func(n algebra.Node)
 	walk = func(n algebra.Node) {
 		switch n := n.(type) {
@@ -70,6 +70,10 @@ func (v *visibility) mentions() map[int]int {
 				}
 			}
 		}
+		if n, ok := n.(*algebra.Lateral); ok && v.groupReadsRows(n.Right) {
+			_, possible := v.vars(n.Left)
+			each(possible.Slots())
+		}
 		for _, e := range algebra.Exprs(n) {
 			for slot := range v.body.Uses(e).All {
 				v.counts[slot]++
@@ -95,15 +99,16 @@ func (v *visibility) mentions() map[int]int {
 	return v.counts
 }
 
-// readsRows reports whether an expression has an EXISTS whose value depends on variables that it does not name: each
-// of its groups begins with the outer solution, and MINUS compares solutions only if they share a variable.
+// readsRows reports whether an expression has an EXISTS whose value depends on variables that it does not name.
 func (v *visibility) readsRows(e ast.Expr) bool {
-	var reads func(n algebra.Node) bool
-	reads = func(n algebra.Node) bool {
-		return !v.structural(n) || slices.ContainsFunc(algebra.Exprs(n), v.readsRows) || slices.ContainsFunc(algebra.Inputs(n), reads)
-	}
 	return ast.AnyExpr(e, func(e ast.Expr) bool {
 		x, ok := e.(*ast.Exists)
-		return ok && reads(v.body.Exists[x.Index].Pattern)
+		return ok && v.groupReadsRows(v.body.Exists[x.Index].Pattern)
 	})
+}
+
+// groupReadsRows reports whether a group of EXISTS or LATERAL depends on variables that it does not name: each group in
+// it begins with the outer solution, and MINUS compares solutions only if they share a variable.
+func (v *visibility) groupReadsRows(n algebra.Node) bool {
+	return !v.structural(n) || slices.ContainsFunc(algebra.Exprs(n), v.readsRows) || slices.ContainsFunc(algebra.Inputs(n), v.groupReadsRows)
 }
