@@ -24,6 +24,7 @@ type backend struct {
 	node     *cluster.Node  // likewise
 	port     *port.Port
 	listener net.Listener
+	joined   <-chan struct{} // closed when it is a member of the cluster that it joins, if any
 	failed   <-chan struct{} // closed when the backend cannot go on
 	err      func() error    // the reason
 	close    func() error
@@ -41,16 +42,16 @@ func (s *service) startBackend(db *store.Store, readOnly bool, tracer *tracing.T
 	if err != nil {
 		return backend{}, err
 	}
-	served := make(chan error, 1)
+	served, joined := make(chan error, 1), make(chan struct{})
 	go func() { served <- p.Serve() }()
+	close(joined)
 	return backend{
-		triples: db, port: p, listener: p.HTTP(), failed: db.Failed(), err: db.Err,
+		triples: db, port: p, listener: p.HTTP(), joined: joined, failed: db.Failed(), err: db.Err,
 		close: func() error { return errors.Join(p.Close(), <-served) },
 	}, nil
 }
 
-// startMember starts the node of a store. If it joins a cluster, it returns when the node
-// is a member.
+// startMember starts the node of a store. If it joins a cluster, the node is a member only later.
 func (s *service) startMember(lone *store.Store, tracer *tracing.Tracer) (backend, error) {
 	db, err := replica.New(lone, replica.Options{})
 	if err != nil {
@@ -83,7 +84,7 @@ func (s *service) startMember(lone *store.Store, tracer *tracing.Tracer) (backen
 		}
 	}()
 	return backend{
-		triples: n, cluster: n, node: n, port: n.Port(),
+		triples: n, cluster: n, node: n, port: n.Port(), joined: n.Joined(),
 		listener: n.Port().HTTP(), failed: failed, close: n.Close, members: n.Members,
 		err: func() error { return errors.Join(db.Err(), n.Err()) },
 	}, nil

@@ -13,7 +13,7 @@ import (
 // changes. The service must be closed before the node.
 func (s *service) openFunctions(back backend) *functions.Service {
 	return functions.Open(functions.Options{
-		Store: back.triples, Feed: back.triples.Feed(), Owns: back.node.Owns, Locate: back.locate, Logger: s.Logger,
+		Store: back.triples, Feed: back.triples.Feed(), Owns: back.node.Owns, Locate: back.locate, Logger: s.Logger, Joined: back.joined,
 	})
 }
 

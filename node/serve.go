@@ -197,10 +197,7 @@ func (s *service) run() (members []string, err error) {
 		s.reportf("reads are answered, changes are refused until there is room")
 		s.listen = address
 	}
-	url := s.Cluster.scheme() + "://" + address
-	s.reportf("serving %s at %s", s.dir, url)
-	s.Ready(url)
-	err = s.serve(srv, endpoints, back, full)
+	err = s.serve(srv, endpoints, back, full, s.Cluster.scheme()+"://"+address)
 
 	// 4. A machine that left or was excluded is no failure.
 	switch {
@@ -275,8 +272,9 @@ func (s *service) roomMade(ctx context.Context, full *database.NoRoomError) <-ch
 }
 
 // serve answers requests until the context ends, until the store fails for good, or
-// until a disk that was too full has room.
-func (s *service) serve(srv *server.Server, api *server.API, back backend, full *database.NoRoomError) error {
+// until a disk that was too full has room. A machine that joins a cluster answers meanwhile, because
+// operators and probes need it, but it is ready only when it is a member.
+func (s *service) serve(srv *server.Server, api *server.API, back backend, full *database.NoRoomError, url string) error {
 	// 1. Answer until there is a reason to end.
 	ctx, stop := context.WithCancel(s.ctx)
 	defer stop()
@@ -291,17 +289,30 @@ func (s *service) serve(srv *server.Server, api *server.API, back backend, full 
 	go func() { served <- srv.Serve(back.listener) }()
 	var why error
 	drain := drainTimeout
-	// The owner ends the service, the store failed, there is room again, or the server ended.
+	made := s.roomMade(ctx, full)
 	select {
-	case <-s.ctx.Done():
-		s.reportf("ending: requests that run are finished, new ones are refused")
-	case <-back.failed:
-		drain = failedTimeout
-		why = back.err() // the content of the disk is known when it is opened anew
-	case <-s.roomMade(ctx, full):
-		why = errRoom
-	case why = <-served:
-		served <- nil
+	case <-back.joined:
+	default:
+		s.reportf("joining the cluster; until then %s answers its operators alone (/status, /metrics, /readyz)", url)
+	}
+	// The owner ends the service, the store failed, there is room again, or the server ended.
+	for joined, ended := back.joined, false; !ended; {
+		ended = true
+		select {
+		case <-joined:
+			s.reportf("serving %s at %s", s.dir, url)
+			s.Ready(url)
+			joined, ended = nil, false
+		case <-s.ctx.Done():
+			s.reportf("ending: requests that run are finished, new ones are refused")
+		case <-back.failed:
+			drain = failedTimeout
+			why = back.err() // the content of the disk is known when it is opened anew
+		case <-made:
+			why = errRoom
+		case why = <-served:
+			served <- nil
+		}
 	}
 
 	// 2. Drain the requests that run. The context has ended, so they have one of their own.

@@ -81,6 +81,9 @@ func threeMachines(b *testing.B, r changefeed.Retention) (nodes []*cluster.Node)
 		if err != nil {
 			b.Fatal(errors.Join(err, s.Close()))
 		}
+		if err := n.AwaitJoined(b.Context()); err != nil {
+			b.Fatal(err)
+		}
 		b.Cleanup(func() {
 			if err := errors.Join(n.Close(), s.Close()); err != nil {
 				b.Error(err)

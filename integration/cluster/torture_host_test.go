@@ -154,6 +154,11 @@ func (p *process) once() (again bool) {
 		Store: db, Listen: h.name + ":7000", Spare: h.spare, Network: t.world.net.Host(h.name), FS: p.fs, Clock: h.clock, Join: p.join,
 		MoveRate: t.moveRate, Copies: t.copies, MinSegmentBytes: 4 << 10, MaxSegmentBytes: 64 << 10, LoadDir: p.loads, Logger: log,
 	})
+	if err == nil {
+		if err = n.AwaitJoined(ctx); err != nil {
+			err = errors.Join(err, n.Close())
+		}
+	}
 	if err != nil {
 		p.replaceDisk()
 		db.Close()

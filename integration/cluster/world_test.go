@@ -5,6 +5,7 @@ package cluster
 import (
 	"cmp"
 	"context"
+	"errors"
 	"fmt"
 	"log/slog"
 	"math/rand/v2"
@@ -202,6 +203,12 @@ func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 	if m.node, err = cluster.Start(ctx, cfg); err != nil {
 		m.store.Close()
 		m.node = nil
+		return err
+	}
+	n := m.node
+	if err = n.AwaitJoined(ctx); err != nil && m.node == n { // it was not killed meanwhile
+		err = errors.Join(err, n.Close(), m.store.Close())
+		m.node, m.store = nil, nil
 	}
 	return err
 }

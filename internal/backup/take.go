@@ -74,14 +74,6 @@ func newTaker(ctx context.Context, s Source, version string, from feed.Position,
 	h := header{Format: format, Version: version, Created: t.now().UTC().Truncate(time.Millisecond)}
 	if !from.IsZero() {
 		h.From = from.String()
-		// The position must be checked before anything is written, because an HTTP answer then has
-		// the right status.
-		for _, err := range s.Feed().Changes(ctx, feed.Request{Since: from, MaxBytes: 1}) {
-			if err != nil {
-				return nil, err
-			}
-			break
-		}
 	}
 	var err error
 	t.out, err = newWriter(w, h)

@@ -8,6 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"encoding/json"
+	"errors"
 	"fmt"
 	"hash"
 	"io"
@@ -29,6 +30,7 @@ type writer struct {
 	tar     *tar.Writer
 	sum     hash.Hash
 	created time.Time
+	header  *header // not written yet: a request that fails at once must be answered by its error
 	zstd    *zstd.Encoder
 	packed  []byte // a compressed chunk
 
@@ -49,12 +51,24 @@ func newWriter(w io.Writer, h header) (*writer, error) {
 	if err != nil {
 		return nil, err
 	}
-	b := &writer{tar: tar.NewWriter(w), sum: sha256.New(), created: h.Created, zstd: z}
-	return b, b.json(headerName, h)
+	return &writer{tar: tar.NewWriter(w), sum: sha256.New(), created: h.Created, header: &h, zstd: z}, nil
 }
 
-// entry writes one entry.
+// beginArchive writes the header, unless it is written.
+func (w *writer) beginArchive() error {
+	h := w.header
+	if h == nil {
+		return nil
+	}
+	w.header = nil
+	return w.json(headerName, h)
+}
+
+// entry writes one entry, the first one behind the header.
 func (w *writer) entry(name string, data []byte) error {
+	if err := w.beginArchive(); err != nil {
+		return err
+	}
 	sumEntry(w.sum, name, int64(len(data)))
 	w.sum.Write(data)
 	h := tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(data)), Mode: 0o644, ModTime: w.created.Truncate(time.Second), Format: tar.FormatUSTAR}
@@ -194,7 +208,7 @@ func (w *writer) triple(k kind, key, value []byte, annotations []triple.Applicat
 
 // end writes the last chunk and the trailer.
 func (w *writer) end(t trailer) error {
-	if err := w.endChunk(); err != nil {
+	if err := errors.Join(w.endChunk(), w.beginArchive()); err != nil {
 		return err
 	}
 	t.Chunks, t.SHA256 = w.chunks, hex.EncodeToString(w.sum.Sum(nil))

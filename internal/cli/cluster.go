@@ -260,10 +260,13 @@ func printCluster(w io.Writer, s status) error {
 	// 1. The cluster as a whole.
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(out, name+"\t"+format+"\n", args...) }
-	// A lone node has a status too, but neither a generation nor an isolation.
-	if s.Cluster == "" {
+	// A lone node has a status too, but neither a generation nor an isolation; nor has one that joins.
+	switch {
+	case s.Cluster == "":
 		row("cluster", "none: the node is alone")
-	} else {
+	case s.Generation == 0:
+		row("cluster", "%s, not a member yet", s.Cluster)
+	default:
 		row("cluster", "%s, generation %d", s.Cluster, s.Generation)
 		row("isolation", "%s", store.IsolationTriple.Explain())
 	}

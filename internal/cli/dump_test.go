@@ -296,7 +296,9 @@ func serveFor(t *testing.T, data string, args ...string) (url string, stop func(
 			t.Fatalf("%v: %s", err, said.String())
 		}
 		said.Write(buffer[:n])
-		url = regexp.MustCompile(`http://[^\s"]+`).FindString(said.String())
+		if found := regexp.MustCompile(`serving \S+ at (http://[^\s"]+)`).FindStringSubmatch(said.String()); found != nil {
+			url = found[1]
+		}
 	}
 	drained := make(chan struct{})
 	go func() {

@@ -146,6 +146,9 @@ func (i *isolation) MayAnswer(epoch uint64) error {
 
 // unreached returns the error of requests to this member while it is cut off.
 func (i *isolation) unreached() error {
+	if err := i.admission.notJoined(); err != nil {
+		return err
+	}
 	err := fmt.Errorf("%w: machine %s reaches no leader of the cluster: it is cut off, or most of the machines that vote are down", store.ErrUnavailable, i.self)
 	why := error(nil)
 	if v := i.View(); v == nil {

@@ -7,6 +7,9 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"slices"
+	"strings"
+	"sync"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/leader"
@@ -14,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/protocol"
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // joining is the request of a machine to become a member; joined is the answer.
@@ -35,15 +39,81 @@ type joined struct {
 // joinRetry is how long a machine waits before it asks to join again.
 const joinRetry = 500 * time.Millisecond
 
-// join makes a machine without a cluster a member of one. It returns when a view with this
-// machine is adopted.
-func (n *Node) join(ctx context.Context) error {
+// admission is the way of a new machine into its cluster. The machines that were members before, and
+// those that stay alone, are not on it.
+type admission struct {
+	joined chan struct{}  // closed when the machine is a member, or need not become one
+	task   sync.WaitGroup // of joining
+
+	mu    sync.Mutex
+	waits string // guarded by mu: what it waits for; "" if it is a member
+}
+
+func (a *admission) wait(what string) {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	a.waits = what
+}
+
+// waiting returns what this machine waits for, "" if it is a member.
+func (a *admission) waiting() string {
+	a.mu.Lock()
+	defer a.mu.Unlock()
+	return a.waits
+}
+
+// notJoined returns [store.ErrUnavailable] and the reason while this machine is not a member yet.
+func (a *admission) notJoined() error {
+	if what := a.waiting(); what != "" {
+		return fmt.Errorf("%w: this machine waits for %s", store.ErrUnavailable, what)
+	}
+	return nil
+}
+
+// Joined is closed when the node is a member of its cluster, or alone because it need not join one.
+func (n *Node) Joined() <-chan struct{} { return n.admission.joined }
+
+// AwaitJoined waits until the node is a member of the cluster that it is to join. It returns why the
+// node ended, or the end of ctx. The node must be closed then.
+func (n *Node) AwaitJoined(ctx context.Context) error {
+	select {
+	case <-n.Joined():
+		return nil
+	case <-n.failed:
+		return n.err
+	case <-n.ctx.Done():
+		return store.ErrClosed
+	case <-ctx.Done():
+		return context.Cause(ctx)
+	}
+}
+
+// startJoin begins to make a machine without a cluster a member of one. It returns at once, because
+// the machine must answer its operators however long that takes.
+func (n *Node) startJoin() error {
 	if n.store.Status().Triples > 0 {
 		return fmt.Errorf("%w: %s: only the first machine of a cluster brings data; load it through the cluster instead", ErrNotEmpty, n.store.Dir())
 	}
+	if !slices.ContainsFunc(n.cfg.Join, func(address string) bool { return address != n.address }) {
+		return errOnlySelf
+	}
+	n.admission.wait(fmt.Sprintf("membership in cluster %q, which it asks %s for", n.cfg.Name, strings.Join(n.cfg.Join, ", ")))
 	if _, err := n.openParts(); err != nil {
 		return err
 	}
+	n.admission.task.Go(func() {
+		if err := n.join(n.ctx); err != nil {
+			n.fail(err)
+			return
+		}
+		n.admission.wait("")
+		close(n.admission.joined)
+	})
+	return nil
+}
+
+// join returns when a view with this machine is adopted.
+func (n *Node) join(ctx context.Context) error {
 	// 1. Ask again and again, because a leader may lose its wishes, until a view has this
 	// machine.
 	m := n.describe(n.cfg.Spare)
@@ -72,9 +142,10 @@ func (n *Node) join(ctx context.Context) error {
 		}
 		id, err := n.askToJoin(ctx, body)
 		if err != nil {
-			if errors.Is(err, ErrWrongCluster) || errors.Is(err, errOnlySelf) {
+			if errors.Is(err, ErrWrongCluster) {
 				return err
 			}
+			n.admission.wait(fmt.Sprintf("membership in cluster %q: %s", n.cfg.Name, err))
 			if text := err.Error(); text != said { // it is asked twice a second
 				n.log.Warn("not joined yet, asking again", "join", n.cfg.Join, "error", err)
 				said = text
@@ -96,7 +167,6 @@ var errOnlySelf = errors.New("this node is to join itself alone: name a member o
 func (n *Node) askToJoin(ctx context.Context, body []byte) (id string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*n.cfg.Lease)
 	defer cancel()
-	err = errOnlySelf
 	// Try the members in turn. If none answers, the last error is returned, and the caller
 	// retries.
 	for _, address := range n.cfg.Join {

@@ -97,6 +97,11 @@ func TestJoinWhileStarting(t *testing.T) {
 			t.Cleanup(func() { s.Close() })
 			cfg := Config{Store: s, Listen: address + ":7000", Network: net.Host(address), FS: fs, Clock: sinceStart(begin), LoadDir: t.TempDir(), Join: join}
 			n, err := Start(ctx, cfg)
+			if err == nil {
+				if err = n.AwaitJoined(ctx); err != nil {
+					return nil, cfg, errors.Join(err, n.Close())
+				}
+			}
 			return n, cfg, err
 		}
 		// 1. Two machines are a cluster.

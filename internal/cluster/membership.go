@@ -23,8 +23,7 @@ import (
 )
 
 // membership is this process in its cluster, with its configuration and store. Several types share
-// it. Its methods are safe for
-// concurrent use.
+// it. Its methods are safe for concurrent use.
 type membership struct {
 	cfg         Config
 	log         *slog.Logger
@@ -33,6 +32,7 @@ type membership struct {
 	incarnation uint64
 	gate        *gate.Gate            // the adopted view
 	parts       atomic.Pointer[parts] // nil while the node is alone
+	admission   admission
 }
 
 // parts exist only on a member.
@@ -154,8 +154,8 @@ func keyOf(secret []byte) []byte {
 	return key[:]
 }
 
-// gossipAs starts gossip when a joining machine has got the ID of its cluster. Only the goroutine
-// of Start may call it.
+// gossipAs starts gossip when a joining machine has got the ID of its cluster. Only the task
+// of joining may call it.
 func (n *Node) gossipAs(clusterID string) error {
 	p := n.parts.Load()
 	if p.gossip != nil {

@@ -57,8 +57,8 @@ type Node struct {
 }
 
 // Start begins to serve the store's machine. If the directory belongs to a cluster, the node is
-// its member again. If Join is set, the node joins; Start returns when it is a member or ctx
-// ends. Otherwise it is alone until another machine joins it.
+// its member again. If Join is set, the node begins to join; [Node.Joined] is closed when it is a
+// member. Otherwise it is alone until another machine joins it. ctx bounds the start alone.
 func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	if err := cfg.Validate(); err != nil {
 		return nil, err
@@ -66,7 +66,7 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	// 1. Make the parts, count the incarnation durably, and open the port.
 	cfg = cfg.withDefaults()
 	n := &Node{
-		membership: &membership{cfg: cfg, log: cfg.Logger, store: cfg.Store, self: cfg.Store.MachineID()},
+		membership: &membership{cfg: cfg, log: cfg.Logger, store: cfg.Store, self: cfg.Store.MachineID(), admission: admission{joined: make(chan struct{})}},
 		throttle:   throttle.New(cfg.Clock.Now, cfg.RebuildShare), failed: make(chan struct{}), forming: make(chan struct{}, 1),
 	}
 	n.peers = &peers{membership: n.membership, address: cfg.Advertise, later: &laterGeneration{membership: n.membership}, throttle: n.throttle}
@@ -107,10 +107,11 @@ func Start(ctx context.Context, cfg Config) (_ *Node, err error) {
 	case member:
 		err = n.resume(ctx, identity)
 	case len(n.cfg.Join) > 0:
-		err = n.join(ctx)
+		return n, n.startJoin()
 	default:
 		n.mayForm.Store(true)
 	}
+	close(n.admission.joined)
 	return n, err
 }
 
@@ -258,7 +259,8 @@ func (n *Node) Close() error {
 	if n.triples != nil && n.triples.columns != nil {
 		n.triples.columns.cache.Close()
 	}
-	// 2. What runs ends, then the port closes.
+	// 2. What runs ends, then the port closes. The task of joining may start gossip, so it ends first.
+	n.admission.task.Wait()
 	var errs []error
 	if p := n.parts.Load(); p != nil {
 		if p.gossip != nil {

@@ -43,6 +43,9 @@ func pairOf(t *testing.T, every time.Duration, journal replica.Options, f func(t
 			if err != nil {
 				t.Fatal(err)
 			}
+			if err := n.AwaitJoined(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			nodes = append(nodes, n)
 			defer func() {
 				if err := errors.Join(n.Close(), s.Close()); err != nil {

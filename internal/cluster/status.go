@@ -58,21 +58,31 @@ func (c *status) Status() store.Status {
 		own.Members[0].Address = c.peers.address
 		return own
 	}
-	ctx, cancel := context.WithTimeout(c.closing, statusTimeout)
-	defer cancel()
-	asked := c.now()
-	s, err := c.ofLeader(ctx)
-	if err != nil {
-		s = c.withoutLeader(err)
-	} else {
-		c.keep(s, asked)
-	}
+	s := c.ofCluster()
 	if err := c.err(); err != nil {
 		s.Waiting = fmt.Sprintf("the end of this process: %s", err)
 	}
 	s.NoMajority = c.isolation.NoMajority()
 	s.Version, s.ReadOnly = own.Version, own.ReadOnly
 	s.FreeBytes, s.Corruptions, s.Error = own.FreeBytes, own.Corruptions, own.Error
+	return s
+}
+
+// ofCluster returns the state of the cluster from the leader or, if none is reached, from this node.
+func (c *status) ofCluster() store.Status {
+	if what := c.admission.waiting(); what != "" {
+		s := c.local()
+		s.Cluster, s.Waiting = c.cfg.Name, what
+		return s
+	}
+	ctx, cancel := context.WithTimeout(c.closing, statusTimeout)
+	defer cancel()
+	asked := c.now()
+	s, err := c.ofLeader(ctx)
+	if err != nil {
+		return c.withoutLeader(err)
+	}
+	c.keep(s, asked)
 	return s
 }
 

@@ -67,6 +67,9 @@ func (t *triples) Reader() (store.Reader, error) {
 		return err
 	})
 	if !lone {
+		if err := t.admission.notJoined(); err != nil {
+			return nil, err
+		}
 		r, err = t.snapshot()
 	}
 	if err != nil {

@@ -70,6 +70,11 @@ func (s *Service) current(ctx context.Context) (*checks, error) {
 	c := s.checks.Load()
 	for c != nil && c.unknown {
 		select {
+		case <-s.joined:
+		default:
+			return nil, fmt.Errorf("%w: the registry of checks is read when this machine is a member of its cluster", store.ErrUnavailable)
+		}
+		select {
 		case <-s.tried:
 		case <-ctx.Done():
 			return nil, fmt.Errorf("the registry of checks was not read yet: %w", errors.Join(store.ErrUnavailable, context.Cause(ctx)))

@@ -34,6 +34,9 @@ type Options struct {
 	Logger *slog.Logger
 	// Now is the clock of intents; nil is [time.Now].
 	Now func() time.Time
+	// Joined is closed when Store may be read, because the machine is a member of its cluster. Until
+	// then changes are refused. If it is nil, the registry is read at once.
+	Joined <-chan struct{}
 }
 
 // Service runs the functions of one member. It is safe for concurrent use.
@@ -44,6 +47,7 @@ type Service struct {
 	locate func(key []byte) sandbox.Location
 	log    *slog.Logger
 	now    func() time.Time
+	joined <-chan struct{}
 
 	ctx     context.Context // ends the goroutines
 	end     context.CancelFunc
@@ -66,7 +70,7 @@ type Service struct {
 // through [Service.Checked] wait until the registry was read.
 func Open(o Options) *Service {
 	s := &Service{
-		store: o.Store, feed: o.Feed, owns: o.Owns, locate: o.Locate, log: o.Logger, now: o.Now,
+		store: o.Store, feed: o.Feed, owns: o.Owns, locate: o.Locate, log: o.Logger, now: o.Now, joined: o.Joined,
 		byName: map[string]*function{}, tried: make(chan struct{}), ahead: max(2, processors.Count()),
 	}
 	s.calls = make(chan struct{}, s.ahead+spareCalls)
@@ -81,6 +85,12 @@ func Open(o Options) *Service {
 	}
 	if s.now == nil {
 		s.now = time.Now
+	}
+	// A machine that joins no cluster reads at once.
+	if s.joined == nil {
+		joined := make(chan struct{})
+		close(joined)
+		s.joined = joined
 	}
 	s.checks.Store(&checks{unknown: true})
 	s.ctx, s.end = context.WithCancel(context.Background())
@@ -130,6 +140,11 @@ const (
 // second costs less than following the feed: a member would read all changes of all members, only to
 // find that none is of the registry.
 func (s *Service) follow() {
+	select {
+	case <-s.joined:
+	case <-s.ctx.Done():
+		return
+	}
 	var known triple.Stamp // the revision that was read last
 	var read time.Time     // when
 	failing := false

@@ -47,6 +47,9 @@ func pair(t *testing.T, every time.Duration, f func(t *testing.T, nodes []*clust
 			if err != nil {
 				t.Fatal(err)
 			}
+			if err := n.AwaitJoined(t.Context()); err != nil {
+				t.Fatal(err)
+			}
 			nodes, stores = append(nodes, n), append(stores, s)
 			defer func() {
 				if err := errors.Join(n.Close(), s.Close()); err != nil {
