@@ -7,15 +7,16 @@
 # Matters: hashes, signatures and names of blank nodes made before and after a move between libraries do not meet. Verification
 #          fails although nothing was changed.
 # Instead: lower-case tags before canonicalization in whichever library; keep the library and version beside each stored hash.
-# Source:  RDF 1.2 N-Quads, section 4 (canonical form: "Alphabetic characters in LANG_DIR MUST use only the lowercase letters");
-#          the canonical form of RDF 1.1, which RDFC-1.0 names, has no such rule.
+# Source:  RDF 1.2 N-Quads, section 3 (canonical form: "Alphabetic characters in LANG_DIR MUST use only the lowercase letters");
+#          the canonical form in appendix A of RDF Dataset Canonicalization has no such rule.
 # Needs:   node 20 with npm, python3 with venv.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-python3 -m venv v && v/bin/pip -q install 'PyLD==3.3.0' 'pyoxigraph==0.5.13'
-npm install --silent --no-audit --no-fund --prefix . 'rdf-canonize@5.0.0' >/dev/null
+printf '%s\n' cachetools==8.0.2 frozendict==2.5.1 lxml==6.1.3 >pins
+python3 -m venv v && v/bin/pip -q install -c pins 'PyLD==3.3.0' 'pyoxigraph==0.5.13'
+npm install --silent --no-audit --no-fund --prefix . --before=2026-11-20 'rdf-canonize@5.0.0' >/dev/null
 printf '%s\n' '_:x <http://example.org/p> "colour"@en-GB .' >data.nq
 cat >canonical.mjs <<'END'
 import fs from 'node:fs';

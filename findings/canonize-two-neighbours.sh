@@ -8,14 +8,15 @@
 # Matters: symmetric properties (knows, spouse, adjacent, sameAs between blank nodes) are usual; credentials and hashes of such
 #          data fail in JavaScript only, on the day when somebody adds the second direction.
 # Instead: pass canonizeOptions {maxWorkFactor: 2} to jsonld.canonize, or give such nodes IRIs.
-# Source:  RDF Dataset Canonicalization, section "Dataset Poisoning"; rdf-canonize's README on maxWorkFactor.
+# Source:  RDF Dataset Canonicalization, section 7.1 (Dataset Poisoning); rdf-canonize's README on maxWorkFactor.
 # Needs:   node 20 with npm, python3 with venv.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-python3 -m venv v && v/bin/pip -q install 'PyLD==3.3.0'
-npm install --silent --no-audit --no-fund --prefix . 'jsonld@9.0.0' 'rdf-canonize@5.0.0' >/dev/null
+printf '%s\n' cachetools==8.0.2 frozendict==2.5.1 lxml==6.1.3 >pins
+python3 -m venv v && v/bin/pip -q install -c pins 'PyLD==3.3.0'
+npm install --silent --no-audit --no-fund --prefix . --before=2026-11-20 'jsonld@9.0.0' 'rdf-canonize@5.0.0' >/dev/null
 cat >people.json <<'END'
 {"@context": {"knows": {"@id": "http://xmlns.com/foaf/0.1/knows", "@type": "@id"}},
  "@graph": [{"@id": "_:ann", "knows": "_:bob"}, {"@id": "_:bob", "knows": "_:ann"}]}

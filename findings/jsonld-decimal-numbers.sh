@@ -15,8 +15,9 @@ set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-python3 -m venv v && v/bin/pip -q install 'PyLD==3.3.0' 'pyoxigraph==0.5.13' 'rdflib==7.6.0'
-npm install --silent --no-audit --no-fund --prefix . 'jsonld@9.0.0' >/dev/null
+printf '%s\n' cachetools==8.0.2 frozendict==2.5.1 lxml==6.1.3 isodate==0.7.2 pyparsing==3.3.3 >pins
+python3 -m venv v && v/bin/pip -q install -c pins 'PyLD==3.3.0' 'pyoxigraph==0.5.13' 'rdflib==7.6.0'
+npm install --silent --no-audit --no-fund --prefix . --before=2026-11-20 'jsonld@9.0.0' >/dev/null
 cat >shop.json <<'END'
 {"@context": {"price": {"@id": "http://example.org/price", "@type": "http://www.w3.org/2001/XMLSchema#decimal"}},
  "@graph": [{"@id": "http://example.org/pen", "price": 2}, {"@id": "http://example.org/ink", "price": 2.5}]}

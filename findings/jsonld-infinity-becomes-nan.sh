@@ -14,8 +14,9 @@ set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-python3 -m venv v && v/bin/pip -q install 'PyLD==3.3.0' 'pyoxigraph==0.5.13'
-npm install --silent --no-audit --no-fund --prefix . 'jsonld@9.0.0' 'rdf-canonize@5.0.0' >/dev/null
+printf '%s\n' cachetools==8.0.2 frozendict==2.5.1 lxml==6.1.3 >pins
+python3 -m venv v && v/bin/pip -q install -c pins 'PyLD==3.3.0' 'pyoxigraph==0.5.13'
+npm install --silent --no-audit --no-fund --prefix . --before=2026-11-20 'jsonld@9.0.0' 'rdf-canonize@5.0.0' >/dev/null
 cat >document.json <<'END'
 {"@context": {"p": {"@id": "http://example.org/p", "@type": "http://www.w3.org/2001/XMLSchema#double"}},
  "@id": "http://example.org/a", "p": ["INF", "-INF", "NaN", "1.10", "0.1234567890123456789"]}

@@ -7,14 +7,15 @@
 # Matters: N-Triples of older tools, as many dumps, escape all beyond ASCII. A hash or signature made by PyLD over such a file
 #          does not verify elsewhere, and data that passes through PyLD has strings that nobody wrote.
 # Instead: let another parser read N-Quads and hand PyLD its output, which has no numeric escapes.
-# Source:  RDF 1.1 N-Quads, section 3 (UCHAR in IRIREF and STRING_LITERAL_QUOTE); RDF Dataset Canonicalization, section 5.
+# Source:  RDF 1.1 N-Quads, section 4 (UCHAR in IRIREF and STRING_LITERAL_QUOTE); RDF Dataset Canonicalization, section 5.
 # Needs:   node 20 with npm, python3 with venv.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-python3 -m venv v && v/bin/pip -q install 'PyLD==3.3.0' 'pyoxigraph==0.5.13'
-npm install --silent --no-audit --no-fund --prefix . 'rdf-canonize@5.0.0' >/dev/null
+printf '%s\n' cachetools==8.0.2 frozendict==2.5.1 lxml==6.1.3 >pins
+python3 -m venv v && v/bin/pip -q install -c pins 'PyLD==3.3.0' 'pyoxigraph==0.5.13'
+npm install --silent --no-audit --no-fund --prefix . --before=2026-11-20 'rdf-canonize@5.0.0' >/dev/null
 printf '%s\n' '<http://example.org/\u00E9> <http://example.org/p> "caf\u00E9" .' >data.nq
 cat >canonical.mjs <<'END'
 import fs from 'node:fs';

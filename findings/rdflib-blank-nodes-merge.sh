@@ -8,13 +8,14 @@
 #          to a store, has nodes that no input had; a count of persons is too low.
 # Instead: let the store load each file by itself, or read N-Quads as TriG (a superset) and JSON-LD into a Graph of its
 #          own, and call skolemize() on it before the merge.
-# Source:  RDF 1.1 Concepts, section 3.4; N-Quads, section 2.4; SPARQL 1.1 Update, section 3.1.1.
+# Source:  RDF 1.1 Concepts, N-Quads (both in the section on blank nodes); SPARQL 1.1 Update, section 3.1.1.
 # Needs:   python3 with venv.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-python3 -m venv v && v/bin/pip -q install 'rdflib==7.6.0'
+printf '%s\n' isodate==0.7.2 pyparsing==3.3.3 >pins
+python3 -m venv v && v/bin/pip -q install -c pins 'rdflib==7.6.0'
 v/bin/python -W ignore - <<'END'
 import rdflib
 

@@ -7,13 +7,14 @@
 # Matters: measurements with an infinite bound or a missing value pass through rdflib and are ill-typed in a store that checks
 #          lexical forms: filters and sums over them are errors, and a pattern with "INF"^^xsd:double does not find them.
 # Instead: write Turtle, not N-Triples, or set rdflib.NORMALIZE_LITERALS = False before reading.
-# Source:  XML Schema 1.1 Datatypes, section 3.3.5.2: the special values are INF, -INF and NaN, in these letters.
+# Source:  XML Schema 1.1 Datatypes, section 3.3.5: the special values are INF, -INF and NaN, in these letters.
 # Needs:   python3 with venv.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-python3 -m venv v && v/bin/pip -q install 'rdflib==7.6.0'
+printf '%s\n' isodate==0.7.2 pyparsing==3.3.3 >pins
+python3 -m venv v && v/bin/pip -q install -c pins 'rdflib==7.6.0'
 v/bin/python - <<'END'
 import rdflib
 

@@ -7,13 +7,14 @@
 # Matters: a sixth of mankind lives in zones with minutes. A query that is tried in rdflib and run in a store, or a conversion
 #          to UTC built on TIMEZONE, is wrong by half an hour with no message.
 # Instead: use TZ(), which keeps "+05:30", or let the store compute; compare dateTimes themselves.
-# Source:  SPARQL 1.1 Query, section 17.4.5.8; XPath functions, fn:timezone-from-dateTime.
+# Source:  SPARQL 1.1 Query, section 17.4.5.8; which names XPath's fn:timezone-from-dateTime.
 # Needs:   python3 with venv.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-python3 -m venv v && v/bin/pip -q install 'rdflib==7.6.0' 'pyoxigraph==0.5.13'
+printf '%s\n' isodate==0.7.2 pyparsing==3.3.3 >pins
+python3 -m venv v && v/bin/pip -q install -c pins 'rdflib==7.6.0' 'pyoxigraph==0.5.13'
 v/bin/python - <<'END'
 import pyoxigraph, rdflib
 

@@ -8,13 +8,15 @@
 # Matters: DBpedia and Wikidata have Caesar's death and the far future, traces have nanoseconds. A shape or a filter tried in
 #          rdflib gives other rows than a store, and valid data fails validation.
 # Instead: compare such dates in the store; in shapes use sh:pattern on the lexical form, or xsd:gYear, which rdflib leaves alone.
-# Source:  XML Schema 1.1 Datatypes, sections 3.3.7 and 3.3.9 (years have any number of digits and a sign).
+# Source:  XML Schema 1.1 Datatypes, sections 3.3.7 and 3.3.9 (years have any number of digits and a sign) and 5.4: years to 9999
+#          and milliseconds suffice, but what is beyond must not be treated as invalid nor changed silently.
 # Needs:   python3 with venv.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-python3 -m venv v && v/bin/pip -q install 'rdflib==7.6.0' 'pyoxigraph==0.5.13' 'pyshacl==0.40.1'
+printf '%s\n' html5rdf==1.2.1 importlib_metadata==10.2.0 isodate==0.7.2 lazy-importer==0.1.0 owlrl==7.6.2 packaging==26.4 prettytable==3.18.0 pyparsing==3.3.3 wcwidth==0.9.4 zipp==4.1.2 >pins
+python3 -m venv v && v/bin/pip -q install -c pins 'rdflib==7.6.0' 'pyoxigraph==0.5.13' 'pyshacl==0.40.1'
 v/bin/python - <<'END'
 import logging, pyoxigraph, pyshacl, rdflib
 

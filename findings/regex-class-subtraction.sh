@@ -7,13 +7,15 @@
 # Matters: the languages of Python and Rust give the same characters another meaning. Filters, SHACL patterns and data checks
 #          that are right by the specification delete or keep the wrong rows when they run beside a store.
 # Instead: write classes out ("^[b-df-hj-np-tv-z]$") or combine two filters; end with "^x$" only if no line feed can follow.
-# Source:  SPARQL 1.1 Query, section 17.4.3.14; XPath functions, section 5.6.1; XML Schema Datatypes, appendix G (charClassSub).
+# Source:  SPARQL 1.1 Query, section 17.4.3.14, which names XPath 2.0 Functions and Operators, section 7.6.1, which is built on the
+#          regular expressions of XML Schema (charClassSub; appendix G in version 1.1).
 # Needs:   python3 with venv.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-python3 -m venv v && v/bin/pip -q install 'rdflib==7.6.0' 'pyoxigraph==0.5.13' 'pyshacl==0.40.1'
+printf '%s\n' html5rdf==1.2.1 importlib_metadata==10.2.0 isodate==0.7.2 lazy-importer==0.1.0 owlrl==7.6.2 packaging==26.4 prettytable==3.18.0 pyparsing==3.3.3 wcwidth==0.9.4 zipp==4.1.2 >pins
+python3 -m venv v && v/bin/pip -q install -c pins 'rdflib==7.6.0' 'pyoxigraph==0.5.13' 'pyshacl==0.40.1'
 v/bin/python -W ignore - <<'END'
 import pyoxigraph, pyshacl, rdflib
 

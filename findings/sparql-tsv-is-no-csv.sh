@@ -15,7 +15,8 @@ set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-python3 -m venv v && v/bin/pip -q install 'pandas==3.0.0' 'pyarrow==22.0.0' 'duckdb==1.4.2' 'pyoxigraph==0.5.13'
+printf '%s\n' numpy==2.4.6 python-dateutil==4.0.0 six==1.17.0 tzdata==2026.6 >pins
+python3 -m venv v && v/bin/pip -q install -c pins 'pandas==3.0.0' 'pyarrow==22.0.0' 'duckdb==1.4.2' 'pyoxigraph==0.5.13'
 v/bin/python - <<'END'
 import csv, duckdb, pandas, pyarrow.csv, pyoxigraph
 

@@ -8,14 +8,16 @@
 # Matters: one file loaded by two tools has two objects: merges double the triple, differences show changes that nobody made, and
 #          XHTML descriptions (SKOS notes, OWL comments, DOAP, RSS 1.0) that came through JavaScript break what displays them.
 # Instead: convert each file with one tool only, and compare such literals after canonicalization (xml.etree's canonicalize).
-# Source:  RDF 1.1 XML Syntax, section 7.2.17 (exclusive canonical XML with comments).
+# Source:  RDF 1.1 XML Syntax, section 7.2.17 (the content is serialized; the edition of 2004 made exclusive canonical XML of it);
+#          RDF 1.1 Concepts, section 5.3 (two such literals have one value if their exclusive canonical forms are the same).
 # Needs:   node 20 with npm, python3 with venv.
 set -euo pipefail
 dir=$(mktemp -d)
 trap 'rm -rf "$dir"' EXIT
 cd "$dir"
-python3 -m venv v && v/bin/pip -q install 'rdflib==7.6.0' 'pyoxigraph==0.5.13'
-npm install --silent --no-audit --no-fund --prefix . 'rdfxml-streaming-parser@3.3.0' >/dev/null
+printf '%s\n' isodate==0.7.2 pyparsing==3.3.3 >pins
+python3 -m venv v && v/bin/pip -q install -c pins 'rdflib==7.6.0' 'pyoxigraph==0.5.13'
+npm install --silent --no-audit --no-fund --prefix . --before=2026-11-20 'rdfxml-streaming-parser@3.3.0' >/dev/null
 cat >data.rdf <<'END'
 <rdf:RDF xmlns:rdf="http://www.w3.org/1999/02/22-rdf-syntax-ns#" xmlns="http://www.w3.org/1999/xhtml" xmlns:p="http://example.org/">
 <rdf:Description rdf:about="http://example.org/a"><p:note rdf:parseType="Literal"><b c="1" a="2">R&amp;D</b></p:note></rdf:Description>

@@ -9,7 +9,7 @@ import (
 	"testing"
 )
 
-// TestFindings checks that each finding states its guess, what was seen, and what to do, and fails if behaviour has changed.
+// TestFindings checks that each finding states its guess, what was seen, and what to do, pins packages, and fails if behaviour has changed.
 func TestFindings(t *testing.T) {
 	names, err := filepath.Glob("../findings/*.sh")
 	if err != nil || len(names) == 0 {
@@ -19,6 +19,13 @@ func TestFindings(t *testing.T) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
+		}
+		// A later release of a package below the named ones must not change what a script sees.
+		for line := range strings.Lines(string(text)) {
+			pip := strings.Contains(line, "pip -q install") && !strings.Contains(line, " -c pins ") && !strings.Contains(line, " --no-deps ")
+			if pip || strings.Contains(line, "npm install") && !strings.Contains(line, " --before=") {
+				t.Errorf("%s: packages below the named ones are not pinned: %s", name, line)
+			}
 		}
 		for _, part := range []string{"\n# Guess:", "\n# Seen:", "\n# Matters:", "\n# Instead:", "\n# Source:", "\n# Needs:", "mktemp -d", "behaviour has changed"} {
 			if !strings.Contains(string(text), part) {
