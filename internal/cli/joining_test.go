@@ -8,6 +8,12 @@ import (
 	"net/http"
 	"strings"
 	"testing"
+	"time"
+)
+
+const (
+	xTriple = "s=%3Cx:s%3E&p=%3Cx:p%3E&o=%3Cx:o%3E"
+	xURLs   = `{"urls":["http://x/"]}`
 )
 
 // TestJoining: a machine that reaches no member of its cluster answers its operators, and says why it
@@ -21,6 +27,7 @@ func TestJoining(t *testing.T) {
 	absent := silent.Addr().String()
 	said := begin(t, "--join", absent)
 	url := said.wait(t, `joining the cluster; until then (\S+) answers`)[1]
+	impatient := http.Client{Timeout: 2 * time.Second} // a machine has found no leader after three
 	answer := func(method, path, content, body string) (int, string, http.Header) {
 		request, err := http.NewRequestWithContext(t.Context(), method, url+path, strings.NewReader(body))
 		if err != nil {
@@ -29,7 +36,7 @@ func TestJoining(t *testing.T) {
 		if content != "" {
 			request.Header.Set("Content-Type", content)
 		}
-		response, err := http.DefaultClient.Do(request)
+		response, err := impatient.Do(request)
 		if err != nil {
 			t.Fatalf("%s: %v", path, err)
 		}
@@ -57,7 +64,16 @@ func TestJoining(t *testing.T) {
 		{"PUT", "/data?default", "application/n-triples", "<x:s> <x:p> <x:o> .\n"}, {"POST", "/load", "application/n-triples", "<x:s> <x:p> <x:o> .\n"},
 		{"GET", "/changes", "", ""}, {"GET", "/changes/position", "", ""}, {"GET", "/links/pages", "", ""}, {"GET", "/search?q=a", "", ""},
 		{"GET", "/prefixes", "", ""}, {"GET", "/subscriptions", "", ""}, {"GET", "/functions", "", ""}, {"GET", "/backup", "", ""}, {"GET", "/check", "", ""},
-		{"GET", "/.well-known/void", "", ""}, {"GET", "/segments", "", ""}, {"GET", "/text", "", ""},
+		{"GET", "/.well-known/void", "", ""}, {"GET", "/segments", "", ""}, {"GET", "/text", "", ""}, {"GET", "/where?" + xTriple, "", ""},
+		{"GET", "/annotations?" + xTriple, "", ""}, {"PUT", "/annotations?app=a&" + xTriple, "text/plain", "a"}, {"DELETE", "/annotations?app=a&" + xTriple, "", ""},
+		{"PUT", "/prefixes/ex?iri=http://ex/", "", ""}, {"DELETE", "/prefixes/ex", "", ""}, {"PUT", "/text?p=%3Cx:p%3E", "", ""}, {"DELETE", "/text?p=%3Cx:p%3E", "", ""},
+		{"PUT", "/subscriptions/a?p=%3Cx:p%3E", "", ""}, {"DELETE", "/subscriptions/a", "", ""}, {"DELETE", "/functions/a", "", ""},
+		{"GET", "/links/stats", "", ""}, {"GET", "/links/pages?epoch=now", "", ""}, {"GET", "/links/pages?epoch=7", "", ""}, {"GET", "/links/stores", "", ""}, {"GET", "/links/pagerank", "", ""},
+		{"POST", "/links/uids", "application/json", xURLs}, {"POST", "/links/uids?epoch=now", "application/json", `{"urls":[]}`}, {"POST", "/links/urls", "application/json", `{"uids":["281474976710657"]}`},
+		{"POST", "/links/get", "application/json", xURLs}, {"POST", "/links/sample", "application/json", xURLs}, {"POST", "/links/degrees", "application/json", xURLs},
+		{"POST", "/links/labels", "application/json", xURLs}, {"POST", "/links/rank", "application/json", xURLs}, {"POST", "/links/stores", "application/json", `{"request":["urls"]}`},
+		{"POST", "/links/update", "application/x-ndjson", `{"op":"add","src":"http://x/","dst":["http://y/"]}`},
+		{"POST", "/links/pagerank", "application/json", "{}"}, {"DELETE", "/links/pagerank", "", ""},
 	} {
 		code, text, header := answer(c.method, c.path, c.content, c.body)
 		if code != 503 || header.Get("Retry-After") == "" {

@@ -101,7 +101,8 @@ func (i *isolation) check() (isolated bool) {
 }
 
 // Newer waits until another view than this one is adopted. It returns
-// [store.ErrUnavailable] at once while this member is isolated.
+// [store.ErrUnavailable] at once while this member is isolated, and if it waits for its first view
+// while it joins: that may take any time.
 func (i *isolation) Newer(ctx context.Context, than *view.View) error {
 	return i.awaitView(ctx, than, i.View, i.begun)
 }
@@ -115,6 +116,9 @@ func (i *isolation) awaitView(ctx context.Context, than *view.View, current func
 		changed, off := i.Changed(), isolated()
 		if current() != than {
 			return nil
+		}
+		if err := i.admission.notJoined(); err != nil && than == nil {
+			return err
 		}
 		select {
 		case <-changed:

@@ -80,7 +80,7 @@ func (g *Graph) form(ctx context.Context) (form, error) {
 		return form{}, nil
 	case g.node.Lone() != nil:
 	case v == nil:
-		return form{}, fmt.Errorf("%w: there is no view yet", store.ErrUnavailable)
+		return form{}, errNoView
 	case v.Minor < protocol.SystemLinks:
 		return form{earlier: true}, nil
 	}

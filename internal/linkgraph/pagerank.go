@@ -213,7 +213,7 @@ func (g *Graph) askOthers(ctx context.Context) error {
 	// 1. The coordinator knows of all jobs when all members have answered under its view.
 	switch {
 	case len(members) == 0:
-		return fmt.Errorf("%w: there is no view yet", store.ErrUnavailable)
+		return errNoView
 	case len(members) == 1 || !none && !active:
 		return nil
 	case members[0] == g.node.MachineID():
@@ -253,7 +253,7 @@ func (r *ranks) job() links.PageRankJob {
 func (g *Graph) atCoordinator(ctx context.Context, q *jobRequest) error {
 	g.openRanks()
 	for tries := 1; ; tries++ {
-		err := error(store.ErrUnavailable)
+		err := errNoView
 		switch members := g.rankMembers(); {
 		case len(members) == 0:
 		case members[0] == g.node.MachineID():

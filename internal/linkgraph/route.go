@@ -72,6 +72,9 @@ func (g *Graph) wanted() partitionSet {
 // errUnreachable is wrapped by the error of a message to which there was no answer.
 var errUnreachable = errors.New("another machine does not answer")
 
+// errNoView is the error of a machine of a cluster before its first view: it joins, or has started again.
+var errNoView = fmt.Errorf("%w: there is no view yet", store.ErrUnavailable)
+
 // unreachable reports whether a call failed because there was no answer.
 func unreachable(err error) bool {
 	var refusal *peer.Refusal
@@ -213,6 +216,18 @@ func (g *Graph) bound(ctx context.Context) (context.Context, context.CancelFunc)
 	return readtimeout.Bound(ctx)
 }
 
+// awaitFirstView returns the view of a machine of a cluster, and waits for the first one.
+func (g *Graph) awaitFirstView(ctx context.Context) (*view.View, error) {
+	v := g.node.View()
+	if v != nil {
+		return v, nil
+	}
+	waiting, cancel := g.bound(ctx)
+	defer cancel()
+	err := g.node.Newer(waiting, nil)
+	return g.node.View(), err
+}
+
 // waitRetry waits before another try of a request, and returns an error if there were too many, or if the wait of a
 // read has ended.
 func (g *Graph) waitRetry(ctx context.Context, tries int, err error) error {
@@ -227,9 +242,10 @@ func (g *Graph) waitRetry(ctx context.Context, tries int, err error) error {
 	defer cancel()
 	stop := context.AfterFunc(g.ctx, cancel)
 	defer stop()
-	if v == nil {
-		<-wait.Done()
-	} else if g.node.Newer(wait, v) != nil && wait.Err() == nil {
+	if failed := g.node.Newer(wait, v); failed != nil && wait.Err() == nil {
+		if v == nil {
+			return failed // this machine joins, or has found no leader since its start
+		}
 		<-wait.Done() // this machine is isolated
 	}
 	switch cause := context.Cause(ctx); {

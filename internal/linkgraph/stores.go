@@ -348,12 +348,15 @@ func (g *Graph) onAllMachines(ctx context.Context, request, relinquish links.Sto
 		return nil, fmt.Errorf("%w: a store is unknown, or is requested and relinquished", links.ErrInvalid)
 	}
 	// 1. A lone node.
-	v := g.node.View()
-	if v == nil {
+	if g.node.Lone() != nil {
 		one, err := g.changeStores(ctx, request, relinquish)
 		return []links.ServerStores{one}, err
 	}
-	// 2. All members with a graph at the same time.
+	// 2. All members with a graph at the same time. A machine without a view does not know them.
+	v, err := g.awaitFirstView(ctx)
+	if err != nil {
+		return nil, err
+	}
 	members := slices.DeleteFunc(slices.Clone(v.Members), func(m view.Member) bool { return m.NoLinks })
 	all, errs := make([]links.ServerStores, len(members)), make([]error, len(members))
 	var asking sync.WaitGroup

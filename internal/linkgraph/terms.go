@@ -43,7 +43,7 @@ func (g *Graph) beginTerm(ctx context.Context, set partitionSet) (context.Contex
 	case g.node.Lone() != nil:
 		return ctx, nil
 	case v == nil:
-		return nil, fmt.Errorf("%w: there is no view yet", store.ErrUnavailable)
+		return nil, errNoView
 	}
 	p := g.placementOf(v)
 	for i := range set.all() {
