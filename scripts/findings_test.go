@@ -4,12 +4,14 @@ package scripts
 
 import (
 	"os"
+	"os/exec"
 	"path/filepath"
 	"strings"
 	"testing"
 )
 
-// TestFindings checks that each finding states its guess, what was seen, and what to do, pins packages, and fails if behaviour has changed.
+// TestFindings checks that each finding is a script that states its guess, what was seen, and what to do, pins packages, and fails if
+// behaviour has changed.
 func TestFindings(t *testing.T) {
 	names, err := filepath.Glob("../findings/*.sh")
 	if err != nil || len(names) == 0 {
@@ -19,6 +21,9 @@ func TestFindings(t *testing.T) {
 		text, err := os.ReadFile(name)
 		if err != nil {
 			t.Fatal(err)
+		}
+		if out, err := exec.Command("bash", "-n", name).CombinedOutput(); err != nil {
+			t.Errorf("%s: %s", name, out)
 		}
 		// A later release of a package below the named ones must not change what a script sees.
 		for line := range strings.Lines(string(text)) {
