@@ -6,7 +6,8 @@
 // A context without rights, as of tokens and of the node's own work, has all graphs.
 //
 //	request -> With(ctx, rights) -> Filter(ctx, reader) -> /triples, /range, /count, /data, /search, SPARQL
-//	                             -> Guard(store), Check(ctx, changes) -> writes of the same
+//	                                                        /links (package linkrows)
+//	                             -> Guard(store), Check(ctx, changes), CheckGraph(ctx, graph) -> writes of the same
 //
 // The filter reads the rows that it skips, so the time of an answer depends on them. Counts are exact. Those of all
 // triples and of a subject read the rows of the readable graphs only, and all rows if the default graph is readable,

@@ -96,6 +96,9 @@ func (g guarded) Update(ctx context.Context, f func(store.Reader) (store.Changes
 	})
 }
 
+// CheckGraph returns [ErrForbidden] if the request of ctx may not write a graph.
+func CheckGraph(ctx context.Context, graph triple.Term) error { return changeOf(ctx).check(graph) }
+
 // Check returns an error if a change clears a graph that the request of ctx may not write. The triples are checked
 // as the store reads them: if one is rejected, the store finds the error when it has read the rest, and
 // changes nothing.

@@ -3,12 +3,11 @@
 package linkgraph
 
 import (
-	"bytes"
 	"context"
 	"errors"
 	"fmt"
-	"slices"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/linkrows"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
@@ -167,36 +166,10 @@ func lookUp(ctx context.Context, t Triples, ranges []triple.Range, each func(i i
 	if len(ranges) == 0 {
 		return nil
 	}
-	// 1. The ranges of a look-up must ascend and differ.
-	order := make([]int, len(ranges))
-	for i := range order {
-		order[i] = i
-	}
-	slices.SortFunc(order, func(a, b int) int { return bytes.Compare(ranges[a].Lo, ranges[b].Lo) })
-	var differ []triple.Range
-	var first []int // index in order of each of them
-	for i, at := range order {
-		if i > 0 && bytes.Equal(ranges[at].Lo, ranges[order[i-1]].Lo) {
-			continue
-		}
-		differ, first = append(differ, ranges[at]), append(first, i)
-	}
-	// 2. Read them, and pass the rows to all with the same range.
 	r, err := t.Reader()
 	if err != nil {
 		return err
 	}
 	defer r.Close()
-	return r.Source().Lookup(ctx, differ, func(i int, key, value []byte) error {
-		end := len(order)
-		if i+1 < len(first) {
-			end = first[i+1]
-		}
-		for _, at := range order[first[i]:end] {
-			if err := each(at, key, value); err != nil {
-				return err
-			}
-		}
-		return nil
-	})
+	return linkrows.LookUp(ctx, r.Source(), ranges, each)
 }

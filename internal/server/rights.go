@@ -43,10 +43,10 @@ var rules = map[string]access.Rule{
 	"GET /subscriptions": reads, "PUT /subscriptions": writes, "POST /subscriptions": writes, "DELETE /subscriptions": writes,
 	"GET /.well-known/void": reads, "GET /status": reads, "GET /where": reads, "GET /segments": reads, "GET /cluster/status": reads, "GET /cluster/activity": reads, "GET /metrics": reads,
 
-	"POST /links/uids": reads, "POST /links/urls": reads, "POST /links/get": reads, "POST /links/sample": reads,
-	"POST /links/degrees": reads, "POST /links/labels": reads, "POST /links/rank": reads,
+	"POST /links/uids": readsGraphs, "POST /links/urls": readsGraphs, "POST /links/get": readsGraphs, "POST /links/sample": readsGraphs,
+	"POST /links/degrees": readsGraphs, "POST /links/labels": reads, "POST /links/rank": reads,
 	"GET /links/pages": reads, "GET /links/stats": reads, "GET /links/stores": reads, "GET /links/pagerank": reads,
-	"POST /links/update": writes, "POST /links/pagerank": writes, "DELETE /links/pagerank": writes,
+	"POST /links/update": writesGraphs, "POST /links/pagerank": writes, "DELETE /links/pagerank": writes,
 	"POST /links/stores": writes,
 
 	"GET /search": readsGraphs, "GET /text": readsGraphs, "PUT /text": admins, "DELETE /text": admins,

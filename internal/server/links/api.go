@@ -11,11 +11,13 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/wire"
 	"github.com/trefoildb/trefoil/triple"
@@ -117,7 +119,7 @@ func (l *API) Table() endpoint.Table {
 
 // withGraphErrors makes a handler return errors of a graph in the form for clients.
 func withGraphErrors(handle endpoint.Handler) endpoint.Handler {
-	return func(w http.ResponseWriter, r *request.Request) error { return linksError(handle(w, r)) }
+	return func(w http.ResponseWriter, r *request.Request) error { return linksError(r, handle(w, r)) }
 }
 
 // fromHere rejects a request if a web page of another origin sends it.
@@ -131,12 +133,13 @@ func (l *API) fromHere(handle endpoint.Handler) endpoint.Handler {
 }
 
 // linksError returns an error of a graph in the form for clients. Other errors stay as they are.
-func linksError(err error) error {
+func linksError(r *request.Request, err error) error {
 	var e *problem.Error
 	if err == nil || errors.As(err, &e) {
 		return err
 	}
 	e = &problem.Error{Message: err.Error(), Cause: err}
+	// Clients repeat some kinds.
 	switch {
 	case errors.Is(err, links.ErrLoading):
 		e.Kind, e.RetryAfter = problem.KindLoading, loadingRetry
@@ -153,12 +156,21 @@ func linksError(err error) error {
 	default:
 		return err
 	}
+	// Figures are of all graphs, so a user with some gets none.
+	for _, bare := range []error{links.ErrLoading, links.ErrMemory} {
+		if errors.Is(err, bare) && graphrights.Of(r.Context()) != nil {
+			e.Message = bare.Error()
+		}
+	}
 	return e
 }
 
 // linksCall is one request to read the graph.
 type linksCall struct {
 	*API
+	graph    reader             // of the links that the user may read
+	has      links.Capabilities // of graph
+	rows     store.Reader       // of graph, if the user may read some graphs only
 	ctx      context.Context
 	w        http.ResponseWriter
 	r        *request.Request
@@ -175,7 +187,7 @@ type linksCall struct {
 // beginCall reads a request: its body, if it has one, by Content-Type, the form of its answer by
 // Accept, and the epoch. The caller must end the call.
 func (l *API) beginCall(w http.ResponseWriter, r *request.Request, name string, takes *takes) (_ *linksCall, err error) {
-	c := &linksCall{API: l, ctx: r.Context(), w: w, r: r, endpoint: name, account: l.Account(r)}
+	c := &linksCall{API: l, graph: l.graph, has: l.has, ctx: r.Context(), w: w, r: r, endpoint: name, account: l.Account(r)}
 	defer func() {
 		if err != nil {
 			c.end()
@@ -205,10 +217,18 @@ func (l *API) beginCall(w http.ResponseWriter, r *request.Request, name string, 
 			return nil, err
 		}
 	}
+	if graphrights.Of(c.ctx) != nil {
+		return c, c.limit(text != "")
+	}
 	return c, c.beginEpoch(text == epochNow)
 }
 
-func (c *linksCall) end() { c.account.Release() }
+func (c *linksCall) end() {
+	c.account.Release()
+	if c.rows != nil {
+		c.rows.Close()
+	}
+}
 
 // beginEpoch sets the header. If whichever is set, it pins the call to the current epoch. It ends
 // the request early if the wanted epoch cannot be answered. It does so if the epoch is at hand, or
@@ -263,7 +283,7 @@ func (c *linksCall) askEpoch() (uint64, error) {
 	if c.has.RemoteEpoch != nil {
 		return c.has.RemoteEpoch.CurrentEpoch(c.ctx, c.epoch)
 	}
-	stats, err := c.graph.Stats(c.ctx)
+	stats, err := c.API.graph.Stats(c.ctx)
 	return stats.Epoch, err
 }
 

@@ -51,7 +51,7 @@ func (c *linksCall) writeLabels(out *jsonAnswer, pages []uid.UID) error {
 	// 1. Read them, and pay for their texts.
 	account := c.API.Account(c.r)
 	defer account.Release()
-	labels, err := c.graph.PageLabels(c.ctx, pages)
+	labels, err := c.API.graph.PageLabels(c.ctx, pages)
 	if err == nil {
 		err = answered("labels", len(labels), len(pages))
 	}

@@ -23,8 +23,12 @@ func piece(bounds []int, most int) (pages, links int) {
 // hold counts links before they are read. It fails if they can never fit, or do not fit now.
 func (c *linksCall) hold(a *limits.Account, links int, bytes int64) error {
 	if need := int64(links) * bytes; need > c.Memory.Max {
-		return problem.Errorf(problem.KindTooLarge, "", "a page has %d links, which take %d MiB; requests together may hold %d MiB (ask for a sample)",
-			links, need>>20, c.Memory.Max>>20)
+		advice := " (ask for a sample)"
+		if c.rows != nil { // its sample takes as much
+			advice = ""
+		}
+		return problem.Errorf(problem.KindTooLarge, "", "a page has %d links, which take %d MiB; requests together may hold %d MiB%s",
+			links, need>>20, c.Memory.Max>>20, advice)
 	}
 	return a.Grow(int64(links) * bytes)
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/linkrows"
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
@@ -55,7 +56,7 @@ func (l *API) postURLs(w http.ResponseWriter, r *request.Request) error {
 	}
 	defer c.end()
 	return c.stream(wire.URLs, len(c.asked.uids), func(out linksAnswer) error {
-		urls := c.urlsOf(c.asked.uids)
+		urls := c.urlsOf(c.graph, c.asked.uids)
 		defer urls.account.Release()
 		for range c.asked.uids {
 			url, err := urls.next()
@@ -156,10 +157,12 @@ const fewSampled = 64
 
 // sampleBounds returns the pages of the request, and upper bounds of the lengths of their samples.
 func (c *linksCall) sampleBounds() (pages []uid.UID, bounds []int, err error) {
-	if c.asked.sample.N > fewSampled {
+	if c.asked.sample.N > fewSampled || c.rows != nil { // from rows a sample needs its whole list
 		pages, bounds, err = c.degrees()
 		for i := range bounds {
-			bounds[i] = min(bounds[i], c.asked.sample.N)
+			if c.rows == nil {
+				bounds[i] = min(bounds[i], c.asked.sample.N)
+			}
 		}
 		return pages, bounds, err
 	}
@@ -260,8 +263,9 @@ func (c *linksCall) writeURLLists(out linksAnswer, lists links.Lists, labels *ra
 	if !ok {
 		return problem.Errorf(problem.KindNotAcceptable, "as", "lists of URLs come as %s alone", response.JSON)
 	}
-	// The URLs are read in batches over all lists, because a list may be short.
-	urls := c.urlsOf(lists.Items)
+	// The URLs are read in batches over all lists, because a list may be short. The pages are the user's, so
+	// any graph may name them.
+	urls := c.urlsOf(c.API.graph, lists.Items)
 	defer urls.account.Release()
 	for i := range lists.Len() {
 		a.begin()
@@ -292,6 +296,7 @@ func (c *linksCall) writeURLLists(out linksAnswer, lists links.Lists, labels *ra
 // urlCursor iterates over the URLs of pages. It holds a batch of them.
 type urlCursor struct {
 	c       *linksCall
+	names   linkrows.Names
 	pages   []uid.UID // with URLs still to be read
 	urls    []string  // read and not yet returned
 	batch   int
@@ -304,8 +309,8 @@ const (
 	urlBatchBytes = 1 << 20
 )
 
-func (c *linksCall) urlsOf(pages []uid.UID) *urlCursor {
-	return &urlCursor{c: c, pages: pages, batch: 4 * minURLBatch, account: c.API.Account(c.r)}
+func (c *linksCall) urlsOf(names linkrows.Names, pages []uid.UID) *urlCursor {
+	return &urlCursor{c: c, names: names, pages: pages, batch: 4 * minURLBatch, account: c.API.Account(c.r)}
 }
 
 // next returns the URL of the next page. The caller must not call it more often than there are
@@ -326,7 +331,7 @@ func (u *urlCursor) read() (err error) {
 	// 1. Read the URLs. The previous batch is released first, because only one may be held.
 	u.account.Release()
 	n := min(u.batch, len(u.pages))
-	u.urls, err = u.c.graph.URLs(u.c.ctx, u.pages[:n])
+	u.urls, err = u.names.URLs(u.c.ctx, u.pages[:n])
 	if err == nil {
 		err = answered("URLs", len(u.urls), n)
 	}

@@ -23,7 +23,7 @@ func (c *linksCall) countReads(d links.Direction, pages []uid.UID, rows func(i i
 	// 1. Pages are counted by their URLs, so that the pattern is that of the triples.
 	for from := 0; from < len(pages); from += readPages {
 		part := pages[from:min(from+readPages, len(pages))]
-		urls, err := c.graph.URLs(c.ctx, part)
+		urls, err := c.API.graph.URLs(c.ctx, part)
 		if err == nil {
 			err = answered("URLs", len(urls), len(part))
 		}

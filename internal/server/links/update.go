@@ -14,6 +14,7 @@ import (
 	"net/http"
 	"unicode/utf8"
 
+	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
@@ -65,15 +66,18 @@ func (l *API) postUpdate(w http.ResponseWriter, r *request.Request) error {
 			return problem.Errorf(problem.KindUnsupportedMedia, "Content-Type", "%q is no %s", problem.Clip(text), response.NDJSON)
 		}
 	}
+	if err := mayUpdate(r.Context()); err != nil {
+		return err
+	}
 	in, err := request.Open(r, l.maxLoadBytes)
 	if err != nil {
 		return err
 	}
 	defer in.Close()
-	u := &linksUpdate{api: l, r: r, in: bufio.NewReaderSize(in, response.ChunkBytes), account: l.Account(r)}
+	u := &linksUpdate{api: l, r: r, limited: graphrights.Of(r.Context()) != nil, in: bufio.NewReaderSize(in, response.ChunkBytes), account: l.Account(r)}
 	defer u.account.Release()
 	if err := u.run(); err != nil {
-		return u.partly(linksError(err))
+		return u.partly(linksError(r, err))
 	}
 	return response.WriteJSON(w, u.done)
 }
@@ -82,6 +86,7 @@ func (l *API) postUpdate(w http.ResponseWriter, r *request.Request) error {
 type linksUpdate struct {
 	api     *API
 	r       *request.Request
+	limited bool // the user has some graphs only
 	in      *bufio.Reader
 	line    []byte
 	lines   int // read
@@ -182,6 +187,9 @@ func (u *linksUpdate) add(line []byte) error {
 	if err != nil {
 		return u.wrong(problem.KindBadRequest, "%v", err)
 	}
+	if change.Kind == links.LabelPage && u.limited {
+		return u.wrong(problem.KindForbidden, "the label of a page is of all graphs, and this user may read some only")
+	}
 	// 3. Count it, because a batch has several limits.
 	u.batch = append(u.batch, change)
 	u.targets += len(change.Targets)
@@ -251,8 +259,10 @@ func (u *linksUpdate) flush() error {
 	result, err := u.api.graph.Update(u.r.Context(), u.batch)
 	u.done.Added += result.Added
 	u.done.Deleted += result.Deleted
-	u.done.Pages += result.Pages
-	u.done.Epoch = result.Epoch // the greatest, because it includes the changes before
+	if !u.limited { // both are of all graphs
+		u.done.Pages += result.Pages
+		u.done.Epoch = result.Epoch // the greatest, because it includes the changes before
+	}
 	u.api.items.WithLabelValues("update").Add(float64(result.Added + result.Deleted))
 	if err != nil {
 		u.batch = nil

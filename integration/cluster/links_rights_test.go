@@ -1,0 +1,164 @@
+// Links for users with some graphs only, in a cluster.
+
+package cluster
+
+import (
+	"cmp"
+	"maps"
+	"slices"
+	"testing"
+
+	"github.com/trefoildb/trefoil/internal/graphrights"
+	"github.com/trefoildb/trefoil/internal/linkgraph/linkrows"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/cell"
+	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// quadWeb is a web whose links are of several graphs.
+type quadWeb struct {
+	*web
+	quads map[triple.Triple]cell.Label
+}
+
+var webGraphs = []triple.Term{{}, triple.NewIRI("http://example.org/g1"), triple.NewIRI("http://example.org/g2")}
+
+// change adds or deletes links of all graphs by random machines.
+func (w *quadWeb) change() {
+	w.t.Helper()
+	for range 12 {
+		link := links.Link(links.DefaultPredicate, w.url(), w.url())
+		link.Graph = webGraphs[w.random.IntN(len(webGraphs))]
+		if w.random.IntN(4) == 0 {
+			if all := slices.SortedFunc(maps.Keys(w.quads), func(a, b triple.Triple) int { return cmp.Compare(a.String(), b.String()) }); len(all) > 0 {
+				link = all[w.random.IntN(len(all))]
+			}
+			w.mustDelete(w.any(), link)
+			delete(w.quads, link)
+			continue
+		}
+		w.mustAdd(w.any(), link)
+		label, ok := w.quads[link]
+		if !ok {
+			label = cell.NoLabel
+		}
+		if w.random.IntN(3) == 0 {
+			label = cell.Label{Weight: float64(w.random.IntN(9)), Anchor: link.Graph.Value()}
+			if err := w.any().node.Annotate(w.t.Context(), link, links.Application, lists.AppendLabel(nil, label)); err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		w.quads[link] = label
+	}
+}
+
+// checkLimited compares what a machine answers a user with some graphs with the links of these.
+func (w *quadWeb) checkLimited(m *machine, graphs ...triple.Term) {
+	w.t.Helper()
+	// 1. The visible links, in maps.
+	visible := [2]map[string]map[string]cell.Label{{}, {}}
+	for _, graph := range graphs { // in the order of rows
+		for q, label := range w.quads {
+			if q.Graph != graph {
+				continue
+			}
+			for d, ends := range [][2]string{{q.Subject.Value(), q.Object.Value()}, {q.Object.Value(), q.Subject.Value()}} {
+				if visible[d][ends[0]] == nil {
+					visible[d][ends[0]] = map[string]cell.Label{}
+				}
+				if before, ok := visible[d][ends[0]][ends[1]]; !ok || before == cell.NoLabel {
+					visible[d][ends[0]][ends[1]] = label
+				}
+			}
+		}
+	}
+	// 2. The pages.
+	ctx := graphrights.With(w.t.Context(), graphrights.New(graphs, nil))
+	r, err := m.node.Reader()
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	defer r.Close()
+	g := linkrows.New(w.graphs[m], graphrights.Filter(ctx, r), triple.NewIRI(links.DefaultPredicate))
+	urls := allURLs()
+	all, err := w.graphs[m].UIDs(ctx, urls)
+	if err != nil {
+		w.t.Fatal(err)
+	}
+	byURL := map[string]uid.UID{}
+	var uids []uid.UID
+	var names []string
+	for i, url := range urls {
+		byURL[url] = all[i]
+		if visible[links.Forward][url] == nil && visible[links.Backward][url] == nil {
+			uids, names = append(uids, 0), append(names, "")
+			continue
+		}
+		w.told(url, all[i])
+		uids, names = append(uids, all[i]), append(names, url)
+	}
+	if got, err := g.UIDs(ctx, urls); err != nil || !slices.Equal(got, uids) {
+		w.t.Fatalf("UIDs: %v, %v\nwant %v", got, err, uids)
+	}
+	if got, err := g.URLs(ctx, all); err != nil || !slices.Equal(got, names) {
+		w.t.Fatalf("URLs: %v, %v\nwant %v", got, err, names)
+	}
+	// 3. The lists.
+	spec := sample.Spec{N: w.random.IntN(4), Mode: sample.Mode(w.random.IntN(2)), Class: sample.Class(w.random.IntN(3)), Seed: w.random.Uint64()}
+	for _, d := range []links.Direction{links.Forward, links.Backward} {
+		got, err := g.Links(ctx, d, all)
+		labels, labelsErr := g.Labels(ctx, d, all)
+		degrees, degreesErr := g.Degrees(ctx, d, all)
+		samples, samplesErr := g.SampleLinks(ctx, d, all, spec)
+		for _, err := range []error{err, labelsErr, degreesErr, samplesErr} {
+			if err != nil {
+				w.t.Fatal(err)
+			}
+		}
+		for i, url := range urls {
+			others := slices.SortedFunc(maps.Keys(visible[d][url]), func(a, b string) int { return cmp.Compare(byURL[a], byURL[b]) })
+			var list []uid.UID
+			var noted []cell.Label
+			for _, other := range others {
+				list, noted = append(list, byURL[other]), append(noted, visible[d][url][other])
+			}
+			drawn := sample.Sample(nil, list, all[i], spec, w.hosts())
+			if !slices.Equal(got.At(i), list) || !slices.Equal(labels.At(i), noted) || degrees[i] != len(list) || !slices.Equal(samples.At(i), drawn) {
+				w.t.Fatalf("%v of %s for %v: %v %v %d %v\nwant %v %v %v", d, url, graphs, got.At(i), labels.At(i), degrees[i], samples.At(i), list, noted, drawn)
+			}
+		}
+	}
+}
+
+// TestLinksOfSomeGraphs: each machine answers a user with some graphs with the links of these, also when a machine is lost.
+func TestLinksOfSomeGraphs(t *testing.T) {
+	simulate(t, 4, func(t *testing.T, world *world) {
+		w := &quadWeb{newWeb(world), map[triple.Triple]cell.Label{}}
+		w.form()
+		w.open()
+		defer w.end()
+		work := func(rounds int) {
+			t.Helper()
+			for range rounds {
+				w.change()
+				w.checkLimited(w.any(), webGraphs[1])
+			}
+			for _, m := range w.up() {
+				w.checkLimited(m, webGraphs[0])
+				w.checkLimited(m, webGraphs[0], webGraphs[2])
+			}
+		}
+		work(6)
+		lost := w.any()
+		w.end(lost)
+		lost.kill()
+		w.settle()
+		work(4)
+		if len(w.quads) < 30 {
+			t.Errorf("%d links are few", len(w.quads))
+		}
+	})
+}
