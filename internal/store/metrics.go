@@ -3,6 +3,7 @@
 package store
 
 import (
+	"math"
 	"sync/atomic"
 	"time"
 
@@ -119,7 +120,12 @@ func newCollector(s *Store) *collector {
 		_, stale := r.store.columnSize()
 		return float64(stale)
 	})
-	gauge("disk_free_bytes", "Free bytes of the disk.", func(r reading) float64 { return float64(r.status.FreeBytes) })
+	gauge("disk_free_bytes", "Free bytes of the disk; NaN if unknown.", func(r reading) float64 {
+		if r.status.FreeBytes < 0 {
+			return math.NaN() // any number would be a forecast
+		}
+		return float64(r.status.FreeBytes)
+	})
 	gauge("memtable_bytes", "Bytes of rows in memory.", func(r reading) float64 { return r.memTable })
 	gauge("wal_bytes", "Bytes of the write-ahead log.", func(r reading) float64 { return r.wal })
 	gauge("read_amplification", "Tables and memory areas that a read looks into.", func(r reading) float64 { return r.readAmp })
