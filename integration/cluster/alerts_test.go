@@ -4,28 +4,29 @@ package cluster
 
 import (
 	"context"
+	"fmt"
 	"net/http"
 	"net/http/httptest"
+	"slices"
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/alerts"
 	"github.com/trefoildb/trefoil/trie"
+	"github.com/trefoildb/trefoil/triple"
 )
-
-// scrapeInterval is the time between two scrapes of a machine.
-const scrapeInterval = 30 * time.Second
 
 // monitored is a world whose machines have endpoints that a Prometheus scrapes.
 type monitored struct {
 	*world
 	prometheus *alerts.Prometheus
-	start      time.Time // of the first scrape; zero before it
 	endpoints  map[*cluster.Node]*server.API
 	graphs     map[*machine]*linkgraph.Graph // may be nil
 }
@@ -42,18 +43,6 @@ func monitor(t *testing.T, machines int, f func(m *monitored)) []alerts.Alert {
 		t.FailNow()
 	}
 	return p.Alerts(t)
-}
-
-// mustSpan reports an error unless an alert fired within delay of its cause, and not before it, and ended within delay of
-// its end; an end of 0 means that it fires to the last scrape.
-func mustSpan(t *testing.T, a alerts.Alert, cause, end, delay time.Duration) {
-	t.Helper()
-	if a.Fired < cause || a.Fired > cause+delay {
-		t.Errorf("%s, but its cause was at %s", a, cause)
-	}
-	if (a.Resolved == 0) != (end == 0) || end != 0 && (a.Resolved < end || a.Resolved > end+delay) {
-		t.Errorf("%s, but its cause ended at %s", a, end)
-	}
 }
 
 // api returns the endpoints of a machine that runs.
@@ -74,38 +63,28 @@ func (m *monitored) api(of *machine) *server.API {
 	return api
 }
 
-// get returns what a machine answers at a path.
-func (m *monitored) get(of *machine, path string) (status int, body string) {
+// get asks a machine for a path.
+func (m *monitored) get(of *machine, path string) {
 	m.t.Helper()
-	answer := httptest.NewRecorder()
-	m.api(of).ServeHTTP(answer, httptest.NewRequestWithContext(m.t.Context(), http.MethodGet, "http://127.0.0.1"+path, nil))
-	return answer.Code, answer.Body.String()
+	m.api(of).ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(m.t.Context(), http.MethodGet, "http://127.0.0.1"+path, nil))
 }
 
 // watch scrapes all machines for a time.
 func (m *monitored) watch(d time.Duration) {
 	m.t.Helper()
-	if m.start.IsZero() {
-		m.start = time.Now()
-	}
-	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(scrapeInterval) { // of virtual time
-		at := time.Now()
+	m.prometheus.Watch(m.t, d, func() map[string]http.Handler {
+		all := map[string]http.Handler{}
 		for _, of := range m.machines {
-			if of.node == nil {
-				m.prometheus.Unreachable(of.name, at)
-				continue
+			if all[of.name] = nil; of.node != nil {
+				all[of.name] = m.api(of)
 			}
-			status, text := m.get(of, "/metrics")
-			if status != http.StatusOK {
-				m.t.Fatalf("/metrics of %s: %d %s", of.name, status, text)
-			}
-			m.prometheus.Scrape(of.name, at, text)
 		}
-	}
+		return all
+	})
 }
 
 // passed returns the time since the first scrape, as alerts have it.
-func (m *monitored) passed() time.Duration { return time.Since(m.start) }
+func (m *monitored) passed() time.Duration { return m.prometheus.Passed() }
 
 // exclude waits until a machine is excluded that does not run or is not heard of.
 func (m *monitored) exclude(of *machine, id trie.MachineID) {
@@ -123,7 +102,7 @@ func TestAlertsHealthy(t *testing.T) {
 		m.mustAdd(m.any(), numbered(0, 100)...)
 		web.change()
 		for round := range 6 {
-			m.mustDelete(m.any(), numbered(round, 1)...)
+			m.mustDelete(m.any(), numbered(round, round+1)...)
 			m.get(m.any(), "/range?order=spo")
 			m.watch(10 * time.Minute)
 			if round == 3 {
@@ -177,8 +156,8 @@ func TestAlertsMemberDown(t *testing.T) {
 	if len(down) != 2 {
 		t.Fatalf("%d alerts", len(down))
 	}
-	mustSpan(t, down[0], killed, back, 3*time.Minute)
-	mustSpan(t, down[1], again, dismissed, 3*time.Minute)
+	down[0].MustSpan(t, killed, back, 3*time.Minute)
+	down[1].MustSpan(t, again, dismissed, 3*time.Minute)
 }
 
 // TestAlertsCutOff: a machine that hears none of the others says so, and they miss it.
@@ -203,7 +182,7 @@ func TestAlertsCutOff(t *testing.T) {
 	if len(alone) != 1 || alone[0].Labels["instance"] != lonely.name {
 		t.Fatalf("%v", alone)
 	}
-	mustSpan(t, alone[0], cut, healed, 3*time.Minute)
+	alone[0].MustSpan(t, cut, healed, 3*time.Minute)
 }
 
 // TestAlertsRowsLost: more machines die at once than there are copies of a triple.
@@ -231,7 +210,7 @@ func TestAlertsRowsLost(t *testing.T) {
 	if len(lost) != 1 {
 		t.Fatalf("%v", lost)
 	}
-	mustSpan(t, lost[0], killed, accepted, 3*time.Minute)
+	lost[0].MustSpan(t, killed, accepted, 3*time.Minute)
 }
 
 // TestAlertsRebuildHangs: what was lost with a machine is not copied, because messages that end the copying do not arrive.
@@ -255,7 +234,7 @@ func TestAlertsRebuildHangs(t *testing.T) {
 	if len(hangs) != 1 {
 		t.Fatalf("%v", hangs)
 	}
-	mustSpan(t, hangs[0], killed+2*time.Hour, released, 3*time.Minute)
+	hangs[0].MustSpan(t, killed+2*time.Hour, released, 3*time.Minute)
 }
 
 // TestAlertsLinksMissing: a member has too little memory for its part of the graph of links.
@@ -276,5 +255,44 @@ func TestAlertsLinksMissing(t *testing.T) {
 	if len(missing) != 1 || missing[0].Labels["instance"] != poor.name {
 		t.Fatalf("%v", missing)
 	}
-	mustSpan(t, missing[0], 29*time.Minute, 0, 3*time.Minute)
+	missing[0].MustSpan(t, 29*time.Minute, 0, 3*time.Minute)
+}
+
+// TestAlertsCopiesDiffer: a row makes no sense, and a scrub cannot repair it; when it is gone, the next scrub, which another
+// member leads, finds nothing.
+func TestAlertsCopiesDiffer(t *testing.T) {
+	var found, gone time.Duration
+	fired := monitor(t, 3, func(m *monitored) {
+		m.form()
+		m.mustAdd(m.any(), numbered(0, 60)...)
+		key, _ := triple.AppendKey([]byte{store.TableStorage}, triple.POS, numbered(1000, 1001)[0])
+		owner, _ := m.any().node.View().Joint().Reader(key[1:])
+		of := m.machines[slices.IndexFunc(m.machines, func(of *machine) bool { return of.node.MachineID() == owner })]
+		scrub := func(by *machine, left bool) {
+			m.eventually("scrub", func(ctx context.Context) error {
+				r, err := by.node.Upkeep().Scrub(ctx)
+				if err == nil && (r.Left+r.Foreign+r.Unreadable > 0) != left {
+					return fmt.Errorf("the scrub finds %+v", r)
+				}
+				return err
+			})
+		}
+		others := m.others(of)
+		of.edit(func(db *pebble.DB) error { return db.Set(key, []byte{0}, pebble.Sync) })
+		m.settle()
+		m.watch(3 * time.Minute)
+		scrub(others[0], true)
+		found = m.passed()
+		m.watch(10 * time.Minute)
+		of.edit(func(db *pebble.DB) error { return db.Delete(key, pebble.Sync) })
+		m.settle()
+		scrub(others[1], false)
+		gone = m.passed()
+		m.watch(5 * time.Minute)
+	})
+	differ := alerts.Expect(t, fired, "TrefoilCopiesDiffer")
+	if len(differ) != 1 {
+		t.Fatalf("%v", differ)
+	}
+	differ[0].MustSpan(t, found, gone, time.Minute)
 }

@@ -57,6 +57,32 @@ func TestMonitoring(t *testing.T) {
 	}
 }
 
+// TestAlertsCaused: each shipped alert is made to fire by a test.
+func TestAlertsCaused(t *testing.T) {
+	root := filepath.Join("..", "..")
+	rules, err := os.ReadFile(filepath.Join(root, "docs", "monitoring", "alerts.yaml"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	var tests strings.Builder
+	for _, path := range []string{"integration/cluster", "internal/server", "node"} {
+		text, err := os.ReadFile(filepath.Join(root, path, "alerts_test.go"))
+		if err != nil {
+			t.Fatal(err)
+		}
+		tests.Write(text)
+	}
+	names := regexp.MustCompile(`(?m)^      - alert: (\w+)$`).FindAllStringSubmatch(string(rules), -1)
+	if len(names) < 10 {
+		t.Fatalf("%d alerts", len(names))
+	}
+	for _, name := range names {
+		if !strings.Contains(tests.String(), `"`+name[1]+`"`) {
+			t.Errorf("no test causes %s", name[1])
+		}
+	}
+}
+
 // fetch returns the status and the body of an answer.
 func fetch(t *testing.T, url string) (status int, body string) {
 	t.Helper()

@@ -4,6 +4,7 @@ package cluster
 
 import (
 	"errors"
+	"math"
 
 	"github.com/prometheus/client_golang/prometheus"
 
@@ -112,6 +113,12 @@ func newCollector(n *Node) *collector {
 	count("scrub_differences_total", "Triples whose copies were not the same.", func(r *reading) int64 { return r.scrub.Differences })
 	count("scrub_repaired_total", "Triples whose copies were made the same.", func(r *reading) int64 { return r.scrub.Repaired })
 	gauge("scrub_left", "What the last scrub found and did not repair.", func(r *reading) float64 { return float64(r.scrub.Left) })
+	gauge("scrub_age_seconds", "Time since this node has led a scrub to its end; infinite if it has not.", func(r *reading) float64 {
+		if r.scrub.Passes == 0 {
+			return math.Inf(1)
+		}
+		return r.scrub.Age
+	})
 	gauge("scrub_rows", "Rows that the last scrub compared.", func(r *reading) float64 { return float64(r.scrub.Rows) })
 	gauge("scrub_seconds", "Time that the last scrub took.", func(r *reading) float64 { return r.scrub.Seconds })
 

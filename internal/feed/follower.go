@@ -38,10 +38,10 @@ type Follower struct {
 	parts    int       // batches that were read of the commit behind taken
 	advanced time.Time // when one of these moved
 	readers  int       // running calls of Read
-	err      error     // of the last call of Read
+	err      error     // of the last call of Read, or of Failed
 
 	// Of the watch: an end of the feed that the follower must reach, and since when. read means that Read was
-	// running since then.
+	// running since then, or that the consumer failed.
 	target  Position
 	since   time.Time
 	read    bool
@@ -106,6 +106,13 @@ func (f *Follower) end(err error) {
 	defer f.mu.Unlock()
 	f.readers--
 	f.err = err
+}
+
+// Failed reports an error with which an attempt of the consumer to follow the feed ended, maybe before it read anything.
+func (f *Follower) Failed(err error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err, f.read = err, true
 }
 
 // took records what was read. It counts as an advance if it goes further than before, and until the target

@@ -80,6 +80,15 @@ func TestWatch(t *testing.T) {
 		if err := stuck.Stalled(); err != nil || len(w.Stalled()) > 0 || !strings.Contains(out.String(), "advances again") {
 			t.Errorf("after an advance: %v, %s", err, out.String())
 		}
+		// 3. One that fails before it reads stands still, too.
+		for range 12 {
+			stuck.Failed(errors.New("its settings are damaged"))
+			time.Sleep(time.Second) // of the bubble's clock
+		}
+		synctest.Wait()
+		if err := stuck.Stalled(); err == nil || !strings.Contains(err.Error(), "its settings are damaged") {
+			t.Errorf("it fails before it reads: %v", err)
+		}
 		cancel()
 		<-done
 	})

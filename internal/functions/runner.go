@@ -81,6 +81,7 @@ func (r *runner) run(ctx context.Context) {
 		if err != nil && ctx.Err() == nil {
 			r.log.Warn("an update function cannot go on; trying again", "function", r.f.Name, "err", err)
 			r.f.setRunning(false, err.Error())
+			r.f.follower.Failed(err)
 			if r.now().Sub(began) > time.Minute {
 				wait = retryEvery
 			}

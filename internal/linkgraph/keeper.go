@@ -94,10 +94,12 @@ func (g *Graph) keep() {
 		switch {
 		case err == nil, errors.As(err, &lost):
 		case mayPass(err) && g.node.Lone() == nil: // another view or another moment may help
+			g.follower.Failed(err)
 			g.log.Debug("the link graph waits for the cluster", "error", err)
 			g.pause(missingInterval)
 		default:
 			g.keepFailure.Store(&err)
+			g.follower.Failed(err)
 			g.moved.send()
 			g.log.Error("the link graph is behind", "error", err)
 			g.pause(retryEvery)

@@ -133,11 +133,9 @@ func newCollector(s *Store) *collector {
 	add("cache_hits_total", "Blocks found in the cache.", prometheus.CounterValue, func(r reading) float64 { return r.hits })
 	add("cache_misses_total", "Blocks not found in the cache.", prometheus.CounterValue, func(r reading) float64 { return r.miss })
 	gauge("writable", "1 where writes are taken, 0 where they are refused.", func(r reading) float64 {
-		if r.status.Error != "" || r.status.ReadOnly {
-			return 0
-		}
-		return 1
+		return ofBool(r.status.Error == "" && !r.status.ReadOnly)
 	})
+	gauge("read_only", "1 where writes are refused because an operator wants it so.", func(r reading) float64 { return ofBool(r.status.ReadOnly) })
 	return c
 }
 
@@ -169,4 +167,11 @@ func (c *collector) Collect(to chan<- prometheus.Metric) {
 	for _, m := range c.all {
 		to <- prometheus.MustNewConstMetric(m.desc, m.kind, m.value(r))
 	}
+}
+
+func ofBool(b bool) float64 {
+	if b {
+		return 1
+	}
+	return 0
 }

@@ -174,6 +174,8 @@ func (s *Store) Status() Status {
 		st.Error = err.Error()
 	} else if err := s.db.Room(0); err != nil {
 		st.Error = err.Error()
+	} else if s.db.Full() {
+		st.Error = ErrDiskFull.Error()
 	}
 	// 2. Read the rest from the database, if it is open.
 	if err := s.db.Begin(); err != nil {

@@ -24,6 +24,7 @@ func (m *Manager) follow() {
 		if err == errJoins {
 			continue
 		}
+		m.follower.Failed(err)
 		m.Logger.Warn("the change feed of subscriptions ended, and is read again", "error", err)
 		select {
 		case <-time.After(wait):

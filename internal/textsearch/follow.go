@@ -46,7 +46,11 @@ func (x *Index) follow(ctx context.Context) error {
 		return err
 	}
 	defer x.unlock()
-	return x.followLocked(ctx)
+	err := x.followLocked(ctx)
+	if err != nil {
+		x.follower.Failed(err)
+	}
+	return err
 }
 
 // followLocked is follow with the token of changing.

@@ -1,9 +1,9 @@
-// Package alerts evaluates the shipped alert rules over scrapes that a test makes of real servers, at times that it chooses.
+// Package alerts evaluates the shipped alert rules over scrapes that a test makes of real servers, in virtual time.
 //
 // The rules are read, evaluated and their texts expanded by the code of Prometheus. It is a program of a module of its own, in
 // the folder prometheus, because it needs more packages than all of trefoil:
 //
-//	test -> Scrape, Unreachable: texts of /metrics with instances and times
+//	test -> Watch: answers of /metrics with instances and times
 //	     -> Alerts: go build prometheus; rules and scrapes to its standard input; what fired from its output
 package alerts
 
@@ -11,6 +11,9 @@ import (
 	"bytes"
 	"encoding/json"
 	"fmt"
+	"maps"
+	"net/http"
+	"net/http/httptest"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -20,8 +23,10 @@ import (
 	"time"
 )
 
-// interval is the time between two evaluations of the rules.
-const interval = 30 * time.Second
+const (
+	interval       = 30 * time.Second // between two evaluations of the rules
+	scrapeInterval = 30 * time.Second // between two scrapes of an instance
+)
 
 // Prometheus collects scrapes. It is used by one goroutine.
 type Prometheus struct {
@@ -57,22 +62,31 @@ type Alert struct {
 // New returns a Prometheus with the rules of a repository's directory.
 func New(root string) *Prometheus { return &Prometheus{root: root} }
 
-// Scrape adds what an instance answers at /metrics. Times must not go back.
-func (p *Prometheus) Scrape(instance string, at time.Time, text string) {
-	p.add(scrape{Instance: instance, Time: at.UnixMilli(), Text: text}, at)
-}
-
-// Unreachable adds a scrape without an answer.
-func (p *Prometheus) Unreachable(instance string, at time.Time) {
-	p.add(scrape{Instance: instance, Time: at.UnixMilli(), Failed: true}, at)
-}
-
-func (p *Prometheus) add(s scrape, at time.Time) {
-	if len(p.scrapes) == 0 {
-		p.start = at
+// Watch scrapes for a time, which the clock of a bubble passes: targets returns the endpoints of each instance, nil for one
+// that does not answer.
+func (p *Prometheus) Watch(t testing.TB, d time.Duration, targets func() map[string]http.Handler) {
+	t.Helper()
+	if p.start.IsZero() {
+		p.start = time.Now().Truncate(time.Millisecond) // as scrapes have it
 	}
-	p.scrapes = append(p.scrapes, s)
+	for end := time.Now().Add(d); time.Now().Before(end); time.Sleep(scrapeInterval) { // of virtual time
+		all := targets()
+		for _, name := range slices.Sorted(maps.Keys(all)) {
+			s := scrape{Instance: name, Time: time.Now().UnixMilli(), Failed: all[name] == nil}
+			if !s.Failed {
+				answer := httptest.NewRecorder()
+				all[name].ServeHTTP(answer, httptest.NewRequestWithContext(t.Context(), http.MethodGet, "http://127.0.0.1/metrics", nil))
+				if s.Text = answer.Body.String(); answer.Code != http.StatusOK {
+					t.Fatalf("/metrics of %s: %d %s", name, answer.Code, s.Text)
+				}
+			}
+			p.scrapes = append(p.scrapes, s)
+		}
+	}
 }
+
+// Passed returns the time since the first scrape, as alerts have it.
+func (p *Prometheus) Passed() time.Duration { return time.Since(p.start).Truncate(time.Millisecond) }
 
 // Alerts returns the alerts that fired up to now, in the order of their times.
 func (p *Prometheus) Alerts(t testing.TB) (fired []Alert) {
@@ -116,6 +130,18 @@ func (a Alert) String() string {
 		until = a.Resolved.String()
 	}
 	return fmt.Sprintf("%s %v from %s to %s", a.Name, a.Labels, a.Fired, until)
+}
+
+// MustSpan reports an error unless an alert fired within delay of its cause, and not before it, and ended within delay of its
+// end; an end of 0 means that it fires at the last scrape.
+func (a Alert) MustSpan(t testing.TB, cause, end, delay time.Duration) {
+	t.Helper()
+	if a.Fired < cause || a.Fired > cause+delay {
+		t.Errorf("%s, but its cause was at %s", a, cause)
+	}
+	if (a.Resolved == 0) != (end == 0) || end != 0 && (a.Resolved < end || a.Resolved > end+delay) {
+		t.Errorf("%s, but its cause ended at %s", a, end)
+	}
 }
 
 // program builds the program of the folder prometheus, for one test. The cache of the build has it the next time.
