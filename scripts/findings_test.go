@@ -6,9 +6,13 @@ import (
 	"os"
 	"os/exec"
 	"path/filepath"
+	"regexp"
 	"strings"
 	"testing"
 )
+
+// versioned matches a header that says which release was seen.
+var versioned = regexp.MustCompile(`(?s)\n# Seen:.*\d+\.\d+\.\d+.*\n# Matters:`)
 
 // TestFindings checks that each finding is a script that states its guess, what was seen, and what to do, pins packages, and fails if
 // behaviour has changed.
@@ -24,6 +28,9 @@ func TestFindings(t *testing.T) {
 		}
 		if out, err := exec.Command("bash", "-n", name).CombinedOutput(); err != nil {
 			t.Errorf("%s: %s", name, out)
+		}
+		if !versioned.Match(text) {
+			t.Errorf("%s: Seen names no release", name)
 		}
 		// A later release of a package below the named ones must not change what a script sees.
 		for line := range strings.Lines(string(text)) {
