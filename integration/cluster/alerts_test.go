@@ -63,10 +63,20 @@ func (m *monitored) api(of *machine) *server.API {
 	return api
 }
 
-// get asks a machine for a path.
-func (m *monitored) get(of *machine, path string) {
+// get returns the status of a machine's answer.
+func (m *monitored) get(of *machine, path string) int {
 	m.t.Helper()
-	m.api(of).ServeHTTP(httptest.NewRecorder(), httptest.NewRequestWithContext(m.t.Context(), http.MethodGet, "http://127.0.0.1"+path, nil))
+	answer := httptest.NewRecorder()
+	m.api(of).ServeHTTP(answer, httptest.NewRequestWithContext(m.t.Context(), http.MethodGet, "http://127.0.0.1"+path, nil))
+	return answer.Code
+}
+
+// mustBeReady reports an error unless the readiness of a machine is as it must be.
+func (m *monitored) mustBeReady(of *machine, ready bool) {
+	m.t.Helper()
+	if got := m.get(of, "/readyz"); (got == http.StatusOK) != ready {
+		m.t.Errorf("/readyz of %s: %d", of.name, got)
+	}
 }
 
 // watch scrapes all machines for a time.
@@ -171,11 +181,15 @@ func TestAlertsCutOff(t *testing.T) {
 		m.net.Isolate(lonely.name)
 		cut = m.passed()
 		m.watch(10 * time.Minute)
+		for _, of := range m.machines {
+			m.mustBeReady(of, of != lonely)
+		}
 		m.net.Heal()
 		lonely.mustBeExcluded()
 		lonely.rejoin()
 		m.settle()
 		healed = m.passed()
+		m.mustBeReady(lonely, true)
 		m.watch(10 * time.Minute)
 	})
 	alone := alerts.Expect(t, fired, "TrefoilCutOff", "TrefoilMemberDown")
@@ -183,6 +197,18 @@ func TestAlertsCutOff(t *testing.T) {
 		t.Fatalf("%v", alone)
 	}
 	alone[0].MustSpan(t, cut, healed, 3*time.Minute)
+}
+
+// TestReadyAlone: one of two machines stays ready without the other, because it answers reads.
+func TestReadyAlone(t *testing.T) {
+	simulate(t, 2, func(t *testing.T, w *world) {
+		m := &monitored{world: w, endpoints: map[*cluster.Node]*server.API{}}
+		m.form()
+		m.machines[0].kill()
+		left := m.machines[1]
+		m.until("it reads alone", func() bool { return left.node.NoMajority() })
+		m.mustBeReady(left, true)
+	})
 }
 
 // TestAlertsRowsLost: more machines die at once than there are copies of a triple.

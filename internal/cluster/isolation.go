@@ -148,6 +148,14 @@ func (i *isolation) MayAnswer(epoch uint64) error {
 	return i.Lease()
 }
 
+// CutOff returns why this machine answers nothing, as [isolation.unreached] does, or nil if it may answer.
+func (i *isolation) CutOff() error {
+	if i.isIsolated() && !i.NoMajority() {
+		return i.unreached()
+	}
+	return nil
+}
+
 // unreached returns the error of requests to this member while it is cut off.
 func (i *isolation) unreached() error {
 	if err := i.admission.notJoined(); err != nil {

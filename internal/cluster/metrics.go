@@ -77,7 +77,7 @@ func newCollector(n *Node) *collector {
 	gauge("generation", "Grows when a lost majority is replaced.", func(r *reading) float64 { return float64(r.status.Generation) })
 	gauge("epoch", "The number of the adopted view.", func(r *reading) float64 { return float64(r.status.Epoch) })
 	gauge("leads", "1 where this node leads.", func(*reading) float64 { return ofBool(n.agreement().IsLeader()) })
-	gauge("cut_off", "1 where this node has neither lease nor leader, and answers nothing.", func(*reading) float64 { return ofBool(n.isIsolated()) })
+	gauge("cut_off", "1 where this node has neither lease nor leader: it answers nothing, or reads alone if it is one of two.", func(*reading) float64 { return ofBool(n.isIsolated()) })
 	gauge("lease_seconds", "How long this node's lease lasts.", func(r *reading) float64 { return r.lease })
 	gauge("segments", "Segments of the ordered space.", func(r *reading) float64 { return float64(r.status.Segments) })
 	gauge("segments_rebuilding", "Segments of which copies are being made.", func(r *reading) float64 { return float64(r.status.Rebuilding) })

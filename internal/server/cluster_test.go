@@ -262,6 +262,8 @@ func (m *members) SetCopies(_ context.Context, n int) error {
 	return m.err
 }
 
+func (m *members) CutOff() error { return nil }
+
 func (m *members) NoMajority() bool { return m.alone }
 
 func (m *members) Address() string { return "10.0.0.1:7333" }

@@ -124,6 +124,11 @@ func (a *API) getReady(w http.ResponseWriter, r *request.Request) error {
 	if err := a.Store.Err(); err != nil {
 		return notReady(err.Error())
 	}
+	if a.cluster != nil {
+		if err := a.cluster.CutOff(); err != nil {
+			return notReady(err.Error())
+		}
+	}
 	sn, err := a.Store.Reader()
 	if err != nil {
 		return notReady(err.Error())

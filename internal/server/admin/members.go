@@ -24,6 +24,9 @@ import (
 type Members interface {
 	// MachineID returns the ID of this machine.
 	MachineID() trie.MachineID
+	// CutOff returns why this machine answers nothing: it has neither a lease nor a leader. It returns nil if it may
+	// answer.
+	CutOff() error
 	// Leave makes a machine hand over its data before it stops being a member.
 	Leave(ctx context.Context, id trie.MachineID) error
 	// Remove excludes a machine at once, as if it had failed.
