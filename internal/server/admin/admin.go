@@ -118,6 +118,7 @@ func (a *API) getReady(w http.ResponseWriter, r *request.Request) error {
 		e.RetryAfter = 1
 		return e
 	}
+	// 1. The process, the disk and the way to the cluster must allow answers.
 	if a.Draining.Load() {
 		return notReady("the node is shutting down")
 	}
@@ -129,6 +130,7 @@ func (a *API) getReady(w http.ResponseWriter, r *request.Request) error {
 			return notReady(err.Error())
 		}
 	}
+	// 2. A read must begin, because the store may be closed or hang.
 	sn, err := a.Store.Reader()
 	if err != nil {
 		return notReady(err.Error())
