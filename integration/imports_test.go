@@ -92,7 +92,7 @@ var layers = map[string][]string{
 	"internal/textindex":  {},
 	"internal/textsearch": {"triple", "trie", "recovery", "internal/feed", "internal/systemgraph", "internal/textindex", "internal/store", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", small},
 
-	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/readtimeout", "internal/engine", "internal/turns", "internal/cluster/view", "internal/textindex", "internal/textsearch", "internal/audit", "internal/functions", "internal/graphrights", "internal/linkgraph/linkrows", "internal/oidc", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
+	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/readtimeout", "internal/engine", "internal/turns", "internal/cluster/view", "internal/textindex", "internal/textsearch", "internal/audit", "internal/functions", "internal/graphrights", "internal/linkgraph/linkrows", "internal/linkgraph/ranking", "internal/oidc", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
 	"internal/cert":   {"internal/cluster/port", small},
 
 	// The public face: a store in a program, or a node that serves.

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/triple"
@@ -106,6 +107,7 @@ func (w *quadWeb) checkLimited(m *machine, graphs ...triple.Term) {
 	if got, err := g.URLs(ctx, all); err != nil || !slices.Equal(got, names) {
 		w.t.Fatalf("URLs: %v, %v\nwant %v", got, err, names)
 	}
+	w.checkWithin(g, visible[links.Forward], urls, all)
 	// 3. The lists.
 	spec := sample.Spec{N: w.random.IntN(4), Mode: sample.Mode(w.random.IntN(2)), Class: sample.Class(w.random.IntN(3)), Seed: w.random.Uint64()}
 	for _, d := range []links.Direction{links.Forward, links.Backward} {
@@ -131,6 +133,41 @@ func (w *quadWeb) checkLimited(m *machine, graphs ...triple.Term) {
 			}
 		}
 	}
+}
+
+// checkWithin compares the links among all pages, as rankings read them.
+func (w *quadWeb) checkWithin(g *linkrows.Graph, visible map[string]map[string]cell.Label, urls []string, pages []uid.UID) {
+	w.t.Helper()
+	var set rank.Set
+	names := map[uid.UID]string{}
+	for i, u := range pages {
+		if u != 0 {
+			set.Add(u)
+			names[u] = urls[i]
+		}
+	}
+	plain, err := g.LinksWithin(w.t.Context(), &set, sample.All)
+	weighted, weightsErr := g.WeightsWithin(w.t.Context(), &set, sample.All)
+	if err != nil || weightsErr != nil {
+		w.t.Fatal(err, weightsErr)
+	}
+	for i, u := range set.UIDs() {
+		of := visible[names[u]]
+		if len(plain.At(i)) != len(of) || len(weighted.At(i)) != len(of) {
+			w.t.Fatalf("%s has %d and %d links, want %d", names[u], len(plain.At(i)), len(weighted.At(i)), len(of))
+		}
+		for k := range of {
+			if !slices.ContainsFunc(plain.At(i), func(n uint32) bool { return names[set.UIDs()[n]] == k }) ||
+				!slices.Contains(weighted.At(i), rank.WeightedLink{To: w.number(&set, names, k), Weight: of[k].Weight}) {
+				w.t.Fatalf("the link from %s to %s is not there", names[u], k)
+			}
+		}
+	}
+}
+
+// number returns the number of a page in a set.
+func (w *quadWeb) number(set *rank.Set, names map[uid.UID]string, url string) uint32 {
+	return uint32(slices.IndexFunc(set.UIDs(), func(u uid.UID) bool { return names[u] == url }))
 }
 
 // TestLinksOfSomeGraphs: each machine answers a user with some graphs with the links of these, also when a machine is lost.

@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -29,14 +30,19 @@ const hiddenLinks = "<http://secret.example/a> <urn:trefoil:linksTo> <http://sec
 // serveHidden serves a store with hiddenLinks, whose pages have UIDs.
 func serveHidden(t *testing.T, users ...access.User) (*testServer, *store.Store, *linkgraph.Graph) {
 	t.Helper()
-	return serveGraph(t, hiddenLinks, users...)
+	return serveGraph(t, hiddenLinks, nil, users...)
 }
 
-// serveGraph serves a store with its graph of links.
-func serveGraph(t *testing.T, nquads string, users ...access.User) (*testServer, *store.Store, *linkgraph.Graph) {
+// serveGraph serves a store with labels of links, and its graph of links.
+func serveGraph(t *testing.T, nquads string, labels map[triple.Triple]links.Label, users ...access.User) (*testServer, *store.Store, *linkgraph.Graph) {
 	t.Helper()
 	db := newStore(t)
 	addQuads(t, db, nquads)
+	for one, label := range labels {
+		if err := db.Annotate(t.Context(), one, links.Application, lists.AppendLabel(nil, label)); err != nil {
+			t.Fatal(err)
+		}
+	}
 	g, err := linkgraph.Open(db, linkgraph.Options{})
 	if err != nil {
 		t.Fatal(err)

@@ -5,6 +5,7 @@ package server
 import (
 	"fmt"
 	"maps"
+	"math"
 	"net/http"
 	"slices"
 	"strings"
@@ -14,7 +15,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
@@ -68,6 +68,7 @@ func (w *limitedWeb) number(e uid.Extent, of func(string) string) uint64 {
 func TestLinkRights(t *testing.T) {
 	random := seed.Rand(t)
 	const unknown = "http://nowhere.example/"
+	edges := 0
 	for round := range 4 {
 		// 1. Links are in several graphs, and of pages that other graphs have, too. A page may have literals and blank nodes.
 		graphs := []string{"", "<urn:g:1> ", "<urn:g:2> ", "<urn:g:3> "}
@@ -79,7 +80,7 @@ func TestLinkRights(t *testing.T) {
 			return fmt.Sprintf("http://www%d.example%d.org/%d", random.IntN(2), random.IntN(3), random.IntN(6))
 		}
 		want := &limitedWeb{lists: [2]map[string]map[string]links.Label{{}, {}}, uids: map[string]uid.UID{}, urls: map[uid.UID]string{}}
-		var quads strings.Builder
+		var quads, visible strings.Builder
 		quads.WriteString("<http://secret.example/> <urn:trefoil:linksTo> <http://secret.example/> <urn:g:hidden> .\n")
 		labelled := map[triple.Triple]links.Label{}
 		for range 120 {
@@ -98,6 +99,7 @@ func TestLinkRights(t *testing.T) {
 				labelled[one] = links.Label{Weight: 9, Anchor: "a hidden text"}
 				continue
 			}
+			fmt.Fprintf(&visible, "<%s> <urn:trefoil:linksTo> <%s> %s.\n", src, dst, graphs[g])
 			label := links.Label{Weight: 1}
 			if g == readable[0] && random.IntN(2) == 0 {
 				label = links.Label{Weight: float64(random.IntN(5)) + 0.5, Anchor: "see " + dst}
@@ -116,12 +118,7 @@ func TestLinkRights(t *testing.T) {
 				}
 			}
 		}
-		s, db, g := serveGraph(t, quads.String(), limited, newUser("all", "read"))
-		for one, label := range labelled {
-			if err := db.Annotate(t.Context(), one, links.Application, lists.AppendLabel(nil, label)); err != nil {
-				t.Fatal(err)
-			}
-		}
+		s, _, g := serveGraph(t, quads.String(), labelled, limited, newUser("all", "read"))
 		urls := slices.Sorted(maps.Keys(want.uids))
 		for i, u := range must(g.UIDs(t.Context(), urls)) {
 			if u == 0 {
@@ -129,8 +126,57 @@ func TestLinkRights(t *testing.T) {
 			}
 			want.uids[urls[i]], want.urls[u] = u, urls[i]
 		}
-		want.check(t, s, append(urls, "http://secret.example/", unknown, urls[0]))
+		urls = append(urls, "http://secret.example/", unknown, urls[0])
+		want.check(t, s, urls)
+		// 3. Rankings are those of a server that has only the visible links.
+		maps.DeleteFunc(labelled, func(one triple.Triple, label links.Label) bool { return label.Anchor == "a hidden text" })
+		alone, _, _ := serveGraph(t, visible.String(), labelled)
+		for _, options := range []string{`"a":9999,"b":9999`, `"a":9999,"b":9999,"all":true,"algorithm":"hits"`, `"a":9999,"class":"inter-host","all":true`, `"b":9999,"class":"inter-domain","weighted":true,"all":true`, `"a":9999,"algorithm":"hits","weighted":true`} {
+			question := `{"urls":` + quoted(urls[round:round+9]) + `,` + options + `}`
+			got := into[rankAnswer](t, s.post("/links/rank", question, append(basic("limited", "limited"), "Content-Type", "application/json")...))
+			want := into[rankAnswer](t, alone.post("/links/rank", question, "Content-Type", "application/json"))
+			if got.Vertices != want.Vertices || got.Edges != want.Edges || !got.near(want) {
+				t.Errorf("%s: %+v\nwant %+v", options, got, want)
+			}
+			edges += want.Edges
+		}
 	}
+	if edges < 50 {
+		t.Errorf("%d links in all rankings are few", edges)
+	}
+}
+
+// rankAnswer is an answer of /links/rank.
+type rankAnswer struct {
+	Authorities, Hubs []struct {
+		UID, URL string
+		Score    float64
+	}
+	Vertices, Edges, Rounds int
+	Converged               bool
+}
+
+// near reports whether both have the same pages and about the same scores. UIDs and the order of equal scores may differ.
+func (a rankAnswer) near(b rankAnswer) bool {
+	scores := map[string]float64{}
+	for _, one := range a.Authorities {
+		scores[one.URL] = one.Score
+	}
+	for _, one := range a.Hubs {
+		scores["hub "+one.URL] = one.Score
+	}
+	for _, one := range b.Authorities {
+		scores[one.URL] -= one.Score
+	}
+	for _, one := range b.Hubs {
+		scores["hub "+one.URL] -= one.Score
+	}
+	for _, difference := range scores {
+		if math.Abs(difference) > 1e-9 {
+			return false
+		}
+	}
+	return len(a.Authorities) == len(b.Authorities) && len(a.Hubs) == len(b.Hubs)
 }
 
 // labelledLink is a link of a list with labels.
@@ -234,7 +280,7 @@ func TestLinkRightsHide(t *testing.T) {
 	if url := must(g.URLs(t.Context(), []uid.UID{free}))[0]; secret == 0 || url != "" {
 		t.Fatal(secret, url)
 	}
-	// 1. A hidden page answers as an unknown one does, byte by byte.
+	// 1. A hidden page answers as an unknown one does, byte by byte, but for the UID that the request has.
 	for _, c := range []struct{ path, body, hidden, unknown string }{
 		{"/links/uids", `{"urls":["%s"]}`, "http://secret.example/a", "http://secret.example/c"},
 		{"/links/urls", `{"uids":["%s"]}`, secret.String(), free.String()},
@@ -243,13 +289,15 @@ func TestLinkRightsHide(t *testing.T) {
 		{"/links/get", `{"urls":["%s"],"direction":"backward"}`, "http://secret.example/b", "http://secret.example/c"},
 		{"/links/degrees", `{"urls":["%s"]}`, "http://secret.example/a", "http://secret.example/c"},
 		{"/links/sample", `{"uids":["%s"],"n":3}`, secret.String(), free.String()},
+		{"/links/rank", `{"urls":["%s"],"a":10,"b":10,"all":true}`, "http://secret.example/a", "http://secret.example/c"},
+		{"/links/rank", `{"uids":["%s"],"a":10,"b":10,"as":"urls"}`, secret.String(), free.String()},
 	} {
 		hidden, unknown := s.do("POST", c.path, fmt.Sprintf(c.body, c.hidden), user...), s.do("POST", c.path, fmt.Sprintf(c.body, c.unknown), user...)
 		for _, a := range []answer{hidden, unknown} {
 			a.header.Del("Date")
 			a.header.Del("X-Request-Id")
 		}
-		if hidden.status != http.StatusOK || hidden.body != unknown.body || fmt.Sprint(hidden.header) != fmt.Sprint(unknown.header) {
+		if hidden.status != http.StatusOK || strings.ReplaceAll(hidden.body, c.hidden, c.unknown) != unknown.body || fmt.Sprint(hidden.header) != fmt.Sprint(unknown.header) {
 			t.Errorf("%s: %d %v %s\nunknown: %d %v %s", c.path, hidden.status, hidden.header, hidden.body, unknown.status, unknown.header, unknown.body)
 		}
 		if hidden.header.Get(linksapi.EpochHeader) != "" {
@@ -263,7 +311,7 @@ func TestLinkRightsHide(t *testing.T) {
 	// 2. What has no rights by graph is 403, and says why.
 	for _, c := range []struct{ method, path, body, words string }{
 		{"POST", "/links/uids?epoch=now", `{"urls":[]}`, "an epoch is of all graphs"}, {"POST", "/links/get?epoch=5", `{"urls":[]}`, "an epoch is of all graphs"},
-		{"POST", "/links/labels", `{"urls":[]}`, "this is of all graphs"}, {"POST", "/links/rank", `{"urls":[]}`, "this is of all graphs"},
+		{"POST", "/links/labels", `{"urls":[]}`, "this is of all graphs"}, {"POST", "/links/rank", `{"urls":[],"algorithm":"pagerank"}`, "scores of PageRank are of all graphs"},
 		{"GET", "/links/pages", "", "this is of all graphs"}, {"GET", "/links/stats", "", "this is of all graphs"},
 		{"GET", "/links/stores", "", "this is of all graphs"}, {"GET", "/links/pagerank", "", "this is of all graphs"},
 		{"POST", "/links/stores", `{}`, "needs the role write"}, {"POST", "/links/pagerank", `{}`, "needs the role write"},

@@ -44,7 +44,7 @@ var rules = map[string]access.Rule{
 	"GET /.well-known/void": reads, "GET /status": reads, "GET /where": reads, "GET /segments": reads, "GET /cluster/status": reads, "GET /cluster/activity": reads, "GET /metrics": reads,
 
 	"POST /links/uids": readsGraphs, "POST /links/urls": readsGraphs, "POST /links/get": readsGraphs, "POST /links/sample": readsGraphs,
-	"POST /links/degrees": readsGraphs, "POST /links/labels": reads, "POST /links/rank": reads,
+	"POST /links/degrees": readsGraphs, "POST /links/labels": reads, "POST /links/rank": readsGraphs,
 	"GET /links/pages": reads, "GET /links/stats": reads, "GET /links/stores": reads, "GET /links/pagerank": reads,
 	"POST /links/update": writesGraphs, "POST /links/pagerank": writes, "DELETE /links/pagerank": writes,
 	"POST /links/stores": writes,

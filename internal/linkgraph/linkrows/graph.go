@@ -249,7 +249,7 @@ func (g *Graph) Labels(ctx context.Context, d links.Direction, pages []uid.UID) 
 		return l, err
 	}
 	for _, url := range urls {
-		labels, err := g.labels(ctx, d, url)
+		labels, err := g.labels(ctx, d, url, func(string) bool { return true })
 		if err != nil {
 			return l, err
 		}
@@ -271,8 +271,8 @@ func (g *Graph) Labels(ctx context.Context, d links.Direction, pages []uid.UID) 
 	return l, nil
 }
 
-// labels returns the labels of a page's links by the other ends.
-func (g *Graph) labels(ctx context.Context, d links.Direction, page string) (map[string]links.Label, error) {
+// labels returns the labels of a page's links by the other ends, if want is true for these.
+func (g *Graph) labels(ctx context.Context, d links.Direction, page string, want func(other string) bool) (map[string]links.Label, error) {
 	labels := map[string]links.Label{}
 	p, _ := g.pattern(d, page)
 	if triple.NewIRI(page).Check() != nil {
@@ -288,7 +288,7 @@ func (g *Graph) labels(ctx context.Context, d links.Direction, page string) (map
 			return nil, err
 		}
 		other, ok := end(d, t)
-		if before, seen := labels[other]; !ok || seen && before != cell.NoLabel {
+		if before, seen := labels[other]; !ok || seen && before != cell.NoLabel || !want(other) {
 			continue
 		}
 		labels[other] = cell.NoLabel

@@ -278,7 +278,7 @@ func (c Caller) Permit(rule Rule) error {
 		return problem.Errorf(problem.KindForbidden, "Authorization", "this needs the role %s, and the user %s has %s", rule.Right, c.user.name, joined(c.user.roles))
 	}
 	if c.user.graphs != nil && !rule.Graphs {
-		return problem.Errorf(problem.KindForbidden, "Authorization", "this is of all graphs, and the user %s has some graphs only; use /triples, /range, /count, /data or /sparql, and for links /links/get, /links/sample, /links/degrees, /links/uids and /links/urls", c.user.name)
+		return problem.Errorf(problem.KindForbidden, "Authorization", "this is of all graphs, and the user %s has some graphs only; use /triples, /range, /count, /data or /sparql, and for links /links/get, /links/sample, /links/degrees, /links/rank, /links/uids and /links/urls", c.user.name)
 	}
 	return nil
 }

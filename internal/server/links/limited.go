@@ -8,9 +8,12 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/linkgraph/linkrows"
+	"github.com/trefoildb/trefoil/internal/linkgraph/ranking"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -34,6 +37,53 @@ func (c *linksCall) limit(pinned bool) error {
 	c.rows = graphrights.Filter(c.ctx, rows)
 	c.graph, c.has = linkrows.New(c.API.graph, c.rows, c.predicate), links.Capabilities{}
 	return nil
+}
+
+// rank ranks by the links that the user may read.
+func (c *linksCall) rank(r links.RankRequest) (links.Ranking, error) {
+	switch {
+	case c.rows == nil:
+		return c.API.graph.Rank(c.ctx, r)
+	case r.Algorithm == links.PageRank:
+		return links.Ranking{}, problem.Errorf(problem.KindForbidden, "algorithm", "scores of PageRank are of all graphs, and this user may read some only; take %s or %s", links.SALSA, links.HITS)
+	}
+	if err := ranking.Check(&r); err != nil {
+		return links.Ranking{}, err
+	}
+	return ranking.Rank(c.ctx, paidRows{linkrows.New(c.API.graph, c.rows, c.predicate), c}, r)
+}
+
+// paidRows pays for the lists that samples are drawn from, because these are read whole.
+type paidRows struct {
+	*linkrows.Graph
+	c *linksCall
+}
+
+// SampleLinks implements [ranking.Source].
+func (p paidRows) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, spec sample.Spec) (all links.Lists, err error) {
+	degrees, err := p.Degrees(ctx, d, pages)
+	if err != nil {
+		return all, err
+	}
+	held := p.c.API.Account(p.c.r)
+	defer held.Release()
+	for len(pages) > 0 {
+		n, count := piece(degrees, p.c.PieceLinks)
+		if err := p.c.hold(held, count, bytesALink); err != nil {
+			return all, err
+		}
+		some, err := p.Graph.SampleLinks(ctx, d, pages[:n], spec)
+		if err != nil {
+			return all, err
+		}
+		for i := range some.Len() {
+			all.Items = append(all.Items, some.At(i)...)
+			all.End()
+		}
+		held.Release()
+		pages, degrees = pages[n:], degrees[n:]
+	}
+	return all, nil
 }
 
 // mayUpdate returns an error if the request may not change the default graph, which has all links of updates.

@@ -48,7 +48,7 @@ func (l *API) postRank(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	ranking, err := c.API.graph.Rank(c.ctx, links.RankRequest{Algorithm: a.algorithm, Pages: pages, In: a.in, Out: a.out,
+	ranking, err := c.rank(links.RankRequest{Algorithm: a.algorithm, Pages: pages, In: a.in, Out: a.out,
 		Mode: a.sample.Mode, Class: a.sample.Class, Seed: a.sample.Seed, Weighted: a.weighted, Top: a.top, All: a.all})
 	if err == nil {
 		err = c.checkEpoch()

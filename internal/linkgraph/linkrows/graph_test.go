@@ -1,0 +1,102 @@
+// The links of rows as a source of rankings.
+
+package linkrows
+
+import (
+	"context"
+	"fmt"
+	"testing"
+
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
+	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/linkstest"
+	"github.com/trefoildb/trefoil/links/lists"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/links/rank/ranktest"
+	"github.com/trefoildb/trefoil/links/sample"
+	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// source is a graph as a source of package rank.
+type source struct{ *Graph }
+
+func (s source) SampleLinks(ctx context.Context, d rank.Direction, pages []uid.UID, spec sample.Spec) (links.Lists, error) {
+	return s.Graph.SampleLinks(ctx, [...]links.Direction{rank.Forward: links.Forward, rank.Backward: links.Backward}[d], pages, spec)
+}
+
+// TestSource: links of several graphs are a source of rankings.
+func TestSource(t *testing.T) {
+	// 1. Random links, in one to three graphs each, and a label in one of these.
+	random := seed.Rand(t)
+	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	page := func() string {
+		return fmt.Sprintf("http://www%d.example%d.org/%d", random.IntN(3), random.IntN(3), random.IntN(9))
+	}
+	names := linkstest.New()
+	for range 500 {
+		src, dst := page(), page()
+		label := links.Label{Weight: float64(1 + random.IntN(4)), Anchor: "see"}
+		one := links.Link(links.DefaultPredicate, src, dst)
+		var all []triple.Triple
+		for g := range 1 + random.IntN(3) {
+			if g > 0 {
+				one.Graph = triple.NewIRI(fmt.Sprint("urn:g:", g))
+			}
+			all = append(all, one)
+		}
+		if _, err := db.Add(t.Context(), all); err != nil {
+			t.Fatal(err)
+		}
+		change := links.Change{Source: src, Targets: []string{dst}}
+		if random.IntN(2) == 0 {
+			change.Labels = []links.Label{label}
+			for _, one := range all {
+				if err := db.Annotate(t.Context(), one, links.Application, lists.AppendLabel(nil, label)); err != nil {
+					t.Fatal(err)
+				}
+			}
+		}
+		// A link may come again in fewer graphs, with another label: that of the default graph counts.
+		if _, err := names.Update(t.Context(), []links.Change{change}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	// 2. The source must answer as the maps do.
+	r, err := db.Reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	pages, err := names.Pages(t.Context(), 0, 1000)
+	if err != nil {
+		t.Fatal(err)
+	}
+	out, err := names.Links(t.Context(), links.Forward, pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	labels, err := names.Labels(t.Context(), links.Forward, pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	forward, weights, hosts := map[uid.UID][]uid.UID{}, map[[2]uid.UID]float64{}, hosts{numbers: map[string]uint64{}, of: map[uid.Extent][2]uint64{}}
+	urls, err := names.URLs(t.Context(), pages)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for i, u := range pages {
+		forward[u] = out.At(i)
+		hosts.add(u, urls[i])
+		for k, to := range out.At(i) {
+			weights[[2]uid.UID{u, to}] = labels.At(i)[k].Weight
+		}
+	}
+	g := New(names, r, triple.NewIRI(links.DefaultPredicate))
+	ranktest.CheckSource(t, random.Uint64(), source{g}, forward, func(from, to uid.UID) float64 { return weights[[2]uid.UID{from, to}] }, &hosts)
+}
