@@ -104,7 +104,7 @@ func (f *feeder) feed(ctx context.Context, watch func(byteCounter), send func(un
 
 func (f *feeder) feedBlocks(ctx context.Context, r io.Reader, quads bool, send func(unit) error) error {
 	blocks := triple.NewBlockReader(&contextReader{ctx, r}, triple.ScanOptions{Source: f.input.Name, Quads: quads,
-		MaxLine: f.options.MaxLine, BlockBytes: f.block, Offset: f.from.Offset, Line: f.from.Line, Annotated: f.from.Annotated})
+		MaxLine: f.options.MaxLine, BlockBytes: f.block, Stored: f.options.Stored, Offset: f.from.Offset, Line: f.from.Line, Annotated: f.from.Annotated})
 	at := f.from.Offset
 	for number := f.from.Units; ; number++ {
 		b, err := blocks.Next()

@@ -95,7 +95,7 @@ type merged struct {
 
 func settingsOf(o *Options) manifestSettings {
 	return manifestSettings{KeepGoing: o.KeepGoing, Graph: string(triple.AppendNT(nil, o.Graph)),
-		Syntax: o.Syntax.String(), Base: o.Base, MaxLine: o.MaxLine, Links: o.Links.settings(), Blanks: o.KeepBlanks, RDFStar: o.RDFStar}
+		Syntax: o.Syntax.String(), Base: o.Base, MaxLine: o.MaxLine, Links: o.Links.settings(), Blanks: o.Stored, RDFStar: o.RDFStar}
 }
 
 // save writes the manifest durably. A crash leaves the old or the new one.

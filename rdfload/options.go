@@ -53,9 +53,9 @@ type Options struct {
 	// Syntax is the syntax of all sources. If it is zero, each source's name or content determines
 	// it.
 	Syntax syntax.Syntax
-	// KeepBlanks keeps the labels of blank nodes in N-Triples and N-Quads, because they are those of
-	// the store. Otherwise the blank nodes of a load are new ones.
-	KeepBlanks bool
+	// Stored must be set if the terms of N-Triples and N-Quads are those of a store: labels of blank nodes stay, and so do
+	// language tags of earlier releases. Otherwise the blank nodes of a load are new ones.
+	Stored bool
 	// RDFStar reads quoted triples of the drafts of RDF-star, see [syntax.Options].
 	RDFStar bool
 	// Contexts returns the JSON-LD contexts that documents name by URL; if it is nil, there are none.

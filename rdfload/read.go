@@ -71,7 +71,7 @@ func (l *loader) feedAll(ctx context.Context, units chan<- unit) {
 			defer func() { <-slots }()
 			f := feeder{source: i, input: l.sources[i], from: from, options: &l.opts,
 				block: l.opts.limits.blockBytes}
-			if !l.opts.KeepBlanks {
+			if !l.opts.Stored {
 				f.prefix = blankPrefix(l.manifest.ID, i)
 			}
 			number := from.Units

@@ -223,8 +223,8 @@ func TestCancellation(t *testing.T) {
 	}
 }
 
-// A literal of a pattern finds its triples however the letters of the language tag
-// are written, long ones too, and reads no more than they are.
+// TestTagsInAnyCase: a literal of a pattern finds its triples however the letters of the language tag are
+// written, long ones too, and reads only these.
 func TestTagsInAnyCase(t *testing.T) {
 	long := strings.Repeat("lang ", 1000)
 	var all []triple.Triple
@@ -245,7 +245,7 @@ func TestTagsInAnyCase(t *testing.T) {
 		`SELECT * { ?a ?p ?o OPTIONAL { ?s ?q "x"@EN-gb } }`:          9,
 		`SELECT * { ?s ?p ?o FILTER EXISTS { ?s ?p "x"@En } }`:        2,
 		`SELECT * { ?s ?p ?o MINUS { ?s ?p "x"@En } }`:                7,
-		`SELECT * { ?s <x:p>/^<x:p> ?t . ?t <x:p> "x"@en }`:           2,
+		`SELECT * { ?s <x:p>/^<x:p> ?t . ?t <x:p> "x"@en }`:           4,
 		`SELECT * { { ?s ?p "x"@EN } UNION { ?s ?p "x"@DE } }`:        3,
 		`SELECT * { GRAPH <x:g> { ?s ?p "x"@EN } }`:                   0,
 		`SELECT ?s { ?s <x:p> "x"@en } GROUP BY ?s`:                   2,
@@ -255,15 +255,10 @@ func TestTagsInAnyCase(t *testing.T) {
 		if len(got) != want {
 			t.Errorf("%.80s: %d rows, want %d: %q\n%s", text, len(got), want, got, plan)
 		}
-		for _, row := range got {
-			if strings.Contains(row, ".tagged") {
-				t.Errorf("%.80s: %s", text, row)
-			}
-		}
 	}
 	src.Reads = 0
 	sparqltest.Lines(t, src, `SELECT * { ?s <x:p> "x"@en }`, sparql.Options{})
-	if src.Reads > 4 {
+	if src.Reads > 2 {
 		t.Errorf("%d rows were read", src.Reads)
 	}
 }

@@ -112,7 +112,7 @@ func decodeLangString(body []byte) (Term, error) {
 	if rest != nil || tag == "" || !isLower(tag, folded) {
 		return Term{}, fmt.Errorf("%w: language tag %q of %q", ErrCorrupt, clip(tag), clip(folded))
 	}
-	return NewLang(value, tag), nil
+	return writtenLang(value, tag), nil
 }
 
 // isLower reports whether lower is tag in lower case. It does not allocate if the tag is ASCII.

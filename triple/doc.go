@@ -22,8 +22,7 @@
 //	  date           first instant, lexical form
 //	  time           instant of 1970-01-01, lexical form
 //	  string         code points
-//	  lang. string   code points, tag in lower case, tag as written; a base direction is the end
-//	                 of its tag: ar--rtl
+//	  lang. string   code points, tag in lower case; a base direction is the end of its tag: ar--rtl
 //	  other          datatype, lexical form; ill-typed literals too
 //	triple term  subject, predicate, object
 //
@@ -55,7 +54,7 @@
 //	| 33  | instant | lexical form                                    | date
 //	| 34  | instant | lexical form                                    | time
 //	| 35  | lexical form                                              | string
-//	| 36  | lexical form | 00 03 | tag in lower case | 00 03 | tag    | language string
+//	| 36  | lexical form | 00 03 | tag | 00 03 | tag                  | language string
 //	| 37  | datatype | 00 03 | lexical form                           | other literal
 //	| 40  | subject | 00 03 | predicate | 00 03 | object              | triple term
 //	+-----+-----------------------------------------------------------+
@@ -63,6 +62,9 @@
 // The terms of a triple term are whole: tag and body. Its subject and its predicate never have 00
 // 03, so only the object may have more of them, and it may be a triple term itself. All triple terms
 // of one subject, and of one subject and predicate, lie together, in the order of their objects.
+//
+// The tag of a language string stands there twice, because earlier releases kept it as written behind the form in lower case.
+// Their rows are decoded as they are.
 //
 // The codes of numeric datatypes are 01 byte, 02 decimal, 03 double, 04 float, 05 int, 06 integer,
 // 07 long, 08 negativeInteger, 09 nonNegativeInteger, 0A nonPositiveInteger, 0B positiveInteger, 0C

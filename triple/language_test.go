@@ -1,4 +1,4 @@
-// Tests of language tags that are not well-formed.
+// Tests of language tags: those that are not well-formed, and their case.
 
 package triple
 
@@ -34,6 +34,53 @@ func TestCheckLanguage(t *testing.T) {
 		}
 		if err := term.CheckLanguage(); !errors.Is(err, ErrBadTerm) || !strings.Contains(err.Error(), why) {
 			t.Errorf("%s: %v", term, err)
+		}
+	}
+}
+
+// TestTagsAreFolded: a tag has one form, however it is written. Only the language is folded, and only what is ASCII.
+func TestTagsAreFolded(t *testing.T) {
+	for written, want := range map[string]string{
+		"en": "en", "EN": "en", "de-AT": "de-at", "zh-Hant-TW": "zh-hant-tw", "AR--rtl": "ar--rtl", "ar-EG--ltr": "ar-eg--ltr",
+		"ar--RTL": "ar--RTL", "\u212A": "\u212A", "É": "É", "": "",
+	} {
+		if got := NewLang("a", written).LangDir(); got != want {
+			t.Errorf("%q: %q, want %q", written, got, want)
+		}
+	}
+	if err := NewLang("a", "ar--RTL").Check(); err == nil {
+		t.Error("a direction in capital letters is accepted")
+	}
+}
+
+// TestRowsOfEarlierReleases: a term with a tag as written is decoded as it is, as a token only if the text is a store's, and
+// Fold returns the term that every parser makes.
+func TestRowsOfEarlierReleases(t *testing.T) {
+	s, p := NewIRI("a:s"), NewIRI("a:p")
+	for _, tag := range []string{"EN", "de-AT", "AR-eg--rtl", "zh-Classical"} {
+		old, folded := writtenLang("a\x00", tag), NewLang("a\x00", tag)
+		for range 3 {
+			for _, term := range []Term{old, folded} {
+				got, err := DecodeTerm(AppendWholeTerm(nil, term))
+				if err != nil || got != term || got.Fold() != folded || got.Check() != nil {
+					t.Errorf("%s: %s, %v; folded %s, want %s", term, got, err, got.Fold(), folded)
+				}
+			}
+			line := AppendNTriple(nil, Triple{Subject: s, Predicate: p, Object: old})
+			sc := NewScanner(strings.NewReader(string(line)), ScanOptions{Stored: true})
+			if !sc.Scan() || sc.Triple().Object != old {
+				t.Errorf("%s: read as %s, %v", old, sc.Triple().Object, sc.Err())
+			}
+			sc = NewScanner(strings.NewReader(string(line)), ScanOptions{})
+			if tag != "zh-Classical" && (!sc.Scan() || sc.Triple().Object != folded) {
+				t.Errorf("%s: read as %s, %v", old, sc.Triple().Object, sc.Err())
+			}
+			old, folded = NewTripleTerm(s, p, old), NewTripleTerm(s, p, folded)
+		}
+	}
+	for _, term := range []Term{{}, s, NewBlank("b"), NewString("A"), NewTyped("A", "a:B"), NewTripleTerm(s, p, NewString("A"))} {
+		if term.Fold() != term {
+			t.Errorf("%s folded is %s", term, term.Fold())
 		}
 	}
 }

@@ -21,6 +21,7 @@ type Block struct {
 	Data   []byte
 
 	quads     bool
+	stored    bool // see ScanOptions
 	annotated bool // the document begins with AnnotationsHeader
 	maxLine   int  // 0 means no limit
 
@@ -45,7 +46,7 @@ func NewBlock(source string, data []byte, quads bool, maxLine int) *Block {
 
 func newBlock(data []byte, line int, offset int64, opts ScanOptions) *Block {
 	return &Block{Source: opts.Source, Line: line, Offset: offset, Data: data,
-		quads: opts.Quads, annotated: opts.Annotated, maxLine: opts.MaxLine, nextCR: -1}
+		quads: opts.Quads, stored: opts.Stored, annotated: opts.Annotated, maxLine: opts.MaxLine, nextCR: -1}
 }
 
 // byteOrderMark may precede a document, although the grammar lacks it.
@@ -103,7 +104,7 @@ func firstError(st *RawStatement, err *tokenError) *tokenError {
 		if token == nil {
 			continue
 		}
-		if _, _, inside := decodeToken(token, nil); inside != nil {
+		if _, _, inside := decodeToken(token, nil, true); inside != nil {
 			inside.at += st.at[position]
 			return inside
 		}
@@ -116,7 +117,7 @@ func firstError(st *RawStatement, err *tokenError) *tokenError {
 // may have grown. If the token is bad, the whole statement is rejected, as in [Block.Next]. st must
 // be the last statement of Next.
 func (b *Block) Decode(st *RawStatement, position int, scratch []byte) (Term, []byte, *SyntaxError) {
-	t, scratch, err := decodeToken(st.Tokens[position], scratch)
+	t, scratch, err := decodeToken(st.Tokens[position], scratch, b.stored)
 	if err == nil && t.size() > MaxTermBytes {
 		err = tokenErrorf(0, "%v", ErrTermTooLong)
 	}

@@ -2,15 +2,12 @@
 
 package triple
 
-import (
-	"fmt"
-	"strings"
-)
+import "fmt"
 
 // AppendCanonical appends t as one statement of canonical N-Quads with its line end (RDF 1.2 N-Quads,
 // section "A Canonical form of N-Quads"). Without a graph it is also canonical N-Triples. The form
 // differs from that of [AppendNQuad], which is RDF 1.1's: control characters, U+FFFE and U+FFFF are
-// escaped, and language tags are in lower case.
+// escaped.
 func AppendCanonical(dst []byte, t Triple) []byte {
 	dst = appendForm(dst, t.Subject, true)
 	dst = appendForm(append(dst, ' '), t.Predicate, true)
@@ -37,7 +34,7 @@ func appendCanonicalLiteral(dst []byte, t Term) []byte {
 	dst = append(append(dst, rest...), '"')
 	switch {
 	case t.lang != "":
-		return append(append(dst, '@'), strings.ToLower(t.lang)...)
+		return append(append(dst, '@'), t.lang...)
 	case t.datatype != XSDString:
 		return append(append(append(dst, "^^<"...), t.datatype...), '>')
 	}

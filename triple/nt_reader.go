@@ -20,6 +20,9 @@ type ScanOptions struct {
 	Quads      bool   // read N-Quads
 	MaxLine    int    // largest length of a line in bytes; 0: DefaultMaxLine
 	BlockBytes int    // approximate size of a block; 0: DefaultBlockBytes
+	// Stored must be true if the terms are those of a store, as in a backup: then language tags of earlier releases stay
+	// as they are, see [Term.Fold].
+	Stored bool
 	// Offset and Line are the reader's start in its document, if it continues at an earlier
 	// [BlockReader.Position]; 0 and 0 are the document's start.
 	Offset int64

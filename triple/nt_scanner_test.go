@@ -35,7 +35,7 @@ func TestScannerGood(t *testing.T) {
 		{`<a:s> <a:p> "o"^^<` + XSDString + `> .`, "<a:s> <a:p> \"o\" .\n"},
 		{`<a:s> <a:p> "01"^^<` + XSDInteger + `> .`, `<a:s> <a:p> "01"^^<` + XSDInteger + "> .\n"},
 		{"<a:s> <a:p> \"o\" \t^^ <a:d> .\n<a:s> <a:p> \"o\" @en .", "<a:s> <a:p> \"o\"^^<a:d> .\n<a:s> <a:p> \"o\"@en .\n"},
-		{`<a:s> <a:p> "o"@EN-gb-1996 .`, "<a:s> <a:p> \"o\"@EN-gb-1996 .\n"},
+		{`<a:s> <a:p> "o"@EN-gb-1996 .`, "<a:s> <a:p> \"o\"@en-gb-1996 .\n"},
 		{"<a:\x7F> <a:p> <a:o> .", "<a:\x7F> <a:p> <a:o> .\n"},
 	}
 	for _, test := range tests {

@@ -247,18 +247,18 @@ func closingQuote(b []byte, i int) int {
 // decodeToken checks a token of scanToken and returns its term. The term's strings alias the token,
 // or scratch if the token has escapes; the returned scratch may have grown. Offsets of errors are
 // from the token's start.
-func decodeToken(token, scratch []byte) (Term, []byte, *tokenError) {
+func decodeToken(token, scratch []byte, stored bool) (Term, []byte, *tokenError) {
 	switch token[0] {
 	case '<':
 		if token[1] == '<' {
-			return decodeTripleToken(token, scratch)
+			return decodeTripleToken(token, scratch, stored)
 		}
 		iri, scratch, err := decodeIRI(token, scratch)
 		return Term{kind: IRI, value: iri}, scratch, err
 	case '_':
 		return Term{kind: Blank, value: view(token[2:])}, scratch, nil
 	}
-	return decodeLiteral(token, scratch)
+	return decodeLiteral(token, scratch, stored)
 }
 
 // decodeIRI decodes <...>.
@@ -370,8 +370,9 @@ func UnicodeEscape[T string | []byte](text T) (r rune, size int) {
 	return r, 2 + digits
 }
 
-// decodeLiteral decodes "..." with its language tag or datatype.
-func decodeLiteral(token, scratch []byte) (Term, []byte, *tokenError) {
+// decodeLiteral decodes "..." with its language tag or datatype. If stored is set, it takes all tags that rows of earlier
+// releases have, and keeps them as they are.
+func decodeLiteral(token, scratch []byte, stored bool) (Term, []byte, *tokenError) {
 	// 1. The string. scanToken has found its end already.
 	end := closingQuote(token, 1)
 	value, scratch, err := decodeString(token[1:end], scratch)
@@ -386,6 +387,9 @@ func decodeLiteral(token, scratch []byte) (Term, []byte, *tokenError) {
 	case suffix[0] == '@':
 		if err := checkDirection(view(suffix[1:])); err != nil {
 			return Term{}, scratch, tokenErrorf(at, "%v", err)
+		}
+		if stored {
+			return writtenLang(value, view(suffix[1:])), scratch, nil
 		}
 		if err := checkSubtags(view(suffix[1:])); err != nil {
 			return Term{}, scratch, tokenErrorf(at, "%v", err)

@@ -67,7 +67,7 @@ func eachTripleToken(b []byte, i int, do func(position int, token []byte, at int
 }
 
 // decodeTripleToken decodes a token of scanTripleToken.
-func decodeTripleToken(token, scratch []byte) (Term, []byte, *tokenError) {
+func decodeTripleToken(token, scratch []byte, stored bool) (Term, []byte, *tokenError) {
 	var b TripleTermBuilder
 	var terms [3]Term
 	start := len(scratch) // before it are other terms of the statement
@@ -77,7 +77,7 @@ func decodeTripleToken(token, scratch []byte) (Term, []byte, *tokenError) {
 			scratch = scratch[:start]
 		}
 		var err *tokenError
-		if terms[position], scratch, err = decodeToken(inner, scratch); err != nil {
+		if terms[position], scratch, err = decodeToken(inner, scratch, stored); err != nil {
 			err.at += at
 			return err
 		}

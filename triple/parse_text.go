@@ -243,7 +243,7 @@ func (x Text) cutNTTerm(text string) (Term, string, error) {
 	if end < len(line) && !x.inTriple && !strings.ContainsRune(" \t.", rune(line[end])) {
 		return fail(tokenErrorf(end, "expected white space after a term%s", found(line, end)))
 	}
-	t, _, terr := decodeToken(line[:end:end], nil)
+	t, _, terr := decodeToken(line[:end:end], nil, false)
 	if terr != nil {
 		return fail(terr)
 	}
@@ -322,5 +322,5 @@ func parseStartsLiteral(b []byte) (Starts, error) {
 	if err != nil {
 		return Starts{}, fmt.Errorf("%w: starts: at byte %d: %s", ErrBadTerm, err.at, err.msg)
 	}
-	return Starts{Kind: Literal, Text: strings.Clone(value), Lang: lang}, nil
+	return Starts{Kind: Literal, Text: strings.Clone(value), Lang: foldTag(lang)}, nil
 }

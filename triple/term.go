@@ -53,12 +53,14 @@ var (
 // Term is one RDF 1.2 term: a blank node, an IRI, a literal or a triple term (RDF 1.2 Concepts,
 // section 3). Terms are immutable values: they may be compared with == and used as map keys. Two
 // terms are == only if they are the same RDF term. The lexical form counts, so "01" and "1" of
-// xsd:integer differ, and a language tag counts as written. [CompareTerms] compares terms by value.
+// xsd:integer differ. Language tags are in lower case, so "a"@EN and "a"@en are one term (RDF 1.2 Concepts, section
+// 3.4). Only a term decoded from a row of an earlier release may have capital letters there: see [Term.Fold].
+// [CompareTerms] compares terms by value.
 type Term struct {
 	kind     Kind
 	value    string // label, IRI, lexical form, or body of a triple term
 	datatype string // literals only, always set
-	lang     string // language-tagged strings only, as written, with the direction: ar--rtl
+	lang     string // language-tagged strings only, with the direction: ar--rtl
 }
 
 // NewIRI returns the IRI term with the given absolute IRI, without brackets.
@@ -79,9 +81,12 @@ func NewTyped(lexical, datatype string) Term {
 	return Term{kind: Literal, value: lexical, datatype: datatype}
 }
 
-// NewLang returns the language-tagged string with the given lexical form and tag (without "@"). The
-// tag may have a base direction: "ar--rtl" makes a directional language-tagged string.
-func NewLang(lexical, tag string) Term {
+// NewLang returns the language-tagged string with the given lexical form and tag (without "@"), whose
+// language gets lower case. The tag may have a base direction: "ar--rtl" makes a directional language-tagged string.
+func NewLang(lexical, tag string) Term { return writtenLang(lexical, foldTag(tag)) }
+
+// writtenLang is NewLang, but keeps the tag as it is.
+func writtenLang(lexical, tag string) Term {
 	datatype := RDFLangString
 	if strings.Contains(tag, directionMark) {
 		datatype = RDFDirLangString
@@ -92,6 +97,46 @@ func NewLang(lexical, tag string) Term {
 // directionMark separates a language tag and a base direction, which is ltr or rtl (RDF 1.2 Turtle,
 // LANG_DIR).
 const directionMark = "--"
+
+// foldTag returns a tag with its language in lower case. It leaves the direction, which must be in lower case, and characters
+// other than ASCII: with them the tag is malformed.
+func foldTag(tag string) string {
+	language, _, _ := strings.Cut(tag, directionMark)
+	for i := range len(language) {
+		if c := language[i]; 'A' <= c && c <= 'Z' {
+			b := []byte(tag)
+			for ; i < len(language); i++ {
+				if c := b[i]; 'A' <= c && c <= 'Z' {
+					b[i] = c + 'a' - 'A'
+				}
+			}
+			return string(b)
+		}
+	}
+	return tag
+}
+
+// Fold returns t with its language tag in lower case, also inside a triple term. It changes only terms that
+// were decoded from rows of an earlier release, which kept tags as written. All others it returns as they are.
+func (t Term) Fold() Term {
+	if t.kind != TripleTerm {
+		t.lang = foldTag(t.lang)
+		return t
+	}
+	// Only the innermost object can have a tag.
+	var b TripleTermBuilder
+	for level := t; ; {
+		inner, ok := level.Triple()
+		if !ok {
+			return t // malformed
+		}
+		b.Add(inner.Subject, inner.Predicate)
+		if inner.Object.kind != TripleTerm {
+			return b.Term(inner.Object.Fold())
+		}
+		level = inner.Object
+	}
+}
 
 // Kind returns the term's kind.
 func (t Term) Kind() Kind { return t.kind }
@@ -107,7 +152,7 @@ func (t Term) Value() string { return t.value }
 // Datatype returns a literal's datatype IRI; "" for other kinds.
 func (t Term) Datatype() string { return t.datatype }
 
-// Lang returns a language-tagged string's tag as written, without a base direction; "" for all
+// Lang returns a language-tagged string's tag in lower case, without a base direction; "" for all
 // others.
 func (t Term) Lang() string {
 	tag, _, _ := strings.Cut(t.lang, directionMark)
@@ -121,7 +166,7 @@ func (t Term) Direction() string {
 	return direction
 }
 
-// LangDir returns a language-tagged string's tag as written, with its base direction if it has one:
+// LangDir returns a language-tagged string's tag in lower case, with its base direction if it has one:
 // "ar--rtl", as in Turtle after "@".
 func (t Term) LangDir() string { return t.lang }
 
@@ -175,7 +220,7 @@ func (t Term) Check() error {
 		}
 		// A language tag and rdf:langString must occur together.
 		if t.lang != "" {
-			if t.datatype != NewLang("", t.lang).datatype {
+			if t.datatype != writtenLang("", t.lang).datatype {
 				return fmt.Errorf("%w: literal with a language tag and datatype <%s>", ErrBadTerm, clip(t.datatype))
 			}
 			if n := scanLangTag(t.lang); n != len(t.lang) {

@@ -27,7 +27,7 @@ func TestTermCheck(t *testing.T) {
 		{NewBlank("a b"), "blank node label"},
 		{NewBlank("a."), "blank node label"},
 		{NewString("\xFF"), "not valid UTF-8"},
-		{NewLang("a", "en_GB"), `language tag "en_GB"`},
+		{NewLang("a", "en_GB"), `language tag "en_gb"`},
 		{NewLang("a", ""), "without a language tag"},
 		{NewTyped("a", RDFLangString), "without a language tag"},
 		{NewTyped("a", "b"), "datatype: relative IRI"},

@@ -112,5 +112,5 @@ func (d *rowsReader) flush() {
 // bulk loads the chunks of the present kind in bulk, without the rows that go aside.
 func (s *restorer) bulk(r *reader, aside func(*feed.Change, triple.Triple) (bool, error)) (rdfload.Summary, error) {
 	document := input.Document("backup", newRowsReader(r, aside), -1, syntax.NQuads)
-	return rdfload.Load(s.ctx, s.pending.to.Sink(), []input.Source{document}, rdfload.Options{Memory: s.memory, MaxLine: maxLine, Syntax: syntax.NQuads, KeepBlanks: true})
+	return rdfload.Load(s.ctx, s.pending.to.Sink(), []input.Source{document}, rdfload.Options{Memory: s.memory, MaxLine: maxLine, Syntax: syntax.NQuads, Stored: true})
 }

@@ -17,7 +17,7 @@ import (
 type convertCmd struct {
 	documents
 	outputFlags
-	Canonical string `enum:"1.1,1.2" default:"1.1" placeholder:"VERSION" help:"The canonical form of nq and nt: that of RDF 1.1, or of 1.2, which escapes all control characters and writes language tags in lower case, without annotations. ${default} by default."`
+	Canonical string `enum:"1.1,1.2" default:"1.1" placeholder:"VERSION" help:"The canonical form of nq and nt: that of RDF 1.1, or of 1.2, which escapes all control characters, without annotations. ${default} by default."`
 }
 
 func (c *convertCmd) Run(e *env) error {

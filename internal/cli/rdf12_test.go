@@ -67,7 +67,7 @@ func TestMaxNesting(t *testing.T) {
 func TestCanonical(t *testing.T) {
 	const document = "<x:s> <x:p> \"\\u0001\\t\"@DE .\n<x:s> <x:p> <<( _:b <x:p> \"\\u007F\"@AR--rtl )>> <x:g> .\n"
 	for version, want := range map[string]string{
-		"1.1": "<x:s> <x:p> \"\x01\t\"@DE .\n<x:s> <x:p> <<( _:b <x:p> \"\x7f\"@AR--rtl )>> <x:g> .\n",
+		"1.1": "<x:s> <x:p> \"\x01\t\"@de .\n<x:s> <x:p> <<( _:b <x:p> \"\x7f\"@ar--rtl )>> <x:g> .\n",
 		"1.2": "<x:s> <x:p> \"\\u0001\\t\"@de .\n<x:s> <x:p> <<( _:b <x:p> \"\\u007F\"@ar--rtl )>> <x:g> .\n",
 	} {
 		if got := mustRun(t, document, "convert", "--from", "nq", "--canonical", version, "-"); got != want {

@@ -185,6 +185,11 @@ def test_deep_triple_terms() -> None:
             parse_statement(nested(depth))
 
 
+def test_languages_are_in_lower_case() -> None:
+    assert Literal("x", language="zh-Hant") == Literal("x", language="ZH-HANT")
+    assert str(Literal("x", language="EN", direction="ltr")) == '"x"@en--ltr'
+
+
 def test_language_decides_the_datatype() -> None:
     assert Literal("x", language="de").datatype == RDF_LANG_STRING
     assert Literal("x").datatype == XSD_STRING

@@ -14,7 +14,7 @@
 //     tag; the recommendation would leave the triples out. As there, a property is left out if it is
 //     a blank node, and a name is left out if no context defines it.
 //   - Relative references are resolved by package iri, as in all other syntaxes.
-//   - Integers keep all their digits below 1e21, and language tags are as written.
+//   - Integers keep all their digits below 1e21.
 //   - A string with @language and @direction is a directional language-tagged string of RDF 1.2;
 //     without @language its direction is left out. JSON-LD 1.1 has no triple terms ([ErrTripleTerm]).
 //   - The version 1.0 is not offered.

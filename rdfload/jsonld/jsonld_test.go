@@ -49,7 +49,7 @@ func TestParse(t *testing.T) {
 		{"values", `{"@id":"x:s","x:p":[1,true,"a",null,{"@value":"b","@language":"de"},{"@value":"c","@type":"x:t"}]}`, Options{}, []string{
 			`<x:s> <x:p> "1"^^<` + xsd + `integer>`, `<x:s> <x:p> "true"^^<` + xsd + `boolean>`, `<x:s> <x:p> "a"`, `<x:s> <x:p> "b"@de`, `<x:s> <x:p> "c"^^<x:t>`}},
 		{"directions", `{"@context":{"@direction":"rtl","@language":"ar"},"@id":"x:s","x:p":["a",{"@value":"b","@direction":"ltr","@language":"en-GB"},{"@value":"c","@language":"de"},{"@value":"d","@direction":"ltr"}]}`, Options{}, []string{
-			`<x:s> <x:p> "a"@ar--rtl`, `<x:s> <x:p> "b"@en-GB--ltr`, `<x:s> <x:p> "c"@de`, `<x:s> <x:p> "d"`}},
+			`<x:s> <x:p> "a"@ar--rtl`, `<x:s> <x:p> "b"@en-gb--ltr`, `<x:s> <x:p> "c"@de`, `<x:s> <x:p> "d"`}},
 		{"numbers", `{"@context":{"d":{"@id":"x:d","@type":"` + xsd + `double"}},"@id":"x:s","x:p":[9007199254740993,-0,1.0,2.5e3,1.5,1e21,123456789012345678901234567890,0.1],"d":3}`, Options{}, []string{
 			`<x:s> <x:d> "3.0E0"^^<` + xsd + `double>`,
 			`<x:s> <x:p> "9007199254740993"^^<` + xsd + `integer>`, `<x:s> <x:p> "0"^^<` + xsd + `integer>`, `<x:s> <x:p> "1"^^<` + xsd + `integer>`,

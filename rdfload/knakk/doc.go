@@ -9,8 +9,8 @@
 //
 // [Triples] and [Quads] yield the triples one by one, for node.Store.Add and client.Client.Add.
 //
-// A conversion keeps each term as it is: lexical forms, language tags and labels of blank nodes as
-// they are written. What the other side cannot hold is an error that wraps [triple.ErrBadTerm] or
+// A conversion keeps each term as it is: lexical forms and labels of blank nodes as they are written.
+// Only language tags get lower case. What the other side cannot hold is an error that wraps [triple.ErrBadTerm] or
 // [triple.ErrTermTooLong]; nothing is replaced in silence. knakk/rdf checks less than package
 // triple: a relative IRI, a label with a space or a literal that is not UTF-8 is an error here.
 //

@@ -95,7 +95,11 @@ func TestTheirTermsRoundTrip(t *testing.T) {
 			return
 		}
 		back, err := knakk.FromTerm(ours)
-		if err != nil || back.Serialize(rdf.NTriples) != theirs.Serialize(rdf.NTriples) {
+		want := theirs
+		if l, ok := theirs.(rdf.Literal); ok && l.Lang() != "" {
+			want, _ = rdf.NewLangLiteral(l.String(), strings.ToLower(l.Lang()))
+		}
+		if err != nil || back.Serialize(rdf.NTriples) != want.Serialize(rdf.NTriples) {
 			t.Fatalf("%s came back as %v, %v", theirs.Serialize(rdf.NTriples), back, err)
 		}
 	})

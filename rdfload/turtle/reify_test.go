@@ -60,7 +60,7 @@ func TestReified(t *testing.T) {
 			`_:genid_0 <x:q> <x:z>`,
 			`_:genid_1 ` + reifies + ` <<( _:genid_0 <x:q> <x:z> )>>`,
 			`_:genid_1 <x:r> "y"`}},
-		{"versions", "VERSION \"1.2\" version '1.2-basic' @version '1.1' . :s :p 'o'@en-GB--ltr .", []string{`<x:s> <x:p> "o"@en-GB--ltr`}},
+		{"versions", "VERSION \"1.2\" version '1.2-basic' @version '1.1' . :s :p 'o'@en-GB--ltr .", []string{`<x:s> <x:p> "o"@en-gb--ltr`}},
 	} {
 		t.Run(test.name, func(t *testing.T) {
 			for name, r := range map[string]io.Reader{

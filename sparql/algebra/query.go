@@ -113,16 +113,9 @@ func TranslateModify(m *ast.Modify) *Modify {
 	out := &Modify{With: m.With, Using: m.Using}
 	root := t.group(m.Where)
 	for _, q := range m.Delete {
-		one, ok := t.template(q.Graph, q.Subject, q.Predicate, q.Object)
-		if !ok {
-			continue
+		if one, ok := t.template(q.Graph, q.Subject, q.Predicate, q.Object); ok {
+			out.Delete = append(out.Delete, one)
 		}
-		// In DELETE WHERE the template is the pattern itself, so a match must be deleted in any
-		// case of its language tag.
-		if slot, ok := t.tagged[q.Object]; ok {
-			one.Object, one.Inner = VarOrTerm{Slot: slot}, nil
-		}
-		out.Delete = append(out.Delete, one)
 	}
 	for _, q := range m.Insert {
 		if one, ok := t.template(q.Graph, q.Subject, q.Predicate, q.Object); ok {

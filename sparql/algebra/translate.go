@@ -18,9 +18,6 @@ type translator struct {
 	exists []ExistsPattern
 	// around is the EXISTS around; nil for none.
 	around *surroundings
-	// tagged has the slots of literals with language tags in patterns, and of the triple terms
-	// around them, by their place in the text: see anyCase.
-	tagged map[ast.Node]int
 }
 
 func newTranslator() *translator { return &translator{scope: &Scope{}, frame: newFrame(nil)} }
@@ -103,7 +100,6 @@ func (t *translator) elements(pattern Node, elements []ast.Pattern) (Node, []ast
 		for _, part := range append(triples.parts, triples.unfolds...) {
 			pattern = join(pattern, part)
 		}
-		filters = append(filters, triples.tags...)
 		triples = block{}
 	}
 	for _, element := range elements {

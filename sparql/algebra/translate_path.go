@@ -13,8 +13,6 @@ type block struct {
 	parts []Node
 	// unfolds are the triple term patterns. They come after the parts, which bind their slots.
 	unfolds []Node
-	// tags are conditions made of literals with language tags.
-	tags []ast.Expr
 }
 
 // add puts a triple pattern to the basic graph pattern at the block's end, or
@@ -32,72 +30,21 @@ func (b *block) add(p TriplePattern) {
 func (t *translator) triple(b *block, p ast.TriplePattern) {
 	subject, object := t.termPlace(b, p.Subject), t.termPlace(b, p.Object)
 	if p.Path == nil {
-		if object.Term.Lang() != "" {
-			object = t.anyCase(b, p.Object)
-		}
 		b.add(TriplePattern{subject, t.place(p.Predicate), object, p.Position()})
 		return
 	}
 	t.path(b, subject, p.Path, object)
 }
 
-// anyCase replaces a literal in a pattern by a variable, so its language tag matches in any
-// case. Tags are equal in any case (RDF 1.1 Concepts, section 3.3), but are stored as written.
-func (t *translator) anyCase(b *block, literal ast.Node) VarOrTerm {
-	v := &ast.Var{Pos: literal.Pos, Name: ".tagged", Slot: t.scope.add(".tagged")}
-	b.tags = append(b.tags, &ast.Binary{Pos: literal.Pos, Op: ast.OpEqual, Left: v, Right: &ast.Constant{Pos: literal.Pos, Term: literal.Term}})
-	t.tag(literal, v.Slot)
-	return VarOrTerm{Slot: v.Slot}
-}
-
-// tag sets the variable in place of a term with a language tag.
-func (t *translator) tag(n ast.Node, slot int) {
-	if n.Pos.IsZero() {
-		return
-	}
-	if t.tagged == nil {
-		t.tagged = map[ast.Node]int{}
-	}
-	t.tagged[n] = slot
-}
-
 // termPlace is place for a subject or an object of a pattern, which may be a triple term pattern.
 func (t *translator) termPlace(b *block, n ast.Node) VarOrTerm {
-	if n.Triple == nil && !hasTag(n.Term) {
+	if n.Triple == nil {
 		return t.place(n)
 	}
-	// 1. Take the parts of a term apart if a literal in it has a language tag.
-	parts := n.Triple
-	if parts == nil {
-		inner, _ := n.Term.Triple()
-		part := func(term triple.Term) ast.Node { return ast.Node{Pos: n.Pos, Term: term} }
-		parts = &ast.TripleNode{Subject: part(inner.Subject), Predicate: part(inner.Predicate), Object: part(inner.Object)}
-	}
-	// 2. Translate the parts. The term is a variable of its own.
 	u := &Unfold{Slot: t.scope.add(".triple"), Pos: n.Pos}
-	tags := len(b.tags)
-	u.Subject, u.Predicate, u.Object = t.termPlace(b, parts.Subject), t.place(parts.Predicate), t.termPlace(b, parts.Object)
-	if u.Object.Term.Lang() != "" {
-		u.Object = t.anyCase(b, parts.Object)
-	}
-	if len(b.tags) > tags {
-		t.tag(n, u.Slot)
-	}
+	u.Subject, u.Predicate, u.Object = t.termPlace(b, n.Triple.Subject), t.place(n.Triple.Predicate), t.termPlace(b, n.Triple.Object)
 	b.unfolds = append(b.unfolds, u)
 	return VarOrTerm{Slot: u.Slot}
-}
-
-// hasTag reports whether a term is a triple term with a language tag inside. Only its innermost
-// object can have one.
-func hasTag(t triple.Term) bool {
-	if t.Kind() != triple.TripleTerm {
-		return false
-	}
-	for t.Kind() == triple.TripleTerm {
-		inner, _ := t.Triple()
-		t = inner.Object
-	}
-	return t.Lang() != ""
 }
 
 // path translates a path pattern (section 18.2.2.4), and goes one step further

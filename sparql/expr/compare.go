@@ -87,11 +87,6 @@ func compareKind(a, b *Value) comparison {
 		return order(cmp.Compare(a.n, b.n))
 	case String:
 		return order(strings.Compare(a.term.Value(), b.term.Value()))
-	case LangString:
-		if a.term.Value() == b.term.Value() && strings.EqualFold(a.term.LangDir(), b.term.LangDir()) {
-			return same
-		}
-		return unequal
 	case DateTime, Date, Time:
 		if c, ok := compareInstants(a, b); ok {
 			return order(c)

@@ -5,7 +5,6 @@ package expr
 import (
 	"encoding/binary"
 	"math"
-	"strings"
 
 	"github.com/cespare/xxhash/v2"
 )
@@ -58,7 +57,7 @@ func (v Value) AppendEqualityKey(dst []byte) ([]byte, Keyed) {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(v.n))
 		return binary.BigEndian.AppendUint32(dst, v.nanos), KeyEqual
 	case LangString:
-		dst = appendHash(dst, strings.ToLower(v.term.LangDir()))
+		dst = appendHash(dst, v.term.LangDir())
 	case Other, IllTyped:
 		dst = appendHash(dst, v.term.Datatype())
 	}

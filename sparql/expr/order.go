@@ -22,7 +22,7 @@ import (
 //
 // It agrees with the operator < wherever defined: promotion and zones make operands equal or
 // incomparable, but never reverse them. Two values compare 0 if they are equal (the integers 1 and
-// 01, 1 and 1.0), or the same term up to the case of a language tag.
+// 01, 1 and 1.0), or the same term.
 
 // Compare compares two values in the order of ORDER BY ASC.
 func Compare(a, b Value) int {
@@ -107,7 +107,7 @@ func appendOrdered(dst []byte, v Value) []byte {
 	case v.kind == LangString:
 		dst = triple.AppendWholeTerm(dst, triple.NewString(t.Value()))
 		dst[len(dst)-len(t.Value())-countZeros(t.Value())-1]++ // one after the tag of strings
-		return append(append(dst, 0, sortField), strings.ToLower(t.LangDir())...)
+		return append(append(dst, 0, sortField), t.LangDir()...)
 	case v.isNumeric() || v.isInstant() || v.kind == Boolean:
 		// Cut off the rest after the value's bytes, because it does not sort: a number's
 		// datatype, the lexical form.

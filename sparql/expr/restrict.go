@@ -144,10 +144,6 @@ func restrictTo(v *ast.Var, op ast.Op, c Value) (Restriction, bool) {
 		return r, true
 	case op != ast.OpEqual || c.isDuration():
 		return r, false
-	case c.kind == LangString: // tags are equal in any case
-		r.Exact = false
-		r.Ranges = []Range{anyCase(c.term)}
-		return r, true
 	case c.kind == TripleTerm: // objects are compared by value
 		r.Exact = false
 		r.Ranges = []Range{sameBefore(c.term)}
@@ -161,27 +157,6 @@ func restrictTo(v *ast.Var, op ast.Op, c Value) (Restriction, bool) {
 func sameBefore(t triple.Term) Range {
 	_, before := innermost(t)
 	return Range{Starts: triple.Starts{Kind: triple.TripleTerm, Text: before}}
-}
-
-// restrictToTerm returns the restriction of v to a term and those with another case of its language tag.
-func restrictToTerm(v *ast.Var, t triple.Term) Restriction {
-	switch {
-	case t.LangDir() != "":
-		return Restriction{Var: v, Ranges: []Range{anyCase(t)}}
-	case t.Kind() == triple.TripleTerm:
-		return Restriction{Var: v, Ranges: []Range{sameBefore(t)}}
-	}
-	return Restriction{Var: v, Terms: []triple.Term{t}, Exact: true}
-}
-
-// anyCase returns a range with a string under its language tag in any case, because capital
-// letters stand before small ones.
-func anyCase(t triple.Term) Range {
-	text, tag := t.Value(), t.LangDir()
-	if len(text) > 512 { // keys hold a hash of the end of long terms, tag and all
-		return Range{Starts: triple.Starts{Kind: triple.Literal, Text: text, Lang: tag}}
-	}
-	return Range{GE: triple.NewLang(text, strings.ToUpper(tag)), LE: triple.NewLang(text, strings.ToLower(tag))}
 }
 
 // rangeOf returns the range of v op c: strict bounds at c, the others at low and high, the
@@ -260,7 +235,7 @@ func restrictCall(e *ast.Call) (Restriction, bool) {
 	// text.
 	switch e.Func {
 	case ast.FuncSameTerm:
-		return restrictToTerm(v, c.Term()), isVar
+		return Restriction{Var: v, Terms: []triple.Term{c.Term()}, Exact: true}, isVar
 	case ast.FuncStrStarts:
 		if isVar {
 			return startsWith(v, c)
@@ -292,10 +267,10 @@ func startsWith(v *ast.Var, c Value) (Restriction, bool) {
 	if c.kind == LangString {
 		return Restriction{Var: v, Ranges: []Range{{Starts: starts}}}, true
 	}
-	// No tag sorts before A.
-	tagged := Range{GE: triple.NewLang(text, "A")}
+	// No tag sorts before a.
+	tagged := Range{GE: triple.NewLang(text, "a")}
 	if next := successor(text); next != "" {
-		tagged.LT = triple.NewLang(next, "A")
+		tagged.LT = triple.NewLang(next, "a")
 	}
 	return Restriction{Var: v, Ranges: []Range{{Starts: starts}, tagged}}, true
 }

@@ -32,7 +32,7 @@ func compatible(a, b Value) Value {
 		return errType
 	case b.kind == String:
 		return trueValue
-	case a.kind == LangString && strings.EqualFold(a.term.LangDir(), b.term.LangDir()):
+	case a.kind == LangString && a.term.LangDir() == b.term.LangDir():
 		return trueValue
 	}
 	return errLang
@@ -170,7 +170,7 @@ func encodeForURI(_ *Env, args []Value) Value {
 	return FromString(string(b))
 }
 
-// concat keeps the language and direction if all arguments have them; its tag has the case of the first's.
+// concat keeps the language and direction if all arguments have them.
 func concat(_ *Env, args []Value) Value {
 	length := 0
 	oneLang := len(args) > 0
@@ -179,7 +179,7 @@ func concat(_ *Env, args []Value) Value {
 			return errType
 		}
 		length += len(v.term.Value())
-		oneLang = oneLang && v.kind == LangString && strings.EqualFold(v.term.LangDir(), args[0].term.LangDir())
+		oneLang = oneLang && v.kind == LangString && v.term.LangDir() == args[0].term.LangDir()
 	}
 	if length > triple.MaxTermBytes {
 		return errLength

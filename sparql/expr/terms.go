@@ -18,11 +18,7 @@ import (
 
 // Functions on terms (section 17.4.2), hashes (17.4.6), and functions on an [Env].
 
-// sameTerm compares terms. Language tags are the same in any case, also inside of triple terms.
-func sameTerm(_ *Env, args []Value) Value {
-	a, b := args[0].Term(), args[1].Term()
-	return FromBool(a == b || a.Kind() == b.Kind() && foldTag(a) == foldTag(b))
-}
+func sameTerm(_ *Env, args []Value) Value { return FromBool(args[0].Term() == args[1].Term()) }
 
 func isKind(kind triple.Kind) function {
 	return func(_ *Env, args []Value) Value {

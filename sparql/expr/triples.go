@@ -3,8 +3,6 @@
 package expr
 
 import (
-	"strings"
-
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/triple"
@@ -104,29 +102,6 @@ var tripleTag = func() byte {
 	return triple.AppendWholeTerm(nil, triple.NewTripleTerm(x, x, x))[0]
 }()
 
-// foldTag returns a term with its language tag in lower case, also inside of a triple term.
-func foldTag(t triple.Term) triple.Term {
-	if tag := t.LangDir(); tag != "" {
-		return triple.NewLang(t.Value(), strings.ToLower(tag))
-	}
-	if t.Kind() != triple.TripleTerm {
-		return t
-	}
-	if object, _ := innermost(t); object.LangDir() == "" {
-		return t
-	}
-	var b triple.TripleTermBuilder
-	for t.Kind() == triple.TripleTerm {
-		inner, ok := t.Triple()
-		if !ok {
-			break
-		}
-		b.Add(inner.Subject, inner.Predicate)
-		t = inner.Object
-	}
-	return b.Term(foldTag(t))
-}
-
 // AppendSameKey appends a key of 8 bytes. If sameTerm of two values is true, their keys are equal. Other
 // values may have the same key, too. No value is the same as an unbound one or an error.
 func (v Value) AppendSameKey(dst []byte) ([]byte, Keyed) {
@@ -135,6 +110,6 @@ func (v Value) AppendSameKey(dst []byte) ([]byte, Keyed) {
 		return dst, NoneEqual
 	}
 	start := len(dst)
-	dst = triple.AppendWholeTerm(dst, foldTag(t))
+	dst = triple.AppendWholeTerm(dst, t)
 	return appendSum(dst[:start], xxhash.Sum64(dst[start:])), KeyEqual
 }

@@ -56,7 +56,7 @@ func TestPrinted(t *testing.T) {
   ?s ?p 1.e0 .
   ?s ?p 1E+3 .
   ?s ?p true .
-  ?s ?p "a\"\n"@en-GB .
+  ?s ?p "a\"\n"@en-gb .
   ?s ?p "x\"y" .
   ?s ?p 1 .
   ?s ?p "x"^^<http://www.w3.org/2001/XMLSchema#integer> .

@@ -68,7 +68,7 @@ func TestWriters(t *testing.T) {
 	want := map[Format]string{
 		JSON: `{"head":{"vars":["s","o"]},"results":{"bindings":[
 {"s":{"type":"uri","value":"http://example.org/a?b&c"},"o":{"type":"literal","value":"tab\t quote\" back\\ nl\n cr\r <&>' é"}},
-{"s":{"type":"bnode","value":"b0"},"o":{"type":"literal","value":"chat","xml:lang":"fr-BE"}},
+{"s":{"type":"bnode","value":"b0"},"o":{"type":"literal","value":"chat","xml:lang":"fr-be"}},
 {"o":{"type":"literal","value":"01","datatype":"` + xsd + `integer"}},
 {"s":{"type":"literal","value":"1.0","datatype":"` + xsd + `decimal"},"o":{"type":"literal","value":"1e0","datatype":"` + xsd + `double"}},
 {"s":{"type":"literal","value":"x","datatype":"http://example.org/t"}},
@@ -85,7 +85,7 @@ func TestWriters(t *testing.T) {
   </head>
   <results>
     <result><binding name="s"><uri>http://example.org/a?b&amp;c</uri></binding><binding name="o"><literal>tab&#x9; quote&quot; back\ nl&#xA; cr&#xD; &lt;&amp;&gt;' é</literal></binding></result>
-    <result><binding name="s"><bnode>b0</bnode></binding><binding name="o"><literal xml:lang="fr-BE">chat</literal></binding></result>
+    <result><binding name="s"><bnode>b0</bnode></binding><binding name="o"><literal xml:lang="fr-be">chat</literal></binding></result>
     <result><binding name="o"><literal datatype="` + xsd + `integer">01</literal></binding></result>
     <result><binding name="s"><literal datatype="` + xsd + `decimal">1.0</literal></binding><binding name="o"><literal datatype="` + xsd + `double">1e0</literal></binding></result>
     <result><binding name="s"><literal datatype="http://example.org/t">x</literal></binding></result>
@@ -96,12 +96,12 @@ func TestWriters(t *testing.T) {
 </sparql>
 `,
 		CSV: "s,o\r\nhttp://example.org/a?b&c,\"tab\t quote\"\" back\\ nl\n cr\r <&>' é\"\r\n_:b0,chat\r\n,01\r\n1.0,1e0\r\nx,\r\n,\r\n1.,true\r\n,\"a,b\"\r\n",
-		TSV: "?s\t?o\n<http://example.org/a?b&c>\t\"tab\\t quote\\\" back\\\\ nl\\n cr\\r <&>' é\"\n_:b0\t\"chat\"@fr-BE\n\t01\n1.0\t1e0\n" +
+		TSV: "?s\t?o\n<http://example.org/a?b&c>\t\"tab\\t quote\\\" back\\\\ nl\\n cr\\r <&>' é\"\n_:b0\t\"chat\"@fr-be\n\t01\n1.0\t1e0\n" +
 			"\"x\"^^<http://example.org/t>\t\n\t\n\"1.\"^^<" + xsd + "decimal>\t\"true\"^^<" + xsd + "boolean>\n\"\"\t\"a,b\"\n",
 		Table: `s                           | o
 ----------------------------+-----------------------------------------------------
 <http://example.org/a?b&c>  | "tab\t quote\" back\\ nl\n cr\r <&>' é"
-_:b0                        | "chat"@fr-BE
+_:b0                        | "chat"@fr-be
                             | 01
 1.0                         | 1e0
 "x"^^<http://example.org/t> | ` + `
@@ -617,4 +617,21 @@ func ExampleWriter() {
 	// Output:
 	// ?name	?age
 	// "Zoë"@nl	42
+}
+
+// TestTagsAreFolded: the reader of each format makes one term of language tags that differ in case.
+func TestTagsAreFolded(t *testing.T) {
+	for format, document := range map[Format]string{
+		JSON: `{"head":{"vars":["o"]},"results":{"bindings":[{"o":{"type":"literal","value":"a","xml:lang":"EN-gb"}},{"o":{"type":"triple","value":` +
+			`{"subject":{"type":"uri","value":"x:s"},"predicate":{"type":"uri","value":"x:p"},"object":{"type":"literal","value":"a","xml:lang":"EN-gb","its:dir":"ltr"}}}}]}}`,
+		XML: `<sparql xmlns="http://www.w3.org/2005/sparql-results#" xmlns:its="http://www.w3.org/2005/11/its"><head><variable name="o"/></head><results><result><binding name="o">` +
+			`<literal xml:lang="EN-gb">a</literal></binding></result><result><binding name="o"><triple><subject><uri>x:s</uri></subject><predicate><uri>x:p</uri></predicate>` +
+			`<object><literal xml:lang="EN-gb" its:dir="ltr">a</literal></object></triple></binding></result></results></sparql>`,
+		TSV: "?o\n\"a\"@EN-gb\n<<( <x:s> <x:p> \"a\"@EN-gb--ltr )>>\n",
+	} {
+		want := [][]triple.Term{{triple.NewLang("a", "en-gb")}, {triple.NewTripleTerm(triple.NewIRI("x:s"), triple.NewIRI("x:p"), triple.NewLang("a", "en-gb--ltr"))}}
+		if _, rows, err := read(document, format); err != nil || !slices.EqualFunc(rows, want, slices.Equal) {
+			t.Errorf("%s: %v, %v", format, rows, err)
+		}
+	}
 }

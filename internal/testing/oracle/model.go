@@ -323,7 +323,7 @@ func boundsOf(s dataset.Search) (func(*term) bool, error) {
 			return nil, err
 		}
 		tests = append(tests, func(t *term) bool {
-			return t.class == start.class && strings.HasPrefix(t.text, start.text) && strings.EqualFold(t.tag, start.tag)
+			return t.class == start.class && strings.HasPrefix(t.text, start.text) && t.tag == start.tag
 		})
 	}
 	// 3. All tests must hold.

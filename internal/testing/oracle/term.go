@@ -65,7 +65,6 @@ func compare(a, b *term) int {
 	return cmp.Or(
 		compareValue(a, b),
 		cmp.Compare(a.datatype, b.datatype),
-		cmp.Compare(strings.ToLower(a.tag), strings.ToLower(b.tag)),
 		cmp.Compare(a.tag, b.tag),
 		cmp.Compare(a.text, b.text),
 	)
@@ -99,7 +98,8 @@ func parseTerm(s string) (*term, error) {
 	case rest == "":
 		return t, nil
 	case rest[0] == '@':
-		t.class, t.tag = langClass, rest[1:]
+		// Tags are equal in any case.
+		t.class, t.tag = langClass, strings.ToLower(rest[1:])
 		return t, nil
 	case strings.HasPrefix(rest, "^^<"+xsd) && rest[len(rest)-1] == '>':
 		t.datatype = rest[len("^^<"+xsd) : len(rest)-1]

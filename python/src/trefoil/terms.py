@@ -55,7 +55,8 @@ class Literal:
     """A literal: its lexical form as written, its datatype, a language tag or "", and a base direction or "".
 
     With a language the datatype is rdf:langString, and with a direction, "ltr" or "rtl", it is rdf:dirLangString. Two
-    literals are equal if they are the same term: "01" and "1" of xsd:integer differ.
+    literals are equal if they are the same term: "01" and "1" of xsd:integer differ. A language gets lower case,
+    as on the server.
     """
 
     value: str
@@ -69,6 +70,7 @@ class Literal:
         if self.direction and not self.language:
             raise ValueError(f"a literal with the direction {self.direction!r} and no language: give language=")
         if self.language:
+            object.__setattr__(self, "language", self.language.lower())
             datatype = RDF_DIR_LANG_STRING if self.direction else RDF_LANG_STRING
             if self.datatype == XSD_STRING:
                 object.__setattr__(self, "datatype", datatype)
