@@ -34,10 +34,15 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 	if err != nil {
 		return in, err
 	}
+	var needed func(from, slot int) bool
 	for i := 0; i < len(steps); i++ {
 		step := &steps[i]
 		if n := p.columnSteps(steps[i:], in); n > 0 {
-			if in, err = p.columnJoin(steps[i:i+n], in, p.neededBehind(steps[i+n:], all, aliases)); err != nil {
+			if needed == nil {
+				needed = p.neededBehind(steps, all, aliases)
+			}
+			behind := func(slot int) bool { return needed(i+n, slot) }
+			if in, err = p.columnJoin(steps[i:i+n], in, behind); err != nil {
 				return in, err
 			}
 			i += n - 1
@@ -221,7 +226,7 @@ func (p *planner) scan(one *candidate) (stream, error) {
 	if one.column == nil {
 		return p.c.look(one, in, one.rows), nil
 	}
-	return p.columnJoin([]joinStep{{list: []int{slices.IndexFunc(p.list, func(c candidate) bool { return c.pat == one.pat })}, rows: one.rows}}, in, one.vars)
+	return p.columnJoin([]joinStep{{list: []int{slices.IndexFunc(p.list, func(c candidate) bool { return c.pat == one.pat })}, rows: one.rows}}, in, one.vars.Has)
 }
 
 // look joins in with one pattern by look-ups.

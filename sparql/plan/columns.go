@@ -140,9 +140,8 @@ func (p *planner) columnSteps(steps []joinStep, in stream) int {
 	return len(steps)
 }
 
-// columnJoin joins in with patterns over columns. needed are the variables that the operators above
-// use.
-func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) (out stream, err error) {
+// columnJoin joins in with patterns over columns. needed reports whether the operators above use a variable.
+func (p *planner) columnJoin(steps []joinStep, in stream, needed func(slot int) bool) (out stream, err error) {
 	c := p.c
 	var list []exec.ColumnStep
 	var bound, give []int
@@ -163,7 +162,7 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) (o
 			if slot := step.Key.Slot; in.certain.Has(slot) && !slices.Contains(bound, slot) {
 				bound = append(bound, slot)
 			}
-			if needed.Has(step.Value.Slot) {
+			if needed(step.Value.Slot) {
 				give = append(give, step.Value.Slot)
 			}
 			known = with(known, step.Value.Slot)
@@ -193,7 +192,7 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed algebra.Set) (o
 		for slot := range one.vars.All {
 			switch {
 			case !known.Has(slot):
-				if needed.Has(slot) {
+				if needed(slot) {
 					give = append(give, slot)
 				}
 			case in.certain.Has(slot) && !slices.Contains(bound, slot):
@@ -218,13 +217,26 @@ func (p *planner) equalStep(cond *condition, one *candidate) bool {
 	if one.column == nil || int64(one.column.ByObject.Keys())*rowBytes > p.c.query.Account.Limit/8 {
 		return false
 	}
-	is := func(one *candidate, position int) bool {
-		slot := one.pat.Places[position].Slot
-		return slot == cond.left || slot == cond.right
+	object := one.pat.Places[triple.Object].Slot
+	longs := p.longEnds()
+	return (object == cond.left || object == cond.right) && !longs.Has(cond.left) && !longs.Has(cond.right)
+}
+
+// longEnds returns the variables that a pattern reads from a column with long terms.
+func (p *planner) longEnds() algebra.Set {
+	if p.longs == nil {
+		p.longs = &algebra.Set{}
+		for i := range p.list {
+			col, at := p.list[i].column, &p.list[i].pat.Places
+			if col != nil && col.LongSubjects && at[triple.Subject].Slot >= 0 {
+				p.longs.Add(at[triple.Subject].Slot)
+			}
+			if col != nil && col.LongObjects && at[triple.Object].Slot >= 0 {
+				p.longs.Add(at[triple.Object].Slot)
+			}
+		}
 	}
-	return is(one, triple.Object) && !slices.ContainsFunc(p.list, func(one candidate) bool {
-		return one.column != nil && (one.column.LongObjects && is(&one, triple.Object) || one.column.LongSubjects && is(&one, triple.Subject))
-	})
+	return *p.longs
 }
 
 // equalTerms returns the step that binds the object of a pattern by an equality with a known variable.
@@ -262,20 +274,27 @@ func (p *planner) joinColumn(to, from *joinState, one *candidate) {
 	to.risk = from.risk + probes
 }
 
-// neededBehind returns the variables of patterns that the next steps or the rest of the query use.
-func (p *planner) neededBehind(next []joinStep, patterns []algebra.TriplePattern, aliases []alias) algebra.Set {
+// neededBehind returns a function that reports whether the steps from one on, or the rest of the query, use a
+// variable of patterns. It looks at all steps once, because a join over columns may end after each of them.
+func (p *planner) neededBehind(steps []joinStep, patterns []algebra.TriplePattern, aliases []alias) func(from, slot int) bool {
 	needed := p.c.needed(patterns)
 	for _, a := range aliases {
 		if a.to.IsVar() {
 			needed.Add(a.to.Slot)
 		}
 	}
-	for i := range next {
-		for _, n := range next[i].list {
-			needed.AddAll(p.list[n].vars)
+	last := map[int]int{} // the last step that has a variable
+	for i := range steps {
+		for _, n := range steps[i].list {
+			for slot := range p.list[n].vars.All {
+				last[slot] = i
+			}
 		}
 	}
-	return needed
+	return func(from, slot int) bool {
+		at, ok := last[slot]
+		return needed.Has(slot) || ok && at >= from
+	}
 }
 
 // needed returns the variables of patterns that the rest of the query uses. Outside of a projection or

@@ -5,6 +5,7 @@ package plan
 import (
 	"slices"
 
+	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -43,6 +44,7 @@ type planner struct {
 	unfolds []plannedUnfold
 	byTerm  map[int]int      // the first place in unfolds of each term's variable
 	byParts map[[3]int][]int // the places in unfolds of all with the same parts
+	longs   *algebra.Set     // see longEnds; nil until it is needed
 }
 
 const dynamicPatterns = 10
