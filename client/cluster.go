@@ -17,11 +17,12 @@ type Status struct {
 	Epoch      uint64   `json:"epoch"`
 	Members    []Member `json:"members"`
 	Segments   int      `json:"segments"`
-	Triples    int64    `json:"triples"`    // an estimate
+	Triples    int64    `json:"triples"`
 	Rebuilding int      `json:"rebuilding"` // segments with missing copies
 	Lost       int      `json:"lost"`       // ranges with rows that may be lost forever
 
 	Annotations int64  `json:"annotations"`
+	Exact       bool   `json:"exact"`     // Triples and Annotations are exact; otherwise they are estimates
 	Bytes       int64  `json:"bytes"`     // of tables on the disk
 	FreeBytes   int64  `json:"freeBytes"` // of the disk; -1 if it is unknown
 	Reclaimed   int64  `json:"reclaimed"` // of a lone node: bytes of tables given back in quiet times

@@ -8,8 +8,8 @@ export class Failure extends Error {
   }
 }
 
-// events reports "token" (a request was refused, detail is the text for the user), "signed-in" and
-// "data" (data was changed by this page).
+// events reports "token" (a request was refused, detail is the text for the user), "signed-in",
+// "data" (data was changed by this page) and "status" (detail is the node's latest status).
 export const events = new EventTarget();
 export const emit = (name: string, detail?: unknown) => events.dispatchEvent(new CustomEvent(name, { detail }));
 

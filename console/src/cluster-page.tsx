@@ -14,7 +14,7 @@ interface Member {
   lag?: number; leaseSeconds?: number; walk?: Walk; slow?: number; damaged?: boolean; error?: string;
 }
 interface Status {
-  version: string; epoch: number; members: Member[]; segments: number; triples: number; annotations: number; rebuilding: number; lost: number; bytes: number; freeBytes: number;
+  version: string; epoch: number; members: Member[]; segments: number; triples: number; exact?: boolean; annotations: number; rebuilding: number; lost: number; bytes: number; freeBytes: number;
   corruptions: number; readOnly: boolean; error?: string; cluster?: string; phase?: string; leader?: string; waiting?: string; copies?: number; bears?: number; staleSeconds?: number; noMajority?: boolean; missing?: string[];
   storedCopies?: number; excluded?: { id: string; address: string; epoch: number; why: string }[];
   lostRanges?: { order: string; from: string; until: string; epoch: number }[];
@@ -29,6 +29,7 @@ export function ClusterPage() {
   const status = useLoad(signal => json<Status>("status", { signal }), [], 1000);
   const [error, setError] = useState("");
   const s = status.value;
+  useEffect(() => { if (s) emit("status", s); }, [s]);
   // A map may be large, so it is read often only while something moves.
   const map = useLoad(signal => json<SegmentMap>(url("segments", { limit: maxSegments }), { signal }), [], s?.phase === "fill" ? 1000 : 10_000);
   useEffect(map.again, [s?.epoch, s?.phase]);
@@ -50,7 +51,7 @@ export function ClusterPage() {
     {s && <>
       <Risks s={s} />
       <Figures all={[
-        ["Triples, about", amount(s.triples)], ["Annotations", amount(s.annotations)], ["Machines", s.members.length], ["Segments", amount(s.segments)],
+        [s.exact ? "Triples" : "Triples, about", amount(s.triples)], ["Annotations", amount(s.annotations)], ["Machines", s.members.length], ["Segments", amount(s.segments)],
         ["Tables", bytes(s.bytes)],
         ["Epoch", amount(s.epoch)], ["Phase", s.phase && (phases[s.phase] ?? s.phase)], ["Copies of each triple", s.storedCopies && s.storedCopies < (s.copies ?? 0) ? `${s.storedCopies} of ${s.copies}` : s.copies], ["More losses that the data bears", s.bears],
         ["Copies still to be made", s.cluster && amount(s.rebuilding)], ["The leader waits", s.waiting],

@@ -14,24 +14,28 @@ import { useSchema } from "./schema";
 
 const views: [View, string][] = [["query", "Query"], ["browse", "Browse"], ["data", "Data"], ["cluster", "Cluster"], ["operations", "Operations"]];
 
-interface Status { triples: number; members: unknown[]; version: string; readOnly?: boolean }
+interface Status { triples: number; exact?: boolean; members: unknown[]; version: string; readOnly?: boolean }
 
-// About says what is stored where. It is read again after each change.
+// About says what is stored where. It is read again after each change. Pages that read the status report it, so that no
+// two numbers on a page differ.
 function About() {
   const [status, setStatus] = useState<Status | null>(null);
   useEffect(() => {
     const read = () => json<Status>("status").then(setStatus, () => setStatus(null));
+    const take = (e: Event) => setStatus((e as CustomEvent<Status>).detail);
     read();
     events.addEventListener("data", read);
     events.addEventListener("signed-in", read);
+    events.addEventListener("status", take);
     return () => {
       events.removeEventListener("data", read);
       events.removeEventListener("signed-in", read);
+      events.removeEventListener("status", take);
     };
   }, []);
   if (!status) return <span id="about" class="dim" />;
   return <span id="about" class="dim" title={`Version ${status.version}`}>
-    about {status.triples.toLocaleString()} triples on {status.members.length} {status.members.length === 1 ? "machine" : "machines"}{status.readOnly && ", read-only"}
+    {!status.exact && "about "}{status.triples.toLocaleString()} triples on {status.members.length} {status.members.length === 1 ? "machine" : "machines"}{status.readOnly && ", read-only"}
   </span>;
 }
 

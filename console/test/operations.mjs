@@ -27,7 +27,7 @@ export async function testOperations(context, address) {
     const { status, text: answer } = await query;
     if (status !== 409 || !answer.includes('"stopped"')) throw new Error(`the client got ${status} ${answer}`);
     await row.waitFor({ state: "detached" });
-    await page.getByRole("region", { name: "Slow queries", exact: true }).locator("tbody tr").filter({ hasText: text }).getByText("409").waitFor();
+    await page.getByRole("region", { name: "Slow queries", exact: true }).locator("tbody tr").filter({ hasText: text }).getByText(/^409, /).waitFor();
   });
   await sub(t, "subscriptions, and their deletion after a question", async () => {
     const put = await fetch(address + "subscriptions/names?" + new URLSearchParams({ p: "<http://example.org/age>", kinds: "add" }), { method: "PUT" });

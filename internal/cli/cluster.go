@@ -295,7 +295,7 @@ func printCluster(w io.Writer, s status) error {
 	}
 	row("segments", "%s", segmentsText(s))
 	row("lost", "%s", plural(int64(s.Lost), "range"))
-	row("triples", "about %s", number(s.Triples))
+	row("triples", "%s", countText(s.Triples, s))
 	if s.Scrub != nil {
 		row("scrub", "%s", scrubText(*s.Scrub))
 	}

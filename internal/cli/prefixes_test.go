@@ -46,7 +46,7 @@ func TestNamesInCommands(t *testing.T) {
 		want(t, exitDone, "new        6\n", with("load", file)...)
 		want(t, exitDone, "6\n", with("count")...)
 		want(t, exitDone, "6\n", with("count", "--estimate")...)
-		want(t, exitDone, "triples     about 6\n", with("status")...)
+		want(t, exitDone, "triples     6\n", with("status")...)
 		want(t, exitDone, "added 1 triple, 0 there already", with("add", again)...)
 		want(t, exitDone, "1\n", with("count", "? <http://mine/y> ?")...)
 		// 1. Patterns, ranges and queries.

@@ -84,9 +84,9 @@ func printStatus(e *env, s status) error {
 		row("member", "%s", strings.TrimRight(m.ID+" "+m.State+" "+m.Address, " "))
 	}
 	row("segments", "%s", number(int64(s.Segments)))
-	row("triples", "about %s", number(s.Triples))
+	row("triples", "%s", countText(s.Triples, s))
 	if s.Annotations > 0 {
-		row("annotations", "about %s", number(s.Annotations))
+		row("annotations", "%s", countText(s.Annotations, s))
 	}
 	row("tables", "%s", size(s.Bytes))
 	if s.FreeBytes >= 0 {
@@ -105,6 +105,14 @@ func printStatus(e *env, s status) error {
 		row("stalled", "%s", stalledText(f))
 	}
 	return out.Flush()
+}
+
+// countText returns a number of a status, and whether it is an estimate.
+func countText(n int64, s status) string {
+	if s.Exact {
+		return number(n)
+	}
+	return "about " + number(n)
 }
 
 // stalledText describes a part of the server that does not follow the change feed.

@@ -91,7 +91,10 @@ func (n *Node) AwaitJoined(ctx context.Context) error {
 // startJoin begins to make a machine without a cluster a member of one. It returns at once, because
 // the machine must answer its operators however long that takes.
 func (n *Node) startJoin() error {
-	if n.store.Status().Triples > 0 {
+	if counted, err := n.store.Database().Counters(); err != nil || n.store.Status().Triples > 0 || counted.Links > 0 {
+		if err != nil {
+			return err
+		}
 		return fmt.Errorf("%w: %s: only the first machine of a cluster brings data; load it through the cluster instead", ErrNotEmpty, n.store.Dir())
 	}
 	if !slices.ContainsFunc(n.cfg.Join, func(address string) bool { return address != n.address }) {

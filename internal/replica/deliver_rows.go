@@ -157,8 +157,8 @@ func (c *stampedCommit) count(row *stampedRow, held []byte) {
 	was, is := held != nil && !triple.IsTombstone(held), !triple.IsTombstone(row.value)
 	switch {
 	case was && !is:
-		c.counted.Triples--
+		c.counted.Count(row.key[1:], -1)
 	case is && !was:
-		c.counted.Triples++
+		c.counted.Count(row.key[1:], 1)
 	}
 }

@@ -71,6 +71,9 @@ func (s Staging) ingest(ctx context.Context, to *store.Commit, load string, numb
 		after.Annotations += f.NewAnnotations
 		annotated = annotated || f.Annotated
 	}
+	if after.Links, err = to.LinksWith(paths); err != nil {
+		return err
+	}
 	// 3. Ingest the tables with the record in one step, so a crash leaves all or nothing.
 	path, err := s.writeTaken(number, after, mark, annotated)
 	if err != nil {

@@ -145,7 +145,7 @@ func (w *sweeper) count(it *pebble.Iterator, lower, upper []byte) error {
 		case triple.IsAnnotation(value):
 			w.step.counted.Annotations++
 		default:
-			w.step.counted.Triples++
+			w.step.counted.Count(it.Key()[1:], 1)
 		}
 		if err := w.goOn(); err != nil {
 			return err
@@ -276,6 +276,7 @@ func (r *sweeping) Commit(to *store.Commit, _ []store.Job) error {
 		}
 		counted.Triples -= r.counted.Triples
 		counted.Annotations -= r.counted.Annotations
+		counted.Links -= r.counted.Links
 	}
 	// 3. Sync only the last step, because it makes all earlier ones durable, too.
 	if err := to.Write(batch, counted, r.synced); err != nil {

@@ -339,7 +339,7 @@ func (c *commit) add(r *request, it *item, state *tripleState, plain []byte, sta
 	}
 	state.exists = true
 	c.adds = true
-	c.counted.Triples++
+	c.counted.Count(r.key(it, 0)[1:], 1)
 	return c.log.Triple(feed.Add, stamp, r.key(it, 0), r.key(it, orderPOS), it.long)
 }
 
@@ -352,7 +352,7 @@ func (c *commit) delete(r *request, it *item, state *tripleState, stamp triple.S
 		}
 	}
 	state.exists = false
-	c.counted.Triples--
+	c.counted.Count(r.key(it, 0)[1:], -1)
 	if err := c.readAnnotations(r, it, state); err != nil {
 		return err
 	}

@@ -4,6 +4,7 @@ package store
 
 import (
 	"bytes"
+	"errors"
 	"fmt"
 	"slices"
 
@@ -133,7 +134,7 @@ func (c *commit) clearAll(k *clearing, stamp *triple.Stamp) error {
 	c.request.removed += c.counted.Triples
 	c.counted = keyspace.Counters{}
 	lower, upper := keyspace.StorageBounds(triple.Range{})
-	if err := c.batch.DeleteRange(lower, upper, nil); err != nil {
+	if err := errors.Join(c.batch.DeleteRange(lower, upper, nil), c.batch.Delete(keyspace.RowInexact, nil)); err != nil {
 		return err
 	}
 	return c.logClear(k, stamp, nil)
@@ -225,7 +226,7 @@ func (c *commit) clearRow(key, value []byte, own bool, stamp triple.Stamp) error
 	if err != nil {
 		return err
 	}
-	c.count(value)
+	c.count(version, value)
 	// 2. Delete its rows.
 	var spo, pos []byte
 	for _, o := range triple.Orders {
@@ -270,13 +271,13 @@ func longTerms(key, value []byte) ([]byte, error) {
 	return (&triple.Value{Long: v.Long}).Append(nil), nil
 }
 
-// count counts a cleared row.
-func (c *commit) count(value []byte) {
+// count counts a cleared row with a key, without the byte of its table.
+func (c *commit) count(key, value []byte) {
 	switch {
 	case triple.IsAnnotation(value):
 		c.counted.Annotations--
 	case !triple.IsTombstone(value):
-		c.counted.Triples--
+		c.counted.Count(key, -1)
 		c.request.removed++
 	}
 }
@@ -325,7 +326,7 @@ func (c *commit) sweepOrder(o triple.Order, k *clearing, predicates *rdfload.Pre
 			run.add(it.Key())
 			switch {
 			case o == triple.SPO:
-				c.count(value)
+				c.count(version, value)
 			case o == triple.POS:
 				if !bytes.Equal(terms[triple.Predicate], predicate) {
 					predicate = append(predicate[:0], terms[triple.Predicate]...)

@@ -32,6 +32,12 @@ type Commit struct{ to *Committer }
 // Counters returns the last committed counters.
 func (c *Commit) Counters() keyspace.Counters { return c.to.counted }
 
+// LinksWith returns [keyspace.Counters.Links] as they will be when some tables are ingested.
+func (c *Commit) LinksWith(tables []string) (int64, error) {
+	n, err := c.to.newLinks(tables)
+	return c.to.counted.Links + n, err
+}
+
 // Outgrow makes the store's later stamps greater than all stamps of an epoch.
 func (c *Commit) Outgrow(epoch uint64, batch *pebble.Batch) error {
 	return c.to.sequence.outgrow(epoch, batch)

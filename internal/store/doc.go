@@ -63,7 +63,9 @@
 // terms, and reads skip it. These are the rows of local state:
 //
 //	changes/...       the log of changes, see package changefeed
-//	counters          uvarint triples, uvarint annotations: rows of SPO in storage
+//	counters          uvarint triples, uvarint annotations: rows of SPO in storage; uvarint UIDs and hosts
+//	                  of links among the triples, unless 0
+//	counters/inexact  nothing; a bulk load beside other writes has made the counters inexact
 //	identity          the Identity of a member of a cluster as JSON
 //	load/begin/ID     uvarint epoch, uvarint sequence: the stamp of a load's rows
 //	load/done/ID      the load's rdfload.Record as JSON

@@ -202,7 +202,7 @@ func (s sink) Publish(ctx context.Context, record rdfload.Record, tables []strin
 }
 
 func (s sink) publish(ctx context.Context, record rdfload.Record, tables []string) error {
-	// 1. Lock out commits, because the counters change with the ingest.
+	// 1. Lock out commits, because the counters change with the ingest. What takes long is counted before.
 	if s.options.ReadOnly {
 		return ErrReadOnly
 	}
@@ -210,6 +210,10 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 		return err
 	}
 	defer s.db.End()
+	links, err := s.committer.newLinks(tables)
+	if err != nil {
+		return err
+	}
 	s.committer.mu.Lock()
 	defer s.committer.mu.Unlock()
 	if err := errors.Join(s.member.alone(), s.db.Err()); err != nil {
@@ -243,9 +247,14 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	after := s.committer.counted
 	after.Triples += record.New
 	after.Annotations += record.NewAnnotations
-	path, err := s.writeRecord(record, after, map[string][]byte{
+	after.Links += links
+	localRows := map[string][]byte{
 		string(entry): change, string(rowSequence): sequenceRow, string(changefeed.RowLimit): sequenceRow,
-	})
+	}
+	if rows.Less(before.last()) { // others have written since the load began
+		localRows[string(keyspace.RowInexact)] = []byte{1}
+	}
+	path, err := s.writeRecord(record, after, localRows)
 	if err != nil {
 		return err
 	}

@@ -3,7 +3,10 @@
 package store
 
 import (
+	"bytes"
 	"fmt"
+
+	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
@@ -17,11 +20,12 @@ type Status struct {
 	Epoch      uint64   `json:"epoch"`
 	Members    []Member `json:"members"`
 	Segments   int      `json:"segments"`
-	Triples    int64    `json:"triples"`    // an estimate: see Store.Count for an exact one
+	Triples    int64    `json:"triples"`    // without UIDs and hosts of links and the row of prefixes, as in counts of clients
 	Rebuilding int      `json:"rebuilding"` // segments with missing copies
 	Lost       int      `json:"lost"`       // ranges with rows that may be lost for good
 
 	Annotations int64  `json:"annotations"`
+	Exact       bool   `json:"exact"`     // triples and annotations are exact; otherwise they are estimates
 	Bytes       int64  `json:"bytes"`     // of tables
 	FreeBytes   int64  `json:"freeBytes"` // of the disk; -1 if unknown
 	Reclaimed   int64  `json:"reclaimed"` // bytes of tables freed in quiet times since the start
@@ -184,11 +188,11 @@ func (s *Store) Status() Status {
 	}
 	defer s.db.End()
 	if c, err := s.db.Counters(); err == nil {
-		st.Triples, st.Annotations = c.Triples, c.Annotations
-		// Users did not add the row of prefixes, so they must not see it in a count.
-		if s.hasPrefixRow() {
-			st.Triples, st.Annotations = max(st.Triples-1, 0), max(st.Annotations-1, 0)
-		}
+		// Users did not add the row of prefixes and the UIDs of pages, so they must not see them in a count.
+		triples, annotations := s.countPrefixRow()
+		st.Triples, st.Annotations = max(c.Triples-s.links(c)-triples, 0), max(c.Annotations-annotations, 0)
+		inexact, err := s.db.Value(keyspace.RowInexact)
+		st.Exact = err == nil && inexact == nil && s.member.alone() == nil
 	}
 	st.Bytes = s.db.TableBytes()
 	st.Epoch = firstEpoch
@@ -202,12 +206,34 @@ func (s *Store) Status() Status {
 // prefixKey is the key of the row of prefixes.
 var prefixKey, _ = triple.AppendKey(nil, triple.SPO, systemgraph.PrefixRow)
 
-// hasPrefixRow reports whether this machine has the row of prefixes. The database must be open.
-func (s *Store) hasPrefixRow() bool {
-	value, closer, err := s.db.Get(append([]byte{keyspace.Storage}, prefixKey...))
-	if err != nil {
-		return false
+// links returns the number of UIDs and hosts of links. A read-only store of an earlier release has counted them when
+// it was opened.
+func (s *Store) links(c keyspace.Counters) int64 {
+	if s.options.ReadOnly {
+		return s.committer.counted.Links
 	}
-	defer closer.Close()
-	return !triple.IsTombstone(value)
+	return c.Links
+}
+
+// countPrefixRow counts the row of prefixes on this machine and its annotations. The database must be open.
+func (s *Store) countPrefixRow() (triples, annotations int64) {
+	row := append([]byte{keyspace.Storage}, prefixKey...)
+	_, upper := triple.AnnotationBounds(row)
+	it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: row, UpperBound: upper})
+	if err != nil {
+		return 0, 0
+	}
+	defer it.Close()
+	for valid := it.First(); valid; valid = it.Next() {
+		switch value, err := it.ValueAndErr(); {
+		case err != nil:
+			return 0, 0
+		case triple.IsTombstone(value):
+		case triple.IsAnnotation(value):
+			annotations++
+		case bytes.Equal(it.Key(), row):
+			triples++
+		}
+	}
+	return triples, annotations
 }

@@ -236,6 +236,24 @@ func Value(from pebble.Reader, key []byte) ([]byte, error) {
 	return value, closer.Close()
 }
 
+// TableRows returns an iterator over the rows of tables that are not ingested yet. The caller must close it.
+func (d *Database) TableRows(paths []string, o *pebble.IterOptions) (*pebble.Iterator, error) {
+	levels := make([][]sstable.ReadableFile, 0, len(paths))
+	for _, path := range paths {
+		f, err := d.FS.Open(path)
+		if err != nil {
+			for _, level := range levels {
+				err = errors.Join(err, level[0].Close())
+			}
+			return nil, err
+		}
+		levels = append(levels, []sstable.ReadableFile{f})
+	}
+	options := d.pebbleOptions()
+	options.EnsureDefaults()
+	return pebble.NewExternalIter(options, o, levels)
+}
+
 // Counters returns the last committed counters.
 func (d *Database) Counters() (keyspace.Counters, error) {
 	value, err := d.Value(keyspace.RowCounters)

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -53,20 +54,49 @@ func TableBounds(table byte, r triple.Range) (lower, upper []byte) {
 	return lower, append([]byte{table}, r.Hi...)
 }
 
-// Counters count triples and annotations with every commit. They are exact except after a bulk
-// load beside other writes, because it counts new rows against its start.
-type Counters struct{ Triples, Annotations int64 }
+// RowInexact is set if the [Counters] are not exact.
+var RowInexact = LocalKey("counters/inexact")
 
-// Append appends the value of [RowCounters].
-func (c Counters) Append(dst []byte) []byte {
-	dst = binary.AppendUvarint(dst, uint64(max(c.Triples, 0)))
-	return binary.AppendUvarint(dst, uint64(max(c.Annotations, 0)))
+// Counters count triples and annotations with every commit. They are exact except after a bulk
+// load beside other writes, because it counts new rows against its start; see [RowInexact].
+type Counters struct {
+	Triples, Annotations int64
+	// Links are those of Triples that have the UIDs and hosts of links, see [systemgraph.IsLink].
+	Links int64
 }
 
-// ParseCounters reads the value of [RowCounters].
-func ParseCounters(b []byte) (Counters, error) {
-	triples, annotations, err := parseTwo(b)
-	return Counters{int64(triples), int64(annotations)}, err
+// Count counts n triples with the key of a row, without the byte of its table.
+func (c *Counters) Count(key []byte, n int64) {
+	c.Triples += n
+	if systemgraph.IsLinkKey(key) {
+		c.Links += n
+	}
+}
+
+// Append appends the value of [RowCounters]. It leaves out Links if they are 0, because earlier
+// releases read two numbers only.
+func (c Counters) Append(dst []byte) []byte {
+	dst = binary.AppendUvarint(dst, uint64(max(c.Triples, 0)))
+	dst = binary.AppendUvarint(dst, uint64(max(c.Annotations, 0)))
+	if c.Links > 0 {
+		dst = binary.AppendUvarint(dst, uint64(c.Links))
+	}
+	return dst
+}
+
+// ParseCounters reads the value of [RowCounters]. If Links are 0, they may be unknown.
+func ParseCounters(b []byte) (c Counters, err error) {
+	left := b
+	for _, n := range []*int64{&c.Triples, &c.Annotations, &c.Links} {
+		value, size := binary.Uvarint(left)
+		if size <= 0 {
+			return Counters{}, LocalError(b)
+		}
+		if *n, left = int64(value), left[size:]; len(left) == 0 && n != &c.Triples {
+			return c, nil
+		}
+	}
+	return Counters{}, LocalError(b)
 }
 
 // AppendStamp appends a stamp as two uvarints.

@@ -1,0 +1,99 @@
+// The number of triples that no user's count meets: UIDs and hosts of links.
+
+package store
+
+import (
+	"bytes"
+
+	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// linkOptions bound the rows of UIDs and hosts in SPO. Rows of other graphs may be among them.
+func linkOptions() *pebble.IterOptions {
+	lower, upper := keyspace.StorageBounds(systemgraph.LinkRanges[triple.SPO])
+	return &pebble.IterOptions{LowerBound: lower, UpperBound: upper}
+}
+
+// isLinkRow reports whether an iterator is at the row of a UID or a host.
+func isLinkRow(it *pebble.Iterator) (bool, error) {
+	value, err := it.ValueAndErr()
+	return err == nil && !triple.IsTombstone(value) && !triple.IsAnnotation(value) && systemgraph.IsLinkKey(it.Key()[1:]), err
+}
+
+// readLinks sets the counter of UIDs and hosts, because stores of earlier releases have none. If there are no such
+// rows, it costs a seek.
+func (c *Committer) readLinks() (err error) {
+	if c.counted.Links > 0 {
+		return nil
+	}
+	if c.counted.Links, err = c.countLinks(); err != nil || c.counted.Links == 0 || c.db.ReadOnly {
+		return err
+	}
+	batch := c.db.NewBatch()
+	defer batch.Close()
+	if err := batch.Set(keyspace.RowCounters, c.counted.Append(nil), nil); err != nil {
+		return err
+	}
+	return c.db.Commit(batch, false)
+}
+
+// countLinks counts the rows of UIDs and hosts.
+func (c *Committer) countLinks() (n int64, err error) {
+	it, err := c.db.NewIter(linkOptions())
+	if err != nil {
+		return 0, err
+	}
+	defer it.Close()
+	for valid := it.First(); valid; valid = it.Next() {
+		link, err := isLinkRow(it)
+		if err != nil {
+			return 0, err
+		}
+		if link {
+			n++
+		}
+	}
+	return n, it.Error()
+}
+
+// newLinks counts the rows of UIDs and hosts in tables that are to be ingested, if the store does not hold them.
+func (c *Committer) newLinks(tables []string) (n int64, err error) {
+	// 1. Both have only the rows of one range, so a load without UIDs costs a seek in each table.
+	loaded, err := c.db.TableRows(tables, linkOptions())
+	if err != nil {
+		return 0, err
+	}
+	defer loaded.Close()
+	held, err := c.db.NewIter(linkOptions())
+	if err != nil {
+		return 0, err
+	}
+	defer held.Close()
+	for valid := loaded.First(); valid; valid = loaded.Next() {
+		link, err := isLinkRow(loaded)
+		if err != nil {
+			return 0, err
+		}
+		if !link {
+			continue
+		}
+		// 2. A row that is held and live is replaced, so it is not new. The seeks ascend.
+		n++
+		if held.SeekGE(loaded.Key()) && bytes.Equal(held.Key(), loaded.Key()) {
+			if link, err = isLinkRow(held); err != nil {
+				return 0, err
+			}
+			if link {
+				n--
+			}
+		}
+	}
+	if err := loaded.Error(); err != nil {
+		return 0, err
+	}
+	return n, held.Error()
+}

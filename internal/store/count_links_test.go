@@ -1,0 +1,144 @@
+// Tests of the counters: UIDs of links in every kind of change, and whether they are exact.
+
+package store
+
+import (
+	"context"
+	"fmt"
+	"strings"
+	"testing"
+
+	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/rdfload"
+	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/rdfload/syntax"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// uidRow is the triple of a UID.
+func uidRow(i int) triple.Triple {
+	return triple.Triple{Subject: triple.NewIRI(fmt.Sprint(systemgraph.IRI, ":page:", i)), Predicate: triple.NewIRI("x:uid"), Object: triple.NewString(fmt.Sprint(i)), Graph: systemgraph.Graph}
+}
+
+// likeUID is a user's triple whose keys lie among those of UIDs.
+func likeUID(i int) triple.Triple {
+	t := uidRow(i)
+	t.Graph = triple.NewIRI("x:g")
+	return t
+}
+
+func reopened(t *testing.T, dir string, o Options) *Store {
+	t.Helper()
+	s, err := Open(dir, o)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return s
+}
+
+func loadAll(t *testing.T, s *Store, o rdfload.Options, all ...triple.Triple) {
+	t.Helper()
+	var text strings.Builder
+	for _, one := range all {
+		text.Write(append(triple.AppendNQuad(nil, one), '\n'))
+	}
+	o.Memory = rdfload.MinMemory
+	if _, err := rdfload.Load(t.Context(), s.Sink(), []input.Source{input.Document("x.nq", strings.NewReader(text.String()), 0, syntax.NQuads)}, o); err != nil {
+		t.Fatal(err)
+	}
+}
+
+// TestCountsWithoutLinks: the status has the triples of users, whatever is done with UIDs, and after each start.
+func TestCountsWithoutLinks(t *testing.T) {
+	dir := t.TempDir()
+	o := Options{MinFreeBytes: -1}
+	s := reopened(t, dir, o)
+	defer func() { s.Close() }()
+	must := func(_ any, err error) {
+		t.Helper()
+		if err != nil {
+			t.Fatal(err)
+		}
+	}
+	status := func(after string, triples, annotations int64, links int64) {
+		t.Helper()
+		st := s.Status()
+		if st.Triples != triples || st.Annotations != annotations || !st.Exact {
+			t.Errorf("%s: %d triples, %d annotations, exact %t, want %d and %d", after, st.Triples, st.Annotations, st.Exact, triples, annotations)
+		}
+		if c, err := s.db.Counters(); err != nil || c.Links != links {
+			t.Errorf("%s: %d links, %v, want %d", after, c.Links, err, links)
+		}
+	}
+	reopen := func() {
+		t.Helper()
+		must(nil, s.Close())
+		s = reopened(t, dir, o)
+	}
+	ctx := t.Context()
+	must(s.Add(ctx, []triple.Triple{uidRow(1), uidRow(2), uidRow(3), likeUID(1), likeUID(2), systemgraph.PrefixRow}))
+	must(nil, s.Annotate(ctx, systemgraph.PrefixRow, systemgraph.Prefixes, []byte("p")))
+	must(nil, s.Annotate(ctx, systemgraph.PrefixRow, systemgraph.Links, []byte("1")))
+	must(nil, s.Annotate(ctx, likeUID(1), "app", []byte("1")))
+	status("an add", 2, 1, 3)
+	must(s.Delete(ctx, []triple.Triple{uidRow(2), likeUID(2)}))
+	status("a delete", 1, 1, 2)
+	loadAll(t, s, rdfload.Options{}, uidRow(1), uidRow(4), uidRow(5), likeUID(1), likeUID(4))
+	status("a load", 2, 1, 4)
+	reopen()
+	status("a start", 2, 1, 4)
+	// An earlier release has no number of them.
+	must(nil, s.db.Set(keyspace.RowCounters, keyspace.Counters{Triples: 7, Annotations: 3}.Append(nil), nil))
+	reopen()
+	status("an earlier release", 2, 1, 4)
+	must(s.Apply(ctx, Changes{ClearGraphs: []triple.Term{systemgraph.Graph}}))
+	status("a clear of the graph", 2, 1, 0)
+	must(s.Add(ctx, []triple.Triple{uidRow(6)}))
+	must(s.Apply(ctx, Changes{ClearAll: true}))
+	status("a clear of all", 0, 0, 0)
+}
+
+// TestReadOnlyCounts: a store that cannot be written counts the UIDs of an earlier release when it is opened.
+func TestReadOnlyCounts(t *testing.T) {
+	dir := t.TempDir()
+	s := reopened(t, dir, Options{MinFreeBytes: -1})
+	if _, err := s.Add(t.Context(), []triple.Triple{uidRow(1), likeUID(1)}); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.db.Set(keyspace.RowCounters, keyspace.Counters{Triples: 2}.Append(nil), nil); err != nil {
+		t.Fatal(err)
+	}
+	if err := s.Close(); err != nil {
+		t.Fatal(err)
+	}
+	s = reopened(t, dir, Options{ReadOnly: true})
+	defer s.Close()
+	if st := s.Status(); st.Triples != 1 || !st.Exact {
+		t.Errorf("%d triples, exact %t", st.Triples, st.Exact)
+	}
+}
+
+// TestInexactCounts: writes beside a bulk load make the counters estimates, until all is cleared.
+func TestInexactCounts(t *testing.T) {
+	s := reopened(t, t.TempDir(), Options{MinFreeBytes: -1})
+	defer s.Close()
+	loadAll(t, s, rdfload.Options{}, likeUID(1))
+	if st := s.Status(); !st.Exact || st.Triples != 1 {
+		t.Errorf("after a load: %d triples, exact %t", st.Triples, st.Exact)
+	}
+	beside := func(ctx context.Context) error {
+		_, err := s.Add(ctx, []triple.Triple{likeUID(2)})
+		return err
+	}
+	loadAll(t, s, rdfload.Options{BeforePublish: beside}, likeUID(2), likeUID(3))
+	if st := s.Status(); st.Exact {
+		t.Errorf("%d triples are said to be exact", st.Triples)
+	}
+	if _, err := s.Apply(t.Context(), Changes{ClearAll: true}); err != nil {
+		t.Fatal(err)
+	}
+	if st := s.Status(); !st.Exact || st.Triples != 0 {
+		t.Errorf("after a clear: %d triples, exact %t", st.Triples, st.Exact)
+	}
+}
