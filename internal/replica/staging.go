@@ -108,7 +108,7 @@ func (t *StagedTable) open() (err error) {
 	if err := directory.Make(t.store.db.FS, t.dir); err != nil {
 		return err
 	}
-	t.w, err = t.store.db.NewTable(t.path(".new"))
+	t.w, err = t.store.db.NewTable(t.path(".new"), false)
 	return err
 }
 

@@ -90,7 +90,7 @@ func (s Staging) ingest(ctx context.Context, to *store.Commit, load string, numb
 // writeTaken writes the table with the record that a load is taken in. It returns its path.
 func (s Staging) writeTaken(number uint64, after keyspace.Counters, mark uint64, annotated bool) (string, error) {
 	path := s.store.db.RecordPath()
-	w, err := s.store.db.NewTable(path)
+	w, err := s.store.db.NewTable(path, true)
 	if err != nil {
 		return "", err
 	}

@@ -48,10 +48,7 @@ func (c *commit) commitChange(r *request) error {
 	// 4. Check the room with the true size. A change without adds may use the reserve.
 	size := int64(c.batch.Len())
 	r.size = size
-	if c.adds {
-		return c.to.db.Room(size)
-	}
-	return c.to.db.Reserve(size)
+	return c.to.claim(size, !c.adds)
 }
 
 // goOn must be called for every row that a change reads. It returns an error if the change must

@@ -36,6 +36,7 @@ type Committer struct {
 	sequence sequence
 	counted  keyspace.Counters
 	tokens   tokens
+	claimed  int64 // of the disk, for the group that is committed
 }
 
 // read reads the local state of the committer.
@@ -90,6 +91,8 @@ func (c *Committer) commitGroup(group []*request) {
 		if admitted := c.admit(group); len(admitted) > 0 {
 			err = c.commitRows(admitted)
 		}
+		c.db.Release(c.claimed)
+		c.claimed = 0
 	}
 	// 2. After an error nothing counts as done. A request keeps its own error if it has one.
 	if err != nil {
@@ -109,13 +112,13 @@ func (c *Committer) commitGroup(group []*request) {
 }
 
 // admit returns the requests with enough room on the disk: all, the ones that may use the reserved
-// space, or none. The others get their error.
+// space, or none. The others get their error. The room of those it returns is claimed.
 func (c *Committer) admit(group []*request) []*request {
 	size := int64(0)
 	for _, r := range group {
 		size += r.size
 	}
-	full := c.db.Room(size)
+	full := c.claim(size, false)
 	if full == nil {
 		return group
 	}
@@ -132,7 +135,7 @@ func (c *Committer) admit(group []*request) []*request {
 		}
 	}
 	if len(reserved) > 0 {
-		if full = c.db.Reserve(size); full == nil {
+		if full = c.claim(size, true); full == nil {
 			return reserved
 		}
 	}
@@ -140,6 +143,17 @@ func (c *Committer) admit(group []*request) []*request {
 		r.err = full
 	}
 	return nil
+}
+
+// claim replaces the claim of the group.
+func (c *Committer) claim(bytes int64, reserved bool) error {
+	c.db.Release(c.claimed)
+	c.claimed = 0
+	err := c.db.Claim(bytes, reserved)
+	if err == nil {
+		c.claimed = bytes
+	}
+	return err
 }
 
 // commitRows commits a group in one batch.

@@ -168,7 +168,7 @@ func (s sink) CreateTable(path string) (rdfload.Table, error) {
 	if s.options.ReadOnly {
 		return nil, fmt.Errorf("create table %s: %w", path, ErrReadOnly)
 	}
-	w, err := s.db.NewTable(path)
+	w, err := s.db.NewTable(path, false)
 	if err != nil {
 		return nil, fault.Wrap("create table "+path, err)
 	}
@@ -274,7 +274,7 @@ func (s sink) writeRecord(record rdfload.Record, after keyspace.Counters, rows m
 		return "", err
 	}
 	path := s.db.RecordPath()
-	w, err := s.db.NewTable(path)
+	w, err := s.db.NewTable(path, true) // small, and the load is on the disk
 	if err != nil {
 		return "", err
 	}

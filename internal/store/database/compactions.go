@@ -10,8 +10,8 @@ import (
 )
 
 // compactions schedules Pebble's compactions. It allows the same number as Pebble's own scheduler,
-// but it pauses after one that met a damaged table. If the table is in level 0, Pebble would
-// repeat that compaction at once and forever.
+// but it pauses after one that met a damaged table or that waits for room on the disk, because
+// Pebble may repeat such a compaction at once and forever.
 type compactions struct {
 	db   pebble.DBForCompaction
 	look chan struct{} // holds a token if one has ended
@@ -27,7 +27,7 @@ type compactions struct {
 }
 
 const (
-	damagedPause    = time.Second
+	failedPause     = time.Second
 	compactionsLook = 100 * time.Millisecond
 )
 
@@ -35,11 +35,11 @@ func newCompactions() *compactions {
 	return &compactions{look: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
 }
 
-// damaged records that a compaction met a damaged table.
-func (c *compactions) damaged() {
+// failed records that a compaction met a damaged table or waits for room.
+func (c *compactions) failed() {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.rest = time.Now().Add(damagedPause)
+	c.rest = time.Now().Add(failedPause)
 }
 
 // allow lets compactions begin. None may run before, because Pebble does not wait for it if

@@ -8,7 +8,6 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"math"
 	"strings"
 	"sync/atomic"
 
@@ -41,6 +40,8 @@ type Database struct {
 	tables      sstable.WriterOptions
 	files       atomic.Int64 // backups begun and tables of records written, for their names
 	flushed     atomic.Int64 // the number of removed rows at the last flush of Reclaim
+	reclaiming  atomic.Bool  // Reclaim compacts
+	rewritten   atomic.Int64 // bytes of tables that compactions in progress read
 }
 
 // Options are the parameters of [New]. All must be set, except for OnFatal.
@@ -69,6 +70,7 @@ type Counts struct {
 func New(o Options) *Database {
 	d := &Database{FS: o.FS, Logger: o.Logger, ReadOnly: o.ReadOnly, options: o, compactions: newCompactions()}
 	d.health.init(&o)
+	d.health.roomToCompact = d.roomToCompact
 	d.users.init()
 	d.disk.init(o.FS, o.Dir, o.MinFreeBytes)
 	return d
@@ -117,6 +119,7 @@ func (d *Database) nameLog(err error) error {
 // database has failed meanwhile.
 func (d *Database) Ready() error {
 	d.health.opening.Store(false)
+	d.disk.follow(d.pending)
 	d.compactions.allow()
 	return d.Err()
 }
@@ -130,6 +133,7 @@ func (d *Database) Stop(ctx context.Context) (open int) {
 
 // Close closes the database. All users must have ended.
 func (d *Database) Close() (err error) {
+	d.disk.follow(nil)
 	if d.DB != nil {
 		err = d.DB.Close()
 	}
@@ -173,31 +177,72 @@ func (d *Database) Fail(err error) { d.health.fail(err) }
 // Full reports whether the last flush or compaction found the disk full.
 func (d *Database) Full() bool { return d.health.full.Load() }
 
-// Room returns [fault.ErrDiskFull] if a write of bytes would take free space below the watermark.
+// Room returns [fault.ErrDiskFull] if a file of bytes would take free space below the watermark.
+// What accepted writes are going to take counts as taken: rows in memory, granted claims, and the
+// output of compactions in progress.
 func (d *Database) Room(bytes int64) error { return d.disk.room(bytes, 4) }
 
-// Reserve is Room for writes that may use half of the watermark. These are writes without adds,
-// because they can free space, and writes that other machines count on. The other half must stay
-// for the flushes and compactions that free space.
-func (d *Database) Reserve(bytes int64) error { return d.disk.room(bytes, 2) }
+// commitCopies is how often the bytes of a commit are written: to the log, and to a table by a
+// flush.
+const commitCopies = 2
+
+// Claim grants a commit of bytes, until [Database.Release]. It returns [fault.ErrDiskFull] if the
+// commit would take free space below the watermark.
+//
+// reserved is for writes without adds, because they can free space, and for writes that other
+// machines count on. They may use half of the watermark. The other half must stay for the flushes
+// and compactions that free space.
+func (d *Database) Claim(bytes int64, reserved bool) error {
+	return d.disk.claim(commitCopies*bytes, quarters(reserved))
+}
+
+func quarters(reserved bool) int64 {
+	if reserved {
+		return 2
+	}
+	return 4
+}
+
+// Release ends a claim of bytes.
+func (d *Database) Release(bytes int64) { d.disk.release(commitCopies * bytes) }
+
+// pending returns the bytes that accepted writes are still going to take on the disk: by flushes of
+// the rows in the logs, and by compactions in progress. A compaction writes at most what it reads.
+func (d *Database) pending() int64 {
+	m := d.Metrics()
+	return int64(m.WAL.Size) + max(0, d.rewritten.Load()-m.Compact.InProgressBytes)
+}
+
+// errCompactionHeld means that a compaction waits for room on the disk. Nothing has failed then.
+var errCompactionHeld = errors.New("a compaction waits")
+
+// roomToCompact returns errCompactionHeld if the compactions in progress would take free space
+// below the watermark. They may use it if they free the space of deleted rows, or if writes would
+// soon wait for them.
+func (d *Database) roomToCompact() error {
+	if d.reclaiming.Load() || d.Metrics().Levels[0].Sublevels >= urgentSublevels {
+		return nil
+	}
+	// Measure anew, because this compaction may have begun after the last time. It needs no slack, so
+	// that it keeps its room beside commits.
+	d.disk.expire()
+	if err := d.disk.room(-slack, 4); errors.Is(err, fault.ErrDiskFull) {
+		return fmt.Errorf("%w: %v", errCompactionHeld, err)
+	}
+	return nil // if the size of the disk is unknown, the write finds out
+}
 
 // RoomForClients reports whether at least three quarters of the watermark are free. The rest is
 // for operations in flight.
 func (d *Database) RoomForClients() bool { return !d.Full() && d.disk.room(0, 3) == nil }
 
-// Spare returns how many bytes are free above the watermark. If this is unknown, or nothing is
-// kept free, it returns the maximum.
-func (d *Database) Spare() int64 {
-	usage, err := d.disk.measure()
-	if err != nil || d.disk.minFree < 0 {
-		return math.MaxInt64
-	}
-	return max(0, int64(usage.AvailBytes)-d.disk.watermark(usage))
-}
+// Spare returns how many bytes above the watermark are free and not taken, as in [Database.Room]. If
+// this is unknown, or nothing is kept free, it returns the maximum.
+func (d *Database) Spare() int64 { return d.disk.spare() }
 
 // Free returns the free bytes of the disk, or -1 if they are unknown.
 func (d *Database) Free() int64 {
-	usage, err := d.disk.measure()
+	usage, err := d.disk.free()
 	if err != nil {
 		return -1
 	}
@@ -346,11 +391,28 @@ func (d *Database) Ingest(ctx context.Context, tables []string) error {
 	return d.Err()
 }
 
-// NewTable returns a writer of a table at path, to be ingested later.
-func (d *Database) NewTable(path string) (*sstable.Writer, error) {
+// NewTable returns a writer of a table at path, to be ingested later. It returns [fault.ErrDiskFull]
+// for rows that would take free space below the watermark; reserved is as in [Database.Claim].
+func (d *Database) NewTable(path string, reserved bool) (*sstable.Writer, error) {
 	f, err := d.FS.Create(path, vfs.WriteCategoryUnspecified)
 	if err != nil {
 		return nil, err
 	}
-	return sstable.NewWriter(objstorageprovider.NewFileWritable(f), d.tables), nil
+	return sstable.NewWriter(objstorageprovider.NewFileWritable(claimedFile{f, &d.disk, quarters(reserved)}), d.tables), nil
+}
+
+// claimedFile is a file that claims the room of its writes.
+type claimedFile struct {
+	vfs.File
+	disk     *disk
+	quarters int64
+}
+
+// Write implements [vfs.File].
+func (f claimedFile) Write(p []byte) (int, error) {
+	if err := f.disk.claim(int64(len(p)), f.quarters); err != nil {
+		return 0, err
+	}
+	defer f.disk.release(int64(len(p)))
+	return f.File.Write(p)
 }

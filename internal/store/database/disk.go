@@ -14,24 +14,38 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
-// disk measures the free space of a store's disk.
+// disk measures the free space of a store's disk, and counts what accepted writes are going to
+// take:
+//
+//	left = free - owed - granted - ended
+//
+// free and owed are measured together, at most once per usageAge. All that was granted since then
+// counts in full, because an old measurement must not make room. A write is refused only by a new
+// measurement, because much of what was granted may be on the disk by then, or have taken less.
 type disk struct {
 	fs      vfs.FS
 	dir     string
 	minFree int64 // see [Options]
 
 	mu      sync.Mutex
+	pending func() int64 // returns owed; nil if no database is open
 	checked time.Time
 	usage   vfs.DiskUsage
 	err     error
+	owed    int64 // bytes that accepted writes were going to take when usage was measured
+	granted int64 // bytes of claims that have not ended
+	ended   int64 // bytes of claims that ended after usage was measured
 }
 
 // smallMemTable is the size of memtables that any disk must have room for.
 const smallMemTable = 4 << 20
 
-// usageAge is how long a measurement is valid. At full speed some 100 MB are written in that time,
-// and the watermark has room for that.
+// usageAge is how long a measurement is valid. It misses only the writes of other programs.
 const usageAge = 100 * time.Millisecond
+
+// slack is the room that a write must leave above its limit, because a log is allocated ahead and
+// files take whole blocks.
+const slack = logAhead
 
 func (d *disk) init(fs vfs.FS, dir string, minFree int64) {
 	d.fs, d.dir, d.minFree = fs, dir, minFree
@@ -41,7 +55,7 @@ func (d *disk) init(fs vfs.FS, dir string, minFree int64) {
 // flush, and their rows must fit on the disk even below its watermark. The same value limits the
 // write-ahead log, because Pebble keeps up to five more log files for reuse.
 func (d *disk) memTableBytes() int64 {
-	usage, err := d.measure()
+	usage, err := d.free()
 	if err != nil || d.minFree < 0 {
 		return math.MaxInt64
 	}
@@ -56,34 +70,104 @@ func (d *disk) watermark(usage vfs.DiskUsage) int64 {
 	return min(max(int64(usage.TotalBytes/50), 64<<20), 2<<30)
 }
 
-// room returns [fault.ErrDiskFull] if a write of bytes would leave less than these quarters of the
-// watermark free.
+// claim grants a write of bytes, until release. It returns [fault.ErrDiskFull] if the write would
+// leave less than these quarters of the watermark free.
+func (d *disk) claim(bytes, quarters int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	err := d.fits(bytes, quarters)
+	if err == nil {
+		d.granted += bytes
+	}
+	return err
+}
+
+// release ends a claim. Its bytes are on the disk now, or owed, or were not written.
+func (d *disk) release(bytes int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.granted -= bytes
+	d.ended += bytes
+}
+
+// room is claim without a claim.
 func (d *disk) room(bytes, quarters int64) error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return d.fits(bytes, quarters)
+}
+
+// fits implements claim. The caller holds mu.
+func (d *disk) fits(bytes, quarters int64) error {
 	if d.minFree < 0 {
 		return nil
 	}
-	usage, err := d.measure()
-	if errors.Is(err, vfs.ErrUnsupported) {
+	d.measure(usageAge)
+	kept := d.watermark(d.usage) / 4 * quarters
+	if d.err == nil && d.left()-bytes < kept+slack {
+		d.measure(0)
+	}
+	if errors.Is(d.err, vfs.ErrUnsupported) {
 		return nil
 	}
-	if err != nil {
-		return fmt.Errorf("free space of %s: %w", d.dir, err)
+	if d.err != nil {
+		return fmt.Errorf("free space of %s: %w", d.dir, d.err)
 	}
-	watermark := d.watermark(usage) / 4 * quarters
-	if free := int64(usage.AvailBytes); free-bytes < watermark {
-		return fmt.Errorf("%w: %d MiB are free under %s and %d MiB are kept free; %d MiB are to be written",
-			fault.ErrDiskFull, free>>20, d.dir, watermark>>20, bytes>>20)
+	if left := d.left(); left-bytes < kept+slack {
+		free := int64(d.usage.AvailBytes)
+		return fmt.Errorf("%w: %d MiB are free under %s, %d MiB of them for accepted writes, and %d MiB are kept free; %d MiB are to be written",
+			fault.ErrDiskFull, free>>20, d.dir, (free-left)>>20, kept>>20, max(bytes, 0)>>20)
 	}
 	return nil
 }
 
-// measure returns the usage of the disk, at most usageAge old.
-func (d *disk) measure() (vfs.DiskUsage, error) {
+// left returns the free bytes that no accepted write is going to take. The caller holds mu.
+func (d *disk) left() int64 { return int64(d.usage.AvailBytes) - d.owed - d.granted - d.ended }
+
+// spare returns the part of left that is above the watermark. If this is unknown, or nothing is
+// kept free, it returns the maximum.
+func (d *disk) spare() int64 {
 	d.mu.Lock()
 	defer d.mu.Unlock()
-	if now := time.Now(); d.checked.IsZero() || now.Sub(d.checked) > usageAge {
-		d.usage, d.err = d.fs.GetDiskUsage(d.dir)
-		d.checked = now
+	if d.measure(usageAge); d.err != nil || d.minFree < 0 {
+		return math.MaxInt64
 	}
+	return max(0, d.left()-d.watermark(d.usage))
+}
+
+// free returns the usage of the disk, at most usageAge old.
+func (d *disk) free() (vfs.DiskUsage, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.measure(usageAge)
 	return d.usage, d.err
+}
+
+// measure measures the disk if the last measurement is of this age or older. The caller holds mu.
+func (d *disk) measure(age time.Duration) {
+	if time.Since(d.checked) < age {
+		return
+	}
+	// Read what is pending first. Bytes that reach the disk in between count twice then; in the
+	// other order they would not count at all.
+	d.owed, d.ended = 0, 0
+	if d.pending != nil {
+		d.owed = d.pending()
+	}
+	d.usage, d.err = d.fs.GetDiskUsage(d.dir)
+	d.checked = time.Now()
+}
+
+// expire makes the last measurement invalid.
+func (d *disk) expire() {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.checked = time.Time{}
+}
+
+// follow sets the function that returns the pending bytes. When it returns, no earlier one runs.
+func (d *disk) follow(pending func() int64) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	d.pending, d.checked = pending, time.Time{}
 }

@@ -66,8 +66,11 @@ func GuardFS(fs vfs.FS, log *slog.Logger, onFailure func(error)) (_ vfs.FS, fail
 // retryPause is the time that a new file waits when flushes or compactions fail.
 const retryPause = 100 * time.Millisecond
 
-// flushCategory is Pebble's category for the files of a flush.
-const flushCategory = "pebble-memtable-flush"
+// Pebble's categories for the files of a flush and of a compaction.
+const (
+	flushCategory      = "pebble-memtable-flush"
+	compactionCategory = "pebble-compaction"
+)
 
 // isLog reports whether a file is a log or a manifest: both record finished work.
 func isLog(name string) bool {
@@ -89,6 +92,11 @@ func (g guardedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File
 		}
 		g.pause()
 		return nil, err
+	}
+	if category == compactionCategory && g.health.roomToCompact != nil {
+		if err := g.health.roomToCompact(); err != nil {
+			return nil, err
+		}
 	}
 	if err := g.settleMarker(name); err != nil {
 		return nil, err

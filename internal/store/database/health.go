@@ -19,6 +19,8 @@ type health struct {
 	closing chan struct{} // closed when the store closes
 	opening atomic.Bool   // the store's Open has not returned
 
+	roomToCompact func() error // returns an error if a compaction must make no file; nil if each may
+
 	failOnce sync.Once
 	failure  atomic.Pointer[error] // the first error after which nothing may be written
 	failed   chan struct{}         // closed with it

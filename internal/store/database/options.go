@@ -3,6 +3,7 @@
 package database
 
 import (
+	"errors"
 	"fmt"
 	"log/slog"
 
@@ -15,7 +16,11 @@ import (
 const (
 	blockBytes  = 32 << 10
 	lowestLevel = 6
-	zstdFrom    = 5 // this level and the one below have zstd, because nearly all rows are there
+	// Writes wait for compactions if level 0 has stopSublevels sublevels. From urgentSublevels on,
+	// compactions do not wait for room above the watermark.
+	stopSublevels   = 64
+	urgentSublevels = stopSublevels - 4
+	zstdFrom        = 5 // this level and the one below have zstd, because nearly all rows are there
 )
 
 // pebbleOptions returns Pebble's options.
@@ -27,7 +32,7 @@ func (d *Database) pebbleOptions() *pebble.Options {
 		MemTableSize:                uint64(d.options.MemTableBytes),
 		MemTableStopWritesThreshold: 4,
 		L0CompactionThreshold:       4,
-		L0StopWritesThreshold:       64,
+		L0StopWritesThreshold:       stopSublevels,
 		CompactionConcurrencyRange:  func() (int, int) { return 1, max(2, processors.Count()/2) },
 		MaxOpenFiles:                4096,
 		// The format is fixed, because an older release could not open a newer one. Package synced
@@ -70,10 +75,13 @@ func (d *Database) tableOptions() sstable.WriterOptions {
 func (d *Database) events() *pebble.EventListener {
 	return &pebble.EventListener{
 		BackgroundError: func(err error) {
-			if pebble.IsCorruptionError(err) {
-				d.compactions.damaged()
+			held := errors.Is(err, errCompactionHeld)
+			if held || pebble.IsCorruptionError(err) {
+				d.compactions.failed()
 			}
-			d.health.backgroundError(err)
+			if !held {
+				d.health.backgroundError(err)
+			}
 		},
 		DataCorruption: func(info pebble.DataCorruptionInfo) {
 			// The default ends the process. Here the reader gets the error instead.
@@ -86,7 +94,9 @@ func (d *Database) events() *pebble.EventListener {
 				d.options.OnFlush()
 			}
 		},
+		CompactionBegin: func(info pebble.CompactionInfo) { d.rewritten.Add(inputBytes(info)) },
 		CompactionEnd: func(info pebble.CompactionInfo) {
+			d.rewritten.Add(-inputBytes(info))
 			if info.Err == nil {
 				d.health.recovered()
 			}
@@ -97,6 +107,19 @@ func (d *Database) events() *pebble.EventListener {
 			d.Logger.Warn("writes wait for flushes or compactions", "reason", info.Reason)
 		},
 	}
+}
+
+// inputBytes returns the size of the tables that a compaction reads to write them anew.
+func inputBytes(info pebble.CompactionInfo) (bytes int64) {
+	if info.Reason == "move" || info.Reason == "delete-only" {
+		return 0 // these only change the list of tables
+	}
+	for _, level := range info.Input {
+		for _, t := range level.Tables {
+			bytes += int64(t.Size)
+		}
+	}
+	return bytes
 }
 
 // pebbleLogger forwards Pebble's messages. Fatalf must return, although Pebble's own ends the

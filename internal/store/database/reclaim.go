@@ -44,7 +44,10 @@ func (d *Database) Reclaim(ctx context.Context, removed int64, next func(time.Du
 			return err
 		}
 		begun, before := time.Now(), d.TableBytes()
-		if err := d.Compact(ctx, lower, upper, false); err != nil {
+		d.reclaiming.Store(true)
+		err = d.Compact(ctx, lower, upper, false)
+		d.reclaiming.Store(false)
+		if err != nil {
 			return err
 		}
 		after := d.TableBytes()

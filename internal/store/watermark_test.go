@@ -1,0 +1,187 @@
+// Writes to a disk that fills up: the watermark stays free.
+
+package store
+
+import (
+	"errors"
+	"fmt"
+	"math/rand/v2"
+	"runtime"
+	"slices"
+	"testing"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// TestWatermarkStaysFree writes until the disk refuses, by commits of several sizes and beside the
+// table of a load. The free space is never below the watermark: not while rows are flushed, and not
+// during compactions, which could rewrite more than is free. When nothing is in progress, all room
+// above the watermark is used that one more write does not need.
+func TestWatermarkStaysFree(t *testing.T) {
+	const watermark, size = 8 << 20, 26 << 20
+	for name, test := range map[string]struct {
+		batch  int
+		apply  bool  // whole changes, larger than a group
+		table  bool  // a table is written beside the commits
+		flush  bool  // after each commit, so that compactions get urgent and may use the watermark
+		atMost int64 // of room above the watermark when nothing more is accepted
+	}{
+		"small commits": {batch: 50, atMost: 2 << 20},
+		"large commits": {batch: 2000, atMost: 4 << 20},
+		"flushes":       {batch: 400, flush: true, atMost: 3 << 20},
+		"changes":       {batch: 6_000, apply: true, atMost: 9 << 20}, // one is 2 MiB and written twice, and one may be in memory
+		"load":          {batch: 200, table: true, atMost: 2 << 20},
+	} {
+		t.Run(name, func(t *testing.T) {
+			disk := memdisk.NewSized(size)
+			s := openMem(t, Options{FS: disk, MinFreeBytes: watermark, MemTableBytes: 1 << 20})
+			random := rand.New(rand.NewPCG(1, 2))
+			write := func() error { return writeBatch(s, random, test.batch, test.apply) }
+			if test.table {
+				write = besideTable(t, s, random, write)
+			}
+			if test.flush {
+				commit := write
+				write = func() error { return errors.Join(commit(), s.db.Flush()) }
+			}
+			early, refused := fillDisk(t, s, write)
+			free, least := disk.Free(), disk.Least()
+			t.Logf("%d triples; free %d KiB, least %d KiB; refused early %d times; %v", s.Status().Triples, free>>10, least>>10, early, refused)
+			if least < watermark && !test.flush {
+				t.Errorf("%d KiB were free at some time, and %d KiB are kept free", least>>10, watermark>>10)
+			}
+			if spare := free - watermark; spare < 0 || spare > test.atMost {
+				t.Errorf("refused with %d KiB above the watermark", spare>>10)
+			}
+			// Deletes may use the reserve, the store is whole, and room ends the refusal.
+			if _, err := s.Delete(ctx, students(0, 10)); err != nil {
+				t.Errorf("a delete: %v", err)
+			}
+			checked(t, s)
+			disk.Size.Add(test.atMost + watermark)
+			if err := write(); err != nil {
+				t.Errorf("with more room: %v", err)
+			}
+		})
+	}
+}
+
+// fillDisk writes until the disk refuses although no flush or compaction is in progress. It returns
+// the error, and the number of refusals before it.
+func fillDisk(t *testing.T, s *Store, write func() error) (early int, refused error) {
+	t.Helper()
+	quiet := func() bool {
+		m := s.db.Metrics()
+		return m.Flush.NumInProgress == 0 && m.Compact.NumInProgress == 0
+	}
+	for lasting := 0; lasting < 5; {
+		before := quiet()
+		refused = write()
+		switch {
+		case refused == nil:
+			lasting = 0
+		case !errors.Is(refused, ErrDiskFull):
+			t.Fatal(refused)
+		case before && quiet():
+			lasting++
+		default:
+			early++
+		}
+	}
+	return early, refused
+}
+
+// writeBatch adds triples in one commit.
+func writeBatch(s *Store, random *rand.Rand, batch int, apply bool) (err error) {
+	some := make([]triple.Triple, batch)
+	for i := range some {
+		some[i] = triple.Triple{
+			Subject: triple.NewIRI(fmt.Sprintf("http://e/%x", random.Uint64())), Predicate: triple.NewIRI("http://p"),
+			Object: triple.NewString(fmt.Sprintf("%x%x%x%x", random.Uint64(), random.Uint64(), random.Uint64(), random.Uint64())),
+		}
+	}
+	if apply {
+		_, err = s.Apply(ctx, Changes{Add: slices.Values(some)})
+	} else {
+		_, err = s.Add(ctx, some)
+	}
+	return err
+}
+
+// besideTable returns write with rows for the table of a load, until the disk refuses those.
+func besideTable(t *testing.T, s *Store, random *rand.Rand, write func() error) func() error {
+	table, err := s.Sink().CreateTable(s.db.Path("tmp", "load.sst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	t.Cleanup(func() { _ = table.Close() }) // returns the error of a refused row
+	rows, open := 0, true
+	return func() error {
+		for end := rows + 200; open && rows < end; rows++ {
+			err := table.Set(fmt.Appendf(nil, "%010d", rows), fmt.Appendf(nil, "%x", random.Uint64()))
+			if err != nil && !errors.Is(err, ErrDiskFull) {
+				return err
+			}
+			open = err == nil
+		}
+		return write()
+	}
+}
+
+// TestAcceptedRowsTakeRoom leaves room for half of the rows in memory. Another write is refused until
+// they are flushed, and the flush leaves the watermark free.
+func TestAcceptedRowsTakeRoom(t *testing.T) {
+	const watermark, size, slack = 8 << 20, 64 << 20, 1 << 20
+	disk := memdisk.NewSized(size)
+	s := openMem(t, Options{FS: disk, MinFreeBytes: watermark, MemTableBytes: 4 << 20})
+	random := rand.New(rand.NewPCG(1, 2))
+	inMemory := func() int64 { return int64(s.db.Metrics().WAL.Size) }
+	for inMemory() < 2<<20 {
+		if err := writeBatch(s, random, 200, false); err != nil {
+			t.Fatal(err)
+		}
+	}
+	disk.Size.Add(watermark + slack + inMemory()/2 - disk.Free())
+	for begun := time.Now(); s.db.Room(0) == nil && time.Since(begun) < 5*time.Second; {
+		runtime.Gosched() // until the disk is measured
+	}
+	if err := writeBatch(s, random, 1, false); !errors.Is(err, ErrDiskFull) {
+		t.Errorf("a write: %v", err)
+	}
+	if _, err := s.Delete(ctx, students(0, 10)); err != nil {
+		t.Errorf("a delete: %v", err)
+	}
+	if err := s.db.Flush(); err != nil {
+		t.Fatal(err)
+	}
+	if free := disk.Free(); free < watermark {
+		t.Errorf("%d KiB are free after the flush", free>>10)
+	}
+}
+
+// TestTableOfLoadTakesRoom writes a table of a load and finds the disk full at the watermark.
+func TestTableOfLoadTakesRoom(t *testing.T) {
+	const watermark, size = 8 << 20, 12 << 20
+	disk := memdisk.NewSized(size)
+	s := openMem(t, Options{FS: disk, MinFreeBytes: watermark})
+	table, err := s.Sink().CreateTable(s.db.Path("tmp", "load.sst"))
+	if err != nil {
+		t.Fatal(err)
+	}
+	random := rand.New(rand.NewPCG(1, 2))
+	value := make([]byte, 1<<10)
+	for row := 0; err == nil; row++ {
+		for i := range value {
+			value[i] = byte(random.Uint32())
+		}
+		err = table.Set(fmt.Appendf(nil, "%010d", row), value)
+	}
+	if closed := table.Close(); !errors.Is(err, ErrDiskFull) || !errors.Is(closed, ErrDiskFull) {
+		t.Errorf("%v; close: %v", err, closed)
+	}
+	if least := disk.Least(); least < watermark || least > watermark+2<<20 {
+		t.Errorf("at the least, %d KiB were free", least>>10)
+	}
+}
