@@ -1,9 +1,11 @@
-// A test that the time of a query grows with its length, and not with the square of it.
+// Tests that the time of a query grows with its length, and not with the square of it.
 
 package sparql_test
 
 import (
 	"context"
+	"encoding/json"
+	"errors"
 	"fmt"
 	"math"
 	"strings"
@@ -11,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
 )
 
@@ -40,9 +43,29 @@ func TestLengthOfQueries(t *testing.T) {
 		"FROM NAMED":      {"SELECT * ", "FROM NAMED <x:g#> ", "{ GRAPH ?g { ?s <x:q> ?o } }"},
 		"sort keys":       {"SELECT * { ?s <x:q> ?o } ORDER BY ", "STR(?s) ", ""},
 		"group keys":      {"SELECT (COUNT(*) AS ?n) { ?s <x:q> ?o } GROUP BY ", "(STR(?s) AS ?k#) ", ""},
+		"LATERAL":         {"SELECT * { ?s <x:q> ?o ", "LATERAL { ?s <x:q> ?o } ", "}"},
+		"MINUS":           {"SELECT * { ?s <x:q> ?o ", "MINUS { ?s <x:p#> ?o } ", "}"},
+		"OPTIONAL":        {"SELECT * { ?s <x:q> ?o ", "OPTIONAL { ?s <x:p#> ?o } ", "}"},
 		"CONCAT":          {"SELECT (CONCAT('a' ", ", '#' ", ") AS ?x) {}"},
 	} {
-		checkLength(t, name, text, 250, 64)
+		checkLength(t, name, text, 250, 64, runQuery)
+	}
+}
+
+// TestLengthOfUpdates: triples of DATA, and operations of a request, take as long each if they are many.
+func TestLengthOfUpdates(t *testing.T) {
+	for name, text := range map[string][3]string{
+		"INSERT DATA": {"INSERT DATA { ", "<x:s#> <x:p> # . GRAPH <x:g#> { <x:s> <x:p> # } ", "}"},
+		"DELETE DATA": {"DELETE DATA { ", "<x:s#> <x:p> # . ", "}"},
+		"operations":  {"", "DELETE DATA { <x:a> <x:q> # } ; INSERT { ?s <x:p> # } WHERE { ?s <x:q> <x:b> } ; ", ""},
+	} {
+		checkLength(t, name, text, 250, 64, func(src sparql.Source, text string) error {
+			p, err := sparql.PrepareUpdate(text, sparql.Options{})
+			if err == nil {
+				_, err = p.Run(context.Background(), src)
+			}
+			return err
+		})
 	}
 }
 
@@ -57,12 +80,49 @@ func TestLengthOfLinkedJoins(t *testing.T) {
 		{"equalities", [3]string{"SELECT * { ", "?s# <x:none> ?a# . FILTER(?a# = ?a1) ", "}"}, 200},
 		{"triple terms", [3]string{"SELECT * { ", "?s# <x:none> <<( ?x <x:p> ?y# )>> . ", "}"}, 200},
 	} {
-		checkLength(t, c.name, c.text, 64, c.most)
+		checkLength(t, c.name, c.text, 64, c.most, runQuery)
 	}
 }
 
+// TestManySiblings: parts of one group that follow one another are taken up to the limit of the text. Their plan can
+// be read as JSON. More are an error, because they would need a deep stack.
+func TestManySiblings(t *testing.T) {
+	for _, part := range []string{
+		"LATERAL { ?s <x:q> ?o } ", "MINUS { ?s <x:p> ?o } ", "OPTIONAL { ?s <x:q> ?o } ", "OPTIONAL { ?s <x:p> ?n } BIND(1 AS ?b#) ",
+	} {
+		n := 6000
+		if strings.Contains(part, "#") {
+			n = 3000 // rows are as wide as the query is long
+		}
+		for kind, src := range map[string]sparql.Source{"rows": letters(), "columns": sparqltest.WithColumns(letters())} {
+			rows, plan, err := sparqltest.Count(context.Background(), src, "SELECT * { ?s <x:q> ?o "+repeated(n, part)+"}", sparql.Options{})
+			if err != nil || rows != 4 {
+				t.Errorf("%d %sover %s: %d rows, %v", n, part, kind, rows, err)
+				continue
+			}
+			data, err := json.Marshal(plan)
+			if err == nil {
+				err = json.Unmarshal(data, new(any))
+			}
+			if err != nil {
+				t.Errorf("%d %sover %s: plan as JSON: %v", n, part, kind, err)
+			}
+		}
+	}
+	opts := sparql.Options{Parser: parser.Options{MaxNodes: 1 << 20}}
+	_, err := sparql.Query(context.Background(), letters(), "ASK { ?s ?p ?o "+repeated(100_001, "MINUS { ?s ?p ?o } ")+"}", opts)
+	if !errors.Is(err, sparql.ErrTooDeep) || !strings.Contains(err.Error(), "more than 100000 groups, and OPTIONAL, MINUS or LATERAL behind one another") {
+		t.Errorf("100,001 MINUS: %v", err)
+	}
+}
+
+// runQuery runs a query to its end.
+func runQuery(src sparql.Source, text string) error {
+	return drain(context.Background(), src, text, sparql.Options{})
+}
+
 // checkLength fails if a text with 16 times as many parts as a short one takes more than most times as long.
-func checkLength(t *testing.T, name string, text [3]string, short int, most float64) {
+func checkLength(t *testing.T, name string, text [3]string, short int, most float64, do func(src sparql.Source, text string) error) {
 	t.Helper()
 	for kind, src := range map[string]sparql.Source{"rows": letters(), "columns": sparqltest.WithColumns(letters())} {
 		took := func(n int) time.Duration {
@@ -70,7 +130,7 @@ func checkLength(t *testing.T, name string, text [3]string, short int, most floa
 			best := time.Hour
 			for range 3 {
 				begin := time.Now()
-				if err := drain(context.Background(), src, query, sparql.Options{}); err != nil {
+				if err := do(src, query); err != nil {
 					t.Fatalf("%s: %v", name, err)
 				}
 				best = min(best, time.Since(begin))

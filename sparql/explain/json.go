@@ -6,6 +6,7 @@ import (
 	"encoding/json"
 	"math"
 	"strconv"
+	"strings"
 )
 
 // MarshalJSON encodes the plan as an object:
@@ -18,11 +19,16 @@ import (
 //	                  only if it held any
 //	warning           a text, see [Plan.Errors]; only if there is one
 //	inputs            a list of such objects
-func (p *Plan) MarshalJSON() ([]byte, error) { return p.appendJSON(nil) }
+//
+// Operators that stand deeper than 4,000 in others are left out, with a warning at the one around.
+func (p *Plan) MarshalJSON() ([]byte, error) { return p.appendJSON(nil, maxJSONDepth) }
+
+// maxJSONDepth keeps the text readable: Go's decoder takes 10,000 levels, and an operator is two.
+const maxJSONDepth = 4000
 
 // appendJSON writes the tree at once: a MarshalJSON for each operator would copy
-// the ones deep down again and again.
-func (p *Plan) appendJSON(dst []byte) ([]byte, error) {
+// the ones deep down again and again. levels is how many levels of operators it may write.
+func (p *Plan) appendJSON(dst []byte, levels int) ([]byte, error) {
 	// 1. Texts and the estimate. JSON has no infinity, so an estimate without a number is
 	// null.
 	dst, err := appendField(append(dst, '{'), "operator", p.Operator)
@@ -50,18 +56,22 @@ func (p *Plan) appendJSON(dst []byte) ([]byte, error) {
 			dst = strconv.AppendInt(append(append(append(dst, `,"`...), n.name...), `":`...), n.value, 10)
 		}
 	}
-	if text := p.Errors(); text != "" {
+	text, inputs := p.Errors(), p.Inputs
+	if levels == 1 && len(inputs) > 0 {
+		text, inputs = strings.TrimPrefix(text+"; operators below are left out: the plan as text has them", "; "), nil
+	}
+	if text != "" {
 		if dst, err = appendField(append(dst, ','), "warning", text); err != nil {
 			return nil, err
 		}
 	}
 	// 2. The inputs are written in place.
 	dst = append(dst, `,"inputs":[`...)
-	for i, in := range p.Inputs {
+	for i, in := range inputs {
 		if i > 0 {
 			dst = append(dst, ',')
 		}
-		if dst, err = in.appendJSON(dst); err != nil {
+		if dst, err = in.appendJSON(dst, levels-1); err != nil {
 			return nil, err
 		}
 	}

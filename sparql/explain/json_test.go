@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
 )
 
@@ -17,6 +18,7 @@ type planJSON struct {
 	Estimate           *int64
 	Rows, Reads, Nanos *int64
 	Memory, Spilled    int64
+	Warning            string
 	Inputs             []planJSON
 }
 
@@ -69,5 +71,27 @@ func TestPlanJSON(t *testing.T) {
 	}
 	if filter.Operator != "filter" || exists == nil || exists.Estimate != nil || len(exists.Inputs) != 1 {
 		t.Errorf("EXISTS: %+v", filter)
+	}
+}
+
+// TestDeepPlanJSON: operators too deep for a decoder are left out, with a warning at the one around.
+func TestDeepPlanJSON(t *testing.T) {
+	for _, operators := range []int{4000, 4001, 20_000} {
+		top := &explain.Plan{Operator: "scan"}
+		for range operators - 1 {
+			top = &explain.Plan{Operator: "minus", Inputs: []*explain.Plan{top}}
+		}
+		var p planJSON
+		data, err := json.Marshal(map[string]*explain.Plan{"plan": top})
+		if err == nil {
+			err = json.Unmarshal(data[len(`{"plan":`):len(data)-1], &p)
+		}
+		levels := 1
+		for ; len(p.Inputs) > 0; levels++ {
+			p = p.Inputs[0]
+		}
+		if cut := operators > 4000; err != nil || levels != 4000 || cut != (p.Warning == "operators below are left out: the plan as text has them") {
+			t.Errorf("%d operators: %v, %d levels, the last is %+v", operators, err, levels, p)
+		}
 	}
 }

@@ -95,7 +95,7 @@ func newPlan(name string, detail func() string, rows float64, inputs ...*explain
 func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth int) (stream, error) {
 	// Depth must be bounded, because compile recurses for each operator.
 	if depth > maxDepth {
-		return stream{}, fmt.Errorf("%w: more than %d operators in one another", ErrTooDeep, maxDepth)
+		return stream{}, fmt.Errorf("%w: more than %d groups, and OPTIONAL, MINUS or LATERAL behind one another; make two queries of it", ErrTooDeep, maxDepth)
 	}
 	if err := c.query.Check(); err != nil {
 		return stream{}, err

@@ -13,11 +13,12 @@ import (
 	"github.com/trefoildb/trefoil/sparql/source"
 )
 
-// ErrTooDeep is wrapped by the error of a query if its patterns nest too deep.
+// ErrTooDeep is wrapped by the error of a query if too many of its operators stand in one another.
 var ErrTooDeep = errors.New("the query nests too deep")
 
-// maxDepth is how deep operators may stand in one another.
-const maxDepth = 4000
+// maxDepth is how many operators may stand in one another. Each OPTIONAL, MINUS or LATERAL of a group is one around
+// those before it. Plans and runs recurse, and an operator takes up to 4 KiB of the stack, of which Go allows 1 GiB.
+const maxDepth = 100_000
 
 // ErrService ends a query with SERVICE, unless it is SILENT, because SERVICE is off.
 var ErrService = errors.New("SERVICE is off")
