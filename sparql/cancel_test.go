@@ -54,7 +54,7 @@ func drain(ctx context.Context, src sparql.Source, text string, opts sparql.Opti
 func TestCancelledAnywhere(t *testing.T) {
 	seed := uint64(time.Now().UnixNano())
 	random := rand.New(rand.NewPCG(seed, 2))
-	src := sparqltest.Crowd(random.IntN, 300)
+	crowd := sparqltest.Crowd(random.IntN, 300)
 	queries := []string{
 		`SELECT * { ?a <x:knows>+ ?b } LIMIT 100000`,
 		`SELECT ?a (COUNT(*) AS ?n) { ?a (<x:knows>|^<x:knows>)* ?b } GROUP BY ?a LIMIT 3`,
@@ -67,12 +67,20 @@ func TestCancelledAnywhere(t *testing.T) {
 		`SELECT * { ?a <x:age> ?x FILTER EXISTS { SELECT (COUNT(*) AS ?n) { ?b <x:age> ?x } HAVING(COUNT(*) > 2) } }`,
 		`ASK { ?a <x:age> ?x . ?b <x:age> ?y FILTER(?x + ?y = 980) }`,
 		`SELECT (COUNT(*) AS ?n) { VALUES ?a { 1 2 3 } VALUES ?b { 1 2 3 } ?c <x:age> ?x . ?d <x:age> 1 }`,
+		`SELECT * { ?a <x:name> ?n MINUS { ?b <x:age> ?x . ?a <x:age> ?x FILTER(?x < 20) } }`,
+		`SELECT * { ?a <x:age> ?x OPTIONAL { ?b <x:age> ?x . ?b <x:knows> ?k FILTER(?k = ?a) } }`,
+		`SELECT (COUNT(*) AS ?n) { { ?a <x:age> ?x . ?b <x:age> ?x } UNION { ?a <x:knows> ?c . ?c <x:knows> ?b } }`,
 	}
 	for _, test := range sparqltest.Spilling {
 		queries = append(queries, test.Query)
 	}
 	for _, query := range queries {
-		for _, memory := range []int64{0, 20 << 10} {
+		for _, kind := range []struct {
+			name   string
+			src    sparql.Source
+			memory int64
+		}{{"rows", crowd, 0}, {"rows", crowd, 20 << 10}, {"columns", sparqltest.WithColumns(crowd), 0}} {
+			src, memory := kind.src, kind.memory
 			disk := &sparqltest.Files{}
 			opts := sparql.Options{Options: exec.Options{Memory: memory, Spill: disk}}
 			const plenty = 1 << 40
@@ -88,13 +96,13 @@ func TestCancelledAnywhere(t *testing.T) {
 				ctx := &countdown{Context: context.Background(), left: random.IntN(looks)}
 				at := ctx.left
 				if err := drain(ctx, src, query, opts); !errors.Is(err, context.Canceled) {
-					t.Errorf("seed %d: %s: cancelled at look %d of %d: %v", seed, query, at, looks, err)
+					t.Errorf("seed %d: %s over %s: cancelled at look %d of %d: %v", seed, query, kind.name, at, looks, err)
 				}
 				if ctx.after > 20 {
-					t.Errorf("seed %d: %s: cancelled at look %d of %d, and looked %d times more", seed, query, at, looks, ctx.after)
+					t.Errorf("seed %d: %s over %s: cancelled at look %d of %d, and looked %d times more", seed, query, kind.name, at, looks, ctx.after)
 				}
 				if disk.Open != 0 {
-					t.Errorf("seed %d: %s: %d files are left", seed, query, disk.Open)
+					t.Errorf("seed %d: %s over %s: %d files are left", seed, query, kind.name, disk.Open)
 				}
 			}
 		}
