@@ -4,12 +4,16 @@ package textsearch
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"iter"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/feedtest"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -77,6 +81,76 @@ func largeCommits(t *testing.T, indexed bool) {
 				}
 				open()
 			},
+		}
+	})
+}
+
+// slowFeed is a feed whose batches take time, as applying them does.
+type slowFeed struct {
+	feed.Source
+	takes time.Duration
+	read  int // batches
+}
+
+func (s *slowFeed) Changes(ctx context.Context, r feed.Request) iter.Seq2[*feed.Batch, error] {
+	return func(yield func(*feed.Batch, error) bool) {
+		for b, err := range s.Source.Changes(ctx, r) {
+			select {
+			case <-time.After(s.takes):
+			case <-ctx.Done():
+				yield(nil, context.Cause(ctx))
+				return
+			}
+			if s.read++; !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+// TestLongCommit: a commit that takes longer than a search may wait is applied once, in virtual time. The searches
+// meanwhile end with an error after which a client tries again, and one of them finds what the commit has.
+func TestLongCommit(t *testing.T) {
+	bubble.Test(t, func(t *testing.T) {
+		db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
+		if err != nil {
+			t.Fatal(err)
+		}
+		slow := &slowFeed{Source: db.Feed()}
+		x, err := OpenNode(tapped{lone{db}, slow}, Options{Dir: t.TempDir(), TendEvery: 24 * time.Hour})
+		if err != nil {
+			t.Fatal(err)
+		}
+		if err := errors.Join(x.Add(t.Context(), label), x.Await(t.Context())); err != nil {
+			t.Fatal(err)
+		}
+		synctest.Wait() // until the index is not tended any more
+		// 1. One batch takes more than the timeouts of two searches.
+		if _, err := db.Add(t.Context(), []triple.Triple{labelled("a", "graph")}); err != nil {
+			t.Fatal(err)
+		}
+		slow.takes, slow.read = 5*searchTimeout/2, 0
+		began, failed := time.Now(), 0
+		var found *Search
+		for found == nil && failed < 10 {
+			if found, err = x.Search(t.Context(), Request{Query: "graph"}); err != nil {
+				failed++
+				if !errors.Is(err, store.ErrUnavailable) || errors.Is(err, ErrTooSlow) {
+					t.Fatalf("a search while the commit is applied: %v", err)
+				}
+			}
+		}
+		// 2. The third search waits for the rest of it.
+		if failed != 2 || slow.read != 1 || time.Since(began) != slow.takes {
+			t.Errorf("after %s %d searches had failed, and %d batches were read", time.Since(began), failed, slow.read)
+		}
+		if found != nil {
+			if hits, err := found.Next(t.Context(), 2); err != nil || len(hits) != 1 {
+				t.Errorf("%d hits, %v", len(hits), err)
+			}
+		}
+		if err := errors.Join(x.Close(), db.Close()); err != nil {
+			t.Error(err)
 		}
 	})
 }

@@ -13,7 +13,7 @@
 //
 // A state of the index belongs to a position of the change feed. A search requests the end of the feed
 // first, and waits until the state has reached it: so it sees every change that was acknowledged before it
-// began, and a writer pays nothing. Changes are read by the search that needs them, or once a second
+// began, and a writer pays nothing. Changes are read for the searches that need them, or once a second
 // (follow.go). An added triple adds its document, if that is new. A deleted triple deletes its document if
 // no row has the pair any more; this is looked up in the rows, so changes may be applied again. A large bulk
 // load makes the predicates that it concerns be built again, and so does a cleared graph if other graphs have them.

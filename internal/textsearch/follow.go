@@ -53,6 +53,46 @@ func (x *Index) follow(ctx context.Context) error {
 	return err
 }
 
+// flight is one run of follow that searches wait for.
+type flight struct {
+	done chan struct{}
+	err  error // valid when done is closed
+}
+
+// followShared waits for a run of follow that has begun, or begins one and reports that. A search must not apply a commit within its own
+// timeout: a large commit takes longer, its state is published at its end, and so the next search would begin it again.
+// The run ends with the index.
+func (x *Index) followShared(ctx context.Context) (began bool, err error) {
+	// 1. The index waits for its goroutines when it is closed, so none may begin then.
+	x.mu.Lock()
+	if x.ctx.Err() != nil {
+		x.mu.Unlock()
+		return false, errClosed
+	}
+	f := x.flight
+	if began = f == nil; began {
+		f = &flight{done: make(chan struct{})}
+		x.flight = f
+		x.running.Go(func() {
+			f.err = x.follow(x.ctx)
+			x.mu.Lock()
+			x.flight = nil
+			x.mu.Unlock()
+			close(f.done)
+		})
+	}
+	x.mu.Unlock()
+	// 2. The run goes on if the search gives up.
+	select {
+	case <-f.done:
+		return began, f.err
+	case <-ctx.Done():
+		return began, context.Cause(ctx)
+	case <-x.ctx.Done():
+		return began, errClosed
+	}
+}
+
 // followLocked is follow with the token of changing.
 func (x *Index) followLocked(ctx context.Context) error {
 	s := x.state.Load()

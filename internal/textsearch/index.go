@@ -73,6 +73,8 @@ type Index struct {
 	mu    sync.Mutex
 	moved chan struct{} // closed when a state is published
 	down  map[trie.MachineID]time.Time
+	// flight is the run of follow that searches wait for; nil if there is none.
+	flight *flight
 
 	analyzers sync.Pool
 	// Only the goroutine with the token of changing uses these.
@@ -180,7 +182,9 @@ var errClosed = fmt.Errorf("the text index: %w", store.ErrClosed)
 
 // Close ends the background work, and writes the files.
 func (x *Index) Close() error {
+	x.mu.Lock() // no flight begins after the wait
 	x.cancel(errClosed)
+	x.mu.Unlock()
 	x.running.Wait()
 	return nil
 }

@@ -268,23 +268,19 @@ func (x *Index) current(ctx context.Context, at feed.Position) (*state, error) {
 		if s := x.state.Load(); s != nil && s.layout == l && s.at.Reaches(at) {
 			return s, nil
 		}
-		// 1. Read the changes, unless another search has. One that stands still would not get further either.
+		// 1. Have the changes read. A follower that stands still would not get further either.
 		if err := x.follower.Stalled(); err != nil {
 			return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 		}
-		if err := x.lock(ctx); err != nil {
-			return nil, x.late(ctx, err)
-		}
-		var err error
-		if s := x.state.Load(); s == nil || s.layout != l || !s.at.Reaches(at) {
-			err = x.followLocked(ctx)
-		}
-		x.unlock()
+		began, err := x.followShared(ctx)
 		if err != nil && !errors.Is(err, store.ErrUnavailable) {
 			return nil, x.late(ctx, err)
 		}
 		if s := x.state.Load(); s != nil && s.layout == l && s.at.Reaches(at) {
 			return s, nil
+		}
+		if !began && err == nil {
+			continue // that run has begun before the position was known
 		}
 		// 2. The feed is not there yet, because a member is silent.
 		if err := x.wait(ctx, tries); err != nil {
