@@ -210,6 +210,10 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 		return err
 	}
 	defer s.db.End()
+	// If the load is published already, a repetition must do nothing: its tables belong to the store.
+	if done, err := s.record(record.ID); err != nil || done != nil {
+		return err
+	}
 	links, err := s.committer.newLinks(tables)
 	if err != nil {
 		return err
@@ -219,7 +223,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	if err := errors.Join(s.member.alone(), s.db.Err()); err != nil {
 		return err
 	}
-	// 2. If the load is published already, a repetition must do nothing.
+	// 2. Another session may have published it meanwhile.
 	if done, err := s.record(record.ID); err != nil || done != nil {
 		return err
 	}

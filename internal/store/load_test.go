@@ -69,6 +69,24 @@ func TestLoad(t *testing.T) {
 	}
 }
 
+// TestPublishedTwice: a repetition of Publish changes nothing, although its tables belong to the store by then.
+func TestPublishedTwice(t *testing.T) {
+	s := openMem(t, Options{})
+	start, err := s.Sink().Begin(ctx, "one")
+	if err != nil {
+		t.Fatal(err)
+	}
+	tables := writeTables(t, s, "one", students(0, 10), start.Stamp)
+	for range 2 {
+		if err := s.Sink().Publish(ctx, rdfload.Record{ID: "one", New: 10}, tables); err != nil {
+			t.Error(err)
+		}
+	}
+	if r := checked(t, s); r.Triples != 10 || s.Status().Triples != 10 {
+		t.Errorf("%d triples, %d counted", r.Triples, s.Status().Triples)
+	}
+}
+
 // An empty load has a record, too.
 func TestLoadOfNothing(t *testing.T) {
 	s := openMem(t, Options{})
