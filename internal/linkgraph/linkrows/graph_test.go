@@ -5,6 +5,7 @@ package linkrows
 import (
 	"context"
 	"fmt"
+	"slices"
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
@@ -99,4 +100,46 @@ func TestSource(t *testing.T) {
 	}
 	g := New(names, r, triple.NewIRI(links.DefaultPredicate))
 	ranktest.CheckSource(t, random.Uint64(), source{g}, forward, func(from, to uid.UID) float64 { return weights[[2]uid.UID{from, to}] }, &hosts)
+}
+
+// TestWeightsHaveOneOrder: weights come in the same order each time, because sums of floats depend on it.
+func TestWeightsHaveOneOrder(t *testing.T) {
+	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer db.Close()
+	names, set := linkstest.New(), &rank.Set{}
+	const src = "http://a.example/"
+	for i := range 20 {
+		dst := fmt.Sprint("http://b.example/", i)
+		if _, err := db.Add(t.Context(), []triple.Triple{links.Link(links.DefaultPredicate, src, dst)}); err != nil {
+			t.Fatal(err)
+		}
+		if _, err := names.Update(t.Context(), []links.Change{{Source: src, Targets: []string{dst}}}); err != nil {
+			t.Fatal(err)
+		}
+	}
+	pages, err := names.Pages(t.Context(), 0, 100)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, u := range pages {
+		set.Add(u)
+	}
+	r, err := db.Reader()
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer r.Close()
+	g := New(names, r, triple.NewIRI(links.DefaultPredicate))
+	first, err := g.WeightsWithin(t.Context(), set, sample.All)
+	if err != nil || len(first.Items) != 20 {
+		t.Fatal(first, err)
+	}
+	for range 5 {
+		if again, err := g.WeightsWithin(t.Context(), set, sample.All); err != nil || !slices.Equal(again.Items, first.Items) {
+			t.Fatalf("%v, %v; before %v", again.Items, err, first.Items)
+		}
+	}
 }

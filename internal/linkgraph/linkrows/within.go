@@ -4,6 +4,8 @@ package linkrows
 
 import (
 	"context"
+	"maps"
+	"slices"
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/rank"
@@ -66,8 +68,8 @@ func (g *Graph) WeightsWithin(ctx context.Context, set *rank.Set, class sample.C
 			if err != nil {
 				return l, err
 			}
-			for other, label := range labels {
-				l.Items = append(l.Items, rank.WeightedLink{To: numbers[other], Weight: label.Weight})
+			for _, other := range slices.Sorted(maps.Keys(labels)) { // in one order, because sums of floats depend on it
+				l.Items = append(l.Items, rank.WeightedLink{To: numbers[other], Weight: labels[other].Weight})
 			}
 		}
 		l.End()
