@@ -208,6 +208,42 @@ func TestMemoryReserved(t *testing.T) {
 	}
 }
 
+// TestWideRowsReserved: thousands of operators with one wide row each must reserve their batches one by
+// one, because a row of each may take more memory than a server has.
+func TestWideRowsReserved(t *testing.T) {
+	const operators, limit = 3000, 24 << 20
+	src := memsource.New(nil)
+	for name, pattern := range map[string]string{
+		"values":   "VALUES ?o%[1]d { %[1]d } ",
+		"laterals": "LATERAL { VALUES ?o%[1]d { %[1]d } } ",
+		"cross":    "{ VALUES ?o%[1]d { 1 2 } } ",
+	} {
+		text := ""
+		for i := range operators {
+			text += fmt.Sprintf(pattern, i)
+		}
+		// A row has 3000 bindings, so a row of each operator has more than 170 MiB.
+		var reserved, most int64
+		opts := sparql.Options{Options: exec.Options{Reserve: func(bytes int64) error {
+			if most = max(most, bytes); reserved+bytes > limit {
+				return sparql.ErrMemory
+			}
+			reserved += bytes
+			return nil
+		}}}
+		result, err := sparql.Query(t.Context(), src, "SELECT (COUNT(*) AS ?n) { { SELECT * { "+text+"} LIMIT 1 } }", opts)
+		if err != nil {
+			t.Fatal(name, err)
+		}
+		for _, err = range result.Rows() {
+		}
+		result.Close()
+		if !errors.Is(err, sparql.ErrMemory) || most > limit || reserved != 0 {
+			t.Errorf("%s: %v, with %d MiB in one reservation, and %d bytes after the end", name, err, most>>20, reserved)
+		}
+	}
+}
+
 // TestSmallBatches: an answer is complete even if each batch has room for one row only.
 func TestSmallBatches(t *testing.T) {
 	const branches = 300

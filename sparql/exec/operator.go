@@ -68,23 +68,33 @@ func (n Empty) Next(*solution.Batch) error { return n.err }
 func (Empty) Reset()                       {}
 func (Empty) Close()                       {}
 
-// Traced counts the rows of an operator.
+// Traced counts the rows of an operator, and reserves the memory of its batches.
 type Traced struct {
 	Operator Operator
+	Exec     *Execution
 	Plan     *explain.Plan
-	Nanos    func() int64
 }
 
+// uncheckedBytes is how many bytes may be taken between two checkpoints. Operators count rows up to
+// a checkpoint, but one row of each of thousands of operators may take gigabytes if it is wide.
+const uncheckedBytes = 1 << 20
+
 func (t *Traced) Next(out *solution.Batch) error {
-	if t.Nanos == nil {
-		err := t.Operator.Next(out)
-		t.Plan.Rows += int64(out.Len)
-		return err
+	if t.Exec.Options.Nanos == nil {
+		return t.next(out)
 	}
-	start := t.Nanos()
+	start := t.Exec.Options.Nanos()
+	err := t.next(out)
+	t.Plan.Nanos += t.Exec.Options.Nanos() - start
+	return err
+}
+
+func (t *Traced) next(out *solution.Batch) error {
 	err := t.Operator.Next(out)
-	t.Plan.Nanos += t.Nanos() - start
 	t.Plan.Rows += int64(out.Len)
+	if err == nil && t.Exec.Account.Owed >= uncheckedBytes {
+		return t.Exec.Check()
+	}
 	return err
 }
 

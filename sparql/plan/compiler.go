@@ -76,7 +76,7 @@ func (c *compiler) traced(s stream, op exec.Operator, name string, detail func()
 	s.plan = newPlan(name, detail, s.rows, inputs...)
 	c.query.Attach(op, s.plan)
 	c.query.Account.AddOperator()
-	s.op = &exec.Traced{Operator: op, Plan: s.plan, Nanos: c.query.Options.Nanos}
+	s.op = &exec.Traced{Operator: op, Exec: c.query, Plan: s.plan}
 	s.start, s.join, s.taken, s.pairs = false, nil, nil, nil
 	return s
 }
