@@ -60,19 +60,33 @@ func (c *Committer) countLinks() (n int64, err error) {
 	return n, it.Error()
 }
 
-// newLinks counts the rows of UIDs and hosts in tables that are to be ingested, if the store does not hold them.
+// newLinks counts the rows of UIDs and hosts in tables that are to be ingested, if the store does not hold them. Keys
+// of different tables must not overlap.
 func (c *Committer) newLinks(tables []string) (n int64, err error) {
-	// 1. Both have only the rows of one range, so a load without UIDs costs a seek in each table.
-	loaded, err := c.db.TableRows(tables, linkOptions())
-	if err != nil {
-		return 0, err
-	}
-	defer loaded.Close()
 	held, err := c.db.NewIter(linkOptions())
 	if err != nil {
 		return 0, err
 	}
 	defer held.Close()
+	// One table is open at a time, because a large load has thousands.
+	for _, path := range tables {
+		some, err := c.newLinksOf(path, held)
+		if err != nil {
+			return 0, err
+		}
+		n += some
+	}
+	return n, held.Error()
+}
+
+// newLinksOf is newLinks of one table. held iterates over the rows of the store.
+func (c *Committer) newLinksOf(path string, held *pebble.Iterator) (n int64, err error) {
+	// 1. The rows are in one range, so a table without UIDs costs a seek.
+	loaded, err := c.db.TableRows(path, linkOptions())
+	if err != nil {
+		return 0, err
+	}
+	defer loaded.Close()
 	for valid := loaded.First(); valid; valid = loaded.Next() {
 		link, err := isLinkRow(loaded)
 		if err != nil {
@@ -92,8 +106,5 @@ func (c *Committer) newLinks(tables []string) (n int64, err error) {
 			}
 		}
 	}
-	if err := loaded.Error(); err != nil {
-		return 0, err
-	}
-	return n, held.Error()
+	return n, loaded.Error()
 }

@@ -8,6 +8,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/rdfload"
@@ -140,5 +142,52 @@ func TestInexactCounts(t *testing.T) {
 	}
 	if st := s.Status(); !st.Exact || st.Triples != 0 {
 		t.Errorf("after a clear: %d triples, exact %t", st.Triples, st.Exact)
+	}
+}
+
+// openFiles counts the files of loads that are open for reading.
+type openFiles struct {
+	vfs.FS
+	open, most int
+}
+
+type openFile struct {
+	vfs.File
+	of *openFiles
+}
+
+func (o *openFiles) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {
+	f, err := o.FS.Open(name, opts...)
+	if err != nil || !strings.Contains(name, "loads") {
+		return f, err
+	}
+	o.open++
+	o.most = max(o.most, o.open)
+	return openFile{f, o}, nil
+}
+
+func (f openFile) Close() error {
+	f.of.open--
+	return f.File.Close()
+}
+
+// TestLinksOfManyTables: counting the UIDs of a load has one of its tables open at a time, because a process may not open
+// as many files as a large load has tables.
+func TestLinksOfManyTables(t *testing.T) {
+	files := &openFiles{FS: vfs.NewMem()}
+	s := openMem(t, Options{FS: files})
+	add(t, s, uidRow(3))
+	start, err := s.Sink().Begin(ctx, "many")
+	if err != nil {
+		t.Fatal(err)
+	}
+	defer start.Existing.Close()
+	var tables []string
+	for i := range 10 {
+		tables = append(tables, writeTables(t, s, fmt.Sprint("many-", i), []triple.Triple{uidRow(i), likeUID(i)}, start.Stamp)...)
+	}
+	files.most = 0
+	if n, err := s.committer.newLinks(tables); n != 9 || err != nil || files.most != 1 || files.open != 0 {
+		t.Errorf("%d new, %v; %d of %d files were open at once, %d still are", n, err, files.most, len(tables), files.open)
 	}
 }

@@ -281,22 +281,15 @@ func Value(from pebble.Reader, key []byte) ([]byte, error) {
 	return value, closer.Close()
 }
 
-// TableRows returns an iterator over the rows of tables that are not ingested yet. The caller must close it.
-func (d *Database) TableRows(paths []string, o *pebble.IterOptions) (*pebble.Iterator, error) {
-	levels := make([][]sstable.ReadableFile, 0, len(paths))
-	for _, path := range paths {
-		f, err := d.FS.Open(path)
-		if err != nil {
-			for _, level := range levels {
-				err = errors.Join(err, level[0].Close())
-			}
-			return nil, err
-		}
-		levels = append(levels, []sstable.ReadableFile{f})
+// TableRows returns an iterator over the rows of a table that is not ingested yet. The caller must close it.
+func (d *Database) TableRows(path string, o *pebble.IterOptions) (*pebble.Iterator, error) {
+	f, err := d.FS.Open(path)
+	if err != nil {
+		return nil, err
 	}
 	options := d.pebbleOptions()
 	options.EnsureDefaults()
-	return pebble.NewExternalIter(options, o, levels)
+	return pebble.NewExternalIter(options, o, [][]sstable.ReadableFile{{f}})
 }
 
 // Counters returns the last committed counters.
