@@ -41,7 +41,7 @@ type Follower struct {
 	err      error     // of the last call of Read, or of Failed
 
 	// Of the watch: an end of the feed that the follower must reach, and since when. read means that Read was
-	// running since then, or that the consumer failed.
+	// running since then, or that the consumer failed, and that it has not left.
 	target  Position
 	since   time.Time
 	read    bool
@@ -113,6 +113,13 @@ func (f *Follower) Failed(err error) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	f.err, f.read = err, true
+}
+
+// Left reports that the consumer does not follow the feed any more, because another one does. It does not stand still then.
+func (f *Follower) Left() {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	f.err, f.read = nil, false
 }
 
 // took records what was read. It counts as an advance if it goes further than before, and until the target

@@ -89,6 +89,13 @@ func TestWatch(t *testing.T) {
 		if err := stuck.Stalled(); err == nil || !strings.Contains(err.Error(), "its settings are damaged") {
 			t.Errorf("it fails before it reads: %v", err)
 		}
+		// 4. One that has left the feed to another does not.
+		stuck.Left()
+		time.Sleep(12 * time.Second) // of the bubble's clock
+		synctest.Wait()
+		if err := stuck.Stalled(); err != nil || w.Waited()["stuck"] > 0 {
+			t.Errorf("it has left: %v, %v", err, w.Waited())
+		}
 		cancel()
 		<-done
 	})

@@ -63,6 +63,7 @@ func (r *runner) run(ctx context.Context) {
 	for ctx.Err() == nil {
 		if !r.owns(r.f.key) {
 			r.f.figures.until.Store(0) // the lag is its runner's
+			r.f.follower.Left()
 			pause(ctx, lookEvery)
 			continue
 		}

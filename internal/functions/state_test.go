@@ -3,6 +3,7 @@
 package functions
 
 import (
+	"context"
 	"fmt"
 	"math/rand/v2"
 	"slices"
@@ -174,4 +175,27 @@ func TestAnotherPattern(t *testing.T) {
 			}
 		})
 	}
+}
+
+// TestStalledUntilAnotherOwns: a function that fails stands still where it runs, and no longer when another member owns it.
+func TestStalledUntilAnotherOwns(t *testing.T) {
+	var owned atomic.Bool
+	b := open(t, nil, Options{Owns: func([]byte) bool { return owned.Load() }})
+	defer b.close()
+	b.put(Registration{Name: "f", Pattern: "? <http://example.org/p> ?", TimeoutMS: 10_000}, module(t, "inverse"))
+	// 1. It cannot read its state, and the feed has a change for it.
+	if err := b.db.Annotate(b.ctx, tripleOf("f"), stateID, []byte("damaged")); err != nil {
+		t.Fatal(err)
+	}
+	b.add(of("s", "p", "o"))
+	watch := feed.NewWatch(feed.WatchOptions{Interval: time.Millisecond, Limit: time.Nanosecond}, b.service.Followers)
+	ctx, cancel := context.WithCancel(b.ctx)
+	done := make(chan struct{})
+	go func() { defer close(done); watch.Run(ctx, b.db.Feed()) }()
+	defer func() { cancel(); <-done }()
+	owned.Store(true)
+	b.eventually("a follower that stands still", func() bool { return len(watch.Stalled()) == 1 })
+	// 2. Another member owns it.
+	owned.Store(false)
+	b.eventually("a follower that has left", func() bool { return len(watch.Stalled()) == 0 })
 }
