@@ -7,6 +7,7 @@ import (
 	"context"
 	"iter"
 	"math"
+	"slices"
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
@@ -167,49 +168,32 @@ func (h *hidingReader) without(ctx context.Context, hidden hiding, o store.ReadO
 	}
 }
 
-// Count implements [store.Matcher].
-func (h *hidingReader) Count(ctx context.Context, all ...triple.Pattern) (int64, error) {
-	n, err := h.Reader.Count(ctx, all...)
+// Count implements [store.Matcher]. The patterns without hidden rows are counted as one.
+func (h *hidingReader) Count(ctx context.Context, all ...triple.Pattern) (sum int64, err error) {
+	var plain []triple.Pattern
 	for _, p := range all {
-		hidden := hidesOf(p)
-		if err != nil || n == 0 || !hidden.any() {
+		if !hidesOf(p).any() {
+			plain = append(plain, p)
 			continue
 		}
-		var some int64
-		if some, err = h.countHidden(ctx, p, hidden); err == nil {
-			n -= some
+		n := int64(0)
+		if scan, failed := p.Scan(p.Best()); failed == nil && scan.Exact {
+			n, err = h.Source().Count(ctx, scan.Range)
+		} else {
+			for _, err = range h.Match(ctx, p, store.ReadOptions{}) {
+				n++
+			}
 		}
-	}
-	return n, err
-}
-
-// countHidden counts the hidden rows of a pattern.
-func (h *hidingReader) countHidden(ctx context.Context, p triple.Pattern, hidden hiding) (n int64, err error) {
-	// 1. Of a pattern without a subject, a predicate and an object, all rows.
-	if p.Subject.IsZero() && p.Predicate.IsZero() && p.Object.IsZero() {
-		n, err = h.Reader.Source().Count(ctx, systemgraph.LinkRanges[triple.GSPO])
-		if err == nil && hidden.row != nil {
-			var row int64
-			row, err = h.Reader.Count(ctx, triple.Exact(systemgraph.PrefixRow))
-			n += row
-		}
-		return n, err
-	}
-	// 2. Of others, the rows of the pattern within the system graph.
-	p.Graph = systemgraph.Graph
-	for row, err := range h.Reader.Match(ctx, p, store.ReadOptions{}) {
 		if err != nil {
 			return 0, err
 		}
-		t, err := row.Triple()
-		if err != nil {
-			return 0, err
-		}
-		if systemgraph.IsLink(t) || hidden.row != nil && t == systemgraph.PrefixRow {
-			n++
-		}
+		sum += n
 	}
-	return n, nil
+	if len(plain) == 0 {
+		return sum, nil
+	}
+	n, err := h.Reader.Count(ctx, plain...)
+	return sum + n, err
 }
 
 // Estimate implements [store.Matcher].
@@ -284,38 +268,101 @@ func (s hidingSource) Lookup(ctx context.Context, ranges []triple.Range, each fu
 	})
 }
 
-// Count implements [source.Source].
+// countTries is how often all rows and the hidden ones are counted, at most.
+const countTries = 3
+
+// Count implements [source.Source]. In a cluster the hidden rows are counted at another moment than all rows are, and
+// pages get UIDs at any time. Nobody deletes UIDs while others count, so the difference is right if as many are hidden
+// behind the count of all rows as before it.
 func (s hidingSource) Count(ctx context.Context, r triple.Range) (n int64, err error) {
-	n, err = s.Source.Count(ctx, r)
 	hidden := hides(r)
-	if err != nil || n == 0 || !hidden.any() {
-		return n, err
+	if !hidden.any() {
+		return s.Source.Count(ctx, r)
 	}
-	// 1. The row of prefixes.
-	if hidden.row != nil {
-		row, err := s.Source.Count(ctx, triple.Range{Lo: hidden.row, Hi: append(bytes.Clone(hidden.row), 0)})
-		if err != nil {
+	before, err := s.countHidden(ctx, r, hidden)
+	for range countTries {
+		if err == nil {
+			n, err = s.Source.Count(ctx, r)
+		}
+		if err != nil || n == 0 {
 			return 0, err
 		}
-		n -= row
+		var behind int64
+		if behind, err = s.countHidden(ctx, r, hidden); err == nil && behind == before {
+			return n - before, nil
+		}
+		before = behind
 	}
-	// 2. If all of the range of links is in r, their number is that of the system graph. Otherwise the rows are
-	// read, because some may be of other graphs.
+	if err != nil {
+		return 0, err
+	}
+	return s.countAround(ctx, r, hidden)
+}
+
+// countHidden counts the hidden rows of a range.
+func (s hidingSource) countHidden(ctx context.Context, r triple.Range, hidden hiding) (n int64, err error) {
+	if hidden.row != nil {
+		if n, err = s.Source.Count(ctx, rangeOf(hidden.row)); err != nil {
+			return 0, err
+		}
+	}
+	// If all of the range of links is in r, their number is that of the system graph. Otherwise the rows are read,
+	// because some may be of other graphs.
 	all := systemgraph.LinkRanges[r.Lo[0]]
 	if bytes.Equal(hidden.links.Lo, all.Lo) && bytes.Equal(hidden.links.Hi, all.Hi) {
 		links, err := s.Source.Count(ctx, systemgraph.LinkRanges[triple.GSPO])
-		return n - links, err
+		return n + links, err
 	}
-	if hidden.links.Empty() {
-		return n, nil
+	links, err := s.countRead(ctx, hidden.links, systemgraph.IsLinkKey)
+	return n + links, err
+}
+
+// countAround counts the other rows of a range: those outside of the ranges with hidden ones, and of these the rows that
+// are not hidden, which takes a read of all.
+func (s hidingSource) countAround(ctx context.Context, r triple.Range, hidden hiding) (sum int64, err error) {
+	var cuts, pieces []triple.Range
+	if hidden.row != nil {
+		cuts = append(cuts, rangeOf(hidden.row))
 	}
-	err = s.Source.Lookup(ctx, []triple.Range{hidden.links}, func(_ int, key, _ []byte) error {
-		if systemgraph.IsLinkKey(key) {
-			n--
+	if !hidden.links.Empty() {
+		cuts = append(cuts, hidden.links)
+	}
+	slices.SortFunc(cuts, func(a, b triple.Range) int { return bytes.Compare(a.Lo, b.Lo) })
+	for _, cut := range cuts {
+		pieces = append(pieces, triple.Range{Lo: r.Lo, Hi: cut.Lo})
+		r.Lo = cut.Hi
+	}
+	for _, piece := range append(pieces, r) {
+		if piece.Empty() {
+			continue
+		}
+		n, err := s.Source.Count(ctx, piece)
+		if err != nil {
+			return 0, err
+		}
+		sum += n
+	}
+	n, err := s.countRead(ctx, hidden.links, func(key []byte) bool { return !systemgraph.IsLinkKey(key) })
+	return sum + n, err
+}
+
+// countRead reads a range, which may be empty, and counts the rows with certain keys.
+func (s hidingSource) countRead(ctx context.Context, r triple.Range, counts func(key []byte) bool) (n int64, err error) {
+	if r.Empty() {
+		return 0, nil
+	}
+	err = s.Source.Lookup(ctx, []triple.Range{r}, func(_ int, key, _ []byte) error {
+		if counts(key) {
+			n++
 		}
 		return nil
 	})
 	return n, err
+}
+
+// rangeOf returns the range of one key.
+func rangeOf(key []byte) triple.Range {
+	return triple.Range{Lo: key, Hi: append(bytes.Clone(key), 0)}
 }
 
 // hidingRows skips hidden rows.

@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
+	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -284,5 +285,77 @@ func TestNames(t *testing.T) {
 	merged := names.With(map[string]string{"": "http://ex/", "foaf": "http://doc/"})
 	if !maps.Equal(merged, prefixes.Names{"": "http://ex/", "foaf": "http://doc/", "long": "http://ex/long/"}) {
 		t.Errorf("merged %v", merged)
+	}
+}
+
+// moving is a reader each of whose counts is of another moment, as in a cluster: pages get UIDs before the first so many.
+type moving struct {
+	store.Reader
+	t    *testing.T
+	db   *store.Store
+	left int
+	uids int
+}
+
+// Count implements [store.Matcher].
+func (m *moving) Count(ctx context.Context, all ...triple.Pattern) (int64, error) {
+	m.t.Helper()
+	r := m.next(ctx)
+	defer r.Close()
+	return r.Count(ctx, all...)
+}
+
+// next returns a reader of the next moment.
+func (m *moving) next(ctx context.Context) store.Reader {
+	m.t.Helper()
+	if m.left > 0 {
+		m.left--
+		m.uids++
+		page := triple.NewIRI(fmt.Sprintf("%s:page%d", systemgraph.IRI, m.uids))
+		_, err := m.db.Add(systemgraph.WithOperator(ctx), []triple.Triple{{Subject: page, Predicate: page, Object: page, Graph: systemgraph.Graph}})
+		must(m.t, err)
+	}
+	r, err := m.db.Reader()
+	must(m.t, err)
+	return r
+}
+
+// Source implements [store.Reader].
+func (m *moving) Source() sparql.Source { return movingSource{m.Reader.Source(), m} }
+
+type movingSource struct {
+	sparql.Source
+	m *moving
+}
+
+// Count implements [sparql.Source].
+func (s movingSource) Count(ctx context.Context, r triple.Range) (int64, error) {
+	reader := s.m.next(ctx)
+	defer reader.Close()
+	return reader.Source().Count(ctx, r)
+}
+
+// TestCountsOfOtherMoments: a count is right although pages get UIDs while it reads: none, some, or before each part.
+func TestCountsOfOtherMoments(t *testing.T) {
+	for _, left := range []int{0, 1, 2, 3, 5, 8, 1000} {
+		db, ctx := open(t), t.Context()
+		must(t, prefixes.Set(ctx, db, "ex", "http://ex/"))
+		odd := triple.NewIRI(systemgraph.IRI + ":mine") // of another graph, amid the hidden rows
+		p := triple.NewIRI("http://ex/p")
+		_, err := db.Add(ctx, []triple.Triple{{Subject: p, Predicate: p, Object: p}, {Subject: odd, Predicate: odd, Object: odd}, {Subject: odd, Predicate: p, Object: p, Graph: p}})
+		must(t, err)
+		for _, c := range []struct {
+			of   triple.Pattern
+			want int64
+		}{{triple.Pattern{}, 3}, {triple.Pattern{Predicate: p}, 2}, {triple.Pattern{Subject: odd}, 2}, {triple.Pattern{Object: odd}, 1}, {triple.Pattern{Graph: systemgraph.Graph}, 1}} {
+			r, err := db.Reader()
+			must(t, err)
+			m := &moving{Reader: r, t: t, db: db, left: left}
+			if n, err := prefixes.HideIn(m).Count(ctx, c.of); n != c.want || err != nil {
+				t.Errorf("%d UIDs meanwhile: %v has %d triples, want %d: %v", left, c.of, n, c.want, err)
+			}
+			must(t, r.Close())
+		}
+		must(t, db.Close())
 	}
 }
