@@ -110,9 +110,9 @@ func TestManySiblings(t *testing.T) {
 		}
 	}
 	opts := sparql.Options{Parser: parser.Options{MaxNodes: 1 << 20}}
-	_, err := sparql.Query(context.Background(), letters(), "ASK { ?s ?p ?o "+repeated(100_001, "MINUS { ?s ?p ?o } ")+"}", opts)
-	if !errors.Is(err, sparql.ErrTooDeep) || !strings.Contains(err.Error(), "more than 100000 groups, and OPTIONAL, MINUS or LATERAL behind one another") {
-		t.Errorf("100,001 MINUS: %v", err)
+	_, err := sparql.Query(context.Background(), letters(), "ASK { ?s ?p ?o "+repeated(50_001, "MINUS { ?s ?p ?o } ")+"}", opts)
+	if !errors.Is(err, sparql.ErrTooDeep) || !strings.Contains(err.Error(), "more than 50000 groups, and OPTIONAL, MINUS or LATERAL behind one another") {
+		t.Errorf("50,001 MINUS: %v", err)
 	}
 }
 

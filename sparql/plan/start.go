@@ -17,8 +17,9 @@ import (
 var ErrTooDeep = errors.New("the query nests too deep")
 
 // maxDepth is how many operators may stand in one another. Each OPTIONAL, MINUS or LATERAL of a group is one around
-// those before it. Plans and runs recurse, and an operator takes up to 4 KiB of the stack, of which Go allows 1 GiB.
-const maxDepth = 100_000
+// those before it. Plans and runs recurse, and an operator takes up to 4 KiB of the stack. A stack grows to the double size,
+// so it takes 256 MiB at most; Go ends the process at 1 GB.
+const maxDepth = 50_000
 
 // ErrService ends a query with SERVICE, unless it is SILENT, because SERVICE is off.
 var ErrService = errors.New("SERVICE is off")

@@ -114,8 +114,8 @@ func (a *Account) Take(bytes int64) {
 }
 
 // operatorBytes is the approximate size of an operator with its plan and its part of the
-// algebra.
-const operatorBytes = 2 << 10
+// algebra, 2 KiB, and of the stack that it takes if it stands around others, 4 KiB.
+const operatorBytes = 6 << 10
 
 // AddOperator counts an operator. All must be counted before [Account.Divide].
 func (a *Account) AddOperator() {
