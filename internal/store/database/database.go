@@ -10,6 +10,7 @@ import (
 	"log/slog"
 	"strings"
 	"sync/atomic"
+	"time"
 
 	pebbleerrors "github.com/cockroachdb/errors"
 	"github.com/cockroachdb/pebble/v2"
@@ -42,6 +43,7 @@ type Database struct {
 	flushed     atomic.Int64 // the number of removed rows at the last flush of Reclaim
 	reclaiming  atomic.Bool  // Reclaim compacts
 	rewritten   atomic.Int64 // bytes of tables that compactions in progress read
+	held        atomic.Int64 // when a compaction last had no room, in Unix nanoseconds; 0 if the last one had some
 }
 
 // Options are the parameters of [New]. All must be set, except for OnFatal.
@@ -180,7 +182,25 @@ func (d *Database) Full() bool { return d.health.full.Load() }
 // Room returns [fault.ErrDiskFull] if a file of bytes would take free space below the watermark.
 // What accepted writes are going to take counts as taken: rows in memory, granted claims, and the
 // output of compactions in progress.
-func (d *Database) Room(bytes int64) error { return d.disk.room(bytes, 4) }
+// A compaction that waits for room refuses all.
+func (d *Database) Room(bytes int64) error {
+	if err := d.waits(); err != nil {
+		return err
+	}
+	return d.disk.room(bytes, 4)
+}
+
+// waits returns [fault.ErrDiskFull] while a compaction waits for room. More rows would only make it larger, until
+// writes stop for it.
+func (d *Database) waits() error {
+	if at := d.held.Load(); at == 0 || time.Since(time.Unix(0, at)) > heldFor {
+		return nil
+	}
+	return fmt.Errorf("%w: a compaction of tables under %s has no room beside what is kept free", fault.ErrDiskFull, d.options.Dir)
+}
+
+// heldFor is how long a compaction counts as waiting, unless it is tried again, which takes failedPause.
+const heldFor = 3 * failedPause
 
 // commitCopies is how often the bytes of a commit are written: to the log, and to a table by a
 // flush.
@@ -193,6 +213,9 @@ const commitCopies = 2
 // machines count on. They may use half of the watermark. The other half must stay for the flushes
 // and compactions that free space.
 func (d *Database) Claim(bytes int64, reserved bool) error {
+	if err := d.waits(); err != nil && !reserved {
+		return err
+	}
 	return d.disk.claim(commitCopies*bytes, quarters(reserved))
 }
 
@@ -227,14 +250,18 @@ func (d *Database) roomToCompact() error {
 	// that it keeps its room beside commits.
 	d.disk.expire()
 	if err := d.disk.room(-slack, 4); errors.Is(err, fault.ErrDiskFull) {
+		d.held.Store(time.Now().UnixNano())
 		return fmt.Errorf("%w: %v", errCompactionHeld, err)
 	}
+	d.held.Store(0)
 	return nil // if the size of the disk is unknown, the write finds out
 }
 
 // RoomForClients reports whether at least three quarters of the watermark are free. The rest is
 // for operations in flight.
-func (d *Database) RoomForClients() bool { return !d.Full() && d.disk.room(0, 3) == nil }
+func (d *Database) RoomForClients() bool {
+	return !d.Full() && d.waits() == nil && d.disk.room(0, 3) == nil
+}
 
 // Spare returns how many bytes above the watermark are free and not taken, as in [Database.Room]. If
 // this is unknown, or nothing is kept free, it returns the maximum.

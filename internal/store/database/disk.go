@@ -104,7 +104,14 @@ func (d *disk) fits(bytes, quarters int64) error {
 	}
 	d.measure(usageAge)
 	kept := d.watermark(d.usage) / 4 * quarters
-	if d.err == nil && d.left()-bytes < kept+slack {
+	left := func() int64 {
+		if quarters < 4 {
+			// The part of the watermark that is used has room for what is owed. So deletes are taken while it is free.
+			return d.left() + d.owed
+		}
+		return d.left()
+	}
+	if d.err == nil && left()-bytes < kept+slack {
 		d.measure(0)
 	}
 	if errors.Is(d.err, vfs.ErrUnsupported) {
@@ -113,7 +120,7 @@ func (d *disk) fits(bytes, quarters int64) error {
 	if d.err != nil {
 		return fmt.Errorf("free space of %s: %w", d.dir, d.err)
 	}
-	if left := d.left(); left-bytes < kept+slack {
+	if left := left(); left-bytes < kept+slack {
 		free := int64(d.usage.AvailBytes)
 		return fmt.Errorf("%w: %d MiB are free under %s, %d MiB of them for accepted writes, and %d MiB are kept free; %d MiB are to be written",
 			fault.ErrDiskFull, free>>20, d.dir, (free-left)>>20, kept>>20, max(bytes, 0)>>20)
