@@ -211,7 +211,7 @@ func TestMemoryReserved(t *testing.T) {
 // TestWideRowsReserved: thousands of operators with one wide row each must reserve their batches one by
 // one, because a row of each may take more memory than a server has.
 func TestWideRowsReserved(t *testing.T) {
-	const operators, limit = 3000, 24 << 20
+	const operators, limit = 3000, 64 << 20
 	src := memsource.New(nil)
 	for name, pattern := range map[string]string{
 		"values":   "VALUES ?o%[1]d { %[1]d } ",

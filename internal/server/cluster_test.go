@@ -119,6 +119,11 @@ func (s spreadSource) Scan(ctx context.Context, r triple.Range, reverse bool) (s
 	return s.Source.Scan(ctx, r, reverse)
 }
 
+func (s spreadSource) Count(ctx context.Context, r triple.Range) (int64, error) {
+	s.snapshot.degraded.Store(s.snapshot.store.after >= 0)
+	return s.Source.Count(ctx, r)
+}
+
 // serveSpread serves a store like a cluster's, with SPARQL.
 func serveSpread(t testing.TB, s *spread, options Options) *testServer {
 	t.Helper()
