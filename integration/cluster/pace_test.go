@@ -8,7 +8,10 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/cluster"
+	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // Rebuilds and moves give way while clients read, and come to their ends all the
@@ -68,6 +71,31 @@ func TestRebuildGivesWay(t *testing.T) {
 			t.Errorf("copies paused for %g s more, and nobody read", paused-before)
 		}
 		w.mustHave(setOf(all))
+	})
+}
+
+// TestRebuildIsNoMove: the rate of planned moves does not bound a rebuild after a death, because reads wait for it.
+func TestRebuildIsNoMove(t *testing.T) {
+	simulate(t, 4, func(t *testing.T, w *world) {
+		w.adjust = func(_ *store.Options, _ *replica.Options, c *cluster.Config) { c.MoveRate = 64 }
+		w.form()
+		all := numbered(0, 1000)
+		w.mustAdd(w.machines[0], all...)
+		w.settle()
+		dead := w.machines[w.random.IntN(4)]
+		id := dead.node.MachineID()
+		dead.kill()
+		w.until("it is excluded", func() bool { return w.excluded(dead, id) })
+		// A planned move may follow, which takes hours.
+		began := time.Now()
+		w.until("all copies are there again", func() bool { return w.leader() != nil && w.leader().node.Status().Bears == 2 })
+		if took := time.Since(began); took > 30*time.Second {
+			t.Errorf("copies were missing for %s", took)
+		}
+		got, err := contentsOf(t.Context(), w.leader().node, triple.SPO)
+		if err != nil || difference(got, setOf(all)) != "" {
+			t.Errorf("%s: %v", difference(got, setOf(all)), err)
+		}
 	})
 }
 

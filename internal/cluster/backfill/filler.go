@@ -85,7 +85,7 @@ func (f *Filler) Run(ctx context.Context, v *view.View) (marks map[trie.MachineI
 	defer snapshot.Close()
 	j := v.Joint()
 	p := &pass{
-		filler: f, view: v, planned: len(j.BaseLive) == len(v.BaseIncarnations), start: time.Now(), resolver: j.Resolver(),
+		filler: f, view: v, planned: len(j.BaseLive) == len(v.Base.Placement.Machines()), start: time.Now(), resolver: j.Resolver(),
 		backfill: j.Backfill(f.gate.Self()), inFlight: map[string]pending{}, out: map[trie.MachineID]*outbox{}, shift: f.options.Throttle.Shift(),
 	}
 	for _, b := range f.store.UnsettledBatches() {
