@@ -13,7 +13,11 @@ import (
 
 // AcceptLoss records that the loss of data is accepted.
 func (l *Leader) AcceptLoss() error {
-	if len(l.agreement.View().Lost) == 0 {
+	v, err := l.view()
+	if err != nil {
+		return err
+	}
+	if len(v.Lost) == 0 {
 		return fmt.Errorf("%w: nothing is lost", store.ErrInvalid)
 	}
 	l.wishes.wantAcceptLoss()
@@ -23,7 +27,11 @@ func (l *Leader) AcceptLoss() error {
 
 // SetCopies records how many machines must hold each triple. It returns an error if a disk lacks room.
 func (l *Leader) SetCopies(copies int) error {
-	short := view.NoRoomForCopies(l.agreement.View(), l.grants.figures(), copies)
+	v, err := l.view()
+	if err != nil {
+		return err
+	}
+	short := view.NoRoomForCopies(v, l.grants.figures(), copies)
 	if len(short) > 0 {
 		return fmt.Errorf("%w: %d copies of each triple need more room on the disk of machine %s", store.ErrDiskFull, copies, short[0])
 	}
@@ -32,9 +40,20 @@ func (l *Leader) SetCopies(copies int) error {
 	return nil
 }
 
+// view returns the newest view. A leader that has just started again has none at first.
+func (l *Leader) view() (*view.View, error) {
+	if v := l.agreement.View(); v != nil {
+		return v, nil
+	}
+	return nil, fmt.Errorf("%w: the leader has just started and has no view yet", store.ErrUnavailable)
+}
+
 // Leave records that a member must leave when the others have its data.
 func (l *Leader) Leave(id trie.MachineID) error {
-	v := l.agreement.View()
+	v, err := l.view()
+	if err != nil {
+		return err
+	}
 	m := v.Find(id)
 	if m == nil {
 		return fmt.Errorf("%w: machine %s is not a member", store.ErrInvalid, id)
@@ -55,7 +74,11 @@ func (l *Leader) Leave(id trie.MachineID) error {
 
 // Remove records that a member must be excluded at once, or that an excluded machine is dismissed.
 func (l *Leader) Remove(id trie.MachineID) error {
-	if v := l.agreement.View(); v.Find(id) == nil && !v.IsExcluded(id) {
+	v, err := l.view()
+	if err != nil {
+		return err
+	}
+	if v.Find(id) == nil && !v.IsExcluded(id) {
 		return fmt.Errorf("%w: machine %s is not a member", store.ErrInvalid, id)
 	}
 	if id == l.options.Self {
