@@ -73,6 +73,8 @@ func TestFlippedBitsInTables(t *testing.T) {
 	}
 	loadTriples(t, s, "load", students(0, 3000))
 	add(t, s, students(3000, 4000)...)
+	// The tables of the flush stay beside those of the load, because a compaction has no room.
+	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1, TotalBytes: 1 << 30})
 	if err := s.db.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -80,7 +82,7 @@ func TestFlippedBitsInTables(t *testing.T) {
 		t.Fatal(err)
 	}
 	tables := storeFiles(t, fs, func(name string) bool { return strings.HasSuffix(name, ".sst") })
-	if len(tables) < 2 { // compactions may have merged some
+	if len(tables) < 4 {
 		t.Fatalf("tables %v", tables)
 	}
 	found, harmless := 0, 0
