@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
+	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
@@ -295,6 +296,30 @@ func TestFeedOfMembersThatLeave(t *testing.T) {
 		if !c.live[feedTriple(100, 2)] || c.changes > 3 {
 			t.Errorf("behind the first loss: %d changes", c.changes)
 		}
+	})
+}
+
+// TestFeedBlankDisk: a machine comes back with a blank disk at its former address, as a new machine. It must
+// not answer for the former one, because a consumer would take its empty log for that one's.
+func TestFeedBlankDisk(t *testing.T) {
+	simulate(t, 4, func(t *testing.T, w *world) {
+		w.form()
+		c := newConsumer(t, position(t, w.any()))
+		w.mustAdd(w.any(), numbered(0, 100)...)
+		m := w.machines[w.random.IntN(4)]
+		id := m.node.MachineID()
+		m.kill()
+		m.disk = memdisk.New()
+		m.run(w.up()...)
+		if w.others(m)[0].node.View().Find(id) == nil {
+			w.notATest("the former machine is excluded already")
+		}
+		through := w.others(m)[0]
+		following := w.background(func(ctx context.Context) { _ = c.follow(ctx, through.node) })
+		w.until("the former machine is excluded", func() bool { return through.node.View().Find(id) == nil })
+		following.end()
+		c.read(through)
+		c.mustHave(w)
 	})
 }
 

@@ -177,7 +177,7 @@ func (n *Node) askToJoin(ctx context.Context, body []byte) (id string, err error
 			continue
 		}
 		var b []byte
-		if b, err = n.client.Call(ctx, address, methodJoin, body); err == nil {
+		if b, err = n.client.Call(ctx, peer.Recipient{Address: address}, methodJoin, body); err == nil {
 			var j joined
 			if err := json.Unmarshal(b, &j); err != nil {
 				return "", err
@@ -261,7 +261,7 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 		if !ok || id == n.self || address == j.Member.Address {
 			return nil, peer.Refuse(peer.CodeUnavailable, v.Epoch, "the cluster has no leader at the moment")
 		}
-		b, err := n.client.Call(ctx, address, methodJoin, body)
+		b, err := n.client.Call(ctx, peer.Recipient{Machine: id, Address: address}, methodJoin, body)
 		return b, passOn(err)
 	}
 	// 3. Record the wish as the leader. The machine asks again until a view has it.
@@ -298,11 +298,8 @@ func (p *peers) mustReach(ctx context.Context, m view.Member) error {
 	return nil
 }
 
-// reach asks a machine who it is.
+// reach returns nil if a machine answers at its address.
 func (p *peers) reach(ctx context.Context, m view.Member) error {
-	body, err := p.client.Call(ctx, m.Address, methodWho, nil)
-	if err == nil && string(body) != m.ID.String() {
-		err = fmt.Errorf("another machine answers there: %.40q", body)
-	}
+	_, err := p.client.Call(ctx, peer.Recipient{Machine: m.ID, Address: m.Address}, methodWho, nil)
 	return err
 }

@@ -200,7 +200,7 @@ func (n *Node) makeParts() (err error) {
 // register makes the requests of other nodes answered.
 func (n *Node) register(wishes *loadLeader) {
 	n.server.Handle(methodJoin, n.handleJoin)
-	n.server.Handle(methodWho, func(context.Context, peer.Header, []byte) ([]byte, error) { return []byte(n.self.String()), nil })
+	n.server.Handle(methodWho, func(context.Context, peer.Header, []byte) ([]byte, error) { return nil, nil })
 	n.Handle(methodReport, n.reporter.answer)
 	n.Handle(methodStatus, n.status.answer)
 	n.Handle(methodVersions, n.answerVersions)

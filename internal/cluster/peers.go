@@ -32,7 +32,7 @@ const (
 	methodWish   = "cluster/wish"
 	methodAccept = "cluster/accept-loss"
 	methodCopies = "cluster/copies"
-	methodWho    = "cluster/who" // answers with the machine's ID, also of one that is no member yet
+	methodWho    = "cluster/who" // answers that the recipient is there, also if it is no member yet
 )
 
 // peers are the connections of this node with the others. Its methods are safe for concurrent use.
@@ -123,12 +123,22 @@ func (p *peers) header() peer.Header {
 	return h
 }
 
-// checkHeader rejects messages of other clusters, histories and generations. A machine of another
+// checkHeader rejects messages by their sender, and those for another machine. The sender goes first, because
+// it must learn of a new generation from any machine of it.
+func (p *peers) checkHeader(h peer.Header) *peer.Refusal {
+	refusal := p.checkSender(h)
+	if refusal == nil && h.To != 0 && h.To != p.self {
+		refusal = peer.Refuse(peer.CodeOther, 0, "this is machine %s, not %s", p.self, h.To)
+	}
+	return refusal
+}
+
+// checkSender rejects messages of other clusters, histories and generations. A machine of another
 // cluster may have got an address of this one. Its cluster may have the same name, or the same ID
 // and another lineage. Its refusal must not count as one of this cluster's leader, so it has no
 // epoch. If a message has no generation, its machine has no view yet. It may ask to join, report,
 // and send requests without an epoch.
-func (p *peers) checkHeader(h peer.Header) *peer.Refusal {
+func (p *peers) checkSender(h peer.Header) *peer.Refusal {
 	if h.Cluster != p.cfg.Name {
 		return peer.Refuse(peer.CodeStranger, 0, "this is cluster %q, not %q", p.cfg.Name, h.Cluster)
 	}
@@ -156,35 +166,35 @@ func (p *peers) checkHeader(h peer.Header) *peer.Refusal {
 	return peer.Refuse(code, v.Epoch, "this is generation %d of the cluster, not %d", v.Generation, h.Generation)
 }
 
-// addressOf returns the address of a member.
-func (p *peers) addressOf(id trie.MachineID) (string, error) {
+// recipient returns a member as the recipient of a message.
+func (p *peers) recipient(id trie.MachineID) (peer.Recipient, error) {
 	v := p.View()
 	if v == nil {
-		return "", fmt.Errorf("%w: this machine is no member yet", store.ErrUnavailable)
+		return peer.Recipient{}, fmt.Errorf("%w: this machine is no member yet", store.ErrUnavailable)
 	}
 	m := v.Find(id)
 	if m == nil {
-		return "", peer.Refuse(peer.CodeEpoch, v.Epoch, "machine %s is no member", id)
+		return peer.Recipient{}, peer.Refuse(peer.CodeEpoch, v.Epoch, "machine %s is no member", id)
 	}
-	return m.Address, nil
+	return peer.Recipient{Machine: id, Address: m.Address}, nil
 }
 
 // Call sends a message to a member and returns its answer.
 func (p *peers) Call(ctx context.Context, to trie.MachineID, method string, body []byte) ([]byte, error) {
-	address, err := p.addressOf(to)
+	r, err := p.recipient(to)
 	if err != nil {
 		return nil, err
 	}
-	return p.client.Call(ctx, address, method, body)
+	return p.client.Call(ctx, r, method, body)
 }
 
 // Stream sends a message to a member; the answer is a stream.
 func (p *peers) Stream(ctx context.Context, to trie.MachineID, method string, body []byte) (*peer.Stream, error) {
-	address, err := p.addressOf(to)
+	r, err := p.recipient(to)
 	if err != nil {
 		return nil, err
 	}
-	return p.client.Stream(ctx, address, method, body)
+	return p.client.Stream(ctx, r, method, body)
 }
 
 func isRefusal(err error) bool { return errors.As(err, new(*peer.Refusal)) }
@@ -193,12 +203,12 @@ func isRefusal(err error) bool { return errors.As(err, new(*peer.Refusal)) }
 // because the member may know the leader.
 func (p *peers) callLeader(ctx context.Context, method string, body []byte) ([]byte, error) {
 	if id, address, ok := p.agreement().Leader(); ok && id != p.self {
-		return p.client.Call(ctx, address, method, body)
+		return p.client.Call(ctx, peer.Recipient{Machine: id, Address: address}, method, body)
 	}
 	err, refused := error(store.ErrUnavailable), error(nil)
 	for _, address := range p.Members() {
 		var b []byte
-		if b, err = p.client.Call(ctx, address, method, body); err == nil {
+		if b, err = p.client.Call(ctx, peer.Recipient{Address: address}, method, body); err == nil {
 			return b, nil
 		}
 		// A stranger's answer has no epoch.

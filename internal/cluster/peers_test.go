@@ -5,6 +5,8 @@ package cluster
 import (
 	"context"
 	"errors"
+	"fmt"
+	"strings"
 	"sync"
 	"testing"
 	"time"
@@ -28,7 +30,7 @@ func TestReadsLeaveRoom(t *testing.T) {
 		var group sync.WaitGroup
 		for range leader.cfg.maxReads() {
 			group.Go(func() {
-				if _, err := other.client.Call(t.Context(), leader.Address(), "reads/hold", nil); err != nil {
+				if _, err := other.client.Call(t.Context(), peer.Recipient{Address: leader.Address()}, "reads/hold", nil); err != nil {
 					t.Error(err)
 				}
 			})
@@ -36,7 +38,7 @@ func TestReadsLeaveRoom(t *testing.T) {
 		for range leader.cfg.maxReads() {
 			<-entered
 		}
-		_, err := other.client.Call(t.Context(), leader.Address(), "reads/hold", nil)
+		_, err := other.client.Call(t.Context(), peer.Recipient{Address: leader.Address()}, "reads/hold", nil)
 		if r := (*peer.Refusal)(nil); !errors.As(err, &r) || r.Code != peer.CodeBusy {
 			t.Errorf("one more read: %v", err)
 		}
@@ -48,5 +50,25 @@ func TestReadsLeaveRoom(t *testing.T) {
 		}
 		close(leave)
 		group.Wait()
+	})
+}
+
+// TestAnotherMachineAtAddress: no machine answers for another one, by any method. The error is that of an
+// address without a machine: definite, and no answer of the recipient.
+func TestAnotherMachineAtAddress(t *testing.T) {
+	pair(t, -1, func(t *testing.T, nodes []*Node) {
+		at, other := nodes[0], nodes[1]
+		to := peer.Recipient{Machine: at.MachineID() + 1, Address: at.Address()}
+		want := fmt.Sprintf("this is machine %s, not %s", at.MachineID(), to.Machine)
+		for _, method := range at.Methods() {
+			_, err := other.client.Call(t.Context(), to, method, nil)
+			if err == nil || !peer.IsDefinite(err) || isRefusal(err) || !strings.Contains(err.Error(), want) {
+				t.Errorf("%s: %v", method, err)
+			}
+		}
+		to.Machine = at.MachineID()
+		if _, err := other.client.Call(t.Context(), to, methodWho, nil); err != nil {
+			t.Error(err)
+		}
 	})
 }

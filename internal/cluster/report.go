@@ -288,7 +288,7 @@ func (m *reporter) answer(ctx context.Context, h peer.Header, body []byte) ([]by
 		return nil, err
 	}
 	if id, address, ok := m.agreement().Leader(); ok && id != m.self && h.From == r.ID {
-		b, err := m.peers.client.Call(ctx, address, methodReport, body)
+		b, err := m.peers.client.Call(ctx, peer.Recipient{Machine: id, Address: address}, methodReport, body)
 		return b, passOn(err)
 	}
 	a, err := m.leader().Receive(ctx, r)

@@ -18,7 +18,7 @@ func BenchmarkCall(b *testing.B) {
 	b.ReportAllocs()
 	for b.Loop() {
 		begin := time.Now()
-		if _, err := c.Call(b.Context(), addr, "echo", body); err != nil {
+		if _, err := c.Call(b.Context(), Recipient{Address: addr}, "echo", body); err != nil {
 			b.Fatal(err)
 		}
 		took = append(took, time.Since(begin))
@@ -45,7 +45,7 @@ func BenchmarkStream(b *testing.B) {
 	b.SetBytes(frames * 32 << 10)
 	b.ReportAllocs()
 	for b.Loop() {
-		s, err := c.Stream(b.Context(), addr, "frames", nil)
+		s, err := c.Stream(b.Context(), Recipient{Address: addr}, "frames", nil)
 		if err != nil {
 			b.Fatal(err)
 		}

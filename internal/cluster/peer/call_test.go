@@ -28,7 +28,7 @@ func TestCall(t *testing.T) {
 	c := client(t, ClientOptions{})
 	for _, n := range []int{0, 1, 1000, 33 << 10, piece, 3*piece + 17} {
 		body := bytes.Repeat([]byte{0, 1, 255, '\n'}, n/4+1)[:n]
-		got, err := c.Call(t.Context(), addr, "test/echo", body)
+		got, err := c.Call(t.Context(), Recipient{Address: addr}, "test/echo", body)
 		if err != nil || !bytes.Equal(got, body) {
 			t.Fatalf("%d bytes came back as %d, %v", n, len(got), err)
 		}
@@ -51,7 +51,7 @@ func TestCallsRunAtOnce(t *testing.T) {
 	for i := range n {
 		wg.Go(func() {
 			body := bytes.Repeat([]byte{byte(i)}, 5000)
-			if got, err := c.Call(t.Context(), addr, "meet", body); err != nil || !bytes.Equal(got, body) {
+			if got, err := c.Call(t.Context(), Recipient{Address: addr}, "meet", body); err != nil || !bytes.Equal(got, body) {
 				t.Errorf("call %d: %d bytes, %v", i, len(got), err)
 			}
 		})
@@ -70,7 +70,7 @@ func TestFailuresOfHandlers(t *testing.T) {
 			return nil, fmt.Errorf("half done: %w", &Refusal{Code: CodeEpoch})
 		})
 		s.Handle("passed-on", func(ctx context.Context, _ Header, _ []byte) ([]byte, error) {
-			return c.Call(ctx, addr, "refuse", nil)
+			return c.Call(ctx, Recipient{Address: addr}, "refuse", nil)
 		})
 		s.Handle("fail", func(context.Context, Header, []byte) ([]byte, error) { return []byte("x"), errors.New("disk full") })
 		s.Handle("long", func(context.Context, Header, []byte) ([]byte, error) {
@@ -95,7 +95,7 @@ func TestFailuresOfHandlers(t *testing.T) {
 		{"panic", "", "panic: oh", false},
 		{"nowhere", CodeMethod, "nowhere", true},
 	} {
-		_, err := c.Call(t.Context(), addr, tt.method, []byte("body"))
+		_, err := c.Call(t.Context(), Recipient{Address: addr}, tt.method, []byte("body"))
 		var refusal *Refusal
 		var remote *RemoteError
 		switch {
@@ -117,14 +117,14 @@ func TestFailuresOfHandlers(t *testing.T) {
 			t.Errorf("%s: definite %v: %v", tt.method, !tt.definite, err)
 		}
 	}
-	if _, err := c.Call(t.Context(), addr, "stream", nil); err == nil || IsDefinite(err) {
+	if _, err := c.Call(t.Context(), Recipient{Address: addr}, "stream", nil); err == nil || IsDefinite(err) {
 		t.Errorf("a call of a stream: %v", err)
 	}
-	if s, err := c.Stream(t.Context(), addr, "echo", nil); err == nil {
+	if s, err := c.Stream(t.Context(), Recipient{Address: addr}, "echo", nil); err == nil {
 		s.Close()
 		t.Error("a stream of a call was taken")
 	}
-	if got, err := c.Call(t.Context(), addr, "echo", []byte("still here")); err != nil || string(got) != "still here" {
+	if got, err := c.Call(t.Context(), Recipient{Address: addr}, "echo", []byte("still here")); err != nil || string(got) != "still here" {
 		t.Errorf("afterwards: %q, %v", got, err)
 	}
 }
@@ -142,7 +142,7 @@ func TestCheck(t *testing.T) {
 			return nil, nil
 		})
 	})
-	_, err := client(t, ClientOptions{}).Call(t.Context(), addr, "run", make([]byte, 1<<20))
+	_, err := client(t, ClientOptions{}).Call(t.Context(), Recipient{Address: addr}, "run", make([]byte, 1<<20))
 	var r *Refusal
 	if !errors.As(err, &r) || r.Code != CodeStranger || ran.Load() {
 		t.Errorf("%v, handler ran: %v", err, ran.Load())
@@ -155,18 +155,18 @@ func TestLimits(t *testing.T) {
 		s.Handle("big", func(context.Context, Header, []byte) ([]byte, error) { return make([]byte, 2001), nil })
 	})
 	c := client(t, ClientOptions{MaxBody: 1 << 20, MaxAnswer: 2000})
-	if _, err := c.Call(t.Context(), addr, "echo", make([]byte, 1000)); err != nil {
+	if _, err := c.Call(t.Context(), Recipient{Address: addr}, "echo", make([]byte, 1000)); err != nil {
 		t.Error(err)
 	}
-	_, err := c.Call(t.Context(), addr, "echo", make([]byte, 1001))
+	_, err := c.Call(t.Context(), Recipient{Address: addr}, "echo", make([]byte, 1001))
 	var r *Refusal
 	if !errors.As(err, &r) || r.Code != CodeTooLarge {
 		t.Errorf("above the server's limit: %v", err)
 	}
-	if _, err = c.Call(t.Context(), addr, "echo", make([]byte, 1<<20+1)); !IsDefinite(err) {
+	if _, err = c.Call(t.Context(), Recipient{Address: addr}, "echo", make([]byte, 1<<20+1)); !IsDefinite(err) {
 		t.Errorf("above the client's limit: %v", err)
 	}
-	if _, err = c.Call(t.Context(), addr, "big", nil); err == nil || IsDefinite(err) {
+	if _, err = c.Call(t.Context(), Recipient{Address: addr}, "big", nil); err == nil || IsDefinite(err) {
 		t.Errorf("a great answer: %v", err)
 	}
 }
@@ -187,7 +187,7 @@ func TestShares(t *testing.T) {
 	var wg sync.WaitGroup
 	for range 2 {
 		wg.Go(func() {
-			stream, err := c.Stream(t.Context(), addr, "reads/scan", nil)
+			stream, err := c.Stream(t.Context(), Recipient{Address: addr}, "reads/scan", nil)
 			if err != nil {
 				t.Error(err)
 				return
@@ -200,12 +200,12 @@ func TestShares(t *testing.T) {
 		<-entered
 	}
 	for range 3 {
-		_, err := c.Call(t.Context(), addr, "reads/count", nil)
+		_, err := c.Call(t.Context(), Recipient{Address: addr}, "reads/count", nil)
 		var r *Refusal
 		if !errors.As(err, &r) || r.Code != CodeBusy || !strings.Contains(r.Message, "2 requests of reads") {
 			t.Errorf("above the share: %v", err)
 		}
-		if _, err := c.Call(t.Context(), addr, "writes/deliver", nil); err != nil {
+		if _, err := c.Call(t.Context(), Recipient{Address: addr}, "writes/deliver", nil); err != nil {
 			t.Errorf("of another group: %v", err)
 		}
 	}
@@ -213,9 +213,9 @@ func TestShares(t *testing.T) {
 	wg.Wait()
 	// The answers may be here a moment before their handlers count as gone.
 	var r *Refusal
-	_, err := c.Call(t.Context(), addr, "reads/count", nil)
+	_, err := c.Call(t.Context(), Recipient{Address: addr}, "reads/count", nil)
 	for errors.As(err, &r) && r.Code == CodeBusy && t.Context().Err() == nil {
-		_, err = c.Call(t.Context(), addr, "reads/count", nil)
+		_, err = c.Call(t.Context(), Recipient{Address: addr}, "reads/count", nil)
 	}
 	if err != nil {
 		t.Errorf("afterwards: %v", err)
@@ -240,12 +240,12 @@ func TestBusy(t *testing.T) {
 			c := client(t, ClientOptions{})
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				if _, err := c.Call(t.Context(), addr, "wait", make([]byte, 1000)); err != nil {
+				if _, err := c.Call(t.Context(), Recipient{Address: addr}, "wait", make([]byte, 1000)); err != nil {
 					t.Error(err)
 				}
 			})
 			<-entered
-			_, err := c.Call(t.Context(), addr, "echo", make([]byte, 501))
+			_, err := c.Call(t.Context(), Recipient{Address: addr}, "echo", make([]byte, 501))
 			var r *Refusal
 			if !errors.As(err, &r) || r.Code != CodeBusy {
 				t.Errorf("while one runs: %v", err)
@@ -254,7 +254,7 @@ func TestBusy(t *testing.T) {
 			wg.Wait()
 			// The first answer may be here a moment before its handler counts as gone.
 			for err = r; errors.As(err, &r) && r.Code == CodeBusy && t.Context().Err() == nil; {
-				_, err = c.Call(t.Context(), addr, "echo", make([]byte, 501))
+				_, err = c.Call(t.Context(), Recipient{Address: addr}, "echo", make([]byte, 501))
 			}
 			if err != nil {
 				t.Errorf("afterwards: %v", err)

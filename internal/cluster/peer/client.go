@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/tracing"
+	"github.com/trefoildb/trefoil/trie"
 )
 
 // ClientOptions are the parameters of [NewClient]. The zero value is ready to use.
@@ -105,18 +106,29 @@ func (c *Client) Close() {
 	c.transport.CloseIdleConnections()
 }
 
-// Call sends a request to the node at addr (host:port) and returns its answer. The answer belongs
+// A Recipient is whom a request is meant for.
+//
+// A machine with a blank disk gets a new ID, and may get the address of a former one. It must not answer
+// for that, because it has none of its rows. So a request for a machine names it, and another one refuses.
+// The error is then the same as if nothing were at the address.
+type Recipient struct {
+	Machine trie.MachineID // 0: any that is there
+	Address string         // host:port
+}
+
+// Call sends a request to a node and returns its answer. The answer belongs
 // to the caller. The body must not change, also for a moment after Call has returned, because it
 // is still read.
 //
 // The error is a [*Refusal], a [*RemoteError] if the handler failed, or the error of the
 // connection or of ctx. See [IsDefinite].
-func (c *Client) Call(ctx context.Context, addr, method string, body []byte) (answer []byte, err error) {
+func (c *Client) Call(ctx context.Context, to Recipient, method string, body []byte) (answer []byte, err error) {
+	addr := to.Address
 	ctx, span := startCall(ctx, addr, method)
 	defer func() { span.End(err) }()
 	ctx, cancel := c.bind(ctx)
 	defer cancel(nil)
-	res, err := c.send(ctx, addr, method, body)
+	res, err := c.send(ctx, to, method, body)
 	if err != nil {
 		return nil, err
 	}
@@ -153,7 +165,8 @@ func (c *Client) bind(ctx context.Context) (context.Context, context.CancelCause
 }
 
 // send sends a request and returns the answer if its status is 200.
-func (c *Client) send(ctx context.Context, addr, method string, body []byte) (*http.Response, error) {
+func (c *Client) send(ctx context.Context, to Recipient, method string, body []byte) (*http.Response, error) {
+	addr := to.Address
 	if int64(len(body)) > c.options.MaxBody {
 		return nil, &unsent{addr, method, fmt.Errorf("the request has %d bytes, above the limit of %d", len(body), c.options.MaxBody)}
 	}
@@ -168,7 +181,7 @@ func (c *Client) send(ctx context.Context, addr, method string, body []byte) (*h
 		Method: http.MethodPost,
 		URL:    &url.URL{Scheme: "http", Host: addr, Path: "/" + method},
 		Host:   "trefoil",
-		Header: c.headerFor(ctx).fields(),
+		Header: c.headerFor(ctx, to.Machine).fields(),
 	}
 	tracing.OriginOf(ctx).Write(req.Header)
 	if len(body) > 0 {

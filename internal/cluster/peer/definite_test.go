@@ -52,17 +52,17 @@ func TestNeverSent(t *testing.T) {
 		return nil, dialing.Err()
 	}, func() Header { return sender }, ClientOptions{})
 	defer c.Close()
-	_, err := c.Call(ctx, "fails:1", "m", []byte("x"))
+	_, err := c.Call(ctx, Recipient{Address: "fails:1"}, "m", []byte("x"))
 	if !IsDefinite(err) || !errors.Is(err, full) || !strings.Contains(err.Error(), "m at fails:1: not sent: network is full") {
 		t.Errorf("dial fails: %v", err)
 	}
 	for _, when := range []string{"while dialling", "before"} {
-		if _, err = c.Call(ctx, "hangs:1", "m", []byte("x")); !IsDefinite(err) || !errors.Is(err, context.Canceled) {
+		if _, err = c.Call(ctx, Recipient{Address: "hangs:1"}, "m", []byte("x")); !IsDefinite(err) || !errors.Is(err, context.Canceled) {
 			t.Errorf("context ends %s: %v", when, err)
 		}
 	}
 	c.Close()
-	if _, err = c.Call(t.Context(), "fails:1", "m", nil); !IsDefinite(err) || !errors.Is(err, ErrClosed) {
+	if _, err = c.Call(t.Context(), Recipient{Address: "fails:1"}, "m", nil); !IsDefinite(err) || !errors.Is(err, ErrClosed) {
 		t.Errorf("after Close: %v", err)
 	}
 }
@@ -82,7 +82,7 @@ func TestDialsEnd(t *testing.T) {
 			defer c.Close()
 			ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 			defer cancel()
-			if _, err := c.Call(ctx, "a:1", "m", nil); !errors.Is(err, context.DeadlineExceeded) {
+			if _, err := c.Call(ctx, Recipient{Address: "a:1"}, "m", nil); !errors.Is(err, context.DeadlineExceeded) {
 				t.Error(err)
 			}
 			want := time.Minute
@@ -154,7 +154,7 @@ func TestAmbiguousIsNotRepeated(t *testing.T) {
 		c := client(t, ClientOptions{})
 		body := make([]byte, size)
 		for i, answered := range []bool{false, true, false} {
-			_, err := c.Call(t.Context(), addr, "m", body)
+			_, err := c.Call(t.Context(), Recipient{Address: addr}, "m", body)
 			if (err == nil) != answered || IsDefinite(err) {
 				t.Errorf("%d bytes, request %d: %v", size, i+1, err)
 			}
@@ -182,7 +182,7 @@ func TestStaleConnections(t *testing.T) {
 	c := client(t, ClientOptions{})
 	results := map[string]int{}
 	for i := range uint64(calls) {
-		_, err := c.Call(t.Context(), addr, "m", binary.BigEndian.AppendUint64(nil, i))
+		_, err := c.Call(t.Context(), Recipient{Address: addr}, "m", binary.BigEndian.AppendUint64(nil, i))
 		mu.Lock()
 		n := arrived[i]
 		mu.Unlock()
@@ -254,7 +254,7 @@ func TestCallEndsWithItsContext(t *testing.T) {
 		<-entered
 		cancel()
 	})
-	_, err := client(t, ClientOptions{}).Call(ctx, addr, "wait", []byte("x"))
+	_, err := client(t, ClientOptions{}).Call(ctx, Recipient{Address: addr}, "wait", []byte("x"))
 	if !errors.Is(err, context.Canceled) || IsDefinite(err) {
 		t.Error(err)
 	}

@@ -13,6 +13,7 @@
 //	Trefoil-Epoch: decimal
 //	Trefoil-From: the sender, 16 hexadecimal digits
 //	Trefoil-Incarnation: decimal
+//	Trefoil-To: the recipient, 16 hexadecimal digits; missing if any machine may answer
 //	X-Request-Id, Traceparent: the HTTP request that it is for; may be missing
 //
 //	200  a call: the body is the answer, with a Content-Length

@@ -2,7 +2,11 @@
 
 package peer
 
-import "context"
+import (
+	"context"
+
+	"github.com/trefoildb/trefoil/trie"
+)
 
 type epochKey struct{}
 
@@ -13,8 +17,9 @@ func WithEpoch(ctx context.Context, epoch uint64) context.Context {
 }
 
 // headerFor returns the header of a request.
-func (c *Client) headerFor(ctx context.Context) Header {
+func (c *Client) headerFor(ctx context.Context, to trie.MachineID) Header {
 	h := c.header()
+	h.To = to
 	if epoch, ok := ctx.Value(epochKey{}).(uint64); ok {
 		h.Epoch = epoch
 	}

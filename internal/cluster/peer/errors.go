@@ -23,6 +23,7 @@ const (
 	CodeBusy        Code = "busy"        // too much runs already
 	CodeMethod      Code = "method"      // the receiver does not know the method
 	CodeTooLarge    Code = "too-large"   // the body is above the receiver's limit
+	CodeOther       Code = "other"       // the receiver is another machine than Header.To
 )
 
 // A Refusal is a definite answer: nothing was done.
@@ -67,7 +68,7 @@ func (e *RemoteError) Error() string {
 // ErrClosed is the error of requests to and of a [Client] or [Stream] that was closed.
 var ErrClosed = errors.New("peer: closed")
 
-// unsent is an error that came before the first byte of the request was sent.
+// unsent is an error that came before the first byte of the request was sent to its recipient.
 type unsent struct {
 	addr, method string
 	err          error
@@ -122,6 +123,9 @@ func decodeFailure(addr, method string, data []byte) error {
 	}
 	if f.Code == "" {
 		return &RemoteError{addr, method, f.Message}
+	}
+	if f.Code == CodeOther {
+		return &unsent{addr, method, errors.New(f.Message)} // the recipient has not answered at all
 	}
 	return &Refusal{Code: f.Code, Message: f.Message, Epoch: f.Epoch, addr: addr}
 }

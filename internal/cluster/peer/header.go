@@ -20,7 +20,8 @@ type Header struct {
 	Generation  uint64
 	Epoch       uint64 // of the view that the sender has adopted
 	From        trie.MachineID
-	Incarnation uint64 // of the sender
+	Incarnation uint64         // of the sender
+	To          trie.MachineID // whom the request is meant for; 0: any at the address
 }
 
 // The fields, in the form that net/http keeps them in.
@@ -32,10 +33,11 @@ const (
 	fieldEpoch       = "Trefoil-Epoch"
 	fieldFrom        = "Trefoil-From"
 	fieldIncarnation = "Trefoil-Incarnation"
+	fieldTo          = "Trefoil-To"
 )
 
 func (h Header) fields() http.Header {
-	return http.Header{
+	f := http.Header{
 		fieldCluster:     {url.QueryEscape(h.Cluster)},
 		fieldClusterID:   {url.QueryEscape(h.ClusterID)},
 		fieldLineage:     {url.QueryEscape(h.Lineage)},
@@ -45,6 +47,10 @@ func (h Header) fields() http.Header {
 		fieldIncarnation: {strconv.FormatUint(h.Incarnation, 10)},
 		"User-Agent":     nil, // else net/http writes its own
 	}
+	if h.To != 0 {
+		f[fieldTo] = []string{h.To.String()}
+	}
+	return f
 }
 
 func parseHeader(f http.Header) (h Header, err error) {
@@ -57,6 +63,7 @@ func parseHeader(f http.Header) (h Header, err error) {
 	if h.Lineage, err = url.QueryUnescape(f.Get(fieldLineage)); err != nil {
 		return h, fmt.Errorf("header %s: %w", fieldLineage, err)
 	}
+	// 1. Numbers, which each message has.
 	for _, n := range []struct {
 		name string
 		to   *uint64
@@ -65,8 +72,14 @@ func parseHeader(f http.Header) (h Header, err error) {
 			return h, fmt.Errorf("header %s: %w", n.name, err)
 		}
 	}
+	// 2. Machines. A message to an address alone has no recipient, because the sender does not know who is there.
 	if h.From, err = trie.ParseMachineID(f.Get(fieldFrom)); err != nil {
 		return h, fmt.Errorf("header %s: %w", fieldFrom, err)
+	}
+	if to := f.Get(fieldTo); to != "" {
+		if h.To, err = trie.ParseMachineID(to); err != nil {
+			return h, fmt.Errorf("header %s: %w", fieldTo, err)
+		}
 	}
 	return h, nil
 }

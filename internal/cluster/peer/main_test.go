@@ -103,7 +103,7 @@ func (p *pipes) Close() error {
 func (p *pipes) Addr() net.Addr { return &net.UnixAddr{Name: "pipes"} }
 
 func TestHeaderRoundTrip(t *testing.T) {
-	for _, h := range []Header{{}, sender, {Cluster: "a\r\nb: c", From: trie.MachineID(^uint64(0))}} {
+	for _, h := range []Header{{}, sender, {To: 0xb2}, {Cluster: "a\r\nb: c", From: trie.MachineID(^uint64(0))}} {
 		got, err := parseHeader(h.fields())
 		if err != nil || got != h {
 			t.Errorf("%+v came back as %+v, %v", h, got, err)
@@ -113,5 +113,10 @@ func TestHeaderRoundTrip(t *testing.T) {
 	f.Set(fieldEpoch, "-1")
 	if _, err := parseHeader(f); err == nil {
 		t.Error("epoch -1 was taken")
+	}
+	f = sender.fields()
+	f.Set(fieldTo, "b")
+	if _, err := parseHeader(f); err == nil {
+		t.Error("recipient b was taken")
 	}
 }

@@ -34,11 +34,11 @@ func TestOrigin(t *testing.T) {
 		"r-1 ":                                  logs.NewContext(t.Context(), "r-1"),
 		strings.Repeat("r", 128) + " " + parent: tracing.Read(h).Context(t.Context()),
 	} {
-		got, err := c.Call(ctx, addr, "call", nil)
+		got, err := c.Call(ctx, Recipient{Address: addr}, "call", nil)
 		if err != nil || string(got) != want {
 			t.Errorf("the call has the origin %q, want %q: %v", got, want, err)
 		}
-		stream, err := c.Stream(ctx, addr, "stream", nil)
+		stream, err := c.Stream(ctx, Recipient{Address: addr}, "stream", nil)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -40,10 +40,10 @@ func TestInMemory(t *testing.T) {
 			return nil
 		})
 	}, func(t *testing.T, _ *Server, c *Client) {
-		if got, err := c.Call(t.Context(), "a:1", "echo", make([]byte, 200000)); err != nil || len(got) != 200000 {
+		if got, err := c.Call(t.Context(), Recipient{Address: "a:1"}, "echo", make([]byte, 200000)); err != nil || len(got) != 200000 {
 			t.Fatalf("%d bytes, %v", len(got), err)
 		}
-		s, err := c.Stream(t.Context(), "a:1", "hourly", []byte("a body"))
+		s, err := c.Stream(t.Context(), Recipient{Address: "a:1"}, "hourly", []byte("a body"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -63,7 +63,7 @@ func TestStalledReader(t *testing.T) {
 			}
 		})
 	}, func(t *testing.T, s *Server, c *Client) {
-		st, err := c.Stream(t.Context(), "a:1", "flood", nil)
+		st, err := c.Stream(t.Context(), Recipient{Address: "a:1"}, "flood", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -162,7 +162,7 @@ func TestClaims(t *testing.T) {
 		synctest.Wait()
 		c := NewClient(p.dial, func() Header { return sender }, ClientOptions{})
 		defer c.Close()
-		if got, err := c.Call(t.Context(), "a:1", "echo", make([]byte, body)); err != nil || len(got) != body {
+		if got, err := c.Call(t.Context(), Recipient{Address: "a:1"}, "echo", make([]byte, body)); err != nil || len(got) != body {
 			t.Errorf("beside claims of %d bytes, of which %d have arrived: %d bytes, %v", 20*body, 20*1000, len(got), err)
 		}
 		// 2. Bodies that have arrived in large part leave none.
@@ -171,7 +171,7 @@ func TestClaims(t *testing.T) {
 		}
 		synctest.Wait()
 		var r *Refusal
-		if _, err := c.Call(t.Context(), "a:1", "echo", make([]byte, body)); !errors.As(err, &r) || r.Code != CodeBusy {
+		if _, err := c.Call(t.Context(), Recipient{Address: "a:1"}, "echo", make([]byte, body)); !errors.As(err, &r) || r.Code != CodeBusy {
 			t.Errorf("beside much that has arrived: %v", err)
 		}
 		for _, c := range stalled {
@@ -199,12 +199,12 @@ func TestCloseWaits(t *testing.T) {
 	})
 	c := client(t, ClientOptions{})
 	other := client(t, ClientOptions{})
-	if _, err := other.Call(t.Context(), addr, "echo", nil); err != nil {
+	if _, err := other.Call(t.Context(), Recipient{Address: addr}, "echo", nil); err != nil {
 		t.Fatal(err)
 	}
 	var wg sync.WaitGroup
 	wg.Go(func() {
-		if got, err := c.Call(t.Context(), addr, "wait", nil); err != nil || string(got) != "done" {
+		if got, err := c.Call(t.Context(), Recipient{Address: addr}, "wait", nil); err != nil || string(got) != "done" {
 			t.Errorf("a call that ran when Close came: %q, %v", got, err)
 		}
 	})
@@ -214,7 +214,7 @@ func TestCloseWaits(t *testing.T) {
 	// The kept connection gets a refusal. After that one is used up, dialling fails.
 	var r *Refusal
 	for r == nil {
-		_, err := other.Call(t.Context(), addr, "echo", nil)
+		_, err := other.Call(t.Context(), Recipient{Address: addr}, "echo", nil)
 		if errors.As(err, &r) && r.Code != CodeClosing || err != nil && !IsDefinite(err) {
 			t.Fatal(err)
 		}
@@ -229,7 +229,7 @@ func TestCloseWaits(t *testing.T) {
 		t.Error(err)
 	}
 	wg.Wait()
-	if _, err := other.Call(t.Context(), addr, "echo", nil); err == nil {
+	if _, err := other.Call(t.Context(), Recipient{Address: addr}, "echo", nil); err == nil {
 		t.Error("a call after Close was answered")
 	}
 	if err := s.Serve(listen(t)); err != nil {
@@ -256,7 +256,7 @@ func TestCloseEndsHandlers(t *testing.T) {
 			defer c.Close()
 			var wg sync.WaitGroup
 			wg.Go(func() {
-				if _, err := c.Call(t.Context(), "a:1", "wait", nil); err == nil || IsDefinite(err) {
+				if _, err := c.Call(t.Context(), Recipient{Address: "a:1"}, "wait", nil); err == nil || IsDefinite(err) {
 					t.Errorf("the call: %v", err)
 				}
 			})
@@ -318,7 +318,7 @@ func TestWatch(t *testing.T) {
 		})
 	}, func(t *testing.T, _ *Server, c *Client) {
 		for _, method := range []string{"echo", "fail", "nothing"} {
-			_, err := c.Call(t.Context(), "a:1", method, nil)
+			_, err := c.Call(t.Context(), Recipient{Address: "a:1"}, method, nil)
 			if (err == nil) != (method == "echo") {
 				t.Errorf("%s: %v", method, err)
 			}

@@ -30,13 +30,14 @@ type Stream struct {
 	ended sync.Once // the span is
 }
 
-// Stream sends a request to the node at addr (host:port), as [Client.Call], and
+// Stream sends a request to a node, as [Client.Call], and
 // returns once its handler has flushed something or has ended. The stream must be
 // closed, and ends with ctx.
-func (c *Client) Stream(ctx context.Context, addr, method string, body []byte) (*Stream, error) {
+func (c *Client) Stream(ctx context.Context, to Recipient, method string, body []byte) (*Stream, error) {
+	addr := to.Address
 	ctx, span := startCall(ctx, addr, method)
 	ctx, cancel := c.bind(ctx)
-	res, err := c.send(ctx, addr, method, body)
+	res, err := c.send(ctx, to, method, body)
 	if err == nil && res.ContentLength >= 0 {
 		res.Body.Close()
 		err = fmt.Errorf("%s at %s: the answer is no stream", method, addr)

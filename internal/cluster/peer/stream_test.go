@@ -57,7 +57,7 @@ func TestStream(t *testing.T) {
 	}, func() Header { return sender }, ClientOptions{})
 	defer c.Close()
 	run := func(method string) [][]byte {
-		s, err := c.Stream(t.Context(), addr, method, []byte("x"))
+		s, err := c.Stream(t.Context(), Recipient{Address: addr}, method, []byte("x"))
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -113,7 +113,7 @@ func TestStreamFailures(t *testing.T) {
 	})
 	c := client(t, ClientOptions{})
 	for _, body := range []string{"refuse", "refuse after", "panic", "panic after", "great after", "fail", "fail after"} {
-		s, err := c.Stream(t.Context(), addr, "fail", []byte(body))
+		s, err := c.Stream(t.Context(), Recipient{Address: addr}, "fail", []byte(body))
 		after := strings.HasSuffix(body, "after")
 		if (err == nil) != after {
 			t.Fatalf("%s: Stream: %v", body, err)
@@ -165,7 +165,7 @@ func TestStreamCut(t *testing.T) {
 	complete := bytes.Index(whole, []byte("e\x00")) + 2
 	for n := range len(whole) + 1 {
 		c := NewClient(answering(t, whole[:n]), func() Header { return sender }, ClientOptions{})
-		s, err := c.Stream(t.Context(), "a:1", "m", nil)
+		s, err := c.Stream(t.Context(), Recipient{Address: "a:1"}, "m", nil)
 		if err != nil {
 			if n > bytes.Index(whole, []byte("\r\n\r\n"))+4 || IsDefinite(err) {
 				t.Errorf("cut at %d of %d: Stream: %v", n, len(whole), err)
@@ -197,7 +197,7 @@ func TestStreamMalformed(t *testing.T) {
 		"d" + strings.Repeat("\xff", 20), // a length without end
 	} {
 		c := NewClient(answering(t, chunked(frames)), func() Header { return sender }, ClientOptions{})
-		s, err := c.Stream(t.Context(), "a:1", "m", nil)
+		s, err := c.Stream(t.Context(), Recipient{Address: "a:1"}, "m", nil)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -250,7 +250,7 @@ func TestStreamEndsWithItsReader(t *testing.T) {
 			ctx, cancel := context.WithCancel(t.Context())
 			defer cancel()
 			c := client(t, ClientOptions{})
-			s, err := c.Stream(ctx, addr, "wait", nil)
+			s, err := c.Stream(ctx, Recipient{Address: addr}, "wait", nil)
 			if err != nil {
 				t.Fatal(err)
 			}

@@ -84,7 +84,7 @@ func (m *machine) Call(ctx context.Context, to trie.MachineID, method string, bo
 	if err != nil {
 		return nil, err
 	}
-	return m.client.Call(ctx, address, method, body)
+	return m.client.Call(ctx, peer.Recipient{Address: address}, method, body)
 }
 
 func (m *machine) Stream(ctx context.Context, to trie.MachineID, method string, body []byte) (*peer.Stream, error) {
@@ -92,7 +92,7 @@ func (m *machine) Stream(ctx context.Context, to trie.MachineID, method string, 
 	if err != nil {
 		return nil, err
 	}
-	return m.client.Stream(ctx, address, method, body)
+	return m.client.Stream(ctx, peer.Recipient{Address: address}, method, body)
 }
 
 // ask counts a request and returns where it goes.
