@@ -87,6 +87,7 @@ func (t *torture) round() {
 	}
 	t.pause(6000)
 	t.mend()
+	t.mustAnswer()
 	t.whole()
 	t.untilCopies(wanted)
 	t.scrub()

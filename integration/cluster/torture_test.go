@@ -56,6 +56,7 @@ type torture struct {
 	acked    [2]time.Time   // the last read and the last write that was answered
 	gaps     [2]time.Duration
 	lasted   time.Duration // in virtual time
+	slowest  time.Duration // from the end of all faults until each member answered
 	faults   []string
 }
 
@@ -145,8 +146,8 @@ func tortureRun(t *testing.T, seed uint64, rounds int) {
 			t.Errorf("none of %d acknowledged writes is a delete of a pattern", h.acknowledged)
 		}
 	}
-	t.Logf("totals: clusters=1 acknowledged-writes=%d answers=%d reads-of-triples=%d faults=%d epochs=%d exclusions=%d virtual-seconds=%d",
-		h.acknowledged, h.answers, h.reads, of.struck, of.epochs, of.excluded.Load(), of.lasted/time.Second)
+	t.Logf("totals: clusters=1 acknowledged-writes=%d answers=%d reads-of-triples=%d faults=%d epochs=%d exclusions=%d virtual-seconds=%d answers-again-ms=%d",
+		h.acknowledged, h.answers, h.reads, of.struck, of.epochs, of.excluded.Load(), of.lasted/time.Second, of.slowest.Milliseconds())
 	t.Logf("seed %d: %d hosts, %d writes, %d answers, %d reads of triples, %d patterns deleted, %d notes, %d looks at them, %d of %d loads, %d moves, %d epochs, %d exclusions, %s; no read for %s, no write for %s; faults: %q; errors: %v",
 		seed, len(of.hosts), h.writes, h.answers, h.reads, of.patterns.Load(), h.notes, h.looks, of.loaded.Load(), of.universe.loads, of.moves.Load(), of.epochs, of.excluded.Load(), time.Since(began).Round(time.Millisecond), of.gaps[aRead], of.gaps[aWrite], of.faults, of.errors)
 }
