@@ -271,7 +271,7 @@ func (g *guest) callAll(t *testing.T, address string, secure bool, methods []str
 	ctx, cancel := context.WithTimeout(t.Context(), 5*time.Minute)
 	defer cancel()
 	for _, method := range methods {
-		_, err := client.Call(ctx, address, method, nil)
+		_, err := client.Call(ctx, peer.Recipient{Address: address}, method, nil)
 		var refusal *peer.Refusal
 		var remote *peer.RemoteError
 		if err == nil || errors.As(err, &refusal) || errors.As(err, &remote) || strings.Contains(err.Error(), "is a stream") {
