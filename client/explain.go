@@ -21,7 +21,7 @@ type Explanation struct {
 	Seconds     float64 `json:"seconds"`
 	PlanSeconds float64 `json:"planSeconds"` // the part of Seconds for the text, the turn and the plan
 	// Isolation is the isolation level of queries on the server: "snapshot" or "triple"; see
-	// docs/API.md.
+	// docs/GUARANTEES.md.
 	Isolation string `json:"isolation"`
 }
 

@@ -28,7 +28,7 @@ type UpdateOptions struct {
 type UpdateResult struct {
 	Added     int64  // triples that did not exist
 	Deleted   int64  // triples that existed
-	Isolation string // of the update: "snapshot" or "triple", "" if Repeated; see docs/API.md
+	Isolation string // of the update: "snapshot" or "triple", "" if Repeated; see docs/GUARANTEES.md
 	// Repeated is true if an earlier try did the update. Its counts are then unknown.
 	Repeated bool
 }

@@ -20,7 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// What docs/API.md promises under "What holds" is checked here: on a node alone updates
+// What docs/GUARANTEES.md promises under "What holds" is checked here: on a node alone updates
 // are atomic and a snapshot is one state; in a cluster each triple is linearizable, and
 // the rest is right when all is quiet.
 

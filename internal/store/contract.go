@@ -141,7 +141,7 @@ func (s *Store) Reader() (Reader, error) {
 // Degraded returns false, because a lone store has all orders.
 func (sn *Snapshot) Degraded() bool { return false }
 
-// Isolation describes how queries and updates see each other. docs/API.md has examples for each.
+// Isolation describes how queries and updates see each other. docs/GUARANTEES.md has examples for each.
 type Isolation string
 
 // The isolations.

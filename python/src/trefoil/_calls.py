@@ -73,7 +73,7 @@ class UpdateResult:
 
     added: int = 0
     deleted: int = 0
-    isolation: str = ""  # "snapshot" or "triple", see docs/API.md
+    isolation: str = ""  # "snapshot" or "triple", see docs/GUARANTEES.md
     repeated: bool = False
 
 
