@@ -10,6 +10,7 @@ import (
 	"go/parser"
 	"go/token"
 	"io"
+	"io/fs"
 	"os"
 	"os/exec"
 	"path/filepath"
@@ -288,17 +289,68 @@ func TestMapNamesPackages(t *testing.T) {
 	}
 }
 
-// TestDocsNameFiles: each Go file that these documents name with its folder exists.
+// designs returns the DESIGN.md files, as paths from the root of the repository.
+func designs(t *testing.T) (paths []string) {
+	err := filepath.WalkDir("..", func(path string, d fs.DirEntry, err error) error {
+		if err != nil {
+			return err
+		}
+		if d.IsDir() && (strings.HasPrefix(d.Name(), ".") && path != ".." || d.Name() == "node_modules") {
+			return filepath.SkipDir
+		}
+		if d.Name() == "DESIGN.md" {
+			paths = append(paths, strings.TrimPrefix(filepath.ToSlash(path), "../"))
+		}
+		return nil
+	})
+	if err != nil {
+		t.Fatal(err)
+	}
+	if len(paths) < 10 {
+		t.Fatalf("%d rooms have a DESIGN.md", len(paths))
+	}
+	return paths
+}
+
+// TestDesignsAreListed: docs/ARCHITECTURE.md leads to the DESIGN.md of each room.
+func TestDesignsAreListed(t *testing.T) {
+	text, err := os.ReadFile("../docs/ARCHITECTURE.md")
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, path := range designs(t) {
+		if !strings.Contains(string(text), "](../"+path+")") {
+			t.Errorf("docs/ARCHITECTURE.md does not link to %s", path)
+		}
+	}
+}
+
+// TestDocsNameFiles: each Go file that these documents name with its folder exists. A DESIGN.md names files by their paths
+// from the root or from its own folder.
 func TestDocsNameFiles(t *testing.T) {
-	for _, doc := range []string{"CONTRIBUTING.md", "docs/ARCHITECTURE.md", "docs/LINKS.md", "docs/FORMAT.md", "docs/GUARANTEES.md", "docs/OPERATIONS.md"} {
+	docs := []string{"CONTRIBUTING.md", "docs/ARCHITECTURE.md", "docs/LINKS.md", "docs/FORMAT.md", "docs/GUARANTEES.md", "docs/OPERATIONS.md"}
+	rooted := regexp.MustCompile("`((?:[a-z]+/)*(?:internal|integration|sparql|links|rdfload|recovery|trie|triple|node|client)/[a-zA-Z0-9_/*]+\\.go)`")
+	any := regexp.MustCompile("`([a-zA-Z0-9_/*]+\\.go)`")
+	check := func(doc string, names *regexp.Regexp, folders ...string) {
 		text, err := os.ReadFile(filepath.Join("..", doc))
 		if err != nil {
 			t.Fatal(err)
 		}
-		for _, name := range regexp.MustCompile("`((?:[a-z]+/)*(?:internal|integration|sparql|links|rdfload|recovery|trie|triple|node|client)/[a-zA-Z0-9_/*]+\\.go)`").FindAllStringSubmatch(string(text), -1) {
-			if files, err := filepath.Glob(filepath.Join("..", name[1])); err != nil || len(files) == 0 {
+		for _, name := range names.FindAllStringSubmatch(string(text), -1) {
+			found := false
+			for _, folder := range folders {
+				files, err := filepath.Glob(filepath.Join("..", folder, name[1]))
+				found = found || err == nil && len(files) > 0
+			}
+			if !found {
 				t.Errorf("%s names %s, which does not exist", doc, name[1])
 			}
 		}
+	}
+	for _, doc := range docs {
+		check(doc, rooted, "")
+	}
+	for _, doc := range designs(t) {
+		check(doc, any, "", filepath.Dir(doc))
 	}
 }

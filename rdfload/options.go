@@ -118,7 +118,7 @@ type limits struct {
 }
 
 // firstRunQuads bounds the first run, because small runs sort in the processor's caches
-// (docs/ARCHITECTURE.md has the figures). A crash loses no more than one run. Later runs may be
+// (DESIGN.md has the figures). A crash loses no more than one run. Later runs may be
 // larger, see runLimit.
 const firstRunQuads = 4 << 20
 

@@ -74,7 +74,7 @@ func TestKnakkNTriples(t *testing.T) {
 
 // TestKnakkRDFXML compares the graphs of the W3C suite's positive tests where
 // knakk/rdf decodes them: its RDF/XML decoder is why ours is not it (see
-// docs/ARCHITECTURE.md), and agrees with ours wherever it gets to the end.
+// rdfload/DESIGN.md), and agrees with ours wherever it gets to the end.
 func TestKnakkRDFXML(t *testing.T) {
 	agreed, gaveUp := 0, 0
 	for _, test := range Load(t, "rdf/rdf11/rdf-xml") {

@@ -1,4 +1,4 @@
-// The time of filters on a million literals, with and without trigrams. docs/ARCHITECTURE.md has the figures.
+// The time of filters on a million literals, with and without trigrams. internal/textsearch/DESIGN.md has the figures.
 
 package engine
 

@@ -42,7 +42,7 @@ func (d *Database) pebbleOptions() *pebble.Options {
 		EventListener:      d.events(),
 	}
 	// Keys here are prefix, prefix, prefix. Row blocks store them in a third less space than
-	// columnar ones, and scan and write faster (docs/ARCHITECTURE.md).
+	// columnar ones, and scan and write faster (DESIGN.md of package store).
 	o.Experimental.EnableColumnarBlocks = func() bool { return false }
 	o.Experimental.CompactionScheduler = d.compactions
 	for level := range o.TargetFileSizes {
