@@ -13,7 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// wireChange is a line of the feed. docs/API.md lists its members.
+// wireChange is a line of the feed. docs/api/changes.md lists its members.
 type wireChange struct {
 	wireRead
 	Kind       string

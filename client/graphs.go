@@ -84,7 +84,7 @@ func (c *Client) GraphTriples(ctx context.Context, g GraphName) iter.Seq2[triple
 }
 
 // PutGraph replaces a graph, or all graphs, by a document of a media type. It is durable when it
-// returns. On a lone node it is done as a whole or not at all; see docs/API.md for clusters and for
+// returns. On a lone node it is done as a whole or not at all; see docs/api/graphs.md for clusters and for
 // the greatest document.
 func (c *Client) PutGraph(ctx context.Context, g GraphName, mediaType string, document []byte) (GraphResult, error) {
 	return c.changeGraph(ctx, http.MethodPut, g, mediaType, document)

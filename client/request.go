@@ -45,7 +45,7 @@ func (c *Client) send(ctx context.Context, what call, limit int64) ([]byte, http
 	return text, header, err
 }
 
-// Headers of a change, see docs/API.md. The key is in lower case, because net/http resends requests
+// Headers of a change, see docs/api/triples.md. The key is in lower case, because net/http resends requests
 // with "Idempotency-Key" by itself and does not report it.
 const (
 	keyHeader    = "idempotency-key"

@@ -14,12 +14,8 @@ import (
 // TestInstallation checks that documents install what is there. On PyPI, trefoil is a project of somebody else, and without
 // a tag of a release @latest is none of ours.
 func TestInstallation(t *testing.T) {
-	for _, name := range []string{"../README.md", "../CONTRIBUTING.md", "../docs/API.md", "../docs/OPERATIONS.md", "../python/README.md", "clients.sh"} {
-		text, err := os.ReadFile(name)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if found := regexp.MustCompile(`pip install\s+'?trefoil\b.*|trefoil@latest`).Find(text); found != nil {
+	for name, text := range files(t, ".md", "clients.sh") {
+		if found := regexp.MustCompile(`pip install\s+'?trefoil\b.*|trefoil@latest`).FindString(text); found != "" {
 			t.Errorf("%s: %s", name, found)
 		}
 	}

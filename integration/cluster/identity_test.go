@@ -105,7 +105,7 @@ func logLost(t *testing.T, w *world, first time.Duration) {
 		return !slices.ContainsFunc(others, func(m *machine) bool { return m.node == nil || m.node.Lease() != nil })
 	})
 	w.until("the one is refused", func() bool { return one.refused != nil })
-	for _, part := range []string{"data/raft is missing or empty", "machine ", "put data/raft back", "set-aside --data data --join", "OPERATIONS.md"} {
+	for _, part := range []string{"data/raft is missing or empty", "machine ", "put data/raft back", "set-aside --data data --join", "docs/operations/cluster.md"} {
 		if !errors.Is(one.refused, agreement.ErrLogLost) || !strings.Contains(one.refused.Error(), part) {
 			t.Errorf("the error does not say %q: %v", part, one.refused)
 		}

@@ -154,18 +154,18 @@ func TestHelmCluster(t *testing.T) {
 	}
 }
 
-// TestHelmCertificate: the certificate that docs/OPERATIONS.md makes for the chart is good for the addresses that the
+// TestHelmCertificate: the certificate that docs/operations/node.md makes for the chart is good for the addresses that the
 // chart gives its pods, for the service of clients and for a forwarded port.
 func TestHelmCertificate(t *testing.T) {
 	t.Parallel()
 	// 1. The commands of the docs, in an own folder.
-	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "OPERATIONS.md"))
+	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations", "node.md"))
 	if err != nil {
 		t.Fatal(err)
 	}
 	line := regexp.MustCompile(`(?m)^    trefoil (cert node x .*)$`).FindStringSubmatch(string(doc))
 	if line == nil {
-		t.Fatal("docs/OPERATIONS.md has no trefoil cert node x")
+		t.Fatal("docs/operations/node.md has no trefoil cert node x")
 	}
 	dir := filepath.Join(t.TempDir(), "certs")
 	args := strings.Fields(strings.ReplaceAll(line[1], "--out certs", "--out "+dir))

@@ -145,7 +145,7 @@ func (m *machine) mustRefuse() {
 		t.Errorf("machine %d ended with code 0", m.number)
 	}
 	said := m.process.said()
-	for _, part := range []string{filepath.Join(m.dir, "raft") + " is missing or empty", "trefoil cluster set-aside --data " + m.dir, "OPERATIONS.md"} {
+	for _, part := range []string{filepath.Join(m.dir, "raft") + " is missing or empty", "trefoil cluster set-aside --data " + m.dir, "docs/operations/cluster.md"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("machine %d does not say %q:\n%s", m.number, part, said)
 		}

@@ -37,8 +37,16 @@ func TestMonitoring(t *testing.T) {
 	// and a text index counts literals only if it has some (TestText of internal/server).
 	folder := filepath.Join("..", "..", "docs")
 	names := regexp.MustCompile(`\btrefoil_[a-z]+_[a-z_]+`)
-	for _, path := range []string{"OPERATIONS.md", "LINKS.md", "monitoring/alerts.yaml", "monitoring/dashboard.json"} {
-		text, err := os.ReadFile(filepath.Join(folder, path))
+	paths := []string{filepath.Join(folder, "monitoring", "alerts.yaml"), filepath.Join(folder, "monitoring", "dashboard.json")}
+	for _, pattern := range []string{"*.md", "*/*.md"} {
+		pages, err := filepath.Glob(filepath.Join(folder, pattern))
+		if err != nil || len(pages) == 0 {
+			t.Fatal(pattern, pages, err)
+		}
+		paths = append(paths, pages...)
+	}
+	for _, path := range paths {
+		text, err := os.ReadFile(path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -128,7 +128,7 @@ func TestTwo(t *testing.T) {
 // and what to do. Links are waited for, so all is asked at once.
 func (p *pair) refusesReads(m *machine) {
 	p.t.Helper()
-	parts := []string{"was started again", "start that one", "OPERATIONS.md"}
+	parts := []string{"was started again", "start that one", "docs/operations/cluster.md"}
 	var clients sync.WaitGroup
 	for _, r := range p.reads() {
 		clients.Go(func() {

@@ -30,7 +30,7 @@ type annotateCmd struct {
 	Remove bool    `help:"Remove the annotation."`
 	Match  *string `placeholder:"VERSION" help:"Only if the annotation has this version, as trefoil annotations shows it."`
 	New    bool    `help:"Only if the application has no annotation on the triple yet."`
-	Batch  string  `placeholder:"F" help:"File of changes, one JSON object a line as POST /annotations takes it (docs/API.md); - is standard input."`
+	Batch  string  `placeholder:"F" help:"File of changes, one JSON object a line as POST /annotations takes it (docs/api/annotations.md); - is standard input."`
 }
 
 func (c *annotateCmd) Run(e *env) (err error) {

@@ -132,7 +132,7 @@ func (c *clusterRecoverCmd) recover(e *env, logger *slog.Logger) error {
 		}
 	}
 	if len(v.Lost) > 0 {
-		e.sayf("%s may lack rows that only the other machines had, and are lost: see trefoil cluster status, and \"Ranges are lost\" in OPERATIONS.md",
+		e.sayf("%s may lack rows that only the other machines had, and are lost: see trefoil cluster status, and \"Ranges are lost\" in docs/operations/cluster.md",
 			plural(int64(len(v.Lost)), "range"))
 	}
 	return nil

@@ -20,7 +20,7 @@ import (
 
 // outputFlags choose a format and its annotations.
 type outputFlags struct {
-	Annotations bool   `default:"true" negatable:"" help:"Write what applications attach to triples, as the weights of links, in a form that load and add read: see docs/OPERATIONS.md. By default; --no-annotations leaves it out."`
+	Annotations bool   `default:"true" negatable:"" help:"Write what applications attach to triples, as the weights of links, in a form that load and add read: see docs/operations/node.md. By default; --no-annotations leaves it out."`
 	Format      string `placeholder:"F" help:"nq, nt, trig, ndjson, ttl, rdf or jsonld; that of the file's name, or else nq. nt, ttl and rdf fail at the first triple of a named graph. ttl, rdf and jsonld cannot hold annotations; their number is printed."`
 	canonical12 bool   // nq and nt are in the canonical form of RDF 1.2, which has no annotations
 	Output      string `short:"o" placeholder:"FILE" help:"Write this file in place of standard output, compressed if its name ends with .gz or .zst. It appears when it is complete."`

@@ -16,22 +16,22 @@ import (
 	"github.com/trefoildb/trefoil/internal/password"
 )
 
-// commandRule is a row of the table of docs/OPERATIONS.md.
+// commandRule is a row of the table of docs/operations/node.md.
 type commandRule struct {
 	role   string // "" if the command asks no server
 	graphs bool   // users with some graphs only may use it
 }
 
-// commandRules reads the table of docs/OPERATIONS.md.
+// commandRules reads the table of docs/operations/node.md.
 func commandRules(t *testing.T) map[string]commandRule {
 	t.Helper()
-	text, err := os.ReadFile("../../docs/OPERATIONS.md")
+	text, err := os.ReadFile("../../docs/operations/node.md")
 	if err != nil {
 		t.Fatal(err)
 	}
 	_, table, ok := strings.Cut(string(text), "| command | role | some graphs |\n|---|---|---|\n")
 	if !ok {
-		t.Fatal("docs/OPERATIONS.md has no table of commands")
+		t.Fatal("docs/operations/node.md has no table of commands")
 	}
 	all := map[string]commandRule{}
 	for line := range strings.SplitSeq(table, "\n") {
@@ -41,7 +41,7 @@ func commandRules(t *testing.T) map[string]commandRule {
 		}
 		for _, found := range regexp.MustCompile("`([a-z -]+)`").FindAllStringSubmatch(cells[1], -1) {
 			if _, twice := all[found[1]]; twice {
-				t.Errorf("docs/OPERATIONS.md has %s twice", found[1])
+				t.Errorf("docs/operations/node.md has %s twice", found[1])
 			}
 			role := strings.TrimSpace(cells[2])
 			if role == "none" {
@@ -81,7 +81,7 @@ var commandLines = []commandLine{
 }
 
 // TestCommandRights runs each command as each user. It succeeds, or says which right is missing, as the table of
-// docs/OPERATIONS.md has it.
+// docs/operations/node.md has it.
 func TestCommandRights(t *testing.T) {
 	// 1. All commands are in the table.
 	rules := commandRules(t)
@@ -92,7 +92,7 @@ func TestCommandRights(t *testing.T) {
 	for _, leaf := range newParser(new(grammar), io.Discard, io.Discard, func(int) {}).Model.Leaves(true) {
 		name := strings.TrimPrefix(leaf.FullPath(), "trefoil ")
 		if rule, ok := rules[name]; !ok || tried[name] != (rule.role != "") {
-			t.Errorf("%s: in docs/OPERATIONS.md %v %+v, tried here %v", name, ok, rule, tried[name])
+			t.Errorf("%s: in docs/operations/node.md %v %+v, tried here %v", name, ok, rule, tried[name])
 		}
 	}
 	// 2. Start a server with users.
@@ -139,7 +139,7 @@ func TestCommandRights(t *testing.T) {
 		for _, c := range commandLines {
 			rule, ok := rules[c.command]
 			if !ok {
-				t.Errorf("docs/OPERATIONS.md does not have %s", c.command)
+				t.Errorf("docs/operations/node.md does not have %s", c.command)
 			}
 			has := strings.Contains(strings.Join(roles, " "), rule.role)
 			limited := strings.HasPrefix(name, "limited") && !rule.graphs

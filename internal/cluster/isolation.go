@@ -180,7 +180,7 @@ func (i *isolation) unreached() error {
 // operator may have made the other one go on alone meanwhile.
 func (i *isolation) startedAgain() error {
 	return fmt.Errorf("machine %s was started again and has reached no leader since: the other one may have gone on without it; "+
-		"start that one, or if it is gone for good see \"Most voters are gone for good\" in OPERATIONS.md", i.self)
+		"start that one, or if it is gone for good see \"Most voters are gone for good\" in docs/operations/cluster.md", i.self)
 }
 
 // yields reports whether this machine must not stand for election. It must not if a later

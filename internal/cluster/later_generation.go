@@ -50,7 +50,7 @@ func (l *laterGeneration) record(address string, err error) bool {
 	}
 	if l.note(address + r.Message) {
 		l.log.Error("a later generation of the cluster runs, and this machine is of an earlier one; its data is kept: "+
-			"see \"Two generations\" in OPERATIONS.md", "at", address, "answer", r.Message)
+			"see \"Two generations\" in docs/operations/cluster.md", "at", address, "answer", r.Message)
 	}
 	return true
 }

@@ -47,7 +47,7 @@ func (i *isolation) answersAlone(v *view.View) (*view.View, time.Duration, error
 	case !ok:
 		return nil, 0, errors.New("that needs a cluster of two members that both have all triples, with no change under way")
 	case i.later.since(i.lease.end() - i.cfg.Lease):
-		return nil, 0, errors.New("a later generation of the cluster runs: see \"Two generations\" in OPERATIONS.md")
+		return nil, 0, errors.New("a later generation of the cluster runs: see \"Two generations\" in docs/operations/cluster.md")
 	}
 	views, err := i.agreement().WithoutMajority(other)
 	if err != nil {

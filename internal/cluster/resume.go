@@ -84,7 +84,7 @@ func (n *Node) checkLog(stored *view.View, identity store.Identity) (forms bool,
 		"and it must not start without what was agreed on. Either put %s back as it was when the process ended last, "+
 		"such as by mounting its disk. Or give up what this machine has, which the others have, too: "+
 		"trefoil cluster set-aside --data %s --join HOST:PORT --force, with the address of another member; then start it again. "+
-		"If most machines are lost, first read \"The directory raft/ is lost\" in OPERATIONS.md",
+		"If most machines are lost, first read \"The directory raft/ is lost\" in docs/operations/cluster.md",
 		agreement.ErrLogLost, raft, lacks, n.self, identity.Cluster, max(n.reporter.seen.Generation, identity.Generation), n.reporter.seen.Epoch,
 		raft, n.store.Dir())
 }

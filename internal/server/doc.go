@@ -1,4 +1,4 @@
-// Package server serves the HTTP API. docs/API.md describes it for users.
+// Package server serves the HTTP API. docs/api describes it for users.
 //
 // [New] assembles an [API] from families of endpoints: packages triples, graphstore, sparql,
 // links, admin and console. A [Server] listens for it, within limits on time, connections and

@@ -1,4 +1,4 @@
-// docs/API.md against the endpoints.
+// The pages of docs/api against the endpoints.
 
 package server
 
@@ -19,22 +19,54 @@ import (
 	"github.com/trefoildb/trefoil/links/linkstest"
 )
 
-// example is a command of docs/API.md and the answer that is shown.
+// docsFolder has the pages about the endpoints.
+const docsFolder = "../../docs/api/"
+
+// docsPage returns the text of a page.
+func docsPage(t *testing.T, name string) string {
+	t.Helper()
+	text, err := os.ReadFile(docsFolder + name)
+	if err != nil {
+		t.Fatal(err)
+	}
+	return string(text)
+}
+
+// docsPages returns the names of the pages in the order of the table of README.md, which must have all.
+func docsPages(t *testing.T) []string {
+	t.Helper()
+	names := []string{"README.md"}
+	for _, found := range regexp.MustCompile(`(?m)^\| \[([a-z]+\.md)\]`).FindAllStringSubmatch(docsPage(t, "README.md"), -1) {
+		names = append(names, found[1])
+	}
+	files, err := os.ReadDir(docsFolder)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, file := range files {
+		if !slices.Contains(names, file.Name()) {
+			t.Errorf("the table of docs/api/README.md does not have %s", file.Name())
+		}
+	}
+	return names
+}
+
+// example is a command of a page and the answer that is shown.
 type example struct {
+	page   string
 	line   int
 	args   []string // of curl
 	answer string
 }
 
-// TestDocs runs the examples of docs/API.md: with curl, where there is one, and
+// TestDocs runs the examples of docs/api, page after page: with curl, where there is one, and
 // with an interpreter of the few flags that they use.
 func TestDocs(t *testing.T) {
-	text, err := os.ReadFile("../../docs/API.md")
-	if err != nil {
-		t.Fatal(err)
+	var examples []example
+	for _, page := range docsPages(t) {
+		examples = append(examples, parseExamples(t, page, docsPage(t, page))...)
 	}
-	examples := parseExamples(t, string(text))
-	if len(examples) < 15 {
+	if len(examples) < 91 {
 		t.Fatalf("%d examples", len(examples))
 	}
 	for name, run := range map[string]func(*testing.T, *testServer, []string) string{"curl": realCurl, "interpreter": ownCurl} {
@@ -50,7 +82,7 @@ func TestDocs(t *testing.T) {
 				}
 				got := strings.TrimSpace(strings.ReplaceAll(run(t, s, args), "\r\n", "\n"))
 				if !matches(strings.TrimSpace(e.answer), got) {
-					t.Errorf("docs/API.md:%d: curl %q answers\n%s\nbut shown is\n%s", e.line, e.args, got, e.answer)
+					t.Errorf("docs/api/%s:%d: curl %q answers\n%s\nbut shown is\n%s", e.page, e.line, e.args, got, e.answer)
 				}
 			}
 		})
@@ -67,7 +99,7 @@ func matches(shown, got string) bool {
 }
 
 // parseExamples finds "$ curl" commands in console blocks. A quote may span lines.
-func parseExamples(t *testing.T, text string) (all []example) {
+func parseExamples(t *testing.T, page, text string) (all []example) {
 	inside, quoted := false, false
 	var command string
 	for i, line := range strings.Split(text, "\n") {
@@ -80,7 +112,7 @@ func parseExamples(t *testing.T, text string) (all []example) {
 			inside = false
 		case strings.HasPrefix(line, "$ "):
 			command = line[2:]
-			all = append(all, example{line: i + 1})
+			all = append(all, example{page: page, line: i + 1})
 		default:
 			all[len(all)-1].answer += line + "\n"
 			continue
@@ -93,7 +125,7 @@ func parseExamples(t *testing.T, text string) (all []example) {
 		}
 		words := splitWords(command)
 		if words[0] != "curl" {
-			t.Fatalf("docs/API.md:%d: %s is not curl", i+1, words[0])
+			t.Fatalf("docs/api/%s:%d: %s is not curl", page, i+1, words[0])
 		}
 		all[len(all)-1].args, command = words[1:], ""
 	}

@@ -154,7 +154,7 @@ const graphStoreData = `<http://a> <http://p> "default" .
 `
 
 // TestGraphStoreSentences has one row for a sentence of the specification, or for
-// a decision that docs/API.md tells.
+// a decision that docs/api/graphs.md tells.
 func TestGraphStoreSentences(t *testing.T) {
 	const g1 = "/data?graph=http%3A%2F%2Fg%2F1"
 	quad := "<http://b> <http://p> <http://c> "

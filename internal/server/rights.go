@@ -25,7 +25,7 @@ var (
 
 // rules has what each endpoint needs, by method and path. HEAD needs what GET does, and OPTIONS nothing. An update
 // at one of the three paths of SPARQL needs the right write beside: its handler checks that, because only the body
-// shows it. docs/API.md has the same table, see TestRights.
+// shows it. docs/api/users.md has the same table, see TestRights.
 var rules = map[string]access.Rule{
 	"GET /": open, "GET /console": open, "GET /healthz": open, "GET /readyz": open, "GET /openapi.json": open,
 

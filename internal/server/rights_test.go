@@ -7,7 +7,6 @@ import (
 	"encoding/json"
 	"fmt"
 	"net/http"
-	"os"
 	"regexp"
 	"strings"
 	"testing"
@@ -36,18 +35,14 @@ func basic(name, password string) []string {
 	return []string{"Authorization", "Basic " + base64.StdEncoding.EncodeToString([]byte(name+":"+password))}
 }
 
-// documentedRule is a row of the table of docs/API.md.
+// documentedRule is a row of the table of docs/api/users.md.
 type documentedRule struct{ role, graphs, token string }
 
-// documentedRules reads the table of docs/API.md.
+// documentedRules reads the table of docs/api/users.md.
 func documentedRules(t *testing.T) map[string]documentedRule {
-	text, err := os.ReadFile("../../docs/API.md")
-	if err != nil {
-		t.Fatal(err)
-	}
-	_, table, ok := strings.Cut(string(text), "| endpoint | role | some graphs | token |\n")
+	_, table, ok := strings.Cut(docsPage(t, "users.md"), "| endpoint | role | some graphs | token |\n")
 	if !ok {
-		t.Fatal("docs/API.md has no table of rights")
+		t.Fatal("docs/api/users.md has no table of rights")
 	}
 	all := map[string]documentedRule{}
 	for line := range strings.SplitSeq(table, "\n") {
@@ -57,7 +52,7 @@ func documentedRules(t *testing.T) map[string]documentedRule {
 		}
 		for _, found := range regexp.MustCompile("`([A-Z]+ [^`]+)`").FindAllStringSubmatch(cells[1], -1) {
 			if _, twice := all[found[1]]; twice {
-				t.Errorf("docs/API.md has %s twice", found[1])
+				t.Errorf("docs/api/users.md has %s twice", found[1])
 			}
 			all[found[1]] = documentedRule{strings.TrimSpace(cells[2]), strings.TrimSpace(cells[3]), strings.TrimSpace(cells[4])}
 		}
@@ -65,7 +60,7 @@ func documentedRules(t *testing.T) map[string]documentedRule {
 	return all
 }
 
-// TestRights sends a request of everybody to every endpoint, and compares what happens with the table of docs/API.md.
+// TestRights sends a request of everybody to every endpoint, and compares what happens with the table of docs/api/users.md.
 func TestRights(t *testing.T) {
 	limitedReader, limitedWriter := newUser("limited-reader", "read"), newUser("limited-writer", "write")
 	limitedReader.ReadGraphs = []string{"default"}
@@ -103,13 +98,13 @@ func TestRights(t *testing.T) {
 	documented := documentedRules(t)
 	endpoints := s.api.Endpoints()
 	if len(endpoints) != len(documented) || len(rules) != len(endpoints) {
-		t.Errorf("%d endpoints, %d in docs/API.md, %d in the table of rights", len(endpoints), len(documented), len(rules))
+		t.Errorf("%d endpoints, %d in docs/api/users.md, %d in the table of rights", len(endpoints), len(documented), len(rules))
 	}
 	for _, e := range endpoints {
 		name := e.Method + " " + e.Path
 		rule, ok := documented[name]
 		if !ok {
-			t.Errorf("docs/API.md does not have %s", name)
+			t.Errorf("docs/api/users.md does not have %s", name)
 		}
 		methods := []string{e.Method}
 		if e.Method == http.MethodGet {
@@ -120,7 +115,7 @@ func TestRights(t *testing.T) {
 				may := rule.role == "open" || c.may(rule)
 				status, refused := s.isRefused(method, e.Path, c.headers)
 				if refused == may || refused && status != c.status {
-					t.Errorf("%s: %s %s: %d, refused %v, but docs/API.md has %+v", c.name, method, e.Path, status, refused, rule)
+					t.Errorf("%s: %s %s: %d, refused %v, but docs/api/users.md has %+v", c.name, method, e.Path, status, refused, rule)
 				}
 			}
 		}

@@ -33,7 +33,7 @@ func (l *Leader) Receive(ctx context.Context, r Report) (a Answer, err error) {
 	if v.Find(r.ID) == nil && !l.wishes.joining(r.ID) {
 		if !v.Descends(r.Generation, r.Seen, r.Digest) {
 			return a, peer.Refuse(peer.CodeStranger, 0, "machine %s is not a member, and the view that it has adopted (generation %d, epoch %d) "+
-				"is not in the history of this cluster (generation %d, epoch %d), or too old: its data is kept; see \"A machine is not taken back\" in OPERATIONS.md",
+				"is not in the history of this cluster (generation %d, epoch %d), or too old: its data is kept; see \"A machine is not taken back\" in docs/operations/cluster.md",
 				r.ID, r.Generation, r.Seen, v.Generation, v.Epoch)
 		}
 		return a, peer.Refuse(peer.CodeStranger, v.Epoch, "machine %s is not a member", r.ID)
@@ -83,7 +83,7 @@ func (l *Leader) remembers(ctx context.Context, r *Report) error {
 	if err := ag.Barrier(ctx); err != nil || !missing() {
 		return err
 	}
-	err := fmt.Errorf("%w: machine %s has adopted epoch %d, and the newest one here is %d; nothing is answered: see \"A disk is restored\" in OPERATIONS.md",
+	err := fmt.Errorf("%w: machine %s has adopted epoch %d, and the newest one here is %d; nothing is answered: see \"A disk is restored\" in docs/operations/cluster.md",
 		ErrForgotten, r.ID, r.Seen, ag.View().Epoch)
 	l.grants.mu.Lock()
 	defer l.grants.mu.Unlock()

@@ -103,7 +103,7 @@ func (o Options) build(table endpoint.Table, base string) (object, error) {
 }
 
 const introduction = "A distributed, ordered store of RDF triples. HEAD is answered like GET. " +
-	"A parameter that is unknown, repeated or empty is an error, except at /sparql. docs/API.md has all of this in words."
+	"A parameter that is unknown, repeated or empty is an error, except at /sparql. docs/api has all of this in words."
 
 // field returns the name of a method in a path. OpenAPI 3.1 has no name for QUERY, and 3.2 is not known to
 // most tools, so an extension has what is "query" there.

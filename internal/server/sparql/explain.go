@@ -28,7 +28,7 @@ type explanation struct {
 	// PlanSeconds is the part of Seconds before the query begins to read: its text, its turn and its
 	// plan.
 	PlanSeconds float64 `json:"planSeconds"`
-	// Isolation is the isolation level of the query: see docs/GUARANTEES.md, "What holds".
+	// Isolation is the isolation level of the query: see "What holds" in docs/GUARANTEES.md.
 	Isolation store.Isolation `json:"isolation"`
 }
 

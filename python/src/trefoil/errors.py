@@ -9,7 +9,7 @@ from typing import Any
 class TrefoilError(Exception):
     """A request failed.
 
-    kind is the node's name of the error (docs/API.md lists them), such as "syntax" or "unauthorized". It is
+    kind is the node's name of the error (docs/api/errors.md lists them), such as "syntax" or "unauthorized". It is
     "connection" if no node was reached, "broken-off" if an answer ended too early, and "" if something else than
     a node answered. status is the HTTP status, or 0.
     """
