@@ -13,7 +13,7 @@ func TestDefaultCodec(t *testing.T) {
 	if c := (Options{}).withDefaults().Lists.Codec; c != lists.Auto {
 		t.Errorf("the codec is %v", c)
 	}
-	o := Options{Lists: lists.Options{Codec: lists.Nybble, Stride: 8}}
+	o := Options{Lists: lists.Options{Codec: lists.Reference}}
 	if got := o.withDefaults().Lists; got != o.Lists {
 		t.Errorf("%+v, want %+v", got, o.Lists)
 	}

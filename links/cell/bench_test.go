@@ -186,7 +186,7 @@ var oneCell = sync.OnceValue(func() *Cell { return benchWeb().cell(Options{Range
 func BenchmarkSize(b *testing.B) {
 	w := benchWeb()
 	for _, split := range []int{1, 16} {
-		for _, codec := range []lists.Codec{lists.StreamVByte, lists.Nybble} {
+		for _, codec := range []lists.Codec{lists.StreamVByte, lists.Reference} {
 			b.Run(fmt.Sprintf("cells=%d/%s", split, codec), func(b *testing.B) {
 				for b.Loop() {
 					total := make(map[string]int)

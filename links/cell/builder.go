@@ -39,10 +39,9 @@ type Options struct {
 	// alone. The cell keeps both unchanged.
 	Epoch uint64
 	Meta  []byte
-	// Lists, URLs and Labels configure the coding of these.
-	Lists  lists.Options
-	URLs   urls.Options
-	Labels lists.LabelOptions
+	// Lists and URLs configure the coding of these.
+	Lists lists.Options
+	URLs  urls.Options
 	// Workers is how many goroutines a call may use; 0 is one a processor. The bytes of the cell
 	// do not depend on it.
 	Workers int
@@ -62,7 +61,7 @@ func (o Options) Validate() error {
 	if o.Workers < 0 {
 		return fmt.Errorf("cell: %d workers: use 0 for one a processor", o.Workers)
 	}
-	return errors.Join(o.Lists.Validate(), o.URLs.Validate(), o.Labels.Validate())
+	return errors.Join(o.Lists.Validate(), o.URLs.Validate())
 }
 
 // Builder makes a cell. All pages must come first, then all edges of both directions or their

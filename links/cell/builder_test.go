@@ -26,7 +26,6 @@ func TestOptions(t *testing.T) {
 		"workers":     {Workers: -1},
 		"codec":       {Lists: lists.Options{Codec: 99}},
 		"stride":      {URLs: urls.Options{Stride: 3}},
-		"dictionary":  {Labels: lists.LabelOptions{Dictionary: []byte("x")}},
 	} {
 		if _, err := NewBuilder(o); err == nil {
 			t.Errorf("%s: no error", name)

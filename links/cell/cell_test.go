@@ -19,7 +19,6 @@ import (
 func allOptions() map[string]Options {
 	all := map[string]Options{
 		"symbols": {URLs: urls.Options{Symbols: true, Stride: 16}},
-		"anchors": {Labels: lists.LabelOptions{Compress: true}},
 	}
 	for codec := lists.Codec(1); codec < 16; codec++ {
 		o := lists.Options{Codec: codec}
@@ -27,9 +26,7 @@ func allOptions() map[string]Options {
 			continue
 		}
 		all[codec.String()] = Options{Lists: o}
-		if o.Stride = 8; o.Validate() == nil {
-			all[codec.String()+" stride 8"] = Options{Lists: o, Workers: 1}
-		}
+		all[codec.String()+", one worker"] = Options{Lists: o, Workers: 1}
 	}
 	return all
 }

@@ -47,7 +47,7 @@ func TestCodecs(t *testing.T) {
 	if len(data) > len(plain)*3/4 {
 		t.Errorf("%d bytes, in %v alone %d", len(data), lists.StreamVByte, len(plain))
 	}
-	for _, codec := range []lists.Codec{lists.StreamVByte, lists.Nybble, lists.Reference} {
+	for _, codec := range []lists.Codec{lists.StreamVByte, lists.Reference} {
 		c := g.build(t, Options{Lists: lists.Options{Codec: codec}}, nil)
 		if c.Codec(Forward) != codec || c.Codec(Backward) != codec || c.Bytes()[5] != byte(codec) {
 			t.Errorf("%v, %v, byte %#x; want %v", c.Codec(Forward), c.Codec(Backward), c.Bytes()[5], codec)

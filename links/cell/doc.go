@@ -85,7 +85,7 @@
 // The section is a packing, by the ghosts' own bits, and their packed UIDs as Parts of
 // package ef. Ghosts are ordered by UID and not by popularity, because a list must come out
 // ascending without a sort: ghosts below the range, locals, ghosts above. If the 256 most
-// popular ghosts came first (lists.PopularFirst), with a merge at each read, lists would be
+// popular ghosts came first with a merge at each read, lists would be
 // smaller: on the generated web of a million pages in 16 cells, 1.29 bytes a link instead of
 // 1.34 forward, and still 0.90 backward. If all ghosts were by popularity, with a sort, they
 // would take 1.26 and 0.93.

@@ -41,9 +41,7 @@ func (s *side) build(o Options) (builtLists, error) {
 		return b, err
 	}
 	if slices.ContainsFunc(s.pieces, func(p *piece) bool { return p.labels != nil }) {
-		if b.labels, err = lists.NewLabelBuilder(o.Labels); err != nil {
-			return b, err
-		}
+		b.labels = new(lists.LabelBuilder)
 	}
 	return b, s.encode(&b)
 }

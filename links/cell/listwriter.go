@@ -13,10 +13,9 @@ import (
 // ListWriter takes the lists of one direction, page after page; see [Builder.Lists]. It is for
 // one goroutine.
 type ListWriter struct {
-	side   *side
-	labels lists.LabelOptions
-	built  builtLists
-	err    error
+	side  *side
+	built builtLists
+	err   error
 }
 
 // Lists begins direction d, which must have no edges. [ListWriter.Append] then takes the lists
@@ -32,7 +31,7 @@ func (b *Builder) Lists(d Direction, ghosts []uid.UID) (*ListWriter, error) {
 	if s.written != nil || len(s.pending) > 0 || len(s.pieces) > 0 {
 		return nil, fmt.Errorf("cell: %s lists begin a second time, or after edges: %w", d, ErrOrder)
 	}
-	w := &ListWriter{side: s, labels: b.opts.Labels, built: builtLists{ghosts: ghosts}}
+	w := &ListWriter{side: s, built: builtLists{ghosts: ghosts}}
 	s.written = w
 	w.built.lists, w.err = lists.NewBuilder(b.opts.Lists)
 	if w.err == nil {
@@ -98,10 +97,7 @@ func (w *ListWriter) append(locals, ghosts []uint32, labels []Label) error {
 	}
 	// 3. Start the column of labels at the first one, because most cells have none.
 	if b.labels == nil {
-		var err error
-		if b.labels, err = lists.NewLabelBuilder(w.labels); err != nil {
-			return err
-		}
+		b.labels = new(lists.LabelBuilder)
 	}
 	if err := b.labels.Append(key, labels); err != nil {
 		return fmt.Errorf("cell: labels: %w", err)

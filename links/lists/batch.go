@@ -55,7 +55,7 @@ func (b *Batch) Decode(tables []*Table, keys []uint32) {
 	keys = keys[:len(tables)]
 	for i, t := range tables {
 		l := &b.lists[i]
-		if l.ok = t != nil && t.stride == 1 && t.codec != Nybble && keys[i] < t.n; l.ok {
+		if l.ok = t != nil && keys[i] < t.n; l.ok {
 			l.place = t.positions.Find(keys[i])
 		}
 	}
@@ -175,8 +175,7 @@ func (b *Batch) addGhosts(i, from, n int, base uint32) {
 }
 
 // List returns the targets of list i in memory of the batch. ok is false if a batch cannot read
-// it: it is in Nybble, has a stride, is longer than ShortList, or is damaged. Use
-// [Table.Decode] then.
+// it: it is longer than ShortList, or is damaged. Use [Table.Decode] then.
 func (b *Batch) List(i int) (locals, ghosts []uint32, ok bool) {
 	l := &b.lists[i]
 	if !l.ok {

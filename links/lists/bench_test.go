@@ -18,51 +18,37 @@ var directions = []string{"forward", "backward"}
 func BenchmarkBytesPerLink(b *testing.B) {
 	for _, data := range []struct {
 		name string
-		load func(b *testing.B, order ghostOrder, popular int) [2][]part
+		load func(b *testing.B) [2][]part
 	}{
-		{"hosts1996", func(b *testing.B, _ ghostOrder, _ int) [2][]part { return hosts1996(b) }},
-		{"generated/cells=1", func(*testing.B, ghostOrder, int) [2][]part {
-			return [2][]part{theWeb().cells(1, byNumber, 0), theBackward().cells(1, byNumber, 0)}
-		}},
-		{"generated/cells=16", func(_ *testing.B, o ghostOrder, n int) [2][]part {
-			return [2][]part{theWeb().cells(16, o, n), theBackward().cells(16, o, n)}
-		}},
+		{"hosts1996", hosts1996},
+		{"generated/cells=1", func(*testing.B) [2][]part { return [2][]part{theWeb().cells(1), theBackward().cells(1)} }},
+		{"generated/cells=16", func(*testing.B) [2][]part { return sixteen() }},
 	} {
-		for _, order := range []struct {
-			name    string
-			order   ghostOrder
-			popular int
-		}{{"number", byNumber, 0}, {"popular=256", popularFirst, 256}, {"popular=4096", popularFirst, 4096}, {"popularity", byPopularity, 0}} {
-			if data.name != "generated/cells=16" && order.order != byNumber {
-				continue
-			}
-			b.Run(data.name+"/"+order.name, func(b *testing.B) {
-				for d, parts := range data.load(b, order.order, order.popular) {
-					for _, codec := range codecs {
-						for _, stride := range []int{1, 4, 16} {
-							if codec == Reference && stride > 1 {
-								continue
-							}
-							b.Run(fmt.Sprintf("%s/%v/stride=%d", directions[d], codec, stride), func(b *testing.B) {
-								reportSize(b, parts, Options{Codec: codec, Stride: stride})
-							})
-						}
-					}
+		b.Run(data.name, func(b *testing.B) {
+			for d, parts := range data.load(b) {
+				for _, codec := range codecs {
+					b.Run(fmt.Sprintf("%s/%v", directions[d], codec), func(b *testing.B) {
+						reportSize(b, parts, func(p part) (whole, positions uint64) {
+							return open(b, build(b, Options{Codec: codec}, p.graph)).Size()
+						})
+					})
 				}
-			})
-		}
+				b.Run(directions[d]+"/nybbles", func(b *testing.B) {
+					reportSize(b, parts, func(p part) (whole, positions uint64) { return nybblesOf(p.graph, p.ghosts == 0).size() })
+				})
+			}
+		})
 	}
 }
 
-func reportSize(b *testing.B, parts []part, o Options) {
+// reportSize reports the sizes of tables of the parts. size returns those of one.
+func reportSize(b *testing.B, parts []part, size func(p part) (whole, positions uint64)) {
 	lists, links, ghosts, distinct := count(parts)
 	whole, positions := uint64(0), uint64(0)
 	for b.Loop() {
 		whole, positions = 0, 0
 		for _, p := range parts {
-			o := o
-			o.LocalOnly = p.ghosts == 0
-			w, p := open(b, build(b, o, p.graph)).Size()
+			w, p := size(p)
 			whole += w
 			positions += p
 		}
@@ -105,7 +91,7 @@ func BenchmarkDecode(b *testing.B) {
 		load func() part
 	}{
 		{"cell", func() part { return sixteen()[0][0] }},
-		{"whole", func() part { return theWeb().cells(1, byNumber, 0)[0] }},
+		{"whole", func() part { return theWeb().cells(1)[0] }},
 	} {
 		b.Run(data.name, func(b *testing.B) {
 			p := data.load()
@@ -114,22 +100,17 @@ func BenchmarkDecode(b *testing.B) {
 				keys[i] = rng.Uint32N(uint32(len(p.graph)))
 			}
 			for _, codec := range codecs {
-				for _, stride := range []int{1, 4, 16} {
-					if codec == Reference && stride > 1 {
-						continue
-					}
-					table := open(b, build(b, Options{Codec: codec, Stride: stride}, p.graph))
-					b.Run(fmt.Sprintf("%v/stride=%d", codec, stride), func(b *testing.B) {
-						l, g := make([]uint32, 0, 1<<20), make([]uint32, 0, 1<<20)
-						i := 0
-						for b.Loop() {
-							if _, _, err := table.Decode(keys[i&(1<<16-1)], l, g); err != nil {
-								b.Fatal(err)
-							}
-							i++
+				table := open(b, build(b, Options{Codec: codec}, p.graph))
+				b.Run(codec.String(), func(b *testing.B) {
+					l, g := make([]uint32, 0, 1<<20), make([]uint32, 0, 1<<20)
+					i := 0
+					for b.Loop() {
+						if _, _, err := table.Decode(keys[i&(1<<16-1)], l, g); err != nil {
+							b.Fatal(err)
 						}
-					})
-				}
+						i++
+					}
+				})
 			}
 			benchmarkCSR(b, "csr32", newCSR[uint32](p.graph), keys)
 			benchmarkCSR(b, "csr64", newCSR[uint64](p.graph), keys)

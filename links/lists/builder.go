@@ -39,16 +39,13 @@ func NewBuilder(o Options) (*Builder, error) {
 		return nil, err
 	}
 	var t *trial
-	if o.Codec == Auto && o.Stride <= 1 {
-		t = &trial{enc: refEncoder{index: index{stride: 1, localOnly: o.LocalOnly}}}
+	if o.Codec == Auto {
+		t = new(trial)
 	}
 	if o.Codec == 0 || o.Codec == Auto {
 		o.Codec = StreamVByte
 	}
-	if o.Stride == 0 {
-		o.Stride = 1
-	}
-	return &Builder{opts: o, enc: newEncoder(o), trial: t}, nil
+	return &Builder{opts: o, enc: newEncoder(o.Codec), trial: t}, nil
 }
 
 // Len returns the number of lists so far, which is the key of the next one.
@@ -72,8 +69,6 @@ func (b *Builder) Append(locals, ghosts []uint32) error {
 		b.err = fmt.Errorf("%w: key %d with %d targets: %d is the most of both", ErrTooLarge, b.n, degree, uint32(math.MaxUint32))
 	case !ascends(locals) || !ascends(ghosts):
 		b.err = fmt.Errorf("%w: the list of key %d does not ascend strictly", ErrOrder, b.n)
-	case len(ghosts) > 0 && b.opts.LocalOnly:
-		b.err = fmt.Errorf("%w: key %d has ghosts in a table without them", ErrOrder, b.n)
 	case len(ghosts) > 0 && ghosts[len(ghosts)-1] == math.MaxUint32:
 		b.err = fmt.Errorf("%w: key %d has a ghost %d", ErrTooLarge, b.n, uint32(math.MaxUint32))
 	case len(locals) > 0 && locals[len(locals)-1] == math.MaxUint32:
@@ -158,7 +153,7 @@ func (b *Builder) AppendTo(dst []byte) ([]byte, error) {
 	b.begin()
 	start := len(dst)
 	h := header{
-		lengths: b.lengths, codec: b.opts.Codec, localOnly: b.opts.LocalOnly, n: b.n, stride: uint32(b.opts.Stride),
+		lengths: b.lengths, codec: b.opts.Codec, n: b.n,
 		locals: b.locals, ghosts: b.ghosts, maxDegree: b.maxDegree, ghostEnd: b.ghostEnd,
 	}
 	dst = append(dst, make([]byte, headerLen)...)
@@ -185,13 +180,11 @@ const (
 	magic         = "tfAL"
 	formatVersion = 2
 	headerLen     = 64
-	flagLocalOnly = 1
 )
 
 type header struct {
 	codec         Codec
-	localOnly     bool
-	n, stride     uint32
+	n             uint32
 	locals        uint64
 	ghosts        uint64
 	maxDegree     uint32
@@ -205,12 +198,9 @@ type header struct {
 func (h *header) put(b []byte) {
 	copy(b, magic)
 	b[4], b[5] = formatVersion, byte(h.codec)
-	if h.localOnly {
-		b[6] = flagLocalOnly
-	}
 	le := binary.LittleEndian
 	le.PutUint32(b[8:], h.n)
-	le.PutUint32(b[12:], h.stride)
+	le.PutUint32(b[12:], 1)
 	le.PutUint64(b[16:], h.locals)
 	le.PutUint64(b[24:], h.ghosts)
 	le.PutUint32(b[32:], h.maxDegree)
@@ -231,26 +221,20 @@ func (h *header) parse(b []byte) error {
 	}
 	le := binary.LittleEndian
 	*h = header{
-		codec: Codec(b[5]), localOnly: b[6] == flagLocalOnly,
-		n: le.Uint32(b[8:]), stride: le.Uint32(b[12:]), locals: le.Uint64(b[16:]), ghosts: le.Uint64(b[24:]),
+		codec: Codec(b[5]),
+		n:     le.Uint32(b[8:]), locals: le.Uint64(b[16:]), ghosts: le.Uint64(b[24:]),
 		maxDegree: le.Uint32(b[32:]), ghostEnd: le.Uint32(b[36:]),
 		positionBytes: le.Uint64(b[40:]), dataBytes: le.Uint64(b[48:]), lengths: lengths(b[56:60]),
 	}
 	// 2. Check the fields against each other. The lengths must add up without overflow.
 	rest := uint64(len(b) - headerLen)
 	switch {
-	case b[6]&^flagLocalOnly != 0 || b[7] != 0 || le.Uint32(b[60:]) != 0:
-		return fmt.Errorf("%w: flags %#x, %#x", ErrCorrupt, b[6], b[7])
+	case b[6] != 0 || b[7] != 0 || le.Uint32(b[12:]) != 1 || le.Uint32(b[60:]) != 0:
+		return fmt.Errorf("%w: fixed fields %#x, %#x", ErrCorrupt, b[6:8], b[12:16])
 	case !h.lengths.valid(h.codec):
 		return fmt.Errorf("%w: lengths %v of codec %v", ErrCorrupt, h.lengths, h.codec)
-	case h.stride < 1 || h.stride > MaxStride:
-		return fmt.Errorf("%w: stride %d", ErrCorrupt, h.stride)
-	case h.codec == Reference && h.stride > 1:
-		return fmt.Errorf("%w: stride %d of codec %v", ErrCorrupt, h.stride, h.codec)
 	case h.positionBytes > rest || h.dataBytes != rest-h.positionBytes || h.positionBytes%8 != 0 || h.dataBytes%8 != 0:
 		return fmt.Errorf("%w: %d and %d bytes in a table of %d", ErrCorrupt, h.positionBytes, h.dataBytes, len(b))
-	case h.localOnly && (h.ghosts > 0 || h.ghostEnd > 0):
-		return fmt.Errorf("%w: %d ghosts in a table without them", ErrCorrupt, h.ghosts)
 	}
 	return nil
 }

@@ -47,7 +47,7 @@ func TestChoose(t *testing.T) {
 				graph[i].ghosts = nil
 			}
 			return graph
-		}(), Options{Codec: Auto, LocalOnly: true}, Reference},
+		}(), Options{Codec: Auto}, Reference},
 		{"little in common", menus(rng, 3000, 3, 30), Options{Codec: Auto}, StreamVByte},
 		{"nothing in common", unlike(rng, 3000, 30), Options{Codec: Auto}, StreamVByte},
 		{"few", func() []links {
@@ -59,7 +59,6 @@ func TestChoose(t *testing.T) {
 			return graph
 		}(), Options{Codec: Auto}, StreamVByte},
 		{"none", nil, Options{Codec: Auto}, StreamVByte},
-		{"a stride", menus(rng, 3000, 30, 5), Options{Codec: Auto, Stride: 4}, StreamVByte},
 		{"menus behind what is unlike", slices.Concat(unlike(rng, 1000, 30), menus(rng, 4000, 40, 3)), Options{Codec: Auto}, Reference},
 		{"menus before what is unlike", slices.Concat(menus(rng, 1000, 30, 5), unlike(rng, 4000, 30)), Options{Codec: Auto}, StreamVByte},
 	} {

@@ -17,15 +17,13 @@
 // of a million pages in 16 cells; 23% of its links lead to ghosts (go test -bench BytesPerLink):
 //
 //	                            forward  backward
-//	StreamVByte, k = 1            1.34     0.91
-//	StreamVByte, k = 4            1.30     0.87
+//	StreamVByte                   1.34     0.91
 //	Reference                     0.82     0.77
-//	Nybble, k = 1                 1.41     1.05
-//	Nybble, k = 16 (the paper)    1.36     1.00
+//	nybbles, as in the paper      1.36     1.00
 //
-// A position for each list takes 8 bits there. With k = 4 a read takes half as long again, so 1
-// is the default. If the 256 most popular ghosts come first, see [PopularFirst], the first line
-// is 1.27 and 0.89.
+// A position for each list takes 8 bits there; the paper has one for each 16 lists. If four lists
+// share one, StreamVByte takes 1.30 and 0.87, and a read half as long again. If the 256 most popular
+// ghosts come first, it takes 1.27 and 0.89. A test has the paper's code (nybble_test.go).
 //
 // # Table
 //
@@ -33,9 +31,9 @@
 // byte. The table itself may begin anywhere.
 //
 //	 0 +-----+-----+-----+-----+------+-------+-------+------+
-//	   | 't'   'f'   'A'   'L' | 0x02 | codec | flags | 0    |
+//	   | 't'   'f'   'A'   'L' | 0x02 | codec | 0     | 0    |
 //	 8 +-----------------------+------+-------+-------+------+
-//	   | n, keys               | stride k                    |
+//	   | n, keys               | 1                           |
 //	16 +-----------------------+-----------------------------+
 //	   | local targets of all lists                          |
 //	24 +-----------------------------------------------------+
@@ -49,14 +47,13 @@
 //	56 +-----+-----+-----+-----+-----------------------------+
 //	   | l0    l1    l2    l3  | 0                           |
 //	64 +-----+-----+-----+-----+-----------------------------+
-//	   | p bytes: positions of the lists 0, k, 2k ..., and   |
-//	   |   the end, as Parts of package ef                   |
+//	   | p bytes: positions of the lists, and the end,       |
+//	   |   as Parts of package ef                            |
 //	   +-----------------------------------------------------+
 //	   | d bytes: lists, in the order of their keys          |
 //	   +-----------------------------------------------------+
 //
-// Bit 0 of the flags is set if no list has ghosts. A table has no checksum, because the cell
-// around it has one.
+// A table has no checksum, because the cell around it has one.
 //
 // # StreamVByte
 //
@@ -93,8 +90,7 @@
 // Here a list may copy from one of the 31 lists before it, its source. A source copies from none,
 // because a read must need at most one other list. The encoder chooses the sources of 1,024 lists
 // together (refsources.go). Unlike in WebGraph, targets are coded from the key outwards, which
-// saves one long distance a list. Positions count bits, from the lowest of each byte, and k = 1.
-// At least 80 zero bytes must follow the last list. A list is its counts and segments of 4,096
+// saves one long distance a list. Positions count bits, from the lowest of each byte. At least 80 zero bytes must follow the last list. A list is its counts and segments of 4,096
 // targets, the last one shorter. Locals come before ghosts. Bits come in this order:
 //
 //	+---------+---------+  +---------+----------+----------+----------+---------+----------+
@@ -106,8 +102,7 @@
 //	       counts                                  segment
 //
 // Gamma is Elias' code of v + 1: n zeros, a one, and the n bits of v + 1 below its highest. A
-// distance is n - 1 zeros, a one and n nybbles with the value. G is left out if bit 0 of the
-// flags is set.
+// distance is n - 1 zeros, a one and n nybbles with the value.
 //
 //   - The mode is the distance to the source in keys, 0 if the segment copies nothing, plus 32 if
 //     it is wide. Only the first segment may copy, and only from a list of at most 1,024 targets.
@@ -130,24 +125,6 @@
 //
 // On crawls of documentation sites, 0.11 of 0.61 bytes a link are counts, modes and blocks, 0.08
 // positions, and nearly all others numbers. Entropy codes for the numbers would save 0.03.
-//
-// # Nybble
-//
-// The paper's variable nybbles, with plain differences (not minus 1). Positions count nybbles of
-// payload. A list is the numbers L and, unless bit 0 of the flags is set, G. Then come the
-// zigzag form of the first local target and the gaps between the others, then the first ghost
-// and the gaps. A number is its nybbles from the highest one that is not zero, at least one, in
-// 64-bit words:
-//
-//	bit 63                                      16 15   12 11                   0
-//	+-----------------------------------------------+--------+------------------+
-//	| 12 nybbles of payload, the first one highest  | unused | 12 bits, a bit   |
-//	|                                               | 0...12 | for each nybble  |
-//	+-----------------------------------------------+--------+------------------+
-//
-// The bit of a nybble is 1 if it is the last of its number. The first nybble's bit is the
-// highest. Numbers continue from word to word; only the last word has unused nybbles. The word
-// order and bit order are ours, because the paper leaves them open.
 //
 // # Labels
 //
@@ -181,8 +158,7 @@
 //	+----------------------+-----------------+--------------------+---------------------+
 //
 // If w = 0, all weights are 1 and left out; 1: one weight for all; 2: one for each. If a = 0,
-// all anchors are empty, and they and their lengths are left out; 1: plain; 2: uvarint length
-// and a zstd frame without its first four bytes, because these are the same in all frames.
+// all anchors are empty, and they and their lengths are left out; 1: there are anchors.
 // [AppendLabel] draws the form of a weight, and the form of a single label as a triple's
 // annotation.
 package lists

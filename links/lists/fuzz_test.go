@@ -68,7 +68,7 @@ func FuzzOpen(f *testing.F) {
 	graph := []links{{locals: []uint32{0, 2}, ghosts: []uint32{3, 9}}, {}, {locals: []uint32{2}}}
 	for _, codec := range codecs {
 		f.Add(build(f, Options{Codec: codec}, graph))
-		f.Add(build(f, Options{Codec: codec, LocalOnly: true}, fivePages))
+		f.Add(build(f, Options{Codec: codec}, fivePages))
 	}
 	f.Fuzz(func(t *testing.T, data []byte) {
 		before := bytes.Clone(data)
@@ -90,30 +90,27 @@ func FuzzOpen(f *testing.F) {
 func FuzzLists(f *testing.F) {
 	for _, codec := range codecs {
 		table := open(f, build(f, Options{Codec: codec}, fivePages))
-		f.Add(byte(codec), byte(1), uint16(5), uint16(40), uint16(0|1<<3|2<<6|5<<9), table.data)
+		f.Add(byte(codec), uint16(5), uint16(40), uint16(0|1<<3|2<<6|5<<9), table.data)
 	}
-	f.Fuzz(func(t *testing.T, codec, stride byte, n, ghostEnd, bits uint16, data []byte) {
-		localOnly := bits&(1<<8) != 0
+	f.Fuzz(func(t *testing.T, codec byte, n, ghostEnd, bits uint16, data []byte) {
 		c := decoderOf(Codec(codec))
-		if c == nil || stride == 0 || n == 0 || Codec(codec) == Reference && stride > 1 {
+		if c == nil || n == 0 {
 			return
 		}
-		table := &Table{header: header{codec: Codec(codec), n: uint32(n), stride: uint32(stride), localOnly: localOnly, ghostEnd: uint32(ghostEnd)}, coder: c, data: data}
-		if Codec(codec) != Nybble {
-			table.lengths = lengths{byte(bits & 7), byte(bits >> 3 & 7), byte(bits >> 6 & 7), byte(bits >> 9 & 7)}
-			if !table.lengths.valid(Codec(codec)) {
-				return
-			}
-			table.layout = newLayout(table.lengths)
-			table.makeCodes()
+		table := &Table{header: header{codec: Codec(codec), n: uint32(n), ghostEnd: uint32(ghostEnd)}, coder: c, data: data}
+		table.lengths = lengths{byte(bits & 7), byte(bits >> 3 & 7), byte(bits >> 6 & 7), byte(bits >> 9 & 7)}
+		if !table.lengths.valid(Codec(codec)) {
+			return
 		}
+		table.layout = newLayout(table.lengths)
+		table.makeCodes()
 		var ok bool
 		if table.limit, ok = c.limit(data); !ok {
 			return
 		}
 		var positions []uint64
-		for i := range (uint64(n)+uint64(stride)-1)/uint64(stride) + 1 {
-			positions = append(positions, min(i*uint64(stride), table.limit))
+		for i := range uint64(n) + 1 {
+			positions = append(positions, min(i, table.limit))
 		}
 		table.positions = sequence(t, positions)
 		readAll(t, table)
@@ -125,7 +122,7 @@ func FuzzLists(f *testing.F) {
 func TestFlippedBits(t *testing.T) {
 	rng := random(t)
 	for _, codec := range codecs {
-		data := build(t, withStride(codec, 3), randomGraph(rng, 40, 30))
+		data := build(t, Options{Codec: codec}, randomGraph(rng, 40, 30))
 		refused, failed := 0, 0
 		for bit := range len(data) * 8 {
 			data[bit/8] ^= 1 << (bit % 8)
@@ -155,7 +152,7 @@ func TestCutOff(t *testing.T) {
 		if _, err := Open(append(data, make([]byte, 8)...)); !errors.Is(err, ErrCorrupt) {
 			t.Fatalf("%v: longer: %v", codec, err)
 		}
-		for at, want := range map[int]error{0: ErrCorrupt, 4: ErrVersion, 5: ErrVersion, 6: ErrCorrupt, 7: ErrCorrupt} {
+		for at, want := range map[int]error{0: ErrCorrupt, 4: ErrVersion, 5: ErrVersion, 6: ErrCorrupt, 7: ErrCorrupt, 12: ErrCorrupt} {
 			bad := bytes.Clone(data)
 			bad[at] += 100
 			if _, err := Open(bad); !errors.Is(err, want) {
@@ -169,17 +166,15 @@ func TestCutOff(t *testing.T) {
 // codec.
 func TestHostileLengths(t *testing.T) {
 	for _, codec := range codecs {
-		table := open(t, build(t, Options{Codec: codec, LocalOnly: true}, make([]links, 64)))
+		table := open(t, build(t, Options{Codec: codec}, make([]links, 64)))
 		table.n = math.MaxUint32
 		for i := range table.data {
 			table.data[i] = 0xff
 		}
-		if codec == Nybble { // eight nybbles of f, then one for each number
-			binary.LittleEndian.PutUint64(table.data, 0xffffffffffff_0_01f)
-		}
-		if codec == Reference { // behind the count, a segment without copies and with a run
+		if codec == Reference { // behind the counts, a segment without copies and with a run
 			var w bitWriter
 			w.gamma(math.MaxUint32)
+			w.gamma(0)
 			w.put(3, 2)
 			copy(table.data, w.buf)
 		}
@@ -281,7 +276,7 @@ func TestDamagedSegments(t *testing.T) {
 			w.gamma(test.ghosts)
 			test.rest(&w)
 			table := &Table{coder: reference{}, data: append(w.buf, byte(w.acc))}
-			table.header = header{codec: Reference, lengths: usualLengths, n: 8, stride: 1, ghostEnd: 5}
+			table.header = header{codec: Reference, lengths: usualLengths, n: 8, ghostEnd: 5}
 			table.makeCodes()
 			table.data = append(table.data, make([]byte, refSlack)...)
 			table.limit, _ = table.coder.limit(table.data)
@@ -324,20 +319,5 @@ func TestLengthOfLongList(t *testing.T) {
 	}
 	if !errors.Is(s.Err(), ErrCorrupt) {
 		t.Errorf("scanned: %v", s.Err())
-	}
-}
-
-// TestUnusedNybbles checks that no list lies in unused nybbles.
-func TestUnusedNybbles(t *testing.T) {
-	data := build(t, Options{Codec: Nybble, LocalOnly: true}, fivePages)
-	at := len(data) - wordBytes + 1
-	if data[at] != 0xb8 {
-		t.Fatalf("the last word has %#x", data[at])
-	}
-	for unused := range byte(16) {
-		data[at] = unused<<4 | 8
-		if _, err := Open(data); errors.Is(err, ErrCorrupt) != (unused > 11) {
-			t.Errorf("%d unused: %v", unused, err)
-		}
 	}
 }

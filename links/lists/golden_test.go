@@ -3,14 +3,11 @@
 package lists
 
 import (
-	"bytes"
-	"encoding/binary"
 	"encoding/hex"
 	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
-	"strings"
 	"testing"
 )
 
@@ -93,31 +90,6 @@ func TestDifferences(t *testing.T) {
 	}
 }
 
-// TestNybbleWords compares with words made by hand from the paper's description:
-// testdata/five-pages.nybble explains them.
-func TestNybbleWords(t *testing.T) {
-	text, err := os.ReadFile(filepath.Join("testdata", "five-pages.nybble"))
-	if err != nil {
-		t.Fatal(err)
-	}
-	var want []byte
-	for line := range strings.Lines(string(text)) {
-		if strings.HasPrefix(line, "#") {
-			continue
-		}
-		b, err := hex.DecodeString(strings.TrimSpace(line))
-		if err != nil {
-			t.Fatal(err)
-		}
-		want = binary.LittleEndian.AppendUint64(want, binary.BigEndian.Uint64(b))
-	}
-	table := open(t, build(t, Options{Codec: Nybble, LocalOnly: true}, fivePages))
-	if !bytes.Equal(table.data, want) || len(want) != 16 {
-		t.Errorf("%x, want %x", table.data, want)
-	}
-	compare(t, table, fivePages)
-}
-
 func TestGoldenTables(t *testing.T) {
 	ghosts := []links{
 		{locals: []uint32{1, 2, 3, 4, 5}, ghosts: []uint32{7, 300, 70000}},
@@ -143,9 +115,7 @@ func TestGoldenTables(t *testing.T) {
 		graph []links
 	}{
 		"five-pages.streamvbyte.hex": {Options{Codec: StreamVByte}, fivePages},
-		"five-pages.nybble.hex":      {Options{Codec: Nybble, LocalOnly: true, Stride: 2}, fivePages},
-		"ghosts.streamvbyte.hex":     {Options{Codec: StreamVByte, Stride: 4}, ghosts},
-		"ghosts.nybble.hex":          {Options{Codec: Nybble}, ghosts},
+		"ghosts.streamvbyte.hex":     {Options{Codec: StreamVByte}, ghosts},
 		"copies.reference.hex":       {Options{Codec: Reference}, copies},
 	} {
 		t.Run(name, func(t *testing.T) {

@@ -14,7 +14,7 @@ import (
 )
 
 // codecs lists all codecs.
-var codecs = []Codec{StreamVByte, Nybble, Reference}
+var codecs = []Codec{StreamVByte, Reference}
 
 var random = seed.Rand
 
@@ -25,14 +25,6 @@ func skipWithRace(t *testing.T) {
 	if raceEnabled {
 		t.Skip("much data: runs without -race")
 	}
-}
-
-// withStride returns options with a stride, if the codec allows one.
-func withStride(c Codec, stride int) Options {
-	if c == Reference {
-		stride = 1
-	}
-	return Options{Codec: c, Stride: stride}
 }
 
 // links is one list of a plain graph.
@@ -198,7 +190,7 @@ func compareBatch(t *testing.T, table *Table, graph []links) {
 			if known {
 				want = graph[keys[i]]
 			}
-			if ok != (known && table.Codec() != Nybble && table.stride == 1 && want.degree() <= ShortList) {
+			if ok != (known && want.degree() <= ShortList) {
 				t.Fatalf("key %d of %v: in a batch %t", keys[i], table.Codec(), ok)
 			}
 			if ok && (!slices.Equal(locals, want.locals) || !slices.Equal(ghosts, want.ghosts)) {

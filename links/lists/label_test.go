@@ -112,28 +112,15 @@ func randomLabels(rng *rand.Rand, n int) []Label {
 	return labels
 }
 
-func buildLabels(t testing.TB, o LabelOptions, all map[uint32][]Label, n uint32) []byte {
+func buildLabels(t testing.TB, all map[uint32][]Label, n uint32) []byte {
 	t.Helper()
-	b, err := NewLabelBuilder(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	var b LabelBuilder
 	for key := range n {
 		if err := b.Append(key, all[key]); err != nil {
 			t.Fatal(err)
 		}
 	}
 	return b.AppendTo(nil)
-}
-
-func labelOptions(all map[uint32][]Label) []LabelOptions {
-	seen := map[string]int{}
-	for _, labels := range all {
-		for _, l := range labels {
-			seen[l.Anchor]++
-		}
-	}
-	return []LabelOptions{{}, {Compress: true}, {Compress: true, Dictionary: AnchorDictionary(seen, 1000)}}
 }
 
 func TestLabelColumns(t *testing.T) {
@@ -149,58 +136,45 @@ func TestLabelColumns(t *testing.T) {
 	all[9] = []Label{{math.NaN(), "a"}, {math.NaN(), ""}}
 	all[7] = []Label{{1, strings.Repeat("long ", chunkAnchors)}, {2, strings.Repeat("x", MaxAnchor+9)}, {3, "short"}}
 	want7 := []Label{all[7][0], {2, all[7][1].Anchor[:MaxAnchor]}, all[7][2]}
-	sizes := []int{}
-	for _, o := range labelOptions(all) {
-		data := buildLabels(t, o, all, n)
-		sizes = append(sizes, len(data))
-		c, err := OpenLabels(data)
-		if err != nil {
-			t.Fatal(err)
+	data := buildLabels(t, all, n)
+	c, err := OpenLabels(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	keys, labels := 0, 0
+	for key := range uint32(n + 10) {
+		want := all[key]
+		if key == 7 {
+			want = want7
 		}
-		keys, labels := 0, 0
-		for key := range uint32(n + 10) {
-			want := all[key]
-			if key == 7 {
-				want = want7
-			}
-			before := Label{9, "before"}
-			got, err := c.AppendLabels([]Label{before}, key)
-			if err != nil || len(got) != 1+len(want) || got[0] != before || c.Has(key) != (len(want) > 0) {
-				t.Fatalf("key %d: %d, %v, want %d", key, len(got), err, len(want))
-			}
-			for i, w := range want {
-				if !same(got[i+1], w) {
-					t.Fatalf("key %d, label %d: %v, want %v", key, i, got[i+1], w)
-				}
-			}
-			labels += len(want)
-			if len(want) > 0 {
-				keys++
+		before := Label{9, "before"}
+		got, err := c.AppendLabels([]Label{before}, key)
+		if err != nil || len(got) != 1+len(want) || got[0] != before || c.Has(key) != (len(want) > 0) {
+			t.Fatalf("key %d: %d, %v, want %d", key, len(got), err, len(want))
+		}
+		for i, w := range want {
+			if !same(got[i+1], w) {
+				t.Fatalf("key %d, label %d: %v, want %v", key, i, got[i+1], w)
 			}
 		}
-		if c.NumKeys() != keys || int(c.NumLabels()) != labels {
-			t.Fatalf("%d keys, %d labels; want %d, %d", c.NumKeys(), c.NumLabels(), keys, labels)
-		}
-		for chunk, err := range c.Chunks(6) {
-			if err != nil || len(chunk) != chunkLabels {
-				t.Fatalf("%d, %v", len(chunk), err)
-			}
-			break
+		labels += len(want)
+		if len(want) > 0 {
+			keys++
 		}
 	}
-	t.Logf("%d, compressed %d, with a dictionary %d bytes", sizes[0], sizes[1], sizes[2])
-	if sizes[1] >= sizes[0] || sizes[2] >= sizes[1] {
-		t.Errorf("sizes %v: compression saves nothing", sizes)
+	if c.NumKeys() != keys || int(c.NumLabels()) != labels {
+		t.Fatalf("%d keys, %d labels; want %d, %d", c.NumKeys(), c.NumLabels(), keys, labels)
+	}
+	for chunk, err := range c.Chunks(6) {
+		if err != nil || len(chunk) != chunkLabels {
+			t.Fatalf("%d, %v", len(chunk), err)
+		}
+		break
 	}
 }
 
 func TestLabelBuilderRefuses(t *testing.T) {
-	for _, o := range []LabelOptions{{Dictionary: []byte("x")}, {Compress: true, Dictionary: make([]byte, MaxDictionary+1)}} {
-		if _, err := NewLabelBuilder(o); err == nil {
-			t.Errorf("%+v is taken", o.Compress)
-		}
-	}
-	b, _ := NewLabelBuilder(LabelOptions{})
+	var b LabelBuilder
 	one := []Label{{1, ""}}
 	if b.Append(5, one) != nil || !errors.Is(b.Append(5, one), ErrOrder) || !errors.Is(b.Append(4, one), ErrOrder) || b.Append(6, one) != nil {
 		t.Error("order of keys")
@@ -209,15 +183,12 @@ func TestLabelBuilderRefuses(t *testing.T) {
 
 // TestHostileAnchors reads a chunk with a length of a gigabyte of anchors.
 func TestHostileAnchors(t *testing.T) {
-	chunk := binary.AppendUvarint(nil, chunkLabels<<headBits|anchorsPacked)
+	chunk := binary.AppendUvarint(nil, chunkLabels<<headBits|anchorsPlain)
 	for range chunkLabels {
 		chunk = binary.AppendUvarint(chunk, MaxAnchor)
 	}
 	chunk = append(chunk, 3, 1, 2, 3)
-	b, err := NewLabelBuilder(LabelOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	var b LabelBuilder
 	b.keys, b.positions, b.data = []uint64{1}, []uint64{0}, chunk
 	c, err := OpenLabels(b.AppendTo(nil))
 	if err != nil {
@@ -230,7 +201,7 @@ func TestHostileAnchors(t *testing.T) {
 
 // TestLabelsCostNothing checks the cost of keys without labels.
 func TestLabelsCostNothing(t *testing.T) {
-	none := buildLabels(t, LabelOptions{}, nil, 10000)
+	none := buildLabels(t, nil, 10000)
 	if len(none) > 128 {
 		t.Errorf("no labels take %d bytes", len(none))
 	}
@@ -238,7 +209,7 @@ func TestLabelsCostNothing(t *testing.T) {
 	for key := uint32(0); key < 10000; key += 10 {
 		all[key] = []Label{{1, ""}, {1, ""}}
 	}
-	if data := buildLabels(t, LabelOptions{}, all, 10000); len(data) > 1000*3 {
+	if data := buildLabels(t, all, 10000); len(data) > 1000*3 {
 		t.Errorf("1,000 keys with labels that say nothing take %d bytes", len(data))
 	}
 }
@@ -250,18 +221,13 @@ func TestGoldenLabelColumn(t *testing.T) {
 		40: {{0.5, "half"}, {3, "three"}},
 		41: {{1, strings.Repeat("again and again ", 20)}},
 	}
-	for name, o := range map[string]LabelOptions{
-		"labels.plain.hex":  {},
-		"labels.packed.hex": {Compress: true, Dictionary: []byte("again half seven")},
-	} {
-		data := buildLabels(t, o, all, 100)
-		c, err := OpenLabels(data)
-		if err != nil {
-			t.Fatal(err)
-		}
-		// The keys and positions between them are package ef's.
-		golden(t, name, hex.Dump(data[:16])+"\n"+hex.Dump(data[len(data)-len(c.data)-len(o.Dictionary):]))
+	data := buildLabels(t, all, 100)
+	c, err := OpenLabels(data)
+	if err != nil {
+		t.Fatal(err)
 	}
+	// The keys and positions between them are package ef's.
+	golden(t, "labels.plain.hex", hex.Dump(data[:16])+"\n"+hex.Dump(data[len(data)-len(c.data):]))
 }
 
 func readLabels(t *testing.T, data []byte) (failed bool) {
@@ -292,47 +258,36 @@ func readLabels(t *testing.T, data []byte) (failed bool) {
 func TestLabelColumnFlippedBits(t *testing.T) {
 	rng := random(t)
 	all := map[uint32][]Label{1: randomLabels(rng, 5), 2: randomLabels(rng, 30), 9: {{1, strings.Repeat("again and again ", 20)}}}
-	for _, o := range labelOptions(all) {
-		data := buildLabels(t, o, all, 10)
-		failed := 0
-		for bit := range len(data) * 8 {
-			data[bit/8] ^= 1 << (bit % 8)
-			if readLabels(t, data) {
-				failed++
-			}
-			data[bit/8] ^= 1 << (bit % 8)
+	data := buildLabels(t, all, 10)
+	failed := 0
+	for bit := range len(data) * 8 {
+		data[bit/8] ^= 1 << (bit % 8)
+		if readLabels(t, data) {
+			failed++
 		}
-		if failed == 0 {
-			t.Error("no flip is seen")
-		}
-		for end := range data {
-			if _, err := OpenLabels(data[:end]); !errors.Is(err, ErrCorrupt) {
-				t.Fatalf("%d of %d bytes: %v", end, len(data), err)
-			}
+		data[bit/8] ^= 1 << (bit % 8)
+	}
+	if failed == 0 {
+		t.Error("no flip is seen")
+	}
+	for end := range data {
+		if _, err := OpenLabels(data[:end]); !errors.Is(err, ErrCorrupt) {
+			t.Fatalf("%d of %d bytes: %v", end, len(data), err)
 		}
 	}
 }
 
 func FuzzOpenLabels(f *testing.F) {
 	all := map[uint32][]Label{1: {{2, "two"}, {0.5, "half"}}, 9: {{1, strings.Repeat("again and again ", 20)}}}
-	for _, o := range labelOptions(all) {
-		f.Add(buildLabels(f, o, all, 10))
-	}
+	f.Add(buildLabels(f, all, 10))
 	f.Fuzz(func(t *testing.T, data []byte) { readLabels(t, data) })
 }
 
 // FuzzLabelChunks replaces the labels by arbitrary bytes.
 func FuzzLabelChunks(f *testing.F) {
-	f.Add([]byte{0x10}, false)
-	f.Fuzz(func(t *testing.T, data []byte, dictionary bool) {
-		o := LabelOptions{}
-		if dictionary {
-			o = LabelOptions{Compress: true, Dictionary: []byte("some words")}
-		}
-		b, err := NewLabelBuilder(o)
-		if err != nil {
-			t.Fatal(err)
-		}
+	f.Add([]byte{0x10})
+	f.Fuzz(func(t *testing.T, data []byte) {
+		var b LabelBuilder
 		b.keys, b.positions, b.data = []uint64{1}, []uint64{0}, data
 		readLabels(t, b.AppendTo(nil))
 	})
@@ -352,21 +307,17 @@ func BenchmarkLabels(b *testing.B) {
 			text += len(l.Anchor)
 		}
 	}
-	for i, o := range labelOptions(all) {
-		b.Run([]string{"plain", "zstd", "zstd-dictionary"}[i], func(b *testing.B) {
-			data := buildLabels(b, o, all, n)
-			c, err := OpenLabels(data)
-			if err != nil {
-				b.Fatal(err)
-			}
-			var dst []Label
-			for b.Loop() {
-				if dst, err = c.AppendLabels(dst[:0], rng.Uint32N(n)); err != nil {
-					b.Fatal(err)
-				}
-			}
-			b.ReportMetric(float64(len(data))/float64(labels), "B/label")
-			b.ReportMetric(float64(text)/float64(labels), "anchorB/label")
-		})
+	data := buildLabels(b, all, n)
+	c, err := OpenLabels(data)
+	if err != nil {
+		b.Fatal(err)
 	}
+	var dst []Label
+	for b.Loop() {
+		if dst, err = c.AppendLabels(dst[:0], rng.Uint32N(n)); err != nil {
+			b.Fatal(err)
+		}
+	}
+	b.ReportMetric(float64(len(data))/float64(labels), "B/label")
+	b.ReportMetric(float64(text)/float64(labels), "anchorB/label")
 }

@@ -9,8 +9,6 @@ import (
 	"slices"
 	"sync"
 
-	"github.com/klauspost/compress/zstd"
-
 	"github.com/trefoildb/trefoil/links/ef"
 )
 
@@ -20,7 +18,6 @@ type LabelColumn struct {
 	keys      ef.Sequence
 	positions ef.Sequence
 	data      []byte
-	zstd      func() (*zstd.Decoder, error) // created on first use
 }
 
 // The header of a column; the package comment draws it.
@@ -31,13 +28,13 @@ const (
 )
 
 type labelHeader struct {
-	labels, keyBytes, positionBytes, dictionaryBytes, dataBytes uint64
+	labels, keyBytes, positionBytes, dataBytes uint64
 }
 
 func (h *labelHeader) put(b []byte) {
 	copy(b, labelMagic)
 	b[4] = labelFormatVersion
-	for i, v := range [...]uint64{h.labels, h.keyBytes, h.positionBytes, h.dictionaryBytes, h.dataBytes} {
+	for i, v := range [...]uint64{h.labels, h.keyBytes, h.positionBytes, 0, h.dataBytes} {
 		binary.LittleEndian.PutUint64(b[8+8*i:], v)
 	}
 }
@@ -49,13 +46,13 @@ func (h *labelHeader) parse(b []byte) error {
 	if b[4] != labelFormatVersion {
 		return fmt.Errorf("%w: a column of labels of version %d", ErrVersion, b[4])
 	}
-	for i, v := range []*uint64{&h.labels, &h.keyBytes, &h.positionBytes, &h.dictionaryBytes, &h.dataBytes} {
+	var zero uint64
+	for i, v := range []*uint64{&h.labels, &h.keyBytes, &h.positionBytes, &zero, &h.dataBytes} {
 		*v = binary.LittleEndian.Uint64(b[8+8*i:])
 	}
 	rest := uint64(len(b) - labelHeaderLen)
-	if string(b[5:8]) != "\x00\x00\x00" || h.keyBytes > rest || h.positionBytes > rest-h.keyBytes ||
-		h.dictionaryBytes > rest-h.keyBytes-h.positionBytes || h.dictionaryBytes > MaxDictionary ||
-		h.dataBytes != rest-h.keyBytes-h.positionBytes-h.dictionaryBytes {
+	if string(b[5:8]) != "\x00\x00\x00" || zero != 0 || h.keyBytes > rest || h.positionBytes > rest-h.keyBytes ||
+		h.dataBytes != rest-h.keyBytes-h.positionBytes {
 		return fmt.Errorf("%w: sizes of a column of labels of %d bytes", ErrCorrupt, len(b))
 	}
 	return nil
@@ -91,13 +88,7 @@ func OpenLabels(b []byte) (*LabelColumn, error) {
 	if c.positions.Len() != n+1 || c.positions.Last() != h.dataBytes {
 		return nil, fmt.Errorf("%w: %d positions for %d keys with labels, the last %d of %d", ErrCorrupt, c.positions.Len(), n, c.positions.Last(), h.dataBytes)
 	}
-	// 3. Prepare the decompressor. Its memory is bounded, because a frame may be damaged.
-	c.data = b[h.dictionaryBytes:]
-	zopts := []zstd.DOption{zstd.WithDecoderConcurrency(0), zstd.WithDecoderMaxMemory(maxChunk), zstd.WithDecoderLowmem(true)}
-	if h.dictionaryBytes > 0 {
-		zopts = append(zopts, zstd.WithDecoderDictRaw(dictionaryID, b[:h.dictionaryBytes]))
-	}
-	c.zstd = sync.OnceValues(func() (*zstd.Decoder, error) { return zstd.NewReader(nil, zopts...) })
+	c.data = b
 	return c, nil
 }
 
@@ -137,8 +128,7 @@ func (c *LabelColumn) AppendLabels(dst []Label, key uint32) ([]Label, error) {
 	return out, nil
 }
 
-// AppendWeights appends the weights of the labels of a key, or none if the key has none. It does
-// not decompress anchors. After an error, which wraps [ErrCorrupt], nothing is appended.
+// AppendWeights appends the weights of the labels of a key, or none if the key has none. After an error, which wraps [ErrCorrupt], nothing is appended.
 func (c *LabelColumn) AppendWeights(dst []float64, key uint32) ([]float64, error) {
 	out := dst
 	for chunk, err := range c.chunks(key, false) {
@@ -167,7 +157,7 @@ func (c *LabelColumn) chunks(key uint32, anchors bool) iter.Seq2[[]Label, error]
 		s := scratches.Get().(*labelScratch)
 		defer scratches.Put(s)
 		for len(b) > 0 {
-			n, ok := s.chunk(c, b, anchors)
+			n, ok := s.chunk(b, anchors)
 			if !ok {
 				yield(nil, fmt.Errorf("%w: the labels of key %d", ErrCorrupt, key))
 				return
@@ -184,9 +174,7 @@ func (c *LabelColumn) chunks(key uint32, anchors bool) iter.Seq2[[]Label, error]
 
 // labelScratch is the memory of one reader.
 type labelScratch struct {
-	labels  []Label
-	frame   []byte
-	anchors []byte
+	labels []Label
 }
 
 var scratches = sync.Pool{New: func() any { return new(labelScratch) }}
@@ -228,7 +216,7 @@ func (r *cursor) bytes(n uint64) []byte {
 
 // chunk decodes the first chunk of b into s.labels and returns its length. Without anchors it
 // skips those of the labels.
-func (s *labelScratch) chunk(c *LabelColumn, b []byte, anchors bool) (n int, ok bool) {
+func (s *labelScratch) chunk(b []byte, anchors bool) (n int, ok bool) {
 	r := cursor{b: b}
 	head := r.uvarint()
 	count, kind := head>>headBits, int(head&(1<<headBits-1))
@@ -247,16 +235,16 @@ func (s *labelScratch) chunk(c *LabelColumn, b []byte, anchors bool) (n int, ok 
 		s.labels[i] = Label{Weight: w}
 	}
 	if kind&^3 != anchorsNone {
-		s.anchorsOf(c, &r, kind&^3 == anchorsPacked, !anchors)
+		s.anchorsOf(&r, !anchors)
 	}
-	if kind&3 > weightsEach || kind&^3 > anchorsPacked {
+	if kind&3 > weightsEach || kind&^3 > anchorsPlain {
 		return 0, false
 	}
 	return len(b) - len(r.b), !r.bad
 }
 
 // anchorsOf reads the anchors of s.labels, or skips them.
-func (s *labelScratch) anchorsOf(c *LabelColumn, r *cursor, packed, skip bool) {
+func (s *labelScratch) anchorsOf(r *cursor, skip bool) {
 	// 1. Add up the lengths, because the total bounds the memory.
 	lengths := *r
 	total := uint64(0)
@@ -267,37 +255,11 @@ func (s *labelScratch) anchorsOf(c *LabelColumn, r *cursor, packed, skip bool) {
 			return
 		}
 	}
-	if skip {
-		if packed {
-			total = r.uvarint()
-		}
-		r.bytes(total)
+	raw := r.bytes(total)
+	if skip || r.bad {
 		return
 	}
-	// 2. Read or decompress all anchors at once.
-	var raw []byte
-	if packed {
-		s.frame = append(append(s.frame[:0], frameMagic...), r.bytes(r.uvarint())...)
-		if r.bad {
-			return
-		}
-		s.anchors = slices.Grow(s.anchors[:0], int(total))
-		z, err := c.zstd()
-		if err == nil {
-			s.anchors, err = z.DecodeAll(s.frame, s.anchors)
-		}
-		if err != nil || uint64(len(s.anchors)) != total {
-			r.bad = true
-			return
-		}
-		raw = s.anchors
-	} else {
-		raw = r.bytes(total)
-	}
-	if r.bad {
-		return
-	}
-	// 3. Cut them. They share one string, because a copy of each would cost an allocation.
+	// 2. Cut them. They share one string, because a copy of each would cost an allocation.
 	text := string(raw)
 	for i := range s.labels {
 		n := lengths.uvarint()

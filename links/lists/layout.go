@@ -24,10 +24,7 @@ const maxLength = 7
 // valid reports whether a table may have these lengths.
 func (l lengths) valid(c Codec) bool {
 	limit := uint8(maxLength)
-	switch c {
-	case Nybble:
-		return l == lengths{}
-	case Reference:
+	if c == Reference {
 		limit = maxBits
 	}
 	return l[0] < l[1] && l[1] < l[2] && l[2] < l[3] && l[3] <= limit

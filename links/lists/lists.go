@@ -14,8 +14,6 @@ const (
 	// StreamVByte is the default and the fastest: numbers of four lengths chosen for the table,
 	// decoded four at a time.
 	StreamVByte Codec = 1
-	// Nybble is the coding of the Scalable Hyperlink Store, for comparison.
-	Nybble Codec = 2
 	// Reference has lists that may copy from one of the 31 before them. It is the smallest, and
 	// half the size of StreamVByte or less on crawls. A read takes two to three times as long.
 	Reference Codec = 4
@@ -25,8 +23,6 @@ func (c Codec) String() string {
 	switch c {
 	case StreamVByte:
 		return "streamvbyte"
-	case Nybble:
-		return "nybble"
 	case Reference:
 		return "reference"
 	case Auto:
@@ -35,31 +31,16 @@ func (c Codec) String() string {
 	return fmt.Sprintf("codec %d", byte(c))
 }
 
-// MaxStride is the maximum of Options.Stride.
-const MaxStride = 1 << 10
-
 // Options of a table. The zero value suits cells that are read often.
 type Options struct {
 	// Codec is the codec of the lists. 0 is StreamVByte; Auto lets the builder choose.
 	Codec Codec
-	// Stride is the number of lists that share one position. To read one of them, the ones
-	// before it must be skipped. 0 is 1, the fastest. It must be at most MaxStride, and 1 for
-	// Reference.
-	Stride int
-	// LocalOnly must be set only if no list has ghosts. It saves a nybble a list in Nybble.
-	LocalOnly bool
 }
 
 // Validate returns an error if an option is invalid.
 func (o Options) Validate() error {
 	if o.Codec != 0 && o.Codec != Auto && decoderOf(o.Codec) == nil {
 		return fmt.Errorf("lists: %v is unknown: use one of the package's constants", o.Codec)
-	}
-	if o.Stride < 0 || o.Stride > MaxStride {
-		return fmt.Errorf("lists: stride %d: use 0 ... %d", o.Stride, MaxStride)
-	}
-	if o.Codec == Reference && o.Stride > 1 {
-		return fmt.Errorf("lists: stride %d: use 1 for %v", o.Stride, o.Codec)
 	}
 	return nil
 }
@@ -83,8 +64,6 @@ type decoder interface {
 	limit(data []byte) (uint64, bool)
 	// degrees returns the numbers of targets of the list at pos.
 	degrees(t *Table, pos uint64) (locals, ghosts uint32, ok bool)
-	// skip returns the position of the list behind the one at pos.
-	skip(t *Table, pos uint64) (next uint64, ok bool)
 	// decode appends the targets of key's list, at pos.
 	decode(t *Table, key uint32, pos uint64, locals, ghosts []uint32) (l, g []uint32, ok bool)
 	// scan sets s.locals and s.ghosts to the next piece of key's list: of the rest in s.rest, or
@@ -99,7 +78,7 @@ type encoder interface {
 	begin(first eachList) lengths
 	// append appends the list of a key. Targets must ascend; the builder has checked that.
 	append(key uint32, locals, ghosts []uint32)
-	// positions returns the positions of the lists 0, k, 2k ... for a stride of k, and of the end.
+	// positions returns the position of each list, and of the end.
 	positions() []uint64
 	// size returns the approximate length of the lists so far, in bytes.
 	size() uint64
@@ -115,8 +94,6 @@ func decoderOf(c Codec) decoder {
 	switch c {
 	case StreamVByte:
 		return streamVByte{}
-	case Nybble:
-		return nybble{}
 	case Reference:
 		return reference{}
 	}
@@ -124,29 +101,11 @@ func decoderOf(c Codec) decoder {
 }
 
 // newEncoder returns an empty encoder of a known codec.
-func newEncoder(o Options) encoder {
-	x := index{stride: uint32(o.Stride), localOnly: o.LocalOnly}
-	switch o.Codec {
-	case Nybble:
-		return &nybbleEncoder{index: x}
-	case Reference:
-		return &refEncoder{index: x}
+func newEncoder(c Codec) encoder {
+	if c == Reference {
+		return new(refEncoder)
 	}
-	return &svbEncoder{index: x}
-}
-
-// index is what all encoders have: the options and the positions.
-type index struct {
-	stride    uint32
-	localOnly bool
-	at        []uint64 // of the lists 0, k, 2k ...
-}
-
-// mark adds the position of the list of a key, if it has one.
-func (x *index) mark(key uint32, position uint64) {
-	if key%x.stride == 0 {
-		x.at = append(x.at, position)
-	}
+	return new(svbEncoder)
 }
 
 // zigzag returns target - key in 32 bits, modulo 2^32, with the sign in the lowest bit.

@@ -13,8 +13,8 @@ const (
 
 // refEncoder writes the lists of Reference.
 type refEncoder struct {
-	index
 	bitWriter
+	at      []uint64 // position of each list
 	chunks  [][]byte // earlier bytes, so growth moves nothing
 	before  uint64   // total length of chunks
 	lengths lengths
@@ -118,9 +118,7 @@ func (e *refEncoder) flush() {
 	for i, l := range e.block.lists {
 		e.at = append(e.at, e.bits())
 		e.gamma(uint64(l.locals))
-		if !e.localOnly {
-			e.gamma(uint64(l.n - l.locals))
-		}
+		e.gamma(uint64(l.n - l.locals))
 		e.eachSegment(i, func() { e.plan.write(&e.bitWriter, e.lengths, &e.costs) })
 	}
 	e.block.reset(0)

@@ -35,12 +35,9 @@ func (l *refList) parse(t *Table, pos uint64) bool {
 	r.seek(t.data, pos)
 	// 1. Read all from one load, if they are short.
 	w := r.peek()
-	ghosts, n2 := uint64(0), uint(0)
 	locals, n := shortGamma(w)
-	if !t.localOnly {
-		ghosts, n2 = shortGamma(w >> (n & 63))
-		n += n2
-	}
+	ghosts, n2 := shortGamma(w >> (n & 63))
+	n += n2
 	mode, n3 := shortGamma(w >> (n & 63))
 	if n+n3 <= peekBits {
 		r.pos += uint64(n)
@@ -49,9 +46,7 @@ func (l *refList) parse(t *Table, pos uint64) bool {
 		}
 	} else {
 		// 2. Otherwise read one by one. An empty list has no mode.
-		if locals = r.gamma(); !t.localOnly {
-			ghosts = r.gamma()
-		}
+		locals, ghosts = r.gamma(), r.gamma()
 		if mode = 0; locals|ghosts != 0 {
 			mode = r.gamma()
 		}
@@ -311,9 +306,6 @@ func (reference) degrees(t *Table, pos uint64) (locals, ghosts uint32, ok bool) 
 	ok = l.parse(t, pos)
 	return l.locals, l.ghosts, ok
 }
-
-// skip always fails. It is not needed, because the stride must be 1.
-func (reference) skip(*Table, uint64) (uint64, bool) { return 0, false }
 
 func (reference) decode(t *Table, key uint32, pos uint64, locals, ghosts []uint32) (l, g []uint32, ok bool) {
 	s := refScratches.Get().(*refScratch)

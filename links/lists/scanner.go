@@ -20,8 +20,7 @@ type Scanner struct {
 	key, next, end uint32
 	pos            uint64 // of the next list
 	locals, ghosts []uint32
-	rest           rest // of the current list
-	words          nybbles
+	rest           rest     // of the current list
 	copying        *copying // of Reference
 	err            error
 	buf            [PieceLen + copyLen]uint32
@@ -57,10 +56,7 @@ func (s *Scanner) Reset(t *Table, first, end uint32) {
 		s.fail(first)
 		return
 	}
-	switch t.codec {
-	case Nybble:
-		s.words.seek(t.data, s.pos)
-	case Reference:
+	if t.codec == Reference {
 		if s.copying == nil {
 			s.copying = new(copying)
 		}

@@ -184,25 +184,6 @@ func (streamVByte) degrees(t *Table, pos uint64) (locals, ghosts uint32, ok bool
 	return l.locals, l.ghosts, ok
 }
 
-func (streamVByte) skip(t *Table, pos uint64) (next uint64, ok bool) {
-	var l svbList
-	if !l.parse(t.data, pos, t.limit) {
-		return 0, false
-	}
-	n := l.locals + l.ghosts
-	if n >= svbLong {
-		return l.data + l.length, true
-	}
-	y := l.layout(t)
-	nybbles := uint64(0)
-	for _, c := range t.data[l.control : l.control+uint64(n+3)>>2] {
-		nybbles += uint64(y.groups[c].length)
-	}
-	nybbles -= y.padding(uint64(-n & 3))
-	next = l.data + (nybbles+1)>>1
-	return next, next <= t.limit
-}
-
 func (streamVByte) decode(t *Table, key uint32, pos uint64, locals, ghosts []uint32) (l, g []uint32, ok bool) {
 	var h svbList
 	if !h.parse(t.data, pos, t.limit) {
@@ -335,7 +316,7 @@ func (e *numberEncoder) layoutFor(numbers []uint32) *layout {
 // svbEncoder writes the lists of StreamVByte.
 type svbEncoder struct {
 	numberEncoder
-	index
+	at []uint64 // position of each list
 }
 
 func (e *svbEncoder) positions() []uint64 { return append(e.at, e.position()) }
@@ -349,7 +330,7 @@ func (e *svbEncoder) begin(first eachList) lengths {
 }
 
 func (e *svbEncoder) append(key uint32, locals, ghosts []uint32) {
-	e.mark(key, e.position())
+	e.at = append(e.at, e.position())
 	e.numbers = appendNumbers(e.numbers[:0], key, locals, ghosts)
 	y := e.layoutFor(e.numbers)
 	e.buf = y.pack(y.appendCounts(e.buf, e.numbers, len(locals), len(ghosts)), e.numbers)

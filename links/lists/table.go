@@ -45,16 +45,15 @@ func Open(b []byte) (*Table, error) {
 		return nil, fmt.Errorf("%w: positions: %w", ErrCorrupt, err)
 	}
 	// 2. Check the number of positions and the last one. ef.OpenParts has checked their order.
-	blocks := (uint64(t.n) + uint64(t.stride) - 1) / uint64(t.stride)
-	if uint64(t.positions.Len()) != blocks+1 || t.positionBytes-uint64(used) >= 8 {
-		return nil, fmt.Errorf("%w: %d positions in %d bytes for %d keys with stride %d",
-			ErrCorrupt, t.positions.Len(), t.positionBytes, t.n, t.stride)
+	if uint64(t.positions.Len()) != uint64(t.n)+1 || t.positionBytes-uint64(used) >= 8 {
+		return nil, fmt.Errorf("%w: %d positions in %d bytes for %d keys",
+			ErrCorrupt, t.positions.Len(), t.positionBytes, t.n)
 	}
 	var ok bool
 	if t.limit, ok = t.coder.limit(t.data); !ok {
 		return nil, fmt.Errorf("%w: no list ends in %d bytes", ErrCorrupt, len(t.data))
 	}
-	if end := t.positions.At(int(blocks)); end > t.limit {
+	if end := t.positions.At(int(t.n)); end > t.limit {
 		return nil, fmt.Errorf("%w: lists end at %d of %d", ErrCorrupt, end, t.limit)
 	}
 	return t, nil
@@ -93,19 +92,7 @@ func (t *Table) Size() (whole, positions uint64) {
 
 // position returns the position of a key's list. key must be below n.
 func (t *Table) position(key uint32) (uint64, bool) {
-	if t.stride == 1 {
-		pos := t.positions.At(int(key))
-		return pos, pos < t.limit
-	}
-	pos, ok := t.positions.At(int(key/t.stride)), true
-	for range key % t.stride {
-		if pos >= t.limit {
-			return 0, false
-		}
-		if pos, ok = t.coder.skip(t, pos); !ok {
-			return 0, false
-		}
-	}
+	pos := t.positions.At(int(key))
 	return pos, pos < t.limit
 }
 

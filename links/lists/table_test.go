@@ -17,18 +17,13 @@ func TestTableAgainstPlainLists(t *testing.T) {
 			n := 1 + rng.Uint32N(300)
 			ghosts := rng.Uint32N(400) * uint32(round%3)
 			graph := randomGraph(rng, n, ghosts)
-			for _, o := range []Options{{Codec: codec}, withStride(codec, 1+rng.IntN(40)), {Codec: codec, LocalOnly: true}} {
-				if o.LocalOnly && ghosts > 0 {
-					continue
-				}
-				t.Run(fmt.Sprintf("%v/%d/%d", codec, round, o.Stride), func(t *testing.T) {
-					table := open(t, build(t, o, graph))
-					compare(t, table, graph)
-					first := rng.IntN(int(n))
-					compareScan(t, table.Scan(uint32(first), math.MaxUint32), first, graph)
-					checkTotals(t, table, graph)
-				})
-			}
+			t.Run(fmt.Sprintf("%v/%d", codec, round), func(t *testing.T) {
+				table := open(t, build(t, Options{Codec: codec}, graph))
+				compare(t, table, graph)
+				first := rng.IntN(int(n))
+				compareScan(t, table.Scan(uint32(first), math.MaxUint32), first, graph)
+				checkTotals(t, table, graph)
+			})
 		}
 	}
 }
@@ -52,7 +47,7 @@ func checkTotals(t *testing.T, table *Table, graph []links) {
 func TestEmptyTables(t *testing.T) {
 	for _, codec := range codecs {
 		for _, graph := range [][]links{nil, make([]links, 1), make([]links, 1000)} {
-			table := open(t, build(t, withStride(codec, 3), graph))
+			table := open(t, build(t, Options{Codec: codec}, graph))
 			compare(t, table, graph)
 			if l, g, err := table.Decode(table.Len(), nil, nil); l != nil || g != nil || err != nil {
 				t.Fatalf("key behind the last: %v, %v, %v", l, g, err)
@@ -74,7 +69,7 @@ func TestExtremes(t *testing.T) {
 	graph[69999] = links{locals: []uint32{0, 255, 256, 257, 513, 66049, 69999}}
 	graph[69998] = links{locals: []uint32{69998}}
 	for _, codec := range codecs {
-		t.Run(codec.String(), func(t *testing.T) { compare(t, open(t, build(t, withStride(codec, 7), graph)), graph) })
+		t.Run(codec.String(), func(t *testing.T) { compare(t, open(t, build(t, Options{Codec: codec}, graph)), graph) })
 	}
 }
 
@@ -97,27 +92,25 @@ func TestLengths(t *testing.T) {
 				ghosts := lengths[rng.IntN(len(lengths))]
 				graph[3*i+2] = links{ascending(rng, n, 20000), ascending(rng, ghosts, 30000)}
 			}
-			compare(t, open(t, build(t, withStride(codec, 4), graph)), graph)
+			compare(t, open(t, build(t, Options{Codec: codec}, graph)), graph)
 		})
 	}
 }
 
 func TestBuilderRefuses(t *testing.T) {
 	for name, test := range map[string]struct {
-		o              Options
 		locals, ghosts []uint32
 		want           error
 	}{
-		"descending locals":   {locals: []uint32{2, 1}, want: ErrOrder},
-		"equal locals":        {locals: []uint32{1, 1}, want: ErrOrder},
-		"descending ghosts":   {ghosts: []uint32{9, 8}, want: ErrOrder},
-		"local beyond keys":   {locals: []uint32{1}, want: ErrOrder},
-		"greatest local":      {locals: []uint32{math.MaxUint32}, want: ErrOrder},
-		"greatest ghost":      {ghosts: []uint32{math.MaxUint32}, want: ErrTooLarge},
-		"ghosts in LocalOnly": {o: Options{LocalOnly: true}, ghosts: []uint32{1}, want: ErrOrder},
+		"descending locals": {locals: []uint32{2, 1}, want: ErrOrder},
+		"equal locals":      {locals: []uint32{1, 1}, want: ErrOrder},
+		"descending ghosts": {ghosts: []uint32{9, 8}, want: ErrOrder},
+		"local beyond keys": {locals: []uint32{1}, want: ErrOrder},
+		"greatest local":    {locals: []uint32{math.MaxUint32}, want: ErrOrder},
+		"greatest ghost":    {ghosts: []uint32{math.MaxUint32}, want: ErrTooLarge},
 	} {
 		t.Run(name, func(t *testing.T) {
-			b, err := NewBuilder(test.o)
+			b, err := NewBuilder(Options{})
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -131,10 +124,8 @@ func TestBuilderRefuses(t *testing.T) {
 			}
 		})
 	}
-	for _, o := range []Options{{Codec: 77}, {Stride: -1}, {Stride: MaxStride + 1}, {Codec: Reference, Stride: 2}} {
-		if _, err := NewBuilder(o); err == nil {
-			t.Errorf("%+v is taken", o)
-		}
+	if _, err := NewBuilder(Options{Codec: 77}); err == nil {
+		t.Error("an unknown codec is taken")
 	}
 }
 
@@ -196,42 +187,40 @@ func testLongLists(t *testing.T, codec Codec, n uint32) {
 	for i := uint32(1); i < n; i += 2 {
 		odd = append(odd, i*100)
 	}
-	for _, stride := range []int{1, 16} {
-		b, _ := NewBuilder(withStride(codec, stride))
-		for key := range uint32(1000) {
-			var err error
-			switch key {
-			case 3:
-				err = b.Append(all[:1000:1000], odd)
-			case 5:
-				err = b.Append(nil, all)
-			default:
-				err = b.Append([]uint32{3}, nil)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+	b, _ := NewBuilder(Options{Codec: codec})
+	for key := range uint32(1000) {
+		var err error
+		switch key {
+		case 3:
+			err = b.Append(all[:1000:1000], odd)
+		case 5:
+			err = b.Append(nil, all)
+		default:
+			err = b.Append([]uint32{3}, nil)
 		}
-		data, err := b.AppendTo(nil)
 		if err != nil {
 			t.Fatal(err)
 		}
-		table := open(t, data)
-		for key, want := range map[uint32]links{3: {all[:1000], odd}, 5: {nil, all}, 7: {locals: []uint32{3}}} {
-			l, g, err := table.Decode(key, nil, nil)
-			if err != nil || !slices.Equal(l, want.locals) || !slices.Equal(g, want.ghosts) {
-				t.Fatalf("key %d: %d, %d, %v", key, len(l), len(g), err)
+	}
+	data, err := b.AppendTo(nil)
+	if err != nil {
+		t.Fatal(err)
+	}
+	table := open(t, data)
+	for key, want := range map[uint32]links{3: {all[:1000], odd}, 5: {nil, all}, 7: {locals: []uint32{3}}} {
+		l, g, err := table.Decode(key, nil, nil)
+		if err != nil || !slices.Equal(l, want.locals) || !slices.Equal(g, want.ghosts) {
+			t.Fatalf("key %d: %d, %d, %v", key, len(l), len(g), err)
+		}
+		s := table.Scan(key, key+1)
+		for s.Next() {
+			if l, g := s.Locals(), s.Ghosts(); s.Key() != key || !slices.Equal(l, want.locals[:len(l)]) || !slices.Equal(g, want.ghosts[:len(g)]) {
+				t.Fatalf("key %d: piece of %d, %d", key, len(l), len(g))
 			}
-			s := table.Scan(key, key+1)
-			for s.Next() {
-				if l, g := s.Locals(), s.Ghosts(); s.Key() != key || !slices.Equal(l, want.locals[:len(l)]) || !slices.Equal(g, want.ghosts[:len(g)]) {
-					t.Fatalf("key %d: piece of %d, %d", key, len(l), len(g))
-				}
-				want = links{want.locals[len(s.Locals()):], want.ghosts[len(s.Ghosts()):]}
-			}
-			if want.degree() > 0 || s.Err() != nil {
-				t.Fatalf("key %d: %d are left, %v", key, want.degree(), s.Err())
-			}
+			want = links{want.locals[len(s.Locals()):], want.ghosts[len(s.Ghosts()):]}
+		}
+		if want.degree() > 0 || s.Err() != nil {
+			t.Fatalf("key %d: %d are left, %v", key, want.degree(), s.Err())
 		}
 	}
 }

@@ -57,15 +57,6 @@ func (w *web) backward() *web {
 	return out
 }
 
-// ghostOrder selects the order of ghosts.
-type ghostOrder int
-
-const (
-	byNumber ghostOrder = iota
-	popularFirst
-	byPopularity
-)
-
 // part is a cell: its lists and the number of distinct ghosts.
 type part struct {
 	graph  []links
@@ -73,7 +64,7 @@ type part struct {
 }
 
 // cells splits a web by host into n parts and numbers locals and ghosts.
-func (w *web) cells(n int, order ghostOrder, popular int) []part {
+func (w *web) cells(n int) []part {
 	cellOf := func(p uint32) int { return int(uint64(w.hostOf[p]) * 0x9e3779b97f4a7c15 >> 40 % uint64(n)) }
 	ordinal := make([]uint32, len(w.forward))
 	parts := make([]part, n)
@@ -84,18 +75,18 @@ func (w *web) cells(n int, order ghostOrder, popular int) []part {
 		sizes[c]++
 	}
 	for c := range parts {
-		seen := map[uint32]int{}
+		seen := map[uint32]bool{}
 		for p, list := range w.forward {
 			if cellOf(uint32(p)) != c {
 				continue
 			}
 			for _, v := range list {
 				if cellOf(v) != c {
-					seen[v]++
+					seen[v] = true
 				}
 			}
 		}
-		number := numberGhosts(seen, order, popular)
+		number := numberGhosts(seen)
 		parts[c].ghosts = len(seen)
 		for p, list := range w.forward {
 			if cellOf(uint32(p)) != c {
@@ -116,27 +107,15 @@ func (w *web) cells(n int, order ghostOrder, popular int) []part {
 	return parts
 }
 
-func numberGhosts(seen map[uint32]int, order ghostOrder, popular int) map[uint32]uint32 {
+func numberGhosts(seen map[uint32]bool) map[uint32]uint32 {
 	ids := make([]uint32, 0, len(seen))
 	for v := range seen {
 		ids = append(ids, v)
 	}
 	slices.Sort(ids)
 	number := make(map[uint32]uint32, len(ids))
-	if order == byPopularity {
-		slices.SortStableFunc(ids, func(a, b uint32) int { return seen[b] - seen[a] })
-	}
 	for i, v := range ids {
 		number[v] = uint32(i)
-	}
-	if order == popularFirst {
-		counts := make([]uint32, len(ids))
-		for i, v := range ids {
-			counts[i] = uint32(seen[v])
-		}
-		for i, place := range PopularFirst(counts, popular) {
-			number[ids[i]] = place
-		}
 	}
 	return number
 }
@@ -144,7 +123,7 @@ func numberGhosts(seen map[uint32]int, order ghostOrder, popular int) map[uint32
 var theWeb = sync.OnceValue(func() *web { return generate(1_000_000) })
 var theBackward = sync.OnceValue(func() *web { return theWeb().backward() })
 var sixteen = sync.OnceValue(func() [2][]part {
-	return [2][]part{theWeb().cells(16, popularFirst, 256), theBackward().cells(16, popularFirst, 256)}
+	return [2][]part{theWeb().cells(16), theBackward().cells(16)}
 })
 
 // hosts1996 returns the graph of hosts beside the project, as one cell, in both directions.

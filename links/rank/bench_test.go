@@ -75,12 +75,8 @@ func evenly(pages, partitions int) []int {
 	return sizes
 }
 
-// byPopularity numbers the ghosts of a partition in the order of a cell.
-func byPopularity(p *partition) {
-	uses := make([]uint32, len(p.where))
-	for _, g := range p.ghosts {
-		uses[g]++
-	}
+// byPage numbers the ghosts of a partition in the order of a cell.
+func byPage(p *partition) {
 	// Ghosts have the order of their pages first.
 	order := make([]uint32, len(p.where))
 	for i := range order {
@@ -89,13 +85,9 @@ func byPopularity(p *partition) {
 	slices.SortFunc(order, func(a, b uint32) int {
 		return cmp.Compare(p.where[a], p.where[b])
 	})
-	sorted := make([]uint32, len(uses))
-	for i, g := range order {
-		sorted[i] = uses[g]
-	}
 	place, where := make([]uint32, len(order)), make([]uint32, len(order))
-	for i, number := range lists.PopularFirst(sorted, 256) {
-		place[order[i]], where[number] = number, p.where[order[i]]
+	for i, ghost := range order {
+		place[ghost], where[i] = uint32(i), p.where[ghost]
 	}
 	p.where = where
 	start := 0
@@ -111,7 +103,7 @@ func byPopularity(p *partition) {
 func benchParts(pages []int) []rank.Partition {
 	parts := splitBy(benchGraph().At, pages)
 	for _, p := range parts {
-		byPopularity(p.(*partition))
+		byPage(p.(*partition))
 	}
 	return parts
 }
@@ -214,7 +206,7 @@ func BenchmarkKernels(b *testing.B) {
 	pages := evenly(benchPages, benchPartitions)
 	forward, backward := benchParts(pages), splitBy(benchBackward().At, pages)
 	for _, p := range backward {
-		byPopularity(p.(*partition))
+		byPage(p.(*partition))
 	}
 	run := func(name string, parts []rank.Partition, kernel func(p *partition)) {
 		b.Run(name, func(b *testing.B) {

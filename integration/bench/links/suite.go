@@ -197,7 +197,6 @@ func (b *bench) sizes(ctx context.Context, db *store.Store, dir string, stats li
 	}{
 		{"one cell", "under 1.0 on crawls", graphs.Options{CellPages: 1 << 30}},
 		{"16 cells", "1.5 generated", graphs.Options{CellPages: int(stats.Pages)/16 + 1}},
-		{"one cell, nybbles as in the paper", "bound", graphs.Options{CellPages: 1 << 30, Lists: lists.Options{Codec: lists.Nybble, Stride: 32}}},
 		{"one cell, lists copied", "-", graphs.Options{CellPages: 1 << 30, Lists: lists.Options{Codec: lists.Reference}}},
 		{"16 cells, lists copied", "-", graphs.Options{CellPages: int(stats.Pages)/16 + 1, Lists: lists.Options{Codec: lists.Reference}}},
 		{"one cell, URLs with a dictionary", "-", graphs.Options{CellPages: 1 << 30, URLs: urls.Options{Symbols: true}}},
