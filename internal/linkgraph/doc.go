@@ -76,10 +76,9 @@
 // They are a cache of the store's content, on members too. If one is missing, damaged, or older
 // than the feed reaches back, the cells are copied from another machine or built again.
 //
-// A PageRank job has two more files; pagerank_checkpoint.go draws them:
+// A PageRank job has two more files; pagerank_files.go draws them:
 //
-//	links/pagerank.job      a job that has not ended, with its options and, as a rule, the
-//	                        scores of this machine's pages after some round, from which it continues
+//	links/pagerank.job      a job that has not ended, with its options
 //	links/pagerank.scores   the scores of the last job that succeeded, of all pages
 //
 // # PageRank

@@ -38,15 +38,12 @@ type ranks struct {
 	frozen  *frozen
 	term    *rankTerm
 	ending  <-chan struct{}         // closed when the term before has ended
-	saved   []*rank.State           // the states of a job of the last process
 	storing context.CancelCauseFunc // ends the goroutine that stores scores
 	// reopened is set if the job is one of the last process.
 	reopened bool
 	told     told // what the other members have
 
-	// Both are for tests. A term calls afterRound after each round.
-	afterRound func(rank.Round)
-	everyRound bool // writes a checkpoint
+	afterRound func(rank.Round) // for tests: a term calls it after each round
 }
 
 // The states of a job.
@@ -368,7 +365,7 @@ func (g *Graph) setRecord(record jobRecord) (save bool) {
 		if r.frozen != nil {
 			r.frozen.cancel()
 		}
-		r.frozen, r.saved, r.next = nil, nil, nil
+		r.frozen, r.next = nil, nil
 	}
 	if r.reopened = r.reopened && same; !same || record.Job.State != stateStoring {
 		if r.storing != nil {

@@ -20,8 +20,7 @@ import (
 //     may go on, and a follower has the cells of a lost primary.
 //  2. The coordinator begins a term: it gives each partition to a machine that has frozen it.
 //     These machines do the rounds, without the coordinator (package rank).
-//  3. If one of them is lost, a new term begins. Machines keep the scores of their partitions, and
-//     the lost partitions begin again with equal scores. The limit is the same, see package rank.
+//  3. If one of them is lost, a new term begins, on the same cells and with equal scores.
 //  4. The coordinator gathers the scores, and all members copy them. Then the job is done.
 //
 // If the coordinator is lost, another member is the one with the lowest ID. It knows the record, as
@@ -241,14 +240,14 @@ func (g *Graph) distribute(record *jobRecord, answers map[trie.MachineID]*jobAns
 	case lacking != 0:
 		return jobInterval, fmt.Errorf("no machine that answers has the cells of %d partitions yet", lacking.len())
 	}
-	// 2. Choose the machine that has computed a partition before, else the first one in its ranking.
+	// 2. Choose the first machine in the ranking of each partition that has frozen it.
 	machines := make([]trie.MachineID, numPartitions)
 	var p *placement
 	if v := g.node.View(); v != nil {
 		p = g.placementOf(v)
 	}
 	for i := range machines {
-		machines[i] = chooseMachine(record, answers, p, i)
+		machines[i] = chooseMachine(answers, p, i)
 	}
 	g.log.Info("PageRank is distributed", "term", record.Term+1, "machines", len(slices.Compact(slices.Sorted(slices.Values(machines)))))
 	g.changeJob(record, func(r *jobRecord) {
@@ -261,13 +260,8 @@ func (g *Graph) distribute(record *jobRecord, answers map[trie.MachineID]*jobAns
 }
 
 // chooseMachine returns the machine that computes a partition in the next term.
-func chooseMachine(record *jobRecord, answers map[trie.MachineID]*jobAnswer, p *placement, partition int) trie.MachineID {
+func chooseMachine(answers map[trie.MachineID]*jobAnswer, p *placement, partition int) trie.MachineID {
 	candidate := func(m trie.MachineID) bool { return answers[m] != nil && answers[m].Frozen.has(partition) }
-	if len(record.Machines) > 0 {
-		if m := record.Machines[partition]; candidate(m) && answers[m].Warm.has(partition) {
-			return m
-		}
-	}
 	if p != nil {
 		for _, m := range p.ranking[partition] {
 			if candidate(m) {

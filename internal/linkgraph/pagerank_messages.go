@@ -57,7 +57,6 @@ type jobAnswer struct {
 	Record *jobRecord `json:"record,omitempty"`
 
 	Frozen   partitionSet `json:"frozen,omitempty"` // for the running job
-	Warm     partitionSet `json:"warm,omitempty"`   // those with scores of an earlier round
 	Freezing bool         `json:"freezing,omitempty"`
 	Epoch    uint64       `json:"epoch,omitempty"`
 	// Term is the term that the machine computes, 0 if it computes none.
@@ -207,11 +206,6 @@ func (g *Graph) member(lacks partitionSet) *jobAnswer {
 	g.startFreezing(lacks)
 	f := r.frozen
 	a.Frozen, a.Freezing, a.Epoch, a.Failed = f.set(), f.freezing, f.epoch, f.failure
-	for i := range a.Frozen.all() {
-		if len(f.cells[i]) > 0 && f.scores[f.cells[i][0]] != nil {
-			a.Warm = a.Warm.with(i)
-		}
-	}
 	// 2. The term.
 	if t := r.term; t != nil {
 		a.Term, a.Pages, a.Links, a.Round, a.Computed, a.Converged = t.number, t.pages, t.links, t.round.Number, t.result != nil, t.converged

@@ -1,9 +1,11 @@
-// Jobs of PageRank that are interrupted, and scores after a restart.
+// Jobs of PageRank that are interrupted, and scores after a restart. No job keeps rounds.
 
 package linkgraph
 
 import (
+	"bufio"
 	"bytes"
+	"encoding/json"
 	"errors"
 	"log/slog"
 	"math"
@@ -11,7 +13,6 @@ import (
 	"os"
 	"path/filepath"
 	"runtime"
-	"strconv"
 	"strings"
 	"sync"
 	"testing"
@@ -140,22 +141,21 @@ func (w *world) interrupt(o links.PageRankOptions, rounds int) {
 	w.close()
 }
 
-// TestPageRankGoesOn checks that a job that was interrupted by a restart ends like an
-// uninterrupted one.
-func TestPageRankGoesOn(t *testing.T) {
+// TestPageRankBeginsAgain checks that a job that was interrupted by a restart begins again, and ends
+// like an uninterrupted one.
+func TestPageRankBeginsAgain(t *testing.T) {
 	rng := random(t)
 	w, log := rankWorld(t, rng)
 	w.startPageRank(links.PageRankOptions{Damping: 0.8})
 	whole := w.ended()
 	want := w.ranked()
-	rounds := 2 + rng.IntN(10)
-	w.interrupt(links.PageRankOptions{Damping: 0.8}, rounds)
+	w.interrupt(links.PageRankOptions{Damping: 0.8}, 2+rng.IntN(10))
 	log.take()
 	w.open()
 	same(t, w.ranked(), want) // those of the job before, meanwhile
 	job := w.ended()
-	if text := log.take(); !strings.Contains(text, "PageRank goes on") || !strings.Contains(text, "round="+strconv.Itoa(rounds)) {
-		t.Errorf("%d rounds, and then: %s", rounds, text)
+	if text := log.take(); !strings.Contains(text, "begins again") {
+		t.Errorf("%s", text)
 	}
 	same(t, w.ranked(), want)
 	if job.Round != whole.Round || job.Change != whole.Change || job.Pages != whole.Pages || job.Links != whole.Links || job.Epoch != whole.Epoch || !job.Converged {
@@ -166,12 +166,11 @@ func TestPageRankGoesOn(t *testing.T) {
 	}
 }
 
-// TestPageRankAfterAKill does the same with a killed process: the last checkpoint counts.
+// TestPageRankAfterAKill does the same with a killed process, without the scores of an earlier job.
 func TestPageRankAfterAKill(t *testing.T) {
 	w, log := rankWorld(t, random(t))
 	killed := map[int][]byte{} // the file during a round
 	graph := w.graph
-	graph.ranks.everyRound = true
 	graph.ranks.afterRound = func(r rank.Round) {
 		killed[r.Number], _ = os.ReadFile(w.rankFile(jobFile))
 	}
@@ -179,7 +178,7 @@ func TestPageRankAfterAKill(t *testing.T) {
 	w.ended()
 	want := w.ranked()
 	w.close()
-	for round, says := range map[int]string{1: "begins anew", 2: "round=1", 7: "round=6"} {
+	for _, round := range []int{1, 2, 7} {
 		if err := errors.Join(os.Remove(w.rankFile(scoresFile)), os.WriteFile(w.rankFile(jobFile), killed[round], 0o644)); err != nil {
 			t.Fatal(err)
 		}
@@ -187,17 +186,17 @@ func TestPageRankAfterAKill(t *testing.T) {
 		w.open()
 		w.ended()
 		same(t, w.ranked(), want)
-		if text := log.take(); !strings.Contains(text, says) {
-			t.Errorf("killed in round %d, not %q: %s", round, says, text)
+		if text := log.take(); !strings.Contains(text, "begins again") {
+			t.Errorf("killed in round %d: %s", round, text)
 		}
 		w.close()
 	}
 	w.open()
 }
 
-// TestPageRankDamagedCheckpoint checks that a damaged checkpoint is logged and the job starts
-// again, with its options unless these are damaged.
-func TestPageRankDamagedCheckpoint(t *testing.T) {
+// TestPageRankDamagedJob checks that a damaged file of a job is logged and the job begins again, with
+// its options unless these are damaged.
+func TestPageRankDamagedJob(t *testing.T) {
 	rng := random(t)
 	w, log := rankWorld(t, rng)
 	w.startPageRank(links.PageRankOptions{Damping: 0.6})
@@ -216,9 +215,10 @@ func TestPageRankDamagedCheckpoint(t *testing.T) {
 		damage []byte
 		want   map[uid.UID]float64
 	}{
-		"state":   {flipped(data, len(data)-20-rng.IntN(100)), want},
-		"end":     {data[:len(data)-1], want},
+		"sum":     {flipped(data, len(data)-1-rng.IntN(8)), byDefault},
+		"end":     {data[:len(data)-1], byDefault},
 		"more":    {append(bytes.Clone(data), 0), want},
+		"cells":   {withCells(t, data, 3), want},
 		"options": {flipped(data, record+rng.IntN(20)), byDefault},
 		"magic":   {flipped(data, rng.IntN(8)), byDefault},
 		"empty":   {nil, byDefault},
@@ -231,12 +231,29 @@ func TestPageRankDamagedCheckpoint(t *testing.T) {
 		w.ended()
 		t.Log(name)
 		same(t, w.ranked(), c.want)
-		if text := log.take(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "begins anew") {
+		if text := log.take(); !strings.Contains(text, "level=ERROR") || !strings.Contains(text, "begins again") {
 			t.Errorf("%s: %s", name, text)
 		}
 		w.close()
 	}
 	w.open()
+}
+
+// withCells returns the file of a job that says that some cells follow, and has none.
+func withCells(t testing.TB, data []byte, cells int) []byte {
+	t.Helper()
+	j, _, err := openSaved(data)
+	if err != nil {
+		t.Fatal(err)
+	}
+	j.Cells = cells
+	text, err := json.Marshal(j)
+	var file bytes.Buffer
+	w := bufio.NewWriter(&file)
+	if err := errors.Join(err, writePiece(w, text), w.Flush()); err != nil {
+		t.Fatal(err)
+	}
+	return append([]byte(savedMagic), file.Bytes()...)
 }
 
 func flipped(data []byte, at int) []byte {
@@ -245,7 +262,7 @@ func flipped(data []byte, at int) []byte {
 	return data
 }
 
-// TestPageRankOfAChangedGraph checks that a job starts again if its graph has changed.
+// TestPageRankOfAChangedGraph checks that a job that begins again counts the links of that moment.
 func TestPageRankOfAChangedGraph(t *testing.T) {
 	w, log := rankWorld(t, random(t))
 	w.update(links.Change{Kind: links.ReplaceLinks, Source: pageURL(1, 1), Targets: []string{pageURL(2, 2)}})
@@ -263,7 +280,7 @@ func TestPageRankOfAChangedGraph(t *testing.T) {
 	log.take()
 	w.open()
 	job := w.ended()
-	if text := log.take(); !strings.Contains(text, "begins anew, as links have changed") {
+	if text := log.take(); !strings.Contains(text, "begins again") {
 		t.Errorf("%s", text)
 	}
 	got := w.ranked()

@@ -5,13 +5,7 @@ package linkgraph
 import (
 	"cmp"
 	"context"
-	"encoding/binary"
-	"errors"
-	"math"
 	"slices"
-	"time"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -23,13 +17,9 @@ import (
 // frozen is the cells of a machine for a job. They stay while the job runs, also if the machine
 // drops or builds again its own ones. The lock of ranks guards it.
 type frozen struct {
-	ctx    context.Context // ends with the job
-	cancel context.CancelFunc
-	cells  map[int][]*cell.Cell // by partition
-	// scores are those of cells after the last round of an earlier term, rounds the numbers of
-	// these rounds.
-	scores   map[*cell.Cell][]float64
-	rounds   map[*cell.Cell]int
+	ctx      context.Context // ends with the job
+	cancel   context.CancelFunc
+	cells    map[int][]*cell.Cell // by partition
 	freezing bool
 	failure  string
 	epoch    uint64
@@ -38,7 +28,7 @@ type frozen struct {
 }
 
 func newFrozen(ctx context.Context) *frozen {
-	f := &frozen{cells: map[int][]*cell.Cell{}, scores: map[*cell.Cell][]float64{}, rounds: map[*cell.Cell]int{}}
+	f := &frozen{cells: map[int][]*cell.Cell{}}
 	f.ctx, f.cancel = context.WithCancel(ctx)
 	return f
 }
@@ -122,15 +112,11 @@ type rankTerm struct {
 	g       *Graph
 	number  uint64
 	options links.PageRankOptions
-	frozen  *frozen
 	wire    *wire
 	cells   []*cell.Cell
-	graph   uint64 // their fingerprint
 	ctx     context.Context
 	cancel  context.CancelFunc
 	ended   chan struct{}
-	next    time.Time // the time of the next checkpoint
-	written int       // the round of the last one
 
 	// The lock of ranks guards the rest.
 	pages, links int64
@@ -139,13 +125,6 @@ type rankTerm struct {
 	result       *scores // nil until the rounds have ended
 	failure      string
 }
-
-const (
-	// checkpointEvery is the interval at which the state of a job is written. Writing takes at
-	// most one part in checkpointShare of its time.
-	checkpointEvery = 10 * time.Second
-	checkpointShare = 20
-)
 
 // startTerm starts this machine's part of the record's term, unless it runs. If a partition of it is
 // not frozen here, as after a restart, nothing is started, and the coordinator begins another term.
@@ -173,7 +152,7 @@ func (g *Graph) startTerm() {
 		return
 	}
 	// 3. Start with the frozen cells of this machine's partitions.
-	t := &rankTerm{g: g, number: r.record.Term, options: r.record.Options, frozen: r.frozen, wire: newWire(g, &r.record), ended: make(chan struct{})}
+	t := &rankTerm{g: g, number: r.record.Term, options: r.record.Options, wire: newWire(g, &r.record), ended: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancel(r.frozen.ctx)
 	for i := range set.all() {
 		t.cells = append(t.cells, r.frozen.cells[i]...)
@@ -186,7 +165,7 @@ func (g *Graph) startTerm() {
 		defer close(t.ended)
 		defer t.cancel()
 		if before != nil {
-			<-before // its scores are those from which this term goes on
+			<-before // because two terms would take twice the memory
 		}
 		t.run()
 		g.wakeRanks()
@@ -201,43 +180,14 @@ func (r *ranks) endTerm() {
 	}
 }
 
-// run does the rounds, and keeps the scores.
+// run does the rounds, and publishes their end.
 func (t *rankTerm) run() {
-	// 1. Compute the fingerprint of the cells, because saved states are valid for these cells only.
-	h := xxhash.New()
-	for _, c := range t.cells {
-		if t.ctx.Err() != nil {
-			return
-		}
-		_, _ = h.Write(binary.LittleEndian.AppendUint64(nil, c.Sum()))
-	}
-	r := &t.g.ranks
-	r.mu.Lock()
-	t.graph = h.Sum64()
-	r.mu.Unlock()
-	// 2. Compute. If the states do not fit, start again without them.
-	resume := t.resume()
-	result, err := t.compute(resume)
-	if errors.Is(err, rank.ErrState) {
-		t.g.log.Warn("PageRank begins anew, because its last state does not fit", "error", err)
-		result, err = t.compute(nil)
-	}
-	// 3. Keep the scores for another term, or another process.
-	r.mu.Lock()
-	if result != nil && result.Number > 0 {
-		for i, c := range t.cells {
-			t.frozen.scores[c], t.frozen.rounds[c] = result.Scores[i], result.Number
-		}
-	}
-	r.mu.Unlock()
-	if err != nil && t.g.ctx.Err() != nil && result != nil && result.Number > t.written {
-		t.checkpoint(t.states(result))
-	}
+	result, err := t.compute()
 	var found *scores
 	if err == nil {
 		found, err = scoresOf(t.cells, result)
 	}
-	// 4. Publish the end.
+	r := &t.g.ranks
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -251,72 +201,15 @@ func (t *rankTerm) run() {
 	}
 }
 
-// states returns the states of the cells after a result.
-func (t *rankTerm) states(result *rank.Result) []rank.State {
-	states := make([]rank.State, len(t.cells))
-	for i := range t.cells {
-		states[i] = rank.State{Graph: t.graph, Partition: uint32(i), Partitions: uint32(len(t.cells)), Pages: uint64(t.pages), Round: result.Number,
-			Change: result.Change, Damping: t.g.rankOptions(t.options).Damping, Scores: result.Scores[i]}
-	}
-	return states
-}
-
-// known returns the states of an earlier term, if there is one of each cell of the same round. There is
-// none until the fingerprint is known. The lock of ranks must be held.
-func (t *rankTerm) known() (states []rank.State) {
-	if t.graph == 0 {
-		return nil
-	}
-	for i, c := range t.cells {
-		s := rank.State{Graph: t.graph, Partition: uint32(i), Partitions: uint32(len(t.cells)), Pages: uint64(t.pages), Round: t.frozen.rounds[c],
-			Change: math.Inf(1), Damping: t.g.rankOptions(t.options).Damping, Scores: t.frozen.scores[c]}
-		if s.Scores == nil || i > 0 && s.Round != states[0].Round {
-			return nil
-		}
-		states = append(states, s)
-	}
-	return states
-}
-
-// resume returns the states from which the term goes on: those of the term before, or of the process
-// before if all cells are the same.
-func (t *rankTerm) resume() (resume []*rank.State) {
-	r := &t.g.ranks
-	r.mu.Lock()
-	defer r.mu.Unlock()
-	damping := t.g.rankOptions(t.options).Damping
-	for i, c := range t.cells {
-		if scores := t.frozen.scores[c]; scores != nil {
-			resume = append(resume, &rank.State{Graph: t.graph, Partition: uint32(i), Partitions: uint32(len(t.cells)), Pages: uint64(t.pages),
-				Round: t.frozen.rounds[c], Change: math.Inf(1), Damping: damping, Scores: scores})
-		}
-	}
-	switch {
-	case len(resume) > 0:
-		t.g.log.Info("PageRank goes on after the loss of a machine", "cells", len(t.cells), "with scores", len(resume))
-	case !r.reopened:
-	case len(r.saved) == 0:
-		t.g.log.Info("PageRank begins anew: no state of it was written yet")
-	case r.saved[0].Graph != t.graph || len(r.saved) != len(t.cells):
-		t.g.log.Info("PageRank begins anew, as links have changed", "round", r.saved[0].Round)
-	default:
-		resume = r.saved
-		t.g.log.Info("PageRank goes on", "round", resume[0].Round)
-	}
-	return resume
-}
-
-// compute does the rounds, from the states if there are any.
-func (t *rankTerm) compute(resume []*rank.State) (*rank.Result, error) {
-	// 1. Each cell is a partition.
+// compute does the rounds.
+func (t *rankTerm) compute() (*rank.Result, error) {
 	parts := make([]rank.Partition, len(t.cells))
 	for i, c := range t.cells {
 		parts[i] = &partition{c, c.Ghosts(cell.Forward)}
 	}
 	r := &t.g.ranks
 	o := t.g.rankOptions(t.options)
-	o.Graph, o.Resume, o.CheckpointRounds, o.Exchange = t.graph, resume, 1, t.wire
-	// 2. After each round, publish the progress.
+	o.Exchange = t.wire
 	o.Progress = func(round rank.Round) {
 		r.mu.Lock()
 		t.round = round
@@ -325,24 +218,7 @@ func (t *rankTerm) compute(resume []*rank.State) (*rank.Result, error) {
 			r.afterRound(round)
 		}
 	}
-	// 3. A checkpoint is written in intervals. When the graph is closed, run writes one.
-	t.next = time.Now().Add(checkpointEvery)
-	o.Checkpoint = func(states []rank.State) error {
-		if r.everyRound || !time.Now().Before(t.next) {
-			t.checkpoint(states)
-		}
-		return nil
-	}
 	return rank.PageRank(t.ctx, parts, o)
-}
-
-// checkpoint writes states. If it fails, the job continues.
-func (t *rankTerm) checkpoint(states []rank.State) {
-	begun := time.Now()
-	if t.g.writeJob(t.wire.job, states) {
-		t.written = states[0].Round
-	}
-	t.next = time.Now().Add(max(checkpointEvery, checkpointShare*time.Since(begun)))
 }
 
 // partition is a cell as a partition of rank.PageRank.

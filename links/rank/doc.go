@@ -28,9 +28,8 @@
 // to. Both agree on these pages before the first round. All machines send what they know of the
 // change of the round before with it, so they end after the same round and need no coordinator.
 //
-// The iteration has the same limit for any scores at its start: it is linear, and a round brings
-// any two vectors nearer to each other by the damping. So if a machine is lost, its partitions may
-// begin again with equal scores on another one, and the others go on with the scores that they have.
+// If a machine is lost, the job ends on all of them, and must begin again: it takes minutes, so
+// states between rounds cost more than they save.
 //
 // Sums are pushed along forward links, not pulled along backward links. Both cost the same for
 // each link. But a partition links to several times fewer pages than link to it, so push sends
@@ -41,13 +40,12 @@
 // Decoding lists costs more than all else. If there is memory for it, Options.CopyBytes lets a
 // job keep the links as plain numbers.
 //
-// A job can resume if it gets the [State] of each partition after the same round. All numbers are
-// little-endian:
+// The scores of a partition can be stored as a [State]. All numbers are little-endian:
 //
 //	+-----+-----+-----+-----+------+----+----+----+
 //	| 't'   'f'   'P'   'K' | 0x01 |  0    0    0 |   magic, version
 //	+-----+-----+-----+-----+------+----+----+----+
-//	| u64 graph                                   |   Options.Graph
+//	| u64 graph                                   |   0 if it is not known
 //	+-----------------------+---------------------+
 //	| u32 partition         | u32 partitions      |   of the machine
 //	+-----------------------+---------------------+

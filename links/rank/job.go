@@ -142,67 +142,28 @@ func (j *job) route() error {
 	return err
 }
 
-// start agrees with the other machines, and sets the initial scores.
+// start agrees with the other machines, and gives all pages equal scores.
 func (j *job) start() error {
-	// 1. Check the states to resume from.
-	states, round, err := j.resumed()
-	if err != nil {
-		return err
-	}
 	pages, links := int64(0), int64(0)
 	for _, p := range j.parts {
 		pages, links = pages+int64(len(p.scores)), links+p.links
 	}
 	if len(j.remotes) > 0 {
-		if pages, links, round, err = j.greet(pages, links, round); err != nil {
+		var err error
+		if pages, links, err = j.greet(pages, links); err != nil {
 			return err
 		}
 	}
-	// 2. A partition without a state begins with equal scores.
 	j.total = float64(pages)
-	j.round = Round{Number: round, Change: math.Inf(1), Links: links}
-	if round > 0 {
-		j.round.Change = states[0].Change
-	}
+	j.round = Round{Change: math.Inf(1), Links: links}
 	return j.each(func(i int) error {
 		p := j.parts[i]
-		if states[i] != nil {
-			copy(p.scores, states[i].Scores)
-		} else {
-			for page := range p.scores {
-				p.scores[page] = 1 / j.total
-			}
+		for page := range p.scores {
+			p.scores[page] = 1 / j.total
 		}
 		p.loseDangling()
 		return nil
 	})
-}
-
-// resumed returns the state of each part, nil if there is none, and the round after which the job
-// goes on: 0 unless all parts have a state of the same round.
-func (j *job) resumed() (states []*State, round int, err error) {
-	states = make([]*State, len(j.parts))
-	for _, s := range j.Resume {
-		if int(s.Partition) >= len(states) {
-			return nil, 0, fmt.Errorf("a state of partition %d of %d: %w", s.Partition, len(states), ErrState)
-		}
-		p := j.parts[s.Partition]
-		switch {
-		case s.Graph != j.Graph || int(s.Partitions) != len(j.parts) || len(s.Scores) != len(p.scores):
-			return nil, 0, fmt.Errorf("the state of partition %d is of graph %d, of %d partitions, %d pages here; the job's is graph %d, of %d and %d: %w",
-				s.Partition, s.Graph, s.Partitions, len(s.Scores), j.Graph, len(j.parts), len(p.scores), ErrState)
-		case s.Damping != j.Damping:
-			return nil, 0, fmt.Errorf("the state of partition %d is of a job with damping %v, not %v: %w", s.Partition, s.Damping, j.Damping, ErrState)
-		}
-		states[s.Partition] = s
-	}
-	for i, s := range states {
-		if s == nil || i > 0 && s.Round != states[0].Round {
-			return states, 0, nil
-		}
-		round = s.Round
-	}
-	return states, round, nil
 }
 
 // ended reports whether there is no further round.
@@ -230,7 +191,7 @@ func (j *job) run() error {
 		return nil
 	}
 	// Others learn it with the values of the next round.
-	for resumed := true; ; resumed = false {
+	for first := true; ; first = false {
 		if err := j.push(); err != nil {
 			return err
 		}
@@ -238,12 +199,12 @@ func (j *job) run() error {
 		if err != nil {
 			return err
 		}
-		if !resumed {
+		if !first {
 			if err := j.report(change); err != nil {
 				return err
 			}
 		}
-		if j.total == 0 || !resumed && j.ended() {
+		if j.total == 0 || !first && j.ended() {
 			return nil
 		}
 		j.settle(lost)
@@ -254,16 +215,11 @@ func (j *job) run() error {
 func (j *job) report(change float64) error {
 	// It must be finite, because remote values may be wrong.
 	if math.IsNaN(change) || math.IsInf(change, 0) {
-		return fmt.Errorf("the scores change by %v: values of another machine, or a state, were wrong: %w", change, ErrExchange)
+		return fmt.Errorf("the scores change by %v: values of another machine were wrong: %w", change, ErrExchange)
 	}
 	j.round.Change = change
 	if j.Progress != nil {
 		j.Progress(j.round)
-	}
-	if j.Checkpoint != nil && j.round.Number%j.CheckpointRounds == 0 {
-		if err := j.Checkpoint(j.states()); err != nil {
-			return fmt.Errorf("checkpoint: %w", err)
-		}
 	}
 	return nil
 }

@@ -15,10 +15,8 @@ var (
 	// ErrGraph is wrapped if partitions do not fit together.
 	ErrGraph = errors.New("not a graph")
 	// ErrExchange is wrapped if the machines of a job do not fit together, or one of them is
-	// lost. The job has no result then; it can be resumed.
+	// lost. The job has no result then, and must begin again.
 	ErrExchange = errors.New("the machines of a job have lost each other")
-	// ErrState is wrapped if a job cannot be resumed from the given states.
-	ErrState = errors.New("not the state of this job")
 )
 
 // The defaults of [Options].
@@ -51,21 +49,8 @@ type Options struct {
 	// the same. A weight that is not positive and finite counts as 0. If all weights of a page are
 	// 0, the page counts as one without links. A link of a page with weights takes 8 bytes.
 	Weighted bool
-	// Graph identifies the graph in states, for instance by a hash. A job is not resumed on
-	// another graph.
-	Graph uint64
 	// Progress is called after each round, if it is set.
 	Progress func(Round)
-	// Checkpoint is called after each CheckpointRounds rounds (0 means 10), if it is set. It gets
-	// the states of the local partitions, which it may read and must not keep. If it returns an
-	// error, the job ends.
-	Checkpoint       func([]State) error
-	CheckpointRounds int
-	// Resume is states of the local partitions to resume from. If all partitions of all machines
-	// have one of the same round, the job continues after it. Otherwise rounds are counted from 0
-	// again, and a partition without a state begins with equal scores. The limit does not depend
-	// on the scores at the start, so a state saves rounds and changes no result.
-	Resume []*State
 	// Exchange reaches other machines. It may be nil if there are none.
 	Exchange Exchange
 }
@@ -77,8 +62,8 @@ func (o Options) Validate() error {
 		return fmt.Errorf("damping is %v: it must be between 0 and 1", o.Damping)
 	case !(o.Tolerance >= 0):
 		return fmt.Errorf("tolerance is %v: it must be above 0", o.Tolerance)
-	case o.MaxRounds < 0 || o.CheckpointRounds < 0 || o.Workers < 0 || o.CopyBytes < 0:
-		return fmt.Errorf("%d rounds, %d rounds between checkpoints, %d workers or %d bytes: none may be negative", o.MaxRounds, o.CheckpointRounds, o.Workers, o.CopyBytes)
+	case o.MaxRounds < 0 || o.Workers < 0 || o.CopyBytes < 0:
+		return fmt.Errorf("%d rounds, %d workers or %d bytes: none may be negative", o.MaxRounds, o.Workers, o.CopyBytes)
 	}
 	return nil
 }
@@ -92,9 +77,6 @@ func (o Options) withDefaults() Options {
 	}
 	if o.MaxRounds == 0 {
 		o.MaxRounds = DefaultMaxRounds
-	}
-	if o.CheckpointRounds == 0 {
-		o.CheckpointRounds = 10
 	}
 	if o.Workers == 0 {
 		o.Workers = processors.Count()
@@ -128,20 +110,17 @@ type Result struct {
 // parts is the partitions of this machine, by ascending ranges; the others are behind the exchange.
 // Scores are the same bits for any number of workers. On other numbers of machines they may differ
 // by rounding. When the call returns, its goroutines have ended.
-//
-// If a job ends by an error in its rounds, the result has the scores of the last finished round. Its
-// Change is infinite if other machines have not sent theirs.
 func PageRank(ctx context.Context, parts []Partition, o Options) (*Result, error) {
 	j, err := newJob(ctx, parts, o)
 	if err != nil {
 		return nil, fmt.Errorf("rank: PageRank: %w", err)
 	}
 	if err = j.run(); err != nil {
-		err = fmt.Errorf("rank: PageRank: round %d: %w", j.round.Number+1, err)
+		return nil, fmt.Errorf("rank: PageRank: round %d: %w", j.round.Number+1, err)
 	}
 	scores := make([][]float64, len(j.parts))
 	for i, p := range j.parts {
 		scores[i] = p.scores
 	}
-	return &Result{Round: j.round, Converged: j.converged(), Scores: scores}, err
+	return &Result{Round: j.round, Converged: j.converged(), Scores: scores}, nil
 }

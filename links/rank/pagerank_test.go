@@ -367,10 +367,6 @@ func TestPageRankErrors(t *testing.T) {
 		{"another number of links", func(p *partition, o *rank.Options) {
 			o.Progress = func(rank.Round) { p.ghostEnds[1]--; p.ghosts = p.ghosts[:len(p.ghosts)-1] }
 		}, rank.ErrGraph},
-		{"a checkpoint that fails", func(_ *partition, o *rank.Options) {
-			o.CheckpointRounds = 2
-			o.Checkpoint = func([]rank.State) error { return wrong }
-		}, wrong},
 		{"damping", func(_ *partition, o *rank.Options) { o.Damping = 1 }, nil},
 		{"damping that is no number", func(_ *partition, o *rank.Options) { o.Damping = math.NaN() }, nil},
 		{"tolerance", func(_ *partition, o *rank.Options) { o.Tolerance = -1 }, nil},

@@ -45,7 +45,7 @@ const (
 // the difference to the one before.
 type greeting struct {
 	pages, links uint64 // of its partitions
-	round        uint64 // after which it goes on
+	round        uint64 // 0; in earlier releases a job could go on after a round
 	targets      []uid.UID
 }
 
@@ -146,14 +146,14 @@ func (j *job) lost(err error) error {
 }
 
 // greet agrees with the other machines on the pages of the messages, and returns the sums of all
-// machines. round is the round after which all go on; 0 if they are not of the same one.
-func (j *job) greet(pages, links int64, round int) (_, _ int64, _ int, err error) {
+// machines.
+func (j *job) greet(pages, links int64) (_, _ int64, err error) {
 	// 1. Send the targets. Find the pages that others link to.
 	greetings := make([]*greeting, len(j.remotes))
 	unknown := make([][]uint32, len(j.remotes))
 	index := func(r *remote) int { return slices.Index(j.remotes, r) }
 	err = j.swap(func(r *remote) []byte {
-		g := greeting{uint64(pages), uint64(links), uint64(round), r.targets}
+		g := greeting{pages: uint64(pages), links: uint64(links), targets: r.targets}
 		b := g.encode()
 		r.targets = nil
 		return b
@@ -165,7 +165,7 @@ func (j *job) greet(pages, links int64, round int) (_, _ int64, _ int, err error
 		return err
 	})
 	if err != nil {
-		return 0, 0, 0, err
+		return 0, 0, err
 	}
 	// 2. Both sides drop the targets that are no pages.
 	err = j.swap(func(r *remote) []byte { return appendAscending(nil, unknown[index(r)]) }, func(r *remote, message []byte) error {
@@ -179,15 +179,11 @@ func (j *job) greet(pages, links int64, round int) (_, _ int64, _ int, err error
 		return err
 	})
 	for _, g := range greetings {
-		if g == nil {
-			continue
-		}
-		pages, links = pages+int64(g.pages), links+int64(g.links)
-		if g.round != uint64(round) {
-			round = 0
+		if g != nil {
+			pages, links = pages+int64(g.pages), links+int64(g.links)
 		}
 	}
-	return pages, links, round, err
+	return pages, links, err
 }
 
 // locate finds the pages of this machine that another one links to, and returns the indexes of

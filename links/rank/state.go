@@ -1,4 +1,4 @@
-// The state of a job between two rounds, and its encoding.
+// The scores of one partition after a round, and their encoding.
 
 package rank
 
@@ -19,10 +19,9 @@ var (
 	ErrVersion = errors.New("unknown format version")
 )
 
-// State is the scores of one partition after a round. If a job of one machine begins with the
-// states of all partitions of one round, it continues as if it had never stopped, to the same bits.
+// State is the scores of one partition after a round.
 type State struct {
-	Graph      uint64 // see Options
+	Graph      uint64 // identifies the graph; 0 if it is not known
 	Partition  uint32
 	Partitions uint32 // of the machine
 	Pages      uint64 // of these partitions
@@ -32,8 +31,8 @@ type State struct {
 	Scores     []float64 // by page of this partition
 }
 
-// MaxScore bounds the scores of states. A score is at most 1, but for rounding, and for the rounds
-// after a lost partition has begun again.
+// MaxScore bounds the scores of states. A score is at most 1, but for rounding. Earlier releases
+// wrote larger ones after a machine was lost.
 const MaxScore = 2
 
 const (
@@ -119,19 +118,4 @@ func openState(b []byte) (*State, error) {
 		}
 	}
 	return s, nil
-}
-
-// states returns the states of the local partitions. Their scores belong to the job.
-func (j *job) states() []State {
-	states, pages := make([]State, len(j.parts)), uint64(0)
-	for _, p := range j.parts {
-		pages += uint64(len(p.scores))
-	}
-	for i, p := range j.parts {
-		states[i] = State{
-			Graph: j.Graph, Partition: uint32(i), Partitions: uint32(len(j.parts)), Pages: pages,
-			Round: j.round.Number, Change: j.round.Change, Damping: j.Damping, Scores: p.scores,
-		}
-	}
-	return states
 }

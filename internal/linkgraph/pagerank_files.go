@@ -1,7 +1,7 @@
 // Files of PageRank: a job that has not ended, and the scores of the last one that has. They
 // outlive the process. Numbers are little-endian.
 //
-//	links/pagerank.job      the job: begun, after some round, or storing its scores
+//	links/pagerank.job      the job: it runs, or stores its scores
 //	links/pagerank.scores   the scores
 //
 //	+-----+-----+-----+-----+------+----+----+----+
@@ -9,12 +9,11 @@
 //	+-----+-----+-----+-----+------+----+----+----+
 //	| piece                                       |   savedJob, in JSON
 //	+---------------------------------------------+
-//	| for each cell: piece                        |   UIDs of its pages (package ef);
-//	|                                             |   empty in pagerank.job
+//	| for each cell: piece                        |   UIDs of its pages (package ef)
 //	|                piece                        |   rank.State
 //	+---------------------------------------------+
 //
-// with pieces of
+// A job that runs has no cells: after a restart it begins again. The pieces are
 //
 //	+---------------------------------------------+
 //	| u64                                         |   n
@@ -66,7 +65,7 @@ type savedJob struct {
 	Cells int `json:"cells"` // number of the states that follow
 }
 
-// savedCell is the state of a cell.
+// savedCell is the scores of a cell.
 type savedCell struct {
 	pages []byte // of package ef, or nil
 	state *rank.State
@@ -125,7 +124,7 @@ func (g *Graph) readSaved(name string) (j *savedJob, cells []savedCell, err erro
 	return j, cells, err
 }
 
-// openSaved decodes a file. If a state is damaged, it still returns the job.
+// openSaved decodes a file. If a cell is damaged, it still returns the job.
 func openSaved(data []byte) (*savedJob, []savedCell, error) {
 	// 1. The job.
 	if len(data) < len(savedMagic) || string(data[:len(savedMagic)]) != savedMagic {
@@ -139,7 +138,7 @@ func openSaved(data []byte) (*savedJob, []savedCell, error) {
 	if err := json.Unmarshal(text, &j); err != nil {
 		return nil, nil, fmt.Errorf("%w: %w", errDamaged, err)
 	}
-	// 2. The states. The count is not trusted: each piece must be there.
+	// 2. The cells. The count is not trusted: each piece must be there.
 	var cells []savedCell
 	for i := range j.Cells {
 		var c savedCell
@@ -218,27 +217,25 @@ func (g *Graph) writeScores(s *scores, of scoredJob) {
 	}
 }
 
-// writeJob writes the running job with states of this machine's cells. It returns false if they are
-// not written, because another job runs or because of an error.
-func (g *Graph) writeJob(job uint64, states []rank.State) bool {
+// writeJob writes the running job, unless it has ended or another one runs. After a restart it begins
+// again.
+func (g *Graph) writeJob() {
 	r := &g.ranks
 	unlock, err := r.saving.lock(context.Background())
 	if err != nil {
-		return false
+		return
 	}
 	defer unlock()
 	r.mu.Lock()
 	j := savedJob{jobRecord: r.record}
 	j.Job = r.job()
 	r.mu.Unlock()
-	if jobNumber(j.Begun) != job || !j.active() {
-		return false
+	if !j.active() {
+		return
 	}
-	err = g.writeSaved(jobFile, j, len(states), func(i int) savedCell { return savedCell{state: &states[i]} })
-	if err != nil {
-		g.log.Warn("PageRank goes on, and would begin anew after a restart", "error", err)
+	if err := g.writeSaved(jobFile, j, 0, nil); err != nil {
+		g.log.Warn("PageRank goes on, and would be lost at a restart", "error", err)
 	}
-	return err == nil
 }
 
 // saveJob writes the files after a change of the record.
@@ -246,21 +243,12 @@ func (g *Graph) saveJob() {
 	r := &g.ranks
 	r.mu.Lock()
 	record, scores, scored, unsaved := r.record, r.scores, r.scored, r.unsaved()
-	var states []rank.State
-	for _, s := range r.saved {
-		states = append(states, *s)
-	}
-	if t := r.term; t != nil {
-		if of := t.known(); of != nil {
-			states = of
-		}
-	}
 	r.mu.Unlock()
 	if unsaved {
 		g.writeScores(scores, scored)
 	}
 	if record.active() {
-		g.writeJob(jobNumber(record.Begun), states)
+		g.writeJob()
 		return
 	}
 	// The file may be being written just now.
@@ -277,7 +265,7 @@ func (g *Graph) saveJob() {
 	}
 }
 
-// openRanks reads the scores of the last job, and continues a job that has not ended. It does
+// openRanks reads the scores of the last job, and begins a job again that has not ended. It does
 // so once.
 func (g *Graph) openRanks() { g.ranks.opened.Do(g.readRanks) }
 
@@ -288,7 +276,7 @@ func (g *Graph) readRanks() {
 	}
 	// 1. Read the scores, then the job. A job of another store is dropped.
 	done := g.readScores()
-	job, cells, err := g.readSaved(jobFile)
+	job, _, err := g.readSaved(jobFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return
@@ -300,13 +288,14 @@ func (g *Graph) readRanks() {
 		g.log.Error("a PageRank that had not ended begins anew, with the default options", "error", err)
 		job = &savedJob{jobRecord: jobRecord{Begun: time.Now().UTC()}}
 	case err != nil:
-		g.log.Error("a PageRank that had not ended begins anew", "error", err)
+		g.log.Error("the file of a PageRank that had not ended is damaged", "error", err)
 		job.Job = links.PageRankJob{Seconds: job.Job.Seconds}
 	}
-	// 2. Continue: from scores that must be stored, from saved rounds, or from the start.
+	// 2. A job that only has to store its scores goes on. Another one begins again.
 	record := job.jobRecord
 	if record.Job.State != stateStoring || done == nil || !done.Begun.Equal(record.Begun) {
-		record.Job.State = stateRunning
+		record.Job = links.PageRankJob{State: stateRunning, Seconds: record.Job.Seconds}
+		g.log.Info("a PageRank that had not ended begins again")
 	}
 	if done != nil {
 		record.Scored = scoredJob{done.Begun, done.Options, done.Job}
@@ -318,9 +307,6 @@ func (g *Graph) readRanks() {
 	defer g.ranks.mu.Unlock()
 	g.setRecord(record)
 	g.ranks.reopened = true
-	for _, c := range cells {
-		g.ranks.saved = append(g.ranks.saved, c.state)
-	}
 }
 
 // readScores reads the scores of the last job that ended.
