@@ -13,7 +13,6 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/links/ef"
-	"github.com/trefoildb/trefoil/links/packed"
 )
 
 const (
@@ -41,7 +40,7 @@ const (
 type hashIndex struct {
 	keyBits uint
 	keys    ef.Sequence
-	numbers packed.Array // of each key
+	numbers packedArray // of each key
 }
 
 // mix spreads every bit of a hash over the upper ones, because these make the key. (The finaliser
@@ -82,14 +81,14 @@ func (x *hashIndex) open(b []byte, limit uint64) (rest []byte, err error) {
 		return nil, err
 	}
 	b = b[used:]
-	if x.numbers, used, err = packed.Open(b); err != nil {
+	if x.numbers, used, err = openPacked(b); err != nil {
 		return nil, err
 	}
-	if x.keys.Len() != x.numbers.Len() {
-		return nil, fmt.Errorf("%d keys of %d numbers", x.keys.Len(), x.numbers.Len())
+	if x.keys.Len() != x.numbers.len() {
+		return nil, fmt.Errorf("%d keys of %d numbers", x.keys.Len(), x.numbers.len())
 	}
-	for i := range x.numbers.Len() {
-		if v := x.numbers.At(i); v >= limit {
+	for i := range x.numbers.len() {
+		if v := x.numbers.at(i); v >= limit {
 			return nil, fmt.Errorf("%d is not below %d", v, limit)
 		}
 	}
@@ -133,7 +132,7 @@ func (e *entries) appendTo(dst []byte) []byte {
 		keys.Add(v >> 32)
 		numbers[i] = v & (1<<32 - 1)
 	}
-	return packed.Append(keys.AppendTo(dst), numbers)
+	return appendPacked(keys.AppendTo(dst), numbers)
 }
 
 // runIndex is the index by hosts: stretches of ascending ordinals.

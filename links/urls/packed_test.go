@@ -1,19 +1,14 @@
 // Tests of arrays of every width against plain slices.
 
-package packed
+package urls
 
 import (
 	"encoding/hex"
-	"errors"
 	"math"
 	"testing"
-
-	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
-var newRand = seed.Rand
-
-func TestArrayEqualsSlice(t *testing.T) {
+func TestPackedEqualsSlice(t *testing.T) {
 	rng := newRand(t)
 	for width := range 65 {
 		for _, n := range []int{0, 1, 2, 7, 8, 9, 63, 64, 65, rng.IntN(2000)} {
@@ -24,16 +19,16 @@ func TestArrayEqualsSlice(t *testing.T) {
 			if n > 0 && width > 0 {
 				values[rng.IntN(n)] |= 1 << (width - 1)
 			}
-			b := Append([]byte("front"), values)
-			a, used, err := Open(append(b[5:len(b):len(b)], "behind"...))
+			b := appendPacked([]byte("front"), values)
+			a, used, err := openPacked(append(b[5:len(b):len(b)], "behind"...))
 			if err != nil || used != len(b)-5 {
 				t.Fatalf("%d values of %d bits: used %d of %d, %v", n, width, used, len(b)-5, err)
 			}
-			if a.Len() != n || n > 0 && a.Width() != width {
-				t.Fatalf("%d values of %d bits: Len %d, Width %d", n, width, a.Len(), a.Width())
+			if a.len() != n || n > 0 && int(a.width) != width {
+				t.Fatalf("%d values of %d bits: Len %d, Width %d", n, width, a.len(), a.width)
 			}
 			for i, want := range values {
-				if got := a.At(i); got != want {
+				if got := a.at(i); got != want {
 					t.Fatalf("width %d: At(%d) = %d, want %d", width, i, got, want)
 				}
 			}
@@ -41,7 +36,7 @@ func TestArrayEqualsSlice(t *testing.T) {
 	}
 }
 
-func TestGolden(t *testing.T) {
+func TestPackedGolden(t *testing.T) {
 	for _, c := range []struct {
 		values []uint64
 		want   string
@@ -51,17 +46,17 @@ func TestGolden(t *testing.T) {
 		{[]uint64{1, 2, 5}, "0300000000000003" + "5101000000000000" + "0000000000000000"},
 		{[]uint64{math.MaxUint64}, "0100000000000040" + "ffffffffffffffff" + "0000000000000000"},
 	} {
-		if got := hex.EncodeToString(Append(nil, c.values)); got != c.want {
+		if got := hex.EncodeToString(appendPacked(nil, c.values)); got != c.want {
 			t.Errorf("%v: %s, want %s", c.values, got, c.want)
 		}
 	}
 }
 
-func TestOpenRefuses(t *testing.T) {
-	whole := Append(nil, []uint64{1, 2, 5})
+func TestPackedRefuses(t *testing.T) {
+	whole := appendPacked(nil, []uint64{1, 2, 5})
 	for cut := range whole {
-		if _, _, err := Open(whole[:cut]); !errors.Is(err, ErrCorrupt) {
-			t.Errorf("cut to %d bytes: %v", cut, err)
+		if _, _, err := openPacked(whole[:cut]); err == nil {
+			t.Errorf("cut to %d bytes: no error", cut)
 		}
 	}
 	for name, b := range map[string][]byte{
@@ -69,14 +64,14 @@ func TestOpenRefuses(t *testing.T) {
 		"greatest count":     {255, 255, 255, 255, 255, 255, 255, 64, 0, 0, 0, 0, 0, 0, 0, 0},
 		"more than the room": {255, 255, 255, 255, 0, 0, 0, 3, 0, 0, 0, 0, 0, 0, 0, 0},
 	} {
-		if _, _, err := Open(b); !errors.Is(err, ErrCorrupt) {
-			t.Errorf("%s: %v", name, err)
+		if _, _, err := openPacked(b); err == nil {
+			t.Errorf("%s: no error", name)
 		}
 	}
 }
 
-func TestIndexOutOfRangePanics(t *testing.T) {
-	a, _, err := Open(Append(nil, []uint64{1, 2, 5}))
+func TestPackedIndexPanics(t *testing.T) {
+	a, _, err := openPacked(appendPacked(nil, []uint64{1, 2, 5}))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -87,46 +82,46 @@ func TestIndexOutOfRangePanics(t *testing.T) {
 					t.Errorf("At(%d) did not panic", i)
 				}
 			}()
-			a.At(i)
+			a.at(i)
 		}()
 	}
 }
 
-func FuzzOpen(f *testing.F) {
-	f.Add(Append(nil, []uint64{1, 2, 5}))
-	f.Add(Append(nil, []uint64{math.MaxUint64, 0}))
-	f.Add(Append(nil, nil))
+func FuzzOpenPacked(f *testing.F) {
+	f.Add(appendPacked(nil, []uint64{1, 2, 5}))
+	f.Add(appendPacked(nil, []uint64{math.MaxUint64, 0}))
+	f.Add(appendPacked(nil, nil))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		a, used, err := Open(b)
+		a, used, err := openPacked(b)
 		if err != nil {
 			return
 		}
 		if used > len(b) {
 			t.Fatalf("used %d of %d bytes", used, len(b))
 		}
-		for i := 0; i < a.Len(); i += 1 + a.Len()/1000 {
-			if v := a.At(i); a.Width() < 64 && v>>a.Width() != 0 {
-				t.Fatalf("At(%d) = %d does not fit %d bits", i, v, a.Width())
+		for i := 0; i < a.len(); i += 1 + a.len()/1000 {
+			if v := a.at(i); a.width < 64 && v>>a.width != 0 {
+				t.Fatalf("At(%d) = %d does not fit %d bits", i, v, a.width)
 			}
 		}
-		if a.Len() > 0 {
-			a.At(a.Len() - 1)
+		if a.len() > 0 {
+			a.at(a.len() - 1)
 		}
 	})
 }
 
-func BenchmarkAt(b *testing.B) {
+func BenchmarkPackedAt(b *testing.B) {
 	values := make([]uint64, 10_000)
 	for i := range values {
 		values[i] = uint64(i) * 37 & (1<<20 - 1)
 	}
-	a, _, err := Open(Append(nil, values))
+	a, _, err := openPacked(appendPacked(nil, values))
 	if err != nil {
 		b.Fatal(err)
 	}
 	sum, i := uint64(0), 0
 	for b.Loop() {
-		sum += a.At(i)
+		sum += a.at(i)
 		if i += 7; i >= len(values) {
 			i -= len(values)
 		}
