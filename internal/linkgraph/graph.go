@@ -286,7 +286,7 @@ func (g *Graph) lastPages() (n int) {
 
 // cellOptions returns the options of a cell.
 func (g *Graph) cellOptions(r uid.Range, workers int) cell.Options {
-	return cell.Options{Range: r, Lists: g.o.Lists, URLs: g.o.URLs, Workers: workers,
+	return cell.Options{Range: r, Lists: g.o.Lists, Workers: workers,
 		Sketches: func(c *cell.Cell) ([]byte, error) { return makeSketches(c, g.hosts.forCall()) }}
 }
 

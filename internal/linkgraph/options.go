@@ -10,7 +10,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/lists"
-	"github.com/trefoildb/trefoil/links/urls"
 	"github.com/trefoildb/trefoil/recovery"
 )
 
@@ -26,10 +25,9 @@ type Options struct {
 	Copies int
 	// CellPages is about the number of pages of a cell; 0 means 262,144. A slot is never split.
 	CellPages int
-	// Lists and URLs are the encodings of cells. If a codec is 0, it is lists.Auto: each cell
-	// has for each direction the codec that pays.
+	// Lists is the encoding of cells. If its codec is 0, it is lists.Auto: each cell has for each
+	// direction the codec that pays.
 	Lists lists.Options
-	URLs  urls.Options
 	// BuildBytes bounds the memory of links in a build, and of copies of them in a PageRank; 0
 	// means 1 GiB.
 	BuildBytes int64

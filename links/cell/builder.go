@@ -39,9 +39,8 @@ type Options struct {
 	// alone. The cell keeps both unchanged.
 	Epoch uint64
 	Meta  []byte
-	// Lists and URLs configure the coding of these.
+	// Lists configures the coding of lists.
 	Lists lists.Options
-	URLs  urls.Options
 	// Workers is how many goroutines a call may use; 0 is one a processor. The bytes of the cell
 	// do not depend on it.
 	Workers int
@@ -61,7 +60,7 @@ func (o Options) Validate() error {
 	if o.Workers < 0 {
 		return fmt.Errorf("cell: %d workers: use 0 for one a processor", o.Workers)
 	}
-	return errors.Join(o.Lists.Validate(), o.URLs.Validate())
+	return o.Lists.Validate()
 }
 
 // Builder makes a cell. All pages must come first, then all edges of both directions or their
@@ -92,11 +91,7 @@ func NewBuilder(o Options) (*Builder, error) {
 		o.Workers = processors.Count()
 	}
 	// 2. Start the table of URLs and one side for each direction.
-	table, err := urls.NewBuilder(o.URLs)
-	if err != nil {
-		return nil, err
-	}
-	b := &Builder{opts: o, urls: table, pages: pageTable{keys: o.Range}}
+	b := &Builder{opts: o, urls: urls.NewBuilder(), pages: pageTable{keys: o.Range}}
 	for d := range b.sides {
 		b.sides[d] = side{direction: Direction(d), pages: &b.pages, workers: o.Workers, batch: batchEdges}
 	}

@@ -16,7 +16,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/links/urls"
 )
 
 func TestOptions(t *testing.T) {
@@ -25,7 +24,6 @@ func TestOptions(t *testing.T) {
 		"metadata":    {Meta: make([]byte, maxMeta+1)},
 		"workers":     {Workers: -1},
 		"codec":       {Lists: lists.Options{Codec: 99}},
-		"stride":      {URLs: urls.Options{Stride: 3}},
 	} {
 		if _, err := NewBuilder(o); err == nil {
 			t.Errorf("%s: no error", name)

@@ -12,14 +12,11 @@ import (
 
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/links/urls"
 )
 
 // allOptions lists the ways to code a cell.
 func allOptions() map[string]Options {
-	all := map[string]Options{
-		"symbols": {URLs: urls.Options{Symbols: true, Stride: 16}},
-	}
+	all := map[string]Options{}
 	for codec := lists.Codec(1); codec < 16; codec++ {
 		o := lists.Options{Codec: codec}
 		if o.Validate() != nil {

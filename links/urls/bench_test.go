@@ -1,4 +1,4 @@
-// Benchmarks of every access, and zstd for comparison with the symbols.
+// Benchmarks of every access.
 
 package urls
 
@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"sync"
 	"testing"
-
-	"github.com/klauspost/compress/zstd"
 )
 
 // benchHosts are 2 million URLs of 40 hosts: a table past the caches.
@@ -39,21 +37,19 @@ func probes(extents []extent) []probe {
 	return out
 }
 
-func benchTables(b *testing.B, extents []extent, strides []int, run func(b *testing.B, table *Table, asked []probe)) {
+func benchTables(b *testing.B, extents []extent, shifts []uint, run func(b *testing.B, table *Table, asked []probe)) {
 	asked := probes(extents)
-	for _, symbols := range []bool{false, true} {
-		for _, stride := range strides {
-			data := build(b, Options{Stride: stride, Symbols: symbols}, extents)
-			table := mustOpen(b, data)
-			b.Run(fmt.Sprintf("symbols=%v/stride=%d", symbols, stride), func(b *testing.B) {
-				run(b, table, asked)
-				b.ReportMetric(float64(len(data))/float64(table.Len()), "bytes/URL")
-			})
-		}
+	for _, shift := range shifts {
+		data := build(b, shift, extents)
+		table := mustOpen(b, data)
+		b.Run(fmt.Sprintf("block=%d", 1<<shift), func(b *testing.B) {
+			run(b, table, asked)
+			b.ReportMetric(float64(len(data))/float64(table.Len()), "bytes/URL")
+		})
 	}
 }
 
-var benchStrides = []int{16, 32, 64, 128}
+var benchShifts = []uint{4, 5, 6, 7}
 
 func findAll(b *testing.B, table *Table, asked []probe) {
 	k := 0
@@ -66,10 +62,10 @@ func findAll(b *testing.B, table *Table, asked []probe) {
 	}
 }
 
-func BenchmarkFind(b *testing.B) { benchTables(b, benchHosts(), benchStrides, findAll) }
+func BenchmarkFind(b *testing.B) { benchTables(b, benchHosts(), benchShifts, findAll) }
 
 func BenchmarkFindOnePageHosts(b *testing.B) {
-	benchTables(b, onePageHosts(rand.New(rand.NewPCG(7, 0)), 1_000_000), []int{32, 64}, findAll)
+	benchTables(b, onePageHosts(rand.New(rand.NewPCG(7, 0)), 1_000_000), []uint{5, 6}, findAll)
 }
 
 // The URLs of a host come one by one, in no order.
@@ -79,11 +75,11 @@ func BenchmarkFindStrays(b *testing.B) {
 		u := extents[0].urls
 		u[i], u[j] = u[j], u[i]
 	})
-	benchTables(b, extents, []int{32}, findAll)
+	benchTables(b, extents, []uint{5}, findAll)
 }
 
 func BenchmarkAppendURL(b *testing.B) {
-	benchTables(b, benchHosts(), benchStrides, func(b *testing.B, table *Table, asked []probe) {
+	benchTables(b, benchHosts(), benchShifts, func(b *testing.B, table *Table, asked []probe) {
 		buffer := make([]byte, 0, 4096)
 		k := 0
 		for b.Loop() {
@@ -94,7 +90,7 @@ func BenchmarkAppendURL(b *testing.B) {
 }
 
 func BenchmarkScan(b *testing.B) {
-	benchTables(b, benchHosts(), []int{32}, func(b *testing.B, table *Table, _ []probe) {
+	benchTables(b, benchHosts(), []uint{5}, func(b *testing.B, table *Table, _ []probe) {
 		bytes := 0
 		for b.Loop() {
 			it := table.Scan(0)
@@ -116,27 +112,20 @@ func benchBuild(b *testing.B, extents []extent) {
 			urls[i] = append(urls[i], []byte(url))
 		}
 	}
-	for _, symbols := range []bool{false, true} {
-		b.Run(fmt.Sprintf("symbols=%v", symbols), func(b *testing.B) {
-			var out []byte
-			for b.Loop() {
-				builder, err := NewBuilder(Options{Symbols: symbols})
-				if err != nil {
+	var out []byte
+	for b.Loop() {
+		builder := NewBuilder()
+		for i := range extents {
+			builder.StartExtent(hashes[i])
+			for _, url := range urls[i] {
+				if err := builder.Add(url); err != nil {
 					b.Fatal(err)
 				}
-				for i := range extents {
-					builder.StartExtent(hashes[i])
-					for _, url := range urls[i] {
-						if err := builder.Add(url); err != nil {
-							b.Fatal(err)
-						}
-					}
-				}
-				out = builder.AppendTo(out[:0])
 			}
-			b.ReportMetric(float64(b.N)*float64(n)/b.Elapsed().Seconds()/1e6, "MURLs/s")
-		})
+		}
+		out = builder.AppendTo(out[:0])
 	}
+	b.ReportMetric(float64(b.N)*float64(n)/b.Elapsed().Seconds()/1e6, "MURLs/s")
 }
 
 func BenchmarkBuild(b *testing.B) { benchBuild(b, benchHosts()) }
@@ -147,60 +136,5 @@ func BenchmarkBuildOnePageHosts(b *testing.B) {
 
 // The sizes of real data, all of it.
 func BenchmarkLinkedData(b *testing.B) {
-	benchTables(b, linkedData(b, true), benchStrides, findAll)
-}
-
-// Blocks compressed one by one with zstd and a dictionary made from samples: the alternative to
-// symbols.
-func BenchmarkZstdBlocks(b *testing.B) {
-	extents := benchHosts()
-	for _, stride := range []int{32, 64, 128} {
-		table := mustOpen(b, build(b, Options{Stride: stride}, extents))
-		count := table.blocks()
-		block := func(k int) []byte {
-			body := table.leaf(k).body
-			return body[:len(body)-readAhead]
-		}
-		var samples [][]byte
-		var history []byte
-		for k := 0; k < count; k += count/2000 + 1 {
-			samples = append(samples, block(k))
-			if k%7 == 0 && len(history) < 64<<10 {
-				history = append(history, block(k)...)
-			}
-		}
-		dictionary, err := zstd.BuildDict(zstd.BuildDictOptions{ID: 1, Contents: samples, History: history, Offsets: [3]int{1, 4, 8}})
-		if err != nil {
-			b.Fatal(err)
-		}
-		e, err := zstd.NewWriter(nil, zstd.WithEncoderDict(dictionary), zstd.WithEncoderLevel(zstd.SpeedBestCompression),
-			zstd.WithEncoderConcurrency(1), zstd.WithEncoderCRC(false), zstd.WithSingleSegment(true))
-		if err != nil {
-			b.Fatal(err)
-		}
-		d, err := zstd.NewReader(nil, zstd.WithDecoderDicts(dictionary), zstd.WithDecoderConcurrency(1))
-		if err != nil {
-			b.Fatal(err)
-		}
-		var packed [][]byte
-		size, urls := len(dictionary), 0
-		for k := 0; k < count; k += 1 + count/10_000 {
-			packed = append(packed, e.EncodeAll(block(k), nil))
-			size += len(packed[len(packed)-1]) + 2
-			urls += stride
-		}
-		b.Run(fmt.Sprintf("stride=%d", stride), func(b *testing.B) {
-			var out []byte
-			k := 0
-			for b.Loop() {
-				if out, err = d.DecodeAll(packed[k*7919%len(packed)], out[:0]); err != nil {
-					b.Fatal(err)
-				}
-				k++
-			}
-			b.ReportMetric(float64(size-len(dictionary))/float64(urls), "bytes/URL")
-			b.ReportMetric(float64(len(dictionary)), "dictionary-bytes")
-		})
-		d.Close()
-	}
+	benchTables(b, linkedData(b, true), benchShifts, findAll)
 }

@@ -1,5 +1,4 @@
-// The builder. It front-codes URLs as they come. At the end it indexes the runs and, if wanted,
-// codes the suffixes with symbols.
+// The builder. It front-codes URLs as they come, and indexes the runs at the end.
 
 package urls
 
@@ -17,10 +16,10 @@ const (
 	MaxURLBytes = 1 << 24
 	// MaxURLs is the maximum number of URLs in a table.
 	MaxURLs = 1<<32 - 1
-	// DefaultStride is the number of URLs of a block if Options has none.
-	DefaultStride = 32
-	// MaxStride is the maximum number of URLs of a block.
-	MaxStride = 128
+	// defaultShift is the logarithm of the number of URLs of a block. A larger block takes less
+	// memory and more time.
+	defaultShift = 5
+	maxShift     = 7 // that a table may have
 )
 
 var (
@@ -33,30 +32,10 @@ var (
 	ErrNoExtent = errors.New("urls: a URL before the first extent: call StartExtent")
 )
 
-// Options are the options of a table. The zero value is a good choice.
-type Options struct {
-	// Stride is the number of URLs of a block. It must be a power of two up to MaxStride. 0 means
-	// DefaultStride. A larger one takes less memory and more time.
-	Stride int
-	// Symbols makes a dictionary of frequent byte sequences from a sample of the suffixes, and
-	// writes every suffix in its codes. The table takes less memory and more time to build.
-	// Reading is about as fast. It is meant for cold cells.
-	Symbols bool
-}
-
-// Validate returns an error if an option is wrong.
-func (o Options) Validate() error {
-	if o.Stride < 0 || o.Stride > MaxStride || o.Stride&(o.Stride-1) != 0 {
-		return fmt.Errorf("urls: a stride of %d: choose a power of two up to %d", o.Stride, MaxStride)
-	}
-	return nil
-}
-
 // Builder makes one table. URLs must come in the order of their ordinals. It must be used by one
 // goroutine at a time.
 type Builder struct {
-	symbols bool
-	shift   uint
+	shift uint
 
 	n         uint32
 	pieces    pieceWriter
@@ -129,15 +108,7 @@ type run struct {
 }
 
 // NewBuilder returns a builder of an empty table.
-func NewBuilder(o Options) (*Builder, error) {
-	if err := o.Validate(); err != nil {
-		return nil, err
-	}
-	if o.Stride == 0 {
-		o.Stride = DefaultStride
-	}
-	return &Builder{symbols: o.Symbols, shift: uint(bits.TrailingZeros(uint(o.Stride)))}, nil
-}
+func NewBuilder() *Builder { return &Builder{shift: defaultShift} }
 
 // Len returns the number of URLs added.
 func (b *Builder) Len() int { return int(b.n) }
@@ -185,12 +156,12 @@ func (b *Builder) Add(url []byte) error {
 	return nil
 }
 
-func appendHeader(dst []byte, shared, units int) []byte {
-	if shared|units < 0x80 {
-		return append(dst, byte(shared), byte(units))
+func appendHeader(dst []byte, shared, added int) []byte {
+	if shared|added < 0x80 {
+		return append(dst, byte(shared), byte(added))
 	}
 	dst = binary.AppendUvarint(dst, uint64(shared))
-	return binary.AppendUvarint(dst, uint64(units))
+	return binary.AppendUvarint(dst, uint64(added))
 }
 
 // startBlock ends the block before, if there is one, and begins one with url.
@@ -238,14 +209,8 @@ func (b *Builder) appendTable(dst []byte) []byte {
 	// The index of strays reads the URLs, so it needs the plain table.
 	runs := newRunIndex(b.runs, b.n)
 	strays := newStrayIndex(&plain, runs.strays)
-	var codes symbols
-	if b.symbols {
-		codes = train(&plain)
-		pieces, offsets = encode(&plain, codes)
-	}
-
 	dst = append(dst, magic...)
-	dst = append(dst, byte(b.shift), byte(codes.width), byte(runs.hosts.keyBits), byte(strays.keyBits))
+	dst = append(dst, byte(b.shift), 0, byte(runs.hosts.keyBits), byte(strays.keyBits))
 	dst = append(dst, 0, 0, 0)
 	dst = binary.LittleEndian.AppendUint32(dst, b.n)
 	dst = binary.LittleEndian.AppendUint64(dst, uint64(len(pieces)))
@@ -253,7 +218,6 @@ func (b *Builder) appendTable(dst []byte) []byte {
 	dst = ef.Append(dst, runs.starts)
 	dst = runs.hosts.appendTo(dst)
 	dst = strays.appendTo(dst)
-	dst = codes.appendTo(dst)
 	return append(dst, pieces...)
 }
 

@@ -44,8 +44,8 @@ func damageSamples(t testing.TB) (tables [][]byte, extents []extent) {
 	late.host = "late"
 	slices.Reverse(late.urls)
 	extents = append(extents, late)
-	for _, o := range []Options{{}, {Stride: 8}, {Symbols: true, Stride: 128}} {
-		tables = append(tables, build(t, o, extents))
+	for _, shift := range []uint{defaultShift, 3, maxShift} {
+		tables = append(tables, build(t, shift, extents))
 	}
 	return tables, extents
 }
@@ -158,10 +158,7 @@ func TestHostileHeaders(t *testing.T) {
 // bytes.
 func tableOfPieces(t testing.TB, node, leaf []byte, count uint32) *Table {
 	t.Helper()
-	b, err := NewBuilder(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := NewBuilder()
 	b.runs = []run{{startExtent: true, hash: extent{host: "h"}.hash()}}
 	b.n = count
 	b.pieces.offsets.Add(0)
@@ -175,8 +172,8 @@ func FuzzOpen(f *testing.F) {
 	for _, b := range tables {
 		f.Add(b)
 	}
-	f.Add(build(f, Options{}, nil))
-	f.Add(build(f, Options{Stride: 2}, []extent{{"h", []string{"a", "b", "c", "A", "0", "", "x"}}}))
+	f.Add(build(f, defaultShift, nil))
+	f.Add(build(f, 1, []extent{{"h", []string{"a", "b", "c", "A", "0", "", "x"}}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		table, err := Open(b)
 		if err != nil {
@@ -194,7 +191,7 @@ func FuzzPieces(f *testing.F) {
 	f.Add([]byte("\x01a\x00"), []byte("\x04\x01\x01\x02\x01bc"), uint8(3))
 	f.Add([]byte("\x81\x80\x80\x08"), []byte("\x06\x00\x00\x00\x01\x00\x02bcd"), uint8(4))
 	f.Fuzz(func(t *testing.T, node, leaf []byte, count uint8) {
-		if count == 0 || count > DefaultStride {
+		if count == 0 || count > 1<<defaultShift {
 			return
 		}
 		table := tableOfPieces(t, node, leaf, uint32(count))

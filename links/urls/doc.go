@@ -19,29 +19,21 @@
 //
 // The hash of a host leads to its runs, by a sorted list of hashes. Each is cut to 5 bits more
 // than their number needs. In a run a binary search finds the node. A scan of the node finds the
-// block, and a scan of the leaf finds the URL. A scan decodes a rest only if it may decide. This
+// block, and a scan of the leaf finds the URL. A scan reads a rest only if it may decide. This
 // way reaches at most 4 long runs of an extent, and at most 32 runs if several hosts have the
 // same key. All other URLs are strays. Their own hashes (xxhash64) lead to them, in a list of the
 // same kind. So they cost about 4 bytes a URL and no time. A host has strays if its pages come
 // one by one in no order, or if hashes are made to collide.
 //
-// # Symbols
-//
-// If [Options].Symbols is set, the rests are written as codes of up to 12 bits. A code means one
-// of up to 4,096 byte sequences of 1 to 8 bytes. They are frequent in a sample of the table.
-// Compressing leaves one by one, with zstd and a dictionary from samples, takes about as much
-// memory. But it takes 10 times the time and more, because reading one URL must decode its leaf:
-// see BenchmarkZstdBlocks. Codes are decoded only if their bytes are part of the result.
-//
 // # Format
 //
 // Fixed integers are little-endian. A "uvarint" is the one of encoding/binary, of 28 bits at
-// most. A unit is a byte; if there are symbols, it is a code.
+// most.
 //
 //	+------------------------------+
 //	| 't' 'f' 'U' 'R'  0x01        |  magic, version
 //	| uint8  log2 of the stride    |  0 to 7
-//	| uint8  bits of a code        |  0: no symbols; 8 to 16
+//	| uint8  0                     |
 //	| uint8  bits of a host's key  |
 //	| uint8  bits of a stray's key |
 //	| 3 bytes of zero              |
@@ -56,11 +48,6 @@
 //	+------------------------------+
 //	| Elias-Fano sequence          |  keys of strays
 //	| packed array                 |  ordinal of each key
-//	+------------------------------+
-//	| only where there are symbols:|
-//	|   uint64 count               |  256 or more; the first 256 are the bytes
-//	|   count times uint8          |  length of each, filled up to 8 bytes
-//	|   count times 8 bytes        |  each filled up with zeros
 //	+------------------------------+
 //	| pieces                       |  node, its up to 16 leaves, next node, ...
 //	| 8 bytes of zero              |
@@ -80,10 +67,10 @@
 //	| uvarint h                    |
 //	| h bytes of headers:          |
 //	|   uvarint shared             |  bytes in common with the URL before
-//	|   uvarint units              |  that follow
+//	|   uvarint added              |  bytes that follow
 //	+------------------------------+
-//	| units of all URLs            |  codes of w bits from the lowest bit on,
-//	+------------------------------+  filled up to a byte
+//	| added bytes of all URLs      |
+//	+------------------------------+
 //
 // The five pages of the paper's Figure 3:
 //
@@ -92,7 +79,7 @@
 //
 // # Damage
 //
-// Open verifies the index and the symbols. It does not read pieces, so every access checks its
+// Open verifies the index. It does not read pieces, so every access checks its
 // input and stops at damage. It may then return wrong URLs. If tables are kept in files,
 // checksums must be kept beside them. [Table.Check] verifies all.
 package urls

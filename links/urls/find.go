@@ -43,7 +43,7 @@ func (t *Table) findInRun(url []byte, first, last uint32) (ordinal uint32, ok bo
 	p := t.node(base)
 	var s search
 	s.matched, s.order = commonPrefix(p.first, url), bytes.Compare(p.first, url)
-	within := s.scan(t, &p, lo+1-base, min(hi-base, nodeLen-1)+1, url)
+	within := s.scan(&p, lo+1-base, min(hi-base, nodeLen-1)+1, url)
 	return t.findInBlock(url, base+within, s, first, last)
 }
 
@@ -59,11 +59,11 @@ func (t *Table) findInBlock(url []byte, k int, s search, first, last uint32) (or
 	if first > base {
 		from = int(first - base)
 	}
-	ordinal = base + uint32(s.scan(t, &p, from, int(min(last-base, 1<<t.shift)), url))
+	ordinal = base + uint32(s.scan(&p, from, int(min(last-base, 1<<t.shift)), url))
 	return ordinal, ordinal >= first && s.order == 0
 }
 
-// search is the state of a search for a URL. It decodes a suffix only if it may decide.
+// search is the state of a search for a URL. It reads a suffix only if it may decide.
 //
 // Invariant: matched is the length of the common prefix of the current URL and the wanted one.
 // order is their order.
@@ -74,13 +74,13 @@ type search struct {
 // scan goes forward from URL 0 of the piece; s must have reached that one. It considers the URLs
 // from to to-1, which must ascend, and stops at the last one not above url. If all are above it,
 // it stops at from-1. It returns the number of that URL.
-func (s *search) scan(t *Table, p *piece, from, to int, url []byte) (at int) {
+func (s *search) scan(p *piece, from, to int, url []byte) (at int) {
 	// Bytes shared beyond matched repeat those of the URL before, so the order stays the same. A
 	// suffix must be compared only if shared is at most matched.
 	h := headers{b: p.headers}
-	unit := 0
+	first := 0
 	for i := 1; i < to; i++ {
-		shared, units, ok := h.next()
+		shared, n, ok := h.next()
 		if !ok {
 			s.order = -1
 			return i - 1
@@ -90,7 +90,9 @@ func (s *search) scan(t *Table, p *piece, from, to int, url []byte) (at int) {
 				// The URL before has the byte of url here, and this one a greater byte.
 				return i - 1
 			}
-			more, order := t.symbols.match(p.body, span{p.payload, unit, units}, url[shared:])
+			rest := p.bytes(first, n)
+			more := commonPrefix(rest, url[shared:])
+			order := bytes.Compare(rest[more:], url[shared+more:])
 			if i >= from && order > 0 {
 				return i - 1
 			}
@@ -101,7 +103,7 @@ func (s *search) scan(t *Table, p *piece, from, to int, url []byte) (at int) {
 		} else if i == from && s.order > 0 {
 			return i - 1
 		}
-		unit += units
+		first += n
 	}
 	return to - 1
 }

@@ -33,12 +33,10 @@ type extent struct {
 
 func (e extent) hash() uint64 { return xxhash.Sum64String(e.host) }
 
-func build(t testing.TB, o Options, extents []extent) []byte {
+func build(t testing.TB, shift uint, extents []extent) []byte {
 	t.Helper()
-	b, err := NewBuilder(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := NewBuilder()
+	b.shift = shift
 	for _, e := range extents {
 		b.StartExtent(e.hash())
 		for _, url := range e.urls {

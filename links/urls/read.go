@@ -8,17 +8,14 @@ import (
 	"iter"
 )
 
-const maxShift = 7 // of MaxStride
-
-// part is a part of a URL under construction: from byte shared on, the bytes of the units from
-// unit first of the payload on.
+// part is a part of a URL under construction: from byte shared on, the bytes of the payload from
+// byte first on.
 type part struct {
 	shared, first int32
 }
 
 // AppendURL appends the URL of an ordinal to dst and returns it. It allocates only if dst has too
-// little room. It may write up to 7 bytes into dst's capacity behind the URL. If the ordinal is
-// not below Len, it returns dst unchanged.
+// little room. If the ordinal is not below Len, it returns dst unchanged.
 func (t *Table) AppendURL(dst []byte, ordinal uint32) []byte {
 	if ordinal >= t.n {
 		return dst
@@ -30,13 +27,13 @@ func (t *Table) AppendURL(dst []byte, ordinal uint32) []byte {
 	}
 	p := t.leaf(k)
 	var parts [1 << maxShift]part
-	depth, units := p.parts(parts[:], within)
+	depth, size := p.parts(parts[:], within)
 	if depth == 0 {
 		return dst
 	}
 	start := len(dst)
 	dst = t.appendHead(dst, k, int(parts[0].shared))
-	return t.appendParts(dst, start, &p, parts[:depth], units, MaxURLBytes)
+	return p.appendParts(dst, start, parts[:depth], size, MaxURLBytes)
 }
 
 // appendHead appends the first URL of block k, limit bytes of it at most.
@@ -47,22 +44,22 @@ func (t *Table) appendHead(dst []byte, k, limit int) []byte {
 		return append(dst, p.first[:min(limit, len(p.first))]...)
 	}
 	var parts [nodeLen]part
-	depth, units := p.parts(parts[:], within)
+	depth, size := p.parts(parts[:], within)
 	if depth == 0 {
 		return dst
 	}
 	start := len(dst)
 	dst = append(dst, p.first[:min(limit, int(parts[0].shared), len(p.first))]...)
-	return t.appendParts(dst, start, &p, parts[:depth], units, limit)
+	return p.appendParts(dst, start, parts[:depth], size, limit)
 }
 
 // parts finds the parts of URL i of the piece; the first URL has number 0. The last part has the
-// returned number of units. If the piece is damaged, depth is 0. parts must have more room than
+// returned number of bytes. If the piece is damaged, depth is 0. parts must have more room than
 // i.
 //
 // A URL cuts off a part if it shares fewer bytes than that part begins with. So nothing is
 // decoded unless it is in the result.
-func (p *piece) parts(parts []part, i int) (depth, units int) {
+func (p *piece) parts(parts []part, i int) (depth, size int) {
 	h := headers{b: p.headers}
 	first := 0
 	for range i {
@@ -76,20 +73,29 @@ func (p *piece) parts(parts []part, i int) (depth, units int) {
 		parts[depth] = part{int32(shared), int32(first)}
 		depth++
 		first += n
-		units = n
+		size = n
 	}
-	return depth, units
+	return depth, size
 }
 
 // appendParts appends the parts of a URL, up to limit bytes of the URL in all. The URL must begin
 // at start of dst and end before the first part.
-func (t *Table) appendParts(dst []byte, start int, p *piece, parts []part, units, limit int) []byte {
+func (p *piece) appendParts(dst []byte, start int, parts []part, size, limit int) []byte {
 	for i, next := range parts[1:] {
 		room := min(limit, int(next.shared)) - (len(dst) - start)
-		dst = t.symbols.decode(dst, p.body, span{p.payload, int(parts[i].first), MaxURLBytes}, room)
+		dst = append(dst, p.bytes(int(parts[i].first), room)...)
 	}
 	last := parts[len(parts)-1]
-	return t.symbols.decode(dst, p.body, span{p.payload, int(last.first), units}, limit-(len(dst)-start))
+	return append(dst, p.bytes(int(last.first), min(size, limit-(len(dst)-start)))...)
+}
+
+// bytes returns n bytes of the payload from byte first on, or fewer at the end of the piece.
+func (p *piece) bytes(first, n int) []byte {
+	at := p.payload + first
+	if n = min(n, len(p.body)-readAhead-at); n <= 0 {
+		return nil
+	}
+	return p.body[at : at+n]
 }
 
 // Iterator goes through the URLs in the order of their ordinals. It is much faster than
@@ -106,7 +112,7 @@ type Iterator struct {
 type walk struct {
 	p     piece
 	h     headers
-	first int // unit of the payload
+	first int // byte of the payload
 	url   []byte
 }
 
@@ -115,13 +121,13 @@ func (w *walk) start(p piece) {
 }
 
 // step goes to the next URL. ok is false if the piece is damaged.
-func (w *walk) step(s *symbols) (ok bool) {
-	shared, units, ok := w.h.next()
+func (w *walk) step() (ok bool) {
+	shared, n, ok := w.h.next()
 	if !ok || shared > len(w.url) {
 		return false
 	}
-	w.url = s.decode(w.url[:shared], w.p.body, span{w.p.payload, w.first, units}, MaxURLBytes)
-	w.first += units
+	w.url = append(w.url[:shared], w.p.bytes(w.first, n)...)
+	w.first += n
 	return true
 }
 
@@ -137,7 +143,7 @@ func (t *Table) Scan(from uint32) *Iterator {
 		// Leave the node as the step to the block before k would have left it.
 		it.startNode(k)
 		for range within - 1 {
-			if !it.node.step(&t.symbols) {
+			if !it.node.step() {
 				it.next = t.n
 				return it
 			}
@@ -165,7 +171,7 @@ func (it *Iterator) Next() (ordinal uint32, url []byte, ok bool) {
 	if it.next&(1<<it.t.shift-1) == 0 {
 		ok = it.startBlock(int(it.next >> it.t.shift))
 	} else {
-		ok = it.leaf.step(&it.t.symbols)
+		ok = it.leaf.step()
 	}
 	if !ok {
 		it.next = it.t.n
@@ -180,7 +186,7 @@ func (it *Iterator) Next() (ordinal uint32, url []byte, ok bool) {
 func (it *Iterator) startBlock(k int) (ok bool) {
 	if k&(nodeLen-1) == 0 {
 		it.startNode(k)
-	} else if !it.node.step(&it.t.symbols) {
+	} else if !it.node.step() {
 		return false
 	}
 	it.leaf.start(it.t.leaf(k))
@@ -210,12 +216,12 @@ func (t *Table) Check(hostHash func(url []byte) uint64) error {
 		count := min(1<<t.shift, int(t.n)-k<<t.shift)
 		if k&(nodeLen-1) == 0 {
 			p := t.node(k)
-			if err := t.checkPiece(&p, len(p.first), min(nodeLen, blocks-k)); err != nil {
+			if err := p.check(len(p.first), min(nodeLen, blocks-k)); err != nil {
 				return fmt.Errorf("%w: node of block %d: %w", ErrCorrupt, k, err)
 			}
 		}
 		p := t.leaf(k)
-		if err := t.checkPiece(&p, len(t.appendHead(nil, k, MaxURLBytes+1)), count); err != nil {
+		if err := p.check(len(t.appendHead(nil, k, MaxURLBytes+1)), count); err != nil {
 			return fmt.Errorf("%w: block %d: %w", ErrCorrupt, k, err)
 		}
 	}
@@ -230,23 +236,23 @@ func (t *Table) Check(hostHash func(url []byte) uint64) error {
 	return nil
 }
 
-// checkPiece verifies that the headers describe count URLs and that the payload takes the rest of
+// check verifies that the headers describe count URLs and that the payload takes the rest of
 // the piece. size is the length of the first URL.
-func (t *Table) checkPiece(p *piece, size, count int) error {
+func (p *piece) check(size, count int) error {
 	h := headers{b: p.headers}
 	first := 0
 	for i := 1; i < count; i++ {
-		shared, units, ok := h.next()
+		shared, n, ok := h.next()
 		if !ok || shared > size {
 			return fmt.Errorf("URL %d of %d has no place", i, count)
 		}
-		size = shared + len(t.symbols.decode(nil, p.body, span{p.payload, first, units}, MaxURLBytes+1))
+		size = shared + len(p.bytes(first, n))
 		if size > MaxURLBytes {
 			return fmt.Errorf("URL %d of %d is too long", i, count)
 		}
-		first += units
+		first += n
 	}
-	if p.payload == 0 || h.at != len(h.b) || p.payload+t.symbols.bytes(first)+readAhead != len(p.body) {
+	if p.payload == 0 || h.at != len(h.b) || p.payload+first+readAhead != len(p.body) {
 		return errors.New("it does not end with its last URL")
 	}
 	return nil

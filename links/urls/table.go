@@ -18,7 +18,7 @@ const (
 	// nodeLen is the number of blocks with their first URLs in one node.
 	nodeLen = 1 << nodeShift
 
-	// readAhead is the number of zero bytes after the pieces, because a code is read as 8 bytes.
+	// readAhead is the number of zero bytes after the pieces.
 	readAhead = 8
 )
 
@@ -36,8 +36,6 @@ type Table struct {
 	starts ef.Sequence // of the stretches of ordinals, then n
 	hosts  hashIndex   // hash of a host -> stretch
 	strays hashIndex   // hash of a URL -> ordinal
-
-	symbols symbols
 }
 
 // Open returns the table in b. It keeps b, which must not change, and allocates nothing but the
@@ -58,14 +56,13 @@ func open(b []byte) (*Table, error) {
 		return nil, errors.New("it does not begin as a table of URLs of version 1 does")
 	}
 	t := &Table{
-		shift:   uint(b[5]),
-		n:       binary.LittleEndian.Uint32(b[12:]),
-		symbols: symbols{width: uint(b[6])},
-		hosts:   hashIndex{keyBits: uint(b[7])},
-		strays:  hashIndex{keyBits: uint(b[8])},
+		shift:  uint(b[5]),
+		n:      binary.LittleEndian.Uint32(b[12:]),
+		hosts:  hashIndex{keyBits: uint(b[7])},
+		strays: hashIndex{keyBits: uint(b[8])},
 	}
 	pieceBytes := binary.LittleEndian.Uint64(b[16:])
-	if t.shift > maxShift || b[9]|b[10]|b[11] != 0 {
+	if t.shift > maxShift || b[6]|b[9]|b[10]|b[11] != 0 {
 		return nil, errors.New("unknown settings in the header")
 	}
 	// 2. Open the index, one part behind another.
@@ -86,9 +83,6 @@ func open(b []byte) (*Table, error) {
 	if rest, err = t.strays.open(rest, uint64(t.n)); err != nil {
 		return nil, fmt.Errorf("index of strays: %w", err)
 	}
-	if rest, err = t.symbols.open(rest); err != nil {
-		return nil, fmt.Errorf("symbols: %w", err)
-	}
 	// 3. Check that the pieces fit the offsets, because body slices them without a check.
 	t.pieces = rest
 	blocks := t.blocks()
@@ -107,9 +101,6 @@ func open(b []byte) (*Table, error) {
 // Len returns the number of URLs.
 func (t *Table) Len() int { return int(t.n) }
 
-// Stride returns the number of URLs of a block.
-func (t *Table) Stride() int { return 1 << t.shift }
-
 // blocks returns the number of blocks.
 func (t *Table) blocks() int { return int((uint64(t.n) + 1<<t.shift - 1) >> t.shift) }
 
@@ -119,13 +110,6 @@ type piece struct {
 	first   []byte // URL of a node
 	headers []byte
 	payload int // index of the payload in body; 0 if the piece is damaged
-}
-
-// span is consecutive units: bytes, or codes of symbols.
-type span struct {
-	base  int // index of the byte with unit 0 in the piece's body
-	first int // unit
-	units int
 }
 
 // body returns the bytes of a piece, followed by readAhead bytes.
@@ -197,9 +181,9 @@ type headers struct {
 	at int
 }
 
-// next returns the number of bytes shared with the URL before, and the number of units behind
+// next returns the number of bytes shared with the URL before, and the number of bytes behind
 // them. ok is false after the last one, or at damage.
-func (h *headers) next() (shared, units int, ok bool) {
+func (h *headers) next() (shared, size int, ok bool) {
 	if at := h.at; at+1 < len(h.b) && h.b[at]|h.b[at+1] < 0x80 {
 		h.at = at + 2
 		return int(h.b[at]), int(h.b[at+1]), true
@@ -207,14 +191,14 @@ func (h *headers) next() (shared, units int, ok bool) {
 	return h.nextLong()
 }
 
-func (h *headers) nextLong() (shared, units int, ok bool) {
+func (h *headers) nextLong() (shared, size int, ok bool) {
 	shared, at := uvarint(h.b, h.at)
 	if at < 0 {
 		return 0, 0, false
 	}
-	if units, h.at = uvarint(h.b, at); h.at < 0 || units > MaxURLBytes {
+	if size, h.at = uvarint(h.b, at); h.at < 0 || size > MaxURLBytes {
 		h.at = len(h.b)
 		return 0, 0, false
 	}
-	return shared, units, true
+	return shared, size, true
 }

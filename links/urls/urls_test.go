@@ -84,9 +84,9 @@ func TestTableEqualsList(t *testing.T) {
 	rng := newRand(t)
 	for range 3 {
 		extents := oddExtents(rng)
-		for _, o := range []Options{{}, {Symbols: true}, {Stride: 1}, {Stride: 1 << rng.IntN(8), Symbols: rng.IntN(2) == 0}} {
-			t.Run(fmt.Sprintf("%+v", o), func(t *testing.T) {
-				table := mustOpen(t, build(t, o, extents))
+		for _, shift := range []uint{defaultShift, 0, rng.UintN(maxShift + 1)} {
+			t.Run(fmt.Sprint("blocks of ", 1<<shift), func(t *testing.T) {
+				table := mustOpen(t, build(t, shift, extents))
 				checkTable(t, table, extents, 1)
 				checkAbsent(t, table, extents, rng)
 				hashes := map[string]uint64{}
@@ -104,15 +104,13 @@ func TestTableEqualsList(t *testing.T) {
 }
 
 func TestEmptyTable(t *testing.T) {
-	for _, o := range []Options{{}, {Symbols: true}} {
-		table := mustOpen(t, build(t, o, nil))
-		checkTable(t, table, nil, 1)
-		if _, ok := table.Find("", 0); ok {
-			t.Error("found a URL in an empty table")
-		}
-		if err := table.Check(nil); err != nil {
-			t.Error(err)
-		}
+	table := mustOpen(t, build(t, defaultShift, nil))
+	checkTable(t, table, nil, 1)
+	if _, ok := table.Find("", 0); ok {
+		t.Error("found a URL in an empty table")
+	}
+	if err := table.Check(nil); err != nil {
+		t.Error(err)
 	}
 }
 
@@ -123,24 +121,22 @@ func TestScanFromAnywhere(t *testing.T) {
 	for _, e := range extents {
 		all = append(all, e.urls...)
 	}
-	for _, o := range []Options{{}, {Symbols: true}} {
-		table := mustOpen(t, build(t, o, extents))
-		for from := range uint32(len(all)) {
-			for ordinal, url := range table.All(from) {
-				if ordinal != from || string(url) != all[from] {
-					t.Fatalf("All(%d) begins with %d %q, want %q", from, ordinal, url, all[from])
-				}
-				break
+	table := mustOpen(t, build(t, defaultShift, extents))
+	for from := range uint32(len(all)) {
+		for ordinal, url := range table.All(from) {
+			if ordinal != from || string(url) != all[from] {
+				t.Fatalf("All(%d) begins with %d %q, want %q", from, ordinal, url, all[from])
 			}
+			break
 		}
-		for _, from := range []uint32{uint32(len(all)), math.MaxUint32} {
-			for range table.All(from) {
-				t.Fatalf("All(%d) of %d URLs yields one", from, len(all))
-			}
+	}
+	for _, from := range []uint32{uint32(len(all)), math.MaxUint32} {
+		for range table.All(from) {
+			t.Fatalf("All(%d) of %d URLs yields one", from, len(all))
 		}
-		if got := table.AppendURL([]byte("x"), uint32(len(all))); string(got) != "x" {
-			t.Errorf("an ordinal without a URL appends %q", got)
-		}
+	}
+	if got := table.AppendURL([]byte("x"), uint32(len(all))); string(got) != "x" {
+		t.Errorf("an ordinal without a URL appends %q", got)
 	}
 }
 
@@ -157,16 +153,15 @@ func TestGolden(t *testing.T) {
 	later := []extent{{"org.letters.www", append(slices.Clone(letters[0].urls), "c", "a", "b", "", "A", "\x01", "\x00")}, {"h", []string{"h:1", "h:2"}}}
 	for _, c := range []struct {
 		name    string
-		options Options
+		shift   uint
 		extents []extent
 	}{
-		{"letters", Options{}, letters},
-		{"letters-2", Options{Stride: 2}, letters},
-		{"later", Options{}, later},
-		{"later-symbols", Options{Stride: 4, Symbols: true}, later},
-		{"empty", Options{}, nil},
+		{"letters", defaultShift, letters},
+		{"letters-2", 1, letters},
+		{"later", defaultShift, later},
+		{"empty", defaultShift, nil},
 	} {
-		b := build(t, c.options, c.extents)
+		b := build(t, c.shift, c.extents)
 		checkTable(t, mustOpen(t, b), c.extents, 1)
 		path := filepath.Join("testdata", c.name+".hex")
 		if *rewrite {
@@ -190,7 +185,7 @@ func TestGolden(t *testing.T) {
 // The parts between one URL and the next must be those of the paper's Figure 4: the shared bytes,
 // the length of the rest, the rest.
 func TestLettersAreFrontCoded(t *testing.T) {
-	table := mustOpen(t, build(t, Options{}, []extent{{"org.letters.www", []string{
+	table := mustOpen(t, build(t, defaultShift, []extent{{"org.letters.www", []string{
 		"http://www.letters.org/",
 		"http://www.letters.org/alep",
 		"http://www.letters.org/aleph",
@@ -208,27 +203,8 @@ func TestLettersAreFrontCoded(t *testing.T) {
 	}
 }
 
-func TestOptions(t *testing.T) {
-	for _, stride := range []int{-1, 3, 256} {
-		if _, err := NewBuilder(Options{Stride: stride}); err == nil {
-			t.Errorf("a stride of %d is accepted", stride)
-		}
-	}
-	b, err := NewBuilder(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	out := b.AppendTo(nil)
-	if got := mustOpen(t, out).Stride(); got != DefaultStride {
-		t.Errorf("stride %d", got)
-	}
-}
-
 func TestAddRefuses(t *testing.T) {
-	b, err := NewBuilder(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := NewBuilder()
 	if err := b.Add([]byte("a")); !errors.Is(err, ErrNoExtent) {
 		t.Errorf("before an extent: %v", err)
 	}
@@ -252,22 +228,17 @@ func TestAddRefuses(t *testing.T) {
 	}
 }
 
-// The longest URL, written as bytes and as symbols.
+// The longest URL.
 func TestLongestURL(t *testing.T) {
 	url := strings.Repeat("0123456789abcdef", MaxURLBytes/16)
 	extents := []extent{{"a", []string{url[:MaxURLBytes-1], url}}, {"b", []string{"b"}}}
-	for _, o := range []Options{{}, {Symbols: true}} {
-		checkTable(t, mustOpen(t, build(t, o, extents)), extents, 1)
-	}
+	checkTable(t, mustOpen(t, build(t, defaultShift, extents)), extents, 1)
 }
 
 // Hosts must be found even if someone made their hashes collide. At most maxCandidates of them
 // are searched.
 func TestHostsOfOneHash(t *testing.T) {
-	b, err := NewBuilder(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	b := NewBuilder()
 	const hosts = 3000
 	for i := range hosts {
 		b.StartExtent(7)
@@ -296,7 +267,7 @@ func TestHostsOfOneHash(t *testing.T) {
 
 // A URL must be searched among those of its host, not of its neighbours.
 func TestFindAsksOneHost(t *testing.T) {
-	table := mustOpen(t, build(t, Options{}, []extent{{"a", []string{"x", "y"}}, {"b", []string{"z"}}, {"c", []string{"x", "zz"}}}))
+	table := mustOpen(t, build(t, defaultShift, []extent{{"a", []string{"x", "y"}}, {"b", []string{"z"}}, {"c", []string{"x", "zz"}}}))
 	for _, c := range []struct {
 		host, url string
 		ordinal   uint32
@@ -330,7 +301,7 @@ func TestRunsThatAreSearched(t *testing.T) {
 		{[]int{2, 2, 2, 2, 2}, 0, 10},
 	} {
 		extents := []extent{{"h", runs(c.lengths...)}}
-		table := mustOpen(t, build(t, Options{}, extents))
+		table := mustOpen(t, build(t, defaultShift, extents))
 		checkTable(t, table, extents, 1)
 		if got := table.hosts.keys.Len(); got != c.searched {
 			t.Errorf("%v: %d runs are searched, want %d", c.lengths, got, c.searched)
@@ -356,20 +327,18 @@ func TestStraysOfOneKey(t *testing.T) {
 	slices.Sort(urls)
 	slices.Reverse(urls)
 	extents := []extent{{"h", urls}}
-	for _, o := range []Options{{}, {Symbols: true}} {
-		table := mustOpen(t, build(t, o, extents))
-		checkTable(t, table, extents, 1)
-		if first, last := table.strays.find(xxhash.Sum64String(urls[0])); last-first != count {
-			t.Fatalf("%d strays of one key, want %d", last-first, count)
-		}
-		for i := 0; i < 1_000_000; i++ {
-			url := fmt.Sprintf("http://h/no%d", i)
-			if index.key(xxhash.Sum64String(url)) == 5 {
-				if _, ok := table.Find(url, extents[0].hash()); ok {
-					t.Fatalf("found %q", url)
-				}
-				break
+	table := mustOpen(t, build(t, defaultShift, extents))
+	checkTable(t, table, extents, 1)
+	if first, last := table.strays.find(xxhash.Sum64String(urls[0])); last-first != count {
+		t.Fatalf("%d strays of one key, want %d", last-first, count)
+	}
+	for i := 0; i < 1_000_000; i++ {
+		url := fmt.Sprintf("http://h/no%d", i)
+		if index.key(xxhash.Sum64String(url)) == 5 {
+			if _, ok := table.Find(url, extents[0].hash()); ok {
+				t.Fatalf("found %q", url)
 			}
+			break
 		}
 	}
 }
@@ -377,36 +346,32 @@ func TestStraysOfOneKey(t *testing.T) {
 func TestReadingAllocatesNothing(t *testing.T) {
 	rng := newRand(t)
 	extents := append(denseHosts(rng, 2, 2000), oddExtents(rng)...)
-	for _, o := range []Options{{}, {Symbols: true}} {
-		data := build(t, o, extents)
-		table := mustOpen(t, data)
-		buffer := make([]byte, 0, 1<<20)
-		if n := testing.AllocsPerRun(10, func() {
-			for ordinal := uint32(0); ordinal < table.n; ordinal += 5 {
-				buffer = table.AppendURL(buffer[:0], ordinal)
-			}
-		}); n != 0 {
-			t.Errorf("%+v: AppendURL allocates %v times", o, n)
+	data := build(t, defaultShift, extents)
+	table := mustOpen(t, data)
+	buffer := make([]byte, 0, 1<<20)
+	if n := testing.AllocsPerRun(10, func() {
+		for ordinal := uint32(0); ordinal < table.n; ordinal += 5 {
+			buffer = table.AppendURL(buffer[:0], ordinal)
 		}
-		url, hash := extents[0].urls[77], extents[0].hash()
-		if n := testing.AllocsPerRun(100, func() { table.Find(url, hash) }); n != 0 {
-			t.Errorf("%+v: Find allocates %v times", o, n)
-		}
-		if n := testing.AllocsPerRun(10, func() { mustOpen(t, data) }); n > 1 {
-			t.Errorf("%+v: Open allocates %v times", o, n)
-		}
-		if n := testing.AllocsPerRun(100, func() { table.Find("absent", 9) }); n != 0 {
-			t.Errorf("%+v: Find of an absent URL allocates %v times", o, n)
-		}
+	}); n != 0 {
+		t.Errorf("AppendURL allocates %v times", n)
+	}
+	url, hash := extents[0].urls[77], extents[0].hash()
+	if n := testing.AllocsPerRun(100, func() { table.Find(url, hash) }); n != 0 {
+		t.Errorf("Find allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(10, func() { mustOpen(t, data) }); n > 1 {
+		t.Errorf("Open allocates %v times", n)
+	}
+	if n := testing.AllocsPerRun(100, func() { table.Find("absent", 9) }); n != 0 {
+		t.Errorf("Find of an absent URL allocates %v times", n)
 	}
 }
 
 // Equal URLs must give equal bytes, because a build depends on nothing else.
 func TestBuildsAreEqual(t *testing.T) {
 	extents := oddExtents(newRand(t))
-	for _, o := range []Options{{}, {Symbols: true}} {
-		if !slices.Equal(build(t, o, extents), build(t, o, extents)) {
-			t.Errorf("%+v: two builds differ", o)
-		}
+	if !slices.Equal(build(t, defaultShift, extents), build(t, defaultShift, extents)) {
+		t.Error("two builds differ")
 	}
 }

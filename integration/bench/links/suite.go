@@ -24,7 +24,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/lists"
-	"github.com/trefoildb/trefoil/links/urls"
 )
 
 // bench is one run of the suite.
@@ -199,7 +198,6 @@ func (b *bench) sizes(ctx context.Context, db *store.Store, dir string, stats li
 		{"16 cells", "1.5 generated", graphs.Options{CellPages: int(stats.Pages)/16 + 1}},
 		{"one cell, lists copied", "-", graphs.Options{CellPages: 1 << 30, Lists: lists.Options{Codec: lists.Reference}}},
 		{"16 cells, lists copied", "-", graphs.Options{CellPages: int(stats.Pages)/16 + 1, Lists: lists.Options{Codec: lists.Reference}}},
-		{"one cell, URLs with a dictionary", "-", graphs.Options{CellPages: 1 << 30, URLs: urls.Options{Symbols: true}}},
 	}
 	if !b.codecs {
 		variants = variants[:2]
