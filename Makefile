@@ -81,7 +81,7 @@ bench: build ## the figures of docs/BENCHMARKS.md; BENCHFLAGS="-triples 1000000"
 bench-cluster: build ## the figures of a cluster in docs/BENCHMARKS.md; BENCHFLAGS="-scale 0.1 -parts writes,load" for less
 	$(GO) run ./integration/bench -suite cluster -trefoil bin/trefoil $(BENCHFLAGS)
 
-bench-links: build ## the figures of docs/LINKS.md; BENCHFLAGS="-pages 100k -hosts 5k" for less, and files of links for more
+bench-links: build ## the figures of links in docs/BENCHMARKS.md; BENCHFLAGS="-pages 100k -hosts 5k" for less, and files of links for more
 	$(GO) run ./integration/bench -suite links -trefoil bin/trefoil $(BENCHFLAGS)
 
 bench-changes: build ## the figures of the change feed in docs/BENCHMARKS.md; BENCHFLAGS="-triples 100000" for less

@@ -3,9 +3,8 @@
 //	go run ./integration/bench [-suite store|cluster|links|changes|peers|text] [flags of the suite]
 //
 // Suite store measures one store and one server, for docs/BENCHMARKS.md; cluster measures
-// clusters of processes, for the same page; links measures the hyperlink store, for
-// docs/LINKS.md; changes measures the change feed; peers measures other stores beside trefoil; text measures text search,
-// beside Lucene.
+// clusters of processes, links the hyperlink store, changes the change feed and text the text search
+// beside Lucene, all for the same page; peers measures other stores beside trefoil.
 // -help after -suite lists the flags of a suite. -suite must be the first flag, because the others
 // depend on it.
 //

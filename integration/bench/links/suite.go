@@ -3,7 +3,7 @@
 // Package links measures the hyperlink store.
 //
 // It generates a web graph, loads it with the binary, opens the graph of its links in this
-// process and adds figures (docs/LINKS.md). It measures files of links from elsewhere too. Then
+// process and adds figures (docs/BENCHMARKS.md). It measures files of links from elsewhere too. Then
 // it measures the graph of a cluster of processes, and kills some of them.
 package links
 

@@ -69,7 +69,7 @@ func Suite(f *flag.FlagSet) func(context.Context, []string) error {
 	f.StringVar(&b.own, "own", "", "`folder` of one file *.nt or *.ttl.gz and of suites, which are folders of queries, to measure instead")
 	f.StringVar(&b.names, "systems", "trefoil,virtuoso,fuseki,oxigraph", "which `systems` to measure")
 	f.StringVar(&b.ratios, "ratios", "integration/bench/peers/ratios.txt", "`file` of the committed ratios")
-	f.StringVar(&b.docs, "docs", "docs/BENCHMARKS.md", "`file` whose table -update writes")
+	f.StringVar(&b.docs, "docs", "integration/bench/peers/README.md", "`file` whose table -update writes")
 	f.StringVar(&b.explain, "explain", "", "`folder` for trefoil's plans of the queries with the ten largest ratios")
 	f.DurationVar(&b.deadline, "deadline", time.Minute, "maximum duration of all runs of a query")
 	f.DurationVar(&b.minTime, "time", 200*time.Millisecond, "minimum duration of all runs of a query")
