@@ -17,8 +17,44 @@ import (
 
 // inFlight is a holder's list of batches in flight and of their sequencers, in memory.
 //
-// Invariant: an entry is in the list before its rows are visible in the database, and until its
-// batch is committed.
+// The rows of a batch are on the disk of this holder before it is known whether the other holders
+// have them. If a reader returned such a row, and its sequencer and this holder were lost, a later
+// reader would not find it: the triple would not be linearizable. So a reader must find out which
+// batches in flight have rows in its range, and wait for these and no others. And if a sequencer is
+// lost, the others must find what it left, because its operations only go forward.
+//
+// Invariants:
+//
+//  1. An entry is in the list before its rows are visible in the database, and until its batch is
+//     committed, by its own sequencer or by those that took its operations over.
+//  2. heard.Settled, the watermark of a stream, never falls. All batches up to it are committed, and
+//     none of them is in the list or enters it again.
+//  3. A batch above the watermark that has left the list because it is committed is in done. So a
+//     late repetition does not enter it again.
+//  4. An entry loses no operation that was written. A repetition under another view, or a backfill, may
+//     add some; that makes a new entry, because readers share the old one.
+//  5. heard.Last counts a batch only when it is durable here: the leader takes it as proof.
+//
+// A commit of deliveries and a reader meet like this:
+//
+//	commitStamped, one at a time             reader
+//	  settle: the watermarks of deliveries     take a snapshot
+//	  enter each batch                         in(range): the batches in flight
+//	  write rows, batches and streams as       wait at their sequencers until these are committed
+//	    one Pebble batch, and sync             return the rows of the snapshot
+//	  failed: leave each batch, unless
+//	    its rows may be visible
+//	  received(batch): it counts as proof
+//
+// The snapshot must come first. Then the batch of each row in it was entered before, by invariant 1,
+// and is found unless it is committed. A batch that is found, but whose rows came after the snapshot,
+// costs a wait and does no harm.
+//
+// Settle records a report in memory and marks the stream as dirty, because a sync for each report
+// would cost as much as a write. The next commit writes the row of the stream. A crash before that
+// puts some committed batches back into the list, and the sequencer reports them again. The batches
+// themselves stay on the disk as the log of the change feed: only those above the watermark are in
+// flight when a store opens (read).
 type inFlight struct {
 	count atomic.Int64 // of entries
 

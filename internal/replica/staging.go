@@ -22,19 +22,52 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Staged tables lie outside the database until the load is published:
-//
-//	staged/LOAD/PLACE/NAME.sst  a table; NAME.new while it is written
-//	staged/LOAD/SEAL            which tables of which place are all of the load here
-//
-// PLACE names the layout of the tables. Tables of different layouts must never be mixed.
-
 const (
 	stagedName = "staged"
 	sealName   = "SEAL"
 )
 
 // Staging is the staged tables of a machine. It is safe for concurrent use.
+//
+// A bulk load into a cluster must become visible on all owners at once or nowhere, though its rows
+// arrive for hours, machines crash, and the layout may change. So the tables lie outside the database
+// until the load is published. What is on the disk of an owner decides how far it is, and the view
+// decides whether the load counts:
+//
+//	staged/LOAD/PLACE/NAME.new  a table that is written
+//	staged/LOAD/PLACE/NAME.sst  a table that is complete
+//	staged/LOAD/SEAL            the tables that are all of the load here, and their PLACE
+//	local row load/taken/N      load N is part of the database
+//
+// PLACE names the layout that the tables were made for.
+//
+// Invariants:
+//
+//  1. A table with the ending .sst is whole and durable. Its name was given after its sync.
+//  2. SEAL names complete tables of one PLACE. Tables of two layouts must never be mixed, because a row
+//     could be missing in both.
+//  3. The rows, load/taken/N, the counters and the mark enter the database by one ingest. So a
+//     crash leaves all or nothing, and a repetition of TakeIn does nothing.
+//  4. No row of a load is compared with another one before [Store.SetLoads] has its epoch: rows have
+//     the number of the load instead of a stamp, see loadEpochs.
+//
+// The protocol on an owner:
+//
+//	rows arrive        Table, Set in the order of keys, Close: NAME.new becomes NAME.sst
+//	all have arrived   Seal: are all tables there, in their lengths? write SEAL durably;
+//	                   then remove all other tables of the load
+//	a view publishes it, while the member's gate is locked:
+//	                   SetLoads: load N is of epoch E
+//	                   TakeIn: taken? done. Is SEAL of this N and PLACE? Else refuse.
+//	                     under the lock of commits: ingest the tables and a table of local rows
+//	the next views     Drop: the files of loads that are published or given up
+//
+// A crash before the seal loses nothing that counts: the load is sent again, and its tables replace those
+// of the same names. After the seal the tables stay until a view publishes or drops the load. If TakeIn
+// fails, the member does not adopt the view.
+//
+// A table counts its new rows against the store as it was at its first row of SPO. So the counters may
+// be wrong if the same triples are written otherwise meanwhile.
 type Staging struct{ store *Store }
 
 // StagedTable is a table of a load during writing. It is not safe for concurrent use. The caller

@@ -21,6 +21,54 @@ import (
 
 // Committer writes all rows of a store, except for the ones of bulk loads. It is safe for concurrent
 // use.
+//
+// A write is answered after a sync, and a sync takes longer than all the rest of a small write. If
+// each write had its own, 64 writers would be as slow as one. Writes depend on each other, too: the
+// add of a triple that exists changes nothing, and the counts of the answers must be exact. So one
+// goroutine decides on all writes, in their order, and writes that wait at the same time share one
+// batch and one sync. Only work without an order is left to the callers: they check triples and
+// encode keys, on all cores.
+//
+// Invariants:
+//
+//  1. A request that is answered without an error is durable. After ErrUnknown, or if the store has
+//     failed, it may be done or not. After any other error it has written nothing.
+//  2. A group is one Pebble batch: the rows of all orders, the tokens, the counters, the limit of
+//     the stamps and the rows of the change feed. So a crash leaves all of a request or nothing,
+//     and the feed misses no change.
+//  3. Stamps ascend in the order of the commits. The stamp of a committed row is never given again,
+//     also after a crash.
+//  4. A request sees the state that the requests before it left, in its group, too.
+//  5. After a group that failed, sequence and counted are those before it.
+//
+// The protocol:
+//
+//	caller                                    run
+//	  check triples, encode keys
+//	  queue.put; wait if the queue is full
+//	                                          group = the first request, and those behind it that may
+//	                                              share its commit, up to maxGroupBytes
+//	                                          with mu locked:
+//	                                            reject all if the store has failed or the disk is full
+//	                                            claim room on the disk; if there is too little, keep the
+//	                                              requests that add nothing or serve other machines
+//	                                            jobs: the first one commits all of them
+//	                                            others: reject them if the directory is a member's
+//	                                              find all triples in one pass over SPO
+//	                                              for each request, for each triple:
+//	                                                skip it if its token is taken, or nothing changes
+//	                                                take a stamp if the request has none
+//	                                                rows into the batch, change into the feed
+//	                                              tokens, feed, counters; write and sync the batch
+//	  r.done is closed  <--------------------   answer all, in the order of the group
+//
+// If its context ends, or the timeout, a caller takes its request back, unless the committer has it
+// already (request.state). Then it waits for another timeout, and again if the committer has made a
+// step with the request meanwhile. If not, it returns ErrUnknown. A large change (kindApply) is a
+// group of its own, because its context or its size may end it in its midst.
+//
+// Rows of bulk loads become part of the store as tables, under the same lock. A job of package
+// replica has stamps of its own; it shares the queue, the lock and the sync ([Committer.Do]).
 type Committer struct {
 	db       *database.Database
 	timeout  time.Duration // see Options.WriteTimeout

@@ -10,6 +10,42 @@ import (
 )
 
 // Run is an execution. It belongs to one goroutine; close it.
+//
+// The reader of a result may want all of it, or the first rows, or may go away. So nothing runs ahead
+// of the reader: a solution is computed when Next is called. Calls from operator to operator for each
+// row would cost more than the rows, so operators hand on batches. Each operator holds one or two, so
+// the size of a batch follows from the memory of the query and the number of operators
+// ([memory.Account.Divide]).
+//
+// Invariants:
+//
+//  1. An operator gets an empty batch and appends at least one row, or none: then it has ended, and
+//     gives none from then on ([Operator]). So an empty batch at the root is the end.
+//  2. All operators are made before the run begins, because Divide needs their number.
+//  3. The state of an operator is counted, and reserved, before it is held ([memory.Holder.Grow]).
+//     Batches and operators are counted at once, and reserved at the next checkpoint ([Execution.Check]);
+//     [Traced] makes one as soon as uncheckedBytes are not reserved.
+//  4. The slots of the root hold terms, or nothing: numbers of columns have become terms below it
+//     ([Terms]). A binding stays valid, because an arena never writes a byte twice.
+//  5. After an error Next returns false. The rows before it were right, but the answer is not
+//     complete, so the reader must not present it as whole.
+//
+// The protocol:
+//
+//	NewRun    divide the memory into shares and the size of batches
+//	Next      the next row of the batch; if it has none:
+//	            clear the batch
+//	            Check: reserve what was taken; wait for memory or a turn; the query may have to end
+//	            root.Next(batch) -> the operators below, each of them
+//	              pulls a batch from its input, or reads ranges of the source
+//	              keeps what it must: in memory, counted, or in temporary files
+//	            an error or no rows: ended
+//	Term      decode the binding of a slot, unless it is the one decoded last
+//	Close     free the batch, the tree from its root, the operators of EXISTS, which are in no tree,
+//	          then the temporary files and the account
+//
+// Close must be called after an error, too, because no garbage collector frees temporary files and
+// reservations. It may be called twice.
 type Run struct {
 	// Plan is the tree of operators.
 	Plan *explain.Plan

@@ -32,6 +32,44 @@ type joinStep struct {
 
 // planner finds the order of joins between patterns: by dynamic programming up to
 // dynamicPatterns of them, greedily beyond, because the time of the former is exponential.
+//
+// The orders of a few patterns differ in their time by factors of thousands. All of them give the
+// same rows, so a wrong estimate costs time and nothing else. The search itself must take little: a
+// look-up is done in some microseconds. Therefore it reads nothing. The rows of each pattern, the
+// distinct terms at its places and, for most queries of several patterns, samples of its rows come
+// first (compiler.ordered), and the search computes with them.
+//
+// What it computes with is a joinState: some patterns are joined, the rows, how many distinct terms
+// each variable has in them (0: it is not bound), the variable in whose sequence they come, and the
+// cost so far in microseconds. join adds a pattern by one of four methods:
+//
+//	rows   of the state times the fan of the pattern: its rows, divided for each shared variable by the
+//	       greater number of distinct terms, because the smaller set is assumed to lie in the other
+//	cost   of the method: seeks and rows of a look-up, reading and hashing for a hash join
+//	bind   the distinct terms of a variable: the smaller number of both, and at most the rows
+//	pass   conditions that have all their variables now: fewer rows
+//
+// Invariants:
+//
+//  1. states[mask] is the cheapest way found so far to join the patterns of mask. When the loop
+//     reaches a mask it is final, because each step leads to a greater one.
+//  2. A product is taken only if no pattern left is linked with the state, by a variable, by an equality
+//     or by the parts of a triple term.
+//  3. A distinct count that is not 0 stays above 0: 0 means unbound.
+//
+// The search:
+//
+//	states[0] = the input: its rows and certain variables
+//	states of merge joins that the plan may begin with
+//	for mask, ascending, if states[mask] is reached:
+//	    for each pattern that is not in mask; if mask has some, and any is linked, only these:
+//	        for each method: the new state, if it is cheaper than states[mask and the pattern]
+//	follow the last patterns back from the full mask
+//
+// best compares searches of several [ways]. If only the first rows are wanted, a state weighs its share
+// of the cost, and its risk: the cost of reads without a result if all rows without a match come first.
+// If a sequence is wanted, patterns that can be scanned in it are tried as the first one, and the cost
+// of a sort is added to the other plans.
 type planner struct {
 	c     *compiler
 	list  []candidate
@@ -292,7 +330,6 @@ func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
 	n, width := len(p.list), len(p.slots)
 	states := make([]joinState, 1<<n)
 	bindings := make([]float64, width<<n)
-	// 3. Extend each state by each pattern. Products are taken only if no pattern is linked.
 	for mask := range states {
 		states[mask].distinct = bindings[mask*width : (mask+1)*width]
 	}
@@ -305,6 +342,7 @@ func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
 	if w.merge {
 		p.merges(states, merges)
 	}
+	// 3. Extend each state by each pattern. Products are taken only if no pattern is linked.
 	for mask := range states {
 		from := &states[mask]
 		if !from.reached {

@@ -1,13 +1,5 @@
 // Package gate holds the view that this machine has adopted, and keeps it from changing while
-// work of its epoch is applied.
-//
-//	adopt a view     Lock, Set, Unlock, Announce    waits for all that has entered
-//	apply something  leave := Enter(epoch)          rejects another epoch
-//	wait             Changed                        until another view is adopted
-//	long work        During(epoch)                  ends when another view is adopted
-//
-// This is what makes a view safe: nothing of an old epoch is applied after a machine has
-// adopted a newer one. So a holder's answer in the new epoch covers all earlier operations.
+// work of its epoch is applied: see [Gate].
 package gate
 
 import (
@@ -21,6 +13,37 @@ import (
 )
 
 // Gate is the adopted view of one process. Its methods are safe for concurrent use.
+//
+// The places of a triple, its sequencer and the owner of a range all follow from a view. Suppose a
+// holder checks that a delivery is of its epoch, then adopts the next view, and then writes the rows. The
+// new sequencer may have collected before that what was in flight, and the backfill of the new view
+// may have passed the key. If the old sequencer gets the answer, it acknowledges a write that the new
+// owners lack. So the view must not change between the check and the end of the write.
+//
+// Invariants:
+//
+//  1. Between Enter(epoch) and leave, the adopted view has this epoch, and this process is one of its
+//     members.
+//  2. The view changes only while the gate is locked. So when a member has adopted a view, all that
+//     entered under earlier ones has left, and nothing of them enters later.
+//  3. By 2, an answer of a holder in the new epoch covers all that it did in earlier ones.
+//
+// The protocol:
+//
+//	apply something of an epoch            adopt a view
+//	  leave, err := Enter(epoch)             Lock      what is inside leaves, what comes waits
+//	  another epoch, or no member: refuse    end the work of the old view, take in loads of the next
+//	  check the places, write, sync          Set
+//	  leave()                                Unlock    what waited is refused, or is of the new epoch
+//	                                         Announce  Changed and During end
+//
+// A view that waits for the lock keeps everything else out, so no write of the cluster goes on that
+// needs this member. Therefore what is inside must be short. Long work does not stay inside: it
+// runs under During, whose context ends with the epoch, and enters for each part that it changes.
+// Because a waiting Lock keeps later readers of mu out, Enter within Enter might wait for itself.
+//
+// If the disk stalls, a delivery stays inside, and this member adopts no view. It does not renew its
+// lease then, and is excluded (see [UntilKnown]).
 type Gate struct {
 	self        trie.MachineID
 	incarnation uint64

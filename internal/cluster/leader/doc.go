@@ -16,7 +16,4 @@
 //   - grants: the members' last reports, leases and exclusions, of one term
 //   - wishes: requests to join, to leave, to change copies, to load, until a view fulfils them
 //   - DiskWatch: whether this machine's own disk blocks, and another machine must lead
-//
-// A decision is a function of these records; package view makes it. Records are lost with the
-// office, so members repeat their reports, and machines their wishes.
 package leader

@@ -21,6 +21,44 @@ import (
 
 // Leader is what a node does while Raft has elected it. Every member has one; it acts only while
 // it leads. Its methods are safe for concurrent use.
+//
+// Raft agrees on a sequence of views, but not on when a member stops to act by an old one. A machine
+// that is cut off, or that stood still, must not answer reads after the others have gone on without
+// it. So a member answers only during a lease, and the leader excludes a silent member only when none
+// of its leases can run any more, whichever leader granted it. No record must outlive a leader,
+// because members repeat their reports, and machines and operators their wishes.
+//
+// Invariants:
+//
+//  1. A lease is granted only to a member of the newest view that has adopted it, and only after a
+//     proof of leadership that began after its report had come. The proof is of the same term as the
+//     records ([Leader.Receive], grants.grant).
+//  2. The lease runs at its holder from before the report was made. Here it counts as running from
+//     the grant, and for a tenth longer (Drift), because clocks differ in their rates. So it ends
+//     there first. A new leader assumes that each member got a lease when its own term began.
+//  3. A member that the next view lacks gets no lease under the present one from the decision on,
+//     because plan decides and bars under one lock. The bar is lifted only if the proposal surely
+//     failed.
+//  4. Nothing is proposed before this node has all views of earlier leaders ([Leader.Run], ready), and
+//     nothing in this term after a member has shown a view that is missing here (remembers).
+//  5. After the first view only Run proposes, one view at a time. If that does not follow on the newest view, the
+//     agreement refuses it ([agreement.ErrConflict]).
+//
+// The loop, at each tick and when a report has news:
+//
+//	makeWay: be silent if the own disk is blocked and most voters have reported since
+//	not elected: forget leases and reports (resign)
+//	elected anew: begin new records (lead), wait until all agreed views are here (knowsAll)
+//	plan:
+//	    collect the wishes, what gossip shows, and each member's last report
+//	    this node itself must be excluded: hand the leadership on
+//	    view.Plan: the next view, or what it waits for; bar the members that it lacks
+//	no next view: let the voters follow the members (arrangeVoters)
+//	a change that can wait, and a member that does not answer: wait for it, or for its exclusion
+//	propose: agreed on, surely refused (lift the bars), or unknown (they stay)
+//
+// The decision itself is a function of values, so that it can be explored without a process: see
+// [view.Plan]. The route of a report is in the package comment.
 type Leader struct {
 	// Disk is how long this machine's disk keeps a write waiting. A member must call it.
 	Disk DiskWatch

@@ -2,23 +2,7 @@
 
 // Package columncache keeps the columns of a lone store, or of a whole cluster, in memory (see package
 // columns), so that joins compare numbers. They are derived: if they are missing, queries read rows.
-//
-// # How they stay right
-//
-// A set of columns belongs to a position of the change feed. A reader of a later position calls
-// [Cache.View], which reads the changes between both positions and applies them: see
-// [columns.View.Changed]. If there are too many of them, the columns of their predicates are given up.
-// So nothing follows the feed while no query runs, a writer pays nothing, and a query never misses an
-// acknowledged change. The last few states are kept for readers of earlier positions, which get the
-// columns of all predicates that did not change in between.
-//
-// A file keeps a set for the next start, which reads the changes since. If the file is missing, damaged
-// or too old, a set is built.
-//
-// A bulk load, a cleared graph and a gap in the feed end the set. A missing set, columns that were given up
-// and many changes make the next query begin a new build. It runs beside the queries, and it takes at
-// most a tenth of the time: after a build the next one waits nine times as long. Only a build whose rows
-// moved meanwhile ([ErrDisturbed]) is followed by another one as soon as it has lasted.
+// [Cache] has the argument why no query misses a change.
 package columncache
 
 import (
@@ -70,6 +54,46 @@ type File interface {
 }
 
 // Cache keeps the columns of a store. It is safe for concurrent use, and must be closed.
+//
+// A set of columns takes a second or more to build for each million triples, and the store changes
+// meanwhile and afterwards. A query must see every change that was acknowledged before it began, and
+// on a lone node none behind its snapshot. If writers kept the columns current, each write would pay
+// for queries that may never come. So readers do it: a reader whose position lies behind the newest
+// state reads the feed from there, applies the changes, and leaves the next state for the others.
+//
+// Invariants:
+//
+//  1. A state has the triples of the default graph at its position, of each predicate that has a column
+//     and is not stale. In a cluster it may have later ones, too. All others are read as rows.
+//  2. states ascend by position, and are of one set. later lists the predicates that changed between a
+//     state and the next one, so the other columns of the state are right up to there.
+//  3. One reader at a time reads changes (reading), without a lock. It publishes the next state only
+//     if the newest is still the one from which it began.
+//  4. One build runs at a time. It begins to read the feed at a position that is not behind its first
+//     row, because its set takes in all changes since.
+//  5. A position is never inside of a commit: changes of a continued batch count with its end.
+//
+// The protocol:
+//
+//	View(at)                                     build, beside the queries
+//	  the newest state does not reach at:          the first one: take the set of the file
+//	    take the token, or wait for its holder     else rows of a snapshot -> set
+//	    follow: read the feed to its end             Confirm: in a cluster, were the rows of one epoch?
+//	      up to maxApplied changes: patch          follow: read what has changed meanwhile
+//	      more, or no memory: stale predicates     replace all states
+//	      a load, a clear, a gap, or more than     keep the set in the file, seldom
+//	        maxChanges: no states any more         no further build for nine times as long
+//	    append the state; keep maxStates
+//	  no set, stale, much changed, or wanted
+//	    columns are missing: begin a build
+//	  return the newest state that may be used:
+//	    its position is at; in a cluster a later one, too
+//	    or at lies between it and the next: without the predicates in later
+//
+// In a cluster ([Options].Confirm is set) a query has no snapshot, so a later state is as good. A
+// reader that runs out of time leaves the rest of the changes to the next one; if maxLate in a row get
+// nowhere, the set is given up. A build whose rows moved ([ErrDisturbed]) is tried again after as
+// long as it took, and one that found the store too large after tooLargePause at least.
 type Cache struct {
 	Options
 	ctx    context.Context
