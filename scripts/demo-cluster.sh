@@ -95,4 +95,4 @@ done
 echo
 echo "All five give the same solutions as at first."
 
-say "Try next: README.md, \"Grow to a cluster\", and docs/operations/cluster.md for what to do when something fails"
+say "Try next: \"A cluster\" in docs/TUTORIAL.md, and docs/operations/cluster.md for what to do when something fails"

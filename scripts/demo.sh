@@ -90,5 +90,5 @@ cat <<'TEXT'
   bin/trefoil query -e 'SELECT ...'                SPARQL 1.2; trefoil update changes data
   bin/trefoil range --order osp --starts '"Mü'     all triples whose object is a string that begins with Mü
   bin/trefoil convert FILE.ttl                     strict check, canonical N-Quads
-  bin/trefoil --help                               and README.md, docs/api
+  bin/trefoil --help                               and docs/TUTORIAL.md, docs/api
 TEXT

@@ -1,4 +1,4 @@
-// The blocks of README.md, pasted into a shell.
+// The blocks of README.md and docs/TUTORIAL.md, pasted into a shell.
 
 package cli
 
@@ -15,14 +15,14 @@ import (
 	"time"
 )
 
-// block is a block of commands, and the text that it must print.
-type block struct{ commands, want string }
+// block is a block of commands of a document, and the text that it must print.
+type block struct{ document, commands, want string }
 
-// readmeBlocks returns the blocks of commands of README.md. A block right behind the one that starts a
+// documentBlocks returns the blocks of commands of a document. A block right behind the one that starts a
 // cluster, which stops it, belongs to it.
-func readmeBlocks(t *testing.T) (all []block) {
+func documentBlocks(t *testing.T, document string) (all []block) {
 	t.Helper()
-	text, err := os.ReadFile(filepath.Join("..", "..", "README.md"))
+	text, err := os.ReadFile(filepath.Join("..", "..", document))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -30,28 +30,32 @@ func readmeBlocks(t *testing.T) (all []block) {
 		last := len(all) - 1
 		switch {
 		case found[1] == "console":
-			t.Errorf("README.md has a block with prompts, which cannot be pasted:\n%s", found[2])
+			t.Errorf("%s has a block with prompts, which cannot be pasted:\n%s", document, found[2])
 		case found[1] == "text":
 			all[last].want = found[2]
 		case strings.HasPrefix(found[2], "kill "):
 			all[last].commands += found[2]
 		default:
-			all = append(all, block{commands: found[2]})
+			all = append(all, block{document: document, commands: found[2]})
 		}
 	}
 	return all
 }
 
-// TestReadme runs each block of README.md in an empty folder, and compares what it prints. "..." stands
+// TestReadme runs each block of the documents in an empty folder, and compares what it prints. "..." stands
 // for anything; times and sizes of memory may differ. The lines of standard output must be in the
-// sequence of README.md; those of standard error may be anywhere.
+// sequence of the document; those of standard error may be anywhere.
 func TestReadme(t *testing.T) {
 	if _, err := exec.LookPath("bash"); err != nil {
 		t.Skip("no bash here")
 	}
-	blocks := readmeBlocks(t)
-	if len(blocks) < 6 {
-		t.Errorf("README.md has %d blocks of commands", len(blocks))
+	blocks := documentBlocks(t, "README.md")
+	if len(blocks) != 1 {
+		t.Errorf("README.md has %d blocks of commands, not the one of a minute", len(blocks))
+	}
+	blocks = append(blocks, documentBlocks(t, "docs/TUTORIAL.md")...)
+	if len(blocks) < 7 {
+		t.Errorf("README.md and docs/TUTORIAL.md have %d blocks of commands", len(blocks))
 	}
 	for _, b := range blocks {
 		if strings.Contains(b.commands, "curl ") {
@@ -102,7 +106,7 @@ func (b *block) run(t *testing.T) {
 		return
 	}
 	if missing := difference(comparable(b.want), comparable(printed), comparable(said)); missing != "" {
-		t.Errorf("README.md has, but nothing prints, or prints at another place: %s\n%s\nstdout: %s\nstderr: %s", missing, b.commands, printed, said)
+		t.Errorf("%s has, but nothing prints, or prints at another place: %s\n%s\nstdout: %s\nstderr: %s", b.document, missing, b.commands, printed, said)
 	}
 }
 

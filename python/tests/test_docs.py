@@ -1,4 +1,4 @@
-"""The code blocks of README.md here, and of README.md of the repository."""
+"""The code blocks of README.md here, and of docs/TUTORIAL.md of the repository."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import pytest
 from conftest import ROOT, Node
 
 
-@pytest.mark.parametrize("path", [ROOT / "README.md", ROOT / "python" / "README.md"], ids=["repository", "package"])
+@pytest.mark.parametrize("path", [ROOT / "docs" / "TUTORIAL.md", ROOT / "python" / "README.md"], ids=["repository", "package"])
 def test_blocks(
     path: Path,
     start: Callable[..., Node],
