@@ -11,11 +11,11 @@
 //
 // The route of a query:
 //
-//	text -> parser -> ast -> algebra -> plan -> exec -> Result -> results
+//	text -> parser -> ast -> algebra -> optimize -> plan -> exec -> Result -> results
 //
 // Package parser reads the text into the tree of package ast, and package algebra translates
-// the tree. Package plan asks the source for estimates and makes operators, package exec runs
-// them over package source, and package results writes the solutions. Package expr evaluates
+// the tree. Package optimize rewrites the algebra, package plan asks the source for estimates and makes operators, package
+// exec runs them over package source, and package results writes the solutions. Package expr evaluates
 // expressions, and package explain shows plans. None of them has a goroutine, clock, file or
 // socket: they come in [Options].
 package sparql

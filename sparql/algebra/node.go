@@ -10,7 +10,8 @@ import (
 // Node is an operator of the algebra: one of *[Unit], *[BGP], *[Path], *[Unfold], *[Join],
 // *[LeftJoin], *[Lateral], *[Filter], *[Union], *[Graph], *[Extend], *[Minus], *[Table],
 // *[Service], *[LinkJoin], *[TextJoin], *[LinkRank], *[Group], *[OrderBy], *[Project], *[Distinct], *[Reduced] and
-// *[Slice]. Trees are never changed once they are made; parts may be shared.
+// *[Slice], and in an optimized tree also *[SemiJoin], *[Tally], *[Top] and *[Seek]. Trees are never changed once
+// they are made; parts may be shared.
 //
 // Expressions are those of package ast with their slots and indices set. No
 // *ast.Aggregate is among them but in a Group's Aggregates.
@@ -229,10 +230,54 @@ type Distinct struct{ Input Node }
 type Reduced struct{ Input Node }
 
 // Slice is Input without the first Offset solutions, and not more than Limit;
-// ast.NoLimit is no limit.
+// ast.NoLimit is no limit. Input may lack the first Skipped of the Offset solutions already.
 type Slice struct {
 	Input         Node
 	Offset, Limit int64
+	Skipped       int64
+}
+
+// SemiJoin keeps a solution if all tests hold. It is a Filter whose patterns of EXISTS may start from many solutions
+// at once.
+type SemiJoin struct {
+	Input Node
+	Tests []*ast.Exists
+}
+
+// TallyKind is what a Tally counts or lists.
+type TallyKind uint8
+
+// The kinds of a Tally.
+const (
+	TallyRows  TallyKind = iota // the number of rows: COUNT(*)
+	TallyTerms                  // the number of different terms: COUNT(DISTINCT ?v)
+	TallyEach                   // each term with the number of its rows: COUNT(*) with GROUP BY ?v
+	TallyList                   // each different term: SELECT DISTINCT ?v
+)
+
+// Tally is what a Group counts, or a Distinct lists, of the rows of one triple pattern. A store may know it without the
+// rows. Rows is the Group or the Distinct itself.
+type Tally struct {
+	Rows    Node
+	Kind    TallyKind
+	Pattern TriplePattern
+	Conds   []ast.Expr // for TallyRows: a row counts if all hold; they depend on one variable of the pattern
+	Slot    int        // the variable of the terms; not for TallyRows
+	Counts  []int      // the variables that get the number; none for TallyList
+}
+
+// Top is the first Count solutions of Input sorted.
+type Top struct {
+	Input Node
+	Keys  []ast.OrderKey
+	Count int64
+}
+
+// Seek is the solutions of Input whose binding of a variable has a key from Lo up to Hi.
+type Seek struct {
+	Input  *BGP
+	Slot   int
+	Lo, Hi []byte
 }
 
 func (*Unit) node()     {}
@@ -258,6 +303,10 @@ func (*Project) node()  {}
 func (*Distinct) node() {}
 func (*Reduced) node()  {}
 func (*Slice) node()    {}
+func (*SemiJoin) node() {}
+func (*Tally) node()    {}
+func (*Top) node()      {}
+func (*Seek) node()     {}
 
 // Inputs returns the operators whose solutions n works on, in a new slice.
 func Inputs(n Node) []Node {
@@ -293,14 +342,68 @@ func Inputs(n Node) []Node {
 		return []Node{n.Input}
 	case *Slice:
 		return []Node{n.Input}
+	case *SemiJoin:
+		return []Node{n.Input}
+	case *Tally:
+		return []Node{n.Rows}
+	case *Top:
+		return []Node{n.Input}
+	case *Seek:
+		return []Node{n.Input}
 	}
 	return nil
+}
+
+// WithInputs returns a copy of n over other inputs, one for each of [Inputs]. A leaf, and a Seek, whose
+// input is of one kind, are returned as they are.
+func WithInputs(n Node, inputs []Node) Node {
+	// Each field is copied by its place, so a new one fails to compile here.
+	switch n := n.(type) {
+	case *Join:
+		return &Join{inputs}
+	case *Union:
+		return &Union{inputs}
+	case *LeftJoin:
+		return &LeftJoin{inputs[0], inputs[1], n.Conds}
+	case *Lateral:
+		return &Lateral{inputs[0], inputs[1]}
+	case *Minus:
+		return &Minus{inputs[0], inputs[1]}
+	case *Filter:
+		return &Filter{inputs[0], n.Conds}
+	case *Graph:
+		return &Graph{n.Name, inputs[0]}
+	case *Extend:
+		return &Extend{inputs[0], n.Slot, n.Expr}
+	case *LinkRank:
+		return &LinkRank{inputs[0], n.LinkCall}
+	case *Group:
+		return &Group{inputs[0], n.Keys, n.Aggregates}
+	case *OrderBy:
+		return &OrderBy{inputs[0], n.Keys}
+	case *Project:
+		return &Project{inputs[0], n.Slots}
+	case *Distinct:
+		return &Distinct{inputs[0]}
+	case *Reduced:
+		return &Reduced{inputs[0]}
+	case *Slice:
+		return &Slice{inputs[0], n.Offset, n.Limit, n.Skipped}
+	case *SemiJoin:
+		return &SemiJoin{inputs[0], n.Tests}
+	case *Tally:
+		return &Tally{inputs[0], n.Kind, n.Pattern, n.Conds, n.Slot, n.Counts}
+	case *Top:
+		return &Top{inputs[0], n.Keys, n.Count}
+	}
+	return n
 }
 
 // Exprs returns the expressions of n itself, in a new slice: conditions, keys, aggregates and
 // the value of Extend.
 func Exprs(n Node) []ast.Expr {
 	var exprs []ast.Expr
+	// A Tally has none of its own: its conditions are those of its rows.
 	switch n := n.(type) {
 	case *LeftJoin:
 		exprs = append(exprs, n.Conds...)
@@ -318,6 +421,14 @@ func Exprs(n Node) []ast.Expr {
 	case *OrderBy:
 		for _, key := range n.Keys {
 			exprs = append(exprs, key.Expr)
+		}
+	case *Top:
+		for _, key := range n.Keys {
+			exprs = append(exprs, key.Expr)
+		}
+	case *SemiJoin:
+		for _, x := range n.Tests {
+			exprs = append(exprs, x)
 		}
 	}
 	return exprs

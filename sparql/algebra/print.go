@@ -86,14 +86,7 @@ func (s *Scope) Line(n Node) string {
 	case *Group:
 		return s.groupLine(n)
 	case *OrderBy:
-		keys := make([]string, len(n.Keys))
-		for i, key := range n.Keys {
-			keys[i] = "ASC(" + ast.ExprString(key.Expr) + ")"
-			if key.Descending {
-				keys[i] = "DESC(" + ast.ExprString(key.Expr) + ")"
-			}
-		}
-		return "order " + strings.Join(keys, " ")
+		return "order " + sortKeys(n.Keys)
 	case *Project:
 		return "project" + s.slots(n.Slots)
 	case *Distinct:
@@ -105,9 +98,48 @@ func (s *Scope) Line(n Node) string {
 		if n.Limit != ast.NoLimit {
 			line += fmt.Sprintf(" limit=%d", n.Limit)
 		}
+		if n.Skipped > 0 {
+			line += fmt.Sprintf(" skipped=%d", n.Skipped)
+		}
 		return line
+	// 3. What only optimized trees have.
+	case *SemiJoin:
+		return "semi join " + conditions(Exprs(n))
+	case *Tally:
+		return s.tallyLine(n)
+	case *Top:
+		return fmt.Sprintf("top %d %s", n.Count, sortKeys(n.Keys))
+	case *Seek:
+		return fmt.Sprintf("seek %s from %x to %x", s.text(n.Slot), n.Lo, n.Hi)
 	}
 	return fmt.Sprintf("%T", n)
+}
+
+// sortKeys returns the keys of a sort.
+func sortKeys(list []ast.OrderKey) string {
+	keys := make([]string, len(list))
+	for i, key := range list {
+		keys[i] = "ASC(" + ast.ExprString(key.Expr) + ")"
+		if key.Descending {
+			keys[i] = "DESC(" + ast.ExprString(key.Expr) + ")"
+		}
+	}
+	return strings.Join(keys, " ")
+}
+
+func (s *Scope) tallyLine(n *Tally) string {
+	line := [...]string{TallyRows: "tally rows", TallyTerms: "tally terms", TallyEach: "tally each", TallyList: "tally list"}[n.Kind]
+	if n.Kind != TallyRows {
+		line += " " + s.text(n.Slot)
+	}
+	if len(n.Counts) > 0 {
+		line += " into" + s.slots(n.Counts)
+	}
+	line += " of " + s.Pattern(n.Pattern)
+	if len(n.Conds) > 0 {
+		line += " if " + conditions(n.Conds)
+	}
+	return line
 }
 
 func (s *Scope) groupLine(g *Group) string {

@@ -44,6 +44,15 @@ func (s *Scope) add(name string) int {
 	return len(s.names) - 1
 }
 
+// SetOf returns the set of some slots.
+func SetOf(slots ...int) Set {
+	var s Set
+	for _, slot := range slots {
+		s.Add(slot)
+	}
+	return s
+}
+
 // Set is a set of slots. The zero Set is empty. A copy must not be changed, unless Clone made it.
 type Set struct {
 	first uint64   // slots 0 to 63, because few queries have more
@@ -85,6 +94,20 @@ func (s *Set) AddAll(other Set) {
 
 // Clone returns a copy that may be changed.
 func (s Set) Clone() Set { return Set{s.first, slices.Clone(s.more)} }
+
+// With returns a new set of the slots of s and another one.
+func (s Set) With(slot int) Set {
+	out := s.Clone()
+	out.Add(slot)
+	return out
+}
+
+// Union returns a new set of the slots in either.
+func (s Set) Union(other Set) Set {
+	out := s.Clone()
+	out.AddAll(other)
+	return out
+}
 
 // Intersect returns a new set of the slots in both.
 func (s Set) Intersect(other Set) Set {

@@ -65,24 +65,8 @@ func (s simplifier) node(n Node) Node {
 			return left
 		}
 		return &Lateral{left, right}
-	case *Graph:
-		return &Graph{n.Name, s.node(n.Input)}
-	case *Extend:
-		return &Extend{s.node(n.Input), n.Slot, n.Expr}
-	case *LinkRank:
-		return &LinkRank{s.node(n.Input), n.LinkCall}
-	case *Group:
-		return &Group{s.node(n.Input), n.Keys, n.Aggregates}
-	case *OrderBy:
-		return &OrderBy{s.node(n.Input), n.Keys}
-	case *Project:
-		return &Project{s.node(n.Input), n.Slots}
-	case *Distinct:
-		return &Distinct{s.node(n.Input)}
-	case *Reduced:
-		return &Reduced{s.node(n.Input)}
-	case *Slice:
-		return &Slice{s.node(n.Input), n.Offset, n.Limit}
+	case *Graph, *Extend, *LinkRank, *Group, *OrderBy, *Project, *Distinct, *Reduced, *Slice:
+		return WithInputs(n, []Node{s.node(Inputs(n)[0])})
 	}
 	return n
 }

@@ -85,7 +85,7 @@ func (t *translator) query(q *ast.Query) Node {
 		n = &Reduced{n}
 	}
 	if q.Limit != ast.NoLimit || q.Offset != 0 {
-		n = &Slice{n, q.Offset, q.Limit}
+		n = &Slice{Input: n, Offset: q.Offset, Limit: q.Limit}
 	}
 	return n
 }

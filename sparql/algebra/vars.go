@@ -30,18 +30,18 @@ func VarsFrom(n Node, of func(Node) (certain, possible Set)) (certain, possible 
 	case *Join:
 		for _, arg := range n.Args {
 			c, p := of(arg)
-			certain = union(certain, c)
-			possible = union(possible, p)
+			certain = certain.Union(c)
+			possible = possible.Union(p)
 		}
 	case *Lateral:
 		certain, possible = of(n.Left)
 		c, p := of(n.Right)
-		return union(certain, c), union(possible, p)
+		return certain.Union(c), possible.Union(p)
 	// The right side may have no match, so its variables are only possible.
 	case *LeftJoin:
 		certain, possible = of(n.Left)
 		_, right := of(n.Right)
-		possible = union(possible, right)
+		possible = possible.Union(right)
 	// A variable of a union is certain only if it is certain in every argument.
 	case *Union:
 		for i, arg := range n.Args {
@@ -51,7 +51,7 @@ func VarsFrom(n Node, of func(Node) (certain, possible Set)) (certain, possible 
 			} else {
 				certain = certain.Intersect(c)
 			}
-			possible = union(possible, p)
+			possible = possible.Union(p)
 		}
 	case *Graph:
 		certain, possible = of(n.Input)
@@ -122,13 +122,6 @@ func (v VarOrTerm) addTo(s *Set) {
 	if v.IsVar() {
 		s.Add(v.Slot)
 	}
-}
-
-// union returns a new set.
-func union(a, b Set) Set {
-	out := a.Clone()
-	out.AddAll(b)
-	return out
 }
 
 // isCertain reports whether e has a value wherever the certain variables have.

@@ -281,20 +281,16 @@ func (o *OrderBy) behind(first []byte) bool {
 	return bytes.Compare(first, last[:min(len(first), len(last))]) > 0
 }
 
-// TagOther is the first byte of terms with a different order in the store than in ORDER BY,
-// because durations stand among them.
-const TagOther = 0x37
-
 // passed reports whether all rows after this one sort behind the rows of the full heap.
 //
-// Keys have the order of ORDER BY except terms of TagOther and long terms. Long terms stand at
+// Keys have the order of ORDER BY except terms of [expr.UnorderedTag] and long terms. Long terms stand at
 // the place of their beginnings, in any order. If a term has an exact sort key, it is shorter
 // than such a beginning, so its place among them is right.
 func (o *OrderBy) passed(one *sorted, row []string) bool {
 	if o.InSequence < 0 || one.first == 0 {
 		return false
 	}
-	if binding := row[o.InSequence]; binding == "" || binding[0] >= TagOther {
+	if binding := row[o.InSequence]; binding == "" || binding[0] >= expr.UnorderedTag {
 		return false
 	}
 	last := o.rows[0]

@@ -24,6 +24,10 @@ import (
 // incomparable, but never reverse them. Two values compare 0 if they are equal (the integers 1 and
 // 01, 1 and 1.0), or the same term.
 
+// UnorderedTag is the first byte of the keys of terms with a different order in the store than in ORDER BY,
+// because durations stand among them.
+const UnorderedTag = 0x37
+
 // Compare compares two values in the order of ORDER BY ASC.
 func Compare(a, b Value) int {
 	a, b = a.Parsed(), b.Parsed()

@@ -6,8 +6,11 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/optimize"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -84,12 +87,68 @@ func (c *compiler) bgp(patterns []algebra.TriplePattern, in stream, g pattern.Gr
 	return c.ready(c.bindAliases(in, aliases))
 }
 
+// unify carries out [optimize.Unify] by the waiting conditions.
+func (c *compiler) unify(patterns []algebra.TriplePattern, in stream, g pattern.Graphs) ([]algebra.TriplePattern, []optimize.Alias) {
+	var waiting []*condition
+	var conds []ast.Expr
+	for _, one := range c.waiting {
+		if !one.done {
+			waiting, conds = append(waiting, one), append(conds, one.expr)
+		}
+	}
+	if len(conds) == 0 {
+		return patterns, nil
+	}
+	// A variable in the requested sequence must stay, because the scan is chosen by it.
+	rows := optimize.Bound{Certain: in.certain, Possible: in.possible, Nodes: c.nodes, Wanted: -1, EachGraph: g.Mode == pattern.EachGraph}
+	if c.want != nil {
+		rows.Wanted = c.want.slot
+	}
+	for _, one := range c.unfolds {
+		if !one.done {
+			rows.Unfolds = rows.Unfolds.Union(one.inner).With(one.node.Slot)
+		}
+	}
+	rows.ExactObjects = func(p algebra.TriplePattern) bool {
+		col := c.column(newPattern(p.Subject, p.Predicate, p.Object, g, nil))
+		return col != nil && c.columns.Dictionary().Exact(&col.ByObject)
+	}
+	patterns, aliases, done := optimize.Unify(patterns, conds, rows)
+	for i, one := range waiting {
+		one.done = done[i]
+	}
+	return patterns, aliases
+}
+
+// bindAliases binds the variables that unify has replaced.
+func (c *compiler) bindAliases(s stream, aliases []optimize.Alias) stream {
+	for _, a := range aliases {
+		detail := func() string { return "?" + c.body.Scope.Name(a.Slot) + " = " + c.endText(a.To) }
+		s.bind(a.Slot)
+		if !a.To.IsVar() {
+			s = c.traced(s, &exec.Constant{Input: s.op, Slot: a.Slot, Binding: solution.Encode(a.To.Term)}, "extend", detail, s.plan)
+			continue
+		}
+		if s.numbers.Has(a.To.Slot) {
+			s.numbers = s.numbers.With(a.Slot)
+		}
+		s = c.traced(s, &exec.Copy{Input: s.op, From: a.To.Slot, To: a.Slot}, "extend", detail, s.plan)
+	}
+	return s
+}
+
+// wants reports whether rows must come in the sequence of a variable.
+func (c *compiler) wants(slot int) bool { return c.want != nil && c.want.slot == slot }
+
+// wantsAny reports whether rows must come in the sequence of a variable of patterns.
+func (c *compiler) wantsAny(patterns []algebra.TriplePattern) bool {
+	_, possible := algebra.Vars(&algebra.BGP{Patterns: patterns})
+	return c.want != nil && possible.Has(c.want.slot)
+}
+
 // candidateOf returns the candidate of a pattern after rows of an input.
 func (c *compiler) candidateOf(p *algebra.TriplePattern, in stream, g pattern.Graphs) (one candidate, err error) {
 	spans := c.spans
-	if c.from != nil {
-		spans = c.from
-	}
 	if spans, err = c.withCandidates(p, g, in.certain, spans); err != nil {
 		return one, err
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/optimize"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -130,7 +131,7 @@ func (p *planner) columnSteps(steps []joinStep, in stream) int {
 				return n
 			}
 		}
-		certain = union(certain, one.vars)
+		certain = certain.Union(one.vars)
 		if slices.ContainsFunc(c.waiting, func(w *condition) bool {
 			return !w.done && certain.HasEach(w.uses) && !slices.ContainsFunc(steps[:n+1], func(s joinStep) bool { return s.equality == w })
 		}) {
@@ -165,7 +166,7 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed func(slot int) 
 			if needed(step.Value.Slot) {
 				give = append(give, step.Value.Slot)
 			}
-			known = with(known, step.Value.Slot)
+			known = known.With(step.Value.Slot)
 			cond.done = true
 		}
 		// 2. A bound end is the key. If neither is bound, the end that is more restricted is.
@@ -199,12 +200,12 @@ func (p *planner) columnJoin(steps []joinStep, in stream, needed func(slot int) 
 				bound = append(bound, slot)
 			}
 		}
-		known = union(known, one.vars)
+		known = known.Union(one.vars)
 	}
 	j := exec.NewColumnJoin(c.query, in.op, list, bound, give)
 	out = in
-	out.numbers = union(in.numbers, setOf(give).Without(longs))
-	out.certain, out.possible = known, union(in.possible, known)
+	out.numbers = in.numbers.Union(algebra.SetOf(give...).Without(longs))
+	out.certain, out.possible = known, in.possible.Union(known)
 	out.rows = steps[len(steps)-1].rows
 	out = c.traced(out, j, "column join", listText(texts, " . ", func(text func() string) string { return text() }), in.plan)
 	j.Plan, out.join = out.plan, j
@@ -276,11 +277,11 @@ func (p *planner) joinColumn(to, from *joinState, one *candidate) {
 
 // neededBehind returns a function that reports whether the steps from one on, or the rest of the query, use a
 // variable of patterns. It looks at all steps once, because a join over columns may end after each of them.
-func (p *planner) neededBehind(steps []joinStep, patterns []algebra.TriplePattern, aliases []alias) func(from, slot int) bool {
+func (p *planner) neededBehind(steps []joinStep, patterns []algebra.TriplePattern, aliases []optimize.Alias) func(from, slot int) bool {
 	needed := p.c.needed(patterns)
 	for _, a := range aliases {
-		if a.to.IsVar() {
-			needed.Add(a.to.Slot)
+		if a.To.IsVar() {
+			needed.Add(a.To.Slot)
 		}
 	}
 	last := map[int]int{} // the last step that has a variable
@@ -309,7 +310,7 @@ func (c *compiler) needed(patterns []algebra.TriplePattern) (needed algebra.Set)
 		}
 	}
 	for slot, n := range inside {
-		if !c.projected || c.visible.mentions()[slot] > n {
+		if !c.projected || c.visible.Mentions()[slot] > n {
 			needed.Add(slot)
 		}
 	}

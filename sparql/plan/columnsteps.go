@@ -47,9 +47,9 @@ func (c *compiler) columnStep(kind exec.StepKind, name string, n algebra.Node, i
 	}
 	out.join.Append(step, kind == exec.OptionalStep)
 	if kind == exec.OptionalStep && step.Value.Free {
-		out.possible = with(out.possible, step.Value.Slot)
+		out.possible = out.possible.With(step.Value.Slot)
 		if step.Value.Long == 0 {
-			out.numbers = with(out.numbers, step.Value.Slot)
+			out.numbers = out.numbers.With(step.Value.Slot)
 		}
 	}
 	return out, true

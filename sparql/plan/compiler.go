@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/optimize"
 )
 
 // compiler makes operators of algebra. A compiler of a lateral run has a feed. All leaves must
@@ -35,19 +36,17 @@ type compiler struct {
 	// the next.
 	looped bool
 
-	visible   *visibility   // of the whole query
-	columns   *columns.View // nil if the source has none
-	projected bool          // a projection or a group drops the variables that the rest does not use
+	visible   *optimize.Variables // of the whole query
+	columns   *columns.View       // nil if the source has none
+	projected bool                // a projection or a group drops the variables that the rest does not use
 	estimator *estimator
 	orders    *orders
 	spans     map[int]pattern.Restriction
 	unfolds   []*unfolding     // of the join around, see unfold
 	waiting   []*condition     // of the FILTERs above; the rows of all operators up to them pass
 	keys      map[ast.Expr]int // slots of equalities
-	top       int64            // of the next OrderBy below: rows needed of it; negative for all
 	want      *sequence
-	from      map[int]pattern.Restriction // with which the scan below a projection begins, see skip; nil for all
-	goal      int64                       // number of rows probably needed; 0 if it is not known
+	goal      int64 // number of rows probably needed; 0 if it is not known
 }
 
 // sequence requests rows in the store's order of a variable.
@@ -101,28 +100,9 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 		return stream{}, err
 	}
 	depth++
-	// 1. A limit also holds for the input of a node if the node neither drops nor adds rows.
+	// 1. Conditions of a FILTER pass through operators that neither change nor drop bindings of rows.
 	switch n.(type) {
-	case *algebra.Project, *algebra.OrderBy, *algebra.Slice:
-	default: // a node in between may drop rows
-		if c.top >= 0 {
-			sub := *c
-			sub.top = -1
-			c = &sub
-		}
-	}
-	switch n.(type) {
-	case *algebra.Project, *algebra.OrderBy, *algebra.BGP:
-	default:
-		if c.from != nil {
-			sub := *c
-			sub.from = nil
-			c = &sub
-		}
-	}
-	// 2. Conditions of a FILTER pass through operators that neither change nor drop bindings of rows.
-	switch n.(type) {
-	case *algebra.BGP, *algebra.Join, *algebra.Filter, *algebra.LeftJoin, *algebra.Extend, *algebra.Minus:
+	case *algebra.BGP, *algebra.Join, *algebra.Filter, *algebra.SemiJoin, *algebra.LeftJoin, *algebra.Extend, *algebra.Minus:
 	default:
 		if c.waiting != nil {
 			sub := *c
@@ -140,11 +120,11 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 			c = &sub
 		}
 	}
-	// 3. If a node must not see the solutions so far, it is executed on its own.
+	// 2. If a node must not see the solutions so far, it is executed on its own.
 	if !in.start && !c.mayStart(n, in.possible) {
 		return c.hashed(n, in, g, depth)
 	}
-	// 4. All others start from the solutions so far. Some read terms only.
+	// 3. All others start from the solutions so far. Some read terms only.
 	switch n.(type) {
 	case *algebra.Graph, *algebra.Service:
 		in = c.terms(in, in.numbers)
@@ -179,11 +159,19 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 	case *algebra.Group:
 		return c.group(n, in, g, depth)
 	case *algebra.OrderBy:
-		return c.orderBy(n, in, g, depth)
+		return c.orderBy(n.Input, n.Keys, ast.NoLimit, in, g, depth)
+	case *algebra.Top:
+		return c.orderBy(n.Input, n.Keys, n.Count, in, g, depth)
 	case *algebra.Project:
 		return c.project(n, in, g, depth)
 	case *algebra.Distinct:
 		return c.distinct(n.Input, in, g, depth)
+	case *algebra.SemiJoin:
+		return c.semiJoins(n, in, g, depth)
+	case *algebra.Tally:
+		return c.tally(n, in, g, depth)
+	case *algebra.Seek:
+		return c.seek(n, in, g)
 	case *algebra.Reduced:
 		return c.reduced(n.Input, in, g, depth)
 	case *algebra.Slice:
@@ -203,13 +191,13 @@ func (c *compiler) compile(n algebra.Node, in stream, g pattern.Graphs, depth in
 // mayStart reports whether n may start from rows with possible bindings of outer. In an EXISTS
 // all nodes see the row around it.
 func (c *compiler) mayStart(n algebra.Node, outer algebra.Set) bool {
-	if !c.visible.structural(n) {
+	if !c.visible.Structural(n) {
 		return false
 	}
 	if c.substitute {
 		outer = outer.Without(c.seeds)
 	}
-	return c.visible.lateral(n, outer)
+	return c.visible.Lateral(n, outer)
 }
 
 // names returns the detail of an operator on the variables of a set.

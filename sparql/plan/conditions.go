@@ -9,6 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/optimize"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -31,7 +32,7 @@ type condition struct {
 // wait adds conditions of a FILTER over n to those that wait. A condition waits if each row of n
 // binds its variables and its value depends on them only.
 func (c *compiler) wait(n algebra.Node, conds []ast.Expr) []*condition {
-	certain, _ := c.visible.vars(n)
+	certain, _ := c.visible.Vars(n)
 	return c.waitFor(c.waiting, conds, certain)
 }
 
@@ -40,57 +41,17 @@ func (c *compiler) waitFor(waiting []*condition, conds []ast.Expr, certain algeb
 	list := slices.Clip(waiting)
 	for _, e := range algebra.SplitConds(conds) {
 		uses := c.body.Uses(e)
-		if uses.Len() == 0 || !certain.ContainsAll(uses) || !ofRowAlone(e) {
+		if uses.Len() == 0 || !certain.ContainsAll(uses) || !optimize.OfRowAlone(e) {
 			continue
 		}
 		one := &condition{expr: e, uses: uses.Slots(), share: passShare(e), left: -1, right: -1}
-		if left, right, ok := equality(e); ok {
+		if left, right, ok := optimize.Equality(e); ok {
 			one.left, one.right, one.key = left, right, c.keys[e]
 			_, one.same = e.(*ast.Call)
 		}
 		list = append(list, one)
 	}
 	return list
-}
-
-// ofRowAlone reports whether the value of e depends on the bindings of a row only.
-func ofRowAlone(e ast.Expr) bool {
-	return !ast.AnyExpr(e, func(e ast.Expr) bool {
-		switch e := e.(type) {
-		case *ast.Exists:
-			return true
-		case *ast.Call:
-			switch e.Func {
-			case ast.FuncBNode, ast.FuncUUID, ast.FuncStrUUID, ast.FuncRand:
-				return true
-			}
-		}
-		return false
-	})
-}
-
-// equality returns the slots of ?left = ?right or sameTerm(?left, ?right).
-func equality(e ast.Expr) (left, right int, ok bool) {
-	a, b, ok := equated(e)
-	l, ok1 := a.(*ast.Var)
-	r, ok2 := b.(*ast.Var)
-	if !ok || !ok1 || !ok2 || l.Slot < 0 || r.Slot < 0 || l.Slot == r.Slot {
-		return 0, 0, false
-	}
-	return l.Slot, r.Slot, true
-}
-
-// equated returns both sides of = or sameTerm.
-func equated(e ast.Expr) (a, b ast.Expr, ok bool) {
-	switch e := e.(type) {
-	case *ast.Binary:
-		return e.Left, e.Right, e.Op == ast.OpEqual
-	case *ast.Call:
-		if e.Func == ast.FuncSameTerm && len(e.Args) == 2 {
-			return e.Args[0], e.Args[1], true
-		}
-	}
-	return nil, nil, false
 }
 
 // passShare guesses the share of rows that pass a condition. If the condition restricts the range of
@@ -108,34 +69,6 @@ func passShare(e ast.Expr) float64 {
 		}
 	}
 	return 0.3
-}
-
-// equalityKeys gives a slot behind those of the query to each equality of two variables.
-func equalityKeys(body *algebra.Body) map[ast.Expr]int {
-	keys := map[ast.Expr]int{}
-	var walk func(n algebra.Node)
-	walk = func(n algebra.Node) {
-		var conds []ast.Expr
-		switch n := n.(type) {
-		case *algebra.Filter:
-			conds = n.Conds
-		case *algebra.LeftJoin:
-			conds = n.Conds
-		}
-		for _, e := range algebra.SplitConds(conds) {
-			if _, _, ok := equality(e); ok {
-				keys[e] = body.Scope.Len() + len(keys)
-			}
-		}
-		for _, in := range algebra.Inputs(n) {
-			walk(in)
-		}
-	}
-	walk(body.Root)
-	for _, x := range body.Exists {
-		walk(x.Pattern)
-	}
-	return keys
 }
 
 // ready carries out the unfoldings that are ready, and filters s by the waiting conditions whose variables
@@ -169,7 +102,7 @@ func (c *compiler) onlySlots(conds []ast.Expr) []int {
 	slots := make([]int, len(conds))
 	for i, e := range conds {
 		slots[i] = -1
-		if uses := c.body.Uses(e); uses.Len() == 1 && ofRowAlone(e) {
+		if uses := c.body.Uses(e); uses.Len() == 1 && optimize.OfRowAlone(e) {
 			slots[i] = uses.Slots()[0]
 		}
 	}
@@ -182,7 +115,7 @@ func (c *compiler) nodeTests(conds []ast.Expr) []*exec.NodeTest {
 	tests := make([]*exec.NodeTest, len(conds))
 	for i, e := range conds {
 		// 1. Find both sides, a variable on the left.
-		x, y, ok := equated(e)
+		x, y, ok := optimize.Equated(e)
 		unequal := false
 		if b, isBinary := e.(*ast.Binary); isBinary && b.Op == ast.OpNotEqual {
 			x, y, ok, unequal = b.Left, b.Right, true, true
@@ -247,13 +180,13 @@ func (p *planner) equalityJoin(in stream, one *candidate, cond *condition, rows 
 // equal.
 func (c *compiler) keyed(s stream, of int, cond *condition, outer bool) stream {
 	op := &exec.EqualityKey{Exec: c.query, Input: s.op, Of: of, Key: cond.key, Outer: outer, Same: cond.same}
-	out := c.traced(s, op, "equality key", names(c.body.Scope, setOf([]int{of})), s.plan)
+	out := c.traced(s, op, "equality key", names(c.body.Scope, algebra.SetOf(of)), s.plan)
 	out.bind(cond.key)
 	return out
 }
 
 // unkeyed returns a stream without the slot of a key, which only its join needs.
 func unkeyed(s stream, key int) stream {
-	s.certain, s.possible = s.certain.Without(setOf([]int{key})), s.possible.Without(setOf([]int{key}))
+	s.certain, s.possible = s.certain.Without(algebra.SetOf(key)), s.possible.Without(algebra.SetOf(key))
 	return s
 }

@@ -15,45 +15,51 @@ import (
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
-// semiJoins takes an EXISTS out of conditions if its pattern may start from many rows.
-func (v *visibility) semiJoins(conds []ast.Expr) (semi []*ast.Exists, others []ast.Expr) {
-	for _, cond := range algebra.SplitConds(conds) {
-		x, ok := cond.(*ast.Exists)
-		if ok && v.structural(v.body.Exists[x.Index].Pattern) {
-			semi = append(semi, x)
-			continue
-		}
-		others = append(others, cond)
+// semiJoins passes the rows of the input for which all tests hold.
+func (c *compiler) semiJoins(n *algebra.SemiJoin, in stream, g pattern.Graphs, depth int) (stream, error) {
+	joined, err := c.existsFirst(n, in, g)
+	if err != nil {
+		return in, err
 	}
-	return semi, others
+	if joined != nil {
+		return c.compile(joined, in, g, depth)
+	}
+	out, err := c.compile(n.Input, in, g, depth)
+	for _, x := range n.Tests {
+		if err != nil {
+			break
+		}
+		out, err = c.semiJoin(x, out, g, depth)
+	}
+	return out, err
 }
 
-// existsFirst returns a filter whose EXISTS has few rows as a join: the different terms of the variables that both share go
-// first, and the patterns are looked up from them. It returns nil if the filter has no such EXISTS.
-func (c *compiler) existsFirst(n *algebra.Filter, in stream, g pattern.Graphs) (algebra.Node, error) {
+// existsFirst returns what stands for a semi-join if one of its tests has few rows as a join: the different terms of the
+// variables that both share go first, and the patterns are looked up from them. It returns nil if there is no such test.
+func (c *compiler) existsFirst(n *algebra.SemiJoin, in stream, g pattern.Graphs) (algebra.Node, error) {
 	// 1. The order of rows is free, and all of them are needed: else a semi join may end early.
 	named := g.Mode == pattern.EachGraph || g.Merged()
-	if !in.start || c.feed != nil || c.substitute || c.looped || c.want != nil || c.goal > 0 || c.top >= 0 || named {
+	if !in.start || c.feed != nil || c.substitute || c.looped || c.want != nil || c.goal > 0 || named {
 		return nil, nil
 	}
-	patterns, ok := joinedPatterns(n.Input)
+	filter, isFilter := n.Input.(*algebra.Filter)
+	input := n.Input
+	if isFilter {
+		input = filter.Input
+	}
+	patterns, ok := joinedPatterns(input)
 	if !ok || len(patterns) == 0 {
 		return nil, nil
 	}
-	certain, _ := c.visible.vars(n.Input)
-	conds := algebra.SplitConds(n.Conds)
-	for i, cond := range conds {
+	certain, _ := c.visible.Vars(input)
+	for i, x := range n.Tests {
 		// 2. Both sides are patterns only, and bind the variables that they share in each row.
-		x, isExists := cond.(*ast.Exists)
-		if !isExists || x.Not {
-			continue
-		}
 		body := c.body.Exists[x.Index].Pattern
 		inner, ok := joinedPatterns(body)
-		if !ok || len(inner) < 2 {
+		if x.Not || !ok || len(inner) < 2 {
 			continue // one pattern is a step of the join below
 		}
-		vars, _ := c.visible.vars(body)
+		vars, _ := c.visible.Vars(body)
 		shared := vars.Intersect(certain)
 		if shared.Len() == 0 {
 			continue
@@ -71,9 +77,12 @@ func (c *compiler) existsFirst(n *algebra.Filter, in stream, g pattern.Graphs) (
 			continue
 		}
 		terms := &algebra.Distinct{Input: &algebra.Project{Input: body, Slots: shared.Slots()}}
-		joined := &algebra.Join{Args: []algebra.Node{n.Input, terms}}
-		if rest := slices.Delete(slices.Clone(conds), i, i+1); len(rest) > 0 {
-			return &algebra.Filter{Input: joined, Conds: rest}, nil
+		var joined algebra.Node = &algebra.Join{Args: []algebra.Node{input, terms}}
+		if isFilter {
+			joined = &algebra.Filter{Input: joined, Conds: filter.Conds}
+		}
+		if rest := slices.Delete(slices.Clone(n.Tests), i, i+1); len(rest) > 0 {
+			joined = &algebra.SemiJoin{Input: joined, Tests: rest}
 		}
 		return joined, nil
 	}
@@ -130,13 +139,13 @@ func (c *compiler) semiJoin(x *ast.Exists, in stream, g pattern.Graphs, depth in
 func (c *compiler) correlated(s stream, copies []algebra.Copy) *compiler {
 	for _, one := range copies {
 		if s.certain.Has(one.From) {
-			s.certain = with(s.certain, one.To)
+			s.certain = s.certain.With(one.To)
 		}
 		if s.possible.Has(one.From) {
-			s.possible = with(s.possible, one.To)
+			s.possible = s.possible.With(one.To)
 		}
 		if s.numbers.Has(one.From) {
-			s.numbers = with(s.numbers, one.To)
+			s.numbers = s.numbers.With(one.To)
 		}
 	}
 	sub := c.below(s)
@@ -147,11 +156,11 @@ func (c *compiler) correlated(s stream, copies []algebra.Copy) *compiler {
 
 // agreeing drops the rows in which an operator has bound one of some variables otherwise than the feed.
 func (c *compiler) agreeing(s stream, bound []int) stream {
-	both := c.possible.Intersect(setOf(bound))
+	both := c.possible.Intersect(algebra.SetOf(bound...))
 	if both.Len() == 0 {
 		return s
 	}
-	s.certain = union(s.certain, c.certain.Intersect(both))
+	s.certain = s.certain.Union(c.certain.Intersect(both))
 	op := &exec.Agree{Exec: c.query, Input: s.op, Feed: c.feed, Slots: both.Slots()}
 	return c.traced(s, op, "equal to the outer pattern", names(c.body.Scope, both), s.plan)
 }

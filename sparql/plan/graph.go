@@ -4,67 +4,12 @@ package plan
 
 import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
-	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/optimize"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-// pushable reports whether GRAPH ?g over n may become patterns with the graph as a fourth
-// variable. Every solution must bind it, and no node between may read it.
-func pushable(n algebra.Node, slot int) bool {
-	// All leaves must be patterns.
-	switch n := n.(type) {
-	case *algebra.BGP:
-		_, possible := algebra.Vars(n)
-		return len(n.Patterns) > 0 && !possible.Has(slot)
-	case *algebra.TextJoin:
-		_, possible := algebra.Vars(n)
-		return !possible.Has(slot) // it binds the graph of each literal
-	case *algebra.Unfold:
-		_, possible := algebra.Vars(n)
-		return !possible.Has(slot) // the pattern with its term has the graph
-	case *algebra.Join, *algebra.Filter, *algebra.LeftJoin, *algebra.Union:
-		inputs := algebra.Inputs(n)
-		for _, in := range inputs {
-			if !pushable(in, slot) {
-				return false
-			}
-		}
-		for _, e := range algebra.Exprs(n) {
-			if ast.AnyExpr(e, func(x ast.Expr) bool {
-				v, isVar := x.(*ast.Var)
-				_, isExists := x.(*ast.Exists)
-				return isExists || isVar && v.Slot == slot
-			}) {
-				return false
-			}
-		}
-		return len(inputs) > 0
-	}
-	return false
-}
-
-// matches reports whether n has a pattern. If so, an empty graph does not match.
-func matches(n algebra.Node) bool {
-	switch n := n.(type) {
-	case *algebra.BGP:
-		return len(n.Patterns) > 0
-	case *algebra.Unit, *algebra.Table, *algebra.Path, *algebra.Union, *algebra.Group:
-		return false
-	case *algebra.LeftJoin:
-		return matches(n.Left)
-	case *algebra.Minus:
-		return matches(n.Left)
-	}
-	for _, in := range algebra.Inputs(n) {
-		if matches(in) {
-			return true
-		}
-	}
-	return false
-}
 
 func (c *compiler) graph(n *algebra.Graph, in stream, depth int) (stream, error) {
 	set := c.dataset.namedSet()
@@ -72,7 +17,7 @@ func (c *compiler) graph(n *algebra.Graph, in stream, depth int) (stream, error)
 	if !n.Name.IsVar() {
 		key := n.Name.Key
 		exists := set == nil || set[key]
-		if exists && set == nil && !matches(n.Input) {
+		if exists && set == nil && !optimize.Matches(n.Input) {
 			var err error
 			if exists, err = c.query.HasGraph(key); err != nil {
 				return in, err
@@ -86,7 +31,7 @@ func (c *compiler) graph(n *algebra.Graph, in stream, depth int) (stream, error)
 		return c.traced(out, exec.Empty{}, "no such graph", n.Name.Term.String), nil
 	}
 	// 2. If patterns may have the variable as a fourth position, one scan serves all graphs.
-	if pushable(n.Input, n.Name.Slot) {
+	if optimize.OneScan(n.Input, n.Name.Slot) {
 		return c.compile(n.Input, in, pattern.Graphs{Mode: pattern.EachGraph, Slot: n.Name.Slot, Set: set}, depth)
 	}
 	// 3. Otherwise the input runs once for each graph, and its patterns share the name.
@@ -105,5 +50,5 @@ func (c *compiler) graph(n *algebra.Graph, in stream, depth int) (stream, error)
 		}
 	}
 	out.bind(n.Name.Slot)
-	return c.traced(out, loop, "each graph", names(c.body.Scope, setOf([]int{n.Name.Slot})), out.plan), nil
+	return c.traced(out, loop, "each graph", names(c.body.Scope, algebra.SetOf(n.Name.Slot)), out.plan), nil
 }

@@ -60,12 +60,12 @@ func (c *compiler) hashJoin(kind exec.JoinKind, left, right stream, conds []*exp
 		// In an EXISTS both sides begin with its solution, which they share.
 		j.Domain = j.Shared
 	case exec.LeftJoin:
-		out.possible = union(left.possible, right.possible)
-		out.numbers = union(left.numbers, right.numbers)
+		out.possible = left.possible.Union(right.possible)
+		out.numbers = left.numbers.Union(right.numbers)
 	default:
-		out.numbers = union(left.numbers, right.numbers)
-		out.possible = union(left.possible, right.possible)
-		out.certain = union(left.certain, right.certain)
+		out.numbers = left.numbers.Union(right.numbers)
+		out.possible = left.possible.Union(right.possible)
+		out.certain = left.certain.Union(right.certain)
 		out.rows = max(left.rows, right.rows)
 		if len(j.Shared) == 0 {
 			out.rows = left.rows * right.rows
@@ -242,7 +242,7 @@ func (c *compiler) below(s stream) *compiler {
 	sub := *c
 	sub.feed = &exec.Feed{}
 	sub.certain, sub.possible, sub.numbers = s.certain, s.possible, s.numbers
-	sub.want, sub.top, sub.goal, sub.spans, sub.waiting = nil, -1, 0, nil, nil
+	sub.want, sub.goal, sub.spans, sub.waiting = nil, 0, nil, nil
 	return &sub
 }
 
@@ -256,7 +256,7 @@ func (c *compiler) union(n *algebra.Union, in stream, g pattern.Graphs, depth in
 	} else {
 		copied := *c
 		sub = &copied
-		sub.want, sub.top = nil, -1
+		sub.want = nil
 	}
 	if c.want != nil {
 		c.want.got = false
@@ -274,7 +274,7 @@ func (c *compiler) union(n *algebra.Union, in stream, g pattern.Graphs, depth in
 		}
 		branches = append(branches, s)
 		out.rows += s.rows
-		out.possible = union(out.possible, s.possible)
+		out.possible = out.possible.Union(s.possible)
 		if i == 0 {
 			out.certain = s.certain
 		} else {
@@ -337,7 +337,7 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g pattern.Graphs, de
 	// variables and run within it, because a row is no match if they fail.
 	sub := c.below(left)
 	sub.spans = restrictions(nil, n.Conds)
-	sub.nodes = union(c.nodes, c.visible.of(n.Left).nodes)
+	sub.nodes = c.nodes.Union(c.visible.Nodes(n.Left))
 	sub.waiting = c.linked(n, left)
 	right, err := sub.compile(n.Right, sub.begin(), g, depth)
 	if err != nil {
@@ -358,7 +358,7 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g pattern.Graphs, de
 		InSequence: right.sequence, Batch: c.query.NewBatch(), Got: c.query.NewBatch(),
 	}
 	out := left
-	out.possible = union(left.possible, right.possible)
+	out.possible = left.possible.Union(right.possible)
 	out.sequence = left.sequence && right.sequence
 	if !out.sequence && c.want != nil {
 		c.want.got = false
@@ -366,26 +366,26 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in stream, g pattern.Graphs, de
 	out = c.traced(out, l, "left join of each row", exprText(rest), append([]*explain.Plan{left.plan, right.plan}, plans...)...)
 	// 5. Rows without a match have the bindings of the left, all others those of the right.
 	out.numbers = c.unionNumbers([]stream{left, right})
-	mixed := union(left.numbers, right.numbers).Without(out.numbers)
-	out.numbers = union(out.numbers, mixed)
+	mixed := left.numbers.Union(right.numbers).Without(out.numbers)
+	out.numbers = out.numbers.Union(mixed)
 	return c.terms(out, mixed), nil
 }
 
 // linked returns the conditions of a left join that may run within its right side, which starts from
 // rows of left.
 func (c *compiler) linked(n *algebra.LeftJoin, left stream) []*condition {
-	certain, _ := c.visible.vars(n.Right)
-	return c.waitFor(nil, n.Conds, union(left.certain, certain))
+	certain, _ := c.visible.Vars(n.Right)
+	return c.waitFor(nil, n.Conds, left.certain.Union(certain))
 }
 
 // linking returns the equality by which a left join is hashed: between a variable of each side, if
 // nothing else links the sides. nil means that the right side starts from rows of the left.
 func (c *compiler) linking(n *algebra.LeftJoin, left stream, g pattern.Graphs) *condition {
-	certain, possible := c.visible.vars(n.Right)
+	certain, possible := c.visible.Vars(n.Right)
 	if left.possible.Intersect(possible).Len() > 0 || c.feed != nil || c.want != nil {
 		return nil
 	}
-	nodes := union(c.nodes, union(c.visible.of(n.Left).nodes, c.visible.of(n.Right).nodes))
+	nodes := c.nodes.Union(c.visible.Nodes(n.Left).Union(c.visible.Nodes(n.Right)))
 	var link *condition
 	for _, one := range c.linked(n, left) {
 		if one.left < 0 || left.certain.Has(one.left) == left.certain.Has(one.right) || certain.Has(one.left) == certain.Has(one.right) {
@@ -428,8 +428,8 @@ func (c *compiler) equalityLeftJoin(n *algebra.LeftJoin, left stream, link *cond
 // both returns the bindings of two sides of a join together.
 func both(left, right stream) stream {
 	return stream{
-		certain: union(left.certain, right.certain), possible: union(left.possible, right.possible),
-		numbers: union(left.numbers, right.numbers),
+		certain: left.certain.Union(right.certain), possible: left.possible.Union(right.possible),
+		numbers: left.numbers.Union(right.numbers),
 	}
 }
 
@@ -464,7 +464,7 @@ func (c *compiler) lateral(n *algebra.Lateral, in stream, g pattern.Graphs, dept
 	// A batch of rows may start together if nothing on the right looks at more than one row at a time.
 	l := &exec.Lateral{
 		Exec: c.query, Input: left.op, Feed: sub.feed, Inner: right.op, Batch: c.query.NewBatch(),
-		RowByRow: *sub.mixed || !c.visible.structural(n.Right), Single: c.query.NewBatch(),
+		RowByRow: *sub.mixed || !c.visible.Structural(n.Right), Single: c.query.NewBatch(),
 	}
 	out := right
 	out.sequence = false
@@ -479,6 +479,6 @@ func (c *compiler) lateral(n *algebra.Lateral, in stream, g pattern.Graphs, dept
 // them.
 func (c *compiler) alone() *compiler {
 	sub := *c
-	sub.spans, sub.waiting, sub.want, sub.top, sub.goal = nil, nil, nil, -1, 0
+	sub.spans, sub.waiting, sub.want, sub.goal = nil, nil, nil, 0
 	return &sub
 }

@@ -34,7 +34,7 @@ func (c *compiler) first(args []algebra.Node, patterns []algebra.TriplePattern, 
 	var first algebra.Node
 	most /= fewer
 	for _, arg := range args {
-		certain, _ := c.visible.vars(arg)
+		certain, _ := c.visible.Vars(arg)
 		if certain.Intersect(inPatterns).Len() == 0 {
 			continue
 		}
@@ -139,11 +139,11 @@ func (c *compiler) guessRows(n algebra.Node, g pattern.Graphs) (float64, error) 
 		return c.rowsOf(n.Input, g)
 	case *algebra.Filter:
 		// The restrictions are those that the joins below the filter have.
-		_, others := c.visible.semiJoins(n.Conds)
 		sub := *c
-		sub.spans = restrictions(c.spans, others)
+		sub.spans = restrictions(c.spans, n.Conds)
 		return sub.rowsOf(n.Input, g)
-	case *algebra.Extend, *algebra.Project, *algebra.Distinct, *algebra.Reduced, *algebra.OrderBy, *algebra.LeftJoin, *algebra.Minus, *algebra.LinkRank:
+	case *algebra.Extend, *algebra.Project, *algebra.Distinct, *algebra.Reduced, *algebra.OrderBy, *algebra.LeftJoin, *algebra.Minus, *algebra.LinkRank,
+		*algebra.SemiJoin, *algebra.Tally, *algebra.Top, *algebra.Seek:
 		return c.rowsOf(algebra.Inputs(n)[0], g) // the left one
 	}
 	return math.Inf(1), nil

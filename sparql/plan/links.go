@@ -283,7 +283,7 @@ func startsFirst(apart []component, functions []algebra.Node) {
 			pages.Add(call.Page.Slot)
 		}
 	}
-	count := func(one component) int { return setOf(one.slots).Intersect(pages).Len() }
+	count := func(one component) int { return algebra.SetOf(one.slots...).Intersect(pages).Len() }
 	if pages.Len() > 0 {
 		slices.SortStableFunc(apart, func(a, b component) int { return -cmp.Compare(count(a), count(b)) })
 	}

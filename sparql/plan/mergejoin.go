@@ -39,7 +39,7 @@ func (p *planner) merge(step *joinStep) stream {
 	if len(step.list) > 2 {
 		name = "leapfrog join"
 	}
-	out = p.c.traced(out, m, name, names(p.c.body.Scope, setOf([]int{step.slot})), inputs...)
+	out = p.c.traced(out, m, name, names(p.c.body.Scope, algebra.SetOf(step.slot)), inputs...)
 	m.SetPlan(out.plan)
 	return out
 }

@@ -12,16 +12,11 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/optimize"
 )
 
 func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth int) (stream, error) {
-	if s, ok, err := c.counts(n, g); ok || err != nil {
-		return s, err
-	}
-	if sum := c.unionCount(n, g); sum != nil {
-		return c.compile(sum, in, g, depth)
-	}
-	// 1. Counts of one pattern were answered above. All else needs the rows of the input.
+	// 1. Counts of one pattern are tallies. All else needs the rows of the input.
 	sub := c.alone()
 	sub.projected = true
 	out, err := sub.compile(n.Input, in, g, depth)
@@ -31,7 +26,7 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 	if counted, ok := c.countJoin(n, out); ok {
 		return counted, nil
 	}
-	_, possible := c.visible.vars(n.Input)
+	_, possible := c.visible.Vars(n.Input)
 	distinctBelow := false
 	var visible []int
 	for slot := range possible.All {
@@ -43,7 +38,7 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 	// files.
 	if slots, ok := distinctOf(n, visible); ok && c.feed == nil {
 		d := &exec.Distinct{Exec: c.query, Input: out.op, Slots: slots, Holder: c.query.Account.NewHolder("distinct")}
-		out = c.traced(out, d, "distinct", names(c.body.Scope, setOf(slots)), out.plan)
+		out = c.traced(out, d, "distinct", names(c.body.Scope, algebra.SetOf(slots...)), out.plan)
 		distinctBelow = true
 	}
 	op := &exec.Group{Exec: c.query, Holder: c.query.Account.NewHolder("group by")}
@@ -68,7 +63,7 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 		}
 		op.Keys = append(op.Keys, exec.GroupKey{Expr: x, From: from, Slot: key.Slot})
 		if from >= 0 && out.numbers.Has(from) {
-			result.numbers = with(result.numbers, key.Slot)
+			result.numbers = result.numbers.With(key.Slot)
 		}
 		exprs = append(exprs, key.Expr)
 		result.rows = max(1, out.rows/4)
@@ -94,8 +89,8 @@ func (c *compiler) group(n *algebra.Group, in stream, g pattern.Graphs, depth in
 		return in, err
 	}
 	op.Input, op.Env = out.op, env
-	certain, vars := c.visible.vars(n)
-	result.certain, result.possible = union(result.certain, certain), union(result.possible, vars)
+	certain, vars := c.visible.Vars(n)
+	result.certain, result.possible = result.certain.Union(certain), result.possible.Union(vars)
 	result = c.traced(result, op, "group", listText(exprs, ", ", ast.ExprString), append([]*explain.Plan{out.plan}, plans...)...)
 	result = c.terms(result, c.numbers)
 	var bound []int
@@ -142,30 +137,23 @@ func distinctOf(n *algebra.Group, visible []int) ([]int, bool) {
 	case slot == -1:
 		return nil, false
 	case slot == -2:
-		slots.AddAll(setOf(visible))
+		slots.AddAll(algebra.SetOf(visible...))
 	default:
 		slots.Add(slot)
 	}
 	return slots.Slots(), true
 }
 
-func setOf(slots []int) algebra.Set {
-	var s algebra.Set
-	for _, slot := range slots {
-		s.Add(slot)
-	}
-	return s
-}
-
-func (c *compiler) orderBy(n *algebra.OrderBy, in stream, g pattern.Graphs, depth int) (stream, error) {
-	op := &exec.OrderBy{Exec: c.query, Top: c.top, InSequence: -1, Holder: c.query.Account.NewHolder("order by")}
+// orderBy sorts the rows of a node. top is how many are needed; negative for all.
+func (c *compiler) orderBy(input algebra.Node, keys []ast.OrderKey, top int64, in stream, g pattern.Graphs, depth int) (stream, error) {
+	op := &exec.OrderBy{Exec: c.query, Top: top, InSequence: -1, Holder: c.query.Account.NewHolder("order by")}
 	// 1. If only first rows are wanted and the first key is a variable, the input may come in its
 	// sequence.
 	sub := c.alone()
-	if v, ok := n.Keys[0].Expr.(*ast.Var); ok && c.top > 0 && c.feed == nil {
-		sub.want = &sequence{slot: v.Slot, descending: n.Keys[0].Descending, top: c.top}
+	if v, ok := keys[0].Expr.(*ast.Var); ok && top > 0 && c.feed == nil {
+		sub.want = &sequence{slot: v.Slot, descending: keys[0].Descending, top: top}
 	}
-	out, err := sub.compile(n.Input, in, g, depth)
+	out, err := sub.compile(input, in, g, depth)
 	if err != nil {
 		return in, err
 	}
@@ -179,7 +167,7 @@ func (c *compiler) orderBy(n *algebra.OrderBy, in stream, g pattern.Graphs, dept
 	}
 	// 2. Compile the keys.
 	var exprs []ast.Expr
-	for _, key := range n.Keys {
+	for _, key := range keys {
 		x, err := expr.Compile(key.Expr, expr.Scope{})
 		if err != nil {
 			return in, err
@@ -197,7 +185,7 @@ func (c *compiler) orderBy(n *algebra.OrderBy, in stream, g pattern.Graphs, dept
 		out.rows = min(out.rows, float64(op.Top))
 	}
 	out.sequence = false
-	return c.traced(out, op, name, listText(n.Keys, ", ", keyText), append([]*explain.Plan{out.plan}, plans...)...), nil
+	return c.traced(out, op, name, listText(keys, ", ", keyText), append([]*explain.Plan{out.plan}, plans...)...), nil
 }
 
 func keyText(key ast.OrderKey) string {
@@ -210,7 +198,7 @@ func keyText(key ast.OrderKey) string {
 
 func (c *compiler) project(n *algebra.Project, in stream, g pattern.Graphs, depth int) (stream, error) {
 	sub := c.alone()
-	sub.top, sub.goal, sub.projected = c.top, c.goal, true
+	sub.goal, sub.projected = c.goal, true
 	out, err := sub.compile(n.Input, in, g, depth)
 	if err != nil {
 		return in, err
@@ -229,9 +217,6 @@ func (c *compiler) project(n *algebra.Project, in stream, g pattern.Graphs, dept
 }
 
 func (c *compiler) distinct(input algebra.Node, in stream, g pattern.Graphs, depth int) (stream, error) {
-	if s, ok, err := c.distinctTerms(input, g); ok || err != nil {
-		return s, err
-	}
 	sub := c.alone()
 	sub.goal = 4 * c.goal // a guess
 	out, err := sub.compile(input, in, g, depth)
@@ -272,24 +257,24 @@ func (c *compiler) reduced(input algebra.Node, in stream, g pattern.Graphs, dept
 
 func (c *compiler) slice(n *algebra.Slice, in stream, g pattern.Graphs, depth int) (stream, error) {
 	sub := c.alone()
-	from, offset := c.skip(n.Input, n.Offset, g)
-	sub.from = from
-	if n.Limit != ast.NoLimit && n.Limit >= 0 && n.Limit+offset >= 0 && n.Limit+offset <= maxTop {
-		sub.top = n.Limit + offset
-		sub.goal = sub.top
-	}
-	if _, ok := n.Input.(*algebra.Distinct); ok {
-		sub.top = -1
-	}
+	sub.goal, _ = optimize.Needed(n)
 	out, err := sub.compile(n.Input, in, g, depth)
 	if err != nil {
 		return in, err
 	}
-	s := &exec.Slice{Input: out.op, Offset: offset, Limit: n.Limit}
+	s := &exec.Slice{Input: out.op, Offset: n.Offset - n.Skipped, Limit: n.Limit}
 	if n.Limit != ast.NoLimit {
 		out.rows = min(out.rows, float64(n.Limit))
 	}
 	return c.traced(out, s, explain.SliceOperator, func() string { return sliceText(n) }, out.plan), nil
+}
+
+// seek reads one pattern from a binding of its variable on.
+func (c *compiler) seek(n *algebra.Seek, in stream, g pattern.Graphs) (stream, error) {
+	sub := c.alone()
+	sub.want, sub.goal = c.want, c.goal
+	sub.spans = map[int]pattern.Restriction{n.Slot: {Spans: []pattern.Span{{Lo: n.Lo, Hi: n.Hi}}}}
+	return sub.bgp(n.Input.Patterns, in, g)
 }
 
 func sliceText(n *algebra.Slice) string {
@@ -302,6 +287,3 @@ func sliceText(n *algebra.Slice) string {
 	}
 	return text
 }
-
-// maxTop is the greatest limit for a heap. If the limit is greater, all rows are sorted.
-const maxTop = 100_000

@@ -29,7 +29,7 @@ func (c *compiler) alike(left, right stream) (stream, stream) {
 // unionNumbers returns the variables that are numbers in each stream that may bind them.
 func (c *compiler) unionNumbers(streams []stream) (numbers algebra.Set) {
 	for _, s := range streams {
-		numbers = union(numbers, s.numbers)
+		numbers = numbers.Union(s.numbers)
 	}
 	for _, s := range streams {
 		numbers = numbers.Without(s.possible.Without(s.numbers))

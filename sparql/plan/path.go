@@ -52,10 +52,10 @@ func (c *compiler) path(n *algebra.Path, in stream, g pattern.Graphs) (stream, e
 		}
 		// A variable that some rows of the input bind to terms stays one of terms.
 		if view != nil && !in.possible.Has(at.Slot) {
-			in.numbers = with(in.numbers, at.Slot)
+			in.numbers = in.numbers.With(at.Slot)
 		}
 		p.Numbers[at.Slot] = in.numbers.Has(at.Slot)
-		p.Unread[at.Slot] = c.projected && c.visible.mentions()[at.Slot] == 1
+		p.Unread[at.Slot] = c.projected && c.visible.Mentions()[at.Slot] == 1
 	}
 	for slot := range p.Numbers {
 		in.bind(slot)
@@ -110,7 +110,7 @@ func (c *compiler) closure(n *algebra.Path, in stream, g pattern.Graphs) (out st
 		Exec: c.query, Lists: lists, Empty: repeat.Min == 0, Once: repeat.Once,
 		From: n.Subject.Slot, To: n.Object.Slot, Holder: c.query.Account.NewHolder("path"),
 	}
-	out = stream{rows: 1, numbers: setOf([]int{p.From, p.To})}
+	out = stream{rows: 1, numbers: algebra.SetOf(p.From, p.To)}
 	if p.Empty {
 		out.rows = float64(c.columns.Dictionary().Len())
 	}

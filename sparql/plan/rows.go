@@ -16,7 +16,7 @@ import (
 )
 
 func (c *compiler) table(n *algebra.Table, in stream) (stream, error) {
-	in = c.terms(in, setOf(n.Slots))
+	in = c.terms(in, algebra.SetOf(n.Slots...))
 	v := &exec.Values{Exec: c.query, Input: in.op, Slots: n.Slots, Batch: c.query.NewBatch()}
 	for _, terms := range n.Rows {
 		row := make([]string, len(terms))
@@ -25,30 +25,23 @@ func (c *compiler) table(n *algebra.Table, in stream) (stream, error) {
 		}
 		v.Rows = append(v.Rows, row)
 	}
-	certain, possible := c.visible.vars(n)
-	in.certain, in.possible = union(in.certain, certain), union(in.possible, possible)
+	certain, possible := c.visible.Vars(n)
+	in.certain, in.possible = in.certain.Union(certain), in.possible.Union(possible)
 	in.rows *= float64(max(1, len(n.Rows)))
 	return c.traced(in, v, "values", func() string { return fmt.Sprintf("%d rows", len(n.Rows)) }, in.plan), nil
 }
 
 func (c *compiler) filter(n *algebra.Filter, in stream, g pattern.Graphs, depth int) (stream, error) {
-	if joined, err := c.existsFirst(n, in, g); err != nil || joined != nil {
-		if err != nil {
-			return in, err
-		}
-		return c.compile(joined, in, g, depth)
-	}
 	// 1. Conditions may run inside the input, as soon as their variables are bound.
-	semi, others := c.visible.semiJoins(n.Conds)
 	sub := *c
-	sub.spans = restrictions(c.spans, others)
-	sub.waiting = c.wait(n.Input, others)
+	sub.spans = restrictions(c.spans, n.Conds)
+	sub.waiting = c.wait(n.Input, n.Conds)
 	out, err := sub.compile(n.Input, in, g, depth)
 	if err != nil {
 		return in, err
 	}
 	// 2. The others run over its rows.
-	others = undone(others, sub.waiting)
+	others := undone(n.Conds, sub.waiting)
 	conds, err := compileExprs(others)
 	if err != nil {
 		return in, err
@@ -60,11 +53,6 @@ func (c *compiler) filter(n *algebra.Filter, in stream, g pattern.Graphs, depth 
 		}
 		f := &exec.Filter{Exec: c.query, Input: out.op, Conditions: conds, Slots: c.onlySlots(others), Nodes: c.nodeTests(others), Env: env}
 		out = c.traced(out, f, "filter", exprText(others), append([]*explain.Plan{out.plan}, plans...)...)
-	}
-	for _, x := range semi {
-		if out, err = c.semiJoin(x, out, g, depth); err != nil {
-			return in, err
-		}
 	}
 	return out, nil
 }
@@ -102,8 +90,8 @@ func (c *compiler) extend(n *algebra.Extend, in stream, g pattern.Graphs, depth 
 		}
 		e.Slots, e.Exprs, e.From = append(e.Slots, one.Slot), append(e.Exprs, x), append(e.From, from)
 		exprs = append(exprs, one.Expr)
-		out.possible = with(out.possible, one.Slot)
-		out.numbers = out.numbers.Without(setOf([]int{one.Slot}))
+		out.possible = out.possible.With(one.Slot)
+		out.numbers = out.numbers.Without(algebra.SetOf(one.Slot))
 	}
 	env, plans, err := c.newEnv(g, exprs, out)
 	if err != nil {

@@ -37,7 +37,7 @@ func (c *compiler) service(n *algebra.Service, in stream, g pattern.Graphs, dept
 	if c.want != nil {
 		c.want.got = false
 	}
-	in.possible = union(in.possible, columns)
+	in.possible = in.possible.Union(columns)
 	in.sequence = false
 	return c.traced(in, s, "service", func() string { return c.endText(n.Name) + " " + names(c.body.Scope, columns)() }, in.plan), nil
 }

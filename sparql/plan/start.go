@@ -9,7 +9,9 @@ import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/optimize"
 	"github.com/trefoildb/trefoil/sparql/source"
 )
 
@@ -29,16 +31,22 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
-	keys := equalityKeys(body)
+	keys := optimize.EqualityKeys(body)
 	q := exec.NewExecution(ctx, src, body.Scope.Len()+len(keys), opts)
-	c := &compiler{query: q, body: body, dataset: dataset, top: -1, keys: keys, columns: columns.Of(ctx, src),
-		visible: &visibility{body: body, known: map[algebra.Node]*known{}}, estimator: &estimator{exec: q, known: surveyed{}, guessed: map[algebra.Node]float64{}}}
+	graphs, view := dataset.defaultGraphs(opts.UnionDefaultGraph), columns.Of(ctx, src)
+	ofGraphs := view
+	if graphs.Mode != pattern.DefaultGraph {
+		ofGraphs = nil // columns have the rows of the store's default graph
+	}
+	body, variables := optimize.Body(body, ofGraphs)
+	c := &compiler{query: q, body: body, dataset: dataset, keys: keys, columns: view, visible: variables,
+		estimator: &estimator{exec: q, known: surveyed{}, guessed: map[algebra.Node]float64{}}}
 	c.orders = newOrders(keeper, c.columns)
 	if c.columns != nil {
 		q.Terms = &solution.Terms{Dictionary: c.columns.Dictionary(), Account: q.Account}
 		q.MovingRows = c.columns.MovingRows()
 	}
-	s, err := c.compile(body.Root, c.begin(), dataset.defaultGraphs(opts.UnionDefaultGraph), 0)
+	s, err := c.compile(body.Root, c.begin(), graphs, 0)
 	if err != nil {
 		q.Account.End()
 		return nil, err

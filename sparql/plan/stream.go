@@ -26,19 +26,6 @@ type stream struct {
 }
 
 func (s *stream) bind(slot int) {
-	s.certain = with(s.certain, slot)
-	s.possible = with(s.possible, slot)
-}
-
-// with returns a new set with the slot.
-func with(s algebra.Set, slot int) algebra.Set {
-	out := s.Clone()
-	out.Add(slot)
-	return out
-}
-
-func union(a, b algebra.Set) algebra.Set {
-	out := a.Clone()
-	out.AddAll(b)
-	return out
+	s.certain = s.certain.With(slot)
+	s.possible = s.possible.With(slot)
 }

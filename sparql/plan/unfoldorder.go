@@ -154,7 +154,7 @@ func (p *planner) lookNarrow(one *candidate, in stream, rows float64) stream {
 	c := p.c
 	i := slices.IndexFunc(c.unfolds, func(u *unfolding) bool { return u.node.Slot == one.pat.Places[triple.Object].Slot })
 	node := c.unfolds[i].node
-	in = c.terms(in, union(one.vars, c.unfolds[i].inner))
+	in = c.terms(in, one.vars.Union(c.unfolds[i].inner))
 	pat := *one.pat
 	pat.Narrow = func(row []string) pattern.Span {
 		span, _ := tripleSpan(node, func(at algebra.VarOrTerm) (string, bool) {

@@ -1,40 +1,43 @@
 // The visible variables of a node, and whether it may start from the solutions so far.
 
-package plan
+package optimize
 
 import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 )
 
-// visibility returns the bound and visible variables of a query's nodes. It keeps what it knows of
-// each node, because deep trees need the same nodes at every level.
-type visibility struct {
+// Variables knows the variables of a body's nodes. It keeps what it knows of each node, because deep trees need
+// the same nodes at every level. It is not safe for concurrent use.
+type Variables struct {
 	body  *algebra.Body
 	known map[algebra.Node]*known
-	// counts has how often each variable stands in the query; see mentions.
+	// counts has how often each variable stands in the query; see Mentions.
 	counts map[int]int
 }
 
 // known is what is known of a node.
 type known struct {
 	certain, possible algebra.Set // the result of [algebra.Vars]
-	// nodes are variables that each row binds to an IRI or a blank node.
-	nodes algebra.Set
-	// structural: n may start from rows at all, whatever it sees.
-	structural bool
+	nodes             algebra.Set
+	structural        bool
 	// blocked are the variables of which an outer binding would change the result of n. It is set if
 	// n is structural.
 	blocked algebra.Set
 }
 
+// VariablesOf returns the variables of a body, whose nodes must not change.
+func VariablesOf(body *algebra.Body) *Variables {
+	return &Variables{body: body, known: map[algebra.Node]*known{}}
+}
+
 // of returns what is known of a node.
-func (v *visibility) of(n algebra.Node) *known {
+func (v *Variables) of(n algebra.Node) *known {
 	k := v.known[n]
 	if k == nil {
 		k = &known{structural: v.isStructural(n)}
 		v.known[n] = k
-		k.certain, k.possible = algebra.VarsFrom(n, v.vars)
+		k.certain, k.possible = algebra.VarsFrom(n, v.Vars)
 		k.nodes = v.nodesOf(n)
 		if k.structural {
 			k.blocked = v.blockedOf(n)
@@ -43,41 +46,44 @@ func (v *visibility) of(n algebra.Node) *known {
 	return k
 }
 
-// vars returns [algebra.Vars] of a node.
-func (v *visibility) vars(n algebra.Node) (certain, possible algebra.Set) {
+// Vars returns [algebra.Vars] of a node.
+func (v *Variables) Vars(n algebra.Node) (certain, possible algebra.Set) {
 	k := v.of(n)
 	return k.certain, k.possible
 }
 
-// structural reports whether n may start from rows at all, whatever it sees.
-func (v *visibility) structural(n algebra.Node) bool { return v.of(n).structural }
+// Nodes returns variables that each row of n binds to an IRI or a blank node.
+func (v *Variables) Nodes(n algebra.Node) algebra.Set { return v.of(n).nodes }
 
-// lateral reports whether n may start from rows with possible bindings of outer. The result
+// Structural reports whether n may start from rows at all, whatever it sees.
+func (v *Variables) Structural(n algebra.Node) bool { return v.of(n).structural }
+
+// Lateral reports whether n may start from rows with possible bindings of outer. The result
 // must be the same as a join with n on its own.
-func (v *visibility) lateral(n algebra.Node, outer algebra.Set) bool {
+func (v *Variables) Lateral(n algebra.Node, outer algebra.Set) bool {
 	k := v.of(n)
 	return k.structural && outer.Intersect(k.blocked).Len() == 0
 }
 
-func (v *visibility) isStructural(n algebra.Node) bool {
+func (v *Variables) isStructural(n algebra.Node) bool {
 	switch n := n.(type) {
 	case *algebra.Unit, *algebra.BGP, *algebra.Path, *algebra.Unfold, *algebra.Table, *algebra.Service, *algebra.LinkJoin, *algebra.TextJoin:
 		return true
-	case *algebra.Join, *algebra.Filter, *algebra.LeftJoin, *algebra.Union, *algebra.Extend:
+	case *algebra.Join, *algebra.Filter, *algebra.SemiJoin, *algebra.LeftJoin, *algebra.Union, *algebra.Extend:
 		for _, in := range algebra.Inputs(n) {
-			if !v.structural(in) {
+			if !v.Structural(in) {
 				return false
 			}
 		}
 		return true
 	case *algebra.Graph:
-		return v.structural(n.Input) && (!n.Name.IsVar() || pushable(n.Input, n.Name.Slot))
+		return v.Structural(n.Input) && (!n.Name.IsVar() || OneScan(n.Input, n.Name.Slot))
 	}
 	return false
 }
 
 // nodesOf returns variables that each row of a node binds to an IRI or a blank node.
-func (v *visibility) nodesOf(n algebra.Node) (nodes algebra.Set) {
+func (v *Variables) nodesOf(n algebra.Node) (nodes algebra.Set) {
 	// Patterns have nodes as subjects and predicates, also those of triple terms.
 	switch n := n.(type) {
 	case *algebra.BGP:
@@ -98,7 +104,7 @@ func (v *visibility) nodesOf(n algebra.Node) (nodes algebra.Set) {
 		for _, arg := range n.Args {
 			nodes.AddAll(v.of(arg).nodes)
 		}
-	case *algebra.Filter, *algebra.LeftJoin, *algebra.Extend, *algebra.Minus, *algebra.Graph, *algebra.LinkRank:
+	case *algebra.Filter, *algebra.SemiJoin, *algebra.LeftJoin, *algebra.Extend, *algebra.Minus, *algebra.Graph, *algebra.LinkRank:
 		return v.of(algebra.Inputs(n)[0]).nodes // of the left side
 	case *algebra.Union:
 		for i, arg := range n.Args {
@@ -113,7 +119,7 @@ func (v *visibility) nodesOf(n algebra.Node) (nodes algebra.Set) {
 }
 
 // blockedOf returns the blocked variables of a structural node.
-func (v *visibility) blockedOf(n algebra.Node) (blocked algebra.Set) {
+func (v *Variables) blockedOf(n algebra.Node) (blocked algebra.Set) {
 	for _, in := range algebra.Inputs(n) {
 		blocked.AddAll(v.of(in).blocked)
 	}
@@ -131,21 +137,24 @@ func (v *visibility) blockedOf(n algebra.Node) (blocked algebra.Set) {
 	// The result of an operator must not depend on such a variable.
 	switch n := n.(type) {
 	case *algebra.Filter:
-		certain, _ := v.vars(n.Input)
+		certain, _ := v.Vars(n.Input)
 		seen(certain, n.Conds...)
+	case *algebra.SemiJoin:
+		certain, _ := v.Vars(n.Input)
+		seen(certain, algebra.Exprs(n)...)
 	case *algebra.Extend:
-		certain, _ := v.vars(n.Input)
+		certain, _ := v.Vars(n.Input)
 		blocked.Add(n.Slot)
 		seen(certain, n.Expr)
 	case *algebra.LeftJoin:
-		left, _ := v.vars(n.Left)
-		right, possible := v.vars(n.Right)
+		left, _ := v.Vars(n.Left)
+		right, possible := v.Vars(n.Right)
 		for slot := range possible.All {
 			if !left.Has(slot) {
 				blocked.Add(slot)
 			}
 		}
-		seen(union(left, right), n.Conds...)
+		seen(left.Union(right), n.Conds...)
 	}
 	return blocked
 }

@@ -1,6 +1,6 @@
 // How often each variable stands in a query.
 
-package plan
+package optimize
 
 import (
 	"slices"
@@ -9,8 +9,8 @@ import (
 	"github.com/trefoildb/trefoil/sparql/ast"
 )
 
-// mentions returns how often each variable stands in the query.
-func (v *visibility) mentions() map[int]int {
+// Mentions returns how often each variable stands in the query.
+func (v *Variables) Mentions() map[int]int {
 	if v.counts != nil {
 		return v.counts
 	}
@@ -65,13 +65,13 @@ func (v *visibility) mentions() map[int]int {
 		case *algebra.Group:
 			for _, a := range n.Aggregates {
 				if a.Agg.Arg == nil && a.Agg.Distinct {
-					_, possible := v.vars(n.Input)
+					_, possible := v.Vars(n.Input)
 					each(possible.Slots())
 				}
 			}
 		}
 		if n, ok := n.(*algebra.Lateral); ok && v.groupReadsRows(n.Right) {
-			_, possible := v.vars(n.Left)
+			_, possible := v.Vars(n.Left)
 			each(possible.Slots())
 		}
 		for _, e := range algebra.Exprs(n) {
@@ -80,7 +80,7 @@ func (v *visibility) mentions() map[int]int {
 			}
 			if v.readsRows(e) {
 				for _, in := range algebra.Inputs(n) {
-					_, possible := v.vars(in)
+					_, possible := v.Vars(in)
 					each(possible.Slots())
 				}
 			}
@@ -100,7 +100,7 @@ func (v *visibility) mentions() map[int]int {
 }
 
 // readsRows reports whether an expression has an EXISTS whose value depends on variables that it does not name.
-func (v *visibility) readsRows(e ast.Expr) bool {
+func (v *Variables) readsRows(e ast.Expr) bool {
 	return ast.AnyExpr(e, func(e ast.Expr) bool {
 		x, ok := e.(*ast.Exists)
 		return ok && v.groupReadsRows(v.body.Exists[x.Index].Pattern)
@@ -109,6 +109,6 @@ func (v *visibility) readsRows(e ast.Expr) bool {
 
 // groupReadsRows reports whether a group of EXISTS or LATERAL depends on variables that it does not name: each group in
 // it begins with the outer solution, and MINUS compares solutions only if they share a variable.
-func (v *visibility) groupReadsRows(n algebra.Node) bool {
-	return !v.structural(n) || slices.ContainsFunc(algebra.Exprs(n), v.readsRows) || slices.ContainsFunc(algebra.Inputs(n), v.groupReadsRows)
+func (v *Variables) groupReadsRows(n algebra.Node) bool {
+	return !v.Structural(n) || slices.ContainsFunc(algebra.Exprs(n), v.readsRows) || slices.ContainsFunc(algebra.Inputs(n), v.groupReadsRows)
 }

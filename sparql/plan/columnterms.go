@@ -1,0 +1,144 @@
+// Tallies that a column, or all columns together, know: numbers of rows, and terms.
+
+package plan
+
+import (
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/solution"
+	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/optimize"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// columnNumber answers with a number that the columns have: of rows, or of different terms.
+func (t *tally) columnNumber() (stream, bool, error) {
+	number, ok := 0, false
+	col := t.c.column(t.pat)
+	predicates, rows, all := t.everything()
+	switch {
+	case t.node.Kind == algebra.TallyRows && col != nil:
+		number, ok = col.rows(), true
+	case t.node.Kind == algebra.TallyRows:
+		number, ok = rows, all
+	default:
+		if lists, _ := t.lists(t.node.Slot); lists != nil {
+			number, ok = lists.Keys(), true
+		} else if t.ofPredicates() {
+			number, ok = len(predicates), all
+		}
+	}
+	if !ok {
+		return stream{}, false, nil
+	}
+	op := &exec.NumberRow{Exec: t.c.query, Number: int64(number), Slots: t.node.Counts}
+	return t.c.traced(t.binding(1), op, "count of a column", t.c.patternText(&t.node.Pattern)), true, nil
+}
+
+// everything returns the predicates and the number of triples of the default graph, if the pattern is of
+// three variables and its solutions are these triples.
+func (t *tally) everything() (predicates []string, rows int, ok bool) {
+	var vars algebra.Set
+	for _, at := range t.pat.Places[:triple.Graph] {
+		if at.Slot < 0 {
+			return nil, 0, false
+		}
+		vars.Add(at.Slot)
+	}
+	if vars.Len() < 3 || t.c.columns == nil || t.pat.Graphs.Mode != pattern.DefaultGraph {
+		return nil, 0, false
+	}
+	return t.c.columns.All()
+}
+
+// ofPredicates reports whether the tally is of the predicates.
+func (t *tally) ofPredicates() bool { return t.node.Slot == t.pat.Places[triple.Predicate].Slot }
+
+// lists returns the lists whose keys are the terms of a variable; nil if the pattern has no column,
+// or a term beside the variable. long means that some of the terms may be long.
+func (t *tally) lists(slot int) (lists *columns.Lists, long bool) {
+	col := t.c.column(t.pat)
+	switch {
+	case col == nil || col.subject.term || col.object.term:
+		return nil, false
+	case t.pat.Places[triple.Subject].Slot == slot:
+		return &col.BySubject, col.LongSubjects
+	case t.pat.Places[triple.Object].Slot == slot:
+		return &col.ByObject, col.LongObjects
+	}
+	return nil, false
+}
+
+// columnTerms lists the keys of a column, none of which is long, with the numbers of their values.
+func (t *tally) columnTerms() (stream, bool, error) {
+	lists, long := t.lists(t.node.Slot)
+	if lists == nil || long {
+		return stream{}, false, nil
+	}
+	out := t.binding(float64(max(lists.Keys(), 1)))
+	out.numbers = algebra.SetOf(t.node.Slot)
+	op := &exec.ColumnTerms{Exec: t.c.query, Lists: lists, Slot: t.node.Slot, Counts: t.node.Counts}
+	name := "terms of a column"
+	if len(t.node.Counts) > 0 {
+		name = "count of each term of a column"
+	}
+	out = t.c.traced(out, op, name, t.c.patternText(&t.node.Pattern))
+	op.Plan = out.plan
+	return out, true, nil
+}
+
+// columnPredicates lists the predicates of all triples, with the number of triples of each.
+func (t *tally) columnPredicates() (stream, bool, error) {
+	predicates, _, ok := t.everything()
+	if !ok || !t.ofPredicates() || len(predicates) > optimize.MaxListed {
+		return stream{}, false, nil
+	}
+	slots := append([]int{t.node.Slot}, t.node.Counts...)
+	op := &exec.Values{Exec: t.c.query, Input: &exec.Unit{}, Slots: slots, Batch: t.c.query.NewBatch()}
+	for _, p := range predicates {
+		if triple.IsLongTerm([]byte(p)) {
+			return stream{}, false, nil
+		}
+		column, _ := t.c.columns.Column(p)
+		row := []string{p}
+		for range t.node.Counts {
+			row = append(row, solution.Encode(expr.FromInt(int64(column.Rows())).Term()))
+		}
+		op.Rows = append(op.Rows, row)
+	}
+	out := t.binding(float64(max(len(predicates), 1)))
+	return t.c.traced(out, op, "predicates of the columns", t.c.patternText(&t.node.Pattern)), true, nil
+}
+
+// columnKeys counts rows under conditions of one variable, an end of the pattern whose other end is another variable: each
+// term of the column is tested once.
+func (t *tally) columnKeys() (stream, bool, error) {
+	// 1. The terms must be those of a column. An index may have candidates among them.
+	c, conds := t.c, t.node.Conds
+	uses := c.body.Uses(conds[0])
+	slot := uses.Slots()[0]
+	if lists, long := t.lists(slot); lists == nil || long {
+		return stream{}, false, nil
+	}
+	p := &t.node.Pattern
+	spans, err := c.withCandidates(p, t.pat.Graphs, algebra.Set{}, restrictions(nil, conds))
+	if err != nil {
+		return stream{}, false, err
+	}
+	t.pat = newPattern(p.Subject, p.Predicate, p.Object, t.pat.Graphs, spans)
+	lists, _ := t.lists(slot)
+	end := &c.column(t.pat).object
+	if t.pat.Places[triple.Subject].Slot == slot {
+		end = &c.column(t.pat).subject
+	}
+	// 2. Make the operator.
+	compiled, err := compileExprs(conds)
+	if err != nil {
+		return stream{}, false, err
+	}
+	op := &exec.CountKeys{Exec: c.query, Lists: lists, Spans: end.spans, Slot: slot, Slots: t.node.Counts, Conditions: compiled, Env: c.query.NewEnv()}
+	text := func() string { return c.body.Scope.Pattern(*p) + " FILTER(" + exprText(conds)() + ")" }
+	return c.traced(t.binding(1), op, "count of a column", text), true, nil
+}
