@@ -43,12 +43,12 @@ func TestFailureEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The next save fails.
-	err := w.graph.inKeeper(ctx, func(k *keeper) error { k.dirty = true; return nil })
+	err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { k.dirty = true; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	for w.graph.failed() == nil {
-		<-w.graph.moved.wait() // sent with each failure
+	for w.graph.board.failed() == nil {
+		<-w.graph.board.moved.wait() // sent with each failure
 	}
 	if err := os.Rename(away, dir); err != nil {
 		t.Fatal(err)
@@ -136,6 +136,6 @@ func TestWithinNothingHeld(t *testing.T) {
 	q := &query{kind: askWithin, set: []uid.UID{1, 2}}
 	s := &state{}
 	if s.holds(q) {
-		_, _ = w.graph.answerHeld(ctx, s, q)
+		_, _ = w.graph.server.answerHeld(ctx, s, q)
 	}
 }

@@ -27,7 +27,7 @@ func fullAbuse() bool { return os.Getenv("TREFOIL_ABUSE") != "" }
 // settle builds all cells with changes again.
 func (w *world) settle() {
 	w.t.Helper()
-	if err := w.graph.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
+	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -35,7 +35,7 @@ func (w *world) settle() {
 // fromStore builds all cells from the triples, and writes them.
 func (w *world) fromStore() {
 	w.t.Helper()
-	if err := w.graph.make(ctx, allPartitions); err != nil {
+	if err := w.graph.placer.make(ctx, allPartitions); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -148,7 +148,7 @@ func damagedWorld(t *testing.T, rng *rand.Rand) *world {
 	for range 30 {
 		w.update(links.Change{Source: pageURL(rng.IntN(5), rng.IntN(50)), Targets: []string{pageURL(rng.IntN(9), rng.IntN(50))}})
 	}
-	if err := w.graph.inKeeper(ctx, func(k *keeper) error { return k.save() }); err != nil {
+	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { return k.save() }); err != nil {
 		t.Fatal(err)
 	}
 	w.compare()
@@ -209,7 +209,7 @@ func TestAbuseFlippedBits(t *testing.T) {
 			}
 		}
 	}
-	listed, err := w.graph.readListing()
+	listed, err := w.graph.files.readListing()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -224,7 +224,7 @@ func TestAbuseFlippedBits(t *testing.T) {
 			if err := os.WriteFile(path, data, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			_, err := (&keeper{Graph: w.graph}).readPart(part)
+			_, err := w.graph.files.readPart(part)
 			return err
 		}
 		if err := read(data); err != nil {

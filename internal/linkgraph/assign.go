@@ -13,14 +13,15 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// assigner assigns UIDs, and writes them before any caller sees them. One goroutine at a time
-// may use it: it has the lock assigning.
+// allocators assign UIDs, and write them before any caller sees them. One goroutine at a time
+// may use them: it has the lock assigning.
 //
 // When a page of a slot first needs a number, the numbers in use are read from the store. On a
 // lone node, writes of an earlier process have landed or never will, because the store belongs to
 // this process alone. In a cluster see terms. So numbers continue from those in the store.
-type assigner struct {
-	graph *Graph
+type allocators struct {
+	*machine
+	forms *forms
 	slots map[uid.Slot]*uid.Allocator
 	hosts int // in all allocators, about
 	// rounds is the number of times that UIDs were assigned, or may have been.
@@ -45,8 +46,8 @@ type assigned struct {
 
 // assign assigns UIDs to pages. They must be distinct and have none. It orders them by host and
 // URL. It calls done with some of them at a time, when these are durable.
-func (a *assigner) assign(ctx context.Context, f form, urls []string, done func([]assigned) error) error {
-	if err := a.graph.markMoved(ctx, f); err != nil {
+func (a *allocators) assign(ctx context.Context, f form, urls []string, done func([]assigned) error) error {
+	if err := a.forms.markMoved(ctx, f); err != nil {
 		return err
 	}
 	again, urls := a.takePending(urls)
@@ -60,7 +61,7 @@ func (a *assigner) assign(ctx context.Context, f form, urls []string, done func(
 	// the UIDs at once.
 	var given []assigned
 	flush := func() error {
-		if _, err := a.graph.node.Add(ctx, triples); err != nil {
+		if _, err := a.node.Add(ctx, triples); err != nil {
 			a.unsure(runs)
 			return fmt.Errorf("write the UIDs of %d pages: %w", len(given), err)
 		}
@@ -89,8 +90,8 @@ func (a *assigner) assign(ctx context.Context, f form, urls []string, done func(
 
 // unsure records that it is not known which UIDs were written. A lone store writes nothing more after
 // such an error, or has written nothing, so the numbers are read again.
-func (a *assigner) unsure(runs []numbered) {
-	if a.graph.node.Lone() != nil {
+func (a *allocators) unsure(runs []numbered) {
+	if a.node.Lone() != nil {
 		a.forget()
 		return
 	}
@@ -105,7 +106,7 @@ func (a *assigner) unsure(runs []numbered) {
 }
 
 // takePending returns the pages with pending UIDs as runs of one page, and the rest of the pages.
-func (a *assigner) takePending(urls []string) (runs []numbered, rest []string) {
+func (a *allocators) takePending(urls []string) (runs []numbered, rest []string) {
 	for _, url := range urls {
 		u, ok := a.pending[url]
 		if !ok {
@@ -119,7 +120,7 @@ func (a *assigner) takePending(urls []string) (runs []numbered, rest []string) {
 }
 
 // forget drops the numbers in use: they are read from the store again.
-func (a *assigner) forget() { a.slots, a.hosts, a.pending = nil, 0, nil }
+func (a *allocators) forget() { a.slots, a.hosts, a.pending = nil, 0, nil }
 
 // numbered is pages of one host with consecutive UIDs, from first on.
 type numbered struct {
@@ -128,7 +129,7 @@ type numbered struct {
 }
 
 // number finds UIDs for pages. If the caller does not write them, it must call forget.
-func (a *assigner) number(ctx context.Context, f form, urls []string) (runs []numbered, err error) {
+func (a *allocators) number(ctx context.Context, f form, urls []string) (runs []numbered, err error) {
 	a.rounds++
 	// 1. Sort by slot and host, because a host's numbers are taken together.
 	pages := make([]keyed, len(urls))
@@ -183,7 +184,7 @@ func (k keyed) compare(other keyed) int {
 }
 
 // take takes numbers for pages of a host.
-func (a *assigner) take(ctx context.Context, f form, slot uid.Slot, key string, n uint64) ([]uid.Run, error) {
+func (a *allocators) take(ctx context.Context, f form, slot uid.Slot, key string, n uint64) ([]uid.Run, error) {
 	allocator, err := a.allocator(ctx, f, slot)
 	if err != nil {
 		return nil, err
@@ -205,7 +206,7 @@ func (a *assigner) take(ctx context.Context, f form, slot uid.Slot, key string, 
 }
 
 // allocator returns the allocator of a slot, restored from the store.
-func (a *assigner) allocator(ctx context.Context, f form, slot uid.Slot) (*uid.Allocator, error) {
+func (a *allocators) allocator(ctx context.Context, f form, slot uid.Slot) (*uid.Allocator, error) {
 	// 1. Use the cached one. If there are too many hosts, all are dropped.
 	if found := a.slots[slot]; found != nil {
 		return found, nil
@@ -215,7 +216,7 @@ func (a *assigner) allocator(ctx context.Context, f form, slot uid.Slot) (*uid.A
 	}
 	// 2. In a cluster, restore all slots of the partition, because each read is a message to others.
 	slots := uid.Slots{First: slot, Last: slot}
-	if a.graph.node.Lone() == nil {
+	if a.node.Lone() == nil {
 		slots.First = slot / partitionSlots * partitionSlots
 		slots.Last = slots.First + partitionSlots - 1
 	}
@@ -226,8 +227,8 @@ func (a *assigner) allocator(ctx context.Context, f form, slot uid.Slot) (*uid.A
 }
 
 // restore makes the allocators of slots from the UIDs in the store.
-func (a *assigner) restore(ctx context.Context, f form, slots uid.Slots) error {
-	r, err := a.graph.node.Reader()
+func (a *allocators) restore(ctx context.Context, f form, slots uid.Slots) error {
+	r, err := a.node.Reader()
 	if err != nil {
 		return err
 	}

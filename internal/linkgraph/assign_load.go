@@ -24,8 +24,8 @@ const loadedPages = 50_000
 // load assigns UIDs to pages, as assign does, but to all of them or to none. The store's feed
 // then has a load, after which all cells are built again. So only a build may call this, because it
 // starts again behind the load.
-func (a *assigner) load(ctx context.Context, f form, urls []string, memory int64) error {
-	if err := a.graph.markMoved(ctx, f); err != nil {
+func (a *allocators) load(ctx context.Context, f form, urls []string, memory int64) error {
+	if err := a.forms.markMoved(ctx, f); err != nil {
 		return err
 	}
 	runs, err := a.number(ctx, f, urls)
@@ -33,7 +33,7 @@ func (a *assigner) load(ctx context.Context, f form, urls []string, memory int64
 		return err
 	}
 	text := input.Document("UIDs", &uidReader{runs: runs}, -1, syntax.NQuads)
-	_, err = rdfload.Load(ctx, newSink{a.graph.node.Sink(), a.graph.node.Lone()}, []input.Source{text}, rdfload.Options{Memory: max(memory, rdfload.MinMemory)})
+	_, err = rdfload.Load(ctx, newSink{a.node.Sink(), a.node.Lone()}, []input.Source{text}, rdfload.Options{Memory: max(memory, rdfload.MinMemory)})
 	if err != nil {
 		a.forget() // they may be in the store, or not
 		return fmt.Errorf("load the UIDs of %d pages: %w", len(urls), err)

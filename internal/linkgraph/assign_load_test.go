@@ -42,13 +42,13 @@ func TestLoadOfUIDsCounts(t *testing.T) {
 				return last
 			}
 			note()
-			unlock, err := w.graph.assigning.lock(ctx)
+			unlock, err := w.graph.assigner.assigning.lock(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer unlock()
 			for i, urls := range [][]string{{pageURL(1, 1), pageURL(1, 2), pageURL(2, 1)}, {pageURL(1, 3), pageURL(3, 1)}} {
-				if err := w.graph.assigner.load(ctx, form{}, slices.Clone(urls), 0); err != nil {
+				if err := w.graph.assigner.allocators.load(ctx, form{}, slices.Clone(urls), 0); err != nil {
 					t.Fatal(err)
 				}
 				last := note()

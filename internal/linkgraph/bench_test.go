@@ -38,7 +38,7 @@ func benchWorld(b *testing.B, pages uint32) (*world, []string, []uid.UID) {
 			changes = changes[:0]
 		}
 	}
-	if err := w.graph.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
+	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
 		b.Fatal(err)
 	}
 	uids, err := w.graph.UIDs(ctx, names)

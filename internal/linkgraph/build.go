@@ -19,7 +19,7 @@ import (
 
 // builder makes the cells of partitions.
 type builder struct {
-	graph  *Graph
+	cells  *cellMaker
 	rows   buildRows
 	set    partitionSet   // of the cells
 	others []assigned     // pages of other partitions that links lead to or come from, by UID
@@ -39,6 +39,22 @@ type builder struct {
 	made  atomic.Int64 // bytes of the cells that were made
 	mixed atomic.Bool  // the rows are no plain graph, see plain.go
 	sizes []int64      // bytes of links by span; nil until they must be measured
+}
+
+// cellMaker makes cells from the rows of the store.
+type cellMaker struct {
+	*machine
+	forms    *forms
+	hosts    *hosts
+	board    *board
+	router   *router
+	assigner *assigner
+}
+
+// cellOptions returns the options of a cell.
+func (cm *cellMaker) cellOptions(r uid.Range, workers int) cell.Options {
+	return cell.Options{Range: r, Lists: cm.o.Lists, Workers: workers,
+		Sketches: func(made *cell.Cell) ([]byte, error) { return makeSketches(made, cm.hosts.forCall()) }}
 }
 
 // span is the pages of one cell: the ordinals in [first, end). If it is of another partition than
@@ -61,22 +77,22 @@ var errManyUnknown = fmt.Errorf("%w: more than a pass can collect", errUnknown)
 
 // build makes the cells of partitions from the present content of the store. If pages have no
 // UIDs, they get some first. The feed up to the position is certainly in the cells.
-func (g *Graph) build(ctx context.Context, set partitionSet) (parts []*part, at feed.Position, err error) {
+func (cm *cellMaker) build(ctx context.Context, set partitionSet) (parts []*part, at feed.Position, err error) {
 	var others []assigned
 	for later := false; ; {
 		// 1. The position must be read before the rows, because the cells must have every change up
 		// to it. It stays once all pages up to it have UIDs. Else a build would never end while
 		// links of new pages are added.
 		if !later {
-			if at, err = g.node.Feed().Position(ctx); err != nil {
+			if at, err = cm.node.Feed().Position(ctx); err != nil {
 				return nil, at, err
 			}
 		}
-		rounds, err := g.assignRounds(ctx)
+		rounds, err := cm.assigner.assignRounds(ctx)
 		if err != nil {
 			return nil, at, err
 		}
-		cells, plain, unknown, err := g.tryBuild(ctx, set, others, later)
+		cells, plain, unknown, err := cm.tryBuild(ctx, set, others, later)
 		if err == nil {
 			parts, err = openParts(cells, plain)
 		}
@@ -85,11 +101,11 @@ func (g *Graph) build(ctx context.Context, set partitionSet) (parts []*part, at 
 		}
 		// 2. Unknown pages are of other partitions, or new.
 		later = !errors.Is(err, errManyUnknown)
-		if g.node.Lone() != nil && set == allPartitions {
-			later = later && len(unknown) < g.o.limits.loadedPages // a load lies behind the position
-			err = g.assignAll(ctx, unknown, rounds)
+		if cm.node.Lone() != nil && set == allPartitions {
+			later = later && len(unknown) < cm.o.limits.loadedPages // a load lies behind the position
+			err = cm.assigner.assignAll(ctx, unknown, rounds)
 		} else {
-			others, err = g.resolveOthers(ctx, set, others, unknown)
+			others, err = cm.resolveOthers(ctx, set, others, unknown)
 		}
 		if err != nil {
 			return nil, at, err
@@ -99,11 +115,11 @@ func (g *Graph) build(ctx context.Context, set partitionSet) (parts []*part, at 
 
 // resolveOthers assigns UIDs to the pages that have none. It returns the pages of other partitions
 // than those of the set, with the ones known before.
-func (g *Graph) resolveOthers(ctx context.Context, set partitionSet, before []assigned, urls []string) ([]assigned, error) {
+func (cm *cellMaker) resolveOthers(ctx context.Context, set partitionSet, before []assigned, urls []string) ([]assigned, error) {
 	others := before
-	for some := range chunkURLs(urls, resolvedPages, 8*g.o.MessageBytes) {
+	for some := range chunkURLs(urls, resolvedPages, 8*cm.o.MessageBytes) {
 		found := map[string]uid.UID{}
-		if _, err := g.resolve(ctx, some, found); err != nil {
+		if _, err := cm.assigner.resolve(ctx, some, found); err != nil {
 			return nil, err
 		}
 		for url, u := range found {
@@ -111,7 +127,7 @@ func (g *Graph) resolveOthers(ctx context.Context, set partitionSet, before []as
 				others = append(others, assigned{url, u})
 			}
 		}
-		g.say("%d pages of other partitions are known", len(others))
+		cm.board.say("%d pages of other partitions are known", len(others))
 	}
 	slices.SortFunc(others, func(a, b assigned) int { return cmp.Compare(a.uid, b.uid) })
 	return others, nil
@@ -141,30 +157,30 @@ func openParts(cells [][]byte, plain bool) ([]*part, error) {
 }
 
 // assignRounds returns the number of times that UIDs were assigned.
-func (g *Graph) assignRounds(ctx context.Context) (int, error) {
-	unlock, err := g.assigning.lock(ctx)
+func (a *assigner) assignRounds(ctx context.Context) (int, error) {
+	unlock, err := a.assigning.lock(ctx)
 	if err != nil {
 		return 0, err
 	}
 	defer unlock()
-	return g.assigner.rounds, nil
+	return a.allocators.rounds, nil
 }
 
 // assignAll assigns UIDs to pages that had none when assignRounds returned rounds. The node must be
 // alone.
-func (g *Graph) assignAll(ctx context.Context, urls []string, rounds int) error {
-	unlock, err := g.assigning.lock(ctx)
+func (a *assigner) assignAll(ctx context.Context, urls []string, rounds int) error {
+	unlock, err := a.assigning.lock(ctx)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	f, err := g.form(ctx)
+	f, err := a.forms.form(ctx)
 	if err != nil {
 		return err
 	}
 	// 1. Some of the pages may have UIDs already.
-	if g.assigner.rounds != rounds {
-		found, err := f.findUIDs(ctx, g.node, urls)
+	if a.allocators.rounds != rounds {
+		found, err := f.findUIDs(ctx, a.node, urls)
 		if err != nil {
 			return err
 		}
@@ -178,29 +194,29 @@ func (g *Graph) assignAll(ctx context.Context, urls []string, rounds int) error 
 	}
 	// 2. Very many pages get them by a bulk load.
 	given, all := 0, len(urls)
-	if all >= g.o.limits.loadedPages {
-		g.say("%d new pages get UIDs", all)
-		return g.assigner.load(ctx, f, urls, g.o.BuildBytes)
+	if all >= a.o.limits.loadedPages {
+		a.board.say("%d new pages get UIDs", all)
+		return a.allocators.load(ctx, f, urls, a.o.BuildBytes)
 	}
-	return g.assigner.assign(ctx, f, urls, func(some []assigned) error {
+	return a.allocators.assign(ctx, f, urls, func(some []assigned) error {
 		given += len(some)
-		g.say("%d of %d new pages have UIDs", given, all)
+		a.board.say("%d of %d new pages have UIDs", given, all)
 		return nil
 	})
 }
 
 // tryBuild makes the cells of partitions; those of others are nil. plain reports whether the rows are
 // a plain graph. It fails with errUnknown if pages have no known UIDs, and then returns these.
-func (g *Graph) tryBuild(ctx context.Context, set partitionSet, others []assigned, later bool) (cells [][]byte, plain bool, unknown []string, err error) {
-	rows, err := g.openBuildRows(ctx)
+func (cm *cellMaker) tryBuild(ctx context.Context, set partitionSet, others []assigned, later bool) (cells [][]byte, plain bool, unknown []string, err error) {
+	rows, err := cm.openBuildRows(ctx)
 	if err != nil {
 		return nil, false, nil, err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	if err := g.fitsBuild(ctx, rows, set); err != nil {
+	if err := cm.fitsBuild(ctx, rows, set); err != nil {
 		return nil, false, nil, err
 	}
-	b, err := g.newBuilder(ctx, rows, set, others)
+	b, err := cm.newBuilder(ctx, rows, set, others)
 	if err != nil {
 		return nil, false, nil, err
 	}
@@ -221,12 +237,12 @@ func (g *Graph) tryBuild(ctx context.Context, set partitionSet, others []assigne
 }
 
 // newBuilder returns a builder that has read the pages.
-func (g *Graph) newBuilder(ctx context.Context, rows buildRows, set partitionSet, others []assigned) (b *builder, err error) {
-	b = &builder{graph: g, rows: rows, set: set, others: others}
+func (cm *cellMaker) newBuilder(ctx context.Context, rows buildRows, set partitionSet, others []assigned) (b *builder, err error) {
+	b = &builder{cells: cm, rows: rows, set: set, others: others}
 	if b.expected, err = rows.EstimatePages(ctx, set); err != nil {
 		return nil, err
 	}
-	b.expected = max(b.expected+len(others), g.lastPages())
+	b.expected = max(b.expected+len(others), cm.board.lastPages())
 	b.table, b.uids = newTable(newSeeds(), b.expected), make([]uid.UID, 0, b.expected)
 	if err := b.readPages(ctx); err != nil {
 		return nil, fmt.Errorf("read the UIDs of pages: %w", err)
@@ -251,7 +267,7 @@ func (b *builder) endSpans() {
 func (b *builder) read(n int) {
 	const often = 1 << 20
 	if now := b.links.Add(int64(n)); now/often != (now-int64(n))/often {
-		b.graph.say("%d links are read", now)
+		b.cells.board.say("%d links are read", now)
 	}
 }
 

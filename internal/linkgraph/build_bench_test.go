@@ -100,7 +100,7 @@ func BenchmarkBuild(b *testing.B) {
 			}
 		}()
 		for b.Loop() {
-			if err := graph.make(ctx, allPartitions); err != nil {
+			if err := graph.placer.make(ctx, allPartitions); err != nil {
 				b.Fatal(err)
 			}
 		}

@@ -17,8 +17,8 @@ func (b *builder) makeCells(ctx context.Context, cells [][]byte, from, to int, c
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	// If there are fewer cells than workers, both directions of a cell are made concurrently.
-	workers := min(b.graph.o.Workers, to-from)
-	both := b.graph.o.Workers > workers
+	workers := min(b.cells.o.Workers, to-from)
+	both := b.cells.o.Workers > workers
 	var next atomic.Int64
 	var group sync.WaitGroup
 	for range workers {
@@ -32,12 +32,12 @@ func (b *builder) makeCells(ctx context.Context, cells [][]byte, from, to int, c
 					cancel(fmt.Errorf("%s: %w", b.spans[i].Range, err))
 					return
 				}
-				if err := b.graph.fits(b.graph.memory()+b.made.Add(int64(len(data))), "the graph that is built"); err != nil {
+				if err := b.cells.fits(b.cells.board.memory()+b.made.Add(int64(len(data))), "the graph that is built"); err != nil {
 					cancel(err)
 					return
 				}
 				cells[i] = data
-				b.graph.say("%d of %d cells are built", i+1, len(cells))
+				b.cells.board.say("%d of %d cells are built", i+1, len(cells))
 				runtime.Gosched()
 			}
 		})

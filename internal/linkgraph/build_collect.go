@@ -33,7 +33,7 @@ func (c *collection) unknown() []string {
 // and later passes keep what fits.
 func (b *builder) collect(ctx context.Context, from int) (c *collection, to int, err error) {
 	if b.sizes == nil {
-		if c, err = b.pass(ctx, from, len(b.spans), b.graph.o.BuildBytes); err != nil || !c.dropped.Load() {
+		if c, err = b.pass(ctx, from, len(b.spans), b.cells.o.BuildBytes); err != nil || !c.dropped.Load() {
 			return c, len(b.spans), err
 		}
 		b.sizes = make([]int64, len(c.spans))
@@ -42,11 +42,11 @@ func (b *builder) collect(ctx context.Context, from int) (c *collection, to int,
 		}
 	}
 	size := int64(0)
-	for to = from; to < len(b.spans) && (to == from || size+b.sizes[to] <= b.graph.o.BuildBytes); to++ {
+	for to = from; to < len(b.spans) && (to == from || size+b.sizes[to] <= b.cells.o.BuildBytes); to++ {
 		size += b.sizes[to]
 	}
-	if size > b.graph.o.BuildBytes {
-		b.graph.log.Warn("a cell's links take more memory than a build may use", "bytes", size)
+	if size > b.cells.o.BuildBytes {
+		b.cells.log.Warn("a cell's links take more memory than a build may use", "bytes", size)
 	}
 	c, err = b.pass(ctx, from, to, math.MaxInt64)
 	return c, to, err
@@ -63,7 +63,7 @@ func (b *builder) pass(ctx context.Context, from, to int, budget int64) (*collec
 	b.links.Store(0)
 	var next atomic.Int64
 	var group sync.WaitGroup
-	for range min(b.graph.o.Workers, len(b.parts)) {
+	for range min(b.cells.o.Workers, len(b.parts)) {
 		group.Go(func() {
 			w := newWorker(b, c)
 			for i := int(next.Add(1) - 1); i < len(b.parts); i = int(next.Add(1) - 1) {

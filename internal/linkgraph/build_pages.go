@@ -82,8 +82,8 @@ func (g *errgroup) wait() error {
 func (b *builder) readPages(ctx context.Context) (err error) {
 	// 1. On return, all readers and all begun cells must have ended.
 	ctx, cancel := context.WithCancelCause(ctx)
-	workers := b.graph.o.Workers
-	cells := b.expected/b.graph.o.CellPages + 1
+	workers := b.cells.o.Workers
+	cells := b.expected/b.cells.o.CellPages + 1
 	r := &pageReader{builder: b, each: max(workers/cells, 1), room: make(chan struct{}, workers)}
 	var readers sync.WaitGroup
 	defer func() {
@@ -139,7 +139,7 @@ func (b *builder) readPart(ctx context.Context, part int, to chan<- *pageBatch) 
 	err := b.eachPage(ctx, part, func(p page) error {
 		if e := p.uid.Extent(); e != last {
 			last = e
-			b.graph.hosts.add(e, p.url)
+			b.cells.hosts.add(e, p.url)
 		}
 		// The hash is computed here, because this runs in several goroutines.
 		if batch.uids == nil {
@@ -197,16 +197,16 @@ func (r *pageReader) take(batch *pageBatch) error {
 		if !r.table.add(batch.sums[i], ordinal) {
 			continue // the page has a lower UID, which counts
 		}
-		if n := len(r.uids); n > 0 && r.uids[n-1].Slot() != u.Slot() && int(ordinal-r.begin) >= r.graph.o.CellPages {
+		if n := len(r.uids); n > 0 && r.uids[n-1].Slot() != u.Slot() && int(ordinal-r.begin) >= r.cells.o.CellPages {
 			r.close(r.uids[n-1].Slot())
 		}
 		if r.uids = append(r.uids, u); !r.foreign {
-			r.held.add(url, r.graph.o.limits.heldBytes)
+			r.held.add(url, r.cells.o.limits.heldBytes)
 		}
 	}
 	const often = 1 << 20
 	if len(r.uids)/often != before/often {
-		r.graph.say("%d pages are read", len(r.uids))
+		r.cells.board.say("%d pages are read", len(r.uids))
 	}
 	return nil
 }
@@ -238,7 +238,7 @@ func (r *pageReader) close(last uid.Slot) {
 	r.begun.run(func() error {
 		defer func() { <-r.room }()
 		var err error
-		if s.maker, err = cell.NewBuilder(r.graph.cellOptions(s.Range, r.each)); err != nil || pages.dropped {
+		if s.maker, err = cell.NewBuilder(r.cells.cellOptions(s.Range, r.each)); err != nil || pages.dropped {
 			return err
 		}
 		begin := uint32(0)

@@ -33,27 +33,27 @@ type linkRows interface {
 }
 
 // openBuildRows returns the rows of the node.
-func (g *Graph) openBuildRows(ctx context.Context) (buildRows, error) {
-	keys, err := predicateRange(g.o.Predicate)
+func (cm *cellMaker) openBuildRows(ctx context.Context) (buildRows, error) {
+	keys, err := predicateRange(cm.o.Predicate)
 	if err != nil {
 		return nil, err
 	}
-	f, err := g.form(ctx)
+	f, err := cm.forms.form(ctx)
 	if err != nil {
 		return nil, err
 	}
-	if db := g.node.Lone(); db != nil {
+	if db := cm.node.Lone(); db != nil {
 		sn, err := db.Snapshot()
 		if err != nil {
 			return nil, err
 		}
-		return &loneRows{form: f, snapshot: sn, keys: keys, labels: db.Status().Annotations > 0, workers: g.o.Workers}, nil
+		return &loneRows{form: f, snapshot: sn, keys: keys, labels: db.Status().Annotations > 0, workers: cm.o.Workers}, nil
 	}
-	r, err := g.node.Reader()
+	r, err := cm.node.Reader()
 	if err != nil {
 		return nil, err
 	}
-	return &clusterRows{form: f, Reader: r, keys: keys, predicate: g.o.Predicate, labels: g.annotated(ctx)}, nil
+	return &clusterRows{form: f, Reader: r, keys: keys, predicate: cm.o.Predicate, labels: cm.router.annotated(ctx)}, nil
 }
 
 // loneRows are the rows of a snapshot. Link rows are read raw, because annotations then come
@@ -127,16 +127,16 @@ type clusterRows struct {
 
 // annotated reports whether any member has annotations, or does not answer. Reading them costs a
 // message for each batch of rows.
-func (g *Graph) annotated(ctx context.Context) bool {
-	v := g.node.View()
-	if v == nil || g.node.Annotated() {
+func (r *router) annotated(ctx context.Context) bool {
+	v := r.node.View()
+	if v == nil || r.node.Annotated() {
 		return true
 	}
 	for _, m := range v.Members {
-		if m.ID == g.node.MachineID() {
+		if m.ID == r.node.MachineID() {
 			continue
 		}
-		if a, err := g.send(ctx, m.ID, &query{kind: askAnnotated}); err != nil || a.number > 0 {
+		if a, err := r.send(ctx, m.ID, &query{kind: askAnnotated}); err != nil || a.number > 0 {
 			return true
 		}
 	}

@@ -155,7 +155,7 @@ func TestPasses(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := w.graph.newBuilder(ctx, &loneRows{snapshot: sn, keys: keys, workers: 2}, allPartitions, nil)
+	b, err := w.graph.cells.newBuilder(ctx, &loneRows{snapshot: sn, keys: keys, workers: 2}, allPartitions, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -207,13 +207,13 @@ func TestPasses(t *testing.T) {
 // none.
 func TestGivenMeanwhile(t *testing.T) {
 	w := newWorld(t, Options{})
-	rounds, err := w.graph.assignRounds(ctx)
+	rounds, err := w.graph.assigner.assignRounds(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a, b, c := pageURL(1, 1), pageURL(2, 1), pageURL(3, 1)
 	w.update(links.Change{Source: a, Targets: []string{b}})
-	if err := w.graph.assignAll(ctx, []string{a, b, c}, rounds); err != nil {
+	if err := w.graph.assigner.assignAll(ctx, []string{a, b, c}, rounds); err != nil {
 		t.Fatal(err)
 	}
 	sn, err := w.store.Snapshot()
@@ -236,12 +236,12 @@ func TestLoadOfUIDsEnds(t *testing.T) {
 	for i := range 3000 {
 		urls = append(urls, pageURL(i%50+10, i))
 	}
-	unlock, err := w.graph.assigning.lock(ctx)
+	unlock, err := w.graph.assigner.assigning.lock(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unlock()
-	a := &w.graph.assigner
+	a := &w.graph.assigner.allocators
 	stopped, stop := context.WithCancelCause(ctx)
 	enough := errors.New("enough")
 	stop(enough)

@@ -75,7 +75,7 @@ func (w *worker) addLabel(data []byte) error {
 	}
 	label, err := decodeLabel(data)
 	if err != nil {
-		w.builder.graph.log.Warn("a label could not be read", "error", err)
+		w.builder.cells.log.Warn("a label could not be read", "error", err)
 		return nil
 	}
 	from := w.builder.spanOf(uint32(w.last>>32)) - w.collection.from

@@ -18,7 +18,7 @@ func TestLargeCommits(t *testing.T) {
 	w := newWorld(t, Options{})
 	page := func(i int) triple.Term { return triple.NewIRI(fmt.Sprintf("http://example.org/o%d", i)) }
 	feedtest.Follower(t, w.store, page, func(s *feedtest.Source) feedtest.Consumer {
-		g := &Graph{node: tapped{w.graph.node, s}, o: w.graph.o, follower: feed.NewFollower("test", nil)}
+		g := newGraph(newMachine(tapped{w.graph.node, s}, w.graph.o))
 		g.o.Predicate = feedtest.Predicate
 		set := map[string]bool{}
 		at, err := s.Position(t.Context())
@@ -54,7 +54,7 @@ func TestLargeCommits(t *testing.T) {
 				ctx, cancel := context.WithCancel(ctx)
 				defer g.running.Wait()
 				defer cancel()
-				in := g.startIntake(ctx, at)
+				in := g.keeper.startIntake(ctx, at)
 				for !at.Reaches(end) {
 					<-in.more
 					taken, err := in.take()

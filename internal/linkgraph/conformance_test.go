@@ -11,7 +11,7 @@ import (
 func TestConformance(t *testing.T) {
 	w := newWorld(t, Options{})
 	linkstest.TestGraph(t, w.graph, func() {
-		if _, err := w.graph.caughtUp(t.Context()); err != nil {
+		if _, err := w.graph.board.caughtUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	})

@@ -2,7 +2,8 @@
 // made from triples and kept up to date, and the answers of package links' Graph.
 //
 // A lone node and a member of a cluster have the same implementation. [Graph] is the graph as one
-// machine answers for it. [Open] returns that of a lone store, [OpenNode] that of a node.
+// machine answers for it, and names its parts. [Open] returns that of a lone store, [OpenNode] that of
+// a node.
 //
 // # Partitions
 //

@@ -8,7 +8,6 @@ import (
 	"math"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -37,13 +36,13 @@ func (g *Graph) Edges(ctx context.Context, r store.Reader) (links.Graph, error) 
 	case fixed != (g.node.Lone() != nil):
 		return nil, ErrMixed // the node has become a member
 	case fixed:
-		s, err := g.stateAt(wait, at)
+		s, err := g.board.stateAt(wait, at)
 		if err != nil {
 			return nil, err
 		}
 		return pinned{g, s.pin()}, nil
 	}
-	s, err := g.current(wait)
+	s, err := g.board.current(wait)
 	switch {
 	case err != nil:
 		return nil, err
@@ -56,46 +55,6 @@ func (g *Graph) Edges(ctx context.Context, r store.Reader) (links.Graph, error) 
 		return pinned{g, s.pin()}, u.check(wait)
 	}
 	return u, nil
-}
-
-// stateAt returns a state whose links are those of the rows at a position.
-//
-// A state at a position may show some later changes, because builds and deletes look into rows that are
-// newer. So it is right only if no triple of the predicate has changed between the position and the
-// moment when the state is taken.
-func (g *Graph) stateAt(ctx context.Context, at feed.Position) (*state, error) {
-	// 1. Take a state with all changes up to the position.
-	s, err := g.await(ctx, at)
-	if err != nil {
-		return nil, err
-	}
-	if s.held != allPartitions || s.mixed {
-		return nil, ErrMixed
-	}
-	// 2. All rows that it was made from lie before this end.
-	end, err := g.endOfRows()
-	if err != nil || at.Reaches(end) {
-		return s, err
-	}
-	// 3. No triple of the predicate may lie between both.
-	later, err := g.await(ctx, end)
-	if err == nil && !at.Reaches(later.linked) {
-		err = ErrMixed
-	}
-	return s, err
-}
-
-// endOfRows returns the position of the rows of a lone node at present.
-func (g *Graph) endOfRows() (feed.Position, error) {
-	r, err := g.node.Reader()
-	if err != nil {
-		return feed.Position{}, err
-	}
-	end, fixed, err := r.Position()
-	if err == nil && !fixed {
-		err = ErrMixed
-	}
-	return end, errors.Join(err, r.Close())
 }
 
 // pin returns the state for reads that no later state may answer. If its files are gone when a store
@@ -148,7 +107,7 @@ type unpinned struct {
 
 // Links implements [links.ListReader].
 func (u unpinned) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
-	l, err := u.Graph.Links(ctx, d, pages)
+	l, err := u.Links(ctx, d, pages)
 	if err != nil {
 		return l, err
 	}
@@ -157,7 +116,7 @@ func (u unpinned) Links(ctx context.Context, d links.Direction, pages []uid.UID)
 
 // LinksPrefix implements [links.PrefixReader].
 func (u unpinned) LinksPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error) {
-	l, err := u.Graph.LinksPrefix(ctx, d, pages, most)
+	l, err := u.LinksPrefix(ctx, d, pages, most)
 	if err != nil {
 		return l, err
 	}
@@ -167,7 +126,7 @@ func (u unpinned) LinksPrefix(ctx context.Context, d links.Direction, pages []ui
 // check returns an error if the graph has not been plain since Edges. Other machines may be ahead of this
 // one, but not of the end of the feed.
 func (u unpinned) check(ctx context.Context) error {
-	s, err := u.current(ctx)
+	s, err := u.board.current(ctx)
 	if err == nil && (s.mixed || s.ends != u.ends) {
 		err = ErrMixed
 	}

@@ -64,7 +64,7 @@ func TestEdgesMixed(t *testing.T) {
 			w.wantEdges("with a link", nil)
 			add(mixed)
 			w.wantEdges("with the triple", ErrMixed)
-			if err := w.graph.inKeeper(ctx, func(k *keeper) error { return k.save() }); err != nil {
+			if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { return k.save() }); err != nil {
 				t.Fatal(err)
 			}
 			w.reopen()
@@ -106,7 +106,7 @@ func (w *world) built() {
 	if err := w.graph.AwaitCells(ctx); err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := w.graph.caughtUp(ctx); err != nil {
+	if _, err := w.graph.board.caughtUp(ctx); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -28,15 +28,15 @@ type round struct {
 }
 
 // position returns an end of the feed that is not older than the call.
-func (e *ends) position(ctx context.Context, g *Graph) (feed.Position, error) {
-	if g.node.Lone() != nil {
-		return g.node.ReadPosition(ctx)
+func (e *ends) position(ctx context.Context, m *machine) (feed.Position, error) {
+	if m.node.Lone() != nil {
+		return m.node.ReadPosition(ctx)
 	}
 	// 1. Join the next round. The running one may have begun before a change was acknowledged.
 	e.mu.Lock()
-	if g.ctx.Err() != nil {
+	if m.ctx.Err() != nil {
 		e.mu.Unlock()
-		return feed.Position{}, context.Cause(g.ctx)
+		return feed.Position{}, context.Cause(m.ctx)
 	}
 	r := e.next
 	if r == nil {
@@ -45,7 +45,7 @@ func (e *ends) position(ctx context.Context, g *Graph) (feed.Position, error) {
 	}
 	if !e.running {
 		e.running = true
-		g.running.Go(func() { e.run(g) })
+		m.running.Go(func() { e.run(m) })
 	}
 	e.mu.Unlock()
 	// 2. Wait for it, but not for ever: a member may be silent and not be excluded.
@@ -64,7 +64,7 @@ func (e *ends) position(ctx context.Context, g *Graph) (feed.Position, error) {
 }
 
 // run makes rounds until no read waits.
-func (e *ends) run(g *Graph) {
+func (e *ends) run(m *machine) {
 	for {
 		e.mu.Lock()
 		r := e.next
@@ -74,8 +74,8 @@ func (e *ends) run(g *Graph) {
 			return
 		}
 		e.mu.Unlock()
-		if r.at, r.err = g.node.ReadPosition(g.ctx); g.ctx.Err() != nil {
-			r.err = context.Cause(g.ctx)
+		if r.at, r.err = m.node.ReadPosition(m.ctx); m.ctx.Err() != nil {
+			r.err = context.Cause(m.ctx)
 		}
 		close(r.done)
 	}

@@ -9,7 +9,6 @@ import (
 	"errors"
 	"fmt"
 	"os"
-	"path/filepath"
 	"slices"
 	"strings"
 	"time"
@@ -27,6 +26,9 @@ const (
 	graphFile   = "graph.json"
 	graphFormat = 5
 )
+
+// files are the cells and rows in the directory of the graph.
+type files struct{ *machine }
 
 // listing is the content of graph.json. Files without an entry in it are leftovers.
 type listing struct {
@@ -62,15 +64,13 @@ func (l listing) checksum() (string, error) {
 	return sumOf(text), err
 }
 
-func (g *Graph) path(name string) string { return filepath.Join(g.o.Dir, name) }
-
 // save writes the cells and rows that are not on disk, then graph.json. Then it removes files that
 // are not needed any more.
 func (k *keeper) save() error {
 	// 1. Continue the numbers of files, because a file must never be overwritten while it is
 	// listed.
 	l := listing{Format: graphFormat, Predicate: k.o.Predicate, Position: k.at.String()}
-	before, err := k.readListing()
+	before, err := k.files.readListing()
 	if err == nil {
 		l.Next = before.Next
 	}
@@ -111,7 +111,7 @@ func (k *keeper) save() error {
 	}
 	k.saved, k.unsaved, k.unsavedChanges, k.dirty = k.at, 0, 0, false
 	k.savedTime = time.Now()
-	k.sweep(&l)
+	k.files.sweep(&l)
 	return nil
 }
 
@@ -131,8 +131,8 @@ func appendRows(dst []byte, rows []*delta.Row) []byte {
 }
 
 // sweep removes the files that a listing does not name.
-func (k *keeper) sweep(l *listing) {
-	entries, err := os.ReadDir(k.o.Dir)
+func (f *files) sweep(l *listing) {
+	entries, err := os.ReadDir(f.o.Dir)
 	if err != nil {
 		return // the next save tries again
 	}
@@ -144,15 +144,15 @@ func (k *keeper) sweep(l *listing) {
 		// A stop may have left a cell under its other name.
 		whole := strings.TrimSuffix(name, atomicfile.Suffix)
 		if strings.HasSuffix(whole, ".cell") || strings.HasSuffix(whole, ".rows") || strings.HasSuffix(name, ".tmp") {
-			if err := os.Remove(k.path(name)); err != nil {
-				k.log.Warn("a file of the link graph that is not needed stays", "file", name, "error", err)
+			if err := os.Remove(f.path(name)); err != nil {
+				f.log.Warn("a file of the link graph that is not needed stays", "file", name, "error", err)
 			}
 		}
 	}
 }
 
-func (g *Graph) readListing() (l listing, err error) {
-	text, err := os.ReadFile(g.path(graphFile))
+func (f *files) readListing() (l listing, err error) {
+	text, err := os.ReadFile(f.path(graphFile))
 	if err != nil {
 		return l, err
 	}
@@ -173,7 +173,7 @@ var errStale = errors.New("the files are of another store or predicate, or newer
 
 // readFiles reads the cells and their deltas. end is the present end of the feed.
 func (k *keeper) readFiles(ctx context.Context, end feed.Position) error {
-	l, err := k.readListing()
+	l, err := k.files.readListing()
 	if err != nil {
 		return err
 	}
@@ -185,7 +185,7 @@ func (k *keeper) readFiles(ctx context.Context, end feed.Position) error {
 	if at.Source != end.Source || l.Predicate != k.o.Predicate || !end.Reaches(at) {
 		return errStale
 	}
-	if err := k.fitsFiles(&l); err != nil {
+	if err := k.files.fitsFiles(&l); err != nil {
 		return err
 	}
 	// 2. Read the cells. Together they must have whole partitions.
@@ -195,8 +195,8 @@ func (k *keeper) readFiles(ctx context.Context, end feed.Position) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		k.say("%d of %d cells are read", i, len(l.Cells))
-		p, err := k.readPart(c)
+		k.board.say("%d of %d cells are read", i, len(l.Cells))
+		p, err := k.files.readPart(c)
 		if err != nil {
 			return fmt.Errorf("%s: %w", c.File, err)
 		}
@@ -214,7 +214,7 @@ func (k *keeper) readFiles(ctx context.Context, end feed.Position) error {
 	}
 	// On a lone node the cells have the hosts of all pages. So all cells are added first.
 	for _, p := range parts {
-		if err := k.addHosts(ctx, p); err != nil {
+		if err := k.hosts.addHosts(ctx, p); err != nil {
 			return err
 		}
 	}
@@ -224,9 +224,9 @@ func (k *keeper) readFiles(ctx context.Context, end feed.Position) error {
 }
 
 // readPart reads a cell and the rows of its delta.
-func (k *keeper) readPart(c listingCell) (*part, error) {
+func (f *files) readPart(c listingCell) (*part, error) {
 	// 1. Open the cell.
-	found, err := cell.OpenFile(k.path(c.File))
+	found, err := cell.OpenFile(f.path(c.File))
 	if err != nil {
 		return nil, err
 	}
@@ -234,7 +234,7 @@ func (k *keeper) readPart(c listingCell) (*part, error) {
 	// 2. Read the rows. The checksum must match, because a lost row would not be noticed.
 	var rows []*delta.Row
 	if c.Rows != "" {
-		data, err := os.ReadFile(k.path(c.Rows))
+		data, err := os.ReadFile(f.path(c.Rows))
 		if err != nil {
 			return nil, err
 		}

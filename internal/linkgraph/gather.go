@@ -60,10 +60,10 @@ func (r *request[T]) share(items []int) int {
 
 // gather answers a request from the machines that hold the partitions. If a prefix will do,
 // it ends before the first item that a machine has left out.
-func gather[T any](ctx context.Context, g *Graph, r request[T]) (rank.Lists[T], error) {
+func gather[T any](ctx context.Context, g *router, r request[T]) (rank.Lists[T], error) {
 	waiting, cancel := g.bound(ctx)
 	defer func() { cancel() }()
-	at, err := g.ends.position(waiting, g)
+	at, err := g.board.ends.position(waiting, g.machine)
 	if err != nil {
 		return rank.Lists[T]{}, err
 	}
@@ -144,24 +144,24 @@ func isFailure(err error) bool {
 
 // group divides items by the machine that answers for their partitions: this one if it can, or
 // the first holder that is up. Machines that failed are the last choice. rest are items without one.
-func (g *Graph) group(items []int, of func(i int) int, primaries bool, failed map[trie.MachineID]bool) (groups map[trie.MachineID][]int, rest []int) {
+func (r *router) group(items []int, of func(i int) int, primaries bool, failed map[trie.MachineID]bool) (groups map[trie.MachineID][]int, rest []int) {
 	// 1. Find the machine of each partition, once.
 	var answerers [numPartitions]trie.MachineID
 	var p *placement
-	self := g.node.MachineID()
+	self := r.node.MachineID()
 	held := partitionSet(0)
-	if s := g.state.Load(); s != nil {
+	if s := r.board.state.Load(); s != nil {
 		held = s.held
 	}
-	if v := g.node.View(); v != nil {
-		p = g.placementOf(v)
+	if v := r.node.View(); v != nil {
+		p = r.placementOf(v)
 	}
 	for i := range answerers {
 		switch {
-		case p == nil, g.node.NoMajority(), held.has(i) && !failed[self] && (!primaries || p.primary(i) == self):
+		case p == nil, r.node.NoMajority(), held.has(i) && !failed[self] && (!primaries || p.primary(i) == self):
 			answerers[i] = self
 		default:
-			answerers[i] = g.directory.answererOf(p, i, self, failed)
+			answerers[i] = r.directory.answererOf(p, i, self, failed)
 		}
 		if answerers[i] == 0 && held.has(i) {
 			answerers[i] = self
@@ -181,13 +181,13 @@ func (g *Graph) group(items []int, of func(i int) int, primaries bool, failed ma
 
 // answerOf returns the answer of one machine, the lists of the first n items. If there is an error,
 // another machine may have the rest. It waits for changes of this machine's state until waiting ends.
-func answerOf[T any](ctx, waiting context.Context, g *Graph, at feed.Position, m trie.MachineID, items []int, r *request[T]) (lists rank.Lists[T], n int, err error) {
+func answerOf[T any](ctx, waiting context.Context, g *router, at feed.Position, m trie.MachineID, items []int, r *request[T]) (lists rank.Lists[T], n int, err error) {
 	// 1. Another machine refuses if it lacks a partition.
 	if m != g.node.MachineID() {
 		return askPieces(ctx, g, at, m, items, r)
 	}
 	// 2. This machine may have dropped a partition meanwhile.
-	s, err := g.await(waiting, at)
+	s, err := g.board.await(waiting, at)
 	if err != nil {
 		return lists, 0, err
 	}
@@ -200,11 +200,6 @@ func answerOf[T any](ctx, waiting context.Context, g *Graph, at feed.Position, m
 		return rank.Lists[T]{}, 0, err
 	}
 	return lists, lists.Len(), nil
-}
-
-// errNotHeld is the refusal of a machine that does not hold a partition.
-func (g *Graph) errNotHeld() error {
-	return peer.Refuse(peer.CodeNotOwner, 0, "machine %s does not hold the cells of all of these pages", g.node.MachineID())
 }
 
 // merge returns the lists of the first n items in their order, or of a prefix of them with at most most

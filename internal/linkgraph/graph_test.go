@@ -123,7 +123,7 @@ func (w *world) update(changes ...links.Change) {
 // compare compares all answers of the graph with the map.
 func (w *world) compare() {
 	w.t.Helper()
-	if _, err := w.graph.caughtUp(ctx); err != nil {
+	if _, err := w.graph.board.caughtUp(ctx); err != nil {
 		w.t.Fatal(err)
 	}
 	forward, backward := map[string][]string{}, map[string][]string{}
@@ -292,7 +292,7 @@ func TestLongAtOnce(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	asked := make(chan error, 1)
 	go func() {
-		asked <- w.graph.inKeeper(ctx, func(*keeper) error {
+		asked <- w.graph.keeper.inKeeper(ctx, func(*keeper) error {
 			close(begun)
 			<-goOn
 			return nil
@@ -370,7 +370,7 @@ func TestRandom(t *testing.T) {
 		case n < 9:
 			w.reopen()
 		default:
-			err := w.graph.inKeeper(ctx, func(k *keeper) error {
+			err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error {
 				_, err := k.settle()
 				return err
 			})
@@ -383,11 +383,11 @@ func TestRandom(t *testing.T) {
 		}
 	}
 	w.compare()
-	before := w.graph.state.Load()
-	if err := w.graph.make(ctx, allPartitions); err != nil {
+	before := w.graph.board.state.Load()
+	if err := w.graph.placer.make(ctx, allPartitions); err != nil {
 		t.Fatal(err)
 	}
-	if w.graph.state.Load() == before {
+	if w.graph.board.state.Load() == before {
 		t.Error("nothing was built")
 	}
 	w.compare()
@@ -405,7 +405,7 @@ func TestDamagedFiles(t *testing.T) {
 			w.update(links.Change{Source: pageURL(host, i), Targets: []string{pageURL(host, i+1), pageURL(host+1, i)}})
 		}
 	}
-	if err := w.graph.make(ctx, allPartitions); err != nil {
+	if err := w.graph.placer.make(ctx, allPartitions); err != nil {
 		t.Fatal(err)
 	}
 	dir := w.dir + "/links"
@@ -501,10 +501,10 @@ func TestSamplesAndRanks(t *testing.T) {
 		}
 	}
 	check()
-	if err := w.graph.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
+	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
 		t.Fatal(err)
 	}
-	s := w.graph.state.Load()
+	s := w.graph.board.state.Load()
 	if tables := s.sketches[s.find(uids[0])]; tables == nil || tables[links.Forward].Len() != 1 {
 		t.Error("a list of 2002 links has no sketch")
 	}

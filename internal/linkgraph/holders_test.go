@@ -5,7 +5,6 @@ package linkgraph
 import (
 	"context"
 	"errors"
-	"log/slog"
 	"sync"
 	"testing"
 	"testing/synctest"
@@ -76,10 +75,9 @@ func newTalker(t *testing.T) (*Graph, *talker) {
 		v.Members = append(v.Members, view.Member{ID: m})
 	}
 	n := &talker{view: v, asked: map[trie.MachineID]int{}}
-	g := &Graph{node: n, o: Options{Copies: 2}.withDefaults(), log: logger{slog.New(slog.DiscardHandler)}, moved: newSignal(), follower: feed.NewFollower("test", nil)}
-	g.stores.loading = newLock()
+	g := newGraph(newMachine(n, Options{Copies: 2}.withDefaults()))
 	g.ctx, g.cancel = context.WithCancelCause(t.Context())
-	g.state.Store(&state{})
+	g.board.state.Store(&state{})
 	return g, n
 }
 
@@ -136,17 +134,17 @@ func TestOtherHolderThanSelf(t *testing.T) {
 	for name, prepare := range map[string]func(g *Graph){
 		"keeper": func(g *Graph) {
 			err := errors.New("the disk is full")
-			g.keepFailure.Store(&err)
-			g.state.Store(&state{held: allPartitions})
+			g.board.keepFailure.Store(&err)
+			g.board.state.Store(&state{held: allPartitions})
 		},
 		"placer": func(g *Graph) {
 			err := errors.New("two pages have one UID")
-			g.placeFailure.Store(&err)
-			g.state.Store(&state{held: allPartitions})
+			g.board.placeFailure.Store(&err)
+			g.board.state.Store(&state{held: allPartitions})
 		},
 		"memory": func(g *Graph) {
 			// The forward lists are relinquished, and do not fit any more.
-			g.state.Store(relinquished(t, g, partitionOf(g.pageOn(1))))
+			g.board.state.Store(relinquished(t, g, partitionOf(g.pageOn(1))))
 			g.o.MemoryBytes = 1
 		},
 		"not held": func(*Graph) {},
@@ -189,7 +187,7 @@ func relinquished(t *testing.T, g *Graph, partition int) *state {
 		t.Fatal(err)
 	}
 	p := &part{Range: c.Range(), delta: d}
-	return &state{graph: g, parts: []*part{p}, views: []*delta.View{d.View()}, held: partitionSet(0).with(partition)}
+	return &state{loader: g.loader, parts: []*part{p}, views: []*delta.View{d.View()}, held: partitionSet(0).with(partition)}
 }
 
 // TestHangingCopy checks that a partition is requested from the next machine if one answers probes
@@ -202,7 +200,7 @@ func TestHangingCopy(t *testing.T) {
 			return nil, context.Cause(ctx)
 		}
 		begun := time.Now()
-		copied, err := g.copyFrom(t.Context(), g.placementOf(n.view), 3, feed.Position{})
+		copied, err := g.placer.copyFrom(t.Context(), g.placementOf(n.view), 3, feed.Position{})
 		if copied || err != nil || n.asked[2] != 1 || n.asked[3] != 1 {
 			t.Errorf("%t, %v, %v", copied, err, n.asked)
 		}

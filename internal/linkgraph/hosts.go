@@ -110,8 +110,8 @@ func (f *foundHosts) get(e uid.Extent) hostOf {
 }
 
 // findHosts looks up the hosts of extents in the store.
-func (g *Graph) findHosts(extents []uid.Extent) (map[uid.Extent]string, error) {
-	f, err := g.form(g.ctx)
+func (fs *forms) findHosts(extents []uid.Extent) (map[uid.Extent]string, error) {
+	f, err := fs.form(fs.ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -125,7 +125,7 @@ func (g *Graph) findHosts(extents []uid.Extent) (map[uid.Extent]string, error) {
 		ranges = append(ranges, scan.Range)
 	}
 	found := map[uid.Extent]string{}
-	err = lookUp(g.ctx, g.node, ranges, func(i int, key, value []byte) error {
+	err = lookUp(fs.ctx, fs.node, ranges, func(i int, key, value []byte) error {
 		_, t, err := triple.DecodeKey(key, value)
 		if key, ok := f.host(t); err == nil && ok {
 			found[extents[i]] = key
@@ -140,13 +140,13 @@ func (g *Graph) findHosts(extents []uid.Extent) (map[uid.Extent]string, error) {
 
 // addHosts adds the hosts of the pages of a part, and those of the pages of other parts that its
 // cell has links with.
-func (g *Graph) addHosts(ctx context.Context, p *part) error {
+func (h *hosts) addHosts(ctx context.Context, p *part) error {
 	// 1. The part has the URLs of its own pages.
 	last := uid.Extent(0)
 	for page := range p.delta.View().Pages() {
 		if e := page.UID.Extent(); e != last {
 			last = e
-			g.hosts.add(e, page.URL)
+			h.add(e, page.URL)
 		}
 	}
 	// 2. The store has the hosts of the others.
@@ -156,7 +156,7 @@ func (g *Graph) addHosts(ctx context.Context, p *part) error {
 		ghosts := c.Ghosts(d)
 		for i := range uint32(ghosts.Len()) {
 			if e := ghosts.UID(i).Extent(); e != last {
-				if last = e; !g.hosts.knows(e) {
+				if last = e; !h.knows(e) {
 					missing[e] = true
 				}
 			}
@@ -165,7 +165,7 @@ func (g *Graph) addHosts(ctx context.Context, p *part) error {
 	extents := make([]uid.Extent, 0, len(missing))
 	for e := range missing {
 		if extents = append(extents, e); len(extents) == hostBatch {
-			if err := g.hosts.addAll(extents); err != nil {
+			if err := h.addAll(extents); err != nil {
 				return err
 			}
 			extents = extents[:0]
@@ -174,7 +174,7 @@ func (g *Graph) addHosts(ctx context.Context, p *part) error {
 			return context.Cause(ctx)
 		}
 	}
-	return g.hosts.addAll(extents)
+	return h.addAll(extents)
 }
 
 // hostBatch is the number of hosts in one look-up.

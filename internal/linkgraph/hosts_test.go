@@ -26,7 +26,7 @@ func TestHostsFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := w.graph.state.Load()
+	s := w.graph.board.state.Load()
 	class := sample.Spec{Mode: sample.ModeRandom, N: 5, Class: sample.InterHost}
 	// 1. No host is known, and look-ups fail.
 	failure := errors.New("the rows are away")
@@ -50,7 +50,7 @@ func TestHostsFail(t *testing.T) {
 			for _, u := range pages {
 				set.Add(u)
 			}
-			_, err := w.graph.linksWithin(ctx, s, &set, sample.InterHost)
+			_, err := w.graph.sampler.linksWithin(ctx, s, &set, sample.InterHost)
 			return err
 		},
 		"sketches": func() error {

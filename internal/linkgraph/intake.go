@@ -158,7 +158,7 @@ var (
 type intake struct {
 	more    chan struct{} // has a token if there is something to take
 	options *Options
-	graph   *Graph
+	forms   *forms
 
 	mu    sync.Mutex
 	room  *sync.Cond
@@ -168,18 +168,18 @@ type intake struct {
 }
 
 // startIntake reads the feed from a position on until ctx ends.
-func (g *Graph) startIntake(ctx context.Context, since feed.Position) *intake {
-	in := &intake{more: make(chan struct{}, 1), next: newTaken(&g.o), options: &g.o, graph: g}
+func (k *keeper) startIntake(ctx context.Context, since feed.Position) *intake {
+	in := &intake{more: make(chan struct{}, 1), next: newTaken(&k.o), options: &k.o, forms: k.forms}
 	in.room = sync.NewCond(&in.mu)
-	g.running.Go(func() {
+	k.running.Go(func() {
 		stop := context.AfterFunc(ctx, func() {
 			in.mu.Lock()
 			defer in.mu.Unlock()
 			in.room.Broadcast()
 		})
 		defer stop()
-		request := feed.Request{Since: since, Filter: linkFilter(g.o.Predicate), Follow: true, Positions: true}
-		in.end(g.follower.Read(ctx, g.node.Feed(), request, func(b *feed.Batch) (bool, error) { return false, in.add(ctx, b) }))
+		request := feed.Request{Since: since, Filter: linkFilter(k.o.Predicate), Follow: true, Positions: true}
+		in.end(k.board.follower.Read(ctx, k.node.Feed(), request, func(b *feed.Batch) (bool, error) { return false, in.add(ctx, b) }))
 	})
 	return in
 }
@@ -191,7 +191,7 @@ func (in *intake) add(ctx context.Context, b *feed.Batch) error {
 	for in.next.whole && (len(in.next.changes) >= takenChanges || in.next.size >= takenBytes) && ctx.Err() == nil {
 		in.room.Wait()
 	}
-	in.next.earlier = in.graph.mayBeEarlier()
+	in.next.earlier = in.forms.mayBeEarlier()
 	if err := in.next.add(b); err != nil {
 		return err
 	}

@@ -7,7 +7,6 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"log/slog"
 	"slices"
 	"time"
 
@@ -16,8 +15,6 @@ import (
 	"github.com/trefoildb/trefoil/links/cell"
 )
 
-type logger struct{ *slog.Logger }
-
 // wish is a function that the keeper must run between two batches of changes.
 type wish struct {
 	do   func(k *keeper) error
@@ -25,28 +22,41 @@ type wish struct {
 }
 
 // inKeeper makes the keeper run do, and waits for the result.
-func (g *Graph) inKeeper(ctx context.Context, do func(k *keeper) error) error {
+func (k *keeper) inKeeper(ctx context.Context, do func(k *keeper) error) error {
 	w := wish{do, make(chan error, 1)}
 	select {
-	case g.wishes <- w:
+	case k.wishes <- w:
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-g.ctx.Done():
-		return context.Cause(g.ctx)
+	case <-k.ctx.Done():
+		return context.Cause(k.ctx)
 	}
 	select {
 	case err := <-w.done:
 		return err
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-g.ctx.Done():
-		return context.Cause(g.ctx)
+	case <-k.ctx.Done():
+		return context.Cause(k.ctx)
 	}
 }
 
-// keeper is the state of the keeper's goroutine. No other goroutine may use it.
+// keeper owns the cells of this machine. Its goroutine alone uses the fields behind wishes.
 type keeper struct {
-	*Graph
+	*machine
+	forms    *forms
+	hosts    *hosts
+	board    *board
+	assigner *assigner
+	cells    *cellMaker
+	files    *files
+	stores   *stores
+	loader   *loader // of the states that it publishes
+	// wakePlacer must be called if partitions have been dropped.
+	wakePlacer func()
+
+	wishes chan wish // requests of other goroutines
+
 	parts   []*part       // of the held partitions, by range
 	at      feed.Position // the deltas have taken in the feed up to it
 	hold    feed.Position // no state before it is published, see readLoads
@@ -78,44 +88,34 @@ type rebuilt struct {
 const retryEvery = time.Second
 
 // keep runs until the graph is closed. After an error it retries.
-func (g *Graph) keep() {
-	k := &keeper{Graph: g, rebuilt: make(chan rebuilt, 1)}
-	for g.ctx.Err() == nil {
-		err := k.load(g.ctx)
+func (k *keeper) keep() {
+	for k.ctx.Err() == nil {
+		err := k.load(k.ctx)
 		if err == nil {
-			err = k.follow(g.ctx)
+			err = k.follow(k.ctx)
 		}
 		k.unfollow()
-		if g.ctx.Err() != nil {
+		if k.ctx.Err() != nil {
 			break
 		}
 		// A lost cell's partition is dropped, so the next attempt gets further.
 		var lost *lostCell
 		switch {
 		case err == nil, errors.As(err, &lost):
-		case mayPass(err) && g.node.Lone() == nil: // another view or another moment may help
-			g.follower.Failed(err)
-			g.log.Debug("the link graph waits for the cluster", "error", err)
-			g.pause(missingInterval)
+		case mayPass(err) && k.node.Lone() == nil: // another view or another moment may help
+			k.board.follower.Failed(err)
+			k.log.Debug("the link graph waits for the cluster", "error", err)
+			k.pause(missingInterval)
 		default:
-			g.keepFailure.Store(&err)
-			g.follower.Failed(err)
-			g.moved.send()
-			g.log.Error("the link graph is behind", "error", err)
-			g.pause(retryEvery)
+			k.board.keepFailure.Store(&err)
+			k.board.follower.Failed(err)
+			k.board.moved.send()
+			k.log.Error("the link graph is behind", "error", err)
+			k.pause(retryEvery)
 		}
 	}
 	if k.working {
 		<-k.rebuilt
-	}
-}
-
-func (g *Graph) pause(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-g.ctx.Done():
 	}
 }
 
@@ -126,7 +126,7 @@ func (k *keeper) load(ctx context.Context) error {
 		return nil
 	}
 	begun := time.Now()
-	if _, err := k.form(ctx); err != nil {
+	if _, err := k.forms.form(ctx); err != nil {
 		return err
 	}
 	at, err := k.node.Feed().Position(ctx)
@@ -146,15 +146,6 @@ func (k *keeper) load(ctx context.Context) error {
 	k.publish()
 	k.wakePlacer()
 	return nil
-}
-
-// tell logs a step, at info if it took more than a second, else at debug.
-func (g *Graph) tell(what string, begun time.Time) {
-	level, took := slog.LevelDebug, time.Since(begun)
-	if took > time.Second {
-		level = slog.LevelInfo
-	}
-	g.log.Log(g.ctx, level, what, "took", took)
 }
 
 // finish waits for the cell that is being built in the background.
@@ -224,7 +215,7 @@ func (k *keeper) void(at feed.Position) {
 	k.changes++
 	k.plain.end(at)
 	k.publish()
-	k.known.Store(newKnown()) // after the state without the UIDs, see there
+	k.assigner.forget() // after the state without the UIDs, see there
 	k.wakePlacer()
 }
 
@@ -242,7 +233,7 @@ func (k *keeper) install(ctx context.Context, parts []*part, at feed.Position) e
 	// 1. Take in what these parts lack.
 	for !at.Reaches(k.at) {
 		t := newTaken(&k.o)
-		t.earlier = k.mayBeEarlier()
+		t.earlier = k.forms.mayBeEarlier()
 		err := feed.Each(ctx, k.node.Feed(), feed.Request{Since: at, Filter: linkFilter(k.o.Predicate)}, func(b *feed.Batch) (bool, error) {
 			return false, t.add(b)
 		})
@@ -296,4 +287,39 @@ func (k *keeper) drop(set partitionSet) {
 	k.parts = slices.DeleteFunc(slices.Clone(k.parts), func(p *part) bool { return set.has(partitionOf(p.First)) })
 	k.dirty = true
 	k.publish()
+}
+
+// publish shows the present deltas to readers, unless the position to hold is ahead.
+func (k *keeper) publish() {
+	k.board.follower.Reached(k.at)
+	// 1. Readers keep the state before until the position to hold.
+	if !k.hold.IsZero() {
+		if !k.at.Reaches(k.hold) {
+			return
+		}
+		k.hold = feed.Position{}
+	}
+	k.stores.mu.Lock()
+	defer k.stores.mu.Unlock()
+	// 2. Show the parts that are not ahead of the position.
+	s := &state{loader: k.loader, at: k.at, changes: k.changes, plain: k.plain}
+	for _, p := range k.parts {
+		s.kept = s.kept.with(partitionOf(p.First))
+		if !p.ahead.IsZero() {
+			if !k.at.Reaches(p.ahead) {
+				continue
+			}
+			p.ahead = feed.Position{}
+		}
+		v := p.delta.View()
+		if c := v.Cell(); c != p.sketched {
+			p.sketched, p.sketches = c, openSketches(c)
+		}
+		s.parts, s.views, s.sketches = append(s.parts, p), append(s.views, v), append(s.sketches, p.sketches)
+		s.held = s.held.with(partitionOf(p.First))
+		s.mixed = s.mixed || !p.plain
+	}
+	s.stores = storesOf(s.views)
+	k.board.state.Store(s)
+	k.board.moved.send()
 }

@@ -37,7 +37,7 @@ var killMoments = []struct {
 }{
 	{"cell", "internal/linkgraph.(*keeper).rebuild.func", false},
 	{"assign", "internal/linkgraph.(*assigner).assign(", false},
-	{"build", "internal/linkgraph.(*Graph).tryBuild(", true},
+	{"build", "internal/linkgraph.(*cellMaker).tryBuild(", true},
 	{"merge", "links/delta.mergeRows(", false},
 	{"load", "internal/linkgraph.(*assigner).load(", true},
 	{"files", "internal/linkgraph.(*keeper).save(", true},

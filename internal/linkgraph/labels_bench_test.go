@@ -36,7 +36,7 @@ func labelledWorld(b *testing.B, pages uint32) (*world, []uid.UID) {
 			changes = changes[:0]
 		}
 	}
-	if err := w.graph.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
+	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
 		b.Fatal(err)
 	}
 	uids, err := w.graph.Pages(ctx, 0, int(pages))
@@ -51,7 +51,7 @@ func labelledWorld(b *testing.B, pages uint32) (*world, []uid.UID) {
 func BenchmarkLabels(b *testing.B) {
 	w, uids := labelledWorld(b, 5_000)
 	bytes, count := 0, int64(0)
-	for _, v := range w.graph.state.Load().views {
+	for _, v := range w.graph.board.state.Load().views {
 		bytes += v.Cell().Sizes()["labels"]
 		count += v.NumLinks(links.Forward)
 	}

@@ -27,7 +27,7 @@ func TestAbuseListing(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := w.graph.readListing()
+	want, err := w.graph.files.readListing()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +40,7 @@ func TestAbuseListing(t *testing.T) {
 	}
 	for bit := range 8 * len(text) {
 		flip(bit)
-		if got, err := w.graph.readListing(); err == nil && !reflect.DeepEqual(got, want) {
+		if got, err := w.graph.files.readListing(); err == nil && !reflect.DeepEqual(got, want) {
 			t.Fatalf("bit %d of byte %d is flipped, and it says %+v", bit%8, bit/8, got)
 		}
 	}

@@ -43,8 +43,7 @@ func (k *keeper) readLoads(ctx context.Context, t *taken) error {
 	if len(t.loads.stamps) == 0 {
 		return nil
 	}
-	g := k.Graph
-	rows, err := g.openBuildRows(ctx)
+	rows, err := k.cells.openBuildRows(ctx)
 	if err != nil {
 		return err
 	}
@@ -54,7 +53,7 @@ func (k *keeper) readLoads(ctx context.Context, t *taken) error {
 		return err
 	}
 	// 1. Each worker reads parts until none is left.
-	readers := make([]*loadReader, min(g.o.Workers, len(parts)))
+	readers := make([]*loadReader, min(k.o.Workers, len(parts)))
 	errs := make([]error, len(readers))
 	var next atomic.Int64
 	var group sync.WaitGroup
@@ -62,8 +61,8 @@ func (k *keeper) readLoads(ctx context.Context, t *taken) error {
 		r := &loadReader{stamps: t.loads.stamps}
 		readers[i] = r
 		group.Go(func() {
-			for k := int(next.Add(1) - 1); k < len(parts) && errs[i] == nil; k = int(next.Add(1) - 1) {
-				errs[i] = errors.Join(rows.Links(ctx, parts[k], r), r.flush())
+			for at := int(next.Add(1) - 1); at < len(parts) && errs[i] == nil; at = int(next.Add(1) - 1) {
+				errs[i] = errors.Join(rows.Links(ctx, parts[at], r), r.flush())
 			}
 		})
 	}
@@ -71,7 +70,7 @@ func (k *keeper) readLoads(ctx context.Context, t *taken) error {
 	if err := errors.Join(errs...); err != nil {
 		return err
 	}
-	end, err := g.node.Feed().Position(ctx)
+	end, err := k.node.Feed().Position(ctx)
 	if err != nil {
 		return err
 	}

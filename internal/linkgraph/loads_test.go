@@ -22,7 +22,7 @@ import (
 // cells returns the cells of the graph when it has taken in all changes.
 func (w *world) cells() (cells []*cell.Cell) {
 	w.t.Helper()
-	s, err := w.graph.caughtUp(ctx)
+	s, err := w.graph.board.caughtUp(ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
@@ -192,7 +192,7 @@ func TestLoadOverLoad(t *testing.T) {
 	w := newWorld(t, Options{CellPages: 100})
 	w.update(links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 2)}})
 	link := links.Link(links.DefaultPredicate, pageURL(3, 3), pageURL(4, 4))
-	err := w.graph.inKeeper(ctx, func(k *keeper) error {
+	err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error {
 		// 1. The keeper has taken the first load from the feed when the second one comes.
 		w.load([]triple.Triple{link})
 		var first *taken
@@ -209,7 +209,7 @@ func TestLoadOverLoad(t *testing.T) {
 		}
 		w.set(pageURL(3, 3), pageURL(4, 4), cell.NoLabel)
 		// 2. Readers see no state of the first load without its link.
-		s := k.state.Load()
+		s := k.board.state.Load()
 		if !s.at.Reaches(first.at) {
 			return nil
 		}

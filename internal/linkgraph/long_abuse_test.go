@@ -42,7 +42,7 @@ func TestAbuseLongDeleted(t *testing.T) {
 			w.unset(link.Subject.Value(), link.Object.Value())
 		}
 	}
-	if _, err := w.graph.caughtUp(ctx); err != nil {
+	if _, err := w.graph.board.caughtUp(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(begun); took > bound {

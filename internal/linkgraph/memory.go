@@ -4,7 +4,6 @@ package linkgraph
 
 import (
 	"context"
-	"errors"
 	"fmt"
 	"os"
 	"slices"
@@ -39,40 +38,14 @@ func partsBytes(parts []*part) (n int64) {
 	return n
 }
 
-// memory returns the memory of the held cells and their changes.
-func (g *Graph) memory() int64 {
-	if s := g.state.Load(); s != nil {
-		return partsBytes(s.parts)
-	}
-	return 0
-}
-
-// fits returns links.ErrMemory if something needs more memory than the graph may have.
-func (g *Graph) fits(need int64, what string) error {
-	if g.o.MemoryBytes == 0 || need <= g.o.MemoryBytes {
-		return nil
-	}
-	return fmt.Errorf("%w: %s takes %d KiB or more, and may have %d KiB: give this machine a greater --link-memory, add machines to the cluster, or keep no graph (--no-links)",
-		links.ErrMemory, what, need>>10, g.o.MemoryBytes>>10)
-}
-
-// refuse records why cells are missing, and returns the error.
-func (g *Graph) refuse(err error) error {
-	if errors.Is(err, links.ErrMemory) {
-		g.full.Store(&err)
-		g.moved.send()
-	}
-	return err
-}
-
 // whyFull returns why this machine or another one lacks partitions, "" if memory is not the reason.
-func (g *Graph) whyFull() string {
-	if full := g.full.Load(); full != nil {
+func (r *router) whyFull() string {
+	if full := r.board.full.Load(); full != nil {
 		return (*full).Error()
 	}
-	g.directory.mu.Lock()
-	defer g.directory.mu.Unlock()
-	for m, why := range g.directory.full {
+	r.directory.mu.Lock()
+	defer r.directory.mu.Unlock()
+	for m, why := range r.directory.full {
 		return fmt.Sprintf("%s: %s", m, why)
 	}
 	return ""
@@ -80,49 +53,49 @@ func (g *Graph) whyFull() string {
 
 // builds reports whether this machine builds a partition that no machine has: it is the first of the
 // holders with memory for it.
-func (g *Graph) builds(p *placement, partition int) bool {
-	g.directory.mu.Lock()
-	defer g.directory.mu.Unlock()
+func (r *router) builds(p *placement, partition int) bool {
+	r.directory.mu.Lock()
+	defer r.directory.mu.Unlock()
 	for _, m := range p.holdersOf(partition) {
-		if _, full := g.directory.full[m]; m == g.node.MachineID() || !full {
-			return m == g.node.MachineID()
+		if _, full := r.directory.full[m]; m == r.node.MachineID() || !full {
+			return m == r.node.MachineID()
 		}
 	}
 	return false
 }
 
 // mayGrow returns links.ErrMemory if an update would leave too little memory.
-func (g *Graph) mayGrow(changes []links.Change) error {
-	if g.o.MemoryBytes == 0 || !slices.ContainsFunc(changes, func(c links.Change) bool { return c.Kind != links.DeleteLinks && len(c.Targets) > 0 }) {
+func (w *writer) mayGrow(changes []links.Change) error {
+	if w.o.MemoryBytes == 0 || !slices.ContainsFunc(changes, func(c links.Change) bool { return c.Kind != links.DeleteLinks && len(c.Targets) > 0 }) {
 		return nil
 	}
-	return g.fits(g.memory()/9*10, "the graph with a tenth for changes")
+	return w.fits(w.board.memory()/9*10, "the graph with a tenth for changes")
 }
 
 // fitsBuild returns links.ErrMemory if the cells of partitions certainly take too much.
-func (g *Graph) fitsBuild(ctx context.Context, rows buildRows, set partitionSet) error {
-	if g.o.MemoryBytes == 0 {
+func (cm *cellMaker) fitsBuild(ctx context.Context, rows buildRows, set partitionSet) error {
+	if cm.o.MemoryBytes == 0 {
 		return nil
 	}
 	pages, err := rows.EstimatePages(ctx, set)
 	if err != nil {
 		return err
 	}
-	edges, err := g.estimateLinks(ctx)
+	edges, err := cm.estimateLinks(ctx)
 	if err != nil {
 		return err
 	}
 	need := int64(pages)*leastPage + edges*int64(set.len())/numPartitions*leastLink
-	return g.fits(g.memory()+need, "the graph to be built")
+	return cm.fits(cm.board.memory()+need, "the graph to be built")
 }
 
 // estimateLinks returns about the number of links in the store.
-func (g *Graph) estimateLinks(ctx context.Context) (int64, error) {
-	keys, err := predicateRange(g.o.Predicate)
+func (cm *cellMaker) estimateLinks(ctx context.Context) (int64, error) {
+	keys, err := predicateRange(cm.o.Predicate)
 	if err != nil {
 		return 0, err
 	}
-	r, err := g.node.Reader()
+	r, err := cm.node.Reader()
 	if err != nil {
 		return 0, err
 	}
@@ -132,16 +105,16 @@ func (g *Graph) estimateLinks(ctx context.Context) (int64, error) {
 }
 
 // fitsFiles returns links.ErrMemory if the files of a listing are too large.
-func (g *Graph) fitsFiles(l *listing) error {
+func (f *files) fitsFiles(l *listing) error {
 	size := int64(0)
 	for _, c := range l.Cells {
 		for _, name := range []string{c.File, c.Rows} {
-			if info, err := os.Stat(g.path(name)); name != "" && err == nil {
+			if info, err := os.Stat(f.path(name)); name != "" && err == nil {
 				size += info.Size()
 			}
 		}
 	}
-	return g.fits(size, "the graph in files")
+	return f.fits(size, "the graph in files")
 }
 
 // shed drops cells until the rest fits.
@@ -165,7 +138,7 @@ func (k *keeper) shed() {
 			drop = partitionSet(0).with(most)
 		}
 		// 2. Readers request them of other machines, if there are any.
-		_ = k.refuse(err)
+		_ = k.board.refuse(err)
 		k.drop(drop)
 	}
 }

@@ -31,7 +31,7 @@ func TestMemoryBound(t *testing.T) {
 	w := newWorld(t, Options{})
 	u := links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 1)}}
 	w.update(u)
-	base := w.graph.memory()
+	base := w.graph.board.memory()
 	bound := Options{MemoryBytes: base + 100_000}
 	w.o = bound
 	w.reopen()
@@ -44,10 +44,10 @@ func TestMemoryBound(t *testing.T) {
 	if _, err := w.graph.Stats(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.graph.current(ctx); err != nil {
+	if _, err := w.graph.board.current(ctx); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d of %d bytes", w.graph.memory(), bound.MemoryBytes)
+	t.Logf("%d of %d bytes", w.graph.board.memory(), bound.MemoryBytes)
 	if _, err := w.graph.Update(ctx, []links.Change{{Source: pageURL(1, 1), Targets: []string{pageURL(3, 1)}}}); !errors.Is(err, links.ErrMemory) {
 		t.Errorf("an update with little memory: %v", err)
 	}
@@ -73,7 +73,7 @@ func TestMemoryBound(t *testing.T) {
 				t.Errorf("a graph that is too large: %v", err)
 			}
 		}
-		if n := w.graph.memory(); n > bound.MemoryBytes {
+		if n := w.graph.board.memory(); n > bound.MemoryBytes {
 			t.Errorf("%d bytes in use, of %d", n, bound.MemoryBytes)
 		}
 		stats, err := w.graph.Stats(ctx)
@@ -81,7 +81,7 @@ func TestMemoryBound(t *testing.T) {
 			t.Errorf("%+v, %v", stats, err)
 		}
 	}
-	if _, err := w.graph.current(ctx); err != nil {
+	if _, err := w.graph.board.current(ctx); err != nil {
 		t.Fatal(err)
 	}
 	refused()

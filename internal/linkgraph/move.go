@@ -22,7 +22,7 @@ import (
 
 var systemGraph = systemgraph.Graph
 
-// systemMove is the move of UIDs from the earlier form (form.go) into the system graph.
+// forms has the form of UIDs in the store, and moves UIDs from the earlier form (form.go) into the system graph.
 //
 // A mark in the store says that UIDs are in the system graph. Without it, a lone node and a cluster
 // whose machines all have this release move the UIDs, and write it; until then they write and read
@@ -36,31 +36,35 @@ var systemGraph = systemgraph.Graph
 // No UID is lost: the fence waits until the writes of earlier epochs are committed, the writes of
 // UIDs are fenced (see terms), and in this epoch each machine calls form before it reads or writes UIDs. Two
 // machines may move at the same time, because both write the same rows.
-type systemMove struct {
+type forms struct {
+	*machine
 	lock lock
 	// moved is set if this process found the mark or moved the UIDs; lone, if it moved them without
 	// a mark, as of a store without UIDs. Then it holds until the node joins a cluster.
 	moved, lone, marked atomic.Bool
 }
 
+// newForms returns forms that have read nothing.
+func newForms(m *machine) *forms { return &forms{machine: m, lock: newLock()} }
+
 // movedAtOnce is the number of pages in one change.
 var movedAtOnce = 10_000
 
 // mayBeEarlier reports whether UIDs may have the earlier form now.
-func (g *Graph) mayBeEarlier() bool {
-	v := g.node.View()
-	return !g.moving.moved.Load() && g.node.Lone() == nil && (v == nil || v.Minor < protocol.SystemLinks)
+func (fs *forms) mayBeEarlier() bool {
+	v := fs.node.View()
+	return !fs.moved.Load() && fs.node.Lone() == nil && (v == nil || v.Minor < protocol.SystemLinks)
 }
 
 // form returns the form of UIDs in the store. It moves them first if it must.
-func (g *Graph) form(ctx context.Context) (form, error) {
+func (fs *forms) form(ctx context.Context) (form, error) {
 	known := func() bool {
-		return g.moving.moved.Load() || g.moving.lone.Load() && g.node.Lone() != nil
+		return fs.moved.Load() || fs.lone.Load() && fs.node.Lone() != nil
 	}
 	if known() {
 		return form{}, nil
 	}
-	unlock, err := g.moving.lock.lock(ctx)
+	unlock, err := fs.lock.lock(ctx)
 	if err != nil {
 		return form{}, err
 	}
@@ -69,56 +73,56 @@ func (g *Graph) form(ctx context.Context) (form, error) {
 		return form{}, nil
 	}
 	// 1. The mark decides, because a store of this release may join machines of an earlier one.
-	v := g.node.View()
-	marked, err := g.readMark(ctx)
+	v := fs.node.View()
+	marked, err := fs.readMark(ctx)
 	switch {
 	case err != nil:
 		return form{}, err
 	case marked:
-		g.moving.marked.Store(true)
-		g.moving.moved.Store(true)
+		fs.marked.Store(true)
+		fs.moved.Store(true)
 		return form{}, nil
-	case g.node.Lone() != nil:
+	case fs.node.Lone() != nil:
 	case v == nil:
 		return form{}, errNoView
 	case v.Minor < protocol.SystemLinks:
 		return form{earlier: true}, nil
 	}
 	// 2. Move. A store without UIDs gets its mark with the first one.
-	n, err := g.move(ctx, v)
+	n, err := fs.move(ctx, v)
 	if err == nil && n > 0 {
-		g.log.Info("UIDs were moved into the system graph", "pages", n)
-		err = g.markMoved(ctx, form{})
+		fs.log.Info("UIDs were moved into the system graph", "pages", n)
+		err = fs.markMoved(ctx, form{})
 	}
 	if err != nil {
 		return form{}, fmt.Errorf("move the UIDs of an earlier release: %w", err)
 	}
 	if v == nil {
-		g.moving.lone.Store(true)
+		fs.lone.Store(true)
 	} else {
-		g.moving.moved.Store(true)
+		fs.moved.Store(true)
 	}
 	return form{}, nil
 }
 
 // reconsider makes the next call of form look for UIDs of the earlier form again, unless the store is known to have the
 // mark. It is for a backup of an earlier release that is restored into a running store without UIDs.
-func (m *systemMove) reconsider() {
-	if !m.marked.Load() {
-		m.moved.Store(false)
-		m.lone.Store(false)
+func (fs *forms) reconsider() {
+	if !fs.marked.Load() {
+		fs.moved.Store(false)
+		fs.lone.Store(false)
 	}
 }
 
 // forget makes the next call of form read the mark again.
-func (m *systemMove) forget() {
-	m.marked.Store(false)
-	m.reconsider()
+func (fs *forms) forget() {
+	fs.marked.Store(false)
+	fs.reconsider()
 }
 
 // readMark reports whether the store has the mark.
-func (g *Graph) readMark(ctx context.Context) (bool, error) {
-	r, err := g.node.Reader()
+func (fs *forms) readMark(ctx context.Context) (bool, error) {
+	r, err := fs.node.Reader()
 	if err != nil {
 		return false, err
 	}
@@ -128,34 +132,34 @@ func (g *Graph) readMark(ctx context.Context) (bool, error) {
 }
 
 // markMoved writes the mark, before the first UID of the form is written.
-func (g *Graph) markMoved(ctx context.Context, f form) error {
-	if f.earlier || g.moving.marked.Load() {
+func (fs *forms) markMoved(ctx context.Context, f form) error {
+	if f.earlier || fs.marked.Load() {
 		return nil
 	}
-	_, err := g.node.Add(ctx, []triple.Triple{systemgraph.PrefixRow})
+	_, err := fs.node.Add(ctx, []triple.Triple{systemgraph.PrefixRow})
 	if err == nil {
-		err = g.node.Annotate(ctx, systemgraph.PrefixRow, systemgraph.Links, []byte("1"))
+		err = fs.node.Annotate(ctx, systemgraph.PrefixRow, systemgraph.Links, []byte("1"))
 	}
 	if err != nil {
 		return fmt.Errorf("mark that UIDs are in the system graph: %w", err)
 	}
-	g.moving.marked.Store(true)
+	fs.marked.Store(true)
 	return nil
 }
 
 // move moves all pages and hosts, and returns their number.
-func (g *Graph) move(ctx context.Context, v *view.View) (n int, err error) {
+func (fs *forms) move(ctx context.Context, v *view.View) (n int, err error) {
 	if v != nil {
-		if _, err := g.node.Fence(ctx, v.Epoch); err != nil {
+		if _, err := fs.node.Fence(ctx, v.Epoch); err != nil {
 			return 0, err
 		}
 	}
-	r, err := g.node.Reader()
+	r, err := fs.node.Reader()
 	if err != nil {
 		return 0, err
 	}
 	defer r.Close()
-	m := mover{graph: g, reader: r}
+	m := mover{node: fs.node, reader: r}
 	earlier := form{earlier: true}
 	// 1. The pages. A triple whose UID is not of its page's slot is an application's own.
 	err = earlier.eachPage(ctx, r.Source(), uid.AllSlots.Range(), func(p page) error {
@@ -190,7 +194,7 @@ func (g *Graph) move(ctx context.Context, v *view.View) (n int, err error) {
 
 // mover moves triples in batches.
 type mover struct {
-	graph    *Graph
+	node     Node
 	reader   store.Reader
 	from, to []triple.Triple
 	moved    int
@@ -210,7 +214,7 @@ func (m *mover) flush(ctx context.Context) error {
 	if len(m.to) == 0 {
 		return nil
 	}
-	node := m.graph.node
+	node := m.node
 	if _, err := node.Add(ctx, m.to); err != nil {
 		return err
 	}

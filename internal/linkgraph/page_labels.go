@@ -19,7 +19,7 @@ const pageLabelsAtOnce = 64
 
 // labelPages writes the labels of pages, and returns the other changes. The last label of a page
 // counts.
-func (g *Graph) labelPages(ctx context.Context, changes []links.Change, result *links.UpdateResult) ([]links.Change, error) {
+func (w *writer) labelPages(ctx context.Context, changes []links.Change, result *links.UpdateResult) ([]links.Change, error) {
 	isLabel := func(c links.Change) bool { return c.Kind == links.LabelPage }
 	if !slices.ContainsFunc(changes, isLabel) {
 		return changes, nil
@@ -36,7 +36,7 @@ func (g *Graph) labelPages(ctx context.Context, changes []links.Change, result *
 			last[c.Source] = c.Labels[0]
 		}
 	}
-	uids, err := g.UIDs(ctx, urls)
+	uids, err := w.reader.UIDs(ctx, urls)
 	if err != nil {
 		return nil, fmt.Errorf("label pages: %w", err)
 	}
@@ -46,12 +46,12 @@ func (g *Graph) labelPages(ctx context.Context, changes []links.Change, result *
 			unknown = append(unknown, url)
 		}
 	}
-	given, err := g.resolve(ctx, unknown, named)
+	given, err := w.assigner.resolve(ctx, unknown, named)
 	result.Pages += given
 	if err != nil {
 		return nil, fmt.Errorf("label pages: %w", err)
 	}
-	f, err := g.form(ctx)
+	f, err := w.forms.form(ctx)
 	if err != nil {
 		return nil, fmt.Errorf("label pages: %w", err)
 	}
@@ -62,15 +62,15 @@ func (g *Graph) labelPages(ctx context.Context, changes []links.Change, result *
 			labels = append(labels, edits.Labelled{Triple: f.uidTriple(url, named[url]), Label: last[url]})
 		}
 	}
-	if err := edits.Note(ctx, labels, g.annotate); err != nil {
+	if err := edits.Note(ctx, labels, w.annotate); err != nil {
 		return nil, fmt.Errorf("label pages: %w", err)
 	}
 	return slices.DeleteFunc(slices.Clone(changes), isLabel), nil
 }
 
 // PageLabels implements links.Graph. The labels are in the rows of the store, and in no cell.
-func (g *Graph) PageLabels(ctx context.Context, pages []uid.UID) ([]links.Label, error) {
-	urls, err := g.URLs(ctx, pages)
+func (rd *reader) PageLabels(ctx context.Context, pages []uid.UID) ([]links.Label, error) {
+	urls, err := rd.URLs(ctx, pages)
 	if err != nil {
 		return nil, err
 	}
@@ -80,7 +80,7 @@ func (g *Graph) PageLabels(ctx context.Context, pages []uid.UID) ([]links.Label,
 		if urls[i] == "" {
 			return nil
 		}
-		label, err := g.pageLabel(ctx, urls[i], pages[i])
+		label, err := rd.pageLabel(ctx, urls[i], pages[i])
 		if err == nil && label != nil {
 			labels[i], err = decodeLabel(label)
 		}
@@ -94,14 +94,14 @@ func (g *Graph) PageLabels(ctx context.Context, pages []uid.UID) ([]links.Label,
 
 // pageLabel returns the label of a page as bytes, nil if it has none. It retries while a machine of
 // the cluster is down.
-func (g *Graph) pageLabel(ctx context.Context, url string, u uid.UID) ([]byte, error) {
+func (rd *reader) pageLabel(ctx context.Context, url string, u uid.UID) ([]byte, error) {
 	read := func() ([]byte, error) {
-		r, err := g.node.Reader()
+		r, err := rd.node.Reader()
 		if err != nil {
 			return nil, err
 		}
 		defer r.Close()
-		f, err := g.form(ctx)
+		f, err := rd.forms.form(ctx)
 		if err != nil {
 			return nil, err
 		}
@@ -112,14 +112,14 @@ func (g *Graph) pageLabel(ctx context.Context, url string, u uid.UID) ([]byte, e
 		return a.Data, nil
 	}
 	// All tries are one wait, because none of them is progress.
-	waiting, cancel := g.bound(ctx)
+	waiting, cancel := rd.bound(ctx)
 	defer cancel()
 	for tries := 1; ; tries++ {
 		label, err := read()
-		if err == nil || g.node.Lone() != nil || !mayPass(err) {
+		if err == nil || rd.node.Lone() != nil || !mayPass(err) {
 			return label, err
 		}
-		if err := g.waitRetry(waiting, tries, err); err != nil {
+		if err := rd.router.waitRetry(waiting, tries, err); err != nil {
 			return nil, err
 		}
 	}

@@ -19,6 +19,34 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 )
 
+// ranker is the part of this machine in PageRank jobs: it knows the record, freezes cells, computes the
+// rounds of its partitions, and keeps scores.
+type ranker struct {
+	*machine
+	board     *board
+	keeper    *keeper
+	rankFiles rankFiles
+	ranks     ranks
+}
+
+// newRanker returns a ranker that has read no file.
+func newRanker(k *keeper) *ranker {
+	r := &ranker{machine: k.machine, board: k.board, keeper: k, rankFiles: rankFiles{k.machine}}
+	r.ranks.saving, r.ranks.wake = newLock(), make(chan struct{}, 1)
+	return r
+}
+
+// coordinator answers calls of users, and carries a job out if this machine coordinates it.
+type coordinator struct {
+	*machine
+	forms  *forms
+	board  *board
+	router *router
+	keeper *keeper
+	reader *reader
+	ranker *ranker
+}
+
 // ranks is the part of a machine in the PageRank job of all, and the scores of the last one that
 // succeeded. pagerank_coordinator.go has the course of a job.
 type ranks struct {
@@ -135,18 +163,18 @@ func topOf(n int) int {
 var errStopped = errors.New("stopped")
 
 // rankOptions returns the options of package rank.
-func (g *Graph) rankOptions(o links.PageRankOptions) rank.Options {
+func (rk *ranker) rankOptions(o links.PageRankOptions) rank.Options {
 	return rank.Options{Damping: cmp.Or(o.Damping, rank.DefaultDamping), Tolerance: o.Tolerance, MaxRounds: o.MaxRounds, Weighted: o.Weighted,
-		Workers: g.o.Workers, CopyBytes: g.o.BuildBytes}
+		Workers: rk.o.Workers, CopyBytes: rk.o.BuildBytes}
 }
 
 // rankMembers returns the machines of a job, ascending: the members that keep a graph. The first one is
 // the coordinator. A member of two that does not reach the other one goes on alone.
-func (g *Graph) rankMembers() (members []trie.MachineID) {
-	if g.node.Lone() != nil || g.node.NoMajority() {
-		return []trie.MachineID{g.node.MachineID()}
+func (rk *ranker) rankMembers() (members []trie.MachineID) {
+	if rk.node.Lone() != nil || rk.node.NoMajority() {
+		return []trie.MachineID{rk.node.MachineID()}
 	}
-	for _, m := range membersOf(g.node.View()) {
+	for _, m := range membersOf(rk.node.View()) {
 		if !m.NoLinks {
 			members = append(members, m.ID)
 		}
@@ -155,35 +183,35 @@ func (g *Graph) rankMembers() (members []trie.MachineID) {
 }
 
 // coordinates reports whether this machine is the coordinator.
-func (g *Graph) coordinates() bool {
-	members := g.rankMembers()
-	return len(members) > 0 && members[0] == g.node.MachineID()
+func (rk *ranker) coordinates() bool {
+	members := rk.rankMembers()
+	return len(members) > 0 && members[0] == rk.node.MachineID()
 }
 
 // StartPageRank implements links.Graph.
-func (g *Graph) StartPageRank(ctx context.Context, o links.PageRankOptions) error {
-	if err := g.rankOptions(o).Validate(); err != nil {
+func (c *coordinator) StartPageRank(ctx context.Context, o links.PageRankOptions) error {
+	if err := c.ranker.rankOptions(o).Validate(); err != nil {
 		return fmt.Errorf("%w: %w", links.ErrInvalid, err)
 	}
 	// A request that is sent again has the same ID, so it does not find its own job busy.
-	return g.atCoordinator(ctx, &jobRequest{Kind: jobStart, ID: rand.Uint64(), Options: o})
+	return c.atCoordinator(ctx, &jobRequest{Kind: jobStart, ID: rand.Uint64(), Options: o})
 }
 
 // StopPageRank implements links.Graph.
-func (g *Graph) StopPageRank(ctx context.Context) error {
-	return g.atCoordinator(ctx, &jobRequest{Kind: jobStop})
+func (c *coordinator) StopPageRank(ctx context.Context) error {
+	return c.atCoordinator(ctx, &jobRequest{Kind: jobStop})
 }
 
 // PageRank implements links.Graph.
-func (g *Graph) PageRank(ctx context.Context) (links.PageRankJob, error) {
-	g.openRanks()
-	r := &g.ranks
-	waiting, cancel := g.bound(ctx)
+func (c *coordinator) PageRank(ctx context.Context) (links.PageRankJob, error) {
+	c.ranker.openRanks()
+	r := &c.ranker.ranks
+	waiting, cancel := c.bound(ctx)
 	defer cancel()
 	for tries := 1; ; tries++ {
 		// 1. The coordinator knows more of a job that has not ended, and of one that this machine
 		// may have missed because it has just joined.
-		failed := g.askOthers(waiting)
+		failed := c.askOthers(waiting)
 		r.mu.Lock()
 		none, job := r.record.Begun.IsZero(), r.job()
 		r.mu.Unlock()
@@ -194,16 +222,16 @@ func (g *Graph) PageRank(ctx context.Context) (links.PageRankJob, error) {
 		case failed == nil:
 			return links.PageRankJob{}, links.ErrNoJob
 		}
-		if err := g.waitRetry(waiting, tries, failed); err != nil {
+		if err := c.router.waitRetry(waiting, tries, failed); err != nil {
 			return links.PageRankJob{}, err
 		}
 	}
 }
 
 // askOthers gets the record of the coordinator if this machine's may be an older one.
-func (g *Graph) askOthers(ctx context.Context) error {
-	r := &g.ranks
-	v, members := g.node.View(), g.rankMembers()
+func (c *coordinator) askOthers(ctx context.Context) error {
+	r := &c.ranker.ranks
+	v, members := c.node.View(), c.ranker.rankMembers()
 	r.mu.Lock()
 	none, active, told := r.record.Begun.IsZero(), r.record.active(), r.told.view == v
 	r.mu.Unlock()
@@ -213,11 +241,11 @@ func (g *Graph) askOthers(ctx context.Context) error {
 		return errNoView
 	case len(members) == 1 || !none && !active:
 		return nil
-	case members[0] == g.node.MachineID():
+	case members[0] == c.node.MachineID():
 		if !none || told {
 			return nil
 		}
-		for m, a := range g.tick(ctx, 0) {
+		for m, a := range c.tick(ctx, 0) {
 			if a == nil {
 				return fmt.Errorf("%w: machine %s does not answer", store.ErrUnavailable, m)
 			}
@@ -227,9 +255,9 @@ func (g *Graph) askOthers(ctx context.Context) error {
 	// 2. The others ask it.
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
-	a, err := g.askJob(ctx, members[0], &jobRequest{Kind: jobShow})
+	a, err := c.askJob(ctx, members[0], &jobRequest{Kind: jobShow})
 	if err == nil && a.Record != nil {
-		g.adopt(*a.Record)
+		c.ranker.adopt(*a.Record)
 	}
 	return err
 }
@@ -247,42 +275,42 @@ func (r *ranks) job() links.PageRankJob {
 }
 
 // atCoordinator makes the coordinator carry out a request.
-func (g *Graph) atCoordinator(ctx context.Context, q *jobRequest) error {
-	g.openRanks()
+func (c *coordinator) atCoordinator(ctx context.Context, q *jobRequest) error {
+	c.ranker.openRanks()
 	for tries := 1; ; tries++ {
 		err := errNoView
-		switch members := g.rankMembers(); {
+		switch members := c.ranker.rankMembers(); {
 		case len(members) == 0:
-		case members[0] == g.node.MachineID():
-			err = g.carryOut(ctx, q)
+		case members[0] == c.node.MachineID():
+			err = c.carryOut(ctx, q)
 		default:
 			var a *jobAnswer
-			if a, err = g.askJob(ctx, members[0], q); err == nil {
+			if a, err = c.askJob(ctx, members[0], q); err == nil {
 				err = a.err()
 			}
 			if err == nil && a.Record != nil {
-				g.adopt(*a.Record)
+				c.ranker.adopt(*a.Record)
 			}
 		}
 		if err == nil || !mayPass(err) || errors.Is(err, links.ErrLoading) {
 			return err
 		}
-		if err := g.waitRetry(ctx, tries, err); err != nil {
+		if err := c.router.waitRetry(ctx, tries, err); err != nil {
 			return err
 		}
 	}
 }
 
 // carryOut starts or stops a job. All members that answer have its record before it returns.
-func (g *Graph) carryOut(ctx context.Context, q *jobRequest) error {
+func (c *coordinator) carryOut(ctx context.Context, q *jobRequest) error {
 	if q.Kind == jobStart {
-		if _, err := g.current(ctx); err != nil {
+		if _, err := c.board.current(ctx); err != nil {
 			return err
 		}
 		// Another member may know of a job that this machine does not know yet.
-		g.tick(ctx, 0)
+		c.tick(ctx, 0)
 	}
-	err := g.changeRecord(func(r *jobRecord) error {
+	err := c.ranker.changeRecord(func(r *jobRecord) error {
 		switch {
 		case q.Kind == jobStop && !r.active():
 			return links.ErrNoJob
@@ -303,14 +331,14 @@ func (g *Graph) carryOut(ctx context.Context, q *jobRequest) error {
 	if err != nil {
 		return err
 	}
-	g.tick(ctx, 0)
-	g.wakeRanks()
+	c.tick(ctx, 0)
+	c.ranker.wakeRanks()
 	return nil
 }
 
 // changeRecord makes the coordinator's change of the record. If f returns an error, nothing is changed.
-func (g *Graph) changeRecord(f func(r *jobRecord) error) error {
-	r := &g.ranks
+func (rk *ranker) changeRecord(f func(r *jobRecord) error) error {
+	r := &rk.ranks
 	r.mu.Lock()
 	changed := r.record
 	changed.Job.Seconds = r.job().Seconds
@@ -319,36 +347,36 @@ func (g *Graph) changeRecord(f func(r *jobRecord) error) error {
 		return err
 	}
 	changed.Version++
-	save := g.setRecord(changed)
+	save := rk.setRecord(changed)
 	r.mu.Unlock()
 	if save {
-		g.saveJob()
+		rk.saveJob()
 	}
 	return nil
 }
 
 // adopt takes a record of another member if it is newer.
-func (g *Graph) adopt(record jobRecord) {
-	r := &g.ranks
+func (rk *ranker) adopt(record jobRecord) {
+	r := &rk.ranks
 	r.mu.Lock()
 	save := false
 	newer := record.compare(&r.record) > 0
 	if newer {
-		save = g.setRecord(record)
+		save = rk.setRecord(record)
 	}
 	r.mu.Unlock()
 	if save {
-		g.saveJob()
+		rk.saveJob()
 	}
 	if newer {
-		g.wakeRanks()
+		rk.wakeRanks()
 	}
 }
 
 // setRecord replaces the record, and ends or starts what depends on it. It returns true if the files
 // must be written. The lock must be held.
-func (g *Graph) setRecord(record jobRecord) (save bool) {
-	r := &g.ranks
+func (rk *ranker) setRecord(record jobRecord) (save bool) {
+	r := &rk.ranks
 	before := r.record
 	r.record = record
 	// 1. Users see new scores when all members have them.
@@ -375,7 +403,7 @@ func (g *Graph) setRecord(record jobRecord) (save bool) {
 	// 3. Start this machine's part.
 	if record.active() {
 		r.begun = time.Now().Add(-time.Duration(record.Job.Seconds * float64(time.Second)))
-		g.startTerm()
+		rk.startTerm()
 	}
 	return !same || record.Term != before.Term || record.Job.State != before.Job.State || record.Gathered != before.Gathered || r.unsaved()
 }
@@ -386,9 +414,9 @@ func (r *ranks) unsaved() bool {
 }
 
 // wakeRanks makes the goroutine of keepRanks look again.
-func (g *Graph) wakeRanks() {
+func (rk *ranker) wakeRanks() {
 	select {
-	case g.ranks.wake <- struct{}{}:
+	case rk.ranks.wake <- struct{}{}:
 	default:
 	}
 }

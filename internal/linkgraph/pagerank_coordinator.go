@@ -41,27 +41,27 @@ type told struct {
 }
 
 // keepRanks takes part in jobs until the graph is closed.
-func (g *Graph) keepRanks() {
-	for g.ctx.Err() == nil {
-		v := g.node.View()
-		wait := g.stepRanks(g.ctx, v)
-		g.waitFor(v, wait, g.ranks.wake)
+func (c *coordinator) keepRanks() {
+	for c.ctx.Err() == nil {
+		v := c.node.View()
+		wait := c.stepRanks(c.ctx, v)
+		c.waitFor(v, wait, c.ranker.ranks.wake)
 	}
 }
 
 // stepRanks does what is to be done now, and returns the time until it must be called again.
-func (g *Graph) stepRanks(ctx context.Context, v *view.View) time.Duration {
-	g.openRanks()
-	members := g.rankMembers()
-	r := &g.ranks
+func (c *coordinator) stepRanks(ctx context.Context, v *view.View) time.Duration {
+	c.ranker.openRanks()
+	members := c.ranker.rankMembers()
+	r := &c.ranker.ranks
 	// 1. A member copies scores that it lacks.
-	if len(members) == 0 || members[0] != g.node.MachineID() {
+	if len(members) == 0 || members[0] != c.node.MachineID() {
 		r.mu.Lock()
 		if r.storing != nil {
 			r.storing(errStopped) // another machine is the coordinator
 		}
 		r.mu.Unlock()
-		if g.lacksScores() && g.copyScores(ctx, members) != nil {
+		if c.ranker.lacksScores() && c.ranker.copyScores(ctx, members) != nil {
 			return jobInterval
 		}
 		return idleInterval
@@ -71,21 +71,21 @@ func (g *Graph) stepRanks(ctx context.Context, v *view.View) time.Duration {
 	same := r.told.view == v && r.told.compare(&r.record) == 0 && !r.record.active()
 	active := r.record.active()
 	r.mu.Unlock()
-	if same && !g.lacksScores() || len(members) == 1 && !active {
+	if same && !c.ranker.lacksScores() || len(members) == 1 && !active {
 		return idleInterval
 	}
-	if g.lacksScores() {
-		if err := g.copyScores(ctx, members); err != nil {
-			g.log.Debug("the scores of PageRank are not copied yet", "error", err)
+	if c.ranker.lacksScores() {
+		if err := c.ranker.copyScores(ctx, members); err != nil {
+			c.log.Debug("the scores of PageRank are not copied yet", "error", err)
 		}
 	}
-	return g.coordinate(ctx, v, len(members) > 1)
+	return c.coordinate(ctx, v, len(members) > 1)
 }
 
 // coordinate sends a tick and does the next step of the job.
-func (g *Graph) coordinate(ctx context.Context, v *view.View, others bool) time.Duration {
-	r := &g.ranks
-	answers := g.tick(ctx, g.lacks())
+func (c *coordinator) coordinate(ctx context.Context, v *view.View, others bool) time.Duration {
+	r := &c.ranker.ranks
+	answers := c.tick(ctx, c.ranker.lacks())
 	r.mu.Lock()
 	record := r.record
 	r.mu.Unlock()
@@ -112,18 +112,18 @@ func (g *Graph) coordinate(ctx context.Context, v *view.View, others bool) time.
 	var err error
 	wait := jobInterval
 	if record.Job.State == stateStoring {
-		g.startStoring()
-		g.changeJob(&record, func(r *jobRecord) { r.Job.Stored = g.ranks.stored })
-	} else if wait, err = g.advance(ctx, &record, answers); err != nil && ctx.Err() == nil {
-		g.log.Debug("PageRank waits", "error", err)
-		g.changeJob(&record, func(r *jobRecord) { r.Job.Error = err.Error() })
+		c.startStoring()
+		c.changeJob(&record, func(r *jobRecord) { r.Job.Stored = c.ranker.ranks.stored })
+	} else if wait, err = c.advance(ctx, &record, answers); err != nil && ctx.Err() == nil {
+		c.log.Debug("PageRank waits", "error", err)
+		c.changeJob(&record, func(r *jobRecord) { r.Job.Error = err.Error() })
 	}
 	return wait
 }
 
 // lacks returns the partitions that no machine has frozen, as far as the last tick has shown.
-func (g *Graph) lacks() partitionSet {
-	r := &g.ranks
+func (rk *ranker) lacks() partitionSet {
+	r := &rk.ranks
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	if r.record.Job.State != stateRunning || r.frozen == nil {
@@ -145,8 +145,8 @@ func holders(answers map[trie.MachineID]*jobAnswer, begun time.Time) (have []tri
 
 // changeJob makes the coordinator's change of a job that has not ended. It does nothing if there is
 // another job, or term, by now.
-func (g *Graph) changeJob(record *jobRecord, f func(r *jobRecord)) {
-	_ = g.changeRecord(func(r *jobRecord) error {
+func (c *coordinator) changeJob(record *jobRecord, f func(r *jobRecord)) {
+	_ = c.ranker.changeRecord(func(r *jobRecord) error {
 		if !r.Begun.Equal(record.Begun) || r.Term != record.Term || !r.active() {
 			return errStopped
 		}
@@ -157,21 +157,21 @@ func (g *Graph) changeJob(record *jobRecord, f func(r *jobRecord)) {
 }
 
 // advance does the next step of a running job. An error says what it waits for.
-func (g *Graph) advance(ctx context.Context, record *jobRecord, answers map[trie.MachineID]*jobAnswer) (time.Duration, error) {
+func (c *coordinator) advance(ctx context.Context, record *jobRecord, answers map[trie.MachineID]*jobAnswer) (time.Duration, error) {
 	// 1. A member that cannot go on ends the job.
 	for _, m := range slices.Sorted(maps.Keys(answers)) {
 		if a := answers[m]; a != nil && a.Failed != "" {
-			g.log.Error("PageRank ended", "machine", m, "error", a.Failed)
-			g.changeJob(record, func(r *jobRecord) { r.Job.State, r.Job.Error = stateFailed, a.Failed })
+			c.log.Error("PageRank ended", "machine", m, "error", a.Failed)
+			c.changeJob(record, func(r *jobRecord) { r.Job.State, r.Job.Error = stateFailed, a.Failed })
 			return 0, nil
 		}
 	}
 	// 2. If a machine has all scores, the others copy them.
 	if have := holders(answers, record.Begun); len(have) > 0 {
-		return g.collect(record, have, answers)
+		return c.collect(record, have, answers)
 	}
 	if record.Gathered {
-		g.changeJob(record, func(r *jobRecord) { r.Gathered = false })
+		c.changeJob(record, func(r *jobRecord) { r.Gathered = false })
 		return 0, nil
 	}
 	// 3. The machines of the term do their rounds.
@@ -185,11 +185,11 @@ func (g *Graph) advance(ctx context.Context, record *jobRecord, answers map[trie
 	}
 	switch {
 	case !working:
-		return g.distribute(record, answers)
+		return c.distribute(record, answers)
 	case computed:
-		return 0, g.gather(ctx, record, answers)
+		return 0, c.gather(ctx, record, answers)
 	}
-	g.changeJob(record, func(r *jobRecord) { r.takeProgress(answers) })
+	c.changeJob(record, func(r *jobRecord) { r.takeProgress(answers) })
 	return jobInterval, nil
 }
 
@@ -211,7 +211,7 @@ func (r *jobRecord) takeProgress(answers map[trie.MachineID]*jobAnswer) {
 }
 
 // distribute begins a term: it gives each partition to a machine that has frozen its cells.
-func (g *Graph) distribute(record *jobRecord, answers map[trie.MachineID]*jobAnswer) (time.Duration, error) {
+func (c *coordinator) distribute(record *jobRecord, answers map[trie.MachineID]*jobAnswer) (time.Duration, error) {
 	// 1. Wait until all have frozen their cells, and some machine those of each partition.
 	var frozen partitionSet
 	freezing := 0
@@ -224,11 +224,11 @@ func (g *Graph) distribute(record *jobRecord, answers map[trie.MachineID]*jobAns
 		if a.Freezing {
 			freezing++
 		}
-		if m == g.node.MachineID() {
+		if m == c.node.MachineID() {
 			epoch = a.Epoch
 		}
 	}
-	r := &g.ranks
+	r := &c.ranker.ranks
 	r.mu.Lock()
 	if r.frozen != nil {
 		r.frozen.anywhere = frozen
@@ -243,14 +243,14 @@ func (g *Graph) distribute(record *jobRecord, answers map[trie.MachineID]*jobAns
 	// 2. Choose the first machine in the ranking of each partition that has frozen it.
 	machines := make([]trie.MachineID, numPartitions)
 	var p *placement
-	if v := g.node.View(); v != nil {
-		p = g.placementOf(v)
+	if v := c.node.View(); v != nil {
+		p = c.placementOf(v)
 	}
 	for i := range machines {
 		machines[i] = chooseMachine(answers, p, i)
 	}
-	g.log.Info("PageRank is distributed", "term", record.Term+1, "machines", len(slices.Compact(slices.Sorted(slices.Values(machines)))))
-	g.changeJob(record, func(r *jobRecord) {
+	c.log.Info("PageRank is distributed", "term", record.Term+1, "machines", len(slices.Compact(slices.Sorted(slices.Values(machines)))))
+	c.changeJob(record, func(r *jobRecord) {
 		r.Term, r.Machines = r.Term+1, machines
 		if epoch != 0 {
 			r.Job.Epoch = epoch

@@ -14,16 +14,16 @@ import (
 )
 
 // gather collects the scores of the machines of a term.
-func (g *Graph) gather(ctx context.Context, record *jobRecord, answers map[trie.MachineID]*jobAnswer) error {
+func (c *coordinator) gather(ctx context.Context, record *jobRecord, answers map[trie.MachineID]*jobAnswer) error {
 	// 1. The figures are those of the whole job.
-	g.changeJob(record, func(r *jobRecord) {
+	c.changeJob(record, func(r *jobRecord) {
 		r.takeProgress(answers)
 		*record = *r
 	})
 	// 2. Copy the scores of all machines.
 	all := &scores{}
 	for _, m := range slices.Compact(slices.Sorted(slices.Values(record.Machines))) {
-		s, err := g.termScores(ctx, m, record)
+		s, err := c.ranker.termScores(ctx, m, record)
 		if err != nil {
 			return fmt.Errorf("get the scores of machine %s: %w", m, err)
 		}
@@ -32,30 +32,30 @@ func (g *Graph) gather(ctx context.Context, record *jobRecord, answers map[trie.
 	if all.count() != record.Job.Pages {
 		return fmt.Errorf("%d scores of %d pages", all.count(), record.Job.Pages)
 	}
-	g.keepScores(scoredJob{record.Begun, record.Options, record.Job}, all)
-	g.changeJob(record, func(r *jobRecord) { r.Gathered = true })
+	c.ranker.keepScores(scoredJob{record.Begun, record.Options, record.Job}, all)
+	c.changeJob(record, func(r *jobRecord) { r.Gathered = true })
 	return nil
 }
 
 // termScores returns the scores that a machine has computed in the term.
-func (g *Graph) termScores(ctx context.Context, m trie.MachineID, record *jobRecord) (*scores, error) {
-	if m != g.node.MachineID() {
-		return g.fetchScores(ctx, m, record.Begun, record.Term)
+func (rk *ranker) termScores(ctx context.Context, m trie.MachineID, record *jobRecord) (*scores, error) {
+	if m != rk.node.MachineID() {
+		return rk.fetchScores(ctx, m, record.Begun, record.Term)
 	}
-	g.ranks.mu.Lock()
-	defer g.ranks.mu.Unlock()
-	if t := g.ranks.term; t != nil && t.number == record.Term && t.result != nil {
+	rk.ranks.mu.Lock()
+	defer rk.ranks.mu.Unlock()
+	if t := rk.ranks.term; t != nil && t.number == record.Term && t.result != nil {
 		return t.result, nil
 	}
 	return nil, errStopped
 }
 
 // collect waits until all members have the scores. Then the job has ended, but for storing.
-func (g *Graph) collect(record *jobRecord, have []trie.MachineID, answers map[trie.MachineID]*jobAnswer) (time.Duration, error) {
-	switch self := g.node.MachineID(); {
+func (c *coordinator) collect(record *jobRecord, have []trie.MachineID, answers map[trie.MachineID]*jobAnswer) (time.Duration, error) {
+	switch self := c.node.MachineID(); {
 	case !slices.Contains(have, self):
 		if !record.Gathered {
-			g.changeJob(record, func(r *jobRecord) { r.Gathered = true })
+			c.changeJob(record, func(r *jobRecord) { r.Gathered = true })
 		}
 		return 0, nil // it copies them first
 	case len(have) < len(answers):
@@ -64,13 +64,13 @@ func (g *Graph) collect(record *jobRecord, have []trie.MachineID, answers map[tr
 	// The file is written before anybody sees that the job is done.
 	done := scoredJob{record.Begun, record.Options, record.Job}
 	done.Job.State, done.Job.Error = stateDone, ""
-	g.ranks.mu.Lock()
-	s := g.ranks.next
-	g.ranks.mu.Unlock()
+	c.ranker.ranks.mu.Lock()
+	s := c.ranker.ranks.next
+	c.ranker.ranks.mu.Unlock()
 	if s != nil {
-		g.writeScores(s, done)
+		c.ranker.writeScores(s, done)
 	}
-	g.changeJob(record, func(r *jobRecord) {
+	c.changeJob(record, func(r *jobRecord) {
 		r.Scored, r.Job.State = done, stateDone
 		if r.Options.Store {
 			r.Job.State = stateStoring
@@ -80,10 +80,10 @@ func (g *Graph) collect(record *jobRecord, have []trie.MachineID, answers map[tr
 }
 
 // lacksScores reports whether this machine must copy scores.
-func (g *Graph) lacksScores() bool {
-	g.ranks.mu.Lock()
-	defer g.ranks.mu.Unlock()
-	return !g.ranks.lacking().Begun.IsZero()
+func (rk *ranker) lacksScores() bool {
+	rk.ranks.mu.Lock()
+	defer rk.ranks.mu.Unlock()
+	return !rk.ranks.lacking().Begun.IsZero()
 }
 
 // lacking returns the job whose scores must be copied, if there is one. The lock must be held.
@@ -98,18 +98,18 @@ func (r *ranks) lacking() scoredJob {
 }
 
 // copyScores copies scores that this machine lacks from another one.
-func (g *Graph) copyScores(ctx context.Context, members []trie.MachineID) error {
-	g.ranks.mu.Lock()
-	job := g.ranks.lacking()
-	g.ranks.mu.Unlock()
+func (rk *ranker) copyScores(ctx context.Context, members []trie.MachineID) error {
+	rk.ranks.mu.Lock()
+	job := rk.ranks.lacking()
+	rk.ranks.mu.Unlock()
 	err := errors.New("no other machine has the scores of PageRank")
 	for _, m := range members {
-		if m == g.node.MachineID() {
+		if m == rk.node.MachineID() {
 			continue
 		}
-		s, failed := g.fetchScores(ctx, m, job.Begun, 0)
+		s, failed := rk.fetchScores(ctx, m, job.Begun, 0)
 		if failed == nil {
-			g.keepScores(job, s)
+			rk.keepScores(job, s)
 			return nil
 		}
 		err = failed
@@ -119,10 +119,10 @@ func (g *Graph) copyScores(ctx context.Context, members []trie.MachineID) error 
 
 // keepScores takes the scores of a job that has computed them. Users see them when all members have
 // them.
-func (g *Graph) keepScores(job scoredJob, s *scores) {
+func (rk *ranker) keepScores(job scoredJob, s *scores) {
 	s.result = rank.Round{Number: job.Job.Round, Change: job.Job.Change, Links: job.Job.Links}
 	s.done = job.Job.Converged
-	r := &g.ranks
+	r := &rk.ranks
 	r.mu.Lock()
 	switch {
 	case r.record.Begun.Equal(job.Begun) && r.record.Job.State == stateRunning:
@@ -131,6 +131,6 @@ func (g *Graph) keepScores(job scoredJob, s *scores) {
 		r.scores, r.scored = s, r.record.Scored
 	}
 	r.mu.Unlock()
-	g.saveJob()
-	g.wakeRanks()
+	rk.saveJob()
+	rk.wakeRanks()
 }

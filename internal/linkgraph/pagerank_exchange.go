@@ -16,7 +16,7 @@ import (
 // wire implements rank.Exchange for one term of a job. A message that is not taken is sent again
 // until the term ends: only the coordinator decides that a machine is lost.
 type wire struct {
-	g        *Graph
+	machine  *machine
 	job      uint64
 	term     uint64
 	machines []trie.MachineID // that compute partitions, ascending
@@ -38,12 +38,12 @@ type wireKey struct{ from, step int }
 const roundPiece = 32 << 20
 
 // newWire returns the wire of a term, as the given machine has it.
-func newWire(g *Graph, record *jobRecord) *wire {
-	w := &wire{g: g, job: jobNumber(record.Begun), term: record.Term, partial: map[wireKey][]byte{}, inbox: map[wireKey][]byte{}, arrived: newSignal()}
+func newWire(m *machine, record *jobRecord) *wire {
+	w := &wire{machine: m, job: jobNumber(record.Begun), term: record.Term, partial: map[wireKey][]byte{}, inbox: map[wireKey][]byte{}, arrived: newSignal()}
 	w.machines = slices.Compact(slices.Sorted(slices.Values(record.Machines)))
-	w.self = slices.Index(w.machines, g.node.MachineID())
-	for i, m := range record.Machines {
-		w.owners[i] = slices.Index(w.machines, m)
+	w.self = slices.Index(w.machines, m.node.MachineID())
+	for i, owner := range record.Machines {
+		w.owners[i] = slices.Index(w.machines, owner)
 	}
 	w.taken = make([]int, len(w.machines))
 	return w
@@ -75,7 +75,7 @@ func (w *wire) Send(ctx context.Context, step, to int, message []byte) error {
 	p := &roundMessage{job: w.job, term: w.term, step: uint64(step), total: uint64(len(message))}
 	for tries := 0; ; {
 		p.data = message[p.offset:min(int(p.offset)+roundPiece, len(message))]
-		_, err := w.g.node.Call(ctx, w.machines[to], methodRound, peer.Encode(64+len(p.data), p.fields))
+		_, err := w.machine.node.Call(ctx, w.machines[to], methodRound, peer.Encode(64+len(p.data), p.fields))
 		switch {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
@@ -124,10 +124,10 @@ func (w *wire) Receive(ctx context.Context, step, from int) ([]byte, error) {
 }
 
 // takePiece takes a piece of a message from another machine.
-func (g *Graph) takePiece(from trie.MachineID, p *roundMessage) error {
-	g.ranks.mu.Lock()
-	t := g.ranks.term
-	g.ranks.mu.Unlock()
+func (rk *ranker) takePiece(from trie.MachineID, p *roundMessage) error {
+	rk.ranks.mu.Lock()
+	t := rk.ranks.term
+	rk.ranks.mu.Unlock()
 	if t == nil || t.wire.job != p.job || t.wire.term != p.term {
 		return peer.Refuse(peer.CodeUnavailable, 0, "this machine is not in term %d of this PageRank", p.term)
 	}

@@ -57,6 +57,9 @@ const (
 // errDamaged is wrapped by every error about a damaged file.
 var errDamaged = errors.New("damaged")
 
+// rankFiles are the files of PageRank in the directory of the graph.
+type rankFiles struct{ *machine }
+
 // savedJob is the saved state of a job.
 type savedJob struct {
 	Store     string `json:"store"` // the machine's UUID
@@ -73,13 +76,13 @@ type savedCell struct {
 
 // writeSaved writes a file atomically: after a stop at any moment it is the old one or the new
 // one. at is called for each cell in order.
-func (g *Graph) writeSaved(name string, j savedJob, cells int, at func(i int) savedCell) (err error) {
-	j.Store, j.Predicate, j.Cells = g.node.MachineID().String(), g.o.Predicate, cells
+func (f *rankFiles) writeSaved(name string, j savedJob, cells int, at func(i int) savedCell) (err error) {
+	j.Store, j.Predicate, j.Cells = f.node.MachineID().String(), f.o.Predicate, cells
 	text, err := json.Marshal(&j)
 	if err != nil {
 		return fmt.Errorf("write %s: %w", name, err)
 	}
-	return atomicfile.Replace(atomicfile.OS, g.path(name), 0o644, func(to io.Writer) error {
+	return atomicfile.Replace(atomicfile.OS, f.path(name), 0o644, func(to io.Writer) error {
 		w := bufio.NewWriterSize(to, 1<<20)
 		_, err := w.WriteString(savedMagic)
 		err = errors.Join(err, writePiece(w, text))
@@ -105,21 +108,21 @@ func writePiece(w *bufio.Writer, b []byte) error {
 }
 
 // removeSaved removes a file if it exists.
-func (g *Graph) removeSaved(name string) {
-	if err := os.Remove(g.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
-		g.log.Warn("a file of PageRank stays: its job may be begun again", "file", name, "error", err)
+func (f *rankFiles) removeSaved(name string) {
+	if err := os.Remove(f.path(name)); err != nil && !errors.Is(err, fs.ErrNotExist) {
+		f.log.Warn("a file of PageRank stays: its job may be begun again", "file", name, "error", err)
 	}
 }
 
 // readSaved reads a file. If the error wraps errDamaged, the job may still be returned.
-func (g *Graph) readSaved(name string) (j *savedJob, cells []savedCell, err error) {
-	data, err := os.ReadFile(g.path(name))
+func (f *rankFiles) readSaved(name string) (j *savedJob, cells []savedCell, err error) {
+	data, err := os.ReadFile(f.path(name))
 	if err != nil {
 		return nil, nil, err
 	}
 	j, cells, err = openSaved(data)
 	if err != nil {
-		err = fmt.Errorf("%s: %w", g.path(name), err)
+		err = fmt.Errorf("%s: %w", f.path(name), err)
 	}
 	return j, cells, err
 }
@@ -190,8 +193,8 @@ func openScores(j *savedJob, cells []savedCell) (*scores, error) {
 }
 
 // writeScores writes the scores of a job.
-func (g *Graph) writeScores(s *scores, of scoredJob) {
-	r := &g.ranks
+func (rk *ranker) writeScores(s *scores, of scoredJob) {
+	r := &rk.ranks
 	unlock, err := r.saving.lock(context.Background())
 	if err != nil {
 		return
@@ -206,21 +209,21 @@ func (g *Graph) writeScores(s *scores, of scoredJob) {
 		j.Term, j.Version = record.Term, record.Version
 	}
 	pages := uint64(s.count())
-	err = g.writeSaved(scoresFile, j, len(s.of), func(i int) savedCell {
+	err = rk.rankFiles.writeSaved(scoresFile, j, len(s.of), func(i int) savedCell {
 		return savedCell{pages: s.pages[i], state: &rank.State{
 			Partition: uint32(i), Partitions: uint32(len(s.of)), Pages: pages,
-			Round: s.result.Number, Change: s.result.Change, Damping: g.rankOptions(of.Options).Damping, Scores: s.of[i],
+			Round: s.result.Number, Change: s.result.Change, Damping: rk.rankOptions(of.Options).Damping, Scores: s.of[i],
 		}}
 	})
 	if err != nil {
-		g.log.Warn("the scores of PageRank would be lost at a restart", "error", err)
+		rk.log.Warn("the scores of PageRank would be lost at a restart", "error", err)
 	}
 }
 
 // writeJob writes the running job, unless it has ended or another one runs. After a restart it begins
 // again.
-func (g *Graph) writeJob() {
-	r := &g.ranks
+func (rk *ranker) writeJob() {
+	r := &rk.ranks
 	unlock, err := r.saving.lock(context.Background())
 	if err != nil {
 		return
@@ -233,22 +236,22 @@ func (g *Graph) writeJob() {
 	if !j.active() {
 		return
 	}
-	if err := g.writeSaved(jobFile, j, 0, nil); err != nil {
-		g.log.Warn("PageRank goes on, and would be lost at a restart", "error", err)
+	if err := rk.rankFiles.writeSaved(jobFile, j, 0, nil); err != nil {
+		rk.log.Warn("PageRank goes on, and would be lost at a restart", "error", err)
 	}
 }
 
 // saveJob writes the files after a change of the record.
-func (g *Graph) saveJob() {
-	r := &g.ranks
+func (rk *ranker) saveJob() {
+	r := &rk.ranks
 	r.mu.Lock()
 	record, scores, scored, unsaved := r.record, r.scores, r.scored, r.unsaved()
 	r.mu.Unlock()
 	if unsaved {
-		g.writeScores(scores, scored)
+		rk.writeScores(scores, scored)
 	}
 	if record.active() {
-		g.writeJob()
+		rk.writeJob()
 		return
 	}
 	// The file may be being written just now.
@@ -261,41 +264,41 @@ func (g *Graph) saveJob() {
 	active := r.record.active()
 	r.mu.Unlock()
 	if !active {
-		g.removeSaved(jobFile)
+		rk.rankFiles.removeSaved(jobFile)
 	}
 }
 
 // openRanks reads the scores of the last job, and begins a job again that has not ended. It does
 // so once.
-func (g *Graph) openRanks() { g.ranks.opened.Do(g.readRanks) }
+func (rk *ranker) openRanks() { rk.ranks.opened.Do(rk.readRanks) }
 
 // readRanks is openRanks without the guard.
-func (g *Graph) readRanks() {
-	if g.ctx.Err() != nil {
+func (rk *ranker) readRanks() {
+	if rk.ctx.Err() != nil {
 		return
 	}
 	// 1. Read the scores, then the job. A job of another store is dropped.
-	done := g.readScores()
-	job, _, err := g.readSaved(jobFile)
+	done := rk.readScores()
+	job, _, err := rk.rankFiles.readSaved(jobFile)
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return
-	case job != nil && !g.own(job):
-		g.log.Warn("a PageRank of another store or predicate is left alone", "file", g.path(jobFile))
-		g.removeSaved(jobFile)
+	case job != nil && !rk.rankFiles.own(job):
+		rk.log.Warn("a PageRank of another store or predicate is left alone", "file", rk.path(jobFile))
+		rk.rankFiles.removeSaved(jobFile)
 		return
 	case job == nil:
-		g.log.Error("a PageRank that had not ended begins anew, with the default options", "error", err)
+		rk.log.Error("a PageRank that had not ended begins anew, with the default options", "error", err)
 		job = &savedJob{jobRecord: jobRecord{Begun: time.Now().UTC()}}
 	case err != nil:
-		g.log.Error("the file of a PageRank that had not ended is damaged", "error", err)
+		rk.log.Error("the file of a PageRank that had not ended is damaged", "error", err)
 		job.Job = links.PageRankJob{Seconds: job.Job.Seconds}
 	}
 	// 2. A job that only has to store its scores goes on. Another one begins again.
 	record := job.jobRecord
 	if record.Job.State != stateStoring || done == nil || !done.Begun.Equal(record.Begun) {
 		record.Job = links.PageRankJob{State: stateRunning, Seconds: record.Job.Seconds}
-		g.log.Info("a PageRank that had not ended begins again")
+		rk.log.Info("a PageRank that had not ended begins again")
 	}
 	if done != nil {
 		record.Scored = scoredJob{done.Begun, done.Options, done.Job}
@@ -303,15 +306,15 @@ func (g *Graph) readRanks() {
 		// If other members have scores, they have a newer record, so this machine copies them.
 		record.Scored, record.Term, record.Version = scoredJob{}, 0, 0
 	}
-	g.ranks.mu.Lock()
-	defer g.ranks.mu.Unlock()
-	g.setRecord(record)
-	g.ranks.reopened = true
+	rk.ranks.mu.Lock()
+	defer rk.ranks.mu.Unlock()
+	rk.setRecord(record)
+	rk.ranks.reopened = true
 }
 
 // readScores reads the scores of the last job that ended.
-func (g *Graph) readScores() *savedJob {
-	j, cells, err := g.readSaved(scoresFile)
+func (rk *ranker) readScores() *savedJob {
+	j, cells, err := rk.rankFiles.readSaved(scoresFile)
 	if errors.Is(err, fs.ErrNotExist) {
 		return nil
 	}
@@ -319,11 +322,11 @@ func (g *Graph) readScores() *savedJob {
 	if err == nil {
 		found, err = openScores(j, cells)
 	}
-	if err != nil || !g.own(j) {
-		g.log.Warn("the scores of the last PageRank are of no use: start it again", "file", g.path(scoresFile), "error", err)
+	if err != nil || !rk.rankFiles.own(j) {
+		rk.log.Warn("the scores of the last PageRank are of no use: start it again", "file", rk.path(scoresFile), "error", err)
 		return nil
 	}
-	r := &g.ranks
+	r := &rk.ranks
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	r.scored = scoredJob{j.Begun, j.Options, j.Job}
@@ -333,6 +336,6 @@ func (g *Graph) readScores() *savedJob {
 }
 
 // own reports whether a file is of this store and predicate.
-func (g *Graph) own(j *savedJob) bool {
-	return j.Store == g.node.MachineID().String() && j.Predicate == g.o.Predicate
+func (f *rankFiles) own(j *savedJob) bool {
+	return j.Store == f.node.MachineID().String() && j.Predicate == f.o.Predicate
 }

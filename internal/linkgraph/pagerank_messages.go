@@ -90,33 +90,33 @@ func (a *jobAnswer) err() error {
 }
 
 // handleRanks registers the handlers of PageRank.
-func (g *Graph) handleRanks() {
+func (c *coordinator) handleRanks() {
 	// 1. Requests in JSON.
-	g.node.Handle(methodJob, func(ctx context.Context, from peer.Header, body []byte) ([]byte, error) {
+	c.node.Handle(methodJob, func(ctx context.Context, from peer.Header, body []byte) ([]byte, error) {
 		q := &jobRequest{}
 		if err := json.Unmarshal(body, q); err != nil {
 			return nil, fmt.Errorf("%w: %w", peer.ErrMessage, err)
 		}
-		a, err := g.answerJob(ctx, from.From, q)
+		a, err := c.answerJob(ctx, from.From, q)
 		if err != nil {
 			return nil, refusal(err)
 		}
 		return json.Marshal(a)
 	})
 	// 2. Data.
-	g.node.Handle(methodRound, func(_ context.Context, from peer.Header, body []byte) ([]byte, error) {
+	c.node.Handle(methodRound, func(_ context.Context, from peer.Header, body []byte) ([]byte, error) {
 		p := &roundMessage{}
 		if err := peer.Decode(body, p.fields); err != nil {
 			return nil, err
 		}
-		return nil, g.takePiece(from.From, p)
+		return nil, c.ranker.takePiece(from.From, p)
 	})
-	g.node.Handle(methodScores, func(_ context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	c.node.Handle(methodScores, func(_ context.Context, _ peer.Header, body []byte) ([]byte, error) {
 		q := &scoresRequest{}
 		if err := peer.Decode(body, q.fields); err != nil {
 			return nil, err
 		}
-		a, err := g.answerScores(q)
+		a, err := c.ranker.answerScores(q)
 		if err != nil {
 			return nil, err
 		}
@@ -125,12 +125,12 @@ func (g *Graph) handleRanks() {
 }
 
 // askJob sends a request to another member.
-func (g *Graph) askJob(ctx context.Context, to trie.MachineID, q *jobRequest) (*jobAnswer, error) {
+func (c *coordinator) askJob(ctx context.Context, to trie.MachineID, q *jobRequest) (*jobAnswer, error) {
 	body, err := json.Marshal(q)
 	if err != nil {
 		return nil, err
 	}
-	body, err = g.node.Call(ctx, to, methodJob, body)
+	body, err = c.node.Call(ctx, to, methodJob, body)
 	if err != nil {
 		if unreachable(err) && ctx.Err() == nil {
 			err = fmt.Errorf("%w: %w", errUnreachable, err)
@@ -145,33 +145,33 @@ func (g *Graph) askJob(ctx context.Context, to trie.MachineID, q *jobRequest) (*
 }
 
 // answerJob answers a request of another member.
-func (g *Graph) answerJob(ctx context.Context, from trie.MachineID, q *jobRequest) (*jobAnswer, error) {
-	if g.ctx.Err() != nil {
-		return nil, context.Cause(g.ctx)
+func (c *coordinator) answerJob(ctx context.Context, from trie.MachineID, q *jobRequest) (*jobAnswer, error) {
+	if c.ctx.Err() != nil {
+		return nil, context.Cause(c.ctx)
 	}
-	g.openRanks()
+	c.ranker.openRanks()
 	// 1. A tick is taken from the coordinator of this machine's view only.
-	members := g.rankMembers()
+	members := c.ranker.rankMembers()
 	if q.Kind == jobTick {
 		if len(members) == 0 || members[0] != from {
 			return nil, peer.Refuse(peer.CodeNotOwner, 0, "machine %s is not the coordinator of PageRank", from)
 		}
 		if q.Record != nil {
-			g.adopt(*q.Record)
+			c.ranker.adopt(*q.Record)
 		}
-		return g.member(q.Lacks), nil
+		return c.ranker.member(q.Lacks), nil
 	}
 	// 2. The others are for the coordinator.
-	if !g.coordinates() {
-		return nil, peer.Refuse(peer.CodeNotOwner, 0, "machine %s is not the coordinator of PageRank", g.node.MachineID())
+	if !c.ranker.coordinates() {
+		return nil, peer.Refuse(peer.CodeNotOwner, 0, "machine %s is not the coordinator of PageRank", c.node.MachineID())
 	}
 	a := &jobAnswer{}
 	if q.Kind == jobShow {
 		// A coordinator that has just joined may not know of the job yet.
-		if err := g.askOthers(ctx); err != nil {
+		if err := c.askOthers(ctx); err != nil {
 			return nil, peer.Refuse(peer.CodeUnavailable, 0, "%v", err)
 		}
-	} else if err := g.carryOut(ctx, q); err != nil {
+	} else if err := c.carryOut(ctx, q); err != nil {
 		a.Error = err.Error()
 		for kind, of := range jobErrors {
 			if errors.Is(err, of) {
@@ -180,18 +180,18 @@ func (g *Graph) answerJob(ctx context.Context, from trie.MachineID, q *jobReques
 		}
 		return a, nil
 	}
-	g.ranks.mu.Lock()
-	defer g.ranks.mu.Unlock()
-	record := g.ranks.record
-	record.Job = g.ranks.job()
+	c.ranker.ranks.mu.Lock()
+	defer c.ranker.ranks.mu.Unlock()
+	record := c.ranker.ranks.record
+	record.Job = c.ranker.ranks.job()
 	a.Record = &record
 	return a, nil
 }
 
 // member returns the state of this machine. If partitions of the running job are not frozen
 // anywhere, it begins to freeze those that it has.
-func (g *Graph) member(lacks partitionSet) *jobAnswer {
-	r := &g.ranks
+func (rk *ranker) member(lacks partitionSet) *jobAnswer {
+	r := &rk.ranks
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	record := r.record
@@ -203,7 +203,7 @@ func (g *Graph) member(lacks partitionSet) *jobAnswer {
 		a.Scored = record.Begun
 	}
 	// 1. The cells.
-	g.startFreezing(lacks)
+	rk.startFreezing(lacks)
 	f := r.frozen
 	a.Frozen, a.Freezing, a.Epoch, a.Failed = f.set(), f.freezing, f.epoch, f.failure
 	// 2. The term.
@@ -221,11 +221,11 @@ func (g *Graph) member(lacks partitionSet) *jobAnswer {
 
 // tick sends the record to all other members, and returns the answers of all; nil for a member that
 // does not answer. If a member has a newer record, it is adopted.
-func (g *Graph) tick(ctx context.Context, lacks partitionSet) map[trie.MachineID]*jobAnswer {
+func (c *coordinator) tick(ctx context.Context, lacks partitionSet) map[trie.MachineID]*jobAnswer {
 	// 1. Ask all at the same time.
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
-	defer context.AfterFunc(g.ctx, cancel)()
+	defer context.AfterFunc(c.ctx, cancel)()
 	answers := map[trie.MachineID]*jobAnswer{}
 	var mu sync.Mutex
 	set := func(m trie.MachineID, a *jobAnswer) {
@@ -234,16 +234,16 @@ func (g *Graph) tick(ctx context.Context, lacks partitionSet) map[trie.MachineID
 		answers[m] = a
 	}
 	var asking sync.WaitGroup
-	own := g.member(lacks)
+	own := c.ranker.member(lacks)
 	q := &jobRequest{Kind: jobTick, Record: own.Record, Lacks: lacks}
-	for _, m := range g.rankMembers() {
-		if m == g.node.MachineID() {
+	for _, m := range c.ranker.rankMembers() {
+		if m == c.node.MachineID() {
 			set(m, own)
 			continue
 		}
 		set(m, nil)
 		asking.Go(func() {
-			if a, err := g.askJob(ctx, m, q); err == nil {
+			if a, err := c.askJob(ctx, m, q); err == nil {
 				set(m, a)
 			}
 		})
@@ -252,7 +252,7 @@ func (g *Graph) tick(ctx context.Context, lacks partitionSet) map[trie.MachineID
 	// 2. A newer record is one of an earlier coordinator.
 	for _, a := range answers {
 		if a != nil && a.Record != nil {
-			g.adopt(*a.Record)
+			c.ranker.adopt(*a.Record)
 		}
 	}
 	return answers
@@ -286,8 +286,8 @@ func (a *scoresAnswer) fields(c *peer.Coder) {
 func jobNumber(begun time.Time) uint64 { return uint64(begun.UnixNano()) }
 
 // answerScores answers a request for scores.
-func (g *Graph) answerScores(q *scoresRequest) (*scoresAnswer, error) {
-	r := &g.ranks
+func (rk *ranker) answerScores(q *scoresRequest) (*scoresAnswer, error) {
+	r := &rk.ranks
 	r.mu.Lock()
 	var s *scores
 	switch t := r.term; {
@@ -315,12 +315,12 @@ func (g *Graph) answerScores(q *scoresRequest) (*scoresAnswer, error) {
 const scoresPiece = 1 << 18
 
 // fetchScores copies scores from another machine.
-func (g *Graph) fetchScores(ctx context.Context, from trie.MachineID, begun time.Time, term uint64) (*scores, error) {
+func (rk *ranker) fetchScores(ctx context.Context, from trie.MachineID, begun time.Time, term uint64) (*scores, error) {
 	s := &scores{}
 	q := &scoresRequest{job: jobNumber(begun), term: term}
 	for {
 		// 1. Request the pages behind the last one.
-		body, err := g.node.Call(ctx, from, methodScores, peer.Encode(32, q.fields))
+		body, err := rk.node.Call(ctx, from, methodScores, peer.Encode(32, q.fields))
 		if err != nil {
 			return nil, err
 		}

@@ -130,7 +130,7 @@ func (w *world) interrupt(o links.PageRankOptions, rounds int) {
 	w.t.Helper()
 	reached := make(chan struct{})
 	graph := w.graph
-	graph.ranks.afterRound = func(r rank.Round) {
+	graph.ranker.ranks.afterRound = func(r rank.Round) {
 		if r.Number == rounds {
 			close(reached)
 			<-graph.ctx.Done()
@@ -171,7 +171,7 @@ func TestPageRankAfterAKill(t *testing.T) {
 	w, log := rankWorld(t, random(t))
 	killed := map[int][]byte{} // the file during a round
 	graph := w.graph
-	graph.ranks.afterRound = func(r rank.Round) {
+	graph.ranker.ranks.afterRound = func(r rank.Round) {
 		killed[r.Number], _ = os.ReadFile(w.rankFile(jobFile))
 	}
 	w.startPageRank(links.PageRankOptions{})
@@ -308,7 +308,7 @@ func TestPageRankScoresStay(t *testing.T) {
 			t.Fatalf("%+v, want %+v", again, job)
 		}
 		same(t, w.ranked(), want)
-		if err := w.graph.make(ctx, allPartitions); err != nil {
+		if err := w.graph.placer.make(ctx, allPartitions); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -365,12 +365,12 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 	if err := w.store.Annotate(ctx, page, links.PageRankApplication, []byte("old")); err != nil {
 		t.Fatal(err)
 	}
-	saved, _, err := w.graph.readSaved(scoresFile)
+	saved, _, err := w.graph.ranker.rankFiles.readSaved(scoresFile)
 	if err != nil || saved.Job.Stored != job.Stored {
 		t.Fatal(saved, err)
 	}
 	saved.Job.State, saved.Job.Stored = stateStoring, 0
-	if err := w.graph.writeSaved(jobFile, *saved, 0, nil); err != nil {
+	if err := w.graph.ranker.rankFiles.writeSaved(jobFile, *saved, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.close()
@@ -393,7 +393,7 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 
 	// A job that was stopped has ended, even if the graph is closed at once.
 	graph, stopped := w.graph, make(chan struct{})
-	graph.ranks.afterRound = func(r rank.Round) {
+	graph.ranker.ranks.afterRound = func(r rank.Round) {
 		if r.Number == 3 {
 			if err := graph.StopPageRank(ctx); err != nil {
 				t.Error(err)

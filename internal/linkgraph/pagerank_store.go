@@ -14,35 +14,35 @@ import (
 )
 
 // startStoring starts to write the scores as annotations, unless it runs.
-func (g *Graph) startStoring() {
-	r := &g.ranks
+func (c *coordinator) startStoring() {
+	r := &c.ranker.ranks
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	if r.storing != nil || r.record.Job.State != stateStoring || g.ctx.Err() != nil || r.scores == nil || !r.scored.Begun.Equal(r.record.Begun) {
+	if r.storing != nil || r.record.Job.State != stateStoring || c.ctx.Err() != nil || r.scores == nil || !r.scored.Begun.Equal(r.record.Begun) {
 		return
 	}
 	if r.reopened {
-		g.log.Info("PageRank goes on storing its scores")
+		c.log.Info("PageRank goes on storing its scores")
 	}
-	ctx, cancel := context.WithCancelCause(g.ctx)
+	ctx, cancel := context.WithCancelCause(c.ctx)
 	r.storing, r.stored = cancel, 0
 	record, s := r.record, r.scores
-	g.running.Go(func() {
+	c.running.Go(func() {
 		defer cancel(nil)
 		// 1. The file has the number of stored scores before anybody sees that the job is done.
-		err := g.storeScores(ctx, s)
+		err := c.storeScores(ctx, s)
 		if err == nil {
 			r.mu.Lock()
 			done := r.scored
 			done.Job.Stored = r.stored
 			r.mu.Unlock()
-			g.writeScores(s, done)
+			c.ranker.writeScores(s, done)
 		}
 		// 2. If a machine is down, the coordinator starts it again.
-		g.changeJob(&record, func(j *jobRecord) {
+		c.changeJob(&record, func(j *jobRecord) {
 			switch {
 			case err == nil:
-				j.Job.State, j.Job.Stored, j.Scored.Job.Stored = stateDone, g.ranks.stored, g.ranks.stored
+				j.Job.State, j.Job.Stored, j.Scored.Job.Stored = stateDone, c.ranker.ranks.stored, c.ranker.ranks.stored
 			case ctx.Err() == nil && !mayPass(err):
 				j.Job.State, j.Job.Error = stateFailed, err.Error()
 			}
@@ -50,18 +50,18 @@ func (g *Graph) startStoring() {
 		r.mu.Lock()
 		r.storing = nil
 		r.mu.Unlock()
-		g.wakeRanks()
+		c.ranker.wakeRanks()
 	})
 }
 
 // storeScores writes the scores as annotations of the triples of UIDs.
-func (g *Graph) storeScores(ctx context.Context, s *scores) error {
+func (c *coordinator) storeScores(ctx context.Context, s *scores) error {
 	type scored struct {
 		url   string
 		uid   uid.UID
 		score float64
 	}
-	f, err := g.form(ctx)
+	f, err := c.forms.form(ctx)
 	if err != nil {
 		return err
 	}
@@ -76,19 +76,19 @@ func (g *Graph) storeScores(ctx context.Context, s *scores) error {
 				text := strconv.AppendFloat(nil, p.score, 'g', -1, 64)
 				// After an error the workers drain the channel, so that the sender never
 				// blocks.
-				if err := g.node.Annotate(ctx, f.uidTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
+				if err := c.node.Annotate(ctx, f.uidTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
 					cancel(fmt.Errorf("note the score of %s: %w", p.url, err))
 					continue
 				}
-				g.ranks.mu.Lock()
-				g.ranks.stored++
-				g.ranks.mu.Unlock()
+				c.ranker.ranks.mu.Lock()
+				c.ranker.ranks.stored++
+				c.ranker.ranks.mu.Unlock()
 			}
 		})
 	}
 	// 2. Resolve the URLs in batches. After an error the rest is skipped.
 	for some, scores := range s.batches() {
-		urls, err := g.urlsOf(ctx, some)
+		urls, err := c.urlsOf(ctx, some)
 		if err != nil {
 			cancel(err)
 			break
@@ -105,14 +105,14 @@ func (g *Graph) storeScores(ctx context.Context, s *scores) error {
 }
 
 // urlsOf returns the URLs of pages, when the graph is loaded.
-func (g *Graph) urlsOf(ctx context.Context, pages []uid.UID) ([]string, error) {
+func (c *coordinator) urlsOf(ctx context.Context, pages []uid.UID) ([]string, error) {
 	for {
-		urls, err := g.URLs(ctx, pages)
+		urls, err := c.reader.URLs(ctx, pages)
 		if !errors.Is(err, links.ErrLoading) {
 			return urls, err
 		}
 		// The keeper runs this when it has made progress.
-		if err := g.inKeeper(ctx, func(*keeper) error { return nil }); err != nil {
+		if err := c.keeper.inKeeper(ctx, func(*keeper) error { return nil }); err != nil {
 			return nil, err
 		}
 	}

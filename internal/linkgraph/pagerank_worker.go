@@ -43,21 +43,21 @@ func (f *frozen) set() (set partitionSet) {
 
 // startFreezing begins to freeze partitions that this machine has, or must have, and has not frozen.
 // The lock must be held.
-func (g *Graph) startFreezing(set partitionSet) {
+func (rk *ranker) startFreezing(set partitionSet) {
 	// 1. Freezing waits for what this machine must hold.
-	f := g.ranks.frozen
-	held := g.wanted()
-	if s := g.state.Load(); s != nil {
+	f := rk.ranks.frozen
+	held := rk.wanted()
+	if s := rk.board.state.Load(); s != nil {
 		held |= s.kept
 	}
-	if set = set & held &^ f.set(); set == 0 || f.freezing || f.failure != "" || g.ctx.Err() != nil {
+	if set = set & held &^ f.set(); set == 0 || f.freezing || f.failure != "" || rk.ctx.Err() != nil {
 		return
 	}
 	// 2. Freeze in the background.
 	f.freezing = true
-	g.running.Go(func() {
-		cells, epoch, err := g.freeze(f.ctx, set)
-		r := &g.ranks
+	rk.running.Go(func() {
+		cells, epoch, err := rk.freeze(f.ctx, set)
+		r := &rk.ranks
 		r.mu.Lock()
 		f.freezing = false
 		switch {
@@ -70,18 +70,18 @@ func (g *Graph) startFreezing(set partitionSet) {
 			f.failure = err.Error()
 		}
 		r.mu.Unlock()
-		g.wakeRanks()
+		rk.wakeRanks()
 	})
 }
 
 // freeze returns the cells of partitions with all changes that were acknowledged before the call.
-func (g *Graph) freeze(ctx context.Context, set partitionSet) (cells map[int][]*cell.Cell, epoch uint64, err error) {
+func (rk *ranker) freeze(ctx context.Context, set partitionSet) (cells map[int][]*cell.Cell, epoch uint64, err error) {
 	// While the keeper holds a state back, its cells may lack links, see readLoads.
 	for held := true; held; {
-		if _, err := g.caughtUp(ctx); err != nil {
+		if _, err := rk.board.caughtUp(ctx); err != nil {
 			return nil, 0, err
 		}
-		if cells, epoch, held, err = g.tryFreeze(ctx, set); err != nil {
+		if cells, epoch, held, err = rk.tryFreeze(ctx, set); err != nil {
 			return nil, 0, err
 		}
 	}
@@ -89,9 +89,9 @@ func (g *Graph) freeze(ctx context.Context, set partitionSet) (cells map[int][]*
 }
 
 // tryFreeze is one try of freeze. held reports that the keeper holds its state back.
-func (g *Graph) tryFreeze(ctx context.Context, set partitionSet) (cells map[int][]*cell.Cell, epoch uint64, held bool, err error) {
+func (rk *ranker) tryFreeze(ctx context.Context, set partitionSet) (cells map[int][]*cell.Cell, epoch uint64, held bool, err error) {
 	cells = map[int][]*cell.Cell{}
-	err = g.inKeeper(ctx, func(k *keeper) error {
+	err = rk.keeper.inKeeper(ctx, func(k *keeper) error {
 		if held = !k.hold.IsZero(); held {
 			return nil
 		}
@@ -101,7 +101,7 @@ func (g *Graph) tryFreeze(ctx context.Context, set partitionSet) (cells map[int]
 				cells[i] = append(cells[i], c)
 			}
 		}
-		epoch = k.epochOf(&state{at: k.at, changes: k.changes})
+		epoch = k.board.epochOf(&state{at: k.at, changes: k.changes})
 		return err
 	})
 	return cells, epoch, held, err
@@ -109,7 +109,7 @@ func (g *Graph) tryFreeze(ctx context.Context, set partitionSet) (cells map[int]
 
 // rankTerm is the part of this machine in a term.
 type rankTerm struct {
-	g       *Graph
+	ranker  *ranker
 	number  uint64
 	options links.PageRankOptions
 	wire    *wire
@@ -129,14 +129,14 @@ type rankTerm struct {
 // startTerm starts this machine's part of the record's term, unless it runs. If a partition of it is
 // not frozen here, as after a restart, nothing is started, and the coordinator begins another term.
 // The lock must be held.
-func (g *Graph) startTerm() {
+func (rk *ranker) startTerm() {
 	// 1. Leave what runs already.
-	r := &g.ranks
-	if r.record.Job.State != stateRunning || g.ctx.Err() != nil {
+	r := &rk.ranks
+	if r.record.Job.State != stateRunning || rk.ctx.Err() != nil {
 		return
 	}
 	if r.frozen == nil {
-		r.frozen = newFrozen(g.ctx)
+		r.frozen = newFrozen(rk.ctx)
 	}
 	if r.term != nil && r.term.number == r.record.Term {
 		return
@@ -147,12 +147,12 @@ func (g *Graph) startTerm() {
 		before = r.term.ended
 	}
 	r.endTerm()
-	set := r.record.of(g.node.MachineID())
+	set := r.record.of(rk.node.MachineID())
 	if set == 0 || set&^r.frozen.set() != 0 {
 		return
 	}
 	// 3. Start with the frozen cells of this machine's partitions.
-	t := &rankTerm{g: g, number: r.record.Term, options: r.record.Options, wire: newWire(g, &r.record), ended: make(chan struct{})}
+	t := &rankTerm{ranker: rk, number: r.record.Term, options: r.record.Options, wire: newWire(rk.machine, &r.record), ended: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancel(r.frozen.ctx)
 	for i := range set.all() {
 		t.cells = append(t.cells, r.frozen.cells[i]...)
@@ -161,14 +161,14 @@ func (g *Graph) startTerm() {
 		t.pages, t.links = t.pages+int64(c.Len()), t.links+c.NumLinks(cell.Forward)
 	}
 	r.term = t
-	g.running.Go(func() {
+	rk.running.Go(func() {
 		defer close(t.ended)
 		defer t.cancel()
 		if before != nil {
 			<-before // because two terms would take twice the memory
 		}
 		t.run()
-		g.wakeRanks()
+		rk.wakeRanks()
 	})
 }
 
@@ -187,7 +187,7 @@ func (t *rankTerm) run() {
 	if err == nil {
 		found, err = scoresOf(t.cells, result)
 	}
-	r := &t.g.ranks
+	r := &t.ranker.ranks
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	switch {
@@ -207,8 +207,8 @@ func (t *rankTerm) compute() (*rank.Result, error) {
 	for i, c := range t.cells {
 		parts[i] = &partition{c, c.Ghosts(cell.Forward)}
 	}
-	r := &t.g.ranks
-	o := t.g.rankOptions(t.options)
+	r := &t.ranker.ranks
+	o := t.ranker.rankOptions(t.options)
 	o.Exchange = t.wire
 	o.Progress = func(round rank.Round) {
 		r.mu.Lock()

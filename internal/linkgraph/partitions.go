@@ -8,6 +8,7 @@ import (
 	"iter"
 	"math/bits"
 	"slices"
+	"sync"
 
 	"github.com/cespare/xxhash/v2"
 
@@ -93,6 +94,22 @@ func newPlacement(v *view.View, followers int) *placement {
 		p.ranking[i] = rankMachines(machines, i)
 	}
 	return p
+}
+
+// placements has the placement of the last view, because each is used by many reads.
+type placements struct {
+	mu   sync.Mutex
+	last *placement
+}
+
+// get returns the placement under a view.
+func (p *placements) get(v *view.View, followers int) *placement {
+	p.mu.Lock()
+	defer p.mu.Unlock()
+	if p.last == nil || p.last.view != v {
+		p.last = newPlacement(v, followers)
+	}
+	return p.last
 }
 
 // rankMachines orders machines by their hashes for a partition, greatest first.

@@ -45,7 +45,7 @@ func fit(items []int, size func(i int) int, most int) (n int) {
 
 // askPieces returns the lists of the first n items from another machine, in pieces. n is less than
 // their number only if a prefix will do, or with an error: another machine may have the rest then.
-func askPieces[T any](ctx context.Context, g *Graph, at feed.Position, m trie.MachineID, items []int, r *request[T]) (lists rank.Lists[T], n int, err error) {
+func askPieces[T any](ctx context.Context, g *router, at feed.Position, m trie.MachineID, items []int, r *request[T]) (lists rank.Lists[T], n int, err error) {
 	after := uint64(0) // the last UID of a list of which lists has a part
 	whole := 0         // items of lists in whole lists
 	share := r.share(items)
@@ -212,7 +212,7 @@ func (s *state) labelsPiece(ctx context.Context, pages []uid.UID, after uid.UID,
 
 // samplesPiece returns samples of the links of a prefix of pages with at most most links, or of one
 // page.
-func (g *Graph) samplesPiece(ctx context.Context, s *state, q *query, most int) (l links.Lists, err error) {
+func (sm *sampler) samplesPiece(ctx context.Context, s *state, q *query, most int) (l links.Lists, err error) {
 	for pages := q.pages; len(pages) > 0; {
 		// The pages must fit even if each sample is full.
 		n := max(q.spec.N, 1)
@@ -223,7 +223,7 @@ func (g *Graph) samplesPiece(ctx context.Context, s *state, q *query, most int) 
 			}
 			n = 1
 		}
-		some, err := g.sampleAll(ctx, s, q.direction, pages[:n], q.spec)
+		some, err := sm.sampleAll(ctx, s, q.direction, pages[:n], q.spec)
 		if err != nil {
 			return l, err
 		}

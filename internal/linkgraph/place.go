@@ -22,35 +22,47 @@ const (
 	missingInterval = 50 * time.Millisecond
 )
 
+// placer gets the partitions that this machine must hold and lacks, and drops those that it need not
+// hold.
+type placer struct {
+	*machine
+	hosts   *hosts
+	board   *board
+	router  *router
+	cells   *cellMaker
+	keeper  *keeper
+	placing chan struct{} // wakes its goroutine
+}
+
 // wakePlacer makes the placer look again.
-func (g *Graph) wakePlacer() {
+func (pl *placer) wakePlacer() {
 	select {
-	case g.placing <- struct{}{}:
+	case pl.placing <- struct{}{}:
 	default:
 	}
 }
 
 // place runs until the graph is closed.
-func (g *Graph) place() {
-	for g.ctx.Err() == nil {
-		v := g.node.View()
+func (pl *placer) place() {
+	for pl.ctx.Err() == nil {
+		v := pl.node.View()
 		// 1. Try, and record why something is missing.
-		missing, err := g.placeOnce(g.ctx, v)
+		missing, err := pl.placeOnce(pl.ctx, v)
 		switch {
 		case err == nil:
-			g.placeFailure.Store(nil)
+			pl.board.placeFailure.Store(nil)
 			if !missing {
-				g.full.Store(nil)
+				pl.board.full.Store(nil)
 			}
 		case errors.Is(err, links.ErrMemory):
-			_ = g.refuse(err)
-			g.log.Error("the cells of the link graph do not fit", "error", err)
-		case errors.Is(err, errVoid), mayPass(err), g.ctx.Err() != nil:
-			g.log.Debug("the cells of some partitions are not there yet", "error", err)
+			_ = pl.board.refuse(err)
+			pl.log.Error("the cells of the link graph do not fit", "error", err)
+		case errors.Is(err, errVoid), mayPass(err), pl.ctx.Err() != nil:
+			pl.log.Debug("the cells of some partitions are not there yet", "error", err)
 		default:
-			g.placeFailure.Store(&err)
-			g.moved.send()
-			g.log.Error("the cells of the link graph cannot be made", "error", err)
+			pl.board.placeFailure.Store(&err)
+			pl.board.moved.send()
+			pl.log.Error("the cells of the link graph cannot be made", "error", err)
 		}
 		// 2. Wait longer if a retry is not likely to help.
 		wait := placeInterval
@@ -63,44 +75,25 @@ func (g *Graph) place() {
 		if errors.Is(err, links.ErrMemory) {
 			wait = memoryRetry * retryEvery
 		}
-		g.waitFor(v, wait, g.placing)
+		pl.waitFor(v, wait, pl.placing)
 	}
-}
-
-// waitFor waits for some time, for another view or until the caller's goroutine is woken.
-func (g *Graph) waitFor(v *view.View, d time.Duration, wake <-chan struct{}) {
-	ctx, cancel := context.WithTimeout(g.ctx, d)
-	defer cancel()
-	changed := make(chan struct{})
-	go func() {
-		defer close(changed)
-		if v == nil || g.node.Newer(ctx, v) != nil {
-			<-ctx.Done()
-		}
-	}()
-	select {
-	case <-wake:
-	case <-changed:
-	}
-	cancel()
-	<-changed
 }
 
 // placeOnce gets what is missing, or else drops what is not needed. It reports whether something
 // is still missing.
-func (g *Graph) placeOnce(ctx context.Context, v *view.View) (missing bool, err error) {
-	s := g.state.Load()
+func (pl *placer) placeOnce(ctx context.Context, v *view.View) (missing bool, err error) {
+	s := pl.board.state.Load()
 	if s == nil {
 		return true, nil
 	}
 	// 1. A lone node makes all cells from its rows.
-	want := g.wanted()
+	want := pl.wanted()
 	lacks := want &^ s.kept
-	if g.node.Lone() != nil {
+	if pl.node.Lone() != nil {
 		if lacks == 0 {
 			return false, nil
 		}
-		return true, g.make(ctx, lacks)
+		return true, pl.make(ctx, lacks)
 	}
 	if v == nil {
 		return true, nil
@@ -109,48 +102,48 @@ func (g *Graph) placeOnce(ctx context.Context, v *view.View) (missing bool, err 
 		if s.held&want != want {
 			return true, nil // the keeper gets there soon
 		}
-		return false, g.dropSpare(ctx, v, s.kept&^want)
+		return false, pl.dropSpare(ctx, v, s.kept&^want)
 	}
 	// 2. Copy what another machine has.
-	p := g.placementOf(v)
-	g.refresh(ctx, v)
+	p := pl.placementOf(v)
+	pl.router.refresh(ctx, v)
 	var build partitionSet
 	for i := range lacks.all() {
-		copied, err := g.copyFrom(ctx, p, i, s.at)
+		copied, err := pl.copyFrom(ctx, p, i, s.at)
 		switch {
 		case copied:
 		case err != nil:
 			return true, err
-		case g.builds(p, i):
+		case pl.router.builds(p, i):
 			build = build.with(i)
 		}
 	}
 	// 3. The primary makes what no machine has, or the next holder if it has no memory.
 	if build != 0 {
-		return true, g.make(ctx, build)
+		return true, pl.make(ctx, build)
 	}
 	return true, nil
 }
 
 // make builds the cells of partitions from the rows.
-func (g *Graph) make(ctx context.Context, set partitionSet) error {
+func (pl *placer) make(ctx context.Context, set partitionSet) error {
 	begun := time.Now()
-	parts, at, err := g.build(ctx, set)
+	parts, at, err := pl.cells.build(ctx, set)
 	if err != nil {
 		return fmt.Errorf("build the link graph: %w", err)
 	}
-	err = g.inKeeper(ctx, func(k *keeper) error {
-		k.known.Store(newKnown())
+	err = pl.keeper.inKeeper(ctx, func(k *keeper) error {
+		k.assigner.forget()
 		return k.install(ctx, parts, at)
 	})
 	if err == nil {
-		g.tell("cells of the link graph were built", begun)
+		pl.tell("cells of the link graph were built", begun)
 	}
 	return err
 }
 
 // copyFrom copies a partition from a machine that has it. It returns false if there is none.
-func (g *Graph) copyFrom(ctx context.Context, p *placement, partition int, since feed.Position) (bool, error) {
+func (pl *placer) copyFrom(ctx context.Context, p *placement, partition int, since feed.Position) (bool, error) {
 	// 1. Ask the holders first, then the other members, which may have held it before.
 	candidates := slices.Clone(p.ranking[partition])
 	for _, m := range p.view.Members {
@@ -159,10 +152,10 @@ func (g *Graph) copyFrom(ctx context.Context, p *placement, partition int, since
 		}
 	}
 	for _, m := range candidates {
-		if m == g.node.MachineID() {
+		if m == pl.node.MachineID() {
 			continue
 		}
-		parts, at, err := g.fetch(ctx, m, partition, since)
+		parts, at, err := pl.fetch(ctx, m, partition, since)
 		if err != nil {
 			if ctx.Err() != nil {
 				return false, context.Cause(ctx)
@@ -171,14 +164,14 @@ func (g *Graph) copyFrom(ctx context.Context, p *placement, partition int, since
 				return false, err
 			}
 			if !mayPass(err) {
-				g.log.Warn("the cells of a partition could not be copied", "from", m, "partition", partition, "error", err)
+				pl.log.Warn("the cells of a partition could not be copied", "from", m, "partition", partition, "error", err)
 			}
 			continue
 		}
 		// 2. Take in what has changed since.
-		err = g.inKeeper(ctx, func(k *keeper) error { return k.install(ctx, parts, at) })
+		err = pl.keeper.inKeeper(ctx, func(k *keeper) error { return k.install(ctx, parts, at) })
 		if err == nil {
-			g.log.Debug("the cells of a partition were copied", "from", m, "partition", partition)
+			pl.log.Debug("the cells of a partition were copied", "from", m, "partition", partition)
 			return true, nil
 		}
 		if !errors.Is(err, errVoid) && !errors.Is(err, feed.ErrGone) {
@@ -189,22 +182,22 @@ func (g *Graph) copyFrom(ctx context.Context, p *placement, partition int, since
 }
 
 // dropSpare drops partitions that other machines must hold, when all of these have them.
-func (g *Graph) dropSpare(ctx context.Context, v *view.View, spare partitionSet) error {
+func (pl *placer) dropSpare(ctx context.Context, v *view.View, spare partitionSet) error {
 	if spare == 0 {
 		return nil
 	}
-	p := g.placementOf(v)
-	g.refresh(ctx, v)
+	p := pl.placementOf(v)
+	pl.router.refresh(ctx, v)
 	var drop partitionSet
 	for i := range spare.all() {
-		if g.directory.haveAll(p.holdersOf(i), i) {
+		if pl.router.directory.haveAll(p.holdersOf(i), i) {
 			drop = drop.with(i)
 		}
 	}
 	if drop == 0 {
 		return nil
 	}
-	return g.inKeeper(ctx, func(k *keeper) error {
+	return pl.keeper.inKeeper(ctx, func(k *keeper) error {
 		k.drop(drop)
 		return nil
 	})
@@ -220,15 +213,4 @@ func (d *directory) haveAll(machines []trie.MachineID, partition int) bool {
 		}
 	}
 	return true
-}
-
-// loading returns the error of a read while cells are missing.
-func (g *Graph) loading() error {
-	if full := g.full.Load(); full != nil {
-		return *full
-	}
-	if text := g.progress.Load(); text != nil {
-		return fmt.Errorf("%w: %s", links.ErrLoading, *text)
-	}
-	return links.ErrLoading
 }

@@ -19,13 +19,13 @@ func (g *Graph) Rank(ctx context.Context, r links.RankRequest) (ranked links.Ran
 		return ranked, err
 	}
 	if r.Algorithm == links.PageRank {
-		ranked, err = g.ranks.rank(r)
+		ranked, err = g.ranker.ranks.rank(r)
 		if errors.Is(err, links.ErrNoJob) {
 			// A member that has just joined may not know of a job yet.
 			if _, err := g.PageRank(ctx); err != nil {
 				return ranked, err
 			}
-			ranked, err = g.ranks.rank(r)
+			ranked, err = g.ranker.ranks.rank(r)
 		}
 		return ranked, err
 	}

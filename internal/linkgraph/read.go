@@ -34,16 +34,26 @@ func each(ctx context.Context, n int, do func(i int) error) error {
 	return nil
 }
 
+// reader answers reads, from this machine's state if it holds all partitions, else from those of
+// several machines.
+type reader struct {
+	*machine
+	forms   *forms
+	board   *board
+	router  *router
+	sampler *sampler
+}
+
 // Links implements links.Graph.
-func (g *Graph) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
-	s, err := g.local(ctx, cell.StoreOf(d), len(pages), ofPages(pages))
+func (rd *reader) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
+	s, err := rd.router.local(ctx, cell.StoreOf(d), len(pages), ofPages(pages))
 	if err != nil {
 		return links.Lists{}, err
 	}
 	if s != nil {
 		return s.links(ctx, d, pages, math.MaxInt)
 	}
-	return gather(ctx, g, linksRequest(ctx, d, pages, false, 0))
+	return gather(ctx, rd.router, linksRequest(ctx, d, pages, false, 0))
 }
 
 // linksRequest requests the links of pages; if bounded is set, of a prefix of them with at most most links.
@@ -103,16 +113,16 @@ const (
 
 // LinksPrefix returns the links of a prefix of pages whose total is at most most. The prefix is
 // empty if the first page alone may exceed it.
-func (g *Graph) LinksPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
+func (rd *reader) LinksPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (l links.Lists, err error) {
 	first := pages[:min(len(pages), upToPages)]
-	s, err := g.local(ctx, cell.StoreOf(d), len(first), ofPages(first))
+	s, err := rd.router.local(ctx, cell.StoreOf(d), len(first), ofPages(first))
 	if err != nil {
 		return l, err
 	}
 	if s != nil {
 		return s.links(ctx, d, first, most)
 	}
-	return gather(ctx, g, linksRequest(ctx, d, pages[:min(len(pages), upToRemotePages)], true, most))
+	return gather(ctx, rd.router, linksRequest(ctx, d, pages[:min(len(pages), upToRemotePages)], true, most))
 }
 
 // eachRead calls use with the links of pages, in order, n at a time. It stops if use returns
@@ -170,15 +180,15 @@ func findPart(lasts []uid.UID, u uid.UID) (at int) {
 }
 
 // Degrees implements links.Graph.
-func (g *Graph) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
-	s, err := g.local(ctx, cell.StoreOf(d), len(pages), ofPages(pages))
+func (rd *reader) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
+	s, err := rd.router.local(ctx, cell.StoreOf(d), len(pages), ofPages(pages))
 	if err != nil {
 		return nil, err
 	}
 	if s != nil {
 		return s.degrees(ctx, d, pages)
 	}
-	lists, err := gather(ctx, g, request[int]{
+	lists, err := gather(ctx, rd.router, request[int]{
 		n: len(pages), of: ofPages(pages), size: pageSize,
 		local: func(s *state, items []int) (rank.Lists[int], error) {
 			degrees, err := s.degrees(ctx, d, pick(pages, items))

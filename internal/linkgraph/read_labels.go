@@ -15,23 +15,23 @@ import (
 )
 
 // Labels implements links.Graph.
-func (g *Graph) Labels(ctx context.Context, d links.Direction, pages []uid.UID) (rank.Lists[links.Label], error) {
+func (rd *reader) Labels(ctx context.Context, d links.Direction, pages []uid.UID) (rank.Lists[links.Label], error) {
 	if d == links.Backward {
-		return g.backwardLabels(ctx, pages)
+		return rd.backwardLabels(ctx, pages)
 	}
-	return g.forwardLabels(ctx, pages)
+	return rd.forwardLabels(ctx, pages)
 }
 
 // forwardLabels returns the labels of the forward links of pages.
-func (g *Graph) forwardLabels(ctx context.Context, pages []uid.UID) (l rank.Lists[links.Label], err error) {
-	s, err := g.local(ctx, cell.ForwardStore, len(pages), ofPages(pages))
+func (rd *reader) forwardLabels(ctx context.Context, pages []uid.UID) (l rank.Lists[links.Label], err error) {
+	s, err := rd.router.local(ctx, cell.ForwardStore, len(pages), ofPages(pages))
 	if err != nil {
 		return l, err
 	}
 	if s != nil {
 		return s.labels(ctx, pages)
 	}
-	return gather(ctx, g, request[links.Label]{
+	return gather(ctx, rd.router, request[links.Label]{
 		n: len(pages), of: ofPages(pages), size: pageSize, cut: true,
 		local: func(s *state, items []int) (rank.Lists[links.Label], error) { return s.labels(ctx, pick(pages, items)) },
 		query: func(items []int) *query { return &query{kind: askLabels, pages: pick(pages, items)} },
@@ -56,9 +56,9 @@ const linkLabelsAtOnce = 1 << 16
 
 // backwardLabels returns the labels of the backward links of pages. A label is in the cell of its
 // link's source only, so it is fetched from there: one more round for a batch.
-func (g *Graph) backwardLabels(ctx context.Context, pages []uid.UID) (l rank.Lists[links.Label], err error) {
+func (rd *reader) backwardLabels(ctx context.Context, pages []uid.UID) (l rank.Lists[links.Label], err error) {
 	// 1. Read the lists. Each item of them and its page are the ends of a link.
-	lists, err := g.Links(ctx, links.Backward, pages)
+	lists, err := rd.Links(ctx, links.Backward, pages)
 	if err != nil {
 		return l, err
 	}
@@ -72,7 +72,7 @@ func (g *Graph) backwardLabels(ctx context.Context, pages []uid.UID) (l rank.Lis
 	l.Ends, l.Items = lists.Ends, make([]links.Label, 0, len(sources))
 	for from := 0; from < len(sources); from += linkLabelsAtOnce {
 		to := min(from+linkLabelsAtOnce, len(sources))
-		some, err := g.linkLabels(ctx, sources[from:to], targets[from:to])
+		some, err := rd.linkLabels(ctx, sources[from:to], targets[from:to])
 		if err != nil {
 			return rank.Lists[links.Label]{}, err
 		}
@@ -82,15 +82,15 @@ func (g *Graph) backwardLabels(ctx context.Context, pages []uid.UID) (l rank.Lis
 }
 
 // linkLabels returns the labels of links from sources[i] to targets[i].
-func (g *Graph) linkLabels(ctx context.Context, sources, targets []uid.UID) ([]links.Label, error) {
-	s, err := g.local(ctx, cell.ForwardStore, len(sources), ofPages(sources))
+func (rd *reader) linkLabels(ctx context.Context, sources, targets []uid.UID) ([]links.Label, error) {
+	s, err := rd.router.local(ctx, cell.ForwardStore, len(sources), ofPages(sources))
 	if err != nil {
 		return nil, err
 	}
 	if s != nil {
 		return s.linkLabels(ctx, sources, targets)
 	}
-	lists, err := gather(ctx, g, request[links.Label]{
+	lists, err := gather(ctx, rd.router, request[links.Label]{
 		n: len(sources), of: ofPages(sources), size: func(int) int { return 2 * linkBytes },
 		local: func(s *state, items []int) (rank.Lists[links.Label], error) {
 			labels, err := s.linkLabels(ctx, pick(sources, items), pick(targets, items))

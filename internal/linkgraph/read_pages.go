@@ -16,10 +16,10 @@ import (
 )
 
 // UIDs implements links.Graph.
-func (g *Graph) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
+func (rd *reader) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 	// 1. Look in the cells.
 	of := func(i int) int { return partitionOfURL(urls[i]) }
-	s, err := g.local(ctx, cell.URLStore, len(urls), of)
+	s, err := rd.router.local(ctx, cell.URLStore, len(urls), of)
 	var found []uid.UID
 	switch {
 	case err != nil:
@@ -28,7 +28,7 @@ func (g *Graph) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 		found, err = s.uids(ctx, urls)
 	default:
 		var lists links.Lists
-		lists, err = gather(ctx, g, request[uid.UID]{
+		lists, err = gather(ctx, rd.router, request[uid.UID]{
 			n: len(urls), of: of, size: urlSize(urls),
 			local: func(s *state, items []int) (links.Lists, error) {
 				uids, err := s.uids(ctx, pick(urls, items))
@@ -52,11 +52,11 @@ func (g *Graph) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 			missing, places = append(missing, urls[i]), append(places, i)
 		}
 	}
-	f, err := g.form(ctx)
+	f, err := rd.forms.form(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rest, err := f.findUIDs(ctx, g.node, missing)
+	rest, err := f.findUIDs(ctx, rd.node, missing)
 	for k, u := range rest {
 		found[places[k]] = u
 	}
@@ -109,9 +109,9 @@ func (s *state) uids(ctx context.Context, urls []string) ([]uid.UID, error) {
 func slotOf(hostHash uint64) uid.Slot { return uid.Slot(hostHash >> (64 - uid.SlotBits)) }
 
 // URLs implements links.Graph.
-func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
+func (rd *reader) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 	// 1. Look in the cells.
-	s, err := g.local(ctx, cell.URLStore, len(pages), ofPages(pages))
+	s, err := rd.router.local(ctx, cell.URLStore, len(pages), ofPages(pages))
 	var found []string
 	switch {
 	case err != nil:
@@ -120,7 +120,7 @@ func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 		found, err = s.urls(ctx, pages)
 	default:
 		var lists rank.Lists[string]
-		lists, err = gather(ctx, g, request[string]{
+		lists, err = gather(ctx, rd.router, request[string]{
 			n: len(pages), of: ofPages(pages), size: pageSize,
 			local: func(s *state, items []int) (rank.Lists[string], error) {
 				urls, err := s.urls(ctx, pick(pages, items))
@@ -144,11 +144,11 @@ func (g *Graph) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 			missing, places = append(missing, pages[i]), append(places, i)
 		}
 	}
-	f, err := g.form(ctx)
+	f, err := rd.forms.form(ctx)
 	if err != nil {
 		return nil, err
 	}
-	rest, err := f.findURLs(ctx, g.node, missing)
+	rest, err := f.findURLs(ctx, rd.node, missing)
 	for k, url := range rest {
 		found[places[k]] = url
 	}
@@ -177,11 +177,11 @@ func (s *state) urls(ctx context.Context, pages []uid.UID) ([]string, error) {
 }
 
 // Pages implements links.Graph.
-func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UID, err error) {
+func (rd *reader) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UID, err error) {
 	// One partition after the other, because UIDs ascend with them.
 	for p := partitionOf(after); p < numPartitions && len(pages) < n; p++ {
 		of := func(int) int { return p }
-		s, err := g.local(ctx, 0, 1, of)
+		s, err := rd.router.local(ctx, 0, 1, of)
 		var some []uid.UID
 		switch {
 		case err != nil:
@@ -191,7 +191,7 @@ func (g *Graph) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.UI
 		default:
 			var lists links.Lists
 			// Another machine holds the partition.
-			lists, err = gather(ctx, g, request[uid.UID]{
+			lists, err = gather(ctx, rd.router, request[uid.UID]{
 				n: 1, of: of, size: pageSize,
 				local: func(s *state, _ []int) (l links.Lists, err error) {
 					l.Items, err = s.pages(ctx, p, after, n-len(pages))

@@ -15,19 +15,22 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
+// sampler draws samples, and reads links among a set: both need the hosts of pages.
+type sampler struct{ hosts *hosts }
+
 // SampleLinks implements links.Graph and rank.Source.
-func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, spec sample.Spec) (l links.Lists, err error) {
-	s, err := g.local(ctx, cell.StoreOf(d), len(pages), ofPages(pages))
+func (rd *reader) SampleLinks(ctx context.Context, d links.Direction, pages []uid.UID, spec sample.Spec) (l links.Lists, err error) {
+	s, err := rd.router.local(ctx, cell.StoreOf(d), len(pages), ofPages(pages))
 	if err != nil {
 		return l, err
 	}
 	if s != nil {
-		return g.sampleAll(ctx, s, d, pages, spec)
+		return rd.sampler.sampleAll(ctx, s, d, pages, spec)
 	}
-	return gather(ctx, g, request[uid.UID]{
+	return gather(ctx, rd.router, request[uid.UID]{
 		n: len(pages), of: ofPages(pages), size: pageSize,
 		local: func(s *state, items []int) (links.Lists, error) {
-			return g.sampleAll(ctx, s, d, pick(pages, items), spec)
+			return rd.sampler.sampleAll(ctx, s, d, pick(pages, items), spec)
 		},
 		query: func(items []int) *query {
 			return &query{kind: askSample, direction: d, spec: spec, pages: pick(pages, items)}
@@ -37,12 +40,12 @@ func (g *Graph) SampleLinks(ctx context.Context, d links.Direction, pages []uid.
 }
 
 // sampleAll returns samples of the links of pages.
-func (g *Graph) sampleAll(ctx context.Context, s *state, d links.Direction, pages []uid.UID, spec sample.Spec) (l links.Lists, err error) {
+func (sm *sampler) sampleAll(ctx context.Context, s *state, d links.Direction, pages []uid.UID, spec sample.Spec) (l links.Lists, err error) {
 	if s, err = s.with(ctx, cell.StoreOf(d), len(pages), ofPages(pages)); err != nil {
 		return l, err
 	}
 	// 1. Each goroutine reads its spans with a reader of its own.
-	lasts, hosts := s.lasts(), g.hosts.forCall()
+	lasts, hosts := s.lasts(), sm.hosts.forCall()
 	l, err = rank.MakeLists(ctx, len(pages), nil, func(l *links.Lists, spans iter.Seq2[int, int]) {
 		r := delta.NewReader()
 		defer r.Release()
@@ -62,7 +65,7 @@ func (g *Graph) sampleAll(ctx context.Context, s *state, d links.Direction, page
 						list = r.AppendLinks(list[:0], k)
 						l.Items = sample.Sample(l.Items, list, u, spec, hosts)
 					} else {
-						l.Items, list = g.sample(l.Items, list, s, d, u, spec, hosts)
+						l.Items, list = sm.sample(l.Items, list, s, d, u, spec, hosts)
 					}
 					l.End()
 				}
@@ -74,10 +77,10 @@ func (g *Graph) sampleAll(ctx context.Context, s *state, d links.Direction, page
 }
 
 // sample appends the sample of a long list. list is memory for its links, which is returned.
-func (g *Graph) sample(dst, list []uid.UID, s *state, d links.Direction, page uid.UID, spec sample.Spec, hosts *foundHosts) (sampled, memory []uid.UID) {
+func (sm *sampler) sample(dst, list []uid.UID, s *state, d links.Direction, page uid.UID, spec sample.Spec, hosts *foundHosts) (sampled, memory []uid.UID) {
 	at := s.find(page)
 	if spec.Mode == sample.ModeConsistent {
-		if sampled, ok := g.bySketch(dst, s, at, d, page, spec, hosts); ok {
+		if sampled, ok := sm.bySketch(dst, s, at, d, page, spec, hosts); ok {
 			return sampled, list
 		}
 	}
@@ -87,7 +90,7 @@ func (g *Graph) sample(dst, list []uid.UID, s *state, d links.Direction, page ui
 
 // bySketch appends the consistent sample of a long list with a sketch. It returns false if
 // there is none, or if the sketch does not suffice.
-func (g *Graph) bySketch(dst []uid.UID, s *state, at int, d links.Direction, page uid.UID, spec sample.Spec, hosts *foundHosts) ([]uid.UID, bool) {
+func (sm *sampler) bySketch(dst []uid.UID, s *state, at int, d links.Direction, page uid.UID, spec sample.Spec, hosts *foundHosts) ([]uid.UID, bool) {
 	tables := s.sketches[at]
 	c := s.views[at].Cell()
 	ord, ok := c.Ordinal(page)

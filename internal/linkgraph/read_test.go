@@ -68,7 +68,7 @@ func TestManyPages(t *testing.T) {
 	w.o = Options{CellPages: 50, Dir: t.TempDir()}
 	w.reopen() // builds several cells
 	w.update(change(), change(), change())
-	s, err := w.graph.caughtUp(ctx)
+	s, err := w.graph.board.caughtUp(ctx)
 	if err != nil || len(s.views) < 4 {
 		t.Fatal(len(s.views), err)
 	}

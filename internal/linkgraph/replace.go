@@ -13,28 +13,50 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 )
 
+// replacer makes updates, and replaces lists as the primary of their pages.
+type replacer struct {
+	*machine
+	router   *router
+	assigner *assigner
+	reader   *reader
+	writer   *writer
+	// replacing is held by replacements of lists, by partition of the page. holds are those that are
+	// kept for long replacements.
+	replacing [numPartitions]lock
+	holds     holds
+}
+
+// newReplacer returns a replacer without a replacement.
+func newReplacer(w *writer) *replacer {
+	r := &replacer{machine: w.machine, router: w.router, assigner: w.assigner, reader: w.reader, writer: w}
+	for i := range r.replacing {
+		r.replacing[i] = newLock()
+	}
+	return r
+}
+
 // replace makes changes that depend on the present links. Each page has one primary under a view,
 // which makes the changes one after the other, in writes that are fenced to the epoch of the view.
 // It begins the epoch when all operations of earlier ones are committed. If two replacements of
 // a list succeed, the list of the last one stays. A replacement that fails
 // may leave some of its links.
-func (g *Graph) replace(ctx context.Context, changes []links.Change, result *links.UpdateResult) (err error) {
+func (r *replacer) replace(ctx context.Context, changes []links.Change, result *links.UpdateResult) (err error) {
 	for tries := 0; len(changes) > 0; tries++ {
 		if tries > 0 {
-			if err := g.waitRetry(ctx, tries, err); err != nil {
+			if err := r.router.waitRetry(ctx, tries, err); err != nil {
 				return err
 			}
 		}
 		// 1. Group the changes by primary. The order of those of a source stays.
 		groups := map[trie.MachineID][]links.Change{}
 		for _, c := range changes {
-			m := g.primaryOf(c.Source)
+			m := r.primaryOf(c.Source)
 			groups[m] = append(groups[m], c)
 		}
 		// 2. Make them. What fails is repeated, which is safe because it leaves the same list.
 		changes, err = nil, nil
 		for m, some := range groups {
-			if failed := g.replaceAt(ctx, m, hold{}, some, result); failed != nil {
+			if failed := r.replaceAt(ctx, m, hold{}, some, result); failed != nil {
 				if !mayPass(failed) {
 					return failed
 				}
@@ -46,12 +68,12 @@ func (g *Graph) replace(ctx context.Context, changes []links.Change, result *lin
 }
 
 // replaceAt makes changes at a primary: a whole replacement, or a step of a long one.
-func (g *Graph) replaceAt(ctx context.Context, m trie.MachineID, h hold, changes []links.Change, result *links.UpdateResult) error {
-	if m == g.node.MachineID() {
+func (r *replacer) replaceAt(ctx context.Context, m trie.MachineID, h hold, changes []links.Change, result *links.UpdateResult) error {
+	if m == r.node.MachineID() {
 		if h.token != 0 {
-			return g.holdHere(ctx, h, changes, result)
+			return r.holdHere(ctx, h, changes, result)
 		}
-		return g.replaceHere(ctx, changes, result)
+		return r.replaceHere(ctx, changes, result)
 	}
 	var data bytes.Buffer
 	encoder := json.NewEncoder(&data)
@@ -59,7 +81,7 @@ func (g *Graph) replaceAt(ctx context.Context, m trie.MachineID, h hold, changes
 	if err := encoder.Encode(changes); err != nil {
 		return err
 	}
-	a, err := g.send(ctx, m, &query{kind: askReplace, number: h.token, most: uint64(h.step), data: data.Bytes()})
+	a, err := r.router.send(ctx, m, &query{kind: askReplace, number: h.token, most: uint64(h.step), data: data.Bytes()})
 	if err != nil {
 		return err
 	}
@@ -74,22 +96,22 @@ func (g *Graph) replaceAt(ctx context.Context, m trie.MachineID, h hold, changes
 }
 
 // primaryOf returns the machine that replaces the list of a page: this one while it is alone.
-func (g *Graph) primaryOf(page string) trie.MachineID {
-	if v := g.node.View(); v != nil {
-		return g.placementOf(v).primary(partitionOfURL(page))
+func (r *replacer) primaryOf(page string) trie.MachineID {
+	if v := r.node.View(); v != nil {
+		return r.placementOf(v).primary(partitionOfURL(page))
 	}
-	return g.node.MachineID()
+	return r.node.MachineID()
 }
 
 // replaceHere makes changes as the primary of their sources.
-func (g *Graph) replaceHere(ctx context.Context, changes []links.Change, done *links.UpdateResult) error {
+func (r *replacer) replaceHere(ctx context.Context, changes []links.Change, done *links.UpdateResult) error {
 	set := sourcesOf(changes)
-	unlock, err := g.lockReplacing(ctx, set)
+	unlock, err := r.lockReplacing(ctx, set)
 	if err != nil {
 		return err
 	}
 	defer unlock()
-	return g.updateFenced(ctx, set, changes, done)
+	return r.updateFenced(ctx, set, changes, done)
 }
 
 // sourcesOf returns the partitions of the sources of changes.
@@ -101,7 +123,7 @@ func sourcesOf(changes []links.Change) (set partitionSet) {
 }
 
 // lockReplacing locks the replacements of partitions: those of one partition take turns.
-func (g *Graph) lockReplacing(ctx context.Context, set partitionSet) (unlock func(), err error) {
+func (r *replacer) lockReplacing(ctx context.Context, set partitionSet) (unlock func(), err error) {
 	var unlocks []func()
 	unlock = func() {
 		for _, f := range unlocks {
@@ -109,7 +131,7 @@ func (g *Graph) lockReplacing(ctx context.Context, set partitionSet) (unlock fun
 		}
 	}
 	for i := range set.all() {
-		one, err := g.replacing[i].lock(ctx)
+		one, err := r.replacing[i].lock(ctx)
 		if err != nil {
 			unlock()
 			return nil, err
@@ -121,21 +143,21 @@ func (g *Graph) lockReplacing(ctx context.Context, set partitionSet) (unlock fun
 
 // updateFenced makes changes as the primary of partitions, in the epoch of its view. The caller must
 // have the locks of their replacements.
-func (g *Graph) updateFenced(ctx context.Context, set partitionSet, changes []links.Change, done *links.UpdateResult) error {
-	unlock, err := g.assigning.lock(ctx)
+func (r *replacer) updateFenced(ctx context.Context, set partitionSet, changes []links.Change, done *links.UpdateResult) error {
+	unlock, err := r.assigner.assigning.lock(ctx)
 	if err != nil {
 		return err
 	}
-	fenced, err := g.beginTerm(ctx, set)
+	fenced, err := r.assigner.beginTerm(ctx, set)
 	unlock()
 	if err != nil {
 		return err
 	}
-	return g.updateHere(fenced, changes, done)
+	return r.writer.updateHere(fenced, changes, done)
 }
 
 // answerReplace answers a query for a replacement, or for a step of a long one.
-func (g *Graph) answerReplace(ctx context.Context, q *query) (*answer, error) {
+func (r *replacer) answerReplace(ctx context.Context, q *query) (*answer, error) {
 	var changes []links.Change
 	if err := json.Unmarshal(q.data, &changes); err != nil {
 		return nil, fmt.Errorf("%w: %w", peer.ErrMessage, err)
@@ -143,9 +165,9 @@ func (g *Graph) answerReplace(ctx context.Context, q *query) (*answer, error) {
 	var done links.UpdateResult
 	var err error
 	if q.number == 0 {
-		err = g.replaceHere(ctx, changes, &done)
+		err = r.replaceHere(ctx, changes, &done)
 	} else {
-		err = g.holdHere(ctx, hold{q.number, holdStep(q.most)}, changes, &done)
+		err = r.holdHere(ctx, hold{q.number, holdStep(q.most)}, changes, &done)
 	}
 	if err != nil {
 		return nil, err

@@ -80,16 +80,16 @@ func (x *holds) take(token uint64) (h held, ok bool) {
 }
 
 // holdHere makes a step as the primary.
-func (g *Graph) holdHere(ctx context.Context, h hold, changes []links.Change, done *links.UpdateResult) error {
+func (r *replacer) holdHere(ctx context.Context, h hold, changes []links.Change, done *links.UpdateResult) error {
 	if h.step == holdBegin {
 		set := sourcesOf(changes)
-		unlock, err := g.lockReplacing(ctx, set)
+		unlock, err := r.lockReplacing(ctx, set)
 		if err == nil {
-			g.holds.keep(h.token, set, unlock)
+			r.holds.keep(h.token, set, unlock)
 		}
 		return err
 	}
-	kept, ok := g.holds.take(h.token)
+	kept, ok := r.holds.take(h.token)
 	switch {
 	case h.step == holdEnd:
 		if ok {
@@ -99,41 +99,41 @@ func (g *Graph) holdHere(ctx context.Context, h hold, changes []links.Change, do
 	case !ok || sourcesOf(changes)&^kept.set != 0:
 		return peer.Refuse(peer.CodeUnavailable, 0, "the replacement of a long list has lost its lock: begin again")
 	}
-	defer g.holds.keep(h.token, kept.set, kept.unlock)
-	return g.updateFenced(ctx, kept.set, changes, done)
+	defer r.holds.keep(h.token, kept.set, kept.unlock)
+	return r.updateFenced(ctx, kept.set, changes, done)
 }
 
 // replaceLong replaces a list of very many links. Readers may see some of its links before others,
 // and other replacements of the partition wait. A failure may leave some of its links.
-func (g *Graph) replaceLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
+func (r *replacer) replaceLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
 	for tries := 1; ; tries++ {
-		err := g.tryReplaceLong(ctx, c, result)
-		if err == nil || g.node.Lone() != nil || !mayPass(err) {
+		err := r.tryReplaceLong(ctx, c, result)
+		if err == nil || r.node.Lone() != nil || !mayPass(err) {
 			return err
 		}
-		if err := g.waitRetry(ctx, tries, err); err != nil {
+		if err := r.router.waitRetry(ctx, tries, err); err != nil {
 			return err
 		}
 	}
 }
 
 // tryReplaceLong is one try of replaceLong, at the present primary.
-func (g *Graph) tryReplaceLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
-	m, token := g.primaryOf(c.Source), rand.Uint64()|1
+func (r *replacer) tryReplaceLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
+	m, token := r.primaryOf(c.Source), rand.Uint64()|1
 	do := func(step holdStep, change links.Change) error {
-		return g.replaceAt(ctx, m, hold{token, step}, []links.Change{change}, result)
+		return r.replaceAt(ctx, m, hold{token, step}, []links.Change{change}, result)
 	}
 	// 1. Lock the page.
 	defer func() {
 		ending, cancel := context.WithTimeout(context.WithoutCancel(ctx), holdEndTimeout)
 		defer cancel()
-		_ = g.replaceAt(ending, m, hold{token, holdEnd}, []links.Change{{Source: c.Source}}, result)
+		_ = r.replaceAt(ending, m, hold{token, holdEnd}, []links.Change{{Source: c.Source}}, result)
 	}()
 	if err := do(holdBegin, links.Change{Source: c.Source}); err != nil {
 		return err
 	}
 	// 2. Delete the links that go, then add the others.
-	err := g.deleteOthers(ctx, c, func(gone []string) error {
+	err := r.writer.deleteOthers(ctx, c, func(gone []string) error {
 		return do(holdPart, links.Change{Kind: links.DeleteLinks, Source: c.Source, Targets: gone})
 	})
 	if err != nil {
@@ -141,7 +141,7 @@ func (g *Graph) tryReplaceLong(ctx context.Context, c *links.Change, result *lin
 	}
 	added := *c
 	added.Kind = links.AddLinks
-	for part := range g.partsOf(&added) {
+	for part := range r.writer.partsOf(&added) {
 		if err := do(holdPart, part); err != nil {
 			return err
 		}

@@ -67,28 +67,28 @@ func TestLongReplacedAtOnce(t *testing.T) {
 func TestHoldEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := newTalker(t)
-		for i := range g.replacing {
-			g.replacing[i] = newLock()
+		for i := range g.replacer.replacing {
+			g.replacer.replacing[i] = newLock()
 		}
 		changes := []links.Change{{Source: pageURL(1, 1)}}
 		var done links.UpdateResult
-		if err := g.holdHere(t.Context(), hold{7, holdBegin}, changes, &done); err != nil {
+		if err := g.replacer.holdHere(t.Context(), hold{7, holdBegin}, changes, &done); err != nil {
 			t.Fatal(err)
 		}
 		// 1. Another replacement waits until the lock ends.
 		begun := time.Now()
-		unlock, err := g.lockReplacing(t.Context(), sourcesOf(changes))
+		unlock, err := g.replacer.lockReplacing(t.Context(), sourcesOf(changes))
 		if err != nil || time.Since(begun) != holdTimeout {
 			t.Errorf("the lock was free after %s: %v", time.Since(begun), err)
 		}
 		// 2. The first one has lost it, and its end does not give back the lock of the other one.
-		if err := g.holdHere(t.Context(), hold{7, holdPart}, changes, &done); !mayPass(err) {
+		if err := g.replacer.holdHere(t.Context(), hold{7, holdPart}, changes, &done); !mayPass(err) {
 			t.Errorf("a part without the lock: %v", err)
 		}
-		if err := g.holdHere(t.Context(), hold{7, holdEnd}, changes, &done); err != nil {
+		if err := g.replacer.holdHere(t.Context(), hold{7, holdEnd}, changes, &done); err != nil {
 			t.Error(err)
 		}
-		if len(g.replacing[partitionOfURL(changes[0].Source)].token) != 1 {
+		if len(g.replacer.replacing[partitionOfURL(changes[0].Source)].token) != 1 {
 			t.Error("the lock of another replacement was given back")
 		}
 		unlock()

@@ -11,21 +11,27 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/trie"
 )
 
+// router sends queries to the machines that hold the partitions of their pages, and puts the answers
+// together (gather.go).
+type router struct {
+	*machine
+	board     *board
+	directory directory
+}
+
 // directory is what a machine knows of the others: which partitions each holds, and which of them
 // did not answer a moment ago. It is a hint: a machine refuses if it lacks a partition.
 type directory struct {
-	mu        sync.Mutex
-	placement *placement // of the last view
-	held      map[trie.MachineID]partitionSet
-	down      map[trie.MachineID]time.Time // until when
-	fresh     time.Time                    // when held was asked for
-	full      map[trie.MachineID]string    // why machines lack partitions that do not fit into their memory
+	mu    sync.Mutex
+	held  map[trie.MachineID]partitionSet
+	down  map[trie.MachineID]time.Time // until when
+	fresh time.Time                    // when held was asked for
+	full  map[trie.MachineID]string    // why machines lack partitions that do not fit into their memory
 }
 
 const (
@@ -46,45 +52,9 @@ const (
 	lastRetry   = 100 * time.Millisecond
 )
 
-// placementOf returns the placement under a view.
-func (g *Graph) placementOf(v *view.View) *placement {
-	d := &g.directory
-	d.mu.Lock()
-	defer d.mu.Unlock()
-	if d.placement == nil || d.placement.view != v {
-		d.placement = newPlacement(v, g.o.Copies)
-	}
-	return d.placement
-}
-
-// wanted returns the partitions that this machine must hold.
-func (g *Graph) wanted() partitionSet {
-	if g.node.Lone() != nil {
-		return allPartitions
-	}
-	v := g.node.View()
-	if v == nil {
-		return 0
-	}
-	return g.placementOf(v).of(g.node.MachineID())
-}
-
-// errUnreachable is wrapped by the error of a message to which there was no answer.
-var errUnreachable = errors.New("another machine does not answer")
-
-// errNoView is the error of a machine of a cluster before its first view: it joins, or has started again.
-var errNoView = fmt.Errorf("%w: there is no view yet", store.ErrUnavailable)
-
-// unreachable reports whether a call failed because there was no answer.
-func unreachable(err error) bool {
-	var refusal *peer.Refusal
-	var failed *peer.RemoteError
-	return err != nil && !errors.As(err, &refusal) && !errors.As(err, &failed)
-}
-
 // send asks another machine. If the answer takes long, and the machine does not answer small queries
 // either, send gives up, because another machine may answer.
-func (g *Graph) send(ctx context.Context, to trie.MachineID, q *query) (*answer, error) {
+func (r *router) send(ctx context.Context, to trie.MachineID, q *query) (*answer, error) {
 	// 1. Watch the machine while it works on the query.
 	asking, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -95,7 +65,7 @@ func (g *Graph) send(ctx context.Context, to trie.MachineID, q *query) (*answer,
 		watched := make(chan struct{})
 		go func() {
 			defer close(watched)
-			g.watch(asking, to, cancel)
+			r.watch(asking, to, cancel)
 		}()
 		defer func() {
 			cancel(nil)
@@ -103,13 +73,13 @@ func (g *Graph) send(ctx context.Context, to trie.MachineID, q *query) (*answer,
 		}()
 	}
 	// 2. Ask. A machine that does not answer is not asked for some time.
-	body, err := g.node.Call(asking, to, methodAsk, peer.Encode(64+10*(len(q.pages)+len(q.set)), q.fields))
+	body, err := r.node.Call(asking, to, methodAsk, peer.Encode(64+10*(len(q.pages)+len(q.set)), q.fields))
 	if err != nil {
 		if unreachable(err) {
 			if ctx.Err() != nil {
 				return nil, err
 			}
-			g.directory.mark(to)
+			r.directory.mark(to)
 			err = fmt.Errorf("%w: %w", errUnreachable, err)
 		}
 		return nil, err
@@ -119,7 +89,7 @@ func (g *Graph) send(ctx context.Context, to trie.MachineID, q *query) (*answer,
 }
 
 // watch cancels a call of a machine if the machine is silent. It ends with the call.
-func (g *Graph) watch(call context.Context, to trie.MachineID, cancel context.CancelCauseFunc) {
+func (r *router) watch(call context.Context, to trie.MachineID, cancel context.CancelCauseFunc) {
 	timer := time.NewTimer(probeInterval)
 	defer timer.Stop()
 	for {
@@ -129,7 +99,7 @@ func (g *Graph) watch(call context.Context, to trie.MachineID, cancel context.Ca
 		case <-timer.C:
 		}
 		probe, done := context.WithTimeout(call, directoryTimeout)
-		_, err := g.node.Call(probe, to, methodAsk, peer.Encode(64, (&query{kind: askHeld}).fields))
+		_, err := r.node.Call(probe, to, methodAsk, peer.Encode(64, (&query{kind: askHeld}).fields))
 		done()
 		if call.Err() == nil && unreachable(err) {
 			cancel(errUnreachable)
@@ -171,8 +141,8 @@ func (d *directory) answererOf(p *placement, partition int, self trie.MachineID,
 }
 
 // refresh asks all members what they hold.
-func (g *Graph) refresh(ctx context.Context, v *view.View) {
-	d := &g.directory
+func (r *router) refresh(ctx context.Context, v *view.View) {
+	d := &r.directory
 	d.mu.Lock()
 	fresh := time.Since(d.fresh) < directoryPause
 	d.mu.Unlock()
@@ -186,11 +156,11 @@ func (g *Graph) refresh(ctx context.Context, v *view.View) {
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for _, m := range v.Members {
-		if m.ID == g.node.MachineID() {
+		if m.ID == r.node.MachineID() {
 			continue
 		}
 		asking.Go(func() {
-			a, err := g.send(ctx, m.ID, &query{kind: askHeld})
+			a, err := r.send(ctx, m.ID, &query{kind: askHeld})
 			mu.Lock()
 			defer mu.Unlock()
 			if held[m.ID] = 0; err == nil {
@@ -208,41 +178,33 @@ func (g *Graph) refresh(ctx context.Context, v *view.View) {
 	d.held, d.full, d.fresh = held, full, time.Now()
 }
 
-// bound returns a context for one wait of a read. On a lone node no other machine could answer earlier.
-func (g *Graph) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if g.node.Lone() != nil {
-		return context.WithCancel(ctx)
-	}
-	return readtimeout.Bound(ctx)
-}
-
 // awaitFirstView returns the view of a machine of a cluster, and waits for the first one.
-func (g *Graph) awaitFirstView(ctx context.Context) (*view.View, error) {
-	v := g.node.View()
+func (r *router) awaitFirstView(ctx context.Context) (*view.View, error) {
+	v := r.node.View()
 	if v != nil {
 		return v, nil
 	}
-	waiting, cancel := g.bound(ctx)
+	waiting, cancel := r.bound(ctx)
 	defer cancel()
-	err := g.node.Newer(waiting, nil)
-	return g.node.View(), err
+	err := r.node.Newer(waiting, nil)
+	return r.node.View(), err
 }
 
 // waitRetry waits before another try of a request, and returns an error if there were too many, or if the wait of a
 // read has ended.
-func (g *Graph) waitRetry(ctx context.Context, tries int, err error) error {
+func (r *router) waitRetry(ctx context.Context, tries int, err error) error {
 	// 1. Give up, with the reason.
 	pause := min(firstRetry<<min(tries-1, 10), lastRetry)
-	if time.Duration(tries)*pause > routeTimeout || g.ctx.Err() != nil || errors.Is(context.Cause(ctx), store.ErrUnavailable) {
-		return g.gaveUp(err)
+	if time.Duration(tries)*pause > routeTimeout || r.ctx.Err() != nil || errors.Is(context.Cause(ctx), store.ErrUnavailable) {
+		return r.gaveUp(err)
 	}
 	// 2. Another view may help at once.
-	v := g.node.View()
+	v := r.node.View()
 	wait, cancel := context.WithTimeout(ctx, pause)
 	defer cancel()
-	stop := context.AfterFunc(g.ctx, cancel)
+	stop := context.AfterFunc(r.ctx, cancel)
 	defer stop()
-	if failed := g.node.Newer(wait, v); failed != nil && wait.Err() == nil {
+	if failed := r.node.Newer(wait, v); failed != nil && wait.Err() == nil {
 		if v == nil {
 			return failed // this machine joins, or has found no leader since its start
 		}
@@ -250,22 +212,22 @@ func (g *Graph) waitRetry(ctx context.Context, tries int, err error) error {
 	}
 	switch cause := context.Cause(ctx); {
 	case errors.Is(cause, store.ErrUnavailable): // the wait of the read has ended
-		return g.gaveUp(err)
+		return r.gaveUp(err)
 	case cause != nil:
 		return cause
 	}
-	if v := g.node.View(); v != nil {
-		g.refresh(ctx, v)
+	if v := r.node.View(); v != nil {
+		r.refresh(ctx, v)
 	}
 	return nil
 }
 
 // gaveUp returns the error of a request whose last try failed with err, or found no machine if err is nil.
-func (g *Graph) gaveUp(err error) error {
+func (r *router) gaveUp(err error) error {
 	if err == nil {
 		err = errors.New("no machine has all of the pages")
 	}
-	if full := g.whyFull(); full != "" {
+	if full := r.whyFull(); full != "" {
 		err = fmt.Errorf("%w (%s)", err, full)
 	}
 	return fmt.Errorf("%w: the link graph: %w", store.ErrUnavailable, err)
@@ -273,22 +235,22 @@ func (g *Graph) gaveUp(err error) error {
 
 // local returns the state if this machine holds the partitions of all pages, with all changes that
 // were acknowledged before the call and with some stores; nil if others must be asked.
-func (g *Graph) local(ctx context.Context, need cell.Stores, n int, of func(i int) int) (*state, error) {
+func (r *router) local(ctx context.Context, need cell.Stores, n int, of func(i int) int) (*state, error) {
 	// 1. Check what is held before messages are sent. If this machine has failed, others answer.
-	if g.node.View() != nil && g.failed() != nil {
+	if r.node.View() != nil && r.board.failed() != nil {
 		return nil, nil
 	}
-	s := g.state.Load()
+	s := r.board.state.Load()
 	covers := func() bool {
 		if s == nil {
-			return g.node.View() == nil // the error is that of a lone node
+			return r.node.View() == nil // the error is that of a lone node
 		}
 		if s.held == allPartitions {
 			return true
 		}
 		for i := range n {
 			if !s.held.has(of(i)) {
-				return g.node.View() == nil
+				return r.node.View() == nil
 			}
 		}
 		return true
@@ -297,8 +259,8 @@ func (g *Graph) local(ctx context.Context, need cell.Stores, n int, of func(i in
 		return nil, nil
 	}
 	// 2. Wait for all changes. Partitions may have been dropped meanwhile.
-	waiting, cancel := g.bound(ctx)
-	s, err := g.current(waiting)
+	waiting, cancel := r.bound(ctx)
+	s, err := r.board.current(waiting)
 	cancel()
 	if err != nil {
 		return nil, err
@@ -311,12 +273,12 @@ func (g *Graph) local(ctx context.Context, need cell.Stores, n int, of func(i in
 			break
 		}
 		if !s.held.has(of(i)) {
-			return nil, g.loading()
+			return nil, r.board.loading()
 		}
 	}
 	// 3. Load what is not in memory. If that fails, others may have it.
 	s, err = s.with(ctx, need, n, of)
-	if err != nil && g.node.View() != nil && mayPass(err) {
+	if err != nil && r.node.View() != nil && mayPass(err) {
 		return nil, nil
 	}
 	return s, err

@@ -18,15 +18,27 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
+// server answers the queries of other machines.
+type server struct {
+	*machine
+	board       *board
+	assigner    *assigner
+	loader      *loader
+	sampler     *sampler
+	replacer    *replacer
+	coordinator *coordinator
+	exports     exports
+}
+
 // handle registers the handler of queries.
-func (g *Graph) handle() {
-	g.handleRanks()
-	g.node.Handle(methodAsk, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+func (sv *server) handle() {
+	sv.coordinator.handleRanks()
+	sv.node.Handle(methodAsk, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
 		q := &query{}
 		if err := peer.Decode(body, q.fields); err != nil {
 			return nil, err
 		}
-		a, err := g.answer(ctx, q)
+		a, err := sv.answer(ctx, q)
 		if err != nil {
 			return nil, refusal(err)
 		}
@@ -49,31 +61,31 @@ func refusal(err error) error {
 }
 
 // answer answers a query.
-func (g *Graph) answer(ctx context.Context, q *query) (*answer, error) {
+func (sv *server) answer(ctx context.Context, q *query) (*answer, error) {
 	// 1. Queries that need no state at a position.
 	switch q.kind {
 	case askHeld:
 		a := &answer{}
-		if s := g.state.Load(); s != nil {
+		if s := sv.board.state.Load(); s != nil {
 			a.number = uint64(s.held)
 		}
-		if full := g.full.Load(); full != nil {
+		if full := sv.board.full.Load(); full != nil {
 			a.texts = []string{(*full).Error()}
 		}
 		return a, nil
 	case askAnnotated:
 		a := &answer{}
-		if g.node.Annotated() {
+		if sv.node.Annotated() {
 			a.number = 1
 		}
 		return a, nil
 	case askAssign:
-		uids, given, err := g.assign(ctx, q.urls)
+		uids, given, err := sv.assigner.assign(ctx, q.urls)
 		return &answer{items: numbersFrom(uids), number: uint64(given)}, err
 	case askReplace:
-		return g.answerReplace(ctx, q)
+		return sv.replacer.answerReplace(ctx, q)
 	case askStores:
-		one, err := g.changeStores(ctx, cell.Stores(q.number)&cell.AllStores, cell.Stores(q.most)&cell.AllStores)
+		one, err := sv.loader.changeStores(ctx, cell.Stores(q.number)&cell.AllStores, cell.Stores(q.most)&cell.AllStores)
 		return answerJSON(one, err)
 	}
 	// 2. The others need all changes up to the position.
@@ -83,25 +95,25 @@ func (g *Graph) answer(ctx context.Context, q *query) (*answer, error) {
 		defer cancel()
 		waiting = short
 	}
-	s, err := g.await(waiting, q.at)
+	s, err := sv.board.await(waiting, q.at)
 	if err != nil {
 		return nil, err
 	}
 	switch q.kind {
 	case askEpoch:
-		return &answer{number: g.epochOf(s)}, nil
+		return &answer{number: sv.board.epochOf(s)}, nil
 	case askExport:
 		if q.most == 0 && q.number < numPartitions {
-			if s, err = g.loadStores(ctx, s, cell.AllStores, partitionSet(0).with(int(q.number)), false); err != nil {
+			if s, err = sv.loader.loadStores(ctx, s, cell.AllStores, partitionSet(0).with(int(q.number)), false); err != nil {
 				return nil, err
 			}
 		}
-		return g.exports.piece(s, q)
+		return sv.exports.piece(s, q)
 	}
 	if !s.holds(q) {
-		return nil, g.errNotHeld()
+		return nil, sv.errNotHeld()
 	}
-	return g.answerHeld(ctx, s, q)
+	return sv.answerHeld(ctx, s, q)
 }
 
 // holds reports whether all pages of a query are held.
@@ -133,11 +145,11 @@ func (s *state) hasAll(pages []uid.UID) bool {
 }
 
 // answerHeld answers a query about held pages.
-func (g *Graph) answerHeld(ctx context.Context, s *state, q *query) (*answer, error) {
+func (sv *server) answerHeld(ctx context.Context, s *state, q *query) (*answer, error) {
 	// 1. Lists of pages.
 	switch q.kind {
 	case askLinks:
-		most := g.o.messageLinks()
+		most := sv.o.messageLinks()
 		if q.most != 0 {
 			most = int(min(q.most, uint64(most)))
 		}
@@ -147,18 +159,18 @@ func (g *Graph) answerHeld(ctx context.Context, s *state, q *query) (*answer, er
 		degrees, err := s.degrees(ctx, q.direction, q.pages)
 		return singlesFrom(degrees), err
 	case askSample:
-		l, err := g.samplesPiece(ctx, s, q, g.o.messageLinks())
+		l, err := sv.sampler.samplesPiece(ctx, s, q, sv.o.messageLinks())
 		return &answer{ends: l.Ends, items: numbersFrom(l.Items)}, err
 	case askLabels:
-		l, more, err := s.labelsPiece(ctx, q.pages, uid.UID(q.after), g.o.MessageBytes)
+		l, more, err := s.labelsPiece(ctx, q.pages, uid.UID(q.after), sv.o.MessageBytes)
 		return &answer{ends: l.Ends, texts: l.Items, more: uint64(more)}, err
 	case askWithin, askWeights:
-		return g.answerWithin(ctx, s, q)
+		return sv.answerWithin(ctx, s, q)
 	case askLinkLabels:
 		if len(q.set) != len(q.pages) {
 			return nil, peer.ErrMessage
 		}
-		texts, err := s.linkLabelsPiece(ctx, q.pages, q.set, g.o.MessageBytes)
+		texts, err := s.linkLabelsPiece(ctx, q.pages, q.set, sv.o.MessageBytes)
 		return &answer{ends: singles(texts).Ends, texts: texts}, err
 	}
 	// 2. Pages, and their sizes.
@@ -167,7 +179,7 @@ func (g *Graph) answerHeld(ctx context.Context, s *state, q *query) (*answer, er
 		uids, err := s.uids(ctx, q.urls)
 		return singlesFrom(uids), err
 	case askURLs:
-		urls, err := s.urlsPiece(ctx, q.pages, g.o.MessageBytes)
+		urls, err := s.urlsPiece(ctx, q.pages, sv.o.MessageBytes)
 		return &answer{ends: singles(urls).Ends, texts: urls}, err
 	case askPages:
 		pages, err := s.pages(ctx, int(q.number), q.pages[0], int(min(q.most, 1<<62)))
@@ -177,7 +189,7 @@ func (g *Graph) answerHeld(ctx context.Context, s *state, q *query) (*answer, er
 		if err != nil {
 			return nil, err
 		}
-		a.ends, a.texts = onFirst(0, partitionSet(q.number).len()).Ends, []string{g.node.MachineID().String()}
+		a.ends, a.texts = onFirst(0, partitionSet(q.number).len()).Ends, []string{sv.node.MachineID().String()}
 		return a, nil
 	}
 	return nil, peer.Refuse(peer.CodeUnavailable, 0, "this release does not know query %d", q.kind)
@@ -201,7 +213,7 @@ func (a *answer) into(value any) error {
 }
 
 // answerWithin answers with the links of pages of a set among the set.
-func (g *Graph) answerWithin(ctx context.Context, s *state, q *query) (*answer, error) {
+func (sv *server) answerWithin(ctx context.Context, s *state, q *query) (*answer, error) {
 	// 1. Make the set again: its numbers are those of the sender.
 	var set rank.Set
 	set.Reserve(len(q.set))
@@ -218,10 +230,10 @@ func (g *Graph) answerWithin(ctx context.Context, s *state, q *query) (*answer, 
 	}
 	// 2. Read the lists.
 	if q.kind == askWeights {
-		l, err := g.weightsWithin(ctx, s, &set, q.spec.Class)
+		l, err := sv.sampler.weightsWithin(ctx, s, &set, q.spec.Class)
 		return answerWeights(pickLists(l, items)), err
 	}
-	l, err := g.linksWithin(ctx, s, &set, q.spec.Class)
+	l, err := sv.sampler.linksWithin(ctx, s, &set, q.spec.Class)
 	l = pickLists(l, items)
 	return &answer{ends: l.Ends, items: numbersFrom(l.Items)}, err
 }

@@ -4,11 +4,8 @@ package linkgraph
 
 import (
 	"context"
-	"encoding/binary"
 	"maps"
 	"slices"
-
-	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/links"
@@ -18,16 +15,16 @@ import (
 )
 
 // Stats implements links.Graph.
-func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
+func (rd *reader) Stats(ctx context.Context) (links.Stats, error) {
 	all := links.Stats{Loading: true}
-	if text := g.progress.Load(); text != nil {
+	if text := rd.board.progress.Load(); text != nil {
 		all.Progress = *text
 	}
-	if full := g.full.Load(); full != nil {
+	if full := rd.board.full.Load(); full != nil {
 		all.Progress = (*full).Error()
 	}
-	s := g.state.Load()
-	if g.node.Lone() != nil && (s == nil || s.held != allPartitions) {
+	s := rd.board.state.Load()
+	if rd.node.Lone() != nil && (s == nil || s.held != allPartitions) {
 		return all, ctx.Err()
 	}
 	// 1. The primary of each partition reports it, or another holder. The sum has each of them once.
@@ -35,11 +32,11 @@ func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
 		machine string
 		stats   links.ServerStats
 	}
-	lists, err := gather(ctx, g, request[part]{
+	lists, err := gather(ctx, rd.router, request[part]{
 		n: numPartitions, of: func(i int) int { return i }, size: noSize, primaries: true,
 		local: func(s *state, items []int) (rank.Lists[part], error) {
 			stats, err := s.stats(ctx, partitionsOf(items))
-			return onFirst(part{g.node.MachineID().String(), stats}, len(items)), err
+			return onFirst(part{rd.node.MachineID().String(), stats}, len(items)), err
 		},
 		query: func(items []int) *query { return &query{kind: askStats, number: uint64(partitionsOf(items))} },
 		parse: func(a *answer) ([]part, error) {
@@ -56,7 +53,7 @@ func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
 	// 2. Add them up, by machine.
 	all.Loading, all.Progress = false, ""
 	servers := map[string]*links.ServerStats{}
-	if v := g.node.View(); v != nil {
+	if v := rd.node.View(); v != nil {
 		for _, m := range v.Members {
 			servers[m.ID.String()] = &links.ServerStats{ID: m.ID.String(), Address: m.Address}
 		}
@@ -71,7 +68,7 @@ func (g *Graph) Stats(ctx context.Context) (links.Stats, error) {
 	for _, id := range slices.Sorted(maps.Keys(servers)) {
 		all.Servers = append(all.Servers, *servers[id])
 	}
-	all.Epoch, err = g.CurrentEpoch(ctx, 0)
+	all.Epoch, err = rd.CurrentEpoch(ctx, 0)
 	return all, err
 }
 
@@ -119,7 +116,7 @@ func (s *state) stats(ctx context.Context, set partitionSet) (one links.ServerSt
 			count = count.with(of)
 		}
 	}
-	if s, err = s.graph.loadStores(ctx, s, cell.ListStores, count, false); err != nil {
+	if s, err = s.loader.loadStores(ctx, s, cell.ListStores, count, false); err != nil {
 		return one, err
 	}
 	for i, v := range s.views {
@@ -132,58 +129,45 @@ func (s *state) stats(ctx context.Context, set partitionSet) (one links.ServerSt
 	return one, ctx.Err()
 }
 
-// Epoch returns the epoch of a lone node's graph: the sequence of the store's feed up to which
-// readers see changes. It grows with every change of the graph. It is 0 in a cluster, and if there
-// is no graph yet.
-func (g *Graph) Epoch() uint64 {
-	if g.node.Lone() == nil {
-		return 0
-	}
-	if s := g.state.Load(); s != nil && s.held == allPartitions {
-		return s.at.Sequence(0)
-	}
-	return 0
-}
-
 // CurrentEpoch implements links.EpochFetcher. In a cluster the member with the lowest ID of those with a graph counts the
 // changes of links that it has taken in, as all members do. So a read between two calls with the
 // same result has seen the graph of that epoch.
-func (g *Graph) CurrentEpoch(ctx context.Context, _ uint64) (uint64, error) {
-	if g.node.Lone() != nil {
-		s, err := g.current(ctx)
+func (rd *reader) CurrentEpoch(ctx context.Context, _ uint64) (uint64, error) {
+	if rd.node.Lone() != nil {
+		s, err := rd.board.current(ctx)
 		if err != nil {
 			return 0, err
 		}
-		return g.epochOf(s), nil
+		return rd.board.epochOf(s), nil
 	}
-	waiting, cancel := g.bound(ctx)
+	waiting, cancel := rd.bound(ctx)
 	defer cancel()
 	for tries := 0; ; tries++ {
-		epoch, err := g.fetchEpoch(waiting)
+		epoch, err := rd.fetchEpoch(waiting)
 		if err == nil || !mayPass(err) {
 			return epoch, err
 		}
-		if err := g.waitRetry(waiting, tries+1, err); err != nil {
+		if err := rd.router.waitRetry(waiting, tries+1, err); err != nil {
 			return 0, err
 		}
 	}
 }
 
-func (g *Graph) fetchEpoch(ctx context.Context) (uint64, error) {
-	at, err := g.ends.position(ctx, g)
+func (rd *reader) fetchEpoch(ctx context.Context) (uint64, error) {
+	at, err := rd.board.ends.position(ctx, rd.machine)
 	if err != nil {
 		return 0, err
 	}
-	v := g.node.View()
+	v := rd.node.View()
 	first := slices.IndexFunc(membersOf(v), func(m view.Member) bool { return !m.NoLinks })
-	if first < 0 || v.Members[first].ID == g.node.MachineID() || g.node.NoMajority() {
-		s, err := g.await(ctx, at)
+	if first < 0 || v.Members[first].ID == rd.node.MachineID() || rd.node.NoMajority() {
+		s, err := rd.board.await(ctx, at)
 		if err != nil {
 			return 0, err
 		}
-		return g.epochOf(s), nil
+		return rd.board.epochOf(s), nil
 	}
-	a, err := g.send(ctx, v.Members[first].ID, &query{kind: askEpoch, at: at})
+	a, err := rd.router.send(ctx, v.Members[first].ID, &query{kind: askEpoch, at: at})
 	if err != nil {
 		return 0, err
 	}
@@ -196,15 +180,6 @@ func membersOf(v *view.View) []view.Member {
 		return nil
 	}
 	return v.Members
-}
-
-// epochOf returns the epoch of a state.
-func (g *Graph) epochOf(s *state) uint64 {
-	if g.node.Lone() != nil {
-		return s.at.Sequence(0)
-	}
-	b := binary.BigEndian.AppendUint64(nil, g.opened)
-	return links.MinClusterEpoch + xxhash.Sum64(binary.BigEndian.AppendUint64(b, s.changes))%links.MinClusterEpoch
 }
 
 // add adds the sizes of a view to the stats of a server.

@@ -26,13 +26,22 @@ import (
 //
 // If a file cannot be read, its partition is dropped, and made again as if it had never been there.
 
-// stores is what a graph knows of the stores in memory.
+// stores is which stores of cells are in memory.
 type stores struct {
-	loading lock // held while a read loads a cell
+	board *board
 	// mu must be held while a state is published, while the cell of a delta is replaced, and for what
 	// follows. It must be taken for moments only.
 	mu           sync.Mutex
 	relinquished cell.Stores // new cells drop these
+}
+
+// loader loads stores for reads, and requests and relinquishes them for clients.
+type loader struct {
+	*machine
+	board   *board
+	stores  *stores
+	keeper  *keeper
+	loading lock // held while a read loads a cell
 }
 
 // errReplaced reports that a cell was replaced while its file was read.
@@ -48,7 +57,7 @@ func (s *state) with(ctx context.Context, need cell.Stores, n int, of func(i int
 	for i := range n {
 		set = set.with(of(i))
 	}
-	return s.graph.loadStores(ctx, s, need, set, true)
+	return s.loader.loadStores(ctx, s, need, set, true)
 }
 
 // lacks returns the partitions of a set whose parts do not have some stores in memory.
@@ -61,8 +70,8 @@ func (s *state) lacks(need cell.Stores, set partitionSet) (lacking partitionSet)
 	return lacking
 }
 
-// loadStores is with for a set of partitions. The stores stay in memory if keep is set.
-func (g *Graph) loadStores(ctx context.Context, s *state, need cell.Stores, set partitionSet, keep bool) (*state, error) {
+// loadStores implements storeLoader.
+func (l *loader) loadStores(ctx context.Context, s *state, need cell.Stores, set partitionSet, keep bool) (*state, error) {
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -71,7 +80,7 @@ func (g *Graph) loadStores(ctx context.Context, s *state, need cell.Stores, set 
 		if lacking == 0 {
 			return s, nil
 		}
-		loaded, err := g.loadParts(ctx, s, need, lacking, keep)
+		loaded, err := l.loadParts(ctx, s, need, lacking, keep)
 		if !errors.Is(err, errReplaced) {
 			return loaded, err
 		}
@@ -80,17 +89,17 @@ func (g *Graph) loadStores(ctx context.Context, s *state, need cell.Stores, set 
 			return nil, ErrMixed
 		}
 		held := s.held
-		if s = g.state.Load(); set&held&^s.held != 0 {
-			if g.node.Lone() != nil {
-				return nil, g.loading()
+		if s = l.board.state.Load(); set&held&^s.held != 0 {
+			if l.node.Lone() != nil {
+				return nil, l.board.loading()
 			}
-			return nil, g.errNotHeld()
+			return nil, l.errNotHeld()
 		}
 	}
 }
 
 // loadParts returns a copy of a state with the stores of the parts of some partitions.
-func (g *Graph) loadParts(ctx context.Context, s *state, need cell.Stores, set partitionSet, keep bool) (*state, error) {
+func (l *loader) loadParts(ctx context.Context, s *state, need cell.Stores, set partitionSet, keep bool) (*state, error) {
 	loaded := *s
 	loaded.views = slices.Clone(s.views)
 	for i, p := range s.parts {
@@ -98,9 +107,9 @@ func (g *Graph) loadParts(ctx context.Context, s *state, need cell.Stores, set p
 		if !set.has(partitionOf(p.First)) || c.Stores().Has(need) {
 			continue
 		}
-		n, err := g.loadCell(ctx, p, c, need, keep)
+		n, err := l.loadCell(ctx, p, c, need, keep)
 		if err != nil {
-			return nil, g.loadFailed(ctx, p, c, err)
+			return nil, l.loadFailed(ctx, p, c, err)
 		}
 		loaded.views[i] = s.views[i].WithCell(n)
 	}
@@ -110,8 +119,8 @@ func (g *Graph) loadParts(ctx context.Context, s *state, need cell.Stores, set p
 
 // loadCell returns the cell c of a part with further stores. One cell is loaded at a time, because
 // several reads may need the same one.
-func (g *Graph) loadCell(ctx context.Context, p *part, c *cell.Cell, need cell.Stores, keep bool) (*cell.Cell, error) {
-	unlock, err := g.stores.loading.lock(ctx)
+func (l *loader) loadCell(ctx context.Context, p *part, c *cell.Cell, need cell.Stores, keep bool) (*cell.Cell, error) {
+	unlock, err := l.loading.lock(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -124,33 +133,33 @@ func (g *Graph) loadCell(ctx context.Context, p *part, c *cell.Cell, need cell.S
 		return c, nil
 	}
 	// 2. Load it.
-	if err := g.fits(g.memory()+int64(c.StoreSize(need&^c.Stores())), "the graph with a store that was relinquished"); err != nil {
+	if err := l.fits(l.board.memory()+int64(c.StoreSize(need&^c.Stores())), "the graph with a store that was relinquished"); err != nil {
 		return nil, err
 	}
 	n, err := c.Load(need)
 	if err == nil && keep {
-		_, err = g.swapCell(p, c, n, func(p *part) { p.unload &^= need })
-		g.show(p, c, n)
+		_, err = l.stores.swapCell(p, c, n, func(p *part) { p.unload &^= need })
+		l.stores.show(p, c, n)
 	}
 	return n, err
 }
 
 // loadFailed returns the error of a read whose cell cannot be loaded. If its file cannot be read, the
 // partition is made again.
-func (g *Graph) loadFailed(ctx context.Context, p *part, c *cell.Cell, err error) error {
+func (l *loader) loadFailed(ctx context.Context, p *part, c *cell.Cell, err error) error {
 	switch {
 	case ctx.Err() != nil:
 		return context.Cause(ctx)
 	case errors.Is(err, links.ErrMemory):
-		if g.node.Lone() == nil {
+		if l.node.Lone() == nil {
 			err = fmt.Errorf("%w: %w", links.ErrLoading, err) // another machine may have the memory
 		}
 		return err
-	case p.delta.View().Cell().Sum() != c.Sum() || !slices.Contains(g.state.Load().parts, p):
+	case p.delta.View().Cell().Sum() != c.Sum() || !slices.Contains(l.board.state.Load().parts, p):
 		return errReplaced
 	}
 	err = &lostCell{p, c, err}
-	if done := g.inKeeper(ctx, func(k *keeper) error { k.lose(err); return nil }); done != nil {
+	if done := l.keeper.inKeeper(ctx, func(k *keeper) error { k.lose(err); return nil }); done != nil {
 		return done
 	}
 	return err
@@ -183,9 +192,9 @@ func (k *keeper) lose(err error) {
 
 // swapCell replaces the cell c of a part by n, the same cell with other stores, and calls then. It does
 // nothing and returns false if the part has another cell now.
-func (g *Graph) swapCell(p *part, c, n *cell.Cell, then func(p *part)) (bool, error) {
-	g.stores.mu.Lock()
-	defer g.stores.mu.Unlock()
+func (st *stores) swapCell(p *part, c, n *cell.Cell, then func(p *part)) (bool, error) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
 	if p.delta.View().Cell() != c {
 		return false, nil
 	}
@@ -194,10 +203,10 @@ func (g *Graph) swapCell(p *part, c, n *cell.Cell, then func(p *part)) (bool, er
 }
 
 // show shows the loaded cell n of a part to readers, instead of c.
-func (g *Graph) show(p *part, c, n *cell.Cell) {
-	g.stores.mu.Lock()
-	defer g.stores.mu.Unlock()
-	s := *g.state.Load()
+func (st *stores) show(p *part, c, n *cell.Cell) {
+	st.mu.Lock()
+	defer st.mu.Unlock()
+	s := *st.board.state.Load()
 	i := slices.Index(s.parts, p)
 	if i < 0 || s.views[i].Cell() != c {
 		return
@@ -205,12 +214,12 @@ func (g *Graph) show(p *part, c, n *cell.Cell) {
 	s.views = slices.Clone(s.views)
 	s.views[i] = s.views[i].WithCell(n)
 	s.stores = storesOf(s.views)
-	g.state.Store(&s)
+	st.board.state.Store(&s)
 }
 
 // useStores loads stores of a part for the keeper, and returns its cell. They are dropped by the next
 // unload, unless keep is set.
-func (g *Graph) useStores(p *part, need cell.Stores, keep bool) (*cell.Cell, error) {
+func (st *stores) useStores(p *part, need cell.Stores, keep bool) (*cell.Cell, error) {
 	for {
 		c := p.delta.View().Cell()
 		missing := need &^ c.Stores()
@@ -218,7 +227,7 @@ func (g *Graph) useStores(p *part, need cell.Stores, keep bool) (*cell.Cell, err
 		if err != nil {
 			return nil, &lostCell{p, c, err}
 		}
-		same, err := g.swapCell(p, c, n, func(p *part) {
+		same, err := st.swapCell(p, c, n, func(p *part) {
 			if p.unload |= missing; keep {
 				p.unload &^= need
 			}
@@ -245,7 +254,7 @@ func (k *keeper) unload() (changed bool) {
 		}
 		n, err := v.Cell().Without(drop, k.path(p.file))
 		if err == nil {
-			_, err = k.swapCell(p, v.Cell(), n, func(p *part) { p.unload &^= drop })
+			_, err = k.stores.swapCell(p, v.Cell(), n, func(p *part) { p.unload &^= drop })
 			changed = true
 		}
 		if err != nil {
@@ -256,10 +265,10 @@ func (k *keeper) unload() (changed bool) {
 }
 
 // changeStores requests and relinquishes stores on this machine, and returns what is in memory then.
-func (g *Graph) changeStores(ctx context.Context, request, relinquish cell.Stores) (links.ServerStores, error) {
+func (l *loader) changeStores(ctx context.Context, request, relinquish cell.Stores) (links.ServerStores, error) {
 	// 1. Drop, and note both for the cells to come.
 	if request|relinquish != 0 {
-		err := g.inKeeper(ctx, func(k *keeper) error {
+		err := l.keeper.inKeeper(ctx, func(k *keeper) error {
 			k.stores.mu.Lock()
 			k.stores.relinquished = k.stores.relinquished&^request | relinquish
 			for _, p := range k.parts {
@@ -281,23 +290,23 @@ func (g *Graph) changeStores(ctx context.Context, request, relinquish cell.Store
 	}
 	// 2. Load.
 	if request != 0 {
-		if err := g.AwaitCells(ctx); err != nil {
+		if err := l.board.AwaitCells(ctx); err != nil {
 			return links.ServerStores{}, err
 		}
-		s := g.state.Load()
-		if _, err := g.loadStores(ctx, s, request, s.held, true); err != nil {
+		s := l.board.state.Load()
+		if _, err := l.loadStores(ctx, s, request, s.held, true); err != nil {
 			return links.ServerStores{}, err
 		}
 	}
-	return g.serverStores(), nil
+	return l.serverStores(), nil
 }
 
 // serverStores returns what this machine has in memory.
-func (g *Graph) serverStores() links.ServerStores {
-	g.stores.mu.Lock()
-	defer g.stores.mu.Unlock()
-	one := links.ServerStores{ID: g.node.MachineID().String(), Relinquished: g.stores.relinquished}
-	s := g.state.Load()
+func (l *loader) serverStores() links.ServerStores {
+	l.stores.mu.Lock()
+	defer l.stores.mu.Unlock()
+	one := links.ServerStores{ID: l.node.MachineID().String(), Relinquished: l.stores.relinquished}
+	s := l.board.state.Load()
 	if s == nil {
 		return one
 	}
@@ -349,11 +358,11 @@ func (g *Graph) onAllMachines(ctx context.Context, request, relinquish links.Sto
 	}
 	// 1. A lone node.
 	if g.node.Lone() != nil {
-		one, err := g.changeStores(ctx, request, relinquish)
+		one, err := g.loader.changeStores(ctx, request, relinquish)
 		return []links.ServerStores{one}, err
 	}
 	// 2. All members with a graph at the same time. A machine without a view does not know them.
-	v, err := g.awaitFirstView(ctx)
+	v, err := g.router.awaitFirstView(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -363,8 +372,8 @@ func (g *Graph) onAllMachines(ctx context.Context, request, relinquish links.Sto
 	for i, m := range members {
 		asking.Go(func() {
 			if m.ID == g.node.MachineID() {
-				all[i], errs[i] = g.changeStores(ctx, request, relinquish)
-			} else if a, err := g.send(ctx, m.ID, &query{kind: askStores, number: uint64(request), most: uint64(relinquish)}); err != nil {
+				all[i], errs[i] = g.loader.changeStores(ctx, request, relinquish)
+			} else if a, err := g.router.send(ctx, m.ID, &query{kind: askStores, number: uint64(request), most: uint64(relinquish)}); err != nil {
 				errs[i] = err
 			} else {
 				errs[i] = a.into(&all[i])

@@ -41,11 +41,11 @@ func TestChangeRelinquished(t *testing.T) {
 	w.compare()
 	// 3. A page has a UID that is known, and is in no cell.
 	page := pageURL(901, 1)
-	uids, _, err := w.graph.assign(ctx, []string{page})
+	uids, _, err := w.graph.assigner.assign(ctx, []string{page})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.graph.known.Load().add([]string{page}, uids, []int{0})
+	w.graph.assigner.known.Load().add([]string{page}, uids, []int{0})
 	w.relinquish(links.AllStores)
 	if _, err := w.store.Add(ctx, []triple.Triple{links.Link(links.DefaultPredicate, page, a)}); err != nil {
 		t.Fatal(err)
@@ -58,14 +58,14 @@ func TestChangeRelinquished(t *testing.T) {
 	w.settled()
 	lonely.Kind = links.DeleteLinks
 	w.update(lonely)
-	if _, err := w.graph.caughtUp(ctx); err != nil {
+	if _, err := w.graph.board.caughtUp(ctx); err != nil {
 		t.Fatal(err)
 	}
 	u, p := w.uidOf(lonely.Source), (*part)(nil)
 	w.relinquish(links.AllStores)
 	var built rebuilt
-	if err := w.graph.inKeeper(ctx, func(k *keeper) error {
-		s := k.state.Load()
+	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error {
+		s := k.board.state.Load()
 		p = s.parts[s.find(u)]
 		k.finish()
 		k.rebuild(p)
@@ -82,10 +82,10 @@ func TestChangeRelinquished(t *testing.T) {
 		t.Fatal(err)
 	}
 	w.set(lonely.Source, lonely.Targets[0], cell.NoLabel)
-	if _, err := w.graph.caughtUp(ctx); err != nil {
+	if _, err := w.graph.board.caughtUp(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.graph.inKeeper(ctx, func(k *keeper) error { k.takeRebuilt(built); return nil }); err != nil {
+	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { k.takeRebuilt(built); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	w.unloaded(links.AllStores)
@@ -133,17 +133,17 @@ func TestSizesRelinquished(t *testing.T) {
 	}
 	// A change loads the URLs of cells for itself.
 	w.relinquish(links.AllStores)
-	w.graph.o.MemoryBytes = w.graph.memory() + 20_000
+	w.graph.o.MemoryBytes = w.graph.board.memory() + 20_000
 	var more []triple.Triple
 	for i := range 40 {
 		more = append(more, links.Link(links.DefaultPredicate, long(i), pageURL((i+1)%40, 1)))
 		w.set(long(i), pageURL((i+1)%40, 1), cell.NoLabel)
 	}
-	w.graph.known.Store(newKnown())
+	w.graph.assigner.known.Store(newKnown())
 	if _, err := w.store.Add(ctx, more); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.graph.caughtUp(ctx); err != nil {
+	if _, err := w.graph.board.caughtUp(ctx); err != nil {
 		t.Errorf("cells were dropped: %v", err)
 	}
 	w.graph.o.MemoryBytes = 0
@@ -156,13 +156,13 @@ func TestPinnedRelinquished(t *testing.T) {
 	w := newWeb(t, Options{CellPages: 100})
 	w.compare()
 	pages := w.known()
-	s := w.graph.state.Load().pin()
+	s := w.graph.board.state.Load().pin()
 	want, err := s.links(ctx, links.Forward, pages, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.relinquish(links.AllStores)
-	s = w.graph.state.Load().pin()
+	s = w.graph.board.state.Load().pin()
 	if got, err := s.links(ctx, links.Forward, pages, 1<<20); err != nil || !slices.Equal(got.Items, want.Items) {
 		t.Errorf("%d links, %v; want %d", len(got.Items), err, len(want.Items))
 	}
@@ -196,8 +196,10 @@ func TestLostFile(t *testing.T) {
 		"no cell":     {func(path string, _ []byte) error { return os.WriteFile(path, []byte("no cell"), 0o600) }, read},
 		"a directory": {func(path string, _ []byte) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) }, read},
 		"change":      {remove, w.change},
-		"settle":      {remove, func() error { return w.graph.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }) }},
-		"stats":       {remove, func() error { _, err := w.graph.Stats(ctx); return err }},
+		"settle": {remove, func() error {
+			return w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err })
+		}},
+		"stats": {remove, func() error { _, err := w.graph.Stats(ctx); return err }},
 	} {
 		t.Run(name, func(t *testing.T) {
 			w.t = t
@@ -255,7 +257,7 @@ func (w *world) change() error {
 	w.set(pageURL(500, 1), pageURL(501, 1), cell.NoLabel)
 	_, err := w.graph.Update(ctx, []links.Change{{Source: pageURL(500, 1), Targets: []string{pageURL(501, 1)}}})
 	if err == nil {
-		_, err = w.graph.caughtUp(ctx)
+		_, err = w.graph.board.caughtUp(ctx)
 	}
 	return err
 }

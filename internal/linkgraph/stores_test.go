@@ -36,10 +36,10 @@ func newWeb(t *testing.T, o Options) *world {
 // settled makes the cells the graph alone, without deltas.
 func (w *world) settled() {
 	w.t.Helper()
-	if _, err := w.graph.caughtUp(ctx); err != nil {
+	if _, err := w.graph.board.caughtUp(ctx); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.graph.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
+	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -73,11 +73,11 @@ func (w *world) inMemory() links.ServerStores {
 		w.t.Fatalf("%+v, %v", all, err)
 	}
 	bytes := int64(0)
-	for _, v := range w.graph.state.Load().views {
+	for _, v := range w.graph.board.state.Load().views {
 		bytes += int64(v.Cell().Size())
 	}
-	if one := all[0]; one.Bytes != bytes || w.graph.memory() != bytes+one.DeltaBytes {
-		w.t.Errorf("%d bytes in memory, by the bound %d, in fact %d", one.Bytes, w.graph.memory(), bytes)
+	if one := all[0]; one.Bytes != bytes || w.graph.board.memory() != bytes+one.DeltaBytes {
+		w.t.Errorf("%d bytes in memory, by the bound %d, in fact %d", one.Bytes, w.graph.board.memory(), bytes)
 	}
 	return all[0]
 }
@@ -117,7 +117,7 @@ func TestRelinquish(t *testing.T) {
 		t.Error(err)
 	}
 	cells := 0
-	for range w.graph.state.Load().partsOf(partitionOf(uids[0])) {
+	for range w.graph.board.state.Load().partsOf(partitionOf(uids[0])) {
 		cells++
 	}
 	if one := w.inMemory(); one.Backward.Cells != cells || one.Backward.Bytes == 0 {
@@ -127,10 +127,10 @@ func TestRelinquish(t *testing.T) {
 	// 3. Changes and new cells do not bring stores back.
 	w.relinquish(links.AllStores)
 	w.update(links.Change{Source: pageURL(77, 1), Targets: []string{pageURL(1, 1)}})
-	if _, err := w.graph.caughtUp(ctx); err != nil {
+	if _, err := w.graph.board.caughtUp(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.graph.inKeeper(ctx, func(k *keeper) error {
+	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error {
 		for _, p := range k.parts {
 			k.rebuild(p)
 			k.takeRebuilt(<-k.rebuilt)
@@ -175,8 +175,8 @@ func TestRelinquish(t *testing.T) {
 func TestRelinquishedPartition(t *testing.T) {
 	w := newWeb(t, Options{CellPages: 100})
 	w.relinquish(links.BackwardStore)
-	if err := w.graph.inKeeper(ctx, func(k *keeper) error {
-		k.drop(partitionSet(0).with(partitionOf(w.graph.state.Load().parts[0].First)))
+	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error {
+		k.drop(partitionSet(0).with(partitionOf(w.graph.board.state.Load().parts[0].First)))
 		k.wakePlacer()
 		return nil
 	}); err != nil {
@@ -185,7 +185,7 @@ func TestRelinquishedPartition(t *testing.T) {
 	if err := w.graph.AwaitCells(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.graph.inKeeper(ctx, func(k *keeper) error { return k.tidy() }); err != nil {
+	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { return k.tidy() }); err != nil {
 		t.Fatal(err)
 	}
 	w.unloaded(links.BackwardStore)
@@ -264,7 +264,7 @@ func TestRelinquishConcurrently(t *testing.T) {
 		for i := range 15 {
 			_, err := w.graph.Update(ctx, []links.Change{{Source: pageURL(100+i, 1), Targets: []string{pageURL(200+i, 1)}}})
 			if err == nil {
-				err = w.graph.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err })
+				err = w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err })
 			}
 			if err == nil {
 				_, err = w.graph.Stats(ctx)
@@ -287,7 +287,7 @@ func TestLoadBound(t *testing.T) {
 	w := newWeb(t, Options{CellPages: 100})
 	w.compare()
 	w.relinquish(links.AllStores)
-	w.graph.o.MemoryBytes = w.graph.memory() + 10
+	w.graph.o.MemoryBytes = w.graph.board.memory() + 10
 	if _, err := w.graph.Links(ctx, links.Forward, w.known()); !errors.Is(err, links.ErrMemory) || !strings.Contains(err.Error(), "relinquish") {
 		t.Errorf("a read beyond the bound: %v", err)
 	}
@@ -304,7 +304,7 @@ func TestLoadWaits(t *testing.T) {
 	w := newWeb(t, Options{CellPages: 100})
 	w.compare()
 	w.relinquish(links.ForwardStore)
-	unlock, err := w.graph.stores.loading.lock(ctx)
+	unlock, err := w.graph.loader.loading.lock(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +312,7 @@ func TestLoadWaits(t *testing.T) {
 	short := waiting{inner, make(chan struct{}, 1)}
 	read := make(chan error)
 	go func() {
-		_, err := w.graph.loadStores(short, w.graph.state.Load(), links.ForwardStore, allPartitions, true)
+		_, err := w.graph.loader.loadStores(short, w.graph.board.state.Load(), links.ForwardStore, allPartitions, true)
 		read <- err
 	}()
 	<-short.begun

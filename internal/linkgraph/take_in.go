@@ -18,7 +18,7 @@ import (
 // takeIn applies the next changes of the feed.
 func (k *keeper) takeIn(ctx context.Context, t *taken) error {
 	if t.restored {
-		k.moving.reconsider()
+		k.forms.reconsider()
 	}
 	// The rows of a load are read first, because they may make all cells void.
 	if !t.void {
@@ -27,7 +27,7 @@ func (k *keeper) takeIn(ctx context.Context, t *taken) error {
 		}
 	}
 	if t.void {
-		k.moving.forget() // the mark may be gone
+		k.forms.forget() // the mark may be gone
 		k.void(t.at)
 		return nil
 	}
@@ -44,7 +44,7 @@ func (k *keeper) takeIn(ctx context.Context, t *taken) error {
 		return fmt.Errorf("take in changes of the feed up to %s: %w", t.at, err)
 	}
 	k.at = t.at
-	k.keepFailure.Store(nil)
+	k.board.keepFailure.Store(nil)
 	// Drop what only these changes needed, before the bound of memory is checked.
 	k.unload()
 	k.shed() // before readers may see a graph of this position
@@ -61,7 +61,7 @@ type pageOf struct {
 
 // applier applies changes to some parts.
 type applier struct {
-	*Graph
+	*keeper
 	parts   []*part
 	views   []*delta.View
 	pages   []pageOf // by index in taken.urls
@@ -72,12 +72,12 @@ type applier struct {
 
 // apply applies changes to the deltas of parts. It skips the changes that lie before the position
 // of a part.
-func (g *Graph) apply(ctx context.Context, t *taken, parts []*part) error {
+func (k *keeper) apply(ctx context.Context, t *taken, parts []*part) error {
 	if len(t.changes) == 0 || len(parts) == 0 {
 		return nil
 	}
 	// 1. Find the changes of these parts.
-	a := &applier{Graph: g, parts: parts, views: make([]*delta.View, len(parts)), pages: make([]pageOf, len(t.urls)), batches: make([]*delta.Batch, len(parts))}
+	a := &applier{keeper: k, parts: parts, views: make([]*delta.View, len(parts)), pages: make([]pageOf, len(t.urls)), batches: make([]*delta.Batch, len(parts))}
 	for i, p := range parts {
 		a.views[i] = p.delta.View()
 	}
@@ -161,7 +161,7 @@ func (a *applier) resolve(ctx context.Context, changes []change, urls []string) 
 			}
 		}
 	}
-	known := a.known.Load()
+	known := a.assigner.known.Load()
 	uids := make([]uid.UID, len(pages))
 	others := known.get(pages, uids)
 	// 2. Look in the cells. Find the rest in the store, or assign UIDs.
@@ -179,7 +179,7 @@ func (a *applier) resolve(ctx context.Context, changes []change, urls []string) 
 	}
 	if len(unknown) > 0 {
 		found := map[string]uid.UID{}
-		if _, err := a.Graph.resolve(ctx, unknown, found); err != nil {
+		if _, err := a.assigner.resolve(ctx, unknown, found); err != nil {
 			return err
 		}
 		for _, i := range others {
@@ -212,7 +212,7 @@ func (a *applier) use(i int, need cell.Stores) error {
 	if a.views[i].Cell().Stores().Has(need) {
 		return nil
 	}
-	c, err := a.useStores(a.parts[i], need, false)
+	c, err := a.stores.useStores(a.parts[i], need, false)
 	if err == nil {
 		a.views[i] = a.views[i].WithCell(c)
 	}

@@ -4,18 +4,17 @@ package linkgraph
 
 import (
 	"context"
-	"errors"
 	"fmt"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// terms is what a machine knows of its time as a primary. Graph.assigning guards it.
+// assigner assigns UIDs to pages whose primary is this machine, and requests those of others.
 //
 // No number is assigned twice, and no page gets two:
 //
@@ -25,57 +24,80 @@ import (
 //     have all UIDs that an earlier primary has assigned, and it reads them.
 //   - If the outcome of a write is unknown, the page keeps the number until the epoch ends, because
 //     the write may still be committed.
-type terms struct {
-	epoch uint64 // the last one that was begun
+type assigner struct {
+	*machine
+	forms  *forms
+	hosts  *hosts
+	board  *board
+	router *router
+
+	assigning  lock // must be held while UIDs are assigned, and guards the next two
+	allocators allocators
+	epoch      uint64 // the last one that was begun
+
+	// known is replaced if UIDs may have been forgotten. That must be after the state without
+	// them is published.
+	known atomic.Pointer[known]
 }
+
+// newAssigner returns an assigner that knows no UID.
+func newAssigner(f *forms, h *hosts, r *router) *assigner {
+	a := &assigner{machine: f.machine, forms: f, hosts: h, board: r.board, router: r, assigning: newLock()}
+	a.allocators = allocators{machine: f.machine, forms: f}
+	a.forget()
+	return a
+}
+
+// forget makes the UIDs of recently changed pages be looked up again.
+func (a *assigner) forget() { a.known.Store(newKnown()) }
 
 // errNotPrimary is the refusal of a machine that does not assign the UIDs of a partition.
-func (g *Graph) errNotPrimary(epoch uint64) error {
-	return peer.Refuse(peer.CodeNotOwner, epoch, "machine %s does not assign these UIDs", g.node.MachineID())
+func (a *assigner) errNotPrimary(epoch uint64) error {
+	return peer.Refuse(peer.CodeNotOwner, epoch, "machine %s does not assign these UIDs", a.node.MachineID())
 }
 
-// beginTerm returns a context for writes as the primary of partitions. The caller must hold the
+// beginTerm returns a context for writes a the primary of partitions. The caller must hold the
 // lock assigning.
-func (g *Graph) beginTerm(ctx context.Context, set partitionSet) (context.Context, error) {
+func (a *assigner) beginTerm(ctx context.Context, set partitionSet) (context.Context, error) {
 	// 1. A lone machine is the primary of all.
-	v := g.node.View()
+	v := a.node.View()
 	switch {
-	case g.node.Lone() != nil:
+	case a.node.Lone() != nil:
 		return ctx, nil
 	case v == nil:
 		return nil, errNoView
 	}
-	p := g.placementOf(v)
+	p := a.placementOf(v)
 	for i := range set.all() {
-		if p.primary(i) != g.node.MachineID() {
-			return nil, g.errNotPrimary(v.Epoch)
+		if p.primary(i) != a.node.MachineID() {
+			return nil, a.errNotPrimary(v.Epoch)
 		}
 	}
 	// 2. Begin the epoch. If one was left out, another machine may have been the primary in it.
-	fenced, err := g.node.Fence(ctx, v.Epoch)
-	if err == nil && g.terms.epoch != v.Epoch {
-		g.assigner.forget()
-		g.terms.epoch = v.Epoch
+	fenced, err := a.node.Fence(ctx, v.Epoch)
+	if err == nil && a.epoch != v.Epoch {
+		a.allocators.forget()
+		a.epoch = v.Epoch
 	}
 	return fenced, err
 }
 
 // resolve sets the UIDs of pages that are in no cell of this machine: the one in the store, or a
 // new one. It returns the number of new ones. It overwrites unknown.
-func (g *Graph) resolve(ctx context.Context, unknown []string, ends map[string]uid.UID) (given int64, err error) {
+func (a *assigner) resolve(ctx context.Context, unknown []string, ends map[string]uid.UID) (given int64, err error) {
 	for tries := 0; len(unknown) > 0; tries++ {
 		if tries > 0 {
-			if err := g.waitRetry(ctx, tries, err); err != nil {
+			if err := a.router.waitRetry(ctx, tries, err); err != nil {
 				return given, err
 			}
 		}
 		// 1. Group the pages by their primaries.
 		groups := map[trie.MachineID][]string{}
-		v := g.node.View()
+		v := a.node.View()
 		for _, url := range unknown {
-			m := g.node.MachineID()
+			m := a.node.MachineID()
 			if v != nil {
-				m = g.placementOf(v).primary(partitionOfURL(url))
+				m = a.placementOf(v).primary(partitionOfURL(url))
 			}
 			groups[m] = append(groups[m], url)
 		}
@@ -83,8 +105,8 @@ func (g *Graph) resolve(ctx context.Context, unknown []string, ends map[string]u
 		unknown = unknown[:0:0]
 		err = nil
 		for m, urls := range groups {
-			for some := range chunkURLs(urls, assignBatch, g.o.MessageBytes) {
-				n, failed := g.requestUIDs(ctx, m, some, ends)
+			for some := range chunkURLs(urls, assignBatch, a.o.MessageBytes) {
+				n, failed := a.requestUIDs(ctx, m, some, ends)
 				given += n
 				if failed != nil {
 					if !mayPass(failed) {
@@ -97,39 +119,39 @@ func (g *Graph) resolve(ctx context.Context, unknown []string, ends map[string]u
 		}
 	}
 	for url, u := range ends {
-		g.hosts.add(u.Extent(), []byte(url))
+		a.hosts.add(u.Extent(), []byte(url))
 	}
 	return given, nil
 }
 
 // requestUIDs sets the UIDs of pages by their primary.
-func (g *Graph) requestUIDs(ctx context.Context, primary trie.MachineID, urls []string, ends map[string]uid.UID) (given int64, err error) {
-	if primary == g.node.MachineID() {
-		uids, given, err := g.assign(ctx, urls)
+func (a *assigner) requestUIDs(ctx context.Context, primary trie.MachineID, urls []string, ends map[string]uid.UID) (given int64, err error) {
+	if primary == a.node.MachineID() {
+		uids, given, err := a.assign(ctx, urls)
 		for i, u := range uids {
 			ends[urls[i]] = u
 		}
 		return given, err
 	}
-	a, err := g.send(ctx, primary, &query{kind: askAssign, urls: urls})
+	found, err := a.router.send(ctx, primary, &query{kind: askAssign, urls: urls})
 	if err != nil {
 		return 0, err
 	}
-	if len(a.items) != len(urls) {
-		return 0, fmt.Errorf("%w: %d UIDs for %d pages", peer.ErrMessage, len(a.items), len(urls))
+	if len(found.items) != len(urls) {
+		return 0, fmt.Errorf("%w: %d UIDs for %d pages", peer.ErrMessage, len(found.items), len(urls))
 	}
-	for i, u := range a.items {
+	for i, u := range found.items {
 		ends[urls[i]] = uid.UID(u)
 	}
-	return int64(a.number), nil
+	return int64(found.number), nil
 }
 
 // assign returns the UIDs of pages whose primary is this machine, and assigns new ones to those
 // that have none. given is the number of new ones.
-func (g *Graph) assign(ctx context.Context, urls []string) (uids []uid.UID, given int64, err error) {
+func (a *assigner) assign(ctx context.Context, urls []string) (uids []uid.UID, given int64, err error) {
 	// 1. The lock must be held from the look-up to the assignment, because a page must not get
 	// two UIDs.
-	unlock, err := g.assigning.lock(ctx)
+	unlock, err := a.assigning.lock(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -138,29 +160,29 @@ func (g *Graph) assign(ctx context.Context, urls []string) (uids []uid.UID, give
 	for _, url := range urls {
 		set = set.with(partitionOfURL(url))
 	}
-	fenced, err := g.beginTerm(ctx, set)
+	fenced, err := a.beginTerm(ctx, set)
 	if err != nil {
 		return nil, 0, err
 	}
 	// 2. Look in the cells, then in the store. In a cluster only the store counts: the cells may have
 	// pages whose UIDs were deleted a moment ago, and a later primary could not know these UIDs.
 	uids = make([]uid.UID, len(urls))
-	s := g.state.Load()
+	s := a.board.state.Load()
 	var missing []string
 	var places []int
 	for i, url := range urls {
-		if s != nil && g.node.Lone() != nil {
+		if s != nil && a.node.Lone() != nil {
 			uids[i], _ = s.lookUp(url)
 		}
 		if uids[i] == 0 {
 			missing, places = append(missing, url), append(places, i)
 		}
 	}
-	f, err := g.form(ctx)
+	f, err := a.forms.form(ctx)
 	if err != nil {
 		return nil, 0, err
 	}
-	found, err := f.findUIDs(ctx, g.node, missing)
+	found, err := f.findUIDs(ctx, a.node, missing)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -178,11 +200,11 @@ func (g *Graph) assign(ctx context.Context, urls []string) (uids []uid.UID, give
 		return uids, 0, nil
 	}
 	// 3. Assign the rest.
-	err = g.assigner.assign(fenced, f, unnamed, func(some []assigned) error {
+	err = a.allocators.assign(fenced, f, unnamed, func(some []assigned) error {
 		given += int64(len(some))
-		for _, a := range some {
-			for _, i := range rest[a.url] {
-				uids[i] = a.uid
+		for _, page := range some {
+			for _, i := range rest[page.url] {
+				uids[i] = page.uid
 			}
 		}
 		return nil
@@ -196,25 +218,4 @@ func (g *Graph) assign(ctx context.Context, urls []string) (uids []uid.UID, give
 // validPage reports whether a page may have the URL.
 func validPage(url string) bool {
 	return triple.NewIRI(url).Check() == nil && triple.NewIRI(links.PagePrefix+url).Check() == nil
-}
-
-// mayPass reports whether a retry may help after an error, perhaps under another view.
-func mayPass(err error) bool {
-	var refusal *peer.Refusal
-	var failed *peer.RemoteError
-	switch {
-	case errors.Is(err, errUnreachable): // a dial that ended by its own timeout is a context.DeadlineExceeded, too
-		return true
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, store.ErrClosed):
-		return false
-	case errors.As(err, &refusal):
-		switch refusal.Code {
-		case peer.CodeEpoch, peer.CodeLease, peer.CodeUnavailable, peer.CodeNotOwner, peer.CodeClosing, peer.CodeBusy, peer.CodeMethod:
-			return true
-		}
-		return false
-	case errors.As(err, &failed):
-		return false
-	}
-	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || errors.Is(err, links.ErrLoading)
 }

@@ -140,19 +140,19 @@ func (e *export) read(offset int) []byte {
 }
 
 // fetch copies a partition from another machine. The parts have the feed up to a position.
-func (g *Graph) fetch(ctx context.Context, from trie.MachineID, partition int, since feed.Position) (parts []*part, at feed.Position, err error) {
+func (pl *placer) fetch(ctx context.Context, from trie.MachineID, partition int, since feed.Position) (parts []*part, at feed.Position, err error) {
 	// 1. Copy the export.
 	var data []byte
 	q := &query{kind: askExport, number: uint64(partition), at: since}
 	for {
-		a, err := g.send(ctx, from, q)
+		a, err := pl.router.send(ctx, from, q)
 		switch {
 		case err != nil:
 			return nil, at, err
 		case len(a.items) != 1 || uint64(len(data)+len(a.data)) > a.number || len(a.data) == 0 && a.number > uint64(len(data)):
 			return nil, at, fmt.Errorf("%w: a piece of an export", peer.ErrMessage)
 		}
-		if err := g.fits(g.memory()+int64(a.number), "the graph with a copy of another partition"); err != nil {
+		if err := pl.fits(pl.board.memory()+int64(a.number), "the graph with a copy of another partition"); err != nil {
 			return nil, at, err
 		}
 		data = append(slices.Grow(data, int(min(a.number-uint64(len(data)), 1<<30))), a.data...)
@@ -187,7 +187,7 @@ func (g *Graph) fetch(ctx context.Context, from trie.MachineID, partition int, s
 	plain := len(d.data) > 0 && d.number() == 1
 	for _, p := range parts {
 		p.plain = plain
-		if err := g.addHosts(ctx, p); err != nil {
+		if err := pl.hosts.addHosts(ctx, p); err != nil {
 			return nil, at, err
 		}
 	}

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/edits"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -16,37 +17,50 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// writer changes the triples of links and labels.
+type writer struct {
+	*machine
+	forms    *forms
+	board    *board
+	router   *router
+	assigner *assigner
+	reader   *reader
+	// changing is held exclusively by changes that depend on a read, and shared by other changes, on a
+	// lone node. It must be taken after all other locks.
+	changing sync.RWMutex
+}
+
 // Update implements links.Graph.
-func (g *Graph) Update(ctx context.Context, changes []links.Change) (result links.UpdateResult, err error) {
+func (r *replacer) Update(ctx context.Context, changes []links.Change) (result links.UpdateResult, err error) {
 	// 1. Check everything before anything is written.
 	for i := range changes {
 		if err := edits.Check(&changes[i]); err != nil {
 			return result, fmt.Errorf("change %d: %w", i, err)
 		}
 	}
-	if err := g.mayGrow(changes); err != nil {
+	if err := r.writer.mayGrow(changes); err != nil {
 		return result, err
 	}
 	// 2. Write the labels of pages, and the other changes in parts.
-	if changes, err = g.labelPages(ctx, changes, &result); err != nil {
+	if changes, err = r.writer.labelPages(ctx, changes, &result); err != nil {
 		return result, err
 	}
 	for len(changes) > 0 {
-		n := g.together(changes)
+		n := r.writer.together(changes)
 		if n == 0 {
-			if err := g.updateLong(ctx, &changes[0], &result); err != nil {
+			if err := r.updateLong(ctx, &changes[0], &result); err != nil {
 				return result, err
 			}
 			changes = changes[1:]
 			continue
 		}
-		if err := g.update(ctx, changes[:n], &result); err != nil {
+		if err := r.update(ctx, changes[:n], &result); err != nil {
 			return result, err
 		}
 		changes = changes[n:]
 	}
 	// 3. The epoch must include them.
-	if result.Epoch, err = g.CurrentEpoch(ctx, 0); err != nil {
+	if result.Epoch, err = r.reader.CurrentEpoch(ctx, 0); err != nil {
 		return result, fmt.Errorf("the changes are durable, and not seen by readers yet: %w", err)
 	}
 	return result, nil
@@ -54,28 +68,28 @@ func (g *Graph) Update(ctx context.Context, changes []links.Change) (result link
 
 // update makes changes. If they depend on the present links, the primaries of their sources make
 // them.
-func (g *Graph) update(ctx context.Context, changes []links.Change, result *links.UpdateResult) error {
+func (r *replacer) update(ctx context.Context, changes []links.Change, result *links.UpdateResult) error {
 	switch {
 	case !edits.Reads(changes):
-		return g.updateHere(ctx, changes, result)
-	case g.node.Lone() != nil:
-		return g.replaceHere(ctx, changes, result)
+		return r.writer.updateHere(ctx, changes, result)
+	case r.node.Lone() != nil:
+		return r.replaceHere(ctx, changes, result)
 	}
-	return g.replace(ctx, changes, result)
+	return r.replace(ctx, changes, result)
 }
 
 // updateHere makes changes as one change of the store, and then writes labels.
-func (g *Graph) updateHere(ctx context.Context, changes []links.Change, result *links.UpdateResult) error {
+func (w *writer) updateHere(ctx context.Context, changes []links.Change, result *links.UpdateResult) error {
 	// 1. Pages get UIDs before they have links.
-	n, err := g.nameAll(ctx, changes)
+	n, err := w.nameAll(ctx, changes)
 	if err != nil {
 		return err
 	}
 	result.Pages += n.given
 	// 2. Change the triples, then write the labels of links that exist now.
-	change := g.changeBlindly
+	change := w.changeBlindly
 	if edits.Reads(changes) {
-		change = g.changeInTurn
+		change = w.changeInTurn
 	}
 	labels, done, err := change(ctx, changes, n)
 	if err != nil {
@@ -83,18 +97,18 @@ func (g *Graph) updateHere(ctx context.Context, changes []links.Change, result *
 	}
 	result.Added += done.Added
 	result.Deleted += done.Deleted
-	return edits.Note(ctx, labels, g.annotate)
+	return edits.Note(ctx, labels, w.annotate)
 }
 
 // annotate sets the label of a triple, or removes it if label is nil. It retries while a machine of
 // the cluster is down.
-func (g *Graph) annotate(ctx context.Context, t triple.Triple, label []byte) error {
+func (w *writer) annotate(ctx context.Context, t triple.Triple, label []byte) error {
 	for tries := 1; ; tries++ {
-		err := g.node.Annotate(ctx, t, application, label)
-		if g.node.Lone() != nil || !errors.Is(err, store.ErrUnavailable) {
+		err := w.node.Annotate(ctx, t, application, label)
+		if w.node.Lone() != nil || !errors.Is(err, store.ErrUnavailable) {
 			return err
 		}
-		if err := g.waitRetry(ctx, tries, err); err != nil {
+		if err := w.router.waitRetry(ctx, tries, err); err != nil {
 			return err
 		}
 	}
@@ -102,23 +116,23 @@ func (g *Graph) annotate(ctx context.Context, t triple.Triple, label []byte) err
 
 // changeInTurn makes changes that depend on the present links. No other change of this graph
 // may come between their read and their write.
-func (g *Graph) changeInTurn(ctx context.Context, changes []links.Change, _ named) (labels []edits.Labelled, done store.ApplyResult, err error) {
+func (w *writer) changeInTurn(ctx context.Context, changes []links.Change, _ named) (labels []edits.Labelled, done store.ApplyResult, err error) {
 	// In a cluster the caller has the locks of the partitions.
-	if g.node.Lone() != nil {
-		g.changing.Lock()
-		defer g.changing.Unlock()
+	if w.node.Lone() != nil {
+		w.changing.Lock()
+		defer w.changing.Unlock()
 	}
-	err = g.changeParts(ctx, changes, &labels, &done)
+	err = w.changeParts(ctx, changes, &labels, &done)
 	return labels, done, err
 }
 
 // changeOnce makes changes that depend on the present links as one change of the store. It returns
 // errLongLists if the lists to be replaced are too long for that.
-func (g *Graph) changeOnce(ctx context.Context, changes []links.Change) (labels []edits.Labelled, done store.ApplyResult, err error) {
+func (w *writer) changeOnce(ctx context.Context, changes []links.Change) (labels []edits.Labelled, done store.ApplyResult, err error) {
 	plan := func(sn store.Reader) (store.Changes, error) {
 		n := 0
-		plan, err := edits.Plan(ctx, g.o.Predicate, changes, func(ctx context.Context, src string, do func(string)) error {
-			return g.eachTarget(ctx, sn, src, func(dst string) error {
+		plan, err := edits.Plan(ctx, w.o.Predicate, changes, func(ctx context.Context, src string, do func(string)) error {
+			return w.eachTarget(ctx, sn, src, func(dst string) error {
 				if n++; n > 2*changedLinks {
 					return errLongLists
 				}
@@ -130,45 +144,45 @@ func (g *Graph) changeOnce(ctx context.Context, changes []links.Change) (labels 
 		return store.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}, err
 	}
 	// 1. On a lone node no other change comes in between.
-	if g.node.Lone() != nil {
-		done, err = g.node.Update(ctx, plan)
+	if w.node.Lone() != nil {
+		done, err = w.node.Update(ctx, plan)
 		return labels, done, err
 	}
 	// 2. In a cluster the change is fenced.
-	r, err := g.node.Reader()
+	r, err := w.node.Reader()
 	if err != nil {
 		return nil, done, err
 	}
 	defer r.Close()
 	c, err := plan(r)
 	if err == nil {
-		done, err = g.node.Apply(ctx, c)
+		done, err = w.node.Apply(ctx, c)
 	}
 	return labels, done, err
 }
 
 // changeBlindly makes changes that do not depend on the present links. They run concurrently,
 // because small ones can then share a sync.
-func (g *Graph) changeBlindly(ctx context.Context, changes []links.Change, n named) (labels []edits.Labelled, done store.ApplyResult, err error) {
-	plan, err := edits.Plan(ctx, g.o.Predicate, changes, nil)
+func (w *writer) changeBlindly(ctx context.Context, changes []links.Change, n named) (labels []edits.Labelled, done store.ApplyResult, err error) {
+	plan, err := edits.Plan(ctx, w.o.Predicate, changes, nil)
 	if err != nil {
 		return nil, done, err
 	}
-	if g.node.Lone() != nil {
-		g.changing.RLock()
-		defer g.changing.RUnlock()
+	if w.node.Lone() != nil {
+		w.changing.RLock()
+		defer w.changing.RUnlock()
 	}
 	c := store.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}
-	if at := n.state.at.Sequence(0); at > 0 && n.state.held == allPartitions && n.state.stores.Has(cell.ForwardStore) && g.node.Lone() != nil {
-		c.Absent, c.AbsentSince = g.absent(plan.Add, n), at
+	if at := n.state.at.Sequence(0); at > 0 && n.state.held == allPartitions && n.state.stores.Has(cell.ForwardStore) && w.node.Lone() != nil {
+		c.Absent, c.AbsentSince = w.absent(plan.Add, n), at
 	}
-	done, err = g.node.Apply(ctx, c)
+	done, err = w.node.Apply(ctx, c)
 	return plan.Labels, done, err
 }
 
 // absent returns a function that reports if a link, by its index in a list, is not in the graph
 // of n: then it was not in the store. The function must be called in ascending order.
-func (g *Graph) absent(list []triple.Triple, n named) func(int) bool {
+func (w *writer) absent(list []triple.Triple, n named) func(int) bool {
 	var src string
 	var links []uid.UID // of src
 	known := false
@@ -199,17 +213,17 @@ type named struct {
 
 // nameAll assigns UIDs to pages without one that get links. It does so in one call, because the
 // pages of a host must be numbered in order.
-func (g *Graph) nameAll(ctx context.Context, changes []links.Change) (n named, err error) {
+func (w *writer) nameAll(ctx context.Context, changes []links.Change) (n named, err error) {
 	// 1. Take what this machine knows. The cache must be loaded before the state, see there.
-	known := g.known.Load()
-	if err := g.failed(); err != nil {
+	known := w.assigner.known.Load()
+	if err := w.board.failed(); err != nil {
 		return n, err
 	}
-	if n.state = g.state.Load(); n.state == nil {
+	if n.state = w.board.state.Load(); n.state == nil {
 		n.state = &state{} // the primaries know the pages
 	}
-	if g.node.Lone() != nil && n.state.held != allPartitions {
-		return n, g.loading()
+	if w.node.Lone() != nil && n.state.held != allPartitions {
+		return n, w.board.loading()
 	}
 	urls := edits.Pages(changes)
 	uids := make([]uid.UID, len(urls))
@@ -230,14 +244,14 @@ func (g *Graph) nameAll(ctx context.Context, changes []links.Change) (n named, e
 		}
 	}
 	if len(unknown) > 0 {
-		n.given, err = g.resolve(ctx, unknown, n.uids)
+		n.given, err = w.assigner.resolve(ctx, unknown, n.uids)
 	}
 	return n, err
 }
 
 // eachTarget calls do with the targets of a page's links in the default graph, until an error.
-func (g *Graph) eachTarget(ctx context.Context, sn store.Matcher, src string, do func(dst string) error) error {
-	p := triple.Pattern{Subject: triple.NewIRI(src), Predicate: triple.NewIRI(g.o.Predicate)}
+func (w *writer) eachTarget(ctx context.Context, sn store.Matcher, src string, do func(dst string) error) error {
+	p := triple.Pattern{Subject: triple.NewIRI(src), Predicate: triple.NewIRI(w.o.Predicate)}
 	for row, err := range sn.Match(ctx, p, store.ReadOptions{}) {
 		if err != nil {
 			return err

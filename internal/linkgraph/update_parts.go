@@ -21,14 +21,14 @@ const changedLinks = 20_000
 
 // prefix returns the number of targets of a change, from the first one on, that fit into a change of
 // the store in which links and size are in use already. It returns what they need as well.
-func (g *Graph) prefix(c *links.Change, inUse, size int) (n, bytes int) {
+func (w *writer) prefix(c *links.Change, inUse, size int) (n, bytes int) {
 	bytes = len(c.Source)
 	for n < len(c.Targets) && inUse+n < changedLinks {
 		more := len(c.Targets[n])
 		if c.Labels != nil {
 			more += len(c.Labels[n].Anchor)
 		}
-		if size+bytes+more > g.o.MessageBytes && n+inUse > 0 {
+		if size+bytes+more > w.o.MessageBytes && n+inUse > 0 {
 			break
 		}
 		bytes += more
@@ -39,10 +39,10 @@ func (g *Graph) prefix(c *links.Change, inUse, size int) (n, bytes int) {
 
 // together returns the number of changes, from the first one on, that fit into one change of the
 // store; 0 if the first one alone does not.
-func (g *Graph) together(changes []links.Change) (n int) {
+func (w *writer) together(changes []links.Change) (n int) {
 	for total, size := 0, 0; n < len(changes); n++ {
-		fits, bytes := g.prefix(&changes[n], total, size)
-		if fits < len(changes[n].Targets) || n > 0 && size+bytes > g.o.MessageBytes {
+		fits, bytes := w.prefix(&changes[n], total, size)
+		if fits < len(changes[n].Targets) || n > 0 && size+bytes > w.o.MessageBytes {
 			break
 		}
 		total, size = total+fits, size+bytes
@@ -51,12 +51,12 @@ func (g *Graph) together(changes []links.Change) (n int) {
 }
 
 // updateLong makes a change of very many links, in parts: readers may see some before others.
-func (g *Graph) updateLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
+func (r *replacer) updateLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
 	if c.Kind == links.ReplaceLinks {
-		return g.replaceLong(ctx, c, result)
+		return r.replaceLong(ctx, c, result)
 	}
-	for part := range g.partsOf(c) {
-		if err := g.update(ctx, []links.Change{part}, result); err != nil {
+	for part := range r.writer.partsOf(c) {
+		if err := r.update(ctx, []links.Change{part}, result); err != nil {
 			return err
 		}
 	}
@@ -64,10 +64,10 @@ func (g *Graph) updateLong(ctx context.Context, c *links.Change, result *links.U
 }
 
 // partsOf yields the parts of a change of very many links.
-func (g *Graph) partsOf(c *links.Change) iter.Seq[links.Change] {
+func (w *writer) partsOf(c *links.Change) iter.Seq[links.Change] {
 	return func(yield func(links.Change) bool) {
 		for rest := *c; len(rest.Targets) > 0; {
-			n, _ := g.prefix(&rest, 0, 0)
+			n, _ := w.prefix(&rest, 0, 0)
 			part := links.Change{Kind: c.Kind, Source: c.Source, Targets: rest.Targets[:n]}
 			rest.Targets = rest.Targets[n:]
 			if c.Labels != nil {
@@ -84,10 +84,10 @@ func (g *Graph) partsOf(c *links.Change) iter.Seq[links.Change] {
 var errLongLists = fmt.Errorf("lists to be replaced have more than %d links", 2*changedLinks)
 
 // changeParts makes changes that depend on the present links, in parts if these links are very many.
-func (g *Graph) changeParts(ctx context.Context, changes []links.Change, labels *[]edits.Labelled, done *store.ApplyResult) error {
+func (w *writer) changeParts(ctx context.Context, changes []links.Change, labels *[]edits.Labelled, done *store.ApplyResult) error {
 	for {
 		// 1. Try them all at once.
-		some, result, err := g.changeOnce(ctx, changes)
+		some, result, err := w.changeOnce(ctx, changes)
 		done.Added += result.Added
 		done.Deleted += result.Deleted
 		if !errors.Is(err, errLongLists) {
@@ -96,27 +96,27 @@ func (g *Graph) changeParts(ctx context.Context, changes []links.Change, labels 
 		}
 		// 2. Make one half after the other, because each change may be made alone.
 		if half := len(changes) / 2; half > 0 {
-			if err := g.changeParts(ctx, changes[:half], labels, done); err != nil {
+			if err := w.changeParts(ctx, changes[:half], labels, done); err != nil {
 				return err
 			}
 			changes = changes[half:]
 			continue
 		}
 		// 3. Shorten a long list: afterwards it can only be long again by adds.
-		if err := g.shorten(ctx, &changes[0], done); err != nil {
+		if err := w.shorten(ctx, &changes[0], done); err != nil {
 			return err
 		}
 	}
 }
 
 // shorten deletes the links of a page that a replacement of its list does not name, in parts.
-func (g *Graph) shorten(ctx context.Context, c *links.Change, done *store.ApplyResult) error {
-	return g.deleteOthers(ctx, c, func(gone []string) error {
+func (w *writer) shorten(ctx context.Context, c *links.Change, done *store.ApplyResult) error {
+	return w.deleteOthers(ctx, c, func(gone []string) error {
 		list := make([]triple.Triple, len(gone))
 		for i, dst := range gone {
-			list[i] = links.Link(g.o.Predicate, c.Source, dst)
+			list[i] = links.Link(w.o.Predicate, c.Source, dst)
 		}
-		some, err := g.node.Apply(ctx, store.Changes{Delete: slices.Values(list)})
+		some, err := w.node.Apply(ctx, store.Changes{Delete: slices.Values(list)})
 		done.Deleted += some.Deleted
 		return err
 	})
@@ -124,13 +124,13 @@ func (g *Graph) shorten(ctx context.Context, c *links.Change, done *store.ApplyR
 
 // deleteOthers calls del with the targets of a page that a replacement of its list does not name, some
 // at a time.
-func (g *Graph) deleteOthers(ctx context.Context, c *links.Change, del func(gone []string) error) error {
+func (w *writer) deleteOthers(ctx context.Context, c *links.Change, del func(gone []string) error) error {
 	// 1. List what stays.
 	kept := make(map[string]bool, len(c.Targets))
 	for _, target := range c.Targets {
 		kept[target] = true
 	}
-	sn, err := g.node.Reader()
+	sn, err := w.node.Reader()
 	if err != nil {
 		return err
 	}
@@ -138,12 +138,12 @@ func (g *Graph) deleteOthers(ctx context.Context, c *links.Change, del func(gone
 	// 2. Pass on the others as they are read.
 	var gone []string
 	size := 0
-	err = g.eachTarget(ctx, sn, c.Source, func(dst string) error {
+	err = w.eachTarget(ctx, sn, c.Source, func(dst string) error {
 		if kept[dst] {
 			return nil
 		}
 		gone, size = append(gone, dst), size+len(dst)
-		if len(gone) < changedLinks && size < g.o.MessageBytes {
+		if len(gone) < changedLinks && size < w.o.MessageBytes {
 			return nil
 		}
 		err := del(gone)

@@ -128,12 +128,12 @@ func TestSavedBeforeFeedIsFull(t *testing.T) {
 		all = append(all, page(i))
 	}
 	idle := func() { // the keeper has nothing to do except this
-		if err := w.graph.inKeeper(ctx, func(*keeper) error { return nil }); err != nil {
+		if err := w.graph.keeper.inKeeper(ctx, func(*keeper) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	idle()
-	first, err := w.graph.readListing()
+	first, err := w.graph.files.readListing()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +145,7 @@ func TestSavedBeforeFeedIsFull(t *testing.T) {
 		w.update(changes...)
 	}
 	idle()
-	last, err := w.graph.readListing()
+	last, err := w.graph.files.readListing()
 	if err != nil || last.Position == first.Position {
 		t.Errorf("the files are of position %s, %v, still", last.Position, err)
 	}

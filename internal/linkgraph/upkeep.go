@@ -82,7 +82,7 @@ func (k *keeper) rebuild(p *part) {
 		if r.whole = whole; err != nil {
 			err = &lostCell{p, v.Cell(), err}
 		} else {
-			data, collected, err = v.WithCell(whole).Build(k.cellOptions(p.Range, 1))
+			data, collected, err = v.WithCell(whole).Build(k.cells.cellOptions(p.Range, 1))
 		}
 		if err == nil {
 			r.cell, err = cell.Open(data)
@@ -108,7 +108,7 @@ func (k *keeper) take(r rebuilt) error {
 	r.part.file, r.part.saved = "", 0
 	k.publish()
 	if r.collected > 0 {
-		k.known.Store(newKnown())
+		k.assigner.forget()
 	}
 	if err := k.save(); err != nil {
 		return err
@@ -161,7 +161,7 @@ func (k *keeper) forwardCell(p *part) (*cell.Cell, error) {
 	if err := k.fits(partsBytes(k.parts)+need, "the graph with the forward lists for PageRank"); err != nil {
 		return nil, err
 	}
-	n, err := k.useStores(p, cell.ForwardStore, true)
+	n, err := k.stores.useStores(p, cell.ForwardStore, true)
 	k.lose(err)
 	return n, err
 }

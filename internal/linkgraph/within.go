@@ -19,16 +19,16 @@ import (
 
 // LinksWithin implements rank.Source. In a cluster each machine gets the whole set, and returns the
 // links of its own pages.
-func (g *Graph) LinksWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
+func (rd *reader) LinksWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
 	pages := set.UIDs()
-	return gatherWithin(ctx, g, set, &query{kind: askWithin, spec: sample.Spec{Class: class}, set: pages},
-		func(s *state) (rank.Lists[uint32], error) { return g.linksWithin(ctx, s, set, class) },
+	return gatherWithin(ctx, rd.router, set, &query{kind: askWithin, spec: sample.Spec{Class: class}, set: pages},
+		func(s *state) (rank.Lists[uint32], error) { return rd.sampler.linksWithin(ctx, s, set, class) },
 		func(a *answer) ([]uint32, error) { return parseWithin(a, len(pages)) })
 }
 
 // gatherWithin returns lists of all pages of a set. read must return them as far as a state holds
 // them.
-func gatherWithin[T any](ctx context.Context, g *Graph, set *rank.Set, q *query, read func(s *state) (rank.Lists[T], error), parse func(a *answer) ([]T, error)) (l rank.Lists[T], err error) {
+func gatherWithin[T any](ctx context.Context, g *router, set *rank.Set, q *query, read func(s *state) (rank.Lists[T], error), parse func(a *answer) ([]T, error)) (l rank.Lists[T], err error) {
 	pages := set.UIDs()
 	s, err := g.local(ctx, cell.ForwardStore, len(pages), ofPages(pages))
 	if err != nil {
@@ -77,12 +77,12 @@ func pickLists[T any](all rank.Lists[T], items []int) (l rank.Lists[T]) {
 // linksWithin returns the links of all pages of a set; those of pages in partitions that are not
 // held are empty. Lists are read in the order of memory. If a link is within a cell, as most are,
 // its ordinal is looked up and no UID is made.
-func (g *Graph) linksWithin(ctx context.Context, s *state, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
+func (sm *sampler) linksWithin(ctx context.Context, s *state, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
 	p, err := s.place(ctx, set)
 	if err != nil {
 		return l, err
 	}
-	hosts := g.hosts.forCall()
+	hosts := sm.hosts.forCall()
 	l, err = rank.MakeLists(ctx, set.Len(), p.order, func(l *rank.Lists[uint32], spans iter.Seq2[int, int]) {
 		w := withinReader{placed: p, hosts: hosts, class: class, reader: delta.NewReader()}
 		defer w.reader.Release()

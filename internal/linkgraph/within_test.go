@@ -50,7 +50,7 @@ func TestSource(t *testing.T) {
 	w.o = Options{CellPages: 80, Dir: t.TempDir()}
 	w.reopen()
 	w.update(change(60), change(60), change(60), links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(55, 5)}})
-	s, err := w.graph.caughtUp(ctx)
+	s, err := w.graph.board.caughtUp(ctx)
 	if err != nil || len(s.views) < 3 {
 		t.Fatal(len(s.views), err)
 	}

@@ -20,20 +20,22 @@ import (
 
 // WeightsWithin implements rank.Source. The messages are those of LinksWithin, with the weights in
 // the bytes of the answer.
-func (g *Graph) WeightsWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[rank.WeightedLink], err error) {
+func (rd *reader) WeightsWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[rank.WeightedLink], err error) {
 	pages := set.UIDs()
-	return gatherWithin(ctx, g, set, &query{kind: askWeights, spec: sample.Spec{Class: class}, set: pages},
-		func(s *state) (rank.Lists[rank.WeightedLink], error) { return g.weightsWithin(ctx, s, set, class) },
+	return gatherWithin(ctx, rd.router, set, &query{kind: askWeights, spec: sample.Spec{Class: class}, set: pages},
+		func(s *state) (rank.Lists[rank.WeightedLink], error) {
+			return rd.sampler.weightsWithin(ctx, s, set, class)
+		},
 		func(a *answer) ([]rank.WeightedLink, error) { return parseWeights(a, len(pages)) })
 }
 
 // weightsWithin returns the links of all pages of a set, as linksWithin does, with their weights.
-func (g *Graph) weightsWithin(ctx context.Context, s *state, set *rank.Set, class sample.Class) (l rank.Lists[rank.WeightedLink], err error) {
+func (sm *sampler) weightsWithin(ctx context.Context, s *state, set *rank.Set, class sample.Class) (l rank.Lists[rank.WeightedLink], err error) {
 	p, err := s.place(ctx, set)
 	if err != nil {
 		return l, err
 	}
-	hosts := g.hosts.forCall()
+	hosts := sm.hosts.forCall()
 	l, err = rank.MakeLists(ctx, set.Len(), p.order, func(l *rank.Lists[rank.WeightedLink], spans iter.Seq2[int, int]) {
 		w := weightReader{withinReader: withinReader{placed: p, hosts: hosts, class: class, reader: delta.NewReader()}}
 		defer w.reader.Release()
