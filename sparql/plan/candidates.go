@@ -32,29 +32,29 @@ type candidates struct {
 
 // withCandidates returns the restrictions of a pattern whose object must contain some texts: with the candidates of the
 // index, if these cost less than all rows. An index that cannot tell them changes nothing.
-func (c *compiler) withCandidates(p *algebra.TriplePattern, g pattern.Graphs, certain algebra.Set, spans map[int]pattern.Restriction) (map[int]pattern.Restriction, error) {
+func (e *estimator) withCandidates(p *algebra.TriplePattern, g pattern.Graphs, certain algebra.Set, spans map[int]pattern.Restriction) (map[int]pattern.Restriction, error) {
 	// 1. The predicate must be known, and the subject and the object must not.
-	index := c.query.Options.Literals
-	if index == nil || p.Predicate.IsVar() || !p.Subject.IsVar() || !p.Object.IsVar() || certain.Has(p.Subject.Slot) || certain.Has(p.Object.Slot) || c.query.Source == nil {
+	index := e.exec.Options.Literals
+	if index == nil || p.Predicate.IsVar() || !p.Subject.IsVar() || !p.Object.IsVar() || certain.Has(p.Subject.Slot) || certain.Has(p.Object.Slot) || e.exec.Source == nil {
 		return spans, nil
 	}
 	slot, predicate := p.Object.Slot, p.Predicate.Term
 	old := spans[slot]
-	if old.Contains == nil || predicate.Kind() != triple.IRI || !index.Indexed(predicate.Value()) || c.changed(predicate.Value()) {
+	if old.Contains == nil || predicate.Kind() != triple.IRI || !index.Indexed(predicate.Value()) || e.changed(predicate.Value()) {
 		return spans, nil
 	}
 	// 2. Each request is sent once. A narrower range may hold fewer rows than there are candidates.
 	key := fmt.Sprintf("%s\x00%t\x00%q\x00%d\x00%d", predicate.Value(), old.Contains.Any, old.Contains.Texts, slot, g.Mode)
-	found, known := c.estimator.candidates[key]
+	found, known := e.candidates[key]
 	if !known {
 		var err error
-		if found, err = c.findCandidates(p, g, spans); err != nil {
+		if found, err = e.findCandidates(p, g, spans); err != nil {
 			return spans, err
 		}
-		if c.estimator.candidates == nil {
-			c.estimator.candidates = map[string]candidates{}
+		if e.candidates == nil {
+			e.candidates = map[string]candidates{}
 		}
-		c.estimator.candidates[key] = found
+		e.candidates[key] = found
 	}
 	if !found.ok {
 		return spans, nil
@@ -69,7 +69,7 @@ func (c *compiler) withCandidates(p *algebra.TriplePattern, g pattern.Graphs, ce
 }
 
 // findCandidates requests the candidates for the object of a pattern.
-func (c *compiler) findCandidates(p *algebra.TriplePattern, g pattern.Graphs, spans map[int]pattern.Restriction) (found candidates, err error) {
+func (e *estimator) findCandidates(p *algebra.TriplePattern, g pattern.Graphs, spans map[int]pattern.Restriction) (found candidates, err error) {
 	// 1. The rows that are read without candidates, and those that are read in any case.
 	slot := p.Object.Slot
 	need := spans[slot].Contains
@@ -78,7 +78,7 @@ func (c *compiler) findCandidates(p *algebra.TriplePattern, g pattern.Graphs, sp
 	if need.Any {
 		list = append(list, candidate{pat: newPattern(p.Subject, p.Predicate, p.Object, g, map[int]pattern.Restriction{slot: {Spans: other}})})
 	}
-	if err := c.estimator.survey(list, 0); err != nil {
+	if err := e.survey(list, 0); err != nil {
 		return found, err
 	}
 	rows := list[0].rows
@@ -90,16 +90,16 @@ func (c *compiler) findCandidates(p *algebra.TriplePattern, g pattern.Graphs, sp
 		return found, nil
 	}
 	// 2. The candidates. If there is no room for them, rows are read.
-	keys, err := c.query.Options.Literals.Candidates(c.query.Ctx, exec.LiteralRequest{Predicate: p.Predicate.Term.Value(), Texts: need.Texts, Most: most})
+	keys, err := e.exec.Options.Literals.Candidates(e.exec.Ctx, exec.LiteralRequest{Predicate: p.Predicate.Term.Value(), Texts: need.Texts, Most: most})
 	if err != nil {
-		return found, c.query.Check()
+		return found, e.exec.Check()
 	}
 	size := 0
 	for _, key := range keys {
 		size += 2*len(key) + candidateBytes
 	}
-	if holder := c.query.Account.NewHolder("candidates"); holder.Grow(size) != nil {
-		return found, c.query.Check()
+	if holder := e.exec.Account.NewHolder("candidates"); holder.Grow(size) != nil {
+		return found, e.exec.Check()
 	}
 	// 3. Each is a range of keys.
 	found.ok, found.n, found.spans = true, len(keys), []pattern.Span{}

@@ -33,7 +33,7 @@ func (t *tally) columnNumber() (stream, bool, error) {
 	if !ok {
 		return stream{}, false, nil
 	}
-	op := &exec.NumberRow{Exec: t.c.query, Number: int64(number), Slots: t.node.Counts}
+	op := &exec.NumberRow{Exec: t.c.exec, Number: int64(number), Slots: t.node.Counts}
 	return t.c.traced(t.binding(1), op, "count of a column", t.c.patternText(&t.node.Pattern)), true, nil
 }
 
@@ -79,7 +79,7 @@ func (t *tally) columnTerms() (stream, bool, error) {
 	}
 	out := t.binding(float64(max(lists.Keys(), 1)))
 	out.numbers = algebra.SetOf(t.node.Slot)
-	op := &exec.ColumnTerms{Exec: t.c.query, Lists: lists, Slot: t.node.Slot, Counts: t.node.Counts}
+	op := &exec.ColumnTerms{Exec: t.c.exec, Lists: lists, Slot: t.node.Slot, Counts: t.node.Counts}
 	name := "terms of a column"
 	if len(t.node.Counts) > 0 {
 		name = "count of each term of a column"
@@ -96,7 +96,7 @@ func (t *tally) columnPredicates() (stream, bool, error) {
 		return stream{}, false, nil
 	}
 	slots := append([]int{t.node.Slot}, t.node.Counts...)
-	op := &exec.Values{Exec: t.c.query, Input: &exec.Unit{}, Slots: slots, Batch: t.c.query.NewBatch()}
+	op := &exec.Values{Exec: t.c.exec, Input: &exec.Unit{}, Slots: slots, Batch: t.c.exec.NewBatch()}
 	for _, p := range predicates {
 		if triple.IsLongTerm([]byte(p)) {
 			return stream{}, false, nil
@@ -123,7 +123,7 @@ func (t *tally) columnKeys() (stream, bool, error) {
 		return stream{}, false, nil
 	}
 	p := &t.node.Pattern
-	spans, err := c.withCandidates(p, t.pat.Graphs, algebra.Set{}, restrictions(nil, conds))
+	spans, err := c.estimator.withCandidates(p, t.pat.Graphs, algebra.Set{}, restrictions(nil, conds))
 	if err != nil {
 		return stream{}, false, err
 	}
@@ -138,7 +138,7 @@ func (t *tally) columnKeys() (stream, bool, error) {
 	if err != nil {
 		return stream{}, false, err
 	}
-	op := &exec.CountKeys{Exec: c.query, Lists: lists, Spans: end.spans, Slot: slot, Slots: t.node.Counts, Conditions: compiled, Env: c.query.NewEnv()}
+	op := &exec.CountKeys{Exec: c.exec, Lists: lists, Spans: end.spans, Slot: slot, Slots: t.node.Counts, Conditions: compiled, Env: c.exec.NewEnv()}
 	text := func() string { return c.body.Scope.Pattern(*p) + " FILTER(" + exprText(conds)() + ")" }
 	return c.traced(t.binding(1), op, "count of a column", text), true, nil
 }

@@ -7,7 +7,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
-	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/ast"
 )
 
 // component are patterns that share variables, of themselves or by an equality.
@@ -20,10 +20,11 @@ type component struct {
 // sharesOne reports whether a set has a variable of the component.
 func (one *component) sharesOne(s algebra.Set) bool { return slices.ContainsFunc(one.slots, s.Has) }
 
-// components splits patterns into those that share no variables, because their join is a product. A path may
-// link them: then it should run between them. All variables of in count as shared. The one that in is part
-// of comes first, then the others by size.
-func (c *compiler) components(patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (list []component, err error) {
+// components splits the patterns into those that share no variables, because their join is a product. A path may
+// link them: then it should run between them. All variables of the rows count as shared. The parts come by
+// size.
+func (j *joinPlan) components() (err error) {
+	patterns := j.patterns
 	// 1. Patterns, and what links them, are one if they lead to the same root. A pattern without variables
 	// belongs to the patterns before it.
 	roots := make([]int, len(patterns))
@@ -60,16 +61,17 @@ func (c *compiler) components(patterns []algebra.TriplePattern, in stream, g pat
 		roots = append(roots, len(roots))
 		link(len(roots)-1, slots)
 	}
-	also(in.possible.Slots())
-	for _, one := range c.unfolds {
+	also(j.in.possible.Slots())
+	for _, one := range j.at.unfolds {
 		also(append(one.parts[:len(one.parts):len(one.parts)], one.node.Slot))
 	}
-	for _, w := range c.waiting {
+	for _, w := range j.at.waiting {
 		if w.left >= 0 && !w.done {
 			also(w.uses)
 		}
 	}
 	// 2. Collect them, and their sizes.
+	var list []component
 	at := map[int]int{}
 	for i, p := range patterns {
 		n, ok := at[root(i)]
@@ -81,27 +83,44 @@ func (c *compiler) components(patterns []algebra.TriplePattern, in stream, g pat
 		list[n].patterns, list[n].slots = append(list[n].patterns, p), append(list[n].slots, places[i]...)
 	}
 	for i := range list {
-		if len(list) > 1 && !list[i].sharesOne(in.possible) {
-			if list[i].rows, err = c.patternRows(list[i].patterns, g); err != nil {
-				return nil, err
+		if len(list) > 1 && !list[i].sharesOne(j.in.possible) {
+			if list[i].rows, err = j.estimator.patternRows(list[i].patterns, j.at); err != nil {
+				return err
 			}
 		}
 	}
 	slices.SortStableFunc(list, func(a, b component) int { return cmp.Compare(a.rows, b.rows) })
-	return list, nil
+	j.apart = list
+	return nil
 }
 
-// nextComponent takes the next component out of a list: one that shares a variable with in, or the first.
+// nextComponent takes the next component: one that shares a variable with the rows, or the first.
 // ok is false if none shares one, and linked is wanted.
-func nextComponent(list *[]component, in stream, linked bool) (next component, ok bool) {
-	i := slices.IndexFunc(*list, func(one component) bool { return one.sharesOne(in.certain) })
+func (j *joinPlan) nextComponent(linked bool) (next component, ok bool) {
+	i := slices.IndexFunc(j.apart, func(one component) bool { return one.sharesOne(j.in.certain) })
 	if i < 0 && !linked {
 		i = 0
 	}
-	if i < 0 || len(*list) == 0 {
+	if i < 0 || len(j.apart) == 0 {
 		return component{}, false
 	}
-	next = (*list)[i]
-	*list = slices.Delete(*list, i, i+1)
+	next = j.apart[i]
+	j.apart = slices.Delete(j.apart, i, i+1)
 	return next, true
+}
+
+// startsFirst puts the components with pages that samples start from before the others: a sample links them
+// in one direction only.
+func startsFirst(apart []component, functions []algebra.Node) {
+	var pages algebra.Set
+	for _, n := range functions {
+		call, ok := n.(*algebra.LinkJoin)
+		if ok && call.Page.IsVar() && (call.Function == ast.LinkSample || call.Function == ast.LinkSampleBackward) {
+			pages.Add(call.Page.Slot)
+		}
+	}
+	count := func(one component) int { return algebra.SetOf(one.slots...).Intersect(pages).Len() }
+	if pages.Len() > 0 {
+		slices.SortStableFunc(apart, func(a, b component) int { return -cmp.Compare(count(a), count(b)) })
+	}
 }

@@ -10,7 +10,6 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/sparql/optimize"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // condition is a condition of a FILTER over a join. A later join does not change the bindings of a
@@ -29,24 +28,17 @@ type condition struct {
 	key int
 }
 
-// wait adds conditions of a FILTER over n to those that wait. A condition waits if each row of n
-// binds its variables and its value depends on them only.
-func (c *compiler) wait(n algebra.Node, conds []ast.Expr) []*condition {
-	certain, _ := c.visible.Vars(n)
-	return c.waitFor(c.waiting, conds, certain)
-}
-
 // waitFor adds conditions to those that wait, if rows bind certain variables.
-func (c *compiler) waitFor(waiting []*condition, conds []ast.Expr, certain algebra.Set) []*condition {
+func (q *query) waitFor(waiting []*condition, conds []ast.Expr, certain algebra.Set) []*condition {
 	list := slices.Clip(waiting)
 	for _, e := range algebra.SplitConds(conds) {
-		uses := c.body.Uses(e)
+		uses := q.body.Uses(e)
 		if uses.Len() == 0 || !certain.ContainsAll(uses) || !optimize.OfRowAlone(e) {
 			continue
 		}
 		one := &condition{expr: e, uses: uses.Slots(), share: passShare(e), left: -1, right: -1}
 		if left, right, ok := optimize.Equality(e); ok {
-			one.left, one.right, one.key = left, right, c.keys[e]
+			one.left, one.right, one.key = left, right, q.keys[e]
 			_, one.same = e.(*ast.Call)
 		}
 		list = append(list, one)
@@ -73,13 +65,13 @@ func passShare(e ast.Expr) float64 {
 
 // ready carries out the unfoldings that are ready, and filters s by the waiting conditions whose variables
 // it binds.
-func (c *compiler) ready(s stream) (stream, error) {
-	s, err := c.unfold(s)
+func (p *part) ready(s stream) (stream, error) {
+	s, err := p.unfold(s)
 	if err != nil {
 		return s, err
 	}
 	var list []ast.Expr
-	for _, one := range c.waiting {
+	for _, one := range p.at.waiting {
 		if !one.done && s.certain.HasEach(one.uses) {
 			one.done = true
 			list = append(list, one.expr)
@@ -92,54 +84,8 @@ func (c *compiler) ready(s stream) (stream, error) {
 	if err != nil {
 		return s, err
 	}
-	f := &exec.Filter{Exec: c.query, Input: s.op, Conditions: conds, Slots: c.onlySlots(list), Nodes: c.nodeTests(list), Env: c.query.NewEnv()}
-	return c.traced(s, f, "filter", exprText(list), s.plan), nil
-}
-
-// onlySlots returns for each condition the variable on which alone its value depends; negative if there
-// is none.
-func (c *compiler) onlySlots(conds []ast.Expr) []int {
-	slots := make([]int, len(conds))
-	for i, e := range conds {
-		slots[i] = -1
-		if uses := c.body.Uses(e); uses.Len() == 1 && optimize.OfRowAlone(e) {
-			slots[i] = uses.Slots()[0]
-		}
-	}
-	return slots
-}
-
-// nodeTests returns the conditions that compare a variable with an IRI or another variable; nil for each
-// other one.
-func (c *compiler) nodeTests(conds []ast.Expr) []*exec.NodeTest {
-	tests := make([]*exec.NodeTest, len(conds))
-	for i, e := range conds {
-		// 1. Find both sides, a variable on the left.
-		x, y, ok := optimize.Equated(e)
-		unequal := false
-		if b, isBinary := e.(*ast.Binary); isBinary && b.Op == ast.OpNotEqual {
-			x, y, ok, unequal = b.Left, b.Right, true, true
-		}
-		if _, isVar := x.(*ast.Var); !isVar {
-			x, y = y, x
-		}
-		left, isVar := x.(*ast.Var)
-		if !ok || !isVar || left.Slot < 0 || c.columns == nil {
-			continue
-		}
-		// 2. Make the test.
-		switch y := y.(type) {
-		case *ast.Var:
-			if y.Slot >= 0 {
-				tests[i] = &exec.NodeTest{Left: left.Slot, Right: y.Slot, Unequal: unequal}
-			}
-		case *ast.Constant:
-			if key, long := triple.AppendTerm(nil, y.Term); !long && y.Term.Kind() == triple.IRI {
-				tests[i] = &exec.NodeTest{Left: left.Slot, Right: -1, Number: c.columns.Dictionary().Number(key), Unequal: unequal}
-			}
-		}
-	}
-	return tests
+	f := &exec.Filter{Exec: p.exec, Input: s.op, Conditions: conds, Slots: p.onlySlots(list), Nodes: p.nodeTests(list), Env: p.exec.NewEnv()}
+	return p.traced(s, f, "filter", exprText(list), s.plan), nil
 }
 
 // undone returns the conditions that did not run below.
@@ -149,44 +95,4 @@ func undone(conds []ast.Expr, waiting []*condition) []ast.Expr {
 		done[one.expr] = done[one.expr] || one.done
 	}
 	return slices.DeleteFunc(algebra.SplitConds(conds), func(e ast.Expr) bool { return done[e] })
-}
-
-// equalityJoin joins in with a pattern by the equality of two variables: a hash join by keys of their
-// values. The condition still has to run, because values that differ may have one key.
-func (p *planner) equalityJoin(in stream, one *candidate, cond *condition, rows float64) (stream, error) {
-	c := p.c
-	outer, inner := cond.left, cond.right
-	if !in.certain.Has(outer) {
-		outer, inner = inner, outer
-	}
-	right, err := p.scan(one)
-	if err != nil {
-		return in, err
-	}
-	left := c.keyed(in, outer, cond, false)
-	right = c.keyed(right, inner, cond, false)
-	if c.want == nil && c.feed == nil && one.rows > in.rows {
-		left, right = right, left // the smaller side is held
-		left.sequence = false
-	}
-	out := c.hashJoin(exec.InnerJoin, left, right, nil, nil)
-	out = unkeyed(out, cond.key)
-	out.rows, out.plan.Estimate = rows, rows
-	out.plan.Detail = exprText([]ast.Expr{cond.expr})
-	return out, nil
-}
-
-// keyed binds the slot of a condition's key to the key of a variable's value. Outer keeps rows that have no
-// equal.
-func (c *compiler) keyed(s stream, of int, cond *condition, outer bool) stream {
-	op := &exec.EqualityKey{Exec: c.query, Input: s.op, Of: of, Key: cond.key, Outer: outer, Same: cond.same}
-	out := c.traced(s, op, "equality key", names(c.body.Scope, algebra.SetOf(of)), s.plan)
-	out.bind(cond.key)
-	return out
-}
-
-// unkeyed returns a stream without the slot of a key, which only its join needs.
-func unkeyed(s stream, key int) stream {
-	s.certain, s.possible = s.certain.Without(algebra.SetOf(key)), s.possible.Without(algebra.SetOf(key))
-	return s
 }

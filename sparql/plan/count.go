@@ -18,9 +18,14 @@ type tally struct {
 	pat  *pattern.Pattern
 }
 
-// tally makes an operator of the first way that answers, or of the rows.
-func (c *compiler) tally(n *algebra.Tally, in stream, g pattern.Graphs, depth int) (stream, error) {
-	t := &tally{c: c, node: n, pat: newPattern(n.Pattern.Subject, n.Pattern.Predicate, n.Pattern.Object, g, nil)}
+// newTally returns a tally over a graph.
+func newTally(c *compiler, n *algebra.Tally, g pattern.Graphs) *tally {
+	return &tally{c: c, node: n, pat: newPattern(n.Pattern.Subject, n.Pattern.Predicate, n.Pattern.Object, g, nil)}
+}
+
+// answer returns an operator of the first way that answers; ok is false if the rows are needed.
+func (t *tally) answer() (out stream, ok bool, err error) {
+	n := t.node
 	type way = func() (stream, bool, error)
 	ways := []way{t.columnTerms, t.columnPredicates, t.rangeTerms}
 	switch {
@@ -33,10 +38,10 @@ func (c *compiler) tally(n *algebra.Tally, in stream, g pattern.Graphs, depth in
 	}
 	for _, way := range ways {
 		if s, ok, err := way(); ok || err != nil {
-			return s, err
+			return s, ok, err
 		}
 	}
-	return c.compile(n.Rows, in, g, depth)
+	return stream{}, false, nil
 }
 
 // detail returns the detail of an operator on the pattern in an order.
@@ -58,12 +63,12 @@ func (t *tally) binding(rows float64) stream {
 
 // rangeRows counts the rows of the pattern's ranges. The store's own count serves if each of them is one solution.
 func (t *tally) rangeRows() (stream, bool, error) {
-	a := t.pat.Access(t.pat.Mask(make([]string, t.c.query.Width)))
+	a := t.pat.Access(t.pat.Mask(make([]string, t.c.exec.Width)))
 	plain, err := t.oneToOne(a)
 	if err != nil {
 		return stream{}, false, err
 	}
-	op := &exec.CountRange{Exec: t.c.query, Pattern: t.pat, Access: a, Plain: plain, Slots: t.node.Counts}
+	op := &exec.CountRange{Exec: t.c.exec, Pattern: t.pat, Access: a, Plain: plain, Slots: t.node.Counts}
 	out := t.c.traced(t.binding(1), op, "count", t.detail(a.Order))
 	op.Plan = out.plan
 	return out, true, nil
@@ -78,7 +83,7 @@ func (t *tally) oneToOne(a *pattern.Access) (bool, error) {
 	if pat.Graphs.Mode == pattern.OneGraph { // other orders have the graph last
 		return a.Order == triple.GSPO, nil
 	}
-	some, err := t.c.query.HasRow(triple.OrderRange(triple.GSPO), nil)
+	some, err := t.c.exec.HasRow(triple.OrderRange(triple.GSPO), nil)
 	return !some, err
 }
 
@@ -92,7 +97,7 @@ func (t *tally) rangeTerms() (stream, bool, error) {
 	out, name := t.binding(1), "count of terms"
 	switch t.node.Kind {
 	case algebra.TallyTerms:
-		op = &exec.CountTerms{Runs: runs, Slot: t.node.Counts[0], Got: t.c.query.NewBatch()}
+		op = &exec.CountTerms{Runs: runs, Slot: t.node.Counts[0], Got: t.c.exec.NewBatch()}
 	case algebra.TallyEach:
 		if plain, err := t.oneToOne(runs.Cursor.Access); !plain || err != nil {
 			return stream{}, false, err
@@ -127,8 +132,8 @@ func (t *tally) runs() (r *exec.TermRuns, detail func() string, ok bool) {
 	}
 	sorted := *t.pat
 	sorted.Order = order
-	r = &exec.TermRuns{Exec: t.c.query, Slot: t.node.Slot, Empty: make([]string, t.c.query.Width)}
-	r.Cursor = exec.Cursor{Pattern: &sorted, Reader: t.c.query.NewReader(&sorted)}
+	r = &exec.TermRuns{Exec: t.c.exec, Slot: t.node.Slot, Empty: make([]string, t.c.exec.Width)}
+	r.Cursor = exec.Cursor{Pattern: &sorted, Reader: t.c.exec.NewReader(&sorted)}
 	r.Cursor.Access = sorted.Access(sorted.Mask(r.Empty))
 	if len(r.Cursor.Access.Same) > 0 {
 		return nil, nil, false

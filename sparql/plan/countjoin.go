@@ -12,7 +12,7 @@ import (
 
 // countJoin counts the rows of a join over columns, or the pairs of a path; ok is false if in is something
 // else, or n more than counts of its rows: of all, or of the rows that bind the variable of an OPTIONAL.
-func (c *compiler) countJoin(n *algebra.Group, in stream) (out stream, ok bool) {
+func (q *query) countJoin(n *algebra.Group, in stream, at scope) (out stream, ok bool) {
 	// 1. Pairs bind both of their variables.
 	if in.pairs != nil && len(n.Keys) == 0 && optimize.PlainCounts(n.Aggregates, in.certain) {
 		op := &path.CountPairs{Closure: in.pairs}
@@ -21,21 +21,21 @@ func (c *compiler) countJoin(n *algebra.Group, in stream) (out stream, ok bool) 
 			op.Slots = append(op.Slots, a.Slot)
 			out.bind(a.Slot)
 		}
-		return c.traced(out, op, "count", nil, in.plan), true
+		return q.traced(out, op, "count", nil, in.plan), true
 	}
 	// 2. A join may have groups by a variable.
 	join, below := in.join, in.plan
 	if in.taken != nil {
 		join, below = in.taken.join, in.taken.plan
 	}
-	if join == nil || c.feed != nil || !optimize.PlainCounts(n.Aggregates, in.possible) {
+	if join == nil || at.lateral() || !optimize.PlainCounts(n.Aggregates, in.possible) {
 		return stream{}, false
 	}
-	op := &exec.CountJoin{Key: -1, Holder: c.query.Account.NewHolder("count")}
+	op := &exec.CountJoin{Key: -1, Holder: q.exec.Account.NewHolder("count")}
 	out = stream{rows: 1}
 	if len(n.Keys) > 0 {
 		v, isVar := n.Keys[0].Expr.(*ast.Var)
-		if !isVar || v.Slot != n.Keys[0].Slot || len(n.Keys) > 1 || !in.numbers.Has(v.Slot) || !join.Binds(v.Slot) || !c.heldGroups(len(n.Aggregates)) {
+		if !isVar || v.Slot != n.Keys[0].Slot || len(n.Keys) > 1 || !in.numbers.Has(v.Slot) || !join.Binds(v.Slot) || !q.heldGroups(len(n.Aggregates)) {
 			return stream{}, false
 		}
 		op.Key = v.Slot
@@ -57,18 +57,18 @@ func (c *compiler) countJoin(n *algebra.Group, in stream) (out stream, ok bool) 
 	}
 	// 4. The parts of a triple term need not be bound.
 	if in.taken != nil {
-		join = in.taken.tested(c.unfoldText(in.taken.node))
+		join = in.taken.tested(q.unfoldText(in.taken.node))
 	}
 	op.ColumnJoin = join
 	var detail func() string
 	if op.Key >= 0 {
-		detail = func() string { return "by ?" + c.body.Scope.Name(op.Key) }
+		detail = func() string { return "by ?" + q.body.Scope.Name(op.Key) }
 	}
-	return c.traced(out, op, "count", detail, below), true
+	return q.traced(out, op, "count", detail, below), true
 }
 
 // heldGroups reports whether counts for each term of the columns fit into memory, because those of a join
 // cannot go to files.
-func (c *compiler) heldGroups(counts int) bool {
-	return int64(c.columns.Dictionary().Len())*int64(exec.CountGroupBytes*(1+counts)) <= c.query.Account.Limit/4
+func (q *query) heldGroups(counts int) bool {
+	return int64(q.columns.Dictionary().Len())*int64(exec.CountGroupBytes*(1+counts)) <= q.exec.Account.Limit/4
 }

@@ -16,12 +16,12 @@ const maxFirst = 8
 
 // window chooses the patterns that a step of a greedy search compares.
 type window struct {
-	p    *planner
+	p    *search
 	used []bool
 	// queue has the patterns in the order of their rows; those before at are used.
 	queue []int
 	at    int
-	// linked has the patterns that [planner.linked] finds, or have no variable. It may have used ones.
+	// linked has the patterns that [search.linked] finds, or have no variable. It may have used ones.
 	linked []int
 	known  []bool  // in linked
 	bound  []bool  // the variables that the rows bind
@@ -32,7 +32,7 @@ type window struct {
 
 // newWindow returns the window of a search over all patterns if they are more than it holds; nil for others, which
 // compare all patterns in each step.
-func (p *planner) newWindow(used []bool, start *joinState) *window {
+func (p *search) newWindow(used []bool, start *joinState) *window {
 	if len(p.list) <= greedyWindow {
 		return nil
 	}
@@ -55,7 +55,7 @@ func (p *planner) newWindow(used []bool, start *joinState) *window {
 			w.link(i)
 		}
 	}
-	for _, u := range p.unfolds {
+	for _, u := range p.unfolds.list {
 		if i := slices.IndexFunc(u.parts[:], func(v int) bool { return v >= 0 }); i >= 0 {
 			w.terms[u.parts[i]] = append(w.terms[u.parts[i]], u.term)
 		}
@@ -117,7 +117,7 @@ func (w *window) next() []int {
 }
 
 // greedy always takes the pattern with the fewest resulting rows next, and among equal ones the cheapest.
-func (p *planner) greedy(w ways) (steps []joinStep, last joinState) {
+func (p *search) greedy(w ways) (steps []joinStep, last joinState) {
 	last = p.begin()
 	used := make([]bool, len(p.list))
 	some := p.newWindow(used, &last)
@@ -126,7 +126,7 @@ func (p *planner) greedy(w ways) (steps []joinStep, last joinState) {
 		all[i] = i
 	}
 	for range p.list {
-		if p.c.query.Check() != nil { // bgp checks it again
+		if p.part.exec.Check() != nil { // ordered checks it again
 			return nil, last
 		}
 		// 1. Compare the patterns that are linked. A wanted first one has no other beside it.
@@ -153,7 +153,7 @@ func (p *planner) greedy(w ways) (steps []joinStep, last joinState) {
 }
 
 // bestOf returns the state after the best next pattern of some. Products are taken only if no pattern is linked.
-func (p *planner) bestOf(some []int, used []bool, last *joinState, w ways, first bool) (best joinState) {
+func (p *search) bestOf(some []int, used []bool, last *joinState, w ways, first bool) (best joinState) {
 	linked := !first && slices.ContainsFunc(some, func(i int) bool { return !used[i] && p.linked(last, &p.list[i]) })
 	for _, i := range some {
 		if used[i] || linked && !p.linked(last, &p.list[i]) {

@@ -30,14 +30,14 @@ type joinStep struct {
 	equality *condition // of byEquality
 }
 
-// planner finds the order of joins between patterns: by dynamic programming up to
+// search finds the order of joins between patterns: by dynamic programming up to
 // dynamicPatterns of them, greedily beyond, because the time of the former is exponential.
 //
 // The orders of a few patterns differ in their time by factors of thousands. All of them give the
 // same rows, so a wrong estimate costs time and nothing else. The search itself must take little: a
 // look-up is done in some microseconds. Therefore it reads nothing. The rows of each pattern, the
 // distinct terms at its places and, for most queries of several patterns, samples of its rows come
-// first (compiler.ordered), and the search computes with them.
+// first (patternJoin.ordered), and the search computes with them.
 //
 // What it computes with is a joinState: some patterns are joined, the rows, how many distinct terms
 // each variable has in them (0: it is not bound), the variable in whose sequence they come, and the
@@ -66,23 +66,20 @@ type joinStep struct {
 //	        for each method: the new state, if it is cheaper than states[mask and the pattern]
 //	follow the last patterns back from the full mask
 //
-// best compares searches of several [ways]. If only the first rows are wanted, a state weighs its share
+// patternJoin.best compares searches of several [ways]. If only the first rows are wanted, a state weighs its share
 // of the cost, and its risk: the cost of reads without a result if all rows without a match come first.
 // If a sequence is wanted, patterns that can be scanned in it are tried as the first one, and the cost
 // of a sort is added to the other plans.
-type planner struct {
-	c     *compiler
+type search struct {
+	part  *part
 	list  []candidate
-	slots []int // of the variables, by their numbers in the planner
+	slots []int // of the variables, by their numbers in the search
 	in    stream
 	tests []test
 	// equalities are the places in tests of the equalities of each variable.
 	equalities map[int][]int
-	// unfolds are the triple term patterns among the patterns.
-	unfolds []plannedUnfold
-	byTerm  map[int]int      // the first place in unfolds of each term's variable
-	byParts map[[3]int][]int // the places in unfolds of all with the same parts
-	longs   *algebra.Set     // see longEnds; nil until it is needed
+	unfolds    plannedUnfolds // the triple term patterns among the patterns
+	longs      *algebra.Set   // see longEnds; nil until it is needed
 }
 
 const dynamicPatterns = 10
@@ -121,8 +118,8 @@ func (w ways) weigh(s *joinState) float64 {
 	return s.cost*w.share + s.risk*riskShare
 }
 
-func newPlanner(c *compiler, list []candidate, in stream) *planner {
-	p := &planner{c: c, list: list, in: in}
+func newSearch(of *part, list []candidate, in stream) *search {
+	p := &search{part: of, list: list, in: in}
 	number := map[int]int{}
 	for i := range list {
 		one := &list[i]
@@ -145,14 +142,13 @@ func newPlanner(c *compiler, list []candidate, in stream) *planner {
 	}
 	// Triple terms go first, because they number variables that the tests may have.
 	p.unfolds = p.newUnfolds(number)
-	p.indexUnfolds()
 	p.tests = p.newTests(number)
 	p.equalities = equalitiesOf(p.tests)
 	return p
 }
 
 // begin returns the state before any pattern.
-func (p *planner) begin() joinState {
+func (p *search) begin() joinState {
 	s := joinState{reached: true, last: -1, sorted: -1, rows: max(p.in.rows, 1), distinct: make([]float64, len(p.slots))}
 	for v, slot := range p.slots {
 		if p.in.certain.Has(slot) {
@@ -162,8 +158,19 @@ func (p *planner) begin() joinState {
 	return s
 }
 
+// single returns the step that joins the only pattern.
+func (p *search) single() joinStep {
+	start := p.begin()
+	step := joinStep{list: []int{0}, rows: p.in.rows * p.fan(&start, &p.list[0])}
+	if share, ok := p.narrow(&start, &p.list[0]); ok {
+		step.method = byNarrow
+		step.rows *= share
+	}
+	return step
+}
+
 // linked reports whether a pattern shares a variable with a state, has none, or an equality links it.
-func (p *planner) linked(s *joinState, one *candidate) bool {
+func (p *search) linked(s *joinState, one *candidate) bool {
 	vars := false
 	for _, v := range one.local {
 		if v >= 0 {
@@ -178,7 +185,7 @@ func (p *planner) linked(s *joinState, one *candidate) bool {
 }
 
 // join returns a state with one more pattern, without its bindings.
-func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool) {
+func (p *search) join(s *joinState, i int, method joinMethod) (joinState, bool) {
 	one := &p.list[i]
 	to := joinState{reached: true, method: method, last: int32(i), sorted: s.sorted}
 	to.rows = s.rows * p.fan(s, one)
@@ -194,7 +201,7 @@ func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool)
 	}
 	// 1. A hash join reads the pattern once, by itself.
 	if method == byHash {
-		if s.rows < 100 || !p.shares(s, one) || one.rows*rowBytes > float64(p.c.query.Account.Limit/4) {
+		if s.rows < 100 || !one.shares(s) || one.rows*rowBytes > float64(p.part.exec.Account.Limit/4) {
 			return to, false
 		}
 		to.cost = s.cost + one.rows*(costRow+costBuild) + s.rows*costProbe + to.rows*costProbe
@@ -202,7 +209,7 @@ func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool)
 	}
 	if method == byEquality {
 		t := p.equality(s, one)
-		if t == nil || p.shares(s, one) {
+		if t == nil || one.shares(s) {
 			return to, false
 		}
 		to.equality = t.cond
@@ -216,13 +223,13 @@ func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool)
 		return to, true
 	}
 	// 2. The first pattern of a plan is scanned.
-	if s.last < 0 && s.method != byMerge && p.in.start && p.c.feed == nil {
-		to.sorted = p.scanned(one)
+	if s.last < 0 && s.method != byMerge && p.in.start && !p.part.at.lateral() {
+		to.sorted = one.scanned()
 		to.cost = to.rows*costRow + costSeek
 		return to, true
 	}
 	// 3. All others are looked up, by the rows of the state.
-	seeks := p.seeks(s, one)
+	seeks := one.seeks(s)
 	to.cost = s.cost + s.rows*costKey + to.rows*costRow + seeks
 	matched := 1.0
 	for position, v := range one.local {
@@ -235,7 +242,7 @@ func (p *planner) join(s *joinState, i int, method joinMethod) (joinState, bool)
 }
 
 // shares reports whether all rows of a state bind a variable of a pattern.
-func (p *planner) shares(s *joinState, one *candidate) bool {
+func (one *candidate) shares(s *joinState) bool {
 	for _, v := range one.local {
 		if v >= 0 && s.distinct[v] > 0 {
 			return true
@@ -245,7 +252,7 @@ func (p *planner) shares(s *joinState, one *candidate) bool {
 }
 
 // scanned returns the variable in whose sequence a scan of a pattern comes.
-func (p *planner) scanned(one *candidate) int32 {
+func (one *candidate) scanned() int32 {
 	mask := uint8(0)
 	for position, at := range one.pat.Places {
 		if at.Key != "" {
@@ -265,7 +272,7 @@ const rowsAround = 8
 
 // seeks returns the cost to find the ranges of a pattern for the rows of a state: a seek for
 // each range, if it is not near the one before.
-func (p *planner) seeks(s *joinState, one *candidate) float64 {
+func (one *candidate) seeks(s *joinState) float64 {
 	keys, mask, sorted := 1.0, uint8(0), -1
 	for position, v := range one.local {
 		if v >= 0 && s.distinct[v] > 0 && !one.repeated(position) {
@@ -297,8 +304,8 @@ func (p *planner) seeks(s *joinState, one *candidate) float64 {
 }
 
 // bind sets the bindings of a state.
-func (p *planner) bind(to *joinState, from []float64, list ...int) {
-	if p.unfolds != nil {
+func (p *search) bind(to *joinState, from []float64, list ...int) {
+	if p.unfolds.list != nil {
 		from = slices.Clone(from) // it may be that of to
 	}
 	copy(to.distinct, from)
@@ -315,13 +322,13 @@ func (p *planner) bind(to *joinState, from []float64, list ...int) {
 			to.distinct[v] = max(to.rows, 0.05)
 		}
 	}
-	if p.unfolds != nil {
+	if p.unfolds.list != nil {
 		p.unfold(to, from)
 	}
 }
 
 // solve returns the cheapest steps to join all patterns.
-func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
+func (p *search) solve(w ways) (steps []joinStep, last joinState) {
 	if len(p.list) > dynamicPatterns {
 		return p.greedy(w)
 	}
@@ -330,6 +337,7 @@ func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
 	n, width := len(p.list), len(p.slots)
 	states := make([]joinState, 1<<n)
 	bindings := make([]float64, width<<n)
+	// 3. Extend each state by each pattern. Products are taken only if no pattern is linked.
 	for mask := range states {
 		states[mask].distinct = bindings[mask*width : (mask+1)*width]
 	}
@@ -342,7 +350,6 @@ func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
 	if w.merge {
 		p.merges(states, merges)
 	}
-	// 3. Extend each state by each pattern. Products are taken only if no pattern is linked.
 	for mask := range states {
 		from := &states[mask]
 		if !from.reached {
@@ -388,4 +395,44 @@ func (p *planner) solve(w ways) (steps []joinStep, last joinState) {
 	}
 	slices.Reverse(steps)
 	return steps, last
+}
+
+// joinColumn sets the cost of a state that joins one more pattern over its column.
+func (p *search) joinColumn(to, from *joinState, one *candidate) {
+	to.cost = from.cost + to.rows*costColumnRow
+	if from.last < 0 && from.method != byMerge && p.in.start && !p.part.at.lateral() {
+		to.sorted = -1
+		return
+	}
+	probes := from.rows * costColumnProbe
+	to.cost += probes
+	to.risk = from.risk + probes
+}
+
+// equalStep reports whether a join over columns finds the objects of a pattern that an equality links
+// with the rows before: as terms of its column, if they are few. Columns do not have long terms whole.
+func (p *search) equalStep(cond *condition, one *candidate) bool {
+	if one.column == nil || int64(one.column.ByObject.Keys())*rowBytes > p.part.exec.Account.Limit/8 {
+		return false
+	}
+	object := one.pat.Places[triple.Object].Slot
+	longs := p.longEnds()
+	return (object == cond.left || object == cond.right) && !longs.Has(cond.left) && !longs.Has(cond.right)
+}
+
+// longEnds returns the variables that a pattern reads from a column with long terms.
+func (p *search) longEnds() algebra.Set {
+	if p.longs == nil {
+		p.longs = &algebra.Set{}
+		for i := range p.list {
+			col, at := p.list[i].column, &p.list[i].pat.Places
+			if col != nil && col.LongSubjects && at[triple.Subject].Slot >= 0 {
+				p.longs.Add(at[triple.Subject].Slot)
+			}
+			if col != nil && col.LongObjects && at[triple.Object].Slot >= 0 {
+				p.longs.Add(at[triple.Object].Slot)
+			}
+		}
+	}
+	return *p.longs
 }

@@ -2,9 +2,11 @@
 
 package plan
 
-import "slices"
+import (
+	"slices"
+)
 
-// test is a waiting condition with the planner's numbers of its variables.
+// test is a waiting condition with the search's numbers of its variables.
 type test struct {
 	cond *condition
 	vars []int // without those that the rows before the patterns bind
@@ -14,8 +16,8 @@ type test struct {
 
 // newTests returns the waiting conditions that the patterns can make ready. number has the number of
 // each slot.
-func (p *planner) newTests(number map[int]int) (tests []test) {
-	for _, cond := range p.c.waiting {
+func (p *search) newTests(number map[int]int) (tests []test) {
+	for _, cond := range p.part.at.waiting {
 		if cond.done {
 			continue
 		}
@@ -57,7 +59,7 @@ func (t *test) share(distinct []float64, one *candidate) float64 {
 
 // pass lowers the rows of a state by the tests that are ready now and were not with the bindings of
 // from.
-func (p *planner) pass(s *joinState, from []float64) {
+func (p *search) pass(s *joinState, from []float64) {
 	for i := range p.tests {
 		t := &p.tests[i]
 		if !t.ready(s.distinct) || t.ready(from) {
@@ -92,7 +94,7 @@ func equalitiesOf(tests []test) map[int][]int {
 // equality returns the first test that links a variable of a state with one of a pattern that the state does
 // not bind; nil if there is none. It looks at the tests of the pattern's variables only, because a search asks
 // for each pattern in each step.
-func (p *planner) equality(s *joinState, one *candidate) *test {
+func (p *search) equality(s *joinState, one *candidate) *test {
 	first := len(p.tests)
 	for _, free := range one.local {
 		if free < 0 || s.distinct[free] > 0 {

@@ -1,9 +1,8 @@
-// Functions of hyperlinks become operators.
+// Functions of hyperlinks.
 
 package plan
 
 import (
-	"cmp"
 	"errors"
 	"fmt"
 	"math"
@@ -13,7 +12,6 @@ import (
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/linkcall"
-	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 )
 
 // ErrNoLinks ends a query with a function of hyperlinks if there is no graph of them.
@@ -26,8 +24,8 @@ const (
 )
 
 // linkJoin joins in with a function that ranks nothing.
-func (c *compiler) linkJoin(n *algebra.LinkJoin, in stream) (stream, error) {
-	if err := c.checkLinks(&n.LinkCall); err != nil {
+func (p *part) linkJoin(n *algebra.LinkJoin, in stream) (stream, error) {
+	if err := p.checkLinks(&n.LinkCall); err != nil {
 		return in, err
 	}
 	// 1. Choose the end to start from: distances may go against the links.
@@ -38,11 +36,11 @@ func (c *compiler) linkJoin(n *algebra.LinkJoin, in stream) (stream, error) {
 	}
 	every := start.IsVar() && !in.possible.Has(start.Slot) // no row binds it
 	if every && n.Function != ast.LinkPageRank {
-		return in, fmt.Errorf("%w of %s at %s: nothing binds ?%s before it; add a pattern that does", exec.ErrLinks, n.Function, n.Pos, c.body.Scope.Name(n.Page.Slot))
+		return in, fmt.Errorf("%w of %s at %s: nothing binds ?%s before it; add a pattern that does", exec.ErrLinks, n.Function, n.Pos, p.body.Scope.Name(n.Page.Slot))
 	}
-	rows := c.linkRows(n, in.certain)
+	rows := linkRows(n, in.certain)
 	if n.Function == ast.LinkPageRank {
-		pages, err := c.scoredPages(&n.LinkCall)
+		pages, err := p.estimator.scoredPages(&n.LinkCall)
 		if err != nil {
 			return in, err
 		}
@@ -51,8 +49,8 @@ func (c *compiler) linkJoin(n *algebra.LinkJoin, in stream) (stream, error) {
 		}
 	}
 	// 2. The best pages come first, which saves the sort.
-	if every && c.wantsBest(n, in) {
-		c.want.got = true
+	if every && p.wantsBest(n, in) {
+		in.sorted = true
 	}
 	// 3. Make the operator. It reads and binds terms.
 	var places algebra.Set
@@ -61,10 +59,10 @@ func (c *compiler) linkJoin(n *algebra.LinkJoin, in stream) (stream, error) {
 			places.Add(at.Slot)
 		}
 	}
-	in = c.terms(in, places)
+	in = p.terms(in, places)
 	j := &linkcall.Join{
-		Exec: c.query, Input: in.op, Call: &n.LinkCall, Reverse: reverse, Goal: c.goal, Batch: c.query.NewBatch(),
-		Holder: c.query.Account.NewHolder(n.Function.String()),
+		Exec: p.exec, Input: in.op, Call: &n.LinkCall, Reverse: reverse, Goal: p.want.goal, Batch: p.exec.NewBatch(),
+		Holder: p.exec.Account.NewHolder(n.Function.String()),
 	}
 	out := in
 	out.rows = max(in.rows*rows, leastRows)
@@ -75,63 +73,56 @@ func (c *compiler) linkJoin(n *algebra.LinkJoin, in stream) (stream, error) {
 	if reverse {
 		name = "links backward"
 	}
-	out = c.traced(out, j, name, c.linkText(&n.LinkCall), in.plan)
+	out = p.traced(out, j, name, p.linkText(&n.LinkCall), in.plan)
 	j.SetPlan(out.plan)
 	return out, nil
 }
 
 // scoredPages returns about the number of pages with a score of PageRank. An error reports that there are none,
 // before any row is computed.
-func (c *compiler) scoredPages(call *algebra.LinkCall) (float64, error) {
-	if c.estimator.scored == 0 {
-		ranking, err := c.query.Options.Links.Rank(c.query.Ctx, exec.RankRequest{Function: ast.LinkPageRank, Top: 1})
+func (e *estimator) scoredPages(call *algebra.LinkCall) (float64, error) {
+	if e.scored == 0 {
+		ranking, err := e.exec.Options.Links.Rank(e.exec.Ctx, exec.RankRequest{Function: ast.LinkPageRank, Top: 1})
 		if err != nil {
 			return 0, fmt.Errorf("%s at %s: %w", call.Function, call.Pos, err)
 		}
-		c.estimator.scored = max(float64(ranking.Total), 1)
+		e.scored = max(float64(ranking.Total), 1)
 	}
-	return c.estimator.scored, nil
+	return e.scored, nil
 }
 
 // wantsBest reports whether rows are wanted in the sequence of scores, and nothing is known of the pages.
-func (c *compiler) wantsBest(n *algebra.LinkJoin, in stream) bool {
-	return n.Function == ast.LinkPageRank && c.wants(n.Results[0].Slot) && c.want.descending && in.start && c.feed == nil &&
+func (p *part) wantsBest(n *algebra.LinkJoin, in stream) bool {
+	return n.Function == ast.LinkPageRank && p.want.isOf(n.Results[0].Slot) && p.want.sequence.descending && in.start && !p.at.lateral() &&
 		n.Page.IsVar() && n.Page.Slot != n.Results[0].Slot
 }
 
 // linkText returns the detail of an operator of a function.
-func (c *compiler) linkText(call *algebra.LinkCall) func() string {
-	return func() string { return c.body.Scope.LinkCall(call) }
+func (q *query) linkText(call *algebra.LinkCall) func() string {
+	return func() string { return q.body.Scope.LinkCall(call) }
 }
 
 // checkLinks returns an error if there is no graph of hyperlinks, or if it lacks changes of the update. Scores of PageRank
 // are those of a job that has ended, whatever an update changes.
-func (c *compiler) checkLinks(call *algebra.LinkCall) error {
-	if c.query.Options.Links == nil {
+func (q *query) checkLinks(call *algebra.LinkCall) error {
+	if q.exec.Options.Links == nil {
 		return fmt.Errorf("%w for %s at %s: a node keeps one unless it serves with --no-links or read-only; ask such a node", ErrNoLinks, call.Function, call.Pos)
 	}
 	if call.Function == ast.LinkPageRank {
 		return nil
 	}
-	if err := c.checkCommitted("the graph of hyperlinks", c.query.Options.LinkPredicate); err != nil {
+	if err := q.checkCommitted("the graph of hyperlinks", q.exec.Options.LinkPredicate); err != nil {
 		return fmt.Errorf("%s at %s: %w", call.Function, call.Pos, err)
 	}
 	return nil
 }
 
-// changed reports whether the operations before this one, of the same update, may change triples with a predicate. Then
-// only the source has these.
-func (c *compiler) changed(predicate string) bool {
-	changed := c.query.Options.Changed
-	return changed != nil && changed(predicate)
-}
-
 // checkCommitted returns an error if an index lacks changes of triples with some predicates; none stands for any.
-func (c *compiler) checkCommitted(index string, predicates ...string) error {
+func (q *query) checkCommitted(index string, predicates ...string) error {
 	if len(predicates) == 0 {
 		predicates = []string{""}
 	}
-	if slices.ContainsFunc(predicates, c.changed) {
+	if slices.ContainsFunc(predicates, q.changed) {
 		return fmt.Errorf("%w, and %s has these changes only after the update; send two updates", exec.ErrChanged, index)
 	}
 	return nil
@@ -150,7 +141,7 @@ func isBound(at algebra.VarOrTerm, certain algebra.Set) bool {
 
 // linkRows guesses how many solutions a function has for a row with certain variables; infinity if the row
 // does not bind its page.
-func (c *compiler) linkRows(n *algebra.LinkJoin, certain algebra.Set) float64 {
+func linkRows(n *algebra.LinkJoin, certain algebra.Set) float64 {
 	start := isBound(n.Page, certain)
 	rows := 1.0
 	switch n.Function {
@@ -175,11 +166,11 @@ func (c *compiler) linkRows(n *algebra.LinkJoin, certain algebra.Set) float64 {
 }
 
 // linkRank ranks the solutions of its input. These are all there are, because it is executed on its own.
-func (c *compiler) linkRank(n *algebra.LinkRank, in stream, g pattern.Graphs, depth int) (stream, error) {
+func (c *compiler) linkRank(n *algebra.LinkRank, in stream, at scope) (stream, error) {
 	if err := c.checkLinks(&n.LinkCall); err != nil {
 		return in, err
 	}
-	out, err := c.alone().compile(n.Input, in, g, depth)
+	out, err := c.compile(n.Input, in, at.unfiltered(), request{})
 	if err != nil {
 		return in, err
 	}
@@ -189,7 +180,7 @@ func (c *compiler) linkRank(n *algebra.LinkRank, in stream, g pattern.Graphs, de
 	}
 	// It holds rows, so terms take the place of all numbers.
 	out = c.terms(out, out.numbers)
-	r := &linkcall.Rank{Exec: c.query, Input: out.op, Call: &n.LinkCall, Holder: c.query.Account.NewHolder(n.Function.String())}
+	r := &linkcall.Rank{Exec: c.exec, Input: out.op, Call: &n.LinkCall, Holder: c.exec.Account.NewHolder(n.Function.String())}
 	for _, at := range n.Places() {
 		if at.IsVar() {
 			out.bind(at.Slot)
@@ -201,34 +192,34 @@ func (c *compiler) linkRank(n *algebra.LinkRank, in stream, g pattern.Graphs, de
 
 // nextPath returns the index of the path or function of links to join next: the one with the fewest
 // solutions for a row. bound is false if rows bind no end of it, and a later argument may.
-func (c *compiler) nextPath(paths []algebra.Node, certain algebra.Set) (best int, bound bool, err error) {
+func (j *joinPlan) nextPath() (best int, bound bool, err error) {
 	rows := func(n algebra.Node) float64 {
 		switch n := n.(type) {
 		case *algebra.LinkJoin:
-			return c.linkRows(n, certain)
+			return linkRows(n, j.in.certain)
 		case *algebra.TextJoin:
 			var found float64
-			if found, err = c.textRows(n); certain.Has(n.Literal.Slot) {
+			if found, err = j.estimator.textRows(n); j.in.certain.Has(n.Literal.Slot) {
 				return min(found/textLiterals, 1)
 			}
 			return found
 		default:
-			if unboundPath(n, certain) {
+			if unboundPath(n, j.in.certain) {
 				return linkPages / 2
 			}
 			return pathFan
 		}
 	}
 	// 1. Each one is asked once, because a function of links or text may read an index for it.
-	least, fewest := paths[0], rows(paths[0])
-	for i, n := range paths[1:] {
+	least, fewest := j.paths[0], rows(j.paths[0])
+	for i, n := range j.paths[1:] {
 		if some := rows(n); some < fewest {
 			best, least, fewest = i+1, n, some
 		}
 	}
 	// 2. The best pages need their page, whatever their number.
 	if n, ok := least.(*algebra.LinkJoin); ok && n.Function == ast.LinkPageRank {
-		return best, isBound(n.Page, certain), err
+		return best, isBound(n.Page, j.in.certain), err
 	}
 	_, text := least.(*algebra.TextJoin) // it needs no binding
 	return best, text || fewest < linkPages/2, err
@@ -237,54 +228,43 @@ func (c *compiler) nextPath(paths []algebra.Node, certain algebra.Set) (best int
 // pathFan is the assumed number of solutions of a repeated path for a row with one end.
 const pathFan = 10
 
-// bestFirst returns the argument of a join that gives the best pages first, if a query wants the first ones and
+func unboundPath(n algebra.Node, certain algebra.Set) bool {
+	p := n.(*algebra.Path)
+	return p.Subject.IsVar() && p.Object.IsVar() && !certain.Has(p.Subject.Slot) && !certain.Has(p.Object.Slot)
+}
+
+// bestFirst returns the argument of the join that gives the best pages first, if a query wants the first ones and
 // finds them there sooner than by a sort of all rows; nil if there is none.
-func (c *compiler) bestFirst(args []algebra.Node, patterns []algebra.TriplePattern, in stream, g pattern.Graphs) (best algebra.Node, err error) {
-	i := slices.IndexFunc(args, func(n algebra.Node) bool {
+func (j *joinPlan) bestFirst() (best algebra.Node, err error) {
+	i := slices.IndexFunc(j.paths, func(n algebra.Node) bool {
 		if search, ok := n.(*algebra.TextJoin); ok {
-			return c.wantsBestText(search, in)
+			return j.wantsBestText(search, j.in)
 		}
 		call, ok := n.(*algebra.LinkJoin)
-		return ok && c.query.Options.Links != nil && c.wantsBest(call, in)
+		return ok && j.exec.Options.Links != nil && j.wantsBest(call, j.in)
 	})
-	if c.want == nil || i < 0 {
+	if j.want.sequence == nil || i < 0 {
 		return nil, nil
 	}
-	if len(patterns) == 0 {
-		return args[i], nil
+	if len(j.patterns) == 0 {
+		return j.paths[i], nil
 	}
 	var pages float64
-	if search, ok := args[i].(*algebra.TextJoin); ok {
-		pages, err = c.textRows(search)
+	if search, ok := j.paths[i].(*algebra.TextJoin); ok {
+		pages, err = j.estimator.textRows(search)
 	} else {
-		pages, err = c.scoredPages(&args[i].(*algebra.LinkJoin).LinkCall)
+		pages, err = j.estimator.scoredPages(&j.paths[i].(*algebra.LinkJoin).LinkCall)
 	}
 	if err != nil {
 		return nil, err
 	}
-	rows, err := c.patternRows(patterns, g)
+	rows, err := j.estimator.patternRows(j.patterns, j.at)
 	if err != nil {
 		return nil, err
 	}
 	// Of the best pages, a share of rows/pages is in the patterns. Each costs a look-up.
-	if float64(c.want.top)*pages/rows < rows {
-		return args[i], nil
+	if float64(j.want.sequence.top)*pages/rows < rows {
+		return j.paths[i], nil
 	}
 	return nil, nil
-}
-
-// startsFirst puts the components with pages that samples start from before the others: a sample links them
-// in one direction only.
-func startsFirst(apart []component, functions []algebra.Node) {
-	var pages algebra.Set
-	for _, n := range functions {
-		call, ok := n.(*algebra.LinkJoin)
-		if ok && call.Page.IsVar() && (call.Function == ast.LinkSample || call.Function == ast.LinkSampleBackward) {
-			pages.Add(call.Page.Slot)
-		}
-	}
-	count := func(one component) int { return algebra.SetOf(one.slots...).Intersect(pages).Len() }
-	if pages.Len() > 0 {
-		slices.SortStableFunc(apart, func(a, b component) int { return -cmp.Compare(count(a), count(b)) })
-	}
 }

@@ -9,8 +9,8 @@ import (
 )
 
 // merge begins a plan with a merge join.
-func (p *planner) merge(step *joinStep) stream {
-	q := p.c.query
+func (b *patternJoin) merge(step *joinStep) stream {
+	q := b.exec
 	m := &exec.MergeJoin{
 		Exec: q, Pick: make([]int, len(step.list)), Empty: make([]string, q.Width),
 		Holder: q.Account.NewHolder("merge join"),
@@ -19,7 +19,7 @@ func (p *planner) merge(step *joinStep) stream {
 	var inputs []*explain.Plan
 	// Each pattern must be scanned in an order with its rows in the sequence of the variable.
 	for _, i := range step.list {
-		one := &p.list[i]
+		one := &b.list[i]
 		pat := *one.pat
 		pat.Order = one.sortedBy(step.slot)
 		c := &exec.Cursor{Pattern: &pat}
@@ -39,7 +39,7 @@ func (p *planner) merge(step *joinStep) stream {
 	if len(step.list) > 2 {
 		name = "leapfrog join"
 	}
-	out = p.c.traced(out, m, name, names(p.c.body.Scope, algebra.SetOf(step.slot)), inputs...)
+	out = b.traced(out, m, name, b.names(algebra.SetOf(step.slot)), inputs...)
 	m.SetPlan(out.plan)
 	return out
 }

@@ -9,7 +9,7 @@ import (
 
 // merges sets the states of merge joins at the beginning of a plan. Each pattern is scanned in
 // the sequence of one variable.
-func (p *planner) merges(states []joinState, steps map[int]joinStep) {
+func (p *search) merges(states []joinState, steps map[int]joinStep) {
 	for v, slot := range p.slots {
 		// 1. Find the patterns with an order in the sequence of the variable, the smallest first.
 		var list []int
@@ -24,7 +24,7 @@ func (p *planner) merges(states []joinState, steps map[int]joinStep) {
 		so := joinState{reached: true, method: byMerge, last: -1, sorted: int32(v), rows: 1, distinct: make([]float64, len(p.slots))}
 		// 2. Join them one after the other. Each prefix of two and more is a candidate.
 		for _, i := range list {
-			if !p.apart(taken, i, v) {
+			if !apart(p.list, taken, i, v) {
 				continue
 			}
 			one := &p.list[i]
@@ -51,11 +51,11 @@ func (p *planner) merges(states []joinState, steps map[int]joinStep) {
 	}
 }
 
-// apart reports whether a pattern shares no variable with others but v.
-func (p *planner) apart(others []int, i, v int) bool {
+// apart reports whether a pattern of a list shares no variable with others but v.
+func apart(list []candidate, others []int, i, v int) bool {
 	for _, other := range others {
-		for _, a := range p.list[other].local {
-			for _, b := range p.list[i].local {
+		for _, a := range list[other].local {
+			for _, b := range list[i].local {
 				if a == b && a >= 0 && a != v {
 					return false
 				}

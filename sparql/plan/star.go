@@ -13,8 +13,8 @@ import (
 const maxStar = 64
 
 // star returns how many of the next steps one star joins; fewer than two: none.
-func (p *planner) star(steps []joinStep, in stream) int {
-	if p.in.start && p.c.feed == nil && in.start || p.c.want != nil && p.c.want.got {
+func (b *patternJoin) star(steps []joinStep, in stream) int {
+	if b.in.start && !b.at.lateral() && in.start || in.sorted {
 		return 0
 	}
 	// 1. A step may join the star if it looks up the same subject and reads one range. No other
@@ -25,7 +25,7 @@ func (p *planner) star(steps []joinStep, in stream) int {
 		if steps[n].method != byLookup {
 			return n
 		}
-		one := &p.list[steps[n].list[0]]
+		one := &b.list[steps[n].list[0]]
 		s := one.pat.Places[triple.Subject].Slot
 		if s < 0 || subject >= 0 && s != subject || !in.certain.Has(s) || one.same || one.pat.Places[triple.Predicate].Key == "" {
 			return n
@@ -36,7 +36,7 @@ func (p *planner) star(steps []joinStep, in stream) int {
 				return n
 			}
 		}
-		if a := p.starAccess(one, in); a.Prefix < 2 || len(a.Checked) > 0 || a.Spans != nil && len(a.Spans) != 1 {
+		if a := b.starAccess(one, in); a.Prefix < 2 || len(a.Checked) > 0 || a.Spans != nil && len(a.Spans) != 1 {
 			return n
 		}
 		// 2. If a step leaves few rows, end the star, because the next should not read for
@@ -54,8 +54,8 @@ func (p *planner) star(steps []joinStep, in stream) int {
 }
 
 // starAccess returns how a pattern is read from rows of in.
-func (p *planner) starAccess(one *candidate, in stream) *pattern.Access {
-	row := make([]string, p.c.query.Width)
+func (b *patternJoin) starAccess(one *candidate, in stream) *pattern.Access {
+	row := make([]string, b.exec.Width)
 	for slot := range in.certain.All {
 		row[slot] = "x"
 	}
@@ -63,25 +63,25 @@ func (p *planner) starAccess(one *candidate, in stream) *pattern.Access {
 }
 
 // starOf joins in with patterns of one subject.
-func (p *planner) starOf(steps []joinStep, in stream) stream {
-	q := p.c.query
+func (b *patternJoin) starOf(steps []joinStep, in stream) stream {
+	q := b.exec
 	rows := steps[len(steps)-1].rows // the estimate of the last step includes all before
 	s := &exec.StarLookup{
-		Exec: q, Alone: true, Chunk: exec.NewFirstRows(p.c.goal, rows/in.rows).Chunk, Batch: q.NewBatch(), Pick: make([]int, len(steps)),
+		Exec: q, Alone: true, Chunk: exec.NewFirstRows(b.want.goal, rows/in.rows).Chunk, Batch: q.NewBatch(), Pick: make([]int, len(steps)),
 		Finder: q.NewFinder(),
 	}
 	var details []func() string
 	predicates := map[string]bool{}
 	for i := range steps {
-		in = p.c.terms(in, p.list[steps[i].list[0]].vars)
+		in = b.terms(in, b.list[steps[i].list[0]].vars)
 	}
 	out := in
 	// 1. If patterns have different predicates, their ranges do not overlap and are read in one
 	// call. A repeated predicate must be in another group.
 	for i := range steps {
-		one := &p.list[steps[i].list[0]]
+		one := &b.list[steps[i].list[0]]
 		s.Subject = one.pat.Places[triple.Subject].Slot
-		part := exec.StarPart{Reader: q.NewReader(one.pat), Access: p.starAccess(one, in)}
+		part := exec.StarPart{Reader: q.NewReader(one.pat), Access: b.starAccess(one, in)}
 		if key := one.pat.Places[triple.Predicate].Key; predicates[key] {
 			part.Group = uint8(i)
 		} else {
@@ -99,7 +99,7 @@ func (p *planner) starOf(steps []joinStep, in stream) stream {
 	// 2. Make the operator.
 	s.Input = in.op
 	out.rows = rows
-	out = p.c.traced(out, s, "star look-up", listText(details, " . ", func(detail func() string) string { return detail() }), in.plan)
+	out = b.traced(out, s, "star look-up", listText(details, " . ", func(detail func() string) string { return detail() }), in.plan)
 	s.Plan = out.plan
 	s.SetPlan(out.plan)
 	return out

@@ -39,14 +39,14 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 		ofGraphs = nil // columns have the rows of the store's default graph
 	}
 	body, variables := optimize.Body(body, ofGraphs)
-	c := &compiler{query: q, body: body, dataset: dataset, keys: keys, columns: view, visible: variables,
-		estimator: &estimator{exec: q, known: surveyed{}, guessed: map[algebra.Node]float64{}}}
-	c.orders = newOrders(keeper, c.columns)
+	shared := &query{exec: q, body: body, variables: variables, keys: keys, dataset: dataset, columns: view, orders: newOrders(keeper, view)}
+	c := &compiler{query: shared, estimator: &estimator{query: shared, known: surveyed{}, guessed: map[algebra.Node]float64{}}}
 	if c.columns != nil {
 		q.Terms = &solution.Terms{Dictionary: c.columns.Dictionary(), Account: q.Account}
 		q.MovingRows = c.columns.MovingRows()
 	}
-	s, err := c.compile(body.Root, c.begin(), graphs, 0)
+	at := scope{graphs: graphs}
+	s, err := c.compile(body.Root, at.begin(), at, request{})
 	if err != nil {
 		q.Account.End()
 		return nil, err

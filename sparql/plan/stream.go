@@ -19,6 +19,7 @@ type stream struct {
 	rows     float64 // estimate
 	start    bool    // it is the unit, or the feed
 	sequence bool    // rows come out in the order of the feed's
+	sorted   bool    // rows come out in the requested sequence
 	plan     *explain.Plan
 	join     *exec.ColumnJoin // the operator, if it is one
 	taken    *takenParts      // the operator, if it takes triple terms apart that a join over columns binds
@@ -28,4 +29,12 @@ type stream struct {
 func (s *stream) bind(slot int) {
 	s.certain = s.certain.With(slot)
 	s.possible = s.possible.With(slot)
+}
+
+// both returns the bindings of two sides of a join together.
+func both(left, right stream) stream {
+	return stream{
+		certain: left.certain.Union(right.certain), possible: left.possible.Union(right.possible),
+		numbers: left.numbers.Union(right.numbers),
+	}
 }

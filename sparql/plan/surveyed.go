@@ -14,9 +14,9 @@ type surveyed map[rangeKey]knownRange
 
 // estimator estimates how many rows patterns have, and keeps the answers of the source.
 type estimator struct {
-	exec    *exec.Execution
+	*query
 	known   surveyed
-	guessed map[algebra.Node]float64 // see compiler.rowsOf
+	guessed map[algebra.Node]float64 // see rowsOf
 	texts   map[*algebra.TextJoin]exec.TextSearch
 	// candidates are those of the index of literals, by predicate and texts.
 	candidates map[string]candidates

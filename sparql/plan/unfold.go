@@ -4,7 +4,6 @@ package plan
 
 import (
 	"fmt"
-	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -24,10 +23,10 @@ type unfolding struct {
 	done  bool
 }
 
-// withUnfolds returns a compiler of a join with triple term patterns, and patterns that may bind their terms.
-func (c *compiler) withUnfolds(list []*algebra.Unfold, patterns []algebra.TriplePattern, g pattern.Graphs) *compiler {
-	sub := *c
-	sub.unfolds = nil
+// withUnfolds returns the scope of a join with triple term patterns, and patterns that may bind their terms.
+func (p *part) withUnfolds(list []*algebra.Unfold, patterns []algebra.TriplePattern) scope {
+	at := p.at
+	at.unfolds = nil
 	for _, node := range list {
 		one := &unfolding{node: node}
 		for _, at := range node.Places() {
@@ -36,15 +35,15 @@ func (c *compiler) withUnfolds(list []*algebra.Unfold, patterns []algebra.Triple
 			}
 		}
 		one.parts = one.inner.Slots()
-		sub.unfolds = append(sub.unfolds, one)
+		at.unfolds = append(at.unfolds, one)
 	}
-	sub.spans = unfoldSpans(c.spans, list)
+	at.ranges = unfoldSpans(p.at.ranges, list)
 	for _, node := range list {
-		if spans, ok := c.objectSpans(node, patterns, g); ok {
-			sub.spans[node.Slot] = pattern.Restriction{Spans: spans}
+		if spans, ok := p.objectSpans(node, patterns, at.graphs); ok {
+			at.ranges[node.Slot] = pattern.Restriction{Spans: spans}
 		}
 	}
-	return &sub
+	return at
 }
 
 // maxObjectSpans bounds the triple terms of one object that are looked up one by one.
@@ -53,7 +52,7 @@ const maxObjectSpans = 1 << 12
 // objectSpans returns the triple terms of a known object and an unknown subject as ranges, because keys find terms
 // by their subjects only. ok is false if they are many, or if columns do not have the objects of each pattern that
 // binds the term.
-func (c *compiler) objectSpans(node *algebra.Unfold, patterns []algebra.TriplePattern, g pattern.Graphs) (spans []pattern.Span, ok bool) {
+func (q *query) objectSpans(node *algebra.Unfold, patterns []algebra.TriplePattern, g pattern.Graphs) (spans []pattern.Span, ok bool) {
 	subject, predicate, object := node.Places()[triple.Subject], node.Places()[triple.Predicate], node.Places()[triple.Object]
 	if !subject.IsVar() || object.IsVar() {
 		return nil, false
@@ -65,7 +64,7 @@ func (c *compiler) objectSpans(node *algebra.Unfold, patterns []algebra.TriplePa
 		if p.Object.Slot != node.Slot {
 			continue
 		}
-		col := c.column(newPattern(p.Subject, p.Predicate, p.Object, g, nil))
+		col := q.column(newPattern(p.Subject, p.Predicate, p.Object, g, nil))
 		if col == nil || col.LongObjects {
 			return nil, false
 		}
@@ -75,7 +74,7 @@ func (c *compiler) objectSpans(node *algebra.Unfold, patterns []algebra.TriplePa
 		return nil, false
 	}
 	// 2. Make their ranges.
-	terms, ok := c.columns.Dictionary().TriplesWith([]byte(predicate.Key), []byte(object.Key), maxObjectSpans)
+	terms, ok := q.columns.Dictionary().TriplesWith([]byte(predicate.Key), []byte(object.Key), maxObjectSpans)
 	spans = []pattern.Span{} // none is not all
 	for _, term := range terms {
 		spans = append(spans, termSpan(term))
@@ -129,19 +128,19 @@ func tripleSpan(node *algebra.Unfold, known func(algebra.VarOrTerm) (encoded str
 var tripleFieldEnd = []byte{0, 3}
 
 // unfold carries out the unfoldings that are ready with the rows of s.
-func (c *compiler) unfold(s stream) (stream, error) {
+func (p *part) unfold(s stream) (stream, error) {
 	for again := true; again; {
 		again = false
-		for _, one := range c.unfolds {
+		for _, one := range p.at.unfolds {
 			if one.done {
 				continue
 			}
 			var err error
 			switch {
 			case s.certain.Has(one.node.Slot):
-				s = c.takeParts(one, s)
+				s = p.takeParts(one, s)
 			case s.certain.HasEach(one.parts) && !s.possible.Has(one.node.Slot):
-				s, err = c.makeTerm(one, s)
+				s, err = p.makeTerm(one, s)
 			default:
 				continue
 			}
@@ -155,29 +154,29 @@ func (c *compiler) unfold(s stream) (stream, error) {
 }
 
 // allUnfolded carries out the rest of the unfoldings of a join behind its last argument.
-func (c *compiler) allUnfolded(s stream) (stream, error) {
-	s, err := c.ready(s)
-	for _, one := range c.unfolds {
+func (p *part) allUnfolded(s stream) (stream, error) {
+	s, err := p.ready(s)
+	for _, one := range p.at.unfolds {
 		if err == nil && !one.done {
-			err = fmt.Errorf("no pattern binds %s", c.body.Scope.Unfold(one.node))
+			err = fmt.Errorf("no pattern binds %s", p.body.Scope.Unfold(one.node))
 		}
 	}
 	return s, err
 }
 
 // takeParts binds the parts of a term that all rows bind.
-func (c *compiler) takeParts(one *unfolding, s stream) stream {
+func (p *part) takeParts(one *unfolding, s stream) stream {
 	// A variable that only some rows bind must not be a number in these and a term in the others.
-	s = c.terms(s, one.inner.Without(s.certain))
-	op := &exec.Unfold{Exec: c.query, Input: s.op, Slot: one.node.Slot, Places: *unfoldPlaces(one.node)}
+	s = p.terms(s, one.inner.Without(s.certain))
+	op := &exec.Unfold{Exec: p.exec, Input: s.op, Slot: one.node.Slot, Places: *unfoldPlaces(one.node)}
 	var taken *takenParts
-	if s.join != nil && s.numbers.Has(one.node.Slot) && c.bindsAll(one, s) {
+	if s.join != nil && s.numbers.Has(one.node.Slot) && one.bindsAll(s) {
 		taken = &takenParts{node: one.node, join: s.join, plan: s.plan}
 	}
 	for slot := range one.inner.All {
 		s.bind(slot)
 	}
-	out := c.traced(s, op, "unfold", c.unfoldText(one.node), s.plan)
+	out := p.traced(s, op, "unfold", p.unfoldText(one.node), s.plan)
 	out.taken = taken
 	return out
 }
@@ -191,7 +190,7 @@ type takenParts struct {
 }
 
 // bindsAll reports whether the variables of an unfolding are different ones, and no row of s binds one of them.
-func (c *compiler) bindsAll(one *unfolding, s stream) bool {
+func (one *unfolding) bindsAll(s stream) bool {
 	n := 0
 	for _, at := range one.node.Places() {
 		if at.IsVar() {
@@ -211,19 +210,19 @@ func (t *takenParts) tested(text func() string) *exec.ColumnJoin {
 }
 
 // makeTerm binds the term whose parts all rows bind. A row is dropped if they make no triple.
-func (c *compiler) makeTerm(one *unfolding, s stream) (stream, error) {
+func (p *part) makeTerm(one *unfolding, s stream) (stream, error) {
 	bound := &ast.Call{Pos: one.node.Pos, Func: ast.FuncBound, Args: []ast.Expr{&ast.Var{Pos: one.node.Pos, Slot: one.node.Slot}}}
 	exprs, err := compileExprs([]ast.Expr{bound})
 	if err != nil {
 		return s, err
 	}
 	e := &exec.Extend{
-		Exec: c.query, Input: s.op, Slots: []int{one.node.Slot}, Parts: unfoldPlaces(one.node),
-		Env: c.query.NewEnv(), Large: c.query.Account.NewHolder("extend"),
+		Exec: p.exec, Input: s.op, Slots: []int{one.node.Slot}, Parts: unfoldPlaces(one.node),
+		Env: p.exec.NewEnv(), Large: p.exec.Account.NewHolder("extend"),
 	}
-	s = c.traced(s, e, "extend", c.unfoldText(one.node), s.plan)
-	f := &exec.Filter{Exec: c.query, Input: s.op, Conditions: exprs, Slots: []int{-1}, Nodes: []*exec.NodeTest{nil}, Env: c.query.NewEnv()}
-	s = c.traced(s, f, "filter", func() string { return "a triple term" }, s.plan)
+	s = p.traced(s, e, "extend", p.unfoldText(one.node), s.plan)
+	f := &exec.Filter{Exec: p.exec, Input: s.op, Conditions: exprs, Slots: []int{-1}, Nodes: []*exec.NodeTest{nil}, Env: p.exec.NewEnv()}
+	s = p.traced(s, f, "filter", func() string { return "a triple term" }, s.plan)
 	s.bind(one.node.Slot)
 	return s, nil
 }
@@ -240,23 +239,12 @@ func unfoldPlaces(node *algebra.Unfold) *[3]exec.UnfoldPlace {
 	return &places
 }
 
-func (c *compiler) unfoldText(node *algebra.Unfold) func() string {
-	return func() string { return c.body.Scope.Unfold(node) }
-}
-
-// inUnfold reports whether a waiting unfolding has a variable.
-func (c *compiler) inUnfold(slot int) bool {
-	return slices.ContainsFunc(c.unfolds, func(one *unfolding) bool {
-		return !one.done && (one.node.Slot == slot || one.inner.Has(slot))
-	})
-}
-
 // unfolded returns the variables that unfoldings bind in rows that bind certain variables.
-func (c *compiler) unfolded(certain algebra.Set) (more algebra.Set) {
+func (p *part) unfolded(certain algebra.Set) (more algebra.Set) {
 	bound := certain.Clone()
 	for again := true; again; {
 		again = false
-		for _, one := range c.unfolds {
+		for _, one := range p.at.unfolds {
 			if one.done {
 				continue
 			}

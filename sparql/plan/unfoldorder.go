@@ -5,20 +5,25 @@ package plan
 import (
 	"slices"
 
-	"github.com/trefoildb/trefoil/sparql/algebra"
-	"github.com/trefoildb/trefoil/sparql/exec/pattern"
-	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// plannedUnfold is a waiting unfolding with the planner's numbers of its variables.
+// plannedUnfold is a waiting unfolding with the search's numbers of its variables.
 type plannedUnfold struct {
 	term  int
 	parts [3]int // negative for terms
 }
 
+// plannedUnfolds are waiting unfoldings, with indexes, because a search looks them up for each pattern in each step.
+type plannedUnfolds struct {
+	list    []plannedUnfold
+	byTerm  map[int]int      // the first place in list of each term's variable
+	byParts map[[3]int][]int // the places in list of all with the same parts
+}
+
 // newUnfolds returns the waiting unfoldings. It numbers their variables.
-func (p *planner) newUnfolds(number map[int]int) (list []plannedUnfold) {
+func (p *search) newUnfolds(number map[int]int) plannedUnfolds {
+	all := plannedUnfolds{byTerm: map[int]int{}, byParts: map[[3]int][]int{}}
 	of := func(slot int) int {
 		v, ok := number[slot]
 		if !ok {
@@ -28,40 +33,34 @@ func (p *planner) newUnfolds(number map[int]int) (list []plannedUnfold) {
 		}
 		return v
 	}
-	for _, one := range p.c.unfolds {
+	for _, one := range p.part.at.unfolds {
 		if one.done {
 			continue
 		}
+		// A term may stand for several unfoldings: the first one is looked up by it.
 		u := plannedUnfold{term: of(one.node.Slot), parts: [3]int{-1, -1, -1}}
 		for i, at := range one.node.Places() {
 			if at.IsVar() {
 				u.parts[i] = of(at.Slot)
 			}
 		}
-		list = append(list, u)
-	}
-	return list
-}
-
-// indexUnfolds fills the indexes of the unfoldings, because a search looks them up for each pattern in each step.
-func (p *planner) indexUnfolds() {
-	p.byTerm, p.byParts = map[int]int{}, map[[3]int][]int{}
-	for i, u := range p.unfolds {
-		if _, ok := p.byTerm[u.term]; !ok {
-			p.byTerm[u.term] = i
+		if _, ok := all.byTerm[u.term]; !ok {
+			all.byTerm[u.term] = len(all.list)
 		}
-		p.byParts[u.parts] = append(p.byParts[u.parts], i)
+		all.byParts[u.parts] = append(all.byParts[u.parts], len(all.list))
+		all.list = append(all.list, u)
 	}
+	return all
 }
 
 // unfold sets the bindings of a state that unfoldings make, with their cost and the rows that they leave.
 // from are the bindings before the last pattern.
-func (p *planner) unfold(s *joinState, from []float64) {
-	done := make([]bool, len(p.unfolds))
+func (p *search) unfold(s *joinState, from []float64) {
+	done := make([]bool, len(p.unfolds.list))
 	for again := true; again; {
 		again = false
-		for i := range p.unfolds {
-			u := &p.unfolds[i]
+		for i := range p.unfolds.list {
+			u := &p.unfolds.list[i]
 			if done[i] || from[u.term] > 0 {
 				continue
 			}
@@ -87,8 +86,8 @@ func (u *plannedUnfold) bound(distinct []float64) bool {
 var allMethods = [...]joinMethod{byLookup, byHash, byEquality, byNarrow}
 
 // methods returns the ways to join one more pattern.
-func (p *planner) methods() []joinMethod {
-	if p.unfolds == nil {
+func (p *search) methods() []joinMethod {
+	if p.unfolds.list == nil {
 		return allMethods[:3]
 	}
 	return allMethods[:]
@@ -96,10 +95,10 @@ func (p *planner) methods() []joinMethod {
 
 // fan is [candidate.fan]. If the pattern's variables are the parts of a known triple term, a row has one match
 // at most.
-func (p *planner) fan(s *joinState, one *candidate) float64 {
-	if len(p.unfolds) > 0 && one.local[triple.Graph] < 0 {
-		for _, i := range p.byParts[[3]int(one.local[:3])] {
-			if terms := s.distinct[p.unfolds[i].term]; terms > 0 {
+func (p *search) fan(s *joinState, one *candidate) float64 {
+	if len(p.unfolds.list) > 0 && one.local[triple.Graph] < 0 {
+		for _, i := range p.unfolds.byParts[[3]int(one.local[:3])] {
+			if terms := s.distinct[p.unfolds.list[i].term]; terms > 0 {
 				return min(1, one.rows/terms)
 			}
 		}
@@ -109,8 +108,8 @@ func (p *planner) fan(s *joinState, one *candidate) float64 {
 
 // narrow reports whether rows of a state know the first parts of the triple terms that are the objects of a
 // pattern. share is the expected share of the pattern's rows with parts of one row.
-func (p *planner) narrow(s *joinState, one *candidate) (share float64, ok bool) {
-	u := p.unfoldOf(one)
+func (p *search) narrow(s *joinState, one *candidate) (share float64, ok bool) {
+	u := p.unfolds.termOf(one)
 	if u == nil || s.distinct[u.term] > 0 {
 		return 1, false
 	}
@@ -128,16 +127,16 @@ func (p *planner) narrow(s *joinState, one *candidate) (share float64, ok bool) 
 	return share, ok
 }
 
-// unfoldOf returns the unfolding of the objects of a pattern; nil if there is none.
-func (p *planner) unfoldOf(one *candidate) *plannedUnfold {
-	if i, ok := p.byTerm[one.local[triple.Object]]; ok {
-		return &p.unfolds[i]
+// termOf returns the unfolding of the objects of a pattern; nil if there is none.
+func (all *plannedUnfolds) termOf(one *candidate) *plannedUnfold {
+	if i, ok := all.byTerm[one.local[triple.Object]]; ok {
+		return &all.list[i]
 	}
 	return nil
 }
 
 // joinNarrow returns the state of a look-up by the first parts of triple terms.
-func (p *planner) joinNarrow(s *joinState, one *candidate, to joinState) (joinState, bool) {
+func (p *search) joinNarrow(s *joinState, one *candidate, to joinState) (joinState, bool) {
 	share, ok := p.narrow(s, one)
 	if !ok {
 		return to, false
@@ -147,29 +146,6 @@ func (p *planner) joinNarrow(s *joinState, one *candidate, to joinState) (joinSt
 	to.cost = s.cost + s.rows*costMake + seeks + to.rows*costRow
 	to.risk = s.risk + seeks
 	return to, true
-}
-
-// lookNarrow joins in with a pattern by look-ups of the triple terms whose first parts the rows have.
-func (p *planner) lookNarrow(one *candidate, in stream, rows float64) stream {
-	c := p.c
-	i := slices.IndexFunc(c.unfolds, func(u *unfolding) bool { return u.node.Slot == one.pat.Places[triple.Object].Slot })
-	node := c.unfolds[i].node
-	in = c.terms(in, one.vars.Union(c.unfolds[i].inner))
-	pat := *one.pat
-	pat.Narrow = func(row []string) pattern.Span {
-		span, _ := tripleSpan(node, func(at algebra.VarOrTerm) (string, bool) {
-			if at.IsVar() {
-				return row[at.Slot], row[at.Slot] != ""
-			}
-			return solution.Encode(at.Term), true
-		})
-		return span
-	}
-	narrow := *one
-	narrow.pat = &pat
-	text := one.text
-	narrow.text = func() string { return text() + ", " + c.body.Scope.Unfold(node) + "," }
-	return c.look(&narrow, in, rows)
 }
 
 // guess returns how many distinct terms a part of triple terms has.
@@ -182,7 +158,7 @@ func (u *plannedUnfold) guess(part int, terms float64) float64 {
 
 // takeParts sets the bindings of the parts of a term. A part that was bound before leaves few of the rows,
 // unless they were looked up by it.
-func (p *planner) takeParts(s *joinState, u *plannedUnfold) {
+func (p *search) takeParts(s *joinState, u *plannedUnfold) {
 	s.cost += s.rows * costUnfold
 	terms := s.distinct[u.term]
 	for i, v := range u.parts {

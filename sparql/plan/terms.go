@@ -8,26 +8,26 @@ import (
 )
 
 // terms returns s with terms in place of the numbers of some variables.
-func (c *compiler) terms(s stream, of algebra.Set) stream {
+func (q *query) terms(s stream, of algebra.Set) stream {
 	some := s.numbers.Intersect(of)
 	if some.Len() == 0 {
 		return s
 	}
 	start := s.start
 	s.numbers = s.numbers.Without(some)
-	s = c.traced(s, &exec.Terms{Exec: c.query, Input: s.op, Slots: some.Slots()}, "terms", names(c.body.Scope, some), s.plan)
+	s = q.traced(s, &exec.Terms{Exec: q.exec, Input: s.op, Slots: some.Slots()}, "terms", q.names(some), s.plan)
 	s.start = start
 	return s
 }
 
 // alike returns both sides of a join with each common variable either as numbers or as terms on both.
-func (c *compiler) alike(left, right stream) (stream, stream) {
-	numbers := c.unionNumbers([]stream{left, right})
-	return c.terms(left, left.numbers.Without(numbers)), c.terms(right, right.numbers.Without(numbers))
+func (q *query) alike(left, right stream) (stream, stream) {
+	numbers := unionNumbers([]stream{left, right})
+	return q.terms(left, left.numbers.Without(numbers)), q.terms(right, right.numbers.Without(numbers))
 }
 
 // unionNumbers returns the variables that are numbers in each stream that may bind them.
-func (c *compiler) unionNumbers(streams []stream) (numbers algebra.Set) {
+func unionNumbers(streams []stream) (numbers algebra.Set) {
 	for _, s := range streams {
 		numbers = numbers.Union(s.numbers)
 	}

@@ -11,7 +11,8 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-func (c *compiler) graph(n *algebra.Graph, in stream, depth int) (stream, error) {
+// graph joins in with the solutions of a graph, or of each.
+func (c *compiler) graph(n *algebra.Graph, in stream, at scope, want request) (stream, error) {
 	set := c.dataset.namedSet()
 	// 1. A graph by name. If it does not exist there is no solution, even of an empty pattern.
 	if !n.Name.IsVar() {
@@ -19,11 +20,11 @@ func (c *compiler) graph(n *algebra.Graph, in stream, depth int) (stream, error)
 		exists := set == nil || set[key]
 		if exists && set == nil && !optimize.Matches(n.Input) {
 			var err error
-			if exists, err = c.query.HasGraph(key); err != nil {
+			if exists, err = c.exec.HasGraph(key); err != nil {
 				return in, err
 			}
 		}
-		out, err := c.compile(n.Input, in, pattern.Graphs{Mode: pattern.OneGraph, Name: &key}, depth)
+		out, err := c.compile(n.Input, in, at.withGraphs(pattern.Graphs{Mode: pattern.OneGraph, Name: &key}), want)
 		if err != nil || exists {
 			return out, err
 		}
@@ -32,17 +33,17 @@ func (c *compiler) graph(n *algebra.Graph, in stream, depth int) (stream, error)
 	}
 	// 2. If patterns may have the variable as a fourth position, one scan serves all graphs.
 	if optimize.OneScan(n.Input, n.Name.Slot) {
-		return c.compile(n.Input, in, pattern.Graphs{Mode: pattern.EachGraph, Slot: n.Name.Slot, Set: set}, depth)
+		return c.compile(n.Input, in, at.withGraphs(pattern.Graphs{Mode: pattern.EachGraph, Slot: n.Name.Slot, Set: set}), want)
 	}
 	// 3. Otherwise the input runs once for each graph, and its patterns share the name.
 	name := ""
-	sub := c.alone()
-	sub.looped = true
-	out, err := sub.compile(n.Input, in, pattern.Graphs{Mode: pattern.OneGraph, Name: &name}, depth)
+	below := at.unfiltered().withGraphs(pattern.Graphs{Mode: pattern.OneGraph, Name: &name})
+	below.looped = true
+	out, err := c.compile(n.Input, in, below, request{})
 	if err != nil {
 		return in, err
 	}
-	loop := &exec.GraphLoop{Exec: c.query, Input: out.op, Name: &name, Slot: n.Name.Slot}
+	loop := &exec.GraphLoop{Exec: c.exec, Input: out.op, Name: &name, Slot: n.Name.Slot}
 	if set != nil {
 		loop.Only = []string{}
 		for _, iri := range c.dataset.Named {
@@ -50,5 +51,5 @@ func (c *compiler) graph(n *algebra.Graph, in stream, depth int) (stream, error)
 		}
 	}
 	out.bind(n.Name.Slot)
-	return c.traced(out, loop, "each graph", names(c.body.Scope, algebra.SetOf(n.Name.Slot)), out.plan), nil
+	return c.traced(out, loop, "each graph", c.names(algebra.SetOf(n.Name.Slot)), out.plan), nil
 }

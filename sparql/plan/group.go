@@ -1,0 +1,148 @@
+// GROUP BY.
+
+package plan
+
+import (
+	"strings"
+
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/sparql/expr"
+)
+
+// group makes one row of each group of rows of the input.
+func (c *compiler) group(n *algebra.Group, in stream, at scope) (stream, error) {
+	// 1. Counts of one pattern are tallies. All else needs the rows of the input.
+	below := at.projecting()
+	out, err := c.compile(n.Input, in, below, request{})
+	if err != nil {
+		return in, err
+	}
+	if counted, ok := c.countJoin(n, out, at); ok {
+		return counted, nil
+	}
+	_, possible := c.variables.Vars(n.Input)
+	visible := visibleSlots(c.body.Scope, possible)
+	// 2. If each solution counts once only, DISTINCT goes below the group, because it can use
+	// files.
+	distinctBelow := false
+	if slots, ok := distinctOf(n, visible); ok && !at.lateral() {
+		d := &exec.Distinct{Exec: c.exec, Input: out.op, Slots: slots, Holder: c.exec.Account.NewHolder("distinct")}
+		out = c.traced(out, d, "distinct", c.names(algebra.SetOf(slots...)), out.plan)
+		distinctBelow = true
+	}
+	op := &exec.Group{Exec: c.exec, Holder: c.exec.Account.NewHolder("group by")}
+	result := stream{rows: 1}
+	// In a lateral run all bindings of the feed's row must pass the group, because the rows
+	// above need them.
+	if at.lateral() {
+		out = c.terms(out, at.outer.possible)
+		op.Pass, op.Feed = at.outer.possible.Slots(), at.outer.feed
+		result.certain, result.possible, result.numbers = at.outer.certain, at.outer.possible, at.outer.numbers
+	}
+	numbers := result.numbers
+	// 3. Compile keys and aggregates.
+	var exprs []ast.Expr
+	for _, key := range n.Keys {
+		x, err := expr.Compile(key.Expr, expr.Scope{})
+		if err != nil {
+			return in, err
+		}
+		from := -1
+		if v, ok := key.Expr.(*ast.Var); ok {
+			from = v.Slot
+		}
+		op.Keys = append(op.Keys, exec.GroupKey{Expr: x, From: from, Slot: key.Slot})
+		if from >= 0 && out.numbers.Has(from) {
+			result.numbers = result.numbers.With(key.Slot)
+		}
+		exprs = append(exprs, key.Expr)
+		result.rows = max(1, out.rows/4)
+	}
+	for _, a := range n.Aggregates {
+		of := a.Agg
+		if distinctBelow {
+			// The rows are distinct already, so the aggregate need not compare them again.
+			plain := *of
+			plain.Distinct = false
+			of = &plain
+		}
+		agg, err := expr.CompileAggregate(of, expr.Scope{}, visible)
+		if err != nil {
+			return in, err
+		}
+		op.Aggs = append(op.Aggs, exec.GroupAggregate{Agg: agg, Slot: a.Slot})
+		exprs = append(exprs, a.Agg)
+	}
+	// 4. Make the operator over their input.
+	env, plans, err := c.newEnv(at, exprs, out)
+	if err != nil {
+		return in, err
+	}
+	op.Input, op.Env = out.op, env
+	certain, vars := c.variables.Vars(n)
+	result.certain, result.possible = result.certain.Union(certain), result.possible.Union(vars)
+	result = c.traced(result, op, "group", listText(exprs, ", ", ast.ExprString), append([]*explain.Plan{out.plan}, plans...)...)
+	result = c.terms(result, numbers)
+	var bound []int
+	for _, key := range op.Keys {
+		if key.From != key.Slot {
+			bound = append(bound, key.Slot)
+		}
+	}
+	return c.agreeing(result, bound, at), nil
+}
+
+// visibleSlots returns the variables of the solutions that a group counts: the possible ones with a name in the query.
+func visibleSlots(of *algebra.Scope, possible algebra.Set) (visible []int) {
+	for slot := range possible.All {
+		if name := of.Name(slot); !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_:") {
+			visible = append(visible, slot)
+		}
+	}
+	return visible
+}
+
+// distinctOf reports whether all aggregates are DISTINCT of one variable, or of the whole
+// solution, and all keys variables. Then each solution needs to be seen once only by these
+// slots. A [exec.Distinct] below does this, because it can go to files even if one group
+// exceeds the memory.
+func distinctOf(n *algebra.Group, visible []int) ([]int, bool) {
+	// 1. All keys must be variables, because an expression has no slot.
+	var slots algebra.Set
+	for _, key := range n.Keys {
+		v, ok := key.Expr.(*ast.Var)
+		if !ok || v.Slot < 0 {
+			return nil, false
+		}
+		slots.Add(v.Slot)
+	}
+	// 2. All aggregates must be of the same variable, or all of the whole solution.
+	slot := -1
+	for i, a := range n.Aggregates {
+		of := -2 // the whole solution
+		if a.Agg.Arg != nil {
+			v, ok := a.Agg.Arg.(*ast.Var)
+			if !ok {
+				return nil, false
+			}
+			of = v.Slot
+		}
+		if !a.Agg.Distinct || of == -1 || i > 0 && of != slot {
+			return nil, false
+		}
+		slot = of
+	}
+	switch {
+	// 3. The slots of a whole solution are those visible to the query.
+	case slot == -1:
+		return nil, false
+	case slot == -2:
+		slots.AddAll(algebra.SetOf(visible...))
+	default:
+		slots.Add(slot)
+	}
+	return slots.Slots(), true
+}

@@ -1,0 +1,65 @@
+// ORDER BY.
+
+package plan
+
+import (
+	"fmt"
+
+	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/sparql/expr"
+)
+
+// orderBy sorts the rows of a node. top is how many are needed; negative for all.
+func (c *compiler) orderBy(input algebra.Node, keys []ast.OrderKey, top int64, in stream, at scope) (stream, error) {
+	op := &exec.OrderBy{Exec: c.exec, Top: top, InSequence: -1, Holder: c.exec.Account.NewHolder("order by")}
+	// 1. If only first rows are wanted and the first key is a variable, the input may come in its
+	// sequence.
+	var want request
+	if v, ok := keys[0].Expr.(*ast.Var); ok && top > 0 && !at.lateral() {
+		want.sequence = &sequence{slot: v.Slot, descending: keys[0].Descending, top: top}
+	}
+	out, err := c.compile(input, in, at.unfiltered(), want)
+	if err != nil {
+		return in, err
+	}
+	name := "order by"
+	if op.Top >= 0 {
+		name = fmt.Sprintf("top %d", op.Top)
+	}
+	if out.sorted {
+		op.InSequence = want.sequence.slot
+		name += " of the store's sequence"
+	}
+	// 2. Compile the keys.
+	var exprs []ast.Expr
+	for _, key := range keys {
+		x, err := expr.Compile(key.Expr, expr.Scope{})
+		if err != nil {
+			return in, err
+		}
+		op.Keys = append(op.Keys, exec.OrderKey{Expr: x, Descending: key.Descending})
+		exprs = append(exprs, key.Expr)
+	}
+	// 3. Make the operator. It keeps a heap if there is a top.
+	env, plans, err := c.newEnv(at, exprs, out)
+	if err != nil {
+		return in, err
+	}
+	op.Input, op.Env = out.op, env
+	if op.Top >= 0 {
+		out.rows = min(out.rows, float64(op.Top))
+	}
+	out.sequence, out.sorted = false, false
+	return c.traced(out, op, name, listText(keys, ", ", keyText), append([]*explain.Plan{out.plan}, plans...)...), nil
+}
+
+func keyText(key ast.OrderKey) string {
+	text := ast.ExprString(key.Expr)
+	if key.Descending {
+		text = "desc " + text
+	}
+	return text
+}
