@@ -120,7 +120,7 @@ func init() { // a variable would depend on itself, because verbs run verbs
 
 // errorKinds are the errors that fail names.
 var errorKinds = map[string]error{
-	"unavailable": store.ErrUnavailable, "invalid": store.ErrInvalid, "disk-full": store.ErrDiskFull, "deadline": context.DeadlineExceeded,
+	"unavailable": store.ErrUnavailable, "invalid": store.ErrInvalid, "unknown": store.ErrUnknown, "disk-full": store.ErrDiskFull, "deadline": context.DeadlineExceeded,
 	"excluded": cluster.ErrExcluded, "superseded": cluster.ErrSuperseded, "not-empty": cluster.ErrNotEmpty, "wrong-cluster": cluster.ErrWrongCluster,
 	"log-lost": agreement.ErrLogLost, "majority-answers": generation.ErrMajorityAnswers,
 }
@@ -518,14 +518,18 @@ func nested(args []string) (kind string, texts, command []string) {
 	return kind, texts, args
 }
 
-// is returns an error unless err has the kind and contains the texts.
-func (p *play) is(err error, kind string, texts []string) error {
-	target, ok := errorKinds[kind]
-	if !ok && kind != "any" {
-		return fmt.Errorf("unknown kind of errors %q", kind)
+// is returns an error unless err has one of the kinds, with | between them, and contains the texts.
+func (p *play) is(err error, kinds string, texts []string) error {
+	has := false
+	for _, kind := range strings.Split(kinds, "|") {
+		target, ok := errorKinds[kind]
+		if !ok && kind != "any" {
+			return fmt.Errorf("unknown kind of errors %q", kind)
+		}
+		has = has || kind == "any" || errors.Is(err, target)
 	}
-	if kind != "any" && !errors.Is(err, target) {
-		return fmt.Errorf("want %s, got %w", kind, err)
+	if !has {
+		return fmt.Errorf("want %s, got %w", kinds, err)
 	}
 	for _, text := range texts {
 		if text = p.text(text); !strings.Contains(err.Error(), text) {

@@ -4,7 +4,9 @@ package cluster
 
 import (
 	"context"
+	"errors"
 	"fmt"
+	"strings"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/leader"
@@ -92,7 +94,37 @@ func (a *admin) request(ctx context.Context, method string, id trie.MachineID, d
 	var e peer.Encoder
 	e.Uint64(uint64(id))
 	_, err := a.peers.callLeader(ctx, method, e.Data())
-	return upkeep.Unavailable(err)
+	return answeredBy(err)
+}
+
+// refusals are the errors of a leader that its refusal of an operator's request stands for.
+var refusals = map[peer.Code]error{
+	peer.CodeInvalid: store.ErrInvalid, peer.CodeDiskFull: store.ErrDiskFull, peer.CodeUnavailable: store.ErrUnavailable,
+}
+
+// refusalOf returns an error of the leader as a refusal, if one stands for it.
+func refusalOf(err error) error {
+	for code, kind := range refusals {
+		if errors.Is(err, kind) {
+			return peer.Refuse(code, 0, "%s", strings.TrimPrefix(err.Error(), kind.Error()+": "))
+		}
+	}
+	return err
+}
+
+// answeredBy returns the error of a request to the leader with the kind that the leader's own error has. It is
+// [store.ErrUnknown] if the leader does not answer, because it may have recorded the request before it died.
+func answeredBy(err error) error {
+	var r *peer.Refusal
+	switch {
+	case err == nil, errors.As(err, new(*peer.RemoteError)):
+		return err
+	case errors.As(err, &r) && refusals[r.Code] != nil:
+		return fmt.Errorf("%w: %s", refusals[r.Code], r.Message)
+	case peer.IsDefinite(err):
+		return upkeep.Unavailable(err)
+	}
+	return fmt.Errorf("%w: the leader may have recorded the request; send it again: %w", store.ErrUnknown, err)
 }
 
 // register makes the operator's requests answered.
@@ -114,6 +146,6 @@ func (a *admin) answer(do func(context.Context, trie.MachineID) error) peer.Hand
 		if !a.agreement().IsLeader() { // asked by one that believed so: it has to look again
 			return nil, peer.Refuse(peer.CodeUnavailable, 0, "this node does not lead")
 		}
-		return nil, do(ctx, id)
+		return nil, refusalOf(do(ctx, id))
 	}
 }

@@ -24,6 +24,8 @@ const (
 	CodeMethod      Code = "method"      // the receiver does not know the method
 	CodeTooLarge    Code = "too-large"   // the body is above the receiver's limit
 	CodeOther       Code = "other"       // the receiver is another machine than Header.To
+	CodeInvalid     Code = "invalid"     // what is asked for cannot be done, now or later
+	CodeDiskFull    Code = "disk-full"   // a disk lacks room for it
 )
 
 // A Refusal is a definite answer: nothing was done.
