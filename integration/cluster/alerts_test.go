@@ -246,7 +246,7 @@ func TestAlertsRebuildHangs(t *testing.T) {
 		m.form()
 		m.spread()
 		m.watch(2 * time.Minute)
-		release := m.fills.begin()
+		release := m.held.begin(heldRequests["sync"], 0)
 		defer release()
 		m.machines[3].kill()
 		killed = m.passed()

@@ -6,7 +6,6 @@ import (
 	"context"
 	"fmt"
 
-	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -38,7 +37,7 @@ func (m *machine) contents(ctx context.Context) (map[string]bool, error) {
 }
 
 // contentsOf reads all triples of one order through a node.
-func contentsOf(ctx context.Context, n *cluster.Node, o triple.Order) (map[string]bool, error) {
+func contentsOf(ctx context.Context, n interface{ Reader() (store.Reader, error) }, o triple.Order) (map[string]bool, error) {
 	sn, err := n.Reader()
 	if err != nil {
 		return nil, err

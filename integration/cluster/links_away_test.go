@@ -27,7 +27,7 @@ import (
 // the dead ones read is not regenerated until regenerate is called.
 func (w *web) lose(n int) (regenerate func()) {
 	w.t.Helper()
-	regenerate = w.fills.begin()
+	regenerate = w.held.begin(heldRequests["sync"], 0)
 	for range n {
 		m := w.any()
 		w.end(m)

@@ -37,6 +37,7 @@ var conditions = map[string]condition{
 	"listed":     {"MACHINE", 1, (*play).listed},
 	"ended":      {"MACHINE KIND [TEXT...]", 2, (*play).ended},
 	"same":       {"MACHINE", 1, func(p *play, a []string) error { m := p.machine(a[0]); return want(m.node.MachineID(), p.ids[m]) }},
+	"linked":     {"", 0, (*play).linked},
 	"losses":     {"", 0, (*play).losses},
 	"excluded":   {"MACHINE", 1, (*play).excluded},
 	"returning":  {"NUMBER", 1, (*play).returning},

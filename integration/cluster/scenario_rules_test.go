@@ -111,16 +111,43 @@ expect replaced 3 1                   => the owner of partition
 rejoin 3
 settle
 expect same 3                         => it is
+increment                             => there is no backup to continue
+backup through 1
+add 3500..3510
+increment through 2
 forget
 expect data                           => 1 missing
 read 1                                => 1 missing
+backup                                => 1 missing
 add 0..2                              => it is 2, not 1
+expect linked                         => keeps no graph of links
+keep-links 1                          => has answered requests without links
+stop all
+start 1 2 3
+settle
+keep-links all
+link 0..10
+hold rows
+reach held
+fail unavailable read-links 1
+reach export                          => not reached in 5
+hold odd                              => unknown request "odd"
+release
+wait linked
+forget-link
+expect linked                         => they are
+read-links 2                          => they are
 `
 
 // TestScenarioExpectations breaks each condition, and each verb that checks something.
 func TestScenarioExpectations(t *testing.T) {
-	verbs["forget"] = verb{run: func(p *play, _ context.Context, _ []string) error { p.data[0] = true; return nil }}
+	forget := func(of func(p *play) map[int]bool, number int) verb {
+		return verb{run: func(p *play, _ context.Context, _ []string) error { of(p)[number] = true; return nil }}
+	}
+	verbs["forget"] = forget(func(p *play) map[int]bool { return p.data }, 0)
+	verbs["forget-link"] = forget(func(p *play) map[int]bool { return p.links }, numPages)
 	defer delete(verbs, "forget")
+	defer delete(verbs, "forget-link")
 	used := map[string]bool{}
 	simulate(t, 0, func(t *testing.T, w *world) {
 		p := newPlay(w)

@@ -11,7 +11,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
 )
 
@@ -26,13 +25,9 @@ func (p *play) answers(args []string) error {
 		texts = len(args)
 	}
 	for _, m := range p.list(args[:texts]) {
-		api := p.apis[m.node]
-		if api == nil {
-			var err error
-			if api, err = server.New(m.node, server.Options{Cluster: m.node}); err != nil {
-				return err
-			}
-			p.apis[m.node] = api
+		api, err := p.api(m)
+		if err != nil {
+			return err
 		}
 		for _, path := range []string{"/status", "/metrics", "/healthz"} {
 			began, got := time.Now(), httptest.NewRecorder()

@@ -239,10 +239,12 @@ type play struct {
 	retrying bool         // an add may add fewer triples than are missing, because a try before it added some
 	doubtful []int        // numbers of triples whose adds were interrupted
 	buried   int          // tombstones after the last delete
+	links    map[int]bool // numbers of the links that the cluster must have
+	chain    []archive    // the last full backup and its increments
 	ids      map[*machine]trie.MachineID
 	saved    map[*machine]*memdisk.FS
 	apis     map[*cluster.Node]*server.API
-	released func()     // releases held copies
+	released func()     // releases held requests
 	begun    chan error // the result of the command that began
 	writer   *writer
 	writes   numbers
@@ -250,7 +252,7 @@ type play struct {
 }
 
 func newPlay(w *world) *play {
-	return &play{w: w, limit: waitLimit, named: map[string]*machine{}, data: map[int]bool{}, ids: map[*machine]trie.MachineID{}, saved: map[*machine]*memdisk.FS{}, apis: map[*cluster.Node]*server.API{}, released: func() {}}
+	return &play{w: w, limit: waitLimit, named: map[string]*machine{}, data: map[int]bool{}, links: map[int]bool{}, ids: map[*machine]trie.MachineID{}, saved: map[*machine]*memdisk.FS{}, apis: map[*cluster.Node]*server.API{}, released: func() {}}
 }
 
 // play walks the steps. A step that fails is reported with its file and line.

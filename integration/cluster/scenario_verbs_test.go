@@ -52,7 +52,7 @@ func init() { // a variable would depend on itself, because verbs run verbs
 		}},
 		"isolate": {"MACHINE...", 1, onEach(func(p *play, m *machine) error { p.down(m); p.w.net.Isolate(m.name); return nil })},
 		"heal":    {"", 0, func(p *play, _ context.Context, _ []string) error { p.w.net.Heal(); return nil }},
-		"hold":    {"", 0, func(p *play, _ context.Context, _ []string) error { p.released = p.w.fills.begin(); return nil }},
+		"hold":    {"[REQUEST [NUMBER]]", 0, (*play).hold},
 		"release": {"", 0, func(p *play, _ context.Context, _ []string) error { p.released(); return nil }},
 		"room":    {"MACHINE SIZE", 2, (*play).room},
 		"save":    {"MACHINE", 1, onEach(func(p *play, m *machine) error { p.saved[m] = m.disk.CrashClone(vfs.CrashCloneCfg{}); return nil })},
@@ -87,6 +87,11 @@ func init() { // a variable would depend on itself, because verbs run verbs
 		"read":        {"MACHINE...", 1, (*play).read},
 		"write":       {"FROM..TO through MACHINE...", 3, (*play).write},
 		"end-writes":  {"[NUMBER DURATION]", 0, (*play).endWrites},
+		"link":        {"FROM..TO [through MACHINE]", 1, (*play).link},
+		"keep-links":  {"MACHINE...", 1, onEach((*play).keepLinks)},
+		"read-links":  {"MACHINE...", 1, (*play).readLinks},
+		"backup":      {"[through MACHINE]", 0, (*play).backup},
+		"increment":   {"[through MACHINE]", 0, (*play).increment},
 		"purge":       {"[through MACHINE]", 0, (*play).purge},
 		"scrub":       {"", 0, (*play).scrub},
 		"leave":       {"MACHINE|stranger", 1, func(p *play, ctx context.Context, a []string) error { return p.w.any().node.Leave(ctx, p.idOf(a[0])) }},
@@ -300,6 +305,27 @@ func (p *play) cut(_ context.Context, args []string) error {
 	return nil
 }
 
+// hold holds back the requests of a kind, "sync" unless one is named, behind the next few.
+func (p *play) hold(_ context.Context, args []string) error {
+	name, pass := "sync", 0
+	if len(args) > 0 {
+		name = args[0]
+	}
+	r, ok := heldRequests[name]
+	if !ok {
+		return fmt.Errorf("unknown request %q; README.md has the requests", name)
+	}
+	if len(args) > 1 {
+		var err error
+		if pass, err = strconv.Atoi(args[1]); err != nil {
+			return err
+		}
+	}
+	p.released()
+	p.released = p.w.held.begin(r, pass)
+	return nil
+}
+
 // room sets how many bytes are free on a disk.
 func (p *play) room(_ context.Context, args []string) error {
 	return p.machine(args[0]).freeText(args[1])
@@ -338,12 +364,12 @@ func (p *play) restore(_ context.Context, args []string) error {
 	return err
 }
 
-// through returns the node that a request goes to.
-func (p *play) through(args []string) *cluster.Node {
+// machineOf returns the machine that a request goes to.
+func (p *play) machineOf(args []string) *machine {
 	if _, names := before(args, "through"); len(names) > 0 {
-		return p.machine(names[0]).node
+		return p.machine(names[0])
 	}
-	return p.w.any().node
+	return p.w.any()
 }
 
 func (p *play) add(ctx context.Context, args []string) error {
@@ -351,7 +377,7 @@ func (p *play) add(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.through(args).Add(ctx, n.triples())
+	r, err := p.machineOf(args).node.Add(ctx, n.triples())
 	if err != nil {
 		return err
 	}
@@ -366,7 +392,7 @@ func (p *play) add(ctx context.Context, args []string) error {
 func (p *play) delete(ctx context.Context, args []string) error {
 	n, err := parseNumbers(args[0])
 	if err == nil {
-		_, err = p.through(args).Delete(ctx, n.triples())
+		_, err = p.machineOf(args).node.Delete(ctx, n.triples())
 	}
 	if err == nil {
 		p.wrote(n, false)
@@ -381,11 +407,7 @@ func (p *play) load(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	m := p.w.any()
-	if _, names := before(args, "through"); len(names) > 0 {
-		m = p.machine(names[0])
-	}
-	if _, err = m.load(ctx, document(p.w.t, "data.nq", n.triples(), 0), false); err != nil {
+	if _, err = p.machineOf(args).load(ctx, document(p.w.t, "data.nq", n.triples(), 0), false); err != nil {
 		for i := n.from; i < n.to; i++ {
 			p.doubtful = append(p.doubtful, i)
 		}
@@ -395,10 +417,11 @@ func (p *play) load(ctx context.Context, args []string) error {
 	return nil
 }
 
-// reach waits until a load or a view is at a moment. It looks more often than wait, because moments pass.
+// reach waits until a load or a view is at a moment, or a request is held. It looks more often than wait, because moments pass.
 func (p *play) reach(ctx context.Context, args []string) error {
 	began := time.Now()
-	for ; !p.w.at(strings.Join(args, " ")); sleep(ctx, time.Millisecond) { // of virtual time
+	moment := strings.Join(args, " ")
+	for ; !p.w.at(moment) && !(moment == "held" && p.w.held.holds()); sleep(ctx, time.Millisecond) { // of virtual time
 		if time.Since(began) > p.limit || ctx.Err() != nil {
 			return fmt.Errorf("not reached in %s", time.Since(began))
 		}
@@ -480,7 +503,7 @@ func (p *play) endWrites(_ context.Context, args []string) error {
 // purge fails unless it purges each tombstone.
 func (p *play) purge(ctx context.Context, args []string) error {
 	if len(args) > 0 {
-		n, err := p.through(args).Upkeep().Purge(ctx)
+		n, err := p.machineOf(args).node.Upkeep().Purge(ctx)
 		if err == nil || n > 0 {
 			err = errors.Join(err, fmt.Errorf("%d tombstones are purged", n))
 		}

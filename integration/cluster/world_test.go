@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/cluster/generation"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/directory"
@@ -40,7 +41,7 @@ type world struct {
 	look     time.Duration // that a look at the clock takes: work does not, in virtual time
 	looks    atomic.Int64
 	slept    atomic.Int64 // for how long all machines were suspended, in ns
-	fills    held         // keeps what was lost from being regenerated
+	held     held         // holds requests between machines back
 	log      *slog.Logger
 	events   *events
 	unfit    string // why this seed is not a test; "" if it is one
@@ -59,6 +60,8 @@ type machine struct {
 	spare bool
 	// noLinks: it keeps no graph of links.
 	noLinks bool
+	links   string           // the directory of its graph of links, which a crash leaves as it is; "" if it opens none
+	graph   *linkgraph.Graph // nil while it is down, or opens none
 	closed  bool
 	// advertise is where it says that others reach it; "" is its address.
 	advertise string
@@ -187,7 +190,7 @@ func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 	}
 	replicas := replica.Options{}
 	cfg := cluster.Config{
-		Listen: m.address(), Advertise: m.advertise, Spare: m.spare, NoLinks: m.noLinks, Closed: m.closed, Name: m.cluster, Lease: m.lease, Copies: m.copies, Network: w.fills.network(w.net.Host(m.name)), FS: w.events.disk(m.name, m.disk), Clock: w,
+		Listen: m.address(), Advertise: m.advertise, Spare: m.spare, NoLinks: m.noLinks, Closed: m.closed, Name: m.cluster, Lease: m.lease, Copies: m.copies, Network: w.held.network(w.net.Host(m.name)), FS: w.events.disk(m.name, m.disk), Clock: w,
 		MinSegmentBytes: 8 << 10, MaxSegmentBytes: 64 << 10, LoadDir: m.loads, Logger: w.log.With("machine", m.name),
 	}
 	if w.adjust != nil {
@@ -206,15 +209,38 @@ func (m *machine) tryRun(ctx context.Context, others ...*machine) (err error) {
 		return err
 	}
 	n := m.node
+	if err := m.openGraph(); err != nil {
+		return err
+	}
 	if err = n.AwaitJoined(ctx); err != nil && m.node == n { // it was not killed meanwhile
-		err = errors.Join(err, n.Close(), m.store.Close())
+		err = errors.Join(err, m.closeGraph(), n.Close(), m.store.Close())
 		m.node, m.store = nil, nil
+	}
+	return err
+}
+
+// openGraph opens the graph of links if the machine keeps one.
+func (m *machine) openGraph() (err error) {
+	if m.links != "" {
+		m.graph, err = linkgraph.OpenNode(m.node, linkgraph.Options{Copies: linkgraph.CopiesOfView, Dir: m.links, Workers: 1, Logger: m.world.log.With("machine", m.name)})
+	}
+	return err
+}
+
+// closeGraph closes the graph of links, if it is open.
+func (m *machine) closeGraph() (err error) {
+	if m.graph != nil {
+		err = m.graph.Close()
+		m.graph = nil
 	}
 	return err
 }
 
 // stop ends the machine's process in order.
 func (m *machine) stop() {
+	if err := m.closeGraph(); err != nil {
+		m.world.t.Errorf("close the graph of links of %s: %v", m.name, err)
+	}
 	n, s := m.node, m.store
 	m.node, m.store = nil, nil
 	if err := n.Close(); err != nil {
@@ -230,14 +256,17 @@ func (m *machine) stop() {
 func (m *machine) kill() {
 	m.disk = m.disk.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: m.world.random.IntN(101), RNG: m.world.random})
 	m.world.net.Kill(m.name)
-	n, s, before := m.node, m.store, m.stopped
-	m.node, m.store = nil, nil
+	g, n, s, before := m.graph, m.node, m.store, m.stopped
+	m.graph, m.node, m.store = nil, nil, nil
 	stopped := make(chan struct{})
 	m.stopped = stopped
 	go func() { // what it still does reaches neither the network nor the disk
 		defer close(stopped)
 		if before != nil {
 			<-before
+		}
+		if g != nil {
+			g.Close()
 		}
 		n.Close()
 		s.Close()
