@@ -28,20 +28,11 @@
 // this batch and no other ([Writes.WaitSettled]), because one holder that is down must not stop
 // reads of other rows. In names of this package, settled is committed.
 //
-// # Streams
-//
-// A stream sends one message at a time. The batches that wait become one message. So numbers
-// ascend at a holder, and each message takes one sync. If a holder has the last batch, it has
-// all before it. If a message fails, the stream sends it again unchanged, and a holder skips
-// what it has. A holder takes a message only in the epoch for which it was sent. So a late
-// message cannot come after those of the next view.
-//
 // # When the view changes
 //
-// Operations only roll forward. Each batch in flight gets a new number and is sent again, with
-// the old stamps, to the places of the new view. Answers of an earlier epoch do not count,
-// because the places may differ. The old number is committed when the new one is. Clients wait
-// longer, and see no error.
+// Operations only roll forward: what is in flight is sent again, with the old stamps, to the places
+// of the new view, see inFlight. A holder takes a message only in the epoch for which it was sent.
+// So a late message cannot come after those of the next view.
 //
 // If a sequencer is excluded, the holders send its operations in flight to the new sequencer of
 // each triple. It sends them with their old stamps, in batches of its own, and answers when

@@ -14,6 +14,39 @@ import (
 
 // inFlight is the batches in flight of this machine's sequencer, and the streams that send them
 // in the era of the adopted view.
+//
+// A stamped operation cannot be taken back: a holder may have it although its answer was lost. It
+// must reach all its places, although holders fail and views change on the way, and nothing may be
+// acknowledged that the places of the present view lack. And one holder that does not answer must
+// not stop the batches that it has no part in.
+//
+// Invariants:
+//
+//  1. A batch is in open, under all numbers that it had, until it is committed. The numbers of an
+//     incarnation are 1, 2, 3 and so on, and none is given twice.
+//  2. missing has the holders that have not answered the last number of a batch. The batch is
+//     committed when missing is empty. Answers of an earlier era do not count (answered).
+//  3. A stream sends one message at a time, its numbers ascend, and the next one is sent when the one
+//     before is answered. So if a holder has answered a batch, it has all its earlier ones (acks).
+//  4. unreconciled counts the batches of earlier epochs, those that were handed over, and annotations
+//     whose triples only a look-up has found. The leader waits for it to be 0 (Reconciled).
+//
+// The protocol:
+//
+//	stampGroup, within the gate       stream to a holder            Adopted, the gate is locked
+//	  stamps; track by key and token    wait for parts                end the streams of the old era
+//	  send: the next number,            one message of those          missing = nil: no answers count
+//	    missing = the holders,            that wait                   begin streams to the members
+//	    a part for each stream          with it: what is committed    resend: each batch in flight, with
+//	                                    answered:                       its stamps, under a new number
+//	                                      out of missing; empty?      handover: what lost sequencers left
+//	                                      commit, close settled
+//	                                    failed: the same again,
+//	                                      until the era ends
+//
+// The answer to a client and the reports to holders follow from commit. A report is the number of the
+// last batch and those up to it that are open, at most maxOpen; so holders and readers need no list of
+// what is committed. Clients wait across eras, and see no error.
 type inFlight struct {
 	*common
 	memory    memoryLimit // of operations in flight or in the queue
