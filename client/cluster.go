@@ -40,7 +40,7 @@ type Status struct {
 	Phase      string `json:"phase,omitempty"`    // "idle", "fill", "serve" or "ingest"
 	Leader     string `json:"leader,omitempty"`   // the ID of a machine; "" if there is none
 	Waiting    string `json:"waiting,omitempty"`  // the reason if the leader waits, in words
-	Protocol   string `json:"protocol,omitempty"` // the version of all members, such as "3.0"
+	Protocol   string `json:"protocol,omitempty"` // the version of all members, such as "1.0"
 	Copies     int    `json:"copies,omitempty"`   // machines for each triple, if the cluster has enough
 	Bears      int    `json:"bears,omitempty"`    // more machines that may fail at once without a loss of data
 	// Stale is the age of the other fields if the node reaches no leader.

@@ -11,7 +11,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -25,12 +24,12 @@ var errDown = errors.New("the machine is down")
 // EachMember sends a message to all other members of the adopted view at the same time. It calls take once
 // for each of them, one call at a time, with its answer or the reason why there is none. A node alone
 // has no other members. A member that was started again does not know the others before it has a view: until then
-// the error is [store.ErrUnavailable]. since is the minor of the protocol that added the method.
-func (n *Node) EachMember(ctx context.Context, method string, since uint64, body []byte, take func(m store.Member, answer []byte, err error)) error {
+// the error is [store.ErrUnavailable].
+func (n *Node) EachMember(ctx context.Context, method string, body []byte, take func(m store.Member, answer []byte, err error)) error {
 	v := n.View()
 	switch {
 	case v != nil:
-		n.eachMemberOf(ctx, v, method, since, body, take)
+		n.eachMemberOf(ctx, v, method, body, take)
 	case !n.alone():
 		return fmt.Errorf("%w: this machine has no view of the cluster yet", store.ErrUnavailable)
 	}
@@ -38,7 +37,7 @@ func (n *Node) EachMember(ctx context.Context, method string, since uint64, body
 }
 
 // eachMemberOf is EachMember for the members of a view.
-func (n *Node) eachMemberOf(ctx context.Context, v *view.View, method string, since uint64, body []byte, take func(m store.Member, answer []byte, err error)) {
+func (n *Node) eachMemberOf(ctx context.Context, v *view.View, method string, body []byte, take func(m store.Member, answer []byte, err error)) {
 	// 1. Send to those that are up, all at once.
 	states := n.memberStates(v)
 	var mu sync.Mutex
@@ -50,10 +49,7 @@ func (n *Node) eachMemberOf(ctx context.Context, v *view.View, method string, si
 		}
 		wait.Go(func() {
 			m, answer, err := states[id.String()], []byte(nil), errDown
-			switch {
-			case v.Minor < since:
-				err = fmt.Errorf("the cluster has protocol %s; it needs %s", protocol.Name(v.Minor), protocol.Name(since))
-			case m.State != "down":
+			if m.State != "down" {
 				answer, err = n.callMember(ctx, id, method, body)
 			}
 			// 2. The caller needs no lock of its own.

@@ -9,7 +9,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
@@ -158,7 +157,7 @@ func (n *Node) versionsOf(ctx context.Context, v *view.View, key []byte) (rows m
 	}
 	local, err := n.store.VersionRows(ctx, key)
 	record(n.self.String(), local, err)
-	n.eachMemberOf(ctx, v, methodVersions, protocol.Versions, key, func(m store.Member, answer []byte, err error) {
+	n.eachMemberOf(ctx, v, methodVersions, key, func(m store.Member, answer []byte, err error) {
 		var got map[string]string
 		if err == nil {
 			err = json.Unmarshal(answer, &got)

@@ -12,7 +12,6 @@ import (
 	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/links"
@@ -52,8 +51,7 @@ var movedAtOnce = 10_000
 
 // mayBeEarlier reports whether UIDs may have the earlier form now.
 func (fs *forms) mayBeEarlier() bool {
-	v := fs.node.View()
-	return !fs.moved.Load() && fs.node.Lone() == nil && (v == nil || v.Minor < protocol.SystemLinks)
+	return !fs.moved.Load() && fs.node.Lone() == nil && fs.node.View() == nil
 }
 
 // form returns the form of UIDs in the store. It moves them first if it must.
@@ -85,8 +83,6 @@ func (fs *forms) form(ctx context.Context) (form, error) {
 	case fs.node.Lone() != nil:
 	case v == nil:
 		return form{}, errNoView
-	case v.Minor < protocol.SystemLinks:
-		return form{earlier: true}, nil
 	}
 	// 2. Move. A store without UIDs gets its mark with the first one.
 	n, err := fs.move(ctx, v)

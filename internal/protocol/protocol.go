@@ -20,40 +20,18 @@
 //   - A data directory records the cluster's minor before anything of that minor is
 //     written to it. A build with a smaller one does not open it.
 //
-// A minor is never used again: 3.7 is followed by 3.8 or 4.8.
+// A minor is never used again: 1.7 is followed by 1.8 or 2.8.
 package protocol
 
 import "fmt"
 
 const (
 	// Major changes if nodes of the release before cannot be in one cluster with this one.
-	Major = 3
-	// Minor grows with each release that adds to the protocol.
-	Minor = 3
+	Major = 1
+	// Minor grows with each release that adds to the protocol. What depends on a minor names it by a
+	// constant of this package.
+	Minor = 0
 )
 
-// Feed is the minor that added the change feed of a cluster: the stamper of an operation, the feed
-// in the view, and the methods of package changes.
-const Feed = 1
-
-// AnnotationVersions is the first minor with versions of annotations: conditions, versions in
-// reads, and annotations with a media type of up to 1 MiB beside it.
-const AnnotationVersions = 1
-
-// Skip is the first minor in which owners skip rows of a read.
-const Skip = 1
-
-// Versions is the first minor in which a member reports which versions of a triple it has.
-const Versions = 1
-
-// Operations is the first minor in which a member answers for its queries and its activity.
-const Operations = 1
-
-// TripleTerms is the first minor whose builds decode triple terms in keys and operations.
-const TripleTerms = 2
-
-// SystemLinks is the first minor whose builds have the UIDs of pages in the system graph.
-const SystemLinks = 3
-
-// Name returns the version of this major with a minor, such as 3.0.
+// Name returns the version of this major with a minor, such as 1.0.
 func Name(minor uint64) string { return fmt.Sprintf("%d.%d", Major, minor) }

@@ -273,7 +273,7 @@ func (m *members) NoMajority() bool { return m.alone }
 
 func (m *members) Address() string { return "10.0.0.1:7333" }
 
-func (m *members) EachMember(ctx context.Context, method string, _ uint64, body []byte, take func(store.Member, []byte, error)) error {
+func (m *members) EachMember(ctx context.Context, method string, body []byte, take func(store.Member, []byte, error)) error {
 	if m.err != nil {
 		return m.err
 	}

@@ -3,8 +3,6 @@
 package store
 
 import (
-	"fmt"
-
 	"github.com/trefoildb/trefoil/internal/store/fault"
 )
 
@@ -30,7 +28,3 @@ var (
 	ErrInvalid     = fault.ErrInvalid
 	ErrRejected    = fault.ErrRejected
 )
-
-// ErrOldRelease means that a member of the cluster has an older release, which cannot decode triple terms.
-// It wraps [ErrUnavailable], because the upgrade of that member mends it.
-var ErrOldRelease = fmt.Errorf("%w: a member of the cluster has an older release, which does not know triple terms: upgrade it", ErrUnavailable)

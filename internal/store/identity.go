@@ -30,7 +30,7 @@ type Identity struct {
 	Forming bool `json:"forming,omitempty"`
 	// Minor is the greatest minor version that the cluster has agreed on. A build with a smaller
 	// one may not understand the directory (see package protocol).
-	Minor uint64 `json:"minor,omitempty"`
+	Minor uint64 `json:"protocol,omitempty"`
 }
 
 // AdoptedView identifies a view that a machine has adopted.

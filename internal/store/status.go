@@ -40,7 +40,7 @@ type Status struct {
 	Phase      string `json:"phase,omitempty"`    // of the view: "idle", "fill", "serve", "ingest"
 	Leader     string `json:"leader,omitempty"`   // the ID of a machine; "" if there is none
 	Waiting    string `json:"waiting,omitempty"`  // what the leader waits for, as text
-	Protocol   string `json:"protocol,omitempty"` // the version that all members have, such as "3.0"
+	Protocol   string `json:"protocol,omitempty"` // the version that all members have, such as "1.0"
 	Copies     int    `json:"copies,omitempty"`   // how many machines must hold each triple, if there are enough
 	// Bears is the number of machines that may fail at once without a loss of data. If most voters
 	// fail, there is no service meanwhile, but the data is safe.

@@ -8,7 +8,6 @@ import (
 	"sort"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -22,12 +21,11 @@ type router struct {
 	bounds [][]byte  // lower bounds of ranges with one owner; the first is empty
 	owners []int     // of the ranges, as indexes of the ring
 	// first has for each order its first range, and the one after its last.
-	first            map[triple.Order][2]int
-	knowsTripleTerms bool // all members do
+	first map[triple.Order][2]int
 }
 
 func newRouter(v *view.View) *router {
-	r := &router{layout: v.Base, ring: v.Base.Placement.Machines(), first: map[triple.Order][2]int{}, knowsTripleTerms: v.KnowsTripleTerms()}
+	r := &router{layout: v.Base, ring: v.Base.Placement.Machines(), first: map[triple.Order][2]int{}}
 	for s := range v.Base.Trie.All() {
 		owner, _ := slices.BinarySearch(r.ring, v.Base.Placement.Owner(s))
 		if n := len(r.owners); n > 0 && r.owners[n-1] == owner {
@@ -43,15 +41,6 @@ func newRouter(v *view.View) *router {
 		r.first[o] = [2]int{from, to}
 	}
 	return r
-}
-
-// known returns [store.ErrOldRelease] if a member cannot decode the row of a key. It looks at the rows of OSP,
-// which each triple has.
-func (r *router) known(key []byte) error {
-	if lo, _ := triple.TripleTermSpan(); !r.knowsTripleTerms && triple.Order(key[0]) == triple.OSP && bytes.HasPrefix(key[1:], lo) {
-		return store.ErrOldRelease
-	}
-	return nil
 }
 
 // find returns the range of key, among those from one index to another.

@@ -4,7 +4,6 @@ package loads
 
 import (
 	"encoding/hex"
-	"errors"
 	"fmt"
 	"maps"
 	"math/rand/v2"
@@ -13,9 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -197,33 +194,5 @@ func TestCuts(t *testing.T) {
 	}
 	if bounds := cuts(rdfload.Sample{}, 3, Options{MinSegmentBytes: 1, MaxSegmentBytes: 1}); len(bounds) != 0 {
 		t.Error(bounds)
-	}
-}
-
-// A load with a triple term is refused until all members know triple terms.
-func TestOldMembers(t *testing.T) {
-	v, _ := spaceOf(t, rand.New(rand.NewPCG(1, 1)), 3)
-	x := triple.NewIRI("x:x")
-	term := triple.Triple{Subject: x, Predicate: x, Object: triple.NewTripleTerm(x, x, x)}
-	for _, test := range []struct {
-		minor uint64
-		t     triple.Triple
-		want  error
-	}{
-		{protocol.TripleTerms - 1, term, store.ErrOldRelease},
-		{protocol.TripleTerms - 1, triple.Triple{Subject: x, Predicate: x, Object: triple.NewString("<<( ")}, nil},
-		{protocol.TripleTerms, term, nil},
-	} {
-		v.Minor = test.minor
-		r := newRouter(v)
-		var got error
-		for _, order := range triple.Orders {
-			if key, _ := triple.AppendKey(nil, order, test.t); len(key) > 0 {
-				got = errors.Join(got, r.known(key))
-			}
-		}
-		if !errors.Is(got, test.want) || (got == nil) != (test.want == nil) {
-			t.Errorf("minor %d, %v: %v, want %v", test.minor, test.t, got, test.want)
-		}
 	}
 }

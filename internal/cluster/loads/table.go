@@ -78,9 +78,6 @@ func (t *table) Set(key, value []byte) error {
 			return err
 		}
 	}
-	if err := t.cursor.known(key); err != nil {
-		return err
-	}
 	if triple.IsAnnotation(value) {
 		return t.addAnnotation(key, value)
 	}

@@ -26,7 +26,7 @@ func TestHelloGolden(t *testing.T) {
 	if err := (&hello{kind: Gossip, cluster: "db"}).send(s); err != nil {
 		t.Fatal(err)
 	}
-	if got, want := s.said.String(), "TREFOIL\x03\x02\x00\x02db"+strings.Repeat("\x00", tagBytes); got != want {
+	if got, want := s.said.String(), "TREFOIL\x01\x02\x00\x02db"+strings.Repeat("\x00", tagBytes); got != want {
 		t.Errorf("a hello is %q, want %q", got, want)
 	}
 	// Computed by another implementation of HMAC from the drawing.
@@ -56,7 +56,7 @@ func TestSendErrors(t *testing.T) {
 		"\x05":                          "the node there has none",
 		"\x06":                          ErrSecret.Error(),
 		"\x07":                          ErrClosed.Error(),
-		"\x08\x07":                      "the node there has protocol 7, this node 3: the releases of the two nodes cannot be in one cluster",
+		"\x08\x07":                      "the node there has protocol 7, this node 1: the releases of the two nodes cannot be in one cluster",
 		"\x08":                          "read the protocol",
 		"\x01" + nonce + "\x08\x03":     ErrProtocol.Error(),
 		"\x00":                          "asks for none",
@@ -77,10 +77,10 @@ const nonce = "0123456789abcdef0123456789abcdef" // 32 bytes
 
 // Whatever a stranger sends, receive ends, says little, and takes no wrong proof.
 func FuzzReceive(f *testing.F) {
-	f.Add([]byte("\x03\x03\x00\x01c0123456789abcdef"), false)
-	f.Add([]byte("\x03\x03\x01\x01c0123456789abcdef"+nonce+nonce), true)
-	f.Add([]byte("\x01\x03\x01c"), true)
-	f.Add([]byte("\x03\x00\xff"), true)
+	f.Add([]byte("\x01\x03\x00\x01c0123456789abcdef"), false)
+	f.Add([]byte("\x01\x03\x01\x01c0123456789abcdef"+nonce+nonce), true)
+	f.Add([]byte("\x02\x03\x01c"), true)
+	f.Add([]byte("\x01\x00\xff"), true)
 	f.Fuzz(func(t *testing.T, text []byte, guarded bool) {
 		var secret []byte
 		if guarded {

@@ -64,7 +64,7 @@ func TestGoneBeforeWelcome(t *testing.T) {
 				t.Fatal(err)
 			}
 			n.CutOneWay(stranger, hostB)
-			io.WriteString(c, "TREFOIL\x03\x03\x00\x00"+strings.Repeat("\x00", 16))
+			io.WriteString(c, "TREFOIL\x01\x03\x00\x00"+strings.Repeat("\x00", 16))
 			c.Close()
 			n.Heal() // the hello comes together with its sender's end
 			synctest.Wait()

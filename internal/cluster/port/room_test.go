@@ -134,7 +134,7 @@ func TestIdleMakesRoom(t *testing.T) {
 // If connections are silent, or stop in the middle of the hello, they must keep neither clients
 // nor nodes out.
 func TestSilentMakesRoom(t *testing.T) {
-	for _, text := range []string{"", "TREF", "TREFOIL", "TREFOIL\x03\x03\x01\x01c", "TREFOIL\x03\x03\x01\x00" + strings.Repeat("\x00", 16)} {
+	for _, text := range []string{"", "TREF", "TREFOIL", "TREFOIL\x01\x03\x01\x01c", "TREFOIL\x01\x03\x01\x00" + strings.Repeat("\x00", 16)} {
 		synctest.Test(t, func(t *testing.T) {
 			n := memnet.New(1)
 			a, b := roomy(t, n, 12, 4)

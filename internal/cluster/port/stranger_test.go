@@ -49,8 +49,8 @@ func probe(t *testing.T, dial func() (net.Conn, error), text string, slow time.D
 // A stranger on the port gets nothing, and is cut off in time.
 func TestStrangers(t *testing.T) {
 	tag := strings.Repeat("\x00", 16)
-	hello := "TREFOIL\x03\x03\x00\x01c" + tag
-	secret := "TREFOIL\x03\x03\x01\x01c" + tag
+	hello := "TREFOIL\x01\x03\x00\x01c" + tag
+	secret := "TREFOIL\x01\x03\x01\x01c" + tag
 	for _, c := range []struct {
 		name, guard, text string
 		slow              time.Duration
@@ -60,20 +60,20 @@ func TestStrangers(t *testing.T) {
 		{"says nothing", "plain", "", 0, "", timeout},
 		{"stops in the magic", "plain", "TREF", 0, "", timeout},
 		{"stops after the magic", "plain", "TREFOIL", 0, "", timeout},
-		{"stops in the hello", "plain", "TREFOIL\x03\x03\x00\xffc", 0, "", timeout},
+		{"stops in the hello", "plain", "TREFOIL\x01\x03\x00\xffc", 0, "", timeout},
 		{"a slow magic", "plain", hello, 3 * time.Second, "", timeout},
-		{"a slow hello", "plain", "TREFOIL\x03\x03\x00\xff" + strings.Repeat("c", 255), time.Second, "", 2 * timeout},
-		{"another version", "plain", "TREFOIL\x01\x03\x01c", 0, "\x08\x03", 0},
-		{"another kind", "plain", "TREFOIL\x03\x04\x00\x01c" + tag, 0, "", 0},
-		{"unknown flags", "plain", "TREFOIL\x03\x03\x02\x01c" + tag, 0, "", 0},
-		{"another cluster", "plain", "TREFOIL\x03\x03\x00\x01d" + tag, 0, "\x02", 0},
-		{"no cluster for Raft", "plain", "TREFOIL\x03\x01\x00\x00" + tag, 0, "\x02", 0},
+		{"a slow hello", "plain", "TREFOIL\x01\x03\x00\xff" + strings.Repeat("c", 255), time.Second, "", 2 * timeout},
+		{"another version", "plain", "TREFOIL\x02\x03\x01c", 0, "\x08\x01", 0},
+		{"another kind", "plain", "TREFOIL\x01\x04\x00\x01c" + tag, 0, "", 0},
+		{"unknown flags", "plain", "TREFOIL\x01\x03\x02\x01c" + tag, 0, "", 0},
+		{"another cluster", "plain", "TREFOIL\x01\x03\x00\x01d" + tag, 0, "\x02", 0},
+		{"no cluster for Raft", "plain", "TREFOIL\x01\x01\x00\x00" + tag, 0, "\x02", 0},
 		{"garbage", "plain", "\x00\xff\x17garbage\r\n\r\n", 0, "HTTP/1.1 400 Bad Request", 0},
 		{"no secret", "secret", hello, 0, "\x04", 0},
 		{"a secret", "plain", secret, 0, "\x05", 0},
 		{"no proof", "secret", secret, 0, "nonce", timeout},
 		{"a wrong proof", "secret", secret + strings.Repeat("x", 64), 0, "wrong", 0},
-		{"another cluster and no proof", "secret", "TREFOIL\x03\x03\x01\x01d" + tag + strings.Repeat("x", 64), 0, "wrong", 0},
+		{"another cluster and no proof", "secret", "TREFOIL\x01\x03\x01\x01d" + tag + strings.Repeat("x", 64), 0, "wrong", 0},
 		{"says nothing to TLS", "TLS", "", 0, "", timeout},
 		{"stops in the handshake", "TLS", "\x16\x03\x01\x02\x00\x01\x00\x01", 0, "", timeout},
 		{"no TLS", "TLS", hello, 0, "", 0},
@@ -147,7 +147,7 @@ func TestCertificates(t *testing.T) {
 				t.Fatal(err)
 			}
 			conn := tls.Client(raw, config)
-			io.WriteString(conn, "TREFOIL\x03\x03\x00\x01c"+strings.Repeat("\x00", 16))
+			io.WriteString(conn, "TREFOIL\x01\x03\x00\x01c"+strings.Repeat("\x00", 16))
 			first := make([]byte, 5)
 			k, err := io.ReadFull(conn, first)
 			if c.node != (string(first[:k]) == "\x00peer") {

@@ -80,15 +80,6 @@ func codeVersioned(n *replica.Noted) func(*peer.Coder) {
 	}
 }
 
-// serveNotes answers reads/notes, for members of older releases.
-func (ow *owner) serveNotes(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
-	n, err := ow.serveNoted(ctx, body)
-	if err != nil {
-		return nil, err
-	}
-	return encodeNoted(&n), nil
-}
-
 // serveVersions answers reads/versions.
 func (ow *owner) serveVersions(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
 	n, err := ow.serveNoted(ctx, body)

@@ -192,7 +192,6 @@ func (w *world) newMachine(i int, o Options) *machine {
 	m.server.HandleStream(MethodCount, m.stream(m.reads.serveCount))
 	m.server.HandleStream(MethodSkip, m.stream(m.reads.serveSkip))
 	m.server.Handle(MethodRows, m.call(m.reads.serveRows))
-	m.server.Handle(methodNotes, m.reads.serveNotes)
 	m.server.Handle(methodVersions, m.reads.serveVersions)
 	m.server.Handle(methodAnnotations, m.reads.serveAnnotations)
 	m.server.Handle(methodSurvey, m.reads.serveSurvey)

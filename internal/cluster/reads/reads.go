@@ -114,7 +114,6 @@ const (
 	MethodCount  = "reads/count"
 	MethodSkip   = "reads/skip"
 	methodSurvey = "reads/survey"
-	methodNotes  = "reads/notes"
 
 	methodAnnotations = "reads/annotations"
 	methodVersions    = "reads/versions"
@@ -127,7 +126,6 @@ func (r *Reads) Register(s *peer.Server) {
 	s.HandleStream(MethodSkip, r.serveSkip)
 	s.Handle(MethodRows, r.serveRows)
 	s.Handle(methodSurvey, r.serveSurvey)
-	s.Handle(methodNotes, r.serveNotes)
 	s.Handle(methodVersions, r.serveVersions)
 	s.Handle(methodAnnotations, r.serveAnnotations)
 }

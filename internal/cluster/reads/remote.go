@@ -13,7 +13,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
@@ -200,13 +199,9 @@ func (rm *remote) annotationsRemote(ctx context.Context, v *view.View, q *notesR
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer rm.stall(clockOf(ctx).left(rm.options.IdleTimeout), cancel).Stop()
-		method, code := methodVersions, codeVersioned(&n)
-		if v.Minor < protocol.AnnotationVersions {
-			method, code = methodNotes, codeNoted(&n)
-		}
-		answer, err := rm.member.Call(ctx, owner, method, peer.Encode(len(q.key)+len(q.id)+16, q.fields))
+		answer, err := rm.member.Call(ctx, owner, methodVersions, peer.Encode(len(q.key)+len(q.id)+16, q.fields))
 		if err == nil {
-			err = peer.Decode(answer, code)
+			err = peer.Decode(answer, codeVersioned(&n))
 		}
 		if err != nil {
 			return &remoteError{owner, err}

@@ -7,7 +7,6 @@ import (
 	"context"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/turns"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -96,14 +95,14 @@ func (sn *Snapshot) skipPiece(ctx context.Context, v *view.View, p piece, revers
 	switch {
 	case p.live && p.owner == sn.reads.self:
 		return sn.reads.countLocal(ctx, q)
-	case p.live && v.Minor >= protocol.Skip:
+	case p.live:
 		err = turns.Wait(ctx, func() (err error) {
 			n, last, err = sn.reads.skipRemote(turns.Detach(ctx), q, p.owner)
 			return err
 		})
 		return n, last, err
 	}
-	// The owner is down, or of an older release: read the rows and drop them.
+	// The owner is down: read the rows and drop them.
 	s, err := sn.scan(ctx, p.Range, reverse, f, 0)
 	if err != nil {
 		return 0, nil, err

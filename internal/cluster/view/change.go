@@ -10,7 +10,6 @@ import (
 	"slices"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -60,9 +59,6 @@ func (v *View) finish() (*View, error) {
 	}
 	return v, nil
 }
-
-// KnowsTripleTerms reports whether all members decode triple terms.
-func (v *View) KnowsTripleTerms() bool { return v.Minor >= protocol.TripleTerms }
 
 // raiseMinor sets the view's minor to the least minor of its members if it is greater. It grows
 // when a machine starts or joins. If the last machine of an older release is lost, the minor does

@@ -9,7 +9,6 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -52,9 +51,9 @@ type FeedCopies struct {
 // maxFeedCopies bounds the changes of the number of copies in a view.
 const maxFeedCopies = 64
 
-// beginFeed begins the feed if all members write logs, and if it has not begun yet.
+// beginFeed begins the feed if it has not begun yet.
 func (v *View) beginFeed() {
-	if v.Feed == nil && v.Minor >= protocol.Feed {
+	if v.Feed == nil {
 		v.Feed = &Feed{Source: FeedSource(v.ClusterID), Horizon: v.Epoch, Reason: "the cluster keeps changes since then"}
 	}
 }

@@ -8,16 +8,13 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/trie"
 )
 
 // feeding returns an idle view of machines with logs.
 func feeding(t *testing.T, ids ...trie.MachineID) *View {
 	t.Helper()
-	first := up(ids[0])
-	first.Minor = protocol.Feed
-	v := First("test", "id", first, simLayout(t, ids[0]), 1)
+	v := First("test", "id", up(ids[0]), simLayout(t, ids[0]), 1)
 	for _, id := range ids[1:] {
 		v = joined(t, v, id)
 	}
@@ -26,9 +23,7 @@ func feeding(t *testing.T, ids ...trie.MachineID) *View {
 
 func joined(t *testing.T, v *View, id trie.MachineID) *View {
 	t.Helper()
-	m := up(id)
-	m.Minor = protocol.Feed
-	return through(t, must(t)(v.Join(m)))
+	return through(t, must(t)(v.Join(up(id))))
 }
 
 // TestFeedHorizon: the horizon moves when a third machine leaves, however it leaves.
@@ -88,22 +83,6 @@ func TestFeedCuts(t *testing.T) {
 	}
 }
 
-// TestFeedOfMixedReleases: the feed begins when the last member of an earlier release is replaced.
-func TestFeedOfMixedReleases(t *testing.T) {
-	v := idle(t, 1, 2)
-	if v.Feed != nil {
-		t.Fatalf("%+v", v.Feed)
-	}
-	for _, id := range []trie.MachineID{1, 2} {
-		back := up(id)
-		back.Incarnation, back.Minor = 2, protocol.Feed
-		v = must(t)(v.Readmit(back))
-	}
-	if v.Feed == nil || v.Feed.Horizon != v.Epoch {
-		t.Errorf("%+v in epoch %d", v.Feed, v.Epoch)
-	}
-}
-
 // TestFeedModel draws members that come and go, and compares the horizon with a model: an epoch is
 // complete if its operations had more copies than machines have left since.
 func TestFeedModel(t *testing.T) {
@@ -119,7 +98,7 @@ func TestFeedModel(t *testing.T) {
 			id := v.Members[rng.IntN(len(v.Members))].ID
 			switch {
 			case len(v.Members) == 1 || rng.IntN(2) == 0:
-				v = must(t)(v.Join(Member{ID: next, Incarnation: 1, Address: "a", State: Up, Minor: protocol.Feed}))
+				v = must(t)(v.Join(Member{ID: next, Incarnation: 1, Address: "a", State: Up}))
 			case rng.IntN(3) == 0:
 				v = must(t)(through(t, must(t)(v.Leave(id))).Remove(id))
 			default:

@@ -88,7 +88,7 @@ func TestUnknown(t *testing.T) {
 // TestUnknownJoins: if a machine of a later minor joins, its unknown fields are kept.
 func TestUnknownJoins(t *testing.T) {
 	var m Member
-	if err := json.Unmarshal([]byte(`{"id":"0000000000000009","incarnation":1,"address":"h:9","state":"up","minor":1,"zone":"b"}`), &m); err != nil {
+	if err := json.Unmarshal([]byte(`{"id":"0000000000000009","incarnation":1,"address":"h:9","state":"up","protocol":1,"zone":"b"}`), &m); err != nil {
 		t.Fatal(err)
 	}
 	v := decode(t, encode(t, must(t)(idle(t, 1, 2, 3).Join(m))))

@@ -40,7 +40,7 @@ type Member struct {
 	// durably: a disk that shows less is not the one that it was.
 	Mark uint64 `json:"mark,omitempty"`
 	// Minor is that of the protocol which its process has (see package protocol).
-	Minor uint64 `json:"minor,omitempty"`
+	Minor uint64 `json:"protocol,omitempty"`
 	// NoLinks: it keeps no graph of links, so it is no holder of cells.
 	NoLinks bool `json:"noLinks,omitempty"`
 
@@ -96,7 +96,7 @@ type View struct {
 	// that those before it have granted. 0 is that none is granted.
 	Lease time.Duration `json:"lease,omitempty"`
 	// Minor is that of the protocol which all members have had at once. It never falls.
-	Minor uint64 `json:"minor,omitempty"`
+	Minor uint64 `json:"protocol,omitempty"`
 	// Feed is nil until all members keep the log of the change feed.
 	Feed *Feed `json:"feed,omitempty"`
 

@@ -4,19 +4,14 @@ package writes
 
 import (
 	"context"
-	"errors"
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-// oldMaxAnnotation is the limit of an annotation's bytes before [protocol.AnnotationVersions].
-const oldMaxAnnotation = 1 << 20
 
 // Find looks up a triple by its key in SPO, and the annotation of an application.
 type Find func(ctx context.Context, key []byte, applicationID string) (Found, error)
@@ -64,8 +59,6 @@ func (co *coordinator) Annotate(ctx context.Context, t triple.Triple, note repli
 		switch {
 		case err != nil && !peer.IsDefinite(err):
 			return version, fmt.Errorf("%w: %w", store.ErrUnknown, err)
-		case errors.Is(err, errOldRelease):
-			return version, err
 		case err != nil:
 		case a.outcome == done:
 			co.stats.coordinated.Add(1)
@@ -113,15 +106,9 @@ func takeFound(note *replica.Note, found Found, epoch uint64) bool {
 	return changed
 }
 
-// errOldRelease means that a member is too old for conditions.
-var errOldRelease = fmt.Errorf("%w: a member of the cluster has an older release, which does not know versions of annotations and media types beside 1 MiB: upgrade it", store.ErrUnavailable)
-
 // annotateOnce submits an annotation once, to the sequencer of its triple.
 func (co *coordinator) annotateOnce(ctx context.Context, o replica.Operation, first uint64) (answer, error) {
 	v := co.member.View()
-	if v != nil && v.Minor < protocol.AnnotationVersions && (o.Note.If != nil || len(o.Note.Data) > oldMaxAnnotation) {
-		return answer{}, errOldRelease
-	}
 	chunks, err := regroup(v, &chunk{operations: []replica.Operation{o}})
 	if err != nil {
 		return answer{}, err

@@ -11,7 +11,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -33,17 +32,11 @@ type coordinator struct {
 // the others may be done, or be done later. After [store.ErrUnavailable] and [store.ErrDiskFull]
 // none of the others is done. Operations are only sent again if they were refused, for
 // Options.RetryTimeout. If an operation was done before under the key of ctx
-// ([store.WithRequestKey]), it is not repeated, and counts as unchanged. A triple term is
-// [store.ErrOldRelease] until all members know them.
+// ([store.WithRequestKey]), it is not repeated, and counts as unchanged.
 func (co *coordinator) Write(ctx context.Context, kind store.OperationKind, triples []triple.Triple) (changed, unchanged int64, err error) {
-	v := co.member.View()
-	old := v != nil && !v.KnowsTripleTerms()
 	for i := range triples {
 		if err := triples[i].Check(); err != nil {
 			return 0, 0, fmt.Errorf("triple %d: %w", i, err)
-		}
-		if old && triples[i].Object.Kind() == triple.TripleTerm {
-			return 0, 0, fmt.Errorf("triple %d: %w", i, store.ErrOldRelease)
 		}
 	}
 	x := co.newWriting(ctx, len(triples))
@@ -259,7 +252,7 @@ func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, fir
 	code, decode := message.fields, (*answer).fields
 	if fence != 0 {
 		message.number, method = fence, methodFenced
-	} else if len(c.operations) == 1 && c.operations[0].Note != nil && v.Minor >= protocol.AnnotationVersions {
+	} else if len(c.operations) == 1 && c.operations[0].Note != nil {
 		method, code, decode = MethodAnnotate, message.conditionFields, (*answer).versionFields
 	}
 	body, err := co.member.Call(ctx, c.machine, method, peer.Encode(int(c.size), code))

@@ -9,7 +9,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -79,7 +78,7 @@ func (ho *handover) handOverStrays(e *era) error {
 			if !ok {
 				return errNoSequencer(e.view)
 			}
-			if c := chunks.add(m, withStamper(e.view, b.Origin.Sequencer, b.Operations[i])); c != nil {
+			if c := chunks.add(m, withStamper(b.Origin.Sequencer, b.Operations[i])); c != nil {
 				full = append(full, c)
 			}
 		}
@@ -98,9 +97,8 @@ func (ho *handover) handOverStrays(e *era) error {
 
 // withStamper returns an operation of a lost sequencer's batch with the machine that stamped it,
 // because it becomes a part of another sequencer's batch, and the change feed orders by stamper.
-// Members of an earlier minor cannot decode the field.
-func withStamper(v *view.View, sequencer trie.MachineID, o replica.Operation) replica.Operation {
-	if o.Stamper == 0 && v.Minor >= protocol.Feed {
+func withStamper(sequencer trie.MachineID, o replica.Operation) replica.Operation {
+	if o.Stamper == 0 {
 		o.Stamper = sequencer
 	}
 	return o

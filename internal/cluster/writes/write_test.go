@@ -11,7 +11,6 @@ import (
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -343,30 +342,5 @@ func TestFullDisk(t *testing.T) {
 	add(t, third, facts(10, 30)...)
 	for _, tr := range facts(0, 30) {
 		checkSlots(t, v, ms, tr, true)
-	}
-}
-
-// A triple term is refused until all members know triple terms, and nothing of the change is done.
-func TestOldMembers(t *testing.T) {
-	w := newWorld(t)
-	ms := w.machines(3, Options{})
-	l := w.spread(ms, nil)
-	v := w.viewOf(2, recovery.Idle, ms, l, l)
-	v.Minor = protocol.TripleTerms - 1
-	adoptAll(made(t, v), ms...)
-	term := fact(1)
-	term.Object = triple.NewTripleTerm(term.Subject, term.Predicate, term.Object)
-	for _, kind := range []store.OperationKind{store.OperationAdd, store.OperationDelete} {
-		if changed, _, err := ms[0].writes.Write(ctx, kind, []triple.Triple{fact(0), term}); changed != 0 || !errors.Is(err, store.ErrOldRelease) || !errors.Is(err, store.ErrUnavailable) {
-			t.Errorf("kind %v: %d changed, %v", kind, changed, err)
-		}
-	}
-	if changed, _ := add(t, ms[0], fact(0)); changed != 1 {
-		t.Error("a triple of the refused change exists")
-	}
-	v = w.viewOf(3, recovery.Idle, ms, l, l)
-	adoptAll(v, ms...)
-	if changed, _ := add(t, ms[0], term); changed != 1 {
-		t.Errorf("protocol %s: the term is not added", protocol.Name(v.Minor))
 	}
 }
