@@ -22,7 +22,8 @@ var inOrder = []pass{{"exists", exists}, {"sums", sums}, {"tallies", tallies}, {
 func Body(body *algebra.Body, view *columns.View) (*algebra.Body, *Variables) {
 	p := &passes{body: body, vars: VariablesOf(body), list: inOrder}
 	out := p.run(view)
-	return out, VariablesOf(out)
+	p.vars.body = out // nodes that are in both bodies keep what is known of them
+	return out, p.vars
 }
 
 // passes is one walk over a body.

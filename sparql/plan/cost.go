@@ -38,7 +38,7 @@ type candidate struct {
 	rows float64
 	// distinct is how many terms those rows have at a position, about.
 	distinct [4]float64
-	local    [4]int // variables of the positions, as the planner numbers them; negative for none
+	local    [4]int // variables of the positions, as the search numbers them; negative for none
 	same     bool   // a variable stands at two positions
 	met      []source.Sample
 	column   *column // nil if its rows must be read

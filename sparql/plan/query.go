@@ -1,4 +1,4 @@
-// What all parts of a plan share: the query, and what is known of its source.
+// What all parts of a plan share, and a part at its place.
 
 package plan
 
@@ -23,6 +23,14 @@ type query struct {
 	dataset   Dataset
 	columns   *columns.View // nil if the source has none
 	orders    *orders
+}
+
+// part makes the operators of a leaf, or of one join, at a place in the plan.
+type part struct {
+	*query
+	estimator *estimator
+	at        scope
+	want      request
 }
 
 // traced puts an operator into the plan, over the plans of its inputs. detail is that of

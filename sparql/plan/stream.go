@@ -1,4 +1,4 @@
-// An operator with the planner's knowledge of its rows.
+// An operator with what is known of its rows.
 
 package plan
 
@@ -9,7 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/explain"
 )
 
-// stream is an operator with the planner's knowledge of its rows.
+// stream is an operator with what is known of its rows.
 type stream struct {
 	op                exec.Operator
 	certain, possible algebra.Set
