@@ -27,7 +27,7 @@ func quad(s string) triple.Triple {
 func add(t testing.TB, db *store.Store, subjects ...string) {
 	t.Helper()
 	for _, s := range subjects {
-		if _, err := db.Add(context.Background(), []triple.Triple{quad(s)}); err != nil {
+		if _, err := store.Add(context.Background(), db, []triple.Triple{quad(s)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -39,16 +39,16 @@ func TestChangesKinds(t *testing.T) {
 	c := newClient(t, url, client.Options{})
 	ctx := context.Background()
 	add(t, db, "a")
-	if err := db.Annotate(ctx, quad("a"), "app", []byte{0, 255}); err != nil {
+	if err := store.Annotate(ctx, db, quad("a"), "app", []byte{0, 255}); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Annotate(ctx, quad("a"), "app", nil); err != nil {
+	if err := store.Annotate(ctx, db, quad("a"), "app", nil); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Load(ctx, strings.NewReader("<http://example.org/x> <http://example.org/p> \"1\" .\n"), client.LoadOptions{ContentType: "application/n-triples"}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Delete(ctx, []triple.Triple{quad("a")}); err != nil {
+	if _, err := store.Delete(ctx, db, []triple.Triple{quad("a")}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := c.Update(ctx, "CLEAR ALL", client.UpdateOptions{}); err != nil {

@@ -135,7 +135,7 @@ func TestRangeParameters(t *testing.T) {
 		all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("%ss%d", ex, i%3)), Predicate: triple.NewIRI(ex + "p"), Object: o})
 		all = append(all, triple.Triple{Subject: triple.NewBlank("b1"), Predicate: triple.NewIRI(ex + "q"), Object: o, Graph: triple.NewIRI(ex + "g?x=1&y=ü#z")})
 	}
-	if _, err := db.Add(ctx, all); err != nil {
+	if _, err := store.Add(ctx, db, all); err != nil {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(rt *rapid.T) {

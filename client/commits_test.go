@@ -102,10 +102,10 @@ func TestChangesBreakInside(t *testing.T) {
 	url, db := startNode(t, server.Options{})
 	const size = 400
 	for range 4 {
-		if _, err := db.Add(t.Context(), numbered(size)); err != nil {
+		if _, err := store.Add(t.Context(), db, numbered(size)); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Delete(t.Context(), numbered(size)); err != nil {
+		if _, err := store.Delete(t.Context(), db, numbered(size)); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -37,10 +38,10 @@ func solutions(t testing.TB, seq func(func(client.Solution, error) bool)) (all [
 }
 
 func TestQuery(t *testing.T) {
-	url, store := startNode(t, server.Options{})
+	url, db := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	ctx := t.Context()
-	if _, err := store.Add(ctx, numbered(1000)); err != nil {
+	if _, err := store.Add(ctx, db, numbered(1000)); err != nil {
 		t.Fatal(err)
 	}
 	all := solutions(t, c.Query(ctx, `SELECT ?s ?o ?none { ?s <`+ex+`p> ?o } ORDER BY ?s`, client.QueryOptions{}))
@@ -82,9 +83,9 @@ func TestQuery(t *testing.T) {
 // A loop that is left ends the query on the node: the store closes, with no
 // snapshot left, when the test has ended.
 func TestQueryLeft(t *testing.T) {
-	url, store := startNode(t, server.Options{})
+	url, db := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
-	if _, err := store.Add(t.Context(), numbered(1000)); err != nil {
+	if _, err := store.Add(t.Context(), db, numbered(1000)); err != nil {
 		t.Fatal(err)
 	}
 	for _, err := range c.Query(t.Context(), `SELECT * { ?a ?b ?c . ?d ?e ?f . ?g ?h ?i }`, client.QueryOptions{}) {
@@ -162,7 +163,7 @@ func TestRepeatedUpdate(t *testing.T) {
 // TestBind: a value that is bound is found, whatever it holds, and does nothing
 // else.
 func TestBind(t *testing.T) {
-	url, store := startNode(t, server.Options{})
+	url, db := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
 	ctx := t.Context()
 	var values []triple.Term
@@ -174,7 +175,7 @@ func TestBind(t *testing.T) {
 	for i, v := range values {
 		all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprint(ex, i)), Predicate: triple.NewIRI(ex + "p"), Object: v})
 	}
-	if _, err := store.Add(ctx, all); err != nil {
+	if _, err := store.Add(ctx, db, all); err != nil {
 		t.Fatal(err)
 	}
 	for i, v := range values {
@@ -211,10 +212,10 @@ func TestBind(t *testing.T) {
 }
 
 func TestQueryErrors(t *testing.T) {
-	url, store := startNode(t, server.Options{})
+	url, db := startNode(t, server.Options{})
 	tries := newNetwork(t, func(int, *http.Request) fate { return fate{} })
 	c := newClient(t, url, client.Options{HTTPClient: &http.Client{Transport: tries}})
-	if _, err := store.Add(t.Context(), numbered(1000)); err != nil {
+	if _, err := store.Add(t.Context(), db, numbered(1000)); err != nil {
 		t.Fatal(err)
 	}
 	one := func(query string, o client.QueryOptions) error {
@@ -319,9 +320,9 @@ func TestSPARQLRetries(t *testing.T) {
 }
 
 func TestExplain(t *testing.T) {
-	url, store := startNode(t, server.Options{})
+	url, db := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
-	if _, err := store.Add(t.Context(), numbered(100)); err != nil {
+	if _, err := store.Add(t.Context(), db, numbered(100)); err != nil {
 		t.Fatal(err)
 	}
 	const query = `SELECT * { ?s <` + ex + `p> ?o }`
@@ -336,9 +337,9 @@ func TestExplain(t *testing.T) {
 }
 
 func TestQueryCancelled(t *testing.T) {
-	url, store := startNode(t, server.Options{})
+	url, db := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
-	if _, err := store.Add(t.Context(), numbered(1000)); err != nil {
+	if _, err := store.Add(t.Context(), db, numbered(1000)); err != nil {
 		t.Fatal(err)
 	}
 	ctx, cancel := context.WithCancel(t.Context())

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -23,9 +24,9 @@ import (
 // TestBrokenPages: over a network that refuses, loses and cuts, every triple is
 // yielded exactly once.
 func TestBrokenPages(t *testing.T) {
-	url, store := startNode(t, server.Options{})
+	url, db := startNode(t, server.Options{})
 	all := numbered(200)
-	if _, err := store.Add(ctx, all); err != nil {
+	if _, err := store.Add(ctx, db, all); err != nil {
 		t.Fatal(err)
 	}
 	rapid.Check(t, func(rt *rapid.T) {

@@ -68,7 +68,7 @@ func TestAlertsFollowerStalled(t *testing.T) {
 				for i := range 200 {
 					all = append(all, triple.Triple{Subject: triple.NewIRI("http://example.org/s"), Predicate: triple.NewIRI(label), Object: triple.NewString(fmt.Sprint("text ", n, i))})
 				}
-				if _, err := db.Add(t.Context(), all); err != nil {
+				if _, err := store.Add(t.Context(), db, all); err != nil {
 					t.Fatal(err)
 				}
 			}

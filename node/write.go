@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
@@ -22,26 +23,26 @@ type DeleteResult struct{ Deleted, Missing int64 }
 
 // Add adds triples, all or none. A triple with a zero Graph is in the default graph.
 func (s *Store) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
-	r, err := s.db.Add(ctx, triples)
-	return AddResult(r), err
+	r, err := store.Add(ctx, s.db, triples)
+	return AddResult{r.Added, r.Existing}, err
 }
 
 // Delete deletes triples, all or none.
 func (s *Store) Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error) {
-	r, err := s.db.Delete(ctx, triples)
-	return DeleteResult(r), err
+	r, err := store.Delete(ctx, s.db, triples)
+	return DeleteResult{r.Deleted, r.Missing}, err
 }
 
 // DeleteMatch deletes all triples that match p.
 func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error) {
-	r, err := s.db.DeleteMatch(ctx, p)
-	return DeleteResult(r), err
+	r, err := store.DeleteMatch(ctx, s.db, p)
+	return DeleteResult{r.Deleted, r.Missing}, err
 }
 
 // Annotate sets the annotation that an application attaches to a triple; no data removes
 // it. It is [ErrNotFound] if the store does not have the triple.
 func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error {
-	return s.db.Annotate(ctx, t, applicationID, data)
+	return store.Annotate(ctx, s.db, t, applicationID, data)
 }
 
 // LoadFiles loads files in bulk: all of their triples, or none if there is an error. A

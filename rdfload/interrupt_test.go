@@ -17,6 +17,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
@@ -114,24 +115,24 @@ func TestInterrupted(t *testing.T) {
 	n := 0
 	checkSome(t, 25, func(t *rapid.T) {
 		n++
-		store := openStore(t, filepath.Join(dir, fmt.Sprint(n)))
+		db := openStore(t, filepath.Join(dir, fmt.Sprint(n)))
 		defer os.RemoveAll(filepath.Join(dir, fmt.Sprint(n)))
-		defer closeStore(t, store)
+		defer closeStore(t, db)
 		s := newScenario(t)
-		if _, err := store.Add(ctx, triples(s.before)); err != nil {
+		if _, err := store.Add(ctx, db, triples(s.before)); err != nil {
 			t.Fatal(err)
 		}
 		for range rapid.IntRange(1, 3).Draw(t, "interruptions") {
-			if s.interrupt(t, store.Sink()) {
+			if s.interrupt(t, db.Sink()) {
 				return // it was over before
 			}
-			checkStored(t, store, s.before)
+			checkStored(t, db, s.before)
 		}
-		_, state := kept(t, store.Sink())
+		_, state := kept(t, db.Sink())
 		s.forget()
 		var rejects bytes.Buffer
 		s.opts.Resume, s.opts.Rejects = true, &rejects
-		sum, err := rdfload.Load(ctx, store.Sink(), sources(s.sources...), s.opts)
+		sum, err := rdfload.Load(ctx, db.Sink(), sources(s.sources...), s.opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -142,9 +143,9 @@ func TestInterrupted(t *testing.T) {
 		if !reflect.DeepEqual(sum.Record, record) {
 			t.Fatalf("%+v, want %+v", sum.Record, record)
 		}
-		checkStored(t, store, want)
+		checkStored(t, db, want)
 		checkReport(t, rejects.String(), report)
-		checkNoLoads(t, store.Sink())
+		checkNoLoads(t, db.Sink())
 		if state == nil {
 			return
 		}
@@ -260,7 +261,7 @@ func litter(t *rapid.T, dir string) {
 // stopped returns a store with a stopped load that has some runs, and the function that loads it.
 func stopped(t *testing.T, names ...string) (rdfload.Sink, []*document, rdfload.Options) {
 	t.Helper()
-	store := newStore(t)
+	db := newStore(t)
 	var documents []*document
 	for i, name := range names {
 		documents = append(documents, &document{name: name, data: []byte(text(i, 500))})
@@ -273,14 +274,14 @@ func stopped(t *testing.T, names ...string) (rdfload.Sink, []*document, rdfload.
 		}
 		return nil
 	}
-	_, err := rdfload.Load(ctx, hookedSink{store.Sink(), hook}, sources(documents...), opts)
+	_, err := rdfload.Load(ctx, hookedSink{db.Sink(), hook}, sources(documents...), opts)
 	if !errors.Is(err, errFault) || !errors.Is(err, rdfload.ErrKept) || !strings.Contains(err.Error(), "--resume") {
 		t.Fatalf("stopped by %v", err)
 	}
 	if strings.Count(err.Error(), errFault.Error()) != 1 {
 		t.Errorf("the reason is not said once: %v", err)
 	}
-	return store.Sink(), documents, opts
+	return db.Sink(), documents, opts
 }
 
 func TestResumeChanged(t *testing.T) {
@@ -346,8 +347,8 @@ func TestAbandoned(t *testing.T) {
 
 // TestLeftovers has directories that are unreadable or cannot be resumed.
 func TestLeftovers(t *testing.T) {
-	store := newStore(t)
-	sink := store.Sink()
+	db := newStore(t)
+	sink := db.Sink()
 	write := func(name, text string) {
 		path := filepath.Join(sink.Dir(), name)
 		if err := os.MkdirAll(filepath.Dir(path), 0o755); err != nil {
@@ -377,7 +378,7 @@ func TestLeftovers(t *testing.T) {
 
 // TestPublishedTwice resumes a load that was published but ended before it returned.
 func TestPublishedTwice(t *testing.T) {
-	store := newStore(t)
+	db := newStore(t)
 	d := &document{name: "doc.nt", data: []byte(text(0, 500) + brokenLines[0] + "\n")}
 	opts := rdfload.Options{KeepGoing: true}
 	opts.SetLimits(1, 0, 4000, 0, 0)
@@ -387,22 +388,22 @@ func TestPublishedTwice(t *testing.T) {
 		}
 		return nil
 	}
-	if _, err := rdfload.Load(ctx, hookedSink{store.Sink(), hook}, sources(d), opts); !errors.Is(err, errFault) {
+	if _, err := rdfload.Load(ctx, hookedSink{db.Sink(), hook}, sources(d), opts); !errors.Is(err, errFault) {
 		t.Fatal(err)
 	}
-	_, state := kept(t, store.Sink())
+	_, state := kept(t, db.Sink())
 	var rejects bytes.Buffer
 	opts.Resume, opts.Rejects = true, &rejects
 	again := *d
 	again.opens = 0
-	s, err := rdfload.Load(ctx, store.Sink(), sources(&again), opts)
+	s, err := rdfload.Load(ctx, db.Sink(), sources(&again), opts)
 	want := rdfload.Record{ID: state.ID, Read: 500, New: 500, Rejected: 1, Predicates: s.Predicates}
 	if err != nil || !reflect.DeepEqual(s.Record, want) || again.opens > 0 {
 		t.Fatalf("%+v, want %+v; %d opens, %v", s.Record, want, again.opens, err)
 	}
 	checkReport(t, rejects.String(), map[string]int{"doc.nt:501:": 1})
-	checkNoLoads(t, store.Sink())
-	if loads, err := store.Loads(ctx); err != nil || len(loads) != 1 {
+	checkNoLoads(t, db.Sink())
+	if loads, err := db.Loads(ctx); err != nil || len(loads) != 1 {
 		t.Errorf("%v, %v", loads, err)
 	}
 }
@@ -410,7 +411,7 @@ func TestPublishedTwice(t *testing.T) {
 // TestTwoLoads runs two loads of the same name concurrently. Neither may treat the other's
 // directory as abandoned.
 func TestTwoLoads(t *testing.T) {
-	store := newStore(t)
+	db := newStore(t)
 	first := &document{name: "a.nt", data: []byte(text(0, 2000))}
 	second := &document{name: "a.nt", data: []byte(text(1, 100))}
 	opts := rdfload.Options{}
@@ -420,27 +421,27 @@ func TestTwoLoads(t *testing.T) {
 		if event != "publish" || !once.CompareAndSwap(false, true) {
 			return nil
 		}
-		if s, err := rdfload.Load(ctx, store.Sink(), sources(second), opts); err != nil || s.New != 100 {
+		if s, err := rdfload.Load(ctx, db.Sink(), sources(second), opts); err != nil || s.New != 100 {
 			t.Errorf("the second: %+v, %v", s, err)
 		}
 		resume := opts
 		resume.Resume = true
-		if _, err := rdfload.Load(ctx, store.Sink(), sources(second), resume); err == nil || !strings.Contains(err.Error(), "running") {
+		if _, err := rdfload.Load(ctx, db.Sink(), sources(second), resume); err == nil || !strings.Contains(err.Error(), "running") {
 			t.Errorf("a running load is resumed: %v", err)
 		}
 		return nil
 	}
-	s, err := rdfload.Load(ctx, hookedSink{store.Sink(), hook}, sources(first), opts)
+	s, err := rdfload.Load(ctx, hookedSink{db.Sink(), hook}, sources(first), opts)
 	if err != nil || s.New != 2000 {
 		t.Fatalf("%+v, %v", s, err)
 	}
-	checkStored(t, store, parsed(t, text(0, 2000)+text(1, 100)))
-	checkNoLoads(t, store.Sink())
+	checkStored(t, db, parsed(t, text(0, 2000)+text(1, 100)))
+	checkNoLoads(t, db.Sink())
 }
 
 // TestDocumentIsNotKept cancels a load of an input that can be read only once.
 func TestDocumentIsNotKept(t *testing.T) {
-	store := newStore(t)
+	db := newStore(t)
 	inner, cancel := context.WithCancelCause(ctx)
 	d := &document{name: "a.nt", data: []byte(text(0, 5000)), hook: func(read int64) {
 		if read > 100_000 {
@@ -450,9 +451,9 @@ func TestDocumentIsNotKept(t *testing.T) {
 	opts := rdfload.Options{}
 	opts.SetLimits(1, 0, 4000, 0, 0)
 	reader := &documentReader{document: d, rest: bytes.NewReader(d.data)}
-	_, err := rdfload.Load(inner, store.Sink(), []input.Source{input.Document("a.nt", reader, -1, 0)}, opts)
+	_, err := rdfload.Load(inner, db.Sink(), []input.Source{input.Document("a.nt", reader, -1, 0)}, opts)
 	if !errors.Is(err, context.Canceled) || !errors.Is(err, errFault) || errors.Is(err, rdfload.ErrKept) {
 		t.Errorf("%v", err)
 	}
-	checkNoLoads(t, store.Sink())
+	checkNoLoads(t, db.Sink())
 }

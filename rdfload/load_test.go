@@ -150,9 +150,9 @@ func TestLoad(t *testing.T) {
 	n := 0
 	checkSome(t, 20, func(rt *rapid.T) {
 		n++
-		store := openStore(rt, filepath.Join(dir, fmt.Sprint(n)))
+		db := openStore(rt, filepath.Join(dir, fmt.Sprint(n)))
 		defer func() {
-			closeStore(rt, store)
+			closeStore(rt, db)
 			os.RemoveAll(filepath.Join(dir, fmt.Sprint(n)))
 		}()
 		want := make(set)
@@ -160,11 +160,11 @@ func TestLoad(t *testing.T) {
 		for _, tr := range before {
 			want[tr] = true
 		}
-		if _, err := store.Add(ctx, before); err != nil {
+		if _, err := store.Add(ctx, db, before); err != nil {
 			rt.Fatal(err)
 		}
 		for range rapid.IntRange(1, 2).Draw(rt, "loads") {
-			checkLoad(rt, store, want, drawSink(rt, store))
+			checkLoad(rt, db, want, drawSink(rt, db))
 		}
 	})
 }
@@ -248,30 +248,30 @@ func checkReport(t tb, report string, want map[string]int) {
 
 // TestRepairedReport repairs a report of rejected statements and loads it.
 func TestRepairedReport(t *testing.T) {
-	store := newStore(t)
+	db := newStore(t)
 	d := &document{name: "a.nt", data: []byte("<x:a> <x:p> \"1\" \n<x:b> <x:p> \"2\" .\n<x:c> <x:p> \"3\" \r\n")}
 	var report bytes.Buffer
-	s, err := rdfload.Load(ctx, store.Sink(), sources(d), rdfload.Options{KeepGoing: true, Rejects: &report})
+	s, err := rdfload.Load(ctx, db.Sink(), sources(d), rdfload.Options{KeepGoing: true, Rejects: &report})
 	if err != nil || s.Rejected != 2 || s.Read != 1 {
 		t.Fatal(s, err)
 	}
 	repaired := regexp.MustCompile(`"\s*\n`).ReplaceAllString(report.String(), "\" .\n")
-	s, err = rdfload.Load(ctx, store.Sink(), []input.Source{input.Document("report.nt", strings.NewReader(repaired), -1, 0)}, rdfload.Options{})
+	s, err = rdfload.Load(ctx, db.Sink(), []input.Source{input.Document("report.nt", strings.NewReader(repaired), -1, 0)}, rdfload.Options{})
 	if err != nil || s.Read != 2 || s.New != 2 {
 		t.Fatalf("%v, %v: %s", s, err, repaired)
 	}
-	checkStored(t, store, parsed(t, "<x:a> <x:p> \"1\" .\n<x:b> <x:p> \"2\" .\n<x:c> <x:p> \"3\" .\n"))
+	checkStored(t, db, parsed(t, "<x:a> <x:p> \"1\" .\n<x:b> <x:p> \"2\" .\n<x:c> <x:p> \"3\" .\n"))
 }
 
 // TestManyRuns loads through several levels of runs.
 func TestManyRuns(t *testing.T) {
-	store := newStore(t)
+	db := newStore(t)
 	data := text(0, 3000) + text(1, 1000) + text(0, 1500)
 	for _, workers := range []int{1, 3} {
 		opts := rdfload.Options{Workers: workers}
 		opts.SetLimits(1, 3, 4000, 0, 1<<10)
 		d := &document{name: fmt.Sprintf("a%d.nt", workers), data: []byte(data)}
-		s, err := rdfload.Load(ctx, store.Sink(), sources(d), opts)
+		s, err := rdfload.Load(ctx, db.Sink(), sources(d), opts)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -282,7 +282,7 @@ func TestManyRuns(t *testing.T) {
 		if s.Read != 5500 || s.New != want || s.Bytes != int64(len(data)) || s.Runs < 50 {
 			t.Fatalf("%+v", s)
 		}
-		checkStored(t, store, parsed(t, data))
+		checkStored(t, db, parsed(t, data))
 	}
 }
 
@@ -294,13 +294,13 @@ func TestFormats(t *testing.T) {
 		{name: "a", data: []byte("PREFIX e: <http://example.org/>\ne:s e:p 'o' .")},
 		{name: "a.nt", data: []byte("\xEF\xBB\xBF<http://example.org/s> <http://example.org/p> \"o\" .")},
 	} {
-		store := newStore(t)
-		s, err := rdfload.Load(ctx, store.Sink(), sources(d), rdfload.Options{Workers: 2})
+		db := newStore(t)
+		s, err := rdfload.Load(ctx, db.Sink(), sources(d), rdfload.Options{Workers: 2})
 		if err != nil || s.Read != 1 || s.Bytes != int64(len(d.data)) {
 			t.Errorf("%s: %+v, %v", d.name, s, err)
 			continue
 		}
-		checkStored(t, store, parsed(t, `<http://example.org/s> <http://example.org/p> "o" .`))
+		checkStored(t, db, parsed(t, `<http://example.org/s> <http://example.org/p> "o" .`))
 	}
 }
 

@@ -49,7 +49,7 @@ func serve(t *testing.T, options server.Options, triples []triple.Triple) (strin
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Add(context.Background(), triples); err != nil {
+	if _, err := store.Add(context.Background(), db, triples); err != nil {
 		t.Fatal(err)
 	}
 	if options.Engine, err = engine.New(db, engine.Options{}); err != nil {

@@ -65,7 +65,7 @@ func TestBackupConsistent(t *testing.T) {
 			all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("http://ex/s%d", n)), Predicate: triple.NewIRI("http://ex/p"), Object: triple.NewString(string(bytes.Repeat([]byte{'a' + byte(n%26)}, 300)))})
 		}
 		w.must("add", func(ctx context.Context) error {
-			_, err := w.machines[0].node.Add(ctx, all)
+			_, err := store.Add(ctx, w.machines[0].node, all)
 			return err
 		})
 		w.until("segments are split", func() bool { return w.segments() > 20 })
@@ -80,7 +80,7 @@ func TestBackupConsistent(t *testing.T) {
 			writing.Go(func() {
 				for number := int64(1); ctx.Err() == nil; {
 					m := w.machines[1+n.random.IntN(3)]
-					if _, err := m.node.Add(t.Context(), []triple.Triple{n.triple(number)}); err == nil {
+					if _, err := store.Add(t.Context(), m.node, []triple.Triple{n.triple(number)}); err == nil {
 						n.acked.Store(number)
 						number++
 					}

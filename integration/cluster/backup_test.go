@@ -63,7 +63,7 @@ func TestBackupKilled(t *testing.T) {
 			all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("http://ex/s%d", n)), Predicate: triple.NewIRI("http://ex/p"), Object: triple.NewString(string(bytes.Repeat([]byte{'a' + byte(n%26)}, 300)))})
 		}
 		w.must("add", func(ctx context.Context) error {
-			_, err := w.machines[0].node.Add(ctx, all)
+			_, err := store.Add(ctx, w.machines[0].node, all)
 			return err
 		})
 		// 1. Take a backup, and kill another machine after its first bytes.

@@ -102,11 +102,11 @@ func (c *columnClient) change(ctx context.Context) bool {
 	var err error
 	switch {
 	case add:
-		_, err = n.Add(try, ts)
+		_, err = store.Add(try, n, ts)
 	case match != nil:
-		_, err = n.DeleteMatch(try, *match)
+		_, err = store.DeleteMatch(try, n, *match)
 	default:
-		_, err = n.Delete(try, ts)
+		_, err = store.Delete(try, n, ts)
 	}
 	if err != nil {
 		// It may still be done at any later time, so nothing is known of these subjects any more.

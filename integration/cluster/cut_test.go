@@ -39,7 +39,7 @@ func TestCutOffAnswersSoon(t *testing.T) {
 			sleep(ctx, 2*time.Second)
 		}
 		began := time.Now()
-		_, err := lonely.node.Add(ctx, all[:1])
+		_, err := store.Add(ctx, lonely.node, all[:1])
 		if took := time.Since(began); !errors.Is(err, store.ErrUnavailable) || took > time.Second {
 			t.Errorf("write: %v after %s", err, took)
 		}

@@ -126,7 +126,7 @@ func addBatches(b *testing.B, nodes []*cluster.Node, round int) float64 {
 							Object:    triple.NewString(fmt.Sprint(id)),
 						}
 					}
-					if _, err := n.Add(b.Context(), some); err != nil {
+					if _, err := store.Add(b.Context(), n, some); err != nil {
 						b.Error(err)
 						return
 					}

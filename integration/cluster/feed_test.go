@@ -239,7 +239,7 @@ func TestFeedSurvivesTwo(t *testing.T) {
 					m := w.machines[2+(n+i)%3]
 					tr := feedTriple(n, i)
 					wait, cancel := context.WithTimeout(t.Context(), 30*time.Second)
-					if _, err := m.node.Add(wait, []triple.Triple{tr}); err == nil {
+					if _, err := store.Add(wait, m.node, []triple.Triple{tr}); err == nil {
 						mu.Lock()
 						acked = append(acked, tr)
 						mu.Unlock()

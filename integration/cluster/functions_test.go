@@ -170,11 +170,11 @@ func (h *functionHosts) changeSome(ctx context.Context, client int, random func(
 			return
 		}
 		limited, cancel := context.WithTimeout(ctx, 10*time.Second)
-		to.Add(limited, []triple.Triple{exTriple(fmt.Sprint("client", client), "likes", fmt.Sprint(number))}) //nolint:errcheck // it may be done or not
+		store.Add(limited, to, []triple.Triple{exTriple(fmt.Sprint("client", client), "likes", fmt.Sprint(number))}) //nolint:errcheck // it may be done or not
 		if random(3) == 0 {
-			to.Delete(limited, parent) //nolint:errcheck // likewise
+			store.Delete(limited, to, parent) //nolint:errcheck // likewise
 		} else {
-			to.Add(limited, parent) //nolint:errcheck // likewise
+			store.Add(limited, to, parent) //nolint:errcheck // likewise
 		}
 		cancel()
 		// Faults may last for minutes, so the pauses grow.
@@ -211,7 +211,7 @@ func TestFunctions(t *testing.T) {
 				})
 				for _, m := range w.machines {
 					w.until("the check holds", func() bool {
-						_, err := h.services[m].Checked().Add(t.Context(), []triple.Triple{exTriple("a", "age", m.name)})
+						_, err := store.Add(t.Context(), h.services[m].Checked(), []triple.Triple{exTriple("a", "age", m.name)})
 						return errors.Is(err, store.ErrRejected)
 					})
 				}
@@ -291,15 +291,18 @@ func TestSystemGraphIsProtected(t *testing.T) {
 		for _, m := range w.machines {
 			checked, ctx := h.services[m].Checked(), t.Context()
 			for name, write := range map[string]func() error{
-				"add":          func() error { _, err := checked.Add(ctx, both); return err },
-				"delete":       func() error { _, err := checked.Delete(ctx, both); return err },
-				"delete graph": func() error { _, err := checked.DeleteMatch(ctx, triple.Pattern{Graph: systemgraph.Graph}); return err },
-				"annotate":     func() error { return checked.Annotate(ctx, system, "a", []byte{1}) },
-				"apply":        func() error { _, err := checked.Apply(ctx, store.Changes{Add: slices.Values(both)}); return err },
-				"clear all":    func() error { _, err := checked.Apply(ctx, store.Changes{ClearAll: true}); return err },
+				"add":    func() error { _, err := store.Add(ctx, checked, both); return err },
+				"delete": func() error { _, err := store.Delete(ctx, checked, both); return err },
+				"delete graph": func() error {
+					_, err := store.DeleteMatch(ctx, checked, triple.Pattern{Graph: systemgraph.Graph})
+					return err
+				},
+				"annotate":  func() error { return store.Annotate(ctx, checked, system, "a", []byte{1}) },
+				"apply":     func() error { _, err := store.Apply(ctx, checked, store.Steps{Add: slices.Values(both)}); return err },
+				"clear all": func() error { _, err := store.Apply(ctx, checked, store.Steps{ClearAll: true}); return err },
 				"update": func() error {
-					_, err := checked.Update(ctx, func(store.Reader) (store.Changes, error) {
-						return store.Changes{Add: slices.Values(both[:1]), ClearGraphs: []triple.Term{systemgraph.Graph}}, nil
+					_, err := store.Update(ctx, checked, func(store.Reader) (store.Steps, error) {
+						return store.Steps{Add: slices.Values(both[:1]), ClearGraphs: []triple.Term{systemgraph.Graph}}, nil
 					})
 					return err
 				},
@@ -308,13 +311,13 @@ func TestSystemGraphIsProtected(t *testing.T) {
 					t.Errorf("%s through %s: %v", name, m.name, err)
 				}
 			}
-			w.must("add", func(ctx context.Context) error { _, err := checked.Add(ctx, both[:1]); return err })
+			w.must("add", func(ctx context.Context) error { _, err := store.Add(ctx, checked, both[:1]); return err })
 			w.must("delete all", func(ctx context.Context) error {
-				_, err := checked.DeleteMatch(ctx, triple.Pattern{Object: other.Object})
+				_, err := store.DeleteMatch(ctx, checked, triple.Pattern{Object: other.Object})
 				return err
 			})
 			w.must("delete types", func(ctx context.Context) error {
-				_, err := checked.DeleteMatch(ctx, triple.Pattern{Predicate: triple.NewIRI(triple.RDFType)})
+				_, err := store.DeleteMatch(ctx, checked, triple.Pattern{Predicate: triple.NewIRI(triple.RDFType)})
 				return err
 			})
 		}

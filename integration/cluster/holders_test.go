@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -26,7 +27,7 @@ func (w *world) writer(through []*machine, all []triple.Triple) *writer {
 		last := time.Now()
 		for ; ctx.Err() == nil && x.written < len(all); sleep(ctx, 50*time.Millisecond) {
 			timed, cancel := context.WithTimeout(ctx, 30*time.Second)
-			_, err := through[x.written%len(through)].node.Add(timed, all[x.written:x.written+1])
+			_, err := store.Add(timed, through[x.written%len(through)].node, all[x.written:x.written+1])
 			cancel()
 			if err == nil {
 				x.written++

@@ -66,9 +66,9 @@ func (k *keyed) change(ctx context.Context, i int, t triple.Triple, add bool, ke
 		timed = store.WithRequestKey(timed, key, first)
 		var err error
 		if add {
-			_, err = n.Add(timed, []triple.Triple{t})
+			_, err = store.Add(timed, n, []triple.Triple{t})
 		} else {
-			_, err = n.Delete(timed, []triple.Triple{t})
+			_, err = store.Delete(timed, n, []triple.Triple{t})
 		}
 		cancel()
 		k.tries.Add(1)
@@ -92,26 +92,26 @@ func TestRepeatsAfterALoss(t *testing.T) {
 		ctx := t.Context()
 		once := func(key string, first bool) context.Context { return store.WithRequestKey(ctx, key, first) }
 		n := w.any().node
-		if r, err := n.Add(once("add", true), all); err != nil || r.Added != int64(len(all)) {
+		if r, err := store.Add(once("add", true), n, all); err != nil || r.Added != int64(len(all)) {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		w.mustDelete(w.any(), all...)
-		if r, err := n.DeleteMatch(once("delete", true), triple.Pattern{Predicate: all[0].Predicate}); err != nil || r.Deleted != 0 {
+		if r, err := store.DeleteMatch(once("delete", true), n, triple.Pattern{Predicate: all[0].Predicate}); err != nil || r.Deleted != 0 {
 			t.Fatalf("%+v, %v", r, err)
 		}
 		w.mustAdd(w.any(), all[0])
 		w.any().kill()
 		w.settle()
 		for _, m := range w.up() {
-			if r, err := m.node.Add(once("add", false), all); err != nil || r.Added != 0 || r.Existing != int64(len(all)) {
+			if r, err := store.Add(once("add", false), m.node, all); err != nil || r.Added != 0 || r.Existing != int64(len(all)) {
 				t.Errorf("through %s: %+v, %v", m.name, r, err)
 			}
-			if r, err := m.node.DeleteMatch(once("delete", false), triple.Pattern{Predicate: all[0].Predicate}); !errors.Is(err, store.ErrBegun) {
+			if r, err := store.DeleteMatch(once("delete", false), m.node, triple.Pattern{Predicate: all[0].Predicate}); !errors.Is(err, store.ErrBegun) {
 				t.Errorf("through %s: %+v, %v", m.name, r, err)
 			}
 		}
 		w.mustHave(setOf(all[:1]))
-		if r, err := w.any().node.Add(once("another", false), all); err != nil || r.Added != int64(len(all)-1) {
+		if r, err := store.Add(once("another", false), w.any().node, all); err != nil || r.Added != int64(len(all)-1) {
 			t.Errorf("under another key: %+v, %v", r, err)
 		}
 	})

@@ -196,7 +196,7 @@ func diskStallsUnderLoad(t *testing.T, w *world) {
 		last := time.Now()
 		for ; ctx.Err() == nil && written < len(more); sleep(ctx, 50*time.Millisecond) {
 			timed, cancel := context.WithTimeout(ctx, 5*time.Second)
-			_, err := through[written%2].node.Add(timed, more[written:written+1])
+			_, err := store.Add(timed, through[written%2].node, more[written:written+1])
 			cancel()
 			if err == nil {
 				written++

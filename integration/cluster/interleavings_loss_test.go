@@ -84,7 +84,7 @@ func tombstonesOvertakeFills(t *testing.T, w *world) {
 			defer cancel()
 			for {
 				epoch := through.node.View().Epoch
-				if _, err := through.node.Delete(ctx, all[from:from+10]); err == nil {
+				if _, err := store.Delete(ctx, through.node, all[from:from+10]); err == nil {
 					mu.Lock()
 					if v := through.node.View(); v.Epoch == epoch && v.Phase == recovery.Fill {
 						duringFill++

@@ -95,7 +95,7 @@ func numbered(a, b int) (all []triple.Triple) {
 func (w *world) spread() (all []triple.Triple) {
 	w.t.Helper()
 	all = numbered(0, 1500)
-	if _, err := w.any().node.Add(w.t.Context(), all); err != nil {
+	if _, err := store.Add(w.t.Context(), w.any().node, all); err != nil {
 		w.t.Fatal(err)
 	}
 	w.until("the data is spread", func() bool { return w.up()[0].node.View().Base.Trie.Len() >= 4*len(w.up()) })
@@ -165,7 +165,7 @@ func (m *machine) add(ts ...triple.Triple) <-chan error {
 	go func() {
 		ctx, cancel := context.WithTimeout(m.world.t.Context(), time.Minute)
 		defer cancel()
-		_, err := n.Add(ctx, ts)
+		_, err := store.Add(ctx, n, ts)
 		done <- err
 	}()
 	return done
@@ -202,7 +202,7 @@ func (w *world) must(what string, write func(ctx context.Context) error) {
 func (w *world) mustAdd(m *machine, ts ...triple.Triple) {
 	w.t.Helper()
 	w.must("adds", func(ctx context.Context) error {
-		_, err := m.node.Add(ctx, ts)
+		_, err := store.Add(ctx, m.node, ts)
 		return err
 	})
 }
@@ -210,7 +210,7 @@ func (w *world) mustAdd(m *machine, ts ...triple.Triple) {
 func (w *world) mustDelete(m *machine, ts ...triple.Triple) {
 	w.t.Helper()
 	w.must("deletes", func(ctx context.Context) error {
-		_, err := m.node.Delete(ctx, ts)
+		_, err := store.Delete(ctx, m.node, ts)
 		return err
 	})
 }

@@ -259,7 +259,7 @@ func timedOutAddIsNotResent(t *testing.T, w *world) {
 	w.net.CutOneWay(o.spo.name, o.pos.name) // the answer, and the delivery
 	ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 	defer cancel()
-	if _, err := o.pos.node.Add(ctx, []triple.Triple{tr}); !errors.Is(err, store.ErrUnknown) {
+	if _, err := store.Add(ctx, o.pos.node, []triple.Triple{tr}); !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("the add: %v", err)
 	}
 	w.net.Heal()

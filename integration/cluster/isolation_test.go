@@ -57,15 +57,15 @@ func balances(ctx context.Context, sn store.Reader) (map[int][]int64, error) {
 
 // transfer moves an amount between two accounts by one update.
 func transfer(ctx context.Context, n *cluster.Node, from, to int, amount int64) error {
-	_, err := n.Update(ctx, func(sn store.Reader) (store.Changes, error) {
+	_, err := store.Update(ctx, n, func(sn store.Reader) (store.Steps, error) {
 		all, err := balances(ctx, sn)
 		if err != nil {
-			return store.Changes{}, err
+			return store.Steps{}, err
 		}
 		if len(all[from]) != 1 || len(all[to]) != 1 {
-			return store.Changes{}, fmt.Errorf("an update sees balances %v and %v", all[from], all[to])
+			return store.Steps{}, fmt.Errorf("an update sees balances %v and %v", all[from], all[to])
 		}
-		return store.Changes{
+		return store.Steps{
 			Delete: slices.Values([]triple.Triple{balance(from, all[from][0]), balance(to, all[to][0])}),
 			Add:    slices.Values([]triple.Triple{balance(from, all[from][0]-amount), balance(to, all[to][0]+amount)}),
 		}, nil
@@ -193,7 +193,7 @@ func TestGrowingSet(t *testing.T) {
 						for j := range 30 {
 							element := fmt.Sprintf("http://e.x/element%d-%d", i, j)
 							history.Invoke(element)
-							_, err := n.Add(t.Context(), []triple.Triple{member(element)})
+							_, err := store.Add(t.Context(), n, []triple.Triple{member(element)})
 							switch {
 							case err == nil:
 								history.Acknowledge(element)

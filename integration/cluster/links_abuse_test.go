@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkstest"
 	"github.com/trefoildb/trefoil/triple"
@@ -48,7 +49,7 @@ func TestAbuseOddURLs(t *testing.T) {
 			if _, err := web.some().Update(t.Context(), changes); err != nil {
 				t.Fatal(err)
 			}
-			if _, err := w.any().node.Add(t.Context(), others); err != nil {
+			if _, err := store.Add(t.Context(), w.any().node, others); err != nil {
 				t.Fatal(err)
 			}
 		}

@@ -91,7 +91,7 @@ func (w *web) freshTriple() {
 	if w.random.IntN(2) == 0 {
 		src, dst = dst, src
 	}
-	if _, err := w.any().node.Add(w.t.Context(), []triple.Triple{links.Link(links.DefaultPredicate, src, dst)}); err != nil {
+	if _, err := store.Add(w.t.Context(), w.any().node, []triple.Triple{links.Link(links.DefaultPredicate, src, dst)}); err != nil {
 		w.t.Fatal(err)
 	}
 	w.apply(links.Change{Source: src, Targets: []string{dst}})

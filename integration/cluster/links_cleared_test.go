@@ -41,7 +41,7 @@ func TestLinksCleared(t *testing.T) {
 			all = append(all, tr)
 		}
 		r.Close()
-		if _, err := w.any().node.Delete(t.Context(), all); err != nil {
+		if _, err := store.Delete(t.Context(), w.any().node, all); err != nil {
 			t.Fatal(err)
 		}
 		// 2. Another epoch.

@@ -127,7 +127,7 @@ func TestLinksEpochOf(t *testing.T) {
 			}
 		}
 		label := func(data []byte) func() error {
-			return func() error { return w.any().node.Annotate(ctx, link, links.Application, data) }
+			return func() error { return store.Annotate(ctx, w.any().node, link, links.Application, data) }
 		}
 		seen := map[uint64]string{}
 		last := uint64(0)
@@ -143,11 +143,11 @@ func TestLinksEpochOf(t *testing.T) {
 			{"a label", label([]byte{1, 0, 0}), true},
 			{"the same label", label([]byte{1, 0, 0}), true},
 			{"no label", label(nil), true},
-			{"another triple", func() error { _, err := w.any().node.Add(ctx, []triple.Triple{other}); return err }, false},
-			{"a note on another triple", func() error { return w.any().node.Annotate(ctx, other, links.Application, []byte("x")) }, false},
+			{"another triple", func() error { _, err := store.Add(ctx, w.any().node, []triple.Triple{other}); return err }, false},
+			{"a note on another triple", func() error { return store.Annotate(ctx, w.any().node, other, links.Application, []byte("x")) }, false},
 			{"a list", update(links.Change{Kind: links.ReplaceLinks, Source: a, Targets: []string{c}}), true},
 			{"no link", update(links.Change{Kind: links.DeleteLinks, Source: a, Targets: []string{c}}), true},
-			{"a link as a triple", func() error { _, err := w.any().node.Add(ctx, []triple.Triple{link}); return err }, true},
+			{"a link as a triple", func() error { _, err := store.Add(ctx, w.any().node, []triple.Triple{link}); return err }, true},
 			{"a bulk load", func() error {
 				_, err := w.any().load(ctx, document(t, "one.nq", []triple.Triple{links.Link(links.DefaultPredicate, b, a)}, 0), false)
 				return err

@@ -265,7 +265,7 @@ func (f *frozen) label() {
 	e := all[f.random.IntN(len(all))]
 	link := links.Link(links.DefaultPredicate, e.src, e.dst)
 	if f.links[e.src][e.dst] != cell.NoLabel {
-		if err := f.any().node.Annotate(f.t.Context(), link, links.Application, nil); err != nil {
+		if err := store.Annotate(f.t.Context(), f.any().node, link, links.Application, nil); err != nil {
 			f.t.Fatal(err)
 		}
 		f.links[e.src][e.dst] = cell.NoLabel

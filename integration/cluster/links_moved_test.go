@@ -5,6 +5,7 @@ package cluster
 import (
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -26,7 +27,7 @@ func TestLinksMoved(t *testing.T) {
 			all = append(all, triple.Triple{Subject: triple.NewIRI(url), Predicate: triple.NewIRI("urn:trefoil:uid"),
 				Object: triple.NewTyped(want[url].String(), "http://www.w3.org/2001/XMLSchema#unsignedLong")})
 		}
-		if _, err := w.any().node.Add(t.Context(), all); err != nil {
+		if _, err := store.Add(t.Context(), w.any().node, all); err != nil {
 			t.Fatal(err)
 		}
 		web.open()

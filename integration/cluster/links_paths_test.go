@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/sparql/exec/path"
@@ -155,7 +156,7 @@ func (w *web) mixed() {
 		}
 	}
 	for i, one := range []triple.Triple{named, text} {
-		if _, err := w.any().node.Add(w.t.Context(), []triple.Triple{one}); err != nil {
+		if _, err := store.Add(w.t.Context(), w.any().node, []triple.Triple{one}); err != nil {
 			w.t.Fatal(err)
 		}
 		for _, m := range w.up() {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/linkgraph/linkrows"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/lists"
@@ -48,7 +49,7 @@ func (w *quadWeb) change() {
 		}
 		if w.random.IntN(3) == 0 {
 			label = cell.Label{Weight: float64(w.random.IntN(9)), Anchor: link.Graph.Value()}
-			if err := w.any().node.Annotate(w.t.Context(), link, links.Application, lists.AppendLabel(nil, label)); err != nil {
+			if err := store.Annotate(w.t.Context(), w.any().node, link, links.Application, lists.AppendLabel(nil, label)); err != nil {
 				w.t.Fatal(err)
 			}
 		}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -58,7 +59,7 @@ func TestLinkQueries(t *testing.T) {
 		for _, source := range web.sources() {
 			topics = append(topics, triple.Triple{Subject: triple.NewIRI(source), Predicate: triple.NewIRI("x:topic"), Object: triple.NewString("rdf")})
 		}
-		if _, err := w.any().node.Add(t.Context(), topics); err != nil {
+		if _, err := store.Add(t.Context(), w.any().node, topics); err != nil {
 			t.Fatal(err)
 		}
 		web.check(web.some())

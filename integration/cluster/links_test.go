@@ -193,10 +193,10 @@ func (w *web) asTriple(src, dst string) {
 	t := []triple.Triple{links.Link(links.DefaultPredicate, src, dst)}
 	var err error
 	if w.random.IntN(2) == 0 {
-		_, err = w.any().node.Add(w.t.Context(), t)
+		_, err = store.Add(w.t.Context(), w.any().node, t)
 		w.apply(links.Change{Source: src, Targets: []string{dst}})
 	} else {
-		_, err = w.any().node.Delete(w.t.Context(), t)
+		_, err = store.Delete(w.t.Context(), w.any().node, t)
 		w.apply(links.Change{Kind: links.DeleteLinks, Source: src, Targets: []string{dst}})
 	}
 	if err != nil {

@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/linkgraph"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/lists"
@@ -133,9 +134,9 @@ func (w *linkWriter) plain(kind links.ChangeKind) (all []triple.Triple) {
 // asTriples adds or deletes links as triples.
 func (w *linkWriter) asTriples(ctx context.Context) (err error) {
 	if w.random.IntN(2) == 0 {
-		_, err = w.node.Add(ctx, w.plain(links.AddLinks))
+		_, err = store.Add(ctx, w.node, w.plain(links.AddLinks))
 	} else {
-		_, err = w.node.Delete(ctx, w.plain(links.DeleteLinks))
+		_, err = store.Delete(ctx, w.node, w.plain(links.DeleteLinks))
 	}
 	return err
 }
@@ -172,7 +173,7 @@ func (w *linkWriter) annotate(ctx context.Context) error {
 		c := &w.changes[i]
 		c.Targets, c.Labels = c.Targets[:1], nil
 		t := links.Link(links.DefaultPredicate, c.Source, c.Targets[0])
-		if _, err := w.node.Add(ctx, []triple.Triple{t}); err != nil {
+		if _, err := store.Add(ctx, w.node, []triple.Triple{t}); err != nil {
 			return err
 		}
 		c.Kind = links.AddLinks
@@ -181,7 +182,7 @@ func (w *linkWriter) annotate(ctx context.Context) error {
 			label = cell.Label{Weight: float64(1 + w.random.IntN(9)), Anchor: "annotated"}
 			data = lists.AppendLabel(nil, label)
 		}
-		if err := w.node.Annotate(ctx, t, links.Application, data); err != nil {
+		if err := store.Annotate(ctx, w.node, t, links.Application, data); err != nil {
 			return err
 		}
 		w.labels = append(w.labels, labelled{edge{c.Source, c.Targets[0]}, label})

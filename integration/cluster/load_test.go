@@ -201,7 +201,7 @@ func TestLoadShowsAtOnce(t *testing.T) {
 	simulate(t, 3, func(t *testing.T, w *world) {
 		w.form()
 		before, all := numbered(0, 1), quads(w.random, 5000) // so few that most machines have nothing to answer with
-		if _, err := w.any().node.Add(t.Context(), before); err != nil {
+		if _, err := store.Add(t.Context(), w.any().node, before); err != nil {
 			t.Fatal(err)
 		}
 		var mu sync.Mutex
@@ -245,17 +245,17 @@ func TestDeleteDuringLoad(t *testing.T) {
 		all := quads(w.random, 3000)
 		want := setOf(all)
 		added := numbered(0, 200)
-		if _, err := w.any().node.Add(t.Context(), all[:200]); err != nil {
+		if _, err := store.Add(t.Context(), w.any().node, all[:200]); err != nil {
 			t.Fatal(err)
 		}
 		m := w.any()
 		writer := w.background(func(ctx context.Context) {
 			for i := 0; ctx.Err() == nil; i++ {
 				a, b := all[i%200:i%200+1], added[i%200:i%200+1]
-				if _, err := m.node.Delete(ctx, a); err != nil && ctx.Err() == nil {
+				if _, err := store.Delete(ctx, m.node, a); err != nil && ctx.Err() == nil {
 					t.Errorf("delete: %v", err)
 				}
-				if _, err := m.node.Add(ctx, b); err != nil && ctx.Err() == nil {
+				if _, err := store.Add(ctx, m.node, b); err != nil && ctx.Err() == nil {
 					t.Errorf("add: %v", err)
 				}
 				sleep(ctx, time.Millisecond)
@@ -282,7 +282,7 @@ func TestDeleteDuringLoad(t *testing.T) {
 		}
 		w.mustHave(want)
 		// All adds are there that were acknowledged, and deletes work as before.
-		if _, err := m.node.Delete(t.Context(), all); err != nil {
+		if _, err := store.Delete(t.Context(), m.node, all); err != nil {
 			t.Fatal(err)
 		}
 		left := maps.Clone(want)
@@ -290,7 +290,7 @@ func TestDeleteDuringLoad(t *testing.T) {
 			delete(left, a.String())
 		}
 		w.mustHave(left)
-		if _, err := m.node.Add(t.Context(), all[:100]); err != nil {
+		if _, err := store.Add(t.Context(), m.node, all[:100]); err != nil {
 			t.Fatal(err)
 		}
 		maps.Copy(left, setOf(all[:100]))
@@ -310,7 +310,7 @@ func TestLoadKills(t *testing.T) {
 			simulate(t, 3+2*(run%2), func(t *testing.T, w *world) {
 				w.form()
 				before, all := numbered(0, 50), quads(w.random, 4000)
-				if _, err := w.any().node.Add(t.Context(), before); err != nil {
+				if _, err := store.Add(t.Context(), w.any().node, before); err != nil {
 					t.Fatal(err)
 				}
 				source := document(t, "data.nq", all, 100)

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 )
 
@@ -17,7 +18,7 @@ func TestRecoverMajority(t *testing.T) {
 	simulate(t, 5, func(t *testing.T, w *world) {
 		w.form()
 		first, all := w.machines[0], numbered(0, 4000)
-		if _, err := w.any().node.Add(t.Context(), all); err != nil {
+		if _, err := store.Add(t.Context(), w.any().node, all); err != nil {
 			t.Fatal(err)
 		}
 		w.until("the data is spread", func() bool { return first.node.View().Base.Trie.Len() > 24 })

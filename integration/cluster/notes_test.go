@@ -90,7 +90,7 @@ func (w *world) checkNotes() (notes int) {
 // mustNote has a machine note something on a triple.
 func (w *world) mustNote(m *machine, tr triple.Triple, id, data string) {
 	w.t.Helper()
-	w.must("annotate", func(ctx context.Context) error { return m.node.Annotate(ctx, tr, id, []byte(data)) })
+	w.must("annotate", func(ctx context.Context) error { return store.Annotate(ctx, m.node, tr, id, []byte(data)) })
 }
 
 // mustBeNoted checks what is noted on a triple, "id=data" each, through all machines.
@@ -248,7 +248,7 @@ func TestPurgeOfAnnotations(t *testing.T) {
 		w.mustAdd(w.any(), all...)
 		for _, tr := range all {
 			w.mustNote(w.any(), tr, "a", "x")
-			w.must("remove", func(ctx context.Context) error { return w.any().node.Annotate(ctx, tr, "a", nil) })
+			w.must("remove", func(ctx context.Context) error { return store.Annotate(ctx, w.any().node, tr, "a", nil) })
 		}
 		if n := w.tombstones(); n < 3*len(all) {
 			t.Fatalf("%d tombstones", n)
@@ -280,7 +280,7 @@ func annotationHalfDone(t *testing.T, w *world) {
 	go func() {
 		ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 		defer cancel()
-		done <- o.pos.node.Annotate(ctx, tr, "a", []byte("new"))
+		done <- store.Annotate(ctx, o.pos.node, tr, "a", []byte("new"))
 	}()
 	w.until("one of the two has it", func() bool { return o.pos.pends(tr) })
 	if o.osp.pends(tr) {
@@ -321,7 +321,7 @@ func annotationsOvertakeFills(t *testing.T, w *world) {
 			w.mustDelete(w.any(), tr)
 			w.mustAdd(w.any(), tr)
 		case 2:
-			w.must("remove", func(ctx context.Context) error { return w.any().node.Annotate(ctx, tr, "a", nil) })
+			w.must("remove", func(ctx context.Context) error { return store.Annotate(ctx, w.any().node, tr, "a", nil) })
 			w.mustNote(w.any(), tr, "b", "more")
 		}
 	}

@@ -44,7 +44,7 @@ func TestOpenBatchKeepsNoOtherReader(t *testing.T) {
 				// All that follows takes less than it takes to exclude the holder.
 				ctx, cancel := context.WithTimeout(t.Context(), time.Second)
 				defer cancel()
-				if _, err := sequencer.node.Add(ctx, []triple.Triple{free}); err != nil {
+				if _, err := store.Add(ctx, sequencer.node, []triple.Triple{free}); err != nil {
 					t.Fatalf("add another triple: %v", err)
 				}
 				for _, m := range w.others(holder) {

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/prefixes"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -19,7 +20,10 @@ func TestPrefixes(t *testing.T) {
 	simulate(t, 3, func(t *testing.T, w *world) {
 		w.form()
 		one := exTriple("s", "p", "o")
-		w.must("add", func(ctx context.Context) error { _, err := w.any().node.Add(ctx, []triple.Triple{one}); return err })
+		w.must("add", func(ctx context.Context) error {
+			_, err := store.Add(ctx, w.any().node, []triple.Triple{one})
+			return err
+		})
 		// 1. Documents with different IRIs at the same time.
 		var wg sync.WaitGroup
 		for i, m := range w.machines {

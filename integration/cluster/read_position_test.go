@@ -5,6 +5,8 @@ package cluster
 import (
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // TestReadPositionAfterAStop checks that a position has every acknowledged change of a machine whose
@@ -14,7 +16,7 @@ func TestReadPositionAfterAStop(t *testing.T) {
 		simulate(t, 5, func(t *testing.T, w *world) {
 			w.form()
 			w.spread()
-			if _, err := w.any().node.Add(t.Context(), fresh()); err != nil {
+			if _, err := store.Add(t.Context(), w.any().node, fresh()); err != nil {
 				t.Fatal(err)
 			}
 			before, err := w.any().node.ReadPosition(t.Context())

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -37,7 +38,7 @@ func (p *play) link(ctx context.Context, args []string) error {
 		src, dst := linkNumbered(i)
 		all = append(all, links.Link(links.DefaultPredicate, src, dst))
 	}
-	if _, err := p.machineOf(args).node.Add(ctx, all); err != nil {
+	if _, err := store.Add(ctx, p.machineOf(args).node, all); err != nil {
 		return err
 	}
 	for i := n.from; i < n.to; i++ {

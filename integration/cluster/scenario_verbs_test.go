@@ -377,7 +377,7 @@ func (p *play) add(ctx context.Context, args []string) error {
 	if err != nil {
 		return err
 	}
-	r, err := p.machineOf(args).node.Add(ctx, n.triples())
+	r, err := store.Add(ctx, p.machineOf(args).node, n.triples())
 	if err != nil {
 		return err
 	}
@@ -392,7 +392,7 @@ func (p *play) add(ctx context.Context, args []string) error {
 func (p *play) delete(ctx context.Context, args []string) error {
 	n, err := parseNumbers(args[0])
 	if err == nil {
-		_, err = p.machineOf(args).node.Delete(ctx, n.triples())
+		_, err = store.Delete(ctx, p.machineOf(args).node, n.triples())
 	}
 	if err == nil {
 		p.wrote(n, false)

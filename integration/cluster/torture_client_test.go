@@ -142,12 +142,12 @@ func (c *client) write(ctx context.Context, p *process) {
 	var err error
 	var done int64
 	if adds {
-		var r store.AddResult
-		r, err = n.Add(ctx, ts)
+		var r store.Result
+		r, err = store.Add(ctx, n, ts)
 		done = r.Added + r.Existing
 	} else {
-		var r store.DeleteResult
-		r, err = n.Delete(ctx, ts)
+		var r store.Result
+		r, err = store.Delete(ctx, n, ts)
 		done = r.Deleted + r.Missing
 	}
 	p.await() // its answer waits as well

@@ -97,14 +97,14 @@ func (c *client) probeWrite(ctx context.Context, p *process, n *cluster.Node) er
 		i = c.random.IntN(moving)
 	}
 	if i < 0 || h.doubtful(i) {
-		r, err := n.Delete(ctx, []triple.Triple{{Subject: triple.NewIRI("http://e.x/none"), Predicate: triple.NewIRI("http://e.x/none"), Object: triple.NewIRI("http://e.x/none")}})
+		r, err := store.Delete(ctx, n, []triple.Triple{{Subject: triple.NewIRI("http://e.x/none"), Predicate: triple.NewIRI("http://e.x/none"), Object: triple.NewIRI("http://e.x/none")}})
 		if err == nil && (r.Deleted != 0 || r.Missing != 1) {
 			c.torture.fail("%s: the delete of 1 triple that is not there is %+v", p.host.name, r)
 		}
 		return err
 	}
 	call := h.tick()
-	r, err := n.Add(ctx, []triple.Triple{fact(i)})
+	r, err := store.Add(ctx, n, []triple.Triple{fact(i)})
 	known := err == nil && !p.dead.Load()
 	nothing := err != nil && !errors.Is(err, store.ErrUnknown) && r.Added+r.Existing == 0
 	if known || !nothing || p.dead.Load() {

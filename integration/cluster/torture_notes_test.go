@@ -27,7 +27,7 @@ func (c *client) note(ctx context.Context, p *process) {
 	if c.random.IntN(4) == 0 {
 		number, data = 0, nil
 	}
-	err := n.Annotate(ctx, fact(i), app, data)
+	err := store.Annotate(ctx, n, fact(i), app, data)
 	p.await()
 	of := fmt.Sprintf("%s through %s: %v", c.name, p.host.name, err)
 	switch dead := p.dead.Load(); {

@@ -79,7 +79,7 @@ func (c *casCounter) run(ctx context.Context, random *rand.Rand) {
 
 func (c *casCounter) increase(ctx context.Context, p *process, n *cluster.Node) {
 	// 1. The triple must be there. What a dead process answers reaches nothing.
-	if _, err := n.Add(ctx, []triple.Triple{counted}); err != nil {
+	if _, err := store.Add(ctx, n, []triple.Triple{counted}); err != nil {
 		return
 	}
 	number, when, err := c.read(ctx, n)
@@ -87,7 +87,7 @@ func (c *casCounter) increase(ctx context.Context, p *process, n *cluster.Node) 
 		return
 	}
 	// 2. Increase it. Only a conflict tells that nothing was done.
-	_, err = n.AnnotateIf(ctx, counted, app, binary.AppendUvarint(nil, number+1), when)
+	_, err = store.AnnotateIf(ctx, n, counted, app, binary.AppendUvarint(nil, number+1), when)
 	p.await()
 	c.mu.Lock()
 	defer c.mu.Unlock()

@@ -159,7 +159,7 @@ func (t *torture) begin() {
 	for i := t.universe.moving; i < t.universe.all; i++ {
 		static = append(static, fact(i))
 	}
-	if r, err := t.hosts[0].member().Add(t.t.Context(), static); err != nil || r.Added != int64(len(static)) {
+	if r, err := store.Add(t.t.Context(), t.hosts[0].member(), static); err != nil || r.Added != int64(len(static)) {
 		t.t.Fatalf("%+v, %v", r, err)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"strings"
 
 	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -93,7 +94,7 @@ func (c *client) deleteMatch(ctx context.Context, p *process) {
 	// 2. An error leaves open what was done.
 	p.await()
 	call := c.torture.history.tick()
-	r, err := n.DeleteMatch(ctx, pattern)
+	r, err := store.DeleteMatch(ctx, n, pattern)
 	p.await()
 	known := err == nil && !p.dead.Load()
 	for _, i := range which {

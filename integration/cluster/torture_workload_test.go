@@ -37,12 +37,12 @@ func (s processStore) Change(ctx context.Context, add bool, triples []triple.Tri
 	s.process.await()
 	var unchanged int64
 	if add {
-		var r store.AddResult
-		r, err = n.Add(ctx, triples)
+		var r store.Result
+		r, err = store.Add(ctx, n, triples)
 		changed, unchanged = r.Added, r.Existing
 	} else {
-		var r store.DeleteResult
-		r, err = n.Delete(ctx, triples)
+		var r store.Result
+		r, err = store.Delete(ctx, n, triples)
 		changed, unchanged = r.Deleted, r.Missing
 	}
 	s.process.await()

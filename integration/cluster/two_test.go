@@ -164,9 +164,9 @@ func (c *pairClient) run(ctx context.Context, m *machine, h *history, random *ra
 		} else {
 			var err error
 			if live {
-				_, err = m.node.Add(timed, facts[i:i+1])
+				_, err = store.Add(timed, m.node, facts[i:i+1])
 			} else {
-				_, err = m.node.Delete(timed, facts[i:i+1])
+				_, err = store.Delete(timed, m.node, facts[i:i+1])
 			}
 			if err == nil || errors.Is(err, store.ErrUnknown) { // after other errors nothing was done
 				h.wrote(i, live, call, err == nil, m.name)

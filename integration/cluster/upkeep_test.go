@@ -187,7 +187,7 @@ func TestADeleteIsPurgedAMachineWakesWithAPendingOlderAdd(t *testing.T) {
 	simulate(t, 4, func(t *testing.T, w *world) {
 		w.form()
 		all := numbered(0, 200)
-		if _, err := w.any().node.Add(t.Context(), all); err != nil {
+		if _, err := store.Add(t.Context(), w.any().node, all); err != nil {
 			t.Fatal(err)
 		}
 		w.mustHave(setOf(all))
@@ -218,7 +218,7 @@ func TestADeleteIsPurgedAMachineWakesWithAPendingOlderAdd(t *testing.T) {
 			}
 			held[m] = append(held[m], replica.Operation{Kind: store.OperationAdd, Stamp: value.Stamp, Key: spo})
 		}
-		if _, err := w.any().node.Delete(t.Context(), all[:100]); err != nil {
+		if _, err := store.Delete(t.Context(), w.any().node, all[:100]); err != nil {
 			t.Fatal(err)
 		}
 		w.purge()
@@ -243,7 +243,7 @@ func TestADeleteIsPurgedAMachineWakesWithAPendingOlderAdd(t *testing.T) {
 		// A machine dies with what it had, deletes are purged without it, and it returns.
 		sleeper.kill()
 		w.settle()
-		if _, err := w.any().node.Delete(t.Context(), all[100:150]); err != nil {
+		if _, err := store.Delete(t.Context(), w.any().node, all[100:150]); err != nil {
 			t.Fatal(err)
 		}
 		w.checkDisks()
@@ -317,10 +317,10 @@ func TestScrub(t *testing.T) {
 	simulate(t, 4, func(t *testing.T, w *world) {
 		w.form()
 		all := numbered(0, 300)
-		if _, err := w.any().node.Add(t.Context(), all); err != nil {
+		if _, err := store.Add(t.Context(), w.any().node, all); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.any().node.Delete(t.Context(), all[:20]); err != nil {
+		if _, err := store.Delete(t.Context(), w.any().node, all[:20]); err != nil {
 			t.Fatal(err)
 		}
 		want := setOf(all[20:])
@@ -399,7 +399,7 @@ func TestForgedRows(t *testing.T) {
 	simulate(t, 3, func(t *testing.T, w *world) {
 		w.form()
 		all := numbered(0, 60)
-		if _, err := w.any().node.Add(t.Context(), all); err != nil {
+		if _, err := store.Add(t.Context(), w.any().node, all); err != nil {
 			t.Fatal(err)
 		}
 		w.mustHave(setOf(all))
@@ -439,7 +439,7 @@ func TestNoFalseReports(t *testing.T) {
 	simulate(t, 3, func(t *testing.T, w *world) {
 		w.form()
 		all := numbered(0, 400)
-		if _, err := w.any().node.Add(t.Context(), all); err != nil {
+		if _, err := store.Add(t.Context(), w.any().node, all); err != nil {
 			t.Fatal(err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
@@ -450,11 +450,11 @@ func TestNoFalseReports(t *testing.T) {
 				for n := int64(0); ctx.Err() == nil; n++ {
 					at := (random + n*37) % 380
 					at = max(at, -at)
-					if _, err := m.node.Delete(ctx, all[at:at+20]); err != nil && ctx.Err() == nil {
+					if _, err := store.Delete(ctx, m.node, all[at:at+20]); err != nil && ctx.Err() == nil {
 						done <- err
 						return
 					}
-					if _, err := m.node.Add(ctx, all[at:at+20]); err != nil && ctx.Err() == nil {
+					if _, err := store.Add(ctx, m.node, all[at:at+20]); err != nil && ctx.Err() == nil {
 						done <- err
 						return
 					}
@@ -478,7 +478,7 @@ func TestNoFalseReports(t *testing.T) {
 				t.Error(err)
 			}
 		}
-		if _, err := w.any().node.Add(t.Context(), all); err != nil {
+		if _, err := store.Add(t.Context(), w.any().node, all); err != nil {
 			t.Fatal(err)
 		}
 		w.mustHave(setOf(all))
@@ -495,7 +495,7 @@ func TestMetrics(t *testing.T) {
 		}
 		w.machines[1].run(first)
 		w.settle()
-		if _, err := first.node.Add(t.Context(), numbered(0, 100)); err != nil {
+		if _, err := store.Add(t.Context(), first.node, numbered(0, 100)); err != nil {
 			t.Fatal(err)
 		}
 		stamped := 0.0

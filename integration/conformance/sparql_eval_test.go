@@ -142,7 +142,7 @@ func sources(t *testing.T) map[string]openSource {
 		// One store for all tests, which takes the place of what it held by one change.
 		"store": func(t *testing.T, triples []triple.Triple) (sparql.Source, func() error) {
 			t.Helper()
-			if _, err := db.Apply(context.Background(), store.Changes{ClearAll: true, Add: slices.Values(triples)}); err != nil {
+			if _, err := store.Apply(context.Background(), db, store.Steps{ClearAll: true, Add: slices.Values(triples)}); err != nil {
 				t.Fatal(err)
 			}
 			sn, err := db.Snapshot()

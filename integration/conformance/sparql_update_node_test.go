@@ -32,15 +32,15 @@ func (s stored) source(t *testing.T) sparql.Source {
 
 func (s stored) apply(t *testing.T, c *update.Changes) {
 	t.Helper()
-	s.change(t, store.Changes{
+	s.change(t, store.Steps{
 		ClearAll: c.ClearAll, ClearDefault: c.ClearDefault, ClearGraphs: c.ClearGraphs,
 		Delete: c.Deletes(), Add: c.Adds(),
 	})
 }
 
-func (s stored) change(t *testing.T, c store.Changes) {
+func (s stored) change(t *testing.T, c store.Steps) {
 	t.Helper()
-	if _, err := s.store.Apply(context.Background(), c); err != nil {
+	if _, err := store.Apply(context.Background(), s.store, c); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -79,7 +79,7 @@ func TestSPARQLUpdateStored(t *testing.T) {
 	})
 	runUpdateTests(t, func(t *testing.T, triples []triple.Triple) dataset {
 		s := stored{db}
-		s.change(t, store.Changes{ClearAll: true, Add: slices.Values(triples)})
+		s.change(t, store.Steps{ClearAll: true, Add: slices.Values(triples)})
 		return s
 	})
 }

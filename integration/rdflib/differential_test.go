@@ -188,10 +188,10 @@ func compare(q query, src sparql.Source, want reply) error {
 // hold makes data what the store has.
 func (c *comparison) hold(t *testing.T, data []triple.Triple) {
 	t.Helper()
-	if _, err := c.store.Delete(context.Background(), c.held); err != nil {
+	if _, err := store.Delete(context.Background(), c.store, c.held); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.store.Add(context.Background(), data); err != nil {
+	if _, err := store.Add(context.Background(), c.store, data); err != nil {
 		t.Fatal(err)
 	}
 	c.held = data

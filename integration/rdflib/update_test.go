@@ -97,7 +97,7 @@ func (c *comparison) update(t *testing.T, data []triple.Triple, request string) 
 	if err != nil {
 		t.Fatalf("%s: %v", request, err)
 	}
-	_, err = c.store.Apply(ctx, store.Changes{
+	_, err = store.Apply(ctx, c.store, store.Steps{
 		ClearAll: changes.ClearAll, ClearDefault: changes.ClearDefault, ClearGraphs: changes.ClearGraphs,
 		Delete: changes.Deletes(), Add: changes.Adds(),
 	})

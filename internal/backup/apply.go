@@ -19,10 +19,7 @@ import (
 // Target is the store that a chain is restored into.
 type Target interface {
 	Sink() rdfload.Sink
-	Add(ctx context.Context, triples []triple.Triple) (store.AddResult, error)
-	Delete(ctx context.Context, triples []triple.Triple) (store.DeleteResult, error)
-	Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error
-	Apply(ctx context.Context, changes store.Changes) (store.ApplyResult, error)
+	store.Writer
 }
 
 // Limits of the changes that are applied together.
@@ -121,12 +118,12 @@ func (p *pending) flush(ctx context.Context) error {
 	}
 	// 2. A triple that was deleted and added again loses its annotations.
 	if len(deletes) > 0 {
-		if _, err := p.to.Delete(ctx, deletes); err != nil {
+		if _, err := store.Delete(ctx, p.to, deletes); err != nil {
 			return err
 		}
 	}
 	if len(adds) > 0 {
-		if _, err := p.to.Add(ctx, adds); err != nil {
+		if _, err := store.Add(ctx, p.to, adds); err != nil {
 			return err
 		}
 	}
@@ -151,7 +148,7 @@ func (p *pending) annotate(ctx context.Context) error {
 			slots <- struct{}{}
 			wait.Go(func() {
 				defer func() { <-slots }()
-				err := p.to.Annotate(ctx, o.triple, a.ApplicationID, data)
+				err := store.Annotate(ctx, p.to, o.triple, a.ApplicationID, data)
 				// The triple may be gone, because a row was read after the change. Or it comes later.
 				if errors.Is(err, store.ErrNotFound) {
 					err = p.keepEarly(o.key, a)
@@ -222,6 +219,6 @@ func (p *pending) clearGraphs(ctx context.Context, c *feed.ClearInfo) error {
 	// A cleared triple takes its annotations along, and the row of a load that was cleared is missing. Only
 	// a lone store clears, and it gives no row of a load another stamp.
 	p.early, p.earlyBytes = nil, 0
-	_, err := p.to.Apply(ctx, store.Changes{ClearAll: c.All, ClearDefault: c.Default, ClearGraphs: slices.Clone(c.Graphs)})
+	_, err := store.Apply(ctx, p.to, store.Steps{ClearAll: c.All, ClearDefault: c.Default, ClearGraphs: slices.Clone(c.Graphs)})
 	return err
 }

@@ -99,10 +99,10 @@ func newScripted(t *testing.T) scripted {
 	for n := range 6 {
 		all = append(all, sample(n))
 	}
-	if _, err := s.Add(t.Context(), all); err != nil {
+	if _, err := store.Add(t.Context(), s, all); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Annotate(t.Context(), sample(1), "app", []byte{0, 0xff}); err != nil {
+	if err := store.Annotate(t.Context(), s, sample(1), "app", []byte{0, 0xff}); err != nil {
 		t.Fatal(err)
 	}
 	f := scripted{Store: s}
@@ -390,7 +390,7 @@ func TestIncrementSize(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Add(t.Context(), changed); err != nil {
+		if _, err := store.Add(t.Context(), s, changed); err != nil {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer

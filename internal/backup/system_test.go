@@ -35,14 +35,14 @@ func (w *watched) Sink() rdfload.Sink {
 	return w.Store.Sink()
 }
 
-func (w *watched) Add(ctx context.Context, triples []triple.Triple) (store.AddResult, error) {
-	w.note(triples...)
-	return w.Store.Add(ctx, triples)
-}
-
-func (w *watched) Apply(ctx context.Context, changes store.Changes) (store.ApplyResult, error) {
-	w.order = append(w.order, 'u')
-	return w.Store.Apply(ctx, changes)
+func (w *watched) Write(ctx context.Context, c store.Change) (store.Result, error) {
+	switch c.Kind {
+	case store.KindAdd:
+		w.note(c.Triples...)
+	case store.KindApply:
+		w.order = append(w.order, 'u')
+	}
+	return w.Store.Write(ctx, c)
 }
 
 // TestSystemGraphLast restores a chain in which the system graph changes first, between other changes
@@ -65,19 +65,19 @@ func TestSystemGraphLast(t *testing.T) {
 	}
 	add := func(triples ...triple.Triple) {
 		t.Helper()
-		_, err := s.Add(t.Context(), triples)
+		_, err := store.Add(t.Context(), s, triples)
 		must(err)
 	}
 	var full, increment bytes.Buffer
 	add(system("old"), sample(0), sample(1))
-	must(s.Annotate(t.Context(), system("old"), systemgraph.State, []byte("1")))
+	must(store.Annotate(t.Context(), s, system("old"), systemgraph.State, []byte("1")))
 	must(Full(t.Context(), s, "test", &full))
 	end, err := s.Feed().Position(t.Context())
 	must(err)
-	_, err = s.Delete(t.Context(), []triple.Triple{system("old")})
+	_, err = store.Delete(t.Context(), s, []triple.Triple{system("old")})
 	must(err)
 	add(system("new"))
-	must(s.Annotate(t.Context(), system("new"), systemgraph.State, []byte("2")))
+	must(store.Annotate(t.Context(), s, system("new"), systemgraph.State, []byte("2")))
 	add(sample(2), sample(3))
 	must(Increment(t.Context(), s, end, "test", &increment))
 	// 2. Restore it into a store that runs.

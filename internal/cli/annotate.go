@@ -205,7 +205,7 @@ func (l localWriter) annotate(ctx context.Context, changes iter.Seq2[triple.Anno
 			data, err = triple.AppendMedia([]byte{}, c.Media, c.Content)
 		}
 		if err == nil {
-			_, err = l.store.AnnotateIf(ctx, c.Triple, c.ApplicationID, data, when)
+			_, err = store.AnnotateIf(ctx, l.store, c.Triple, c.ApplicationID, data, when)
 		}
 		// 2. Count it. Only its own errors leave the changes after it as they are.
 		switch {

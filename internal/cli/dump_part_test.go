@@ -25,7 +25,7 @@ func TestDumpPart(t *testing.T) {
 			Object: triple.NewString(subject + strings.Repeat("long", 500)), Graph: graph}
 	}
 	whole := []triple.Triple{statement("a", triple.Term{}), statement("b", triple.NewIRI("http://ex/g"))}
-	if _, err := db.Add(t.Context(), whole); err != nil {
+	if _, err := store.Add(t.Context(), db, whole); err != nil {
 		t.Fatal(err)
 	}
 	if err := db.SetIdentity(store.Identity{Cluster: "photos", ClusterID: "1", Generation: 1}); err != nil {

@@ -180,8 +180,8 @@ func addWritten(t *testing.T, data, document string) {
 	}
 	scanner := triple.NewScanner(strings.NewReader(document), triple.ScanOptions{Quads: true, Stored: true})
 	for scanner.Scan() {
-		_, err := db.Add(t.Context(), []triple.Triple{scanner.Triple()})
-		if err := errors.Join(err, db.Annotate(t.Context(), scanner.Triple(), "app", []byte("x"))); err != nil {
+		_, err := store.Add(t.Context(), db, []triple.Triple{scanner.Triple()})
+		if err := errors.Join(err, store.Annotate(t.Context(), db, scanner.Triple(), "app", []byte("x"))); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -113,14 +113,14 @@ type localLinks struct {
 // change. A changeReader guarantees that. Pages get no UIDs.
 func (l *localLinks) Update(ctx context.Context, changes []links.Change) (r links.UpdateResult, err error) {
 	// 1. Add and delete triples in one change, because a replaced list must not be half there.
-	done, err := l.store.Update(ctx, func(sn store.Reader) (store.Changes, error) {
+	done, err := store.Update(ctx, l.store, func(sn store.Reader) (store.Steps, error) {
 		var add, remove []triple.Triple
 		for i := range changes {
 			c := &changes[i]
 			targets := c.Targets
 			if c.Kind == links.ReplaceLinks {
 				if targets, remove, err = l.differ(ctx, sn, c, remove); err != nil {
-					return store.Changes{}, err
+					return store.Steps{}, err
 				}
 			}
 			for _, target := range targets {
@@ -132,7 +132,7 @@ func (l *localLinks) Update(ctx context.Context, changes []links.Change) (r link
 				}
 			}
 		}
-		return store.Changes{Add: slices.Values(add), Delete: slices.Values(remove)}, nil
+		return store.Steps{Add: slices.Values(add), Delete: slices.Values(remove)}, nil
 	})
 	// 2. Set the labels of the links that were added.
 	r.Added, r.Deleted = done.Added, done.Deleted
@@ -195,7 +195,7 @@ func (l *localLinks) label(ctx context.Context, changes []links.Change) error {
 		return err
 	}
 	return edits.Note(ctx, plan.Labels, func(ctx context.Context, link triple.Triple, label []byte) error {
-		err := l.store.Annotate(ctx, link, links.Application, label)
+		err := store.Annotate(ctx, l.store, link, links.Application, label)
 		if errors.Is(err, store.ErrNotFound) { // deleted by somebody else meanwhile
 			return nil
 		}

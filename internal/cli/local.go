@@ -153,23 +153,23 @@ type localWriter struct{ store *store.Store }
 func (l localWriter) Close() error { return l.store.Close() }
 
 func (l localWriter) add(ctx context.Context, batch []statement) (added, existing int64, err error) {
-	r, err := l.store.Add(ctx, triplesOf(batch))
+	r, err := store.Add(ctx, l.store, triplesOf(batch))
 	if err == nil {
 		var annotated []store.Annotated
 		for _, s := range batch {
 			annotated = append(annotated, store.Annotated{Triple: s.Triple, Annotations: s.noted})
 		}
-		err = store.AnnotateAll(ctx, annotated, l.store.Annotate)
+		err = store.AnnotateAll(ctx, l.store, annotated)
 	}
 	return r.Added, r.Existing, err
 }
 
 func (l localWriter) delete(ctx context.Context, triples []triple.Triple) (deleted, missing int64, err error) {
-	r, err := l.store.Delete(ctx, triples)
+	r, err := store.Delete(ctx, l.store, triples)
 	return r.Deleted, r.Missing, err
 }
 
 func (l localWriter) deleteMatch(ctx context.Context, p triple.Pattern) (deleted int64, err error) {
-	r, err := l.store.DeleteMatch(ctx, p)
+	r, err := store.DeleteMatch(ctx, l.store, p)
 	return r.Deleted, err
 }

@@ -86,7 +86,7 @@ func TestSubscriptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer c.Close()
-	if _, err := db.Add(t.Context(), []triple.Triple{{Subject: triple.NewIRI("http://e.x/a"), Predicate: triple.NewIRI("http://e.x/b"), Object: triple.NewString("c")}}); err != nil {
+	if _, err := store.Add(t.Context(), db, []triple.Triple{{Subject: triple.NewIRI("http://e.x/a"), Predicate: triple.NewIRI("http://e.x/b"), Object: triple.NewString("c")}}); err != nil {
 		t.Fatal(err)
 	}
 	end, err := db.Feed().Position(t.Context())

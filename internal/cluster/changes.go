@@ -6,6 +6,7 @@ import (
 	"context"
 	"fmt"
 	"slices"
+	"sync"
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
@@ -21,7 +22,7 @@ type change struct {
 }
 
 // readChange reads a change whole, before anything of it is done.
-func readChange(c store.Changes) (r change, err error) {
+func readChange(c store.Steps) (r change, err error) {
 	limit := c.MaxBytes
 	if limit == 0 {
 		limit = maxChangeBytes
@@ -82,13 +83,13 @@ func readChange(c store.Changes) (r change, err error) {
 // then added.
 //
 // If they have begun before under the key of ctx, it returns [store.ErrBegun].
-func (t *triples) applyAll(ctx context.Context, c change) (result store.ApplyResult, err error) {
+func (t *triples) applyAll(ctx context.Context, c change) (result store.Result, err error) {
 	// The key is claimed once, before the first write. The steps themselves carry no key,
 	// because each would look like a repetition of the one before.
-	claim := t.claimOnce(ctx)
-	ctx = store.WithRequestKey(ctx, "", true)
+	claim := sync.OnceValue(func() error { return t.writes.Claim(ctx) })
+	unkeyed := store.WithRequestKey(ctx, "", true)
 	for _, p := range c.clear {
-		r, err := t.deleteMatch(ctx, p, claim)
+		r, err := t.deleteMatch(unkeyed, store.Change{Kind: store.KindDeleteMatch, Pattern: p}, claim)
 		result.Deleted += r.Deleted
 		if err != nil {
 			return result, err
@@ -98,14 +99,14 @@ func (t *triples) applyAll(ctx context.Context, c change) (result store.ApplyRes
 		return result, err
 	}
 	for batch := range slices.Chunk(c.delete, changeBatch) {
-		r, err := t.Delete(ctx, batch)
+		r, err := store.Delete(unkeyed, t, batch)
 		result.Deleted += r.Deleted
 		if err != nil {
 			return result, err
 		}
 	}
 	for batch := range slices.Chunk(c.add, changeBatch) {
-		r, err := t.Add(ctx, batch)
+		r, err := store.Add(unkeyed, t, batch)
 		result.Added += r.Added
 		if err != nil {
 			return result, err

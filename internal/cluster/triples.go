@@ -117,63 +117,55 @@ func (r *request) Close() error {
 	return r.Reader.Close()
 }
 
-// write sends a client's operations to their sequencers.
-func (t *triples) write(ctx context.Context, kind store.OperationKind, triples []triple.Triple) (changed, unchanged int64, err error) {
+// changeBatch is how many triples of a longer change are on their way at a time.
+const changeBatch = 5000
+
+// Write makes a change on all machines of its triples; see [store.Writer]. If the node is alone, it is a
+// change of its store.
+func (t *triples) Write(ctx context.Context, c store.Change) (r store.Result, err error) {
+	lone, err := t.onLone(func() (err error) {
+		r, err = t.store.Write(ctx, c)
+		return err
+	})
+	if lone {
+		return r, err
+	}
+	switch c.Kind {
+	case store.KindAdd:
+		r.Added, r.Existing, err = t.send(ctx, store.OperationAdd, c.Triples)
+	case store.KindDelete:
+		r.Deleted, r.Missing, err = t.send(ctx, store.OperationDelete, c.Triples)
+	case store.KindDeleteMatch:
+		r, err = t.deleteMatch(ctx, c, func() error { return t.writes.Claim(ctx) })
+	case store.KindAnnotate:
+		r.Version, err = t.annotate(ctx, c)
+	case store.KindApply:
+		r, err = t.apply(ctx, c.Steps)
+	case store.KindUpdate:
+		r, err = t.update(ctx, c.Update)
+	case store.KindClaim:
+		err = t.writes.Claim(ctx)
+	}
+	return r, err
+}
+
+// send sends a client's operations to their sequencers.
+func (t *triples) send(ctx context.Context, kind store.OperationKind, triples []triple.Triple) (changed, unchanged int64, err error) {
 	t.throttle.Begin()
 	defer t.throttle.End()
 	return t.writes.Write(ctx, kind, triples)
 }
 
-// Add adds triples; durable on all their machines when it returns. In a cluster
-// many triples are not one transaction: beside an error the result says how many
-// are known to be added.
-func (t *triples) Add(ctx context.Context, triples []triple.Triple) (result store.AddResult, err error) {
-	lone, err := t.onLone(func() (err error) {
-		result, err = t.store.Add(ctx, triples)
-		return err
-	})
-	if !lone {
-		result.Added, result.Existing, err = t.write(ctx, store.OperationAdd, triples)
-	}
-	return result, err
-}
-
-// Delete removes triples; see [store.Writer].
-func (t *triples) Delete(ctx context.Context, triples []triple.Triple) (result store.DeleteResult, err error) {
-	lone, err := t.onLone(func() (err error) {
-		result, err = t.store.Delete(ctx, triples)
-		return err
-	})
-	if !lone {
-		result.Deleted, result.Missing, err = t.write(ctx, store.OperationDelete, triples)
-	}
-	return result, err
-}
-
-// Annotate sets an application's annotation of a triple. When it returns, the annotation is
-// durable on all holders. Nil data removes it. The application id must have 1 to 255 bytes.
-// Annotate returns [store.ErrNotFound] if the triple is missing.
-func (t *triples) Annotate(ctx context.Context, of triple.Triple, applicationID string, data []byte) error {
-	_, err := t.AnnotateIf(ctx, of, applicationID, data, store.Condition{})
-	return err
-}
-
-// AnnotateIf is Annotate with a condition; see [store.Annotator].
-func (t *triples) AnnotateIf(ctx context.Context, of triple.Triple, applicationID string, data []byte, when store.Condition) (version triple.Stamp, err error) {
-	lone, err := t.onLone(func() (err error) {
-		version, err = t.store.AnnotateIf(ctx, of, applicationID, data, when)
-		return err
-	})
-	if lone {
-		return version, err
-	}
+// annotate lets the owner of the triple compare and set the annotation.
+func (t *triples) annotate(ctx context.Context, c store.Change) (version triple.Stamp, err error) {
 	t.throttle.Begin()
 	defer t.throttle.End()
 	sn, err := t.reads.Snapshot()
 	if err == nil {
 		defer sn.Close()
-		note := replica.Note{ApplicationID: applicationID, Removed: data == nil, Data: bytes.Clone(data)}
-		version, err = t.writes.Annotate(ctx, of, note, when, func(ctx context.Context, key []byte, applicationID string) (found writes.Found, err error) {
+		data := c.Annotation.Data
+		note := replica.Note{ApplicationID: c.Annotation.ApplicationID, Removed: data == nil, Data: bytes.Clone(data)}
+		version, err = t.writes.Annotate(ctx, c.Triples[0], note, c.When, func(ctx context.Context, key []byte, applicationID string) (found writes.Found, err error) {
 			found.Stamp, found.Version, found.Live, err = sn.Version(ctx, key, applicationID)
 			return found, err
 		})
@@ -184,106 +176,28 @@ func (t *triples) AnnotateIf(ctx context.Context, of triple.Triple, applicationI
 	return version, nil
 }
 
-// changeBatch is how many triples of a longer change are on their way at a time.
-const changeBatch = 5000
-
-// Claim records durably that the request of ctx begins. It does nothing if the request has no
-// key. It returns [store.ErrBegun] if the request began before.
-func (t *triples) Claim(ctx context.Context) error {
-	lone, err := t.onLone(func() error { return t.store.Claim(ctx) })
-	if !lone {
-		err = t.writes.Claim(ctx)
-	}
-	return err
-}
-
-// DeleteMatch deletes the triples of pattern p. If it fails, the result has the number of deleted
-// ones. It returns [store.ErrBegun] if it began before under the key of ctx.
-func (t *triples) DeleteMatch(ctx context.Context, p triple.Pattern) (result store.DeleteResult, err error) {
-	lone, err := t.onLone(func() (err error) {
-		result, err = t.store.DeleteMatch(ctx, p)
-		return err
-	})
-	if lone {
-		return result, err
-	}
-	return t.deleteMatch(store.WithRequestKey(ctx, "", true), p, t.claimOnce(ctx))
-}
-
-// claimOnce returns a function to claim the key of the request of ctx, once. A change must call
-// it right before its first write, because a request may be repeated if it fails earlier.
-func (t *triples) claimOnce(ctx context.Context) func() error {
-	return sync.OnceValue(func() error { return t.writes.Claim(ctx) })
-}
-
-func (t *triples) deleteMatch(ctx context.Context, p triple.Pattern, claim func() error) (result store.DeleteResult, err error) {
+// deleteMatch deletes what one snapshot has.
+func (t *triples) deleteMatch(ctx context.Context, c store.Change, claim func() error) (result store.Result, err error) {
 	sn, err := t.reads.Snapshot()
 	if err != nil {
 		return result, err
 	}
 	defer sn.Close()
-	// 1. Delete a batch when it is full. The key must be claimed right before the first one,
-	// because a request may be repeated if it fails earlier.
-	var batch []triple.Triple
-	flush := func() error {
-		if err := claim(); err != nil {
-			return err
-		}
-		r, err := t.Delete(ctx, batch)
-		result.Deleted += r.Deleted
-		result.Missing += r.Missing
-		batch = batch[:0]
-		return err
-	}
-	// 2. Read all matches from one snapshot, and delete them.
-	for row, err := range sn.Match(ctx, p, store.ReadOptions{}) {
-		if err != nil {
-			return result, err
-		}
-		next, err := row.Triple()
-		if err != nil {
-			return result, err
-		}
-		if store.IsKept(ctx, next) {
-			continue
-		}
-		if batch = append(batch, next); len(batch) == changeBatch {
-			if err := flush(); err != nil {
-				return result, err
-			}
-		}
-	}
-	return result, flush()
+	return store.DeleteRows(ctx, t, sn, c, changeBatch, claim)
 }
 
-// Apply makes a change. If the node is alone, the change is one batch, all or nothing. In a
-// cluster its steps follow one another. If one fails, the result has the counts of the steps
+// apply makes the steps of a change one after the other. If one fails, the result has the counts of the steps
 // before.
-func (t *triples) Apply(ctx context.Context, changes store.Changes) (result store.ApplyResult, err error) {
-	lone, err := t.onLone(func() (err error) {
-		result, err = t.store.Apply(ctx, changes)
-		return err
-	})
-	if lone {
-		return result, err
-	}
-	c, err := readChange(changes)
+func (t *triples) apply(ctx context.Context, steps store.Steps) (result store.Result, err error) {
+	c, err := readChange(steps)
 	if err != nil {
 		return result, err
 	}
 	return t.applyAll(ctx, c)
 }
 
-// Update makes a change computed by f from the present state. In a cluster the updates through
-// one node take turns; others do not wait for them.
-func (t *triples) Update(ctx context.Context, f func(store.Reader) (store.Changes, error)) (result store.ApplyResult, err error) {
-	lone, err := t.onLone(func() (err error) {
-		result, err = t.store.Update(ctx, f)
-		return err
-	})
-	if lone {
-		return result, err
-	}
+// update lets the updates through one node take turns; others do not wait for them.
+func (t *triples) update(ctx context.Context, f func(store.Reader) (store.Steps, error)) (result store.Result, err error) {
 	select {
 	case t.updating <- struct{}{}:
 		defer func() { <-t.updating }()
@@ -295,7 +209,7 @@ func (t *triples) Update(ctx context.Context, f func(store.Reader) (store.Change
 		return result, err
 	}
 	defer sn.Close()
-	changes, err := f(sn)
+	steps, err := f(sn)
 	if err != nil {
 		// f may have failed because an earlier try of the request has written already.
 		if begun, failed := t.writes.Begun(ctx); failed != nil {
@@ -305,11 +219,7 @@ func (t *triples) Update(ctx context.Context, f func(store.Reader) (store.Change
 		}
 		return result, err
 	}
-	c, err := readChange(changes)
-	if err != nil {
-		return result, err
-	}
-	return t.applyAll(ctx, c)
+	return t.apply(ctx, steps)
 }
 
 // Backup writes a full backup: the files of the lone store, or the rows of the cluster.

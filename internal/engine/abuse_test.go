@@ -91,7 +91,7 @@ func chain(t *testing.T, db *store.Store, n int) {
 			Object: triple.NewTyped(fmt.Sprint(i), triple.XSD+"integer"),
 		}
 	}
-	if _, err := db.Add(t.Context(), triples); err != nil {
+	if _, err := store.Add(t.Context(), db, triples); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -106,7 +106,7 @@ func clique(t *testing.T, db *store.Store, n int) {
 			triples = append(triples, triple.Triple{Subject: at(i), Predicate: triple.NewIRI("x:p"), Object: at(j)})
 		}
 	}
-	if _, err := db.Add(t.Context(), triples); err != nil {
+	if _, err := store.Add(t.Context(), db, triples); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -30,10 +30,10 @@ func annotatedStore(t *testing.T, n, bytes int) *store.Store {
 		triples = append(triples, tr)
 		all = append(all, store.Annotated{Triple: tr, Annotations: []store.Annotation{{ApplicationID: "app", Data: data}}})
 	}
-	if _, err := db.Add(t.Context(), triples); err != nil {
+	if _, err := store.Add(t.Context(), db, triples); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.AnnotateAll(t.Context(), all, db.Annotate); err != nil {
+	if err := store.AnnotateAll(t.Context(), db, all); err != nil {
 		t.Fatal(err)
 	}
 	return db

@@ -69,7 +69,7 @@ func newWeb(t *testing.T, pages int) *web {
 	if _, err := w.graph.Update(t.Context(), changes); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.db.Add(t.Context(), triples); err != nil {
+	if _, err := store.Add(t.Context(), w.db, triples); err != nil {
 		t.Fatal(err)
 	}
 	w.Engine = newEngine(t, w.db, Options{Links: func(context.Context) (links.Graph, error) { return w.graph, nil }})

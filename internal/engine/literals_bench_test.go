@@ -66,7 +66,7 @@ func BenchmarkTrigramFilters(b *testing.B) {
 		size += len(text)
 		list = append(list, triple.Triple{Subject: triple.NewIRI(fmt.Sprint("http://example.org/", i)), Predicate: p, Object: triple.NewLang(text, "en")})
 		if len(list) == 50_000 || i == n-1 {
-			if _, err := db.Add(b.Context(), list); err != nil {
+			if _, err := store.Add(b.Context(), db, list); err != nil {
 				b.Fatal(err)
 			}
 			list = list[:0]

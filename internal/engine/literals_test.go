@@ -52,7 +52,7 @@ func newLiteralWorld(t *testing.T, literals int) *literalWorld {
 			triple.Triple{Subject: s, Predicate: triple.NewIRI("x:kind"), Object: triple.NewIRI(fmt.Sprint("x:k", i%3))},
 			triple.Triple{Subject: s, Predicate: triple.NewIRI("x:same"), Object: w.object()})
 	}
-	if _, err := w.db.Add(t.Context(), all); err != nil {
+	if _, err := store.Add(t.Context(), w.db, all); err != nil {
 		t.Fatal(err)
 	}
 	w.await()
@@ -234,10 +234,10 @@ func TestTrigramFilters(t *testing.T) {
 				}
 			}
 		}
-		if _, err := w.db.Add(t.Context(), added); err != nil {
+		if _, err := store.Add(t.Context(), w.db, added); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := w.db.Delete(t.Context(), deleted); err != nil {
+		if _, err := store.Delete(t.Context(), w.db, deleted); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -317,7 +317,7 @@ func TestTrigramUpdates(t *testing.T) {
 func TestTrigramsAreExplained(t *testing.T) {
 	w := newLiteralWorld(t, 500)
 	s := triple.NewIRI("x:one")
-	if _, err := w.db.Add(t.Context(), []triple.Triple{{Subject: s, Predicate: triple.NewIRI("x:text"), Object: triple.NewString("A needle")}}); err != nil {
+	if _, err := store.Add(t.Context(), w.db, []triple.Triple{{Subject: s, Predicate: triple.NewIRI("x:text"), Object: triple.NewString("A needle")}}); err != nil {
 		t.Fatal(err)
 	}
 	plan := func(e *Engine, query string) string {
@@ -381,7 +381,7 @@ func TestTrigramsAmidWrites(t *testing.T) {
 	one := func(i int) triple.Triple {
 		return triple.Triple{Subject: triple.NewIRI(fmt.Sprint("x:t", i%2)), Predicate: triple.NewIRI("x:text"), Object: triple.NewString(fmt.Sprint("the needle ", i%4))}
 	}
-	if _, err := w.db.Add(t.Context(), []triple.Triple{one(0)}); err != nil {
+	if _, err := store.Add(t.Context(), w.db, []triple.Triple{one(0)}); err != nil {
 		t.Fatal(err)
 	}
 	ctx, stop := context.WithCancel(t.Context())
@@ -389,7 +389,7 @@ func TestTrigramsAmidWrites(t *testing.T) {
 	var writing sync.WaitGroup
 	writing.Go(func() {
 		for i := 0; ctx.Err() == nil; i++ {
-			if _, err := w.db.Apply(t.Context(), store.Changes{Add: slices.Values([]triple.Triple{one(i + 1)}), Delete: slices.Values([]triple.Triple{one(i)})}); err != nil {
+			if _, err := store.Apply(t.Context(), w.db, store.Steps{Add: slices.Values([]triple.Triple{one(i + 1)}), Delete: slices.Values([]triple.Triple{one(i)})}); err != nil {
 				t.Error(err)
 				return
 			}

@@ -37,7 +37,7 @@ type UpdateResult struct{ Added, Deleted int64 }
 //
 // Updates of one node's store run one after the other, each on the result of the one before;
 // queries go on meanwhile. The time limit includes the wait for the turn. Other ways to write
-// ([store.Store.Add] and the like) do not wait: see [store.Store.Update].
+// ([store.Add] and the like) do not wait: see [store.Update].
 func (e *Engine) Update(ctx context.Context, text string, p Params) (_ UpdateResult, err error) {
 	ctx, span := tracing.Start(ctx, "update")
 	defer func() { span.End(err) }()
@@ -73,7 +73,7 @@ func (e *Engine) Update(ctx context.Context, text string, p Params) (_ UpdateRes
 		}
 	}
 	// 3. Evaluate it on a snapshot and apply its net effect.
-	result, err := e.store.Update(ctx, func(snapshot store.Reader) (store.Changes, error) {
+	result, err := store.Update(ctx, e.store, func(snapshot store.Reader) (store.Steps, error) {
 		changes, err := e.changes(ctx, tree, bytes, p, network, documents, graphrights.Filter(ctx, prefixes.HideIn(snapshot)))
 		if err == nil {
 			err = graphrights.Check(ctx, &changes)
@@ -91,18 +91,18 @@ func (e *Engine) Update(ctx context.Context, text string, p Params) (_ UpdateRes
 const updaters = "updates"
 
 // changes evaluates an update on a snapshot, and returns its net effect.
-func (e *Engine) changes(ctx context.Context, tree *ast.Update, bytes int64, p Params, network *outbound.Client, documents *documents, snapshot store.Reader) (store.Changes, error) {
+func (e *Engine) changes(ctx context.Context, tree *ast.Update, bytes int64, p Params, network *outbound.Client, documents *documents, snapshot store.Reader) (store.Steps, error) {
 	// 1. Take a turn. It needs no seat, because waiting for one could take as long as the queries
 	// that have them.
 	turn, err := e.turns.BeginExclusive(ctx, updaters)
 	if err != nil {
-		return store.Changes{}, err
+		return store.Steps{}, err
 	}
 	defer turn.End()
 	memory := reservation{pool: e.pool, turn: turn, report: p.Memory}
 	defer memory.end()
 	if err := memory.reserve(bytes); err != nil {
-		return store.Changes{}, err
+		return store.Steps{}, err
 	}
 	// 2. Evaluate the operations. The store applies the result when this returns.
 	// What observes the reader ends with its Close, but the snapshot is not ours to close.
@@ -114,15 +114,15 @@ func (e *Engine) changes(ctx context.Context, tree *ast.Update, bytes int64, p P
 	}
 	prepared, err := sparql.PrepareUpdateTree(tree, opts)
 	if err != nil {
-		return store.Changes{}, err
+		return store.Steps{}, err
 	}
 	ctx, span := tracing.Start(ctx, "evaluate")
 	changes, err := prepared.Run(turns.NewContext(ctx, turn), observed.Source())
 	span.End(err)
 	if err != nil {
-		return store.Changes{}, err
+		return store.Steps{}, err
 	}
-	return store.Changes{
+	return store.Steps{
 		ClearAll: changes.ClearAll, ClearDefault: changes.ClearDefault, ClearGraphs: changes.ClearGraphs,
 		Delete: changes.Deletes(), Add: changes.Adds(),
 		MaxBytes: min(e.opts.UpdateMemory, maxChangeBytes),

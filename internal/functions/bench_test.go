@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -47,7 +48,7 @@ func BenchmarkFunctions(b *testing.B) {
 					many[i] = of(fmt.Sprint("s", time.Now().UnixNano()), "likes", fmt.Sprint(i))
 				}
 				for len(many) > 0 {
-					if _, err := s.db.Add(s.ctx, many[:1000]); err != nil {
+					if _, err := store.Add(s.ctx, s.db, many[:1000]); err != nil {
 						b.Fatal(err)
 					}
 					many = many[1000:]
@@ -91,12 +92,12 @@ func BenchmarkChecked(b *testing.B) {
 	nothing := []triple.Triple{}
 	b.Run("plain", func(b *testing.B) {
 		for b.Loop() {
-			s.db.Add(ctx, nothing)
+			store.Add(ctx, s.db, nothing)
 		}
 	})
 	b.Run("checked", func(b *testing.B) {
 		for b.Loop() {
-			s.checked.Add(ctx, nothing)
+			store.Add(ctx, s.checked, nothing)
 		}
 	})
 }

@@ -31,30 +31,59 @@ func (c *checkedStore) checking(ctx context.Context) (*checking, error) {
 	return &checking{Service: c.service, ctx: ctx, checks: checks}, err
 }
 
-// with calls check with the checks of a change.
-func (c *checkedStore) with(ctx context.Context, check func(k *checking) error) error {
+// Write implements [store.Writer].
+func (c *checkedStore) Write(ctx context.Context, change store.Change) (store.Result, error) {
+	if change.Kind == store.KindClaim {
+		return c.Triples.Write(ctx, change)
+	}
 	k, err := c.checking(ctx)
 	if err != nil {
-		return err
+		return store.Result{}, err
 	}
-	defer k.close()
-	return check(k)
+	err = k.change(&change)
+	switch change.Kind {
+	case store.KindApply:
+		defer k.close() // because the store checks the triples as it reads them
+	case store.KindUpdate: // the store closes its reader
+	default:
+		k.close()
+	}
+	if err != nil {
+		return store.Result{}, err
+	}
+	return c.Triples.Write(ctx, change)
 }
 
-func (c *checkedStore) Add(ctx context.Context, triples []triple.Triple) (store.AddResult, error) {
-	err := c.with(ctx, func(k *checking) error { return k.list(feed.Add, triples) })
-	if err != nil {
-		return store.AddResult{}, err
+// change checks a change. Those of an update are checked when they are known.
+func (k *checking) change(c *store.Change) error {
+	switch c.Kind {
+	case store.KindAdd:
+		return k.list(feed.Add, c.Triples)
+	case store.KindDelete:
+		return k.list(feed.Delete, c.Triples)
+	case store.KindDeleteMatch:
+		// A delete from all graphs leaves the system graph as it is.
+		if c.Pattern.Graph != systemgraph.Graph {
+			c.Keep = systemgraph.Graph
+		}
+		return k.pattern(c.Pattern)
+	case store.KindAnnotate:
+		a := c.Annotation
+		return k.triple(feed.Annotate, c.Triples[0], &feed.Annotation{ApplicationID: a.ApplicationID, Removed: a.Data == nil, Data: a.Data})
+	case store.KindApply:
+		return k.steps(&c.Steps)
+	case store.KindUpdate:
+		update := c.Update
+		c.Update = func(r store.Reader) (store.Steps, error) {
+			steps, err := update(r)
+			if err == nil {
+				k.reader = r
+				err = k.steps(&steps)
+			}
+			return steps, err
+		}
 	}
-	return c.Triples.Add(ctx, triples)
-}
-
-func (c *checkedStore) Delete(ctx context.Context, triples []triple.Triple) (store.DeleteResult, error) {
-	err := c.with(ctx, func(k *checking) error { return k.list(feed.Delete, triples) })
-	if err != nil {
-		return store.DeleteResult{}, err
-	}
-	return c.Triples.Delete(ctx, triples)
+	return nil
 }
 
 func (k *checking) list(kind feed.Kind, triples []triple.Triple) error {
@@ -66,79 +95,21 @@ func (k *checking) list(kind feed.Kind, triples []triple.Triple) error {
 	return nil
 }
 
-// DeleteMatch leaves the system graph as it is, unless the pattern names it.
-func (c *checkedStore) DeleteMatch(ctx context.Context, p triple.Pattern) (store.DeleteResult, error) {
-	if err := c.with(ctx, func(k *checking) error { return k.pattern(p) }); err != nil {
-		return store.DeleteResult{}, err
-	}
-	if p.Graph != systemgraph.Graph {
-		ctx = store.WithKept(ctx, systemgraph.Graph)
-	}
-	return c.Triples.DeleteMatch(ctx, p)
-}
-
-func (c *checkedStore) Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error {
-	if err := c.annotation(ctx, t, applicationID, data); err != nil {
-		return err
-	}
-	return c.Triples.Annotate(ctx, t, applicationID, data)
-}
-
-func (c *checkedStore) AnnotateIf(ctx context.Context, t triple.Triple, applicationID string, data []byte, when store.Condition) (triple.Stamp, error) {
-	if err := c.annotation(ctx, t, applicationID, data); err != nil {
-		return triple.Stamp{}, err
-	}
-	return c.Triples.AnnotateIf(ctx, t, applicationID, data, when)
-}
-
-func (c *checkedStore) annotation(ctx context.Context, t triple.Triple, applicationID string, data []byte) error {
-	return c.with(ctx, func(k *checking) error {
-		return k.triple(feed.Annotate, t, &feed.Annotation{ApplicationID: applicationID, Removed: data == nil, Data: data})
-	})
-}
-
-func (c *checkedStore) Apply(ctx context.Context, changes store.Changes) (store.ApplyResult, error) {
-	k, err := c.checking(ctx)
-	if err != nil {
-		return store.ApplyResult{}, err
-	}
-	defer k.close()
-	if err := k.changes(&changes); err != nil {
-		return store.ApplyResult{}, err
-	}
-	return c.Triples.Apply(ctx, changes)
-}
-
-func (c *checkedStore) Update(ctx context.Context, f func(store.Reader) (store.Changes, error)) (store.ApplyResult, error) {
-	k, err := c.checking(ctx)
-	if err != nil {
-		return store.ApplyResult{}, err
-	}
-	return c.Triples.Update(ctx, func(r store.Reader) (store.Changes, error) {
-		changes, err := f(r)
-		if err == nil {
-			k.reader = r // the store closes it
-			err = k.changes(&changes)
-		}
-		return changes, err
-	})
-}
-
-// changes checks the clears of a change, and lets the store check its triples as it reads them: if
+// steps checks the clears of a change, and lets the store check its triples as it reads them: if
 // one is rejected, the store finds the error when it has read the rest, and changes nothing.
-func (k *checking) changes(changes *store.Changes) error {
+func (k *checking) steps(steps *store.Steps) error {
 	// 1. The triples of cleared graphs. ClearAll deletes those of the system graph, too.
 	var cleared []triple.Pattern
-	if changes.ClearAll {
+	if steps.ClearAll {
 		if err := k.noneProtected(); err != nil {
 			return err
 		}
 		cleared = append(cleared, triple.Pattern{})
 	} else {
-		if changes.ClearDefault {
+		if steps.ClearDefault {
 			cleared = append(cleared, triple.Pattern{DefaultGraph: true})
 		}
-		for _, g := range changes.ClearGraphs {
+		for _, g := range steps.ClearGraphs {
 			cleared = append(cleared, triple.Pattern{Graph: g})
 		}
 	}
@@ -149,10 +120,10 @@ func (k *checking) changes(changes *store.Changes) error {
 	}
 	// 2. The triples to delete and to add.
 	var failed, failedAdd error
-	changes.Delete = k.each(feed.Delete, changes.Delete, &failed)
-	changes.Add = k.each(feed.Add, changes.Add, &failedAdd)
-	before := changes.Err
-	changes.Err = func() error {
+	steps.Delete = k.each(feed.Delete, steps.Delete, &failed)
+	steps.Add = k.each(feed.Add, steps.Add, &failedAdd)
+	before := steps.Err
+	steps.Err = func() error {
 		switch {
 		case failed != nil:
 			return failed

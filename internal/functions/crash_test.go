@@ -43,9 +43,9 @@ func TestCrashes(t *testing.T) {
 				some := []triple.Triple{likes(i), likes(i + 1), of(fmt.Sprint("p", i), "parentOf", fmt.Sprint("c", i))}
 				var err error
 				if changer.IntN(3) == 0 {
-					_, err = b.checked.Delete(b.ctx, some)
+					_, err = store.Delete(b.ctx, b.checked, some)
 				} else {
-					_, err = b.checked.Add(b.ctx, some)
+					_, err = store.Add(b.ctx, b.checked, some)
 				}
 				if err != nil {
 					t.Error(err)
@@ -132,7 +132,7 @@ func TestStaleIntent(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := b.db.AnnotateIf(b.ctx, tripleOf("none"), stateID, data, store.Condition{Version: version}); err != nil {
+	if _, err := store.AnnotateIf(b.ctx, b.db, tripleOf("none"), stateID, data, store.Condition{Version: version}); err != nil {
 		t.Fatal(err)
 	}
 	must := func(err error) {
@@ -142,16 +142,16 @@ func TestStaleIntent(t *testing.T) {
 		}
 	}
 	for _, tr := range []triple.Triple{of("a", "was", "written")} {
-		_, err := b.db.Add(b.ctx, []triple.Triple{tr})
+		_, err := store.Add(b.ctx, b.db, []triple.Triple{tr})
 		must(err)
-		_, err = b.db.Delete(b.ctx, []triple.Triple{tr})
+		_, err = store.Delete(b.ctx, b.db, []triple.Triple{tr})
 		must(err)
 	}
-	_, err = b.db.Delete(b.ctx, []triple.Triple{of("taken", "is", "deleted")})
+	_, err = store.Delete(b.ctx, b.db, []triple.Triple{of("taken", "is", "deleted")})
 	must(err)
-	_, err = b.db.Add(b.ctx, []triple.Triple{of("taken", "is", "deleted")})
+	_, err = store.Add(b.ctx, b.db, []triple.Triple{of("taken", "is", "deleted")})
 	must(err)
-	must(b.db.Annotate(b.ctx, kept, "a", []byte("client")))
+	must(store.Annotate(b.ctx, b.db, kept, "a", []byte("client")))
 	must(b.db.Close())
 	// 2. A new runner writes the rest.
 	b = open(t, fs, Options{Now: clock})

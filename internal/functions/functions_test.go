@@ -42,7 +42,7 @@ func TestCounter(t *testing.T) {
 	}
 	b.add(many...)
 	want(5010)
-	if _, err := b.checked.Delete(b.ctx, many[:4000]); err != nil {
+	if _, err := store.Delete(b.ctx, b.checked, many[:4000]); err != nil {
 		t.Fatal(err)
 	}
 	want(1010)
@@ -60,7 +60,7 @@ func TestInverse(t *testing.T) {
 	b.put(Registration{Name: "inverse", Pattern: "? <http://example.org/parentOf> ?", Kinds: []string{"add", "delete"}, TimeoutMS: 10_000}, module(t, "inverse"))
 	b.add(of("anna", "parentOf", "ben"), of("anna", "parentOf", "carl"), of("anna", "parentOf", triple.NewString("nobody")))
 	b.eventually("the inverse", func() bool { return b.has(of("ben", "childOf", "anna")) && b.has(of("carl", "childOf", "anna")) })
-	if _, err := b.checked.Delete(b.ctx, []triple.Triple{of("anna", "parentOf", "ben")}); err != nil {
+	if _, err := store.Delete(b.ctx, b.checked, []triple.Triple{of("anna", "parentOf", "ben")}); err != nil {
 		t.Fatal(err)
 	}
 	b.eventually("the inverse to be deleted", func() bool { return !b.has(of("ben", "childOf", "anna")) })
@@ -102,15 +102,18 @@ func TestSchema(t *testing.T) {
 	b.add(good)
 	one := slices.Values([]triple.Triple{good, bad})
 	for name, change := range map[string]func() error{
-		"add":    func() error { _, err := b.checked.Add(b.ctx, []triple.Triple{of("x", "y", "z"), bad}); return err },
-		"delete": func() error { _, err := b.checked.Delete(b.ctx, []triple.Triple{good, bad}); return err },
-		"apply":  func() error { _, err := b.checked.Apply(b.ctx, store.Changes{Add: one}); return err },
+		"add": func() error {
+			_, err := store.Add(b.ctx, b.checked, []triple.Triple{of("x", "y", "z"), bad})
+			return err
+		},
+		"delete": func() error { _, err := store.Delete(b.ctx, b.checked, []triple.Triple{good, bad}); return err },
+		"apply":  func() error { _, err := store.Apply(b.ctx, b.checked, store.Steps{Add: one}); return err },
 		"apply deletes": func() error {
-			_, err := b.checked.Apply(b.ctx, store.Changes{Delete: one, Add: slices.Values([]triple.Triple{of("x", "y", "z")})})
+			_, err := store.Apply(b.ctx, b.checked, store.Steps{Delete: one, Add: slices.Values([]triple.Triple{of("x", "y", "z")})})
 			return err
 		},
 		"update": func() error {
-			_, err := b.checked.Update(b.ctx, func(store.Reader) (store.Changes, error) { return store.Changes{Add: one}, nil })
+			_, err := store.Update(b.ctx, b.checked, func(store.Reader) (store.Steps, error) { return store.Steps{Add: one}, nil })
 			return err
 		},
 		"load": func() error { _, err := b.checked.Sink().Begin(b.ctx, "load"); return err },
@@ -133,9 +136,9 @@ func TestSchema(t *testing.T) {
 	}
 	// Clears and deletes by pattern are checked triple by triple. Other triples pass.
 	for name, change := range map[string]func() error{
-		"clear": func() error { _, err := b.checked.Apply(b.ctx, store.Changes{ClearDefault: true}); return err },
+		"clear": func() error { _, err := store.Apply(b.ctx, b.checked, store.Steps{ClearDefault: true}); return err },
 		"delete match": func() error {
-			_, err := b.checked.DeleteMatch(b.ctx, triple.Pattern{Predicate: iri("age")})
+			_, err := store.DeleteMatch(b.ctx, b.checked, triple.Pattern{Predicate: iri("age")})
 			return err
 		},
 	} {

@@ -111,7 +111,7 @@ func (b *bench) put(r Registration, module []byte) {
 
 func (b *bench) add(triples ...triple.Triple) {
 	b.Helper()
-	if _, err := b.checked.Add(b.ctx, triples); err != nil {
+	if _, err := store.Add(b.ctx, b.checked, triples); err != nil {
 		b.Fatal(err)
 	}
 }

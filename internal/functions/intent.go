@@ -185,9 +185,9 @@ func (r *runner) writeTriples(ctx context.Context, kind feed.Kind, triples []tri
 	switch {
 	case len(triples) == 0:
 	case kind == feed.Delete:
-		_, err = r.store.Delete(ctx, triples)
+		_, err = store.Delete(ctx, r.store, triples)
 	case kind == feed.Add:
-		_, err = r.store.Add(ctx, triples)
+		_, err = store.Add(ctx, r.store, triples)
 	}
 	return err
 }
@@ -200,7 +200,7 @@ func (r *runner) annotate(ctx context.Context, t triple.Triple, o *Operation) er
 	} else if data == nil {
 		data = []byte{}
 	}
-	err := r.store.Annotate(ctx, t, o.Application, data)
+	err := store.Annotate(ctx, r.store, t, o.Application, data)
 	if errors.Is(err, store.ErrNotFound) {
 		return nil
 	}
@@ -224,7 +224,7 @@ func (r *runner) saveAt(ctx context.Context, at progress) error {
 	if err != nil {
 		return err
 	}
-	version, err := r.store.AnnotateIf(ctx, r.f.triple, stateID, data, store.Condition{Version: r.version})
+	version, err := store.AnnotateIf(ctx, r.store, r.f.triple, stateID, data, store.Condition{Version: r.version})
 	if err != nil {
 		return fmt.Errorf("write the state: %w", err)
 	}

@@ -55,9 +55,9 @@ func (s *Service) revision(ctx context.Context) (triple.Stamp, error) {
 // changed gives the registry a new revision, by which members notice that it has changed. This
 // member reads it at once, because the client's next change must be checked.
 func (s *Service) changed(ctx context.Context) error {
-	_, err := s.store.Add(ctx, []triple.Triple{registryTriple})
+	_, err := store.Add(ctx, s.store, []triple.Triple{registryTriple})
 	if err == nil {
-		err = s.store.Annotate(ctx, registryTriple, registrationID, []byte{})
+		err = store.Annotate(ctx, s.store, registryTriple, registrationID, []byte{})
 	}
 	if err != nil {
 		return fmt.Errorf("write the revision of the registry of update functions: %w", err)
@@ -148,7 +148,7 @@ func (s *Service) Put(ctx context.Context, r Registration, module []byte) (*Stat
 	}
 	// 3. Write the triple and the state first, because members run the function as soon as they see
 	// the registration.
-	if _, err := s.store.Add(ctx, []triple.Triple{t}); err != nil {
+	if _, err := store.Add(ctx, s.store, []triple.Triple{t}); err != nil {
 		return nil, fmt.Errorf("register the function %s: %w", r.Name, err)
 	}
 	if err := s.prepareState(ctx, r.Name, old == nil); err != nil {
@@ -159,7 +159,7 @@ func (s *Service) Put(ctx context.Context, r Registration, module []byte) (*Stat
 	if err != nil {
 		return nil, err
 	}
-	if _, err := s.store.AnnotateIf(ctx, t, registrationID, data, when); err != nil {
+	if _, err := store.AnnotateIf(ctx, s.store, t, registrationID, data, when); err != nil {
 		return nil, fmt.Errorf("register the function %s: %w", r.Name, err)
 	}
 	// 4. Make it known.
@@ -214,7 +214,7 @@ func (s *Service) prepareState(ctx context.Context, name string, fresh bool) err
 		if err != nil {
 			return err
 		}
-		if _, err = s.store.AnnotateIf(ctx, tripleOf(name), stateID, data, when); !errors.Is(err, store.ErrConflict) {
+		if _, err = store.AnnotateIf(ctx, s.store, tripleOf(name), stateID, data, when); !errors.Is(err, store.ErrConflict) {
 			return err
 		}
 	}
@@ -225,7 +225,7 @@ func (s *Service) Delete(ctx context.Context, name string) error {
 	if err := checkName(name); err != nil {
 		return err
 	}
-	result, err := s.store.Delete(ctx, []triple.Triple{tripleOf(name)})
+	result, err := store.Delete(ctx, s.store, []triple.Triple{tripleOf(name)})
 	if err != nil {
 		return fmt.Errorf("delete the function %s: %w", name, err)
 	}

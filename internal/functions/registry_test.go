@@ -51,7 +51,7 @@ func TestNames(t *testing.T) {
 	b.put(Registration{Name: "first", Pattern: "? <http://example.org/p> ?"}, module(t, "inverse"))
 	other, wrong := tripleOf("third"), tripleOf("fourth")
 	other.Graph, wrong.Predicate = triple.Term{}, iri("p")
-	if _, err := b.db.Add(b.ctx, []triple.Triple{other, wrong}); err != nil {
+	if _, err := store.Add(b.ctx, b.db, []triple.Triple{other, wrong}); err != nil {
 		t.Fatal(err)
 	}
 	r, err := b.db.Reader()
@@ -132,7 +132,7 @@ func TestUnreadableCheck(t *testing.T) {
 	b.add(of("a", "parentOf", "first"))
 	b.eventually("the first effect", func() bool { return b.has(of("first", "childOf", "a")) })
 	s.broken.Store(true)
-	if _, err := b.db.Add(b.ctx, []triple.Triple{of("a", "parentOf", "b")}); err != nil {
+	if _, err := store.Add(b.ctx, b.db, []triple.Triple{of("a", "parentOf", "b")}); err != nil {
 		t.Fatal(err)
 	}
 	b.eventually("a call", func() bool { return b.service.functions()["inverse"].figures.calls.Load() > 1 })

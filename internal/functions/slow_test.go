@@ -7,6 +7,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -37,7 +38,7 @@ func TestSlowFunctionsDoNotBlockWrites(t *testing.T) {
 			case <-stop:
 				return
 			default:
-				b.checked.Add(b.ctx, []triple.Triple{of(fmt.Sprint("c", i), "checked", "x")}) //nolint:errcheck // it is rejected
+				store.Add(b.ctx, b.checked, []triple.Triple{of(fmt.Sprint("c", i), "checked", "x")}) //nolint:errcheck // it is rejected
 			}
 		}
 	}()

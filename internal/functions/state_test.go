@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -156,7 +157,7 @@ func TestAnotherPattern(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if err := b.db.Annotate(b.ctx, tripleOf("f"), stateID, data); err != nil {
+			if err := store.Annotate(b.ctx, b.db, tripleOf("f"), stateID, data); err != nil {
 				t.Fatal(err)
 			}
 			// 2. Register it again, and let it run up to a change behind the request.
@@ -184,7 +185,7 @@ func TestStalledUntilAnotherOwns(t *testing.T) {
 	defer b.close()
 	b.put(Registration{Name: "f", Pattern: "? <http://example.org/p> ?", TimeoutMS: 10_000}, module(t, "inverse"))
 	// 1. It cannot read its state, and the feed has a change for it.
-	if err := b.db.Annotate(b.ctx, tripleOf("f"), stateID, []byte("damaged")); err != nil {
+	if err := store.Annotate(b.ctx, b.db, tripleOf("f"), stateID, []byte("damaged")); err != nil {
 		t.Fatal(err)
 	}
 	b.add(of("s", "p", "o"))

@@ -30,71 +30,39 @@ func (c change) triples(all []triple.Triple) error {
 	return nil
 }
 
-// Add implements [store.Writer].
-func (g guarded) Add(ctx context.Context, triples []triple.Triple) (store.AddResult, error) {
-	if err := changeOf(ctx).triples(triples); err != nil {
-		return store.AddResult{}, err
+// Write implements [store.Writer]. The function of an update gets a reader of the readable graphs.
+func (g guarded) Write(ctx context.Context, c store.Change) (store.Result, error) {
+	var err error
+	switch rights := changeOf(ctx); c.Kind {
+	case store.KindAdd, store.KindDelete, store.KindAnnotate:
+		err = rights.triples(c.Triples)
+	case store.KindDeleteMatch:
+		if c.Pattern.DefaultGraph || !c.Pattern.Graph.IsZero() {
+			err = rights.check(c.Pattern.Graph)
+		} else {
+			err = rights.checkAll()
+		}
+	case store.KindApply:
+		err = Check(ctx, &c.Steps)
+	case store.KindUpdate:
+		// The graphs are known only when the function has run.
+		update := c.Update
+		c.Update = func(r store.Reader) (store.Steps, error) {
+			steps, err := update(Filter(ctx, r))
+			if err == nil {
+				err = Check(ctx, &steps)
+			}
+			return steps, err
+		}
 	}
-	return g.Triples.Add(ctx, triples)
-}
-
-// Delete implements [store.Writer].
-func (g guarded) Delete(ctx context.Context, triples []triple.Triple) (store.DeleteResult, error) {
-	if err := changeOf(ctx).triples(triples); err != nil {
-		return store.DeleteResult{}, err
+	if err != nil {
+		return store.Result{}, err
 	}
-	return g.Triples.Delete(ctx, triples)
+	return g.Triples.Write(ctx, c)
 }
 
 // errAllGraphs is the error of a change of all graphs.
 var errAllGraphs = fmt.Errorf("a change of all graphs: %w; name the graphs one by one", ErrForbidden)
-
-// DeleteMatch implements [store.Writer].
-func (g guarded) DeleteMatch(ctx context.Context, p triple.Pattern) (store.DeleteResult, error) {
-	check := changeOf(ctx).checkAll
-	if p.DefaultGraph || !p.Graph.IsZero() {
-		check = func() error { return changeOf(ctx).check(p.Graph) }
-	}
-	if err := check(); err != nil {
-		return store.DeleteResult{}, err
-	}
-	return g.Triples.DeleteMatch(ctx, p)
-}
-
-// Annotate implements [store.Writer].
-func (g guarded) Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error {
-	if err := changeOf(ctx).check(t.Graph); err != nil {
-		return err
-	}
-	return g.Triples.Annotate(ctx, t, applicationID, data)
-}
-
-// AnnotateIf implements [store.Annotator].
-func (g guarded) AnnotateIf(ctx context.Context, t triple.Triple, applicationID string, data []byte, when store.Condition) (triple.Stamp, error) {
-	if err := changeOf(ctx).check(t.Graph); err != nil {
-		return triple.Stamp{}, err
-	}
-	return g.Triples.AnnotateIf(ctx, t, applicationID, data, when)
-}
-
-// Apply implements [store.Changer].
-func (g guarded) Apply(ctx context.Context, changes store.Changes) (store.ApplyResult, error) {
-	if err := Check(ctx, &changes); err != nil {
-		return store.ApplyResult{}, err
-	}
-	return g.Triples.Apply(ctx, changes)
-}
-
-// Update implements [store.Changer]. f gets a reader of the readable graphs.
-func (g guarded) Update(ctx context.Context, f func(store.Reader) (store.Changes, error)) (store.ApplyResult, error) {
-	return g.Triples.Update(ctx, func(r store.Reader) (store.Changes, error) {
-		changes, err := f(Filter(ctx, r))
-		if err == nil {
-			err = Check(ctx, &changes)
-		}
-		return changes, err
-	})
-}
 
 // CheckGraph returns [ErrForbidden] if the request of ctx may not write a graph.
 func CheckGraph(ctx context.Context, graph triple.Term) error { return changeOf(ctx).check(graph) }
@@ -102,23 +70,23 @@ func CheckGraph(ctx context.Context, graph triple.Term) error { return changeOf(
 // Check returns an error if a change clears a graph that the request of ctx may not write. The triples are checked
 // as the store reads them: if one is rejected, the store finds the error when it has read the rest, and
 // changes nothing.
-func Check(ctx context.Context, changes *store.Changes) error {
+func Check(ctx context.Context, steps *store.Steps) error {
 	c := changeOf(ctx)
 	if c.isFree() {
 		return nil
 	}
 	// 1. The cleared graphs.
-	if changes.ClearAll {
+	if steps.ClearAll {
 		if err := c.checkAll(); err != nil {
 			return err
 		}
 	}
-	if changes.ClearDefault {
+	if steps.ClearDefault {
 		if err := c.check(triple.Term{}); err != nil {
 			return err
 		}
 	}
-	for _, graph := range changes.ClearGraphs {
+	for _, graph := range steps.ClearGraphs {
 		if err := c.check(graph); err != nil {
 			return err
 		}
@@ -141,9 +109,9 @@ func Check(ctx context.Context, changes *store.Changes) error {
 			}
 		}
 	}
-	changes.Delete, changes.Add = checked(changes.Delete), checked(changes.Add)
-	before := changes.Err
-	changes.Err = func() error {
+	steps.Delete, steps.Add = checked(steps.Delete), checked(steps.Add)
+	before := steps.Err
+	steps.Err = func() error {
 		if failed == nil && before != nil {
 			return before()
 		}

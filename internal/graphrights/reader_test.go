@@ -48,7 +48,7 @@ func TestCount(t *testing.T) {
 	for i := range 400 {
 		all = append(all, triple.Triple{Subject: term("s", i%7), Predicate: term("p", i%5), Object: term("o", i%11), Graph: graph(i % 4)})
 	}
-	if _, err := db.Add(ctx, all); err != nil {
+	if _, err := store.Add(ctx, db, all); err != nil {
 		t.Fatal(err)
 	}
 	r, err := db.Reader()

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -74,7 +75,7 @@ func TestBuildEnds(t *testing.T) {
 	for i := range 200_000 {
 		many = append(many, links.Link(links.DefaultPredicate, pageURL(i%5000, i), pageURL(i%499, i/3)))
 	}
-	if _, err := w.store.Add(ctx, many); err != nil {
+	if _, err := store.Add(ctx, w.store, many); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.graph.CurrentEpoch(ctx, 0); err != nil {
@@ -95,7 +96,7 @@ func TestBuildEnds(t *testing.T) {
 		defer often.Stop()
 		for ; adding.Err() == nil; n++ {
 			<-often.C
-			if _, err := w.store.Add(ctx, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(n%50, 1_000_000+n), pageURL(n%60, 2_000_000+n))}); err != nil {
+			if _, err := store.Add(ctx, w.store, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(n%50, 1_000_000+n), pageURL(n%60, 2_000_000+n))}); err != nil {
 				t.Error(err)
 			}
 		}

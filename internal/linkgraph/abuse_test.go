@@ -94,7 +94,7 @@ func TestAbuseURLs(t *testing.T) {
 		}
 	}
 	rng.Shuffle(len(added), func(i, j int) { added[i], added[j] = added[j], added[i] })
-	if _, err := w.store.Add(ctx, added); err != nil {
+	if _, err := store.Add(ctx, w.store, added); err != nil {
 		t.Fatal(err)
 	}
 	w.anywhere()
@@ -109,7 +109,7 @@ func TestAbuseURLs(t *testing.T) {
 			named[[2]string{link.Subject.Value(), link.Object.Value()}] = true
 		}
 	}
-	if _, err := w.store.Delete(ctx, gone); err != nil {
+	if _, err := store.Delete(ctx, w.store, gone); err != nil {
 		t.Fatal(err)
 	}
 	for _, c := range others {
@@ -125,7 +125,7 @@ func TestAbuseURLs(t *testing.T) {
 	w.update(own...)
 	w.reopen()
 	w.compare()
-	if _, err := w.store.Apply(ctx, store.Changes{ClearAll: true}); err != nil {
+	if _, err := store.Apply(ctx, w.store, store.Steps{ClearAll: true}); err != nil {
 		t.Fatal(err)
 	}
 	clear(w.links)

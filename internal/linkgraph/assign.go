@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
 	"github.com/trefoildb/trefoil/triple"
@@ -61,7 +62,7 @@ func (a *allocators) assign(ctx context.Context, f form, urls []string, done fun
 	// the UIDs at once.
 	var given []assigned
 	flush := func() error {
-		if _, err := a.node.Add(ctx, triples); err != nil {
+		if _, err := store.Add(ctx, a.node, triples); err != nil {
 			a.unsure(runs)
 			return fmt.Errorf("write the UIDs of %d pages: %w", len(given), err)
 		}

@@ -6,6 +6,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
@@ -25,7 +26,7 @@ func TestLoadOfUIDsCounts(t *testing.T) {
 			w.load([]triple.Triple{links.Link("urn:other", pageURL(1, 1), pageURL(2, 1))})
 			key, seen := weburl.HostKey(pageURL(1, 1)), map[string]bool{}
 			if known {
-				if _, err := w.store.Add(ctx, []triple.Triple{links.HostTriple(uid.MakeExtent(uid.SlotOf(key), 1), key)}); err != nil {
+				if _, err := store.Add(ctx, w.store, []triple.Triple{links.HostTriple(uid.MakeExtent(uid.SlotOf(key), 1), key)}); err != nil {
 					t.Fatal(err)
 				}
 			}

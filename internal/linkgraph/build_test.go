@@ -17,6 +17,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -101,7 +102,7 @@ func TestBuild(t *testing.T) {
 			w.compare()
 			w.load(w.manyLinks(rng, 200)) // beside existing UIDs
 			w.compare()
-			if _, err := w.store.Add(ctx, w.manyLinks(rng, 100)); err != nil {
+			if _, err := store.Add(ctx, w.store, w.manyLinks(rng, 100)); err != nil {
 				t.Fatal(err)
 			}
 			w.compare()

@@ -54,7 +54,7 @@ func TestEdgesMixed(t *testing.T) {
 			w := newWorld(t, Options{})
 			add := func(some ...triple.Triple) {
 				t.Helper()
-				if _, err := w.store.Add(ctx, some); err != nil {
+				if _, err := store.Add(ctx, w.store, some); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -70,13 +70,13 @@ func TestEdgesMixed(t *testing.T) {
 			w.reopen()
 			w.wantEdges("with the triple, after a restart", ErrMixed)
 			// 2. Nobody knows whether it was the last one, until cells are built.
-			if _, err := w.store.Delete(ctx, []triple.Triple{mixed}); err != nil {
+			if _, err := store.Delete(ctx, w.store, []triple.Triple{mixed}); err != nil {
 				t.Fatal(err)
 			}
 			w.wantEdges("after the delete", ErrMixed)
 			clear := func() {
 				t.Helper()
-				if _, err := w.store.Apply(ctx, store.Changes{ClearAll: true}); err != nil {
+				if _, err := store.Apply(ctx, w.store, store.Steps{ClearAll: true}); err != nil {
 					t.Fatal(err)
 				}
 				w.built()
@@ -144,7 +144,7 @@ func TestEdgesMoment(t *testing.T) {
 	}
 	// 1. Other triples may come after the moment.
 	first := reader()
-	if _, err := w.store.Add(ctx, []triple.Triple{links.Link("http://example.org/other", a, c)}); err != nil {
+	if _, err := store.Add(ctx, w.store, []triple.Triple{links.Link("http://example.org/other", a, c)}); err != nil {
 		t.Fatal(err)
 	}
 	before, err := edges(first)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -30,7 +31,7 @@ func TestAbuseLargeHost(t *testing.T) {
 		first := uid.MakeExtent(uid.SlotOf(key), 1)
 		known := uid.Make(first.Slot(), first.Host(), test.last)
 		old := site + "0"
-		if _, err := w.store.Add(ctx, []triple.Triple{links.HostTriple(first, key), links.UIDTriple(old, known)}); err != nil {
+		if _, err := store.Add(ctx, w.store, []triple.Triple{links.HostTriple(first, key), links.UIDTriple(old, known)}); err != nil {
 			t.Fatal(err)
 		}
 		w.reopen() // the numbers in use are read once

@@ -257,24 +257,24 @@ func TestOtherDoors(t *testing.T) {
 	named := link
 	named.Graph = triple.NewIRI("http://example.org/graph")
 	long := "http://www.host3.example.org/" + strings.Repeat("long/", 1000)
-	if _, err := w.store.Add(ctx, []triple.Triple{link, named, links.Link(links.DefaultPredicate, long, a), links.Link("http://example.org/other", b, a),
+	if _, err := store.Add(ctx, w.store, []triple.Triple{link, named, links.Link(links.DefaultPredicate, long, a), links.Link("http://example.org/other", b, a),
 		{Subject: link.Subject, Predicate: link.Predicate, Object: triple.NewString("no page")}}); err != nil {
 		t.Fatal(err)
 	}
 	w.set(a, b, cell.NoLabel)
 	w.set(long, a, cell.NoLabel)
 	w.compare()
-	if _, err := w.store.Delete(ctx, []triple.Triple{link}); err != nil {
+	if _, err := store.Delete(ctx, w.store, []triple.Triple{link}); err != nil {
 		t.Fatal(err)
 	}
 	w.compare() // the named graph has it still
-	if _, err := w.store.Delete(ctx, []triple.Triple{named, links.Link(links.DefaultPredicate, long, a)}); err != nil {
+	if _, err := store.Delete(ctx, w.store, []triple.Triple{named, links.Link(links.DefaultPredicate, long, a)}); err != nil {
 		t.Fatal(err)
 	}
 	w.unset(a, b)
 	w.unset(long, a)
 	w.compare()
-	if _, err := w.store.Apply(ctx, store.Changes{ClearAll: true}); err != nil {
+	if _, err := store.Apply(ctx, w.store, store.Steps{ClearAll: true}); err != nil {
 		t.Fatal(err)
 	}
 	clear(w.uids) // these were triples as well
@@ -301,9 +301,9 @@ func TestLongAtOnce(t *testing.T) {
 	<-begun // the keeper applies nothing now
 	noted, deleted := links.Link(links.DefaultPredicate, long(1), a), links.Link(links.DefaultPredicate, a, long(2))
 	label := links.Label{Weight: 3, Anchor: "x"}
-	_, added := w.store.Add(ctx, []triple.Triple{noted, deleted})
-	annotated := w.store.Annotate(ctx, noted, application, lists.AppendLabel(nil, label))
-	_, err := w.store.Delete(ctx, []triple.Triple{deleted})
+	_, added := store.Add(ctx, w.store, []triple.Triple{noted, deleted})
+	annotated := store.Annotate(ctx, w.store, noted, application, lists.AppendLabel(nil, label))
+	_, err := store.Delete(ctx, w.store, []triple.Triple{deleted})
 	close(goOn)
 	if err := errors.Join(added, annotated, err, <-asked); err != nil {
 		t.Fatal(err)
@@ -356,7 +356,7 @@ func TestRandom(t *testing.T) {
 					w.set(src, dst, cell.NoLabel)
 				}
 			}
-			if _, err := w.store.Add(ctx, added); err != nil {
+			if _, err := store.Add(ctx, w.store, added); err != nil {
 				t.Fatal(err)
 			}
 			for range rng.IntN(20) {
@@ -364,7 +364,7 @@ func TestRandom(t *testing.T) {
 				deleted = append(deleted, links.Link(links.DefaultPredicate, src, dst))
 				w.unset(src, dst)
 			}
-			if _, err := w.store.Delete(ctx, deleted); err != nil {
+			if _, err := store.Delete(ctx, w.store, deleted); err != nil {
 				t.Fatal(err)
 			}
 		case n < 9:
@@ -637,7 +637,7 @@ func TestLabelOfAddedAgain(t *testing.T) {
 	w.update(links.Change{Source: src, Targets: []string{dst, pageURL(3, 1)}, Labels: []cell.Label{label, label}})
 	again := links.Link(links.DefaultPredicate, src, dst)
 	again.Graph = triple.NewIRI("urn:g")
-	if _, err := w.store.Add(ctx, []triple.Triple{again}); err != nil {
+	if _, err := store.Add(ctx, w.store, []triple.Triple{again}); err != nil {
 		t.Fatal(err)
 	}
 	w.compare()
@@ -653,7 +653,7 @@ func TestUIDOfTwoPages(t *testing.T) {
 	w.update(links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 1)}})
 	w.compare()
 	stolen := links.UIDTriple("http://thief.example.org/", w.uids[pageURL(1, 1)])
-	if _, err := w.store.Add(ctx, []triple.Triple{stolen}); err != nil {
+	if _, err := store.Add(ctx, w.store, []triple.Triple{stolen}); err != nil {
 		t.Fatal(err)
 	}
 	if err := w.graph.Close(); err != nil {
@@ -681,7 +681,7 @@ func TestUIDOfTwoPages(t *testing.T) {
 	if err := w.graph.AwaitCells(ctx); err == nil || !strings.Contains(err.Error(), "thief") || !strings.Contains(err.Error(), "delete") {
 		t.Errorf("the error does not help: %v", err)
 	}
-	if _, err := w.store.Delete(ctx, []triple.Triple{stolen}); err != nil {
+	if _, err := store.Delete(ctx, w.store, []triple.Triple{stolen}); err != nil {
 		t.Fatal(err)
 	}
 	for deadline := time.Now().Add(30 * time.Second); w.graph.AwaitCells(ctx) != nil; {

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -185,7 +186,7 @@ func (p *killedProcess) add(w *world, step int) {
 		}
 	}
 	p.note("begin 1 %d", step)
-	if _, err := w.store.Add(ctx, all); err != nil {
+	if _, err := store.Add(ctx, w.store, all); err != nil {
 		p.t.Error(err)
 		return
 	}
@@ -204,7 +205,7 @@ func (p *killedProcess) beside(w *world, step int) {
 		all = append(all, links.Link(links.DefaultPredicate, killedBeside(p.seed, step, i), killedBeside(p.seed, step, i+1)))
 	}
 	p.note("begin beside %d", step)
-	if _, err := w.store.Add(ctx, all); err != nil {
+	if _, err := store.Add(ctx, w.store, all); err != nil {
 		p.t.Error(err)
 	}
 	p.note("end beside %d", step)

@@ -102,7 +102,7 @@ func TestLoadsKeepCells(t *testing.T) {
 		{"a cleared graph without a link", func(w *world) {
 			w.load(others(1000, graph))
 			before := w.cells()
-			if _, err := w.store.Apply(ctx, store.Changes{ClearGraphs: []triple.Term{graph}}); err != nil {
+			if _, err := store.Apply(ctx, w.store, store.Steps{ClearGraphs: []triple.Term{graph}}); err != nil {
 				w.t.Fatal(err)
 			}
 			if !slices.Equal(w.cells(), before) {
@@ -115,7 +115,7 @@ func TestLoadsKeepCells(t *testing.T) {
 				link.Graph = graph
 				return link
 			}()))
-			if _, err := w.store.Apply(ctx, store.Changes{ClearGraphs: []triple.Term{graph}}); err != nil {
+			if _, err := store.Apply(ctx, w.store, store.Steps{ClearGraphs: []triple.Term{graph}}); err != nil {
 				w.t.Fatal(err)
 			}
 		}, false},
@@ -153,8 +153,8 @@ func TestLoadsAmidChanges(t *testing.T) {
 	go func() {
 		defer close(done)
 		for range 200 {
-			change := store.Changes{Add: slices.Values([]triple.Triple{link(other)}), Delete: slices.Values([]triple.Triple{link(other), link(other)})}
-			if _, err := w.store.Apply(ctx, change); err != nil {
+			change := store.Steps{Add: slices.Values([]triple.Triple{link(other)}), Delete: slices.Values([]triple.Triple{link(other), link(other)})}
+			if _, err := store.Apply(ctx, w.store, change); err != nil {
 				t.Error(err)
 			}
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/triple"
@@ -28,14 +29,14 @@ func TestAbuseLongDeleted(t *testing.T) {
 		all = append(all, links.Link(links.DefaultPredicate, src, "http://www.x.org/"))
 		w.set(src, "http://www.x.org/", cell.NoLabel)
 	}
-	if _, err := w.store.Add(ctx, all); err != nil {
+	if _, err := store.Add(ctx, w.store, all); err != nil {
 		t.Fatal(err)
 	}
 	w.compare()
 	begun := time.Now()
 	for gone := all[:n/2]; len(gone) > 0; gone = gone[min(100, len(gone)):] {
 		some := gone[:min(100, len(gone))]
-		if _, err := w.store.Delete(ctx, some); err != nil {
+		if _, err := store.Delete(ctx, w.store, some); err != nil {
 			t.Fatal(err)
 		}
 		for _, link := range some {
@@ -55,7 +56,7 @@ func TestAbuseLongDeleted(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.store.Delete(ctx, []triple.Triple{last, links.UIDTriple(last.Subject.Value(), uids[0])}); err != nil {
+	if _, err := store.Delete(ctx, w.store, []triple.Triple{last, links.UIDTriple(last.Subject.Value(), uids[0])}); err != nil {
 		t.Fatal(err)
 	}
 	w.unset(last.Subject.Value(), last.Object.Value())

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/triple"
@@ -38,7 +39,7 @@ func TestMemoryBound(t *testing.T) {
 	w.compare()
 
 	// 1. Updates are refused before triples are.
-	if _, err := w.store.Add(ctx, boundLinks(0, 153)); err != nil {
+	if _, err := store.Add(ctx, w.store, boundLinks(0, 153)); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.graph.Stats(ctx); err != nil {
@@ -60,7 +61,7 @@ func TestMemoryBound(t *testing.T) {
 
 	// 2. Too many triples.
 	more := boundLinks(200, 400)
-	if _, err := w.store.Add(ctx, more); err != nil {
+	if _, err := store.Add(ctx, w.store, more); err != nil {
 		t.Fatal(err)
 	}
 	refused := func() {

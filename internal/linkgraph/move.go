@@ -132,9 +132,9 @@ func (fs *forms) markMoved(ctx context.Context, f form) error {
 	if f.earlier || fs.marked.Load() {
 		return nil
 	}
-	_, err := fs.node.Add(ctx, []triple.Triple{systemgraph.PrefixRow})
+	_, err := store.Add(ctx, fs.node, []triple.Triple{systemgraph.PrefixRow})
 	if err == nil {
-		err = fs.node.Annotate(ctx, systemgraph.PrefixRow, systemgraph.Links, []byte("1"))
+		err = store.Annotate(ctx, fs.node, systemgraph.PrefixRow, systemgraph.Links, []byte("1"))
 	}
 	if err != nil {
 		return fmt.Errorf("mark that UIDs are in the system graph: %w", err)
@@ -211,14 +211,14 @@ func (m *mover) flush(ctx context.Context) error {
 		return nil
 	}
 	node := m.node
-	if _, err := node.Add(ctx, m.to); err != nil {
+	if _, err := store.Add(ctx, node, m.to); err != nil {
 		return err
 	}
 	if node.Lone() == nil || node.Annotated() {
 		for i, from := range m.from {
 			for a, err := range m.reader.Annotations(ctx, from) {
 				if err == nil {
-					err = node.Annotate(ctx, m.to[i], a.ApplicationID, a.Data)
+					err = store.Annotate(ctx, node, m.to[i], a.ApplicationID, a.Data)
 				}
 				if err != nil {
 					return fmt.Errorf("move the annotations of %s: %w", from, err)
@@ -226,7 +226,7 @@ func (m *mover) flush(ctx context.Context) error {
 			}
 		}
 	}
-	_, err := node.Apply(ctx, store.Changes{Delete: slices.Values(m.from)})
+	_, err := store.Apply(ctx, node, store.Steps{Delete: slices.Values(m.from)})
 	m.from, m.to = m.from[:0], m.to[:0]
 	return errors.Join(err, context.Cause(ctx))
 }

@@ -27,7 +27,7 @@ func (w *world) earlierStore() {
 		w.t.Fatal(err)
 	}
 	f := form{earlier: true}
-	changes := store.Changes{}
+	changes := store.Steps{}
 	var add, remove []triple.Triple
 	notes := map[triple.Triple][]store.Annotation{}
 	for row, err := range r.Match(ctx, triple.Pattern{Graph: systemGraph}, store.ReadOptions{}) {
@@ -62,12 +62,12 @@ func (w *world) earlierStore() {
 	}
 	r.Close()
 	changes.Add, changes.Delete = slices.Values(add), slices.Values(remove)
-	if _, err := w.store.Apply(ctx, changes); err != nil {
+	if _, err := store.Apply(ctx, w.store, changes); err != nil {
 		w.t.Fatal(err)
 	}
 	for t, all := range notes {
 		for _, a := range all {
-			if err := w.store.Annotate(ctx, t, a.ApplicationID, a.Data); err != nil {
+			if err := store.Annotate(ctx, w.store, t, a.ApplicationID, a.Data); err != nil {
 				w.t.Fatal(err)
 			}
 		}
@@ -138,13 +138,13 @@ func TestMove(t *testing.T) {
 	}
 	// A client's triple of the earlier form names no page, whatever happens to it.
 	stolen := form{earlier: true}.uidTriple(pageURL(1, 9), w.uids[pageURL(1, 1)])
-	if _, err := w.store.Add(ctx, []triple.Triple{stolen}); err != nil {
+	if _, err := store.Add(ctx, w.store, []triple.Triple{stolen}); err != nil {
 		t.Fatal(err)
 	}
 	w.reopen()
 	w.update(links.Change{Source: pageURL(1, 9), Targets: []string{pageURL(1, 1)}})
 	w.compare()
-	if _, err := w.store.Delete(ctx, []triple.Triple{stolen}); err != nil {
+	if _, err := store.Delete(ctx, w.store, []triple.Triple{stolen}); err != nil {
 		t.Fatal(err)
 	}
 	w.compare()

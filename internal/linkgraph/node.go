@@ -11,7 +11,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/trie"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // Triples is the store of the links, of a lone node or of a whole cluster.
@@ -22,15 +21,7 @@ type Triples interface {
 	// before the call.
 	ReadPosition(ctx context.Context) (feed.Position, error)
 	Sink() rdfload.Sink
-	Writer
-}
-
-// Writer changes triples. A change is durable when the call returns.
-type Writer interface {
-	Add(ctx context.Context, triples []triple.Triple) (store.AddResult, error)
-	Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error
-	Apply(ctx context.Context, changes store.Changes) (store.ApplyResult, error)
-	Update(ctx context.Context, f func(store.Reader) (store.Changes, error)) (store.ApplyResult, error)
+	store.Writer
 }
 
 // Cluster is the cluster of a node that is, or may become, a member.

@@ -272,8 +272,8 @@ func TestPageRankOfAChangedGraph(t *testing.T) {
 		t.Fatal(err)
 	}
 	// It has as many pages and links as before.
-	_, err1 := db.Delete(ctx, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(1, 1), pageURL(2, 2))})
-	_, err2 := db.Add(ctx, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(1, 1), pageURL(3, 3))})
+	_, err1 := store.Delete(ctx, db, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(1, 1), pageURL(2, 2))})
+	_, err2 := store.Add(ctx, db, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(1, 1), pageURL(3, 3))})
 	if err = errors.Join(err1, err2, db.Close()); err != nil {
 		t.Fatal(err)
 	}
@@ -362,7 +362,7 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 		t.Fatal(err)
 	}
 	page := links.UIDTriple(urls[0], best.Authorities[0].UID)
-	if err := w.store.Annotate(ctx, page, links.PageRankApplication, []byte("old")); err != nil {
+	if err := store.Annotate(ctx, w.store, page, links.PageRankApplication, []byte("old")); err != nil {
 		t.Fatal(err)
 	}
 	saved, _, err := w.graph.ranker.rankFiles.readSaved(scoresFile)

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"sync"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -76,7 +77,7 @@ func (c *coordinator) storeScores(ctx context.Context, s *scores) error {
 				text := strconv.AppendFloat(nil, p.score, 'g', -1, 64)
 				// After an error the workers drain the channel, so that the sender never
 				// blocks.
-				if err := c.node.Annotate(ctx, f.uidTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
+				if err := store.Annotate(ctx, c.node, f.uidTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
 					cancel(fmt.Errorf("note the score of %s: %w", p.url, err))
 					continue
 				}

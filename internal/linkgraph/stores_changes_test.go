@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -35,7 +36,7 @@ func TestChangeRelinquished(t *testing.T) {
 	w.relinquish(links.AllStores)
 	again := links.Link(links.DefaultPredicate, a, b)
 	again.Graph = triple.NewIRI("http://example.org/graph")
-	if _, err := w.store.Add(ctx, []triple.Triple{again}); err != nil {
+	if _, err := store.Add(ctx, w.store, []triple.Triple{again}); err != nil {
 		t.Fatal(err)
 	}
 	w.compare()
@@ -47,7 +48,7 @@ func TestChangeRelinquished(t *testing.T) {
 	}
 	w.graph.assigner.known.Load().add([]string{page}, uids, []int{0})
 	w.relinquish(links.AllStores)
-	if _, err := w.store.Add(ctx, []triple.Triple{links.Link(links.DefaultPredicate, page, a)}); err != nil {
+	if _, err := store.Add(ctx, w.store, []triple.Triple{links.Link(links.DefaultPredicate, page, a)}); err != nil {
 		t.Fatal(err)
 	}
 	w.set(page, a, cell.NoLabel)
@@ -78,7 +79,7 @@ func TestChangeRelinquished(t *testing.T) {
 		t.Errorf("%d pages are left out", built.collected)
 	}
 	lonely.Kind = links.AddLinks
-	if _, err := w.store.Add(ctx, []triple.Triple{links.Link(links.DefaultPredicate, lonely.Source, lonely.Targets[0])}); err != nil {
+	if _, err := store.Add(ctx, w.store, []triple.Triple{links.Link(links.DefaultPredicate, lonely.Source, lonely.Targets[0])}); err != nil {
 		t.Fatal(err)
 	}
 	w.set(lonely.Source, lonely.Targets[0], cell.NoLabel)
@@ -140,7 +141,7 @@ func TestSizesRelinquished(t *testing.T) {
 		w.set(long(i), pageURL((i+1)%40, 1), cell.NoLabel)
 	}
 	w.graph.assigner.known.Store(newKnown())
-	if _, err := w.store.Add(ctx, more); err != nil {
+	if _, err := store.Add(ctx, w.store, more); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := w.graph.board.caughtUp(ctx); err != nil {

@@ -104,7 +104,7 @@ func (w *writer) updateHere(ctx context.Context, changes []links.Change, result 
 // the cluster is down.
 func (w *writer) annotate(ctx context.Context, t triple.Triple, label []byte) error {
 	for tries := 1; ; tries++ {
-		err := w.node.Annotate(ctx, t, application, label)
+		err := store.Annotate(ctx, w.node, t, application, label)
 		if w.node.Lone() != nil || !errors.Is(err, store.ErrUnavailable) {
 			return err
 		}
@@ -116,7 +116,7 @@ func (w *writer) annotate(ctx context.Context, t triple.Triple, label []byte) er
 
 // changeInTurn makes changes that depend on the present links. No other change of this graph
 // may come between their read and their write.
-func (w *writer) changeInTurn(ctx context.Context, changes []links.Change, _ named) (labels []edits.Labelled, done store.ApplyResult, err error) {
+func (w *writer) changeInTurn(ctx context.Context, changes []links.Change, _ named) (labels []edits.Labelled, done store.Result, err error) {
 	// In a cluster the caller has the locks of the partitions.
 	if w.node.Lone() != nil {
 		w.changing.Lock()
@@ -128,8 +128,8 @@ func (w *writer) changeInTurn(ctx context.Context, changes []links.Change, _ nam
 
 // changeOnce makes changes that depend on the present links as one change of the store. It returns
 // errLongLists if the lists to be replaced are too long for that.
-func (w *writer) changeOnce(ctx context.Context, changes []links.Change) (labels []edits.Labelled, done store.ApplyResult, err error) {
-	plan := func(sn store.Reader) (store.Changes, error) {
+func (w *writer) changeOnce(ctx context.Context, changes []links.Change) (labels []edits.Labelled, done store.Result, err error) {
+	plan := func(sn store.Reader) (store.Steps, error) {
 		n := 0
 		plan, err := edits.Plan(ctx, w.o.Predicate, changes, func(ctx context.Context, src string, do func(string)) error {
 			return w.eachTarget(ctx, sn, src, func(dst string) error {
@@ -141,11 +141,11 @@ func (w *writer) changeOnce(ctx context.Context, changes []links.Change) (labels
 			})
 		})
 		labels = plan.Labels
-		return store.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}, err
+		return store.Steps{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}, err
 	}
 	// 1. On a lone node no other change comes in between.
 	if w.node.Lone() != nil {
-		done, err = w.node.Update(ctx, plan)
+		done, err = store.Update(ctx, w.node, plan)
 		return labels, done, err
 	}
 	// 2. In a cluster the change is fenced.
@@ -156,14 +156,14 @@ func (w *writer) changeOnce(ctx context.Context, changes []links.Change) (labels
 	defer r.Close()
 	c, err := plan(r)
 	if err == nil {
-		done, err = w.node.Apply(ctx, c)
+		done, err = store.Apply(ctx, w.node, c)
 	}
 	return labels, done, err
 }
 
 // changeBlindly makes changes that do not depend on the present links. They run concurrently,
 // because small ones can then share a sync.
-func (w *writer) changeBlindly(ctx context.Context, changes []links.Change, n named) (labels []edits.Labelled, done store.ApplyResult, err error) {
+func (w *writer) changeBlindly(ctx context.Context, changes []links.Change, n named) (labels []edits.Labelled, done store.Result, err error) {
 	plan, err := edits.Plan(ctx, w.o.Predicate, changes, nil)
 	if err != nil {
 		return nil, done, err
@@ -172,11 +172,11 @@ func (w *writer) changeBlindly(ctx context.Context, changes []links.Change, n na
 		w.changing.RLock()
 		defer w.changing.RUnlock()
 	}
-	c := store.Changes{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}
+	c := store.Steps{Add: slices.Values(plan.Add), Delete: slices.Values(plan.Delete)}
 	if at := n.state.at.Sequence(0); at > 0 && n.state.held == allPartitions && n.state.stores.Has(cell.ForwardStore) && w.node.Lone() != nil {
 		c.Absent, c.AbsentSince = w.absent(plan.Add, n), at
 	}
-	done, err = w.node.Apply(ctx, c)
+	done, err = store.Apply(ctx, w.node, c)
 	return plan.Labels, done, err
 }
 

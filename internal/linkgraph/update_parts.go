@@ -84,7 +84,7 @@ func (w *writer) partsOf(c *links.Change) iter.Seq[links.Change] {
 var errLongLists = fmt.Errorf("lists to be replaced have more than %d links", 2*changedLinks)
 
 // changeParts makes changes that depend on the present links, in parts if these links are very many.
-func (w *writer) changeParts(ctx context.Context, changes []links.Change, labels *[]edits.Labelled, done *store.ApplyResult) error {
+func (w *writer) changeParts(ctx context.Context, changes []links.Change, labels *[]edits.Labelled, done *store.Result) error {
 	for {
 		// 1. Try them all at once.
 		some, result, err := w.changeOnce(ctx, changes)
@@ -110,13 +110,13 @@ func (w *writer) changeParts(ctx context.Context, changes []links.Change, labels
 }
 
 // shorten deletes the links of a page that a replacement of its list does not name, in parts.
-func (w *writer) shorten(ctx context.Context, c *links.Change, done *store.ApplyResult) error {
+func (w *writer) shorten(ctx context.Context, c *links.Change, done *store.Result) error {
 	return w.deleteOthers(ctx, c, func(gone []string) error {
 		list := make([]triple.Triple, len(gone))
 		for i, dst := range gone {
 			list[i] = links.Link(w.o.Predicate, c.Source, dst)
 		}
-		some, err := w.node.Apply(ctx, store.Changes{Delete: slices.Values(list)})
+		some, err := store.Apply(ctx, w.node, store.Steps{Delete: slices.Values(list)})
 		done.Deleted += some.Deleted
 		return err
 	})

@@ -106,7 +106,7 @@ func TestUIDsAfterClear(t *testing.T) {
 		if err != nil || found[0] != w.uids[a] || found[1] != w.uids[b] {
 			t.Errorf("round %d: the UIDs are %s, %v, in the store, and %s and %s in the graph", round, found, err, w.uids[a], w.uids[b])
 		}
-		if _, err := w.store.Apply(ctx, store.Changes{ClearAll: true}); err != nil {
+		if _, err := store.Apply(ctx, w.store, store.Steps{ClearAll: true}); err != nil {
 			t.Fatal(err)
 		}
 		clear(w.links)

@@ -35,9 +35,12 @@ func (h hidden) Reader() (store.Reader, error) {
 	return HideIn(r), nil
 }
 
-// Update implements [store.Changer].
-func (h hidden) Update(ctx context.Context, f func(store.Reader) (store.Changes, error)) (store.ApplyResult, error) {
-	return h.Triples.Update(ctx, func(r store.Reader) (store.Changes, error) { return f(HideIn(r)) })
+// Write implements [store.Writer].
+func (h hidden) Write(ctx context.Context, c store.Change) (store.Result, error) {
+	if update := c.Update; update != nil {
+		c.Update = func(r store.Reader) (store.Steps, error) { return update(HideIn(r)) }
+	}
+	return h.Triples.Write(ctx, c)
 }
 
 // HideIn returns a reader that skips rows as [Hide] does.

@@ -127,10 +127,10 @@ func change(ctx context.Context, s store.Triples, edit func(Names) error) error 
 			return err
 		}
 		when := store.Condition{Version: version, Absent: version == triple.Stamp{}}
-		_, err = s.AnnotateIf(ctx, systemgraph.PrefixRow, systemgraph.Prefixes, data.Bytes(), when)
+		_, err = store.AnnotateIf(ctx, s, systemgraph.PrefixRow, systemgraph.Prefixes, data.Bytes(), when)
 		if errors.Is(err, store.ErrNotFound) {
-			if _, err = s.Add(ctx, []triple.Triple{systemgraph.PrefixRow}); err == nil {
-				_, err = s.AnnotateIf(ctx, systemgraph.PrefixRow, systemgraph.Prefixes, data.Bytes(), when)
+			if _, err = store.Add(ctx, s, []triple.Triple{systemgraph.PrefixRow}); err == nil {
+				_, err = store.AnnotateIf(ctx, s, systemgraph.PrefixRow, systemgraph.Prefixes, data.Bytes(), when)
 			}
 		}
 		if errors.Is(err, store.ErrConflict) && try < maxTries {

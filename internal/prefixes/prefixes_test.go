@@ -157,7 +157,7 @@ func TestHidden(t *testing.T) {
 		}
 		all = append(all, one)
 	}
-	_, err := db.Add(ctx, all)
+	_, err := store.Add(ctx, db, all)
 	must(t, err)
 	must(t, prefixes.Set(ctx, db, "ex", "http://ex/"))
 	if got := db.Status().Triples; got != 10 {
@@ -260,7 +260,7 @@ func TestClearKeepsPrefixes(t *testing.T) {
 	e, err := engine.New(db, engine.Options{})
 	must(t, err)
 	for _, text := range []string{"CLEAR ALL", "DELETE WHERE { GRAPH ?g { ?s ?p ?o } }", "DROP NAMED"} {
-		_, err := db.Add(ctx, []triple.Triple{{Subject: triple.NewIRI("a:s"), Predicate: triple.NewIRI("a:p"), Object: triple.NewIRI("a:o"), Graph: triple.NewIRI("a:g")}})
+		_, err := store.Add(ctx, db, []triple.Triple{{Subject: triple.NewIRI("a:s"), Predicate: triple.NewIRI("a:p"), Object: triple.NewIRI("a:o"), Graph: triple.NewIRI("a:g")}})
 		must(t, err)
 		result, err := e.Update(ctx, text, engine.Params{})
 		if err != nil || result.Deleted != 1 {
@@ -312,7 +312,7 @@ func (m *moving) next(ctx context.Context) store.Reader {
 		m.left--
 		m.uids++
 		page := triple.NewIRI(fmt.Sprintf("%s:page%d", systemgraph.IRI, m.uids))
-		_, err := m.db.Add(systemgraph.WithOperator(ctx), []triple.Triple{{Subject: page, Predicate: page, Object: page, Graph: systemgraph.Graph}})
+		_, err := store.Add(systemgraph.WithOperator(ctx), m.db, []triple.Triple{{Subject: page, Predicate: page, Object: page, Graph: systemgraph.Graph}})
 		must(m.t, err)
 	}
 	r, err := m.db.Reader()
@@ -342,7 +342,7 @@ func TestCountsOfOtherMoments(t *testing.T) {
 		must(t, prefixes.Set(ctx, db, "ex", "http://ex/"))
 		odd := triple.NewIRI(systemgraph.IRI + ":mine") // of another graph, amid the hidden rows
 		p := triple.NewIRI("http://ex/p")
-		_, err := db.Add(ctx, []triple.Triple{{Subject: p, Predicate: p, Object: p}, {Subject: odd, Predicate: odd, Object: odd}, {Subject: odd, Predicate: p, Object: p, Graph: p}})
+		_, err := store.Add(ctx, db, []triple.Triple{{Subject: p, Predicate: p, Object: p}, {Subject: odd, Predicate: odd, Object: odd}, {Subject: odd, Predicate: p, Object: p, Graph: p}})
 		must(t, err)
 		for _, c := range []struct {
 			of   triple.Pattern

@@ -40,10 +40,10 @@ func people(t testing.TB) *store.Store {
 			triple.Triple{Subject: s, Predicate: iri("age"), Object: number(i)},
 			triple.Triple{Subject: s, Predicate: iri("knows"), Object: iri(fmt.Sprintf("s%02d", (i+1)%20))})
 	}
-	if _, err := db.Add(t.Context(), all); err != nil {
+	if _, err := store.Add(t.Context(), db, all); err != nil {
 		t.Fatal(err)
 	}
-	if err := db.Annotate(t.Context(), all[0], "app", []byte("note")); err != nil {
+	if err := store.Annotate(t.Context(), db, all[0], "app", []byte("note")); err != nil {
 		t.Fatal(err)
 	}
 	return db
@@ -174,7 +174,7 @@ func TestQueries(t *testing.T) {
 	for i := range 2000 {
 		many = append(many, triple.Triple{Subject: iri("m"), Predicate: iri("many"), Object: number(i)})
 	}
-	if _, err := db.Add(t.Context(), many); err != nil {
+	if _, err := store.Add(t.Context(), db, many); err != nil {
 		t.Fatal(err)
 	}
 	params := engine.Params{Observe: func(r store.Reader) store.Reader { return c.Observe(r, anonymous) }}

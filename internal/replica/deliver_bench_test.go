@@ -76,7 +76,7 @@ func BenchmarkEngines(b *testing.B) {
 				for n := range batches {
 					var err error
 					if engine == "lone" {
-						_, err = s.Add(ctx, adds[n])
+						_, err = store.Add(ctx, s, adds[n])
 					} else {
 						err = s.Deliver(ctx, &deliveries[n], j)
 					}

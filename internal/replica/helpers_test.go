@@ -99,9 +99,9 @@ func small(rng *rand.Rand) triple.Triple {
 	return t
 }
 
-func add(t testing.TB, s *Store, triples ...triple.Triple) store.AddResult {
+func add(t testing.TB, s *Store, triples ...triple.Triple) store.Result {
 	t.Helper()
-	r, err := s.Add(ctx, triples)
+	r, err := store.Add(ctx, s, triples)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -193,7 +193,7 @@ func longs(n int) []triple.Triple {
 
 func annotate(t testing.TB, s *Store, tr triple.Triple, id string) {
 	t.Helper()
-	if err := s.Annotate(ctx, tr, id, []byte("note")); err != nil {
+	if err := store.Annotate(ctx, s, tr, id, []byte("note")); err != nil {
 		t.Fatal(err)
 	}
 }

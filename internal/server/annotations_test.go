@@ -109,7 +109,7 @@ func TestAnnotationLimits(t *testing.T) {
 	s.do("DELETE", target, "", "If-None-Match", " , ").wantError(t, 400, problem.KindBadRequest, "If-None-Match", "empty")
 	s.get("/annotations?s=<a:a>&p=<a:p>&o=2").wantError(t, 404, problem.KindNotFound, "s", "no such triple")
 	// Deleted with the triple.
-	if _, err := db.Delete(t.Context(), parseQuads(t, annotatedQuad)); err != nil {
+	if _, err := store.Delete(t.Context(), db, parseQuads(t, annotatedQuad)); err != nil {
 		t.Fatal(err)
 	}
 	s.get(target).wantError(t, 404, problem.KindNotFound, "app", "")

@@ -92,10 +92,10 @@ func TestChanges(t *testing.T) {
 	ctx := context.Background()
 	addQuads(t, db, `<http://ex/a> <http://ex/p> "1" .`)
 	addQuads(t, db, `<http://ex/b> <http://ex/q> "2" <http://ex/g> .`)
-	if err := db.Annotate(ctx, parseQuads(t, `<http://ex/a> <http://ex/p> "1" .`)[0], "app", []byte("note")); err != nil {
+	if err := store.Annotate(ctx, db, parseQuads(t, `<http://ex/a> <http://ex/p> "1" .`)[0], "app", []byte("note")); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := db.Delete(ctx, parseQuads(t, `<http://ex/a> <http://ex/p> "1" .`)); err != nil {
+	if _, err := store.Delete(ctx, db, parseQuads(t, `<http://ex/a> <http://ex/p> "1" .`)); err != nil {
 		t.Fatal(err)
 	}
 	// 1. JSON lines, with filters.
@@ -157,7 +157,7 @@ func TestChangesLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	answer.Body.Close()
-	if _, err := db.Delete(context.Background(), parseQuads(t, `<http://ex/b> <http://ex/q> "2" .`)); err != nil {
+	if _, err := store.Delete(context.Background(), db, parseQuads(t, `<http://ex/b> <http://ex/q> "2" .`)); err != nil {
 		t.Fatal(err)
 	}
 	since := "since=" + before[0].Position
@@ -333,7 +333,7 @@ func TestChangesMany(t *testing.T) {
 func TestChangesApplications(t *testing.T) {
 	s, db := serveTriples(t, `<http://ex/a> <http://ex/p> "1" .`, Options{Token: "client", OperatorToken: "operator", Applications: []access.Application{{ID: "mine", Token: "m"}, {ID: "other", Token: "o"}}})
 	for _, app := range []string{"mine", "other", "free"} {
-		if err := db.Annotate(context.Background(), parseQuads(t, `<http://ex/a> <http://ex/p> "1" .`)[0], app, []byte(app)); err != nil {
+		if err := store.Annotate(context.Background(), db, parseQuads(t, `<http://ex/a> <http://ex/p> "1" .`)[0], app, []byte(app)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -358,11 +358,11 @@ func TestChangesLong(t *testing.T) {
 	s, db := serveTriples(t, "", Options{})
 	long := fmt.Sprintf(`<http://ex/a> <http://ex/p> "%s" .`, strings.Repeat("long ", 1000))
 	addQuads(t, db, long)
-	if _, err := db.Delete(context.Background(), parseQuads(t, long)); err != nil {
+	if _, err := store.Delete(context.Background(), db, parseQuads(t, long)); err != nil {
 		t.Fatal(err)
 	}
 	addQuads(t, db, long)
-	if _, err := db.DeleteMatch(context.Background(), triple.Pattern{Predicate: triple.NewIRI("http://ex/p")}); err != nil {
+	if _, err := store.DeleteMatch(context.Background(), db, triple.Pattern{Predicate: triple.NewIRI("http://ex/p")}); err != nil {
 		t.Fatal(err)
 	}
 	all := s.changeLines("since=0")

@@ -48,16 +48,15 @@ func (s *spread) Reader() (store.Reader, error) {
 	return &spreadSnapshot{Reader: sn, store: s}, err
 }
 
-func (s *spread) Update(ctx context.Context, f func(store.Reader) (store.Changes, error)) (store.ApplyResult, error) {
-	r, err := s.Store.Update(ctx, func(sn store.Reader) (store.Changes, error) {
-		return f(&spreadSnapshot{Reader: sn, store: s})
-	})
-	return r, errors.Join(err, s.failApply)
-}
-
-func (s *spread) Apply(ctx context.Context, changes store.Changes) (store.ApplyResult, error) {
-	r, err := s.Store.Apply(ctx, changes)
-	return r, errors.Join(err, s.failApply)
+func (s *spread) Write(ctx context.Context, c store.Change) (store.Result, error) {
+	if update := c.Update; update != nil {
+		c.Update = func(sn store.Reader) (store.Steps, error) { return update(&spreadSnapshot{Reader: sn, store: s}) }
+	}
+	r, err := s.Store.Write(ctx, c)
+	if c.Kind == store.KindApply || c.Kind == store.KindUpdate {
+		err = errors.Join(err, s.failApply)
+	}
+	return r, err
 }
 
 func (s *spread) Status() store.Status {

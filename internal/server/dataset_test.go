@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -69,7 +70,7 @@ func TestDataset(t *testing.T) {
 func TestDatasetKeepsSystem(t *testing.T) {
 	s, db := serveTriples(t, dataset+"_:g <http://ex/p> \"4\" _:g .\n", Options{})
 	system := triple.Triple{Subject: triple.NewIRI("http://ex/s"), Predicate: triple.NewIRI("http://ex/p"), Object: triple.NewString("x"), Graph: systemgraph.Graph}
-	if _, err := db.Add(t.Context(), []triple.Triple{system}); err != nil {
+	if _, err := store.Add(t.Context(), db, []triple.Triple{system}); err != nil {
 		t.Fatal(err)
 	}
 	put := s.do(http.MethodPut, "/data", "<http://ex/z> <http://ex/p> \"9\" <http://g/9> .", "Content-Type", "application/trig")

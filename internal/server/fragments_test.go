@@ -152,9 +152,9 @@ func TestFragmentWalk(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))
-	s, store := serveTriples(t, "", Options{})
+	s, db := serveTriples(t, "", Options{})
 	stable := fragmentTriples(random, 600, "stable")
-	if _, err := store.Add(context.Background(), stable); err != nil {
+	if _, err := store.Add(context.Background(), db, stable); err != nil {
 		t.Fatal(err)
 	}
 	for _, pattern := range []triple.Pattern{
@@ -184,7 +184,7 @@ func TestFragmentWalk(t *testing.T) {
 				}
 			}
 			first := s.url + target("/fragments", fragmentQuery(pattern, limit)...)
-			walkFragment(t, s, store, random, first, syntax, limit, want)
+			walkFragment(t, s, db, random, first, syntax, limit, want)
 		}
 	}
 }
@@ -229,10 +229,10 @@ func walkFragment(t *testing.T, s *testServer, db *store.Store, random *rand.Ran
 			continue
 		}
 		others := fragmentTriples(random, 20, "other")
-		if _, err := db.Add(context.Background(), others); err != nil {
+		if _, err := store.Add(context.Background(), db, others); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := db.Delete(context.Background(), others[:15]); err != nil {
+		if _, err := store.Delete(context.Background(), db, others[:15]); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -438,13 +438,13 @@ func TestFragmentURLs(t *testing.T) {
 // TestFragmentTotals: the estimate is 0 where nothing matches and only there, and
 // exact where one page holds all; of more it is near.
 func TestFragmentTotals(t *testing.T) {
-	s, store := serveTriples(t, "", Options{})
+	s, db := serveTriples(t, "", Options{})
 	var all []triple.Triple
 	for i := range 3000 {
 		all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("http://s/%d", i)),
 			Predicate: triple.NewIRI("http://p"), Object: triple.NewString(strconv.Itoa(i % 7))})
 	}
-	if _, err := store.Add(context.Background(), all); err != nil {
+	if _, err := store.Add(context.Background(), db, all); err != nil {
 		t.Fatal(err)
 	}
 	for query, want := range map[string][2]int{
@@ -475,7 +475,7 @@ func TestFragmentTotals(t *testing.T) {
 }
 
 func TestFragmentCaching(t *testing.T) {
-	s, store := serveTriples(t, fragmentData, Options{})
+	s, db := serveTriples(t, fragmentData, Options{})
 	got := s.get("/fragments?subject=http://a")
 	tag := got.header.Get("ETag")
 	if got.status != 200 || tag == "" || got.header.Get("Cache-Control") != "no-cache" || !slices.Contains(got.header.Values("Vary"), "Accept") {
@@ -490,7 +490,7 @@ func TestFragmentCaching(t *testing.T) {
 		head.header.Get("Content-Length") != strconv.Itoa(len(got.body)) {
 		t.Errorf("HEAD: %d %v", head.status, head.header)
 	}
-	if _, err := store.Add(context.Background(), []triple.Triple{{Subject: triple.NewIRI("http://a"), Predicate: triple.NewIRI("http://p"), Object: triple.NewString("new")}}); err != nil {
+	if _, err := store.Add(context.Background(), db, []triple.Triple{{Subject: triple.NewIRI("http://a"), Predicate: triple.NewIRI("http://p"), Object: triple.NewString("new")}}); err != nil {
 		t.Fatal(err)
 	}
 	if changed := s.get("/fragments?subject=http://a", "If-None-Match", tag); changed.status != 200 || changed.header.Get("ETag") == tag {

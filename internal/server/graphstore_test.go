@@ -194,12 +194,12 @@ func TestGraphStoreSentences(t *testing.T) {
 		{"a body that GET does not take", "GET", g1, "x", nil, 400, problem.KindBadRequest, "no body"},
 	} {
 		t.Run(test.sentence, func(t *testing.T) {
-			s, store := serveTriples(t, graphStoreData, Options{})
+			s, db := serveTriples(t, graphStoreData, Options{})
 			got := s.do(test.method, test.target, test.body, test.headers...)
 			if e := got.wireError(t); got.status != test.status || test.kind != "" && e.Kind != test.kind || !strings.Contains(e.Message, test.words) {
 				t.Errorf("%d %v, want %d %s ...%s...", got.status, e, test.status, test.kind, test.words)
 			}
-			if n := storedTriples(t, store); n != 3 {
+			if n := storedTriples(t, db); n != 3 {
 				t.Errorf("%d triples after a request that was refused", n)
 			}
 		})
@@ -249,7 +249,7 @@ func TestGraphStoreFormats(t *testing.T) {
 }
 
 func TestGraphStoreWrites(t *testing.T) {
-	s, store := serveTriples(t, graphStoreData, Options{})
+	s, db := serveTriples(t, graphStoreData, Options{})
 	do := func(method, target, contentType, body string, status int, want string) {
 		t.Helper()
 		headers := []string{}
@@ -302,7 +302,7 @@ func TestGraphStoreWrites(t *testing.T) {
 	// Blank nodes of two documents are two, as are those of two parts.
 	do("PUT", g1, "text/turtle", `_:b <http://p> "x" .`, 204, "")
 	do("POST", g1, "text/turtle", `_:b <http://p> "x" .`, 200, `{"added":1,"existing":0}`+"\n")
-	if n := storedTriples(t, store); n != 2 {
+	if n := storedTriples(t, db); n != 2 {
 		t.Errorf("%d triples, want 2", n)
 	}
 	do("PUT", g1, "multipart/form-data; boundary=xx", form, 204, "")
@@ -358,7 +358,7 @@ func TestGraphStoreReplaces(t *testing.T) {
 // TestGraphStoreStreams reads a graph that is larger than any buffer, in all
 // syntaxes. Over HTTP/1.0 only what fits one is answered.
 func TestGraphStoreStreams(t *testing.T) {
-	s, store := serveTriples(t, "", Options{MemoryBytes: 1 << 20})
+	s, db := serveTriples(t, "", Options{MemoryBytes: 1 << 20})
 	n := 20_000
 	if testing.Short() {
 		n = 4000
@@ -368,7 +368,7 @@ func TestGraphStoreStreams(t *testing.T) {
 		triples = append(triples, triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("http://example.org/subject/%d", i)),
 			Predicate: triple.NewIRI("http://p"), Object: triple.NewString("x"), Graph: triple.NewIRI("http://g/1")})
 	}
-	if _, err := store.Add(context.Background(), triples); err != nil {
+	if _, err := store.Add(context.Background(), db, triples); err != nil {
 		t.Fatal(err)
 	}
 	for _, syntax := range graphstore.GraphSyntaxes {
@@ -385,7 +385,7 @@ func TestGraphStoreStreams(t *testing.T) {
 }
 
 func TestGraphStoreSizes(t *testing.T) {
-	s, store := serveTriples(t, graphStoreData, Options{MaxBodyBytes: 1000, MemoryBytes: 64 << 10})
+	s, db := serveTriples(t, graphStoreData, Options{MaxBodyBytes: 1000, MemoryBytes: 64 << 10})
 	const at = "/data?graph=http://g/1"
 	long := `<http://a> <http://p> "` + strings.Repeat("x", 1000) + `" .`
 	part := "--x\r\nContent-Type: text/turtle\r\n\r\n<http://a> <http://p> \"" + strings.Repeat("x", 700) + "\" .\r\n"
@@ -401,7 +401,7 @@ func TestGraphStoreSizes(t *testing.T) {
 	small := strings.Repeat("<a:b> <a:b> <a:b>.\n", 250)
 	tight, _ := serveTriples(t, "", Options{MemoryBytes: 128 << 10})
 	tight.do("PUT", at, small, "Content-Type", "text/turtle").wantError(t, 413, problem.KindTooLarge, "", "/load")
-	if n := storedTriples(t, store); n != 3 {
+	if n := storedTriples(t, db); n != 3 {
 		t.Errorf("%d triples", n)
 	}
 }
@@ -409,7 +409,7 @@ func TestGraphStoreSizes(t *testing.T) {
 // TestGraphStoreGuards tries the rules of all endpoints on this one.
 func TestGraphStoreGuards(t *testing.T) {
 	const at = "/data?graph=http://g/1"
-	guarded, store := serveTriples(t, graphStoreData, Options{Token: "secret"})
+	guarded, db := serveTriples(t, graphStoreData, Options{Token: "secret"})
 	reading, _ := serveTriples(t, graphStoreData, Options{ReadOnly: true})
 	if got := reading.get(at); got.status != 200 {
 		t.Errorf("a node that serves read-only: %d", got.status)
@@ -421,7 +421,7 @@ func TestGraphStoreGuards(t *testing.T) {
 		reading.do(method, at, "").wantError(t, 403, problem.KindReadOnly, "", "read-only")
 	}
 	guarded.get("/data/x").wantError(t, 401, problem.KindUnauthorized, "Authorization", "token")
-	if n := storedTriples(t, store); n != 3 {
+	if n := storedTriples(t, db); n != 3 {
 		t.Errorf("%d triples", n)
 	}
 }

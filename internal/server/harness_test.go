@@ -116,7 +116,7 @@ func serveTriples(t testing.TB, nquads string, options Options) (*testServer, *s
 
 func addQuads(t testing.TB, db *store.Store, nquads string) {
 	t.Helper()
-	if _, err := db.Add(context.Background(), parseQuads(t, nquads)); err != nil {
+	if _, err := store.Add(context.Background(), db, parseQuads(t, nquads)); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -62,12 +62,12 @@ func TestChangeWithKeyIsMadeOnce(t *testing.T) {
 		{"load", "POST", "/load", "application/n-triples", spo},
 	} {
 		t.Run(test.name, func(t *testing.T) {
-			store := newStore(t)
-			s := serve(t, store, Options{}, ServerOptions{})
+			db := newStore(t)
+			s := serve(t, db, Options{}, ServerOptions{})
 			tr := triple.Triple{Subject: triple.NewIRI("http://e.x/s"), Predicate: triple.NewIRI("http://e.x/p"), Object: triple.NewIRI("http://e.x/o")}
 			adds := test.method != "DELETE" && test.name != "update"
 			if !adds {
-				if _, err := store.Add(t.Context(), []triple.Triple{tr}); err != nil {
+				if _, err := store.Add(t.Context(), db, []triple.Triple{tr}); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -78,21 +78,21 @@ func TestChangeWithKeyIsMadeOnce(t *testing.T) {
 			// Another client undoes it.
 			var err error
 			if adds {
-				_, err = store.Delete(t.Context(), []triple.Triple{tr})
+				_, err = store.Delete(t.Context(), db, []triple.Triple{tr})
 			} else {
-				_, err = store.Add(t.Context(), []triple.Triple{tr})
+				_, err = store.Add(t.Context(), db, []triple.Triple{tr})
 			}
 			if err != nil {
 				t.Fatal(err)
 			}
-			before := store.Status().Triples
+			before := db.Status().Triples
 			for _, repeat := range []bool{false, true} {
 				again, text := s.keyedRequest(test.method, test.path, test.contentType, "k", test.body, repeat)
 				if again != status || text != first {
 					t.Errorf("the repeat is answered by %d %q, the first was %d %q", again, text, status, first)
 				}
 			}
-			if after := store.Status().Triples; after != before {
+			if after := db.Status().Triples; after != before {
 				t.Errorf("%d triples, %d after the repeats", before, after)
 			}
 			other := "POST"
@@ -110,10 +110,10 @@ func TestChangeWithKeyIsMadeOnce(t *testing.T) {
 // A node that does not remember the answer, as after a restart, does what was not done,
 // and nothing twice. What was refused before anything was done may be sent again.
 func TestKeysAfterARestart(t *testing.T) {
-	store := newStore(t)
+	db := newStore(t)
 	const spo, other = "<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n", "<http://e.x/s> <http://e.x/p> <http://e.x/other> .\n"
 	var s *testServer
-	restart := func() { s = serve(t, store, Options{}, ServerOptions{}) }
+	restart := func() { s = serve(t, db, Options{}, ServerOptions{}) }
 	send := func(method, path, contentType, key, body string) (int, string) {
 		return s.keyedRequest(method, path, contentType, key, body, false)
 	}
@@ -143,7 +143,7 @@ func TestKeysAfterARestart(t *testing.T) {
 	step("POST", "/triples", "application/n-triples", "blank", "_:b <http://e.x/p> _:c .\n", 200, `"added":0`)
 	step("POST", "/sparql", "application/sparql-update", "update", "INSERT DATA { <http://e.x/s> <http://e.x/q> 1 }", 200, `"repeated":true`)
 	step("DELETE", "/triples?p=%3Chttp://e.x/q%3E", "", "pattern", "", 504, string(problem.KindUnknownOutcome))
-	if n := store.Status().Triples; n != 1 {
+	if n := db.Status().Triples; n != 1 {
 		t.Errorf("%d triples", n)
 	}
 	// Nothing was done: the key is free.
@@ -158,8 +158,8 @@ func TestKeysAfterARestart(t *testing.T) {
 // second try with the key loads it, once.
 func TestLoadAfterABrokenUpload(t *testing.T) {
 	const spo = "<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n"
-	store := newStore(t)
-	s := serve(t, store, Options{}, ServerOptions{})
+	db := newStore(t)
+	s := serve(t, db, Options{}, ServerOptions{})
 	load := func(key, body string) (status int, text string) {
 		for status = http.StatusConflict; status == http.StatusConflict && t.Context().Err() == nil; { // the first try is under way
 			status, text = s.keyedRequest("POST", "/load", "application/n-triples", key, body, false)
@@ -193,14 +193,14 @@ func TestLoadAfterABrokenUpload(t *testing.T) {
 		t.Errorf("a second try with the mended document: %d %s", status, text)
 	}
 	// 3. What was loaded is not loaded again by a node that does not remember the answer.
-	if _, err := store.Delete(t.Context(), parseQuads(t, spo)); err != nil {
+	if _, err := store.Delete(t.Context(), db, parseQuads(t, spo)); err != nil {
 		t.Fatal(err)
 	}
-	s = serve(t, store, Options{}, ServerOptions{})
+	s = serve(t, db, Options{}, ServerOptions{})
 	if status, text := load("broken", spo); status != 504 || !strings.Contains(text, string(problem.KindUnknownOutcome)) {
 		t.Errorf("a third try, after a restart: %d %s", status, text)
 	}
-	if n := store.Status().Triples; n != 1 {
+	if n := db.Status().Triples; n != 1 {
 		t.Errorf("%d triples", n)
 	}
 }
@@ -211,21 +211,24 @@ type slowStore struct {
 	begun, end chan struct{}
 }
 
-func (s slowStore) Add(ctx context.Context, triples []triple.Triple) (store.AddResult, error) {
+func (s slowStore) Write(ctx context.Context, c store.Change) (store.Result, error) {
+	if c.Kind != store.KindAdd {
+		return s.Triples.Write(ctx, c)
+	}
 	close(s.begun)
 	select {
 	case <-s.end:
-		return s.Triples.Add(ctx, triples)
+		return s.Triples.Write(ctx, c)
 	case <-ctx.Done():
-		return store.AddResult{}, fmt.Errorf("%w: %w", store.ErrUnknown, ctx.Err())
+		return store.Result{}, fmt.Errorf("%w: %w", store.ErrUnknown, ctx.Err())
 	}
 }
 
 // A change with a key is completed if its client disconnects. A repeated request gets an error that
 // says so while the change runs, and afterwards the answer.
 func TestChangeWithKeyOutlivesItsClient(t *testing.T) {
-	store := slowStore{newStore(t), make(chan struct{}), make(chan struct{})}
-	s := serve(t, store, Options{}, ServerOptions{})
+	db := slowStore{newStore(t), make(chan struct{}), make(chan struct{})}
+	s := serve(t, db, Options{}, ServerOptions{})
 	ctx, cancel := context.WithCancel(t.Context())
 	r, err := http.NewRequestWithContext(ctx, "POST", s.url+"/triples", strings.NewReader("<http://e.x/s> <http://e.x/p> <http://e.x/o> .\n"))
 	if err != nil {
@@ -240,7 +243,7 @@ func TestChangeWithKeyOutlivesItsClient(t *testing.T) {
 			answer.Body.Close()
 		}
 	}()
-	<-store.begun
+	<-db.begun
 	cancel()
 	<-gone
 	again := func() (int, string) {
@@ -249,7 +252,7 @@ func TestChangeWithKeyOutlivesItsClient(t *testing.T) {
 	if status, text := again(); status != 409 || !strings.Contains(text, string(problem.KindUnderWay)) {
 		t.Error(status, text)
 	}
-	close(store.end)
+	close(db.end)
 	eventually(t, "the answer", func() bool {
 		status, text := again()
 		return status == 200 && strings.Contains(text, `"added":1`)
@@ -261,8 +264,8 @@ func TestChangeWithKeyOutlivesItsClient(t *testing.T) {
 func TestRepeatsAtAnyTime(t *testing.T) {
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
-	store := newStore(t)
-	s := serve(t, store, Options{}, ServerOptions{})
+	db := newStore(t)
+	s := serve(t, db, Options{}, ServerOptions{})
 	const clients, changes = 8, 40
 	var wait sync.WaitGroup
 	for c := range clients {
@@ -327,9 +330,9 @@ func TestBlankNodesOfAFormWithKey(t *testing.T) {
 // The name of a new graph is computed from the key, so that the answer to a repeated request
 // has it even if the first answer is lost.
 func TestLocationOfARepeat(t *testing.T) {
-	store := newStore(t)
+	db := newStore(t)
 	post := func() (int, string) { // through a node that remembers no answers
-		s := serve(t, store, Options{PublicURL: "http://graphs.example"}, ServerOptions{})
+		s := serve(t, db, Options{PublicURL: "http://graphs.example"}, ServerOptions{})
 		r, err := http.NewRequest("POST", s.url+"/data", strings.NewReader("<http://e.x/s> <http://e.x/p> 1 ."))
 		if err != nil {
 			t.Fatal(err)

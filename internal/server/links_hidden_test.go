@@ -39,7 +39,7 @@ func serveGraph(t *testing.T, nquads string, labels map[triple.Triple]links.Labe
 	db := newStore(t)
 	addQuads(t, db, nquads)
 	for one, label := range labels {
-		if err := db.Annotate(t.Context(), one, links.Application, lists.AppendLabel(nil, label)); err != nil {
+		if err := store.Annotate(t.Context(), db, one, links.Application, lists.AppendLabel(nil, label)); err != nil {
 			t.Fatal(err)
 		}
 	}

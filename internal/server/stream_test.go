@@ -33,7 +33,7 @@ func fill(t testing.TB, db *store.Store, n, valueBytes int) {
 	for i := range n {
 		all = append(all, triple.Triple{Subject: triple.NewIRI(fmt.Sprintf("%s%06d", exampleIRI, i)), Predicate: triple.NewIRI(exampleIRI + "p"), Object: triple.NewString(value)})
 	}
-	if _, err := db.Add(context.Background(), all); err != nil {
+	if _, err := store.Add(context.Background(), db, all); err != nil {
 		t.Fatal(err)
 	}
 }

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server/access"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/triple"
@@ -83,7 +84,7 @@ func TestTextRightsErrors(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer index.Close()
-	if _, err := db.Add(t.Context(), []triple.Triple{{Subject: triple.NewIRI("x:s"), Predicate: triple.NewIRI("x:p"), Object: triple.NewString("a graph"), Graph: triple.NewIRI("x:g")}}); err != nil {
+	if _, err := store.Add(t.Context(), db, []triple.Triple{{Subject: triple.NewIRI("x:s"), Predicate: triple.NewIRI("x:p"), Object: triple.NewString("a graph"), Graph: triple.NewIRI("x:g")}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := index.Add(t.Context(), "x:p"); err != nil {

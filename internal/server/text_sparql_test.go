@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server/access"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -37,7 +38,7 @@ func serveIndexed(t *testing.T, all []triple.Triple, predicates []string, o engi
 	t.Helper()
 	db := newStore(t)
 	index := newText(t, db)
-	if _, err := db.Add(t.Context(), all); err != nil {
+	if _, err := store.Add(t.Context(), db, all); err != nil {
 		t.Fatal(err)
 	}
 	for _, p := range predicates {

@@ -19,7 +19,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/server/sparql"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 const turtleDocument = `@prefix : <http://example.org/> .
@@ -287,8 +286,11 @@ type failingStore struct {
 	err error
 }
 
-func (f failingStore) DeleteMatch(context.Context, triple.Pattern) (store.DeleteResult, error) {
-	return store.DeleteResult{Deleted: 7}, f.err
+func (f failingStore) Write(ctx context.Context, c store.Change) (store.Result, error) {
+	if c.Kind == store.KindDeleteMatch {
+		return store.Result{Deleted: 7}, f.err
+	}
+	return f.Triples.Write(ctx, c)
 }
 
 func TestStoreErrors(t *testing.T) {

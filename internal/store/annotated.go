@@ -19,10 +19,10 @@ type Annotated struct {
 // commit.
 const annotateAtOnce = 256
 
-// AnnotateAll sets annotations by annotate, such as [Store.Annotate]. annotate must be safe for
-// concurrent use. If an application has several annotations on one triple, the last one is set.
+// AnnotateAll sets annotations as [Annotate] does, many at a time. If an application has several
+// annotations on one triple, the last one is set.
 // The first error ends the call; some are set then. The call may be repeated.
-func AnnotateAll(ctx context.Context, all []Annotated, annotate func(ctx context.Context, t triple.Triple, applicationID string, data []byte) error) error {
+func AnnotateAll(ctx context.Context, to Writer, all []Annotated) error {
 	// 1. Find the last annotation of each triple and application, because they are set in any
 	// order.
 	type position struct{ triple, annotation int }
@@ -56,7 +56,7 @@ func AnnotateAll(ctx context.Context, all []Annotated, annotate func(ctx context
 				if ctx.Err() != nil {
 					return
 				}
-				if err := annotate(ctx, t.Triple, a.ApplicationID, data); err != nil {
+				if err := Annotate(ctx, to, t.Triple, a.ApplicationID, data); err != nil {
 					cancel(err)
 				}
 			})

@@ -10,6 +10,14 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// writerFunc gets the changes of a writer, which all succeed.
+type writerFunc func(c Change)
+
+func (f writerFunc) Write(_ context.Context, c Change) (Result, error) {
+	f(c)
+	return Result{}, nil
+}
+
 // If a document has several annotations of one application on one triple, only the last one
 // is set.
 func TestLastAnnotationCounts(t *testing.T) {
@@ -28,15 +36,15 @@ func TestLastAnnotationCounts(t *testing.T) {
 	// 2. Record what is set.
 	var mu sync.Mutex
 	set := map[name][]string{}
-	err := AnnotateAll(t.Context(), list, func(_ context.Context, of triple.Triple, id string, data []byte) error {
+	err := AnnotateAll(t.Context(), writerFunc(func(c Change) {
 		mu.Lock()
 		defer mu.Unlock()
-		if data == nil {
-			t.Errorf("%s is removed", id)
+		id, data := c.Annotation.ApplicationID, c.Annotation.Data
+		if c.Kind != KindAnnotate || data == nil {
+			t.Errorf("%s of %s: %q", c.Kind, id, data)
 		}
-		set[name{of, id}] = append(set[name{of, id}], string(data))
-		return nil
-	})
+		set[name{c.Triples[0], id}] = append(set[name{c.Triples[0], id}], string(data))
+	}), list)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -15,7 +15,7 @@ func BenchmarkApplyAdd(b *testing.B) {
 	const size = 100_000
 	n := 0
 	for b.Loop() {
-		if r := apply(b, s, Changes{Add: numbers(n, n+size)}); r.Added != size {
+		if r := apply(b, s, Steps{Add: numbers(n, n+size)}); r.Added != size {
 			b.Fatalf("%+v", r)
 		}
 		n += size
@@ -35,7 +35,7 @@ func BenchmarkApplyDelete(b *testing.B) {
 			b.Fatal("all is deleted")
 		}
 		b.StartTimer()
-		apply(b, s, Changes{Delete: numbers(n, n+size)})
+		apply(b, s, Steps{Delete: numbers(n, n+size)})
 		n += size
 	}
 	b.ReportMetric(float64(b.N*size)/b.Elapsed().Seconds(), "triples/s")
@@ -46,7 +46,7 @@ func BenchmarkApplySmall(b *testing.B) {
 	s := openDisk(b, Options{})
 	n := 0
 	for b.Loop() {
-		apply(b, s, Changes{Delete: numbers(n, n+1), Add: numbers(n+1, n+2)})
+		apply(b, s, Steps{Delete: numbers(n, n+1), Add: numbers(n+1, n+2)})
 		n++
 	}
 }
@@ -65,13 +65,13 @@ func BenchmarkApplyClear(b *testing.B) {
 	for _, test := range []struct {
 		name        string
 		plain, rows int
-		changes     Changes
+		changes     Steps
 	}{
-		{"all", size, 0, Changes{ClearAll: true}},
-		{"default", size, 0, Changes{ClearDefault: true}},
-		{"large graph", size / 10, size * 9 / 10, Changes{ClearGraphs: []triple.Term{large}}},
-		{"tenth", size * 9 / 10, size / 10, Changes{ClearGraphs: []triple.Term{large}}},
-		{"small graph", size, 0, Changes{ClearGraphs: []triple.Term{small}}},
+		{"all", size, 0, Steps{ClearAll: true}},
+		{"default", size, 0, Steps{ClearDefault: true}},
+		{"large graph", size / 10, size * 9 / 10, Steps{ClearGraphs: []triple.Term{large}}},
+		{"tenth", size * 9 / 10, size / 10, Steps{ClearGraphs: []triple.Term{large}}},
+		{"small graph", size, 0, Steps{ClearGraphs: []triple.Term{small}}},
 	} {
 		b.Run(test.name, func(b *testing.B) {
 			s := openDisk(b, Options{})

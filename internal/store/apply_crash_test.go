@@ -49,13 +49,13 @@ func TestApplyCrashes(t *testing.T) {
 				t.Fatal(err)
 			}
 			m := model{}
-			before := Changes{Add: slices.Values(slices.Concat(students(0, 300), in(iri("g"), students(0, 200)), in(iri("h"), students(0, 30)), longs(2)))}
+			before := Steps{Add: slices.Values(slices.Concat(students(0, 300), in(iri("g"), students(0, 200)), in(iri("h"), students(0, 30)), longs(2)))}
 			m.apply(before)
 			apply(t, s, before)
 			annotate(t, s, student(3), "app")
 			m[student(3)]["app"] = "note"
 			old := m.clone()
-			c := Changes{}
+			c := Steps{}
 			switch kind {
 			case "add":
 				c.Add = slices.Values(students(200, 700))
@@ -66,7 +66,7 @@ func TestApplyCrashes(t *testing.T) {
 			case "clear graph":
 				c.ClearGraphs = []triple.Term{iri("g")}
 			default:
-				c = Changes{
+				c = Steps{
 					ClearGraphs: []triple.Term{iri("h")},
 					Delete:      slices.Values(students(0, 150)),
 					Add:         slices.Values(slices.Concat(students(100, 400), in(iri("h"), students(0, 10)))),
@@ -130,7 +130,7 @@ func TestApplyWriteErrors(t *testing.T) {
 					next := states[len(states)-1].clone()
 					next.apply(c)
 					states = append(states, next)
-					if _, err := s.Apply(ctx, c); err != nil {
+					if _, err := Apply(ctx, s, c); err != nil {
 						// A failing flush blocks writes.
 						if !errors.Is(err, ErrFailed) && !errors.Is(err, ErrUnknown) {
 							t.Errorf("%v", err)

@@ -47,8 +47,8 @@ func (m model) holds(t testing.TB, s *Store) {
 }
 
 // apply applies a change to a model.
-func (m model) apply(c Changes) ApplyResult {
-	var r ApplyResult
+func (m model) apply(c Steps) Result {
+	var r Result
 	for tr := range m {
 		if c.ClearAll || c.ClearDefault && tr.Graph.IsZero() || !tr.Graph.IsZero() && slices.Contains(c.ClearGraphs, tr.Graph) {
 			delete(m, tr)
@@ -93,19 +93,19 @@ func TestApplyModel(t *testing.T) {
 			case n < 5:
 				c := randomChanges(rng)
 				want := m.apply(c)
-				if got, err := s.Apply(ctx, c); err != nil || got != want {
+				if got, err := Apply(ctx, s, c); err != nil || got != want {
 					t.Fatalf("apply: %+v, %v, want %+v", got, err, want)
 				}
 			case n < 6:
 				triples := draws(rng, 30)
-				want := m.apply(Changes{Add: slices.Values(triples)})
-				if got, err := s.Add(ctx, triples); err != nil || got.Added != want.Added {
+				want := m.apply(Steps{Add: slices.Values(triples)})
+				if got, err := Add(ctx, s, triples); err != nil || got.Added != want.Added {
 					t.Fatalf("add: %+v, %v, want %+v", got, err, want)
 				}
 			case n < 7:
 				triples := draws(rng, 10)
-				want := m.apply(Changes{Delete: slices.Values(triples)})
-				if got, err := s.Delete(ctx, triples); err != nil || got.Deleted != want.Deleted {
+				want := m.apply(Steps{Delete: slices.Values(triples)})
+				if got, err := Delete(ctx, s, triples); err != nil || got.Deleted != want.Deleted {
 					t.Fatalf("delete: %+v, %v, want %+v", got, err, want)
 				}
 			case n < 9:
@@ -140,8 +140,8 @@ func draws(rng *rand.Rand, atMost int) []triple.Triple {
 }
 
 // randomChanges returns changes of triples of small.
-func randomChanges(rng *rand.Rand) Changes {
-	var c Changes
+func randomChanges(rng *rand.Rand) Steps {
+	var c Steps
 	switch rng.IntN(12) {
 	case 0:
 		c.ClearAll = true

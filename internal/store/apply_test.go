@@ -17,9 +17,9 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-func apply(t testing.TB, s *Store, c Changes) ApplyResult {
+func apply(t testing.TB, s *Store, c Steps) Result {
 	t.Helper()
-	r, err := s.Apply(ctx, c)
+	r, err := Apply(ctx, s, c)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -28,7 +28,7 @@ func apply(t testing.TB, s *Store, c Changes) ApplyResult {
 
 func annotate(t testing.TB, s *Store, tr triple.Triple, id string) {
 	t.Helper()
-	if err := s.Annotate(ctx, tr, id, []byte("note")); err != nil {
+	if err := Annotate(ctx, s, tr, id, []byte("note")); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -63,7 +63,7 @@ func TestApply(t *testing.T) {
 	}
 	g, h := iri("g"), iri("h")
 	long := longs(3)
-	changes := map[string]Changes{
+	changes := map[string]Steps{
 		"nothing":                  {},
 		"all":                      {ClearAll: true},
 		"all and default":          {ClearAll: true, ClearDefault: true, ClearGraphs: []triple.Term{g}},
@@ -108,7 +108,7 @@ func TestApply(t *testing.T) {
 				s := openMem(t, Options{})
 				m := model{}
 				add(t, s, triples...)
-				m.apply(Changes{Add: slices.Values(triples)})
+				m.apply(Steps{Add: slices.Values(triples)})
 				for i := 0; i < len(triples); i += 7 {
 					annotate(t, s, triples[i], "app")
 					m[triples[i]]["app"] = "note"
@@ -145,24 +145,24 @@ func TestApplyRefuses(t *testing.T) {
 	next := s.committer.sequence
 	for name, test := range map[string]struct {
 		ctx     context.Context
-		changes Changes
+		changes Steps
 		want    error
 		says    string
 	}{
-		"bad triple to add":    {ctx, Changes{ClearAll: true, Add: slices.Values([]triple.Triple{student(0), bad})}, triple.ErrBadTerm, "triple to add, number 1"},
-		"bad triple to delete": {ctx, Changes{Delete: slices.Values([]triple.Triple{bad})}, triple.ErrBadTerm, "triple to delete, number 0"},
-		"graph of no name":     {ctx, Changes{ClearGraphs: []triple.Term{iri("g"), {}}}, triple.ErrBadTerm, "graph to clear, number 1"},
-		"literal as graph":     {ctx, Changes{ClearGraphs: []triple.Term{triple.NewString("g")}}, ErrInvalid, "number 0"},
-		"adds too large":       {ctx, Changes{ClearAll: true, Add: slices.Values(students(0, 1000)), MaxBytes: 10_000}, ErrTooLarge, "10000 bytes"},
-		"deletes too large":    {ctx, Changes{Delete: slices.Values(students(0, 1000)), MaxBytes: 10_000}, ErrTooLarge, "10000 bytes"},
-		"MaxBytes":             {ctx, Changes{MaxBytes: -1}, ErrInvalid, "MaxBytes"},
-		"MaxBytes too large":   {ctx, Changes{MaxBytes: maxChangeBytes + 1}, ErrInvalid, "MaxBytes"},
-		"Err":                  {ctx, Changes{ClearAll: true, Err: func() error { return broken }}, broken, "broken"},
-		"ended":                {ended, Changes{ClearAll: true}, broken, "broken"},
-		"ended, adds":          {ended, Changes{Add: slices.Values(students(0, 1))}, broken, "broken"},
-		"ended, nothing":       {ended, Changes{}, broken, "broken"},
+		"bad triple to add":    {ctx, Steps{ClearAll: true, Add: slices.Values([]triple.Triple{student(0), bad})}, triple.ErrBadTerm, "triple to add, number 1"},
+		"bad triple to delete": {ctx, Steps{Delete: slices.Values([]triple.Triple{bad})}, triple.ErrBadTerm, "triple to delete, number 0"},
+		"graph of no name":     {ctx, Steps{ClearGraphs: []triple.Term{iri("g"), {}}}, triple.ErrBadTerm, "graph to clear, number 1"},
+		"literal as graph":     {ctx, Steps{ClearGraphs: []triple.Term{triple.NewString("g")}}, ErrInvalid, "number 0"},
+		"adds too large":       {ctx, Steps{ClearAll: true, Add: slices.Values(students(0, 1000)), MaxBytes: 10_000}, ErrTooLarge, "10000 bytes"},
+		"deletes too large":    {ctx, Steps{Delete: slices.Values(students(0, 1000)), MaxBytes: 10_000}, ErrTooLarge, "10000 bytes"},
+		"MaxBytes":             {ctx, Steps{MaxBytes: -1}, ErrInvalid, "MaxBytes"},
+		"MaxBytes too large":   {ctx, Steps{MaxBytes: maxChangeBytes + 1}, ErrInvalid, "MaxBytes"},
+		"Err":                  {ctx, Steps{ClearAll: true, Err: func() error { return broken }}, broken, "broken"},
+		"ended":                {ended, Steps{ClearAll: true}, broken, "broken"},
+		"ended, adds":          {ended, Steps{Add: slices.Values(students(0, 1))}, broken, "broken"},
+		"ended, nothing":       {ended, Steps{}, broken, "broken"},
 	} {
-		if r, err := s.Apply(test.ctx, test.changes); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) || r != (ApplyResult{}) {
+		if r, err := Apply(test.ctx, s, test.changes); !errors.Is(err, test.want) || !strings.Contains(err.Error(), test.says) || r != (Result{}) {
 			t.Errorf("%s: %+v, %v", name, r, err)
 		}
 	}
@@ -170,7 +170,7 @@ func TestApplyRefuses(t *testing.T) {
 		t.Errorf("%+v, sequence %+v, it was %+v", r, s.committer.sequence, next)
 	}
 	s.Close()
-	if _, err := s.Apply(ctx, Changes{ClearAll: true}); !errors.Is(err, ErrClosed) {
+	if _, err := Apply(ctx, s, Steps{ClearAll: true}); !errors.Is(err, ErrClosed) {
 		t.Errorf("closed: %v", err)
 	}
 }
@@ -188,16 +188,16 @@ func TestApplyClearTooLarge(t *testing.T) {
 	}
 	add(t, s, triples...)
 	before := s.committer.sequence
-	for _, c := range []Changes{{ClearDefault: true}, {ClearGraphs: []triple.Term{iri("g")}}} {
+	for _, c := range []Steps{{ClearDefault: true}, {ClearGraphs: []triple.Term{iri("g")}}} {
 		c.MaxBytes = 50_000
-		if _, err := s.Apply(ctx, c); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "50000") {
+		if _, err := Apply(ctx, s, c); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "50000") {
 			t.Errorf("%+v: %v", c, err)
 		}
 	}
 	if r := checked(t, s); r.Triples != 2000 || s.committer.sequence != before {
 		t.Errorf("%+v", r)
 	}
-	if r := apply(t, s, Changes{ClearAll: true, MaxBytes: 50_000}); r.Deleted != 2000 {
+	if r := apply(t, s, Steps{ClearAll: true, MaxBytes: 50_000}); r.Deleted != 2000 {
 		t.Errorf("%+v", r)
 	}
 	checked(t, s)
@@ -209,7 +209,7 @@ func TestApplyCancelledWhileItRuns(t *testing.T) {
 	add(t, s, slices.Concat(students(0, 5000), in(iri("g"), students(0, 5000)))...)
 	broken := errors.New("broken")
 	asked, cancel := context.WithCancelCause(ctx)
-	r, err := s.committer.newChange(asked, Changes{ClearDefault: true})
+	r, err := s.committer.newChange(asked, Steps{ClearDefault: true})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -241,31 +241,31 @@ func TestApplyDiskFull(t *testing.T) {
 		eventually(t, "the disk is measured", func() bool { return s.db.Free() == int64(mib<<20) })
 	}
 	now(80)
-	for _, c := range []Changes{{Add: some}, {ClearAll: true, Add: some}} {
-		if _, err := s.Apply(ctx, c); !errors.Is(err, ErrDiskFull) {
+	for _, c := range []Steps{{Add: some}, {ClearAll: true, Add: some}} {
+		if _, err := Apply(ctx, s, c); !errors.Is(err, ErrDiskFull) {
 			t.Errorf("add: %v", err)
 		}
 	}
-	if _, err := s.Add(ctx, students(100, 101)); !errors.Is(err, ErrDiskFull) {
+	if _, err := Add(ctx, s, students(100, 101)); !errors.Is(err, ErrDiskFull) {
 		t.Errorf("add: %v", err)
 	}
-	if err := s.Annotate(ctx, student(51), "app", []byte{}); !errors.Is(err, ErrDiskFull) {
+	if err := Annotate(ctx, s, student(51), "app", []byte{}); !errors.Is(err, ErrDiskFull) {
 		t.Errorf("annotate: %v", err)
 	}
-	if err := s.Annotate(ctx, student(50), "app", nil); err != nil {
+	if err := Annotate(ctx, s, student(50), "app", nil); err != nil {
 		t.Errorf("remove an annotation: %v", err)
 	}
-	if r, err := s.Delete(ctx, students(0, 1)); err != nil || r.Deleted != 1 {
+	if r, err := Delete(ctx, s, students(0, 1)); err != nil || r.Deleted != 1 {
 		t.Errorf("delete: %+v, %v", r, err)
 	}
-	if r, err := s.DeleteMatch(ctx, triple.Exact(student(1))); err != nil || r.Deleted != 1 {
+	if r, err := DeleteMatch(ctx, s, triple.Exact(student(1))); err != nil || r.Deleted != 1 {
 		t.Errorf("delete match: %+v, %v", r, err)
 	}
-	if r, err := s.Apply(ctx, Changes{Delete: slices.Values(students(0, 10))}); err != nil || r.Deleted != 8 {
+	if r, err := Apply(ctx, s, Steps{Delete: slices.Values(students(0, 10))}); err != nil || r.Deleted != 8 {
 		t.Errorf("apply deletes: %+v, %v", r, err)
 	}
 	// A group of both: each gets its own answer.
-	adds, deletes := newRequest(kindAdd, 1), newRequest(kindDelete, 1)
+	adds, deletes := newRequest(KindAdd, 1), newRequest(KindDelete, 1)
 	adds.add(new(encoder), student(500))
 	deletes.add(new(encoder), student(10))
 	s.committer.mu.Lock()
@@ -275,11 +275,11 @@ func TestApplyDiskFull(t *testing.T) {
 		t.Errorf("group: %v, %v", adds.err, deletes.err)
 	}
 	now(40)
-	if _, err := s.Apply(ctx, Changes{ClearAll: true}); !errors.Is(err, ErrDiskFull) {
+	if _, err := Apply(ctx, s, Steps{ClearAll: true}); !errors.Is(err, ErrDiskFull) {
 		t.Errorf("clear below half the watermark: %v", err)
 	}
 	now(60)
-	if r, err := s.Apply(ctx, Changes{ClearAll: true}); err != nil || r.Deleted != 89 {
+	if r, err := Apply(ctx, s, Steps{ClearAll: true}); err != nil || r.Deleted != 89 {
 		t.Errorf("clear: %+v, %v", r, err)
 	}
 	if r := checked(t, s); r.Triples != 0 || r.Annotations != 0 {
@@ -293,7 +293,7 @@ func TestApplyBesideSnapshot(t *testing.T) {
 	triples := slices.Concat(students(0, 3000), in(iri("g"), students(0, 100)))
 	add(t, s, triples...)
 	sn := snapshot(t, s)
-	apply(t, s, Changes{ClearAll: true})
+	apply(t, s, Steps{ClearAll: true})
 	if err := s.db.Flush(); err != nil {
 		t.Fatal(err)
 	}
@@ -333,11 +333,11 @@ func TestEstimateAfterClear(t *testing.T) {
 		rows, ofPattern := estimates()
 		return rows == 60_000 && ofPattern >= 4_000 && ofPattern <= 40_000
 	})
-	apply(t, s, Changes{ClearAll: true})
+	apply(t, s, Steps{ClearAll: true})
 	if rows, ofPattern := estimates(); rows != 0 || ofPattern != 0 {
 		t.Errorf("after the clear: %d rows, %d of a predicate", rows, ofPattern)
 	}
-	apply(t, s, Changes{ClearAll: true, Add: slices.Values(students(0, 6_000))})
+	apply(t, s, Steps{ClearAll: true, Add: slices.Values(students(0, 6_000))})
 	if rows, ofPattern := estimates(); rows != 6_000 || ofPattern > 6_000 {
 		t.Errorf("with 6000 triples: %d rows, %d of a predicate of 1200", rows, ofPattern)
 	}
@@ -353,7 +353,7 @@ func TestSplitsAfterClear(t *testing.T) {
 	s := openMem(t, Options{MaxSegmentBytes: 64 << 10})
 	add(t, s, students(0, 3000)...)
 	eventually(t, "splits", func() bool { return s.segments.Splits.Load() > 2 })
-	apply(t, s, Changes{ClearAll: true})
+	apply(t, s, Steps{ClearAll: true})
 	eventually(t, "there is nothing left to be split", func() bool { return len(s.segments.Oversized(64<<10)) == 0 })
 	add(t, s, students(0, 3000)...)
 	checked(t, s)
@@ -377,10 +377,10 @@ func TestApplyParts(t *testing.T) {
 	}
 	s := openMem(t, Options{})
 	const n = 30_000
-	if r := apply(t, s, Changes{Add: numbers(0, n)}); r.Added != n {
+	if r := apply(t, s, Steps{Add: numbers(0, n)}); r.Added != n {
 		t.Errorf("%+v", r)
 	}
-	r, err := s.committer.newChange(ctx, Changes{Delete: numbers(0, n), Add: numbers(n/2, n+n/2)})
+	r, err := s.committer.newChange(ctx, Steps{Delete: numbers(0, n), Add: numbers(n/2, n+n/2)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -396,7 +396,7 @@ func TestApplyParts(t *testing.T) {
 	if r := checked(t, s); r.Triples != n {
 		t.Errorf("%d triples", r.Triples)
 	}
-	if _, err := s.Apply(ctx, Changes{Add: numbers(0, n), MaxBytes: 8 << 20}); !errors.Is(err, ErrTooLarge) {
+	if _, err := Apply(ctx, s, Steps{Add: numbers(0, n), MaxBytes: 8 << 20}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("%v", err)
 	}
 }

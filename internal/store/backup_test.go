@@ -351,7 +351,7 @@ func TestCheckFinds(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := openMem(t, Options{})
 			add(t, s, append(students(0, 200), named, long)...)
-			if err := s.Annotate(ctx, student(2), "app", []byte("x")); err != nil {
+			if err := Annotate(ctx, s, student(2), "app", []byte("x")); err != nil {
 				t.Fatal(err)
 			}
 			checked(t, s)

@@ -72,7 +72,7 @@ func BenchmarkAddSingles(b *testing.B) {
 	for range 64 {
 		wait.Go(func() {
 			for n := next.Add(1); n <= int64(b.N); n = next.Add(1) {
-				if _, err := s.Add(ctx, []triple.Triple{student(int(n))}); err != nil {
+				if _, err := Add(ctx, s, []triple.Triple{student(int(n))}); err != nil {
 					b.Error(err)
 				}
 			}

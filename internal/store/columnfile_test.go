@@ -57,7 +57,7 @@ func addColumned(t *testing.T, s *Store, n int) {
 	t.Helper()
 	random := random(t)
 	for range n {
-		if _, err := s.Add(t.Context(), []triple.Triple{columnTriple(random), columnTriple(random)}); err != nil {
+		if _, err := Add(t.Context(), s, []triple.Triple{columnTriple(random), columnTriple(random)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -81,10 +81,10 @@ func checkAndClose(t *testing.T, s *Store) {
 		if err := sn.Close(); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Add(t.Context(), []triple.Triple{columnTriple(random)}); err != nil {
+		if _, err := Add(t.Context(), s, []triple.Triple{columnTriple(random)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Delete(t.Context(), []triple.Triple{columnTriple(random), columnTriple(random)}); err != nil {
+		if _, err := Delete(t.Context(), s, []triple.Triple{columnTriple(random), columnTriple(random)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -109,7 +109,7 @@ func TestColumnFile(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Add(t.Context(), []triple.Triple{{Subject: columnPredicates[0], Predicate: columnPredicates[1], Object: columnPredicates[2]}}); err != nil {
+	if _, err := Add(t.Context(), s, []triple.Triple{{Subject: columnPredicates[0], Predicate: columnPredicates[1], Object: columnPredicates[2]}}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
@@ -188,7 +188,7 @@ func TestColumnFileOfAnotherState(t *testing.T) {
 	}
 	random := random(t)
 	for range 60 {
-		if _, err := s.Add(t.Context(), []triple.Triple{columnTriple(random)}); err != nil {
+		if _, err := Add(t.Context(), s, []triple.Triple{columnTriple(random)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -226,7 +226,7 @@ func TestColumnFileCrashes(t *testing.T) {
 		t.Fatal(err)
 	}
 	for range 50 {
-		if _, err := s.Add(t.Context(), []triple.Triple{columnTriple(random)}); err != nil {
+		if _, err := Add(t.Context(), s, []triple.Triple{columnTriple(random)}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -324,7 +324,7 @@ func TestColumnFileOnFullDisk(t *testing.T) {
 	full.Store(true)
 	n := 0
 	for ; err == nil; n += 100 {
-		_, err = s.Add(ctx, students(n, n+100))
+		_, err = Add(ctx, s, students(n, n+100))
 	}
 	n -= 100
 	close(hold)

@@ -141,16 +141,16 @@ func TestColumnsModel(t *testing.T) {
 		batch := []triple.Triple{columnTriple(random), columnTriple(random)}
 		switch n := random.IntN(20); {
 		case n < 8:
-			_, err = s.Add(t.Context(), batch)
+			_, err = Add(t.Context(), s, batch)
 		case n < 14:
-			_, err = s.Delete(t.Context(), batch)
+			_, err = Delete(t.Context(), s, batch)
 		case n < 15:
-			_, err = s.DeleteMatch(t.Context(), triple.Pattern{Predicate: columnPredicates[0]})
+			_, err = DeleteMatch(t.Context(), s, triple.Pattern{Predicate: columnPredicates[0]})
 		case n < 16:
-			_, err = s.Apply(t.Context(), Changes{ClearDefault: true})
+			_, err = Apply(t.Context(), s, Steps{ClearDefault: true})
 		case n < 17:
-			if _, err = s.Add(t.Context(), batch[:1]); err == nil {
-				err = s.Annotate(t.Context(), batch[0], "app", []byte("x"))
+			if _, err = Add(t.Context(), s, batch[:1]); err == nil {
+				err = Annotate(t.Context(), s, batch[0], "app", []byte("x"))
 			}
 		default:
 			untilColumns(t, s, columnPredicates[random.IntN(3)])
@@ -184,7 +184,7 @@ func TestColumnsModel(t *testing.T) {
 func TestColumnsAfterLoad(t *testing.T) {
 	s := openDisk(t, Options{ColumnBytes: 1 << 20})
 	p := columnPredicates[0]
-	if _, err := s.Add(t.Context(), []triple.Triple{{Subject: p, Predicate: p, Object: p}}); err != nil {
+	if _, err := Add(t.Context(), s, []triple.Triple{{Subject: p, Predicate: p, Object: p}}); err != nil {
 		t.Fatal(err)
 	}
 	untilColumns(t, s, p)
@@ -210,7 +210,7 @@ func TestColumnsLimits(t *testing.T) {
 	for range 500 {
 		all = append(all, columnTriple(random))
 	}
-	if _, err := s.Add(t.Context(), all); err != nil {
+	if _, err := Add(t.Context(), s, all); err != nil {
 		t.Fatal(err)
 	}
 	sn, err := s.Snapshot()
@@ -238,13 +238,13 @@ func TestColumnsAfterLargeChanges(t *testing.T) {
 	}
 	s := openMem(t, Options{ColumnBytes: 1 << 20})
 	p := columnPredicates[0]
-	if _, err := s.Add(t.Context(), []triple.Triple{{Subject: p, Predicate: p, Object: p}}); err != nil {
+	if _, err := Add(t.Context(), s, []triple.Triple{{Subject: p, Predicate: p, Object: p}}); err != nil {
 		t.Fatal(err)
 	}
 	untilColumns(t, s, p)
 	for i := range 40 {
 		long := triple.NewString(strings.Repeat(fmt.Sprintf("%08d", i), 1<<16))
-		if _, err := s.Add(t.Context(), []triple.Triple{{Subject: p, Predicate: columnPredicates[1], Object: long}}); err != nil {
+		if _, err := Add(t.Context(), s, []triple.Triple{{Subject: p, Predicate: columnPredicates[1], Object: long}}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -262,7 +262,7 @@ func TestColumnsAfterLargeChanges(t *testing.T) {
 func TestColumnsOfMember(t *testing.T) {
 	s := openMem(t, Options{ColumnBytes: 1 << 20})
 	p := columnPredicates[0]
-	if _, err := s.Add(t.Context(), []triple.Triple{{Subject: p, Predicate: p, Object: p}}); err != nil {
+	if _, err := Add(t.Context(), s, []triple.Triple{{Subject: p, Predicate: p, Object: p}}); err != nil {
 		t.Fatal(err)
 	}
 	untilColumns(t, s, p)

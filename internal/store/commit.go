@@ -109,7 +109,7 @@ func (c *commit) doPart(r, part *request, states []int32, stamp *triple.Stamp) e
 	if err := c.do(part, states, stamp); err != nil {
 		return err
 	}
-	if part.kind == kindDelete {
+	if part.kind == KindDelete {
 		r.removed += part.changed
 	} else {
 		r.changed += part.changed
@@ -186,12 +186,12 @@ func (c *commit) stillAbsent(r *request, at int32) bool {
 // do writes the rows of one request into the batch. It takes a stamp when it first needs one.
 func (c *commit) do(r *request, states []int32, stamp *triple.Stamp) error {
 	r.changed, r.unchanged = 0, 0
-	if r.kind == kindClaim {
+	if r.kind == KindClaim {
 		return c.claim(r)
 	}
 	var plain []byte // the value of a row without long terms
 	var added []bool // by item, if they are many
-	if r.kind == kindAdd && r.sorted[0] != nil {
+	if r.kind == KindAdd && r.sorted[0] != nil {
 		added = make([]bool, len(r.items))
 	}
 	// 1. Skip an item if its token was done before or its triple is in the wanted state already.
@@ -208,12 +208,12 @@ func (c *commit) do(r *request, states []int32, stamp *triple.Stamp) error {
 				continue
 			}
 		}
-		if r.kind == kindAnnotate {
+		if r.kind == KindAnnotate {
 			if refused, err := c.refused(r, it, state); err != nil || refused {
 				return err
 			}
 		}
-		if r.kind == kindAdd && state.exists || r.kind == kindDelete && !state.exists {
+		if r.kind == KindAdd && state.exists || r.kind == KindDelete && !state.exists {
 			r.unchanged++
 			continue
 		}
@@ -228,14 +228,14 @@ func (c *commit) do(r *request, states []int32, stamp *triple.Stamp) error {
 		// 3. Write the rows. If items are many, addSorted writes the other orders at the end,
 		// because Pebble inserts sorted keys faster.
 		switch r.kind {
-		case kindAdd:
+		case KindAdd:
 			if added != nil {
 				added[i] = true
 			}
 			err = c.add(r, it, state, plain, *stamp, added == nil)
-		case kindDelete:
+		case KindDelete:
 			err = c.delete(r, it, state, *stamp)
-		case kindAnnotate:
+		case KindAnnotate:
 			err = c.annotate(r, it, state, *stamp)
 		}
 		if err != nil {

@@ -24,7 +24,7 @@ type clearing struct {
 	ranges            []triple.Range  // of the graphs, in GSPO, ascending
 }
 
-func newClearing(changes Changes) (clearing, error) {
+func newClearing(changes Steps) (clearing, error) {
 	k := clearing{all: changes.ClearAll, defaultGraph: changes.ClearDefault}
 	// Each named graph counts once, however often it is listed.
 	for i, g := range changes.ClearGraphs {

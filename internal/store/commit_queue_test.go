@@ -21,8 +21,8 @@ import (
 func TestGroups(t *testing.T) {
 	var q queue
 	q.init(1 << 20)
-	kinds := []kind{kindAdd, kindDelete, kindApply, kindApply, kindAdd, kindAdd,
-		kindJob, kindJob, kindJobAlone, kindJobAlone, kindJob, kindAnnotate, kindEdit, kindEdit, kindAdd, kindApply, kindEdit, kindJob}
+	kinds := []Kind{KindAdd, KindDelete, KindApply, KindApply, KindAdd, KindAdd,
+		kindJob, kindJob, kindJobAlone, kindJobAlone, kindJob, KindAnnotate, kindEdit, kindEdit, KindAdd, KindApply, kindEdit, kindJob}
 	var requests []*request
 	for _, k := range kinds {
 		r := newRequest(k, 0)
@@ -45,7 +45,7 @@ func TestGroups(t *testing.T) {
 func TestLargeChangeQueues(t *testing.T) {
 	var q queue
 	q.init(2 * maxRequestBytes)
-	small, large := newRequest(kindAdd, 0), newRequest(kindApply, 0)
+	small, large := newRequest(KindAdd, 0), newRequest(KindApply, 0)
 	small.size, large.size = maxRequestBytes, 100*maxRequestBytes
 	for _, r := range []*request{small, large} {
 		if err := q.put(ctx, r); err != nil {
@@ -65,7 +65,7 @@ func TestChangeOutlastsTimeout(t *testing.T) {
 			var q queue
 			q.init(1 << 20)
 			db := database.New(database.Options{FS: vfs.NewMem()})
-			r := newRequest(kindApply, 0)
+			r := newRequest(KindApply, 0)
 			taken := make(chan struct{})
 			go func() {
 				defer close(taken)
@@ -92,7 +92,7 @@ func TestChangeOutlastsTimeout(t *testing.T) {
 func TestChangesInGroup(t *testing.T) {
 	s := openMem(t, Options{})
 	add(t, s, students(0, 3)...)
-	plain := func(kind kind, triples ...triple.Triple) *request {
+	plain := func(kind Kind, triples ...triple.Triple) *request {
 		t.Helper()
 		all, err := newRequests(kind, triples, nil)
 		if err != nil || len(all) != 1 {
@@ -102,19 +102,19 @@ func TestChangesInGroup(t *testing.T) {
 	}
 	change := func(gone, come []triple.Triple) *request {
 		t.Helper()
-		r, err := s.committer.newChange(ctx, Changes{Delete: slices.Values(gone), Add: slices.Values(come)})
+		r, err := s.committer.newChange(ctx, Steps{Delete: slices.Values(gone), Add: slices.Values(come)})
 		if err != nil || r.kind != kindEdit {
 			t.Fatalf("a request of kind %d, %v", r.kind, err)
 		}
 		return r
 	}
 	group := []*request{
-		plain(kindAdd, students(2, 5)...),        // 3 and 4 are new
+		plain(KindAdd, students(2, 5)...),        // 3 and 4 are new
 		change(students(4, 6), students(3, 7)),   // 4 goes and comes, 5 and 6 come
-		plain(kindDelete, students(6, 8)...),     // 6 goes
+		plain(KindDelete, students(6, 8)...),     // 6 goes
 		change(students(0, 2), nil),              // both go
 		change(students(0, 1), students(0, 1)),   // comes
-		plain(kindAdd, student(1), student(1)),   // comes once
+		plain(KindAdd, student(1), student(1)),   // comes once
 		change(nil, []triple.Triple{student(1)}), // is there
 		change([]triple.Triple{student(2)}, students(8, 9)),
 	}

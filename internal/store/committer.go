@@ -234,7 +234,7 @@ func (c *Committer) commitRows(group []*request) (err error) {
 		}
 	}()
 	// 3. Write the rows and tokens into the batch.
-	if group[0].kind == kindApply {
+	if group[0].kind == KindApply {
 		err = w.commitChange(group[0])
 	} else {
 		err = w.commitGroup(group)

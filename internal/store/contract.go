@@ -29,9 +29,9 @@ type Triples interface {
 	// Reader returns a view of the triples. The caller must close it.
 	Reader() (Reader, error)
 	Writer
-	Annotator
-	Changer
 	Upkeep
+	// Isolation returns the isolation of queries and updates.
+	Isolation() Isolation
 	// Sink receives bulk loads, see [rdfload.Load].
 	Sink() rdfload.Sink
 	// Feed returns the change feed.
@@ -76,37 +76,6 @@ type AnnotationReader interface {
 	Annotation(ctx context.Context, t triple.Triple, applicationID string) (*Annotation, error)
 	// Annotations returns all annotations of t with their versions, sorted by application ID.
 	Annotations(ctx context.Context, t triple.Triple) iter.Seq2[Annotation, error]
-}
-
-// Writer changes triples. A change is durable when the call returns. A cluster changes triple by
-// triple: if a call fails, its result reports the part that is done.
-type Writer interface {
-	Add(ctx context.Context, triples []triple.Triple) (AddResult, error)
-	Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error
-	Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error)
-	DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error)
-	// Claim records durably that the request of ctx begins. It returns [ErrBegun] if the
-	// request began before.
-	Claim(ctx context.Context) error
-}
-
-// Annotator compares and sets annotations.
-type Annotator interface {
-	// AnnotateIf sets the annotation of an application on t if a condition holds, and returns its
-	// new version. If data is nil, it removes the annotation. If the condition does not hold, the
-	// error is a [*ConflictError]. Calls for one annotation are linearizable. If the request of ctx
-	// was done before under its key, nothing is done again, and the version is zero.
-	AnnotateIf(ctx context.Context, t triple.Triple, applicationID string, data []byte, when Condition) (triple.Stamp, error)
-}
-
-// Changer makes changes of several steps, such as SPARQL updates.
-type Changer interface {
-	Apply(ctx context.Context, changes Changes) (ApplyResult, error)
-	// Update makes the change that f returns. Only one update runs at a time, because f must see
-	// the update before it. An error of f is returned unchanged.
-	Update(ctx context.Context, f func(Reader) (Changes, error)) (ApplyResult, error)
-	// Isolation returns the isolation of queries and updates.
-	Isolation() Isolation
 }
 
 // Upkeep is for operators.

@@ -79,12 +79,12 @@ func TestCountsWithoutLinks(t *testing.T) {
 		s = reopened(t, dir, o)
 	}
 	ctx := t.Context()
-	must(s.Add(ctx, []triple.Triple{uidRow(1), uidRow(2), uidRow(3), likeUID(1), likeUID(2), systemgraph.PrefixRow}))
-	must(nil, s.Annotate(ctx, systemgraph.PrefixRow, systemgraph.Prefixes, []byte("p")))
-	must(nil, s.Annotate(ctx, systemgraph.PrefixRow, systemgraph.Links, []byte("1")))
-	must(nil, s.Annotate(ctx, likeUID(1), "app", []byte("1")))
+	must(Add(ctx, s, []triple.Triple{uidRow(1), uidRow(2), uidRow(3), likeUID(1), likeUID(2), systemgraph.PrefixRow}))
+	must(nil, Annotate(ctx, s, systemgraph.PrefixRow, systemgraph.Prefixes, []byte("p")))
+	must(nil, Annotate(ctx, s, systemgraph.PrefixRow, systemgraph.Links, []byte("1")))
+	must(nil, Annotate(ctx, s, likeUID(1), "app", []byte("1")))
 	status("an add", 2, 1, 3)
-	must(s.Delete(ctx, []triple.Triple{uidRow(2), likeUID(2)}))
+	must(Delete(ctx, s, []triple.Triple{uidRow(2), likeUID(2)}))
 	status("a delete", 1, 1, 2)
 	loadAll(t, s, rdfload.Options{}, uidRow(1), uidRow(4), uidRow(5), likeUID(1), likeUID(4))
 	status("a load", 2, 1, 4)
@@ -94,10 +94,10 @@ func TestCountsWithoutLinks(t *testing.T) {
 	must(nil, s.db.Set(keyspace.RowCounters, keyspace.Counters{Triples: 7, Annotations: 3}.Append(nil), nil))
 	reopen()
 	status("an earlier release", 2, 1, 4)
-	must(s.Apply(ctx, Changes{ClearGraphs: []triple.Term{systemgraph.Graph}}))
+	must(Apply(ctx, s, Steps{ClearGraphs: []triple.Term{systemgraph.Graph}}))
 	status("a clear of the graph", 2, 1, 0)
-	must(s.Add(ctx, []triple.Triple{uidRow(6)}))
-	must(s.Apply(ctx, Changes{ClearAll: true}))
+	must(Add(ctx, s, []triple.Triple{uidRow(6)}))
+	must(Apply(ctx, s, Steps{ClearAll: true}))
 	status("a clear of all", 0, 0, 0)
 }
 
@@ -105,7 +105,7 @@ func TestCountsWithoutLinks(t *testing.T) {
 func TestReadOnlyCounts(t *testing.T) {
 	dir := t.TempDir()
 	s := reopened(t, dir, Options{MinFreeBytes: -1})
-	if _, err := s.Add(t.Context(), []triple.Triple{uidRow(1), likeUID(1)}); err != nil {
+	if _, err := Add(t.Context(), s, []triple.Triple{uidRow(1), likeUID(1)}); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.db.Set(keyspace.RowCounters, keyspace.Counters{Triples: 2}.Append(nil), nil); err != nil {
@@ -130,14 +130,14 @@ func TestInexactCounts(t *testing.T) {
 		t.Errorf("after a load: %d triples, exact %t", st.Triples, st.Exact)
 	}
 	beside := func(ctx context.Context) error {
-		_, err := s.Add(ctx, []triple.Triple{likeUID(2)})
+		_, err := Add(ctx, s, []triple.Triple{likeUID(2)})
 		return err
 	}
 	loadAll(t, s, rdfload.Options{BeforePublish: beside}, likeUID(2), likeUID(3))
 	if st := s.Status(); st.Exact {
 		t.Errorf("%d triples are said to be exact", st.Triples)
 	}
-	if _, err := s.Apply(t.Context(), Changes{ClearAll: true}); err != nil {
+	if _, err := Apply(t.Context(), s, Steps{ClearAll: true}); err != nil {
 		t.Fatal(err)
 	}
 	if st := s.Status(); !st.Exact || st.Triples != 0 {

@@ -85,6 +85,6 @@
 //
 // A [Store] and a [Snapshot] are safe for concurrent use, a [Rows] is not. Writes queue for one
 // committer. It takes all that wait, looks up the triples, and commits with one fsync.
-// [Store.Apply] makes one change of many triples and whole graphs. [Store.Update] makes one that
+// [Apply] makes one change of many triples and whole graphs. [Update] makes one that
 // depends on the current triples.
 package store

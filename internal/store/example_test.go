@@ -26,7 +26,7 @@ func Example() {
 
 	ctx := context.Background()
 	anna, knows := triple.NewIRI("http://example.org/anna"), triple.NewIRI("http://example.org/knows")
-	added, err := db.Add(ctx, []triple.Triple{
+	added, err := store.Add(ctx, db, []triple.Triple{
 		{Subject: anna, Predicate: knows, Object: triple.NewIRI("http://example.org/carl")},
 		{Subject: anna, Predicate: knows, Object: triple.NewIRI("http://example.org/ben")},
 		{Subject: anna, Predicate: triple.NewIRI("http://example.org/age"), Object: triple.NewTyped("42", triple.XSDInteger)},

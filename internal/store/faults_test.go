@@ -73,7 +73,7 @@ func writeUntilFailure(t *testing.T, fs *memdisk.FS, faulty vfs.FS, stop int) {
 	if err == nil {
 		for n := 0; n < 60; n++ {
 			batch := students(n*20, n*20+20)
-			if _, err := s.Add(ctx, batch); err != nil {
+			if _, err := Add(ctx, s, batch); err != nil {
 				if !errors.Is(err, ErrFailed) {
 					t.Errorf("write %d failed: %v", stop, err)
 				}
@@ -83,7 +83,7 @@ func writeUntilFailure(t *testing.T, fs *memdisk.FS, faulty vfs.FS, stop int) {
 		}
 		if err := s.Err(); err != nil {
 			eventually(t, "OnFatal", func() bool { return fatal.Load() == 1 })
-			if _, err := s.Add(ctx, students(0, 1)); !errors.Is(err, ErrFailed) {
+			if _, err := Add(ctx, s, students(0, 1)); !errors.Is(err, ErrFailed) {
 				t.Errorf("a write after the failure: %v", err)
 			}
 			// Reads continue.
@@ -123,10 +123,10 @@ func TestDiskFull(t *testing.T) {
 	add(t, s, students(0, 100)...)
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 20, TotalBytes: 20 << 30})
 	eventually(t, "the disk is measured", func() bool { return s.db.Free() == 10<<20 })
-	if _, err := s.Add(ctx, students(100, 200)); !errors.Is(err, ErrDiskFull) {
+	if _, err := Add(ctx, s, students(100, 200)); !errors.Is(err, ErrDiskFull) {
 		t.Errorf("add: %v", err)
 	}
-	if _, err := s.Delete(ctx, students(0, 1)); !errors.Is(err, ErrDiskFull) {
+	if _, err := Delete(ctx, s, students(0, 1)); !errors.Is(err, ErrDiskFull) {
 		t.Errorf("delete: %v", err)
 	}
 	if err := s.Sink().Room(1); !errors.Is(err, ErrDiskFull) {
@@ -166,17 +166,17 @@ func TestFlushFindsDiskFull(t *testing.T) {
 	n := 0
 	var err error
 	for ; n < 1_000_000 && !errors.Is(err, ErrDiskFull); n += 100 {
-		_, err = s.Add(ctx, students(n, n+100))
+		_, err = Add(ctx, s, students(n, n+100))
 		if err != nil && !errors.Is(err, ErrUnknown) && !errors.Is(err, ErrDiskFull) { // unknown: the first waiting write, or a slow machine
 			t.Fatalf("after %d triples: %v", n, err)
 		}
 	}
-	if _, err := s.Add(ctx, students(n, n+100)); !errors.Is(err, ErrDiskFull) {
+	if _, err := Add(ctx, s, students(n, n+100)); !errors.Is(err, ErrDiskFull) {
 		t.Fatalf("the next one: %v", err)
 	}
 	full.Store(false)
 	eventually(t, "writes go on", func() bool {
-		_, err := s.Add(ctx, students(n, n+100))
+		_, err := Add(ctx, s, students(n, n+100))
 		return err == nil
 	})
 	checked(t, s)
@@ -201,7 +201,7 @@ func TestCloseWhileDiskFull(t *testing.T) {
 	full.Store(true)
 	n := 0
 	for ; err == nil; n += 100 {
-		_, err = s.Add(ctx, students(n, n+100))
+		_, err = Add(ctx, s, students(n, n+100))
 	}
 	n -= 100
 	if err := s.Close(); err != nil {
@@ -227,7 +227,7 @@ func TestDiskHangs(t *testing.T) {
 	}))
 	s := openMem(t, Options{FS: fs, WriteTimeout: 50 * time.Millisecond})
 	hang.Store(true)
-	if _, err := s.Add(ctx, students(0, 1)); !errors.Is(err, ErrUnknown) {
+	if _, err := Add(ctx, s, students(0, 1)); !errors.Is(err, ErrUnknown) {
 		t.Errorf("add: %v", err)
 	}
 	mem.TestingSetDiskUsage(vfs.DiskUsage{TotalBytes: 20 << 30}) // a wait for the end of begun writes needs no room
@@ -246,7 +246,7 @@ func TestDiskHangs(t *testing.T) {
 	}
 	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 30, TotalBytes: 20 << 30})
 	eventually(t, "writes go on", func() bool {
-		_, err := s.Add(ctx, students(1, 2))
+		_, err := Add(ctx, s, students(1, 2))
 		return err == nil
 	})
 	if r := checked(t, s); r.Triples != 2 {
@@ -305,12 +305,12 @@ func TestCrashes(t *testing.T) {
 				var err error
 				switch {
 				case add:
-					_, err = s.Add(ctx, triples)
+					_, err = Add(ctx, s, triples)
 				default:
-					_, err = s.Delete(ctx, triples)
+					_, err = Delete(ctx, s, triples)
 				}
 				if err == nil && add && rng.IntN(4) == 0 {
-					err = s.Annotate(ctx, triples[0], "app", []byte("x"))
+					err = Annotate(ctx, s, triples[0], "app", []byte("x"))
 				}
 				if err != nil {
 					t.Error(err)

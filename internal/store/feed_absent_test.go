@@ -26,7 +26,7 @@ func TestAbsentBelieved(t *testing.T) {
 	at, _ := s.ChangeFeed().End()
 	again := func(since uint64, what triple.Triple, believed bool) {
 		t.Helper()
-		r, err := s.Apply(ctx, Changes{Add: slices.Values([]triple.Triple{what}), Absent: func(int) bool { return true }, AbsentSince: since})
+		r, err := Apply(ctx, s, Steps{Add: slices.Values([]triple.Triple{what}), Absent: func(int) bool { return true }, AbsentSince: since})
 		if err != nil || r.Added != map[bool]int64{true: 1}[believed] {
 			t.Errorf("absent since %d: %+v, %v; want it to be believed: %v", since, r, err, believed)
 		}
@@ -66,7 +66,7 @@ func TestAbsentModel(t *testing.T) {
 			for range rng.IntN(40) {
 				gone = append(gone, fmt.Sprint(rng.IntN(300)))
 			}
-			var want ApplyResult
+			var want Result
 			for _, name := range gone {
 				if there[name] {
 					delete(there, name)
@@ -88,11 +88,11 @@ func TestAbsentModel(t *testing.T) {
 					}
 				}
 			}
-			c := Changes{Add: list(names), Delete: list(gone), AbsentSince: since}
+			c := Steps{Add: list(names), Delete: list(gone), AbsentSince: since}
 			if known != nil {
 				c.Absent = func(i int) bool { return !known[names[i]] && rng.IntN(5) > 0 }
 			}
-			if got, err := s.Apply(ctx, c); err != nil || got != want {
+			if got, err := Apply(ctx, s, c); err != nil || got != want {
 				t.Fatalf("%+v, %v; want %+v", got, err, want)
 			}
 			if last, _ = s.ChangeFeed().End(); states[last] == nil {

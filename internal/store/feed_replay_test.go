@@ -230,8 +230,8 @@ func TestFeedFailedWrites(t *testing.T) {
 		if n%2 == 1 {
 			limit = 4 << 10 // it fails in the middle of the batch
 		}
-		c := Changes{Add: slices.Values(students(n*50, n*50+100)), Delete: slices.Values(students(max(0, n*50-100), max(0, n*50-70))), MaxBytes: limit}
-		if _, err := s.Apply(ctx, c); (limit > 0) != errors.Is(err, ErrTooLarge) {
+		c := Steps{Add: slices.Values(students(n*50, n*50+100)), Delete: slices.Values(students(max(0, n*50-100), max(0, n*50-70))), MaxBytes: limit}
+		if _, err := Apply(ctx, s, c); (limit > 0) != errors.Is(err, ErrTooLarge) {
 			t.Fatal(err)
 		}
 	}

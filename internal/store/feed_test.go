@@ -100,27 +100,27 @@ func TestFeed(t *testing.T) {
 	step(nil, "+"+a.String(), "+"+b.String())
 	add(t, s, a, long) // one of them is there
 	step(nil, "+"+long.String())
-	_, err = s.Delete(ctx, []triple.Triple{a, takes("none")})
+	_, err = Delete(ctx, s, []triple.Triple{a, takes("none")})
 	step(err, "-"+a.String())
 	middle := position(t, s)
 	half := len(want)
-	step(s.Annotate(ctx, b, "app", []byte("x")), "*"+b.String()+` app="x" false`)
-	step(s.Annotate(ctx, b, "app", nil), "*"+b.String()+` app="" true`)
-	step(s.Annotate(ctx, b, "app", nil)) // it is gone already
-	step(s.Annotate(ctx, b, "app", []byte{}), "*"+b.String()+` app="" false`)
-	_, err = s.Delete(ctx, []triple.Triple{b, long}) // the annotation goes with it
+	step(Annotate(ctx, s, b, "app", []byte("x")), "*"+b.String()+` app="x" false`)
+	step(Annotate(ctx, s, b, "app", nil), "*"+b.String()+` app="" true`)
+	step(Annotate(ctx, s, b, "app", nil)) // it is gone already
+	step(Annotate(ctx, s, b, "app", []byte{}), "*"+b.String()+` app="" false`)
+	_, err = Delete(ctx, s, []triple.Triple{b, long}) // the annotation goes with it
 	step(err, "-"+b.String(), "-"+long.String())
-	_, err = s.Apply(ctx, Changes{ClearGraphs: []triple.Term{named.Graph}})
+	_, err = Apply(ctx, s, Steps{ClearGraphs: []triple.Term{named.Graph}})
 	step(err) // the graph is empty
 	add(t, s, named)
 	step(nil, "+"+named.String())
-	_, err = s.Apply(ctx, Changes{ClearGraphs: []triple.Term{named.Graph}, Add: slices.Values([]triple.Triple{named})})
+	_, err = Apply(ctx, s, Steps{ClearGraphs: []triple.Term{named.Graph}, Add: slices.Values([]triple.Triple{named})})
 	step(err, "-"+named.String(), "+"+named.String())
 	loadTriples(t, s, "one", students(0, 20))
 	step(nil, "load one 20")
-	_, err = s.Apply(ctx, Changes{ClearDefault: true})
+	_, err = Apply(ctx, s, Steps{ClearDefault: true})
 	step(err, "clear true []")
-	_, err = s.Apply(ctx, Changes{ClearAll: true, Add: slices.Values([]triple.Triple{a})})
+	_, err = Apply(ctx, s, Steps{ClearAll: true, Add: slices.Values([]triple.Triple{a})})
 	step(err, "clear all", "+"+a.String())
 	wantChanges(t, s, feed.Position{}, want...)
 	wantChanges(t, s, begin, want...)
@@ -182,7 +182,7 @@ func TestFeedLarge(t *testing.T) {
 	s := openMem(t, Options{})
 	add(t, s, takes("first"))
 	before := position(t, s)
-	if _, err := s.Apply(ctx, Changes{Add: slices.Values(students(0, 30_000))}); err != nil {
+	if _, err := Apply(ctx, s, Steps{Add: slices.Values(students(0, 30_000))}); err != nil {
 		t.Fatal(err)
 	}
 	after := position(t, s)
@@ -267,7 +267,7 @@ func TestFeedAfterOlderRelease(t *testing.T) {
 		}
 		if write {
 			add(t, s, students(0, 10)...)
-			if _, err := s.Delete(ctx, students(0, 10)); err != nil {
+			if _, err := Delete(ctx, s, students(0, 10)); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -441,13 +441,13 @@ func TestFeedDepth(t *testing.T) {
 	effect := WithDepth(WithRequestKey(ctx, "key", true), 3)
 	for _, ctx := range []context.Context{ctx, effect} {
 		name := fmt.Sprint(ctx == effect)
-		if _, err := s.Add(ctx, []triple.Triple{takes(name)}); err != nil {
+		if _, err := Add(ctx, s, []triple.Triple{takes(name)}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Apply(ctx, Changes{Delete: slices.Values([]triple.Triple{takes(name)}), Add: slices.Values([]triple.Triple{takes(name + "2")})}); err != nil {
+		if _, err := Apply(ctx, s, Steps{Delete: slices.Values([]triple.Triple{takes(name)}), Add: slices.Values([]triple.Triple{takes(name + "2")})}); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := s.Apply(ctx, Changes{ClearAll: true, Add: slices.Values([]triple.Triple{takes(name + "3")})}); !errors.Is(err, ErrDone) && err != nil {
+		if _, err := Apply(ctx, s, Steps{ClearAll: true, Add: slices.Values([]triple.Triple{takes(name + "3")})}); !errors.Is(err, ErrDone) && err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -105,9 +105,9 @@ func small(rng *rand.Rand) triple.Triple {
 	return t
 }
 
-func add(t testing.TB, s *Store, triples ...triple.Triple) AddResult {
+func add(t testing.TB, s *Store, triples ...triple.Triple) Result {
 	t.Helper()
-	r, err := s.Add(ctx, triples)
+	r, err := Add(ctx, s, triples)
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -40,7 +40,7 @@ func TestMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	s.committer.mu.Lock() // a write is in progress when the store becomes a member
-	r := newRequest(kindAdd, 1)
+	r := newRequest(KindAdd, 1)
 	r.add(new(encoder), student(100))
 	if err := s.committer.queue.put(ctx, r); err != nil {
 		t.Fatal(err)
@@ -56,13 +56,13 @@ func TestMember(t *testing.T) {
 	}
 	refuse := func(s *Store) {
 		t.Helper()
-		_, err1 := s.Add(ctx, students(0, 1))
-		_, err2 := s.Delete(ctx, students(0, 1))
-		_, err3 := s.DeleteMatch(ctx, triple.Pattern{})
-		_, err4 := s.Apply(ctx, Changes{ClearAll: true})
-		_, err5 := s.Update(ctx, func(Reader) (Changes, error) { return Changes{ClearAll: true}, nil })
+		_, err1 := Add(ctx, s, students(0, 1))
+		_, err2 := Delete(ctx, s, students(0, 1))
+		_, err3 := DeleteMatch(ctx, s, triple.Pattern{})
+		_, err4 := Apply(ctx, s, Steps{ClearAll: true})
+		_, err5 := Update(ctx, s, func(Reader) (Steps, error) { return Steps{ClearAll: true}, nil })
 		_, err6 := s.Sink().Begin(ctx, "load")
-		err7 := s.Annotate(ctx, student(0), "a", []byte("x"))
+		err7 := Annotate(ctx, s, student(0), "a", []byte("x"))
 		err8 := s.Sink().Publish(ctx, rdfload.Record{ID: "begun before"}, nil)
 		for i, err := range []error{err1, err2, err3, err4, err5, err6, err7, err8} {
 			if !errors.Is(err, ErrMember) {
@@ -206,7 +206,7 @@ func TestSplitBesideAnnotations(t *testing.T) {
 	s := openMem(t, Options{MaxSegmentBytes: 1 << 30})
 	add(t, s, student(0), student(1))
 	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
-		if err := s.Annotate(ctx, student(0), id, make([]byte, 1000)); err != nil {
+		if err := Annotate(ctx, s, student(0), id, make([]byte, 1000)); err != nil {
 			t.Fatal(err)
 		}
 	}

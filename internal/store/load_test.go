@@ -189,7 +189,7 @@ func TestSnapshotUnderLoads(t *testing.T) {
 	}
 	defer rows.Close()
 	loadTriples(t, s, "a", students(50, 3000))
-	if _, err := s.Delete(ctx, students(0, 50)); err != nil {
+	if _, err := Delete(ctx, s, students(0, 50)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.db.Compact(ctx, []byte{0}, []byte{255}, false); err != nil {

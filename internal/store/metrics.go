@@ -36,9 +36,9 @@ func (m *metrics) committed(group []*request, size int64, took time.Duration) {
 		switch {
 		case r.err != nil:
 			m.refused.Add(1)
-		case r.kind == kindAdd:
+		case r.kind == KindAdd:
 			m.added.Add(r.changed)
-		case r.kind == kindDelete:
+		case r.kind == KindDelete:
 			m.deleted.Add(r.changed)
 		case r.kind.changes():
 			m.added.Add(r.changed)

@@ -101,7 +101,7 @@ func (c *machine) close(t *rapid.T) {
 
 func (c *machine) add(t *rapid.T) {
 	triples := rapid.SliceOfN(rapid.Custom(draw), 1, 12).Draw(t, "triples")
-	want := AddResult{}
+	want := Result{}
 	for _, tr := range triples {
 		if _, ok := c.m[tr]; ok {
 			want.Existing++
@@ -110,14 +110,14 @@ func (c *machine) add(t *rapid.T) {
 			c.m[tr] = map[string]string{}
 		}
 	}
-	if got, err := c.s.Add(ctx, triples); err != nil || got != want {
+	if got, err := Add(ctx, c.s, triples); err != nil || got != want {
 		t.Fatalf("add: %+v, %v, want %+v", got, err, want)
 	}
 }
 
 func (c *machine) delete(t *rapid.T) {
 	triples := rapid.SliceOfN(rapid.Custom(draw), 1, 6).Draw(t, "triples")
-	want := DeleteResult{}
+	want := Result{}
 	for _, tr := range triples {
 		if _, ok := c.m[tr]; ok {
 			want.Deleted++
@@ -126,7 +126,7 @@ func (c *machine) delete(t *rapid.T) {
 			want.Missing++
 		}
 	}
-	if got, err := c.s.Delete(ctx, triples); err != nil || got != want {
+	if got, err := Delete(ctx, c.s, triples); err != nil || got != want {
 		t.Fatalf("delete: %+v, %v, want %+v", got, err, want)
 	}
 }
@@ -137,7 +137,7 @@ func (c *machine) annotate(t *rapid.T) {
 	if rapid.IntRange(0, 3).Draw(t, "remove") == 0 {
 		data = nil
 	}
-	err := c.s.Annotate(ctx, tr, id, data)
+	err := Annotate(ctx, c.s, tr, id, data)
 	notes, ok := c.m[tr]
 	if ok != (err == nil) {
 		t.Fatalf("annotate %s: %v; it is there: %v", tr, err, ok)
@@ -162,7 +162,7 @@ func (c *machine) deleteMatch(t *rapid.T) {
 			delete(c.m, tr)
 		}
 	}
-	if got, err := c.s.DeleteMatch(ctx, p); err != nil || got.Deleted != want || got.Missing != 0 {
+	if got, err := DeleteMatch(ctx, c.s, p); err != nil || got.Deleted != want || got.Missing != 0 {
 		t.Fatalf("delete %v: %+v, %v, want %d", p, got, err, want)
 	}
 }
@@ -185,7 +185,7 @@ func (c *machine) load(t *rapid.T) {
 func (c *machine) apply(t *rapid.T) {
 	changes := randomChanges(rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "changes"), 0)))
 	want := c.m.apply(changes)
-	if got, err := c.s.Apply(ctx, changes); err != nil || got != want {
+	if got, err := Apply(ctx, c.s, changes); err != nil || got != want {
 		t.Fatalf("apply: %+v, %v, want %+v", got, err, want)
 	}
 }
@@ -394,18 +394,18 @@ func TestGroup(t *testing.T) {
 		var want []error
 		for range rapid.IntRange(1, 8).Draw(t, "requests") {
 			tr := small(rand.New(rand.NewPCG(rapid.Uint64Range(0, 3).Draw(t, "triple"), 0)))
-			kind := rapid.SampledFrom([]kind{kindAdd, kindDelete, kindAnnotate}).Draw(t, "kind")
+			kind := rapid.SampledFrom([]Kind{KindAdd, KindDelete, KindAnnotate}).Draw(t, "kind")
 			r := newRequest(kind, 1)
 			r.add(new(encoder), tr)
 			var err error
 			switch kind {
-			case kindAdd:
+			case KindAdd:
 				if c.m[tr] == nil {
 					c.m[tr] = map[string]string{}
 				}
-			case kindDelete:
+			case KindDelete:
 				delete(c.m, tr)
-			case kindAnnotate:
+			case KindAnnotate:
 				r.applicationID = "app"
 				if rapid.Bool().Draw(t, "set") {
 					r.data = []byte{}

@@ -49,7 +49,7 @@ type Options struct {
 	// FeedRetention limits the change feed of a lone store, see [Store.Feed].
 	FeedRetention changefeed.Retention
 	// Watched lists predicates, by their IRIs. Their recent changes are kept in memory, for
-	// Changes.Absent.
+	// Steps.Absent.
 	Watched []string
 	// ColumnBytes bounds the columns of a lone store in memory, see package columncache; 0 is none.
 	ColumnBytes int64

@@ -40,7 +40,7 @@ func TestCursorUnderWrites(t *testing.T) {
 			}
 			add(t, s, batch...)
 			if i%2 == 1 {
-				if _, err := s.Delete(ctx, batch); err != nil {
+				if _, err := Delete(ctx, s, batch); err != nil {
 					t.Error(err)
 				}
 			}

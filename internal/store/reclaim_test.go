@@ -40,7 +40,7 @@ func TestTidyReclaimsSpace(t *testing.T) {
 	flush()
 	before := s.Status().Bytes
 	for i := kept; i < rows; i += 5000 {
-		if _, err := s.Delete(ctx, students(i, i+5000)); err != nil {
+		if _, err := Delete(ctx, s, students(i, i+5000)); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -66,7 +66,7 @@ func TestTidyReclaimsSpace(t *testing.T) {
 func TestTidyStops(t *testing.T) {
 	s := openMem(t, Options{})
 	loadTriples(t, s, "a", students(0, 20_000))
-	if _, err := s.Delete(ctx, students(0, 10_000)); err != nil {
+	if _, err := Delete(ctx, s, students(0, 10_000)); err != nil {
 		t.Fatal(err)
 	}
 	for range 3 {
@@ -108,7 +108,7 @@ func TestTidyMergesSegments(t *testing.T) {
 	add(t, s, students(0, 6000)...)
 	eventually(t, "segments are split", func() bool { return s.segments.Trie().Len() > 20 })
 	many := s.segments.Trie().Len()
-	if _, err := s.Delete(ctx, students(100, 6000)); err != nil {
+	if _, err := Delete(ctx, s, students(100, 6000)); err != nil {
 		t.Fatal(err)
 	}
 	tidyUntil(t, s, "segments are merged", func() bool { return s.segments.Trie().Len() <= 4 })

@@ -24,7 +24,7 @@ func madeMember(t *testing.T, fs vfs.FS) directory.UUID {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Add(ctx, students(0, 50)); err != nil {
+	if _, err := Add(ctx, s, students(0, 50)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.SetIdentity(Identity{Cluster: "c", ClusterID: "i", Generation: 1}); err != nil {

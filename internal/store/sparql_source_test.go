@@ -43,14 +43,14 @@ func sourceOf(t *testing.T, kind string, triples []triple.Triple) *Snapshot {
 	for i := 0; i < len(triples); i += 9 {
 		annotate(t, s, triples[i], "app")
 	}
-	apply(t, s, Changes{Delete: slices.Values(more)})
+	apply(t, s, Steps{Delete: slices.Values(more)})
 	if kind == "in tables" {
 		if err := s.db.Flush(); err != nil {
 			t.Fatal(err)
 		}
 	}
 	sn := snapshot(t, s)
-	apply(t, s, Changes{ClearAll: true, Add: slices.Values(students(0, 30))})
+	apply(t, s, Steps{ClearAll: true, Add: slices.Values(students(0, 30))})
 	return sn
 }
 

@@ -27,7 +27,7 @@ func TestReopen(t *testing.T) {
 	}
 	id := s.MachineID()
 	add(t, s, students(0, 100)...)
-	if err := s.Annotate(ctx, student(7), "app", []byte("note")); err != nil {
+	if err := Annotate(ctx, s, student(7), "app", []byte("note")); err != nil {
 		t.Fatal(err)
 	}
 	last := s.committer.sequence.next
@@ -36,7 +36,7 @@ func TestReopen(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	if _, err := s.Add(ctx, students(0, 1)); !errors.Is(err, ErrClosed) {
+	if _, err := Add(ctx, s, students(0, 1)); !errors.Is(err, ErrClosed) {
 		t.Errorf("add to a closed store: %v", err)
 	}
 	if _, err := s.Snapshot(); !errors.Is(err, ErrClosed) {
@@ -72,16 +72,16 @@ func TestOpenReadOnly(t *testing.T) {
 		t.Fatal(err)
 	}
 	r := openMem(t, Options{FS: fs, ReadOnly: true})
-	if _, err := r.Add(ctx, students(0, 1)); !errors.Is(err, ErrReadOnly) {
+	if _, err := Add(ctx, r, students(0, 1)); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("add: %v", err)
 	}
-	if _, err := r.Delete(ctx, students(0, 1)); !errors.Is(err, ErrReadOnly) {
+	if _, err := Delete(ctx, r, students(0, 1)); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("delete: %v", err)
 	}
-	if _, err := r.DeleteMatch(ctx, triple.Pattern{}); !errors.Is(err, ErrReadOnly) {
+	if _, err := DeleteMatch(ctx, r, triple.Pattern{}); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("delete match: %v", err)
 	}
-	if err := r.Annotate(ctx, student(0), "a", nil); !errors.Is(err, ErrReadOnly) {
+	if err := Annotate(ctx, r, student(0), "a", nil); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("annotate: %v", err)
 	}
 	if _, err := r.Sink().Begin(ctx, "load"); !errors.Is(err, ErrReadOnly) {

@@ -233,27 +233,3 @@ func (t *tokens) has(token Token) (bool, error) {
 	}
 	return false, nil
 }
-
-// Claim records durably that the request of ctx begins, if it has a key. It returns [ErrBegun] if
-// the request began before. Some requests cannot be repeated triple by triple, so they must claim.
-func (s *Store) Claim(ctx context.Context) error {
-	key := RequestKeyOf(ctx)
-	if key == nil {
-		return nil
-	}
-	if s.options.ReadOnly {
-		return fault.Wrap("claim", ErrReadOnly)
-	}
-	if err := s.member.alone(); err != nil {
-		return fault.Wrap("claim", err)
-	}
-	r := newRequest(kindClaim, 0)
-	r.tokens, r.size = []Token{key.Claim()}, itemBytes
-	if err := s.committer.do(ctx, r); err != nil {
-		return fault.Wrap("claim", err)
-	}
-	if r.unchanged > 0 {
-		return fault.Wrap("claim", ErrBegun)
-	}
-	return nil
-}

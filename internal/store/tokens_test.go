@@ -28,11 +28,11 @@ func TestTokens(t *testing.T) {
 		s := open()
 		all := students(0, 2000) // too many to stay in the order of their arrival
 		once := func(key string) (added, deleted int64) {
-			r, err := s.Add(WithRequestKey(ctx, "add "+key, false), all)
+			r, err := Add(WithRequestKey(ctx, "add "+key, false), s, all)
 			if err != nil {
 				t.Fatal(err)
 			}
-			d, err := s.Delete(WithRequestKey(ctx, "delete "+key, false), all[:1000])
+			d, err := Delete(WithRequestKey(ctx, "delete "+key, false), s, all[:1000])
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -54,19 +54,19 @@ func TestTokens(t *testing.T) {
 		want("under another key", "b", 1000, 1000)
 		// A change is done once, as a whole.
 		changed := func(key string) (int64, error) {
-			r, err := s.Apply(WithRequestKey(ctx, key, false), Changes{Add: func(yield func(triple.Triple) bool) { yield(all[0]) }})
+			r, err := Apply(WithRequestKey(ctx, key, false), s, Steps{Add: func(yield func(triple.Triple) bool) { yield(all[0]) }})
 			return r.Added, err
 		}
 		for i, added := range []int64{1, 0, 0} {
 			if n, err := changed("c"); n != added || (err != nil) != (i > 0) || err != nil && !errors.Is(err, ErrDone) {
 				t.Errorf("try %d: %d added, %v", i, n, err)
 			}
-			if _, err := s.Delete(ctx, all[:1]); err != nil {
+			if _, err := Delete(ctx, s, all[:1]); err != nil {
 				t.Fatal(err)
 			}
 		}
 		cleared := func() error {
-			_, err := s.Apply(WithRequestKey(ctx, "clear", false), Changes{ClearAll: true})
+			_, err := Apply(WithRequestKey(ctx, "clear", false), s, Steps{ClearAll: true})
 			return err
 		}
 		if err := cleared(); err != nil {
@@ -78,7 +78,7 @@ func TestTokens(t *testing.T) {
 		}
 		// A delete by pattern must not begin again, because other triples may match now.
 		matched := func() error {
-			_, err := s.DeleteMatch(WithRequestKey(ctx, "match", false), triple.Pattern{Predicate: all[0].Predicate})
+			_, err := DeleteMatch(WithRequestKey(ctx, "match", false), s, triple.Pattern{Predicate: all[0].Predicate})
 			return err
 		}
 		if err := matched(); err != nil {
@@ -89,7 +89,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%d triples, %v", s.Status().Triples, err)
 		}
 		// Keys are kept for their time and forgotten later.
-		if _, err := s.Delete(ctx, all); err != nil {
+		if _, err := Delete(ctx, s, all); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(TokenTime - time.Second)
@@ -117,16 +117,16 @@ func TestUpdateWithKeyAfterClose(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if _, err := s.Add(WithRequestKey(ctx, "add", false), students(0, 1)); err != nil {
+	if _, err := Add(WithRequestKey(ctx, "add", false), s, students(0, 1)); err != nil {
 		t.Fatal(err)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	for range 64 { // select chooses one of two ready channels at random
-		_, err := s.Update(WithRequestKey(ctx, "update", false), func(Reader) (Changes, error) {
+		_, err := Update(WithRequestKey(ctx, "update", false), s, func(Reader) (Steps, error) {
 			t.Error("a snapshot of a closed store")
-			return Changes{}, nil
+			return Steps{}, nil
 		})
 		if !errors.Is(err, ErrClosed) {
 			t.Fatal(err)

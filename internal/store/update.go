@@ -25,47 +25,34 @@ func (u *updates) init() {
 	u.turn <- struct{}{}
 }
 
-// Update makes a change that depends on the current triples. f reads a snapshot and returns the
-// change, which is made as by [Store.Apply]. One update runs at a time, on the result of the one
-// before, so that none is lost. The others wait until their contexts end. Other writes (Add,
-// Delete, loads, Apply) do not wait. If one comes between the snapshot and the change, f has not
-// seen it.
-//
-// The snapshot is closed when the iterators of the change have been read. If f returns an error,
-// nothing is changed, and the error is returned unchanged.
-func (s *Store) Update(ctx context.Context, f func(Reader) (Changes, error)) (ApplyResult, error) {
+// update lets one update run at a time, on the result of the one before, so that none is lost; see [Update].
+func (s *Store) update(ctx context.Context, f func(Reader) (Steps, error)) (Result, error) {
 	// 1. Wait for the turn. Only one update may run, because each must see the one before.
-	if s.options.ReadOnly {
-		return ApplyResult{}, fmt.Errorf("update: %w", ErrReadOnly)
-	}
-	if err := s.member.alone(); err != nil {
-		return ApplyResult{}, fault.Wrap("update", err)
-	}
 	if err := s.updates.begin(ctx, s.db, s.options.WriteTimeout); err != nil {
-		return ApplyResult{}, fault.Wrap("update", err)
+		return Result{}, fault.Wrap("update", err)
 	}
 	defer func() { s.updates.turn <- struct{}{} }()
 	// 2. If an earlier try has made the change, the snapshot of f may show it, so f must not run.
 	if done, err := s.HasTokens([]Token{RequestKeyOf(ctx).Claim()}); err != nil || done[0] {
-		return ApplyResult{}, fault.Wrap("update", cmp.Or(err, ErrDone))
+		return Result{}, fault.Wrap("update", cmp.Or(err, ErrDone))
 	}
 	// 3. Let f read a snapshot, and encode its change. The snapshot keeps files, so it is closed
 	// before the commit.
 	sn, err := s.Snapshot()
 	if err != nil {
-		return ApplyResult{}, fault.Wrap("update", err)
+		return Result{}, fault.Wrap("update", err)
 	}
 	defer sn.Close()
 	changes, err := f(sn)
 	if err != nil {
-		return ApplyResult{}, err
+		return Result{}, err
 	}
 	r, err := s.committer.newChange(ctx, changes)
 	if err != nil {
-		return ApplyResult{}, fault.Wrap("update", err)
+		return Result{}, fault.Wrap("update", err)
 	}
 	if err := sn.Close(); err != nil {
-		return ApplyResult{}, fault.Wrap("update", err)
+		return Result{}, fault.Wrap("update", err)
 	}
 	// 4. Commit. If the outcome is unknown, the next update must wait for it.
 	err = s.committer.doChange(ctx, r)
@@ -73,9 +60,9 @@ func (s *Store) Update(ctx context.Context, f func(Reader) (Changes, error)) (Ap
 		s.updates.last = r.done
 	}
 	if err != nil {
-		return ApplyResult{}, fault.Wrap("update", err)
+		return Result{}, fault.Wrap("update", err)
 	}
-	return ApplyResult{r.changed, r.removed}, nil
+	return Result{Added: r.changed, Deleted: r.removed}, nil
 }
 
 // begin waits until no other update runs.

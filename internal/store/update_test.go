@@ -46,9 +46,9 @@ func tallyOf(sn Reader) (int, error) {
 	return n, nil
 }
 
-func increment(sn Reader) (Changes, error) {
+func increment(sn Reader) (Steps, error) {
 	n, err := tallyOf(sn)
-	return Changes{Delete: slices.Values([]triple.Triple{tally(n)}), Add: slices.Values([]triple.Triple{tally(n + 1)})}, err
+	return Steps{Delete: slices.Values([]triple.Triple{tally(n)}), Add: slices.Values([]triple.Triple{tally(n + 1)})}, err
 }
 
 // No update is lost, and no reader sees half of one, beside writers without turns.
@@ -61,7 +61,7 @@ func TestUpdatesAtTheSameTime(t *testing.T) {
 	for range writers {
 		wait.Go(func() {
 			for range each {
-				if r, err := s.Update(ctx, increment); err != nil || r != (ApplyResult{1, 1}) {
+				if r, err := Update(ctx, s, increment); err != nil || r != (Result{Added: 1, Deleted: 1}) {
 					t.Errorf("%+v, %v", r, err)
 					return
 				}
@@ -94,10 +94,10 @@ func TestUpdatesAtTheSameTime(t *testing.T) {
 			default:
 			}
 			triples := in(iri("g"), students(i%50, i%50+20))
-			if _, err := s.Add(ctx, triples); err != nil {
+			if _, err := Add(ctx, s, triples); err != nil {
 				t.Error(err)
 			}
-			if _, err := s.Apply(ctx, Changes{ClearGraphs: []triple.Term{iri("g")}, Add: slices.Values(triples[:3])}); err != nil {
+			if _, err := Apply(ctx, s, Steps{ClearGraphs: []triple.Term{iri("g")}, Add: slices.Values(triples[:3])}); err != nil {
 				t.Error(err)
 			}
 		}
@@ -116,11 +116,11 @@ func TestUpdateEnds(t *testing.T) {
 	s := openMem(t, Options{})
 	add(t, s, tally(0))
 	broken := errors.New("broken")
-	if _, err := s.Update(ctx, func(Reader) (Changes, error) { return Changes{}, broken }); err != broken {
+	if _, err := Update(ctx, s, func(Reader) (Steps, error) { return Steps{}, broken }); err != broken {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.Update(ctx, func(Reader) (Changes, error) {
-		return Changes{Add: numbers(0, 1000), MaxBytes: 1000}, nil
+	if _, err := Update(ctx, s, func(Reader) (Steps, error) {
+		return Steps{Add: numbers(0, 1000), MaxBytes: 1000}, nil
 	}); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("%v", err)
 	}
@@ -130,14 +130,14 @@ func TestUpdateEnds(t *testing.T) {
 				t.Error("no panic")
 			}
 		}()
-		s.Update(ctx, func(Reader) (Changes, error) { panic("update") })
+		Update(ctx, s, func(Reader) (Steps, error) { panic("update") })
 	}()
-	if r, err := s.Update(ctx, func(Reader) (Changes, error) { return Changes{}, nil }); err != nil || r != (ApplyResult{}) {
+	if r, err := Update(ctx, s, func(Reader) (Steps, error) { return Steps{}, nil }); err != nil || r != (Result{}) {
 		t.Errorf("%+v, %v", r, err)
 	}
 	// One that reads the snapshot when its triples are read.
-	r, err := s.Update(ctx, func(sn Reader) (Changes, error) {
-		return Changes{Delete: func(yield func(triple.Triple) bool) {
+	r, err := Update(ctx, s, func(sn Reader) (Steps, error) {
+		return Steps{Delete: func(yield func(triple.Triple) bool) {
 			for row, err := range sn.Match(ctx, triple.Pattern{}, ReadOptions{}) {
 				if err != nil {
 					t.Error(err)
@@ -156,10 +156,10 @@ func TestUpdateEnds(t *testing.T) {
 	inside, leave := make(chan struct{}), make(chan struct{})
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		if _, err := s.Update(ctx, func(Reader) (Changes, error) {
+		if _, err := Update(ctx, s, func(Reader) (Steps, error) {
 			close(inside)
 			<-leave
-			return Changes{Add: numbers(0, 1)}, nil
+			return Steps{Add: numbers(0, 1)}, nil
 		}); !errors.Is(err, ErrClosed) {
 			t.Errorf("%v", err)
 		}
@@ -167,11 +167,11 @@ func TestUpdateEnds(t *testing.T) {
 	<-inside
 	ended, cancel := context.WithCancelCause(ctx)
 	cancel(broken)
-	if _, err := s.Update(ended, increment); !errors.Is(err, broken) {
+	if _, err := Update(ended, s, increment); !errors.Is(err, broken) {
 		t.Errorf("%v", err)
 	}
 	wait.Go(func() {
-		if _, err := s.Update(ctx, increment); !errors.Is(err, ErrClosed) {
+		if _, err := Update(ctx, s, increment); !errors.Is(err, ErrClosed) {
 			t.Errorf("%v", err)
 		}
 	})
@@ -181,7 +181,7 @@ func TestUpdateEnds(t *testing.T) {
 	close(leave)
 	wait.Wait()
 	<-closed
-	if _, err := s.Update(ctx, increment); !errors.Is(err, ErrClosed) {
+	if _, err := Update(ctx, s, increment); !errors.Is(err, ErrClosed) {
 		t.Errorf("%v", err)
 	}
 }
@@ -201,16 +201,16 @@ func TestUpdateAfterUnknown(t *testing.T) {
 	add(t, s, tally(0))
 	s.options.WriteTimeout, s.committer.timeout = 20_000_000, 20_000_000 // 20 ms
 	hang.Store(true)
-	if _, err := s.Update(ctx, increment); !errors.Is(err, ErrUnknown) {
+	if _, err := Update(ctx, s, increment); !errors.Is(err, ErrUnknown) {
 		t.Errorf("%v", err)
 	}
-	if _, err := s.Update(ctx, increment); !errors.Is(err, ErrBusy) {
+	if _, err := Update(ctx, s, increment); !errors.Is(err, ErrBusy) {
 		t.Errorf("%v", err)
 	}
 	s.options.WriteTimeout, s.committer.timeout = defaultWriteExpiry, defaultWriteExpiry
 	done := make(chan error)
 	go func() {
-		_, err := s.Update(ctx, increment)
+		_, err := Update(ctx, s, increment)
 		done <- err
 	}()
 	hang.Store(false)
@@ -236,11 +236,11 @@ func TestClearBesideLoads(t *testing.T) {
 				return
 			default:
 			}
-			c := Changes{ClearAll: true}
+			c := Steps{ClearAll: true}
 			if i%2 == 0 {
-				c = Changes{ClearDefault: true, ClearGraphs: []triple.Term{iri("g")}}
+				c = Steps{ClearDefault: true, ClearGraphs: []triple.Term{iri("g")}}
 			}
-			if _, err := s.Apply(ctx, c); err != nil {
+			if _, err := Apply(ctx, s, c); err != nil {
 				t.Error(err)
 			}
 		}
@@ -270,7 +270,7 @@ func TestClearBesideLoads(t *testing.T) {
 	close(stop)
 	wait.Wait()
 	checked(t, s)
-	if r := apply(t, s, Changes{ClearAll: true}); s.committer.counted != (keyspace.Counters{}) {
+	if r := apply(t, s, Steps{ClearAll: true}); s.committer.counted != (keyspace.Counters{}) {
 		t.Errorf("%+v: the counters are %+v", r, s.committer.counted)
 	}
 	checked(t, s)

@@ -56,7 +56,7 @@ func TestWatermarkStaysFree(t *testing.T) {
 				t.Errorf("refused with %d KiB above the watermark", spare>>10)
 			}
 			// Deletes may use the reserve, the store is whole, and room ends the refusal.
-			if _, err := s.Delete(ctx, students(0, 10)); err != nil {
+			if _, err := Delete(ctx, s, students(0, 10)); err != nil {
 				t.Errorf("a delete: %v", err)
 			}
 			checked(t, s)
@@ -107,9 +107,9 @@ func writeBatch(s *Store, random *rand.Rand, batch int, apply bool) (err error) 
 		}
 	}
 	if apply {
-		_, err = s.Apply(ctx, Changes{Add: slices.Values(some)})
+		_, err = Apply(ctx, s, Steps{Add: slices.Values(some)})
 	} else {
-		_, err = s.Add(ctx, some)
+		_, err = Add(ctx, s, some)
 	}
 	return err
 }
@@ -154,7 +154,7 @@ func TestAcceptedRowsTakeRoom(t *testing.T) {
 	if err := writeBatch(s, random, 1, false); !errors.Is(err, ErrDiskFull) {
 		t.Errorf("a write: %v", err)
 	}
-	if _, err := s.Delete(ctx, students(0, 10)); err != nil {
+	if _, err := Delete(ctx, s, students(0, 10)); err != nil {
 		t.Errorf("a delete: %v", err)
 	}
 	if err := s.db.Flush(); err != nil {

@@ -1,8 +1,9 @@
-// Adding, deleting and annotating triples.
+// Writes: single triples, patterns and annotations.
 
 package store
 
 import (
+	"cmp"
 	"context"
 	"fmt"
 	"sync"
@@ -11,49 +12,44 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// AddResult counts the triples of an Add. Of equal triples, one counts as added if the store did
-// not hold it, all others as existing.
-type AddResult struct{ Added, Existing int64 }
-
-// DeleteResult counts the triples of a delete.
-type DeleteResult struct{ Deleted, Missing int64 }
-
 // MaxAnnotationBytes is the maximum size of the data of one annotation.
 const MaxAnnotationBytes = triple.MaxAnnotationBytes
 
-// Add adds triples, durably when it returns. Labels of blank nodes are kept. A list of up to 8 MiB
-// is added as a whole, all or nothing. For a longer list, the result counts the part that was
-// added, even with an error. The store keeps nothing of triples.
-//
-// If ctx ends before the write begins, the write is withdrawn. After [ErrUnknown] it may be done
-// or not. If a part was done before under the key of ctx ([WithRequestKey]), it is not repeated
-// and counts as existing.
-func (s *Store) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
-	changed, unchanged, err := s.write(ctx, kindAdd, triples)
-	if err != nil {
-		err = fault.Wrap("add", err)
+// Write makes a change; see [Writer].
+func (s *Store) Write(ctx context.Context, c Change) (r Result, err error) {
+	// 1. A store that is read-only, or a member's, rejects all kinds.
+	if c.Kind == KindClaim && RequestKeyOf(ctx) == nil {
+		return r, nil
 	}
-	return AddResult{changed, unchanged}, err
-}
-
-// Delete removes triples with their annotations, durably when it returns; see [Store.Add]. If a
-// triple has no graph, it is of the default graph.
-func (s *Store) Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error) {
-	changed, unchanged, err := s.write(ctx, kindDelete, triples)
-	if err != nil {
-		err = fault.Wrap("delete", err)
-	}
-	return DeleteResult{changed, unchanged}, err
-}
-
-func (s *Store) write(ctx context.Context, kind kind, triples []triple.Triple) (changed, unchanged int64, err error) {
 	if s.options.ReadOnly {
-		return 0, 0, ErrReadOnly
+		return r, fault.Wrap(c.Kind.String(), ErrReadOnly)
 	}
 	if err := s.member.alone(); err != nil {
-		return 0, 0, err
+		return r, fault.Wrap(c.Kind.String(), err)
 	}
-	requests, err := newRequests(kind, triples, RequestKeyOf(ctx))
+	// 2. Errors say once what was done. A delete of matches is made of deletes, and an update returns the errors
+	// of its caller unchanged.
+	switch c.Kind {
+	case KindAdd:
+		r.Added, r.Existing, err = s.writeTriples(ctx, c)
+	case KindDelete:
+		r.Deleted, r.Missing, err = s.writeTriples(ctx, c)
+	case KindDeleteMatch:
+		return s.deleteMatch(ctx, c)
+	case KindAnnotate:
+		r.Version, err = s.annotate(ctx, c)
+	case KindApply:
+		r, err = s.apply(ctx, c.Steps)
+	case KindUpdate:
+		return s.update(ctx, c.Update)
+	case KindClaim:
+		err = s.claim(ctx)
+	}
+	return r, fault.Wrap(c.Kind.String(), err)
+}
+
+func (s *Store) writeTriples(ctx context.Context, c Change) (changed, unchanged int64, err error) {
+	requests, err := newRequests(c.Kind, c.Triples, RequestKeyOf(ctx))
 	if err != nil {
 		return 0, 0, err
 	}
@@ -67,65 +63,48 @@ func (s *Store) write(ctx context.Context, kind kind, triples []triple.Triple) (
 	return changed, unchanged, nil
 }
 
-// deleteBatch is the number of triples in one batch of DeleteMatch.
+// deleteBatch is the number of triples in one batch of deleteMatch.
 const deleteBatch = 10_000
 
-type keptGraph struct{}
-
-// WithKept returns a context in which [Writer].DeleteMatch leaves the triples of a graph.
-func WithKept(ctx context.Context, graph triple.Term) context.Context {
-	return context.WithValue(ctx, keptGraph{}, graph)
-}
-
-// IsKept reports whether a triple is of the graph that ctx keeps.
-func IsKept(ctx context.Context, t triple.Triple) bool {
-	graph, ok := ctx.Value(keptGraph{}).(triple.Term)
-	return ok && t.Graph == graph
-}
-
-// DeleteMatch deletes the triples that match p at the call, in batches, except those of a kept graph
-// ([WithKept]). If it fails, the result
-// counts the deleted ones. If it began before under the key of ctx ([WithRequestKey]), it returns
-// [ErrBegun].
-func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error) {
-	var total DeleteResult
-	if s.options.ReadOnly {
-		return total, fmt.Errorf("delete matches: %w", ErrReadOnly)
-	}
-	if err := s.member.alone(); err != nil {
-		return total, fault.Wrap("delete matches", err)
-	}
-	// 1. Read a snapshot, because triples that come later must stay.
+// deleteMatch deletes what a snapshot has, because triples that come later must stay.
+func (s *Store) deleteMatch(ctx context.Context, c Change) (Result, error) {
 	sn, err := s.Snapshot()
 	if err != nil {
-		return total, err
+		return Result{}, err
 	}
 	defer sn.Close()
-	// 2. Delete in batches. The first batch claims the request's key.
-	batch := make([]triple.Triple, 0, deleteBatch)
-	claim := sync.OnceValue(func() error { return s.Claim(ctx) })
+	return DeleteRows(ctx, s, sn, c, deleteBatch, func() error { return Claim(ctx, s) })
+}
+
+// DeleteRows deletes the rows of a reader that a change of [KindDeleteMatch] deletes, in batches. It calls
+// claim right before the first one, because the request may be repeated if it fails earlier.
+func DeleteRows(ctx context.Context, from Writer, r Reader, c Change, batchSize int, claim func() error) (total Result, err error) {
+	// 1. Batches bound the memory, and the size of a commit.
+	var batch []triple.Triple
+	claim = sync.OnceValue(claim)
 	flush := func() error {
-		if err := claim(); err != nil { // late, because an earlier failed delete may then be repeated
+		if err := claim(); err != nil {
 			return err
 		}
-		r, err := s.Delete(WithRequestKey(ctx, "", true), batch)
+		r, err := Delete(WithRequestKey(ctx, "", true), from, batch)
 		total.Deleted += r.Deleted
 		total.Missing += r.Missing
 		batch = batch[:0]
 		return err
 	}
-	for row, err := range sn.Match(ctx, p, ReadOptions{}) {
+	// 2. All are of one reader, because triples that come later must stay.
+	for row, err := range r.Match(ctx, c.Pattern, ReadOptions{}) {
 		if err != nil {
 			return total, err
 		}
 		t, err := row.Triple()
 		if err != nil {
-			return total, fault.Wrap("delete matches", err)
+			return total, fault.Wrap(c.Kind.String(), err)
 		}
-		if IsKept(ctx, t) {
+		if !c.Keep.IsZero() && t.Graph == c.Keep {
 			continue
 		}
-		if batch = append(batch, t); len(batch) == deleteBatch {
+		if batch = append(batch, t); len(batch) == batchSize {
 			if err := flush(); err != nil {
 				return total, err
 			}
@@ -134,38 +113,16 @@ func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult
 	return total, flush()
 }
 
-// Annotate sets an application's annotation of a triple, durably when it returns. If data is nil,
-// it removes the annotation. The application ID is 1 to 255 bytes. It returns [ErrNotFound] if the
-// triple is missing.
-func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error {
-	_, err := s.AnnotateIf(ctx, t, applicationID, data, Condition{})
-	return err
-}
-
-// AnnotateIf sets or removes an annotation if a condition holds; see [Annotator].
-func (s *Store) AnnotateIf(ctx context.Context, t triple.Triple, applicationID string, data []byte, when Condition) (triple.Stamp, error) {
-	var none triple.Stamp
-	if s.options.ReadOnly {
-		return none, fmt.Errorf("annotate: %w", ErrReadOnly)
-	}
+func (s *Store) annotate(ctx context.Context, c Change) (triple.Stamp, error) {
 	// 1. Check the arguments, because the committer takes them as they are.
-	err := CheckAnnotation(applicationID, data)
-	if err == nil {
-		err = when.Check()
-	}
-	if err == nil {
-		err = s.member.alone()
-	}
-	if err == nil {
-		err = t.Check()
-	}
-	if err != nil {
-		return none, fmt.Errorf("annotate: %w", err)
+	t, applicationID, data := c.Triples[0], c.Annotation.ApplicationID, c.Annotation.Data
+	if err := cmp.Or(CheckAnnotation(applicationID, data), c.When.Check(), t.Check()); err != nil {
+		return triple.Stamp{}, err
 	}
 	// 2. Commit.
-	r := newRequest(kindAnnotate, 1)
+	r := newRequest(KindAnnotate, 1)
 	r.add(new(encoder), t)
-	r.applicationID, r.when = applicationID, when
+	r.applicationID, r.when = applicationID, c.When
 	if key := RequestKeyOf(ctx); key != nil {
 		r.tokens = []Token{key.Token(OperationAnnotate, triple.AppendAnnotationKey(nil, r.key(&r.items[0], 0)[1:], applicationID))}
 	}
@@ -174,9 +131,24 @@ func (s *Store) AnnotateIf(ctx context.Context, t triple.Triple, applicationID s
 		r.size += int64(3 * len(data))
 	}
 	if err := s.committer.do(ctx, r); err != nil {
-		return none, fault.Wrap("annotate", err)
+		return triple.Stamp{}, err // r may still be written
 	}
 	return r.version, nil
+}
+
+// claim records the token of the request of ctx, if it has a key.
+func (s *Store) claim(ctx context.Context) error {
+	key := RequestKeyOf(ctx)
+	if key == nil {
+		return nil
+	}
+	r := newRequest(KindClaim, 0)
+	r.tokens, r.size = []Token{key.Claim()}, itemBytes
+	err := s.committer.do(ctx, r)
+	if err == nil && r.unchanged > 0 {
+		err = ErrBegun
+	}
+	return err
 }
 
 // CheckAnnotation returns an error if an annotation cannot be stored.

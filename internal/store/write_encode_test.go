@@ -51,7 +51,7 @@ func TestRequestSorted(t *testing.T) {
 	rng := random(t)
 	for range fewer(40) {
 		triples := mixedTriples(rng, 1+rng.IntN(200))
-		requests, err := newRequests(kindAdd, triples, nil)
+		requests, err := newRequests(KindAdd, triples, nil)
 		if err != nil || len(requests) != 1 {
 			t.Fatalf("%d requests, %v", len(requests), err)
 		}
@@ -110,7 +110,7 @@ func TestAddManyMixed(t *testing.T) {
 			t.Fatalf("%d triples, want %d", r.Triples, len(there))
 		}
 		if n := rng.IntN(len(triples)); rng.IntN(2) == 0 {
-			if _, err := s.Delete(ctx, triples[:n]); err != nil {
+			if _, err := Delete(ctx, s, triples[:n]); err != nil {
 				t.Fatal(err)
 			}
 			for _, t := range triples[:n] {

@@ -10,35 +10,21 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// kind is the kind of a request.
-type kind uint8
-
-const (
-	kindAdd kind = iota
-	kindDelete
-	kindAnnotate
-	kindApply
-	kindEdit // a small kindApply without clears; it may share a group
-	kindClaim
-	kindJob      // of another package; shares groups with its own kind
-	kindJobAlone // like kindJob, but in a group of its own
-)
-
 // alone reports whether a request is a group of its own.
-func (k kind) alone() bool { return k == kindApply || k == kindJobAlone }
+func (k Kind) alone() bool { return k == KindApply || k == kindJobAlone }
 
 // changes reports whether a request has parts.
-func (k kind) changes() bool { return k == kindApply || k == kindEdit }
+func (k Kind) changes() bool { return k == KindApply || k == kindEdit }
 
 // beside reports whether requests of two kinds may share a group.
-func (k kind) beside(other kind) bool {
+func (k Kind) beside(other Kind) bool {
 	return !k.alone() && !other.alone() && (k == kindJob) == (other == kindJob)
 }
 
 // request is one write on its way to the committer. The caller's goroutine encodes the keys,
 // because then all cores share this work.
 type request struct {
-	kind  kind
+	kind  Kind
 	items []item
 	arena []byte // the keys of all items, table byte first
 	size  int64  // about how many bytes it holds
@@ -47,15 +33,15 @@ type request struct {
 	sorted       [len(triple.Orders) - 1][]int32
 	onePredicate bool // all items have one predicate and one graph
 
-	tokens        []Token // by item, or one of a kindClaim; nil if the request has no key
+	tokens        []Token // by item, or one of a KindClaim; nil if the request has no key
 	absentSince   uint64
-	applicationID string // of kindAnnotate, which has one item
+	applicationID string // of KindAnnotate, which has one item
 	data          []byte // nil removes the annotation
 	when          Condition
 	version       triple.Stamp // set when it is done: of the annotation; zero if it is removed
 
 	job     Job          // of kindJob and kindJobAlone
-	*change              // of kindApply and kindEdit, whose own items are empty
+	*change              // of KindApply and kindEdit, whose own items are empty
 	steps   atomic.Int64 // grows when the committer works on it
 
 	state atomic.Int32
@@ -118,7 +104,7 @@ func (r *request) add(e *encoder, t triple.Triple) {
 
 // newRequests returns the requests for a list of triples, usually one. Its error names the first
 // malformed triple.
-func newRequests(kind kind, triples []triple.Triple, key *RequestKey) ([]*request, error) {
+func newRequests(kind Kind, triples []triple.Triple, key *RequestKey) ([]*request, error) {
 	var e encoder
 	for i := range triples {
 		if err := e.check(&triples[i]); err != nil {
@@ -147,7 +133,7 @@ func (r *request) name(key *RequestKey) {
 		return
 	}
 	operation := OperationAdd
-	if r.kind == kindDelete {
+	if r.kind == KindDelete {
 		operation = OperationDelete
 	}
 	r.tokens = make([]Token, len(r.items))
@@ -156,7 +142,7 @@ func (r *request) name(key *RequestKey) {
 	}
 }
 
-func newRequest(kind kind, items int) *request {
+func newRequest(kind Kind, items int) *request {
 	return &request{
 		kind:  kind,
 		items: make([]item, 0, min(items, 1<<14)),
@@ -181,7 +167,7 @@ func (r *request) value(it *item, plain []byte, stamp triple.Stamp) ([]byte, err
 // queued returns the size that counts in the queue. The caller holds a change itself while it
 // waits for room. So a change need not wait for more room than another request.
 func (r *request) queued() int64 {
-	if r.kind == kindApply {
+	if r.kind == KindApply {
 		return min(r.size, maxRequestBytes)
 	}
 	return r.size

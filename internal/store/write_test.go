@@ -69,7 +69,7 @@ func TestGroupCommit(t *testing.T) {
 	}
 	impatient, cancel := context.WithCancel(ctx)
 	gaveUp := make(chan error)
-	go func() { gaveUp <- second(s.Add(impatient, []triple.Triple{student(100)})) }()
+	go func() { gaveUp <- second(Add(impatient, s, []triple.Triple{student(100)})) }()
 	eventually(t, "51 writers wait", func() bool {
 		s.committer.queue.mu.Lock()
 		defer s.committer.queue.mu.Unlock()
@@ -92,7 +92,7 @@ func TestGroupCommit(t *testing.T) {
 	if n, err := sn.Count(ctx, triple.Pattern{}); n != 51 || err != nil {
 		t.Errorf("%d triples, %v", n, err)
 	}
-	if err := second(s.Add(impatient, students(0, 1))); !errors.Is(err, context.Canceled) {
+	if err := second(Add(impatient, s, students(0, 1))); !errors.Is(err, context.Canceled) {
 		t.Errorf("with a context that has ended: %v", err)
 	}
 }
@@ -101,7 +101,7 @@ func TestGroupCommit(t *testing.T) {
 func TestQueueIsBounded(t *testing.T) {
 	var q queue
 	q.init(1000)
-	one, two := newRequest(kindAdd, 1), newRequest(kindAdd, 1)
+	one, two := newRequest(KindAdd, 1), newRequest(KindAdd, 1)
 	one.size, two.size = 900, 200
 	if err := q.put(ctx, one); err != nil {
 		t.Fatal(err)

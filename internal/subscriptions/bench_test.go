@@ -49,7 +49,7 @@ func BenchmarkWebhooks(b *testing.B) {
 				}
 			}
 			for n := range b.N {
-				if _, err := s.Add(b.Context(), []triple.Triple{number("p", n)}); err != nil {
+				if _, err := store.Add(b.Context(), s, []triple.Triple{number("p", n)}); err != nil {
 					b.Fatal(err)
 				}
 			}

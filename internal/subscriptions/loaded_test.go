@@ -64,7 +64,7 @@ func TestLoaded(t *testing.T) {
 	w.add(number("p", 1))
 	w.until("the change", func() bool { return slices.Contains(w.receiver.of("sub"), "add 1") })
 	// 3. The graph is cleared.
-	if _, err := w.store.Apply(ctx, store.Changes{ClearGraphs: []triple.Term{systemgraph.Graph}}); err != nil {
+	if _, err := store.Apply(ctx, w.store, store.Steps{ClearGraphs: []triple.Term{systemgraph.Graph}}); err != nil {
 		t.Fatal(err)
 	}
 	w.until("none is left", func() bool {

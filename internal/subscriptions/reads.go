@@ -90,14 +90,14 @@ func (r *Registry) planReads(ctx context.Context, d *Definition) (rows readsRows
 // putReads stores and removes second triples.
 func (r *Registry) putReads(ctx context.Context, rows readsRows) error {
 	if len(rows.old) > 0 {
-		if _, err := r.Store.Delete(ctx, rows.old); err != nil {
+		if _, err := store.Delete(ctx, r.Store, rows.old); err != nil {
 			return err
 		}
 	}
 	if len(rows.added) == 0 {
 		return nil
 	}
-	_, err := r.Store.Add(ctx, rows.added)
+	_, err := store.Add(ctx, r.Store, rows.added)
 	return err
 }
 
@@ -130,7 +130,7 @@ func (r *Registry) Reads(ctx context.Context) (all []readcount.Subscription, err
 
 // SaveReads implements [readcount.Registry].
 func (r *Registry) SaveReads(ctx context.Context, row triple.Triple, batch []byte) error {
-	_, err := r.Store.AnnotateIf(ctx, row, systemgraph.Reads, batch, store.Condition{})
+	_, err := store.AnnotateIf(ctx, r.Store, row, systemgraph.Reads, batch, store.Condition{})
 	return err
 }
 

@@ -23,9 +23,7 @@ import (
 type Store interface {
 	Reader() (store.Reader, error)
 	Feed() feed.Source
-	Add(ctx context.Context, triples []triple.Triple) (store.AddResult, error)
-	Delete(ctx context.Context, triples []triple.Triple) (store.DeleteResult, error)
-	AnnotateIf(ctx context.Context, t triple.Triple, applicationID string, data []byte, when store.Condition) (triple.Stamp, error)
+	store.Writer
 }
 
 // The errors of the registry.
@@ -246,7 +244,7 @@ func (r *Registry) put(ctx context.Context, by Caller, d Definition, since strin
 	}
 	// 3. Write it. The definition comes behind the position, because members take it up when it is there.
 	t := entry(d.Name)
-	if _, err := r.Store.Add(ctx, []triple.Triple{t}); err != nil {
+	if _, err := store.Add(ctx, r.Store, []triple.Triple{t}); err != nil {
 		return false, err
 	}
 	if err := r.putReads(ctx, rows); err != nil {
@@ -273,7 +271,7 @@ func (r *Registry) annotate(ctx context.Context, t triple.Triple, app string, va
 	if err != nil {
 		return version, err
 	}
-	return r.Store.AnnotateIf(ctx, t, app, data, store.Condition{Version: version, Absent: version == triple.Stamp{}})
+	return store.AnnotateIf(ctx, r.Store, t, app, data, store.Condition{Version: version, Absent: version == triple.Stamp{}})
 }
 
 // Get returns a subscription. With [ErrUnknown] it has the versions of a half that may be stored.
@@ -365,7 +363,7 @@ func (r *Registry) Delete(ctx context.Context, by Caller, name string) error {
 	if err != nil {
 		return err
 	}
-	result, err := r.Store.Delete(ctx, []triple.Triple{entry(name)})
+	result, err := store.Delete(ctx, r.Store, []triple.Triple{entry(name)})
 	if err == nil && result.Deleted == 0 {
 		return ErrUnknown
 	}

@@ -127,7 +127,7 @@ func (w *world) put(name string, filter map[string]string) {
 
 func (w *world) add(triples ...triple.Triple) {
 	w.t.Helper()
-	if _, err := w.store.Add(w.t.Context(), triples); err != nil {
+	if _, err := store.Add(w.t.Context(), w.store, triples); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -300,7 +300,7 @@ func testDeliver(t *testing.T, w *world) {
 	var want, deletes []string
 	step := func(n int) {
 		w.add(number("p", n), number("q", n))
-		if _, err := w.store.Delete(t.Context(), []triple.Triple{number("q", n)}); err != nil {
+		if _, err := store.Delete(t.Context(), w.store, []triple.Triple{number("q", n)}); err != nil {
 			t.Fatal(err)
 		}
 		want, deletes = append(want, fmt.Sprint("add ", n)), append(deletes, fmt.Sprint("delete ", n))
@@ -362,7 +362,7 @@ func testRevoked(t *testing.T, w *world) {
 	w.start(Options{MayRead: func(owner, id string) bool { return id == owner || id == "open" }})
 	w.add(number("p", 1))
 	for _, app := range []string{"a", "a", "open"} {
-		if _, err := w.store.AnnotateIf(t.Context(), number("p", 1), app, []byte("x"), store.Condition{}); err != nil {
+		if _, err := store.AnnotateIf(t.Context(), w.store, number("p", 1), app, []byte("x"), store.Condition{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -387,7 +387,7 @@ func testSystemGraph(t *testing.T, w *world) {
 	}
 	w.add(number("noted", 1))
 	for _, app := range []string{systemgraph.Definition, systemgraph.Registration, systemgraph.Reads, "app"} {
-		if _, err := w.store.AnnotateIf(t.Context(), number("noted", 1), app, []byte("{}"), store.Condition{}); err != nil {
+		if _, err := store.AnnotateIf(t.Context(), w.store, number("noted", 1), app, []byte("{}"), store.Condition{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -530,7 +530,7 @@ func testMalformed(t *testing.T, w *world) {
 	}
 	set := func(name, app, text string) {
 		t.Helper()
-		if _, err := w.store.AnnotateIf(ctx, entry(name), app, []byte(text), store.Condition{}); err != nil {
+		if _, err := store.AnnotateIf(ctx, w.store, entry(name), app, []byte(text), store.Condition{}); err != nil {
 			t.Fatal(err)
 		}
 	}

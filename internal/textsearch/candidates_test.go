@@ -154,7 +154,7 @@ func TestNoCandidates(t *testing.T) {
 	// A cleared graph leaves no list of what was deleted.
 	r := f.reader()
 	defer f.closeReader(r)
-	if _, err := f.db.Apply(f.ctx(), store.Changes{ClearDefault: true}); err != nil {
+	if _, err := store.Apply(f.ctx(), f.db, store.Steps{ClearDefault: true}); err != nil {
 		t.Fatal(err)
 	}
 	if _, err := f.candidates(r, "graph 7"); err == nil {

@@ -126,7 +126,7 @@ func TestLongCommit(t *testing.T) {
 		}
 		synctest.Wait() // until the index is not tended any more
 		// 1. One batch takes more than the timeouts of two searches.
-		if _, err := db.Add(t.Context(), []triple.Triple{labelled("a", "graph")}); err != nil {
+		if _, err := store.Add(t.Context(), db, []triple.Triple{labelled("a", "graph")}); err != nil {
 			t.Fatal(err)
 		}
 		slow.takes, slow.read = 5*searchTimeout/2, 0

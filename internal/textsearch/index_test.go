@@ -92,14 +92,14 @@ func labelled(subject, text string) triple.Triple {
 
 func (f *fixture) add(triples ...triple.Triple) {
 	f.Helper()
-	if _, err := f.db.Add(f.ctx(), triples); err != nil {
+	if _, err := store.Add(f.ctx(), f.db, triples); err != nil {
 		f.Fatal(err)
 	}
 }
 
 func (f *fixture) delete(triples ...triple.Triple) {
 	f.Helper()
-	if _, err := f.db.Delete(f.ctx(), triples); err != nil {
+	if _, err := store.Delete(f.ctx(), f.db, triples); err != nil {
 		f.Fatal(err)
 	}
 }
@@ -318,16 +318,16 @@ func TestClear(t *testing.T) {
 	if n := len(f.find("graph")); n != 301 {
 		t.Fatalf("%d literals", n)
 	}
-	clear := func(changes store.Changes) {
+	clear := func(changes store.Steps) {
 		t.Helper()
-		if _, err := f.db.Apply(f.ctx(), changes); err != nil {
+		if _, err := store.Apply(f.ctx(), f.db, changes); err != nil {
 			t.Fatal(err)
 		}
 	}
 	// 1. The predicate is empty, and the other one is as it was. What was added just before is gone, too.
 	builds := f.index.builds.Load()
 	f.add(labelled("late", "late graph"))
-	clear(store.Changes{ClearDefault: true})
+	clear(store.Steps{ClearDefault: true})
 	f.expect("graph", "other graph")
 	f.add(labelled("new", "new graph"))
 	f.expect("graph", "new graph", "other graph")
@@ -338,7 +338,7 @@ func TestClear(t *testing.T) {
 	one := all[7]
 	one.Graph = graph
 	f.add(append(all, one)...)
-	clear(store.Changes{ClearDefault: true})
+	clear(store.Steps{ClearDefault: true})
 	ctx, refused := f.ctx(), 0
 	for {
 		moved := f.index.next()

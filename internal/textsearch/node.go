@@ -10,7 +10,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // Triples is the store of the literals, of a lone node or of a whole cluster.
@@ -20,8 +19,7 @@ type Triples interface {
 	// ReadPosition returns a position in the feed that covers every change that was acknowledged
 	// before the call.
 	ReadPosition(ctx context.Context) (feed.Position, error)
-	Add(ctx context.Context, triples []triple.Triple) (store.AddResult, error)
-	Delete(ctx context.Context, triples []triple.Triple) (store.DeleteResult, error)
+	store.Writer
 }
 
 // Cluster is the cluster of a node that is, or may become, a member.

@@ -73,7 +73,7 @@ func TestTooSlow(t *testing.T) {
 				if err != nil {
 					t.Fatal(err)
 				}
-				if _, err := db.Add(t.Context(), []triple.Triple{labelled("a", "graph")}); err != nil {
+				if _, err := store.Add(t.Context(), db, []triple.Triple{labelled("a", "graph")}); err != nil {
 					t.Fatal(err)
 				}
 				if err := errors.Join(x.Add(t.Context(), label), x.Await(t.Context())); err != nil {

@@ -39,12 +39,12 @@ func (b *bench) write(ctx context.Context) error {
 }
 
 func (b *bench) addBatches(ctx context.Context) error {
-	store, err := b.empty("adds")
+	db, err := b.empty("adds")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(b.dir("adds"))
-	defer store.Close()
+	defer db.Close()
 	r := rand.New(rand.NewPCG(b.Seed, 2))
 	batch := make([]triple.Triple, batchTriples)
 	var keys [][]byte // of all batches
@@ -62,7 +62,7 @@ func (b *bench) addBatches(ctx context.Context) error {
 		}
 		// 2. Add them.
 		begun := time.Now()
-		if _, err := store.Add(ctx, batch); err != nil {
+		if _, err := store.Add(ctx, db, batch); err != nil {
 			return err
 		}
 		spent += time.Since(begun)
@@ -113,12 +113,12 @@ func (b *bench) empty(name string) (*store.Store, error) {
 }
 
 func (b *bench) addOneByOne(ctx context.Context) error {
-	store, err := b.empty("adds")
+	db, err := b.empty("adds")
 	if err != nil {
 		return err
 	}
 	defer os.RemoveAll(b.dir("adds"))
-	defer store.Close()
+	defer db.Close()
 	// The writers share a counter, because each image must be new.
 	var next, failed atomic.Int64
 	var wg sync.WaitGroup
@@ -127,7 +127,7 @@ func (b *bench) addOneByOne(ctx context.Context) error {
 		wg.Go(func() {
 			r := rand.New(rand.NewPCG(b.Seed, uint64(c)))
 			for time.Since(begun) < writeTime {
-				if _, err := store.Add(ctx, []triple.Triple{rig.Photo(r, int(next.Add(1)))}); err != nil {
+				if _, err := store.Add(ctx, db, []triple.Triple{rig.Photo(r, int(next.Add(1)))}); err != nil {
 					failed.Add(1)
 					return
 				}

@@ -379,7 +379,7 @@ func (w *world) truth() *replica.Snapshot {
 	if w.lone == nil {
 		w.lone = openStore(w)
 		for some := range slices.Chunk(w.triples, 1<<14) {
-			if _, err := w.lone.Add(ctx, some); err != nil {
+			if _, err := store.Add(ctx, w.lone, some); err != nil {
 				w.Fatal(err)
 			}
 		}

@@ -90,7 +90,7 @@ func TestScrubMeetsAPurgedTombstoneOnOneSide(t *testing.T) {
 	pair(t, -1, func(t *testing.T, nodes []*cluster.Node, stores []*replica.Store) {
 		a := nodes[0]
 		gone, stays := statement(1), statement(2)
-		if _, err := a.Add(t.Context(), []triple.Triple{gone, stays}); err != nil {
+		if _, err := store.Add(t.Context(), a, []triple.Triple{gone, stays}); err != nil {
 			t.Fatal(err)
 		}
 		v := a.View()
@@ -103,7 +103,7 @@ func TestScrubMeetsAPurgedTombstoneOnOneSide(t *testing.T) {
 		if err != nil || !upkeep.Same(before) || !before[0].Live() {
 			t.Fatalf("%+v, %v", before, err)
 		}
-		if _, err := a.Delete(t.Context(), []triple.Triple{gone}); err != nil {
+		if _, err := store.Delete(t.Context(), a, []triple.Triple{gone}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second) // of virtual time: all must learn of the commits
@@ -137,7 +137,7 @@ func TestScrubMeetsAPurgedTombstoneOnOneSide(t *testing.T) {
 		mustBeGone("after late repairs")
 
 		// Tombstones are gone on one side only, as where a purge was cut short.
-		if _, err := a.Delete(t.Context(), []triple.Triple{stays}); err != nil {
+		if _, err := store.Delete(t.Context(), a, []triple.Triple{stays}); err != nil {
 			t.Fatal(err)
 		}
 		time.Sleep(time.Second) // of virtual time
@@ -193,15 +193,21 @@ func TestPurgesInOrder(t *testing.T) {
 func TestLookAfter(t *testing.T) {
 	pair(t, time.Minute, func(t *testing.T, nodes []*cluster.Node, stores []*replica.Store) {
 		for _, change := range []func(context.Context, []triple.Triple) error{
-			func(ctx context.Context, ts []triple.Triple) error { _, err := nodes[0].Add(ctx, ts); return err },
-			func(ctx context.Context, ts []triple.Triple) error { _, err := nodes[0].Delete(ctx, ts); return err },
+			func(ctx context.Context, ts []triple.Triple) error {
+				_, err := store.Add(ctx, nodes[0], ts)
+				return err
+			},
+			func(ctx context.Context, ts []triple.Triple) error {
+				_, err := store.Delete(ctx, nodes[0], ts)
+				return err
+			},
 		} {
 			if err := change(t.Context(), []triple.Triple{statement(1), statement(2)}); err != nil {
 				t.Fatal(err)
 			}
 		}
 		stays := statement(3)
-		if _, err := nodes[0].Add(t.Context(), []triple.Triple{stays}); err != nil {
+		if _, err := store.Add(t.Context(), nodes[0], []triple.Triple{stays}); err != nil {
 			t.Fatal(err)
 		}
 		tombstones := func() (n int64) {

@@ -24,7 +24,7 @@ type Found struct {
 }
 
 // Annotate sets or removes the annotation of an application on a triple, like
-// [store.Annotator.AnnotateIf]. When it returns nil, all places of the triple have it durably. Errors
+// [store.AnnotateIf]. When it returns nil, all places of the triple have it durably. Errors
 // are those of [Writes.Write], [store.ErrNotFound] if the triple does not exist, and a
 // [*store.ConflictError] if the condition does not hold. It calls find if the sequencer is not
 // certain, because its place is being rebuilt or its row is in flight. It ignores note.On and

@@ -51,14 +51,14 @@ func TestSource(t *testing.T) {
 			}
 			all = append(all, one)
 		}
-		if _, err := db.Add(t.Context(), all); err != nil {
+		if _, err := store.Add(t.Context(), db, all); err != nil {
 			t.Fatal(err)
 		}
 		change := links.Change{Source: src, Targets: []string{dst}}
 		if random.IntN(2) == 0 {
 			change.Labels = []links.Label{label}
 			for _, one := range all {
-				if err := db.Annotate(t.Context(), one, links.Application, lists.AppendLabel(nil, label)); err != nil {
+				if err := store.Annotate(t.Context(), db, one, links.Application, lists.AppendLabel(nil, label)); err != nil {
 					t.Fatal(err)
 				}
 			}
@@ -113,7 +113,7 @@ func TestWeightsHaveOneOrder(t *testing.T) {
 	const src = "http://a.example/"
 	for i := range 20 {
 		dst := fmt.Sprint("http://b.example/", i)
-		if _, err := db.Add(t.Context(), []triple.Triple{links.Link(links.DefaultPredicate, src, dst)}); err != nil {
+		if _, err := store.Add(t.Context(), db, []triple.Triple{links.Link(links.DefaultPredicate, src, dst)}); err != nil {
 			t.Fatal(err)
 		}
 		if _, err := names.Update(t.Context(), []links.Change{{Source: src, Targets: []string{dst}}}); err != nil {

@@ -264,7 +264,7 @@ func (a *API) delete(w http.ResponseWriter, r *request.Request) error {
 
 // change sets or removes an annotation.
 func (a *API) change(w http.ResponseWriter, r *request.Request, t triple.Triple, app string, data []byte, when store.Condition) error {
-	version, err := a.Store.AnnotateIf(r.Context(), t, app, data, when)
+	version, err := store.AnnotateIf(r.Context(), a.Store, t, app, data, when)
 	var conflict *store.ConflictError
 	switch {
 	case errors.As(err, &conflict):

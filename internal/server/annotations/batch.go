@@ -275,7 +275,7 @@ func (b *batch) do(c change) error {
 	}
 	// 2. Make the change. Each line has a key of its own, so that a repeated batch does the rest.
 	ctx := b.lineContext(c)
-	_, err := b.api.Store.AnnotateIf(ctx, c.Triple, c.ApplicationID, data, when)
+	_, err := store.AnnotateIf(ctx, b.api.Store, c.Triple, c.ApplicationID, data, when)
 	var conflict *store.ConflictError
 	switch {
 	case errors.As(err, &conflict):

@@ -24,12 +24,12 @@ type groupStore struct {
 	batch *batch
 }
 
-// AnnotateIf implements [store.Annotator].
-func (g *groupStore) AnnotateIf(context.Context, triple.Triple, string, []byte, store.Condition) (triple.Stamp, error) {
-	if n := len(g.batch.group); n > groupChanges {
-		g.t.Errorf("%d changes in progress, at most %d", n, groupChanges)
+// Write implements [store.Writer].
+func (g *groupStore) Write(_ context.Context, c store.Change) (store.Result, error) {
+	if n := len(g.batch.group); c.Kind != store.KindAnnotate || n > groupChanges {
+		g.t.Errorf("%s, and %d changes in progress, at most %d", c.Kind, n, groupChanges)
 	}
-	return triple.Stamp{Sequence: 1}, nil
+	return store.Result{Version: triple.Stamp{Sequence: 1}}, nil
 }
 
 // TestGroupsOfOneLine checks that the annotations of one line are set in groups, because each change

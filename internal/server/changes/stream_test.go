@@ -64,7 +64,7 @@ func TestStreamExpandHeartbeats(t *testing.T) {
 	}
 	defer db.Close()
 	tr := triple.Triple{Subject: triple.NewIRI("http://ex/s"), Predicate: triple.NewIRI("http://ex/p"), Object: triple.NewString("o")}
-	if _, err := db.Add(t.Context(), []triple.Triple{tr}); err != nil {
+	if _, err := store.Add(t.Context(), db, []triple.Triple{tr}); err != nil {
 		t.Fatal(err)
 	}
 	since := feed.Position{Source: 1, Epoch: 7}

@@ -48,25 +48,25 @@ func conditionOf(r *request.Request) (condition, error) {
 
 // applyIf makes a change of a graph if the condition is met. Concurrent changes see each other's
 // results. So if two requests create the same graph, one fails.
-func (a *API) applyIf(ctx context.Context, c condition, t graphTarget, changes store.Changes) (store.ApplyResult, error) {
+func (a *API) applyIf(ctx context.Context, c condition, t graphTarget, changes store.Steps) (store.Result, error) {
 	if c == always && !changes.ClearAll {
-		return a.Store.Apply(ctx, changes)
+		return store.Apply(ctx, a.Store, changes)
 	}
-	return a.Store.Update(ctx, func(sn store.Reader) (store.Changes, error) {
+	return store.Update(ctx, a.Store, func(sn store.Reader) (store.Steps, error) {
 		changes := changes
 		if changes.ClearAll {
 			if err := keepSystem(ctx, sn, &changes); err != nil {
-				return store.Changes{}, err
+				return store.Steps{}, err
 			}
 		}
 		there, err := hasGraph(ctx, sn, t)
 		switch {
 		case err != nil:
-			return store.Changes{}, err
+			return store.Steps{}, err
 		case c == ifThere && !there:
-			return store.Changes{}, problem.Errorf(problem.KindPrecondition, "If-Match", "there is no graph %s; nothing was changed", t.name())
+			return store.Steps{}, problem.Errorf(problem.KindPrecondition, "If-Match", "there is no graph %s; nothing was changed", t.name())
 		case c == ifNotThere && there:
-			return store.Changes{}, problem.Errorf(problem.KindPrecondition, "If-None-Match", "the graph %s is there; nothing was changed", t.name())
+			return store.Steps{}, problem.Errorf(problem.KindPrecondition, "If-None-Match", "the graph %s is there; nothing was changed", t.name())
 		}
 		return changes, nil
 	})

@@ -100,7 +100,7 @@ func (a *API) postGraph(w http.ResponseWriter, r *request.Request) error {
 	if !there {
 		status = http.StatusCreated
 	}
-	result, err := a.apply(r, condition, t, store.Changes{Add: slices.Values(triples)}, account)
+	result, err := a.apply(r, condition, t, store.Steps{Add: slices.Values(triples)}, account)
 	if location != "" && (err == nil || errors.Is(err, store.ErrDone)) {
 		w.Header().Set("Location", location)
 	}
@@ -144,19 +144,19 @@ func (a *API) deleteGraph(w http.ResponseWriter, r *request.Request) error {
 }
 
 // clear returns a change to empty the graph.
-func (t graphTarget) clear() store.Changes {
+func (t graphTarget) clear() store.Steps {
 	if t.store {
-		return store.Changes{ClearAll: true}
+		return store.Steps{ClearAll: true}
 	}
 	if t.graph.IsZero() {
-		return store.Changes{ClearDefault: true}
+		return store.Steps{ClearDefault: true}
 	}
-	return store.Changes{ClearGraphs: []triple.Term{t.graph}}
+	return store.Steps{ClearGraphs: []triple.Term{t.graph}}
 }
 
 // keepSystem replaces the clearing of all graphs by that of all but the system graph, if that one has
 // triples.
-func keepSystem(ctx context.Context, sn store.Reader, changes *store.Changes) error {
+func keepSystem(ctx context.Context, sn store.Reader, changes *store.Steps) error {
 	if there, err := hasGraph(ctx, sn, graphTarget{graph: systemgraph.Graph}); err != nil || !there {
 		return err
 	}
@@ -214,14 +214,14 @@ func hasGraph(ctx context.Context, sn store.Reader, t graphTarget) (bool, error)
 const applyWeight = 2
 
 // apply makes a change of a graph if the condition is met. The account pays for its triples.
-func (a *API) apply(r *request.Request, c condition, t graphTarget, changes store.Changes, account *limits.Account) (store.ApplyResult, error) {
+func (a *API) apply(r *request.Request, c condition, t graphTarget, changes store.Steps, account *limits.Account) (store.Result, error) {
 	if account != nil {
 		more := applyWeight * account.Used
 		if account.Used+more > a.Memory.Max {
-			return store.ApplyResult{}, problem.Errorf(problem.KindTooLarge, "", "the document takes more memory than all requests may, %d bytes; %s", a.Memory.Max, limits.LoadHint)
+			return store.Result{}, problem.Errorf(problem.KindTooLarge, "", "the document takes more memory than all requests may, %d bytes; %s", a.Memory.Max, limits.LoadHint)
 		}
 		if err := account.Grow(more); err != nil {
-			return store.ApplyResult{}, err
+			return store.Result{}, err
 		}
 	}
 	result, err := a.applyIf(r.Context(), c, t, changes)

@@ -288,7 +288,7 @@ func (u *linksUpdate) claim() error {
 		err = links.ErrLoading
 	}
 	if err == nil {
-		err = u.api.Store.Claim(ctx)
+		err = store.Claim(ctx, u.api.Store)
 	}
 	u.r.Request = u.r.WithContext(store.WithRequestKey(ctx, "", true))
 	return err

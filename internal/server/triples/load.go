@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
+	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
@@ -70,7 +71,7 @@ func (a *API) postLoad(w http.ResponseWriter, r *request.Request) error {
 	}
 	// 3. Load. The key must be claimed only when the whole document is read, because it may be
 	// malformed.
-	options.BeforePublish = a.Store.Claim
+	options.BeforePublish = func(ctx context.Context) error { return store.Claim(ctx, a.Store) }
 	if !r.Caller.All() {
 		options.CheckAnnotation = r.Caller.CheckWrite
 	}

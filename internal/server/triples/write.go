@@ -70,17 +70,17 @@ func (a *API) postTriples(w http.ResponseWriter, r *request.Request) error {
 	// 2. Add the triples, then set the annotations. A claim must come first if there are
 	// annotations.
 	if len(notes) > 0 { // because a second try would undo later changes of the annotations
-		if err := a.Store.Claim(r.Context()); err != nil {
+		if err := store.Claim(r.Context(), a.Store); err != nil {
 			return err
 		}
 		r.Request = r.WithContext(store.WithRequestKey(r.Context(), "", true))
 	}
-	result, err := a.Store.Add(r.Context(), triples)
+	result, err := store.Add(r.Context(), a.Store, triples)
 	a.CountWritten(r, result.Added, 0)
 	if err != nil {
 		return problem.Partly(err, result.Added, result.Existing, "added")
 	}
-	if err := store.AnnotateAll(r.Context(), notes, a.Store.Annotate); err != nil {
+	if err := store.AnnotateAll(r.Context(), a.Store, notes); err != nil {
 		return annotating(err, result.Added)
 	}
 	return response.WriteJSON(w, added{result.Added, result.Existing, annotationsOf(notes)})
@@ -118,7 +118,7 @@ func (a *API) deleteTriples(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	result, err := a.Store.Delete(r.Context(), triples)
+	result, err := store.Delete(r.Context(), a.Store, triples)
 	return a.answerDeleted(w, r, deleted{result.Deleted, result.Missing}, err)
 }
 
@@ -127,7 +127,7 @@ func (a *API) deletePattern(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	result, err := a.Store.DeleteMatch(r.Context(), pattern)
+	result, err := store.DeleteMatch(r.Context(), a.Store, pattern)
 	return a.answerDeleted(w, r, deleted{result.Deleted, result.Missing}, err)
 }
 

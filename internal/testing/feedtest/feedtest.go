@@ -100,8 +100,8 @@ func Follower(t *testing.T, db *store.Store, object func(i int) triple.Term, ope
 	c := open(s)
 	for i, commit := range commits {
 		// 1. A large commit.
-		change := store.Changes{ClearDefault: commit.clear, Add: triples(object, commit.add), Delete: triples(object, commit.remove)}
-		if _, err := db.Apply(t.Context(), change); err != nil {
+		change := store.Steps{ClearDefault: commit.clear, Add: triples(object, commit.add), Delete: triples(object, commit.remove)}
+		if _, err := store.Apply(t.Context(), db, change); err != nil {
 			t.Fatalf("commit %d: %v", i, err)
 		}
 		// 2. The feed fails at each of its parts.

@@ -53,7 +53,7 @@ func (c *checker) annotations() {
 	c.add(plain, named, long)
 	annotate := func(t triple.Triple, id string, data []byte) {
 		c.t.Helper()
-		c.must("annotate "+id, c.s.Annotate(c.ctx, t, id, data))
+		c.must("annotate "+id, store.Annotate(c.ctx, c.s, t, id, data))
 	}
 	has := func(t triple.Triple, want ...string) {
 		c.t.Helper()
@@ -67,7 +67,7 @@ func (c *checker) annotations() {
 		// 1. Set, replace and remove.
 		other := tr
 		other.Graph = iri("other")
-		c.fails("annotate a triple that is missing", c.s.Annotate(c.ctx, other, "a", nil), store.ErrNotFound)
+		c.fails("annotate a triple that is missing", store.Annotate(c.ctx, c.s, other, "a", nil), store.ErrNotFound)
 		has(tr)
 		annotate(tr, "b", []byte("1"))
 		annotate(tr, "a", []byte{})
@@ -80,15 +80,15 @@ func (c *checker) annotations() {
 			has(tr, id+"=long id", "b=2")
 		}
 		// 2. An add changes nothing. A delete removes them for good.
-		if r, err := c.s.Add(c.ctx, []triple.Triple{tr}); err != nil || r.Existing != 1 {
+		if r, err := store.Add(c.ctx, c.s, []triple.Triple{tr}); err != nil || r.Existing != 1 {
 			c.errorf("add again: %+v, %v", r, err)
 		}
 		has(tr, id+"=long id", "b=2")
-		if _, err := c.s.Delete(c.ctx, []triple.Triple{tr}); err != nil {
+		if _, err := store.Delete(c.ctx, c.s, []triple.Triple{tr}); err != nil {
 			c.must("delete", err)
 		}
 		has(tr)
-		c.fails("annotate a deleted triple", c.s.Annotate(c.ctx, tr, "a", []byte("x")), store.ErrNotFound)
+		c.fails("annotate a deleted triple", store.Annotate(c.ctx, c.s, tr, "a", []byte("x")), store.ErrNotFound)
 		c.add(tr)
 		has(tr)
 		annotate(tr, "b", []byte("3"))

@@ -207,10 +207,10 @@ func (h *historian) change(ctx context.Context, s store.Triples, number int) (er
 	// 2. Add or delete them, annotate one, load them, or clear the writer's graph.
 	switch n := h.random.IntN(20); {
 	case n < 9:
-		_, err = s.Add(ctx, batch)
+		_, err = store.Add(ctx, s, batch)
 		h.added(batch)
 	case n < 14:
-		_, err = s.Delete(ctx, batch)
+		_, err = store.Delete(ctx, s, batch)
 		for _, t := range batch {
 			delete(h.now, line(t))
 		}
@@ -227,7 +227,7 @@ func (h *historian) change(ctx context.Context, s store.Triples, number int) (er
 		_, err = rdfload.Load(ctx, s.Sink(), []input.Source{input.Document(name, bytes.NewReader(text), -1, syntax.NQuads)}, rdfload.Options{})
 		h.added(slices.DeleteFunc(batch, func(t triple.Triple) bool { return t.Subject.Kind() != triple.IRI }))
 	default:
-		_, err = s.Apply(ctx, store.Changes{ClearGraphs: []triple.Term{h.graph()}})
+		_, err = store.Apply(ctx, s, store.Steps{ClearGraphs: []triple.Term{h.graph()}})
 		maps.DeleteFunc(h.now, func(t string, _ map[string]string) bool {
 			return strings.HasSuffix(t, h.graph().String()+" .\n")
 		})
@@ -254,11 +254,11 @@ func (h *historian) annotate(ctx context.Context, s store.Triples) error {
 		id := fmt.Sprint("app", h.random.IntN(3))
 		if h.random.IntN(4) == 0 {
 			delete(all, id)
-			return s.Annotate(ctx, t, id, nil)
+			return store.Annotate(ctx, s, t, id, nil)
 		}
 		data := bytes.Repeat([]byte{0, byte(h.random.IntN(256)), 0xff}, h.random.IntN(2000))
 		all[id] = string(data)
-		return s.Annotate(ctx, t, id, append([]byte{}, data...))
+		return store.Annotate(ctx, s, t, id, append([]byte{}, data...))
 	}
 	return nil
 }

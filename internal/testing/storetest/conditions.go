@@ -22,7 +22,7 @@ func (c *checker) conditions() {
 		if data == "" {
 			text = nil
 		}
-		v, err := c.s.AnnotateIf(c.ctx, tr, "a", text, when)
+		v, err := store.AnnotateIf(c.ctx, c.s, tr, "a", text, when)
 		var conflict *store.ConflictError
 		switch {
 		case current == (triple.Stamp{Epoch: 1<<64 - 1}):
@@ -54,25 +54,25 @@ func (c *checker) conditions() {
 	set("remove", "", store.Condition{Version: second}, done)
 	set("remove again", "", store.Condition{Version: second}, none)
 	third := set("create after the removal", "4", store.Condition{Absent: true}, done)
-	if _, err := c.s.Delete(c.ctx, []triple.Triple{tr}); err != nil {
+	if _, err := store.Delete(c.ctx, c.s, []triple.Triple{tr}); err != nil {
 		c.must("delete", err)
 	}
-	_, err := c.s.AnnotateIf(c.ctx, tr, "a", []byte("x"), store.Condition{Version: third})
+	_, err := store.AnnotateIf(c.ctx, c.s, tr, "a", []byte("x"), store.Condition{Version: third})
 	c.fails("annotate a deleted triple", err, store.ErrNotFound)
 	c.add(tr)
 	set("a version of the triple before", "x", store.Condition{Version: third}, none)
 	set("create on the new triple", "5", store.Condition{Absent: true}, done)
 	// 4. Conditions that contradict themselves.
-	_, err = c.s.AnnotateIf(c.ctx, tr, "a", nil, store.Condition{Absent: true, Version: third})
+	_, err = store.AnnotateIf(c.ctx, c.s, tr, "a", nil, store.Condition{Absent: true, Version: third})
 	c.fails("a version and absent", err, store.ErrInvalid)
 	// 5. With a key, a change that is sent again is not made again.
 	ctx := store.WithRequestKey(c.ctx, "key", true)
-	v, err := c.s.AnnotateIf(ctx, tr, "keyed", []byte("1"), store.Condition{Absent: true})
+	v, err := store.AnnotateIf(ctx, c.s, tr, "keyed", []byte("1"), store.Condition{Absent: true})
 	c.must("annotate with a key", err)
-	if _, err = c.s.AnnotateIf(c.ctx, tr, "keyed", []byte("2"), store.Condition{Version: v}); err != nil {
+	if _, err = store.AnnotateIf(c.ctx, c.s, tr, "keyed", []byte("2"), store.Condition{Version: v}); err != nil {
 		c.must("annotate", err)
 	}
-	_, err = c.s.AnnotateIf(store.WithRequestKey(c.ctx, "key", false), tr, "keyed", []byte("1"), store.Condition{Absent: true})
+	_, err = store.AnnotateIf(store.WithRequestKey(c.ctx, "key", false), c.s, tr, "keyed", []byte("1"), store.Condition{Absent: true})
 	c.must("annotate again with the key", err)
 	if got := c.notes(tr); len(got) != 2 || got[1] != "keyed=2" {
 		c.errorf("annotations %q: the retry was done again", got)
@@ -120,7 +120,7 @@ func (c *checker) increment(t triple.Triple) error {
 				return err
 			}
 		}
-		_, err = c.s.AnnotateIf(c.ctx, t, "n", []byte(strconv.Itoa(n+1)), when)
+		_, err = store.AnnotateIf(c.ctx, c.s, t, "n", []byte(strconv.Itoa(n+1)), when)
 		if !errors.Is(err, store.ErrConflict) {
 			return err
 		}

@@ -45,7 +45,7 @@ func TestFeed(t *testing.T, seed uint64, open func(t *testing.T) store.Triples) 
 	} {
 		s := open(t)
 		c := &feedChecker{checker: checker{t: t, part: "feed: " + part.name, ctx: t.Context(), s: s}, feed: s.Feed(), random: rand.New(rand.NewPCG(seed, 0))}
-		if _, err := s.Apply(c.ctx, store.Changes{ClearAll: true}); err != nil {
+		if _, err := store.Apply(c.ctx, s, store.Steps{ClearAll: true}); err != nil {
 			t.Fatalf("%s: clear: %v", part.name, err)
 		}
 		part.check(c)
@@ -190,19 +190,19 @@ func (c *feedChecker) change(random *rand.Rand, of []triple.Triple) {
 	var err error
 	switch n := random.IntN(12); {
 	case n < 5:
-		_, err = c.s.Add(c.ctx, some)
+		_, err = store.Add(c.ctx, c.s, some)
 	case n < 7:
-		_, err = c.s.Delete(c.ctx, some)
+		_, err = store.Delete(c.ctx, c.s, some)
 	case n < 8:
-		_, err = c.s.Apply(c.ctx, store.Changes{Delete: slices.Values(some), Add: slices.Values(some[:1+len(some)/2])})
+		_, err = store.Apply(c.ctx, c.s, store.Steps{Delete: slices.Values(some), Add: slices.Values(some[:1+len(some)/2])})
 	case n < 9:
-		_, err = c.s.DeleteMatch(c.ctx, triple.Pattern{Subject: some[0].Subject, Predicate: some[0].Predicate})
+		_, err = store.DeleteMatch(c.ctx, c.s, triple.Pattern{Subject: some[0].Subject, Predicate: some[0].Predicate})
 	default:
 		var data []byte
 		if n < 11 {
 			data = fmt.Append(nil, random.IntN(3))
 		}
-		if err = c.s.Annotate(c.ctx, some[0], fmt.Sprint("app", random.IntN(2)), data); errors.Is(err, store.ErrNotFound) {
+		if err = store.Annotate(c.ctx, c.s, some[0], fmt.Sprint("app", random.IntN(2)), data); errors.Is(err, store.ErrNotFound) {
 			err = nil
 		}
 	}
@@ -227,14 +227,14 @@ func (c *feedChecker) history() {
 		})
 	}
 	writers.Wait()
-	_, err := c.s.Apply(c.ctx, store.Changes{ClearGraphs: []triple.Term{iri("g0")}})
+	_, err := store.Apply(c.ctx, c.s, store.Steps{ClearGraphs: []triple.Term{iri("g0")}})
 	c.must("clear a graph", err)
 	r := c.newReplay()
 	loaded := sample(200)[100:]
 	c.load(loaded)
 	r.loads = append(r.loads, loaded)
 	c.change(c.random, all)
-	_, err = c.s.Apply(c.ctx, store.Changes{ClearDefault: true, Add: slices.Values(all[:5])})
+	_, err = store.Apply(c.ctx, c.s, store.Steps{ClearDefault: true, Add: slices.Values(all[:5])})
 	c.must("clear the default graph", err)
 	// 2. Apply the feed, and compare.
 	changes, end := c.read(feed.Request{Since: begin})
@@ -360,8 +360,8 @@ func (c *feedChecker) longTerms() {
 	begin := c.end()
 	long := triple.Triple{Subject: iri("s"), Predicate: iri("p"), Object: triple.NewString(strings.Repeat("long ", 1000))}
 	c.add(long)
-	c.must("annotate", c.s.Annotate(c.ctx, long, "app", []byte("data")))
-	_, err := c.s.Delete(c.ctx, []triple.Triple{long})
+	c.must("annotate", store.Annotate(c.ctx, c.s, long, "app", []byte("data")))
+	_, err := store.Delete(c.ctx, c.s, []triple.Triple{long})
 	c.must("delete", err)
 	changes, _ := c.read(feed.Request{Since: begin})
 	for i, kind := range []feed.Kind{feed.Add, feed.Annotate, feed.Delete} {

@@ -135,7 +135,7 @@ func (c *checker) readers() {
 	c.add(all[:100]...)
 	r := c.reader()
 	// 1. Later writes. Only a snapshot must not show them; rows that stay come exactly once.
-	if _, err := c.s.Delete(c.ctx, all[:50]); err != nil {
+	if _, err := store.Delete(c.ctx, c.s, all[:50]); err != nil {
 		c.must("delete", err)
 	}
 	c.add(all[100:]...)
@@ -194,7 +194,7 @@ func (c *checker) cancelled() {
 	if !errors.Is(last, context.Canceled) || n > 3000 {
 		c.errorf("%d rows, then %v", n, last)
 	}
-	_, err := c.s.Add(ctx, sample(3001)[3000:])
+	_, err := store.Add(ctx, c.s, sample(3001)[3000:])
 	if err == nil {
 		c.errorf("an add with a context that has ended is done")
 	}

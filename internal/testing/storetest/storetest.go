@@ -43,7 +43,7 @@ func TestTriples(t *testing.T, open func(t *testing.T) store.Triples) {
 		{"upkeep", (*checker).upkeep},
 	} {
 		c := &checker{t: t, part: part.name, ctx: t.Context(), s: open(t)}
-		if _, err := c.s.Apply(c.ctx, store.Changes{ClearAll: true}); err != nil {
+		if _, err := store.Apply(c.ctx, c.s, store.Steps{ClearAll: true}); err != nil {
 			t.Fatalf("%s: clear: %v", part.name, err)
 		}
 		part.check(c)
@@ -99,8 +99,8 @@ func sample(n int) (all []triple.Triple) {
 
 func (c *checker) add(all ...triple.Triple) {
 	c.t.Helper()
-	r, err := c.s.Add(c.ctx, all)
-	if err != nil || r != (store.AddResult{Added: int64(len(all))}) {
+	r, err := store.Add(c.ctx, c.s, all)
+	if err != nil || r != (store.Result{Added: int64(len(all))}) {
 		c.t.Fatalf("%s: add %d triples: %+v, %v", c.part, len(all), r, err)
 	}
 }
