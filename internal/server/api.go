@@ -349,7 +349,7 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 	}
 	// 3. Call the handler, once for each idempotency key if the request changes data. The digest
 	// covers the body from its first byte.
-	ctx := graphrights.With(access.WithCaller(hr.Context(), caller), caller.Graphs())
+	ctx := graphrights.With(hr.Context(), caller.Graphs())
 	if a.options.Audit != nil {
 		ctx = graphrights.Record(ctx, &trace.Graphs)
 	}

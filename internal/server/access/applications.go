@@ -3,7 +3,6 @@
 package access
 
 import (
-	"context"
 	"crypto/subtle"
 	"fmt"
 	"net/http"
@@ -237,17 +236,4 @@ func (c Caller) CheckRead(id string) error {
 		return nil
 	}
 	return problem.Errorf(problem.KindForbidden, "app", "the annotations of %q are read with the token of that application, of one that it has named as reader, or of operators", problem.Clip(id))
-}
-
-type callerKey struct{}
-
-// WithCaller returns a context with the identity of its request.
-func WithCaller(ctx context.Context, c Caller) context.Context {
-	return context.WithValue(ctx, callerKey{}, c)
-}
-
-// CallerOf returns the identity in a context. Without one it is the zero Caller.
-func CallerOf(ctx context.Context) Caller {
-	c, _ := ctx.Value(callerKey{}).(Caller)
-	return c
 }

@@ -74,9 +74,9 @@
 //
 // # How to read it
 //
-// state.go is the state. actions.go is the table of all that may happen; truth.go, copies.go,
-// reads.go and uids.go have the functions. invariants.go has the eight invariants. rules.go has a
-// knob for each rule, rules_test.go shows what breaks without it, and options_test.go what the
+// All is in test files. state_test.go is the state. actions_test.go is the table of all that may
+// happen; truth_test.go, copies_test.go, reads_test.go and uids_test.go have the functions.
+// invariants_test.go has the eight invariants. knobs_test.go has a knob for each rule, rules_test.go shows what breaks without it, and options_test.go what the
 // options do while a machine is down.
 //
 // TREFOIL_MODEL_SECONDS makes the random runs longer; TREFOIL_SEED repeats one.
