@@ -12,6 +12,10 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/route"
+	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
@@ -25,10 +29,10 @@ func TestDialTimeoutMayPass(t *testing.T) {
 	dialing, cancel := context.WithTimeout(ctx, time.Nanosecond)
 	defer cancel()
 	_, err := (&net.Dialer{}).DialContext(dialing, "tcp", "127.0.0.1:1")
-	if !unreachable(err) {
+	if !machine.Unreachable(err) {
 		t.Fatal(err)
 	}
-	if err = fmt.Errorf("%w: %w", errUnreachable, err); !mayPass(err) {
+	if err = fmt.Errorf("%w: %w", machine.ErrUnreachable, err); !machine.MayPass(err) {
 		t.Errorf("a read fails instead of asking a follower: %v (deadline: %v)", err, errors.Is(err, context.DeadlineExceeded))
 	}
 }
@@ -36,20 +40,20 @@ func TestDialTimeoutMayPass(t *testing.T) {
 // TestFailureEnds: when files can be written again, reads are answered again, without another
 // change of the store.
 func TestFailureEnds(t *testing.T) {
-	w := newWorld(t, Options{Workers: 1})
-	dir := w.graph.o.Dir
+	w := newWorld(t, machine.Options{Workers: 1})
+	dir := w.graph.Options.Dir
 	away := dir + ".away"
 	w.update(links.Change{Source: "http://a.org/1", Targets: []string{"http://a.org/2"}})
 	if err := os.Rename(dir, away); err != nil {
 		t.Fatal(err)
 	}
 	// The next save fails.
-	err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { k.dirty = true; return nil })
+	err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { k.Dirty = true; return nil })
 	if err != nil {
 		t.Fatal(err)
 	}
-	for w.graph.board.failed() == nil {
-		<-w.graph.board.moved.wait() // sent with each failure
+	for w.graph.Board.Failed() == nil {
+		<-w.graph.Board.Moved.Wait() // sent with each failure
 	}
 	if err := os.Rename(away, dir); err != nil {
 		t.Fatal(err)
@@ -70,7 +74,7 @@ func TestBuildEnds(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many links, of one goroutine at a time")
 	}
-	w := newWorld(t, Options{Workers: 1})
+	w := newWorld(t, machine.Options{Workers: 1})
 	var many []triple.Triple
 	for i := range 200_000 {
 		many = append(many, links.Link(links.DefaultPredicate, pageURL(i%5000, i), pageURL(i%499, i/3)))
@@ -84,7 +88,7 @@ func TestBuildEnds(t *testing.T) {
 	if err := w.graph.Close(); err != nil {
 		t.Fatal(err)
 	}
-	if err := os.RemoveAll(w.graph.o.Dir); err != nil {
+	if err := os.RemoveAll(w.graph.Options.Dir); err != nil {
 		t.Fatal(err)
 	}
 	// 1. Add links of new pages all the time.
@@ -132,11 +136,11 @@ func TestBuildEnds(t *testing.T) {
 }
 
 func TestWithinNothingHeld(t *testing.T) {
-	w := newWorld(t, Options{Workers: 1})
+	w := newWorld(t, machine.Options{Workers: 1})
 	w.update(links.Change{Source: "http://a.org/1", Targets: []string{"http://a.org/2"}})
-	q := &query{kind: askWithin, set: []uid.UID{1, 2}}
-	s := &state{}
-	if s.holds(q) {
+	q := &route.Query{Kind: route.AskWithin, Set: []uid.UID{1, 2}}
+	s := &state.State{}
+	if holdsPages(s, q) {
 		_, _ = w.graph.server.answerHeld(ctx, s, q)
 	}
 }

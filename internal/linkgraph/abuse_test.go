@@ -13,6 +13,8 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
@@ -27,7 +29,7 @@ func fullAbuse() bool { return os.Getenv("TREFOIL_ABUSE") != "" }
 // settle builds all cells with changes again.
 func (w *world) settle() {
 	w.t.Helper()
-	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err }); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -35,7 +37,7 @@ func (w *world) settle() {
 // fromStore builds all cells from the triples, and writes them.
 func (w *world) fromStore() {
 	w.t.Helper()
-	if err := w.graph.placer.make(ctx, allPartitions); err != nil {
+	if err := w.graph.placer.Make(ctx, machine.AllPartitions); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -73,7 +75,7 @@ func TestAbuseURLs(t *testing.T) {
 		t.Skip("much work, of one goroutine at a time")
 	}
 	rng := random(t)
-	w := newWorld(t, Options{CellPages: 20, BuildBytes: 1 << 10})
+	w := newWorld(t, machine.Options{CellPages: 20, BuildBytes: 1 << 10})
 	urls := linkstest.OddURLs()
 	changes := oddLinks(rng, urls, 3)
 	own, others := changes[:len(changes)/2], changes[len(changes)/2:]
@@ -137,7 +139,7 @@ func TestAbuseURLs(t *testing.T) {
 // labels, ghosts, sketches, and changes above them.
 func damagedWorld(t *testing.T, rng *rand.Rand) *world {
 	t.Helper()
-	w := newWorld(t, Options{CellPages: 400})
+	w := newWorld(t, machine.Options{CellPages: 400})
 	hub := links.Change{Source: pageURL(0, 0)}
 	for i := range 1100 {
 		hub.Targets = append(hub.Targets, pageURL(i%5, i))
@@ -148,7 +150,7 @@ func damagedWorld(t *testing.T, rng *rand.Rand) *world {
 	for range 30 {
 		w.update(links.Change{Source: pageURL(rng.IntN(5), rng.IntN(50)), Targets: []string{pageURL(rng.IntN(9), rng.IntN(50))}})
 	}
-	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { return k.save() }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { return k.Save() }); err != nil {
 		t.Fatal(err)
 	}
 	w.compare()
@@ -209,12 +211,12 @@ func TestAbuseFlippedBits(t *testing.T) {
 			}
 		}
 	}
-	listed, err := w.graph.files.readListing()
+	listed, err := w.graph.files.ReadListing()
 	if err != nil {
 		t.Fatal(err)
 	}
 	for name, data := range whole {
-		at := slices.IndexFunc(listed.Cells, func(c listingCell) bool { return c.File == name || c.Rows == name })
+		at := slices.IndexFunc(listed.Cells, func(c keep.ListingCell) bool { return c.File == name || c.Rows == name })
 		if at < 0 {
 			continue // the listing itself
 		}
@@ -224,7 +226,7 @@ func TestAbuseFlippedBits(t *testing.T) {
 			if err := os.WriteFile(path, data, 0o644); err != nil {
 				t.Fatal(err)
 			}
-			_, err := w.graph.files.readPart(part)
+			_, err := w.graph.files.ReadPart(part)
 			return err
 		}
 		if err := read(data); err != nil {

@@ -6,6 +6,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -22,7 +24,7 @@ func TestLoadOfUIDsCounts(t *testing.T) {
 	}
 	for name, known := range map[string]bool{"none before": false, "a host before": true} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Options{})
+			w := newWorld(t, machine.Options{})
 			w.load([]triple.Triple{links.Link("urn:other", pageURL(1, 1), pageURL(2, 1))})
 			key, seen := weburl.HostKey(pageURL(1, 1)), map[string]bool{}
 			if known {
@@ -43,13 +45,13 @@ func TestLoadOfUIDsCounts(t *testing.T) {
 				return last
 			}
 			note()
-			unlock, err := w.graph.assigner.assigning.lock(ctx)
+			unlock, err := w.graph.assigner.Assigning.Lock(ctx)
 			if err != nil {
 				t.Fatal(err)
 			}
 			defer unlock()
 			for i, urls := range [][]string{{pageURL(1, 1), pageURL(1, 2), pageURL(2, 1)}, {pageURL(1, 3), pageURL(3, 1)}} {
-				if err := w.graph.assigner.allocators.load(ctx, form{}, slices.Clone(urls), 0); err != nil {
+				if err := w.graph.assigner.Allocators.Load(ctx, pagerows.Form{}, slices.Clone(urls), 0); err != nil {
 					t.Fatal(err)
 				}
 				last := note()

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/dataset/linkgen"
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -14,7 +16,7 @@ import (
 // benchWorld is the graph of a generated web of the given number of pages.
 func benchWorld(b *testing.B, pages uint32) (*world, []string, []uid.UID) {
 	b.Helper()
-	w := newWorld(b, Options{})
+	w := newWorld(b, machine.Options{})
 	g, err := linkgen.New(linkgen.Options{Pages: pages})
 	if err != nil {
 		b.Fatal(err)
@@ -38,7 +40,7 @@ func benchWorld(b *testing.B, pages uint32) (*world, []string, []uid.UID) {
 			changes = changes[:0]
 		}
 	}
-	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err }); err != nil {
 		b.Fatal(err)
 	}
 	uids, err := w.graph.UIDs(ctx, names)

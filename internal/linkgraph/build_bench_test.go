@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/dataset/linkgen"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/rdfload"
@@ -30,7 +31,7 @@ func openStore(t testing.TB, dir string) *store.Store {
 }
 
 // openLoaded opens a store and its graph.
-func openLoaded(b *testing.B, dir string, o Options) (*store.Store, *Graph) {
+func openLoaded(b *testing.B, dir string, o machine.Options) (*store.Store, *Graph) {
 	b.Helper()
 	db := openStore(b, dir)
 	graph, err := Open(db, o)
@@ -80,7 +81,7 @@ func BenchmarkBuild(b *testing.B) {
 				b.Fatal(err)
 			}
 			b.StartTimer()
-			store, graph := openLoaded(b, dir, Options{})
+			store, graph := openLoaded(b, dir, machine.Options{})
 			b.StopTimer()
 			if err := errors.Join(graph.Close(), store.Close(), os.RemoveAll(dir)); err != nil {
 				b.Fatal(err)
@@ -93,14 +94,14 @@ func BenchmarkBuild(b *testing.B) {
 		if err := os.CopyFS(dir, os.DirFS(loaded)); err != nil {
 			b.Fatal(err)
 		}
-		store, graph := openLoaded(b, dir, Options{})
+		store, graph := openLoaded(b, dir, machine.Options{})
 		defer func() {
 			if err := errors.Join(graph.Close(), store.Close()); err != nil {
 				b.Error(err)
 			}
 		}()
 		for b.Loop() {
-			if err := graph.placer.make(ctx, allPartitions); err != nil {
+			if err := graph.placer.Make(ctx, machine.AllPartitions); err != nil {
 				b.Fatal(err)
 			}
 		}

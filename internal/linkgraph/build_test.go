@@ -6,7 +6,6 @@ import (
 	"bytes"
 	"context"
 	"errors"
-	"io"
 	"maps"
 	"math/rand/v2"
 	"os"
@@ -15,8 +14,10 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"testing/iotest"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/build"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -83,13 +84,13 @@ func (w *world) manyLinks(rng *rand.Rand, n int) (triples []triple.Triple) {
 // TestBuild builds links from bulk loads, beside existing ones, under all limits: pages of a
 // cell held or read again, UIDs committed or loaded, one pass or one for each cell.
 func TestBuild(t *testing.T) {
-	for name, o := range map[string]Options{
+	for name, o := range map[string]machine.Options{
 		"plain":      {},
 		"cells":      {CellPages: 100, Workers: 3},
 		"one worker": {CellPages: 100, Workers: 1},
-		"loaded":     {CellPages: 100, limits: limits{1, heldBytes, 0}},
-		"read again": {CellPages: 100, limits: limits{loadedPages, 100, 0}},
-		"passes":     {CellPages: 100, BuildBytes: 1 << 10, limits: limits{1, 20_000, 0}},
+		"loaded":     {CellPages: 100, Limits: machine.Limits{LoadedPages: 1, HeldBytes: machine.HeldBytes, LoadedLinks: 0}},
+		"read again": {CellPages: 100, Limits: machine.Limits{LoadedPages: machine.LoadedPages, HeldBytes: 100, LoadedLinks: 0}},
+		"passes":     {CellPages: 100, BuildBytes: 1 << 10, Limits: machine.Limits{LoadedPages: 1, HeldBytes: 20_000, LoadedLinks: 0}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			rng := random(t)
@@ -119,7 +120,7 @@ func TestBuild(t *testing.T) {
 			if err != nil {
 				t.Fatal(err)
 			}
-			if want := map[bool]int{false: 2, true: 4}[o.limits.loadedPages == 1]; len(loads) != want {
+			if want := map[bool]int{false: 2, true: 4}[o.Limits.LoadedPages == 1]; len(loads) != want {
 				t.Errorf("%d loads, want %d: %+v", len(loads), want, loads)
 			}
 		})
@@ -144,7 +145,7 @@ func (w *world) label(rng *rand.Rand, n int) {
 // that all passes keep every link once in each direction.
 func TestPasses(t *testing.T) {
 	const budget = 4 << 10
-	w := newWorld(t, Options{CellPages: 100, BuildBytes: budget})
+	w := newWorld(t, machine.Options{CellPages: 100, BuildBytes: budget})
 	w.load(w.manyLinks(random(t), 2000))
 	w.compare()
 	sn, err := w.store.Snapshot()
@@ -152,39 +153,39 @@ func TestPasses(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sn.Close()
-	keys, err := predicateRange(links.DefaultPredicate)
+	keys, err := pagerows.PredicateRange(links.DefaultPredicate)
 	if err != nil {
 		t.Fatal(err)
 	}
-	b, err := w.graph.cells.newBuilder(ctx, &loneRows{snapshot: sn, keys: keys, workers: 2}, allPartitions, nil)
+	b, err := w.graph.cells.NewBuilder(ctx, &build.LoneRows{Snapshot: sn, Keys: keys, Workers: 2}, machine.AllPartitions, nil)
 	if err != nil {
 		t.Fatal(err)
 	}
-	kept := func(c *collection) (edges [2]int, size int64) {
-		for i := range c.spans {
-			s := &c.spans[i]
-			for _, piece := range s.forward.pieces {
+	kept := func(c *build.Collection) (edges [2]int, size int64) {
+		for i := range c.Spans {
+			s := &c.Spans[i]
+			for _, piece := range s.Forward.Pieces {
 				edges[cell.Forward] += len(piece)
-				size += edgeBytes * int64(len(piece))
+				size += build.EdgeBytes * int64(len(piece))
 			}
-			for _, piece := range s.backward.pieces {
-				eachRun(piece, func(_ int, _ uint32, srcs []uint32) { edges[cell.Backward] += len(srcs) })
-				size += wordLen * int64(len(piece))
+			for _, piece := range s.Backward.Pieces {
+				build.EachRun(piece, func(_ int, _ uint32, srcs []uint32) { edges[cell.Backward] += len(srcs) })
+				size += build.WordLen * int64(len(piece))
 			}
 		}
 		return edges, size
 	}
-	c, err := b.pass(ctx, 0, len(b.spans), budget)
+	c, err := b.Pass(ctx, 0, len(b.Spans), budget)
 	if err != nil {
 		t.Fatal(err)
 	}
-	if n, _ := kept(c); !c.dropped.Load() || n != [2]int{} {
+	if n, _ := kept(c); !c.Dropped.Load() || n != [2]int{} {
 		t.Errorf("%d edges are kept though they are too many", n)
 	}
 	var total [2]int
 	passes := 0
-	for from := 0; from < len(b.spans); passes++ {
-		c, to, err := b.collect(ctx, from)
+	for from := 0; from < len(b.Spans); passes++ {
+		c, to, err := b.Collect(ctx, from)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -207,14 +208,14 @@ func TestPasses(t *testing.T) {
 // TestGivenMeanwhile checks that a page keeps its UID if it got one after a build had found
 // none.
 func TestGivenMeanwhile(t *testing.T) {
-	w := newWorld(t, Options{})
-	rounds, err := w.graph.assigner.assignRounds(ctx)
+	w := newWorld(t, machine.Options{})
+	rounds, err := w.graph.assigner.AssignRounds(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	a, b, c := pageURL(1, 1), pageURL(2, 1), pageURL(3, 1)
 	w.update(links.Change{Source: a, Targets: []string{b}})
-	if err := w.graph.assigner.assignAll(ctx, []string{a, b, c}, rounds); err != nil {
+	if err := w.graph.assigner.AssignAll(ctx, []string{a, b, c}, rounds); err != nil {
 		t.Fatal(err)
 	}
 	sn, err := w.store.Snapshot()
@@ -231,26 +232,26 @@ func TestGivenMeanwhile(t *testing.T) {
 // TestLoadOfUIDsEnds checks that an interrupted load of UIDs assigns none, and the next load
 // assigns them.
 func TestLoadOfUIDsEnds(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	w.update(links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 2)}})
 	var urls []string
 	for i := range 3000 {
 		urls = append(urls, pageURL(i%50+10, i))
 	}
-	unlock, err := w.graph.assigner.assigning.lock(ctx)
+	unlock, err := w.graph.assigner.Assigning.Lock(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
 	defer unlock()
-	a := &w.graph.assigner.allocators
+	a := &w.graph.assigner.Allocators
 	stopped, stop := context.WithCancelCause(ctx)
 	enough := errors.New("enough")
 	stop(enough)
-	if err := a.load(stopped, form{}, slices.Clone(urls), 0); err == nil {
+	if err := a.Load(stopped, pagerows.Form{}, slices.Clone(urls), 0); err == nil {
 		t.Fatal("a load in a context that has ended")
 	}
 	for range 2 {
-		found, err := form{}.findUIDs(ctx, w.graph.node, urls)
+		found, err := pagerows.Form{}.FindUIDs(ctx, w.graph.Node, urls)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -264,7 +265,7 @@ func TestLoadOfUIDsEnds(t *testing.T) {
 		}
 		switch {
 		case n == 0:
-			if err := a.load(ctx, form{}, slices.Clone(urls), 0); err != nil {
+			if err := a.Load(ctx, pagerows.Form{}, slices.Clone(urls), 0); err != nil {
 				t.Fatal(err)
 			}
 		case n != len(urls) || len(seen) != n:
@@ -274,37 +275,6 @@ func TestLoadOfUIDsEnds(t *testing.T) {
 		}
 	}
 	t.Fatal("no page has a UID")
-}
-
-// TestUIDReader checks that loaded triples of UIDs equal committed ones, however they are read.
-func TestUIDReader(t *testing.T) {
-	first := uid.Make(7, 3, uid.ExtentPages-2)
-	host := func(n int) (pages []keyed) {
-		for i := range n {
-			pages = append(pages, keyed{7, "org.example", "http://example.org/" + strings.Repeat("x", i%900) + strconv.Itoa(i)})
-		}
-		return pages
-	}
-	for _, n := range []int{0, 1, 3000} {
-		runs := []numbered{{first, host(2)}, {uid.Make(7, 4, 0), host(n)}, {uid.Make(8, 1, 5), host(3)}}
-		var want []byte
-		for _, r := range runs {
-			for i, p := range r.pages {
-				u := r.first + uid.UID(i)
-				if u.Page() == 0 {
-					want = triple.AppendNQuad(want, links.HostTriple(u.Extent(), p.key))
-				}
-				want = triple.AppendNQuad(want, links.UIDTriple(p.url, u))
-			}
-		}
-		runs = slices.DeleteFunc(runs, func(r numbered) bool { return len(r.pages) == 0 })
-		for _, wrap := range []func(io.Reader) io.Reader{iotest.HalfReader, func(r io.Reader) io.Reader { return r }} {
-			got, err := io.ReadAll(wrap(&uidReader{runs: slices.Clone(runs)}))
-			if err != nil || !bytes.Equal(got, want) {
-				t.Errorf("%d pages: %d bytes, want %d: %v", n, len(got), len(want), err)
-			}
-		}
-	}
 }
 
 // TestParts checks that parts of links are adjacent, cover all links, and that none of a few
@@ -322,8 +292,8 @@ func TestParts(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer sn.Close()
-	b := &loneRows{snapshot: sn, workers: 2}
-	if b.keys, err = predicateRange(links.DefaultPredicate); err != nil {
+	b := &build.LoneRows{Snapshot: sn, Workers: 2}
+	if b.Keys, err = pagerows.PredicateRange(links.DefaultPredicate); err != nil {
 		t.Fatal(err)
 	}
 	parts, err := b.DivideLinks(ctx)
@@ -333,7 +303,7 @@ func TestParts(t *testing.T) {
 	if len(parts) < 2 {
 		t.Fatalf("%d parts", len(parts))
 	}
-	at, total := b.keys.Lo, int64(0)
+	at, total := b.Keys.Lo, int64(0)
 	for _, p := range parts {
 		if !bytes.Equal(p.Lo, at) {
 			t.Fatalf("a part begins at %q, not at %q", p.Lo, at)
@@ -355,49 +325,7 @@ func TestParts(t *testing.T) {
 			t.Errorf("%d of %d links in one part of %d", some, n, len(parts))
 		}
 	}
-	if !bytes.Equal(at, b.keys.Hi) || total != n {
+	if !bytes.Equal(at, b.Keys.Hi) || total != n {
 		t.Errorf("%d of %d links, up to %q", total, n, at)
-	}
-}
-
-func TestBetween(t *testing.T) {
-	for _, test := range []struct{ lo, hi, want string }{
-		{"a", "c", "b"},
-		{"aa", "ac", "ab"},
-		{"a", "b", "a\x80"},
-		{"ab\x00\x01x", "ab\x00\x01z", "ab\x00\x01y"},
-		{"abc", "abcd", "abc2"},
-	} {
-		got := strings.TrimRight(string(between([]byte(test.lo), []byte(test.hi))), "\x00")
-		if got != test.want || got < test.lo || got >= test.hi {
-			t.Errorf("between %q and %q: %q, want %q", test.lo, test.hi, got, test.want)
-		}
-	}
-}
-
-func TestTable(t *testing.T) {
-	rng := random(t)
-	tab, words := newTable(newSeeds(), 0), wordSet{}
-	words = *newWordSet(tab.seeds)
-	want := map[string]uint32{}
-	var order []string
-	for range 20_000 {
-		url := pageURL(rng.IntN(10), rng.IntN(1000))
-		of := tab.sum([]byte(url))
-		ordinal, known := want[url]
-		if got := tab.find(of); known && got != ordinal+1 || !known && got != 0 {
-			t.Fatalf("%s is at %d, want %d, %t", url, got, ordinal, known)
-		}
-		if got := tab.add(of, uint32(len(want))); got == known {
-			t.Fatalf("%s is known: %t; added: %t", url, known, got)
-		}
-		words.add([]byte(url), of)
-		if !known {
-			want[url] = uint32(len(want))
-			order = append(order, url)
-		}
-	}
-	if got := words.list(); !slices.Equal(got, order) {
-		t.Errorf("%d words, want %d", len(got), len(order))
 	}
 }

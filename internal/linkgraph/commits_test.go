@@ -8,6 +8,8 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/testing/feedtest"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -15,34 +17,34 @@ import (
 // TestLargeCommits: what the intake of the feed gives to the keeper ends between commits, so the keeper's position is
 // never inside of one, although a commit is larger than the keeper takes at a time.
 func TestLargeCommits(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	page := func(i int) triple.Term { return triple.NewIRI(fmt.Sprintf("http://example.org/o%d", i)) }
 	feedtest.Follower(t, w.store, page, func(s *feedtest.Source) feedtest.Consumer {
-		g := newGraph(newMachine(tapped{w.graph.node, s}, w.graph.o))
-		g.o.Predicate = feedtest.Predicate
+		g := newGraph(machine.NewMachine(tapped{w.graph.Node, s}, w.graph.Options))
+		g.Options.Predicate = feedtest.Predicate
 		set := map[string]bool{}
 		at, err := s.Position(t.Context())
 		if err != nil {
 			t.Fatal(err)
 		}
-		apply := func(ctx context.Context, taken *taken) error {
+		apply := func(ctx context.Context, taken *keep.Taken) error {
 			// 1. A cleared graph makes the keeper read the rows.
-			if taken.void {
+			if taken.Void {
 				clear(set)
 				all, err := feedtest.Stored(ctx, w.store)
 				for _, one := range all {
 					set[one.Object.Value()] = true
 				}
-				at = taken.at
+				at = taken.At
 				return err
 			}
 			// 2. Applying a change again is harmless.
-			for _, c := range taken.changes {
-				if delete(set, taken.urls[c.dst]); c.kind == feed.Add {
-					set[taken.urls[c.dst]] = true
+			for _, c := range taken.Changes {
+				if delete(set, taken.URLs[c.Dst]); c.Kind == feed.Add {
+					set[taken.URLs[c.Dst]] = true
 				}
 			}
-			at = taken.at
+			at = taken.At
 			return nil
 		}
 		return feedtest.Consumer{
@@ -52,12 +54,12 @@ func TestLargeCommits(t *testing.T) {
 					return err
 				}
 				ctx, cancel := context.WithCancel(ctx)
-				defer g.running.Wait()
+				defer g.Running.Wait()
 				defer cancel()
-				in := g.keeper.startIntake(ctx, at)
+				in := g.keeper.StartIntake(ctx, at)
 				for !at.Reaches(end) {
-					<-in.more
-					taken, err := in.take()
+					<-in.More
+					taken, err := in.Take()
 					if taken != nil {
 						err = apply(ctx, taken)
 					}
@@ -79,7 +81,7 @@ func TestLargeCommits(t *testing.T) {
 
 // tapped is a node whose feed a test watches.
 type tapped struct {
-	Node
+	machine.Node
 	feed feed.Source
 }
 

@@ -5,13 +5,14 @@ package linkgraph
 import (
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/links/linkstest"
 )
 
 func TestConformance(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	linkstest.TestGraph(t, w.graph, func() {
-		if _, err := w.graph.board.caughtUp(t.Context()); err != nil {
+		if _, err := w.graph.Board.CaughtUp(t.Context()); err != nil {
 			t.Fatal(err)
 		}
 	})

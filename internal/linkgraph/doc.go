@@ -8,13 +8,13 @@
 // # Partitions
 //
 // The slots of UIDs are divided into 64 partitions. Under a view each partition ranks the machines
-// by a hash (partitions.go). The first one is the primary, the next ones are followers. Together
+// by a hash (machine/partitions.go). The first one is the primary, the next ones are followers. Together
 // they are the holders, one for each copy of a triple, or as Options.Copies requests. A holder has
 // the cells of the partition. A cell never spans two partitions. A lone node holds all.
 //
 //	                      the change feed
 //	                            |
-//	                      intake (intake.go)
+//	                      intake (keep)
 //	                            |
 //	rows -- build --> placer -> keeper -> state: cells and deltas at a position -> readers
 //	machines - copy ->                           |
@@ -22,7 +22,7 @@
 //
 // # From triples to cells
 //
-// A build (build*.go) reads two ranges of POS. The first is that of UIDs, in the order of their
+// A build (package build) reads two ranges of POS. The first is that of UIDs, in the order of their
 // values: the pages by UID. Each page gets an ordinal, its index in that order. The second is that
 // of links: on a lone node from a snapshot, in some parts for each processor, and in a cluster from
 // all owners, in one stream. Both ends of a link are looked up in a hash table by URL, a target
@@ -36,27 +36,27 @@
 //
 // One goroutine, the keeper, owns the cells. It follows the change feed with a filter on the
 // predicate of links, takes in request after request, and publishes all deltas at once with the
-// position that they have reached (keeper.go, take_in.go). If a delta exceeds a tenth of its cell,
-// the cell is built again in the background (upkeep.go). A bulk load or a cleared graph in the feed
+// position that they have reached (keep/keeper.go, keep/take_in.go). If a delta exceeds a tenth of its cell,
+// the cell is built again in the background (keep/upkeep.go). A bulk load or a cleared graph in the feed
 // makes all cells void. So does a feed that no longer reaches back to the cells.
 //
 // # The placer
 //
 // A second goroutine, the placer, gets the partitions that this machine must hold and lacks
-// (place.go). It copies a partition from any machine that has it, with its position (transfer.go).
+// (keep/place.go). It copies a partition from any machine that has it, with its position (keep/transfer.go).
 // If there is none, the primary builds it. The keeper then takes in what has changed since that
 // position. The placer drops a partition that others must hold when all of these have it. So
 // growth, shrinking and failures are one mechanism.
 //
 // # Stores
 //
-// A cell may have its URLs, forward lists or backward lists in its file alone (stores.go). A client
+// A cell may have its URLs, forward lists or backward lists in its file alone (keep/stores.go). A client
 // relinquishes them. The first read that needs them loads them again.
 //
 // # Reads
 //
-// A read requests the end of the feed (ends.go), as the read index of Raft. A batch is divided by
-// partition, and sent in one message to each machine (route.go, gather.go, messages.go). A machine answers
+// A read requests the end of the feed (state/ends.go), as the read index of Raft. A batch is divided by
+// partition, and sent in one message to each machine (package route). A machine answers
 // when its cells have reached the end (serve.go). So each read has every change that was
 // acknowledged before it began. If a machine does not answer or refuses, its share is sent to
 // another holder, for 10 s at most.
@@ -64,8 +64,8 @@
 // # UIDs and replacements
 //
 // The primary of a partition assigns its UIDs and replaces the lists of its pages, in writes that
-// are fenced to the epoch of its view. terms.go has the argument why no number is assigned twice,
-// replace.go that for lists. Package testing/model/linkmodel explores both, and the reads.
+// are fenced to the epoch of its view. assign/assigner.go has the argument why no number is assigned twice,
+// update/replacer.go that for lists. Package testing/model/linkmodel explores both, and the reads.
 //
 // # Files
 //
@@ -77,16 +77,16 @@
 // They are a cache of the store's content, on members too. If one is missing, damaged, or older
 // than the feed reaches back, the cells are copied from another machine or built again.
 //
-// A PageRank job has two more files; pagerank_files.go draws them:
+// A PageRank job has two more files; pagerank/files.go draws them:
 //
 //	links/pagerank.job      a job that has not ended, with its options
 //	links/pagerank.scores   the scores of the last job that succeeded, of all pages
 //
 // # PageRank
 //
-// A job is one of all members (pagerank.go). The coordinator sends its record to all members, and
-// distributes its partitions (pagerank_coordinator.go, pagerank_messages.go). Each machine freezes
-// its cells, and does the rounds of its partitions (pagerank_worker.go). The machines exchange sums
-// with each other (pagerank_exchange.go). At the end all have the scores (pagerank_scores.go), and
-// the coordinator stores them if the job requests it (pagerank_store.go).
+// A job is one of all members (package pagerank). The coordinator sends its record to all members, and
+// distributes its partitions (coordinator.go). Each machine freezes
+// its cells, and does the rounds of its partitions (worker.go). The machines exchange sums
+// with each other (exchange.go). At the end all have the scores (scores.go), and
+// the coordinator stores them if the job requests it (store.go).
 package linkgraph

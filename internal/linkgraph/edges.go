@@ -4,18 +4,16 @@ package linkgraph
 
 import (
 	"context"
-	"errors"
 	"math"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/read"
+	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 )
-
-// ErrMixed is returned if the cells are not exactly the triples of a reader. The reader's rows must be
-// read then.
-var ErrMixed = errors.New("the cells of the link graph are not the triples that the query reads")
 
 // edgesTimeout bounds the wait for cells. After it a query reads rows.
 const edgesTimeout = 200 * time.Millisecond
@@ -33,67 +31,59 @@ func (g *Graph) Edges(ctx context.Context, r store.Reader) (links.Graph, error) 
 	switch {
 	case err != nil:
 		return nil, err
-	case fixed != (g.node.Lone() != nil):
-		return nil, ErrMixed // the node has become a member
+	case fixed != (g.Node.Lone() != nil):
+		return nil, state.ErrMixed // the node has become a member
 	case fixed:
-		s, err := g.board.stateAt(wait, at)
+		s, err := g.Board.StateAt(wait, at)
 		if err != nil {
 			return nil, err
 		}
-		return pinned{g, s.pin()}, nil
+		return pinned{g, s.Pin()}, nil
 	}
-	s, err := g.board.current(wait)
+	s, err := g.Board.Current(wait)
 	switch {
 	case err != nil:
 		return nil, err
-	case s.mixed || len(s.parts) == 0:
-		return nil, ErrMixed
+	case s.Mixed || len(s.Parts) == 0:
+		return nil, state.ErrMixed
 	}
 	// Rows that the state was made from may be newer than its position, so they are checked, too.
-	u := unpinned{g, s.ends}
-	if s.held == allPartitions {
-		return pinned{g, s.pin()}, u.check(wait)
+	u := unpinned{g, s.Ends}
+	if s.Held == machine.AllPartitions {
+		return pinned{g, s.Pin()}, u.check(wait)
 	}
 	return u, nil
-}
-
-// pin returns the state for reads that no later state may answer. If its files are gone when a store
-// must be loaded, they fail with ErrMixed.
-func (s *state) pin() *state {
-	p := *s
-	p.pinned = true
-	return &p
 }
 
 // pinned reads pages and lists from one state, which holds all partitions.
 type pinned struct {
 	*Graph
-	state *state
+	state *state.State
 }
 
 // UIDs implements [links.PageReader]. A page in no cell has no links, and gets 0.
 func (p pinned) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
-	return p.state.uids(ctx, urls)
+	return p.state.UIDs(ctx, urls)
 }
 
 // URLs implements [links.PageReader].
 func (p pinned) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
-	return p.state.urls(ctx, pages)
+	return p.state.URLs(ctx, pages)
 }
 
 // Links implements [links.ListReader].
 func (p pinned) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
-	return p.state.links(ctx, d, pages, math.MaxInt)
+	return p.state.Links(ctx, d, pages, math.MaxInt)
 }
 
 // Degrees implements [links.ListReader].
 func (p pinned) Degrees(ctx context.Context, d links.Direction, pages []uid.UID) ([]int, error) {
-	return p.state.degrees(ctx, d, pages)
+	return p.state.Degrees(ctx, d, pages)
 }
 
 // LinksPrefix implements [links.PrefixReader].
 func (p pinned) LinksPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error) {
-	return p.state.links(ctx, d, pages[:min(len(pages), upToPages)], most)
+	return p.state.Links(ctx, d, pages[:min(len(pages), read.UpToPages)], most)
 }
 
 // Capabilities implements [links.Graph].
@@ -126,9 +116,9 @@ func (u unpinned) LinksPrefix(ctx context.Context, d links.Direction, pages []ui
 // check returns an error if the graph has not been plain since Edges. Other machines may be ahead of this
 // one, but not of the end of the feed.
 func (u unpinned) check(ctx context.Context) error {
-	s, err := u.board.current(ctx)
-	if err == nil && (s.mixed || s.ends != u.ends) {
-		err = ErrMixed
+	s, err := u.Board.Current(ctx)
+	if err == nil && (s.Mixed || s.Ends != u.ends) {
+		err = state.ErrMixed
 	}
 	return err
 }

@@ -8,6 +8,9 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/triple"
@@ -51,7 +54,7 @@ func TestEdgesMixed(t *testing.T) {
 	from.Subject = triple.NewBlank("b")
 	for name, mixed := range map[string]triple.Triple{"a named graph": named, "a literal": text, "a blank node": blank, "a blank subject": from} {
 		t.Run(name, func(t *testing.T) {
-			w := newWorld(t, Options{})
+			w := newWorld(t, machine.Options{})
 			add := func(some ...triple.Triple) {
 				t.Helper()
 				if _, err := store.Add(ctx, w.store, some); err != nil {
@@ -63,17 +66,17 @@ func TestEdgesMixed(t *testing.T) {
 			add(link, links.Link("http://example.org/other", pageURL(1, 1), pageURL(1, 2)))
 			w.wantEdges("with a link", nil)
 			add(mixed)
-			w.wantEdges("with the triple", ErrMixed)
-			if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { return k.save() }); err != nil {
+			w.wantEdges("with the triple", state.ErrMixed)
+			if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { return k.Save() }); err != nil {
 				t.Fatal(err)
 			}
 			w.reopen()
-			w.wantEdges("with the triple, after a restart", ErrMixed)
+			w.wantEdges("with the triple, after a restart", state.ErrMixed)
 			// 2. Nobody knows whether it was the last one, until cells are built.
 			if _, err := store.Delete(ctx, w.store, []triple.Triple{mixed}); err != nil {
 				t.Fatal(err)
 			}
-			w.wantEdges("after the delete", ErrMixed)
+			w.wantEdges("after the delete", state.ErrMixed)
 			clear := func() {
 				t.Helper()
 				if _, err := store.Apply(ctx, w.store, store.Steps{ClearAll: true}); err != nil {
@@ -90,12 +93,12 @@ func TestEdgesMixed(t *testing.T) {
 			w.load([]triple.Triple{other})
 			w.wantEdges("after a load of a link", nil)
 			w.load([]triple.Triple{mixed, link})
-			w.wantEdges("after a load of it", ErrMixed)
+			w.wantEdges("after a load of it", state.ErrMixed)
 			// 4. A build finds it.
-			w = newWorld(t, Options{limits: limits{loadedPages, heldBytes, 1}})
+			w = newWorld(t, machine.Options{Limits: machine.Limits{LoadedPages: machine.LoadedPages, HeldBytes: machine.HeldBytes, LoadedLinks: 1}})
 			w.load([]triple.Triple{mixed, other, link})
 			w.built()
-			w.wantEdges("after a load that is not taken in", ErrMixed)
+			w.wantEdges("after a load that is not taken in", state.ErrMixed)
 		})
 	}
 }
@@ -106,14 +109,14 @@ func (w *world) built() {
 	if err := w.graph.AwaitCells(ctx); err != nil {
 		w.t.Fatal(err)
 	}
-	if _, err := w.graph.board.caughtUp(ctx); err != nil {
+	if _, err := w.graph.Board.CaughtUp(ctx); err != nil {
 		w.t.Fatal(err)
 	}
 }
 
 // TestEdgesMoment: the links are those of the moment of a reader, or there is an error.
 func TestEdgesMoment(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	a, b, c := pageURL(1, 1), pageURL(1, 2), pageURL(2, 1)
 	w.update(links.Change{Source: a, Targets: []string{b}})
 	reader := func() store.Reader {
@@ -154,7 +157,7 @@ func TestEdgesMoment(t *testing.T) {
 	// 2. A link may not; but what was opened before stays as it was.
 	w.update(links.Change{Source: a, Targets: []string{c}})
 	w.built()
-	if _, err := edges(first); !errors.Is(err, ErrMixed) {
+	if _, err := edges(first); !errors.Is(err, state.ErrMixed) {
 		t.Errorf("after another link: %v", err)
 	}
 	if n := degree(before); n != 1 {
@@ -168,7 +171,7 @@ func TestEdgesMoment(t *testing.T) {
 	w.update(links.Change{Kind: links.DeleteLinks, Source: a, Targets: []string{c}})
 	gone := reader()
 	w.update(links.Change{Source: a, Targets: []string{c}})
-	if _, err := edges(gone); !errors.Is(err, ErrMixed) {
+	if _, err := edges(gone); !errors.Is(err, state.ErrMixed) {
 		t.Errorf("after the link is back: %v", err)
 	}
 }
@@ -180,8 +183,8 @@ func (moving) Position() (feed.Position, bool, error) { return feed.Position{}, 
 
 // TestEdgesOfMember: a member's reader on a lone node, or a lone node's on a member, gets no edges.
 func TestEdgesOfMember(t *testing.T) {
-	w := newWorld(t, Options{})
-	if _, err := w.graph.Edges(ctx, moving{}); !errors.Is(err, ErrMixed) {
+	w := newWorld(t, machine.Options{})
+	if _, err := w.graph.Edges(ctx, moving{}); !errors.Is(err, state.ErrMixed) {
 		t.Error(err)
 	}
 }

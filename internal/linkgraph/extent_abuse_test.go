@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
@@ -18,7 +19,7 @@ import (
 // TestAbuseLargeHost fills an extent of one host, and all but two numbers of an extent of
 // another. New pages must get the next numbers, and then those of a further extent.
 func TestAbuseLargeHost(t *testing.T) {
-	w := newWorld(t, Options{CellPages: 10})
+	w := newWorld(t, machine.Options{CellPages: 10})
 	for n, test := range []struct {
 		last  uint32 // number of the last page of the host
 		pages int    // number of new pages

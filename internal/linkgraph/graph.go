@@ -6,15 +6,20 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/linkgraph/assign"
+	"github.com/trefoildb/trefoil/internal/linkgraph/build"
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/pagerank"
+	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
+	"github.com/trefoildb/trefoil/internal/linkgraph/read"
+	"github.com/trefoildb/trefoil/internal/linkgraph/route"
+	"github.com/trefoildb/trefoil/internal/linkgraph/state"
+	"github.com/trefoildb/trefoil/internal/linkgraph/update"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/links/cell"
-	"github.com/trefoildb/trefoil/links/lists"
 )
-
-const application = links.Application
-
-func decodeLabel(data []byte) (cell.Label, error) { return lists.DecodeLabel(data) }
 
 // Graph is the graph of the links of a store or of a whole cluster, as one machine answers for
 // it. It implements links.Graph. Its methods are safe for concurrent use.
@@ -23,24 +28,24 @@ func decodeLabel(data []byte) (cell.Label, error) { return lists.DecodeLabel(dat
 // lists and computes PageRank, all at the same time. So each field has one owner, each owner one lock,
 // and calls go to owners above it only:
 //
-//	machine      node, options, life; the placement of the last view
-//	forms        in which form the store has UIDs; moves those of earlier releases
-//	hosts        hosts of extents, for samples
-//	board        the published state, and why there is no newer one
-//	router       what other machines hold, and which are down; queries of them
-//	assigner     the numbers in use, the epoch as primary; the UIDs of recent pages
-//	cellMaker    nothing: it makes cells from rows
-//	files        the directory of cells, rows and their listing
-//	stores       which parts of cells are in memory
-//	keeper       the cells, the deltas, the position in the feed
-//	loader       the lock of reads that load stores
-//	placer       nothing: it compares what is held with what must be held
-//	reader       nothing: it reads a state, or gathers from machines
-//	writer       the lock between changes that depend on a read and others
-//	replacer     the locks of replacements, by partition of the page
-//	ranker       the record of the PageRank job, frozen cells, a term, scores
-//	coordinator  nothing: it carries the record from step to step
-//	server       the exports that other machines copy
+//	machine.Machine       node, options, life; the placement of the last view
+//	pagerows.Forms        in which form the store has UIDs; moves those of earlier releases
+//	pagerows.Hosts        hosts of extents, for samples
+//	state.Board           the published state, and why there is no newer one
+//	route.Router          what other machines hold, and which are down; queries of them
+//	assign.Assigner       the numbers in use, the epoch as primary; the UIDs of recent pages
+//	build.Maker           nothing: it makes cells from rows
+//	keep.Files            the directory of cells, rows and their listing
+//	keep.Stores           which parts of cells are in memory
+//	keep.Keeper           the cells, the deltas, the position in the feed
+//	keep.Loader           the lock of reads that load stores
+//	keep.Placer           nothing: it compares what is held with what must be held
+//	read.Reader           nothing: it reads a state, or gathers from machines
+//	update.Writer         the lock between changes that depend on a read and others
+//	update.Replacer       the locks of replacements, by partition of the page
+//	pagerank.Ranker       the record of the PageRank job, frozen cells, a term, scores
+//	pagerank.Coordinator  nothing: it carries the record from step to step
+//	server                the exports that other machines copy
 //
 // Two calls go down. The keeper wakes the placer when it drops partitions, and a state has its loader:
 // newGraph sets both.
@@ -67,88 +72,93 @@ func decodeLabel(data []byte) (cell.Label, error) { return lists.DecodeLabel(dat
 //	rank:   all freeze; loop { give partitions to machines that have frozen them; rounds }
 //	        until no machine is lost; all copy the scores
 type Graph struct {
-	*machine
-	*board
-	*reader
-	*replacer
-	*coordinator
+	*machine.Machine
+	*state.Board
+	*read.Reader
+	*update.Replacer
+	*pagerank.Coordinator
 
-	forms    *forms
-	hosts    *hosts
-	router   *router
-	assigner *assigner
-	cells    *cellMaker
-	files    *files
-	stores   *stores
-	keeper   *keeper
-	loader   *loader
-	placer   *placer
-	sampler  *sampler
-	writer   *writer
-	ranker   *ranker
+	forms    *pagerows.Forms
+	hosts    *pagerows.Hosts
+	router   *route.Router
+	assigner *assign.Assigner
+	cells    *build.Maker
+	files    *keep.Files
+	stores   *keep.Stores
+	keeper   *keep.Keeper
+	loader   *keep.Loader
+	placer   *keep.Placer
+	sampler  *read.Sampler
+	writer   *update.Writer
+	ranker   *pagerank.Ranker
 	server   *server
 }
 
 // Open returns the graph of a store that stays alone. It reads or builds the cells in the
 // background; see Graph.AwaitCells. The graph must be closed before the store.
-func Open(db *store.Store, o Options) (*Graph, error) {
+func Open(db *store.Store, o machine.Options) (*Graph, error) {
 	if o.Dir == "" {
 		o.Dir = filepath.Join(db.Dir(), "links")
 	}
-	return OpenNode(lone{db}, o)
+	return OpenNode(machine.Lone{Store: db}, o)
 }
 
 // OpenNode returns the graph of a node, which may be a member of a cluster or become one. Dir of
 // the options must be set. The graph must be closed before the node.
-func OpenNode(n Node, o Options) (*Graph, error) {
+func OpenNode(n machine.Node, o machine.Options) (*Graph, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("open the link graph: %w", err)
 	}
-	o = o.withDefaults()
-	if err := o.makeDir(); err != nil {
+	o = o.WithDefaults()
+	if err := o.MakeDir(); err != nil {
 		return nil, fmt.Errorf("open the link graph: %w", err)
 	}
-	g := newGraph(newMachine(n, o))
+	g := newGraph(machine.NewMachine(n, o))
 	g.server.handle()
-	g.running.Go(g.keeper.keep)
-	g.running.Go(g.placer.place)
-	g.ranker.openRanks()
-	g.running.Go(g.coordinator.keepRanks)
+	g.Running.Go(g.keeper.Keep)
+	g.Running.Go(g.placer.Place)
+	g.ranker.OpenRanks()
+	g.Running.Go(g.Coordinator.KeepRanks)
 	return g, nil
 }
 
 // newGraph puts the parts of a graph together. Each has only parts above it.
-func newGraph(m *machine) *Graph {
-	g := &Graph{machine: m}
+func newGraph(m *machine.Machine) *Graph {
+	g := &Graph{Machine: m}
 	// 1. What is read.
-	g.forms = newForms(m)
-	g.hosts = newHosts(g.forms.findHosts)
-	g.board = newBoard(m)
-	g.router = &router{machine: m, board: g.board}
-	g.assigner = newAssigner(g.forms, g.hosts, g.router)
+	g.forms = pagerows.NewForms(m)
+	g.hosts = pagerows.NewHosts(g.forms.FindHosts)
+	g.Board = state.NewBoard(m)
+	g.router = &route.Router{Machine: m, Board: g.Board}
+	g.assigner = assign.NewAssigner(g.forms, g.hosts, g.router)
 	// 2. Cells. The loader of a state needs the keeper that publishes it.
-	g.cells = &cellMaker{machine: m, forms: g.forms, hosts: g.hosts, board: g.board, router: g.router, assigner: g.assigner}
-	g.files = &files{m}
-	g.stores = &stores{board: g.board}
-	g.keeper = &keeper{machine: m, forms: g.forms, hosts: g.hosts, board: g.board, assigner: g.assigner, cells: g.cells, files: g.files, stores: g.stores,
-		wishes: make(chan wish), rebuilt: make(chan rebuilt, 1)}
-	g.loader = &loader{machine: m, board: g.board, stores: g.stores, keeper: g.keeper, loading: newLock()}
-	g.placer = &placer{machine: m, hosts: g.hosts, board: g.board, router: g.router, cells: g.cells, keeper: g.keeper, placing: make(chan struct{}, 1)}
-	g.keeper.loader, g.keeper.wakePlacer = g.loader, g.placer.wakePlacer
+	g.cells = &build.Maker{Machine: m, Forms: g.forms, Hosts: g.hosts, Board: g.Board, Router: g.router, Assigner: g.assigner}
+	g.files = &keep.Files{Machine: m}
+	g.stores = &keep.Stores{Board: g.Board}
+	g.keeper = &keep.Keeper{Machine: m, Forms: g.forms, Hosts: g.hosts, Board: g.Board, Assigner: g.assigner, Cells: g.cells, Files: g.files, Stores: g.stores,
+		Wishes: make(chan keep.Wish), Rebuilt: make(chan keep.Rebuilt, 1)}
+	g.loader = &keep.Loader{Machine: m, Board: g.Board, Stores: g.stores, Keeper: g.keeper, Loading: machine.NewLock()}
+	g.placer = &keep.Placer{Machine: m, Hosts: g.hosts, Board: g.Board, Router: g.router, Cells: g.cells, Keeper: g.keeper, Placing: make(chan struct{}, 1)}
+	g.keeper.Loader, g.keeper.WakePlacer = g.loader, g.placer.WakePlacer
 	// 3. Calls of users, and queries of other machines.
-	g.sampler = &sampler{g.hosts}
-	g.reader = &reader{machine: m, forms: g.forms, board: g.board, router: g.router, sampler: g.sampler}
-	g.writer = &writer{machine: m, forms: g.forms, board: g.board, router: g.router, assigner: g.assigner, reader: g.reader}
-	g.replacer = newReplacer(g.writer)
-	g.ranker = newRanker(g.keeper)
-	g.coordinator = &coordinator{machine: m, forms: g.forms, board: g.board, router: g.router, keeper: g.keeper, reader: g.reader, ranker: g.ranker}
-	g.server = &server{machine: m, board: g.board, assigner: g.assigner, loader: g.loader, sampler: g.sampler, replacer: g.replacer, coordinator: g.coordinator}
+	g.sampler = &read.Sampler{Hosts: g.hosts}
+	g.Reader = &read.Reader{Machine: m, Forms: g.forms, Board: g.Board, Router: g.router, Sampler: g.sampler}
+	g.writer = &update.Writer{Machine: m, Forms: g.forms, Board: g.Board, Router: g.router, Assigner: g.assigner, Reader: g.Reader}
+	g.Replacer = update.NewReplacer(g.writer)
+	g.ranker = pagerank.NewRanker(g.keeper)
+	g.Coordinator = &pagerank.Coordinator{Machine: m, Forms: g.forms, Board: g.Board, Router: g.router, Keeper: g.keeper, Reader: g.Reader, Ranker: g.ranker}
+	g.server = &server{Machine: m, board: g.Board, assigner: g.assigner, loader: g.loader, sampler: g.sampler, replacer: g.Replacer, coordinator: g.Coordinator}
 	return g
 }
 
+var _ links.Graph = (*Graph)(nil)
+
+// Follower returns the follower of the change feed.
+func (g *Graph) Follower() *feed.Follower { return g.Board.Follower }
+
 // Close stops the background work and waits for it.
 func (g *Graph) Close() error {
-	g.close()
+	g.Machine.Close()
 	return nil
 }
 

@@ -18,6 +18,9 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/update"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
@@ -41,14 +44,14 @@ var random = seed.Rand
 type world struct {
 	t     testing.TB
 	dir   string
-	o     Options
+	o     machine.Options
 	store *store.Store
 	graph *Graph
 	links map[string]map[string]links.Label
 	uids  map[string]uid.UID // of all pages that ever had one
 }
 
-func newWorld(t testing.TB, o Options) *world {
+func newWorld(t testing.TB, o machine.Options) *world {
 	w := &world{t: t, dir: t.TempDir(), o: o, links: map[string]map[string]links.Label{}, uids: map[string]uid.UID{}}
 	w.open()
 	t.Cleanup(w.close)
@@ -123,7 +126,7 @@ func (w *world) update(changes ...links.Change) {
 // compare compares all answers of the graph with the map.
 func (w *world) compare() {
 	w.t.Helper()
-	if _, err := w.graph.board.caughtUp(ctx); err != nil {
+	if _, err := w.graph.Board.CaughtUp(ctx); err != nil {
 		w.t.Fatal(err)
 	}
 	forward, backward := map[string][]string{}, map[string][]string{}
@@ -231,7 +234,7 @@ func (w *world) enumerate(links, pages int64) (all []uid.UID) {
 func pageURL(host, n int) string { return fmt.Sprintf("http://www.host%d.example.org/page%d", host, n) }
 
 func TestGraph(t *testing.T) {
-	w := newWorld(t, Options{CellPages: 10})
+	w := newWorld(t, machine.Options{CellPages: 10})
 	w.compare()
 	a, b, c := pageURL(1, 1), pageURL(1, 2), pageURL(2, 1)
 	label := links.Label{Weight: 2.5, Anchor: "the text"}
@@ -251,7 +254,7 @@ func TestGraph(t *testing.T) {
 
 // TestOtherDoors checks that links from other endpoints are visible, in named graphs too.
 func TestOtherDoors(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	a, b := pageURL(1, 1), pageURL(2, 1)
 	link := links.Link(links.DefaultPredicate, a, b)
 	named := link
@@ -284,7 +287,7 @@ func TestOtherDoors(t *testing.T) {
 // TestLongAtOnce checks that changes between new pages with very long IRIs are applied with
 // those before them. If they are deleted or annotated, the feed has only their beginning.
 func TestLongAtOnce(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	a := pageURL(1, 1)
 	long := func(i int) string {
 		return fmt.Sprint("http://www.host3.example.org/", strings.Repeat("long/", 1000), i)
@@ -292,7 +295,7 @@ func TestLongAtOnce(t *testing.T) {
 	begun, goOn := make(chan struct{}), make(chan struct{})
 	asked := make(chan error, 1)
 	go func() {
-		asked <- w.graph.keeper.inKeeper(ctx, func(*keeper) error {
+		asked <- w.graph.keeper.InKeeper(ctx, func(*keep.Keeper) error {
 			close(begun)
 			<-goOn
 			return nil
@@ -302,7 +305,7 @@ func TestLongAtOnce(t *testing.T) {
 	noted, deleted := links.Link(links.DefaultPredicate, long(1), a), links.Link(links.DefaultPredicate, a, long(2))
 	label := links.Label{Weight: 3, Anchor: "x"}
 	_, added := store.Add(ctx, w.store, []triple.Triple{noted, deleted})
-	annotated := store.Annotate(ctx, w.store, noted, application, lists.AppendLabel(nil, label))
+	annotated := store.Annotate(ctx, w.store, noted, links.Application, lists.AppendLabel(nil, label))
 	_, err := store.Delete(ctx, w.store, []triple.Triple{deleted})
 	close(goOn)
 	if err := errors.Join(added, annotated, err, <-asked); err != nil {
@@ -316,7 +319,7 @@ func TestLongAtOnce(t *testing.T) {
 // map.
 func TestRandom(t *testing.T) {
 	rng := random(t)
-	w := newWorld(t, Options{CellPages: 20, BuildBytes: 1 << 10, Workers: 2})
+	w := newWorld(t, machine.Options{CellPages: 20, BuildBytes: 1 << 10, Workers: 2})
 	some := func() string { return pageURL(rng.IntN(8), rng.IntN(12)) }
 	steps := 60
 	if testing.Short() {
@@ -370,8 +373,8 @@ func TestRandom(t *testing.T) {
 		case n < 9:
 			w.reopen()
 		default:
-			err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error {
-				_, err := k.settle()
+			err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error {
+				_, err := k.Settle()
 				return err
 			})
 			if err != nil {
@@ -383,11 +386,11 @@ func TestRandom(t *testing.T) {
 		}
 	}
 	w.compare()
-	before := w.graph.board.state.Load()
-	if err := w.graph.placer.make(ctx, allPartitions); err != nil {
+	before := w.graph.Board.State.Load()
+	if err := w.graph.placer.Make(ctx, machine.AllPartitions); err != nil {
 		t.Fatal(err)
 	}
-	if w.graph.board.state.Load() == before {
+	if w.graph.Board.State.Load() == before {
 		t.Error("nothing was built")
 	}
 	w.compare()
@@ -399,13 +402,13 @@ func TestDamagedFiles(t *testing.T) {
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}
-	w := newWorld(t, Options{CellPages: 5})
+	w := newWorld(t, machine.Options{CellPages: 5})
 	for host := range 4 {
 		for i := range 6 {
 			w.update(links.Change{Source: pageURL(host, i), Targets: []string{pageURL(host, i+1), pageURL(host+1, i)}})
 		}
 	}
-	if err := w.graph.placer.make(ctx, allPartitions); err != nil {
+	if err := w.graph.placer.Make(ctx, machine.AllPartitions); err != nil {
 		t.Fatal(err)
 	}
 	dir := w.dir + "/links"
@@ -445,7 +448,7 @@ func TestDamagedFiles(t *testing.T) {
 }
 
 func TestSamplesAndRanks(t *testing.T) {
-	w := newWorld(t, Options{CellPages: 100})
+	w := newWorld(t, machine.Options{CellPages: 100})
 	hub := "http://hub.example.com/"
 	c := links.Change{Source: hub}
 	for host := range 40 {
@@ -501,11 +504,11 @@ func TestSamplesAndRanks(t *testing.T) {
 		}
 	}
 	check()
-	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err }); err != nil {
 		t.Fatal(err)
 	}
-	s := w.graph.board.state.Load()
-	if tables := s.sketches[s.find(uids[0])]; tables == nil || tables[links.Forward].Len() != 1 {
+	s := w.graph.Board.State.Load()
+	if tables := s.Sketches[s.Find(uids[0])]; tables == nil || tables[links.Forward].Len() != 1 {
 		t.Error("a list of 2002 links has no sketch")
 	}
 	check() // by a sketch
@@ -583,7 +586,7 @@ func TestLongList(t *testing.T) {
 	if testing.Short() {
 		t.Skip("short: large, and like others but for the parts that it is taken in")
 	}
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	list := func(from, to int) (targets []string) {
 		for i := from; i < to; i++ {
 			targets = append(targets, pageURL(i%7, i))
@@ -591,17 +594,17 @@ func TestLongList(t *testing.T) {
 		return targets
 	}
 	hub := pageURL(100, 1)
-	w.update(links.Change{Source: hub, Targets: list(0, 2*changedLinks+5)})
-	w.update(links.Change{Kind: links.ReplaceLinks, Source: hub, Targets: list(changedLinks, 2*changedLinks+10)})
+	w.update(links.Change{Source: hub, Targets: list(0, 2*update.ChangedLinks+5)})
+	w.update(links.Change{Kind: links.ReplaceLinks, Source: hub, Targets: list(update.ChangedLinks, 2*update.ChangedLinks+10)})
 	w.compare()
-	w.update(links.Change{Kind: links.DeleteLinks, Source: hub, Targets: list(0, changedLinks+10)})
+	w.update(links.Change{Kind: links.DeleteLinks, Source: hub, Targets: list(0, update.ChangedLinks+10)})
 	w.compare()
 	// Short lists replace long ones: first a very long one, then many at once.
-	w.update(links.Change{Source: hub, Targets: list(0, 2*changedLinks+5)})
+	w.update(links.Change{Source: hub, Targets: list(0, 2*update.ChangedLinks+5)})
 	w.update(links.Change{Kind: links.ReplaceLinks, Source: hub, Targets: list(7, 9)}, links.Change{Source: hub, Targets: list(3, 4)})
 	w.compare()
 	var long, short []links.Change
-	for i := range 2*changedLinks/1000 + 1 {
+	for i := range 2*update.ChangedLinks/1000 + 1 {
 		long = append(long, links.Change{Source: pageURL(101, i), Targets: list(0, 1000)})
 		short = append(short, links.Change{Kind: links.ReplaceLinks, Source: pageURL(101, i), Targets: list(i, i+2)})
 	}
@@ -612,7 +615,7 @@ func TestLongList(t *testing.T) {
 
 // TestLongTargets updates pages with URLs so long that a change of the store has a few of them.
 func TestLongTargets(t *testing.T) {
-	w := newWorld(t, Options{MessageBytes: 10_000})
+	w := newWorld(t, machine.Options{MessageBytes: 10_000})
 	var changes []links.Change
 	for i := range 9 {
 		c := links.Change{Kind: links.ChangeKind(i % 3), Source: pageURL(i%3, 1)}
@@ -631,7 +634,7 @@ func TestLongTargets(t *testing.T) {
 // TestLabelOfAddedAgain adds a link with a label again, in a named graph: the label stays. If the link
 // was deleted in between, it is gone.
 func TestLabelOfAddedAgain(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	src, dst := pageURL(1, 1), pageURL(2, 1)
 	label := cell.Label{Weight: 2, Anchor: "a"}
 	w.update(links.Change{Source: src, Targets: []string{dst, pageURL(3, 1)}, Labels: []cell.Label{label, label}})
@@ -649,7 +652,7 @@ func TestLabelOfAddedAgain(t *testing.T) {
 // TestUIDOfTwoPages adds a page's UID to another page. Nobody may wait forever, the error must
 // name the triple to delete, and then everything must continue.
 func TestUIDOfTwoPages(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	w.update(links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 1)}})
 	w.compare()
 	stolen := links.UIDTriple("http://thief.example.org/", w.uids[pageURL(1, 1)])
@@ -694,7 +697,7 @@ func TestUIDOfTwoPages(t *testing.T) {
 }
 
 func TestInvalid(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	for name, c := range map[string]links.Change{
 		"no IRI":        {Source: "no IRI", Targets: []string{pageURL(1, 1)}},
 		"bad target":    {Source: pageURL(1, 1), Targets: []string{"http://a b/"}},

@@ -13,6 +13,9 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/route"
+	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -23,18 +26,21 @@ import (
 
 // talker is the node of machine 1 of three. The test answers its queries to the others.
 type talker struct {
-	Node
+	machine.Node
 	view   *view.View
-	answer func(ctx context.Context, to trie.MachineID, q *query) (*answer, error)
+	answer func(ctx context.Context, to trie.MachineID, q *route.Query) (*route.Answer, error)
 
 	mu    sync.Mutex
 	asked map[trie.MachineID]int // queries by machine, without askHeld
 }
 
-func (n *talker) View() *view.View          { return n.view }
+func (n *talker) View() *view.View { return n.view }
+
 func (n *talker) MachineID() trie.MachineID { return 1 }
-func (n *talker) Lone() *store.Store        { return nil }
-func (n *talker) NoMajority() bool          { return false }
+
+func (n *talker) Lone() *store.Store { return nil }
+
+func (n *talker) NoMajority() bool { return false }
 
 func (n *talker) ReadPosition(context.Context) (feed.Position, error) { return feed.Position{}, nil }
 
@@ -44,12 +50,12 @@ func (n *talker) Newer(ctx context.Context, _ *view.View) error {
 }
 
 func (n *talker) Call(ctx context.Context, to trie.MachineID, _ string, body []byte) ([]byte, error) {
-	q := &query{}
-	if err := peer.Decode(body, q.fields); err != nil {
+	q := &route.Query{}
+	if err := peer.Decode(body, q.Fields); err != nil {
 		return nil, err
 	}
-	if q.kind == askHeld {
-		return peer.Encode(64, (&answer{number: uint64(allPartitions)}).fields), nil
+	if q.Kind == route.AskHeld {
+		return peer.Encode(64, (&route.Answer{Number: uint64(machine.AllPartitions)}).Fields), nil
 	}
 	n.mu.Lock()
 	n.asked[to]++
@@ -58,7 +64,7 @@ func (n *talker) Call(ctx context.Context, to trie.MachineID, _ string, body []b
 	if err != nil {
 		return nil, err
 	}
-	return peer.Encode(64, a.fields), nil
+	return peer.Encode(64, a.Fields), nil
 }
 
 // newTalker returns a graph without goroutines of its own, on the node of machine 1.
@@ -75,23 +81,23 @@ func newTalker(t *testing.T) (*Graph, *talker) {
 		v.Members = append(v.Members, view.Member{ID: m})
 	}
 	n := &talker{view: v, asked: map[trie.MachineID]int{}}
-	g := newGraph(newMachine(n, Options{Copies: 2}.withDefaults()))
-	g.ctx, g.cancel = context.WithCancelCause(t.Context())
-	g.board.state.Store(&state{})
+	g := newGraph(machine.NewMachine(n, machine.Options{Copies: 2}.WithDefaults()))
+	g.Context, g.Cancel = context.WithCancelCause(t.Context())
+	g.Board.State.Store(&state.State{})
 	return g, n
 }
 
 // pageOn returns a page of a partition whose first machine is m.
 func (g *Graph) pageOn(m trie.MachineID) uid.UID {
 	for i := 0; ; i++ {
-		if g.placementOf(g.node.View()).primary(i) == m {
-			return partitionRange(i).First + 1
+		if g.PlacementOf(g.Node.View()).Primary(i) == m {
+			return machine.PartitionRange(i).First + 1
 		}
 	}
 }
 
 // oneLink is the answer of a list of one link.
-func oneLink() *answer { return &answer{ends: []int{1}, items: []uint64{7}} }
+func oneLink() *route.Answer { return &route.Answer{Ends: []int{1}, Items: []uint64{7}} }
 
 // TestOtherHolder checks that a read goes on to another holder if one fails, and does not if the
 // query is wrong.
@@ -110,7 +116,7 @@ func TestOtherHolder(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g, n := newTalker(t)
-				n.answer = func(_ context.Context, to trie.MachineID, q *query) (*answer, error) {
+				n.answer = func(_ context.Context, to trie.MachineID, q *route.Query) (*route.Answer, error) {
 					if to == 2 || test.all {
 						return nil, test.err
 					}
@@ -134,18 +140,18 @@ func TestOtherHolderThanSelf(t *testing.T) {
 	for name, prepare := range map[string]func(g *Graph){
 		"keeper": func(g *Graph) {
 			err := errors.New("the disk is full")
-			g.board.keepFailure.Store(&err)
-			g.board.state.Store(&state{held: allPartitions})
+			g.Board.KeepFailure.Store(&err)
+			g.Board.State.Store(&state.State{Held: machine.AllPartitions})
 		},
 		"placer": func(g *Graph) {
 			err := errors.New("two pages have one UID")
-			g.board.placeFailure.Store(&err)
-			g.board.state.Store(&state{held: allPartitions})
+			g.Board.PlaceFailure.Store(&err)
+			g.Board.State.Store(&state.State{Held: machine.AllPartitions})
 		},
 		"memory": func(g *Graph) {
 			// The forward lists are relinquished, and do not fit any more.
-			g.board.state.Store(relinquished(t, g, partitionOf(g.pageOn(1))))
-			g.o.MemoryBytes = 1
+			g.Board.State.Store(relinquished(t, g, machine.PartitionOf(g.pageOn(1))))
+			g.Options.MemoryBytes = 1
 		},
 		"not held": func(*Graph) {},
 	} {
@@ -153,7 +159,7 @@ func TestOtherHolderThanSelf(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g, n := newTalker(t)
 				prepare(g)
-				n.answer = func(context.Context, trie.MachineID, *query) (*answer, error) { return oneLink(), nil }
+				n.answer = func(context.Context, trie.MachineID, *route.Query) (*route.Answer, error) { return oneLink(), nil }
 				l, err := g.Links(t.Context(), links.Forward, []uid.UID{g.pageOn(1)})
 				if err != nil || len(l.At(0)) != 1 || n.asked[2]+n.asked[3] != 1 {
 					t.Errorf("%v, %v, %v", l, err, n.asked)
@@ -164,9 +170,9 @@ func TestOtherHolderThanSelf(t *testing.T) {
 }
 
 // relinquished returns a state of a partition without any store in memory.
-func relinquished(t *testing.T, g *Graph, partition int) *state {
+func relinquished(t *testing.T, g *Graph, partition int) *state.State {
 	t.Helper()
-	b, err := cell.NewBuilder(cell.Options{Range: partitionRange(partition)})
+	b, err := cell.NewBuilder(cell.Options{Range: machine.PartitionRange(partition)})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -186,8 +192,8 @@ func relinquished(t *testing.T, g *Graph, partition int) *state {
 	if err != nil {
 		t.Fatal(err)
 	}
-	p := &part{Range: c.Range(), delta: d}
-	return &state{loader: g.loader, parts: []*part{p}, views: []*delta.View{d.View()}, held: partitionSet(0).with(partition)}
+	p := &state.Part{Range: c.Range(), Delta: d}
+	return &state.State{Loader: g.loader, Parts: []*state.Part{p}, Views: []*delta.View{d.View()}, Held: machine.PartitionSet(0).With(partition)}
 }
 
 // TestHangingCopy checks that a partition is requested from the next machine if one answers probes
@@ -195,16 +201,16 @@ func relinquished(t *testing.T, g *Graph, partition int) *state {
 func TestHangingCopy(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, n := newTalker(t)
-		n.answer = func(ctx context.Context, _ trie.MachineID, _ *query) (*answer, error) {
+		n.answer = func(ctx context.Context, _ trie.MachineID, _ *route.Query) (*route.Answer, error) {
 			<-ctx.Done()
 			return nil, context.Cause(ctx)
 		}
 		begun := time.Now()
-		copied, err := g.placer.copyFrom(t.Context(), g.placementOf(n.view), 3, feed.Position{})
+		copied, err := g.placer.CopyFrom(t.Context(), g.PlacementOf(n.view), 3, feed.Position{})
 		if copied || err != nil || n.asked[2] != 1 || n.asked[3] != 1 {
 			t.Errorf("%t, %v, %v", copied, err, n.asked)
 		}
-		if took := time.Since(begun); took > 3*copyTimeout {
+		if took := time.Since(begun); took > 3*route.CopyTimeout {
 			t.Errorf("the copies were waited for for %s", took)
 		}
 	})

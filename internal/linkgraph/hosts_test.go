@@ -6,6 +6,8 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/sample"
@@ -15,7 +17,7 @@ import (
 // TestHostsFail checks that samples and rankings by class, sketches and copies fail if the hosts of
 // pages cannot be looked up. Their results would be wrong.
 func TestHostsFail(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	var targets []string
 	for i := range 2000 { // enough for a sketch
 		targets = append(targets, pageURL(i%50, i))
@@ -26,20 +28,20 @@ func TestHostsFail(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	s := w.graph.board.state.Load()
+	s := w.graph.Board.State.Load()
 	class := sample.Spec{Mode: sample.ModeRandom, N: 5, Class: sample.InterHost}
 	// 1. No host is known, and look-ups fail.
 	failure := errors.New("the rows are away")
 	failing := true
-	w.graph.hosts.mu.Lock()
-	clear(w.graph.hosts.of)
-	w.graph.hosts.find = func([]uid.Extent) (map[uid.Extent]string, error) {
+	w.graph.hosts.Mu.Lock()
+	clear(w.graph.hosts.Of)
+	w.graph.hosts.Find = func([]uid.Extent) (map[uid.Extent]string, error) {
 		if failing {
 			return nil, failure
 		}
 		return nil, nil
 	}
-	w.graph.hosts.mu.Unlock()
+	w.graph.hosts.Mu.Unlock()
 	calls := map[string]func() error{
 		"sample": func() error {
 			_, err := w.graph.SampleLinks(ctx, links.Forward, pages, class)
@@ -50,20 +52,20 @@ func TestHostsFail(t *testing.T) {
 			for _, u := range pages {
 				set.Add(u)
 			}
-			_, err := w.graph.sampler.linksWithin(ctx, s, &set, sample.InterHost)
+			_, err := w.graph.sampler.LinksWithin(ctx, s, &set, sample.InterHost)
 			return err
 		},
 		"sketches": func() error {
-			for _, v := range s.views {
-				if _, err := makeSketches(v.Cell(), w.graph.hosts.forCall()); err != nil {
+			for _, v := range s.Views {
+				if _, err := state.MakeSketches(v.Cell(), w.graph.hosts.ForCall()); err != nil {
 					return err
 				}
 			}
 			return nil
 		},
 		"copy": func() (err error) {
-			for _, p := range s.parts {
-				err = errors.Join(err, w.graph.hosts.addAll([]uid.Extent{p.First.Extent()}))
+			for _, p := range s.Parts {
+				err = errors.Join(err, w.graph.hosts.AddAll([]uid.Extent{p.First.Extent()}))
 			}
 			return err
 		},

@@ -21,10 +21,13 @@ type joiner struct{ *talker }
 
 var errJoins = fmt.Errorf("%w: it joins", store.ErrUnavailable)
 
-func (joiner) View() *view.View                                          { return nil }
-func (joiner) Newer(context.Context, *view.View) error                   { return errJoins }
+func (joiner) View() *view.View { return nil }
+
+func (joiner) Newer(context.Context, *view.View) error { return errJoins }
+
 func (joiner) ReadPosition(context.Context) (p feed.Position, err error) { return p, errJoins }
-func (joiner) Reader() (store.Reader, error)                             { return nil, errJoins }
+
+func (joiner) Reader() (store.Reader, error) { return nil, errJoins }
 
 // TestJoining: requests that go to several machines end at once with the reason, in virtual time. None is
 // answered as by a lone node.
@@ -42,13 +45,13 @@ func TestJoining(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			synctest.Test(t, func(t *testing.T) {
 				g, n := newTalker(t)
-				g.node = joiner{n}
+				g.Node = joiner{n}
 				began := time.Now()
 				if err := request(t.Context(), g); !errors.Is(err, errJoins) || time.Since(began) > 0 {
 					t.Errorf("after %s: %v", time.Since(began), err)
 				}
-				g.cancel(store.ErrClosed)
-				g.running.Wait()
+				g.Cancel(store.ErrClosed)
+				g.Running.Wait()
 			})
 		})
 	}

@@ -22,6 +22,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
@@ -36,12 +37,12 @@ var killMoments = []struct {
 	name, function string
 	opening        bool
 }{
-	{"cell", "internal/linkgraph.(*keeper).rebuild.func", false},
-	{"assign", "internal/linkgraph.(*assigner).assign(", false},
-	{"build", "internal/linkgraph.(*cellMaker).tryBuild(", true},
+	{"cell", "internal/linkgraph/keep.(*Keeper).Rebuild.func", false},
+	{"assign", "internal/linkgraph/assign.(*allocators).assign(", false},
+	{"build", "internal/linkgraph/build.(*Maker).tryBuild(", true},
 	{"merge", "links/delta.mergeRows(", false},
-	{"load", "internal/linkgraph.(*assigner).load(", true},
-	{"files", "internal/linkgraph.(*keeper).save(", true},
+	{"load", "internal/linkgraph/assign.(*allocators).Load(", true},
+	{"files", "internal/linkgraph/keep.(*Keeper).Save(", true},
 }
 
 // The environment of a process that is to be killed.
@@ -52,7 +53,7 @@ const (
 )
 
 // killedOptions are the options of the graph, before and after.
-var killedOptions = Options{CellPages: 1500, limits: limits{loadedPages: 50, heldBytes: heldBytes}}
+var killedOptions = machine.Options{CellPages: 1500, Limits: machine.Limits{LoadedPages: 50, HeldBytes: machine.HeldBytes}}
 
 // A step is one action of one of two writers, chosen by the seed.
 type killedStep struct {

@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/dataset/linkgen"
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -15,7 +17,7 @@ import (
 // labelledWorld is a generated web of which each link has a weight and an anchor.
 func labelledWorld(b *testing.B, pages uint32) (*world, []uid.UID) {
 	b.Helper()
-	w := newWorld(b, Options{})
+	w := newWorld(b, machine.Options{})
 	g, err := linkgen.New(linkgen.Options{Pages: pages})
 	if err != nil {
 		b.Fatal(err)
@@ -36,7 +38,7 @@ func labelledWorld(b *testing.B, pages uint32) (*world, []uid.UID) {
 			changes = changes[:0]
 		}
 	}
-	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err }); err != nil {
 		b.Fatal(err)
 	}
 	uids, err := w.graph.Pages(ctx, 0, int(pages))
@@ -51,7 +53,7 @@ func labelledWorld(b *testing.B, pages uint32) (*world, []uid.UID) {
 func BenchmarkLabels(b *testing.B) {
 	w, uids := labelledWorld(b, 5_000)
 	bytes, count := 0, int64(0)
-	for _, v := range w.graph.board.state.Load().views {
+	for _, v := range w.graph.Board.State.Load().Views {
 		bytes += v.Cell().Sizes()["labels"]
 		count += v.NumLinks(links.Forward)
 	}

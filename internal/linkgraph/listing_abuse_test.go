@@ -9,6 +9,7 @@ import (
 	"reflect"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -22,12 +23,12 @@ func TestAbuseListing(t *testing.T) {
 	rng := random(t)
 	w := damagedWorld(t, rng)
 	defer w.open()
-	path := filepath.Join(w.dir, "links", graphFile)
+	path := filepath.Join(w.dir, "links", keep.GraphFile)
 	text, err := os.ReadFile(path)
 	if err != nil {
 		t.Fatal(err)
 	}
-	want, err := w.graph.files.readListing()
+	want, err := w.graph.files.ReadListing()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -40,7 +41,7 @@ func TestAbuseListing(t *testing.T) {
 	}
 	for bit := range 8 * len(text) {
 		flip(bit)
-		if got, err := w.graph.files.readListing(); err == nil && !reflect.DeepEqual(got, want) {
+		if got, err := w.graph.files.ReadListing(); err == nil && !reflect.DeepEqual(got, want) {
 			t.Fatalf("bit %d of byte %d is flipped, and it says %+v", bit%8, bit/8, got)
 		}
 	}

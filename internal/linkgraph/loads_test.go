@@ -11,6 +11,9 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
@@ -22,11 +25,11 @@ import (
 // cells returns the cells of the graph when it has taken in all changes.
 func (w *world) cells() (cells []*cell.Cell) {
 	w.t.Helper()
-	s, err := w.graph.board.caughtUp(ctx)
+	s, err := w.graph.Board.CaughtUp(ctx)
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	for _, v := range s.views {
+	for _, v := range s.Views {
 		cells = append(cells, v.Cell())
 	}
 	return cells
@@ -97,7 +100,7 @@ func TestLoadsKeepCells(t *testing.T) {
 		}, false},
 		{"a UID", func(w *world) {
 			page := pageURL(500, 1)
-			w.load([]triple.Triple{links.UIDTriple(page, uid.Make(uid.SlotOf(hostKey(page)), 1, 5))})
+			w.load([]triple.Triple{links.UIDTriple(page, uid.Make(uid.SlotOf(pagerows.HostKey(page)), 1, 5))})
 		}, false},
 		{"a cleared graph without a link", func(w *world) {
 			w.load(others(1000, graph))
@@ -122,7 +125,7 @@ func TestLoadsKeepCells(t *testing.T) {
 	}
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
-			w := newWorld(t, Options{CellPages: 100, limits: limits{loadedPages, heldBytes, 200}})
+			w := newWorld(t, machine.Options{CellPages: 100, Limits: machine.Limits{LoadedPages: machine.LoadedPages, HeldBytes: machine.HeldBytes, LoadedLinks: 200}})
 			label := []links.Label{{Weight: 2, Anchor: "text"}}
 			w.update(
 				links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 2)}, Labels: label},
@@ -144,7 +147,7 @@ func TestLoadsKeepCells(t *testing.T) {
 // at the same time, and that the cells that were built before have it all.
 func TestLoadsAmidChanges(t *testing.T) {
 	rng := seed.Rand(t)
-	w := newWorld(t, Options{CellPages: 100})
+	w := newWorld(t, machine.Options{CellPages: 100})
 	page := func(rng *rand.Rand) string { return pageURL(rng.IntN(4), rng.IntN(4)) }
 	link := func(rng *rand.Rand) triple.Triple { return links.Link(links.DefaultPredicate, page(rng), page(rng)) }
 	// 1. Loads and changes run at the same time.
@@ -189,33 +192,33 @@ func TestLoadsAmidChanges(t *testing.T) {
 // TestLoadOverLoad applies a load whose links a second load has written again: their rows have the stamp
 // of the second one. A state with the position of the first one must have its links all the same.
 func TestLoadOverLoad(t *testing.T) {
-	w := newWorld(t, Options{CellPages: 100})
+	w := newWorld(t, machine.Options{CellPages: 100})
 	w.update(links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 2)}})
 	link := links.Link(links.DefaultPredicate, pageURL(3, 3), pageURL(4, 4))
-	err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error {
+	err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error {
 		// 1. The keeper has taken the first load from the feed when the second one comes.
 		w.load([]triple.Triple{link})
-		var first *taken
-		for first == nil || len(first.loads.stamps) == 0 {
+		var first *keep.Taken
+		for first == nil || len(first.Loads.Stamps) == 0 {
 			var err error
-			if first, err = k.in.take(); err != nil {
+			if first, err = k.In.Take(); err != nil {
 				return err
 			}
 			runtime.Gosched()
 		}
 		w.load([]triple.Triple{link})
-		if err := k.takeIn(ctx, first); err != nil {
+		if err := k.TakeIn(ctx, first); err != nil {
 			return err
 		}
 		w.set(pageURL(3, 3), pageURL(4, 4), cell.NoLabel)
 		// 2. Readers see no state of the first load without its link.
-		s := k.board.state.Load()
-		if !s.at.Reaches(first.at) {
+		s := k.Board.State.Load()
+		if !s.At.Reaches(first.At) {
 			return nil
 		}
-		u, _ := s.lookUp(pageURL(3, 3))
-		if u == 0 || s.view(u).Degree(cell.Forward, u) != 1 {
-			t.Errorf("the state at %s has no link of the load", s.at)
+		u, _ := s.LookUp(pageURL(3, 3))
+		if u == 0 || s.View(u).Degree(cell.Forward, u) != 1 {
+			t.Errorf("the state at %s has no link of the load", s.At)
 		}
 		return nil
 	})
@@ -227,7 +230,7 @@ func TestLoadOverLoad(t *testing.T) {
 
 // TestLoadOfAnEarlierRelease checks that a load without known predicates makes all cells invalid.
 func TestLoadOfAnEarlierRelease(t *testing.T) {
-	o := Options{}.withDefaults()
+	o := machine.Options{}.WithDefaults()
 	for _, test := range []struct {
 		load feed.LoadInfo
 		void bool
@@ -235,12 +238,12 @@ func TestLoadOfAnEarlierRelease(t *testing.T) {
 		{feed.LoadInfo{ID: "old"}, true},
 		{feed.LoadInfo{ID: "new", Predicates: feed.Predicates{links.DefaultPredicate: 3}}, false},
 	} {
-		taken := newTaken(&o)
+		taken := keep.NewTaken(&o)
 		c := feed.Change{Kind: feed.Load, Stamp: triple.Stamp{Sequence: 5}, Load: &test.load}
-		if err := taken.add(&feed.Batch{Changes: []feed.Change{c}}); err != nil || taken.void != test.void {
-			t.Errorf("%+v: void is %t, %v", test.load, taken.void, err)
+		if err := taken.Add(&feed.Batch{Changes: []feed.Change{c}}); err != nil || taken.Void != test.void {
+			t.Errorf("%+v: void is %t, %v", test.load, taken.Void, err)
 		}
-		m, err := feed.NewMatcher(linkFilter(o.Predicate))
+		m, err := feed.NewMatcher(keep.LinkFilter(o.Predicate))
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -22,7 +23,7 @@ func TestAbuseLongDeleted(t *testing.T) {
 	if fullAbuse() {
 		n = 8000
 	}
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	var all []triple.Triple
 	for i := range n {
 		src := fmt.Sprint("http://www.x.org/", strings.Repeat("long/", 260), i)
@@ -43,7 +44,7 @@ func TestAbuseLongDeleted(t *testing.T) {
 			w.unset(link.Subject.Value(), link.Object.Value())
 		}
 	}
-	if _, err := w.graph.board.caughtUp(ctx); err != nil {
+	if _, err := w.graph.Board.CaughtUp(ctx); err != nil {
 		t.Fatal(err)
 	}
 	if took := time.Since(begun); took > bound {

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -29,11 +30,11 @@ func TestMemoryBound(t *testing.T) {
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	u := links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 1)}}
 	w.update(u)
-	base := w.graph.board.memory()
-	bound := Options{MemoryBytes: base + 100_000}
+	base := w.graph.Board.Memory()
+	bound := machine.Options{MemoryBytes: base + 100_000}
 	w.o = bound
 	w.reopen()
 	w.compare()
@@ -45,10 +46,10 @@ func TestMemoryBound(t *testing.T) {
 	if _, err := w.graph.Stats(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.graph.board.current(ctx); err != nil {
+	if _, err := w.graph.Board.Current(ctx); err != nil {
 		t.Fatal(err)
 	}
-	t.Logf("%d of %d bytes", w.graph.board.memory(), bound.MemoryBytes)
+	t.Logf("%d of %d bytes", w.graph.Board.Memory(), bound.MemoryBytes)
 	if _, err := w.graph.Update(ctx, []links.Change{{Source: pageURL(1, 1), Targets: []string{pageURL(3, 1)}}}); !errors.Is(err, links.ErrMemory) {
 		t.Errorf("an update with little memory: %v", err)
 	}
@@ -74,7 +75,7 @@ func TestMemoryBound(t *testing.T) {
 				t.Errorf("a graph that is too large: %v", err)
 			}
 		}
-		if n := w.graph.board.memory(); n > bound.MemoryBytes {
+		if n := w.graph.Board.Memory(); n > bound.MemoryBytes {
 			t.Errorf("%d bytes in use, of %d", n, bound.MemoryBytes)
 		}
 		stats, err := w.graph.Stats(ctx)
@@ -82,7 +83,7 @@ func TestMemoryBound(t *testing.T) {
 			t.Errorf("%+v, %v", stats, err)
 		}
 	}
-	if _, err := w.graph.board.current(ctx); err != nil {
+	if _, err := w.graph.Board.Current(ctx); err != nil {
 		t.Fatal(err)
 	}
 	refused()
@@ -100,7 +101,7 @@ func TestMemoryBound(t *testing.T) {
 	// 4. A restart does not bring it back, more memory does.
 	w.reopen()
 	refused()
-	w.o = Options{}
+	w.o = machine.Options{}
 	w.reopen()
 	for _, l := range append(boundLinks(0, 153), more...) {
 		w.set(l.Subject.Value(), l.Object.Value(), cell.NoLabel)

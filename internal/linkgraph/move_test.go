@@ -7,6 +7,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/links"
@@ -26,11 +28,11 @@ func (w *world) earlierStore() {
 	if err != nil {
 		w.t.Fatal(err)
 	}
-	f := form{earlier: true}
+	f := pagerows.Form{Earlier: true}
 	changes := store.Steps{}
 	var add, remove []triple.Triple
 	notes := map[triple.Triple][]store.Annotation{}
-	for row, err := range r.Match(ctx, triple.Pattern{Graph: systemGraph}, store.ReadOptions{}) {
+	for row, err := range r.Match(ctx, triple.Pattern{Graph: pagerows.SystemGraph}, store.ReadOptions{}) {
 		if err != nil {
 			w.t.Fatal(err)
 		}
@@ -43,9 +45,9 @@ func (w *world) earlierStore() {
 			var earlier triple.Triple
 			switch t {
 			case links.UIDTriple(url, u):
-				earlier = f.uidTriple(url, u)
+				earlier = f.UIDTriple(url, u)
 			case links.HostTriple(u.Extent(), weburl.HostKey(url)):
-				earlier = f.hostTriple(u.Extent(), weburl.HostKey(url))
+				earlier = f.HostTriple(u.Extent(), weburl.HostKey(url))
 			default:
 				continue
 			}
@@ -92,9 +94,9 @@ func (w *world) count(p triple.Pattern) int64 {
 // TestMove: the UIDs, the hosts and the labels of an earlier release are in the system graph when the graph is open, with
 // and without the cells' files. Triples of the same form that come later are an application's own.
 func TestMove(t *testing.T) {
-	defer func(n int) { movedAtOnce = n }(movedAtOnce)
-	movedAtOnce = 3
-	w := newWorld(t, Options{})
+	defer func(n int) { pagerows.MovedAtOnce = n }(pagerows.MovedAtOnce)
+	pagerows.MovedAtOnce = 3
+	w := newWorld(t, machine.Options{})
 	w.update(links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 1), pageURL(1, 2), pageURL(3, 1)}},
 		links.Change{Kind: links.LabelPage, Source: pageURL(1, 1), Labels: []links.Label{{Weight: 3}}})
 	w.compare()
@@ -111,7 +113,7 @@ func TestMove(t *testing.T) {
 		t.Fatalf("the page has the label %+v", want)
 	}
 	w.earlierStore()
-	earlier := []triple.Pattern{{Predicate: triple.NewIRI(earlierUID)}, {Predicate: triple.NewIRI(earlierHost)}}
+	earlier := []triple.Pattern{{Predicate: triple.NewIRI(pagerows.EarlierUID)}, {Predicate: triple.NewIRI(pagerows.EarlierHost)}}
 	for _, p := range earlier {
 		if w.count(p) == 0 {
 			t.Fatalf("the test has made no triples of %s", p.Predicate)
@@ -127,7 +129,7 @@ func TestMove(t *testing.T) {
 			t.Errorf("%d triples of %s are left", n, p.Predicate)
 		}
 	}
-	if n := w.count(triple.Pattern{Predicate: triple.NewIRI(links.UIDPredicate), Graph: systemGraph}); n != int64(len(w.uids)) {
+	if n := w.count(triple.Pattern{Predicate: triple.NewIRI(links.UIDPredicate), Graph: pagerows.SystemGraph}); n != int64(len(w.uids)) {
 		t.Errorf("%d UIDs were moved, want %d", n, len(w.uids))
 	}
 	if got := label(); got != want {
@@ -137,7 +139,7 @@ func TestMove(t *testing.T) {
 		t.Errorf("the mark is there %d times", n)
 	}
 	// A client's triple of the earlier form names no page, whatever happens to it.
-	stolen := form{earlier: true}.uidTriple(pageURL(1, 9), w.uids[pageURL(1, 1)])
+	stolen := pagerows.Form{Earlier: true}.UIDTriple(pageURL(1, 9), w.uids[pageURL(1, 1)])
 	if _, err := store.Add(ctx, w.store, []triple.Triple{stolen}); err != nil {
 		t.Fatal(err)
 	}
@@ -152,14 +154,14 @@ func TestMove(t *testing.T) {
 
 // TestMoveRestored: UIDs of an earlier release that come into an open store without UIDs, as from a backup, are moved.
 func TestMoveRestored(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	a, b := pageURL(1, 1), pageURL(2, 1)
-	f := form{earlier: true}
+	f := pagerows.Form{Earlier: true}
 	var all []triple.Triple
 	for _, url := range []string{a, b} {
-		u := uid.Make(uid.SlotOf(hostKey(url)), 1, 7)
+		u := uid.Make(uid.SlotOf(pagerows.HostKey(url)), 1, 7)
 		w.uids[url] = u
-		all = append(all, f.uidTriple(url, u), f.hostTriple(u.Extent(), hostKey(url)))
+		all = append(all, f.UIDTriple(url, u), f.HostTriple(u.Extent(), pagerows.HostKey(url)))
 	}
 	w.load(append(all, links.Link(links.DefaultPredicate, a, b)))
 	w.set(a, b, cell.NoLabel)
@@ -169,7 +171,7 @@ func TestMoveRestored(t *testing.T) {
 	if err != nil || got[0] != want[a] || got[1] != want[b] {
 		t.Errorf("the pages had the UIDs %v and have %v, %v", want, got, err)
 	}
-	if n := w.count(triple.Pattern{Predicate: triple.NewIRI(earlierUID)}); n != 0 {
+	if n := w.count(triple.Pattern{Predicate: triple.NewIRI(pagerows.EarlierUID)}); n != 0 {
 		t.Errorf("%d triples are left in the default graph", n)
 	}
 }

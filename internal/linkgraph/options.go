@@ -1,114 +1,18 @@
-// Options of the graph, their checks and defaults.
+// The options and the node of a graph, as its users see them.
 
 package linkgraph
 
-import (
-	"fmt"
-	"log/slog"
-	"os"
-
-	"github.com/trefoildb/trefoil/internal/processors"
-	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/links/lists"
-	"github.com/trefoildb/trefoil/recovery"
-)
+import "github.com/trefoildb/trefoil/internal/linkgraph/machine"
 
 // Options are the options of [Open]. The zero value is ready to use.
-type Options struct {
-	// Predicate is the predicate of links; "" means links.DefaultPredicate. The store
-	// should watch it, because adds are faster then.
-	Predicate string
-	// Dir is the directory of cells. For [Open], "" means links in the store's directory.
-	Dir string
-	// Copies is the number of other machines that keep the cells of a partition, to answer if its
-	// first one is down: 0 to [MaxCopies], or CopiesOfView.
-	Copies int
-	// CellPages is about the number of pages of a cell; 0 means 262,144. A slot is never split.
-	CellPages int
-	// Lists is the encoding of cells. If its codec is 0, it is lists.Auto: each cell has for each
-	// direction the codec that pays.
-	Lists lists.Options
-	// BuildBytes bounds the memory of links in a build, and of copies of them in a PageRank; 0
-	// means 1 GiB.
-	BuildBytes int64
-	// MemoryBytes bounds the memory of the cells of this machine and of their changes; 0 means no
-	// bound. See memory.go for what happens at the bound.
-	MemoryBytes int64
-	// MessageBytes is about the greatest size of a message between machines, and of the memory of one
-	// answer at a machine that is asked; 0 means 8 MiB. What is larger is divided.
-	MessageBytes int
-	// Workers is the number of goroutines of a build; 0 means one for each processor.
-	Workers int
-	// Logger receives messages; nil discards them.
-	Logger *slog.Logger
+type Options = machine.Options
 
-	limits limits
-}
-
-// limits are sizes that only tests change.
-type limits struct{ loadedPages, heldBytes, loadedLinks int }
+// Node is the node of a graph. *cluster.Node implements it.
+type Node = machine.Node
 
 const (
-	defaultCellPages  = 1 << 18
-	defaultBuildBytes = 1 << 30
-	// A message may have one URL more than its size, and must stay below peer.MaxBody.
-	defaultMessageBytes, maxMessageBytes = 8 << 20, 16 << 20
+	// CopiesOfView is the value of Options.Copies that follows the cluster's number of copies.
+	CopiesOfView = machine.CopiesOfView
+	// MaxCopies is the greatest number of other machines with the cells of a partition.
+	MaxCopies = machine.MaxCopies
 )
-
-// CopiesOfView is the value of Options.Copies that follows the cluster's number of copies: lists
-// survive the loss of the same number of machines as triples.
-const CopiesOfView = -1
-
-// MaxCopies is the greatest number of other machines with the cells of a partition.
-const MaxCopies = recovery.MaxCopies - 1
-
-// Validate returns links.ErrInvalid if a number is out of range.
-func (o Options) Validate() error {
-	switch {
-	case o.Copies < CopiesOfView || o.Copies > MaxCopies:
-		return fmt.Errorf("%w: %d copies of cells on other machines; at most %d", links.ErrInvalid, o.Copies, MaxCopies)
-	case o.CellPages < 0:
-		return fmt.Errorf("%w: CellPages is %d", links.ErrInvalid, o.CellPages)
-	case o.BuildBytes < 0:
-		return fmt.Errorf("%w: BuildBytes is %d", links.ErrInvalid, o.BuildBytes)
-	case o.MemoryBytes < 0:
-		return fmt.Errorf("%w: MemoryBytes is %d", links.ErrInvalid, o.MemoryBytes)
-	case o.MessageBytes < 0 || o.MessageBytes > maxMessageBytes:
-		return fmt.Errorf("%w: MessageBytes is %d; at most %d", links.ErrInvalid, o.MessageBytes, maxMessageBytes)
-	case o.Workers < 0:
-		return fmt.Errorf("%w: Workers is %d", links.ErrInvalid, o.Workers)
-	}
-	return nil
-}
-
-func (o Options) withDefaults() Options {
-	// Each zero value gets its default.
-	if o.Predicate == "" {
-		o.Predicate = links.DefaultPredicate
-	}
-	if o.Lists.Codec == 0 {
-		o.Lists.Codec = lists.Auto
-	}
-	if o.CellPages == 0 {
-		o.CellPages = defaultCellPages
-	}
-	if o.BuildBytes == 0 {
-		o.BuildBytes = defaultBuildBytes
-	}
-	if o.MessageBytes == 0 {
-		o.MessageBytes = defaultMessageBytes
-	}
-	if o.Workers == 0 {
-		o.Workers = processors.Count()
-	}
-	if o.limits == (limits{}) {
-		o.limits = limits{loadedPages, heldBytes, loadedLinks}
-	}
-	if o.Logger == nil {
-		o.Logger = slog.New(slog.DiscardHandler)
-	}
-	return o
-}
-
-// makeDir makes the directory of cells.
-func (o Options) makeDir() error { return os.MkdirAll(o.Dir, 0o755) }

@@ -17,6 +17,8 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/pagerank"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/rank"
@@ -47,7 +49,7 @@ func (s *said) take() string {
 // rankWorld is a world with random links in several cells.
 func rankWorld(t testing.TB, rng *rand.Rand) (*world, *said) {
 	log := &said{}
-	w := newWorld(t, Options{CellPages: 15, Logger: slog.New(slog.NewTextHandler(log, nil))})
+	w := newWorld(t, machine.Options{CellPages: 15, Logger: slog.New(slog.NewTextHandler(log, nil))})
 	var changes []links.Change
 	for host := range 8 {
 		for i := range 10 {
@@ -76,10 +78,10 @@ func (w *world) ended() links.PageRankJob {
 	w.t.Helper()
 	for {
 		job, err := w.graph.PageRank(ctx)
-		if err != nil || job.State == stateFailed || job.State == stateStopped {
+		if err != nil || job.State == pagerank.StateFailed || job.State == pagerank.StateStopped {
 			w.t.Fatalf("%+v, %v", job, err)
 		}
-		if _, err := os.Stat(w.rankFile(jobFile)); job.State == stateDone && errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Stat(w.rankFile(pagerank.JobFile)); job.State == pagerank.StateDone && errors.Is(err, os.ErrNotExist) {
 			return job
 		}
 		runtime.Gosched()
@@ -130,10 +132,10 @@ func (w *world) interrupt(o links.PageRankOptions, rounds int) {
 	w.t.Helper()
 	reached := make(chan struct{})
 	graph := w.graph
-	graph.ranker.ranks.afterRound = func(r rank.Round) {
+	graph.ranker.Ranks.AfterRound = func(r rank.Round) {
 		if r.Number == rounds {
 			close(reached)
-			<-graph.ctx.Done()
+			<-graph.Context.Done()
 		}
 	}
 	w.startPageRank(o)
@@ -161,7 +163,7 @@ func TestPageRankBeginsAgain(t *testing.T) {
 	if job.Round != whole.Round || job.Change != whole.Change || job.Pages != whole.Pages || job.Links != whole.Links || job.Epoch != whole.Epoch || !job.Converged {
 		t.Errorf("%+v, want %+v", job, whole)
 	}
-	if _, err := os.Stat(w.rankFile(jobFile)); !errors.Is(err, os.ErrNotExist) {
+	if _, err := os.Stat(w.rankFile(pagerank.JobFile)); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("the job's file is there still: %v", err)
 	}
 }
@@ -171,15 +173,15 @@ func TestPageRankAfterAKill(t *testing.T) {
 	w, log := rankWorld(t, random(t))
 	killed := map[int][]byte{} // the file during a round
 	graph := w.graph
-	graph.ranker.ranks.afterRound = func(r rank.Round) {
-		killed[r.Number], _ = os.ReadFile(w.rankFile(jobFile))
+	graph.ranker.Ranks.AfterRound = func(r rank.Round) {
+		killed[r.Number], _ = os.ReadFile(w.rankFile(pagerank.JobFile))
 	}
 	w.startPageRank(links.PageRankOptions{})
 	w.ended()
 	want := w.ranked()
 	w.close()
 	for _, round := range []int{1, 2, 7} {
-		if err := errors.Join(os.Remove(w.rankFile(scoresFile)), os.WriteFile(w.rankFile(jobFile), killed[round], 0o644)); err != nil {
+		if err := errors.Join(os.Remove(w.rankFile(pagerank.ScoresFile)), os.WriteFile(w.rankFile(pagerank.JobFile), killed[round], 0o644)); err != nil {
 			t.Fatal(err)
 		}
 		log.take()
@@ -206,7 +208,7 @@ func TestPageRankDamagedJob(t *testing.T) {
 	w.ended()
 	byDefault := w.ranked()
 	w.interrupt(links.PageRankOptions{Damping: 0.6}, 3)
-	data, err := os.ReadFile(w.rankFile(jobFile))
+	data, err := os.ReadFile(w.rankFile(pagerank.JobFile))
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -223,7 +225,7 @@ func TestPageRankDamagedJob(t *testing.T) {
 		"magic":   {flipped(data, rng.IntN(8)), byDefault},
 		"empty":   {nil, byDefault},
 	} {
-		if err := os.WriteFile(w.rankFile(jobFile), c.damage, 0o644); err != nil {
+		if err := os.WriteFile(w.rankFile(pagerank.JobFile), c.damage, 0o644); err != nil {
 			t.Fatal(err)
 		}
 		log.take()
@@ -242,7 +244,7 @@ func TestPageRankDamagedJob(t *testing.T) {
 // withCells returns the file of a job that says that some cells follow, and has none.
 func withCells(t testing.TB, data []byte, cells int) []byte {
 	t.Helper()
-	j, _, err := openSaved(data)
+	j, _, err := pagerank.OpenSaved(data)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -250,10 +252,10 @@ func withCells(t testing.TB, data []byte, cells int) []byte {
 	text, err := json.Marshal(j)
 	var file bytes.Buffer
 	w := bufio.NewWriter(&file)
-	if err := errors.Join(err, writePiece(w, text), w.Flush()); err != nil {
+	if err := errors.Join(err, pagerank.WritePiece(w, text), w.Flush()); err != nil {
 		t.Fatal(err)
 	}
-	return append([]byte(savedMagic), file.Bytes()...)
+	return append([]byte(pagerank.SavedMagic), file.Bytes()...)
 }
 
 func flipped(data []byte, at int) []byte {
@@ -308,16 +310,16 @@ func TestPageRankScoresStay(t *testing.T) {
 			t.Fatalf("%+v, want %+v", again, job)
 		}
 		same(t, w.ranked(), want)
-		if err := w.graph.placer.make(ctx, allPartitions); err != nil {
+		if err := w.graph.placer.Make(ctx, machine.AllPartitions); err != nil {
 			t.Fatal(err)
 		}
 	}
-	data, err := os.ReadFile(w.rankFile(scoresFile))
+	data, err := os.ReadFile(w.rankFile(pagerank.ScoresFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.close()
-	if err := os.WriteFile(w.rankFile(scoresFile), flipped(data, len(data)/2), 0o644); err != nil {
+	if err := os.WriteFile(w.rankFile(pagerank.ScoresFile), flipped(data, len(data)/2), 0o644); err != nil {
 		t.Fatal(err)
 	}
 	log.take()
@@ -333,7 +335,7 @@ func TestPageRankScoresStay(t *testing.T) {
 	}
 	other, _ := rankWorld(t, random(t))
 	other.close()
-	for _, name := range []string{scoresFile, jobFile} {
+	for _, name := range []string{pagerank.ScoresFile, pagerank.JobFile} {
 		if err := os.WriteFile(other.rankFile(name), data, 0o644); err != nil {
 			t.Fatal(err)
 		}
@@ -365,12 +367,12 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 	if err := store.Annotate(ctx, w.store, page, links.PageRankApplication, []byte("old")); err != nil {
 		t.Fatal(err)
 	}
-	saved, _, err := w.graph.ranker.rankFiles.readSaved(scoresFile)
+	saved, _, err := w.graph.ranker.RankFiles.ReadSaved(pagerank.ScoresFile)
 	if err != nil || saved.Job.Stored != job.Stored {
 		t.Fatal(saved, err)
 	}
-	saved.Job.State, saved.Job.Stored = stateStoring, 0
-	if err := w.graph.ranker.rankFiles.writeSaved(jobFile, *saved, 0, nil); err != nil {
+	saved.Job.State, saved.Job.Stored = pagerank.StateStoring, 0
+	if err := w.graph.ranker.RankFiles.WriteSaved(pagerank.JobFile, *saved, 0, nil); err != nil {
 		t.Fatal(err)
 	}
 	w.close()
@@ -393,20 +395,20 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 
 	// A job that was stopped has ended, even if the graph is closed at once.
 	graph, stopped := w.graph, make(chan struct{})
-	graph.ranker.ranks.afterRound = func(r rank.Round) {
+	graph.ranker.Ranks.AfterRound = func(r rank.Round) {
 		if r.Number == 3 {
 			if err := graph.StopPageRank(ctx); err != nil {
 				t.Error(err)
 			}
 			close(stopped)
-			<-graph.ctx.Done()
+			<-graph.Context.Done()
 		}
 	}
 	w.startPageRank(links.PageRankOptions{})
 	<-stopped
 	w.close()
 	w.open()
-	if again, err := w.graph.PageRank(ctx); err != nil || again.State != stateDone || again.Round != job.Round {
+	if again, err := w.graph.PageRank(ctx); err != nil || again.State != pagerank.StateDone || again.Round != job.Round {
 		t.Errorf("%+v, %v", again, err)
 	}
 }
@@ -414,7 +416,7 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 // TestScoresBatches checks that pages have their own scores, whatever the number of pages in a
 // cell.
 func TestScoresBatches(t *testing.T) {
-	s := &scores{}
+	s := &pagerank.Scores{}
 	next := uid.UID(1)
 	for _, n := range []int{1, 10_000, 4096, 8192} {
 		var pages []uid.UID
@@ -423,12 +425,12 @@ func TestScoresBatches(t *testing.T) {
 			pages, of = append(pages, next), append(of, float64(next))
 			next += 3
 		}
-		if err := s.add(pages, of); err != nil {
+		if err := s.Add(pages, of); err != nil {
 			t.Fatal(err)
 		}
 	}
 	want := uid.UID(1)
-	for pages, scores := range s.batches() {
+	for pages, scores := range s.Batches() {
 		if len(pages) != len(scores) || len(pages) > 1<<12 {
 			t.Fatalf("%d scores of %d pages", len(scores), len(pages))
 		}
@@ -446,7 +448,7 @@ func TestScoresBatches(t *testing.T) {
 
 // TestPageRankOfNothing runs a job on a graph without pages.
 func TestPageRankOfNothing(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	w.startPageRank(links.PageRankOptions{Store: true})
 	w.ended()
 	w.close()
@@ -461,34 +463,34 @@ func TestSavedPageRankFlippedBits(t *testing.T) {
 	w, _ := rankWorld(t, random(t))
 	w.startPageRank(links.PageRankOptions{})
 	w.ended()
-	data, err := os.ReadFile(w.rankFile(scoresFile))
+	data, err := os.ReadFile(w.rankFile(pagerank.ScoresFile))
 	if err != nil {
 		t.Fatal(err)
 	}
 	for at := range data {
-		if _, _, err := openSaved(flipped(data, at)); !errors.Is(err, errDamaged) {
+		if _, _, err := pagerank.OpenSaved(flipped(data, at)); !errors.Is(err, pagerank.ErrDamaged) {
 			t.Fatalf("byte %d: %v", at, err)
 		}
 	}
 	for end := range data {
-		if _, _, err := openSaved(data[:end]); !errors.Is(err, errDamaged) {
+		if _, _, err := pagerank.OpenSaved(data[:end]); !errors.Is(err, pagerank.ErrDamaged) {
 			t.Fatalf("%d bytes: %v", end, err)
 		}
 	}
 }
 
 func FuzzOpenSavedPageRank(f *testing.F) {
-	f.Add([]byte(savedMagic))
-	f.Add(append([]byte(savedMagic), "\x02\x00\x00\x00\x00\x00\x00\x00{}"+"\x00\x00\x00\x00\x00\x00\x00\x00"...))
+	f.Add([]byte(pagerank.SavedMagic))
+	f.Add(append([]byte(pagerank.SavedMagic), "\x02\x00\x00\x00\x00\x00\x00\x00{}"+"\x00\x00\x00\x00\x00\x00\x00\x00"...))
 	f.Fuzz(func(t *testing.T, data []byte) {
-		j, cells, err := openSaved(data)
+		j, cells, err := pagerank.OpenSaved(data)
 		if err != nil {
-			if !errors.Is(err, errDamaged) {
+			if !errors.Is(err, pagerank.ErrDamaged) {
 				t.Error(err)
 			}
 			return
 		}
-		if _, err := openScores(j, cells); err != nil && !errors.Is(err, errDamaged) {
+		if _, err := pagerank.OpenScores(j, cells); err != nil && !errors.Is(err, pagerank.ErrDamaged) {
 			t.Error(err)
 		}
 	})

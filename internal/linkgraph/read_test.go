@@ -8,6 +8,8 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -17,22 +19,22 @@ import (
 func TestFindPart(t *testing.T) {
 	r := random(t)
 	for n := range 40 {
-		s := &state{}
+		s := &state.State{}
 		var lasts []uid.UID
 		for i := range n + 1 {
 			last := uid.UID(10*i + 10)
 			if i == n {
 				last = ^uid.UID(0)
 			}
-			s.parts, lasts = append(s.parts, &part{Range: uid.Range{Last: last}}), append(lasts, last)
+			s.Parts, lasts = append(s.Parts, &state.Part{Range: uid.Range{Last: last}}), append(lasts, last)
 		}
 		for u := range uid.UID(10*n + 20) {
-			if got, want := findPart(lasts, u), s.find(u); got != want {
+			if got, want := state.FindPart(lasts, u), s.Find(u); got != want {
 				t.Fatalf("%d is of part %d of %d, want %d", u, got, n+1, want)
 			}
 		}
 		u := uid.UID(r.Uint64())
-		if got, want := findPart(lasts, u), s.find(u); got != want {
+		if got, want := state.FindPart(lasts, u), s.Find(u); got != want {
 			t.Fatalf("%d is of part %d of %d, want %d", u, got, n+1, want)
 		}
 	}
@@ -40,7 +42,7 @@ func TestFindPart(t *testing.T) {
 
 func TestSlotOf(t *testing.T) {
 	for _, url := range []string{"http://a.example/", "https://b.example:81/x", "urn:x", ""} {
-		if got, want := slotOf(cell.HostHash(url)), uid.SlotOf(weburl.HostKey(url)); got != want {
+		if got, want := state.SlotOf(cell.HostHash(url)), uid.SlotOf(weburl.HostKey(url)); got != want {
 			t.Errorf("%q is of slot %d, want %d", url, got, want)
 		}
 	}
@@ -50,7 +52,7 @@ func TestSlotOf(t *testing.T) {
 // in calls of all lengths.
 func TestManyPages(t *testing.T) {
 	r := random(t)
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	change := func() (c links.Change) {
 		c.Source = pageURL(r.IntN(60), r.IntN(10))
 		for range r.IntN(1 << r.IntN(8)) {
@@ -65,12 +67,12 @@ func TestManyPages(t *testing.T) {
 		changes = append(changes, change())
 	}
 	w.update(changes...)
-	w.o = Options{CellPages: 50, Dir: t.TempDir()}
+	w.o = machine.Options{CellPages: 50, Dir: t.TempDir()}
 	w.reopen() // builds several cells
 	w.update(change(), change(), change())
-	s, err := w.graph.board.caughtUp(ctx)
-	if err != nil || len(s.views) < 4 {
-		t.Fatal(len(s.views), err)
+	s, err := w.graph.Board.CaughtUp(ctx)
+	if err != nil || len(s.Views) < 4 {
+		t.Fatal(len(s.Views), err)
 	}
 	all, err := w.graph.Pages(ctx, 0, 1000)
 	if err != nil {
@@ -86,7 +88,7 @@ func TestManyPages(t *testing.T) {
 		d := links.Direction(r.IntN(2))
 		var want links.Lists
 		for _, u := range pages {
-			want.Items = s.view(u).AppendLinks(want.Items, d, u)
+			want.Items = s.View(u).AppendLinks(want.Items, d, u)
 			want.End()
 		}
 		got, err := w.graph.Links(ctx, d, pages)

@@ -10,13 +10,15 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/update"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 )
 
 // longList returns a list that goes in parts: most links of all lists are the same.
 func longList(name string) (targets []string) {
-	for i := range changedLinks {
+	for i := range update.ChangedLinks {
 		targets = append(targets, pageURL(i%100, i/100))
 	}
 	for i := range 50 {
@@ -30,7 +32,7 @@ func longList(name string) (targets []string) {
 // replacements of it come at the same time.
 func TestLongReplacedAtOnce(t *testing.T) {
 	seed.Long(t)
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	page := pageURL(1, 1)
 	lists := [][]string{longList("a"), longList("b"), {pageURL(7, 7)}}
 	for range 3 {
@@ -67,28 +69,28 @@ func TestLongReplacedAtOnce(t *testing.T) {
 func TestHoldEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := newTalker(t)
-		for i := range g.replacer.replacing {
-			g.replacer.replacing[i] = newLock()
+		for i := range g.Replacer.Replacing {
+			g.Replacer.Replacing[i] = machine.NewLock()
 		}
 		changes := []links.Change{{Source: pageURL(1, 1)}}
 		var done links.UpdateResult
-		if err := g.replacer.holdHere(t.Context(), hold{7, holdBegin}, changes, &done); err != nil {
+		if err := g.Replacer.HoldHere(t.Context(), update.Hold{Token: 7, Step: update.HoldBegin}, changes, &done); err != nil {
 			t.Fatal(err)
 		}
 		// 1. Another replacement waits until the lock ends.
 		begun := time.Now()
-		unlock, err := g.replacer.lockReplacing(t.Context(), sourcesOf(changes))
-		if err != nil || time.Since(begun) != holdTimeout {
+		unlock, err := g.Replacer.LockReplacing(t.Context(), update.SourcesOf(changes))
+		if err != nil || time.Since(begun) != update.HoldTimeout {
 			t.Errorf("the lock was free after %s: %v", time.Since(begun), err)
 		}
 		// 2. The first one has lost it, and its end does not give back the lock of the other one.
-		if err := g.replacer.holdHere(t.Context(), hold{7, holdPart}, changes, &done); !mayPass(err) {
+		if err := g.Replacer.HoldHere(t.Context(), update.Hold{Token: 7, Step: update.HoldPart}, changes, &done); !machine.MayPass(err) {
 			t.Errorf("a part without the lock: %v", err)
 		}
-		if err := g.replacer.holdHere(t.Context(), hold{7, holdEnd}, changes, &done); err != nil {
+		if err := g.Replacer.HoldHere(t.Context(), update.Hold{Token: 7, Step: update.HoldEnd}, changes, &done); err != nil {
 			t.Error(err)
 		}
-		if len(g.replacer.replacing[partitionOfURL(changes[0].Source)].token) != 1 {
+		if len(g.Replacer.Replacing[machine.PartitionOfURL(changes[0].Source)].Token) != 1 {
 			t.Error("the lock of another replacement was given back")
 		}
 		unlock()

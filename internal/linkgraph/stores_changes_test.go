@@ -11,6 +11,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/assign"
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -20,7 +24,7 @@ import (
 
 // TestChangeRelinquished makes each kind of change that needs a store while no store is in memory.
 func TestChangeRelinquished(t *testing.T) {
-	w := newWeb(t, Options{CellPages: 100})
+	w := newWeb(t, machine.Options{CellPages: 100})
 	a, b, c := pageURL(1, 1), pageURL(2, 1), pageURL(900, 1)
 	label := links.Label{Weight: 7, Anchor: "kept"}
 	w.update(links.Change{Source: a, Targets: []string{b}, Labels: []links.Label{label}})
@@ -42,11 +46,11 @@ func TestChangeRelinquished(t *testing.T) {
 	w.compare()
 	// 3. A page has a UID that is known, and is in no cell.
 	page := pageURL(901, 1)
-	uids, _, err := w.graph.assigner.assign(ctx, []string{page})
+	uids, _, err := w.graph.assigner.Assign(ctx, []string{page})
 	if err != nil {
 		t.Fatal(err)
 	}
-	w.graph.assigner.known.Load().add([]string{page}, uids, []int{0})
+	w.graph.assigner.Known.Load().Add([]string{page}, uids, []int{0})
 	w.relinquish(links.AllStores)
 	if _, err := store.Add(ctx, w.store, []triple.Triple{links.Link(links.DefaultPredicate, page, a)}); err != nil {
 		t.Fatal(err)
@@ -59,34 +63,34 @@ func TestChangeRelinquished(t *testing.T) {
 	w.settled()
 	lonely.Kind = links.DeleteLinks
 	w.update(lonely)
-	if _, err := w.graph.board.caughtUp(ctx); err != nil {
+	if _, err := w.graph.Board.CaughtUp(ctx); err != nil {
 		t.Fatal(err)
 	}
-	u, p := w.uidOf(lonely.Source), (*part)(nil)
+	u, p := w.uidOf(lonely.Source), (*state.Part)(nil)
 	w.relinquish(links.AllStores)
-	var built rebuilt
-	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error {
-		s := k.board.state.Load()
-		p = s.parts[s.find(u)]
-		k.finish()
-		k.rebuild(p)
-		built = <-k.rebuilt
-		return built.err
+	var built keep.Rebuilt
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error {
+		s := k.Board.State.Load()
+		p = s.Parts[s.Find(u)]
+		k.Finish()
+		k.Rebuild(p)
+		built = <-k.Rebuilt
+		return built.Err
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if built.collected != 1 {
-		t.Errorf("%d pages are left out", built.collected)
+	if built.Collected != 1 {
+		t.Errorf("%d pages are left out", built.Collected)
 	}
 	lonely.Kind = links.AddLinks
 	if _, err := store.Add(ctx, w.store, []triple.Triple{links.Link(links.DefaultPredicate, lonely.Source, lonely.Targets[0])}); err != nil {
 		t.Fatal(err)
 	}
 	w.set(lonely.Source, lonely.Targets[0], cell.NoLabel)
-	if _, err := w.graph.board.caughtUp(ctx); err != nil {
+	if _, err := w.graph.Board.CaughtUp(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { k.takeRebuilt(built); return nil }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { k.TakeRebuilt(built); return nil }); err != nil {
 		t.Fatal(err)
 	}
 	w.unloaded(links.AllStores)
@@ -106,7 +110,7 @@ func (w *world) uidOf(url string) uid.UID {
 // TestSizesRelinquished checks that sizes, pages and a ranking's preparation need no file while cells have
 // no changes, and that changes do not pass the bound of memory by what they load.
 func TestSizesRelinquished(t *testing.T) {
-	w := newWeb(t, Options{CellPages: 100})
+	w := newWeb(t, machine.Options{CellPages: 100})
 	long := func(i int) string { return fmt.Sprint(pageURL(i, 1), strings.Repeat(fmt.Sprint("/long", i), 300)) }
 	for i := range 40 {
 		w.update(links.Change{Source: long(i), Targets: []string{pageURL(i, 1)}})
@@ -117,7 +121,7 @@ func TestSizesRelinquished(t *testing.T) {
 	}
 	w.settled()
 	w.relinquish(links.AllStores &^ links.ForwardStore)
-	files := w.graph.o.Dir
+	files := w.graph.Options.Dir
 	if err := os.Rename(files, files+".away"); err != nil {
 		t.Fatal(err)
 	}
@@ -134,44 +138,44 @@ func TestSizesRelinquished(t *testing.T) {
 	}
 	// A change loads the URLs of cells for itself.
 	w.relinquish(links.AllStores)
-	w.graph.o.MemoryBytes = w.graph.board.memory() + 20_000
+	w.graph.Options.MemoryBytes = w.graph.Board.Memory() + 20_000
 	var more []triple.Triple
 	for i := range 40 {
 		more = append(more, links.Link(links.DefaultPredicate, long(i), pageURL((i+1)%40, 1)))
 		w.set(long(i), pageURL((i+1)%40, 1), cell.NoLabel)
 	}
-	w.graph.assigner.known.Store(newKnown())
+	w.graph.assigner.Known.Store(assign.NewKnown())
 	if _, err := store.Add(ctx, w.store, more); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := w.graph.board.caughtUp(ctx); err != nil {
+	if _, err := w.graph.Board.CaughtUp(ctx); err != nil {
 		t.Errorf("cells were dropped: %v", err)
 	}
-	w.graph.o.MemoryBytes = 0
+	w.graph.Options.MemoryBytes = 0
 	w.compare()
 }
 
 // TestPinnedRelinquished checks that a query's state loads stores, and fails when its cells were built
 // again and their files are gone: a later state must not answer.
 func TestPinnedRelinquished(t *testing.T) {
-	w := newWeb(t, Options{CellPages: 100})
+	w := newWeb(t, machine.Options{CellPages: 100})
 	w.compare()
 	pages := w.known()
-	s := w.graph.board.state.Load().pin()
-	want, err := s.links(ctx, links.Forward, pages, 1<<20)
+	s := w.graph.Board.State.Load().Pin()
+	want, err := s.Links(ctx, links.Forward, pages, 1<<20)
 	if err != nil {
 		t.Fatal(err)
 	}
 	w.relinquish(links.AllStores)
-	s = w.graph.board.state.Load().pin()
-	if got, err := s.links(ctx, links.Forward, pages, 1<<20); err != nil || !slices.Equal(got.Items, want.Items) {
+	s = w.graph.Board.State.Load().Pin()
+	if got, err := s.Links(ctx, links.Forward, pages, 1<<20); err != nil || !slices.Equal(got.Items, want.Items) {
 		t.Errorf("%d links, %v; want %d", len(got.Items), err, len(want.Items))
 	}
 	for src := range w.links {
 		w.update(links.Change{Source: src, Targets: []string{pageURL(950, 1)}})
 	}
 	w.settled()
-	if _, err := s.links(ctx, links.Backward, pages, 1<<20); !errors.Is(err, ErrMixed) {
+	if _, err := s.Links(ctx, links.Backward, pages, 1<<20); !errors.Is(err, state.ErrMixed) {
 		t.Errorf("a state whose files are gone: %v", err)
 	}
 	w.compare()
@@ -183,7 +187,7 @@ func TestLostFile(t *testing.T) {
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}
-	w := newWeb(t, Options{CellPages: 100})
+	w := newWeb(t, machine.Options{CellPages: 100})
 	w.compare()
 	remove := func(path string, _ []byte) error { return os.Remove(path) }
 	read := func() error { _, err := w.graph.Links(ctx, links.Backward, w.known()); return err }
@@ -198,7 +202,7 @@ func TestLostFile(t *testing.T) {
 		"a directory": {func(path string, _ []byte) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) }, read},
 		"change":      {remove, w.change},
 		"settle": {remove, func() error {
-			return w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err })
+			return w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err })
 		}},
 		"stats": {remove, func() error { _, err := w.graph.Stats(ctx); return err }},
 	} {
@@ -207,7 +211,7 @@ func TestLostFile(t *testing.T) {
 			w.update(links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(2, 1), "http://" + strings.ReplaceAll(name, " ", "") + ".example/"}}) // it is counted
 			w.compare()
 			w.relinquish(links.AllStores)
-			files, err := filepath.Glob(filepath.Join(w.graph.o.Dir, "*.cell"))
+			files, err := filepath.Glob(filepath.Join(w.graph.Options.Dir, "*.cell"))
 			if err != nil || len(files) < 5 {
 				t.Fatal(files, err)
 			}
@@ -258,7 +262,7 @@ func (w *world) change() error {
 	w.set(pageURL(500, 1), pageURL(501, 1), cell.NoLabel)
 	_, err := w.graph.Update(ctx, []links.Change{{Source: pageURL(500, 1), Targets: []string{pageURL(501, 1)}}})
 	if err == nil {
-		_, err = w.graph.board.caughtUp(ctx)
+		_, err = w.graph.Board.CaughtUp(ctx)
 	}
 	return err
 }

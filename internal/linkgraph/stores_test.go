@@ -13,13 +13,15 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/sample"
 )
 
 // newWeb returns a world with links of many hosts, in more than one cell.
-func newWeb(t *testing.T, o Options) *world {
+func newWeb(t *testing.T, o machine.Options) *world {
 	t.Helper()
 	w := newWorld(t, o)
 	rng := random(t)
@@ -36,10 +38,10 @@ func newWeb(t *testing.T, o Options) *world {
 // settled makes the cells the graph alone, without deltas.
 func (w *world) settled() {
 	w.t.Helper()
-	if _, err := w.graph.board.caughtUp(ctx); err != nil {
+	if _, err := w.graph.Board.CaughtUp(ctx); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err }); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -73,11 +75,11 @@ func (w *world) inMemory() links.ServerStores {
 		w.t.Fatalf("%+v, %v", all, err)
 	}
 	bytes := int64(0)
-	for _, v := range w.graph.board.state.Load().views {
+	for _, v := range w.graph.Board.State.Load().Views {
 		bytes += int64(v.Cell().Size())
 	}
-	if one := all[0]; one.Bytes != bytes || w.graph.board.memory() != bytes+one.DeltaBytes {
-		w.t.Errorf("%d bytes in memory, by the bound %d, in fact %d", one.Bytes, w.graph.board.memory(), bytes)
+	if one := all[0]; one.Bytes != bytes || w.graph.Board.Memory() != bytes+one.DeltaBytes {
+		w.t.Errorf("%d bytes in memory, by the bound %d, in fact %d", one.Bytes, w.graph.Board.Memory(), bytes)
 	}
 	return all[0]
 }
@@ -85,7 +87,7 @@ func (w *world) inMemory() links.ServerStores {
 // TestRelinquish relinquishes stores and checks what is in memory after reads, changes, builds of cells
 // and requests.
 func TestRelinquish(t *testing.T) {
-	w := newWeb(t, Options{CellPages: 100})
+	w := newWeb(t, machine.Options{CellPages: 100})
 	full := w.inMemory()
 	if full.Backward.Cells != full.Cells || full.Backward.Bytes != full.Backward.FileBytes || full.Relinquished != 0 {
 		t.Fatalf("not all is in memory: %+v", full)
@@ -117,7 +119,7 @@ func TestRelinquish(t *testing.T) {
 		t.Error(err)
 	}
 	cells := 0
-	for range w.graph.board.state.Load().partsOf(partitionOf(uids[0])) {
+	for range w.graph.Board.State.Load().PartsOf(machine.PartitionOf(uids[0])) {
 		cells++
 	}
 	if one := w.inMemory(); one.Backward.Cells != cells || one.Backward.Bytes == 0 {
@@ -127,13 +129,13 @@ func TestRelinquish(t *testing.T) {
 	// 3. Changes and new cells do not bring stores back.
 	w.relinquish(links.AllStores)
 	w.update(links.Change{Source: pageURL(77, 1), Targets: []string{pageURL(1, 1)}})
-	if _, err := w.graph.board.caughtUp(ctx); err != nil {
+	if _, err := w.graph.Board.CaughtUp(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error {
-		for _, p := range k.parts {
-			k.rebuild(p)
-			k.takeRebuilt(<-k.rebuilt)
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error {
+		for _, p := range k.Parts {
+			k.Rebuild(p)
+			k.TakeRebuilt(<-k.Rebuilt)
 		}
 		return nil
 	}); err != nil {
@@ -173,11 +175,11 @@ func TestRelinquish(t *testing.T) {
 // TestRelinquishedPartition checks that a partition that is built while stores are relinquished does not
 // have them.
 func TestRelinquishedPartition(t *testing.T) {
-	w := newWeb(t, Options{CellPages: 100})
+	w := newWeb(t, machine.Options{CellPages: 100})
 	w.relinquish(links.BackwardStore)
-	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error {
-		k.drop(partitionSet(0).with(partitionOf(w.graph.board.state.Load().parts[0].First)))
-		k.wakePlacer()
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error {
+		k.Drop(machine.PartitionSet(0).With(machine.PartitionOf(w.graph.Board.State.Load().Parts[0].First)))
+		k.WakePlacer()
 		return nil
 	}); err != nil {
 		t.Fatal(err)
@@ -185,7 +187,7 @@ func TestRelinquishedPartition(t *testing.T) {
 	if err := w.graph.AwaitCells(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.graph.keeper.inKeeper(ctx, func(k *keeper) error { return k.tidy() }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { return k.Tidy() }); err != nil {
 		t.Fatal(err)
 	}
 	w.unloaded(links.BackwardStore)
@@ -195,7 +197,7 @@ func TestRelinquishedPartition(t *testing.T) {
 // TestRelinquishConcurrently reads all that can be read, changes links, builds cells and relinquishes
 // and requests stores at the same time.
 func TestRelinquishConcurrently(t *testing.T) {
-	w := newWeb(t, Options{CellPages: 100, Workers: 1})
+	w := newWeb(t, machine.Options{CellPages: 100, Workers: 1})
 	// 1. What must be read. The changes below concern other pages.
 	var urls []string
 	for src := range w.links {
@@ -264,7 +266,7 @@ func TestRelinquishConcurrently(t *testing.T) {
 		for i := range 15 {
 			_, err := w.graph.Update(ctx, []links.Change{{Source: pageURL(100+i, 1), Targets: []string{pageURL(200+i, 1)}}})
 			if err == nil {
-				err = w.graph.keeper.inKeeper(ctx, func(k *keeper) error { _, err := k.settle(); return err })
+				err = w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err })
 			}
 			if err == nil {
 				_, err = w.graph.Stats(ctx)
@@ -284,10 +286,10 @@ func TestRelinquishConcurrently(t *testing.T) {
 
 // TestLoadBound checks that a store is not loaded beyond the bound of memory, and that the error says so.
 func TestLoadBound(t *testing.T) {
-	w := newWeb(t, Options{CellPages: 100})
+	w := newWeb(t, machine.Options{CellPages: 100})
 	w.compare()
 	w.relinquish(links.AllStores)
-	w.graph.o.MemoryBytes = w.graph.board.memory() + 10
+	w.graph.Options.MemoryBytes = w.graph.Board.Memory() + 10
 	if _, err := w.graph.Links(ctx, links.Forward, w.known()); !errors.Is(err, links.ErrMemory) || !strings.Contains(err.Error(), "relinquish") {
 		t.Errorf("a read beyond the bound: %v", err)
 	}
@@ -295,16 +297,16 @@ func TestLoadBound(t *testing.T) {
 		t.Errorf("a request beyond the bound: %v", err)
 	}
 	w.unloaded(links.AllStores)
-	w.graph.o.MemoryBytes = 0
+	w.graph.Options.MemoryBytes = 0
 	w.compare()
 }
 
 // TestLoadWaits checks that a read that waits for another one's load ends with its context.
 func TestLoadWaits(t *testing.T) {
-	w := newWeb(t, Options{CellPages: 100})
+	w := newWeb(t, machine.Options{CellPages: 100})
 	w.compare()
 	w.relinquish(links.ForwardStore)
-	unlock, err := w.graph.loader.loading.lock(ctx)
+	unlock, err := w.graph.loader.Loading.Lock(ctx)
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -312,7 +314,7 @@ func TestLoadWaits(t *testing.T) {
 	short := waiting{inner, make(chan struct{}, 1)}
 	read := make(chan error)
 	go func() {
-		_, err := w.graph.loader.loadStores(short, w.graph.board.state.Load(), links.ForwardStore, allPartitions, true)
+		_, err := w.graph.loader.LoadStores(short, w.graph.Board.State.Load(), links.ForwardStore, machine.AllPartitions, true)
 		read <- err
 	}()
 	<-short.begun
@@ -341,7 +343,7 @@ func (w waiting) Done() <-chan struct{} {
 
 // TestRelinquishNothing checks that a graph without cells can be relinquished.
 func TestRelinquishNothing(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	for _, s := range []links.Stores{0, links.AllStores} {
 		if err := errors.Join(w.graph.Relinquish(ctx, s), w.graph.Request(ctx, s)); err != nil {
 			t.Error(err)

@@ -9,6 +9,10 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/assign"
+	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -18,7 +22,7 @@ import (
 // TestUpdatesAtOnce checks that concurrent updates of all kinds count correctly and lose
 // nothing. Each goroutine changes the lists of its own pages.
 func TestUpdatesAtOnce(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	seed := random(t).Uint64()
 	const goroutines, pages = 4, 12
 	owned := make([]map[string]map[string]bool, goroutines)
@@ -97,12 +101,12 @@ func TestUpdatesAtOnce(t *testing.T) {
 // TestUIDsAfterClear checks that a page gets a UID in the store if its UID was deleted with
 // everything else.
 func TestUIDsAfterClear(t *testing.T) {
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	a, b := pageURL(1, 1), pageURL(2, 2)
 	for round := range 3 {
 		w.update(links.Change{Source: a, Targets: []string{b}})
 		w.compare()
-		found, err := form{}.findUIDs(ctx, w.graph.node, []string{a, b})
+		found, err := pagerows.Form{}.FindUIDs(ctx, w.graph.Node, []string{a, b})
 		if err != nil || found[0] != w.uids[a] || found[1] != w.uids[b] {
 			t.Errorf("round %d: the UIDs are %s, %v, in the store, and %s and %s in the graph", round, found, err, w.uids[a], w.uids[b])
 		}
@@ -121,19 +125,19 @@ func TestSavedBeforeFeedIsFull(t *testing.T) {
 	if testing.Short() {
 		t.Skip("many links, of one goroutine at a time")
 	}
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	page := func(i int) string { return pageURL(1, i) + "/" + strings.Repeat("long/", 180) + fmt.Sprint(i) }
 	var all []string
 	for i := range 130 {
 		all = append(all, page(i))
 	}
 	idle := func() { // the keeper has nothing to do except this
-		if err := w.graph.keeper.inKeeper(ctx, func(*keeper) error { return nil }); err != nil {
+		if err := w.graph.keeper.InKeeper(ctx, func(*keep.Keeper) error { return nil }); err != nil {
 			t.Fatal(err)
 		}
 	}
 	idle()
-	first, err := w.graph.files.readListing()
+	first, err := w.graph.files.ReadListing()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -145,7 +149,7 @@ func TestSavedBeforeFeedIsFull(t *testing.T) {
 		w.update(changes...)
 	}
 	idle()
-	last, err := w.graph.files.readListing()
+	last, err := w.graph.files.ReadListing()
 	if err != nil || last.Position == first.Position {
 		t.Errorf("the files are of position %s, %v, still", last.Position, err)
 	}
@@ -153,19 +157,19 @@ func TestSavedBeforeFeedIsFull(t *testing.T) {
 
 // TestKnown checks that the cache of pages is bounded and has the latest ones.
 func TestKnown(t *testing.T) {
-	k := newKnown()
+	k := assign.NewKnown()
 	url := func(i int) string { return fmt.Sprint("http://example.org/", i) }
-	for i := range 3 * maxKnown {
-		k.add([]string{url(i)}, []uid.UID{uid.UID(i + 1)}, []int{0})
+	for i := range 3 * assign.MaxKnown {
+		k.Add([]string{url(i)}, []uid.UID{uid.UID(i + 1)}, []int{0})
 	}
-	k.add([]string{"none", strings.Repeat("x", maxKnownBytes+1)}, []uid.UID{0, 1}, []int{0, 1})
-	urls := []string{url(3*maxKnown - 1), url(0), url(2*maxKnown + 1), "none", strings.Repeat("x", maxKnownBytes+1)}
+	k.Add([]string{"none", strings.Repeat("x", assign.MaxKnownBytes+1)}, []uid.UID{0, 1}, []int{0, 1})
+	urls := []string{url(3*assign.MaxKnown - 1), url(0), url(2*assign.MaxKnown + 1), "none", strings.Repeat("x", assign.MaxKnownBytes+1)}
 	uids := make([]uid.UID, len(urls))
-	others := k.get(urls, uids)
-	if fmt.Sprint(others) != "[1 3 4]" || uids[0] != 3*maxKnown || uids[2] != 2*maxKnown+2 {
+	others := k.Get(urls, uids)
+	if fmt.Sprint(others) != "[1 3 4]" || uids[0] != 3*assign.MaxKnown || uids[2] != 2*assign.MaxKnown+2 {
 		t.Errorf("places %v are not known; %v", others, uids)
 	}
-	if n := len(k.now) + len(k.before); n > 2*maxKnown {
+	if n := len(k.Now) + len(k.Before); n > 2*assign.MaxKnown {
 		t.Errorf("%d pages are kept", n)
 	}
 }

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/rank/ranktest"
@@ -26,7 +27,7 @@ func (s source) SampleLinks(ctx context.Context, d rank.Direction, pages []uid.U
 // lists, and pages in no cell.
 func TestSource(t *testing.T) {
 	r := random(t)
-	w := newWorld(t, Options{})
+	w := newWorld(t, machine.Options{})
 	change := func(hosts int) (c links.Change) {
 		c.Source = pageURL(r.IntN(hosts), r.IntN(10))
 		for range r.IntN(1 << r.IntN(9)) {
@@ -47,12 +48,12 @@ func TestSource(t *testing.T) {
 		changes = append(changes, change(50))
 	}
 	w.update(changes...)
-	w.o = Options{CellPages: 80, Dir: t.TempDir()}
+	w.o = machine.Options{CellPages: 80, Dir: t.TempDir()}
 	w.reopen()
 	w.update(change(60), change(60), change(60), links.Change{Source: pageURL(1, 1), Targets: []string{pageURL(55, 5)}})
-	s, err := w.graph.board.caughtUp(ctx)
-	if err != nil || len(s.views) < 3 {
-		t.Fatal(len(s.views), err)
+	s, err := w.graph.Board.CaughtUp(ctx)
+	if err != nil || len(s.Views) < 3 {
+		t.Fatal(len(s.Views), err)
 	}
 	all, err := w.graph.Pages(ctx, 0, 1000)
 	if err != nil {
@@ -73,7 +74,7 @@ func TestSource(t *testing.T) {
 		for k, to := range forward[u] {
 			weights[[2]uid.UID{u, to}] = labels.At(i)[k].Weight
 		}
-		if _, ok := s.view(u).Cell().Ordinal(u); !ok {
+		if _, ok := s.View(u).Cell().Ordinal(u); !ok {
 			inRows++
 		}
 		if len(forward[u]) > 64 {
@@ -84,7 +85,7 @@ func TestSource(t *testing.T) {
 		t.Fatalf("%d pages in no cell, %d long lists", inRows, long)
 	}
 	ranktest.CheckSource(t, r.Uint64(), source{w.graph}, forward,
-		func(from, to uid.UID) float64 { return weights[[2]uid.UID{from, to}] }, w.graph.hosts.forCall())
+		func(from, to uid.UID) float64 { return weights[[2]uid.UID{from, to}] }, w.graph.hosts.ForCall())
 
 	for _, d := range []links.Direction{links.Forward, links.Backward} {
 		degrees, err := w.graph.Degrees(ctx, d, all)
@@ -92,7 +93,7 @@ func TestSource(t *testing.T) {
 			t.Fatal(len(degrees), err)
 		}
 		for i, u := range all {
-			if want := s.view(u).Degree(d, u); degrees[i] != want {
+			if want := s.View(u).Degree(d, u); degrees[i] != want {
 				t.Fatalf("%s has %d %s links, want %d", u, degrees[i], d, want)
 			}
 		}

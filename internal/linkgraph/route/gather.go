@@ -1,0 +1,246 @@
+// Requests that several machines answer, and their answers put together.
+
+package route
+
+import (
+	"cmp"
+	"context"
+	"errors"
+	"fmt"
+	"math"
+	"slices"
+	"sync"
+
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/state"
+	"github.com/trefoildb/trefoil/links/rank"
+	"github.com/trefoildb/trefoil/trie"
+)
+
+// piece is the answers of one machine: the lists of some items.
+type piece[T any] struct {
+	items []int
+	lists rank.Lists[T]
+}
+
+// Request is a request about items that lie in partitions, answered with a list for each.
+type Request[T any] struct {
+	N     int
+	Of    func(i int) int // the partition of an item
+	Local func(s *state.State, items []int) (rank.Lists[T], error)
+	Query func(items []int) *Query
+	Parse func(a *Answer) ([]T, error) // the items of an answer
+	Size  func(i int) int              // the bytes of an item in a query
+	Cut   bool                         // an answer may have a part of a list
+	// Bounded is set if the lists of a prefix of the items will do, with at most most links together.
+	// Then each machine answers for a prefix of its items, with its share of the links.
+	Bounded bool
+	Most    int
+	// Primaries is set if the first holder of a partition is to answer, not the nearest one.
+	Primaries bool
+}
+
+// smallShare is the least share of a machine, because so few links cost no more than their message.
+const smallShare = 1 << 10
+
+// Share returns how many links a machine may answer with for some of the items. It is an eighth more
+// than their part of all, because lists differ. The machine of the first item may answer with all, so
+// that a prefix is empty only if the first list is too long.
+func (r *Request[T]) Share(items []int) int {
+	if !r.Bounded {
+		return math.MaxInt
+	}
+	part := r.Most
+	if items[0] != 0 {
+		part = min(part, max(smallShare, int(float64(r.Most)*float64(len(items))/float64(r.N)*9/8)))
+	}
+	return max(part, 1)
+}
+
+// Gather answers a request from the machines that hold the partitions. If a prefix will do,
+// it ends before the first item that a machine has left out.
+func Gather[T any](ctx context.Context, g *Router, r Request[T]) (rank.Lists[T], error) {
+	waiting, cancel := g.Bound(ctx)
+	defer func() { cancel() }()
+	at, err := g.Board.Ends.Position(waiting, g.Machine)
+	if err != nil {
+		return rank.Lists[T]{}, err
+	}
+	// 1. Group the items by machine. What fails is tried again, perhaps elsewhere.
+	left := make([]int, r.N)
+	for i := range left {
+		left[i] = i
+	}
+	var pieces []piece[T]
+	end := r.N                          // of the prefix
+	broken := map[trie.MachineID]bool{} // machines that have failed
+	for tries := 0; len(left) > 0; tries++ {
+		if tries > 0 {
+			if err := g.WaitRetry(waiting, tries, err); err != nil {
+				return rank.Lists[T]{}, err
+			}
+		}
+		before := len(left)
+		slices.Sort(left) // a prefix of the items of a machine must have the first ones
+		groups, rest := g.group(left, r.Of, r.Primaries && tries == 0, broken)
+		left = rest
+		// 2. Ask all machines at the same time.
+		var mu sync.Mutex
+		var asking sync.WaitGroup
+		err = nil
+		var fatal error
+		fatalAt := r.N // the first item without a list because of it
+		for m, items := range groups {
+			asking.Go(func() {
+				lists, done, failed := answerOf(ctx, waiting, g, at, m, items, &r)
+				mu.Lock()
+				defer mu.Unlock()
+				if done > 0 {
+					pieces = append(pieces, piece[T]{items[:done], lists})
+				}
+				switch {
+				case failed == nil:
+					if done < len(items) {
+						end = min(end, items[done])
+					}
+				case machine.MayPass(failed), isFailure(failed) && !broken[m]:
+					left, err = append(left, items[done:]...), failed
+					broken[m] = true
+				case items[done] < fatalAt:
+					fatal, fatalAt = failed, items[done]
+				}
+			})
+		}
+		asking.Wait()
+		switch {
+		case ctx.Err() != nil:
+			return rank.Lists[T]{}, cmp.Or(fatal, context.Cause(ctx))
+		case fatalAt < end:
+			return rank.Lists[T]{}, fatal
+		}
+		left = slices.DeleteFunc(left, func(i int) bool { return i >= end })
+		if len(left) < before { // the wait begins again with progress
+			cancel()
+			waiting, cancel = g.Bound(ctx)
+		}
+	}
+	if end < r.N && !r.Bounded {
+		return rank.Lists[T]{}, fmt.Errorf("%w: no list of item %d of %d", peer.ErrMessage, end, r.N)
+	}
+	most := math.MaxInt
+	if r.Bounded {
+		most = r.Most
+	}
+	return merge(end, most, pieces), nil
+}
+
+// isFailure reports whether an error is that of another machine that has failed to answer a correct
+// query. A further holder may answer it.
+func isFailure(err error) bool {
+	var failed *peer.RemoteError
+	return errors.As(err, &failed)
+}
+
+// group divides items by the machine that answers for their partitions: this one if it can, or
+// the first holder that is up. Machines that failed are the last choice. rest are items without one.
+func (r *Router) group(items []int, of func(i int) int, primaries bool, failed map[trie.MachineID]bool) (groups map[trie.MachineID][]int, rest []int) {
+	// 1. Find the machine of each partition, once.
+	var answerers [machine.NumPartitions]trie.MachineID
+	var p *machine.Placement
+	self := r.Node.MachineID()
+	held := machine.PartitionSet(0)
+	if s := r.Board.State.Load(); s != nil {
+		held = s.Held
+	}
+	if v := r.Node.View(); v != nil {
+		p = r.PlacementOf(v)
+	}
+	for i := range answerers {
+		switch {
+		case p == nil, r.Node.NoMajority(), held.Has(i) && !failed[self] && (!primaries || p.Primary(i) == self):
+			answerers[i] = self
+		default:
+			answerers[i] = r.Directory.answererOf(p, i, self, failed)
+		}
+		if answerers[i] == 0 && held.Has(i) {
+			answerers[i] = self
+		}
+	}
+	// 2. Group.
+	groups = map[trie.MachineID][]int{}
+	for _, i := range items {
+		if m := answerers[of(i)]; m == 0 {
+			rest = append(rest, i)
+		} else {
+			groups[m] = append(groups[m], i)
+		}
+	}
+	return groups, rest
+}
+
+// answerOf returns the answer of one machine, the lists of the first n items. If there is an error,
+// another machine may have the rest. It waits for changes of this machine's state until waiting ends.
+func answerOf[T any](ctx, waiting context.Context, g *Router, at feed.Position, m trie.MachineID, items []int, r *Request[T]) (lists rank.Lists[T], n int, err error) {
+	// 1. Another machine refuses if it lacks a partition.
+	if m != g.Node.MachineID() {
+		return askPieces(ctx, g, at, m, items, r)
+	}
+	// 2. This machine may have dropped a partition meanwhile.
+	s, err := g.Board.Await(waiting, at)
+	if err != nil {
+		return lists, 0, err
+	}
+	for _, i := range items {
+		if !s.Held.Has(r.Of(i)) {
+			return lists, 0, g.ErrNotHeld()
+		}
+	}
+	if lists, err = r.Local(s, items); err != nil {
+		return rank.Lists[T]{}, 0, err
+	}
+	return lists, lists.Len(), nil
+}
+
+// merge returns the lists of the first n items in their order, or of a prefix of them with at most most
+// links. Items of a piece may be in any order.
+func merge[T any](n, most int, pieces []piece[T]) (all rank.Lists[T]) {
+	if len(pieces) == 1 && len(pieces[0].items) == n && len(pieces[0].lists.Items) <= most && slices.IsSorted(pieces[0].items) {
+		return pieces[0].lists // the lists of all items, without a copy
+	}
+	// 1. Find the list of each item.
+	type place struct{ piece, list int32 }
+	places := make([]place, n)
+	for p := range pieces {
+		for l, i := range pieces[p].items {
+			if i < n {
+				places[i] = place{int32(p), int32(l)}
+			}
+		}
+	}
+	// 2. Count their links, up to the bound, and copy them.
+	list := func(at place) []T { return pieces[at.piece].lists.At(int(at.list)) }
+	total := 0
+	for i, at := range places {
+		if total += len(list(at)); total > most {
+			total, places = total-len(list(at)), places[:i]
+			break
+		}
+	}
+	all.Items, all.Ends = make([]T, 0, total), make([]int, 0, len(places))
+	for _, at := range places {
+		all.Items = append(all.Items, list(at)...)
+		all.End()
+	}
+	return all
+}
+
+// Pick returns some of a list.
+func Pick[T any](list []T, items []int) []T {
+	some := make([]T, len(items))
+	for k, i := range items {
+		some[k] = list[i]
+	}
+	return some
+}
