@@ -29,6 +29,21 @@ func linkNumbered(i int) (src, dst string) { return pageURL(i), pageURL(i + 1 + 
 
 // link adds links.
 func (p *play) link(ctx context.Context, args []string) error {
+	return p.linkBy(args, func(m *machine, all []triple.Triple) error {
+		_, err := store.Add(ctx, m.node, all)
+		return err
+	})
+}
+
+// loadLinks adds links by a bulk load.
+func (p *play) loadLinks(ctx context.Context, args []string) error {
+	return p.linkBy(args, func(m *machine, all []triple.Triple) error {
+		_, err := m.load(ctx, document(p.w.t, "links.nq", all, 0), false)
+		return err
+	})
+}
+
+func (p *play) linkBy(args []string, add func(m *machine, all []triple.Triple) error) error {
 	n, err := parseNumbers(args[0])
 	if err != nil {
 		return err
@@ -38,7 +53,7 @@ func (p *play) link(ctx context.Context, args []string) error {
 		src, dst := linkNumbered(i)
 		all = append(all, links.Link(links.DefaultPredicate, src, dst))
 	}
-	if _, err := store.Add(ctx, p.machineOf(args).node, all); err != nil {
+	if err := add(p.machineOf(args), all); err != nil {
 		return err
 	}
 	for i := n.from; i < n.to; i++ {
@@ -56,9 +71,10 @@ func (p *play) keepLinks(m *machine) error {
 	return m.openGraph()
 }
 
-// linksLimit is how long an answer about links may take: three waits for others, one after the other, for the
-// UIDs of the pages, for their degrees and for their lists. A question that is under way then may take readtimeout.Step longer.
-const linksLimit = 3 * (readtimeout.Idle + readtimeout.Step)
+// linksLimit is how long an answer about links may take: four waits for others, one after the other, for the
+// UIDs of the pages, their degrees, their lists and the URLs of the ends. A question that is under way then may take
+// readtimeout.Step longer.
+const linksLimit = 4 * (readtimeout.Idle + readtimeout.Step)
 
 // readLinks compares the links of all pages, in both directions, with those that the cluster must have.
 func (p *play) readLinks(ctx context.Context, args []string) error {

@@ -88,6 +88,7 @@ func init() { // a variable would depend on itself, because verbs run verbs
 		"write":       {"FROM..TO through MACHINE...", 3, (*play).write},
 		"end-writes":  {"[NUMBER DURATION]", 0, (*play).endWrites},
 		"link":        {"FROM..TO [through MACHINE]", 1, (*play).link},
+		"load-links":  {"FROM..TO [through MACHINE]", 1, (*play).loadLinks},
 		"keep-links":  {"MACHINE...", 1, onEach((*play).keepLinks)},
 		"read-links":  {"MACHINE...", 1, (*play).readLinks},
 		"backup":      {"[through MACHINE]", 0, (*play).backup},
