@@ -21,7 +21,7 @@ import (
 //
 // When a page of a slot first needs a number, the numbers in use are read from the store. On a
 // lone node, writes of an earlier process have landed or never will, because the store belongs to
-// this process alone. In a cluster see terms. So numbers continue from those in the store.
+// this process alone. In a cluster see Assigner. So numbers continue from those in the store.
 type allocators struct {
 	*machine.Machine
 	forms *pagerows.Forms

@@ -18,7 +18,7 @@ import (
 // Each cell has its URLs, forward lists and backward lists in memory, or in its file alone:
 //
 //   - Graph.Relinquish makes the keeper drop stores of all cells. A cell without a file gets one first.
-//   - A read calls state.with for the stores that it needs. What is missing is loaded from the files,
+//   - A read calls State.With for the stores that it needs. What is missing is loaded from the files,
 //     one cell at a time, and stays until it is relinquished again.
 //   - What the keeper needs for changes or to build a cell again is loaded for that alone.
 //   - A new cell has the stores of the cell that it replaces. Other new cells have those that are not

@@ -23,7 +23,7 @@ const (
 	unsignedLong  = "http://www.w3.org/2001/XMLSchema#unsignedLong"
 )
 
-// Form is the form of the triples of UIDs and hosts; see Graph.form.
+// Form is the form of the triples of UIDs and hosts; see Forms.Form.
 type Form struct {
 	Earlier bool
 }

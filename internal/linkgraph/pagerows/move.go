@@ -34,7 +34,7 @@ var SystemGraph = systemgraph.Graph
 //	      no mark, none: fence; add new rows, then delete old ones; mark -> the system graph
 //
 // No UID is lost: the fence waits until the writes of earlier epochs are committed, the writes of
-// UIDs are fenced (see terms), and in this epoch each machine calls form before it reads or writes UIDs. Two
+// UIDs are fenced (see package assign), and in this epoch each machine calls Form before it reads or writes UIDs. Two
 // machines may move at the same time, because both write the same rows.
 type Forms struct {
 	*machine.Machine
