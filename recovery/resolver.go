@@ -128,6 +128,32 @@ func (r *Resolver) Sequencer() (machine trie.MachineID, ok bool) {
 	return m, r.joint.Members.Contains(m)
 }
 
+// Confirms returns the machine that the sequencer asks before it stamps, whether it is still in the epoch of the
+// view and has a lease. needed is false if the sequencer asks nobody.
+//
+// Two epochs overlap, because machines adopt a view one after the other. An operation of the later one is not
+// committed before each live place of base has adopted it, because base stays the same until it is replaced by
+// the target. So if the sequencer has such a place, or the target is read, it has left the earlier epoch by then.
+// Otherwise its owner in base is dead, and the target may have changed without the sequencer. It could then stamp
+// an operation lower than one that its client has seen. The machine that it asks has a place in base; if none
+// lives, machine is 0, and all members must be asked.
+func (r *Resolver) Confirms() (machine trie.MachineID, needed bool) {
+	sequencer, ok := r.Sequencer()
+	if !ok || r.joint.Phase == Serve {
+		return 0, false
+	}
+	for _, s := range r.base {
+		switch {
+		case !r.joint.BaseLive.Contains(s.Machine):
+		case s.Machine == sequencer:
+			return 0, false
+		case machine == 0:
+			machine = s.Machine
+		}
+	}
+	return machine, true
+}
+
 // Owes returns the places of target that the backfill of machine from must fill for the
 // triple; see [Resolver.Fills].
 func (r *Resolver) Owes(from trie.MachineID) []Place {

@@ -4,12 +4,11 @@ package writes
 
 import (
 	"context"
-	"fmt"
-	"sync"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -58,27 +57,12 @@ func (sq *sequencer) reconcile(ctx context.Context, v *view.View) error {
 	if err := sq.checkReconciled(v.Epoch); err != nil {
 		return err
 	}
-	body := peer.Encode(16, func(c *peer.Coder) { c.Uvarint(&v.Epoch) })
-	ctx, cancel := context.WithTimeout(ctx, sq.options.Attempt)
-	defer cancel()
-	var mu sync.Mutex
-	var failed error
-	var asking sync.WaitGroup
-	for _, m := range v.Members {
-		if m.ID == sq.self.Machine {
-			continue
-		}
-		asking.Go(func() {
-			if _, err := sq.member.Call(ctx, m.ID, methodReconciled, body); err != nil {
-				mu.Lock()
-				defer mu.Unlock()
-				failed = fmt.Errorf("machine %s: %w", m.ID, err)
-			}
-		})
+	others := map[trie.MachineID]bool{}
+	for i := range v.Members {
+		others[v.Members[i].ID] = true
 	}
-	asking.Wait()
-	if failed != nil {
-		return peer.Refuse(peer.CodeUnavailable, v.Epoch, "operations of earlier epochs are not known to be settled: %v", failed)
+	if err := sq.askMembers(ctx, others, methodReconciled, v.Epoch, "operations of earlier epochs are not known to be settled"); err != nil {
+		return err
 	}
 	// 2. Remember it for the rest of the epoch.
 	for {

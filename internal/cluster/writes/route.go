@@ -26,6 +26,8 @@ type route struct {
 	of   []uint32 // operation i goes to sets[of[i]]
 	// foreign is the first operation with another sequencer than self, or -1.
 	foreign int
+	// confirms are the machines that self asks before it stamps, see [recovery.Resolver.Confirms].
+	confirms map[trie.MachineID]bool
 	// full is true for each operation if its SPO place on self is full. If a triple is not in a
 	// full place, it does not exist.
 	full []bool
@@ -42,7 +44,12 @@ func newRoute(v *view.View, self trie.MachineID, operations []replica.Operation)
 		if err := r.Resolve(operations[i].Key); err != nil {
 			return nil, fmt.Errorf("operation %d: %w", i, err)
 		}
-		if m, ok := r.Sequencer(); (!ok || m != self) && t.foreign < 0 {
+		switch m, ok := r.Sequencer(); {
+		case ok && m == self:
+			if m, needed := r.Confirms(); needed {
+				t.confirm(m)
+			}
+		case t.foreign < 0:
 			t.foreign = i
 		}
 		t.full[i] = full(j, r, self)
@@ -56,6 +63,20 @@ func newRoute(v *view.View, self trie.MachineID, operations []replica.Operation)
 		t.of[i] = at
 	}
 	return t, nil
+}
+
+// confirm adds a machine to confirms, or all members if it is 0.
+func (t *route) confirm(m trie.MachineID) {
+	if t.confirms == nil {
+		t.confirms = map[trie.MachineID]bool{}
+	}
+	if m != 0 {
+		t.confirms[m] = true
+		return
+	}
+	for i := range t.view.Members {
+		t.confirms[t.view.Members[i].ID] = true
+	}
 }
 
 // full reports whether the SPO place of the triple on self is full and readers may see its rows.

@@ -5,6 +5,7 @@ package writes
 import (
 	"context"
 	"errors"
+	"maps"
 	"sync"
 	"testing"
 	"time"
@@ -405,6 +406,77 @@ func TestSlotsBeingRebuiltAreNotReliedOn(t *testing.T) {
 	}
 	add(t, b, tr)
 	checkSlots(t, next, ms, tr, true)
+}
+
+// The owner of SPO is dead, and its successor changes twice. The first successor has not adopted the second
+// view yet. It must not stamp lower than what the second one has committed, and a client has seen.
+func TestSuccessorChanges(t *testing.T) {
+	w, a, b, c, rest, v := scene(t, 2)
+	d, e := rest[0], rest[1]
+	tr := fact(1)
+	a.stop()
+	ms := []*machine{b, c, d}
+	first := w.viewOf(3, recovery.Fill, ms, v.Base, w.layout(ms, [4]*machine{d, b, c, d}))
+	adoptAll(first, ms...)
+	ms = []*machine{b, c, d, e}
+	second := w.viewOf(4, recovery.Fill, ms, v.Base, w.layout([]*machine{b, c, e}, [4]*machine{e, b, c, e}))
+	adoptAll(second, b, c, e)
+	add(t, e, tr)
+	tried := make(chan struct{}, 1)
+	w.setFate(func(from, _ trie.MachineID, _ string) fate {
+		if from == d.id {
+			signal(tried)
+		}
+		return arrives
+	})
+	removed := d.inBackground(ctx, store.OperationDelete, tr)
+	<-tried
+	d.adopt(second)
+	if err := <-removed; err != nil {
+		t.Fatal(err)
+	}
+	for _, r := range []struct {
+		at *machine
+		in triple.Order
+	}{{b, triple.POS}, {c, triple.OSP}} {
+		if live, err := r.at.read(ctx, r.in, tr); live || err != nil {
+			t.Errorf("deleted, and %s of %s answers %t, %v", r.in, r.at.id, live, err)
+		}
+	}
+}
+
+// Which machines a sequencer asks before it stamps.
+func TestConfirms(t *testing.T) {
+	w, a, b, c, rest, v := scene(t, 2)
+	d, e := rest[0], rest[1]
+	for _, test := range []struct {
+		name      string
+		phase     recovery.Phase
+		members   []*machine
+		sequencer *machine
+		spo       *machine // in target
+		want      []*machine
+	}{
+		{"its place in base is live", recovery.Fill, []*machine{a, b, c, d}, a, d, nil},
+		{"it has another place in base", recovery.Fill, []*machine{b, c, d}, b, b, nil},
+		{"target is read", recovery.Serve, []*machine{b, c, d}, d, d, nil},
+		{"a place in base is live", recovery.Fill, []*machine{c, d, e}, d, d, []*machine{c}},
+		{"none is", recovery.Fill, []*machine{d, e}, d, d, []*machine{d, e}},
+	} {
+		ms := test.members
+		of := w.viewOf(3, test.phase, ms, v.Base, w.layout(ms, [4]*machine{test.spo, ms[0], ms[1], test.spo}))
+		r, err := newRoute(of, test.sequencer.id, []replica.Operation{{Kind: store.OperationAdd, Key: keyOf(triple.SPO, fact(1))}})
+		if err != nil || r.foreign >= 0 {
+			t.Fatalf("%s: %v, foreign %d", test.name, err, r.foreign)
+		}
+		want := map[trie.MachineID]bool{}
+		for _, m := range test.want {
+			want[m.id] = true
+		}
+		if !maps.Equal(r.confirms, want) {
+			t.Errorf("%s: asks %v, not %v", test.name, r.confirms, want)
+		}
+	}
 }
 
 func stampedBy(t testing.TB, v *view.View, tr triple.Triple) (trie.MachineID, bool) {

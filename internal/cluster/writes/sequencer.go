@@ -51,6 +51,9 @@ func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation,
 		return answer{}, malformed(err)
 	}
 	r := &request{operations: operations, size: sizeOf(operations), origin: tracing.OriginOf(ctx), route: route, fence: fence, done: make(chan struct{})}
+	if err := sq.confirm(ctx, route); err != nil {
+		return answer{}, err
+	}
 	if haveConditions(operations) {
 		if err := sq.reconcile(ctx, v); err != nil {
 			return answer{}, err
@@ -236,6 +239,9 @@ func (sq *sequencer) admit(v *view.View, r *request) error {
 		route, err := newRoute(v, sq.self.Machine, r.operations)
 		if err != nil {
 			return malformed(err)
+		}
+		if len(route.confirms) > 0 {
+			return wrongEpoch(v) // they were not asked about it
 		}
 		r.route = route
 	}

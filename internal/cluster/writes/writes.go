@@ -143,6 +143,7 @@ const (
 
 	MethodAnnotate   = "writes/annotate"
 	methodReconciled = "writes/reconciled"
+	methodConfirm    = "writes/confirm"
 	methodFenced     = "writes/fenced"
 )
 
@@ -167,6 +168,7 @@ func (w *Writes) handlers() map[string]func(context.Context, []byte) ([]byte, er
 
 		MethodAnnotate:   w.sequencer.handleAnnotate,
 		methodReconciled: w.sequencer.handleReconciled,
+		methodConfirm:    w.sequencer.handleConfirm,
 		methodFenced:     w.sequencer.handleFenced,
 	}
 }

@@ -31,9 +31,12 @@ func (s *model) recovers(a action, dead set) bool {
 // maxPhaseSteps bounds how many steps of a fair schedule one epoch takes if there are no faults.
 const maxPhaseSteps = 100
 
+// maxFailed is how many machines may fail so that each triple has a copy left.
+const maxFailed = 2
+
 // answersAgain returns an error if the cluster does not answer after the last fault, or stays in one
 // epoch for more than maxPhaseSteps. All machines are reached and write again. Those of dead stay
-// down if most members remain, for which the setting has a placement; all others run. Then the
+// down if most members remain, with a copy of each row, and the setting has a placement for them; all others run. Then the
 // actions that recover it happen in a fair order, until none is left.
 //
 // known is false if nothing can be said, because the bound of views ends the run, or because the
@@ -42,7 +45,12 @@ func (s *model) answersAgain(dead set) (known bool, err error) {
 	// 1. End the faults. A machine that is down starts again, with the disk that it has.
 	end := model{s.setting, s.c}
 	v := s.c.latest()
-	if rest := v.members &^ dead; 2*rest.len() <= v.members.len() || !slices.ContainsFunc(s.layouts, func(l layout) bool { return l.holders == rest }) {
+	if rest := v.members &^ dead; 2*rest.len() <= v.members.len() || !s.placedWithout(dead) {
+		dead = 0
+	}
+	// More machines without their rows than the copies make up for: then some row may be lost for good.
+	start, left := &s.start.left, &s.c.left
+	if failed := int(start.excludes-left.excludes) + int(start.diskFaults-left.diskFaults) + dead.len(); failed > maxFailed {
 		dead = 0
 	}
 	t := step{setting: s.setting, c: &end.c}
@@ -61,7 +69,7 @@ func (s *model) answersAgain(dead set) (known bool, err error) {
 			out |= 1 << m
 		}
 	}
-	if out != 0 && !slices.ContainsFunc(s.layouts, func(l layout) bool { return l.holders == v.members&^out }) {
+	if out != 0 && !end.placedWithout(out) {
 		return false, nil
 	}
 	end.c.left.excludes += uint8(dead.len()) + s.start.left.diskFaults - s.c.left.diskFaults
@@ -86,10 +94,28 @@ func (s *model) answersAgain(dead set) (known bool, err error) {
 		}
 		end = after.(model)
 	}
-	if int(end.c.last)+1 >= maxViews {
+	if int(end.c.last)+1 >= maxViews || end.lacksPlacement() {
 		return false, nil
 	}
 	return true, end.answersAll()
+}
+
+// placedWithout reports whether there is a placement of the members without some machines.
+func (s *model) placedWithout(out set) bool {
+	rest := s.c.latest().members &^ out
+	return slices.ContainsFunc(s.layouts, func(l layout) bool { return l.holders == rest })
+}
+
+// lacksPlacement reports whether a member that is back is to be excluded, because others that are back know what
+// its disk lacks, and there is no placement without it.
+func (s *model) lacksPlacement() bool {
+	v := s.c.latest()
+	for m := range s.machines {
+		if n := &s.c.machines[m]; s.c.in(v, m) && n.waits && !s.diskShows(m) && !s.placedWithout(setOf(m)) {
+			return true
+		}
+	}
+	return false
 }
 
 // rarest returns the possible action that recovers the cluster and was done least often. ok is false

@@ -30,11 +30,11 @@ func (l *list) operations() {
 	}
 	for m := range l.machines {
 		n, v := &c.machines[m], c.of(m)
-		if !n.up || v == nil || !c.in(v, m) || free < 0 {
+		if !n.up || !n.lease || v == nil || !c.in(v, m) || free < 0 {
 			continue
 		}
 		for x := range l.triples {
-			if l.sequencer(v, x, &l.rules) != m {
+			if l.sequencer(v, x, &l.rules) != m || !l.confirmed(v, m, x) {
 				continue
 			}
 			if c.left.writes[x].adds > 0 {
@@ -61,6 +61,31 @@ func (l *list) operations() {
 			l.add(learn, m)
 		}
 	}
+}
+
+// confirmed reports whether sequencer m of x may stamp. If it has a live place of x in base, the next view
+// writes there too, so no successor commits an operation before m has left its epoch. Otherwise the target may
+// change without m, so it asks a machine of which that is true; if none lives, all members.
+func (l *list) confirmed(v *view, m, x int) bool {
+	if v.phase == serve || l.rules.StampUnconfirmed {
+		return true
+	}
+	if l.baseLive(v, m, &l.rules) && l.layouts[v.base].slots[x][m] != 0 {
+		return true
+	}
+	asked := v.members
+	for to := range l.machines {
+		if l.layouts[v.base].slots[x][to] != 0 && l.baseLive(v, to, &l.rules) {
+			asked = setOf(to)
+			break // all of them are alike
+		}
+	}
+	for to := range l.machines {
+		if asked.has(to) && to != m && !(l.reach(&l.c, m, to) && l.c.machines[to].lease) {
+			return false
+		}
+	}
+	return true
 }
 
 // operation lists the possible steps of operation i.

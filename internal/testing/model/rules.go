@@ -80,6 +80,9 @@ type Rules struct {
 	LeaseWithoutWrite bool
 	// NewStampOnRedrive: an operation that is driven again gets a new stamp.
 	NewStampOnRedrive bool
+	// StampUnconfirmed: the sequencer of a triple whose owner of SPO is dead stamps without asking a
+	// machine that its successor needs.
+	StampUnconfirmed bool
 	// ResendByNode: a node sends an operation again after a timeout.
 	ResendByNode bool
 	// ScrubUnfenced: a scrub's repair may cross a purge.

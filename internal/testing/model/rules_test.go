@@ -235,6 +235,23 @@ var others = []interleaving{
 		seen:    "invariant 9:",
 	},
 	{
+		name: "a sequencer without a place in base asks a machine that its successor needs",
+		scene: &scene{make: func(r Rules) *setting {
+			w := newWorld(5, 1, r,
+				each(1, setOf(0, 1, 3, 4), owners{1, 4, 3}),
+				each(1, setOf(0, 3, 4), owners{0, 4, 3}),
+				each(1, setOf(0, 2, 3, 4), owners{2, 4, 3}))
+			s := newSetting(w, r, setOf(0, 1, 3, 4), setOf(0), budget{crashes: 1, excludes: 1, joins: 1, writes: addThenDelete})
+			s.joinInFill = true
+			return after(s, "M2 crashes", "the leader excludes M2, to placement 1", "M1 adopts the newest view", "M4 adopts the newest view",
+				"M5 adopts the newest view", "the leader lets M3 join, to placement 2",
+				"M3 adopts the newest view", "M4 adopts the newest view", "M5 adopts the newest view", "M3 stamps operation 1: add of t0",
+				"operation 1 is stored on M3", "operation 1 is stored on M4")
+		}},
+		without: func(r *Rules) { r.StampUnconfirmed = true },
+		breaks:  "linearizability",
+	},
+	{
 		name: "a load is ingested in one epoch and shown in the next",
 		scene: &scene{make: func(r Rules) *setting {
 			return newSetting(ring3(2, r), r, setOf(0, 1, 2), 0, budget{loads: 1})
