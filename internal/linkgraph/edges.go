@@ -97,7 +97,7 @@ type unpinned struct {
 
 // Links implements [links.ListReader].
 func (u unpinned) Links(ctx context.Context, d links.Direction, pages []uid.UID) (links.Lists, error) {
-	l, err := u.Links(ctx, d, pages)
+	l, err := u.Graph.Links(ctx, d, pages)
 	if err != nil {
 		return l, err
 	}
@@ -106,7 +106,7 @@ func (u unpinned) Links(ctx context.Context, d links.Direction, pages []uid.UID)
 
 // LinksPrefix implements [links.PrefixReader].
 func (u unpinned) LinksPrefix(ctx context.Context, d links.Direction, pages []uid.UID, most int) (links.Lists, error) {
-	l, err := u.LinksPrefix(ctx, d, pages, most)
+	l, err := u.Graph.LinksPrefix(ctx, d, pages, most)
 	if err != nil {
 		return l, err
 	}
