@@ -22,7 +22,7 @@ STATICCHECK  = honnef.co/go/tools/cmd/staticcheck@v0.8.2
 RACE = ./internal/store/... ./internal/textsearch ./internal/replica ./internal/turns ./internal/engine ./internal/cluster/... ./internal/linkgraph/... ./internal/server/... ./rdfload ./client/... ./node
 
 .DEFAULT_GOAL := help
-.PHONY: help build release demo demo-cluster demo-links console test-long test-console test-python test-openapi test lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
+.PHONY: help build release demo demo-cluster demo-links console test test-all test-long test-console test-python test-openapi vet lint fuzz bench bench-cluster bench-links bench-changes bench-many bench-peers torture torture-kills torture-model torture-cluster torture-processes torture-functions torture-links torture-abuse torture-race torture-seeds language fmt clean
 
 help: ## this list
 	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "  make %-17s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -60,16 +60,21 @@ console/node_modules: console/package-lock.json
 	cd console && npm ci --no-audit --no-fund --ignore-scripts
 	touch $@
 
-test: lint ## what CI asks: lint, and all suites but for their longest tests
-	@GO="$(GO)" scripts/test.sh
+test: vet ## what each change needs: gofmt, go vet and most suites; some minutes
+	@GO="$(GO)" SCOPE=quick scripts/test.sh
+
+test-all: lint ## the rest: staticcheck, slow tests, clusters, processes, foreign clients; CI runs both
+	@GO="$(GO)" SCOPE=rest scripts/test.sh
 
 test-long: lint ## all suites with their longest tests, then the race detector; half an hour
 	@GO="$(GO)" RACE="$(RACE)" TREFOIL_LONG=1 scripts/test.sh
 
 # Compilers that collect their garbage less often are a tenth faster.
-lint: ## gofmt, go vet and staticcheck
+vet: ## gofmt and go vet
 	@unformatted=$$(gofmt -l .); test -z "$$unformatted" || { echo "make fmt would change:"; echo "$$unformatted"; exit 1; }
 	GOGC=400 $(GO) vet ./...
+
+lint: vet ## gofmt, go vet and staticcheck
 	GOGC=400 $(GO) run $(STATICCHECK) ./...
 
 fuzz: ## each fuzz target for FUZZTIME (1m)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/node"
 )
 
@@ -17,6 +18,7 @@ const deadline = time.Minute
 
 // Each program must print what its row expects.
 func TestExamples(t *testing.T) {
+	seed.Slow(t)
 	for _, test := range []struct{ name, want string }{
 		{"embed", "<http://example.org/anna> <http://example.org/knows> <http://example.org/ben> .\n" +
 			"<http://example.org/anna> <http://example.org/knows> <http://example.org/carl> .\n3 in all\n"},

@@ -21,12 +21,14 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/alerts"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // TestAlertsFollowerStalled: the text index has changes to follow, and the disk that they are on cannot be read for a time.
 func TestAlertsFollowerStalled(t *testing.T) {
+	seed.Slow(t)
 	p := alerts.New("..")
 	var ended time.Duration
 	dir := t.TempDir()

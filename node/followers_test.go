@@ -12,12 +12,14 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // TestLargeCommits: a graph that is replaced by 20,000 triples, and a commit with more texts than the text index applies
 // at a time, are searched at once, and the follower of the text index reaches the end of the feed. The first is so
 // without an index, too: then there is nothing to search.
 func TestLargeCommits(t *testing.T) {
+	seed.Slow(t)
 	const property = "http://example.org/p"
 	ctx := t.Context()
 	url, c := serveAll(t)

@@ -12,12 +12,14 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // TestIdle: behind each kind of write a node comes to rest. All that follows the change feed runs.
 func TestIdle(t *testing.T) {
+	seed.Slow(t)
 	_, c := serveAll(t)
 	one := func(s string) triple.Triple {
 		return triple.Triple{Subject: triple.NewIRI("http://example.org/" + s), Predicate: triple.NewIRI("http://example.org/p"), Object: triple.NewString("text " + s)}

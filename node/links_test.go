@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -136,6 +137,7 @@ func rankPages(t *testing.T, g links.Graph) {
 
 // TestServeLinkQueries: a served node answers the functions of links over HTTP, and says what is missing.
 func TestServeLinkQueries(t *testing.T) {
+	seed.Slow(t)
 	for _, none := range []bool{false, true} {
 		t.Run(fmt.Sprintf("no links %t", none), func(t *testing.T) {
 			ctx, stop := context.WithCancel(t.Context())

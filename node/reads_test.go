@@ -8,12 +8,14 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // TestServeReads checks that a node without webhooks counts reads of triples and queries, stores what
 // it has when it ends, and continues to count after its next start.
 func TestServeReads(t *testing.T) {
+	seed.Slow(t)
 	dir := t.TempDir()
 	serve := func(do func(c *client.Client)) {
 		t.Helper()

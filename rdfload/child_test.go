@@ -208,6 +208,7 @@ func peakOf(t *testing.T, name string, write func(io.Writer) error, args ...stri
 const slack = 128 << 20
 
 func TestMemory(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("it takes long")
 	}

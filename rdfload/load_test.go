@@ -18,6 +18,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
@@ -146,6 +147,7 @@ func drawOptions(t *rapid.T) rdfload.Options {
 }
 
 func TestLoad(t *testing.T) {
+	seed.Slow(t)
 	dir := tempDir(t)
 	n := 0
 	checkSome(t, 20, func(rt *rapid.T) {

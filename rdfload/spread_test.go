@@ -11,6 +11,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload"
 )
 
@@ -82,6 +83,7 @@ func (s *movingSink) Publish(ctx context.Context, record rdfload.Record, tables 
 
 // A load must be complete in the end, even if its tables have to be made again.
 func TestSpread(t *testing.T) {
+	seed.Slow(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	failed := 0

@@ -230,6 +230,7 @@ func (b *backfills) read(f *Backfill, rows map[bool][][]byte) (met map[place]boo
 // rule for every row: each row that fills a place is read, annotations too, whatever else
 // lies on the machine.
 func TestBackfillReadsEnough(t *testing.T) {
+	seed.Slow(t)
 	random := rand.New(rand.NewPCG(seedOf(t), 1))
 	views, all, looked, needed := seed.Rounds(600, 2000), 0, 0, 0
 	if testing.Short() {

@@ -1,7 +1,12 @@
 #!/usr/bin/env bash
-# All suites, then the packages of RACE, if any, with the race detector. The last
-# line says how many tests passed and failed. PACKAGES and RACE are lists of
-# packages. With TREFOIL_LONG=1 the longest tests run, too.
+# Runs suites; the last line says how many tests passed and failed. SCOPE says which:
+#
+#	quick  what each change needs: all packages but for their slow tests (seed.Slow), a sample of
+#	       those of clusters, and of integration/ no processes and no foreign clients
+#	rest   what quick leaves out, and all tests of clusters
+#	all    all of them, then the packages of RACE, if any, with the race detector; the default
+#
+# PACKAGES and RACE are lists of packages. With TREFOIL_LONG=1 the longest tests run, too.
 set -euo pipefail
 
 go=${GO:-go}
@@ -53,6 +58,35 @@ short_tests() {
 # short_helpers says whether one of them is no test, but called by tests.
 short_helpers() { [ -n "$(short_tests "$1" | grep -vE '^Test' || true)" ]; }
 
+# quick_packages keeps the packages that the scope quick runs.
+quick_packages() { grep -Ev '/integration/(abuse|bench|cli|clients|processes|rdflib)[/ ]'; }
+
+# slow_tests writes packages and names of the slow tests in packages.
+slow_tests() {
+  local path dir
+  while read -r path dir; do
+    awk -v path="$path" '/^func Test/{ sub(/\(.*/, "", $2); name = $2 } /seed\.Slow\(/{ print path, name }' "$dir"/*_test.go
+  done
+}
+
+# scope writes the packages of SCOPE among those of the file $1.
+scope() {
+  case ${SCOPE:-all} in
+  quick) quick_packages <"$1" ;;
+  rest)
+    quick_packages <"$1" >"$work/quick"
+    slow_tests <"$work/quick" >>"$work/named"
+    { grep -Fxvf "$work/quick" "$1" || true; } && { grep '/integration/cluster ' "$1" || true; }
+    ;;
+  all) cat "$1" ;;
+  *) echo "SCOPE is quick, rest or all, not ${SCOPE}" >&2 && return 1 ;;
+  esac
+}
+
+# run_tests runs tests of packages. Compilers and linkers that collect their garbage less often take a tenth
+# less time; the tests collect it as usual.
+run_tests() { GOGC=400 "$go" test -exec 'env GOGC=100' -json -vet=off -timeout 20m "$@" || touch "$work/failed"; }
+
 suites() {
   local compiler race=false packages names
   compiler=$("$go" env CC)
@@ -60,24 +94,26 @@ suites() {
     race=true
   fi
   # shellcheck disable=SC2086 # lists of packages
-  named ${PACKAGES:-./...} >"$work/packages"
+  named ${PACKAGES:-./...} >"$work/every"
+  : >"$work/named"
+  scope "$work/every" >"$work/packages"
+  if [ "${SCOPE:-all}" = quick ]; then export TREFOIL_QUICK=1; fi
   : >"$work/once"
   if $race; then
     # shellcheck disable=SC2086
     named $RACE >"$work/race"
-    same_under_race "$work/short" <"$work/race" >"$work/once"
+    same_under_race "$work/named" <"$work/race" >"$work/once"
   fi
   grep -Fxvf "$work/once" "$work/packages" >"$work/plain" || true
-  # make lint vets all packages. Compilers and linkers that collect their garbage less often take a
-  # tenth less time; the tests collect it as usual.
+  # make lint vets all packages.
   mapfile -t packages < <(ordered "$work/plain" "${long[@]}")
   if [ "${#packages[@]}" -gt 0 ]; then
-    GOGC=400 "$go" test -exec 'env GOGC=100' -json -vet=off -timeout 20m "${packages[@]}" || touch "$work/failed"
+    run_tests "${packages[@]}"
   fi
-  if [ -s "$work/short" ]; then
-    mapfile -t packages < <(awk '!seen[$1]++ { print $1 }' "$work/short")
-    names=$(awk '{ print $2 }' "$work/short" | paste -sd '|')
-    GOGC=400 "$go" test -exec 'env GOGC=100' -json -vet=off -timeout 20m -run "^($names)\$" "${packages[@]}" || touch "$work/failed"
+  if [ -s "$work/named" ]; then
+    mapfile -t packages < <(awk '!seen[$1]++ { print $1 }' "$work/named")
+    names=$(awk '{ print $2 }' "$work/named" | sort -u | paste -sd '|')
+    run_tests -run "^($names)\$" "${packages[@]}"
   fi
   if $race; then
     mapfile -t packages < <(ordered "$work/race" "${long_race[@]}")

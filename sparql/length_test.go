@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
@@ -30,6 +31,7 @@ func repeated(n int, text string) string {
 // square would be 256. A few tries must give it once, because other work of the machine may delay a long run more
 // than a short one.
 func TestLengthOfQueries(t *testing.T) {
+	seed.Slow(t)
 	for name, text := range map[string][3]string{
 		"ground patterns": {"ASK { ", "<x:a> <x:q> <x:b> . <x:b> <x:q> <x:c> . ", "}"},
 		"no match":        {"ASK { ", "<x:a> <x:q> <x:b> . ", "<x:a> <x:q> <x:none> }"},
@@ -87,6 +89,7 @@ func TestLengthOfLinkedJoins(t *testing.T) {
 // TestManySiblings: parts of one group that follow one another are taken up to the limit of the text. Their plan can
 // be read as JSON. More are an error, because they would need a deep stack.
 func TestManySiblings(t *testing.T) {
+	seed.Slow(t)
 	for _, part := range []string{
 		"LATERAL { ?s <x:q> ?o } ", "MINUS { ?s <x:p> ?o } ", "OPTIONAL { ?s <x:q> ?o } ", "OPTIONAL { ?s <x:p> ?n } BIND(1 AS ?b#) ",
 	} {

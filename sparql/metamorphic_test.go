@@ -14,6 +14,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
@@ -227,6 +228,7 @@ const rounds = 400
 
 // TestMetamorphic: two queries of the same meaning must have the same rows.
 func TestMetamorphic(t *testing.T) {
+	seed.Slow(t)
 	seed := uint64(time.Now().UnixNano())
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 1))

@@ -11,6 +11,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // row is one row of a store: a triple's row or an annotation on it.
@@ -350,6 +352,7 @@ func TestBoundsErrors(t *testing.T) {
 // TestBoundsOfLongTerms: keys have only prefix and hash of long terms. Bounds among terms of the
 // same beginning must therefore be tested on the whole terms.
 func TestBoundsOfLongTerms(t *testing.T) {
+	seed.Slow(t)
 	skipWithRace(t)
 	pad := func(n int) string { return strings.Repeat("x", n) }
 	digits := func(n int) string { return "1." + strings.Repeat("7", n) }

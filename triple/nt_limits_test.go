@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // TestTermLimit: a term of 16 MiB must be accepted, and one with a byte more rejected.
@@ -77,6 +79,7 @@ func (c repeated) Read(p []byte) (int, error) {
 // TestLongLines: a line over the limit must be one rejected statement. Memory must stay constant
 // however long the line is.
 func TestLongLines(t *testing.T) {
+	seed.Slow(t)
 	skipWithRace(t)
 	const good = "<a:s> <a:p> <a:o> .\n"
 	const length = 200 << 20
@@ -146,6 +149,7 @@ func TestLineLimit(t *testing.T) {
 
 // TestHostileTextIsLinear: 1 MiB of text that would restart a naive search again and again.
 func TestHostileTextIsLinear(t *testing.T) {
+	seed.Slow(t)
 	skipWithRace(t)
 	const size = 1 << 19
 	tests := map[string]string{

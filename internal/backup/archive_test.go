@@ -23,6 +23,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -279,6 +280,7 @@ func rawEntries(t *testing.T, archive []byte) (names []string, contents [][]byte
 // TestDamage restores damaged archives and wrong chains. Each must fail with a clear error and leave
 // nothing.
 func TestDamage(t *testing.T) {
+	seed.Slow(t)
 	full, first, second := makeChain(t)
 	names, contents := rawEntries(t, full)
 	damaged := map[string][][]byte{

@@ -13,6 +13,7 @@ import (
 
 // TestChains restores chains of a lone store to points of a known history.
 func TestChains(t *testing.T) {
+	seed.Slow(t)
 	number := seed.Number(t)
 	for i := range seed.Rounds(1, 2) {
 		t.Run(fmt.Sprint(i), func(t *testing.T) {

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -26,6 +27,7 @@ func mustRun(t *testing.T, stdin string, args ...string) string {
 
 // TestAnnotateCommands runs the commands on a directory and on a server.
 func TestAnnotateCommands(t *testing.T) {
+	seed.Slow(t)
 	const quad = "<x:s> <x:p> \"o\" .\n"
 	dir := t.TempDir()
 	for _, name := range []string{"alone", "served"} {

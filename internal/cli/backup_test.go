@@ -15,6 +15,8 @@ import (
 	"sync/atomic"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // TestBackupChain makes a chain in a directory, from a data directory and from a server, and restores
@@ -214,6 +216,7 @@ func TestRestoreNoArchive(t *testing.T) {
 
 // TestHangUpHint: only the end of a connection is a server that hung up.
 func TestHangUpHint(t *testing.T) {
+	seed.Slow(t)
 	for name, linger := range map[string]int{"end": -1, "reset": 0} {
 		listener, err := net.Listen("tcp", "127.0.0.1:0")
 		if err != nil {

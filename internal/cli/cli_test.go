@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -61,6 +62,7 @@ func TestRun(t *testing.T) {
 
 // A command alone has the help, and tells the mistakes, that it has among the others.
 func TestGrammarFor(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("short: it builds the whole grammar many times")
 	}

@@ -12,10 +12,12 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // TestClusterActivity: the table has a row with rates of each member, and names a member that has ended.
 func TestClusterActivity(t *testing.T) {
+	seed.Slow(t)
 	// 1. Two members, of which the second one answers a request.
 	first, _ := serveNode(t)
 	url, stop := serveFor(t, t.TempDir(), "--join", first)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // five is a cluster of five in which much is going on.
@@ -229,6 +230,7 @@ func TestLoadPartly(t *testing.T) {
 // TestStatusWait checks that --wait requests until the server can work, and ends with an error when its
 // time is over.
 func TestStatusWait(t *testing.T) {
+	seed.Slow(t)
 	url := clusterServer(t, func(n int, w http.ResponseWriter, _ *http.Request) {
 		if n <= 6 { // more than the retries of any request
 			w.WriteHeader(http.StatusServiceUnavailable)

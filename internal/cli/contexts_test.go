@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 const (
@@ -62,6 +64,7 @@ func TestServeContextsWrong(t *testing.T) {
 // TestServeContexts sends documents that name their contexts by URL through each entrance of a lone node,
 // and of a cluster's second node.
 func TestServeContexts(t *testing.T) {
+	seed.Slow(t)
 	// 1. A host with a context and a document, and a directory with another context.
 	host := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, r *http.Request) {
 		w.Header().Set("Content-Type", "application/ld+json")

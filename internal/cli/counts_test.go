@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -52,6 +53,7 @@ func update(t *testing.T, url, lines string) {
 // TestCountsAgree: /status and /count have the same number of triples, without UIDs and hosts of links and prefixes. A
 // lone node's is exact and said so. A cluster's is an estimate, and right when nothing changes.
 func TestCountsAgree(t *testing.T) {
+	seed.Slow(t)
 	for name, machines := range map[string]int{"alone": 1, "cluster": 3} {
 		t.Run(name, func(t *testing.T) {
 			first, _ := serveNode(t)

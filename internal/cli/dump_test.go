@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -113,6 +114,7 @@ func TestDumpRoundTrip(t *testing.T) {
 // TestDumpFormats dumps a store with annotations in each format that holds them, from a directory
 // and through a server, compressed and not, and loads, adds and converts the dump.
 func TestDumpFormats(t *testing.T) {
+	seed.Slow(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	document := annotatedDocument(rand.New(rand.NewPCG(seed, 0)), 100)

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -79,6 +80,7 @@ func incoming() map[string]exchange {
 // TestTagsAtAllEndpoints: "a"@EN and "a"@en are one term, whichever way they come in, are asked for, and go out: on a node alone, and
 // if they come in at one member of a cluster and are asked for at another.
 func TestTagsAtAllEndpoints(t *testing.T) {
+	seed.Slow(t)
 	t.Run("alone", func(t *testing.T) {
 		server, stop := serveFor(t, filepath.Join(t.TempDir(), "store"))
 		defer stop()

@@ -10,12 +10,14 @@ import (
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/password"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 )
 
 // TestLinksOfUsers: what a user with some graphs gets of links is of these, through each of two members, and all else
 // says why it is not there.
 func TestLinksOfUsers(t *testing.T) {
+	seed.Slow(t)
 	// 1. Two members with three users.
 	var users strings.Builder
 	for name, rights := range map[string]string{

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -82,6 +83,7 @@ func TestQueries(t *testing.T) {
 
 // TestQueriesOfCluster: each member lists and stops the queries of all. One that does not answer is named.
 func TestQueriesOfCluster(t *testing.T) {
+	seed.Slow(t)
 	// 1. A query runs at the second member.
 	first, _ := serveNode(t)
 	url, stop := serveFor(t, t.TempDir(), "--join", first)

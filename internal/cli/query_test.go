@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 const peopleNT = `<http://ex/ada> <http://ex/name> "Ada" .
@@ -192,6 +193,7 @@ func TestUpdateCommand(t *testing.T) {
 
 // A long result is written as it comes, and Ctrl-C or a closed pipe ends it.
 func TestQueryStreams(t *testing.T) {
+	seed.Slow(t)
 	var all strings.Builder
 	for i := range 2000 {
 		fmt.Fprintf(&all, "<http://ex/s%d> <http://ex/p> <http://ex/o%d> .\n", i, i)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/password"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // commandRule is a row of the table of docs/operations/node.md.
@@ -83,6 +84,7 @@ var commandLines = []commandLine{
 // TestCommandRights runs each command as each user. It succeeds, or says which right is missing, as the table of
 // docs/operations/node.md has it.
 func TestCommandRights(t *testing.T) {
+	seed.Slow(t)
 	// 1. All commands are in the table.
 	rules := commandRules(t)
 	tried := map[string]bool{}

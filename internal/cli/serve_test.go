@@ -9,10 +9,13 @@ import (
 	"reflect"
 	"slices"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // TestServeFlagsCount: every flag of serve changes the options of the node.
 func TestServeFlagsCount(t *testing.T) {
+	seed.Slow(t)
 	token, operators, key := write(t, "token", "client-token-1"), write(t, "operators", "operator-token-1"), write(t, "key", "0123456789abcdef")
 	users := write(t, "users", "[readers]\noidc = [\"staff\"]\nroles = [\"read\"]\n")
 	issuer := []string{"--users", users, "--oidc-issuer", "https://id.example.org", "--oidc-audience", "a"}

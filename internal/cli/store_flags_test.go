@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 
 	"github.com/trefoildb/trefoil/internal/store"
 )
@@ -173,6 +174,7 @@ func TestUnknownAuthority(t *testing.T) {
 
 // A node that speaks TLS hangs up on who does not.
 func TestHungUp(t *testing.T) {
+	seed.Slow(t)
 	url := clusterServer(t, func(_ int, w http.ResponseWriter, _ *http.Request) {
 		conn, _, err := http.NewResponseController(w).Hijack()
 		if err == nil {

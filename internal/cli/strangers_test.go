@@ -344,6 +344,7 @@ func gossips(t *testing.T, address, label string) bool {
 // A process without what the nodes have is no node: it calls none of their methods and
 // opens no connection of theirs. Who has no token gets nothing by HTTP either.
 func TestStrangers(t *testing.T) {
+	seed.Slow(t)
 	methods, endpoints := registered(t)
 	if len(methods) < 30 || len(endpoints) < 30 {
 		t.Fatalf("%d methods, %d endpoints: most are missing", len(methods), len(endpoints))
@@ -452,6 +453,7 @@ func TestStrangersOfUsers(t *testing.T) {
 // A directory of several members is not started where strangers are, with a token and
 // nothing else; one of a single member is, and lets no node in, as a fresh one.
 func TestClosedMember(t *testing.T) {
+	seed.Slow(t)
 	k := newKeys(t)
 	token := []string{"--token-file", k.file("own.token")}
 	dir, ctx := filepath.Join(t.TempDir(), "d"), t.Context()
@@ -496,6 +498,7 @@ func TestClosedMember(t *testing.T) {
 
 // Nodes with different settings do not become one cluster, and both say what to do.
 func TestMixedSettings(t *testing.T) {
+	seed.Slow(t)
 	k := newKeys(t)
 	token, other := []string{"--token-file", k.file("own.token")}, []string{"--token-file", k.file("other.token")}
 	key := []string{"--gossip-key-file", k.file("own.key")}

@@ -10,11 +10,13 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // TestBSBMShape counts the things of ten markets and follows each reference to a product.
 func TestBSBMShape(t *testing.T) {
+	seed.Slow(t)
 	data := generate(t, BSBM{Seed: 1, Products: 10*marketProducts - 1})
 	for class, want := range map[string]int{"ProductType": types, "ProductFeature": types * typeFeatures, "Producer": 10, "Vendor": 10,
 		"Product": 10 * marketProducts, "Offer": 10 * marketOffers, "Review": 10 * marketReviews} {

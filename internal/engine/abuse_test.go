@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
@@ -126,6 +127,7 @@ func TestTenMillionRows(t *testing.T) {
 }
 
 func TestBombs(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("it is of time and memory")
 	}
@@ -235,6 +237,7 @@ func TestDeepNesting(t *testing.T) {
 
 // Paths over a clique end, or run out of their time.
 func TestPathBombs(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("it is of time and memory")
 	}

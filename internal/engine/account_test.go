@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/expr"
@@ -89,6 +90,7 @@ func hungry() map[string]string {
 // right, in time, or with an error of memory. What it holds is looked at amid its run,
 // after a collection.
 func TestAccount(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("it is of time and memory")
 	}

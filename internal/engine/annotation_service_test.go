@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -64,6 +65,7 @@ func count(t *testing.T, e *Engine, text string, p Params, each func(n int)) (n 
 // TestAnnotationServiceStreams checks that an answer of more than 64 MiB is never whole in memory,
 // and that its query's deadline ends it.
 func TestAnnotationServiceStreams(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}

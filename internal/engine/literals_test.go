@@ -217,6 +217,7 @@ func (w *literalWorld) compare(query string) {
 
 // TestTrigramFilters compares random queries with and without trigrams, between changes.
 func TestTrigramFilters(t *testing.T) {
+	seed.Slow(t)
 	w := newLiteralWorld(t, 2000)
 	for range 6 {
 		for _, text := range w.texts(40) {
@@ -261,6 +262,7 @@ func (l located) Position() (feed.Position, bool, error) {
 // TestTrigramUpdates compares what random updates find with and without trigrams. In some of them an operation changes texts
 // before.
 func TestTrigramUpdates(t *testing.T) {
+	seed.Slow(t)
 	w := newLiteralWorld(t, 2000)
 	requests := 0
 	params := Params{Observe: func(r store.Reader) store.Reader { return located{r, &requests} }}

@@ -25,6 +25,7 @@ import (
 // TestCrashes loses power 40 times, or 100, while a counter and an inverse property run, and checks both at
 // the end.
 func TestCrashes(t *testing.T) {
+	seed.Slow(t)
 	number := seed.Number(t)
 	rng := rand.New(rand.NewPCG(number, 0))
 	fs := memdisk.New()
@@ -178,6 +179,7 @@ func TestStaleIntent(t *testing.T) {
 // TestFailures checks functions that loop, allocate and trap: they are recorded, skipped or stopped,
 // and other writes do not wait for them.
 func TestFailures(t *testing.T) {
+	seed.Slow(t)
 	b := open(t, nil, Options{})
 	defer b.close()
 	any := "? <http://example.org/x> ?"
@@ -227,6 +229,7 @@ func TestFailures(t *testing.T) {
 
 // TestRestored checks that functions go on in a store of a backup, whose feed is another one.
 func TestRestored(t *testing.T) {
+	seed.Slow(t)
 	b := open(t, nil, Options{})
 	b.put(counter, module(t, "counter"))
 	for i := range 10 {

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/functions/sandbox"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -24,6 +25,7 @@ var counter = Registration{Name: "counter", Pattern: "? <http://example.org/like
 func likes(i int) triple.Triple { return of(fmt.Sprint("p", i), "likes", fmt.Sprint("q", i)) }
 
 func TestCounter(t *testing.T) {
+	seed.Slow(t)
 	b := open(t, nil, Options{})
 	defer b.close()
 	b.put(counter, module(t, "counter"))
@@ -178,6 +180,7 @@ func TestCheckedEffects(t *testing.T) {
 
 // TestSystemGraph checks that functions neither see nor change the system graph.
 func TestSystemGraph(t *testing.T) {
+	seed.Slow(t)
 	b := open(t, nil, Options{})
 	defer b.close()
 	b.put(Registration{Name: "all", Kinds: []string{"add", "delete", "annotate"}, Arguments: []string{"? ? ?"}}, assemble(t, `(i64.const 0)`))

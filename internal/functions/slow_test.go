@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -18,6 +19,7 @@ const spins = `(loop $forever (br $forever)) (i64.const 0)`
 // changes, and a check for each of its triples, adds of other triples do not wait for them. If they
 // waited for one call each, they would take twice the time that is allowed here.
 func TestSlowFunctionsDoNotBlockWrites(t *testing.T) {
+	seed.Slow(t)
 	b := open(t, nil, Options{})
 	defer b.close()
 	b.put(Registration{Name: "slow", Pattern: "? <http://example.org/slow> ?"}, assemble(t, spins))

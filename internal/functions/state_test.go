@@ -13,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -180,6 +181,7 @@ func TestAnotherPattern(t *testing.T) {
 
 // TestStalledUntilAnotherOwns: a function that fails stands still where it runs, and no longer when another member owns it.
 func TestStalledUntilAnotherOwns(t *testing.T) {
+	seed.Slow(t)
 	var owned atomic.Bool
 	b := open(t, nil, Options{Owns: func([]byte) bool { return owned.Load() }})
 	defer b.close()

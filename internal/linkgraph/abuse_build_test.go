@@ -40,6 +40,7 @@ func TestDialTimeoutMayPass(t *testing.T) {
 // TestFailureEnds: when files can be written again, reads are answered again, without another
 // change of the store.
 func TestFailureEnds(t *testing.T) {
+	seed.Slow(t)
 	w := newWorld(t, machine.Options{Workers: 1})
 	dir := w.graph.Options.Dir
 	away := dir + ".away"

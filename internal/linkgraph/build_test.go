@@ -19,6 +19,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -84,6 +85,7 @@ func (w *world) manyLinks(rng *rand.Rand, n int) (triples []triple.Triple) {
 // TestBuild builds links from bulk loads, beside existing ones, under all limits: pages of a
 // cell held or read again, UIDs committed or loaded, one pass or one for each cell.
 func TestBuild(t *testing.T) {
+	seed.Slow(t)
 	for name, o := range map[string]machine.Options{
 		"plain":      {},
 		"cells":      {CellPages: 100, Workers: 3},

@@ -399,6 +399,7 @@ func TestRandom(t *testing.T) {
 // TestDamagedFiles checks that files are not used if they are damaged, missing, or of another
 // store.
 func TestDamagedFiles(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}
@@ -583,6 +584,7 @@ func TestSamplesAndRanks(t *testing.T) {
 
 // TestLongList updates a page with more links than one change of the store has.
 func TestLongList(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("short: large, and like others but for the parts that it is taken in")
 	}

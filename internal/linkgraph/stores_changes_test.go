@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -110,6 +111,7 @@ func (w *world) uidOf(url string) uid.UID {
 // TestSizesRelinquished checks that sizes, pages and a ranking's preparation need no file while cells have
 // no changes, and that changes do not pass the bound of memory by what they load.
 func TestSizesRelinquished(t *testing.T) {
+	seed.Slow(t)
 	w := newWeb(t, machine.Options{CellPages: 100})
 	long := func(i int) string { return fmt.Sprint(pageURL(i, 1), strings.Repeat(fmt.Sprint("/long", i), 300)) }
 	for i := range 40 {
@@ -184,6 +186,7 @@ func TestPinnedRelinquished(t *testing.T) {
 // TestLostFile damages or removes files of cells whose stores are relinquished. Reads and changes must
 // give an error or the right answer, and all is right again when the cells were built again.
 func TestLostFile(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}

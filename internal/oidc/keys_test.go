@@ -17,6 +17,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/testing/oidctest"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // issuer is a server of keys, and a verifier that reads them.
@@ -183,6 +184,7 @@ func TestIssuerFails(t *testing.T) {
 // TestIssuerSlow: a server that does not answer delays only requests with unknown keys, for a bounded time, and
 // has one request at a time.
 func TestIssuerSlow(t *testing.T) {
+	seed.Slow(t)
 	s := newIssuer(t)
 	a, b := oidctest.NewKey(t, "a"), oidctest.NewKey(t, "b")
 	s.serveKeys(a)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -133,6 +134,7 @@ func afterCrash(t *testing.T, fs vfs.FS, answered, during, mark uint64, size int
 // Writes fail one after the other. Answered deliveries must be there after a restart, and nothing
 // may hang.
 func TestDeliverWriteErrors(t *testing.T) {
+	seed.Slow(t)
 	lone(t)
 	rng := random(t)
 	for stop := 0; stop < 100; stop += 100 / fewer(25) {

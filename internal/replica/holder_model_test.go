@@ -14,6 +14,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -248,6 +249,7 @@ func open(rng *rand.Rand, upTo uint64) (numbers []uint64) {
 // Deliveries of several sequencers in any order, with repetitions, fills, watermarks, crashes and
 // restarts, beside a model of the greatest stamp.
 func TestHolderModel(t *testing.T) {
+	seed.Slow(t)
 	rng := random(t)
 	for run := range fewer(20) {
 		fs := memdisk.New()

@@ -25,6 +25,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/alerts"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/tracing"
 )
 
@@ -189,6 +190,7 @@ func mustAlert(t *testing.T, fired []alerts.Alert, names ...string) alerts.Alert
 // TestAlertsQuiet: a server that is read and written, fails its readiness on purpose, is restarted, loads at times, is
 // then opened to be read only, and whose disk does not tell how much is free.
 func TestAlertsQuiet(t *testing.T) {
+	seed.Slow(t)
 	alerts.Expect(t, monitor(t, func(m *monitored) {
 		for range 3 {
 			m.mustAdd(100)
@@ -206,6 +208,7 @@ func TestAlertsQuiet(t *testing.T) {
 
 // TestAlertsDown: a server that ends.
 func TestAlertsDown(t *testing.T) {
+	seed.Slow(t)
 	var ended, back time.Duration
 	down := mustAlert(t, monitor(t, func(m *monitored) {
 		m.watch(3 * time.Minute)
@@ -221,6 +224,7 @@ func TestAlertsDown(t *testing.T) {
 
 // TestAlertsWritesRefused: the disk has less room than is kept free; or a table finds none, where nothing is kept free.
 func TestAlertsWritesRefused(t *testing.T) {
+	seed.Slow(t)
 	for name, full := range map[string]struct {
 		minFree   int64
 		fill, end func(m *monitored)
@@ -260,6 +264,7 @@ func TestAlertsWritesRefused(t *testing.T) {
 
 // TestAlertsCorruption: a bit of a table has flipped, and a read meets it.
 func TestAlertsCorruption(t *testing.T) {
+	seed.Slow(t)
 	var met time.Duration
 	damaged := mustAlert(t, monitor(t, func(m *monitored) {
 		m.mustAdd(1000)
@@ -281,6 +286,7 @@ func TestAlertsCorruption(t *testing.T) {
 
 // TestAlertsDiskFills: a disk that will be full within a day; but a load that is over is no trend.
 func TestAlertsDiskFills(t *testing.T) {
+	seed.Slow(t)
 	var began, ended time.Duration
 	fills := mustAlert(t, monitor(t, func(m *monitored) {
 		left := uint64(100 << 30)
@@ -308,6 +314,7 @@ func TestAlertsDiskFills(t *testing.T) {
 
 // TestAlertsDiskTooSlow: tables take so long to be written that writes wait for them.
 func TestAlertsDiskTooSlow(t *testing.T) {
+	seed.Slow(t)
 	var began, ended time.Duration
 	slow := mustAlert(t, monitor(t, func(m *monitored) {
 		m.close()
@@ -348,6 +355,7 @@ func TestAlertsDiskTooSlow(t *testing.T) {
 
 // TestAlertsSlowCommits: a sync of the log takes a fifth of a second.
 func TestAlertsSlowCommits(t *testing.T) {
+	seed.Slow(t)
 	var began, ended time.Duration
 	slow := mustAlert(t, monitor(t, func(m *monitored) {
 		write := func(d time.Duration) {
@@ -377,6 +385,7 @@ func TestAlertsSlowCommits(t *testing.T) {
 
 // TestAlertsSpansLost: nothing listens where spans are sent to.
 func TestAlertsSpansLost(t *testing.T) {
+	seed.Slow(t)
 	l, err := net.Listen("tcp", "127.0.0.1:0")
 	if err != nil {
 		t.Fatal(err)
@@ -414,6 +423,7 @@ func TestAlertsSpansLost(t *testing.T) {
 
 // TestAlertsErrors: one request in ten fails.
 func TestAlertsErrors(t *testing.T) {
+	seed.Slow(t)
 	var began, ended time.Duration
 	failures := mustAlert(t, monitor(t, func(m *monitored) {
 		ask := func(d time.Duration, bad bool) {

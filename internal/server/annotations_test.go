@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -154,6 +155,7 @@ func TestAnnotationList(t *testing.T) {
 }
 
 func TestAnnotationBatch(t *testing.T) {
+	seed.Slow(t)
 	s, _ := serveTriples(t, annotatedQuad, Options{})
 	line := func(rest string) string { return `{"s":"<a:a>","p":"<a:p>","o":"\"1\"",` + rest + "}\n" }
 	post := func(body io.Reader, headers ...string) answer {

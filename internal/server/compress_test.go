@@ -11,6 +11,8 @@ import (
 
 	"github.com/andybalholm/brotli"
 	"github.com/klauspost/compress/zstd"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // decoded returns the text of an answer without its coding.
@@ -112,6 +114,7 @@ func TestNotCompressed(t *testing.T) {
 
 // TestCompressedBroken: an answer that breaks off does not look complete.
 func TestCompressedBroken(t *testing.T) {
+	seed.Slow(t)
 	s, _ := serveTriples(t, many(), Options{})
 	for _, coding := range []string{"gzip", "zstd", "br"} {
 		got := s.breakOff("Accept-Encoding", coding)

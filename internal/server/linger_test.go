@@ -14,6 +14,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/server/request"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // writeAll is a client that reads nothing before it has written its whole request,
@@ -42,6 +43,7 @@ func writeAll(addr, head string, body io.Reader) (int, string, error) {
 // An early answer reaches clients that write all before they read anything, many of
 // them at a time.
 func TestEarlyAnswers(t *testing.T) {
+	seed.Slow(t)
 	const size = 20 << 20
 	s := serve(t, newStore(t), Options{MaxBodyBytes: 1 << 20}, ServerOptions{})
 	s.api.triples.Loads <- struct{}{} // a load runs

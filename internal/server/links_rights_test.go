@@ -66,6 +66,7 @@ func (w *limitedWeb) number(e uid.Extent, of func(string) string) uint64 {
 // TestLinkRights: each endpoint of links answers a user with some graphs as one of a store that has only these, but for
 // the numbers of UIDs, or says why it does not.
 func TestLinkRights(t *testing.T) {
+	seed.Slow(t)
 	random := seed.Rand(t)
 	const unknown = "http://nowhere.example/"
 	edges := 0

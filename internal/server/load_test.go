@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/server/triples"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 const dirty = `<http://a> <http://b> "1" .
@@ -107,6 +108,7 @@ func TestLoadRejects(t *testing.T) {
 
 // TestOneLoadAtATime: a second load is sent away while one runs.
 func TestOneLoadAtATime(t *testing.T) {
+	seed.Slow(t)
 	s, _ := serveTriples(t, "", Options{})
 	r, w := io.Pipe()
 	first := make(chan answer)

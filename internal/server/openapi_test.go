@@ -17,6 +17,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links/linkstest"
 )
 
@@ -145,6 +146,7 @@ func TestOpenAPISecurity(t *testing.T) {
 // TestOpenAPIAnswers: each GET answers its examples in each media type, and all answers fit their
 // schemas.
 func TestOpenAPIAnswers(t *testing.T) {
+	seed.Slow(t)
 	s := serveAll(t)
 	d := readDescribed(t, s)
 	// 1. Fill the store by requests whose answers are described, too.

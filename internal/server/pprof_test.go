@@ -7,10 +7,13 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // TestProfiles: operators get profiles in the form of pprof, and clients and strangers none.
 func TestProfiles(t *testing.T) {
+	seed.Slow(t)
 	s := serve(t, newStore(t), Options{Token: "client", OperatorToken: "operator"}, ServerOptions{})
 	for _, path := range []string{"/debug/pprof", "/debug/pprof/heap", "/debug/pprof/profile?seconds=1"} {
 		for _, token := range []string{"", "client"} {

@@ -19,6 +19,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	sparqlapi "github.com/trefoildb/trefoil/internal/server/sparql"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/sparql/update"
@@ -118,6 +119,7 @@ func TestQueryTimeout(t *testing.T) {
 }
 
 func TestQueryBusy(t *testing.T) {
+	seed.Slow(t)
 	store := newStore(t)
 	addQuads(t, store, many())
 	s := serve(t, store, Options{Engine: newEngine(t, store, engine.Options{MaxQueries: 1})}, ServerOptions{})

@@ -22,6 +22,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -229,6 +230,7 @@ func TestSlowReader(t *testing.T) {
 // TestSlowBodies: bodies that stall or trickle are cut off, on endpoints that take
 // them and on endpoints that do not.
 func TestSlowBodies(t *testing.T) {
+	seed.Slow(t)
 	store := newStore(t)
 	request.LeftoverTimeout, request.LingerTimeout = 50*time.Millisecond, 100*time.Millisecond // before the server starts
 	t.Cleanup(func() { request.LeftoverTimeout, request.LingerTimeout = time.Second, 10*time.Second })

@@ -10,11 +10,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // TestLongText: a literal of the greatest size is found by its first and its last word, and its snippet is short.
 func TestLongText(t *testing.T) {
+	seed.Slow(t)
 	db := newStore(t)
 	index := newText(t, db)
 	s := serve(t, db, Options{Text: index}, ServerOptions{})

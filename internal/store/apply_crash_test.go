@@ -16,12 +16,14 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // The disk may lose power before every write and sync of a change. Then all of the change is there
 // or nothing, and all earlier changes.
 func TestApplyCrashes(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}
@@ -111,6 +113,7 @@ func TestApplyCrashes(t *testing.T) {
 // Writes fail one after the other during changes. After a restart the store must have the state
 // after one of the changes.
 func TestApplyWriteErrors(t *testing.T) {
+	seed.Slow(t)
 	lone(t)
 	rng := random(t)
 	for stop := 0; stop < 120; stop += 120 / fewer(40) {

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -58,6 +59,7 @@ func longs(n int) []triple.Triple {
 
 // Apply changes stores of several kinds in the same way as a model.
 func TestApply(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -98,6 +99,7 @@ func TestLoadOfNothing(t *testing.T) {
 
 // A load is there as a whole or not at all, whenever the machine crashes.
 func TestLoadCrashes(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}

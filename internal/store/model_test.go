@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -319,6 +320,7 @@ func walk(t *rapid.T, sn *Snapshot, o triple.Order, keys [][]byte) {
 
 // A store equals its model after any operations in any order.
 func TestModel(t *testing.T) {
+	seed.Slow(t)
 	verify(t, func(t *rapid.T) {
 		c := &machine{fs: memdisk.New(), m: model{}, fed: newReplay()}
 		c.open(t)

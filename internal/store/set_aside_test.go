@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // madeMember makes the directory of a member with some rows, and returns its UUID.
@@ -73,6 +74,7 @@ func mustBeAside(t *testing.T, fs vfs.FS, was directory.UUID) (begun bool) {
 // The power may fail before every step of SetAside, and before every step of the next Open that
 // completes it.
 func TestSetAsideCrashes(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("much work, of one goroutine at a time")
 	}

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -20,6 +21,7 @@ import (
 // during compactions, which could rewrite more than is free. When nothing is in progress, all room
 // above the watermark is used that one more write and the next compaction do not need.
 func TestWatermarkStaysFree(t *testing.T) {
+	seed.Slow(t)
 	const watermark, size = 8 << 20, 26 << 20
 	for name, test := range map[string]struct {
 		batch  int

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -44,6 +45,7 @@ func (f *countedFeed) Changes(ctx context.Context, r feed.Request) iter.Seq2[*fe
 // nothing runs. The memory of each is bounded, and after a start only those that a change concerns read
 // the feed themselves.
 func TestMany(t *testing.T) {
+	seed.Slow(t)
 	for name, filter := range map[string]func(i int) map[string]string{
 		"one": func(i int) map[string]string { return map[string]string{"p": fmt.Sprint("p", i)} },
 		"all": func(int) map[string]string { return nil },

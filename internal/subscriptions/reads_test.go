@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/readcount"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/webhook"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -102,6 +103,7 @@ func (w *world) read(c *readcount.Counter, p triple.Pattern) {
 // TestReads checks that a webhook gets the reads of 1,000 patterns and the changes that its
 // subscription selects, that others get no reads, and that batches start no further deliveries.
 func TestReads(t *testing.T) {
+	seed.Slow(t)
 	w := newWorld(t)
 	sums := w.accept(func(*webhook.Message) error { return nil })
 	w.start(Options{})

@@ -10,6 +10,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // searchAll returns the number of hits of a query in a segment, and how long it took.
@@ -35,6 +37,7 @@ func searchAll(t *testing.T, s *Segment, query string) (int, time.Duration) {
 // TestHugeDocument: a literal with ten million words is indexed, found by words and phrases, and takes memory of a
 // few times its size.
 func TestHugeDocument(t *testing.T) {
+	seed.Slow(t)
 	if testing.Short() {
 		t.Skip("it takes some seconds")
 	}

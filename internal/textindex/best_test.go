@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // manyDocuments returns two parts with deleted documents, of two languages, and the documents that are left. They have
@@ -67,6 +69,7 @@ func randomQuery(r *rand.Rand, depth int) string {
 
 // TestBest compares the best hits of random queries with the beginning of all hits, which have no floor.
 func TestBest(t *testing.T) {
+	seed.Slow(t)
 	seed := rand.Uint64()
 	t.Logf("seed %d", seed)
 	r := rand.New(rand.NewPCG(seed, 0))

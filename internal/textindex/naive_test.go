@@ -13,6 +13,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // naive is all documents with their words.
@@ -432,6 +434,7 @@ func TestSearchNaive(t *testing.T) {
 
 // TestManyBlocks compares the best hits of lists with many blocks with the beginning of all hits.
 func TestManyBlocks(t *testing.T) {
+	seed.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {
 		seed := rapid.Uint64().Draw(t, "seed")
 		next := func(n uint64) uint64 {

@@ -15,6 +15,8 @@ import (
 	"testing"
 
 	"github.com/cespare/xxhash/v2"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 var rewrite = flag.Bool("rewrite", false, "write the golden files")
@@ -135,6 +137,7 @@ func readDamaged(t testing.TB, body, docs []byte, queries []*Query) {
 
 // TestDamageWithin changes every seventh byte of a segment whose checksum is right.
 func TestDamageWithin(t *testing.T) {
+	seed.Slow(t)
 	_, body, docs := sample(t, 200)
 	body = body[:len(body)-8]
 	queries := damageQueries(t)

@@ -17,6 +17,8 @@ import (
 	"golang.org/x/text/cases"
 	tags "golang.org/x/text/language"
 	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // lower and upper are LCASE and UCASE of SPARQL, see package expr.
@@ -72,6 +74,7 @@ func part(t *rapid.T, docs []Document) string {
 
 // TestCandidates: documents that contain a text in any case are candidates, before and after merges and deletions.
 func TestCandidates(t *testing.T) {
+	seed.Slow(t)
 	rapid.Check(t, func(t *rapid.T) {
 		// 1. Some parts, a few documents deleted, and perhaps merged.
 		var docs []Document

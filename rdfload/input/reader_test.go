@@ -17,6 +17,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 	"github.com/ulikunitz/xz"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 )
 
@@ -155,6 +156,7 @@ func TestTruncated(t *testing.T) {
 
 // TestFlippedBits: damage must be an error, never another document.
 func TestFlippedBits(t *testing.T) {
+	seed.Slow(t)
 	for c, data := range members(t) {
 		if c == Plain || c == Gzip || c == Zstd { // their headers have bits that mean nothing
 			continue

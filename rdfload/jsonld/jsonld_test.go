@@ -12,6 +12,7 @@ import (
 	"testing"
 	"testing/iotest"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -97,6 +98,7 @@ func TestParse(t *testing.T) {
 }
 
 func TestErrors(t *testing.T) {
+	seed.Slow(t)
 	itself := contextsOf(map[string]string{"http://c/": `{"@context":["http://c/","http://c/"]}`})
 	var chain, scoped strings.Builder
 	for i := range maxTerms + 1 {

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -232,6 +233,7 @@ func TestChangedTooMuch(t *testing.T) {
 
 // A long list may change all the time: values of no list do not count.
 func TestChangedLongList(t *testing.T) {
+	seed.Slow(t)
 	const n = 750_000
 	p, o := triple.NewIRI("x:p"), triple.NewIRI("x:o")
 	all := make([]triple.Triple, n)

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
@@ -129,6 +130,7 @@ func drawRange(t *rapid.T) triple.Range {
 
 // TestOverlay: an overlay answers as a source of the changed triples does.
 func TestOverlay(t *testing.T) {
+	seed.Slow(t)
 	for range 5 {
 		rapid.Check(t, overlayEquals)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -202,6 +203,7 @@ func (f *fills) change() {
 // Whatever views follow each other, and wherever their backfills stop: when all of the last
 // one are done, each place of target has the newest version, durably.
 func TestBackfillsResume(t *testing.T) {
+	seed.Slow(t)
 	seed := rand.Uint64N(1 << 32)
 	if s, err := strconv.ParseUint(os.Getenv("TREFOIL_SEED"), 10, 64); err == nil {
 		seed = s

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -18,6 +19,7 @@ import (
 // One of two machines is dead: the other one answers every read from its own store,
 // completely and in order, even if it may hold one row only.
 func TestWhole(t *testing.T) {
+	seed.Slow(t)
 	for _, memory := range []int64{0, 1, 4 << 10} {
 		t.Run(fmt.Sprint(memory), func(t *testing.T) {
 			rng := random(t)

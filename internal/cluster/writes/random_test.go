@@ -23,6 +23,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -345,6 +346,7 @@ func (x *run) step() {
 }
 
 func TestRandomRuns(t *testing.T) {
+	seed.Slow(t)
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("TREFOIL_SEED"); s != "" {
 		var err error

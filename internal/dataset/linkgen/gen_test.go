@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -164,6 +165,7 @@ func atLeast[T uint32 | int](numbers []T, k T) int {
 
 // TestShape asserts the figures of the package comment.
 func TestShape(t *testing.T) {
+	seed.Slow(t)
 	o := Options{Pages: 1_000_000, Hosts: 50_000, Seed: 1}
 	if testing.Short() || raceEnabled {
 		o.Pages, o.Hosts = 100_000, 5_000

@@ -22,6 +22,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // openLogs checks and opens a database that keeps its rows in logs if hold is set.
@@ -166,6 +167,7 @@ func copyOf(t testing.TB, fs vfs.FS) vfs.FS {
 // all acknowledged rows: amid records of many blocks, with unsynced writes, with logs that are
 // reused, with checkpoints, and if it ends again during the recovery.
 func TestNoFalseAlarm(t *testing.T) {
+	seed.Slow(t)
 	rng := random(t)
 	rounds := 30
 	if testing.Short() {

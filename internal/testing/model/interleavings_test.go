@@ -2,7 +2,11 @@
 
 package model
 
-import "testing"
+import (
+	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
+)
 
 // The interleavings of section 7 that this model can have. Those of leases and
 // generations are in lease_test.go, a disk that stalls is below.
@@ -182,6 +186,7 @@ var interleavings = []interleaving{
 }
 
 func TestInterleavings(t *testing.T) {
+	seed.Slow(t)
 	notShort(t)
 	for _, test := range interleavings {
 		t.Run(test.name, test.run)

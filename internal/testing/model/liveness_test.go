@@ -5,6 +5,8 @@ package model
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // Each scene is explored with all its faults, and in each state they may end.
@@ -50,6 +52,7 @@ var liveness = []struct {
 }
 
 func TestLiveness(t *testing.T) {
+	seed.Slow(t)
 	notShort(t)
 	for _, test := range liveness {
 		t.Run(test.name, func(t *testing.T) {

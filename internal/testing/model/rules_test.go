@@ -5,6 +5,8 @@ package model
 import (
 	"reflect"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // Rules that no interleaving of section 7 is named after.
@@ -263,6 +265,7 @@ var others = []interleaving{
 }
 
 func TestRules(t *testing.T) {
+	seed.Slow(t)
 	notShort(t)
 	for _, test := range others {
 		t.Run(test.name, test.run)

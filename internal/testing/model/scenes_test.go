@@ -5,6 +5,8 @@ package model
 import (
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // An interleaving is one that section 7 of the protocol names, or another that
@@ -157,6 +159,7 @@ func (s *model) onMember(i int) bool {
 // What holds in every state means nothing where nothing happens: each scene gets
 // through to an idle, swept view, with what was begun settled.
 func TestScenesGetThrough(t *testing.T) {
+	seed.Slow(t)
 	notShort(t)
 	for _, test := range append(append([]interleaving(nil), interleavings...), others...) {
 		s := test.scene.make(Rules{})

@@ -21,6 +21,15 @@ func Long(t testing.TB) {
 	}
 }
 
+// Slow skips a test if TREFOIL_QUICK is set: make test has no time for it, and make test-all runs it.
+// It must be called in the body of the test itself, because scripts/test.sh finds it there.
+func Slow(t testing.TB) {
+	t.Helper()
+	if os.Getenv("TREFOIL_QUICK") != "" {
+		t.Skip("slow: make test-all, or no TREFOIL_QUICK")
+	}
+}
+
 // Rounds returns how often a test repeats its work: usual times, or all times if TREFOIL_TORTURE is
 // set.
 func Rounds(usual, all int) int {

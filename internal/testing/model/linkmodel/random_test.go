@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/testing/model"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // large is a setting by chance: up to five machines, three partitions and three links, one option.
@@ -69,6 +70,7 @@ func environment(t *testing.T, name string, otherwise uint64) (uint64, bool) {
 // TestRandom makes random runs for two seconds, or for TREFOIL_MODEL_SECONDS. TREFOIL_SEED repeats
 // one.
 func TestRandom(t *testing.T) {
+	seed.Slow(t)
 	// 1. Make runs until the time is over, and let each come to rest.
 	seconds, _ := environment(t, "TREFOIL_MODEL_SECONDS", 2)
 	seed, once := environment(t, "TREFOIL_SEED", uint64(time.Now().UnixNano()))

@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/testing/model"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 func setOf(members ...int) (s set) {
@@ -221,12 +222,14 @@ var withouts = []without{
 
 // Scenes without a rule of their own hold, too.
 func TestScenes(t *testing.T) {
+	seed.Slow(t)
 	for _, sc := range []*scene{returns, isolated} {
 		t.Run(sc.name, sc.sound)
 	}
 }
 
 func TestRules(t *testing.T) {
+	seed.Slow(t)
 	for _, test := range withouts {
 		t.Run(test.name, func(t *testing.T) {
 			test.scene.sound(t)
