@@ -10,7 +10,9 @@ import pytest
 from conftest import ROOT, Node
 
 
-@pytest.mark.parametrize("path", [ROOT / "docs" / "TUTORIAL.md", ROOT / "python" / "README.md"], ids=["repository", "package"])
+@pytest.mark.parametrize(
+    "path", [ROOT / "docs" / "TUTORIAL.md", ROOT / "python" / "README.md"], ids=["repository", "package"]
+)
 def test_blocks(
     path: Path,
     start: Callable[..., Node],

@@ -40,8 +40,8 @@ class AsyncClient:
     addresses is a URL such as http://127.0.0.1:7333, or several of one cluster: a list, or one text with commas
     between them. Requests go to one of them. If a connection cannot be made, the request goes to the next one at
     once. If it breaks, or if the node is not available, the client turns to the next one: reads are sent again,
-    and so are changes, because each has a key by which it is made once (docs/api/triples.md). A load is never sent again
-    if it has begun.
+    and so are changes, because each has a key by which it is made once (docs/api/triples.md). A load is never sent
+    again if it has begun.
 
     token is the node's token; auth is a user with a password. verify is an ssl.SSLContext for https, if the
     system's certificates do not do. timeout is the number of seconds after which a node that neither sends nor takes
