@@ -65,7 +65,7 @@ export async function testCluster(context, address) {
     await t.button("Keep 2 copies").click();
     await until("there are two copies", async () => (await status()).copies === 2);
   });
-  await send(address, "load", "application/n-triples", Array.from({ length: 600_000 }, (_, i) => `<http://example.org/s${i}> <http://example.org/p${i % 7}> "${i}" .\n`).join(""));
+  await send(address, "load", "application/n-triples", Array.from({ length: 1_000_000 }, (_, i) => `<http://example.org/s${i}> <http://example.org/p${i % 7}> "${i}" .\n`).join(""));
   await sub(t, "a machine leaves after a question, and the page shows the backfill and what is at risk", async () => {
     const [gone] = (await status()).members.filter(m => m.address !== new URL(address).host);
     await page.getByRole("button", { name: `Let ${gone.address} leave` }).click();
