@@ -12,7 +12,6 @@ import (
 
 	"pgregory.net/rapid"
 
-	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -354,7 +353,7 @@ func TestBoundsErrors(t *testing.T) {
 // same beginning must therefore be tested on the whole terms.
 func TestBoundsOfLongTerms(t *testing.T) {
 	seed.Slow(t)
-	race.Skip(t)
+	skipWithRace(t)
 	pad := func(n int) string { return strings.Repeat("x", n) }
 	digits := func(n int) string { return "1." + strings.Repeat("7", n) }
 	groups := [][]Term{

@@ -14,7 +14,6 @@ import (
 	"strings"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -33,7 +32,7 @@ type annotateCmd struct {
 	Batch  string  `placeholder:"F" help:"File of changes, one JSON object a line as POST /annotations takes it (docs/api/annotations.md); - is standard input."`
 }
 
-func (c *annotateCmd) Run(e *env) (err error) {
+func (c *annotateCmd) Run(e *env) error {
 	// 1. Check the flags, and read the changes.
 	var changes iter.Seq2[triple.AnnotationChange, error]
 	if c.Batch != "" {
@@ -53,13 +52,12 @@ func (c *annotateCmd) Run(e *env) (err error) {
 		}
 		changes = func(yield func(triple.AnnotationChange, error) bool) { yield(one, nil) }
 	}
-	w, err := c.openWriter(e, c.diskFlags)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
 	// 2. Make them, and print what failed.
-	result, err := w.annotate(e.ctx, changes)
+	return c.with(e, c.changing(), func(s target) error { return annotate(e, s, changes) })
+}
+
+func annotate(e *env, to changes, all iter.Seq2[triple.AnnotationChange, error]) error {
+	result, err := to.AnnotateAll(e.ctx, all)
 	for _, failed := range result.Errors {
 		e.sayf("change %d: %v", failed.Change+1, failed.Err)
 	}
@@ -183,46 +181,6 @@ func batchOf(in io.Reader, name string) iter.Seq2[triple.AnnotationChange, error
 	}
 }
 
-func (r *remote) annotate(ctx context.Context, changes iter.Seq2[triple.AnnotationChange, error]) (client.AnnotateResult, error) {
-	return r.client.AnnotateAll(ctx, changes)
-}
-
-// annotate makes the changes one after the other.
-func (l localWriter) annotate(ctx context.Context, changes iter.Seq2[triple.AnnotationChange, error]) (total client.AnnotateResult, err error) {
-	n := int64(-1)
-	for c, err := range changes {
-		if err != nil {
-			return total, err
-		}
-		n++
-		// 1. Make the change.
-		when := store.Condition{Absent: c.Absent}
-		var data []byte
-		if c.Version != "" {
-			when.Version, err = store.ParseVersion(c.Version)
-		}
-		if err == nil && !c.Remove {
-			data, err = triple.AppendMedia([]byte{}, c.Media, c.Content)
-		}
-		if err == nil {
-			_, err = store.AnnotateIf(ctx, l.store, c.Triple, c.ApplicationID, data, when)
-		}
-		// 2. Count it. Only its own errors leave the changes after it as they are.
-		switch {
-		case err == nil && c.Remove:
-			total.Removed++
-		case err == nil:
-			total.Set++
-		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrInvalid):
-			total.Failed++
-			total.Errors = append(total.Errors, client.AnnotateError{Change: n, Err: &client.Error{Message: err.Error()}})
-		default:
-			return total, err
-		}
-	}
-	return total, nil
-}
-
 // annotationsCmd lists the annotations of the matches of a pattern.
 type annotationsCmd struct {
 	pattern
@@ -232,14 +190,14 @@ type annotationsCmd struct {
 }
 
 func (c *annotationsCmd) Run(e *env) error {
-	return c.read(e, &c.storeFlags, func(r reader, p triple.Pattern) error { return c.list(e, r, p) })
+	return c.read(e, &c.storeFlags, func(from triples, p triple.Pattern) error { return c.list(e, from, p) })
 }
 
 // list prints the triples of a pattern that have annotations.
-func (c *annotationsCmd) list(e *env, r reader, p triple.Pattern) error {
+func (c *annotationsCmd) list(e *env, from triples, p triple.Pattern) error {
 	// Only a triple that has annotations is printed.
 	out := bufio.NewWriter(e.stdout)
-	for it, err := range r.match(e.ctx, p, page{annotations: true}).items {
+	for it, err := range from.match(e.ctx, p, page{annotations: true}).items {
 		if err != nil {
 			return errors.Join(err, out.Flush())
 		}
@@ -257,7 +215,7 @@ func (c *annotationsCmd) list(e *env, r reader, p triple.Pattern) error {
 			}
 			noted = own
 		}
-		if err := c.print(e.ctx, out, r, t, noted); err != nil {
+		if err := c.print(e.ctx, out, from, t, noted); err != nil {
 			return err
 		}
 	}
@@ -265,8 +223,7 @@ func (c *annotationsCmd) list(e *env, r reader, p triple.Pattern) error {
 }
 
 // print prints a triple and its annotations: the ID, the media type, the size and the version.
-func (c *annotationsCmd) print(ctx context.Context, out *bufio.Writer, r reader, t triple.Triple, noted []triple.ApplicationData) error {
-	// 1. As JSON, or nothing.
+func (c *annotationsCmd) print(ctx context.Context, out *bufio.Writer, from triples, t triple.Triple, noted []triple.ApplicationData) error {
 	if len(noted) == 0 {
 		return nil
 	}
@@ -274,27 +231,21 @@ func (c *annotationsCmd) print(ctx context.Context, out *bufio.Writer, r reader,
 		_, err := out.Write(triple.AppendNDJSON(nil, t, noted))
 		return err
 	}
-	// 2. The triples of a server come without versions, so they are fetched.
+	// Listings of a server come without versions.
+	all, err := from.Annotations(ctx, t)
+	if err != nil && !errors.Is(err, client.ErrNotFound) {
+		return err
+	}
 	versions := map[string]string{}
-	if remote, ok := r.(*remote); ok {
-		all, err := remote.client.Annotations(ctx, t)
-		if err != nil && !errors.Is(err, client.ErrNotFound) {
-			return err
-		}
-		for _, a := range all {
-			versions[a.ApplicationID] = a.Version
-		}
+	for _, a := range all {
+		versions[a.ApplicationID] = a.Version
 	}
 	if _, err := out.Write(triple.AppendNQuad(nil, t)); err != nil {
 		return err
 	}
 	for _, a := range noted {
 		media, content := triple.CutMedia(a.Data)
-		version := versions[a.ApplicationID]
-		if a.Version != (triple.Stamp{}) {
-			version = store.FormatVersion(a.Version)
-		}
-		if _, err := fmt.Fprintf(out, "  %s  %s  %s  version %s\n", strings.ToValidUTF8(a.ApplicationID, "\uFFFD"), media, plural(int64(len(content)), "byte"), version); err != nil {
+		if _, err := fmt.Fprintf(out, "  %s  %s  %s  version %s\n", strings.ToValidUTF8(a.ApplicationID, "\uFFFD"), media, plural(int64(len(content)), "byte"), versions[a.ApplicationID]); err != nil {
 			return err
 		}
 	}

@@ -49,7 +49,12 @@ func (c *backupCmd) Run(e *env) error {
 	write := func(w io.Writer) error {
 		counted := &countedWriter{w: w}
 		defer e.working("backup", counted.written)()
-		return explainGone(c.write(e, counted, since))
+		return explainGone(c.with(e, opening{}, func(s target) error {
+			if since.IsZero() {
+				return s.Backup(e.ctx, counted)
+			}
+			return s.BackupSince(e.ctx, counted, since.String())
+		}))
 	}
 	if path == "-" {
 		if isTerminal(e.stdout) {
@@ -255,16 +260,13 @@ func (c *restoreCmd) send(e *env, chain []backup.Archive, o backup.Options) erro
 		all = append(all, in)
 	}
 	// 2. Send one behind the other.
-	r, err := c.connect(e)
-	if err != nil {
+	return c.request(e, func(to *client.Client) error {
+		s, err := to.Restore(e.ctx, io.MultiReader(all...), o.Until.String())
+		if err == nil {
+			c.report(e, chain, c.url(), backup.Counts(s))
+		}
 		return err
-	}
-	s, err := r.client.Restore(e.ctx, io.MultiReader(all...), o.Until.String())
-	if err := errors.Join(err, r.Close()); err != nil {
-		return err
-	}
-	c.report(e, chain, c.url(), backup.Counts(s))
-	return nil
+	})
 }
 
 func (c *restoreCmd) report(e *env, chain []backup.Archive, into string, n backup.Counts) {
@@ -274,33 +276,4 @@ func (c *restoreCmd) report(e *env, chain []backup.Archive, into string, n backu
 	}
 	e.sayf("restored %s into %s: %s with %s, %s, %s with %s", plural(int64(len(chain)), "backup"), into,
 		plural(n.Triples, "triple"), plural(n.Annotations, "annotation"), plural(n.Changes, "change"), plural(n.Loads, "bulk load"), plural(n.LoadRows, "new triple"))
-}
-
-// write writes the backup of the store chosen by the flags.
-func (c *backupCmd) write(e *env, w io.Writer, since feed.Position) (err error) {
-	local, err := c.local()
-	if err != nil {
-		return err
-	}
-	if !local {
-		r, err := c.connect(e)
-		if err != nil {
-			return err
-		}
-		if since.IsZero() {
-			err = r.client.Backup(e.ctx, w)
-		} else {
-			err = r.client.BackupSince(e.ctx, w, since.String())
-		}
-		return errors.Join(err, r.Close())
-	}
-	db, err := openStore(c.Data, store.Options{})
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	if since.IsZero() {
-		return db.Backup(e.ctx, w)
-	}
-	return backup.Increment(e.ctx, db, since, thisVersion().Version, w)
 }

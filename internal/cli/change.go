@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -26,29 +27,27 @@ type addCmd struct {
 	JSON  bool   `help:"Print JSON: {\"added\":n,\"existing\":m}."`
 }
 
-func (c *addCmd) Run(e *env) (err error) {
-	// 1. Open the store, and choose the prefix of fresh blank nodes.
+func (c *addCmd) Run(e *env) error {
 	prefix := ""
 	if c.Blank == "fresh" {
 		prefix = "a" + rand.Text()[:16]
 	}
-	w, err := c.openWriter(e, c.diskFlags)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	// 2. Add the triples in batches.
+	return c.with(e, c.changing(), func(s target) error { return c.add(e, s, prefix) })
+}
+
+func (c *addCmd) add(e *env, to target, prefix string) error {
+	// 1. Add the triples in batches.
 	var added, existing int64
-	err = c.eachBatch(e, prefix, func(ctx context.Context, batch []statement) error {
-		a, x, err := w.add(ctx, batch)
-		added, existing = added+a, existing+x
+	err := c.eachBatch(e, prefix, func(ctx context.Context, batch []statement) error {
+		r, err := addBatch(ctx, to, batch)
+		added, existing = added+r.Added, existing+r.Existing
 		return err
 	})
 	if err != nil {
 		return partial(c.notFile(err, "The argument names a file. A triple by itself: trefoil update 'INSERT DATA { ... }', or on standard input with -."), added, "added")
 	}
-	// 3. Keep the prefixes of the documents, and print the result.
-	if err := w.keepPrefixes(e.ctx, c.found.Names()); err != nil {
+	// 2. Keep the prefixes of the documents, and print the result.
+	if err := keepPrefixes(e.ctx, to, c.found.Names()); err != nil {
 		e.sayf("warning: the triples are added, but not the prefixes of the documents: %v", err)
 	}
 	if c.JSON {
@@ -59,6 +58,19 @@ func (c *addCmd) Run(e *env) (err error) {
 	}
 	e.sayf("added %s, %s there already", plural(added, "triple"), number(existing))
 	return nil
+}
+
+// addBatch adds statements. Those without annotations need fewer requests.
+func addBatch(ctx context.Context, to changes, batch []statement) (client.AddResult, error) {
+	annotations, some := make([][]triple.ApplicationData, len(batch)), false
+	for i, s := range batch {
+		annotations[i] = s.noted
+		some = some || len(s.noted) > 0
+	}
+	if some {
+		return to.AddAnnotated(ctx, triplesOf(batch), annotations)
+	}
+	return to.Add(ctx, triplesOf(batch))
 }
 
 // partial adds to an error the amount of work done before it.
@@ -86,8 +98,8 @@ type deleteCmd struct {
 	JSON    bool   `help:"Print JSON: {\"deleted\":n,\"missing\":m}."`
 }
 
-func (c *deleteCmd) Run(e *env) (err error) {
-	// 1. Check the flags. A pattern that matches everything must not be a slip.
+func (c *deleteCmd) Run(e *env) error {
+	// A pattern that matches everything must not be a slip.
 	if (c.Pattern == "") == (len(c.Files) == 0) {
 		return usagef("name files whose triples to delete, or a --pattern")
 	}
@@ -99,26 +111,27 @@ func (c *deleteCmd) Run(e *env) (err error) {
 	if c.Pattern != "" && p == (triple.Pattern{}) {
 		return usagef("--pattern %s matches everything: name a term or a graph, or remove the data directory", c.Pattern)
 	}
-	w, err := c.openWriter(e, c.diskFlags)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, w.Close()) }()
-	// 2. Delete by pattern, or in batches.
+	return c.with(e, c.changing(), func(s target) error { return c.delete(e, s, p) })
+}
+
+func (c *deleteCmd) delete(e *env, from changes, p triple.Pattern) (err error) {
+	// 1. Delete by pattern, or in batches.
 	var deleted, missing int64
 	if c.Pattern != "" {
-		deleted, err = w.deleteMatch(e.ctx, p)
+		var r client.DeleteResult
+		r, err = from.DeleteMatch(e.ctx, p)
+		deleted = r.Deleted
 	} else {
 		err = c.eachBatch(e, "", func(ctx context.Context, batch []statement) error {
-			d, m, err := w.delete(ctx, triplesOf(batch))
-			deleted, missing = deleted+d, missing+m
+			r, err := from.Delete(ctx, triplesOf(batch))
+			deleted, missing = deleted+r.Deleted, missing+r.Missing
 			return err
 		})
 	}
 	if err != nil {
 		return partial(c.notFile(err, "The argument names a file. To delete what matches a pattern: --pattern '<http://example.org/ann> ? ?'."), deleted, "deleted")
 	}
-	// 3. Print the result.
+	// 2. Print the result.
 	if c.JSON {
 		return e.printJSON(struct {
 			Deleted int64 `json:"deleted"`

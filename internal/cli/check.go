@@ -4,13 +4,10 @@ package cli
 
 import (
 	"bufio"
-	"encoding/json"
-	"errors"
 	"fmt"
 	"strings"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -20,59 +17,25 @@ type checkCmd struct {
 	JSON bool `help:"Print JSON."`
 }
 
-func (c *checkCmd) Run(e *env) (err error) {
-	report, err := c.check(e)
-	if err != nil {
+func (c *checkCmd) Run(e *env) error {
+	var report client.CheckReport
+	err := c.with(e, reading, func(s target) (err error) {
+		defer e.working("check", nil)()
+		report, err = s.Check(e.ctx)
 		return err
-	}
-	if c.JSON {
+	})
+	switch {
+	case err != nil:
+		return err
+	case c.JSON:
 		err = e.printJSON(report)
-	} else {
+	default:
 		err = printReport(e, report)
 	}
 	if err == nil && len(report.Problems) > 0 {
 		return errReported
 	}
 	return err
-}
-
-func (c *checkCmd) check(e *env) (client.CheckReport, error) {
-	local, err := c.local()
-	defer e.working("check", nil)()
-	switch {
-	case err != nil:
-		return client.CheckReport{}, err
-	case local:
-		return c.checkLocal(e)
-	}
-	return c.checkRemote(e)
-}
-
-func (c *checkCmd) checkRemote(e *env) (report client.CheckReport, err error) {
-	r, err := c.connect(e)
-	if err != nil {
-		return report, err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return r.client.Check(e.ctx)
-}
-
-func (c *checkCmd) checkLocal(e *env) (report client.CheckReport, err error) {
-	db, err := openStore(c.Data, store.Options{ReadOnly: true})
-	if err != nil {
-		return report, err
-	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	found, err := db.Check(e.ctx)
-	if err != nil {
-		return report, err
-	}
-	// A node sends the report of its store as JSON, so both ways give the same report.
-	text, err := json.Marshal(found)
-	if err != nil {
-		return report, err
-	}
-	return report, json.Unmarshal(text, &report)
 }
 
 // printReport writes the result of a check.

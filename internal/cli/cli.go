@@ -3,7 +3,7 @@
 // -> library call. Results go to standard output, messages to standard error.
 //
 // If a command reads or changes triples, it gets its store from [storeFlags]: a data directory in
-// this process (local.go), or a server (remote.go).
+// this process (local.go), or a server (remote.go). Both are a [target].
 package cli
 
 import (

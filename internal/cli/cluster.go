@@ -48,7 +48,7 @@ func (c *clusterStatusCmd) Run(e *env) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	s, err := r.status(e.ctx)
+	s, err := r.Status(e.ctx)
 	if err != nil {
 		return err
 	}
@@ -63,7 +63,7 @@ func (c *clusterStatusCmd) Run(e *env) (err error) {
 
 // watch shows the status again and again until it is interrupted. If a node does not answer, the
 // error is shown, and the request is repeated.
-func (c *clusterStatusCmd) watch(e *env, r *remote, s status) error {
+func (c *clusterStatusCmd) watch(e *env, r *client.Client, s status) error {
 	ticker := time.NewTicker(max(c.Every, time.Millisecond))
 	defer ticker.Stop()
 	out := newFrames(e.stdout)
@@ -76,7 +76,7 @@ func (c *clusterStatusCmd) watch(e *env, r *remote, s status) error {
 			return nil
 		case <-ticker.C:
 		}
-		if s, err = r.status(e.ctx); err != nil && e.ctx.Err() != nil {
+		if s, err = r.Status(e.ctx); err != nil && e.ctx.Err() != nil {
 			return nil
 		}
 	}
@@ -200,26 +200,23 @@ func orThis(m client.Member) string {
 
 // changeMember calls do with the member named by an argument. If the argument is "", do gets the
 // zero Member, for the node of the flags.
-func (s *serverFlags) changeMember(e *env, machine string, do func(context.Context, *client.Client, client.Member) error) (err error) {
-	r, err := s.connect(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	var m client.Member
-	if machine != "" {
-		status, err := r.status(e.ctx)
-		if err != nil {
-			return err
+func (s *serverFlags) changeMember(e *env, machine string, do func(context.Context, *client.Client, client.Member) error) error {
+	return s.request(e, func(to *client.Client) error {
+		var m client.Member
+		if machine != "" {
+			status, err := to.Status(e.ctx)
+			if err != nil {
+				return err
+			}
+			if status.Cluster == "" {
+				return fmt.Errorf("the node at %s is not part of a cluster", s.url())
+			}
+			if m, err = findMember(withExcluded(status), machine); err != nil {
+				return err
+			}
 		}
-		if status.Cluster == "" {
-			return fmt.Errorf("the node at %s is not part of a cluster", s.url())
-		}
-		if m, err = findMember(withExcluded(status), machine); err != nil {
-			return err
-		}
-	}
-	return do(e.ctx, r.client, m)
+		return do(e.ctx, to, m)
+	})
 }
 
 // withExcluded returns the members and, behind them, the excluded machines.

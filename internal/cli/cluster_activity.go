@@ -42,12 +42,12 @@ func (c *clusterActivityCmd) Run(e *env) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	// 1. The first answer has no rates.
-	before, err := r.client.Activity(e.ctx)
+	before, err := r.Activity(e.ctx)
 	switch {
 	case err != nil:
 		return err
 	case c.Watch:
-		return c.watch(e, r.client, before)
+		return c.watch(e, r, before)
 	case c.JSON:
 		return errors.Join(e.printJSON(before), absentActivity(before))
 	}
@@ -55,7 +55,7 @@ func (c *clusterActivityCmd) Run(e *env) (err error) {
 	if !pause(e.ctx, c.Every) {
 		return e.ctx.Err()
 	}
-	all, err := r.client.Activity(e.ctx)
+	all, err := r.Activity(e.ctx)
 	if err != nil {
 		return err
 	}

@@ -20,7 +20,7 @@ type dumpCmd struct {
 
 func (c *dumpCmd) Run(e *env) error { return c.into(e, c.dump) }
 
-func (c *dumpCmd) dump(e *env) (err error) {
+func (c *dumpCmd) dump(e *env) error {
 	// 1. Choose the store: a part of a cluster, or a whole one.
 	counted := &countedWriter{w: e.stdout}
 	to := *e
@@ -34,17 +34,16 @@ func (c *dumpCmd) dump(e *env) (err error) {
 	case c.Part:
 		return c.dumpPart(e)
 	}
-	r, err := c.storeFlags.open(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
 	// 2. Write its triples.
+	return c.with(e, reading, func(s target) error { return c.dumpWhole(e, s) })
+}
+
+func (c *dumpCmd) dumpWhole(e *env, from target) error {
 	format, err := c.syntax()
 	if err != nil {
 		return err
 	}
-	names, err := outputNames(e, r, format, nil)
+	names, err := outputNames(e, from, format, nil)
 	if err != nil {
 		return err
 	}
@@ -52,7 +51,7 @@ func (c *dumpCmd) dump(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	return out.writeAll(e, r.match(e.ctx, triple.Pattern{}, page{annotations: c.Annotations}))
+	return out.writeAll(e, from.match(e.ctx, triple.Pattern{}, page{annotations: c.Annotations}))
 }
 
 // dumpPart writes each triple with a row in any order or extra copy of the directory.
@@ -61,17 +60,15 @@ func (c *dumpCmd) dumpPart(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	db, err := openStore(c.Data, store.Options{ReadOnly: true, Member: true})
+	l, err := openLocal(e, c.Data, opening{store: store.Options{ReadOnly: true, Member: true}})
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, db.Close()) }()
-	snapshot, err := db.Snapshot()
-	if err != nil {
+	defer func() { err = errors.Join(err, l.Close()) }()
+	if _, err := l.rows(); err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, snapshot.Close()) }()
-	p := &part{e: e, snapshot: snapshot, annotations: c.Annotations}
+	p := &part{e: e, snapshot: l.snapshot, annotations: c.Annotations}
 	return out.writeAll(e, &listing{items: p.items})
 }
 

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -22,23 +21,13 @@ type functionsCmd struct {
 	Delete functionsDeleteCmd `cmd:"" help:"Delete a function."`
 }
 
-// withFunctions calls do with a client of the server.
-func (s *serverFlags) withFunctions(e *env, do func(c *client.Client) error) (err error) {
-	r, err := s.connect(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return do(r.client)
-}
-
 type functionsListCmd struct {
 	serverFlags
 	JSON bool `help:"Print JSON."`
 }
 
 func (c *functionsListCmd) Run(e *env) error {
-	return c.withFunctions(e, func(to *client.Client) error {
+	return c.request(e, func(to *client.Client) error {
 		list, err := to.Functions(e.ctx)
 		if err != nil {
 			return err
@@ -102,7 +91,7 @@ func (c *functionsPutCmd) Run(e *env) error {
 	if o.Retries == 0 {
 		o.Retries = -1 // 0 is the default of the client
 	}
-	return c.withFunctions(e, func(to *client.Client) error {
+	return c.request(e, func(to *client.Client) error {
 		f, err := to.PutFunction(e.ctx, c.Name, module, o)
 		if err != nil {
 			return err
@@ -119,7 +108,7 @@ type functionsGetCmd struct {
 }
 
 func (c *functionsGetCmd) Run(e *env) error {
-	return c.withFunctions(e, func(to *client.Client) error {
+	return c.request(e, func(to *client.Client) error {
 		if c.Module {
 			module, err := to.FunctionModule(e.ctx, c.Name)
 			if err == nil {
@@ -141,5 +130,5 @@ type functionsDeleteCmd struct {
 }
 
 func (c *functionsDeleteCmd) Run(e *env) error {
-	return c.withFunctions(e, func(to *client.Client) error { return to.DeleteFunction(e.ctx, c.Name) })
+	return c.request(e, func(to *client.Client) error { return to.DeleteFunction(e.ctx, c.Name) })
 }

@@ -11,6 +11,7 @@ import (
 	"slices"
 	"strconv"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -33,20 +34,16 @@ type linksCmd struct {
 }
 
 // graph returns the server's graph of links.
-func (e *env) graph(r *remote) links.Graph {
+func (e *env) graph(r *client.Client) links.Graph {
 	if e.links != nil {
 		return e.links
 	}
-	return r.client.Links()
+	return r.Links()
 }
 
 // askGraph calls ask with the graph of the server in the flags.
 func (s *serverFlags) askGraph(e *env, ask func(links.Graph) error) error {
-	r, err := s.connect(e)
-	if err != nil {
-		return err
-	}
-	return errors.Join(ask(e.graph(r)), r.Close())
+	return s.request(e, func(c *client.Client) error { return ask(e.graph(c)) })
 }
 
 // hintForLinks returns a hint for an error of a graph of links; "" if there is none.

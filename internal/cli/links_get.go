@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"math"
 	"strconv"
@@ -284,14 +283,12 @@ func (r *linksReader) askGraph(e *env, ask func(links.Graph) error) error {
 
 // askServer calls ask with the server's graph, because other graphs have no epoch.
 func (s *serverFlags) askServer(e *env, ask func(*client.Links) error) error {
-	r, err := s.connect(e)
-	if err != nil {
-		return err
-	}
-	if e.links != nil {
-		return errors.Join(usagef("only servers have epochs"), r.Close())
-	}
-	return errors.Join(ask(r.client.Links()), r.Close())
+	return s.request(e, func(c *client.Client) error {
+		if e.links != nil {
+			return usagef("only servers have epochs")
+		}
+		return ask(c.Links())
+	})
 }
 
 type linksEpochCmd struct{ serverFlags }

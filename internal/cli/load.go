@@ -169,9 +169,9 @@ func (c *loadCmd) openStore() (s *store.Store, end func(error) error, err error)
 		debug.SetMemoryLimit(collectorFloor + int64(c.Memory)/8)
 	}
 	// Most memory is for the load, so the store's cache is small.
-	s, err = store.Open(c.Data, store.Options{
-		CacheBytes: 16 << 20, MemTableBytes: 8 << 20, MinFreeBytes: c.minFreeBytes(), FeedRetention: c.retention(), Version: thisVersion().Version,
-	})
+	how := c.changing().store
+	how.CacheBytes, how.MemTableBytes, how.Version = 16<<20, 8<<20, thisVersion().Version
+	s, err = store.Open(c.Data, how)
 	if err != nil && !errors.Is(err, store.ErrLocked) { // another process may have made it meanwhile
 		err = errors.Join(err, undo())
 	}

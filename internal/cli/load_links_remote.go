@@ -26,7 +26,7 @@ func (l *linkLoad) throughServer() (err error) {
 	graph := l.e.graph(r)
 	nothing := func(linkPlace) error { return nil }
 	if l.replacing {
-		some, err := r.client.MatchPage(l.e.ctx, linkPattern(l.predicate), client.PageOptions{Limit: 1})
+		some, err := r.MatchPage(l.e.ctx, linkPattern(l.predicate), client.PageOptions{Limit: 1})
 		if err != nil {
 			return err
 		}
@@ -40,7 +40,7 @@ func (l *linkLoad) throughServer() (err error) {
 	// 2. Send the files to the bulk loader, one after the other.
 	labelled := int64(0)
 	for i := range l.sources {
-		n, err := l.sendLinks(r.client, i)
+		n, err := l.sendLinks(r, i)
 		if err != nil {
 			state := "Nothing of this file is in the store, unless the server had all of it."
 			if i > 0 {

@@ -8,43 +8,70 @@ import (
 	"encoding/json"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"os"
 
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/backup"
+	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// openStore opens an existing data directory.
-func openStore(dir string, opts store.Options) (*store.Store, error) {
-	if _, err := os.Stat(dir); err != nil {
+// opening is how a data directory is opened.
+type opening struct {
+	store  store.Options
+	create bool           // make the directory if it is missing
+	engine engine.Options // of queries and updates
+}
+
+// reading is the opening of commands that only read.
+var reading = opening{store: store.Options{ReadOnly: true}}
+
+// local is a data directory that the command has opened. Reads are of one snapshot.
+type local struct {
+	store   *store.Store
+	dir     string
+	opening opening
+	warn    func(string) // gets why an answer is empty; "" if it is not
+
+	snapshot *store.Snapshot // nil before the first read
+	sparql   *engine.Engine  // nil before the first query
+}
+
+func openLocal(e *env, dir string, how opening) (*local, error) {
+	if _, err := os.Stat(dir); err != nil && !how.create {
 		return nil, hinted{fmt.Errorf("data directory: %w", err), "trefoil load --data DIR FILE... makes one; so do serve and add."}
 	}
-	opts.Version = thisVersion().Version
-	return store.Open(dir, opts)
-}
-
-// local reads one snapshot of a store opened by the command.
-type local struct {
-	store    *store.Store
-	snapshot *store.Snapshot
-	rows     store.Matcher // of the snapshot, without the row of prefixes
-}
-
-func openLocal(dir string) (*local, error) {
-	db, err := openStore(dir, store.Options{ReadOnly: true})
+	how.store.Version = thisVersion().Version
+	db, err := store.Open(dir, how.store)
 	if err != nil {
 		return nil, err
 	}
-	snapshot, err := db.Snapshot()
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return &local{db, snapshot, prefixes.HideIn(snapshot)}, nil
+	return &local{store: db, dir: dir, opening: how, warn: e.sayEmpty}, nil
 }
 
-func (l *local) Close() error { return errors.Join(l.snapshot.Close(), l.store.Close()) }
+func (l *local) Close() (err error) {
+	if l.snapshot != nil {
+		err = l.snapshot.Close()
+	}
+	return errors.Join(err, l.store.Close())
+}
+
+// rows returns the rows of the snapshot, without the row of prefixes.
+func (l *local) rows() (store.Reader, error) {
+	if l.snapshot == nil {
+		snapshot, err := l.store.Snapshot()
+		if err != nil {
+			return nil, err
+		}
+		l.snapshot = snapshot
+	}
+	return prefixes.HideIn(l.snapshot), nil
+}
 
 func (l *local) match(ctx context.Context, p triple.Pattern, page page) *listing {
 	scan, err := p.Scan(p.Best())
@@ -55,7 +82,11 @@ func (l *local) match(ctx context.Context, p triple.Pattern, page page) *listing
 	if err != nil {
 		return failed(err)
 	}
-	return l.list(l.rows.Match(ctx, p, store.ReadOptions{Offset: page.offset, Limit: page.more(), After: after, Annotations: page.annotations}), page)
+	rows, err := l.rows()
+	if err != nil {
+		return failed(err)
+	}
+	return l.list(rows.Match(ctx, p, store.ReadOptions{Offset: page.offset, Limit: page.more(), After: after, Annotations: page.annotations}), page)
 }
 
 func (l *local) bounded(ctx context.Context, b triple.Bounds, page page) *listing {
@@ -67,7 +98,11 @@ func (l *local) bounded(ctx context.Context, b triple.Bounds, page page) *listin
 	if err != nil {
 		return failed(err)
 	}
-	return l.list(l.rows.Range(ctx, b, store.ReadOptions{Reverse: page.reverse, Offset: page.offset, Limit: page.more(), After: after}), page)
+	rows, err := l.rows()
+	if err != nil {
+		return failed(err)
+	}
+	return l.list(rows.Range(ctx, b, store.ReadOptions{Reverse: page.reverse, Offset: page.offset, Limit: page.more(), After: after}), page)
 }
 
 // list makes a listing of rows. It reads one more row than the page, because a cursor must be given
@@ -113,20 +148,30 @@ func (i *localItem) annotations() []triple.ApplicationData { return i.row.Annota
 func (i *localItem) triple() (triple.Triple, error) { return i.row.Triple() }
 
 func (l *local) count(ctx context.Context, p triple.Pattern, estimate bool) (int64, bool, error) {
-	if estimate {
-		return l.rows.Estimate(ctx, p)
+	rows, err := l.rows()
+	if err != nil {
+		return 0, false, err
 	}
-	n, err := l.rows.Count(ctx, p)
+	if estimate {
+		return rows.Estimate(ctx, p)
+	}
+	n, err := rows.Count(ctx, p)
 	return n, true, err
 }
 
-func (l *local) status(context.Context) (s status, err error) {
-	// A node sends the status of its store as JSON, so both ways give the same status.
-	text, err := json.Marshal(l.store.Status())
-	if err != nil {
-		return s, err
+// Annotations implements [triples].
+func (l *local) Annotations(ctx context.Context, t triple.Triple) (all []client.Annotation, err error) {
+	p := triple.Pattern{Subject: t.Subject, Predicate: t.Predicate, Object: t.Object, Graph: t.Graph, DefaultGraph: t.Graph.IsZero()}
+	for it, err := range l.match(ctx, p, page{annotations: true}).items {
+		if err != nil {
+			return nil, err
+		}
+		for _, a := range it.annotations() {
+			media, content := triple.CutMedia(a.Data)
+			all = append(all, client.Annotation{ApplicationID: a.ApplicationID, Media: media, Content: content, Version: store.FormatVersion(a.Version)})
+		}
 	}
-	return s, json.Unmarshal(text, &s)
+	return all, nil
 }
 
 // decodeCursor returns the key of a cursor; nil if there is no cursor. The key must be within keys.
@@ -147,29 +192,125 @@ func decodeCursor(cursor string, keys triple.Range) ([]byte, error) {
 	return key, nil
 }
 
-// localWriter changes a store opened by the command.
-type localWriter struct{ store *store.Store }
+// Add implements [changes].
+func (l *local) Add(ctx context.Context, all []triple.Triple) (client.AddResult, error) {
+	r, err := store.Add(ctx, l.store, all)
+	return client.AddResult{Added: r.Added, Existing: r.Existing}, err
+}
 
-func (l localWriter) Close() error { return l.store.Close() }
-
-func (l localWriter) add(ctx context.Context, batch []statement) (added, existing int64, err error) {
-	r, err := store.Add(ctx, l.store, triplesOf(batch))
-	if err == nil {
-		var annotated []store.Annotated
-		for _, s := range batch {
-			annotated = append(annotated, store.Annotated{Triple: s.Triple, Annotations: s.noted})
-		}
-		err = store.AnnotateAll(ctx, l.store, annotated)
+// AddAnnotated implements [changes].
+func (l *local) AddAnnotated(ctx context.Context, all []triple.Triple, annotations [][]triple.ApplicationData) (client.AddResult, error) {
+	r, err := l.Add(ctx, all)
+	if err != nil {
+		return r, err
 	}
-	return r.Added, r.Existing, err
+	annotated := make([]store.Annotated, len(all))
+	for i, t := range all {
+		annotated[i] = store.Annotated{Triple: t, Annotations: annotations[i]}
+	}
+	return r, store.AnnotateAll(ctx, l.store, annotated)
 }
 
-func (l localWriter) delete(ctx context.Context, triples []triple.Triple) (deleted, missing int64, err error) {
-	r, err := store.Delete(ctx, l.store, triples)
-	return r.Deleted, r.Missing, err
+// Delete implements [changes].
+func (l *local) Delete(ctx context.Context, all []triple.Triple) (client.DeleteResult, error) {
+	r, err := store.Delete(ctx, l.store, all)
+	return client.DeleteResult{Deleted: r.Deleted, Missing: r.Missing}, err
 }
 
-func (l localWriter) deleteMatch(ctx context.Context, p triple.Pattern) (deleted int64, err error) {
+// DeleteMatch implements [changes].
+func (l *local) DeleteMatch(ctx context.Context, p triple.Pattern) (client.DeleteResult, error) {
 	r, err := store.DeleteMatch(ctx, l.store, p)
-	return r.Deleted, err
+	return client.DeleteResult{Deleted: r.Deleted}, err
+}
+
+// AnnotateAll implements [changes]: it makes the changes one after the other.
+func (l *local) AnnotateAll(ctx context.Context, changes iter.Seq2[triple.AnnotationChange, error]) (total client.AnnotateResult, err error) {
+	n := int64(-1)
+	for c, err := range changes {
+		if err != nil {
+			return total, err
+		}
+		n++
+		// 1. Make the change.
+		when := store.Condition{Absent: c.Absent}
+		var data []byte
+		if c.Version != "" {
+			when.Version, err = store.ParseVersion(c.Version)
+		}
+		if err == nil && !c.Remove {
+			data, err = triple.AppendMedia([]byte{}, c.Media, c.Content)
+		}
+		if err == nil {
+			_, err = store.AnnotateIf(ctx, l.store, c.Triple, c.ApplicationID, data, when)
+		}
+		// 2. Count it. Only its own errors leave the changes after it as they are.
+		switch {
+		case err == nil && c.Remove:
+			total.Removed++
+		case err == nil:
+			total.Set++
+		case errors.Is(err, store.ErrNotFound), errors.Is(err, store.ErrConflict), errors.Is(err, store.ErrInvalid):
+			total.Failed++
+			total.Errors = append(total.Errors, client.AnnotateError{Change: n, Err: &client.Error{Message: err.Error()}})
+		default:
+			return total, err
+		}
+	}
+	return total, nil
+}
+
+// Prefixes implements [prefixStore].
+func (l *local) Prefixes(ctx context.Context) (client.Prefixes, error) {
+	kept, err := prefixes.Read(ctx, l.store)
+	return client.Prefixes{Kept: kept}, err
+}
+
+// SetPrefix implements [prefixStore].
+func (l *local) SetPrefix(ctx context.Context, name, iri string) error {
+	return prefixes.Set(ctx, l.store, name, iri)
+}
+
+// KeepPrefixes implements [prefixStore].
+func (l *local) KeepPrefixes(ctx context.Context, found map[string]string) error {
+	return prefixes.Keep(ctx, l.store, found)
+}
+
+// RemovePrefix implements [prefixStore].
+func (l *local) RemovePrefix(ctx context.Context, name string) error {
+	return prefixes.Remove(ctx, l.store, name)
+}
+
+// Status implements [upkeep].
+func (l *local) Status(context.Context) (s client.Status, err error) {
+	return s, asJSON(l.store.Status(), &s)
+}
+
+// Check implements [upkeep].
+func (l *local) Check(ctx context.Context) (r client.CheckReport, err error) {
+	found, err := l.store.Check(ctx)
+	if err != nil {
+		return r, err
+	}
+	return r, asJSON(found, &r)
+}
+
+// asJSON copies a value of a store as a node sends it, so a directory and a server give the same.
+func asJSON(from, to any) error {
+	text, err := json.Marshal(from)
+	if err != nil {
+		return err
+	}
+	return json.Unmarshal(text, to)
+}
+
+// Backup implements [upkeep].
+func (l *local) Backup(ctx context.Context, w io.Writer) error { return l.store.Backup(ctx, w) }
+
+// BackupSince implements [upkeep].
+func (l *local) BackupSince(ctx context.Context, w io.Writer, since string) error {
+	from, err := feed.ParsePosition(since)
+	if err != nil {
+		return err
+	}
+	return backup.Increment(ctx, l.store, from, thisVersion().Version, w)
 }

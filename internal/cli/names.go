@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -15,17 +14,11 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// prefixer has the prefixes of a store.
-type prefixer interface {
-	// prefixes returns those of the store, without well-known ones.
-	prefixes(context.Context) (prefixes.Names, error)
-}
-
 // storeNames are the prefixes of a command's store. They are read when the first one is needed, because
 // most commands need none.
 type storeNames struct {
 	e    *env
-	open func(*env) (reader, error)
+	open func(*env) (target, error)
 
 	all  prefixes.Names // nil until they are read
 	used prefixes.Names // those that lookup has returned
@@ -33,11 +26,13 @@ type storeNames struct {
 }
 
 // names returns the prefixes of the store in the flags.
-func (d *storeFlags) names(e *env) *storeNames { return &storeNames{e: e, open: d.open} }
+func (d *storeFlags) names(e *env) *storeNames {
+	return &storeNames{e: e, open: func(e *env) (target, error) { return d.open(e, reading) }}
+}
 
 // serverNames returns the prefixes of the server in the flags.
 func (s *serverFlags) serverNames(e *env) *storeNames {
-	n := &storeNames{e: e, open: func(e *env) (reader, error) { return s.connect(e) }}
+	n := (&storeFlags{serverFlags: *s}).names(e)
 	if e.links != nil { // a test has no server
 		n.all, n.used = prefixes.WellKnown(), prefixes.Names{}
 	}
@@ -68,7 +63,7 @@ func (n *storeNames) read() (kept prefixes.Names, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	return r.prefixes(n.e.ctx)
+	return keptPrefixes(n.e.ctx, r)
 }
 
 // text returns the parser of arguments with these names.
@@ -113,11 +108,11 @@ func (n *storeNames) expand(words []string) error {
 
 // outputNames returns the prefixes for a document of a syntax: those that its query declares, and for Turtle
 // and TriG those of the store.
-func outputNames(e *env, store prefixer, to syntax.Syntax, declared prefixes.Names) (prefixes.Names, error) {
+func outputNames(e *env, store prefixStore, to syntax.Syntax, declared prefixes.Names) (prefixes.Names, error) {
 	if to != syntax.Turtle && to != syntax.TriG {
 		return declared, nil
 	}
-	kept, err := store.prefixes(e.ctx)
+	kept, err := keptPrefixes(e.ctx, store)
 	return kept.All().With(declared), err
 }
 

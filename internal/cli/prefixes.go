@@ -23,31 +23,23 @@ type prefixesCmd struct {
 	Remove prefixesRemoveCmd `cmd:"" help:"Remove a prefix of the store."`
 }
 
-// prefixWriter changes prefixes, in this process or on a server.
-type prefixWriter interface {
-	setPrefix(ctx context.Context, name, iri string) error
-	// keepPrefixes adds those of documents. Names that the store has keep their IRIs.
-	keepPrefixes(ctx context.Context, found prefixes.Names) error
-	removePrefix(ctx context.Context, name string) error
-}
-
 type prefixesListCmd struct {
 	storeFlags
 	Format string `enum:"text,json,ttl" default:"text" help:"text, json, or ttl: lines of @prefix, which load reads. ${default} by default."`
 }
 
-func (c *prefixesListCmd) Run(e *env) (err error) {
-	// 1. Read them.
-	r, err := c.open(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	kept, err := r.prefixes(e.ctx)
-	if err != nil {
-		return err
-	}
-	// 2. Print them. Those of the store come first.
+func (c *prefixesListCmd) Run(e *env) error {
+	return c.with(e, reading, func(s target) error {
+		kept, err := keptPrefixes(e.ctx, s)
+		if err != nil {
+			return err
+		}
+		return c.print(e, kept)
+	})
+}
+
+// print prints the prefixes. Those of the store come first.
+func (c *prefixesListCmd) print(e *env, kept prefixes.Names) error {
 	wellKnown := prefixes.WellKnown()
 	maps.DeleteFunc(wellKnown, func(name, _ string) bool { return kept[name] != "" })
 	if c.Format == "json" {
@@ -79,11 +71,7 @@ func (c *prefixesAddCmd) Run(e *env) error {
 	if err := prefixes.Check(name, iri); err != nil {
 		return usageError{err}
 	}
-	w, err := c.openWriter(e, c.diskFlags)
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.setPrefix(e.ctx, name, iri), w.Close())
+	return c.with(e, c.changing(), func(s target) error { return s.SetPrefix(e.ctx, name, iri) })
 }
 
 type prefixesRemoveCmd struct {
@@ -93,45 +81,19 @@ type prefixesRemoveCmd struct {
 }
 
 func (c *prefixesRemoveCmd) Run(e *env) error {
-	w, err := c.openWriter(e, c.diskFlags)
-	if err != nil {
-		return err
-	}
-	return errors.Join(w.removePrefix(e.ctx, strings.TrimSuffix(c.Name, ":")), w.Close())
+	return c.with(e, c.changing(), func(s target) error { return s.RemovePrefix(e.ctx, strings.TrimSuffix(c.Name, ":")) })
 }
 
-func (l *local) prefixes(ctx context.Context) (prefixes.Names, error) {
-	return prefixes.Read(ctx, l.store)
-}
-
-func (l localWriter) setPrefix(ctx context.Context, name, iri string) error {
-	return prefixes.Set(ctx, l.store, name, iri)
-}
-
-func (l localWriter) keepPrefixes(ctx context.Context, found prefixes.Names) error {
-	return prefixes.Keep(ctx, l.store, found)
-}
-
-func (l localWriter) removePrefix(ctx context.Context, name string) error {
-	return prefixes.Remove(ctx, l.store, name)
-}
-
-func (r *remote) prefixes(ctx context.Context) (prefixes.Names, error) {
-	p, err := r.client.Prefixes(ctx)
+// keptPrefixes returns the prefixes of a store, without well-known ones.
+func keptPrefixes(ctx context.Context, of prefixStore) (prefixes.Names, error) {
+	p, err := of.Prefixes(ctx)
 	return p.Kept, err
 }
 
-func (r *remote) setPrefix(ctx context.Context, name, iri string) error {
-	return r.client.SetPrefix(ctx, name, iri)
-}
-
-func (r *remote) keepPrefixes(ctx context.Context, found prefixes.Names) error {
+// keepPrefixes keeps the prefixes of documents, if they have some.
+func keepPrefixes(ctx context.Context, in prefixStore, found prefixes.Names) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return r.client.KeepPrefixes(ctx, found)
-}
-
-func (r *remote) removePrefix(ctx context.Context, name string) error {
-	return r.client.RemovePrefix(ctx, name)
+	return in.KeepPrefixes(ctx, found)
 }

@@ -28,23 +28,22 @@ is named on standard error, and the exit code is 1. Both need the operators' tok
 }
 
 // Run lists the queries, or stops one.
-func (c *queriesCmd) Run(e *env) (err error) {
+func (c *queriesCmd) Run(e *env) error {
 	switch {
 	case c.Stop != nil && c.Slow:
 		return usagef("--stop stops a query, --slow lists ended ones: give one of the two")
 	case c.Stop != nil && *c.Stop == "":
 		return usagef("--stop has an empty ID; trefoil queries lists those that run")
 	}
-	r, err := c.connect(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
 	if c.Stop != nil {
-		return c.stop(e, r.client)
+		return c.request(e, func(to *client.Client) error { return c.stop(e, to) })
 	}
+	return c.request(e, func(to *client.Client) error { return c.list(e, to) })
+}
+
+func (c *queriesCmd) list(e *env, to *client.Client) error {
 	// 1. Read the lists, and print one.
-	all, err := r.client.Queries(e.ctx)
+	all, err := to.Queries(e.ctx)
 	switch {
 	case err != nil:
 		return err

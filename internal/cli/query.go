@@ -4,12 +4,9 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"io"
-	"iter"
-	"slices"
 	"time"
 
 	"github.com/alecthomas/kong"
@@ -66,18 +63,7 @@ func (f *explainFlag) Decode(ctx *kong.DecodeContext) error {
 	return nil
 }
 
-// asker answers queries, in this process or by a server.
-type asker interface {
-	// solutions yields a term for each of the variables; zero if it is unbound.
-	solutions(q question, vars []string) iter.Seq2[[]triple.Term, error]
-	ask(q question) (bool, error)
-	triples(q question) iter.Seq2[triple.Triple, error]
-	explain(q question, run bool) (client.Explanation, error)
-	prefixer
-	Close() error
-}
-
-// question is a query for an asker.
+// question is a query.
 type question struct {
 	env  *env
 	text string
@@ -86,7 +72,7 @@ type question struct {
 	declared prefixes.Names
 }
 
-func (c *queryCmd) Run(e *env) (err error) {
+func (c *queryCmd) Run(e *env) error {
 	// 1. Read and parse the text here, because a mistake then costs no request.
 	text, name, err := c.read(e)
 	if err != nil {
@@ -128,12 +114,12 @@ func (c *queryCmd) Run(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	a, err := c.open(e)
-	if err != nil {
-		return err
+	how := reading
+	how.engine = engine.Options{QueryMemory: int64(c.QueryMemory), UnionDefaultGraph: c.UnionDefaultGraph}
+	if local, err := c.local(); err == nil && !local && (c.QueryMemory != 0 || c.UnionDefaultGraph) {
+		return usagef("--query-memory and --union-default-graph go with --data; a server has its own (trefoil serve)")
 	}
-	defer func() { err = errors.Join(err, a.Close()) }()
-	return shown(out(a, q), name, text)
+	return c.with(e, how, func(s target) error { return shown(out(s, q), name, text) })
 }
 
 func checkGraphs(flag string, graphs []string) error {
@@ -145,27 +131,8 @@ func checkGraphs(flag string, graphs []string) error {
 	return nil
 }
 
-// open opens the store for queries.
-func (c *queryCmd) open(e *env) (asker, error) {
-	local, err := c.local()
-	if err != nil {
-		return nil, err
-	}
-	if local {
-		return openLocalAsker(c)
-	}
-	if c.QueryMemory != 0 || c.UnionDefaultGraph {
-		return nil, usagef("--query-memory and --union-default-graph go with --data; a server has its own (trefoil serve)")
-	}
-	r, err := c.connect(e)
-	if err != nil {
-		return nil, err
-	}
-	return remoteAsker{r}, nil
-}
-
 // output returns the function that runs the query and writes its answer.
-func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error, error) {
+func (c *queryCmd) output(e *env, tree *ast.Query) (func(target, question) error, error) {
 	// 1. Choose the format by flag, or by the kind of output.
 	terminal := e.width > 0
 	choose := func(onTerminal, elsewhere string) string {
@@ -182,15 +149,15 @@ func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error,
 	case c.Explain != "":
 		switch f := choose("text", "text"); f {
 		case "text", "json":
-			return func(a asker, q question) error { return writePlan(a, q, c.Explain == explainRun, f) }, nil
+			return func(s target, q question) error { return writePlan(s, q, c.Explain == explainRun, f) }, nil
 		}
 		return nil, usagef("--format %s: a plan is text or json", c.Format)
 	case tree.Form == ast.Construct || tree.Form == ast.Describe:
-		s, err := syntax.ByName(choose("ttl", "nt"))
+		to, err := syntax.ByName(choose("ttl", "nt"))
 		if err != nil {
 			return nil, usagef("--format %s: the triples of %s are written as ttl, nt, nq, trig, xml or jsonld", c.Format, tree.Form)
 		}
-		return func(a asker, q question) error { return writeTriples(a, q, s) }, nil
+		return func(s target, q question) error { return writeTriples(s, q, to) }, nil
 	}
 	// 3. Solutions, or a boolean.
 	f, err := results.ParseFormat(choose("table", "tsv"))
@@ -198,8 +165,8 @@ func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error,
 		return nil, usagef("--format %s: the result of %s is written as table, json, csv, tsv or xml", c.Format, tree.Form)
 	}
 	if tree.Form == ast.Ask {
-		return func(a asker, q question) error {
-			value, err := a.ask(q)
+		return func(s target, q question) error {
+			value, err := s.Ask(e.ctx, q.text, q.opts)
 			if err != nil {
 				return err
 			}
@@ -207,34 +174,38 @@ func (c *queryCmd) output(e *env, tree *ast.Query) (func(asker, question) error,
 		}, nil
 	}
 	vars := tree.Projected()
-	return func(a asker, q question) error { return writeSolutions(a, q, f, vars) }, nil
+	return func(s target, q question) error { return writeSolutions(s, q, f, vars) }, nil
 }
 
 // writeSolutions writes the solutions of a query. A table on a terminal is as wide as the terminal, has
 // prefixed names, and ends with the number of rows and the time.
-func writeSolutions(a asker, q question, f results.Format, vars []string) error {
+func writeSolutions(s target, q question, f results.Format, vars []string) error {
 	if f == results.Table && q.env.width > 0 {
-		return writeTable(a, q, vars)
+		return writeTable(s, q, vars)
 	}
-	return writeRows(a, q, results.NewWriter(q.env.stdout, f, vars), vars)
+	return writeRows(s, q, results.NewWriter(q.env.stdout, f, vars), vars)
 }
 
-func writeTable(a asker, q question, vars []string) error {
+func writeTable(s target, q question, vars []string) error {
 	begun := time.Now()
-	kept, err := a.prefixes(q.env.ctx)
+	kept, err := keptPrefixes(q.env.ctx, s)
 	if err != nil {
 		return err
 	}
 	w := results.NewTable(q.env.stdout, vars, results.TableOptions{Width: q.env.width, Shorten: kept.All().With(q.declared).Shortener()})
-	if err := writeRows(a, q, w, vars); err != nil {
+	if err := writeRows(s, q, w, vars); err != nil {
 		return err
 	}
 	_, err = fmt.Fprintf(q.env.stdout, "%s, %.3f s\n", plural(w.Rows(), "row"), time.Since(begun).Seconds())
 	return err
 }
 
-func writeRows(a asker, q question, w *results.Writer, vars []string) error {
-	for row, err := range a.solutions(q, vars) {
+func writeRows(s queries, q question, w *results.Writer, vars []string) error {
+	row := make([]triple.Term, len(vars))
+	for solution, err := range s.Query(q.env.ctx, q.text, q.opts) {
+		for i, name := range vars {
+			row[i] = solution.Term(name)
+		}
 		if err == nil {
 			err = w.Write(row)
 		}
@@ -248,17 +219,17 @@ func writeRows(a asker, q question, w *results.Writer, vars []string) error {
 	return w.Close()
 }
 
-func writeTriples(a asker, q question, s syntax.Syntax) error {
-	names, err := outputNames(q.env, a, s, q.declared)
+func writeTriples(s target, q question, to syntax.Syntax) error {
+	names, err := outputNames(q.env, s, to, q.declared)
 	if err != nil {
 		return err
 	}
 	out := bufio.NewWriterSize(q.env.stdout, 1<<16)
-	w, err := syntax.NewWriter(out, s, names)
+	w, err := syntax.NewWriter(out, to, names)
 	if err != nil {
 		return err
 	}
-	for t, err := range a.triples(q) {
+	for t, err := range s.Construct(q.env.ctx, q.text, q.opts) {
 		if err == nil {
 			err = w.Write(t)
 		}
@@ -269,8 +240,8 @@ func writeTriples(a asker, q question, s syntax.Syntax) error {
 	return errors.Join(w.Close(), out.Flush())
 }
 
-func writePlan(a asker, q question, run bool, format string) error {
-	x, err := a.explain(q, run)
+func writePlan(s queries, q question, run bool, format string) error {
+	x, err := s.Explain(q.env.ctx, q.text, run, q.opts)
 	if err != nil {
 		return err
 	}
@@ -287,159 +258,4 @@ func writePlan(a asker, q question, run bool, format string) error {
 	text += fmt.Sprintf("isolation %s: %s\n", x.Isolation, store.Isolation(x.Isolation).Explain())
 	_, err = io.WriteString(q.env.stdout, text)
 	return err
-}
-
-// remoteAsker sends queries to a server.
-type remoteAsker struct{ *remote }
-
-func (r remoteAsker) solutions(q question, vars []string) iter.Seq2[[]triple.Term, error] {
-	return func(yield func([]triple.Term, error) bool) {
-		row := make([]triple.Term, len(vars))
-		for s, err := range r.client.Query(q.env.ctx, q.text, q.opts) {
-			for i, name := range vars {
-				row[i] = s.Term(name)
-			}
-			if !yield(row, err) {
-				return
-			}
-		}
-	}
-}
-
-func (r remoteAsker) ask(q question) (bool, error) { return r.client.Ask(q.env.ctx, q.text, q.opts) }
-
-func (r remoteAsker) triples(q question) iter.Seq2[triple.Triple, error] {
-	return r.client.Construct(q.env.ctx, q.text, q.opts)
-}
-
-func (r remoteAsker) explain(q question, run bool) (client.Explanation, error) {
-	return r.client.Explain(q.env.ctx, q.text, run, q.opts)
-}
-
-// localAsker runs queries in this process.
-type localAsker struct{ *localEngine }
-
-func openLocalAsker(c *queryCmd) (asker, error) {
-	db, err := openStore(c.Data, store.Options{ReadOnly: true})
-	if err != nil {
-		return nil, err
-	}
-	e, err := openEngine(c.Data, db, true, engine.Options{QueryMemory: int64(c.QueryMemory), UnionDefaultGraph: c.UnionDefaultGraph})
-	if err != nil {
-		return nil, err
-	}
-	return localAsker{e}, nil
-}
-
-func (l localAsker) prefixes(ctx context.Context) (prefixes.Names, error) {
-	return prefixes.Read(ctx, l.store)
-}
-
-func (l localAsker) prepare(q question) (*engine.Query, error) {
-	return l.Prepare(q.env.ctx, q.text, engine.Params{
-		DefaultGraphs: q.opts.DefaultGraphs, NamedGraphs: q.opts.NamedGraphs, Timeout: q.opts.Timeout})
-}
-
-func (l localAsker) run(q question) (*engine.Answer, error) {
-	prepared, err := l.prepare(q)
-	if err != nil {
-		return nil, err
-	}
-	return prepared.Run(q.env.ctx)
-}
-
-func (l localAsker) solutions(q question, vars []string) iter.Seq2[[]triple.Term, error] {
-	return func(yield func([]triple.Term, error) bool) {
-		// 1. Run the query, and map the columns of the answer to vars.
-		answer, err := l.run(q)
-		if err != nil {
-			yield(nil, err)
-			return
-		}
-		defer answer.Close()
-		row, from := make([]triple.Term, len(vars)), make([]int, len(vars))
-		for i, name := range vars {
-			from[i] = slices.Index(answer.Vars, name)
-		}
-		// 2. Yield the rows. row is reused.
-		for terms, err := range answer.Rows() {
-			if err != nil {
-				yield(nil, err)
-				return
-			}
-			for i, at := range from {
-				if at >= 0 {
-					row[i] = terms[at]
-				}
-			}
-			if !yield(row, nil) {
-				return
-			}
-		}
-		q.env.sayEmpty(answer.Warning())
-	}
-}
-
-func (l localAsker) ask(q question) (bool, error) {
-	answer, err := l.run(q)
-	if err != nil {
-		return false, err
-	}
-	defer answer.Close()
-	value, err := answer.Boolean()
-	q.env.sayEmpty(answer.Warning())
-	return value, err
-}
-
-func (l localAsker) triples(q question) iter.Seq2[triple.Triple, error] {
-	return func(yield func(triple.Triple, error) bool) {
-		answer, err := l.run(q)
-		if err != nil {
-			yield(triple.Triple{}, err)
-			return
-		}
-		defer answer.Close()
-		answer.Triples()(yield)
-		q.env.sayEmpty(answer.Warning())
-	}
-}
-
-func (l localAsker) explain(q question, run bool) (x client.Explanation, err error) {
-	// 1. Without a run, only the plan is needed.
-	start := time.Now()
-	prepared, err := l.prepare(q)
-	if err != nil {
-		return x, err
-	}
-	x.Form, x.Ran, x.Isolation = prepared.Form().String(), run, string(l.Isolation())
-	if !run {
-		x.Plan, err = prepared.Explain(q.env.ctx)
-		return x, err
-	}
-	// 2. Run the query to its end, and count its rows.
-	answer, err := prepared.Run(q.env.ctx)
-	if err != nil {
-		return x, err
-	}
-	x.PlanSeconds = time.Since(start).Seconds()
-	defer answer.Close()
-	switch answer.Form {
-	case ast.Ask:
-		x.Rows = 1
-		_, err = answer.Boolean()
-	case ast.Select:
-		for _, e := range answer.Rows() {
-			x.Rows, err = x.Rows+1, e
-		}
-	default:
-		for _, e := range answer.Triples() {
-			x.Rows, err = x.Rows+1, e
-		}
-	}
-	// 3. Read the figures of the run.
-	if x.Plan = answer.Plan(); x.Plan != nil {
-		x.RowsRead = x.Plan.TotalReads()
-	}
-	x.Seconds = time.Since(start).Seconds()
-	return x, err
 }

@@ -4,7 +4,6 @@ package cli
 
 import (
 	"bufio"
-	"errors"
 	"fmt"
 	"iter"
 	"strings"
@@ -29,17 +28,12 @@ func (p *pattern) parse(names *storeNames) (triple.Pattern, error) {
 }
 
 // read opens the store and calls do with it and the pattern.
-func (p *pattern) read(e *env, f *storeFlags, do func(r reader, p triple.Pattern) error) (err error) {
+func (p *pattern) read(e *env, f *storeFlags, do func(from triples, p triple.Pattern) error) error {
 	parsed, err := p.parse(f.names(e))
 	if err != nil {
 		return err
 	}
-	r, err := f.open(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return do(r, parsed)
+	return f.with(e, reading, func(s target) error { return do(s, parsed) })
 }
 
 // matchCmd lists the matches of a pattern.
@@ -50,8 +44,8 @@ type matchCmd struct {
 }
 
 func (c *matchCmd) Run(e *env) error {
-	return c.read(e, &c.storeFlags, func(r reader, p triple.Pattern) error {
-		return c.print(e, func(o page) *listing { return r.match(e.ctx, p, o) }, false)
+	return c.read(e, &c.storeFlags, func(from triples, p triple.Pattern) error {
+		return c.print(e, func(o page) *listing { return from.match(e.ctx, p, o) }, false)
 	})
 }
 
@@ -76,17 +70,14 @@ type rangeCmd struct {
 	paging
 }
 
-func (c *rangeCmd) Run(e *env) (err error) {
+func (c *rangeCmd) Run(e *env) error {
 	b, err := c.bounds(c.Order, c.names(e))
 	if err != nil {
 		return err
 	}
-	r, err := c.storeFlags.open(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	return c.print(e, func(o page) *listing { return r.bounded(e.ctx, b, o) }, c.Reverse)
+	return c.with(e, reading, func(s target) error {
+		return c.print(e, func(o page) *listing { return s.bounded(e.ctx, b, o) }, c.Reverse)
+	})
 }
 
 // bounds parses the flags.
@@ -139,11 +130,11 @@ type countCmd struct {
 }
 
 func (c *countCmd) Run(e *env) error {
-	return c.read(e, &c.storeFlags, func(r reader, p triple.Pattern) error { return c.count(e, r, p) })
+	return c.read(e, &c.storeFlags, func(from triples, p triple.Pattern) error { return c.count(e, from, p) })
 }
 
-func (c *countCmd) count(e *env, r reader, p triple.Pattern) error {
-	n, exact, err := r.count(e.ctx, p, c.Estimate)
+func (c *countCmd) count(e *env, from triples, p triple.Pattern) error {
+	n, exact, err := from.count(e.ctx, p, c.Estimate)
 	if err != nil {
 		return err
 	}

@@ -23,45 +23,15 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// remote sends requests to a server.
-type remote struct{ client *client.Client }
+// remote is a server as the store of a command. The client does all but listings.
+type remote struct{ *client.Client }
 
-// connect returns a client of the server in the flags and the environment.
-func (s *serverFlags) connect(e *env) (*remote, error) { return s.dial(e, client.Options{}) }
-
-// dial is connect with options. It adds the server's token and authority. It reports degraded
-// answers once.
-func (s *serverFlags) dial(e *env, options client.Options) (*remote, error) {
-	var err error
-	if options.Token, err = s.token(); err != nil {
-		return nil, err
-	}
-	if options.RootCAs, err = s.roots(); err != nil {
-		return nil, err
-	}
-	var once sync.Once
-	options.Degraded = func(string) {
-		once.Do(func() {
-			e.sayf("degraded: machines of the cluster are away, and other copies stand in for theirs; the answer is complete. " +
-				"See trefoil cluster status")
-		})
-	}
-	options.Warning = e.sayEmpty
-	c, err := client.New(s.url(), options)
-	if err != nil {
-		return nil, usageError{err}
-	}
-	return &remote{c}, nil
+func (r remote) match(ctx context.Context, p triple.Pattern, page page) *listing {
+	return pages(page, func(o client.PageOptions) (client.Page, error) { return r.MatchPage(ctx, p, o) })
 }
 
-func (r *remote) Close() error { return r.client.Close() }
-
-func (r *remote) match(ctx context.Context, p triple.Pattern, page page) *listing {
-	return pages(page, func(o client.PageOptions) (client.Page, error) { return r.client.MatchPage(ctx, p, o) })
-}
-
-func (r *remote) bounded(ctx context.Context, b triple.Bounds, page page) *listing {
-	return pages(page, func(o client.PageOptions) (client.Page, error) { return r.client.RangePage(ctx, b, o) })
+func (r remote) bounded(ctx context.Context, b triple.Bounds, page page) *listing {
+	return pages(page, func(o client.PageOptions) (client.Page, error) { return r.RangePage(ctx, b, o) })
 }
 
 // pages makes a listing of the server's pages. They may be shorter than the limit.
@@ -107,39 +77,12 @@ func pages(page page, fetch func(client.PageOptions) (client.Page, error)) *list
 	return list
 }
 
-func (r *remote) count(ctx context.Context, p triple.Pattern, estimate bool) (int64, bool, error) {
+func (r remote) count(ctx context.Context, p triple.Pattern, estimate bool) (int64, bool, error) {
 	if estimate {
-		return r.client.Estimate(ctx, p)
+		return r.Estimate(ctx, p)
 	}
-	n, err := r.client.Count(ctx, p)
+	n, err := r.Count(ctx, p)
 	return n, true, err
-}
-
-func (r *remote) status(ctx context.Context) (status, error) { return r.client.Status(ctx) }
-
-func (r *remote) add(ctx context.Context, batch []statement) (added, existing int64, err error) {
-	annotations, some := make([][]triple.ApplicationData, len(batch)), false
-	for i, s := range batch {
-		annotations[i] = s.noted
-		some = some || len(s.noted) > 0
-	}
-	var result client.AddResult
-	if some {
-		result, err = r.client.AddAnnotated(ctx, triplesOf(batch), annotations)
-	} else {
-		result, err = r.client.Add(ctx, triplesOf(batch))
-	}
-	return result.Added, result.Existing, err
-}
-
-func (r *remote) delete(ctx context.Context, triples []triple.Triple) (deleted, missing int64, err error) {
-	result, err := r.client.Delete(ctx, triples)
-	return result.Deleted, result.Missing, err
-}
-
-func (r *remote) deleteMatch(ctx context.Context, p triple.Pattern) (deleted int64, err error) {
-	result, err := r.client.DeleteMatch(ctx, p)
-	return result.Deleted, err
 }
 
 // status is the status of a store, in this process or of a server.
@@ -172,15 +115,15 @@ func hintForRemote(err error) string {
 const maxRejects = 100_000
 
 func (c *loadCmd) send(e *env, sources []input.Source) error {
-	r, err := c.connect(e)
+	to, err := c.connect(e)
 	if err != nil {
 		return err
 	}
-	defer r.Close()
+	defer to.Close()
 	var total rdfload.Summary
 	return c.withRejects(func(rejects io.Writer) error {
 		for i, source := range sources {
-			s, err := c.sendOne(e, r.client, source)
+			s, err := c.sendOne(e, to, source)
 			for i, warning := range s.Warnings {
 				s.Warnings[i] = place(warning, source)
 			}
@@ -193,7 +136,7 @@ func (c *loadCmd) send(e *env, sources []input.Source) error {
 			addSummary(&total, s)
 		}
 		// The server keeps the prefixes of the documents that it parses itself.
-		if err := r.keepPrefixes(e.ctx, c.found.Names()); err != nil {
+		if err := keepPrefixes(e.ctx, to, c.found.Names()); err != nil {
 			total.Warnings = append(total.Warnings, fmt.Sprintf("the triples are loaded, but not the prefixes of the documents: %v", err))
 		}
 		return c.report(e, total)

@@ -7,7 +7,6 @@ import (
 	"fmt"
 	"io"
 	"os"
-	"path/filepath"
 	"strings"
 	"time"
 	"unicode"
@@ -15,8 +14,6 @@ import (
 	"github.com/mattn/go-runewidth"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/internal/engine"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -136,34 +133,3 @@ func pointAt(text string, line, column int) string {
 	start := visible(before)
 	return start + visible(behind) + "\n  " + strings.Repeat(" ", runewidth.StringWidth(start)) + "^"
 }
-
-// spillDir returns the directory of temporary files for queries on a data directory. It is inside
-// of it, because /tmp may be in memory. If it does not exist or must not be written, the result is
-// "".
-func spillDir(data string, readOnly bool) string {
-	dir := filepath.Join(data, "tmp")
-	if info, err := os.Stat(dir); readOnly || err != nil || !info.IsDir() {
-		return ""
-	}
-	return dir
-}
-
-// localEngine is the engine over a data directory opened by the command.
-type localEngine struct {
-	*engine.Engine
-	store *store.Store
-}
-
-func openEngine(data string, db *store.Store, readOnly bool, opts engine.Options) (*localEngine, error) {
-	opts.SpillDir, opts.ReadOnly = spillDir(data, readOnly), readOnly
-	if opts.Timeout == 0 {
-		opts.Timeout = -1 // the user can interrupt it
-	}
-	e, err := engine.New(db, opts)
-	if err != nil {
-		return nil, errors.Join(err, db.Close())
-	}
-	return &localEngine{e, db}, nil
-}
-
-func (l *localEngine) Close() error { return l.store.Close() }

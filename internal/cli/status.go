@@ -27,29 +27,25 @@ type statusCmd struct {
 }
 
 // Run prints the status.
-func (c *statusCmd) Run(e *env) (err error) {
+func (c *statusCmd) Run(e *env) error {
 	switch {
 	case c.Ready:
 		return c.ready(e)
 	case c.Wait != 0:
 		return usagef("--wait is for --ready")
 	}
-	r, err := c.storeFlags.open(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	status, err := r.status(e.ctx)
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return e.printJSON(status)
-	}
-	if status.Cluster != "" {
-		return printCluster(e.stdout, status)
-	}
-	return printStatus(e, status)
+	return c.with(e, reading, func(s target) error {
+		status, err := s.Status(e.ctx)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.printJSON(status)
+		case status.Cluster != "":
+			return printCluster(e.stdout, status)
+		}
+		return printStatus(e, status)
+	})
 }
 
 // ready asks the server whether it can work.
@@ -70,7 +66,7 @@ func (c *statusCmd) ready(e *env) error {
 	if err != nil {
 		return err
 	}
-	return errors.Join(r.client.Ready(ctx), r.Close())
+	return errors.Join(r.Ready(ctx), r.Close())
 }
 
 // printStatus writes a status for people. Lines that do not apply are left out.

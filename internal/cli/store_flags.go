@@ -3,18 +3,17 @@
 package cli
 
 import (
-	"context"
 	"crypto/x509"
+	"errors"
 	"fmt"
-	"iter"
 	"os"
 	"strings"
+	"sync"
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 const (
@@ -23,28 +22,6 @@ const (
 	envToken   = "TREFOIL_TOKEN" // the server's token, if --token-file is not given
 	envCA      = "TREFOIL_CA"    // the file of the trusted authority, if --ca is not given
 )
-
-// reader is a store for reading commands: local or on a server.
-type reader interface {
-	match(context.Context, triple.Pattern, page) *listing
-	bounded(context.Context, triple.Bounds, page) *listing
-	count(ctx context.Context, p triple.Pattern, estimate bool) (n int64, exact bool, err error)
-	status(context.Context) (status, error)
-	prefixer
-	Close() error
-}
-
-// writer is a store for changing commands: local or on a server.
-type writer interface {
-	// add adds triples and then sets their annotations.
-	add(context.Context, []statement) (added, existing int64, err error)
-	delete(context.Context, []triple.Triple) (deleted, missing int64, err error)
-	deleteMatch(context.Context, triple.Pattern) (deleted int64, err error)
-	// annotate makes changes of annotations. A change that fails leaves the others as they are.
-	annotate(context.Context, iter.Seq2[triple.AnnotationChange, error]) (client.AnnotateResult, error)
-	prefixWriter
-	Close() error
-}
 
 // storeFlags choose the store of a command.
 type storeFlags struct {
@@ -129,29 +106,70 @@ func (d *storeFlags) local() (bool, error) {
 	return d.Data != "", nil
 }
 
-// open opens the store for reading.
-func (d *storeFlags) open(e *env) (reader, error) {
-	local, err := d.local()
+// with opens the store, calls do with it, and closes it. how is for a directory only.
+func (d *storeFlags) with(e *env, how opening, do func(target) error) error {
+	s, err := d.open(e, how)
 	if err != nil {
-		return nil, err
+		return err
 	}
-	if local {
-		return openLocal(d.Data)
-	}
-	return d.connect(e)
+	return errors.Join(do(s), s.Close())
 }
 
-// openWriter opens the store for changes. If a directory is missing, it is created.
-func (d *storeFlags) openWriter(e *env, disk diskFlags) (writer, error) {
+func (d *storeFlags) open(e *env, how opening) (target, error) {
 	local, err := d.local()
 	if err != nil {
 		return nil, err
 	}
 	if local {
-		db, err := store.Open(d.Data, store.Options{MinFreeBytes: disk.minFreeBytes(), FeedRetention: disk.retention(), Version: thisVersion().Version})
-		return localWriter{db}, err
+		return openLocal(e, d.Data, how)
 	}
-	return d.connect(e)
+	c, err := d.connect(e)
+	if err != nil {
+		return nil, err
+	}
+	return remote{c}, nil
+}
+
+// changing is the opening of a directory for changes. If the directory is missing, it is created.
+func (d *diskFlags) changing() opening {
+	return opening{store: store.Options{MinFreeBytes: d.minFreeBytes(), FeedRetention: d.retention()}, create: true}
+}
+
+// request calls do with a client of the server.
+func (s *serverFlags) request(e *env, do func(*client.Client) error) error {
+	c, err := s.connect(e)
+	if err != nil {
+		return err
+	}
+	return errors.Join(do(c), c.Close())
+}
+
+// connect returns a client of the server in the flags and the environment.
+func (s *serverFlags) connect(e *env) (*client.Client, error) { return s.dial(e, client.Options{}) }
+
+// dial is connect with options. It adds the server's token and authority. It reports degraded
+// answers once.
+func (s *serverFlags) dial(e *env, options client.Options) (*client.Client, error) {
+	var err error
+	if options.Token, err = s.token(); err != nil {
+		return nil, err
+	}
+	if options.RootCAs, err = s.roots(); err != nil {
+		return nil, err
+	}
+	var once sync.Once
+	options.Degraded = func(string) {
+		once.Do(func() {
+			e.sayf("degraded: machines of the cluster are away, and other copies stand in for theirs; the answer is complete. " +
+				"See trefoil cluster status")
+		})
+	}
+	options.Warning = e.sayEmpty
+	c, err := client.New(s.url(), options)
+	if err != nil {
+		return nil, usageError{err}
+	}
+	return c, nil
 }
 
 // url returns the server's address, or those of several members with commas between.

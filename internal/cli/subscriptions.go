@@ -25,7 +25,7 @@ type subscriptionsListCmd struct {
 }
 
 func (c *subscriptionsListCmd) Run(e *env) error {
-	return c.withFunctions(e, func(to *client.Client) error {
+	return c.request(e, func(to *client.Client) error {
 		list, err := to.Subscriptions(e.ctx)
 		if err != nil {
 			return err
@@ -77,7 +77,7 @@ func (c *subscriptionsPutCmd) Run(e *env) error {
 		}
 		o.Bounds = &bounds
 	}
-	return c.withFunctions(e, func(to *client.Client) error {
+	return c.request(e, func(to *client.Client) error {
 		s, err := to.PutSubscription(e.ctx, c.Name, o)
 		if err != nil {
 			return err
@@ -92,7 +92,7 @@ type subscriptionsGetCmd struct {
 }
 
 func (c *subscriptionsGetCmd) Run(e *env) error {
-	return c.withFunctions(e, func(to *client.Client) error {
+	return c.request(e, func(to *client.Client) error {
 		s, err := to.Subscription(e.ctx, c.Name)
 		if err != nil {
 			return err
@@ -107,5 +107,5 @@ type subscriptionsDeleteCmd struct {
 }
 
 func (c *subscriptionsDeleteCmd) Run(e *env) error {
-	return c.withFunctions(e, func(to *client.Client) error { return to.DeleteSubscription(e.ctx, c.Name) })
+	return c.request(e, func(to *client.Client) error { return to.DeleteSubscription(e.ctx, c.Name) })
 }

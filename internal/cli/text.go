@@ -28,27 +28,21 @@ type searchCmd struct {
 }
 
 // Run prints the hits: score, TAB, snippet, TAB, predicates, TAB, subjects.
-func (c *searchCmd) Run(e *env) (err error) {
-	r, err := c.connect(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	if c.Predicate, err = c.textPredicate(e, c.Predicate); err != nil {
-		return err
-	}
-	result, err := r.client.Search(e.ctx, client.SearchRequest{Query: c.Query, Predicate: c.Predicate, Language: c.Lang, Limit: c.Limit, Subjects: c.Subjects, Scan: c.Scan})
-	if err != nil {
-		return err
-	}
-	if c.Format == "json" {
-		return e.printJSON(result)
-	}
-	out := bufio.NewWriter(e.stdout)
-	for _, h := range result.Hits {
-		fmt.Fprintf(out, "%.4f\t%s\t%s\t%s\n", h.Score, strings.Join(strings.Fields(h.Snippet), " "), strings.Join(h.Predicates, " "), strings.Join(h.Subjects, " "))
-	}
-	return out.Flush()
+func (c *searchCmd) Run(e *env) error {
+	return c.requestText(e, &c.Predicate, func(to *client.Client) error {
+		result, err := to.Search(e.ctx, client.SearchRequest{Query: c.Query, Predicate: c.Predicate, Language: c.Lang, Limit: c.Limit, Subjects: c.Subjects, Scan: c.Scan})
+		switch {
+		case err != nil:
+			return err
+		case c.Format == "json":
+			return e.printJSON(result)
+		}
+		out := bufio.NewWriter(e.stdout)
+		for _, h := range result.Hits {
+			fmt.Fprintf(out, "%.4f\t%s\t%s\t%s\n", h.Score, strings.Join(strings.Fields(h.Snippet), " "), strings.Join(h.Predicates, " "), strings.Join(h.Subjects, " "))
+		}
+		return out.Flush()
+	})
 }
 
 // textCmd shows and changes the indexed predicates of a server.
@@ -64,22 +58,20 @@ type textListCmd struct {
 }
 
 // Run prints the predicates: predicate, literals, words, bytes, trigrams, and whether it is being built.
-func (c *textListCmd) Run(e *env) (err error) {
-	// 1. Get the list.
-	r, err := c.connect(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	// 1. Read the list.
-	s, err := r.client.TextPredicates(e.ctx)
-	if err != nil {
-		return err
-	}
-	if c.Format == "json" {
-		return e.printJSON(s)
-	}
-	// 2. Print it.
+func (c *textListCmd) Run(e *env) error {
+	return c.request(e, func(to *client.Client) error {
+		s, err := to.TextPredicates(e.ctx)
+		switch {
+		case err != nil:
+			return err
+		case c.Format == "json":
+			return e.printJSON(s)
+		}
+		return printPredicates(e, s)
+	})
+}
+
+func printPredicates(e *env, s client.TextStatus) error {
 	lines := tabwriter.NewWriter(e.stdout, 0, 0, 2, ' ', 0)
 	for _, p := range s.Predicates {
 		state := "ready"
@@ -112,31 +104,25 @@ type textAddCmd struct {
 // textPoll is the time between two requests for the state of a build.
 const textPoll = 200 * time.Millisecond
 
-func (c *textAddCmd) Run(e *env) (err error) {
-	r, err := c.connect(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	if c.Predicate, err = c.textPredicate(e, c.Predicate); err != nil {
-		return err
-	}
-	add := r.client.AddTextPredicate
-	if c.Trigrams {
-		add = r.client.AddTextTrigrams
-	}
-	if err := add(e.ctx, c.Predicate); err != nil || !c.Wait {
-		return err
-	}
-	return r.awaitText(e.ctx, c.Predicate)
+func (c *textAddCmd) Run(e *env) error {
+	return c.requestText(e, &c.Predicate, func(to *client.Client) error {
+		add := to.AddTextPredicate
+		if c.Trigrams {
+			add = to.AddTextTrigrams
+		}
+		if err := add(e.ctx, c.Predicate); err != nil || !c.Wait {
+			return err
+		}
+		return awaitText(e.ctx, to, c.Predicate)
+	})
 }
 
 // awaitText waits until the index of a predicate is built.
-func (r *remote) awaitText(ctx context.Context, predicate string) error {
+func awaitText(ctx context.Context, of *client.Client, predicate string) error {
 	ticker := time.NewTicker(textPoll)
 	defer ticker.Stop()
 	for {
-		s, err := r.client.TextPredicates(ctx)
+		s, err := of.TextPredicates(ctx)
 		if err != nil {
 			return err
 		}
@@ -161,16 +147,18 @@ type textRemoveCmd struct {
 	Predicate string `arg:"" help:"The predicate, as for add."`
 }
 
-func (c *textRemoveCmd) Run(e *env) (err error) {
-	r, err := c.connect(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	if c.Predicate, err = c.textPredicate(e, c.Predicate); err != nil {
-		return err
-	}
-	return r.client.RemoveTextPredicate(e.ctx, c.Predicate)
+func (c *textRemoveCmd) Run(e *env) error {
+	return c.requestText(e, &c.Predicate, func(to *client.Client) error { return to.RemoveTextPredicate(e.ctx, c.Predicate) })
+}
+
+// requestText is request after *predicate was replaced by its IRI.
+func (s *serverFlags) requestText(e *env, predicate *string, do func(*client.Client) error) error {
+	return s.request(e, func(to *client.Client) (err error) {
+		if *predicate, err = s.textPredicate(e, *predicate); err != nil {
+			return err
+		}
+		return do(to)
+	})
 }
 
 // textPredicate returns the IRI of a predicate that may be written as a name, or between angle brackets.

@@ -88,36 +88,18 @@ func (c *updateCmd) Run(e *env) error {
 	return nil
 }
 
-// update sends the update to a server, or makes it in the directory.
+// update makes the update on the server or in the directory.
 func (c *updateCmd) update(e *env, text string) (result client.UpdateResult, err error) {
-	// 1. A server makes the update itself.
-	local, err := c.local()
-	if err != nil {
-		return result, err
+	if local, err := c.local(); err == nil && !local && c.UpdateMemory != 0 {
+		return result, usagef("--update-memory goes with --data; a server has its own (trefoil serve)")
 	}
-	if !local {
-		if c.UpdateMemory != 0 {
-			return result, usagef("--update-memory goes with --data; a server has its own (trefoil serve)")
-		}
-		r, err := c.connect(e)
-		if err != nil {
-			return result, err
-		}
-		defer func() { err = errors.Join(err, r.Close()) }()
-		return r.client.Update(e.ctx, text, client.UpdateOptions{Timeout: c.Timeout})
-	}
-	// 2. In a directory the engine of this process makes it.
-	db, err := store.Open(c.Data, store.Options{MinFreeBytes: c.minFreeBytes(), FeedRetention: c.retention(), Version: thisVersion().Version})
-	if err != nil {
-		return result, err
-	}
-	l, err := openEngine(c.Data, db, false, engine.Options{UpdateMemory: int64(c.UpdateMemory)})
-	if err != nil {
-		return result, err
-	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	done, err := l.Update(e.ctx, text, engine.Params{Timeout: c.Timeout})
-	return client.UpdateResult{Added: done.Added, Deleted: done.Deleted, Isolation: string(l.Isolation())}, err
+	how := c.changing()
+	how.engine = engine.Options{UpdateMemory: int64(c.UpdateMemory)}
+	err = c.with(e, how, func(s target) error {
+		result, err = s.Update(e.ctx, text, client.UpdateOptions{Timeout: c.Timeout})
+		return err
+	})
+	return result, err
 }
 
 // mayBeDone reports whether an update that failed may have been made.

@@ -3,7 +3,6 @@
 package cli
 
 import (
-	"errors"
 	"fmt"
 	"io"
 	"strings"
@@ -19,25 +18,22 @@ type clusterWhereCmd struct {
 	JSON bool `help:"Print JSON."`
 }
 
-func (c *clusterWhereCmd) Run(e *env) (err error) {
+func (c *clusterWhereCmd) Run(e *env) error {
 	names := c.serverNames(e)
 	t, err := c.triple(names)
 	if err != nil {
 		return names.cause(err)
 	}
-	r, err := c.connect(e)
-	if err != nil {
-		return err
-	}
-	defer func() { err = errors.Join(err, r.Close()) }()
-	w, err := r.client.Where(e.ctx, t)
-	if err != nil {
-		return err
-	}
-	if c.JSON {
-		return e.printJSON(w)
-	}
-	return printWhere(e.stdout, w)
+	return c.request(e, func(to *client.Client) error {
+		w, err := to.Where(e.ctx, t)
+		switch {
+		case err != nil:
+			return err
+		case c.JSON:
+			return e.printJSON(w)
+		}
+		return printWhere(e.stdout, w)
+	})
 }
 
 // printWhere writes the places of a triple for people.

@@ -14,7 +14,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
-	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -289,7 +288,7 @@ func TestSyncFills(t *testing.T) {
 
 // If a member has few rows of SPO, it estimates the rows of other orders by its tables.
 func TestEstimateMember(t *testing.T) {
-	race.Skip(t)
+	lone(t)
 	s := openMem(t, store.Options{})
 	if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
 		t.Fatal(err)

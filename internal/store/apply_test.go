@@ -14,7 +14,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
-	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -103,7 +102,7 @@ func TestApply(t *testing.T) {
 			in(iri("f"), students(0, 10)), in(iri("i"), students(0, 10))),
 	}
 	for kind, triples := range stores {
-		if race.Enabled && kind != "mixed" {
+		if raced && kind != "mixed" {
 			continue // the same goroutines with the same work
 		}
 		for name, c := range changes {
@@ -313,7 +312,7 @@ func TestApplyBesideSnapshot(t *testing.T) {
 
 // Estimates soon stop counting the rows under a range deletion.
 func TestEstimateAfterClear(t *testing.T) {
-	race.Skip(t)
+	lone(t)
 	s := openMem(t, Options{})
 	loadTriples(t, s, "load", students(0, 60_000))
 	whole := triple.OrderRange(triple.SPO)
@@ -375,7 +374,7 @@ func numbers(from, to int) iter.Seq[triple.Triple] {
 
 // A change of several parts is one change: with one stamp, and with memory for its own size.
 func TestApplyParts(t *testing.T) {
-	if race.Enabled {
+	if raced {
 		t.Skip("it is of stamps and sizes, and of many triples")
 	}
 	s := openMem(t, Options{})

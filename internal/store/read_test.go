@@ -10,7 +10,6 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
-	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -122,7 +121,7 @@ func TestRangeWithBounds(t *testing.T) {
 }
 
 func TestEstimates(t *testing.T) {
-	if race.Enabled {
+	if raced {
 		t.Skip("nothing runs at the same time")
 	}
 	s := openMem(t, Options{})

@@ -7,7 +7,6 @@ import (
 	"slices"
 	"testing"
 
-	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
@@ -35,7 +34,7 @@ func pupils(n int) []triple.Triple {
 
 // TestSourceReads: queries read only the rows that they need, and return the same as over memory.
 func TestSourceReads(t *testing.T) {
-	if race.Enabled {
+	if raced {
 		t.Skip("it is of rows that one goroutine reads")
 	}
 	s := openMem(t, Options{})

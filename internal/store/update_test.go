@@ -16,7 +16,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
-	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -265,7 +264,7 @@ func TestClearBesideLoads(t *testing.T) {
 			sn.Close()
 		}
 	})
-	for i := range race.Fewer(60) {
+	for i := range fewer(60) {
 		loadTriples(t, s, fmt.Sprintf("load%d", i), triples)
 	}
 	close(stop)

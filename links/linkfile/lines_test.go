@@ -12,7 +12,6 @@ import (
 	"testing/iotest"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -219,7 +218,7 @@ func TestAgainstSplit(t *testing.T) {
 
 // TestLongLists: a list of 10 million links comes in parts, in little memory.
 func TestLongLists(t *testing.T) {
-	if race.Enabled || testing.Short() {
+	if raceEnabled || testing.Short() {
 		t.Skip("much data")
 	}
 	const n = 10_000_000
@@ -259,7 +258,7 @@ func TestLongURLs(t *testing.T) {
 		if e.counts.Links != 20 || e.counts.Rejected != 0 || !strings.HasSuffix(e.lines[0], long+"z") && f != Edges {
 			t.Errorf("%v: %+v", f, e.counts)
 		}
-		if race.Enabled {
+		if raceEnabled {
 			continue
 		}
 		var before, after runtime.MemStats

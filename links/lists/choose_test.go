@@ -7,8 +7,6 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
-
-	"github.com/trefoildb/trefoil/internal/testing/race"
 )
 
 // menus returns the lists of a site. Its pages share a menu of that many targets, and have other
@@ -134,7 +132,7 @@ func TestChooseRight(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds many tables")
 	}
-	race.Skip(t)
+	skipWithRace(t)
 	rng := random(t)
 	seen := map[Codec]bool{}
 	for menu := 2; menu < 40; menu += 6 {

@@ -8,8 +8,6 @@ import (
 	"math"
 	"slices"
 	"testing"
-
-	"github.com/trefoildb/trefoil/internal/testing/race"
 )
 
 func TestTableAgainstPlainLists(t *testing.T) {
@@ -170,10 +168,10 @@ func TestBuilderGoesOn(t *testing.T) {
 func TestLongLists(t *testing.T) {
 	for _, codec := range codecs {
 		n := uint32(300_000)
-		if race.Enabled {
+		if raceEnabled {
 			n = 30_000
 		}
-		if codec == StreamVByte && !testing.Short() && !race.Enabled {
+		if codec == StreamVByte && !testing.Short() && !raceEnabled {
 			n = 10_000_000
 		}
 		t.Run(codec.String(), func(t *testing.T) { testLongLists(t, codec, n) })
@@ -229,7 +227,7 @@ func testLongLists(t *testing.T, codec Codec, n uint32) {
 
 // TestManyBytes builds a table in several chunks.
 func TestManyBytes(t *testing.T) {
-	race.Skip(t)
+	skipWithRace(t)
 	rng := random(t)
 	graph := make([]links, 700)
 	for i := range graph {
@@ -250,7 +248,7 @@ func TestManyBytes(t *testing.T) {
 
 // TestNoAllocation checks that a read allocates nothing if the list has room.
 func TestNoAllocation(t *testing.T) {
-	if race.Enabled {
+	if raceEnabled {
 		t.Skip("the race detector empties pools")
 	}
 	rng := random(t)

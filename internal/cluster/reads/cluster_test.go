@@ -29,7 +29,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
-	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -447,7 +446,7 @@ func isError(err, target error) bool { return errors.Is(err, target) }
 
 // fewer returns n, or a third of it under the race detector.
 func fewer(n int) int {
-	if race.Enabled {
+	if raced {
 		return (n + 2) / 3
 	}
 	return n

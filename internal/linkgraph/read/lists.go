@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/links"
@@ -21,6 +22,7 @@ import (
 // several machines.
 type Reader struct {
 	*machine.Machine
+	Forms   *pagerows.Forms
 	Board   *state.Board
 	Router  *route.Router
 	Sampler *Sampler

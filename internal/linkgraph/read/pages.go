@@ -8,7 +8,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
-	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/links"
@@ -56,7 +55,11 @@ func (rd *Reader) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 			missing, places = append(missing, urls[i]), append(places, i)
 		}
 	}
-	rest, err := pagerows.FindUIDs(ctx, rd.Node, missing)
+	f, err := rd.Forms.Form(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := f.FindUIDs(ctx, rd.Node, missing)
 	for k, u := range rest {
 		found[places[k]] = u
 	}
@@ -101,7 +104,11 @@ func (rd *Reader) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 			missing, places = append(missing, pages[i]), append(places, i)
 		}
 	}
-	rest, err := pagerows.FindURLs(ctx, rd.Node, missing)
+	f, err := rd.Forms.Form(ctx)
+	if err != nil {
+		return nil, err
+	}
+	rest, err := f.FindURLs(ctx, rd.Node, missing)
 	for k, url := range rest {
 		found[places[k]] = url
 	}

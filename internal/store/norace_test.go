@@ -1,0 +1,7 @@
+//go:build !race
+
+// Tests without the race detector.
+
+package store
+
+const raced = false

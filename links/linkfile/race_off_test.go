@@ -1,0 +1,7 @@
+// The race detector is off.
+
+//go:build !race
+
+package linkfile
+
+const raceEnabled = false

@@ -1,0 +1,7 @@
+// The race detector is on.
+
+//go:build race
+
+package linkfile
+
+const raceEnabled = true

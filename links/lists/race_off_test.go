@@ -1,0 +1,7 @@
+// Constant for builds without the race detector.
+
+//go:build !race
+
+package lists
+
+const raceEnabled = false
