@@ -34,16 +34,17 @@
 // CheckThenApply takes it away. An operation has one driver at a time: an
 // excluded sequencer and the new one never drive it together here. Of liveness, what
 // is checked is that the cluster answers if the faults end in a state, and stays in no epoch for more
-// than a bound of steps, in one fair order (liveness.go).
+// than a bound of steps, in one fair order (recovery_test.go).
 //
 // # How to read it
 //
-// state.go is the state. views.go, operations.go, leader.go, members.go and
-// faults.go say what is possible and what it does; each has a method of list for
-// the one and methods of step for the other. invariants.go has the fifteen
-// invariants by their numbers. rules.go has a knob for each rule of the
+// kernel.go explores any system; package linkmodel uses it too. All else is the system itself, in test
+// files because only the tests run it: state_test.go is the state. views, operations, leader, members and
+// faults say what is possible and what it does; each has a method of list for
+// the one and methods of step for the other. invariants has the fifteen
+// invariants by their numbers. knobs has a knob for each rule of the
 // protocol, and the tests show what happens without it: a rule whose absence
-// goes unnoticed is a rule that is not tested. kernel.go explores.
+// goes unnoticed is a rule that is not tested.
 //
 // TREFOIL_MODEL_SECONDS makes the random runs longer (with go test -count 1, or
 // an old result is shown); they print the seed, and TREFOIL_SEED repeats one run. A run that breaks is shortened and printed step by
