@@ -23,6 +23,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/dataset"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
@@ -176,7 +177,7 @@ func peakOf(t *testing.T, name string, write func(io.Writer) error, args ...stri
 	if runtime.GOOS != "linux" {
 		t.Skip("the peak of memory is known on Linux only")
 	}
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector takes memory of its own")
 	}
 	cmd := child("memory", append([]string{filepath.Join(t.TempDir(), "data"), name}, args...)...)

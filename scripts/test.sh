@@ -38,12 +38,12 @@ ordered() {
 }
 
 # same_under_race keeps of the packages those whose tests run under the race detector as they do
-# without it, because none of them knows the detector. The names of those that ask whether they are
+# without it, because none of them imports internal/testing/race. The names of those that ask whether they are
 # short go to the file $1: they run without it, too.
 same_under_race() {
   local path dir
   while read -r path dir; do
-    if ! grep -qE '^//go:build .*race' "$dir"/*_test.go && ! short_helpers "$dir"; then
+    if ! grep -q '/internal/testing/race"' "$dir"/*_test.go && ! short_helpers "$dir"; then
       echo "$path $dir"
       short_tests "$dir" | sed "s|^|$path |" >>"$1"
     fi

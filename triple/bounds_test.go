@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -353,7 +354,7 @@ func TestBoundsErrors(t *testing.T) {
 // same beginning must therefore be tested on the whole terms.
 func TestBoundsOfLongTerms(t *testing.T) {
 	seed.Slow(t)
-	skipWithRace(t)
+	race.Skip(t)
 	pad := func(n int) string { return strings.Repeat("x", n) }
 	digits := func(n int) string { return "1." + strings.Repeat("7", n) }
 	groups := [][]Term{

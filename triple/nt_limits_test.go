@@ -11,12 +11,13 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // TestTermLimit: a term of 16 MiB must be accepted, and one with a byte more rejected.
 func TestTermLimit(t *testing.T) {
-	skipWithRace(t)
+	race.Skip(t)
 	full := bytes.Repeat([]byte("x"), MaxTermBytes)
 	tests := []struct {
 		name, before, after string
@@ -80,7 +81,7 @@ func (c repeated) Read(p []byte) (int, error) {
 // however long the line is.
 func TestLongLines(t *testing.T) {
 	seed.Slow(t)
-	skipWithRace(t)
+	race.Skip(t)
 	const good = "<a:s> <a:p> <a:o> .\n"
 	const length = 200 << 20
 	tests := []struct {
@@ -150,7 +151,7 @@ func TestLineLimit(t *testing.T) {
 // TestHostileTextIsLinear: 1 MiB of text that would restart a naive search again and again.
 func TestHostileTextIsLinear(t *testing.T) {
 	seed.Slow(t)
-	skipWithRace(t)
+	race.Skip(t)
 	const size = 1 << 19
 	tests := map[string]string{
 		"open IRIs":              "<\n",

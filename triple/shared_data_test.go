@@ -11,13 +11,15 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/race"
 )
 
 // sharedFiles returns the N-Triples files of a data set beside the project. It checks their bytes,
 // because a name's suffix is not enough.
 func sharedFiles(t *testing.T, set string) []string {
 	t.Helper()
-	skipWithRace(t)
+	race.Skip(t)
 	root := filepath.Join("..", "..", "shared", "data", set)
 	if _, err := os.Stat(root); errors.Is(err, fs.ErrNotExist) {
 		if os.Getenv("CI") == "true" {
@@ -36,15 +38,6 @@ func sharedFiles(t *testing.T, set string) []string {
 		t.Fatal(files, err)
 	}
 	return files
-}
-
-// skipWithRace skips a test of much data if the race detector runs. It makes such a test ten times
-// slower, and this package has no goroutine for it.
-func skipWithRace(t *testing.T) {
-	t.Helper()
-	if raceEnabled {
-		t.Skip("much data: runs without -race")
-	}
 }
 
 // readShared scans a file and calls use with every triple and every error.

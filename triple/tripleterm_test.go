@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/internal/testing/race"
 )
 
 func mustTerm(t *testing.T, text string) Term {
@@ -94,7 +96,7 @@ func TestVersionLines(t *testing.T) {
 
 // TestDeepTripleTerm: a term of many levels must take time linear in its size and no stack.
 func TestDeepTripleTerm(t *testing.T) {
-	skipWithRace(t)
+	race.Skip(t)
 	raiseNesting(t, MaxTermBytes)
 	const depth = 200_000
 	text := strings.Repeat("<<(<a:><a:>", depth) + "_:b" + strings.Repeat(")>>", depth)

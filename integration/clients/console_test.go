@@ -176,9 +176,10 @@ func TestConsole(t *testing.T) {
 	start(t, binary, "--join", strings.TrimPrefix(bereft, "http://"))
 	_, lost := startProcess(t, binary, "--join", strings.TrimPrefix(bereft, "http://"))
 	alone, other, guarded := start(t, binary), start(t, binary), start(t, binary, "--token-file", token, "--users", users)
-	member := start(t, binary)
+	// A move takes long while requests run: see testCluster.
+	member := start(t, binary, "--rebuild-share", "1")
 	for range 2 {
-		start(t, binary, "--join", strings.TrimPrefix(member, "http://"))
+		start(t, binary, "--rebuild-share", "1", "--join", strings.TrimPrefix(member, "http://"))
 	}
 	post(t, alone, "")
 	post(t, other, "")

@@ -7,7 +7,6 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
-	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -51,7 +50,7 @@ func TestLoadOfUIDsCounts(t *testing.T) {
 			}
 			defer unlock()
 			for i, urls := range [][]string{{pageURL(1, 1), pageURL(1, 2), pageURL(2, 1)}, {pageURL(1, 3), pageURL(3, 1)}} {
-				if err := w.graph.assigner.Allocators.Load(ctx, pagerows.Form{}, slices.Clone(urls), 0); err != nil {
+				if err := w.graph.assigner.Allocators.Load(ctx, slices.Clone(urls), 0); err != nil {
 					t.Fatal(err)
 				}
 				last := note()

@@ -249,11 +249,11 @@ func TestLoadOfUIDsEnds(t *testing.T) {
 	stopped, stop := context.WithCancelCause(ctx)
 	enough := errors.New("enough")
 	stop(enough)
-	if err := a.Load(stopped, pagerows.Form{}, slices.Clone(urls), 0); err == nil {
+	if err := a.Load(stopped, slices.Clone(urls), 0); err == nil {
 		t.Fatal("a load in a context that has ended")
 	}
 	for range 2 {
-		found, err := pagerows.Form{}.FindUIDs(ctx, w.graph.Node, urls)
+		found, err := pagerows.FindUIDs(ctx, w.graph.Node, urls)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -267,7 +267,7 @@ func TestLoadOfUIDsEnds(t *testing.T) {
 		}
 		switch {
 		case n == 0:
-			if err := a.Load(ctx, pagerows.Form{}, slices.Clone(urls), 0); err != nil {
+			if err := a.Load(ctx, slices.Clone(urls), 0); err != nil {
 				t.Fatal(err)
 			}
 		case n != len(urls) || len(seen) != n:

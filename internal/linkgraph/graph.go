@@ -19,6 +19,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/update"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/links/uid"
 )
 
 // Graph is the graph of the links of a store or of a whole cluster, as one machine answers for
@@ -29,7 +30,6 @@ import (
 // and calls go to owners above it only:
 //
 //	machine.Machine       node, options, life; the placement of the last view
-//	pagerows.Forms        in which form the store has UIDs; moves those of earlier releases
 //	pagerows.Hosts        hosts of extents, for samples
 //	state.Board           the published state, and why there is no newer one
 //	route.Router          what other machines hold, and which are down; queries of them
@@ -78,7 +78,6 @@ type Graph struct {
 	*update.Replacer
 	*pagerank.Coordinator
 
-	forms    *pagerows.Forms
 	hosts    *pagerows.Hosts
 	router   *route.Router
 	assigner *assign.Assigner
@@ -126,27 +125,28 @@ func OpenNode(n machine.Node, o machine.Options) (*Graph, error) {
 func newGraph(m *machine.Machine) *Graph {
 	g := &Graph{Machine: m}
 	// 1. What is read.
-	g.forms = pagerows.NewForms(m)
-	g.hosts = pagerows.NewHosts(g.forms.FindHosts)
+	g.hosts = pagerows.NewHosts(func(extents []uid.Extent) (map[uid.Extent]string, error) {
+		return pagerows.FindHosts(m.Context, m.Node, extents)
+	})
 	g.Board = state.NewBoard(m)
 	g.router = &route.Router{Machine: m, Board: g.Board}
-	g.assigner = assign.NewAssigner(g.forms, g.hosts, g.router)
+	g.assigner = assign.NewAssigner(g.hosts, g.router)
 	// 2. Cells. The loader of a state needs the keeper that publishes it.
-	g.cells = &build.Maker{Machine: m, Forms: g.forms, Hosts: g.hosts, Board: g.Board, Router: g.router, Assigner: g.assigner}
+	g.cells = &build.Maker{Machine: m, Hosts: g.hosts, Board: g.Board, Router: g.router, Assigner: g.assigner}
 	g.files = &keep.Files{Machine: m}
 	g.stores = &keep.Stores{Board: g.Board}
-	g.keeper = &keep.Keeper{Machine: m, Forms: g.forms, Hosts: g.hosts, Board: g.Board, Assigner: g.assigner, Cells: g.cells, Files: g.files, Stores: g.stores,
+	g.keeper = &keep.Keeper{Machine: m, Hosts: g.hosts, Board: g.Board, Assigner: g.assigner, Cells: g.cells, Files: g.files, Stores: g.stores,
 		Wishes: make(chan keep.Wish), Rebuilt: make(chan keep.Rebuilt, 1)}
 	g.loader = &keep.Loader{Machine: m, Board: g.Board, Stores: g.stores, Keeper: g.keeper, Loading: machine.NewLock()}
 	g.placer = &keep.Placer{Machine: m, Hosts: g.hosts, Board: g.Board, Router: g.router, Cells: g.cells, Keeper: g.keeper, Placing: make(chan struct{}, 1)}
 	g.keeper.Loader, g.keeper.WakePlacer = g.loader, g.placer.WakePlacer
 	// 3. Calls of users, and queries of other machines.
 	g.sampler = &read.Sampler{Hosts: g.hosts}
-	g.Reader = &read.Reader{Machine: m, Forms: g.forms, Board: g.Board, Router: g.router, Sampler: g.sampler}
-	g.writer = &update.Writer{Machine: m, Forms: g.forms, Board: g.Board, Router: g.router, Assigner: g.assigner, Reader: g.Reader}
+	g.Reader = &read.Reader{Machine: m, Board: g.Board, Router: g.router, Sampler: g.sampler}
+	g.writer = &update.Writer{Machine: m, Board: g.Board, Router: g.router, Assigner: g.assigner, Reader: g.Reader}
 	g.Replacer = update.NewReplacer(g.writer)
 	g.ranker = pagerank.NewRanker(g.keeper)
-	g.Coordinator = &pagerank.Coordinator{Machine: m, Forms: g.forms, Board: g.Board, Router: g.router, Keeper: g.keeper, Reader: g.Reader, Ranker: g.ranker}
+	g.Coordinator = &pagerank.Coordinator{Machine: m, Board: g.Board, Router: g.router, Keeper: g.keeper, Reader: g.Reader, Ranker: g.ranker}
 	g.server = &server{Machine: m, board: g.Board, assigner: g.assigner, loader: g.loader, sampler: g.sampler, replacer: g.Replacer, coordinator: g.Coordinator}
 	return g
 }

@@ -13,12 +13,12 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
-	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/links/weburl"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -100,7 +100,7 @@ func TestLoadsKeepCells(t *testing.T) {
 		}, false},
 		{"a UID", func(w *world) {
 			page := pageURL(500, 1)
-			w.load([]triple.Triple{links.UIDTriple(page, uid.Make(uid.SlotOf(pagerows.HostKey(page)), 1, 5))})
+			w.load([]triple.Triple{links.UIDTriple(page, uid.Make(uid.SlotOf(weburl.HostKey(page)), 1, 5))})
 		}, false},
 		{"a cleared graph without a link", func(w *world) {
 			w.load(others(1000, graph))

@@ -106,7 +106,7 @@ func TestUIDsAfterClear(t *testing.T) {
 	for round := range 3 {
 		w.update(links.Change{Source: a, Targets: []string{b}})
 		w.compare()
-		found, err := pagerows.Form{}.FindUIDs(ctx, w.graph.Node, []string{a, b})
+		found, err := pagerows.FindUIDs(ctx, w.graph.Node, []string{a, b})
 		if err != nil || found[0] != w.uids[a] || found[1] != w.uids[b] {
 			t.Errorf("round %d: the UIDs are %s, %v, in the store, and %s and %s in the graph", round, found, err, w.uids[a], w.uids[b])
 		}

@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -288,7 +289,7 @@ func TestSyncFills(t *testing.T) {
 
 // If a member has few rows of SPO, it estimates the rows of other orders by its tables.
 func TestEstimateMember(t *testing.T) {
-	lone(t)
+	race.Skip(t)
 	s := openMem(t, store.Options{})
 	if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
 		t.Fatal(err)

@@ -17,6 +17,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -43,7 +44,7 @@ func TestDeliverCrashes(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if len(crashes) < fewer(100) && rng.IntN(2) == 0 {
+		if len(crashes) < race.Fewer(100) && rng.IntN(2) == 0 {
 			before := crash{answered: answered.Load(), mark: marked.Load()}
 			before.fs = fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 			before.during = answered.Load()
@@ -73,7 +74,7 @@ func TestDeliverCrashes(t *testing.T) {
 	}
 	watch.Store(false)
 	crashes = append(crashes, crash{fs.CrashClone(vfs.CrashCloneCfg{}), 60, 60, 12})
-	if len(crashes) < fewer(40) {
+	if len(crashes) < race.Fewer(40) {
 		t.Fatalf("not a test: %d crashes", len(crashes))
 	}
 	for _, c := range crashes {
@@ -135,9 +136,9 @@ func afterCrash(t *testing.T, fs vfs.FS, answered, during, mark uint64, size int
 // may hang.
 func TestDeliverWriteErrors(t *testing.T) {
 	seed.Slow(t)
-	lone(t)
+	race.Skip(t)
 	rng := random(t)
-	for stop := 0; stop < 100; stop += 100 / fewer(25) {
+	for stop := 0; stop < 100; stop += 100 / race.Fewer(25) {
 		t.Run(fmt.Sprint(stop), func(t *testing.T) {
 			fs := memdisk.New()
 			openFor(t, fs).Close()

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -251,7 +252,7 @@ func open(rng *rand.Rand, upTo uint64) (numbers []uint64) {
 func TestHolderModel(t *testing.T) {
 	seed.Slow(t)
 	rng := random(t)
-	for run := range fewer(20) {
+	for run := range race.Fewer(20) {
 		fs := memdisk.New()
 		s := openMem(t, store.Options{FS: fs, MemTableBytes: minMemTableBytes})
 		if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -90,7 +91,7 @@ func (m *logModel) want(q LogQuery) (ops []Operation, oldest time.Time) {
 func TestLogged(t *testing.T) {
 	const age = 30 * time.Minute
 	rng := random(t)
-	for range fewer(20) {
+	for range race.Fewer(20) {
 		m := &logModel{now: time.UnixMilli(1e12), epoch: 2, next: map[trie.MachineID]uint64{}, stamped: map[trie.MachineID]uint64{}}
 		fs := vfs.NewMem()
 		options := Options{Now: func() time.Time { return m.now }}

@@ -149,7 +149,6 @@ func TestUIDsAreKept(t *testing.T) {
 	}
 	row := links.UIDTriple(urls[0], before[0]).String() + "\n"
 	thief := links.UIDTriple("http://thief.example/", before[0]).String() + "\n"
-	earlier := `<http://thief.example/> <urn:trefoil:uid> "` + before[0].String() + `"^^<http://www.w3.org/2001/XMLSchema#unsignedLong> .` + "\n"
 	quads, update := []string{"Content-Type", "application/n-quads"}, []string{"Content-Type", "application/sparql-update"}
 	for name, w := range map[string]struct {
 		method, target, body string
@@ -162,7 +161,6 @@ func TestUIDsAreKept(t *testing.T) {
 		"DELETE DATA":   {"POST", "/sparql", "DELETE DATA { GRAPH <urn:trefoil:system> { " + strings.TrimSuffix(row, " <urn:trefoil:system> .\n") + " } }", update, true},
 		"CLEAR GRAPH":   {"POST", "/sparql", "CLEAR GRAPH <urn:trefoil:system>", update, true},
 		"PUT":           {"PUT", "/data?graph=urn:trefoil:system", "<a:s> <a:p> <a:o> .\n", quads, true},
-		"earlier form":  {"POST", "/triples", earlier, quads, false},
 		"pattern":       {"DELETE", target("/triples", "p", "<"+links.UIDPredicate+">"), "", nil, false},
 		"DELETE WHERE":  {"POST", "/sparql", "DELETE WHERE { ?s ?p ?o }", update, false},
 		"CLEAR DEFAULT": {"POST", "/sparql", "CLEAR DEFAULT", update, false},

@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -40,7 +41,7 @@ func TestApplyCrashes(t *testing.T) {
 				}
 				mu.Lock()
 				defer mu.Unlock()
-				if len(clones) < fewer(40) {
+				if len(clones) < race.Fewer(40) {
 					clones = append(clones, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}))
 				}
 				return nil
@@ -114,9 +115,9 @@ func TestApplyCrashes(t *testing.T) {
 // after one of the changes.
 func TestApplyWriteErrors(t *testing.T) {
 	seed.Slow(t)
-	lone(t)
+	race.Skip(t)
 	rng := random(t)
-	for stop := 0; stop < 120; stop += 120 / fewer(40) {
+	for stop := 0; stop < 120; stop += 120 / race.Fewer(40) {
 		t.Run(fmt.Sprint(stop), func(t *testing.T) {
 			fs := memdisk.New()
 			openFor(t, fs).Close()

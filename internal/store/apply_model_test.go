@@ -9,6 +9,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -76,9 +77,9 @@ func (m model) apply(c Steps) Result {
 
 // Changes of random kinds beside a model, with all other writes between them.
 func TestApplyModel(t *testing.T) {
-	lone(t)
+	race.Skip(t)
 	rng := random(t)
-	for range fewer(10) {
+	for range race.Fewer(10) {
 		fs := vfs.NewMem()
 		open := func() *Store {
 			s, err := Open("data", Options{FS: fs, MaxSegmentBytes: 8 << 10, MemTableBytes: minMemTableBytes})

@@ -14,6 +14,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -102,7 +103,7 @@ func TestApply(t *testing.T) {
 			in(iri("f"), students(0, 10)), in(iri("i"), students(0, 10))),
 	}
 	for kind, triples := range stores {
-		if raced && kind != "mixed" {
+		if race.Enabled && kind != "mixed" {
 			continue // the same goroutines with the same work
 		}
 		for name, c := range changes {
@@ -312,7 +313,7 @@ func TestApplyBesideSnapshot(t *testing.T) {
 
 // Estimates soon stop counting the rows under a range deletion.
 func TestEstimateAfterClear(t *testing.T) {
-	lone(t)
+	race.Skip(t)
 	s := openMem(t, Options{})
 	loadTriples(t, s, "load", students(0, 60_000))
 	whole := triple.OrderRange(triple.SPO)
@@ -374,7 +375,7 @@ func numbers(from, to int) iter.Seq[triple.Triple] {
 
 // A change of several parts is one change: with one stamp, and with memory for its own size.
 func TestApplyParts(t *testing.T) {
-	if raced {
+	if race.Enabled {
 		t.Skip("it is of stamps and sizes, and of many triples")
 	}
 	s := openMem(t, Options{})

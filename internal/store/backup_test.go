@@ -21,6 +21,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -28,12 +29,12 @@ import (
 // before it began.
 func TestBackupWhileWriting(t *testing.T) {
 	s := openMem(t, Options{MemTableBytes: minMemTableBytes})
-	add(t, s, students(0, fewer(5000))...)
+	add(t, s, students(0, race.Fewer(5000))...)
 	loadTriples(t, s, "load", students(5000, 8000))
 	stop := make(chan struct{})
 	var wait sync.WaitGroup
 	wait.Go(func() {
-		for n := 8000; n < 8000+fewer(20_000); n += 50 {
+		for n := 8000; n < 8000+race.Fewer(20_000); n += 50 {
 			select {
 			case <-stop:
 				return
@@ -274,7 +275,7 @@ func TestRestoreRefuses(t *testing.T) {
 // If a restore is cut off at any write, Open rejects the directory or it is complete. Another
 // restore completes it.
 func TestRestoreInterrupted(t *testing.T) {
-	lone(t)
+	race.Skip(t)
 	rng := random(t)
 	s := openMem(t, Options{})
 	add(t, s, students(0, 100)...)
@@ -307,7 +308,7 @@ func TestRestoreInterrupted(t *testing.T) {
 
 // Check finds the damage and names it.
 func TestCheckFinds(t *testing.T) {
-	lone(t)
+	race.Skip(t)
 	key := func(o triple.Order, tr triple.Triple) []byte {
 		k, _ := triple.AppendKey([]byte{keyspace.Storage}, o, tr)
 		return k
@@ -374,7 +375,7 @@ func TestCheckFinds(t *testing.T) {
 
 // If a whole order is missing, the list of problems is limited.
 func TestCheckBounded(t *testing.T) {
-	lone(t)
+	race.Skip(t)
 	s := openMem(t, Options{})
 	loadTriples(t, s, "load", students(0, 3000))
 	lower, upper := keyspace.StorageBounds(triple.OrderRange(triple.OSP))

@@ -19,6 +19,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -133,7 +134,7 @@ func TestColumnFileDamage(t *testing.T) {
 	}
 	path := fs.PathJoin("data", columnFileName)
 	whole := readFile(t, fs, path)
-	step := 1 + len(whole)/fewer(400)
+	step := 1 + len(whole)/race.Fewer(400)
 	for at := 0; at < len(whole); at += 1 + random.IntN(step) {
 		damaged := bytes.Clone(whole)
 		damaged[at] ^= 1 << random.IntN(8)

@@ -12,11 +12,12 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 )
 
 // A damaged table of level 0 must not be compacted again and again without a pause.
 func TestCompactionsRestAfterDamage(t *testing.T) {
-	lone(t)
+	race.Skip(t)
 	bubble.Test(t, func(t *testing.T) {
 		fs := vfs.NewMem()
 		s, err := Open("data", Options{FS: fs})

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -64,7 +65,7 @@ func storeFiles(t testing.TB, fs vfs.FS, match func(string) bool) []string {
 // A flipped bit anywhere in a table is found by a read. The error must name the file, and no
 // answer may be wrong.
 func TestFlippedBitsInTables(t *testing.T) {
-	lone(t)
+	race.Skip(t)
 	rng := random(t)
 	fs := vfs.NewMem()
 	s, err := Open("data", Options{FS: fs})
@@ -88,7 +89,7 @@ func TestFlippedBitsInTables(t *testing.T) {
 	found, harmless := 0, 0
 	for _, table := range tables {
 		data := readFile(t, fs, "data/store/"+table)
-		for i := range fewer(10) {
+		for i := range race.Fewer(10) {
 			at := rng.IntN(len(data))
 			if i%2 == 0 { // more at the end, because the table's description is there
 				at = len(data) - 1 - rng.IntN(min(len(data), 1200))
@@ -178,7 +179,7 @@ func readAll(t *testing.T, fs vfs.FS, want int) error {
 // The process is killed, and then a bit of its log flips: Open rejects the store, also in the last
 // 32 KiB, where Pebble takes damage for a write that a crash cut off.
 func TestFlippedBitsInLog(t *testing.T) {
-	lone(t)
+	race.Skip(t)
 	rng := random(t)
 	fs := memdisk.New()
 	s, err := Open("data", Options{FS: fs})
@@ -202,7 +203,7 @@ func TestFlippedBitsInLog(t *testing.T) {
 	if end < 4*tail {
 		t.Fatalf("a log of %d bytes only", end)
 	}
-	for i := range fewer(100) {
+	for i := range race.Fewer(100) {
 		at := rng.IntN(end)
 		if i%2 == 0 {
 			at = end - 1 - rng.IntN(tail)
@@ -236,7 +237,7 @@ func TestFlippedBitsInLog(t *testing.T) {
 
 // Flipped bits in the files that list the tables: the store is rejected, or they have no effect.
 func TestFlippedBitsInManifest(t *testing.T) {
-	lone(t)
+	race.Skip(t)
 	rng := random(t)
 	fs := vfs.NewMem()
 	s, err := Open("data", Options{FS: fs})
@@ -252,7 +253,7 @@ func TestFlippedBitsInManifest(t *testing.T) {
 	refused, harmless := 0, 0
 	for _, name := range storeFiles(t, fs, func(name string) bool { return !strings.HasSuffix(name, ".sst") && name != "LOCK" }) {
 		data := readFile(t, fs, "data/store/"+name)
-		for range fewer(6) {
+		for range race.Fewer(6) {
 			if len(data) == 0 {
 				break
 			}
@@ -322,7 +323,7 @@ func TestManifestIsWhole(t *testing.T) {
 			}
 		}
 		for at := range data {
-			if rng.IntN(20) >= fewer(5) {
+			if rng.IntN(20) >= race.Fewer(5) {
 				continue
 			}
 			changed := slices.Clone(data)

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
@@ -17,7 +18,7 @@ import (
 // Estimates must be right at once, although Pebble reads the statistics of its tables some time
 // after opening. A second load of the same triples changes none.
 func TestEstimateAfterOpen(t *testing.T) {
-	lone(t)
+	race.Skip(t)
 	const n = 20_000
 	var doc strings.Builder
 	for i := range n {

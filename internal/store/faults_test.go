@@ -18,6 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -46,7 +47,7 @@ func TestWriteErrors(t *testing.T) {
 		t.Skip("much work, of one goroutine at a time")
 	}
 	for _, forever := range []bool{true, false} {
-		for stop := 0; stop < 400; stop += 400 / fewer(20) {
+		for stop := 0; stop < 400; stop += 400 / race.Fewer(20) {
 			fs := memdisk.New()
 			s := openFor(t, fs)
 			s.Close()
@@ -326,7 +327,7 @@ func TestCrashes(t *testing.T) {
 			}
 		})
 	}
-	for crash := range fewer(10) {
+	for crash := range race.Fewer(10) {
 		for range ahead + rng.IntN(40) {
 			tokens <- struct{}{}
 			given++

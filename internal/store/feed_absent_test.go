@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -51,12 +52,12 @@ func TestAbsentBelieved(t *testing.T) {
 // between.
 func TestAbsentModel(t *testing.T) {
 	rng := random(t)
-	for range fewer(5) {
+	for range race.Fewer(5) {
 		s := openMem(t, Options{Watched: []string{watched}})
 		there := map[string]bool{}
 		last, _ := s.ChangeFeed().End()
 		states := map[uint64]map[string]bool{last: {}}
-		for range fewer(200) {
+		for range race.Fewer(200) {
 			since := last - min(uint64(rng.IntN(6)), last-1)
 			known := states[since]
 			var names, gone []string

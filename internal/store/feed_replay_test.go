@@ -17,6 +17,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -139,7 +140,7 @@ func TestFeedCrashes(t *testing.T) {
 		}
 		mu.Lock()
 		defer mu.Unlock()
-		if writes++; writes%3 == 0 && len(crashes) < fewer(150) {
+		if writes++; writes%3 == 0 && len(crashes) < race.Fewer(150) {
 			done := acknowledged.Load()
 			crashes = append(crashes, crash{fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}), done})
 		}
@@ -216,7 +217,7 @@ func TestFeedCrashes(t *testing.T) {
 		}
 	}
 	t.Logf("%d crashes in %d writes", len(crashes), writes)
-	if len(crashes) < fewer(50) {
+	if len(crashes) < race.Fewer(50) {
 		t.Error("not a test")
 	}
 }

@@ -154,23 +154,6 @@ func checked(t testing.TB, s *Store) check.Report {
 	return report
 }
 
-// lone skips a test under the race detector if other tests cover its goroutines, because it takes
-// ten times as long and finds nothing more.
-func lone(t *testing.T) {
-	t.Helper()
-	if raced {
-		t.Skip("not under the race detector: its goroutines are those of other tests")
-	}
-}
-
-// fewer returns n, or a fifth of it under the race detector.
-func fewer(n int) int {
-	if raced {
-		return (n + 4) / 5
-	}
-	return n
-}
-
 // eventually waits until a goroutine of the store makes a condition true.
 func eventually(t testing.TB, what string, condition func() bool) {
 	t.Helper()

@@ -9,6 +9,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
@@ -106,7 +107,7 @@ func TestLoadCrashes(t *testing.T) {
 	rng := random(t)
 	seen := map[int64]int{}
 	step := 1
-	if raced {
+	if race.Enabled {
 		step = 5
 	}
 	for stop := 0; ; stop += step {
@@ -145,7 +146,7 @@ func TestLoadCrashes(t *testing.T) {
 			break
 		}
 	}
-	if seen[40] < fewer(10) || seen[100] == 0 {
+	if seen[40] < race.Fewer(10) || seen[100] == 0 {
 		t.Errorf("runs by triples after the crash: %v", seen)
 	}
 }

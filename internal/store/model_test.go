@@ -12,6 +12,7 @@ import (
 	"pgregory.net/rapid"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -447,7 +448,7 @@ func TestGroup(t *testing.T) {
 func verify(t *testing.T, property func(*rapid.T)) {
 	n := 0
 	rapid.Check(t, func(t *rapid.T) {
-		if n++; raced && n%10 != 1 {
+		if n++; race.Enabled && n%10 != 1 {
 			return
 		}
 		property(t)

@@ -10,6 +10,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -121,7 +122,7 @@ func TestRangeWithBounds(t *testing.T) {
 }
 
 func TestEstimates(t *testing.T) {
-	if raced {
+	if race.Enabled {
 		t.Skip("nothing runs at the same time")
 	}
 	s := openMem(t, Options{})

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
@@ -34,7 +35,7 @@ func pupils(n int) []triple.Triple {
 
 // TestSourceReads: queries read only the rows that they need, and return the same as over memory.
 func TestSourceReads(t *testing.T) {
-	if raced {
+	if race.Enabled {
 		t.Skip("it is of rows that one goroutine reads")
 	}
 	s := openMem(t, Options{})

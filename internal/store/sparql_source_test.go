@@ -8,6 +8,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/sparql/source/sourcetest"
 	"github.com/trefoildb/trefoil/triple"
@@ -17,7 +18,7 @@ import (
 // writes.
 func TestSource(t *testing.T) {
 	for _, kind := range []string{"in memory", "in tables", "in both"} {
-		if raced && kind != "in both" {
+		if race.Enabled && kind != "in both" {
 			continue
 		}
 		t.Run(kind, func(t *testing.T) {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -211,9 +212,9 @@ func TestOpenRefuses(t *testing.T) {
 // If an Open is cut off at any write or sync, the next one completes it.
 func TestOpenInterrupted(t *testing.T) {
 	seed.Slow(t)
-	lone(t)
+	race.Skip(t)
 	rng := random(t)
-	for stop := range fewer(60) {
+	for stop := range race.Fewer(60) {
 		fs := memdisk.New()
 		faulty, _ := failAt(fs, stop, true)
 		s, err := Open("data", Options{FS: faulty})

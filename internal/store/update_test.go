@@ -16,6 +16,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -264,7 +265,7 @@ func TestClearBesideLoads(t *testing.T) {
 			sn.Close()
 		}
 	})
-	for i := range fewer(60) {
+	for i := range race.Fewer(60) {
 		loadTriples(t, s, fmt.Sprintf("load%d", i), triples)
 	}
 	close(stop)

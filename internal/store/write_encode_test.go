@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -49,7 +50,7 @@ func mixedTriples(rng *rand.Rand, n int) []triple.Triple {
 // A request has the keys of package triple, all of them in each order.
 func TestRequestSorted(t *testing.T) {
 	rng := random(t)
-	for range fewer(40) {
+	for range race.Fewer(40) {
 		triples := mixedTriples(rng, 1+rng.IntN(200))
 		requests, err := newRequests(KindAdd, triples, nil)
 		if err != nil || len(requests) != 1 {
@@ -94,7 +95,7 @@ func TestAddManyMixed(t *testing.T) {
 	rng := random(t)
 	s := openMem(t, Options{})
 	there := map[triple.Triple]bool{}
-	for range fewer(12) {
+	for range race.Fewer(12) {
 		triples := mixedTriples(rng, 1+rng.IntN(300))
 		added := int64(0)
 		for _, t := range triples {

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -20,7 +21,7 @@ func second[T any](_ T, err error) error { return err }
 
 // A long list becomes several requests, and so does a list of very long terms.
 func TestAddMuch(t *testing.T) {
-	lone(t)
+	race.Skip(t)
 	s := openMem(t, Options{QueueBytes: 1 << 20})
 	long := strings.Repeat("x", 1<<20)
 	var triples []triple.Triple
@@ -32,7 +33,7 @@ func TestAddMuch(t *testing.T) {
 	if r := add(t, s, triples...); r.Added != 12 {
 		t.Errorf("%+v", r)
 	}
-	if r := add(t, s, students(0, fewer(30_000))...); r.Added != int64(fewer(30_000)) {
+	if r := add(t, s, students(0, race.Fewer(30_000))...); r.Added != int64(race.Fewer(30_000)) {
 		t.Errorf("%+v", r)
 	}
 	if s.metrics.requests.Load() < 4 {

@@ -35,7 +35,7 @@ const (
 	State        = Prefix + "state"        // of both: how far they are
 	Reads        = Prefix + "reads"        // of a subscription: its latest batch of read counts
 	Prefixes     = Prefix + "prefixes"     // of [PrefixRow]: the prefixes of the store
-	Links        = Prefix + "system:links" // of [PrefixRow]: the UIDs of pages are in this graph
+	Links        = Prefix + "system:links" // of [PrefixRow]: the store has UIDs of pages
 )
 
 // PrefixRow is the triple whose annotation [Prefixes] has the prefixes of the store. Loads write it

@@ -12,6 +12,7 @@ import (
 	"testing/iotest"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -218,7 +219,7 @@ func TestAgainstSplit(t *testing.T) {
 
 // TestLongLists: a list of 10 million links comes in parts, in little memory.
 func TestLongLists(t *testing.T) {
-	if raceEnabled || testing.Short() {
+	if race.Enabled || testing.Short() {
 		t.Skip("much data")
 	}
 	const n = 10_000_000
@@ -258,7 +259,7 @@ func TestLongURLs(t *testing.T) {
 		if e.counts.Links != 20 || e.counts.Rejected != 0 || !strings.HasSuffix(e.lines[0], long+"z") && f != Edges {
 			t.Errorf("%v: %+v", f, e.counts)
 		}
-		if raceEnabled {
+		if race.Enabled {
 			continue
 		}
 		var before, after runtime.MemStats

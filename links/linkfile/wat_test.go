@@ -16,6 +16,8 @@ import (
 	"unicode/utf8"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/trefoildb/trefoil/internal/testing/race"
 )
 
 // record returns a WARC record.
@@ -274,7 +276,7 @@ const everything = `{"HTTP-Response-Metadata":{"Response-Message":{"Status":"200
 
 // TestLongRecords: if a record is over the limit, it is skipped without being held.
 func TestLongRecords(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("measures memory")
 	}
 	const size = 300 << 20

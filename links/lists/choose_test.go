@@ -7,6 +7,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/race"
 )
 
 // menus returns the lists of a site. Its pages share a menu of that many targets, and have other
@@ -132,7 +134,7 @@ func TestChooseRight(t *testing.T) {
 	if testing.Short() {
 		t.Skip("builds many tables")
 	}
-	skipWithRace(t)
+	race.Skip(t)
 	rng := random(t)
 	seen := map[Codec]bool{}
 	for menu := 2; menu < 40; menu += 6 {

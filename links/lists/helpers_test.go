@@ -18,15 +18,6 @@ var codecs = []Codec{StreamVByte, Reference}
 
 var random = seed.Rand
 
-// skipWithRace skips a test of much data under the race detector, because it is ten times slower
-// then. This package has no goroutines to check.
-func skipWithRace(t *testing.T) {
-	t.Helper()
-	if raceEnabled {
-		t.Skip("much data: runs without -race")
-	}
-}
-
 // links is one list of a plain graph.
 type links struct{ locals, ghosts []uint32 }
 

@@ -8,6 +8,8 @@ import (
 	"math"
 	"slices"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/race"
 )
 
 func TestTableAgainstPlainLists(t *testing.T) {
@@ -168,10 +170,10 @@ func TestBuilderGoesOn(t *testing.T) {
 func TestLongLists(t *testing.T) {
 	for _, codec := range codecs {
 		n := uint32(300_000)
-		if raceEnabled {
+		if race.Enabled {
 			n = 30_000
 		}
-		if codec == StreamVByte && !testing.Short() && !raceEnabled {
+		if codec == StreamVByte && !testing.Short() && !race.Enabled {
 			n = 10_000_000
 		}
 		t.Run(codec.String(), func(t *testing.T) { testLongLists(t, codec, n) })
@@ -227,7 +229,7 @@ func testLongLists(t *testing.T, codec Codec, n uint32) {
 
 // TestManyBytes builds a table in several chunks.
 func TestManyBytes(t *testing.T) {
-	skipWithRace(t)
+	race.Skip(t)
 	rng := random(t)
 	graph := make([]links, 700)
 	for i := range graph {
@@ -248,7 +250,7 @@ func TestManyBytes(t *testing.T) {
 
 // TestNoAllocation checks that a read allocates nothing if the list has room.
 func TestNoAllocation(t *testing.T) {
-	if raceEnabled {
+	if race.Enabled {
 		t.Skip("the race detector empties pools")
 	}
 	rng := random(t)

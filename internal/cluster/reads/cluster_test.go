@@ -29,6 +29,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -446,7 +447,7 @@ func isError(err, target error) bool { return errors.Is(err, target) }
 
 // fewer returns n, or a third of it under the race detector.
 func fewer(n int) int {
-	if raced {
+	if race.Enabled {
 		return (n + 2) / 3
 	}
 	return n

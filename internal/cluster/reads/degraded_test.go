@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -28,7 +29,7 @@ func (w *world) living(rng *rand.Rand, dead *machine) int {
 // whatever is asked and however it is gone through.
 func TestDegraded(t *testing.T) {
 	for _, machines := range []int{3, 4, 5} {
-		if raced && machines > 3 {
+		if race.Enabled && machines > 3 {
 			continue // the same goroutines
 		}
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {

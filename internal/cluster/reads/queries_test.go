@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -96,7 +97,7 @@ func TestQueryMessages(t *testing.T) {
 // A pattern in one segment is one call. If it has more rows than one answer, it goes on by
 // streams.
 func TestPatternMessages(t *testing.T) {
-	if raced {
+	if race.Enabled {
 		t.Skip("it counts messages, and has many triples")
 	}
 	w := newWorld(t, 2, Options{})

@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/sparql/source/sourcetest"
 	"github.com/trefoildb/trefoil/triple"
@@ -21,7 +22,7 @@ import (
 // A cluster is a source for SPARQL as any store is.
 func TestSource(t *testing.T) {
 	for _, machines := range []int{1, 3} {
-		if raced && machines == 1 {
+		if race.Enabled && machines == 1 {
 			continue
 		}
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
@@ -141,7 +142,7 @@ func bounds(rng *rand.Rand, t triple.Triple) triple.Bounds {
 // A cluster must answer like a lone store with the same triples.
 func TestAnswers(t *testing.T) {
 	for _, machines := range []int{1, 2, 3, 5} {
-		if raced && machines != 3 {
+		if race.Enabled && machines != 3 {
 			continue // the same goroutines
 		}
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {

@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -167,7 +168,7 @@ func atLeast[T uint32 | int](numbers []T, k T) int {
 func TestShape(t *testing.T) {
 	seed.Slow(t)
 	o := Options{Pages: 1_000_000, Hosts: 50_000, Seed: 1}
-	if testing.Short() || raceEnabled {
+	if testing.Short() || race.Enabled {
 		o.Pages, o.Hosts = 100_000, 5_000
 	}
 	g := mustNew(t, o)

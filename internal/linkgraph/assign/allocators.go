@@ -7,10 +7,13 @@ import (
 	"errors"
 	"fmt"
 	"slices"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
 	"github.com/trefoildb/trefoil/triple"
@@ -24,7 +27,6 @@ import (
 // this process alone. In a cluster see Assigner. So numbers continue from those in the store.
 type allocators struct {
 	*machine.Machine
-	forms *pagerows.Forms
 	slots map[uid.Slot]*uid.Allocator
 	hosts int // in all allocators, about
 	// rounds is the number of times that UIDs were assigned, or may have been.
@@ -32,6 +34,7 @@ type allocators struct {
 	// pending has the UIDs of pages whose write has an unknown outcome in this epoch. The write may
 	// still be committed, so the page must get the same UID, and no other page may get it.
 	pending map[string]uid.UID
+	marked  atomic.Bool // the store is known to have the mark
 }
 
 const (
@@ -49,12 +52,12 @@ type Assigned struct {
 
 // assign assigns UIDs to pages. They must be distinct and have none. It orders them by host and
 // URL. It calls done with some of them at a time, when these are durable.
-func (a *allocators) assign(ctx context.Context, f pagerows.Form, urls []string, done func([]Assigned) error) error {
-	if err := a.forms.MarkMoved(ctx, f); err != nil {
+func (a *allocators) assign(ctx context.Context, urls []string, done func([]Assigned) error) error {
+	if err := a.mark(ctx); err != nil {
 		return err
 	}
 	again, urls := a.takePending(urls)
-	runs, err := a.number(ctx, f, urls)
+	runs, err := a.number(ctx, urls)
 	if err != nil {
 		return err
 	}
@@ -75,11 +78,11 @@ func (a *allocators) assign(ctx context.Context, f pagerows.Form, urls []string,
 	// The first page of an extent also writes the host of the extent.
 	for _, r := range runs {
 		if r.First.Page() == 0 {
-			triples = append(triples, f.HostTriple(r.First.Extent(), r.Pages[0].Key))
+			triples = append(triples, links.HostTriple(r.First.Extent(), r.Pages[0].Key))
 		}
 		for i, p := range r.Pages {
 			u := r.First + uid.UID(i)
-			triples = append(triples, f.UIDTriple(p.URL, u))
+			triples = append(triples, links.UIDTriple(p.URL, u))
 			given = append(given, Assigned{p.URL, u})
 			if len(triples) >= assignBatch {
 				if err := flush(); err != nil {
@@ -89,6 +92,30 @@ func (a *allocators) assign(ctx context.Context, f pagerows.Form, urls []string,
 		}
 	}
 	return flush()
+}
+
+// mark writes that the store has UIDs, before the first of them. CLEAR ALL leaves UIDs, and no read of a
+// client has them, so a restore looks for the mark.
+func (a *allocators) mark(ctx context.Context) error {
+	if a.marked.Load() {
+		return nil
+	}
+	r, err := a.Node.Reader()
+	if err != nil {
+		return err
+	}
+	defer r.Close()
+	mark, err := r.Annotation(ctx, systemgraph.PrefixRow, systemgraph.Links)
+	if err == nil && mark == nil {
+		if _, err = store.Add(ctx, a.Node, []triple.Triple{systemgraph.PrefixRow}); err == nil {
+			err = store.Annotate(ctx, a.Node, systemgraph.PrefixRow, systemgraph.Links, []byte("1"))
+		}
+	}
+	if err != nil {
+		return fmt.Errorf("mark that the store has UIDs of pages: %w", err)
+	}
+	a.marked.Store(true)
+	return nil
 }
 
 // unsure records that it is not known which UIDs were written. A lone store writes nothing more after
@@ -116,7 +143,7 @@ func (a *allocators) takePending(urls []string) (runs []Numbered, rest []string)
 			rest = append(rest, url)
 			continue
 		}
-		key := pagerows.HostKey(url)
+		key := weburl.HostKey(url)
 		runs = append(runs, Numbered{u, []Keyed{{uid.SlotOf(key), key, url}}})
 	}
 	return runs, rest
@@ -132,7 +159,7 @@ type Numbered struct {
 }
 
 // number finds UIDs for pages. If the caller does not write them, it must call forget.
-func (a *allocators) number(ctx context.Context, f pagerows.Form, urls []string) (runs []Numbered, err error) {
+func (a *allocators) number(ctx context.Context, urls []string) (runs []Numbered, err error) {
 	a.rounds++
 	// 1. Sort by slot and host, because a host's numbers are taken together.
 	pages := make([]Keyed, len(urls))
@@ -149,7 +176,7 @@ func (a *allocators) number(ctx context.Context, f pagerows.Form, urls []string)
 		}
 		host := pages[:n]
 		pages = pages[n:]
-		taken, err := a.take(ctx, f, host[0].Slot, host[0].Key, uint64(n))
+		taken, err := a.take(ctx, host[0].Slot, host[0].Key, uint64(n))
 		if err != nil {
 			return nil, err
 		}
@@ -187,8 +214,8 @@ func (k Keyed) compare(other Keyed) int {
 }
 
 // take takes numbers for pages of a host.
-func (a *allocators) take(ctx context.Context, f pagerows.Form, slot uid.Slot, key string, n uint64) ([]uid.Run, error) {
-	allocator, err := a.allocator(ctx, f, slot)
+func (a *allocators) take(ctx context.Context, slot uid.Slot, key string, n uint64) ([]uid.Run, error) {
+	allocator, err := a.allocator(ctx, slot)
 	if err != nil {
 		return nil, err
 	}
@@ -209,7 +236,7 @@ func (a *allocators) take(ctx context.Context, f pagerows.Form, slot uid.Slot, k
 }
 
 // allocator returns the allocator of a slot, restored from the store.
-func (a *allocators) allocator(ctx context.Context, f pagerows.Form, slot uid.Slot) (*uid.Allocator, error) {
+func (a *allocators) allocator(ctx context.Context, slot uid.Slot) (*uid.Allocator, error) {
 	// 1. Use the cached one. If there are too many hosts, all are dropped.
 	if found := a.slots[slot]; found != nil {
 		return found, nil
@@ -223,14 +250,14 @@ func (a *allocators) allocator(ctx context.Context, f pagerows.Form, slot uid.Sl
 		slots.First = slot / machine.PartitionSlots * machine.PartitionSlots
 		slots.Last = slots.First + machine.PartitionSlots - 1
 	}
-	if err := a.restore(ctx, f, slots); err != nil {
+	if err := a.restore(ctx, slots); err != nil {
 		return nil, fmt.Errorf("read the UIDs of slot %d: %w", slot, err)
 	}
 	return a.slots[slot], nil
 }
 
 // restore makes the allocators of slots from the UIDs in the store.
-func (a *allocators) restore(ctx context.Context, f pagerows.Form, slots uid.Slots) error {
+func (a *allocators) restore(ctx context.Context, slots uid.Slots) error {
 	r, err := a.Node.Reader()
 	if err != nil {
 		return err
@@ -242,13 +269,13 @@ func (a *allocators) restore(ctx context.Context, f pagerows.Form, slots uid.Slo
 		last uid.UID
 	}
 	hosts := map[uid.Slot][]host{}
-	err = f.EachPage(ctx, r.Source(), slots.Range(), func(p pagerows.Page) error {
+	err = pagerows.EachPage(ctx, r.Source(), slots.Range(), func(p pagerows.Page) error {
 		of := hosts[p.UID.Slot()]
 		if n := len(of); n > 0 && of[n-1].last.Extent() == p.UID.Extent() {
 			of[n-1].last = p.UID
 			return nil
 		}
-		hosts[p.UID.Slot()] = append(of, host{pagerows.HostKey(string(p.URL)), p.UID})
+		hosts[p.UID.Slot()] = append(of, host{weburl.HostKey(string(p.URL)), p.UID})
 		return nil
 	})
 	if err != nil {

@@ -34,13 +34,9 @@ func (a *Assigner) AssignAll(ctx context.Context, urls []string, rounds int) err
 		return err
 	}
 	defer unlock()
-	f, err := a.forms.Form(ctx)
-	if err != nil {
-		return err
-	}
 	// 1. Some of the pages may have UIDs already.
 	if a.Allocators.rounds != rounds {
-		found, err := f.FindUIDs(ctx, a.Node, urls)
+		found, err := pagerows.FindUIDs(ctx, a.Node, urls)
 		if err != nil {
 			return err
 		}
@@ -56,9 +52,9 @@ func (a *Assigner) AssignAll(ctx context.Context, urls []string, rounds int) err
 	given, all := 0, len(urls)
 	if all >= a.Options.Limits.LoadedPages {
 		a.board.Say("%d new pages get UIDs", all)
-		return a.Allocators.Load(ctx, f, urls, a.Options.BuildBytes)
+		return a.Allocators.Load(ctx, urls, a.Options.BuildBytes)
 	}
-	return a.Allocators.assign(ctx, f, urls, func(some []Assigned) error {
+	return a.Allocators.assign(ctx, urls, func(some []Assigned) error {
 		given += len(some)
 		a.board.Say("%d of %d new pages have UIDs", given, all)
 		return nil
@@ -77,7 +73,6 @@ func (a *Assigner) AssignAll(ctx context.Context, urls []string, rounds int) err
 //     the write may still be committed.
 type Assigner struct {
 	*machine.Machine
-	forms  *pagerows.Forms
 	hosts  *pagerows.Hosts
 	board  *state.Board
 	router *route.Router
@@ -92,15 +87,18 @@ type Assigner struct {
 }
 
 // NewAssigner returns an assigner that knows no UID.
-func NewAssigner(f *pagerows.Forms, h *pagerows.Hosts, r *route.Router) *Assigner {
-	a := &Assigner{Machine: f.Machine, forms: f, hosts: h, board: r.Board, router: r, Assigning: machine.NewLock()}
-	a.Allocators = allocators{Machine: f.Machine, forms: f}
+func NewAssigner(h *pagerows.Hosts, r *route.Router) *Assigner {
+	a := &Assigner{Machine: r.Machine, hosts: h, board: r.Board, router: r, Assigning: machine.NewLock()}
+	a.Allocators = allocators{Machine: r.Machine}
 	a.Forget()
 	return a
 }
 
-// Forget makes the UIDs of recently changed pages be looked up again.
-func (a *Assigner) Forget() { a.Known.Store(NewKnown()) }
+// Forget makes the UIDs of recently changed pages and the mark be looked up again.
+func (a *Assigner) Forget() {
+	a.Known.Store(NewKnown())
+	a.Allocators.marked.Store(false)
+}
 
 // errNotPrimary is the refusal of a machine that does not assign the UIDs of a partition.
 func (a *Assigner) errNotPrimary(epoch uint64) error {
@@ -229,11 +227,7 @@ func (a *Assigner) Assign(ctx context.Context, urls []string) (uids []uid.UID, g
 			missing, places = append(missing, url), append(places, i)
 		}
 	}
-	f, err := a.forms.Form(ctx)
-	if err != nil {
-		return nil, 0, err
-	}
-	found, err := f.FindUIDs(ctx, a.Node, missing)
+	found, err := pagerows.FindUIDs(ctx, a.Node, missing)
 	if err != nil {
 		return nil, 0, err
 	}
@@ -251,7 +245,7 @@ func (a *Assigner) Assign(ctx context.Context, urls []string) (uids []uid.UID, g
 		return uids, 0, nil
 	}
 	// 3. Assign the rest.
-	err = a.Allocators.assign(fenced, f, unnamed, func(some []Assigned) error {
+	err = a.Allocators.assign(fenced, unnamed, func(some []Assigned) error {
 		given += int64(len(some))
 		for _, page := range some {
 			for _, i := range rest[page.URL] {

@@ -21,11 +21,11 @@ import (
 // Load assigns UIDs to pages, as assign does, but to all of them or to none. The store's feed
 // then has a load, after which all cells are built again. So only a build may call this, because it
 // starts again behind the load.
-func (a *allocators) Load(ctx context.Context, f pagerows.Form, urls []string, memory int64) error {
-	if err := a.forms.MarkMoved(ctx, f); err != nil {
+func (a *allocators) Load(ctx context.Context, urls []string, memory int64) error {
+	if err := a.mark(ctx); err != nil {
 		return err
 	}
-	runs, err := a.number(ctx, f, urls)
+	runs, err := a.number(ctx, urls)
 	if err != nil {
 		return err
 	}

@@ -49,7 +49,6 @@ type builder struct {
 // Maker makes cells from the rows of the store.
 type Maker struct {
 	*machine.Machine
-	Forms    *pagerows.Forms
 	Hosts    *pagerows.Hosts
 	Board    *state.Board
 	Router   *route.Router

@@ -41,28 +41,23 @@ func (cm *Maker) OpenBuildRows(ctx context.Context) (buildRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	f, err := cm.Forms.Form(ctx)
-	if err != nil {
-		return nil, err
-	}
 	if db := cm.Node.Lone(); db != nil {
 		sn, err := db.Snapshot()
 		if err != nil {
 			return nil, err
 		}
-		return &LoneRows{Form: f, Snapshot: sn, Keys: keys, labels: db.Status().Annotations > 0, Workers: cm.Options.Workers}, nil
+		return &LoneRows{Snapshot: sn, Keys: keys, labels: db.Status().Annotations > 0, Workers: cm.Options.Workers}, nil
 	}
 	r, err := cm.Node.Reader()
 	if err != nil {
 		return nil, err
 	}
-	return &clusterRows{Form: f, Reader: r, keys: keys, predicate: cm.Options.Predicate, labels: cm.Router.Annotated(ctx)}, nil
+	return &clusterRows{Reader: r, keys: keys, predicate: cm.Options.Predicate, labels: cm.Router.Annotated(ctx)}, nil
 }
 
 // LoneRows are the rows of a snapshot. Link rows are read raw, because annotations then come
 // behind their triple without a search.
 type LoneRows struct {
-	pagerows.Form
 	Snapshot *store.Snapshot
 	Keys     triple.Range // of links
 	labels   bool         // the store has annotations
@@ -74,7 +69,7 @@ func (b *LoneRows) Close() error { return b.Snapshot.Close() }
 
 // EstimatePages implements [buildRows].
 func (b *LoneRows) EstimatePages(context.Context, machine.PartitionSet) (int, error) {
-	keys, err := b.UIDRange(uid.AllSlots.Range())
+	keys, err := pagerows.UIDRange(uid.AllSlots.Range())
 	if err != nil {
 		return 0, err
 	}
@@ -84,7 +79,7 @@ func (b *LoneRows) EstimatePages(context.Context, machine.PartitionSet) (int, er
 
 // Pages implements [buildRows].
 func (b *LoneRows) Pages(ctx context.Context, r uid.Range, do func(pagerows.Page) error) error {
-	return b.EachPage(ctx, b.Snapshot.Source(), r, do)
+	return pagerows.EachPage(ctx, b.Snapshot.Source(), r, do)
 }
 
 // Links implements [buildRows].
@@ -121,7 +116,6 @@ func (b *LoneRows) Links(ctx context.Context, part triple.Range, to LinkRows) er
 
 // clusterRows are the rows of a cluster, complete or an error.
 type clusterRows struct {
-	pagerows.Form
 	store.Reader
 	keys      triple.Range
 	predicate string
@@ -130,7 +124,7 @@ type clusterRows struct {
 
 // EstimatePages implements [buildRows].
 func (b *clusterRows) EstimatePages(ctx context.Context, set machine.PartitionSet) (int, error) {
-	keys, err := b.UIDRange(uid.AllSlots.Range())
+	keys, err := pagerows.UIDRange(uid.AllSlots.Range())
 	if err != nil {
 		return 0, err
 	}
@@ -140,7 +134,7 @@ func (b *clusterRows) EstimatePages(ctx context.Context, set machine.PartitionSe
 
 // Pages implements [buildRows].
 func (b *clusterRows) Pages(ctx context.Context, r uid.Range, do func(pagerows.Page) error) error {
-	return b.EachPage(ctx, b.Source(), r, do)
+	return pagerows.EachPage(ctx, b.Source(), r, do)
 }
 
 // DivideLinks implements [buildRows]. One goroutine reads all, because the owners send ahead.

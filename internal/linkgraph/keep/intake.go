@@ -34,20 +34,18 @@ type change struct {
 
 // Taken is changes of the feed up to a position, and their pages, each once.
 type Taken struct {
-	Changes  []change
-	URLs     []string
-	places   map[string]int
-	size     int // bytes of the URLs and labels
-	Loads    loads
-	At       feed.Position
-	restored bool // UIDs of the earlier form were added
-	earlier  bool // UIDs have the earlier form, see pagerows/form.go
-	whole    bool // no request is taken in part
-	Void     bool // a bulk load or a cleared graph makes all cells invalid
-	moved    bool // there is something to take
-	counted  bool // links, labels or UIDs have changed
-	linked   bool // triples of the predicate have changed
-	mixed    bool // one of them is not plain, see state/plain.go
+	Changes []change
+	URLs    []string
+	places  map[string]int
+	size    int // bytes of the URLs and labels
+	Loads   loads
+	At      feed.Position
+	whole   bool // no request is taken in part
+	Void    bool // a bulk load or a cleared graph makes all cells invalid
+	moved   bool // there is something to take
+	counted bool // links, labels or UIDs have changed
+	linked  bool // triples of the predicate have changed
+	mixed   bool // one of them is not plain, see state/plain.go
 }
 
 func NewTaken(o *machine.Options) *Taken {
@@ -99,12 +97,8 @@ func (t *Taken) addChange(c *feed.Change) error {
 	}
 	// 1. A UID counts as a change of the graph. If a page has lost its UID, as in a cleared cluster,
 	// no cell is right.
-	earlier := bytes.Equal(terms[triple.Predicate], earlierUIDTerm)
-	if earlier || bytes.Equal(terms[triple.Predicate], uidTerm) {
-		// If UIDs are in the system graph, a delete of the earlier form takes none from a page.
-		t.restored = t.restored || earlier && c.Kind == feed.Add
-		lost := c.Kind == feed.Delete && (!earlier || t.earlier)
-		t.counted, t.Void = true, t.Void || lost
+	if bytes.Equal(terms[triple.Predicate], uidTerm) {
+		t.counted, t.Void = true, t.Void || c.Kind == feed.Delete
 		return nil
 	}
 	if c.Long != nil {
@@ -137,7 +131,6 @@ func (t *Taken) addChange(c *feed.Change) error {
 // later if they are few. Otherwise, and if it has UIDs, no cell is right.
 func (t *Taken) addWhole(c *feed.Change) {
 	t.counted, t.linked = true, true
-	t.restored = t.restored || c.Kind == feed.Load && c.Load.Predicates[pagerows.EarlierUID] > 0
 	if c.Kind != feed.Load || !t.Loads.add(c) {
 		t.Void = true
 	}
@@ -146,29 +139,23 @@ func (t *Taken) addWhole(c *feed.Change) {
 // LinkFilter selects the changes of links, of their labels and of UIDs. Loads and clears without
 // links and UIDs do not pass it.
 func LinkFilter(predicate string) feed.Filter {
-	kinds := []feed.Kind{feed.Add, feed.Delete, feed.Load, feed.Clear}
 	return feed.Filter{
 		Pattern: triple.Pattern{Predicate: triple.NewIRI(predicate)}, Application: links.Application,
 		Also: &feed.Filter{
 			Pattern: triple.Pattern{Predicate: triple.NewIRI(links.UIDPredicate)},
-			Kinds:   kinds,
-			Also:    &feed.Filter{Pattern: triple.Pattern{Predicate: triple.NewIRI(pagerows.EarlierUID)}, Kinds: kinds},
+			Kinds:   []feed.Kind{feed.Add, feed.Delete, feed.Load, feed.Clear},
 		},
 	}
 }
 
-// uidTerm is the encoded predicate of UIDs, earlierUIDTerm that of the earlier form.
-var (
-	uidTerm        = append([]byte{pagerows.TagIRI}, links.UIDPredicate...)
-	earlierUIDTerm = append([]byte{pagerows.TagIRI}, pagerows.EarlierUID...)
-)
+// uidTerm is the encoded predicate of UIDs.
+var uidTerm = append([]byte{pagerows.TagIRI}, links.UIDPredicate...)
 
 // intake is the changes that wait for the keeper. One goroutine reads the feed, because decoding
 // and applying then overlap.
 type intake struct {
 	More    chan struct{} // has a token if there is something to take
 	options *machine.Options
-	forms   *pagerows.Forms
 
 	mu    sync.Mutex
 	room  *sync.Cond
@@ -179,7 +166,7 @@ type intake struct {
 
 // StartIntake reads the feed from a position on until ctx ends.
 func (k *Keeper) StartIntake(ctx context.Context, since feed.Position) *intake {
-	in := &intake{More: make(chan struct{}, 1), next: NewTaken(&k.Options), options: &k.Options, forms: k.Forms}
+	in := &intake{More: make(chan struct{}, 1), next: NewTaken(&k.Options), options: &k.Options}
 	in.room = sync.NewCond(&in.mu)
 	k.Running.Go(func() {
 		stop := context.AfterFunc(ctx, func() {
@@ -201,7 +188,6 @@ func (in *intake) add(ctx context.Context, b *feed.Batch) error {
 	for in.next.whole && (len(in.next.Changes) >= takenChanges || in.next.size >= takenBytes) && ctx.Err() == nil {
 		in.room.Wait()
 	}
-	in.next.earlier = in.forms.MayBeEarlier()
 	if err := in.next.Add(b); err != nil {
 		return err
 	}

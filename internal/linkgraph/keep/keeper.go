@@ -49,7 +49,6 @@ func (k *Keeper) InKeeper(ctx context.Context, do func(k *Keeper) error) error {
 // Keeper owns the cells of this machine. Its goroutine alone uses the fields behind wishes.
 type Keeper struct {
 	*machine.Machine
-	Forms    *pagerows.Forms
 	Hosts    *pagerows.Hosts
 	Board    *state.Board
 	Assigner *assign.Assigner
@@ -131,9 +130,6 @@ func (k *Keeper) load(ctx context.Context) error {
 		return nil
 	}
 	begun := time.Now()
-	if _, err := k.Forms.Form(ctx); err != nil {
-		return err
-	}
 	at, err := k.Node.Feed().Position(ctx)
 	if err != nil {
 		return err
@@ -238,7 +234,6 @@ func (k *Keeper) install(ctx context.Context, parts []*state.Part, at feed.Posit
 	// 1. Take in what these parts lack.
 	for !at.Reaches(k.At) {
 		t := NewTaken(&k.Options)
-		t.earlier = k.Forms.MayBeEarlier()
 		err := feed.Each(ctx, k.Node.Feed(), feed.Request{Since: at, Filter: LinkFilter(k.Options.Predicate)}, func(b *feed.Batch) (bool, error) {
 			return false, t.Add(b)
 		})

@@ -31,7 +31,7 @@ func (l *loads) add(c *feed.Change) bool {
 	p := c.Load.Predicates
 	l.rows += p[l.predicate]
 	l.Stamps = append(l.Stamps, c.RowStamps()...)
-	return p != nil && p[links.UIDPredicate] == 0 && p[pagerows.EarlierUID] == 0 && l.rows <= l.most
+	return p != nil && p[links.UIDPredicate] == 0 && l.rows <= l.most
 }
 
 // readLoads adds the links of the loads among changes. It reads the rows of all links for them. The

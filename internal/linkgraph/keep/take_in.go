@@ -16,14 +16,12 @@ import (
 	"github.com/trefoildb/trefoil/links/delta"
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/uid"
+	"github.com/trefoildb/trefoil/links/weburl"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // TakeIn applies the next changes of the feed.
 func (k *Keeper) TakeIn(ctx context.Context, t *Taken) error {
-	if t.restored {
-		k.Forms.Reconsider()
-	}
 	// The rows of a load are read first, because they may make all cells void.
 	if !t.Void {
 		if err := k.readLoads(ctx, t); err != nil {
@@ -31,7 +29,6 @@ func (k *Keeper) TakeIn(ctx context.Context, t *Taken) error {
 		}
 	}
 	if t.Void {
-		k.Forms.Forget() // the mark may be gone
 		k.void(t.At)
 		return nil
 	}
@@ -134,7 +131,7 @@ func (a *applier) partOf(partition int, url string) int {
 		return -1
 	}
 	if a.parts[i].Last < first.Last { // the partition has several parts
-		u := uid.Make(uid.SlotOf(pagerows.HostKey(url)), 1, 0)
+		u := uid.Make(uid.SlotOf(weburl.HostKey(url)), 1, 0)
 		for a.parts[i].Last < u {
 			i++
 		}

@@ -14,7 +14,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
-	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/linkgraph/read"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
@@ -45,7 +44,6 @@ func NewRanker(k *keep.Keeper) *Ranker {
 // Coordinator answers calls of users, and carries a job out if this machine coordinates it.
 type Coordinator struct {
 	*machine.Machine
-	Forms  *pagerows.Forms
 	Board  *state.Board
 	Router *route.Router
 	Keeper *keep.Keeper

@@ -64,10 +64,6 @@ func (c *Coordinator) storeScores(ctx context.Context, s *Scores) error {
 		uid   uid.UID
 		score float64
 	}
-	f, err := c.Forms.Form(ctx)
-	if err != nil {
-		return err
-	}
 	// 1. Many goroutines write, because annotations that wait share a commit.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
@@ -79,7 +75,7 @@ func (c *Coordinator) storeScores(ctx context.Context, s *Scores) error {
 				text := strconv.AppendFloat(nil, p.score, 'g', -1, 64)
 				// After an error the workers drain the channel, so that the sender never
 				// blocks.
-				if err := store.Annotate(ctx, c.Node, f.UIDTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
+				if err := store.Annotate(ctx, c.Node, links.UIDTriple(p.url, p.uid), links.PageRankApplication, text); err != nil {
 					cancel(fmt.Errorf("note the score of %s: %w", p.url, err))
 					continue
 				}

@@ -1,3 +1,3 @@
-// Package pagerows reads and moves pages in the rows of the store: triples of UIDs and of hosts, in the
-// system graph or as earlier releases wrote them ([Forms]), and the hosts of extents ([Hosts]).
+// Package pagerows reads pages from the rows of the store: their UIDs, which are triples of the system
+// graph, the links between them, and the hosts of extents ([Hosts]).
 package pagerows

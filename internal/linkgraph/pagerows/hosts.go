@@ -6,9 +6,13 @@ import (
 	"context"
 	"fmt"
 	"hash/maphash"
+	"strings"
 	"sync"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -111,14 +115,10 @@ func (f *FoundHosts) get(e uid.Extent) hostOf {
 }
 
 // FindHosts looks up the hosts of extents in the store.
-func (fs *Forms) FindHosts(extents []uid.Extent) (map[uid.Extent]string, error) {
-	f, err := fs.Form(fs.Context)
-	if err != nil {
-		return nil, err
-	}
+func FindHosts(ctx context.Context, triples machine.Triples, extents []uid.Extent) (map[uid.Extent]string, error) {
 	ranges := make([]triple.Range, 0, len(extents))
 	for _, e := range extents {
-		t := f.HostTriple(e, "")
+		t := links.HostTriple(e, "")
 		scan, err := triple.Pattern{Subject: t.Subject, Predicate: t.Predicate}.Scan(triple.SPO)
 		if err != nil {
 			return nil, err
@@ -126,9 +126,9 @@ func (fs *Forms) FindHosts(extents []uid.Extent) (map[uid.Extent]string, error) 
 		ranges = append(ranges, scan.Range)
 	}
 	found := map[uid.Extent]string{}
-	err = LookUp(fs.Context, fs.Node, ranges, func(i int, key, value []byte) error {
+	err := LookUp(ctx, triples, ranges, func(i int, key, value []byte) error {
 		_, t, err := triple.DecodeKey(key, value)
-		if key, ok := f.host(t); err == nil && ok {
+		if key, ok := strings.CutPrefix(t.Object.Value(), links.HostPrefix); ok && err == nil && t.Graph == systemgraph.Graph {
 			found[extents[i]] = key
 		}
 		return err

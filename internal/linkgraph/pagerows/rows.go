@@ -11,13 +11,9 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/links/weburl"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-// HostKey returns the key of a page's host.
-func HostKey(url string) string { return weburl.HostKey(url) }
 
 // TagIRI is the first byte of an encoded IRI (package triple). The IRI follows, without a byte
 // 00.
@@ -46,8 +42,8 @@ type Page struct {
 // EachPage calls do with the pages whose UIDs are in r, in the order of UIDs. If two pages have
 // one UID, it returns an error, because no program assigned it twice. If a page has two UIDs,
 // do gets both.
-func (f Form) EachPage(ctx context.Context, src sparql.Source, r uid.Range, do func(Page) error) (err error) {
-	keys, err := f.UIDRange(r)
+func EachPage(ctx context.Context, src sparql.Source, r uid.Range, do func(Page) error) (err error) {
+	keys, err := UIDRange(r)
 	if err != nil {
 		return err
 	}
@@ -56,11 +52,6 @@ func (f Form) EachPage(ctx context.Context, src sparql.Source, r uid.Range, do f
 		return err
 	}
 	defer func() { err = errors.Join(err, rows.Close()) }()
-	return f.eachPageOf(rows, r, do)
-}
-
-// eachPageOf is eachPage for the rows of these UIDs, or of more.
-func (f Form) eachPageOf(rows sparql.Rows, r uid.Range, do func(Page) error) error {
 	var last uid.UID
 	var name []byte // the page of last
 	for rows.Next() {
@@ -72,13 +63,13 @@ func (f Form) eachPageOf(rows sparql.Rows, r uid.Range, do func(Page) error) err
 		if err != nil {
 			return err
 		}
-		p, ok := f.page(terms)
+		p, ok := pageOf(terms)
 		if !ok || !r.Contains(p.UID) {
 			continue
 		}
 		// Rows ascend by UID, so two pages with one UID are adjacent.
 		if p.UID == last {
-			return fmt.Errorf("UID %s is that of two pages, %s and %s: delete one of the two triples with predicate %s", p.UID, name, p.URL, f.UIDTriple("a:", p.UID).Predicate)
+			return fmt.Errorf("UID %s is that of two pages, %s and %s: delete one of the two triples with predicate %s", p.UID, name, p.URL, links.UIDPredicate)
 		}
 		last, name = p.UID, append(name[:0], p.URL...)
 		if err := do(p); err != nil {
@@ -111,13 +102,13 @@ func LinkOf(key, value []byte) (l link, ok bool, err error) {
 
 // FindUIDs looks up the UIDs of pages in the store, 0 if a page has none. If it has two, the
 // lower one counts.
-func (f Form) FindUIDs(ctx context.Context, t machine.Triples, urls []string) ([]uid.UID, error) {
+func FindUIDs(ctx context.Context, t machine.Triples, urls []string) ([]uid.UID, error) {
 	found := make([]uid.UID, len(urls))
 	// A URL that no triple can have is in no range, so each range needs its place.
 	var at []int
 	var ranges []triple.Range
 	for i, url := range urls {
-		of := f.UIDTriple(url, 0)
+		of := links.UIDTriple(url, 0)
 		p := triple.Pattern{Subject: of.Subject, Predicate: of.Predicate}
 		if p.Subject.Check() != nil {
 			continue // no triple has it
@@ -133,7 +124,7 @@ func (f Form) FindUIDs(ctx context.Context, t machine.Triples, urls []string) ([
 		if err != nil {
 			return err
 		}
-		u, ok := f.UID(terms)
+		u, ok := uidOf(terms)
 		if of := &found[at[i]]; ok && (*of == 0 || u < *of) {
 			*of = u
 		}
@@ -142,12 +133,12 @@ func (f Form) FindUIDs(ctx context.Context, t machine.Triples, urls []string) ([
 }
 
 // FindURLs looks up the pages with UIDs in the store, "" if there is none.
-func (f Form) FindURLs(ctx context.Context, t machine.Triples, pages []uid.UID) ([]string, error) {
+func FindURLs(ctx context.Context, t machine.Triples, pages []uid.UID) ([]string, error) {
 	found := make([]string, len(pages))
 	ranges := make([]triple.Range, len(pages))
 	for i, u := range pages {
 		var err error
-		if ranges[i], err = f.UIDRange(uid.Range{First: u, Last: u}); err != nil {
+		if ranges[i], err = UIDRange(uid.Range{First: u, Last: u}); err != nil {
 			return nil, err
 		}
 	}
@@ -159,7 +150,7 @@ func (f Form) FindURLs(ctx context.Context, t machine.Triples, pages []uid.UID) 
 		if err != nil {
 			return err
 		}
-		if p, ok := f.page(terms); ok && p.UID == pages[i] {
+		if p, ok := pageOf(terms); ok && p.UID == pages[i] {
 			found[i] = string(p.URL)
 		}
 		return nil

@@ -54,11 +54,7 @@ func (rd *Reader) pageLabel(ctx context.Context, url string, u uid.UID) ([]byte,
 			return nil, err
 		}
 		defer r.Close()
-		f, err := rd.Forms.Form(ctx)
-		if err != nil {
-			return nil, err
-		}
-		a, err := r.Annotation(ctx, f.UIDTriple(url, u), links.Application)
+		a, err := r.Annotation(ctx, links.UIDTriple(url, u), links.Application)
 		if err != nil || a == nil {
 			return nil, err
 		}

@@ -9,7 +9,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
-	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/links"
@@ -22,7 +21,6 @@ import (
 // several machines.
 type Reader struct {
 	*machine.Machine
-	Forms   *pagerows.Forms
 	Board   *state.Board
 	Router  *route.Router
 	Sampler *Sampler

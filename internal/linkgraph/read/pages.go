@@ -8,6 +8,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/links"
@@ -55,11 +56,7 @@ func (rd *Reader) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 			missing, places = append(missing, urls[i]), append(places, i)
 		}
 	}
-	f, err := rd.Forms.Form(ctx)
-	if err != nil {
-		return nil, err
-	}
-	rest, err := f.FindUIDs(ctx, rd.Node, missing)
+	rest, err := pagerows.FindUIDs(ctx, rd.Node, missing)
 	for k, u := range rest {
 		found[places[k]] = u
 	}
@@ -104,11 +101,7 @@ func (rd *Reader) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 			missing, places = append(missing, pages[i]), append(places, i)
 		}
 	}
-	f, err := rd.Forms.Form(ctx)
-	if err != nil {
-		return nil, err
-	}
-	rest, err := f.FindURLs(ctx, rd.Node, missing)
+	rest, err := pagerows.FindURLs(ctx, rd.Node, missing)
 	for k, url := range rest {
 		found[places[k]] = url
 	}

@@ -47,15 +47,11 @@ func (w *Writer) labelPages(ctx context.Context, changes []links.Change, result 
 	if err != nil {
 		return nil, fmt.Errorf("label pages: %w", err)
 	}
-	f, err := w.Forms.Form(ctx)
-	if err != nil {
-		return nil, fmt.Errorf("label pages: %w", err)
-	}
 	// 2. Write the labels.
 	var labels []edits.Labelled
 	for _, url := range urls {
 		if named[url] != 0 {
-			labels = append(labels, edits.Labelled{Triple: f.UIDTriple(url, named[url]), Label: last[url]})
+			labels = append(labels, edits.Labelled{Triple: links.UIDTriple(url, named[url]), Label: last[url]})
 		}
 	}
 	if err := edits.Note(ctx, labels, w.annotate); err != nil {

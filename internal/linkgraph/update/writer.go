@@ -12,7 +12,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/assign"
 	"github.com/trefoildb/trefoil/internal/linkgraph/edits"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
-	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/linkgraph/read"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
@@ -34,7 +33,6 @@ func (w *Writer) mayGrow(changes []links.Change) error {
 // Writer changes the triples of links and labels.
 type Writer struct {
 	*machine.Machine
-	Forms    *pagerows.Forms
 	Board    *state.Board
 	Router   *route.Router
 	Assigner *assign.Assigner

@@ -1,7 +1,0 @@
-//go:build !race
-
-// Tests without the race detector.
-
-package store
-
-const raced = false

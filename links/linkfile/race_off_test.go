@@ -1,7 +1,0 @@
-// The race detector is off.
-
-//go:build !race
-
-package linkfile
-
-const raceEnabled = false

@@ -1,7 +1,0 @@
-// The race detector is on.
-
-//go:build race
-
-package linkfile
-
-const raceEnabled = true

@@ -1,7 +1,0 @@
-// Constant for builds with the race detector.
-
-//go:build race
-
-package lists
-
-const raceEnabled = true
