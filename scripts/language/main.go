@@ -6,6 +6,7 @@
 //
 //	go run ./scripts/language            one line for each folder at the top, and the sums
 //	go run ./scripts/language -problems  each place that breaks a rule, too
+//	go run ./scripts/language -ceilings  ceilings.txt as it would be today
 package main
 
 import (
@@ -17,17 +18,22 @@ import (
 
 func main() {
 	problems := flag.Bool("problems", false, "print each place that breaks a rule")
+	ceilings := flag.Bool("ceilings", false, "print ceilings.txt as it would be today")
 	flag.Parse()
-	if err := run(*problems); err != nil {
+	if err := run(*problems, *ceilings); err != nil {
 		fmt.Fprintln(os.Stderr, "language:", err)
 		os.Exit(1)
 	}
 }
 
-func run(problems bool) error {
+func run(problems, ceilings bool) error {
 	t, err := readTree(".")
 	if err != nil {
 		return err
+	}
+	if ceilings {
+		fmt.Print(t.ceilings())
+		return nil
 	}
 	// 1. The table of the folders.
 	w := tabwriter.NewWriter(os.Stdout, 0, 8, 2, ' ', tabwriter.AlignRight)
@@ -54,9 +60,19 @@ func run(problems bool) error {
 	}
 	found := t.problems()
 	fmt.Printf("places that break a rule: %d\n", len(found))
+	places := map[string]int{}
+	for k, over := range t.over {
+		places[k.rule] += len(over)
+	}
+	fmt.Printf("places within ceilings: %v\n", places)
 	if problems {
 		for _, p := range found {
 			fmt.Println(p)
+		}
+		for _, k := range t.overKeys() {
+			for _, p := range t.over[k] {
+				fmt.Println(p)
+			}
 		}
 	}
 	return nil

@@ -3,6 +3,7 @@
 package main
 
 import (
+	"fmt"
 	"go/parser"
 	"go/token"
 	"slices"
@@ -18,7 +19,15 @@ func TestRules(t *testing.T) {
 	for _, p := range tree.problems() {
 		t.Error(p)
 	}
-	// The targets of CONTRIBUTING.md, for all product code together.
+	// 1. What holds for each folder.
+	ceilings, err := readCeilings(ceilingsFile)
+	if err != nil {
+		t.Fatal(err)
+	}
+	for _, p := range append(tree.above(ceilings), tree.rates()...) {
+		t.Error(p)
+	}
+	// 2. The targets of CONTRIBUTING.md, for all product code together.
 	var sum counts
 	for _, part := range tree.top() {
 		sum.add(tree.counts[part])
@@ -57,6 +66,89 @@ func TestCounts(t *testing.T) {
 		}
 		if !slices.Equal(got, c.want) {
 			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+// TestPlaces checks the rules with ceilings.
+func TestPlaces(t *testing.T) {
+	const head = "// Package a\npackage a\n\n"
+	for _, c := range []struct {
+		name, source string
+		want         []string
+	}{
+		{"words", "// Package a asks. It\n// settles, if ASK or \"ask\" or [ask] or an ask-file or a task is noted.\npackage a\n",
+			[]string{"word 1", "word 2", "word 2", "word 2"}},
+		{"words of a block", "/* Package a\nasks. */\npackage a\n", []string{"word 2"}},
+		{"names", head + "type askKind struct{ told, task int }\n\nfunc f(asked int) (noted int) {\n\tvar x, note int\n\tfor tell := range x {\n\t}\n\ta, settled := told, asked\n}\n",
+			[]string{"name 4", "name 4", "name 6", "name 6", "name 7", "name 8", "name 10"}},
+		{"names of interfaces", head + "type i interface {\n\tAsk()\n\taskAll()\n\tOwn\n\tOf()\n}\n", []string{"name 6", "bare 8"}},
+		{"a use is not counted", head + "func f() { x = told; told(asked) }\n", nil},
+		{"bare names", head + "func of() {}\nfunc (t) Until() {}\nfunc Now() {}\nfunc now() {}\nfunc ofX() {}\nvar own int\n", []string{"bare 4", "bare 5", "bare 7"}},
+		{"idle step", head + "func f() {\n\t// 2. Fetch the labels.\n\tvar err error\n\tx, err = fetchLabels(y)\n}\n", []string{"step 5"}},
+		{"idle step above a loop", head + "func f() {\n\t// 1. Read the rows.\n\tfor r := range rows {\n\t\ta()\n\t}\n}\n", []string{"step 5"}},
+		{"a reason", head + "func f() {\n\t// 2. Fetch the labels, because readers need them.\n\tx := fetchLabels(y)\n}\n", nil},
+		{"the word is in the block only", head + "func f() {\n\t// 1. Labels.\n\tfor range x {\n\t\tlabels()\n\t}\n}\n", nil},
+		{"no step", head + "func f() {\n\t// Fetch the labels.\n\tx := fetchLabels(y)\n}\n", nil},
+	} {
+		tree := parse(t, "a/a.go", c.source)
+		var got []string
+		for _, k := range tree.overKeys() {
+			for _, p := range tree.over[k] {
+				got = append(got, fmt.Sprint(k.rule, " ", p.line))
+			}
+		}
+		slices.Sort(got)
+		slices.Sort(c.want)
+		if !slices.Equal(got, c.want) {
+			t.Errorf("%s: got %q, want %q", c.name, got, c.want)
+		}
+	}
+}
+
+func TestCeilings(t *testing.T) {
+	tree := parse(t, "a/a.go", "// Package a asks\n// and tells.\npackage a\n\nfunc of() {}\n")
+	for _, c := range []struct {
+		file string
+		want int // problems
+	}{
+		{"word a 2\nbare a 1\n", 0},
+		{"word a 1\nbare a 1\n", 3}, // a line about the folder, and the two places
+		{"word a 2\n", 2},
+		{"word a 3\nbare a 1\n", 1}, // a ceiling that must be lowered
+		{"word a 2\nbare a 1\nbare b 1\n", 1},
+	} {
+		ceilings, err := readCeilings(c.file)
+		if err != nil {
+			t.Fatal(err)
+		}
+		if got := tree.above(ceilings); len(got) != c.want {
+			t.Errorf("ceilings %q: got %v, want %d problems", c.file, got, c.want)
+		}
+	}
+	if got, want := tree.ceilings(), "bare a 1\nword a 2\n"; got != want {
+		t.Errorf("today's ceilings are %q, want %q", got, want)
+	}
+	for _, bad := range []string{"word a", "word a 0", "word a x", "\n"} {
+		if _, err := readCeilings(bad); err == nil {
+			t.Errorf("no error for the ceilings %q", bad)
+		}
+	}
+}
+
+// TestRates checks that a small folder is free, and that a large one is not.
+func TestRates(t *testing.T) {
+	for _, c := range []struct {
+		words, conditional, relative, want int
+	}{
+		{rateWords - 1, 0, rateWords - 1, 0},
+		{1000, 10 * minConditional, 10 * maxRelative, 0},
+		{1000, 10*minConditional - 1, 10*maxRelative + 1, 2},
+	} {
+		tree := newTree()
+		tree.folders["a"] = counts{words: c.words, conditional: c.conditional, relative: c.relative}
+		if got := tree.rates(); len(got) != c.want {
+			t.Errorf("%+v: got %v", c, got)
 		}
 	}
 }
