@@ -238,7 +238,7 @@ func TestMemoryShapes(t *testing.T) {
 	if testing.Short() {
 		t.Skip("it takes long")
 	}
-	for _, test := range seed.One(t, []struct {
+	for _, test := range seed.Choose(t, []struct {
 		name, file string
 		line       func(i int) string
 		n          int

@@ -37,9 +37,9 @@ func (d *declared) MarshalJSON() ([]byte, error) {
 // UnmarshalJSON reads the list.
 func (d *declared) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &d.list) }
 
-// through calls to for each prefix in the list, and returns a function that adds a prefix and then calls to. A
+// recordTo calls to for each prefix in the list, and returns a function that adds a prefix and then calls to. A
 // prefix must be in the list before the rows behind it are in a run, so the function is called while it is parsed.
-func (d *declared) through(to func(name, iri string)) func(name, iri string) {
+func (d *declared) recordTo(to func(name, iri string)) func(name, iri string) {
 	if to == nil {
 		return nil
 	}

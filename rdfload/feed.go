@@ -24,11 +24,11 @@ type unit struct {
 	last   bool  // the input ends with this unit
 	prefix string
 
-	block   *triple.Block // N-Triples, N-Quads
-	triples []triple.Triple
-	notes   []unitAnnotations // of triples
-	rejects []Reject
-	bytes   int64 // of text, decompressed
+	block       *triple.Block // N-Triples, N-Quads
+	triples     []triple.Triple
+	annotations []unitAnnotations // of triples
+	rejects     []Reject
+	bytes       int64 // of text, decompressed
 
 	offset int64 // N-Triples, N-Quads, link files: the beginning of the next unit
 	line   int
@@ -165,7 +165,7 @@ func (f *feeder) units(all iter.Seq2[triple.Triple, error], annotations *[]tripl
 				u.triples = append(u.triples, t)
 				size += sizeOf(&t)
 				if *annotations != nil {
-					u.notes = append(u.notes, unitAnnotations{len(u.triples) - 1, *annotations})
+					u.annotations = append(u.annotations, unitAnnotations{len(u.triples) - 1, *annotations})
 					for i := range *annotations {
 						size += len((*annotations)[i].Data)
 					}

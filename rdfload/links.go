@@ -107,7 +107,7 @@ func OpenLinks(ctx context.Context, s input.Source, from linkfile.Position, opts
 		}
 	}
 	// 3. Skip to the position, and continue there.
-	rest, err := l.behind(ctx, s, in, from.Offset)
+	rest, err := l.restAfter(ctx, s, in, from.Offset)
 	if err != nil {
 		return nil, err
 	}
@@ -125,9 +125,9 @@ func (l *LinkReader) open(s input.Source) (*input.Reader, error) {
 	return in, nil
 }
 
-// behind returns the rest of a source after offset bytes. The source must be open, and nothing may
+// restAfter returns the rest of a source after offset bytes. The source must be open, and nothing may
 // have been read from it. A plain file is opened again, because it can seek.
-func (l *LinkReader) behind(ctx context.Context, s input.Source, in *input.Reader, offset int64) (io.Reader, error) {
+func (l *LinkReader) restAfter(ctx context.Context, s input.Source, in *input.Reader, offset int64) (io.Reader, error) {
 	if offset > 0 && in.Compression() == input.Plain && s.Path != "" {
 		t, err := openTail(s.Path, offset)
 		if err != nil {

@@ -69,7 +69,7 @@ func Load(ctx context.Context, sink Sink, sources []input.Source, opts Options) 
 		return Summary{}, err
 	}
 	defer running.remove(l.dir)
-	l.opts.Prefix = l.manifest.Declared.through(l.opts.Prefix)
+	l.opts.Prefix = l.manifest.Declared.recordTo(l.opts.Prefix)
 	stop := l.report()
 	record, err := l.run(ctx)
 	stop()

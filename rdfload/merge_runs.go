@@ -199,8 +199,8 @@ func (l *loader) mergeRange(ctx context.Context, t mergeTask, runs [][]runPiece)
 	}
 	err = errors.Join(err, counter.close())
 	switch {
-	case w.tells:
-		part.Fresh, part.FreshAnnotations = w.fresh, w.notes
+	case w.countsRows:
+		part.Fresh, part.FreshAnnotations = w.fresh, w.annotations
 	case t.order == triple.SPO:
 		part.Fresh, part.FreshAnnotations = counter.fresh, counter.annotations
 	}

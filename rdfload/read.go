@@ -96,7 +96,7 @@ func (l *loader) inputState(i int) manifestInput {
 // work turns units into quads until the channel is closed. It continues after a failure, until the
 // feeders have ended.
 func (l *loader) work(ctx context.Context, i int, units <-chan unit) {
-	w := &worker{dictionary: l.space.dictionaries[i], quads: l.space.writers[i], notes: l.space.annotations[i], graph: l.opts.Graph, keepGoing: l.opts.KeepGoing,
+	w := &worker{dictionary: l.space.dictionaries[i], quads: l.space.writers[i], annotations: l.space.annotations[i], graph: l.opts.Graph, keepGoing: l.opts.KeepGoing,
 		permits: l.opts.CheckAnnotation, permitsGraph: l.opts.CheckGraph}
 	if l.opts.Links != nil {
 		w.predicate = l.opts.Links.predicate()

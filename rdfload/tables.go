@@ -29,16 +29,16 @@ type rowSink interface {
 // tableWriter writes rows to sorted tables of the sink, one after the other. Writers must have
 // different names, because their tables must not collide.
 type tableWriter struct {
-	ctx   context.Context
-	sink  Sink
-	name  string // path of the tables without number and suffix
-	limit uint64 // bytes of a table
-	table Table
-	paths []string
-	tells bool  // true if the tables themselves count new rows
-	fresh int64 // new triples, if tells
-	notes int64 // new annotations, if tells
-	since int   // rows since the last check; rowBytes count as one more
+	ctx         context.Context
+	sink        Sink
+	name        string // path of the tables without number and suffix
+	limit       uint64 // bytes of a table
+	table       Table
+	paths       []string
+	countsRows  bool  // true if the tables themselves count new rows
+	fresh       int64 // new triples, if tells
+	annotations int64 // new annotations, if tells
+	since       int   // rows since the last check; rowBytes count as one more
 
 	predicate  []byte // first bytes of the keys of the last row's predicate, in POS
 	predicates PredicateCounter
@@ -110,9 +110,9 @@ func (w *tableWriter) closeTable() error {
 	}
 	if t, ok := table.(interface{ New() (int64, int64) }); ok {
 		triples, annotations := t.New()
-		w.tells = true
+		w.countsRows = true
 		w.fresh += triples
-		w.notes += annotations
+		w.annotations += annotations
 	}
 	return nil
 }

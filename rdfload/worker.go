@@ -15,13 +15,13 @@ func newSeed() maphash.Seed { return maphash.MakeSeed() }
 // worker turns statements into quads of term ids, with its own dictionary. Only one goroutine may
 // use it.
 type worker struct {
-	dictionary *dictionary
-	quads      *quadWriter
-	notes      *annotationBuffer
-	graph      triple.Term // for statements without a graph; zero: the default graph
-	keepGoing  bool
-	predicate  string                           // of links
-	permits    func(applicationID string) error // see Options.CheckAnnotation; may be nil
+	dictionary  *dictionary
+	quads       *quadWriter
+	annotations *annotationBuffer
+	graph       triple.Term // for statements without a graph; zero: the default graph
+	keepGoing   bool
+	predicate   string                           // of links
+	permits     func(applicationID string) error // see Options.CheckAnnotation; may be nil
 	// permitsGraph is Options.CheckGraph; it may be nil.
 	permitsGraph func(graph triple.Term) error
 
@@ -105,7 +105,7 @@ func (w *worker) annotate(q quad, source int, offset int64, annotations []triple
 				return err
 			}
 		}
-		w.notes.add(q, source, offset, &annotations[i], keyBytes)
+		w.annotations.add(q, source, offset, &annotations[i], keyBytes)
 	}
 	return nil
 }
@@ -228,7 +228,7 @@ func (w *worker) token(b *triple.Block, st *triple.RawStatement, position int, p
 	if t.Kind() == triple.TripleTerm && prefix != "" {
 		nodes := blank.Nodes{Prefix: prefix}
 		var err error
-		if t, err = nodes.Inside(t); err != nil {
+		if t, err = nodes.ReplaceLabels(t); err != nil {
 			return 0, nil, err
 		}
 	}
@@ -264,7 +264,7 @@ func (w *worker) term(t triple.Term) (uint32, error) {
 func (w *worker) triples(u *unit) (tally, error) {
 	w.begin()
 	var n tally
-	notes := u.notes
+	annotations := u.annotations
 	// 1. Each term is looked up by itself, because a parsed triple has no tokens to compare.
 	for i := range u.triples {
 		t := &u.triples[i]
@@ -296,11 +296,11 @@ func (w *worker) triples(u *unit) (tally, error) {
 			return n, err
 		}
 		// 3. The number of the unit and of the triple stand for an offset.
-		if len(notes) > 0 && notes[0].triple == i {
-			if err := w.annotate(q, u.source, u.number<<32|int64(i), notes[0].all, sizeOf(t)); err != nil {
+		if len(annotations) > 0 && annotations[0].triple == i {
+			if err := w.annotate(q, u.source, u.number<<32|int64(i), annotations[0].all, sizeOf(t)); err != nil {
 				return n, err
 			}
-			notes = notes[1:]
+			annotations = annotations[1:]
 		}
 		n.read++
 	}

@@ -54,15 +54,15 @@ func (j *Joint) backfill(self trie.MachineID, limit int) *Backfill {
 		p.divide(i, o)
 	}
 	if len(p.pairs[0])*len(p.pairs[1])*len(p.pairs[2]) > limit {
-		return everything()
+		return fullBackfill()
 	}
-	p.replicated = j.Base.before(self)
+	p.replicated = j.Base.firstOwnersBefore(self)
 	p.try()
 	return p.backfill()
 }
 
-// everything returns the backfill that reads all rows.
-func everything() *Backfill {
+// fullBackfill returns the backfill that reads all rows.
+func fullBackfill() *Backfill {
 	b := &Backfill{}
 	for i, o := range triple.Orders {
 		b.Ranges = append(b.Ranges, BackfillRange{Range: triple.OrderRange(o)})
@@ -72,9 +72,9 @@ func everything() *Backfill {
 	return b
 }
 
-// before returns the first owners of triples that may have an extra replica on machine self:
+// firstOwnersBefore returns the first owners of triples that may have an extra replica on machine self:
 // the last of Required copies is at most Required - 1 machines after the first owner.
-func (l Layout) before(self trie.MachineID) (firstOwners trie.Ring) {
+func (l Layout) firstOwnersBefore(self trie.MachineID) (firstOwners trie.Ring) {
 	for _, from := range l.Placement.Machines() {
 		steps := 1
 		for m := range l.Placement.Machines().After(from) {
@@ -216,7 +216,7 @@ func (p *planner) backfill() *Backfill {
 	// 1. The lost ranges of OSP: sparse ranges are read only for triples in these.
 	for _, piece := range p.pieces[2] {
 		if !p.resolver.joint.BaseLive.Contains(p.pairs[2][piece.pair].base) {
-			b.lost = append(b.lost, whole(piece.Range))
+			b.lost = append(b.lost, withAnnotations(piece.Range))
 		}
 	}
 	lost := float64(len(b.lost)) / float64(len(p.pieces[2]))
@@ -234,9 +234,9 @@ func (p *planner) backfill() *Backfill {
 				continue
 			case !p.read[i][piece.pair]:
 			case triple.Orders[i] == triple.POS && owners.target == p.self:
-				sparse = append(sparse, whole(piece.Range))
+				sparse = append(sparse, withAnnotations(piece.Range))
 			default:
-				full = append(full, whole(piece.Range))
+				full = append(full, withAnnotations(piece.Range))
 			}
 			mine++
 		}
@@ -247,7 +247,7 @@ func (p *planner) backfill() *Backfill {
 	var replicas []triple.Range
 	for _, piece := range p.pieces[0] {
 		if p.readReplica[piece.pair] {
-			replicas = append(replicas, whole(piece.Range))
+			replicas = append(replicas, withAnnotations(piece.Range))
 		}
 	}
 	for _, r := range union(replicas) {
@@ -280,9 +280,9 @@ func (b *Backfill) add(full, sparse []triple.Range) {
 	slices.SortFunc(b.Ranges[first:], func(x, y BackfillRange) int { return bytes.Compare(x.Lo, y.Lo) })
 }
 
-// whole returns the range with the annotations of its last row, because earlier releases may
+// withAnnotations returns the range with the annotations of its last row, because earlier releases may
 // have split a segment between the two.
-func whole(r triple.Range) triple.Range {
+func withAnnotations(r triple.Range) triple.Range {
 	if at := triple.SplitBound(r.Hi); len(at) < len(r.Hi) {
 		_, r.Hi = triple.AnnotationBounds(at)
 	}

@@ -192,7 +192,7 @@ func TestJoint(t *testing.T) {
 				}
 			}
 			for m := trie.MachineID(1); m <= 5; m++ {
-				if got := r.Owes(m); !slices.Equal(got, test.owes[m]) {
+				if got := r.OwedPlaces(m); !slices.Equal(got, test.owes[m]) {
 					t.Errorf("machine %s owes %v, want %v", m, got, test.owes[m])
 				}
 			}

@@ -154,9 +154,9 @@ func (r *Resolver) Confirms() (machine trie.MachineID, needed bool) {
 	return machine, true
 }
 
-// Owes returns the places of target that the backfill of machine from must fill for the
+// OwedPlaces returns the places of target that the backfill of machine from must fill for the
 // triple; see [Resolver.Fills].
-func (r *Resolver) Owes(from trie.MachineID) []Place {
+func (r *Resolver) OwedPlaces(from trie.MachineID) []Place {
 	r.places = r.places[:0]
 	for _, s := range r.target {
 		if source, ok := r.source(s); ok && source.Machine == from {

@@ -263,7 +263,7 @@ func compareOwes(t *rapid.T, r *Resolver, n *naive) {
 	}
 	owed := map[Place]trie.MachineID{}
 	for _, m := range trie.NewRing(append(slices.Clone(n.j.Members), 0, 7)...) {
-		for _, s := range r.Owes(m) {
+		for _, s := range r.OwedPlaces(m) {
 			owed[s] = m
 		}
 	}
@@ -309,7 +309,7 @@ func TestResolverAllocatesNothing(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Fills(Place{Machine: 2, Order: triple.POS})
-		r.Owes(2)
+		r.OwedPlaces(2)
 		r.Writes()
 		r.Sequencer()
 	})

@@ -80,7 +80,7 @@ func (n naive) linkJoin(node *algebra.LinkJoin) []expr.Terms {
 		case ast.LinkOutDegree:
 			add(term, integer(len(n.web.Out[page])))
 		case ast.LinkInDegree:
-			add(term, integer(len(n.web.In(page))))
+			add(term, integer(len(n.web.Inlinks(page))))
 		case ast.LinkSample, ast.LinkSampleBackward:
 			for _, other := range n.web.Sample(page, node.Function == ast.LinkSampleBackward, node.Numbers[0]) {
 				add(term, n.page(other))

@@ -27,12 +27,12 @@ func TestCheck(t *testing.T) {
 		{"an overlap", func(t *Trie) { t.bounds.seg.Hi = []byte("abx") }},
 		{"an early end", func(t *Trie) { t.bounds.max.Hi = []byte("x") }},
 		{"an end in the middle", func(t *Trie) { t.bounds.seg.Hi = nil }},
-		{"a late begin", func(t *Trie) { t.bounds, t.ids = t.bounds.without(nil), t.ids.without(appendID(nil, 1)); t.len-- }},
+		{"a late begin", func(t *Trie) { t.bounds, t.ids = t.bounds.remove(nil), t.ids.remove(appendID(nil, 1)); t.len-- }},
 		{"a wrong place", func(t *Trie) { t.bounds.max.Lo = []byte("c") }},
 		{"an ID twice", func(t *Trie) { t.bounds.seg.ID = 2 }},
 		{"a wrong ID", func(t *Trie) { t.bounds.seg.ID = 9 }},
 		{"another segment of the ID", func(t *Trie) { s := *t.bounds.seg; t.bounds.seg = &s }},
-		{"an ID too few", func(t *Trie) { t.ids = t.ids.without(appendID(nil, 1)) }},
+		{"an ID too few", func(t *Trie) { t.ids = t.ids.remove(appendID(nil, 1)) }},
 		{"a needless node", func(t *Trie) {
 			a := t.bounds.kids[0]
 			a.labels, a.kids = a.labels[:1], a.kids[:1]

@@ -104,9 +104,9 @@ func (n *node) get(key []byte) *Segment {
 	return nil
 }
 
-// with returns the tree with key mapped to seg. If key was mapped before, seg replaces its
+// put returns the tree with key mapped to seg. If key was mapped before, seg replaces its
 // segment.
-func (n *node) with(key []byte, seg *Segment) *node {
+func (n *node) put(key []byte, seg *Segment) *node {
 	if n == nil {
 		return newNode(key, seg, nil, nil)
 	}
@@ -132,7 +132,7 @@ func (n *node) with(key []byte, seg *Segment) *node {
 	j, found := search(n.labels, key[0])
 	if found {
 		kids := slices.Clone(n.kids)
-		kids[j] = kids[j].with(key, seg)
+		kids[j] = kids[j].put(key, seg)
 		return newNode(n.prefix, n.seg, n.labels, kids)
 	}
 	// 4. There is no kid for the next byte: add one.
@@ -140,8 +140,8 @@ func (n *node) with(key []byte, seg *Segment) *node {
 	return newNode(n.prefix, n.seg, inserted(n.labels, j, key[0]), inserted(n.kids, j, kid))
 }
 
-// without returns the tree without key, or n itself if key is not in it.
-func (n *node) without(key []byte) *node {
+// remove returns the tree without key, or n itself if key is not in it.
+func (n *node) remove(key []byte) *node {
 	if n == nil {
 		return nil
 	}
@@ -162,7 +162,7 @@ func (n *node) without(key []byte) *node {
 		return n
 	}
 	// 2. A removed kid may leave a node to compress; otherwise only the path is copied.
-	kid := n.kids[j].without(key)
+	kid := n.kids[j].remove(key)
 	switch kid {
 	case n.kids[j]:
 		return n

@@ -18,13 +18,13 @@ func TestNodeIsAMap(t *testing.T) {
 		t.Repeat(map[string]func(*rapid.T){
 			"with": func(t *rapid.T) {
 				key, seg := anyKey(t, "key"), new(Segment)
-				tree = tree.with(key, seg)
+				tree = tree.put(key, seg)
 				model[string(key)] = seg
 				clear(key) // the tree has its own copy
 			},
 			"without": func(t *rapid.T) {
 				key := anyKey(t, "key")
-				got := tree.without(key)
+				got := tree.remove(key)
 				if model[string(key)] == nil && got != tree {
 					t.Fatalf("without %q, which is not in it, another tree", key)
 				}

@@ -173,16 +173,16 @@ func (t *Trie) put(s *Segment) *Trie {
 		u.len++
 		u.boundBytes += len(s.Lo)
 	}
-	u.bounds = t.bounds.with(s.Lo, s)
-	u.ids = t.ids.with(appendID(nil, s.ID), s)
+	u.bounds = t.bounds.put(s.Lo, s)
+	u.ids = t.ids.put(appendID(nil, s.ID), s)
 	return &u
 }
 
 // drop returns t without s. s must be one of its segments.
 func (t *Trie) drop(s Segment) *Trie {
 	return &Trie{
-		bounds:     t.bounds.without(s.Lo),
-		ids:        t.ids.without(appendID(nil, s.ID)),
+		bounds:     t.bounds.remove(s.Lo),
+		ids:        t.ids.remove(appendID(nil, s.ID)),
 		len:        t.len - 1,
 		boundBytes: t.boundBytes - len(s.Lo),
 	}

@@ -65,8 +65,8 @@ func (in *instantParser) literal(s string) {
 	in.rest = in.rest[len(s):]
 }
 
-// two parses exactly two digits.
-func (in *instantParser) two() int64 {
+// twoDigits parses exactly two digits.
+func (in *instantParser) twoDigits() int64 {
 	if len(in.rest) < 2 || skipDigits(in.rest[:2], 0) != 2 {
 		in.ok = false
 		return 0
@@ -98,9 +98,9 @@ func (in *instantParser) date() int64 {
 	in.rest = in.rest[n:]
 	// 2. The month and the day, which depend on each other.
 	in.literal("-")
-	month := in.two()
+	month := in.twoDigits()
 	in.literal("-")
-	day := in.two()
+	day := in.twoDigits()
 	if month < 1 || month > 12 || day < 1 || day > calendar.DaysIn(year, month) {
 		in.ok = false
 		return 0
@@ -110,11 +110,11 @@ func (in *instantParser) date() int64 {
 
 // time parses hh:mm:ss with an optional fraction. 24:00:00 is the end of the day.
 func (in *instantParser) time() (seconds int64, fraction string) {
-	hour := in.two()
+	hour := in.twoDigits()
 	in.literal(":")
-	minute := in.two()
+	minute := in.twoDigits()
 	in.literal(":")
-	second := in.two()
+	second := in.twoDigits()
 	if strings.HasPrefix(in.rest, ".") {
 		n := skipDigits(in.rest, 1)
 		if n == 1 {
@@ -150,9 +150,9 @@ func (in *instantParser) zone() int64 {
 		return 0
 	}
 	in.rest = in.rest[1:]
-	hours := in.two()
+	hours := in.twoDigits()
 	in.literal(":")
-	minutes := in.two()
+	minutes := in.twoDigits()
 	if minutes > 59 || hours > 14 || hours == 14 && minutes != 0 {
 		in.ok = false
 	}

@@ -51,7 +51,7 @@ func launch(t *testing.T, cmd *exec.Cmd, address string) {
 	t.Cleanup(p.Kill)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	err = rig.Eventually(ctx, 50*time.Millisecond, func(ctx context.Context) error {
+	err = rig.WaitFor(ctx, 50*time.Millisecond, func(ctx context.Context) error {
 		select {
 		case <-p.Ended():
 			cancel()

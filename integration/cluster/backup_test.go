@@ -25,7 +25,7 @@ import (
 // TestBackup restores chains that were taken under writers to points of their histories. A machine alone
 // has its disk in memory here, so its bulk loads are tested in package backup.
 func TestBackup(t *testing.T) {
-	for _, machines := range seed.One(t, []int{1, 2, 4}) {
+	for _, machines := range seed.Choose(t, []int{1, 2, 4}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				if machines == 1 {

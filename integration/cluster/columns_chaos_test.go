@@ -294,7 +294,7 @@ func (c *columnClient) query(ctx context.Context, n *cluster.Node, text string) 
 // TestColumnsChaos: each client sees its own triples as they are, whatever other clients change and
 // whichever machines are lost, cut off, slow or back.
 func TestColumnsChaos(t *testing.T) {
-	for _, machines := range seed.One(t, []int{2, 3, 5}) {
+	for _, machines := range seed.Choose(t, []int{2, 3, 5}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.adjust = func(_ *store.Options, _ *replica.Options, cfg *cluster.Config) { cfg.ColumnMemory = 1 << 20 }

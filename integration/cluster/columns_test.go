@@ -92,7 +92,7 @@ func (p *columnPeople) await(m *machine) {
 // TestColumns: joins of a cluster read columns, and never miss a change that was acknowledged before, at
 // whichever machine. They go on while machines are lost, and read columns again afterwards.
 func TestColumns(t *testing.T) {
-	for _, machines := range seed.One(t, []int{2, 4}) {
+	for _, machines := range seed.Choose(t, []int{2, 4}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.adjust = func(_ *store.Options, _ *replica.Options, cfg *cluster.Config) { cfg.ColumnMemory = 1 << 20 }
@@ -182,7 +182,7 @@ func TestColumnsAfterCancel(t *testing.T) {
 		defer sn.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
-		if columns.Of(ctx, sn.Source()) != nil {
+		if columns.FromSource(ctx, sn.Source()) != nil {
 			t.Error("columns for a query that was given up")
 		}
 		if !p.ask(m) {

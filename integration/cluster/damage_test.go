@@ -124,7 +124,7 @@ func (w *world) watched(want map[string]bool) *background {
 // the machine is excluded, sets its data aside and joins as a new one.
 func TestFlippedBits(t *testing.T) {
 	for _, found := range []string{"by reads", "by the walk after a death", "by the walk after the death of the leader", "by a scrub"} {
-		for _, machines := range seed.One(t, []int{3, 5}) {
+		for _, machines := range seed.Choose(t, []int{3, 5}) {
 			if machines == 5 && found != "by the walk after the death of the leader" && os.Getenv("TREFOIL_TORTURE") == "" {
 				continue
 			}

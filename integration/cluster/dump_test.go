@@ -132,7 +132,7 @@ func translated(t *testing.T, text []byte, s syntax.Syntax) []byte {
 // one machine and on several, beside all copies, also into what is not empty; it can be
 // read with a machine away, and deletes and changes of what was loaded hold.
 func TestLoadAnnotations(t *testing.T) {
-	for _, machines := range seed.One(t, []int{1, 3, 5}) {
+	for _, machines := range seed.Choose(t, []int{1, 3, 5}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.formAll()

@@ -175,7 +175,7 @@ func feedTriple(i, j int) triple.Triple {
 // TestFeedFollows: consumers on all machines receive all changes through all machines, soon after
 // they are acknowledged.
 func TestFeedFollows(t *testing.T) {
-	for _, machines := range seed.One(t, []int{2, 4}) {
+	for _, machines := range seed.Choose(t, []int{2, 4}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.form()
@@ -390,7 +390,7 @@ func TestFeedAfterPowerLoss(t *testing.T) {
 
 // TestFeedContract: a program sees the same feed through any member of a cluster as of a lone store.
 func TestFeedContract(t *testing.T) {
-	for _, machines := range seed.One(t, []int{2, 4}) {
+	for _, machines := range seed.Choose(t, []int{2, 4}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.form()

@@ -184,7 +184,7 @@ func (h *functionHosts) changeSome(ctx context.Context, client int, random func(
 
 // TestFunctions: functions keep their promises on 1, 2 and 4 machines, from any machine.
 func TestFunctions(t *testing.T) {
-	for _, machines := range seed.One(t, []int{1, 2, 4}) {
+	for _, machines := range seed.Choose(t, []int{1, 2, 4}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				h := &functionHosts{w, map[*machine]*functions.Service{}}

@@ -123,7 +123,7 @@ func TestRepeatsAfterALoss(t *testing.T) {
 // restart, are excluded and cut off. Each change takes effect once: the history of each
 // triple is that of a register, with one write for all tries of a change.
 func TestRepeatsAreDoneOnce(t *testing.T) {
-	for _, machines := range seed.One(t, []int{3, 5}) {
+	for _, machines := range seed.Choose(t, []int{3, 5}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) { repeatsAreDoneOnce(t, w) })
 		})

@@ -77,7 +77,7 @@ func transfer(ctx context.Context, n *cluster.Node, from, to int, amount int64) 
 // states that are seen are right. In a cluster they may be torn, which is counted; the
 // updates of one node see each other, and in the end all nodes agree on the right sum.
 func TestBankTransfers(t *testing.T) {
-	for _, machines := range seed.One(t, []int{1, 3}) {
+	for _, machines := range seed.Choose(t, []int{1, 3}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				if machines == 1 {
@@ -170,7 +170,7 @@ func look(ctx context.Context, n *cluster.Node) (map[int][]int64, error) {
 // are read: acknowledged ones are never missing, what was seen stays, and on a node alone
 // reads are of one order of states. In a cluster a machine is lost meanwhile.
 func TestGrowingSet(t *testing.T) {
-	for _, machines := range seed.One(t, []int{1, 4}) {
+	for _, machines := range seed.Choose(t, []int{1, 4}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				if machines == 1 {

@@ -203,7 +203,7 @@ func (w *web) coordinator() (lowest, other *machine) {
 // TestPageRankOnMembers checks that a job is one of all members: it is shown and stopped at any of them, there is
 // only one at a time, and all have its scores at the end, also one that joins later or is restarted.
 func TestPageRankOnMembers(t *testing.T) {
-	for _, machines := range seed.One(t, []int{3, 5}) {
+	for _, machines := range seed.Choose(t, []int{3, 5}) {
 		simulate(t, machines, func(t *testing.T, w *world) {
 			web := filled(w)
 			defer func() { web.end() }()
@@ -274,7 +274,7 @@ func TestPageRankOnMembers(t *testing.T) {
 // TestPageRankLosses loses machines in the middle of the rounds, the coordinator among them, while links change. The
 // job goes on, and its result is that of the links at its start.
 func TestPageRankLosses(t *testing.T) {
-	for _, which := range seed.One(t, []string{"the coordinator", "another", "both"}) {
+	for _, which := range seed.Choose(t, []string{"the coordinator", "another", "both"}) {
 		simulate(t, 5, func(t *testing.T, w *world) {
 			web := filled(w)
 			defer func() { web.end() }()
@@ -301,7 +301,7 @@ func TestPageRankLosses(t *testing.T) {
 
 // TestPageRankWhileGrowing adds machines in the middle of the rounds. One may have a lower ID than the coordinator.
 func TestPageRankWhileGrowing(t *testing.T) {
-	for _, machines := range seed.One(t, []int{2, 3}) {
+	for _, machines := range seed.Choose(t, []int{2, 3}) {
 		simulate(t, machines, func(t *testing.T, w *world) {
 			web := filled(w)
 			defer func() { web.end() }()

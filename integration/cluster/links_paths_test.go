@@ -95,7 +95,7 @@ func (w *web) checkPaths(m *machine) (cells bool, err error) {
 // TestLinkPaths: every machine answers paths over links as the links are, from cells. It holds them all, or requests
 // some of them. If cells are not the triples, and after a loss, rows are read or cells of others.
 func TestLinkPaths(t *testing.T) {
-	for _, machines := range seed.One(t, []int{3, 5}) {
+	for _, machines := range seed.Choose(t, []int{3, 5}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				web := newWeb(w)

@@ -198,7 +198,7 @@ func (p *plainLinks) compareOn(t *testing.T) {
 			all = append(all, links.Link(links.DefaultPredicate, src, dst))
 		}
 	}
-	for _, machines := range seed.One(t, []int{1, 3}) {
+	for _, machines := range seed.Choose(t, []int{1, 3}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				web := newWeb(w)

@@ -75,7 +75,7 @@ func (m *machine) load(ctx context.Context, source input.Source, resume bool) (r
 // A load into one, three and five machines is complete in every order and on all
 // that must have a copy; a second one over it adds what is new.
 func TestLoad(t *testing.T) {
-	for _, machines := range seed.One(t, []int{1, 3, 5}) {
+	for _, machines := range seed.Choose(t, []int{1, 3, 5}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				w.formAll()

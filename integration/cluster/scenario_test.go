@@ -42,7 +42,7 @@ func TestScenarios(t *testing.T) {
 			t.Fatal(err)
 		}
 		t.Run(strings.TrimSuffix(filepath.Base(file), ".txt"), func(t *testing.T) {
-			for _, v := range seed.One(t, variants) {
+			for _, v := range seed.Choose(t, variants) {
 				if v.name == "" {
 					simulate(t, 0, v.play)
 					continue

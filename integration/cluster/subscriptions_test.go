@@ -180,7 +180,7 @@ func (h *subscriptionHosts) stop(m *machine) {
 // is isolated, after the receiver has accepted a batch and before its position is stored. The batch is
 // sent again, with the same identities of its changes, and nothing is lost.
 func TestSubscriptionsUnderFaults(t *testing.T) {
-	for _, machines := range seed.One(t, []int{1, 5}) {
+	for _, machines := range seed.Choose(t, []int{1, 5}) {
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) { subscriptionsUnderFaults(t, w) })
 		})

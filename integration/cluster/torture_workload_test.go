@@ -111,7 +111,7 @@ func TestTortureWorkload(t *testing.T) {
 		"photos":  dataset.Photos{Seed: number, Triples: 600},
 		"library": dataset.Library{Seed: number, Triples: 600},
 	}
-	for _, name := range seed.One(t, []string{"photos", "library"}) {
+	for _, name := range seed.Choose(t, []string{"photos", "library"}) {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
 				tortureWorkload(t, number, apps[name], 2, func(to *torture) {

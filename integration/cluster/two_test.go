@@ -86,7 +86,7 @@ func (m *machine) readsAlone(all []triple.Triple) error {
 // The network between two members is cut in one direction or both, amid writes. Both answer
 // reads, none acknowledges a write, and the history of each triple is linearizable.
 func TestTwoCut(t *testing.T) {
-	for _, way := range seed.One(t, []string{"both ways", "from the leader", "to the leader"}) {
+	for _, way := range seed.Choose(t, []string{"both ways", "from the leader", "to the leader"}) {
 		t.Run(way, func(t *testing.T) {
 			h := &history{events: map[int][]porcupine.Operation{}, unknown: map[int]int{}}
 			simulate(t, 2, func(t *testing.T, w *world) {

@@ -61,7 +61,7 @@ func (r *runner) seed(ctx context.Context, seed uint64) {
 	var err error
 	for round := range r.times {
 		var hash string
-		if hash, text, err = r.once(ctx, seed, round); err != nil {
+		if hash, text, err = r.runSeed(ctx, seed, round); err != nil {
 			break
 		}
 		if first == "" {
@@ -104,9 +104,9 @@ func (r *runner) count(text []byte) {
 	}
 }
 
-// once runs a seed in a process of its own, and returns the hash of its events and
+// runSeed runs a seed in a process of its own, and returns the hash of its events and
 // its output. Both stay in the directory of results if it fails.
-func (r *runner) once(ctx context.Context, seed uint64, round int) (hash string, text []byte, err error) {
+func (r *runner) runSeed(ctx context.Context, seed uint64, round int) (hash string, text []byte, err error) {
 	// The length of the name is part of the environment.
 	dir := filepath.Join(os.TempDir(), fmt.Sprintf("replay-%016x", rand.Uint64()))
 	if err := os.Mkdir(dir, 0o755); err != nil {

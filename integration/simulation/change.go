@@ -75,7 +75,7 @@ func (s *sample) change(base, target recovery.Layout, dead ...trie.MachineID) (t
 				continue
 			}
 			seen = trie.NewRing(append(seen, holder.Machine)...)
-			for _, slot := range r.Owes(holder.Machine) {
+			for _, slot := range r.OwedPlaces(holder.Machine) {
 				if slot.Machine == holder.Machine {
 					t.local[slot.Machine]++
 					continue

@@ -56,8 +56,8 @@ type outcome struct {
 	annotations map[string]*feed.Annotation
 }
 
-// of returns the outcome for the triple of a change.
-func (p *pending) of(c *feed.Change) (*outcome, error) {
+// outcomeOf returns the outcome for the triple of a change.
+func (p *pending) outcomeOf(c *feed.Change) (*outcome, error) {
 	if o := p.changed[string(c.Key)]; o != nil {
 		return o, nil
 	}
@@ -77,7 +77,7 @@ func (p *pending) of(c *feed.Change) (*outcome, error) {
 
 // add adds a change of a triple. It applies the changes so far if they are many.
 func (p *pending) add(ctx context.Context, c *feed.Change) error {
-	o, err := p.of(c)
+	o, err := p.outcomeOf(c)
 	if err != nil {
 		return err
 	}

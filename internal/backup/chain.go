@@ -135,7 +135,7 @@ func Plan(files []File, until Until) ([]File, error) {
 		if !f.Full {
 			continue
 		}
-		if err := until.after(f.Info); err == nil {
+		if err := until.checkFull(f.Info); err == nil {
 			begin = i
 		} else if first == nil {
 			first = err
@@ -150,7 +150,7 @@ func Plan(files []File, until Until) ([]File, error) {
 	}
 	// 2. Take the increments up to the next full archive.
 	end := begin + 1
-	for end < len(files) && !files[end].Full && !until.within(files[end-1].Info) {
+	for end < len(files) && !files[end].Full && !until.covers(files[end-1].Info) {
 		end++
 	}
 	plan := files[begin:end]
@@ -160,7 +160,7 @@ func Plan(files []File, until Until) ([]File, error) {
 		if err := s.follows(plan[i].Info); err != nil {
 			return nil, fmt.Errorf("%s: %w", plan[i].Path, err)
 		}
-		s.last, s.reached = &plan[i].Info, until.within(plan[i].Info)
+		s.last, s.reached = &plan[i].Info, until.covers(plan[i].Info)
 	}
 	return plan, s.end()
 }

@@ -52,10 +52,10 @@ func Restore(ctx context.Context, dir string, chain []Archive, o Options) (n Cou
 	return n, err
 }
 
-// Into restores a chain into a store that runs and must be empty. The archives follow one another in
+// RestoreInto restores a chain into a store that runs and must be empty. The archives follow one another in
 // one stream. None may have the files of a lone store. If Into fails, the store has a part of the
 // chain: it must be emptied before the next try.
-func Into(ctx context.Context, to Target, in io.Reader, o Options) (Counts, error) {
+func RestoreInto(ctx context.Context, to Target, in io.Reader, o Options) (Counts, error) {
 	s := newRestorer(ctx, o)
 	s.open = func() (Target, error) { return to, nil }
 	s.unpack = func(io.Reader) error { return errFiles }
@@ -127,11 +127,11 @@ func (s *restorer) files(h header, in io.Reader) error {
 		err = s.follows(info)
 	}
 	if err == nil {
-		err = s.until.after(info)
+		err = s.until.checkFull(info)
 	}
 	if err == nil {
 		err = s.unpack(in)
 	}
-	s.last, s.reached = &info, s.until.within(info)
+	s.last, s.reached = &info, s.until.covers(info)
 	return err
 }

@@ -85,7 +85,7 @@ func (s *restorer) archive(r *reader) error {
 			if restored {
 				return s.apply(c)
 			}
-			return s.behind(c)
+			return s.checkLater(c)
 		})
 		if err == nil {
 			err = r.next()
@@ -103,11 +103,11 @@ func (s *restorer) archive(r *reader) error {
 	// 3. Now the whole archive is verified, and its trailer is known.
 	info := r.info()
 	if full {
-		if err := s.until.after(info); err != nil {
+		if err := s.until.checkFull(info); err != nil {
 			return err
 		}
 	}
-	s.last, s.reached = &info, s.until.within(info)
+	s.last, s.reached = &info, s.until.covers(info)
 	return nil
 }
 
@@ -203,10 +203,10 @@ func (s *restorer) load(r *reader, restored bool) error {
 	return nil
 }
 
-// behind looks at a change behind the end of the restore. If the first one of a triple is a Delete or
+// checkLater looks at a change behind the end of the restore. If the first one of a triple is a Delete or
 // an Annotate, the triple existed at the end. It may be one of a load before the end, whose rows were
 // read after the delete.
-func (s *restorer) behind(c *feed.Change) error {
+func (s *restorer) checkLater(c *feed.Change) error {
 	s.later = s.later || c.Kind == feed.Load
 	switch {
 	case !s.loaded:

@@ -85,7 +85,7 @@ func TestSystemGraphLast(t *testing.T) {
 	must(err)
 	defer to.Close()
 	target := &watched{Store: to}
-	counts, err := Into(t.Context(), target, bytes.NewReader(slices.Concat(full.Bytes(), increment.Bytes())), Options{})
+	counts, err := RestoreInto(t.Context(), target, bytes.NewReader(slices.Concat(full.Bytes(), increment.Bytes())), Options{})
 	must(err)
 	if want := (Counts{Triples: 3, Annotations: 1, Changes: 5}); counts != want {
 		t.Errorf("%+v, want %+v", counts, want)

@@ -68,8 +68,8 @@ func (u Until) has(c *feed.Change, at moment) (bool, error) {
 	return covers(u.Position, p), nil
 }
 
-// after returns an error if a full archive ends behind u, because its state has later changes.
-func (u Until) after(full Info) error {
+// checkFull returns an error if a full archive ends behind u, because its state has later changes.
+func (u Until) checkFull(full Info) error {
 	switch {
 	case !u.Position.IsZero() && full.End.Source != u.Position.Source:
 		return fmt.Errorf("%w: the position is of another store", ErrUntil)
@@ -81,8 +81,8 @@ func (u Until) after(full Info) error {
 	return nil
 }
 
-// within reports whether an archive has all changes up to u. Then later archives are not needed.
-func (u Until) within(a Info) bool {
+// covers reports whether an archive has all changes up to u. Then later archives are not needed.
+func (u Until) covers(a Info) bool {
 	switch {
 	case !u.Position.IsZero():
 		return covers(a.End, u.Position)

@@ -355,7 +355,7 @@ func TestStrangers(t *testing.T) {
 	users := []string{"--users", write(t, "users", fmt.Sprintf("[admin]\nhash = %q\nroles = [\"admin\"]\n", password.New("pass").String()))}
 	certs := []string{"--ca", k.file("own/ca.crt"), "--cert", k.file("own/node.crt"), "--key", k.file("own/node.key")}
 	bound := []string{"--ca", k.file("own/ca.crt"), "--cert", k.file("own/bound.crt"), "--key", k.file("own/bound.key")}
-	for _, mode := range seed.One(t, []struct {
+	for _, mode := range seed.Choose(t, []struct {
 		name          string
 		flags         []string
 		secure, token bool

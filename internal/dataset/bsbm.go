@@ -124,7 +124,7 @@ func (g bsbm) marketSize(unit int64) (m marketSize, triples int64) {
 	triples = 2*bsbmFirmTriples + marketOffers*bsbmOfferTriples + marketPersons*bsbmPersonTriples +
 		marketProducts*bsbmProductTriples + marketReviews*bsbmReviewTriples
 	for i := range marketProducts {
-		m.features[i], m.texts[i], m.numbers[i] = r.between(minFeatures, maxFeatures), r.n(3), r.n(3)
+		m.features[i], m.texts[i], m.numbers[i] = r.intBetween(minFeatures, maxFeatures), r.n(3), r.n(3)
 		triples += int64(m.features[i] + m.texts[i] + m.numbers[i])
 	}
 	for i := range marketReviews {

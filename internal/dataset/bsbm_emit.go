@@ -93,19 +93,19 @@ func (m *market) instance(name string, number int) []byte {
 func (m *market) words(s []byte, p string, from, to int) {
 	m.open(s, p)
 	m.buf = append(m.buf, '"')
-	m.buf = m.english.appendWords(m.buf, &m.r, m.r.between(from, to), wordOctaves)
+	m.buf = m.english.appendWords(m.buf, &m.r, m.r.intBetween(from, to), wordOctaves)
 	m.buf = append(m.buf, '"')
 	m.end()
 }
 
 // day writes a line; its object is a date in some years.
 func (m *market) day(s []byte, p string, from, to int) {
-	m.date(s, p, m.r.between(from, to), m.r.between(1, 12), m.r.between(1, 28))
+	m.date(s, p, m.r.intBetween(from, to), m.r.intBetween(1, 12), m.r.intBetween(1, 28))
 }
 
 // midnight writes a line; its object is the beginning of a day in some years.
 func (m *market) midnight(s []byte, p string, from, to int) {
-	m.dateTime(s, p, m.r.between(from, to), m.r.between(1, 12), m.r.between(1, 28), 0)
+	m.dateTime(s, p, m.r.intBetween(from, to), m.r.intBetween(1, 12), m.r.intBetween(1, 28), 0)
 }
 
 func (m *market) country(s []byte) {
@@ -160,7 +160,7 @@ func (m *market) emitProducts() {
 			m.words(s, vocabularyTerm("productPropertyTextual"+strconv.Itoa(n)), 3, 15)
 		}
 		for n := 1; n <= 3+m.numbers[i]; n++ {
-			m.integer(s, vocabularyTerm("productPropertyNumeric"+strconv.Itoa(n)), m.r.between(1, 2000))
+			m.integer(s, vocabularyTerm("productPropertyNumeric"+strconv.Itoa(n)), m.r.intBetween(1, 2000))
 		}
 		m.term(s, vocabularyTerm("producer"), m.producer)
 		m.term(s, pPublisher, m.producer)
@@ -184,14 +184,14 @@ func (m *market) emitOffers() {
 		m.term(s, vocabularyTerm("vendor"), m.vendor)
 		m.open(s, vocabularyTerm("price"))
 		m.buf = append(m.buf, '"')
-		m.number(m.r.between(5, 9999))
+		m.number(m.r.intBetween(5, 9999))
 		m.buf = append(m.buf, '.')
 		m.buf = appendTwo(m.buf, m.r.n(100))
 		m.buf = append(m.buf, `"^^`+shopVocabulary+`USD>`...)
 		m.end()
 		m.midnight(s, vocabularyTerm("validFrom"), 2007, 2007)
 		m.midnight(s, vocabularyTerm("validTo"), 2008, 2009)
-		m.integer(s, vocabularyTerm("deliveryDays"), m.r.between(1, 7))
+		m.integer(s, vocabularyTerm("deliveryDays"), m.r.intBetween(1, 7))
 		m.term(s, vocabularyTerm("offerWebpage"), "<http://www.Vendor"+vendor+".com/offers/Offer"+number+">")
 		m.term(s, pPublisher, m.vendor)
 		m.day(s, pDate, 2007, 2007)
@@ -225,11 +225,11 @@ func (m *market) emitReviews() {
 		v := vocabularies()[max(m.r.zipf(4)%len(languages)-1, english)]
 		m.open(s, pReviewText)
 		m.buf = append(m.buf, '"')
-		m.buf = v.appendWords(m.buf, &m.r, m.r.between(50, 200), wordOctaves)
+		m.buf = v.appendWords(m.buf, &m.r, m.r.intBetween(50, 200), wordOctaves)
 		m.endText(v.tag)
 		for k := range 4 {
 			if m.ratings[i]>>k&1 == 1 {
-				m.integer(s, vocabularyTerm("rating"+strconv.Itoa(k+1)), m.r.between(1, 10))
+				m.integer(s, vocabularyTerm("rating"+strconv.Itoa(k+1)), m.r.intBetween(1, 10))
 			}
 		}
 		m.midnight(s, vocabularyTerm("reviewDate"), 2006, 2007)

@@ -119,7 +119,7 @@ type book struct {
 
 func (g library) authors(institution int64) int {
 	r := newStream(g.seed, tagInstitution, uint64(institution))
-	return r.between(3, 12)
+	return r.intBetween(3, 12)
 }
 
 func (a author) seed(g library) uint64 {
@@ -201,7 +201,7 @@ func (g library) statements(institution int64) []Statement {
 			Statement{S: a.iri(), P: bookName, O: `"` + string(v.appendName(nil, &r)) + `"`},
 			Statement{S: a.iri(), P: affiliation, O: s},
 			Statement{S: a.iri(), P: libraryVocabulary + "born>",
-				O: string(appendDate(nil, r.between(1920, 1999), r.between(1, 12), r.between(1, 28)))})
+				O: string(appendDate(nil, r.intBetween(1920, 1999), r.intBetween(1, 12), r.intBetween(1, 28)))})
 		for k := range g.books(a) {
 			b, _ := g.book(a, k)
 			all = g.appendBook(all, b)
@@ -222,7 +222,7 @@ func (g library) appendBook(dst []Statement, b book) []Statement {
 		Statement{S: s, P: bookTitle, O: title},
 		Statement{S: s, P: libraryVocabulary + "isbn>", O: `"` + strconv.Itoa(isbn) + `"`},
 		Statement{S: s, P: publishedBy, O: publisherIRI(r.zipf(8) % publishers)},
-		Statement{S: s, P: published, O: string(appendDate(nil, r.between(1950, 2025), r.between(1, 12), r.between(1, 28)))},
+		Statement{S: s, P: published, O: string(appendDate(nil, r.intBetween(1950, 2025), r.intBetween(1, 12), r.intBetween(1, 28)))},
 		Statement{S: s, P: pages, O: string(appendInteger(nil, 60+r.n(600)+r.n(600)))},
 		Statement{S: s, P: bookAuthor, O: b.author.iri()},
 	)
@@ -237,7 +237,7 @@ func (g library) title(r *stream) string {
 	v := vocabularies()[r.zipf(3)%len(languages)]
 	text := append([]byte{'"'}, v.words[r.zipf(6)]...)
 	text = append(text, v.separator...)
-	text = v.appendWords(text, r, r.between(1, 4), wordOctaves)
+	text = v.appendWords(text, r, r.intBetween(1, 4), wordOctaves)
 	switch r.n(20) {
 	case 0:
 		text = append(text, `: \"`...)
@@ -259,7 +259,7 @@ func (g library) appendLoan(dst []Statement, b book) []Statement {
 	return append(dst,
 		Statement{S: s, P: loanOf, O: b.iri(), G: loansGraph},
 		Statement{S: s, P: borrower, O: readerIRI(r.zipf(readers)), G: loansGraph},
-		Statement{S: s, P: due, O: string(appendDate(nil, 2025, r.between(1, 12), r.between(1, 28))), G: loansGraph})
+		Statement{S: s, P: due, O: string(appendDate(nil, 2025, r.intBetween(1, 12), r.intBetween(1, 28))), G: loansGraph})
 }
 
 func (a author) name() string {

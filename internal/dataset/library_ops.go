@@ -152,7 +152,7 @@ func (c *libraryClient) search(a author, b *book) Op {
 // catalogueSearch returns a search in the whole library.
 func (c *libraryClient) catalogueSearch() Op {
 	day := func(from, to int) string {
-		return string(appendDate(nil, c.between(from, to), c.between(1, 12), c.between(1, 28)))
+		return string(appendDate(nil, c.intBetween(from, to), c.intBetween(1, 12), c.intBetween(1, 28)))
 	}
 	v := vocabularies()[c.zipf(3)%len(languages)]
 	switch c.n(8) {
@@ -168,7 +168,7 @@ func (c *libraryClient) catalogueSearch() Op {
 		from := day(1950, 2024)
 		return find("books of a time", Search{Order: "pos", Prefix: []string{published}, GT: from, LE: day(2024, 2025), Limit: 50})
 	case 4:
-		return find("long books", Search{Order: "pos", Prefix: []string{pages}, GE: string(appendInteger(nil, c.between(800, 1250))), Reverse: true, Limit: 20})
+		return find("long books", Search{Order: "pos", Prefix: []string{pages}, GE: string(appendInteger(nil, c.intBetween(800, 1250))), Reverse: true, Limit: 20})
 	case 5:
 		return find("loans overdue", Search{Order: "pos", Prefix: []string{due}, LT: day(2025, 2025), Limit: 50})
 	case 6:

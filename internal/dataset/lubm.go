@@ -148,7 +148,7 @@ type departmentShape struct {
 
 func (g lubm) departments(university int64) int {
 	r := newStream(g.seed, tagUniversity, uint64(university))
-	return r.between(15, maxDepartments)
+	return r.intBetween(15, maxDepartments)
 }
 
 func (g lubm) shape(university int64, department int) *departmentShape {
@@ -157,16 +157,16 @@ func (g lubm) shape(university int64, department int) *departmentShape {
 	}
 	r := newStream(d.seed, tagDepartment, 0)
 	for rank, bounds := range rankCounts {
-		d.ranks[rank] = r.between(bounds[0], bounds[1])
+		d.ranks[rank] = r.intBetween(bounds[0], bounds[1])
 		for range d.ranks[rank] {
 			f := d.faculty
-			d.courses[f+1] = d.courses[f] + r.between(1, 2)
-			d.graduateCourse[f+1] = d.graduateCourse[f] + r.between(1, 2)
-			d.papers[f] = r.between(rankPapers[rank][0], rankPapers[rank][1])
+			d.courses[f+1] = d.courses[f] + r.intBetween(1, 2)
+			d.graduateCourse[f+1] = d.graduateCourse[f] + r.intBetween(1, 2)
+			d.papers[f] = r.intBetween(rankPapers[rank][0], rankPapers[rank][1])
 			d.faculty++
 		}
 	}
-	d.groups = r.between(10, 20)
+	d.groups = r.intBetween(10, 20)
 	d.undergraduates = d.faculty*8 + r.n(d.faculty*6+1)
 	d.graduates = d.faculty*3 + r.n(d.faculty+1)
 	return d
@@ -181,12 +181,12 @@ func (d *departmentShape) professors() int { return d.faculty - d.ranks[lecturer
 func drawPublication(r *stream) (coauthors int) { return r.n(3) }
 
 func drawUndergraduate(r *stream) (courses int, advised bool) {
-	return r.between(2, 4), r.oneIn(5)
+	return r.intBetween(2, 4), r.oneIn(5)
 }
 
 // drawGraduate returns the number of the student's courses. assists is 0 for a teaching assistant,
 // 1 for a research assistant, and 2 or 3 for neither.
-func drawGraduate(r *stream) (courses, assists int) { return r.between(1, 3), r.n(4) }
+func drawGraduate(r *stream) (courses, assists int) { return r.intBetween(1, 3), r.n(4) }
 
 // triples returns the number of triples of the department. It must agree with the emit methods.
 func (d *departmentShape) triples() int64 {

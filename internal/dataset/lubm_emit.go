@@ -58,7 +58,7 @@ func (g lubm) emitUniversity(e *emitter, university int64) {
 	s := appendUniversity(nil, int(university))
 	number := strconv.FormatInt(university, 10)
 	r := newStream(g.seed, tagUniversity, uint64(university))
-	r.between(15, maxDepartments) // the number of departments: see lubm.departments
+	r.intBetween(15, maxDepartments) // the number of departments: see lubm.departments
 	e.term(s, rdfType, univ+"University>")
 	e.term(s, pName, `"University`+number+`"`)
 	e.boolean(s, pPublic, r.oneIn(2))
@@ -161,7 +161,7 @@ func (d *departmentWriter) nameNumber(name string, number int) {
 
 func (d *departmentWriter) born(r *stream, age int) {
 	d.integer(d.subject, pAge, age)
-	d.date(d.subject, pBirthDate, referenceYear-age, r.between(1, 12), r.between(1, 28))
+	d.date(d.subject, pBirthDate, referenceYear-age, r.intBetween(1, 12), r.intBetween(1, 28))
 }
 
 func (d *departmentWriter) degree(r *stream, p string) {
@@ -231,8 +231,8 @@ func (d *departmentWriter) teach(class string, tag uint64, from, to int) {
 		d.term(d.object, rdfType, univ+class+">")
 		d.open(d.object, pName)
 		d.nameNumber(class, i)
-		d.integer(d.object, pCredits, r.between(1, 6))
-		for _, language := range [2]int{english, r.between(1, len(languages)-1)} {
+		d.integer(d.object, pCredits, r.intBetween(1, 6))
+		for _, language := range [2]int{english, r.intBetween(1, len(languages)-1)} {
 			d.open(d.object, rdfsLabel)
 			d.buf = append(d.buf, '"')
 			d.buf = append(d.buf, d.subjects[language]...)
@@ -266,11 +266,11 @@ func (d *departmentWriter) publication(f, number, paper int) {
 		d.object = d.thing(d.object[:0], "GraduateStudent", student)
 		d.ref(s, pAuthor, d.object)
 	}
-	d.dateTime(s, pPublished, r.between(1995, 2025), r.between(1, 12), r.between(1, 28), r.n(24*60)*60)
+	d.dateTime(s, pPublished, r.intBetween(1995, 2025), r.intBetween(1, 12), r.intBetween(1, 28), r.n(24*60)*60)
 	v := vocabularies()[r.zipf(3)%len(languages)]
 	d.open(s, rdfsLabel)
 	d.buf = append(d.buf, '"')
-	d.buf = v.appendWords(d.buf, &r, r.between(3, 6), 10)
+	d.buf = v.appendWords(d.buf, &r, r.intBetween(3, 6), 10)
 	d.endText(v.tag)
 	d.subject = s
 }
@@ -326,7 +326,7 @@ func (d *departmentWriter) student(r *stream) {
 	if r.oneIn(4) {
 		month = 2
 	}
-	d.dateTime(d.subject, pEnrolled, r.between(2018, 2025), month, r.between(1, 28), r.between(8, 17)*3600)
+	d.dateTime(d.subject, pEnrolled, r.intBetween(2018, 2025), month, r.intBetween(1, 28), r.intBetween(8, 17)*3600)
 }
 
 func (d *departmentWriter) take(class string, courses []int) {

@@ -113,12 +113,12 @@ type photo struct {
 // user returns the numbers of a user's albums and images.
 func (g photos) user(u int64) (albums, images int) {
 	r := newStream(g.seed, tagUser, uint64(u))
-	return r.between(1, 6), r.between(5, 60)
+	return r.intBetween(1, 6), r.intBetween(5, 60)
 }
 
 func (g photos) image(u int64, number, albums int) (photo, stream) {
 	r := newStream(derive(g.seed, tagUser, uint64(u)), tagImage, uint64(number))
-	p := photo{number: number, tags: make([]int, r.between(1, 4))}
+	p := photo{number: number, tags: make([]int, r.intBetween(1, 4))}
 	p.album = r.n(albums)
 	for i := range p.tags {
 		p.tags[i] = r.zipf(8)
@@ -145,7 +145,7 @@ func (g photos) size(u int64) int64 {
 	n := userTriples + albumTriples*albums + imageTriples*images
 	for i := range images {
 		r := newStream(derive(g.seed, tagUser, uint64(u)), tagImage, uint64(i))
-		n += r.between(1, 4)
+		n += r.intBetween(1, 4)
 	}
 	return int64(n)
 }
@@ -160,7 +160,7 @@ func (g photos) statements(u int64) []Statement {
 	all := []Statement{
 		{S: s, P: iriType, O: photoVocabulary + "User>"},
 		{S: s, P: photoVocabulary + "name>", O: `"` + string(v.appendName(nil, &r)) + `"`},
-		{S: s, P: photoVocabulary + "joined>", O: string(appendDate(nil, r.between(2005, 2010), r.between(1, 12), r.between(1, 28)))},
+		{S: s, P: photoVocabulary + "joined>", O: string(appendDate(nil, r.intBetween(2005, 2010), r.intBetween(1, 12), r.intBetween(1, 28)))},
 	}
 	for a := range albums {
 		album := albumIRI(u, a)
@@ -168,7 +168,7 @@ func (g photos) statements(u int64) []Statement {
 			Statement{S: album, P: iriType, O: photoVocabulary + "Album>"},
 			Statement{S: album, P: albumOf, O: s},
 			Statement{S: album, P: photoVocabulary + "created>",
-				O: string(appendDate(nil, r.between(2010, 2025), r.between(1, 12), r.between(1, 28)))},
+				O: string(appendDate(nil, r.intBetween(2010, 2025), r.intBetween(1, 12), r.intBetween(1, 28)))},
 			Statement{S: album, P: title, O: g.albumTitle(u, a, 0)},
 		)
 	}
@@ -190,8 +190,8 @@ func (g photos) appendImage(dst []Statement, u int64, p photo) []Statement {
 		Statement{S: s, P: iriType, O: photoVocabulary + "Image>"},
 		Statement{S: s, P: owner, O: userIRI(u)},
 		Statement{S: s, P: albumIn, O: albumIRI(u, p.album)},
-		Statement{S: s, P: title, O: `"` + string(v.appendWords(nil, &r, r.between(1, 4), wordOctaves)) + `"@` + v.tag},
-		Statement{S: s, P: taken, O: string(appendDateTime(nil, r.between(2010, 2025), r.between(1, 12), r.between(1, 28), r.n(24*3600)))},
+		Statement{S: s, P: title, O: `"` + string(v.appendWords(nil, &r, r.intBetween(1, 4), wordOctaves)) + `"@` + v.tag},
+		Statement{S: s, P: taken, O: string(appendDateTime(nil, r.intBetween(2010, 2025), r.intBetween(1, 12), r.intBetween(1, 28), r.n(24*3600)))},
 		Statement{S: s, P: width, O: string(appendInteger(nil, wide))},
 		Statement{S: s, P: photoVocabulary + "height>", O: string(appendInteger(nil, wide*(2+r.n(3))/4))},
 		Statement{S: s, P: photoVocabulary + "bytes>", O: string(appendInteger(nil, wide*wide/20*(10+r.n(20))))},
@@ -207,7 +207,7 @@ func (g photos) appendImage(dst []Statement, u int64, p photo) []Statement {
 func (g photos) albumTitle(u int64, album, renamed int) string {
 	r := newStream(derive(g.seed, tagAlbum, uint64(u)), uint64(album), uint64(renamed))
 	v := vocabularies()[r.zipf(3)%len(languages)]
-	return `"` + string(v.appendWords(nil, &r, r.between(1, 3), wordOctaves)) + `"@` + v.tag
+	return `"` + string(v.appendWords(nil, &r, r.intBetween(1, 3), wordOctaves)) + `"@` + v.tag
 }
 
 func userIRI(u int64) string {

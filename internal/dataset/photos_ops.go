@@ -116,7 +116,7 @@ func (c *photoClient) next() []Op {
 func (c *photoClient) upload(u *photoUser) []Op {
 	n := 1
 	if c.oneIn(8) {
-		n = c.between(2, 12)
+		n = c.intBetween(2, 12)
 	}
 	op := Op{Kind: Add, Name: "upload"}
 	for range n {
@@ -174,7 +174,7 @@ func (c *photoClient) search(u *photoUser) Op {
 
 // siteSearch returns a search on the whole site.
 func (c *photoClient) siteSearch() Op {
-	from := [4]int{c.between(2010, 2025), c.between(1, 12), c.between(1, 28), c.n(24 * 3600)}
+	from := [4]int{c.intBetween(2010, 2025), c.intBetween(1, 12), c.intBetween(1, 28), c.n(24 * 3600)}
 	moment := string(appendDateTime(nil, from[0], from[1], from[2], from[3]))
 	switch c.n(6) {
 	case 0:

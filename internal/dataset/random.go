@@ -22,9 +22,9 @@ func derive(seed, tag, number uint64) uint64 {
 	return mix(mix(seed+0x9e3779b97f4a7c15*(tag+1)) ^ mix(number+0x632be59bd9b4e019))
 }
 
-// below maps a random x to [0, n); n must be positive. It uses no floating point, because last bits
+// scaleTo maps a random x to [0, n); n must be positive. It uses no floating point, because last bits
 // differ between machines.
-func below(x uint64, n int) int {
+func scaleTo(x uint64, n int) int {
 	hi, _ := bits.Mul64(x, uint64(n))
 	return int(hi)
 }
@@ -38,10 +38,10 @@ func newStream(seed, tag, number uint64) (r stream) {
 }
 
 // n returns a number in [0, n); n must be positive.
-func (r *stream) n(n int) int { return below(r.pcg.Uint64(), n) }
+func (r *stream) n(n int) int { return scaleTo(r.pcg.Uint64(), n) }
 
-// between returns a number in [lo, hi].
-func (r *stream) between(lo, hi int) int { return lo + r.n(hi-lo+1) }
+// intBetween returns a number in [lo, hi].
+func (r *stream) intBetween(lo, hi int) int { return lo + r.n(hi-lo+1) }
 
 // oneIn returns true with the probability 1/n.
 func (r *stream) oneIn(n int) bool { return r.n(n) == 0 }
@@ -53,7 +53,7 @@ func (r *stream) zipf(octaves int) int { return zipf(r.pcg.Uint64(), octaves) }
 
 // zipf is stream.zipf for a random x. It uses the highest 48 bits of x.
 func zipf(x uint64, octaves int) int {
-	k := below(x, octaves)
+	k := scaleTo(x, octaves)
 	return 1<<k - 1 + int(x>>16&(1<<k-1))
 }
 

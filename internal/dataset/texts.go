@@ -81,7 +81,7 @@ type texts struct{ seed uint64 }
 
 // drawProduct must be the first draw of a product's stream, because size repeats it.
 func drawProduct(r *stream) (labels, descriptions, reviews int) {
-	return r.between(1, 2), r.between(2, 3), r.n(5)
+	return r.intBetween(1, 2), r.intBetween(2, 3), r.n(5)
 }
 
 // size implements source.
@@ -111,8 +111,8 @@ func (g texts) emit(e *emitter, unit int64) {
 	e.number(r.zipf(7))
 	e.buf = append(e.buf, '>')
 	e.end()
-	e.decimal(s, pPrice, 100+r.n(1<<r.between(8, 18))*499900>>18)
-	e.date(s, pReleased, r.between(2005, 2025), r.between(1, 12), r.between(1, 28))
+	e.decimal(s, pPrice, 100+r.n(1<<r.intBetween(8, 18))*499900>>18)
+	e.date(s, pReleased, r.intBetween(2005, 2025), r.intBetween(1, 12), r.intBetween(1, 28))
 	e.boolean(s, pInStock, !r.oneIn(4))
 
 	// 2. Labels and descriptions, in different languages.
@@ -122,7 +122,7 @@ func (g texts) emit(e *emitter, unit int64) {
 		v := vocabularies()[l]
 		e.open(s, rdfsLabel)
 		e.buf = append(e.buf, '"')
-		e.buf = v.appendWords(e.buf, &r, r.between(2, 4), wordOctaves)
+		e.buf = v.appendWords(e.buf, &r, r.intBetween(2, 4), wordOctaves)
 		e.endText(v.tag)
 	}
 	for _, l := range spoken[:descriptions] {
@@ -136,7 +136,7 @@ func (g texts) emit(e *emitter, unit int64) {
 		s = append(s, '>')
 		e.ref(s, pReviewOf, product)
 		e.integer(s, pRating, 1+max(r.n(5), r.n(5)))
-		e.dateTime(s, pCreated, r.between(2015, 2025), r.between(1, 12), r.between(1, 28), r.n(24*3600))
+		e.dateTime(s, pCreated, r.intBetween(2015, 2025), r.intBetween(1, 12), r.intBetween(1, 28), r.n(24*3600))
 		e.prose(s, pText, vocabularies()[r.zipf(3)%len(languages)], &r)
 	}
 }
@@ -145,14 +145,14 @@ func (g texts) emit(e *emitter, unit int64) {
 func (e *emitter) prose(s []byte, p string, v *vocabulary, r *stream) {
 	e.open(s, p)
 	e.buf = append(e.buf, '"')
-	e.buf = v.appendProse(e.buf, r, r.between(textMinChars, textMaxChars-textSlackChars))
+	e.buf = v.appendProse(e.buf, r, r.intBetween(textMinChars, textMaxChars-textSlackChars))
 	e.endText(v.tag)
 }
 
 // appendProse appends a text of about chars characters, escaped as in N-Triples.
 func (v *vocabulary) appendProse(dst []byte, r *stream, chars int) []byte {
 	separatorRunes, stopRunes := len(v.separator), utf8.RuneCountInString(v.stop)
-	written, left := 0, r.between(5, 18) // words left in the sentence
+	written, left := 0, r.intBetween(5, 18) // words left in the sentence
 	for written < chars {
 		// 1. A word. A few have quotes or escapes around them, because parsers must read those too.
 		x := r.pcg.Uint64()
@@ -194,7 +194,7 @@ func (v *vocabulary) appendProse(dst []byte, r *stream, chars int) []byte {
 			dst = append(dst, ' ')
 		}
 		written += stopRunes + 1
-		left = r.between(5, 18)
+		left = r.intBetween(5, 18)
 	}
 	return append(dst, v.stop...)
 }

@@ -52,7 +52,7 @@ func newVocabulary(l language, number uint64) *vocabulary {
 	syllables := strings.Fields(l.syllables)
 	for len(v.words) < 1<<wordOctaves-1 {
 		var b strings.Builder
-		for range r.between(2, 4) {
+		for range r.intBetween(2, 4) {
 			b.WriteString(syllables[r.zipf(5)%len(syllables)])
 		}
 		v.words = append(v.words, b.String())

@@ -125,7 +125,7 @@ func (e *Engine) options(ctx context.Context, p Params, network *outbound.Client
 	// The graph of links is of all graphs. A text search has the literals of the user's graphs.
 	switch {
 	case e.opts.Links == nil:
-	case graphrights.Of(ctx) != nil:
+	case graphrights.FromContext(ctx) != nil:
 		opts.Links = linkGraph{func(context.Context) (links.Graph, error) {
 			return nil, fmt.Errorf("the graph of links: %w", graphrights.ErrUnfiltered)
 		}}
@@ -134,7 +134,7 @@ func (e *Engine) options(ctx context.Context, p Params, network *outbound.Client
 	}
 	if e.opts.Text != nil {
 		opts.Text = textIndex{index: e.opts.Text}
-		if graphrights.Of(ctx) != nil {
+		if graphrights.FromContext(ctx) != nil {
 			opts.Text = textIndex{e.opts.Text, func() (store.Reader, error) { return unclosed{reader()}, nil }}
 		} else {
 			opts.Literals = literalIndex{e.opts.Text, reader}

@@ -27,7 +27,7 @@ type linkGraph struct {
 // paths of the run have the same links.
 func (e *Engine) linkEdges(r *run) func(context.Context) (exec.LinkGraph, error) {
 	// The graph has links of the whole default graph, so a user with some graphs reads rows instead.
-	if e.opts.LinkEdges == nil || graphrights.Of(r.ctx) != nil {
+	if e.opts.LinkEdges == nil || graphrights.FromContext(r.ctx) != nil {
 		return nil
 	}
 	var opened bool

@@ -126,16 +126,16 @@ func (k *checking) triple(kind feed.Kind, t triple.Triple, annotation *feed.Anno
 				continue
 			}
 		}
-		if err := k.one(f, &c, t); err != nil {
+		if err := k.runCheck(f, &c, t); err != nil {
 			return err
 		}
 	}
 	return nil
 }
 
-// one runs one check. If it fails, the change is rejected: a check that cannot run must not let
+// runCheck runs one check. If it fails, the change is rejected: a check that cannot run must not let
 // everything pass.
-func (k *checking) one(f *function, c *feed.Change, t triple.Triple) error {
+func (k *checking) runCheck(f *function, c *feed.Change, t triple.Triple) error {
 	// 1. Call it.
 	var result sandbox.Result
 	err := error(nil)

@@ -94,7 +94,7 @@ func TestLoads(t *testing.T) {
 func TestBehindEarlierLoad(t *testing.T) {
 	r := &runner{inLoad: "a", loadRow: []byte("row")}
 	r.at.loads = []LoadProgress{{ID: "a", After: []byte("before")}, {ID: "b", Done: true}}
-	after := r.behind(&feed.Change{Kind: feed.Add})
+	after := r.progressBehind(&feed.Change{Kind: feed.Add})
 	if a, b := after.loads[0], after.loads[1]; string(a.After) != "row" || b.After != nil {
 		t.Errorf("a %+v, b %+v", a, b)
 	}

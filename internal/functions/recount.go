@@ -61,7 +61,7 @@ func (r *runner) recount(ctx context.Context) error {
 	err = feed.Each(ctx, r.feed, feed.Request{Since: r.at.position, MaxBytes: feedBytes}, func(batch *feed.Batch) (bool, error) {
 		for i := range batch.Changes {
 			c := &batch.Changes[i]
-			q := slices.IndexFunc(r.at.partials, func(p Partial) bool { return p.of(c) })
+			q := slices.IndexFunc(r.at.partials, func(p Partial) bool { return p.contains(c) })
 			if q < 0 || c.Key == nil || r.at.partials[q].seen == r.at.partials[q].Count {
 				continue
 			}

@@ -309,13 +309,13 @@ func (r *runner) keep(ctx context.Context, c *feed.Change) error {
 		return nil
 	}
 	if len(r.pending.order) == 0 {
-		return r.saveAt(ctx, r.behind(c))
+		return r.saveAt(ctx, r.progressBehind(c))
 	}
-	return r.commitAt(ctx, r.behind(c))
+	return r.commitAt(ctx, r.progressBehind(c))
 }
 
-// behind returns the place behind a change, for an intent with the effects of the change.
-func (r *runner) behind(c *feed.Change) progress {
+// progressBehind returns the place behind a change, for an intent with the effects of the change.
+func (r *runner) progressBehind(c *feed.Change) progress {
 	after := r.at
 	if r.inLoad != "" {
 		after.loads = slices.Clone(after.loads)

@@ -64,8 +64,8 @@ type Partial struct {
 	seen int // the changes of the request that the feed has sent since the state was read
 }
 
-// of reports whether a change is one of the request.
-func (p *Partial) of(c *feed.Change) bool {
+// contains reports whether a change is one of the request.
+func (p *Partial) contains(c *feed.Change) bool {
 	return p.Sequencer == c.Sequencer && p.Epoch == c.Stamp.Epoch && p.Sequence == c.Stamp.Sequence
 }
 
@@ -196,7 +196,7 @@ func (p *progress) set(s *State) {
 // partialOf returns what is processed of the request of a change; nil if nothing is.
 func (p *progress) partialOf(c *feed.Change) *Partial {
 	for i := range p.partials {
-		if q := &p.partials[i]; q.of(c) {
+		if q := &p.partials[i]; q.contains(c) {
 			return q
 		}
 	}

@@ -13,7 +13,7 @@ import (
 
 // Filter returns a reader of the graphs that the request of ctx may read. It is r if that is all.
 func Filter(ctx context.Context, r store.Reader) store.Reader {
-	rights := Of(ctx)
+	rights := FromContext(ctx)
 	if rights == nil {
 		return r
 	}

@@ -84,8 +84,8 @@ func With(ctx context.Context, r *Rights) context.Context {
 	return context.WithValue(ctx, key{}, r)
 }
 
-// Of returns the rights of a request; nil is all graphs.
-func Of(ctx context.Context) *Rights {
+// FromContext returns the rights of a request; nil is all graphs.
+func FromContext(ctx context.Context) *Rights {
 	r, _ := ctx.Value(key{}).(*Rights)
 	return r
 }

@@ -92,7 +92,7 @@ type change struct {
 	touched *Touched
 }
 
-func changeOf(ctx context.Context) change { return change{Of(ctx), touchedOf(ctx)} }
+func changeOf(ctx context.Context) change { return change{FromContext(ctx), touchedOf(ctx)} }
 
 // isFree reports whether the graphs do not matter.
 func (c change) isFree() bool { return c.rights == nil && c.touched == nil }

@@ -184,7 +184,7 @@ func relinquished(t *testing.T, g *Graph, partition int) *state.State {
 	if err != nil {
 		t.Fatal(err)
 	}
-	c, err := whole.Without(cell.AllStores, "")
+	c, err := whole.DropStores(cell.AllStores, "")
 	if err != nil {
 		t.Fatal(err)
 	}

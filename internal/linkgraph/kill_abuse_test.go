@@ -353,7 +353,7 @@ func TestAbuseKill(t *testing.T) {
 	k := &killed{world: &world{t: t, dir: filepath.Join(dir, "store"), o: killedOptions, links: map[string]map[string]links.Label{}, uids: map[string]uid.UID{}}}
 	rounds, moments := 12, []int{0, 1, 2, 3, 4, 5}
 	if !fullAbuse() {
-		rounds, moments = 1, seed.One(t, moments[:3]) // because the others take longer to reach
+		rounds, moments = 1, seed.Choose(t, moments[:3]) // because the others take longer to reach
 	}
 	for range rounds {
 		for _, moment := range moments {

@@ -111,7 +111,7 @@ type hidingReader struct{ store.Reader }
 
 // Match implements [store.Matcher].
 func (h *hidingReader) Match(ctx context.Context, p triple.Pattern, o store.ReadOptions) iter.Seq2[store.Row, error] {
-	return h.without(ctx, hidesOf(p), o, func(o store.ReadOptions) iter.Seq2[store.Row, error] { return h.Reader.Match(ctx, p, o) })
+	return h.skipHidden(ctx, hidesOf(p), o, func(o store.ReadOptions) iter.Seq2[store.Row, error] { return h.Reader.Match(ctx, p, o) })
 }
 
 // Range implements [store.Matcher].
@@ -120,12 +120,12 @@ func (h *hidingReader) Range(ctx context.Context, b triple.Bounds, o store.ReadO
 	if keys, err := b.KeyRange(); err == nil {
 		hidden = hides(keys.Range)
 	}
-	return h.without(ctx, hidden, o, func(o store.ReadOptions) iter.Seq2[store.Row, error] { return h.Reader.Range(ctx, b, o) })
+	return h.skipHidden(ctx, hidden, o, func(o store.ReadOptions) iter.Seq2[store.Row, error] { return h.Reader.Range(ctx, b, o) })
 }
 
-// without yields the rows of a read but the hidden ones. If some are there, it skips and counts rows itself, because
+// skipHidden yields the rows of a read but the hidden ones. If some are there, it skips and counts rows itself, because
 // hidden ones may be among those that are skipped. A negative offset stays, because the reader rejects it.
-func (h *hidingReader) without(ctx context.Context, hidden hiding, o store.ReadOptions, read func(store.ReadOptions) iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
+func (h *hidingReader) skipHidden(ctx context.Context, hidden hiding, o store.ReadOptions, read func(store.ReadOptions) iter.Seq2[store.Row, error]) iter.Seq2[store.Row, error] {
 	if !hidden.any() || o.DefaultGraph {
 		return read(o)
 	}
@@ -221,13 +221,15 @@ var (
 )
 
 // Columns implements [columns.Source]. Columns are of the default graph, so the row is in none.
-func (s hidingSource) Columns(ctx context.Context) *columns.View { return columns.Of(ctx, s.Source) }
+func (s hidingSource) Columns(ctx context.Context) *columns.View {
+	return columns.FromSource(ctx, s.Source)
+}
 
 // Survey implements [source.Surveyor].
-func (s hidingSource) Survey(ctx context.Context, asked []source.Question) ([]source.Finding, error) {
-	found, err := source.Survey(ctx, s.Source, asked)
+func (s hidingSource) Survey(ctx context.Context, questions []source.Question) ([]source.Finding, error) {
+	found, err := source.Survey(ctx, s.Source, questions)
 	for i := range found {
-		found[i].Exact = found[i].Exact && !hides(asked[i].Range).any()
+		found[i].Exact = found[i].Exact && !hides(questions[i].Range).any()
 	}
 	return found, err
 }

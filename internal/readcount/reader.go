@@ -172,8 +172,8 @@ type observedSource struct {
 var _ source.Surveyor = observedSource{}
 
 // Survey implements [source.Surveyor].
-func (s observedSource) Survey(ctx context.Context, asked []source.Question) ([]source.Finding, error) {
-	return source.Survey(ctx, s.Source, asked)
+func (s observedSource) Survey(ctx context.Context, questions []source.Question) ([]source.Finding, error) {
+	return source.Survey(ctx, s.Source, questions)
 }
 
 // Scan implements [source.Source].

@@ -34,7 +34,9 @@ func columnTriple(random *rand.Rand) triple.Triple {
 }
 
 // viewOf returns the columns of a snapshot.
-func viewOf(ctx context.Context, sn *Snapshot) *columns.View { return columns.Of(ctx, sn.Source()) }
+func viewOf(ctx context.Context, sn *Snapshot) *columns.View {
+	return columns.FromSource(ctx, sn.Source())
+}
 
 // untilColumns returns when a new snapshot has the columns of a predicate.
 func untilColumns(t *testing.T, s *Store, predicate triple.Term) {

@@ -49,7 +49,7 @@ func TestWatermarkStaysFree(t *testing.T) {
 				write = func() error { return errors.Join(commit(), s.db.Flush()) }
 			}
 			early, refused := fillDisk(t, s, write)
-			free, least := disk.Free(), disk.Least()
+			free, least := disk.Free(), disk.MinFree()
 			t.Logf("%d triples; free %d KiB, least %d KiB; refused early %d times; %v", s.Status().Triples, free>>10, least>>10, early, refused)
 			if least < watermark {
 				t.Errorf("%d KiB were free at some time, and %d KiB are kept free", least>>10, watermark>>10)
@@ -187,7 +187,7 @@ func TestTableOfLoadTakesRoom(t *testing.T) {
 	if closed := table.Close(); !errors.Is(err, ErrDiskFull) || !errors.Is(closed, ErrDiskFull) {
 		t.Errorf("%v; close: %v", err, closed)
 	}
-	if least := disk.Least(); least < watermark || least > watermark+2<<20 {
+	if least := disk.MinFree(); least < watermark || least > watermark+2<<20 {
 		t.Errorf("at the least, %d KiB were free", least>>10)
 	}
 }

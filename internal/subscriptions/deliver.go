@@ -80,7 +80,7 @@ func (m *Manager) deliver(l *lane) {
 			}
 		}
 		if s.due = s.due || r.more; r.wait > 0 {
-			m.later(s, r.wait)
+			m.queueAfter(s, r.wait)
 			continue
 		}
 		m.enqueue(s)
@@ -109,7 +109,7 @@ func (m *Manager) step(s *subscription, at feed.Position, begin string) outcome 
 		if stored.definitionVersion != s.version {
 			return m.storeFailed(s, errRedefined)
 		}
-		w.stored, w.saved = stored, m.now()
+		w.stored, w.saved = stored, m.currentMoment()
 		if w.begun.IsZero() {
 			w.begun = w.saved.time
 		}
@@ -315,7 +315,7 @@ func (m *Manager) save(s *subscription, o outcome) outcome {
 	if err := m.Registry.save(m.ctx, s.work.stored); err != nil {
 		return m.storeFailed(s, err)
 	}
-	s.work.saved, s.work.save = m.now(), false
+	s.work.saved, s.work.save = m.currentMoment(), false
 	return o
 }
 

@@ -126,7 +126,7 @@ func (m *Manager) take(s *subscription, stored *Subscription) bool {
 	}
 	s.begin, s.tries, s.loaded = stored.State.Position, stored.State.Failures, true
 	if !s.running {
-		s.work = work{saved: m.now()}
+		s.work = work{saved: m.currentMoment()}
 	}
 	return true
 }

@@ -187,9 +187,9 @@ func (s *subscription) stopTimer() {
 	}
 }
 
-// own begins the deliveries of a subscription. The follower reads its position, together with those
+// startDeliveries begins the deliveries of a subscription. The follower reads its position, together with those
 // of others that are taken up at the same time.
-func (m *Manager) own(s *subscription) {
+func (m *Manager) startDeliveries(s *subscription) {
 	s.owned, s.loaded, s.due, s.behind = true, false, false, false
 	s.term++
 	m.joins = true
@@ -238,7 +238,7 @@ func (m *Manager) watchOwnership() {
 		for _, s := range m.names {
 			switch owns := m.Owns(s.key); {
 			case owns && !s.owned:
-				m.own(s)
+				m.startDeliveries(s)
 			case !owns && s.owned:
 				m.disown(s)
 			case owns && s.loaded && !s.due && !s.running && m.leaving(s.work.saved):
@@ -251,8 +251,8 @@ func (m *Manager) watchOwnership() {
 	}
 }
 
-// later queues a subscription after a wait. The caller holds the mutex.
-func (m *Manager) later(s *subscription, wait time.Duration) {
+// queueAfter queues a subscription after a wait. The caller holds the mutex.
+func (m *Manager) queueAfter(s *subscription, wait time.Duration) {
 	if m.ctx.Err() != nil || !s.owned {
 		return
 	}

@@ -336,8 +336,8 @@ func decode(t triple.Triple, annotations []store.Annotation) (*Subscription, err
 	return s, nil
 }
 
-// For returns a subscription that a caller may see. The error is [ErrUnknown] or [ErrForbidden].
-func (r *Registry) For(ctx context.Context, by Caller, name string) (*Subscription, error) {
+// Visible returns a subscription that a caller may see. The error is [ErrUnknown] or [ErrForbidden].
+func (r *Registry) Visible(ctx context.Context, by Caller, name string) (*Subscription, error) {
 	s, err := r.Get(ctx, name)
 	if err == nil && !by.May(s.Owner) {
 		return nil, ErrForbidden

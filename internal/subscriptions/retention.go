@@ -14,12 +14,12 @@ type moment struct {
 	followed int64
 }
 
-func (m *Manager) now() moment { return moment{time.Now(), m.followed.Load()} }
+func (m *Manager) currentMoment() moment { return moment{time.Now(), m.followed.Load()} }
 
 // leaving reports whether the feed may soon no longer reach back to a position that was stored at a
 // moment.
 func (m *Manager) leaving(stored moment) bool {
-	now := m.now()
+	now := m.currentMoment()
 	return now.time.Sub(stored.time) > m.SaveEvery || now.followed-stored.followed >= m.SaveBytes
 }
 

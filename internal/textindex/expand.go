@@ -77,7 +77,7 @@ func (s *Segment) expandLetter(lang, letter string, check func() error, add func
 			target = pair
 			more = d.advance(target)
 		default:
-			next := after(pair[:len(prefix)+n])
+			next := prefixEnd(pair[:len(prefix)+n])
 			if next == nil {
 				return d.err
 			}
@@ -283,7 +283,7 @@ func (f *fuzzy) sibling(term []byte) (next []byte, end bool) {
 		// 1. If one edit is left, each rune may follow.
 		before, r := f.rows[i-1], f.term[i-1]
 		if f.least[i-1] < f.edits || r == utf8.RuneError {
-			if next = after(term[:f.ends[i]]); next == nil {
+			if next = prefixEnd(term[:f.ends[i]]); next == nil {
 				return nil, true
 			}
 			return next, false
@@ -305,8 +305,8 @@ func (f *fuzzy) sibling(term []byte) (next []byte, end bool) {
 	return nil, true
 }
 
-// after returns the first string behind all strings with a prefix; nil if there is none.
-func after(prefix []byte) []byte {
+// prefixEnd returns the first string behind all strings with a prefix; nil if there is none.
+func prefixEnd(prefix []byte) []byte {
 	next := bytes.Clone(prefix)
 	for len(next) > 0 {
 		if next[len(next)-1]++; next[len(next)-1] != 0 {

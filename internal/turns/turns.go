@@ -150,7 +150,7 @@ func (s *Turns) grant(k Kind) {
 	for r.free > 0 {
 		best := -1
 		for i, t := range r.waiting {
-			if s.may(k, t) && (best < 0 || s.before(k, t, r.waiting[best])) {
+			if s.may(k, t) && (best < 0 || s.isBefore(k, t, r.waiting[best])) {
 				best = i
 			}
 		}
@@ -227,8 +227,8 @@ func (s *Turns) may(k Kind, t *Turn) bool {
 	return k != Seat || t.client.seats < 2*s.kinds[Seat].free
 }
 
-// before reports whether a goes before b.
-func (s *Turns) before(k Kind, a, b *Turn) bool {
+// isBefore reports whether a goes before b.
+func (s *Turns) isBefore(k Kind, a, b *Turn) bool {
 	var c int
 	switch k {
 	case Short:

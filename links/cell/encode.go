@@ -87,7 +87,7 @@ func (s *side) encode(b *builtLists) error {
 			open.set(list)
 		}
 		// The open list must not keep its piece in memory.
-		open.own()
+		open.detach()
 	}
 	// 2. Append the last list, and empty ones for the pages after it.
 	if open.some {
@@ -133,8 +133,8 @@ func (p *piece) lists() func(yield func(pageLinks) bool) {
 
 func (l *pageLinks) set(o pageLinks) { *l = o }
 
-// own copies the list, so it does not keep its piece in memory.
-func (l *pageLinks) own() {
+// detach copies the list, so it does not keep its piece in memory.
+func (l *pageLinks) detach() {
 	l.locals, l.ghosts, l.labels = slices.Clone(l.locals), slices.Clone(l.ghosts), slices.Clone(l.labels)
 }
 

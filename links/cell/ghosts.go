@@ -68,8 +68,8 @@ func (g *Ghosts) Index(u uid.UID) (uint32, bool) {
 	return uint32(i), true
 }
 
-// below returns the number of ghosts below u.
-func (g *Ghosts) below(u uid.UID) uint32 {
+// countBelow returns the number of ghosts below u.
+func (g *Ghosts) countBelow(u uid.UID) uint32 {
 	lo, hi := 0, g.packed.Len()
 	for lo < hi {
 		mid := int(uint(lo+hi) >> 1)
@@ -126,9 +126,9 @@ func openGhosts(b []byte, keys uid.Range, needed uint32) (Ghosts, error) {
 	}
 	// 3. Find the bounds for split. They may be wrong if keys.Last + 1 overflowed, so that case
 	// is apart.
-	g.low, g.high = g.below(keys.First), uint32(g.packed.Len())
+	g.low, g.high = g.countBelow(keys.First), uint32(g.packed.Len())
 	if keys.Last != math.MaxUint64 {
-		g.high = g.below(keys.Last + 1)
+		g.high = g.countBelow(keys.Last + 1)
 	}
 	return g, nil
 }

@@ -96,7 +96,7 @@ func (x *pageIndex) ordinal(u uid.UID) (uint32, bool) {
 	if i < 0 {
 		return 0, false
 	}
-	begin, end := x.ordinals.Two(i)
+	begin, end := x.ordinals.Pair(i)
 	if within := packed - x.first.At(i); within < end-begin {
 		return uint32(begin + within), true
 	}
@@ -128,7 +128,7 @@ func (x *pageIndex) putUIDs(dst []uid.UID, ords []uint32) {
 	}
 	for len(ords) > 0 {
 		i := x.ordinals.Search(uint64(ords[0])+1) - 1
-		begin, end := x.ordinals.Two(i)
+		begin, end := x.ordinals.Pair(i)
 		first := x.first.At(i) - begin
 		n := 0
 		for ; n < len(ords) && uint64(ords[n]) < end; n++ {

@@ -130,10 +130,10 @@ func (c *Cell) section(i int) sectionPlace {
 	return sectionPlace{int(le.Uint64(entry)), int(le.Uint64(entry[8:])), le.Uint64(entry[16:])}
 }
 
-// Without returns the same cell without some stores. It copies the rest, so that the memory of these
+// DropStores returns the same cell without some stores. It copies the rest, so that the memory of these
 // stores is free as soon as nobody uses c. path must be the file of the whole cell; [Cell.Load] reads
 // it.
-func (c *Cell) Without(stores Stores, path string) (*Cell, error) {
+func (c *Cell) DropStores(stores Stores, path string) (*Cell, error) {
 	kept := c.stores &^ stores
 	if kept == c.stores {
 		return c, nil

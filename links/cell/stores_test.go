@@ -37,7 +37,7 @@ func TestStores(t *testing.T) {
 	for range 60 {
 		var err error
 		if some := Stores(r.IntN(int(AllStores) + 1)); r.IntN(2) == 0 {
-			c, err = c.Without(some, path)
+			c, err = c.DropStores(some, path)
 		} else {
 			c, err = c.Load(some)
 		}
@@ -117,7 +117,7 @@ func TestMissingStore(t *testing.T) {
 		"targets":  {BackwardStore, func(c *Cell) { new(Batch).ReadTargets(Backward, []*Cell{c}, []uint32{0}) }},
 		"lists":    {ForwardStore, func(c *Cell) { c.Lists(Forward) }},
 	} {
-		c, err := whole.Without(one.store, path)
+		c, err := whole.DropStores(one.store, path)
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -138,7 +138,7 @@ func TestLoadDamaged(t *testing.T) {
 	g, whole, path := storedCell(t)
 	data, other := whole.Bytes(), g.build(t, Options{Epoch: 1}, nil)
 	for _, kept := range []Stores{0, AllStores &^ URLStore, AllStores &^ ForwardStore, AllStores &^ BackwardStore} {
-		c, err := whole.Without(AllStores&^kept, path)
+		c, err := whole.DropStores(AllStores&^kept, path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -64,16 +64,16 @@ func (e *entry) cover(older, newer *entry) {
 	if newer.whole {
 		o.entry = new(entry)
 	}
-	for n.more() {
-		for o.more() && o.target() < n.target() {
+	for n.advance() {
+		for o.advance() && o.target() < n.target() {
 			o.moveTo(e)
 		}
-		if o.more() && o.target() == n.target() {
+		if o.advance() && o.target() == n.target() {
 			o.skip()
 		}
 		n.moveTo(e)
 	}
-	for o.more() {
+	for o.advance() {
 		o.moveTo(e)
 	}
 }
@@ -84,7 +84,7 @@ type walk struct {
 	add, delete int // the next ones
 }
 
-func (w *walk) more() bool { return w.add < len(w.adds) || w.delete < len(w.deletes) }
+func (w *walk) advance() bool { return w.add < len(w.adds) || w.delete < len(w.deletes) }
 
 // isAdd reports whether the next one is an add. There must be a next one.
 func (w *walk) isAdd() bool {

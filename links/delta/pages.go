@@ -71,8 +71,8 @@ func (c *pageCursor) next() bool {
 	return true
 }
 
-// at returns a cursor at a place. It uses buf for the URL.
-func (p *pages) at(place int, buf []byte) pageCursor {
+// cursorAt returns a cursor at a place. It uses buf for the URL.
+func (p *pages) cursorAt(place int, buf []byte) pageCursor {
 	c := pageCursor{pages: p, place: place / blockKeys * blockKeys, url: buf}
 	for c.place <= place && c.next() {
 	}
@@ -114,7 +114,7 @@ func (p *pages) appendURL(dst []byte, u uid.UID) ([]byte, bool) {
 		return dst, false
 	}
 	var buf [256]byte
-	c := p.at(place, buf[:0])
+	c := p.cursorAt(place, buf[:0])
 	return append(dst, c.url...), true
 }
 
@@ -135,14 +135,14 @@ func (p *pages) find(url []byte) (uid.UID, bool) {
 		if c := cmp.Compare(hash, h); c != 0 {
 			return c
 		}
-		at := p.at(place, buf[:0])
+		at := p.cursorAt(place, buf[:0])
 		return bytes.Compare(url, at.url)
 	})
 	if !found {
 		return 0, false
 	}
 	_, place := p.byHash(i)
-	at := p.at(place, buf[:0])
+	at := p.cursorAt(place, buf[:0])
 	return at.uid, true
 }
 
@@ -235,7 +235,7 @@ func (p *pages) verifyHashes() error {
 		if place >= p.count {
 			return fmt.Errorf("a hash leads to page %d of %d", place, p.count)
 		}
-		at := p.at(place, url)
+		at := p.cursorAt(place, url)
 		url = at.url
 		if urlHash(url) != hash {
 			return fmt.Errorf("page %d is found by another hash than its own", at.uid)
@@ -329,7 +329,7 @@ func (w *pagesWriter) byHash(p *pages) ([]uint32, error) {
 		if c := cmp.Compare(w.hashes[i], w.hashes[j]); c != 0 || i == j {
 			return c
 		}
-		at, bt := p.at(int(i), a), p.at(int(j), b)
+		at, bt := p.cursorAt(int(i), a), p.cursorAt(int(j), b)
 		a, b = at.url, bt.url
 		return bytes.Compare(a, b)
 	})
@@ -337,7 +337,7 @@ func (w *pagesWriter) byHash(p *pages) ([]uint32, error) {
 		if w.hashes[places[i]] != w.hashes[places[i-1]] {
 			continue
 		}
-		at, bt := p.at(int(places[i-1]), a), p.at(int(places[i]), b)
+		at, bt := p.cursorAt(int(places[i-1]), a), p.cursorAt(int(places[i]), b)
 		if a, b = at.url, bt.url; bytes.Equal(a, b) {
 			return nil, fmt.Errorf("delta: %w: pages %d and %d have one URL", ErrConflict, at.uid, bt.uid)
 		}

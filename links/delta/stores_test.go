@@ -34,7 +34,7 @@ func TestDeltaWithoutStores(t *testing.T) {
 		before := d.View()
 		linked := before.NumLinked()
 		// 2. Without stores it gives the same sizes and pages.
-		less, err := whole.Without(cell.AllStores, path)
+		less, err := whole.DropStores(cell.AllStores, path)
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -48,7 +48,7 @@ func BenchmarkAt(b *testing.B) {
 }
 
 func BenchmarkTwo(b *testing.B) {
-	benchAccess(b, func(s Sequence, i int) uint64 { lo, hi := s.Two(i); return hi - lo })
+	benchAccess(b, func(s Sequence, i int) uint64 { lo, hi := s.Pair(i); return hi - lo })
 }
 
 func BenchmarkSearch(b *testing.B) {

@@ -46,9 +46,9 @@ func (s *Sequence) At(i int) uint64 {
 	return base + (uint64(at-i)<<(place>>widthShift) | lowPart(s.b, low, place, i))
 }
 
-// Two returns the values i and i+1. Both must exist: 0 <= i and i+1 < Len(). Otherwise it
+// Pair returns the values i and i+1. Both must exist: 0 <= i and i+1 < Len(). Otherwise it
 // panics.
-func (s *Sequence) Two(i int) (lo, hi uint64) {
+func (s *Sequence) Pair(i int) (lo, hi uint64) {
 	if uint(i) >= uint(s.n) || i+1 >= s.n {
 		panicIndex(i+1, s.n)
 	}

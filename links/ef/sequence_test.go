@@ -15,7 +15,7 @@ func checkSequence(t *testing.T, r reader, values []uint64, rng *rand.Rand) {
 	t.Helper()
 	s := r.(*Sequence)
 	for i := range max(len(values)-1, 0) {
-		if lo, hi := s.Two(i); lo != values[i] || hi != values[i+1] {
+		if lo, hi := s.Pair(i); lo != values[i] || hi != values[i+1] {
 			t.Fatalf("Two(%d) = %d, %d, want %d, %d", i, lo, hi, values[i], values[i+1])
 		}
 	}
@@ -66,7 +66,7 @@ func TestTwoPanics(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	panics(t, map[string]func(){"Two(-1)": func() { s.Two(-1) }, "Two(299)": func() { s.Two(299) }})
+	panics(t, map[string]func(){"Two(-1)": func() { s.Pair(-1) }, "Two(299)": func() { s.Pair(299) }})
 }
 
 // Each case breaks one rule of the format.

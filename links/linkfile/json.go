@@ -177,23 +177,23 @@ func (j *jsonText) word(word string) error {
 
 // number reads -?(0|[1-9][0-9]*)(\.[0-9]+)?([eE][+-]?[0-9]+)?
 func (j *jsonText) number() error {
-	if j.at('-') {
+	if j.nextIs('-') {
 		j.i++
 	}
-	if j.at('0') {
+	if j.nextIs('0') {
 		j.i++
 	} else if !j.digits() {
 		return errJSON
 	}
-	if j.at('.') {
+	if j.nextIs('.') {
 		j.i++
 		if !j.digits() {
 			return errJSON
 		}
 	}
-	if j.at('e') || j.at('E') {
+	if j.nextIs('e') || j.nextIs('E') {
 		j.i++
-		if j.at('+') || j.at('-') {
+		if j.nextIs('+') || j.nextIs('-') {
 			j.i++
 		}
 		if !j.digits() {
@@ -203,7 +203,7 @@ func (j *jsonText) number() error {
 	return nil
 }
 
-func (j *jsonText) at(c byte) bool { return j.i < len(j.b) && j.b[j.i] == c }
+func (j *jsonText) nextIs(c byte) bool { return j.i < len(j.b) && j.b[j.i] == c }
 
 func (j *jsonText) digits() bool {
 	start := j.i

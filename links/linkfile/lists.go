@@ -200,7 +200,7 @@ func (l *listParser) skipLong() {
 		}
 		l.column += utf8.RuneCount(text)
 		l.w.skip(len(text))
-		if found || !l.w.more() && l.w.pos == len(l.w.buf) {
+		if found || !l.w.readMore() && l.w.pos == len(l.w.buf) {
 			return
 		}
 	}

@@ -164,7 +164,7 @@ func (r *warcReader) block() ([]byte, error) {
 		return nil, r.skipBlock(err)
 	}
 	for int64(len(r.buf)-r.pos) < r.header.length {
-		if !r.more() {
+		if !r.readMore() {
 			if r.err != nil {
 				return nil, r.err
 			}
@@ -178,7 +178,7 @@ func (r *warcReader) block() ([]byte, error) {
 // beginning returns the first bytes of the block.
 func (r *warcReader) beginning() []byte {
 	kept := min(r.header.length, int64(keptOf(r.maxRecord)))
-	for int64(len(r.buf)-r.pos) < kept && r.more() {
+	for int64(len(r.buf)-r.pos) < kept && r.readMore() {
 	}
 	return bytes.Clone(r.buf[r.pos:min(len(r.buf), r.pos+int(kept))])
 }
@@ -186,7 +186,7 @@ func (r *warcReader) beginning() []byte {
 // skipBlock skips the record's block and returns err, or the reader's error.
 func (r *warcReader) skipBlock(err error) error {
 	for left := r.header.length; left > 0; {
-		if r.pos == len(r.buf) && !r.more() {
+		if r.pos == len(r.buf) && !r.readMore() {
 			if r.window.err != nil {
 				return r.window.err
 			}

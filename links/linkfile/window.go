@@ -43,7 +43,7 @@ type window struct {
 func newWindow(r io.Reader, opts *Options) window {
 	w := window{r: r, source: opts.Source, offset: opts.From.Offset, line: max(opts.From.Line, 1), buf: make([]byte, 0, windowBytes)}
 	if w.offset == 0 {
-		for len(w.buf) < len(byteOrderMark) && w.more() {
+		for len(w.buf) < len(byteOrderMark) && w.readMore() {
 		}
 		if bytes.HasPrefix(w.buf, byteOrderMark) {
 			w.skip(len(byteOrderMark))
@@ -52,8 +52,8 @@ func newWindow(r io.Reader, opts *Options) window {
 	return w
 }
 
-// more reads more text. It returns false if there is none.
-func (w *window) more() bool {
+// readMore reads more text. It returns false if there is none.
+func (w *window) readMore() bool {
 	if w.done {
 		return false
 	}
@@ -121,7 +121,7 @@ func (w *window) peekLine(limit int) (line []byte, size int, err error) {
 		if end < len(w.buf) {
 			return line, end + 1 - w.pos, nil
 		}
-		if !w.more() {
+		if !w.readMore() {
 			return w.last(line)
 		}
 	}
@@ -129,7 +129,7 @@ func (w *window) peekLine(limit int) (line []byte, size int, err error) {
 
 // peekByte returns the next byte. It returns false if there is none.
 func (w *window) peekByte() (c byte, ok bool) {
-	if w.pos == len(w.buf) && !w.more() {
+	if w.pos == len(w.buf) && !w.readMore() {
 		return 0, false
 	}
 	return w.buf[w.pos], true
@@ -151,7 +151,7 @@ func (w *window) peekField(limit int) (field []byte, size int, err error) {
 		if w.pos+size < len(w.buf) {
 			return field, size, nil
 		}
-		if !w.more() {
+		if !w.readMore() {
 			return w.last(field)
 		}
 	}
@@ -189,7 +189,7 @@ func (w *window) skipRest() {
 			return
 		}
 		w.skip(len(w.buf) - w.pos)
-		if !w.more() {
+		if !w.readMore() {
 			w.line++
 			return
 		}

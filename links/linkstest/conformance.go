@@ -24,7 +24,7 @@ import (
 // TestGraph compares an empty graph with a plain one, after each of several rounds of random
 // changes. Answers are compared by URL, because UIDs may differ. settle must wait until answers
 // contain all committed changes. It may be nil if they do at once.
-func TestGraph(t *testing.T, g links.Graph, settle func()) {
+func TestGraph(t *testing.T, g links.Graph, waitCommitted func()) {
 	t.Helper()
 	seed := uint64(time.Now().UnixNano())
 	if s := os.Getenv("TREFOIL_SEED"); s != "" {
@@ -40,8 +40,8 @@ func TestGraph(t *testing.T, g links.Graph, settle func()) {
 	}
 	for range 4 {
 		c.change()
-		if settle != nil {
-			settle()
+		if waitCommitted != nil {
+			waitCommitted()
 		}
 		for _, compare := range []func(){c.comparePages, c.compareLists, c.comparePrefixes, c.compareRankings, c.comparePageLabels} {
 			c.changeStores(1)

@@ -146,10 +146,10 @@ func (r *bitReader) numbers(n int) {
 	r.pos += 2 * uint64(n)
 }
 
-// down reads numbers v and sets out to ascending targets below key: the last is key - v - 1 for
+// readDescending reads numbers v and sets out to ascending targets below key: the last is key - v - 1 for
 // the first v, and each other one is v + 1 below the one behind it. ok is false if a target is
 // below 0, or if the numbers begin or continue beyond the lists.
-func (r *bitReader) down(out []uint32, c *codes, key uint32) (ok bool) {
+func (r *bitReader) readDescending(out []uint32, c *codes, key uint32) (ok bool) {
 	first, control, at, limit := r.first, r.control, r.pos, (r.last+8-refSlack)*8
 	sum := uint64(key)
 	for len(out) > 0 {
@@ -172,10 +172,10 @@ func (r *bitReader) down(out []uint32, c *codes, key uint32) (ok bool) {
 	return sum <= uint64(key)
 }
 
-// up reads numbers v and sets out to ascending targets: the first v + key, and each other one
+// readAscending reads numbers v and sets out to ascending targets: the first v + key, and each other one
 // v + 1 above the one before it. ok is false if a target is not below end, or if the numbers
 // begin or continue beyond the lists.
-func (r *bitReader) up(out []uint32, c *codes, key, end uint32) (ok bool) {
+func (r *bitReader) readAscending(out []uint32, c *codes, key, end uint32) (ok bool) {
 	first, control, at, limit := r.first, r.control, r.pos, (r.last+8-refSlack)*8
 	sum := uint64(key) - 1
 	for len(out) > 0 {

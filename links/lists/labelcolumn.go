@@ -110,7 +110,7 @@ func (c *LabelColumn) find(key uint32) (from, end uint64, ok bool) {
 	if i == c.keys.Len() || c.keys.At(i) != uint64(key) {
 		return 0, 0, false
 	}
-	from, end = c.positions.Two(i)
+	from, end = c.positions.Pair(i)
 	return from, end, true
 }
 

@@ -131,7 +131,7 @@ func (e *refEncoder) eachSegment(i int, do func()) {
 	if len(list[0])+len(list[1]) == 0 {
 		return
 	}
-	if back := e.sources.back(i); back > 0 {
+	if back := e.sources.sourceDistance(i); back > 0 {
 		e.plan.copying(key, back, list, e.block.list(i-back))
 		do()
 		return

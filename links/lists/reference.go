@@ -234,11 +234,11 @@ func (s *refScratch) fill(g *segment, numbers *codes, out []uint32, locals, copi
 	}
 	g.r.numbers(len(rest))
 	if down > 0 {
-		ok = g.r.down(rest[:down], numbers, g.key)
+		ok = g.r.readDescending(rest[:down], numbers, g.key)
 	}
-	ok = ok && g.r.up(rest[down:restLocals], numbers, g.key, g.t.n)
+	ok = ok && g.r.readAscending(rest[down:restLocals], numbers, g.key, g.t.n)
 	if restGhosts > 0 {
-		ok = ok && g.r.up(rest[restLocals:], numbers, g.ghost, g.t.ghostEnd)
+		ok = ok && g.r.readAscending(rest[restLocals:], numbers, g.ghost, g.t.ghostEnd)
 	}
 	if !merged || !ok {
 		return ok

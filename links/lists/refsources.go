@@ -56,8 +56,8 @@ func marks(list [2][]uint32) (m uint64) {
 	return m
 }
 
-// back returns the distance to the source of list i of the last block, or 0 if it has none.
-func (s *sources) back(i int) int {
+// sourceDistance returns the distance to the source of list i of the last block, or 0 if it has none.
+func (s *sources) sourceDistance(i int) int {
 	if l := &s.lists[i]; !l.open && l.best.cost < l.plain {
 		return l.best.at
 	}

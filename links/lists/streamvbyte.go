@@ -20,11 +20,11 @@ const (
 	slack = 3
 )
 
-// settle finishes the decoding of the numbers in out: locals, then ghosts, then anything. It
+// finishNumbers finishes the decoding of the numbers in out: locals, then ghosts, then anything. It
 // converts the ghosts into indexes, and returns the start values for the next unpack. It returns
 // false if a number is out of range. To find a sum of more than 32 bits, it compares sum, in 64
 // bits, with the last targets.
-func settle(t *Table, out []uint32, locals, ghosts int, sum uint64) (last uint64, ok bool) {
+func finishNumbers(t *Table, out []uint32, locals, ghosts int, sum uint64) (last uint64, ok bool) {
 	base, last, ok := check(t, out, locals, ghosts, sum)
 	if ok && base > 0 {
 		g := out[locals : locals+ghosts]
@@ -165,7 +165,7 @@ func (l *svbList) body(t *Table, out []uint32, key uint32) (end uint64, ok bool)
 	if !ok {
 		return 0, false
 	}
-	_, ok = settle(t, out, int(l.locals), int(l.ghosts), sum)
+	_, ok = finishNumbers(t, out, int(l.locals), int(l.ghosts), sum)
 	y := l.layout(t)
 	n := uint64(l.locals) + uint64(l.ghosts)
 	end = l.data + (end-y.padding(uint64(len(out))-n)+1)>>1
@@ -241,7 +241,7 @@ func (s *Scanner) piece() bool {
 	if !ok {
 		return false
 	}
-	if r.last, ok = settle(t, out, int(locals), int(ghosts), sum); !ok {
+	if r.last, ok = finishNumbers(t, out, int(locals), int(ghosts), sum); !ok {
 		return false
 	}
 	r.locals -= uint32(locals)

@@ -183,7 +183,7 @@ func (j *job) run() error {
 			for _, p := range j.parts {
 				lost += p.undelivered()
 			}
-			j.settle(lost)
+			j.finishRound(lost)
 			if err := j.report(j.change); err != nil {
 				return err
 			}
@@ -207,7 +207,7 @@ func (j *job) run() error {
 		if j.total == 0 || !first && j.ended() {
 			return nil
 		}
-		j.settle(lost)
+		j.finishRound(lost)
 	}
 }
 
@@ -229,9 +229,9 @@ func (j *job) push() error {
 	return j.each(func(i int) error { return j.parts[i].push(j.ctx.Err) })
 }
 
-// settle delivers all sums and makes them the scores of the next round. It always ends, so that the
+// finishRound delivers all sums and makes them the scores of the next round. It always ends, so that the
 // scores of all parts are of the same round.
-func (j *job) settle(lost float64) {
+func (j *job) finishRound(lost float64) {
 	// 1. Add in the order of the parts, then of the machines, because sums must not depend on the
 	// arrival of messages.
 	_ = j.each(func(i int) error {
@@ -252,7 +252,7 @@ func (j *job) settle(lost float64) {
 	base := (1 - j.Damping + j.Damping*lost) / j.total
 	changes := make([]float64, len(j.parts))
 	_ = j.each(func(i int) error {
-		changes[i] = j.parts[i].settle(base, j.Damping)
+		changes[i] = j.parts[i].computeScores(base, j.Damping)
 		return nil
 	})
 	j.change = sum(changes)

@@ -136,7 +136,7 @@ func (n *Neighbourhood) addLinks(ctx context.Context, source Source, o Neighbour
 	if !o.Weighted {
 		links, err := source.LinksWithin(ctx, n.Set, o.Class)
 		if err == nil {
-			n.Graph, err = within(links, nil, n.Set.Len())
+			n.Graph, err = graphWithin(links, nil, n.Set.Len())
 		}
 		return err
 	}
@@ -149,7 +149,7 @@ func (n *Neighbourhood) addLinks(ctx context.Context, source Source, o Neighbour
 	for i, l := range weighted.Items {
 		links.Items[i], weights[i] = l.To, l.Weight
 	}
-	n.Graph, err = within(links, weights, n.Set.Len())
+	n.Graph, err = graphWithin(links, weights, n.Set.Len())
 	return err
 }
 
@@ -161,7 +161,7 @@ func (n *Neighbourhood) addSamples(ctx context.Context, source Source, o Neighbo
 	counts := [2]int{Forward: o.Out, Backward: o.In}
 	var samples [2]Lists[uid.UID]
 	var errs [2]error
-	ask := func(d Direction) {
+	query := func(d Direction) {
 		if counts[d] <= 0 {
 			samples[d].Ends = make([]int, len(roots))
 			return
@@ -174,9 +174,9 @@ func (n *Neighbourhood) addSamples(ctx context.Context, source Source, o Neighbo
 	done := make(chan struct{})
 	go func() {
 		defer close(done)
-		ask(Backward)
+		query(Backward)
 	}()
-	ask(Forward)
+	query(Forward)
 	<-done
 	if err := errors.Join(errs[:]...); err != nil {
 		return err
@@ -197,9 +197,9 @@ func (n *Neighbourhood) addSamples(ctx context.Context, source Source, o Neighbo
 	return nil
 }
 
-// within returns the graph of n vertices with these links and their weights, if weights is not nil.
+// graphWithin returns the graph of n vertices with these links and their weights, if weights is not nil.
 // It takes over the slices.
-func within(links Lists[uint32], weights []float64, n int) (*Graph, error) {
+func graphWithin(links Lists[uint32], weights []float64, n int) (*Graph, error) {
 	if err := links.check(n); err != nil {
 		return nil, err
 	}

@@ -206,7 +206,7 @@ func (p *part) push(stop func() error) error {
 	links, untilStop := int64(0), int64(0)
 	var stopped error
 	err := p.scan(func(page uint32, locals, ghosts []uint32) bool {
-		if weights := p.shares.of(page, len(locals)+len(ghosts)); weights != nil {
+		if weights := p.shares.sharesOf(page, len(locals)+len(ghosts)); weights != nil {
 			score := scores[page]
 			for i, to := range locals {
 				next[to] += score * weights[i]
@@ -286,9 +286,9 @@ func (p *part) undelivered() float64 {
 	return p.lost + sum(p.out[nowhere:])
 }
 
-// settle computes this round's scores, base + damping * sum of links. It returns their L1
+// computeScores computes this round's scores, base + damping * sum of links. It returns their L1
 // distance from the last round's.
-func (p *part) settle(base, damping float64) float64 {
+func (p *part) computeScores(base, damping float64) float64 {
 	change := 0.0
 	for page, sum := range p.next {
 		score := base + damping*sum

@@ -16,8 +16,8 @@ type shares struct {
 	at   int
 }
 
-// of returns the shares of the next n links of a page, or nil if its links share alike.
-func (s *shares) of(page uint32, n int) []float64 {
+// sharesOf returns the shares of the next n links of a page, or nil if its links share alike.
+func (s *shares) sharesOf(page uint32, n int) []float64 {
 	if s == nil || s.starts[page] < 0 {
 		return nil
 	}

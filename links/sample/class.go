@@ -68,8 +68,8 @@ func ClassesOf(hosts Hosts, page uid.UID) Classes {
 	return Classes{hosts: hosts, extent: e, host: hosts.Host(e), domain: hosts.Domain(e)}
 }
 
-// Of returns the narrowest class of the links between the page and pages of extent e.
-func (c Classes) Of(e uid.Extent) Class {
+// Narrowest returns the narrowest class of the links between the page and pages of extent e.
+func (c Classes) Narrowest(e uid.Extent) Class {
 	switch {
 	case c.hosts == nil || e == c.extent || c.hosts.Host(e) == c.host:
 		return All
@@ -95,5 +95,5 @@ func (c Classes) Run(links []uid.UID) (length int, class Class) {
 			above = middle
 		}
 	}
-	return above, c.Of(links[0].Extent())
+	return above, c.Narrowest(links[0].Extent())
 }

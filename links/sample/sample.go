@@ -137,8 +137,8 @@ func (r *source) tryIndexes(dst, links []uid.UID, n int, class Class, classes Cl
 		if tries == 0 {
 			return dst[:start], false
 		}
-		u := links[r.below(uint64(len(links)))]
-		if classes.Of(u.Extent()) >= class && !slices.Contains(dst[start:], u) {
+		u := links[r.uniform(uint64(len(links)))]
+		if classes.Narrowest(u.Extent()) >= class && !slices.Contains(dst[start:], u) {
 			dst = append(dst, u)
 		}
 	}
@@ -163,7 +163,7 @@ func (r *source) appendIndexes(dst []uid.UID, n, count int) []uid.UID {
 		// Take each number with the probability given by the counts of numbers wanted and left
 		// (Knuth, TAOCP 2, 3.4.2, S).
 		for i := 0; n > 0; i++ {
-			if r.below(uint64(count-i)) < uint64(n) {
+			if r.uniform(uint64(count-i)) < uint64(n) {
 				dst = append(dst, uid.UID(i))
 				n--
 			}
@@ -174,7 +174,7 @@ func (r *source) appendIndexes(dst []uid.UID, n, count int) []uid.UID {
 	// than are missing, because the result must be the same as of drawing one after the other.
 	for {
 		for missing := n - (len(dst) - start); missing > 0; missing-- {
-			dst = append(dst, uid.UID(r.below(uint64(count))))
+			dst = append(dst, uid.UID(r.uniform(uint64(count))))
 		}
 		slices.Sort(dst[start:])
 		dst = dst[:start+len(slices.Compact(dst[start:]))]
@@ -236,9 +236,9 @@ func (r *source) next() uint64 {
 	return uid.Mix(uint64(*r))
 }
 
-// below returns a random number below n, each with the same probability (Lemire, Fast Random
+// uniform returns a random number below n, each with the same probability (Lemire, Fast Random
 // Integer Generation in an Interval, TOMACS 2019). n must not be 0.
-func (r *source) below(n uint64) uint64 {
+func (r *source) uniform(n uint64) uint64 {
 	high, low := bits.Mul64(r.next(), n)
 	if low < n {
 		for threshold := -n % n; low < threshold; {

@@ -88,7 +88,7 @@ func TestClasses(t *testing.T) {
 		extent uid.Extent
 		want   Class
 	}{{6, All}, {7, All}, {8, InterHost}, {11, InterHost}, {12, InterDomain}, {5, InterDomain}} {
-		if got := ClassesOf(pairs{}, 6<<uid.PageBits).Of(c.extent); got != c.want {
+		if got := ClassesOf(pairs{}, 6<<uid.PageBits).Narrowest(c.extent); got != c.want {
 			t.Errorf("from extent 6 to %d: %s, want %s", c.extent, got, c.want)
 		}
 	}
@@ -182,7 +182,7 @@ func TestRandomIsUniform(t *testing.T) {
 	for i := range 30 {
 		u := uid.UID(1+i)<<uid.PageBits | 5
 		mixed = append(mixed, u)
-		if classes := ClassesOf(pairs{}, page); classes.Of(u.Extent()) == InterDomain {
+		if classes := ClassesOf(pairs{}, page); classes.Narrowest(u.Extent()) == InterDomain {
 			numbers[u] = len(numbers)
 		}
 	}

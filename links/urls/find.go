@@ -114,7 +114,7 @@ func (t *Table) findStray(url []byte) (ordinal uint32, ok bool) {
 	first, last := t.strays.find(xxhash.Sum64(url))
 	if last-first <= maxUnsorted {
 		for ; first < last; first++ {
-			ordinal = uint32(t.strays.numbers.at(first))
+			ordinal = uint32(t.strays.numbers.get(first))
 			if ordinal, ok = t.findInRun(url, ordinal, ordinal+1); ok {
 				return ordinal, true
 			}
@@ -126,7 +126,7 @@ func (t *Table) findStray(url []byte) (ordinal uint32, ok bool) {
 	var other []byte
 	for first < last {
 		mid := int(uint(first+last) >> 1)
-		ordinal = uint32(t.strays.numbers.at(mid))
+		ordinal = uint32(t.strays.numbers.get(mid))
 		other = t.AppendURL(other[:0], ordinal)
 		switch order := bytes.Compare(other, url); {
 		case order == 0:

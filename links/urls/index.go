@@ -88,7 +88,7 @@ func (x *hashIndex) open(b []byte, limit uint64) (rest []byte, err error) {
 		return nil, fmt.Errorf("%d keys of %d numbers", x.keys.Len(), x.numbers.len())
 	}
 	for i := range x.numbers.len() {
-		if v := x.numbers.at(i); v >= limit {
+		if v := x.numbers.get(i); v >= limit {
 			return nil, fmt.Errorf("%d is not below %d", v, limit)
 		}
 	}

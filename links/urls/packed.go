@@ -94,8 +94,8 @@ func openPacked(b []byte) (packedArray, int, error) {
 // len returns the number of values.
 func (a packedArray) len() int { return a.n }
 
-// at returns value i, counted from 0. It panics if i is not below len.
-func (a packedArray) at(i int) uint64 {
+// get returns value i, counted from 0. It panics if i is not below len.
+func (a packedArray) get(i int) uint64 {
 	if uint(i) >= uint(a.n) {
 		panic(fmt.Sprintf("urls: index %d of an array of %d", i, a.n))
 	}

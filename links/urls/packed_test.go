@@ -28,7 +28,7 @@ func TestPackedEqualsSlice(t *testing.T) {
 				t.Fatalf("%d values of %d bits: Len %d, Width %d", n, width, a.len(), a.width)
 			}
 			for i, want := range values {
-				if got := a.at(i); got != want {
+				if got := a.get(i); got != want {
 					t.Fatalf("width %d: At(%d) = %d, want %d", width, i, got, want)
 				}
 			}
@@ -82,7 +82,7 @@ func TestPackedIndexPanics(t *testing.T) {
 					t.Errorf("At(%d) did not panic", i)
 				}
 			}()
-			a.at(i)
+			a.get(i)
 		}()
 	}
 }
@@ -100,12 +100,12 @@ func FuzzOpenPacked(f *testing.F) {
 			t.Fatalf("used %d of %d bytes", used, len(b))
 		}
 		for i := 0; i < a.len(); i += 1 + a.len()/1000 {
-			if v := a.at(i); a.width < 64 && v>>a.width != 0 {
+			if v := a.get(i); a.width < 64 && v>>a.width != 0 {
 				t.Fatalf("At(%d) = %d does not fit %d bits", i, v, a.width)
 			}
 		}
 		if a.len() > 0 {
-			a.at(a.len() - 1)
+			a.get(a.len() - 1)
 		}
 	})
 }
@@ -121,7 +121,7 @@ func BenchmarkPackedAt(b *testing.B) {
 	}
 	sum, i := uint64(0), 0
 	for b.Loop() {
-		sum += a.at(i)
+		sum += a.get(i)
 		if i += 7; i >= len(values) {
 			i -= len(values)
 		}

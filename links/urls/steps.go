@@ -41,7 +41,7 @@ func (t *Table) First(r Runs) (ordinal uint32, ok bool) {
 	if r.first >= r.last {
 		return 0, false
 	}
-	return uint32(t.starts.At(int(t.hosts.numbers.at(r.first)))), true
+	return uint32(t.starts.At(int(t.hosts.numbers.get(r.first)))), true
 }
 
 // FindIn is FindBytes, given the runs of the URL's host.
@@ -56,7 +56,7 @@ func (t *Table) FindIn(url []byte, r Runs) (ordinal uint32, ok bool) {
 		strays = false
 	}
 	for i := first; i < min(last, first+maxCandidates); i++ {
-		lo, hi := t.starts.Two(int(t.hosts.numbers.at(i)))
+		lo, hi := t.starts.Pair(int(t.hosts.numbers.get(i)))
 		if ordinal, ok = t.findInRun(url, uint32(lo), uint32(hi)); ok {
 			return ordinal, true
 		}

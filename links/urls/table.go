@@ -114,7 +114,7 @@ type piece struct {
 
 // body returns the bytes of a piece, followed by readAhead bytes.
 func (t *Table) body(k int) []byte {
-	lo, hi := t.offsets.Two(k)
+	lo, hi := t.offsets.Pair(k)
 	return t.pieces[lo : hi+readAhead : hi+readAhead]
 }
 

@@ -75,8 +75,8 @@ func (s setting) or(value string) string {
 	return value
 }
 
-// same reports whether two definitions differ in protection only.
-func (d *definition) same(other *definition) bool {
+// equals reports whether two definitions differ in protection only.
+func (d *definition) equals(other *definition) bool {
 	a, b := *d, *other
 	a.context, b.context = nil, nil
 	a.protected, b.protected = false, false

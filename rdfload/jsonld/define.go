@@ -77,7 +77,7 @@ func (d *definer) define(name string) error {
 	}
 	// 4. A protected term stays as it is.
 	if previous != nil && previous.protected && !d.scope.override {
-		if !t.same(previous) {
+		if !t.equals(previous) {
 			return failf(protectedRedefinition, "the term %q is protected", clip(name))
 		}
 		t = previous

@@ -29,8 +29,8 @@ type soleTriple struct {
 	levels int           // around it, and its own
 }
 
-// same reports whether two triples are equal. It does not recurse, because they are nested.
-func (s *soleTriple) same(t triple.Triple, inner *soleTriple) bool {
+// equals reports whether two triples are equal. It does not recurse, because they are nested.
+func (s *soleTriple) equals(t triple.Triple, inner *soleTriple) bool {
 	for s.triple == t {
 		if s.inner == nil || inner == nil {
 			return s.inner == inner
@@ -54,7 +54,7 @@ func (s *soleTriple) term() triple.Term {
 
 // addSole adds a triple to the open rdf:parseType="Triple". A graph may have a triple twice.
 func (p *parser) addSole(at place, t triple.Triple, inner *soleTriple) error {
-	if !p.sole.triple.Subject.IsZero() && !p.sole.same(t, inner) {
+	if !p.sole.triple.Subject.IsZero() && !p.sole.equals(t, inner) {
 		return p.failAt(at, "rdf:parseType=\"Triple\" has more than one triple inside; the second is %.200s", t)
 	}
 	p.sole.triple, p.sole.inner = t, inner

@@ -180,7 +180,7 @@ func parseLines(r io.Reader, quads bool, opts Options) iter.Seq2[triple.Triple, 
 func prefixBlanks(t *triple.Triple, prefix string) (err error) {
 	nodes := blank.Nodes{Prefix: prefix}
 	for _, term := range []*triple.Term{&t.Subject, &t.Object, &t.Graph} {
-		if *term, err = nodes.Inside(*term); err != nil {
+		if *term, err = nodes.ReplaceLabels(*term); err != nil {
 			return err
 		}
 	}

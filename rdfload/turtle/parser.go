@@ -225,7 +225,7 @@ func (p *parser) fail(off int, format string, args ...any) error {
 	if p.err != nil {
 		return p.readError()
 	}
-	at := p.tell(p.pos)
+	at := p.placeOf(p.pos)
 	msg := fmt.Sprintf(format, args...)
 	if p.tooLong {
 		p.tooLong = false

@@ -114,7 +114,7 @@ func (s *skipper) skipOutside() {
 		s.done = s.braces <= 0
 	}
 	s.pos++
-	s.note(c)
+	s.keepByte(c)
 }
 
 // endsStatement reports whether the '.' at pos ends a statement.
@@ -153,11 +153,11 @@ func (s *skipper) skipEnclosed() {
 		s.done = s.last == '.' && s.braces == 0
 	}
 	s.pos++
-	s.note(c)
+	s.keepByte(c)
 }
 
-// note keeps the last byte of the line.
-func (s *skipper) note(c int) {
+// keepByte keeps the last byte of the line.
+func (s *skipper) keepByte(c int) {
 	if c == '\n' || c == '\r' {
 		s.last = 0
 	} else if c != ' ' && c != '\t' {

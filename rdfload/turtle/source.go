@@ -29,8 +29,8 @@ type source struct {
 	err     error // the reason, unless it is the document's end
 	tooLong bool  // fill has failed because of the limit
 
-	told int
-	here place
+	placed int
+	here   place
 
 	// The raw text of the current statement, if keep is set: text and buf[start:pos].
 	keep  bool
@@ -84,7 +84,7 @@ func (s *source) discard() {
 	if s.pos == 0 {
 		return
 	}
-	s.tell(s.pos)
+	s.placeOf(s.pos)
 	if s.keep {
 		s.keepText(s.pos)
 		s.start = 0
@@ -94,7 +94,7 @@ func (s *source) discard() {
 		s.buf = make([]byte, 0, firstBuffer)
 	}
 	s.buf = s.buf[:copy(s.buf[:len(rest)], rest)]
-	s.pos, s.told = 0, 0
+	s.pos, s.placed = 0, 0
 }
 
 // need fills buf until buf[pos:] has at least n bytes. It returns false if the input ends first.
@@ -115,11 +115,11 @@ func (s *source) peek(n int) int {
 	return -1
 }
 
-// tell returns the place of buf[at]; told <= at <= len(buf) must hold.
-func (s *source) tell(at int) place {
-	if at > s.told {
-		s.here.advance(s.buf[s.told:at])
-		s.told = at
+// placeOf returns the place of buf[at]; told <= at <= len(buf) must hold.
+func (s *source) placeOf(at int) place {
+	if at > s.placed {
+		s.here.advance(s.buf[s.placed:at])
+		s.placed = at
 	}
 	return s.here
 }

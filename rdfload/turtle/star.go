@@ -14,7 +14,7 @@ var errAnnotatedLines = errors.New("the document has annotations of trefoil, so 
 // RDF-star equal quoted triples are one node.
 func (p *parser) newReifier(term triple.Term) (reifier triple.Term, err error) {
 	if p.opts.RDFStar {
-		reifier = p.blanks.Of(term)
+		reifier = p.blanks.Quoted(term)
 	} else {
 		reifier = p.blanks.Anonymous()
 	}

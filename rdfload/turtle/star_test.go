@@ -17,9 +17,9 @@ func TestRDFStar(t *testing.T) {
 	nodes := blank.Nodes{Prefix: "d"}
 	iri := func(name string) triple.Term { return triple.NewIRI("x:" + name) }
 	spo := triple.NewTripleTerm(iri("s"), iri("p"), iri("o"))
-	r := nodes.Of(spo)
+	r := nodes.Quoted(spo)
 	about := triple.NewTripleTerm(r, iri("q"), triple.NewBlank("d-b"))
-	r2 := nodes.Of(about)
+	r2 := nodes.Quoted(about)
 	line := func(s, p, o triple.Term, g ...triple.Term) string {
 		return strings.TrimSuffix(triple.Triple{Subject: s, Predicate: p, Object: o, Graph: append(g, triple.Term{})[0]}.String(), " .")
 	}
@@ -51,7 +51,7 @@ func TestRDFStar(t *testing.T) {
 		}
 	}
 	// Equal triples of other documents are other nodes.
-	if other := (&blank.Nodes{Prefix: "e"}).Of(spo); other == r {
+	if other := (&blank.Nodes{Prefix: "e"}).Quoted(spo); other == r {
 		t.Errorf("two documents share the node %s", other)
 	}
 }

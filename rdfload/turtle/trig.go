@@ -65,7 +65,7 @@ func (p *parser) block(graph triple.Term) error {
 		c := p.next()
 		p.beginText()
 		if p.inAnnotations() {
-			p.begin = p.tell(p.pos)
+			p.begin = p.placeOf(p.pos)
 		}
 		switch c {
 		case '}':

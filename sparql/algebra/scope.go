@@ -118,8 +118,8 @@ func (s Set) Intersect(other Set) Set {
 	return both
 }
 
-// Without returns a new set of the slots of s that are not in other.
-func (s Set) Without(other Set) Set {
+// Minus returns a new set of the slots of s that are not in other.
+func (s Set) Minus(other Set) Set {
 	rest := s.Clone()
 	rest.first &^= other.first
 	for i := range min(len(rest.more), len(other.more)) {

@@ -64,7 +64,7 @@ func (p queryPrinter) element(pattern Pattern) {
 		p.expressions().constraint(e.Expr)
 	case *Bind:
 		p.text("BIND")
-		p.as(e.Expr, e.Var)
+		p.printAs(e.Expr, e.Var)
 	case *Values:
 		p.values(e)
 	case *SubSelect:

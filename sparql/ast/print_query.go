@@ -62,12 +62,12 @@ func (p queryPrinter) selectClause(q *Query) {
 			p.variable(item.Var)
 			continue
 		}
-		p.as(item.Expr, item.Var)
+		p.printAs(item.Expr, item.Var)
 	}
 }
 
-// as writes (expr AS ?var).
-func (p queryPrinter) as(e Expr, v Node) {
+// printAs writes (expr AS ?var).
+func (p queryPrinter) printAs(e Expr, v Node) {
 	p.text("(")
 	p.expressions().expr(e)
 	p.text(" AS ")
@@ -93,7 +93,7 @@ func (p queryPrinter) modifiers(q *Query) {
 		for _, key := range q.GroupBy {
 			p.text(" ")
 			if !key.Var.IsZero() {
-				p.as(key.Expr, key.Var)
+				p.printAs(key.Expr, key.Var)
 			} else if v, ok := key.Expr.(*Var); ok {
 				p.text("?", v.Name)
 			} else {

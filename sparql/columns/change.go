@@ -143,7 +143,7 @@ func (v *View) pairs(changes []Change) (pairs map[string]*columnChanges, ok bool
 	}
 	slices.Sort(added)
 	first := uint32(v.dictionary.Len() + 1)
-	v.dictionary.added = v.dictionary.added.with(added)
+	v.dictionary.added = v.dictionary.added.merge(added)
 	for i, term := range added {
 		numbers[term] = first + uint32(i)
 	}

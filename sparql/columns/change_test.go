@@ -95,7 +95,7 @@ func checkLists(t *rapid.T, d *columns.Dictionary, l *columns.Lists, pairs map[[
 	// 2. Some of the keys.
 	from, to := uint32(rapid.IntRange(0, d.Len()+1).Draw(t, "from")), uint32(rapid.IntRange(0, d.Len()+1).Draw(t, "to"))
 	wantKeys, wantValues := 0, 0
-	for keys := l.Between(from, to); ; wantKeys++ {
+	for keys := l.KeysBetween(from, to); ; wantKeys++ {
 		place, ok := l.Next(&keys)
 		if !ok {
 			break

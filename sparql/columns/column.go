@@ -53,7 +53,7 @@ func (l *Lists) Packed() bool { return l.patch == nil }
 // Key returns the key at a place.
 func (l *Lists) Key(i int) uint32 {
 	if i < l.keys.n {
-		return l.keys.at(i)
+		return l.keys.get(i)
 	}
 	return l.patch.entries[i-l.keys.n].key
 }
@@ -61,7 +61,7 @@ func (l *Lists) Key(i int) uint32 {
 // Value returns the value at a place.
 func (l *Lists) Value(j int) uint32 {
 	if j < l.values.n {
-		return l.values.at(j)
+		return l.values.get(j)
 	}
 	return l.patch.values.list[j-l.values.n]
 }
@@ -76,9 +76,9 @@ func (l *Lists) Bounds(i int) (lo, hi int) {
 		return i, i + 1
 	}
 	if i > 0 {
-		lo = int(l.ends.at(i - 1))
+		lo = int(l.ends.get(i - 1))
 	}
-	return lo, int(l.ends.at(i))
+	return lo, int(l.ends.get(i))
 }
 
 // Count returns how many keys in [from, to) there are, and how many values they have.
@@ -91,16 +91,16 @@ func (l *Lists) Count(from, to uint32) (keys, values int) {
 		hi = l.keys.lowerBound(lo, l.keys.n, to)
 	}
 	hi = max(lo, hi)
-	keys, values = hi-lo, l.before(hi)-l.before(lo)
+	keys, values = hi-lo, l.countBefore(hi)-l.countBefore(lo)
 	if l.patch != nil {
-		moreKeys, moreValues := l.patch.more(from, to)
+		moreKeys, moreValues := l.patch.growth(from, to)
 		keys, values = keys+moreKeys, values+moreValues
 	}
 	return keys, values
 }
 
-// before returns how many packed values the keys before a place have.
-func (l *Lists) before(i int) int {
+// countBefore returns how many packed values the keys before a place have.
+func (l *Lists) countBefore(i int) int {
 	if i == l.keys.n {
 		return l.values.n
 	}
@@ -114,8 +114,8 @@ type KeyRange struct {
 	patchAt, patchEnd int
 }
 
-// Between returns the keys in [from, to).
-func (l *Lists) Between(from, to uint32) (r KeyRange) {
+// KeysBetween returns the keys in [from, to).
+func (l *Lists) KeysBetween(from, to uint32) (r KeyRange) {
 	r.at = l.keys.lowerBound(0, l.keys.n, from)
 	r.end = l.keys.lowerBound(r.at, l.keys.n, to)
 	if l.patch != nil {
@@ -139,7 +139,7 @@ func (l *Lists) Next(r *KeyRange) (place int, ok bool) {
 		e := &l.patch.entries[r.patchAt]
 		// A key of the patch stands for the packed one, and may have no value left.
 		if r.at < r.end {
-			key := l.keys.at(r.at)
+			key := l.keys.get(r.at)
 			if key < e.key {
 				break
 			}
@@ -178,33 +178,33 @@ func (l *Lists) findPacked(key uint32, near int) (place int, ok bool) {
 	}
 	// 1. Keys often ascend, so the next ones are tried first.
 	lo, hi := 0, n
-	if near < n && l.keys.at(near) <= key {
+	if near < n && l.keys.get(near) <= key {
 		lo = near
-		if ahead := min(near+nearKeys, n-1); l.keys.at(ahead) >= key {
+		if ahead := min(near+nearKeys, n-1); l.keys.get(ahead) >= key {
 			hi = ahead + 1
 		}
 	}
 	// 2. Otherwise search around the place that the key has if all are equally dense.
 	if hi == n {
-		lo, hi = l.around(key, lo)
+		lo, hi = l.bracket(key, lo)
 	}
 	place = l.keys.lowerBound(lo, hi, key)
-	return place, place < n && l.keys.at(place) == key
+	return place, place < n && l.keys.get(place) == key
 }
 
 // nearKeys is how far a key may be behind an earlier one to count as near.
 const nearKeys = 15
 
-// around returns bounds of the place of a key, in growing steps from its likely place. The key must not
+// bracket returns bounds of the place of a key, in growing steps from its likely place. The key must not
 // be greater than the last one, nor less than the one at least.
-func (l *Lists) around(key uint32, least int) (lo, hi int) {
+func (l *Lists) bracket(key uint32, least int) (lo, hi int) {
 	guess := max(least, int(float64(max(key, l.first)-l.first)*l.density))
 	hi = l.keys.n
 	guess = min(guess, hi-1)
-	if l.keys.at(guess) < key {
+	if l.keys.get(guess) < key {
 		lo = guess + 1
 		for step := 4; lo+step < hi; step *= 4 {
-			if l.keys.at(lo+step) >= key {
+			if l.keys.get(lo+step) >= key {
 				return lo, lo + step + 1
 			}
 			lo += step + 1
@@ -213,7 +213,7 @@ func (l *Lists) around(key uint32, least int) (lo, hi int) {
 	}
 	lo, hi = least, guess+1
 	for step := 4; hi-1-step > lo; step *= 4 {
-		if l.keys.at(hi-1-step) < key {
+		if l.keys.get(hi-1-step) < key {
 			return hi - step, hi
 		}
 		hi -= step
@@ -238,7 +238,7 @@ func (l *Lists) bytes() int64 {
 // measure sets what helps to find keys.
 func (l *Lists) measure() {
 	if n := l.keys.n; n > 0 {
-		l.first, l.last = l.keys.at(0), l.keys.at(n-1)
+		l.first, l.last = l.keys.get(0), l.keys.get(n-1)
 		l.density = float64(n-1) / float64(max(l.last-l.first, 1))
 	}
 }

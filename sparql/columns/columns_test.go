@@ -274,7 +274,7 @@ func TestView(t *testing.T) {
 	if c, ok := view.Column(key(q)); !ok || c.Rows() != 1 {
 		t.Error("another predicate has none")
 	}
-	if columns.Of(t.Context(), src) != nil || columns.Of(t.Context(), columns.With(src, view)) != view {
+	if columns.FromSource(t.Context(), src) != nil || columns.FromSource(t.Context(), columns.With(src, view)) != view {
 		t.Error("a source has other columns than it was given")
 	}
 }

@@ -69,13 +69,13 @@ func (d *Dictionary) finish() {
 // IsNode reports whether a number is of a blank node or an IRI. Only equal numbers are equal nodes.
 func (d *Dictionary) IsNode(number uint32) bool {
 	if int(number) > d.n {
-		return within(d.added.terms.list[int(number)-d.n-1], triple.NodeSpan)
+		return inSpan(d.added.terms.list[int(number)-d.n-1], triple.NodeSpan)
 	}
 	return number >= d.nodes[0] && number < d.nodes[1]
 }
 
-// within reports whether a term is in a span of key forms.
-func within(term string, span func() (lo, hi []byte)) bool {
+// inSpan reports whether a term is in a span of key forms.
+func inSpan(term string, span func() (lo, hi []byte)) bool {
 	lo, hi := span()
 	return term >= string(lo) && term < string(hi)
 }
@@ -84,15 +84,15 @@ func within(term string, span func() (lo, hi []byte)) bool {
 // numbers are of equal values. It is false if there is no key.
 func (d *Dictionary) Exact(l *Lists) bool {
 	isString := func(number uint32) bool {
-		return d.IsString(number) || int(number) > d.n && within(d.added.terms.list[int(number)-d.n-1], triple.StringSpan)
+		return d.IsString(number) || int(number) > d.n && inSpan(d.added.terms.list[int(number)-d.n-1], triple.StringSpan)
 	}
-	return d.every(l, d.IsNode) || d.every(l, isString)
+	return d.holdsForAll(l, d.IsNode) || d.holdsForAll(l, isString)
 }
 
-// every reports whether is holds for the keys of lists. It must hold for a range of the sorted numbers.
-func (d *Dictionary) every(l *Lists, is func(number uint32) bool) bool {
+// holdsForAll reports whether is holds for the keys of lists. It must hold for a range of the sorted numbers.
+func (d *Dictionary) holdsForAll(l *Lists, is func(number uint32) bool) bool {
 	n := l.keys.n
-	if n > 0 && (!is(l.keys.at(0)) || !is(l.keys.at(n-1))) {
+	if n > 0 && (!is(l.keys.get(0)) || !is(l.keys.get(n-1))) {
 		return false
 	}
 	if l.patch == nil {
@@ -281,8 +281,8 @@ func (a *addedTerms) search(term string) (place int, ok bool) {
 	return slices.BinarySearchFunc(a.sorted, term, func(i uint32, term string) int { return strings.Compare(a.terms.list[i], term) })
 }
 
-// with returns the terms and more, which must not be among them and ascend.
-func (a *addedTerms) with(more []string) addedTerms {
+// merge returns the terms and more, which must not be among them and ascend.
+func (a *addedTerms) merge(more []string) addedTerms {
 	if len(more) == 0 {
 		return *a
 	}

@@ -35,8 +35,8 @@ func pack(values []uint32) packed {
 // packedWords returns how many words an array has.
 func packedWords(n uint64, width uint) uint64 { return (n*uint64(width)+63)/64 + 1 }
 
-// at returns number i.
-func (p *packed) at(i int) uint32 {
+// get returns number i.
+func (p *packed) get(i int) uint32 {
 	at := uint(i) * p.width
 	low, high := p.words[at/64]>>(at%64), p.words[at/64+1]<<1<<(63-at%64)
 	return uint32((low | high) & p.mask)
@@ -47,7 +47,7 @@ func (p *packed) at(i int) uint32 {
 func (p *packed) lowerBound(lo, hi int, v uint32) int {
 	for lo < hi {
 		mid := int(uint(lo+hi) / 2)
-		if p.at(mid) < v {
+		if p.get(mid) < v {
 			lo = mid + 1
 		} else {
 			hi = mid

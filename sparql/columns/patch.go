@@ -63,8 +63,8 @@ func (p *patch) find(key uint32) int {
 	return sort.Search(len(p.entries), func(i int) bool { return p.entries[i].key >= key })
 }
 
-// more returns how many more keys and values than the packed arrays the patch has for keys in [from, to).
-func (p *patch) more(from, to uint32) (keys, values int) {
+// growth returns how many more keys and values than the packed arrays the patch has for keys in [from, to).
+func (p *patch) growth(from, to uint32) (keys, values int) {
 	lo, hi := &p.sums[p.find(from)], &p.sums[p.find(to)]
 	return int(hi.keys - lo.keys), int(hi.values - lo.values)
 }
@@ -204,7 +204,7 @@ func (l *Lists) appendValues(dst []uint32, lo, hi int) []uint32 {
 		return append(dst, l.patch.values.list[lo-n:hi-n]...)
 	}
 	for ; lo < hi; lo++ {
-		dst = append(dst, l.values.at(lo))
+		dst = append(dst, l.values.get(lo))
 	}
 	return dst
 }

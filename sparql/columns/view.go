@@ -143,8 +143,8 @@ type Source interface {
 	Columns(ctx context.Context) *View
 }
 
-// Of returns the columns of a source; nil if it has none.
-func Of(ctx context.Context, src source.Source) *View {
+// FromSource returns the columns of a source; nil if it has none.
+func FromSource(ctx context.Context, src source.Source) *View {
 	if s, ok := src.(Source); ok {
 		return s.Columns(ctx)
 	}

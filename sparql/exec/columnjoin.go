@@ -364,7 +364,7 @@ func (j *ColumnJoin) nextKey(s *ColumnStep, at *columnPlace) bool {
 		case s.Spans == nil && at.span == 0:
 			at.keys = s.Lists.All()
 		case at.span < len(s.Spans):
-			at.keys = s.Lists.Between(s.Spans[at.span][0], s.Spans[at.span][1])
+			at.keys = s.Lists.KeysBetween(s.Spans[at.span][0], s.Spans[at.span][1])
 		default:
 			return false
 		}

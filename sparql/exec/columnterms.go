@@ -80,7 +80,7 @@ func (k *CountKeys) Next(out *solution.Batch) error {
 	}
 	total := 0
 	for _, s := range spans {
-		n, err := k.count(k.Lists.Between(s[0], s[1]))
+		n, err := k.count(k.Lists.KeysBetween(s[0], s[1]))
 		if err != nil {
 			return err
 		}

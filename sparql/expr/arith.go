@@ -43,7 +43,7 @@ func numeric(op ast.Op, a, b Value) Value {
 	case ast.OpMultiply:
 		return a.times(b)
 	}
-	return a.over(b)
+	return a.quotient(b)
 }
 
 func floating[F float32 | float64](op ast.Op, a, b F) F {
@@ -110,7 +110,7 @@ func durationArithmetic(op ast.Op, a, b Value) Value {
 	}
 	x, y := a.asNumber(), b.asNumber()
 	if op == ast.OpDivide {
-		return x.over(y)
+		return x.quotient(y)
 	}
 	return numeric(op, x, y).asDuration(a.kind)
 }

@@ -49,7 +49,7 @@ var callables = [ast.NumFunctions]function{
 	ast.FuncCeil:         ceiling,
 	ast.FuncFloor:        floor,
 	ast.FuncRand:         random,
-	ast.FuncNow:          now,
+	ast.FuncNow:          callNow,
 	ast.FuncYear:         year,
 	ast.FuncMonth:        month,
 	ast.FuncDay:          day,

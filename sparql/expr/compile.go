@@ -134,7 +134,7 @@ func (c *compiler) compile(e ast.Expr) node {
 	case *ast.Binary:
 		return c.binary(e)
 	case *ast.In:
-		return c.in(e)
+		return c.compileIn(e)
 	case *ast.Call:
 		return c.call(e)
 	case *ast.FunctionCall:
@@ -246,8 +246,8 @@ func logical(decides bool, left, right node) node {
 	}, left, right)
 }
 
-// in is IN as a chain of =. A match wins over errors.
-func (c *compiler) in(e *ast.In) node {
+// compileIn is IN as a chain of =. A match wins over errors.
+func (c *compiler) compileIn(e *ast.In) node {
 	arg := c.compile(e.Arg)
 	list := make([]node, len(e.List))
 	nodes := true // all are IRIs

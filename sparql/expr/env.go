@@ -67,7 +67,7 @@ func (env *Env) newBlank() Value {
 	return FromTerm(env.NewBlank())
 }
 
-func (env *Env) now() Value {
+func (env *Env) currentTime() Value {
 	if env.Now.IsZero() {
 		return errorValue("NOW is not to be had here")
 	}

@@ -87,7 +87,7 @@ func (p *instantParser) literal(c byte) {
 	p.rest = p.rest[1:]
 }
 
-func (p *instantParser) two() int64 {
+func (p *instantParser) twoDigits() int64 {
 	if len(p.rest) < 2 || !allDigits(p.rest[:2]) {
 		p.ok = false
 		return 0
@@ -124,9 +124,9 @@ func (p *instantParser) date() int64 {
 		year = -year
 	}
 	p.literal('-')
-	month := p.two()
+	month := p.twoDigits()
 	p.literal('-')
-	day := p.two()
+	day := p.twoDigits()
 	if month < 1 || month > 12 || day < 1 || day > calendar.DaysIn(year, month) {
 		p.ok = false
 		return 0
@@ -136,11 +136,11 @@ func (p *instantParser) date() int64 {
 
 // clock reads hh:mm:ss with an optional fraction. 24:00:00 is the day's end.
 func (p *instantParser) clock() (seconds int64, fraction string) {
-	hour := p.two()
+	hour := p.twoDigits()
 	p.literal(':')
-	minute := p.two()
+	minute := p.twoDigits()
 	p.literal(':')
-	second := p.two()
+	second := p.twoDigits()
 	if strings.HasPrefix(p.rest, ".") {
 		p.rest = p.rest[1:]
 		if fraction = p.digits(); fraction == "" {
@@ -171,9 +171,9 @@ func (p *instantParser) zone() int16 {
 		sign = -1
 	}
 	p.rest = p.rest[1:]
-	hours := p.two()
+	hours := p.twoDigits()
 	p.literal(':')
-	minutes := p.two()
+	minutes := p.twoDigits()
 	if minutes > 59 || hours > 14 || hours == 14 && minutes != 0 {
 		p.ok = false
 	}

@@ -184,8 +184,8 @@ const (
 	quotientFraction = 18
 )
 
-// over returns the quotient of two exact numbers, a decimal.
-func (v Value) over(b Value) Value {
+// quotient returns the quotient of two exact numbers, a decimal.
+func (v Value) quotient(b Value) Value {
 	if b.sign() == 0 {
 		return errDivide
 	}

@@ -176,7 +176,7 @@ func TestExactArithmetic(t *testing.T) {
 			}
 		}
 		if rats[1].Sign() != 0 {
-			v := values[0].over(values[1])
+			v := values[0].quotient(values[1])
 			got, _ := new(big.Rat).SetString(v.Term().Value())
 			off := new(big.Rat).Sub(got, new(big.Rat).Quo(rats[0], rats[1]))
 			bound := new(big.Rat).Mul(new(big.Rat).Abs(got), big.NewRat(1, 1e18))

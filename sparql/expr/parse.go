@@ -221,22 +221,22 @@ func isFloatForm(s string) bool {
 // not bound; unsignedLong's greatest is beyond an int64.
 type limits struct{ least, greatest *int64 }
 
-func at(n int64) *int64 { return &n }
+func pointer(n int64) *int64 { return &n }
 
 var integerTypes = map[string]limits{
 	"integer":            {},
-	"long":               {at(math.MinInt64), at(math.MaxInt64)},
-	"int":                {at(math.MinInt32), at(math.MaxInt32)},
-	"short":              {at(math.MinInt16), at(math.MaxInt16)},
-	"byte":               {at(math.MinInt8), at(math.MaxInt8)},
-	"nonNegativeInteger": {at(0), nil},
-	"positiveInteger":    {at(1), nil},
-	"nonPositiveInteger": {nil, at(0)},
-	"negativeInteger":    {nil, at(-1)},
-	"unsignedLong":       {at(0), nil},
-	"unsignedInt":        {at(0), at(math.MaxUint32)},
-	"unsignedShort":      {at(0), at(math.MaxUint16)},
-	"unsignedByte":       {at(0), at(math.MaxUint8)},
+	"long":               {pointer(math.MinInt64), pointer(math.MaxInt64)},
+	"int":                {pointer(math.MinInt32), pointer(math.MaxInt32)},
+	"short":              {pointer(math.MinInt16), pointer(math.MaxInt16)},
+	"byte":               {pointer(math.MinInt8), pointer(math.MaxInt8)},
+	"nonNegativeInteger": {pointer(0), nil},
+	"positiveInteger":    {pointer(1), nil},
+	"nonPositiveInteger": {nil, pointer(0)},
+	"negativeInteger":    {nil, pointer(-1)},
+	"unsignedLong":       {pointer(0), nil},
+	"unsignedInt":        {pointer(0), pointer(math.MaxUint32)},
+	"unsignedShort":      {pointer(0), pointer(math.MaxUint16)},
+	"unsignedByte":       {pointer(0), pointer(math.MaxUint8)},
 }
 
 // integerLimits returns the limits of an integer datatype.

@@ -164,7 +164,7 @@ func uuidIRI(env *Env, _ []Value) Value {
 
 func uuidString(env *Env, _ []Value) Value { return FromString(env.uuid()) }
 
-func now(env *Env, _ []Value) Value { return env.now() }
+func callNow(env *Env, _ []Value) Value { return env.currentTime() }
 
 // random returns a double in [0, 1).
 func random(env *Env, _ []Value) Value { return FromDouble(float64(env.random()>>11) / (1 << 53)) }

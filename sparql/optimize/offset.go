@@ -86,23 +86,23 @@ func (at place) seekSorted(n *algebra.OrderBy, offset int64) (seek *algebra.Seek
 	terms := at.columns.Dictionary()
 	ordered, _ := lists.Count(0, terms.Spans(nil, nil, []byte{expr.UnorderedTag})[0][1])
 	if n.Keys[0].Descending {
-		keys := sort.Search(lists.Keys(), func(i int) bool { return int64(lists.Values())-before(lists, i) <= offset })
+		keys := sort.Search(lists.Keys(), func(i int) bool { return int64(lists.Values())-valuesBefore(lists, i) <= offset })
 		if ordered < lists.Keys() || keys == lists.Keys() {
 			return nil, 0
 		}
 		seek.Hi = terms.Append(nil, lists.Key(keys))
-		return seek, int64(lists.Values()) - before(lists, keys)
+		return seek, int64(lists.Values()) - valuesBefore(lists, keys)
 	}
-	keys := min(sort.Search(lists.Keys(), func(i int) bool { return before(lists, i+1) > offset }), ordered, lists.Keys()-1)
+	keys := min(sort.Search(lists.Keys(), func(i int) bool { return valuesBefore(lists, i+1) > offset }), ordered, lists.Keys()-1)
 	if keys <= 0 {
 		return nil, 0
 	}
 	seek.Lo, seek.Hi = terms.Append(nil, lists.Key(keys)), []byte{0xff}
-	return seek, before(lists, keys)
+	return seek, valuesBefore(lists, keys)
 }
 
-// before returns how many values the keys before a place have. The lists must be packed.
-func before(l *columns.Lists, place int) int64 {
+// valuesBefore returns how many values the keys before a place have. The lists must be packed.
+func valuesBefore(l *columns.Lists, place int) int64 {
 	if place == l.Keys() {
 		return int64(l.Values())
 	}

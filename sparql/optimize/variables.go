@@ -31,8 +31,8 @@ func VariablesOf(body *algebra.Body) *Variables {
 	return &Variables{body: body, known: map[algebra.Node]*known{}}
 }
 
-// of returns what is known of a node.
-func (v *Variables) of(n algebra.Node) *known {
+// knownOf returns what is known of a node.
+func (v *Variables) knownOf(n algebra.Node) *known {
 	k := v.known[n]
 	if k == nil {
 		k = &known{structural: v.isStructural(n)}
@@ -48,20 +48,20 @@ func (v *Variables) of(n algebra.Node) *known {
 
 // Vars returns [algebra.Vars] of a node.
 func (v *Variables) Vars(n algebra.Node) (certain, possible algebra.Set) {
-	k := v.of(n)
+	k := v.knownOf(n)
 	return k.certain, k.possible
 }
 
 // Nodes returns variables that each row of n binds to an IRI or a blank node.
-func (v *Variables) Nodes(n algebra.Node) algebra.Set { return v.of(n).nodes }
+func (v *Variables) Nodes(n algebra.Node) algebra.Set { return v.knownOf(n).nodes }
 
 // Structural reports whether n may start from rows at all, whatever it sees.
-func (v *Variables) Structural(n algebra.Node) bool { return v.of(n).structural }
+func (v *Variables) Structural(n algebra.Node) bool { return v.knownOf(n).structural }
 
 // Lateral reports whether n may start from rows with possible bindings of outer. The result
 // must be the same as a join with n on its own.
 func (v *Variables) Lateral(n algebra.Node, outer algebra.Set) bool {
-	k := v.of(n)
+	k := v.knownOf(n)
 	return k.structural && outer.Intersect(k.blocked).Len() == 0
 }
 
@@ -102,17 +102,17 @@ func (v *Variables) nodesOf(n algebra.Node) (nodes algebra.Set) {
 		}
 	case *algebra.Join:
 		for _, arg := range n.Args {
-			nodes.AddAll(v.of(arg).nodes)
+			nodes.AddAll(v.knownOf(arg).nodes)
 		}
 	case *algebra.Filter, *algebra.SemiJoin, *algebra.LeftJoin, *algebra.Extend, *algebra.Minus, *algebra.Graph, *algebra.LinkRank:
-		return v.of(algebra.Inputs(n)[0]).nodes // of the left side
+		return v.knownOf(algebra.Inputs(n)[0]).nodes // of the left side
 	case *algebra.Union:
 		for i, arg := range n.Args {
 			if i == 0 {
-				nodes = v.of(arg).nodes
+				nodes = v.knownOf(arg).nodes
 				continue
 			}
-			nodes = nodes.Intersect(v.of(arg).nodes)
+			nodes = nodes.Intersect(v.knownOf(arg).nodes)
 		}
 	}
 	return nodes
@@ -121,7 +121,7 @@ func (v *Variables) nodesOf(n algebra.Node) (nodes algebra.Set) {
 // blockedOf returns the blocked variables of a structural node.
 func (v *Variables) blockedOf(n algebra.Node) (blocked algebra.Set) {
 	for _, in := range algebra.Inputs(n) {
-		blocked.AddAll(v.of(in).blocked)
+		blocked.AddAll(v.knownOf(in).blocked)
 	}
 	// An expression sees a variable from outside if the rows of its own input may leave it
 	// unbound.

@@ -78,7 +78,7 @@ func (p exprParser) operators(left ast.Expr, rank int) ast.Expr {
 				return left
 			}
 			related = true
-			left = p.in(left)
+			left = p.parseIn(left)
 		case p.startsSignedNumber() && rank <= rankSum:
 			related = false
 			// The lexer takes "-1" for a number. If an operand is on its left, the sign is an
@@ -113,8 +113,8 @@ func (p exprParser) cutSign() ast.Op {
 	return op
 }
 
-// in parses IN or NOT IN and its list. It must be next.
-func (p exprParser) in(left ast.Expr) ast.Expr {
+// parseIn parses IN or NOT IN and its list. It must be next.
+func (p exprParser) parseIn(left ast.Expr) ast.Expr {
 	p.node()
 	in := &ast.In{Pos: p.tok.pos, Arg: left}
 	in.Not = p.takeWord("NOT")

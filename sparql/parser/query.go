@@ -27,7 +27,7 @@ func (p queryParser) query() *ast.Query {
 	case p.takeWord("ASK"):
 		q.Form = ast.Ask
 		q.Dataset = p.dataset("FROM")
-		q.Where = p.where()
+		q.Where = p.parseWhere()
 		p.modifiers(q)
 	case p.takeWord("DESCRIBE"):
 		p.describe(q)
@@ -72,7 +72,7 @@ func (p queryParser) selectQuery(q *ast.Query, sub bool) {
 	if !sub {
 		q.Dataset = p.dataset("FROM")
 	}
-	q.Where = p.where()
+	q.Where = p.parseWhere()
 	p.modifiers(q)
 }
 
@@ -100,7 +100,7 @@ func (p queryParser) construct(q *ast.Query) {
 		q.Template = p.patterns().templateTriples()
 		p.expect("}")
 		q.Dataset = p.dataset("FROM")
-		q.Where = p.where()
+		q.Where = p.parseWhere()
 		p.modifiers(q)
 		return
 	}
@@ -132,7 +132,7 @@ func (p queryParser) describe(q *ast.Query) {
 	}
 	q.Dataset = p.dataset("FROM")
 	if p.tok.word == "WHERE" || p.tok.is("{") {
-		q.Where = p.where()
+		q.Where = p.parseWhere()
 	}
 	p.modifiers(q)
 }
@@ -150,8 +150,8 @@ func (p queryParser) dataset(word string) []ast.DatasetClause {
 	return clauses
 }
 
-// where parses WhereClause.
-func (p queryParser) where() *ast.Group {
+// parseWhere parses WhereClause.
+func (p queryParser) parseWhere() *ast.Group {
 	if !p.takeWord("WHERE") && !p.tok.is("{") {
 		p.expected("WHERE or '{'")
 	}

@@ -106,7 +106,7 @@ func (b *patternJoin) columnJoin(steps []joinStep, in stream, needed func(slot i
 	}
 	j := exec.NewColumnJoin(b.exec, in.op, list, bound, give)
 	out = in
-	out.numbers = in.numbers.Union(algebra.SetOf(give...).Without(longs))
+	out.numbers = in.numbers.Union(algebra.SetOf(give...).Minus(longs))
 	out.certain, out.possible = known, in.possible.Union(known)
 	out.rows = steps[len(steps)-1].rows
 	out = b.traced(out, j, "column join", listText(texts, " . ", func(text func() string) string { return text() }), in.plan)

@@ -43,6 +43,6 @@ func (q *query) keyed(s stream, of int, cond *condition, outer bool) stream {
 
 // unkeyed returns a stream without the slot of a key, which only its join needs.
 func unkeyed(s stream, key int) stream {
-	s.certain, s.possible = s.certain.Without(algebra.SetOf(key)), s.possible.Without(algebra.SetOf(key))
+	s.certain, s.possible = s.certain.Minus(algebra.SetOf(key)), s.possible.Minus(algebra.SetOf(key))
 	return s
 }

@@ -46,7 +46,7 @@ func (c *compiler) extend(n *algebra.Extend, in stream, at scope, want request) 
 		e.Slots, e.Exprs, e.From = append(e.Slots, one.Slot), append(e.Exprs, x), append(e.From, from)
 		exprs = append(exprs, one.Expr)
 		out.possible = out.possible.With(one.Slot)
-		out.numbers = out.numbers.Without(algebra.SetOf(one.Slot))
+		out.numbers = out.numbers.Minus(algebra.SetOf(one.Slot))
 	}
 	env, plans, err := c.newEnv(at, exprs, out)
 	if err != nil {

@@ -103,7 +103,7 @@ func (l *leftJoinPlan) lateral() (stream, error) {
 	out = l.traced(out, op, "left join of each row", exprText(rest), append([]*explain.Plan{left.plan, right.plan}, plans...)...)
 	// 2. Rows without a match have the bindings of the left, all others those of the right.
 	out.numbers = unionNumbers([]stream{left, right})
-	mixed := left.numbers.Union(right.numbers).Without(out.numbers)
+	mixed := left.numbers.Union(right.numbers).Minus(out.numbers)
 	out.numbers = out.numbers.Union(mixed)
 	return l.terms(out, mixed), nil
 }

@@ -141,7 +141,7 @@ func (at scope) begin() stream {
 // mayStart reports whether n may start from rows with possible bindings. In an EXISTS all nodes see the row around it.
 func (at scope) mayStart(of *optimize.Variables, n algebra.Node, possible algebra.Set) bool {
 	if at.substitutes() {
-		possible = possible.Without(at.outer.seeds)
+		possible = possible.Minus(at.outer.seeds)
 	}
 	return of.Lateral(n, possible)
 }

@@ -33,7 +33,7 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 	}
 	keys := optimize.EqualityKeys(body)
 	q := exec.NewExecution(ctx, src, body.Scope.Len()+len(keys), opts)
-	graphs, view := dataset.defaultGraphs(opts.UnionDefaultGraph), columns.Of(ctx, src)
+	graphs, view := dataset.defaultGraphs(opts.UnionDefaultGraph), columns.FromSource(ctx, src)
 	ofGraphs := view
 	if graphs.Mode != pattern.DefaultGraph {
 		ofGraphs = nil // columns have the rows of the store's default graph

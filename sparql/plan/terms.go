@@ -14,7 +14,7 @@ func (q *query) terms(s stream, of algebra.Set) stream {
 		return s
 	}
 	start := s.start
-	s.numbers = s.numbers.Without(some)
+	s.numbers = s.numbers.Minus(some)
 	s = q.traced(s, &exec.Terms{Exec: q.exec, Input: s.op, Slots: some.Slots()}, "terms", q.names(some), s.plan)
 	s.start = start
 	return s
@@ -23,7 +23,7 @@ func (q *query) terms(s stream, of algebra.Set) stream {
 // alike returns both sides of a join with each common variable either as numbers or as terms on both.
 func (q *query) alike(left, right stream) (stream, stream) {
 	numbers := unionNumbers([]stream{left, right})
-	return q.terms(left, left.numbers.Without(numbers)), q.terms(right, right.numbers.Without(numbers))
+	return q.terms(left, left.numbers.Minus(numbers)), q.terms(right, right.numbers.Minus(numbers))
 }
 
 // unionNumbers returns the variables that are numbers in each stream that may bind them.
@@ -32,7 +32,7 @@ func unionNumbers(streams []stream) (numbers algebra.Set) {
 		numbers = numbers.Union(s.numbers)
 	}
 	for _, s := range streams {
-		numbers = numbers.Without(s.possible.Without(s.numbers))
+		numbers = numbers.Minus(s.possible.Minus(s.numbers))
 	}
 	return numbers
 }

@@ -167,7 +167,7 @@ func (p *part) allUnfolded(s stream) (stream, error) {
 // takeParts binds the parts of a term that all rows bind.
 func (p *part) takeParts(one *unfolding, s stream) stream {
 	// A variable that only some rows bind must not be a number in these and a term in the others.
-	s = p.terms(s, one.inner.Without(s.certain))
+	s = p.terms(s, one.inner.Minus(s.certain))
 	op := &exec.Unfold{Exec: p.exec, Input: s.op, Slot: one.node.Slot, Places: *unfoldPlaces(one.node)}
 	var taken *takenParts
 	if s.join != nil && s.numbers.Has(one.node.Slot) && one.bindsAll(s) {

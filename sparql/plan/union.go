@@ -43,7 +43,7 @@ func (c *compiler) union(n *algebra.Union, in stream, at scope, want request) (s
 	concat := &exec.Concat{}
 	var plans []*explain.Plan
 	for _, s := range branches {
-		s = c.terms(s, s.numbers.Without(out.numbers))
+		s = c.terms(s, s.numbers.Minus(out.numbers))
 		concat.Inputs, plans = append(concat.Inputs, s.op), append(plans, s.plan)
 	}
 	if !lateral {

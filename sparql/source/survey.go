@@ -16,7 +16,7 @@ import (
 // by itself is a message to another machine.
 type Surveyor interface {
 	// Survey answers questions, in their order. Their ranges may overlap.
-	Survey(ctx context.Context, asked []Question) ([]Finding, error)
+	Survey(ctx context.Context, questions []Question) ([]Finding, error)
 }
 
 // Question requests the approximate number of a range's rows, and samples of it.
@@ -41,12 +41,12 @@ type Sample struct {
 }
 
 // Survey sends questions to a source: at once if it is a [Surveyor], else one after the other.
-func Survey(ctx context.Context, src Source, asked []Question) ([]Finding, error) {
+func Survey(ctx context.Context, src Source, questions []Question) ([]Finding, error) {
 	if s, ok := src.(Surveyor); ok {
-		return s.Survey(ctx, asked)
+		return s.Survey(ctx, questions)
 	}
-	found := make([]Finding, len(asked))
-	for i, one := range asked {
+	found := make([]Finding, len(questions))
+	for i, one := range questions {
 		f := &found[i]
 		var err error
 		if f.Rows, f.Exact, err = src.Estimate(ctx, one.Range); err != nil {
@@ -97,7 +97,7 @@ func SampleRange(ctx context.Context, src Source, r triple.Range, places int) ([
 	begin := bytes.Clone(key)
 	var samples []Sample
 	for i := range places {
-		if i > 0 && !rows.SeekGE(between(begin, end, i, places)) {
+		if i > 0 && !rows.SeekGE(keyBetween(begin, end, i, places)) {
 			break
 		}
 		s, err := sampleAt(ctx, src, rows)
@@ -137,8 +137,8 @@ func sampleAt(ctx context.Context, src Source, rows Rows) (Sample, error) {
 	return s, err
 }
 
-// between returns the key at i n-ths of the way between two keys.
-func between(lo, hi []byte, i, n int) []byte {
+// keyBetween returns the key at i n-ths of the way between two keys.
+func keyBetween(lo, hi []byte, i, n int) []byte {
 	same := 0
 	for same < len(lo) && same < len(hi) && lo[same] == hi[same] {
 		same++

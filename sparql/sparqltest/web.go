@@ -40,13 +40,13 @@ func NewWeb(n int, linked func(from, to int) bool) *Web {
 		}
 	}
 	for i := range n {
-		w.Scores[uint64(i+1)] = (float64(len(w.In(uint64(i+1)))) + 0.5) / float64(2*n)
+		w.Scores[uint64(i+1)] = (float64(len(w.Inlinks(uint64(i+1)))) + 0.5) / float64(2*n)
 	}
 	return w
 }
 
-// In returns the pages that link to a page.
-func (w *Web) In(page uint64) (in []uint64) {
+// Inlinks returns the pages that link to a page.
+func (w *Web) Inlinks(page uint64) (in []uint64) {
 	for from := range uint64(len(w.Names)) {
 		if slices.Contains(w.Out[from+1], page) {
 			in = append(in, from+1)
@@ -58,7 +58,7 @@ func (w *Web) In(page uint64) (in []uint64) {
 // Linked returns the links of a page.
 func (w *Web) Linked(page uint64, backward bool) []uint64 {
 	if backward {
-		return w.In(page)
+		return w.Inlinks(page)
 	}
 	return w.Out[page]
 }

@@ -52,7 +52,7 @@ func (c *Changes) triples(deleted bool) iter.Seq[triple.Triple] {
 	return func(yield func(triple.Triple) bool) {
 		for _, o := range []triple.Order{triple.SPO, triple.GSPO} {
 			more := true
-			c.delta.own(triple.OrderRange(o), func(key string, r row, _ triple.KeyTerms) bool {
+			c.delta.ownRows(triple.OrderRange(o), func(key string, r row, _ triple.KeyTerms) bool {
 				if r.deleted != deleted {
 					return true
 				}

@@ -122,9 +122,9 @@ func (d *delta) lend() *btree.Map[string, row] {
 // changed reports whether there are changes.
 func (d *delta) changed() bool { return d.rows.Len() > 0 || d.cleared.any() }
 
-// over returns the state of base with the delta. It stays as it is while the
+// applyTo returns the state of base with the delta. It stays as it is while the
 // delta is written to, but for graphs cleared.
-func (d *delta) over(base source.Source) source.Source {
+func (d *delta) applyTo(base source.Source) source.Source {
 	if !d.changed() {
 		return base
 	}
@@ -244,8 +244,8 @@ func graphRange(graph []byte) triple.Range {
 	return triple.Range{Lo: append(lo[:len(lo):len(lo)], 0, 1), Hi: append(lo[:len(lo):len(lo)], 0, 2)}
 }
 
-// own calls each with the triples of a range of SPO or GSPO by their own rows.
-func (d *delta) own(r triple.Range, each func(key string, r row, terms triple.KeyTerms) bool) {
+// ownRows calls each with the triples of a range of SPO or GSPO by their own rows.
+func (d *delta) ownRows(r triple.Range, each func(key string, r row, terms triple.KeyTerms) bool) {
 	hi := string(r.Hi)
 	d.rows.Ascend(string(r.Lo), func(key string, row row) bool {
 		if key >= hi {
@@ -266,7 +266,7 @@ func (d *delta) own(r triple.Range, each func(key string, r row, terms triple.Ke
 func (d *delta) clearRange(r triple.Range) {
 	var keys []string
 	var rows []row
-	d.own(r, func(key string, row row, _ triple.KeyTerms) bool {
+	d.ownRows(r, func(key string, row row, _ triple.KeyTerms) bool {
 		keys, rows = append(keys, key), append(rows, row)
 		return true
 	})

@@ -36,7 +36,7 @@ func (m *merged) Next() bool {
 	} else {
 		m.step()
 	}
-	return m.settle()
+	return m.selectNext()
 }
 
 // step moves a side if it stands at the current row.
@@ -54,11 +54,11 @@ func (m *merged) SeekGE(key []byte) bool {
 	m.begun = true
 	m.delta.seek(key)
 	m.baseOK = m.base != nil && m.base.SeekGE(key)
-	return m.settle()
+	return m.selectNext()
 }
 
-// settle finds the next row from the sides' positions.
-func (m *merged) settle() bool {
+// selectNext finds the next row from the sides' positions.
+func (m *merged) selectNext() bool {
 	for ; ; m.step() {
 		m.inBase, m.inDelta = false, false
 		// 1. The end of the base may be an error.

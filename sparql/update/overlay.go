@@ -78,7 +78,7 @@ func (o *overlay) Lookup(ctx context.Context, ranges []triple.Range, each func(i
 			if err != nil {
 				return err
 			}
-			written, err := l.before(i, key)
+			written, err := l.rowsBefore(i, key)
 			if err != nil || written || hidden {
 				return err
 			}
@@ -129,9 +129,9 @@ func (l *lookup) give() error {
 	return nil
 }
 
-// before gives the delta's rows before a key of range i. written is true if the delta has the
+// rowsBefore gives the delta's rows before a key of range i. written is true if the delta has the
 // key itself. Then before gives this row too, if it is not deleted.
-func (l *lookup) before(i int, key []byte) (written bool, err error) {
+func (l *lookup) rowsBefore(i int, key []byte) (written bool, err error) {
 	for l.at < i {
 		if err := l.rest(); err != nil {
 			return false, err
@@ -244,17 +244,17 @@ func (o *overlay) estimate(r triple.Range, base int64, exact bool) (int64, bool)
 }
 
 // Survey estimates many ranges at once. Samples are the base's.
-func (o *overlay) Survey(ctx context.Context, asked []source.Question) (found []source.Finding, err error) {
+func (o *overlay) Survey(ctx context.Context, questions []source.Question) (found []source.Finding, err error) {
 	if o.cleared.all() {
-		found, err = make([]source.Finding, len(asked)), ctx.Err()
+		found, err = make([]source.Finding, len(questions)), ctx.Err()
 	} else {
-		found, err = source.Survey(ctx, o.base, asked)
+		found, err = source.Survey(ctx, o.base, questions)
 	}
 	if err != nil {
 		return nil, err
 	}
 	for i := range found {
-		found[i].Rows, found[i].Exact = o.estimate(asked[i].Range, found[i].Rows, found[i].Exact)
+		found[i].Rows, found[i].Exact = o.estimate(questions[i].Range, found[i].Rows, found[i].Exact)
 	}
 	return found, nil
 }

@@ -76,7 +76,7 @@ func changed(t *rapid.T) (source.Source, *memsource.Source, *delta) {
 			t.Fatal(err)
 		}
 	}
-	return d.over(base), sourceOf(model), d
+	return d.applyTo(base), sourceOf(model), d
 }
 
 func deleteIf(model map[triple.Triple]bool, cond func(g triple.Term) bool) {
@@ -235,7 +235,7 @@ func TestDeltaAccount(t *testing.T) {
 			bytes += int64(len(key)+len(graph.Value())) + rowBytes
 		}
 		for _, o := range []triple.Order{triple.SPO, triple.GSPO} {
-			d.own(triple.OrderRange(o), func(_ string, r row, terms triple.KeyTerms) bool {
+			d.ownRows(triple.OrderRange(o), func(_ string, r row, terms triple.KeyTerms) bool {
 				if r.deleted {
 					deletes++
 				} else {
@@ -264,7 +264,7 @@ func TestOverlayStays(t *testing.T) {
 			t.Fatal(err)
 		}
 	}
-	src := d.over(memsource.New(nil))
+	src := d.applyTo(memsource.New(nil))
 	d.begin(true)
 	for i := range all {
 		q := quadOf(all[i])
@@ -281,7 +281,7 @@ func TestOverlayStays(t *testing.T) {
 	if n, err := src.Count(context.Background(), triple.OrderRange(triple.POS)); err != nil || n != 100 {
 		t.Errorf("%d rows, %v, want the 100 of before", n, err)
 	}
-	if n, err := d.over(memsource.New(nil)).Count(context.Background(), triple.OrderRange(triple.POS)); err != nil || int(n) != len(all)-50 {
+	if n, err := d.applyTo(memsource.New(nil)).Count(context.Background(), triple.OrderRange(triple.POS)); err != nil || int(n) != len(all)-50 {
 		t.Errorf("%d rows, %v, want %d", n, err, len(all)-50)
 	}
 }

@@ -144,7 +144,7 @@ type run struct {
 }
 
 // source returns the state before the current operation.
-func (r *run) source() source.Source { return r.delta.over(r.base) }
+func (r *run) source() source.Source { return r.delta.applyTo(r.base) }
 
 // blanks makes blank nodes unique among all stores.
 type blanks struct {

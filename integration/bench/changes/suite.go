@@ -65,7 +65,7 @@ func (b *bench) run(ctx context.Context, _ []string) error {
 // measure runs all parts on new servers.
 func (b *bench) measure(ctx context.Context, nodes int) error {
 	// 1. Start the servers. The feed must keep all changes of the run.
-	c, err := b.Form(ctx, rig.Nodes{FailureTimeout: 2 * time.Second, Settle: time.Second, Flags: []string{"--feed-retention", "8GiB,24h"}}, nodes)
+	c, err := b.Form(ctx, rig.Nodes{FailureTimeout: 2 * time.Second, IdleTime: time.Second, Flags: []string{"--feed-retention", "8GiB,24h"}}, nodes)
 	if err != nil {
 		return err
 	}

@@ -44,7 +44,7 @@ func (b *bench) growFrom(ctx context.Context, n int, busy bool) error {
 		b.reportGrowth(n, g, rows)
 		return nil
 	}
-	asked, err := rig.Sample(file, b.sizes.questions, rand.New(rand.NewPCG(b.Seed, 4)))
+	questions, err := rig.Sample(file, b.sizes.questions, rand.New(rand.NewPCG(b.Seed, 4)))
 	if err != nil {
 		return err
 	}
@@ -56,7 +56,7 @@ func (b *bench) growFrom(ctx context.Context, n int, busy bool) error {
 
 	// 2. The clients read and write for a while before the node joins.
 	members := c.Live()
-	reads, writes := b.readLoop(ctx, asked, members), b.writeLoop(ctx, near, members)
+	reads, writes := b.readLoop(ctx, questions, members), b.writeLoop(ctx, near, members)
 	defer reads.stop()
 	defer writes.stop()
 	if err := rig.Pause(ctx, b.sizes.watchedFor); err != nil { // warms up
@@ -85,9 +85,9 @@ func (b *bench) growFrom(ctx context.Context, n int, busy bool) error {
 		{fmt.Sprintf("reads by subject, %d clients", loopClients), reads, "reads/s", 1},
 		{fmt.Sprintf("adds in batches of %d, 1 client", loopBatch), writes, "triples/s", loopBatch},
 	} {
-		before, _, _ := l.loop.between(begun, g.begun)
+		before, _, _ := l.loop.rateBetween(begun, g.begun)
 		// fillAt begins the movement; the start of the process before it moves nothing.
-		rate, took, failed := l.loop.between(g.fillAt, g.wholeAt)
+		rate, took, failed := l.loop.rateBetween(g.fillAt, g.wholeAt)
 		b.Report.Add(rig.Figure{What: l.what + ", before", Nodes: n, Value: before * l.each, Unit: l.unit})
 		b.Report.Add(rig.Figure{What: l.what + ", while rows move to a new node", Nodes: n + 1, Value: rate * l.each, Unit: l.unit,
 			Detail: fmt.Sprintf("%.2fx of before; %s; %d failed; in %.1f s", rig.Ratio(rate, before), took.String(), failed, g.wholeAt.Sub(g.fillAt).Seconds())})
@@ -122,7 +122,7 @@ func (b *bench) reportGrowth(n int, g grown, rows float64) {
 	share := rig.Ratio(float64(g.walks.repaired), rows)
 	ideal := 1 / float64(n+1)
 	what := fmt.Sprintf("a node joins %d that have %s triples: ", n, rig.Thousands(float64(b.sizes.inTotal)))
-	b.Report.Add(rig.Figure{What: what + "share of rows that move, of 1/" + fmt.Sprint(n+1), Nodes: n + 1, Value: rig.Ratio(share, ideal), Unit: "x", Asked: "1.3x",
+	b.Report.Add(rig.Figure{What: what + "share of rows that move, of 1/" + fmt.Sprint(n+1), Nodes: n + 1, Value: rig.Ratio(share, ideal), Unit: "x", Target: "1.3x",
 		Detail: fmt.Sprintf("%s of about %s rows", rig.Thousands(float64(g.walks.repaired)), rig.Thousands(rows))})
 	b.Report.Add(rig.Figure{What: what + "until it has its part", Nodes: n + 1, Value: g.wholeAt.Sub(g.fillAt).Seconds(), Unit: "s",
 		Detail: fmt.Sprintf("%.2f s with the start of its process; moves are held to 64 MiB/s a node", g.wholeAt.Sub(g.begun).Seconds())})
@@ -141,11 +141,11 @@ func (c *cluster) growOne(ctx context.Context) (g grown, err error) {
 		return g, err
 	}
 	n := len(c.Live())
-	if _, err := c.Until(ctx, "the new node is whole", func(s client.Status) bool { return rig.IsWhole(s, n) }); err != nil {
+	if _, err := c.WaitStatus(ctx, "the new node is whole", func(s client.Status) bool { return rig.IsWhole(s, n) }); err != nil {
 		return g, err
 	}
 	fill := int64(0)
-	for _, e := range c.Since(g.begun) {
+	for _, e := range c.EventsSince(g.begun) {
 		if e.What != rig.Adopted || e.Number("members") != int64(n) {
 			continue
 		}

@@ -98,13 +98,13 @@ func (l *layout) answers(m *rig.Machine, t triple.Triple) (bool, error) {
 
 // spare returns the machine, other than the leader, that answers for the fewest subjects of
 // asked. untouched are the triples whose subjects the others answer for.
-func (l *layout) spare(leader *rig.Machine, asked []triple.Triple) (victim *rig.Machine, untouched []triple.Triple, err error) {
+func (l *layout) spare(leader *rig.Machine, questions []triple.Triple) (victim *rig.Machine, untouched []triple.Triple, err error) {
 	for _, m := range l.machines {
 		if m == leader {
 			continue
 		}
 		var others []triple.Triple
-		for _, t := range asked {
+		for _, t := range questions {
 			touched, err := l.answers(m, t)
 			if err != nil {
 				return nil, nil, err

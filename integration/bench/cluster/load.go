@@ -66,7 +66,7 @@ func (b *bench) loadNodes(ctx context.Context, n int, file string, alone *float6
 	if n == 1 {
 		*alone = rate
 	} else {
-		f.Asked = "0.5x of one node"
+		f.Target = "0.5x of one node"
 		f.Detail = ofOne(rate, *alone) + "; " + f.Detail
 	}
 	b.Report.Add(f)

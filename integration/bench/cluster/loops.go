@@ -65,8 +65,8 @@ func (l *loop) stop() {
 	l.group.Wait()
 }
 
-// between returns the rate and the durations of the successful attempts that ended in a time.
-func (l *loop) between(from, until time.Time) (rate float64, took rig.Times, failed int) {
+// rateBetween returns the rate and the durations of the successful attempts that ended in a time.
+func (l *loop) rateBetween(from, until time.Time) (rate float64, took rig.Times, failed int) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	for _, a := range l.done {
@@ -82,11 +82,11 @@ func (l *loop) between(from, until time.Time) (rate float64, took rig.Times, fai
 }
 
 // readLoop reads the triples of subjects of asked, through machines in turn.
-func (b *bench) readLoop(ctx context.Context, asked []triple.Triple, from []*rig.Machine) *loop {
+func (b *bench) readLoop(ctx context.Context, questions []triple.Triple, from []*rig.Machine) *loop {
 	client := rig.NewHTTP(loopClients)
 	return startLoop(ctx, loopClients, func(ctx context.Context, number, n int) error {
 		r := rand.New(rand.NewPCG(b.Seed, uint64(number)<<32|uint64(n)))
-		_, err := rig.GetLines(ctx, client, subjectOf(from[n%len(from)], asked[r.IntN(len(asked))]))
+		_, err := rig.GetLines(ctx, client, subjectOf(from[n%len(from)], questions[r.IntN(len(questions))]))
 		return err
 	})
 }

@@ -33,11 +33,11 @@ func (b *bench) readsMeanwhile(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked, err := rig.Sample(file, b.sizes.questions, rand.New(rand.NewPCG(b.Seed, 3)))
+	questions, err := rig.Sample(file, b.sizes.questions, rand.New(rand.NewPCG(b.Seed, 3)))
 	if err != nil {
 		return err
 	}
-	victim, untouched, err := l.spare(leader, asked)
+	victim, untouched, err := l.spare(leader, questions)
 	if err != nil {
 		return err
 	}
@@ -71,20 +71,20 @@ func (b *bench) readsMeanwhile(ctx context.Context) error {
 	b.Report.Add(rig.Figure{What: "rows backfilled while clients read, all nodes together", Nodes: n, Value: rig.PerSecond(r.walks.rows, r.walks.took), Unit: "rows/s",
 		Detail: fmt.Sprintf("%.1f s, until all copies are there %.1f s", r.walks.took.Seconds(), r.whole.Seconds())})
 	// The rate before the loss is the reference of the others.
-	usual, _, _ := reads.between(begun, r.killedAt)
+	usual, _, _ := reads.rateBetween(begun, r.killedAt)
 	for _, span := range []struct {
 		when        string
 		from, until time.Time
-		asked       string
+		target      string
 	}{
 		{"before the loss", begun, r.killedAt, ""},
 		{"until the node is excluded", r.killedAt, r.excludedAt, "0.80x of before"},
 		{"until all copies are there", r.excludedAt, r.wholeAt, "0.80x of before"},
 		{"after", after, after.Add(b.sizes.watchedFor), ""},
 	} {
-		rate, took, failed := reads.between(span.from, span.until)
+		rate, took, failed := reads.rateBetween(span.from, span.until)
 		b.Report.Add(rig.Figure{What: fmt.Sprintf("reads of what survivors own, %d clients, %s", loopClients, span.when), Nodes: n,
-			Value: rate, Unit: "reads/s", Asked: span.asked,
+			Value: rate, Unit: "reads/s", Target: span.target,
 			Detail: fmt.Sprintf("%.2fx of before; %s; %d failed; in %.1f s", rig.Ratio(rate, usual), took.String(), failed, span.until.Sub(span.from).Seconds())})
 	}
 	return nil

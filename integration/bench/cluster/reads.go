@@ -37,20 +37,20 @@ func (b *bench) reads(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	asked, err := rig.Sample(file, b.sizes.questions, rand.New(rand.NewPCG(b.Seed, 1)))
+	questions, err := rig.Sample(file, b.sizes.questions, rand.New(rand.NewPCG(b.Seed, 1)))
 	if err != nil {
 		return err
 	}
 	alone := map[string]float64{} // what one node takes, by what is measured
 	for _, n := range b.sizes.readNodes {
-		if err := b.readsOf(ctx, n, file, asked, alone); err != nil {
+		if err := b.readsOf(ctx, n, file, questions, alone); err != nil {
 			return fmt.Errorf("%d nodes: %w", n, err)
 		}
 	}
 	return nil
 }
 
-func (b *bench) readsOf(ctx context.Context, n int, file string, asked []triple.Triple, alone map[string]float64) error {
+func (b *bench) readsOf(ctx context.Context, n int, file string, questions []triple.Triple, alone map[string]float64) error {
 	c, err := b.form(ctx, n)
 	if err != nil {
 		return err
@@ -66,10 +66,10 @@ func (b *bench) readsOf(ctx context.Context, n int, file string, asked []triple.
 		return err
 	}
 	if n == 1 {
-		if err := r.patterns(ctx, asked, "", func(triple.Order, triple.Triple) *rig.Machine { return c.Machines[0] }); err != nil {
+		if err := r.patterns(ctx, questions, "", func(triple.Order, triple.Triple) *rig.Machine { return c.Machines[0] }); err != nil {
 			return err
 		}
-	} else if err := r.owned(ctx, c, asked); err != nil {
+	} else if err := r.owned(ctx, c, questions); err != nil {
 		return err
 	}
 	if err := r.scans(ctx, c.Machines[0], l.Read); err != nil {
@@ -87,28 +87,28 @@ type readings struct {
 }
 
 // owned asks each question of the machine that owns its answer, and of another.
-func (r *readings) owned(ctx context.Context, c *cluster, asked []triple.Triple) error {
+func (r *readings) owned(ctx context.Context, c *cluster, questions []triple.Triple) error {
 	l, err := c.layout(ctx)
 	if err != nil {
 		return err
 	}
-	err = r.patterns(ctx, asked, ", from its owner", l.owner)
+	err = r.patterns(ctx, questions, ", from its owner", l.owner)
 	if err != nil {
 		return err
 	}
-	return r.patterns(ctx, asked, ", from another node", func(o triple.Order, t triple.Triple) *rig.Machine {
+	return r.patterns(ctx, questions, ", from another node", func(o triple.Order, t triple.Triple) *rig.Machine {
 		i := slices.Index(c.Machines, l.owner(o, t))
 		return c.Machines[(i+1+len(t.Object.Value())%(r.n-1))%r.n]
 	})
 }
 
 // patterns asks every question twice; the second time counts.
-func (r *readings) patterns(ctx context.Context, asked []triple.Triple, how string, from func(triple.Order, triple.Triple) *rig.Machine) error {
+func (r *readings) patterns(ctx context.Context, questions []triple.Triple, how string, from func(triple.Order, triple.Triple) *rig.Machine) error {
 	for _, p := range patterns {
 		var took rig.Times
 		for range 2 {
 			took = took[:0]
-			for _, t := range asked {
+			for _, t := range questions {
 				q := p.of(t)
 				q.Set("limit", strconv.Itoa(questionRows))
 				at := time.Now()
@@ -125,13 +125,13 @@ func (r *readings) patterns(ctx context.Context, asked []triple.Triple, how stri
 }
 
 // add adds a time, also as a multiple of the time of one node.
-func (r *readings) add(what, how string, took time.Duration, asked, detail string) {
+func (r *readings) add(what, how string, took time.Duration, target, detail string) {
 	f := rig.Figure{What: what + how, Nodes: r.n, Value: rig.Millis(took), Unit: "ms", Detail: detail}
 	if took >= 10*time.Second {
 		f.Value, f.Unit = took.Seconds(), "s"
 	}
 	if one := r.alone[what]; r.n > 1 && one > 0 {
-		f.Asked = asked
+		f.Target = target
 		f.Detail = fmt.Sprintf("%s; %s", ofOne(rig.Millis(took), one), detail)
 	} else if r.n == 1 {
 		r.alone[what] = rig.Millis(took)
@@ -141,7 +141,7 @@ func (r *readings) add(what, how string, took time.Duration, asked, detail strin
 
 // scans reads all rows in order, and counts them, twice each; the faster counts.
 func (r *readings) scans(ctx context.Context, m *rig.Machine, rows int64) error {
-	for _, s := range []struct{ what, path, asked string }{
+	for _, s := range []struct{ what, path, target string }{
 		{"ordered scan of everything, as N-Quads", "/range?order=spo", "1.5x of one node"},
 		{"count of everything", "/count", ""},
 	} {
@@ -159,7 +159,7 @@ func (r *readings) scans(ctx context.Context, m *rig.Machine, rows int64) error 
 				best = took
 			}
 		}
-		r.add(s.what, "", best, s.asked, rig.Thousands(rig.PerSecond(rows, best))+" triples/s")
+		r.add(s.what, "", best, s.target, rig.Thousands(rig.PerSecond(rows, best))+" triples/s")
 	}
 	return nil
 }

@@ -47,8 +47,8 @@ func (b *bench) rebuildOf(ctx context.Context, n int, triples int64, how string)
 	// The figures of a backfill are sums over all survivors.
 	what := fmt.Sprintf("one node killed, %s (%s triples)", how, rig.Thousands(float64(triples)))
 	// asked is the target of a figure, empty if there is none.
-	add := func(more string, value float64, unit, asked, detail string) {
-		b.Report.Add(rig.Figure{What: what + ": " + more, Nodes: n, Value: value, Unit: unit, Asked: asked, Detail: detail})
+	add := func(more string, value float64, unit, target, detail string) {
+		b.Report.Add(rig.Figure{What: what + ": " + more, Nodes: n, Value: value, Unit: unit, Target: target, Detail: detail})
 	}
 	add("until it is excluded", r.excluded.Seconds(), "s", "5 s", "")
 	add("until all copies are there", r.whole.Seconds(), "s", "", fmt.Sprintf("of that %.2f s of walks", r.walks.took.Seconds()))
@@ -84,16 +84,16 @@ func (c *cluster) lose(ctx context.Context, victim *rig.Machine) (l lost, err er
 	l.killedAt = time.Now()
 	c.Kill(victim)
 	n := len(c.Live())
-	if _, err := c.Until(ctx, "a view without the node that was killed", func(s client.Status) bool { return len(s.Members) == n }); err != nil {
+	if _, err := c.WaitStatus(ctx, "a view without the node that was killed", func(s client.Status) bool { return len(s.Members) == n }); err != nil {
 		return l, err
 	}
-	if err := c.Whole(ctx); err != nil {
+	if err := c.WaitComplete(ctx); err != nil {
 		return l, err
 	}
 	l.cpu = c.CPU(victim) - before
 
 	// 2. The views without the victim. A member logs each view; the first log entry counts.
-	for _, e := range c.Since(l.killedAt) {
+	for _, e := range c.EventsSince(l.killedAt) {
 		if e.What != rig.Adopted || e.Number("members") != int64(n) {
 			continue
 		}
@@ -126,7 +126,7 @@ func (c *cluster) walksOf(epoch int64) (w walks, err error) {
 	var from, until time.Time
 	for _, m := range c.Live() {
 		ended := false
-		for _, e := range m.Process.Since(time.Time{}) {
+		for _, e := range m.Process.EventsSince(time.Time{}) {
 			switch {
 			case e.Number("epoch") != epoch:
 			case e.What == rig.Adopted:

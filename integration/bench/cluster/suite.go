@@ -85,7 +85,7 @@ func Suite(f *flag.FlagSet) func(context.Context, []string) error {
 	b := &bench{sizes: fullSizes()}
 	b.Flags(f, "trefoil-bench", "some 15 GB at full size")
 	f.DurationVar(&b.limit, "limit", time.Hour, "the longest that a part may take")
-	f.DurationVar(&b.nodes.Settle, "settle", 12*time.Second, "a cluster whose view does not change for this time is at rest")
+	f.DurationVar(&b.nodes.IdleTime, "settle", 12*time.Second, "a cluster whose view does not change for this time is at rest")
 	f.DurationVar(&b.nodes.FailureTimeout, "failure-timeout", 3*time.Second, "--failure-timeout of the nodes")
 	f.StringVar(&b.nodes.Logs, "logs", "", "a `directory` for the nodes' logs")
 	scale := f.Float64("scale", 1, "multiplies the sizes: 0.01 for a short run")

@@ -58,7 +58,7 @@ func tiny() sizes {
 
 func newBench(t *testing.T) *bench {
 	return &bench{Rig: rig.Rig{Trefoil: binary, Dir: t.TempDir(), Seed: 1}, limit: 2 * time.Minute,
-		nodes: rig.Nodes{Settle: 300 * time.Millisecond, FailureTimeout: 3 * time.Second}, sizes: tiny()}
+		nodes: rig.Nodes{IdleTime: 300 * time.Millisecond, FailureTimeout: 3 * time.Second}, sizes: tiny()}
 }
 
 // Every part runs on clusters of real processes and gives the figures that it is

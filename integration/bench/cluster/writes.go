@@ -62,10 +62,10 @@ func (b *bench) writesTo(ctx context.Context, n int, alone map[int]float64) erro
 			}
 			used := c.CPU(nil) - before
 			f := rig.Figure{What: fmt.Sprintf("adds in batches of %d, %d on their way, to %s", batchTriples, flight, whom),
-				Nodes: n, Value: run.rate, Unit: "triples/s", Detail: "a batch: " + run.took.String(), Asked: "25,000"}
+				Nodes: n, Value: run.rate, Unit: "triples/s", Detail: "a batch: " + run.took.String(), Target: "25,000"}
 			// One node alone is the reference of the larger clusters.
 			if n == 1 {
-				alone[flight], f.Asked = run.rate, ""
+				alone[flight], f.Target = run.rate, ""
 			} else if alone[flight] > 0 {
 				f.Detail = ofOne(run.rate, alone[flight]) + "; " + f.Detail
 			}

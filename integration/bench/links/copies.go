@@ -62,7 +62,7 @@ func metric(ctx context.Context, m *rig.Machine, name string) (float64, error) {
 
 // copied waits until each live node has the cells that it must hold.
 func (n *nodes) copied(ctx context.Context) error {
-	return eventually(ctx, func(ctx context.Context) error {
+	return waitFor(ctx, func(ctx context.Context) error {
 		for _, m := range n.Live() {
 			if missing, err := metric(ctx, m, "trefoil_links_partitions_missing"); err != nil || missing > 0 {
 				return errors.Join(err, fmt.Errorf("%s lacks %g partitions", m.Address, missing))
@@ -148,7 +148,7 @@ func (n *nodes) lost(ctx context.Context, g *client.Links, some []uid.UID, victi
 	// 1. The first answer after the kill.
 	begun := time.Now()
 	n.Kill(victims...)
-	if err := eventually(ctx, func(ctx context.Context) error { return read(ctx, 0) }); err != nil {
+	if err := waitFor(ctx, func(ctx context.Context) error { return read(ctx, 0) }); err != nil {
 		return err
 	}
 	what := fmt.Sprintf("%d of %d nodes", len(victims), len(n.Machines))
@@ -172,7 +172,7 @@ func (n *nodes) lost(ctx context.Context, g *client.Links, some []uid.UID, victi
 	}
 
 	// 3. The repair.
-	if err := n.settled(ctx); err != nil {
+	if err := n.waitIdle(ctx); err != nil {
 		return err
 	}
 	n.b.add("", "everything is regenerated", "after %.1f s", time.Since(begun).Seconds())

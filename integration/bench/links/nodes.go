@@ -20,15 +20,15 @@ type nodes struct {
 	b *bench
 }
 
-// eventually calls check every 10 ms until it returns nil.
-func eventually(ctx context.Context, check func(context.Context) error) error {
-	return rig.Eventually(ctx, 10*time.Millisecond, check)
+// waitFor calls check every 10 ms until it returns nil.
+func waitFor(ctx context.Context, check func(context.Context) error) error {
+	return rig.WaitFor(ctx, 10*time.Millisecond, check)
 }
 
-// settled waits until all live nodes are members and no row moves.
-func (n *nodes) settled(ctx context.Context) error {
+// waitIdle waits until all live nodes are members and no row moves.
+func (n *nodes) waitIdle(ctx context.Context) error {
 	live := len(n.Live())
-	_, err := n.Until(ctx, "all copies, and no move", func(s client.Status) bool { return rig.IsWhole(s, live) && s.Waiting == "" })
+	_, err := n.WaitStatus(ctx, "all copies, and no move", func(s client.Status) bool { return rig.IsWhole(s, live) && s.Waiting == "" })
 	return err
 }
 
@@ -49,15 +49,15 @@ func (b *bench) cluster(ctx context.Context, size int, name, file string) (err e
 	loaded := time.Since(begun)
 
 	// 2. UIDs. The members find the pages in the background.
-	asked, err := client.New(n.Machines[size-1].URL(), client.Options{})
+	reader, err := client.New(n.Machines[size-1].URL(), client.Options{})
 	if err != nil {
 		return err
 	}
-	defer asked.Close()
-	g := asked.Links()
+	defer reader.Close()
+	g := reader.Links()
 	var stats links.Stats
 	named := time.Now()
-	err = eventually(ctx, func(ctx context.Context) error {
+	err = waitFor(ctx, func(ctx context.Context) error {
 		latest, err := g.Stats(ctx)
 		// The time counts up to the last new page, so the wait for quiet is left out.
 		if latest.Pages != stats.Pages {
@@ -79,7 +79,7 @@ func (b *bench) cluster(ctx context.Context, size int, name, file string) (err e
 	if err != nil {
 		return err
 	}
-	if err := n.settled(ctx); err != nil {
+	if err := n.waitIdle(ctx); err != nil {
 		return err
 	}
 	// Copies are made in the background. They must not disturb the reads below.

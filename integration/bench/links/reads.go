@@ -167,7 +167,7 @@ func (b *bench) ranks(ctx context.Context, graph *graphs.Graph, stats links.Stat
 }
 
 // pageRank measures a job, which runs in the background until its scores converge.
-func (b *bench) pageRank(ctx context.Context, graph links.Ranker, asked, what string) error {
+func (b *bench) pageRank(ctx context.Context, graph links.Ranker, target, what string) error {
 	begun := time.Now()
 	if err := graph.StartPageRank(ctx, links.PageRankOptions{}); err != nil {
 		return err
@@ -191,12 +191,12 @@ func (b *bench) pageRank(ctx context.Context, graph links.Ranker, asked, what st
 		return fmt.Errorf("PageRank: %s: %s", job.State, job.Error)
 	}
 	took := time.Since(begun)
-	b.add(asked, what, "%s links/s (%d rounds, %.1f s)", rate(job.Links*int64(job.Round), took), job.Round, took.Seconds())
+	b.add(target, what, "%s links/s (%d rounds, %.1f s)", rate(job.Links*int64(job.Round), took), job.Round, took.Seconds())
 	return nil
 }
 
 // salsa measures a ranking of 2,800 of some pages.
-func (b *bench) salsa(ctx context.Context, graph links.Graph, some []uid.UID, asked, how string) error {
+func (b *bench) salsa(ctx context.Context, graph links.Graph, some []uid.UID, target, how string) error {
 	var ranking links.Ranking
 	took, err := best(func() (err error) {
 		ranking, err = graph.Rank(ctx, links.RankRequest{Algorithm: links.SALSA, Pages: some[:2800], In: 10, Out: 10, Mode: sample.ModeConsistent, Top: 10})
@@ -205,7 +205,7 @@ func (b *bench) salsa(ctx context.Context, graph links.Graph, some []uid.UID, as
 	if err != nil {
 		return err
 	}
-	b.add(asked, "SALSA of 2,800 roots, a = b = 10"+how, "%.1f ms (%s pages, %s links)", rig.Millis(took), count(int64(ranking.Vertices)), count(int64(ranking.Edges)))
+	b.add(target, "SALSA of 2,800 roots, a = b = 10"+how, "%.1f ms (%s pages, %s links)", rig.Millis(took), count(int64(ranking.Vertices)), count(int64(ranking.Edges)))
 	return nil
 }
 

@@ -100,8 +100,8 @@ func (b *bench) web(ctx context.Context, pages, hosts string) (string, error) {
 }
 
 // add adds a figure.
-func (b *bench) add(asked, what, format string, args ...any) {
-	b.Report.Row(what, asked, format, args...)
+func (b *bench) add(target, what, format string, args ...any) {
+	b.Report.Row(what, target, format, args...)
 }
 
 // linesRejected is the exit code of a load that left out some lines.
@@ -191,8 +191,8 @@ func open(ctx context.Context, db *store.Store, o graphs.Options) (*graphs.Graph
 // sizes measures the size of cells: in the default codec, split in 16, and in other codecs.
 func (b *bench) sizes(ctx context.Context, db *store.Store, dir string, stats links.Stats) error {
 	variants := []struct {
-		name, asked string
-		o           graphs.Options
+		name, target string
+		o            graphs.Options
 	}{
 		{"one cell", "under 1.0 on crawls", graphs.Options{CellPages: 1 << 30}},
 		{"16 cells", "1.5 generated", graphs.Options{CellPages: int(stats.Pages)/16 + 1}},
@@ -217,7 +217,7 @@ func (b *bench) sizes(ctx context.Context, db *store.Store, dir string, stats li
 		if err := errors.Join(err, graph.Close(), os.RemoveAll(v.o.Dir)); err != nil {
 			return err
 		}
-		b.add(v.asked, "bytes a link, forward and backward, "+v.name, "%.2f, %.2f; a URL %.1f; %.1f a page in all",
+		b.add(v.target, "bytes a link, forward and backward, "+v.name, "%.2f, %.2f; a URL %.1f; %.1f a page in all",
 			float64(s.ForwardBytes)/float64(s.Links), float64(s.BackwardBytes)/float64(s.Links),
 			float64(s.URLBytes)/float64(s.Pages), float64(s.Bytes)/float64(s.Pages))
 	}

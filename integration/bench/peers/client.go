@@ -50,8 +50,8 @@ func (e *endpoint) query(text string) string {
 	return e.url + separator + "query=" + url.QueryEscape(text)
 }
 
-// ask sends a query and copies its answer to w. It returns the time until the last byte.
-func (e *endpoint) ask(ctx context.Context, q query, w io.Writer) (took time.Duration, err error) {
+// send sends a query and copies its answer to w. It returns the time until the last byte.
+func (e *endpoint) send(ctx context.Context, q query, w io.Writer) (took time.Duration, err error) {
 	req, err := http.NewRequestWithContext(ctx, http.MethodGet, e.query(q.text), nil)
 	if err != nil {
 		return 0, err

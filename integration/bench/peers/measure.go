@@ -83,7 +83,7 @@ func (b *bench) measure(ctx context.Context, e *endpoint, q query) (o outcome) {
 	ctx, cancel := context.WithTimeoutCause(ctx, b.deadline, fmt.Errorf("it did not end in %s", b.deadline))
 	defer cancel()
 	var body bytes.Buffer
-	first, err := e.ask(ctx, q, &body)
+	first, err := e.send(ctx, q, &body)
 	if err == nil {
 		o.answer, err = parseAnswer(q.form, body.Bytes())
 	}
@@ -94,7 +94,7 @@ func (b *bench) measure(ctx context.Context, e *endpoint, q query) (o outcome) {
 	// 2. The others are timed. When the deadline comes, the runs until then must do.
 	times := rig.Times{}
 	for begun := time.Now(); len(times) < minRuns || time.Since(begun) < b.minTime; {
-		took, err := e.ask(ctx, q, io.Discard)
+		took, err := e.send(ctx, q, io.Discard)
 		if err != nil && ctx.Err() == nil {
 			o.err = err
 			return o
@@ -148,21 +148,21 @@ func (b *bench) measureMix(ctx context.Context, d data, s system) (rates []float
 // runMix asks the queries of a mix in a loop with some clients, each from another place on.
 func runMix(ctx context.Context, e *endpoint, mix []query, clients int, duration time.Duration) (rate float64, err error) {
 	var group sync.WaitGroup
-	asked, failed := make([]int64, clients), make([]error, clients)
+	sent, failed := make([]int64, clients), make([]error, clients)
 	begun := time.Now()
 	for c := range clients {
 		group.Go(func() {
 			for i := c * len(mix) / clients; time.Since(begun) < duration; i++ {
-				if _, failed[c] = e.ask(ctx, mix[i%len(mix)], io.Discard); failed[c] != nil {
+				if _, failed[c] = e.send(ctx, mix[i%len(mix)], io.Discard); failed[c] != nil {
 					return
 				}
-				asked[c]++
+				sent[c]++
 			}
 		})
 	}
 	group.Wait()
 	var total int64
-	for _, n := range asked {
+	for _, n := range sent {
 		total += n
 	}
 	return rig.PerSecond(total, time.Since(begun)), errors.Join(failed...)

@@ -108,8 +108,8 @@ func folderSuite(dir string) (all []template, err error) {
 	}
 }
 
-// with returns the query of a template.
-func (t template) with(p parameters) (query, error) {
+// fill returns the query of a template.
+func (t template) fill(p parameters) (query, error) {
 	text, err := p.fill(t.text)
 	if err != nil {
 		return query{}, fmt.Errorf("%s: %w", t.name, err)
@@ -128,7 +128,7 @@ func (t template) number() int {
 func fillSuite(name string, templates []template, p parameters) (s suite, err error) {
 	s.name = name
 	for _, t := range templates {
-		q, err := t.with(p)
+		q, err := t.fill(p)
 		if err != nil {
 			return s, fmt.Errorf("%s/%w", name, err)
 		}

@@ -324,7 +324,7 @@ func (d *data) fill(explore, bi []template) error {
 		if at < 0 {
 			return fmt.Errorf("explore: no query %d", exploreMix[i%len(exploreMix)])
 		}
-		q, err := explore[at].with(shop.parameters(i*37, false))
+		q, err := explore[at].fill(shop.parameters(i*37, false))
 		if err != nil {
 			return err
 		}

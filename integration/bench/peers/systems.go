@@ -201,20 +201,20 @@ func (b *bench) start(ctx context.Context, s system, dir string, connections int
 	// 2. Wait for its answer, or for its end.
 	ctx, cancel := context.WithTimeout(ctx, startLimit)
 	defer cancel()
-	err = rig.Eventually(ctx, 50*time.Millisecond, func(ctx context.Context) error {
+	err = rig.WaitFor(ctx, 50*time.Millisecond, func(ctx context.Context) error {
 		select {
 		case <-p.Ended():
 			cancel()
 			return p.Failure("ended before it served")
 		default:
 		}
-		_, err := e.ask(ctx, newQuery("", "ASK {}"), io.Discard)
+		_, err := e.send(ctx, newQuery("", "ASK {}"), io.Discard)
 		return err
 	})
 	// 3. Wait for what it derives from its rows.
 	if err == nil && s.derived != "" {
 		begun := time.Now()
-		err = rig.Eventually(ctx, 50*time.Millisecond, func(ctx context.Context) error {
+		err = rig.WaitFor(ctx, 50*time.Millisecond, func(ctx context.Context) error {
 			return complete(ctx, fmt.Sprintf("http://127.0.0.1:%d/metrics", port), s.derived)
 		})
 		fmt.Fprintf(os.Stderr, "%s was ready %.1f s after its first answer\n", s.name, time.Since(begun).Seconds())

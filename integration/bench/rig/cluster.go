@@ -20,7 +20,7 @@ import (
 // Nodes says how the nodes of a cluster are started.
 type Nodes struct {
 	FailureTimeout time.Duration
-	Settle         time.Duration // a cluster whose view does not change for this time is at rest
+	IdleTime       time.Duration // a cluster whose view does not change for this time is at rest
 	Logs           string        // directory for the logs of the nodes; "" for none
 	Flags          []string      // more flags of `trefoil serve`
 }
@@ -62,7 +62,7 @@ func (r *Rig) Form(ctx context.Context, o Nodes, n int) (_ *Cluster, err error) 
 	if err := c.Grow(ctx, n-1); err != nil {
 		return nil, err
 	}
-	return c, c.Whole(ctx)
+	return c, c.WaitComplete(ctx)
 }
 
 // Grow starts more nodes, which join the others, and waits until they serve.
@@ -186,9 +186,9 @@ func (c *Cluster) status(ctx context.Context) (s client.Status, err error) {
 	return s, err
 }
 
-// Until requests the status every 100 ms until ok accepts it.
-func (c *Cluster) Until(ctx context.Context, what string, ok func(client.Status) bool) (s client.Status, err error) {
-	err = Eventually(ctx, 100*time.Millisecond, func(ctx context.Context) (err error) {
+// WaitStatus requests the status every 100 ms until ok accepts it.
+func (c *Cluster) WaitStatus(ctx context.Context, what string, ok func(client.Status) bool) (s client.Status, err error) {
+	err = WaitFor(ctx, 100*time.Millisecond, func(ctx context.Context) (err error) {
 		if s, err = c.status(ctx); err == nil && !ok(s) {
 			text, _ := json.Marshal(s)
 			err = fmt.Errorf("waited for this: %s (%s)", what, text)
@@ -198,10 +198,10 @@ func (c *Cluster) Until(ctx context.Context, what string, ok func(client.Status)
 	return s, err
 }
 
-// Whole waits until all live nodes are members and no copy is missing.
-func (c *Cluster) Whole(ctx context.Context) error {
+// WaitComplete waits until all live nodes are members and no copy is missing.
+func (c *Cluster) WaitComplete(ctx context.Context) error {
 	n := len(c.Live())
-	_, err := c.Until(ctx, fmt.Sprintf("%d nodes with all copies", n), func(s client.Status) bool { return IsWhole(s, n) })
+	_, err := c.WaitStatus(ctx, fmt.Sprintf("%d nodes with all copies", n), func(s client.Status) bool { return IsWhole(s, n) })
 	return err
 }
 
@@ -227,7 +227,7 @@ func (c *Cluster) Calm(ctx context.Context, cores float64) (client.Status, error
 	n := len(c.Live())
 	epoch, since := uint64(0), time.Now()
 	used, readAt := c.CPU(nil), time.Now()
-	return c.Until(ctx, fmt.Sprintf("%d nodes at rest", n), func(s client.Status) bool {
+	return c.WaitStatus(ctx, fmt.Sprintf("%d nodes at rest", n), func(s client.Status) bool {
 		if s.Epoch != epoch || !IsWhole(s, n) || s.Waiting != "" {
 			epoch, since = s.Epoch, time.Now()
 		}
@@ -238,14 +238,14 @@ func (c *Cluster) Calm(ctx context.Context, cores float64) (client.Status, error
 			}
 			used, readAt = total, time.Now()
 		}
-		return time.Since(since) >= c.nodes.Settle
+		return time.Since(since) >= c.nodes.IdleTime
 	})
 }
 
 // Leader returns the machine that leads, and the other one that owns the most segments. With little
 // data a machine may own none, and then its loss would cause no work.
 func (c *Cluster) Leader(ctx context.Context) (leader, other *Machine, err error) {
-	s, err := c.Until(ctx, "a leader", func(s client.Status) bool { return s.Leader != "" })
+	s, err := c.WaitStatus(ctx, "a leader", func(s client.Status) bool { return s.Leader != "" })
 	if err != nil {
 		return nil, nil, err
 	}
@@ -280,10 +280,10 @@ func (c *Cluster) CPU(but *Machine) (total time.Duration) {
 // Size returns the bytes of all files of the cluster.
 func (c *Cluster) Size() (int64, error) { return DirSize(c.dir) }
 
-// Since returns the events in the logs of all live nodes from a time on.
-func (c *Cluster) Since(at time.Time) (events []Event) {
+// EventsSince returns the events in the logs of all live nodes from a time on.
+func (c *Cluster) EventsSince(at time.Time) (events []Event) {
 	for _, m := range c.Live() {
-		events = append(events, m.Process.Since(at)...)
+		events = append(events, m.Process.EventsSince(at)...)
 	}
 	return events
 }

@@ -130,8 +130,8 @@ func (e Event) Number(field string) int64 {
 	return n
 }
 
-// Since returns the events from a time on. Times in a log are whole milliseconds.
-func (p *Process) Since(at time.Time) (events []Event) {
+// EventsSince returns the events from a time on. Times in a log are whole milliseconds.
+func (p *Process) EventsSince(at time.Time) (events []Event) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for _, e := range p.events {

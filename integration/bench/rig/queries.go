@@ -9,9 +9,9 @@ import (
 
 // Query is a query on the LUBM-like data.
 type Query struct {
-	Name  string
-	Asked string
-	Text  string // without the prefixes
+	Name   string
+	Target string
+	Text   string // without the prefixes
 	// MaxReads, if it is not 0, limits the rows of the store that the query may read. More
 	// is a failure of the planner, even if the query is fast. If it is negative, the query
 	// may read no more rows than it returns.

@@ -32,15 +32,15 @@ func (r *Report) Text(text string) { r.print("%s", text) }
 func (r *Report) Heading() { r.print("\n| what | measured | asked |\n|---|---|---|\n") }
 
 // Row prints a figure that has text for its value.
-func (r *Report) Row(what, asked, format string, args ...any) {
-	r.print("| %s | %s | %s |\n", what, fmt.Sprintf(format, args...), orDash(asked))
+func (r *Report) Row(what, target, format string, args ...any) {
+	r.print("| %s | %s | %s |\n", what, fmt.Sprintf(format, args...), orDash(target))
 }
 
-func orDash(asked string) string {
-	if asked == "" {
+func orDash(target string) string {
+	if target == "" {
 		return "-"
 	}
-	return asked
+	return target
 }
 
 // Figure is one thing that was measured.
@@ -51,7 +51,7 @@ type Figure struct {
 	Value  float64 `json:"value"`
 	Unit   string  `json:"unit"`             // "triples/s", "s", "ms", "x" and so on
 	Detail string  `json:"detail,omitempty"` // more of it, in words
-	Asked  string  `json:"asked,omitempty"`
+	Target string  `json:"asked,omitempty"`
 }
 
 // Begin begins a part: its title and, with a table, the heading of its figures.
@@ -70,7 +70,7 @@ func (r *Report) Add(f Figure) {
 	if f.Detail != "" {
 		measured += " (" + f.Detail + ")"
 	}
-	r.print("| %s | %d | %s | %s |\n", f.What, f.Nodes, measured, orDash(f.Asked))
+	r.print("| %s | %d | %s | %s |\n", f.What, f.Nodes, measured, orDash(f.Target))
 	if line, err := json.Marshal(f); err == nil && r.Lines != nil {
 		fmt.Fprintf(r.Lines, "%s\n", line)
 	}

@@ -38,7 +38,7 @@ func (r *Rig) Flags(f *flag.FlagSet, dir, size string) {
 }
 
 // Begin checks the flags and prints the machine and the seed. note is more about the data.
-func (r *Rig) Begin(note string) (err error) {
+func (r *Rig) Begin(remark string) (err error) {
 	if r.Trefoil, err = filepath.Abs(r.Trefoil); err != nil {
 		return err
 	}
@@ -48,7 +48,7 @@ func (r *Rig) Begin(note string) (err error) {
 	if err := os.MkdirAll(r.Dir, 0o755); err != nil {
 		return err
 	}
-	r.Report.print("%s, %d processors, %s; seed %d%s\n", cpuName(), runtime.NumCPU(), runtime.Version(), r.Seed, note)
+	r.Report.print("%s, %d processors, %s; seed %d%s\n", cpuName(), runtime.NumCPU(), runtime.Version(), r.Seed, remark)
 	return nil
 }
 
@@ -210,9 +210,9 @@ func Pause(ctx context.Context, d time.Duration) error {
 	}
 }
 
-// Eventually calls check, with a pause after each call, until check returns nil. It fails when
+// WaitFor calls check, with a pause after each call, until check returns nil. It fails when
 // waitLimit has passed.
-func Eventually(ctx context.Context, pause time.Duration, check func(context.Context) error) error {
+func WaitFor(ctx context.Context, pause time.Duration, check func(context.Context) error) error {
 	ctx, cancel := context.WithTimeout(ctx, waitLimit)
 	defer cancel()
 	for {

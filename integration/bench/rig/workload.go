@@ -35,7 +35,7 @@ func (r *Rig) Apps(triples int64) []App {
 // Operate loads the data of an application, waits until the store has settled and measures the
 // operations of clients. They are spread over the servers at the given URLs. In the end an
 // oracle checks the contents of the store and some answers.
-func (a App) Operate(ctx context.Context, urls []string, settle func() error, duration time.Duration) (m drive.Measured, err error) {
+func (a App) Operate(ctx context.Context, urls []string, waitIdle func() error, duration time.Duration) (m drive.Measured, err error) {
 	// 1. One client for each server.
 	var stores []drive.Store
 	for _, url := range urls {
@@ -52,7 +52,7 @@ func (a App) Operate(ctx context.Context, urls []string, settle func() error, du
 	if err := d.Load(ctx, stores[0], a); err != nil {
 		return m, err
 	}
-	if err := settle(); err != nil {
+	if err := waitIdle(); err != nil {
 		return m, err
 	}
 

@@ -25,12 +25,12 @@ func (b *bench) load(ctx context.Context) error {
 	if err := b.parse(file); err != nil {
 		return err
 	}
-	for _, l := range []struct{ name, memory, asked string }{
+	for _, l := range []struct{ name, memory, target string }{
 		{"lubm", "", "500,000"},
 		{"lubm-512", "512MiB", "-"},
 		{"lubm-64", "64MiB", "-"},
 	} {
-		if err := b.loadOnce(ctx, l.name, l.memory, l.asked, file); err != nil {
+		if err := b.loadOnce(ctx, l.name, l.memory, l.target, file); err != nil {
 			return err
 		}
 	}
@@ -39,7 +39,7 @@ func (b *bench) load(ctx context.Context) error {
 	return nil
 }
 
-func (b *bench) loadOnce(ctx context.Context, name, memory, asked, file string) error {
+func (b *bench) loadOnce(ctx context.Context, name, memory, target, file string) error {
 	dir := b.dir(name)
 	if err := os.RemoveAll(dir); err != nil {
 		return err
@@ -57,7 +57,7 @@ func (b *bench) loadOnce(ctx context.Context, name, memory, asked, file string) 
 	if err != nil {
 		return err
 	}
-	b.Report.Row(fmt.Sprintf("load %s, %s: triples/s, whole process", filepath.Base(file), shown), asked,
+	b.Report.Row(fmt.Sprintf("load %s, %s: triples/s, whole process", filepath.Base(file), shown), target,
 		"%s (%.1f s, VmHWM %d MiB, %d run files)", rig.Thousands(rig.PerSecond(l.Read, l.Took)), l.Took.Seconds(), l.PeakMemory>>20, l.Runs)
 	b.Report.Row("on disk, all orders together: bytes a triple", "40", "%.1f", float64(size)/float64(l.New))
 	return nil

@@ -66,7 +66,7 @@ func (b *bench) measure(ctx context.Context, e *engine.Engine, q rig.Query) erro
 		return fmt.Errorf("%d rows of the store were read, %d would do", last.reads, maxReads)
 	}
 	median := took.Quantile(0.5)
-	b.Report.Row(q.Name, q.Asked, "%s (%s); %s rows, %s read, %s read/s", span(median), span(took.Quantile(0.95)),
+	b.Report.Row(q.Name, q.Target, "%s (%s); %s rows, %s read, %s read/s", span(median), span(took.Quantile(0.95)),
 		rig.Thousands(float64(last.rows)), rig.Thousands(float64(last.reads)), rig.Thousands(rig.PerSecond(last.reads, median)))
 	return nil
 }

@@ -165,7 +165,7 @@ func (b *bench) jena(ctx context.Context, data string, tokens uint64, queries []
 	}()
 	at := fmt.Sprintf("http://127.0.0.1:%d/ds/", port)
 	e := &endpoint{name: "jena-text", query: at + "sparql", update: at + "update", search: jenaSearch}
-	err = rig.Eventually(ctx, 100*time.Millisecond, func(ctx context.Context) error {
+	err = rig.WaitFor(ctx, 100*time.Millisecond, func(ctx context.Context) error {
 		_, err := e.post(ctx, e.query, "query", "ASK {}")
 		return err
 	})

@@ -69,7 +69,7 @@ func (b *bench) run(ctx context.Context, _ []string) error {
 		return err
 	}
 	if b.lucene != "" {
-		if err := b.beside(ctx, literals, queries); err != nil {
+		if err := b.compareLucene(ctx, literals, queries); err != nil {
 			return err
 		}
 	}
@@ -175,11 +175,11 @@ func (b *bench) library(path string) ([]query, error) {
 			}
 			times = append(times, time.Since(begun))
 		}
-		asked := ""
+		target := ""
 		if q.kind == "frequent word" {
-			asked = "1 ms"
+			target = "1 ms"
 		}
-		b.Report.Row("trefoil: top 10, "+q.kind, asked, "p50 %.0f µs, p95 %.0f µs", 1e3*rig.Millis(times.Quantile(0.5)), 1e3*rig.Millis(times.Quantile(0.95)))
+		b.Report.Row("trefoil: top 10, "+q.kind, target, "p50 %.0f µs, p95 %.0f µs", 1e3*rig.Millis(times.Quantile(0.5)), 1e3*rig.Millis(times.Quantile(0.95)))
 	}
 	return queries, nil
 }
@@ -227,8 +227,8 @@ func chooseQueries(counts map[string]int, samples []string) []query {
 // luceneSource is the program that measures Lucene.
 const luceneSource = "integration/bench/text/Lucene.java"
 
-// beside runs the same with Lucene.
-func (b *bench) beside(ctx context.Context, literals string, queries []query) error {
+// compareLucene runs the same with Lucene.
+func (b *bench) compareLucene(ctx context.Context, literals string, queries []query) error {
 	index, err := os.MkdirTemp(b.Dir, "lucene-*")
 	if err != nil {
 		return err
@@ -280,7 +280,7 @@ func (b *bench) server(ctx context.Context, data string, queries []query) (token
 			return 0, err
 		}
 	}
-	err = rig.Eventually(ctx, 20*time.Millisecond, func(ctx context.Context) error {
+	err = rig.WaitFor(ctx, 20*time.Millisecond, func(ctx context.Context) error {
 		s, err := c.TextPredicates(ctx)
 		tokens = 0
 		for _, one := range s.Predicates {

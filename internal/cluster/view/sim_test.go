@@ -273,7 +273,7 @@ func (s *sim) walk(n *simNode) {
 			continue
 		}
 		_ = r.Resolve(key)
-		for _, slot := range r.Owes(n.id) {
+		for _, slot := range r.OwedPlaces(n.id) {
 			to := s.nodes[slot.Machine]
 			if !s.current(to) || to.stalled {
 				done = false

@@ -185,8 +185,8 @@ const (
 	ofHostRank
 )
 
-// below returns a number in [0, n) from the upper bits of x.
-func below(x uint64, n uint32) uint32 {
+// scaleTo returns a number in [0, n) from the upper bits of x.
+func scaleTo(x uint64, n uint32) uint32 {
 	hi, _ := bits.Mul64(x, uint64(n))
 	return uint32(hi)
 }

@@ -166,23 +166,23 @@ func (g *Graph) target(s *site, y uint64, first, end uint32) uint32 {
 	case kind == 0:
 		return s.first
 	case kind < 5:
-		d := below(z, min(8, s.directories))
+		d := scaleTo(z, min(8, s.directories))
 		return min(s.first+1+d*s.dirPages, s.end-1)
 	case kind < 11 && end > 0:
-		return first + below(z, end-first)
+		return first + scaleTo(z, end-first)
 	case kind < 11:
-		return s.near(first, z)
+		return s.nearbyPage(first, z)
 	default:
 		rank := logUniform(z, size)
-		return s.first + below(g.derive(ofHostRank, uint64(s.host)<<32|uint64(rank)), size)
+		return s.first + scaleTo(g.derive(ofHostRank, uint64(s.host)<<32|uint64(rank)), size)
 	}
 }
 
-// near returns a page of the host at a log-uniform distance of 1 to 16 from page. If the distance
+// nearbyPage returns a page of the host at a log-uniform distance of 1 to 16 from page. If the distance
 // crosses an end of the host, it wraps around.
-func (s *site) near(page uint32, z uint64) uint32 {
+func (s *site) nearbyPage(page uint32, z uint64) uint32 {
 	size := s.end - s.first
-	distance := 1 + below(z<<8, 1<<(z&3+1)) // up to 2, 4, 8 or 16
+	distance := 1 + scaleTo(z<<8, 1<<(z&3+1)) // up to 2, 4, 8 or 16
 	if distance %= size; z>>4&1 == 0 {
 		distance = (size - distance) % size
 	}
@@ -194,34 +194,34 @@ func (g *Graph) remote(s *site, kind, z uint64) uint32 {
 	switch {
 	case kind < 9:
 		x := g.derive(ofRank, uint64(logUniform(z, g.Pages())))
-		page := below(x, g.Pages())
+		page := scaleTo(x, g.Pages())
 		if x&3 == 0 {
 			return page
 		}
 		return g.start[g.Host(page)]
 	case kind < 13:
-		return below(z, g.Pages())
+		return scaleTo(z, g.Pages())
 	}
 	group := s.host &^ (groupHosts - 1)
-	host := group + below(z, min(groupHosts, g.Hosts()-group))
+	host := group + scaleTo(z, min(groupHosts, g.Hosts()-group))
 	first, end := g.HostPages(host)
 	if z&1 == 0 {
 		return first
 	}
-	return first + below(mix(z), end-first)
+	return first + scaleTo(mix(z), end-first)
 }
 
 // logUniform returns a rank in [0, n). The first 16 are equally likely, and so are the next 16, the
 // next 32 and so on, each power of two together.
 func logUniform(z uint64, n uint32) uint32 {
 	classes := uint32(bits.Len32((n - 1) >> 4))
-	class := below(z<<32, classes+1)
+	class := scaleTo(z<<32, classes+1)
 	low, size := uint32(0), uint32(16)
 	if class > 0 {
 		low = 16 << (class - 1)
 		size = low
 	}
-	return low + below(z, min(size, n-low))
+	return low + scaleTo(z, min(size, n-low))
 }
 
 // distinct sorts list in place and returns its distinct numbers.

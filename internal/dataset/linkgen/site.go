@@ -160,7 +160,7 @@ const (
 func ascending(i, count, space uint32, x uint64) uint32 {
 	low := uint64(i) * uint64(space) / uint64(count)
 	high := (uint64(i) + 1) * uint64(space) / uint64(count)
-	return uint32(low) + below(x, uint32(high-low))
+	return uint32(low) + scaleTo(x, uint32(high-low))
 }
 
 // appendSection appends a section of the host, with a slash.

@@ -229,7 +229,7 @@ func (k *Keeper) unload() (changed bool) {
 		if drop&cell.ListStores != 0 && v.Cell().Stores().Has(cell.ListStores) {
 			v.NumLinked()
 		}
-		n, err := v.Cell().Without(drop, k.Path(p.File))
+		n, err := v.Cell().DropStores(drop, k.Path(p.File))
 		if err == nil {
 			_, err = k.Stores.swapCell(p, v.Cell(), n, func(p *state.Part) { p.Unload &^= drop })
 			changed = true

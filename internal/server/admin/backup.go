@@ -87,7 +87,7 @@ func (a *API) postRestore(w http.ResponseWriter, r *request.Request) error {
 	}
 	defer in.Close()
 	// The backup may have subscriptions and functions.
-	n, err := backup.Into(systemgraph.WithOperator(r.Context()), a.Store, in, o)
+	n, err := backup.RestoreInto(systemgraph.WithOperator(r.Context()), a.Store, in, o)
 	a.CountLoaded(r, int64(n.Triples+n.LoadRows))
 	switch {
 	case err == nil:

@@ -138,7 +138,7 @@ func (a *API) filter(r *request.Request) (f feed.Filter, err error) {
 		}
 	}
 	by := subscriptions.Caller{All: r.Caller.AllApplications(), Owner: r.Caller.Owner()}
-	s, err := a.registry.For(r.Context(), by, name)
+	s, err := a.registry.Visible(r.Context(), by, name)
 	switch {
 	case errors.Is(err, subscriptions.ErrUnknown):
 		return f, &problem.Error{Kind: problem.KindNotFound, Message: err.Error(), Cause: err}

@@ -50,7 +50,7 @@ type Shared struct {
 // because there a position is a round trip to all members, and if the user may read some graphs only, because
 // it changes with the others, too.
 func (s *Shared) Tag(r *request.Request, contentType string) (string, error) {
-	if !s.Alone() || graphrights.Of(r.Context()) != nil {
+	if !s.Alone() || graphrights.FromContext(r.Context()) != nil {
 		return "", nil
 	}
 	position, err := s.Store.Feed().Position(r.Context())
@@ -157,7 +157,7 @@ func (s *Shared) CountLoaded(r *request.Request, loaded int64) {
 // KeptPrefixes returns the prefixes of the store. A user with some graphs only gets none, because they come from
 // documents of all graphs.
 func (s *Shared) KeptPrefixes(ctx context.Context) (prefixes.Names, error) {
-	if graphrights.Of(ctx) != nil {
+	if graphrights.FromContext(ctx) != nil {
 		return prefixes.Names{}, nil
 	}
 	return prefixes.Read(ctx, s.Store)

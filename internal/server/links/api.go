@@ -158,7 +158,7 @@ func linksError(r *request.Request, err error) error {
 	}
 	// Figures are of all graphs, so a user with some gets none.
 	for _, bare := range []error{links.ErrLoading, links.ErrMemory} {
-		if errors.Is(err, bare) && graphrights.Of(r.Context()) != nil {
+		if errors.Is(err, bare) && graphrights.FromContext(r.Context()) != nil {
 			e.Message = bare.Error()
 		}
 	}
@@ -217,7 +217,7 @@ func (l *API) beginCall(w http.ResponseWriter, r *request.Request, name string, 
 			return nil, err
 		}
 	}
-	if graphrights.Of(c.ctx) != nil {
+	if graphrights.FromContext(c.ctx) != nil {
 		return c, c.limit(text != "")
 	}
 	return c, c.beginEpoch(text == epochNow)

@@ -74,7 +74,7 @@ func (l *API) postUpdate(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	defer in.Close()
-	u := &linksUpdate{api: l, r: r, limited: graphrights.Of(r.Context()) != nil, in: bufio.NewReaderSize(in, response.ChunkBytes), account: l.Account(r)}
+	u := &linksUpdate{api: l, r: r, limited: graphrights.FromContext(r.Context()) != nil, in: bufio.NewReaderSize(in, response.ChunkBytes), account: l.Account(r)}
 	defer u.account.Release()
 	if err := u.run(); err != nil {
 		return u.partly(linksError(r, err))

@@ -124,7 +124,7 @@ func (a *API) query(w http.ResponseWriter, r *request.Request, op *operation) (d
 	}
 	done.form = formNames[q.Form()]
 	if op.explain != explainNo {
-		if graphrights.Of(r.Context()) != nil {
+		if graphrights.FromContext(r.Context()) != nil {
 			return done, fmt.Errorf("a plan has estimates: %w", graphrights.ErrUnfiltered)
 		}
 		err = a.explain(w, r, op, q, start, &done)

@@ -64,7 +64,7 @@ func (g *groups) few() []group {
 // count returns the groups of a query as of now. They are nil if the query does not end before ctx, or
 // needs too much memory, or if the user may not read all graphs. Such a query is not tried again before the store changes.
 func (a *API) count(ctx context.Context, r *request.Request, text string) (*groups, error) {
-	if graphrights.Of(r.Context()) != nil {
+	if graphrights.FromContext(r.Context()) != nil {
 		return nil, nil // the counts are of all graphs, and this user may read some only
 	}
 	// 1. Wait for the turn, so that equal requests count once. If it is free, ctx may have ended,

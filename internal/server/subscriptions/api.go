@@ -114,7 +114,7 @@ func (a *API) get(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	s, err := a.registry.For(r.Context(), callerOf(r), name)
+	s, err := a.registry.Visible(r.Context(), callerOf(r), name)
 	if err != nil {
 		return clientError(err)
 	}
@@ -143,7 +143,7 @@ func (a *API) put(w http.ResponseWriter, r *request.Request) error {
 		return clientError(err)
 	}
 	// 2. Answer with what is stored, and with the secret.
-	s, err := a.registry.For(r.Context(), callerOf(r), name)
+	s, err := a.registry.Visible(r.Context(), callerOf(r), name)
 	if err != nil {
 		return clientError(err)
 	}

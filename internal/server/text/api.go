@@ -141,7 +141,7 @@ func (a *API) search(w http.ResponseWriter, r *request.Request) error {
 	}
 	account := a.Account(r)
 	defer account.Release()
-	if graphrights.Of(r.Context()) != nil {
+	if graphrights.FromContext(r.Context()) != nil {
 		q.Reader = func() (store.Reader, error) { return a.reader(r.Context()) }
 	}
 	s, err := a.index.Search(r.Context(), q)
@@ -255,7 +255,7 @@ func (a *API) list(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	// Counts and problems are of all graphs. A user with some graphs only gets the names.
-	if graphrights.Of(r.Context()) != nil {
+	if graphrights.FromContext(r.Context()) != nil {
 		names := make([]name, len(list))
 		for i := range list {
 			names[i] = name{list[i].Predicate, list[i].Complete}

@@ -111,9 +111,9 @@ func (p *Prometheus) Alerts(t testing.TB) (fired []Alert) {
 		t.Fatal(err)
 	}
 	for _, a := range all {
-		f := Alert{Name: a.Name, Labels: a.Labels, Summary: a.Summary, Description: a.Description, Fired: p.since(a.Fired)}
+		f := Alert{Name: a.Name, Labels: a.Labels, Summary: a.Summary, Description: a.Description, Fired: p.elapsedSince(a.Fired)}
 		if a.Resolved != 0 {
-			f.Resolved = p.since(a.Resolved)
+			f.Resolved = p.elapsedSince(a.Resolved)
 		}
 		fired = append(fired, f)
 		t.Logf("%s: %s; %s", f, f.Summary, f.Description)
@@ -121,7 +121,7 @@ func (p *Prometheus) Alerts(t testing.TB) (fired []Alert) {
 	return fired
 }
 
-func (p *Prometheus) since(ms int64) time.Duration { return time.UnixMilli(ms).Sub(p.start) }
+func (p *Prometheus) elapsedSince(ms int64) time.Duration { return time.UnixMilli(ms).Sub(p.start) }
 
 // String implements [fmt.Stringer].
 func (a Alert) String() string {

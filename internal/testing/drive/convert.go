@@ -48,8 +48,8 @@ func parse(term *triple.Term, text string) (err error) {
 	return err
 }
 
-// ask returns a search, without its Follow, as a call of a store.
-func ask(ctx context.Context, s dataset.Search) (func(Store) iter.Seq2[triple.Triple, error], error) {
+// searchCall returns a search, without its Follow, as a call of a store.
+func searchCall(ctx context.Context, s dataset.Search) (func(Store) iter.Seq2[triple.Triple, error], error) {
 	if s.Order == "" {
 		p, err := patternOf(s.Pattern)
 		return func(store Store) iter.Seq2[triple.Triple, error] { return store.Match(ctx, p) }, err

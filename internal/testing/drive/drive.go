@@ -107,7 +107,7 @@ func steps(s dataset.Search, search func(dataset.Search) ([]dataset.Statement, e
 
 // search makes one search, lets the oracle judge its answer, and returns the answer.
 func (d *Driver) search(ctx context.Context, store Store, s dataset.Search) ([]dataset.Statement, error) {
-	rows, err := ask(ctx, s)
+	rows, err := searchCall(ctx, s)
 	if err != nil {
 		return nil, err
 	}
@@ -132,7 +132,7 @@ func (d *Driver) End(ctx context.Context, store Store) error {
 			return err
 		}
 		if order == triple.SPO {
-			err = d.Oracle.Settle(answer)
+			err = d.Oracle.SetState(answer)
 		} else {
 			err = d.Oracle.Read().Check(dataset.Search{Order: name(order)}, answer)
 		}

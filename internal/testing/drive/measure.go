@@ -79,7 +79,7 @@ func run(ctx context.Context, store Store, op dataset.Op) error {
 		return err
 	}
 	return steps(op.Search, func(s dataset.Search) ([]dataset.Statement, error) {
-		rows, err := ask(ctx, s)
+		rows, err := searchCall(ctx, s)
 		if err != nil {
 			return nil, err
 		}

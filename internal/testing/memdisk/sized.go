@@ -26,8 +26,8 @@ func NewSized(size int64) *Sized {
 	return d
 }
 
-// Least returns the minimum of the free space after each write.
-func (d *Sized) Least() int64 { return d.least.Load() }
+// MinFree returns the minimum of the free space after each write.
+func (d *Sized) MinFree() int64 { return d.least.Load() }
 
 // Free returns the free space.
 func (d *Sized) Free() int64 {

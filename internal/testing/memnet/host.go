@@ -72,7 +72,7 @@ func (h *Host) ListenPacket(ctx context.Context, addr string) (net.PacketConn, e
 
 // bind returns the port for an address. net.mu must be held.
 func (h *Host) bind(addr string, taken func(uint16) bool) (uint16, error) {
-	number, err := h.own(addr)
+	number, err := h.localPort(addr)
 	switch {
 	case err != nil:
 		return 0, err
@@ -86,8 +86,8 @@ func (h *Host) bind(addr string, taken func(uint16) bool) (uint16, error) {
 	return number, nil
 }
 
-// own returns the port of an address. It fails if the address is another host's.
-func (h *Host) own(addr string) (uint16, error) {
+// localPort returns the port of an address. It fails if the address is another host's.
+func (h *Host) localPort(addr string) (uint16, error) {
 	ip, text, err := net.SplitHostPort(addr)
 	if err != nil {
 		return 0, err

@@ -187,11 +187,11 @@ func (n *Net) delay(w way) time.Duration {
 	case n.max <= 0:
 		return n.slow[w.from]
 	}
-	return n.slow[w.from] + n.between(n.chance(w, "streams").Float64())
+	return n.slow[w.from] + n.delayAt(n.chance(w, "streams").Float64())
 }
 
-// between returns a delay between the least and the longest; at is 0 to 1.
-func (n *Net) between(at float64) time.Duration {
+// delayAt returns a delay between the least and the longest; at is 0 to 1.
+func (n *Net) delayAt(at float64) time.Duration {
 	return n.min + time.Duration(at*float64(n.max-n.min))
 }
 

@@ -99,7 +99,7 @@ func (n *Net) send(d datagram, to netip.AddrPort) {
 	if w.from != w.to {
 		chance := n.chance(w, "packets")
 		lost = chance.Float64()*100 < float64(n.loss)
-		delay = n.slow[w.from] + n.between(chance.Float64())
+		delay = n.slow[w.from] + n.delayAt(chance.Float64())
 		if chance.Float64()*100 < float64(n.twice) {
 			copies = 2
 		}

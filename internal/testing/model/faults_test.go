@@ -66,7 +66,7 @@ func (t *step) fault(a action) {
 		n.apart = true
 	case heal:
 		n.apart = false
-		n.lease = n.lease || n.up && !n.waits && !n.stalled && n.epoch == t.c.last && t.c.in(t.c.latest(), m)
+		n.lease = n.lease || n.up && !n.waits && !n.stalled && n.epoch == t.c.last && t.c.isMember(t.c.latest(), m)
 	case expire:
 		n.lease = false
 	case stall:
@@ -84,5 +84,5 @@ func (t *step) restart(n *machine) {
 	}
 	n.inc++
 	n.epoch, n.sent, n.done, n.swept, n.ingested = 0, 0, false, false, false
-	n.snap, n.snapUnsettled, n.snapped = [maxTriples]row{}, 0, false
+	n.snap, n.snapInFlight, n.snapped = [maxTriples]row{}, 0, false
 }

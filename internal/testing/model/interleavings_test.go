@@ -73,14 +73,14 @@ var interleavings = []interleaving{
 		scene: &scene{make: func(r Rules) *setting {
 			return newSetting(ring3(1, r), r, setOf(0, 1, 2), 0, budget{writes: addThenDelete, ackLosses: 1})
 		}},
-		without: func(r *Rules) { r.ReadUnsettled = true },
+		without: func(r *Rules) { r.ReadInFlight = true },
 		breaks:  "invariant 9:",
 		seen:    "invariant 9:",
 	},
 	{
 		name:    "POS has v7, OSP not, the SPO owner dies",
 		scene:   loses1Empty,
-		without: func(r *Rules) { r.DropUnsettled = true },
+		without: func(r *Rules) { r.DropInFlight = true },
 		breaks:  "invariant 9:",
 		seen:    "invariant 9:",
 	},

@@ -29,7 +29,7 @@ var invariants = [15]func(*model, *cluster, action) error{
 	(*model).leasesSpanTwo,
 	(*model).noLeaseExcluded,
 	(*model).servedIsFull,
-	(*model).readsAreSettled,
+	(*model).readsAreCommitted,
 	(*model).purgesLeaveNothing,
 	(*model).stampsGrow,
 	(*model).emptyHasSource,
@@ -51,7 +51,7 @@ func (s *model) acknowledgedInBase(*cluster, action) error {
 	for x := range s.triples {
 		for m := range s.machines {
 			for k := range kinds {
-				if s.layouts[v.base].slots[x][m]>>k&1 == 0 || v.lost.has(x) || !c.in(v, m) || !s.baseLive(v, m, &s.rules) || c.machines[m].waits {
+				if s.layouts[v.base].slots[x][m]>>k&1 == 0 || v.lost.has(x) || !c.isMember(v, m) || !s.baseLive(v, m, &s.rules) || c.machines[m].waits {
 					continue
 				}
 				if r := c.machines[m].mem.rows[k][x]; !c.has(x, r) {
@@ -68,8 +68,8 @@ func (s *model) acknowledgedInBase(*cluster, action) error {
 func (s *model) sweptIsExact(*cluster, action) error {
 	c := &s.c
 	for m := range s.machines {
-		n, v := &c.machines[m], c.of(m)
-		if !n.up || v == nil || !c.in(v, m) || v.phase != idle || !n.swept {
+		n, v := &c.machines[m], c.viewOf(m)
+		if !n.up || v == nil || !c.isMember(v, m) || v.phase != idle || !n.swept {
 			continue
 		}
 		for x := range s.triples {
@@ -91,8 +91,8 @@ func (s *model) threeCopies(*cluster, action) error {
 		return nil
 	}
 	for x := range s.triples {
-		if l := &s.layouts[v.base]; l.on(x).len() < min(3, l.holders.len()) {
-			return fmt.Errorf("t%d is on %d machines of %d", x, l.on(x).len(), l.holders.len())
+		if l := &s.layouts[v.base]; l.holdersOf(x).len() < min(3, l.holders.len()) {
+			return fmt.Errorf("t%d is on %d machines of %d", x, l.holdersOf(x).len(), l.holders.len())
 		}
 	}
 	return nil
@@ -150,7 +150,7 @@ func (s *model) leasesSpanTwo(*cluster, action) error {
 // 7. No lease outlives an exclusion.
 func (s *model) noLeaseExcluded(*cluster, action) error {
 	for m := range s.machines {
-		if n := &s.c.machines[m]; n.up && n.lease && !s.c.in(s.c.latest(), m) {
+		if n := &s.c.machines[m]; n.up && n.lease && !s.c.isMember(s.c.latest(), m) {
 			return fmt.Errorf("machine M%d is excluded and has a lease", m+1)
 		}
 	}
@@ -187,7 +187,7 @@ func (s *model) servedIsFull(*cluster, action) error {
 }
 
 // 9. Reads return settled operations only.
-func (s *model) readsAreSettled(*cluster, action) error {
+func (s *model) readsAreCommitted(*cluster, action) error {
 	return s.answers(func(m, x, k int, r row) error {
 		if r.stamp() > s.c.floor[x].stamp() && r.stamp() != s.c.loadStamp {
 			return fmt.Errorf("machine M%d answers %v for %s of t%d, which is not settled", m+1, r, kindNames[k], x)
@@ -222,7 +222,7 @@ func (s *model) purgesLeaveNothing(_ *cluster, a action) error {
 			for i := range c.ops {
 				o := &c.ops[i]
 				if o.used && int(o.triple) == x && o.stamp < c.purged[x] &&
-					(n.mem.unsettled>>i&1 == 1 && !o.ever || !o.settled && int(o.driver) == m && o.dri == n.inc) {
+					(n.mem.inFlight>>i&1 == 1 && !o.ever || !o.committed && int(o.driver) == m && o.dri == n.inc) {
 					return fmt.Errorf("tombstone %v of t%d is purged, operation %v is not settled", c.purged[x], x, o.stamp)
 				}
 			}
@@ -260,14 +260,14 @@ func (s *model) emptyHasSource(*cluster, action) error {
 	for x := range s.triples {
 		for m := range s.machines {
 			for k := range kinds {
-				if s.layouts[v.target].slots[x][m]>>k&1 == 0 || v.lost.has(x) || !c.in(v, m) || c.machines[m].waits || c.has(x, c.machines[m].mem.rows[k][x]) {
+				if s.layouts[v.target].slots[x][m]>>k&1 == 0 || v.lost.has(x) || !c.isMember(v, m) || c.machines[m].waits || c.has(x, c.machines[m].mem.rows[k][x]) {
 					continue
 				}
 				from := s.sender(v, x, m, k, &s.rules)
 				if from < 0 {
 					return fmt.Errorf("no member fills %s of t%d on M%d", kindNames[k], x, m+1)
 				}
-				if n := &c.machines[from]; c.in(v, from) && !n.waits && !c.has(x, n.mem.best(x)) {
+				if n := &c.machines[from]; c.isMember(v, from) && !n.waits && !c.has(x, n.mem.best(x)) {
 					return fmt.Errorf("machine M%d is to fill %s of t%d on M%d and has not %v", from+1, kindNames[k], x, m+1, c.floor[x])
 				}
 			}
@@ -281,15 +281,15 @@ func (s *model) doneIsSynced(*cluster, action) error {
 	c, v := &s.c, s.c.latest()
 	for m := range s.machines {
 		n := &c.machines[m]
-		if v.phase != fill || !n.done || n.epoch != c.last || !c.in(v, m) {
+		if v.phase != fill || !n.done || n.epoch != c.last || !c.isMember(v, m) {
 			continue
 		}
 		for x := range s.triples {
 			for to := range s.machines {
 				d := &c.machines[to]
-				owed := s.owes(v, m, x, to, &s.rules)
+				owed := s.owedRows(v, m, x, to, &s.rules)
 				for k := range kinds {
-					if owed>>k&1 == 1 && c.in(v, to) && d.synced.rows[k][x].stamp() < n.snap[x].stamp() {
+					if owed>>k&1 == 1 && c.isMember(v, to) && d.synced.rows[k][x].stamp() < n.snap[x].stamp() {
 						return fmt.Errorf("machine M%d is done, %s of t%d on M%d is not synced", m+1, kindNames[k], x, to+1)
 					}
 				}
@@ -303,7 +303,7 @@ func (s *model) doneIsSynced(*cluster, action) error {
 func (s *model) setAsideStaysOut(*cluster, action) error {
 	for m := range s.machines {
 		n := &s.c.machines[m]
-		if !s.c.in(s.c.latest(), m) {
+		if !s.c.isMember(s.c.latest(), m) {
 			continue
 		}
 		for x := range s.triples {

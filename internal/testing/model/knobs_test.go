@@ -23,23 +23,23 @@ type Rules struct {
 	NoSweep bool
 	// SweepEarly: rows outside of the target are deleted in serve.
 	SweepEarly bool
-	// ReadUnsettled: readers answer with rows that are not settled.
-	ReadUnsettled bool
+	// ReadInFlight: readers answer with rows that are not settled.
+	ReadInFlight bool
 	// CheckThenRead: a reader checks lease and epoch, then takes its snapshot.
 	CheckThenRead bool
-	// FillsAreSettled: a walk does not say which rows are unsettled.
-	FillsAreSettled bool
-	// DropUnsettled: what a dead sequencer left unsettled is not handed over;
+	// FillsAreCommitted: a walk does not say which rows are unsettled.
+	FillsAreCommitted bool
+	// DropInFlight: what a dead sequencer left unsettled is not handed over;
 	// survivors take it for settled.
-	DropUnsettled bool
+	DropInFlight bool
 	// NoLost: the view does not say which triples have no holder left.
 	NoLost bool
 	// KeepRows: a machine that joins as new keeps the rows that it had.
 	KeepRows bool
 	// PurgeByTimer: tombstones are purged at any time.
 	PurgeByTimer bool
-	// PurgeUnsettled: the purge does not look for unsettled operations.
-	PurgeUnsettled bool
+	// PurgeInFlight: the purge does not look for unsettled operations.
+	PurgeInFlight bool
 	// ExcludeAtOnce: a machine is excluded while its lease lives.
 	ExcludeAtOnce bool
 	// ProposeAtOnce: the leader does not wait until an epoch is adopted.

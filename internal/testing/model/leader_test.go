@@ -12,7 +12,7 @@ func (s *model) gate() bool {
 	v := s.c.latest()
 	for m := range s.machines {
 		n := &s.c.machines[m]
-		if v.members.has(m) && n.lease && !(s.c.in(v, m) && n.epoch == s.c.last) && !s.rules.ProposeAtOnce {
+		if v.members.has(m) && n.lease && !(s.c.isMember(v, m) && n.epoch == s.c.last) && !s.rules.ProposeAtOnce {
 			return false
 		}
 	}
@@ -31,12 +31,12 @@ func (s *model) majority() bool {
 	return 2*up > v.members.len()
 }
 
-// every reports whether all members run the newest epoch and ok is true for them.
-func (s *model) every(ok func(*machine) bool) bool {
+// allMembers reports whether all members run the newest epoch and ok is true for them.
+func (s *model) allMembers(ok func(*machine) bool) bool {
 	v := s.c.latest()
 	for m := range s.machines {
 		n := &s.c.machines[m]
-		if v.members.has(m) && !(n.up && s.c.in(v, m) && n.epoch == s.c.last && ok(n)) {
+		if v.members.has(m) && !(n.up && s.c.isMember(v, m) && n.epoch == s.c.last && ok(n)) {
 			return false
 		}
 	}
@@ -62,7 +62,7 @@ func (l *list) leader() {
 	switch v.phase {
 	case idle:
 		// Nothing begins until every member has swept the rows of the former layout.
-		if !l.every(func(n *machine) bool { return n.swept || l.rules.NoSweep }) {
+		if !l.allMembers(func(n *machine) bool { return n.swept || l.rules.NoSweep }) {
 			return
 		}
 		if c.left.moves > 0 {
@@ -78,16 +78,16 @@ func (l *list) leader() {
 		}
 	case fill:
 		// The target layout may serve only when every member has finished its backfill.
-		if l.every(func(n *machine) bool { return n.done && (!n.waits || l.rules.ReadUnreconciled) }) || l.rules.ServeBeforeDone {
+		if l.allMembers(func(n *machine) bool { return n.done && (!n.waits || l.rules.ReadUnreconciled) }) || l.rules.ServeBeforeDone {
 			l.add(toServe)
 		}
 	case serve:
 		// The base layout may end only when every member has adopted the view of phase serve.
-		if l.rules.IdleBeforeAdopted || l.every(func(*machine) bool { return true }) {
+		if l.rules.IdleBeforeAdopted || l.allMembers(func(*machine) bool { return true }) {
 			l.add(toIdle)
 		}
 	case ingest:
-		if l.every(func(n *machine) bool { return n.ingested }) {
+		if l.allMembers(func(n *machine) bool { return n.ingested }) {
 			l.add(publish)
 		}
 	}
@@ -97,7 +97,7 @@ func (l *list) leader() {
 func (l *list) changeOf(m int, n *machine, v *view) {
 	c := &l.c
 	if v.members.has(m) {
-		current := n.up && c.in(v, m)
+		current := n.up && c.isMember(v, m)
 		if c.left.excludes > 0 && (!n.lease || l.rules.ExcludeAtOnce) && l.othersIngested(v, setOf(m)) &&
 			(!current || n.apart || n.stalled || n.waits && !l.diskShows(m) || l.rules.ExcludeAtOnce) {
 			l.excludes(v, setOf(m))
@@ -110,7 +110,7 @@ func (l *list) changeOf(m int, n *machine, v *view) {
 	if n.up && !n.apart && n.old && c.left.rejoins > 0 {
 		l.add(rejoin, m)
 	}
-	swept := v.phase == idle && l.every(func(n *machine) bool { return n.swept || l.rules.NoSweep })
+	swept := v.phase == idle && l.allMembers(func(n *machine) bool { return n.swept || l.rules.NoSweep })
 	if n.up && !n.apart && !n.old && c.left.joins > 0 && (swept || l.joinInFill && v.phase == fill) {
 		for i := range l.layouts {
 			if l.layouts[i].holders == v.members|1<<m {
@@ -128,7 +128,7 @@ func (s *model) mayReturn(v *view, m int) bool {
 		if i == m || !v.members.has(i) {
 			continue
 		}
-		if s.rules.ReturnAfterAll && s.c.machines[m].waits && !(n.up && s.c.in(v, i) && n.epoch == s.c.last) {
+		if s.rules.ReturnAfterAll && s.c.machines[m].waits && !(n.up && s.c.isMember(v, i) && n.epoch == s.c.last) {
 			return false
 		}
 		if s.rules.LoadEndsFirst && v.phase == ingest && !n.up {
@@ -152,7 +152,7 @@ func (l *list) excludes(v *view, out set) {
 func (l *list) excludesTwo(v *view) {
 	var down set
 	for m := range l.machines {
-		if n := &l.c.machines[m]; v.members.has(m) && !n.lease && !(n.up && l.c.in(v, m)) {
+		if n := &l.c.machines[m]; v.members.has(m) && !n.lease && !(n.up && l.c.isMember(v, m)) {
 			down |= 1 << m
 		}
 	}
@@ -167,7 +167,7 @@ func (l *list) excludesTwo(v *view) {
 func (s *model) othersIngested(v *view, out set) bool {
 	for i := range s.machines {
 		n := &s.c.machines[i]
-		if !out.has(i) && !s.rules.AbortLoad && v.phase == ingest && v.members.has(i) && !(s.c.in(v, i) && n.epoch == s.c.last && n.ingested) {
+		if !out.has(i) && !s.rules.AbortLoad && v.phase == ingest && v.members.has(i) && !(s.c.isMember(v, i) && n.epoch == s.c.last && n.ingested) {
 			return false
 		}
 	}
@@ -183,7 +183,7 @@ func (s *model) diskShows(m int) bool {
 	}
 	for i := range s.c.ops {
 		o := &s.c.ops[i]
-		answered := driving(&s.c, o) && o.ackedEver.has(m) || o.holders.has(m) && s.toldSettled(i)
+		answered := driving(&s.c, o) && o.ackedEver.has(m) || o.holders.has(m) && s.reportedCommitted(i)
 		if o.used && answered && s.c.machines[m].mem.seen>>i&1 == 0 && !(s.rules.LastSeqIsGreatest && s.sawLater(m, o)) {
 			return false
 		}
@@ -203,15 +203,15 @@ func (s *model) sawLater(m int, o *op) bool {
 	return false
 }
 
-// toldSettled reports whether a running member knows that operation i is
+// reportedCommitted reports whether a running member knows that operation i is
 // settled, and so who holds it: its driver, or one that had the watermark.
-func (s *model) toldSettled(i int) bool {
+func (s *model) reportedCommitted(i int) bool {
 	o, v := &s.c.ops[i], s.c.latest()
-	if o.settled && driving(&s.c, o) {
+	if o.committed && driving(&s.c, o) {
 		return true
 	}
 	for m := range s.machines {
-		if n := &s.c.machines[m]; s.c.in(v, m) && n.up && n.mem.seen>>i&1 == 1 && n.mem.unsettled>>i&1 == 0 {
+		if n := &s.c.machines[m]; s.c.isMember(v, m) && n.up && n.mem.seen>>i&1 == 1 && n.mem.inFlight>>i&1 == 0 {
 			return true
 		}
 	}
@@ -224,23 +224,23 @@ func (s *model) toldSettled(i int) bool {
 func (s *model) reconciled() bool {
 	v := s.c.latest()
 	for m := range s.machines {
-		if s.c.machines[m].waits && s.c.in(v, m) && !s.diskShows(m) {
+		if s.c.machines[m].waits && s.c.isMember(v, m) && !s.diskShows(m) {
 			return false
 		}
 		for i := range s.c.ops {
 			o := &s.c.ops[i]
 			driven := v.members.has(int(o.driver)) && v.inc[o.driver] == o.dri
-			if v.members.has(m) && s.c.machines[m].mem.unsettled>>i&1 == 1 && !(driven && (o.settled || !o.again)) {
+			if v.members.has(m) && s.c.machines[m].mem.inFlight>>i&1 == 1 && !(driven && (o.committed || !o.again)) {
 				return false
 			}
 		}
 	}
-	return s.every(func(*machine) bool { return true })
+	return s.allMembers(func(*machine) bool { return true })
 }
 
 func (s *model) waiting() bool {
 	for m := range s.machines {
-		if s.c.machines[m].waits && s.c.in(s.c.latest(), m) {
+		if s.c.machines[m].waits && s.c.isMember(s.c.latest(), m) {
 			return true
 		}
 	}

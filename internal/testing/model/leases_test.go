@@ -36,11 +36,11 @@ type leaseState struct {
 	suspended  bool
 	excluded   bool
 
-	asking, granting bool  // a request, a grant is on its way
-	askedAt, sentAt  uint8 // by the holder's clock; of the request, of the grant's
-	leaders          uint8
-	since            uint8 // when this leader began
-	granted          uint8 // when it last granted, plus one; 0: never
+	requesting, granting bool  // a request, a grant is on its way
+	requestedAt, sentAt  uint8 // by the holder's clock; of the request, of the grant's
+	leaders              uint8
+	since                uint8 // when this leader began
+	granted              uint8 // when it last granted, plus one; 0: never
 }
 
 // leaseModel is the system.
@@ -54,7 +54,7 @@ type leaseAction uint8
 const (
 	tick leaseAction = iota
 	slowTick
-	ask
+	request
 	grant
 	grantByOld
 	take
@@ -86,9 +86,9 @@ func (m leaseModel) Actions() (actions []leaseAction) {
 	}
 	may(tick, s.now < endOfTime)
 	may(slowTick, s.now < endOfTime && s.lost < driftTicks && !s.suspended)
-	may(ask, !s.suspended && !s.asking && !s.excluded)
-	may(grant, s.asking && !s.granting && !s.excluded)
-	may(grantByOld, s.asking && !s.granting && s.leaders > 0 && m.rules.Unverified)
+	may(request, !s.suspended && !s.requesting && !s.excluded)
+	may(grant, s.requesting && !s.granting && !s.excluded)
+	may(grantByOld, s.requesting && !s.granting && s.leaders > 0 && m.rules.Unverified)
 	may(take, s.granting && !s.suspended)
 	may(newLeader, s.leaders < 2)
 	may(excludeHolder, !s.excluded && s.now >= m.safe())
@@ -128,13 +128,13 @@ func (m leaseModel) Do(a leaseAction) (System[leaseState, leaseAction], error) {
 		s.now++
 		s.lost++
 	// A lease runs from its request, because the leader counts from a later moment.
-	case ask:
-		s.asking, s.askedAt = true, s.local
+	case request:
+		s.requesting, s.requestedAt = true, s.local
 	case grant:
-		s.asking, s.granting, s.sentAt, s.granted = false, true, s.askedAt, s.now+1
+		s.requesting, s.granting, s.sentAt, s.granted = false, true, s.requestedAt, s.now+1
 	// The new leader does not see this grant, so granted must not change.
 	case grantByOld:
-		s.asking, s.granting, s.sentAt = false, true, s.askedAt
+		s.requesting, s.granting, s.sentAt = false, true, s.requestedAt
 	case take:
 		from := s.sentAt
 		if m.rules.FromReceipt {

@@ -11,15 +11,15 @@ func (l *list) members() {
 			continue
 		}
 		// Views come from the leader, so an isolated member adopts none.
-		if !n.apart && c.in(v, m) && n.epoch < c.last {
+		if !n.apart && c.isMember(v, m) && n.epoch < c.last {
 			l.add(adopt, m)
 			if l.rules.SnapshotEarly && v.phase == fill && !n.snapped && n.epoch != 0 {
 				l.add(snapshot, m)
 			}
 		}
 		// The member works by the view it adopted, even if the leader has a newer one.
-		mine := c.of(m)
-		if mine == nil || !c.in(mine, m) {
+		mine := c.viewOf(m)
+		if mine == nil || !c.isMember(mine, m) {
 			continue
 		}
 		// A purge must run in the epoch of its mark. PurgeByTimer breaks this rule.
@@ -45,7 +45,7 @@ func (l *list) members() {
 		}
 	}
 	// 2. Purges and scrubs of the cluster.
-	if c.left.purges > 0 && (l.rules.PurgeByTimer || v.phase == idle && v.lost == 0 && l.every(func(n *machine) bool { return (n.swept || l.rules.NoSweep) && !n.waits })) {
+	if c.left.purges > 0 && (l.rules.PurgeByTimer || v.phase == idle && v.lost == 0 && l.allMembers(func(n *machine) bool { return (n.swept || l.rules.NoSweep) && !n.waits })) {
 		l.add(purgeMark)
 	}
 	if c.scrub.on {
@@ -61,7 +61,7 @@ func (l *list) walk(m int, n *machine) {
 	all := true
 	for x := range l.triples {
 		for to := range l.machines {
-			if n.snap[x] == 0 || l.owes(l.c.of(m), m, x, to, &l.rules) == 0 {
+			if n.snap[x] == 0 || l.owedRows(l.c.viewOf(m), m, x, to, &l.rules) == 0 {
 				continue
 			}
 			if n.sent>>bit(x, to)&1 == 1 {
@@ -91,14 +91,14 @@ func (t *step) adopt(m int) {
 	n.lease = (!n.stalled || t.rules.LeaseWithoutWrite) && (!n.waits || t.rules.ReadUnreconciled)
 	n.sent, n.done, n.swept, n.ingested = 0, false, false, false
 	if v.phase != fill {
-		n.snap, n.snapUnsettled, n.snapped = [maxTriples]row{}, 0, false
+		n.snap, n.snapInFlight, n.snapped = [maxTriples]row{}, 0, false
 	} else if !n.snapped {
 		t.snapshot(n)
 	}
 	n.snapped = false
 	// 2. Operations in flight must be driven again in the new epoch.
 	for i := range t.c.ops {
-		if o := &t.c.ops[i]; o.used && !o.settled && int(o.driver) == m && o.dri == n.inc {
+		if o := &t.c.ops[i]; o.used && !o.committed && int(o.driver) == m && o.dri == n.inc {
 			o.epoch, o.acked = n.epoch, 0
 		}
 	}
@@ -108,11 +108,11 @@ func (t *step) adopt(m int) {
 		n.done = true
 		for x := range t.triples {
 			for to := range t.machines {
-				n.done = n.done && (n.snap[x] == 0 || t.owes(v, m, x, to, &t.rules) == 0)
+				n.done = n.done && (n.snap[x] == 0 || t.owedRows(v, m, x, to, &t.rules) == 0)
 			}
 		}
 	case idle:
-		n.swept = t.outside(v, m) == [kinds][maxTriples]bool{}
+		n.swept = t.rowsOutside(v, m) == [kinds][maxTriples]bool{}
 		if t.rules.PublishInOneEpoch && v.loaded {
 			t.ingest(m)
 		}
@@ -123,21 +123,21 @@ func (t *step) snapshot(n *machine) {
 	for x := range t.triples {
 		n.snap[x] = n.mem.best(x)
 	}
-	n.snapUnsettled = n.mem.unsettled
+	n.snapInFlight = n.mem.inFlight
 }
 
 // send fills the places of x on machine to from the snapshot. Nothing is synced yet.
 func (t *step) send(m, to, x int) {
 	n, d := &t.c.machines[m], &t.c.machines[to]
-	k := t.owes(t.c.of(m), m, x, to, &t.rules)
+	k := t.owedRows(t.c.viewOf(m), m, x, to, &t.rules)
 	for kind := range kinds {
 		if k>>kind&1 == 1 && (n.snap[x] > d.mem.rows[kind][x] || t.rules.FillsOverwrite) {
 			d.mem.rows[kind][x] = n.snap[x]
 		}
 	}
 	for i := range t.c.ops {
-		if o := &t.c.ops[i]; o.used && int(o.triple) == x && n.snapUnsettled>>i&1 == 1 && !t.rules.FillsAreSettled {
-			d.mem.unsettled |= 1 << i
+		if o := &t.c.ops[i]; o.used && int(o.triple) == x && n.snapInFlight>>i&1 == 1 && !t.rules.FillsAreCommitted {
+			d.mem.inFlight |= 1 << i
 		}
 	}
 	n.sent |= 1 << bit(x, to)
@@ -162,8 +162,8 @@ func (t *step) walked(m int) {
 	n.done = true
 }
 
-// outside returns the rows of machine m without a place in the target of v.
-func (t *step) outside(v *view, m int) (out [kinds][maxTriples]bool) {
+// rowsOutside returns the rows of machine m without a place in the target of v.
+func (t *step) rowsOutside(v *view, m int) (out [kinds][maxTriples]bool) {
 	for x := range t.triples {
 		for k := range kinds {
 			out[k][x] = t.c.machines[m].mem.rows[k][x] != 0 && t.layouts[v.target].slots[x][m]>>k&1 == 0
@@ -174,7 +174,7 @@ func (t *step) outside(v *view, m int) (out [kinds][maxTriples]bool) {
 
 func (t *step) sweep(m int) {
 	n := &t.c.machines[m]
-	for k, xs := range t.outside(t.c.of(m), m) {
+	for k, xs := range t.rowsOutside(t.c.viewOf(m), m) {
 		for x, is := range xs {
 			if is {
 				n.mem.rows[k][x] = 0
@@ -192,7 +192,7 @@ func (t *step) purgeMark() {
 	c.left.purges--
 	c.purges++
 	c.purgeEpoch = c.last
-	blind := t.rules.PurgeUnsettled || t.rules.PurgeByTimer
+	blind := t.rules.PurgeInFlight || t.rules.PurgeByTimer
 	for x := range t.triples {
 		c.purgeBelow[x] = stampOf(c.last+1, 0)
 		m := t.sequencer(c.latest(), x, &t.rules)
@@ -214,7 +214,7 @@ func (t *step) purgeMark() {
 func (t *step) pending(o *op, i int) bool {
 	for m := range t.machines {
 		n := &t.c.machines[m]
-		if t.c.latest().members.has(m) && (n.mem.unsettled>>i&1 == 1 || !o.settled && int(o.driver) == m && o.dri == n.inc) {
+		if t.c.latest().members.has(m) && (n.mem.inFlight>>i&1 == 1 || !o.committed && int(o.driver) == m && o.dri == n.inc) {
 			return true
 		}
 	}
@@ -256,11 +256,11 @@ func (l *list) scrubs(m int, n *machine) {
 	}
 	for x := range l.triples {
 		r := n.mem.best(x)
-		if i := find(&l.c, x, r.stamp()); i >= 0 && n.mem.unsettled>>i&1 == 1 {
+		if i := find(&l.c, x, r.stamp()); i >= 0 && n.mem.inFlight>>i&1 == 1 {
 			continue // settled rows only
 		}
 		for to := range l.machines {
-			if r != 0 && to != m && l.reach(&l.c, m, to) && l.layouts[l.c.of(m).base].slots[x][to] != 0 {
+			if r != 0 && to != m && l.reach(&l.c, m, to) && l.layouts[l.c.viewOf(m).base].slots[x][to] != 0 {
 				l.add(scrubTake, m, to, x)
 			}
 		}
@@ -279,7 +279,7 @@ func (t *step) scrubTake(m, to, x int) {
 func (t *step) scrubRepair() {
 	s := t.c.scrub
 	t.c.scrub = scrubbing{}
-	n, v := &t.c.machines[s.to], t.c.of(int(s.to))
+	n, v := &t.c.machines[s.to], t.c.viewOf(int(s.to))
 	fenced := n.epoch != s.epoch || t.c.purges != s.purges
 	if !n.up || v == nil || fenced && !t.rules.ScrubUnfenced {
 		return
@@ -299,7 +299,7 @@ func (t *step) ingest(m int) {
 	r := rowOf(t.c.loadStamp, false)
 	for x := range t.triples {
 		for k := range kinds {
-			if t.layouts[t.c.of(m).base].slots[x][m]>>k&1 == 0 {
+			if t.layouts[t.c.viewOf(m).base].slots[x][m]>>k&1 == 0 {
 				continue
 			}
 			if r > n.mem.rows[k][x] || t.rules.IngestOnTop {

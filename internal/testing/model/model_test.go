@@ -230,7 +230,7 @@ func (t *step) do(a action) {
 	case reconcile:
 		for m := range t.machines {
 			n := &t.c.machines[m]
-			if !t.c.in(t.c.latest(), m) {
+			if !t.c.isMember(t.c.latest(), m) {
 				continue
 			}
 			n.lease = n.lease || n.waits && !n.stalled && !n.apart

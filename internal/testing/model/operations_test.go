@@ -8,7 +8,7 @@ package model
 func (s *setting) reach(c *cluster, m, to int) bool {
 	a, b := &c.machines[m], &c.machines[to]
 	return a.up && b.up && a.epoch != 0 && a.epoch == b.epoch &&
-		(m == to || a.apart == b.apart) && c.in(c.of(m), m) && c.in(c.of(to), to)
+		(m == to || a.apart == b.apart) && c.isMember(c.viewOf(m), m) && c.isMember(c.viewOf(to), to)
 }
 
 // driving reports whether the driver of o still runs in the same incarnation.
@@ -29,8 +29,8 @@ func (l *list) operations() {
 		}
 	}
 	for m := range l.machines {
-		n, v := &c.machines[m], c.of(m)
-		if !n.up || !n.lease || v == nil || !c.in(v, m) || free < 0 {
+		n, v := &c.machines[m], c.viewOf(m)
+		if !n.up || !n.lease || v == nil || !c.isMember(v, m) || free < 0 {
 			continue
 		}
 		for x := range l.triples {
@@ -57,7 +57,7 @@ func (l *list) operations() {
 			l.add(apply, m)
 		}
 		l.reads(m)
-		if l.heartbeats && l.knownSettled(c, m) != 0 {
+		if l.heartbeats && l.knownCommitted(c, m) != 0 {
 			l.add(learn, m)
 		}
 	}
@@ -73,15 +73,15 @@ func (l *list) confirmed(v *view, m, x int) bool {
 	if l.baseLive(v, m, &l.rules) && l.layouts[v.base].slots[x][m] != 0 {
 		return true
 	}
-	asked := v.members
+	recipients := v.members
 	for to := range l.machines {
 		if l.layouts[v.base].slots[x][to] != 0 && l.baseLive(v, to, &l.rules) {
-			asked = setOf(to)
+			recipients = setOf(to)
 			break // all of them are alike
 		}
 	}
 	for to := range l.machines {
-		if asked.has(to) && to != m && !(l.reach(&l.c, m, to) && l.c.machines[to].lease) {
+		if recipients.has(to) && to != m && !(l.reach(&l.c, m, to) && l.c.machines[to].lease) {
 			return false
 		}
 	}
@@ -96,8 +96,8 @@ func (l *list) operation(i int, o *op, free int) {
 		if l.canHandOver(o, i, m) {
 			l.add(handOver, i, m)
 		}
-		if !driving(c, o) || o.settled || o.acked.has(m) || !l.reach(c, int(o.driver), m) || n.stalled ||
-			c.machines[o.driver].epoch != o.epoch || l.write(c.of(m), int(o.triple), m, &l.rules) == 0 {
+		if !driving(c, o) || o.committed || o.acked.has(m) || !l.reach(c, int(o.driver), m) || n.stalled ||
+			c.machines[o.driver].epoch != o.epoch || l.write(c.viewOf(m), int(o.triple), m, &l.rules) == 0 {
 			continue
 		}
 		l.add(deliver, i, m)
@@ -117,8 +117,8 @@ func (l *list) operation(i int, o *op, free int) {
 // over to the new one.
 func (l *list) canHandOver(o *op, i, m int) bool {
 	c := &l.c
-	n, v := &c.machines[m], c.of(m)
-	if !n.up || v == nil || !c.in(v, m) || n.mem.unsettled>>i&1 == 0 || l.rules.DropUnsettled {
+	n, v := &c.machines[m], c.viewOf(m)
+	if !n.up || v == nil || !c.isMember(v, m) || n.mem.inFlight>>i&1 == 0 || l.rules.DropInFlight {
 		return false
 	}
 	if v.members.has(int(o.driver)) && v.inc[o.driver] == o.dri {
@@ -135,14 +135,14 @@ func (l *list) reads(m int) {
 	if l.rules.CheckThenRead {
 		l.lateReads(m)
 	}
-	if n.mem.unsettled == 0 {
+	if n.mem.inFlight == 0 {
 		return
 	}
 	for x := range l.triples {
 		for k := spo; k <= osp; k++ {
 			r, ok := l.answer(&l.c, m, x, k)
 			if ok && r != 0 {
-				if i := find(&l.c, x, r.stamp()); i >= 0 && n.mem.unsettled>>i&1 == 1 {
+				if i := find(&l.c, x, r.stamp()); i >= 0 && n.mem.inFlight>>i&1 == 1 {
 					l.add(read, m, k, x)
 				}
 			}
@@ -189,8 +189,8 @@ func find(c *cluster, x int, s stamp) int {
 // answer returns the answer of machine m for kind k of x. It returns false if m does not answer
 // now.
 func (s *setting) answer(c *cluster, m, x, k int) (row, bool) {
-	n, v := &c.machines[m], c.of(m)
-	if !n.up || !n.lease || v == nil || !c.in(v, m) || s.reader(v, x, k, &s.rules) != m || v.lost.has(x) {
+	n, v := &c.machines[m], c.viewOf(m)
+	if !n.up || !n.lease || v == nil || !c.isMember(v, m) || s.reader(v, x, k, &s.rules) != m || v.lost.has(x) {
 		return 0, false
 	}
 	if v.phase == ingest {
@@ -198,20 +198,20 @@ func (s *setting) answer(c *cluster, m, x, k int) (row, bool) {
 	}
 	r := n.mem.rows[k][x]
 	i := find(c, x, r.stamp())
-	if i < 0 || n.mem.unsettled>>i&1 == 0 || s.rules.ReadUnsettled {
+	if i < 0 || n.mem.inFlight>>i&1 == 0 || s.rules.ReadInFlight {
 		return r, true
 	}
-	if s.rules.DropUnsettled && !(v.members.has(int(c.ops[i].driver)) && v.inc[c.ops[i].driver] == c.ops[i].dri) {
+	if s.rules.DropInFlight && !(v.members.has(int(c.ops[i].driver)) && v.inc[c.ops[i].driver] == c.ops[i].dri) {
 		return r, true
 	}
 	o := &c.ops[i]
-	asked := int(o.driver)
-	return r, o.settled && driving(c, o) && (asked == m || c.machines[asked].apart == n.apart)
+	recipient := int(o.driver)
+	return r, o.committed && driving(c, o) && (recipient == m || c.machines[recipient].apart == n.apart)
 }
 
 func (t *step) read(m, k, x int) {
 	r, _ := t.answer(t.c, m, x, k)
-	t.c.machines[m].mem.unsettled &^= 1 << find(t.c, x, r.stamp())
+	t.c.machines[m].mem.inFlight &^= 1 << find(t.c, x, r.stamp())
 	t.c.machines[m].synced = t.c.machines[m].mem
 }
 
@@ -245,14 +245,14 @@ func (t *step) stamp(x int, del bool, m int, call uint8) {
 // in one synced batch, the epoch checked with it.
 func (t *step) deliver(i, m int, lost bool) {
 	o := &t.c.ops[i]
-	t.store(i, m, t.write(t.c.of(m), int(o.triple), m, &t.rules))
+	t.store(i, m, t.write(t.c.viewOf(m), int(o.triple), m, &t.rules))
 	if lost {
 		t.c.left.ackLosses--
 		return
 	}
 	o.acked |= 1 << m
 	o.ackedEver |= 1 << m
-	t.settle(o, t.c.of(int(o.driver)))
+	t.commitOp(o, t.c.viewOf(int(o.driver)))
 }
 
 // store writes the rows of operation i. The watermark of its driver comes along.
@@ -266,21 +266,21 @@ func (t *step) store(i, m int, write uint8) {
 		}
 	}
 	for j := range t.c.ops {
-		if p := &t.c.ops[j]; p.settled && p.driver == o.driver && p.dri == o.dri {
-			n.mem.unsettled &^= 1 << j
+		if p := &t.c.ops[j]; p.committed && p.driver == o.driver && p.dri == o.dri {
+			n.mem.inFlight &^= 1 << j
 		}
 	}
-	n.mem.unsettled |= 1 << i
+	n.mem.inFlight |= 1 << i
 	n.mem.seen |= 1 << i
 	n.synced = n.mem
 }
 
-// settle marks o settled if all writers of v have answered.
-func (t *step) settle(o *op, v *view) {
+// commitOp marks o settled if all writers of v have answered.
+func (t *step) commitOp(o *op, v *view) {
 	if need := t.writers(v, int(o.triple), &t.rules); need&^o.acked != 0 || need == 0 {
 		return
 	}
-	o.settled = true
+	o.committed = true
 	o.holders |= o.acked
 	if o.ever {
 		return
@@ -289,7 +289,7 @@ func (t *step) settle(o *op, v *view) {
 	if o.low {
 		t.fail("linearizability: operation with stamp %v settles, a client had seen %v before it began", o.stamp, t.c.floor[o.triple])
 	}
-	t.once(o)
+	t.checkOnce(o)
 	t.c.floor[o.triple] = max(t.c.floor[o.triple], rowOf(o.stamp, o.del))
 }
 
@@ -303,16 +303,16 @@ func (t *step) applyStuck(m int) {
 	if driving(t.c, o) && o.epoch == epoch {
 		o.acked |= 1 << m
 		o.ackedEver |= 1 << m
-		t.settle(o, &t.c.views[epoch])
+		t.commitOp(o, &t.c.views[epoch])
 	}
 }
 
 // handOver makes the sequencer of m's view the driver of operation i.
 func (t *step) handOver(i, m int) {
 	o, n := &t.c.ops[i], &t.c.machines[m]
-	next := t.sequencer(t.c.of(m), int(o.triple), &t.rules)
+	next := t.sequencer(t.c.viewOf(m), int(o.triple), &t.rules)
 	o.driver, o.dri, o.epoch = uint8(next), t.c.machines[next].inc, n.epoch
-	o.acked, o.ackedEver, o.settled, o.again = 0, 0, false, true
+	o.acked, o.ackedEver, o.committed, o.again = 0, 0, false, true
 	if t.rules.NewStampOnRedrive {
 		d := &t.c.machines[next]
 		d.seq++
@@ -329,8 +329,8 @@ func (t *step) resend(i int) {
 	}
 }
 
-// once checks that no call of a client takes effect twice, with another operation between.
-func (t *step) once(o *op) {
+// checkOnce checks that no call of a client takes effect twice, with another operation between.
+func (t *step) checkOnce(o *op) {
 	for i := range t.c.ops {
 		p := &t.c.ops[i]
 		if !p.used || p == o || p.call != o.call || !p.ever {
@@ -344,13 +344,13 @@ func (t *step) once(o *op) {
 	}
 }
 
-// knownSettled returns the entries of machine m's unsettled list that their drivers know to be
+// knownCommitted returns the entries of machine m's unsettled list that their drivers know to be
 // settled.
-func (s *setting) knownSettled(c *cluster, m int) (bits uint8) {
+func (s *setting) knownCommitted(c *cluster, m int) (bits uint8) {
 	n := &c.machines[m]
 	for i := range c.ops {
 		o := &c.ops[i]
-		if n.mem.unsettled>>i&1 == 1 && o.settled && driving(c, o) && s.reach(c, int(o.driver), m) {
+		if n.mem.inFlight>>i&1 == 1 && o.committed && driving(c, o) && s.reach(c, int(o.driver), m) {
 			bits |= 1 << i
 		}
 	}
@@ -360,6 +360,6 @@ func (s *setting) knownSettled(c *cluster, m int) (bits uint8) {
 // learn applies a watermark without an operation.
 func (t *step) learn(m int) {
 	n := &t.c.machines[m]
-	n.mem.unsettled &^= t.knownSettled(t.c, m)
+	n.mem.inFlight &^= t.knownCommitted(t.c, m)
 	n.synced = n.mem
 }

@@ -162,7 +162,7 @@ func randomRun(t *testing.T, seed uint64, seen *tally) {
 		checkLiveness(t, model{s.setting, c}, seed, seen, func() string { return Print[cluster, action](s, trace) })
 	}
 	end := model{s.setting, h.c}
-	if h.c.latest().phase == idle && end.every(func(n *machine) bool { return n.swept }) {
+	if h.c.latest().phase == idle && end.allMembers(func(n *machine) bool { return n.swept }) {
 		seen.rested++
 	}
 }
@@ -307,14 +307,14 @@ func TestRandomBites(t *testing.T) {
 func TestPorcupineBites(t *testing.T) {
 	for name, rules := range map[string]Rules{
 		"fills overwrite":  {FillsOverwrite: true},
-		"unsettled reads":  {ReadUnsettled: true},
+		"unsettled reads":  {ReadInFlight: true},
 		"write one side":   {WriteTargetOnly: true},
 		"exclude at once":  {ExcludeAtOnce: true},
 		"serve before":     {ServeBeforeDone: true},
 		"ingest on top":    {IngestOnTop: true},
 		"no new epoch":     {RestartInEpoch: true},
 		"disks unproven":   {AnyDiskReturns: true},
-		"settled by fills": {DropUnsettled: true},
+		"settled by fills": {DropInFlight: true},
 	} {
 		t.Run(name, func(t *testing.T) {
 			for seed := uint64(1); seed < 3000; seed++ {

@@ -23,7 +23,7 @@ func (s *model) recovers(a action, dead set) bool {
 		}
 		return true
 	case handOver:
-		return s.c.in(s.c.latest(), int(a.b))
+		return s.c.isMember(s.c.latest(), int(a.b))
 	}
 	return slices.Contains(quiet, a.kind)
 }
@@ -111,7 +111,7 @@ func (s *model) placedWithout(out set) bool {
 func (s *model) lacksPlacement() bool {
 	v := s.c.latest()
 	for m := range s.machines {
-		if n := &s.c.machines[m]; s.c.in(v, m) && n.waits && !s.diskShows(m) && !s.placedWithout(setOf(m)) {
+		if n := &s.c.machines[m]; s.c.isMember(v, m) && n.waits && !s.diskShows(m) && !s.placedWithout(setOf(m)) {
 			return true
 		}
 	}

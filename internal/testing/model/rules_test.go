@@ -17,7 +17,7 @@ var others = []interleaving{
 			s := newSetting(ring4to3(r), r, setOf(0, 1, 2, 3), 0, budget{crashes: 1, excludes: 1, writes: anAdd})
 			return after(s, "M4 stamps operation 1: add of t0", "operation 1 is stored on M2", "M4 crashes")
 		}},
-		without: func(r *Rules) { r.FillsAreSettled = true },
+		without: func(r *Rules) { r.FillsAreCommitted = true },
 		breaks:  "invariant 9:",
 		seen:    "invariant 9:",
 	},
@@ -53,7 +53,7 @@ var others = []interleaving{
 		scene: &scene{make: func(r Rules) *setting {
 			return newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{purges: 1, writes: addThenDelete})
 		}},
-		without: func(r *Rules) { r.PurgeUnsettled = true },
+		without: func(r *Rules) { r.PurgeInFlight = true },
 		breaks:  "invariant 10",
 		seen:    "invariant 8:",
 	},

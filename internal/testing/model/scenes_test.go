@@ -149,7 +149,7 @@ func (test interleaving) mustBreak(t *testing.T, weak *setting, by string) {
 // onMember reports whether some member has operation i, unsettled.
 func (s *model) onMember(i int) bool {
 	for m := range s.machines {
-		if s.c.in(s.c.latest(), m) && s.c.machines[m].mem.unsettled>>i&1 == 1 {
+		if s.c.isMember(s.c.latest(), m) && s.c.machines[m].mem.inFlight>>i&1 == 1 {
 			return true
 		}
 	}
@@ -172,7 +172,7 @@ func TestScenesGetThrough(t *testing.T) {
 			}
 			changed := c.last > s.start.last || s.start.left.moves+s.start.left.excludes+s.start.left.loads == 0
 			began := c.ops[0].used || s.start.left.writes == [maxTriples]writeBudget{}
-			return changed && began && c.latest().phase == idle && !m.waiting() && m.every(func(n *machine) bool { return n.swept })
+			return changed && began && c.latest().phase == idle && !m.waiting() && m.allMembers(func(n *machine) bool { return n.swept })
 		}
 		if got := Explore[cluster, action](s.model(), Bounds{States: mostStates}, through); got.Reached == nil {
 			t.Errorf("%s: never gets through", test.name)

@@ -46,9 +46,9 @@ func (r row) String() string {
 // disk is the content of a machine's store.
 type disk struct {
 	rows [kinds][maxTriples]row
-	// unsettled, seen: bit i is operation i. seen stands for "last seq from this
+	// inFlight, seen: bit i is operation i. seen stands for "last seq from this
 	// sequencer", for all sequencers, where operations come in any order.
-	unsettled, seen uint8
+	inFlight, seen uint8
 	// marked counts the synced fills and tables. It must be written with them.
 	marked uint8
 }
@@ -86,11 +86,11 @@ type machine struct {
 
 	// The backfill of this epoch: its snapshot, the sent rows (bit x*machines+m), and done if all
 	// are sent and synced.
-	snap          [maxTriples]row
-	snapUnsettled uint8
-	snapped       bool // only with SnapshotEarly: taken for the epoch to come
-	sent          uint16
-	done          bool
+	snap         [maxTriples]row
+	snapInFlight uint8
+	snapped      bool // only with SnapshotEarly: taken for the epoch to come
+	sent         uint16
+	done         bool
 
 	swept    bool // in this idle epoch
 	ingested bool // the load's tables, in this epoch
@@ -111,7 +111,7 @@ type op struct {
 	acked       set
 	ackedEver   set  // that ever answered the driver
 	holders     set  // that had answered when it was settled
-	settled     bool // as the driver knows
+	committed   bool // as the driver knows
 	again       bool // driven by a second sequencer
 	low         bool // stamped no higher than what a client had seen by then
 	call        uint8

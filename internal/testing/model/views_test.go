@@ -5,16 +5,16 @@ package model
 // latest returns the newest view.
 func (c *cluster) latest() *view { return &c.views[c.last] }
 
-// of returns the view that machine m has adopted, or nil.
-func (c *cluster) of(m int) *view {
+// viewOf returns the view that machine m has adopted, or nil.
+func (c *cluster) viewOf(m int) *view {
 	if c.machines[m].epoch == 0 {
 		return nil
 	}
 	return &c.views[c.machines[m].epoch]
 }
 
-// in reports whether machine m, as it runs now, is a member of v.
-func (c *cluster) in(v *view, m int) bool {
+// isMember reports whether machine m, as it runs now, is a member of v.
+func (c *cluster) isMember(v *view, m int) bool {
 	return v.members.has(m) && v.inc[m] == c.machines[m].inc
 }
 
@@ -163,8 +163,8 @@ func (w *world) allLive(v *view, rules *Rules) bool {
 	return true
 }
 
-// owes returns the kinds of rows of x that the walk of machine from sends to m.
-func (w *world) owes(v *view, from, x, m int, rules *Rules) (k uint8) {
+// owedRows returns the kinds of rows of x that the walk of machine from sends to m.
+func (w *world) owedRows(v *view, from, x, m int, rules *Rules) (k uint8) {
 	for kind := range kinds {
 		if w.sender(v, x, m, kind, rules) == from {
 			k |= 1 << kind

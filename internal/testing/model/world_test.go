@@ -75,8 +75,8 @@ type layout struct {
 	owner [maxTriples]owners
 }
 
-// on returns the machines that hold triple x.
-func (l *layout) on(x int) (s set) {
+// holdersOf returns the machines that hold triple x.
+func (l *layout) holdersOf(x int) (s set) {
 	for m, k := range l.slots[x] {
 		if k != 0 {
 			s |= 1 << m

@@ -108,7 +108,7 @@ func (h *GrowingSet) Check(snapshots bool) error {
 	// 2. Each pair of reads: by time, and with snapshots by inclusion.
 	for i, a := range h.reads {
 		for _, b := range h.reads[i+1:] {
-			onlyA, onlyB := without(a.seen, b.seen), without(b.seen, a.seen)
+			onlyA, onlyB := leastMissing(a.seen, b.seen), leastMissing(b.seen, a.seen)
 			switch {
 			case a.ended < b.began && onlyA != "":
 				return fmt.Errorf("a read that ended at %d has %s, and one that began at %d lacks it", a.ended, onlyA, b.began)
@@ -122,8 +122,8 @@ func (h *GrowingSet) Check(snapshots bool) error {
 	return nil
 }
 
-// without returns the least element of a that b lacks; "" if there is none.
-func without(a, b map[string]bool) string {
+// leastMissing returns the least element of a that b lacks; "" if there is none.
+func leastMissing(a, b map[string]bool) string {
 	var all []string
 	for element := range a {
 		if !b[element] {

@@ -258,10 +258,10 @@ func (o *Oracle) Tally() Tally {
 	return Tally{o.checked, o.unknown, o.certain.Len(), o.possible.Len() - o.certain.Len()}
 }
 
-// Settle replaces the oracle's state by contents, all statements of a store. No change may be in
+// SetState replaces the oracle's state by contents, all statements of a store. No change may be in
 // flight, and none of unknown outcome may still be made. It returns an error if the contents are
 // wrong.
-func (o *Oracle) Settle(contents []dataset.Statement) error {
+func (o *Oracle) SetState(contents []dataset.Statement) error {
 	if err := o.Read().Check(dataset.Search{Order: "spo"}, contents); err != nil {
 		return err
 	}

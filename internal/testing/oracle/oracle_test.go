@@ -103,11 +103,11 @@ func TestOracle(t *testing.T) {
 	}
 
 	// 4. What is there in the end stays.
-	if err := o.Settle([]dataset.Statement{fruit("b"), fruit("e")}); err != nil {
+	if err := o.SetState([]dataset.Statement{fruit("b"), fruit("e")}); err != nil {
 		t.Error(err)
 	}
 	check(o.Read(), all, "missing", "b")
-	if err := o.Settle([]dataset.Statement{fruit("b")}); err == nil {
+	if err := o.SetState([]dataset.Statement{fruit("b")}); err == nil {
 		t.Error("contents that lack a statement are taken")
 	}
 }

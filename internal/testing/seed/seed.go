@@ -39,10 +39,10 @@ func Rounds(usual, all int) int {
 	return usual
 }
 
-// One returns one of the variants of a test, chosen at random, so that all of them run in the course
+// Choose returns one of the variants of a test, chosen at random, so that all of them run in the course
 // of time. TREFOIL_VARIANT has the index of another one, and TREFOIL_VARIANT=all or TREFOIL_TORTURE
 // runs all.
-func One[T any](t testing.TB, variants []T) []T {
+func Choose[T any](t testing.TB, variants []T) []T {
 	t.Helper()
 	text := os.Getenv("TREFOIL_VARIANT")
 	if long() || text == "all" || len(variants) < 2 {

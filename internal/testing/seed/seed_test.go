@@ -14,19 +14,19 @@ func TestOne(t *testing.T) {
 	all := []string{"a", "b", "c"}
 	t.Setenv("TREFOIL_TORTURE", "")
 	t.Setenv("TREFOIL_VARIANT", "1")
-	if got := seed.One(t, all); !slices.Equal(got, all[1:2]) {
+	if got := seed.Choose(t, all); !slices.Equal(got, all[1:2]) {
 		t.Errorf("variant 1 is %q", got)
 	}
 	t.Setenv("TREFOIL_VARIANT", "")
 	seen := map[string]bool{}
 	for range 200 {
-		seen[seed.One(t, all)[0]] = true
+		seen[seed.Choose(t, all)[0]] = true
 	}
 	if len(seen) != len(all) {
 		t.Errorf("only %v came up in 200 choices", seen)
 	}
 	t.Setenv("TREFOIL_VARIANT", "all")
-	if got := seed.One(t, all); !slices.Equal(got, all) {
+	if got := seed.Choose(t, all); !slices.Equal(got, all) {
 		t.Errorf("all are %q", got)
 	}
 }

@@ -12,23 +12,23 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// notes returns what a reader shows of a triple's annotations, by the three ways to read them.
-func (c *checker) notes(t triple.Triple) (list []string) {
+// listAnnotations returns what a reader shows of a triple's annotations, by the three ways to read them.
+func (c *checker) listAnnotations(t triple.Triple) (list []string) {
 	c.t.Helper()
 	r := c.reader()
 	defer r.Close()
 	// 1. All annotations of the triple, and each one by its ID.
-	var notes []store.Annotation
-	for note, err := range r.Annotations(c.ctx, t) {
+	var annotations []store.Annotation
+	for annotation, err := range r.Annotations(c.ctx, t) {
 		c.must("annotations", err)
-		notes = append(notes, store.Annotation{ApplicationID: note.ApplicationID, Data: bytes.Clone(note.Data), Version: note.Version})
+		annotations = append(annotations, store.Annotation{ApplicationID: annotation.ApplicationID, Data: bytes.Clone(annotation.Data), Version: annotation.Version})
 	}
-	for _, note := range notes {
-		data, err := r.Annotation(c.ctx, t, note.ApplicationID)
-		if err != nil || data == nil || !bytes.Equal(data.Data, note.Data) || data.Version != note.Version || data.Version == (triple.Stamp{}) {
-			c.errorf("annotation %q of %s: %d bytes, %v, not %d", note.ApplicationID, t, len(data.Bytes()), err, len(note.Data))
+	for _, annotation := range annotations {
+		data, err := r.Annotation(c.ctx, t, annotation.ApplicationID)
+		if err != nil || data == nil || !bytes.Equal(data.Data, annotation.Data) || data.Version != annotation.Version || data.Version == (triple.Stamp{}) {
+			c.errorf("annotation %q of %s: %d bytes, %v, not %d", annotation.ApplicationID, t, len(data.Bytes()), err, len(annotation.Data))
 		}
-		list = append(list, note.ApplicationID+"="+string(note.Data))
+		list = append(list, annotation.ApplicationID+"="+string(annotation.Data))
 	}
 	if data, err := r.Annotation(c.ctx, t, "nothing"); data != nil || err != nil {
 		c.errorf("an annotation that is missing: %q, %v", data, err)
@@ -37,10 +37,10 @@ func (c *checker) notes(t triple.Triple) (list []string) {
 	got, err := rows(r.Match(c.ctx, triple.Pattern{Subject: t.Subject, Predicate: t.Predicate, Object: t.Object}, store.ReadOptions{Annotations: true}))
 	c.must("match", err)
 	for _, row := range got {
-		if row.t == t && !slices.EqualFunc(row.notes, notes, func(a, b store.Annotation) bool {
+		if row.t == t && !slices.EqualFunc(row.annotations, annotations, func(a, b store.Annotation) bool {
 			return a.ApplicationID == b.ApplicationID && bytes.Equal(a.Data, b.Data)
 		}) {
-			c.errorf("the row of %s has %d annotations, not %d", t, len(row.notes), len(notes))
+			c.errorf("the row of %s has %d annotations, not %d", t, len(row.annotations), len(annotations))
 		}
 	}
 	return list
@@ -57,7 +57,7 @@ func (c *checker) annotations() {
 	}
 	has := func(t triple.Triple, want ...string) {
 		c.t.Helper()
-		if got := c.notes(t); !slices.Equal(got, want) {
+		if got := c.listAnnotations(t); !slices.Equal(got, want) {
 			c.errorf("%d annotations, want %d: %.300q", len(got), len(want), got)
 		}
 	}

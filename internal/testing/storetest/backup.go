@@ -323,11 +323,11 @@ func Content(ctx context.Context, s interface{ Reader() (store.Reader, error) })
 		if err != nil {
 			return nil, err
 		}
-		notes := map[string]string{}
+		annotations := map[string]string{}
 		for _, a := range row.Annotations {
-			notes[a.ApplicationID] = string(a.Data)
+			annotations[a.ApplicationID] = string(a.Data)
 		}
-		all[line(t)] = notes
+		all[line(t)] = annotations
 	}
 	return all, nil
 }

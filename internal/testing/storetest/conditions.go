@@ -46,7 +46,7 @@ func (c *checker) conditions() {
 	if second == first || !first.Less(second) {
 		c.errorf("version %v follows %v", second, first)
 	}
-	if got := c.notes(tr); len(got) != 1 || got[0] != "a=1" {
+	if got := c.listAnnotations(tr); len(got) != 1 || got[0] != "a=1" {
 		c.errorf("annotations %q", got)
 	}
 	// 3. Removed, and gone with the triple.
@@ -74,7 +74,7 @@ func (c *checker) conditions() {
 	}
 	_, err = store.AnnotateIf(store.WithRequestKey(c.ctx, "key", false), c.s, tr, "keyed", []byte("1"), store.Condition{Absent: true})
 	c.must("annotate again with the key", err)
-	if got := c.notes(tr); len(got) != 2 || got[1] != "keyed=2" {
+	if got := c.listAnnotations(tr); len(got) != 2 || got[1] != "keyed=2" {
 		c.errorf("annotations %q: the retry was done again", got)
 	}
 }
@@ -96,7 +96,7 @@ func (c *checker) counters() {
 		})
 	}
 	running.Wait()
-	if got := c.notes(tr); len(got) != 1 || got[0] != "n="+strconv.Itoa(writers*increments) {
+	if got := c.listAnnotations(tr); len(got) != 1 || got[0] != "n="+strconv.Itoa(writers*increments) {
 		c.errorf("the counter is %q after %d increments", got, writers*increments)
 	}
 }

@@ -159,20 +159,20 @@ func (r *replay) apply(change *feed.Change) {
 	}
 }
 
-// same compares the state with that of the store.
-func (r *replay) same(what string) {
+// compareState compares the state with that of the store.
+func (r *replay) compareState(what string) {
 	r.c.t.Helper()
 	reader := r.c.reader()
 	defer reader.Close()
 	got, err := rows(reader.Range(r.c.ctx, triple.Bounds{Order: triple.SPO}, store.ReadOptions{Annotations: true}))
 	r.c.must("read all", err)
 	for _, row := range got {
-		notes := map[string]string{}
-		for _, a := range row.notes {
-			notes[a.ApplicationID] = string(a.Data)
+		annotations := map[string]string{}
+		for _, a := range row.annotations {
+			annotations[a.ApplicationID] = string(a.Data)
 		}
-		if want := r.state[row.t]; want == nil || !maps.Equal(want, notes) {
-			r.c.errorf("%s: the store has %v with %v, the feed %v", what, row.t, notes, want)
+		if want := r.state[row.t]; want == nil || !maps.Equal(want, annotations) {
+			r.c.errorf("%s: the store has %v with %v, the feed %v", what, row.t, annotations, want)
 		}
 	}
 	if len(got) != len(r.state) {
@@ -241,7 +241,7 @@ func (c *feedChecker) history() {
 	for i := range changes {
 		r.apply(&changes[i])
 	}
-	r.same("after all")
+	r.compareState("after all")
 	if len(r.loads) > 0 {
 		c.errorf("the load is missing")
 	}
@@ -311,7 +311,7 @@ func (c *feedChecker) resumption() {
 				c.errorf("%s %v of % X is missing", want[i].Kind, want[i].Stamp, want[i].Key)
 			}
 		}
-		r.same("after interruptions")
+		r.compareState("after interruptions")
 	}
 }
 

@@ -114,9 +114,9 @@ func (c *checker) reader() store.Reader {
 
 // row is a row that the caller owns.
 type row struct {
-	key   string
-	t     triple.Triple
-	notes []store.Annotation
+	key         string
+	t           triple.Triple
+	annotations []store.Annotation
 }
 
 // rows reads an answer to its end.

@@ -45,7 +45,7 @@ func CheckSource(t TB, seed uint64, source rank.Source, links map[uid.UID][]uid.
 					c.samples(d, pages, sample.Spec{N: c.random.IntN(8), Mode: mode, Class: class, Seed: c.random.Uint64()})
 				}
 			}
-			c.within(pages, class)
+			c.checkWithin(pages, class)
 		}
 	}
 	c.cancellation()
@@ -96,7 +96,7 @@ func (c *sourceChecker) samples(d rank.Direction, pages []uid.UID, s sample.Spec
 	}
 }
 
-func (c *sourceChecker) within(pages []uid.UID, class sample.Class) {
+func (c *sourceChecker) checkWithin(pages []uid.UID, class sample.Class) {
 	c.Helper()
 	// 1. Read the links with and without weights.
 	set := &rank.Set{}

@@ -61,9 +61,9 @@ func (n *Nodes) Labelled(label []byte) triple.Term {
 	return triple.NewBlank(string(label))
 }
 
-// Inside returns a term of a document with each blank node replaced by the node for its label: the
+// ReplaceLabels returns a term of a document with each blank node replaced by the node for its label: the
 // term itself, or the nodes inside of a triple term. Their labels must match Turtle's grammar.
-func (n *Nodes) Inside(t triple.Term) (triple.Term, error) {
+func (n *Nodes) ReplaceLabels(t triple.Term) (triple.Term, error) {
 	if !t.HasBlanks() {
 		return t, nil
 	}
@@ -82,8 +82,8 @@ func (n *Nodes) Any(label string) triple.Term {
 	return triple.NewBlank(prefix + "_x" + hex.EncodeToString([]byte(label)))
 }
 
-// Of returns the node of a quoted triple. The labels of its blank nodes must be those of [Nodes].
-func (n *Nodes) Of(t triple.Term) triple.Term {
+// Quoted returns the node of a quoted triple. The labels of its blank nodes must be those of [Nodes].
+func (n *Nodes) Quoted(t triple.Term) triple.Term {
 	prefix := n.Prefix
 	if prefix == "" {
 		prefix = anonymous

@@ -38,11 +38,11 @@ func TestLabels(t *testing.T) {
 		t.Errorf("anonymous nodes are %s and %s", a, b)
 	}
 	s, p := triple.NewIRI("x:s"), triple.NewIRI("x:p")
-	first, again, other := plain.Of(triple.NewTripleTerm(s, p, s)), plain.Of(triple.NewTripleTerm(s, p, s)), plain.Of(triple.NewTripleTerm(s, p, p))
+	first, again, other := plain.Quoted(triple.NewTripleTerm(s, p, s)), plain.Quoted(triple.NewTripleTerm(s, p, s)), plain.Quoted(triple.NewTripleTerm(s, p, p))
 	if first != again || first == other || !looksAnonymous([]byte(first.Value())) || len(first.Value()) != len("genid_t")+40 {
 		t.Errorf("nodes of quoted triples are %s, %s and %s", first, again, other)
 	}
-	if prefixedNode := prefixed.Of(triple.NewTripleTerm(s, p, s)); prefixedNode.Value() != "d1"+first.Value()[len("genid"):] {
+	if prefixedNode := prefixed.Quoted(triple.NewTripleTerm(s, p, s)); prefixedNode.Value() != "d1"+first.Value()[len("genid"):] {
 		t.Errorf("with a prefix it is %s", prefixedNode)
 	}
 	if err := CheckPrefix("a b"); err == nil {

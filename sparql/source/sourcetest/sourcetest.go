@@ -117,16 +117,16 @@ func (c *checker) keys(triples []triple.Triple) {
 	c.all = slices.CompactFunc(c.all, func(a, b row) bool { return bytes.Equal(a.key, b.key) })
 }
 
-// in returns the rows of a range.
-func (c *checker) in(r triple.Range) []row {
-	from, to := c.at(r.Lo), len(c.all)
+// rowsIn returns the rows of a range.
+func (c *checker) rowsIn(r triple.Range) []row {
+	from, to := c.indexOf(r.Lo), len(c.all)
 	if r.Hi != nil {
-		to = max(from, c.at(r.Hi))
+		to = max(from, c.indexOf(r.Hi))
 	}
 	return c.all[from:to]
 }
 
-func (c *checker) at(key []byte) int {
+func (c *checker) indexOf(key []byte) int {
 	i, _ := slices.BinarySearchFunc(c.all, key, func(r row, key []byte) int { return bytes.Compare(r.key, key) })
 	return i
 }
@@ -205,7 +205,7 @@ func (c *checker) scans() {
 	c.Helper()
 	for i := range 40 {
 		r, reverse := c.someRange(), i%2 == 1
-		want := slices.Clone(c.in(r))
+		want := slices.Clone(c.rowsIn(r))
 		if reverse {
 			slices.Reverse(want)
 		}
@@ -234,7 +234,7 @@ func (c *checker) seeks() {
 	// seek.
 	for i := range 60 {
 		r, reverse := c.someRange(), i%2 == 1
-		want := c.in(r)
+		want := c.rowsIn(r)
 		rows := c.scan(context.Background(), r, reverse)
 		at, step := -1, 1
 		if reverse {
@@ -276,7 +276,7 @@ func (c *checker) seeks() {
 func (c *checker) interleaved() {
 	c.Helper()
 	r := triple.OrderRange(triple.POS)
-	want := c.in(r)
+	want := c.rowsIn(r)
 	forward, backward := c.scan(context.Background(), r, false), c.scan(context.Background(), r, true)
 	for i := range want {
 		if !forward.Next() || !backward.Next() {
@@ -334,7 +334,7 @@ type hit struct {
 func (c *checker) hits(ranges []triple.Range) []hit {
 	var hits []hit
 	for i, r := range ranges {
-		for _, row := range c.in(r) {
+		for _, row := range c.rowsIn(r) {
 			hits = append(hits, hit{i, row})
 		}
 	}
@@ -391,7 +391,7 @@ func (c *checker) counts() {
 	c.Helper()
 	for range 60 {
 		r := c.someRange()
-		want := int64(len(c.in(r)))
+		want := int64(len(c.rowsIn(r)))
 		if n, err := c.src.Count(context.Background(), r); err != nil || n != want {
 			c.fail("count %q: %d, %v, want %d", r, n, err, want)
 		}
@@ -406,7 +406,7 @@ func (c *checker) counts() {
 // more rows around them than the range.
 func (c *checker) surveys() {
 	c.Helper()
-	var asked []source.Question
+	var questions []source.Question
 	// 1. Make questions for random ranges, some of them a whole order, because plans request
 	// both.
 	for range 30 {
@@ -414,26 +414,26 @@ func (c *checker) surveys() {
 		if o := triple.Order(1 + c.draw(4)); c.draw(2) == 0 {
 			r = triple.OrderRange(o)
 		}
-		asked = append(asked, source.Question{Range: r, Places: c.draw(4)})
+		questions = append(questions, source.Question{Range: r, Places: c.draw(4)})
 	}
-	found, err := source.Survey(context.Background(), c.src, asked)
-	if err != nil || len(found) != len(asked) {
+	found, err := source.Survey(context.Background(), c.src, questions)
+	if err != nil || len(found) != len(questions) {
 		c.fail("survey: %d findings, %v", len(found), err)
 	}
 	for i, f := range found {
 		// 2. Estimates may be wrong, but if one is exact it must be right.
-		want := int64(len(c.in(asked[i].Range)))
-		if f.Rows < 0 || f.Exact && f.Rows != want || len(f.Samples) > asked[i].Places {
-			c.fail("survey %q: %d, exact %v, %d samples; want %d, %d places", asked[i].Range, f.Rows, f.Exact, len(f.Samples), want, asked[i].Places)
+		want := int64(len(c.rowsIn(questions[i].Range)))
+		if f.Rows < 0 || f.Exact && f.Rows != want || len(f.Samples) > questions[i].Places {
+			c.fail("survey %q: %d, exact %v, %d samples; want %d, %d places", questions[i].Range, f.Rows, f.Exact, len(f.Samples), want, questions[i].Places)
 		}
-		if f.Exact && want >= source.SampleLeast && asked[i].Places > 0 && len(f.Samples) == 0 {
-			c.fail("survey %q: no samples of %d rows", asked[i].Range, want)
+		if f.Exact && want >= source.SampleLeast && questions[i].Places > 0 && len(f.Samples) == 0 {
+			c.fail("survey %q: no samples of %d rows", questions[i].Range, want)
 		}
 		for _, s := range f.Samples {
 			// 3. A sample must be a row of the range, and count itself.
-			at := c.at(s.Key)
-			if at == len(c.all) || !bytes.Equal(c.all[at].key, s.Key) || !asked[i].Range.Contains(s.Key) || s.Rows < 1 {
-				c.fail("survey %q: a sample %q of %d rows", asked[i].Range, s.Key, s.Rows)
+			at := c.indexOf(s.Key)
+			if at == len(c.all) || !bytes.Equal(c.all[at].key, s.Key) || !questions[i].Range.Contains(s.Key) || s.Rows < 1 {
+				c.fail("survey %q: a sample %q of %d rows", questions[i].Range, s.Key, s.Rows)
 			}
 		}
 	}
@@ -447,7 +447,7 @@ func (c *checker) cancellation() {
 		return
 	}
 	whole := triple.OrderRange(triple.SPO)
-	want := len(c.in(whole))
+	want := len(c.rowsIn(whole))
 	ended, cancel := context.WithCancel(context.Background())
 	cancel()
 	is := func(what string, err error) {
