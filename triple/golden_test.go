@@ -4,7 +4,6 @@ package triple
 
 import (
 	"encoding/hex"
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
@@ -12,9 +11,9 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-)
 
-var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+)
 
 // TestGolden pins the formats. A golden file holds commands and, indented below
 // each, the bytes it gives:
@@ -52,13 +51,7 @@ func TestGolden(t *testing.T) {
 					}
 				}
 			}
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			} else if out.String() != string(old) {
-				t.Errorf("the format has changed; go test -run Golden -rewrite shows how:\n%s", firstDifference(string(old), out.String()))
-			}
+			goldenfile.Check(t, file, out.String())
 		})
 	}
 }
@@ -75,16 +68,6 @@ func groups(b []byte) string {
 		out.WriteString(hex.EncodeToString(b[i : i+1]))
 	}
 	return strings.ReplaceAll(strings.TrimSpace(out.String()), "  ", " ")
-}
-
-func firstDifference(old, now string) string {
-	a, b := strings.Split(old, "\n"), strings.Split(now, "\n")
-	for i := range min(len(a), len(b)) {
-		if a[i] != b[i] {
-			return fmt.Sprintf("line %d\nwas %.200s\nis  %.200s", i+1, a[i], b[i])
-		}
-	}
-	return fmt.Sprintf("%d lines, now %d", len(a), len(b))
 }
 
 var repeats = regexp.MustCompile(`\{([^{}*]+)\*([0-9]+)\}`)

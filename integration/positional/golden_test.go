@@ -3,16 +3,14 @@
 package positional
 
 import (
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
-)
 
-var rewrite = flag.Bool("rewrite", false, "write the golden files of testdata anew")
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+)
 
 // exampleGraph is the example of US 7,340,467 B2: pages named by the host, A to
 // E, and a number.
@@ -127,18 +125,7 @@ func TestPatentExample(t *testing.T) {
 			t.Fatal(err)
 		}
 		got := exampleTables(t, c)
-		if *rewrite {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("%s failed: the tables are\n%s\nwant\n%s", failed, got, want)
-		}
+		goldenfile.Check(t, path, got)
 	}
 }
 

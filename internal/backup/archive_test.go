@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"io"
 	"iter"
@@ -23,12 +22,11 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden files again")
 
 // scripted is a store with a feed of a script, because the stamps and times of golden files are fixed.
 type scripted struct {
@@ -189,20 +187,9 @@ func TestGolden(t *testing.T) {
 			}
 		}
 	}
-	golden := filepath.Join("testdata", "chunks.hex")
+	goldenfile.Check(t, filepath.Join("testdata", "chunks.hex"), text.String())
 	stored := filepath.Join("testdata", "full.tar")
-	if *rewrite {
-		if err := errors.Join(os.MkdirAll("testdata", 0o755), os.WriteFile(golden, text.Bytes(), 0o644), os.WriteFile(stored, full, 0o644)); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(golden)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(text.Bytes(), want) {
-		t.Errorf("the chunks differ from %s:\n%s", golden, text.Bytes())
-	}
+	goldenfile.Rewrite(t, stored, string(full))
 	data, err := os.ReadFile(stored)
 	if err != nil {
 		t.Fatal(err)

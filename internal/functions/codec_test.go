@@ -6,20 +6,16 @@ import (
 	"bytes"
 	"encoding/json"
 	"errors"
-	"flag"
-	"os"
-	"path/filepath"
 	"reflect"
 	"testing"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden files of testdata anew")
 
 var goldenTime = time.Date(2026, 11, 23, 18, 30, 0, 250_000_000, time.UTC)
 
@@ -48,25 +44,6 @@ func goldenState() *State {
 	}
 }
 
-// golden compares bytes with a golden file, and returns the file.
-func golden(t *testing.T, name string, got []byte) []byte {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *rewrite {
-		if err := os.WriteFile(path, got, 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if !bytes.Equal(got, want) {
-		t.Errorf("the format of %s has changed: a store of an earlier release must stay readable. It is\n%s\nand was\n%s", name, got, want)
-	}
-	return want
-}
-
 // TestGoldenRegistration pins the annotation of a registration.
 func TestGoldenRegistration(t *testing.T) {
 	want, module := goldenRegistration(), []byte("\x00asm\x01\x00\x00\x00")
@@ -74,7 +51,8 @@ func TestGoldenRegistration(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, code, err := decodeRegistration(golden(t, "registration.golden", data))
+	goldenfile.Check(t, "testdata/registration.golden", string(data))
+	got, code, err := decodeRegistration(data)
 	if err != nil || !reflect.DeepEqual(got, want) || !bytes.Equal(code, module) {
 		t.Errorf("%+v, %q, %v", got, code, err)
 	}
@@ -90,7 +68,8 @@ func TestGoldenState(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	got, err := decodeState(golden(t, "state.golden", data))
+	goldenfile.Check(t, "testdata/state.golden", string(data))
+	got, err := decodeState(data)
 	if err != nil || !reflect.DeepEqual(got, want) {
 		t.Errorf("%+v, %v", got, err)
 	}

@@ -7,19 +7,16 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"math/rand/v2"
-	"os"
 	"strings"
 	"testing"
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden files")
 
 func sample(t testing.TB, n int) (*Segment, []byte, []byte) { return sampleOf(t, n, false) }
 
@@ -50,18 +47,7 @@ func TestGolden(t *testing.T) {
 	_, body, docs := sampleOf(t, 3, true)
 	got := hex.Dump(append(bytes.Clone(body), docs...))
 	const path = "testdata/segment.hex"
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("a segment is\n%s\nwant\n%s", got, want)
-	}
+	goldenfile.Check(t, path, got)
 }
 
 // TestDamage changes each byte of a segment. A changed body is refused, and changed documents are an error when

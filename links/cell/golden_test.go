@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"os"
 	"runtime"
@@ -17,11 +16,10 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/links/ef"
 	"github.com/trefoildb/trefoil/links/uid"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
 
 // letters returns the five pages of the paper's figure 3, with labels, a ghost, sketches and
 // metadata.
@@ -70,18 +68,7 @@ func TestGolden(t *testing.T) {
 	g, o := letters()
 	data := g.bytes(t, o, nil)
 	got := dump(t, data)
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("the format has changed; go test -run Golden -rewrite and git diff show how:\n%s", got)
-	}
+	goldenfile.Check(t, path, got)
 	c, err := Open(golden(t))
 	if err != nil {
 		t.Fatal(err)

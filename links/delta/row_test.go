@@ -7,7 +7,6 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"os"
@@ -17,11 +16,10 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
 
 // emptyCell returns a cell without pages.
 func emptyCell(tb testing.TB, epoch uint64) *cell.Cell {
@@ -71,18 +69,7 @@ func TestGoldenRow(t *testing.T) {
 	for line := range slices.Chunk(row.Bytes(), 32) {
 		fmt.Fprintf(&out, "%x\n", line)
 	}
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out.String() != string(want) {
-		t.Errorf("the format has changed; go test -run Golden -rewrite and git diff show how:\n%s", out.String())
-	}
+	goldenfile.Check(t, path, out.String())
 	opened, err := Open(golden(t))
 	if err != nil {
 		t.Fatal(err)

@@ -5,11 +5,9 @@ package ef
 import (
 	"encoding/hex"
 	"errors"
-	"flag"
 	"iter"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"sort"
@@ -17,10 +15,9 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
-
-var rewrite = flag.Bool("rewrite", false, "rewrite the golden files in testdata")
 
 var newRand = seed.Rand
 
@@ -245,18 +242,7 @@ func TestGolden(t *testing.T) {
 				text.WriteString(hex.EncodeToString(b[at:at+8]) + "\n")
 			}
 			path := filepath.Join("testdata", f.golden+name+".hex")
-			if *rewrite {
-				if err := os.WriteFile(path, []byte(text.String()), 0o644); err != nil {
-					t.Fatal(err)
-				}
-			}
-			want, err := os.ReadFile(path)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if text.String() != string(want) {
-				t.Errorf("%s: the format has changed:\n%swant\n%s", name, text.String(), want)
-			}
+			goldenfile.Check(t, path, text.String())
 		}
 	})
 }

@@ -4,14 +4,12 @@ package lists
 
 import (
 	"encoding/hex"
-	"flag"
 	"fmt"
-	"os"
 	"path/filepath"
 	"testing"
-)
 
-var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+)
 
 // fivePages is the paper's example, with the pages 3072 ... 3076 as 0 ... 4.
 var fivePages = []links{
@@ -20,24 +18,6 @@ var fivePages = []links{
 	{locals: []uint32{0, 1}},
 	{locals: []uint32{0, 1}},
 	{locals: []uint32{0, 2}},
-}
-
-// golden compares got with a file of testdata.
-func golden(t *testing.T, name, got string) {
-	t.Helper()
-	path := filepath.Join("testdata", name)
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(got), 0o666); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got != string(want) {
-		t.Errorf("%s differs: run with -rewrite if that is wanted. Got:\n%s", name, got)
-	}
 }
 
 // differences are the paper's: the first target minus its key, then gaps.
@@ -122,7 +102,7 @@ func TestGoldenTables(t *testing.T) {
 			data := build(t, test.o, test.graph)
 			table := open(t, data)
 			// The positions between them are package ef's.
-			golden(t, name, hex.Dump(data[:40])+"\n"+hex.Dump(table.data))
+			goldenfile.Check(t, filepath.Join("testdata", name), hex.Dump(data[:40])+"\n"+hex.Dump(table.data))
 			compare(t, table, test.graph)
 		})
 	}

@@ -12,6 +12,8 @@ import (
 	"math/rand/v2"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 )
 
 var weights = []float64{0, 1, 2, 63, 64, 1e6, 1 << 53, 1<<53 + 2, math.Copysign(0, -1), -1, 0.5, math.Pi, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, 5e-324}
@@ -34,7 +36,7 @@ func TestLabelBytes(t *testing.T) {
 			fmt.Fprintf(&text, "%x %v %q\n", b, w, anchor)
 		}
 	}
-	golden(t, "labels.txt", text.String())
+	goldenfile.Check(t, "testdata/labels.txt", text.String())
 	long := Label{1, strings.Repeat("a", MaxAnchor+5)}
 	if got, err := DecodeLabel(AppendLabel(nil, long)); err != nil || got.Anchor != long.Anchor[:MaxAnchor] {
 		t.Errorf("long anchor: %d, %v", len(got.Anchor), err)
@@ -227,7 +229,7 @@ func TestGoldenLabelColumn(t *testing.T) {
 		t.Fatal(err)
 	}
 	// The keys and positions between them are package ef's.
-	golden(t, "labels.plain.hex", hex.Dump(data[:16])+"\n"+hex.Dump(data[len(data)-len(c.data):]))
+	goldenfile.Check(t, "testdata/labels.plain.hex", hex.Dump(data[:16])+"\n"+hex.Dump(data[len(data)-len(c.data):]))
 }
 
 func readLabels(t *testing.T, data []byte) (failed bool) {

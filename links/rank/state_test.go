@@ -8,9 +8,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"math"
-	"os"
 	"path/filepath"
 	"reflect"
 	"slices"
@@ -18,12 +16,11 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/rank/ranktest"
 	"github.com/trefoildb/trefoil/links/uid"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
 
 func TestExchange(t *testing.T) {
 	ranktest.CheckExchange(t, func(machines int, owners []int) (exchanges []rank.Exchange) {
@@ -127,18 +124,7 @@ func aState() *rank.State {
 func TestStateGolden(t *testing.T) {
 	data := aState().AppendTo(nil)
 	path := filepath.Join("testdata", "state.hex")
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(hex.Dump(data)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := hex.Dump(data); got != string(want) {
-		t.Errorf("the format has changed; go test -run Golden -rewrite shows how:\n%s", got)
-	}
+	goldenfile.Check(t, path, hex.Dump(data))
 	got, err := rank.OpenState(data)
 	if err != nil || !reflect.DeepEqual(got, aState()) {
 		t.Errorf("%+v, %v", got, err)

@@ -7,9 +7,7 @@ import (
 	"encoding/binary"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
@@ -17,10 +15,9 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/links/uid"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
 
 // tableOf returns a table with one sketch.
 func tableOf(t testing.TB, s *Sketch) View {
@@ -208,18 +205,7 @@ func aTable(t testing.TB) ([]byte, map[uint32]*Sketch) {
 func TestTableGolden(t *testing.T) {
 	data, _ := aTable(t)
 	path := filepath.Join("testdata", "table.hex")
-	if *rewrite {
-		if err := os.WriteFile(path, []byte(hex.Dump(data)), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if got := hex.Dump(data); got != string(want) {
-		t.Errorf("the format has changed; go test -run Golden -rewrite shows how:\n%s", got)
-	}
+	goldenfile.Check(t, path, hex.Dump(data))
 }
 
 func TestTable(t *testing.T) {

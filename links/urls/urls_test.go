@@ -5,20 +5,18 @@ package urls
 import (
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
 	"math"
 	"math/rand/v2"
-	"os"
 	"path/filepath"
 	"slices"
 	"strings"
 	"testing"
 
 	"github.com/cespare/xxhash/v2"
-)
 
-var rewrite = flag.Bool("rewrite", false, "rewrite the golden files in testdata")
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+)
 
 // checkTable compares all results of a table with extents. step is 1 to check every URL, more to
 // skip some.
@@ -164,21 +162,7 @@ func TestGolden(t *testing.T) {
 		b := build(t, c.shift, c.extents)
 		checkTable(t, mustOpen(t, b), c.extents, 1)
 		path := filepath.Join("testdata", c.name+".hex")
-		if *rewrite {
-			if err := os.MkdirAll("testdata", 0o755); err != nil {
-				t.Fatal(err)
-			}
-			if err := os.WriteFile(path, []byte(hex.Dump(b)), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got := hex.Dump(b); got != string(want) {
-			t.Errorf("%s: the format has changed:\n%swant\n%s", c.name, got, want)
-		}
+		goldenfile.Check(t, path, hex.Dump(b))
 	}
 }
 

@@ -4,18 +4,15 @@ package wire
 
 import (
 	"encoding/hex"
-	"flag"
-	"os"
 	"path/filepath"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
 
 func TestGolden(t *testing.T) {
 	host := uid.Make(9000, 1, 0)
@@ -34,17 +31,6 @@ func TestGolden(t *testing.T) {
 		"labelled-lists": answer(message{kind: LabelledLists, lists: [][]uid.UID{list, nil, list[1:2]}, labels: [][]links.Label{labels, nil, labels[:1]}}),
 	} {
 		got, path := hex.Dump(b), filepath.Join("testdata", name+".hex")
-		if *rewrite {
-			if err := os.WriteFile(path, []byte(got), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got != string(want) {
-			t.Errorf("%s: the format has changed; go test -run Golden -rewrite shows how:\n%s", name, got)
-		}
+		goldenfile.Check(t, path, got)
 	}
 }

@@ -3,18 +3,16 @@
 package algebra_test
 
 import (
-	"flag"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/parser"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
 
 // TestGolden walks through testdata/*.txt: each has cases parted by a line "====", and each
 // case a query or an update, its algebra and, if they differ, the simplified one, parted by
@@ -36,16 +34,7 @@ func TestGolden(t *testing.T) {
 				out = append(out, text+"----\n"+translated(t, text))
 			}
 			got := strings.Join(out, "====\n")
-			if got == string(data) {
-				return
-			}
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			t.Errorf("the algebra has changed; go test -run Golden -rewrite and git diff show how:\n%s", got)
+			goldenfile.Check(t, file, got)
 		})
 	}
 }

@@ -3,13 +3,13 @@
 package optimize
 
 import (
-	"flag"
 	"fmt"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/columns"
@@ -17,8 +17,6 @@ import (
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden files")
 
 // people returns columns of 3,000 people with names, ages and friends.
 func people(t *testing.T) *columns.View {
@@ -70,16 +68,7 @@ func TestGolden(t *testing.T) {
 				out = append(out, text)
 			}
 			got := strings.Join(out, "====\n")
-			if got == string(data) {
-				return
-			}
-			if *rewrite {
-				if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-					t.Fatal(err)
-				}
-				return
-			}
-			t.Errorf("the trees have changed; go test -run Golden -rewrite and git diff show how:\n%s", got)
+			goldenfile.Check(t, file, got)
 		})
 	}
 }

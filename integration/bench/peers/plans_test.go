@@ -4,7 +4,6 @@ package peers
 
 import (
 	"context"
-	"flag"
 	"fmt"
 	"io"
 	"os"
@@ -13,14 +12,13 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/dataset"
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the plans into the golden files")
 
 // TestPlans compares the plans of each suite's queries, over rows and over columns of generated data, with
 // those in testdata/plans. A changed plan shows as a difference there, with the query's name above it.
@@ -111,17 +109,6 @@ func comparePlans(t *testing.T, file string, suites ...suite) {
 			}
 		}
 		golden := filepath.Join("testdata", "plans", s.name+".txt")
-		if *rewrite {
-			if err := os.WriteFile(golden, []byte(got.String()), 0o644); err != nil {
-				t.Fatal(err)
-			}
-		}
-		want, err := os.ReadFile(golden)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if got.String() != string(want) {
-			t.Errorf("plans of %s have changed; go test -run TestPlans -rewrite and git diff show how", s.name)
-		}
+		goldenfile.Check(t, golden, got.String())
 	}
 }

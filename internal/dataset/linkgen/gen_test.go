@@ -7,19 +7,16 @@ import (
 	"crypto/sha256"
 	"encoding/binary"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"slices"
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write what the code gives into the golden file")
 
 // TestGolden pins small graphs: every page's links and URL.
 func TestGolden(t *testing.T) {
@@ -44,18 +41,7 @@ func TestGolden(t *testing.T) {
 		}
 	}
 	const file = "testdata/golden.txt"
-	if *rewrite {
-		if err := os.WriteFile(file, []byte(out.String()), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if out.String() != string(want) {
-		t.Errorf("graphs have changed, and with them all figures that were measured on them; go test -run Golden -rewrite shows how:\n%s", out.String())
-	}
+	goldenfile.Check(t, file, out.String())
 }
 
 // TestSound: hosts cover the pages, lists are ascending sets without the page,

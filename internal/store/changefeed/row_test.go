@@ -6,9 +6,7 @@ import (
 	"bytes"
 	"encoding/hex"
 	"errors"
-	"flag"
 	"fmt"
-	"os"
 	"reflect"
 	"strings"
 	"testing"
@@ -18,10 +16,9 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/fault"
+	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-var rewrite = flag.Bool("rewrite", false, "write the golden files anew")
 
 func term(format string, args ...any) triple.Term {
 	return triple.NewIRI("http://example.org/" + fmt.Sprintf(format, args...))
@@ -101,15 +98,7 @@ func TestRowGolden(t *testing.T) {
 	changes, sequences := examples()
 	got := hex.Dump(encode(time.UnixMilli(1_800_000_000_000), true, changes, sequences))
 	const file = "testdata/row.hex"
-	if *rewrite {
-		if err := os.WriteFile(file, []byte(got), 0o644); err != nil {
-			t.Fatal(err)
-		}
-	}
-	want, err := os.ReadFile(file)
-	if err != nil || got != string(want) {
-		t.Errorf("%s: %v: a row is\n%s", file, err, got)
-	}
+	goldenfile.Check(t, file, got)
 }
 
 // TestRowRoundTrip: decoding reverts encoding.
