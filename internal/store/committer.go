@@ -92,9 +92,6 @@ func (c *Committer) read() (err error) {
 	if c.counted, err = c.db.Counters(); err != nil {
 		return err
 	}
-	if err := c.readLinks(); err != nil {
-		return err
-	}
 	if err := c.sequence.read(c.db); err != nil {
 		return err
 	}

@@ -24,42 +24,6 @@ func isLinkRow(it *pebble.Iterator) (bool, error) {
 	return err == nil && !triple.IsTombstone(value) && !triple.IsAnnotation(value) && systemgraph.IsLinkKey(it.Key()[1:]), err
 }
 
-// readLinks sets the counter of UIDs and hosts, because stores of earlier releases have none. If there are no such
-// rows, it costs a seek.
-func (c *Committer) readLinks() (err error) {
-	if c.counted.Links > 0 {
-		return nil
-	}
-	if c.counted.Links, err = c.countLinks(); err != nil || c.counted.Links == 0 || c.db.ReadOnly {
-		return err
-	}
-	batch := c.db.NewBatch()
-	defer batch.Close()
-	if err := batch.Set(keyspace.RowCounters, c.counted.Append(nil), nil); err != nil {
-		return err
-	}
-	return c.db.Commit(batch, false)
-}
-
-// countLinks counts the rows of UIDs and hosts.
-func (c *Committer) countLinks() (n int64, err error) {
-	it, err := c.db.NewIter(linkOptions())
-	if err != nil {
-		return 0, err
-	}
-	defer it.Close()
-	for valid := it.First(); valid; valid = it.Next() {
-		link, err := isLinkRow(it)
-		if err != nil {
-			return 0, err
-		}
-		if link {
-			n++
-		}
-	}
-	return n, it.Error()
-}
-
 // newLinks counts the rows of UIDs and hosts in tables that are to be ingested, if the store does not hold them. Keys
 // of different tables must not overlap.
 func (c *Committer) newLinks(tables []string) (n int64, err error) {

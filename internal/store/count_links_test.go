@@ -10,7 +10,6 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
-	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
@@ -90,35 +89,11 @@ func TestCountsWithoutLinks(t *testing.T) {
 	status("a load", 2, 1, 4)
 	reopen()
 	status("a start", 2, 1, 4)
-	// An earlier release has no number of them.
-	must(nil, s.db.Set(keyspace.RowCounters, keyspace.Counters{Triples: 7, Annotations: 3}.Append(nil), nil))
-	reopen()
-	status("an earlier release", 2, 1, 4)
 	must(Apply(ctx, s, Steps{ClearGraphs: []triple.Term{systemgraph.Graph}}))
 	status("a clear of the graph", 2, 1, 0)
 	must(Add(ctx, s, []triple.Triple{uidRow(6)}))
 	must(Apply(ctx, s, Steps{ClearAll: true}))
 	status("a clear of all", 0, 0, 0)
-}
-
-// TestReadOnlyCounts: a store that cannot be written counts the UIDs of an earlier release when it is opened.
-func TestReadOnlyCounts(t *testing.T) {
-	dir := t.TempDir()
-	s := reopened(t, dir, Options{MinFreeBytes: -1})
-	if _, err := Add(t.Context(), s, []triple.Triple{uidRow(1), likeUID(1)}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.db.Set(keyspace.RowCounters, keyspace.Counters{Triples: 2}.Append(nil), nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = reopened(t, dir, Options{ReadOnly: true})
-	defer s.Close()
-	if st := s.Status(); st.Triples != 1 || !st.Exact {
-		t.Errorf("%d triples, exact %t", st.Triples, st.Exact)
-	}
 }
 
 // TestInexactCounts: writes beside a bulk load make the counters estimates, until all is cleared.

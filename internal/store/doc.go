@@ -42,8 +42,7 @@
 //	uuid 6ba7b810-9dad-41d1-80b4-00c04fd430c8
 //	crc32c 1df71c07
 //
-// The last line is the CRC-32C, in lower-case hexadecimal, of the bytes before it. If it is
-// missing, because an earlier release wrote the file, Open adds it.
+// The last line is the CRC-32C, in lower-case hexadecimal, of the bytes before it.
 //
 // # Rows
 //

@@ -15,7 +15,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
-	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -254,91 +253,6 @@ func TestFeedRestored(t *testing.T) {
 	}
 }
 
-// TestFeedAfterOlderRelease: a release without a feed, which writes to the directory, leaves a gap.
-// Positions before it are gone, and the feed continues behind it. A store that is only opened, or
-// was killed, has no gap.
-func TestFeedAfterOlderRelease(t *testing.T) {
-	fs := vfs.NewCrashableMem()
-	open := func(write bool) (*Store, feed.Position) {
-		t.Helper()
-		s, err := Open("data", Options{FS: fs})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if write {
-			add(t, s, students(0, 10)...)
-			if _, err := Delete(ctx, s, students(0, 10)); err != nil {
-				t.Fatal(err)
-			}
-		}
-		return s, position(t, s)
-	}
-	read := func(s *Store, since feed.Position) (n int, lost *feed.GoneError) {
-		t.Helper()
-		for b, err := range s.Feed().Changes(ctx, feed.Request{Since: since}) {
-			if errors.As(err, &lost) {
-				return n, lost
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			n += len(b.Changes)
-		}
-		return n, nil
-	}
-	s, first := open(true)
-	// 1. Opening, writing and killing by this release.
-	for i := range 6 {
-		if i == 3 {
-			fs = fs.CrashClone(vfs.CrashCloneCfg{})
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		s, _ = open(i%2 == 1)
-	}
-	if n, lost := read(s, first); lost != nil || n != 60 {
-		t.Fatalf("%d changes, %v", n, lost)
-	}
-	// 2. An older release raises the limit of stamps, and writes no rows of the feed.
-	before := position(t, s)
-	limit := s.committer.sequence.stored()
-	limit.Sequence += reserveStamps
-	if err := s.db.SetLocal(rowSequence, keyspace.AppendStamp(nil, limit)); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s, end := open(false)
-	for _, p := range []feed.Position{first, before} {
-		n, lost := read(s, p)
-		if lost == nil || n > 0 || !strings.Contains(lost.Reason, "a release without a feed") || lost.Continue.String() != end.String() {
-			t.Errorf("%d changes, %+v", n, lost)
-		}
-	}
-	// 3. The feed continues there, also after a restart.
-	add(t, s, students(20, 25)...)
-	for range 2 {
-		if n, lost := read(s, end); lost != nil || n != 5 {
-			t.Errorf("%d changes, %v", n, lost)
-		}
-		if n, lost := read(s, feed.Position{}); lost != nil || n != 5 {
-			t.Errorf("from the oldest: %d changes, %v", n, lost)
-		}
-		if _, lost := read(s, before); lost == nil {
-			t.Error("a position before the gap is valid")
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		s, _ = open(false)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-}
-
 // TestFeedRetention: an opened store continues with the blocks on disk, and trims them.
 func TestFeedRetention(t *testing.T) {
 	fs := vfs.NewMem()
@@ -463,44 +377,4 @@ func TestFeedDepth(t *testing.T) {
 	if want := []uint8{0, 0, 0, 0, 0, 3, 3, 3}; !slices.Equal(got, want) {
 		t.Errorf("depths %v, want %v", got, want)
 	}
-}
-
-// TestFeedOfEarlierRelease: the private feed of an earlier release is removed, and the feed begins
-// after the stamps in use.
-func TestFeedOfEarlierRelease(t *testing.T) {
-	fs := vfs.NewMem()
-	s, err := Open("data", Options{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
-	add(t, s, takes("a"))
-	old := keyspace.LocalKey("feed/\x00\x00\x00\x00\x00\x00\x00\x01")
-	for _, key := range [][]byte{old, keyspace.LocalKey("feeding")} {
-		if err := s.db.SetLocal(key, []byte("x")); err != nil {
-			t.Fatal(err)
-		}
-	}
-	lower, upper := keyspace.LocalBounds("changes/")
-	if err := s.db.DeleteRange(lower, upper, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	s = openMem(t, Options{FS: fs})
-	for _, key := range [][]byte{old, keyspace.LocalKey("feeding")} {
-		if value, err := s.db.Value(key); value != nil || err != nil {
-			t.Errorf("%q is still there: %v", key, err)
-		}
-	}
-	wantChanges(t, s, feed.Position{})
-	early := position(t, s)
-	early.Marks = []feed.Mark{{Sequence: 1}}
-	for _, err := range s.Feed().Changes(ctx, feed.Request{Since: early}) {
-		if !errors.Is(err, feed.ErrGone) {
-			t.Errorf("%v", err)
-		}
-	}
-	add(t, s, takes("b"))
-	wantChanges(t, s, feed.Position{}, "+"+takes("b").String())
 }

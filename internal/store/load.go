@@ -15,7 +15,6 @@ import (
 	"github.com/cockroachdb/pebble/v2/sstable"
 
 	"github.com/trefoildb/trefoil/internal/feed"
-	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
@@ -253,7 +252,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	after.Annotations += record.NewAnnotations
 	after.Links += links
 	localRows := map[string][]byte{
-		string(entry): change, string(rowSequence): sequenceRow, string(changefeed.RowLimit): sequenceRow,
+		string(entry): change, string(rowSequence): sequenceRow,
 	}
 	if rows.Less(before.last()) { // others have written since the load began
 		localRows[string(keyspace.RowInexact)] = []byte{1}

@@ -3,11 +3,8 @@
 package store
 
 import (
-	"errors"
-
 	"github.com/cockroachdb/pebble/v2"
 
-	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/triple"
@@ -53,18 +50,8 @@ func (q *sequence) outgrow(epoch uint64, batch *pebble.Batch) error {
 		return nil
 	}
 	*q = sequence{epoch: epoch + 1, next: 1, limit: 1}
-	return setLimit(batch, keyspace.AppendStamp(nil, triple.Stamp{Epoch: q.epoch, Sequence: q.limit}))
+	return batch.Set(rowSequence, keyspace.AppendStamp(nil, triple.Stamp{Epoch: q.epoch, Sequence: q.limit}), nil)
 }
-
-// setLimit writes the limit, and the feed's copy of it: a release without the feed raises only the
-// first. Each process raises it before its first stamp. So the feed finds out if it has missed
-// changes.
-func setLimit(batch *pebble.Batch, limit []byte) error {
-	return errors.Join(batch.Set(rowSequence, limit, nil), batch.Set(changefeed.RowLimit, limit, nil))
-}
-
-// stored returns the stored limit.
-func (q *sequence) stored() triple.Stamp { return triple.Stamp{Epoch: q.epoch, Sequence: q.limit} }
 
 // last returns a stamp that no stamp in use exceeds.
 func (q *sequence) last() triple.Stamp { return triple.Stamp{Epoch: q.epoch, Sequence: q.next - 1} }
@@ -75,11 +62,11 @@ func (q *sequence) take(batch *pebble.Batch) (triple.Stamp, error) {
 	if row == nil {
 		return stamp, nil
 	}
-	return stamp, setLimit(batch, row)
+	return stamp, batch.Set(rowSequence, row, nil)
 }
 
-// takeRow returns the next stamp. If row is not nil, it must become the rows of rowSequence and of
-// changefeed.RowLimit together with the rows of the stamp.
+// takeRow returns the next stamp. If row is not nil, it must become the row of rowSequence together
+// with the rows of the stamp.
 func (q *sequence) takeRow() (stamp triple.Stamp, row []byte) {
 	if q.next == q.limit {
 		q.limit += reserveStamps

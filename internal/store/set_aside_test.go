@@ -136,27 +136,6 @@ func crashes(t *testing.T, fs *memdisk.FS, do func(vfs.FS), rng *rand.Rand) (clo
 	return clones
 }
 
-// A release without the marker was interrupted after the store had moved.
-func TestSetAsideOfAnEarlierRelease(t *testing.T) {
-	fs := memdisk.New()
-	was := madeMember(t, fs)
-	if err := directory.WriteRejoin(fs, "data", []string{"a:1", "b:2"}); err != nil {
-		t.Fatal(err)
-	}
-	if err := fs.MkdirAll("data/aside/1", 0o755); err != nil {
-		t.Fatal(err)
-	}
-	if err := fs.Rename("data/store", "data/aside/1/store"); err != nil {
-		t.Fatal(err)
-	}
-	if _, err := Open("data", Options{FS: fs, Member: true, ReadOnly: true}); !errors.Is(err, ErrVersion) {
-		t.Errorf("read only: %v", err)
-	}
-	if !mustBeAside(t, fs, was) {
-		t.Error("nothing was set aside")
-	}
-}
-
 // If a process has the directory open, nothing is moved. A marker with another name than a
 // directory of aside/ is an error.
 func TestSetAsideRefused(t *testing.T) {

@@ -190,7 +190,7 @@ func (s *Store) Status() Status {
 	if c, err := s.db.Counters(); err == nil {
 		// Users did not add the row of prefixes and the UIDs of pages, so they must not see them in a count.
 		triples, annotations := s.countPrefixRow()
-		st.Triples, st.Annotations = max(c.Triples-s.links(c)-triples, 0), max(c.Annotations-annotations, 0)
+		st.Triples, st.Annotations = max(c.Triples-c.Links-triples, 0), max(c.Annotations-annotations, 0)
 		inexact, err := s.db.Value(keyspace.RowInexact)
 		st.Exact = err == nil && inexact == nil && s.member.alone() == nil
 	}
@@ -205,15 +205,6 @@ func (s *Store) Status() Status {
 
 // prefixKey is the key of the row of prefixes.
 var prefixKey, _ = triple.AppendKey(nil, triple.SPO, systemgraph.PrefixRow)
-
-// links returns the number of UIDs and hosts of links. A read-only store of an earlier release has counted them when
-// it was opened.
-func (s *Store) links(c keyspace.Counters) int64 {
-	if s.options.ReadOnly {
-		return s.committer.counted.Links
-	}
-	return c.Links
-}
 
 // countPrefixRow counts the row of prefixes on this machine and its annotations. The database must be open.
 func (s *Store) countPrefixRow() (triples, annotations int64) {

@@ -150,8 +150,7 @@ func (s *Store) openDatabase() error {
 	// 1. The VERSION file decides: if it is missing, the directory must be new and hold no
 	// database.
 	var err error
-	var hasChecksum bool
-	s.id, hasChecksum, err = directory.ReadVersion(fs, s.dir)
+	s.id, err = directory.ReadVersion(fs, s.dir)
 	isNew := errors.Is(err, os.ErrNotExist)
 	switch {
 	case isNew && s.options.ReadOnly:
@@ -167,11 +166,6 @@ func (s *Store) openDatabase() error {
 		return err
 	}
 	// 2. Write the VERSION file last, because it says that the database exists.
-	if !isNew && !hasChecksum && !s.options.ReadOnly { // an earlier version made it
-		if err := directory.WriteVersion(fs, s.dir, s.id); err != nil {
-			return err
-		}
-	}
 	if isNew {
 		s.id = directory.NewUUID()
 		if err := directory.WriteVersion(fs, s.dir, s.id); err != nil {
@@ -199,7 +193,7 @@ func (s *Store) readState() (err error) {
 	}
 	if s.feed, err = changefeed.Open(s.db, changefeed.Options{
 		Retention: s.options.FeedRetention, Watched: s.options.Watched,
-		UUID: s.id, NewSource: restored, Commits: &s.committer.mu, Last: s.committer.sequence.last(), Limit: s.committer.sequence.stored(),
+		UUID: s.id, NewSource: restored, Commits: &s.committer.mu, Last: s.committer.sequence.last(),
 	}); err != nil {
 		return err
 	}

@@ -4,7 +4,6 @@ package store
 
 import (
 	"errors"
-	"fmt"
 	"strings"
 	"testing"
 
@@ -31,35 +30,5 @@ func TestVersionFlip(t *testing.T) {
 	}
 	if _, err := Open("data", Options{FS: fs}); !errors.Is(err, ErrCorrupt) || !strings.Contains(err.Error(), "checksum") {
 		t.Errorf("a UUID with a flipped bit: %v", err)
-	}
-}
-
-// TestVersionWithoutChecksum: a directory of an earlier release opens with its UUID. It gets the
-// checksum unless it is opened read-only.
-func TestVersionWithoutChecksum(t *testing.T) {
-	fs := vfs.NewMem()
-	s, err := Open("data", Options{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
-	id := s.id
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := directory.WriteFile(fs, "data/VERSION", fmt.Appendf(nil, "trefoil data directory\nformat 1\nuuid %s\n", id)); err != nil {
-		t.Fatal(err)
-	}
-	for _, readOnly := range []bool{true, false} {
-		s, err := Open("data", Options{FS: fs, ReadOnly: readOnly})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
-		got, hasChecksum, err := directory.ReadVersion(fs, "data")
-		if got != id || hasChecksum == readOnly || err != nil {
-			t.Errorf("read only %v: UUID %v, want %v; checksum %v, %v", readOnly, got, id, hasChecksum, err)
-		}
 	}
 }

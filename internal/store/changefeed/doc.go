@@ -10,7 +10,6 @@
 //	changes/log/E N P    changes of one commit, or a part of them
 //	changes/block/E N    uvarint bytes, uvarint Unix ms of the last row: a block of the log
 //	changes/begin        uvarint E, uvarint N, uvarint Unix ms, byte reason: what is trimmed
-//	changes/limit        uvarint E, uvarint N: the limit of stamps, see [Options.Limit]
 //	changes/source       8 bytes source of positions, 16 bytes UUID that it was made for
 //
 // E is an epoch and N a sequence, in 8 bytes each. Together they are the position of the row's last

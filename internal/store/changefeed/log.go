@@ -3,7 +3,6 @@
 package changefeed
 
 import (
-	"bytes"
 	"crypto/rand"
 	"encoding/binary"
 	"errors"
@@ -30,8 +29,6 @@ const (
 var (
 	rowBegin  = keyspace.LocalKey("changes/begin")
 	rowSource = keyspace.LocalKey("changes/source")
-	// RowLimit is the row of the store's limit of stamps as the feed knows it, see Options.Limit.
-	RowLimit = keyspace.LocalKey("changes/limit")
 )
 
 // Options are the parameters of [Open].
@@ -46,9 +43,6 @@ type Options struct {
 	NewSource bool
 	// Last is a stamp that no earlier change exceeds.
 	Last triple.Stamp
-	// Limit is the stored limit of stamps. A commit that raises it writes the new one into RowLimit. If
-	// that has another one, a release without a feed has written since, and the log begins anew.
-	Limit triple.Stamp
 	// Commits is the lock of commits. A consistent read waits for it, because readers see a commit before
 	// it is durable and in the feed. If it is nil, nobody commits meanwhile.
 	Commits sync.Locker
@@ -133,16 +127,13 @@ func Open(db *database.Database, o Options) (*Feed, error) {
 }
 
 func (f *Feed) open(o *Options) error {
-	// 1. Prepare what a new log needs, and remove the feed of earlier releases.
+	// 1. Prepare what a new log needs.
 	batch := f.db.NewBatch()
 	defer batch.Close()
 	if err := f.openSource(batch, o); err != nil {
 		return err
 	}
 	if err := f.openBegin(batch, o); err != nil {
-		return err
-	}
-	if err := f.removeOld(batch); err != nil {
 		return err
 	}
 	if !batch.Empty() && !f.db.ReadOnly {
@@ -233,55 +224,18 @@ func (f *Feed) openSource(batch *pebble.Batch, o *Options) error {
 	return nil
 }
 
-// openBegin reads the end of the trimmed part. A new log begins after the last stamp in use, and so
-// does one that has missed changes.
+// openBegin reads the end of the trimmed part. A new log begins after the last stamp in use.
 func (f *Feed) openBegin(batch *pebble.Batch, o *Options) error {
 	value, err := f.db.Value(rowBegin)
 	if err != nil {
 		return err
 	}
-	known, err := f.db.Value(RowLimit)
-	if err != nil {
-		return err
-	}
-	// 1. Logs from before RowLimit have none. They get one when they are opened.
-	limit := keyspace.AppendStamp(nil, o.Limit)
-	missed := value != nil && known != nil && !bytes.Equal(known, limit)
-	if !bytes.Equal(known, limit) {
-		if err := batch.Set(RowLimit, limit, nil); err != nil {
-			return err
-		}
-	}
-	if value != nil && !missed {
+	if value != nil {
 		f.begin, err = parseMark(value)
 		return err
 	}
-	// 2. Begin anew. The rows of before have no use.
 	f.begin = mark{o.Last, f.now(), reasonNew}
-	if missed {
-		f.begin.why = reasonOlder
-		for _, prefix := range []string{logPrefix, blockPrefix} {
-			lower, upper := keyspace.LocalBounds(prefix)
-			if err := batch.DeleteRange(lower, upper, nil); err != nil {
-				return err
-			}
-		}
-	}
 	return batch.Set(rowBegin, f.begin.append(nil), nil)
-}
-
-// removeOld deletes the rows feed/N and feeding, in which earlier releases kept changes of links.
-func (f *Feed) removeOld(batch *pebble.Batch) error {
-	lower, upper := keyspace.LocalBounds("feed/")
-	it, err := f.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
-	if err != nil {
-		return err
-	}
-	some := it.First()
-	if err := errors.Join(it.Error(), it.Close()); err != nil || !some {
-		return err
-	}
-	return errors.Join(batch.DeleteRange(lower, upper, nil), batch.Delete(keyspace.LocalKey("feeding"), nil))
 }
 
 // End returns the sequence of the last position. The channel is closed when the next change comes.

@@ -86,7 +86,6 @@ const (
 	reasonNew   reason = iota // they were before the log
 	reasonBytes               // the log was too large
 	reasonAge                 // they were too old
-	reasonOlder               // a release without a feed made them
 )
 
 // mark is the end of the trimmed part of a log.
@@ -105,10 +104,7 @@ func (m *mark) explain(r Retention) string {
 	case reasonAge:
 		return fmt.Sprintf("changes up to %s were trimmed, because they were older than %s (--feed-retention)", at, r.Age)
 	}
-	if m.why == reasonOlder {
-		return "changes before " + at + " are unknown, because a release without a feed has written to the directory"
-	}
-	return "the feed of this store begins at " + at + ", when a release with a feed first opened it"
+	return "the feed of this store begins at " + at
 }
 
 func (m *mark) append(dst []byte) []byte {
@@ -121,7 +117,7 @@ func parseMark(b []byte) (m mark, err error) {
 	m.Stamp = triple.Stamp{Epoch: d.uvarint(), Sequence: d.uvarint()}
 	m.at = time.UnixMilli(int64(d.uvarint()))
 	m.why = reason(d.byte())
-	if d.failed || len(d.rest) > 0 || m.why > reasonOlder {
+	if d.failed || len(d.rest) > 0 || m.why > reasonAge {
 		return m, keyspace.LocalError(b)
 	}
 	return m, nil

@@ -68,11 +68,7 @@ func writeMarker(fs vfs.FS, dir string, m marker) error {
 func readMarker(fs vfs.FS, dir string) (m marker, ok bool, err error) {
 	text, err := readSmall(fs, fs.PathJoin(dir, markerName))
 	if oserror.IsNotExist(err) {
-		m.target, ok, err = markerless(fs, dir)
-		if ok && err == nil {
-			m.addresses, err = ReadRejoin(fs, dir)
-		}
-		return m, ok, err
+		return m, false, nil
 	}
 	if err != nil {
 		return m, false, err
@@ -83,31 +79,6 @@ func readMarker(fs vfs.FS, dir string) (m marker, ok bool, err error) {
 	}
 	m.addresses = strings.Fields(text)
 	return m, true, nil
-}
-
-// markerless returns the target of an interrupted move by a release without the marker, if the
-// store had moved. Such a directory has a REJOIN file, a VERSION file and no store.
-func markerless(fs vfs.FS, dir string) (target string, ok bool, err error) {
-	for name, wanted := range map[string]bool{rejoinName: true, VersionName: true, AsideName: true, StoreName: false} {
-		_, err := fs.Stat(fs.PathJoin(dir, name))
-		if err != nil && !oserror.IsNotExist(err) {
-			return "", false, err
-		}
-		if (err == nil) != wanted {
-			return "", false, nil
-		}
-	}
-	names, err := fs.List(fs.PathJoin(dir, AsideName))
-	if err != nil {
-		return "", false, err
-	}
-	newest := 0
-	for _, name := range names {
-		if n, err := strconv.Atoi(name); err == nil {
-			newest = max(newest, n)
-		}
-	}
-	return strconv.Itoa(newest), newest > 0, nil
 }
 
 // finishAside makes the moves of the marker in dir, if it has one. A power cut may follow every

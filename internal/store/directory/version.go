@@ -79,18 +79,19 @@ func checksumLine(text string) string {
 	return fmt.Sprintf(checksumFormat, crc32.Checksum([]byte(text), crc32.MakeTable(crc32.Castagnoli)))
 }
 
-// parseVersion reads the text of a VERSION file. Files of earlier releases have no checksum.
-func parseVersion(text string) (id UUID, hasChecksum bool, err error) {
-	lines := text
+// parseVersion reads the text of a VERSION file.
+func parseVersion(text string) (UUID, error) {
+	lines, sum := text, ""
 	if at := strings.LastIndex(text, "crc32c "); at >= 0 {
-		lines, hasChecksum = text[:at], true
-		if text[at:] != checksumLine(lines) {
-			return UUID{}, true, fmt.Errorf("%w: the VERSION file fails its checksum, so the UUID in it may be another machine's: "+
-				"put back the file from a copy of this directory, restore a backup, or, in a cluster, let the machine join anew: %q", fault.ErrCorrupt, text)
-		}
+		lines, sum = text[:at], text[at:]
 	}
-	id, err = parseLines(lines)
-	return id, hasChecksum, err
+	// A file of another format may have no checksum, and its error must name the format.
+	id, err := parseLines(lines)
+	if !errors.Is(err, fault.ErrVersion) && sum != checksumLine(lines) {
+		err = fmt.Errorf("%w: the VERSION file fails its checksum, so the UUID in it may be another machine's: "+
+			"put back the file from a copy of this directory, restore a backup, or, in a cluster, let the machine join anew: %q", fault.ErrCorrupt, text)
+	}
+	return id, err
 }
 
 // parseLines reads the lines before the checksum.
@@ -125,17 +126,17 @@ func Lock(fs vfs.FS, dir string) (io.Closer, error) {
 	return nil, fmt.Errorf("lock %s: %w", dir, err)
 }
 
-// ReadVersion returns the UUID of the data directory dir, and whether it has a checksum. If dir
-// has no VERSION file, the error is [os.ErrNotExist].
-func ReadVersion(fs vfs.FS, dir string) (id UUID, hasChecksum bool, err error) {
+// ReadVersion returns the UUID of the data directory dir. If dir has no VERSION file, the error is
+// [os.ErrNotExist].
+func ReadVersion(fs vfs.FS, dir string) (UUID, error) {
 	f, err := fs.Open(fs.PathJoin(dir, VersionName))
 	if err != nil {
-		return UUID{}, false, err
+		return UUID{}, err
 	}
 	defer f.Close()
 	text, err := io.ReadAll(io.LimitReader(f, 4<<10))
 	if err != nil {
-		return UUID{}, false, err
+		return UUID{}, err
 	}
 	return parseVersion(string(text))
 }
@@ -201,7 +202,7 @@ func NewIdentity(dir string) (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, lock.Close()) }()
-	if _, _, err := ReadVersion(fs, dir); err != nil {
+	if _, err := ReadVersion(fs, dir); err != nil {
 		if errors.Is(err, os.ErrNotExist) {
 			return fmt.Errorf("%w: %s has no VERSION file", fault.ErrVersion, dir)
 		}

@@ -4,6 +4,7 @@ package directory
 
 import (
 	"errors"
+	"strings"
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store/fault"
@@ -22,8 +23,12 @@ func TestVersionGolden(t *testing.T) {
 	if text := versionText(id); text != goldenVersion {
 		t.Errorf("VERSION is %q, want %q", text, goldenVersion)
 	}
-	if got, hasChecksum, err := parseVersion(goldenVersion); got != id || !hasChecksum || err != nil {
-		t.Errorf("%v %v %v", got, hasChecksum, err)
+	if got, err := parseVersion(goldenVersion); got != id || err != nil {
+		t.Errorf("%v %v", got, err)
+	}
+	without, _, _ := strings.Cut(goldenVersion, "crc32c")
+	if _, err := parseVersion(without); !errors.Is(err, fault.ErrCorrupt) {
+		t.Errorf("without its checksum: %v", err)
 	}
 }
 
@@ -32,7 +37,7 @@ func TestVersionFlips(t *testing.T) {
 	text := []byte(versionText(NewUUID()))
 	for bit := range 8 * len(text) {
 		text[bit/8] ^= 1 << (bit % 8)
-		if _, _, err := parseVersion(string(text)); !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrVersion) {
+		if _, err := parseVersion(string(text)); !errors.Is(err, fault.ErrCorrupt) && !errors.Is(err, fault.ErrVersion) {
 			t.Errorf("bit %d: %q is taken: %v", bit, text, err)
 		}
 		text[bit/8] ^= 1 << (bit % 8)

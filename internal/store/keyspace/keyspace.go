@@ -73,8 +73,7 @@ func (c *Counters) Count(key []byte, n int64) {
 	}
 }
 
-// Append appends the value of [RowCounters]. It leaves out Links if they are 0, because earlier
-// releases read two numbers only.
+// Append appends the value of [RowCounters]. It leaves out Links if they are 0.
 func (c Counters) Append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, uint64(max(c.Triples, 0)))
 	dst = binary.AppendUvarint(dst, uint64(max(c.Annotations, 0)))
@@ -84,7 +83,7 @@ func (c Counters) Append(dst []byte) []byte {
 	return dst
 }
 
-// ParseCounters reads the value of [RowCounters]. If Links are 0, they may be unknown.
+// ParseCounters reads the value of [RowCounters].
 func ParseCounters(b []byte) (c Counters, err error) {
 	left := b
 	for _, n := range []*int64{&c.Triples, &c.Annotations, &c.Links} {
