@@ -35,7 +35,7 @@ type ActivityList struct {
 }
 
 // Activity returns what each machine does and uses.
-func (c *Client) Activity(ctx context.Context) (all ActivityList, err error) {
+func (c *Admin) Activity(ctx context.Context) (all ActivityList, err error) {
 	if err := c.get(ctx, c.endpoint("/cluster/activity", nil), &all); err != nil {
 		return all, fmt.Errorf("activity: %w", unwrapPermanent(err))
 	}

@@ -13,10 +13,10 @@ import (
 func TestActivity(t *testing.T) {
 	url, _ := startNode(t, server.Options{})
 	c := newClient(t, url, client.Options{})
-	if _, err := c.Queries(ctx); err != nil {
+	if _, err := c.Admin.Queries(ctx); err != nil {
 		t.Fatal(err)
 	}
-	all, err := c.Activity(ctx)
+	all, err := c.Admin.Activity(ctx)
 	if err != nil || len(all.Members) != 1 || len(all.Absent) != 0 {
 		t.Fatalf("%+v: %v", all, err)
 	}

@@ -29,6 +29,9 @@ type AnnotationCondition struct {
 	Absent  bool   // the application must have no annotation on the triple
 }
 
+// Annotations reads and changes what applications attach to triples.
+type Annotations struct{ *transport }
+
 // ErrPrecondition means that a condition does not hold, and nothing was changed. The current version
 // is in the [*Error].
 var ErrPrecondition = errors.New("precondition failed")
@@ -41,9 +44,9 @@ func annotationQuery(t triple.Triple, applicationID string) url.Values {
 	return query
 }
 
-// Annotation returns the annotation of an application on t. The error is [ErrNotFound] if there is
+// Get returns the annotation of an application on t. The error is [ErrNotFound] if there is
 // none.
-func (c *Client) Annotation(ctx context.Context, t triple.Triple, applicationID string) (Annotation, error) {
+func (c *Annotations) Get(ctx context.Context, t triple.Triple, applicationID string) (Annotation, error) {
 	a := Annotation{ApplicationID: applicationID}
 	text, header, err := c.send(ctx, call{method: http.MethodGet, target: c.endpoint("/annotations", annotationQuery(t, applicationID))}, triple.MaxAnnotationContent)
 	if err == nil {
@@ -69,8 +72,8 @@ func versionOf(header http.Header) (string, error) {
 	return version, nil
 }
 
-// Annotations returns all annotations of t that the client's token may read, by application ID.
-func (c *Client) Annotations(ctx context.Context, t triple.Triple) ([]Annotation, error) {
+// List returns all annotations of t that the client's token may read, by application ID.
+func (c *Annotations) List(ctx context.Context, t triple.Triple) ([]Annotation, error) {
 	var list struct {
 		Annotations []struct {
 			App, Type, Version string
@@ -95,32 +98,32 @@ func (c *Client) Annotations(ctx context.Context, t triple.Triple) ([]Annotation
 	return all, nil
 }
 
-// Annotate sets the annotation of an application on t if a condition holds, and returns its new
+// Set sets the annotation of an application on t if a condition holds, and returns its new
 // version. a.Media "" is [triple.DefaultMedia]; a.Version is ignored. If the version is "" without an
 // error, an earlier try had set the annotation. The error is [ErrPrecondition] if the condition does
 // not hold, and [ErrNotFound] if the triple is missing.
-func (c *Client) Annotate(ctx context.Context, t triple.Triple, a Annotation, when AnnotationCondition) (version string, err error) {
+func (c *Annotations) Set(ctx context.Context, t triple.Triple, a Annotation, when AnnotationCondition) (version string, err error) {
 	media := a.Media
 	if media == "" {
 		media = triple.DefaultMedia
 	}
-	version, err = c.changeAnnotation(ctx, call{method: http.MethodPut, body: a.Content, header: http.Header{"Content-Type": {media}}}, t, a.ApplicationID, when)
+	version, err = c.write(ctx, call{method: http.MethodPut, body: a.Content, header: http.Header{"Content-Type": {media}}}, t, a.ApplicationID, when)
 	if err != nil {
 		return "", fmt.Errorf("annotate: %w", err)
 	}
 	return version, nil
 }
 
-// RemoveAnnotation removes the annotation of an application on t if a condition holds. It is no
+// Remove removes the annotation of an application on t if a condition holds. It is no
 // error if there is none.
-func (c *Client) RemoveAnnotation(ctx context.Context, t triple.Triple, applicationID string, when AnnotationCondition) error {
-	if _, err := c.changeAnnotation(ctx, call{method: http.MethodDelete, header: http.Header{}}, t, applicationID, when); err != nil {
+func (c *Annotations) Remove(ctx context.Context, t triple.Triple, applicationID string, when AnnotationCondition) error {
+	if _, err := c.write(ctx, call{method: http.MethodDelete, header: http.Header{}}, t, applicationID, when); err != nil {
 		return fmt.Errorf("remove an annotation: %w", err)
 	}
 	return nil
 }
 
-func (c *Client) changeAnnotation(ctx context.Context, what call, t triple.Triple, applicationID string, when AnnotationCondition) (string, error) {
+func (c *Annotations) write(ctx context.Context, what call, t triple.Triple, applicationID string, when AnnotationCondition) (string, error) {
 	switch {
 	case applicationID == "":
 		return "", errors.New("the application id is empty")
@@ -139,7 +142,7 @@ func (c *Client) changeAnnotation(ctx context.Context, what call, t triple.Tripl
 	return versionOf(header)
 }
 
-// AnnotateResult is the result of AnnotateAll.
+// AnnotateResult is the result of [Annotations.Change].
 type AnnotateResult struct {
 	Set, Removed, Failed int64
 	// Errors are those of the first failed changes, at most 100 of each request of some 8 MiB.
@@ -152,10 +155,10 @@ type AnnotateError struct {
 	Err    *Error
 }
 
-// AnnotateAll makes many changes of annotations, in requests of some 8 MiB. A change that fails
+// Change makes many changes of annotations, in requests of some 8 MiB. A change that fails
 // leaves the others as they are. Changes of one annotation are made in their order. The error is one
 // of changes itself or of a request; the result then counts the work before it.
-func (c *Client) AnnotateAll(ctx context.Context, changes iter.Seq2[triple.AnnotationChange, error]) (total AnnotateResult, err error) {
+func (c *Annotations) Change(ctx context.Context, changes iter.Seq2[triple.AnnotationChange, error]) (total AnnotateResult, err error) {
 	what := call{method: http.MethodPost, target: c.endpoint("/annotations", nil), header: http.Header{"Content-Type": {"application/x-ndjson"}}, byTriple: true}
 	var body []byte
 	first, count := int64(0), int64(0)
@@ -210,6 +213,34 @@ func (c *Client) AnnotateAll(ctx context.Context, changes iter.Seq2[triple.Annot
 	}
 	if err := flush(); err != nil {
 		return total, fmt.Errorf("annotate: %w", err)
+	}
+	return total, nil
+}
+
+// AddTriples is [Client.Add] for triples with annotations, one list for each triple. The
+// annotations of a request are set after its triples, each durably by itself. If it fails, some may
+// be set, and all can be sent again.
+func (c *Annotations) AddTriples(ctx context.Context, triples []triple.Triple, annotations [][]triple.ApplicationData) (AddResult, error) {
+	var total AddResult
+	if len(annotations) != len(triples) {
+		return total, fmt.Errorf("add: %d lists of annotations for %d triples", len(annotations), len(triples))
+	}
+	for i := range annotations {
+		for j := range annotations[i] {
+			if err := annotations[i][j].Check(); err != nil {
+				return total, fmt.Errorf("add: triple %d: %w", i, err)
+			}
+		}
+	}
+	err := c.sendTriples(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, annotations, func(text []byte) error {
+		var answer AddResult
+		err := decodeJSON(text, &answer)
+		total.Added += answer.Added
+		total.Existing += answer.Existing
+		return err
+	})
+	if err != nil {
+		return total, fmt.Errorf("add: %w", err)
 	}
 	return total, nil
 }

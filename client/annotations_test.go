@@ -29,37 +29,37 @@ func TestAnnotations(t *testing.T) {
 	missing.Graph = tr.Subject
 	// 1. One annotation: its limits, versions and removal.
 	large := []byte(strings.Repeat("\xff", triple.MaxAnnotationContent))
-	version, err := c.Annotate(ctx, tr, client.Annotation{ApplicationID: "\xff app", Media: "a/b", Content: large}, client.AnnotationCondition{Absent: true})
+	version, err := c.Annotations.Set(ctx, tr, client.Annotation{ApplicationID: "\xff app", Media: "a/b", Content: large}, client.AnnotationCondition{Absent: true})
 	if err != nil {
 		t.Fatal(err)
 	}
-	a, err := c.Annotation(ctx, tr, "\xff app")
+	a, err := c.Annotations.Get(ctx, tr, "\xff app")
 	if err != nil || a.Version != version || a.Media != "a/b" || string(a.Content) != string(large) {
 		t.Errorf("%d bytes of %s, version %s, not %s, %v", len(a.Content), a.Media, a.Version, version, err)
 	}
-	_, err = c.Annotate(ctx, tr, a, client.AnnotationCondition{Absent: true})
+	_, err = c.Annotations.Set(ctx, tr, a, client.AnnotationCondition{Absent: true})
 	var e *client.Error
 	if !errors.Is(err, client.ErrPrecondition) || !errors.As(err, &e) || e.Version != version {
 		t.Errorf("%v, %+v", err, e)
 	}
-	if _, err := c.Annotate(ctx, missing, a, client.AnnotationCondition{}); !errors.Is(err, client.ErrNotFound) {
+	if _, err := c.Annotations.Set(ctx, missing, a, client.AnnotationCondition{}); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
 	a.Content = append(a.Content, 0)
-	if _, err := c.Annotate(ctx, tr, a, client.AnnotationCondition{}); !errors.Is(err, client.ErrTooLarge) {
+	if _, err := c.Annotations.Set(ctx, tr, a, client.AnnotationCondition{}); !errors.Is(err, client.ErrTooLarge) {
 		t.Error(err)
 	}
 	for range 2 {
-		if err := c.RemoveAnnotation(ctx, tr, "\xff app", client.AnnotationCondition{}); err != nil {
+		if err := c.Annotations.Remove(ctx, tr, "\xff app", client.AnnotationCondition{}); err != nil {
 			t.Error(err)
 		}
 	}
-	if _, err := c.Annotation(ctx, tr, "\xff app"); !errors.Is(err, client.ErrNotFound) {
+	if _, err := c.Annotations.Get(ctx, tr, "\xff app"); !errors.Is(err, client.ErrNotFound) {
 		t.Error(err)
 	}
 	// 2. Many changes, in more than one request. Errors name the change.
 	const n = 12
-	result, err := c.AnnotateAll(ctx, func(yield func(triple.AnnotationChange, error) bool) {
+	result, err := c.Annotations.Change(ctx, func(yield func(triple.AnnotationChange, error) bool) {
 		for i := range n {
 			change := triple.AnnotationChange{Triple: tr, ApplicationID: strings.Repeat("x", i+1), Content: large}
 			if i%5 == 4 {
@@ -74,7 +74,7 @@ func TestAnnotations(t *testing.T) {
 		!errors.Is(result.Errors[1].Err, client.ErrNotFound) {
 		t.Errorf("%+v, %v", result, err)
 	}
-	all, err := c.Annotations(ctx, tr)
+	all, err := c.Annotations.List(ctx, tr)
 	if err != nil || len(all) != n-2 || all[0].Version == "" || len(all[0].Content) != len(large) {
 		t.Errorf("%d annotations, %v", len(all), err)
 	}

@@ -130,11 +130,11 @@ func (c *Client) Backup(ctx context.Context, w io.Writer) error { return c.backu
 // BackupSince writes an increment: the changes behind the end of an earlier backup, whose position
 // since is. See Backup. If the change feed does not reach back to it, the error's status is 410, and a
 // full backup is necessary.
-func (c *Client) BackupSince(ctx context.Context, w io.Writer, since string) error {
+func (c *Admin) BackupSince(ctx context.Context, w io.Writer, since string) error {
 	return c.backup(ctx, w, url.Values{"since": {since}})
 }
 
-func (c *Client) backup(ctx context.Context, w io.Writer, query url.Values) error {
+func (c *transport) backup(ctx context.Context, w io.Writer, query url.Values) error {
 	answer, err := c.try(ctx, call{method: http.MethodGet, target: c.endpoint("/backup", query)}, nil)
 	if err != nil {
 		return fmt.Errorf("backup: %w", unwrapPermanent(err))
@@ -161,7 +161,7 @@ type RestoreSummary struct {
 // Restore fills an empty store or cluster from backups of clusters: a full one and its increments, one
 // after the other in archives. until is a time or a position of the change feed; "" is the end of the
 // last one. It is not retried. If it fails, the store may have a part, and must be emptied.
-func (c *Client) Restore(ctx context.Context, archives io.Reader, until string) (summary RestoreSummary, err error) {
+func (c *Admin) Restore(ctx context.Context, archives io.Reader, until string) (summary RestoreSummary, err error) {
 	query := url.Values{}
 	if until != "" {
 		query.Set("until", until)

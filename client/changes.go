@@ -56,6 +56,9 @@ type Change struct {
 	Line []byte
 }
 
+// Feed is the change feed: all changes of the store, in order.
+type Feed struct{ *transport }
+
 // ChangesOptions select a part of the feed. The zero value is all changes from now on.
 type ChangesOptions struct {
 	// Since is the position to continue at. "" is now; "0" is the oldest change that is kept.
@@ -80,7 +83,7 @@ type ChangesOptions struct {
 
 // Position returns the current end of the change feed. Read rows after it, and follow the feed from
 // it: then nothing is missed.
-func (c *Client) Position(ctx context.Context) (string, error) {
+func (c *Feed) Position(ctx context.Context) (string, error) {
 	var answer struct{ Position string }
 	if err := c.get(ctx, c.endpoint("/changes/position", nil), &answer); err != nil {
 		return "", fmt.Errorf("position of the change feed: %w", err)
@@ -92,11 +95,11 @@ func (c *Client) Position(ctx context.Context) (string, error) {
 // connects again behind the last position; some changes may then come twice. It gives up, with an
 // error, after Options.Retries failures in a row without a whole commit between them. If ctx ends, so do the
 // changes, with its error.
-func (c *Client) Changes(ctx context.Context, o ChangesOptions) iter.Seq2[Change, error] {
+func (c *Feed) Changes(ctx context.Context, o ChangesOptions) iter.Seq2[Change, error] {
 	return func(yield func(Change, error) bool) {
 		// 1. Without a position the first connection could break before its first line, and changes
 		// would be lost.
-		f := follower{client: c, options: o, since: o.Since, yield: yield}
+		f := follower{transport: c.transport, options: o, since: o.Since, yield: yield}
 		if f.since == "" {
 			var err error
 			if f.since, err = c.Position(ctx); err != nil {
@@ -127,7 +130,7 @@ var errProgress = errors.New("the connection broke after whole commits had arriv
 
 // follower follows the feed across connections.
 type follower struct {
-	client  *Client
+	*transport
 	options ChangesOptions
 	since   string
 	yield   func(Change, error) bool
@@ -149,8 +152,8 @@ func (f *follower) connect(ctx context.Context) error {
 	defer cancel(nil)
 	silent := time.AfterFunc(3*heartbeat, func() { cancel(errSilent) })
 	defer silent.Stop()
-	answer, err := f.client.try(ctx, call{
-		method: http.MethodGet, target: f.client.endpoint("/changes", f.query()), header: http.Header{"Accept": {"application/x-ndjson"}},
+	answer, err := f.try(ctx, call{
+		method: http.MethodGet, target: f.endpoint("/changes", f.query()), header: http.Header{"Accept": {"application/x-ndjson"}},
 	}, http.NoBody)
 	if err != nil {
 		return causeOf(ctx, err)

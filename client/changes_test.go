@@ -51,11 +51,11 @@ func TestChangesKinds(t *testing.T) {
 	if _, err := store.Delete(ctx, db, []triple.Triple{quad("a")}); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := c.Update(ctx, "CLEAR ALL", client.UpdateOptions{}); err != nil {
+	if _, err := c.Update(ctx, "CLEAR ALL", client.QueryOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	var kinds []string
-	for change, err := range c.Changes(ctx, client.ChangesOptions{Since: "0", End: true}) {
+	for change, err := range c.Feed.Changes(ctx, client.ChangesOptions{Since: "0", End: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -87,7 +87,7 @@ func TestChangesReconnect(t *testing.T) {
 	url, db := startNode(t, server.Options{})
 	w := newNetwork(t, func(n int, _ *http.Request) fate { return fate{cut: 3000, refuse: n%3 == 2} })
 	c := newClient(t, url, client.Options{HTTPClient: &http.Client{Transport: w}, Retries: 3})
-	since, err := c.Position(t.Context())
+	since, err := c.Feed.Position(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -97,7 +97,7 @@ func TestChangesReconnect(t *testing.T) {
 		add(t, db, want[i])
 	}
 	var got []string
-	for change, err := range c.Changes(t.Context(), client.ChangesOptions{Since: since}) {
+	for change, err := range c.Feed.Changes(t.Context(), client.ChangesOptions{Since: since}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -125,7 +125,7 @@ func TestChangesEnds(t *testing.T) {
 	ctx, cancel := context.WithCancel(t.Context())
 	defer cancel()
 	var last error
-	for change, err := range c.Changes(ctx, client.ChangesOptions{Since: "0"}) {
+	for change, err := range c.Feed.Changes(ctx, client.ChangesOptions{Since: "0"}) {
 		if last = err; err == nil && change.Kind == "add" {
 			cancel()
 		}
@@ -133,14 +133,14 @@ func TestChangesEnds(t *testing.T) {
 	if !errors.Is(last, context.Canceled) {
 		t.Error(last)
 	}
-	for _, err := range c.Changes(t.Context(), client.ChangesOptions{Since: "7"}) {
+	for _, err := range c.Feed.Changes(t.Context(), client.ChangesOptions{Since: "7"}) {
 		if last = err; !errors.Is(err, client.ErrBadRequest) {
 			t.Error(err)
 		}
 	}
 	unreachable := newClient(t, "http://127.0.0.1:1", client.Options{Retries: 2})
 	n := 0
-	for _, err := range unreachable.Changes(t.Context(), client.ChangesOptions{}) {
+	for _, err := range unreachable.Feed.Changes(t.Context(), client.ChangesOptions{}) {
 		if n++; err == nil {
 			t.Error("no error")
 		}
@@ -169,7 +169,7 @@ func TestChangesShutdown(t *testing.T) {
 	})
 	c := newClient(t, url, client.Options{HTTPClient: &http.Client{Transport: w}, Retries: 2})
 	var got []string
-	for change, err := range c.Changes(t.Context(), client.ChangesOptions{Since: "0", End: true}) {
+	for change, err := range c.Feed.Changes(t.Context(), client.ChangesOptions{Since: "0", End: true}) {
 		if err != nil {
 			t.Fatal(err)
 		}
@@ -186,7 +186,7 @@ func TestChangesUnavailable(t *testing.T) {
 		return fate{instead: &http.Response{StatusCode: http.StatusOK, Body: io.NopCloser(strings.NewReader(unavailableLine))}}
 	})
 	c := newClient(t, "http://node", client.Options{HTTPClient: &http.Client{Transport: w}, Retries: 2})
-	for _, err := range c.Changes(t.Context(), client.ChangesOptions{Since: "0"}) {
+	for _, err := range c.Feed.Changes(t.Context(), client.ChangesOptions{Since: "0"}) {
 		if !errors.Is(err, client.ErrUnavailable) {
 			t.Error(err)
 		}
@@ -230,7 +230,7 @@ func TestChangesSlowConsumer(t *testing.T) {
 		})
 		c := newClient(t, "http://node", client.Options{HTTPClient: &http.Client{Transport: w}})
 		var got []string
-		for change, err := range c.Changes(t.Context(), client.ChangesOptions{Since: "0", End: true}) {
+		for change, err := range c.Feed.Changes(t.Context(), client.ChangesOptions{Since: "0", End: true}) {
 			if err != nil {
 				t.Fatal(err)
 			}

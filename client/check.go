@@ -26,7 +26,7 @@ type Problem struct {
 
 // Check verifies all data of the node, or of all machines of the cluster. It takes as long as
 // reading all data, and changes nothing.
-func (c *Client) Check(ctx context.Context) (CheckReport, error) {
+func (c *Admin) Check(ctx context.Context) (CheckReport, error) {
 	var r CheckReport
 	if err := c.get(ctx, c.endpoint("/check", nil), &r); err != nil {
 		return r, fmt.Errorf("check: %w", err)

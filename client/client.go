@@ -10,9 +10,12 @@
 //	}
 //
 // The same works in SPARQL, with [Client.Query], [Client.Construct], [Client.Ask] and
-// [Client.Update]. [Client.Select] accepts triple patterns only:
+// [Client.Update]. [SPARQL.Select] accepts triple patterns only:
 //
-//	for s, err := range c.Select(ctx, `?who <http://example.org/knows> ?whom`, client.QueryOptions{}) {
+//	for s, err := range c.SPARQL.Select(ctx, `?who <http://example.org/knows> ?whom`, client.QueryOptions{}) {
+//
+// The other verbs are methods of the client's fields: c.Graphs.Put replaces a graph, c.Text.Search
+// searches literals, c.Admin.Check compares the orders.
 //
 // # Retries
 //
@@ -44,15 +47,10 @@ package client
 
 import (
 	"context"
-	"crypto/tls"
 	"crypto/x509"
 	"fmt"
-	"math/rand/v2"
-	"net"
 	"net/http"
-	"net/url"
 	"strings"
-	"sync/atomic"
 	"time"
 )
 
@@ -85,13 +83,6 @@ type Options struct {
 	Sleep func(ctx context.Context, d time.Duration) error
 }
 
-const (
-	maxPageSize       = 10_000
-	defaultRetries    = 4
-	defaultMinBackoff = 100 * time.Millisecond
-	defaultMaxBackoff = 10 * time.Second
-)
-
 // Validate returns an error if an option is out of range or contradicts another one.
 func (o Options) Validate() error {
 	switch {
@@ -107,116 +98,45 @@ func (o Options) Validate() error {
 	return nil
 }
 
-// Client sends requests to one node, or to one of several members of a cluster. It is safe for
-// concurrent use.
+// Client is a store behind one node, or behind several members of a cluster. It has the verbs of
+// every day, and its fields have the others. They are set by [New] and must not be changed. A Client
+// and its fields are safe for concurrent use.
 type Client struct {
-	nodes   []url.URL
-	current atomic.Int64 // its remainder by len(nodes) is the index of the node that gets requests
-	options Options
-	own     *http.Transport // closed by Close; nil if HTTPClient was given
+	*transport
+
+	Annotations   *Annotations
+	SPARQL        *SPARQL
+	Graphs        *Graphs
+	Text          *Text
+	Links         *Links
+	Feed          *Feed
+	Subscriptions *Subscriptions
+	Functions     *Functions
+	Prefixes      *Prefixes
+	Admin         *Admin
 }
 
 // New returns a client of the node at a URL like http://127.0.0.1:7333, or of the members of a
 // cluster at several, like "http://10.0.0.1:7333,http://10.0.0.2:7333". It does not connect yet. It
 // fails if a URL or an option is invalid.
 func New(addresses string, options Options) (*Client, error) {
-	// 1. Check the options and the addresses.
 	if err := options.Validate(); err != nil {
 		return nil, err
 	}
-	c := &Client{options: options}
-	for address := range strings.SplitSeq(addresses, ",") {
-		u, err := url.Parse(strings.TrimSpace(address))
-		if err != nil {
-			return nil, fmt.Errorf("client: %w", err)
-		}
-		if u.Scheme != "http" && u.Scheme != "https" || u.Host == "" || u.RawQuery != "" || u.Fragment != "" {
-			return nil, fmt.Errorf("client: %q is not the address of a node, like http://127.0.0.1:7333", address)
-		}
-		c.nodes = append(c.nodes, *u)
+	t, err := newTransport(addresses, options)
+	if err != nil {
+		return nil, err
 	}
-	// 2. Fill in the defaults.
-	if options.HTTPClient == nil {
-		c.own = newTransport(options.RootCAs)
-		if len(c.nodes) > 1 { // a machine that is off does not refuse a connection
-			c.own.DialContext = (&net.Dialer{Timeout: failoverDialTimeout}).DialContext
-		}
-		c.options.HTTPClient = &http.Client{Transport: c.own}
+	c := &Client{
+		transport: t, Annotations: &Annotations{t}, Graphs: &Graphs{t}, Text: &Text{t}, Links: &Links{transport: t}, Feed: &Feed{t},
+		Subscriptions: &Subscriptions{t}, Functions: &Functions{t}, Prefixes: &Prefixes{t}, Admin: &Admin{t},
 	}
-	if options.PageSize == 0 {
-		c.options.PageSize = maxPageSize
-	}
-	if options.Retries == 0 {
-		c.options.Retries = defaultRetries
-	}
-	if options.MinBackoff == 0 {
-		c.options.MinBackoff = defaultMinBackoff
-	}
-	if options.MaxBackoff == 0 {
-		c.options.MaxBackoff = max(defaultMaxBackoff, c.options.MinBackoff)
-	}
-	if options.Sleep == nil {
-		c.options.Sleep = sleep
-	}
+	c.SPARQL = &SPARQL{c}
 	return c, nil
-}
-
-// failoverDialTimeout bounds a connection attempt if there is another address.
-const failoverDialTimeout = 3 * time.Second
-
-// newTransport returns a transport for many goroutines and one node.
-func newTransport(roots *x509.CertPool) *http.Transport {
-	t := http.DefaultTransport.(*http.Transport).Clone()
-	if roots != nil {
-		t.TLSClientConfig = &tls.Config{RootCAs: roots}
-	}
-	t.MaxIdleConnsPerHost = 256
-	t.DisableCompression = true
-	return t
 }
 
 // Close closes idle connections. The client must not be used afterwards.
 func (c *Client) Close() error {
-	if c.own != nil {
-		c.own.CloseIdleConnections()
-	}
+	c.closeIdle()
 	return nil
-}
-
-// endpoint returns the URL of an endpoint, such as "/range", below the address of any node.
-func (c *Client) endpoint(path string, query url.Values) url.URL {
-	return url.URL{Path: path, RawQuery: query.Encode()}
-}
-
-// at returns the URL of an endpoint of a node.
-func (c *Client) at(node int64, target url.URL) string {
-	u := c.nodes[node%int64(len(c.nodes))]
-	u.Path = strings.TrimSuffix(u.Path, "/") + target.Path
-	u.RawPath = ""
-	u.RawQuery = target.RawQuery
-	return u.String()
-}
-
-// leave makes the client turn to the next node, unless it has left this one before.
-func (c *Client) leave(node int64) { c.current.CompareAndSwap(node, node+1) }
-
-func sleep(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
-// backoff returns the pause before the n-th retry, from 1. It doubles up to MaxBackoff. It is cut
-// by up to half at random, because clients must not retry at the same moment.
-func (c *Client) backoff(n int) time.Duration {
-	d := c.options.MinBackoff << min(n-1, 20)
-	if d <= 0 || d > c.options.MaxBackoff {
-		d = c.options.MaxBackoff
-	}
-	return d - rand.N(d/2+1)
 }

@@ -10,6 +10,7 @@ import (
 	"io"
 	"net/http"
 	"path/filepath"
+	"reflect"
 	"slices"
 	"strings"
 	"testing"
@@ -264,12 +265,12 @@ func TestWhere(t *testing.T) {
 	if _, err := c.Add(ctx, []triple.Triple{tr}); err != nil {
 		t.Fatal(err)
 	}
-	at, err := c.Where(ctx, tr)
+	at, err := c.Admin.Where(ctx, tr)
 	if err != nil || !at.Stored || at.Holding != 1 || len(at.Places) != 4 || at.Places[0].Row != "present" || at.Places[0].Segment == nil {
 		t.Errorf("%+v, %v", at, err)
 	}
 	tr.Graph = triple.Term{}
-	if at, err = c.Where(ctx, tr); err != nil || at.Stored || at.Holding != 0 || len(at.Places) != 3 || at.Places[0].Row != "missing" {
+	if at, err = c.Admin.Where(ctx, tr); err != nil || at.Stored || at.Holding != 0 || len(at.Places) != 3 || at.Places[0].Row != "missing" {
 		t.Errorf("%+v, %v", at, err)
 	}
 }
@@ -343,7 +344,7 @@ func TestLoadBackupStatus(t *testing.T) {
 	if s, err := c.Status(ctx); err != nil || s.Triples != 4 || s.Version != "test" || len(s.Members) != 1 || s.Segments < 1 {
 		t.Errorf("%+v, %v", s, err)
 	}
-	if r, err := c.Check(ctx); err != nil || r.Triples != 4 || r.Rows["gspo"] != 4 || len(r.Problems) != 0 {
+	if r, err := c.Admin.Check(ctx); err != nil || r.Triples != 4 || r.Rows["gspo"] != 4 || len(r.Problems) != 0 {
 		t.Errorf("%+v, %v", r, err)
 	}
 	var backup bytes.Buffer
@@ -407,5 +408,28 @@ func TestContext(t *testing.T) {
 	}})
 	if _, err := c.Count(waiting, triple.Pattern{}); !errors.Is(err, errNetwork) || w.requests() != 1 {
 		t.Error(err, w.requests())
+	}
+}
+
+// A client that grows gets another part, because nobody reads a list of 90 methods.
+func TestMethodsOfParts(t *testing.T) {
+	c := newClient(t, "http://127.0.0.1:1", client.Options{})
+	parts := []reflect.Value{reflect.ValueOf(c)}
+	for _, field := range reflect.VisibleFields(reflect.TypeFor[client.Client]()) {
+		if len(field.Index) == 1 && field.IsExported() {
+			part := parts[0].Elem().FieldByIndex(field.Index)
+			if part.IsNil() {
+				t.Errorf("New leaves %s out", field.Name)
+			}
+			parts = append(parts, part)
+		}
+	}
+	if len(parts) < 10 {
+		t.Errorf("only %d parts", len(parts))
+	}
+	for _, part := range parts {
+		if n := part.NumMethod(); n == 0 || n > 20 {
+			t.Errorf("%s has %d exported methods", part.Type(), n)
+		}
 	}
 }

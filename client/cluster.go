@@ -134,6 +134,10 @@ type LostRange struct {
 	Epoch uint64 `json:"epoch"` // the first epoch with the loss
 }
 
+// Admin is what operators do: changes of a cluster's machines, backups, checks, running queries, and
+// which machines have a triple.
+type Admin struct{ *transport }
+
 // Status returns the status of the node or of its cluster.
 func (c *Client) Status(ctx context.Context) (Status, error) {
 	var s Status
@@ -155,7 +159,7 @@ func (c *Client) Ready(ctx context.Context) error {
 // Leave makes a machine hand over its data and then stop being a member. machine is its ID; "" is
 // the node of the client, which must then have one address. It returns when that is decided, with the
 // status at that moment.
-func (c *Client) Leave(ctx context.Context, machine string) (Status, error) {
+func (c *Admin) Leave(ctx context.Context, machine string) (Status, error) {
 	if machine == "" && len(c.nodes) > 1 {
 		return Status{}, fmt.Errorf("leave: name the machine, because the client has %d addresses", len(c.nodes))
 	}
@@ -164,23 +168,23 @@ func (c *Client) Leave(ctx context.Context, machine string) (Status, error) {
 
 // Remove excludes a machine that will not come back, as if it had failed. Its copies are made again
 // from others.
-func (c *Client) Remove(ctx context.Context, machine string) (Status, error) {
+func (c *Admin) Remove(ctx context.Context, machine string) (Status, error) {
 	return c.changeMember(ctx, "remove", machine)
 }
 
 // AcceptLoss declares the remaining rows of lost ranges complete, because they can then be read
 // again.
-func (c *Client) AcceptLoss(ctx context.Context) (Status, error) {
+func (c *Admin) AcceptLoss(ctx context.Context) (Status, error) {
 	return c.changeMember(ctx, "accept-loss", "")
 }
 
 // SetCopies changes the number of copies of each triple: 2 to 5. It returns when that is decided,
 // with the status at that moment.
-func (c *Client) SetCopies(ctx context.Context, n int) (Status, error) {
+func (c *Admin) SetCopies(ctx context.Context, n int) (Status, error) {
 	return c.changeCluster(ctx, "copies", url.Values{"copies": {strconv.Itoa(n)}})
 }
 
-func (c *Client) changeMember(ctx context.Context, how, machine string) (Status, error) {
+func (c *Admin) changeMember(ctx context.Context, how, machine string) (Status, error) {
 	query := url.Values{}
 	if machine != "" {
 		query.Set("machine", machine)
@@ -188,7 +192,7 @@ func (c *Client) changeMember(ctx context.Context, how, machine string) (Status,
 	return c.changeCluster(ctx, how, query)
 }
 
-func (c *Client) changeCluster(ctx context.Context, how string, query url.Values) (s Status, err error) {
+func (c *Admin) changeCluster(ctx context.Context, how string, query url.Values) (s Status, err error) {
 	text, _, err := c.send(ctx, call{method: http.MethodPost, target: c.endpoint("/cluster/"+how, query)}, maxJSONBytes)
 	if err == nil {
 		err = decodeJSON(text, &s)

@@ -84,7 +84,7 @@ func TestMembers(t *testing.T) {
 		asked = append(asked, r.Method+" "+r.URL.String())
 		fmt.Fprint(w, `{"cluster":"photos","members":[{"id":"1","state":"leaving","walk":{"rows":5,"etaSeconds":1.5}}]}`)
 	}, client.Options{})
-	for _, change := range []func(context.Context, string) (client.Status, error){c.Leave, c.Remove} {
+	for _, change := range []func(context.Context, string) (client.Status, error){c.Admin.Leave, c.Admin.Remove} {
 		for _, machine := range []string{"", "0123456789abcdef"} {
 			s, err := change(t.Context(), machine)
 			if err != nil || s.Cluster != "photos" || s.Members[0].State != "leaving" || s.Members[0].Walk.ETA != 1.5 {
@@ -97,7 +97,7 @@ func TestMembers(t *testing.T) {
 		t.Errorf("asked %q", asked)
 	}
 	url, _ := startNode(t, server.Options{})
-	if _, err := newClient(t, url, client.Options{}).Leave(t.Context(), ""); !errors.Is(err, client.ErrConflict) {
+	if _, err := newClient(t, url, client.Options{}).Admin.Leave(t.Context(), ""); !errors.Is(err, client.ErrConflict) {
 		t.Errorf("a node alone: %v", err)
 	}
 }

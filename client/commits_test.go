@@ -70,7 +70,7 @@ func TestLargeCommits(t *testing.T) {
 		since, set := "0", feedtest.Set{}
 		return feedtest.Consumer{Objects: set.Objects, Follow: func(ctx context.Context) error {
 			node.fail(nil)
-			for change, err := range c.Changes(ctx, client.ChangesOptions{Since: since, End: true}) {
+			for change, err := range c.Feed.Changes(ctx, client.ChangesOptions{Since: since, End: true}) {
 				if err != nil {
 					return errors.Join(err, node.fail(nil))
 				}
@@ -121,7 +121,7 @@ func TestChangesBreakInside(t *testing.T) {
 			c := newClient(t, url, client.Options{HTTPClient: &http.Client{Transport: w}, Retries: 3})
 			positions := map[string]bool{}
 			var last error
-			for change, err := range c.Changes(t.Context(), client.ChangesOptions{Since: "0", End: true}) {
+			for change, err := range c.Feed.Changes(t.Context(), client.ChangesOptions{Since: "0", End: true}) {
 				if last = err; err == nil && change.Position != "" {
 					positions[change.Position] = true
 				}

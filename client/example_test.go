@@ -39,7 +39,7 @@ func serve(ctx context.Context) (url string, end func()) {
 	defer c.Close()
 	_, err = c.Update(ctx, `PREFIX ex: <http://example.org/> INSERT DATA {
 		ex:anna ex:name "Ann \"the\" O'Neill" . ex:ben ex:knows ex:anna ; ex:age 35 .
-		ex:box ex:size 99 . ex:crate ex:size 150 . ex:chest ex:size 100 . ex:trunk ex:size 200 }`, client.UpdateOptions{})
+		ex:box ex:size 99 . ex:crate ex:size 150 . ex:chest ex:size 100 . ex:trunk ex:size 200 }`, client.QueryOptions{})
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -103,7 +103,7 @@ func ExampleClient_Query() {
 }
 
 // A counter on a triple, which many clients may increment: none of the increments is lost.
-func ExampleClient_Annotate() {
+func ExampleAnnotations_Set() {
 	ctx := context.Background()
 	url, end := serve(ctx)
 	defer end()
@@ -117,7 +117,7 @@ func ExampleClient_Annotate() {
 		for {
 			// 1. Read the counter and its version.
 			count, when := 0, client.AnnotationCondition{Absent: true}
-			old, err := c.Annotation(ctx, likes, "counter")
+			old, err := c.Annotations.Get(ctx, likes, "counter")
 			if err == nil {
 				when = client.AnnotationCondition{Version: old.Version}
 				_, err = fmt.Sscan(string(old.Content), &count)
@@ -127,7 +127,7 @@ func ExampleClient_Annotate() {
 			}
 			// 2. Set it, unless another client was faster.
 			next := client.Annotation{ApplicationID: "counter", Media: "text/plain", Content: fmt.Append(nil, count+1)}
-			_, err = c.Annotate(ctx, likes, next, when)
+			_, err = c.Annotations.Set(ctx, likes, next, when)
 			if err == nil {
 				break
 			}
@@ -136,7 +136,7 @@ func ExampleClient_Annotate() {
 			}
 		}
 	}
-	all, err := c.Annotations(ctx, likes)
+	all, err := c.Annotations.List(ctx, likes)
 	if err != nil {
 		log.Fatal(err)
 	}
@@ -147,7 +147,7 @@ func ExampleClient_Annotate() {
 }
 
 // A graph is replaced by a document, and read as a document of another syntax.
-func ExampleClient_PutGraph() {
+func ExampleGraphs_Put() {
 	ctx := context.Background()
 	url, end := serve(ctx)
 	defer end()
@@ -158,10 +158,10 @@ func ExampleClient_PutGraph() {
 	defer c.Close()
 	const people = client.GraphName("http://example.org/people")
 	turtle := []byte(`@prefix ex: <http://example.org/> . ex:dora ex:age 7 ; ex:knows ex:anna .`)
-	if _, err := c.PutGraph(ctx, people, "text/turtle", turtle); err != nil {
+	if _, err := c.Graphs.Put(ctx, people, "text/turtle", turtle); err != nil {
 		log.Fatal(err)
 	}
-	document, err := c.Graph(ctx, people, "application/n-triples")
+	document, err := c.Graphs.Get(ctx, people, "application/n-triples")
 	if err != nil {
 		log.Fatal(err)
 	}

@@ -91,7 +91,7 @@ func TestFailover(t *testing.T) {
 		t.Errorf("%d triples, %v", n, err)
 	}
 	// Without a machine, Leave would be for whichever node is current.
-	if _, err := c.Leave(ctx, ""); err == nil || !strings.Contains(err.Error(), "2 addresses") {
+	if _, err := c.Admin.Leave(ctx, ""); err == nil || !strings.Contains(err.Error(), "2 addresses") {
 		t.Errorf("leave: %v", err)
 	}
 	// If no address answers, the request ends with an error.
@@ -115,7 +115,7 @@ func TestFailoverLostAnswer(t *testing.T) {
 	})
 	port := url[strings.LastIndex(url, ":"):]
 	c := newClient(t, url+",http://localhost"+port, client.Options{HTTPClient: &http.Client{Transport: w}})
-	result, err := c.Update(ctx, "INSERT DATA { <http://ex/a> <http://ex/p> 1 }", client.UpdateOptions{})
+	result, err := c.Update(ctx, "INSERT DATA { <http://ex/a> <http://ex/p> 1 }", client.QueryOptions{})
 	// A second update would have added nothing.
 	if err != nil || result.Added != 1 && !result.Repeated {
 		t.Errorf("%+v, %v", result, err)

@@ -14,6 +14,9 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// Functions registers update functions.
+type Functions struct{ *transport }
+
 // FunctionOptions attach a module to changes.
 type FunctionOptions struct {
 	// Pattern selects the changed triples; the zero Pattern is all.
@@ -84,9 +87,9 @@ const wasmType = "application/wasm"
 
 func functionPath(name string) string { return "/functions/" + name }
 
-// PutFunction registers a module. A new function begins with the changes after the call. One that
+// Put registers a module. A new function begins with the changes after the call. One that
 // exists keeps its place; if it is stopped, it continues.
-func (c *Client) PutFunction(ctx context.Context, name string, module []byte, o FunctionOptions) (f Function, err error) {
+func (c *Functions) Put(ctx context.Context, name string, module []byte, o FunctionOptions) (f Function, err error) {
 	// 1. Translate the options.
 	query := patternQuery(o.Pattern)
 	set := func(name, value string, is bool) {
@@ -114,8 +117,8 @@ func (c *Client) PutFunction(ctx context.Context, name string, module []byte, o 
 	return f, nil
 }
 
-// Functions returns all functions, by name.
-func (c *Client) Functions(ctx context.Context) ([]Function, error) {
+// List returns all functions, by name.
+func (c *Functions) List(ctx context.Context) ([]Function, error) {
 	var answer struct{ Functions []Function }
 	if err := c.get(ctx, c.endpoint("/functions", nil), &answer); err != nil {
 		return nil, fmt.Errorf("list the functions: %w", unwrapPermanent(err))
@@ -123,16 +126,16 @@ func (c *Client) Functions(ctx context.Context) ([]Function, error) {
 	return answer.Functions, nil
 }
 
-// Function returns one function.
-func (c *Client) Function(ctx context.Context, name string) (f Function, err error) {
+// Get returns one function.
+func (c *Functions) Get(ctx context.Context, name string) (f Function, err error) {
 	if err := c.get(ctx, c.endpoint(functionPath(name), nil), &f); err != nil {
 		return f, fmt.Errorf("function %s: %w", name, unwrapPermanent(err))
 	}
 	return f, nil
 }
 
-// FunctionModule returns the module of a function.
-func (c *Client) FunctionModule(ctx context.Context, name string) ([]byte, error) {
+// Module returns the module of a function.
+func (c *Functions) Module(ctx context.Context, name string) ([]byte, error) {
 	module, _, err := c.send(ctx, call{method: http.MethodGet, target: c.endpoint(functionPath(name), url.Values{}),
 		header: http.Header{"Accept": {wasmType}}}, maxJSONBytes)
 	if err != nil {
@@ -141,8 +144,8 @@ func (c *Client) FunctionModule(ctx context.Context, name string) ([]byte, error
 	return module, nil
 }
 
-// DeleteFunction deletes a function.
-func (c *Client) DeleteFunction(ctx context.Context, name string) error {
+// Delete deletes a function.
+func (c *Functions) Delete(ctx context.Context, name string) error {
 	_, err := c.change(ctx, call{method: http.MethodDelete, target: c.endpoint(functionPath(name), nil)}, true)
 	if err != nil {
 		return fmt.Errorf("delete the function %s: %w", name, unwrapPermanent(err))

@@ -15,6 +15,9 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// Graphs reads and changes whole graphs.
+type Graphs struct{ *transport }
+
 // GraphName names a graph: an IRI, [DefaultGraph], or [Dataset] for all graphs.
 type GraphName string
 
@@ -26,31 +29,31 @@ const (
 )
 
 // endpoint returns the endpoint of a graph.
-func (g GraphName) endpoint(c *Client) url.URL {
+func (g GraphName) endpoint(t *transport) url.URL {
 	switch g {
 	case Dataset:
-		return c.endpoint("/data", nil)
+		return t.endpoint("/data", nil)
 	case DefaultGraph:
-		return c.endpoint("/data", url.Values{"default": {""}})
+		return t.endpoint("/data", url.Values{"default": {""}})
 	}
-	return c.endpoint("/data", url.Values{"graph": {string(g)}})
+	return t.endpoint("/data", url.Values{"graph": {string(g)}})
 }
 
 // GraphResult counts the triples of a change of a graph.
 type GraphResult struct {
-	Added    int64 // by PostGraph: triples that did not exist
-	Existing int64 // by PostGraph: the others
-	Deleted  int64 // by DeleteGraph
+	Added    int64 // by Post: triples that did not exist
+	Existing int64 // by Post: the others
+	Deleted  int64 // by Delete
 	// Repeated is true if an earlier try made the change. The counts are then unknown.
 	Repeated bool
 }
 
-// Graph returns the document of a graph in a syntax that mediaType names, such as "text/turtle". The
+// Get returns the document of a graph in a syntax that mediaType names, such as "text/turtle". The
 // node reads the graph while the document is read. A document is complete only if reading it ends with
 // io.EOF. The caller must close it. A named graph without triples is [ErrNotFound]. It is sent
 // again only before the document begins.
-func (c *Client) Graph(ctx context.Context, g GraphName, mediaType string) (io.ReadCloser, error) {
-	what := call{method: http.MethodGet, target: g.endpoint(c), header: http.Header{"Accept": {mediaType}}}
+func (c *Graphs) Get(ctx context.Context, g GraphName, mediaType string) (io.ReadCloser, error) {
+	what := call{method: http.MethodGet, target: g.endpoint(c.transport), header: http.Header{"Accept": {mediaType}}}
 	var answer *http.Response
 	err := c.retry(ctx, func() (err error) {
 		answer, err = c.try(ctx, what, nil)
@@ -62,10 +65,10 @@ func (c *Client) Graph(ctx context.Context, g GraphName, mediaType string) (io.R
 	return answer.Body, nil
 }
 
-// GraphTriples yields the triples of a graph, or of all graphs. An error ends them.
-func (c *Client) GraphTriples(ctx context.Context, g GraphName) iter.Seq2[triple.Triple, error] {
+// Triples yields the triples of a graph, or of all graphs. An error ends them.
+func (c *Graphs) Triples(ctx context.Context, g GraphName) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
-		document, err := c.Graph(ctx, g, "application/n-quads")
+		document, err := c.Get(ctx, g, "application/n-quads")
 		if err != nil {
 			yield(triple.Triple{}, err)
 			return
@@ -83,30 +86,30 @@ func (c *Client) GraphTriples(ctx context.Context, g GraphName) iter.Seq2[triple
 	}
 }
 
-// PutGraph replaces a graph, or all graphs, by a document of a media type. It is durable when it
+// Put replaces a graph, or all graphs, by a document of a media type. It is durable when it
 // returns. On a lone node it is done as a whole or not at all; see docs/api/graphs.md for clusters and for
 // the greatest document.
-func (c *Client) PutGraph(ctx context.Context, g GraphName, mediaType string, document []byte) (GraphResult, error) {
-	return c.changeGraph(ctx, http.MethodPut, g, mediaType, document)
+func (c *Graphs) Put(ctx context.Context, g GraphName, mediaType string, document []byte) (GraphResult, error) {
+	return c.write(ctx, http.MethodPut, g, mediaType, document)
 }
 
-// PostGraph adds a document to a graph, or to all graphs. A dataset must be TriG or N-Quads. See
-// PutGraph.
-func (c *Client) PostGraph(ctx context.Context, g GraphName, mediaType string, document []byte) (GraphResult, error) {
-	return c.changeGraph(ctx, http.MethodPost, g, mediaType, document)
+// Post adds a document to a graph, or to all graphs. A dataset must be TriG or N-Quads. See
+// Put.
+func (c *Graphs) Post(ctx context.Context, g GraphName, mediaType string, document []byte) (GraphResult, error) {
+	return c.write(ctx, http.MethodPost, g, mediaType, document)
 }
 
-// DeleteGraph deletes all triples of a graph. A named graph without triples is [ErrNotFound]. The
-// whole dataset cannot be deleted; replace it by an empty document. See PutGraph.
-func (c *Client) DeleteGraph(ctx context.Context, g GraphName) (GraphResult, error) {
+// Delete deletes all triples of a graph. A named graph without triples is [ErrNotFound]. The
+// whole dataset cannot be deleted; replace it by an empty document. See Put.
+func (c *Graphs) Delete(ctx context.Context, g GraphName) (GraphResult, error) {
 	if g == Dataset {
 		return GraphResult{}, errors.New("client: a dataset cannot be deleted; put an empty document")
 	}
-	return c.changeGraph(ctx, http.MethodDelete, g, "", nil)
+	return c.write(ctx, http.MethodDelete, g, "", nil)
 }
 
-func (c *Client) changeGraph(ctx context.Context, method string, g GraphName, mediaType string, document []byte) (r GraphResult, err error) {
-	what := call{method: method, target: g.endpoint(c), body: document}
+func (c *Graphs) write(ctx context.Context, method string, g GraphName, mediaType string, document []byte) (r GraphResult, err error) {
+	what := call{method: method, target: g.endpoint(c.transport), body: document}
 	if method != http.MethodDelete {
 		what.header = http.Header{"Content-Type": {mediaType}}
 	}

@@ -42,21 +42,18 @@ const (
 // node answered that it did not begin. If an Update is retried, its result may count less, because
 // the work of the first try is not counted again.
 type Links struct {
-	c      *Client
+	*transport
 	pinned bool
 	epoch  uint64
 }
 
-// Links returns the graph of links of the node or cluster.
-func (c *Client) Links() *Links { return &Links{c: c} }
-
 // Epoch returns the current epoch of the graph. It changes with every change. In a cluster it costs
 // a message to each member, much less than Stats.
 func (l *Links) Epoch(ctx context.Context) (epoch uint64, err error) {
-	what := call{method: http.MethodPost, target: l.c.endpoint("/links/uids", url.Values{"epoch": {"now"}}), body: wire.AppendRequest(nil, &wire.Request{}),
+	what := call{method: http.MethodPost, target: l.endpoint("/links/uids", url.Values{"epoch": {"now"}}), body: wire.AppendRequest(nil, &wire.Request{}),
 		header: http.Header{"Content-Type": {wire.MediaType}, "Accept": {wire.MediaType}}}
-	err = l.c.retry(ctx, func() error {
-		answer, err := l.c.try(ctx, what, bytes.NewReader(what.body))
+	err = l.retry(ctx, func() error {
+		answer, err := l.try(ctx, what, bytes.NewReader(what.body))
 		if err != nil {
 			return err
 		}
@@ -73,7 +70,9 @@ func (l *Links) Epoch(ctx context.Context) (epoch uint64, err error) {
 // reads fail with links.ErrEpoch, so several calls see one graph. In a cluster, pages that get UIDs
 // change it too, also when they are first read after they were written at other endpoints. Each
 // read costs a message to each member.
-func (l *Links) AtEpoch(epoch uint64) *Links { return &Links{c: l.c, pinned: true, epoch: epoch} }
+func (l *Links) AtEpoch(epoch uint64) *Links {
+	return &Links{transport: l.transport, pinned: true, epoch: epoch}
+}
 
 // UIDs returns the UIDs of pages; 0 if a page is unknown.
 func (l *Links) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
@@ -182,7 +181,7 @@ func (l *Links) PageLabels(ctx context.Context, pages []uid.UID) ([]links.Label,
 			return nil, linksError("labels", err)
 		}
 		// 2. Send them, and decode the labels.
-		text, _, err := l.c.send(ctx, call{method: http.MethodPost, target: l.c.endpoint("/links/labels", l.query()), body: body,
+		text, _, err := l.send(ctx, call{method: http.MethodPost, target: l.endpoint("/links/labels", l.query()), body: body,
 			header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}}, maxRankingBytes)
 		var answer struct{ Labels []*links.Label }
 		if err == nil {
@@ -241,7 +240,7 @@ func (l *Links) Pages(ctx context.Context, after uid.UID, n int) ([]uid.UID, err
 		query := l.query()
 		query.Set("after", after.String())
 		query.Set("limit", strconv.Itoa(limit))
-		what := call{method: http.MethodGet, target: l.c.endpoint("/links/pages", query), header: http.Header{"Accept": {wire.MediaType}}}
+		what := call{method: http.MethodGet, target: l.endpoint("/links/pages", query), header: http.Header{"Accept": {wire.MediaType}}}
 		err := l.answer(ctx, what, wire.UIDs, -1, func(r *wire.Reader) {
 			all = all[:before]
 			for range min(r.Count(), limit) {
@@ -283,46 +282,20 @@ func (l *Links) AllPages(ctx context.Context) iter.Seq2[uid.UID, error] {
 
 // Stats returns the figures of the graph.
 func (l *Links) Stats(ctx context.Context) (s links.Stats, err error) {
-	if err := l.c.get(ctx, l.c.endpoint("/links/stats", nil), &s); err != nil {
+	if err := l.get(ctx, l.endpoint("/links/stats", nil), &s); err != nil {
 		return s, linksError("stats", err)
 	}
 	return s, nil
 }
 
 // Capabilities returns the Loader only, because a client reads the epoch by Epoch.
-func (l *Links) Capabilities() links.Capabilities { return links.Capabilities{Loader: l} }
-
-// Request loads stores on all machines, and returns when they are loaded.
-func (l *Links) Request(ctx context.Context, s links.Stores) error {
-	return l.changeStores(ctx, map[string]links.Stores{"request": s})
-}
-
-// Relinquish unloads stores on all machines. They load them again when they are needed.
-func (l *Links) Relinquish(ctx context.Context, s links.Stores) error {
-	return l.changeStores(ctx, map[string]links.Stores{"relinquish": s})
-}
-
-func (l *Links) changeStores(ctx context.Context, change map[string]links.Stores) error {
-	body, err := json.Marshal(change)
-	if err == nil {
-		_, _, err = l.c.send(ctx, call{method: http.MethodPost, target: l.c.endpoint("/links/stores", nil), body: body,
-			header: http.Header{"Content-Type": {"application/json"}}}, maxJSONBytes)
-	}
-	return linksError("stores", err)
-}
-
-// Stores returns what each machine has in memory.
-func (l *Links) Stores(ctx context.Context) ([]links.ServerStores, error) {
-	var answer struct {
-		Servers []links.ServerStores `json:"servers"`
-	}
-	err := l.tell(ctx, http.MethodGet, "stores", &answer)
-	return answer.Servers, err
+func (l *Links) Capabilities() links.Capabilities {
+	return links.Capabilities{Loader: &linkStores{l.transport}}
 }
 
 // tell sends a request without a body.
 func (l *Links) tell(ctx context.Context, method, endpoint string, into any) error {
-	text, _, err := l.c.send(ctx, call{method: method, target: l.c.endpoint("/links/"+endpoint, nil)}, maxJSONBytes)
+	text, _, err := l.send(ctx, call{method: method, target: l.endpoint("/links/"+endpoint, nil)}, maxJSONBytes)
 	if err == nil && into != nil {
 		err = decodeJSON(text, into)
 	}
@@ -358,7 +331,7 @@ func (l *Links) query() url.Values {
 // ask sends a request about pages. read must take one item for each page. It may be called again if
 // an answer breaks off, and must then start over.
 func (l *Links) ask(ctx context.Context, endpoint string, q *wire.Request, k wire.Kind, read func(*wire.Reader)) error {
-	what := call{method: http.MethodPost, target: l.c.endpoint("/links/"+endpoint, l.query()), body: wire.AppendRequest(nil, q),
+	what := call{method: http.MethodPost, target: l.endpoint("/links/"+endpoint, l.query()), body: wire.AppendRequest(nil, q),
 		header: http.Header{"Content-Type": {wire.MediaType}, "Accept": {wire.MediaType}}}
 	return linksError(endpoint, l.answer(ctx, what, k, len(q.UIDs)+len(q.URLs), read))
 }
@@ -366,8 +339,8 @@ func (l *Links) ask(ctx context.Context, endpoint string, q *wire.Request, k wir
 // answer sends a call and reads its answer. A malformed answer is permanent, a broken one is
 // retried.
 func (l *Links) answer(ctx context.Context, what call, k wire.Kind, count int, read func(*wire.Reader)) error {
-	return l.c.retry(ctx, func() error {
-		answer, err := l.c.try(ctx, what, bytes.NewReader(what.body))
+	return l.retry(ctx, func() error {
+		answer, err := l.try(ctx, what, bytes.NewReader(what.body))
 		if err != nil {
 			return err
 		}

@@ -100,7 +100,7 @@ func BenchmarkLinks(b *testing.B) {
 		b.Fatal(err)
 	}
 	defer c.Close()
-	l := c.Links()
+	l := c.Links
 	for _, order := range []string{"random", "sorted"} {
 		for _, batch := range []int{1, 100, 1000, 10_000, 50_000} {
 			b.Run(fmt.Sprintf("%s/batch=%d", order, batch), func(b *testing.B) {
@@ -148,7 +148,7 @@ func BenchmarkLongList(b *testing.B) {
 	defer c.Close()
 	b.ReportAllocs()
 	for b.Loop() {
-		got, err := c.Links().Links(b.Context(), links.Forward, g.pages)
+		got, err := c.Links.Links(b.Context(), links.Forward, g.pages)
 		if err != nil || len(got.Items) != length {
 			b.Fatal(len(got.Items), err)
 		}

@@ -55,7 +55,7 @@ func (l *Links) Rank(ctx context.Context, r links.RankRequest) (links.Ranking, e
 		return links.Ranking{}, fmt.Errorf("links: rank: %w", err)
 	}
 	// 2. Send it, and decode the ranking.
-	text, _, err := l.c.send(ctx, call{method: http.MethodPost, target: l.c.endpoint("/links/rank", l.query()), body: body,
+	text, _, err := l.send(ctx, call{method: http.MethodPost, target: l.endpoint("/links/rank", l.query()), body: body,
 		header: http.Header{"Content-Type": {"application/json"}, "Accept": {"application/json"}}}, maxRankingBytes)
 	var answer rankAnswer
 	if err == nil {
@@ -93,10 +93,10 @@ func (l *Links) StartPageRank(ctx context.Context, o links.PageRankOptions) erro
 	if err != nil {
 		return fmt.Errorf("links: pagerank: %w", err)
 	}
-	what := call{method: http.MethodPost, target: l.c.endpoint("/links/pagerank", nil), body: body,
+	what := call{method: http.MethodPost, target: l.endpoint("/links/pagerank", nil), body: body,
 		header: http.Header{"Content-Type": {"application/json"}}}
-	return linksError("pagerank", l.c.retry(ctx, func() error {
-		answer, err := l.c.try(ctx, what, bytes.NewReader(body))
+	return linksError("pagerank", l.retry(ctx, func() error {
+		answer, err := l.try(ctx, what, bytes.NewReader(body))
 		if err == nil {
 			return answer.Body.Close()
 		}

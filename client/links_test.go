@@ -60,7 +60,7 @@ func startLinks(t testing.TB, g links.Graph, options client.Options, decide func
 	url, _ := startNode(t, server.Options{Links: g})
 	w := newNetwork(t, decide)
 	options.HTTPClient = &http.Client{Transport: w}
-	return newClient(t, url, options).Links(), w
+	return newClient(t, url, options).Links, w
 }
 
 func fine(int, *http.Request) fate { return fate{} }
@@ -232,16 +232,17 @@ func TestLinksErrorsOfTheGraph(t *testing.T) {
 	}
 	w.forget()
 	want("stop", l.StopPageRank(ctx), nil, 1)
-	want("relinquish", l.Relinquish(ctx, links.BackwardStore|links.URLStore), nil, 1)
+	stores := l.Capabilities().Loader
+	want("relinquish", stores.Relinquish(ctx, links.BackwardStore|links.URLStore), nil, 1)
 	if got := g.Loaded(); got != links.ForwardStore {
 		t.Errorf("%s is loaded", got)
 	}
-	want("request", l.Request(ctx, links.BackwardStore), nil, 1)
-	if all, err := l.Stores(ctx); err != nil || len(all) != 1 || all[0].Relinquished != links.URLStore {
+	want("request", stores.Request(ctx, links.BackwardStore), nil, 1)
+	if all, err := stores.Stores(ctx); err != nil || len(all) != 1 || all[0].Relinquished != links.URLStore {
 		t.Errorf("%+v, %v", all, err)
 	}
 	w.forget()
-	want("request", l.Request(ctx, links.AllStores), nil, 1)
+	want("request", stores.Request(ctx, links.AllStores), nil, 1)
 
 	epoch := must(l.Stats(ctx)).Epoch
 	w.forget()
@@ -293,7 +294,7 @@ func TestLinksErrorsOfTheGraph(t *testing.T) {
 		want(what, err, links.ErrInvalid, 0)
 	}
 	url, _ := startNode(t, server.Options{})
-	_, err = newClient(t, url, client.Options{}).Links().Stats(ctx)
+	_, err = newClient(t, url, client.Options{}).Links.Stats(ctx)
 	if !errors.Is(err, client.ErrNotFound) || errors.Is(err, links.ErrNoJob) {
 		t.Errorf("a node without links: %v", err)
 	}

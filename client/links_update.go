@@ -92,7 +92,7 @@ func (l *Links) UpdateAll(ctx context.Context, changes iter.Seq2[links.Change, e
 }
 
 func (l *Links) sendChanges(ctx context.Context, lines []byte) (result links.UpdateResult, err error) {
-	text, err := l.c.change(ctx, call{method: http.MethodPost, target: l.c.endpoint("/links/update", nil), body: lines,
+	text, err := l.change(ctx, call{method: http.MethodPost, target: l.endpoint("/links/update", nil), body: lines,
 		header: http.Header{"Content-Type": {"application/x-ndjson"}}}, false)
 	if err == nil {
 		err = decodeJSON(text, &result)

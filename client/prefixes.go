@@ -10,8 +10,11 @@ import (
 	"net/url"
 )
 
-// Prefixes are names such as "ex", without ':', and the IRIs that they stand for.
-type Prefixes struct {
+// Prefixes reads and changes the prefixes that a server keeps.
+type Prefixes struct{ *transport }
+
+// PrefixList is names such as "ex", without ':', and the IRIs that they stand for.
+type PrefixList struct {
 	// Kept are those of the store, by documents and by people.
 	Kept map[string]string `json:"prefixes"`
 	// WellKnown are others, which every store has: rdf, foaf and the like.
@@ -20,16 +23,16 @@ type Prefixes struct {
 
 func prefixPath(name string) string { return "/prefixes/" + url.PathEscape(name) }
 
-// Prefixes returns the prefixes of the store.
-func (c *Client) Prefixes(ctx context.Context) (p Prefixes, err error) {
+// List returns the prefixes of the store.
+func (c *Prefixes) List(ctx context.Context) (p PrefixList, err error) {
 	if err := c.get(ctx, c.endpoint("/prefixes", nil), &p); err != nil {
 		return p, fmt.Errorf("list the prefixes: %w", unwrapPermanent(err))
 	}
 	return p, nil
 }
 
-// SetPrefix gives a prefix its IRI, whatever it was before.
-func (c *Client) SetPrefix(ctx context.Context, name, iri string) error {
+// Set gives a prefix its IRI, whatever it was before.
+func (c *Prefixes) Set(ctx context.Context, name, iri string) error {
 	_, err := c.change(ctx, call{method: http.MethodPut, target: c.endpoint(prefixPath(name), url.Values{"iri": {iri}})}, true)
 	if err != nil {
 		return fmt.Errorf("set the prefix %s: %w", name, unwrapPermanent(err))
@@ -37,8 +40,8 @@ func (c *Client) SetPrefix(ctx context.Context, name, iri string) error {
 	return nil
 }
 
-// KeepPrefixes adds prefixes whose names the store does not have. Others keep their IRIs.
-func (c *Client) KeepPrefixes(ctx context.Context, prefixes map[string]string) error {
+// Keep adds prefixes whose names the store does not have. Others keep their IRIs.
+func (c *Prefixes) Keep(ctx context.Context, prefixes map[string]string) error {
 	body, err := json.Marshal(prefixes)
 	if err != nil {
 		return err
@@ -51,8 +54,8 @@ func (c *Client) KeepPrefixes(ctx context.Context, prefixes map[string]string) e
 	return nil
 }
 
-// RemovePrefix removes a prefix of the store. A well-known one that it replaced is valid again.
-func (c *Client) RemovePrefix(ctx context.Context, name string) error {
+// Remove removes a prefix of the store. A well-known one that it replaced is valid again.
+func (c *Prefixes) Remove(ctx context.Context, name string) error {
 	_, err := c.change(ctx, call{method: http.MethodDelete, target: c.endpoint(prefixPath(name), nil)}, true)
 	if err != nil {
 		return fmt.Errorf("remove the prefix %s: %w", name, unwrapPermanent(err))

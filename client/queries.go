@@ -52,7 +52,7 @@ type AbsentMember struct {
 }
 
 // Queries returns the queries of all members. It needs the operators' token if there is one.
-func (c *Client) Queries(ctx context.Context) (all QueryList, err error) {
+func (c *Admin) Queries(ctx context.Context) (all QueryList, err error) {
 	if err := c.get(ctx, c.endpoint("/queries", nil), &all); err != nil {
 		return all, fmt.Errorf("list the queries: %w", unwrapPermanent(err))
 	}
@@ -63,7 +63,7 @@ func (c *Client) Queries(ctx context.Context) (all QueryList, err error) {
 // returns when the query has its signal, which may be before its end. The error is [ErrNotFound] if no query with this ID runs,
 // also if an earlier try, whose answer was lost, has stopped it, and [ErrUnavailable] if it may run at a member that
 // does not answer.
-func (c *Client) StopQuery(ctx context.Context, id string) (q RunningQuery, err error) {
+func (c *Admin) StopQuery(ctx context.Context, id string) (q RunningQuery, err error) {
 	text, _, err := c.send(ctx, call{method: http.MethodDelete, target: c.endpoint("/queries/"+id, nil)}, maxJSONBytes)
 	if err == nil {
 		err = decodeJSON(text, &q)

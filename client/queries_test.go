@@ -18,7 +18,7 @@ func TestStopQueryAgain(t *testing.T) {
 	w := newNetwork(t, func(n int, _ *http.Request) fate { return fate{lose: n == 0} })
 	options := client.Options{HTTPClient: &http.Client{Transport: w}}
 	_, port, _ := strings.Cut(strings.TrimPrefix(url, "http://"), ":")
-	if _, err := newClient(t, url+",http://localhost:"+port, options).StopQuery(ctx, "NOSUCH"); !errors.Is(err, client.ErrNotFound) {
+	if _, err := newClient(t, url+",http://localhost:"+port, options).Admin.StopQuery(ctx, "NOSUCH"); !errors.Is(err, client.ErrNotFound) {
 		t.Errorf("got %v", err)
 	}
 	if n := w.requests(); n != 2 {

@@ -13,7 +13,6 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/sparql/results"
 	"github.com/trefoildb/trefoil/triple"
@@ -23,14 +22,14 @@ import (
 // name of its variable, and All yields the bound variables. The caller owns it.
 type Solution = results.Solution
 
-// QueryOptions are the options of a query beside its text.
+// QueryOptions are the options of a query or update beside its text.
 type QueryOptions struct {
-	// Bind gives variables of the query values, by name without "?". They are put into the parsed
+	// Bind gives variables of the text values, by name without "?". They are put into the parsed
 	// query, not into its text, because a value must stay a value whatever it contains. See
 	// [ast.Query.Bind].
 	Bind map[string]triple.Term
 	// DefaultGraphs and NamedGraphs are the IRIs of a dataset. It replaces that of FROM and FROM
-	// NAMED.
+	// NAMED or, in an update, USING and USING NAMED.
 	DefaultGraphs, NamedGraphs []string
 	// Timeout shortens the node's own; 0 keeps it.
 	Timeout time.Duration
@@ -64,20 +63,6 @@ func (c *Client) Query(ctx context.Context, query string, o QueryOptions) iter.S
 			yield(Solution{}, fmt.Errorf("query: read the solutions: %w", brokenOff(err)))
 		}
 	}
-}
-
-// Select yields the solutions of triple patterns only, in the syntax of [parser.ParsePattern]:
-//
-//	c.Select(ctx, `?s <http://example.org/knows> ?o . ?o a <http://example.org/Person>`, client.QueryOptions{})
-func (c *Client) Select(ctx context.Context, pattern string, o QueryOptions) iter.Seq2[Solution, error] {
-	group, err := parser.ParsePattern(pattern, parser.Options{})
-	if err != nil {
-		return func(yield func(Solution, error) bool) {
-			yield(Solution{}, fmt.Errorf("pattern: %w: %w", ErrSyntax, err))
-		}
-	}
-	q := &ast.Query{Form: ast.Select, Star: true, Where: group, Limit: ast.NoLimit}
-	return c.Query(ctx, q.String(), o)
 }
 
 // Ask runs an ASK.
@@ -117,27 +102,6 @@ func (c *Client) Construct(ctx context.Context, query string, o QueryOptions) it
 			yield(triple.Triple{}, fmt.Errorf("construct: read the triples: %w", brokenOff(err)))
 		}
 	}
-}
-
-// Describe yields the triples that describe a resource: those of DESCRIBE. See [Client.Construct].
-func (c *Client) Describe(ctx context.Context, resource triple.Term) iter.Seq2[triple.Triple, error] {
-	if resource.Kind() != triple.IRI {
-		return func(yield func(triple.Triple, error) bool) {
-			yield(triple.Triple{}, fmt.Errorf("describe: %s is no IRI", resource))
-		}
-	}
-	return c.Construct(ctx, "DESCRIBE "+resource.String(), QueryOptions{})
-}
-
-// QueryDocument runs a query of any form and returns its result as the node sends it, in a format that
-// mediaType names, such as "text/csv" or "text/turtle". A document is complete only if reading it ends
-// with io.EOF. The caller must close it, which also stops the query. See [Client.Query].
-func (c *Client) QueryDocument(ctx context.Context, query, mediaType string, o QueryOptions) (io.ReadCloser, error) {
-	answer, err := c.query(ctx, query, o, url.Values{}, mediaType)
-	if err != nil {
-		return nil, fmt.Errorf("query: %w", err)
-	}
-	return answer.Body, nil
 }
 
 // brokenOff adds the possible causes to the error of an answer that ends too early.

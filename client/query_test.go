@@ -66,7 +66,7 @@ func TestQuery(t *testing.T) {
 	if len(all) != 1000 {
 		t.Errorf("%d solutions", len(all))
 	}
-	if got := solutions(t, c.Select(ctx, `?s <`+ex+`p> ?o . ?s ?p ?o`, client.QueryOptions{})); len(got) != 1000 || got[0].Term("p").IsZero() {
+	if got := solutions(t, c.SPARQL.Select(ctx, `?s <`+ex+`p> ?o . ?s ?p ?o`, client.QueryOptions{})); len(got) != 1000 || got[0].Term("p").IsZero() {
 		t.Errorf("pattern: %d solutions", len(got))
 	}
 	if yes, err := c.Ask(ctx, `ASK { ?s ?p ?o }`, client.QueryOptions{}); err != nil || !yes {
@@ -102,7 +102,7 @@ func TestTripleTerms(t *testing.T) {
 	c := newClient(t, url, client.Options{})
 	ctx := t.Context()
 	term := triple.NewTripleTerm(triple.NewIRI("e:a"), triple.NewIRI("e:p"), triple.NewLang("x", "ar--rtl"))
-	if _, err := c.Update(ctx, `INSERT DATA { <e:a> <e:p> "x"@ar--rtl ~ <e:r> {| <e:source> 1 |} }`, client.UpdateOptions{}); err != nil {
+	if _, err := c.Update(ctx, `INSERT DATA { <e:a> <e:p> "x"@ar--rtl ~ <e:r> {| <e:source> 1 |} }`, client.QueryOptions{}); err != nil {
 		t.Fatal(err)
 	}
 	n := 0
@@ -127,12 +127,12 @@ func TestUpdate(t *testing.T) {
 	ctx := t.Context()
 	for _, step := range []struct {
 		update string
-		o      client.UpdateOptions
+		o      client.QueryOptions
 		want   client.UpdateResult
 	}{
-		{`INSERT DATA { <e:a> <e:p> 1, 2 . GRAPH <e:g> { <e:a> <e:p> 3 } }`, client.UpdateOptions{}, client.UpdateResult{Added: 3, Isolation: "snapshot"}},
-		{`INSERT { ?s <e:q> ?o } WHERE { ?s <e:p> ?o }`, client.UpdateOptions{UsingGraphs: []string{"e:g"}}, client.UpdateResult{Added: 1, Isolation: "snapshot"}},
-		{`DELETE WHERE { ?s <e:p> ?o }`, client.UpdateOptions{Bind: map[string]triple.Term{"o": triple.NewTyped("2", triple.XSDInteger)}},
+		{`INSERT DATA { <e:a> <e:p> 1, 2 . GRAPH <e:g> { <e:a> <e:p> 3 } }`, client.QueryOptions{}, client.UpdateResult{Added: 3, Isolation: "snapshot"}},
+		{`INSERT { ?s <e:q> ?o } WHERE { ?s <e:p> ?o }`, client.QueryOptions{DefaultGraphs: []string{"e:g"}}, client.UpdateResult{Added: 1, Isolation: "snapshot"}},
+		{`DELETE WHERE { ?s <e:p> ?o }`, client.QueryOptions{Bind: map[string]triple.Term{"o": triple.NewTyped("2", triple.XSDInteger)}},
 			client.UpdateResult{Deleted: 1, Isolation: "snapshot"}},
 	} {
 		got, err := c.Update(ctx, step.update, step.o)
@@ -154,7 +154,7 @@ func TestUpdate(t *testing.T) {
 func TestRepeatedUpdate(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(w http.ResponseWriter, _ *http.Request) { io.WriteString(w, `{"repeated":true}`) }))
 	t.Cleanup(server.Close)
-	got, err := newClient(t, server.URL, client.Options{}).Update(t.Context(), `CLEAR ALL`, client.UpdateOptions{})
+	got, err := newClient(t, server.URL, client.Options{}).Update(t.Context(), `CLEAR ALL`, client.QueryOptions{})
 	if err != nil || got != (client.UpdateResult{Repeated: true}) {
 		t.Errorf("%+v %v", got, err)
 	}
@@ -189,7 +189,7 @@ func TestBind(t *testing.T) {
 				t.Fatalf("%q: %v", v, got)
 			}
 		}
-		result, err := c.Update(ctx, `DELETE { ?s ?p ?v } INSERT { ?s <`+ex+`q> ?v } WHERE { ?s ?p ?v }`, client.UpdateOptions{Bind: o.Bind})
+		result, err := c.Update(ctx, `DELETE { ?s ?p ?v } INSERT { ?s <`+ex+`q> ?v } WHERE { ?s ?p ?v }`, client.QueryOptions{Bind: o.Bind})
 		if err != nil || result != (client.UpdateResult{Added: 1, Deleted: 1, Isolation: "snapshot"}) {
 			t.Fatalf("%q: %+v %v", v, result, err)
 		}
@@ -234,7 +234,7 @@ func TestQueryErrors(t *testing.T) {
 	if err := one(`SELECT * { ?s ?p }`, client.QueryOptions{Bind: map[string]triple.Term{"s": triple.NewString("")}}); !strings.Contains(err.Error(), "1:18: ") {
 		t.Errorf("syntax with bindings: %v", err)
 	}
-	for _, err := range c.Select(t.Context(), `?s ?p`, client.QueryOptions{}) {
+	for _, err := range c.SPARQL.Select(t.Context(), `?s ?p`, client.QueryOptions{}) {
 		var bad *triple.SyntaxError
 		if !errors.As(err, &bad) || bad.Column != 6 {
 			t.Errorf("pattern: %v", err)
@@ -265,7 +265,7 @@ func TestQueryErrors(t *testing.T) {
 	if _, err := c.Ask(t.Context(), `SELECT * {}`, client.QueryOptions{}); err == nil || !strings.Contains(err.Error(), "Client.Query") {
 		t.Errorf("SELECT given to Ask: %v", err)
 	}
-	if _, err := c.Update(t.Context(), "\nDROP", client.UpdateOptions{}); !errors.As(err, &e) || e.Where != "update:2:5" {
+	if _, err := c.Update(t.Context(), "\nDROP", client.QueryOptions{}); !errors.As(err, &e) || e.Where != "update:2:5" {
 		t.Errorf("update: %v", err)
 	}
 }
@@ -304,7 +304,7 @@ func TestSPARQLRetries(t *testing.T) {
 		c := newClient(t, url, client.Options{HTTPClient: &http.Client{Transport: net}})
 		var err error
 		if test.update {
-			_, err = c.Update(t.Context(), `INSERT DATA { <e:s> <e:p> 1 }`, client.UpdateOptions{})
+			_, err = c.Update(t.Context(), `INSERT DATA { <e:s> <e:p> 1 }`, client.QueryOptions{})
 		} else {
 			for _, e := range c.Query(t.Context(), `SELECT ?x { VALUES ?x { 1 2 3 4 5 6 } }`, client.QueryOptions{}) {
 				err = errors.Join(err, e)
@@ -326,11 +326,11 @@ func TestExplain(t *testing.T) {
 		t.Fatal(err)
 	}
 	const query = `SELECT * { ?s <` + ex + `p> ?o }`
-	got, err := c.Explain(t.Context(), query, false, client.QueryOptions{})
+	got, err := c.SPARQL.Explain(t.Context(), query, false, client.QueryOptions{})
 	if err != nil || got.Ran || got.Plan == nil || got.Plan.Operator == "" || got.Rows != 0 || got.Form != "SELECT" {
 		t.Errorf("%+v %v", got, err)
 	}
-	got, err = c.Explain(t.Context(), query, true, client.QueryOptions{})
+	got, err = c.SPARQL.Explain(t.Context(), query, true, client.QueryOptions{})
 	if err != nil || !got.Ran || got.Rows != 100 || got.RowsRead != 100 || got.Plan.Rows != 100 || got.Plan.TotalReads() != 100 {
 		t.Errorf("%+v %v", got, err)
 	}

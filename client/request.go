@@ -20,7 +20,7 @@ import (
 // call is one request.
 type call struct {
 	method string
-	target url.URL // see Client.endpoint
+	target url.URL // see transport.endpoint
 	header http.Header
 	body   []byte // sent again with each try
 	// byTriple is set if it is done triple by triple. Then the rest is done if it is sent again.
@@ -29,11 +29,11 @@ type call struct {
 }
 
 // send sends a call and returns its whole answer, of at most limit bytes.
-func (c *Client) send(ctx context.Context, what call, limit int64) ([]byte, http.Header, error) {
+func (t *transport) send(ctx context.Context, what call, limit int64) ([]byte, http.Header, error) {
 	var text []byte
 	var header http.Header
-	err := c.retry(ctx, func() error {
-		answer, err := c.try(ctx, what, bytes.NewReader(what.body))
+	err := t.retry(ctx, func() error {
+		answer, err := t.try(ctx, what, bytes.NewReader(what.body))
 		if err != nil {
 			return err
 		}
@@ -56,7 +56,7 @@ const (
 // done once. If its outcome is unknown, it is sent again. If it is done triple by triple, the next
 // try does the rest; otherwise a change that had begun stays unknown. If again is false, the call
 // is not sent again when the node is unavailable.
-func (c *Client) change(ctx context.Context, what call, again bool) ([]byte, error) {
+func (t *transport) change(ctx context.Context, what call, again bool) ([]byte, error) {
 	// 1. Give the call a key. Only the first try may claim that the request is new.
 	what.header = what.header.Clone()
 	if what.header == nil {
@@ -68,8 +68,8 @@ func (c *Client) change(ctx context.Context, what call, again bool) ([]byte, err
 	var text []byte
 	var unknown error // of a try whose outcome is unknown
 	var partial error // of a try that did a part of the change
-	err := c.retry(ctx, func() error {
-		err := c.changeOnce(ctx, what, again, &text)
+	err := t.retry(ctx, func() error {
+		err := t.changeOnce(ctx, what, again, &text)
 		what.header.Del(repeatHeader)
 		var p *permanent
 		var e *Error
@@ -100,8 +100,8 @@ func (c *Client) change(ctx context.Context, what call, again bool) ([]byte, err
 	return text, err
 }
 
-func (c *Client) changeOnce(ctx context.Context, what call, again bool, text *[]byte) error {
-	answer, err := c.try(ctx, what, bytes.NewReader(what.body))
+func (t *transport) changeOnce(ctx context.Context, what call, again bool, text *[]byte) error {
+	answer, err := t.try(ctx, what, bytes.NewReader(what.body))
 	if err != nil {
 		return changeError(err, again, what.byTriple)
 	}
@@ -161,8 +161,8 @@ func readAll(answer *http.Response, limit int64) ([]byte, error) {
 }
 
 // get sends a GET and decodes its JSON answer.
-func (c *Client) get(ctx context.Context, target url.URL, into any) error {
-	text, _, err := c.send(ctx, call{method: http.MethodGet, target: target, header: http.Header{"Accept": {"application/json"}}}, maxJSONBytes)
+func (t *transport) get(ctx context.Context, target url.URL, into any) error {
+	text, _, err := t.send(ctx, call{method: http.MethodGet, target: target, header: http.Header{"Accept": {"application/json"}}}, maxJSONBytes)
 	if err != nil {
 		return err
 	}
@@ -181,18 +181,18 @@ func decodeJSON(text []byte, into any) error {
 
 // try sends a request once: to the current node, or to the next ones while no connection can be made,
 // because nothing was sent then. If there is no error, the caller must close the answer's body.
-func (c *Client) try(ctx context.Context, what call, body io.Reader) (answer *http.Response, err error) {
-	for range c.nodes {
-		node := c.current.Load()
-		answer, err = c.tryNode(ctx, node, what, body)
+func (t *transport) try(ctx context.Context, what call, body io.Reader) (answer *http.Response, err error) {
+	for range t.nodes {
+		node := t.current.Load()
+		answer, err = t.tryNode(ctx, node, what, body)
 		switch {
 		case err == nil || ctx.Err() != nil:
 			return answer, err
 		case notConnected(err):
-			c.leave(node)
+			t.leave(node)
 			continue
 		case mayPass(err) && failsOver(err):
-			c.leave(node) // a retry goes to the next one
+			t.leave(node) // a retry goes to the next one
 		}
 		return nil, err
 	}
@@ -216,9 +216,9 @@ func failsOver(err error) bool {
 }
 
 // tryNode sends a request to one node.
-func (c *Client) tryNode(ctx context.Context, node int64, what call, body io.Reader) (*http.Response, error) {
+func (t *transport) tryNode(ctx context.Context, node int64, what call, body io.Reader) (*http.Response, error) {
 	// 1. Make the request.
-	r, err := http.NewRequestWithContext(ctx, what.method, c.at(node, what.target), body)
+	r, err := http.NewRequestWithContext(ctx, what.method, t.at(node, what.target), body)
 	if err != nil {
 		return nil, &permanent{err}
 	}
@@ -226,11 +226,11 @@ func (c *Client) tryNode(ctx context.Context, node int64, what call, body io.Rea
 		r.Header[name] = values
 	}
 	r.Header.Set("User-Agent", "trefoil-client")
-	if c.options.Token != "" {
-		r.Header.Set("Authorization", "Bearer "+c.options.Token)
+	if t.options.Token != "" {
+		r.Header.Set("Authorization", "Bearer "+t.options.Token)
 	}
 	// 2. Send it. An untrusted certificate stays untrusted.
-	answer, err := c.options.HTTPClient.Do(r)
+	answer, err := t.options.HTTPClient.Do(r)
 	if untrusted := (*tls.CertificateVerificationError)(nil); errors.As(err, &untrusted) {
 		return nil, &permanent{err} // the request was not sent
 	}
@@ -242,11 +242,11 @@ func (c *Client) tryNode(ctx context.Context, node int64, what call, body io.Rea
 	default:
 		return nil, errorOf(answer)
 	}
-	if c.options.Degraded != nil && isDegraded(answer.Header) {
-		c.options.Degraded(r.URL.Path)
+	if t.options.Degraded != nil && isDegraded(answer.Header) {
+		t.options.Degraded(r.URL.Path)
 	}
-	if text := answer.Header.Get("Trefoil-Warning"); c.options.Warning != nil && text != "" {
-		c.options.Warning(text)
+	if text := answer.Header.Get("Trefoil-Warning"); t.options.Warning != nil && text != "" {
+		t.options.Warning(text)
 	}
 	answer.Body = &cancellableBody{answer.Body, ctx}
 	return answer, nil
@@ -263,13 +263,13 @@ func (p *permanent) Unwrap() error { return p.error }
 
 // retry calls do until it succeeds, fails permanently, or has no retries left. It also stops if the
 // context would end during the pause.
-func (c *Client) retry(ctx context.Context, do func() error) error {
+func (t *transport) retry(ctx context.Context, do func() error) error {
 	for n := 1; ; n++ {
 		err := do()
-		if err == nil || n > c.options.Retries || ctx.Err() != nil || !mayPass(err) {
+		if err == nil || n > t.options.Retries || ctx.Err() != nil || !mayPass(err) {
 			return unwrapPermanent(err)
 		}
-		pause := c.backoff(n)
+		pause := t.backoff(n)
 		var e *Error
 		if errors.As(err, &e) {
 			pause = max(pause, e.retryAfter)
@@ -277,7 +277,7 @@ func (c *Client) retry(ctx context.Context, do func() error) error {
 		if deadline, ok := ctx.Deadline(); ok && time.Until(deadline) < pause {
 			return err
 		}
-		if c.options.Sleep(ctx, pause) != nil {
+		if t.options.Sleep(ctx, pause) != nil {
 			return err
 		}
 	}

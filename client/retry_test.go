@@ -152,9 +152,9 @@ func TestRetries(t *testing.T) {
 				_, err := c.DeleteMatch(ctx, triple.Pattern{Subject: one[0].Subject})
 				return err
 			},
-			"update": func(c *client.Client) error { _, err := c.Update(ctx, "CLEAR ALL", client.UpdateOptions{}); return err },
+			"update": func(c *client.Client) error { _, err := c.Update(ctx, "CLEAR ALL", client.QueryOptions{}); return err },
 			"links": func(c *client.Client) error {
-				_, err := c.Links().Update(ctx, []links.Change{{Source: "http://a/", Targets: []string{"http://b/"}}})
+				_, err := c.Links.Update(ctx, []links.Change{{Source: "http://a/", Targets: []string{"http://b/"}}})
 				return err
 			},
 		}

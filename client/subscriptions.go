@@ -14,6 +14,9 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+// Subscriptions stores which changes an application gets, and how far it is.
+type Subscriptions struct{ *transport }
+
 // SubscriptionOptions select the changes of a subscription and their target.
 type SubscriptionOptions struct {
 	// Pattern selects the changed triples; the zero Pattern is all.
@@ -42,7 +45,7 @@ type Subscription struct {
 	// Changes is the path and query at which the application reads the changes if there is no
 	// webhook.
 	Changes string `json:"changes"`
-	// Secret signs what is sent to the webhook. Only PutSubscription returns it.
+	// Secret signs what is sent to the webhook. Only Put returns it.
 	Secret string `json:"secret"`
 }
 
@@ -70,8 +73,8 @@ type DeadLetter struct {
 
 func subscriptionPath(name string) string { return "/subscriptions/" + url.PathEscape(name) }
 
-// PutSubscription registers for changes, or changes a registration.
-func (c *Client) PutSubscription(ctx context.Context, name string, o SubscriptionOptions) (s Subscription, err error) {
+// Put registers for changes, or changes a registration.
+func (c *Subscriptions) Put(ctx context.Context, name string, o SubscriptionOptions) (s Subscription, err error) {
 	query := patternQuery(o.Pattern)
 	if o.Bounds != nil {
 		maps.Copy(query, boundsQuery(*o.Bounds, false))
@@ -91,8 +94,8 @@ func (c *Client) PutSubscription(ctx context.Context, name string, o Subscriptio
 	return s, nil
 }
 
-// Subscriptions returns all subscriptions, by name.
-func (c *Client) Subscriptions(ctx context.Context) ([]Subscription, error) {
+// List returns all subscriptions, by name.
+func (c *Subscriptions) List(ctx context.Context) ([]Subscription, error) {
 	var answer struct{ Subscriptions []Subscription }
 	if err := c.get(ctx, c.endpoint("/subscriptions", nil), &answer); err != nil {
 		return nil, fmt.Errorf("list the subscriptions: %w", unwrapPermanent(err))
@@ -100,17 +103,17 @@ func (c *Client) Subscriptions(ctx context.Context) ([]Subscription, error) {
 	return answer.Subscriptions, nil
 }
 
-// Subscription returns one subscription.
-func (c *Client) Subscription(ctx context.Context, name string) (s Subscription, err error) {
+// Get returns one subscription.
+func (c *Subscriptions) Get(ctx context.Context, name string) (s Subscription, err error) {
 	if err := c.get(ctx, c.endpoint(subscriptionPath(name), nil), &s); err != nil {
 		return s, fmt.Errorf("subscription %s: %w", name, unwrapPermanent(err))
 	}
 	return s, nil
 }
 
-// AdvanceSubscription stores that the application has all changes up to a position. It is for
+// Advance stores that the application has all changes up to a position. It is for
 // subscriptions without a webhook.
-func (c *Client) AdvanceSubscription(ctx context.Context, name, position string) error {
+func (c *Subscriptions) Advance(ctx context.Context, name, position string) error {
 	query := url.Values{"position": {position}}
 	if _, err := c.change(ctx, call{method: http.MethodPost, target: c.endpoint(subscriptionPath(name), query)}, true); err != nil {
 		return fmt.Errorf("advance the subscription %s: %w", name, unwrapPermanent(err))
@@ -118,8 +121,8 @@ func (c *Client) AdvanceSubscription(ctx context.Context, name, position string)
 	return nil
 }
 
-// DeleteSubscription deletes a subscription.
-func (c *Client) DeleteSubscription(ctx context.Context, name string) error {
+// Delete deletes a subscription.
+func (c *Subscriptions) Delete(ctx context.Context, name string) error {
 	if _, err := c.change(ctx, call{method: http.MethodDelete, target: c.endpoint(subscriptionPath(name), nil)}, true); err != nil {
 		return fmt.Errorf("delete the subscription %s: %w", name, unwrapPermanent(err))
 	}

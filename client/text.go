@@ -11,7 +11,10 @@ import (
 	"strconv"
 )
 
-// SearchRequest is what [Client.Search] looks for.
+// Text searches literals, and changes the predicates whose literals have an index.
+type Text struct{ *transport }
+
+// SearchRequest is what [Text.Search] looks for.
 type SearchRequest struct {
 	// Query has words, "phrases", prefixes*, fuzzy~ words, AND, OR, NOT and parentheses.
 	Query string
@@ -46,7 +49,7 @@ type SearchResult struct {
 }
 
 // Search returns the best literals for a query. It sees every change that was acknowledged before.
-func (c *Client) Search(ctx context.Context, r SearchRequest) (s SearchResult, err error) {
+func (c *Text) Search(ctx context.Context, r SearchRequest) (s SearchResult, err error) {
 	values := url.Values{"q": {r.Query}}
 	if r.Predicate != "" {
 		values.Set("p", "<"+r.Predicate+">")
@@ -89,31 +92,31 @@ type TextStatus struct {
 	Problem    string          `json:"problem,omitempty"`
 }
 
-// TextPredicates returns the indexed predicates.
-func (c *Client) TextPredicates(ctx context.Context) (s TextStatus, err error) {
+// Predicates returns the indexed predicates.
+func (c *Text) Predicates(ctx context.Context) (s TextStatus, err error) {
 	if err := c.get(ctx, c.endpoint("/text", nil), &s); err != nil {
 		return s, fmt.Errorf("list the indexed predicates: %w", unwrapPermanent(err))
 	}
 	return s, nil
 }
 
-// AddTextPredicate makes the literals of a predicate be indexed, without trigrams. If it has trigrams, they end.
-func (c *Client) AddTextPredicate(ctx context.Context, predicate string) error {
-	return c.changeText(ctx, http.MethodPut, "index", predicate, false)
+// AddPredicate makes the literals of a predicate be indexed, without trigrams. If it has trigrams, they end.
+func (c *Text) AddPredicate(ctx context.Context, predicate string) error {
+	return c.write(ctx, http.MethodPut, "index", predicate, false)
 }
 
-// AddTextTrigrams makes the literals of a predicate be indexed with trigrams, for filters of queries such as CONTAINS and
+// AddTrigrams makes the literals of a predicate be indexed with trigrams, for filters of queries such as CONTAINS and
 // REGEX.
-func (c *Client) AddTextTrigrams(ctx context.Context, predicate string) error {
-	return c.changeText(ctx, http.MethodPut, "index", predicate, true)
+func (c *Text) AddTrigrams(ctx context.Context, predicate string) error {
+	return c.write(ctx, http.MethodPut, "index", predicate, true)
 }
 
-// RemoveTextPredicate ends the index of a predicate.
-func (c *Client) RemoveTextPredicate(ctx context.Context, predicate string) error {
-	return c.changeText(ctx, http.MethodDelete, "end the index of", predicate, false)
+// RemovePredicate ends the index of a predicate.
+func (c *Text) RemovePredicate(ctx context.Context, predicate string) error {
+	return c.write(ctx, http.MethodDelete, "end the index of", predicate, false)
 }
 
-func (c *Client) changeText(ctx context.Context, method, what, predicate string, trigrams bool) error {
+func (c *Text) write(ctx context.Context, method, what, predicate string, trigrams bool) error {
 	values := url.Values{"p": {"<" + predicate + ">"}}
 	if trigrams {
 		values.Set("trigrams", "true")

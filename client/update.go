@@ -7,22 +7,9 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
-	"time"
 
 	"github.com/trefoildb/trefoil/sparql/parser"
-	"github.com/trefoildb/trefoil/triple"
 )
-
-// UpdateOptions are the options of an update beside its text.
-type UpdateOptions struct {
-	// Bind gives variables of all WHEREs values; see [QueryOptions].
-	Bind map[string]triple.Term
-	// UsingGraphs and UsingNamedGraphs are the IRIs of the dataset of WHEREs. It replaces that of
-	// USING and USING NAMED.
-	UsingGraphs, UsingNamedGraphs []string
-	// Timeout shortens the node's own; 0 keeps it.
-	Timeout time.Duration
-}
 
 // UpdateResult is the result of an update.
 type UpdateResult struct {
@@ -37,7 +24,7 @@ type UpdateResult struct {
 // not at all. In a cluster an update is not atomic (see UpdateResult.Isolation), and a part of it
 // may be done if it fails. It is sent again if the node was too busy to begin, or if its answer was
 // lost; see the package on retries.
-func (c *Client) Update(ctx context.Context, update string, o UpdateOptions) (UpdateResult, error) {
+func (c *Client) Update(ctx context.Context, update string, o QueryOptions) (UpdateResult, error) {
 	result, err := c.update(ctx, update, o)
 	if err != nil {
 		return result, fmt.Errorf("update: %w", err)
@@ -45,7 +32,7 @@ func (c *Client) Update(ctx context.Context, update string, o UpdateOptions) (Up
 	return result, nil
 }
 
-func (c *Client) update(ctx context.Context, update string, o UpdateOptions) (result UpdateResult, err error) {
+func (c *Client) update(ctx context.Context, update string, o QueryOptions) (result UpdateResult, err error) {
 	if len(o.Bind) > 0 {
 		tree, err := parser.ParseUpdate(update, parser.Options{})
 		if err != nil {
@@ -57,7 +44,7 @@ func (c *Client) update(ctx context.Context, update string, o UpdateOptions) (re
 		update = tree.String()
 	}
 	params := url.Values{}
-	setOperation(params, "using-graph-uri", o.UsingGraphs, "using-named-graph-uri", o.UsingNamedGraphs, o.Timeout)
+	setOperation(params, "using-graph-uri", o.DefaultGraphs, "using-named-graph-uri", o.NamedGraphs, o.Timeout)
 	what := call{method: http.MethodPost, target: c.endpoint("/sparql", params),
 		header: http.Header{"Content-Type": {"application/sparql-update"}, "Accept": {"application/json"}}}
 	what.body = []byte(update)

@@ -48,7 +48,7 @@ type WhereSegment struct {
 }
 
 // Where returns the places of t, and which machines have it. The triple need not be stored.
-func (c *Client) Where(ctx context.Context, t triple.Triple) (w Whereabouts, err error) {
+func (c *Admin) Where(ctx context.Context, t triple.Triple) (w Whereabouts, err error) {
 	if err := c.get(ctx, c.endpoint("/where", patternQuery(triple.Exact(t))), &w); err != nil {
 		return w, fmt.Errorf("where: %w", err)
 	}

@@ -28,35 +28,7 @@ const batchBytes = 8 << 20
 // the result counts the work of those before. See the package on retries.
 func (c *Client) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
 	var total AddResult
-	err := c.sendAll(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, nil, func(text []byte) error {
-		var answer AddResult
-		err := decodeJSON(text, &answer)
-		total.Added += answer.Added
-		total.Existing += answer.Existing
-		return err
-	})
-	if err != nil {
-		return total, fmt.Errorf("add: %w", err)
-	}
-	return total, nil
-}
-
-// AddAnnotated is [Client.Add] for triples with annotations, one list for each triple. The
-// annotations of a request are set after its triples, each durably by itself. If it fails, some may
-// be set, and all can be sent again.
-func (c *Client) AddAnnotated(ctx context.Context, triples []triple.Triple, annotations [][]triple.ApplicationData) (AddResult, error) {
-	var total AddResult
-	if len(annotations) != len(triples) {
-		return total, fmt.Errorf("add: %d lists of annotations for %d triples", len(annotations), len(triples))
-	}
-	for i := range annotations {
-		for j := range annotations[i] {
-			if err := annotations[i][j].Check(); err != nil {
-				return total, fmt.Errorf("add: triple %d: %w", i, err)
-			}
-		}
-	}
-	err := c.sendAll(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, annotations, func(text []byte) error {
+	err := c.sendTriples(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, nil, func(text []byte) error {
 		var answer AddResult
 		err := decodeJSON(text, &answer)
 		total.Added += answer.Added
@@ -73,7 +45,7 @@ func (c *Client) AddAnnotated(ctx context.Context, triples []triple.Triple, anno
 // graph. For the rest see [Client.Add].
 func (c *Client) Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error) {
 	var total DeleteResult
-	err := c.sendAll(ctx, http.MethodDelete, url.Values{}, triples, nil, func(text []byte) error {
+	err := c.sendTriples(ctx, http.MethodDelete, url.Values{}, triples, nil, func(text []byte) error {
 		var answer DeleteResult
 		err := decodeJSON(text, &answer)
 		total.Deleted += answer.Deleted
@@ -99,9 +71,9 @@ func (c *Client) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResul
 	return answer, nil
 }
 
-// sendAll sends triples as N-Quads documents of about batchBytes, with annotations unless that is
+// sendTriples sends triples as N-Quads documents of about batchBytes, with annotations unless that is
 // nil.
-func (c *Client) sendAll(ctx context.Context, method string, query url.Values, triples []triple.Triple, annotations [][]triple.ApplicationData, answered func([]byte) error) error {
+func (c *transport) sendTriples(ctx context.Context, method string, query url.Values, triples []triple.Triple, annotations [][]triple.ApplicationData, answered func([]byte) error) error {
 	// 1. Check all triples before any is sent, because a term with a line end, for example, would
 	// be read as something else.
 	for i, t := range triples {

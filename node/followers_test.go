@@ -29,13 +29,13 @@ func TestLargeCommits(t *testing.T) {
 		for i := range n {
 			fmt.Fprintf(&document, "<http://example.org/s%d> <%s> \"%s%d\" .\n", i, property, word, i)
 		}
-		if _, err := c.PutGraph(ctx, client.DefaultGraph, "application/n-triples", document.Bytes()); err != nil {
+		if _, err := c.Graphs.Put(ctx, client.DefaultGraph, "application/n-triples", document.Bytes()); err != nil {
 			t.Fatal(err)
 		}
 	}
 	search := func(word string, want int) {
 		t.Helper()
-		result, err := c.Search(ctx, client.SearchRequest{Query: word})
+		result, err := c.Text.Search(ctx, client.SearchRequest{Query: word})
 		if err != nil || len(result.Hits) != want {
 			t.Fatalf("%s: %d hits, want %d: %v", word, len(result.Hits), want, err)
 		}
@@ -43,7 +43,7 @@ func TestLargeCommits(t *testing.T) {
 	// 1. A graph is replaced while nothing is indexed. The index can be built only behind it.
 	put("early", 1)
 	put("first", 20_000)
-	if err := c.AddTextPredicate(ctx, property); err != nil {
+	if err := c.Text.AddPredicate(ctx, property); err != nil {
 		t.Fatal(err)
 	}
 	// 2. It is replaced with an index, and by more texts than the index applies at a time.

@@ -42,7 +42,7 @@ func TestServeFunctions(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		if _, err := c.PutFunction(ctx, name, module, o); err != nil {
+		if _, err := c.Functions.Put(ctx, name, module, o); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -62,7 +62,7 @@ func TestServeFunctions(t *testing.T) {
 	if err == nil || !strings.Contains(err.Error(), "the check schema has rejected") {
 		t.Errorf("the check: %v", err)
 	}
-	f, err := c.Function(ctx, "inverse")
+	f, err := c.Functions.Get(ctx, "inverse")
 	if err != nil || !f.Running || f.State == nil || f.Problem != "" {
 		t.Errorf("%+v, %v", f, err)
 	}

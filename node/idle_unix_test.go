@@ -28,7 +28,7 @@ func TestIdle(t *testing.T) {
 	document := func(s string) string { return string(triple.AppendNQuad(nil, one(s))) }
 	update := func(text string) func(context.Context) error {
 		return func(ctx context.Context) error {
-			_, err := c.Update(ctx, text, client.UpdateOptions{})
+			_, err := c.Update(ctx, text, client.QueryOptions{})
 			return err
 		}
 	}
@@ -38,10 +38,10 @@ func TestIdle(t *testing.T) {
 	}{
 		{"add", func(ctx context.Context) error { _, err := c.Add(ctx, []triple.Triple{one("a"), one("b")}); return err }},
 		{"annotation", func(ctx context.Context) error {
-			_, err := c.Annotate(ctx, one("a"), client.Annotation{ApplicationID: "app", Content: []byte("x")}, client.AnnotationCondition{})
+			_, err := c.Annotations.Set(ctx, one("a"), client.Annotation{ApplicationID: "app", Content: []byte("x")}, client.AnnotationCondition{})
 			return err
 		}},
-		{"text predicate", func(ctx context.Context) error { return c.AddTextPredicate(ctx, "http://example.org/p") }},
+		{"text predicate", func(ctx context.Context) error { return c.Text.AddPredicate(ctx, "http://example.org/p") }},
 		{"links", func(ctx context.Context) error { _, err := c.Add(ctx, []triple.Triple{link}); return err }},
 		{"delete", func(ctx context.Context) error { _, err := c.Delete(ctx, []triple.Triple{one("b")}); return err }},
 		{"update", update(`INSERT { ?s <http://example.org/p> "more text" } WHERE { ?s <http://example.org/p> ?o }`)},
@@ -50,7 +50,7 @@ func TestIdle(t *testing.T) {
 			return err
 		}},
 		{"PUT of a graph", func(ctx context.Context) error {
-			_, err := c.PutGraph(ctx, client.DefaultGraph, "application/n-triples", []byte(document("d")))
+			_, err := c.Graphs.Put(ctx, client.DefaultGraph, "application/n-triples", []byte(document("d")))
 			return err
 		}},
 		{"CLEAR", update("CLEAR DEFAULT")},

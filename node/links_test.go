@@ -193,21 +193,21 @@ func serveLinkQueries(t *testing.T, url string, none bool) {
 		wrong(`SELECT * { ?p <http://ex/topic> "rdf" . (?p) links:salsa (?s) }`, "--no-links")
 		return
 	}
-	if _, err := c.Links().Update(t.Context(), changes); err != nil {
+	if _, err := c.Links.Update(t.Context(), changes); err != nil {
 		t.Fatal(err)
 	}
 	wrong(`SELECT * { ?p links:pagerank ?s }`, "POST /links/pagerank")
 	wrong(`SELECT * { ?p links:pageRank ?s }`, "did you mean pagerank?")
 	wrong(`SELECT * { ?p links:outDegree ?s }`, "nothing binds ?p")
 	// 2. With both.
-	rankPages(t, c.Links())
-	checkLinkQueries(t, c.Links(), query)
-	plan, err := c.Explain(t.Context(), `PREFIX links: <urn:trefoil:links:> SELECT * { ?p <http://ex/topic> "rdf" . (?p) links:salsa (?s) }`, false, client.QueryOptions{})
+	rankPages(t, c.Links)
+	checkLinkQueries(t, c.Links, query)
+	plan, err := c.SPARQL.Explain(t.Context(), `PREFIX links: <urn:trefoil:links:> SELECT * { ?p <http://ex/topic> "rdf" . (?p) links:salsa (?s) }`, false, client.QueryOptions{})
 	if err != nil || !strings.Contains(plan.Plan.Text(false), "link ranking ?p links:salsa (?s)") {
 		t.Errorf("%+v, %v", plan, err)
 	}
 	// 3. In an update.
-	result, err := c.Update(t.Context(), `PREFIX links: <urn:trefoil:links:> INSERT { ?p <http://ex/score> ?s } WHERE { ?p <http://ex/topic> "rdf" . (?p) links:salsa (?s) }`, client.UpdateOptions{})
+	result, err := c.Update(t.Context(), `PREFIX links: <urn:trefoil:links:> INSERT { ?p <http://ex/score> ?s } WHERE { ?p <http://ex/topic> "rdf" . (?p) links:salsa (?s) }`, client.QueryOptions{})
 	if err != nil || result.Added != int64(len(topics)) {
 		t.Errorf("%+v, %v", result, err)
 	}

@@ -47,7 +47,7 @@ func TestServeReads(t *testing.T) {
 	// sum returns the reads of a pattern that the feed has.
 	sum := func(c *client.Client) (reads int64) {
 		t.Helper()
-		for change, err := range c.Changes(t.Context(), follow) {
+		for change, err := range c.Feed.Changes(t.Context(), follow) {
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -72,7 +72,7 @@ func TestServeReads(t *testing.T) {
 	}
 	var first int64
 	serve(func(c *client.Client) {
-		if _, err := c.PutSubscription(t.Context(), "reads", client.SubscriptionOptions{Pattern: p, Kinds: []string{"read"}}); err != nil {
+		if _, err := c.Subscriptions.Put(t.Context(), "reads", client.SubscriptionOptions{Pattern: p, Kinds: []string{"read"}}); err != nil {
 			t.Fatal(err)
 		}
 		readUntil(c, 1)

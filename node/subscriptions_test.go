@@ -54,12 +54,12 @@ func TestServeSubscriptions(t *testing.T) {
 	defer c.Close()
 	// 2. Only allowed hosts.
 	var refused *client.Error
-	if _, err := c.PutSubscription(t.Context(), "sub", client.SubscriptionOptions{URL: "https://forbidden.example/"}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "--webhook-host") {
+	if _, err := c.Subscriptions.Put(t.Context(), "sub", client.SubscriptionOptions{URL: "https://forbidden.example/"}); !errors.As(err, &refused) || !strings.Contains(err.Error(), "--webhook-host") {
 		t.Fatal(err)
 	}
 	// 3. A change arrives.
 	p := triple.NewIRI("http://ex/p")
-	s, err := c.PutSubscription(t.Context(), "sub", client.SubscriptionOptions{Pattern: triple.Pattern{Predicate: p}, Kinds: []string{"add"}, URL: receiver.URL + "/hook"})
+	s, err := c.Subscriptions.Put(t.Context(), "sub", client.SubscriptionOptions{Pattern: triple.Pattern{Predicate: p}, Kinds: []string{"add"}, URL: receiver.URL + "/hook"})
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -74,7 +74,7 @@ func TestServeSubscriptions(t *testing.T) {
 	}
 	// 4. It changes to a range of values.
 	values := &triple.Bounds{Order: triple.POS, Prefix: []triple.Term{p}, GE: triple.NewTyped("10", triple.XSDInteger), LT: triple.NewTyped("20", triple.XSDInteger)}
-	if _, err := c.PutSubscription(t.Context(), "sub", client.SubscriptionOptions{Bounds: values, Kinds: []string{"add"}, URL: receiver.URL + "/hook"}); err != nil {
+	if _, err := c.Subscriptions.Put(t.Context(), "sub", client.SubscriptionOptions{Bounds: values, Kinds: []string{"add"}, URL: receiver.URL + "/hook"}); err != nil {
 		t.Fatal(err)
 	}
 	for _, n := range []string{"9", "20", "19"} {

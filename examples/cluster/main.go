@@ -47,7 +47,7 @@ func run(ctx context.Context, members []string) error {
 		return err
 	}
 	fmt.Println("members", len(status.Members))
-	where, err := c.Where(ctx, name)
+	where, err := c.Admin.Where(ctx, name)
 	fmt.Println("stored on", where.Holding)
 	return err
 }

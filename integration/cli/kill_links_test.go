@@ -156,8 +156,8 @@ func TestKillLinks(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		graph := c.Links()
-		if err := graph.Request(t.Context(), links.AllStores); err != nil {
+		graph := c.Links
+		if err := graph.Capabilities().Loader.Request(t.Context(), links.AllStores); err != nil {
 			t.Fatal(err)
 		}
 		k.check(t, graph)
@@ -176,8 +176,8 @@ func TestKillLinks(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph := c.Links()
-	if err := graph.Request(t.Context(), links.AllStores); err != nil {
+	graph := c.Links
+	if err := graph.Capabilities().Loader.Request(t.Context(), links.AllStores); err != nil {
 		t.Fatal(err)
 	}
 	k.check(t, graph)

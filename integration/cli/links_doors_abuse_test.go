@@ -277,8 +277,8 @@ func TestAbuseLinkDoors(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	graph, plain := c.Links(), linkstest.New()
-	if err := graph.Request(t.Context(), links.AllStores); err != nil {
+	graph, plain := c.Links, linkstest.New()
+	if err := graph.Capabilities().Loader.Request(t.Context(), links.AllStores); err != nil {
 		t.Fatal(err)
 	}
 	urls := linkstest.OddURLs()

@@ -212,8 +212,8 @@ func TestAbuseHubs(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		s.graph, s.uids = c.Links(), nil
-		for err = errors.New("not asked yet"); err != nil; err = s.graph.Request(t.Context(), links.AllStores) {
+		s.graph, s.uids = c.Links, nil
+		for err = errors.New("not asked yet"); err != nil; err = s.graph.Capabilities().Loader.Request(t.Context(), links.AllStores) {
 			if time.Since(begun) > waitLimit {
 				t.Fatalf("the graph is not there: %v", err)
 			}

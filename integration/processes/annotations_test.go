@@ -66,7 +66,7 @@ func TestAnnotations(t *testing.T) {
 	}
 	// 2. One node sets them, and all have them, for those who may read them.
 	for i, tr := range triples {
-		if _, err := c.machines[i%3].as("m").Annotate(ctx, tr, client.Annotation{ApplicationID: "mine", Media: "image/png", Content: content[i]}, client.AnnotationCondition{}); err != nil {
+		if _, err := c.machines[i%3].as("m").Annotations.Set(ctx, tr, client.Annotation{ApplicationID: "mine", Media: "image/png", Content: content[i]}, client.AnnotationCondition{}); err != nil {
 			t.Fatal(err)
 		}
 	}
@@ -75,16 +75,16 @@ func TestAnnotations(t *testing.T) {
 		for _, m := range machines {
 			for i, tr := range triples {
 				for _, token := range []string{"m", "o", "operators"} {
-					got, err := m.as(token).Annotation(ctx, tr, "mine")
+					got, err := m.as(token).Annotations.Get(ctx, tr, "mine")
 					if err != nil || got.Media != "image/png" || !bytes.Equal(got.Content, content[i]) {
 						t.Fatalf("machine %d, %s: %s, %d bytes, %v", m.number, token, got.Media, len(got.Content), err)
 					}
 				}
 				for _, token := range []string{"a", "clients"} {
-					if _, err := m.as(token).Annotation(ctx, tr, "mine"); !errors.Is(err, client.ErrForbidden) {
+					if _, err := m.as(token).Annotations.Get(ctx, tr, "mine"); !errors.Is(err, client.ErrForbidden) {
 						t.Fatalf("machine %d, %s: %v", m.number, token, err)
 					}
-					if all, err := m.as(token).Annotations(ctx, tr); err != nil || len(all) > 0 {
+					if all, err := m.as(token).Annotations.List(ctx, tr); err != nil || len(all) > 0 {
 						t.Fatalf("machine %d, %s: %d annotations, %v", m.number, token, len(all), err)
 					}
 				}
@@ -104,11 +104,11 @@ func TestAnnotations(t *testing.T) {
 	victim.kill()
 	left := c.up()
 	until(t, "an annotation is set without one machine", func() error {
-		_, err := left[0].as("m").Annotate(ctx, triples[1], client.Annotation{ApplicationID: "mine", Media: "image/png", Content: content[1][1:]}, client.AnnotationCondition{})
+		_, err := left[0].as("m").Annotations.Set(ctx, triples[1], client.Annotation{ApplicationID: "mine", Media: "image/png", Content: content[1][1:]}, client.AnnotationCondition{})
 		return err
 	})
 	content[1] = content[1][1:]
-	until(t, "a client reads", func() error { _, err := left[1].as("m").Annotation(ctx, triples[2], "mine"); return err })
+	until(t, "a client reads", func() error { _, err := left[1].as("m").Annotations.Get(ctx, triples[2], "mine"); return err })
 	check(left)
 	c.race(triples[2], random)
 	victim.start()
@@ -153,7 +153,7 @@ func (c *cluster) race(tr triple.Triple, random *rand.Rand) {
 	var running sync.WaitGroup
 	errs := make([]error, len(machines))
 	start := random.IntN(1000)
-	if _, err := machines[0].as("o").Annotate(c.t.Context(), tr, client.Annotation{ApplicationID: "other", Content: fmt.Append(nil, start)}, client.AnnotationCondition{}); err != nil {
+	if _, err := machines[0].as("o").Annotations.Set(c.t.Context(), tr, client.Annotation{ApplicationID: "other", Content: fmt.Append(nil, start)}, client.AnnotationCondition{}); err != nil {
 		c.t.Fatal(err)
 	}
 	for i, m := range machines {
@@ -185,7 +185,7 @@ func (c *cluster) race(tr triple.Triple, random *rand.Rand) {
 		}
 	}
 	for _, m := range machines {
-		got, err := m.as("o").Annotation(c.t.Context(), tr, "other")
+		got, err := m.as("o").Annotations.Get(c.t.Context(), tr, "other")
 		if want := fmt.Sprint(start + each*len(machines)); err != nil || string(got.Content) != want {
 			c.t.Errorf("machine %d: the counter is %s, not %s, %v", m.number, got.Content, want, err)
 		}
@@ -194,7 +194,7 @@ func (c *cluster) race(tr triple.Triple, random *rand.Rand) {
 
 // increment increments the counter on a triple, and returns the version that it replaced.
 func increment(ctx context.Context, of *client.Client, tr triple.Triple) (version string, err error) {
-	got, err := of.Annotation(ctx, tr, "other")
+	got, err := of.Annotations.Get(ctx, tr, "other")
 	if err != nil {
 		return "", err
 	}
@@ -202,6 +202,6 @@ func increment(ctx context.Context, of *client.Client, tr triple.Triple) (versio
 	if _, err := fmt.Sscan(string(got.Content), &n); err != nil {
 		return "", err
 	}
-	_, err = of.Annotate(ctx, tr, client.Annotation{ApplicationID: "other", Content: fmt.Append(nil, n+1)}, client.AnnotationCondition{Version: got.Version})
+	_, err = of.Annotations.Set(ctx, tr, client.Annotation{ApplicationID: "other", Content: fmt.Append(nil, n+1)}, client.AnnotationCondition{Version: got.Version})
 	return got.Version, err
 }

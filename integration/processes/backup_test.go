@@ -39,7 +39,7 @@ func TestBackup(t *testing.T) {
 	for round := range 3 {
 		for range 2 {
 			b.change(random, 25)
-			position, err := through().client.Position(t.Context())
+			position, err := through().client.Feed.Position(t.Context())
 			if err != nil {
 				t.Fatal(err)
 			}
@@ -108,7 +108,7 @@ func (b *backedUp) change(random *rand.Rand, n int) {
 				_, err = to.Delete(t.Context(), []triple.Triple{old})
 			case 1:
 				note := client.Annotation{ApplicationID: "app", Media: "text/plain", Content: []byte(fmt.Sprint(b.number))}
-				_, err = to.Annotate(t.Context(), old, note, client.AnnotationCondition{})
+				_, err = to.Annotations.Set(t.Context(), old, note, client.AnnotationCondition{})
 				var answer *client.Error
 				if errors.As(err, &answer) && answer.Status == http.StatusNotFound {
 					err = nil // the triple was deleted

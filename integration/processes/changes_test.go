@@ -23,7 +23,7 @@ type follower struct {
 
 func (f *follower) follow(ctx context.Context, machines []*machine) {
 	for i := 0; ctx.Err() == nil; i++ {
-		for change, err := range machines[i%len(machines)].client.Changes(ctx, client.ChangesOptions{Since: f.position}) {
+		for change, err := range machines[i%len(machines)].client.Feed.Changes(ctx, client.ChangesOptions{Since: f.position}) {
 			if err != nil {
 				break
 			}
@@ -54,7 +54,7 @@ func (f *follower) lacks(all []triple.Triple) error {
 func TestChangesKillTwo(t *testing.T) {
 	t.Parallel()
 	c := form(t, 5)
-	since, err := c.machines[0].client.Position(t.Context())
+	since, err := c.machines[0].client.Feed.Position(t.Context())
 	if err != nil {
 		t.Fatal(err)
 	}

@@ -112,12 +112,12 @@ func (c *cluster) putFunctions() (since string) {
 		// A slow machine must not change the outcome.
 		o.Kinds, o.Timeout, o.Retries = []string{"add", "delete"}, 10*time.Second, 10
 		until(c.t, "the registration of "+name, func() error {
-			_, err := c.machines[0].client.PutFunction(c.t.Context(), name, module, o)
+			_, err := c.machines[0].client.Functions.Put(c.t.Context(), name, module, o)
 			return err
 		})
 	}
 	until(c.t, "a position", func() (err error) {
-		since, err = c.machines[0].client.Position(c.t.Context())
+		since, err = c.machines[0].client.Feed.Position(c.t.Context())
 		return err
 	})
 	return since
@@ -128,7 +128,7 @@ func (c *cluster) runner(name string) (runner *machine) {
 	c.t.Helper()
 	until(c.t, "a machine that runs "+name, func() error {
 		for _, m := range c.up() {
-			f, err := m.client.Function(c.t.Context(), name)
+			f, err := m.client.Functions.Get(c.t.Context(), name)
 			if err == nil && f.Running {
 				runner = m
 				return nil
@@ -224,7 +224,7 @@ func (c *cluster) mustAgree() (calls int64) {
 		if !slices.Equal(inverse, read["childOf"]) {
 			return fmt.Errorf("%d inverse triples of %d parents", len(read["childOf"]), len(inverse))
 		}
-		f, err := c.up()[0].client.Function(c.t.Context(), "counter")
+		f, err := c.up()[0].client.Functions.Get(c.t.Context(), "counter")
 		if err == nil && f.State.Counts.Failures > 0 {
 			c.t.Errorf("failures: %+v, %+v", f.State.Counts, f.State.LastError)
 		}
@@ -239,7 +239,7 @@ func (c *cluster) mustAgree() (calls int64) {
 func (c *cluster) mustNotDouble(since string) {
 	c.t.Helper()
 	added, last := map[string]int{}, 0
-	for change, err := range c.machines[0].client.Changes(c.t.Context(), client.ChangesOptions{Since: since, End: true, Kinds: []string{"add"}}) {
+	for change, err := range c.machines[0].client.Feed.Changes(c.t.Context(), client.ChangesOptions{Since: since, End: true, Kinds: []string{"add"}}) {
 		if err != nil {
 			c.t.Fatal(err)
 		}

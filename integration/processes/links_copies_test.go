@@ -116,7 +116,7 @@ func (a *asker) check(within time.Duration, urls []string) error {
 	if urls == nil {
 		urls = slices.Sorted(maps.Keys(back))
 	}
-	g := a.client.Links()
+	g := a.client.Links
 	if err := a.names(ctx, g, urls); err != nil {
 		return err
 	}
@@ -300,7 +300,7 @@ func (a *asker) update(random *rand.Rand, site string) error {
 	}
 	for deadline := time.Now().Add(waitLimit); ; pass(50 * time.Millisecond) {
 		ctx, cancel := context.WithTimeout(context.Background(), requestTimeout)
-		_, err := a.client.Links().Update(ctx, changes)
+		_, err := a.client.Links.Update(ctx, changes)
 		cancel()
 		if err == nil || time.Now().After(deadline) {
 			return err
@@ -385,7 +385,7 @@ func newCopiesTest(t *testing.T, random *rand.Rand, machines, pages int, args ..
 func (c *cluster) choose(random *rand.Rand, n int, leader bool) (lost, left []*machine) {
 	c.t.Helper()
 	status := c.whole(len(c.machines))
-	stats, err := c.machines[0].client.Links().Stats(c.t.Context())
+	stats, err := c.machines[0].client.Links.Stats(c.t.Context())
 	if err != nil {
 		c.t.Fatal(err)
 	}
@@ -586,7 +586,7 @@ func (a *asker) checkAll(within time.Duration) error {
 	defer cancel()
 	met := map[uid.UID]bool{}
 	last := uid.UID(0)
-	for u, err := range a.client.Links().AllPages(ctx) {
+	for u, err := range a.client.Links.AllPages(ctx) {
 		if err != nil {
 			return fmt.Errorf("all pages: %w", err)
 		}
@@ -607,7 +607,7 @@ func (a *asker) checkAll(within time.Duration) error {
 			w.t.Fatalf("machine %d: %s (%s) is not among %d pages", a.m.number, u, url, len(met))
 		}
 	}
-	stats, err := a.client.Links().Stats(ctx)
+	stats, err := a.client.Links.Stats(ctx)
 	if err != nil {
 		return fmt.Errorf("stats: %w", err)
 	}

@@ -52,7 +52,7 @@ func (w *web) change(m *machine, random *rand.Rand) {
 		}
 	}
 	until(w.t, fmt.Sprintf("machine %d changes links", m.number), func() error {
-		_, err := m.client.Links().Update(w.t.Context(), changes) // may be done twice
+		_, err := m.client.Links.Update(w.t.Context(), changes) // may be done twice
 		return err
 	})
 }
@@ -60,7 +60,7 @@ func (w *web) change(m *machine, random *rand.Rand) {
 // check compares what a machine answers; an error is what it does not answer now.
 func (w *web) check(m *machine) error {
 	w.t.Helper()
-	g := m.client.Links()
+	g := m.client.Links
 	back := map[string]map[string]bool{}
 	for src, of := range w.links {
 		for dst := range of {
@@ -142,7 +142,7 @@ func TestLinks(t *testing.T) {
 		t.Helper()
 		until(t, fmt.Sprintf("machine %d answers links", m.number), func() error { return w.check(m) })
 	}
-	until(t, "stores are requested", func() error { return first.client.Links().Request(t.Context(), links.AllStores) })
+	until(t, "stores are requested", func() error { return first.client.Links.Capabilities().Loader.Request(t.Context(), links.AllStores) })
 	w.change(first, random)
 	check(first)
 	for _, m := range c.machines[1:] {

@@ -261,7 +261,7 @@ func (c *restoreCmd) send(e *env, chain []backup.Archive, o backup.Options) erro
 	}
 	// 2. Send one behind the other.
 	return c.request(e, func(to *client.Client) error {
-		s, err := to.Restore(e.ctx, io.MultiReader(all...), o.Until.String())
+		s, err := to.Admin.Restore(e.ctx, io.MultiReader(all...), o.Until.String())
 		if err == nil {
 			c.report(e, chain, c.url(), backup.Counts(s))
 		}

@@ -107,7 +107,7 @@ type clusterLeaveCmd struct {
 
 func (c *clusterLeaveCmd) Run(e *env) error {
 	return c.changeMember(e, c.Machine, func(ctx context.Context, to *client.Client, m client.Member) error {
-		if _, err := to.Leave(ctx, m.ID); err != nil {
+		if _, err := to.Admin.Leave(ctx, m.ID); err != nil {
 			return err
 		}
 		e.sayf("%s hands over what it holds; trefoil cluster status --watch tells how far it is", orThis(m))
@@ -127,7 +127,7 @@ func (c *clusterRemoveCmd) Run(e *env) error {
 			return hinted{fmt.Errorf("machine %s is %s: it would be given up with what it holds", m.ID, m.State),
 				"trefoil cluster leave lets it hand over first; with --force it is given up as soon as its process ends."}
 		}
-		if _, err := to.Remove(ctx, m.ID); err != nil {
+		if _, err := to.Admin.Remove(ctx, m.ID); err != nil {
 			return err
 		}
 		if m.State == stateExcluded {
@@ -157,7 +157,7 @@ func (c *clusterAcceptCmd) Run(e *env) error {
 			e.sayf("nothing is lost: there is nothing to accept")
 			return nil
 		}
-		if _, err := to.AcceptLoss(ctx); err != nil {
+		if _, err := to.Admin.AcceptLoss(ctx); err != nil {
 			return err
 		}
 		e.sayf("%s that had been lost: what is there counts as all", plural(int64(before.Lost), "range"))
@@ -179,7 +179,7 @@ func (c *clusterCopiesCmd) Run(e *env) error {
 		return usagef("%v", err)
 	}
 	return c.changeMember(e, "", func(ctx context.Context, to *client.Client, _ client.Member) error {
-		s, err := to.SetCopies(ctx, c.Copies)
+		s, err := to.Admin.SetCopies(ctx, c.Copies)
 		if err != nil {
 			return err
 		}

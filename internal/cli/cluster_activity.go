@@ -42,7 +42,7 @@ func (c *clusterActivityCmd) Run(e *env) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	// 1. The first answer has no rates.
-	before, err := r.Activity(e.ctx)
+	before, err := r.Admin.Activity(e.ctx)
 	switch {
 	case err != nil:
 		return err
@@ -55,7 +55,7 @@ func (c *clusterActivityCmd) Run(e *env) (err error) {
 	if !pause(e.ctx, c.Every) {
 		return e.ctx.Err()
 	}
-	all, err := r.Activity(e.ctx)
+	all, err := r.Admin.Activity(e.ctx)
 	if err != nil {
 		return err
 	}
@@ -66,7 +66,7 @@ func (c *clusterActivityCmd) Run(e *env) (err error) {
 func (c *clusterActivityCmd) watch(e *env, from *client.Client, before client.ActivityList) error {
 	out := newFrames(e.stdout)
 	for pause(e.ctx, c.Every) {
-		all, err := from.Activity(e.ctx)
+		all, err := from.Admin.Activity(e.ctx)
 		if e.ctx.Err() != nil {
 			return nil
 		}

@@ -28,7 +28,7 @@ type functionsListCmd struct {
 
 func (c *functionsListCmd) Run(e *env) error {
 	return c.request(e, func(to *client.Client) error {
-		list, err := to.Functions(e.ctx)
+		list, err := to.Functions.List(e.ctx)
 		if err != nil {
 			return err
 		}
@@ -92,7 +92,7 @@ func (c *functionsPutCmd) Run(e *env) error {
 		o.Retries = -1 // 0 is the default of the client
 	}
 	return c.request(e, func(to *client.Client) error {
-		f, err := to.PutFunction(e.ctx, c.Name, module, o)
+		f, err := to.Functions.Put(e.ctx, c.Name, module, o)
 		if err != nil {
 			return err
 		}
@@ -110,13 +110,13 @@ type functionsGetCmd struct {
 func (c *functionsGetCmd) Run(e *env) error {
 	return c.request(e, func(to *client.Client) error {
 		if c.Module {
-			module, err := to.FunctionModule(e.ctx, c.Name)
+			module, err := to.Functions.Module(e.ctx, c.Name)
 			if err == nil {
 				_, err = e.stdout.Write(module)
 			}
 			return err
 		}
-		f, err := to.Function(e.ctx, c.Name)
+		f, err := to.Functions.Get(e.ctx, c.Name)
 		if err != nil {
 			return err
 		}
@@ -130,5 +130,5 @@ type functionsDeleteCmd struct {
 }
 
 func (c *functionsDeleteCmd) Run(e *env) error {
-	return c.request(e, func(to *client.Client) error { return to.DeleteFunction(e.ctx, c.Name) })
+	return c.request(e, func(to *client.Client) error { return to.Functions.Delete(e.ctx, c.Name) })
 }

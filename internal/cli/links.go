@@ -38,7 +38,7 @@ func (e *env) graph(r *client.Client) links.Graph {
 	if e.links != nil {
 		return e.links
 	}
-	return r.Links()
+	return r.Links
 }
 
 // askGraph calls ask with the graph of the server in the flags.

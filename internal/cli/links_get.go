@@ -287,7 +287,7 @@ func (s *serverFlags) askServer(e *env, ask func(*client.Links) error) error {
 		if e.links != nil {
 			return usagef("only servers have epochs")
 		}
-		return ask(c.Links())
+		return ask(c.Links)
 	})
 }
 

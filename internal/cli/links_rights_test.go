@@ -89,10 +89,10 @@ func TestLinksOfUsers(t *testing.T) {
 		t.Fatal(err)
 	}
 	var failed *client.Error
-	if _, err := c.Links().Stats(t.Context()); !errors.As(err, &failed) || failed.Kind != "forbidden" || !strings.Contains(err.Error(), "this is of all graphs") {
+	if _, err := c.Links.Stats(t.Context()); !errors.As(err, &failed) || failed.Kind != "forbidden" || !strings.Contains(err.Error(), "this is of all graphs") {
 		t.Errorf("%v", err)
 	}
-	known, err := c.Links().UIDs(t.Context(), []string{"http://a.example/s", "http://a.example/secret"})
+	known, err := c.Links.UIDs(t.Context(), []string{"http://a.example/s", "http://a.example/secret"})
 	if err != nil || known[0] == 0 || known[1] != 0 {
 		t.Errorf("%v, %v", known, err)
 	}

@@ -260,9 +260,9 @@ func (l *local) AnnotateAll(ctx context.Context, changes iter.Seq2[triple.Annota
 }
 
 // Prefixes implements [prefixStore].
-func (l *local) Prefixes(ctx context.Context) (client.Prefixes, error) {
+func (l *local) Prefixes(ctx context.Context) (client.PrefixList, error) {
 	kept, err := prefixes.Read(ctx, l.store)
-	return client.Prefixes{Kept: kept}, err
+	return client.PrefixList{Kept: kept}, err
 }
 
 // SetPrefix implements [prefixStore].

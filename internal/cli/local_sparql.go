@@ -146,10 +146,10 @@ func (l *local) Explain(ctx context.Context, query string, run bool, o client.Qu
 }
 
 // Update implements [queries].
-func (l *local) Update(ctx context.Context, update string, o client.UpdateOptions) (r client.UpdateResult, err error) {
+func (l *local) Update(ctx context.Context, update string, o client.QueryOptions) (r client.UpdateResult, err error) {
 	if err := l.openEngine(); err != nil {
 		return r, err
 	}
-	done, err := l.sparql.Update(ctx, update, engine.Params{Bind: o.Bind, DefaultGraphs: o.UsingGraphs, NamedGraphs: o.UsingNamedGraphs, Timeout: o.Timeout})
+	done, err := l.sparql.Update(ctx, update, engine.Params{Bind: o.Bind, DefaultGraphs: o.DefaultGraphs, NamedGraphs: o.NamedGraphs, Timeout: o.Timeout})
 	return client.UpdateResult{Added: done.Added, Deleted: done.Deleted, Isolation: string(l.sparql.Isolation())}, err
 }

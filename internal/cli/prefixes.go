@@ -43,7 +43,7 @@ func (c *prefixesListCmd) print(e *env, kept prefixes.Names) error {
 	wellKnown := prefixes.WellKnown()
 	maps.DeleteFunc(wellKnown, func(name, _ string) bool { return kept[name] != "" })
 	if c.Format == "json" {
-		return e.printJSON(client.Prefixes{Kept: kept, WellKnown: wellKnown})
+		return e.printJSON(client.PrefixList{Kept: kept, WellKnown: wellKnown})
 	}
 	out := bufio.NewWriter(e.stdout)
 	lines := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)

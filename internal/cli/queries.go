@@ -43,7 +43,7 @@ func (c *queriesCmd) Run(e *env) error {
 
 func (c *queriesCmd) list(e *env, to *client.Client) error {
 	// 1. Read the lists, and print one.
-	all, err := to.Queries(e.ctx)
+	all, err := to.Admin.Queries(e.ctx)
 	switch {
 	case err != nil:
 		return err
@@ -64,7 +64,7 @@ func (c *queriesCmd) list(e *env, to *client.Client) error {
 }
 
 func (c *queriesCmd) stop(e *env, to *client.Client) error {
-	q, err := to.StopQuery(e.ctx, *c.Stop)
+	q, err := to.Admin.StopQuery(e.ctx, *c.Stop)
 	if err != nil {
 		return err
 	}

@@ -9,6 +9,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"iter"
 	"net/url"
 	"os"
 	"strings"
@@ -23,7 +24,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// remote is a server as the store of a command. The client does all but listings.
+// remote is a server as the store of a command: a client and its parts.
 type remote struct{ *client.Client }
 
 func (r remote) match(ctx context.Context, p triple.Pattern, page page) *listing {
@@ -85,6 +86,54 @@ func (r remote) count(ctx context.Context, p triple.Pattern, estimate bool) (int
 	return n, true, err
 }
 
+// Annotations implements [triples].
+func (r remote) Annotations(ctx context.Context, t triple.Triple) ([]client.Annotation, error) {
+	return r.Client.Annotations.List(ctx, t)
+}
+
+// AddAnnotated implements [changes].
+func (r remote) AddAnnotated(ctx context.Context, all []triple.Triple, annotations [][]triple.ApplicationData) (client.AddResult, error) {
+	return r.Client.Annotations.AddTriples(ctx, all, annotations)
+}
+
+// AnnotateAll implements [changes].
+func (r remote) AnnotateAll(ctx context.Context, changes iter.Seq2[triple.AnnotationChange, error]) (client.AnnotateResult, error) {
+	return r.Client.Annotations.Change(ctx, changes)
+}
+
+// Explain implements [queries].
+func (r remote) Explain(ctx context.Context, query string, run bool, o client.QueryOptions) (client.Explanation, error) {
+	return r.SPARQL.Explain(ctx, query, run, o)
+}
+
+// Prefixes implements [prefixStore].
+func (r remote) Prefixes(ctx context.Context) (client.PrefixList, error) {
+	return r.Client.Prefixes.List(ctx)
+}
+
+// SetPrefix implements [prefixStore].
+func (r remote) SetPrefix(ctx context.Context, name, iri string) error {
+	return r.Client.Prefixes.Set(ctx, name, iri)
+}
+
+// KeepPrefixes implements [prefixStore].
+func (r remote) KeepPrefixes(ctx context.Context, found map[string]string) error {
+	return r.Client.Prefixes.Keep(ctx, found)
+}
+
+// RemovePrefix implements [prefixStore].
+func (r remote) RemovePrefix(ctx context.Context, name string) error {
+	return r.Client.Prefixes.Remove(ctx, name)
+}
+
+// Check implements [upkeep].
+func (r remote) Check(ctx context.Context) (client.CheckReport, error) { return r.Admin.Check(ctx) }
+
+// BackupSince implements [upkeep].
+func (r remote) BackupSince(ctx context.Context, w io.Writer, since string) error {
+	return r.Admin.BackupSince(ctx, w, since)
+}
+
 // status is the status of a store, in this process or of a server.
 type status = client.Status
 
@@ -136,7 +185,7 @@ func (c *loadCmd) send(e *env, sources []input.Source) error {
 			addSummary(&total, s)
 		}
 		// The server keeps the prefixes of the documents that it parses itself.
-		if err := keepPrefixes(e.ctx, to, c.found.Names()); err != nil {
+		if err := keepPrefixes(e.ctx, remote{to}, c.found.Names()); err != nil {
 			total.Warnings = append(total.Warnings, fmt.Sprintf("the triples are loaded, but not the prefixes of the documents: %v", err))
 		}
 		return c.report(e, total)

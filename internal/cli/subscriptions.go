@@ -26,7 +26,7 @@ type subscriptionsListCmd struct {
 
 func (c *subscriptionsListCmd) Run(e *env) error {
 	return c.request(e, func(to *client.Client) error {
-		list, err := to.Subscriptions(e.ctx)
+		list, err := to.Subscriptions.List(e.ctx)
 		if err != nil {
 			return err
 		}
@@ -78,7 +78,7 @@ func (c *subscriptionsPutCmd) Run(e *env) error {
 		o.Bounds = &bounds
 	}
 	return c.request(e, func(to *client.Client) error {
-		s, err := to.PutSubscription(e.ctx, c.Name, o)
+		s, err := to.Subscriptions.Put(e.ctx, c.Name, o)
 		if err != nil {
 			return err
 		}
@@ -93,7 +93,7 @@ type subscriptionsGetCmd struct {
 
 func (c *subscriptionsGetCmd) Run(e *env) error {
 	return c.request(e, func(to *client.Client) error {
-		s, err := to.Subscription(e.ctx, c.Name)
+		s, err := to.Subscriptions.Get(e.ctx, c.Name)
 		if err != nil {
 			return err
 		}
@@ -107,5 +107,5 @@ type subscriptionsDeleteCmd struct {
 }
 
 func (c *subscriptionsDeleteCmd) Run(e *env) error {
-	return c.request(e, func(to *client.Client) error { return to.DeleteSubscription(e.ctx, c.Name) })
+	return c.request(e, func(to *client.Client) error { return to.Subscriptions.Delete(e.ctx, c.Name) })
 }

@@ -93,10 +93,10 @@ func TestSubscriptions(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	if err := c.AdvanceSubscription(t.Context(), "own", end.String()); err != nil {
+	if err := c.Subscriptions.Advance(t.Context(), "own", end.String()); err != nil {
 		t.Fatal(err)
 	}
-	if s, err := c.Subscription(t.Context(), "own"); err != nil || s.State.Position != end.String() {
+	if s, err := c.Subscriptions.Get(t.Context(), "own"); err != nil || s.State.Position != end.String() {
 		t.Fatal(s, err)
 	}
 	// 4. Reads reach the client and the command.
@@ -110,7 +110,7 @@ func TestSubscriptions(t *testing.T) {
 	if n, err := c.Count(t.Context(), p); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}
-	for change, err := range c.Changes(t.Context(), client.ChangesOptions{Since: "0", Subscription: "reads"}) {
+	for change, err := range c.Feed.Changes(t.Context(), client.ChangesOptions{Since: "0", Subscription: "reads"}) {
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -12,7 +12,7 @@ import (
 )
 
 // target is the store of a command: an opened data directory ([local]) or a server ([remote]). Both answer alike, so
-// a command is written once. The methods with upper-case names are those of [client.Client].
+// a command is written once. The methods with upper-case names are those of [client.Client] and its parts.
 type target interface {
 	triples
 	changes
@@ -48,13 +48,13 @@ type queries interface {
 	Ask(ctx context.Context, query string, o client.QueryOptions) (bool, error)
 	Construct(ctx context.Context, query string, o client.QueryOptions) iter.Seq2[triple.Triple, error]
 	Explain(ctx context.Context, query string, run bool, o client.QueryOptions) (client.Explanation, error)
-	Update(ctx context.Context, update string, o client.UpdateOptions) (client.UpdateResult, error)
+	Update(ctx context.Context, update string, o client.QueryOptions) (client.UpdateResult, error)
 }
 
 // prefixStore has the prefixes of a store.
 type prefixStore interface {
 	// Prefixes may leave out the well-known ones.
-	Prefixes(context.Context) (client.Prefixes, error)
+	Prefixes(context.Context) (client.PrefixList, error)
 	SetPrefix(ctx context.Context, name, iri string) error
 	// KeepPrefixes adds prefixes of documents. Names that the store has keep their IRIs.
 	KeepPrefixes(ctx context.Context, found map[string]string) error

@@ -30,7 +30,7 @@ type searchCmd struct {
 // Run prints the hits: score, TAB, snippet, TAB, predicates, TAB, subjects.
 func (c *searchCmd) Run(e *env) error {
 	return c.requestText(e, &c.Predicate, func(to *client.Client) error {
-		result, err := to.Search(e.ctx, client.SearchRequest{Query: c.Query, Predicate: c.Predicate, Language: c.Lang, Limit: c.Limit, Subjects: c.Subjects, Scan: c.Scan})
+		result, err := to.Text.Search(e.ctx, client.SearchRequest{Query: c.Query, Predicate: c.Predicate, Language: c.Lang, Limit: c.Limit, Subjects: c.Subjects, Scan: c.Scan})
 		switch {
 		case err != nil:
 			return err
@@ -60,7 +60,7 @@ type textListCmd struct {
 // Run prints the predicates: predicate, literals, words, bytes, trigrams, and whether it is being built.
 func (c *textListCmd) Run(e *env) error {
 	return c.request(e, func(to *client.Client) error {
-		s, err := to.TextPredicates(e.ctx)
+		s, err := to.Text.Predicates(e.ctx)
 		switch {
 		case err != nil:
 			return err
@@ -106,9 +106,9 @@ const textPoll = 200 * time.Millisecond
 
 func (c *textAddCmd) Run(e *env) error {
 	return c.requestText(e, &c.Predicate, func(to *client.Client) error {
-		add := to.AddTextPredicate
+		add := to.Text.AddPredicate
 		if c.Trigrams {
-			add = to.AddTextTrigrams
+			add = to.Text.AddTrigrams
 		}
 		if err := add(e.ctx, c.Predicate); err != nil || !c.Wait {
 			return err
@@ -122,7 +122,7 @@ func awaitText(ctx context.Context, of *client.Client, predicate string) error {
 	ticker := time.NewTicker(textPoll)
 	defer ticker.Stop()
 	for {
-		s, err := of.TextPredicates(ctx)
+		s, err := of.Text.Predicates(ctx)
 		if err != nil {
 			return err
 		}
@@ -148,7 +148,7 @@ type textRemoveCmd struct {
 }
 
 func (c *textRemoveCmd) Run(e *env) error {
-	return c.requestText(e, &c.Predicate, func(to *client.Client) error { return to.RemoveTextPredicate(e.ctx, c.Predicate) })
+	return c.requestText(e, &c.Predicate, func(to *client.Client) error { return to.Text.RemovePredicate(e.ctx, c.Predicate) })
 }
 
 // requestText is request after *predicate was replaced by its IRI.

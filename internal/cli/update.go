@@ -96,7 +96,7 @@ func (c *updateCmd) update(e *env, text string) (result client.UpdateResult, err
 	how := c.changing()
 	how.engine = engine.Options{UpdateMemory: int64(c.UpdateMemory)}
 	err = c.with(e, how, func(s target) error {
-		result, err = s.Update(e.ctx, text, client.UpdateOptions{Timeout: c.Timeout})
+		result, err = s.Update(e.ctx, text, client.QueryOptions{Timeout: c.Timeout})
 		return err
 	})
 	return result, err

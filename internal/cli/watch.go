@@ -50,7 +50,7 @@ func (c *watchCmd) Run(e *env) (err error) {
 	defer out.Flush()
 	o := client.ChangesOptions{Since: c.Since, Pattern: p, Kinds: c.Kinds, Application: c.App, Subscription: c.Subscription, Expand: c.Expand, End: c.End, Heartbeats: true}
 	var line []byte
-	for change, err := range r.Changes(e.ctx, o) {
+	for change, err := range r.Feed.Changes(e.ctx, o) {
 		if err != nil && e.ctx.Err() != nil {
 			return nil // the user ended it
 		}

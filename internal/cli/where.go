@@ -25,7 +25,7 @@ func (c *clusterWhereCmd) Run(e *env) error {
 		return names.cause(err)
 	}
 	return c.request(e, func(to *client.Client) error {
-		w, err := to.Where(e.ctx, t)
+		w, err := to.Admin.Where(e.ctx, t)
 		switch {
 		case err != nil:
 			return err

@@ -72,7 +72,7 @@ func (b *bench) measure(ctx context.Context, nodes int) error {
 	defer c.Close()
 	b.Report.Row(fmt.Sprintf("**%d machines**", nodes), "", "")
 	first := c.Machines[0].Client
-	start, err := first.Position(ctx)
+	start, err := first.Feed.Position(ctx)
 	if err != nil {
 		return err
 	}
@@ -154,7 +154,7 @@ func (b *bench) write(ctx context.Context, c *client.Client, from, until int) (t
 // read reads changes until n adds have come.
 func read(ctx context.Context, c *client.Client, o client.ChangesOptions, n int) (time.Duration, error) {
 	begun, adds := time.Now(), 0
-	for change, err := range c.Changes(ctx, o) {
+	for change, err := range c.Feed.Changes(ctx, o) {
 		if err != nil {
 			return 0, err
 		}
@@ -192,7 +192,7 @@ func (b *bench) latency(ctx context.Context, c *rig.Cluster) error {
 	ctx, cancel := context.WithCancel(ctx)
 	defer cancel()
 	writer, reader := c.Machines[0].Client, c.Machines[len(c.Machines)-1].Client
-	since, err := reader.Position(ctx)
+	since, err := reader.Feed.Position(ctx)
 	if err != nil {
 		return err
 	}
@@ -203,7 +203,7 @@ func (b *bench) latency(ctx context.Context, c *rig.Cluster) error {
 	}
 	arrived := make(chan arrival, b.latencyAdds)
 	go func() {
-		for _, err := range reader.Changes(ctx, client.ChangesOptions{Since: since}) {
+		for _, err := range reader.Feed.Changes(ctx, client.ChangesOptions{Since: since}) {
 			arrived <- arrival{time.Now(), err}
 		}
 	}()

@@ -54,7 +54,7 @@ func (b *bench) cluster(ctx context.Context, size int, name, file string) (err e
 		return err
 	}
 	defer reader.Close()
-	g := reader.Links()
+	g := reader.Links
 	var stats links.Stats
 	named := time.Now()
 	err = waitFor(ctx, func(ctx context.Context) error {

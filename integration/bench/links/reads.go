@@ -134,7 +134,7 @@ func (b *bench) remote(ctx context.Context, db *store.Store, graph *graphs.Graph
 	if err != nil {
 		return err
 	}
-	remote := c.Links()
+	remote := c.Links
 	const batch = 1 << 13
 	took, err := best(func() error {
 		for at := 0; at < len(some); at += batch {

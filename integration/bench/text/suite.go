@@ -276,12 +276,12 @@ func (b *bench) server(ctx context.Context, data string, queries []query) (token
 	// 1. Build.
 	begun := time.Now()
 	for _, predicate := range predicates {
-		if err := c.AddTextPredicate(ctx, predicate); err != nil {
+		if err := c.Text.AddPredicate(ctx, predicate); err != nil {
 			return 0, err
 		}
 	}
 	err = rig.WaitFor(ctx, 20*time.Millisecond, func(ctx context.Context) error {
-		s, err := c.TextPredicates(ctx)
+		s, err := c.Text.Predicates(ctx)
 		tokens = 0
 		for _, one := range s.Predicates {
 			if tokens += one.Words; !one.Complete {
@@ -300,7 +300,7 @@ func (b *bench) server(ctx context.Context, data string, queries []query) (token
 		var times rig.Times
 		for range b.searches {
 			begun := time.Now()
-			if _, err := c.Search(ctx, client.SearchRequest{Query: q.text}); err != nil {
+			if _, err := c.Text.Search(ctx, client.SearchRequest{Query: q.text}); err != nil {
 				return 0, err
 			}
 			times = append(times, time.Since(begun))
@@ -315,7 +315,7 @@ func (b *bench) server(ctx context.Context, data string, queries []query) (token
 		if _, err := c.Add(ctx, []triple.Triple{one}); err != nil {
 			return 0, err
 		}
-		found, err := c.Search(ctx, client.SearchRequest{Query: word})
+		found, err := c.Text.Search(ctx, client.SearchRequest{Query: word})
 		if err != nil || len(found.Hits) != 1 {
 			return 0, fmt.Errorf("%d hits for %s: %w", len(found.Hits), word, err)
 		}
