@@ -83,15 +83,16 @@ var layers = map[string][]string{
 
 	"internal/cluster/changes": {"triple", "trie", "internal/feed", "recovery", "internal/replica", "internal/store", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", "internal/cluster/writes"},
 
-	// The live graph of links.
-	"internal/linkgraph":          {"triple", "trie", "sparql", "recovery", "internal/feed", "links", "rdfload", "internal/store", "internal/readtimeout", "internal/systemgraph", "internal/cluster/view", "internal/cluster/peer", small},
+	// What indexes that follow the feed share, and the live graph of links.
+	"internal/derived":            {"triple", "trie", "recovery", "internal/feed", "rdfload", "internal/store", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", small},
+	"internal/linkgraph":          {"triple", "trie", "sparql", "recovery", "internal/feed", "links", "rdfload", "internal/store", "internal/derived", "internal/readtimeout", "internal/systemgraph", "internal/cluster/view", "internal/cluster/peer", small},
 	"internal/linkgraph/edits":    {"triple", "links"},
 	"internal/linkgraph/linkrows": {"triple", "sparql", "links", "internal/store"},
 	"internal/linkgraph/ranking":  {"links"},
 
 	// Text search: the core, which is pure, and the index of a node.
 	"internal/textindex":  {},
-	"internal/textsearch": {"triple", "trie", "recovery", "internal/feed", "internal/systemgraph", "internal/textindex", "internal/store", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", small},
+	"internal/textsearch": {"triple", "trie", "internal/feed", "internal/systemgraph", "internal/textindex", "internal/store", "internal/derived", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", small},
 
 	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/readtimeout", "internal/engine", "internal/turns", "internal/cluster/view", "internal/textindex", "internal/textsearch", "internal/audit", "internal/functions", "internal/graphrights", "internal/linkgraph/linkrows", "internal/linkgraph/ranking", "internal/oidc", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
 	"internal/cert":   {"internal/cluster/port", small},

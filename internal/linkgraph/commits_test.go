@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
@@ -81,7 +82,7 @@ func TestLargeCommits(t *testing.T) {
 
 // tapped is a node whose feed a test watches.
 type tapped struct {
-	machine.Node
+	derived.Node
 	feed feed.Source
 }
 

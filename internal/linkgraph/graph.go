@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"path/filepath"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/assign"
 	"github.com/trefoildb/trefoil/internal/linkgraph/build"
@@ -99,12 +100,12 @@ func Open(db *store.Store, o machine.Options) (*Graph, error) {
 	if o.Dir == "" {
 		o.Dir = filepath.Join(db.Dir(), "links")
 	}
-	return OpenNode(machine.Lone{Store: db}, o)
+	return OpenNode(derived.Lone{Store: db}, o)
 }
 
 // OpenNode returns the graph of a node, which may be a member of a cluster or become one. Dir of
 // the options must be set. The graph must be closed before the node.
-func OpenNode(n machine.Node, o machine.Options) (*Graph, error) {
+func OpenNode(n derived.Node, o machine.Options) (*Graph, error) {
 	if err := o.Validate(); err != nil {
 		return nil, fmt.Errorf("open the link graph: %w", err)
 	}
@@ -137,7 +138,7 @@ func newGraph(m *machine.Machine) *Graph {
 	g.stores = &keep.Stores{Board: g.Board}
 	g.keeper = &keep.Keeper{Machine: m, Hosts: g.hosts, Board: g.Board, Assigner: g.assigner, Cells: g.cells, Files: g.files, Stores: g.stores,
 		Wishes: make(chan keep.Wish), Rebuilt: make(chan keep.Rebuilt, 1)}
-	g.loader = &keep.Loader{Machine: m, Board: g.Board, Stores: g.stores, Keeper: g.keeper, Loading: machine.NewLock()}
+	g.loader = &keep.Loader{Machine: m, Board: g.Board, Stores: g.stores, Keeper: g.keeper, Loading: derived.NewLock()}
 	g.placer = &keep.Placer{Machine: m, Hosts: g.hosts, Board: g.Board, Router: g.router, Cells: g.cells, Keeper: g.keeper, Placing: make(chan struct{}, 1)}
 	g.keeper.Loader, g.keeper.WakePlacer = g.loader, g.placer.WakePlacer
 	// 3. Calls of users, and queries of other machines.
@@ -158,7 +159,7 @@ func (g *Graph) Follower() *feed.Follower { return g.Board.Follower }
 
 // Close stops the background work and waits for it.
 func (g *Graph) Close() error {
-	g.Machine.Close()
+	g.Stop()
 	return nil
 }
 

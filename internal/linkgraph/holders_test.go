@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
@@ -26,7 +27,7 @@ import (
 
 // talker is the node of machine 1 of three. The test answers its queries to the others.
 type talker struct {
-	machine.Node
+	derived.Node
 	view   *view.View
 	answer func(ctx context.Context, to trie.MachineID, q *route.Query) (*route.Answer, error)
 
@@ -82,7 +83,7 @@ func newTalker(t *testing.T) (*Graph, *talker) {
 	}
 	n := &talker{view: v, asked: map[trie.MachineID]int{}}
 	g := newGraph(machine.NewMachine(n, machine.Options{Copies: 2}.WithDefaults()))
-	g.Context, g.Cancel = context.WithCancelCause(t.Context())
+	t.Cleanup(g.Stop)
 	g.Board.State.Store(&state.State{})
 	return g, n
 }
@@ -193,7 +194,7 @@ func relinquished(t *testing.T, g *Graph, partition int) *state.State {
 		t.Fatal(err)
 	}
 	p := &state.Part{Range: c.Range(), Delta: d}
-	return &state.State{Loader: g.loader, Parts: []*state.Part{p}, Views: []*delta.View{d.View()}, Held: machine.PartitionSet(0).With(partition)}
+	return &state.State{Loader: g.loader, Parts: []*state.Part{p}, Views: []*delta.View{d.View()}, Held: derived.Partitions(0).With(partition)}
 }
 
 // TestHangingCopy checks that a partition is requested from the next machine if one answers probes

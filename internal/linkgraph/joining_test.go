@@ -50,8 +50,6 @@ func TestJoining(t *testing.T) {
 				if err := request(t.Context(), g); !errors.Is(err, errJoins) || time.Since(began) > 0 {
 					t.Errorf("after %s: %v", time.Since(began), err)
 				}
-				g.Cancel(store.ErrClosed)
-				g.Running.Wait()
 			})
 		})
 	}

@@ -10,6 +10,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/update"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
@@ -70,7 +71,7 @@ func TestHoldEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		g, _ := newTalker(t)
 		for i := range g.Replacer.Replacing {
-			g.Replacer.Replacing[i] = machine.NewLock()
+			g.Replacer.Replacing[i] = derived.NewLock()
 		}
 		changes := []links.Change{{Source: pageURL(1, 1)}}
 		var done links.UpdateResult

@@ -6,6 +6,7 @@ import (
 	"context"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/assign"
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
@@ -92,7 +93,7 @@ func (sv *server) answer(ctx context.Context, q *route.Query) (*route.Answer, er
 		return &route.Answer{Number: sv.board.EpochOf(s)}, nil
 	case route.AskExport:
 		if q.Most == 0 && q.Number < machine.NumPartitions {
-			if s, err = sv.loader.LoadStores(ctx, s, cell.AllStores, machine.PartitionSet(0).With(int(q.Number)), false); err != nil {
+			if s, err = sv.loader.LoadStores(ctx, s, cell.AllStores, derived.Partitions(0).With(int(q.Number)), false); err != nil {
 				return nil, err
 			}
 		}
@@ -120,7 +121,7 @@ func holdsPages(s *state.State, q *route.Query) bool {
 	case route.AskPages:
 		return q.Number < machine.NumPartitions && len(q.Pages) == 1 && s.Held.Has(int(q.Number))
 	case route.AskStats:
-		return machine.PartitionSet(q.Number)&^s.Held == 0
+		return derived.Partitions(q.Number)&^s.Held == 0
 	default:
 		return len(q.Pages) > 0 && s.HasAll(q.Pages)
 	}
@@ -168,11 +169,11 @@ func (sv *server) answerHeld(ctx context.Context, s *state.State, q *route.Query
 		pages, err := s.Pages(ctx, int(q.Number), q.Pages[0], int(min(q.Most, 1<<62)))
 		return &route.Answer{Ends: []int{len(pages)}, Items: route.NumbersFrom(pages)}, err
 	case route.AskStats:
-		a, err := route.AnswerJSON(s.Stats(ctx, machine.PartitionSet(q.Number)))
+		a, err := route.AnswerJSON(s.Stats(ctx, derived.Partitions(q.Number)))
 		if err != nil {
 			return nil, err
 		}
-		a.Ends, a.Texts = read.OnFirst(0, machine.PartitionSet(q.Number).Len()).Ends, []string{sv.Node.MachineID().String()}
+		a.Ends, a.Texts = read.OnFirst(0, derived.Partitions(q.Number).Len()).Ends, []string{sv.Node.MachineID().String()}
 		return a, nil
 	}
 	return nil, peer.Refuse(peer.CodeUnavailable, 0, "this release does not know query %d", q.Kind)

@@ -13,6 +13,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/links"
@@ -178,7 +179,7 @@ func TestRelinquishedPartition(t *testing.T) {
 	w := newWeb(t, machine.Options{CellPages: 100})
 	w.relinquish(links.BackwardStore)
 	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error {
-		k.Drop(machine.PartitionSet(0).With(machine.PartitionOf(w.graph.Board.State.Load().Parts[0].First)))
+		k.Drop(derived.Partitions(0).With(machine.PartitionOf(w.graph.Board.State.Load().Parts[0].First)))
 		k.WakePlacer()
 		return nil
 	}); err != nil {

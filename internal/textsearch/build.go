@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/triple"
@@ -19,7 +20,7 @@ import (
 // eachDocument calls do with the encoded objects of a predicate that are texts. A key is valid until the next one. A
 // literal with several rows comes several times, one after the other.
 func (x *Index) eachDocument(ctx context.Context, predicate string, do func(key []byte) error) error {
-	r, err := x.node.Reader()
+	r, err := x.Node.Reader()
 	if err != nil {
 		return err
 	}
@@ -73,7 +74,7 @@ func textOf(key, value []byte) ([]byte, error) {
 
 // missing returns a predicate to build and its missing partitions. It leaves out predicates whose build failed a moment
 // ago; if these are the only ones, it returns an error of theirs.
-func (x *Index) missing() (predicate string, set partitions, err error) {
+func (x *Index) missing() (predicate string, set derived.Partitions, err error) {
 	s, now := x.state.Load(), time.Now()
 	l, wanted := x.wanted()
 	if s == nil || s.layout != l {
@@ -123,12 +124,12 @@ func (x *Index) buildMissing(ctx context.Context) error {
 }
 
 // buildNext builds the missing partitions of a predicate.
-func (x *Index) buildNext(ctx context.Context, predicate string, set partitions) error {
+func (x *Index) buildNext(ctx context.Context, predicate string, set derived.Partitions) error {
 	began := time.Now()
 	x.builds.Add(1)
 	s := x.state.Load()
 	// 1. The position is that before the first row is read. Rows may be newer.
-	at, err := x.node.Feed().Position(ctx)
+	at, err := x.Node.Feed().Position(ctx)
 	if err != nil {
 		return err
 	}
@@ -137,7 +138,7 @@ func (x *Index) buildNext(ctx context.Context, predicate string, set partitions)
 		return fmt.Errorf("build the text index of %s: %w", predicate, err)
 	}
 	// A row may have gone with the only machine that had it, so all must be of one epoch.
-	end, err := x.node.Feed().Position(ctx)
+	end, err := x.Node.Feed().Position(ctx)
 	if err != nil {
 		return err
 	}
@@ -145,16 +146,17 @@ func (x *Index) buildNext(ctx context.Context, predicate string, set partitions)
 		return errMoved
 	}
 	// 2. Publish them with the changes since. All parts take these in, because they may be applied again.
-	if err := x.lock(ctx); err != nil {
+	unlock, err := x.changing.Lock(ctx)
+	if err != nil {
 		return err
 	}
-	defer x.unlock()
+	defer unlock()
 	now := x.state.Load()
 	if now == nil || now.layout != s.layout || now.hasTrigrams(predicate) != s.hasTrigrams(predicate) {
 		return errMoved
 	}
 	next := now.clone()
-	next.drop(func(p string, i uint32) bool { return p == predicate && set.has(i) })
+	next.drop(func(p string, i int) bool { return p == predicate && set.Has(i) })
 	next.complete[predicate] |= set
 	next.parts = append(next.parts, parts...)
 	next.at = now.at.Common(at)
@@ -168,7 +170,7 @@ func (x *Index) buildNext(ctx context.Context, predicate string, set partitions)
 	}
 	x.publish(next)
 	x.files.urgent = true
-	x.log.Info("the text index of a predicate is built", "predicate", predicate, "literals", documents, "took", time.Since(began))
+	x.Log.Info("the text index of a predicate is built", "predicate", predicate, "literals", documents, "took", time.Since(began))
 	return nil
 }
 
@@ -197,7 +199,7 @@ const literalsBytes = 256 << 10
 
 // newBuilder returns a builder of a segment for a place.
 func (s *state) newBuilder(a *textindex.Analyzer, at place) *textindex.Builder {
-	b := textindex.NewBuilder(a, at.predicate, at.partition)
+	b := textindex.NewBuilder(a, at.predicate, uint32(at.partition))
 	if s.hasTrigrams(at.predicate) {
 		b.AddTrigrams()
 	}
@@ -205,7 +207,7 @@ func (s *state) newBuilder(a *textindex.Analyzer, at place) *textindex.Builder {
 }
 
 // build returns the segments of a predicate in some partitions, under the layout and the settings of a state.
-func (x *Index) build(ctx context.Context, s *state, predicate string, set partitions) (parts []*part, documents int, err error) {
+func (x *Index) build(ctx context.Context, s *state, predicate string, set derived.Partitions) (parts []*part, documents int, err error) {
 	// 1. Workers analyze, one goroutine reads.
 	work := make(chan *literals, x.o.Workers)
 	group := newGroup(ctx)
@@ -233,7 +235,7 @@ func (x *Index) build(ctx context.Context, s *state, predicate string, set parti
 		}
 		var last []byte
 		err := x.eachDocument(ctx, predicate, func(key []byte) error {
-			if bytes.Equal(key, last) || !set.has(s.layout.of(textindex.Hash(key))) {
+			if bytes.Equal(key, last) || !set.Has(s.layout.of(textindex.Hash(key))) {
 				return nil
 			}
 			last = append(last[:0], key...)
@@ -254,10 +256,10 @@ func (x *Index) build(ctx context.Context, s *state, predicate string, set parti
 		return nil, 0, err
 	}
 	// 2. Few segments are better than many.
-	byPartition := map[uint32][]*part{}
+	byPartition := map[int][]*part{}
 	for _, list := range made {
 		for _, p := range list {
-			byPartition[p.Partition()] = append(byPartition[p.Partition()], p)
+			byPartition[p.partition()] = append(byPartition[p.partition()], p)
 		}
 	}
 	for _, list := range byPartition {
@@ -274,9 +276,9 @@ func (x *Index) build(ctx context.Context, s *state, predicate string, set parti
 func (x *Index) analyzeLiterals(ctx context.Context, s *state, predicate string, work <-chan *literals, room *atomic.Int64) (parts []*part, err error) {
 	// 1. A builder for each partition. If one is full, it becomes a segment.
 	analyzer := textindex.NewAnalyzer()
-	builders := map[uint32]*textindex.Builder{}
+	builders := map[int]*textindex.Builder{}
 	limit := int(x.o.BuildMemory) / x.o.Workers
-	finish := func(partition uint32) error {
+	finish := func(partition int) error {
 		segment, err := builders[partition].Finish()
 		if err != nil {
 			return err
@@ -341,7 +343,7 @@ func (x *Index) analyzeLiterals(ctx context.Context, s *state, predicate string,
 }
 
 // memoryOf returns the bytes of some builders, and the largest one.
-func memoryOf(builders map[uint32]*textindex.Builder) (total int, largest uint32) {
+func memoryOf(builders map[int]*textindex.Builder) (total, largest int) {
 	most := -1
 	for partition, b := range builders {
 		n := b.Bytes()

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textindex"
@@ -74,18 +75,18 @@ func (x *Index) candidatesOf(ctx context.Context, r store.Reader, q Substrings) 
 		return nil, err
 	case !q.Condition.Selects() || !x.HasTrigrams(q.Predicate):
 		return nil, textindex.ErrNoTrigrams
-	case fixed != (x.node.Lone() != nil):
+	case fixed != (x.Node.Lone() != nil):
 		return nil, errMoved // the node has become a member
 	}
 	s := &Search{index: x, at: at, request: &textindex.Request{Query: &textindex.Query{}, Predicates: []string{q.Predicate}}}
 	if !fixed {
-		if s.at, err = x.node.ReadPosition(ctx); err != nil {
+		if s.at, err = x.Node.ReadPosition(ctx); err != nil {
 			return nil, err
 		}
 	}
 	// 2. The literals of the index, at that moment or later.
 	err = x.gather(ctx, s,
-		func(ctx context.Context, now *state, set partitions) (func(), error) {
+		func(ctx context.Context, now *state, set derived.Partitions) (func(), error) {
 			list, err := x.candidates(ctx, now, q, set)
 			return func() { keys = append(keys, list...) }, err
 		},
@@ -112,7 +113,10 @@ func (x *Index) candidatesOf(ctx context.Context, r store.Reader, q Substrings) 
 func (x *Index) eachDeleted(ctx context.Context, since feed.Position, predicate string, yield func(key []byte)) error {
 	// 1. All rows that the index has looked into lie before this end. The feed may not be there yet, because it has only
 	// what is durable.
-	end, err := x.endOfRows()
+	end, fixed, err := derived.EndOfRows(x.Node)
+	if err == nil && !fixed {
+		err = errMoved
+	}
 	if err != nil || since.Reaches(end) {
 		return err
 	}
@@ -121,7 +125,7 @@ func (x *Index) eachDeleted(ctx context.Context, since feed.Position, predicate 
 		Pattern: triple.Pattern{Predicate: triple.NewIRI(predicate)}, Kinds: []feed.Kind{feed.Delete, feed.Clear},
 	}}
 	n := 0
-	return feed.Each(ctx, x.node.Feed(), request, func(batch *feed.Batch) (bool, error) {
+	return feed.Each(ctx, x.Node.Feed(), request, func(batch *feed.Batch) (bool, error) {
 		for i := range batch.Changes {
 			change := &batch.Changes[i]
 			if change.Kind == feed.Clear {
@@ -143,21 +147,8 @@ func (x *Index) eachDeleted(ctx context.Context, since feed.Position, predicate 
 	})
 }
 
-// endOfRows returns the position of the rows of a lone node at present.
-func (x *Index) endOfRows() (feed.Position, error) {
-	r, err := x.node.Reader()
-	if err != nil {
-		return feed.Position{}, err
-	}
-	end, fixed, err := r.Position()
-	if err == nil && !fixed {
-		err = errMoved
-	}
-	return end, errors.Join(err, r.Close())
-}
-
 // candidates returns the candidates of some partitions of this machine.
-func (x *Index) candidates(ctx context.Context, s *state, q Substrings, set partitions) (keys [][]byte, err error) {
+func (x *Index) candidates(ctx context.Context, s *state, q Substrings, set derived.Partitions) (keys [][]byte, err error) {
 	if !s.hasTrigrams(q.Predicate) {
 		return nil, fmt.Errorf("%w of <%s>", textindex.ErrNoTrigrams, q.Predicate)
 	}

@@ -259,7 +259,8 @@ func TestLateCandidates(t *testing.T) {
 			t.Fatal(err)
 		}
 		f.await()
-		if err := f.index.lock(f.ctx()); err != nil {
+		unlock, err := f.index.changing.Lock(f.ctx())
+		if err != nil {
 			t.Fatal(err)
 		}
 		f.add(labelled("a", "graph store"))
@@ -271,7 +272,7 @@ func TestLateCandidates(t *testing.T) {
 				t.Errorf("call %d: %v after %s, want an error after %s", i, err, time.Since(began), wait)
 			}
 		}
-		f.index.unlock()
+		unlock()
 		time.Sleep(candidatesPause)
 		if found, err := f.candidates(r, "graph"); err != nil || !found["graph store"] {
 			t.Errorf("after the pause: %v, %v", found, err)

@@ -11,6 +11,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
@@ -20,7 +21,7 @@ import (
 
 // tapped is a lone node whose feed a test watches.
 type tapped struct {
-	lone
+	derived.Node
 	feed feed.Source
 }
 
@@ -44,7 +45,7 @@ func largeCommits(t *testing.T, indexed bool) {
 	t.Cleanup(f.close)
 	feedtest.Follower(t, db, func(i int) triple.Term { return triple.NewString(fmt.Sprint("word ", i)) }, func(s *feedtest.Source) feedtest.Consumer {
 		open := func() {
-			if f.index, err = OpenNode(tapped{lone{db}, s}, Options{Dir: dir, TendEvery: 10 * time.Millisecond, maxChanges: feedtest.Part / 4}); err != nil {
+			if f.index, err = OpenNode(tapped{derived.Lone{Store: db}, s}, Options{Dir: dir, TendEvery: 10 * time.Millisecond, maxChanges: feedtest.Part / 4}); err != nil {
 				t.Fatal(err)
 			}
 		}
@@ -117,7 +118,7 @@ func TestLongCommit(t *testing.T) {
 			t.Fatal(err)
 		}
 		slow := &slowFeed{Source: db.Feed()}
-		x, err := OpenNode(tapped{lone{db}, slow}, Options{Dir: t.TempDir(), TendEvery: 24 * time.Hour})
+		x, err := OpenNode(tapped{derived.Lone{Store: db}, slow}, Options{Dir: t.TempDir(), TendEvery: 24 * time.Hour})
 		if err != nil {
 			t.Fatal(err)
 		}

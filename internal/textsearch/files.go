@@ -20,6 +20,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/internal/atomicfile"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/textindex"
 )
@@ -34,13 +35,13 @@ const (
 
 // listing is the content of index.json. Files without an entry in it are leftovers.
 type listing struct {
-	Format     int                   `json:"format"`
-	Position   string                `json:"position"`
-	Layout     layout                `json:"layout"`
-	Predicates []string              `json:"predicates"`
-	Trigrams   []string              `json:"trigrams,omitempty"`
-	Complete   map[string]partitions `json:"complete"`
-	Segments   []listedSegment       `json:"segments"`
+	Format     int                           `json:"format"`
+	Position   string                        `json:"position"`
+	Layout     layout                        `json:"layout"`
+	Predicates []string                      `json:"predicates"`
+	Trigrams   []string                      `json:"trigrams,omitempty"`
+	Complete   map[string]derived.Partitions `json:"complete"`
+	Segments   []listedSegment               `json:"segments"`
 	// Sum is the xxhash64, in hex, of the listing as JSON with an empty Sum.
 	Sum string `json:"sum"`
 }
@@ -64,8 +65,6 @@ type files struct {
 	saved  time.Time
 	at     feed.Position
 }
-
-func (x *Index) path(name string) string { return filepath.Join(x.o.Dir, name) }
 
 // name returns the file of a segment, "" without one.
 func (f *files) name(s *textindex.Segment) string {
@@ -91,7 +90,7 @@ func (f *files) free(x *Index) string {
 	for {
 		f.next++
 		name := fmt.Sprint(f.next, fileSuffix)
-		if _, err := os.Lstat(x.path(name)); errors.Is(err, os.ErrNotExist) {
+		if _, err := os.Lstat(x.Path(name)); errors.Is(err, os.ErrNotExist) {
 			f.fresh = append(f.fresh, name)
 			return name
 		}
@@ -110,7 +109,7 @@ func (f *files) discard(x *Index) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	for _, name := range f.fresh {
-		_ = os.Remove(x.path(name)) // the next listing tries again
+		_ = os.Remove(x.Path(name)) // the next listing tries again
 	}
 	f.fresh = nil
 }
@@ -137,10 +136,10 @@ func (f *files) create(x *Index, s *textindex.Segment) (name string, err error) 
 	name = f.free(x)
 	defer func() {
 		if err != nil {
-			err = errors.Join(fmt.Errorf("write the text index: %w", err), os.Remove(x.path(name)))
+			err = errors.Join(fmt.Errorf("write the text index: %w", err), os.Remove(x.Path(name)))
 		}
 	}()
-	file, err := os.OpenFile(x.path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
+	file, err := os.OpenFile(x.Path(name), os.O_WRONLY|os.O_CREATE|os.O_EXCL, 0o644)
 	if err != nil {
 		return name, err
 	}
@@ -157,7 +156,7 @@ func (f *files) create(x *Index, s *textindex.Segment) (name string, err error) 
 
 // openDocs returns the reader of the documents of a file. The file is closed when nothing reads it any more.
 func (x *Index) openDocs(name string, body int) (io.ReaderAt, error) {
-	file, err := os.Open(x.path(name))
+	file, err := os.Open(x.Path(name))
 	if err != nil {
 		return nil, err
 	}
@@ -174,7 +173,7 @@ func (x *Index) openSegment(name string) (*textindex.Segment, error) {
 		return nil, fmt.Errorf("%w: %q is no name of a segment", textindex.ErrDamaged, name)
 	}
 	// 1. The body.
-	file, err := os.Open(x.path(name))
+	file, err := os.Open(x.Path(name))
 	if err != nil {
 		return nil, err
 	}
@@ -246,7 +245,7 @@ func (x *Index) checkFiles() error {
 		}
 	}
 	if missing {
-		x.log.Warn("files of the text index were removed, and are written again", "dir", x.o.Dir)
+		x.Log.Warn("files of the text index were removed, and are written again", "dir", x.o.Dir)
 		x.files.urgent = true
 	}
 	return nil
@@ -272,7 +271,7 @@ func (x *Index) saveSometimes(ctx context.Context) error {
 func (x *Index) saveAtEnd() {
 	if s := x.state.Load(); s != nil && len(s.predicates) > 0 {
 		if err := errors.Join(x.checkFiles(), x.save(s)); err != nil {
-			x.log.Warn("the next start has to build the text index", "error", err)
+			x.Log.Warn("the next start has to build the text index", "error", err)
 		}
 	}
 }
@@ -318,7 +317,7 @@ func (x *Index) save(s *state) error {
 	}
 	text, err := json.MarshalIndent(&l, "", "\t")
 	if err == nil {
-		err = atomicfile.Write(x.path(listingFile), 0o644, text)
+		err = atomicfile.Write(x.Path(listingFile), 0o644, text)
 	}
 	if err != nil {
 		return fmt.Errorf("write the list of the text index: %w", err)
@@ -343,7 +342,7 @@ func (f *files) sweep(x *Index, listed map[string]bool, live map[*textindex.Segm
 	}
 	for _, e := range entries {
 		if strings.HasSuffix(e.Name(), fileSuffix) && !listed[e.Name()] {
-			_ = os.Remove(x.path(e.Name())) // the next listing tries again
+			_ = os.Remove(x.Path(e.Name())) // the next listing tries again
 		}
 	}
 }
@@ -351,7 +350,7 @@ func (f *files) sweep(x *Index, listed map[string]bool, live map[*textindex.Segm
 // readFiles returns the state of the files. end is the end of the feed.
 func (x *Index) readFiles(end feed.Position) (*state, error) {
 	// 1. The listing.
-	text, err := os.ReadFile(x.path(listingFile))
+	text, err := os.ReadFile(x.Path(listingFile))
 	if err != nil {
 		return nil, err
 	}
@@ -372,7 +371,7 @@ func (x *Index) readFiles(end feed.Position) (*state, error) {
 	// 2. The segments.
 	s := &state{at: at, layout: l.Layout, settings: settings{l.Predicates, l.Trigrams}, complete: l.Complete}
 	if s.complete == nil {
-		s.complete = map[string]partitions{}
+		s.complete = map[string]derived.Partitions{}
 	}
 	for _, one := range l.Segments {
 		p, err := x.readPart(one)

@@ -11,6 +11,7 @@ import (
 	"maps"
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textindex"
@@ -42,12 +43,12 @@ type changes struct {
 
 // follow makes the state that the end of the feed leads to.
 func (x *Index) follow(ctx context.Context) error {
-	if err := x.lock(ctx); err != nil {
+	unlock, err := x.changing.Lock(ctx)
+	if err != nil {
 		return err
 	}
-	defer x.unlock()
-	err := x.followLocked(ctx)
-	if err != nil {
+	defer unlock()
+	if err = x.followLocked(ctx); err != nil {
 		x.follower.Failed(err)
 	}
 	return err
@@ -63,18 +64,13 @@ type flight struct {
 // timeout: a large commit takes longer, its state is published at its end, and so the next search would begin it again.
 // The run ends with the index.
 func (x *Index) followShared(ctx context.Context) (began bool, err error) {
-	// 1. The index waits for its goroutines when it is closed, so none may begin then.
 	x.mu.Lock()
-	if x.ctx.Err() != nil {
-		x.mu.Unlock()
-		return false, errClosed
-	}
 	f := x.flight
 	if began = f == nil; began {
 		f = &flight{done: make(chan struct{})}
 		x.flight = f
-		x.running.Go(func() {
-			f.err = x.follow(x.ctx)
+		x.Go(func() {
+			f.err = x.follow(x.Context)
 			x.mu.Lock()
 			x.flight = nil
 			x.mu.Unlock()
@@ -82,18 +78,18 @@ func (x *Index) followShared(ctx context.Context) (began bool, err error) {
 		})
 	}
 	x.mu.Unlock()
-	// 2. The run goes on if the search gives up.
+	// The run goes on if the search gives up.
 	select {
 	case <-f.done:
 		return began, f.err
 	case <-ctx.Done():
 		return began, context.Cause(ctx)
-	case <-x.ctx.Done():
-		return began, errClosed
+	case <-x.Context.Done():
+		return began, context.Cause(x.Context)
 	}
 }
 
-// followLocked is follow with the token of changing.
+// followLocked is follow with the lock of changing.
 func (x *Index) followLocked(ctx context.Context) error {
 	s := x.state.Load()
 	l, _ := x.wanted()
@@ -110,7 +106,7 @@ func (x *Index) followLocked(ctx context.Context) error {
 	for {
 		next, more, err := x.step(ctx, s)
 		if errors.Is(err, feed.ErrGone) || errors.Is(err, feed.ErrPosition) || errors.Is(err, textindex.ErrDamaged) {
-			x.log.Warn("the text index is built again", "because", err)
+			x.Log.Warn("the text index is built again", "because", err)
 			if next, err = x.begin(ctx, l, false); err == nil {
 				x.publish(next)
 			}
@@ -130,7 +126,7 @@ func (x *Index) followLocked(ctx context.Context) error {
 
 // begin returns the first state: that of the files, if they may be used, or an empty one at the end of the feed.
 func (x *Index) begin(ctx context.Context, l layout, useFiles bool) (*state, error) {
-	at, err := x.node.Feed().Position(ctx)
+	at, err := x.Node.Feed().Position(ctx)
 	if err != nil {
 		return nil, err
 	}
@@ -145,17 +141,17 @@ func (x *Index) begin(ctx context.Context, l layout, useFiles bool) (*state, err
 			return s, nil
 		}
 		if err != nil {
-			x.log.Debug("the text index is not read from its files", "because", err)
+			x.Log.Debug("the text index is not read from its files", "because", err)
 		}
 	}
-	return &state{at: at, layout: l, settings: set, complete: map[string]partitions{}}, nil
+	return &state{at: at, layout: l, settings: set, complete: map[string]derived.Partitions{}}, nil
 }
 
 // setSettings replaces the settings, and drops what belongs to other predicates or lacks what it shall have.
 func (s *state) setSettings(set settings) {
 	old := s.settings
 	s.settings = set
-	s.drop(func(p string, _ uint32) bool {
+	s.drop(func(p string, _ int) bool {
 		return !slices.Contains(set.predicates, p) || set.hasTrigrams(p) != old.hasTrigrams(p)
 	})
 }
@@ -177,7 +173,7 @@ func (x *Index) step(ctx context.Context, s *state) (next *state, more bool, err
 	// memory is bounded, and the position stays before it. A state may have newer documents than its position.
 	c, applied := newChanges(s), false
 	next = s.clone()
-	err = x.follower.Read(ctx, x.node.Feed(), feed.Request{Since: s.at, Filter: s.filter()}, func(batch *feed.Batch) (bool, error) {
+	err = x.follower.Read(ctx, x.Node.Feed(), feed.Request{Since: s.at, Filter: s.filter()}, func(batch *feed.Batch) (bool, error) {
 		for i := range batch.Changes {
 			if err := c.add(&batch.Changes[i]); err != nil {
 				return false, err
@@ -325,7 +321,7 @@ func documentOf(key []byte) (textindex.Document, error) {
 // place is a predicate and a partition.
 type place struct {
 	predicate string
-	partition uint32
+	partition int
 }
 
 // edit collects the changes of a place.
@@ -337,7 +333,7 @@ type edit struct {
 
 // apply applies changes to a state.
 func (x *Index) apply(ctx context.Context, s *state, c *changes) error {
-	reader := lazyReader{node: x.node}
+	reader := lazyReader{node: x.Node}
 	defer reader.close()
 	if err := s.clear(ctx, c, &reader); err != nil {
 		return err
@@ -345,14 +341,14 @@ func (x *Index) apply(ctx context.Context, s *state, c *changes) error {
 	if err := x.takeLoads(ctx, s, c); err != nil {
 		return err
 	}
-	s.drop(func(p string, _ uint32) bool { return c.again[p] })
+	s.drop(func(p string, _ int) bool { return c.again[p] })
 	// 1. Find out which documents are new, and which are no more.
 	edits := map[place]*edit{}
 	for _, d := range slices.SortedFunc(maps.Keys(c.documents), func(a, b documentKey) int {
 		return bytes.Compare([]byte(a.key), []byte(b.key))
 	}) {
 		at := place{d.predicate, s.layout.of(textindex.Hash([]byte(d.key)))}
-		if !s.complete[d.predicate].has(at.partition) {
+		if !s.complete[d.predicate].Has(at.partition) {
 			continue // a build reads its rows
 		}
 		if edits[at] == nil {
@@ -400,7 +396,7 @@ func (x *Index) editDocument(ctx context.Context, s *state, e *edit, at place, d
 	var in *part
 	var number uint32
 	for _, p := range s.parts {
-		if p.Predicate() != at.predicate || p.Partition() != at.partition {
+		if p.Predicate() != at.predicate || p.partition() != at.partition {
 			continue
 		}
 		doc, ok, err := p.Lookup(key)
@@ -435,7 +431,7 @@ func (x *Index) editDocument(ctx context.Context, s *state, e *edit, at place, d
 		return e.added.Add(doc)
 	}
 	if e.gone[in] == nil {
-		e.gone[in] = textindex.NewBuilder(x.analyzer, at.predicate, at.partition)
+		e.gone[in] = textindex.NewBuilder(x.analyzer, at.predicate, uint32(at.partition))
 	}
 	e.erased[in] = append(e.erased[in], number)
 	return e.gone[in].Add(doc)
@@ -466,7 +462,7 @@ func (s *state) take(_ place, e *edit) error {
 
 // lazyReader reads rows, if any are needed.
 type lazyReader struct {
-	node Triples
+	node derived.Triples
 	r    store.Reader
 }
 

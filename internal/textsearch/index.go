@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -55,29 +56,24 @@ var (
 // Index is the text index of a store or of a whole cluster, as one machine answers for it. It is safe for concurrent
 // use, and must be closed before its node.
 type Index struct {
-	node    Node
-	o       Options
-	log     *slog.Logger
-	ctx     context.Context
-	cancel  context.CancelCauseFunc
-	running sync.WaitGroup
+	*derived.Member
+	o Options
 
 	follower *feed.Follower
-	// changing holds a token while a goroutine changes the state.
-	changing chan struct{}
-	scanning chan struct{} // holds a token while a search reads literals without an index
+	changing derived.Lock // held while a goroutine changes the state
+	scanning derived.Lock // held while a search reads literals without an index
 	state    atomic.Pointer[state]
+	moved    *derived.Signal       // sent when a state is published, or tending it has failed
 	failure  atomic.Pointer[error] // why the last attempt to tend the index failed
 	waking   chan struct{}
 
-	mu    sync.Mutex
-	moved chan struct{} // closed when a state is published
-	down  map[trie.MachineID]time.Time
+	mu   sync.Mutex
+	down map[trie.MachineID]time.Time
 	// flight is the run of follow that searches wait for; nil if there is none.
 	flight *flight
 
 	analyzers sync.Pool
-	// Only the goroutine with the token of changing uses these.
+	// Only the goroutine that holds changing uses these.
 	analyzer *textindex.Analyzer
 	files    files
 	// Only the goroutine that tends the index uses pauses, which are by predicate.
@@ -93,12 +89,14 @@ type state struct {
 	at     feed.Position
 	layout layout
 	settings
-	complete map[string]partitions // that are built, by predicate
+	complete map[string]derived.Partitions // that are built, by predicate
 	parts    []*part
 }
 
 // part is a segment with its deletions. The pointer identifies it.
 type part struct{ *textindex.Part }
+
+func (p *part) partition() int { return int(p.Partition()) }
 
 // bytes returns the memory of the segments.
 func (s *state) bytes() (n int64) {
@@ -112,7 +110,7 @@ func (s *state) bytes() (n int64) {
 }
 
 // held returns the partitions that have all of the predicates.
-func (s *state) held() partitions {
+func (s *state) held() derived.Partitions {
 	all := s.layout.all()
 	for _, p := range s.predicates {
 		all &= s.complete[p]
@@ -123,7 +121,7 @@ func (s *state) held() partitions {
 // clone returns a copy to be changed.
 func (s *state) clone() *state {
 	other := *s
-	other.complete = make(map[string]partitions, len(s.complete))
+	other.complete = make(map[string]derived.Partitions, len(s.complete))
 	for p, set := range s.complete {
 		other.complete[p] = set
 	}
@@ -132,10 +130,10 @@ func (s *state) clone() *state {
 }
 
 // drop removes predicates, or partitions of them.
-func (s *state) drop(remove func(predicate string, partition uint32) bool) {
-	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool { return remove(p.Predicate(), p.Partition()) })
+func (s *state) drop(remove func(predicate string, partition int) bool) {
+	s.parts = slices.DeleteFunc(s.parts, func(p *part) bool { return remove(p.Predicate(), p.partition()) })
 	for predicate, set := range s.complete {
-		for i := range uint32(1) << s.layout {
+		for i := range 1 << s.layout {
 			if remove(predicate, i) {
 				set &^= 1 << i
 			}
@@ -147,11 +145,11 @@ func (s *state) drop(remove func(predicate string, partition uint32) bool) {
 }
 
 // Open returns the index of a store that stays alone.
-func Open(db *store.Store, o Options) (*Index, error) { return OpenNode(lone{db}, o) }
+func Open(db *store.Store, o Options) (*Index, error) { return OpenNode(derived.Lone{Store: db}, o) }
 
 // OpenNode returns the index of a node, which may be a member of a cluster or become one. It is read from its files
 // or built in the background.
-func OpenNode(n Node, o Options) (*Index, error) {
+func OpenNode(n derived.Node, o Options) (*Index, error) {
 	if o.Logger == nil {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
@@ -170,22 +168,17 @@ func OpenNode(n Node, o Options) (*Index, error) {
 	if err := os.MkdirAll(o.Dir, 0o755); err != nil {
 		return nil, fmt.Errorf("open the text index: %w", err)
 	}
-	x := &Index{node: n, o: o, log: o.Logger, follower: feed.NewFollower("text", nil), changing: make(chan struct{}, 1), scanning: make(chan struct{}, 1), waking: make(chan struct{}, 1), moved: make(chan struct{}), down: map[trie.MachineID]time.Time{}, pauses: map[string]pause{}, analyzer: textindex.NewAnalyzer()}
+	member := derived.NewMember(n, derived.Index{Name: "the text index", Dir: o.Dir, Logger: o.Logger, Place: placementOf, LoneTimeout: searchTimeout})
+	x := &Index{Member: member, o: o, follower: feed.NewFollower("text", nil), changing: derived.NewLock(), scanning: derived.NewLock(), waking: make(chan struct{}, 1), moved: derived.NewSignal(), down: map[trie.MachineID]time.Time{}, pauses: map[string]pause{}, analyzer: textindex.NewAnalyzer()}
 	x.analyzers.New = func() any { return textindex.NewAnalyzer() }
-	x.ctx, x.cancel = context.WithCancelCause(context.Background())
 	x.handle()
-	x.running.Go(x.tend)
+	x.Running.Go(x.tend)
 	return x, nil
 }
 
-var errClosed = fmt.Errorf("the text index: %w", store.ErrClosed)
-
 // Close ends the background work, and writes the files.
 func (x *Index) Close() error {
-	x.mu.Lock() // no flight begins after the wait
-	x.cancel(errClosed)
-	x.mu.Unlock()
-	x.running.Wait()
+	x.Stop()
 	return nil
 }
 
@@ -202,21 +195,21 @@ func (x *Index) tend() {
 	ticker := time.NewTicker(x.o.TendEvery)
 	defer ticker.Stop()
 	for {
-		err := x.tendOnce(x.ctx)
+		err := x.tendOnce(x.Context)
 		switch {
-		case x.ctx.Err() != nil:
+		case x.Context.Err() != nil:
 			x.saveAtEnd()
 			return
 		case err == nil:
 			x.failure.Store(nil)
 		default:
 			x.failure.Store(&err)
-			x.send()
+			x.moved.Send()
 			level := slog.LevelWarn
 			if errors.Is(err, store.ErrUnavailable) || errors.Is(err, errMoved) {
 				level = slog.LevelDebug // another view may help
 			}
-			x.log.Log(x.ctx, level, "the text index is behind", "error", err)
+			x.Log.Log(x.Context, level, "the text index is behind", "error", err)
 		}
 		// After a failure only the ticker may wake it, because Await wakes it at once after each failure.
 		waking := x.waking
@@ -226,7 +219,7 @@ func (x *Index) tend() {
 		select {
 		case <-waking:
 		case <-ticker.C:
-		case <-x.ctx.Done():
+		case <-x.Context.Done():
 		}
 	}
 }
@@ -250,70 +243,35 @@ func (x *Index) tendOnce(ctx context.Context) error {
 	return cmp.Or(x.saveSometimes(ctx), failed)
 }
 
-// lock takes the token of changing.
-func (x *Index) lock(ctx context.Context) error {
-	select {
-	case x.changing <- struct{}{}:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-x.ctx.Done():
-		return errClosed
-	}
-}
-
-func (x *Index) unlock() { <-x.changing }
-
-// publish makes a state current. The token of changing must be held.
+// publish makes a state current. The lock of changing must be held.
 func (x *Index) publish(s *state) {
 	x.state.Store(s)
 	x.follower.Reached(s.at)
-	x.send()
+	x.moved.Send()
 }
 
 // Follower returns the follower of the change feed.
 func (x *Index) Follower() *feed.Follower { return x.follower }
 
-// send wakes those that wait for a state.
-func (x *Index) send() {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	close(x.moved)
-	x.moved = make(chan struct{})
-}
-
-func (x *Index) next() <-chan struct{} {
-	x.mu.Lock()
-	defer x.mu.Unlock()
-	return x.moved
-}
-
 // Await waits until this machine holds all that it must hold.
 func (x *Index) Await(ctx context.Context) error {
-	for {
-		moved := x.next()
+	return x.Until(ctx, x.moved, func() (bool, error) {
 		if s := x.state.Load(); s != nil {
 			set, err := x.readSettings(ctx)
 			if err != nil {
-				return err
+				return false, err
 			}
 			l, wanted := x.wanted()
 			if s.layout == l && s.settings.equal(set) && wanted&^s.held() == 0 {
-				return nil
+				return true, nil
 			}
 		}
 		if f := x.failure.Load(); f != nil && errors.Is(*f, ErrTooLarge) {
-			return *f
+			return false, *f
 		}
 		x.wake()
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-x.ctx.Done():
-			return errClosed
-		}
-	}
+		return false, nil
+	})
 }
 
 // PredicateStatus is how far the index of a predicate is on one machine.

@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/textindex"
@@ -341,7 +342,7 @@ func TestClear(t *testing.T) {
 	clear(store.Steps{ClearDefault: true})
 	ctx, refused := f.ctx(), 0
 	for {
-		moved := f.index.next()
+		moved := f.index.moved.Wait()
 		_, err := f.index.Search(ctx, Request{Query: "graph"})
 		if err == nil {
 			break
@@ -568,7 +569,7 @@ func TestPageBytes(t *testing.T) {
 }
 
 // unreadable is a node whose rows cannot be read.
-type unreadable struct{ lone }
+type unreadable struct{ derived.Node }
 
 func (unreadable) Reader() (store.Reader, error) { return nil, store.ErrUnavailable }
 
@@ -580,7 +581,7 @@ func TestAwaitOfFailure(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		x, err := OpenNode(unreadable{lone{db}}, Options{Dir: t.TempDir()})
+		x, err := OpenNode(unreadable{derived.Lone{Store: db}}, Options{Dir: t.TempDir()})
 		if err != nil {
 			t.Fatal(err)
 		}

@@ -58,7 +58,7 @@ func (c *changes) loadsOf(predicate string) (stamps []triple.Stamp, rows int64) 
 
 // takeRows notes the literals of a predicate whose rows have one of some stamps. It ends when it has found all rows.
 func (x *Index) takeRows(ctx context.Context, c *changes, predicate string, stamps []triple.Stamp, rows int64) (err error) {
-	r, err := x.node.Reader()
+	r, err := x.Node.Reader()
 	if err != nil {
 		return err
 	}

@@ -57,7 +57,7 @@ func noCheck() error { return nil }
 // of returns the parts of a place.
 func (s *state) of(at place) (list []*part) {
 	for _, p := range s.parts {
-		if p.Predicate() == at.predicate && p.Partition() == at.partition {
+		if p.Predicate() == at.predicate && p.partition() == at.partition {
 			list = append(list, p)
 		}
 	}
@@ -82,7 +82,7 @@ func (x *Index) mergeSmall(s *state, at place) error {
 	}
 	// 2. What is deleted of each.
 	for i, p := range s.parts {
-		if p.Predicate() != at.predicate || p.Partition() != at.partition || len(p.Gone) <= maxParts {
+		if p.Predicate() != at.predicate || p.partition() != at.partition || len(p.Gone) <= maxParts {
 			continue
 		}
 		gone := make([]*textindex.Part, len(p.Gone))
@@ -132,7 +132,8 @@ func (x *Index) mergeLarge(ctx context.Context) error {
 		if err := x.files.write(x, merged); err != nil {
 			return err
 		}
-		if err := x.lock(ctx); err != nil {
+		unlock, err := x.changing.Lock(ctx)
+		if err != nil {
 			return err
 		}
 		s := x.state.Load().clone()
@@ -142,7 +143,7 @@ func (x *Index) mergeLarge(ctx context.Context) error {
 			s.replace(list, merged)
 			x.publish(s)
 		}
-		x.unlock()
+		unlock()
 		if !same {
 			return nil
 		}
@@ -160,7 +161,7 @@ func (x *Index) worn() []*part {
 		if p.Documents() > maxSmall && p.Live() < p.Documents()*3/4 {
 			return []*part{p}
 		}
-		at := place{p.Predicate(), p.Partition()}
+		at := place{p.Predicate(), p.partition()}
 		places[at] = append(places[at], p)
 	}
 	for _, list := range places {

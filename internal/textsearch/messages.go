@@ -8,6 +8,7 @@ import (
 	"math"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -35,7 +36,7 @@ const maxAnswerBytes = 8 << 20
 type question struct {
 	kind       askKind
 	at         feed.Position
-	set        partitions
+	set        derived.Partitions
 	text       string
 	predicates []string
 	ofLanguage bool
@@ -50,7 +51,7 @@ type question struct {
 
 // answer is the answer to a question.
 type answer struct {
-	held    partitions
+	held    derived.Partitions
 	problem string // the query needs too much
 	stats   textindex.Stats
 	hits    []textindex.Hit
@@ -100,11 +101,11 @@ func scoreField(score *float64, c *peer.Coder) {
 	}
 }
 
-func codePartitions(c *peer.Coder, p *partitions) {
+func codePartitions(c *peer.Coder, p *derived.Partitions) {
 	n := uint64(*p)
 	c.Uvarint(&n)
 	if c.Reading() {
-		*p = partitions(n)
+		*p = derived.Partitions(n)
 	}
 }
 
@@ -139,7 +140,7 @@ func (q *question) request() (*textindex.Request, error) {
 
 // handle registers the handler of questions.
 func (x *Index) handle() {
-	x.node.Handle(methodAsk, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	x.Node.Handle(methodAsk, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
 		q := &question{}
 		if err := peer.Decode(body, q.fields); err != nil {
 			return nil, err

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/trie"
@@ -24,7 +25,7 @@ const (
 )
 
 // local answers for partitions of this machine. add adds the result; it is called while no other result is added.
-type local func(ctx context.Context, now *state, set partitions) (add func(), err error)
+type local func(ctx context.Context, now *state, set derived.Partitions) (add func(), err error)
 
 // gather gets the answers for all partitions: from this machine if it has them, and else from one holder each. It returns
 // when all are complete, or an error.
@@ -32,14 +33,14 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 	client := ctx
 	ctx, cancel := context.WithTimeout(ctx, searchTimeout)
 	defer cancel()
-	waiting, end := x.bound(ctx)
+	waiting, end := x.Bound(ctx)
 	defer func() { end() }()
 	q.at, q.text, q.predicates = s.at, s.request.Query.Text, s.request.Predicates
 	if s.request.Language != nil {
 		q.ofLanguage, q.language = true, *s.request.Language
 	}
 	failed := map[trie.MachineID]bool{}
-	var left partitions
+	var left derived.Partitions
 	for tries := 0; tries == 0 || left != 0; tries++ {
 		// 1. This machine's own partitions.
 		now, err := x.current(waiting, s.at)
@@ -49,7 +50,7 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 		if tries == 0 {
 			left = q.partitions(now.layout)
 		}
-		if mine := now.heldOf(s.request) & left; mine != 0 && !failed[x.node.MachineID()] {
+		if mine := now.heldOf(s.request) & left; mine != 0 && !failed[x.Node.MachineID()] {
 			add, err := own(ctx, now, mine)
 			switch {
 			case err == nil:
@@ -60,14 +61,14 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 			case now.layout == 0 || !errors.Is(err, ErrBuilding):
 				return err
 			default:
-				failed[x.node.MachineID()] = true // it is damaged; others may be right
+				failed[x.Node.MachineID()] = true // it is damaged; others may be right
 			}
 		}
 		if left == 0 {
 			return nil
 		}
 		// 2. Those of others.
-		v := x.node.View()
+		v := x.Node.View()
 		if v == nil || now.layout == 0 {
 			return x.building()
 		}
@@ -81,7 +82,7 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 		// 3. Another view, or another moment, may help. The wait begins again with progress.
 		if left != before {
 			end()
-			waiting, end = x.bound(ctx)
+			waiting, end = x.Bound(ctx)
 		}
 		if waited := x.wait(waiting, tries); waited != nil {
 			if err == nil || waiting.Err() == nil {
@@ -97,13 +98,13 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 }
 
 // ask sends a question to machines that may hold the partitions that are left, and removes those that are answered.
-func (x *Index) ask(ctx context.Context, v *view.View, q *question, left *partitions, failed map[trie.MachineID]bool, add func(*answer), patient bool) error {
+func (x *Index) ask(ctx context.Context, v *view.View, q *question, left *derived.Partitions, failed map[trie.MachineID]bool, add func(*answer), patient bool) error {
 	// 1. A machine for each partition.
-	groups := map[trie.MachineID]partitions{}
+	groups := map[trie.MachineID]derived.Partitions{}
 	for i := range 1 << partitionBits {
-		if left.has(uint32(i)) {
+		if left.Has(i) {
 			if m := x.choose(v, i, failed); m != 0 {
-				groups[m] = groups[m].with(i)
+				groups[m] = groups[m].With(i)
 			}
 		}
 	}
@@ -148,11 +149,10 @@ func (x *Index) ask(ctx context.Context, v *view.View, q *question, left *partit
 // choose returns the machine to ask for a partition: the first one of the ranking that has not failed, and of these one
 // that is not down; 0 if there is none.
 func (x *Index) choose(v *view.View, partition int, failed map[trie.MachineID]bool) (second trie.MachineID) {
-	machines, _ := ranking(v, partition)
 	x.mu.Lock()
 	defer x.mu.Unlock()
-	for _, m := range machines {
-		if failed[m] || m == x.node.MachineID() {
+	for _, m := range x.PlacementOf(v).Ranking[partition] {
+		if failed[m] || m == x.Node.MachineID() {
 			continue
 		}
 		if until, down := x.down[m]; !down || time.Now().After(until) {
@@ -172,7 +172,7 @@ func (x *Index) call(ctx context.Context, m trie.MachineID, q *question, patient
 		defer cancel()
 		ctx = short
 	}
-	body, err := x.node.Call(ctx, m, methodAsk, peer.Encode(256, q.fields))
+	body, err := x.Node.Call(ctx, m, methodAsk, peer.Encode(256, q.fields))
 	if err != nil {
 		var refusal *peer.Refusal
 		if !errors.As(err, &refusal) {
@@ -189,12 +189,12 @@ func (x *Index) call(ctx context.Context, m trie.MachineID, q *question, patient
 // dropSpare drops the partitions that this machine need not hold when all holders have them.
 func (x *Index) dropSpare(ctx context.Context) error {
 	// 1. What is spare.
-	s, v := x.state.Load(), x.node.View()
+	s, v := x.state.Load(), x.Node.View()
 	l, wanted := x.wanted()
 	if s == nil || v == nil || l == 0 || s.layout != l {
 		return nil
 	}
-	var spare partitions
+	var spare derived.Partitions
 	for _, set := range s.complete {
 		spare |= set &^ wanted
 	}
@@ -202,9 +202,9 @@ func (x *Index) dropSpare(ctx context.Context) error {
 		return nil
 	}
 	// 2. What the others hold.
-	held := map[trie.MachineID]partitions{}
+	held := map[trie.MachineID]derived.Partitions{}
 	for _, m := range v.Members {
-		if m.ID == x.node.MachineID() {
+		if m.ID == x.Node.MachineID() {
 			continue
 		}
 		if a, err := x.call(ctx, m.ID, &question{kind: askHeld}, false); err == nil {
@@ -212,9 +212,8 @@ func (x *Index) dropSpare(ctx context.Context) error {
 		}
 	}
 	for i := range 1 << partitionBits {
-		machines, holders := ranking(v, i)
-		for _, m := range machines[:holders] {
-			if m != x.node.MachineID() && !held[m].has(uint32(i)) {
+		for _, m := range x.PlacementOf(v).HoldersOf(i) {
+			if m != x.Node.MachineID() && !held[m].Has(i) {
 				spare &^= 1 << i
 			}
 		}
@@ -223,13 +222,14 @@ func (x *Index) dropSpare(ctx context.Context) error {
 		return nil
 	}
 	// 3. Drop it.
-	if err := x.lock(ctx); err != nil {
+	unlock, err := x.changing.Lock(ctx)
+	if err != nil {
 		return err
 	}
-	defer x.unlock()
+	defer unlock()
 	if s = x.state.Load(); s.layout == l {
 		next := s.clone()
-		next.drop(func(_ string, partition uint32) bool { return spare.has(partition) })
+		next.drop(func(_ string, partition int) bool { return spare.Has(partition) })
 		x.publish(next)
 		x.files.urgent = true
 	}

@@ -34,12 +34,11 @@ func (s *Search) scan(ctx context.Context) (err error) {
 		}
 	}()
 	// One scan at a time, because each takes memory for its literals and their index.
-	select {
-	case x.scanning <- struct{}{}:
-		defer func() { <-x.scanning }()
-	case <-ctx.Done():
-		return context.Cause(ctx)
+	unlock, err := x.scanning.Lock(ctx)
+	if err != nil {
+		return err
 	}
+	defer unlock()
 	predicates := s.request.Predicates
 	if predicates == nil {
 		if predicates, err = x.Predicates(ctx); err != nil {

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -115,7 +116,7 @@ func (s *Search) scores(ctx context.Context, keys [][]byte) ([]float64, error) {
 	}
 	q := &question{kind: askScores, stats: s.stats, keys: keys}
 	err := x.gather(ctx, s,
-		func(ctx context.Context, now *state, set partitions) (func(), error) {
+		func(ctx context.Context, now *state, set derived.Partitions) (func(), error) {
 			mine, places := keysOf(now.layout, keys, set)
 			list, err := x.scores(ctx, now, s.request, &s.stats, set, mine)
 			return func() { add(places, list) }, err
@@ -125,20 +126,20 @@ func (s *Search) scores(ctx context.Context, keys [][]byte) ([]float64, error) {
 }
 
 // partitions returns the partitions that a question needs: all, or those of its keys.
-func (q *question) partitions(l layout) (set partitions) {
+func (q *question) partitions(l layout) (set derived.Partitions) {
 	if q.kind != askScores {
 		return l.all()
 	}
 	for _, key := range q.keys {
-		set = set.with(int(l.of(textindex.Hash(key))))
+		set = set.With(l.of(textindex.Hash(key)))
 	}
 	return set
 }
 
 // keysOf returns the keys whose documents are in some partitions, and their places in the list.
-func keysOf(l layout, keys [][]byte, set partitions) (list [][]byte, places []int) {
+func keysOf(l layout, keys [][]byte, set derived.Partitions) (list [][]byte, places []int) {
 	for i, key := range keys {
-		if set.has(l.of(textindex.Hash(key))) {
+		if set.Has(l.of(textindex.Hash(key))) {
 			list, places = append(list, key), append(places, i)
 		}
 	}
@@ -146,7 +147,7 @@ func keysOf(l layout, keys [][]byte, set partitions) (list [][]byte, places []in
 }
 
 // scores returns the scores of documents in some partitions of this machine.
-func (x *Index) scores(ctx context.Context, s *state, r *textindex.Request, stats *textindex.Stats, set partitions, keys [][]byte) ([]float64, error) {
+func (x *Index) scores(ctx context.Context, s *state, r *textindex.Request, stats *textindex.Stats, set derived.Partitions, keys [][]byte) ([]float64, error) {
 	a := x.analyzers.Get().(*textindex.Analyzer)
 	defer x.analyzers.Put(a)
 	scores, err := textindex.Scores(a, r, stats, s.partsOf(set), keys, func() error { return context.Cause(ctx) })

@@ -10,8 +10,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
-	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/triple"
@@ -88,9 +88,9 @@ func (x *Index) begun(ctx context.Context, r Request) (*Search, error) {
 	}
 	s := &Search{index: x, request: &textindex.Request{Query: query, Predicates: r.Predicates, Language: r.Language}, reader: r.Reader}
 	// 2. The position, and whether the predicates are indexed there.
-	waiting, cancel := x.bound(ctx)
+	waiting, cancel := x.Bound(ctx)
 	defer cancel()
-	if s.at, err = x.node.ReadPosition(waiting); err != nil {
+	if s.at, err = x.Node.ReadPosition(waiting); err != nil {
 		return nil, err
 	}
 	now, err := x.current(waiting, s.at)
@@ -108,7 +108,7 @@ func (x *Index) begun(ctx context.Context, r Request) (*Search, error) {
 	}
 	// 3. The statistics.
 	err = x.gather(ctx, s,
-		func(ctx context.Context, now *state, set partitions) (func(), error) {
+		func(ctx context.Context, now *state, set derived.Partitions) (func(), error) {
 			stats, err := x.collect(ctx, now, s.request, set)
 			return func() { s.stats.Add(stats) }, err
 		},
@@ -209,7 +209,7 @@ func (s *Search) next(ctx context.Context, limit int) ([]textindex.Hit, error) {
 		q.behind, q.after = true, *s.after
 	}
 	err := x.gather(ctx, s,
-		func(ctx context.Context, now *state, set partitions) (func(), error) {
+		func(ctx context.Context, now *state, set derived.Partitions) (func(), error) {
 			list, err := x.search(ctx, now, s.request, &s.stats, set, limit, s.after)
 			return func() { add(list, textindex.Cut(list, limit)) }, err
 		},
@@ -250,18 +250,9 @@ func (s *Search) ScannedBytes() int64 { return s.bytes }
 // Estimate returns about how many literals the search finds.
 func (s *Search) Estimate() int64 { return s.rows }
 
-// bound returns a context for one wait of a search. On a lone node no other machine could answer earlier, so there the
-// bound is longer.
-func (x *Index) bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if x.node.Lone() != nil {
-		return context.WithTimeout(ctx, searchTimeout)
-	}
-	return readtimeout.Bound(ctx)
-}
-
 // current returns a state with all changes up to a position.
 func (x *Index) current(ctx context.Context, at feed.Position) (*state, error) {
-	ctx, cancel := x.bound(ctx)
+	ctx, cancel := x.Bound(ctx)
 	defer cancel()
 	for tries := 0; ; tries++ {
 		l, _ := x.wanted()
@@ -306,16 +297,18 @@ func (x *Index) wait(ctx context.Context, tries int) error {
 		return nil
 	case <-ctx.Done():
 		return context.Cause(ctx)
-	case <-x.ctx.Done():
-		return errClosed
+	case <-x.Context.Done():
+		return context.Cause(x.Context)
 	}
 }
 
 // holds reports whether some partitions of the predicates of a request are complete.
-func (s *state) holds(r *textindex.Request, set partitions) bool { return set&^s.heldOf(r) == 0 }
+func (s *state) holds(r *textindex.Request, set derived.Partitions) bool {
+	return set&^s.heldOf(r) == 0
+}
 
 // heldOf returns the complete partitions of the predicates of a request.
-func (s *state) heldOf(r *textindex.Request) partitions {
+func (s *state) heldOf(r *textindex.Request) derived.Partitions {
 	if r.Predicates == nil {
 		return s.held()
 	}
@@ -327,9 +320,9 @@ func (s *state) heldOf(r *textindex.Request) partitions {
 }
 
 // partsOf returns the parts of some partitions.
-func (s *state) partsOf(set partitions) (list []*textindex.Part) {
+func (s *state) partsOf(set derived.Partitions) (list []*textindex.Part) {
 	for _, p := range s.parts {
-		if set.has(p.Partition()) {
+		if set.Has(p.partition()) {
 			list = append(list, p.Part)
 		}
 	}
@@ -337,7 +330,7 @@ func (s *state) partsOf(set partitions) (list []*textindex.Part) {
 }
 
 // collect counts what a request needs of some partitions of this machine.
-func (x *Index) collect(ctx context.Context, s *state, r *textindex.Request, set partitions) (textindex.Stats, error) {
+func (x *Index) collect(ctx context.Context, s *state, r *textindex.Request, set derived.Partitions) (textindex.Stats, error) {
 	a := x.analyzers.Get().(*textindex.Analyzer)
 	defer x.analyzers.Put(a)
 	stats, err := textindex.Collect(a, r, s.partsOf(set), func() error { return context.Cause(ctx) })
@@ -345,7 +338,7 @@ func (x *Index) collect(ctx context.Context, s *state, r *textindex.Request, set
 }
 
 // search searches some partitions of this machine.
-func (x *Index) search(ctx context.Context, s *state, r *textindex.Request, stats *textindex.Stats, set partitions, limit int, after *textindex.Hit) ([]textindex.Hit, error) {
+func (x *Index) search(ctx context.Context, s *state, r *textindex.Request, stats *textindex.Stats, set derived.Partitions, limit int, after *textindex.Hit) ([]textindex.Hit, error) {
 	a := x.analyzers.Get().(*textindex.Analyzer)
 	defer x.analyzers.Put(a)
 	hits, err := textindex.Search(a, r, stats, s.partsOf(set), limit, after, func() error { return context.Cause(ctx) })
@@ -357,15 +350,16 @@ func (x *Index) damaged(err error) error {
 	if !errors.Is(err, textindex.ErrDamaged) {
 		return err
 	}
-	x.log.Error("the text index is damaged, and built again", "error", err)
-	x.running.Go(func() {
-		if x.lock(x.ctx) != nil {
+	x.Log.Error("the text index is damaged, and built again", "error", err)
+	x.Running.Go(func() {
+		unlock, err := x.changing.Lock(x.Context)
+		if err != nil {
 			return
 		}
-		defer x.unlock()
+		defer unlock()
 		if s := x.state.Load(); s != nil {
 			next := s.clone()
-			next.drop(func(string, uint32) bool { return true })
+			next.drop(func(string, int) bool { return true })
 			x.publish(next)
 			x.wake()
 		}

@@ -52,7 +52,7 @@ func (x *Index) Predicates(ctx context.Context) ([]string, error) {
 
 // readSettings reads the settings.
 func (x *Index) readSettings(ctx context.Context) (s settings, err error) {
-	r, err := x.node.Reader()
+	r, err := x.Node.Reader()
 	if err != nil {
 		return s, err
 	}
@@ -109,11 +109,11 @@ func (x *Index) add(ctx context.Context, predicate string, trigrams bool) error 
 	if trigrams {
 		add = append(add, setting(trigramPredicate, predicate))
 	} else if s.hasTrigrams(predicate) {
-		if _, err := store.Delete(ctx, x.node, []triple.Triple{setting(trigramPredicate, predicate)}); err != nil {
+		if _, err := store.Delete(ctx, x.Node, []triple.Triple{setting(trigramPredicate, predicate)}); err != nil {
 			return fmt.Errorf("end the trigrams of %s: %w", predicate, err)
 		}
 	}
-	if _, err := store.Add(ctx, x.node, add); err != nil {
+	if _, err := store.Add(ctx, x.Node, add); err != nil {
 		return fmt.Errorf("index %s: %w", predicate, err)
 	}
 	x.wake()
@@ -130,7 +130,7 @@ func (x *Index) Remove(ctx context.Context, predicate string) error {
 		return fmt.Errorf("%s is not indexed: %w", predicate, store.ErrNotFound)
 	}
 	ctx = store.WithRequestKey(systemgraph.WithOperator(ctx), "", false)
-	if _, err := store.Delete(ctx, x.node, []triple.Triple{setting(settingPredicate, predicate), setting(trigramPredicate, predicate)}); err != nil {
+	if _, err := store.Delete(ctx, x.Node, []triple.Triple{setting(settingPredicate, predicate), setting(trigramPredicate, predicate)}); err != nil {
 		return fmt.Errorf("end the index of %s: %w", predicate, err)
 	}
 	x.wake()

@@ -138,5 +138,5 @@ func (s *Search) readerOf() (store.Reader, error) {
 	if s.reader != nil {
 		return s.reader()
 	}
-	return s.index.node.Reader()
+	return s.index.Node.Reader()
 }

@@ -8,6 +8,7 @@ import (
 	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
@@ -77,7 +78,7 @@ type Assigner struct {
 	board  *state.Board
 	router *route.Router
 
-	Assigning  machine.Lock // must be held while UIDs are assigned, and guards the next two
+	Assigning  derived.Lock // must be held while UIDs are assigned, and guards the next two
 	Allocators allocators
 	epoch      uint64 // the last one that was begun
 
@@ -88,7 +89,7 @@ type Assigner struct {
 
 // NewAssigner returns an assigner that knows no UID.
 func NewAssigner(h *pagerows.Hosts, r *route.Router) *Assigner {
-	a := &Assigner{Machine: r.Machine, hosts: h, board: r.Board, router: r, Assigning: machine.NewLock()}
+	a := &Assigner{Machine: r.Machine, hosts: h, board: r.Board, router: r, Assigning: derived.NewLock()}
 	a.Allocators = allocators{Machine: r.Machine}
 	a.Forget()
 	return a
@@ -107,7 +108,7 @@ func (a *Assigner) errNotPrimary(epoch uint64) error {
 
 // BeginTerm returns a context for writes a the primary of partitions. The caller must hold the
 // lock assigning.
-func (a *Assigner) BeginTerm(ctx context.Context, set machine.PartitionSet) (context.Context, error) {
+func (a *Assigner) BeginTerm(ctx context.Context, set derived.Partitions) (context.Context, error) {
 	// 1. A lone machine is the primary of all.
 	v := a.Node.View()
 	switch {
@@ -205,7 +206,7 @@ func (a *Assigner) Assign(ctx context.Context, urls []string) (uids []uid.UID, g
 		return nil, 0, err
 	}
 	defer unlock()
-	var set machine.PartitionSet
+	var set derived.Partitions
 	for _, url := range urls {
 		set = set.With(machine.PartitionOfURL(url))
 	}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/assign"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
@@ -26,9 +27,9 @@ import (
 type builder struct {
 	cells  *Maker
 	rows   buildRows
-	set    machine.PartitionSet // of the cells
-	others []assign.Assigned    // pages of other partitions that links lead to or come from, by UID
-	parts  []triple.Range       // of the links, for each pass
+	set    derived.Partitions // of the cells
+	others []assign.Assigned  // pages of other partitions that links lead to or come from, by UID
+	parts  []triple.Range     // of the links, for each pass
 
 	// later is set if links of unknown pages are left out, because the feed has them behind the
 	// position of the build.
@@ -81,7 +82,7 @@ var errManyUnknown = fmt.Errorf("%w: more than a pass can collect", errUnknown)
 
 // Build makes the cells of partitions from the present content of the store. If pages have no
 // UIDs, they get some first. The feed up to the position is certainly in the cells.
-func (cm *Maker) Build(ctx context.Context, set machine.PartitionSet) (parts []*state.Part, at feed.Position, err error) {
+func (cm *Maker) Build(ctx context.Context, set derived.Partitions) (parts []*state.Part, at feed.Position, err error) {
 	var others []assign.Assigned
 	for later := false; ; {
 		// 1. The position must be read before the rows, because the cells must have every change up
@@ -119,7 +120,7 @@ func (cm *Maker) Build(ctx context.Context, set machine.PartitionSet) (parts []*
 
 // resolveOthers assigns UIDs to the pages that have none. It returns the pages of other partitions
 // than those of the set, with the ones known before.
-func (cm *Maker) resolveOthers(ctx context.Context, set machine.PartitionSet, before []assign.Assigned, urls []string) ([]assign.Assigned, error) {
+func (cm *Maker) resolveOthers(ctx context.Context, set derived.Partitions, before []assign.Assigned, urls []string) ([]assign.Assigned, error) {
 	others := before
 	for some := range route.ChunkURLs(urls, resolvedPages, 8*cm.Options.MessageBytes) {
 		found := map[string]uid.UID{}
@@ -162,7 +163,7 @@ func openParts(cells [][]byte, plain bool) ([]*state.Part, error) {
 
 // tryBuild makes the cells of partitions; those of others are nil. plain reports whether the rows are
 // a plain graph. It fails with errUnknown if pages have no known UIDs, and then returns these.
-func (cm *Maker) tryBuild(ctx context.Context, set machine.PartitionSet, others []assign.Assigned, later bool) (cells [][]byte, plain bool, unknown []string, err error) {
+func (cm *Maker) tryBuild(ctx context.Context, set derived.Partitions, others []assign.Assigned, later bool) (cells [][]byte, plain bool, unknown []string, err error) {
 	rows, err := cm.OpenBuildRows(ctx)
 	if err != nil {
 		return nil, false, nil, err
@@ -192,7 +193,7 @@ func (cm *Maker) tryBuild(ctx context.Context, set machine.PartitionSet, others 
 }
 
 // NewBuilder returns a builder that has read the pages.
-func (cm *Maker) NewBuilder(ctx context.Context, rows buildRows, set machine.PartitionSet, others []assign.Assigned) (b *builder, err error) {
+func (cm *Maker) NewBuilder(ctx context.Context, rows buildRows, set derived.Partitions, others []assign.Assigned) (b *builder, err error) {
 	b = &builder{cells: cm, rows: rows, set: set, others: others}
 	if b.expected, err = rows.EstimatePages(ctx, set); err != nil {
 		return nil, err

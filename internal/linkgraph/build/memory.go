@@ -5,6 +5,7 @@ package build
 import (
 	"context"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 )
@@ -28,7 +29,7 @@ const (
 )
 
 // fitsBuild returns links.ErrMemory if the cells of partitions certainly take too much.
-func (cm *Maker) fitsBuild(ctx context.Context, rows buildRows, set machine.PartitionSet) error {
+func (cm *Maker) fitsBuild(ctx context.Context, rows buildRows, set derived.Partitions) error {
 	if cm.Options.MemoryBytes == 0 {
 		return nil
 	}

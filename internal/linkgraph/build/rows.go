@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -17,7 +18,7 @@ import (
 // buildRows reads what cells are made of. Its methods may be called from several goroutines.
 type buildRows interface {
 	// EstimatePages returns about the number of pages of partitions.
-	EstimatePages(ctx context.Context, set machine.PartitionSet) (int, error)
+	EstimatePages(ctx context.Context, set derived.Partitions) (int, error)
 	// Pages calls do with the pages of a range, in the order of UIDs.
 	Pages(ctx context.Context, r uid.Range, do func(pagerows.Page) error) error
 	// DivideLinks returns the range of all links in POS, in parts for several goroutines. All rows
@@ -68,7 +69,7 @@ type LoneRows struct {
 func (b *LoneRows) Close() error { return b.Snapshot.Close() }
 
 // EstimatePages implements [buildRows].
-func (b *LoneRows) EstimatePages(context.Context, machine.PartitionSet) (int, error) {
+func (b *LoneRows) EstimatePages(context.Context, derived.Partitions) (int, error) {
 	keys, err := pagerows.UIDRange(uid.AllSlots.Range())
 	if err != nil {
 		return 0, err
@@ -123,7 +124,7 @@ type clusterRows struct {
 }
 
 // EstimatePages implements [buildRows].
-func (b *clusterRows) EstimatePages(ctx context.Context, set machine.PartitionSet) (int, error) {
+func (b *clusterRows) EstimatePages(ctx context.Context, set derived.Partitions) (int, error) {
 	keys, err := pagerows.UIDRange(uid.AllSlots.Range())
 	if err != nil {
 		return 0, err

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/assign"
 	"github.com/trefoildb/trefoil/internal/linkgraph/build"
@@ -258,7 +259,7 @@ func (k *Keeper) install(ctx context.Context, parts []*state.Part, at feed.Posit
 		at = t.At
 	}
 	// 2. Replace the cells of these partitions.
-	var set machine.PartitionSet
+	var set derived.Partitions
 	k.Stores.mu.Lock()
 	for _, p := range parts {
 		p.Unload = k.Stores.relinquished
@@ -282,7 +283,7 @@ func (k *Keeper) install(ctx context.Context, parts []*state.Part, at feed.Posit
 var errVoid = errors.New("a bulk load has changed the graph meanwhile")
 
 // Drop removes partitions.
-func (k *Keeper) Drop(set machine.PartitionSet) {
+func (k *Keeper) Drop(set derived.Partitions) {
 	k.Finish()
 	k.Parts = slices.DeleteFunc(slices.Clone(k.Parts), func(p *state.Part) bool { return set.Has(machine.PartitionOf(p.First)) })
 	k.Dirty = true

@@ -5,6 +5,7 @@ package keep
 import (
 	"os"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 )
@@ -40,7 +41,7 @@ func (k *Keeper) shed() {
 					most = of
 				}
 			}
-			drop = machine.PartitionSet(0).With(most)
+			drop = derived.Partitions(0).With(most)
 		}
 		// 2. Readers request them of other machines, if there are any.
 		_ = k.Board.Refuse(err)

@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/build"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
@@ -111,7 +112,7 @@ func (pl *Placer) placeOnce(ctx context.Context, v *view.View) (missing bool, er
 	// 2. Copy what another machine has.
 	p := pl.PlacementOf(v)
 	pl.Router.Refresh(ctx, v)
-	var build machine.PartitionSet
+	var build derived.Partitions
 	for i := range lacks.All() {
 		copied, err := pl.CopyFrom(ctx, p, i, s.At)
 		switch {
@@ -130,7 +131,7 @@ func (pl *Placer) placeOnce(ctx context.Context, v *view.View) (missing bool, er
 }
 
 // Make builds the cells of partitions from the rows.
-func (pl *Placer) Make(ctx context.Context, set machine.PartitionSet) error {
+func (pl *Placer) Make(ctx context.Context, set derived.Partitions) error {
 	begun := time.Now()
 	parts, at, err := pl.Cells.Build(ctx, set)
 	if err != nil {
@@ -147,7 +148,7 @@ func (pl *Placer) Make(ctx context.Context, set machine.PartitionSet) error {
 }
 
 // CopyFrom copies a partition from a machine that has it. It returns false if there is none.
-func (pl *Placer) CopyFrom(ctx context.Context, p *machine.Placement, partition int, since feed.Position) (bool, error) {
+func (pl *Placer) CopyFrom(ctx context.Context, p *derived.Placement, partition int, since feed.Position) (bool, error) {
 	// 1. Ask the holders first, then the other members, which may have held it before.
 	candidates := slices.Clone(p.Ranking[partition])
 	for _, m := range p.View.Members {
@@ -186,13 +187,13 @@ func (pl *Placer) CopyFrom(ctx context.Context, p *machine.Placement, partition 
 }
 
 // dropSpare drops partitions that other machines must hold, when all of these have them.
-func (pl *Placer) dropSpare(ctx context.Context, v *view.View, spare machine.PartitionSet) error {
+func (pl *Placer) dropSpare(ctx context.Context, v *view.View, spare derived.Partitions) error {
 	if spare == 0 {
 		return nil
 	}
 	p := pl.PlacementOf(v)
 	pl.Router.Refresh(ctx, v)
-	var drop machine.PartitionSet
+	var drop derived.Partitions
 	for i := range spare.All() {
 		if pl.Router.Directory.HaveAll(p.HoldersOf(i), i) {
 			drop = drop.With(i)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"sync"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/links"
@@ -41,14 +42,14 @@ type Loader struct {
 	Board   *state.Board
 	Stores  *Stores
 	Keeper  *Keeper
-	Loading machine.Lock // held while a read loads a cell
+	Loading derived.Lock // held while a read loads a cell
 }
 
 // errReplaced reports that a cell was replaced while its file was read.
 var errReplaced = errors.New("the cell was built again meanwhile")
 
 // LoadStores implements storeLoader.
-func (l *Loader) LoadStores(ctx context.Context, s *state.State, need cell.Stores, set machine.PartitionSet, keep bool) (*state.State, error) {
+func (l *Loader) LoadStores(ctx context.Context, s *state.State, need cell.Stores, set derived.Partitions, keep bool) (*state.State, error) {
 	for {
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
@@ -76,7 +77,7 @@ func (l *Loader) LoadStores(ctx context.Context, s *state.State, need cell.Store
 }
 
 // loadParts returns a copy of a state with the stores of the parts of some partitions.
-func (l *Loader) loadParts(ctx context.Context, s *state.State, need cell.Stores, set machine.PartitionSet, keep bool) (*state.State, error) {
+func (l *Loader) loadParts(ctx context.Context, s *state.State, need cell.Stores, set derived.Partitions, keep bool) (*state.State, error) {
 	loaded := *s
 	loaded.Views = slices.Clone(s.Views)
 	for i, p := range s.Parts {
@@ -163,7 +164,7 @@ func (k *Keeper) lose(err error) {
 		return
 	}
 	k.Log.Error("a partition of the link graph is made again, because a file cannot be read", "file", l.part.File, "error", l.err)
-	k.Drop(machine.PartitionSet(0).With(machine.PartitionOf(l.part.First)))
+	k.Drop(derived.Partitions(0).With(machine.PartitionOf(l.part.First)))
 	k.WakePlacer()
 }
 

@@ -1,6 +1,6 @@
-// Package machine has what all parts of a graph of links share: the node, the options, the life of the
-// graph, and which machines hold which partitions.
+// Package machine has what all parts of a graph of links share: the member's part, the options, and
+// what lies in a partition.
 //
-// A [Machine] is embedded by each part. Its [Node] has the triples and the cluster; under each view a
-// [Placement] ranks the machines of a partition.
+// A [Machine] is embedded by each part. It is a member of package derived, which has the node and the
+// machines of each partition.
 package machine

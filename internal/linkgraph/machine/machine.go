@@ -7,98 +7,36 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
-	"path/filepath"
-	"sync"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/readtimeout"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 )
 
-// Machine is the node, the options and the life of a graph. All of its parts share it.
+// Machine is the member's part of a graph, with its options. All parts of the graph share it.
 type Machine struct {
-	Node       Node
-	Options    Options
-	Log        logger
-	placements placements
-
-	Context context.Context // ends with the graph
-	Cancel  context.CancelCauseFunc
-	Running sync.WaitGroup // the goroutines of all parts
+	*derived.Member
+	Options Options
 }
 
-// NewMachine returns the machine of an open graph.
-func NewMachine(n Node, o Options) *Machine {
-	m := &Machine{Node: n, Options: o, Log: logger{o.Logger}}
-	m.Context, m.Cancel = context.WithCancelCause(context.Background())
-	return m
+// NewMachine returns the machine of an open graph. Its partitions are on the members that keep a graph. The first
+// holder of a partition assigns its UIDs.
+func NewMachine(n derived.Node, o Options) *Machine {
+	place := func(v *view.View) *derived.Placement {
+		return derived.Ranked(v, NumPartitions, "", o.Copies+1, func(m *view.Member) bool { return !m.NoLinks })
+	}
+	return &Machine{derived.NewMember(n, derived.Index{Name: "the link graph", Dir: o.Dir, Logger: o.Logger, Place: place}), o}
 }
-
-// errClosed is the error of calls after Close.
-var errClosed = fmt.Errorf("the link graph: %w", store.ErrClosed)
-
-// Close ends all goroutines and waits for them.
-func (m *Machine) Close() {
-	m.Cancel(errClosed)
-	m.Running.Wait()
-}
-
-// Path returns the path of a file of the graph.
-func (m *Machine) Path(name string) string { return filepath.Join(m.Options.Dir, name) }
-
-// PlacementOf returns the placement under a view.
-func (m *Machine) PlacementOf(v *view.View) *Placement { return m.placements.get(v, m.Options.Copies) }
 
 // Wanted returns the partitions that this machine must hold.
-func (m *Machine) Wanted() PartitionSet {
+func (m *Machine) Wanted() derived.Partitions {
 	if m.Node.Lone() != nil {
 		return AllPartitions
 	}
-	v := m.Node.View()
-	if v == nil {
-		return 0
-	}
-	return m.PlacementOf(v).of(m.Node.MachineID())
-}
-
-// Bound returns a context for one wait of a read. On a lone node no other machine could answer earlier.
-func (m *Machine) Bound(ctx context.Context) (context.Context, context.CancelFunc) {
-	if m.Node.Lone() != nil {
-		return context.WithCancel(ctx)
-	}
-	return readtimeout.Bound(ctx)
-}
-
-// WaitFor waits for some time, for another view or until the caller's goroutine is woken.
-func (m *Machine) WaitFor(v *view.View, d time.Duration, wake <-chan struct{}) {
-	ctx, cancel := context.WithTimeout(m.Context, d)
-	defer cancel()
-	changed := make(chan struct{})
-	go func() {
-		defer close(changed)
-		if v == nil || m.Node.Newer(ctx, v) != nil {
-			<-ctx.Done()
-		}
-	}()
-	select {
-	case <-wake:
-	case <-changed:
-	}
-	cancel()
-	<-changed
-}
-
-// Pause waits for some time, or until the graph is closed.
-func (m *Machine) Pause(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-m.Context.Done():
-	}
+	return m.Member.Wanted()
 }
 
 // Fits returns links.ErrMemory if something needs more memory than the graph may have.
@@ -148,8 +86,6 @@ func MayPass(err error) bool {
 	}
 	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || errors.Is(err, links.ErrLoading)
 }
-
-type logger struct{ *slog.Logger }
 
 // Tell logs a step, at info if it took more than a second, else at debug.
 func (m *Machine) Tell(what string, begun time.Time) {

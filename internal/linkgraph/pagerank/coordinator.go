@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -123,7 +124,7 @@ func (c *Coordinator) coordinate(ctx context.Context, v *view.View, others bool)
 }
 
 // lacks returns the partitions that no machine has frozen, as far as the last tick has shown.
-func (rk *Ranker) lacks() machine.PartitionSet {
+func (rk *Ranker) lacks() derived.Partitions {
 	r := &rk.Ranks
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -214,7 +215,7 @@ func (r *jobRecord) takeProgress(answers map[trie.MachineID]*jobAnswer) {
 // distribute begins a term: it gives each partition to a machine that has frozen its cells.
 func (c *Coordinator) distribute(record *jobRecord, answers map[trie.MachineID]*jobAnswer) (time.Duration, error) {
 	// 1. Wait until all have frozen their cells, and some machine those of each partition.
-	var frozen machine.PartitionSet
+	var frozen derived.Partitions
 	freezing := 0
 	epoch := uint64(0)
 	for m, a := range answers {
@@ -243,7 +244,7 @@ func (c *Coordinator) distribute(record *jobRecord, answers map[trie.MachineID]*
 	}
 	// 2. Choose the first machine in the ranking of each partition that has frozen it.
 	machines := make([]trie.MachineID, machine.NumPartitions)
-	var p *machine.Placement
+	var p *derived.Placement
 	if v := c.Node.View(); v != nil {
 		p = c.PlacementOf(v)
 	}
@@ -261,7 +262,7 @@ func (c *Coordinator) distribute(record *jobRecord, answers map[trie.MachineID]*
 }
 
 // chooseMachine returns the machine that computes a partition in the next term.
-func chooseMachine(answers map[trie.MachineID]*jobAnswer, p *machine.Placement, partition int) trie.MachineID {
+func chooseMachine(answers map[trie.MachineID]*jobAnswer, p *derived.Placement, partition int) trie.MachineID {
 	candidate := func(m trie.MachineID) bool { return answers[m] != nil && answers[m].Frozen.Has(partition) }
 	if p != nil {
 		for _, m := range p.Ranking[partition] {

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -29,7 +30,7 @@ type wire struct {
 	partial map[wireKey][]byte // messages of which pieces are missing
 	inbox   map[wireKey][]byte
 	taken   []int // by machine: the number of messages that were received
-	arrived *machine.Signal
+	arrived *derived.Signal
 }
 
 // wireKey is a message: the machine that sends it, and the step.
@@ -41,7 +42,7 @@ const roundPiece = 32 << 20
 
 // newWire returns the wire of a term, as the given machine has it.
 func newWire(m *machine.Machine, record *jobRecord) *wire {
-	w := &wire{machine: m, job: jobNumber(record.Begun), term: record.Term, partial: map[wireKey][]byte{}, inbox: map[wireKey][]byte{}, arrived: machine.NewSignal()}
+	w := &wire{machine: m, job: jobNumber(record.Begun), term: record.Term, partial: map[wireKey][]byte{}, inbox: map[wireKey][]byte{}, arrived: derived.NewSignal()}
 	w.machines = slices.Compact(slices.Sorted(slices.Values(record.Machines)))
 	w.self = slices.Index(w.machines, m.Node.MachineID())
 	for i, owner := range record.Machines {

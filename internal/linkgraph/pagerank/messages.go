@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -49,7 +50,7 @@ type jobRequest struct {
 	Options links.PageRankOptions `json:"options"`
 	Record  *jobRecord            `json:"record,omitempty"`
 	// Lacks are the partitions of the running job that no machine has frozen.
-	Lacks machine.PartitionSet `json:"lacks,omitempty"`
+	Lacks derived.Partitions `json:"lacks,omitempty"`
 }
 
 // jobAnswer is the answer: a user's error, or the state of a member.
@@ -58,9 +59,9 @@ type jobAnswer struct {
 	Kind   string     `json:"kind,omitempty"` // of the error
 	Record *jobRecord `json:"record,omitempty"`
 
-	Frozen   machine.PartitionSet `json:"frozen,omitempty"` // for the running job
-	Freezing bool                 `json:"freezing,omitempty"`
-	Epoch    uint64               `json:"epoch,omitempty"`
+	Frozen   derived.Partitions `json:"frozen,omitempty"` // for the running job
+	Freezing bool               `json:"freezing,omitempty"`
+	Epoch    uint64             `json:"epoch,omitempty"`
 	// Term is the term that the machine computes, 0 if it computes none.
 	Term      uint64    `json:"term,omitempty"`
 	Pages     int64     `json:"pages,omitempty"`
@@ -192,7 +193,7 @@ func (c *Coordinator) answerJob(ctx context.Context, from trie.MachineID, q *job
 
 // member returns the state of this machine. If partitions of the running job are not frozen
 // anywhere, it begins to freeze those that it has.
-func (rk *Ranker) member(lacks machine.PartitionSet) *jobAnswer {
+func (rk *Ranker) member(lacks derived.Partitions) *jobAnswer {
 	r := &rk.Ranks
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -223,7 +224,7 @@ func (rk *Ranker) member(lacks machine.PartitionSet) *jobAnswer {
 
 // tick sends the record to all other members, and returns the answers of all; nil for a member that
 // does not answer. If a member has a newer record, it is adopted.
-func (c *Coordinator) tick(ctx context.Context, lacks machine.PartitionSet) map[trie.MachineID]*jobAnswer {
+func (c *Coordinator) tick(ctx context.Context, lacks derived.Partitions) map[trie.MachineID]*jobAnswer {
 	// 1. Ask all at the same time.
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()

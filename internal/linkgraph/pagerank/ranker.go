@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/read"
@@ -37,7 +38,7 @@ type Ranker struct {
 // NewRanker returns a ranker that has read no file.
 func NewRanker(k *keep.Keeper) *Ranker {
 	r := &Ranker{Machine: k.Machine, board: k.Board, keeper: k, RankFiles: rankFiles{k.Machine}}
-	r.Ranks.saving, r.Ranks.wake = machine.NewLock(), make(chan struct{}, 1)
+	r.Ranks.saving, r.Ranks.wake = derived.NewLock(), make(chan struct{}, 1)
 	return r
 }
 
@@ -55,7 +56,7 @@ type Coordinator struct {
 // succeeded. coordinator.go has the course of a job.
 type ranks struct {
 	opened sync.Once     // the files of the last process were read
-	saving machine.Lock  // must be held while files are written
+	saving derived.Lock  // must be held while files are written
 	wake   chan struct{} // wakes the goroutine of keepRanks
 
 	mu     sync.Mutex
@@ -120,7 +121,7 @@ func (r *jobRecord) compare(o *jobRecord) int {
 func (r *jobRecord) active() bool { return r.Job.State == stateRunning || r.Job.State == StateStoring }
 
 // of returns the partitions of a machine.
-func (r *jobRecord) of(m trie.MachineID) (set machine.PartitionSet) {
+func (r *jobRecord) of(m trie.MachineID) (set derived.Partitions) {
 	for i, machine := range r.Machines {
 		if machine == m {
 			set = set.With(i)
@@ -178,7 +179,7 @@ func (rk *Ranker) rankMembers() (members []trie.MachineID) {
 	if rk.Node.Lone() != nil || rk.Node.NoMajority() {
 		return []trie.MachineID{rk.Node.MachineID()}
 	}
-	for _, m := range machine.MembersOf(rk.Node.View()) {
+	for _, m := range derived.MembersOf(rk.Node.View()) {
 		if !m.NoLinks {
 			members = append(members, m.ID)
 		}

@@ -7,6 +7,7 @@ import (
 	"context"
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
@@ -27,7 +28,7 @@ type frozen struct {
 	failure  string
 	epoch    uint64
 	// anywhere is the partitions that some machine has frozen, as the coordinator knows.
-	anywhere machine.PartitionSet
+	anywhere derived.Partitions
 }
 
 func newFrozen(ctx context.Context) *frozen {
@@ -37,7 +38,7 @@ func newFrozen(ctx context.Context) *frozen {
 }
 
 // set returns the frozen partitions.
-func (f *frozen) set() (set machine.PartitionSet) {
+func (f *frozen) set() (set derived.Partitions) {
 	for i := range f.cells {
 		set = set.With(i)
 	}
@@ -46,7 +47,7 @@ func (f *frozen) set() (set machine.PartitionSet) {
 
 // startFreezing begins to freeze partitions that this machine has, or must have, and has not frozen.
 // The lock must be held.
-func (rk *Ranker) startFreezing(set machine.PartitionSet) {
+func (rk *Ranker) startFreezing(set derived.Partitions) {
 	// 1. Freezing waits for what this machine must hold.
 	f := rk.Ranks.frozen
 	held := rk.Wanted()
@@ -78,7 +79,7 @@ func (rk *Ranker) startFreezing(set machine.PartitionSet) {
 }
 
 // freeze returns the cells of partitions with all changes that were acknowledged before the call.
-func (rk *Ranker) freeze(ctx context.Context, set machine.PartitionSet) (cells map[int][]*cell.Cell, epoch uint64, err error) {
+func (rk *Ranker) freeze(ctx context.Context, set derived.Partitions) (cells map[int][]*cell.Cell, epoch uint64, err error) {
 	// While the keeper holds a state back, its cells may lack links, see readLoads.
 	for held := true; held; {
 		if _, err := rk.board.CaughtUp(ctx); err != nil {
@@ -92,7 +93,7 @@ func (rk *Ranker) freeze(ctx context.Context, set machine.PartitionSet) (cells m
 }
 
 // tryFreeze is one try of freeze. held reports that the keeper holds its state back.
-func (rk *Ranker) tryFreeze(ctx context.Context, set machine.PartitionSet) (cells map[int][]*cell.Cell, epoch uint64, held bool, err error) {
+func (rk *Ranker) tryFreeze(ctx context.Context, set derived.Partitions) (cells map[int][]*cell.Cell, epoch uint64, held bool, err error) {
 	cells = map[int][]*cell.Cell{}
 	err = rk.keeper.InKeeper(ctx, func(k *keep.Keeper) error {
 		if held = !k.Hold.IsZero(); held {

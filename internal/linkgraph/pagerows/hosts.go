@@ -10,7 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
-	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -115,7 +115,7 @@ func (f *FoundHosts) get(e uid.Extent) hostOf {
 }
 
 // FindHosts looks up the hosts of extents in the store.
-func FindHosts(ctx context.Context, triples machine.Triples, extents []uid.Extent) (map[uid.Extent]string, error) {
+func FindHosts(ctx context.Context, triples derived.Triples, extents []uid.Extent) (map[uid.Extent]string, error) {
 	ranges := make([]triple.Range, 0, len(extents))
 	for _, e := range extents {
 		t := links.HostTriple(e, "")

@@ -7,8 +7,8 @@ import (
 	"errors"
 	"fmt"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/linkrows"
-	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/sparql"
@@ -102,7 +102,7 @@ func LinkOf(key, value []byte) (l link, ok bool, err error) {
 
 // FindUIDs looks up the UIDs of pages in the store, 0 if a page has none. If it has two, the
 // lower one counts.
-func FindUIDs(ctx context.Context, t machine.Triples, urls []string) ([]uid.UID, error) {
+func FindUIDs(ctx context.Context, t derived.Triples, urls []string) ([]uid.UID, error) {
 	found := make([]uid.UID, len(urls))
 	// A URL that no triple can have is in no range, so each range needs its place.
 	var at []int
@@ -133,7 +133,7 @@ func FindUIDs(ctx context.Context, t machine.Triples, urls []string) ([]uid.UID,
 }
 
 // FindURLs looks up the pages with UIDs in the store, "" if there is none.
-func FindURLs(ctx context.Context, t machine.Triples, pages []uid.UID) ([]string, error) {
+func FindURLs(ctx context.Context, t derived.Triples, pages []uid.UID) ([]string, error) {
 	found := make([]string, len(pages))
 	ranges := make([]triple.Range, len(pages))
 	for i, u := range pages {
@@ -159,7 +159,7 @@ func FindURLs(ctx context.Context, t machine.Triples, pages []uid.UID) ([]string
 
 // LookUp calls each for the rows in ranges, which may repeat but not overlap otherwise; i is the
 // index of the range.
-func LookUp(ctx context.Context, t machine.Triples, ranges []triple.Range, each func(i int, key, value []byte) error) error {
+func LookUp(ctx context.Context, t derived.Triples, ranges []triple.Range, each func(i int, key, value []byte) error) error {
 	if len(ranges) == 0 {
 		return nil
 	}

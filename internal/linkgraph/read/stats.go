@@ -8,6 +8,7 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
@@ -103,7 +104,7 @@ func OnFirst[T any](item T, n int) (l rank.Lists[T]) {
 }
 
 // partitionsOf returns a set of partitions.
-func partitionsOf(items []int) (set machine.PartitionSet) {
+func partitionsOf(items []int) (set derived.Partitions) {
 	for _, i := range items {
 		set = set.With(i)
 	}
@@ -140,7 +141,7 @@ func (rd *Reader) fetchEpoch(ctx context.Context) (uint64, error) {
 		return 0, err
 	}
 	v := rd.Node.View()
-	first := slices.IndexFunc(machine.MembersOf(v), func(m view.Member) bool { return !m.NoLinks })
+	first := slices.IndexFunc(derived.MembersOf(v), func(m view.Member) bool { return !m.NoLinks })
 	if first < 0 || v.Members[first].ID == rd.Node.MachineID() || rd.Node.NoMajority() {
 		s, err := rd.Board.Await(ctx, at)
 		if err != nil {

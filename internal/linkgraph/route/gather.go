@@ -12,6 +12,7 @@ import (
 	"sync"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
@@ -148,9 +149,9 @@ func isFailure(err error) bool {
 func (r *Router) group(items []int, of func(i int) int, primaries bool, failed map[trie.MachineID]bool) (groups map[trie.MachineID][]int, rest []int) {
 	// 1. Find the machine of each partition, once.
 	var answerers [machine.NumPartitions]trie.MachineID
-	var p *machine.Placement
+	var p *derived.Placement
 	self := r.Node.MachineID()
-	held := machine.PartitionSet(0)
+	held := derived.Partitions(0)
 	if s := r.Board.State.Load(); s != nil {
 		held = s.Held
 	}

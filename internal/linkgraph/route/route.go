@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -51,7 +52,7 @@ func (r *Router) whyFull() string {
 
 // Builds reports whether this machine builds a partition that no machine has: it is the first of the
 // holders with memory for it.
-func (r *Router) Builds(p *machine.Placement, partition int) bool {
+func (r *Router) Builds(p *derived.Placement, partition int) bool {
 	r.Directory.mu.Lock()
 	defer r.Directory.mu.Unlock()
 	for _, m := range p.HoldersOf(partition) {
@@ -86,7 +87,7 @@ type Router struct {
 // did not answer a moment ago. It is a hint: a machine refuses if it lacks a partition.
 type directory struct {
 	mu    sync.Mutex
-	held  map[trie.MachineID]machine.PartitionSet
+	held  map[trie.MachineID]derived.Partitions
 	down  map[trie.MachineID]time.Time // until when
 	fresh time.Time                    // when held was asked for
 	full  map[trie.MachineID]string    // why machines lack partitions that do not fit into their memory
@@ -179,7 +180,7 @@ func (d *directory) mark(m trie.MachineID) {
 
 // answererOf returns another machine that answers for a partition: a holder, or a machine that held
 // it before; 0 if none is known. Machines that failed are the last choice.
-func (d *directory) answererOf(p *machine.Placement, partition int, self trie.MachineID, failed map[trie.MachineID]bool) trie.MachineID {
+func (d *directory) answererOf(p *derived.Placement, partition int, self trie.MachineID, failed map[trie.MachineID]bool) trie.MachineID {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	var second trie.MachineID
@@ -210,7 +211,7 @@ func (r *Router) Refresh(ctx context.Context, v *view.View) {
 	// 1. Ask all at the same time.
 	ctx, cancel := context.WithTimeout(ctx, directoryTimeout)
 	defer cancel()
-	held, full := map[trie.MachineID]machine.PartitionSet{}, map[trie.MachineID]string{}
+	held, full := map[trie.MachineID]derived.Partitions{}, map[trie.MachineID]string{}
 	var mu sync.Mutex
 	var asking sync.WaitGroup
 	for _, m := range v.Members {
@@ -222,7 +223,7 @@ func (r *Router) Refresh(ctx context.Context, v *view.View) {
 			mu.Lock()
 			defer mu.Unlock()
 			if held[m.ID] = 0; err == nil {
-				held[m.ID] = machine.PartitionSet(a.Number)
+				held[m.ID] = derived.Partitions(a.Number)
 				if len(a.Texts) > 0 {
 					full[m.ID] = a.Texts[0]
 				}

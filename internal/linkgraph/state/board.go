@@ -12,6 +12,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/links"
@@ -28,7 +29,7 @@ type Board struct {
 	// State is the part of the graph that this machine holds, as readers see it. It is nil until
 	// the position in the feed is known at which it begins.
 	State    atomic.Pointer[State]
-	Moved    *machine.Signal // sent when a state is published, or an error is reported
+	Moved    *derived.Signal // sent when a state is published, or an error is reported
 	Progress atomic.Pointer[string]
 	// KeepFailure and placeFailure are the last errors of the keeper and of the placer, nil while
 	// they make progress.
@@ -38,7 +39,7 @@ type Board struct {
 
 // NewBoard returns a board without a state.
 func NewBoard(m *machine.Machine) *Board {
-	b := &Board{Machine: m, opened: rand.Uint64(), Moved: machine.NewSignal()}
+	b := &Board{Machine: m, opened: rand.Uint64(), Moved: derived.NewSignal()}
 	b.Follower = feed.NewFollower("links", b.Moved.Send)
 	return b
 }
@@ -58,30 +59,23 @@ func (b *Board) Failed() error {
 
 // AwaitCells waits until this machine has all that it must hold.
 func (b *Board) AwaitCells(ctx context.Context) error {
-	for {
-		moved := b.Moved.Wait()
+	return b.Until(ctx, b.Moved, func() (bool, error) {
 		if err := b.Failed(); err != nil {
-			return err
+			return false, err
 		}
 		if s := b.State.Load(); s != nil && b.Wanted()&^s.Held == 0 {
-			return nil
+			return true, nil
 		}
 		if full := b.Full.Load(); full != nil {
-			return *full
+			return false, *full
 		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return context.Cause(ctx)
-		case <-b.Context.Done():
-			return context.Cause(b.Context)
-		}
-	}
+		return false, nil
+	})
 }
 
 // Partitions implements links.PartitionReporter.
 func (b *Board) Partitions() (held, missing int) {
-	var set machine.PartitionSet
+	var set derived.Partitions
 	if s := b.State.Load(); s != nil {
 		set = s.Held
 	}
@@ -106,28 +100,23 @@ func (b *Board) CaughtUp(ctx context.Context) (*State, error) {
 }
 
 // Await returns the state when it has reached a position.
-func (b *Board) Await(ctx context.Context, at feed.Position) (*State, error) {
-	for {
-		moved := b.Moved.Wait()
-		s := b.State.Load()
+func (b *Board) Await(ctx context.Context, at feed.Position) (s *State, err error) {
+	err = b.Until(ctx, b.Moved, func() (bool, error) {
+		s = b.State.Load()
 		switch err := b.Failed(); {
 		case b.Context.Err() != nil:
-			return nil, context.Cause(b.Context)
+			return false, context.Cause(b.Context)
 		case err != nil:
-			return nil, err // the state would become older and older
+			return false, err // the state would become older and older
 		case s == nil:
-			return nil, links.ErrLoading
-		case s.At.Reaches(at):
-			return s, nil
+			return false, links.ErrLoading
 		}
-		select {
-		case <-moved:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		case <-b.Context.Done():
-			return nil, context.Cause(b.Context)
-		}
+		return s.At.Reaches(at), nil
+	})
+	if err != nil {
+		return nil, err
 	}
+	return s, nil
 }
 
 // Current returns the state with all changes that were acknowledged before the call.
@@ -154,7 +143,10 @@ func (b *Board) StateAt(ctx context.Context, at feed.Position) (*State, error) {
 		return nil, ErrMixed
 	}
 	// 2. All rows that it was made from lie before this end.
-	end, err := b.endOfRows()
+	end, fixed, err := derived.EndOfRows(b.Node)
+	if err == nil && !fixed {
+		err = ErrMixed
+	}
 	if err != nil || at.Reaches(end) {
 		return s, err
 	}
@@ -164,19 +156,6 @@ func (b *Board) StateAt(ctx context.Context, at feed.Position) (*State, error) {
 		err = ErrMixed
 	}
 	return s, err
-}
-
-// endOfRows returns the position of the rows of a lone node at present.
-func (b *Board) endOfRows() (feed.Position, error) {
-	r, err := b.Node.Reader()
-	if err != nil {
-		return feed.Position{}, err
-	}
-	end, fixed, err := r.Position()
-	if err == nil && !fixed {
-		err = ErrMixed
-	}
-	return end, errors.Join(err, r.Close())
 }
 
 // Say publishes the progress of the keeper.

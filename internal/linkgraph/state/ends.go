@@ -35,18 +35,15 @@ func (e *ends) Position(ctx context.Context, m *machine.Machine) (feed.Position,
 	}
 	// 1. Join the next round. The running one may have begun before a change was acknowledged.
 	e.mu.Lock()
-	if m.Context.Err() != nil {
+	if !e.running && !m.Go(func() { e.run(m) }) {
 		e.mu.Unlock()
 		return feed.Position{}, context.Cause(m.Context)
 	}
+	e.running = true
 	r := e.next
 	if r == nil {
 		r = &round{done: make(chan struct{})}
 		e.next = r
-	}
-	if !e.running {
-		e.running = true
-		m.Running.Go(func() { e.run(m) })
 	}
 	e.mu.Unlock()
 	// 2. Wait for it, but not for ever: a member may be silent and not be excluded.

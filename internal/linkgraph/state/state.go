@@ -7,6 +7,7 @@ import (
 	"slices"
 	"sort"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -44,10 +45,10 @@ type State struct {
 	Parts    []*Part       // by range
 	Views    []*delta.View // of parts
 	Sketches []*[2]*sample.Table
-	Stores   cell.Stores          // those that all parts have in memory
-	Pinned   bool                 // no later state may answer for it
-	Held     machine.PartitionSet // of the parts
-	Kept     machine.PartitionSet // the same, with those that readers do not see yet
+	Stores   cell.Stores        // those that all parts have in memory
+	Pinned   bool               // no later state may answer for it
+	Held     derived.Partitions // of the parts
+	Kept     derived.Partitions // the same, with those that readers do not see yet
 	At       feed.Position
 	Changes  uint64 // the number of batches with changes of links before it, in this process
 	Plain
@@ -112,7 +113,7 @@ func StoresOf(views []*delta.View) cell.Stores {
 type storeLoader interface {
 	// LoadStores returns s, or a later state, whose parts of a set of partitions have the stores in
 	// memory. They stay there if keep is set.
-	LoadStores(ctx context.Context, s *State, need cell.Stores, set machine.PartitionSet, keep bool) (*State, error)
+	LoadStores(ctx context.Context, s *State, need cell.Stores, set derived.Partitions, keep bool) (*State, error)
 }
 
 // With returns a state whose parts have some stores in memory: those of the partitions of n items. It
@@ -121,7 +122,7 @@ func (s *State) With(ctx context.Context, need cell.Stores, n int, of func(i int
 	if s.Stores.Has(need) {
 		return s, nil
 	}
-	var set machine.PartitionSet
+	var set derived.Partitions
 	for i := range n {
 		set = set.With(of(i))
 	}
@@ -129,7 +130,7 @@ func (s *State) With(ctx context.Context, need cell.Stores, n int, of func(i int
 }
 
 // Lacks returns the partitions of a set whose parts do not have some stores in memory.
-func (s *State) Lacks(need cell.Stores, set machine.PartitionSet) (lacking machine.PartitionSet) {
+func (s *State) Lacks(need cell.Stores, set derived.Partitions) (lacking derived.Partitions) {
 	for i, v := range s.Views {
 		if of := machine.PartitionOf(s.Parts[i].First); set.Has(of) && !v.Cell().Stores().Has(need) {
 			lacking = lacking.With(of)

@@ -5,6 +5,7 @@ package state
 import (
 	"context"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -13,8 +14,8 @@ import (
 
 // Stats returns the sizes of held partitions. If changes must be counted, it reads the lists from files
 // for that alone.
-func (s *State) Stats(ctx context.Context, set machine.PartitionSet) (one links.ServerStats, err error) {
-	var count machine.PartitionSet
+func (s *State) Stats(ctx context.Context, set derived.Partitions) (one links.ServerStats, err error) {
+	var count derived.Partitions
 	for i, v := range s.Views {
 		if of := machine.PartitionOf(s.Parts[i].First); set.Has(of) && !v.AllLinked() {
 			count = count.With(of)

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/links"
 )
@@ -50,13 +51,13 @@ type holds struct {
 }
 
 type held struct {
-	set    machine.PartitionSet
+	set    derived.Partitions
 	unlock func()
 	timer  *time.Timer // gives the lock back
 }
 
 // keep keeps a lock until take or holdTimeout.
-func (x *holds) keep(token uint64, set machine.PartitionSet, unlock func()) {
+func (x *holds) keep(token uint64, set derived.Partitions, unlock func()) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	if x.of == nil {

@@ -9,6 +9,7 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/assign"
 	"github.com/trefoildb/trefoil/internal/linkgraph/edits"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
@@ -27,7 +28,7 @@ type Replacer struct {
 	writer   *Writer
 	// Replacing is held by replacements of lists, by partition of the page. holds are those that are
 	// kept for long replacements.
-	Replacing [machine.NumPartitions]machine.Lock
+	Replacing [machine.NumPartitions]derived.Lock
 	holds     holds
 }
 
@@ -35,7 +36,7 @@ type Replacer struct {
 func NewReplacer(w *Writer) *Replacer {
 	r := &Replacer{Machine: w.Machine, router: w.Router, assigner: w.Assigner, reader: w.Reader, writer: w}
 	for i := range r.Replacing {
-		r.Replacing[i] = machine.NewLock()
+		r.Replacing[i] = derived.NewLock()
 	}
 	return r
 }
@@ -120,7 +121,7 @@ func (r *Replacer) replaceHere(ctx context.Context, changes []links.Change, done
 }
 
 // SourcesOf returns the partitions of the sources of changes.
-func SourcesOf(changes []links.Change) (set machine.PartitionSet) {
+func SourcesOf(changes []links.Change) (set derived.Partitions) {
 	for i := range changes {
 		set = set.With(machine.PartitionOfURL(changes[i].Source))
 	}
@@ -128,7 +129,7 @@ func SourcesOf(changes []links.Change) (set machine.PartitionSet) {
 }
 
 // LockReplacing locks the replacements of partitions: those of one partition take turns.
-func (r *Replacer) LockReplacing(ctx context.Context, set machine.PartitionSet) (unlock func(), err error) {
+func (r *Replacer) LockReplacing(ctx context.Context, set derived.Partitions) (unlock func(), err error) {
 	var unlocks []func()
 	unlock = func() {
 		for _, f := range unlocks {
@@ -148,7 +149,7 @@ func (r *Replacer) LockReplacing(ctx context.Context, set machine.PartitionSet) 
 
 // updateFenced makes changes as the primary of partitions, in the epoch of its view. The caller must
 // have the locks of their replacements.
-func (r *Replacer) updateFenced(ctx context.Context, set machine.PartitionSet, changes []links.Change, done *links.UpdateResult) error {
+func (r *Replacer) updateFenced(ctx context.Context, set derived.Partitions, changes []links.Change, done *links.UpdateResult) error {
 	unlock, err := r.assigner.Assigning.Lock(ctx)
 	if err != nil {
 		return err

@@ -1,26 +1,29 @@
-// A lock whose waiters end with their context.
+// Waiting that ends with a context: for an event, and for a lock.
 
-package machine
+package derived
 
 import (
 	"context"
 	"sync"
 )
 
-// Signal wakes all waiters of an event. A waiter must call wait before it checks its condition.
+// Signal wakes all waiters of an event. A waiter must call Wait before it checks its condition.
 type Signal struct {
 	mu sync.Mutex
 	c  chan struct{}
 }
 
+// NewSignal returns a signal.
 func NewSignal() *Signal { return &Signal{c: make(chan struct{})} }
 
+// Wait returns a channel that the next Send closes.
 func (s *Signal) Wait() <-chan struct{} {
 	s.mu.Lock()
 	defer s.mu.Unlock()
 	return s.c
 }
 
+// Send wakes all waiters.
 func (s *Signal) Send() {
 	s.mu.Lock()
 	defer s.mu.Unlock()
@@ -28,10 +31,11 @@ func (s *Signal) Send() {
 	s.c = make(chan struct{})
 }
 
-// Lock is a mutual exclusion for work that takes messages to other machines. A holder may hold it
-// for seconds, so waiting ends with a context.
+// Lock is a mutual exclusion for work that takes messages to other machines, or long. A holder may
+// hold it for seconds, so waiting ends with a context.
 type Lock struct{ Token chan struct{} }
 
+// NewLock returns a free lock.
 func NewLock() Lock { return Lock{make(chan struct{}, 1)} }
 
 // Lock waits for the lock, and returns the function that gives it back.

@@ -1,9 +1,10 @@
-// The node of a graph: its triples, and its part in a cluster.
+// The node of an index: its triples, and its part in a cluster.
 
-package machine
+package derived
 
 import (
 	"context"
+	"errors"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
@@ -13,7 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 )
 
-// Triples is the store of the links, of a lone node or of a whole cluster.
+// Triples is the store of the rows, of a lone node or of a whole cluster.
 type Triples interface {
 	Reader() (store.Reader, error)
 	Feed() feed.Source
@@ -38,7 +39,7 @@ type Cluster interface {
 	Handle(method string, h peer.Handler)
 }
 
-// Node is the node of a graph. *cluster.Node implements it.
+// Node is the node of an index. *cluster.Node implements it.
 type Node interface {
 	Triples
 	Cluster
@@ -86,6 +87,17 @@ func (Lone) Call(context.Context, trie.MachineID, string, []byte) ([]byte, error
 
 // Handle implements [Cluster].
 func (Lone) Handle(string, peer.Handler) {}
+
+// EndOfRows returns the position of the rows of a node at present. fixed is set on a lone node, whose
+// rows are of one moment. The feed may not be there yet, because it has only what is durable.
+func EndOfRows(t Triples) (end feed.Position, fixed bool, err error) {
+	r, err := t.Reader()
+	if err != nil {
+		return feed.Position{}, false, err
+	}
+	end, fixed, err = r.Position()
+	return end, fixed, errors.Join(err, r.Close())
+}
 
 // MembersOf returns the members of a view; none while there is no view.
 func MembersOf(v *view.View) []view.Member {

@@ -1,0 +1,9 @@
+// What the indexes that follow the change feed have in common.
+
+// Package derived is for indexes that each machine makes from the triples of a whole cluster, as the
+// link graph and text search.
+//
+// An index is divided into partitions, and each machine holds some of them. It follows the feed with
+// its own cells or segments; this package has the rest. A [Member] is one machine's part: its [Node],
+// which a lone store is, too, and its life. A [Placement] ranks the machines of each partition.
+package derived
