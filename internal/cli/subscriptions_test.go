@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/subscriptions"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -101,12 +102,7 @@ func TestSubscriptions(t *testing.T) {
 	}
 	// 4. Reads reach the client and the command.
 	p := triple.Pattern{Predicate: triple.NewIRI("http://e.x/b")}
-	for deadline := time.Now().Add(time.Minute); !counter.Active(); {
-		if time.Now().After(deadline) {
-			t.Fatal("nothing is counted")
-		}
-		time.Sleep(time.Millisecond)
-	}
+	await.Until(t, "reads are counted", counter.Active)
 	if n, err := c.Count(t.Context(), p); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}

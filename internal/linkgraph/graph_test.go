@@ -9,12 +9,10 @@ import (
 	"fmt"
 	"maps"
 	"os"
-	"runtime"
 	"slices"
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"go.uber.org/goleak"
 
@@ -22,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/update"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -689,12 +688,7 @@ func TestUIDOfTwoPages(t *testing.T) {
 	if _, err := store.Delete(ctx, w.store, []triple.Triple{stolen}); err != nil {
 		t.Fatal(err)
 	}
-	for deadline := time.Now().Add(30 * time.Second); w.graph.AwaitCells(ctx) != nil; {
-		if time.Now().After(deadline) {
-			t.Fatal("it does not go on")
-		}
-		runtime.Gosched()
-	}
+	await.Until(t, "it goes on", func() bool { return w.graph.AwaitCells(ctx) == nil })
 	w.compare()
 }
 

@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -18,7 +19,7 @@ func BenchmarkDeliver(b *testing.B) {
 	for _, senders := range []int{1, 4} {
 		b.Run(fmt.Sprintf("senders=%d", senders), func(b *testing.B) {
 			s := openDisk(b, store.Options{})
-			j := idle(layoutOf(b, s, 0))
+			j := idle(sample.Layout(b, s, 0))
 			work := make(chan int)
 			done := make(chan error, senders)
 			for sender := range senders {
@@ -64,7 +65,7 @@ func BenchmarkEngines(b *testing.B) {
 				// 1. Make an empty store and the batches.
 				b.StopTimer()
 				s := openDisk(b, store.Options{})
-				j := idle(layoutOf(b, s, 0))
+				j := idle(sample.Layout(b, s, 0))
 				adds, deliveries := make([][]triple.Triple, batches), make([]Delivery, batches)
 				for n := range batches {
 					adds[n] = students(n*size, n*size+size)

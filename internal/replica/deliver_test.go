@@ -13,6 +13,8 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -20,7 +22,7 @@ import (
 
 func TestDeliver(t *testing.T) {
 	s := openMem(t, store.Options{})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	named := student(9)
 	named.Graph = iri("g")
 	triples := append(longs(1), named, student(1), student(2))
@@ -122,7 +124,7 @@ func TestDeliverRemovesAnnotations(t *testing.T) {
 		annotate(t, s, tr, "a")
 		annotate(t, s, tr, "b")
 	}
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationDelete, s.Epoch()+1, 1, student(1))})
 	if st := s.Status(); st.Annotations != 4 || st.Triples != 3 {
 		t.Errorf("%+v", st)
@@ -137,7 +139,7 @@ func TestDeliverSlots(t *testing.T) {
 	s := openMem(t, store.Options{})
 	rng := random(t)
 	for others := range 5 {
-		l := layoutOf(t, s, others, draws(rng, 40)...)
+		l := sample.Layout(t, s, others, draws(rng, 40)...)
 		want := heldRows(t, s)
 		var ops []Operation
 		for i, tr := range draws(rng, 200) {
@@ -156,7 +158,7 @@ func TestDeliverSlots(t *testing.T) {
 // another layout adds.
 func TestDeliverAgain(t *testing.T) {
 	s := openMem(t, store.Options{})
-	few, all := layoutOf(t, s, 6, students(0, 20)...), layoutOf(t, s, 0)
+	few, all := sample.Layout(t, s, 6, students(0, 20)...), sample.Layout(t, s, 0)
 	d := Delivery{Origin: origin(7, 1, 3), Operations: operations(store.OperationAdd, 2, 1, students(0, 20)...)}
 	deliver(t, s, idle(few), d)
 	before := heldRows(t, s)
@@ -184,7 +186,7 @@ func TestDeliverAgain(t *testing.T) {
 
 func TestDeliverRefuses(t *testing.T) {
 	s := openMem(t, store.Options{})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	good := operation(store.OperationAdd, student(0), 2, 1)
 	long := operation(store.OperationAdd, longs(1)[0], 2, 1)
 	pos, _ := triple.AppendKey(nil, triple.POS, student(0))
@@ -217,7 +219,7 @@ func TestDeliverKeepsNothing(t *testing.T) {
 	s := openMem(t, store.Options{})
 	d := Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, students(0, 5)...), Acks: map[trie.MachineID]uint64{3: 4}}
 	want := operations(store.OperationAdd, 2, 1, students(0, 5)...)
-	deliver(t, s, idle(layoutOf(t, s, 0)), d)
+	deliver(t, s, idle(sample.Layout(t, s, 0)), d)
 	for _, o := range d.Operations {
 		clear(o.Key)
 	}
@@ -238,7 +240,7 @@ func TestDeliverKeepsNothing(t *testing.T) {
 // Waiting deliveries are one commit; they may be of the same triples.
 func TestDeliverGroups(t *testing.T) {
 	s := openMem(t, store.Options{})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	const many = 20
 	send := func(i int) *stamped {
 		kind := store.OperationAdd
@@ -278,11 +280,11 @@ func TestDeliverDiskFull(t *testing.T) {
 	s := openMem(t, store.Options{FS: fs})
 	free := func(mib uint64, want store.Room) {
 		t.Helper()
-		fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: mib << 20, TotalBytes: 20 << 30})                                                               // 409 MiB are kept free
-		eventually(t, fmt.Sprintf("%d MiB free: room %d", mib, want), func() bool { return s.Status().FreeBytes == int64(mib<<20) && s.Room() == want }) // a look at the disk is good for a while
+		fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: mib << 20, TotalBytes: 20 << 30})                                                                // 409 MiB are kept free
+		await.Until(t, fmt.Sprintf("%d MiB free: room %d", mib, want), func() bool { return s.Status().FreeBytes == int64(mib<<20) && s.Room() == want }) // a look at the disk is good for a while
 	}
 	free(10<<10, store.RoomForAll)
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, students(0, 3)...)})
 	free(320, store.RoomForDeletes)
 	d := Delivery{Origin: origin(7, 1, 2), Operations: append(operations(store.OperationDelete, 2, 4, student(0)), operation(store.OperationAdd, student(9), 2, 5))}
@@ -317,7 +319,7 @@ func TestDeliverRaisesStamps(t *testing.T) {
 	if s.Epoch() != 1 {
 		t.Fatalf("epoch %d", s.Epoch())
 	}
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 41, 1<<40, student(1))})
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Operations: operations(store.OperationAdd, 40, 1, student(2))})
 	if s.Epoch() != 42 || s.Status().Epoch != 42 {
@@ -337,7 +339,7 @@ func TestDeliverRaisesStamps(t *testing.T) {
 // If a joint view adds an extra copy, it is written beside the places of base.
 func TestDeliverJoint(t *testing.T) {
 	s := openMem(t, store.Options{})
-	base, target := layoutOf(t, s, 5, students(0, 30)...), layoutOf(t, s, 2, students(0, 10)...)
+	base, target := sample.Layout(t, s, 5, students(0, 30)...), sample.Layout(t, s, 2, students(0, 10)...)
 	j := &recovery.Joint{Base: base, Target: target, Phase: recovery.Fill,
 		Members: target.Placement.Machines(), BaseLive: trie.NewRing(s.MachineID())}
 	want := map[string]held{}

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -57,7 +58,7 @@ func fill(t testing.TB, s *Store, rows ...FillRow) {
 
 func TestFill(t *testing.T) {
 	s := openMem(t, store.Options{})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	tr := longs(1)[0]
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Settled: 1, Operations: operations(store.OperationAdd, 3, 1, student(0), student(1))})
 	fill(t, s, fillOf(t, operation(store.OperationAdd, tr, 2, 1))...)
@@ -142,7 +143,7 @@ func TestFillAnnotations(t *testing.T) {
 func TestFillUnsettled(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMem(t, store.Options{FS: fs})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	unsettled := func(o Operation, from Origin) []FillRow {
 		rows := fillOf(t, o)
 		for i := range rows {
@@ -193,7 +194,7 @@ func TestRaw(t *testing.T) {
 	s := openMem(t, store.Options{})
 	add(t, s, students(0, 2000)...)
 	annotate(t, s, student(7), "app")
-	deliver(t, s, idle(layoutOf(t, s, 0)), Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationDelete, 9, 1, student(8))})
+	deliver(t, s, idle(sample.Layout(t, s, 0)), Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationDelete, 9, 1, student(8))})
 	sn := snapshot(t, s)
 	rows, notes, dead := 0, 0, 0
 	var last []byte

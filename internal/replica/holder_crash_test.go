@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -53,7 +54,7 @@ func TestDeliverCrashes(t *testing.T) {
 		return nil
 	}))
 	s := openMem(t, store.Options{FS: faulty, MemTableBytes: minMemTableBytes})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	watch.Store(true)
 	const size = 20
 	for n := range uint64(60) {
@@ -142,11 +143,11 @@ func TestDeliverWriteErrors(t *testing.T) {
 		t.Run(fmt.Sprint(stop), func(t *testing.T) {
 			fs := memdisk.New()
 			openFor(t, fs).Close()
-			faulty, _ := failAt(fs, stop, stop%2 == 0)
+			faulty, _ := memdisk.FailAt(fs, stop, stop%2 == 0)
 			s, err := Open("data", store.Options{FS: faulty, MemTableBytes: minMemTableBytes, WriteTimeout: time.Second / 4}, Options{})
 			answered := uint64(0)
 			if err == nil {
-				j := idle(layoutOf(t, s, 0))
+				j := idle(sample.Layout(t, s, 0))
 				for n := range uint64(20) {
 					d := Delivery{Origin: origin(7, 1, n+1), Operations: operations(store.OperationAdd, 2, n*100+1, students(int(n*100), int(n*100+100))...)}
 					if err := s.Deliver(ctx, &d, j); err != nil {

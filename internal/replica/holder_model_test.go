@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -258,7 +259,7 @@ func TestHolderModel(t *testing.T) {
 		if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
 			t.Fatal(err)
 		}
-		l := layoutOf(t, s, run%4, draws(rng, 20)...)
+		l := sample.Layout(t, s, run%4, draws(rng, 20)...)
 		j := idle(l)
 		m := newHolderModel()
 		for range 120 {

@@ -3,7 +3,6 @@
 package replica
 
 import (
-	"bytes"
 	"fmt"
 	"slices"
 	"testing"
@@ -14,41 +13,6 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-// layoutOf returns a layout of a store's machine and others others, with segments split at the
-// keys of some triples.
-func layoutOf(t testing.TB, s *Store, others int, splits ...triple.Triple) recovery.Layout {
-	t.Helper()
-	machines := []trie.MachineID{s.MachineID()}
-	for i := range others {
-		machines = append(machines, s.MachineID()+trie.MachineID(i+1)<<40+1)
-	}
-	const partitions = 64
-	placement, err := trie.NewPlacement(machines, trie.PlacementOptions{Partitions: partitions})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, partitions)), Placement: placement}
-	id := uint64(1)
-	for _, tr := range splits {
-		for _, o := range triple.Orders {
-			key, _ := triple.AppendKey(nil, o, tr)
-			if len(key) == 0 || bytes.Equal(l.Trie.Lookup(key).Lo, key) {
-				continue
-			}
-			id++
-			split, err := l.Trie.Split(l.Trie.Lookup(key).ID, key, id)
-			if err == nil {
-				split, err = split.Assign(id, trie.HashPartition(id, partitions))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			l.Trie = split
-		}
-	}
-	return l
-}
 
 // idle returns the joint of a layout that all machines have.
 func idle(l recovery.Layout) *recovery.Joint {

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -41,7 +42,7 @@ func TestCheckMember(t *testing.T) {
 	if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
 		t.Fatal(err)
 	}
-	deliver(t, s, idle(layoutOf(t, s, 4, students(0, 50)...)), Delivery{Origin: origin(7, 1, 1),
+	deliver(t, s, idle(sample.Layout(t, s, 4, students(0, 50)...)), Delivery{Origin: origin(7, 1, 1),
 		Operations: append(operations(store.OperationAdd, 2, 1, students(0, 100)...), operations(store.OperationDelete, 3, 1, append(longs(2), student(3))...)...)})
 	checked(t, s)
 	good := operation(store.OperationAdd, student(1), 2, 1)
@@ -84,7 +85,7 @@ func TestBackupMember(t *testing.T) {
 	if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
 		t.Fatal(err)
 	}
-	deliver(t, s, idle(layoutOf(t, s, 2, students(0, 9)...)), Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationDelete, 2, 1, students(0, 100)...)})
+	deliver(t, s, idle(sample.Layout(t, s, 2, students(0, 9)...)), Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationDelete, 2, 1, students(0, 100)...)})
 	var copied bytes.Buffer
 	if err := s.Backup(ctx, &copied); err != nil {
 		t.Fatal(err)

@@ -19,6 +19,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -26,7 +27,7 @@ import (
 // If a reader sees a row in flight, it must find its batch, at any step of a commit.
 func TestUnsettledBeforeRows(t *testing.T) {
 	s := openMem(t, store.Options{})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	tr := student(1)
 	r := exact(t, triple.POS, tr)
 	key := operation(store.OperationAdd, tr, 0, 0).Key
@@ -76,7 +77,7 @@ func TestUnsettledBeforeRows(t *testing.T) {
 func TestUnsettled(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMem(t, store.Options{FS: fs})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	named := student(8)
 	named.Graph = iri("g")
 	unsettledIn(t, s, triple.Range{})
@@ -153,7 +154,7 @@ func entryOf(s *Store, o Origin) UnsettledBatch {
 func TestForgetWhatGrew(t *testing.T) {
 	fs := memdisk.New()
 	s := openMem(t, store.Options{FS: fs})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, student(1))})
 	handed := s.UnsettledBatches()
 	more := operation(store.OperationAdd, student(2), 2, 2)
@@ -202,7 +203,7 @@ func TestAcks(t *testing.T) {
 func TestHeardIsBounded(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMem(t, store.Options{FS: fs, FeedRetention: changefeed.Retention{Bytes: 1}})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	for n := range uint64(20) {
 		deliver(t, s, j, Delivery{Origin: origin(7, n+1, 1), Operations: operations(store.OperationAdd, n+2, 1, student(int(n)))})
 		if n != 2 {
@@ -251,7 +252,7 @@ func TestUnsettledBeforeLog(t *testing.T) {
 		return nil
 	}))
 	s = openMem(t, store.Options{FS: fs})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	watch.Store(true)
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, student(1))})
 	watch.Store(false)
@@ -265,7 +266,7 @@ func TestUnsettledBeforeLog(t *testing.T) {
 func TestDeliverUndone(t *testing.T) {
 	fs := vfs.NewMem()
 	s := openMem(t, store.Options{FS: fs})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, student(1))})
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Operations: operations(store.OperationAdd, 2, 2, student(2))})
 	damaged := append([]byte{keyspace.Storage}, operation(store.OperationAdd, student(3), 0, 0).Key...)

@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -97,7 +98,7 @@ func TestLogged(t *testing.T) {
 		options := Options{Now: func() time.Time { return m.now }}
 		so := store.Options{FS: fs, FeedRetention: changefeed.Retention{Age: age}}
 		s := openJournal(t, so, options)
-		j := idle(layoutOf(t, s, 0))
+		j := idle(sample.Layout(t, s, 0))
 		trimmed, complete := 0, 0
 		for range 150 {
 			sequencer := trie.MachineID(1 + rng.IntN(3))
@@ -187,7 +188,7 @@ func TestTrim(t *testing.T) {
 	fs := vfs.NewMem()
 	options := store.Options{FS: fs, FeedRetention: changefeed.Retention{Bytes: 3 << 20}}
 	s := openMem(t, options)
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(8, 1, 1), Epoch: 2, Operations: operations(store.OperationAdd, 2, 1, student(0))})
 	const batches = 300
 	for n := range uint64(batches) {
@@ -234,7 +235,7 @@ func TestLoggedAfterFill(t *testing.T) {
 	fs := vfs.NewMem()
 	options := store.Options{FS: fs}
 	s := openMem(t, options)
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	d := Delivery{Origin: origin(7, 1, 1), Epoch: 2, Operations: operations(store.OperationAdd, 2, 1, student(0))}
 	row := fillRow(store.TableStorage, d.Operations[0])
 	row.Unsettled, row.Operation = d.Origin, &d.Operations[0]

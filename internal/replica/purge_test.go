@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -39,7 +40,7 @@ func TestPurge(t *testing.T) {
 	rng := random(t)
 	for others := range 4 {
 		s := openMem(t, store.Options{})
-		l := layoutOf(t, s, others, append(draws(rng, 20), students(100, 130)...)...)
+		l := sample.Layout(t, s, others, append(draws(rng, 20), students(100, 130)...)...)
 		j := idle(l)
 		triples := students(0, 300)
 		deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, triples...)})
@@ -96,7 +97,7 @@ func TestPurge(t *testing.T) {
 // If a delivery comes once more, late, it must not bring back deleted rows.
 func TestPurgeThenLateDelivery(t *testing.T) {
 	s := openMem(t, store.Options{})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	late := Delivery{Origin: origin(s.MachineID(), 1, 1), Operations: operations(store.OperationAdd, 2, 1, students(0, 5)...)}
 	deliver(t, s, j, late)
 	deliver(t, s, j, Delivery{Origin: origin(s.MachineID(), 1, 2), Settled: 2, Operations: operations(store.OperationDelete, 2, 6, students(0, 5)...)})
@@ -130,7 +131,7 @@ func TestPurgeThenLateDelivery(t *testing.T) {
 // If a purge must end early, the next one does the rest.
 func TestPurgeEnds(t *testing.T) {
 	s := openMem(t, store.Options{})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationDelete, 2, 1, students(0, 3*purgeRows)...)})
 	floors := Floors{s.MachineID(): {Epoch: 3}}
 	p := purgingOf(j, floors)
@@ -163,7 +164,7 @@ func TestPurgeEnds(t *testing.T) {
 func TestSyncSettled(t *testing.T) {
 	fs := memdisk.New()
 	s := openMem(t, store.Options{FS: fs})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, students(0, 5)...)})
 	s.Settle(origin(7, 1, 1), nil, nil)
 	if err := s.SyncSettled(ctx); err != nil {

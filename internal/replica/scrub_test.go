@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -25,7 +26,7 @@ func trio(t testing.TB, batches ...[]Operation) (stores []*Store, j *recovery.Jo
 		}
 		stores, ids = append(stores, s), append(ids, s.MachineID())
 	}
-	l := layoutOf(t, stores[0], 0, append(draws(random(t), 20), students(20, 60)...)...)
+	l := sample.Layout(t, stores[0], 0, append(draws(random(t), 20), students(20, 60)...)...)
 	placement, err := trie.NewPlacement(ids, trie.PlacementOptions{Partitions: l.Placement.Partitions()})
 	if err != nil {
 		t.Fatal(err)
@@ -180,7 +181,7 @@ func TestScrubScanEnds(t *testing.T) {
 // The state of a place includes the operations in flight on its triple.
 func TestPlaceStates(t *testing.T) {
 	s := openMem(t, store.Options{})
-	j := idle(layoutOf(t, s, 0))
+	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Settled: 1, Operations: operations(store.OperationAdd, 2, 1, student(1))})
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Settled: 1, Operations: operations(store.OperationDelete, 2, 2, student(2))})
 	var keys [][]byte
@@ -202,7 +203,7 @@ func TestPlaceStates(t *testing.T) {
 
 func BenchmarkScrubDigests(b *testing.B) {
 	s := openMem(b, store.Options{})
-	j := idle(layoutOf(b, s, 0))
+	j := idle(sample.Layout(b, s, 0))
 	deliver(b, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 1, 1, students(0, 10_000)...)})
 	how := scanOf(j, 1)
 	how.BucketBits, how.Pace = 16, func(context.Context, int) error { return nil }

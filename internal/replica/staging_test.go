@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -56,7 +57,7 @@ func TestTakeIn(t *testing.T) {
 	if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
 		t.Fatal(err)
 	}
-	l := layoutOf(t, s, 0)
+	l := sample.Layout(t, s, 0)
 	all := students(0, 10)
 	deliver(t, s, idle(l), Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, all[0])})
 	deliver(t, s, idle(l), Delivery{Origin: origin(7, 1, 2), Operations: operations(store.OperationDelete, 2, 2, all[1])})

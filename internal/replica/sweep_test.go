@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -27,8 +28,8 @@ func TestSweep(t *testing.T) {
 		}
 		triples := append(students(0, 400), draws(rng, 200)...)
 		ops := operations(store.OperationAdd, 2, 1, triples...)
-		deliver(t, s, idle(layoutOf(t, s, 0)), Delivery{Origin: origin(7, 1, 1), Operations: ops})
-		deliver(t, s, idle(layoutOf(t, s, 0)), Delivery{Origin: origin(7, 1, 2), Operations: operations(store.OperationDelete, 3, 1, triples[:50]...)})
+		deliver(t, s, idle(sample.Layout(t, s, 0)), Delivery{Origin: origin(7, 1, 1), Operations: ops})
+		deliver(t, s, idle(sample.Layout(t, s, 0)), Delivery{Origin: origin(7, 1, 2), Operations: operations(store.OperationDelete, 3, 1, triples[:50]...)})
 		var replicas []FillRow
 		for _, o := range ops {
 			replicas = append(replicas, fillRow(keyspace.Replica, o))
@@ -43,7 +44,7 @@ func TestSweep(t *testing.T) {
 		}
 		fill(t, s, notes...)
 
-		l := layoutOf(t, s, others, append(draws(rng, 20), students(100, 130)...)...)
+		l := sample.Layout(t, s, others, append(draws(rng, 20), students(100, 130)...)...)
 		rows, want := heldRows(t, s), map[string]held{}
 		for _, o := range ops {
 			for _, key := range slotKeys(t, l, s.MachineID(), o.Key) {
@@ -89,13 +90,13 @@ func TestSweepEnds(t *testing.T) {
 	if err := s.Committer().Do(ctx, &step); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
-	if err := s.Sweep(ended, layoutOf(t, s, 0)); !errors.Is(err, context.Canceled) {
+	if err := s.Sweep(ended, sample.Layout(t, s, 0)); !errors.Is(err, context.Canceled) {
 		t.Errorf("%v", err)
 	}
 	if rows := heldRows(t, s); len(rows) != 1 {
 		t.Errorf("%v", rows)
 	}
-	if err := s.Sweep(ctx, layoutOf(t, s, 0)); err != nil {
+	if err := s.Sweep(ctx, sample.Layout(t, s, 0)); err != nil {
 		t.Fatal(err)
 	}
 	if rows := heldRows(t, s); len(rows) != 0 {
@@ -109,7 +110,7 @@ func TestSweepKeepsAnnotations(t *testing.T) {
 	s := openMem(t, store.Options{FS: fs})
 	add(t, s, student(1))
 	annotate(t, s, student(1), "app")
-	l := layoutOf(t, s, 1)
+	l := sample.Layout(t, s, 1)
 	part := func(own bool) uint32 {
 		for p := range uint32(l.Placement.Partitions()) {
 			if (l.Placement.PartitionOwner(p) == s.MachineID()) == own {

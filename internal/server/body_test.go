@@ -8,6 +8,8 @@ import (
 	"net/http"
 	"sync"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/await"
 )
 
 // TestBodiesTakeTurns: large bodies are parsed in turns with queries, and a body whose client
@@ -38,7 +40,7 @@ func TestBodiesTakeTurns(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	eventually(t, "all bodies are let in", func() bool { live, _ := turns.Live(); return live == bodies })
+	await.Until(t, "all bodies are let in", func() bool { live, _ := turns.Live(); return live == bodies })
 	// 2. A query is answered meanwhile, and then the bodies end.
 	r, err := s.client.Get(s.url + "/sparql?query=ASK{<a:s>?p?o}")
 	if err != nil {

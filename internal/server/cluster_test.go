@@ -21,6 +21,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -337,13 +338,13 @@ func TestPartsOfMembers(t *testing.T) {
 	}
 	// 2. The first one lists the query of the second.
 	var running list
-	eventually(t, "the query to run", func() bool { running = read("/queries"); return len(running.Running) == 1 })
+	await.Until(t, "the query to run", func() bool { running = read("/queries"); return len(running.Running) == 1 })
 	q := running.Running[0]
 	if q.Machine != trie.MachineID(2).String() || q.Node != "10.0.0.2:7333" {
 		t.Errorf("listed as %+v", q)
 	}
 	var all []member
-	eventually(t, "the query to have its turn", func() bool {
+	await.Until(t, "the query to have its turn", func() bool {
 		all = read("/cluster/activity").Members
 		return len(all) != 2 || all[1].QueriesRunning == 1
 	})

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/functions"
 	"github.com/trefoildb/trefoil/internal/server/problem"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 )
 
 // serveFunctions serves a lone store with its functions.
@@ -55,11 +56,11 @@ func TestFunctions(t *testing.T) {
 	if got := s.do(http.MethodPost, "/triples", likes, "Content-Type", "application/n-quads"); got.status != http.StatusOK {
 		t.Fatalf("%+v", got)
 	}
-	eventually(t, "the counter", func() bool {
+	await.Until(t, "the counter", func() bool {
 		return strings.Contains(s.get(target("/triples", "p", "<http://example.org/value>")).body, `"2"`)
 	})
 	var status functions.Status
-	eventually(t, "the counts", func() bool {
+	await.Until(t, "the counts", func() bool {
 		if err := json.Unmarshal([]byte(s.get("/functions/counter").body), &status); err != nil {
 			t.Fatal(err)
 		}

@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -205,22 +206,10 @@ func (a answer) wantError(t testing.TB, status int, kind problem.Kind, where, wo
 	}
 }
 
-// eventually waits for a condition.
-func eventually(t testing.TB, what string, condition func() bool) {
-	t.Helper()
-	deadline := time.Now().Add(2 * time.Minute)
-	for !condition() {
-		if time.Now().After(deadline) {
-			t.Fatalf("waited in vain for %s", what)
-		}
-		time.Sleep(time.Millisecond)
-	}
-}
-
 // idle waits until no request runs.
 func (s *testServer) idle() {
 	s.t.Helper()
-	eventually(s.t, "the requests to end", func() bool {
+	await.Until(s.t, "the requests to end", func() bool {
 		s.server.running.mu.Lock()
 		defer s.server.running.mu.Unlock()
 		return s.server.running.n == 0

@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -253,7 +254,7 @@ func TestChangeWithKeyOutlivesItsClient(t *testing.T) {
 		t.Error(status, text)
 	}
 	close(db.end)
-	eventually(t, "the answer", func() bool {
+	await.Until(t, "the answer", func() bool {
 		status, text := again()
 		return status == 200 && strings.Contains(text, `"added":1`)
 	})

@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/server/triples"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -114,7 +115,7 @@ func TestOneLoadAtATime(t *testing.T) {
 	first := make(chan answer)
 	go func() { first <- s.send("POST", "/load", r, "Content-Type", response.NTriples) }()
 	fmt.Fprintf(w, "<http://a> <http://b> \"1\" .\n")
-	eventually(t, "the load to begin", func() bool { return len(s.api.triples.Loads) == 1 })
+	await.Until(t, "the load to begin", func() bool { return len(s.api.triples.Loads) == 1 })
 	got := s.do("POST", "/load", "", "Content-Type", response.NTriples)
 	got.wantError(t, 503, problem.KindBusy, "", "another bulk load")
 	if got.header.Get("Retry-After") != "1" {

@@ -21,6 +21,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 )
 
 // secureListener's connections say that TLS is below them.
@@ -177,7 +178,7 @@ func TestShutdown(t *testing.T) {
 	got := openStream(t, s)
 	done := make(chan error, 1)
 	go func() { done <- s.server.Shutdown(context.Background()) }()
-	eventually(t, "the shutdown to begin", s.api.shared.Draining.Load)
+	await.Until(t, "the shutdown to begin", s.api.shared.Draining.Load)
 	ready := newRecorder(s.api, "/readyz")
 	ready.wantError(t, 503, problem.KindUnavailable, "", "shutting down")
 	n, err := io.Copy(io.Discard, got.Body)
@@ -230,7 +231,7 @@ func TestShutdownInTime(t *testing.T) {
 		upload <- err
 	}()
 	fmt.Fprintf(bodyWriter, "<http://a> <http://b> \"1\" .\n")
-	eventually(t, "the load to begin", func() bool { return len(s.api.triples.Loads) == 1 })
+	await.Until(t, "the load to begin", func() bool { return len(s.api.triples.Loads) == 1 })
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	if err := s.server.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {

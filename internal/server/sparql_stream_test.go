@@ -19,6 +19,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	sparqlapi "github.com/trefoildb/trefoil/internal/server/sparql"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/expr"
@@ -69,7 +70,7 @@ func TestQueryGone(t *testing.T) {
 				}
 				ended <- err
 			}()
-			eventually(t, "the query to run", func() bool { return s.api.options.Engine.Running() == 1 })
+			await.Until(t, "the query to run", func() bool { return s.api.options.Engine.Running() == 1 })
 			cancel()
 			start := time.Now()
 			s.idle()
@@ -134,7 +135,7 @@ func TestQueryBusy(t *testing.T) {
 	}
 	defer got.Body.Close()
 	// The client reads until the rows that the query has seen need a seat. Then the query waits to send more.
-	eventually(t, "its seat", func() bool {
+	await.Until(t, "its seat", func() bool {
 		if _, err := io.CopyN(io.Discard, got.Body, 64<<10); err != nil {
 			t.Fatal(err)
 		}
@@ -150,7 +151,7 @@ func TestQueryBusy(t *testing.T) {
 		t.Errorf("Retry-After: %q", busy.header.Get("Retry-After"))
 	}
 	cancel()
-	eventually(t, "its turn", func() bool { return s.ask(`ASK {}`).status == 200 })
+	await.Until(t, "its turn", func() bool { return s.ask(`ASK {}`).status == 200 })
 }
 
 func TestUpdateTooLarge(t *testing.T) {

@@ -22,6 +22,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -184,7 +185,7 @@ func TestStalledReader(t *testing.T) {
 	store := newStore(t)
 	fill(t, store, 5_000, 1000)
 	s := serve(t, store, Options{StallTimeout: 50 * time.Millisecond}, ServerOptions{})
-	eventually(t, "an answer that begins in time", func() bool { // a slow machine may stall itself
+	await.Until(t, "an answer that begins in time", func() bool { // a slow machine may stall itself
 		conn, err := net.Dial("tcp", s.addr)
 		if err != nil {
 			t.Fatal(err)

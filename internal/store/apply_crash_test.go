@@ -121,7 +121,7 @@ func TestApplyWriteErrors(t *testing.T) {
 		t.Run(fmt.Sprint(stop), func(t *testing.T) {
 			fs := memdisk.New()
 			openFor(t, fs).Close()
-			faulty, _ := failAt(fs, stop, stop%2 == 0)
+			faulty, _ := memdisk.FailAt(fs, stop, stop%2 == 0)
 			s, err := Open("data", Options{FS: faulty, MemTableBytes: minMemTableBytes, WriteTimeout: time.Second / 4})
 			states := []model{{}}
 			if err == nil {

@@ -132,14 +132,6 @@ func TestApplyModel(t *testing.T) {
 	}
 }
 
-func draws(rng *rand.Rand, atMost int) []triple.Triple {
-	var triples []triple.Triple
-	for range rng.IntN(atMost + 1) {
-		triples = append(triples, small(rng))
-	}
-	return triples
-}
-
 // randomChanges returns changes of triples of small.
 func randomChanges(rng *rand.Rand) Steps {
 	var c Steps

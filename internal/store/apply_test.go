@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"iter"
 	"slices"
 	"strings"
@@ -14,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
@@ -33,29 +33,6 @@ func annotate(t testing.TB, s *Store, tr triple.Triple, id string) {
 	if err := Annotate(ctx, s, tr, id, []byte("note")); err != nil {
 		t.Fatal(err)
 	}
-}
-
-// in returns triples in a graph.
-func in(graph triple.Term, triples []triple.Triple) []triple.Triple {
-	triples = slices.Clone(triples)
-	for i := range triples {
-		triples[i].Graph = graph
-	}
-	return triples
-}
-
-// longs returns triples with terms too long for keys.
-func longs(n int) []triple.Triple {
-	var triples []triple.Triple
-	for i := range n {
-		triples = append(triples, triple.Triple{
-			Subject:   iri("s/%s/%d", strings.Repeat("subject", 300), i),
-			Predicate: iri("p"),
-			Object:    triple.NewString(strings.Repeat("text ", 400) + fmt.Sprint(i)),
-			Graph:     iri("graph/%s", strings.Repeat("g", 2000)),
-		})
-	}
-	return triples
 }
 
 // Apply changes stores of several kinds in the same way as a model.
@@ -241,7 +218,7 @@ func TestApplyDiskFull(t *testing.T) {
 	some := slices.Values(students(100, 110))
 	now := func(mib uint64) {
 		fs.TestingSetDiskUsage(free(mib))
-		eventually(t, "the disk is measured", func() bool { return s.db.Free() == int64(mib<<20) })
+		await.Until(t, "the disk is measured", func() bool { return s.db.Free() == int64(mib<<20) })
 	}
 	now(80)
 	for _, c := range []Steps{{Add: some}, {ClearAll: true, Add: some}} {
@@ -331,7 +308,7 @@ func TestEstimateAfterClear(t *testing.T) {
 		}
 		return rows, ofPattern
 	}
-	eventually(t, "estimates of what was loaded", func() bool {
+	await.Until(t, "estimates of what was loaded", func() bool {
 		s.density.forget()
 		rows, ofPattern := estimates()
 		return rows == 60_000 && ofPattern >= 4_000 && ofPattern <= 40_000
@@ -344,7 +321,7 @@ func TestEstimateAfterClear(t *testing.T) {
 	if rows, ofPattern := estimates(); rows != 6_000 || ofPattern > 6_000 {
 		t.Errorf("with 6000 triples: %d rows, %d of a predicate of 1200", rows, ofPattern)
 	}
-	eventually(t, "tables that are cleared go", func() bool {
+	await.Until(t, "tables that are cleared go", func() bool {
 		s.density.forget()
 		_, ofPattern := estimates()
 		return s.Status().Bytes < 100_000 && ofPattern >= 300 && ofPattern <= 4_800
@@ -355,9 +332,9 @@ func TestEstimateAfterClear(t *testing.T) {
 func TestSplitsAfterClear(t *testing.T) {
 	s := openMem(t, Options{MaxSegmentBytes: 64 << 10})
 	add(t, s, students(0, 3000)...)
-	eventually(t, "splits", func() bool { return s.segments.Splits.Load() > 2 })
+	await.Until(t, "splits", func() bool { return s.segments.Splits.Load() > 2 })
 	apply(t, s, Steps{ClearAll: true})
-	eventually(t, "there is nothing left to be split", func() bool { return len(s.segments.Oversized(64<<10)) == 0 })
+	await.Until(t, "there is nothing left to be split", func() bool { return len(s.segments.Oversized(64<<10)) == 0 })
 	add(t, s, students(0, 3000)...)
 	checked(t, s)
 }

@@ -285,7 +285,7 @@ func TestRestoreInterrupted(t *testing.T) {
 	}
 	for stop := 0; ; stop++ {
 		mem := memdisk.New()
-		faulty, count := failAt(mem, stop, true)
+		faulty, count := memdisk.FailAt(mem, stop, true)
 		err := restore(ctx, faulty, "restored", bytes.NewReader(backup.Bytes()))
 		after := mem.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 		r, openErr := Open("restored", Options{FS: after, ReadOnly: true})

@@ -18,6 +18,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/sparql/columns"
@@ -63,7 +64,7 @@ func addColumned(t *testing.T, s *Store, n int) {
 		}
 	}
 	untilColumns(t, s, columnPredicates[0])
-	eventually(t, "no build runs", s.columns.Idle)
+	await.Until(t, "no build runs", s.columns.Idle)
 }
 
 // checkAndClose compares the columns of a store with its rows, changes it, compares again, and closes it.

@@ -5,7 +5,6 @@ package store
 import (
 	"context"
 	"errors"
-	"fmt"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -17,28 +16,11 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-var errDisk = errors.New("the disk is on fire")
-
-// failAt returns a file system that fails at its n-th write operation, and if forever is set, at
-// all later ones. The counter returns how many there were.
-func failAt(fs vfs.FS, n int, forever bool) (vfs.FS, *atomic.Int64) {
-	count := new(atomic.Int64)
-	return errorfs.Wrap(fs, errorfs.InjectorFunc(func(op errorfs.Op) error {
-		if op.Kind.ReadOrWrite() != errorfs.OpIsWrite {
-			return nil
-		}
-		at := count.Add(1) - 1
-		if at == int64(n) || forever && at > int64(n) {
-			return fmt.Errorf("%w: %s %s", errDisk, op.Path, time.Now().Format("05.000"))
-		}
-		return nil
-	})), count
-}
 
 // A failed write or sync must never be acknowledged, and nothing may hang. Acknowledged writes
 // must be there after a restart.
@@ -51,7 +33,7 @@ func TestWriteErrors(t *testing.T) {
 			fs := memdisk.New()
 			s := openFor(t, fs)
 			s.Close()
-			faulty, _ := failAt(fs, stop, forever)
+			faulty, _ := memdisk.FailAt(fs, stop, forever)
 			writeUntilFailure(t, fs, faulty, stop)
 		}
 	}
@@ -83,7 +65,7 @@ func writeUntilFailure(t *testing.T, fs *memdisk.FS, faulty vfs.FS, stop int) {
 			acknowledged = append(acknowledged, batch...)
 		}
 		if err := s.Err(); err != nil {
-			eventually(t, "OnFatal", func() bool { return fatal.Load() == 1 })
+			await.Until(t, "OnFatal", func() bool { return fatal.Load() == 1 })
 			if _, err := Add(ctx, s, students(0, 1)); !errors.Is(err, ErrFailed) {
 				t.Errorf("a write after the failure: %v", err)
 			}
@@ -123,7 +105,7 @@ func TestDiskFull(t *testing.T) {
 	s := openMem(t, Options{FS: fs})
 	add(t, s, students(0, 100)...)
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 20, TotalBytes: 20 << 30})
-	eventually(t, "the disk is measured", func() bool { return s.db.Free() == 10<<20 })
+	await.Until(t, "the disk is measured", func() bool { return s.db.Free() == 10<<20 })
 	if _, err := Add(ctx, s, students(100, 200)); !errors.Is(err, ErrDiskFull) {
 		t.Errorf("add: %v", err)
 	}
@@ -140,7 +122,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("%d triples", r.Triples)
 	}
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 30, TotalBytes: 20 << 30})
-	eventually(t, "the disk is measured", func() bool { return s.db.Free() == 10<<30 })
+	await.Until(t, "the disk is measured", func() bool { return s.db.Free() == 10<<30 })
 	if r := add(t, s, students(100, 200)...); r.Added != 100 {
 		t.Errorf("%+v", r)
 	}
@@ -176,7 +158,7 @@ func TestFlushFindsDiskFull(t *testing.T) {
 		t.Fatalf("the next one: %v", err)
 	}
 	full.Store(false)
-	eventually(t, "writes go on", func() bool {
+	await.Until(t, "writes go on", func() bool {
 		_, err := Add(ctx, s, students(n, n+100))
 		return err == nil
 	})
@@ -232,7 +214,7 @@ func TestDiskHangs(t *testing.T) {
 		t.Errorf("add: %v", err)
 	}
 	mem.TestingSetDiskUsage(vfs.DiskUsage{TotalBytes: 20 << 30}) // a wait for the end of begun writes needs no room
-	eventually(t, "the disk is full", func() bool { return s.db.Free() == 0 })
+	await.Until(t, "the disk is full", func() bool { return s.db.Free() == 0 })
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
 	if err := s.Drain(short); !errors.Is(err, context.DeadlineExceeded) {
@@ -246,7 +228,7 @@ func TestDiskHangs(t *testing.T) {
 		t.Errorf("drain: %v, and the write is not done", err)
 	}
 	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 30, TotalBytes: 20 << 30})
-	eventually(t, "writes go on", func() bool {
+	await.Until(t, "writes go on", func() bool {
 		_, err := Add(ctx, s, students(1, 2))
 		return err == nil
 	})
@@ -332,7 +314,7 @@ func TestCrashes(t *testing.T) {
 			tokens <- struct{}{}
 			given++
 		}
-		eventually(t, "steps", func() bool { return steps.Load() >= given-ahead || t.Failed() })
+		await.Until(t, "steps", func() bool { return steps.Load() >= given-ahead || t.Failed() })
 		// A write that is acknowledged now must be in the clone, unless it is written again while
 		// the clone is made.
 		want := map[triple.Triple]bool{}

@@ -6,16 +6,15 @@ import (
 	"bytes"
 	"context"
 	"fmt"
-	"math/rand/v2"
 	"os"
 	"slices"
 	"testing"
-	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/store/check"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
@@ -56,53 +55,6 @@ func openMem(t testing.TB, o Options) *Store {
 		}
 	})
 	return s
-}
-
-func iri(format string, args ...any) triple.Term {
-	return triple.NewIRI("http://example.org/" + fmt.Sprintf(format, args...))
-}
-
-// student returns the i-th of a sequence of triples like a university's.
-func student(i int) triple.Triple {
-	subject := iri("university%d/department%d/student%d", i/5000, i/500%10, i/5)
-	switch i % 5 {
-	case 0:
-		return triple.Triple{Subject: subject, Predicate: iri("type"), Object: iri("Student")}
-	case 1:
-		return triple.Triple{Subject: subject, Predicate: iri("name"), Object: triple.NewString(fmt.Sprintf("Student %d", i/5))}
-	case 2:
-		return triple.Triple{Subject: subject, Predicate: iri("age"), Object: triple.NewTyped(fmt.Sprint(18+i%60), triple.XSDInteger)}
-	case 3:
-		return triple.Triple{Subject: subject, Predicate: iri("takes"), Object: iri("university%d/course%d", i/5000, i*7919%50)}
-	}
-	return triple.Triple{Subject: subject, Predicate: iri("advisor"), Object: iri("university%d/professor%d", i/5000, i*104729%20)}
-}
-
-func students(from, to int) []triple.Triple {
-	var triples []triple.Triple
-	for i := from; i < to; i++ {
-		triples = append(triples, student(i))
-	}
-	return triples
-}
-
-// small returns one of a few triples, because draws must meet the same ones again. Some are in
-// named graphs, some have long terms.
-func small(rng *rand.Rand) triple.Triple {
-	t := triple.Triple{
-		Subject:   iri("s%d", rng.IntN(5)),
-		Predicate: iri("p%d", rng.IntN(3)),
-		Object:    triple.NewTyped(fmt.Sprint(rng.IntN(6)), triple.XSDInteger),
-	}
-	switch rng.IntN(6) {
-	case 0:
-		t.Graph = iri("g%d", rng.IntN(2))
-	case 1:
-		t.Object = triple.NewString(fmt.Sprintf("%01200d", rng.IntN(3)))
-	case 2:
-		t.Object = iri("s%d", rng.IntN(5))
-	}
-	return t
 }
 
 func add(t testing.TB, s *Store, triples ...triple.Triple) Result {
@@ -154,17 +106,18 @@ func checked(t testing.TB, s *Store) check.Report {
 	return report
 }
 
-// eventually waits until a goroutine of the store makes a condition true.
-func eventually(t testing.TB, what string, condition func() bool) {
-	t.Helper()
-	for deadline := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(time.Millisecond) {
-		if time.Now().After(deadline) {
-			t.Fatalf("not within two minutes: %s", what)
-		}
-	}
-}
-
 var random = seed.Rand
+
+// The triples of the tests.
+var (
+	iri      = sample.IRI
+	student  = sample.Student
+	students = sample.Students
+	small    = sample.Small
+	draws    = sample.Draws
+	longs    = sample.Long
+	in       = sample.In
+)
 
 // fataler is a test, of testing or of rapid.
 type fataler interface{ Fatal(...any) }

@@ -13,7 +13,9 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -45,7 +47,7 @@ func TestMember(t *testing.T) {
 	if err := s.committer.queue.put(ctx, r); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "it is taken", func() bool { return r.state.Load() == stateTaken })
+	await.Until(t, "it is taken", func() bool { return r.state.Load() == stateTaken })
 	s.member.Store(&want)
 	s.committer.mu.Unlock()
 	if <-r.done; !errors.Is(r.err, ErrMember) {
@@ -71,7 +73,7 @@ func TestMember(t *testing.T) {
 		}
 	}
 	refuse(s)
-	l := layoutOf(t, s, 3, students(0, 20)...)
+	l := sample.Layout(t, s, 3, students(0, 20)...)
 	if err := s.segments.SetLayout(l); err != nil {
 		t.Fatal(err)
 	}
@@ -93,41 +95,6 @@ func TestMember(t *testing.T) {
 	if again.segments.Trie().Len() != l.Trie.Len() || len(again.segments.Placement().Machines()) != 4 {
 		t.Errorf("the layout is %d segments of %v", again.segments.Trie().Len(), again.segments.Placement().Machines())
 	}
-}
-
-// layoutOf returns a layout of a store's machine and others others, with segments split at the
-// keys of some triples.
-func layoutOf(t testing.TB, s *Store, others int, splits ...triple.Triple) recovery.Layout {
-	t.Helper()
-	machines := []trie.MachineID{s.MachineID()}
-	for i := range others {
-		machines = append(machines, s.MachineID()+trie.MachineID(i+1)<<40+1)
-	}
-	const partitions = 64
-	placement, err := trie.NewPlacement(machines, trie.PlacementOptions{Partitions: partitions})
-	if err != nil {
-		t.Fatal(err)
-	}
-	l := recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, partitions)), Placement: placement}
-	id := uint64(1)
-	for _, tr := range splits {
-		for _, o := range triple.Orders {
-			key, _ := triple.AppendKey(nil, o, tr)
-			if len(key) == 0 || bytes.Equal(l.Trie.Lookup(key).Lo, key) {
-				continue
-			}
-			id++
-			split, err := l.Trie.Split(l.Trie.Lookup(key).ID, key, id)
-			if err == nil {
-				split, err = split.Assign(id, trie.HashPartition(id, partitions))
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
-			l.Trie = split
-		}
-	}
-	return l
 }
 
 // ownFirst returns the layout's trie, with its first segment on the store's machine. This is
@@ -152,7 +119,7 @@ func ownFirst(t *testing.T, s *Store, l recovery.Layout) *trie.Trie {
 // keys.
 func TestSetLayout(t *testing.T) {
 	s := openMem(t, Options{MaxSegmentBytes: 8 << 10})
-	l := layoutOf(t, s, 1, student(200), student(400))
+	l := sample.Layout(t, s, 1, student(200), student(400))
 	l.Trie = ownFirst(t, s, l)
 	if err := s.segments.SetLayout(l); err != nil {
 		t.Fatal(err)

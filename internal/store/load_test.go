@@ -8,6 +8,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
@@ -117,7 +118,7 @@ func TestLoadCrashes(t *testing.T) {
 		if err := s.Close(); err != nil {
 			t.Fatal(err)
 		}
-		faulty, count := failAt(fs, stop, true)
+		faulty, count := memdisk.FailAt(fs, stop, true)
 		published := tryLoad(t, faulty)
 		again := openFor(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}))
 		r := checked(t, again)
@@ -159,7 +160,7 @@ func tryLoad(t *testing.T, fs vfs.FS) (published bool) {
 	}
 	defer s.Close()
 	defer func() {
-		if e := recover(); e != nil && !errors.Is(e.(loadFailed).err, errDisk) && !errors.Is(e.(loadFailed).err, ErrFailed) {
+		if e := recover(); e != nil && !errors.Is(e.(loadFailed).err, memdisk.ErrFailed) && !errors.Is(e.(loadFailed).err, ErrFailed) {
 			t.Errorf("load: %v", e)
 		}
 	}()
@@ -198,7 +199,7 @@ func TestSnapshotUnderLoads(t *testing.T) {
 	if err := s.db.Compact(ctx, []byte{0}, []byte{255}, false); err != nil {
 		t.Fatal(err)
 	}
-	eventually(t, "splits", func() bool { return s.segments.Trie().Len() > 20 })
+	await.Until(t, "splits", func() bool { return s.segments.Trie().Len() > 20 })
 	n := 0
 	for ok := rows.First(); ok; ok = rows.Next() {
 		n++

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -169,7 +170,7 @@ func checkOwners(t *testing.T, name string, m SegmentMap) {
 func TestSegmentMapOfStore(t *testing.T) {
 	s := openMem(t, Options{MaxSegmentBytes: 4 << 10})
 	loadTriples(t, s, "a", students(0, 3000))
-	eventually(t, "splits", func() bool { return s.segments.Trie().Len() > 20 })
+	await.Until(t, "splits", func() bool { return s.segments.Trie().Len() > 20 })
 	m, err := s.SegmentMap(ctx, 0, 10_000)
 	if err != nil {
 		t.Fatal(err)

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
@@ -216,7 +217,7 @@ func TestOpenInterrupted(t *testing.T) {
 	rng := random(t)
 	for stop := range race.Fewer(60) {
 		fs := memdisk.New()
-		faulty, _ := failAt(fs, stop, true)
+		faulty, _ := memdisk.FailAt(fs, stop, true)
 		s, err := Open("data", Options{FS: faulty})
 		if err == nil {
 			s.Close()
@@ -244,7 +245,7 @@ func TestNewIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s, students(0, 1000)...)
-	eventually(t, "a split", func() bool { return s.segments.Trie().Len() > 3 })
+	await.Until(t, "a split", func() bool { return s.segments.Trie().Len() > 3 })
 	id := s.MachineID()
 	if err := directory.NewIdentity(dir); !errors.Is(err, ErrLocked) {
 		t.Errorf("while open: %v", err)
@@ -295,7 +296,7 @@ func TestCloseUnderReaders(t *testing.T) {
 	}
 	closed := make(chan error)
 	go func() { closed <- s.Close() }()
-	eventually(t, "closing", s.db.Closing)
+	await.Until(t, "closing", s.db.Closing)
 	select {
 	case err := <-closed:
 		t.Fatalf("closed under a reader: %v", err)

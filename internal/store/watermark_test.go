@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
@@ -63,7 +64,7 @@ func TestWatermarkStaysFree(t *testing.T) {
 			}
 			checked(t, s)
 			disk.Size.Add(test.atMost + watermark)
-			eventually(t, "a write with more room", func() bool { // the compaction that waits is tried each second
+			await.Until(t, "a write with more room", func() bool { // the compaction that waits is tried each second
 				err := write()
 				if err != nil && !errors.Is(err, ErrDiskFull) {
 					t.Fatal(err)

@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/race"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -71,7 +72,7 @@ func TestGroupCommit(t *testing.T) {
 	impatient, cancel := context.WithCancel(ctx)
 	gaveUp := make(chan error)
 	go func() { gaveUp <- second(Add(impatient, s, []triple.Triple{student(100)})) }()
-	eventually(t, "51 writers wait", func() bool {
+	await.Until(t, "51 writers wait", func() bool {
 		s.committer.queue.mu.Lock()
 		defer s.committer.queue.mu.Unlock()
 		return len(s.committer.queue.waiting) == 51

@@ -30,11 +30,14 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
+
+var iri = sample.IRI
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -391,10 +394,6 @@ func (w *world) truth() *replica.Snapshot {
 	}
 	w.Cleanup(func() { sn.Close() })
 	return sn
-}
-
-func iri(format string, args ...any) triple.Term {
-	return triple.NewIRI("http://example.org/" + fmt.Sprintf(format, args...))
 }
 
 // draw returns one of few triples: some in named graphs, some with long terms.

@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -49,7 +50,7 @@ func TestAnswersRestOnWhatIsInFlight(t *testing.T) {
 	first := ms[1].inBackground(ctx, store.OperationAdd, fact(1))
 	<-asleep
 	second := ms[1].inBackground(ctx, store.OperationAdd, fact(1))
-	until(t, "the second is looked at", func() bool { return ms[0].writes.Stats().Unchanged == 1 })
+	await.Until(t, "the second is looked at", func() bool { return ms[0].writes.Stats().Unchanged == 1 })
 	select {
 	case err := <-second:
 		t.Errorf("answered: %v", err)
@@ -96,7 +97,7 @@ func TestStreamsKeepTheirOrder(t *testing.T) {
 	for i := 1; i < 20; i++ {
 		writes = append(writes, ms[1].inBackground(ctx, store.OperationAdd, fact(i)))
 	}
-	until(t, "all are stamped", func() bool { return ms[0].writes.Stats().Operations == 20 })
+	await.Until(t, "all are stamped", func() bool { return ms[0].writes.Stats().Operations == 20 })
 	if s := ms[0].writes.Stats(); s.Unanswered[ms[2].id] == 0 || s.InFlight == 0 {
 		t.Errorf("%+v", s)
 	}
@@ -151,7 +152,7 @@ func TestUnknownDeliveryKeepsTheGate(t *testing.T) {
 // over too.
 func TestStraysThatComeLater(t *testing.T) {
 	_, ms := held(t, Options{}, func(*replica.Delivery) error { return nil })
-	until(t, "reconciled", ms[1].writes.Reconciled)
+	await.Until(t, "reconciled", ms[1].writes.Reconciled)
 	o := replica.Operation{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 1, Sequence: 1}, Key: keyOf(triple.SPO, fact(1))}
 	v := triple.Value{Stamp: o.Stamp}
 	row := replica.FillRow{
@@ -169,7 +170,7 @@ func TestStraysThatComeLater(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	until(t, "reconciled", ms[1].writes.Reconciled)
+	await.Until(t, "reconciled", ms[1].writes.Reconciled)
 	checkSlots(t, ms[0].View(), ms, fact(1), true)
 }
 
@@ -328,9 +329,9 @@ func TestWhatWasHandedOverIsNotReliedOn(t *testing.T) {
 		<-waits // both arrive before the commit
 	}
 	<-asleep
-	until(t, "the sequencer has it", func() bool { return ms[0].holds(triple.SPO, fact(1)) })
+	await.Until(t, "the sequencer has it", func() bool { return ms[0].holds(triple.SPO, fact(1)) })
 	wrote := ms[1].inBackground(ctx, store.OperationAdd, fact(1))
-	until(t, "it is stamped", func() bool { return ms[0].writes.Stats().Operations == 1 })
+	await.Until(t, "it is stamped", func() bool { return ms[0].writes.Stats().Operations == 1 })
 	if ms[0].writes.Reconciled() {
 		t.Error("reconciled")
 	}
@@ -430,7 +431,7 @@ func TestOpenBatchKeepsOnlyItsReadersWaiting(t *testing.T) {
 	if live, err := a.read(limited, triple.SPO, first); err == nil {
 		t.Errorf("what is not settled is read: %t", live)
 	}
-	until(t, "holders have dropped what is settled", func() bool { return len(d.store.UnsettledBatches()) == 0 })
+	await.Until(t, "holders have dropped what is settled", func() bool { return len(d.store.UnsettledBatches()) == 0 })
 	if h := d.store.Heard(); len(h) != 1 || h[0].Settled != 0 {
 		t.Errorf("the watermark has passed an open batch: %+v", h)
 	}

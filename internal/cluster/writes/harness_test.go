@@ -8,7 +8,6 @@ import (
 	"context"
 	"encoding/json"
 	"errors"
-	"fmt"
 	"slices"
 	"sync"
 	"sync/atomic"
@@ -25,10 +24,14 @@ import (
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
+
+var iri = sample.IRI
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
@@ -350,10 +353,6 @@ func made(t testing.TB, v *view.View) *view.View {
 	return out
 }
 
-func iri(format string, args ...any) triple.Term {
-	return triple.NewIRI("http://example.org/" + fmt.Sprintf(format, args...))
-}
-
 func fact(i int) triple.Triple {
 	return triple.Triple{Subject: iri("s%d", i/3), Predicate: iri("p%d", i%3), Object: iri("o%d", i*7919%101)}
 }
@@ -433,21 +432,6 @@ func within(t testing.TB, what string, f func()) {
 	}
 }
 
-// until waits for a condition.
-func until(t testing.TB, what string, ok func() bool) {
-	t.Helper()
-	tick := time.NewTicker(time.Millisecond)
-	defer tick.Stop()
-	end := time.After(patient)
-	for !ok() {
-		select {
-		case <-tick.C:
-		case <-end:
-			t.Fatalf("never: %s", what)
-		}
-	}
-}
-
 // checkSlots checks that a triple's slots under v, and no other rows of ms, say
 // live.
 func checkSlots(t testing.TB, v *view.View, ms []*machine, tr triple.Triple, live bool) {
@@ -493,14 +477,14 @@ func isRefusal(err error) bool {
 // free.
 func (m *machine) emptied(t testing.TB) {
 	t.Helper()
-	until(t, "the room is given back", func() bool { return m.writes.memory.inUse() == 0 })
+	await.Until(t, "the room is given back", func() bool { return m.writes.memory.inUse() == 0 })
 }
 
 // quiet waits until all machines have recorded all operations as committed.
 func quiet(t testing.TB, ms ...*machine) {
 	t.Helper()
 	for _, m := range ms {
-		until(t, "nothing is unsettled", func() bool { return len(m.store.UnsettledBatches()) == 0 })
+		await.Until(t, "nothing is unsettled", func() bool { return len(m.store.UnsettledBatches()) == 0 })
 	}
 }
 

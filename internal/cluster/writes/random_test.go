@@ -23,6 +23,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -254,7 +255,7 @@ func (x *run) see() {
 
 func (x *run) reconciled() {
 	for _, m := range x.up() {
-		until(x.t, "the view is reconciled", m.writes.Reconciled)
+		await.Until(x.t, "the view is reconciled", m.writes.Reconciled)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -179,7 +180,7 @@ func TestHeartbeats(t *testing.T) {
 	_, ms := idle(t, 3, Options{Heartbeat: time.Millisecond}, facts(0, 30))
 	add(t, ms[0], facts(0, 90)...)
 	for _, m := range ms {
-		until(t, "nothing is unsettled", func() bool { return len(m.store.UnsettledBatches()) == 0 })
+		await.Until(t, "nothing is unsettled", func() bool { return len(m.store.UnsettledBatches()) == 0 })
 		for _, h := range m.store.Heard() {
 			for _, of := range ms {
 				if of.id == h.Sequencer && h.Settled > 0 && of.writes.Acked()[m.id] < h.Last {
@@ -277,7 +278,7 @@ func TestUnknown(t *testing.T) {
 	}
 	sequencer, _ := r.Sequencer()
 	stamped := w.members[sequencer]
-	until(t, "it is stamped", func() bool { return stamped.writes.Stats().Operations >= 2 })
+	await.Until(t, "it is stamped", func() bool { return stamped.writes.Stats().Operations >= 2 })
 	stamped.stop()
 	if err := <-second; !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("the sequencer closes: %v", err)
@@ -325,7 +326,7 @@ func TestFullDisk(t *testing.T) {
 		defer close(ended)
 		add(t, first, facts(0, 10)...)
 	}()
-	until(t, "the holder says that it is full", func() bool {
+	await.Until(t, "the holder says that it is full", func() bool {
 		first.writes.inFlight.mu.Lock()
 		defer first.writes.inFlight.mu.Unlock()
 		return first.writes.era.streams[third.id].full
