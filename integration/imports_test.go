@@ -59,29 +59,29 @@ var layers = map[string][]string{
 	"internal/graphrights":    {"triple", "sparql", "internal/store"},
 	"internal/prefixes":       {"triple", "sparql", "internal/store", "internal/systemgraph"},
 	"internal/readcount":      {"triple", "sparql", "internal/feed", "internal/store"},
-	"internal/subscriptions":  {"triple", "internal/feed", "internal/readcount", "internal/store", "internal/systemgraph", "internal/webhook"},
+	"internal/subscriptions":  {"triple", "internal/feed", "internal/readcount", "internal/store", "internal/systemgraph", "internal/webhook", small},
 	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/textindex", "internal/textsearch", "internal/turns", "internal/outbound", "internal/graphrights", "internal/prefixes", "internal/systemgraph", small},
 
 	// Many machines. Only internal/cluster itself, the member, knows all parts.
 	"internal/cluster":           {"triple", "trie", "internal/feed", "internal/backup", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", "internal/readtimeout", small},
 	"internal/cluster/view":      {"trie", "recovery", small},
-	"internal/cluster/gossip":    {"trie"},
+	"internal/cluster/gossip":    {"trie", small},
 	"internal/cluster/peer":      {"trie", small},
 	"internal/cluster/port":      {small},
-	"internal/cluster/agreement": {"trie", "internal/cluster/view", "internal/store/database", "internal/store/synced"},
-	"internal/cluster/gate":      {"trie", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer"},
-	"internal/cluster/backfill":  {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes"},
-	"internal/cluster/upkeep":    {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes", "internal/cluster/backfill"},
+	"internal/cluster/agreement": {"trie", "internal/cluster/view", "internal/store/database", "internal/store/synced", small},
+	"internal/cluster/gate":      {"trie", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", small},
+	"internal/cluster/backfill":  {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes", small},
+	"internal/cluster/upkeep":    {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes", "internal/cluster/backfill", small},
 	"internal/cluster/leader": {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/agreement", "internal/cluster/gossip",
 		"internal/cluster/peer", "internal/cluster/backfill", "internal/cluster/upkeep", small},
 	"internal/cluster/generation": {"trie", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/agreement", "internal/cluster/port"},
 	"internal/cluster/throttle":   {small},
-	"internal/cluster/member":     {"trie", "internal/cluster/view", "internal/cluster/peer"},
+	"internal/cluster/member":     {"trie", "internal/cluster/view", "internal/cluster/peer", small},
 	"internal/cluster/writes":     {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/member", small},
 	"internal/cluster/reads":      {"triple", "trie", "sparql", "recovery", "internal/replica", "internal/store", "internal/readtimeout", "internal/turns", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", small},
 	"internal/cluster/loads":      {"triple", "trie", "recovery", "rdfload", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member"},
 
-	"internal/cluster/changes": {"triple", "trie", "internal/feed", "recovery", "internal/replica", "internal/store", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", "internal/cluster/writes"},
+	"internal/cluster/changes": {"triple", "trie", "internal/feed", "recovery", "internal/replica", "internal/store", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", "internal/cluster/writes", small},
 
 	// What indexes that follow the feed share, and the live graph of links.
 	"internal/derived":            {"triple", "trie", "recovery", "internal/feed", "rdfload", "internal/store", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", small},
@@ -105,11 +105,11 @@ var layers = map[string][]string{
 	"internal/dataset": {"triple", "links"},
 
 	// What a machine is: these import nothing of the module.
-	"internal/atomicfile": {}, "internal/memory": {}, "internal/bootclock": {}, "internal/protocol": {}, "internal/processors": {}, "internal/logs": {}, "internal/tracing": {"internal/logs"},
+	"internal/atomicfile": {}, "internal/memory": {}, "internal/bootclock": {}, "internal/protocol": {}, "internal/processors": {}, "internal/logs": {}, "internal/notify": {}, "internal/retry": {}, "internal/tracing": {"internal/logs"},
 }
 
 // small stands for the packages about the machine that a process runs on, and its files.
-const small = "internal/{atomicfile,memory,bootclock,protocol,processors,logs,tracing}"
+const small = "internal/{atomicfile,memory,bootclock,notify,protocol,processors,logs,retry,tracing}"
 
 // above may import everything: the binary, its commands, tests, examples and tools. Nothing imports
 // them.
@@ -144,7 +144,7 @@ func TestImportGraph(t *testing.T) {
 		for _, path := range p.Imports {
 			to, ours := layer(path)
 			inside := to == from || strings.HasPrefix(to, from+"/")
-			machine := slices.Contains(allowed, small) && slices.Contains([]string{"atomicfile", "memory", "bootclock", "protocol", "processors", "logs", "tracing"}, strings.TrimPrefix(to, "internal/"))
+			machine := slices.Contains(allowed, small) && slices.Contains([]string{"atomicfile", "memory", "bootclock", "notify", "protocol", "processors", "logs", "retry", "tracing"}, strings.TrimPrefix(to, "internal/"))
 			if ours && !inside && !machine && !slices.Contains(allowed, to) {
 				t.Errorf("%s imports %s: %s may import %s only", p.ImportPath, path, from, list(allowed))
 			}

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -31,12 +32,8 @@ func (l *loader) loadSpread(ctx context.Context) (*Record, error) {
 		if err == nil || !errors.Is(err, ErrMoved) {
 			return record, err
 		}
-		timer := time.NewTimer(movedPause)
-		select {
-		case <-timer.C:
-		case <-ctx.Done():
-			timer.Stop()
-			return nil, context.Cause(ctx)
+		if err := retry.Sleep(ctx, movedPause); err != nil {
+			return nil, err
 		}
 	}
 }

@@ -7,12 +7,12 @@ import (
 	"errors"
 	"fmt"
 	"strings"
-	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/leader"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/upkeep"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -50,11 +50,8 @@ func (a *admin) AcceptLoss(ctx context.Context) error {
 		if err := a.request(ctx, methodAccept, 0, (*leader.Leader).AcceptLoss); err != nil && !asked {
 			return err
 		}
-		select {
-		case <-changed:
-		case <-time.After(a.cfg.Lease):
-		case <-ctx.Done():
-			return fmt.Errorf("%w: the loss is not accepted yet: %w", store.ErrUnknown, context.Cause(ctx))
+		if err := retry.SleepUntil(ctx, a.cfg.Lease, changed); err != nil {
+			return fmt.Errorf("%w: the loss is not accepted yet: %w", store.ErrUnknown, err)
 		}
 	}
 }
@@ -74,11 +71,8 @@ func (a *admin) SetCopies(ctx context.Context, copies int) error {
 		if err := a.request(ctx, methodCopies, trie.MachineID(copies), func(l *leader.Leader) error { return l.SetCopies(copies) }); err != nil {
 			return err
 		}
-		select {
-		case <-changed:
-		case <-time.After(a.cfg.Lease):
-		case <-ctx.Done():
-			return fmt.Errorf("%w: the number of copies is not changed yet: %w", store.ErrUnknown, context.Cause(ctx))
+		if err := retry.SleepUntil(ctx, a.cfg.Lease, changed); err != nil {
+			return fmt.Errorf("%w: the number of copies is not changed yet: %w", store.ErrUnknown, err)
 		}
 	}
 }

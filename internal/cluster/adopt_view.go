@@ -103,7 +103,7 @@ func (n *Node) adopt(v *view.View) {
 		p.gossip.SetPeers(n.Members())
 	}
 	n.work.begin(n.ctx, v)
-	n.reporter.wake()
+	n.reporter.due.Send()
 	n.leader().Wake()
 }
 

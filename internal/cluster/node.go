@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/cluster/upkeep"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 )
 
@@ -173,11 +174,11 @@ func (n *Node) makeParts() (err error) {
 		Throttle: n.throttle, Now: n.now, MoveRate: cfg.MoveRate, Closing: n.ctx, Logger: n.log,
 	})
 	n.reporter = &reporter{
-		membership: n.membership, end: n.end, due: make(chan struct{}, 1),
+		membership: n.membership, end: n.end, due: notify.NewWake(),
 		peers: n.peers, isolation: n.isolation, status: n.status, writes: n.writes, loads: n.loads, backfill: n.backfill,
 	}
 	n.work = &work{
-		membership: n.membership, backfill: n.backfill, loads: n.loads, throttle: n.throttle, start: n.run, report: n.reporter.wake,
+		membership: n.membership, backfill: n.backfill, loads: n.loads, throttle: n.throttle, start: n.run, report: n.reporter.due.Send,
 	}
 	n.reporter.work = n.work
 	n.upkeep = upkeep.New(n.store, n.gate, n.writes, n.peers, upkeep.Options{

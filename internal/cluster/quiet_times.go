@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 )
@@ -30,12 +31,12 @@ type quietTimes struct {
 // run tidies the store while requests are no load, until ctx ends. If the disk
 // is below its watermark it does so in any case, because deletes are to give back room.
 func (q *quietTimes) run(ctx context.Context) {
-	for throttle.Wait(ctx, quietTick); ctx.Err() == nil; throttle.Wait(ctx, quietTick) {
+	for retry.Sleep(ctx, quietTick); ctx.Err() == nil; retry.Sleep(ctx, quietTick) {
 		if !q.mayTidy(quietBefore) {
 			continue
 		}
 		err := q.store.Tidy(ctx, func(work time.Duration) bool {
-			throttle.Wait(ctx, max(quietRest*work, q.throttle.After(work)))
+			retry.Sleep(ctx, max(quietRest*work, q.throttle.After(work)))
 			return ctx.Err() == nil && q.mayTidy(0)
 		})
 		if err != nil && ctx.Err() == nil {

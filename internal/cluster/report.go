@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
@@ -43,15 +44,7 @@ type reporter struct {
 	counted atomic.Int64      // copies of triples in the store
 	countAt atomic.Int64      // when they are counted again, as a time of the clock
 	next    nextReport
-	due     chan struct{} // holds a token if the next report must be sent at once
-}
-
-// wake makes the reporter send the next report at once.
-func (m *reporter) wake() {
-	select {
-	case m.due <- struct{}{}:
-	default:
-	}
+	due     notify.Wake // if the next report must be sent at once
 }
 
 // nextReport is the request for the next report in a leader's last answer.
@@ -235,7 +228,7 @@ func (m *reporter) renewOnce(ctx context.Context) error {
 	// 3. Take the answer. If leases got shorter, the next report must come earlier.
 	before := m.isolation.lease.interval(m.cfg.Lease)
 	if m.isolation.lease.setLength(a.Lease); m.isolation.lease.interval(m.cfg.Lease) < before {
-		m.wake()
+		m.due.Send()
 	}
 	m.next.take(&a)
 	m.writes.SetRooms(a.Rooms)

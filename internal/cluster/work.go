@@ -11,6 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/loads"
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -102,7 +103,7 @@ func (w *work) run(ctx context.Context, v *view.View) {
 		if ctx.Err() == nil {
 			w.log.Warn("the work of a view failed and starts again", "epoch", v.Epoch, "phase", v.Phase, "error", err)
 		}
-		throttle.Wait(ctx, workRetry)
+		retry.Sleep(ctx, workRetry)
 	}
 	if v.Phase == recovery.Idle {
 		w.watchSizes(ctx)
@@ -169,7 +170,7 @@ const (
 // watchSizes reports segments until ctx ends: too large ones and, in quiet times, shrunk ones.
 func (w *work) watchSizes(ctx context.Context) {
 	// The interval holds across views too, because each split makes one.
-	throttle.Wait(ctx, time.Until(w.sizesNext))
+	retry.Sleep(ctx, time.Until(w.sizesNext))
 	for ctx.Err() == nil {
 		begun := time.Now()
 		limit := w.segmentLimit()
@@ -192,7 +193,7 @@ func (w *work) watchSizes(ctx context.Context) {
 		if len(splits)+len(small) > 0 {
 			w.report()
 		}
-		throttle.Wait(ctx, max(sizesEvery, rest))
+		retry.Sleep(ctx, max(sizesEvery, rest))
 	}
 }
 

@@ -69,7 +69,7 @@ func largeCommits(t *testing.T) {
 				watched.fail(nil)
 				end, err := s.Position(ctx)
 				for err == nil && !b.reached("inverse", end) {
-					time.Sleep(retryEvery / 2) // of the bubble's clock
+					time.Sleep(firstWait / 2) // of the bubble's clock
 					err = watched.fail(nil)
 				}
 				return err

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/functions/sandbox"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/triple"
@@ -57,14 +58,17 @@ type runner struct {
 	lookups []lookup     // what reader has found, for each argument
 }
 
+// firstWait is the first pause after an error of the store or the feed.
+const firstWait = time.Second
+
 // run runs the function while this member owns it, until ctx ends.
 func (r *runner) run(ctx context.Context) {
-	wait := retryEvery
+	wait := retry.Backoff{First: firstWait, Last: 16 * firstWait}
 	for ctx.Err() == nil {
 		if !r.owns(r.f.key) {
 			r.f.figures.until.Store(0) // the lag is its runner's
 			r.f.follower.Left()
-			pause(ctx, lookEvery)
+			retry.Sleep(ctx, lookEvery)
 			continue
 		}
 		// 1. Run until another member owns the function, or until an error.
@@ -84,10 +88,9 @@ func (r *runner) run(ctx context.Context) {
 			r.f.setRunning(false, err.Error())
 			r.f.follower.Failed(err)
 			if r.now().Sub(began) > time.Minute {
-				wait = retryEvery
+				wait.Reset()
 			}
-			pause(ctx, wait)
-			wait = min(2*wait, 16*retryEvery)
+			wait.Wait(ctx)
 			continue
 		}
 		r.f.setRunning(false, "")
@@ -258,6 +261,7 @@ func (r *runner) takeChange(ctx context.Context, c *feed.Change, position string
 		r.f.figures.skipped.Add(1)
 		return nil
 	}
+	again := retry.Backoff{First: 100 * time.Millisecond, Last: 10 * time.Second}
 	for try := 0; ; try++ {
 		var o outcome
 		if first != nil && try == 0 {
@@ -285,7 +289,7 @@ func (r *runner) takeChange(ctx context.Context, c *feed.Change, position string
 			if err := r.commit(ctx); err != nil {
 				return err
 			}
-			pause(ctx, min(100*time.Millisecond<<min(try, 10), 10*time.Second))
+			again.Wait(ctx)
 			continue
 		}
 		// 3. Give up.

@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/functions/sandbox"
 	"github.com/trefoildb/trefoil/internal/processors"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -128,9 +129,8 @@ func (s *Service) Followers() (all []*feed.Follower) {
 const spareCalls = 2
 
 const (
-	pollEvery  = time.Second            // for the revision of the registry
-	retryEvery = time.Second            // after an error of the store or the feed
-	lookEvery  = 300 * time.Millisecond // for a function that another member runs
+	pollEvery = time.Second            // for the revision of the registry
+	lookEvery = 300 * time.Millisecond // for a function that another member runs
 	// rereadEvery is the time after which the whole registry is read, because a client may have
 	// changed its triples, or a registration broke off before its new revision.
 	rereadEvery = time.Minute
@@ -169,17 +169,7 @@ func (s *Service) follow() {
 			s.log.Warn("the registry of update functions cannot be read; trying again", "err", err)
 		}
 		failing = err != nil
-		pause(s.ctx, pollEvery)
-	}
-}
-
-// pause waits.
-func pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
+		retry.Sleep(s.ctx, pollEvery)
 	}
 }
 

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/store/database"
 )
 
@@ -21,15 +22,11 @@ type queue struct {
 	bytes   int64
 	limit   int64
 	closed  bool
-	arrived chan struct{} // holds a token if waiting is not empty, or the queue is closed
-	room    chan struct{} // closed and replaced when requests are taken
+	arrived notify.Wake      // if waiting is not empty, or the queue is closed
+	room    notify.Broadcast // requests are taken
 }
 
-func (q *queue) init(limit int64) {
-	q.limit = limit
-	q.arrived = make(chan struct{}, 1)
-	q.room = make(chan struct{})
-}
+func (q *queue) init(limit int64) { q.limit, q.arrived = limit, notify.NewWake() }
 
 // put adds a request. If the queue is full, it waits for room until ctx ends.
 func (q *queue) put(ctx context.Context, r *request) error {
@@ -46,22 +43,15 @@ func (q *queue) put(ctx context.Context, r *request) error {
 			q.waiting = append(q.waiting, r)
 			q.bytes += r.queued()
 			q.mu.Unlock()
-			q.signal()
+			q.arrived.Send()
 			return nil
 		}
-		room := q.room
+		room := q.room.Next()
 		q.mu.Unlock()
 		select {
 		case <-room:
 		case <-ctx.Done():
 		}
-	}
-}
-
-func (q *queue) signal() {
-	select {
-	case q.arrived <- struct{}{}:
-	default:
 	}
 }
 
@@ -89,11 +79,10 @@ func (q *queue) take(group []*request, limit int64) []*request {
 		q.bytes -= size
 		// 2. Wake the waiting callers, because there is room now.
 		more, closed := len(q.waiting) > 0, q.closed
-		close(q.room)
-		q.room = make(chan struct{})
+		q.room.Send()
 		q.mu.Unlock()
 		if more || closed {
-			q.signal()
+			q.arrived.Send()
 		}
 		if len(group) > 0 || closed && !more {
 			return group
@@ -107,15 +96,14 @@ func (q *queue) close() {
 	q.closed = true
 	waiting := q.waiting
 	q.waiting, q.bytes = nil, 0
-	close(q.room)
-	q.room = make(chan struct{})
+	q.room.Send()
 	q.mu.Unlock()
 	for _, r := range waiting {
 		if r.state.CompareAndSwap(stateQueued, stateTaken) {
 			r.finish(ErrClosed)
 		}
 	}
-	q.signal()
+	q.arrived.Send()
 }
 
 // do puts a request and waits for its answer. If ctx ends, a waiting request is withdrawn; once

@@ -9,13 +9,13 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // follow reads the feed and marks subscriptions as due, until the manager is closed.
 func (m *Manager) follow() {
-	wait := time.Second
 	for m.ctx.Err() == nil {
 		err := m.followFrom()
 		if m.ctx.Err() != nil {
@@ -26,10 +26,7 @@ func (m *Manager) follow() {
 		}
 		m.follower.Failed(err)
 		m.Logger.Warn("the change feed of subscriptions ended, and is read again", "error", err)
-		select {
-		case <-time.After(wait):
-		case <-m.ctx.Done():
-		}
+		retry.Sleep(m.ctx, time.Second)
 	}
 }
 

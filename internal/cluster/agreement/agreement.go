@@ -21,6 +21,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -157,19 +158,19 @@ type Agreement struct {
 	closed     error
 
 	mu         sync.Mutex
-	asked      int           // questions to Raft that have no answer yet
-	answered   chan struct{} // closed when there are none any more; nil before the end
-	leadership chan struct{} // closed when something about leadership changes
-	readyTerm  uint64        // all of earlier terms is applied since this node leads it
+	asked      int              // questions to Raft that have no answer yet
+	answered   chan struct{}    // closed when there are none any more; nil before the end
+	leadership notify.Broadcast // something about leadership changes
+	readyTerm  uint64           // all of earlier terms is applied since this node leads it
 	silent     map[raft.ServerID]bool
 	matched    map[raft.ServerID]uint64 // entries that others have, while this node leads
-	advanced   chan struct{}            // closed when matched or silent changes
+	advanced   notify.Broadcast         // matched or silent changes
 	sent       uint64                   // the number of the last request to another server
 	confirmed  map[raft.ServerID]confirmation
-	confirms   chan struct{} // closed when confirmed changes
-	nextRound  *round        // the proof that has not begun; nil if no call waits for one
-	proving    bool          // prove runs
-	led        time.Duration // when this node last found or lost a leader
+	confirms   notify.Broadcast // confirmed changes
+	nextRound  *round           // the proof that has not begun; nil if no call waits for one
+	proving    bool             // prove runs
+	led        time.Duration    // when this node last found or lost a leader
 }
 
 // Open opens the database in cfg.Dir, or begins anew there. If a node has no state, it takes part
@@ -190,7 +191,6 @@ func Open(cfg Config) (*Agreement, error) {
 	a := &Agreement{
 		cfg: cfg, store: s, codec: c, machine: newMachine(c), streams: newStreams(cfg), calm: newCalm(cfg.Heartbeat),
 		members: make(chan struct{}, 1), closing: make(chan struct{}),
-		leadership: make(chan struct{}), advanced: make(chan struct{}), confirms: make(chan struct{}),
 		confirmed: map[raft.ServerID]confirmation{},
 		silent:    map[raft.ServerID]bool{}, matched: map[raft.ServerID]uint64{},
 	}
@@ -237,8 +237,7 @@ func (a *Agreement) observe(o *raft.Observation) bool {
 		clear(a.silent)
 		clear(a.matched)
 		clear(a.confirmed)
-		close(a.leadership)
-		a.leadership = make(chan struct{})
+		a.leadership.Send()
 	case raft.FailedHeartbeatObservation:
 		a.silent[data.PeerID] = true
 	case raft.ResumedHeartbeatObservation:
@@ -250,8 +249,7 @@ func (a *Agreement) observe(o *raft.Observation) bool {
 	default:
 		return false
 	}
-	close(a.advanced)
-	a.advanced = make(chan struct{})
+	a.advanced.Send()
 	return false
 }
 
@@ -262,8 +260,7 @@ func (a *Agreement) progress(id raft.ServerID, index uint64) {
 	delete(a.silent, id)
 	if index > a.matched[id] {
 		a.matched[id] = index
-		close(a.advanced)
-		a.advanced = make(chan struct{})
+		a.advanced.Send()
 	}
 }
 
@@ -281,7 +278,7 @@ func (a *Agreement) View() *view.View { return a.machine.view() }
 
 // Changed returns a channel. It is closed when View returns another one. It must be taken before
 // View.
-func (a *Agreement) Changed() <-chan struct{} { return a.machine.change() }
+func (a *Agreement) Changed() <-chan struct{} { return a.machine.changed.Next() }
 
 // Leader returns the leader as far as this node knows.
 func (a *Agreement) Leader() (id trie.MachineID, address string, ok bool) {
@@ -322,11 +319,7 @@ func (a *Agreement) Term() uint64 { return a.raft.CurrentTerm() }
 
 // LeadershipChanged returns a channel. It is closed when another leader, or none, is known, or
 // this node becomes or ceases to be it. It must be taken before IsLeader, Leader and Term.
-func (a *Agreement) LeadershipChanged() <-chan struct{} {
-	a.mu.Lock()
-	defer a.mu.Unlock()
-	return a.leadership
-}
+func (a *Agreement) LeadershipChanged() <-chan struct{} { return a.leadership.Next() }
 
 // Stats are figures for metrics.
 type Stats struct {

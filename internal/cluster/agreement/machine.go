@@ -13,6 +13,7 @@ import (
 	"github.com/klauspost/compress/zstd"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/notify"
 )
 
 // maxViewBytes bounds a view's JSON.
@@ -89,14 +90,14 @@ type machine struct {
 
 	mu      sync.Mutex
 	current *view.View
-	applied uint64    // index of the last command
-	pending []pending // of the last WithoutMajority
-	changed chan struct{}
+	applied uint64           // index of the last command
+	pending []pending        // of the last WithoutMajority
+	changed notify.Broadcast // current changes
 }
 
 var _ raft.FSM = (*machine)(nil)
 
-func newMachine(c *codec) *machine { return &machine{codec: c, changed: make(chan struct{})} }
+func newMachine(c *codec) *machine { return &machine{codec: c} }
 
 // Apply implements raft.FSM. The command is a whole view; the response is nil or
 // an error.
@@ -136,8 +137,7 @@ func follows(current, next *view.View) error {
 // set is called with mu held.
 func (m *machine) set(v *view.View) {
 	m.current = v
-	close(m.changed)
-	m.changed = make(chan struct{})
+	m.changed.Send()
 }
 
 func (m *machine) view() *view.View {
@@ -151,12 +151,6 @@ func (m *machine) at() (applied uint64, v *view.View) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.applied, m.current
-}
-
-func (m *machine) change() <-chan struct{} {
-	m.mu.Lock()
-	defer m.mu.Unlock()
-	return m.changed
 }
 
 // Snapshot implements raft.FSM. Views are immutable, so nothing is copied.

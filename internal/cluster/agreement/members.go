@@ -105,7 +105,7 @@ func (a *Agreement) settle(ctx context.Context, voters map[trie.MachineID]string
 		a.mu.Lock()
 		// The channel must be taken before the positions are read, because progress in between
 		// would be missed.
-		advanced := a.advanced
+		advanced := a.advanced.Next()
 		var behind trie.MachineID
 		for id, address := range voters {
 			s, member := servers[id]

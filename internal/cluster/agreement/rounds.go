@@ -5,6 +5,8 @@ package agreement
 import (
 	"context"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/retry"
 )
 
 const (
@@ -74,11 +76,6 @@ func (a *Agreement) prove() {
 		r.err = a.verify(ctx)
 		cancel()
 		close(r.done)
-		rest := time.NewTimer(min(time.Duration(len(a.configured()))*roundRest, maxRoundRest))
-		select {
-		case <-rest.C:
-		case <-a.closing:
-			rest.Stop()
-		}
+		retry.SleepUntil(context.Background(), min(time.Duration(len(a.configured()))*roundRest, maxRoundRest), a.closing)
 	}
 }

@@ -75,7 +75,7 @@ func (a *Agreement) confirmedAfter(ctx context.Context, term, after uint64) erro
 		// Only voters count, and the leader counts itself. The lock covers the count and the
 		// channel, because a confirmation in between must not be missed.
 		a.mu.Lock()
-		confirms := a.confirms
+		confirms := a.confirms.Next()
 		for id, s := range servers {
 			if !s.voter {
 				continue
@@ -121,6 +121,5 @@ func (a *Agreement) confirm(id raft.ServerID, c confirmation) {
 		return
 	}
 	a.confirmed[id] = c
-	close(a.confirms)
-	a.confirms = make(chan struct{})
+	a.confirms.Send()
 }

@@ -11,8 +11,8 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -79,11 +79,11 @@ func (b *outbox) flush(ctx context.Context) error {
 			return
 		}
 		b.land(sent)
-		throttle.Wait(ctx, pause)
+		retry.Sleep(ctx, pause)
 	})
 	if b.pass.planned { // no client waits for a planned move, so it must leave room for requests
 		pause := time.Duration(float64(size) / float64(b.pass.filler.options.MoveRate) * float64(time.Second))
-		b.pass.shift.Exclude(func() { throttle.Wait(ctx, pause) })
+		b.pass.shift.Exclude(func() { retry.Sleep(ctx, pause) })
 	}
 	return nil
 }
@@ -99,7 +99,8 @@ func (b *outbox) failed() error {
 // other refusals pass with time, also if a disk is full.
 func (b *outbox) deliver(ctx context.Context, rows []replica.FillRow) (pause time.Duration, err error) {
 	f := b.pass.filler
-	for rest := retryPause; ; rest = min(2*rest, maxRetryPause) {
+	rest := retry.Backoff{First: retryPause, Last: maxRetryPause}
+	for warned := false; ; {
 		if pause, err = b.offer(ctx, rows); err == nil || ctx.Err() != nil {
 			return pause, err
 		}
@@ -114,10 +115,11 @@ func (b *outbox) deliver(ctx context.Context, rows []replica.FillRow) (pause tim
 		if len(rows) < whole {
 			continue
 		}
-		if rest == retryPause {
+		if !warned {
+			warned = true
 			f.log.Warn("a machine does not take rows of a backfill, trying again", "machine", b.to, "epoch", b.pass.view.Epoch, "error", err)
 		}
-		throttle.Wait(ctx, rest)
+		rest.Wait(ctx)
 	}
 }
 
@@ -140,7 +142,8 @@ func (b *outbox) call(ctx context.Context, method string, body []byte) ([]byte, 
 	f := b.pass.filler
 	b.begin()
 	defer b.end()
-	for pause := retryPause; ; pause = min(2*pause, maxRetryPause) {
+	pause := retry.Backoff{First: retryPause, Last: maxRetryPause}
+	for warned := false; ; {
 		timed, cancel := context.WithTimeout(peer.WithEpoch(ctx, b.pass.view.Epoch), callTimeout)
 		answer, err := f.peers.Call(timed, b.to, method, body)
 		cancel()
@@ -152,10 +155,11 @@ func (b *outbox) call(ctx context.Context, method string, body []byte) ([]byte, 
 		case ctx.Err() != nil:
 			return nil, err
 		}
-		if pause == retryPause {
+		if !warned {
+			warned = true
 			f.log.Warn("a machine does not answer a backfill, trying again", "machine", b.to, "epoch", b.pass.view.Epoch, "error", err)
 		}
-		throttle.Wait(ctx, pause)
+		pause.Wait(ctx)
 	}
 }
 

@@ -4,11 +4,11 @@ package changes
 
 import (
 	"context"
-	"math/rand/v2"
 	"sync"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -92,7 +92,7 @@ func (rd *reader) greet(ctx context.Context, v *view.View) error {
 		return rd.stateOf(ctx, v, m, v.Epoch)
 	})
 	if err != nil {
-		return retry{err}
+		return transient{err}
 	}
 	if reason := rd.trimmed(v, states); reason != "" {
 		return rd.gone(ctx, "%s", reason)
@@ -104,19 +104,18 @@ func (rd *reader) greet(ctx context.Context, v *view.View) error {
 // asks again, until ctx ends: if the member is down, another view ends it.
 func (rd *reader) poll(ctx context.Context, v *view.View, m trie.MachineID, after uint64, to chan<- livePart) {
 	r := readRequest{view: v.Epoch, stamper: m, epoch: v.Epoch, after: after, live: true, wait: uint64(liveWait / time.Millisecond), maxBytes: maxPart}
-	pause := firstPause
+	pause := backoff()
 	for ctx.Err() == nil {
 		asked := time.Now()
 		p, err := rd.readOf(ctx, m, r)
 		if err != nil {
-			sleep(ctx, pause/2+rand.N(pause))
-			pause = min(2*pause, lastPause)
+			pause.Wait(ctx)
 			continue
 		}
-		pause = firstPause
+		pause.Reset()
 		if p.until <= r.after && !p.trimmed && !p.future {
 			if time.Since(asked) < liveWait/2 {
-				sleep(ctx, crowdedPause/2+rand.N(crowdedPause))
+				retry.Sleep(ctx, retry.Jitter(crowdedPause))
 			}
 			continue // nothing has come
 		}
@@ -126,14 +125,5 @@ func (rd *reader) poll(ctx context.Context, v *view.View, m trie.MachineID, afte
 			return
 		}
 		r.after, r.from = p.until, p.last
-	}
-}
-
-func sleep(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
 	}
 }

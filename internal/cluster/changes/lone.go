@@ -157,7 +157,7 @@ func (rd *reader) lone(ctx context.Context, v *view.View) error {
 		b, err := rd.loneOf(ctx, v.Feed.Founder, r)
 		switch {
 		case err != nil:
-			return retry{err}
+			return transient{err}
 		case b.gone:
 			return rd.gone(ctx, "%s", b.reason)
 		case b.invalid:

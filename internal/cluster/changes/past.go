@@ -33,11 +33,11 @@ func (rd *reader) past(ctx context.Context, v *view.View) error {
 			return rd.stateOf(ctx, v, m, rd.pos.Epoch)
 		})
 		if err != nil {
-			return retry{err}
+			return transient{err}
 		}
 		for i, s := range states {
 			if !s.reconciled {
-				return retry{fmt.Errorf("machine %s completes operations of earlier epochs", v.Members[i].ID)}
+				return transient{fmt.Errorf("machine %s completes operations of earlier epochs", v.Members[i].ID)}
 			}
 		}
 	}
@@ -104,7 +104,7 @@ func (rd *reader) enter(v *view.View, states []*state) error {
 	before := rd.pos
 	if rd.pos = before.Begin(next); rd.waitsForLoad(v) {
 		rd.pos = before
-		return retry{fmt.Errorf("the bulk load of epoch %d is being published", next)}
+		return transient{fmt.Errorf("the bulk load of epoch %d is being published", next)}
 	}
 	return rd.loads(v)
 }
@@ -127,7 +127,7 @@ func (rd *reader) passStamper(ctx context.Context, v *view.View, m trie.MachineI
 			return rd.readOf(ctx, of, r)
 		})
 		if err != nil {
-			return retry{err}
+			return transient{err}
 		}
 		// 2. All have answered up to the least end.
 		until := uint64(math.MaxUint64)

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/readtimeout"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -24,8 +25,6 @@ import (
 var _ feed.Source = (*Feed)(nil)
 
 const (
-	firstPause = 5 * time.Millisecond
-	lastPause  = 250 * time.Millisecond
 	// answerTimeout is how long a member may take for an answer. If the request lets it wait for
 	// changes, that time is added.
 	answerTimeout = readtimeout.Idle
@@ -49,6 +48,11 @@ func (f *Feed) view() (*view.View, error) {
 // Await waits until this member has a view.
 func (f *Feed) Await(ctx context.Context) error { return f.member.Newer(ctx, nil) }
 
+// backoff returns the pauses between tries.
+func backoff() retry.Backoff {
+	return retry.Backoff{First: 5 * time.Millisecond, Last: 250 * time.Millisecond}
+}
+
 // pause waits for some time, or until there is another view than v. It returns an error if none can
 // come, because this member is isolated.
 func (f *Feed) pause(ctx context.Context, v *view.View, d time.Duration) error {
@@ -69,7 +73,8 @@ func (f *Feed) Position(ctx context.Context) (feed.Position, error) {
 
 // position returns the end by endUnder or cutUnder, under the first view for which it succeeds.
 func (f *Feed) position(ctx context.Context, under func(context.Context, *view.View) (feed.Position, error)) (feed.Position, error) {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	pauses := backoff()
+	for {
 		v, err := f.view()
 		if err != nil {
 			return feed.Position{}, err
@@ -85,7 +90,7 @@ func (f *Feed) position(ctx context.Context, under func(context.Context, *view.V
 		if ctx.Err() != nil {
 			return feed.Position{}, fmt.Errorf("the end of the change feed: %w: %w", context.Cause(ctx), err)
 		}
-		if err := f.pause(ctx, v, pause); err != nil {
+		if err := f.pause(ctx, v, pauses.Next()); err != nil {
 			return feed.Position{}, err
 		}
 	}
@@ -242,7 +247,7 @@ func (rd *reader) run(ctx context.Context) error {
 	if err := rd.begin(ctx); err != nil {
 		return err
 	}
-	began, pause := time.Now(), firstPause
+	began, pauses := time.Now(), backoff()
 	for {
 		if err := rd.end(ctx); err != nil {
 			return err
@@ -261,7 +266,7 @@ func (rd *reader) run(ctx context.Context) error {
 		case rd.pos.Epoch == v.Epoch:
 			err = rd.live(ctx, v)
 		default:
-			err = retry{fmt.Errorf("epoch %d is not adopted yet", rd.pos.Epoch)}
+			err = transient{fmt.Errorf("epoch %d is not adopted yet", rd.pos.Epoch)}
 		}
 		if errors.Is(err, errDone) {
 			return err
@@ -270,10 +275,11 @@ func (rd *reader) run(ctx context.Context) error {
 			return err
 		}
 		// 2. Retry what another view or another moment may solve, while there is progress.
-		var again retry
+		var again transient
 		switch {
 		case err == nil, rd.pos.String() != before.String():
-			began, pause = time.Now(), firstPause
+			began = time.Now()
+			pauses.Reset()
 			if err == nil {
 				continue
 			}
@@ -283,10 +289,9 @@ func (rd *reader) run(ctx context.Context) error {
 		if !errors.As(err, &again) {
 			return err
 		}
-		if err := rd.idle(ctx, v, pause); err != nil {
+		if err := rd.idle(ctx, v, pauses.Next()); err != nil {
 			return err
 		}
-		pause = min(2*pause, lastPause)
 	}
 }
 
@@ -298,10 +303,10 @@ func (rd *reader) timeout() time.Duration {
 	return progressTimeout
 }
 
-// retry is an error that may go away.
-type retry struct{ err error }
+// transient is an error that may go away.
+type transient struct{ err error }
 
-func (r retry) Error() string { return r.err.Error() }
+func (r transient) Error() string { return r.err.Error() }
 
 // idle pauses, with heartbeats.
 func (rd *reader) idle(ctx context.Context, v *view.View, d time.Duration) error {
@@ -393,7 +398,8 @@ func (rd *reader) gone(ctx context.Context, format string, args ...any) error {
 
 // oldest begins with the oldest changes of which none behind them is missing.
 func (rd *reader) oldest(ctx context.Context) error {
-	for pause := firstPause; ; pause = min(2*pause, lastPause) {
+	pauses := backoff()
+	for {
 		v, err := rd.view()
 		if err != nil {
 			return err
@@ -412,7 +418,7 @@ func (rd *reader) oldest(ctx context.Context) error {
 		if ctx.Err() != nil {
 			return context.Cause(ctx)
 		}
-		if err := rd.idle(ctx, v, pause); err != nil {
+		if err := rd.idle(ctx, v, pauses.Next()); err != nil {
 			return err
 		}
 	}

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -53,13 +54,12 @@ type Gate struct {
 	mu      sync.RWMutex
 	current atomic.Pointer[view.View] // changes only while mu is held for writing
 
-	announce sync.Mutex
-	changed  chan struct{} // closed by Announce; guarded by announce
+	changed notify.Broadcast // sent by Announce
 }
 
 // New returns the gate of a process, without a view.
 func New(self trie.MachineID, incarnation uint64) *Gate {
-	return &Gate{self: self, incarnation: incarnation, changed: make(chan struct{})}
+	return &Gate{self: self, incarnation: incarnation}
 }
 
 // Self returns the machine's ID.
@@ -92,20 +92,11 @@ func (g *Gate) Unlock() { g.mu.Unlock() }
 func (g *Gate) Set(v *view.View) { g.current.Store(v) }
 
 // Announce wakes all waits for another view.
-func (g *Gate) Announce() {
-	g.announce.Lock()
-	defer g.announce.Unlock()
-	close(g.changed)
-	g.changed = make(chan struct{})
-}
+func (g *Gate) Announce() { g.changed.Send() }
 
 // Changed returns a channel. It is closed when the next view is adopted, or when this member
 // begins or ends to answer without a majority.
-func (g *Gate) Changed() <-chan struct{} {
-	g.announce.Lock()
-	defer g.announce.Unlock()
-	return g.changed
-}
+func (g *Gate) Changed() <-chan struct{} { return g.changed.Next() }
 
 // Enter keeps the view from changing until leave is called; this must be soon. Enter must not be
 // called within itself. It returns a [peer.Refusal] if another view is adopted, or if this

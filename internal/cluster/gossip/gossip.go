@@ -276,7 +276,7 @@ func (g *Gossip) Snapshot() map[trie.MachineID]Peer { return g.peers.all() }
 func (g *Gossip) Peer(id trie.MachineID) (Peer, bool) { return g.peers.get(id) }
 
 // Changed returns a channel that is closed when Snapshot changes. Take it before.
-func (g *Gossip) Changed() <-chan struct{} { return g.peers.changes() }
+func (g *Gossip) Changed() <-chan struct{} { return g.peers.changed.Next() }
 
 // Leave announces to the others that this node goes, so they need not suspect it. It returns when
 // one of them has the message. The node answers until Close.

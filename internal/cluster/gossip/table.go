@@ -14,6 +14,7 @@ import (
 
 	"github.com/hashicorp/memberlist"
 
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -36,7 +37,7 @@ type Peer struct {
 type table struct {
 	mu      sync.Mutex
 	peers   map[trie.MachineID]Peer
-	changed chan struct{}
+	changed notify.Broadcast // peers changes
 }
 
 var (
@@ -44,9 +45,7 @@ var (
 	_ memberlist.AliveDelegate = (*table)(nil)
 )
 
-func newTable() *table {
-	return &table{peers: map[trie.MachineID]Peer{}, changed: make(chan struct{})}
-}
+func newTable() *table { return &table{peers: map[trie.MachineID]Peer{}} }
 
 func (t *table) get(id trie.MachineID) (Peer, bool) {
 	t.mu.Lock()
@@ -59,12 +58,6 @@ func (t *table) all() map[trie.MachineID]Peer {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return maps.Clone(t.peers)
-}
-
-func (t *table) changes() <-chan struct{} {
-	t.mu.Lock()
-	defer t.mu.Unlock()
-	return t.changed
 }
 
 // address returns where a node of memberlist is, if that is known.
@@ -137,8 +130,7 @@ func (t *table) note(n *memberlist.Node, alive bool) {
 		}
 	}
 	t.peers[id] = p
-	close(t.changed)
-	t.changed = make(chan struct{})
+	t.changed.Send()
 }
 
 // nameOf returns memberlist's name of one start of a machine's process.

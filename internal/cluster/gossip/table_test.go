@@ -28,7 +28,7 @@ func TestTableKeepsTheGreatestIncarnation(t *testing.T) {
 	if err := tab.NotifyAlive(node(7, 3)); err != nil {
 		t.Error(err)
 	}
-	changed := tab.changes()
+	changed := tab.changed.Next()
 	tab.NotifyUpdate(node(7, 3))
 	select {
 	case <-changed:

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/gossip"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -67,8 +68,8 @@ type Leader struct {
 	agreement *agreement.Agreement
 	grants    grants
 	wishes    wishes
-	wake      chan struct{} // holds a token
-	gaveWay   bool          // to another leader; only Run may use it, and the next two
+	wake      notify.Wake
+	gaveWay   bool // to another leader; only Run may use it, and the next two
 	// Optional changes wait under the view of an epoch since a time; 0 is none.
 	waitsUnder uint64
 	waitsSince time.Duration
@@ -96,16 +97,11 @@ type Options struct {
 
 // New returns the leader's part of a member, which takes part in an agreement.
 func New(ag *agreement.Agreement, o Options) *Leader {
-	return &Leader{options: o, agreement: ag, wake: make(chan struct{}, 1)}
+	return &Leader{options: o, agreement: ag, wake: notify.NewWake()}
 }
 
 // Wake makes the leader look at the members at once.
-func (l *Leader) Wake() {
-	select {
-	case l.wake <- struct{}{}:
-	default:
-	}
-}
+func (l *Leader) Wake() { l.wake.Send() }
 
 // Waiting returns why the leader waits, "" if it does not.
 func (l *Leader) Waiting() string {

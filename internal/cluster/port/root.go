@@ -3,9 +3,12 @@
 package port
 
 import (
+	"context"
 	"crypto/tls"
 	"net"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/retry"
 )
 
 // root is the listener of the multiplexer.
@@ -17,8 +20,7 @@ type root struct {
 // Accept fails only when the port is closed. After any other failure, such as too many open
 // files, it closes the connection idle for longest and tries again.
 func (r root) Accept() (net.Conn, error) {
-	const most = time.Second
-	wait := 5 * time.Millisecond
+	pauses := retry.Backoff{First: 5 * time.Millisecond, Last: time.Second}
 	for {
 		raw, err := r.Listener.Accept()
 		switch {
@@ -28,19 +30,16 @@ func (r root) Accept() (net.Conn, error) {
 			}
 			return nil, net.ErrClosed
 		case err != nil:
+			wait := pauses.Next()
 			r.port.log.Error("accepting a connection failed", "error", err, "again", wait)
 			r.port.conns.pushIdle()
-			select {
-			case <-time.After(wait):
-			case <-r.port.done:
-			}
-			wait = min(2*wait, most)
+			retry.SleepUntil(context.Background(), wait, r.port.done)
 			continue
 		}
 		if c := r.take(raw); c != nil {
 			return c, nil
 		}
-		wait = 5 * time.Millisecond
+		pauses.Reset()
 	}
 }
 

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/processors"
+	"github.com/trefoildb/trefoil/internal/retry"
 )
 
 // Throttle is the one line for all background work of a node, because the share is the node's,
@@ -142,7 +143,7 @@ func (s *Shift) Row(ctx context.Context) {
 		return
 	}
 	if work := s.throttle.now() - s.begun; work >= shiftChunk {
-		Wait(ctx, s.throttle.After(work))
+		retry.Sleep(ctx, s.throttle.After(work))
 		s.begun = s.throttle.now()
 	}
 }
@@ -152,14 +153,4 @@ func (s *Shift) Exclude(f func()) {
 	from := s.throttle.now()
 	f()
 	s.begun += s.throttle.now() - from
-}
-
-// Wait returns after a duration, or earlier if ctx ends.
-func Wait(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-	case <-timer.C:
-	}
 }

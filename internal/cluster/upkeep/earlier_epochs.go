@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 )
 
@@ -24,9 +25,11 @@ const settledTimeout = 10 * time.Second
 func (u *Upkeep) Settled(ctx context.Context, epoch uint64) (uint64, error) {
 	wait, cancel := context.WithTimeout(ctx, settledTimeout)
 	defer cancel()
+	defer context.AfterFunc(u.options.Closing, cancel)()
 	// Ask all members until they agree. If a newer view is adopted meanwhile, ask under it.
-	for pause := minRetryPause; ; pause = min(2*pause, maxRetryPause) {
-		v := u.gate.View()
+	pause := retry.Backoff{First: 2 * time.Millisecond, Last: 100 * time.Millisecond}
+	for {
+		changed, v := u.gate.Changed(), u.gate.View()
 		err := fmt.Errorf("this machine has not adopted epoch %d", epoch)
 		if v != nil && v.Epoch >= epoch {
 			if _, err = u.callAll(wait, v, methodSettled, nil); err == nil {
@@ -34,29 +37,16 @@ func (u *Upkeep) Settled(ctx context.Context, epoch uint64) (uint64, error) {
 			}
 		}
 		// The wait must also end with a new view, because members answer only in its epoch then.
-		timer := time.NewTimer(pause)
-		select {
-		case <-timer.C:
-		case <-u.gate.Changed():
-			timer.Stop()
-		case <-wait.Done():
-			timer.Stop()
-			if ctx.Err() != nil {
-				return 0, context.Cause(ctx)
-			}
-			return 0, fmt.Errorf("%w: operations of earlier epochs are not known to be settled: %w", store.ErrUnavailable, err)
-		case <-u.options.Closing.Done():
-			timer.Stop()
+		switch retry.SleepUntil(wait, pause.Next(), changed); {
+		case u.options.Closing.Err() != nil:
 			return 0, store.ErrClosed
+		case ctx.Err() != nil:
+			return 0, context.Cause(ctx)
+		case wait.Err() != nil:
+			return 0, fmt.Errorf("%w: operations of earlier epochs are not known to be settled: %w", store.ErrUnavailable, err)
 		}
 	}
 }
-
-// Pauses between two attempts to reach all members.
-const (
-	minRetryPause = 2 * time.Millisecond
-	maxRetryPause = 100 * time.Millisecond
-)
 
 func (u *Upkeep) handleSettled(_ context.Context, epoch uint64, _ []byte) ([]byte, error) {
 	switch v := u.gate.View(); {

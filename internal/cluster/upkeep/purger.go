@@ -10,8 +10,8 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 )
 
@@ -205,7 +205,7 @@ const purgeRate = 32 << 20
 // pause waits for the time of the bytes at a rate; 0 is no bound.
 func pause(ctx context.Context, bytes int, rate int64) error {
 	if rate > 0 {
-		throttle.Wait(ctx, time.Duration(float64(bytes)/float64(rate)*float64(time.Second)))
+		retry.Sleep(ctx, time.Duration(float64(bytes)/float64(rate)*float64(time.Second)))
 	}
 	return context.Cause(ctx)
 }

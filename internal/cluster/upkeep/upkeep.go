@@ -10,10 +10,10 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/gate"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -96,7 +96,7 @@ const tick = 5 * time.Second
 // interval before its first purge and scrub.
 func (u *Upkeep) Run(ctx context.Context, leader Leader) {
 	term, purged, scrubbed := uint64(0), time.Time{}, time.Time{}
-	for ; ctx.Err() == nil; throttle.Wait(ctx, tick) {
+	for ; ctx.Err() == nil; retry.Sleep(ctx, tick) {
 		if !leader.IsLeader() {
 			term = 0
 			continue

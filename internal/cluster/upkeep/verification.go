@@ -12,8 +12,8 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/backfill"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/recovery"
@@ -59,7 +59,7 @@ func (c *comparison) verify(ctx context.Context, suspects []suspect) error {
 			return nil
 		}
 		open, before = changing, states
-		throttle.Wait(ctx, lookPause)
+		retry.Sleep(ctx, lookPause)
 	}
 	return nil // if a triple is written all the time, the next scrub compares it
 }

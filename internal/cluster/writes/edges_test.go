@@ -14,6 +14,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -324,7 +325,7 @@ func TestWhatWasHandedOverIsNotReliedOn(t *testing.T) {
 	o := []replica.Operation{{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 1, Sequence: 1}, Key: keyOf(triple.SPO, fact(1))}}
 	driven := make(chan error, 2)
 	for range 2 {
-		waits := make(chan struct{}, 1)
+		waits := notify.NewWake()
 		go func() { driven <- ms[0].writes.sequencer.drive(waiting{ctx, waits}, 2, o) }()
 		<-waits // both arrive before the commit
 	}
@@ -348,11 +349,11 @@ func TestWhatWasHandedOverIsNotReliedOn(t *testing.T) {
 // waiting is a context with a signal when its end is waited for.
 type waiting struct {
 	context.Context
-	waits chan struct{}
+	waits notify.Wake
 }
 
 func (w waiting) Done() <-chan struct{} {
-	signal(w.waits)
+	w.waits.Send()
 	return w.Context.Done()
 }
 

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -19,7 +20,7 @@ type era struct {
 	ctx     context.Context // ends with the era
 	end     context.CancelFunc
 	streams map[trie.MachineID]*stream // to all members; empty if this process is not a member
-	strays  chan struct{}              // holds a token if there may be entries to hand over
+	strays  notify.Wake                // if there may be entries to hand over
 	began   time.Time
 
 	// Guarded by inFlight.mu.
@@ -38,12 +39,12 @@ func (fl *inFlight) Adopted(_, adopted *view.View) {
 		return
 	}
 	// 1. End the old era: its streams stop, and its floors are void.
-	e := &era{view: adopted, streams: map[trie.MachineID]*stream{}, strays: make(chan struct{}, 1), began: time.Now()}
+	e := &era{view: adopted, streams: map[trie.MachineID]*stream{}, strays: notify.NewWake(), began: time.Now()}
 	e.ctx, e.end = context.WithCancel(fl.ctx)
 	before := fl.era
 	fl.era = e
-	fl.notifyChanged()
-	fl.notifyCommitted()
+	fl.changed.Send()
+	fl.advanced.Send()
 	fl.store.SetFloors(nil)
 	if before != nil {
 		before.end()
@@ -67,7 +68,7 @@ func (fl *inFlight) Adopted(_, adopted *view.View) {
 	}
 	// 3. Begin the streams, the handover and the sending.
 	for _, m := range adopted.Members {
-		s := &stream{flight: fl, era: e, to: m.ID, wake: make(chan struct{}, 1), witness: isWitness(adopted, fl.self.Machine, m.ID)}
+		s := &stream{flight: fl, era: e, to: m.ID, wake: notify.NewWake(), witness: isWitness(adopted, fl.self.Machine, m.ID)}
 		e.streams[m.ID] = s
 		fl.running.Go(s.run)
 	}
@@ -83,7 +84,7 @@ func (fl *inFlight) Adopted(_, adopted *view.View) {
 func (fl *inFlight) current() (e *era, changed <-chan struct{}) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	return fl.era, fl.changed
+	return fl.era, fl.changed.Next()
 }
 
 // adoptedBefore reports whether v is adopted, and was for at least some time.
@@ -91,20 +92,6 @@ func (fl *inFlight) adoptedBefore(v *view.View, age time.Duration) bool {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
 	return fl.era != nil && fl.era.view == v && time.Since(fl.era.began) >= age
-}
-
-// notifyChanged wakes readers if they wait for another view or for forgotten entries. The caller
-// must hold mu.
-func (fl *inFlight) notifyChanged() {
-	close(fl.changed)
-	fl.changed = make(chan struct{})
-}
-
-// entriesForgotten wakes readers if they wait for entries of lost sequencers.
-func (fl *inFlight) entriesForgotten() {
-	fl.mu.Lock()
-	defer fl.mu.Unlock()
-	fl.notifyChanged()
 }
 
 // resend sends batches, with their old stamps and new numbers, to the places of the era's view.
@@ -139,7 +126,7 @@ func (fl *inFlight) Reconciled() bool {
 		return false
 	}
 	if fl.handover.hasStrays(e.view) {
-		signal(e.strays)
+		e.strays.Send()
 		return false
 	}
 	return true

@@ -27,11 +27,8 @@ func (fl *inFlight) Committed() (c Committed, err error) {
 	if c.Epoch, err = fl.epoch(); err != nil {
 		return c, err
 	}
-	if fl.advanced == nil {
-		fl.advanced = make(chan struct{})
-	}
 	stamped := fl.era.sequence
-	c = Committed{Epoch: c.Epoch, Sequence: stamped, Batch: fl.last, Stamped: stamped, Changed: fl.advanced}
+	c = Committed{Epoch: c.Epoch, Sequence: stamped, Batch: fl.last, Stamped: stamped, Changed: fl.advanced.Next()}
 	// The numbers of batches ascend with their stamps if they were stamped in this epoch. The others
 	// are of earlier epochs or of other sequencers.
 	for _, n := range fl.numbers {
@@ -45,14 +42,6 @@ func (fl *inFlight) Committed() (c Committed, err error) {
 
 // fresh reports whether this machine stamped a batch in an epoch.
 func fresh(b *batch, epoch uint64) bool { return !b.handed && b.operations[0].Stamp.Epoch == epoch }
-
-// notifyCommitted wakes readers of the feed. The caller must hold mu.
-func (fl *inFlight) notifyCommitted() {
-	if fl.advanced != nil {
-		close(fl.advanced)
-		fl.advanced = nil
-	}
-}
 
 // AwaitAcknowledged waits until the operations are committed that precede the last acknowledged one
 // in the order of stamps: batches are committed in any order. It returns the epoch and the sequence

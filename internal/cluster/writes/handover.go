@@ -33,11 +33,11 @@ func (ho *handover) holds(kind func(replica.Origin) bool) bool {
 
 // run hands over the strays of this machine until the era ends.
 func (ho *handover) run(e *era) {
-	pause := firstPause
+	pause := backoff()
 	for {
 		err := ho.handOverStrays(e)
 		if err == nil {
-			pause = firstPause
+			pause.Reset()
 			select {
 			case <-e.strays:
 			case <-e.ctx.Done():
@@ -45,10 +45,9 @@ func (ho *handover) run(e *era) {
 			}
 			continue
 		}
-		if !sleep(e.ctx, jitter(pause)) {
+		if pause.Wait(e.ctx) != nil {
 			return
 		}
-		pause = min(2*pause, lastPause)
 	}
 }
 
@@ -91,7 +90,7 @@ func (ho *handover) handOverStrays(e *era) error {
 	if err := ho.store.Forget(e.ctx, strays); err != nil {
 		return err
 	}
-	ho.flight.entriesForgotten()
+	ho.flight.changed.Send() // to readers that wait for entries of lost sequencers
 	return nil
 }
 

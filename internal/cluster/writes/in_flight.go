@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
@@ -59,9 +60,8 @@ type inFlight struct {
 	closed bool
 	era    *era // nil before the first view
 	batches
-	changed chan struct{} // closed and made anew when a view is adopted or entries are forgotten
-	// advanced is closed when a batch is committed or a view is adopted; nil if there is no waiter.
-	advanced chan struct{}
+	changed  notify.Broadcast // a view is adopted or entries of lost sequencers are forgotten
+	advanced notify.Broadcast // a batch is committed or a view is adopted: for readers of the feed
 }
 
 // send gives b its next number, and its parts to the streams of their machines. These must be
@@ -96,7 +96,7 @@ func (fl *inFlight) answered(s *stream, parts []part) {
 	// 2. Wake the streams, because they report the commits.
 	if fl.changes != before {
 		for _, s := range fl.era.streams {
-			signal(s.wake)
+			s.wake.Send()
 		}
 	}
 	fl.mu.Unlock()
@@ -111,7 +111,7 @@ func (fl *inFlight) commit(b *batch) int64 {
 	}
 	b.missing = nil
 	close(b.settled)
-	fl.notifyCommitted()
+	fl.advanced.Send()
 	fl.stats.settled.Add(int64(len(b.operations)))
 	fl.stats.settleTime.Add(int64(time.Since(b.began)))
 	fl.stats.settledBatches.Add(1)

@@ -6,6 +6,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
 )
 
@@ -15,12 +16,7 @@ import (
 type memoryLimit struct {
 	mu          sync.Mutex
 	limit, used int64
-	freed       chan struct{} // closed and replaced when used shrinks
-}
-
-func (l *memoryLimit) init(limit int64) {
-	l.limit = limit
-	l.freed = make(chan struct{})
+	freed       notify.Broadcast // used shrinks
 }
 
 // take waits until n bytes are free, or until nothing is used.
@@ -35,7 +31,7 @@ func (l *memoryLimit) take(ctx context.Context, n int64) error {
 			l.mu.Unlock()
 			return nil
 		}
-		freed := l.freed
+		freed := l.freed.Next()
 		l.mu.Unlock()
 		select {
 		case <-freed:
@@ -51,8 +47,7 @@ func (l *memoryLimit) give(n int64) {
 	}
 	l.mu.Lock()
 	l.used -= n
-	close(l.freed)
-	l.freed = make(chan struct{})
+	l.freed.Send()
 	l.mu.Unlock()
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/tracing"
 	"github.com/trefoildb/trefoil/trie"
@@ -69,10 +70,10 @@ type queue struct {
 	mu      sync.Mutex
 	waiting []*request
 	closed  bool
-	arrived chan struct{} // holds a token if waiting is not empty, or closed is set
+	arrived notify.Wake // if waiting is not empty, or closed is set
 }
 
-func (q *queue) init() { q.arrived = make(chan struct{}, 1) }
+func (q *queue) init() { q.arrived = notify.NewWake() }
 
 // put adds a request. It returns false if the queue is closed.
 func (q *queue) put(r *request) bool {
@@ -82,7 +83,7 @@ func (q *queue) put(r *request) bool {
 		return false
 	}
 	q.waiting = append(q.waiting, r)
-	signal(q.arrived)
+	q.arrived.Send()
 	return true
 }
 
@@ -115,7 +116,7 @@ func (q *queue) take() []*request {
 		// 2. Keep the rest, and wake the next call for it.
 		q.waiting = append(q.waiting[:0:0], q.waiting[n:]...)
 		if len(q.waiting) > 0 || q.closed {
-			signal(q.arrived)
+			q.arrived.Send()
 		}
 		closed := q.closed
 		q.mu.Unlock()
@@ -132,7 +133,7 @@ func (q *queue) close() {
 	q.closed = true
 	waiting := q.waiting
 	q.waiting = nil
-	signal(q.arrived)
+	q.arrived.Send()
 	q.mu.Unlock()
 	for _, r := range waiting {
 		if r.state.CompareAndSwap(queued, taken) {

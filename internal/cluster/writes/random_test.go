@@ -22,6 +22,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
@@ -223,7 +224,7 @@ func (x *run) progress() {
 	limited, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
 	for from := count(); count() < from+10 && limited.Err() == nil; {
-		sleep(limited, time.Millisecond)
+		retry.Sleep(limited, time.Millisecond)
 	}
 }
 

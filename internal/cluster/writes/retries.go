@@ -6,10 +6,10 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"math/rand/v2"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 )
 
@@ -17,10 +17,10 @@ import (
 type retries struct {
 	*common
 	until time.Time // zero before the first refusal
-	pause time.Duration
+	pause retry.Backoff
 }
 
-func newRetries(c *common) *retries { return &retries{common: c, pause: firstPause} }
+func newRetries(c *common) *retries { return &retries{common: c, pause: backoff()} }
 
 // wait waits before a retry: for the newer view if the refusal has its epoch, or for a pause.
 // It returns an error if the timeout or ctx has ended; then nothing was done.
@@ -34,8 +34,7 @@ func (p *retries) wait(ctx context.Context, refused error) error {
 	if left <= 0 {
 		return fmt.Errorf("%w: %w", store.ErrUnavailable, refused)
 	}
-	pause := min(left, jitter(p.pause))
-	p.pause = min(2*p.pause, lastPause)
+	pause := min(left, p.pause.Next())
 	v := p.member.View()
 	var r *peer.Refusal
 	if errors.As(refused, &r) && v != nil && r.Epoch > v.Epoch {
@@ -57,30 +56,7 @@ func (p *retries) wait(ctx context.Context, refused error) error {
 	return nil
 }
 
-// Pauses between two tries to send a message.
-const (
-	firstPause = 5 * time.Millisecond
-	lastPause  = 500 * time.Millisecond
-)
-
-// sleep returns false if ctx ends before the pause.
-func sleep(ctx context.Context, pause time.Duration) bool {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return true
-	case <-ctx.Done():
-		return false
-	}
-}
-
-// jitter returns a random duration from d/2 to d.
-func jitter(d time.Duration) time.Duration { return d/2 + rand.N(d/2+1) }
-
-func signal(c chan struct{}) {
-	select {
-	case c <- struct{}{}:
-	default:
-	}
+// backoff returns the pauses between tries to send a message.
+func backoff() retry.Backoff {
+	return retry.Backoff{First: 5 * time.Millisecond, Last: 500 * time.Millisecond}
 }

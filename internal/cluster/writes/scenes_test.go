@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/protocol"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -34,10 +35,10 @@ func scene(t testing.TB, extra int) (w *world, a, b, c *machine, rest []*machine
 // deliveriesTo returns a fate that stops deliveries to a machine and tells of
 // the first.
 func deliveriesTo(stopped trie.MachineID, f fate) (func(_, to trie.MachineID, method string) fate, <-chan struct{}) {
-	tried := make(chan struct{}, 1)
+	tried := notify.NewWake()
 	return func(_, to trie.MachineID, method string) fate {
 		if to == stopped && method == MethodDeliver {
-			signal(tried)
+			tried.Send()
 			return f
 		}
 		return arrives
@@ -245,13 +246,13 @@ func TestViewChangesInFlight(t *testing.T) {
 	a.writes.inFlight.mu.Lock()
 	half, late := a.writes.open[1], a.writes.era.streams[c.id]
 	a.writes.inFlight.mu.Unlock()
-	toD := make(chan struct{}, 1)
+	toD := notify.NewWake()
 	w.setFate(func(_, to trie.MachineID, method string) fate { // from the first delivery of the new epoch on
 		switch {
 		case method == MethodDeliver && to == c.id:
 			return unsent
 		case method == MethodDeliver && to == d.id:
-			signal(toD)
+			toD.Send()
 			return unsent
 		}
 		return arrives
@@ -363,10 +364,10 @@ func TestNothingIsResent(t *testing.T) {
 // A sequencer that was excluded is not waited for.
 func TestSubmittedToAnExcludedSequencer(t *testing.T) {
 	w, a, b, c, _, v := scene(t, 0)
-	sent := make(chan struct{}, 1)
+	sent := notify.NewWake()
 	w.setFate(func(_, to trie.MachineID, method string) fate {
 		if to == a.id && method == MethodSubmit {
-			signal(sent)
+			sent.Send()
 			return hangs
 		}
 		return arrives
@@ -423,10 +424,10 @@ func TestSuccessorChanges(t *testing.T) {
 	second := w.viewOf(4, recovery.Fill, ms, v.Base, w.layout([]*machine{b, c, e}, [4]*machine{e, b, c, e}))
 	adoptAll(second, b, c, e)
 	add(t, e, tr)
-	tried := make(chan struct{}, 1)
+	tried := notify.NewWake()
 	w.setFate(func(from, _ trie.MachineID, _ string) fate {
 		if from == d.id {
-			signal(tried)
+			tried.Send()
 		}
 		return arrives
 	})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/tracing"
@@ -31,7 +32,7 @@ type stream struct {
 	flight *inFlight
 	era    *era
 	to     trie.MachineID
-	wake   chan struct{} // holds a token if there may be something to send
+	wake   notify.Wake // if there may be something to send
 	// witness is true if the holder also gets the last answers of all holders.
 	witness bool
 
@@ -62,7 +63,7 @@ const messageBytes = 4 << 20
 // put adds a part. The caller holds mu.
 func (s *stream) put(p part) {
 	s.parts = append(s.parts, p)
-	signal(s.wake)
+	s.wake.Send()
 }
 
 // run sends until the era ends.
@@ -135,7 +136,7 @@ func (s *stream) send(m message) bool {
 	fl.mu.Lock()
 	s.since = time.Now()
 	fl.mu.Unlock()
-	pause := firstPause
+	pause := backoff()
 	for {
 		reported, err := s.try(m)
 		if err == nil {
@@ -157,10 +158,9 @@ func (s *stream) send(m message) bool {
 			s.full = true
 			fl.mu.Unlock()
 		}
-		if !sleep(s.era.ctx, jitter(pause)) {
+		if pause.Wait(s.era.ctx) != nil {
 			return false
 		}
-		pause = min(2*pause, lastPause)
 	}
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 )
 
@@ -42,6 +43,7 @@ func (w *waiter) WaitSettled(ctx context.Context, origins []replica.Origin) erro
 	// 2. Wait for all groups at the same time; the first error ends the others.
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
+	defer context.AfterFunc(w.ctx, func() { cancel(store.ErrClosed) })()
 	var running sync.WaitGroup
 	for s, numbers := range batches {
 		slices.Sort(numbers)
@@ -63,7 +65,7 @@ func (w *waiter) waitFor(ctx context.Context, s member.Process, batches []uint64
 	if s == w.self {
 		return w.waitLocal(ctx, batches)
 	}
-	pause := firstPause
+	pause := backoff()
 	for {
 		e, changed := w.flight.current()
 		// 1. The sequencer is lost: wait until the entries are handed over and forgotten.
@@ -72,15 +74,13 @@ func (w *waiter) waitFor(ctx context.Context, s member.Process, batches []uint64
 				return nil
 			}
 			if e != nil {
-				signal(e.strays)
+				e.strays.Send()
 			}
 			select {
 			case <-changed:
 				continue
 			case <-ctx.Done():
 				return context.Cause(ctx)
-			case <-w.ctx.Done():
-				return store.ErrClosed
 			}
 		}
 		// 2. It is a member: ask it, until no batch is in flight.
@@ -90,28 +90,16 @@ func (w *waiter) waitFor(ctx context.Context, s member.Process, batches []uint64
 			return nil
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
-		case w.ctx.Err() != nil:
-			return store.ErrClosed
 		case err == nil:
-			batches, pause = open, firstPause
+			batches = open
+			pause.Reset()
 			continue
 		}
 		// The sequencer did not answer. A change of the view ends the pause, because it may be
 		// lost then.
-		w.pauseOr(ctx, jitter(pause), changed)
-		pause = min(2*pause, lastPause)
-	}
-}
-
-// pauseOr waits for a pause, or until first is closed.
-func (w *waiter) pauseOr(ctx context.Context, pause time.Duration, first <-chan struct{}) {
-	timer := time.NewTimer(pause)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-first:
-	case <-ctx.Done():
-	case <-w.ctx.Done():
+		if err := retry.SleepUntil(ctx, pause.Next(), changed); err != nil {
+			return err
+		}
 	}
 }
 

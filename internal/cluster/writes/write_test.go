@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/await"
@@ -200,11 +201,11 @@ func TestCoordinatorBehindAndAhead(t *testing.T) {
 	v2, v3 := w.viewOf(2, recovery.Idle, ms, one, one), w.viewOf(3, recovery.Idle, ms, other, other)
 	adoptAll(v2, ms...)
 	adoptAll(v3, ms[:2]...)
-	refusals := make(chan struct{}, 1)
+	refusals := notify.NewWake()
 	w.mu.Lock()
 	w.sent = func(_, _ trie.MachineID, method string, _ []byte) {
 		if method == MethodSubmit || method == MethodDeliver {
-			signal(refusals)
+			refusals.Send()
 		}
 	}
 	w.mu.Unlock()
@@ -247,10 +248,10 @@ func TestUnavailable(t *testing.T) {
 // Close and the end of a context leave open what comes of an operation.
 func TestUnknown(t *testing.T) {
 	w, ms := idle(t, 3, Options{}, nil)
-	delivered := make(chan struct{}, 1)
+	delivered := notify.NewWake()
 	w.setFate(func(_, _ trie.MachineID, method string) fate {
 		if method == MethodDeliver {
-			signal(delivered)
+			delivered.Send()
 			return hangs
 		}
 		return arrives

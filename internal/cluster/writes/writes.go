@@ -103,8 +103,8 @@ func newWrites(db *replica.Store, disk holderStore, m member.Member, self member
 	}
 	// 1. Connect the roles.
 	h, rooms := &holder{common: c, disk: disk}, &diskRooms{}
-	fl := &inFlight{common: c, holder: h, diskRooms: rooms, batches: newBatches(), changed: make(chan struct{})}
-	fl.memory.init(c.options.MaxInFlight)
+	fl := &inFlight{common: c, holder: h, diskRooms: rooms, batches: newBatches()}
+	fl.memory.limit = c.options.MaxInFlight
 	tl := &tokenLookup{common: c, flight: fl}
 	sq := &sequencer{common: c, flight: fl, tokens: tl, diskRooms: rooms, holder: h}
 	sq.queue.init()

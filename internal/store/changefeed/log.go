@@ -13,6 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/fault"
@@ -71,11 +72,11 @@ type Feed struct {
 	trimmed triple.Stamp // position up to which rows are deleted
 
 	mu    sync.Mutex
-	begin mark          // changes up to it are not in the log, or will soon not be
-	end   triple.Stamp  // position of the last change, or begin's
-	more  chan struct{} // closed when the end moves; nil if there is no waiter
-	size  int64         // bytes of all blocks; only commits change it
-	added int64         // bytes since the log was opened
+	begin mark             // changes up to it are not in the log, or will soon not be
+	end   triple.Stamp     // position of the last change, or begin's
+	more  notify.Broadcast // the end moves
+	size  int64            // bytes of all blocks; only commits change it
+	added int64            // bytes since the log was opened
 }
 
 // logKey returns the key of a row of the log.
@@ -247,10 +248,7 @@ func (f *Feed) End() (last uint64, more <-chan struct{}) {
 func (f *Feed) wait() (triple.Stamp, <-chan struct{}) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
-	if f.more == nil {
-		f.more = make(chan struct{})
-	}
-	return f.end, f.more
+	return f.end, f.more.Next()
 }
 
 // moved records a new end, and wakes the consumers that wait for it.
@@ -259,10 +257,7 @@ func (f *Feed) moved(end triple.Stamp, size, added int64) {
 	defer f.mu.Unlock()
 	f.end, f.size = end, size
 	f.added += added
-	if f.more != nil {
-		close(f.more)
-		f.more = nil
-	}
+	f.more.Send()
 }
 
 // Retire says that no change follows, because the store has become part of a cluster. Consumers get

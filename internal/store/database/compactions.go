@@ -7,6 +7,8 @@ import (
 	"time"
 
 	"github.com/cockroachdb/pebble/v2"
+
+	"github.com/trefoildb/trefoil/internal/notify"
 )
 
 // compactions schedules Pebble's compactions. It allows the same number as Pebble's own scheduler,
@@ -14,7 +16,7 @@ import (
 // Pebble may repeat such a compaction at once and forever.
 type compactions struct {
 	db   pebble.DBForCompaction
-	look chan struct{} // holds a token if one has ended
+	look notify.Wake // if one has ended
 	stop chan struct{}
 	done chan struct{}
 
@@ -32,7 +34,7 @@ const (
 )
 
 func newCompactions() *compactions {
-	return &compactions{look: make(chan struct{}, 1), stop: make(chan struct{}), done: make(chan struct{})}
+	return &compactions{look: notify.NewWake(), stop: make(chan struct{}), done: make(chan struct{})}
 }
 
 // failed records that a compaction met a damaged table or waits for room.
@@ -48,7 +50,7 @@ func (c *compactions) allow() {
 	c.mu.Lock()
 	c.allowed = true
 	c.mu.Unlock()
-	c.wake()
+	c.look.Send()
 }
 
 // Register implements [pebble.CompactionScheduler].
@@ -73,7 +75,7 @@ func (c *compactions) Unregister() {
 }
 
 // UpdateGetAllowedWithoutPermission implements [pebble.CompactionScheduler].
-func (c *compactions) UpdateGetAllowedWithoutPermission() { c.wake() }
+func (c *compactions) UpdateGetAllowedWithoutPermission() { c.look.Send() }
 
 // TrySchedule implements [pebble.CompactionScheduler].
 func (c *compactions) TrySchedule() (bool, pebble.CompactionGrantHandle) {
@@ -102,7 +104,7 @@ func (c *compactions) end() {
 // Done implements [pebble.CompactionGrantHandle].
 func (c *compactions) Done() {
 	c.end()
-	c.wake()
+	c.look.Send()
 }
 
 // Started implements [pebble.CompactionGrantHandle].
@@ -113,13 +115,6 @@ func (c *compactions) MeasureCPU(pebble.CompactionGoroutineKind) {}
 
 // CumulativeStats implements [pebble.CompactionGrantHandle].
 func (c *compactions) CumulativeStats(pebble.CompactionGrantHandleStats) {}
-
-func (c *compactions) wake() {
-	select {
-	case c.look <- struct{}{}:
-	default:
-	}
-}
 
 // run starts waiting compactions.
 func (c *compactions) run() {

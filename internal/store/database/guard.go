@@ -3,6 +3,7 @@
 package database
 
 import (
+	"context"
 	"fmt"
 	"log/slog"
 	"os"
@@ -13,6 +14,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/store/synced"
 )
@@ -114,14 +116,7 @@ func (g guardedFS) settleMarker(name string) error {
 }
 
 // pause waits for retryPause, or until the store closes or fails.
-func (g guardedFS) pause() {
-	pause := time.NewTimer(retryPause)
-	defer pause.Stop()
-	select {
-	case <-pause.C:
-	case <-g.health.closing:
-	}
-}
+func (g guardedFS) pause() { retry.SleepUntil(context.Background(), retryPause, g.health.closing) }
 
 // Open implements [vfs.FS].
 func (g guardedFS) Open(name string, opts ...vfs.OpenOption) (vfs.File, error) {

@@ -26,12 +26,7 @@ func (s *Segments) Written(bytes int64) {
 }
 
 // Measure makes the maintenance measure the segments, because new tables came.
-func (s *Segments) Measure() {
-	select {
-	case s.wake <- struct{}{}:
-	default:
-	}
-}
+func (s *Segments) Measure() { s.wake.Send() }
 
 // Flushed makes Run measure the segments if they are measured by tables, because rows came to
 // tables.

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -28,18 +29,18 @@ type Segments struct {
 
 	writing  sync.Mutex // held when the layout is replaced
 	current  atomic.Pointer[layout]
-	managed  atomic.Bool   // the cluster splits segments, not this store
-	wake     chan struct{} // holds a token if there may be work
-	changing sync.Mutex    // held to split or merge segments of a lone store
-	unseen   atomic.Int64  // bytes written since the segments were measured
-	measured atomic.Int64  // bytes of all rows at that time, if rows are added up
-	merged   atomic.Int64  // the number of removed rows when Merge last found nothing to merge
+	managed  atomic.Bool  // the cluster splits segments, not this store
+	wake     notify.Wake  // if there may be work
+	changing sync.Mutex   // held to split or merge segments of a lone store
+	unseen   atomic.Int64 // bytes written since the segments were measured
+	measured atomic.Int64 // bytes of all rows at that time, if rows are added up
+	merged   atomic.Int64 // the number of removed rows when Merge last found nothing to merge
 }
 
 // New returns segments that are split above maxBytes. Before Open, only Measure and Flushed may be
 // called.
 func New(maxBytes int64) *Segments {
-	return &Segments{maxBytes: maxBytes, byTables: maxBytes >= smallSegment, wake: make(chan struct{}, 1)}
+	return &Segments{maxBytes: maxBytes, byTables: maxBytes >= smallSegment, wake: notify.NewWake()}
 }
 
 // Manage leaves all further splits and merges to the cluster.

@@ -11,6 +11,8 @@ import (
 	"sync"
 	"syscall"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/notify"
 )
 
 // backlog is the number of connections that wait to be accepted; further dials wait.
@@ -136,7 +138,7 @@ func (h *Host) dial(ctx context.Context, addr string) (net.Conn, error) {
 	slept := false
 	for {
 		n.mu.Lock()
-		open, changed := n.open(there) && n.open(back), n.changed
+		open, changed := n.open(there) && n.open(back), n.changed.Next()
 		wait := time.Duration(0)
 		if open && !slept {
 			wait = n.delay(there) + n.delay(back)
@@ -197,10 +199,7 @@ func (n *Net) connect(h *Host, to netip.AddrPort) (net.Conn, <-chan struct{}, er
 	}
 	l := there.listeners[to.Port()]
 	if len(l.conns) == cap(l.conns) {
-		if l.room == nil {
-			l.room = make(chan struct{})
-		}
-		return nil, l.room, nil
+		return nil, l.room.Next(), nil
 	}
 	s := newStream(n, h, there, netip.AddrPortFrom(h.addr, h.free()), to)
 	n.streams = append(n.streams, s)
@@ -214,7 +213,7 @@ type listener struct {
 	host  *Host
 	addr  netip.AddrPort
 	conns chan *conn
-	room  chan struct{} // closed when waiting dials may try again; nil if none waits
+	room  notify.Broadcast // waiting dials may try again
 	done  chan struct{}
 	once  sync.Once
 }
@@ -229,9 +228,7 @@ func (l *listener) Accept() (net.Conn, error) {
 	}
 	select {
 	case c := <-l.conns:
-		l.host.net.mu.Lock()
-		l.makeRoom()
-		l.host.net.mu.Unlock()
+		l.room.Send()
 		return c, nil
 	case <-l.done:
 		return nil, l.closed()
@@ -240,14 +237,6 @@ func (l *listener) Accept() (net.Conn, error) {
 
 func (l *listener) closed() error {
 	return &net.OpError{Op: "accept", Net: "tcp", Addr: l.Addr(), Err: net.ErrClosed}
-}
-
-// makeRoom wakes waiting dials. net.mu must be held.
-func (l *listener) makeRoom() {
-	if l.room != nil {
-		close(l.room)
-		l.room = nil
-	}
 }
 
 // Close refuses further connections, and resets those not yet accepted.
@@ -265,7 +254,7 @@ func (l *listener) close() {
 			delete(l.host.listeners, l.addr.Port())
 		}
 		close(l.done)
-		l.makeRoom()
+		l.room.Send()
 		for {
 			select {
 			case c := <-l.conns:

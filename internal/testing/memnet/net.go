@@ -11,6 +11,8 @@ import (
 	"slices"
 	"sync"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/notify"
 )
 
 // Net is a network. It is safe for concurrent use.
@@ -29,8 +31,8 @@ type Net struct {
 	loss     int // percent of datagrams
 	twice    int // percent of datagrams
 	frozen   map[netip.Addr]bool
-	changed  chan struct{} // closed and replaced when anything above changes
-	streams  []*stream     // in the order of their dials, because a seed must repeat
+	changed  notify.Broadcast // anything above changes
+	streams  []*stream        // in the order of their dials, because a seed must repeat
 }
 
 // way is one direction between two hosts.
@@ -40,7 +42,7 @@ type way struct{ from, to netip.Addr }
 func New(seed uint64) *Net {
 	return &Net{
 		seed: seed, hosts: map[netip.Addr]*Host{}, chances: map[string]*rand.Rand{}, cut: map[way]bool{},
-		isolated: map[netip.Addr]bool{}, slow: map[netip.Addr]time.Duration{}, changed: make(chan struct{}), frozen: map[netip.Addr]bool{},
+		isolated: map[netip.Addr]bool{}, slow: map[netip.Addr]time.Duration{}, frozen: map[netip.Addr]bool{},
 	}
 }
 
@@ -154,8 +156,7 @@ func (n *Net) change(do func()) {
 	n.mu.Lock()
 	defer n.mu.Unlock()
 	do()
-	close(n.changed)
-	n.changed = make(chan struct{})
+	n.changed.Send()
 	for _, s := range n.streams {
 		s.set(n.open(s.way(0)), n.open(s.way(1)), n.frozen[s.ends[0].addr.Addr()], n.frozen[s.ends[1].addr.Addr()])
 	}

@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/notify"
 )
 
 // yields is how often Test lets other goroutines run while an adoption must wait.
@@ -114,7 +115,7 @@ type Fake struct {
 	gate    sync.RWMutex
 	mu      sync.Mutex
 	view    *view.View
-	changed chan struct{} // closed when another view is adopted; nil if no caller waits
+	changed notify.Broadcast // another view is adopted
 	lease   error
 }
 
@@ -128,13 +129,8 @@ func (f *Fake) View() *view.View {
 // Newer implements [member.Member].
 func (f *Fake) Newer(ctx context.Context, than *view.View) error {
 	for {
-		f.mu.Lock()
-		if f.changed == nil {
-			f.changed = make(chan struct{})
-		}
-		current, changed := f.view, f.changed
-		f.mu.Unlock()
-		if current != than {
+		changed := f.changed.Next()
+		if f.View() != than {
 			return nil
 		}
 		select {
@@ -184,12 +180,7 @@ func (f *Fake) Adopt(v *view.View, within func(before *view.View)) {
 		within(before)
 	}
 	f.gate.Unlock()
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	if f.changed != nil {
-		close(f.changed)
-		f.changed = nil
-	}
+	f.changed.Send()
 }
 
 // Free reports whether no caller is in the gate.
