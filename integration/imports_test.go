@@ -33,6 +33,12 @@ var layers = map[string][]string{
 	"links":    {"triple", small},
 	"recovery": {"triple", "trie"},
 
+	// Plans: each folder imports those after it.
+	"sparql/plan":       {"triple", "sparql"},
+	"sparql/plan/build": {"triple", "sparql", "sparql/plan/order", "sparql/plan/cost"},
+	"sparql/plan/order": {"triple", "sparql", "sparql/plan/cost"},
+	"sparql/plan/cost":  {"triple", "sparql"},
+
 	"rdfload": {"triple", "trie", "links", small},
 	"client":  {"triple", "sparql", "links"},
 

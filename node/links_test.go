@@ -15,7 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/sparql/plan"
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/results"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -254,7 +254,7 @@ func TestLinkQueries(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer none.Close()
-	if _, err := none.Ask(t.Context(), `ASK { <http://a/> <urn:trefoil:links:outDegree> ?n }`, QueryOptions{}); !errors.Is(err, plan.ErrNoLinks) {
+	if _, err := none.Ask(t.Context(), `ASK { <http://a/> <urn:trefoil:links:outDegree> ?n }`, QueryOptions{}); !errors.Is(err, exec.ErrNoLinks) {
 		t.Errorf("without links: %v", err)
 	}
 }

@@ -13,7 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
-	"github.com/trefoildb/trefoil/sparql/plan"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
@@ -253,7 +253,7 @@ func TestLinkErrors(t *testing.T) {
 	check(`SELECT * { ?p <x:number> ?n OPTIONAL { (?p) links:salsa (?s) } }`, "nothing binds ?p", exec.ErrLinks, options)
 	// 2. No graph, no scores, and no answer.
 	for _, query := range []string{`SELECT * { ?p <x:number> ?n . (?p) links:salsa (?s) }`, `SELECT * { ?p links:pagerank ?s } ORDER BY DESC(?s) LIMIT 1`} {
-		check(query, "--no-links", plan.ErrNoLinks, sparql.Options{})
+		check(query, "--no-links", exec.ErrNoLinks, sparql.Options{})
 		web.Err = failed
 		check(query, "links:", failed, options)
 		web.Err = nil
@@ -272,7 +272,7 @@ func TestLinkErrors(t *testing.T) {
 func TestLinkOrdersAreKept(t *testing.T) {
 	plain, web, options := pagesWeb(40)
 	src := sparqltest.WithColumns(plain)
-	var keeper atomic.Pointer[plan.Orders]
+	var keeper atomic.Pointer[order.Kept]
 	kept := options
 	kept.Orders = &keeper
 	query := linksPrefix + `SELECT ?p ?q ?s { ?p <x:topic> ?t ; <x:number> ?n . ?p links:distance (?q 1) . ?q <x:number> ?m ; <x:topic> ?t ; links:pagerank ?s FILTER(?m < ?n) } ORDER BY DESC(?s) LIMIT 50`

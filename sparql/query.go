@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/sparql/plan"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -24,8 +25,11 @@ var (
 	// ErrTooDeep: patterns nest deeper than operators may.
 	ErrTooDeep = plan.ErrTooDeep
 	// ErrService: a SERVICE without SILENT.
-	ErrService = plan.ErrService
+	ErrService = exec.ErrService
 )
+
+// Orders are kept join orders; see Options.
+type Orders = order.Kept
 
 // Options are the settings of queries. The zero value is usable.
 type Options struct {
@@ -34,7 +38,7 @@ type Options struct {
 	exec.Options
 	// Orders keeps the join orders of a prepared query for its next runs over the same columns; nil
 	// keeps none. It must be of one query.
-	Orders plan.OrderKeeper
+	Orders order.Keeper
 	// UpdateMemory is how many bytes the changes of an update request may take; 0
 	// means [update.DefaultMemory].
 	UpdateMemory int64

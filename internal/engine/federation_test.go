@@ -17,7 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/sparql/plan"
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -128,7 +128,7 @@ func TestFederation(t *testing.T) {
 		}
 	}
 	// The other node is not asked where nothing is allowed.
-	if _, err := ask(t.Context(), other, `SELECT * { SERVICE <`+service+`> { ?s ?p ?o } }`, engine.Params{}); !errors.Is(err, plan.ErrService) {
+	if _, err := ask(t.Context(), other, `SELECT * { SERVICE <`+service+`> { ?s ?p ?o } }`, engine.Params{}); !errors.Is(err, exec.ErrService) {
 		t.Errorf("got %v", err)
 	}
 }

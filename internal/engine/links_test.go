@@ -21,7 +21,6 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/expr"
-	"github.com/trefoildb/trefoil/sparql/plan"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -202,7 +201,7 @@ func TestLinkErrors(t *testing.T) {
 		t.Errorf("while the graph loads: %v", err)
 	}
 	none := newEngine(t, w.db, Options{})
-	if _, err := tryRows(t, none, query, Params{}); !errors.Is(err, plan.ErrNoLinks) || !strings.Contains(err.Error(), "--no-links") {
+	if _, err := tryRows(t, none, query, Params{}); !errors.Is(err, exec.ErrNoLinks) || !strings.Contains(err.Error(), "--no-links") {
 		t.Errorf("without a graph: %v", err)
 	}
 	if _, err := tryRows(t, w.Engine, linksPrefix+`SELECT * { ?p links:outDegree ?n }`, Params{}); !errors.Is(err, exec.ErrLinks) {

@@ -8,7 +8,6 @@ import (
 	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/sparql"
-	"github.com/trefoildb/trefoil/sparql/plan"
 )
 
 const (
@@ -29,7 +28,7 @@ func (k preparedKey) bytes() int64 { return cachedEntry + cachedByte*int64(len(k
 // shared is a prepared query that several requests run.
 type shared struct {
 	*sparql.Prepared
-	orders atomic.Pointer[plan.Orders]
+	orders atomic.Pointer[sparql.Orders]
 }
 
 type preparedEntry struct {

@@ -66,3 +66,6 @@ type RankedPage struct {
 	Page       uint64
 	Score, Hub float64
 }
+
+// ErrNoLinks ends a query with a function of hyperlinks if there is no graph of them.
+var ErrNoLinks = errors.New("there is no graph of hyperlinks")

@@ -4,6 +4,7 @@ package exec
 
 import (
 	"context"
+	"errors"
 	"io"
 	"iter"
 
@@ -24,3 +25,6 @@ type Documents interface {
 	// error ends them.
 	Load(ctx context.Context, iri string) iter.Seq2[triple.Triple, error]
 }
+
+// ErrService ends a query with SERVICE, unless it is SILENT, because SERVICE is off.
+var ErrService = errors.New("SERVICE is off")

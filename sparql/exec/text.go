@@ -68,3 +68,6 @@ type TextHit struct {
 	Score      float64
 	Predicates []string // the IRIs of those among the searched ones that have it
 }
+
+// ErrNoText ends a query with a text search if there is no text index.
+var ErrNoText = errors.New("there is no text index")

@@ -8,6 +8,8 @@ import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/plan/build"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
 
 // A compiler makes operators of algebra.
@@ -24,18 +26,18 @@ import (
 //	stream  = compile(body.Root, unit, scope, request)
 //
 //	compile(n, in, at, want):
-//	    at = at.forNode(n)
-//	    if in has rows, and n must not see them:  hash join of in with compile(n, unit, at.standalone())
-//	    leaf (pattern, path, values, ...):         an operator over in                      part
+//	    at = at.ForNode(n)
+//	    if in has rows, and n must not see them:   hash join of in with compile(n, unit, at.Standalone())
+//	    leaf (pattern, path, values, ...):         an operator over in                      build.Part
 //	    join:                                      joinPlan: arguments in order of cost
 //	        rows of the query; what has few rows; patterns; paths and functions; all others
-//	        patterns                               patternJoin: an order of steps, and an operator for each
+//	        patterns                               Part.Patterns: an order of steps, and an operator for each
 //	            candidates, with ranges and columns
-//	            estimates of each                  estimator
-//	            the cheapest order                 search
-//	            after each step: ready()           FILTERs whose variables are bound, triple terms
-//	    OPTIONAL, UNION, LATERAL, EXISTS:          the right side starts from a feed of the rows: at.withFeed(in)
-//	    GROUP BY, ORDER BY, DISTINCT, ...:         over compile(input, in, at.unfiltered(), another request)
+//	            estimates of each                  cost.Estimator
+//	            the cheapest order                 order.Orders
+//	            after each step: Ready()           FILTERs whose variables are bound, triple terms
+//	    OPTIONAL, UNION, LATERAL, EXISTS:          the right side starts from a feed of the rows: at.WithFeed(in)
+//	    GROUP BY, ORDER BY, DISTINCT, ...:         over compile(input, in, at.Unfiltered(), another request)
 //	    Tally:                                     the first way to count without rows that the source knows
 //
 // Three values go with each node, and no node changes those of another:
@@ -49,48 +51,48 @@ import (
 //
 // Invariants. A stream's rows are the join of in with n, each as often as SPARQL says. Each row binds the certain
 // variables; no row binds one that is not possible. All leaves of a lateral part start from its feed. A condition of a
-// FILTER runs once, in the join below or in the filter itself. Terms and numbers of one variable never meet: terms and
-// alike turn numbers into terms before.
+// FILTER runs once, in the join below or in the filter itself. Terms and numbers of one variable never meet: Terms and
+// Alike turn numbers into terms before.
 //
 // Three things change while a plan is made. A condition and an unfolding are marked when they run. An operator that mixes
-// rows sets outer.mixed of its EXISTS. The estimator keeps the answers of the source, because each costs a round trip.
+// rows sets Outer.Mixed of its EXISTS. The estimator keeps the answers of the source, because each costs a round trip.
 type compiler struct {
-	*query
-	estimator *estimator
+	*build.Query
+	dataset Dataset
 }
 
 // compile returns the join of in with n.
-func (c *compiler) compile(n algebra.Node, in stream, at scope, want request) (stream, error) {
+func (c *compiler) compile(n algebra.Node, in build.Stream, at build.Scope, want order.Request) (build.Stream, error) {
 	// Depth must be bounded, because compile recurses for each operator.
-	if at.depth > maxDepth {
-		return stream{}, fmt.Errorf("%w: more than %d groups, and OPTIONAL, MINUS or LATERAL behind one another; make two queries of it", ErrTooDeep, maxDepth)
+	if at.Depth > maxDepth {
+		return build.Stream{}, fmt.Errorf("%w: more than %d groups, and OPTIONAL, MINUS or LATERAL behind one another; make two queries of it", ErrTooDeep, maxDepth)
 	}
-	if err := c.exec.Check(); err != nil {
-		return stream{}, err
+	if err := c.Exec.Check(); err != nil {
+		return build.Stream{}, err
 	}
-	at = at.forNode(n)
+	at = at.ForNode(n)
 	// 1. If a node must not see the solutions so far, it is executed on its own.
-	if !in.start && !at.mayStart(c.variables, n, in.possible) {
+	if !in.Start && !at.MayStart(c.Variables, n, in.Possible) {
 		return c.hashed(n, in, at)
 	}
 	// 2. All others start from the solutions so far. Some read terms only.
 	switch n.(type) {
 	case *algebra.Graph, *algebra.Service:
-		in = c.terms(in, in.numbers)
+		in = c.Terms(in, in.Numbers)
 	}
 	switch n := n.(type) {
 	case *algebra.Unit:
 		return in, nil
 	case *algebra.BGP:
-		return c.part(at, want).patterns(n.Patterns, in)
+		return c.part(at, want).Patterns(n.Patterns, in)
 	case *algebra.Path:
-		return c.part(at, want).path(n, in)
+		return c.part(at, want).Path(n, in)
 	case *algebra.Table:
-		return c.part(at, want).table(n, in)
+		return c.part(at, want).Table(n, in)
 	case *algebra.LinkJoin:
-		return c.part(at, want).linkJoin(n, in)
+		return c.part(at, want).LinkJoin(n, in)
 	case *algebra.TextJoin:
-		return c.part(at, want).textJoin(n, in)
+		return c.part(at, want).TextJoin(n, in)
 	case *algebra.Seek:
 		return c.seek(n, in, at, want)
 	case *algebra.Unfold:
@@ -120,15 +122,15 @@ func (c *compiler) compile(n algebra.Node, in stream, at scope, want request) (s
 }
 
 // modifier is compile for groups and solution modifiers.
-func (c *compiler) modifier(n algebra.Node, in stream, at scope, want request) (stream, error) {
+func (c *compiler) modifier(n algebra.Node, in build.Stream, at build.Scope, want order.Request) (build.Stream, error) {
 	switch n := n.(type) {
 	case *algebra.Group:
 		return c.group(n, in, at)
 	case *algebra.Tally:
-		if out, ok, err := newTally(c, n, at.graphs).answer(); ok || err != nil {
+		if out, ok, err := c.part(at, want).Tally(n); ok || err != nil {
 			return out, err
 		}
-		return c.compile(n.Rows, in, at, request{})
+		return c.compile(n.Rows, in, at, order.Request{})
 	case *algebra.OrderBy:
 		return c.orderBy(n.Input, n.Keys, ast.NoLimit, in, at)
 	case *algebra.Top:
@@ -144,25 +146,25 @@ func (c *compiler) modifier(n algebra.Node, in stream, at scope, want request) (
 	case *algebra.LinkRank:
 		return c.linkRank(n, in, at)
 	}
-	return stream{}, fmt.Errorf("no operator for %T", n)
+	return build.Stream{}, fmt.Errorf("no operator for %T", n)
 }
 
 // hashed joins in with n. n is executed on its own.
-func (c *compiler) hashed(n algebra.Node, in stream, at scope) (stream, error) {
+func (c *compiler) hashed(n algebra.Node, in build.Stream, at build.Scope) (build.Stream, error) {
 	right, err := c.inner(n, at)
 	if err != nil {
-		return stream{}, err
+		return build.Stream{}, err
 	}
-	return c.hashJoin(exec.InnerJoin, in, right, at, nil, nil), nil
+	return c.HashJoin(exec.InnerJoin, in, right, at, nil, nil), nil
 }
 
 // inner returns n executed on its own.
-func (c *compiler) inner(n algebra.Node, at scope) (stream, error) {
-	at = at.standalone()
-	return c.compile(n, at.begin(), at, request{})
+func (c *compiler) inner(n algebra.Node, at build.Scope) (build.Stream, error) {
+	at = at.Standalone()
+	return c.compile(n, at.Begin(), at, order.Request{})
 }
 
 // part returns the part of the plan at a place.
-func (c *compiler) part(at scope, want request) *part {
-	return &part{query: c.query, estimator: c.estimator, at: at, want: want}
+func (c *compiler) part(at build.Scope, want order.Request) *build.Part {
+	return &build.Part{Query: c.Query, At: at, Want: want}
 }

@@ -61,13 +61,13 @@ func (j *joinPlan) components() (err error) {
 		roots = append(roots, len(roots))
 		link(len(roots)-1, slots)
 	}
-	also(j.in.possible.Slots())
-	for _, one := range j.at.unfolds {
-		also(append(one.parts[:len(one.parts):len(one.parts)], one.node.Slot))
+	also(j.in.Possible.Slots())
+	for _, one := range j.At.Unfolds {
+		also(append(one.Parts[:len(one.Parts):len(one.Parts)], one.Node.Slot))
 	}
-	for _, w := range j.at.waiting {
-		if w.left >= 0 && !w.done {
-			also(w.uses)
+	for _, w := range j.At.Waiting {
+		if w.Left >= 0 && !w.Done {
+			also(w.Uses)
 		}
 	}
 	// 2. Collect them, and their sizes.
@@ -83,8 +83,8 @@ func (j *joinPlan) components() (err error) {
 		list[n].patterns, list[n].slots = append(list[n].patterns, p), append(list[n].slots, places[i]...)
 	}
 	for i := range list {
-		if len(list) > 1 && !list[i].sharesOne(j.in.possible) {
-			if list[i].rows, err = j.estimator.patternRows(list[i].patterns, j.at); err != nil {
+		if len(list) > 1 && !list[i].sharesOne(j.in.Possible) {
+			if list[i].rows, err = j.Estimator.PatternRows(list[i].patterns, j.At.Graphs, j.At.Ranges); err != nil {
 				return err
 			}
 		}
@@ -97,7 +97,7 @@ func (j *joinPlan) components() (err error) {
 // nextComponent takes the next component: one that shares a variable with the rows, or the first.
 // ok is false if none shares one, and linked is wanted.
 func (j *joinPlan) nextComponent(linked bool) (next component, ok bool) {
-	i := slices.IndexFunc(j.apart, func(one component) bool { return one.sharesOne(j.in.certain) })
+	i := slices.IndexFunc(j.apart, func(one component) bool { return one.sharesOne(j.in.Certain) })
 	if i < 0 && !linked {
 		i = 0
 	}

@@ -5,16 +5,18 @@ package plan
 import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/plan/build"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
 
 // distinct gives each row of the input once.
-func (c *compiler) distinct(input algebra.Node, in stream, at scope, want request) (stream, error) {
-	out, err := c.compile(input, in, at.unfiltered(), request{goal: 4 * want.goal}) // a guess
+func (c *compiler) distinct(input algebra.Node, in build.Stream, at build.Scope, want order.Request) (build.Stream, error) {
+	out, err := c.compile(input, in, at.Unfiltered(), order.Request{Goal: 4 * want.Goal}) // a guess
 	if err != nil {
 		return in, err
 	}
-	d := &exec.Distinct{Exec: c.exec, Input: out.op, Slots: out.possible.Slots(), KeepOrder: sorts(input), Holder: c.exec.Account.NewHolder("distinct")}
-	return c.traced(out, d, "distinct", nil, out.plan), nil
+	d := &exec.Distinct{Exec: c.Exec, Input: out.Op, Slots: out.Possible.Slots(), KeepOrder: sorts(input), Holder: c.Exec.Account.NewHolder("distinct")}
+	return c.Traced(out, d, "distinct", nil, out.Plan), nil
 }
 
 // sorts reports whether the rows of n must come in an order requested by the query.
@@ -37,11 +39,11 @@ func sorts(n algebra.Node) bool {
 }
 
 // reduced drops some of the rows that are equal.
-func (c *compiler) reduced(input algebra.Node, in stream, at scope) (stream, error) {
-	out, err := c.compile(input, in, at.unfiltered(), request{})
+func (c *compiler) reduced(input algebra.Node, in build.Stream, at build.Scope) (build.Stream, error) {
+	out, err := c.compile(input, in, at.Unfiltered(), order.Request{})
 	if err != nil {
 		return in, err
 	}
-	r := &exec.Reduced{Exec: c.exec, Input: out.op, Slots: out.possible.Slots(), Holder: c.exec.Account.NewHolder("reduced")}
-	return c.traced(out, r, "reduced", nil, out.plan), nil
+	r := &exec.Reduced{Exec: c.Exec, Input: out.Op, Slots: out.Possible.Slots(), Holder: c.Exec.Account.NewHolder("reduced")}
+	return c.Traced(out, r, "reduced", nil, out.Plan), nil
 }

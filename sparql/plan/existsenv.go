@@ -10,12 +10,14 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/plan/build"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
 
 // newEnv returns the environment of expressions over the rows of s, and the plans of their
 // EXISTS.
-func (c *compiler) newEnv(at scope, exprs []ast.Expr, s stream) (*expr.Env, []*explain.Plan, error) {
-	env := c.exec.NewEnv()
+func (c *compiler) newEnv(at build.Scope, exprs []ast.Expr, s build.Stream) (*expr.Env, []*explain.Plan, error) {
+	env := c.Exec.NewEnv()
 	var plans []*explain.Plan
 	// 1. Compile the pattern of each EXISTS over the rows of s.
 	patterns := map[*ast.Exists]*exec.Exists{}
@@ -26,18 +28,18 @@ func (c *compiler) newEnv(at scope, exprs []ast.Expr, s stream) (*expr.Env, []*e
 			if !ok || failed != nil {
 				return false
 			}
-			body := &c.body.Exists[x.Index]
-			inside := at.correlated(s, body.Copies)
-			inside.depth = 0 // expressions nest less deep than a stack allows
-			inside.outer.feed.Rows = c.exec.NewBatch()
-			inner, err := c.compile(body.Pattern, inside.begin(), inside, request{})
+			body := &c.Body.Exists[x.Index]
+			inside := at.Correlated(s, body.Copies)
+			inside.Depth = 0 // expressions nest less deep than a stack allows
+			inside.Outer.Feed.Rows = c.Exec.NewBatch()
+			inner, err := c.compile(body.Pattern, inside.Begin(), inside, order.Request{})
 			if err != nil {
 				failed = err
 				return true
 			}
-			patterns[x] = &exec.Exists{Feed: inside.outer.feed, Operator: inner.op, Copies: body.Copies, Out: c.exec.NewBatch()}
-			c.exec.Closers = append(c.exec.Closers, inner.op)
-			plans = append(plans, newPlan("exists", nil, -1, inner.plan))
+			patterns[x] = &exec.Exists{Feed: inside.Outer.Feed, Operator: inner.Op, Copies: body.Copies, Out: c.Exec.NewBatch()}
+			c.Exec.Closers = append(c.Exec.Closers, inner.Op)
+			plans = append(plans, build.NewPlan("exists", nil, -1, inner.Plan))
 			return false
 		})
 	}

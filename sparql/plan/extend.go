@@ -10,12 +10,14 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/plan/build"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
 
 // extend compiles neighbouring Extends to one operator: those of one SELECT
 // share blank nodes.
-func (c *compiler) extend(n *algebra.Extend, in stream, at scope, want request) (stream, error) {
-	e := &exec.Extend{Exec: c.exec, Large: c.exec.Account.NewHolder("extend")}
+func (c *compiler) extend(n *algebra.Extend, in build.Stream, at build.Scope, want order.Request) (build.Stream, error) {
+	e := &exec.Extend{Exec: c.Exec, Large: c.Exec.Account.NewHolder("extend")}
 	// 1. Collect the neighbours, the last one first.
 	var list []*algebra.Extend
 	var input algebra.Node = n
@@ -45,17 +47,17 @@ func (c *compiler) extend(n *algebra.Extend, in stream, at scope, want request) 
 		}
 		e.Slots, e.Exprs, e.From = append(e.Slots, one.Slot), append(e.Exprs, x), append(e.From, from)
 		exprs = append(exprs, one.Expr)
-		out.possible = out.possible.With(one.Slot)
-		out.numbers = out.numbers.Minus(algebra.SetOf(one.Slot))
+		out.Possible = out.Possible.With(one.Slot)
+		out.Numbers = out.Numbers.Minus(algebra.SetOf(one.Slot))
 	}
 	env, plans, err := c.newEnv(at, exprs, out)
 	if err != nil {
 		return in, err
 	}
-	e.Input, e.Env = out.op, env
-	detail := listText(list, ", ", func(x *algebra.Extend) string {
-		return "?" + c.body.Scope.Name(x.Slot) + " = " + ast.ExprString(x.Expr)
+	e.Input, e.Env = out.Op, env
+	detail := build.ListText(list, ", ", func(x *algebra.Extend) string {
+		return "?" + c.Body.Scope.Name(x.Slot) + " = " + ast.ExprString(x.Expr)
 	})
-	out = c.traced(out, e, "extend", detail, append([]*explain.Plan{out.plan}, plans...)...)
-	return c.agreeing(out, e.Slots, at), nil
+	out = c.Traced(out, e, "extend", detail, append([]*explain.Plan{out.Plan}, plans...)...)
+	return c.Agreeing(out, e.Slots, at), nil
 }

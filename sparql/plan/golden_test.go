@@ -12,7 +12,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/sparql"
-	"github.com/trefoildb/trefoil/sparql/plan"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
 	"github.com/trefoildb/trefoil/triple"
@@ -21,7 +21,7 @@ import (
 var update = flag.Bool("update", false, "write the golden files anew")
 
 // withWeb returns options with a graph of hyperlinks and a keeper of orders.
-func withWeb(keeper plan.OrderKeeper) sparql.Options {
+func withWeb(keeper order.Keeper) sparql.Options {
 	options := sparql.Options{Orders: keeper}
 	options.Links = sparqltest.NewWeb(30, func(from, to int) bool { return to%from == 0 })
 	return options

@@ -10,39 +10,41 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/plan/build"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
 
 // group makes one row of each group of rows of the input.
-func (c *compiler) group(n *algebra.Group, in stream, at scope) (stream, error) {
+func (c *compiler) group(n *algebra.Group, in build.Stream, at build.Scope) (build.Stream, error) {
 	// 1. Counts of one pattern are tallies. All else needs the rows of the input.
-	below := at.projecting()
-	out, err := c.compile(n.Input, in, below, request{})
+	below := at.Projecting()
+	out, err := c.compile(n.Input, in, below, order.Request{})
 	if err != nil {
 		return in, err
 	}
-	if counted, ok := c.countJoin(n, out, at); ok {
+	if counted, ok := c.CountJoin(n, out, at); ok {
 		return counted, nil
 	}
-	_, possible := c.variables.Vars(n.Input)
-	visible := visibleSlots(c.body.Scope, possible)
+	_, possible := c.Variables.Vars(n.Input)
+	visible := visibleSlots(c.Body.Scope, possible)
 	// 2. If each solution counts once only, DISTINCT goes below the group, because it can use
 	// files.
 	distinctBelow := false
-	if slots, ok := distinctOf(n, visible); ok && !at.lateral() {
-		d := &exec.Distinct{Exec: c.exec, Input: out.op, Slots: slots, Holder: c.exec.Account.NewHolder("distinct")}
-		out = c.traced(out, d, "distinct", c.names(algebra.SetOf(slots...)), out.plan)
+	if slots, ok := distinctOf(n, visible); ok && !at.Lateral() {
+		d := &exec.Distinct{Exec: c.Exec, Input: out.Op, Slots: slots, Holder: c.Exec.Account.NewHolder("distinct")}
+		out = c.Traced(out, d, "distinct", c.VarsText(algebra.SetOf(slots...)), out.Plan)
 		distinctBelow = true
 	}
-	op := &exec.Group{Exec: c.exec, Holder: c.exec.Account.NewHolder("group by")}
-	result := stream{rows: 1}
+	op := &exec.Group{Exec: c.Exec, Holder: c.Exec.Account.NewHolder("group by")}
+	result := build.Stream{Rows: 1}
 	// In a lateral run all bindings of the feed's row must pass the group, because the rows
 	// above need them.
-	if at.lateral() {
-		out = c.terms(out, at.outer.possible)
-		op.Pass, op.Feed = at.outer.possible.Slots(), at.outer.feed
-		result.certain, result.possible, result.numbers = at.outer.certain, at.outer.possible, at.outer.numbers
+	if at.Lateral() {
+		out = c.Terms(out, at.Outer.Possible)
+		op.Pass, op.Feed = at.Outer.Possible.Slots(), at.Outer.Feed
+		result.Certain, result.Possible, result.Numbers = at.Outer.Certain, at.Outer.Possible, at.Outer.Numbers
 	}
-	numbers := result.numbers
+	numbers := result.Numbers
 	// 3. Compile keys and aggregates.
 	var exprs []ast.Expr
 	for _, key := range n.Keys {
@@ -55,11 +57,11 @@ func (c *compiler) group(n *algebra.Group, in stream, at scope) (stream, error) 
 			from = v.Slot
 		}
 		op.Keys = append(op.Keys, exec.GroupKey{Expr: x, From: from, Slot: key.Slot})
-		if from >= 0 && out.numbers.Has(from) {
-			result.numbers = result.numbers.With(key.Slot)
+		if from >= 0 && out.Numbers.Has(from) {
+			result.Numbers = result.Numbers.With(key.Slot)
 		}
 		exprs = append(exprs, key.Expr)
-		result.rows = max(1, out.rows/4)
+		result.Rows = max(1, out.Rows/4)
 	}
 	for _, a := range n.Aggregates {
 		of := a.Agg
@@ -81,18 +83,18 @@ func (c *compiler) group(n *algebra.Group, in stream, at scope) (stream, error) 
 	if err != nil {
 		return in, err
 	}
-	op.Input, op.Env = out.op, env
-	certain, vars := c.variables.Vars(n)
-	result.certain, result.possible = result.certain.Union(certain), result.possible.Union(vars)
-	result = c.traced(result, op, "group", listText(exprs, ", ", ast.ExprString), append([]*explain.Plan{out.plan}, plans...)...)
-	result = c.terms(result, numbers)
+	op.Input, op.Env = out.Op, env
+	certain, vars := c.Variables.Vars(n)
+	result.Certain, result.Possible = result.Certain.Union(certain), result.Possible.Union(vars)
+	result = c.Traced(result, op, "group", build.ListText(exprs, ", ", ast.ExprString), append([]*explain.Plan{out.Plan}, plans...)...)
+	result = c.Terms(result, numbers)
 	var bound []int
 	for _, key := range op.Keys {
 		if key.From != key.Slot {
 			bound = append(bound, key.Slot)
 		}
 	}
-	return c.agreeing(result, bound, at), nil
+	return c.Agreeing(result, bound, at), nil
 }
 
 // visibleSlots returns the variables of the solutions that a group counts: the possible ones with a name in the query.

@@ -6,13 +6,15 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
+	"github.com/trefoildb/trefoil/sparql/plan/build"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
 
 // joinPlan is a join being planned: what is left of its arguments, and the rows of those before.
 type joinPlan struct {
-	*part
+	*build.Part
 	c        *compiler
-	in       stream
+	in       build.Stream
 	patterns []algebra.TriplePattern
 	tables   []algebra.Node
 	paths    []algebra.Node // and functions of links and text
@@ -21,20 +23,20 @@ type joinPlan struct {
 }
 
 // join joins in with arguments: rows of the query first, then patterns, then all others, as they were written.
-func (c *compiler) join(args []algebra.Node, in stream, at scope, want request) (stream, error) {
+func (c *compiler) join(args []algebra.Node, in build.Stream, at build.Scope, want order.Request) (build.Stream, error) {
 	j := &joinPlan{c: c, in: in}
 	var unfolds []*algebra.Unfold
 	j.sortArgs(args, &unfolds)
-	j.part = c.part(at, want)
+	j.Part = c.part(at, want)
 	if len(unfolds) > 0 {
-		j.at = j.withUnfolds(unfolds, j.patterns)
+		j.At = j.WithUnfolds(unfolds, j.patterns)
 	}
 	for _, step := range [...]func() error{j.joinTables, j.joinFirst, j.joinPatterns, j.joinRest} {
 		if err := step(); err != nil {
 			return j.in, err
 		}
 	}
-	return j.allUnfolded(j.in)
+	return j.AllUnfolded(j.in)
 }
 
 // sortArgs puts the arguments to those of their kind. Joins in joins are one.
@@ -61,7 +63,7 @@ func (j *joinPlan) sortArgs(args []algebra.Node, unfolds *[]*algebra.Unfold) {
 // joinTables joins rows of the query, because they are few.
 func (j *joinPlan) joinTables() error {
 	for _, arg := range j.tables {
-		if err := j.joinArg(arg, j.want); err != nil {
+		if err := j.joinArg(arg, j.Want); err != nil {
 			return err
 		}
 	}
@@ -77,13 +79,13 @@ func (j *joinPlan) joinFirst() error {
 			return err
 		}
 		if best != nil {
-			if err := j.joinArg(best, j.want); err != nil {
+			if err := j.joinArg(best, j.Want); err != nil {
 				return err
 			}
 			j.paths = slices.DeleteFunc(j.paths, func(n algebra.Node) bool { return n == best })
 		}
 	}
-	if !j.in.start || j.at.lateral() || j.wantsAny() || len(j.patterns) == 0 {
+	if !j.in.Start || j.At.Lateral() || j.wantsAny() || len(j.patterns) == 0 {
 		return nil
 	}
 	first, err := j.first()
@@ -92,13 +94,13 @@ func (j *joinPlan) joinFirst() error {
 	}
 	isFirst := func(n algebra.Node) bool { return n == first }
 	j.paths, j.others = slices.DeleteFunc(j.paths, isFirst), slices.DeleteFunc(j.others, isFirst)
-	return j.joinArg(first, j.want.anySequence()) // the patterns behind it need not keep its sequence
+	return j.joinArg(first, j.Want.AnySequence()) // the patterns behind it need not keep its sequence
 }
 
 // wantsAny reports whether rows must come in the sequence of a variable of the patterns.
 func (j *joinPlan) wantsAny() bool {
 	_, possible := algebra.Vars(&algebra.BGP{Patterns: j.patterns})
-	return j.want.sequence != nil && possible.Has(j.want.sequence.slot)
+	return j.Want.Sequence != nil && possible.Has(j.Want.Sequence.Slot)
 }
 
 // joinPatterns joins the patterns, all ordered together, but those that a path or a function links with the others
@@ -129,7 +131,7 @@ func (j *joinPlan) joinRest() error {
 		return err
 	}
 	for _, arg := range j.others {
-		if err := j.joinArg(arg, j.want); err != nil {
+		if err := j.joinArg(arg, j.Want); err != nil {
 			return err
 		}
 	}
@@ -155,11 +157,11 @@ func (j *joinPlan) joinPaths(wait bool) error {
 				continue
 			}
 		}
-		if wait && !bound && (j.in.start || isFunction) {
+		if wait && !bound && (j.in.Start || isFunction) {
 			return nil
 		}
 		// 2. Join it, and what it links with the rows.
-		if err := j.joinArg(path, j.want); err != nil {
+		if err := j.joinArg(path, j.Want); err != nil {
 			return err
 		}
 		j.paths = slices.Delete(j.paths, best, best+1)
@@ -171,18 +173,18 @@ func (j *joinPlan) joinPaths(wait bool) error {
 }
 
 // joinArg joins the rows with n, filtered by the conditions whose variables are bound then.
-func (j *joinPlan) joinArg(n algebra.Node, want request) error {
-	out, err := j.c.compile(n, j.in, j.at, want)
+func (j *joinPlan) joinArg(n algebra.Node, want order.Request) error {
+	out, err := j.c.compile(n, j.in, j.At, want)
 	if err != nil {
 		return err
 	}
-	j.in, err = j.ready(out)
+	j.in, err = j.Ready(out)
 	return err
 }
 
 // joinComponent joins the rows with a component.
 func (j *joinPlan) joinComponent(next component) (err error) {
-	j.in, err = j.part.patterns(next.patterns, j.in)
+	j.in, err = j.Part.Patterns(next.patterns, j.in)
 	return err
 }
 
@@ -209,7 +211,7 @@ func (j *joinPlan) first() (algebra.Node, error) {
 		return nil, nil
 	}
 	// 1. Of the patterns the one with the fewest rows decides.
-	most, err := j.estimator.patternRows(j.patterns, j.at)
+	most, err := j.Estimator.PatternRows(j.patterns, j.At.Graphs, j.At.Ranges)
 	if err != nil {
 		return nil, err
 	}
@@ -218,11 +220,11 @@ func (j *joinPlan) first() (algebra.Node, error) {
 	var first algebra.Node
 	most /= fewer
 	for _, arg := range args {
-		certain, _ := j.variables.Vars(arg)
+		certain, _ := j.Variables.Vars(arg)
 		if certain.Intersect(inPatterns).Len() == 0 {
 			continue
 		}
-		rows, err := j.estimator.rowsOf(arg, j.at)
+		rows, err := j.Estimator.RowsOf(arg, j.At.Graphs, j.At.Ranges)
 		if err != nil {
 			return nil, err
 		}

@@ -12,18 +12,20 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/optimize"
+	"github.com/trefoildb/trefoil/sparql/plan/build"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
 
 // project keeps some variables.
-func (c *compiler) project(n *algebra.Project, in stream, at scope, want request) (stream, error) {
-	out, err := c.compile(n.Input, in, at.projecting(), want.anySequence())
+func (c *compiler) project(n *algebra.Project, in build.Stream, at build.Scope, want order.Request) (build.Stream, error) {
+	out, err := c.compile(n.Input, in, at.Projecting(), want.AnySequence())
 	if err != nil {
 		return in, err
 	}
-	p := &exec.Project{Input: out.op, Keep: make([]bool, c.exec.Width)}
+	p := &exec.Project{Input: out.Op, Keep: make([]bool, c.Exec.Width)}
 	var kept algebra.Set
-	if at.lateral() {
-		kept.AddAll(at.outer.possible)
+	if at.Lateral() {
+		kept.AddAll(at.Outer.Possible)
 	}
 	for _, slot := range n.Slots {
 		kept.Add(slot)
@@ -31,22 +33,22 @@ func (c *compiler) project(n *algebra.Project, in stream, at scope, want request
 	for slot := range kept.All {
 		p.Keep[slot] = true
 	}
-	out.certain, out.possible, out.numbers = out.certain.Intersect(kept), out.possible.Intersect(kept), out.numbers.Intersect(kept)
-	return c.traced(out, p, "project", c.names(kept), out.plan), nil
+	out.Certain, out.Possible, out.Numbers = out.Certain.Intersect(kept), out.Possible.Intersect(kept), out.Numbers.Intersect(kept)
+	return c.Traced(out, p, "project", c.VarsText(kept), out.Plan), nil
 }
 
 // slice leaves out the first rows, and ends after the last one wanted.
-func (c *compiler) slice(n *algebra.Slice, in stream, at scope) (stream, error) {
+func (c *compiler) slice(n *algebra.Slice, in build.Stream, at build.Scope) (build.Stream, error) {
 	needed, _ := optimize.Needed(n)
-	out, err := c.compile(n.Input, in, at.unfiltered(), request{goal: needed})
+	out, err := c.compile(n.Input, in, at.Unfiltered(), order.Request{Goal: needed})
 	if err != nil {
 		return in, err
 	}
-	s := &exec.Slice{Input: out.op, Offset: n.Offset - n.Skipped, Limit: n.Limit}
+	s := &exec.Slice{Input: out.Op, Offset: n.Offset - n.Skipped, Limit: n.Limit}
 	if n.Limit != ast.NoLimit {
-		out.rows = min(out.rows, float64(n.Limit))
+		out.Rows = min(out.Rows, float64(n.Limit))
 	}
-	return c.traced(out, s, explain.SliceOperator, func() string { return sliceText(n) }, out.plan), nil
+	return c.Traced(out, s, explain.SliceOperator, func() string { return sliceText(n) }, out.Plan), nil
 }
 
 func sliceText(n *algebra.Slice) string {
@@ -61,7 +63,7 @@ func sliceText(n *algebra.Slice) string {
 }
 
 // seek reads one pattern from a binding of its variable on.
-func (c *compiler) seek(n *algebra.Seek, in stream, at scope, want request) (stream, error) {
-	at = at.filtered(map[int]pattern.Restriction{n.Slot: {Spans: []pattern.Span{{Lo: n.Lo, Hi: n.Hi}}}}, nil)
-	return c.part(at, want).patterns(n.Input.Patterns, in)
+func (c *compiler) seek(n *algebra.Seek, in build.Stream, at build.Scope, want order.Request) (build.Stream, error) {
+	at = at.Filtered(map[int]pattern.Restriction{n.Slot: {Spans: []pattern.Span{{Lo: n.Lo, Hi: n.Hi}}}}, nil)
+	return c.part(at, want).Patterns(n.Input.Patterns, in)
 }

@@ -10,18 +10,20 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/plan/build"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
 
 // orderBy sorts the rows of a node. top is how many are needed; negative for all.
-func (c *compiler) orderBy(input algebra.Node, keys []ast.OrderKey, top int64, in stream, at scope) (stream, error) {
-	op := &exec.OrderBy{Exec: c.exec, Top: top, InSequence: -1, Holder: c.exec.Account.NewHolder("order by")}
+func (c *compiler) orderBy(input algebra.Node, keys []ast.OrderKey, top int64, in build.Stream, at build.Scope) (build.Stream, error) {
+	op := &exec.OrderBy{Exec: c.Exec, Top: top, InSequence: -1, Holder: c.Exec.Account.NewHolder("order by")}
 	// 1. If only first rows are wanted and the first key is a variable, the input may come in its
 	// sequence.
-	var want request
-	if v, ok := keys[0].Expr.(*ast.Var); ok && top > 0 && !at.lateral() {
-		want.sequence = &sequence{slot: v.Slot, descending: keys[0].Descending, top: top}
+	var want order.Request
+	if v, ok := keys[0].Expr.(*ast.Var); ok && top > 0 && !at.Lateral() {
+		want.Sequence = &order.Sequence{Slot: v.Slot, Descending: keys[0].Descending, Top: top}
 	}
-	out, err := c.compile(input, in, at.unfiltered(), want)
+	out, err := c.compile(input, in, at.Unfiltered(), want)
 	if err != nil {
 		return in, err
 	}
@@ -29,8 +31,8 @@ func (c *compiler) orderBy(input algebra.Node, keys []ast.OrderKey, top int64, i
 	if op.Top >= 0 {
 		name = fmt.Sprintf("top %d", op.Top)
 	}
-	if out.sorted {
-		op.InSequence = want.sequence.slot
+	if out.Sorted {
+		op.InSequence = want.Sequence.Slot
 		name += " of the store's sequence"
 	}
 	// 2. Compile the keys.
@@ -48,12 +50,12 @@ func (c *compiler) orderBy(input algebra.Node, keys []ast.OrderKey, top int64, i
 	if err != nil {
 		return in, err
 	}
-	op.Input, op.Env = out.op, env
+	op.Input, op.Env = out.Op, env
 	if op.Top >= 0 {
-		out.rows = min(out.rows, float64(op.Top))
+		out.Rows = min(out.Rows, float64(op.Top))
 	}
-	out.sequence, out.sorted = false, false
-	return c.traced(out, op, name, listText(keys, ", ", keyText), append([]*explain.Plan{out.plan}, plans...)...), nil
+	out.Sequence, out.Sorted = false, false
+	return c.Traced(out, op, name, build.ListText(keys, ", ", keyText), append([]*explain.Plan{out.Plan}, plans...)...), nil
 }
 
 func keyText(key ast.OrderKey) string {

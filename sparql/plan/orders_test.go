@@ -10,7 +10,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/sparql"
-	"github.com/trefoildb/trefoil/sparql/plan"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
 )
 
@@ -33,7 +33,7 @@ func TestOrdersAreKept(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		var keeper atomic.Pointer[plan.Orders]
+		var keeper atomic.Pointer[order.Kept]
 		kept, err := p.With(withWeb(&keeper))
 		if err != nil {
 			t.Fatal(err)

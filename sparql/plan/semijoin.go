@@ -9,21 +9,23 @@ import (
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/plan/build"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
 
 // semiJoinPlan is a SemiJoin being planned.
 type semiJoinPlan struct {
 	*compiler
 	n  *algebra.SemiJoin
-	at scope
+	at build.Scope
 }
 
 // semiJoin passes the rows of the input for which all tests hold.
-func (c *compiler) semiJoin(n *algebra.SemiJoin, in stream, at scope, want request) (stream, error) {
+func (c *compiler) semiJoin(n *algebra.SemiJoin, in build.Stream, at build.Scope, want order.Request) (build.Stream, error) {
 	s := &semiJoinPlan{compiler: c, n: n, at: at}
 	// 1. The order of rows must be free, and all of them must be needed: else a semi join may end early.
-	named := at.graphs.Mode == pattern.EachGraph || at.graphs.Merged()
-	if in.start && !at.lateral() && !at.looped && want == (request{}) && !named {
+	named := at.Graphs.Mode == pattern.EachGraph || at.Graphs.Merged()
+	if in.Start && !at.Lateral() && !at.Looped && want == (order.Request{}) && !named {
 		joined, err := s.existsFirst()
 		if err != nil {
 			return in, err
@@ -56,25 +58,25 @@ func (s *semiJoinPlan) existsFirst() (algebra.Node, error) {
 	if !ok || len(patterns) == 0 {
 		return nil, nil
 	}
-	certain, _ := s.variables.Vars(input)
+	certain, _ := s.Variables.Vars(input)
 	for i, x := range n.Tests {
 		// 1. Both sides are patterns only, and bind the variables that they share in each row.
-		body := s.body.Exists[x.Index].Pattern
+		body := s.Body.Exists[x.Index].Pattern
 		inner, ok := joinedPatterns(body)
 		if x.Not || !ok || len(inner) < 2 {
 			continue // one pattern is a step of the join below
 		}
-		vars, _ := s.variables.Vars(body)
+		vars, _ := s.Variables.Vars(body)
 		shared := vars.Intersect(certain)
 		if shared.Len() == 0 {
 			continue
 		}
 		// 2. It has few rows, as the join will find, too.
-		most, err := s.estimator.patternRows(patterns, at)
+		most, err := s.Estimator.PatternRows(patterns, at.Graphs, at.Ranges)
 		if err != nil {
 			return nil, err
 		}
-		rows, err := s.estimator.rowsOf(body, at)
+		rows, err := s.Estimator.RowsOf(body, at.Graphs, at.Ranges)
 		if err != nil {
 			return nil, err
 		}
@@ -116,26 +118,26 @@ func joinedPatterns(n algebra.Node) (patterns []algebra.TriplePattern, ok bool) 
 }
 
 // exists passes a row of in if x holds.
-func (s *semiJoinPlan) exists(x *ast.Exists, in stream) (stream, error) {
+func (s *semiJoinPlan) exists(x *ast.Exists, in build.Stream) (build.Stream, error) {
 	kind, text := exec.ExistsStep, "EXISTS"
 	if x.Not {
 		kind, text = exec.NotExistsStep, "NOT EXISTS"
 	}
-	if out, ok := s.columnStep(kind, text, s.body.Exists[x.Index].Pattern, in, s.at.graphs); ok {
+	if out, ok := s.ColumnStep(kind, text, s.Body.Exists[x.Index].Pattern, in, s.at.Graphs); ok {
 		return out, nil
 	}
-	inside := s.at.correlated(in, nil) // a pattern without subqueries has no copies
-	inner, err := s.compile(s.body.Exists[x.Index].Pattern, inside.begin(), inside, request{})
+	inside := s.at.Correlated(in, nil) // a pattern without subqueries has no copies
+	inner, err := s.compile(s.Body.Exists[x.Index].Pattern, inside.Begin(), inside, order.Request{})
 	if err != nil {
 		return in, err
 	}
 	op := &exec.SemiJoin{
-		Exec: s.exec, Input: in.op, Inner: inner.op, Feed: inside.outer.feed, Negated: x.Not, RowByRow: *inside.outer.mixed,
-		Got: s.exec.NewBatch(), Single: s.exec.NewBatch(),
+		Exec: s.Exec, Input: in.Op, Inner: inner.Op, Feed: inside.Outer.Feed, Negated: x.Not, RowByRow: *inside.Outer.Mixed,
+		Got: s.Exec.NewBatch(), Single: s.Exec.NewBatch(),
 	}
 	name := "semi join"
 	if x.Not {
 		name = "anti join"
 	}
-	return s.traced(in, op, name, nil, in.plan, inner.plan), nil
+	return s.Traced(in, op, name, nil, in.Plan, inner.Plan), nil
 }

@@ -13,7 +13,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/sparql"
-	"github.com/trefoildb/trefoil/sparql/plan"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
 )
 
@@ -54,7 +54,7 @@ func TestPreparedIsShared(t *testing.T) {
 		if err != nil {
 			t.Fatalf("%s: %v", text, err)
 		}
-		var keeper atomic.Pointer[plan.Orders]
+		var keeper atomic.Pointer[order.Kept]
 		var rows, columns [3]string
 		var group sync.WaitGroup
 		for i := range rows {

@@ -12,6 +12,9 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/optimize"
+	"github.com/trefoildb/trefoil/sparql/plan/build"
+	"github.com/trefoildb/trefoil/sparql/plan/cost"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 	"github.com/trefoildb/trefoil/sparql/source"
 )
 
@@ -23,11 +26,8 @@ var ErrTooDeep = errors.New("the query nests too deep")
 // so it takes 256 MiB at most; Go ends the process at 1 GB.
 const maxDepth = 50_000
 
-// ErrService ends a query with SERVICE, unless it is SILENT, because SERVICE is off.
-var ErrService = errors.New("SERVICE is off")
-
 // Start plans a query over a source and begins its execution. keeper keeps its join orders; nil keeps none.
-func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset Dataset, opts exec.Options, keeper OrderKeeper) (*exec.Run, error) {
+func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset Dataset, opts exec.Options, keeper order.Keeper) (*exec.Run, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
 	}
@@ -39,18 +39,17 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 		ofGraphs = nil // columns have the rows of the store's default graph
 	}
 	body, variables := optimize.Body(body, ofGraphs)
-	shared := &query{exec: q, body: body, variables: variables, keys: keys, dataset: dataset, columns: view, orders: newOrders(keeper, view)}
-	c := &compiler{query: shared, estimator: &estimator{query: shared, known: surveyed{}, guessed: map[algebra.Node]float64{}}}
-	if c.columns != nil {
-		q.Terms = &solution.Terms{Dictionary: c.columns.Dictionary(), Account: q.Account}
-		q.MovingRows = c.columns.MovingRows()
+	c := &compiler{&build.Query{Estimator: cost.New(q, view), Body: body, Variables: variables, Keys: keys, Orders: order.New(keeper, view)}, dataset}
+	if c.Columns != nil {
+		q.Terms = &solution.Terms{Dictionary: c.Columns.Dictionary(), Account: q.Account}
+		q.MovingRows = c.Columns.MovingRows()
 	}
-	at := scope{graphs: graphs}
-	s, err := c.compile(body.Root, at.begin(), at, request{})
+	at := build.Scope{Graphs: graphs}
+	s, err := c.compile(body.Root, at.Begin(), at, order.Request{})
 	if err != nil {
 		q.Account.End()
 		return nil, err
 	}
-	c.orders.store()
-	return exec.NewRun(q, &exec.Terms{Exec: q, Input: s.op, Slots: s.numbers.Slots()}, s.plan), nil
+	c.Orders.Store()
+	return exec.NewRun(q, &exec.Terms{Exec: q, Input: s.Op, Slots: s.Numbers.Slots()}, s.Plan), nil
 }

@@ -7,74 +7,76 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
+	"github.com/trefoildb/trefoil/sparql/plan/build"
+	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
 
 // union joins in with the rows of each argument.
-func (c *compiler) union(n *algebra.Union, in stream, at scope, want request) (stream, error) {
+func (c *compiler) union(n *algebra.Union, in build.Stream, at build.Scope, want order.Request) (build.Stream, error) {
 	// 1. If there are solutions so far, each branch starts from a feed of them.
-	lateral := !in.start
+	lateral := !in.Start
 	below := at
-	want = want.anySequence()
+	want = want.AnySequence()
 	if lateral {
-		below, want = at.withFeed(in).filtered(at.ranges, nil), request{}
+		below, want = at.WithFeed(in).Filtered(at.Ranges, nil), order.Request{}
 	}
 	// 2. Compile the branches. A variable is certain only if all of them bind it.
-	var branches []stream
-	out := stream{}
+	var branches []build.Stream
+	out := build.Stream{}
 	for i, arg := range n.Args {
-		s, err := c.compile(arg, below.begin(), below, want)
+		s, err := c.compile(arg, below.Begin(), below, want)
 		if err != nil {
 			return in, err
 		}
-		if s.start && s.plan == nil {
-			s.plan = newPlan("unit", nil, 1)
+		if s.Start && s.Plan == nil {
+			s.Plan = build.NewPlan("unit", nil, 1)
 		}
 		branches = append(branches, s)
-		out.rows += s.rows
-		out.possible = out.possible.Union(s.possible)
+		out.Rows += s.Rows
+		out.Possible = out.Possible.Union(s.Possible)
 		if i == 0 {
-			out.certain = s.certain
+			out.Certain = s.Certain
 		} else {
-			out.certain = out.certain.Intersect(s.certain)
+			out.Certain = out.Certain.Intersect(s.Certain)
 		}
 	}
 	// 3. Give their rows one after the other, for all of the input or for each batch.
-	out.numbers = unionNumbers(branches)
+	out.Numbers = build.UnionNumbers(branches)
 	concat := &exec.Concat{}
 	var plans []*explain.Plan
 	for _, s := range branches {
-		s = c.terms(s, s.numbers.Minus(out.numbers))
-		concat.Inputs, plans = append(concat.Inputs, s.op), append(plans, s.plan)
+		s = c.Terms(s, s.Numbers.Minus(out.Numbers))
+		concat.Inputs, plans = append(concat.Inputs, s.Op), append(plans, s.Plan)
 	}
 	if !lateral {
-		return c.traced(out, concat, "union", nil, plans...), nil
+		return c.Traced(out, concat, "union", nil, plans...), nil
 	}
-	u := &exec.Lateral{Exec: c.exec, Input: in.op, Feed: below.outer.feed, Inner: concat, Batch: c.exec.NewBatch()}
-	out.rows *= max(1, in.rows/solution.BatchRows)
-	return c.traced(out, u, "union of each row", nil, append([]*explain.Plan{in.plan}, plans...)...), nil
+	u := &exec.Lateral{Exec: c.Exec, Input: in.Op, Feed: below.Outer.Feed, Inner: concat, Batch: c.Exec.NewBatch()}
+	out.Rows *= max(1, in.Rows/solution.BatchRows)
+	return c.Traced(out, u, "union of each row", nil, append([]*explain.Plan{in.Plan}, plans...)...), nil
 }
 
 // lateral joins each row of the left side with the right side, which starts from it.
-func (c *compiler) lateral(n *algebra.Lateral, in stream, at scope) (stream, error) {
-	left, err := c.compile(n.Left, in, at, request{})
+func (c *compiler) lateral(n *algebra.Lateral, in build.Stream, at build.Scope) (build.Stream, error) {
+	left, err := c.compile(n.Left, in, at, order.Request{})
 	if err != nil {
 		return in, err
 	}
-	inside := at.correlated(left, nil)
-	right, err := c.compile(n.Right, inside.begin(), inside, request{})
+	inside := at.Correlated(left, nil)
+	right, err := c.compile(n.Right, inside.Begin(), inside, order.Request{})
 	if err != nil {
 		return in, err
 	}
 	// A batch of rows may start together if nothing on the right looks at more than one row at a time.
 	l := &exec.Lateral{
-		Exec: c.exec, Input: left.op, Feed: inside.outer.feed, Inner: right.op, Batch: c.exec.NewBatch(),
-		RowByRow: *inside.outer.mixed || !c.variables.Structural(n.Right), Single: c.exec.NewBatch(),
+		Exec: c.Exec, Input: left.Op, Feed: inside.Outer.Feed, Inner: right.Op, Batch: c.Exec.NewBatch(),
+		RowByRow: *inside.Outer.Mixed || !c.Variables.Structural(n.Right), Single: c.Exec.NewBatch(),
 	}
 	out := right
-	out.sequence = false
-	out.rows = right.rows * max(1, left.rows/solution.BatchRows)
+	out.Sequence = false
+	out.Rows = right.Rows * max(1, left.Rows/solution.BatchRows)
 	if l.RowByRow {
-		out.rows = left.rows * max(1, right.rows/solution.BatchRows)
+		out.Rows = left.Rows * max(1, right.Rows/solution.BatchRows)
 	}
-	return c.traced(out, l, "lateral join", nil, left.plan, right.plan), nil
+	return c.Traced(out, l, "lateral join", nil, left.Plan, right.Plan), nil
 }

@@ -14,7 +14,6 @@ import (
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/expr"
-	"github.com/trefoildb/trefoil/sparql/plan"
 	"github.com/trefoildb/trefoil/sparql/update"
 )
 
@@ -37,12 +36,12 @@ var sparqlKinds = []struct {
 	{engine.ErrAnnotationsPattern, KindBadRequest},
 	{exec.ErrLinks, KindBadRequest},
 	{exec.ErrScores, KindConflict},
-	{plan.ErrNoLinks, KindBadRequest},
+	{exec.ErrNoLinks, KindBadRequest},
 	{links.ErrNoJob, KindConflict},
 	{links.ErrInvalid, KindBadRequest},
 	{links.ErrLoading, KindLoading},
 	{links.ErrMemory, KindLinkMemory},
-	{plan.ErrNoText, KindBadRequest},
+	{exec.ErrNoText, KindBadRequest},
 	{exec.ErrText, KindBadRequest},
 	{exec.ErrChanged, KindBadRequest},
 	{textindex.ErrQuery, KindBadRequest},
