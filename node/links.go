@@ -4,7 +4,6 @@ package node
 
 import (
 	"fmt"
-	"os"
 	"path/filepath"
 
 	"github.com/trefoildb/trefoil/internal/cluster"
@@ -15,10 +14,6 @@ import (
 // openLinks returns the graph of the links of a node. Its cells are read, built or copied in the
 // background.
 func (s *service) openLinks(db *store.Store, member *cluster.Node) (*linkgraph.Graph, error) {
-	// An earlier release kept copies of lists there.
-	if err := os.RemoveAll(filepath.Join(db.Dir(), "link-copies")); err != nil {
-		return nil, fmt.Errorf("serve: %w", err)
-	}
 	graph, err := linkgraph.OpenNode(member, linkgraph.Options{
 		Predicate: s.linkPredicate(), Copies: s.Cluster.linkCopies(), Dir: filepath.Join(db.Dir(), "links"), MemoryBytes: s.LinkMemory, Logger: s.Logger,
 	})

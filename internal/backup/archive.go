@@ -33,7 +33,7 @@ type header struct {
 	Created time.Time `json:"created"`
 	// From is the position where an increment begins; "" if the archive is full.
 	From string `json:"from,omitempty"`
-	// Position is the end of an archive of files, if the release that made it had a feed.
+	// Position is the end of an archive of files.
 	Position string `json:"position,omitempty"`
 }
 
@@ -61,10 +61,10 @@ type Info struct {
 	Files    bool // the archive has the files of a lone store
 	Full     bool
 	From     feed.Position // where an increment begins
-	End      feed.Position // zero of an archive of files by an earlier release
-	Complete time.Time     // every change that was acknowledged then is in the archive
-	Ended    time.Time     // no change after that is in the archive
-	Counts   Counts        // zero of an archive of files
+	End      feed.Position
+	Complete time.Time // every change that was acknowledged then is in the archive
+	Ended    time.Time // no change after that is in the archive
+	Counts   Counts    // zero of an archive of files
 }
 
 // covers reports whether every change before q lies before p, too.

@@ -4,7 +4,6 @@ package backup
 
 import (
 	"archive/tar"
-	"errors"
 	"fmt"
 	"io"
 	"os"
@@ -164,6 +163,3 @@ func Plan(files []File, until Until) ([]File, error) {
 	}
 	return plan, s.end()
 }
-
-// ErrNoPosition means that an archive cannot be continued by an increment.
-var ErrNoPosition = errors.New("the backup is of a release without a change feed: no increment can continue it; make a full backup")

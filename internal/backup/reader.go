@@ -196,9 +196,6 @@ func (r *reader) info() Info {
 // filesInfo describes an archive of files by its header.
 func filesInfo(h header) (Info, error) {
 	i := Info{Files: true, Full: true, Complete: h.Created, Ended: h.Created}
-	if h.Position == "" {
-		return i, nil
-	}
 	var err error
 	if i.End, err = feed.ParsePosition(h.Position); err != nil {
 		return i, fault.Backup("its position: %w", err)

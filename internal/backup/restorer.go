@@ -80,7 +80,7 @@ func (s *restorer) archive(r *reader) error {
 				return err
 			}
 			if has && s.later && !load && !s.until.Time.IsZero() {
-				return fmt.Errorf("%w: a bulk load that an earlier release made has no time, and may be before it: name a position", ErrUntil)
+				return fmt.Errorf("%w: a bulk load before some changes has a later time than they, because clocks differ: name a position", ErrUntil)
 			}
 			if restored {
 				return s.apply(c)
@@ -119,8 +119,6 @@ func (s *restorer) follows(next Info) error {
 	case s.last == nil:
 	case next.Full:
 		return fmt.Errorf("%w: a second full backup in the chain", store.ErrInvalid)
-	case s.last.End.IsZero():
-		return fmt.Errorf("%w: the full backup is of an earlier release and has no position, so nothing can continue it", store.ErrInvalid)
 	case !equal(next.From, s.last.End):
 		return fmt.Errorf("%w: the increment does not continue the backup before it: it begins at %s, and that one ends at %s", store.ErrInvalid, next.From, s.last.End)
 	}

@@ -90,9 +90,7 @@ func (c *backupCmd) plan() (since feed.Position, path string, err error) {
 		}
 		full := c.Full || len(files) == 0
 		if !full {
-			if since, err = endOf(files[len(files)-1]); err != nil {
-				return since, "", err
-			}
+			since = files[len(files)-1].End
 		}
 		name, err := backup.NextName(files, full)
 		return since, filepath.Join(c.Target, name), err
@@ -108,8 +106,7 @@ func (c *backupCmd) plan() (since feed.Position, path string, err error) {
 	if err != nil {
 		return since, "", err
 	}
-	since, err = endOf(before[len(before)-1])
-	return since, c.Target, err
+	return before[len(before)-1].End, c.Target, nil
 }
 
 // lockChain makes a directory of backups if it is missing, and locks it against other backups until
@@ -129,14 +126,6 @@ func lockChain(dir string) (io.Closer, error) {
 func isDirectory(path string) bool {
 	info, err := os.Stat(path)
 	return err == nil && info.IsDir() || err != nil && strings.HasSuffix(path, string(filepath.Separator))
-}
-
-// endOf returns the position that an increment begins at.
-func endOf(f backup.File) (feed.Position, error) {
-	if f.End.IsZero() {
-		return f.End, fmt.Errorf("%s: %w", f.Path, backup.ErrNoPosition)
-	}
-	return f.End, nil
 }
 
 // archivesOf describes the archives that arguments name: files, or one directory.

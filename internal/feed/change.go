@@ -74,8 +74,7 @@ type Change struct {
 	// Key is the triple's key in SPO; nil of Load and Clear.
 	Key []byte
 	// Long is the value with the triple's long terms in the form of [triple.AppendValue], of every
-	// kind: a consumer must be able to delete what it has. It is nil if the triple has none. Only
-	// changes that an earlier release has recorded may lack it.
+	// kind: a consumer must be able to delete what it has. It is nil if the triple has none.
 	Long []byte
 	// Annotation is set if Kind is Annotate.
 	Annotation *Annotation
@@ -102,8 +101,7 @@ type LoadInfo struct {
 }
 
 // Predicates is the number of rows by predicate, of a load or of cleared graphs. Annotations are
-// rows, too. It is nil if it is unknown: if there are very many predicates, or if an earlier release
-// has recorded the change.
+// rows, too. It is nil if there are very many predicates.
 type Predicates map[string]int64
 
 // MayHave reports whether there may be a row with a predicate. The zero term is any predicate.
@@ -137,13 +135,10 @@ func (c *Change) RowStamps() []triple.Stamp {
 }
 
 // Triple decodes the triple of an Add, a Delete or an Annotate. The triple shares no memory with
-// the change. If long terms are unknown, the error is [ErrLongTerm].
+// the change.
 func (c *Change) Triple() (triple.Triple, error) {
 	if c.Key == nil {
 		return triple.Triple{}, fmt.Errorf("a change of kind %s has no triple", c.Kind)
-	}
-	if c.Long == nil && triple.HasLong(c.Key) {
-		return triple.Triple{}, ErrLongTerm
 	}
 	value := c.Long
 	if value == nil {

@@ -87,8 +87,7 @@ func (m *Matcher) Match(c *Change) (bool, error) {
 	return m.inBounds(terms, c.Long)
 }
 
-// inBounds reports whether a triple lies in the range of the filter. If its long terms are unknown,
-// it counts as inside, because a consumer must not miss a change.
+// inBounds reports whether a triple lies in the range of the filter.
 func (m *Matcher) inBounds(terms triple.KeyTerms, long []byte) (bool, error) {
 	if m.bounds == nil {
 		return true, nil
@@ -105,9 +104,6 @@ func (m *Matcher) inBounds(terms triple.KeyTerms, long []byte) (bool, error) {
 		return true, nil
 	}
 	if long == nil {
-		if triple.HasLong(key) {
-			return true, nil
-		}
 		long = emptyValue
 	}
 	return m.bounds.Accept(terms, long)

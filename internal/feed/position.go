@@ -36,9 +36,6 @@ type Mark struct {
 // ErrPosition means that a text is not a position, or not one of this store.
 var ErrPosition = errors.New("invalid position")
 
-// ErrLongTerm means that a change knows only the first bytes of a term over 1 KiB.
-var ErrLongTerm = errors.New("the change does not have the whole of a long term")
-
 // IsZero reports whether p lies before all changes.
 func (p Position) IsZero() bool { return p.Source == 0 && p.Epoch == 0 && len(p.Marks) == 0 }
 

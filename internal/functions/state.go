@@ -25,8 +25,7 @@ type State struct {
 	// Partials are requests behind Position of which a part is processed, at most one of each
 	// sequencer.
 	Partials []Partial `json:"partials,omitempty"`
-	// Selected is what the registration selected when Partials and Loads were counted; nil if it was
-	// an earlier release.
+	// Selected is what the registration selected when Partials and Loads were counted.
 	Selected *Selection `json:"selected,omitempty"`
 	// Loads are the last bulk loads that were processed, or are being processed.
 	Loads []LoadProgress `json:"loads,omitempty"`

@@ -55,7 +55,7 @@
 //	                  annotation or 04 claim (with 80 set a token follows, with 40 set the
 //	                  machine that stamped it, 8 bytes), uvarint epoch, uvarint sequence,
 //	                  uvarint length and key in SPO, uvarint length and value with a zero
-//	                  stamp. Rows of earlier releases begin with the first operation.
+//	                  stamp.
 //
 // S is a machine, I its incarnation, B a batch's number: 8 bytes each, big-endian.
 package replica

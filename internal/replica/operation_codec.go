@@ -26,14 +26,13 @@ const (
 	StamperFlag = 0x40
 )
 
-// rowHeader begins the row of a batch. A row of an earlier release begins with the kind byte of its
-// first operation, which is never rowHeader.
+// rowHeader begins the row of a batch.
 const rowHeader = 0x10
 
 // batchRow is the row of a batch.
 type batchRow struct {
-	epoch      uint64 // in which it was sent; 0 if unknown
-	time       int64  // of the commit, in unix ms; 0 if unknown
+	epoch      uint64 // in which it was sent
+	time       int64  // of the commit, in unix ms
 	operations []Operation
 }
 
@@ -46,7 +45,7 @@ func (r *batchRow) append(dst []byte) []byte {
 // parseHeader decodes a row without its operations, and returns their bytes.
 func (r *batchRow) parseHeader(b []byte) (operations []byte, err error) {
 	if len(b) == 0 || b[0] != rowHeader {
-		return b, nil // of an earlier release
+		return nil, keyspace.LocalError(b)
 	}
 	c := cutter{rest: b[1:]}
 	if r.epoch, r.time = c.uvarint(), int64(c.uvarint()); c.bad || r.time < 0 {
@@ -70,7 +69,7 @@ func (r *batchRow) logged(id stream, number uint64, size int) batchlog.Batch {
 	for i := range r.operations {
 		o := &r.operations[i]
 		switch {
-		case r.epoch == 0 || o.Kind == store.OperationClaim:
+		case o.Kind == store.OperationClaim:
 		case r.fresh(o):
 			b.Fresh = true
 			if b.Stamp.Less(o.Stamp) {

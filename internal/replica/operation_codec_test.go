@@ -55,12 +55,11 @@ func TestHolderRows(t *testing.T) {
 	}
 }
 
-// TestBatchRow checks rows with a header, and rows of earlier releases without one.
+// TestBatchRow checks rows with a header. Bytes without one are no row.
 func TestBatchRow(t *testing.T) {
 	ops := operations(store.OperationAdd, 2, 1, students(0, 3)...)
-	old, err := parseBatchRow(appendOperations(nil, ops))
-	if err != nil || old.epoch != 0 || old.time != 0 || len(old.operations) != 3 {
-		t.Errorf("%+v, %v", old, err)
+	if row, err := parseBatchRow(appendOperations(nil, ops)); err == nil {
+		t.Errorf("%+v", row)
 	}
 	row := batchRow{epoch: 2, time: 5, operations: ops}
 	back, err := parseBatchRow(row.append(nil))

@@ -208,27 +208,12 @@ func (m *Manager) body(s *subscription, part *feed.Batch) (body []byte, n int, e
 		if i == len(visible)-1 {
 			position = part.Position.String()
 		}
-		if body, err = appendChange(body, &visible[i], part.Time, position); err != nil {
+		if body, err = visible[i].AppendJSON(body, part.Time, position); err != nil {
 			return nil, 0, err
 		}
+		body = append(body, '\n')
 	}
 	return body, len(visible), nil
-}
-
-// appendChange appends a line. If only the beginning of a long term is known, the line has the kind
-// and what identifies the change, and "unknown":true instead of the triple.
-func appendChange(dst []byte, c *feed.Change, at time.Time, position string) ([]byte, error) {
-	line, err := c.AppendJSON(dst, at, position)
-	if errors.Is(err, feed.ErrLongTerm) {
-		line = append(append(append(dst, `{"kind":"`...), c.Kind.String()...), `","unknown":true`...)
-		line = strconv.AppendUint(append(line, `,"epoch":`...), c.Stamp.Epoch, 10)
-		line = strconv.AppendUint(append(line, `,"sequence":`...), c.Stamp.Sequence, 10)
-		if position != "" {
-			line = triple.AppendJSONString(append(line, `,"position":`...), position)
-		}
-		line, err = append(line, '}'), nil
-	}
-	return append(line, '\n'), err
 }
 
 // afterGap reports to the receiver that changes are missing, and where the feed continues.

@@ -282,9 +282,6 @@ func (c *changes) add(change *feed.Change) error {
 	}
 	if change.Long != nil {
 		terms, err = triple.WholeTerms(terms, change.Long)
-	} else if triple.HasLong(change.Key) {
-		c.again[predicate] = true // an earlier release has recorded it
-		return nil
 	}
 	if err != nil {
 		return err

@@ -31,8 +31,7 @@ type State struct {
 	Scores     []float64 // by page of this partition
 }
 
-// MaxScore bounds the scores of states. A score is at most 1, but for rounding. Earlier releases
-// wrote larger ones after a machine was lost.
+// MaxScore bounds the scores of states. A score is at most 1, but for rounding.
 const MaxScore = 2
 
 const (

@@ -451,11 +451,7 @@ func (rd *reader) loads(v *view.View) error {
 			continue
 		}
 		c := feed.Change{Kind: feed.Load, Stamp: triple.Stamp{Epoch: l.Epoch}, Load: &feed.LoadInfo{ID: fmt.Sprint(l.Number), New: l.New, Predicates: l.Predicates}}
-		at := l.Time
-		if at == 0 {
-			at = time.Now().UnixMilli() // a load of an earlier release
-		}
-		if err := rd.pass(&c, at); err != nil {
+		if err := rd.pass(&c, l.Time); err != nil {
 			return err
 		}
 	}

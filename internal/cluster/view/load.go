@@ -40,7 +40,7 @@ type Load struct {
 	Read     int64 `json:"read,omitempty"`
 	New      int64 `json:"new,omitempty"`
 	Rejected int64 `json:"rejected,omitempty"`
-	// Time is when its coordinator requested to publish it, in Unix ms; 0 if an earlier release did.
+	// Time is when its coordinator requested to publish it, in Unix ms.
 	Time int64 `json:"time,omitempty"`
 	// Predicates is the number of its rows by predicate; nil if it is unknown, or if the load is
 	// none of the last describedLoads.

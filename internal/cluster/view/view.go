@@ -70,8 +70,7 @@ type View struct {
 	// last 512 at most, 8 bytes each, that of the preceding epoch last.
 	History []byte `json:"history,omitempty"`
 	// Generation grows when an operator restores a cluster after it lost its majority. Parent is
-	// the origin view; it is nil for the first generation, and if an earlier release began the
-	// generation.
+	// the origin view; it is nil for the first generation.
 	Generation uint64  `json:"generation"`
 	Parent     *Parent `json:"parent,omitempty"`
 	// Epoch is the view's number. Every message between nodes carries it.

@@ -105,9 +105,6 @@ func (t *Taken) addChange(c *feed.Change) error {
 		if terms, err = triple.WholeTerms(terms, c.Long); err != nil {
 			return err
 		}
-	} else if triple.HasLong(c.Key) {
-		t.Void = true // an earlier release has recorded the change without its long terms
-		return nil
 	}
 	src, isSrc := pagerows.IriOf(terms[triple.Subject])
 	dst, isDst := pagerows.IriOf(terms[triple.Object])

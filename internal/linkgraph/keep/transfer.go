@@ -26,7 +26,7 @@ import (
 //	uvarint position length, position as text, uvarint n, and for each of n cells
 //	uvarint length, cell, uvarint length, rows, each behind its length in 4 bytes
 //
-// and then uvarint 1 if the graph is plain (state/plain.go), 0 if not. Earlier releases end before it.
+// and then uvarint 1 if the graph is plain (state/plain.go), 0 if not.
 //
 // It is sent in pieces. The machine that has it keeps it meanwhile, without a copy of the cells.
 
@@ -187,7 +187,7 @@ func (pl *Placer) fetch(ctx context.Context, from trie.MachineID, partition int,
 	if next != machine.PartitionRange(partition).Last+1 {
 		return nil, at, fmt.Errorf("%w: the cells of partition %d end at %s", peer.ErrMessage, partition, next)
 	}
-	plain := len(d.data) > 0 && d.number() == 1
+	plain := d.number() == 1
 	for _, p := range parts {
 		p.Plain = plain
 		if err := pl.Hosts.AddHosts(ctx, p.Delta.View()); err != nil {

@@ -71,7 +71,7 @@ const KeyHeader = "Idempotency-Key"
 
 // Key returns the key of the request, or "" without one. An application, a user and operators have keys of
 // their own, because an answer may be for its caller only. No header has a line break, so their keys
-// differ from all others. Other callers have the key of the header, as in earlier releases.
+// differ from all others. Other callers have the key of the header.
 func (r *Request) Key() string {
 	key := r.Header.Get(KeyHeader)
 	if key == "" {

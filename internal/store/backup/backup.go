@@ -41,8 +41,8 @@ type header struct {
 	Format  int       `json:"format"`
 	Version string    `json:"version"` // of the program
 	Created time.Time `json:"created"`
-	// Position is that of the change feed at the moment of the copy. Earlier releases wrote none.
-	Position string `json:"position,omitempty"`
+	// Position is that of the change feed at the moment of the copy.
+	Position string `json:"position"`
 }
 
 type checksums struct {
