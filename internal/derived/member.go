@@ -37,6 +37,7 @@ type Member struct {
 	Context context.Context // ends with the index
 	Running sync.WaitGroup  // the goroutines of all parts
 	cancel  context.CancelCauseFunc
+	ends    ends
 	mu      sync.Mutex
 	placed  *Placement // under the last view, because each is used by many reads
 }

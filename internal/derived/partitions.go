@@ -25,8 +25,13 @@ func FirstPartitions(n int) Partitions { return 1<<n - 1 }
 // Has reports whether a partition is in the set.
 func (s Partitions) Has(p int) bool { return s>>p&1 != 0 }
 
-// With returns the set with a partition.
-func (s Partitions) With(p int) Partitions { return s | 1<<p }
+// With returns the set with some partitions.
+func (s Partitions) With(list ...int) Partitions {
+	for _, p := range list {
+		s |= 1 << p
+	}
+	return s
+}
 
 // Len returns the number of partitions in the set.
 func (s Partitions) Len() int { return bits.OnesCount64(uint64(s)) }

@@ -1,4 +1,4 @@
-// Waiting that ends with a context: for an event, and for a lock.
+// Waiting for an event, for work and for a lock.
 
 package derived
 
@@ -29,6 +29,20 @@ func (s *Signal) Send() {
 	defer s.mu.Unlock()
 	close(s.c)
 	s.c = make(chan struct{})
+}
+
+// Waker wakes the one goroutine that receives from it, now or when it next does.
+type Waker chan struct{}
+
+// NewWaker returns a waker.
+func NewWaker() Waker { return make(Waker, 1) }
+
+// Wake wakes the goroutine. It never waits.
+func (w Waker) Wake() {
+	select {
+	case w <- struct{}{}:
+	default:
+	}
 }
 
 // Lock is a mutual exclusion for work that takes messages to other machines, or long. A holder may

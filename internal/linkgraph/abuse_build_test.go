@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
@@ -29,10 +30,10 @@ func TestDialTimeoutMayPass(t *testing.T) {
 	dialing, cancel := context.WithTimeout(ctx, time.Nanosecond)
 	defer cancel()
 	_, err := (&net.Dialer{}).DialContext(dialing, "tcp", "127.0.0.1:1")
-	if !machine.Unreachable(err) {
+	if !derived.Unreachable(err) {
 		t.Fatal(err)
 	}
-	if err = fmt.Errorf("%w: %w", machine.ErrUnreachable, err); !machine.MayPass(err) {
+	if err = fmt.Errorf("%w: %w", derived.ErrUnreachable, err); !machine.MayPass(err) {
 		t.Errorf("a read fails instead of asking a follower: %v (deadline: %v)", err, errors.Is(err, context.DeadlineExceeded))
 	}
 }

@@ -130,7 +130,7 @@ func newGraph(m *machine.Machine) *Graph {
 		return pagerows.FindHosts(m.Context, m.Node, extents)
 	})
 	g.Board = state.NewBoard(m)
-	g.router = &route.Router{Machine: m, Board: g.Board}
+	g.router = route.NewRouter(m, g.Board)
 	g.assigner = assign.NewAssigner(g.hosts, g.router)
 	// 2. Cells. The loader of a state needs the keeper that publishes it.
 	g.cells = &build.Maker{Machine: m, Hosts: g.hosts, Board: g.Board, Router: g.router, Assigner: g.assigner}
@@ -139,8 +139,8 @@ func newGraph(m *machine.Machine) *Graph {
 	g.keeper = &keep.Keeper{Machine: m, Hosts: g.hosts, Board: g.Board, Assigner: g.assigner, Cells: g.cells, Files: g.files, Stores: g.stores,
 		Wishes: make(chan keep.Wish), Rebuilt: make(chan keep.Rebuilt, 1)}
 	g.loader = &keep.Loader{Machine: m, Board: g.Board, Stores: g.stores, Keeper: g.keeper, Loading: derived.NewLock()}
-	g.placer = &keep.Placer{Machine: m, Hosts: g.hosts, Board: g.Board, Router: g.router, Cells: g.cells, Keeper: g.keeper, Placing: make(chan struct{}, 1)}
-	g.keeper.Loader, g.keeper.WakePlacer = g.loader, g.placer.WakePlacer
+	g.placer = &keep.Placer{Machine: m, Hosts: g.hosts, Board: g.Board, Router: g.router, Cells: g.cells, Keeper: g.keeper, Placing: derived.NewWaker()}
+	g.keeper.Loader, g.keeper.WakePlacer = g.loader, g.placer.Placing.Wake
 	// 3. Calls of users, and queries of other machines.
 	g.sampler = &read.Sampler{Hosts: g.hosts}
 	g.Reader = &read.Reader{Machine: m, Board: g.Board, Router: g.router, Sampler: g.sampler}

@@ -80,7 +80,7 @@ func (x *Index) candidatesOf(ctx context.Context, r store.Reader, q Substrings) 
 	}
 	s := &Search{index: x, at: at, request: &textindex.Request{Query: &textindex.Query{}, Predicates: []string{q.Predicate}}}
 	if !fixed {
-		if s.at, err = x.Node.ReadPosition(ctx); err != nil {
+		if s.at, err = x.ReadPosition(ctx); err != nil {
 			return nil, err
 		}
 	}

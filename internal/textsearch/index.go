@@ -19,7 +19,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textindex"
-	"github.com/trefoildb/trefoil/trie"
 )
 
 // Options are the options of [Open].
@@ -57,7 +56,8 @@ var (
 // use, and must be closed before its node.
 type Index struct {
 	*derived.Member
-	o Options
+	peers *derived.Peers
+	o     Options
 
 	follower *feed.Follower
 	changing derived.Lock // held while a goroutine changes the state
@@ -65,10 +65,9 @@ type Index struct {
 	state    atomic.Pointer[state]
 	moved    *derived.Signal       // sent when a state is published, or tending it has failed
 	failure  atomic.Pointer[error] // why the last attempt to tend the index failed
-	waking   chan struct{}
+	waking   derived.Waker         // of the goroutine that tends the index
 
-	mu   sync.Mutex
-	down map[trie.MachineID]time.Time
+	mu sync.Mutex
 	// flight is the run of follow that searches wait for; nil if there is none.
 	flight *flight
 
@@ -116,6 +115,14 @@ func (s *state) held() derived.Partitions {
 		all &= s.complete[p]
 	}
 	return all
+}
+
+// some returns the partitions that have any of the predicates.
+func (s *state) some() (any derived.Partitions) {
+	for _, set := range s.complete {
+		any |= set
+	}
+	return any
 }
 
 // clone returns a copy to be changed.
@@ -169,8 +176,9 @@ func OpenNode(n derived.Node, o Options) (*Index, error) {
 		return nil, fmt.Errorf("open the text index: %w", err)
 	}
 	member := derived.NewMember(n, derived.Index{Name: "the text index", Dir: o.Dir, Logger: o.Logger, Place: placementOf, LoneTimeout: searchTimeout})
-	x := &Index{Member: member, o: o, follower: feed.NewFollower("text", nil), changing: derived.NewLock(), scanning: derived.NewLock(), waking: make(chan struct{}, 1), moved: derived.NewSignal(), down: map[trie.MachineID]time.Time{}, pauses: map[string]pause{}, analyzer: textindex.NewAnalyzer()}
+	x := &Index{Member: member, o: o, follower: feed.NewFollower("text", nil), changing: derived.NewLock(), scanning: derived.NewLock(), waking: derived.NewWaker(), moved: derived.NewSignal(), pauses: map[string]pause{}, analyzer: textindex.NewAnalyzer()}
 	x.analyzers.New = func() any { return textindex.NewAnalyzer() }
+	x.peers = x.newPeers()
 	x.handle()
 	x.Running.Go(x.tend)
 	return x, nil
@@ -180,14 +188,6 @@ func OpenNode(n derived.Node, o Options) (*Index, error) {
 func (x *Index) Close() error {
 	x.Stop()
 	return nil
-}
-
-// wake makes the goroutine tend the index now.
-func (x *Index) wake() {
-	select {
-	case x.waking <- struct{}{}:
-	default:
-	}
 }
 
 // tend follows the feed and builds what is missing, until the index is closed.
@@ -269,7 +269,7 @@ func (x *Index) Await(ctx context.Context) error {
 		if f := x.failure.Load(); f != nil && errors.Is(*f, ErrTooLarge) {
 			return false, *f
 		}
-		x.wake()
+		x.waking.Wake()
 		return false, nil
 	})
 }

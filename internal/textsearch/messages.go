@@ -22,7 +22,7 @@ const methodAsk = "text/ask"
 type askKind byte
 
 const (
-	askHeld       askKind = iota // the partitions that the machine holds
+	askHeld       askKind = iota // the partitions with all of some predicates; without some, with any
 	askCollect                   // the statistics of some partitions
 	askSearch                    // the best documents of some partitions
 	askScores                    // the scores of some documents
@@ -164,7 +164,9 @@ func (x *Index) answer(ctx context.Context, q *question) (*answer, error) {
 	if q.kind == askHeld {
 		a := &answer{}
 		if s := x.state.Load(); s != nil && s.layout == partitionBits {
-			a.held = s.held()
+			if a.held = s.some(); len(q.predicates) > 0 {
+				a.held = s.heldOf(&textindex.Request{Predicates: q.predicates})
+			}
 		}
 		return a, nil
 	}

@@ -90,7 +90,7 @@ func (x *Index) begun(ctx context.Context, r Request) (*Search, error) {
 	// 2. The position, and whether the predicates are indexed there.
 	waiting, cancel := x.Bound(ctx)
 	defer cancel()
-	if s.at, err = x.Node.ReadPosition(waiting); err != nil {
+	if s.at, err = x.ReadPosition(waiting); err != nil {
 		return nil, err
 	}
 	now, err := x.current(waiting, s.at)
@@ -274,8 +274,8 @@ func (x *Index) current(ctx context.Context, at feed.Position) (*state, error) {
 			continue // that run has begun before the position was known
 		}
 		// 2. The feed is not there yet, because a member is silent.
-		if err := x.wait(ctx, tries); err != nil {
-			return nil, x.late(ctx, err)
+		if x.WaitFor(x.Node.View(), derived.Backoff(tries), ctx.Done()); ctx.Err() != nil {
+			return nil, x.late(ctx, context.Cause(ctx))
 		}
 	}
 }
@@ -286,20 +286,6 @@ func (x *Index) late(ctx context.Context, err error) error {
 		return fmt.Errorf("%w: the text index does not have all changes in time: %w", store.ErrUnavailable, err)
 	}
 	return err
-}
-
-// wait waits before another attempt.
-func (x *Index) wait(ctx context.Context, tries int) error {
-	timer := time.NewTimer(min(5*time.Millisecond<<min(tries, 10), 100*time.Millisecond))
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	case <-x.Context.Done():
-		return context.Cause(x.Context)
-	}
 }
 
 // holds reports whether some partitions of the predicates of a request are complete.
@@ -361,7 +347,7 @@ func (x *Index) damaged(err error) error {
 			next := s.clone()
 			next.drop(func(string, int) bool { return true })
 			x.publish(next)
-			x.wake()
+			x.waking.Wake()
 		}
 	})
 	return fmt.Errorf("%w, because it was damaged (%s)", ErrBuilding, strings.TrimPrefix(err.Error(), textindex.ErrDamaged.Error()+": "))
@@ -369,7 +355,7 @@ func (x *Index) damaged(err error) error {
 
 // building returns the error of a search while partitions are missing, and has them built soon.
 func (x *Index) building() error {
-	x.wake()
+	x.waking.Wake()
 	if f := x.failure.Load(); f != nil {
 		if errors.Is(*f, ErrTooLarge) {
 			return *f

@@ -7,6 +7,7 @@ import (
 	"context"
 	"sync"
 
+	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
@@ -151,7 +152,7 @@ var uidTerm = append([]byte{pagerows.TagIRI}, links.UIDPredicate...)
 // intake is the changes that wait for the keeper. One goroutine reads the feed, because decoding
 // and applying then overlap.
 type intake struct {
-	More    chan struct{} // has a token if there is something to take
+	More    derived.Waker // has a token if there is something to take
 	options *machine.Options
 
 	mu    sync.Mutex
@@ -163,7 +164,7 @@ type intake struct {
 
 // StartIntake reads the feed from a position on until ctx ends.
 func (k *Keeper) StartIntake(ctx context.Context, since feed.Position) *intake {
-	in := &intake{More: make(chan struct{}, 1), next: NewTaken(&k.Options), options: &k.Options}
+	in := &intake{More: derived.NewWaker(), next: NewTaken(&k.Options), options: &k.Options}
 	in.room = sync.NewCond(&in.mu)
 	k.Running.Go(func() {
 		stop := context.AfterFunc(ctx, func() {
@@ -188,22 +189,15 @@ func (in *intake) add(ctx context.Context, b *feed.Batch) error {
 	if err := in.next.Add(b); err != nil {
 		return err
 	}
-	in.signal()
+	in.More.Wake()
 	return ctx.Err()
-}
-
-func (in *intake) signal() {
-	select {
-	case in.More <- struct{}{}:
-	default:
-	}
 }
 
 func (in *intake) end(err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.ended, in.err = true, err
-	in.signal()
+	in.More.Wake()
 }
 
 // Take returns the changes that came since the last call, nil if a request has come in part
@@ -216,7 +210,7 @@ func (in *intake) Take() (*Taken, error) {
 		in.next = NewTaken(in.options)
 		in.room.Broadcast()
 		if in.ended {
-			in.signal()
+			in.More.Wake()
 		}
 		return t, nil
 	}

@@ -36,15 +36,7 @@ type Placer struct {
 	Router  *route.Router
 	Cells   *build.Maker
 	Keeper  *Keeper
-	Placing chan struct{} // wakes its goroutine
-}
-
-// WakePlacer makes the placer look again.
-func (pl *Placer) WakePlacer() {
-	select {
-	case pl.Placing <- struct{}{}:
-	default:
-	}
+	Placing derived.Waker // wakes its goroutine
 }
 
 // Place runs until the graph is closed.
@@ -188,17 +180,7 @@ func (pl *Placer) CopyFrom(ctx context.Context, p *derived.Placement, partition 
 
 // dropSpare drops partitions that other machines must hold, when all of these have them.
 func (pl *Placer) dropSpare(ctx context.Context, v *view.View, spare derived.Partitions) error {
-	if spare == 0 {
-		return nil
-	}
-	p := pl.PlacementOf(v)
-	pl.Router.Refresh(ctx, v)
-	var drop derived.Partitions
-	for i := range spare.All() {
-		if pl.Router.Directory.HaveAll(p.HoldersOf(i), i) {
-			drop = drop.With(i)
-		}
-	}
+	drop := pl.Router.Spare(ctx, v, spare, nil)
 	if drop == 0 {
 		return nil
 	}

@@ -3,8 +3,6 @@
 package machine
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"log/slog"
 	"time"
@@ -53,39 +51,11 @@ func (m *Machine) ErrNotHeld() error {
 	return peer.Refuse(peer.CodeNotOwner, 0, "machine %s does not hold the cells of all of these pages", m.Node.MachineID())
 }
 
-// ErrUnreachable is wrapped by the error of a message to which there was no answer.
-var ErrUnreachable = errors.New("another machine does not answer")
-
 // ErrNoView is the error of a machine of a cluster before its first view: it joins, or has started again.
 var ErrNoView = fmt.Errorf("%w: there is no view yet", store.ErrUnavailable)
 
-// Unreachable reports whether a call failed because there was no answer.
-func Unreachable(err error) bool {
-	var refusal *peer.Refusal
-	var failed *peer.RemoteError
-	return err != nil && !errors.As(err, &refusal) && !errors.As(err, &failed)
-}
-
 // MayPass reports whether a retry may help after an error, perhaps under another view.
-func MayPass(err error) bool {
-	var refusal *peer.Refusal
-	var failed *peer.RemoteError
-	switch {
-	case errors.Is(err, ErrUnreachable): // a dial that ended by its own timeout is a context.DeadlineExceeded, too
-		return true
-	case errors.Is(err, context.Canceled), errors.Is(err, context.DeadlineExceeded), errors.Is(err, store.ErrClosed):
-		return false
-	case errors.As(err, &refusal):
-		switch refusal.Code {
-		case peer.CodeEpoch, peer.CodeLease, peer.CodeUnavailable, peer.CodeNotOwner, peer.CodeClosing, peer.CodeBusy, peer.CodeMethod:
-			return true
-		}
-		return false
-	case errors.As(err, &failed):
-		return false
-	}
-	return errors.Is(err, store.ErrUnavailable) || errors.Is(err, store.ErrUnknown) || errors.Is(err, links.ErrLoading)
-}
+func MayPass(err error) bool { return derived.MayPass(err, links.ErrLoading) }
 
 // Tell logs a step, at info if it took more than a second, else at debug.
 func (m *Machine) Tell(what string, begun time.Time) {

@@ -6,12 +6,10 @@ import (
 	"context"
 	"slices"
 	"sync"
-	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
-	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -83,7 +81,7 @@ func (w *wire) Send(ctx context.Context, step, to int, message []byte) error {
 		case ctx.Err() != nil:
 			return context.Cause(ctx)
 		case err != nil: // it may be behind with the term, or away
-			w.pause(ctx, min(route.FirstRetry<<min(tries, 10), route.LastRetry))
+			w.machine.WaitFor(nil, derived.Backoff(tries), ctx.Done())
 			tries++
 			continue
 		}
@@ -94,36 +92,19 @@ func (w *wire) Send(ctx context.Context, step, to int, message []byte) error {
 	}
 }
 
-func (w *wire) pause(ctx context.Context, d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-ctx.Done():
-	}
-}
-
 // Receive implements rank.Exchange.
-func (w *wire) Receive(ctx context.Context, step, from int) ([]byte, error) {
+func (w *wire) Receive(ctx context.Context, step, from int) (message []byte, err error) {
 	key := wireKey{from, step}
-	for {
-		arrived := w.arrived.Wait()
+	err = w.machine.Until(ctx, w.arrived, func() (ok bool, err error) {
 		w.mu.Lock()
-		message, ok := w.inbox[key]
-		if ok {
+		defer w.mu.Unlock()
+		if message, ok = w.inbox[key]; ok {
 			delete(w.inbox, key)
 			w.taken[from] = step + 1
 		}
-		w.mu.Unlock()
-		if ok {
-			return message, nil
-		}
-		select {
-		case <-arrived:
-		case <-ctx.Done():
-			return nil, context.Cause(ctx)
-		}
-	}
+		return ok, nil
+	})
+	return message, err
 }
 
 // takePiece takes a piece of a message from another machine.

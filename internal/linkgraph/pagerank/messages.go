@@ -14,7 +14,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/derived"
-	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
@@ -135,8 +134,8 @@ func (c *Coordinator) askJob(ctx context.Context, to trie.MachineID, q *jobReque
 	}
 	body, err = c.Node.Call(ctx, to, methodJob, body)
 	if err != nil {
-		if machine.Unreachable(err) && ctx.Err() == nil {
-			err = fmt.Errorf("%w: %w", machine.ErrUnreachable, err)
+		if derived.Unreachable(err) && ctx.Err() == nil {
+			err = fmt.Errorf("%w: %w", derived.ErrUnreachable, err)
 		}
 		return nil, err
 	}

@@ -38,7 +38,7 @@ type Ranker struct {
 // NewRanker returns a ranker that has read no file.
 func NewRanker(k *keep.Keeper) *Ranker {
 	r := &Ranker{Machine: k.Machine, board: k.Board, keeper: k, RankFiles: rankFiles{k.Machine}}
-	r.Ranks.saving, r.Ranks.wake = derived.NewLock(), make(chan struct{}, 1)
+	r.Ranks.saving, r.Ranks.wake = derived.NewLock(), derived.NewWaker()
 	return r
 }
 
@@ -57,7 +57,7 @@ type Coordinator struct {
 type ranks struct {
 	opened sync.Once     // the files of the last process were read
 	saving derived.Lock  // must be held while files are written
-	wake   chan struct{} // wakes the goroutine of keepRanks
+	wake   derived.Waker // wakes the goroutine of keepRanks
 
 	mu     sync.Mutex
 	record jobRecord
@@ -337,7 +337,7 @@ func (c *Coordinator) carryOut(ctx context.Context, q *jobRequest) error {
 		return err
 	}
 	c.tick(ctx, 0)
-	c.Ranker.wakeRanks()
+	c.Ranker.Ranks.wake.Wake()
 	return nil
 }
 
@@ -374,7 +374,7 @@ func (rk *Ranker) adopt(record jobRecord) {
 		rk.saveJob()
 	}
 	if newer {
-		rk.wakeRanks()
+		rk.Ranks.wake.Wake()
 	}
 }
 
@@ -416,12 +416,4 @@ func (rk *Ranker) setRecord(record jobRecord) (save bool) {
 // unsaved reports whether the file of scores has other ones. The lock must be held.
 func (r *ranks) unsaved() bool {
 	return r.scores != nil && (!r.onDisk.Begun.Equal(r.scored.Begun) || r.record.Job.State == StateDone && r.onDisk.Job.Stored != r.scored.Job.Stored)
-}
-
-// wakeRanks makes the goroutine of keepRanks look again.
-func (rk *Ranker) wakeRanks() {
-	select {
-	case rk.Ranks.wake <- struct{}{}:
-	default:
-	}
 }

@@ -47,31 +47,23 @@ func (rd *Reader) PageLabels(ctx context.Context, pages []uid.UID) ([]links.Labe
 
 // pageLabel returns the label of a page as bytes, nil if it has none. It retries while a machine of
 // the cluster is down.
-func (rd *Reader) pageLabel(ctx context.Context, url string, u uid.UID) ([]byte, error) {
-	read := func() ([]byte, error) {
-		r, err := rd.Node.Reader()
-		if err != nil {
-			return nil, err
-		}
-		defer r.Close()
-		a, err := r.Annotation(ctx, links.UIDTriple(url, u), links.Application)
-		if err != nil || a == nil {
-			return nil, err
-		}
-		return a.Data, nil
-	}
+func (rd *Reader) pageLabel(ctx context.Context, url string, u uid.UID) (label []byte, err error) {
 	// All tries are one wait, because none of them is progress.
 	waiting, cancel := rd.Bound(ctx)
 	defer cancel()
-	for tries := 1; ; tries++ {
-		label, err := read()
-		if err == nil || rd.Node.Lone() != nil || !machine.MayPass(err) {
-			return label, err
+	err = rd.Router.Retry(waiting, machine.MayPass, func() error {
+		r, err := rd.Node.Reader()
+		if err != nil {
+			return err
 		}
-		if err := rd.Router.WaitRetry(waiting, tries, err); err != nil {
-			return nil, err
+		defer r.Close()
+		a, err := r.Annotation(ctx, links.UIDTriple(url, u), links.Application)
+		if a != nil {
+			label = a.Data
 		}
-	}
+		return err
+	})
+	return label, err
 }
 
 // Labels implements links.Graph.

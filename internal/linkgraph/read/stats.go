@@ -37,11 +37,11 @@ func (rd *Reader) Stats(ctx context.Context) (links.Stats, error) {
 	lists, err := route.Gather(ctx, rd.Router, route.Request[part]{
 		N: machine.NumPartitions, Of: func(i int) int { return i }, Size: route.NoSize, Primaries: true,
 		Local: func(s *state.State, items []int) (rank.Lists[part], error) {
-			stats, err := s.Stats(ctx, partitionsOf(items))
+			stats, err := s.Stats(ctx, derived.Partitions(0).With(items...))
 			return OnFirst(part{rd.Node.MachineID().String(), stats}, len(items)), err
 		},
 		Query: func(items []int) *route.Query {
-			return &route.Query{Kind: route.AskStats, Number: uint64(partitionsOf(items))}
+			return &route.Query{Kind: route.AskStats, Number: uint64(derived.Partitions(0).With(items...))}
 		},
 		Parse: func(a *route.Answer) ([]part, error) {
 			p := part{}
@@ -103,18 +103,10 @@ func OnFirst[T any](item T, n int) (l rank.Lists[T]) {
 	return l
 }
 
-// partitionsOf returns a set of partitions.
-func partitionsOf(items []int) (set derived.Partitions) {
-	for _, i := range items {
-		set = set.With(i)
-	}
-	return set
-}
-
 // CurrentEpoch implements links.EpochFetcher. In a cluster the member with the lowest ID of those with a graph counts the
 // changes of links that it has taken in, as all members do. So a read between two calls with the
 // same result has seen the graph of that epoch.
-func (rd *Reader) CurrentEpoch(ctx context.Context, _ uint64) (uint64, error) {
+func (rd *Reader) CurrentEpoch(ctx context.Context, _ uint64) (epoch uint64, err error) {
 	if rd.Node.Lone() != nil {
 		s, err := rd.Board.Current(ctx)
 		if err != nil {
@@ -124,19 +116,15 @@ func (rd *Reader) CurrentEpoch(ctx context.Context, _ uint64) (uint64, error) {
 	}
 	waiting, cancel := rd.Bound(ctx)
 	defer cancel()
-	for tries := 0; ; tries++ {
-		epoch, err := rd.fetchEpoch(waiting)
-		if err == nil || !machine.MayPass(err) {
-			return epoch, err
-		}
-		if err := rd.Router.WaitRetry(waiting, tries+1, err); err != nil {
-			return 0, err
-		}
-	}
+	err = rd.Router.Retry(waiting, machine.MayPass, func() (err error) {
+		epoch, err = rd.fetchEpoch(waiting)
+		return err
+	})
+	return epoch, err
 }
 
 func (rd *Reader) fetchEpoch(ctx context.Context) (uint64, error) {
-	at, err := rd.Board.Ends.Position(ctx, rd.Machine)
+	at, err := rd.ReadPosition(ctx)
 	if err != nil {
 		return 0, err
 	}

@@ -3,16 +3,14 @@
 package route
 
 import (
-	"cmp"
 	"context"
-	"errors"
 	"fmt"
+	"github.com/trefoildb/trefoil/internal/derived"
 	"math"
 	"slices"
 	"sync"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
@@ -63,70 +61,33 @@ func (r *Request[T]) Share(items []int) int {
 // Gather answers a request from the machines that hold the partitions. If a prefix will do,
 // it ends before the first item that a machine has left out.
 func Gather[T any](ctx context.Context, g *Router, r Request[T]) (rank.Lists[T], error) {
-	waiting, cancel := g.Bound(ctx)
-	defer func() { cancel() }()
-	at, err := g.Board.Ends.Position(waiting, g.Machine)
+	at, err := g.ReadPosition(ctx)
 	if err != nil {
 		return rank.Lists[T]{}, err
 	}
-	// 1. Group the items by machine. What fails is tried again, perhaps elsewhere.
-	left := make([]int, r.N)
-	for i := range left {
-		left[i] = i
-	}
+	// 1. Get pieces of the answer.
+	var mu sync.Mutex
 	var pieces []piece[T]
-	end := r.N                          // of the prefix
-	broken := map[trie.MachineID]bool{} // machines that have failed
-	for tries := 0; len(left) > 0; tries++ {
-		if tries > 0 {
-			if err := g.WaitRetry(waiting, tries, err); err != nil {
-				return rank.Lists[T]{}, err
-			}
-		}
-		before := len(left)
-		slices.Sort(left) // a prefix of the items of a machine must have the first ones
-		groups, rest := g.group(left, r.Of, r.Primaries && tries == 0, broken)
-		left = rest
-		// 2. Ask all machines at the same time.
-		var mu sync.Mutex
-		var asking sync.WaitGroup
-		err = nil
-		var fatal error
-		fatalAt := r.N // the first item without a list because of it
-		for m, items := range groups {
-			asking.Go(func() {
-				lists, done, failed := answerOf(ctx, waiting, g, at, m, items, &r)
+	end, err := g.Peers.Gather(ctx, derived.Request{
+		Items: r.N, Partition: r.Of, Primaries: r.Primaries, MayPass: machine.MayPass,
+		Holds: func(partition int) bool {
+			s := g.Board.State.Load()
+			return s != nil && s.Held.Has(partition)
+		},
+		Answer: func(waiting context.Context, m trie.MachineID, items []int) (int, error) {
+			lists, n, err := answerOf(ctx, waiting, g, at, m, items, &r)
+			if n > 0 {
 				mu.Lock()
 				defer mu.Unlock()
-				if done > 0 {
-					pieces = append(pieces, piece[T]{items[:done], lists})
-				}
-				switch {
-				case failed == nil:
-					if done < len(items) {
-						end = min(end, items[done])
-					}
-				case machine.MayPass(failed), isFailure(failed) && !broken[m]:
-					left, err = append(left, items[done:]...), failed
-					broken[m] = true
-				case items[done] < fatalAt:
-					fatal, fatalAt = failed, items[done]
-				}
-			})
-		}
-		asking.Wait()
-		switch {
-		case ctx.Err() != nil:
-			return rank.Lists[T]{}, cmp.Or(fatal, context.Cause(ctx))
-		case fatalAt < end:
-			return rank.Lists[T]{}, fatal
-		}
-		left = slices.DeleteFunc(left, func(i int) bool { return i >= end })
-		if len(left) < before { // the wait begins again with progress
-			cancel()
-			waiting, cancel = g.Bound(ctx)
-		}
+				pieces = append(pieces, piece[T]{items[:n], lists})
+			}
+			return n, err
+		},
+	})
+	if err != nil {
+		return rank.Lists[T]{}, err
 	}
+	// 2. Put them together.
 	if end < r.N && !r.Bounded {
 		return rank.Lists[T]{}, fmt.Errorf("%w: no list of item %d of %d", peer.ErrMessage, end, r.N)
 	}
@@ -135,50 +96,6 @@ func Gather[T any](ctx context.Context, g *Router, r Request[T]) (rank.Lists[T],
 		most = r.Most
 	}
 	return merge(end, most, pieces), nil
-}
-
-// isFailure reports whether an error is that of another machine that has failed to answer a correct
-// query. A further holder may answer it.
-func isFailure(err error) bool {
-	var failed *peer.RemoteError
-	return errors.As(err, &failed)
-}
-
-// group divides items by the machine that answers for their partitions: this one if it can, or
-// the first holder that is up. Machines that failed are the last choice. rest are items without one.
-func (r *Router) group(items []int, of func(i int) int, primaries bool, failed map[trie.MachineID]bool) (groups map[trie.MachineID][]int, rest []int) {
-	// 1. Find the machine of each partition, once.
-	var answerers [machine.NumPartitions]trie.MachineID
-	var p *derived.Placement
-	self := r.Node.MachineID()
-	held := derived.Partitions(0)
-	if s := r.Board.State.Load(); s != nil {
-		held = s.Held
-	}
-	if v := r.Node.View(); v != nil {
-		p = r.PlacementOf(v)
-	}
-	for i := range answerers {
-		switch {
-		case p == nil, r.Node.NoMajority(), held.Has(i) && !failed[self] && (!primaries || p.Primary(i) == self):
-			answerers[i] = self
-		default:
-			answerers[i] = r.Directory.answererOf(p, i, self, failed)
-		}
-		if answerers[i] == 0 && held.Has(i) {
-			answerers[i] = self
-		}
-	}
-	// 2. Group.
-	groups = map[trie.MachineID][]int{}
-	for _, i := range items {
-		if m := answerers[of(i)]; m == 0 {
-			rest = append(rest, i)
-		} else {
-			groups[m] = append(groups[m], i)
-		}
-	}
-	return groups, rest
 }
 
 // answerOf returns the answer of one machine, the lists of the first n items. If there is an error,

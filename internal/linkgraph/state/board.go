@@ -24,7 +24,6 @@ type Board struct {
 	*machine.Machine
 	opened   uint64 // random: it tells the epochs of this graph from those of others
 	Follower *feed.Follower
-	Ends     ends
 
 	// State is the part of the graph that this machine holds, as readers see it. It is nil until
 	// the position in the feed is known at which it begins.
@@ -121,7 +120,7 @@ func (b *Board) Await(ctx context.Context, at feed.Position) (s *State, err erro
 
 // Current returns the state with all changes that were acknowledged before the call.
 func (b *Board) Current(ctx context.Context) (*State, error) {
-	at, err := b.Ends.Position(ctx, b.Machine)
+	at, err := b.ReadPosition(ctx)
 	if err != nil {
 		return nil, err
 	}

@@ -108,15 +108,7 @@ func (r *Replacer) HoldHere(ctx context.Context, h Hold, changes []links.Change,
 // replaceLong replaces a list of very many links. Readers may see some of its links before others,
 // and other replacements of the partition wait. A failure may leave some of its links.
 func (r *Replacer) replaceLong(ctx context.Context, c *links.Change, result *links.UpdateResult) error {
-	for tries := 1; ; tries++ {
-		err := r.tryReplaceLong(ctx, c, result)
-		if err == nil || r.Node.Lone() != nil || !machine.MayPass(err) {
-			return err
-		}
-		if err := r.router.WaitRetry(ctx, tries, err); err != nil {
-			return err
-		}
-	}
+	return r.router.Retry(ctx, machine.MayPass, func() error { return r.tryReplaceLong(ctx, c, result) })
 }
 
 // tryReplaceLong is one try of replaceLong, at the present primary.

@@ -67,15 +67,8 @@ func (w *Writer) updateHere(ctx context.Context, changes []links.Change, result 
 // annotate sets the label of a triple, or removes it if label is nil. It retries while a machine of
 // the cluster is down.
 func (w *Writer) annotate(ctx context.Context, t triple.Triple, label []byte) error {
-	for tries := 1; ; tries++ {
-		err := store.Annotate(ctx, w.Node, t, links.Application, label)
-		if w.Node.Lone() != nil || !errors.Is(err, store.ErrUnavailable) {
-			return err
-		}
-		if err := w.Router.WaitRetry(ctx, tries, err); err != nil {
-			return err
-		}
-	}
+	unavailable := func(err error) bool { return errors.Is(err, store.ErrUnavailable) }
+	return w.Router.Retry(ctx, unavailable, func() error { return store.Annotate(ctx, w.Node, t, links.Application, label) })
 }
 
 // changeInTurn makes changes that depend on the present links. No other change of this graph

@@ -1,6 +1,6 @@
 // The end of the feed: which changes a read must have seen.
 
-package state
+package derived
 
 import (
 	"context"
@@ -8,7 +8,6 @@ import (
 	"sync"
 
 	"github.com/trefoildb/trefoil/internal/feed"
-	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/readtimeout"
 )
 
@@ -28,14 +27,15 @@ type round struct {
 	err  error
 }
 
-// Position returns an end of the feed that is not older than the call.
-func (e *ends) Position(ctx context.Context, m *machine.Machine) (feed.Position, error) {
+// ReadPosition returns an end of the feed that is not older than the call.
+func (m *Member) ReadPosition(ctx context.Context) (feed.Position, error) {
 	if m.Node.Lone() != nil {
 		return m.Node.ReadPosition(ctx)
 	}
 	// 1. Join the next round. The running one may have begun before a change was acknowledged.
+	e := &m.ends
 	e.mu.Lock()
-	if !e.running && !m.Go(func() { e.run(m) }) {
+	if !e.running && !m.Go(m.runRounds) {
 		e.mu.Unlock()
 		return feed.Position{}, context.Cause(m.Context)
 	}
@@ -55,14 +55,15 @@ func (e *ends) Position(ctx context.Context, m *machine.Machine) (feed.Position,
 	case <-waiting.Done():
 		err := context.Cause(waiting)
 		if ctx.Err() == nil {
-			err = fmt.Errorf("the link graph: the machines of the cluster do not report what they have committed: %w", err)
+			err = fmt.Errorf("%s: the machines of the cluster do not report what they have committed: %w", m.index.Name, err)
 		}
 		return feed.Position{}, err
 	}
 }
 
-// run makes rounds until no read waits.
-func (e *ends) run(m *machine.Machine) {
+// runRounds makes rounds until no read waits.
+func (m *Member) runRounds() {
+	e := &m.ends
 	for {
 		e.mu.Lock()
 		r := e.next
