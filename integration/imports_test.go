@@ -90,8 +90,19 @@ var layers = map[string][]string{
 	"internal/cluster/changes": {"triple", "trie", "internal/feed", "recovery", "internal/replica", "internal/store", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", "internal/cluster/writes", small},
 
 	// What indexes that follow the feed share, and the live graph of links.
-	"internal/derived":            {"triple", "trie", "recovery", "internal/feed", "rdfload", "internal/store", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", small},
-	"internal/linkgraph":          {"triple", "trie", "sparql", "recovery", "internal/feed", "links", "rdfload", "internal/store", "internal/derived", "internal/readtimeout", "internal/systemgraph", "internal/cluster/view", "internal/cluster/peer", small},
+	"internal/derived":   {"triple", "trie", "recovery", "internal/feed", "rdfload", "internal/store", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", small},
+	"internal/linkgraph": linkParts("pagerank", "update", "read", "keep", "build", "assign", "route", "state", "pagerows", "machine", "ranking"),
+	// Its folders, from the top: no reference between them runs back up.
+	"internal/linkgraph/pagerank": linkParts("keep", "read", "route", "state", "machine"),
+	"internal/linkgraph/update":   linkParts("read", "assign", "route", "state", "machine", "edits"),
+	"internal/linkgraph/read":     linkParts("route", "state", "pagerows", "machine", "edits"),
+	"internal/linkgraph/keep":     linkParts("build", "assign", "route", "state", "pagerows", "machine"),
+	"internal/linkgraph/build":    linkParts("assign", "route", "state", "pagerows", "machine"),
+	"internal/linkgraph/assign":   linkParts("route", "state", "pagerows", "machine"),
+	"internal/linkgraph/route":    linkParts("state", "machine"),
+	"internal/linkgraph/state":    linkParts("pagerows", "machine"),
+	"internal/linkgraph/pagerows": linkParts("linkrows"),
+	"internal/linkgraph/machine":  linkParts(),
 	"internal/linkgraph/edits":    {"triple", "links"},
 	"internal/linkgraph/linkrows": {"triple", "sparql", "links", "internal/store"},
 	"internal/linkgraph/ranking":  {"links"},
@@ -112,6 +123,15 @@ var layers = map[string][]string{
 
 	// What a machine is: these import nothing of the module.
 	"internal/atomicfile": {}, "internal/memory": {}, "internal/bootclock": {}, "internal/protocol": {}, "internal/processors": {}, "internal/logs": {}, "internal/notify": {}, "internal/retry": {}, "internal/tracing": {"internal/logs"},
+}
+
+// linkParts are the imports of the graph of links: those of all of it, and some of its folders.
+func linkParts(folders ...string) []string {
+	all := []string{"triple", "trie", "sparql", "recovery", "internal/feed", "links", "rdfload", "internal/store", "internal/derived", "internal/readtimeout", "internal/systemgraph", "internal/cluster/view", "internal/cluster/peer", small}
+	for _, f := range folders {
+		all = append(all, "internal/linkgraph/"+f)
+	}
+	return all
 }
 
 // small stands for the packages about the machine that a process runs on, and its files.

@@ -9,44 +9,9 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
-	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/links"
-	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
-	"github.com/trefoildb/trefoil/links/weburl"
 )
-
-func TestFindPart(t *testing.T) {
-	r := random(t)
-	for n := range 40 {
-		s := &state.State{}
-		var lasts []uid.UID
-		for i := range n + 1 {
-			last := uid.UID(10*i + 10)
-			if i == n {
-				last = ^uid.UID(0)
-			}
-			s.Parts, lasts = append(s.Parts, &state.Part{Range: uid.Range{Last: last}}), append(lasts, last)
-		}
-		for u := range uid.UID(10*n + 20) {
-			if got, want := state.FindPart(lasts, u), s.Find(u); got != want {
-				t.Fatalf("%d is of part %d of %d, want %d", u, got, n+1, want)
-			}
-		}
-		u := uid.UID(r.Uint64())
-		if got, want := state.FindPart(lasts, u), s.Find(u); got != want {
-			t.Fatalf("%d is of part %d of %d, want %d", u, got, n+1, want)
-		}
-	}
-}
-
-func TestSlotOf(t *testing.T) {
-	for _, url := range []string{"http://a.example/", "https://b.example:81/x", "urn:x", ""} {
-		if got, want := state.SlotOf(cell.HostHash(url)), uid.SlotOf(weburl.HostKey(url)); got != want {
-			t.Errorf("%q is of slot %d, want %d", url, got, want)
-		}
-	}
-}
 
 // TestManyPages reads random pages of several cells, changed and unchanged, and invalid UIDs,
 // in calls of all lengths.

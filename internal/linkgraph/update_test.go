@@ -9,14 +9,12 @@ import (
 	"sync"
 	"testing"
 
-	"github.com/trefoildb/trefoil/internal/linkgraph/assign"
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
-	"github.com/trefoildb/trefoil/links/uid"
 )
 
 // TestUpdatesAtOnce checks that concurrent updates of all kinds count correctly and lose
@@ -152,24 +150,5 @@ func TestSavedBeforeFeedIsFull(t *testing.T) {
 	last, err := w.graph.files.ReadListing()
 	if err != nil || last.Position == first.Position {
 		t.Errorf("the files are of position %s, %v, still", last.Position, err)
-	}
-}
-
-// TestKnown checks that the cache of pages is bounded and has the latest ones.
-func TestKnown(t *testing.T) {
-	k := assign.NewKnown()
-	url := func(i int) string { return fmt.Sprint("http://example.org/", i) }
-	for i := range 3 * assign.MaxKnown {
-		k.Add([]string{url(i)}, []uid.UID{uid.UID(i + 1)}, []int{0})
-	}
-	k.Add([]string{"none", strings.Repeat("x", assign.MaxKnownBytes+1)}, []uid.UID{0, 1}, []int{0, 1})
-	urls := []string{url(3*assign.MaxKnown - 1), url(0), url(2*assign.MaxKnown + 1), "none", strings.Repeat("x", assign.MaxKnownBytes+1)}
-	uids := make([]uid.UID, len(urls))
-	others := k.Get(urls, uids)
-	if fmt.Sprint(others) != "[1 3 4]" || uids[0] != 3*assign.MaxKnown || uids[2] != 2*assign.MaxKnown+2 {
-		t.Errorf("places %v are not known; %v", others, uids)
-	}
-	if n := len(k.Now) + len(k.Before); n > 2*assign.MaxKnown {
-		t.Errorf("%d pages are kept", n)
 	}
 }
