@@ -47,7 +47,55 @@ func (k *Keeper) InKeeper(ctx context.Context, do func(k *Keeper) error) error {
 	}
 }
 
-// Keeper owns the cells of this machine. Its goroutine alone uses the fields behind wishes.
+// Keeper owns the cells of this machine. Its goroutine alone uses the fields behind Wishes.
+//
+// The problem: readers must see one state of all cells, at a known position of the feed, without a
+// lock. Meanwhile changes arrive, cells are built again, partitions arrive from other machines and
+// leave, and stores are dropped from memory and loaded. So one goroutine does all of these, one after
+// the other. It publishes the result as an immutable state, which readers load from an atomic pointer.
+// What takes long runs elsewhere: decoding the feed (intake), building a cell (Rebuild), copying or
+// building a partition (the Placer). These hand over their results: by a channel, or by InKeeper.
+//
+// Invariants:
+//
+//  1. A part has exactly the changes of its pages up to its position. That is At, or Ahead if that is
+//     later. A change that a part has already is skipped by its stamp. A link of a load is
+//     applied in any case, because applying it twice gives the same list.
+//  2. A published state has only parts at its position. A part that is ahead is kept, but it is not
+//     shown until At has reached its Ahead.
+//  3. No state shows a part of a request: intake gives batches up to the end of one.
+//  4. If Hold is set, no state before it is published. The rows of a load were read at Hold, so they
+//     may have later links, and lack those that were deleted since. Readers keep the older state.
+//  5. At most one cell is built in the background. Its delta is frozen meanwhile: later changes go
+//     into new rows, which remain when the new cell takes the place of the old one.
+//  6. The files of cells have the changes up to saved, and the listing is written last. So a crash
+//     leaves either listing, and the feed is followed from its position. Parts that are ahead are
+//     left out, because a listing has one position.
+//
+// The protocol:
+//
+//	Keep:
+//	    load: read the files, if the feed reaches back to them; else begin at its end without cells
+//	    loop until the graph is closed:
+//	        one of
+//	            changes t of the feed:
+//	                read the rows of its loads, and set Hold to the end of the feed
+//	                if t is void (a clear, a large load, a deleted UID): drop all parts, At = t.At
+//	                else: resolve UIDs, read labels, append to the deltas; At = t.At
+//	                      drop parts until the rest fits into the memory, publish
+//	            a wish: run it (install or drop partitions, lose a cell, load stores, freeze for PageRank)
+//	            a cell that was built: put it under its delta, publish, write files
+//	        Tidy: start to build the cell with the largest delta, if that is too large
+//	              write files, if much has changed since the last ones or a minute has passed
+//	    after an error: retry from At. If the feed is gone: drop all parts, begin at its end
+//
+//	install(parts at position p):
+//	    while p is before At: read the feed from p on, and apply it to these parts alone
+//	    if p is later than At: Ahead = p
+//	    replace the parts of these partitions, publish
+//
+// Nothing is repaired. If a file of a cell cannot be read, its partition is dropped, and the Placer
+// gets it again. So there is one way to become right: a copy or a build, then the feed.
 type Keeper struct {
 	*machine.Machine
 	Hosts    *pagerows.Hosts
