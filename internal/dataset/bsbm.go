@@ -4,7 +4,6 @@ package dataset
 
 import (
 	"context"
-	"fmt"
 	"io"
 )
 
@@ -30,50 +29,16 @@ const (
 // producer and of the nine before it.
 type BSBM struct {
 	Seed    uint64
-	Triples int64 // the exact number; if it is 0, defaultTriples, or whole producers if Products is set
-
-	// Products, if Triples is 0, is the number of products, rounded up to whole producers.
-	Products int
-}
-
-// Validate returns an error if an option is invalid.
-func (g BSBM) Validate() error {
-	if g.Products < 0 {
-		return fmt.Errorf("%w: Products is %d; it cannot be negative", errOptions, g.Products)
-	}
-	return checkTriples(g.Triples)
+	Triples int64 // the exact number; 0 means defaultTriples
 }
 
 // Generate implements Generator.
 func (g BSBM) Generate(ctx context.Context, w io.Writer) (Counts, error) {
-	if err := g.Validate(); err != nil {
-		return Counts{}, err
-	}
-	return g.span().Generate(ctx, w)
-}
-
-// Parts implements Generator.
-func (g BSBM) Parts(n int) ([]Generator, error) {
-	if err := g.Validate(); err != nil {
-		return nil, err
-	}
-	return g.span().Parts(n)
+	return write(ctx, w, bsbm{g.Seed}, g.Triples)
 }
 
 // MediaType implements Generator.
 func (g BSBM) MediaType() string { return MediaTypeNTriples }
-
-func (g BSBM) span() span {
-	src := bsbm{g.Seed}
-	count := orDefault(g.Triples)
-	if g.Triples == 0 && g.Products > 0 {
-		count = src.size(0)
-		for unit := range (int64(g.Products) + marketProducts - 1) / marketProducts {
-			count += src.size(unit + 1)
-		}
-	}
-	return span{src: src, media: MediaTypeNTriples, count: count}
-}
 
 // bsbm is the source of BSBM. Unit 0 is the tree of types with its features. Each other unit is a
 // market: a producer with its products, a vendor with its offers, and persons with their reviews.
@@ -93,15 +58,6 @@ const (
 	marketWindow   = 10 // markets whose products a market offers and reviews
 
 	minFeatures, maxFeatures = 12, 24
-
-	// The sizes of fixed parts. emit and size must agree; a test checks it.
-	bsbmTypeTriples    = 5 // without its parent
-	bsbmFeatureTriples = 5
-	bsbmFirmTriples    = 7 // a producer or a vendor
-	bsbmProductTriples = 12 + productLevels
-	bsbmOfferTriples   = 10
-	bsbmPersonTriples  = 6
-	bsbmReviewTriples  = 8 // without ratings
 )
 
 // Tags of derived seeds.
@@ -119,30 +75,17 @@ type marketSize struct {
 	ratings  [marketReviews]int  // bit k is set if the review has rating k+1
 }
 
-func (g bsbm) marketSize(unit int64) (m marketSize, triples int64) {
+func (g bsbm) marketSize(unit int64) (m marketSize) {
 	r := newStream(g.seed, tagMarketSize, uint64(unit))
-	triples = 2*bsbmFirmTriples + marketOffers*bsbmOfferTriples + marketPersons*bsbmPersonTriples +
-		marketProducts*bsbmProductTriples + marketReviews*bsbmReviewTriples
 	for i := range marketProducts {
 		m.features[i], m.texts[i], m.numbers[i] = r.intBetween(minFeatures, maxFeatures), r.n(3), r.n(3)
-		triples += int64(m.features[i] + m.texts[i] + m.numbers[i])
 	}
 	for i := range marketReviews {
 		for k := range 4 {
 			if r.n(10) < 7 {
 				m.ratings[i] |= 1 << k
-				triples++
 			}
 		}
 	}
-	return m, triples
-}
-
-// size implements source.
-func (g bsbm) size(unit int64) int64 {
-	if unit == 0 {
-		return types*bsbmTypeTriples + types - 1 + types*typeFeatures*bsbmFeatureTriples
-	}
-	_, triples := g.marketSize(unit)
-	return triples
+	return m
 }

@@ -37,7 +37,7 @@ func (g bsbm) emit(e *emitter, unit int64) {
 		g.emitCatalogue(e)
 		return
 	}
-	size, _ := g.marketSize(unit)
+	size := g.marketSize(unit)
 	m := market{emitter: e, marketSize: size, unit: int(unit), r: newStream(g.seed, tagMarket, uint64(unit)), english: vocabularies()[english]}
 	number := strconv.Itoa(m.unit)
 	m.producer = shopInstance + "dataFromProducer" + number + "/Producer" + number + ">"

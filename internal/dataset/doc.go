@@ -20,8 +20,7 @@
 // figures of a benchmark are worthless when its data has changed.
 //
 // A data set is a sequence of units (a department, a product, a user). A unit must depend only on
-// the data set's seed and the unit's number. Its number of statements is known before it is made. A
-// part of the sequence can therefore be made without the parts before it ([Generator.Parts]). If
+// the data set's seed and the unit's number. If
 // two data sets have the same seed, the smaller one is a prefix of the larger one.
 //
 // All statements of a data set are distinct. Memory is constant. Package internal/dataset/linkgen

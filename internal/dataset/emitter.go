@@ -15,24 +15,23 @@ const (
 	rdfsLabel  = " <http://www.w3.org/2000/01/rdf-schema#label> "
 )
 
-// emitter collects lines: it drops the first skip lines, keeps the next left lines, and drops all
-// others. Subjects, predicates and objects must be in N-Triples syntax; predicates must have a
+// emitter collects lines: it keeps the next left lines, and drops all others. Subjects, predicates and objects must be in N-Triples syntax; predicates must have a
 // space on either side.
 //
 // Invariant: buf[:line] are whole lines to be written; buf[line:] is the current line.
 type emitter struct {
-	ctx        context.Context
-	w          io.Writer
-	buf        []byte
-	line       int
-	skip, left int64
-	kept       int64 // lines in buf
-	written    Counts
-	err        error
+	ctx     context.Context
+	w       io.Writer
+	buf     []byte
+	line    int
+	left    int64
+	kept    int64 // lines in buf
+	written Counts
+	err     error
 }
 
-func newEmitter(ctx context.Context, w io.Writer, skip, count int64) *emitter {
-	return &emitter{ctx: ctx, w: w, buf: make([]byte, 0, flushBytes+16<<10), skip: skip, left: count}
+func newEmitter(ctx context.Context, w io.Writer, count int64) *emitter {
+	return &emitter{ctx: ctx, w: w, buf: make([]byte, 0, flushBytes+16<<10), left: count}
 }
 
 // done reports whether further lines would be dropped.
@@ -40,8 +39,7 @@ func (e *emitter) done() bool { return e.left <= 0 }
 
 // endLine ends the current line; its newline must be in buf.
 func (e *emitter) endLine() {
-	if e.skip > 0 || e.left <= 0 {
-		e.skip--
+	if e.left <= 0 {
 		e.buf = e.buf[:e.line]
 		return
 	}

@@ -10,17 +10,12 @@ import (
 	"strings"
 )
 
-// Generator is a data set, or a part of one, before it is written. It has no state: it may be
-// written several times, and several of its parts concurrently.
+// Generator is a data set before it is written. It has no state: it may be written several times, and
+// concurrently.
 type Generator interface {
 	// Generate writes all statements, one a line. It returns the counts of the data written to w,
 	// even if it fails. When ctx is done, it stops with the context's error.
 	Generate(ctx context.Context, w io.Writer) (Counts, error)
-
-	// Parts splits the data set into n parts; n must be at least 1. Their numbers of statements
-	// differ by one at most. If they are written one after the other, they are the whole, byte for
-	// byte.
-	Parts(n int) ([]Generator, error)
 
 	// MediaType returns the syntax of Generate: MediaTypeNTriples or MediaTypeNQuads.
 	MediaType() string
@@ -69,14 +64,6 @@ func New(kind string, seed uint64, triples int64) (Generator, error) {
 	}
 	return nil, fmt.Errorf("%w: no kind of data set is called %q; the kinds are %s",
 		errOptions, kind, strings.Join(Kinds(), ", "))
-}
-
-// checkTriples is Validate for kinds with a number of triples as their only size.
-func checkTriples(triples int64) error {
-	if triples < 0 {
-		return fmt.Errorf("%w: Triples is %d; it cannot be negative", errOptions, triples)
-	}
-	return nil
 }
 
 // orDefault returns triples, or the default if it is 0.

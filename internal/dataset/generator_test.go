@@ -1,4 +1,4 @@
-// Tests of all generators: golden hashes, parts and counts.
+// Tests of all generators: golden hashes and counts.
 
 package dataset
 
@@ -11,7 +11,6 @@ import (
 	"io"
 	"regexp"
 	"strings"
-	"sync"
 	"testing"
 
 	"pgregory.net/rapid"
@@ -129,86 +128,35 @@ func TestStatementsAreTheDataSet(t *testing.T) {
 	}
 }
 
-// TestSizes checks that each unit writes exactly its size in statements.
+// TestSizes checks that each unit of an application has its size in statements.
 func TestSizes(t *testing.T) {
-	sources := map[string]source{
-		"lubm": lubm{5}, "bsbm": bsbm{5}, "texts": texts{5},
-		"photos": applicationSource{photos{5}}, "library": applicationSource{library{5}},
-	}
-	for name, src := range sources {
+	for name, app := range map[string]application{"photos": photos{5}, "library": library{5}} {
 		for unit := range int64(60) {
-			e := newEmitter(t.Context(), io.Discard, 0, 1<<40)
-			src.emit(e, unit)
-			e.flush()
-			if want := src.size(unit); e.written.Statements != want {
-				t.Errorf("%s: unit %d writes %d statements and announces %d", name, unit, e.written.Statements, want)
+			if n, want := unitsSize(t, applicationSource{app}, unit, 1), app.size(unit); n != want {
+				t.Errorf("%s: unit %d writes %d statements and announces %d", name, unit, n, want)
 			}
 		}
 	}
 }
 
-func TestParts(t *testing.T) {
-	const triples = 20_011
-	for _, kind := range Kinds() {
-		g := mustNew(t, kind, 11, triples)
-		whole := generate(t, g)
-		for _, n := range []int{2, 7, 100} {
-			parts, err := g.Parts(n)
-			if err != nil {
-				t.Fatal(err)
-			}
-			got := make([]bytes.Buffer, n)
-			var group sync.WaitGroup
-			for i, p := range parts {
-				group.Go(func() {
-					if _, err := p.Generate(t.Context(), &got[i]); err != nil {
-						t.Error(err)
-					}
-				})
-			}
-			group.Wait()
-			var joined []byte
-			for i := range got {
-				joined = append(joined, got[i].Bytes()...)
-			}
-			if !bytes.Equal(joined, whole) {
-				t.Errorf("%s: %d parts are not the whole", kind, n)
-			}
-			for i := range got {
-				if lines := bytes.Count(got[i].Bytes(), []byte("\n")); lines != triples/n && lines != triples/n+1 {
-					t.Errorf("%s: part %d of %d has %d lines", kind, i, n, lines)
-				}
-			}
-		}
+// unitsSize returns the number of statements of n units.
+func unitsSize(t testing.TB, src source, first, n int64) int64 {
+	t.Helper()
+	e := newEmitter(t.Context(), io.Discard, 1<<40)
+	for unit := range n {
+		src.emit(e, first+unit)
 	}
+	e.flush()
+	return e.written.Statements
 }
 
-// Parts of parts, more parts than statements, and short data sets.
-func TestPartsProperty(t *testing.T) {
+// TestSizesProperty checks that a data set has the requested number of lines.
+func TestSizesProperty(t *testing.T) {
 	rapid.Check(t, func(r *rapid.T) {
-		kind := rapid.SampledFrom(Kinds()).Draw(r, "kind")
 		triples := rapid.Int64Range(1, 400).Draw(r, "triples")
-		g := mustNew(t, kind, rapid.Uint64().Draw(r, "seed"), triples)
-		whole := generate(t, g)
-		if n := bytes.Count(whole, []byte("\n")); int64(n) != triples {
+		g := mustNew(t, rapid.SampledFrom(Kinds()).Draw(r, "kind"), rapid.Uint64().Draw(r, "seed"), triples)
+		if n := bytes.Count(generate(t, g), []byte("\n")); int64(n) != triples {
 			r.Fatalf("%d lines, want %d", n, triples)
-		}
-		parts, err := g.Parts(rapid.IntRange(1, 20).Draw(r, "parts"))
-		if err != nil {
-			r.Fatal(err)
-		}
-		var got []byte
-		for _, p := range parts {
-			some, err := p.Parts(rapid.IntRange(1, 3).Draw(r, "parts of the part"))
-			if err != nil {
-				r.Fatal(err)
-			}
-			for _, p := range some {
-				got = append(got, generate(t, p)...)
-			}
-		}
-		if !bytes.Equal(got, whole) {
-			r.Fatal("the parts are not the whole")
 		}
 	})
 }
@@ -223,14 +171,8 @@ func TestSmallerIsPrefix(t *testing.T) {
 }
 
 func TestOptions(t *testing.T) {
-	for _, err := range []error{
-		LUBM{Triples: -1}.Validate(),
-		LUBM{Universities: -1}.Validate(),
-		Texts{Triples: -1}.Validate(),
-		Photos{Triples: -1}.Validate(),
-		Library{Triples: -1}.Validate(),
-	} {
-		if !errors.Is(err, errOptions) {
+	for _, g := range []Generator{LUBM{Triples: -1}, BSBM{Triples: -1}, Texts{Triples: -1}, Photos{Triples: -1}, Library{Triples: -1}} {
+		if _, err := g.Generate(t.Context(), io.Discard); !errors.Is(err, errOptions) {
 			t.Errorf("bad options gave %v", err)
 		}
 	}
@@ -244,11 +186,8 @@ func TestOptions(t *testing.T) {
 		}
 	}
 	for _, g := range []Generator{LUBM{}, BSBM{}, Texts{}, Photos{}, Library{}} {
-		if parts, err := g.Parts(1); err != nil || parts[0].MediaType() != g.MediaType() {
+		if _, err := g.Generate(t.Context(), &failing{left: 1000}); !errors.Is(err, errFull) {
 			t.Errorf("zero options of %T: %v", g, err)
-		}
-		if _, err := g.Parts(0); err == nil {
-			t.Errorf("%T: 0 parts are no error", g)
 		}
 	}
 }

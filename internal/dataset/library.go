@@ -36,23 +36,9 @@ type Library struct {
 
 var _ Application = Library{}
 
-// Validate returns an error if an option is invalid.
-func (g Library) Validate() error { return checkTriples(g.Triples) }
-
-// Generate implements Generator: it writes the initial data set.
+// Generate implements Generator.
 func (g Library) Generate(ctx context.Context, w io.Writer) (Counts, error) {
-	if err := g.Validate(); err != nil {
-		return Counts{}, err
-	}
-	return g.span().Generate(ctx, w)
-}
-
-// Parts implements Generator.
-func (g Library) Parts(n int) ([]Generator, error) {
-	if err := g.Validate(); err != nil {
-		return nil, err
-	}
-	return g.span().Parts(n)
+	return write(ctx, w, applicationSource{library{g.Seed}}, g.Triples)
 }
 
 // MediaType implements Generator.
@@ -61,10 +47,6 @@ func (g Library) MediaType() string { return MediaTypeNQuads }
 // Statements implements Application.
 func (g Library) Statements() iter.Seq[Statement] {
 	return initial(library{g.Seed}, orDefault(g.Triples))
-}
-
-func (g Library) span() span {
-	return span{src: applicationSource{library{g.Seed}}, media: MediaTypeNQuads, count: orDefault(g.Triples)}
 }
 
 const (

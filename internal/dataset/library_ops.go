@@ -11,7 +11,7 @@ import (
 // Ops implements Application. Two operations out of three are searches. A client keeps its changes
 // in memory; they stay about as large as the initial data set.
 func (g Library) Ops(client, clients int) iter.Seq[Op] {
-	institutions := max(1, wholeUnits(g.span().src, orDefault(g.Triples)))
+	institutions := max(1, wholeUnits(library{g.Seed}, orDefault(g.Triples)))
 	mine := shareOf(institutions, client, clients)
 	return func(yield func(Op) bool) {
 		c := &libraryClient{

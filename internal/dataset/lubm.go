@@ -4,9 +4,7 @@ package dataset
 
 import (
 	"context"
-	"fmt"
 	"io"
-	"math"
 )
 
 // univNS is the namespace of the classes and properties of LUBM.
@@ -30,55 +28,13 @@ const univNS = "http://trefoil.example/onto/univ-bench.owl#"
 // A university has 15-25 departments, about 200,000 triples. Degrees are from universities 0-999,
 // even if these are not in the data, as in the original.
 type LUBM struct {
-	Seed uint64
-
-	// Triples is the exact number of triples. If it is 0, it is defaultTriples, or whole
-	// universities if Universities is set.
-	Triples int64
-
-	// Universities, if Triples is 0, is the number of whole universities.
-	Universities int
-}
-
-// Validate returns an error if an option is invalid.
-func (g LUBM) Validate() error {
-	if g.Universities < 0 || g.Universities > math.MaxInt32 {
-		return fmt.Errorf("%w: Universities is %d; it is to be between 0 and 2^31-1", errOptions, g.Universities)
-	}
-	return checkTriples(g.Triples)
-}
-
-func (g LUBM) span() (span, error) {
-	if err := g.Validate(); err != nil {
-		return span{}, err
-	}
-	src := lubm{g.Seed}
-	count := orDefault(g.Triples)
-	if g.Triples == 0 && g.Universities > 0 {
-		count = 0
-		for unit := range int64(g.Universities) * unitsAUniversity {
-			count += src.size(unit)
-		}
-	}
-	return span{src: src, media: MediaTypeNTriples, count: count}, nil
+	Seed    uint64
+	Triples int64 // the exact number; 0 means defaultTriples
 }
 
 // Generate implements Generator.
 func (g LUBM) Generate(ctx context.Context, w io.Writer) (Counts, error) {
-	s, err := g.span()
-	if err != nil {
-		return Counts{}, err
-	}
-	return s.Generate(ctx, w)
-}
-
-// Parts implements Generator.
-func (g LUBM) Parts(n int) ([]Generator, error) {
-	s, err := g.span()
-	if err != nil {
-		return nil, err
-	}
-	return s.Parts(n)
+	return write(ctx, w, lubm{g.Seed}, g.Triples)
 }
 
 // MediaType implements Generator.
@@ -92,17 +48,6 @@ const (
 	maxDepartments   = 25
 	unitsAUniversity = 1 + maxDepartments
 	alumniOf         = 1000 // number of universities that degrees are from
-
-	// The sizes of fixed parts. emit and size must agree; a test checks it.
-	universityTriples = 6
-	departmentTriples = 7 // with its head
-	groupTriples      = 2
-	facultyTriples    = 11 // without courses and publications
-	professorTriples  = 2  // beyond facultyTriples
-	courseTriples     = 6  // with its teacher
-	paperTriples      = 5  // without coauthors
-	undergradTriples  = 8  // without courses and advisor
-	graduateTriples   = 11 // without courses and assistance
 )
 
 // Tags of derived seeds.
@@ -175,9 +120,6 @@ func (g lubm) shape(university int64, department int) *departmentShape {
 // professors returns the number of faculty without lecturers. Lecturers come last.
 func (d *departmentShape) professors() int { return d.faculty - d.ranks[lecturer] }
 
-// The draws that determine a thing's number of triples must be the first ones of its stream,
-// because size repeats them.
-
 func drawPublication(r *stream) (coauthors int) { return r.n(3) }
 
 func drawUndergraduate(r *stream) (courses int, advised bool) {
@@ -187,52 +129,3 @@ func drawUndergraduate(r *stream) (courses int, advised bool) {
 // drawGraduate returns the number of the student's courses. assists is 0 for a teaching assistant,
 // 1 for a research assistant, and 2 or 3 for neither.
 func drawGraduate(r *stream) (courses, assists int) { return r.intBetween(1, 3), r.n(4) }
-
-// triples returns the number of triples of the department. It must agree with the emit methods.
-func (d *departmentShape) triples() int64 {
-	// 1. The parts of fixed size.
-	n := departmentTriples + groupTriples*d.groups
-	n += facultyTriples*d.faculty + professorTriples*d.professors()
-	n += courseTriples * (d.courses[d.faculty] + d.graduateCourse[d.faculty])
-	// 2. The parts whose size is drawn, each from its own stream.
-	paper := 0
-	for _, papers := range d.papers[:d.faculty] {
-		for range papers {
-			r := newStream(d.seed, tagPublication, uint64(paper))
-			n += paperTriples + drawPublication(&r)
-			paper++
-		}
-	}
-	for i := range d.undergraduates {
-		r := newStream(d.seed, tagUndergraduate, uint64(i))
-		courses, advised := drawUndergraduate(&r)
-		n += undergradTriples + courses
-		if advised {
-			n++
-		}
-	}
-	for i := range d.graduates {
-		r := newStream(d.seed, tagGraduate, uint64(i))
-		courses, assists := drawGraduate(&r)
-		n += graduateTriples + courses
-		switch assists {
-		case 0:
-			n += 2
-		case 1:
-			n++
-		}
-	}
-	return int64(n)
-}
-
-// size implements source.
-func (g lubm) size(unit int64) int64 {
-	university, department := unit/unitsAUniversity, int(unit%unitsAUniversity)-1
-	switch {
-	case department < 0:
-		return universityTriples
-	case department >= g.departments(university):
-		return 0
-	}
-	return g.shape(university, department).triples()
-}

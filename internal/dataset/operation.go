@@ -101,6 +101,8 @@ type Application interface {
 }
 
 // application is the common part of Photos and Library: units made of Statements.
+//
+// Invariant: a unit has exactly size(unit) statements.
 type application interface {
 	size(unit int64) int64
 	statements(unit int64) []Statement
@@ -129,6 +131,17 @@ func initial(a application, count int64) iter.Seq[Statement] {
 				}
 				left--
 			}
+		}
+	}
+}
+
+// wholeUnits returns the number of units at the start of an application that fit into a number of statements.
+func wholeUnits(a application, statements int64) int64 {
+	unit := int64(0)
+	for ; ; unit++ {
+		statements -= a.size(unit)
+		if statements < 0 {
+			return unit
 		}
 	}
 }

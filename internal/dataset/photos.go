@@ -31,23 +31,9 @@ type Photos struct {
 
 var _ Application = Photos{}
 
-// Validate returns an error if an option is invalid.
-func (g Photos) Validate() error { return checkTriples(g.Triples) }
-
-// Generate implements Generator: it writes the initial data set.
+// Generate implements Generator.
 func (g Photos) Generate(ctx context.Context, w io.Writer) (Counts, error) {
-	if err := g.Validate(); err != nil {
-		return Counts{}, err
-	}
-	return g.span().Generate(ctx, w)
-}
-
-// Parts implements Generator.
-func (g Photos) Parts(n int) ([]Generator, error) {
-	if err := g.Validate(); err != nil {
-		return nil, err
-	}
-	return g.span().Parts(n)
+	return write(ctx, w, applicationSource{photos{g.Seed}}, g.Triples)
 }
 
 // MediaType implements Generator.
@@ -56,10 +42,6 @@ func (g Photos) MediaType() string { return MediaTypeNTriples }
 // Statements implements Application.
 func (g Photos) Statements() iter.Seq[Statement] {
 	return initial(photos{g.Seed}, orDefault(g.Triples))
-}
-
-func (g Photos) span() span {
-	return span{src: applicationSource{photos{g.Seed}}, media: MediaTypeNTriples, count: orDefault(g.Triples)}
 }
 
 const (

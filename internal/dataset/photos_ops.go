@@ -10,7 +10,7 @@ import (
 // Ops implements Application. Two operations out of three are searches. A client keeps its changes
 // in memory; they stay about as large as the initial data set.
 func (g Photos) Ops(client, clients int) iter.Seq[Op] {
-	users := max(1, wholeUnits(g.span().src, orDefault(g.Triples)))
+	users := max(1, wholeUnits(photos{g.Seed}, orDefault(g.Triples)))
 	mine := shareOf(users, client, clients)
 	return func(yield func(Op) bool) {
 		c := &photoClient{

@@ -17,7 +17,7 @@ import (
 // TestBSBMShape counts the things of ten markets and follows each reference to a product.
 func TestBSBMShape(t *testing.T) {
 	seed.Slow(t)
-	data := generate(t, BSBM{Seed: 1, Products: 10*marketProducts - 1})
+	data := generate(t, BSBM{Seed: 1, Triples: unitsSize(t, bsbm{1}, 0, 11)})
 	for class, want := range map[string]int{"ProductType": types, "ProductFeature": types * typeFeatures, "Producer": 10, "Vendor": 10,
 		"Product": 10 * marketProducts, "Offer": 10 * marketOffers, "Review": 10 * marketReviews} {
 		if n := bytes.Count(data, []byte(rdfType+shopVocabulary+class+">")); n != want {
@@ -42,7 +42,7 @@ func TestBSBMShape(t *testing.T) {
 }
 
 func TestLUBMShape(t *testing.T) {
-	g := LUBM{Seed: 1, Universities: 1}
+	g := LUBM{Seed: 1, Triples: unitsSize(t, lubm{1}, 0, unitsAUniversity)}
 	data := generate(t, g)
 	lines := bytes.Count(data, []byte("\n"))
 	if lines < 130_000 || lines > 280_000 {
@@ -95,7 +95,7 @@ func TestLUBMShape(t *testing.T) {
 // TestLUBMReferences checks that every referenced thing of a department has a class, because joins
 // must find it.
 func TestLUBMReferences(t *testing.T) {
-	data := string(generate(t, LUBM{Seed: 4, Universities: 1}))
+	data := string(generate(t, LUBM{Seed: 4, Triples: unitsSize(t, lubm{4}, 0, unitsAUniversity)}))
 	typed := make(map[string]bool)
 	for line := range strings.Lines(data) {
 		if s, _, ok := strings.Cut(line, rdfType); ok {

@@ -29,31 +29,13 @@ type Texts struct {
 	Triples int64 // the exact number; 0 means defaultTriples
 }
 
-// Validate returns an error if an option is invalid.
-func (g Texts) Validate() error { return checkTriples(g.Triples) }
-
 // Generate implements Generator.
 func (g Texts) Generate(ctx context.Context, w io.Writer) (Counts, error) {
-	if err := g.Validate(); err != nil {
-		return Counts{}, err
-	}
-	return g.span().Generate(ctx, w)
-}
-
-// Parts implements Generator.
-func (g Texts) Parts(n int) ([]Generator, error) {
-	if err := g.Validate(); err != nil {
-		return nil, err
-	}
-	return g.span().Parts(n)
+	return write(ctx, w, texts{g.Seed}, g.Triples)
 }
 
 // MediaType implements Generator.
 func (g Texts) MediaType() string { return MediaTypeNTriples }
-
-func (g Texts) span() span {
-	return span{src: texts{g.Seed}, media: MediaTypeNTriples, count: orDefault(g.Triples)}
-}
 
 const (
 	shop = "<" + shopNS
@@ -69,9 +51,6 @@ const (
 	pCreated     = " " + shop + "created> "
 	pText        = " " + shop + "text> "
 
-	productTriples = 6 // without labels and descriptions
-	reviewTriples  = 4
-
 	textMinChars, textMaxChars = 200, 1000
 	textSlackChars             = 60 // the last sentence may exceed the target by this
 )
@@ -79,23 +58,11 @@ const (
 // texts is the source of Texts; a unit is a product with its reviews.
 type texts struct{ seed uint64 }
 
-// drawProduct must be the first draw of a product's stream, because size repeats it.
-func drawProduct(r *stream) (labels, descriptions, reviews int) {
-	return r.intBetween(1, 2), r.intBetween(2, 3), r.n(5)
-}
-
-// size implements source.
-func (g texts) size(unit int64) int64 {
-	r := newStream(g.seed, 0, uint64(unit))
-	labels, descriptions, reviews := drawProduct(&r)
-	return int64(productTriples + labels + descriptions + reviewTriples*reviews)
-}
-
 // emit implements source.
 func (g texts) emit(e *emitter, unit int64) {
 	// 1. The product with its fixed number of triples.
 	r := newStream(g.seed, 0, uint64(unit))
-	labels, descriptions, reviews := drawProduct(&r)
+	labels, descriptions, reviews := r.intBetween(1, 2), r.intBetween(2, 3), r.n(5)
 	s := append(make([]byte, 0, 64), "<http://shop.example/product/"...)
 	s = strconv.AppendInt(s, unit, 10)
 	s = append(s, '>')
