@@ -11,7 +11,7 @@
 //     everywhere, for ever. If two lists share targets, their samples take each of these together
 //     or not at all. So samples are about as similar as the lists (Broder et al., Min-wise
 //     Independent Permutations, STOC 1998). It is unbiased if uid.Mix is independent of the order
-//     of UIDs. See [Consistent], and [Smallest] for streams.
+//     of UIDs. See [Consistent].
 //
 // A [Class] limits a sample: to all links, those to other hosts, or those to other domains. Other
 // links are left out before the sample is drawn. So a sample of n has n links if the class has
