@@ -16,6 +16,8 @@ import (
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/feedtest"
+	"github.com/trefoildb/trefoil/internal/testing/serving"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -54,19 +56,11 @@ func (n *tapped) fail(err error) (last error) {
 // TestLargeCommits: a consumer that keeps the positions of the changes has whole commits behind each, whatever part the
 // feed of the node fails at.
 func TestLargeCommits(t *testing.T) {
-	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // behind the server, which is stopped first
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := storetest.Open(t)
 	word := func(i int) triple.Term { return triple.NewString(fmt.Sprint("word ", i)) }
 	feedtest.Follower(t, db, word, func(s *feedtest.Source) feedtest.Consumer {
 		node := &tapped{Triples: db, feed: s}
-		c := newClient(t, serveStore(t, node, server.Options{}), client.Options{Retries: 2})
+		c := newClient(t, serving.Serve(t, node, server.Options{}), client.Options{Retries: 2})
 		since, set := "0", feedtest.Set{}
 		return feedtest.Consumer{Objects: set.Objects, Follow: func(ctx context.Context) error {
 			node.fail(nil)

@@ -9,7 +9,6 @@ import (
 	"context"
 	"errors"
 	"io"
-	"net"
 	"net/http"
 	"sync"
 	"testing"
@@ -18,9 +17,10 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/serving"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -31,49 +31,8 @@ const ex = "http://example.org/"
 // startNode serves a store on a port of its own.
 func startNode(t testing.TB, options server.Options) (url string, db *store.Store) {
 	t.Helper()
-	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20, Version: "test"})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() { // behind the server, which is stopped first
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return serveStore(t, db, options), db
-}
-
-// serveStore serves the triples of an open store.
-func serveStore(t testing.TB, db store.Triples, options server.Options) (url string) {
-	t.Helper()
-	var err error
-	if options.Engine == nil {
-		if options.Engine, err = engine.New(db, engine.Options{}); err != nil {
-			t.Fatal(err)
-		}
-	}
-	api, err := server.New(db, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv, err := server.NewServer(api, server.ServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ln) }()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-		defer cancel()
-		if err := errors.Join(srv.Shutdown(ctx), <-served); err != nil {
-			t.Error(err)
-		}
-	})
-	return "http://" + ln.Addr().String()
+	db = storetest.Open(t)
+	return serving.Serve(t, db, options), db
 }
 
 // newClient returns a client whose pauses take no time.

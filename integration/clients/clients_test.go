@@ -7,17 +7,16 @@ package clients
 
 import (
 	"context"
-	"errors"
-	"net"
 	"os"
 	"os/exec"
 	"strings"
 	"testing"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/serving"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -45,38 +44,11 @@ func absent(t *testing.T, what string) {
 // serve starts a node with the triples and returns its URL.
 func serve(t *testing.T, options server.Options, triples []triple.Triple) (string, *store.Store) {
 	t.Helper()
-	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20})
-	if err != nil {
+	db := storetest.Open(t)
+	if _, err := store.Add(t.Context(), db, triples); err != nil {
 		t.Fatal(err)
 	}
-	if _, err := store.Add(context.Background(), db, triples); err != nil {
-		t.Fatal(err)
-	}
-	if options.Engine, err = engine.New(db, engine.Options{}); err != nil {
-		t.Fatal(err)
-	}
-	api, err := server.New(db, options)
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv, err := server.NewServer(api, server.ServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(listener) }()
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 10*time.Second)
-		defer cancel()
-		if err := errors.Join(srv.Shutdown(ctx), <-served, db.Close()); err != nil {
-			t.Error(err)
-		}
-	})
-	return "http://" + listener.Addr().String(), db
+	return serving.Serve(t, db, options), db
 }
 
 // converse runs a client to its end, and fails the test where it fails.

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/feedtest"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -28,15 +29,7 @@ func (s tapped) Feed() feed.Source { return s.feed }
 
 // TestLargeCommits: a chain of a full archive and increments has whole commits only, whatever part the feed fails at.
 func TestLargeCommits(t *testing.T) {
-	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := storetest.Open(t)
 	dir, restored := t.TempDir(), 0
 	word := func(i int) triple.Term { return triple.NewString(fmt.Sprint("word ", i)) }
 	feedtest.Follower(t, db, word, func(s *feedtest.Source) feedtest.Consumer {

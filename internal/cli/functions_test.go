@@ -3,53 +3,23 @@
 package cli
 
 import (
-	"context"
-	"net"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
 
-	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/functions"
 	"github.com/trefoildb/trefoil/internal/server"
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/serving"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 )
 
 func TestFunctions(t *testing.T) {
 	// 1. Serve a store with functions.
-	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := storetest.Open(t)
 	service := functions.Open(functions.Options{Store: db, Feed: db.Feed()})
-	defer service.Close()
-	queries, err := engine.New(service.Checked(), engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	api, err := server.New(service.Checked(), server.Options{Functions: service, Engine: queries})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv, err := server.NewServer(api, server.ServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ln) }()
-	defer func() {
-		if err := srv.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-		<-served
-	}()
-	to := "http://" + ln.Addr().String()
+	storetest.CloseLater(t, service)
+	to := serving.Serve(t, service.Checked(), server.Options{Functions: service})
 	// 2. Run the commands.
 	file := filepath.Join("..", "functions", "sandbox", "testdata", "schema.wasm")
 	module, err := os.ReadFile(file)

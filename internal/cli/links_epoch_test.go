@@ -3,32 +3,22 @@
 package cli
 
 import (
-	"net/http/httptest"
 	"strconv"
 	"strings"
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/server"
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/serving"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/links"
 )
 
 // TestLinksEpoch: all commands that read take an epoch, and fail at another one.
 func TestLinksEpoch(t *testing.T) {
 	g, uids := letters(t)
-	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	api, err := server.New(db, server.Options{Links: g})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(api)
-	defer srv.Close()
+	to := serving.Serve(t, storetest.Open(t), server.Options{Links: g})
 	const page = "http://www.letters.org/alpha"
-	code, stdout, stderr := run(t, "", "links", "epoch", "--to", srv.URL)
+	code, stdout, stderr := run(t, "", "links", "epoch", "--to", to)
 	epoch := strings.TrimSpace(stdout)
 	if code != exitDone || epoch != strconv.FormatUint(g.Epoch(), 10) {
 		t.Fatalf("%d %q %s; the epoch is %d", code, stdout, stderr, g.Epoch())
@@ -38,10 +28,10 @@ func TestLinksEpoch(t *testing.T) {
 		{"degree", page}, {"pages"}, {"rank", page},
 	}
 	ask := func(args []string, epoch string) (int, string, string) {
-		return run(t, "", append(append([]string{"links"}, args...), "--to", srv.URL, "--epoch", epoch)...)
+		return run(t, "", append(append([]string{"links"}, args...), "--to", to, "--epoch", epoch)...)
 	}
 	for _, args := range commands {
-		code, want, stderr := run(t, "", append(append([]string{"links"}, args...), "--to", srv.URL)...)
+		code, want, stderr := run(t, "", append(append([]string{"links"}, args...), "--to", to)...)
 		if code != exitDone || want == "" {
 			t.Fatalf("%q: %d %s", args, code, stderr)
 		}

@@ -10,8 +10,6 @@ import (
 	"fmt"
 	"maps"
 	"math/rand/v2"
-	"net/http"
-	"net/http/httptest"
 	"os"
 	"path/filepath"
 	"slices"
@@ -19,10 +17,11 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
+	"github.com/trefoildb/trefoil/internal/testing/serving"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/linkfile"
@@ -533,37 +532,19 @@ func stopLinks(t *testing.T, data, file string, updating bool, batches int) int 
 // Through a server, links go to its bulk loader, and labels and whole pages to its
 // graph of links.
 func TestLoadLinksTo(t *testing.T) {
-	db, err := store.Open(filepath.Join(t.TempDir(), "store"), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	e, err := engine.New(db, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	api, err := server.New(db, server.Options{Engine: e})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(api)
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		srv.Close()
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := storetest.Open(t)
+	to := serving.Serve(t, db, server.Options{})
 	dir := t.TempDir()
 	g := linkstest.New()
 	load := func(want int, says string, args ...string) {
 		t.Helper()
-		code, stdout, stderr := runLinks(t, g, "", append([]string{"load", "--links", "--to", srv.URL}, args...)...)
+		code, stdout, stderr := runLinks(t, g, "", append([]string{"load", "--links", "--to", to}, args...)...)
 		if code != want || !strings.Contains(stdout+stderr, says) {
 			t.Errorf("%q: %d, want %d and %q\n%s%s", args, code, want, says, stdout, stderr)
 		}
 	}
 	count := func(p triple.Pattern) int64 {
-		c, err := client.New(srv.URL, client.Options{})
+		c, err := client.New(to, client.Options{})
 		if err != nil {
 			t.Fatal(err)
 		}

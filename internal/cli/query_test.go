@@ -17,8 +17,9 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
+	"github.com/trefoildb/trefoil/internal/testing/serving"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 )
 
 const peopleNT = `<http://ex/ada> <http://ex/name> "Ada" .
@@ -38,28 +39,13 @@ func eachStore(t *testing.T, ntriples string, test func(t *testing.T, flags ...s
 	}
 	t.Run("data", func(t *testing.T) { test(t, "--data", load(t)) })
 	t.Run("to", func(t *testing.T) {
-		db, err := store.Open(load(t), store.Options{MinFreeBytes: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		db := storetest.OpenDir(t, load(t))
 		// As of a directory, a query has all the time that a slow machine takes.
 		e, err := engine.New(db, engine.Options{Timeout: -1})
 		if err != nil {
 			t.Fatal(err)
 		}
-		api, err := server.New(db, server.Options{Engine: e})
-		if err != nil {
-			t.Fatal(err)
-		}
-		srv := httptest.NewServer(api)
-		t.Cleanup(func() {
-			http.DefaultClient.CloseIdleConnections()
-			srv.Close()
-			if err := db.Close(); err != nil {
-				t.Error(err)
-			}
-		})
-		test(t, "--to", srv.URL)
+		test(t, "--to", serving.Serve(t, db, server.Options{Engine: e}))
 	})
 }
 

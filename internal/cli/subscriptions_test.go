@@ -3,9 +3,7 @@
 package cli
 
 import (
-	"context"
 	"errors"
-	"net"
 	"strings"
 	"testing"
 	"time"
@@ -16,16 +14,14 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/subscriptions"
 	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/serving"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 func TestSubscriptions(t *testing.T) {
 	// 1. Serve a store with subscriptions.
-	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
+	db := storetest.Open(t)
 	check := func(target string) error {
 		if target != "https://example.org/" {
 			return errors.New("not allowed")
@@ -34,28 +30,8 @@ func TestSubscriptions(t *testing.T) {
 	}
 	registry := &subscriptions.Registry{Store: db, Filter: server.Filter, CheckURL: check, Key: []byte("key")}
 	counter := readcount.Start(readcount.Options{Registry: registry, Every: time.Millisecond})
-	defer counter.Close()
-	api, err := server.New(db, server.Options{Subscriptions: registry, Reads: counter})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv, err := server.NewServer(api, server.ServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	ln, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(ln) }()
-	defer func() {
-		if err := srv.Shutdown(context.Background()); err != nil {
-			t.Error(err)
-		}
-		<-served
-	}()
-	to := "http://" + ln.Addr().String()
+	t.Cleanup(counter.Close)
+	to := serving.Serve(t, db, server.Options{Subscriptions: registry, Reads: counter})
 	// 2. Run the commands.
 	for _, step := range []struct {
 		args   []string

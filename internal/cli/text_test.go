@@ -3,42 +3,23 @@
 package cli
 
 import (
-	"net/http"
-	"net/http/httptest"
-	"path/filepath"
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/server"
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/serving"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 )
 
 // serveTexts returns the flags for a server with a text index.
 func serveTexts(t *testing.T) []string {
-	db, err := store.Open(filepath.Join(t.TempDir(), "store"), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	db := storetest.Open(t)
 	index, err := textsearch.Open(db, textsearch.Options{Dir: t.TempDir()})
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := server.New(db, server.Options{Text: index})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv := httptest.NewServer(api)
-	t.Cleanup(func() {
-		http.DefaultClient.CloseIdleConnections()
-		srv.Close()
-		if err := index.Close(); err != nil {
-			t.Error(err)
-		}
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
-	return []string{"--to", srv.URL}
+	storetest.CloseLater(t, index)
+	return []string{"--to", serving.Serve(t, db, server.Options{Text: index})}
 }
 
 // TestSearch: predicates are indexed, and literals are found, on a server.

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -20,15 +21,7 @@ import (
 // a graph.
 func people(t testing.TB) *store.Store {
 	t.Helper()
-	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := storetest.Open(t)
 	var all []triple.Triple
 	for i := range 20 {
 		s := iri(fmt.Sprintf("s%02d", i))

@@ -11,9 +11,9 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/feed"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/columncache"
 	"github.com/trefoildb/trefoil/internal/testing/feedtest"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
@@ -21,15 +21,7 @@ import (
 
 // TestLargeCommits: the columns of a position have whole commits only, whatever part the feed fails at.
 func TestLargeCommits(t *testing.T) {
-	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		if err := db.Close(); err != nil {
-			t.Error(err)
-		}
-	})
+	db := storetest.Open(t)
 	key, _ := triple.AppendTerm(nil, triple.NewIRI(feedtest.Predicate))
 	literal := func(i int) triple.Term { return triple.NewString(fmt.Sprint("word ", i)) }
 	feedtest.Follower(t, db, literal, func(s *feedtest.Source) feedtest.Consumer {

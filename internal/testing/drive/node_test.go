@@ -7,8 +7,6 @@ import (
 	"errors"
 	"iter"
 	"math/rand/v2"
-	"net"
-	"os"
 	"strconv"
 	"strings"
 	"sync"
@@ -20,60 +18,23 @@ import (
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/dataset"
 	"github.com/trefoildb/trefoil/internal/server"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/drive"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
+	"github.com/trefoildb/trefoil/internal/testing/serving"
+	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
-// seedOf returns the seed of a test, and logs it.
-func seedOf(t *testing.T) uint64 {
-	t.Helper()
-	seed := rand.Uint64N(1 << 32)
-	if s := os.Getenv("TREFOIL_SEED"); s != "" {
-		n, err := strconv.ParseUint(s, 10, 64)
-		if err != nil {
-			t.Fatalf("TREFOIL_SEED: %v", err)
-		}
-		seed = n
-	}
-	t.Logf("TREFOIL_SEED=%d repeats this", seed)
-	return seed
-}
-
 // serve serves an empty store and returns a client of it.
 func serve(t *testing.T) drive.Store {
 	t.Helper()
-	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20})
+	c, err := client.New(serving.Serve(t, storetest.Open(t), server.Options{}), client.Options{})
 	if err != nil {
 		t.Fatal(err)
 	}
-	api, err := server.New(db, server.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	srv, err := server.NewServer(api, server.ServerOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
-	served := make(chan error, 1)
-	go func() { served <- srv.Serve(listener) }()
-	c, err := client.New("http://"+listener.Addr().String(), client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	t.Cleanup(func() {
-		ctx, cancel := context.WithTimeout(context.Background(), 2*time.Minute)
-		defer cancel()
-		if err := errors.Join(c.Close(), srv.Shutdown(ctx), <-served, db.Close()); err != nil {
-			t.Error(err)
-		}
-	})
+	storetest.CloseLater(t, c)
 	return drive.OverHTTP{Client: c}
 }
 
@@ -87,7 +48,7 @@ func applications(seed uint64) map[string]dataset.Application {
 // A node gives the oracle's answers and numbers to one client, and to several at once.
 func TestNode(t *testing.T) {
 	const operations = 400
-	seed := seedOf(t)
+	seed := seed.Number(t)
 	for name, app := range applications(seed) {
 		for _, clients := range []int{1, 4} {
 			t.Run(name+" "+strconv.Itoa(clients), func(t *testing.T) {
@@ -168,7 +129,7 @@ func (f faulty) changed(rows iter.Seq2[triple.Triple, error]) iter.Seq2[triple.T
 
 // Each kind of wrong answer is noticed.
 func TestWrongAnswersAreNoticed(t *testing.T) {
-	seed := seedOf(t)
+	seed := seed.Number(t)
 	random := rand.New(rand.NewPCG(seed, 1))
 	stranger := triple.Triple{Subject: triple.NewIRI("http://e.x/s"), Predicate: triple.NewIRI("http://e.x/p"), Object: triple.NewString("o")}
 	for want, f := range map[string]faulty{
@@ -225,7 +186,7 @@ func TestWrongAnswersAreNoticed(t *testing.T) {
 
 // What is measured is checked afterwards, and changes that were lost are noticed.
 func TestMeasure(t *testing.T) {
-	seed := seedOf(t)
+	seed := seed.Number(t)
 	for _, loses := range []bool{false, true} {
 		app := applications(seed)["photos"]
 		store, d := serve(t), new(drive.Driver)
