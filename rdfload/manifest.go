@@ -1,13 +1,16 @@
-// The manifest of a load: its inputs and the runs on disk, for a resumed load.
+// The manifest of a load: its inputs, prefixes and runs on disk; and the search for a load that can be resumed.
 
 package rdfload
 
 import (
 	"encoding/json"
+	"errors"
 	"fmt"
+	"io/fs"
 	"os"
 	"path/filepath"
 	"slices"
+	"sync"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/atomicfile"
@@ -150,4 +153,182 @@ func (m *manifest) unchanged(inputs []manifestInput, settings manifestSettings) 
 		return fmt.Errorf("%w: the options differ from those that the load began with (%+v, now %+v); use the same or load again without --resume", ErrChanged, m.Settings, settings)
 	}
 	return nil
+}
+
+// Limits of declared prefixes, because the manifest must stay small.
+const (
+	maxDeclared      = 1024
+	maxDeclaredBytes = 1024 // of a name and its IRI
+)
+
+// declared are the prefixes of a load, in their order. It is safe for concurrent use.
+type declared struct {
+	mu   sync.Mutex
+	list [][2]string // name and IRI
+}
+
+// IsZero reports whether the list is empty. Without it, encoding/json would read the list, for omitzero,
+// while parsers add to it.
+func (d *declared) IsZero() bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return len(d.list) == 0
+}
+
+// MarshalJSON writes the list.
+func (d *declared) MarshalJSON() ([]byte, error) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	return json.Marshal(d.list)
+}
+
+// UnmarshalJSON reads the list.
+func (d *declared) UnmarshalJSON(text []byte) error { return json.Unmarshal(text, &d.list) }
+
+// recordTo calls to for each prefix in the list, and returns a function that adds a prefix and then calls to. A
+// prefix must be in the list before the rows behind it are in a run, so the function is called while it is parsed.
+func (d *declared) recordTo(to func(name, iri string)) func(name, iri string) {
+	if to == nil {
+		return nil
+	}
+	known := map[[2]string]bool{}
+	for _, p := range d.list {
+		known[p] = true
+		to(p[0], p[1])
+	}
+	return func(name, iri string) {
+		p := [2]string{name, iri}
+		d.mu.Lock()
+		if !known[p] && len(d.list) < maxDeclared && len(name)+len(iri) <= maxDeclaredBytes {
+			known[p] = true
+			d.list = append(d.list, p)
+		}
+		d.mu.Unlock()
+		to(name, iri)
+	}
+}
+
+// running holds the directories of the loads in this process. Only this process has their store
+// open. Other loads must leave these directories alone.
+var running directories
+
+type directories struct {
+	preparing sync.Mutex // locked by the one load that searches directories
+	mu        sync.Mutex
+	paths     map[string]bool
+}
+
+// add adds path. It returns false if the path is already in the set.
+func (d *directories) add(path string) bool {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.paths[path] {
+		return false
+	}
+	if d.paths == nil {
+		d.paths = make(map[string]bool)
+	}
+	d.paths[path] = true
+	return true
+}
+
+func (d *directories) remove(path string) {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	delete(d.paths, path)
+}
+
+// prepare finds or makes the load's directory, and adds it to running. resumed is true if it found
+// one.
+func (l *loader) prepare() (resumed bool, err error) {
+	running.preparing.Lock()
+	defer running.preparing.Unlock()
+	// 1. Search for an interrupted load of the same inputs. It must match the options too.
+	inputs := make([]manifestInput, len(l.sources))
+	for i, s := range l.sources {
+		inputs[i] = manifestInput{Name: s.Name, Size: s.Size, ModTime: s.ModTime, Syntax: s.Syntax.Name(), Line: 1}
+	}
+	settings := settingsOf(&l.opts)
+	if l.dir, l.manifest, err = findLoad(l.sink.Dir(), inputs, l.opts.Resume); err != nil {
+		return false, err
+	}
+	if l.manifest != nil {
+		if err := l.manifest.unchanged(inputs, settings); err != nil {
+			running.remove(l.dir)
+			return false, err
+		}
+		return true, nil
+	}
+	// 2. Make a new directory. It is added to running first, because another load must not remove
+	// it.
+	id := newLoadID()
+	l.dir = filepath.Join(l.sink.Dir(), id)
+	l.manifest = &manifest{Format: manifestFormat, ID: id, Inputs: inputs, Settings: settings}
+	running.add(l.dir)
+	if err := l.makeDirectory(); err != nil {
+		err = errors.Join(err, os.RemoveAll(l.dir))
+		running.remove(l.dir)
+		return false, err
+	}
+	return false, nil
+}
+
+func (l *loader) makeDirectory() error {
+	if err := l.sink.Room(0); err != nil {
+		return err
+	}
+	if err := os.MkdirAll(l.dir, 0o755); err != nil {
+		return err
+	}
+	if err := l.manifest.save(l.dir); err != nil {
+		return err
+	}
+	return atomicfile.SyncDir(filepath.Dir(l.dir))
+}
+
+// findLoad returns the directory and manifest of a stopped load of these inputs under dir, and adds
+// it to running. The manifest is nil if there is none. findLoad removes loads that cannot be
+// resumed. If resume is false, it also removes the stopped loads of these inputs.
+func findLoad(dir string, inputs []manifestInput, resume bool) (string, *manifest, error) {
+	entries, err := os.ReadDir(dir)
+	if err != nil && !errors.Is(err, fs.ErrNotExist) {
+		return "", nil, err
+	}
+	var unreadable error
+	for _, e := range entries {
+		path := filepath.Join(dir, e.Name())
+		if !e.IsDir() {
+			continue
+		}
+		// 1. Claim the directory. mine is false if a load in this process has it.
+		mine := running.add(path)
+		m, err := readManifest(path)
+		// 2. Remove, return or leave it. A running load must never be removed.
+		switch {
+		case errors.Is(err, fs.ErrNotExist), err == nil && !m.resumable(), err == nil && !resume && m.sameInputs(inputs):
+			if mine {
+				err = os.RemoveAll(path)
+				running.remove(path)
+				if err != nil {
+					return "", nil, err
+				}
+			}
+			continue
+		case err == nil && m.sameInputs(inputs) && mine:
+			return path, m, nil
+		case err == nil && m.sameInputs(inputs):
+			return "", nil, fmt.Errorf("a load of the same inputs is running already (%s)", m.ID)
+		case err != nil:
+			unreadable = err
+		}
+		if mine {
+			running.remove(path)
+		}
+	}
+	// 3. An unreadable manifest is an error only if the caller wants to resume, because it may be
+	// the searched one.
+	if resume {
+		return "", nil, unreadable
+	}
+	return "", nil, nil
 }

@@ -1,16 +1,19 @@
-// Where a triple is in the cluster: its places under the view, and what each machine has of it.
+// Where triples are in the cluster: the places of one triple and its owner, and the map of all segments.
 
 package cluster
 
 import (
+	"bytes"
 	"context"
 	"encoding/json"
 	"fmt"
+	"slices"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
+	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -174,4 +177,42 @@ func (n *Node) answerVersions(ctx context.Context, _ peer.Header, key []byte) ([
 		return nil, err
 	}
 	return json.Marshal(rows)
+}
+
+// SegmentMap returns the map of the adopted view. No other machine is asked.
+func (n *Node) SegmentMap(ctx context.Context, offset, limit int) (m store.SegmentMap, err error) {
+	lone, err := n.onLone(func() (err error) { m, err = n.store.Store.SegmentMap(ctx, offset, limit); return err })
+	if lone {
+		return m, err
+	}
+	v := n.View()
+	if v == nil {
+		return m, fmt.Errorf("%w: this machine has no view of the cluster yet", store.ErrUnavailable)
+	}
+	m, err = n.triples.maps.Page(ctx, v, v.Joint(), func(s trie.Segment) bool { return overlapsLost(v.Lost, s) }, offset, limit)
+	m.Epoch = v.Epoch
+	return m, err
+}
+
+// overlapsLost reports whether a segment has keys of a lost range.
+func overlapsLost(lost []view.Lost, s trie.Segment) bool {
+	return slices.ContainsFunc(lost, func(l view.Lost) bool {
+		return (l.Hi == nil || bytes.Compare(s.Lo, l.Hi) < 0) && (s.Hi == nil || bytes.Compare(l.Lo, s.Hi) < 0)
+	})
+}
+
+// Owns reports whether this machine owns the row with a key and has a lease. Of work that belongs to
+// a row, its owner does all: another member takes over when the machine is excluded. For a moment
+// two members may own a row, because the lease is not checked again behind Owns. A node that is
+// alone owns all.
+func (n *Node) Owns(key []byte) bool {
+	if n.alone() {
+		return true
+	}
+	v := n.View()
+	if v == nil || n.Lease() != nil {
+		return false
+	}
+	machine, ok := v.Joint().Reader(key)
+	return ok && machine == n.self
 }

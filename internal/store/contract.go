@@ -1,4 +1,4 @@
-// The contract of lone stores and clusters.
+// The contract of lone stores and clusters, and its errors.
 
 package store
 
@@ -11,10 +11,34 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/check"
+	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
+)
+
+// Errors of a store. Test with [errors.Is]. Package fault describes them.
+var (
+	ErrNotFound    = fault.ErrNotFound
+	ErrReadOnly    = fault.ErrReadOnly
+	ErrClosed      = fault.ErrClosed
+	ErrDiskFull    = fault.ErrDiskFull
+	ErrLocked      = fault.ErrLocked
+	ErrVersion     = fault.ErrVersion
+	ErrCorrupt     = fault.ErrCorrupt
+	ErrBackup      = fault.ErrBackup
+	ErrFailed      = fault.ErrFailed
+	ErrBusy        = fault.ErrBusy
+	ErrUnknown     = fault.ErrUnknown
+	ErrBegun       = fault.ErrBegun
+	ErrDone        = fault.ErrDone
+	ErrTooLarge    = fault.ErrTooLarge
+	ErrMember      = fault.ErrMember
+	ErrUnavailable = fault.ErrUnavailable
+	ErrLost        = fault.ErrLost
+	ErrInvalid     = fault.ErrInvalid
+	ErrRejected    = fault.ErrRejected
 )
 
 // The tables of a store's database, see package keyspace.

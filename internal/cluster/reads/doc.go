@@ -4,7 +4,7 @@
 //
 // # The route of a read
 //
-//	Snapshot -> scan, lookup, count, survey   coordinator: cut the range by owner (pieces.go)
+//	Snapshot -> scan, lookup, count, survey   coordinator: cut the range by owner (attempt.go)
 //	  -> feed: local, called or remote        one for each piece (feed.go)
 //	    -> hold, settle, pack                 owner: snapshot, lease, committed rows (owner.go)
 //	  -> degraded, gather, sole_holder        if an owner is down: the same rows from others
