@@ -51,13 +51,13 @@ func (p *Peers) Gather(ctx context.Context, r Request) (end int, err error) {
 		slices.Sort(left)
 		groups, rest := p.group(left, &r, tries, failed)
 		left, err = rest, nil
-		// 2. Ask all machines at the same time.
+		// 2. Send to all machines at the same time.
 		var mu sync.Mutex
-		var asking sync.WaitGroup
+		var requests sync.WaitGroup
 		var fatal error
 		fatalAt := r.Items // the first item without an answer because of it
 		for m, items := range groups {
-			asking.Go(func() {
+			requests.Go(func() {
 				n, problem := r.Answer(waiting, m, items)
 				mu.Lock()
 				defer mu.Unlock()
@@ -74,7 +74,7 @@ func (p *Peers) Gather(ctx context.Context, r Request) (end int, err error) {
 				}
 			})
 		}
-		asking.Wait()
+		requests.Wait()
 		switch {
 		case ctx.Err() != nil:
 			return 0, cmp.Or(fatal, context.Cause(ctx))

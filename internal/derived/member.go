@@ -11,19 +11,20 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/store"
 )
 
-// Index is what a member must know of its index.
+// Index describes an index to its members.
 type Index struct {
 	Name   string // for errors: "the link graph"
 	Dir    string // of its files
 	Logger *slog.Logger
 	// Place returns the placement under a view.
 	Place func(v *view.View) *Placement
-	// LoneTimeout bounds the waits of a lone node, where no other machine could answer earlier; 0
-	// does not.
+	// LoneTimeout bounds the waits of a lone node, because no other machine could answer
+	// earlier; 0 does not.
 	LoneTimeout time.Duration
 }
 
@@ -37,7 +38,7 @@ type Member struct {
 	Context context.Context // ends with the index
 	Running sync.WaitGroup  // the goroutines of all parts
 	cancel  context.CancelCauseFunc
-	ends    ends
+	ends    Shared[feed.Position]
 	mu      sync.Mutex
 	placed  *Placement // under the last view, because each is used by many reads
 }
@@ -101,9 +102,9 @@ func (m *Member) Bound(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithCancel(ctx)
 }
 
-// Until waits until done returns true or an error. It calls done once, and after each event of a
+// AwaitSignal waits until done returns true or an error. It calls done once, and after each event of a
 // signal.
-func (m *Member) Until(ctx context.Context, s *Signal, done func() (bool, error)) error {
+func (m *Member) AwaitSignal(ctx context.Context, s *Signal, done func() (bool, error)) error {
 	for {
 		event := s.Wait()
 		if ok, err := done(); ok || err != nil {
@@ -119,7 +120,8 @@ func (m *Member) Until(ctx context.Context, s *Signal, done func() (bool, error)
 	}
 }
 
-// WaitFor waits for some time, for another view or until the caller's goroutine is woken.
+// WaitFor waits for some time, until the index is closed, for another view than v unless that is nil, or until the
+// caller is woken.
 func (m *Member) WaitFor(v *view.View, d time.Duration, wake <-chan struct{}) {
 	ctx, cancel := context.WithTimeout(m.Context, d)
 	defer cancel()
@@ -136,14 +138,4 @@ func (m *Member) WaitFor(v *view.View, d time.Duration, wake <-chan struct{}) {
 	}
 	cancel()
 	<-changed
-}
-
-// Pause waits for some time, or until the index is closed.
-func (m *Member) Pause(d time.Duration) {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-	case <-m.Context.Done():
-	}
 }

@@ -59,7 +59,7 @@ type Placement struct {
 }
 
 // Ranked returns the placement of n partitions on the machines that a filter keeps. A partition has
-// copies holders, or those of the view if copies is 0. The salt tells indexes apart.
+// copies holders, or those of the view if copies is 0. Another index has another salt.
 //
 // Machines are ranked by a hash of machine and partition (rendezvous hashing: Thaler, Ravishankar,
 // Using name-based mappings to increase hit rates, 1998). If the first one fails, the next one is a

@@ -1,4 +1,4 @@
-// Peers: what a member knows of the others, and its questions to them.
+// Peers: the partitions of the other members, and questions to them.
 
 package derived
 
@@ -22,7 +22,7 @@ type Holding interface{ Has(partition int) bool }
 // Questions are the messages of an index.
 type Questions struct {
 	Method string // of all messages
-	Held   []byte // the question which partitions a machine holds, which is answered at once
+	Held   []byte // the question for the partitions of a machine; it is answered at once
 	// ParseHeld returns the answer to Held. full is why partitions do not fit into the machine's
 	// memory, "" if they do.
 	ParseHeld func(answer []byte) (held Holding, full string, err error)
@@ -41,10 +41,10 @@ type Peers struct {
 	held  map[trie.MachineID]Holding
 	full  map[trie.MachineID]string
 	down  map[trie.MachineID]time.Time // machines that did not answer a moment ago, until when
-	fresh time.Time                    // when held was asked for
+	fresh time.Time                    // when held was requested
 }
 
-// NewPeers returns the peers of a member, of which it knows nothing.
+// NewPeers returns the peers of a member without any knowledge of them.
 func NewPeers(m *Member, q Questions) *Peers {
 	return &Peers{member: m, questions: q, down: map[trie.MachineID]time.Time{}}
 }
@@ -52,9 +52,9 @@ func NewPeers(m *Member, q Questions) *Peers {
 const (
 	// retryTimeout bounds the retries of a change. Those of a read end with its wait, see package readtimeout.
 	retryTimeout = 10 * time.Second
-	// downTime is the time for which a machine is not asked after it did not answer.
+	// downTime is the time for which a machine is the last choice after it did not answer.
 	downTime = time.Second
-	// heldTimeout bounds the answer of a machine to what it holds, heldPause is the time between two
+	// heldTimeout bounds the answer of a machine to Held, heldPause is the time between two
 	// requests for it.
 	heldTimeout = 500 * time.Millisecond
 	heldPause   = 20 * time.Millisecond
@@ -107,27 +107,28 @@ func MayPass(err error, passing ...error) bool {
 }
 
 // Call sends a question to another machine. If the answer takes long, and the machine does not answer
-// what it holds either, Call gives up with [ErrUnreachable], because another machine may answer. It
+// the question Held either, Call gives up with [ErrUnreachable], because another machine may answer. It
 // also does after a timeout, unless that is 0.
 func (p *Peers) Call(ctx context.Context, to trie.MachineID, question []byte, timeout time.Duration) ([]byte, error) {
-	asking, cancel := context.WithCancelCause(ctx)
+	calling, cancel := context.WithCancelCause(ctx)
 	if timeout > 0 {
 		defer time.AfterFunc(timeout, func() { cancel(ErrUnreachable) }).Stop()
 	}
 	watched := make(chan struct{})
 	go func() {
 		defer close(watched)
-		p.watch(asking, to, cancel)
+		p.watch(calling, to, cancel)
 	}()
 	defer func() {
 		cancel(nil)
 		<-watched
 	}()
-	answer, err := p.member.Node.Call(asking, to, p.questions.Method, question)
+	answer, err := p.member.Node.Call(calling, to, p.questions.Method, question)
 	return answer, p.unreachable(ctx, to, err)
 }
 
-// unreachable returns the error of a call. A machine that does not answer is not asked for some time.
+// unreachable returns the error of a call. If a machine does not answer, it is the last
+// choice for some time.
 func (p *Peers) unreachable(ctx context.Context, to trie.MachineID, err error) error {
 	if !Unreachable(err) || ctx.Err() != nil {
 		return err
@@ -159,19 +160,19 @@ func (p *Peers) watch(call context.Context, to trie.MachineID, cancel context.Ca
 	}
 }
 
-// askHeld asks all members what they hold, at the same time. A machine that does not answer holds
+// requestHeld requests the partitions of all members, at the same time. A machine that does not answer holds
 // nothing.
-func (p *Peers) askHeld(ctx context.Context, v *view.View, question []byte) (held map[trie.MachineID]Holding, full map[trie.MachineID]string) {
+func (p *Peers) requestHeld(ctx context.Context, v *view.View, question []byte) (held map[trie.MachineID]Holding, full map[trie.MachineID]string) {
 	ctx, cancel := context.WithTimeout(ctx, heldTimeout)
 	defer cancel()
 	held, full = map[trie.MachineID]Holding{}, map[trie.MachineID]string{}
 	var mu sync.Mutex
-	var asking sync.WaitGroup
+	var requests sync.WaitGroup
 	for _, m := range v.Members {
 		if m.ID == p.member.Node.MachineID() {
 			continue
 		}
-		asking.Go(func() {
+		requests.Go(func() {
 			answer, err := p.member.Node.Call(ctx, m.ID, p.questions.Method, question)
 			mu.Lock()
 			defer mu.Unlock()
@@ -185,11 +186,11 @@ func (p *Peers) askHeld(ctx context.Context, v *view.View, question []byte) (hel
 			}
 		})
 	}
-	asking.Wait()
+	requests.Wait()
 	return held, full
 }
 
-// Refresh asks all members what they hold, unless that was done a moment ago.
+// Refresh requests the partitions of all members, unless that was done a moment ago.
 func (p *Peers) Refresh(ctx context.Context, v *view.View) {
 	p.mu.Lock()
 	fresh := time.Since(p.fresh) < heldPause
@@ -197,14 +198,14 @@ func (p *Peers) Refresh(ctx context.Context, v *view.View) {
 	if fresh {
 		return
 	}
-	held, full := p.askHeld(ctx, v, p.questions.Held)
+	held, full := p.requestHeld(ctx, v, p.questions.Held)
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	p.held, p.full, p.fresh = held, full, time.Now()
 }
 
 // Spare returns the partitions of a set that other machines must hold, if all of these have them by
-// their answers to a question, which may be a stricter one than [Questions.Held]; nil is that.
+// their answers to a question. It may be stricter than [Questions.Held]; nil is Held.
 func (p *Peers) Spare(ctx context.Context, v *view.View, set Partitions, question []byte) (spare Partitions) {
 	if set == 0 {
 		return 0
@@ -212,7 +213,7 @@ func (p *Peers) Spare(ctx context.Context, v *view.View, set Partitions, questio
 	if question == nil {
 		question = p.questions.Held
 	}
-	held, _ := p.askHeld(ctx, v, question)
+	held, _ := p.requestHeld(ctx, v, question)
 	for i := range set.All() {
 		lacks := func(m trie.MachineID) bool { return held[m] == nil || !held[m].Has(i) }
 		if !slices.ContainsFunc(p.member.PlacementOf(v).HoldersOf(i), lacks) {
@@ -242,14 +243,14 @@ func (p *Peers) answererOf(of *Placement, partition int, failed map[trie.Machine
 	defer p.mu.Unlock()
 	var second trie.MachineID
 	for _, m := range of.Ranking[partition] {
-		held, asked := p.held[m]
-		if m == p.member.Node.MachineID() || asked && !held.Has(partition) {
+		held, known := p.held[m]
+		if m == p.member.Node.MachineID() || known && !held.Has(partition) {
 			continue
 		}
 		if until, down := p.down[m]; !failed[m] && (!down || time.Now().After(until)) {
 			return m
 		}
-		if second == 0 && asked {
+		if second == 0 && known {
 			second = m // it may be well again
 		}
 	}
@@ -288,7 +289,7 @@ func (p *Peers) WaitRetry(ctx context.Context, tries int, err error) error {
 	return nil
 }
 
-// Retry calls do until it returns no error, or one with which another try does not help.
+// Retry calls do until it returns no error, or an error that will not pass.
 func (p *Peers) Retry(ctx context.Context, mayPass func(error) bool, do func() error) error {
 	for tries := 1; ; tries++ {
 		err := do()

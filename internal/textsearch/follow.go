@@ -54,41 +54,6 @@ func (x *Index) follow(ctx context.Context) error {
 	return err
 }
 
-// flight is one run of follow that searches wait for.
-type flight struct {
-	done chan struct{}
-	err  error // valid when done is closed
-}
-
-// followShared waits for a run of follow that has begun, or begins one and reports that. A search must not apply a commit within its own
-// timeout: a large commit takes longer, its state is published at its end, and so the next search would begin it again.
-// The run ends with the index.
-func (x *Index) followShared(ctx context.Context) (began bool, err error) {
-	x.mu.Lock()
-	f := x.flight
-	if began = f == nil; began {
-		f = &flight{done: make(chan struct{})}
-		x.flight = f
-		x.Go(func() {
-			f.err = x.follow(x.Context)
-			x.mu.Lock()
-			x.flight = nil
-			x.mu.Unlock()
-			close(f.done)
-		})
-	}
-	x.mu.Unlock()
-	// The run goes on if the search gives up.
-	select {
-	case <-f.done:
-		return began, f.err
-	case <-ctx.Done():
-		return began, context.Cause(ctx)
-	case <-x.Context.Done():
-		return began, context.Cause(x.Context)
-	}
-}
-
 // followLocked is follow with the lock of changing.
 func (x *Index) followLocked(ctx context.Context) error {
 	s := x.state.Load()

@@ -67,9 +67,7 @@ type Index struct {
 	failure  atomic.Pointer[error] // why the last attempt to tend the index failed
 	waking   derived.Waker         // of the goroutine that tends the index
 
-	mu sync.Mutex
-	// flight is the run of follow that searches wait for; nil if there is none.
-	flight *flight
+	following derived.Shared[struct{}] // the runs of follow that searches wait for
 
 	analyzers sync.Pool
 	// Only the goroutine that holds changing uses these.
@@ -255,7 +253,7 @@ func (x *Index) Follower() *feed.Follower { return x.follower }
 
 // Await waits until this machine holds all that it must hold.
 func (x *Index) Await(ctx context.Context) error {
-	return x.Until(ctx, x.moved, func() (bool, error) {
+	return x.AwaitSignal(ctx, x.moved, func() (bool, error) {
 		if s := x.state.Load(); s != nil {
 			set, err := x.readSettings(ctx)
 			if err != nil {

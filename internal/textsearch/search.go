@@ -263,15 +263,14 @@ func (x *Index) current(ctx context.Context, at feed.Position) (*state, error) {
 		if err := x.follower.Stalled(); err != nil {
 			return nil, fmt.Errorf("%w: %w", store.ErrUnavailable, err)
 		}
-		began, err := x.followShared(ctx)
+		// A search must not apply a commit within its own timeout: a large one takes longer, its state is published at its
+		// end, and so the next search would begin it again.
+		_, err := x.following.Do(ctx, x.Member, func(ctx context.Context) (struct{}, error) { return struct{}{}, x.follow(ctx) })
 		if err != nil && !errors.Is(err, store.ErrUnavailable) {
 			return nil, x.late(ctx, err)
 		}
 		if s := x.state.Load(); s != nil && s.layout == l && s.at.Reaches(at) {
 			return s, nil
-		}
-		if !began && err == nil {
-			continue // that run has begun before the position was known
 		}
 		// 2. The feed is not there yet, because a member is silent.
 		if x.WaitFor(x.Node.View(), derived.Backoff(tries), ctx.Done()); ctx.Err() != nil {

@@ -158,13 +158,13 @@ func (k *Keeper) Keep() {
 		case machine.MayPass(err) && k.Node.Lone() == nil: // another view or another moment may help
 			k.Board.Follower.Failed(err)
 			k.Log.Debug("the link graph waits for the cluster", "error", err)
-			k.Pause(missingInterval)
+			k.WaitFor(nil, missingInterval, nil)
 		default:
 			k.Board.KeepFailure.Store(&err)
 			k.Board.Follower.Failed(err)
 			k.Board.Moved.Send()
 			k.Log.Error("the link graph is behind", "error", err)
-			k.Pause(retryEvery)
+			k.WaitFor(nil, retryEvery, nil)
 		}
 	}
 	if k.working {

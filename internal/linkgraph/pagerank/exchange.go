@@ -95,7 +95,7 @@ func (w *wire) Send(ctx context.Context, step, to int, message []byte) error {
 // Receive implements rank.Exchange.
 func (w *wire) Receive(ctx context.Context, step, from int) (message []byte, err error) {
 	key := wireKey{from, step}
-	err = w.machine.Until(ctx, w.arrived, func() (ok bool, err error) {
+	err = w.machine.AwaitSignal(ctx, w.arrived, func() (ok bool, err error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if message, ok = w.inbox[key]; ok {

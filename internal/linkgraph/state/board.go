@@ -58,7 +58,7 @@ func (b *Board) Failed() error {
 
 // AwaitCells waits until this machine has all that it must hold.
 func (b *Board) AwaitCells(ctx context.Context) error {
-	return b.Until(ctx, b.Moved, func() (bool, error) {
+	return b.AwaitSignal(ctx, b.Moved, func() (bool, error) {
 		if err := b.Failed(); err != nil {
 			return false, err
 		}
@@ -100,7 +100,7 @@ func (b *Board) CaughtUp(ctx context.Context) (*State, error) {
 
 // Await returns the state when it has reached a position.
 func (b *Board) Await(ctx context.Context, at feed.Position) (s *State, err error) {
-	err = b.Until(ctx, b.Moved, func() (bool, error) {
+	err = b.AwaitSignal(ctx, b.Moved, func() (bool, error) {
 		s = b.State.Load()
 		switch err := b.Failed(); {
 		case b.Context.Err() != nil:
