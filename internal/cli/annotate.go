@@ -10,7 +10,6 @@ import (
 	"fmt"
 	"io"
 	"iter"
-	"os"
 	"strings"
 
 	"github.com/trefoildb/trefoil/client"
@@ -121,30 +120,6 @@ func (c *annotateCmd) change(e *env) (a triple.AnnotationChange, err error) {
 	return a, nil
 }
 
-// triple returns the pattern of the arguments as one triple.
-func (p *pattern) triple(names *storeNames) (t triple.Triple, err error) {
-	parsed, err := p.parse(names)
-	if err != nil {
-		return t, err
-	}
-	t = triple.Triple{Subject: parsed.Subject, Predicate: parsed.Predicate, Object: parsed.Object, Graph: parsed.Graph}
-	if t.Subject.IsZero() || t.Predicate.IsZero() || t.Object.IsZero() {
-		return t, usagef("name one triple: its subject, predicate and object, and its graph if it is in one")
-	}
-	if err := t.Check(); err != nil {
-		return t, usagef("%w", err)
-	}
-	return t, nil
-}
-
-// openFile opens a file, or standard input if its name is -.
-func (e *env) openFile(name string) (io.ReadCloser, error) {
-	if name == "-" {
-		return io.NopCloser(e.input()), nil
-	}
-	return os.Open(name)
-}
-
 // maxBatchLine is the greatest length of a line of a batch.
 const maxBatchLine = 16 << 20
 
@@ -201,7 +176,7 @@ func (c *annotationsCmd) list(e *env, from triples, p triple.Pattern) error {
 		if err != nil {
 			return errors.Join(err, out.Flush())
 		}
-		t, err := it.triple()
+		t, err := it.decode()
 		if err != nil {
 			return errors.Join(err, out.Flush())
 		}

@@ -87,7 +87,7 @@ func TestAnnotateCommands(t *testing.T) {
 			}
 		}
 		mustRun(t, mustRun(t, "", append([]string{"annotations", "--json"}, to...)...), append([]string{"annotate", "--batch", "-"}, to...)...)
-		code, _, messages := run(t, "\n"+strings.Repeat("x", maxBatchLine+1), append([]string{"annotate", "--batch", "-"}, to...)...)
+		code, _, messages := run(t, "\n"+strings.Repeat("x", 16<<20+1), append([]string{"annotate", "--batch", "-"}, to...)...)
 		if code == exitDone || !strings.Contains(messages, "line 2 has more than 16777216 bytes") {
 			t.Errorf("%s: a long line: %d %.300s", name, code, messages)
 		}

@@ -47,7 +47,7 @@ func (c *backupCmd) Run(e *env) error {
 		return err
 	}
 	write := func(w io.Writer) error {
-		counted := &countedWriter{w: w}
+		counted := newCountedWriter(w)
 		defer e.working("backup", counted.written)()
 		return explainGone(c.with(e, opening{}, func(s target) error {
 			if since.IsZero() {
@@ -117,7 +117,7 @@ func lockChain(dir string) (io.Closer, error) {
 	}
 	lock, err := directory.Lock(vfs.Default, dir)
 	if errors.Is(err, store.ErrLocked) {
-		err = hinted{fmt.Errorf("another backup is being written into %s", dir), "Wait until it has ended, or name another directory."}
+		err = withHint(fmt.Errorf("another backup is being written into %s", dir), "Wait until it has ended, or name another directory.")
 	}
 	return lock, err
 }
@@ -153,9 +153,9 @@ func explainGone(err error) error {
 	var answer *client.Error
 	switch {
 	case errors.Is(err, feed.ErrGone), errors.As(err, &answer) && answer.Status == http.StatusGone:
-		return hinted{err, "Make a full backup: a directory as target takes it with --full. A longer --feed-retention of trefoil serve leaves more time between two backups."}
+		return withHint(err, "Make a full backup: a directory as target takes it with --full. A longer --feed-retention of trefoil serve leaves more time between two backups.")
 	case errors.Is(err, feed.ErrPosition), errors.As(err, &answer) && answer.Where == "since":
-		return hinted{err, "The earlier backup is of another store, or of the original of a restored one. Make a full backup: a directory as target takes it with --full."}
+		return withHint(err, "The earlier backup is of another store, or of the original of a restored one. Make a full backup: a directory as target takes it with --full.")
 	}
 	return err
 }

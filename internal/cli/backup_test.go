@@ -16,6 +16,9 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
+	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -119,7 +122,10 @@ func TestBackupsAtOnce(t *testing.T) {
 	url, stop := serveFor(t, data)
 	defer stop()
 	// 1. While one is being written, others are refused and write nothing.
-	lock, err := lockChain(chain)
+	if err := os.MkdirAll(chain, 0o755); err != nil {
+		t.Fatal(err)
+	}
+	lock, err := directory.Lock(vfs.Default, chain)
 	if err != nil {
 		t.Fatal(err)
 	}

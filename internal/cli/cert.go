@@ -61,7 +61,7 @@ func (c *gossipKeyCmd) Run(e *env) error {
 // withForce adds the hint to use --force if a file exists.
 func withForce(err error) error {
 	if errors.Is(err, cert.ErrExists) {
-		return hinted{err, "--force replaces it."}
+		return withHint(err, "--force replaces it.")
 	}
 	return err
 }

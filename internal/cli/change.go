@@ -5,18 +5,11 @@ package cli
 import (
 	"context"
 	"crypto/rand"
-	"errors"
 	"fmt"
-	"io/fs"
-	"slices"
-	"strings"
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-// batchTriples is the number of triples in one add or delete, because each costs an fsync.
-const batchTriples = 10_000
 
 // addCmd adds the triples of files, with their annotations.
 type addCmd struct {
@@ -47,7 +40,7 @@ func (c *addCmd) add(e *env, to target, prefix string) error {
 		return partial(c.notFile(err, "The argument names a file. A triple by itself: trefoil update 'INSERT DATA { ... }', or on standard input with -."), added, "added")
 	}
 	// 2. Keep the prefixes of the documents, and print the result.
-	if err := keepPrefixes(e.ctx, to, c.found.Names()); err != nil {
+	if err := keepPrefixes(e.ctx, to, c.prefixesFound().Names()); err != nil {
 		e.sayf("warning: the triples are added, but not the prefixes of the documents: %v", err)
 	}
 	if c.JSON {
@@ -78,15 +71,7 @@ func partial(err error, n int64, done string) error {
 	if n == 0 {
 		return err
 	}
-	return hinted{err, fmt.Sprintf("Before that %s %s. The command can be repeated.", plural(n, "triple"), done)}
-}
-
-// notFile adds a hint to an error if a file is missing whose name is rather a triple or a pattern.
-func (d *documents) notFile(err error, hint string) error {
-	if errors.Is(err, fs.ErrNotExist) && slices.ContainsFunc(d.Files, func(name string) bool { return len(strings.Fields(name)) > 2 }) {
-		return hinted{err, hint}
-	}
-	return err
+	return withHint(err, fmt.Sprintf("Before that %s %s. The command can be repeated.", plural(n, "triple"), done))
 }
 
 // deleteCmd deletes the triples of files, or the matches of a pattern.

@@ -9,7 +9,6 @@ package cli
 import (
 	"cmp"
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -80,46 +79,6 @@ const description = `An ordered store for RDF triples.
 Reading commands ask a server (--to, default ` + defaultURL + `) or open a data directory where no server runs (--data).
 trefoil help COMMAND tells more. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done with rejected statements.`
 
-// env is the environment of a command, besides its flags.
-type env struct {
-	ctx    context.Context
-	stdin  io.Reader
-	stdout io.Writer
-	stderr io.Writer
-	// width is the number of columns of the terminal that standard output is; 0 if it is none.
-	width int
-
-	variables []string // messages about unknown variables of the environment; see variables.go
-
-	links links.Graph // replaces the server's graph; only tests set it
-}
-
-// sayf writes a message to standard error. Results must go to standard output instead.
-func (e *env) sayf(format string, args ...any) {
-	fmt.Fprintf(e.stderr, "trefoil: "+format+"\n", args...)
-}
-
-// sayEmpty writes why an answer is empty, if a text says so.
-func (e *env) sayEmpty(warning string) {
-	if warning != "" {
-		e.sayf("warning: the answer is empty. %s", warning)
-	}
-}
-
-// usageError is a mistake in the arguments that the grammar does not detect.
-type usageError struct{ error }
-
-func usagef(format string, args ...any) error {
-	return usageError{fmt.Errorf(format, args...)}
-}
-
-// errRejected ends a command that did its work but left statements out. The command must have
-// reported it.
-var errRejected = errors.New("statements were rejected")
-
-// errReported ends a command that failed. It must have reported the reason.
-var errReported = errors.New("failed")
-
 // grammarFor returns the grammar of a command line. If the first argument names a command, the
 // grammar has only that one, because kong processes every flag of its grammar at each start.
 func grammarFor(args []string) any {
@@ -182,7 +141,7 @@ func runIn(e *env, args []string) int {
 	if helped {
 		return exitDone
 	}
-	e.findVariables(parser.Model, contextOf(parsed, err))
+	findVariables(e, parser.Model, contextOf(parsed, err))
 	say := func(message string) { e.sayf("warning: %s", message) }
 	// A server writes the warnings to its log, which may be JSON. If it cannot start, a variable may be
 	// the reason.
@@ -195,14 +154,6 @@ func runIn(e *env, args []string) int {
 	}
 	return exitCode(ctx, err, commandOf(parsed, err), stderr)
 }
-
-// hinted is an error with a hint in terms of the command line.
-type hinted struct {
-	error
-	hint string
-}
-
-func (h hinted) Unwrap() error { return h.error }
 
 // exitCode reports an error of a command once and returns its code.
 func exitCode(ctx context.Context, err error, command string, stderr io.Writer) int {
@@ -258,10 +209,10 @@ func contextOf(parsed *kong.Context, err error) *kong.Context {
 
 // hintFor returns a hint to solve an error; "" if there is none.
 func hintFor(err error) string {
-	var h hinted
+	if hint := hintOf(err); hint != "" {
+		return hint
+	}
 	switch {
-	case errors.As(err, &h):
-		return h.hint
 	case errors.Is(err, store.ErrLocked):
 		return "If a server has it open, use the server: --to URL instead of --data."
 	case errors.Is(err, store.ErrMember):
@@ -280,13 +231,6 @@ func hintFor(err error) string {
 		return "Give it more with --update-memory, or send it in parts; trefoil load takes documents of any size."
 	}
 	return cmp.Or(otherSyntax(err), hintForLinks(err), hintForRemote(err))
-}
-
-// printJSON writes a value as one line of JSON.
-func (e *env) printJSON(value any) error {
-	out := json.NewEncoder(e.stdout)
-	out.SetEscapeHTML(false)
-	return out.Encode(value)
 }
 
 // flagVars are the variables in help texts of flags.

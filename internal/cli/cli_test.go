@@ -230,9 +230,9 @@ func TestExitCode(t *testing.T) {
 		{errReported, exitFailed, ""},
 		{usagef("no %s", "so"), exitUsage, "trefoil: no so\n  See: trefoil load --help\n"},
 		{fmt.Errorf("load: %w", place), exitFailed, "a.nt:3:14: oh\n"},
-		{hinted{place, "do this"}, exitFailed, "a.nt:3:14: oh\n  do this\n"},
+		{withHint(place, "do this"), exitFailed, "a.nt:3:14: oh\n  do this\n"},
 		{errors.New("broken"), exitFailed, "trefoil: broken\n"},
-		{hinted{errors.New("broken"), "mend it"}, exitFailed, "trefoil: broken\n  mend it\n"},
+		{withHint(errors.New("broken"), "mend it"), exitFailed, "trefoil: broken\n  mend it\n"},
 		{fmt.Errorf("read: %w", context.Canceled), exitFailed, "trefoil: read: context canceled\n"}, // nobody cancelled us
 	} {
 		var stderr bytes.Buffer

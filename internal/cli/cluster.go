@@ -106,7 +106,7 @@ type clusterLeaveCmd struct {
 }
 
 func (c *clusterLeaveCmd) Run(e *env) error {
-	return c.changeMember(e, c.Machine, func(ctx context.Context, to *client.Client, m client.Member) error {
+	return changeMember(e, &c.serverFlags, c.Machine, func(ctx context.Context, to *client.Client, m client.Member) error {
 		if _, err := to.Admin.Leave(ctx, m.ID); err != nil {
 			return err
 		}
@@ -122,10 +122,10 @@ type clusterRemoveCmd struct {
 }
 
 func (c *clusterRemoveCmd) Run(e *env) error {
-	return c.changeMember(e, c.Machine, func(ctx context.Context, to *client.Client, m client.Member) error {
+	return changeMember(e, &c.serverFlags, c.Machine, func(ctx context.Context, to *client.Client, m client.Member) error {
 		if m.State != "down" && m.State != stateExcluded && !c.Force {
-			return hinted{fmt.Errorf("machine %s is %s: it would be given up with what it holds", m.ID, m.State),
-				"trefoil cluster leave lets it hand over first; with --force it is given up as soon as its process ends."}
+			return withHint(fmt.Errorf("machine %s is %s: it would be given up with what it holds", m.ID, m.State),
+				"trefoil cluster leave lets it hand over first; with --force it is given up as soon as its process ends.")
 		}
 		if _, err := to.Admin.Remove(ctx, m.ID); err != nil {
 			return err
@@ -148,7 +148,7 @@ func (c *clusterAcceptCmd) Run(e *env) error {
 	if !c.Force {
 		return usagef("rows of lost ranges that are gone will be missing from answers without a word: load them again, then say --force")
 	}
-	return c.changeMember(e, "", func(ctx context.Context, to *client.Client, _ client.Member) error {
+	return changeMember(e, &c.serverFlags, "", func(ctx context.Context, to *client.Client, _ client.Member) error {
 		before, err := to.Status(ctx)
 		if err != nil {
 			return err
@@ -178,7 +178,7 @@ func (c *clusterCopiesCmd) Run(e *env) error {
 	if err := view.CheckCopies(c.Copies); err != nil {
 		return usagef("%v", err)
 	}
-	return c.changeMember(e, "", func(ctx context.Context, to *client.Client, _ client.Member) error {
+	return changeMember(e, &c.serverFlags, "", func(ctx context.Context, to *client.Client, _ client.Member) error {
 		s, err := to.Admin.SetCopies(ctx, c.Copies)
 		if err != nil {
 			return err
@@ -200,7 +200,7 @@ func orThis(m client.Member) string {
 
 // changeMember calls do with the member named by an argument. If the argument is "", do gets the
 // zero Member, for the node of the flags.
-func (s *serverFlags) changeMember(e *env, machine string, do func(context.Context, *client.Client, client.Member) error) error {
+func changeMember(e *env, s *serverFlags, machine string, do func(context.Context, *client.Client, client.Member) error) error {
 	return s.request(e, func(to *client.Client) error {
 		var m client.Member
 		if machine != "" {
@@ -390,13 +390,6 @@ func scrubText(s client.Scrub) string {
 	}
 	if s.Error != "" {
 		text += "; the last one ended early: " + s.Error
-	}
-	return text
-}
-
-func orElse(text, otherwise string) string {
-	if text == "" {
-		return otherwise
 	}
 	return text
 }

@@ -8,9 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"io"
+	"io/fs"
 	"iter"
 	"os"
 	"slices"
+	"strings"
 
 	"github.com/trefoildb/trefoil/internal/contexts"
 	"github.com/trefoildb/trefoil/internal/prefixes"
@@ -109,6 +111,17 @@ func otherSyntax(err error) string {
 	return fmt.Sprintf("It looks like %v, and its name says %v: --from %s reads it.", found, named, found.Name())
 }
 
+// prefixesFound are the prefixes of the documents that were read.
+func (d *documents) prefixesFound() *prefixes.Found { return &d.found }
+
+// withSkipped puts the warning of list before those of a summary. It was printed already.
+func (d *documents) withSkipped(warnings []string) []string {
+	if d.skipped == "" {
+		return warnings
+	}
+	return append([]string{d.skipped}, warnings...)
+}
+
 // check returns an error if a flag is wrong, before anything is read.
 func (d *documents) check() error {
 	if _, err := d.syntax(); err != nil {
@@ -167,20 +180,6 @@ func splitContext(pair string) (url, file string, err error) {
 	return "", "", usagef("--context %s: there is no file %s", pair, file)
 }
 
-// statement is a triple with its annotations, of a document or a server.
-type statement struct {
-	triple.Triple
-	noted []triple.ApplicationData
-}
-
-func (s statement) appendNQuad(dst []byte) ([]byte, error) {
-	return triple.AppendNQuad(dst, s.Triple), nil
-}
-
-func (s statement) annotations() []triple.ApplicationData { return s.noted }
-
-func (s statement) triple() (triple.Triple, error) { return s.Triple, nil }
-
 func triplesOf(batch []statement) []triple.Triple {
 	triples := make([]triple.Triple, len(batch))
 	for i := range batch {
@@ -225,14 +224,6 @@ func (d *documents) parse(e *env, source input.Source, prefix string) iter.Seq2[
 			annotations = nil
 		}
 	}
-}
-
-// open opens a document. If it is standard input, it is the command's.
-func (e *env) open(source input.Source) (*input.Reader, error) {
-	if source.IsStdin() {
-		return input.NewReader(e.input(), "standard input", input.Limits{})
-	}
-	return source.Open()
 }
 
 // eachBatch calls do with the triples of all documents, in batches. If there is more than one
@@ -308,56 +299,13 @@ func documentPrefix(prefix string, i int) string {
 	return fmt.Sprintf("%sd%d", prefix, i)
 }
 
-// spoolStdin replaces standard input by a temporary file, because it can then be read twice.
-// cleanup removes it, and must be called.
-func spoolStdin(e *env, sources []input.Source) (_ []input.Source, cleanup func(), err error) {
-	at := slices.IndexFunc(sources, input.Source.IsStdin)
-	if at < 0 {
-		return sources, func() {}, nil
-	}
-	spool, err := os.CreateTemp("", "trefoil-stdin-*")
-	if err != nil {
-		return nil, nil, err
-	}
-	cleanup = func() {
-		spool.Close()
-		os.Remove(spool.Name())
-	}
-	if _, err := io.Copy(spool, e.input()); err != nil {
-		cleanup()
-		return nil, nil, fmt.Errorf("read standard input: %w", err)
-	}
-	sources = slices.Clone(sources)
-	sources[at] = input.File(sources[at].Name, spool.Name())
-	return sources, cleanup, nil
-}
+// batchTriples is the number of triples in one add or delete, because each costs an fsync.
+const batchTriples = 10_000
 
-// input returns standard input. If the command is interrupted, reads end with the context's error.
-func (e *env) input() io.Reader {
-	file, ok := e.stdin.(*os.File)
-	if !ok {
-		return contextReader{e.ctx, e.stdin}
+// notFile adds a hint to an error if a file is missing whose name is rather a triple or a pattern.
+func (d *documents) notFile(err error, hint string) error {
+	if errors.Is(err, fs.ErrNotExist) && slices.ContainsFunc(d.Files, func(name string) bool { return len(strings.Fields(name)) > 2 }) {
+		return withHint(err, hint)
 	}
-	// A read of a terminal or a pipe cannot be cancelled. So a goroutine reads. If the command is
-	// interrupted, the goroutine is left behind, because the process ends soon.
-	r, w := io.Pipe()
-	context.AfterFunc(e.ctx, func() { w.CloseWithError(e.ctx.Err()) })
-	go func() {
-		_, err := io.Copy(w, file)
-		w.CloseWithError(err)
-	}()
-	return r
-}
-
-// contextReader ends reads when a context ends.
-type contextReader struct {
-	ctx context.Context
-	r   io.Reader
-}
-
-func (c contextReader) Read(p []byte) (int, error) {
-	if err := c.ctx.Err(); err != nil {
-		return 0, err
-	}
-	return c.r.Read(p)
+	return err
 }

@@ -22,7 +22,7 @@ func (c *dumpCmd) Run(e *env) error { return c.into(e, c.dump) }
 
 func (c *dumpCmd) dump(e *env) error {
 	// 1. Choose the store: a part of a cluster, or a whole one.
-	counted := &countedWriter{w: e.stdout}
+	counted := newCountedWriter(e.stdout)
 	to := *e
 	to.stdout, e = counted, &to
 	defer e.working("dump", counted.written)()
@@ -60,15 +60,12 @@ func (c *dumpCmd) dumpPart(e *env) (err error) {
 	if err != nil {
 		return err
 	}
-	l, err := openLocal(e, c.Data, opening{store: store.Options{ReadOnly: true, Member: true}})
+	snapshot, end, err := openMember(e, c.Data)
 	if err != nil {
 		return err
 	}
-	defer func() { err = errors.Join(err, l.Close()) }()
-	if _, err := l.rows(); err != nil {
-		return err
-	}
-	p := &part{e: e, snapshot: l.snapshot, annotations: c.Annotations}
+	defer func() { err = errors.Join(err, end()) }()
+	p := &part{e: e, snapshot: snapshot, annotations: c.Annotations}
 	return out.writeAll(e, &listing{items: p.items})
 }
 

@@ -34,7 +34,7 @@ func (c *generateCmd) Run(e *env) error {
 	}
 	g, err := dataset.New(c.Kind, c.Seed, int64(c.Triples))
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	written, err := syntax.ByMediaType(g.MediaType())
 	if err != nil {
@@ -79,7 +79,7 @@ func (c *generateLinks) writeLinks(e *env, seed uint64) error {
 	}
 	g, err := linkgen.New(linkgen.Options{Pages: uint32(c.Pages), Hosts: uint32(c.Hosts), Links: c.Degree, LocalPercent: c.LocalPercent, Seed: seed})
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	switch format {
 	case linkfile.Edges, linkfile.Lists, linkfile.Pages, linkfile.NTriples:

@@ -41,7 +41,7 @@ func (e exchange) pass(t *testing.T, server string) (int, string) {
 	return response.StatusCode, string(text)
 }
 
-func query(path string, pairs ...string) string {
+func withQuery(path string, pairs ...string) string {
 	v := url.Values{}
 	for i := 0; i < len(pairs); i += 2 {
 		v.Set(pairs[i], pairs[i+1])
@@ -65,7 +65,7 @@ func incoming() map[string]exchange {
 		"a template":           {"POST", "/update", "application/sparql-update", `INSERT { <x:s> <x:p> "a"@EN } WHERE {}`},
 		"STRLANG":              {"POST", "/update", "application/sparql-update", `INSERT { <x:s> <x:p> ?o } WHERE { BIND(STRLANG("a", "EN") AS ?o) }`},
 		"VALUES":               {"POST", "/update", "application/sparql-update", `INSERT { <x:s> <x:p> ?o } WHERE { VALUES ?o { "a"@EN } }`},
-		"a parameter":          {"POST", query("/update", "$o", `"a"@EN`), "application/sparql-update", `INSERT { <x:s> <x:p> ?o } WHERE {}`},
+		"a parameter":          {"POST", withQuery("/update", "$o", `"a"@EN`), "application/sparql-update", `INSERT { <x:s> <x:p> ?o } WHERE {}`},
 		"Graph Store, Turtle":  {"POST", "/data?default", "text/turtle", turtle},
 	}
 	for mediaType, document := range map[string]string{
@@ -103,14 +103,14 @@ func testTags(t *testing.T, server, other string) {
 			t.Errorf("%s: %d, want %d and %s: %s", how, got, code, want, text)
 		}
 	}
-	sparql := func(text string) string { return query("/sparql", "query", text, "format", "csv") }
+	sparql := func(text string) string { return withQuery("/sparql", "query", text, "format", "csv") }
 	// 1. Each way in makes the same one row, which a delete of the other form then deletes.
 	for how, e := range incoming() {
 		if code, text := e.pass(t, server); code >= 300 {
 			t.Errorf("%s: %d %s", how, code, text)
 			continue
 		}
-		ask(how, exchange{method: "GET", path: query("/triples", "s", "<x:s>")}, 200, `"a"@en .`)
+		ask(how, exchange{method: "GET", path: withQuery("/triples", "s", "<x:s>")}, 200, `"a"@en .`)
 		ask(how, exchange{"DELETE", "/triples", "application/n-triples", `<x:s> <x:p> "a"@eN .`}, 200, `"deleted":1`)
 	}
 	// 2. All of them, one behind the other, make one row. What follows finds it by another form.
@@ -121,10 +121,10 @@ func testTags(t *testing.T, server, other string) {
 	}
 	mustRun(t, `<x:t> <x:p> "a"@en .`, "add", "--to", server, "--from", "nt", "-")
 	for how, test := range map[string]struct{ path, want string }{
-		"a pattern of the API": {query("/count", "o", `"a"@eN`), `{"count":2,`},
-		"a prefix":             {query("/range", "order", "osp", "prefix", `"a"@EN`), `<x:s> <x:p> "a"@en .`},
-		"bounds":               {query("/range", "order", "pos", "prefix", "<x:p>", "ge", `"a"@EN`, "le", `"a"@EN`), `<x:s> <x:p> "a"@en .`},
-		"a fragment":           {query("/fragments", "object", `"a"@EN`), `<x:s> <x:p> "a"@en .`},
+		"a pattern of the API": {withQuery("/count", "o", `"a"@eN`), `{"count":2,`},
+		"a prefix":             {withQuery("/range", "order", "osp", "prefix", `"a"@EN`), `<x:s> <x:p> "a"@en .`},
+		"bounds":               {withQuery("/range", "order", "pos", "prefix", "<x:p>", "ge", `"a"@EN`, "le", `"a"@EN`), `<x:s> <x:p> "a"@en .`},
+		"a fragment":           {withQuery("/fragments", "object", `"a"@EN`), `<x:s> <x:p> "a"@en .`},
 		"a graph":              {"/data?default", `"a"@en`},
 		"a query's pattern":    {sparql(`SELECT (COUNT(*) AS ?n) { ?s <x:p> "a"@EN }`), "\n2\r\n"},
 		"a join":               {sparql(`SELECT (COUNT(*) AS ?n) { <x:s> <x:p> ?o . <x:t> <x:p> ?o }`), "\n1\r\n"},
@@ -135,8 +135,8 @@ func testTags(t *testing.T, server, other string) {
 		"langMatches":          {sparql(`SELECT (COUNT(*) AS ?n) { ?s <x:p> ?o FILTER(langMatches(lang(?o), "EN")) }`), "\n2\r\n"},
 		"LANG":                 {sparql(`SELECT (LANG("a"@EN) AS ?n) {}`), "\nen\r\n"},
 		"STRLANG":              {sparql(`SELECT (COUNT(*) AS ?n) { BIND(STRLANG("a", "EN") AS ?o) ?s <x:p> ?o }`), "\n2\r\n"},
-		"a parameter":          {query("/sparql", "query", `SELECT (COUNT(*) AS ?n) { ?s <x:p> ?o }`, "$o", `"a"@EN`, "format", "csv"), "\n2\r\n"},
-		"a search":             {query("/search", "q", "a", "lang", "EN", "scan", "true"), `"lang":"en"`},
+		"a parameter":          {withQuery("/sparql", "query", `SELECT (COUNT(*) AS ?n) { ?s <x:p> ?o }`, "$o", `"a"@EN`, "format", "csv"), "\n2\r\n"},
+		"a search":             {withQuery("/search", "q", "a", "lang", "EN", "scan", "true"), `"lang":"en"`},
 	} {
 		ask(how, exchange{method: "GET", path: test.path}, 200, test.want)
 	}

@@ -4,14 +4,12 @@ package cli
 
 import (
 	"bufio"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
 	"slices"
 	"strconv"
 
-	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -31,19 +29,6 @@ type linksCmd struct {
 	Label    linksLabelCmd    `cmd:"" help:"Print the labels of pages themselves: URL, TAB, weight, TAB, text; or set or remove them."`
 	Rank     linksRankCmd     `cmd:"" help:"Rank pages by the links around them: score, TAB, page."`
 	PageRank linksPageRankCmd `cmd:"" name:"pagerank" help:"Compute the PageRank of all pages."`
-}
-
-// graph returns the server's graph of links.
-func (e *env) graph(r *client.Client) links.Graph {
-	if e.links != nil {
-		return e.links
-	}
-	return r.Links
-}
-
-// askGraph calls ask with the graph of the server in the flags.
-func (s *serverFlags) askGraph(e *env, ask func(links.Graph) error) error {
-	return s.request(e, func(c *client.Client) error { return ask(e.graph(c)) })
 }
 
 // hintForLinks returns a hint for an error of a graph of links; "" if there is none.
@@ -146,7 +131,7 @@ func (r *resolver) resolve(names []string) ([]uid.UID, error) {
 		}
 		u, err := uid.Parse(name)
 		if err != nil {
-			return nil, usageError{err}
+			return nil, usage(err)
 		}
 		pages[i] = u
 	}
@@ -173,13 +158,6 @@ func (r *resolver) tell() {
 	}
 }
 
-func pluralAre(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what + " is"
-	}
-	return plural(n, what) + " are"
-}
-
 // urlsOf returns the URLs of any number of pages, in several calls if needed.
 func urlsOf(e *env, g links.Graph, pages []uid.UID) ([]string, error) {
 	const atOnce = 10_000
@@ -196,40 +174,6 @@ func urlsOf(e *env, g links.Graph, pages []uid.UID) ([]string, error) {
 	}
 	return nil, nil
 }
-
-// printer writes lines.
-type printer struct {
-	out  *bufio.Writer
-	json bool
-	line []byte
-}
-
-func (e *env) newPrinter(json bool) *printer {
-	return &printer{out: bufio.NewWriterSize(e.stdout, 1<<16), json: json}
-}
-
-// fields writes a line of fields with tabs between them.
-func (p *printer) fields(fields ...string) error {
-	p.line = p.line[:0]
-	for i, field := range fields {
-		if i > 0 {
-			p.line = append(p.line, '\t')
-		}
-		p.line = append(p.line, field...)
-	}
-	_, err := p.out.Write(append(p.line, '\n'))
-	return err
-}
-
-// object writes a line of JSON.
-func (p *printer) object(value any) error {
-	out := json.NewEncoder(p.out)
-	out.SetEscapeHTML(false)
-	return out.Encode(value)
-}
-
-// end writes the buffered lines. The lines before an error are correct.
-func (p *printer) end(err error) error { return errors.Join(err, p.out.Flush()) }
 
 type linksUIDCmd struct {
 	linksReader
@@ -252,7 +196,7 @@ func (c *linksUIDCmd) Run(e *env) error {
 				return err
 			}
 			for i, u := range pages {
-				if err := out.page(urls[i], u, urls[i], u.String()); err != nil {
+				if err := printPage(out, urls[i], u, urls[i], u.String()); err != nil {
 					return err
 				}
 			}
@@ -261,7 +205,7 @@ func (c *linksUIDCmd) Run(e *env) error {
 	})
 }
 
-func (p *printer) page(url string, u uid.UID, fields ...string) error {
+func printPage(p *printer, url string, u uid.UID, fields ...string) error {
 	if p.json {
 		return p.object(pageUID{url, u})
 	}
@@ -282,7 +226,7 @@ func (c *linksURLCmd) Run(e *env) error {
 			for i, name := range names {
 				var err error
 				if pages[i], err = uid.Parse(name); err != nil {
-					return usageError{err}
+					return usage(err)
 				}
 			}
 			urls, err := g.URLs(e.ctx, pages)
@@ -290,7 +234,7 @@ func (c *linksURLCmd) Run(e *env) error {
 				return err
 			}
 			for i, u := range pages {
-				if err := out.page(urls[i], u, u.String(), urls[i]); err != nil {
+				if err := printPage(out, urls[i], u, u.String(), urls[i]); err != nil {
 					return err
 				}
 			}
@@ -343,7 +287,7 @@ func (c *linksPagesCmd) list(e *env, g links.Graph, out *printer) error {
 			if c.UIDs {
 				fields = fields[:1]
 			}
-			if err := out.page(urls[i], u, fields...); err != nil {
+			if err := printPage(out, urls[i], u, fields...); err != nil {
 				return err
 			}
 		}
@@ -359,7 +303,7 @@ type linksStatsCmd struct {
 }
 
 func (c *linksStatsCmd) Run(e *env) error {
-	return c.askGraph(e, func(g links.Graph) error {
+	return askGraph(e, &c.serverFlags, func(g links.Graph) error {
 		s, err := g.Stats(e.ctx)
 		if err != nil {
 			return err

@@ -66,7 +66,7 @@ func TestAbuseLinksCommands(t *testing.T) {
 		}
 	}
 	// A line without an end names no page.
-	if code, _, stderr := runLinks(t, g, strings.Repeat("x", maxPageLine+1), "links", "get"); code != exitFailed || !strings.Contains(stderr, "standard input") {
+	if code, _, stderr := runLinks(t, g, strings.Repeat("x", 16<<20+1), "links", "get"); code != exitFailed || !strings.Contains(stderr, "standard input") {
 		t.Errorf("%d %.300s", code, stderr)
 	}
 	if after, err := g.Stats(t.Context()); err != nil || after.Links != before.Links || after.Pages != before.Pages || after.Epoch != before.Epoch {

@@ -72,7 +72,7 @@ type linksSampleCmd struct {
 func (c *linksSampleCmd) Run(e *env) error {
 	class, err := sample.ParseClass(c.Class)
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	if c.N < 0 || c.N > math.MaxInt32 {
 		return usagef("-n %d: it is 0 to %d", c.N, math.MaxInt32)
@@ -119,7 +119,7 @@ func (f *listFlags) print(e *env, get func(links.Graph, []uid.UID) (links.Lists,
 				if labels != nil {
 					l = labels[start:end]
 				}
-				if err := out.list(own[i], ends[start:end], l, f.Backward); err != nil {
+				if err := printList(out, own[i], ends[start:end], l, f.Backward); err != nil {
 					return err
 				}
 				start = end
@@ -160,7 +160,7 @@ func decimals(pages []uid.UID) []string {
 }
 
 // list prints the links of a page. labels may be nil.
-func (p *printer) list(page string, ends []string, labels []links.Label, backward bool) error {
+func printList(p *printer, page string, ends []string, labels []links.Label, backward bool) error {
 	if p.json {
 		object := pageList{Page: page, Links: make([]linkJSON, len(ends))}
 		for i, end := range ends {
@@ -188,17 +188,6 @@ func (p *printer) list(page string, ends []string, labels []links.Label, backwar
 		}
 	}
 	return nil
-}
-
-// oneLine replaces tabs and line ends in a text by spaces.
-func oneLine(text string) string {
-	line := []byte(text)
-	for i, c := range line {
-		if c == '\t' || c == '\n' || c == '\r' {
-			line[i] = ' '
-		}
-	}
-	return string(line)
 }
 
 type linksDegreeCmd struct {
@@ -265,13 +254,13 @@ type linksReader struct {
 // askGraph is that of serverFlags, at the epoch in the flags.
 func (r *linksReader) askGraph(e *env, ask func(links.Graph) error) error {
 	if r.Epoch == "" {
-		return r.serverFlags.askGraph(e, ask)
+		return askGraph(e, &r.serverFlags, ask)
 	}
 	epoch, err := strconv.ParseUint(r.Epoch, 10, 64)
 	if err != nil && r.Epoch != "now" {
 		return usagef("--epoch: %q is no number, and not now", r.Epoch)
 	}
-	return r.askServer(e, func(of *client.Links) error {
+	return askServer(e, &r.serverFlags, func(of *client.Links) error {
 		if r.Epoch == "now" {
 			if epoch, err = of.Epoch(e.ctx); err != nil {
 				return err
@@ -282,7 +271,7 @@ func (r *linksReader) askGraph(e *env, ask func(links.Graph) error) error {
 }
 
 // askServer calls ask with the server's graph, because other graphs have no epoch.
-func (s *serverFlags) askServer(e *env, ask func(*client.Links) error) error {
+func askServer(e *env, s *serverFlags, ask func(*client.Links) error) error {
 	return s.request(e, func(c *client.Client) error {
 		if e.links != nil {
 			return usagef("only servers have epochs")
@@ -294,7 +283,7 @@ func (s *serverFlags) askServer(e *env, ask func(*client.Links) error) error {
 type linksEpochCmd struct{ serverFlags }
 
 func (c *linksEpochCmd) Run(e *env) error {
-	return c.askServer(e, func(of *client.Links) error {
+	return askServer(e, &c.serverFlags, func(of *client.Links) error {
 		epoch, err := of.Epoch(e.ctx)
 		if err != nil {
 			return err

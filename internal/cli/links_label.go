@@ -42,12 +42,12 @@ func (c *linksLabelCmd) Run(e *env) error {
 		return usagef("weight 1 without a text is no label; --remove removes one")
 	}
 	if sets || c.Remove {
-		return c.askGraph(e, func(g links.Graph) error {
+		return askGraph(e, &c.serverFlags, func(g links.Graph) error {
 			return c.each(e, c.serverNames(e), func(batch []string) error { return setLabels(e, g, batch, label) })
 		})
 	}
 	// 2. Print them otherwise.
-	return c.askGraph(e, func(g links.Graph) error {
+	return askGraph(e, &c.serverFlags, func(g links.Graph) error {
 		names, out := resolver{e: e, graph: g}, e.newPrinter(c.JSON)
 		err := c.each(e, c.serverNames(e), func(batch []string) error {
 			pages, err := names.resolve(batch)

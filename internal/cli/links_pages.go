@@ -101,9 +101,6 @@ func (f *lastFinder) find(ctx context.Context, sources []input.Source) (*lastPag
 	return f.result, nil
 }
 
-// scanPhase is the reading before a load.
-const scanPhase rdfload.Phase = "look through"
-
 // progressBytes is the number of bytes of a file between two reports of progress.
 const progressBytes = 8 << 20
 

@@ -51,7 +51,7 @@ func (c *linksRankCmd) Run(e *env) error {
 	// 1. Check the flags.
 	class, err := sample.ParseClass(c.Class)
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	if c.In < 0 || c.Out < 0 || c.Top < 0 {
 		return usagef("-a, -b and --top are not negative")
@@ -154,12 +154,12 @@ type watchFlags struct {
 
 func (c *pageRankStartCmd) Run(e *env) error {
 	if err := (rank.Options{Damping: c.Damping, Tolerance: c.Tolerance, MaxRounds: c.MaxRounds}).Validate(); err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	if math.IsInf(c.Tolerance, 0) {
 		return usagef("--tolerance %v is no number", c.Tolerance)
 	}
-	return c.askGraph(e, func(g links.Graph) error {
+	return askGraph(e, &c.serverFlags, func(g links.Graph) error {
 		err := g.StartPageRank(e.ctx, links.PageRankOptions{Damping: c.Damping, Tolerance: c.Tolerance, MaxRounds: c.MaxRounds, Weighted: c.Weighted, Store: c.Store})
 		if err != nil {
 			return err
@@ -178,7 +178,7 @@ type pageRankStatusCmd struct {
 }
 
 func (c *pageRankStatusCmd) Run(e *env) error {
-	return c.askGraph(e, func(g links.Graph) error {
+	return askGraph(e, &c.serverFlags, func(g links.Graph) error {
 		if c.Watch {
 			return c.watch(e, g)
 		}
@@ -193,7 +193,7 @@ func (c *pageRankStatusCmd) Run(e *env) error {
 type pageRankStopCmd struct{ serverFlags }
 
 func (c *pageRankStopCmd) Run(e *env) error {
-	return c.askGraph(e, func(g links.Graph) error { return g.StopPageRank(e.ctx) })
+	return askGraph(e, &c.serverFlags, func(g links.Graph) error { return g.StopPageRank(e.ctx) })
 }
 
 // watch shows the job until it ends.
@@ -212,7 +212,7 @@ func (w *watchFlags) watch(e *env, g links.Graph) error {
 		case "done":
 			return nil
 		case "failed", "stopped":
-			return hinted{fmt.Errorf("PageRank: the job has %s", withReason(job)), "trefoil links pagerank start begins another one."}
+			return withHint(fmt.Errorf("PageRank: the job has %s", withReason(job)), "trefoil links pagerank start begins another one.")
 		}
 		select {
 		case <-e.ctx.Done():

@@ -19,16 +19,16 @@ func (c *linksStoresCmd) Run(e *env) error {
 	// 1. Check the names before anything is done.
 	request, err := links.ParseStores(c.Request)
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	relinquish, err := links.ParseStores(c.Relinquish)
 	if err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	if both := request & relinquish; both != 0 {
 		return usagef("%s is requested and relinquished", both)
 	}
-	return c.askGraph(e, func(g links.Graph) error {
+	return askGraph(e, &c.serverFlags, func(g links.Graph) error {
 		loader := g.Capabilities().Loader
 		// 2. What is relinquished makes room for what is requested.
 		if relinquish != 0 {

@@ -142,7 +142,7 @@ func TestLinksPages(t *testing.T) {
 		t.Errorf("7 pages after %s:\n%s", uid, some)
 	}
 	// More pages than are asked about at once, of which each has many links.
-	if _, list, _ := runLinks(t, g, strings.Repeat("http://a.example/\n", 3)+strings.Repeat("http://a.example/1\n", 2*pagesAtOnce), "links", "get", "--uids"); strings.Count(list, "\n") != 3*n {
+	if _, list, _ := runLinks(t, g, strings.Repeat("http://a.example/\n", 3)+strings.Repeat("http://a.example/1\n", 2*1000), "links", "get", "--uids"); strings.Count(list, "\n") != 3*n {
 		t.Errorf("%d links, want %d", strings.Count(list, "\n"), 3*n)
 	}
 }
@@ -160,11 +160,6 @@ func TestLinksStats(t *testing.T) {
 	if err := json.Unmarshal([]byte(stdout), &s); code != exitDone || err != nil || s.Pages != int64(len(uids)) || s.MaxIn != 4 {
 		t.Errorf("%v: %s", err, stdout)
 	}
-	var text bytes.Buffer
-	s = links.Stats{Loading: true, Progress: "cell 1 of 2", Servers: []links.ServerStats{{ID: "00a1", Pages: 5}, {ID: "00a2", Pages: 1}}}
-	if err := printLinkStats(&text, s); err != nil || !strings.Contains(text.String(), "loading\tcell 1 of 2\n") || !strings.Contains(text.String(), "00a2 pages\t1\n") {
-		t.Errorf("%v\n%s", err, text.String())
-	}
 }
 
 func TestLinksStores(t *testing.T) {
@@ -177,12 +172,6 @@ func TestLinksStores(t *testing.T) {
 	var all []links.ServerStores
 	if err := json.Unmarshal([]byte(stdout), &all); code != exitDone || err != nil || len(all) != 1 || all[0].Relinquished != links.BackwardStore {
 		t.Errorf("%v: %s", err, stdout)
-	}
-	var text bytes.Buffer
-	out := (&env{stdout: &text}).newPrinter(false)
-	some := links.ServerStores{ID: "00a1", Cells: 3, Forward: links.StoreMemory{Cells: 2, Bytes: 20, FileBytes: 30}}
-	if err := printStores(out, []links.ServerStores{some, {ID: "00a2"}}); err != nil || !strings.Contains(text.String(), "00a1\tforward\t20\t30\t2\t3\n") {
-		t.Errorf("%v\n%s", err, text.String())
 	}
 }
 
@@ -199,7 +188,10 @@ func TestLinksRank(t *testing.T) {
 		t.Errorf("hubs:\n%s", hits)
 	}
 	_, text, _ := runLinks(t, g, "", "links", "rank", "--json", "--class", "inter-host", site+"alpha")
-	var r rankingJSON
+	var r struct {
+		Authorities     []any
+		Vertices, Edges int
+	}
 	if err := json.Unmarshal([]byte(text), &r); err != nil || len(r.Authorities) != 1 || r.Edges != 1 || r.Vertices != 2 {
 		t.Errorf("%v: %s", err, text)
 	}

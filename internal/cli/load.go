@@ -103,7 +103,7 @@ func (c *loadCmd) graph() (triple.Term, error) {
 func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary, err error) {
 	// 1. Translate the flags.
 	opts := rdfload.Options{
-		Memory: int64(c.Memory), KeepGoing: c.KeepGoing, Base: c.Base, MaxLine: int(c.MaxLine), Resume: c.Resume, RDFStar: c.RDFStar, Prefix: c.found.Add,
+		Memory: int64(c.Memory), KeepGoing: c.KeepGoing, Base: c.Base, MaxLine: int(c.MaxLine), Resume: c.Resume, RDFStar: c.RDFStar, Prefix: c.prefixesFound().Add,
 	}
 	if opts.Syntax, err = c.syntax(); err != nil {
 		return summary, err
@@ -117,7 +117,7 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 		return summary, err
 	}
 	if err := opts.Validate(); err != nil {
-		return summary, usageError{err}
+		return summary, usage(err)
 	}
 	// 2. Load into the store. It must be closed before the result is reported.
 	store, end, err := c.openStore()
@@ -134,7 +134,7 @@ func (c *loadCmd) load(e *env, sources []input.Source) (summary rdfload.Summary,
 		return err
 	})
 	if err == nil {
-		if err := prefixes.Keep(e.ctx, store, c.found.Names()); err != nil {
+		if err := prefixes.Keep(e.ctx, store, c.prefixesFound().Names()); err != nil {
 			summary.Warnings = append(summary.Warnings, fmt.Sprintf("the triples are loaded, but not the prefixes of the documents: %v", err))
 		}
 	}
@@ -220,17 +220,17 @@ func (c *loadCmd) explain(err error, sources []input.Source) error {
 	}
 	switch {
 	case errors.Is(err, context.Canceled):
-		return hinted{err, unchanged + resume}
+		return withHint(err, unchanged+resume)
 	case fault.IsDiskFull(err):
-		return hinted{err, unchanged + "Make room first. " + resume}
+		return withHint(err, unchanged+"Make room first. "+resume)
 	case errors.Is(err, rdfload.ErrRejected) && !c.KeepGoing:
-		return hinted{err, unchanged + cmp.Or(otherSyntax(err), "--keep-going loads the rest, --rejects F writes down what it leaves out.")}
+		return withHint(err, unchanged+cmp.Or(otherSyntax(err), "--keep-going loads the rest, --rejects F writes down what it leaves out."))
 	case errors.Is(err, input.ErrTruncated):
-		return hinted{err, unchanged + "Get the file whole, or unpack the part that arrived (gzip -dc and the like) and load that."}
+		return withHint(err, unchanged+"Get the file whole, or unpack the part that arrived (gzip -dc and the like) and load that.")
 	case errors.Is(err, rdfload.ErrChanged):
-		return hinted{err, unchanged + "Load without --resume to start over."}
+		return withHint(err, unchanged+"Load without --resume to start over.")
 	case errors.Is(err, store.ErrLocked):
-		return hinted{err, "If a server has it open, load through the server: --to URL instead of --data."}
+		return withHint(err, "If a server has it open, load through the server: --to URL instead of --data.")
 	}
 	return err
 }
@@ -252,14 +252,6 @@ func (c *loadCmd) report(e *env, s rdfload.Summary) error {
 		e.sayf("warning: %s", warning)
 	}
 	return c.tellRejected(e, s.Rejected)
-}
-
-// withSkipped puts the warning of list before those of a summary. It was printed already.
-func (c *loadCmd) withSkipped(warnings []string) []string {
-	if c.skipped == "" {
-		return warnings
-	}
-	return append([]string{c.skipped}, warnings...)
 }
 
 // tellRejected reports the number of rejected statements, and returns errRejected if there are any.

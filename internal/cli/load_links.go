@@ -104,9 +104,8 @@ func (c *loadCmd) loadLinks(e *env, local bool, listed []input.Source) error {
 		return l.throughServer()
 	})
 	// 3. Explain an error, unless a step has done so; or print the result.
-	var partly hinted
 	switch {
-	case errors.As(err, &partly): // from a step that left data in the store
+	case hintOf(err) != "": // from a step that left data in the store
 		return err
 	case err != nil:
 		return c.explain(err, listed)
@@ -123,7 +122,7 @@ func (l *linkLoad) lookThrough() (err error) {
 		memory = int64(l.Memory)
 	}
 	if l.last, err = findLast(l.e.ctx, l.sources, l.reading, memory, l.display.show); errors.Is(err, errManyTwice) {
-		err = hinted{err, "Raise --memory, or load the files one by one, in their order: whole pages replace those that are there."}
+		err = withHint(err, "Raise --memory, or load the files one by one, in their order: whole pages replace those that are there.")
 	}
 	return err
 }
@@ -232,16 +231,16 @@ func labels(c *links.Change) (n int64) {
 }
 
 // keptError is the error of a load that has stored a part.
-type keptError struct{ hinted }
+type keptError struct{ error }
 
-func (k keptError) Unwrap() error { return k.hinted }
+func (k keptError) Unwrap() error { return k.error }
 
 // kept adds a hint to an error, because the finished work stays.
 func kept(err error, hint string) error {
 	if err == nil {
 		return nil
 	}
-	return keptError{hinted{err, hint}}
+	return keptError{withHint(err, hint)}
 }
 
 // bulk loads the links of all files into a store in this process.

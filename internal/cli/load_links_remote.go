@@ -23,7 +23,7 @@ func (l *linkLoad) throughServer() (err error) {
 		return err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	graph := l.e.graph(r)
+	graph := graphOf(l.e, r)
 	nothing := func(linkPlace) error { return nil }
 	if l.replacing {
 		some, err := r.MatchPage(l.e.ctx, linkPattern(l.predicate), client.PageOptions{Limit: 1})
@@ -46,7 +46,7 @@ func (l *linkLoad) throughServer() (err error) {
 			if i > 0 {
 				state += " The files before it in the list are."
 			}
-			return hinted{fmt.Errorf("%s: %w", l.sources[i].Name, err), state}
+			return withHint(fmt.Errorf("%s: %w", l.sources[i].Name, err), state)
 		}
 		labelled += n
 	}

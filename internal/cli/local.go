@@ -44,7 +44,7 @@ type local struct {
 
 func openLocal(e *env, dir string, how opening) (*local, error) {
 	if _, err := os.Stat(dir); err != nil && !how.create {
-		return nil, hinted{fmt.Errorf("data directory: %w", err), "trefoil load --data DIR FILE... makes one; so do serve and add."}
+		return nil, withHint(fmt.Errorf("data directory: %w", err), "trefoil load --data DIR FILE... makes one; so do serve and add.")
 	}
 	how.store.Version = thisVersion().Version
 	db, err := store.Open(dir, how.store)
@@ -52,6 +52,19 @@ func openLocal(e *env, dir string, how opening) (*local, error) {
 		return nil, err
 	}
 	return &local{store: db, dir: dir, opening: how, warn: e.sayEmpty}, nil
+}
+
+// openMember opens the directory of a member, or of what one has set aside, and returns a snapshot of its rows. end
+// must be called.
+func openMember(e *env, dir string) (s *store.Snapshot, end func() error, err error) {
+	l, err := openLocal(e, dir, opening{store: store.Options{ReadOnly: true, Member: true}})
+	if err != nil {
+		return nil, nil, err
+	}
+	if _, err := l.rows(); err != nil {
+		return nil, nil, errors.Join(err, l.Close())
+	}
+	return l.snapshot, l.Close, nil
 }
 
 func (l *local) Close() (err error) {
@@ -145,7 +158,7 @@ func (i *localItem) appendNQuad(dst []byte) ([]byte, error) {
 
 func (i *localItem) annotations() []triple.ApplicationData { return i.row.Annotations }
 
-func (i *localItem) triple() (triple.Triple, error) { return i.row.Triple() }
+func (i *localItem) decode() (triple.Triple, error) { return i.row.Triple() }
 
 func (l *local) count(ctx context.Context, p triple.Pattern, estimate bool) (int64, bool, error) {
 	rows, err := l.rows()

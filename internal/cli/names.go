@@ -3,6 +3,7 @@
 package cli
 
 import (
+	"context"
 	"errors"
 	"maps"
 	"slices"
@@ -125,4 +126,18 @@ func prologue(declared []ast.Prefix) prefixes.Names {
 		}
 	}
 	return names
+}
+
+// keptPrefixes returns the prefixes of a store, without well-known ones.
+func keptPrefixes(ctx context.Context, of prefixStore) (prefixes.Names, error) {
+	p, err := of.Prefixes(ctx)
+	return p.Kept, err
+}
+
+// keepPrefixes keeps the prefixes of documents, if they have some.
+func keepPrefixes(ctx context.Context, in prefixStore, found prefixes.Names) error {
+	if len(found) == 0 {
+		return nil
+	}
+	return in.KeepPrefixes(ctx, found)
 }

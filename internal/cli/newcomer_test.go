@@ -4,15 +4,11 @@ package cli
 
 import (
 	"encoding/json"
-	"errors"
-	"fmt"
 	"io"
 	"os"
 	"path/filepath"
 	"strings"
 	"testing"
-
-	"github.com/trefoildb/trefoil/rdfload"
 )
 
 // write makes a file of a test and returns its path.
@@ -63,35 +59,6 @@ func TestFailedLoad(t *testing.T) {
 	want(t, exitDone, "1\n", "count", "--data", empty)
 }
 
-// TestEndOfLoad checks which errors of a load leave a new store: those after which data are in it, or with
-// which the load can be resumed.
-func TestEndOfLoad(t *testing.T) {
-	for _, test := range []struct {
-		err    error
-		stays  bool
-		reason string
-	}{
-		{nil, true, "a load without an error"},
-		{io.ErrUnexpectedEOF, false, "nothing is stored"},
-		{hinted{io.ErrUnexpectedEOF, "a hint"}, false, "nothing is stored"},
-		{fmt.Errorf("%w; %w", io.ErrUnexpectedEOF, rdfload.ErrKept), true, "it can be resumed"},
-		{fmt.Errorf("load: %w", kept(io.ErrUnexpectedEOF, "the links are stored")), true, "links are stored"},
-	} {
-		c := &loadCmd{}
-		c.Data = filepath.Join(t.TempDir(), "new")
-		_, end, err := c.openStore()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := end(test.err); !errors.Is(err, test.err) {
-			t.Errorf("%s: %v", test.reason, err)
-		}
-		if _, err := os.Stat(c.Data); (err == nil) != test.stays {
-			t.Errorf("%s: %v", test.reason, err)
-		}
-	}
-}
-
 // TestShortForms checks the forms of arguments that people try first, on a directory and a server.
 func TestShortForms(t *testing.T) {
 	eachStore(t, "<http://ex/a> <http://ex/p> \"41\" .\n", func(t *testing.T, flags ...string) {
@@ -132,9 +99,6 @@ func TestShortForms(t *testing.T) {
 	})
 	// Without --to and --data the documented address is meant.
 	t.Setenv(envTo, "")
-	if got := (&serverFlags{To: "7888"}).url(); got != "http://127.0.0.1:7888" {
-		t.Error(got)
-	}
 	parsed := func(args ...string) *grammar {
 		g := new(grammar)
 		if _, err := newParser(g, io.Discard, io.Discard, func(int) {}).Parse(args); err != nil {

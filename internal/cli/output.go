@@ -6,13 +6,7 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"path/filepath"
-	"strings"
 
-	"github.com/klauspost/compress/gzip"
-	"github.com/klauspost/compress/zstd"
-
-	"github.com/trefoildb/trefoil/internal/atomicfile"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -53,45 +47,6 @@ func (f *outputFlags) into(e *env, do func(e *env) error) error {
 		return err
 	}
 	return e.into(f.Output, do)
-}
-
-// into calls do with standard output, or with a file in its place if it has a name.
-func (e *env) into(file string, do func(e *env) error) error {
-	if file == "" {
-		return do(e)
-	}
-	for _, unknown := range []string{".bz2", ".xz"} {
-		if strings.HasSuffix(file, unknown) {
-			return usagef("--output %s: a file is compressed as .gz or .zst only", file)
-		}
-	}
-	// Write beside the file, so that what is there stays until the new one is complete.
-	return atomicfile.Replace(atomicfile.OS, file, 0o600, func(w io.Writer) error {
-		compressed, err := compressor(file, w)
-		if err != nil {
-			return err
-		}
-		to := *e
-		to.stdout = compressed
-		if err := do(&to); err != nil {
-			return err
-		}
-		return compressed.Close()
-	})
-}
-
-// compressor returns a writer that compresses as the name of a file says.
-func compressor(name string, w io.Writer) (io.WriteCloser, error) {
-	switch filepath.Ext(name) {
-	case ".gz":
-		return gzip.NewWriter(w), nil
-	case ".zst":
-		return zstd.NewWriter(w)
-	}
-	return struct {
-		io.Writer
-		io.Closer
-	}{w, io.NopCloser(nil)}, nil
 }
 
 // output writes items as one document.
@@ -157,7 +112,7 @@ func (f *outputFlags) open(w io.Writer, annotated bool, names prefixes.Names) (o
 func (o *output) writeTo(write func(triple.Triple, []triple.ApplicationData) error, end func() error) {
 	o.end = end
 	o.write = func(dst []byte, it item) ([]byte, error) {
-		t, err := it.triple()
+		t, err := it.decode()
 		if err == nil {
 			err = write(t, it.annotations())
 		}
@@ -168,7 +123,7 @@ func (o *output) writeTo(write func(triple.Triple, []triple.ApplicationData) err
 // inDefaultGraph returns a write function that rejects triples of named graphs.
 func (o *output) inDefaultGraph(write func([]byte, item) ([]byte, error)) func([]byte, item) ([]byte, error) {
 	return func(dst []byte, it item) ([]byte, error) {
-		t, err := it.triple()
+		t, err := it.decode()
 		if err == nil && !t.Graph.IsZero() {
 			err = o.errNamedGraph(t)
 		}
@@ -181,10 +136,10 @@ func (o *output) inDefaultGraph(write func([]byte, item) ([]byte, error)) func([
 
 // errNamedGraph returns the error for a triple that a format without graphs cannot express.
 func (o *output) errNamedGraph(t triple.Triple) error {
-	return hinted{
+	return withHint(
 		fmt.Errorf("the graph %.300s is named, which %v cannot say: %.300s", t.Graph, o.format, t),
 		"--format nq writes graph names.",
-	}
+	)
 }
 
 // writeAll writes all items of a listing as the document. An error leaves what was written before it.
@@ -210,22 +165,4 @@ func (o *output) close(e *env) error {
 		e.sayf("%s left out", plural(o.left, "annotation"))
 	}
 	return nil
-}
-
-// writeCanonical writes a triple in the canonical form of RDF 1.2.
-func writeCanonical(dst []byte, it item) ([]byte, error) {
-	t, err := it.triple()
-	if err != nil {
-		return dst, err
-	}
-	return triple.AppendCanonical(dst, t), nil
-}
-
-// writeNDJSON writes a triple and its annotations as lines of JSON.
-func writeNDJSON(dst []byte, it item) ([]byte, error) {
-	t, err := it.triple()
-	if err != nil {
-		return dst, err
-	}
-	return triple.AppendNDJSON(dst, t, it.annotations()), nil
 }

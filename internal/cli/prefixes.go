@@ -4,7 +4,6 @@ package cli
 
 import (
 	"bufio"
-	"context"
 	"errors"
 	"fmt"
 	"maps"
@@ -69,7 +68,7 @@ type prefixesAddCmd struct {
 func (c *prefixesAddCmd) Run(e *env) error {
 	name, iri := strings.TrimSuffix(c.Name, ":"), strings.TrimSuffix(strings.TrimPrefix(c.IRI, "<"), ">")
 	if err := prefixes.Check(name, iri); err != nil {
-		return usageError{err}
+		return usage(err)
 	}
 	return c.with(e, c.changing(), func(s target) error { return s.SetPrefix(e.ctx, name, iri) })
 }
@@ -82,18 +81,4 @@ type prefixesRemoveCmd struct {
 
 func (c *prefixesRemoveCmd) Run(e *env) error {
 	return c.with(e, c.changing(), func(s target) error { return s.RemovePrefix(e.ctx, strings.TrimSuffix(c.Name, ":")) })
-}
-
-// keptPrefixes returns the prefixes of a store, without well-known ones.
-func keptPrefixes(ctx context.Context, of prefixStore) (prefixes.Names, error) {
-	p, err := of.Prefixes(ctx)
-	return p.Kept, err
-}
-
-// keepPrefixes keeps the prefixes of documents, if they have some.
-func keepPrefixes(ctx context.Context, in prefixStore, found prefixes.Names) error {
-	if len(found) == 0 {
-		return nil
-	}
-	return in.KeepPrefixes(ctx, found)
 }

@@ -122,3 +122,8 @@ func (p *pace) describe(now time.Time, at rdfload.Progress) (share float64, text
 	}
 	return share, text
 }
+
+const sendPhase rdfload.Phase = "send"
+
+// scanPhase is the reading before a load.
+const scanPhase rdfload.Phase = "look through"

@@ -6,7 +6,6 @@ import (
 	"errors"
 	"fmt"
 	"io"
-	"strings"
 	"text/tabwriter"
 	"time"
 
@@ -95,14 +94,4 @@ func printSlow(out io.Writer, all []client.SlowQuery) error {
 
 func elapsed(q client.RunningQuery) time.Duration {
 	return time.Duration(q.Milliseconds) * time.Millisecond
-}
-
-// plainLine returns a text of a server as one line, without characters that a terminal would obey.
-func plainLine(text string) string {
-	return strings.Map(func(c rune) rune {
-		if c < ' ' || c == 0x7f || c >= 0x80 && c < 0xa0 {
-			return -1
-		}
-		return c
-	}, strings.Join(strings.Fields(text), " "))
 }

@@ -372,7 +372,7 @@ func readGossipKey(file string) ([]byte, error) {
 	}
 	key, err := base64.StdEncoding.DecodeString(strings.TrimSpace(string(text)))
 	if err != nil || len(key) != 16 && len(key) != 24 && len(key) != 32 {
-		return nil, hinted{fmt.Errorf("gossip key %s: it must hold 16, 24 or 32 bytes in base64", file), "trefoil cert gossip-key makes one."}
+		return nil, withHint(fmt.Errorf("gossip key %s: it must hold 16, 24 or 32 bytes in base64", file), "trefoil cert gossip-key makes one.")
 	}
 	return key, nil
 }

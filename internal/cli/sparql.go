@@ -95,18 +95,17 @@ func shown(err error, name, text string) error {
 	named := *bad
 	named.Source = name
 	if line := pointAt(text, bad.Line, bad.Column); line != "" {
-		return hinted{&named, line}
+		return withHint(&named, line)
 	}
 	return &named
 }
 
 // advised adds advice to an error, after its other hints.
 func advised(err error, advice string) error {
-	var h hinted
-	if errors.As(err, &h) {
-		return hinted{h.error, h.hint + "\n  " + advice}
+	if hint := hintOf(err); hint != "" {
+		advice = hint + "\n  " + advice
 	}
-	return hinted{err, advice}
+	return withHint(err, advice)
 }
 
 // shownRunes is the number of characters shown before a mistake, and after it.

@@ -8,14 +8,11 @@ import (
 	"errors"
 	"fmt"
 	"math"
-	"runtime"
-	"runtime/debug"
 	"strings"
 	"text/tabwriter"
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/internal/protocol"
 )
 
 // statusCmd shows the state of a store, or of its cluster.
@@ -120,22 +117,9 @@ func stalledText(f client.StalledFollower) string {
 	return text
 }
 
-// release is the name of the release; -ldflags "-X .../internal/cli.release=v1.2.3" sets it.
-var release string
-
 // versionCmd prints the version of the program.
 type versionCmd struct {
 	JSON bool `help:"Print JSON."`
-}
-
-// programVersion is the output of trefoil version --json.
-type programVersion struct {
-	Version  string `json:"version"`
-	Protocol string `json:"protocol"`           // between nodes
-	Revision string `json:"revision,omitempty"` // the commit it was built from
-	Modified bool   `json:"modified,omitempty"` // the tree had changes beyond the commit
-	Go       string `json:"go"`
-	Platform string `json:"platform"`
 }
 
 func (c *versionCmd) Run(e *env) error {
@@ -152,27 +136,4 @@ func (c *versionCmd) Run(e *env) error {
 	}
 	_, err := fmt.Fprintf(e.stdout, "%s, protocol %s, %s, %s\n", text, v.Protocol, v.Go, v.Platform)
 	return err
-}
-
-// thisVersion returns the running program's version: that of the linker's flag or, if it is not
-// set, of the module.
-func thisVersion() programVersion {
-	v := programVersion{Version: release, Protocol: protocol.Name(protocol.Minor), Go: runtime.Version(), Platform: runtime.GOOS + "/" + runtime.GOARCH}
-	if info, ok := debug.ReadBuildInfo(); ok {
-		if v.Version == "" {
-			v.Version = info.Main.Version
-		}
-		for _, s := range info.Settings {
-			switch s.Key {
-			case "vcs.revision":
-				v.Revision = s.Value[:min(12, len(s.Value))]
-			case "vcs.modified":
-				v.Modified = s.Value == "true"
-			}
-		}
-	}
-	if v.Version == "" {
-		v.Version = "(devel)"
-	}
-	return v
 }

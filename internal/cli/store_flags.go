@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
+	"github.com/trefoildb/trefoil/links"
 )
 
 const (
@@ -167,7 +168,7 @@ func (s *serverFlags) dial(e *env, options client.Options) (*client.Client, erro
 	options.Warning = e.sayEmpty
 	c, err := client.New(s.url(), options)
 	if err != nil {
-		return nil, usageError{err}
+		return nil, usage(err)
 	}
 	return c, nil
 }
@@ -254,4 +255,17 @@ func readToken(file string) (string, error) {
 		return "", fmt.Errorf("token file %s: it must hold one token, without white space within", file)
 	}
 	return token, nil
+}
+
+// graphOf returns the server's graph of links.
+func graphOf(e *env, c *client.Client) links.Graph {
+	if e.links != nil {
+		return e.links
+	}
+	return c.Links
+}
+
+// askGraph calls ask with the graph of the server in the flags.
+func askGraph(e *env, s *serverFlags, ask func(links.Graph) error) error {
+	return s.request(e, func(c *client.Client) error { return ask(graphOf(e, c)) })
 }

@@ -14,7 +14,6 @@ import (
 	"strconv"
 	"strings"
 	"testing"
-	"time"
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
@@ -222,29 +221,6 @@ func TestKeepFree(t *testing.T) {
 		url, _ := serveNode(t, "--keep-free", size)
 		if code, _, stderr := run(t, line, "add", "--to", url, "--from", "nt", "-"); code != want {
 			t.Errorf("add through a server that keeps %s free: exit code %d, want %d: %s", size, code, want, stderr)
-		}
-	}
-}
-
-// TestFeedRetentionText: what --feed-retention takes.
-func TestFeedRetentionText(t *testing.T) {
-	for text, want := range map[string]feedRetention{
-		"1GiB":       {1 << 30, 0},
-		"256MiB,24h": {256 << 20, 24 * time.Hour},
-		"1k, 90m":    {1 << 10, 90 * time.Minute},
-		"0":          {leastFeed, 0},
-		"0,1h":       {leastFeed, time.Hour},
-		"":           {},
-		"24h":        {},
-		"1GiB,":      {},
-		"1GiB,-1h":   {},
-		"1GiB,0s":    {},
-		"1GiB,1h,1h": {},
-	} {
-		var r feedRetention
-		err := r.UnmarshalText([]byte(text))
-		if bad := want == (feedRetention{}); bad != (err != nil) || !bad && r != want {
-			t.Errorf("%q: %+v, %v", text, r, err)
 		}
 	}
 }

@@ -9,7 +9,6 @@ import (
 	"io"
 	"os"
 	"strconv"
-	"strings"
 	"time"
 
 	"golang.org/x/term"
@@ -96,60 +95,4 @@ func (f *frames) show(full, line string) error {
 	f.last = line
 	_, err := fmt.Fprintf(f.w, "%s %s\n", time.Now().Format(time.TimeOnly), line)
 	return err
-}
-
-// number writes n with its thousands grouped: 1,280,723.
-func number(n int64) string {
-	digits := strconv.FormatInt(n, 10)
-	sign := ""
-	if n < 0 {
-		sign, digits = "-", digits[1:]
-	}
-	var b strings.Builder
-	for i, d := range digits {
-		if i > 0 && (len(digits)-i)%3 == 0 {
-			b.WriteByte(',')
-		}
-		b.WriteRune(d)
-	}
-	return sign + b.String()
-}
-
-// size writes a number of bytes: 512 B, 1.5 KiB, 174.2 MiB.
-func size(bytes int64) string {
-	if bytes < 1<<10 {
-		return strconv.FormatInt(bytes, 10) + " B"
-	}
-	value, unit := float64(bytes)/(1<<10), 0
-	units := [...]string{"KiB", "MiB", "GiB", "TiB", "PiB"}
-	for value >= 1023.95 && unit < len(units)-1 {
-		value /= 1 << 10
-		unit++
-	}
-	return fmt.Sprintf("%.1f %s", value, units[unit])
-}
-
-// seconds writes a duration to a tenth of a second, or from a minute on to seconds: 0.4s, 12.3s,
-// 1m20s.
-func seconds(d time.Duration) string {
-	if d < time.Minute {
-		return fmt.Sprintf("%.1fs", d.Seconds())
-	}
-	return d.Round(time.Second).String()
-}
-
-// rate returns n per second of d, as a whole number.
-func rate(n int64, d time.Duration) int64 {
-	if d <= 0 {
-		return 0
-	}
-	return int64(float64(n) / d.Seconds())
-}
-
-// plural returns "1 triple", "2 triples".
-func plural(n int64, what string) string {
-	if n == 1 {
-		return "1 " + what
-	}
-	return number(n) + " " + what + "s"
 }

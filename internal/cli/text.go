@@ -29,7 +29,7 @@ type searchCmd struct {
 
 // Run prints the hits: score, TAB, snippet, TAB, predicates, TAB, subjects.
 func (c *searchCmd) Run(e *env) error {
-	return c.requestText(e, &c.Predicate, func(to *client.Client) error {
+	return requestText(e, &c.serverFlags, &c.Predicate, func(to *client.Client) error {
 		result, err := to.Text.Search(e.ctx, client.SearchRequest{Query: c.Query, Predicate: c.Predicate, Language: c.Lang, Limit: c.Limit, Subjects: c.Subjects, Scan: c.Scan})
 		switch {
 		case err != nil:
@@ -105,7 +105,7 @@ type textAddCmd struct {
 const textPoll = 200 * time.Millisecond
 
 func (c *textAddCmd) Run(e *env) error {
-	return c.requestText(e, &c.Predicate, func(to *client.Client) error {
+	return requestText(e, &c.serverFlags, &c.Predicate, func(to *client.Client) error {
 		add := to.Text.AddPredicate
 		if c.Trigrams {
 			add = to.Text.AddTrigrams
@@ -148,13 +148,13 @@ type textRemoveCmd struct {
 }
 
 func (c *textRemoveCmd) Run(e *env) error {
-	return c.requestText(e, &c.Predicate, func(to *client.Client) error { return to.Text.RemovePredicate(e.ctx, c.Predicate) })
+	return requestText(e, &c.serverFlags, &c.Predicate, func(to *client.Client) error { return to.Text.RemovePredicate(e.ctx, c.Predicate) })
 }
 
 // requestText is request after *predicate was replaced by its IRI.
-func (s *serverFlags) requestText(e *env, predicate *string, do func(*client.Client) error) error {
+func requestText(e *env, s *serverFlags, predicate *string, do func(*client.Client) error) error {
 	return s.request(e, func(to *client.Client) (err error) {
-		if *predicate, err = s.textPredicate(e, *predicate); err != nil {
+		if *predicate, err = textPredicate(s.serverNames(e), *predicate); err != nil {
 			return err
 		}
 		return do(to)
@@ -162,7 +162,7 @@ func (s *serverFlags) requestText(e *env, predicate *string, do func(*client.Cli
 }
 
 // textPredicate returns the IRI of a predicate that may be written as a name, or between angle brackets.
-func (s *serverFlags) textPredicate(e *env, name string) (string, error) {
+func textPredicate(known *storeNames, name string) (string, error) {
 	iri := strings.TrimSuffix(strings.TrimPrefix(name, "<"), ">")
 	if name == "" || iri != name {
 		return iri, nil
@@ -172,6 +172,6 @@ func (s *serverFlags) textPredicate(e *env, name string) (string, error) {
 		return prefixes.WellKnown()[prefix] + local, nil
 	}
 	names := []string{name}
-	err := s.serverNames(e).expand(names)
+	err := known.expand(names)
 	return names[0], err
 }

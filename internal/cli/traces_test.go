@@ -3,28 +3,9 @@
 package cli
 
 import (
-	"reflect"
 	"strings"
 	"testing"
-
-	"net/http"
 )
-
-// TestTraceHeaders: the variable of headers is a list with %XX, and an error names no value, because it may be secret.
-func TestTraceHeaders(t *testing.T) {
-	for list, want := range map[string]http.Header{
-		"": {}, " , ": {}, "a=b": {"A": {"b"}}, "Authorization=Basic%20x%3D, b = c=d ": {"Authorization": {"Basic x="}, "B": {"c=d"}},
-	} {
-		if got, err := headersOf(list); err != nil || !reflect.DeepEqual(got, want) {
-			t.Errorf("%q: %v, %v", list, got, err)
-		}
-	}
-	for _, list := range []string{"secret", "a b=secret", "a=b,c=secret%zz", "a=secret%0d%0ab:c"} {
-		if _, err := headersOf(list); err == nil || strings.Contains(err.Error(), "secret") {
-			t.Errorf("%q: %v", list, err)
-		}
-	}
-}
 
 // TestTraceFlags: the endpoint may come from OpenTelemetry's variable, and wrong values are named.
 func TestTraceFlags(t *testing.T) {

@@ -58,7 +58,7 @@ func (c *updateCmd) Run(e *env) error {
 	result, err := c.update(e, send)
 	// The error came after the update was sent, so its outcome is unknown.
 	if err != nil && mayBeDone(err) {
-		return hinted{err, "The update may be done, in a cluster also a part of it: look at the data before you repeat it."}
+		return withHint(err, "The update may be done, in a cluster also a part of it: look at the data before you repeat it.")
 	}
 	if err != nil {
 		return shown(err, name, text)

@@ -86,18 +86,10 @@ func distance(a, b string) int {
 
 // findVariables keeps the messages about unknown variables until they are printed. parsed is nil if the
 // arguments name no command.
-func (e *env) findVariables(app *kong.Application, parsed *kong.Context) {
+func findVariables(e *env, app *kong.Application, parsed *kong.Context) {
 	var command *kong.Node
 	if parsed != nil {
 		command = parsed.Selected()
 	}
 	e.variables = unknownVariables(app, command, os.Environ())
-}
-
-// warnVariables passes the messages about unknown variables to warn, once.
-func (e *env) warnVariables(warn func(message string)) {
-	for _, message := range e.variables {
-		warn(message)
-	}
-	e.variables = nil
 }

@@ -57,7 +57,7 @@ func (c *watchCmd) Run(e *env) (err error) {
 		var gone *client.Error
 		if errors.As(err, &gone) && errors.Is(err, client.ErrGone) {
 			position = "" // it has no use any more
-			return hinted{err, "Read the triples again (trefoil match), then continue with --since " + gone.Continue + "."}
+			return withHint(err, "Read the triples again (trefoil match), then continue with --since "+gone.Continue+".")
 		}
 		if err != nil {
 			return err

@@ -3,15 +3,11 @@
 package cli
 
 import (
-	"context"
-	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
 	"strings"
 	"testing"
-	"testing/synctest"
-	"time"
 )
 
 // TestWatch: a broken connection and a server that is starting are no end. If the feed no longer reaches
@@ -42,30 +38,4 @@ func TestWatch(t *testing.T) {
 	if !strings.Contains(stderr, "--since p9") || strings.Contains(stderr, "position: ") || strings.Count(stderr, "connecting again") != 1 {
 		t.Error(stderr)
 	}
-}
-
-// TestWatchOutage: a server that was there has minutes to come back, another one has seconds.
-func TestWatchOutage(t *testing.T) {
-	synctest.Test(t, func(t *testing.T) {
-		o := outage{env: &env{stderr: t.Output()}}
-		for range firstRetries {
-			if err := o.sleep(t.Context(), time.Second); err != nil {
-				t.Fatal(err)
-			}
-		}
-		if err := o.sleep(t.Context(), time.Second); !errors.Is(err, errNoServer) {
-			t.Error(err)
-		}
-		o.over()
-		for range watchRetries {
-			if err := o.sleep(t.Context(), 10*time.Second); err != nil {
-				t.Fatal(err)
-			}
-		}
-		ended, cancel := context.WithCancel(t.Context())
-		cancel()
-		if err := o.sleep(ended, time.Hour); !errors.Is(err, context.Canceled) {
-			t.Error(err)
-		}
-	})
 }

@@ -40,6 +40,9 @@ func (e *env) working(what string, done func() string) (stop func()) {
 	}
 }
 
+// newCountedWriter returns a writer that counts.
+func newCountedWriter(w io.Writer) *countedWriter { return &countedWriter{w: w} }
+
 // countedWriter counts the bytes that pass.
 type countedWriter struct {
 	w io.Writer
