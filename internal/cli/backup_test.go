@@ -18,6 +18,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/cli/target"
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
@@ -245,7 +246,7 @@ func TestHangUpHint(t *testing.T) {
 			t.Errorf("%s: %d, %s", name, code, stderr)
 		}
 	}
-	if hint := hintForRemote(fmt.Errorf("read a file: %w", io.EOF)); hint != "" {
+	if hint := target.Hint(fmt.Errorf("read a file: %w", io.EOF)); hint != "" {
 		t.Error(hint)
 	}
 }

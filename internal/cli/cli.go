@@ -2,8 +2,8 @@
 // commands. Each command is a struct of flags with a method Run, and it is thin: flags -> options
 // -> library call. Results go to standard output, messages to standard error.
 //
-// If a command reads or changes triples, it gets its store from [storeFlags]: a data directory in
-// this process (local.go), or a server (remote.go). Both are a [target].
+// The commands are in packages below this one, by what they are for. All use package console. Those
+// that need a store get it from package target: a data directory in this process, or a server.
 package cli
 
 import (
@@ -19,6 +19,16 @@ import (
 
 	"github.com/alecthomas/kong"
 
+	"github.com/trefoildb/trefoil/internal/cli/admin"
+	"github.com/trefoildb/trefoil/internal/cli/cluster"
+	"github.com/trefoildb/trefoil/internal/cli/console"
+	"github.com/trefoildb/trefoil/internal/cli/documents"
+	linkcmd "github.com/trefoildb/trefoil/internal/cli/links"
+	"github.com/trefoildb/trefoil/internal/cli/load"
+	"github.com/trefoildb/trefoil/internal/cli/query"
+	"github.com/trefoildb/trefoil/internal/cli/rdf"
+	"github.com/trefoildb/trefoil/internal/cli/serve"
+	"github.com/trefoildb/trefoil/internal/cli/target"
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/oidc"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -39,44 +49,44 @@ const (
 
 // grammar is the command line: kong reads the commands and flags from its tags.
 type grammar struct {
-	Serve         serveCmd         `cmd:"" help:"Serve a store over HTTP."`
-	Load          loadCmd          `cmd:"" help:"Load RDF files in bulk: all of them or nothing."`
-	Query         queryCmd         `cmd:"" help:"Run a SPARQL query."`
-	Update        updateCmd        `cmd:"" help:"Carry out a SPARQL update: all of it or nothing."`
-	Range         rangeCmd         `cmd:"" help:"List triples of one order between bounds."`
-	Match         matchCmd         `cmd:"" help:"List triples that match a pattern."`
-	Watch         watchCmd         `cmd:"" help:"Follow the changes of a server's triples."`
-	Add           addCmd           `cmd:"" help:"Add the triples of files."`
-	Delete        deleteCmd        `cmd:"" help:"Delete the triples of files, or those that match a pattern."`
-	Annotate      annotateCmd      `cmd:"" help:"Set or remove what an application attaches to a triple."`
-	Annotations   annotationsCmd   `cmd:"" help:"List what applications attach to triples."`
-	Count         countCmd         `cmd:"" help:"Count the triples that match a pattern."`
-	Check         checkCmd         `cmd:"" help:"Verify a whole store or cluster: the copies agree, every row decodes."`
-	Dump          dumpCmd          `cmd:"" help:"Write all triples as canonical N-Quads."`
-	Backup        backupCmd        `cmd:"" help:"Write a consistent copy of a store or a cluster, or what has changed since the last one."`
-	Restore       restoreCmd       `cmd:"" help:"Make a store of a backup and its increments, as of their end or of an earlier moment."`
-	Status        statusCmd        `cmd:"" help:"Show a store's version, members, segments and size."`
-	Convert       convertCmd       `cmd:"" help:"Parse RDF files strictly and write canonical N-Triples or N-Quads."`
-	Generate      generateCmd      `cmd:"" help:"Write a generated data set, the same for the same seed."`
-	Links         linksCmd         `cmd:"" help:"Ask and change a server's graph of hyperlinks: UIDs, lists, samples, ranking."`
-	Search        searchCmd        `cmd:"" help:"Search a server's literals for words, phrases and prefixes, the best first."`
-	Text          textCmd          `cmd:"" help:"Show and change the predicates whose literals a server indexes for search."`
-	Prefixes      prefixesCmd      `cmd:"" help:"Show and change the prefixes of a store: names such as ex:age in commands and results."`
-	Functions     functionsCmd     `cmd:"" help:"Show and change a server's update functions: WebAssembly modules that run when triples change."`
-	Queries       queriesCmd       `cmd:"" help:"List the running queries of a server, or its slow ones, and stop them."`
-	Subscriptions subscriptionsCmd `cmd:"" help:"Show and change a server's subscriptions: changes that it sends to webhooks."`
-	Cluster       clusterCmd       `cmd:"" help:"Show a cluster, or change who is a member."`
-	Cert          certCmd          `cmd:"" help:"Make the certificates and the gossip key of a cluster."`
-	Users         usersCmd         `cmd:"" help:"Make the hashes of passwords for the users of a server."`
-	Config        configCmd        `cmd:"" help:"Print the settings of a server as a file for serve --config."`
-	Completion    completionCmd    `cmd:"" help:"Print how to complete trefoil's commands and flags in bash, zsh or fish."`
-	Man           manCmd           `cmd:"" help:"Print the manual page, for man."`
-	Version       versionCmd       `cmd:"" help:"Print the version."`
+	Serve         serve.Cmd              `cmd:"" help:"Serve a store over HTTP."`
+	Load          load.Cmd               `cmd:"" help:"Load RDF files in bulk: all of them or nothing."`
+	Query         query.Cmd              `cmd:"" help:"Run a SPARQL query."`
+	Update        query.UpdateCmd        `cmd:"" help:"Carry out a SPARQL update: all of it or nothing."`
+	Range         rdf.RangeCmd           `cmd:"" help:"List triples of one order between bounds."`
+	Match         rdf.MatchCmd           `cmd:"" help:"List triples that match a pattern."`
+	Watch         rdf.WatchCmd           `cmd:"" help:"Follow the changes of a server's triples."`
+	Add           rdf.AddCmd             `cmd:"" help:"Add the triples of files."`
+	Delete        rdf.DeleteCmd          `cmd:"" help:"Delete the triples of files, or those that match a pattern."`
+	Annotate      rdf.AnnotateCmd        `cmd:"" help:"Set or remove what an application attaches to a triple."`
+	Annotations   rdf.AnnotationsCmd     `cmd:"" help:"List what applications attach to triples."`
+	Count         rdf.CountCmd           `cmd:"" help:"Count the triples that match a pattern."`
+	Check         admin.CheckCmd         `cmd:"" help:"Verify a whole store or cluster: the copies agree, every row decodes."`
+	Dump          rdf.DumpCmd            `cmd:"" help:"Write all triples as canonical N-Quads."`
+	Backup        admin.BackupCmd        `cmd:"" help:"Write a consistent copy of a store or a cluster, or what has changed since the last one."`
+	Restore       admin.RestoreCmd       `cmd:"" help:"Make a store of a backup and its increments, as of their end or of an earlier moment."`
+	Status        cluster.StatusCmd      `cmd:"" help:"Show a store's version, members, segments and size."`
+	Convert       documents.ConvertCmd   `cmd:"" help:"Parse RDF files strictly and write canonical N-Triples or N-Quads."`
+	Generate      rdf.GenerateCmd        `cmd:"" help:"Write a generated data set, the same for the same seed."`
+	Links         linkcmd.Cmd            `cmd:"" help:"Ask and change a server's graph of hyperlinks: UIDs, lists, samples, ranking."`
+	Search        admin.SearchCmd        `cmd:"" help:"Search a server's literals for words, phrases and prefixes, the best first."`
+	Text          admin.TextCmd          `cmd:"" help:"Show and change the predicates whose literals a server indexes for search."`
+	Prefixes      rdf.PrefixesCmd        `cmd:"" help:"Show and change the prefixes of a store: names such as ex:age in commands and results."`
+	Functions     admin.FunctionsCmd     `cmd:"" help:"Show and change a server's update functions: WebAssembly modules that run when triples change."`
+	Queries       query.QueriesCmd       `cmd:"" help:"List the running queries of a server, or its slow ones, and stop them."`
+	Subscriptions admin.SubscriptionsCmd `cmd:"" help:"Show and change a server's subscriptions: changes that it sends to webhooks."`
+	Cluster       cluster.Cmd            `cmd:"" help:"Show a cluster, or change who is a member."`
+	Cert          cluster.CertCmd        `cmd:"" help:"Make the certificates and the gossip key of a cluster."`
+	Users         serve.UsersCmd         `cmd:"" help:"Make the hashes of passwords for the users of a server."`
+	Config        serve.ConfigCmd        `cmd:"" help:"Print the settings of a server as a file for serve --config."`
+	Completion    completionCmd          `cmd:"" help:"Print how to complete trefoil's commands and flags in bash, zsh or fish."`
+	Man           manCmd                 `cmd:"" help:"Print the manual page, for man."`
+	Version       cluster.VersionCmd     `cmd:"" help:"Print the version."`
 }
 
 const description = `An ordered store for RDF triples.
 
-Reading commands ask a server (--to, default ` + defaultURL + `) or open a data directory where no server runs (--data).
+Reading commands ask a server (--to, default ` + target.DefaultURL + `) or open a data directory where no server runs (--data).
 trefoil help COMMAND tells more. Exit codes: 0 done, 1 failed, 2 wrong usage, 3 done with rejected statements.`
 
 // grammarFor returns the grammar of a command line. If the first argument names a command, the
@@ -97,7 +107,7 @@ func newParser(grammar any, stdout, stderr io.Writer, exit func(int)) *kong.Kong
 		kong.Name("trefoil"),
 		kong.Description(description),
 		flagVars(),
-		kong.PostBuild(addVariables),
+		kong.PostBuild(serve.AddVariables),
 		kong.Writers(stdout, stderr),
 		kong.WithHyphenPrefixedParameters(true), // --ge -5
 		kong.ConfigureHelp(kong.HelpOptions{Compact: true, WrapUpperBound: 100}),
@@ -115,12 +125,12 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 	if completed(stdout, stderr) {
 		return exitDone
 	}
-	return runIn(&env{ctx: ctx, stdin: stdin, stdout: stdout, stderr: stderr, width: widthOf(stdout)}, args)
+	return runIn(&console.Env{Ctx: ctx, Stdin: stdin, Stdout: stdout, Stderr: stderr, Width: console.WidthOf(stdout)}, args)
 }
 
 // runIn runs one command line in an environment.
-func runIn(e *env, args []string) int {
-	ctx, stdout, stderr := e.ctx, e.stdout, e.stderr
+func runIn(e *console.Env, args []string) int {
+	ctx, stdout, stderr := e.Ctx, e.Stdout, e.Stderr
 	// 1. Other ways to ask for help and for the version.
 	switch {
 	case len(args) > 0 && args[0] == "help":
@@ -141,16 +151,16 @@ func runIn(e *env, args []string) int {
 	if helped {
 		return exitDone
 	}
-	findVariables(e, parser.Model, contextOf(parsed, err))
-	say := func(message string) { e.sayf("warning: %s", message) }
+	serve.FindVariables(e, parser.Model, contextOf(parsed, err))
+	say := func(message string) { e.Sayf("warning: %s", message) }
 	// A server writes the warnings to its log, which may be JSON. If it cannot start, a variable may be
 	// the reason.
 	if err != nil || parsed.Selected().Name != "serve" {
-		e.warnVariables(say)
+		e.WarnVariables(say)
 	}
 	if err == nil {
 		err = parsed.Run(e)
-		e.warnVariables(say)
+		e.WarnVariables(say)
 	}
 	return exitCode(ctx, err, commandOf(parsed, err), stderr)
 }
@@ -158,16 +168,16 @@ func runIn(e *env, args []string) int {
 // exitCode reports an error of a command once and returns its code.
 func exitCode(ctx context.Context, err error, command string, stderr io.Writer) int {
 	// 1. Outcomes with codes of their own, or without a message.
-	var usage usageError
+	var usage console.UsageError
 	var parse *kong.ParseError
 	var bad *triple.SyntaxError
-	var placed placedError
+	var placed console.PlacedError
 	switch {
 	case err == nil:
 		return exitDone
-	case errors.Is(err, errRejected):
+	case errors.Is(err, console.ErrRejected):
 		return exitRejected
-	case errors.Is(err, errReported), errors.Is(err, syscall.EPIPE):
+	case errors.Is(err, console.ErrReported), errors.Is(err, syscall.EPIPE):
 		return exitFailed // the reader closed the pipe
 	case errors.As(err, &usage), errors.As(err, &parse):
 		fmt.Fprintf(stderr, "trefoil: %v\n  See: %s --help\n", err, command)
@@ -209,7 +219,7 @@ func contextOf(parsed *kong.Context, err error) *kong.Context {
 
 // hintFor returns a hint to solve an error; "" if there is none.
 func hintFor(err error) string {
-	if hint := hintOf(err); hint != "" {
+	if hint := console.HintOf(err); hint != "" {
 		return hint
 	}
 	switch {
@@ -230,11 +240,11 @@ func hintFor(err error) string {
 	case errors.Is(err, engine.ErrUpdateMemory):
 		return "Give it more with --update-memory, or send it in parts; trefoil load takes documents of any size."
 	}
-	return cmp.Or(otherSyntax(err), hintForLinks(err), hintForRemote(err))
+	return cmp.Or(documents.OtherSyntax(err), linkcmd.Hint(err), target.Hint(err))
 }
 
 // flagVars are the variables in help texts of flags.
 func flagVars() kong.Vars {
-	return kong.Vars{"url": defaultURL, "kinds": kindNames(), "syntaxes": syntax.Names(),
+	return kong.Vars{"url": target.DefaultURL, "kinds": rdf.KindNames(), "syntaxes": syntax.Names(),
 		"linkformats": linkfile.Names(), "linkpredicate": links.DefaultPredicate, "oidcclaim": oidc.DefaultClaim}
 }

@@ -18,6 +18,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -226,13 +227,13 @@ func TestExitCode(t *testing.T) {
 		says string
 	}{
 		{nil, exitDone, ""},
-		{errRejected, exitRejected, ""},
-		{errReported, exitFailed, ""},
-		{usagef("no %s", "so"), exitUsage, "trefoil: no so\n  See: trefoil load --help\n"},
+		{console.ErrRejected, exitRejected, ""},
+		{console.ErrReported, exitFailed, ""},
+		{console.Usagef("no %s", "so"), exitUsage, "trefoil: no so\n  See: trefoil load --help\n"},
 		{fmt.Errorf("load: %w", place), exitFailed, "a.nt:3:14: oh\n"},
-		{withHint(place, "do this"), exitFailed, "a.nt:3:14: oh\n  do this\n"},
+		{console.WithHint(place, "do this"), exitFailed, "a.nt:3:14: oh\n  do this\n"},
 		{errors.New("broken"), exitFailed, "trefoil: broken\n"},
-		{withHint(errors.New("broken"), "mend it"), exitFailed, "trefoil: broken\n  mend it\n"},
+		{console.WithHint(errors.New("broken"), "mend it"), exitFailed, "trefoil: broken\n  mend it\n"},
 		{fmt.Errorf("read: %w", context.Canceled), exitFailed, "trefoil: read: context canceled\n"}, // nobody cancelled us
 	} {
 		var stderr bytes.Buffer

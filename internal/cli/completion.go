@@ -10,6 +10,8 @@ import (
 	mangokong "github.com/alecthomas/mango-kong"
 	kongcompletion "github.com/jotaen/kong-completion"
 	"github.com/muesli/roff"
+
+	"github.com/trefoildb/trefoil/internal/cli/console"
 )
 
 // completionCmd prints how a shell completes commands.
@@ -31,8 +33,8 @@ func completed(stdout, stderr io.Writer) bool {
 type manCmd struct{}
 
 // Run implements the command.
-func (manCmd) Run(e *env) error {
-	parser := newParser(new(grammar), e.stdout, e.stderr, func(int) {})
-	_, err := fmt.Fprint(e.stdout, mangokong.NewManPage(1, parser.Model).Build(roff.NewDocument()))
+func (manCmd) Run(e *console.Env) error {
+	parser := newParser(new(grammar), e.Stdout, e.Stderr, func(int) {})
+	_, err := fmt.Fprint(e.Stdout, mangokong.NewManPage(1, parser.Model).Build(roff.NewDocument()))
 	return err
 }

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 )
@@ -83,7 +84,7 @@ func TestCountsAgree(t *testing.T) {
 				}
 				about := map[bool]string{true: "about "}[machines > 1]
 				code, out, stderr := run(t, "", "status", "--to", url)
-				if line := "triples" + strings.Repeat(" ", 4) + about + number(triples) + "\n"; code != exitDone || !strings.Contains(strings.ReplaceAll(out, "triples     ", "triples    "), line) {
+				if line := "triples" + strings.Repeat(" ", 4) + about + console.Number(triples) + "\n"; code != exitDone || !strings.Contains(strings.ReplaceAll(out, "triples     ", "triples    "), line) {
 					t.Errorf("%s: trefoil status: %s%s\nwithout %q", after, out, stderr, line)
 				}
 			}

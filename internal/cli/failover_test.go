@@ -5,6 +5,8 @@ package cli
 import (
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/cli/target"
 )
 
 // TestSeveralAddresses: a command asks the next address if one is not reached, writes and uploads included. The list
@@ -22,7 +24,7 @@ func TestSeveralAddresses(t *testing.T) {
 			t.Fatalf("%s: %d %s", command, code, stderr)
 		}
 	}
-	t.Setenv(envTo, to)
+	t.Setenv(target.EnvTo, to)
 	if code, stdout, stderr := run(t, "", "match", "? ? ?"); code != exitDone || stdout != line {
 		t.Errorf("match: %d %q %s", code, stdout, stderr)
 	}

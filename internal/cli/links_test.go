@@ -14,6 +14,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/linkstest"
@@ -23,7 +24,7 @@ import (
 func runLinks(t *testing.T, g links.Graph, stdin string, args ...string) (code int, stdout, stderr string) {
 	t.Helper()
 	var out, messages bytes.Buffer
-	e := &env{ctx: t.Context(), stdin: strings.NewReader(stdin), stdout: &out, stderr: &messages, links: g}
+	e := &console.Env{Ctx: t.Context(), Stdin: strings.NewReader(stdin), Stdout: &out, Stderr: &messages, Links: g}
 	code = runIn(e, args)
 	return code, out.String(), messages.String()
 }
@@ -258,7 +259,7 @@ func TestLinksPageRank(t *testing.T) {
 	// Watching ends when it is told to.
 	step(exitDone, "begun", "start")
 	ctx, cancel := context.WithCancel(t.Context())
-	e := &env{ctx: ctx, stdin: strings.NewReader(""), stdout: &drain{n: soon() - 1, meanwhile: cancel}, stderr: &bytes.Buffer{}, links: g}
+	e := &console.Env{Ctx: ctx, Stdin: strings.NewReader(""), Stdout: &drain{n: soon() - 1, meanwhile: cancel}, Stderr: &bytes.Buffer{}, Links: g}
 	if code := runIn(e, []string{"links", "pagerank", "status", "--watch"}); code != exitFailed {
 		t.Errorf("interrupted: %d", code)
 	}

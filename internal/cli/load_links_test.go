@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
@@ -293,8 +294,6 @@ func TestLoadLinksRandomPages(t *testing.T) {
 	}
 }
 
-var errStop = fmt.Errorf("stopped by the test")
-
 // Through a server, links go to its bulk loader, and labels and whole pages to its
 // graph of links.
 func TestLoadLinksTo(t *testing.T) {
@@ -357,15 +356,15 @@ func TestLoadLinksInterrupted(t *testing.T) {
 	data := filepath.Join(t.TempDir(), "store")
 	loadLinks(t, exitDone, "x:a\tx:b\n", data, "--format", "edges", "-")
 	ctx, stop := context.WithCancel(t.Context())
-	e := &env{ctx: ctx, stdin: &forever{text: []byte("x:a\tx:c\n"), meanwhile: stop}, stdout: &bytes.Buffer{}, stderr: &bytes.Buffer{}}
-	if code := runIn(e, []string{"load", "--links", "--format", "pages", "--data", data, "-"}); code != exitFailed || !strings.Contains(fmt.Sprint(e.stderr), "interrupted") {
-		t.Errorf("%d %v", code, e.stderr)
+	e := &console.Env{Ctx: ctx, Stdin: &forever{text: []byte("x:a\tx:c\n"), meanwhile: stop}, Stdout: &bytes.Buffer{}, Stderr: &bytes.Buffer{}}
+	if code := runIn(e, []string{"load", "--links", "--format", "pages", "--data", data, "-"}); code != exitFailed || !strings.Contains(fmt.Sprint(e.Stderr), "interrupted") {
+		t.Errorf("%d %v", code, e.Stderr)
 	}
 	// One that is in the midst of updates.
 	file := newFile(t, t.TempDir(), "a.pages", strings.Repeat("x:a\tx:c\nx:a\tx:d\n", 50))
 	ctx, stop = context.WithCancel(t.Context())
 	lines := &stopAfter{stop: stop}
-	e = &env{ctx: ctx, stdin: strings.NewReader(""), stdout: &bytes.Buffer{}, stderr: lines}
+	e = &console.Env{Ctx: ctx, Stdin: strings.NewReader(""), Stdout: &bytes.Buffer{}, Stderr: lines}
 	if code := runIn(e, []string{"load", "--links", "--data", data, file}); code != exitFailed || !strings.Contains(lines.String(), "interrupted\n  The pages before that are in the store") {
 		t.Errorf("%d %v", code, lines)
 	}

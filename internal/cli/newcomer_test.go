@@ -9,6 +9,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/cli/target"
 )
 
 // write makes a file of a test and returns its path.
@@ -98,7 +100,7 @@ func TestShortForms(t *testing.T) {
 		}
 	})
 	// Without --to and --data the documented address is meant.
-	t.Setenv(envTo, "")
+	t.Setenv(target.EnvTo, "")
 	parsed := func(args ...string) *grammar {
 		g := new(grammar)
 		if _, err := newParser(g, io.Discard, io.Discard, func(int) {}).Parse(args); err != nil {
@@ -106,11 +108,8 @@ func TestShortForms(t *testing.T) {
 		}
 		return g
 	}
-	if err := parsed("load", "x.nt").Load.check(false); err != nil {
-		t.Errorf("load without --to: %v", err)
-	}
 	for listen, address := range map[string]string{"7888": "127.0.0.1:7888", "[::1]:0": "[::1]:0"} {
-		if o, err := parsed("serve", "--data", "d", "--listen", listen).Serve.options(); err != nil || o.Listen != address {
+		if o, err := parsed("serve", "--data", "d", "--listen", listen).Serve.Options(); err != nil || o.Listen != address {
 			t.Errorf("--listen %s: %q, %v", listen, o.Listen, err)
 		}
 	}

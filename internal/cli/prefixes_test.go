@@ -12,6 +12,8 @@ import (
 	"testing"
 
 	"github.com/mattn/go-runewidth"
+
+	"github.com/trefoildb/trefoil/internal/cli/console"
 )
 
 const people = `@prefix ex: <http://people.example/> .
@@ -112,7 +114,7 @@ func TestTableOnTerminal(t *testing.T) {
 		want(t, exitDone, "", append([]string{"load", file}, flags...)...)
 		table := func(width int, more ...string) string {
 			var out, messages bytes.Buffer
-			e := &env{ctx: t.Context(), stdin: strings.NewReader(""), stdout: &out, stderr: &messages, width: width}
+			e := &console.Env{Ctx: t.Context(), Stdin: strings.NewReader(""), Stdout: &out, Stderr: &messages, Width: width}
 			if code := runIn(e, append(append([]string{"query"}, more...), flags...)); code != exitDone {
 				t.Fatalf("%d: %s", code, messages.String())
 			}

@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/cli/target"
 	"github.com/trefoildb/trefoil/internal/password"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
@@ -121,7 +122,7 @@ func TestCommandRights(t *testing.T) {
 			fields := strings.Fields(c.command + " " + c.args)
 			args = append(fields, "--to", address)
 		}
-		t.Setenv(envToken, user+":"+user)
+		t.Setenv(target.EnvToken, user+":"+user)
 		code, stdout, stderr := run(t, "", args...)
 		return code, stdout + stderr
 	}

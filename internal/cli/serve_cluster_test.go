@@ -13,10 +13,13 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/cli/console"
+	"github.com/trefoildb/trefoil/internal/cli/serve"
 )
 
 // parseServe reads the flags of serve.
-func parseServe(t *testing.T, args ...string) *serveCmd {
+func parseServe(t *testing.T, args ...string) *serve.Cmd {
 	t.Helper()
 	g := new(grammar)
 	parser := newParser(g, io.Discard, io.Discard, func(int) { t.Fatal("exits") })
@@ -85,14 +88,14 @@ func TestClusterFlags(t *testing.T) {
 		if test.insecure {
 			args = append(args, "--insecure")
 		}
-		_, err := parseServe(t, args...).options()
-		var usage usageError
+		_, err := parseServe(t, args...).Options()
+		var usage console.UsageError
 		if test.says == "" && err != nil || test.says != "" && (!errors.As(err, &usage) || !strings.Contains(err.Error(), test.says)) {
 			t.Errorf("listening at %s, %q: %v, want %q", test.listen, test.args, err, test.says)
 		}
 	}
-	_, err := parseServe(t, "--listen", "0.0.0.0:7333").options()
-	var usage usageError
+	_, err := parseServe(t, "--listen", "0.0.0.0:7333").Options()
+	var usage console.UsageError
 	if !errors.As(err, &usage) || !strings.Contains(err.Error(), "give --token-file or --users, or --insecure where the network is trusted") {
 		t.Errorf("without a token: %v", err)
 	}
@@ -105,7 +108,7 @@ func TestClusterOptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	o, err := parseServe(t, "--join", "a:1,b:2", "--join", "c:3", "--advertise", "d:4", "--spare", "--ca", "1", "--cert", "2", "--key", "3",
-		"--gossip-key-file", file).options()
+		"--gossip-key-file", file).Options()
 	if err != nil {
 		t.Fatal(err)
 	}
@@ -117,7 +120,7 @@ func TestClusterOptions(t *testing.T) {
 	if c.PurgeEvery != 10*time.Minute || c.LinkCopies != 0 || o.QueryTimeout != time.Minute {
 		t.Errorf("%+v", o)
 	}
-	o, err = parseServe(t, "--purge-every", "0s", "--scrub-every", "0s", "--link-copies", "0", "--query-timeout", "0s").options()
+	o, err = parseServe(t, "--purge-every", "0s", "--scrub-every", "0s", "--link-copies", "0", "--query-timeout", "0s").Options()
 	if c := o.Cluster; err != nil || c.PurgeEvery >= 0 || c.ScrubEvery >= 0 || c.LinkCopies != -1 || o.QueryTimeout >= 0 {
 		t.Errorf("flags of 0: %+v, %v", o, err)
 	}
@@ -125,11 +128,11 @@ func TestClusterOptions(t *testing.T) {
 		if err := os.WriteFile(file, []byte(text), 0o600); err != nil {
 			t.Fatal(err)
 		}
-		if _, err := parseServe(t, "--gossip-key-file", file).options(); err == nil || !strings.Contains(err.Error(), "base64") {
+		if _, err := parseServe(t, "--gossip-key-file", file).Options(); err == nil || !strings.Contains(err.Error(), "base64") {
 			t.Errorf("a key of %q: %v", text, err)
 		}
 	}
-	if _, err := parseServe(t, "--gossip-key-file", file+"x").options(); !errors.Is(err, os.ErrNotExist) {
+	if _, err := parseServe(t, "--gossip-key-file", file+"x").Options(); !errors.Is(err, os.ErrNotExist) {
 		t.Errorf("got %v", err)
 	}
 }

@@ -88,11 +88,11 @@ func TestServeFlagsCount(t *testing.T) {
 				t.Errorf("--%s has no case", flag.Name)
 				continue
 			}
-			before, err := parseServe(t, args[1:]...).options()
+			before, err := parseServe(t, args[1:]...).Options()
 			if err != nil {
 				t.Errorf("%s: %v", args[1:], err)
 			}
-			after, err := parseServe(t, append(slices.Clone(args[1:]), "--"+flag.Name+"="+args[0])...).options()
+			after, err := parseServe(t, append(slices.Clone(args[1:]), "--"+flag.Name+"="+args[0])...).Options()
 			if err != nil || reflect.DeepEqual(before, after) {
 				t.Errorf("--%s=%s changes nothing, or fails: %v", flag.Name, args[0], err)
 			}

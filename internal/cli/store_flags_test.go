@@ -16,9 +16,9 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/internal/testing/seed"
-
+	"github.com/trefoildb/trefoil/internal/cli/target"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // An answer that needed other copies is complete. A message beside it says once that it did.
@@ -154,9 +154,9 @@ func TestTrustsAuthority(t *testing.T) {
 			t.Errorf("%q: %d, %s", test.args, code, stderr)
 		}
 	}
-	t.Setenv(envCA, ca)
+	t.Setenv(target.EnvCA, ca)
 	if code, stdout, stderr := run(t, "", "status", "--to", server.URL); code != exitDone || !strings.Contains(stdout, "photos") {
-		t.Errorf("with $%s: %d, %s", envCA, code, stderr)
+		t.Errorf("with $%s: %d, %s", target.EnvCA, code, stderr)
 	}
 }
 

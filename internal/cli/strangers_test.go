@@ -10,6 +10,7 @@ import (
 	"crypto/rand"
 	"crypto/tls"
 	"crypto/x509"
+	"encoding/base64"
 	"errors"
 	"fmt"
 	"io"
@@ -199,7 +200,11 @@ func (k *keys) secret(keyFile, token string) (secret []byte) {
 	var key []byte
 	var err error
 	if keyFile != "" {
-		if key, err = readGossipKey(k.file(keyFile)); err != nil {
+		text, err := os.ReadFile(k.file(keyFile))
+		if err != nil {
+			k.t.Fatal(err)
+		}
+		if key, err = base64.StdEncoding.DecodeString(strings.TrimSpace(string(text))); err != nil {
 			k.t.Fatal(err)
 		}
 	}

@@ -57,7 +57,7 @@ func TestOIDCFlags(t *testing.T) {
 		{append(all[:6:6], "--oidc-jwks", users), "no JWK set"},
 		{append(all[:6:6], "--oidc-jwks", "http://issuer.example/keys"), "https://HOST/PATH"},
 	} {
-		o, err := parseServe(t, c.flags...).options()
+		o, err := parseServe(t, c.flags...).Options()
 		if (err == nil) != (c.words == "") || err != nil && !strings.Contains(err.Error(), c.words) {
 			t.Errorf("%s: %v, want %q", c.flags, err, c.words)
 		}

@@ -3,7 +3,7 @@
 // With a prefix P the document's label x becomes "P-x" and the n-th anonymous node (from 0) becomes
 // "P_n". The two can never be equal. They differ from those of another document too, if its prefix
 // has the same length, or has neither '-' nor '_' in it. Prefixes are chosen by the caller:
-// rdfload (blankPrefix), internal/server/request (FreshPrefix), internal/cli (documentPrefix) and
+// rdfload (blankPrefix), internal/server/request (FreshPrefix), internal/cli/documents (documentPrefix) and
 // internal/engine.
 //
 // Without a prefix a label stays as it is and the n-th anonymous node is "genid_n". If a document's
