@@ -78,7 +78,7 @@ func TestSubscriptions(t *testing.T) {
 	}
 	// 4. Reads reach the client and the command.
 	p := triple.Pattern{Predicate: triple.NewIRI("http://e.x/b")}
-	await.Until(t, "reads are counted", counter.Active)
+	await.Condition(t, "reads are counted", counter.Active)
 	if n, err := c.Count(t.Context(), p); err != nil || n != 1 {
 		t.Fatal(n, err)
 	}

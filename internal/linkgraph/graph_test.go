@@ -688,7 +688,7 @@ func TestUIDOfTwoPages(t *testing.T) {
 	if _, err := store.Delete(ctx, w.store, []triple.Triple{stolen}); err != nil {
 		t.Fatal(err)
 	}
-	await.Until(t, "it goes on", func() bool { return w.graph.AwaitCells(ctx) == nil })
+	await.Condition(t, "it goes on", func() bool { return w.graph.AwaitCells(ctx) == nil })
 	w.compare()
 }
 

@@ -40,7 +40,7 @@ func TestBodiesTakeTurns(t *testing.T) {
 			t.Error(err)
 		}
 	}
-	await.Until(t, "all bodies are let in", func() bool { live, _ := turns.Live(); return live == bodies })
+	await.Condition(t, "all bodies are let in", func() bool { live, _ := turns.Live(); return live == bodies })
 	// 2. A query is answered meanwhile, and then the bodies end.
 	r, err := s.client.Get(s.url + "/sparql?query=ASK{<a:s>?p?o}")
 	if err != nil {

@@ -338,13 +338,13 @@ func TestPartsOfMembers(t *testing.T) {
 	}
 	// 2. The first one lists the query of the second.
 	var running list
-	await.Until(t, "the query to run", func() bool { running = read("/queries"); return len(running.Running) == 1 })
+	await.Condition(t, "the query to run", func() bool { running = read("/queries"); return len(running.Running) == 1 })
 	q := running.Running[0]
 	if q.Machine != trie.MachineID(2).String() || q.Node != "10.0.0.2:7333" {
 		t.Errorf("listed as %+v", q)
 	}
 	var all []member
-	await.Until(t, "the query to have its turn", func() bool {
+	await.Condition(t, "the query to have its turn", func() bool {
 		all = read("/cluster/activity").Members
 		return len(all) != 2 || all[1].QueriesRunning == 1
 	})

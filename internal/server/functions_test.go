@@ -56,11 +56,11 @@ func TestFunctions(t *testing.T) {
 	if got := s.do(http.MethodPost, "/triples", likes, "Content-Type", "application/n-quads"); got.status != http.StatusOK {
 		t.Fatalf("%+v", got)
 	}
-	await.Until(t, "the counter", func() bool {
+	await.Condition(t, "the counter", func() bool {
 		return strings.Contains(s.get(target("/triples", "p", "<http://example.org/value>")).body, `"2"`)
 	})
 	var status functions.Status
-	await.Until(t, "the counts", func() bool {
+	await.Condition(t, "the counts", func() bool {
 		if err := json.Unmarshal([]byte(s.get("/functions/counter").body), &status); err != nil {
 			t.Fatal(err)
 		}

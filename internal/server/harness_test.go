@@ -209,7 +209,7 @@ func (a answer) wantError(t testing.TB, status int, kind problem.Kind, where, wo
 // idle waits until no request runs.
 func (s *testServer) idle() {
 	s.t.Helper()
-	await.Until(s.t, "the requests to end", func() bool {
+	await.Condition(s.t, "the requests to end", func() bool {
 		s.server.running.mu.Lock()
 		defer s.server.running.mu.Unlock()
 		return s.server.running.n == 0

@@ -254,7 +254,7 @@ func TestChangeWithKeyOutlivesItsClient(t *testing.T) {
 		t.Error(status, text)
 	}
 	close(db.end)
-	await.Until(t, "the answer", func() bool {
+	await.Condition(t, "the answer", func() bool {
 		status, text := again()
 		return status == 200 && strings.Contains(text, `"added":1`)
 	})

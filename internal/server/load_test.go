@@ -115,7 +115,7 @@ func TestOneLoadAtATime(t *testing.T) {
 	first := make(chan answer)
 	go func() { first <- s.send("POST", "/load", r, "Content-Type", response.NTriples) }()
 	fmt.Fprintf(w, "<http://a> <http://b> \"1\" .\n")
-	await.Until(t, "the load to begin", func() bool { return len(s.api.triples.Loads) == 1 })
+	await.Condition(t, "the load to begin", func() bool { return len(s.api.triples.Loads) == 1 })
 	got := s.do("POST", "/load", "", "Content-Type", response.NTriples)
 	got.wantError(t, 503, problem.KindBusy, "", "another bulk load")
 	if got.header.Get("Retry-After") != "1" {

@@ -183,7 +183,7 @@ func TestKeysMissing(t *testing.T) {
 	log := new(logged)
 	o.Logger = logs.New(log, true, 0)
 	s := serve(t, newStore(t), Options{Users: users, OIDC: o}, ServerOptions{})
-	await.Until(t, "the start says that the keys cannot be read", func() bool {
+	await.Condition(t, "the start says that the keys cannot be read", func() bool {
 		return slices.ContainsFunc(log.take(t), func(line map[string]any) bool {
 			return line["level"] == "ERROR" && strings.Contains(line["msg"].(string), "cannot be read")
 		})

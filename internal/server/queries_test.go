@@ -75,7 +75,7 @@ func TestStopQueries(t *testing.T) {
 				came <- answer{got.StatusCode, got.Header, text.String(), err}
 			}()
 			var info queries.Info
-			await.Until(t, "the query to run", func() bool {
+			await.Condition(t, "the query to run", func() bool {
 				all := queriesOf(t, s).Running
 				if len(all) == 1 {
 					info = all[0]
@@ -100,7 +100,7 @@ func TestStopQueries(t *testing.T) {
 				got.wantError(t, http.StatusConflict, problem.KindStopped, "", "an operator of the node has stopped it")
 			}
 			// 3. Nothing of it runs any more.
-			await.Until(t, "the query to end", func() bool { return len(queriesOf(t, s).Running) == 0 })
+			await.Condition(t, "the query to end", func() bool { return len(queriesOf(t, s).Running) == 0 })
 			if last := queriesOf(t, s).Slow[0]; last.ID != info.ID || last.Status != http.StatusConflict || c.sent && last.Bytes == 0 {
 				t.Errorf("the last slow query is %+v", last)
 			}

@@ -92,7 +92,7 @@ func TestReads(t *testing.T) {
 	s := serve(t, db, options, ServerOptions{})
 	s.do(http.MethodPut, "/subscriptions/all?kinds=read", "").wantPart(t, `"changes":"/changes?since=`)
 	s.do(http.MethodPut, "/subscriptions/some?kinds=read,add&s=%3Chttp://ex/b%3E", "").wantPart(t, `subscription=some`)
-	await.Until(t, "the counter to begin", options.Reads.Active)
+	await.Condition(t, "the counter to begin", options.Reads.Active)
 	query := func(text string) string { return "/sparql?query=" + url.QueryEscape(text) }
 	for _, path := range []string{
 		"/triples?p=%3Chttp://ex/p%3E", "/triples?s=%3Chttp://ex/a%3E&limit=1", "/range?order=spo&prefix=%3Chttp://ex/b%3E",
@@ -109,7 +109,7 @@ func TestReads(t *testing.T) {
 		"anonymous a q 1": {2, 1}, "anonymous ? ? ?": {1, 1}, "anonymous a q ?": {1, 1},
 	}
 	var got map[string][2]int
-	await.Until(t, "the reads", func() bool {
+	await.Condition(t, "the reads", func() bool {
 		got = s.reads("all")
 		return len(got) >= len(want)
 	})
@@ -129,7 +129,7 @@ func TestReads(t *testing.T) {
 		t.Errorf("no line is as shown: %s\n%s", shown, lines)
 	}
 	// The other one gets what may concern b, and its changes.
-	await.Until(t, "the reads of b", func() bool { got = s.reads("some"); return len(got) >= 4 })
+	await.Condition(t, "the reads of b", func() bool { got = s.reads("some"); return len(got) >= 4 })
 	if len(got) != 4 || got["anonymous b ? ?"] != [2]int{1, 1} || got["anonymous a ? ?"] != [2]int{} {
 		t.Errorf("%v", got)
 	}
@@ -143,7 +143,7 @@ func TestReads(t *testing.T) {
 	for _, name := range []string{"all", "some"} {
 		s.do(http.MethodDelete, "/subscriptions/"+name, "").wantPart(t, "")
 	}
-	await.Until(t, "the counter to end", func() bool { return !options.Reads.Active() })
+	await.Condition(t, "the counter to end", func() bool { return !options.Reads.Active() })
 	if list, err := options.Subscriptions.Reads(t.Context()); err != nil || len(list) != 0 {
 		t.Error(list, err)
 	}
@@ -157,14 +157,14 @@ func TestReadsOfAnnotationService(t *testing.T) {
 	options := startReads(t, Options{}, db)
 	s := serve(t, db, options, ServerOptions{})
 	s.do(http.MethodPut, "/subscriptions/all?kinds=read", "").wantPart(t, "")
-	await.Until(t, "the counter to begin", options.Reads.Active)
+	await.Condition(t, "the counter to begin", options.Reads.Active)
 	service := func(subject string) string {
 		return "{ SERVICE <urn:trefoil:annotations> { ?n <urn:trefoil:annotations#subject> <http://ex/" + subject + "> ; <urn:trefoil:annotations#object> ?o } }"
 	}
 	s.get("/sparql?query="+url.QueryEscape("SELECT * "+service("a"))).wantPart(t, "")
 	s.do(http.MethodPost, "/sparql", "INSERT { <http://ex/new> <http://ex/p> ?o } WHERE "+service("b"), "Content-Type", "application/sparql-update").wantPart(t, "")
 	var got map[string][2]int
-	await.Until(t, "the reads", func() bool {
+	await.Condition(t, "the reads", func() bool {
 		got = s.reads("all")
 		return len(got) >= 2
 	})
@@ -185,12 +185,12 @@ func TestReadRights(t *testing.T) {
 	}
 	s.do(http.MethodPut, "/subscriptions/reads?kinds=read&p=%3Chttp://ex/p%3E", "", as("operator")...).wantPart(t, "")
 	s.do(http.MethodPut, "/subscriptions/changes?kinds=add", "", as("1")...).wantPart(t, "")
-	await.Until(t, "the counter to begin", options.Reads.Active)
+	await.Condition(t, "the counter to begin", options.Reads.Active)
 	for _, token := range []string{"client", "1", "operator"} {
 		s.get("/triples", as(token)...).wantPart(t, "")
 	}
 	want := []string{"application" + "shop ? ? ?", "client ? ? ?", "operator ? ? ?"}
-	await.Until(t, "the reads", func() bool { return len(s.reads("reads", as("operator")...)) == len(want) })
+	await.Condition(t, "the reads", func() bool { return len(s.reads("reads", as("operator")...)) == len(want) })
 	for key := range s.reads("reads", as("operator")...) {
 		if !slices.Contains(want, key) {
 			t.Error(key)
@@ -241,7 +241,7 @@ func TestReadsOfLinks(t *testing.T) {
 	s := serve(t, db, options, ServerOptions{})
 	s.do(http.MethodPut, "/subscriptions/a?kinds=read&s=%3Chttp://ex/a%3E", "").wantPart(t, "")
 	s.do(http.MethodPut, "/subscriptions/all?kinds=read&p=%3Curn:trefoil:linksTo%3E", "").wantPart(t, "")
-	await.Until(t, "the counter to begin", options.Reads.Active)
+	await.Condition(t, "the counter to begin", options.Reads.Active)
 	post := func(path, body string, header ...string) {
 		s.do(http.MethodPost, "/links/"+path, body, append(header, "Content-Type", "application/json")...).wantPart(t, "")
 	}
@@ -257,7 +257,7 @@ func TestReadsOfLinks(t *testing.T) {
 		"anonymous a urn:trefoil:linksTo ?": {5, 9}, "anonymous b urn:trefoil:linksTo ?": {1, 1}, "anonymous ? urn:trefoil:linksTo c": {1, 2},
 	}
 	var got map[string][2]int
-	await.Until(t, "the reads", func() bool {
+	await.Condition(t, "the reads", func() bool {
 		got = s.reads("all")
 		return len(got) >= len(want) && got["anonymous a urn:trefoil:linksTo ?"][0] >= 5
 	})
@@ -265,7 +265,7 @@ func TestReadsOfLinks(t *testing.T) {
 		t.Errorf("%v, want %v", got, want)
 	}
 	// The links of others and those to c, which may be of a.
-	await.Until(t, "the reads of a", func() bool { got = s.reads("a"); return len(got) >= 2 })
+	await.Condition(t, "the reads of a", func() bool { got = s.reads("a"); return len(got) >= 2 })
 	delete(want, "anonymous b urn:trefoil:linksTo ?")
 	if !maps.Equal(got, want) {
 		t.Errorf("%v, want %v", got, want)

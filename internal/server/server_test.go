@@ -178,7 +178,7 @@ func TestShutdown(t *testing.T) {
 	got := openStream(t, s)
 	done := make(chan error, 1)
 	go func() { done <- s.server.Shutdown(context.Background()) }()
-	await.Until(t, "the shutdown to begin", s.api.shared.Draining.Load)
+	await.Condition(t, "the shutdown to begin", s.api.shared.Draining.Load)
 	ready := newRecorder(s.api, "/readyz")
 	ready.wantError(t, 503, problem.KindUnavailable, "", "shutting down")
 	n, err := io.Copy(io.Discard, got.Body)
@@ -231,7 +231,7 @@ func TestShutdownInTime(t *testing.T) {
 		upload <- err
 	}()
 	fmt.Fprintf(bodyWriter, "<http://a> <http://b> \"1\" .\n")
-	await.Until(t, "the load to begin", func() bool { return len(s.api.triples.Loads) == 1 })
+	await.Condition(t, "the load to begin", func() bool { return len(s.api.triples.Loads) == 1 })
 	ctx, cancel := context.WithTimeout(context.Background(), 50*time.Millisecond)
 	defer cancel()
 	if err := s.server.Shutdown(ctx); !errors.Is(err, context.DeadlineExceeded) {

@@ -70,7 +70,7 @@ func TestQueryGone(t *testing.T) {
 				}
 				ended <- err
 			}()
-			await.Until(t, "the query to run", func() bool { return s.api.options.Engine.Running() == 1 })
+			await.Condition(t, "the query to run", func() bool { return s.api.options.Engine.Running() == 1 })
 			cancel()
 			start := time.Now()
 			s.idle()
@@ -135,7 +135,7 @@ func TestQueryBusy(t *testing.T) {
 	}
 	defer got.Body.Close()
 	// The client reads until the rows that the query has seen need a seat. Then the query waits to send more.
-	await.Until(t, "its seat", func() bool {
+	await.Condition(t, "its seat", func() bool {
 		if _, err := io.CopyN(io.Discard, got.Body, 64<<10); err != nil {
 			t.Fatal(err)
 		}
@@ -151,7 +151,7 @@ func TestQueryBusy(t *testing.T) {
 		t.Errorf("Retry-After: %q", busy.header.Get("Retry-After"))
 	}
 	cancel()
-	await.Until(t, "its turn", func() bool { return s.ask(`ASK {}`).status == 200 })
+	await.Condition(t, "its turn", func() bool { return s.ask(`ASK {}`).status == 200 })
 }
 
 func TestUpdateTooLarge(t *testing.T) {

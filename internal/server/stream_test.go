@@ -185,7 +185,7 @@ func TestStalledReader(t *testing.T) {
 	store := newStore(t)
 	fill(t, store, 5_000, 1000)
 	s := serve(t, store, Options{StallTimeout: 50 * time.Millisecond}, ServerOptions{})
-	await.Until(t, "an answer that begins in time", func() bool { // a slow machine may stall itself
+	await.Condition(t, "an answer that begins in time", func() bool { // a slow machine may stall itself
 		conn, err := net.Dial("tcp", s.addr)
 		if err != nil {
 			t.Fatal(err)

@@ -218,7 +218,7 @@ func TestApplyDiskFull(t *testing.T) {
 	some := slices.Values(students(100, 110))
 	now := func(mib uint64) {
 		fs.TestingSetDiskUsage(free(mib))
-		await.Until(t, "the disk is measured", func() bool { return s.db.Free() == int64(mib<<20) })
+		await.Condition(t, "the disk is measured", func() bool { return s.db.Free() == int64(mib<<20) })
 	}
 	now(80)
 	for _, c := range []Steps{{Add: some}, {ClearAll: true, Add: some}} {
@@ -308,7 +308,7 @@ func TestEstimateAfterClear(t *testing.T) {
 		}
 		return rows, ofPattern
 	}
-	await.Until(t, "estimates of what was loaded", func() bool {
+	await.Condition(t, "estimates of what was loaded", func() bool {
 		s.density.forget()
 		rows, ofPattern := estimates()
 		return rows == 60_000 && ofPattern >= 4_000 && ofPattern <= 40_000
@@ -321,7 +321,7 @@ func TestEstimateAfterClear(t *testing.T) {
 	if rows, ofPattern := estimates(); rows != 6_000 || ofPattern > 6_000 {
 		t.Errorf("with 6000 triples: %d rows, %d of a predicate of 1200", rows, ofPattern)
 	}
-	await.Until(t, "tables that are cleared go", func() bool {
+	await.Condition(t, "tables that are cleared go", func() bool {
 		s.density.forget()
 		_, ofPattern := estimates()
 		return s.Status().Bytes < 100_000 && ofPattern >= 300 && ofPattern <= 4_800
@@ -332,9 +332,9 @@ func TestEstimateAfterClear(t *testing.T) {
 func TestSplitsAfterClear(t *testing.T) {
 	s := openMem(t, Options{MaxSegmentBytes: 64 << 10})
 	add(t, s, students(0, 3000)...)
-	await.Until(t, "splits", func() bool { return s.segments.Splits.Load() > 2 })
+	await.Condition(t, "splits", func() bool { return s.segments.Splits.Load() > 2 })
 	apply(t, s, Steps{ClearAll: true})
-	await.Until(t, "there is nothing left to be split", func() bool { return len(s.segments.Oversized(64<<10)) == 0 })
+	await.Condition(t, "there is nothing left to be split", func() bool { return len(s.segments.Oversized(64<<10)) == 0 })
 	add(t, s, students(0, 3000)...)
 	checked(t, s)
 }

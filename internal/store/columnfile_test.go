@@ -64,7 +64,7 @@ func addColumned(t *testing.T, s *Store, n int) {
 		}
 	}
 	untilColumns(t, s, columnPredicates[0])
-	await.Until(t, "no build runs", s.columns.Idle)
+	await.Condition(t, "no build runs", s.columns.Idle)
 }
 
 // checkAndClose compares the columns of a store with its rows, changes it, compares again, and closes it.

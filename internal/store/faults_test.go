@@ -65,7 +65,7 @@ func writeUntilFailure(t *testing.T, fs *memdisk.FS, faulty vfs.FS, stop int) {
 			acknowledged = append(acknowledged, batch...)
 		}
 		if err := s.Err(); err != nil {
-			await.Until(t, "OnFatal", func() bool { return fatal.Load() == 1 })
+			await.Condition(t, "OnFatal", func() bool { return fatal.Load() == 1 })
 			if _, err := Add(ctx, s, students(0, 1)); !errors.Is(err, ErrFailed) {
 				t.Errorf("a write after the failure: %v", err)
 			}
@@ -105,7 +105,7 @@ func TestDiskFull(t *testing.T) {
 	s := openMem(t, Options{FS: fs})
 	add(t, s, students(0, 100)...)
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 20, TotalBytes: 20 << 30})
-	await.Until(t, "the disk is measured", func() bool { return s.db.Free() == 10<<20 })
+	await.Condition(t, "the disk is measured", func() bool { return s.db.Free() == 10<<20 })
 	if _, err := Add(ctx, s, students(100, 200)); !errors.Is(err, ErrDiskFull) {
 		t.Errorf("add: %v", err)
 	}
@@ -122,7 +122,7 @@ func TestDiskFull(t *testing.T) {
 		t.Errorf("%d triples", r.Triples)
 	}
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 30, TotalBytes: 20 << 30})
-	await.Until(t, "the disk is measured", func() bool { return s.db.Free() == 10<<30 })
+	await.Condition(t, "the disk is measured", func() bool { return s.db.Free() == 10<<30 })
 	if r := add(t, s, students(100, 200)...); r.Added != 100 {
 		t.Errorf("%+v", r)
 	}
@@ -158,7 +158,7 @@ func TestFlushFindsDiskFull(t *testing.T) {
 		t.Fatalf("the next one: %v", err)
 	}
 	full.Store(false)
-	await.Until(t, "writes go on", func() bool {
+	await.Condition(t, "writes go on", func() bool {
 		_, err := Add(ctx, s, students(n, n+100))
 		return err == nil
 	})
@@ -214,7 +214,7 @@ func TestDiskHangs(t *testing.T) {
 		t.Errorf("add: %v", err)
 	}
 	mem.TestingSetDiskUsage(vfs.DiskUsage{TotalBytes: 20 << 30}) // a wait for the end of begun writes needs no room
-	await.Until(t, "the disk is full", func() bool { return s.db.Free() == 0 })
+	await.Condition(t, "the disk is full", func() bool { return s.db.Free() == 0 })
 	short, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
 	if err := s.Drain(short); !errors.Is(err, context.DeadlineExceeded) {
@@ -228,7 +228,7 @@ func TestDiskHangs(t *testing.T) {
 		t.Errorf("drain: %v, and the write is not done", err)
 	}
 	mem.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 10 << 30, TotalBytes: 20 << 30})
-	await.Until(t, "writes go on", func() bool {
+	await.Condition(t, "writes go on", func() bool {
 		_, err := Add(ctx, s, students(1, 2))
 		return err == nil
 	})
@@ -314,7 +314,7 @@ func TestCrashes(t *testing.T) {
 			tokens <- struct{}{}
 			given++
 		}
-		await.Until(t, "steps", func() bool { return steps.Load() >= given-ahead || t.Failed() })
+		await.Condition(t, "steps", func() bool { return steps.Load() >= given-ahead || t.Failed() })
 		// A write that is acknowledged now must be in the clone, unless it is written again while
 		// the clone is made.
 		want := map[triple.Triple]bool{}

@@ -116,7 +116,7 @@ var (
 	small    = sample.Small
 	draws    = sample.Draws
 	longs    = sample.Long
-	in       = sample.In
+	in       = sample.WithGraph
 )
 
 // fataler is a test, of testing or of rapid.

@@ -47,7 +47,7 @@ func TestMember(t *testing.T) {
 	if err := s.committer.queue.put(ctx, r); err != nil {
 		t.Fatal(err)
 	}
-	await.Until(t, "it is taken", func() bool { return r.state.Load() == stateTaken })
+	await.Condition(t, "it is taken", func() bool { return r.state.Load() == stateTaken })
 	s.member.Store(&want)
 	s.committer.mu.Unlock()
 	if <-r.done; !errors.Is(r.err, ErrMember) {

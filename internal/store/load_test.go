@@ -199,7 +199,7 @@ func TestSnapshotUnderLoads(t *testing.T) {
 	if err := s.db.Compact(ctx, []byte{0}, []byte{255}, false); err != nil {
 		t.Fatal(err)
 	}
-	await.Until(t, "splits", func() bool { return s.segments.Trie().Len() > 20 })
+	await.Condition(t, "splits", func() bool { return s.segments.Trie().Len() > 20 })
 	n := 0
 	for ok := rows.First(); ok; ok = rows.Next() {
 		n++

@@ -16,7 +16,7 @@ import (
 // tidyUntil tidies until done returns true: Pebble measures new tables in the background.
 func tidyUntil(t *testing.T, s *Store, what string, done func() bool) {
 	t.Helper()
-	await.Until(t, what, func() bool {
+	await.Condition(t, what, func() bool {
 		if err := s.Tidy(ctx, func(time.Duration) bool { return true }); err != nil {
 			t.Fatal(err)
 		}
@@ -107,7 +107,7 @@ func TestTidyMergesSegments(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s, students(0, 6000)...)
-	await.Until(t, "segments are split", func() bool { return s.segments.Trie().Len() > 20 })
+	await.Condition(t, "segments are split", func() bool { return s.segments.Trie().Len() > 20 })
 	many := s.segments.Trie().Len()
 	if _, err := Delete(ctx, s, students(100, 6000)); err != nil {
 		t.Fatal(err)
@@ -129,7 +129,7 @@ func TestTidyMergesSegments(t *testing.T) {
 	}
 	// They are split again when they grow.
 	add(t, s, students(100, 6000)...)
-	await.Until(t, "segments are split again", func() bool { return s.segments.Trie().Len() > 20 })
+	await.Condition(t, "segments are split again", func() bool { return s.segments.Trie().Len() > 20 })
 	sn := snapshot(t, s)
 	if n, err := sn.Count(ctx, triple.Pattern{}); n != 6000 || err != nil {
 		t.Errorf("%d, %v", n, err)

@@ -170,7 +170,7 @@ func checkOwners(t *testing.T, name string, m SegmentMap) {
 func TestSegmentMapOfStore(t *testing.T) {
 	s := openMem(t, Options{MaxSegmentBytes: 4 << 10})
 	loadTriples(t, s, "a", students(0, 3000))
-	await.Until(t, "splits", func() bool { return s.segments.Trie().Len() > 20 })
+	await.Condition(t, "splits", func() bool { return s.segments.Trie().Len() > 20 })
 	m, err := s.SegmentMap(ctx, 0, 10_000)
 	if err != nil {
 		t.Fatal(err)

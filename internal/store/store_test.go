@@ -245,7 +245,7 @@ func TestNewIdentity(t *testing.T) {
 		t.Fatal(err)
 	}
 	add(t, s, students(0, 1000)...)
-	await.Until(t, "a split", func() bool { return s.segments.Trie().Len() > 3 })
+	await.Condition(t, "a split", func() bool { return s.segments.Trie().Len() > 3 })
 	id := s.MachineID()
 	if err := directory.NewIdentity(dir); !errors.Is(err, ErrLocked) {
 		t.Errorf("while open: %v", err)
@@ -296,7 +296,7 @@ func TestCloseUnderReaders(t *testing.T) {
 	}
 	closed := make(chan error)
 	go func() { closed <- s.Close() }()
-	await.Until(t, "closing", s.db.Closing)
+	await.Condition(t, "closing", s.db.Closing)
 	select {
 	case err := <-closed:
 		t.Fatalf("closed under a reader: %v", err)

@@ -64,7 +64,7 @@ func TestWatermarkStaysFree(t *testing.T) {
 			}
 			checked(t, s)
 			disk.Size.Add(test.atMost + watermark)
-			await.Until(t, "a write with more room", func() bool { // the compaction that waits is tried each second
+			await.Condition(t, "a write with more room", func() bool { // the compaction that waits is tried each second
 				err := write()
 				if err != nil && !errors.Is(err, ErrDiskFull) {
 					t.Fatal(err)

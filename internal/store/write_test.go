@@ -72,7 +72,7 @@ func TestGroupCommit(t *testing.T) {
 	impatient, cancel := context.WithCancel(ctx)
 	gaveUp := make(chan error)
 	go func() { gaveUp <- second(Add(impatient, s, []triple.Triple{student(100)})) }()
-	await.Until(t, "51 writers wait", func() bool {
+	await.Condition(t, "51 writers wait", func() bool {
 		s.committer.queue.mu.Lock()
 		defer s.committer.queue.mu.Unlock()
 		return len(s.committer.queue.waiting) == 51

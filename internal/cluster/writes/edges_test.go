@@ -51,7 +51,7 @@ func TestAnswersRestOnWhatIsInFlight(t *testing.T) {
 	first := ms[1].inBackground(ctx, store.OperationAdd, fact(1))
 	<-asleep
 	second := ms[1].inBackground(ctx, store.OperationAdd, fact(1))
-	await.Until(t, "the second is looked at", func() bool { return ms[0].writes.Stats().Unchanged == 1 })
+	await.Condition(t, "the second is looked at", func() bool { return ms[0].writes.Stats().Unchanged == 1 })
 	select {
 	case err := <-second:
 		t.Errorf("answered: %v", err)
@@ -98,7 +98,7 @@ func TestStreamsKeepTheirOrder(t *testing.T) {
 	for i := 1; i < 20; i++ {
 		writes = append(writes, ms[1].inBackground(ctx, store.OperationAdd, fact(i)))
 	}
-	await.Until(t, "all are stamped", func() bool { return ms[0].writes.Stats().Operations == 20 })
+	await.Condition(t, "all are stamped", func() bool { return ms[0].writes.Stats().Operations == 20 })
 	if s := ms[0].writes.Stats(); s.Unanswered[ms[2].id] == 0 || s.InFlight == 0 {
 		t.Errorf("%+v", s)
 	}
@@ -153,7 +153,7 @@ func TestUnknownDeliveryKeepsTheGate(t *testing.T) {
 // over too.
 func TestStraysThatComeLater(t *testing.T) {
 	_, ms := held(t, Options{}, func(*replica.Delivery) error { return nil })
-	await.Until(t, "reconciled", ms[1].writes.Reconciled)
+	await.Condition(t, "reconciled", ms[1].writes.Reconciled)
 	o := replica.Operation{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 1, Sequence: 1}, Key: keyOf(triple.SPO, fact(1))}
 	v := triple.Value{Stamp: o.Stamp}
 	row := replica.FillRow{
@@ -171,7 +171,7 @@ func TestStraysThatComeLater(t *testing.T) {
 			t.Error(err)
 		}
 	})
-	await.Until(t, "reconciled", ms[1].writes.Reconciled)
+	await.Condition(t, "reconciled", ms[1].writes.Reconciled)
 	checkSlots(t, ms[0].View(), ms, fact(1), true)
 }
 
@@ -330,9 +330,9 @@ func TestWhatWasHandedOverIsNotReliedOn(t *testing.T) {
 		<-waits // both arrive before the commit
 	}
 	<-asleep
-	await.Until(t, "the sequencer has it", func() bool { return ms[0].holds(triple.SPO, fact(1)) })
+	await.Condition(t, "the sequencer has it", func() bool { return ms[0].holds(triple.SPO, fact(1)) })
 	wrote := ms[1].inBackground(ctx, store.OperationAdd, fact(1))
-	await.Until(t, "it is stamped", func() bool { return ms[0].writes.Stats().Operations == 1 })
+	await.Condition(t, "it is stamped", func() bool { return ms[0].writes.Stats().Operations == 1 })
 	if ms[0].writes.Reconciled() {
 		t.Error("reconciled")
 	}
@@ -432,7 +432,7 @@ func TestOpenBatchKeepsOnlyItsReadersWaiting(t *testing.T) {
 	if live, err := a.read(limited, triple.SPO, first); err == nil {
 		t.Errorf("what is not settled is read: %t", live)
 	}
-	await.Until(t, "holders have dropped what is settled", func() bool { return len(d.store.UnsettledBatches()) == 0 })
+	await.Condition(t, "holders have dropped what is settled", func() bool { return len(d.store.UnsettledBatches()) == 0 })
 	if h := d.store.Heard(); len(h) != 1 || h[0].Settled != 0 {
 		t.Errorf("the watermark has passed an open batch: %+v", h)
 	}

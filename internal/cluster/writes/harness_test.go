@@ -477,14 +477,14 @@ func isRefusal(err error) bool {
 // free.
 func (m *machine) emptied(t testing.TB) {
 	t.Helper()
-	await.Until(t, "the room is given back", func() bool { return m.writes.memory.inUse() == 0 })
+	await.Condition(t, "the room is given back", func() bool { return m.writes.memory.inUse() == 0 })
 }
 
 // quiet waits until all machines have recorded all operations as committed.
 func quiet(t testing.TB, ms ...*machine) {
 	t.Helper()
 	for _, m := range ms {
-		await.Until(t, "nothing is unsettled", func() bool { return len(m.store.UnsettledBatches()) == 0 })
+		await.Condition(t, "nothing is unsettled", func() bool { return len(m.store.UnsettledBatches()) == 0 })
 	}
 }
 

@@ -256,7 +256,7 @@ func (x *run) see() {
 
 func (x *run) reconciled() {
 	for _, m := range x.up() {
-		await.Until(x.t, "the view is reconciled", m.writes.Reconciled)
+		await.Condition(x.t, "the view is reconciled", m.writes.Reconciled)
 	}
 }
 

@@ -71,7 +71,7 @@ func TestReadsOfAHalfDoneWrite(t *testing.T) {
 	w.setFate(f)
 	wrote := b.inBackground(ctx, store.OperationAdd, tr)
 	<-tried
-	await.Until(t, "SPO and POS have it", func() bool { return a.holds(triple.SPO, tr) && b.holds(triple.POS, tr) })
+	await.Condition(t, "SPO and POS have it", func() bool { return a.holds(triple.SPO, tr) && b.holds(triple.POS, tr) })
 	limited, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
 	if live, err := a.read(limited, triple.SPO, tr); err == nil {
@@ -113,7 +113,7 @@ func TestSequencerDies(t *testing.T) {
 	w.setFate(f)
 	wrote := d.inBackground(ctx, store.OperationDelete, tr)
 	<-tried
-	await.Until(t, "POS has it", func() bool { row, _ := b.row(store.TableStorage, keyOf(triple.POS, tr)); return row.Tombstone })
+	await.Condition(t, "POS has it", func() bool { row, _ := b.row(store.TableStorage, keyOf(triple.POS, tr)); return row.Tombstone })
 	a.stop()
 	if err := <-wrote; !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("the write: %v", err)
@@ -138,7 +138,7 @@ func TestSequencerDies(t *testing.T) {
 		}
 	})
 	for _, m := range []*machine{b, c, d} {
-		await.Until(t, "reconciled", m.writes.Reconciled)
+		await.Condition(t, "reconciled", m.writes.Reconciled)
 	}
 	quiet(t, b, c, d)
 	checkSlots(t, next, []*machine{b, c, d}, tr, false)
@@ -159,7 +159,7 @@ func TestStateOfADeadSequencerIsNotReliedOn(t *testing.T) {
 	w.setFate(f)
 	wrote := b.inBackground(ctx, store.OperationAdd, tr)
 	<-tried
-	await.Until(t, "POS has it", func() bool { return b.holds(triple.POS, tr) && a.holds(triple.SPO, tr) })
+	await.Condition(t, "POS has it", func() bool { return b.holds(triple.POS, tr) && a.holds(triple.SPO, tr) })
 	again := a.restart(Options{})
 	<-wrote
 	back, err := v.Readmit(view.Member{ID: a.id, Incarnation: again.incarnation, Address: "mem:a", Minor: protocol.Minor})
@@ -180,7 +180,7 @@ func TestStateOfADeadSequencerIsNotReliedOn(t *testing.T) {
 	}
 	adoptAll(unwait, again, b, c)
 	second := again.inBackground(ctx, store.OperationAdd, tr)
-	await.Until(t, "it is stamped", func() bool { return again.writes.Stats().Operations == 1 })
+	await.Condition(t, "it is stamped", func() bool { return again.writes.Stats().Operations == 1 })
 	select {
 	case err := <-second:
 		t.Errorf("answered from what is not settled: %v", err)
@@ -205,7 +205,7 @@ func TestRestartHandsOverToItself(t *testing.T) {
 	w.setFate(f)
 	wrote := b.inBackground(ctx, store.OperationAdd, ts...)
 	<-tried
-	await.Until(t, "POS has it", func() bool { return b.holds(triple.POS, ts[0]) && a.holds(triple.SPO, ts[0]) })
+	await.Condition(t, "POS has it", func() bool { return b.holds(triple.POS, ts[0]) && a.holds(triple.SPO, ts[0]) })
 	again := a.restart(Options{})
 	if err := <-wrote; !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("%v", err)
@@ -221,7 +221,7 @@ func TestRestartHandsOverToItself(t *testing.T) {
 	again.SetLease(errNoLease)
 	adoptAll(back, again, b, c)
 	for _, m := range []*machine{again, b, c} {
-		await.Until(t, "reconciled", m.writes.Reconciled)
+		await.Condition(t, "reconciled", m.writes.Reconciled)
 	}
 	for _, tr := range ts {
 		checkSlots(t, back, []*machine{again, b, c}, tr, true)
@@ -239,7 +239,7 @@ func TestViewChangesInFlight(t *testing.T) {
 	w.setFate(f)
 	wrote := e.inBackground(ctx, store.OperationAdd, tr)
 	<-tried
-	await.Until(t, "POS has it", func() bool { return b.holds(triple.POS, tr) })
+	await.Condition(t, "POS has it", func() bool { return b.holds(triple.POS, tr) })
 	base := a.View().Base
 	target := w.layout(ms, [4]*machine{a, b, d, a})
 	fill := w.viewOf(3, recovery.Fill, ms, base, target)
@@ -270,7 +270,7 @@ func TestViewChangesInFlight(t *testing.T) {
 	<-toD
 	f, _ = deliveriesTo(d.id, unsent)
 	w.setFate(f)
-	await.Until(t, "OSP has it", func() bool { return c.holds(triple.OSP, tr) })
+	await.Condition(t, "OSP has it", func() bool { return c.holds(triple.OSP, tr) })
 	select {
 	case err := <-wrote:
 		t.Fatalf("answered, although the target's slot lacks it: %v", err)
@@ -285,7 +285,7 @@ func TestViewChangesInFlight(t *testing.T) {
 	if row, _ := d.row(store.TableStorage, keyOf(triple.OSP, tr)); row.Stamp != (triple.Stamp{Epoch: 2, Sequence: 1}) {
 		t.Errorf("stamp %v", row.Stamp)
 	}
-	await.Until(t, "reconciled", a.writes.Reconciled)
+	await.Condition(t, "reconciled", a.writes.Reconciled)
 	a.emptied(t)
 	if s := a.writes.Stats(); s.Redriven == 0 || s.InFlight != 0 {
 		t.Errorf("%+v", s)
@@ -306,7 +306,7 @@ func TestAdoptionWaitsForApplies(t *testing.T) {
 	wrote := third.inBackground(ctx, store.OperationAdd, fact(1))
 	<-asleep
 	// The sender gives up and tries again; the adoption waits all the same.
-	await.Until(t, "the sender has tried again", func() bool { return ms[0].writes.Stats().Retries > 1 })
+	await.Condition(t, "the sender has tried again", func() bool { return ms[0].writes.Stats().Retries > 1 })
 	if third.Free() {
 		t.Fatal("the view may change while a write is applied")
 	}

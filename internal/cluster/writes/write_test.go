@@ -181,7 +181,7 @@ func TestHeartbeats(t *testing.T) {
 	_, ms := idle(t, 3, Options{Heartbeat: time.Millisecond}, facts(0, 30))
 	add(t, ms[0], facts(0, 90)...)
 	for _, m := range ms {
-		await.Until(t, "nothing is unsettled", func() bool { return len(m.store.UnsettledBatches()) == 0 })
+		await.Condition(t, "nothing is unsettled", func() bool { return len(m.store.UnsettledBatches()) == 0 })
 		for _, h := range m.store.Heard() {
 			for _, of := range ms {
 				if of.id == h.Sequencer && h.Settled > 0 && of.writes.Acked()[m.id] < h.Last {
@@ -279,7 +279,7 @@ func TestUnknown(t *testing.T) {
 	}
 	sequencer, _ := r.Sequencer()
 	stamped := w.members[sequencer]
-	await.Until(t, "it is stamped", func() bool { return stamped.writes.Stats().Operations >= 2 })
+	await.Condition(t, "it is stamped", func() bool { return stamped.writes.Stats().Operations >= 2 })
 	stamped.stop()
 	if err := <-second; !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("the sequencer closes: %v", err)
@@ -327,7 +327,7 @@ func TestFullDisk(t *testing.T) {
 		defer close(ended)
 		add(t, first, facts(0, 10)...)
 	}()
-	await.Until(t, "the holder says that it is full", func() bool {
+	await.Condition(t, "the holder says that it is full", func() bool {
 		first.writes.inFlight.mu.Lock()
 		defer first.writes.inFlight.mu.Unlock()
 		return first.writes.era.streams[third.id].full

@@ -6,9 +6,9 @@ import (
 	"time"
 )
 
-// Until waits until a condition holds, and fails the test if it does not within two minutes. Inside of a bubble of
+// Condition waits until a condition holds, and fails the test if it does not within two minutes. Inside of a bubble of
 // testing/synctest these are minutes of its clock.
-func Until(t testing.TB, what string, condition func() bool) {
+func Condition(t testing.TB, what string, condition func() bool) {
 	t.Helper()
 	for deadline := time.Now().Add(2 * time.Minute); !condition(); time.Sleep(time.Millisecond) {
 		if time.Now().After(deadline) {

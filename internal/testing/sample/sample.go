@@ -45,8 +45,8 @@ func Students(from, to int) []triple.Triple {
 	return triples
 }
 
-// In returns triples in a graph.
-func In(graph triple.Term, triples []triple.Triple) []triple.Triple {
+// WithGraph returns triples in a graph.
+func WithGraph(graph triple.Term, triples []triple.Triple) []triple.Triple {
 	triples = slices.Clone(triples)
 	for i := range triples {
 		triples[i].Graph = graph
@@ -100,6 +100,7 @@ func Long(n int) []triple.Triple {
 // some triples.
 func Layout(t testing.TB, s interface{ MachineID() trie.MachineID }, others int, splits ...triple.Triple) recovery.Layout {
 	t.Helper()
+	// 1. Any IDs will do if they differ, because places follow from hashes of them.
 	machines := []trie.MachineID{s.MachineID()}
 	for i := range others {
 		machines = append(machines, s.MachineID()+trie.MachineID(i+1)<<40+1)
@@ -110,6 +111,7 @@ func Layout(t testing.TB, s interface{ MachineID() trie.MachineID }, others int,
 		t.Fatal(err)
 	}
 	l := recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, partitions)), Placement: placement}
+	// 2. Triples may have the same key in an order, and a segment must not begin twice at one.
 	id := uint64(1)
 	for _, tr := range splits {
 		for _, o := range triple.Orders {

@@ -18,6 +18,7 @@ import (
 // What o names must be closed after it: see [storetest.CloseLater].
 func Serve(t testing.TB, db store.Triples, o server.Options) (url string) {
 	t.Helper()
+	// A server without an engine answers no query, which most tests send.
 	var err error
 	if o.Engine == nil {
 		if o.Engine, err = engine.New(db, engine.Options{}); err != nil {
@@ -36,6 +37,7 @@ func Serve(t testing.TB, db store.Triples, o server.Options) (url string) {
 	if err != nil {
 		t.Fatal(err)
 	}
+	// Shutdown returns before Serve does, and a goroutine that is left would fail the next test.
 	served := make(chan error, 1)
 	go func() { served <- s.Serve(listener) }()
 	t.Cleanup(func() {
