@@ -41,11 +41,11 @@ var random = seed.Rand
 func (p *process) killAt(t *testing.T, after time.Duration) (killed bool) {
 	t.Helper()
 	select {
-	case <-p.ended:
+	case <-p.Ended:
 		return false
 	case <-time.After(after):
 		p.kill(t)
-		return p.cmd.ProcessState.ExitCode() < 0 // it may have ended just before
+		return p.Cmd.ProcessState.ExitCode() < 0 // it may have ended just before
 	}
 }
 
@@ -141,7 +141,7 @@ func TestKillLoad(t *testing.T) {
 // lastPhase returns the last phase that a load has said to be in.
 func lastPhase(p *process) string {
 	phase := "start"
-	for line := range strings.Lines(p.said()) {
+	for line := range strings.Lines(p.Said()) {
 		if rest, ok := strings.CutPrefix(line, "trefoil: "); ok {
 			phase = strings.TrimRight(strings.Fields(rest)[0], ":")
 		}
@@ -166,8 +166,8 @@ func TestKillServer(t *testing.T) {
 		}
 		select {
 		case <-first:
-		case <-s.ended:
-			t.Fatalf("the server ended: %s", s.said())
+		case <-s.Ended:
+			t.Fatalf("the server ended: %s", s.Said())
 		}
 		s.killAt(t, time.Duration(rnd.Int64N(int64(200*time.Millisecond))))
 		writers.Wait()

@@ -69,8 +69,8 @@ func TestKillUpdates(t *testing.T) {
 		}
 		select {
 		case <-first:
-		case <-s.ended:
-			t.Fatalf("the server ended: %s", s.said())
+		case <-s.Ended:
+			t.Fatalf("the server ended: %s", s.Said())
 		}
 		s.killAt(t, time.Duration(rnd.Int64N(int64(250*time.Millisecond))))
 		running.Wait()

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -171,12 +172,12 @@ func (s *spokes) urls(address string) {
 // ended waits for a process, and logs what it took.
 func (s *spokes) ended(what string, p *process, begun time.Time) {
 	s.t.Helper()
-	<-p.ended
-	if code := exitCode(s.t, p.result); code != done {
-		s.t.Fatalf("%s: code %d\n%s", what, code, p.said())
+	<-p.Ended
+	if code := testbinary.ExitCode(s.t, p.Result); code != done {
+		s.t.Fatalf("%s: code %d\n%s", what, code, p.Said())
 	}
 	peak, _ := peakMemory(p)
-	state := p.cmd.ProcessState
+	state := p.Cmd.ProcessState
 	s.t.Logf("%s: %s, %s of processor time, peak memory %d MiB", what, time.Since(begun).Round(time.Second/10), (state.UserTime() + state.SystemTime()).Round(time.Second/10), peak>>20)
 }
 

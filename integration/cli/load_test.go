@@ -179,7 +179,7 @@ func TestLoadInterrupted(t *testing.T) {
 	args := []string{"load", "--data", data, "--memory", "64MiB", "--json", path}
 	p := start(t, nil, args...)
 	if _, ok := p.waitFor(t, `trefoil: (read|sort|write|merge)`); !ok {
-		t.Fatalf("the load ended: %s", p.said())
+		t.Fatalf("the load ended: %s", p.Said())
 	}
 	p.signal(t, syscall.SIGINT)
 	p.wait(t).mustCode(t, failed).mustSay(t, "signal received: ending in order", "interrupted", "--resume")
@@ -202,7 +202,7 @@ func TestLoadResumeChanged(t *testing.T) {
 	path := file(t, "texts.nt", text)
 	p := start(t, nil, "load", "--data", data, "--memory", "64MiB", path)
 	if _, ok := p.waitFor(t, `trefoil: (read|sort|write|merge)`); !ok {
-		t.Fatalf("the load ended: %s", p.said())
+		t.Fatalf("the load ended: %s", p.Said())
 	}
 	p.kill(t)
 	if err := os.WriteFile(path, []byte(people+text), 0o666); err != nil {

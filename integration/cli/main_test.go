@@ -3,19 +3,15 @@
 package cli
 
 import (
-	"bufio"
 	"bytes"
 	"context"
-	"errors"
 	"fmt"
 	"io"
 	"net/http"
 	"os"
 	"os/exec"
 	"path/filepath"
-	"regexp"
 	"strings"
-	"sync"
 	"syscall"
 	"testing"
 	"time"
@@ -70,40 +66,14 @@ func trefoilWith(t *testing.T, stdin io.Reader, args ...string) outcome {
 	ctx, cancel := context.WithTimeout(t.Context(), limit)
 	defer cancel()
 	cmd := command(ctx, args...)
-	var stdout, stderr bytes.Buffer
-	cmd.Stdin, cmd.Stdout, cmd.Stderr = stdin, &stdout, &stderr
-	err := cmd.Run()
-	if ctx.Err() != nil {
-		t.Fatalf("trefoil %s: still running after %s\n%s", strings.Join(args, " "), limit, stderr.String())
-	}
-	return outcome{stdout.String(), stderr.String(), exitCode(t, err)}
+	cmd.Stdin = stdin
+	o := testbinary.Run(t, ctx, limit, cmd)
+	return outcome{o.Stdout, o.Stderr, o.Code}
 }
 
-// command makes a command whose environment names no server, and leaves 64 MiB of the disk free.
+// command makes a command of the trefoil that is tested.
 func command(ctx context.Context, args ...string) *exec.Cmd {
-	cmd := exec.CommandContext(ctx, binary, args...)
-	for _, v := range os.Environ() {
-		if !strings.HasPrefix(v, "TREFOIL_") {
-			cmd.Env = append(cmd.Env, v)
-		}
-	}
-	cmd.Env = append(cmd.Env, "TREFOIL_KEEP_FREE=64MiB")
-	return cmd
-}
-
-// exitCode returns the exit code of a process that ended by itself; a signal is
-// -1, as in os.ProcessState.
-func exitCode(t *testing.T, err error) int {
-	t.Helper()
-	var exit *exec.ExitError
-	switch {
-	case err == nil:
-		return done
-	case errors.As(err, &exit):
-		return exit.ExitCode()
-	}
-	t.Fatal(err)
-	return -1
+	return testbinary.Command(ctx, append([]string{binary}, args...)...)
 }
 
 // mustCode fails the test where the exit code is another.
@@ -145,14 +115,8 @@ func (o outcome) lines() []string {
 
 // process is a command that goes on while the test does other things.
 type process struct {
-	cmd    *exec.Cmd
-	stdout bytes.Buffer
-
-	mu     sync.Mutex
-	lines  []string // of standard error so far
-	more   chan struct{}
-	ended  chan struct{} // closed when it has ended and all of its output is here
-	result error
+	*testbinary.Process
+	stdout *bytes.Buffer
 }
 
 // start starts a command. It is killed at the end of the test where it still
@@ -165,98 +129,42 @@ func start(t *testing.T, stdin io.Reader, args ...string) *process {
 // startIn is start with more variables of the environment, as NAME=VALUE.
 func startIn(t *testing.T, env []string, stdin io.Reader, args ...string) *process {
 	t.Helper()
-	p := &process{cmd: command(context.Background(), args...), more: make(chan struct{}, 1), ended: make(chan struct{})}
-	p.cmd.Env = append(p.cmd.Env, env...)
-	p.cmd.Stdin, p.cmd.Stdout = stdin, &p.stdout
-	p.cmd.WaitDelay = 10 * time.Second
-	stderr, err := p.cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := p.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
-	go p.follow(stderr)
+	cmd, stdout := command(context.Background(), args...), new(bytes.Buffer)
+	cmd.Env = append(cmd.Env, env...)
+	cmd.Stdin, cmd.Stdout = stdin, stdout
+	p := &process{testbinary.Start(t, cmd), stdout}
 	t.Cleanup(func() {
-		p.cmd.Process.Kill()
-		<-p.ended
+		p.Cmd.Process.Kill()
+		<-p.Ended
 	})
 	return p
 }
 
-func (p *process) follow(stderr io.Reader) {
-	in := bufio.NewScanner(stderr)
-	in.Buffer(nil, 16<<20)
-	for in.Scan() {
-		p.mu.Lock()
-		p.lines = append(p.lines, in.Text())
-		p.mu.Unlock()
-		select {
-		case p.more <- struct{}{}:
-		default:
-		}
-	}
-	p.result = p.cmd.Wait()
-	close(p.ended)
-}
-
-func (p *process) said() string {
-	p.mu.Lock()
-	defer p.mu.Unlock()
-	return strings.Join(p.lines, "\n")
-}
-
-// waitFor waits until standard error has a line that matches, and returns its
-// first group. ok is false where the process ended without one.
+// waitFor waits until standard error has a line that matches, and returns its last group. ok is
+// false if the process ended without one.
 func (p *process) waitFor(t *testing.T, expression string) (group string, ok bool) {
 	t.Helper()
-	re := regexp.MustCompile(expression)
-	timeout := time.After(limit)
-	for seen, ended := 0, false; ; {
-		p.mu.Lock()
-		lines := p.lines[seen:]
-		seen = len(p.lines)
-		p.mu.Unlock()
-		for _, line := range lines {
-			if m := re.FindStringSubmatch(line); m != nil {
-				return m[len(m)-1], true
-			}
-		}
-		if ended {
-			return "", false
-		}
-		select {
-		case <-p.more:
-		case <-p.ended:
-			ended = true
-		case <-timeout:
-			t.Fatalf("no line matches %s after %s:\n%s", expression, limit, p.said())
-		}
-	}
+	return p.FindLine(t, limit, expression)
 }
 
 // wait waits for the process to end.
 func (p *process) wait(t *testing.T) outcome {
 	t.Helper()
-	select {
-	case <-p.ended:
-	case <-time.After(limit):
-		t.Fatalf("still running after %s:\n%s", limit, p.said())
-	}
-	return outcome{p.stdout.String(), p.said(), exitCode(t, p.result)}
+	code := p.Wait(t, limit)
+	return outcome{p.stdout.String(), p.Said(), code}
 }
 
 // kill ends the process at once, as a power cut would end it, and waits.
 func (p *process) kill(t *testing.T) {
 	t.Helper()
-	p.cmd.Process.Kill()
-	<-p.ended
+	p.Cmd.Process.Kill()
+	<-p.Ended
 }
 
 // signal sends a signal to the process.
 func (p *process) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
-	if err := p.cmd.Process.Signal(s); err != nil {
+	if err := p.Cmd.Process.Signal(s); err != nil {
 		t.Fatal(err)
 	}
 }
@@ -273,7 +181,7 @@ func serve(t *testing.T, args ...string) *server {
 	p := start(t, nil, append([]string{"serve", "--listen", "127.0.0.1:0"}, args...)...)
 	url, ok := p.waitFor(t, `(http://127\.0\.0\.1:\d+)`)
 	if !ok {
-		t.Fatalf("serve ended: %s", p.said())
+		t.Fatalf("serve ended: %s", p.Said())
 	}
 	return &server{p, url}
 }

@@ -6,7 +6,7 @@ import "syscall"
 
 // peakMemory returns the peak memory of a process that has ended.
 func peakMemory(p *process) (bytes int64, ok bool) {
-	usage, ok := p.cmd.ProcessState.SysUsage().(*syscall.Rusage)
+	usage, ok := p.Cmd.ProcessState.SysUsage().(*syscall.Rusage)
 	if !ok {
 		return 0, false
 	}

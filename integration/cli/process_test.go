@@ -96,7 +96,7 @@ func TestServeAddress(t *testing.T) {
 	for _, args := range [][]string{{"--insecure"}, {"--token-file", token}} {
 		p := start(t, nil, append([]string{"serve", "--data", data, "--listen", "0.0.0.0:0"}, args...)...)
 		if _, ok := p.waitFor(t, `serving .* at (http://[^\s"]+)`); !ok {
-			t.Fatalf("serve %s: %s", args, p.said())
+			t.Fatalf("serve %s: %s", args, p.Said())
 		}
 		p.signal(t, syscall.SIGTERM)
 		p.wait(t).mustCode(t, done)
@@ -119,7 +119,7 @@ func TestToken(t *testing.T) {
 	if out, err := cmd.Output(); err != nil || string(out) != "0\n" {
 		t.Errorf("by the environment: %q, %v", out, err)
 	}
-	if strings.Contains(s.said(), "sesame") {
+	if strings.Contains(s.Said(), "sesame") {
 		t.Error("the token is in the server's log")
 	}
 }

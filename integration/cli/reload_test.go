@@ -44,13 +44,13 @@ func TestReload(t *testing.T) {
 			t.Fatal(err)
 		}
 		write(path, text)
-		said := strings.Count(s.said(), "cannot be used")
+		said := strings.Count(s.Said(), "cannot be used")
 		s.signal(t, syscall.SIGHUP)
-		for strings.Count(s.said(), "cannot be used") == said {
-			<-s.more // the line comes
+		for strings.Count(s.Said(), "cannot be used") == said {
+			<-s.More
 		}
-		if !strings.Contains(s.said(), `level=ERROR msg="the new tokens cannot be used`) {
-			t.Errorf("no error:\n%s", s.said())
+		if !strings.Contains(s.Said(), `level=ERROR msg="the new tokens cannot be used`) {
+			t.Errorf("no error:\n%s", s.Said())
 		}
 		count("second", done)
 		count("secret-2", done)
@@ -68,7 +68,7 @@ func TestReloadCertificates(t *testing.T) {
 	p := start(t, nil, "serve", "--listen", "127.0.0.1:0", "--data", filepath.Join(t.TempDir(), "store"), "--ca", filepath.Join(dir, "ca.crt"), "--cert", cert, "--key", key)
 	url, ok := p.waitFor(t, `(https://127\.0\.0\.1:\d+)`)
 	if !ok {
-		t.Fatalf("serve ended: %s", p.said())
+		t.Fatalf("serve ended: %s", p.Said())
 	}
 	serial := func() string {
 		t.Helper()

@@ -18,7 +18,7 @@ func TestSettings(t *testing.T) {
 	}, nil, "serve")
 	url, ok := p.waitFor(t, `(http://127\.0\.0\.1:\d+)`)
 	if !ok {
-		t.Fatalf("serve ended: %s", p.said())
+		t.Fatalf("serve ended: %s", p.Said())
 	}
 	s := &server{p, url}
 	trefoil(t, "status", "--ready", "--to", url).mustCode(t, done)

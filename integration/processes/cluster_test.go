@@ -139,7 +139,7 @@ func (m *machine) start() {
 	p := m.process
 	t.Cleanup(func() {
 		if t.Failed() || os.Getenv("TREFOIL_LOG") != "" {
-			t.Logf("machine %d, %s, said last:\n%s", m.number, m.address, p.tail(400))
+			t.Logf("machine %d, %s, said last:\n%s", m.number, m.address, p.Tail(400))
 		}
 	})
 	if m.client == nil {
@@ -189,7 +189,7 @@ func (m *machine) newClient() *client.Client {
 }
 
 // runs reports whether its process does.
-func (m *machine) runs() bool { return m.process != nil && !m.process.over() }
+func (m *machine) runs() bool { return m.process != nil && !m.process.Over() }
 
 // kill ends the process as a power cut would.
 func (m *machine) kill() {
@@ -203,7 +203,7 @@ func (m *machine) stop() {
 	m.c.t.Helper()
 	m.process.signal(m.c.t, syscall.SIGTERM)
 	if code := m.process.wait(m.c.t); code != 0 {
-		m.c.t.Fatalf("machine %d ended with code %d:\n%s", m.number, code, m.process.tail(20))
+		m.c.t.Fatalf("machine %d ended with code %d:\n%s", m.number, code, m.process.Tail(20))
 	}
 }
 

@@ -121,12 +121,12 @@ func TestFailingSync(t *testing.T) {
 	victim := c.machines[2]
 	l.mark()
 	tracer := begin(t, "strace", "-f", "-q", "-o", "/dev/null", "-e", "trace=fsync,fdatasync,sync_file_range",
-		"-e", "inject=fsync,fdatasync,sync_file_range:error=EIO", "-p", strconv.Itoa(victim.process.cmd.Process.Pid))
+		"-e", "inject=fsync,fdatasync,sync_file_range:error=EIO", "-p", strconv.Itoa(victim.process.Cmd.Process.Pid))
 	if code := victim.process.wait(t); code == 0 {
 		t.Errorf("the machine whose disk fails ends with code 0")
 	}
 	tracer.wait(t)
-	if said := victim.process.said(); !strings.Contains(said, "input/output error") {
+	if said := victim.process.Said(); !strings.Contains(said, "input/output error") {
 		t.Errorf("it does not say why:\n%s", said)
 	}
 	l.goOn(8)

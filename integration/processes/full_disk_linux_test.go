@@ -119,7 +119,7 @@ func TestStartOnFullDisk(t *testing.T) {
 			t.Errorf("%s: %v", what, err)
 		}
 	}
-	if said := m.process.said(); strings.Count(said, "make room") != 1 || len(said) > 1000 {
+	if said := m.process.Said(); strings.Count(said, "make room") != 1 || len(said) > 1000 {
 		t.Errorf("it said:\n%s", said)
 	}
 

@@ -11,12 +11,14 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 )
 
 // run runs a command of the binary to its end and returns what it printed.
 func (c *cluster) run(words ...string) (said string, err error) {
 	c.t.Helper()
-	b, err := command(context.Background(), append([]string{binary}, words...)...).CombinedOutput()
+	b, err := testbinary.Command(context.Background(), append([]string{binary}, words...)...).CombinedOutput()
 	return string(b), err
 }
 
@@ -144,7 +146,7 @@ func (m *machine) mustRefuse() {
 	if code := m.process.wait(t); code == 0 {
 		t.Errorf("machine %d ended with code 0", m.number)
 	}
-	said := m.process.said()
+	said := m.process.Said()
 	for _, part := range []string{filepath.Join(m.dir, "raft") + " is missing or empty", "trefoil cluster set-aside --data " + m.dir, "docs/operations/cluster.md"} {
 		if !strings.Contains(said, part) {
 			t.Errorf("machine %d does not say %q:\n%s", m.number, part, said)

@@ -31,7 +31,7 @@ func TestLeave(t *testing.T) {
 	l := c.startLoad(h, newRandom(t))
 	first, last := c.machines[0], c.machines[3]
 	trefoil(t, "cluster", "leave", "--to", c.machines[1].url(), last.address).must(t, 0)
-	if code := last.process.wait(t); code != 0 || !strings.Contains(last.process.said(), "has left the cluster") {
+	if code := last.process.wait(t); code != 0 || !strings.Contains(last.process.Said(), "has left the cluster") {
 		t.Errorf("the machine that left ends with %d", code)
 	}
 	s := c.whole(3)
@@ -40,7 +40,7 @@ func TestLeave(t *testing.T) {
 	}
 	l.goOn(8)
 	trefoil(t, "cluster", "leave", "--to", first.url()).must(t, 0)
-	if code := first.process.wait(t); code != 0 || !strings.Contains(first.process.said(), "has left the cluster") {
+	if code := first.process.wait(t); code != 0 || !strings.Contains(first.process.Said(), "has left the cluster") {
 		t.Errorf("the first machine that left ends with %d", code)
 	}
 	c.whole(2)

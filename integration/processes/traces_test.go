@@ -82,7 +82,7 @@ func TestTraces(t *testing.T) {
 	})
 	var logs strings.Builder
 	for _, m := range c.machines {
-		logs.WriteString(m.process.said())
+		logs.WriteString(m.process.Said())
 	}
 	for _, line := range []string{`msg="slow message" method=reads/rows .* request=query-\d\b`, `msg="slow message" method=writes/deliver .* request=change-\d\b`} {
 		if !regexp.MustCompile(line).MatchString(logs.String()) {

@@ -165,8 +165,8 @@ func TestRollingUpgrade(t *testing.T) {
 	}
 	m.binary = ""
 	m.start()
-	if code := m.process.wait(t); code == 0 || !strings.Contains(m.process.said(), refused) {
-		t.Errorf("the older release starts: code %d\n%s", code, m.process.tail(20))
+	if code := m.process.wait(t); code == 0 || !strings.Contains(m.process.Said(), refused) {
+		t.Errorf("the older release starts: code %d\n%s", code, m.process.Tail(20))
 	}
 	m.binary = next
 	m.start()
@@ -175,8 +175,8 @@ func TestRollingUpgrade(t *testing.T) {
 	// Nor may a machine of the older release join.
 	one := c.newMachine(patiently, "--join", c.machines[order[1]].address)
 	one.start()
-	if code := one.process.wait(t); code == 0 || !strings.Contains(one.process.said(), "its release has protocol "+oldName+", and the cluster has agreed on "+newName) {
-		t.Errorf("the older release joins: code %d\n%s", code, one.process.tail(20))
+	if code := one.process.wait(t); code == 0 || !strings.Contains(one.process.Said(), "its release has protocol "+oldName+", and the cluster has agreed on "+newName) {
+		t.Errorf("the older release joins: code %d\n%s", code, one.process.Tail(20))
 	}
 	c.machines = c.machines[:3]
 	l.goOn(5)
@@ -278,8 +278,8 @@ func TestMajorsDiffer(t *testing.T) {
 	}
 	const todo = "stop all nodes of the cluster, then start all with one release"
 	for said, want := range map[string]string{
-		second.process.said(): fmt.Sprintf("the node there has protocol %d, this node %d: ", protocol.Major, protocol.Major+1),
-		first.process.said():  fmt.Sprintf("it has protocol %d, this node %d: ", protocol.Major+1, protocol.Major),
+		second.process.Said(): fmt.Sprintf("the node there has protocol %d, this node %d: ", protocol.Major, protocol.Major+1),
+		first.process.Said():  fmt.Sprintf("it has protocol %d, this node %d: ", protocol.Major+1, protocol.Major),
 	} {
 		if !strings.Contains(said, want) || !strings.Contains(said, todo) {
 			t.Errorf("nobody says %q and what to do:\n%s", want, said)

@@ -280,7 +280,7 @@ func TestDeliverDiskFull(t *testing.T) {
 	s := openMem(t, store.Options{FS: fs})
 	free := func(mib uint64, want store.Room) {
 		t.Helper()
-		fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: mib << 20, TotalBytes: 20 << 30})                                                                // 409 MiB are kept free
+		fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: mib << 20, TotalBytes: 20 << 30})                                                                    // 409 MiB are kept free
 		await.Condition(t, fmt.Sprintf("%d MiB free: room %d", mib, want), func() bool { return s.Status().FreeBytes == int64(mib<<20) && s.Room() == want }) // a look at the disk is good for a while
 	}
 	free(10<<10, store.RoomForAll)
