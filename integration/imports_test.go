@@ -33,11 +33,14 @@ var layers = map[string][]string{
 	"links":    {"triple", small},
 	"recovery": {"triple", "trie"},
 
-	// Plans: each folder imports those after it.
-	"sparql/plan":       {"triple", "sparql"},
-	"sparql/plan/build": {"triple", "sparql", "sparql/plan/order", "sparql/plan/cost"},
-	"sparql/plan/order": {"triple", "sparql", "sparql/plan/cost"},
-	"sparql/plan/cost":  {"triple", "sparql"},
+	// Operators, and plans: each folder imports those after it.
+	"sparql/exec/blocking":   {"triple", "sparql"},
+	"sparql/exec/columnjoin": {"triple", "sparql"},
+	"sparql/exec/scan":       {"triple", "sparql"},
+	"sparql/plan":            {"triple", "sparql", "sparql/exec/blocking", "sparql/exec/scan", "sparql/exec/columnjoin"},
+	"sparql/plan/build":      {"triple", "sparql", "sparql/exec/blocking", "sparql/exec/scan", "sparql/exec/columnjoin", "sparql/plan/order", "sparql/plan/cost"},
+	"sparql/plan/order":      {"triple", "sparql", "sparql/plan/cost"},
+	"sparql/plan/cost":       {"triple", "sparql"},
 
 	"rdfload": {"triple", "trie", "links", small},
 	"client":  {"triple", "sparql", "links"},

@@ -23,6 +23,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/expr/regex"
 	"github.com/trefoildb/trefoil/sparql/update"
 )
 
@@ -205,7 +206,7 @@ func TestSPARQLErrors(t *testing.T) {
 		{sparql.ErrMemory, 422, problem.KindQueryLimit},
 		{sparql.ErrTooDeep, 422, problem.KindQueryLimit},
 		{expr.ErrLimit, 422, problem.KindQueryLimit},
-		{fmt.Errorf("%w: %w", expr.ErrCompile, expr.ErrUnsupportedRegex), 422, problem.KindQueryLimit},
+		{fmt.Errorf("%w: %w", expr.ErrCompile, regex.ErrUnsupported), 422, problem.KindQueryLimit},
 		{sparql.ErrService, 403, problem.KindForbidden},
 		{engine.ErrHost, 403, problem.KindForbidden},
 		{engine.ErrNetwork, 502, problem.KindRemote},

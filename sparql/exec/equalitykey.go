@@ -28,31 +28,31 @@ type numberKey struct {
 	key    string
 }
 
-// keptKeys is how many keys of numbers are kept.
-const keptKeys = 1 << 9
+// KeptKeys is how many keys of numbers are kept.
+const KeptKeys = 1 << 9
 
 // key returns the key of a row's value.
 func (k *EqualityKey) key(row []string) (string, expr.Keyed) {
 	number, ok := solution.Number(row[k.Of])
 	if !ok {
-		buf, keyed := appendKey(k.buf[:0], k.view.Of(row, k.Exec.Terms).Value(k.Of), k.Same)
+		buf, keyed := AppendKey(k.buf[:0], k.view.Of(row, k.Exec.Terms).Value(k.Of), k.Same)
 		k.buf = buf
 		return k.Exec.Arena.Copy(buf), keyed
 	}
 	if k.kept == nil {
-		k.kept = make([]numberKey, keptKeys)
+		k.kept = make([]numberKey, KeptKeys)
 	}
-	kept := &k.kept[number%keptKeys]
+	kept := &k.kept[number%KeptKeys]
 	if kept.number != number {
-		buf, keyed := appendKey(k.buf[:0], k.view.Of(row, k.Exec.Terms).Value(k.Of), k.Same)
+		buf, keyed := AppendKey(k.buf[:0], k.view.Of(row, k.Exec.Terms).Value(k.Of), k.Same)
 		k.buf = buf
 		*kept = numberKey{number, keyed, k.Exec.Arena.Copy(buf)}
 	}
 	return kept.key, kept.keyed
 }
 
-// appendKey appends the key of a value: for sameTerm, or for the operator =.
-func appendKey(dst []byte, v expr.Value, same bool) ([]byte, expr.Keyed) {
+// AppendKey appends the key of a value: for sameTerm, or for the operator =.
+func AppendKey(dst []byte, v expr.Value, same bool) ([]byte, expr.Keyed) {
 	if same {
 		return v.AppendSameKey(dst)
 	}

@@ -8,8 +8,8 @@ import (
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
-// test reports whether all conditions hold. counts has one for each.
-func test(env *expr.Env, conds []*expr.Expr, row *solution.View, counts []explain.Condition) (bool, error) {
+// Holds reports whether all conditions hold. counts has one for each.
+func Holds(env *expr.Env, conds []*expr.Expr, row *solution.View, counts []explain.Condition) (bool, error) {
 	env.NextSolution()
 	for i, cond := range conds {
 		if r, err := one(env, cond, row, &counts[i]); err != nil || r != holds {
@@ -73,8 +73,8 @@ type NodeTest struct {
 	Unequal     bool
 }
 
-// test tests a row; known is false if values must be read.
-func (n *NodeTest) test(row []string, terms *solution.Terms) (ok, known bool) {
+// Holds tests a row; known is false if values must be read.
+func (n *NodeTest) Holds(row []string, terms *solution.Terms) (ok, known bool) {
 	left, known := solution.Number(row[n.Left])
 	if !known || !terms.IsNode(left) {
 		return false, false
@@ -103,8 +103,8 @@ const resultBytes = 8
 // test fewer.
 const fewRows = 64
 
-// test reports whether all conditions hold.
-func (f *Filter) test(row []string) (bool, error) {
+// Holds reports whether all conditions hold.
+func (f *Filter) Holds(row []string) (bool, error) {
 	view := f.view.Of(row, f.Exec.Terms)
 	f.rows = min(f.rows+1, fewRows)
 	f.Env.NextSolution()
@@ -112,7 +112,7 @@ func (f *Filter) test(row []string) (bool, error) {
 		count := &f.plan.Conditions[i]
 		// 1. A node equals itself only.
 		if node := f.Nodes[i]; node != nil {
-			if ok, known := node.test(row, f.Exec.Terms); known {
+			if ok, known := node.Holds(row, f.Exec.Terms); known {
 				count.Rows++
 				if !ok {
 					return false, nil
@@ -172,7 +172,7 @@ func (f *Filter) Next(out *solution.Batch) error {
 				return err
 			}
 			row := out.Row(i)
-			ok, err := f.test(row)
+			ok, err := f.Holds(row)
 			if err != nil {
 				return err
 			}

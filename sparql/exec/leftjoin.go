@@ -86,7 +86,7 @@ func (l *LateralLeftJoin) run(out *solution.Batch) error {
 		row := l.Got.Row(l.at)
 		l.at++
 		if len(l.Conditions) > 0 {
-			ok, err := test(l.Env, l.Conditions, l.view.Of(row, l.Exec.Terms), l.plan.Conditions)
+			ok, err := Holds(l.Env, l.Conditions, l.view.Of(row, l.Exec.Terms), l.plan.Conditions)
 			if err != nil {
 				return err
 			}

@@ -100,3 +100,18 @@ func (t *Traced) next(out *solution.Batch) error {
 
 func (t *Traced) Reset() { t.Operator.Reset() }
 func (t *Traced) Close() { t.Operator.Close() }
+
+// Sizes of chunks, in rows.
+const (
+	FirstChunkRows = 16
+	LastChunkRows  = 4 * solution.BatchRows
+)
+
+// SoftLimit bounds the rows of an operator's batch: few at first, because the caller may need
+// no more.
+type SoftLimit int
+
+func (s *SoftLimit) Next() int {
+	*s = min(max(2**s, FirstChunkRows), solution.BatchRows)
+	return int(*s)
+}

@@ -56,8 +56,8 @@ func (q *Execution) Tick() error {
 	return nil
 }
 
-// spills reports whether operators may go on in temporary files.
-func (q *Execution) spills() bool { return q.Scratch.Enabled() }
+// Spills reports whether operators may go on in temporary files.
+func (q *Execution) Spills() bool { return q.Scratch.Enabled() }
 
 // planned is an operator with a count of its reads or its memory in its plan.
 type planned interface{ SetPlan(p *explain.Plan) }
@@ -70,7 +70,7 @@ func (q *Execution) Attach(op Operator, p *explain.Plan) {
 	if x, ok := op.(planned); ok {
 		x.SetPlan(p)
 	}
-	if x, ok := op.(sharing); ok && q.spills() {
+	if x, ok := op.(sharing); ok && q.Spills() {
 		x.sharer().TakeShare()
 	}
 }

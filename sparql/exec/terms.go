@@ -38,10 +38,10 @@ func (t *Terms) Next(out *solution.Batch) error {
 	return nil
 }
 
-// appendWholeTerm appends the whole encoded term of a number. If it is long, a row of order has it,
+// AppendWholeTerm appends the whole encoded term of a number. If it is long, a row of order has it,
 // which must begin with the term. It appends nothing if that row was deleted since the columns were of the
 // state of the source, which is an error if its rows are of one moment.
-func (q *Execution) appendWholeTerm(dst []byte, order triple.Order, number uint32) ([]byte, error) {
+func (q *Execution) AppendWholeTerm(dst []byte, order triple.Order, number uint32) ([]byte, error) {
 	start := len(dst)
 	dst = q.Terms.Append(dst, number)
 	if !triple.IsLongTerm(dst[start:]) {

@@ -102,30 +102,6 @@ func (u *Unfold) split(binding string) bool {
 	return ok
 }
 
-// TripleTest tests numbers of terms: they must be triple terms with the terms of some places. Variables at the others are
-// not bound.
-type TripleTest struct {
-	Places [3]UnfoldPlace
-
-	decoder solution.Decoder
-	number  uint32 // the last one
-	passed  bool
-}
-
-func (t *TripleTest) passes(q *Execution, number uint32) bool {
-	if number == t.number {
-		return t.passed
-	}
-	s, p, o, ok := triple.SplitTripleTerm(t.decoder.Bytes(q.Terms, number))
-	for i, part := range [3][]byte{s, p, o} {
-		if at := &t.Places[i]; at.Slot < 0 && string(part) != at.Term {
-			ok = false
-		}
-	}
-	t.number, t.passed = number, ok
-	return ok
-}
-
 // bytesOf returns the encoded term of a binding, which may be a number, until the next call for the decoder.
 func (q *Execution) bytesOf(d *solution.Decoder, binding string) []byte {
 	if number, ok := solution.Number(binding); ok {

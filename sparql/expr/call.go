@@ -9,6 +9,7 @@ import (
 	"strings"
 
 	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/expr/regex"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -205,7 +206,7 @@ func (c *compiler) regex(e *ast.Call, args []node) node {
 	}
 	re, err := patternOf(values)
 	switch {
-	case errors.Is(err, ErrUnsupportedRegex):
+	case errors.Is(err, regex.ErrUnsupported):
 		return c.fail(e, err)
 	case err != nil:
 		return constant(errorValue(err.Error()))
@@ -214,10 +215,10 @@ func (c *compiler) regex(e *ast.Call, args []node) node {
 }
 
 // patternOf compiles a pattern with flags or without, both xsd:string.
-func patternOf(args []Value) (*pattern, error) {
+func patternOf(args []Value) (*regex.Pattern, error) {
 	flags := ""
 	if len(args) > 1 {
 		flags = args[1].term.Value()
 	}
-	return compilePattern(args[0].term.Value(), flags)
+	return regex.Compile(args[0].term.Value(), flags)
 }

@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/expr/regex"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -35,7 +36,7 @@ type Env struct {
 
 // compiled is a regular expression, or why there is none.
 type compiled struct {
-	re  *pattern
+	re  *regex.Pattern
 	err Value
 }
 
@@ -43,7 +44,7 @@ type compiled struct {
 // steps together.
 const (
 	maxPatterns  = 256
-	maxKeptSteps = 5 * maxSteps
+	maxKeptSteps = 5 * regex.MaxSteps
 )
 
 // NextSolution must be called before the rows of another solution, because BNODE("a") is
@@ -56,7 +57,7 @@ func (env *Env) NextSolution() {
 }
 
 // Err returns the first error other than SPARQL's: of Exists, [ErrLimit] or
-// [ErrUnsupportedRegex]. If it is not nil, the query must end with it, even if the expression
+// [regex.ErrUnsupported]. If it is not nil, the query must end with it, even if the expression
 // had a value.
 func (env *Env) Err() error { return env.err }
 
@@ -105,7 +106,7 @@ func (env *Env) exists(e *ast.Exists, row Row) (bool, error) {
 
 // pattern returns the compiled pattern with flags or without; nil and an error
 // if there is none.
-func (env *Env) pattern(args []Value) (*pattern, Value) {
+func (env *Env) pattern(args []Value) (*regex.Pattern, Value) {
 	for _, v := range args {
 		if v.kind != String {
 			return nil, errType
@@ -125,11 +126,11 @@ func (env *Env) pattern(args []Value) (*pattern, Value) {
 	re, err := patternOf(args)
 	c, cost := compiled{re: re}, 0
 	if re != nil {
-		cost = re.steps
+		cost = re.Steps
 	}
 	if err != nil {
 		c.err = errorValue(err.Error())
-		if errors.Is(err, ErrUnsupportedRegex) {
+		if errors.Is(err, regex.ErrUnsupported) {
 			env.fail(err)
 		}
 	}

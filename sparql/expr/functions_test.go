@@ -10,6 +10,7 @@ import (
 	"unicode"
 
 	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/expr/regex"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -115,7 +116,7 @@ func TestRegexFunctions(t *testing.T) {
 func TestUnsupportedRegex(t *testing.T) {
 	for _, pattern := range []string{`(a)\\1`, `a{1001}`, `((a{100}){100}){100}`, `\\p{IsLinearB}`, strings.Repeat("a", 9000)} {
 		e := build(t, "REGEX", `"a" "`+pattern+`"`)
-		if _, err := Compile(e, Scope{}); !errors.Is(err, ErrUnsupportedRegex) || !errors.Is(err, ErrCompile) {
+		if _, err := Compile(e, Scope{}); !errors.Is(err, regex.ErrUnsupported) || !errors.Is(err, ErrCompile) {
 			t.Errorf("pattern %.20q: error %v", pattern, err)
 		}
 		if v := evalVariables(t, e); v.IsBound() {
@@ -243,7 +244,7 @@ func TestExists(t *testing.T) {
 
 // TestCaseVariants: the table of cases must have all runes with variants.
 func TestCaseVariants(t *testing.T) {
-	all := runeSet{0, unicode.MaxRune}.withCases()
+	all := regex.RuneSet{0, unicode.MaxRune}.WithCases()
 	has := map[rune]bool{}
 	for _, r := range all[2:] {
 		has[r] = true

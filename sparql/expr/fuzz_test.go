@@ -9,6 +9,7 @@ import (
 	"testing"
 	"unicode/utf8"
 
+	"github.com/trefoildb/trefoil/sparql/expr/regex"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -60,15 +61,15 @@ func FuzzRegex(f *testing.F) {
 		f.Add(s, "", "kiss bar")
 	}
 	f.Fuzz(func(t *testing.T, pattern, flags, text string) {
-		re, err := compilePattern(pattern, flags)
+		re, err := regex.Compile(pattern, flags)
 		if err != nil {
-			if !errors.Is(err, ErrRegex) && !errors.Is(err, ErrUnsupportedRegex) {
+			if !errors.Is(err, regex.ErrMalformed) && !errors.Is(err, regex.ErrUnsupported) {
 				t.Fatalf("%q: %v", pattern, err)
 			}
 			return
 		}
 		matched := re.MatchString(text)
-		if re.matches(text) != matched {
+		if re.Matches(text) != matched {
 			t.Fatalf("%q with %q on %q: %v with its literals, else %v", pattern, flags, text, !matched, matched)
 		}
 		// If a pattern has only common syntax, both must agree.

@@ -7,6 +7,7 @@ import (
 	"unicode/utf8"
 
 	"github.com/trefoildb/trefoil/sparql/ast"
+	"github.com/trefoildb/trefoil/sparql/expr/regex"
 )
 
 // Substrings is a necessary condition of a filter: the text of its variable contains one text of each list, if the case
@@ -155,10 +156,10 @@ func containsCall(e *ast.Call) (s Substrings, ok bool) {
 
 // regexTexts returns lists of texts of which each match of a pattern contains one, in some case of its letters.
 func regexTexts(pattern, flags string) [][]string {
-	if len(pattern) > maxPattern {
+	if len(pattern) > regex.MaxPattern {
 		return nil
 	}
-	translated, err := translatePattern(pattern, flags)
+	translated, err := regex.Translate(pattern, flags)
 	if err != nil {
 		return nil
 	}

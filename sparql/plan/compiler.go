@@ -7,7 +7,7 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/blocking"
 	"github.com/trefoildb/trefoil/sparql/plan/build"
 	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
@@ -52,7 +52,7 @@ import (
 // Invariants. A stream's rows are the join of in with n, each as often as SPARQL says. Each row binds the certain
 // variables; no row binds one that is not possible. All leaves of a lateral part start from its feed. A condition of a
 // FILTER runs once, in the join below or in the filter itself. Terms and numbers of one variable never meet: Terms and
-// Alike turn numbers into terms before.
+// SameForms turn numbers into terms before.
 //
 // Three things change while a plan is made. A condition and an unfolding are marked when they run. An operator that mixes
 // rows sets Outer.Mixed of its EXISTS. The estimator keeps the answers of the source, because each costs a round trip.
@@ -155,7 +155,7 @@ func (c *compiler) hashed(n algebra.Node, in build.Stream, at build.Scope) (buil
 	if err != nil {
 		return build.Stream{}, err
 	}
-	return c.HashJoin(exec.InnerJoin, in, right, at, nil, nil), nil
+	return c.HashJoin(blocking.InnerJoin, in, right, at, nil, nil), nil
 }
 
 // inner returns n executed on its own.

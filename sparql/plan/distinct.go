@@ -4,7 +4,7 @@ package plan
 
 import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/blocking"
 	"github.com/trefoildb/trefoil/sparql/plan/build"
 	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
@@ -15,7 +15,7 @@ func (c *compiler) distinct(input algebra.Node, in build.Stream, at build.Scope,
 	if err != nil {
 		return in, err
 	}
-	d := &exec.Distinct{Exec: c.Exec, Input: out.Op, Slots: out.Possible.Slots(), KeepOrder: sorts(input), Holder: c.Exec.Account.NewHolder("distinct")}
+	d := &blocking.Distinct{Exec: c.Exec, Input: out.Op, Slots: out.Possible.Slots(), KeepOrder: sorts(input), Holder: c.Exec.Account.NewHolder("distinct")}
 	return c.Traced(out, d, "distinct", nil, out.Plan), nil
 }
 
@@ -44,6 +44,6 @@ func (c *compiler) reduced(input algebra.Node, in build.Stream, at build.Scope) 
 	if err != nil {
 		return in, err
 	}
-	r := &exec.Reduced{Exec: c.Exec, Input: out.Op, Slots: out.Possible.Slots(), Holder: c.Exec.Account.NewHolder("reduced")}
+	r := &blocking.Reduced{Exec: c.Exec, Input: out.Op, Slots: out.Possible.Slots(), Holder: c.Exec.Account.NewHolder("reduced")}
 	return c.Traced(out, r, "reduced", nil, out.Plan), nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/blocking"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/sparql/plan/build"
@@ -31,11 +31,11 @@ func (c *compiler) group(n *algebra.Group, in build.Stream, at build.Scope) (bui
 	// files.
 	distinctBelow := false
 	if slots, ok := distinctOf(n, visible); ok && !at.Lateral() {
-		d := &exec.Distinct{Exec: c.Exec, Input: out.Op, Slots: slots, Holder: c.Exec.Account.NewHolder("distinct")}
+		d := &blocking.Distinct{Exec: c.Exec, Input: out.Op, Slots: slots, Holder: c.Exec.Account.NewHolder("distinct")}
 		out = c.Traced(out, d, "distinct", c.VarsText(algebra.SetOf(slots...)), out.Plan)
 		distinctBelow = true
 	}
-	op := &exec.Group{Exec: c.Exec, Holder: c.Exec.Account.NewHolder("group by")}
+	op := &blocking.Group{Exec: c.Exec, Holder: c.Exec.Account.NewHolder("group by")}
 	result := build.Stream{Rows: 1}
 	// In a lateral run all bindings of the feed's row must pass the group, because the rows
 	// above need them.
@@ -56,7 +56,7 @@ func (c *compiler) group(n *algebra.Group, in build.Stream, at build.Scope) (bui
 		if v, ok := key.Expr.(*ast.Var); ok {
 			from = v.Slot
 		}
-		op.Keys = append(op.Keys, exec.GroupKey{Expr: x, From: from, Slot: key.Slot})
+		op.Keys = append(op.Keys, blocking.GroupKey{Expr: x, From: from, Slot: key.Slot})
 		if from >= 0 && out.Numbers.Has(from) {
 			result.Numbers = result.Numbers.With(key.Slot)
 		}
@@ -75,7 +75,7 @@ func (c *compiler) group(n *algebra.Group, in build.Stream, at build.Scope) (bui
 		if err != nil {
 			return in, err
 		}
-		op.Aggs = append(op.Aggs, exec.GroupAggregate{Agg: agg, Slot: a.Slot})
+		op.Aggs = append(op.Aggs, blocking.GroupAggregate{Agg: agg, Slot: a.Slot})
 		exprs = append(exprs, a.Agg)
 	}
 	// 4. Make the operator over their input.

@@ -5,6 +5,8 @@ package plan
 import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/blocking"
+	"github.com/trefoildb/trefoil/sparql/exec/columnjoin"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/plan/build"
@@ -28,7 +30,7 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in build.Stream, at build.Scope
 		return in, err
 	}
 	if len(n.Conds) == 0 {
-		if out, ok := c.ColumnStep(exec.OptionalStep, "OPTIONAL", n.Right, left, at.Graphs); ok {
+		if out, ok := c.ColumnStep(columnjoin.OptionalStep, "OPTIONAL", n.Right, left, at.Graphs); ok {
 			return out, nil
 		}
 	}
@@ -53,7 +55,7 @@ func (c *compiler) leftJoin(n *algebra.LeftJoin, in build.Stream, at build.Scope
 
 // hash joins both sides by a hash table.
 func (l *leftJoinPlan) hash(right build.Stream) (build.Stream, error) {
-	left, right := l.Alike(l.left, right)
+	left, right := l.SameForms(l.left, right)
 	out, _, err := l.hashRows(left, right)
 	return out, err
 }
@@ -64,11 +66,11 @@ func (l *leftJoinPlan) hashRows(left, right build.Stream) (out build.Stream, ok 
 	if err != nil {
 		return left, false, err
 	}
-	env, plans, err := l.newEnv(l.at, l.n.Conds, build.Both(left, right))
+	env, plans, err := l.newEnv(l.at, l.n.Conds, build.BothSides(left, right))
 	if err != nil {
 		return left, false, err
 	}
-	out = l.HashJoin(exec.LeftJoin, left, right, l.at, conds, env)
+	out = l.HashJoin(blocking.LeftJoin, left, right, l.at, conds, env)
 	out.Plan.Inputs = append(out.Plan.Inputs, plans...)
 	return out, true, nil
 }
@@ -89,7 +91,7 @@ func (l *leftJoinPlan) lateral() (build.Stream, error) {
 	if err != nil {
 		return left, err
 	}
-	tested := build.Both(left, right)
+	tested := build.BothSides(left, right)
 	tested.Numbers = right.Numbers
 	env, plans, err := l.newEnv(at, rest, tested)
 	if err != nil {
@@ -173,5 +175,5 @@ func (c *compiler) minus(n *algebra.Minus, in build.Stream, at build.Scope, want
 	if err != nil {
 		return in, err
 	}
-	return c.HashJoin(exec.Minus, left, right, at, nil, nil), nil
+	return c.HashJoin(blocking.Minus, left, right, at, nil, nil), nil
 }

@@ -7,7 +7,7 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/blocking"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/sparql/plan/build"
@@ -16,7 +16,7 @@ import (
 
 // orderBy sorts the rows of a node. top is how many are needed; negative for all.
 func (c *compiler) orderBy(input algebra.Node, keys []ast.OrderKey, top int64, in build.Stream, at build.Scope) (build.Stream, error) {
-	op := &exec.OrderBy{Exec: c.Exec, Top: top, InSequence: -1, Holder: c.Exec.Account.NewHolder("order by")}
+	op := &blocking.OrderBy{Exec: c.Exec, Top: top, InSequence: -1, Holder: c.Exec.Account.NewHolder("order by")}
 	// 1. If only first rows are wanted and the first key is a variable, the input may come in its
 	// sequence.
 	var want order.Request
@@ -42,7 +42,7 @@ func (c *compiler) orderBy(input algebra.Node, keys []ast.OrderKey, top int64, i
 		if err != nil {
 			return in, err
 		}
-		op.Keys = append(op.Keys, exec.OrderKey{Expr: x, Descending: key.Descending})
+		op.Keys = append(op.Keys, blocking.OrderKey{Expr: x, Descending: key.Descending})
 		exprs = append(exprs, key.Expr)
 	}
 	// 3. Make the operator. It keeps a heap if there is a top.

@@ -8,6 +8,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/columnjoin"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/plan/build"
 	"github.com/trefoildb/trefoil/sparql/plan/order"
@@ -119,9 +120,9 @@ func joinedPatterns(n algebra.Node) (patterns []algebra.TriplePattern, ok bool) 
 
 // exists passes a row of in if x holds.
 func (s *semiJoinPlan) exists(x *ast.Exists, in build.Stream) (build.Stream, error) {
-	kind, text := exec.ExistsStep, "EXISTS"
+	kind, text := columnjoin.ExistsStep, "EXISTS"
 	if x.Not {
-		kind, text = exec.NotExistsStep, "NOT EXISTS"
+		kind, text = columnjoin.NotExistsStep, "NOT EXISTS"
 	}
 	if out, ok := s.ColumnStep(kind, text, s.Body.Exists[x.Index].Pattern, in, s.at.Graphs); ok {
 		return out, nil

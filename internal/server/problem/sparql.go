@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/expr"
+	"github.com/trefoildb/trefoil/sparql/expr/regex"
 	"github.com/trefoildb/trefoil/sparql/update"
 )
 
@@ -31,7 +32,7 @@ var sparqlKinds = []struct {
 	{sparql.ErrMemory, KindQueryLimit},
 	{sparql.ErrTooDeep, KindQueryLimit},
 	{expr.ErrLimit, KindQueryLimit},
-	{expr.ErrUnsupportedRegex, KindQueryLimit},
+	{regex.ErrUnsupported, KindQueryLimit},
 	{engine.ErrAnnotationsSize, KindQueryLimit},
 	{engine.ErrAnnotationsPattern, KindBadRequest},
 	{exec.ErrLinks, KindBadRequest},

@@ -6,6 +6,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/scan"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -37,7 +38,7 @@ func (w *Walker) edges(from []int32, predicate string, not map[string]bool, forw
 		for i, start := range from[first:min(first+exec.LastChunkRows, len(from))] {
 			in.Add([]string{w.term(start), ""}, int32(i))
 		}
-		l := exec.NewLookup(&sub, &exec.FeedReader{Feed: &exec.Feed{Rows: in}}, pat, w.Plan, exec.FirstRows{Rows: solution.BatchRows, Chunk: exec.LastChunkRows})
+		l := scan.NewLookup(&sub, &exec.FeedReader{Feed: &exec.Feed{Rows: in}}, pat, w.Plan, scan.FirstRows{Rows: solution.BatchRows, Chunk: exec.LastChunkRows})
 		for {
 			out.Clear()
 			if err := l.Next(out); err != nil {
@@ -146,7 +147,7 @@ func (w *Walker) addEnds(to *nodeList, predicate string, positions ...int) error
 	}
 	sub := *w.Exec
 	sub.Width = len(positions)
-	l := exec.NewLookup(&sub, &exec.Unit{}, pat, w.Plan, exec.FirstRows{Rows: solution.BatchRows, Chunk: 1})
+	l := scan.NewLookup(&sub, &exec.Unit{}, pat, w.Plan, scan.FirstRows{Rows: solution.BatchRows, Chunk: 1})
 	defer l.Close()
 	out := sub.NewBatch()
 	defer out.Free()

@@ -7,7 +7,7 @@ import (
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/columnjoin"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/plan/cost"
 	"github.com/trefoildb/trefoil/sparql/plan/order"
@@ -48,7 +48,7 @@ func (b *patternJoin) columnSteps(steps []order.Step, in Stream) int {
 
 // columnJoin joins in with patterns over columns. needed reports whether the operators above use a variable.
 func (b *patternJoin) columnJoin(steps []order.Step, in Stream, needed func(slot int) bool) (out Stream, err error) {
-	var list []exec.ColumnStep
+	var list []columnjoin.Step
 	var bound, give []int
 	var texts []func() string
 	known := in.Certain
@@ -74,9 +74,9 @@ func (b *patternJoin) columnJoin(steps []order.Step, in Stream, needed func(slot
 			cond.Done = true
 		}
 		// 2. A bound end is the key. If neither is bound, the end that is more restricted is.
-		end := func(e *cost.End, position int, long bool, order triple.Order) exec.ColumnEnd {
+		end := func(e *cost.End, position int, long bool, order triple.Order) columnjoin.End {
 			slot := one.Pat.Places[position].Slot
-			end := exec.ColumnEnd{Slot: slot, Number: e.Number, Free: slot >= 0 && !known.Has(slot)}
+			end := columnjoin.End{Slot: slot, Number: e.Number, Free: slot >= 0 && !known.Has(slot)}
 			if long && end.Free {
 				end.Long = order
 				longs.Add(slot)
@@ -85,11 +85,11 @@ func (b *patternJoin) columnJoin(steps []order.Step, in Stream, needed func(slot
 		}
 		subject := end(&col.Subject, triple.Subject, col.LongSubjects, triple.SPO)
 		object := end(&col.Object, triple.Object, col.LongObjects, triple.OSP)
-		step := exec.ColumnStep{Lists: &col.BySubject, Key: subject, Value: object, Spans: col.Subject.Spans}
+		step := columnjoin.Step{Lists: &col.BySubject, Key: subject, Value: object, Spans: col.Subject.Spans}
 		_, bySubject := col.Subject.Count(&col.BySubject)
 		_, byObject := col.Object.Count(&col.ByObject)
 		if subject.Free && (!object.Free || byObject < bySubject) {
-			step = exec.ColumnStep{Lists: &col.ByObject, Key: object, Value: subject, Spans: col.Object.Spans}
+			step = columnjoin.Step{Lists: &col.ByObject, Key: object, Value: subject, Spans: col.Object.Spans}
 		}
 		list = append(list, step)
 		texts = append(texts, one.ColumnText())
@@ -106,7 +106,7 @@ func (b *patternJoin) columnJoin(steps []order.Step, in Stream, needed func(slot
 		}
 		known = known.Union(one.Vars)
 	}
-	j := exec.NewColumnJoin(b.Exec, in.Op, list, bound, give)
+	j := columnjoin.New(b.Exec, in.Op, list, bound, give)
 	out = in
 	out.Numbers = in.Numbers.Union(algebra.SetOf(give...).Minus(longs))
 	out.Certain, out.Possible = known, in.Possible.Union(known)
@@ -117,16 +117,16 @@ func (b *patternJoin) columnJoin(steps []order.Step, in Stream, needed func(slot
 }
 
 // equalTerms returns the step that binds the object of a pattern by an equality with a known variable.
-func (b *patternJoin) equalTerms(cond *order.Condition, one *cost.Candidate, known algebra.Set) (exec.ColumnStep, error) {
+func (b *patternJoin) equalTerms(cond *order.Condition, one *cost.Candidate, known algebra.Set) (columnjoin.Step, error) {
 	of, key := cond.Left, cond.Right
 	if !known.Has(of) {
 		of, key = key, of
 	}
 	conds, err := CompileExprs([]ast.Expr{cond.Expr})
 	lists := &one.Column.ByObject
-	return exec.ColumnStep{
-		Lists: lists, Key: exec.ColumnEnd{Slot: of}, Value: exec.ColumnEnd{Slot: key, Free: true},
-		Equal: &exec.EqualTerms{Exec: b.Exec, Lists: lists, Of: of, Key: key, Same: cond.Same, Condition: conds, Env: b.Exec.NewEnv()},
+	return columnjoin.Step{
+		Lists: lists, Key: columnjoin.End{Slot: of}, Value: columnjoin.End{Slot: key, Free: true},
+		Equal: &columnjoin.EqualTerms{Exec: b.Exec, Lists: lists, Of: of, Key: key, Same: cond.Same, Condition: conds, Env: b.Exec.NewEnv()},
 	}, err
 }
 
@@ -156,7 +156,7 @@ func (b *patternJoin) neededBehind(steps []order.Step, patterns []algebra.Triple
 // ColumnStep adds a step of a kind to the join over columns that makes the rows of in, or to a new one
 // over in. n must be one pattern over a column, linked with in by a term or a variable that each row
 // binds. Its other end must be bound, too, or not occur in the rows. ok is false if n is anything else.
-func (q *Query) ColumnStep(kind exec.StepKind, name string, n algebra.Node, in Stream, g pattern.Graphs) (out Stream, ok bool) {
+func (q *Query) ColumnStep(kind columnjoin.StepKind, name string, n algebra.Node, in Stream, g pattern.Graphs) (out Stream, ok bool) {
 	// 1. The pattern, and which of its ends are bound.
 	bgp, isBGP := n.(*algebra.BGP)
 	if !isBGP || len(bgp.Patterns) != 1 || q.Columns == nil {
@@ -168,7 +168,7 @@ func (q *Query) ColumnStep(kind exec.StepKind, name string, n algebra.Node, in S
 	if col == nil {
 		return in, false
 	}
-	step := exec.ColumnStep{Kind: kind, Lists: &col.BySubject}
+	step := columnjoin.Step{Kind: kind, Lists: &col.BySubject}
 	subject, okSubject := stepEnd(&col.Subject, p.Subject, in, col.LongSubjects, triple.SPO)
 	object, okObject := stepEnd(&col.Object, p.Object, in, col.LongObjects, triple.OSP)
 	if !okSubject || !okObject || subject.Free && object.Free {
@@ -182,15 +182,15 @@ func (q *Query) ColumnStep(kind exec.StepKind, name string, n algebra.Node, in S
 	out = in
 	text := func() string { return name + " { " + q.Body.Scope.Pattern(p) + " }" }
 	if in.join == nil {
-		j := exec.NewColumnJoin(q.Exec, in.Op, nil, nil, nil)
+		j := columnjoin.New(q.Exec, in.Op, nil, nil, nil)
 		out = q.Traced(out, j, "column join", text, in.Plan)
 		j.Plan, out.join = out.Plan, j
 	} else {
 		before := out.Plan.Detail
 		out.Plan.Detail = func() string { return before() + " . " + text() }
 	}
-	out.join.Append(step, kind == exec.OptionalStep)
-	if kind == exec.OptionalStep && step.Value.Free {
+	out.join.Append(step, kind == columnjoin.OptionalStep)
+	if kind == columnjoin.OptionalStep && step.Value.Free {
 		out.Possible = out.Possible.With(step.Value.Slot)
 		if step.Value.Long == 0 {
 			out.Numbers = out.Numbers.With(step.Value.Slot)
@@ -200,8 +200,8 @@ func (q *Query) ColumnStep(kind exec.StepKind, name string, n algebra.Node, in S
 }
 
 // stepEnd returns an end of a pattern whose variable is bound by each row of in, or by none.
-func stepEnd(e *cost.End, at algebra.VarOrTerm, in Stream, long bool, order triple.Order) (end exec.ColumnEnd, ok bool) {
-	end = exec.ColumnEnd{Slot: at.Slot, Number: e.Number}
+func stepEnd(e *cost.End, at algebra.VarOrTerm, in Stream, long bool, order triple.Order) (end columnjoin.End, ok bool) {
+	end = columnjoin.End{Slot: at.Slot, Number: e.Number}
 	if !at.IsVar() {
 		return end, true
 	}

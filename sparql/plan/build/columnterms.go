@@ -6,6 +6,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/columnjoin"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/expr"
@@ -18,7 +19,7 @@ import (
 func (t *tally) columnNumber() (Stream, bool, error) {
 	number, ok := 0, false
 	col := t.p.Column(t.pat)
-	predicates, rows, all := t.everything()
+	predicates, rows, all := t.allTriples()
 	switch {
 	case t.node.Kind == algebra.TallyRows && col != nil:
 		number, ok = col.Rows(), true
@@ -34,13 +35,13 @@ func (t *tally) columnNumber() (Stream, bool, error) {
 	if !ok {
 		return Stream{}, false, nil
 	}
-	op := &exec.NumberRow{Exec: t.p.Exec, Number: int64(number), Slots: t.node.Counts}
+	op := &columnjoin.NumberRow{Exec: t.p.Exec, Number: int64(number), Slots: t.node.Counts}
 	return t.p.Traced(t.binding(1), op, "count of a column", t.p.patternText(&t.node.Pattern)), true, nil
 }
 
-// everything returns the predicates and the number of triples of the default graph, if the pattern is of
+// allTriples returns the predicates and the number of triples of the default graph, if the pattern is of
 // three variables and its solutions are these triples.
-func (t *tally) everything() (predicates []string, rows int, ok bool) {
+func (t *tally) allTriples() (predicates []string, rows int, ok bool) {
 	var vars algebra.Set
 	for _, at := range t.pat.Places[:triple.Graph] {
 		if at.Slot < 0 {
@@ -80,7 +81,7 @@ func (t *tally) columnTerms() (Stream, bool, error) {
 	}
 	out := t.binding(float64(max(lists.Keys(), 1)))
 	out.Numbers = algebra.SetOf(t.node.Slot)
-	op := &exec.ColumnTerms{Exec: t.p.Exec, Lists: lists, Slot: t.node.Slot, Counts: t.node.Counts}
+	op := &columnjoin.Terms{Exec: t.p.Exec, Lists: lists, Slot: t.node.Slot, Counts: t.node.Counts}
 	name := "terms of a column"
 	if len(t.node.Counts) > 0 {
 		name = "count of each term of a column"
@@ -92,7 +93,7 @@ func (t *tally) columnTerms() (Stream, bool, error) {
 
 // columnPredicates lists the predicates of all triples, with the number of triples of each.
 func (t *tally) columnPredicates() (Stream, bool, error) {
-	predicates, _, ok := t.everything()
+	predicates, _, ok := t.allTriples()
 	if !ok || !t.ofPredicates() || len(predicates) > optimize.MaxListed {
 		return Stream{}, false, nil
 	}
@@ -138,7 +139,7 @@ func (t *tally) columnKeys() (Stream, bool, error) {
 	if err != nil {
 		return Stream{}, false, err
 	}
-	op := &exec.CountKeys{Exec: p.Exec, Lists: lists, Spans: end.Spans, Slot: slot, Slots: t.node.Counts, Conditions: compiled, Env: p.Exec.NewEnv()}
+	op := &columnjoin.CountKeys{Exec: p.Exec, Lists: lists, Spans: end.Spans, Slot: slot, Slots: t.node.Counts, Conditions: compiled, Env: p.Exec.NewEnv()}
 	text := func() string { return p.Body.Scope.Pattern(*of) + " FILTER(" + ExprText(conds)() + ")" }
 	return p.Traced(t.binding(1), op, "count of a column", text), true, nil
 }

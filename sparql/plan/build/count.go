@@ -6,6 +6,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/scan"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/plan/cost"
 	"github.com/trefoildb/trefoil/triple"
@@ -64,7 +65,7 @@ func (t *tally) rangeRows() (Stream, bool, error) {
 	if err != nil {
 		return Stream{}, false, err
 	}
-	op := &exec.CountRange{Exec: t.p.Exec, Pattern: t.pat, Access: a, Plain: plain, Slots: t.node.Counts}
+	op := &scan.CountRange{Exec: t.p.Exec, Pattern: t.pat, Access: a, Plain: plain, Slots: t.node.Counts}
 	out := t.p.Traced(t.binding(1), op, "count", t.detail(a.Order))
 	op.Plan = out.Plan
 	return out, true, nil
@@ -93,7 +94,7 @@ func (t *tally) rangeTerms() (Stream, bool, error) {
 	out, name := t.binding(1), "count of terms"
 	switch t.node.Kind {
 	case algebra.TallyTerms:
-		op = &exec.CountTerms{Runs: runs, Slot: t.node.Counts[0], Got: t.p.Exec.NewBatch()}
+		op = &scan.CountTerms{Runs: runs, Slot: t.node.Counts[0], Got: t.p.Exec.NewBatch()}
 	case algebra.TallyEach:
 		if plain, err := t.oneToOne(runs.Cursor.Access); !plain || err != nil {
 			return Stream{}, false, err
@@ -120,7 +121,7 @@ func (t *tally) candidate() (*cost.Candidate, error) {
 }
 
 // runs returns an operator over the terms of the variable, and its detail; ok is false if no order has their rows together.
-func (t *tally) runs() (r *exec.TermRuns, detail func() string, ok bool) {
+func (t *tally) runs() (r *scan.TermRuns, detail func() string, ok bool) {
 	one := cost.Candidate{Pat: t.pat}
 	order := one.SortedBy(t.node.Slot)
 	if order == 0 {
@@ -128,8 +129,8 @@ func (t *tally) runs() (r *exec.TermRuns, detail func() string, ok bool) {
 	}
 	sorted := *t.pat
 	sorted.Order = order
-	r = &exec.TermRuns{Exec: t.p.Exec, Slot: t.node.Slot, Empty: make([]string, t.p.Exec.Width)}
-	r.Cursor = exec.Cursor{Pattern: &sorted, Reader: t.p.Exec.NewReader(&sorted)}
+	r = &scan.TermRuns{Exec: t.p.Exec, Slot: t.node.Slot, Empty: make([]string, t.p.Exec.Width)}
+	r.Cursor = scan.Cursor{Pattern: &sorted, Reader: t.p.Exec.NewReader(&sorted)}
 	r.Cursor.Access = sorted.Access(sorted.Mask(r.Empty))
 	if len(r.Cursor.Access.Same) > 0 {
 		return nil, nil, false

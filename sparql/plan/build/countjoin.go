@@ -5,7 +5,7 @@ package build
 import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/columnjoin"
 	"github.com/trefoildb/trefoil/sparql/exec/path"
 	"github.com/trefoildb/trefoil/sparql/optimize"
 )
@@ -31,7 +31,7 @@ func (q *Query) CountJoin(n *algebra.Group, in Stream, at Scope) (out Stream, ok
 	if join == nil || at.Lateral() || !optimize.PlainCounts(n.Aggregates, in.Possible) {
 		return Stream{}, false
 	}
-	op := &exec.CountJoin{Key: -1, Holder: q.Exec.Account.NewHolder("count")}
+	op := &columnjoin.CountJoin{Key: -1, Holder: q.Exec.Account.NewHolder("count")}
 	out = Stream{Rows: 1}
 	if len(n.Keys) > 0 {
 		v, isVar := n.Keys[0].Expr.(*ast.Var)
@@ -45,7 +45,7 @@ func (q *Query) CountJoin(n *algebra.Group, in Stream, at Scope) (out Stream, ok
 	}
 	// 3. It may leave variables of OPTIONAL unbound.
 	for _, a := range n.Aggregates {
-		one := exec.JoinCount{Slot: a.Slot, Optional: -1}
+		one := columnjoin.JoinCount{Slot: a.Slot, Optional: -1}
 		if v, isVar := a.Agg.Arg.(*ast.Var); isVar && !in.Certain.Has(v.Slot) {
 			one.Optional = join.OptionalStep(v.Slot)
 			if one.Optional < 0 {
@@ -59,7 +59,7 @@ func (q *Query) CountJoin(n *algebra.Group, in Stream, at Scope) (out Stream, ok
 	if in.taken != nil {
 		join = in.taken.tested(q.unfoldText(in.taken.node))
 	}
-	op.ColumnJoin = join
+	op.Join = join
 	var detail func() string
 	if op.Key >= 0 {
 		detail = func() string { return "by ?" + q.Body.Scope.Name(op.Key) }
@@ -70,5 +70,5 @@ func (q *Query) CountJoin(n *algebra.Group, in Stream, at Scope) (out Stream, ok
 // heldGroups reports whether counts for each term of the columns fit into memory, because those of a join
 // cannot go to files.
 func (q *Query) heldGroups(counts int) bool {
-	return int64(q.Columns.Dictionary().Len())*int64(exec.CountGroupBytes*(1+counts)) <= q.Exec.Account.Limit/4
+	return int64(q.Columns.Dictionary().Len())*int64(columnjoin.CountGroupBytes*(1+counts)) <= q.Exec.Account.Limit/4
 }

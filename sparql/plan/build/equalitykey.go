@@ -6,6 +6,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/blocking"
 	"github.com/trefoildb/trefoil/sparql/plan/cost"
 	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
@@ -27,7 +28,7 @@ func (b *patternJoin) equalityJoin(in Stream, one *cost.Candidate, cond *order.C
 		left, right = right, left // the smaller side is held
 		left.Sequence = false
 	}
-	out := b.HashJoin(exec.InnerJoin, left, right, b.At, nil, nil)
+	out := b.HashJoin(blocking.InnerJoin, left, right, b.At, nil, nil)
 	out = Unkeyed(out, cond.Key)
 	out.Rows, out.Plan.Estimate = rows, rows
 	out.Plan.Detail = ExprText([]ast.Expr{cond.Expr})

@@ -3,19 +3,19 @@
 package build
 
 import (
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/blocking"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
-var joinNames = [...]string{exec.InnerJoin: "hash join", exec.LeftJoin: "hash left join", exec.Minus: "minus"}
+var joinNames = [...]string{blocking.InnerJoin: "hash join", blocking.LeftJoin: "hash left join", blocking.Minus: "minus"}
 
 // HashJoin joins both sides by the variables that they share.
-func (q *Query) HashJoin(kind exec.JoinKind, left, right Stream, at Scope, conds []*expr.Expr, env *expr.Env) Stream {
+func (q *Query) HashJoin(kind blocking.JoinKind, left, right Stream, at Scope, conds []*expr.Expr, env *expr.Env) Stream {
 	if at.Substitutes() {
 		*at.Outer.Mixed = true
 	}
-	left, right = q.Alike(left, right)
+	left, right = q.SameForms(left, right)
 	// 1. Rows are hashed by the certain variables of both sides. If there are none, any shared
 	// ones serve, and a row stands apart if it leaves one unbound.
 	shared := left.Possible.Intersect(right.Possible)
@@ -23,7 +23,7 @@ func (q *Query) HashJoin(kind exec.JoinKind, left, right Stream, at Scope, conds
 	if keys.Len() == 0 {
 		keys = shared
 	}
-	j := &exec.HashJoin{
+	j := &blocking.HashJoin{
 		Exec: q.Exec, Kind: kind, Left: left.Op, Right: right.Op, Shared: shared.Slots(),
 		Conditions: conds, Env: env, Again: at.Substitutes() || at.Looped, Batch: q.Exec.NewBatch(),
 		KeepOrder: at.Lateral() || left.Sorted,
@@ -32,10 +32,10 @@ func (q *Query) HashJoin(kind exec.JoinKind, left, right Stream, at Scope, conds
 	// 2. Set the variables and the estimate of the resulting rows.
 	out := left
 	switch kind {
-	case exec.Minus:
+	case blocking.Minus:
 		// In an EXISTS both sides begin with its solution, which they share.
 		j.Domain = j.Shared
-	case exec.LeftJoin:
+	case blocking.LeftJoin:
 		out.Possible = left.Possible.Union(right.Possible)
 		out.Numbers = left.Numbers.Union(right.Numbers)
 	default:

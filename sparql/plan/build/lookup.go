@@ -6,8 +6,8 @@ import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
-	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/scan"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/plan/cost"
 	"github.com/trefoildb/trefoil/sparql/plan/order"
@@ -21,7 +21,7 @@ func (p *Part) look(one *cost.Candidate, in Stream, rows float64) Stream {
 	if in.Start && !p.At.Lateral() {
 		name = "index scan"
 	}
-	l := exec.NewLookup(p.Exec, in.Op, pat, nil, exec.NewFirstRows(p.Want.Goal, rows/in.Rows))
+	l := scan.NewLookup(p.Exec, in.Op, pat, nil, scan.NewFirstRows(p.Want.Goal, rows/in.Rows))
 	detail := one.AccessText(in.Certain)
 	if pat.Order != 0 && in.Sorted && p.Want.Sequence != nil && p.Want.Sequence.Descending {
 		l.Reverse = true

@@ -4,7 +4,7 @@ package build
 
 import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
-	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/scan"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/plan/cost"
 	"github.com/trefoildb/trefoil/sparql/plan/order"
@@ -13,7 +13,7 @@ import (
 // merge begins a plan with a merge join.
 func (b *patternJoin) merge(step *order.Step) Stream {
 	q := b.Exec
-	m := &exec.MergeJoin{
+	m := &scan.MergeJoin{
 		Exec: q, Pick: make([]int, len(step.List)), Empty: make([]string, q.Width),
 		Holder: q.Account.NewHolder("merge join"),
 	}
@@ -24,7 +24,7 @@ func (b *patternJoin) merge(step *order.Step) Stream {
 		one := &b.list[i]
 		pat := *one.Pat
 		pat.Order = one.SortedBy(step.Slot)
-		c := &exec.Cursor{Pattern: &pat}
+		c := &scan.Cursor{Pattern: &pat}
 		c.Reader = q.NewReader(c.Pattern)
 		c.Access = pat.Access(pat.Mask(m.Empty))
 		c.Position = pat.Order.Positions()[c.Access.Prefix]

@@ -8,6 +8,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/blocking"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/optimize"
@@ -91,7 +92,7 @@ func (b *patternJoin) operator(steps []order.Step, in Stream, needed func(n, slo
 		if err != nil {
 			return 0, in, err
 		}
-		out = b.HashJoin(exec.InnerJoin, in, right, b.At, nil, nil)
+		out = b.HashJoin(blocking.InnerJoin, in, right, b.At, nil, nil)
 		out.Rows, out.Plan.Estimate = step.Rows, step.Rows
 		return 1, out, nil
 	case order.ByNarrow:

@@ -4,8 +4,8 @@ package build
 
 import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
-	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
+	"github.com/trefoildb/trefoil/sparql/exec/scan"
 	"github.com/trefoildb/trefoil/sparql/plan/cost"
 	"github.com/trefoildb/trefoil/sparql/plan/order"
 	"github.com/trefoildb/trefoil/triple"
@@ -68,9 +68,9 @@ func (b *patternJoin) starAccess(one *cost.Candidate, in Stream) *pattern.Access
 func (b *patternJoin) starOf(steps []order.Step, in Stream) Stream {
 	q := b.Exec
 	rows := steps[len(steps)-1].Rows // the estimate of the last step includes all before
-	s := &exec.StarLookup{
-		Exec: q, Alone: true, Chunk: exec.NewFirstRows(b.Want.Goal, rows/in.Rows).Chunk, Batch: q.NewBatch(), Pick: make([]int, len(steps)),
-		Finder: q.NewFinder(),
+	s := &scan.Star{
+		Exec: q, Alone: true, Chunk: scan.NewFirstRows(b.Want.Goal, rows/in.Rows).Chunk, Batch: q.NewBatch(), Pick: make([]int, len(steps)),
+		Finder: scan.NewFinder(q),
 	}
 	var details []func() string
 	predicates := map[string]bool{}
@@ -83,7 +83,7 @@ func (b *patternJoin) starOf(steps []order.Step, in Stream) Stream {
 	for i := range steps {
 		one := &b.list[steps[i].List[0]]
 		s.Subject = one.Pat.Places[triple.Subject].Slot
-		part := exec.StarPart{Reader: q.NewReader(one.Pat), Access: b.starAccess(one, in)}
+		part := scan.StarPart{Reader: q.NewReader(one.Pat), Access: b.starAccess(one, in)}
 		if key := one.Pat.Places[triple.Predicate].Key; predicates[key] {
 			part.Group = uint8(i)
 		} else {

@@ -5,6 +5,7 @@ package build
 import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/columnjoin"
 	"github.com/trefoildb/trefoil/sparql/exec/path"
 	"github.com/trefoildb/trefoil/sparql/explain"
 )
@@ -21,7 +22,7 @@ type Stream struct {
 	Sequence bool    // rows come out in the order of the feed's
 	Sorted   bool    // rows come out in the requested sequence
 	Plan     *explain.Plan
-	join     *exec.ColumnJoin // the operator, if it is one
+	join     *columnjoin.Join // the operator, if it is one
 	taken    *takenParts      // the operator, if it takes triple terms apart that a join over columns binds
 	pairs    *path.Closure    // the operator, if it is one
 }
@@ -31,8 +32,8 @@ func (s *Stream) Bind(slot int) {
 	s.Possible = s.Possible.With(slot)
 }
 
-// Both returns the bindings of two sides of a join together.
-func Both(left, right Stream) Stream {
+// BothSides returns the bindings of two sides of a join together.
+func BothSides(left, right Stream) Stream {
 	return Stream{
 		Certain: left.Certain.Union(right.Certain), Possible: left.Possible.Union(right.Possible),
 		Numbers: left.Numbers.Union(right.Numbers),

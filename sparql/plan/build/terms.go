@@ -20,8 +20,8 @@ func (q *Query) Terms(s Stream, of algebra.Set) Stream {
 	return s
 }
 
-// Alike returns both sides of a join with each common variable either as numbers or as terms on both.
-func (q *Query) Alike(left, right Stream) (Stream, Stream) {
+// SameForms returns both sides of a join with each common variable either as numbers or as terms on both.
+func (q *Query) SameForms(left, right Stream) (Stream, Stream) {
 	numbers := UnionNumbers([]Stream{left, right})
 	return q.Terms(left, left.Numbers.Minus(numbers)), q.Terms(right, right.Numbers.Minus(numbers))
 }

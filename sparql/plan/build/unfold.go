@@ -8,6 +8,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
+	"github.com/trefoildb/trefoil/sparql/exec/columnjoin"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
@@ -133,14 +134,14 @@ func (p *Part) takeParts(one *order.Unfolding, s Stream) Stream {
 // variables. A count, which does not need these, tests the term in a step of the join.
 type takenParts struct {
 	node *algebra.Unfold
-	join *exec.ColumnJoin
+	join *columnjoin.Join
 	plan *explain.Plan // of the join
 }
 
 // tested returns the join with a test of the terms as its last step.
-func (t *takenParts) tested(text func() string) *exec.ColumnJoin {
-	end := exec.ColumnEnd{Slot: -1}
-	t.join.Append(exec.ColumnStep{Key: exec.ColumnEnd{Slot: t.node.Slot}, Value: end, Triple: &exec.TripleTest{Places: *unfoldPlaces(t.node)}}, false)
+func (t *takenParts) tested(text func() string) *columnjoin.Join {
+	end := columnjoin.End{Slot: -1}
+	t.join.Append(columnjoin.Step{Key: columnjoin.End{Slot: t.node.Slot}, Value: end, Triple: &columnjoin.TripleTest{Places: *unfoldPlaces(t.node)}}, false)
 	before := t.plan.Detail
 	t.plan.Detail = func() string { return before() + " . " + text() }
 	return t.join

@@ -127,13 +127,13 @@ func (e *Estimator) Survey(list []Candidate, places int) error {
 	}
 	// 1. Collect one question for each range of each pattern.
 	empty := make([]string, e.Exec.Width)
-	var asked []source.Question
+	var requests []source.Question
 	ends, consts := make([]int, len(list)), make([]int, len(list))
 	shares := make([]float64, len(list)) // how many times the surveyed ranges a pattern has
 	for i := range list {
 		pat := list[i].Pat
 		if list[i].Column != nil {
-			ends[i] = len(asked)
+			ends[i] = len(requests)
 			continue
 		}
 		a := pat.Access(pat.Mask(empty))
@@ -151,12 +151,12 @@ func (e *Estimator) Survey(list []Candidate, places int) error {
 			if list[i].sampled() && n < 2 { // of many ranges, the first ones
 				one.Places = places / min(len(ranges), 2)
 			}
-			asked = append(asked, one)
+			requests = append(requests, one)
 		}
-		ends[i], consts[i] = len(asked), len(a.Consts)
+		ends[i], consts[i] = len(requests), len(a.Consts)
 	}
-	// 2. Ask them together, because each message to another machine takes a round trip.
-	found, err := e.ask(asked)
+	// 2. Send them together, because each message to another machine takes a round trip.
+	found, err := e.request(requests)
 	if err != nil {
 		return err
 	}
@@ -170,7 +170,7 @@ func (e *Estimator) Survey(list []Candidate, places int) error {
 		one.Rows, one.met = 0, nil
 		for ; at < ends[i]; at++ {
 			one.Rows += float64(found[at].Rows)
-			if asked[at].Places > 0 {
+			if requests[at].Places > 0 {
 				one.met = append(one.met, found[at].Samples...)
 			}
 		}

@@ -40,10 +40,10 @@ type knownRange struct {
 	sampled bool
 }
 
-// ask returns answers to questions. It sends a question only if its answer is missing.
-func (e *Estimator) ask(asked []source.Question) ([]source.Finding, error) {
+// request returns answers to questions. It sends a question only if its answer is missing.
+func (e *Estimator) request(requests []source.Question) ([]source.Finding, error) {
 	var open []source.Question
-	for _, one := range asked {
+	for _, one := range requests {
 		if known, ok := e.known[keyOfRange(one.Range)]; !ok || one.Places > 0 && !known.sampled {
 			open = append(open, one)
 		}
@@ -57,8 +57,8 @@ func (e *Estimator) ask(asked []source.Question) ([]source.Finding, error) {
 			e.known[keyOfRange(one.Range)] = knownRange{found[i], one.Places > 0}
 		}
 	}
-	all := make([]source.Finding, len(asked))
-	for i, one := range asked {
+	all := make([]source.Finding, len(requests))
+	for i, one := range requests {
 		all[i] = e.known[keyOfRange(one.Range)].Finding
 	}
 	return all, nil

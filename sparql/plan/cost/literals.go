@@ -31,7 +31,7 @@ type candidates struct {
 }
 
 // WithCandidates returns the restrictions of a pattern whose object must contain some texts: with the candidates of the
-// index, if these cost less than all rows. An index that cannot tell them changes nothing.
+// index, if these cost less than all rows. An index that does not know them changes nothing.
 func (e *Estimator) WithCandidates(p *algebra.TriplePattern, g pattern.Graphs, certain algebra.Set, spans map[int]pattern.Restriction) (map[int]pattern.Restriction, error) {
 	// 1. The predicate must be known, and the subject and the object must not.
 	index := e.Exec.Options.Literals

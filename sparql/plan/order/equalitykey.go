@@ -50,7 +50,7 @@ func equalitiesOf(tests []test) map[int][]int {
 }
 
 // equality returns the first test that links a variable of a state with one of a pattern that the state does
-// not bind; nil if there is none. It looks at the tests of the pattern's variables only, because a search asks
+// not bind; nil if there is none. It looks at the tests of the pattern's variables only, because a search needs it
 // for each pattern in each step.
 func (p *search) equality(s *joinState, one *cost.Candidate) *test {
 	first := len(p.tests)

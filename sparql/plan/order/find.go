@@ -68,7 +68,7 @@ const (
 )
 
 // best returns the steps expected to take least: for all rows, for the
-// first ones if a limit asks for no more, or in the sequence wanted.
+// first ones if a limit needs no more, or in the sequence wanted.
 func (p *search) best(want Request) (steps []Step, sorted bool) {
 	leaf := p.in.leaf()
 	inSequence := leaf && want.Sequence != nil

@@ -26,7 +26,7 @@ func (p *search) merges(states []joinState, steps map[int]Step) {
 		so := joinState{reached: true, method: ByMerge, last: -1, sorted: int32(v), rows: 1, distinct: make([]float64, len(p.slots))}
 		// 2. Join them one after the other. Each prefix of two and more is a candidate.
 		for _, i := range list {
-			if !apart(p.list, taken, i, v) {
+			if !isApart(p.list, taken, i, v) {
 				continue
 			}
 			one := &p.list[i]
@@ -53,8 +53,8 @@ func (p *search) merges(states []joinState, steps map[int]Step) {
 	}
 }
 
-// apart reports whether a pattern of a list shares no variable with others but v.
-func apart(list []cost.Candidate, others []int, i, v int) bool {
+// isApart reports whether a pattern of a list shares no variable with others but v.
+func isApart(list []cost.Candidate, others []int, i, v int) bool {
 	for _, other := range others {
 		for _, a := range list[other].Local {
 			for _, b := range list[i].Local {

@@ -1,10 +1,11 @@
 // The scan of one pattern in the sequence of a variable's terms.
 
-package exec
+package scan
 
 import (
 	"bytes"
 
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/source"
@@ -29,7 +30,7 @@ type Cursor struct {
 }
 
 // begin moves to the first row.
-func (c *Cursor) begin(q *Execution) error {
+func (c *Cursor) begin(q *exec.Execution) error {
 	c.ranges, _ = c.Pattern.Ranges(nil, nil, c.Access, nil)
 	c.at, c.near, c.term = 0, nearLeaps, nil
 	c.Reader.BeginRange()

@@ -1,25 +1,26 @@
 // The join with patterns over columns: it reads and gives numbers in place of terms.
 
-package exec
+package columnjoin
 
 import (
 	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// ColumnJoin joins its input with patterns over columns, one step for each pattern. For each row of
+// Join joins its input with patterns over columns, one step for each pattern. For each row of
 // the input it searches the steps depth first: a step binds numbers, and the next one continues from
 // them. So nothing is held but one place in each step, and the first rows come early. Rows keep the
 // order of the input. The variables that it binds are numbers, see [solution.AppendNumber], unless their
 // terms may be long.
-type ColumnJoin struct {
-	Exec  *Execution
-	Input Operator
-	Steps []ColumnStep
+type Join struct {
+	Exec  *exec.Execution
+	Input exec.Operator
+	Steps []Step
 	Plan  *explain.Plan
 
 	input   *solution.Batch
@@ -32,7 +33,7 @@ type ColumnJoin struct {
 	give    []columnTerm // variables bound by the steps that the operators above need
 	places  []columnPlace
 	depth   int // the step to continue; negative: the next row of the input is needed
-	soft    softLimit
+	soft    exec.SoftLimit
 	reads   int
 	buf     []byte
 }
@@ -48,12 +49,12 @@ const (
 	NotExistsStep          // passes once if there is none
 )
 
-// ColumnStep is a pattern over one column.
-type ColumnStep struct {
+// Step is a pattern over one column.
+type Step struct {
 	Kind  StepKind
 	Lists *columns.Lists
 	// Key and Value are the ends of the pattern as Lists has them. If Key is free, so is Value.
-	Key, Value ColumnEnd
+	Key, Value End
 	// Spans restrict the numbers of the keys, if Key is free: from Spans[i][0] up to Spans[i][1], in
 	// ascending order. nil means all.
 	Spans [][2]uint32
@@ -63,8 +64,8 @@ type ColumnStep struct {
 	Triple *TripleTest
 }
 
-// ColumnEnd is a term, or a variable.
-type ColumnEnd struct {
+// End is a term, or a variable.
+type End struct {
 	Slot   int    // negative for a term
 	Number uint32 // of the term; 0 if no column has it
 	Free   bool   // the step binds the variable
@@ -93,10 +94,10 @@ type columnTerm struct {
 	number      uint32 // 0 if no column has the term, or a step has no match
 }
 
-// NewColumnJoin returns the join of input with steps, which it takes over. bound are the slots of the
+// New returns the join of input with steps, which it takes over. bound are the slots of the
 // input that the steps use, give those bound by the steps that the operators above need.
-func NewColumnJoin(q *Execution, input Operator, steps []ColumnStep, bound, give []int) *ColumnJoin {
-	j := &ColumnJoin{Exec: q, Input: input, Steps: steps, depth: -1, input: q.NewBatch()}
+func New(q *exec.Execution, input exec.Operator, steps []Step, bound, give []int) *Join {
+	j := &Join{Exec: q, Input: input, Steps: steps, depth: -1, input: q.NewBatch()}
 	for i := range steps {
 		j.place(&steps[i], bound, give)
 	}
@@ -105,9 +106,9 @@ func NewColumnJoin(q *Execution, input Operator, steps []ColumnStep, bound, give
 
 // Append adds a step behind the others. Its bound variables are of the input or of earlier steps. give
 // says that the operators above need the variable that it binds.
-func (j *ColumnJoin) Append(step ColumnStep, give bool) {
+func (j *Join) Append(step Step, give bool) {
 	var bound, given []int
-	for _, end := range []*ColumnEnd{&step.Key, &step.Value} {
+	for _, end := range []*End{&step.Key, &step.Value} {
 		switch {
 		case end.Slot < 0 || j.placeOf(end.Slot) >= 0:
 		case !end.Free:
@@ -121,24 +122,24 @@ func (j *ColumnJoin) Append(step ColumnStep, give bool) {
 }
 
 // OptionalStep returns the step of an OPTIONAL that may bind a variable; negative if there is none.
-func (j *ColumnJoin) OptionalStep(slot int) int {
-	return slices.IndexFunc(j.Steps, func(s ColumnStep) bool { return s.Kind == OptionalStep && s.Value.Free && s.Value.Slot == slot })
+func (j *Join) OptionalStep(slot int) int {
+	return slices.IndexFunc(j.Steps, func(s Step) bool { return s.Kind == OptionalStep && s.Value.Free && s.Value.Slot == slot })
 }
 
 // Binds reports whether a step of the join binds a variable in each of its rows.
-func (j *ColumnJoin) Binds(slot int) bool {
-	return slices.ContainsFunc(j.Steps, func(s ColumnStep) bool {
+func (j *Join) Binds(slot int) bool {
+	return slices.ContainsFunc(j.Steps, func(s Step) bool {
 		return s.Kind == InnerStep && (s.Key.Free && s.Key.Slot == slot || s.Value.Free && s.Value.Slot == slot)
 	})
 }
 
 // placeOf returns the place of a variable in the numbers; negative if it has none.
-func (j *ColumnJoin) placeOf(slot int) int { return slices.Index(j.slots, slot) }
+func (j *Join) placeOf(slot int) int { return slices.Index(j.slots, slot) }
 
 // place gives the variables of a step places. They are not slots, because a query of many joins may have
 // far wider rows.
-func (j *ColumnJoin) place(step *ColumnStep, bound, give []int) {
-	for _, end := range []*ColumnEnd{&step.Key, &step.Value} {
+func (j *Join) place(step *Step, bound, give []int) {
+	for _, end := range []*End{&step.Key, &step.Value} {
 		// The free variable of a test is its own: a later step may have one of the same slot.
 		if end.Slot < 0 || end.Free && (step.Kind == ExistsStep || step.Kind == NotExistsStep) {
 			continue
@@ -160,9 +161,9 @@ func (j *ColumnJoin) place(step *ColumnStep, bound, give []int) {
 	j.places = append(j.places, columnPlace{})
 }
 
-func (j *ColumnJoin) Next(out *solution.Batch) error {
+func (j *Join) Next(out *solution.Batch) error {
 	defer j.countReads()
-	most := j.soft.next()
+	most := j.soft.Next()
 	for out.Len < most && !out.Full() {
 		if j.depth < 0 {
 			if ok, err := j.begin(out); err != nil || !ok {
@@ -176,14 +177,14 @@ func (j *ColumnJoin) Next(out *solution.Batch) error {
 	return nil
 }
 
-func (j *ColumnJoin) countReads() {
+func (j *Join) countReads() {
 	j.Plan.AddReads(j.reads)
 	j.reads = 0
 }
 
 // begin takes the next row of the input. ok is false at the end, and if out must be given first. It must
 // not hold rows of two batches of the input, because each may be full of large terms.
-func (j *ColumnJoin) begin(out *solution.Batch) (ok bool, err error) {
+func (j *Join) begin(out *solution.Batch) (ok bool, err error) {
 rows:
 	for {
 		// 1. Read the next batch, unless the one before still has rows in out.
@@ -216,7 +217,7 @@ rows:
 }
 
 // number returns the number of a variable of the input; 0 if no column has its term.
-func (j *ColumnJoin) number(v *columnTerm) uint32 {
+func (j *Join) number(v *columnTerm) uint32 {
 	binding := j.row[v.slot]
 	if number, ok := solution.Number(binding); ok {
 		return number
@@ -231,7 +232,7 @@ func (j *ColumnJoin) number(v *columnTerm) uint32 {
 
 // search gives the next rows of the present row of the input. It returns when out has most rows, is
 // full, or nothing is left.
-func (j *ColumnJoin) search(out *solution.Batch, most int) error {
+func (j *Join) search(out *solution.Batch, most int) error {
 	last := len(j.Steps) - 1
 	for j.depth >= 0 {
 		if j.reads++; j.reads >= solution.BatchRows {
@@ -262,7 +263,7 @@ func (j *ColumnJoin) search(out *solution.Batch, most int) error {
 }
 
 // enter moves a step before its first match with the numbers of the steps before.
-func (j *ColumnJoin) enter(depth int) (err error) {
+func (j *Join) enter(depth int) (err error) {
 	s, at := &j.Steps[depth], &j.places[depth]
 	at.value, at.end, at.passed = 0, 0, false
 	// 1. A step without a bound key goes through all keys.
@@ -272,17 +273,17 @@ func (j *ColumnJoin) enter(depth int) (err error) {
 	}
 	// 2. All others have the values of one key, or the terms equal to it.
 	if s.Equal != nil {
-		at.equal, err = s.Equal.of(j.of(&s.Key), j.row[s.Key.Slot])
+		at.equal, err = s.Equal.equalTo(j.endNumber(&s.Key), j.row[s.Key.Slot])
 		at.end = len(at.equal)
 		return err
 	}
 	if s.Triple != nil {
-		if s.Triple.passes(j.Exec, j.of(&s.Key)) {
+		if s.Triple.passes(j.Exec, j.endNumber(&s.Key)) {
 			at.end = 1
 		}
 		return nil
 	}
-	key, ok := s.Lists.Find(j.of(&s.Key), at.near)
+	key, ok := s.Lists.Find(j.endNumber(&s.Key), at.near)
 	at.near = key
 	if !ok {
 		return nil
@@ -296,7 +297,7 @@ func (j *ColumnJoin) enter(depth int) (err error) {
 }
 
 // take binds the value of a step to its next one.
-func (j *ColumnJoin) take(s *ColumnStep, at *columnPlace) {
+func (j *Join) take(s *Step, at *columnPlace) {
 	if s.Equal != nil {
 		j.numbers[s.Value.place] = at.equal[at.value]
 	} else {
@@ -306,8 +307,8 @@ func (j *ColumnJoin) take(s *ColumnStep, at *columnPlace) {
 }
 
 // check keeps the bound value of a step only.
-func (j *ColumnJoin) check(s *ColumnStep, at *columnPlace) {
-	value := j.of(&s.Value)
+func (j *Join) check(s *Step, at *columnPlace) {
+	value := j.endNumber(&s.Value)
 	at.value = s.Lists.FindValue(at.value, at.end, value)
 	if at.value < at.end && s.Lists.Value(at.value) == value {
 		at.end = at.value + 1
@@ -316,8 +317,8 @@ func (j *ColumnJoin) check(s *ColumnStep, at *columnPlace) {
 	}
 }
 
-// of returns the number of a bound end.
-func (j *ColumnJoin) of(e *ColumnEnd) uint32 {
+// endNumber returns the number of a bound end.
+func (j *Join) endNumber(e *End) uint32 {
 	if e.Slot < 0 {
 		return e.Number
 	}
@@ -325,7 +326,7 @@ func (j *ColumnJoin) of(e *ColumnEnd) uint32 {
 }
 
 // step moves a step to its next match. It returns false if there is none.
-func (j *ColumnJoin) step(depth int) bool {
+func (j *Join) step(depth int) bool {
 	s, at := &j.Steps[depth], &j.places[depth]
 	if s.Kind != InnerStep && (s.Kind != OptionalStep || at.value == at.end) {
 		return j.pass(s, at)
@@ -345,7 +346,7 @@ func (j *ColumnJoin) step(depth int) bool {
 }
 
 // pass passes a step without a match to take, once: one of OptionalStep that had none, or a test.
-func (j *ColumnJoin) pass(s *ColumnStep, at *columnPlace) bool {
+func (j *Join) pass(s *Step, at *columnPlace) bool {
 	if at.passed || s.Kind != OptionalStep && (s.Kind == ExistsStep) != (at.value < at.end) {
 		return false
 	}
@@ -357,7 +358,7 @@ func (j *ColumnJoin) pass(s *ColumnStep, at *columnPlace) bool {
 }
 
 // nextKey moves a step without a bound key to the next key.
-func (j *ColumnJoin) nextKey(s *ColumnStep, at *columnPlace) bool {
+func (j *Join) nextKey(s *Step, at *columnPlace) bool {
 	key, ok := s.Lists.Next(&at.keys)
 	for ; !ok; key, ok = s.Lists.Next(&at.keys) {
 		switch {
@@ -376,7 +377,7 @@ func (j *ColumnJoin) nextKey(s *ColumnStep, at *columnPlace) bool {
 }
 
 // emit appends the present match, unless a row that has a long term of it was deleted.
-func (j *ColumnJoin) emit(out *solution.Batch) error {
+func (j *Join) emit(out *solution.Batch) error {
 	row := out.Add(j.row, j.origin)
 	for i := range j.give {
 		v := &j.give[i]
@@ -399,7 +400,7 @@ func (j *ColumnJoin) emit(out *solution.Batch) error {
 }
 
 // bind sets the binding of a variable.
-func (j *ColumnJoin) bind(v *columnTerm, number uint32) (err error) {
+func (j *Join) bind(v *columnTerm, number uint32) (err error) {
 	v.number = number
 	switch {
 	case number == 0:
@@ -409,7 +410,7 @@ func (j *ColumnJoin) bind(v *columnTerm, number uint32) (err error) {
 		v.binding = j.Exec.Arena.Number(number)
 		return nil
 	}
-	if j.buf, err = j.Exec.appendWholeTerm(j.buf[:0], v.long, number); err != nil {
+	if j.buf, err = j.Exec.AppendWholeTerm(j.buf[:0], v.long, number); err != nil {
 		return err
 	}
 	v.binding = j.Exec.Arena.Copy(j.buf)
@@ -419,13 +420,13 @@ func (j *ColumnJoin) bind(v *columnTerm, number uint32) (err error) {
 	return nil
 }
 
-func (j *ColumnJoin) Reset() {
+func (j *Join) Reset() {
 	j.input.Clear()
 	j.at, j.depth, j.soft = 0, -1, 0
 	j.Input.Reset()
 }
 
-func (j *ColumnJoin) Close() {
+func (j *Join) Close() {
 	for i := range j.Steps {
 		if e := j.Steps[i].Equal; e != nil {
 			e.close()

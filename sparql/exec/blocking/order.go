@@ -1,6 +1,6 @@
 // ORDER BY: a sort, or a heap if only the first rows are wanted.
 
-package exec
+package blocking
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/exec/spill"
@@ -18,8 +19,8 @@ import (
 // rows do not fit, they are written to temporary files. Each file is sorted, and all are
 // merged.
 type OrderBy struct {
-	Exec  *Execution
-	Input Operator
+	Exec  *exec.Execution
+	Input exec.Operator
 	Keys  []OrderKey
 	Env   *expr.Env
 	Top   int64 // negative: all
@@ -196,7 +197,7 @@ func (o *OrderBy) add(row []string) error {
 		if i == 1 {
 			one.first = len(key)
 			// Behind a full heap, the other values are not needed.
-			if full && o.behind(key) {
+			if full && o.sortsBehind(key) {
 				break
 			}
 		}
@@ -228,7 +229,7 @@ func (o *OrderBy) add(row []string) error {
 	}
 	// 3. Count the row. If there is no room, the rows go to a file and it is tried once more.
 	if err := o.Grow(one.bytes); err != nil {
-		if !errors.Is(err, memory.ErrMemory) || !o.Exec.spills() {
+		if !errors.Is(err, memory.ErrMemory) || !o.Exec.Spills() {
 			return err
 		}
 		if full {
@@ -275,8 +276,8 @@ func (o *OrderBy) keep(one *sorted) {
 	}
 }
 
-// behind reports whether a row whose key begins with first sorts behind the rows of the full heap.
-func (o *OrderBy) behind(first []byte) bool {
+// sortsBehind reports whether a row whose key begins with first sorts behind the rows of the full heap.
+func (o *OrderBy) sortsBehind(first []byte) bool {
 	last := solution.BytesOf(o.rows[0].Key)
 	return bytes.Compare(first, last[:min(len(first), len(last))]) > 0
 }

@@ -1,6 +1,6 @@
 // Batches of look-ups, each range read once in the order of keys.
 
-package exec
+package scan
 
 import (
 	"bytes"
@@ -8,6 +8,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
@@ -21,17 +22,17 @@ type Finder struct {
 	memory.Holder
 	bytes int64 // of found: at most those held
 
-	asked []asked // as they were asked for
-	found [][4]string
-	keys  []byte         // of the ranges of asked
-	order []int32        // of asked, by reader and range
-	read  []triple.Range // of one call
-	of1   []int32        // the first of asked for each of read
-	one   []triple.Range
+	requests []request // in the order of the requests
+	found    [][4]string
+	keys     []byte         // of the ranges of requests
+	order    []int32        // of requests, by reader and range
+	read     []triple.Range // of one call
+	of1      []int32        // the first of requests for each of read
+	one      []triple.Range
 }
 
-// asked is one range and its matches: found[from:to].
-type asked struct {
+// request is one range and its matches: found[from:to].
+type request struct {
 	r        triple.Range
 	reader   *pattern.Reader
 	access   *pattern.Access
@@ -55,13 +56,13 @@ const (
 var errOverflow = errors.New("more matches than are held")
 
 // NewFinder returns a finder. Its bytes count against the query's memory.
-func (q *Execution) NewFinder() Finder {
+func NewFinder(q *exec.Execution) Finder {
 	return Finder{Holder: q.Account.NewHolder("look-up")}
 }
 
 // clear removes all ranges and matches. The memory stays counted, because it is used again.
 func (f *Finder) clear() {
-	f.asked, f.found, f.keys, f.bytes = f.asked[:0], f.found[:0], f.keys[:0], 0
+	f.requests, f.found, f.keys, f.bytes = f.requests[:0], f.found[:0], f.keys[:0], 0
 }
 
 // drop is clear, and gives the memory back.
@@ -108,42 +109,42 @@ func (f *Finder) hold(found *[4]string, bounded bool) error {
 
 // expect makes room for n ranges of about the length of those before.
 func (f *Finder) expect(n int) {
-	if asked := len(f.asked); asked > 0 {
-		f.keys = slices.Grow(f.keys[:0], n*(len(f.keys)/asked+16))
+	if old := len(f.requests); old > 0 {
+		f.keys = slices.Grow(f.keys[:0], n*(len(f.keys)/old+16))
 	}
-	f.asked = slices.Grow(f.asked[:0], n)
+	f.requests = slices.Grow(f.requests[:0], n)
 	f.found = slices.Grow(f.found[:0], n)
 }
 
-// ask adds the ranges of a row's matches.
-func (f *Finder) ask(r *pattern.Reader, a *pattern.Access, row []string, group uint8) {
+// request adds the ranges of a row's matches.
+func (f *Finder) request(r *pattern.Reader, a *pattern.Access, row []string, group uint8) {
 	f.one, f.keys = r.Pattern.Ranges(f.one[:0], f.keys, a, row)
 	for _, one := range f.one {
-		f.asked = append(f.asked, asked{r: one, reader: r, access: a, group: group})
+		f.requests = append(f.requests, request{r: one, reader: r, access: a, group: group})
 	}
 }
 
 // repeats reports whether the last two ranges are equal.
 func (f *Finder) repeats() bool {
-	n := len(f.asked)
-	return n > 1 && same(&f.asked[n-1], &f.asked[n-2])
+	n := len(f.requests)
+	return n > 1 && sameRange(&f.requests[n-1], &f.requests[n-2])
 }
 
-func same(a, b *asked) bool {
+func sameRange(a, b *request) bool {
 	return a.access == b.access && a.reader == b.reader && bytes.Equal(a.r.Lo, b.r.Lo)
 }
 
-// of returns the matches in the i-th range.
-func (f *Finder) of(i int) [][4]string { return f.found[f.asked[i].from:f.asked[i].to] }
+// matches returns the matches in the i-th range.
+func (f *Finder) matches(i int) [][4]string { return f.found[f.requests[i].from:f.requests[i].to] }
 
 // find reads all added ranges. With bounded, it returns errOverflow if the matches are too many
 // to hold.
-func (f *Finder) find(q *Execution, plan *explain.Plan, bounded bool) error {
+func (f *Finder) find(q *exec.Execution, plan *explain.Plan, bounded bool) error {
 	f.order = f.order[:0]
-	for i := range f.asked {
+	for i := range f.requests {
 		f.order = append(f.order, int32(i))
 	}
-	compare := func(a, b int32) int { return compareAsked(&f.asked[a], &f.asked[b]) }
+	compare := func(a, b int32) int { return compareRequests(&f.requests[a], &f.requests[b]) }
 	if !slices.IsSortedFunc(f.order, compare) {
 		slices.SortFunc(f.order, compare)
 	}
@@ -156,7 +157,7 @@ func (f *Finder) find(q *Execution, plan *explain.Plan, bounded bool) error {
 	return nil
 }
 
-func compareAsked(a, b *asked) int {
+func compareRequests(a, b *request) int {
 	if a.group != b.group {
 		return cmp.Compare(a.group, b.group)
 	}
@@ -164,16 +165,16 @@ func compareAsked(a, b *asked) int {
 }
 
 // call reads ranges from f.order[at] on in one call, and returns the start of the next call.
-func (f *Finder) call(q *Execution, plan *explain.Plan, at int, bounded bool) (int, error) {
+func (f *Finder) call(q *exec.Execution, plan *explain.Plan, at int, bounded bool) (int, error) {
 	// 1. Collect ranges. They must ascend and not overlap within one call, so another group
 	// may have to wait for the next one.
 	f.read, f.of1 = f.read[:0], f.of1[:0]
 	first := at
 	for ; at < len(f.order); at++ {
-		one := &f.asked[f.order[at]]
+		one := &f.requests[f.order[at]]
 		if n := len(f.read); n > 0 {
-			last := &f.asked[f.order[at-1]]
-			if same(one, last) {
+			last := &f.requests[f.order[at-1]]
+			if sameRange(one, last) {
 				continue
 			}
 			if one.group != last.group && bytes.Compare(one.r.Lo, f.read[n-1].Hi) < 0 {
@@ -184,11 +185,11 @@ func (f *Finder) call(q *Execution, plan *explain.Plan, at int, bounded bool) (i
 		f.of1 = append(f.of1, f.order[at])
 	}
 	for _, one := range f.of1 {
-		f.asked[one].reader.BeginRange()
+		f.requests[one].reader.BeginRange()
 	}
 	// 2. Read them, and set the start and end of each range's matches.
 	last, reads := -1, 0
-	var one *asked
+	var one *request
 	err := q.Source.Lookup(q.Ctx, f.read, func(i int, key, value []byte) error {
 		if reads++; reads%solution.BatchRows == 0 {
 			if err := q.Check(); err != nil {
@@ -197,7 +198,7 @@ func (f *Finder) call(q *Execution, plan *explain.Plan, at int, bounded bool) (i
 		}
 		// Rows come in the order of the ranges, so the matches of a range are adjacent in found.
 		if i != last {
-			last, one = i, &f.asked[f.of1[i]]
+			last, one = i, &f.requests[f.of1[i]]
 			one.from, one.to = int32(len(f.found)), int32(len(f.found))
 		}
 		found, ok, err := one.reader.Read(one.access, key, value)
@@ -217,7 +218,7 @@ func (f *Finder) call(q *Execution, plan *explain.Plan, at int, bounded bool) (i
 	}
 	// 3. Equal ranges were read once, so they share the matches.
 	for i := first + 1; i < at; i++ {
-		if one, before := &f.asked[f.order[i]], &f.asked[f.order[i-1]]; same(one, before) {
+		if one, before := &f.requests[f.order[i]], &f.requests[f.order[i-1]]; sameRange(one, before) {
 			one.from, one.to = before.from, before.to
 		}
 	}
@@ -226,7 +227,7 @@ func (f *Finder) call(q *Execution, plan *explain.Plan, at int, bounded bool) (i
 
 // fill clears a batch and reads about one chunk of a look-up into it, of several input batches
 // if one is not enough.
-func fill(from Operator, to *solution.Batch, spare **solution.Batch, want int) error {
+func fill(from exec.Operator, to *solution.Batch, spare **solution.Batch, want int) error {
 	to.Clear()
 	if err := from.Next(to); err != nil || to.Len == 0 {
 		return err
@@ -250,13 +251,4 @@ func fill(from Operator, to *solution.Batch, spare **solution.Batch, want int) e
 		to.Weight += more.Weight
 	}
 	return nil
-}
-
-// softLimit bounds the rows of an operator's batch: few at first, because the caller may need
-// no more.
-type softLimit int
-
-func (s *softLimit) next() int {
-	*s = min(max(2**s, FirstChunkRows), solution.BatchRows)
-	return int(*s)
 }

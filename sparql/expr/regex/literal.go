@@ -1,6 +1,6 @@
 // Literals that every match of a regular expression contains.
 
-package expr
+package regex
 
 import (
 	"regexp/syntax"

@@ -1,6 +1,6 @@
 // The part of a hash join whose right side is in temporary files.
 
-package exec
+package blocking
 
 import (
 	"errors"

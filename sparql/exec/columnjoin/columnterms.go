@@ -1,20 +1,21 @@
 // Operators that answer from a column alone: the keys of its lists, and counts.
 
-package exec
+package columnjoin
 
 import (
 	"math"
 
 	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
-// ColumnTerms gives each key of lists once, in ascending order, as a number (see
+// Terms gives each key of lists once, in ascending order, as a number (see
 // [solution.AppendNumber]). With counts it also gives how many values each has.
-type ColumnTerms struct {
-	Exec   *Execution
+type Terms struct {
+	Exec   *exec.Execution
 	Lists  *columns.Lists
 	Slot   int   // of the key
 	Counts []int // slots of the numbers
@@ -22,10 +23,10 @@ type ColumnTerms struct {
 
 	keys columns.KeyRange
 	open bool
-	soft softLimit
+	soft exec.SoftLimit
 }
 
-func (t *ColumnTerms) Next(out *solution.Batch) error {
+func (t *Terms) Next(out *solution.Batch) error {
 	if err := t.Exec.Check(); err != nil {
 		return err
 	}
@@ -33,7 +34,7 @@ func (t *ColumnTerms) Next(out *solution.Batch) error {
 		t.open, t.keys = true, t.Lists.All()
 	}
 	empty := make([]string, t.Exec.Width)
-	for most := t.soft.next(); out.Len < most && !out.Full(); {
+	for most := t.soft.Next(); out.Len < most && !out.Full(); {
 		key, ok := t.Lists.Next(&t.keys)
 		if !ok {
 			break
@@ -49,14 +50,14 @@ func (t *ColumnTerms) Next(out *solution.Batch) error {
 	return nil
 }
 
-func (t *ColumnTerms) Reset() { t.open, t.soft = false, 0 }
-func (t *ColumnTerms) Close() {}
+func (t *Terms) Reset() { t.open, t.soft = false, 0 }
+func (t *Terms) Close() {}
 
 // CountKeys counts the values of the keys of lists for which conditions hold. It gives one row.
 type CountKeys struct {
-	Exec       *Execution
+	Exec       *exec.Execution
 	Lists      *columns.Lists
-	Spans      [][2]uint32 // of the keys, see [ColumnStep]
+	Spans      [][2]uint32 // of the keys, see [Step]
 	Slot       int         // of a key in the conditions
 	Conditions []*expr.Expr
 	Env        *expr.Env
@@ -105,7 +106,7 @@ func (k *CountKeys) count(keys columns.KeyRange) (n int, err error) {
 			return n, err
 		}
 		k.row[k.Slot] = k.Exec.Arena.Number(k.Lists.Key(i))
-		passes, err := test(k.Env, k.Conditions, k.view.Of(k.row, k.Exec.Terms), k.Plan.Conditions)
+		passes, err := exec.Holds(k.Env, k.Conditions, k.view.Of(k.row, k.Exec.Terms), k.Plan.Conditions)
 		if err != nil {
 			return n, err
 		}
@@ -124,7 +125,7 @@ func (k *CountKeys) Close() {}
 
 // NumberRow gives one row with a number that the planner knows.
 type NumberRow struct {
-	Exec   *Execution
+	Exec   *exec.Execution
 	Number int64
 	Slots  []int
 	done   bool

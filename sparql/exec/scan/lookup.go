@@ -1,11 +1,12 @@
 // The join with one pattern: by look-ups, or by a scan for a single row.
 
-package exec
+package scan
 
 import (
 	"errors"
 	"slices"
 
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
@@ -17,8 +18,8 @@ import (
 // ranges in the order of keys, each once, and gives the matches in the order of the input. A
 // single row is scanned, because its matches need not be held.
 type Lookup struct {
-	q       *Execution
-	in      Operator
+	q       *exec.Execution
+	in      exec.Operator
 	pat     *pattern.Pattern
 	reader  pattern.Reader
 	Plan    *explain.Plan
@@ -52,12 +53,6 @@ type ref struct {
 	access *pattern.Access
 }
 
-// Sizes of chunks, in rows.
-const (
-	FirstChunkRows = 16
-	LastChunkRows  = 4 * solution.BatchRows
-)
-
 // FirstRows says how few rows a join gives at first, because the caller may need no more. The
 // numbers double from there.
 type FirstRows struct {
@@ -69,12 +64,12 @@ type FirstRows struct {
 // is how many rows the query probably needs; 0 if that is not known. A chunk has about as many
 // matches as rows are wanted.
 func NewFirstRows(goal int64, fan float64) FirstRows {
-	wanted := FirstChunkRows
+	wanted := exec.FirstChunkRows
 	if goal > 0 {
-		wanted = int(min(goal, FirstChunkRows))
+		wanted = int(min(goal, exec.FirstChunkRows))
 	}
-	f := FirstRows{Rows: wanted, Chunk: FirstChunkRows}
-	if chunk := float64(wanted) / fan; chunk < FirstChunkRows {
+	f := FirstRows{Rows: wanted, Chunk: exec.FirstChunkRows}
+	if chunk := float64(wanted) / fan; chunk < exec.FirstChunkRows {
 		f.Chunk = max(1, int(chunk))
 	}
 	return f
@@ -82,8 +77,8 @@ func NewFirstRows(goal int64, fan float64) FirstRows {
 
 // NewLookup returns the join of an operator's rows with a pattern. The reads are counted in the
 // plan.
-func NewLookup(q *Execution, in Operator, pat *pattern.Pattern, plan *explain.Plan, first FirstRows) *Lookup {
-	l := &Lookup{q: q, in: in, pat: pat, Plan: plan, Finder: q.NewFinder(), first: first, Chunk: first.Chunk, soft: first.Rows, input: q.NewBatch()}
+func NewLookup(q *exec.Execution, in exec.Operator, pat *pattern.Pattern, plan *explain.Plan, first FirstRows) *Lookup {
+	l := &Lookup{q: q, in: in, pat: pat, Plan: plan, Finder: NewFinder(q), first: first, Chunk: first.Chunk, soft: first.Rows, input: q.NewBatch()}
 	l.reader = q.NewReader(pat)
 	return l
 }
@@ -143,7 +138,7 @@ func (l *Lookup) begin() error {
 		a := l.accessOf(l.input.Row(l.at))
 		many := a.Many() && !l.Reverse
 		if many {
-			n = min(n, max(LastChunkRows/len(a.Spans), 1))
+			n = min(n, max(exec.LastChunkRows/len(a.Spans), 1))
 		}
 		if n == 1 && a.Prefix < 3 {
 			l.scan, l.row = a, l.at
@@ -173,7 +168,7 @@ func (l *Lookup) begin() error {
 		}
 		// 3. Chunks grow while they find little.
 		l.at += n
-		if len(l.found) < maxFound/4 && l.Chunk < LastChunkRows {
+		if len(l.found) < maxFound/4 && l.Chunk < exec.LastChunkRows {
 			l.Chunk *= 2
 		}
 		return nil
@@ -189,7 +184,7 @@ func (l *Lookup) lookUpRest() error {
 		l.refs, l.ref, l.give = l.refs[:0], 0, 0
 		l.Finder.clear()
 		for i, r := range l.rest[:n] {
-			l.asked = append(l.asked, asked{r: r, reader: &l.reader, access: a, group: a.Mask})
+			l.requests = append(l.requests, request{r: r, reader: &l.reader, access: a, group: a.Mask})
 			l.refs = append(l.refs, ref{row: int32(l.row), entry: int32(i), access: a})
 		}
 		err := l.find(l.q, l.Plan, true)
@@ -210,7 +205,7 @@ func (l *Lookup) lookUpRest() error {
 		}
 		// 3. Chunks grow while they find little.
 		l.rest = l.rest[n:]
-		if len(l.found) < maxFound/4 && l.Chunk < LastChunkRows {
+		if len(l.found) < maxFound/4 && l.Chunk < exec.LastChunkRows {
 			l.Chunk *= 2
 		}
 		return nil
@@ -225,12 +220,12 @@ func (l *Lookup) lookUp(n int) error {
 	for i := l.at; i < l.at+n; i++ {
 		row := l.input.Row(i)
 		a := l.accessOf(row)
-		first := len(l.asked)
-		l.ask(&l.reader, a, row, a.Mask)
-		for e := first; e < len(l.asked); e++ {
+		first := len(l.requests)
+		l.request(&l.reader, a, row, a.Mask)
+		for e := first; e < len(l.requests); e++ {
 			entry := int32(e)
-			if e == first && e+1 == len(l.asked) && l.repeats() {
-				l.asked = l.asked[:first]
+			if e == first && e+1 == len(l.requests) && l.repeats() {
+				l.requests = l.requests[:first]
 				entry--
 			}
 			l.refs = append(l.refs, ref{row: int32(i), entry: entry, access: a})
@@ -247,7 +242,7 @@ func (l *Lookup) lookUp(n int) error {
 func (l *Lookup) emit(out *solution.Batch) {
 	for l.ref < len(l.refs) {
 		ref := &l.refs[l.ref]
-		found := l.of(int(ref.entry))
+		found := l.matches(int(ref.entry))
 		row, ord := l.input.Row(int(ref.row)), l.input.Origin[ref.row]
 		for ; l.give < len(found); l.give++ {
 			if out.Full() {

@@ -1,6 +1,6 @@
 // Tests of the literals of regular expressions.
 
-package expr
+package regex
 
 import (
 	"math/rand/v2"
@@ -61,14 +61,14 @@ func TestLiteralsAgree(t *testing.T) {
 	matches := 0
 	for range 30_000 {
 		pattern, flags := some(5, parts...), some(2, "", "i", "i", "s", "m", "x", "q")
-		re, err := compilePattern(pattern, flags)
+		re, err := Compile(pattern, flags)
 		if err != nil {
 			continue
 		}
 		for range 4 {
 			text := some(12, append([]string{"ab", "sk", "\xff", "\xc5", "\xe2\x84"}, letters...)...)
 			want := re.MatchString(text)
-			if got := re.matches(text); got != want {
+			if got := re.Matches(text); got != want {
 				t.Fatalf("seed %d: %q with %q on %q: %v, want %v", seed, pattern, flags, text, got, want)
 			}
 			if want {

@@ -1,10 +1,11 @@
 // Hash joins: inner, left, and MINUS.
 
-package exec
+package blocking
 
 import (
 	"errors"
 
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
@@ -23,9 +24,9 @@ const (
 // HashJoin holds its right side and gives the rows of its left side joined with it, in the
 // order of the left. If the right side does not fit, it goes to temporary files: see [grace].
 type HashJoin struct {
-	Exec        *Execution
+	Exec        *exec.Execution
 	Kind        JoinKind
-	Left, Right Operator
+	Left, Right exec.Operator
 	Shared      []int // slots with bindings on both sides
 	Domain      []int // of minus: the slots counted as shared
 	Conditions  []*expr.Expr
@@ -109,7 +110,7 @@ func (j *HashJoin) take(row []string) error {
 		return j.grace.addRight(row)
 	}
 	err := j.Table.Put(row)
-	if !errors.Is(err, memory.ErrMemory) || !j.Exec.spills() {
+	if !errors.Is(err, memory.ErrMemory) || !j.Exec.Spills() {
 		return err
 	}
 	j.grace = newGrace(j)
@@ -172,7 +173,7 @@ func (j *HashJoin) probe(out *solution.Batch) error {
 			if err := j.Exec.Tick(); err != nil {
 				return err
 			}
-			ok, err := test(j.Env, j.Conditions, j.view.Of(out.Row(out.Len-1), j.Exec.Terms), j.Table.Plan.Conditions)
+			ok, err := exec.Holds(j.Env, j.Conditions, j.view.Of(out.Row(out.Len-1), j.Exec.Terms), j.Table.Plan.Conditions)
 			if err != nil {
 				return err
 			}

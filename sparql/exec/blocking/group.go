@@ -1,11 +1,12 @@
 // GROUP BY and its aggregates.
 
-package exec
+package blocking
 
 import (
 	"errors"
 	"slices"
 
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/exec/spill"
@@ -19,12 +20,12 @@ import (
 // of their keys: the states of each group's aggregates. At the end of the input each file is
 // read, and the states of one group are merged in the order of their arrival.
 type Group struct {
-	Exec  *Execution
-	Input Operator
+	Exec  *exec.Execution
+	Input exec.Operator
 	Keys  []GroupKey
 	Aggs  []GroupAggregate
-	Pass  []int // slots with the same bindings in every row of the input
-	Feed  *Feed // the one row of a lateral run, which has the bindings of Pass; nil without one
+	Pass  []int      // slots with the same bindings in every row of the input
+	Feed  *exec.Feed // the one row of a lateral run, which has the bindings of Pass; nil without one
 	Env   *expr.Env
 	memory.Holder
 
@@ -207,7 +208,7 @@ func (g *Group) update(pass func() []string, each func(i int, acc *expr.Accumula
 				from = i + 1
 			}
 		}
-		if err == nil || !errors.Is(err, memory.ErrMemory) || !g.Exec.spills() || spilled {
+		if err == nil || !errors.Is(err, memory.ErrMemory) || !g.Exec.Spills() || spilled {
 			return err
 		}
 		// If a group needs all of the memory, it would not have room later either.

@@ -1,11 +1,12 @@
 // The merge join of scans in the sequence of one variable.
 
-package exec
+package scan
 
 import (
 	"bytes"
 	"slices"
 
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 )
@@ -14,7 +15,7 @@ import (
 // All scans leap to the greatest current term, until they are at the same one (Veldhuizen,
 // "Leapfrog Triejoin", section 3). Then their rows of it are multiplied.
 type MergeJoin struct {
-	Exec *Execution
+	Exec *exec.Execution
 	memory.Holder
 
 	Cursors []*Cursor
@@ -26,7 +27,7 @@ type MergeJoin struct {
 	Pick    []int // of the groups of all cursors but the last
 	steps   int
 	Empty   []string
-	soft    softLimit
+	soft    exec.SoftLimit
 }
 
 func (m *MergeJoin) Next(out *solution.Batch) error {
@@ -40,7 +41,7 @@ func (m *MergeJoin) Next(out *solution.Batch) error {
 			m.ended = m.ended || len(c.term) == 0
 		}
 	}
-	most := m.soft.next()
+	most := m.soft.Next()
 	for out.Len < most && !out.Full() && !m.ended {
 		if m.steps++; m.steps%solution.BatchRows == 0 {
 			if err := m.Exec.Check(); err != nil {

@@ -1,21 +1,22 @@
 // The join with several patterns of one subject.
 
-package exec
+package scan
 
 import (
 	"errors"
 
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
 )
 
-// StarLookup joins its input with patterns of one subject. All patterns are read in one pass,
+// Star joins its input with patterns of one subject. All patterns are read in one pass,
 // because rows of a subject lie close together. Each row is multiplied with the matches of its
 // subject.
-type StarLookup struct {
-	Exec    *Execution
-	Input   Operator
+type Star struct {
+	Exec    *exec.Execution
+	Input   exec.Operator
 	Plan    *explain.Plan
 	Subject int // slot
 	Parts   []StarPart
@@ -40,7 +41,7 @@ type StarPart struct {
 	Group  uint8
 }
 
-func (s *StarLookup) Next(out *solution.Batch) error {
+func (s *Star) Next(out *solution.Batch) error {
 	for {
 		if err := s.Exec.Check(); err != nil {
 			return err
@@ -65,10 +66,10 @@ func (s *StarLookup) Next(out *solution.Batch) error {
 }
 
 // lookUp looks up the next chunk of the input.
-func (s *StarLookup) lookUp() error {
+func (s *Star) lookUp() error {
 	n := min(s.Chunk, s.Batch.Len-s.at)
 	for {
-		// 1. Ask for all patterns of each row. If nothing else is bound, rows of one subject
+		// 1. Request all patterns of each row. If nothing else is bound, rows of one subject
 		// share the answer.
 		s.Finder.clear()
 		s.refs, s.ref, s.row = s.refs[:0], 0, s.at
@@ -78,10 +79,10 @@ func (s *StarLookup) lookUp() error {
 				s.refs = append(s.refs, s.refs[len(s.refs)-1])
 				continue
 			}
-			s.refs = append(s.refs, int32(len(s.asked)))
+			s.refs = append(s.refs, int32(len(s.requests)))
 			for k := range s.Parts {
 				part := &s.Parts[k]
-				s.ask(&part.Reader, part.Access, row, part.Group)
+				s.request(&part.Reader, part.Access, row, part.Group)
 			}
 		}
 		// 2. Find them. If they have too many matches, a smaller chunk is tried.
@@ -98,7 +99,7 @@ func (s *StarLookup) lookUp() error {
 		}
 		// 3. Chunks grow while they find little.
 		s.at += n
-		if len(s.found) < maxFound/4 && s.Chunk < LastChunkRows {
+		if len(s.found) < maxFound/4 && s.Chunk < exec.LastChunkRows {
 			s.Chunk *= 2
 		}
 		return nil
@@ -106,7 +107,7 @@ func (s *StarLookup) lookUp() error {
 }
 
 // emit gives the rows of the chunk, until out is full.
-func (s *StarLookup) emit(out *solution.Batch) {
+func (s *Star) emit(out *solution.Batch) {
 	for s.ref < len(s.refs) {
 		if !s.busy && !s.begin() {
 			s.row++
@@ -125,10 +126,10 @@ func (s *StarLookup) emit(out *solution.Batch) {
 }
 
 // begin reports whether every pattern has something for the row.
-func (s *StarLookup) begin() bool {
+func (s *Star) begin() bool {
 	first := int(s.refs[s.ref])
 	for k := range s.Parts {
-		if len(s.of(first+k)) == 0 {
+		if len(s.matches(first+k)) == 0 {
 			return false
 		}
 	}
@@ -138,19 +139,19 @@ func (s *StarLookup) begin() bool {
 }
 
 // multiply gives one row, and moves on to the next.
-func (s *StarLookup) multiply(out *solution.Batch) {
+func (s *Star) multiply(out *solution.Batch) {
 	first := int(s.refs[s.ref])
 	row := out.Add(s.Batch.Row(s.row), s.Batch.Origin[s.row])
 	for k := range s.Parts {
 		part := &s.Parts[k]
-		found := &s.of(first + k)[s.Pick[k]]
+		found := &s.matches(first + k)[s.Pick[k]]
 		for _, position := range part.Access.Free {
 			row[part.Reader.Pattern.Places[position].Slot] = found[position]
 			out.AddWeight(found[position])
 		}
 	}
 	for k := len(s.Parts) - 1; k >= 0; k-- {
-		if s.Pick[k]++; s.Pick[k] < len(s.of(first+k)) {
+		if s.Pick[k]++; s.Pick[k] < len(s.matches(first+k)) {
 			return
 		}
 		s.Pick[k] = 0
@@ -158,10 +159,10 @@ func (s *StarLookup) multiply(out *solution.Batch) {
 	s.busy = false
 }
 
-func (s *StarLookup) Reset() {
+func (s *Star) Reset() {
 	s.refs, s.ref, s.at, s.busy = s.refs[:0], 0, 0, false
 	s.Batch.Clear()
 	s.Input.Reset()
 }
 
-func (s *StarLookup) Close() { s.drop(); s.Input.Close() }
+func (s *Star) Close() { s.drop(); s.Input.Close() }

@@ -1,6 +1,6 @@
 // The counts of a join over columns, without its rows.
 
-package exec
+package columnjoin
 
 import (
 	"errors"
@@ -17,7 +17,7 @@ import (
 // variable. It makes no rows of the join. If no other step uses the value of a step, all its matches are taken
 // at once: they multiply the matches of the others.
 type CountJoin struct {
-	*ColumnJoin
+	*Join
 	Counts []JoinCount
 	Key    int           // the variable of GROUP BY, which a step binds to a number; negative: all rows are one group
 	Holder memory.Holder // of the groups
@@ -110,7 +110,7 @@ func (c *CountJoin) isAlone(i int) bool {
 	if !value.Free || c.Steps[i].Kind != InnerStep {
 		return true // a test has its own variable, and no step uses that of an OPTIONAL
 	}
-	return value.Slot != c.Key && !slices.ContainsFunc(c.Steps[i+1:], func(s ColumnStep) bool {
+	return value.Slot != c.Key && !slices.ContainsFunc(c.Steps[i+1:], func(s Step) bool {
 		return !s.Key.Free && s.Key.Slot == value.Slot || !s.Value.Free && s.Value.Slot == value.Slot
 	})
 }
@@ -139,7 +139,7 @@ func (c *CountJoin) dependsOn(depth int) int {
 	}
 	shared, own := -1, map[int]bool{}
 	for i := depth; i < len(c.Steps); i++ {
-		for _, e := range [...]*ColumnEnd{&c.Steps[i].Key, &c.Steps[i].Value} {
+		for _, e := range [...]*End{&c.Steps[i].Key, &c.Steps[i].Value} {
 			switch {
 			case e.Slot < 0 || own[e.Slot]:
 			case e.Free:
@@ -333,10 +333,10 @@ func (c *CountJoin) Reset() {
 	c.alone, c.kept = nil, nil
 	c.done, c.rows, c.byKey, c.groups, c.sums, c.at, c.last = false, 0, nil, nil, nil, 0, 0
 	c.Holder.Free()
-	c.ColumnJoin.Reset()
+	c.Join.Reset()
 }
 
 func (c *CountJoin) Close() {
 	c.Holder.Free()
-	c.ColumnJoin.Close()
+	c.Join.Close()
 }

@@ -1,11 +1,12 @@
 // Counts and distinct terms of a single pattern, read from ranges.
 
-package exec
+package scan
 
 import (
 	"bytes"
 	"context"
 
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/pattern"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
@@ -15,7 +16,7 @@ import (
 
 // CountRange gives one row with the number of solutions of a pattern.
 type CountRange struct {
-	Exec    *Execution
+	Exec    *exec.Execution
 	Pattern *pattern.Pattern
 	Access  *pattern.Access
 	Plain   bool // every row of the store is one
@@ -96,14 +97,14 @@ func (c *CountRange) Close() {}
 // TermRuns gives each term of a variable once. The order must have the rows of a term together.
 // With counts it also gives the number of rows of each.
 type TermRuns struct {
-	Exec   *Execution
+	Exec   *exec.Execution
 	Cursor Cursor
 	Slot   int
 	Counts []int // slots; empty if nothing is counted
 
 	Empty  []string
 	open   bool
-	soft   softLimit
+	soft   exec.SoftLimit
 	term   []byte
 	target []byte
 }
@@ -121,7 +122,7 @@ func (t *TermRuns) Next(out *solution.Batch) error {
 		}
 	}
 	// 1. Give few rows at first, because a LIMIT above may want no more.
-	most := t.soft.next()
+	most := t.soft.Next()
 	for steps := 0; out.Len < most && !out.Full() && len(c.term) > 0; steps++ {
 		if steps%solution.BatchRows == 0 {
 			if err := t.Exec.Check(); err != nil {

@@ -1,6 +1,6 @@
 // Character classes of XPath's regular expressions.
 
-package expr
+package regex
 
 import (
 	"fmt"
@@ -13,20 +13,20 @@ import (
 // RE2 has neither subtraction ([a-z-[aeiou]]) nor \i and \c, and its \d, \s and
 // \w are of ASCII only.
 
-// runeSet holds ranges lo, hi, lo, hi, ... in any order until it is normal.
-type runeSet []rune
+// RuneSet holds ranges lo, hi, lo, hi, ... in any order until it is normal.
+type RuneSet []rune
 
-func (s *runeSet) add(lo, hi rune) { *s = append(*s, lo, hi) }
+func (s *RuneSet) add(lo, hi rune) { *s = append(*s, lo, hi) }
 
 // normal returns the set's ranges in order, without overlap.
-func (s runeSet) normal() runeSet {
+func (s RuneSet) normal() RuneSet {
 	type span struct{ lo, hi rune }
 	spans := make([]span, 0, len(s)/2)
 	for i := 0; i < len(s); i += 2 {
 		spans = append(spans, span{s[i], s[i+1]})
 	}
 	slices.SortFunc(spans, func(a, b span) int { return int(a.lo - b.lo) })
-	var out runeSet
+	var out RuneSet
 	for _, sp := range spans {
 		if n := len(out); n > 0 && sp.lo <= out[n-1]+1 {
 			out[n-1] = max(out[n-1], sp.hi)
@@ -37,8 +37,8 @@ func (s runeSet) normal() runeSet {
 	return out
 }
 
-func (s runeSet) complement() runeSet {
-	var out runeSet
+func (s RuneSet) complement() RuneSet {
+	var out RuneSet
 	from := rune(0)
 	for i, n := 0, s.normal(); i < len(n); i += 2 {
 		if n[i] > from {
@@ -53,12 +53,12 @@ func (s runeSet) complement() runeSet {
 }
 
 // minus returns the runes of s without those of t.
-func (s runeSet) minus(t runeSet) runeSet {
+func (s RuneSet) minus(t RuneSet) RuneSet {
 	return append(s.complement(), t...).complement()
 }
 
 // text returns the set as a class of RE2.
-func (s runeSet) text() string {
+func (s RuneSet) text() string {
 	n := s.normal()
 	if len(n) == 0 {
 		return `[^\x{0}-\x{10FFFF}]`
@@ -75,8 +75,8 @@ func (s runeSet) text() string {
 	return b.String()
 }
 
-// withCases returns the set with the case variants of its runes.
-func (s runeSet) withCases() runeSet {
+// WithCases returns the set with the case variants of its runes.
+func (s RuneSet) WithCases() RuneSet {
 	n := s.normal()
 	out := slices.Clone(n)
 	add := func(lo, hi rune) {
@@ -99,15 +99,15 @@ func (s runeSet) withCases() runeSet {
 // because RE2 would fold too much. It would fold a complement, so [^a] has "a" because it has
 // "A". It would fold escapes such as \p{Lu} too, but i must not change these (XPath functions
 // 3.1, section 5.6.2).
-func (t *translator) set(s runeSet) string {
+func (t *translator) set(s RuneSet) string {
 	if t.fold {
 		return "(?-i:" + s.text() + ")"
 	}
 	return s.text()
 }
 
-func tableSet(tables ...*unicode.RangeTable) runeSet {
-	var s runeSet
+func tableSet(tables ...*unicode.RangeTable) RuneSet {
+	var s RuneSet
 	for _, table := range tables {
 		for _, r := range table.R16 {
 			s.addStrided(rune(r.Lo), rune(r.Hi), rune(r.Stride))
@@ -119,7 +119,7 @@ func tableSet(tables ...*unicode.RangeTable) runeSet {
 	return s
 }
 
-func (s *runeSet) addStrided(lo, hi, stride rune) {
+func (s *RuneSet) addStrided(lo, hi, stride rune) {
 	if stride == 1 {
 		s.add(lo, hi)
 		return
@@ -133,21 +133,21 @@ func (s *runeSet) addStrided(lo, hi, stride rune) {
 const maxClassDepth = 20
 
 // class reads a class expression after its "[".
-func (t *translator) class(depth int) (runeSet, error) {
+func (t *translator) class(depth int) (RuneSet, error) {
 	if depth > maxClassDepth {
-		return nil, fmt.Errorf("%w: classes nested deeper than %d", ErrUnsupportedRegex, maxClassDepth)
+		return nil, fmt.Errorf("%w: classes nested deeper than %d", ErrUnsupported, maxClassDepth)
 	}
 	// 1. A class may begin with a negation.
 	negative := strings.HasPrefix(t.rest, "^")
 	if negative {
 		t.rest = t.rest[1:]
 	}
-	var set, chars runeSet // of escapes; characters and ranges
+	var set, chars RuneSet // of escapes; characters and ranges
 	// 2. Read its parts, up to a bracket or a subtraction. A bracket at the beginning is a
 	// character.
 	for first := true; ; first = false {
 		if t.rest == "" {
-			return nil, fmt.Errorf("%w: a class without its end", ErrRegex)
+			return nil, fmt.Errorf("%w: a class without its end", ErrMalformed)
 		}
 		if strings.HasPrefix(t.rest, "]") && !first {
 			t.rest = t.rest[1:]
@@ -160,7 +160,7 @@ func (t *translator) class(depth int) (runeSet, error) {
 				return nil, err
 			}
 			if !strings.HasPrefix(t.rest, "]") {
-				return nil, fmt.Errorf("%w: a subtraction is not the last of its class", ErrRegex)
+				return nil, fmt.Errorf("%w: a subtraction is not the last of its class", ErrMalformed)
 			}
 			t.rest = t.rest[1:]
 			return t.union(set, chars, negative).minus(minus), nil
@@ -173,9 +173,9 @@ func (t *translator) class(depth int) (runeSet, error) {
 
 // union returns the runes of a class before its subtraction. The flag i adds to its characters
 // and ranges their case variants, before a negation.
-func (t *translator) union(set, chars runeSet, negative bool) runeSet {
+func (t *translator) union(set, chars RuneSet, negative bool) RuneSet {
 	if t.fold {
-		chars = chars.withCases()
+		chars = chars.WithCases()
 	}
 	set = append(set, chars...)
 	if negative {
@@ -185,7 +185,7 @@ func (t *translator) union(set, chars runeSet, negative bool) runeSet {
 }
 
 // classPart reads a character, a range or an escape.
-func (t *translator) classPart(set, chars *runeSet) error {
+func (t *translator) classPart(set, chars *RuneSet) error {
 	lo, many, err := t.classChar()
 	if err != nil {
 		return err
@@ -204,31 +204,31 @@ func (t *translator) classPart(set, chars *runeSet) error {
 		return err
 	}
 	if many != nil || hi < lo {
-		return fmt.Errorf("%w: a range that goes down, or to a class", ErrRegex)
+		return fmt.Errorf("%w: a range that goes down, or to a class", ErrMalformed)
 	}
 	chars.add(lo, hi)
 	return nil
 }
 
-func (t *translator) classChar() (rune, runeSet, error) {
+func (t *translator) classChar() (rune, RuneSet, error) {
 	if t.rest == "" {
-		return 0, nil, fmt.Errorf("%w: a class without its end", ErrRegex)
+		return 0, nil, fmt.Errorf("%w: a class without its end", ErrMalformed)
 	}
 	switch c := t.next(); c {
 	case '\\':
 		set, r, err := t.classEscape()
 		return r, set, err
 	case '[', ']':
-		return 0, nil, fmt.Errorf("%w: %q in a class is written \\%c", ErrRegex, c, c)
+		return 0, nil, fmt.Errorf("%w: %q in a class is written \\%c", ErrMalformed, c, c)
 	default:
 		return c, nil, nil
 	}
 }
 
 // classEscape reads an escape after its backslash: a character or a set.
-func (t *translator) classEscape() (runeSet, rune, error) {
+func (t *translator) classEscape() (RuneSet, rune, error) {
 	if t.rest == "" {
-		return nil, 0, fmt.Errorf("%w: a backslash at the end", ErrRegex)
+		return nil, 0, fmt.Errorf("%w: a backslash at the end", ErrMalformed)
 	}
 	c := t.next()
 	// An escape names a character or a set. If its letter is upper case, it names the
@@ -257,37 +257,37 @@ func (t *translator) classEscape() (runeSet, rune, error) {
 		}
 		return set, 0, nil
 	}
-	return nil, 0, fmt.Errorf(`%w: \%c is no escape`, ErrRegex, c)
+	return nil, 0, fmt.Errorf(`%w: \%c is no escape`, ErrMalformed, c)
 }
 
 // multiEscapes holds the sets of \s, \d, \w, \i and \c; capitals are their complements.
-var multiEscapes = map[rune]func() runeSet{
-	's': func() runeSet { return runeSet{' ', ' ', '\t', '\n', '\r', '\r'} },
-	'd': func() runeSet { return tableSet(unicode.Nd) },
-	'w': func() runeSet {
+var multiEscapes = map[rune]func() RuneSet{
+	's': func() RuneSet { return RuneSet{' ', ' ', '\t', '\n', '\r', '\r'} },
+	'd': func() RuneSet { return tableSet(unicode.Nd) },
+	'w': func() RuneSet {
 		return append(tableSet(unicode.P, unicode.Z, unicode.C), unassigned()...).complement()
 	},
-	'i': func() runeSet { return nameStart },
-	'c': func() runeSet { return append(slices.Clone(nameStart), nameRest...) },
+	'i': func() RuneSet { return nameStart },
+	'c': func() RuneSet { return append(slices.Clone(nameStart), nameRest...) },
 }
 
 // nameStart and nameRest are NameStartChar of XML 1.0, fifth edition, and the rest of NameChar.
 var (
-	nameStart = runeSet{':', ':', 'A', 'Z', '_', '_', 'a', 'z', 0xC0, 0xD6, 0xD8, 0xF6, 0xF8, 0x2FF, 0x370, 0x37D, 0x37F, 0x1FFF,
+	nameStart = RuneSet{':', ':', 'A', 'Z', '_', '_', 'a', 'z', 0xC0, 0xD6, 0xD8, 0xF6, 0xF8, 0x2FF, 0x370, 0x37D, 0x37F, 0x1FFF,
 		0x200C, 0x200D, 0x2070, 0x218F, 0x2C00, 0x2FEF, 0x3001, 0xD7FF, 0xF900, 0xFDCF, 0xFDF0, 0xFFFD, 0x10000, 0xEFFFF}
-	nameRest = runeSet{'-', '-', '.', '.', '0', '9', 0xB7, 0xB7, 0x300, 0x36F, 0x203F, 0x2040}
+	nameRest = RuneSet{'-', '-', '.', '.', '0', '9', 0xB7, 0xB7, 0x300, 0x36F, 0x203F, 0x2040}
 )
 
 // unassigned returns the code points without a category: Cn.
-func unassigned() runeSet {
+func unassigned() RuneSet {
 	return tableSet(unicode.L, unicode.M, unicode.N, unicode.P, unicode.S, unicode.Z, unicode.C).complement()
 }
 
 // property reads {L}, {Lu}, ... or {IsBlock} after \p.
-func (t *translator) property() (runeSet, error) {
+func (t *translator) property() (RuneSet, error) {
 	name, rest, ok := strings.Cut(t.rest, "}")
 	if !ok || !strings.HasPrefix(name, "{") {
-		return nil, fmt.Errorf("%w: \\p without {...}", ErrRegex)
+		return nil, fmt.Errorf("%w: \\p without {...}", ErrMalformed)
 	}
 	name = name[1:]
 	t.rest = rest
@@ -296,9 +296,9 @@ func (t *translator) property() (runeSet, error) {
 	}
 	if block, ok := strings.CutPrefix(name, "Is"); ok {
 		if b, ok := unicodeBlocks[block]; ok {
-			return runeSet{b[0], b[1]}, nil
+			return RuneSet{b[0], b[1]}, nil
 		}
-		return nil, fmt.Errorf("%w: the block %s is not known here", ErrUnsupportedRegex, block)
+		return nil, fmt.Errorf("%w: the block %s is not known here", ErrUnsupported, block)
 	}
 	if table, ok := unicode.Categories[name]; ok && len(name) <= 2 {
 		set := tableSet(table)
@@ -307,7 +307,7 @@ func (t *translator) property() (runeSet, error) {
 		}
 		return set, nil
 	}
-	return nil, fmt.Errorf("%w: no category %q", ErrRegex, name)
+	return nil, fmt.Errorf("%w: no category %q", ErrMalformed, name)
 }
 
 // unicodeBlocks holds the blocks in practical use.

@@ -1,8 +1,9 @@
 // DISTINCT and REDUCED.
 
-package exec
+package blocking
 
 import (
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/memory"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/exec/spill"
@@ -16,8 +17,8 @@ import (
 // is read in the same way. If rows must keep their order, the passing ones are then numbered,
 // written and merged.
 type Distinct struct {
-	Exec      *Execution
-	Input     Operator
+	Exec      *exec.Execution
+	Input     exec.Operator
 	Slots     []int
 	KeepOrder bool
 	memory.Holder
@@ -132,7 +133,7 @@ func (d *Distinct) fresh(number, ord uint64, row []string) (bool, error) {
 			d.seen[digest] = struct{}{}
 			return true, nil
 		}
-		if !d.Exec.spills() || len(d.seen) == 0 || d.level >= maxLevel {
+		if !d.Exec.Spills() || len(d.seen) == 0 || d.level >= maxLevel {
 			return false, err
 		}
 		d.parts = d.Exec.Scratch.NewPartitions(&d.Holder, d.Exec.Width, d.level)
@@ -245,8 +246,8 @@ func (d *Distinct) sharer() *memory.Holder { return &d.Holder }
 // Reduced passes each row, but drops most equal ones if they follow soon. Its memory is
 // bounded, and cleared when it is full.
 type Reduced struct {
-	Exec  *Execution
-	Input Operator
+	Exec  *exec.Execution
+	Input exec.Operator
 	Slots []int
 	memory.Holder
 	seen map[expr.Digest]struct{}

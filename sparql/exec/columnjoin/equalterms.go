@@ -1,9 +1,10 @@
 // The terms of a column whose values equal that of another term.
 
-package exec
+package columnjoin
 
 import (
 	"github.com/trefoildb/trefoil/sparql/columns"
+	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/exec/solution"
 	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/expr"
@@ -12,7 +13,7 @@ import (
 // EqualTerms finds the keys of lists that are equal to a binding by the condition ?Of = ?Key. It reads the
 // value of each key once, and keeps the keys by those of their values, see [expr.Value.AppendEqualityKey].
 type EqualTerms struct {
-	Exec      *Execution
+	Exec      *exec.Execution
 	Lists     *columns.Lists
 	Of, Key   int  // slots of the condition
 	Same      bool // the condition is sameTerm(?Of, ?Key)
@@ -36,14 +37,14 @@ type equalTerms struct {
 // equalTermBytes are counted for a key of the lists.
 const equalTermBytes = 96
 
-// of returns the numbers of the terms that are equal to that of a number; if it is 0, to a binding.
-func (e *EqualTerms) of(number uint32, binding string) ([]uint32, error) {
+// equalTo returns the numbers of the terms that are equal to that of a number; if it is 0, to a binding.
+func (e *EqualTerms) equalTo(number uint32, binding string) ([]uint32, error) {
 	if e.byKey == nil {
 		if err := e.read(); err != nil {
 			return nil, err
 		}
 	}
-	kept := &e.kept[number%keptKeys]
+	kept := &e.kept[number%exec.KeptKeys]
 	if number != 0 {
 		if kept.number == number {
 			return kept.equal, nil
@@ -60,8 +61,8 @@ func (e *EqualTerms) of(number uint32, binding string) ([]uint32, error) {
 // read takes the values of the keys.
 func (e *EqualTerms) read() error {
 	n := e.Lists.Keys()
-	e.Exec.Account.Take(int64(n+keptKeys) * equalTermBytes)
-	e.byKey, e.kept, e.row = make(map[string][]uint32, n), make([]equalTerms, keptKeys), make([]string, e.Exec.Width)
+	e.Exec.Account.Take(int64(n+exec.KeptKeys) * equalTermBytes)
+	e.byKey, e.kept, e.row = make(map[string][]uint32, n), make([]equalTerms, exec.KeptKeys), make([]string, e.Exec.Width)
 	for keys := e.Lists.All(); ; {
 		place, ok := e.Lists.Next(&keys)
 		if !ok {
@@ -83,7 +84,7 @@ func (e *EqualTerms) read() error {
 // key makes the key of a binding's value.
 func (e *EqualTerms) key(slot int, binding string) (keyed expr.Keyed) {
 	e.row[slot] = binding
-	e.buf, keyed = appendKey(e.buf[:0], e.view.Of(e.row, e.Exec.Terms).Value(slot), e.Same)
+	e.buf, keyed = exec.AppendKey(e.buf[:0], e.view.Of(e.row, e.Exec.Terms).Value(slot), e.Same)
 	return keyed
 }
 
@@ -112,7 +113,7 @@ func (e *EqualTerms) find(binding string) (equal []uint32, err error) {
 				return nil, err
 			}
 			e.row[e.Key] = e.Exec.Arena.Number(number)
-			ok, err := test(e.Env, e.Condition, e.view.Of(e.row, e.Exec.Terms), counts)
+			ok, err := exec.Holds(e.Env, e.Condition, e.view.Of(e.row, e.Exec.Terms), counts)
 			if err != nil {
 				return nil, err
 			}
@@ -126,7 +127,7 @@ func (e *EqualTerms) find(binding string) (equal []uint32, err error) {
 
 func (e *EqualTerms) close() {
 	if e.byKey != nil {
-		e.Exec.Account.Take(-int64(e.Lists.Keys()+keptKeys) * equalTermBytes)
+		e.Exec.Account.Take(-int64(e.Lists.Keys()+exec.KeptKeys) * equalTermBytes)
 		e.byKey, e.any, e.kept = nil, nil, nil
 	}
 }
