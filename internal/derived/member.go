@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/store"
 )
@@ -102,11 +103,10 @@ func (m *Member) Bound(ctx context.Context) (context.Context, context.CancelFunc
 	return context.WithCancel(ctx)
 }
 
-// AwaitSignal waits until done returns true or an error. It calls done once, and after each event of a
-// signal.
-func (m *Member) AwaitSignal(ctx context.Context, s *Signal, done func() (bool, error)) error {
+// AwaitBroadcast waits until done returns true or an error. It calls done once, and after each Send of b.
+func (m *Member) AwaitBroadcast(ctx context.Context, b *notify.Broadcast, done func() (bool, error)) error {
 	for {
-		event := s.Wait()
+		event := b.Next()
 		if ok, err := done(); ok || err != nil {
 			return err
 		}

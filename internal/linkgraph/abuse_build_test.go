@@ -55,7 +55,7 @@ func TestFailureEnds(t *testing.T) {
 		t.Fatal(err)
 	}
 	for w.graph.Board.Failed() == nil {
-		<-w.graph.Board.Moved.Wait() // sent with each failure
+		<-w.graph.Board.Moved.Next() // sent with each failure
 	}
 	if err := os.Rename(away, dir); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/internal/linkgraph/update"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -139,8 +140,8 @@ func newGraph(m *machine.Machine) *Graph {
 	g.keeper = &keep.Keeper{Machine: m, Hosts: g.hosts, Board: g.Board, Assigner: g.assigner, Cells: g.cells, Files: g.files, Stores: g.stores,
 		Wishes: make(chan keep.Wish), Rebuilt: make(chan keep.Rebuilt, 1)}
 	g.loader = &keep.Loader{Machine: m, Board: g.Board, Stores: g.stores, Keeper: g.keeper, Loading: derived.NewLock()}
-	g.placer = &keep.Placer{Machine: m, Hosts: g.hosts, Board: g.Board, Router: g.router, Cells: g.cells, Keeper: g.keeper, Placing: derived.NewWaker()}
-	g.keeper.Loader, g.keeper.WakePlacer = g.loader, g.placer.Placing.Wake
+	g.placer = &keep.Placer{Machine: m, Hosts: g.hosts, Board: g.Board, Router: g.router, Cells: g.cells, Keeper: g.keeper, Placing: notify.NewWake()}
+	g.keeper.Loader, g.keeper.WakePlacer = g.loader, g.placer.Placing.Send
 	// 3. Calls of users, and queries of other machines.
 	g.sampler = &read.Sampler{Hosts: g.hosts}
 	g.Reader = &read.Reader{Machine: m, Board: g.Board, Router: g.router, Sampler: g.sampler}

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/processors"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/textindex"
@@ -63,9 +64,9 @@ type Index struct {
 	changing derived.Lock // held while a goroutine changes the state
 	scanning derived.Lock // held while a search reads literals without an index
 	state    atomic.Pointer[state]
-	moved    *derived.Signal       // sent when a state is published, or tending it has failed
+	moved    notify.Broadcast      // sent when a state is published, or tending it has failed
 	failure  atomic.Pointer[error] // why the last attempt to tend the index failed
-	waking   derived.Waker         // of the goroutine that tends the index
+	waking   notify.Wake           // of the goroutine that tends the index
 
 	following derived.Shared[struct{}] // the runs of follow that searches wait for
 
@@ -174,7 +175,7 @@ func OpenNode(n derived.Node, o Options) (*Index, error) {
 		return nil, fmt.Errorf("open the text index: %w", err)
 	}
 	member := derived.NewMember(n, derived.Index{Name: "the text index", Dir: o.Dir, Logger: o.Logger, Place: placementOf, LoneTimeout: searchTimeout})
-	x := &Index{Member: member, o: o, follower: feed.NewFollower("text", nil), changing: derived.NewLock(), scanning: derived.NewLock(), waking: derived.NewWaker(), moved: derived.NewSignal(), pauses: map[string]pause{}, analyzer: textindex.NewAnalyzer()}
+	x := &Index{Member: member, o: o, follower: feed.NewFollower("text", nil), changing: derived.NewLock(), scanning: derived.NewLock(), waking: notify.NewWake(), pauses: map[string]pause{}, analyzer: textindex.NewAnalyzer()}
 	x.analyzers.New = func() any { return textindex.NewAnalyzer() }
 	x.peers = x.newPeers()
 	x.handle()
@@ -253,7 +254,7 @@ func (x *Index) Follower() *feed.Follower { return x.follower }
 
 // Await waits until this machine holds all that it must hold.
 func (x *Index) Await(ctx context.Context) error {
-	return x.AwaitSignal(ctx, x.moved, func() (bool, error) {
+	return x.AwaitBroadcast(ctx, &x.moved, func() (bool, error) {
 		if s := x.state.Load(); s != nil {
 			set, err := x.readSettings(ctx)
 			if err != nil {
@@ -267,7 +268,7 @@ func (x *Index) Await(ctx context.Context) error {
 		if f := x.failure.Load(); f != nil && errors.Is(*f, ErrTooLarge) {
 			return false, *f
 		}
-		x.waking.Wake()
+		x.waking.Send()
 		return false, nil
 	})
 }

@@ -342,7 +342,7 @@ func TestClear(t *testing.T) {
 	clear(store.Steps{ClearDefault: true})
 	ctx, refused := f.ctx(), 0
 	for {
-		moved := f.index.moved.Wait()
+		moved := f.index.moved.Next()
 		_, err := f.index.Search(ctx, Request{Query: "graph"})
 		if err == nil {
 			break

@@ -346,7 +346,7 @@ func (x *Index) damaged(err error) error {
 			next := s.clone()
 			next.drop(func(string, int) bool { return true })
 			x.publish(next)
-			x.waking.Wake()
+			x.waking.Send()
 		}
 	})
 	return fmt.Errorf("%w, because it was damaged (%s)", ErrBuilding, strings.TrimPrefix(err.Error(), textindex.ErrDamaged.Error()+": "))
@@ -354,7 +354,7 @@ func (x *Index) damaged(err error) error {
 
 // building returns the error of a search while partitions are missing, and has them built soon.
 func (x *Index) building() error {
-	x.waking.Wake()
+	x.waking.Send()
 	if f := x.failure.Load(); f != nil {
 		if errors.Is(*f, ErrTooLarge) {
 			return *f

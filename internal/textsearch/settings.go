@@ -116,7 +116,7 @@ func (x *Index) add(ctx context.Context, predicate string, trigrams bool) error 
 	if _, err := store.Add(ctx, x.Node, add); err != nil {
 		return fmt.Errorf("index %s: %w", predicate, err)
 	}
-	x.waking.Wake()
+	x.waking.Send()
 	return nil
 }
 
@@ -133,6 +133,6 @@ func (x *Index) Remove(ctx context.Context, predicate string) error {
 	if _, err := store.Delete(ctx, x.Node, []triple.Triple{setting(settingPredicate, predicate), setting(trigramPredicate, predicate)}); err != nil {
 		return fmt.Errorf("end the index of %s: %w", predicate, err)
 	}
-	x.waking.Wake()
+	x.waking.Send()
 	return nil
 }

@@ -7,11 +7,11 @@ import (
 	"context"
 	"sync"
 
-	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -152,7 +152,7 @@ var uidTerm = append([]byte{pagerows.TagIRI}, links.UIDPredicate...)
 // intake is the changes that wait for the keeper. One goroutine reads the feed, because decoding
 // and applying then overlap.
 type intake struct {
-	More    derived.Waker // has a token if there is something to take
+	More    notify.Wake // has a token if there is something to take
 	options *machine.Options
 
 	mu    sync.Mutex
@@ -164,7 +164,7 @@ type intake struct {
 
 // StartIntake reads the feed from a position on until ctx ends.
 func (k *Keeper) StartIntake(ctx context.Context, since feed.Position) *intake {
-	in := &intake{More: derived.NewWaker(), next: NewTaken(&k.Options), options: &k.Options}
+	in := &intake{More: notify.NewWake(), next: NewTaken(&k.Options), options: &k.Options}
 	in.room = sync.NewCond(&in.mu)
 	k.Running.Go(func() {
 		stop := context.AfterFunc(ctx, func() {
@@ -189,7 +189,7 @@ func (in *intake) add(ctx context.Context, b *feed.Batch) error {
 	if err := in.next.Add(b); err != nil {
 		return err
 	}
-	in.More.Wake()
+	in.More.Send()
 	return ctx.Err()
 }
 
@@ -197,7 +197,7 @@ func (in *intake) end(err error) {
 	in.mu.Lock()
 	defer in.mu.Unlock()
 	in.ended, in.err = true, err
-	in.More.Wake()
+	in.More.Send()
 }
 
 // Take returns the changes that came since the last call, nil if a request has come in part
@@ -210,7 +210,7 @@ func (in *intake) Take() (*Taken, error) {
 		in.next = NewTaken(in.options)
 		in.room.Broadcast()
 		if in.ended {
-			in.More.Wake()
+			in.More.Send()
 		}
 		return t, nil
 	}

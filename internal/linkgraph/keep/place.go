@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -36,7 +37,7 @@ type Placer struct {
 	Router  *route.Router
 	Cells   *build.Maker
 	Keeper  *Keeper
-	Placing derived.Waker // wakes its goroutine
+	Placing notify.Wake // wakes its goroutine
 }
 
 // Place runs until the graph is closed.

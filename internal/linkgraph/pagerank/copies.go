@@ -132,5 +132,5 @@ func (rk *Ranker) keepScores(job scoredJob, s *Scores) {
 	}
 	r.mu.Unlock()
 	rk.saveJob()
-	rk.Ranks.wake.Wake()
+	rk.Ranks.wake.Send()
 }

@@ -10,6 +10,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -28,7 +29,7 @@ type wire struct {
 	partial map[wireKey][]byte // messages of which pieces are missing
 	inbox   map[wireKey][]byte
 	taken   []int // by machine: the number of messages that were received
-	arrived *derived.Signal
+	arrived notify.Broadcast
 }
 
 // wireKey is a message: the machine that sends it, and the step.
@@ -40,7 +41,7 @@ const roundPiece = 32 << 20
 
 // newWire returns the wire of a term, as the given machine has it.
 func newWire(m *machine.Machine, record *jobRecord) *wire {
-	w := &wire{machine: m, job: jobNumber(record.Begun), term: record.Term, partial: map[wireKey][]byte{}, inbox: map[wireKey][]byte{}, arrived: derived.NewSignal()}
+	w := &wire{machine: m, job: jobNumber(record.Begun), term: record.Term, partial: map[wireKey][]byte{}, inbox: map[wireKey][]byte{}}
 	w.machines = slices.Compact(slices.Sorted(slices.Values(record.Machines)))
 	w.self = slices.Index(w.machines, m.Node.MachineID())
 	for i, owner := range record.Machines {
@@ -95,7 +96,7 @@ func (w *wire) Send(ctx context.Context, step, to int, message []byte) error {
 // Receive implements rank.Exchange.
 func (w *wire) Receive(ctx context.Context, step, from int) (message []byte, err error) {
 	key := wireKey{from, step}
-	err = w.machine.AwaitSignal(ctx, w.arrived, func() (ok bool, err error) {
+	err = w.machine.AwaitBroadcast(ctx, &w.arrived, func() (ok bool, err error) {
 		w.mu.Lock()
 		defer w.mu.Unlock()
 		if message, ok = w.inbox[key]; ok {

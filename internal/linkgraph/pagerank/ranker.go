@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/read"
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/rank"
@@ -38,7 +39,7 @@ type Ranker struct {
 // NewRanker returns a ranker that has read no file.
 func NewRanker(k *keep.Keeper) *Ranker {
 	r := &Ranker{Machine: k.Machine, board: k.Board, keeper: k, RankFiles: rankFiles{k.Machine}}
-	r.Ranks.saving, r.Ranks.wake = derived.NewLock(), derived.NewWaker()
+	r.Ranks.saving, r.Ranks.wake = derived.NewLock(), notify.NewWake()
 	return r
 }
 
@@ -55,9 +56,9 @@ type Coordinator struct {
 // ranks is the part of a machine in the PageRank job of all, and the scores of the last one that
 // succeeded. coordinator.go has the course of a job.
 type ranks struct {
-	opened sync.Once     // the files of the last process were read
-	saving derived.Lock  // must be held while files are written
-	wake   derived.Waker // wakes the goroutine of keepRanks
+	opened sync.Once    // the files of the last process were read
+	saving derived.Lock // must be held while files are written
+	wake   notify.Wake  // wakes the goroutine of keepRanks
 
 	mu     sync.Mutex
 	record jobRecord
@@ -337,7 +338,7 @@ func (c *Coordinator) carryOut(ctx context.Context, q *jobRequest) error {
 		return err
 	}
 	c.tick(ctx, 0)
-	c.Ranker.Ranks.wake.Wake()
+	c.Ranker.Ranks.wake.Send()
 	return nil
 }
 
@@ -374,7 +375,7 @@ func (rk *Ranker) adopt(record jobRecord) {
 		rk.saveJob()
 	}
 	if newer {
-		rk.Ranks.wake.Wake()
+		rk.Ranks.wake.Send()
 	}
 }
 

@@ -53,7 +53,7 @@ func (c *Coordinator) startStoring() {
 		r.mu.Lock()
 		r.storing = nil
 		r.mu.Unlock()
-		c.Ranker.Ranks.wake.Wake()
+		c.Ranker.Ranks.wake.Send()
 	})
 }
 

@@ -74,7 +74,7 @@ func (rk *Ranker) startFreezing(set derived.Partitions) {
 			f.failure = err.Error()
 		}
 		r.mu.Unlock()
-		rk.Ranks.wake.Wake()
+		rk.Ranks.wake.Send()
 	})
 }
 
@@ -172,7 +172,7 @@ func (rk *Ranker) startTerm() {
 			<-before // because two terms would take twice the memory
 		}
 		t.run()
-		rk.Ranks.wake.Wake()
+		rk.Ranks.wake.Send()
 	})
 }
 

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -28,7 +29,7 @@ type Board struct {
 	// State is the part of the graph that this machine holds, as readers see it. It is nil until
 	// the position in the feed is known at which it begins.
 	State    atomic.Pointer[State]
-	Moved    *derived.Signal // sent when a state is published, or an error is reported
+	Moved    notify.Broadcast // sent when a state is published, or an error is reported
 	Progress atomic.Pointer[string]
 	// KeepFailure and placeFailure are the last errors of the keeper and of the placer, nil while
 	// they make progress.
@@ -38,7 +39,7 @@ type Board struct {
 
 // NewBoard returns a board without a state.
 func NewBoard(m *machine.Machine) *Board {
-	b := &Board{Machine: m, opened: rand.Uint64(), Moved: derived.NewSignal()}
+	b := &Board{Machine: m, opened: rand.Uint64()}
 	b.Follower = feed.NewFollower("links", b.Moved.Send)
 	return b
 }
@@ -58,7 +59,7 @@ func (b *Board) Failed() error {
 
 // AwaitCells waits until this machine has all that it must hold.
 func (b *Board) AwaitCells(ctx context.Context) error {
-	return b.AwaitSignal(ctx, b.Moved, func() (bool, error) {
+	return b.AwaitBroadcast(ctx, &b.Moved, func() (bool, error) {
 		if err := b.Failed(); err != nil {
 			return false, err
 		}
@@ -100,7 +101,7 @@ func (b *Board) CaughtUp(ctx context.Context) (*State, error) {
 
 // Await returns the state when it has reached a position.
 func (b *Board) Await(ctx context.Context, at feed.Position) (s *State, err error) {
-	err = b.AwaitSignal(ctx, b.Moved, func() (bool, error) {
+	err = b.AwaitBroadcast(ctx, &b.Moved, func() (bool, error) {
 		s = b.State.Load()
 		switch err := b.Failed(); {
 		case b.Context.Err() != nil:
