@@ -12,6 +12,7 @@ import (
 	"strconv"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -57,11 +58,7 @@ type LoadSummary struct {
 }
 
 // Reject is a statement left out by a load.
-type Reject struct {
-	Where     string `json:"where"` // body:line:column
-	Message   string `json:"message"`
-	Statement string `json:"statement"`
-}
+type Reject = api.Reject
 
 // maxSummaryBytes bounds a summary. A node returns rejected statements of up to 16 MiB, and each
 // character may be escaped.

@@ -4,71 +4,17 @@ package client_test
 
 import (
 	"context"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"net/http"
 	"net/http/httptest"
-	"reflect"
 	"slices"
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/server"
-	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-// Every field of what a node says is in what the client understands, under the same
-// name.
-func TestFields(t *testing.T) {
-	for _, c := range []struct{ want, got any }{{&store.Status{}, &client.Status{}}, {&check.Report{}, &client.CheckReport{}}} {
-		fill(reflect.ValueOf(c.want).Elem())
-		text, err := json.Marshal(c.want)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := json.Unmarshal(text, c.got); err != nil {
-			t.Fatal(err)
-		}
-		again, err := json.Marshal(c.got)
-		if err != nil || string(again) != string(text) {
-			t.Errorf("a node says\n%s\nand the client understands\n%s", text, again)
-		}
-	}
-}
-
-// fill sets everything below a value to something.
-func fill(v reflect.Value) {
-	switch v.Kind() {
-	case reflect.Struct:
-		for i := range v.NumField() {
-			fill(v.Field(i))
-		}
-	case reflect.Slice:
-		v.Set(reflect.MakeSlice(v.Type(), 1, 1))
-		fill(v.Index(0))
-	case reflect.Map:
-		v.Set(reflect.MakeMap(v.Type()))
-		v.SetMapIndex(reflect.ValueOf("x"), reflect.ValueOf(int64(7)))
-	case reflect.Pointer:
-		v.Set(reflect.New(v.Type().Elem()))
-		fill(v.Elem())
-	case reflect.String:
-		v.SetString("x")
-	case reflect.Bool:
-		v.SetBool(true)
-	case reflect.Int, reflect.Int64:
-		v.SetInt(7)
-	case reflect.Uint8, reflect.Uint64:
-		v.SetUint(7)
-	case reflect.Float64:
-		v.SetFloat(7)
-	default:
-		panic(v.Kind())
-	}
-}
 
 // standIn is a node that answers as a function says.
 func standIn(t *testing.T, handler http.HandlerFunc, options client.Options) *client.Client {

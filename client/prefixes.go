@@ -8,18 +8,15 @@ import (
 	"fmt"
 	"net/http"
 	"net/url"
+
+	"github.com/trefoildb/trefoil/internal/api"
 )
 
 // Prefixes reads and changes the prefixes that a server keeps.
 type Prefixes struct{ *transport }
 
-// PrefixList is names such as "ex", without ':', and the IRIs that they stand for.
-type PrefixList struct {
-	// Kept are those of the store, by documents and by people.
-	Kept map[string]string `json:"prefixes"`
-	// WellKnown are others, which every store has: rdf, foaf and the like.
-	WellKnown map[string]string `json:"wellKnown"`
-}
+// PrefixList is the prefixes of a server.
+type PrefixList = api.PrefixList
 
 func prefixPath(name string) string { return "/prefixes/" + url.PathEscape(name) }
 

@@ -9,6 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strconv"
+
+	"github.com/trefoildb/trefoil/internal/api"
 )
 
 // Text searches literals, and changes the predicates whose literals have an index.
@@ -30,23 +32,11 @@ type SearchRequest struct {
 	Scan bool
 }
 
-// SearchHit is a literal that a search found.
-type SearchHit struct {
-	Score      float64  `json:"score"`
-	Text       string   `json:"text"`
-	Lang       string   `json:"lang,omitempty"`
-	Datatype   string   `json:"datatype,omitempty"`
-	Predicates []string `json:"predicates"`
-	// Snippet is a part of the text. The found words stand between U+27E6 and U+27E7.
-	Snippet  string   `json:"snippet"`
-	Subjects []string `json:"subjects,omitempty"`
-}
-
-// SearchResult is the answer to a search, the best hits first.
-type SearchResult struct {
-	Hits []SearchHit `json:"hits"`
-	More bool        `json:"more"`
-}
+// SearchResult is the result of [Text.Search].
+type (
+	SearchResult = api.SearchResult
+	SearchHit    = api.SearchHit
+)
 
 // Search returns the best literals for a query. It sees every change that was acknowledged before.
 func (c *Text) Search(ctx context.Context, r SearchRequest) (s SearchResult, err error) {
@@ -72,25 +62,11 @@ func (c *Text) Search(ctx context.Context, r SearchRequest) (s SearchResult, err
 	return s, nil
 }
 
-// TextPredicate is the state of an indexed predicate on the server that answers. A user with some graphs only gets no
-// counts: they are 0.
-type TextPredicate struct {
-	Predicate string `json:"predicate"`
-	Documents int    `json:"documents"`
-	Words     uint64 `json:"words"`
-	Bytes     int64  `json:"bytes"`
-	Segments  int    `json:"segments"`
-	// Trigrams is set if filters of queries use the index, too. TrigramBytes is about the part of Bytes for them.
-	Trigrams     bool  `json:"trigrams"`
-	TrigramBytes int64 `json:"trigramBytes,omitempty"`
-	Complete     bool  `json:"complete"`
-}
-
 // TextStatus is the state of the text index on the server that answers.
-type TextStatus struct {
-	Predicates []TextPredicate `json:"predicates"`
-	Problem    string          `json:"problem,omitempty"`
-}
+type (
+	TextStatus    = api.TextStatus
+	TextPredicate = api.TextPredicate
+)
 
 // Predicates returns the indexed predicates.
 func (c *Text) Predicates(ctx context.Context) (s TextStatus, err error) {

@@ -8,17 +8,12 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/sparql/parser"
 )
 
 // UpdateResult is the result of an update.
-type UpdateResult struct {
-	Added     int64  // triples that did not exist
-	Deleted   int64  // triples that existed
-	Isolation string // of the update: "snapshot" or "triple", "" if Repeated; see docs/GUARANTEES.md
-	// Repeated is true if an earlier try did the update. Its counts are then unknown.
-	Repeated bool
-}
+type UpdateResult = api.UpdateResult
 
 // Update makes a SPARQL update, durably when it returns. On a lone node it is done as a whole or
 // not at all. In a cluster an update is not atomic (see UpdateResult.Isolation), and a part of it

@@ -9,14 +9,15 @@ import (
 	"net/http"
 	"net/url"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// AddResult is the result of an Add.
-type AddResult struct{ Added, Existing int64 }
-
-// DeleteResult is the result of a delete.
-type DeleteResult struct{ Deleted, Missing int64 }
+// AddResult and DeleteResult count the triples of a change.
+type (
+	AddResult    = api.AddResult
+	DeleteResult = api.DeleteResult
+)
 
 // batchBytes is the size of the documents of a long list. A greater triple is sent alone.
 const batchBytes = 8 << 20

@@ -43,7 +43,10 @@ var layers = map[string][]string{
 	"sparql/plan/cost":       {"triple", "sparql"},
 
 	"rdfload": {"triple", "trie", "links", small},
-	"client":  {"triple", "sparql", "links"},
+	"client":  {"triple", "sparql", "links", "internal/api"},
+
+	// The JSON forms that a node sends and a client reads.
+	"internal/api": {"sparql"},
 
 	"internal/feed":        {"triple", "trie", "internal/systemgraph"},
 	"internal/systemgraph": {"triple"},
@@ -52,7 +55,7 @@ var layers = map[string][]string{
 	"internal/functions": {"triple", "trie", "rdfload", "internal/feed", "internal/systemgraph", "internal/store", small},
 
 	// One machine.
-	"internal/store":          {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/store/synced", small},
+	"internal/store":          {"triple", "internal/api", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/store/synced", small},
 	"internal/store/database": {"triple", "internal/store", "internal/store/synced", small},
 	"internal/store/synced":   {},
 	"internal/backup":         {"triple", "trie", "internal/feed", "internal/systemgraph", "rdfload", "internal/store"},
@@ -72,7 +75,7 @@ var layers = map[string][]string{
 	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/textindex", "internal/textsearch", "internal/turns", "internal/outbound", "internal/graphrights", "internal/prefixes", "internal/systemgraph", small},
 
 	// Many machines. Only internal/cluster itself, the member, knows all parts.
-	"internal/cluster":           {"triple", "trie", "internal/feed", "internal/backup", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", "internal/readtimeout", small},
+	"internal/cluster":           {"triple", "internal/api", "trie", "internal/feed", "internal/backup", "sparql", "recovery", "rdfload", "internal/replica", "internal/store", "internal/readtimeout", small},
 	"internal/cluster/view":      {"trie", "recovery", small},
 	"internal/cluster/gossip":    {"trie", small},
 	"internal/cluster/peer":      {"trie", small},
@@ -80,8 +83,8 @@ var layers = map[string][]string{
 	"internal/cluster/agreement": {"trie", "internal/cluster/view", "internal/store/database", "internal/store/synced", small},
 	"internal/cluster/gate":      {"trie", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", small},
 	"internal/cluster/backfill":  {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes", small},
-	"internal/cluster/upkeep":    {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes", "internal/cluster/backfill", small},
-	"internal/cluster/leader": {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/agreement", "internal/cluster/gossip",
+	"internal/cluster/upkeep":    {"triple", "internal/api", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/throttle", "internal/cluster/writes", "internal/cluster/backfill", small},
+	"internal/cluster/leader": {"triple", "internal/api", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/agreement", "internal/cluster/gossip",
 		"internal/cluster/peer", "internal/cluster/backfill", "internal/cluster/upkeep", small},
 	"internal/cluster/generation": {"trie", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/agreement", "internal/cluster/port"},
 	"internal/cluster/throttle":   {small},
@@ -112,13 +115,13 @@ var layers = map[string][]string{
 
 	// Text search: the core, which is pure, and the index of a node.
 	"internal/textindex":  {},
-	"internal/textsearch": {"triple", "trie", "internal/feed", "internal/systemgraph", "internal/textindex", "internal/store", "internal/derived", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", small},
+	"internal/textsearch": {"triple", "internal/api", "trie", "internal/feed", "internal/systemgraph", "internal/textindex", "internal/store", "internal/derived", "internal/readtimeout", "internal/cluster/view", "internal/cluster/peer", small},
 
-	"internal/server": {"triple", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/readtimeout", "internal/engine", "internal/turns", "internal/cluster/view", "internal/textindex", "internal/textsearch", "internal/audit", "internal/functions", "internal/graphrights", "internal/linkgraph/linkrows", "internal/linkgraph/ranking", "internal/oidc", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
+	"internal/server": {"triple", "internal/api", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/backup", "internal/store", "internal/readtimeout", "internal/engine", "internal/turns", "internal/cluster/view", "internal/textindex", "internal/textsearch", "internal/audit", "internal/functions", "internal/graphrights", "internal/linkgraph/linkrows", "internal/linkgraph/ranking", "internal/oidc", "internal/password", "internal/prefixes", "internal/readcount", "internal/subscriptions", small},
 	"internal/cert":   {"internal/cluster/port", small},
 
 	// The public face: a store in a program, or a node that serves.
-	"node": {"triple", "internal/feed", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/store/database", "internal/engine", "internal/contexts", "internal/outbound", "internal/cluster", "internal/cluster/view",
+	"node": {"triple", "internal/api", "internal/feed", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/store/database", "internal/engine", "internal/contexts", "internal/outbound", "internal/cluster", "internal/cluster/view",
 		"internal/cluster/port", "internal/linkgraph", "internal/textsearch",
 		"internal/server", "internal/audit", "internal/functions", "internal/oidc", "internal/prefixes", "internal/readcount", "internal/subscriptions", "internal/webhook", small},
 

@@ -8,6 +8,7 @@ import (
 	"iter"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/results"
@@ -36,8 +37,8 @@ func (o QueryOptions) params() engine.Params {
 	return engine.Params{Bind: o.Bind, DefaultGraphs: o.DefaultGraphs, NamedGraphs: o.NamedGraphs, Timeout: o.Timeout}
 }
 
-// UpdateResult counts the triples of an update: the new ones, and the deleted ones.
-type UpdateResult struct{ Added, Deleted int64 }
+// UpdateResult is the result of an update.
+type UpdateResult = api.UpdateResult
 
 // Query runs a SELECT and yields its solutions as they are computed. The query sees the
 // store as it is when the loop begins, and ends with the loop. An error ends the
@@ -95,7 +96,7 @@ func (s *Store) Construct(ctx context.Context, query string, o QueryOptions) ite
 // is an error. Updates run one after the other.
 func (s *Store) Update(ctx context.Context, update string, o QueryOptions) (UpdateResult, error) {
 	r, err := s.engine.Update(ctx, update, o.params())
-	return UpdateResult(r), err
+	return UpdateResult{Added: r.Added, Deleted: r.Deleted, Isolation: string(s.engine.Isolation())}, err
 }
 
 // run begins a query, which must have one of the forms.

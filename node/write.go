@@ -7,6 +7,7 @@ import (
 	"fmt"
 	"io"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
@@ -14,29 +15,28 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// AddResult counts the triples of an Add: the new ones, and those that the store had.
-type AddResult struct{ Added, Existing int64 }
-
-// DeleteResult counts the triples of a delete: the deleted ones, and those that the store
-// did not have.
-type DeleteResult struct{ Deleted, Missing int64 }
+// AddResult and DeleteResult count the triples of a change.
+type (
+	AddResult    = api.AddResult
+	DeleteResult = api.DeleteResult
+)
 
 // Add adds triples, all or none. A triple with a zero Graph is in the default graph.
 func (s *Store) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
 	r, err := store.Add(ctx, s.db, triples)
-	return AddResult{r.Added, r.Existing}, err
+	return AddResult{Added: r.Added, Existing: r.Existing}, err
 }
 
 // Delete deletes triples, all or none.
 func (s *Store) Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error) {
 	r, err := store.Delete(ctx, s.db, triples)
-	return DeleteResult{r.Deleted, r.Missing}, err
+	return DeleteResult{Deleted: r.Deleted, Missing: r.Missing}, err
 }
 
 // DeleteMatch deletes all triples that match p.
 func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error) {
 	r, err := store.DeleteMatch(ctx, s.db, p)
-	return DeleteResult{r.Deleted, r.Missing}, err
+	return DeleteResult{Deleted: r.Deleted, Missing: r.Missing}, err
 }
 
 // Annotate sets the annotation that an application attaches to a triple; no data removes

@@ -6,6 +6,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/store"
 )
 
@@ -15,7 +16,7 @@ import (
 func TestEachMemberWithoutView(t *testing.T) {
 	simulate(t, 3, func(t *testing.T, w *world) {
 		send := func(m *machine) (calls int, err error) {
-			err = m.node.EachMember(t.Context(), "nosuch", nil, func(store.Member, []byte, error) { calls++ })
+			err = m.node.EachMember(t.Context(), "nosuch", nil, func(api.Member, []byte, error) { calls++ })
 			return calls, err
 		}
 		first := w.machines[0]

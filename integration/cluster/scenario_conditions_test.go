@@ -11,8 +11,8 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -175,7 +175,7 @@ func (p *play) excluded(args []string) error {
 	m := p.machine(args[0])
 	for _, other := range p.w.up() {
 		s := other.node.Status()
-		if !slices.ContainsFunc(s.Excluded, func(e store.ExcludedMachine) bool { return e.Address == m.address() }) {
+		if !slices.ContainsFunc(s.Excluded, func(e api.ExcludedMachine) bool { return e.Address == m.address() }) {
 			return fmt.Errorf("%s does not list it: %+v", other.name, s.Excluded)
 		}
 	}

@@ -11,7 +11,7 @@ import (
 	"strings"
 	"time"
 
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/api"
 )
 
 // answerLimit is how long, in virtual time, an answer may take that needs no other machine.
@@ -25,20 +25,20 @@ func (p *play) answers(args []string) error {
 		texts = len(args)
 	}
 	for _, m := range p.list(args[:texts]) {
-		api, err := p.api(m)
+		answerer, err := p.api(m)
 		if err != nil {
 			return err
 		}
 		for _, path := range []string{"/status", "/metrics", "/healthz"} {
 			began, got := time.Now(), httptest.NewRecorder()
-			api.ServeHTTP(got, httptest.NewRequestWithContext(p.w.t.Context(), http.MethodGet, path, nil))
+			answerer.ServeHTTP(got, httptest.NewRequestWithContext(p.w.t.Context(), http.MethodGet, path, nil))
 			if took := time.Since(began); got.Code != http.StatusOK || took > answerLimit {
 				return fmt.Errorf("%s of %s answered %d in %s: %s", path, m.name, got.Code, took, got.Body)
 			}
 			if path != "/status" {
 				continue
 			}
-			var s store.Status
+			var s api.Status
 			if err := json.Unmarshal(got.Body.Bytes(), &s); err != nil {
 				return err
 			}

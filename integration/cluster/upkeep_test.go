@@ -14,9 +14,9 @@ import (
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -83,7 +83,7 @@ func (w *world) mustScrub() (found scrubbed) {
 
 type scrubbed struct{ differences, repaired, left int64 }
 
-func (w *world) mustCheck() (report check.Report) {
+func (w *world) mustCheck() (report api.CheckReport) {
 	w.t.Helper()
 	m := w.any()
 	w.eventually("check", func(ctx context.Context) (err error) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
@@ -129,7 +130,7 @@ func (w *world) checkCopies() {
 			}
 		}
 		sn.Close()
-		i := slices.IndexFunc(s.Members, func(member store.Member) bool { return member.Address == m.address() })
+		i := slices.IndexFunc(s.Members, func(member api.Member) bool { return member.Address == m.address() })
 		if got := s.Members[i].Copies; got != rows || rows == 0 {
 			w.t.Errorf("machine %s has %d copies by the status, and %d rows", m.name, got, rows)
 		}

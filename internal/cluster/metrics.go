@@ -8,12 +8,12 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/cluster/backfill"
 	"github.com/trefoildb/trefoil/internal/cluster/changes"
 	"github.com/trefoildb/trefoil/internal/cluster/leader"
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/replica/batchlog"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 )
 
@@ -40,12 +40,12 @@ type metric struct {
 
 // reading holds values read once a collection.
 type reading struct {
-	status   store.Status
+	status   api.Status
 	writes   writes.Stats
 	batches  int
 	backfill backfill.Progress
 	lease    float64
-	scrub    store.Scrub
+	scrub    api.Scrub
 	tombs    int64
 	log      batchlog.Stats
 	oldest   float64 // age in seconds of the oldest batch in the log

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/cluster/reads"
@@ -254,7 +255,7 @@ var errDown = errors.New("the machine is down")
 // for each of them, one call at a time, with its answer or the reason why there is none. A node alone
 // has no other members. A member that was started again does not know the others before it has a view: until then
 // the error is [store.ErrUnavailable].
-func (n *Node) EachMember(ctx context.Context, method string, body []byte, take func(m store.Member, answer []byte, err error)) error {
+func (n *Node) EachMember(ctx context.Context, method string, body []byte, take func(m api.Member, answer []byte, err error)) error {
 	v := n.View()
 	switch {
 	case v != nil:
@@ -266,7 +267,7 @@ func (n *Node) EachMember(ctx context.Context, method string, body []byte, take 
 }
 
 // eachMemberOf is EachMember for the members of a view.
-func (n *Node) eachMemberOf(ctx context.Context, v *view.View, method string, body []byte, take func(m store.Member, answer []byte, err error)) {
+func (n *Node) eachMemberOf(ctx context.Context, v *view.View, method string, body []byte, take func(m api.Member, answer []byte, err error)) {
 	// 1. Send to those that are up, all at once.
 	states := n.memberStates(v)
 	var mu sync.Mutex

@@ -9,6 +9,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/upkeep"
 	"github.com/trefoildb/trefoil/internal/protocol"
@@ -32,19 +33,19 @@ type status struct {
 	err       func() error // why this node ends by itself, nil if it does not
 
 	mu   sync.Mutex
-	kept store.Status // guarded by mu: the last status of a leader
+	kept api.Status // guarded by mu: the last status of a leader
 	at   time.Duration
 	has  bool
 }
 
 // keep records a leader's status. It is as old as the request for it.
-func (c *status) keep(s store.Status, asked time.Duration) {
+func (c *status) keep(s api.Status, asked time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.kept, c.at, c.has = s, asked, true
 }
 
-func (c *status) last() (s store.Status, at time.Duration, ok bool) {
+func (c *status) last() (s api.Status, at time.Duration, ok bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	return c.kept, c.at, c.has
@@ -52,7 +53,7 @@ func (c *status) last() (s store.Status, at time.Duration, ok bool) {
 
 // Status returns the state of the cluster from the leader. If no leader is reached, it is the
 // state known to this node. If the node is alone, it is the state of its store.
-func (c *status) Status() store.Status {
+func (c *status) Status() api.Status {
 	own := c.store.Status()
 	if c.alone() {
 		own.Members[0].Address = c.peers.address
@@ -69,7 +70,7 @@ func (c *status) Status() store.Status {
 }
 
 // ofCluster returns the state of the cluster from the leader or, if none is reached, from this node.
-func (c *status) ofCluster() store.Status {
+func (c *status) ofCluster() api.Status {
 	if what := c.admission.waiting(); what != "" {
 		s := c.local()
 		s.Cluster, s.Waiting = c.cfg.Name, what
@@ -86,7 +87,7 @@ func (c *status) ofCluster() store.Status {
 	return s
 }
 
-func (c *status) ofLeader(ctx context.Context) (s store.Status, err error) {
+func (c *status) ofLeader(ctx context.Context) (s api.Status, err error) {
 	if c.agreement().IsLeader() {
 		return c.local(), nil
 	}
@@ -106,11 +107,11 @@ func (c *status) answer(context.Context, peer.Header, []byte) ([]byte, error) {
 
 // local returns the state of the cluster by this node's own records. Only a leader has the
 // members' reports.
-func (c *status) local() (s store.Status) {
+func (c *status) local() (s api.Status) {
 	v := c.View()
 	if v == nil {
 		s.Waiting = "this machine is no member yet"
-		s.Members = []store.Member{} // null in JSON is not the list that clients expect
+		s.Members = []api.Member{} // null in JSON is not the list that clients expect
 		return s
 	}
 	s.Cluster, s.Generation, s.Epoch, s.Phase = v.Cluster, v.Generation, v.Epoch, v.Phase.String()
@@ -125,7 +126,7 @@ func (c *status) local() (s store.Status) {
 		s.StoredCopies = v.Bears() + 1
 	}
 	for _, e := range v.Excluded {
-		s.Excluded = append(s.Excluded, store.ExcludedMachine{ID: e.ID.String(), Address: e.Address, Epoch: e.Epoch, Why: e.Why})
+		s.Excluded = append(s.Excluded, api.ExcludedMachine{ID: e.ID.String(), Address: e.Address, Epoch: e.Epoch, Why: e.Why})
 	}
 	for _, l := range v.Lost {
 		s.LostRanges = append(s.LostRanges, store.NewLostRange(triple.Range{Lo: l.Lo, Hi: l.Hi}, l.Epoch))
@@ -198,7 +199,7 @@ func (c *status) refresh(ctx context.Context) {
 // withoutLeader returns the state of the cluster if no leader is reached: the last report of one,
 // with this node's epoch and the members which do not answer it. If the report is of an earlier
 // epoch or missing, withoutLeader returns this node's own state.
-func (c *status) withoutLeader(unreached error) store.Status {
+func (c *status) withoutLeader(unreached error) api.Status {
 	s := c.local()
 	said, at, ok := c.last()
 	if !ok || said.Generation != s.Generation || said.Epoch < s.Epoch {
@@ -216,7 +217,7 @@ func (c *status) withoutLeader(unreached error) store.Status {
 	said.Stale = (c.now() - at).Seconds()
 	said.Waiting = fmt.Sprintf("a leader, which is not reached; the rest is what it said %s ago: %s",
 		time.Duration(said.Stale*float64(time.Second)).Round(time.Second), unreached)
-	said.Members = append([]store.Member(nil), said.Members...)
+	said.Members = append([]api.Member(nil), said.Members...)
 	for i := range said.Members {
 		said.Members[i].Lease, said.Members[i].Slow = 0, 0
 	}
@@ -225,7 +226,7 @@ func (c *status) withoutLeader(unreached error) store.Status {
 }
 
 // markDown marks members as down if they do not answer this node's gossip.
-func (c *status) markDown(members []store.Member) {
+func (c *status) markDown(members []api.Member) {
 	for id, p := range c.gossiped() {
 		for i := range members {
 			if m := &members[i]; m.ID == id.String() && !p.Alive && id != c.self {

@@ -10,6 +10,7 @@ import (
 	"sync"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/backup"
 	"github.com/trefoildb/trefoil/internal/cluster/changes"
 	"github.com/trefoildb/trefoil/internal/cluster/loads"
@@ -19,7 +20,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -232,7 +232,7 @@ func (t *triples) Backup(ctx context.Context, w io.Writer) error {
 
 // Check verifies all copies of all triples, see [upkeep.Upkeep.Check]. If the node is alone, it
 // verifies its store.
-func (t *triples) Check(ctx context.Context) (check.Report, error) {
+func (t *triples) Check(ctx context.Context) (api.CheckReport, error) {
 	if t.alone() {
 		return t.store.Check(ctx)
 	}

@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -23,7 +24,7 @@ const methodVersions = "cluster/versions"
 
 // Where returns the places of t under the adopted view, and what the machines have of it now. Each
 // member is requested at the same time. A member without an answer has unknown rows.
-func (n *Node) Where(ctx context.Context, t triple.Triple) (w store.Whereabouts, err error) {
+func (n *Node) Where(ctx context.Context, t triple.Triple) (w api.Whereabouts, err error) {
 	if err := t.Check(); err != nil {
 		return w, err
 	}
@@ -80,7 +81,7 @@ func (n *Node) has(ctx context.Context, t triple.Triple) (bool, error) {
 }
 
 // placesUnder returns the places of a triple under base and, while the layout changes, under target.
-func placesUnder(v *view.View, key []byte) ([]store.Where, error) {
+func placesUnder(v *view.View, key []byte) ([]api.Where, error) {
 	all, err := store.PlacesOf(v.Base, key)
 	if err != nil || v.Phase != recovery.Fill && v.Phase != recovery.Serve {
 		return all, err
@@ -111,7 +112,7 @@ func placesUnder(v *view.View, key []byte) ([]store.Where, error) {
 }
 
 // strays returns entries for rows on machines without a place for them.
-func strays(places []store.Where, v *view.View, rows map[string]map[string]string) (all []store.Where) {
+func strays(places []api.Where, v *view.View, rows map[string]map[string]string) (all []api.Where) {
 	has := map[[2]string]bool{}
 	for _, p := range places {
 		has[[2]string{p.Version, p.Machine}] = true
@@ -120,7 +121,7 @@ func strays(places []store.Where, v *view.View, rows map[string]map[string]strin
 		id := m.ID.String()
 		for _, version := range []string{"spo", "pos", "osp", "gspo", store.VersionReplica} {
 			if row := rows[id][version]; row != "" && row != store.RowMissing && !has[[2]string{version, id}] {
-				all = append(all, store.Where{Version: version, Machine: id, Why: "no place: left from an earlier layout, and not read; it is deleted when the cluster is idle"})
+				all = append(all, api.Where{Version: version, Machine: id, Why: "no place: left from an earlier layout, and not read; it is deleted when the cluster is idle"})
 			}
 		}
 	}
@@ -129,15 +130,15 @@ func strays(places []store.Where, v *view.View, rows map[string]map[string]strin
 
 // memberStates returns the address and the state of the members of a view by ID. A machine of the
 // layout that is no member is not in it.
-func (n *Node) memberStates(v *view.View) map[string]store.Member {
-	var all []store.Member
+func (n *Node) memberStates(v *view.View) map[string]api.Member {
+	var all []api.Member
 	for _, m := range v.Members {
-		all = append(all, store.Member{ID: m.ID.String(), Address: m.Address, State: string(m.State)})
+		all = append(all, api.Member{ID: m.ID.String(), Address: m.Address, State: string(m.State)})
 	}
 	n.markDown(all)
-	states := map[string]store.Member{}
+	states := map[string]api.Member{}
 	for _, machine := range v.Base.Placement.Machines() {
-		states[machine.String()] = store.Member{State: "down"}
+		states[machine.String()] = api.Member{State: "down"}
 	}
 	for _, m := range all {
 		states[m.ID] = m
@@ -160,7 +161,7 @@ func (n *Node) versionsOf(ctx context.Context, v *view.View, key []byte) (rows m
 	}
 	local, err := n.store.VersionRows(ctx, key)
 	record(n.self.String(), local, err)
-	n.eachMemberOf(ctx, v, methodVersions, key, func(m store.Member, answer []byte, err error) {
+	n.eachMemberOf(ctx, v, methodVersions, key, func(m api.Member, answer []byte, err error) {
 		var got map[string]string
 		if err == nil {
 			err = json.Unmarshal(answer, &got)

@@ -11,8 +11,8 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"go.uber.org/goleak"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
@@ -56,7 +56,7 @@ func add(t testing.TB, s *Store, triples ...triple.Triple) store.Result {
 }
 
 // checked fails the test if the store is damaged, and returns the report.
-func checked(t testing.TB, s *Store) check.Report {
+func checked(t testing.TB, s *Store) api.CheckReport {
 	t.Helper()
 	report, err := s.Check(ctx)
 	if err != nil {

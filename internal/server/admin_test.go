@@ -12,10 +12,10 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/internal/store/check"
 )
 
 func TestToken(t *testing.T) {
@@ -172,7 +172,7 @@ func TestBackupsAtATime(t *testing.T) {
 func TestCheck(t *testing.T) {
 	s, db := serveTriples(t, sampleQuads, Options{})
 	got := s.get("/check")
-	var report check.Report
+	var report api.CheckReport
 	if err := json.Unmarshal([]byte(got.body), &report); err != nil || got.status != 200 || report.Triples != db.Status().Triples || report.Problems == nil {
 		t.Errorf("%d %s", got.status, got.body)
 	}

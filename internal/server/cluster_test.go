@@ -17,6 +17,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/response"
@@ -60,13 +61,13 @@ func (s *spread) Write(ctx context.Context, c store.Change) (store.Result, error
 	return r, err
 }
 
-func (s *spread) Status() store.Status {
+func (s *spread) Status() api.Status {
 	status := s.Store.Status()
 	status.Cluster, status.Phase = "photos", "fill"
 	status.Members[0].Address = "10.0.0.1:7333"
-	status.Members[0].Walk = &store.Walk{Rows: 5, Left: 7}
+	status.Members[0].Walk = &api.Walk{Rows: 5, Left: 7}
 	for _, id := range s.others {
-		status.Members = append(status.Members, store.Member{ID: id.String(), State: "up"})
+		status.Members = append(status.Members, api.Member{ID: id.String(), State: "up"})
 	}
 	return status
 }
@@ -273,7 +274,7 @@ func (m *members) NoMajority() bool { return m.alone }
 
 func (m *members) Address() string { return "10.0.0.1:7333" }
 
-func (m *members) EachMember(ctx context.Context, method string, body []byte, take func(store.Member, []byte, error)) error {
+func (m *members) EachMember(ctx context.Context, method string, body []byte, take func(api.Member, []byte, error)) error {
 	if m.err != nil {
 		return m.err
 	}
@@ -282,7 +283,7 @@ func (m *members) EachMember(ctx context.Context, method string, body []byte, ta
 		if peer != nil {
 			answer, err = peer(ctx, method, body)
 		}
-		take(store.Member{ID: id.String(), Address: fmt.Sprintf("10.0.0.%d:7333", id)}, answer, err)
+		take(api.Member{ID: id.String(), Address: fmt.Sprintf("10.0.0.%d:7333", id)}, answer, err)
 	}
 	return nil
 }
@@ -425,7 +426,7 @@ func TestMembers(t *testing.T) {
 	s := serveSpread(t, &spread{Store: db}, Options{Cluster: c})
 	for _, path := range []string{"/cluster/leave", "/cluster/leave?machine=" + id.String(), "/cluster/remove?machine=" + id.String(), "/cluster/accept-loss", "/cluster/copies?copies=4"} {
 		got := s.do("POST", path, "")
-		var status store.Status
+		var status api.Status
 		if err := json.Unmarshal([]byte(got.body), &status); err != nil || got.status != 200 || status.Cluster != "photos" {
 			t.Errorf("%s: %d %s", path, got.status, got.body)
 		}
@@ -460,7 +461,7 @@ func TestNoMembers(t *testing.T) {
 			s.do("POST", path, "").wantError(t, 409, problem.KindConflict, "", "not part of a cluster")
 		}
 		// The free bytes of the disk change between two answers.
-		read := func(path string) (status store.Status) {
+		read := func(path string) (status api.Status) {
 			got := s.get(path)
 			if err := json.Unmarshal([]byte(got.body), &status); err != nil || got.status != 200 || status.FreeBytes <= 0 {
 				t.Errorf("%s: %d %s: %v", path, got.status, got.body, err)
@@ -477,7 +478,7 @@ func TestNoMembers(t *testing.T) {
 // A cluster's members have addresses of their own.
 func TestStatusOfCluster(t *testing.T) {
 	s := serveSpread(t, &spread{Store: newStore(t)}, Options{})
-	var status store.Status
+	var status api.Status
 	if err := json.Unmarshal([]byte(s.get("/cluster/status").body), &status); err != nil {
 		t.Fatal(err)
 	}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/internal/server/triples"
@@ -92,7 +93,7 @@ func TestLoadRejects(t *testing.T) {
 	if got.Read != 4 || got.New != 3 || got.Rejected != 3 || len(got.Rejects) != 3 {
 		t.Fatalf("%+v", got)
 	}
-	for i, want := range []triples.Rejected{
+	for i, want := range []api.Reject{
 		{Where: "body:2:23", Message: "", Statement: "<http://a> <http://b> ."},
 		{Where: "body:5:23", Message: "", Statement: "<http://a> <http://b> \"3"},
 		{Where: "body:7:19", Message: "", Statement: "_:x <http://b> <no scheme> ."},

@@ -11,8 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/feed"
-	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // The one member of a node's status is at the address that was asked.
@@ -23,7 +23,7 @@ func TestStatusAddress(t *testing.T) {
 		t.Fatal(err)
 	}
 	defer resp.Body.Close()
-	var status store.Status
+	var status api.Status
 	if err := json.NewDecoder(resp.Body).Decode(&status); err != nil {
 		t.Fatal(err)
 	}

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/store"
 )
@@ -26,7 +27,7 @@ func TestWhere(t *testing.T) {
 		{[]string{"s", "<http://ex/a>", "p", "a", "o", `"x"`}, false, "spo pos osp"},
 	} {
 		got := s.get(target("/where", test.parameters...))
-		var at store.Whereabouts
+		var at api.Whereabouts
 		if err := json.Unmarshal([]byte(got.body), &at); err != nil || got.status != 200 {
 			t.Fatalf("%q: %d %s", test.parameters, got.status, got.body)
 		}

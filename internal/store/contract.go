@@ -9,8 +9,8 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/feed"
-	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/rdfload"
@@ -106,11 +106,11 @@ type AnnotationReader interface {
 type Upkeep interface {
 	Backup(ctx context.Context, w io.Writer) error
 	// Check verifies every row and changes nothing.
-	Check(ctx context.Context) (check.Report, error)
-	Status() Status
+	Check(ctx context.Context) (api.CheckReport, error)
+	Status() api.Status
 	// Where returns the places of a triple, and which machines have it. The triple need not be
 	// stored.
-	Where(ctx context.Context, t triple.Triple) (Whereabouts, error)
+	Where(ctx context.Context, t triple.Triple) (api.Whereabouts, error)
 	// SegmentMap returns the owners of the partitions, and of at most limit segments behind the first
 	// offset ones.
 	SegmentMap(ctx context.Context, offset, limit int) (SegmentMap, error)

@@ -13,7 +13,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 	"go.uber.org/goleak"
 
-	"github.com/trefoildb/trefoil/internal/store/check"
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload"
@@ -94,7 +94,7 @@ func all(t testing.TB, sn *Snapshot, p triple.Pattern, o ReadOptions) []triple.T
 }
 
 // checked fails the test if the store is damaged, and returns the report.
-func checked(t testing.TB, s *Store) check.Report {
+func checked(t testing.TB, s *Store) api.CheckReport {
 	t.Helper()
 	report, err := s.Check(ctx)
 	if err != nil {

@@ -8,6 +8,8 @@ import (
 	"time"
 
 	"github.com/prometheus/client_golang/prometheus"
+
+	"github.com/trefoildb/trefoil/internal/api"
 )
 
 // metrics counts the store's work. Its zero value counts from zero.
@@ -67,7 +69,7 @@ type metric struct {
 // reading is the values that one collection reads once.
 type reading struct {
 	store      *Store
-	status     Status
+	status     api.Status
 	memTable   float64
 	wal        float64
 	readAmp    float64

@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2/vfs"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/backup"
 	"github.com/trefoildb/trefoil/internal/store/check"
@@ -90,10 +91,10 @@ func unpack(ctx context.Context, fs vfs.FS, dir string, r io.Reader) error {
 }
 
 // Check verifies a snapshot of the store; see package check.
-func (s *Store) Check(ctx context.Context) (check.Report, error) {
+func (s *Store) Check(ctx context.Context) (api.CheckReport, error) {
 	sn, err := s.Snapshot()
 	if err != nil {
-		return check.Report{}, fault.Wrap("check", err)
+		return api.CheckReport{}, fault.Wrap("check", err)
 	}
 	defer sn.Close()
 	_, isMember := s.Identity()

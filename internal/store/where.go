@@ -10,52 +10,13 @@ import (
 	"strings"
 	"sync/atomic"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-// Whereabouts reports the places of one triple, and which machines have it.
-type Whereabouts struct {
-	// Stored reports whether the triple is stored. If that cannot be read, it is false, and Unknown is
-	// the reason.
-	Stored  bool   `json:"stored"`
-	Unknown string `json:"unknown,omitempty"`
-	// Required is the number of distinct machines that must have the triple if it is stored, Holding
-	// the number of machines that have returned a row of SPO, POS or OSP, or a replica.
-	Required int `json:"required"`
-	Holding  int `json:"holding"`
-
-	Epoch  uint64  `json:"epoch"`
-	Phase  string  `json:"phase,omitempty"` // of the cluster's view
-	Places []Where `json:"places"`
-}
-
-// Where is one place of a triple: a version or a replica on a machine.
-type Where struct {
-	Version string `json:"version"` // "spo", "pos", "osp", "gspo" or "replica"
-	Machine string `json:"machine"`
-	Address string `json:"address"`
-	State   string `json:"state"` // of the machine: "up", "spare", "leaving" or "down"
-	// Ring is the place of the machine on the ring, clockwise from 1; 0 if it is not on it.
-	Ring int `json:"ring"`
-	// Segment contains the key of the version. A replica has none.
-	Segment *WhereSegment `json:"segment,omitempty"`
-	// Row is RowPresent, RowMissing, RowDeleted or RowUnknown, as the machine's disk has it.
-	Row   string `json:"row"`
-	Error string `json:"error,omitempty"` // why Row is unknown
-	Why   string `json:"why"`             // why this machine has the place, as text
-}
-
-// WhereSegment is a segment, its partition, and its bounds as text; "" is the end of the space.
-type WhereSegment struct {
-	ID        uint64 `json:"id"`
-	Partition uint32 `json:"partition"`
-	From      string `json:"from"`
-	Until     string `json:"until"`
-}
 
 // What a machine has of a version.
 const (
@@ -69,7 +30,7 @@ const (
 const VersionReplica = "replica"
 
 // Where returns the places of t on this machine, which has all of a lone store.
-func (s *Store) Where(ctx context.Context, t triple.Triple) (w Whereabouts, err error) {
+func (s *Store) Where(ctx context.Context, t triple.Triple) (w api.Whereabouts, err error) {
 	if err := t.Check(); err != nil {
 		return w, err
 	}
@@ -96,16 +57,16 @@ func (s *Store) Where(ctx context.Context, t triple.Triple) (w Whereabouts, err 
 
 // PlacesOf returns the places of a triple under a layout, of which key is the row in SPO. The caller
 // sets Address, State, Row and Error.
-func PlacesOf(l recovery.Layout, key []byte) ([]Where, error) {
+func PlacesOf(l recovery.Layout, key []byte) ([]api.Where, error) {
 	places, err := l.Places(key)
 	if err != nil {
 		return nil, fault.Wrap("places of a triple", err)
 	}
 	// The extra replicas come last, because they depend on the owners of the rows.
 	owners := map[trie.MachineID]bool{}
-	all := make([]Where, 0, len(places))
+	all := make([]api.Where, 0, len(places))
 	for i, p := range places {
-		w := Where{Version: p.Order.String(), Machine: p.Machine.String(), Ring: ringPlace(l, p.Machine)}
+		w := api.Where{Version: p.Order.String(), Machine: p.Machine.String(), Ring: ringPlace(l, p.Machine)}
 		if p.Extra {
 			w.Version = VersionReplica
 			w.Why = fmt.Sprintf("the rows of spo, pos and osp are on %d of %d machines that must have the triple; this one is the next on the ring", len(owners), l.Required())
@@ -121,7 +82,7 @@ func PlacesOf(l recovery.Layout, key []byte) ([]Where, error) {
 			return nil, fault.Wrap("places of a triple", err)
 		}
 		segment := l.Trie.Lookup(version)
-		w.Segment = &WhereSegment{ID: segment.ID, Partition: segment.Partition, From: placeOf(segment.Lo), Until: placeOf(segment.Hi)}
+		w.Segment = &api.WhereSegment{ID: segment.ID, Partition: segment.Partition, From: placeOf(segment.Lo), Until: placeOf(segment.Hi)}
 		w.Why = fmt.Sprintf("it owns partition %d, which has segment %d", segment.Partition, segment.ID)
 		if i == 0 {
 			w.Why += "; it stamps the changes of the triple"
@@ -205,7 +166,7 @@ type MapMachine struct {
 
 // MapSegment is one segment. It may lie in several orders: in Order and all that follow up to Last.
 type MapSegment struct {
-	WhereSegment
+	api.WhereSegment
 	Order string `json:"order"`
 	Last  string `json:"last"`
 	Owner int    `json:"owner"` // a place in Machines
@@ -341,7 +302,7 @@ func stateOf(j *recovery.Joint, s trie.Segment, isLost func(trie.Segment) bool) 
 }
 
 func mapSegment(s trie.Segment, owner, next int, state string) MapSegment {
-	m := MapSegment{WhereSegment: WhereSegment{ID: s.ID, Partition: s.Partition, From: boundText(s.Lo), Until: boundText(s.Hi)},
+	m := MapSegment{WhereSegment: api.WhereSegment{ID: s.ID, Partition: s.Partition, From: boundText(s.Lo), Until: boundText(s.Hi)},
 		Order: triple.SPO.String(), Last: triple.GSPO.String(), Owner: owner, State: state}
 	if next != owner {
 		m.Next = &next

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
@@ -189,7 +190,7 @@ func TestTrigramSetting(t *testing.T) {
 			t.Errorf("%v are candidates for %q", found, text)
 		}
 	}
-	status := func() PredicateStatus {
+	status := func() api.TextPredicate {
 		t.Helper()
 		list, err := f.index.Status(f.ctx())
 		if err != nil || len(list) != 1 {

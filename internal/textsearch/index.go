@@ -14,6 +14,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/notify"
@@ -273,27 +274,13 @@ func (x *Index) Await(ctx context.Context) error {
 	})
 }
 
-// PredicateStatus is how far the index of a predicate is on one machine.
-type PredicateStatus struct {
-	Predicate string `json:"predicate"`
-	Documents int    `json:"documents"`
-	Words     uint64 `json:"words"`
-	Bytes     int64  `json:"bytes"`
-	Segments  int    `json:"segments"`
-	// Trigrams is set if the segments shall have trigrams, and TrigramBytes is about the part of Bytes that these take.
-	Trigrams     bool  `json:"trigrams"`
-	TrigramBytes int64 `json:"trigramBytes,omitempty"`
-	// Complete is set if the machine has all of its partitions.
-	Complete bool `json:"complete"`
-}
-
 // Status returns the state of the indexed predicates on this machine.
-func (x *Index) Status(ctx context.Context) ([]PredicateStatus, error) {
+func (x *Index) Status(ctx context.Context) ([]api.TextPredicate, error) {
 	set, err := x.readSettings(ctx)
 	if err != nil {
 		return nil, err
 	}
-	list := make([]PredicateStatus, len(set.predicates))
+	list := make([]api.TextPredicate, len(set.predicates))
 	s := x.state.Load()
 	l, wanted := x.wanted()
 	for i, predicate := range set.predicates {

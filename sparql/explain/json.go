@@ -83,6 +83,40 @@ func appendField(dst []byte, name, value string) ([]byte, error) {
 	return append(append(append(append(dst, '"'), name...), `":`...), text...), err
 }
 
+// UnmarshalJSON decodes the result of MarshalJSON. It decodes the tree at once, for the same reason.
+func (p *Plan) UnmarshalJSON(text []byte) error {
+	var wire wirePlan
+	if err := json.Unmarshal(text, &wire); err != nil {
+		return err
+	}
+	*p = *wire.plan()
+	return nil
+}
+
+// wirePlan is a plan as JSON.
+type wirePlan struct {
+	Operator, Detail   string
+	Estimate           *float64 // null if it is unknown
+	Rows, Reads, Nanos int64
+	Memory, Spilled    int64
+	Warning            string
+	Inputs             []*wirePlan
+}
+
+func (w *wirePlan) plan() *Plan {
+	p := &Plan{Operator: w.Operator, Detail: func() string { return w.Detail }, Estimate: -1, Rows: w.Rows, Reads: w.Reads, Nanos: w.Nanos,
+		Memory: w.Memory, Spilled: w.Spilled, Warning: w.Warning}
+	if w.Estimate != nil {
+		p.Estimate = *w.Estimate
+	}
+	for _, in := range w.Inputs {
+		if in != nil {
+			p.Inputs = append(p.Inputs, in.plan())
+		}
+	}
+	return p
+}
+
 // known reports whether there is an estimate.
 func (p *Plan) known() bool {
 	return p.Estimate >= 0 && !math.IsInf(p.Estimate, 0) && !math.IsNaN(p.Estimate)

@@ -5,7 +5,6 @@ package target
 import (
 	"context"
 	"encoding/base64"
-	"encoding/json"
 	"errors"
 	"fmt"
 	"io"
@@ -295,27 +294,10 @@ func (l *local) RemovePrefix(ctx context.Context, name string) error {
 }
 
 // Status implements [upkeep].
-func (l *local) Status(context.Context) (s client.Status, err error) {
-	return s, asJSON(l.store.Status(), &s)
-}
+func (l *local) Status(context.Context) (client.Status, error) { return l.store.Status(), nil }
 
 // Check implements [upkeep].
-func (l *local) Check(ctx context.Context) (r client.CheckReport, err error) {
-	found, err := l.store.Check(ctx)
-	if err != nil {
-		return r, err
-	}
-	return r, asJSON(found, &r)
-}
-
-// asJSON copies a value of a store as a node sends it, so a directory and a server give the same.
-func asJSON(from, to any) error {
-	text, err := json.Marshal(from)
-	if err != nil {
-		return err
-	}
-	return json.Unmarshal(text, to)
-}
+func (l *local) Check(ctx context.Context) (client.CheckReport, error) { return l.store.Check(ctx) }
 
 // Backup implements [upkeep].
 func (l *local) Backup(ctx context.Context, w io.Writer) error { return l.store.Backup(ctx, w) }

@@ -5,19 +5,19 @@ package leader
 import (
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/cluster/upkeep"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/protocol"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 )
 
 // Members describes the members of a view. Only a leader has their reports.
-func (l *Leader) Members(v *view.View) []store.Member {
+func (l *Leader) Members(v *view.View) []api.Member {
 	now := l.options.Now()
 	l.grants.mu.Lock()
 	defer l.grants.mu.Unlock()
-	all := make([]store.Member, len(v.Members))
+	all := make([]api.Member, len(v.Members))
 	for i := range v.Members {
 		all[i] = l.grants.member(&v.Members[i], v, now, l.options.FailureTimeout)
 	}
@@ -25,8 +25,8 @@ func (l *Leader) Members(v *view.View) []store.Member {
 }
 
 // member describes a member. The lock is held.
-func (g *grants) member(m *view.Member, v *view.View, now, failureTimeout time.Duration) store.Member {
-	s := store.Member{ID: m.ID.String(), Address: m.Address, State: string(m.State), Incarnation: m.Incarnation, Protocol: protocol.Name(m.Minor)}
+func (g *grants) member(m *view.Member, v *view.View, now, failureTimeout time.Duration) api.Member {
+	s := api.Member{ID: m.ID.String(), Address: m.Address, State: string(m.State), Incarnation: m.Incarnation, Protocol: protocol.Name(m.Minor)}
 	if g.term == 0 {
 		return s
 	}
@@ -48,7 +48,7 @@ func (g *grants) member(m *view.Member, v *view.View, now, failureTimeout time.D
 	}
 	s.Slow, s.Damaged = g.accusers(m.ID), r.Damaged
 	if w := r.Walk; w != nil && v.Phase == recovery.Fill && r.Epoch == v.Epoch && !r.Walked {
-		s.Walk = &store.Walk{Rows: w.Rows, Repaired: w.Repaired, Left: w.Left, Damaged: w.Damaged, Resumed: w.Resumed, ETA: w.ETA}
+		s.Walk = &api.Walk{Rows: w.Rows, Repaired: w.Repaired, Left: w.Left, Damaged: w.Damaged, Resumed: w.Resumed, ETA: w.ETA}
 	}
 	return s
 }

@@ -8,10 +8,10 @@ import (
 	"fmt"
 	"math/bits"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
-	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -28,7 +28,7 @@ type comparison struct {
 	rows        [len(triple.Orders)]int64
 	annotations int64
 	// problem takes each difference.
-	problem func(check.Problem)
+	problem func(api.Problem)
 }
 
 // run compares all copies.
@@ -79,10 +79,10 @@ func (c *comparison) countRows(m trie.MachineID, d *replica.ScrubDigests) {
 	c.report.Foreign += d.Foreign
 	c.report.Unreadable += d.Unreadable
 	if d.Foreign > 0 {
-		c.problem(check.Problem{Machine: m.String(), Message: fmt.Sprintf("%d rows are in segments of other machines", d.Foreign)})
+		c.problem(api.Problem{Machine: m.String(), Message: fmt.Sprintf("%d rows are in segments of other machines", d.Foreign)})
 	}
 	if d.Unreadable > 0 {
-		c.problem(check.Problem{Machine: m.String(), Message: fmt.Sprintf("%d rows make no sense", d.Unreadable)})
+		c.problem(api.Problem{Machine: m.String(), Message: fmt.Sprintf("%d rows make no sense", d.Unreadable)})
 	}
 }
 
@@ -155,7 +155,7 @@ func (c *comparison) compareRows(ctx context.Context, scan scanRequest) error {
 		// halved.
 		halves, ok := scan.split()
 		if !ok {
-			c.problem(check.Problem{Message: fmt.Sprintf("the rows of one bucket are more than %d bytes on machine %s: they are not compared", listBytes, m)})
+			c.problem(api.Problem{Message: fmt.Sprintf("the rows of one bucket are more than %d bytes on machine %s: they are not compared", listBytes, m)})
 			c.report.Left++
 			return nil
 		}

@@ -11,9 +11,9 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -23,7 +23,7 @@ type scrubber struct {
 	purger *purger
 
 	mu    sync.Mutex
-	scrub store.Scrub
+	scrub api.Scrub
 	ended time.Time // of the last scrub
 }
 
@@ -53,7 +53,7 @@ func (sc *scrubber) Scrub(ctx context.Context) (Report, error) {
 	defer cancel()
 	start := time.Now()
 	c := &comparison{scrubber: sc, view: v, repair: true, scan: scanRequest{rate: max(sc.options.ScrubRate, 0)}}
-	c.problem = func(p check.Problem) {
+	c.problem = func(p api.Problem) {
 		sc.options.Logger.Warn("copies differ", "machine", p.Machine, "order", p.Order, "triple", p.Triple, "problem", p.Message)
 	}
 	err = c.run(ctx)
@@ -79,10 +79,10 @@ func (sc *scrubber) record(r Report, err error) {
 }
 
 // Status returns the scrubs led by this node, nil if none.
-func (sc *scrubber) Status() *store.Scrub {
+func (sc *scrubber) Status() *api.Scrub {
 	sc.mu.Lock()
 	defer sc.mu.Unlock()
-	if sc.scrub == (store.Scrub{}) {
+	if sc.scrub == (api.Scrub{}) {
 		return nil
 	}
 	s := sc.scrub
@@ -98,15 +98,15 @@ const maxProblems = 100
 // Check verifies all copies of all triples: each member verifies its own rows, and then all
 // orders and extra copies are compared with each other. It repairs nothing, see
 // [Upkeep.Scrub]. It reads all data more than once, at full speed.
-func (sc *scrubber) Check(ctx context.Context) (check.Report, error) {
-	report := check.Report{Rows: map[string]int64{}, Problems: []check.Problem{}}
+func (sc *scrubber) Check(ctx context.Context) (api.CheckReport, error) {
+	report := api.CheckReport{Rows: map[string]int64{}, Problems: []api.Problem{}}
 	v, err := sc.viewAtRest()
 	if err != nil {
 		return report, err
 	}
 	ctx, cancel := sc.gate.During(ctx, v.Epoch)
 	defer cancel()
-	problem := func(p check.Problem) {
+	problem := func(p api.Problem) {
 		if len(report.Problems) == maxProblems {
 			report.More++
 			return
@@ -116,14 +116,14 @@ func (sc *scrubber) Check(ctx context.Context) (check.Report, error) {
 	// 1. Report the lost ranges, and the problems of each member's own store.
 	for _, l := range v.Lost {
 		lost := store.NewLostRange(triple.Range{Lo: l.Lo, Hi: l.Hi}, l.Epoch)
-		problem(check.Problem{Order: lost.Order, Message: fmt.Sprintf("rows may be lost from %q until %q, since epoch %d", lost.From, lost.Until, lost.Epoch)})
+		problem(api.Problem{Order: lost.Order, Message: fmt.Sprintf("rows may be lost from %q until %q, since epoch %d", lost.From, lost.Until, lost.Epoch)})
 	}
 	for _, m := range v.Members {
 		body, err := sc.call(ctx, v.Epoch, m.ID, methodCheck, nil)
 		if err = Unavailable(cause(ctx, err)); err != nil {
 			return report, fmt.Errorf("check: %w", atMachine(m.ID, err))
 		}
-		var own check.Report
+		var own api.CheckReport
 		if err := json.Unmarshal(body, &own); err != nil {
 			return report, atMachine(m.ID, err)
 		}
@@ -138,7 +138,7 @@ func (sc *scrubber) Check(ctx context.Context) (check.Report, error) {
 	c := &comparison{scrubber: sc, view: v, problem: problem}
 	err = c.run(ctx)
 	if at := (*machineError)(nil); errors.As(err, &at) && isDamage(at.err) {
-		problem(check.Problem{Machine: at.machine.String(), Message: "the orders are not compared: " + at.err.Error()})
+		problem(api.Problem{Machine: at.machine.String(), Message: "the orders are not compared: " + at.err.Error()})
 		err = nil
 	}
 	for i, o := range triple.Orders {

@@ -10,12 +10,12 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/cluster/backfill"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/internal/store/check"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -225,7 +225,7 @@ func (c *comparison) explain(s *suspect, states []slotState, best *slotState) {
 		if state.live() == best.live() && (!best.live() || triple.SameRow(state.value, best.value)) {
 			continue
 		}
-		p := check.Problem{Machine: state.slot.Machine.String(), Order: state.slot.Order.String(), Triple: textOf(s.spo, best.value)}
+		p := api.Problem{Machine: state.slot.Machine.String(), Order: state.slot.Order.String(), Triple: textOf(s.spo, best.value)}
 		what := "the triple"
 		if s.suffix != nil {
 			what = "an annotation"

@@ -13,12 +13,12 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 	"github.com/prometheus/client_golang/prometheus/promhttp"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
-	"github.com/trefoildb/trefoil/internal/store"
 )
 
 // API answers requests of operators.
@@ -71,23 +71,10 @@ func (a *API) Table() endpoint.Table {
 	return all
 }
 
-// status is the answer of /status.
-type status struct {
-	store.Status
-	Stalled []stalledFollower `json:"stalled,omitempty"`
-}
-
-// stalledFollower is a follower of the change feed that stands still.
-type stalledFollower struct {
-	Follower string    `json:"follower"`
-	Since    time.Time `json:"since"`
-	Error    string    `json:"error,omitempty"` // of the last try
-}
-
 func (a *API) getStatus(w http.ResponseWriter, r *request.Request) error {
-	status := status{Status: a.Store.Status()}
+	status := a.Store.Status()
 	for _, s := range a.stalled() {
-		one := stalledFollower{Follower: s.Follower, Since: s.Since.UTC()}
+		one := api.StalledFollower{Follower: s.Follower, Since: s.Since.UTC()}
 		if s.Cause != nil {
 			one.Error = s.Cause.Error()
 		}

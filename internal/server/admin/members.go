@@ -9,11 +9,11 @@ import (
 	"strconv"
 	"strings"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -109,7 +109,7 @@ func (a *API) changeMember(w http.ResponseWriter, r *request.Request, change fun
 }
 
 // machineOf returns the member or excluded machine named by a request; 0 if it names none.
-func machineOf(p request.Params, status store.Status) (trie.MachineID, error) {
+func machineOf(p request.Params, status api.Status) (trie.MachineID, error) {
 	text, ok := p["machine"]
 	if !ok {
 		return 0, nil

@@ -6,7 +6,7 @@ import (
 	"context"
 	"encoding/json"
 
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/api"
 )
 
 // Cluster is a cluster as one of its members sees it.
@@ -22,7 +22,7 @@ type Peers interface {
 	// EachMember sends a message to all other members at the same time. It calls take once for each, one call at a
 	// time, with its answer or the reason why there is none. The error is [store.ErrUnavailable] if this machine does not
 	// know the others yet.
-	EachMember(ctx context.Context, method string, body []byte, take func(m store.Member, answer []byte, err error)) error
+	EachMember(ctx context.Context, method string, body []byte, take func(m api.Member, answer []byte, err error)) error
 	// AnswerMembers makes h answer a method for other members.
 	AnswerMembers(method string, h func(ctx context.Context, body []byte) ([]byte, error))
 }
@@ -76,7 +76,7 @@ func eachPeer[T any](ctx context.Context, a *API, method string, body []byte, ta
 	if a.cluster == nil {
 		return nil, nil
 	}
-	err = a.cluster.EachMember(ctx, method, body, func(m store.Member, answer []byte, err error) {
+	err = a.cluster.EachMember(ctx, method, body, func(m api.Member, answer []byte, err error) {
 		var part T
 		if err == nil {
 			err = json.Unmarshal(answer, &part)

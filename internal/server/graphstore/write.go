@@ -9,6 +9,7 @@ import (
 	"net/http"
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/server/limits"
 	"github.com/trefoildb/trefoil/internal/server/problem"
@@ -107,13 +108,7 @@ func (a *API) postGraph(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	return response.WriteJSONStatus(w, status, merged{Added: result.Added, Existing: int64(len(triples)) - result.Added})
-}
-
-// merged is the answer of POST /data.
-type merged struct {
-	Added    int64 `json:"added"`
-	Existing int64 `json:"existing"`
+	return response.WriteJSONStatus(w, status, api.AddResult{Added: result.Added, Existing: int64(len(triples)) - result.Added})
 }
 
 // dropped is the answer of DELETE /data.

@@ -13,6 +13,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/problem"
@@ -42,13 +43,6 @@ func (a *API) Table() endpoint.Table {
 		http.MethodPut:    {Params: []string{"iri"}, Writes: true, Handle: a.put},
 		http.MethodDelete: {Writes: true, Handle: a.delete},
 	}}}
-}
-
-// listed is the answer of GET /prefixes.
-type listed struct {
-	// Prefixes are those of the store, WellKnown the others.
-	Prefixes  prefixes.Names `json:"prefixes"`
-	WellKnown prefixes.Names `json:"wellKnown"`
 }
 
 // named is one prefix.
@@ -88,7 +82,7 @@ func (a *API) get(w http.ResponseWriter, r *request.Request) error {
 	w.Header().Add("Vary", "Accept")
 	switch response.Negotiate(r.Header.Values("Accept"), offers) {
 	case 0:
-		list := listed{kept, prefixes.WellKnown()}
+		list := api.PrefixList{Kept: kept, WellKnown: prefixes.WellKnown()}
 		maps.DeleteFunc(list.WellKnown, func(name, _ string) bool { return kept[name] != "" })
 		return response.WriteJSON(w, list)
 	case 1:

@@ -12,6 +12,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/server/access"
@@ -157,13 +158,5 @@ func (a *API) update(w http.ResponseWriter, r *request.Request, op *operation) e
 	if err != nil {
 		return problem.Partly(textError(err, "update"), result.Added+result.Deleted, 0, "changed")
 	}
-	return response.WriteJSON(w, updated{result.Added, result.Deleted, a.engine.Isolation()})
-}
-
-// updated is the answer to an update.
-type updated struct {
-	Added   int64 `json:"added"`
-	Deleted int64 `json:"deleted"`
-	// Isolation is the isolation level of the update.
-	Isolation store.Isolation `json:"isolation"`
+	return response.WriteJSON(w, api.UpdateResult{Added: result.Added, Deleted: result.Deleted, Isolation: string(a.engine.Isolation())})
 }

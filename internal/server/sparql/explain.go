@@ -8,29 +8,12 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/sparql/ast"
-	"github.com/trefoildb/trefoil/sparql/explain"
 )
-
-// explanation is the answer to a query with the parameter explain.
-type explanation struct {
-	Form string        `json:"form"`
-	Ran  bool          `json:"ran"`
-	Plan *explain.Plan `json:"plan"`
-	// Figures of a run; 0 if the query did not run.
-	Rows    int64   `json:"rows"`     // of the result: solutions, triples, 1 for ASK
-	Read    int64   `json:"rowsRead"` // of the store
-	Seconds float64 `json:"seconds"`
-	// PlanSeconds is the part of Seconds before the query begins to read: its text, its turn and its
-	// plan.
-	PlanSeconds float64 `json:"planSeconds"`
-	// Isolation is the isolation level of the query: see "What holds" in docs/GUARANTEES.md.
-	Isolation store.Isolation `json:"isolation"`
-}
 
 // explain sends the plan of a query. If explain=run, the query first runs to its end; its result is
 // counted and dropped. start is when its text came.
@@ -46,7 +29,8 @@ func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, 
 		return nil
 	}
 	// 1. Make the plan, with a run if the client wants one.
-	e := explanation{Form: q.Form().String(), Ran: op.explain == explainRun, Isolation: a.engine.Isolation()}
+	isolation := a.engine.Isolation()
+	e := api.Explanation{Form: q.Form().String(), Ran: op.explain == explainRun, Isolation: string(isolation)}
 	if e.Ran {
 		answer, err := q.Run(r.Context())
 		if err != nil {
@@ -59,8 +43,8 @@ func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, 
 		err = drain(answer, &r.Trace.Query.Rows)
 		e.Rows = r.Trace.Query.Rows.Load()
 		e.Plan = answer.Plan()
-		e.Read, e.Seconds = readsOf(e.Plan), time.Since(start).Seconds()
-		done.read = e.Read
+		e.RowsRead, e.Seconds = readsOf(e.Plan), time.Since(start).Seconds()
+		done.read = e.RowsRead
 		if err != nil {
 			return err
 		}
@@ -76,9 +60,9 @@ func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, 
 		text = e.Plan.Text(e.Ran)
 	}
 	if e.Ran {
-		text += fmt.Sprintf("%d rows, %d read, %.3f ms, of them %.3f to plan\n", e.Rows, e.Read, e.Seconds*1e3, e.PlanSeconds*1e3)
+		text += fmt.Sprintf("%d rows, %d read, %.3f ms, of them %.3f to plan\n", e.Rows, e.RowsRead, e.Seconds*1e3, e.PlanSeconds*1e3)
 	}
-	text += fmt.Sprintf("isolation %s: %s\n", e.Isolation, e.Isolation.Explain())
+	text += fmt.Sprintf("isolation %s: %s\n", isolation, isolation.Explain())
 	return response.WriteWhole(w, f.contentType, []byte(text))
 }
 

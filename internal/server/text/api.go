@@ -11,6 +11,7 @@ import (
 
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/problem"
@@ -62,24 +63,6 @@ func (a *API) Table() endpoint.Table {
 			http.MethodDelete: {Params: []string{"p"}, Writes: true, Handle: withTextErrors(a.remove)},
 		}},
 	}
-}
-
-// hit is a literal of an answer.
-type hit struct {
-	Score      float64  `json:"score"`
-	Text       string   `json:"text,omitempty"` // unless the answer is brief
-	Lang       string   `json:"lang,omitempty"`
-	Datatype   string   `json:"datatype,omitempty"` // if it is no string
-	Predicates []string `json:"predicates"`
-	Snippet    string   `json:"snippet"`
-	Subjects   []string `json:"subjects,omitempty"` // in N-Triples syntax
-}
-
-// found is the answer of GET /search.
-type found struct {
-	Hits []hit `json:"hits"`
-	// More is set if there are others.
-	More bool `json:"more"`
 }
 
 // noLanguage is the value of lang for literals without a tag. It is no language of the registry of subtags.
@@ -152,7 +135,7 @@ func (a *API) search(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	// 2. Make the answer, a page at a time.
-	answer := found{Hits: []hit{}}
+	answer := api.SearchResult{Hits: []api.SearchHit{}}
 	for !answer.More {
 		hits, err := s.Next(r.Context(), o.limit+1-len(answer.Hits))
 		if err != nil {
@@ -180,11 +163,11 @@ func (a *API) search(w http.ResponseWriter, r *request.Request) error {
 }
 
 // hitOf returns a hit as it stands in an answer.
-func (a *API) hitOf(ctx context.Context, s *textsearch.Search, h *textsearch.Hit, o answerOptions) (one hit, err error) {
+func (a *API) hitOf(ctx context.Context, s *textsearch.Search, h *textsearch.Hit, o answerOptions) (one api.SearchHit, err error) {
 	if err := ctx.Err(); err != nil {
 		return one, err // a snippet of a long literal takes time
 	}
-	one = hit{Score: h.Score, Lang: h.Literal.Lang(), Predicates: h.Predicates, Snippet: s.Snippet(h)}
+	one = api.SearchHit{Score: h.Score, Lang: h.Literal.Lang(), Predicates: h.Predicates, Snippet: s.Snippet(h)}
 	if !o.brief {
 		one.Text = h.Literal.Value()
 	}
@@ -236,13 +219,6 @@ func (a *API) subjects(ctx context.Context, h *textsearch.Hit, limit int) (list 
 	return list, nil
 }
 
-// listed is the answer of GET /text.
-type listed struct {
-	Predicates []textsearch.PredicateStatus `json:"predicates"`
-	// Problem is why the index is behind, if it is.
-	Problem string `json:"problem,omitempty"`
-}
-
 // name is an indexed predicate without counts.
 type name struct {
 	Predicate string `json:"predicate"`
@@ -262,7 +238,7 @@ func (a *API) list(w http.ResponseWriter, r *request.Request) error {
 		}
 		return response.WriteJSON(w, map[string][]name{"predicates": names})
 	}
-	answer := listed{Predicates: list}
+	answer := api.TextStatus{Predicates: list}
 	if err := a.index.Failure(); err != nil {
 		answer.Problem = err.Error()
 	}

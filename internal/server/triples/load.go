@@ -12,6 +12,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/functions"
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/server/problem"
@@ -38,14 +39,7 @@ const (
 type Loaded struct {
 	rdfload.Summary
 	// Rejects are the first of the rejected statements.
-	Rejects []Rejected `json:"rejects,omitempty"`
-}
-
-// Rejected is a statement left out because it is malformed.
-type Rejected struct {
-	Where     string `json:"where"`
-	Message   string `json:"message"`
-	Statement string `json:"statement"`
+	Rejects []api.Reject `json:"rejects,omitempty"`
 }
 
 func (a *API) postLoad(w http.ResponseWriter, r *request.Request) error {
@@ -196,10 +190,10 @@ func (r *rejectReport) Write(p []byte) (int, error) {
 var rejectHead = regexp.MustCompile(`(?m)^# (` + request.BodyName + `:[0-9]+:[0-9]+): (.*)\n`)
 
 // statements returns the first of the rejected statements. Bytes that are not UTF-8 are replaced.
-func (r *rejectReport) statements() []Rejected {
+func (r *rejectReport) statements() []api.Reject {
 	text := r.text.String()
 	heads := rejectHead.FindAllStringSubmatchIndex(text, r.most+1)
-	var all []Rejected
+	var all []api.Reject
 	for i, head := range heads {
 		if i == r.most {
 			break
@@ -208,7 +202,7 @@ func (r *rejectReport) statements() []Rejected {
 		if i+1 < len(heads) {
 			end = heads[i+1][0]
 		}
-		all = append(all, Rejected{Where: text[head[2]:head[3]], Message: text[head[4]:head[5]],
+		all = append(all, api.Reject{Where: text[head[2]:head[3]], Message: text[head[4]:head[5]],
 			Statement: strings.ToValidUTF8(strings.TrimSuffix(text[head[1]:end], "\n"), "\uFFFD")})
 	}
 	return all

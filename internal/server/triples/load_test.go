@@ -6,6 +6,8 @@ import (
 	"io"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/api"
 )
 
 // TestRejectReport: statements of several lines, and one that is cut off.
@@ -19,7 +21,7 @@ func TestRejectReport(t *testing.T) {
 		}
 	}
 	got := r.statements()
-	if len(got) != 3 || got[0] != (Rejected{"body:1:2", "one", "<a>\n# not a head\n<b>"}) || got[1] != (Rejected{"body:9:1", "two", ""}) ||
+	if len(got) != 3 || got[0] != (api.Reject{Where: "body:1:2", Message: "one", Statement: "<a>\n# not a head\n<b>"}) || got[1] != (api.Reject{Where: "body:9:1", Message: "two", Statement: ""}) ||
 		len(got[2].Statement) != room-len(text) {
 		t.Errorf("%.300v", got)
 	}

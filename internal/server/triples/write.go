@@ -5,6 +5,7 @@ package triples
 import (
 	"net/http"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
@@ -18,8 +19,7 @@ var (
 
 // added is the answer of POST /triples.
 type added struct {
-	Added    int64 `json:"added"`
-	Existing int64 `json:"existing"`
+	api.AddResult
 	// Annotations is the number of annotations set.
 	Annotations int64 `json:"annotations,omitempty"`
 }
@@ -83,13 +83,7 @@ func (a *API) postTriples(w http.ResponseWriter, r *request.Request) error {
 	if err := store.AnnotateAll(r.Context(), a.Store, notes); err != nil {
 		return annotating(err, result.Added)
 	}
-	return response.WriteJSON(w, added{result.Added, result.Existing, annotationsOf(notes)})
-}
-
-// deleted is the answer of DELETE /triples.
-type deleted struct {
-	Deleted int64 `json:"deleted"`
-	Missing int64 `json:"missing"`
+	return response.WriteJSON(w, added{api.AddResult{Added: result.Added, Existing: result.Existing}, annotationsOf(notes)})
 }
 
 func (a *API) deleteTriples(w http.ResponseWriter, r *request.Request) error {
@@ -119,7 +113,7 @@ func (a *API) deleteTriples(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	result, err := store.Delete(r.Context(), a.Store, triples)
-	return a.answerDeleted(w, r, deleted{result.Deleted, result.Missing}, err)
+	return a.answerDeleted(w, r, api.DeleteResult{Deleted: result.Deleted, Missing: result.Missing}, err)
 }
 
 func (a *API) deletePattern(w http.ResponseWriter, r *request.Request) error {
@@ -128,10 +122,10 @@ func (a *API) deletePattern(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	result, err := store.DeleteMatch(r.Context(), a.Store, pattern)
-	return a.answerDeleted(w, r, deleted{result.Deleted, result.Missing}, err)
+	return a.answerDeleted(w, r, api.DeleteResult{Deleted: result.Deleted, Missing: result.Missing}, err)
 }
 
-func (a *API) answerDeleted(w http.ResponseWriter, r *request.Request, result deleted, err error) error {
+func (a *API) answerDeleted(w http.ResponseWriter, r *request.Request, result api.DeleteResult, err error) error {
 	a.CountWritten(r, 0, result.Deleted)
 	if err != nil {
 		return problem.Partly(err, result.Deleted, result.Missing, "deleted")

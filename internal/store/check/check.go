@@ -13,6 +13,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
@@ -20,23 +21,6 @@ import (
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-// Report is the result of [Run]. If it has no problems, the store is sound.
-type Report struct {
-	Rows        map[string]int64 `json:"rows"` // rows by order, without tombstones and annotations
-	Triples     int64            `json:"triples"`
-	Annotations int64            `json:"annotations"`
-	Problems    []Problem        `json:"problems"`
-	More        int64            `json:"more"` // problems beyond the listed ones
-}
-
-// Problem is one violated rule.
-type Problem struct {
-	Machine string `json:"machine,omitempty"` // in a cluster, the damaged one
-	Order   string `json:"order,omitempty"`   // the damaged order
-	Triple  string `json:"triple,omitempty"`  // N-Quads, if the problem is in one triple
-	Message string `json:"message"`
-}
 
 // MaxProblems is the number of problems that a report lists.
 const MaxProblems = 100
@@ -49,9 +33,9 @@ const MaxProblems = 100
 //
 // A member of a cluster holds some rows of each order, so its orders need not agree. They are not
 // compared, and the replica table is verified, too.
-func Run(ctx context.Context, db *database.Database, sn pebble.Reader, layout recovery.Layout, isMember bool) (Report, error) {
+func Run(ctx context.Context, db *database.Database, sn pebble.Reader, layout recovery.Layout, isMember bool) (api.CheckReport, error) {
 	c := checker{ctx: ctx, db: db, sn: sn, digests: map[triple.Order]*recovery.Digest{}}
-	c.report = Report{Rows: map[string]int64{}, Problems: []Problem{}}
+	c.report = api.CheckReport{Rows: map[string]int64{}, Problems: []api.Problem{}}
 	c.layout(layout)
 	rand.Read(c.secret[:]) // never fails
 	c.named = recovery.NewDigest(c.secret, digestBuckets)
@@ -78,7 +62,7 @@ type checker struct {
 	ctx     context.Context
 	db      *database.Database
 	sn      pebble.Reader
-	report  Report
+	report  api.CheckReport
 	secret  recovery.Secret
 	digests map[triple.Order]*recovery.Digest // of the readable orders
 	named   *recovery.Digest                  // of the rows of SPO that GSPO must hold
@@ -93,7 +77,7 @@ func (c *checker) problem(o triple.Order, row string, format string, args ...any
 		c.report.More++
 		return
 	}
-	p := Problem{Triple: row, Message: fmt.Sprintf(format, args...)}
+	p := api.Problem{Triple: row, Message: fmt.Sprintf(format, args...)}
 	if o.Valid() {
 		p.Order = o.String()
 	}

@@ -1,15 +1,10 @@
-// Checks.
+// The answer of /check.
 
-package client
-
-import (
-	"context"
-	"fmt"
-)
+package api
 
 // CheckReport is the result of a check. If there is no problem, the store or cluster is in order.
 type CheckReport struct {
-	Rows        map[string]int64 `json:"rows"` // rows by order
+	Rows        map[string]int64 `json:"rows"` // rows by order, without tombstones and annotations
 	Triples     int64            `json:"triples"`
 	Annotations int64            `json:"annotations"`
 	Problems    []Problem        `json:"problems"`
@@ -22,14 +17,4 @@ type Problem struct {
 	Order   string `json:"order,omitempty"`   // the order with the problem
 	Triple  string `json:"triple,omitempty"`  // N-Quads, if one triple is concerned
 	Message string `json:"message"`
-}
-
-// Check verifies all data of the node, or of all machines of the cluster. It takes as long as
-// reading all data, and changes nothing.
-func (c *Admin) Check(ctx context.Context) (CheckReport, error) {
-	var r CheckReport
-	if err := c.get(ctx, c.endpoint("/check", nil), &r); err != nil {
-		return r, fmt.Errorf("check: %w", err)
-	}
-	return r, nil
 }

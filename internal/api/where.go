@@ -1,13 +1,6 @@
-// Where a triple is.
+// The answer of /where.
 
-package client
-
-import (
-	"context"
-	"fmt"
-
-	"github.com/trefoildb/trefoil/triple"
-)
+package api
 
 // Whereabouts reports the places of one triple, and which machines have it.
 type Whereabouts struct {
@@ -45,12 +38,4 @@ type WhereSegment struct {
 	Partition uint32 `json:"partition"`
 	From      string `json:"from"`
 	Until     string `json:"until"`
-}
-
-// Where returns the places of t, and which machines have it. The triple need not be stored.
-func (c *Admin) Where(ctx context.Context, t triple.Triple) (w Whereabouts, err error) {
-	if err := c.get(ctx, c.endpoint("/where", patternQuery(triple.Exact(t))), &w); err != nil {
-		return w, fmt.Errorf("where: %w", err)
-	}
-	return w, nil
 }
