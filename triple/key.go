@@ -103,21 +103,6 @@ func termEnd(b []byte) int {
 	}
 }
 
-// KeyPair returns the beginning of a key, or of a bound of a range of keys: its order and its first
-// two terms, without the end mark of the second one. It returns false if they are missing, or if
-// only a part of the second one is there.
-func KeyPair(key []byte) ([]byte, bool) {
-	if len(key) == 0 {
-		return nil, false
-	}
-	first := 1 + termEnd(key[1:])
-	if first+2 > len(key) {
-		return nil, false
-	}
-	second := first + 2 + termEnd(key[first+2:])
-	return key[:second:second], second < len(key)
-}
-
 // AppendAnnotationKey appends the key of an application's annotation row: the triple's key, 00 04,
 // ID. The ID must have 1 to 255 bytes.
 func AppendAnnotationKey(dst, key []byte, applicationID string) []byte {

@@ -138,17 +138,6 @@ func (i *isolation) awaitView(ctx context.Context, than *view.View, current func
 	}
 }
 
-// MayAnswer returns nil while this machine is a member in an epoch, has adopted its view
-// and holds a lease for it: no operation is committed under a later view then.
-func (i *isolation) MayAnswer(epoch uint64) error {
-	leave, err := i.Enter(epoch)
-	if err != nil {
-		return err
-	}
-	defer leave()
-	return i.Lease()
-}
-
 // CutOff returns why this machine answers nothing, as [isolation.unreached] does, or nil if it may answer.
 func (i *isolation) CutOff() error {
 	if i.isIsolated() && !i.NoMajority() {

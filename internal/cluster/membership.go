@@ -78,17 +78,6 @@ func (m *membership) Changed() <-chan struct{} { return m.gate.Changed() }
 // Enter keeps the view from changing until leave is called, see [gate.Gate.Enter].
 func (m *membership) Enter(epoch uint64) (leave func(), err error) { return m.gate.Enter(epoch) }
 
-// Hears reports whether gossip sees a member alive. If not, it has been silent for some time and
-// may be down, though it is still a member.
-func (m *membership) Hears(id trie.MachineID) bool {
-	parts := m.parts.Load()
-	if parts == nil || parts.gossip == nil {
-		return true
-	}
-	p, ok := parts.gossip.Peer(id)
-	return !ok || p.Alive
-}
-
 // openParts starts the parts of a member: agreement, gossip and their tasks.
 func (n *Node) openParts() (*parts, error) {
 	if n.cfg.noClock != nil {

@@ -114,9 +114,6 @@ func (a *Agreement) TransferLeadership(ctx context.Context) error {
 // node which cannot lead. It works even if the disk is blocked and Raft waits for it.
 func (a *Agreement) Silence(on bool) { a.mute.Store(on) }
 
-// Silent reports whether this node is silent.
-func (a *Agreement) Silent() bool { return a.mute.Load() }
-
 // wait starts something and waits for it, for the context or for the end.
 func (a *Agreement) wait(ctx context.Context, start func() raft.Future) error {
 	if err := a.store.err(); err != nil {

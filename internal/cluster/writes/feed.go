@@ -89,9 +89,6 @@ func (fl *inFlight) epoch() (uint64, error) {
 	return fl.era.view.Epoch, nil
 }
 
-// Incarnation returns the incarnation that numbers the batches of this machine.
-func (fl *inFlight) Incarnation() uint64 { return fl.self.Incarnation }
-
 // MaxPause bounds a pause, because the reader that began it may be gone.
 const MaxPause = time.Second
 

@@ -51,9 +51,6 @@ func New(limits Limits) (*Runtime, error) {
 	}, nil
 }
 
-// Limits returns the limits of calls, with defaults filled in.
-func (r *Runtime) Limits() Limits { return r.limits }
-
 // Close frees all functions. Calls that run end with an error.
 func (r *Runtime) Close() error { return r.engine.Close(context.Background()) }
 

@@ -96,14 +96,6 @@ func (l *Log) Drop(to *pebble.Batch, id Stream) error {
 	return l.writeTrimmed(to)
 }
 
-// TrimmedBatch reports whether a batch that was added before is trimmed.
-func (l *Log) TrimmedBatch(id Stream, number uint64) bool {
-	l.mu.Lock()
-	defer l.mu.Unlock()
-	s := l.streams[id]
-	return s == nil || number <= s.trimmed
-}
-
 // NoneInFlight is what inFlight of [Log.Trim] returns for a stream without batches in flight.
 const NoneInFlight = math.MaxUint64
 
