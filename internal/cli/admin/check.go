@@ -5,6 +5,7 @@ package admin
 import (
 	"bufio"
 	"fmt"
+	"io"
 	"strings"
 
 	"github.com/trefoildb/trefoil/client"
@@ -26,23 +27,15 @@ func (c *CheckCmd) Run(e *console.Env) error {
 		report, err = s.Check(e.Ctx)
 		return err
 	})
-	switch {
-	case err != nil:
-		return err
-	case c.JSON:
-		err = e.PrintJSON(report)
-	default:
-		err = printReport(e, report)
-	}
-	if err == nil && len(report.Problems) > 0 {
+	if err = console.Print(e, c.JSON, report, err, printReport); err == nil && len(report.Problems) > 0 {
 		return console.ErrReported
 	}
 	return err
 }
 
 // printReport writes the result of a check.
-func printReport(e *console.Env, r client.CheckReport) error {
-	out := bufio.NewWriter(e.Stdout)
+func printReport(w io.Writer, r client.CheckReport) error {
+	out := bufio.NewWriter(w)
 	// 1. The problems come first, because a long list must not hide the verdict.
 	for _, p := range r.Problems {
 		fmt.Fprint(out, "problem: ")

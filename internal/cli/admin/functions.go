@@ -31,29 +31,27 @@ type functionsListCmd struct {
 func (c *functionsListCmd) Run(e *console.Env) error {
 	return c.Request(e, func(to *client.Client) error {
 		list, err := to.Functions.List(e.Ctx)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return e.PrintJSON(list)
-		}
-		w := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "NAME\tMODE\tKINDS\tPATTERN\tCALLS\tFAILURES\tSTATE")
-		for _, f := range list {
-			calls, failures, state := int64(0), int64(0), "ready"
-			if s := f.State; s != nil {
-				calls, failures = s.Counts.Calls, s.Counts.Failures
-				if s.Stopped {
-					state = "stopped"
-				}
-			}
-			if f.Problem != "" {
-				state = f.Problem
-			}
-			fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", f.Name, f.Mode, strings.Join(f.Kinds, ","), f.Pattern, calls, failures, state)
-		}
-		return w.Flush()
+		return console.Print(e, c.JSON, list, err, printFunctions)
 	})
+}
+
+func printFunctions(out io.Writer, list []client.Function) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tMODE\tKINDS\tPATTERN\tCALLS\tFAILURES\tSTATE")
+	for _, f := range list {
+		calls, failures, state := int64(0), int64(0), "ready"
+		if s := f.State; s != nil {
+			calls, failures = s.Counts.Calls, s.Counts.Failures
+			if s.Stopped {
+				state = "stopped"
+			}
+		}
+		if f.Problem != "" {
+			state = f.Problem
+		}
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%d\t%s\n", f.Name, f.Mode, strings.Join(f.Kinds, ","), f.Pattern, calls, failures, state)
+	}
+	return w.Flush()
 }
 
 type functionsPutCmd struct {
@@ -119,10 +117,7 @@ func (c *functionsGetCmd) Run(e *console.Env) error {
 			return err
 		}
 		f, err := to.Functions.Get(e.Ctx, c.Name)
-		if err != nil {
-			return err
-		}
-		return e.PrintJSON(f)
+		return console.Print(e, true, f, err, nil)
 	})
 }
 

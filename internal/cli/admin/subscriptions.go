@@ -4,6 +4,7 @@ package admin
 
 import (
 	"fmt"
+	"io"
 	"slices"
 	"strings"
 	"text/tabwriter"
@@ -29,28 +30,26 @@ type subscriptionsListCmd struct {
 func (c *subscriptionsListCmd) Run(e *console.Env) error {
 	return c.Request(e, func(to *client.Client) error {
 		list, err := to.Subscriptions.List(e.Ctx)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return e.PrintJSON(list)
-		}
-		w := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
-		fmt.Fprintln(w, "NAME\tFILTER\tCHANGES\tFAILURES\tDEAD\tTARGET")
-		for _, s := range list {
-			var filter []string
-			for name, value := range s.Filter {
-				filter = append(filter, name+"="+value)
-			}
-			slices.Sort(filter)
-			target := s.URL
-			if target == "" {
-				target = "read by its application"
-			}
-			fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\n", s.Name, strings.Join(filter, " "), s.State.Changes, s.State.Failures, s.State.DeadLetters, target)
-		}
-		return w.Flush()
+		return console.Print(e, c.JSON, list, err, printSubscriptions)
 	})
+}
+
+func printSubscriptions(out io.Writer, list []client.Subscription) error {
+	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
+	fmt.Fprintln(w, "NAME\tFILTER\tCHANGES\tFAILURES\tDEAD\tTARGET")
+	for _, s := range list {
+		var filter []string
+		for name, value := range s.Filter {
+			filter = append(filter, name+"="+value)
+		}
+		slices.Sort(filter)
+		target := s.URL
+		if target == "" {
+			target = "read by its application"
+		}
+		fmt.Fprintf(w, "%s\t%s\t%d\t%d\t%d\t%s\n", s.Name, strings.Join(filter, " "), s.State.Changes, s.State.Failures, s.State.DeadLetters, target)
+	}
+	return w.Flush()
 }
 
 type subscriptionsPutCmd struct {
@@ -81,10 +80,7 @@ func (c *subscriptionsPutCmd) Run(e *console.Env) error {
 	}
 	return c.Request(e, func(to *client.Client) error {
 		s, err := to.Subscriptions.Put(e.Ctx, c.Name, o)
-		if err != nil {
-			return err
-		}
-		return e.PrintJSON(s)
+		return console.Print(e, true, s, err, nil)
 	})
 }
 
@@ -96,10 +92,7 @@ type subscriptionsGetCmd struct {
 func (c *subscriptionsGetCmd) Run(e *console.Env) error {
 	return c.Request(e, func(to *client.Client) error {
 		s, err := to.Subscriptions.Get(e.Ctx, c.Name)
-		if err != nil {
-			return err
-		}
-		return e.PrintJSON(s)
+		return console.Print(e, true, s, err, nil)
 	})
 }
 

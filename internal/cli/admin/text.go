@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"strings"
 	"text/tabwriter"
 	"time"
@@ -33,18 +34,16 @@ type SearchCmd struct {
 func (c *SearchCmd) Run(e *console.Env) error {
 	return requestText(e, &c.ServerFlags, &c.Predicate, func(to *client.Client) error {
 		result, err := to.Text.Search(e.Ctx, client.SearchRequest{Query: c.Query, Predicate: c.Predicate, Language: c.Lang, Limit: c.Limit, Subjects: c.Subjects, Scan: c.Scan})
-		switch {
-		case err != nil:
-			return err
-		case c.Format == "json":
-			return e.PrintJSON(result)
-		}
-		out := bufio.NewWriter(e.Stdout)
-		for _, h := range result.Hits {
-			fmt.Fprintf(out, "%.4f\t%s\t%s\t%s\n", h.Score, strings.Join(strings.Fields(h.Snippet), " "), strings.Join(h.Predicates, " "), strings.Join(h.Subjects, " "))
-		}
-		return out.Flush()
+		return console.Print(e, c.Format == "json", result, err, printHits)
 	})
+}
+
+func printHits(w io.Writer, result client.SearchResult) error {
+	out := bufio.NewWriter(w)
+	for _, h := range result.Hits {
+		fmt.Fprintf(out, "%.4f\t%s\t%s\t%s\n", h.Score, strings.Join(strings.Fields(h.Snippet), " "), strings.Join(h.Predicates, " "), strings.Join(h.Subjects, " "))
+	}
+	return out.Flush()
 }
 
 // TextCmd shows and changes the indexed predicates of a server.
@@ -63,18 +62,15 @@ type textListCmd struct {
 func (c *textListCmd) Run(e *console.Env) error {
 	return c.Request(e, func(to *client.Client) error {
 		s, err := to.Text.Predicates(e.Ctx)
-		switch {
-		case err != nil:
-			return err
-		case c.Format == "json":
-			return e.PrintJSON(s)
+		if err == nil && c.Format == "text" && s.Problem != "" {
+			e.Sayf("the text index is behind: %s", s.Problem)
 		}
-		return printPredicates(e, s)
+		return console.Print(e, c.Format == "json", s, err, printPredicates)
 	})
 }
 
-func printPredicates(e *console.Env, s client.TextStatus) error {
-	lines := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+func printPredicates(w io.Writer, s client.TextStatus) error {
+	lines := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	for _, p := range s.Predicates {
 		state := "ready"
 		if !p.Complete {
@@ -89,9 +85,6 @@ func printPredicates(e *console.Env, s client.TextStatus) error {
 			trigrams = fmt.Sprintf("%d of them trigrams", p.TrigramBytes)
 		}
 		fmt.Fprintf(lines, "%s\t%d literals\t%d words\t%d bytes\t%s\t%s\n", p.Predicate, p.Documents, p.Words, p.Bytes, trigrams, state)
-	}
-	if s.Problem != "" {
-		e.Sayf("the text index is behind: %s", s.Problem)
 	}
 	return lines.Flush()
 }

@@ -50,16 +50,10 @@ func (c *clusterStatusCmd) Run(e *console.Env) (err error) {
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
 	s, err := r.Status(e.Ctx)
-	if err != nil {
-		return err
+	if err == nil && c.Watch {
+		return c.watch(e, r, s)
 	}
-	if !c.Watch {
-		if c.JSON {
-			return e.PrintJSON(s)
-		}
-		return printCluster(e.Stdout, s)
-	}
-	return c.watch(e, r, s)
+	return console.Print(e, c.JSON, s, err, printCluster)
 }
 
 // watch shows the status again and again until it is interrupted. If a node does not answer, the

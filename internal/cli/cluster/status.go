@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"math"
 	"strings"
 	"text/tabwriter"
@@ -35,15 +36,11 @@ func (c *StatusCmd) Run(e *console.Env) error {
 	}
 	return c.With(e, target.Reading, func(s target.Store) error {
 		status, err := s.Status(e.Ctx)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.PrintJSON(status)
-		case status.Cluster != "":
-			return printCluster(e.Stdout, status)
+		print := printStatus
+		if status.Cluster != "" {
+			print = printCluster
 		}
-		return printStatus(e, status)
+		return console.Print(e, c.JSON, status, err, print)
 	})
 }
 
@@ -68,8 +65,8 @@ func (c *StatusCmd) ready(e *console.Env) error {
 }
 
 // printStatus writes a status for people. Lines that do not apply are left out.
-func printStatus(e *console.Env, s target.Status) error {
-	out := tabwriter.NewWriter(e.Stdout, 0, 0, 2, ' ', 0)
+func printStatus(w io.Writer, s target.Status) error {
+	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(out, name+"\t"+format+"\n", args...) }
 	// 1. What each store has.
 	row("version", "%s", s.Version)

@@ -9,7 +9,6 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/cli/target"
 )
 
@@ -19,7 +18,7 @@ func TestStatusStalled(t *testing.T) {
 		{Follower: "text", Since: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC), Error: "a row is damaged"},
 	}}
 	var lone, cluster bytes.Buffer
-	if err := printStatus(&console.Env{Stdout: &lone}, s); err != nil {
+	if err := printStatus(&lone, s); err != nil {
 		t.Fatal(err)
 	}
 	s.Cluster = "c"

@@ -28,13 +28,7 @@ func (c *clusterWhereCmd) Run(e *console.Env) error {
 	}
 	return c.Request(e, func(to *client.Client) error {
 		w, err := to.Admin.Where(e.Ctx, t)
-		switch {
-		case err != nil:
-			return err
-		case c.JSON:
-			return e.PrintJSON(w)
-		}
-		return printWhere(e.Stdout, w)
+		return console.Print(e, c.JSON, w, err, printWhere)
 	})
 }
 

@@ -58,6 +58,17 @@ func (e *Env) PrintJSON(value any) error {
 	return out.Encode(value)
 }
 
+// Print prints a value as JSON, or by text. If err is not nil, it only returns it.
+func Print[T any](e *Env, asJSON bool, value T, err error, text func(io.Writer, T) error) error {
+	switch {
+	case err != nil:
+		return err
+	case asJSON:
+		return e.PrintJSON(value)
+	}
+	return text(e.Stdout, value)
+}
+
 // WithOutput calls do with standard output, or with a file in its place if it has a name.
 func (e *Env) WithOutput(file string, do func(e *Env) error) error {
 	if file == "" {

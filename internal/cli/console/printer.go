@@ -6,6 +6,7 @@ import (
 	"bufio"
 	"encoding/json"
 	"errors"
+	"io"
 	"strings"
 )
 
@@ -16,9 +17,9 @@ type Printer struct {
 	line []byte
 }
 
-// NewPrinter returns a printer to standard output. json selects the form that commands choose by it.
-func (e *Env) NewPrinter(json bool) *Printer {
-	return &Printer{out: bufio.NewWriterSize(e.Stdout, 1<<16), JSON: json}
+// NewPrinter returns a printer to w. json selects the form that commands choose by it.
+func NewPrinter(w io.Writer, json bool) *Printer {
+	return &Printer{out: bufio.NewWriterSize(w, 1<<16), JSON: json}
 }
 
 // Fields writes a line of fields with tabs between them.

@@ -97,7 +97,7 @@ func modeOf(random bool) sample.Mode {
 func (f *listFlags) print(e *console.Env, get func(links.Graph, []uid.UID) (links.Lists, []links.Label, error)) error {
 	return f.withGraph(e, func(g links.Graph) error {
 		names := resolver{e: e, graph: g}
-		out := e.NewPrinter(f.JSON)
+		out := console.NewPrinter(e.Stdout, f.JSON)
 		// A batch at a time: resolve names, read lists, find URLs, print.
 		err := f.each(e, f.ServerNames(e), func(batch []string) error {
 			pages, err := names.resolve(batch)
@@ -209,7 +209,7 @@ type pageDegree struct {
 func (c *linksDegreeCmd) Run(e *console.Env) error {
 	return c.withGraph(e, func(g links.Graph) error {
 		names := resolver{e: e, graph: g}
-		out := e.NewPrinter(c.JSON)
+		out := console.NewPrinter(e.Stdout, c.JSON)
 		// A batch at a time: resolve names, read both degrees, print.
 		err := c.each(e, c.ServerNames(e), func(batch []string) error {
 			pages, err := names.resolve(batch)

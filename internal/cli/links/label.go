@@ -50,7 +50,7 @@ func (c *linksLabelCmd) Run(e *console.Env) error {
 	}
 	// 2. Print them otherwise.
 	return target.WithGraph(e, &c.ServerFlags, func(g links.Graph) error {
-		names, out := resolver{e: e, graph: g}, e.NewPrinter(c.JSON)
+		names, out := resolver{e: e, graph: g}, console.NewPrinter(e.Stdout, c.JSON)
 		err := c.each(e, c.ServerNames(e), func(batch []string) error {
 			pages, err := names.resolve(batch)
 			if err != nil {

@@ -191,7 +191,7 @@ type pageUID struct {
 
 func (c *linksUIDCmd) Run(e *console.Env) error {
 	return c.withGraph(e, func(g links.Graph) error {
-		out := e.NewPrinter(c.JSON)
+		out := console.NewPrinter(e.Stdout, c.JSON)
 		return out.End((&pageArgs{c.URLs}).each(e, c.ServerNames(e), func(urls []string) error {
 			pages, err := g.UIDs(e.Ctx, urls)
 			if err != nil {
@@ -222,7 +222,7 @@ type linksURLCmd struct {
 
 func (c *linksURLCmd) Run(e *console.Env) error {
 	return c.withGraph(e, func(g links.Graph) error {
-		out := e.NewPrinter(c.JSON)
+		out := console.NewPrinter(e.Stdout, c.JSON)
 		return out.End((&pageArgs{c.UIDs}).each(e, c.ServerNames(e), func(names []string) error {
 			pages := make([]uid.UID, len(names))
 			for i, name := range names {
@@ -255,7 +255,7 @@ type linksPagesCmd struct {
 
 func (c *linksPagesCmd) Run(e *console.Env) error {
 	return c.withGraph(e, func(g links.Graph) error {
-		out := e.NewPrinter(c.JSON)
+		out := console.NewPrinter(e.Stdout, c.JSON)
 		return out.End(c.list(e, g, out))
 	})
 }
@@ -307,13 +307,7 @@ type linksStatsCmd struct {
 func (c *linksStatsCmd) Run(e *console.Env) error {
 	return target.WithGraph(e, &c.ServerFlags, func(g links.Graph) error {
 		s, err := g.Stats(e.Ctx)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return e.PrintJSON(s)
-		}
-		return printLinkStats(e.Stdout, s)
+		return console.Print(e, c.JSON, s, err, printLinkStats)
 	})
 }
 

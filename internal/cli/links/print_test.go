@@ -9,7 +9,6 @@ import (
 
 	"go.uber.org/goleak"
 
-	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -25,7 +24,7 @@ func TestLinksStatsText(t *testing.T) {
 
 func TestLinksStoresText(t *testing.T) {
 	var text bytes.Buffer
-	out := (&console.Env{Stdout: &text}).NewPrinter(false)
+	out := &text
 	some := links.ServerStores{ID: "00a1", Cells: 3, Forward: links.StoreMemory{Cells: 2, Bytes: 20, FileBytes: 30}}
 	if err := printStores(out, []links.ServerStores{some, {ID: "00a2"}}); err != nil || !strings.Contains(text.String(), "00a1\tforward\t20\t30\t2\t3\n") {
 		t.Errorf("%v\n%s", err, text.String())

@@ -98,7 +98,7 @@ func (c *linksRankCmd) print(e *console.Env, g links.Graph, r links.Ranking) err
 	if c.JSON {
 		return e.PrintJSON(rankingJSON{authorities, hubs, r.Vertices, r.Edges, r.Rounds, r.Converged})
 	}
-	out := e.NewPrinter(false)
+	out := console.NewPrinter(e.Stdout, false)
 	list := authorities
 	if c.Hubs {
 		list = hubs

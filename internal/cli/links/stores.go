@@ -3,6 +3,7 @@
 package links
 
 import (
+	"io"
 	"strconv"
 
 	"github.com/trefoildb/trefoil/internal/cli/console"
@@ -45,19 +46,14 @@ func (c *linksStoresCmd) Run(e *console.Env) error {
 		}
 		// 3. Show what is in memory.
 		servers, err := loader.Stores(e.Ctx)
-		if err != nil {
-			return err
-		}
-		if c.JSON {
-			return e.PrintJSON(servers)
-		}
-		return printStores(e.NewPrinter(false), servers)
+		return console.Print(e, c.JSON, servers, err, printStores)
 	})
 }
 
 // printStores writes a line for each store: the machine if there are several, name, bytes in memory, of
 // how many in files, cells in memory, of how many.
-func printStores(out *console.Printer, servers []links.ServerStores) error {
+func printStores(w io.Writer, servers []links.ServerStores) error {
+	out := console.NewPrinter(w, false)
 	number := func(n int64) string { return strconv.FormatInt(n, 10) }
 	for _, s := range servers {
 		var machine []string

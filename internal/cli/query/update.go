@@ -67,16 +67,10 @@ func (c *UpdateCmd) Run(e *console.Env) error {
 	}
 	// 3. Print the result. A repeated update has no counts.
 	if c.JSON && result.Repeated {
-		return e.PrintJSON(struct {
-			Repeated bool `json:"repeated"`
-		}{true})
+		return e.PrintJSON(map[string]bool{"repeated": true})
 	}
 	if c.JSON {
-		return e.PrintJSON(struct {
-			Added     int64  `json:"added"`
-			Deleted   int64  `json:"deleted"`
-			Isolation string `json:"isolation"`
-		}{result.Added, result.Deleted, result.Isolation})
+		return e.PrintJSON(map[string]any{"added": result.Added, "deleted": result.Deleted, "isolation": result.Isolation})
 	}
 	if result.Repeated {
 		e.Sayf("done by an earlier try, whose answer was lost; how many triples were added and deleted is not known")

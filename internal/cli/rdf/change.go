@@ -47,10 +47,7 @@ func (c *AddCmd) add(e *console.Env, to target.Store, prefix string) error {
 		e.Sayf("warning: the triples are added, but not the prefixes of the documents: %v", err)
 	}
 	if c.JSON {
-		return e.PrintJSON(struct {
-			Added    int64 `json:"added"`
-			Existing int64 `json:"existing"`
-		}{added, existing})
+		return e.PrintJSON(map[string]int64{"added": added, "existing": existing})
 	}
 	e.Sayf("added %s, %s there already", console.Plural(added, "triple"), console.Number(existing))
 	return nil
@@ -121,10 +118,7 @@ func (c *DeleteCmd) delete(e *console.Env, from target.Changes, p triple.Pattern
 	}
 	// 2. Print the result.
 	if c.JSON {
-		return e.PrintJSON(struct {
-			Deleted int64 `json:"deleted"`
-			Missing int64 `json:"missing"`
-		}{deleted, missing})
+		return e.PrintJSON(map[string]int64{"deleted": deleted, "missing": missing})
 	}
 	e.Sayf("deleted %s, %s not there", console.Plural(deleted, "triple"), console.Number(missing))
 	return nil

@@ -61,10 +61,7 @@ func (c *CountCmd) count(e *console.Env, from target.Triples, p triple.Pattern) 
 		return err
 	}
 	if c.JSON {
-		return e.PrintJSON(struct {
-			Count int64 `json:"count"`
-			Exact bool  `json:"exact"`
-		}{n, exact})
+		return e.PrintJSON(map[string]any{"count": n, "exact": exact})
 	}
 	_, err = fmt.Fprintln(e.Stdout, n)
 	return err

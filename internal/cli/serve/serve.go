@@ -227,20 +227,18 @@ func (c *serveFlags) Options() (o node.ServeOptions, err error) {
 	}
 
 	// 2. Translate 0, because it is the default of an option, but never that of a flag.
-	if o.Memory, err = sizeOf("--memory", c.Memory); err != nil {
-		return o, err
-	}
-	if o.QueryMemory, err = sizeOf("--query-memory", c.QueryMemory); err != nil {
-		return o, err
-	}
-	if o.UpdateMemory, err = sizeOf("--update-memory", c.UpdateMemory); err != nil {
-		return o, err
-	}
-	if o.LinkMemory, err = sizeOf("--link-memory", c.LinkMemory); err != nil {
-		return o, err
-	}
-	if o.TextMemory, err = sizeOf("--text-memory", c.TextMemory); err != nil {
-		return o, err
+	for _, size := range []struct {
+		name string
+		flag *console.ByteSize
+		to   *int64
+	}{{"memory", c.Memory, &o.Memory}, {"query-memory", c.QueryMemory, &o.QueryMemory}, {"update-memory", c.UpdateMemory, &o.UpdateMemory},
+		{"link-memory", c.LinkMemory, &o.LinkMemory}, {"text-memory", c.TextMemory, &o.TextMemory}} {
+		if size.flag == nil {
+			continue
+		}
+		if *size.to = int64(*size.flag); *size.to <= 0 {
+			return o, console.Usagef("--%s %d: it must be more than 0", size.name, *size.to)
+		}
 	}
 	if c.ColumnMemory != nil {
 		if o.ColumnMemory = int64(*c.ColumnMemory); o.ColumnMemory == 0 {
@@ -272,17 +270,6 @@ func (c *serveFlags) Options() (o node.ServeOptions, err error) {
 		o.Cluster.LinkCopies = c.LinkCopies
 	}
 	return o, flagError(o.Validate())
-}
-
-// sizeOf returns the value of a flag; 0 if it is not given. A given value must be more than 0.
-func sizeOf(name string, flag *console.ByteSize) (int64, error) {
-	if flag == nil {
-		return 0, nil
-	}
-	if *flag <= 0 {
-		return 0, console.Usagef("%s %d: it must be more than 0", name, *flag)
-	}
-	return int64(*flag), nil
 }
 
 // flagError turns an error of options into a usage error with the names of the flags.
