@@ -131,11 +131,11 @@ var layers = map[string][]string{
 	"internal/cli/console":   {"links", "rdfload", small},
 	"internal/cli/target":    {"triple", "sparql", "links", "rdfload", "client", "internal/backup", "internal/engine", "internal/feed", "internal/prefixes", "internal/store", "internal/cli/console"},
 	"internal/cli/documents": {"triple", "rdfload", "internal/contexts", "internal/prefixes", "internal/cli/console", "internal/cli/target"},
-	"internal/cli/rdf":       {"triple", "links", "rdfload", "client", "internal/dataset", "internal/prefixes", "internal/store", "internal/systemgraph", "internal/cli/console", "internal/cli/target", "internal/cli/documents"},
+	"internal/cli/rdf":       {"triple", "links", "rdfload", "client", "internal/dataset", "internal/prefixes", "internal/store", "internal/systemgraph", "internal/cli/console", "internal/cli/target", "internal/cli/documents", small},
 	"internal/cli/query":     {"triple", "sparql", "rdfload", "client", "internal/engine", "internal/prefixes", "internal/store", "internal/cli/console", "internal/cli/target"},
 	"internal/cli/load":      {"triple", "links", "rdfload", "client", "internal/linkgraph/edits", "internal/prefixes", "internal/store", "internal/cli/console", "internal/cli/target", "internal/cli/documents", small},
 	"internal/cli/links":     {"links", "client", "internal/cli/console", "internal/cli/target", "internal/cli/load"},
-	"internal/cli/cluster":   {"trie", "client", "node", "internal/cert", "internal/cluster/generation", "internal/cluster/view", "internal/store", "internal/cli/console", "internal/cli/target"},
+	"internal/cli/cluster":   {"trie", "client", "node", "internal/cert", "internal/cluster/generation", "internal/cluster/view", "internal/store", "internal/cli/console", "internal/cli/target", small},
 	"internal/cli/admin":     {"triple", "client", "internal/backup", "internal/feed", "internal/prefixes", "internal/store", "internal/cli/console", "internal/cli/target", small},
 	"internal/cli/serve":     {"node", "internal/password", "internal/cli/console", "internal/cli/target", small},
 

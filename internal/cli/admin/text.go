@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/cli/target"
 	"github.com/trefoildb/trefoil/internal/prefixes"
+	"github.com/trefoildb/trefoil/internal/retry"
 )
 
 // SearchCmd searches the literals of a server.
@@ -114,8 +115,6 @@ func (c *textAddCmd) Run(e *console.Env) error {
 
 // awaitText waits until the index of a predicate is built.
 func awaitText(ctx context.Context, of *client.Client, predicate string) error {
-	ticker := time.NewTicker(textPoll)
-	defer ticker.Stop()
 	for {
 		s, err := of.Text.Predicates(ctx)
 		if err != nil {
@@ -129,10 +128,8 @@ func awaitText(ctx context.Context, of *client.Client, predicate string) error {
 		if strings.Contains(s.Problem, "--text-memory") {
 			return errors.New(s.Problem)
 		}
-		select {
-		case <-ticker.C:
-		case <-ctx.Done():
-			return context.Cause(ctx)
+		if err := retry.Sleep(ctx, textPoll); err != nil {
+			return err
 		}
 	}
 }

@@ -3,7 +3,6 @@
 package cluster
 
 import (
-	"context"
 	"errors"
 	"fmt"
 	"io"
@@ -14,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/cli/target"
+	"github.com/trefoildb/trefoil/internal/retry"
 )
 
 type clusterActivityCmd struct {
@@ -54,7 +54,7 @@ func (c *clusterActivityCmd) Run(e *console.Env) (err error) {
 		return errors.Join(e.PrintJSON(before), absentActivity(before))
 	}
 	// 2. The second one has.
-	if !pause(e.Ctx, c.Every) {
+	if retry.Sleep(e.Ctx, c.Every) != nil {
 		return e.Ctx.Err()
 	}
 	all, err := r.Admin.Activity(e.Ctx)
@@ -67,7 +67,7 @@ func (c *clusterActivityCmd) Run(e *console.Env) (err error) {
 // watch prints the activity until ctx ends. An error is shown, and the request is repeated.
 func (c *clusterActivityCmd) watch(e *console.Env, from *client.Client, before client.ActivityList) error {
 	out := console.NewFrames(e.Stdout)
-	for pause(e.Ctx, c.Every) {
+	for retry.Sleep(e.Ctx, c.Every) == nil {
 		all, err := from.Admin.Activity(e.Ctx)
 		if e.Ctx.Err() != nil {
 			return nil
@@ -99,18 +99,6 @@ func (c *clusterActivityCmd) show(e *console.Env, out *console.Frames, before, a
 		fmt.Fprintln(&text, err)
 	}
 	return out.Show(text.String(), "\n"+strings.TrimSuffix(text.String(), "\n"))
-}
-
-// pause waits, and reports whether ctx goes on.
-func pause(ctx context.Context, d time.Duration) bool {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-ctx.Done():
-		return false
-	case <-timer.C:
-		return true
-	}
 }
 
 // absentActivity returns an error that names the members without an answer.

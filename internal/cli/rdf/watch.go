@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/cli/target"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -112,14 +113,7 @@ func (o *outage) sleep(ctx context.Context, d time.Duration) error {
 	case o.begun && o.pauses == 1:
 		o.Sayf("the connection is broken: connecting again")
 	}
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return context.Cause(ctx)
-	}
+	return retry.Sleep(ctx, d)
 }
 
 var errNoServer = errors.New("no server answers")
