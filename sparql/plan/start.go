@@ -23,7 +23,7 @@ var ErrTooDeep = errors.New("the query nests too deep")
 
 // maxDepth is how many operators may stand in one another. Each OPTIONAL, MINUS or LATERAL of a group is one around
 // those before it. Plans and runs recurse, and an operator takes up to 4 KiB of the stack. A stack grows to the double size,
-// so it takes 256 MiB at most; Go ends the process at 1 GB.
+// so it takes 256 MiB at most, and all stacks of the process about 264; Go ends the process at 1 GB.
 const maxDepth = 50_000
 
 // Start plans a query over a source and begins its execution. keeper keeps its join orders; nil keeps none.
