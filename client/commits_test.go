@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"net/http"
-	"sync"
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
@@ -21,37 +19,13 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// tapped is a store whose feed a test watches. It keeps the last error of the feed, because an answer has only its
-// text.
+// tapped is a store whose feed a test watches.
 type tapped struct {
 	store.Triples
-	feed feed.Source
-
-	mu     sync.Mutex
-	failed error
+	*feedtest.Tap
 }
 
-func (n *tapped) Feed() feed.Source { return n }
-
-func (n *tapped) Position(ctx context.Context) (feed.Position, error) { return n.feed.Position(ctx) }
-
-func (n *tapped) Changes(ctx context.Context, r feed.Request) iter.Seq2[*feed.Batch, error] {
-	return func(yield func(*feed.Batch, error) bool) {
-		for b, err := range n.feed.Changes(ctx, r) {
-			n.fail(err)
-			if !yield(b, err) {
-				return
-			}
-		}
-	}
-}
-
-func (n *tapped) fail(err error) (last error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	last, n.failed = n.failed, err
-	return last
-}
+func (n tapped) Feed() feed.Source { return n.Tap }
 
 // TestLargeCommits: a consumer that keeps the positions of the changes has whole commits behind each, whatever part the
 // feed of the node fails at.
@@ -59,14 +33,14 @@ func TestLargeCommits(t *testing.T) {
 	db := storetest.Open(t)
 	word := func(i int) triple.Term { return triple.NewString(fmt.Sprint("word ", i)) }
 	feedtest.Follower(t, db, word, func(s *feedtest.Source) feedtest.Consumer {
-		node := &tapped{Triples: db, feed: s}
+		node := tapped{db, &feedtest.Tap{Source: s}}
 		c := newClient(t, serving.Serve(t, node, server.Options{}), client.Options{Retries: 2})
 		since, set := "0", feedtest.Set{}
 		return feedtest.Consumer{Objects: set.Objects, Follow: func(ctx context.Context) error {
-			node.fail(nil)
+			node.SetError(nil)
 			for change, err := range c.Feed.Changes(ctx, client.ChangesOptions{Since: since, End: true}) {
 				if err != nil {
-					return errors.Join(err, node.fail(nil))
+					return errors.Join(err, node.SetError(nil))
 				}
 				take(set, &change)
 				if change.Position != "" {

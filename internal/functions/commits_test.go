@@ -5,8 +5,6 @@ package functions
 import (
 	"context"
 	"fmt"
-	"iter"
-	"sync"
 	"testing"
 	"time"
 
@@ -17,35 +15,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-// tapped is a feed that keeps the last error.
-type tapped struct {
-	feed.Source
-
-	mu     sync.Mutex
-	failed error
-}
-
-func (f *tapped) Changes(ctx context.Context, r feed.Request) iter.Seq2[*feed.Batch, error] {
-	return func(yield func(*feed.Batch, error) bool) {
-		for b, err := range f.Source.Changes(ctx, r) {
-			if err != nil && ctx.Err() == nil {
-				f.fail(err)
-			}
-			if !yield(b, err) {
-				return
-			}
-		}
-	}
-}
-
-// fail sets the error of the feed, and returns the one before.
-func (f *tapped) fail(err error) (last error) {
-	f.mu.Lock()
-	defer f.mu.Unlock()
-	last, f.failed = f.failed, err
-	return last
-}
 
 // TestLargeCommits: a function that keeps an inverse property has made each effect behind commits larger than its
 // batches, whatever part the feed fails at. A clear deletes the effects of earlier commits, too.
@@ -60,17 +29,17 @@ func largeCommits(t *testing.T) {
 	b := &bench{TB: t, ctx: t.Context(), db: db}
 	t.Cleanup(func() { b.close() })
 	feedtest.Follower(t, db, func(i int) triple.Term { return iri(fmt.Sprint("o", i)) }, func(s *feedtest.Source) feedtest.Consumer {
-		watched := &tapped{Source: s}
+		watched := &feedtest.Tap{Source: s}
 		begin := func() { b.service = Open(Options{Store: db, Feed: watched}) }
 		begin()
 		b.put(Registration{Name: "inverse", Pattern: "? <" + feedtest.Predicate + "> ?", Kinds: []string{"add", "delete"}}, module(t, "inverse"))
 		return feedtest.Consumer{
 			Follow: func(ctx context.Context) error {
-				watched.fail(nil)
+				watched.SetError(nil)
 				end, err := s.Position(ctx)
 				for err == nil && !b.reached("inverse", end) {
 					time.Sleep(firstWait / 2) // of the bubble's clock
-					err = watched.fail(nil)
+					err = watched.SetError(nil)
 				}
 				return err
 			},

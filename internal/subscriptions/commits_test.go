@@ -6,9 +6,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
-	"iter"
 	"strings"
-	"sync"
 	"testing"
 	"time"
 
@@ -21,36 +19,10 @@ import (
 // tapped is a store whose feed a test watches.
 type tapped struct {
 	Store
-	feed feed.Source
-
-	mu     sync.Mutex
-	failed error
+	*feedtest.Tap
 }
 
-func (n *tapped) Feed() feed.Source { return n }
-
-func (n *tapped) Position(ctx context.Context) (feed.Position, error) { return n.feed.Position(ctx) }
-
-func (n *tapped) Changes(ctx context.Context, r feed.Request) iter.Seq2[*feed.Batch, error] {
-	return func(yield func(*feed.Batch, error) bool) {
-		for b, err := range n.feed.Changes(ctx, r) {
-			if err != nil && ctx.Err() == nil {
-				n.fail(err)
-			}
-			if !yield(b, err) {
-				return
-			}
-		}
-	}
-}
-
-// fail sets the error of the feed, and returns the one before.
-func (n *tapped) fail(err error) (last error) {
-	n.mu.Lock()
-	defer n.mu.Unlock()
-	last, n.failed = n.failed, err
-	return last
-}
+func (n tapped) Feed() feed.Source { return n.Tap }
 
 // TestLargeCommits: a receiver that applies what is delivered has the triples of the store, whatever part the feed
 // fails at.
@@ -60,7 +32,7 @@ func largeCommits(t *testing.T) {
 	w := newWorld(t)
 	word := func(i int) triple.Term { return triple.NewString(fmt.Sprint("word ", i)) }
 	feedtest.Follower(t, w.store, word, func(s *feedtest.Source) feedtest.Consumer {
-		node := &tapped{Store: w.store, feed: s}
+		node := tapped{w.store, &feedtest.Tap{Source: s}}
 		w.registry.Store = node
 		w.registry.Filter = func(map[string]string) (f feed.Filter, err error) {
 			f.Pattern.Predicate = triple.NewIRI(feedtest.Predicate)
@@ -70,11 +42,11 @@ func largeCommits(t *testing.T) {
 		w.put("words", nil)
 		return feedtest.Consumer{
 			Follow: func(ctx context.Context) error {
-				node.fail(nil)
+				node.SetError(nil)
 				end, err := s.Position(ctx)
 				for err == nil && !m.reached("words", end) {
 					time.Sleep(time.Millisecond) // of the bubble's clock
-					err = node.fail(nil)
+					err = node.SetError(nil)
 				}
 				return err
 			},

@@ -81,6 +81,36 @@ func (s *Source) Changes(ctx context.Context, r feed.Request) iter.Seq2[*feed.Ba
 	}
 }
 
+// Tap is a feed that keeps its last error, because a follower may show no more than its text.
+type Tap struct {
+	feed.Source
+
+	mu     sync.Mutex
+	failed error
+}
+
+// Changes implements [feed.Source].
+func (f *Tap) Changes(ctx context.Context, r feed.Request) iter.Seq2[*feed.Batch, error] {
+	return func(yield func(*feed.Batch, error) bool) {
+		for b, err := range f.Source.Changes(ctx, r) {
+			if err != nil && ctx.Err() == nil {
+				f.SetError(err)
+			}
+			if !yield(b, err) {
+				return
+			}
+		}
+	}
+}
+
+// SetError sets the error of the feed, and returns the one before.
+func (f *Tap) SetError(err error) (last error) {
+	f.mu.Lock()
+	defer f.mu.Unlock()
+	last, f.failed = f.failed, err
+	return last
+}
+
 // Consumer is a follower under test.
 type Consumer struct {
 	// Follow reads to the end of the feed. An error of the feed may end it.
