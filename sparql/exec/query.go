@@ -63,7 +63,7 @@ func (q *Execution) Spills() bool { return q.Scratch.Enabled() }
 type planned interface{ SetPlan(p *explain.Plan) }
 
 // sharing is an operator with a share of the memory, because it may go on in temporary files.
-type sharing interface{ sharer() *memory.Holder }
+type sharing interface{ Sharer() *memory.Holder }
 
 // Attach gives an operator its plan, and a share of the memory if it can go on without more.
 func (q *Execution) Attach(op Operator, p *explain.Plan) {
@@ -71,7 +71,7 @@ func (q *Execution) Attach(op Operator, p *explain.Plan) {
 		x.SetPlan(p)
 	}
 	if x, ok := op.(sharing); ok && q.Spills() {
-		x.sharer().TakeShare()
+		x.Sharer().TakeShare()
 	}
 }
 

@@ -241,7 +241,7 @@ func (d *Distinct) drop() {
 
 func (d *Distinct) Reset()                 { d.drop(); d.Input.Reset() }
 func (d *Distinct) Close()                 { d.drop(); d.Input.Close() }
-func (d *Distinct) sharer() *memory.Holder { return &d.Holder }
+func (d *Distinct) Sharer() *memory.Holder { return &d.Holder }
 
 // Reduced passes each row, but drops most equal ones if they follow soon. Its memory is
 // bounded, and cleared when it is full.

@@ -360,4 +360,4 @@ func (g *Group) drop() {
 
 func (g *Group) Reset()                 { g.drop(); g.Input.Reset() }
 func (g *Group) Close()                 { g.drop(); g.Input.Close() }
-func (g *Group) sharer() *memory.Holder { return &g.Holder }
+func (g *Group) Sharer() *memory.Holder { return &g.Holder }

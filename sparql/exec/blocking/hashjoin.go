@@ -236,4 +236,4 @@ func (j *HashJoin) Close() {
 }
 
 func (j *HashJoin) SetPlan(p *explain.Plan) { j.Table.SetPlan(p.WithConditions(len(j.Conditions))) }
-func (j *HashJoin) sharer() *memory.Holder  { return &j.Table.Holder }
+func (j *HashJoin) Sharer() *memory.Holder  { return &j.Table.Holder }

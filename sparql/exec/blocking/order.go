@@ -359,4 +359,4 @@ func (o *OrderBy) drop() {
 
 func (o *OrderBy) Reset()                 { o.drop(); o.Input.Reset() }
 func (o *OrderBy) Close()                 { o.drop(); o.Input.Close() }
-func (o *OrderBy) sharer() *memory.Holder { return &o.Holder }
+func (o *OrderBy) Sharer() *memory.Holder { return &o.Holder }
