@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/integration/bench/rig"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -99,12 +100,12 @@ func (c *cluster) killAndProbe(ctx context.Context, who string, near []triple.Tr
 	defer cancel()
 	p := c.b.startProbes(probing, survivors, near, run)
 	defer p.stop(cancel)
-	if err := rig.Pause(ctx, c.b.sizes.watchedFor); err != nil {
+	if err := retry.Sleep(ctx, c.b.sizes.watchedFor); err != nil {
 		return err
 	}
 	killed := time.Now()
 	c.Kill(victim)
-	if err := rig.Pause(ctx, c.b.sizes.probedFor); err != nil {
+	if err := retry.Sleep(ctx, c.b.sizes.probedFor); err != nil {
 		return err
 	}
 	ended := time.Now()

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/integration/bench/rig"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -59,12 +60,12 @@ func (b *bench) growFrom(ctx context.Context, n int, busy bool) error {
 	reads, writes := b.readLoop(ctx, questions, members), b.writeLoop(ctx, near, members)
 	defer reads.stop()
 	defer writes.stop()
-	if err := rig.Pause(ctx, b.sizes.watchedFor); err != nil { // warms up
+	if err := retry.Sleep(ctx, b.sizes.watchedFor); err != nil { // warms up
 		return err
 	}
 	// The reference is the same clients in the same run.
 	begun := time.Now()
-	if err := rig.Pause(ctx, b.sizes.watchedFor); err != nil {
+	if err := retry.Sleep(ctx, b.sizes.watchedFor); err != nil {
 		return err
 	}
 	g, err := c.growOne(ctx)

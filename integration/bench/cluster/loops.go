@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/integration/bench/rig"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -51,7 +52,7 @@ func startLoop(ctx context.Context, clients int, do func(ctx context.Context, cl
 				l.done = append(l.done, a)
 				l.mu.Unlock()
 				if a.err != nil {
-					_ = rig.Pause(ctx, loopPause) // the loop's condition sees that ctx ended
+					_ = retry.Sleep(ctx, loopPause) // the loop's condition sees that ctx ended
 				}
 			}
 		})

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/integration/bench/rig"
+	"github.com/trefoildb/trefoil/internal/retry"
 )
 
 // readsMeanwhile measures reads of rows that survivors own, through survivors: before a node is
@@ -46,11 +47,11 @@ func (b *bench) readsMeanwhile(ctx context.Context) error {
 	survivors := slices.DeleteFunc(c.Live(), func(m *rig.Machine) bool { return m == victim })
 	reads := b.readLoop(ctx, untouched, survivors)
 	defer reads.stop()
-	if err := rig.Pause(ctx, b.sizes.watchedFor); err != nil { // warms up
+	if err := retry.Sleep(ctx, b.sizes.watchedFor); err != nil { // warms up
 		return err
 	}
 	begun := time.Now()
-	if err := rig.Pause(ctx, b.sizes.watchedFor); err != nil {
+	if err := retry.Sleep(ctx, b.sizes.watchedFor); err != nil {
 		return err
 	}
 	r, err := c.lose(ctx, victim)
@@ -62,7 +63,7 @@ func (b *bench) readsMeanwhile(ctx context.Context) error {
 		return err
 	}
 	after := time.Now()
-	if err := rig.Pause(ctx, b.sizes.watchedFor); err != nil {
+	if err := retry.Sleep(ctx, b.sizes.watchedFor); err != nil {
 		return err
 	}
 	reads.stop()

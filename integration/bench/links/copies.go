@@ -17,6 +17,7 @@ import (
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/integration/bench/rig"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -102,10 +103,10 @@ func (n *nodes) cost(ctx context.Context, g *client.Links, some []uid.UID) error
 	}
 
 	// 1. At rest. The load and the reads must be over, with what they leave to do.
-	if err := rig.Pause(ctx, 2*costTime); err != nil {
+	if err := retry.Sleep(ctx, 2*costTime); err != nil {
 		return err
 	}
-	if err := share("all nodes at rest", func() error { return rig.Pause(ctx, costTime) }); err != nil {
+	if err := share("all nodes at rest", func() error { return retry.Sleep(ctx, costTime) }); err != nil {
 		return err
 	}
 

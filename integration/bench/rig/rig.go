@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/dataset"
+	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/rdfload"
 )
 
@@ -198,18 +199,6 @@ func DirSize(dir string) (total int64, err error) {
 	return total, err
 }
 
-// Pause waits for d. It returns the error of ctx if ctx ends first.
-func Pause(ctx context.Context, d time.Duration) error {
-	timer := time.NewTimer(d)
-	defer timer.Stop()
-	select {
-	case <-timer.C:
-		return nil
-	case <-ctx.Done():
-		return ctx.Err()
-	}
-}
-
 // WaitFor calls check, with a pause after each call, until check returns nil. It fails when
 // waitLimit has passed.
 func WaitFor(ctx context.Context, pause time.Duration, check func(context.Context) error) error {
@@ -220,7 +209,7 @@ func WaitFor(ctx context.Context, pause time.Duration, check func(context.Contex
 		if err == nil {
 			return nil
 		}
-		if ended := Pause(ctx, pause); ended != nil {
+		if ended := retry.Sleep(ctx, pause); ended != nil {
 			return errors.Join(ended, err)
 		}
 	}
