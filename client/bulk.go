@@ -100,7 +100,7 @@ func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (L
 	}
 	// 2. Send the document. If reading it fails, that error is returned instead of the broken
 	// request.
-	source := &tellingReader{r: document}
+	source := &reportingReader{r: document}
 	answer, err := c.try(ctx, call{method: http.MethodPost, target: c.endpoint("/load", query), header: header}, source)
 	if err != nil {
 		if failed := source.failed(); failed != nil {
@@ -163,7 +163,7 @@ func (c *Admin) Restore(ctx context.Context, archives io.Reader, until string) (
 	if until != "" {
 		query.Set("until", until)
 	}
-	source := &tellingReader{r: archives}
+	source := &reportingReader{r: archives}
 	answer, err := c.try(ctx, call{method: http.MethodPost, target: c.endpoint("/restore", query), header: http.Header{"Content-Type": {"application/x-tar"}}}, source)
 	if err != nil {
 		if failed := source.failed(); failed != nil {

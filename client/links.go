@@ -79,7 +79,7 @@ func (l *Links) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 	all := make([]uid.UID, 0, len(urls))
 	for part := range parts(urls) {
 		before := len(all)
-		err := l.ask(ctx, "uids", &wire.Request{URLs: part}, wire.UIDs, func(r *wire.Reader) {
+		err := l.requestPages(ctx, "uids", &wire.Request{URLs: part}, wire.UIDs, func(r *wire.Reader) {
 			all = all[:before]
 			for range part {
 				all = append(all, r.UID())
@@ -97,7 +97,7 @@ func (l *Links) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 	all := make([]string, 0, len(pages))
 	for part := range slices.Chunk(pages, callPages) {
 		before := len(all)
-		err := l.ask(ctx, "urls", &wire.Request{UIDs: part}, wire.URLs, func(r *wire.Reader) {
+		err := l.requestPages(ctx, "urls", &wire.Request{UIDs: part}, wire.URLs, func(r *wire.Reader) {
 			all = all[:before]
 			for range part {
 				all = append(all, r.URL())
@@ -126,7 +126,7 @@ func (l *Links) lists(ctx context.Context, endpoint string, q wire.Request, page
 	for part := range slices.Chunk(pages, callPages) {
 		q.UIDs = part
 		ends, items := len(all.Ends), len(all.Items)
-		err := l.ask(ctx, endpoint, &q, wire.Lists, func(r *wire.Reader) {
+		err := l.requestPages(ctx, endpoint, &q, wire.Lists, func(r *wire.Reader) {
 			all.Ends, all.Items = all.Ends[:ends], all.Items[:items]
 			for range part {
 				all.Items = r.List(all.Items)
@@ -152,7 +152,7 @@ func (l *Links) Labels(ctx context.Context, d links.Direction, pages []uid.UID) 
 func (l *Links) LabelledLinks(ctx context.Context, d links.Direction, pages []uid.UID) (all links.Lists, labels rank.Lists[links.Label], err error) {
 	for part := range slices.Chunk(pages, callPages) {
 		ends, items := len(all.Ends), len(all.Items)
-		err := l.ask(ctx, "get", &wire.Request{Direction: d, UIDs: part, Labels: true}, wire.LabelledLists, func(r *wire.Reader) {
+		err := l.requestPages(ctx, "get", &wire.Request{Direction: d, UIDs: part, Labels: true}, wire.LabelledLists, func(r *wire.Reader) {
 			all.Ends, all.Items = all.Ends[:ends], all.Items[:items]
 			labels.Ends, labels.Items = labels.Ends[:ends], labels.Items[:items]
 			for range part {
@@ -219,7 +219,7 @@ func (l *Links) Degrees(ctx context.Context, d links.Direction, pages []uid.UID)
 	all := make([]int, 0, len(pages))
 	for part := range slices.Chunk(pages, callPages) {
 		before := len(all)
-		err := l.ask(ctx, "degrees", &wire.Request{Direction: d, UIDs: part}, wire.Degrees, func(r *wire.Reader) {
+		err := l.requestPages(ctx, "degrees", &wire.Request{Direction: d, UIDs: part}, wire.Degrees, func(r *wire.Reader) {
 			all = all[:before]
 			for range part {
 				all = append(all, r.Degree())
@@ -293,8 +293,8 @@ func (l *Links) Capabilities() links.Capabilities {
 	return links.Capabilities{Loader: &linkStores{l.transport}}
 }
 
-// tell sends a request without a body.
-func (l *Links) tell(ctx context.Context, method, endpoint string, into any) error {
+// sendEmpty sends a request without a body.
+func (l *Links) sendEmpty(ctx context.Context, method, endpoint string, into any) error {
 	text, _, err := l.send(ctx, call{method: method, target: l.endpoint("/links/"+endpoint, nil)}, maxJSONBytes)
 	if err == nil && into != nil {
 		err = decodeJSON(text, into)
@@ -328,9 +328,9 @@ func (l *Links) query() url.Values {
 	return query
 }
 
-// ask sends a request about pages. read must take one item for each page. It may be called again if
+// requestPages sends a request about pages. read must take one item for each page. It may be called again if
 // an answer breaks off, and must then start over.
-func (l *Links) ask(ctx context.Context, endpoint string, q *wire.Request, k wire.Kind, read func(*wire.Reader)) error {
+func (l *Links) requestPages(ctx context.Context, endpoint string, q *wire.Request, k wire.Kind, read func(*wire.Reader)) error {
 	what := call{method: http.MethodPost, target: l.endpoint("/links/"+endpoint, l.query()), body: wire.AppendRequest(nil, q),
 		header: http.Header{"Content-Type": {wire.MediaType}, "Accept": {wire.MediaType}}}
 	return linksError(endpoint, l.answer(ctx, what, k, len(q.UIDs)+len(q.URLs), read))

@@ -110,11 +110,11 @@ func (l *Links) StartPageRank(ctx context.Context, o links.PageRankOptions) erro
 
 // PageRank returns the state of the last job; links.ErrNoJob if there was none.
 func (l *Links) PageRank(ctx context.Context) (job links.PageRankJob, err error) {
-	err = l.tell(ctx, http.MethodGet, "pagerank", &job)
+	err = l.sendEmpty(ctx, http.MethodGet, "pagerank", &job)
 	return job, err
 }
 
 // StopPageRank ends the running job.
 func (l *Links) StopPageRank(ctx context.Context) error {
-	return l.tell(ctx, http.MethodDelete, "pagerank", nil)
+	return l.sendEmpty(ctx, http.MethodDelete, "pagerank", nil)
 }

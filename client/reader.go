@@ -25,15 +25,15 @@ func (b *cancellableBody) Read(p []byte) (int, error) {
 	return n, err
 }
 
-// tellingReader keeps the error of reading a document, because net/http hides it behind that of the
+// reportingReader keeps the error of reading a document, because net/http hides it behind that of the
 // broken request. The transport reads in its own goroutine.
-type tellingReader struct {
+type reportingReader struct {
 	r   io.Reader
 	mu  sync.Mutex
 	err error
 }
 
-func (t *tellingReader) Read(p []byte) (int, error) {
+func (t *reportingReader) Read(p []byte) (int, error) {
 	n, err := t.r.Read(p)
 	if err != nil && err != io.EOF {
 		t.mu.Lock()
@@ -43,7 +43,7 @@ func (t *tellingReader) Read(p []byte) (int, error) {
 	return n, err
 }
 
-func (t *tellingReader) failed() error {
+func (t *reportingReader) failed() error {
 	t.mu.Lock()
 	defer t.mu.Unlock()
 	return t.err

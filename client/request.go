@@ -218,7 +218,7 @@ func failsOver(err error) bool {
 // tryNode sends a request to one node.
 func (t *transport) tryNode(ctx context.Context, node int64, what call, body io.Reader) (*http.Response, error) {
 	// 1. Make the request.
-	r, err := http.NewRequestWithContext(ctx, what.method, t.at(node, what.target), body)
+	r, err := http.NewRequestWithContext(ctx, what.method, t.endpointURL(node, what.target), body)
 	if err != nil {
 		return nil, &permanent{err}
 	}

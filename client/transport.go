@@ -97,8 +97,8 @@ func (t *transport) endpoint(path string, query url.Values) url.URL {
 	return url.URL{Path: path, RawQuery: query.Encode()}
 }
 
-// at returns the URL of an endpoint of a node.
-func (t *transport) at(node int64, target url.URL) string {
+// endpointURL returns the URL of an endpoint of a node.
+func (t *transport) endpointURL(node int64, target url.URL) string {
 	u := t.nodes[node%int64(len(t.nodes))]
 	u.Path = strings.TrimSuffix(u.Path, "/") + target.Path
 	u.RawPath = ""

@@ -54,7 +54,7 @@ func (s *service) setTokens(t Tokens, api *server.API, back backend) error {
 		return err
 	}
 	changed := !bytes.Equal(secret, s.secret)
-	if changed && back.cluster != nil && !back.cluster.Alone() {
+	if changed && back.cluster != nil && !back.cluster.IsAlone() {
 		return errors.New("the members of the cluster know each other by this token: " +
 			"change it on all of them and start them again, or use certificates")
 	}

@@ -19,7 +19,7 @@ type member struct {
 	alone bool
 }
 
-func (m member) Alone() bool { return m.alone }
+func (m member) IsAlone() bool { return m.alone }
 
 // TestReloadSecret: members that know each other by a token reject another one. A lone node takes it,
 // with a warning. The clients' token alone may always change if operators have one.

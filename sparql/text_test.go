@@ -22,7 +22,7 @@ type hundred struct {
 }
 
 func (h *hundred) Search(context.Context, exec.TextRequest) (exec.TextSearch, error) { return h, nil }
-func (h *hundred) Again() exec.TextSearch                                            { return &hundred{snippet: h.snippet} }
+func (h *hundred) Restart() exec.TextSearch                                          { return &hundred{snippet: h.snippet} }
 func (h *hundred) Estimate() int64                                                   { return 100 }
 func (h *hundred) ScannedBytes() int64                                               { return 0 }
 

@@ -175,7 +175,7 @@ func (m *machine) add(ts ...triple.Triple) <-chan error {
 // far as it knows.
 func (m *machine) pends(tr triple.Triple) bool {
 	spo, _ := triple.AppendKey(nil, triple.SPO, tr)
-	for _, b := range m.store.UnsettledBatches() {
+	for _, b := range m.store.InFlightBatches() {
 		for _, o := range b.Operations {
 			if string(o.Key) == string(spo) {
 				return true

@@ -321,7 +321,7 @@ func (t *torture) settled() {
 	t.t.Helper()
 	t.world.until("nothing is unsettled", func() bool {
 		for _, m := range t.world.machines {
-			if len(m.store.UnsettledBatches()) > 0 {
+			if len(m.store.InFlightBatches()) > 0 {
 				return false
 			}
 		}

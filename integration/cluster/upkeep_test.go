@@ -236,7 +236,7 @@ func TestADeleteIsPurgedAMachineWakesWithAPendingOlderAdd(t *testing.T) {
 		}
 		want := setOf(all[100:])
 		w.mustHave(want)
-		if b := sleeper.store.UnsettledBatches(); len(b) != 0 {
+		if b := sleeper.store.InFlightBatches(); len(b) != 0 {
 			t.Errorf("%d batches are pending again", len(b))
 		}
 

@@ -19,7 +19,7 @@
 // # Increments and chains
 //
 // [Increment] writes the feed from the end of an earlier archive. A chain is a full archive and
-// increments, where each begins at the end of the one before. [Restore] and [Into] apply a chain up to
+// increments, where each begins at the end of the one before. [Restore] and [RestoreInto] apply a chain up to
 // its end, or up to a position or a time.
 //
 // # Bulk loads

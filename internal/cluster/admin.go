@@ -43,12 +43,12 @@ func (a *admin) Remove(ctx context.Context, id trie.MachineID) error {
 // It returns when a view has no lost range. It repeats the request, because a leader forgets
 // requests when it loses its office.
 func (a *admin) AcceptLoss(ctx context.Context) error {
-	for asked := false; ; asked = true {
+	for requested := false; ; requested = true {
 		changed := a.Changed()
-		if v := a.View(); asked && v != nil && len(v.Lost) == 0 {
+		if v := a.View(); requested && v != nil && len(v.Lost) == 0 {
 			return nil
 		}
-		if err := a.request(ctx, methodAccept, 0, (*leader.Leader).AcceptLoss); err != nil && !asked {
+		if err := a.request(ctx, methodAccept, 0, (*leader.Leader).AcceptLoss); err != nil && !requested {
 			return err
 		}
 		if err := retry.SleepUntil(ctx, a.cfg.Lease, changed); err != nil {
@@ -80,7 +80,7 @@ func (a *admin) SetCopies(ctx context.Context, copies int) error {
 
 // request sends a request to the leader about a machine, or about all.
 func (a *admin) request(ctx context.Context, method string, id trie.MachineID, do func(*leader.Leader) error) error {
-	if a.alone() {
+	if a.isAlone() {
 		return fmt.Errorf("%w: this node is not part of a cluster", store.ErrInvalid)
 	}
 	if a.agreement().IsLeader() {

@@ -69,7 +69,7 @@ func (c *memberColumns) confirm(ctx context.Context, at feed.Position) error {
 
 // view returns the columns for a query that begins now; nil if there are none.
 func (c *memberColumns) view(ctx context.Context) *columns.View {
-	if int64(c.now()) < c.pause.Load() || !c.cache.Wanted() {
+	if int64(c.leaseTime()) < c.pause.Load() || !c.cache.Wanted() {
 		return nil
 	}
 	wait, cancel := context.WithTimeout(ctx, columnsTimeout)
@@ -83,7 +83,7 @@ func (c *memberColumns) view(ctx context.Context) *columns.View {
 	}
 	// If only this query was given up, the members are as good as before.
 	if ctx.Err() == nil {
-		c.pause.Store(int64(c.now() + columnsPause))
+		c.pause.Store(int64(c.leaseTime() + columnsPause))
 	}
 	return nil
 }

@@ -61,7 +61,7 @@ func (n nodeFeed) Position(ctx context.Context) (p feed.Position, err error) {
 func (n nodeFeed) Changes(ctx context.Context, r feed.Request) iter.Seq2[*feed.Batch, error] {
 	return func(yield func(*feed.Batch, error) bool) {
 		// 1. The lone store's feed ends with ErrMember if the node becomes a part of a cluster.
-		if n.alone() {
+		if n.isAlone() {
 			for b, err := range n.store.Feed().Changes(ctx, r) {
 				if errors.Is(err, store.ErrMember) {
 					break

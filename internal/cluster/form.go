@@ -24,7 +24,7 @@ func (n *Node) form(ctx context.Context) error {
 	case <-ctx.Done():
 		return context.Cause(ctx)
 	}
-	if !n.alone() {
+	if !n.isAlone() {
 		return nil
 	}
 	n.lone.Lock()

@@ -73,7 +73,7 @@ func (i *isolation) watch(ctx context.Context) {
 	ticker := time.NewTicker(isolationTick)
 	defer ticker.Stop()
 	i.mu.Lock()
-	i.began = i.now()
+	i.began = i.leaseTime()
 	i.mu.Unlock()
 	for {
 		select {
@@ -93,7 +93,7 @@ func (i *isolation) check() (isolated bool) {
 	i.mu.Unlock()
 	_, _, led := i.agreement().Leader()
 	end := max(i.lease.end(), began+i.cfg.Lease)
-	isolated = !led && i.now() >= end+i.cfg.Lease/2
+	isolated = !led && i.leaseTime() >= end+i.cfg.Lease/2
 	i.setNoMajority(isolated) // first, because setIsolated ends the waits for a leader
 	if i.setIsolated(isolated) {
 		i.log.Warn("the way to a leader of the cluster has changed", "cut off", isolated)
@@ -178,7 +178,7 @@ func (i *isolation) startedAgain() error {
 // Because of this, machines do not serve each other if they were given up and started again. A
 // majority with leases goes on.
 func (i *isolation) yields() bool {
-	return i.lease.end() == 0 && i.later.since(i.now()-2*i.cfg.FailureTimeout)
+	return i.lease.end() == 0 && i.later.answeredSince(i.leaseTime()-2*i.cfg.FailureTimeout)
 }
 
 // lease is until when this member may answer in an epoch. It runs from the moment of the request.
@@ -244,7 +244,7 @@ func (i *isolation) Lease() error {
 	if v == nil {
 		return peer.Refuse(peer.CodeLease, 0, "machine %s is not a member yet", i.self)
 	}
-	if i.lease.remaining(v.Epoch, i.now()) <= 0 {
+	if i.lease.remaining(v.Epoch, i.leaseTime()) <= 0 {
 		return peer.Refuse(peer.CodeLease, v.Epoch, "machine %s holds no lease", i.self)
 	}
 	return nil

@@ -143,7 +143,7 @@ func (n *Node) join(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		id, err := n.askToJoin(ctx, body)
+		id, err := n.requestJoin(ctx, body)
 		if err != nil {
 			if errors.Is(err, ErrWrongCluster) {
 				return err
@@ -165,9 +165,9 @@ func (n *Node) join(ctx context.Context) error {
 // errOnlySelf: there is no other machine to ask.
 var errOnlySelf = errors.New("this node is to join itself alone: name a member of the cluster")
 
-// askToJoin sends the request to the addresses of Join, one after the other. It returns the
+// requestJoin sends the request to the addresses of Join, one after the other. It returns the
 // cluster's ID.
-func (n *Node) askToJoin(ctx context.Context, body []byte) (id string, err error) {
+func (n *Node) requestJoin(ctx context.Context, body []byte) (id string, err error) {
 	ctx, cancel := context.WithTimeout(ctx, 2*n.cfg.Lease)
 	defer cancel()
 	// Try the members in turn. If none answers, the last error is returned, and the caller
@@ -237,7 +237,7 @@ func (n *Node) handleJoin(ctx context.Context, _ peer.Header, body []byte) ([]by
 		return nil, peer.Refuse(peer.CodeStranger, 0, "%s", n.cfg.noClock)
 	}
 	// 2. Form a cluster if this node is alone.
-	if n.alone() {
+	if n.isAlone() {
 		// The port is open before the directory is read. It may be that of a member, whose identity a
 		// new cluster would replace.
 		if !n.mayForm.Load() {

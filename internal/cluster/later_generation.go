@@ -24,19 +24,19 @@ type laterGeneration struct {
 	logged string
 }
 
-// note notes the answer of a machine of a later generation, and reports whether it is
+// recordAnswer notes the answer of a machine of a later generation, and reports whether it is
 // another one than the last.
-func (l *laterGeneration) note(answer string) (changed bool) {
+func (l *laterGeneration) recordAnswer(answer string) (changed bool) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	l.heard, l.at = true, l.now()
+	l.heard, l.at = true, l.leaseTime()
 	changed = l.logged != answer
 	l.logged = answer
 	return changed
 }
 
-// since reports whether a later generation has answered at or after a moment.
-func (l *laterGeneration) since(at time.Duration) bool {
+// answeredSince reports whether a later generation has answered at or after a moment.
+func (l *laterGeneration) answeredSince(at time.Duration) bool {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	return l.heard && l.at >= at
@@ -48,7 +48,7 @@ func (l *laterGeneration) record(address string, err error) bool {
 	if !errors.As(err, &r) || r.Code != peer.CodeGeneration {
 		return false
 	}
-	if l.note(address + r.Message) {
+	if l.recordAnswer(address + r.Message) {
 		l.log.Error("a later generation of the cluster runs, and this machine is of an earlier one; its data is kept: "+
 			"see \"Two generations\" in docs/operations/cluster.md", "at", address, "answer", r.Message)
 	}

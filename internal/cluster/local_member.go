@@ -73,18 +73,18 @@ func (m readMember) Newer(ctx context.Context, than *view.View) error {
 	})
 }
 
-// WaitSettled implements [reads.Peers]. Without a majority no operation becomes committed:
+// WaitCommitted implements [reads.Peers]. Without a majority no operation becomes committed:
 //
 //   - If the other member has stamped an operation, it may be shown once it is durable here.
 //     The other one does not show the state before it, because it has its own operations.
 //   - If this one has stamped an operation, the other one may lack it. A read fails if it
 //     meets it.
-func (m readMember) WaitSettled(ctx context.Context, origins []replica.Origin) error {
+func (m readMember) WaitCommitted(ctx context.Context, origins []replica.Origin) error {
 	now := m.readsAlone()
 	if now == nil {
-		return m.writes.WaitSettled(ctx, origins)
+		return m.writes.WaitCommitted(ctx, origins)
 	}
-	_, other, _ := now.of.Alone(m.self, m.incarnation)
+	_, other, _ := now.of.SoleView(m.self, m.incarnation)
 	_, lease, err := m.answersAlone(now.of)
 	if err != nil {
 		return peer.Refuse(peer.CodeUnavailable, now.of.Epoch, "%s", err)
@@ -105,8 +105,8 @@ func (m readMember) WaitSettled(ctx context.Context, origins []replica.Origin) e
 		// majority began.
 		switch led, until := m.agreement().Led(); {
 		case led:
-			return m.writes.WaitSettled(ctx, origins)
-		case until+lease+leader.Drift(lease) > m.now():
+			return m.writes.WaitCommitted(ctx, origins)
+		case until+lease+leader.Drift(lease) > m.leaseTime():
 			return peer.Refuse(peer.CodeUnavailable, now.of.Epoch, "the lease of machine %s may not be over", other)
 		}
 		if err := m.store.Beats().Beat(ctx); err != nil {
@@ -119,7 +119,7 @@ func (m readMember) WaitSettled(ctx context.Context, origins []replica.Origin) e
 	// 3. Those of this member may be committed already; if not, they stay undecided.
 	wait, cancel := context.WithTimeout(ctx, isolationTick)
 	defer cancel()
-	if err := m.writes.WaitSettled(wait, own); err != nil && ctx.Err() == nil {
+	if err := m.writes.WaitCommitted(wait, own); err != nil && ctx.Err() == nil {
 		return fmt.Errorf("%w: %d batches of writes to the requested ranges were under way when machine %s was lost, and are undecided until it is back",
 			store.ErrUnavailable, len(own), other)
 	}

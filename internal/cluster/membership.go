@@ -42,11 +42,11 @@ type parts struct {
 	gossip    *gossip.Gossip // nil while a joining machine lacks its key
 }
 
-// now returns the time by the clock of leases.
-func (m *membership) now() time.Duration { return m.cfg.Clock.Now() }
+// leaseTime returns the time by the clock of leases.
+func (m *membership) leaseTime() time.Duration { return m.cfg.Clock.Now() }
 
-// alone reports whether the node belongs to no cluster.
-func (m *membership) alone() bool { return m.parts.Load() == nil }
+// isAlone reports whether the node belongs to no cluster.
+func (m *membership) isAlone() bool { return m.parts.Load() == nil }
 
 func (m *membership) agreement() *agreement.Agreement { return m.parts.Load().agreement }
 
@@ -88,7 +88,7 @@ func (n *Node) openParts() (*parts, error) {
 		return nil, err
 	}
 	p := &parts{agreement: ag, leader: leader.New(ag, leader.Options{
-		Self: n.self, Lease: n.cfg.Lease, FailureTimeout: n.cfg.FailureTimeout, Now: n.now, Gossip: n.gossiped, Reach: n.reach, Yields: n.yields, Logger: n.log,
+		Self: n.self, Lease: n.cfg.Lease, FailureTimeout: n.cfg.FailureTimeout, Now: n.leaseTime, Gossip: n.gossiped, Reach: n.reach, Yields: n.yields, Logger: n.log,
 	})}
 	if key, known := n.gossipKey(); known {
 		if p.gossip, err = n.startGossip(key, p.leader); err != nil {
@@ -162,7 +162,7 @@ func (n *Node) agreementConfig() agreement.Config {
 	return agreement.Config{
 		ID: n.self, Address: n.address, Dir: filepath.Join(n.store.Dir(), agreement.DirName), FS: n.cfg.FS,
 		Lineage: n.lineage, Listener: n.port.Raft(), Dial: n.dial(port.Raft), Logger: n.log, OnFatal: n.end,
-		Heartbeat: n.cfg.Lease / 4, Now: n.now,
+		Heartbeat: n.cfg.Lease / 4, Now: n.leaseTime,
 	}
 }
 

@@ -163,13 +163,13 @@ func (c *collector) Describe(to chan<- *prometheus.Desc) {
 func (c *collector) Collect(to chan<- prometheus.Metric) {
 	n := c.node
 	v := n.View()
-	if v == nil || n.alone() || n.ctx.Err() != nil {
+	if v == nil || n.isAlone() || n.ctx.Err() != nil {
 		return
 	}
 	// 1. Read everything once, because the metrics of one collection must agree.
-	r := &reading{status: n.status.local(), writes: n.writes.Stats(), batches: len(n.store.UnsettledBatches())}
+	r := &reading{status: n.status.local(), writes: n.writes.Stats(), batches: len(n.store.InFlightBatches())}
 	r.tombs, _ = n.store.Tombstones()
-	r.lease = max(0, n.isolation.lease.remaining(v.Epoch, n.now()).Seconds())
+	r.lease = max(0, n.isolation.lease.remaining(v.Epoch, n.leaseTime()).Seconds())
 	if p := n.backfill.Progress(v.Epoch); p != nil {
 		r.backfill = *p
 	}

@@ -34,19 +34,19 @@ type noMajority struct {
 // readsAlone is how reads are answered without a majority.
 type readsAlone struct {
 	of   *view.View // the adopted view
-	view *view.View // of, without the other member: see [view.View.Alone]
+	view *view.View // of, without the other member: see [view.View.SoleView]
 }
 
 // answersAlone returns the view for reads without a lease, and the greatest length of a lease of
 // the other member. If this member must not answer, the error is the reason.
 func (i *isolation) answersAlone(v *view.View) (*view.View, time.Duration, error) {
-	alone, other, ok := v.Alone(i.self, i.incarnation)
+	alone, other, ok := v.SoleView(i.self, i.incarnation)
 	switch {
 	case !v.Has(i.self, i.incarnation):
 		return nil, 0, i.startedAgain()
 	case !ok:
 		return nil, 0, errors.New("that needs a cluster of two members that both have all triples, with no change under way")
-	case i.later.since(i.lease.end() - i.cfg.Lease):
+	case i.later.answeredSince(i.lease.end() - i.cfg.Lease):
 		return nil, 0, errors.New("a later generation of the cluster runs: see \"Two generations\" in docs/operations/cluster.md")
 	}
 	views, err := i.agreement().WithoutMajority(other)

@@ -171,7 +171,7 @@ func (n *Node) makeParts() (err error) {
 	})
 	// 2. The work under views.
 	n.backfill = backfill.New(n.store, n.gate, n.peers, backfill.Options{
-		Throttle: n.throttle, Now: n.now, MoveRate: cfg.MoveRate, Closing: n.ctx, Logger: n.log,
+		Throttle: n.throttle, Now: n.leaseTime, MoveRate: cfg.MoveRate, Closing: n.ctx, Logger: n.log,
 	})
 	n.reporter = &reporter{
 		membership: n.membership, end: n.end, due: notify.NewWake(),

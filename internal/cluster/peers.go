@@ -85,7 +85,7 @@ func (p *peers) Handle(method string, h peer.Handler) { p.server.Handle(method, 
 // member rejects requests while this node is alone.
 func (p *peers) member(h peer.Handler) peer.Handler {
 	return func(ctx context.Context, header peer.Header, body []byte) ([]byte, error) {
-		if p.alone() {
+		if p.isAlone() {
 			return nil, peer.Refuse(peer.CodeUnavailable, 0, "this machine is not part of a cluster")
 		}
 		return h(ctx, header, body)
@@ -150,9 +150,9 @@ func (p *peers) checkSender(h peer.Header) *peer.Refusal {
 		case h.ClusterID != identity.ClusterID:
 			return peer.Refuse(peer.CodeStranger, 0, "this is another cluster that is called %q, too", h.Cluster)
 		case h.Lineage == identity.Lineage:
-		case view.Begets(h.Lineage, identity.Lineage):
+		case view.IsAncestor(h.Lineage, identity.Lineage):
 			return peer.Refuse(peer.CodeGeneration, max(h.Epoch, 1), "an operator has begun generation %d of the cluster here, after a lost majority", identity.Generation)
-		case view.Begets(identity.Lineage, h.Lineage):
+		case view.IsAncestor(identity.Lineage, h.Lineage):
 			return peer.Refuse(peer.CodeUnavailable, 0, "this machine is of generation %d of the cluster, an earlier one", identity.Generation)
 		default:
 			return peer.Refuse(peer.CodeStranger, 0, "this cluster %q has the same ID and another history (lineage %q, not %q)", h.Cluster, identity.Lineage, h.Lineage)
@@ -260,7 +260,7 @@ func (n *Node) EachMember(ctx context.Context, method string, body []byte, take 
 	switch {
 	case v != nil:
 		n.eachMemberOf(ctx, v, method, body, take)
-	case !n.alone():
+	case !n.isAlone():
 		return fmt.Errorf("%w: this machine has no view of the cluster yet", store.ErrUnavailable)
 	}
 	return nil

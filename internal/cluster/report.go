@@ -128,11 +128,11 @@ const (
 // begins a count if one is due.
 func (m *reporter) copies() int64 {
 	due := m.countAt.Load()
-	if int64(m.now()) < due || !m.countAt.CompareAndSwap(due, math.MaxInt64) {
+	if int64(m.leaseTime()) < due || !m.countAt.CompareAndSwap(due, math.MaxInt64) {
 		return m.counted.Load()
 	}
 	m.work.start(func() {
-		begun := m.now()
+		begun := m.leaseTime()
 		sn, err := m.store.Snapshot()
 		if err == nil {
 			var n int64
@@ -144,7 +144,7 @@ func (m *reporter) copies() int64 {
 		if err != nil {
 			m.log.Debug("copies are not counted", "error", err)
 		}
-		m.countAt.Store(int64(m.now() + max(countEvery, countShare*(m.now()-begun))))
+		m.countAt.Store(int64(m.leaseTime() + max(countEvery, countShare*(m.leaseTime()-begun))))
 	})
 	return m.counted.Load()
 }
@@ -157,7 +157,7 @@ func (m *reporter) addStreams(r *leader.Report, v *view.View) {
 	if !r.Shows && len(r.About) == 0 {
 		return
 	}
-	streams, own := m.store.Heard(), m.writes.Acked()
+	streams, own := m.store.SequencerStates(), m.writes.Acked()
 	if r.Shows {
 		for _, h := range streams {
 			r.Heard = append(r.Heard, leader.LastBatch{Sequencer: h.Sequencer, Incarnation: h.Incarnation, Last: h.Last})
@@ -203,13 +203,13 @@ func (m *reporter) renewOnce(ctx context.Context) error {
 	ctx, cancel := context.WithTimeout(ctx, m.cfg.Lease)
 	defer cancel()
 	// 1. Prove that the disk writes.
-	m.leader().Disk.Begin(m.now())
+	m.leader().Disk.Begin(m.leaseTime())
 	if err := m.store.Beats().Beat(ctx); err != nil {
 		return err
 	}
 	m.leader().Disk.Done()
 	// 2. Send the report. The lease counts from before it, because the leader grants later.
-	begun := m.now()
+	begun := m.leaseTime()
 	r := m.makeReport()
 	a, err := m.send(ctx, r)
 	if r := (*peer.Refusal)(nil); errors.As(err, &r) && r.Code == peer.CodeSuperseded {

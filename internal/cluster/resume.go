@@ -22,7 +22,7 @@ func (n *Node) resume(ctx context.Context, identity store.Identity) error {
 	if err != nil {
 		return err
 	}
-	if stored != nil && view.Begets(identity.Lineage, stored.Lineage) {
+	if stored != nil && view.IsAncestor(identity.Lineage, stored.Lineage) {
 		// A recovery of the majority was interrupted before its last step.
 		identity.Lineage, identity.Generation = stored.Lineage, stored.Generation
 		if err := n.store.SetIdentity(identity); err != nil {

@@ -39,10 +39,10 @@ type status struct {
 }
 
 // keep records a leader's status. It is as old as the request for it.
-func (c *status) keep(s api.Status, asked time.Duration) {
+func (c *status) keep(s api.Status, requested time.Duration) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
-	c.kept, c.at, c.has = s, asked, true
+	c.kept, c.at, c.has = s, requested, true
 }
 
 func (c *status) last() (s api.Status, at time.Duration, ok bool) {
@@ -55,7 +55,7 @@ func (c *status) last() (s api.Status, at time.Duration, ok bool) {
 // state known to this node. If the node is alone, it is the state of its store.
 func (c *status) Status() api.Status {
 	own := c.store.Status()
-	if c.alone() {
+	if c.isAlone() {
 		own.Members[0].Address = c.peers.address
 		return own
 	}
@@ -78,12 +78,12 @@ func (c *status) ofCluster() api.Status {
 	}
 	ctx, cancel := context.WithTimeout(c.closing, statusTimeout)
 	defer cancel()
-	asked := c.now()
+	requested := c.leaseTime()
 	s, err := c.ofLeader(ctx)
 	if err != nil {
 		return c.withoutLeader(err)
 	}
-	c.keep(s, asked)
+	c.keep(s, requested)
 	return s
 }
 
@@ -121,9 +121,9 @@ func (c *status) local() (s api.Status) {
 	}
 	s.Waiting = c.leader().Waiting()
 	s.Scrub = c.upkeep.Status()
-	s.Copies, s.Bears = v.Target.Copies, v.Bears()
+	s.Copies, s.Bears = v.Target.Copies, v.SpareFailures()
 	if s.Lost = len(v.Lost); s.Lost == 0 {
-		s.StoredCopies = v.Bears() + 1
+		s.StoredCopies = v.SpareFailures() + 1
 	}
 	for _, e := range v.Excluded {
 		s.Excluded = append(s.Excluded, api.ExcludedMachine{ID: e.ID.String(), Address: e.Address, Epoch: e.Epoch, Why: e.Why})
@@ -184,8 +184,8 @@ func (c *status) refresh(ctx context.Context) {
 	if v := c.View(); v != nil {
 		members = len(v.Members)
 	}
-	asked := c.now()
-	if _, at, ok := c.last(); ok && asked-at < c.refreshEvery(members) {
+	requested := c.leaseTime()
+	if _, at, ok := c.last(); ok && requested-at < c.refreshEvery(members) {
 		return
 	}
 	s, err := c.ofLeader(ctx)
@@ -193,7 +193,7 @@ func (c *status) refresh(ctx context.Context) {
 		c.log.Debug("no status of the leader", "error", err)
 		return
 	}
-	c.keep(s, asked)
+	c.keep(s, requested)
 }
 
 // withoutLeader returns the state of the cluster if no leader is reached: the last report of one,
@@ -214,7 +214,7 @@ func (c *status) withoutLeader(unreached error) api.Status {
 		return s
 	}
 	said.Epoch, said.Phase, said.Leader = s.Epoch, s.Phase, s.Leader
-	said.Stale = (c.now() - at).Seconds()
+	said.Stale = (c.leaseTime() - at).Seconds()
 	said.Waiting = fmt.Sprintf("a leader, which is not reached; the rest is what it said %s ago: %s",
 		time.Duration(said.Stale*float64(time.Second)).Round(time.Second), unreached)
 	said.Members = append([]api.Member(nil), said.Members...)

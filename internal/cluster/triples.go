@@ -50,7 +50,7 @@ var _ store.Triples = (*Node)(nil)
 func (t *triples) onLone(f func() error) (done bool, err error) {
 	t.lone.RLock()
 	defer t.lone.RUnlock()
-	if !t.alone() {
+	if !t.isAlone() {
 		return false, nil
 	}
 	t.throttle.Begin()
@@ -82,14 +82,14 @@ func (t *triples) Reader() (store.Reader, error) {
 // Lone returns the store of a node that is alone; nil in a cluster. When the node joins one, reads
 // and writes of the store return [store.ErrMember].
 func (t *triples) Lone() *store.Store {
-	if t.alone() {
+	if t.isAlone() {
 		return t.store.Store
 	}
 	return nil
 }
 
-// Alone reports whether the node is alone.
-func (t *triples) Alone() bool { return t.alone() }
+// IsAlone reports whether the node is alone.
+func (t *triples) IsAlone() bool { return t.isAlone() }
 
 // Annotated reports whether the rows of this machine have annotations.
 func (t *triples) Annotated() bool { return t.store.Store.Status().Annotations > 0 }
@@ -164,8 +164,8 @@ func (t *triples) annotate(ctx context.Context, c store.Change) (version triple.
 	if err == nil {
 		defer sn.Close()
 		data := c.Annotation.Data
-		note := replica.Note{ApplicationID: c.Annotation.ApplicationID, Removed: data == nil, Data: bytes.Clone(data)}
-		version, err = t.writes.Annotate(ctx, c.Triples[0], note, c.When, func(ctx context.Context, key []byte, applicationID string) (found writes.Found, err error) {
+		annotation := replica.Annotation{ApplicationID: c.Annotation.ApplicationID, Removed: data == nil, Data: bytes.Clone(data)}
+		version, err = t.writes.Annotate(ctx, c.Triples[0], annotation, c.When, func(ctx context.Context, key []byte, applicationID string) (found writes.Found, err error) {
 			found.Stamp, found.Version, found.Live, err = sn.Version(ctx, key, applicationID)
 			return found, err
 		})
@@ -224,7 +224,7 @@ func (t *triples) update(ctx context.Context, f func(store.Reader) (store.Steps,
 
 // Backup writes a full backup: the files of the lone store, or the rows of the cluster.
 func (t *triples) Backup(ctx context.Context, w io.Writer) error {
-	if !t.alone() {
+	if !t.isAlone() {
 		return backup.Full(ctx, t, t.store.Status().Version, w)
 	}
 	return t.store.Backup(ctx, w)
@@ -233,7 +233,7 @@ func (t *triples) Backup(ctx context.Context, w io.Writer) error {
 // Check verifies all copies of all triples, see [upkeep.Upkeep.Check]. If the node is alone, it
 // verifies its store.
 func (t *triples) Check(ctx context.Context) (api.CheckReport, error) {
-	if t.alone() {
+	if t.isAlone() {
 		return t.store.Check(ctx)
 	}
 	return t.upkeep.Check(ctx)
@@ -243,11 +243,11 @@ func (t *triples) Check(ctx context.Context) (api.CheckReport, error) {
 // context whose adds and deletes are stamped in this epoch, or refused (see [writes.WithFence]). A
 // node alone has nothing to wait for.
 func (t *triples) Fence(ctx context.Context, epoch uint64) (context.Context, error) {
-	if t.alone() {
+	if t.isAlone() {
 		return ctx, nil
 	}
 	if done := t.fenced.Load(); done != epoch {
-		if _, err := t.upkeep.Settled(ctx, epoch); err != nil {
+		if _, err := t.upkeep.WaitCommitted(ctx, epoch); err != nil {
 			return nil, err
 		}
 		t.fenced.Store(epoch)
@@ -257,7 +257,7 @@ func (t *triples) Fence(ctx context.Context, epoch uint64) (context.Context, err
 
 // Sink returns the target of bulk loads: the lone store, or the cluster.
 func (t *triples) Sink() rdfload.Sink {
-	if t.alone() {
+	if t.isAlone() {
 		return t.store.Sink()
 	}
 	return t.loads.Sink()
@@ -265,7 +265,7 @@ func (t *triples) Sink() rdfload.Sink {
 
 // Isolation returns the present isolation: if a node is alone, it is the isolation of its store.
 func (t *triples) Isolation() store.Isolation {
-	if t.alone() {
+	if t.isAlone() {
 		return t.store.Isolation()
 	}
 	return store.IsolationTriple

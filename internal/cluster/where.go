@@ -207,7 +207,7 @@ func overlapsLost(lost []view.Lost, s trie.Segment) bool {
 // two members may own a row, because the lease is not checked again behind Owns. A node that is
 // alone owns all.
 func (n *Node) Owns(key []byte) bool {
-	if n.alone() {
+	if n.isAlone() {
 		return true
 	}
 	v := n.View()

@@ -47,15 +47,15 @@ func (a *annotationAnswer) Read(p []byte) (int, error) {
 		if a.ended {
 			return 0, io.EOF
 		}
-		if err := a.more(); err != nil {
+		if err := a.writeNext(); err != nil {
 			return 0, err
 		}
 	}
 	return a.text.Read(p)
 }
 
-// more writes the next solution, or the end, to the empty text.
-func (a *annotationAnswer) more() error {
+// writeNext writes the next solution, or the end, to the empty text.
+func (a *annotationAnswer) writeNext() error {
 	// 1. A large buffer is given back first.
 	if a.text.Reset(); a.text.Cap() > keptAnswer {
 		a.text = bytes.Buffer{}

@@ -66,8 +66,8 @@ func (s textSearch) Scores(ctx context.Context, literals []string) (list []exec.
 	return list, err
 }
 
-// Again implements [exec.TextSearch].
-func (s textSearch) Again() exec.TextSearch { return textSearch{s.search.Again()} }
+// Restart implements [exec.TextSearch].
+func (s textSearch) Restart() exec.TextSearch { return textSearch{s.search.Restart()} }
 
 // Snippet implements [exec.TextSearch].
 func (s textSearch) Snippet(h exec.TextHit) string {

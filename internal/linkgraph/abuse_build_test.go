@@ -140,7 +140,7 @@ func TestBuildEnds(t *testing.T) {
 func TestWithinNothingHeld(t *testing.T) {
 	w := newWorld(t, machine.Options{Workers: 1})
 	w.update(links.Change{Source: "http://a.org/1", Targets: []string{"http://a.org/2"}})
-	q := &route.Query{Kind: route.AskWithin, Set: []uid.UID{1, 2}}
+	q := &route.Query{Kind: route.QueryWithin, Set: []uid.UID{1, 2}}
 	s := &state.State{}
 	if holdsPages(s, q) {
 		_, _ = w.graph.server.answerHeld(ctx, s, q)

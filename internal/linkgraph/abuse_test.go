@@ -29,7 +29,7 @@ func fullAbuse() bool { return os.Getenv("TREFOIL_ABUSE") != "" }
 // settle builds all cells with changes again.
 func (w *world) settle() {
 	w.t.Helper()
-	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err }); err != nil {
 		w.t.Fatal(err)
 	}
 }

@@ -40,7 +40,7 @@ func benchWorld(b *testing.B, pages uint32) (*world, []string, []uid.UID) {
 			changes = changes[:0]
 		}
 	}
-	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err }); err != nil {
 		b.Fatal(err)
 	}
 	uids, err := w.graph.UIDs(ctx, names)

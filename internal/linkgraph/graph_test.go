@@ -373,7 +373,7 @@ func TestRandom(t *testing.T) {
 			w.reopen()
 		default:
 			err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error {
-				_, err := k.Settle()
+				_, err := k.RebuildAll()
 				return err
 			})
 			if err != nil {
@@ -504,7 +504,7 @@ func TestSamplesAndRanks(t *testing.T) {
 		}
 	}
 	check()
-	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err }); err != nil {
 		t.Fatal(err)
 	}
 	s := w.graph.Board.State.Load()

@@ -55,7 +55,7 @@ func (n *talker) Call(ctx context.Context, to trie.MachineID, _ string, body []b
 	if err := peer.Decode(body, q.Fields); err != nil {
 		return nil, err
 	}
-	if q.Kind == route.AskHeld {
+	if q.Kind == route.QueryHeld {
 		return peer.Encode(64, (&route.Answer{Number: uint64(machine.AllPartitions)}).Fields), nil
 	}
 	n.mu.Lock()

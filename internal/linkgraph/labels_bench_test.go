@@ -38,7 +38,7 @@ func labelledWorld(b *testing.B, pages uint32) (*world, []uid.UID) {
 			changes = changes[:0]
 		}
 	}
-	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err }); err != nil {
 		b.Fatal(err)
 	}
 	uids, err := w.graph.Pages(ctx, 0, int(pages))

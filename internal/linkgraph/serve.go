@@ -36,7 +36,7 @@ type server struct {
 // handle registers the handler of queries.
 func (sv *server) handle() {
 	sv.coordinator.HandleRanks()
-	sv.Node.Handle(route.MethodAsk, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	sv.Node.Handle(route.MethodQuery, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
 		q := &route.Query{}
 		if err := peer.Decode(body, q.Fields); err != nil {
 			return nil, err
@@ -53,7 +53,7 @@ func (sv *server) handle() {
 func (sv *server) answer(ctx context.Context, q *route.Query) (*route.Answer, error) {
 	// 1. Queries that need no state at a position.
 	switch q.Kind {
-	case route.AskHeld:
+	case route.QueryHeld:
 		a := &route.Answer{}
 		if s := sv.board.State.Load(); s != nil {
 			a.Number = uint64(s.Held)
@@ -62,24 +62,24 @@ func (sv *server) answer(ctx context.Context, q *route.Query) (*route.Answer, er
 			a.Texts = []string{(*full).Error()}
 		}
 		return a, nil
-	case route.AskAnnotated:
+	case route.QueryAnnotated:
 		a := &route.Answer{}
 		if sv.Node.Annotated() {
 			a.Number = 1
 		}
 		return a, nil
-	case route.AskAssign:
+	case route.QueryAssign:
 		uids, given, err := sv.assigner.Assign(ctx, q.URLs)
 		return &route.Answer{Items: route.NumbersFrom(uids), Number: uint64(given)}, err
-	case route.AskReplace:
+	case route.QueryReplace:
 		return sv.replacer.AnswerReplace(ctx, q)
-	case route.AskStores:
+	case route.QueryStores:
 		one, err := sv.loader.ChangeStores(ctx, cell.Stores(q.Number)&cell.AllStores, cell.Stores(q.Most)&cell.AllStores)
 		return route.AnswerJSON(one, err)
 	}
 	// 2. The others need all changes up to the position.
 	waiting := ctx
-	if q.Kind != route.AskExport { // nobody else has the partition to send
+	if q.Kind != route.QueryExport { // nobody else has the partition to send
 		short, cancel := readtimeout.BoundStep(ctx)
 		defer cancel()
 		waiting = short
@@ -89,9 +89,9 @@ func (sv *server) answer(ctx context.Context, q *route.Query) (*route.Answer, er
 		return nil, err
 	}
 	switch q.Kind {
-	case route.AskEpoch:
+	case route.QueryEpoch:
 		return &route.Answer{Number: sv.board.EpochOf(s)}, nil
-	case route.AskExport:
+	case route.QueryExport:
 		if q.Most == 0 && q.Number < machine.NumPartitions {
 			if s, err = sv.loader.LoadStores(ctx, s, cell.AllStores, derived.Partitions(0).With(int(q.Number)), false); err != nil {
 				return nil, err
@@ -109,18 +109,18 @@ func (sv *server) answer(ctx context.Context, q *route.Query) (*route.Answer, er
 func holdsPages(s *state.State, q *route.Query) bool {
 	// Each kind names its partitions in another way.
 	switch q.Kind {
-	case route.AskUIDs:
+	case route.QueryUIDs:
 		for _, url := range q.URLs {
 			if !s.Held.Has(machine.PartitionOfURL(url)) {
 				return false
 			}
 		}
-	case route.AskWithin, route.AskWeights:
+	case route.QueryWithin, route.QueryWeights:
 		// The set may have pages of others, but a machine without any cell cannot look them up.
 		return len(s.Parts) > 0 && s.HasAll(q.Pages)
-	case route.AskPages:
+	case route.QueryPages:
 		return q.Number < machine.NumPartitions && len(q.Pages) == 1 && s.Held.Has(int(q.Number))
-	case route.AskStats:
+	case route.QueryStats:
 		return derived.Partitions(q.Number)&^s.Held == 0
 	default:
 		return len(q.Pages) > 0 && s.HasAll(q.Pages)
@@ -132,25 +132,25 @@ func holdsPages(s *state.State, q *route.Query) bool {
 func (sv *server) answerHeld(ctx context.Context, s *state.State, q *route.Query) (*route.Answer, error) {
 	// 1. Lists of pages.
 	switch q.Kind {
-	case route.AskLinks:
+	case route.QueryLinks:
 		most := sv.Options.MessageLinks()
 		if q.Most != 0 {
 			most = int(min(q.Most, uint64(most)))
 		}
 		l, more, err := s.LinksPiece(ctx, q.Direction, q.Pages, uid.UID(q.After), most)
 		return &route.Answer{Ends: l.Ends, Items: route.NumbersFrom(l.Items), More: uint64(more)}, err
-	case route.AskDegrees:
+	case route.QueryDegrees:
 		degrees, err := s.Degrees(ctx, q.Direction, q.Pages)
 		return route.SinglesFrom(degrees), err
-	case route.AskSample:
+	case route.QuerySample:
 		l, err := sv.sampler.SamplesPiece(ctx, s, q, sv.Options.MessageLinks())
 		return &route.Answer{Ends: l.Ends, Items: route.NumbersFrom(l.Items)}, err
-	case route.AskLabels:
+	case route.QueryLabels:
 		l, more, err := s.LabelsPiece(ctx, q.Pages, uid.UID(q.After), sv.Options.MessageBytes)
 		return &route.Answer{Ends: l.Ends, Texts: l.Items, More: uint64(more)}, err
-	case route.AskWithin, route.AskWeights:
+	case route.QueryWithin, route.QueryWeights:
 		return sv.answerWithin(ctx, s, q)
-	case route.AskLinkLabels:
+	case route.QueryLinkLabels:
 		if len(q.Set) != len(q.Pages) {
 			return nil, peer.ErrMessage
 		}
@@ -159,16 +159,16 @@ func (sv *server) answerHeld(ctx context.Context, s *state.State, q *route.Query
 	}
 	// 2. Pages, and their sizes.
 	switch q.Kind {
-	case route.AskUIDs:
+	case route.QueryUIDs:
 		uids, err := s.UIDs(ctx, q.URLs)
 		return route.SinglesFrom(uids), err
-	case route.AskURLs:
+	case route.QueryURLs:
 		urls, err := s.URLsPiece(ctx, q.Pages, sv.Options.MessageBytes)
 		return &route.Answer{Ends: route.Singles(urls).Ends, Texts: urls}, err
-	case route.AskPages:
+	case route.QueryPages:
 		pages, err := s.Pages(ctx, int(q.Number), q.Pages[0], int(min(q.Most, 1<<62)))
 		return &route.Answer{Ends: []int{len(pages)}, Items: route.NumbersFrom(pages)}, err
-	case route.AskStats:
+	case route.QueryStats:
 		a, err := route.AnswerJSON(s.Stats(ctx, derived.Partitions(q.Number)))
 		if err != nil {
 			return nil, err
@@ -196,7 +196,7 @@ func (sv *server) answerWithin(ctx context.Context, s *state.State, q *route.Que
 		items[i] = int(number)
 	}
 	// 2. Read the lists.
-	if q.Kind == route.AskWeights {
+	if q.Kind == route.QueryWeights {
 		l, err := sv.sampler.WeightsWithin(ctx, s, &set, q.Spec.Class)
 		return read.AnswerWeights(route.PickLists(l, items)), err
 	}

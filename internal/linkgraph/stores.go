@@ -53,22 +53,22 @@ func (g *Graph) onAllMachines(ctx context.Context, request, relinquish links.Sto
 	}
 	members := slices.DeleteFunc(slices.Clone(v.Members), func(m view.Member) bool { return m.NoLinks })
 	all, errs := make([]links.ServerStores, len(members)), make([]error, len(members))
-	var asking sync.WaitGroup
+	var requests sync.WaitGroup
 	for i, m := range members {
-		asking.Go(func() {
+		requests.Go(func() {
 			if m.ID == g.Node.MachineID() {
 				all[i], errs[i] = g.loader.ChangeStores(ctx, request, relinquish)
-			} else if a, err := g.router.Send(ctx, m.ID, &route.Query{Kind: route.AskStores, Number: uint64(request), Most: uint64(relinquish)}); err != nil {
+			} else if a, err := g.router.Send(ctx, m.ID, &route.Query{Kind: route.QueryStores, Number: uint64(request), Most: uint64(relinquish)}); err != nil {
 				errs[i] = err
 			} else {
-				errs[i] = a.Into(&all[i])
+				errs[i] = a.Decode(&all[i])
 			}
 			if all[i].Address = m.Address; errs[i] != nil {
 				errs[i] = fmt.Errorf("stores of machine %s: %w", m.ID, errs[i])
 			}
 		})
 	}
-	asking.Wait()
+	requests.Wait()
 	if err := errors.Join(errs...); err != nil {
 		if machine.MayPass(err) && !errors.Is(err, links.ErrLoading) {
 			err = fmt.Errorf("%w: %w", store.ErrUnavailable, err)

@@ -205,7 +205,7 @@ func TestLostFile(t *testing.T) {
 		"a directory": {func(path string, _ []byte) error { return errors.Join(os.Remove(path), os.Mkdir(path, 0o700)) }, read},
 		"change":      {remove, w.change},
 		"settle": {remove, func() error {
-			return w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err })
+			return w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err })
 		}},
 		"stats": {remove, func() error { _, err := w.graph.Stats(ctx); return err }},
 	} {

@@ -42,7 +42,7 @@ func (w *world) settled() {
 	if _, err := w.graph.Board.CaughtUp(ctx); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err }); err != nil {
+	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err }); err != nil {
 		w.t.Fatal(err)
 	}
 }
@@ -267,7 +267,7 @@ func TestRelinquishConcurrently(t *testing.T) {
 		for i := range 15 {
 			_, err := w.graph.Update(ctx, []links.Change{{Source: pageURL(100+i, 1), Targets: []string{pageURL(200+i, 1)}}})
 			if err == nil {
-				err = w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.Settle(); return err })
+				err = w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err })
 			}
 			if err == nil {
 				_, err = w.graph.Stats(ctx)

@@ -12,19 +12,19 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Noted is a row, in one order, and its annotations.
-type Noted struct {
+// AnnotatedRow is a row, in one order, and its annotations.
+type AnnotatedRow struct {
 	Live        bool
 	Stamp       triple.Stamp       // of the row, for comparison; zero if it is not live
 	Annotations []store.Annotation // by application ID
 	More        bool               // more annotations follow the last one
 }
 
-// Noted returns the row with a key, of any order, in a table. It also returns annotations with
+// AnnotatedRow returns the row with a key, of any order, in a table. It also returns annotations with
 // application IDs greater than after, of about most bytes. If any follows after, at least one is
 // returned. The caller owns the result.
-func (sn *Snapshot) Noted(ctx context.Context, table byte, key []byte, after string, most int) (n Noted, err error) {
-	err = sn.noted(ctx, table, key, &n, func(id []byte, a *triple.Annotation) bool {
+func (sn *Snapshot) AnnotatedRow(ctx context.Context, table byte, key []byte, after string, most int) (n AnnotatedRow, err error) {
+	err = sn.readAnnotated(ctx, table, key, &n, func(id []byte, a *triple.Annotation) bool {
 		if string(id) == after {
 			return true
 		}
@@ -38,9 +38,9 @@ func (sn *Snapshot) Noted(ctx context.Context, table byte, key []byte, after str
 	return n, fault.Wrap("look up annotations", err)
 }
 
-// NotedOne is [Snapshot.Noted] for the annotation of one application.
-func (sn *Snapshot) NotedOne(ctx context.Context, table byte, key []byte, applicationID string) (n Noted, err error) {
-	err = sn.noted(ctx, table, key, &n, func(id []byte, a *triple.Annotation) bool {
+// RowWithAnnotation is [Snapshot.AnnotatedRow] for the annotation of one application.
+func (sn *Snapshot) RowWithAnnotation(ctx context.Context, table byte, key []byte, applicationID string) (n AnnotatedRow, err error) {
+	err = sn.readAnnotated(ctx, table, key, &n, func(id []byte, a *triple.Annotation) bool {
 		if string(id) == applicationID {
 			n.Annotations = []store.Annotation{{ApplicationID: applicationID, Data: append([]byte{}, a.Data...), Version: a.Stamp}}
 		}
@@ -49,9 +49,9 @@ func (sn *Snapshot) NotedOne(ctx context.Context, table byte, key []byte, applic
 	return n, fault.Wrap("look up annotation", err)
 }
 
-// noted reads the row, then calls each for its annotations from an application ID on, until each
+// readAnnotated reads the row, then calls each for its annotations from an application ID on, until each
 // returns false.
-func (sn *Snapshot) noted(ctx context.Context, table byte, key []byte, n *Noted, each func(id []byte, a *triple.Annotation) bool, from string) error {
+func (sn *Snapshot) readAnnotated(ctx context.Context, table byte, key []byte, n *AnnotatedRow, each func(id []byte, a *triple.Annotation) bool, from string) error {
 	if err := sn.Begin(ctx); err != nil {
 		return err
 	}

@@ -24,15 +24,15 @@ type stamped struct {
 	rows    []stampedRow // ascending by key
 	epoch   uint64       // the greatest epoch of the rows
 	adds    bool
-	entries []UnsettledBatch
-	forget  []UnsettledBatch
+	entries []InFlightBatch
+	forget  []InFlightBatch
 
-	sent     uint64 // the epoch in which the entries were sent; 0 if unknown
-	durable  bool   // if set, it must be synced before it is answered
-	delivery Origin // zero if it is no delivery
-	settled  uint64
-	open     []uint64
-	acks     map[trie.MachineID]uint64
+	sent      uint64 // the epoch in which the entries were sent; 0 if unknown
+	durable   bool   // if set, it must be synced before it is answered
+	delivery  Origin // zero if it is no delivery
+	committed uint64
+	open      []uint64
+	acks      map[trie.MachineID]uint64
 
 	counts bool   // if set, it counts the fills before it, because SyncFills does
 	mark   uint64 // the answer
@@ -84,7 +84,7 @@ func (s *Store) newDelivery(d *Delivery, j *recovery.Joint) (*stamped, error) {
 		return nil, fmt.Errorf("%w: a delivery without an origin", store.ErrInvalid)
 	}
 	r := &stamped{store: s}
-	r.durable, r.delivery, r.settled, r.open, r.acks = true, d.Origin, d.Settled, d.Open, d.Acks
+	r.durable, r.delivery, r.committed, r.open, r.acks = true, d.Origin, d.Committed, d.Open, d.Acks
 	r.size, r.sent = rowBytes, d.Epoch
 	parts := d.Parts
 	if parts == nil {
@@ -120,7 +120,7 @@ func (s *Store) newDelivery(d *Delivery, j *recovery.Joint) (*stamped, error) {
 		}
 		origin := d.Origin
 		origin.Batch = p.Batch
-		r.entries = append(r.entries, UnsettledBatch{origin, fresh})
+		r.entries = append(r.entries, InFlightBatch{origin, fresh})
 		at += p.Operations
 	}
 	r.seal()
@@ -154,7 +154,7 @@ func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, floors
 		return false, err
 	}
 	if len(floors) > 0 {
-		if sequencer, ok := resolver.Sequencer(); ok && floors.below(sequencer, o.Stamp) {
+		if sequencer, ok := resolver.Sequencer(); ok && floors.isBelow(sequencer, o.Stamp) {
 			return true, nil
 		}
 	}
@@ -164,8 +164,8 @@ func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, floors
 	}
 	// 2. If the annotated row is unknown, the annotation counts as made on a row of its own stamp.
 	row := stampedRow{stamp: o.Stamp}
-	if o.Note != nil {
-		if row.on = o.Note.On; row.on == (triple.Stamp{}) {
+	if o.Annotation != nil {
+		if row.on = o.Annotation.On; row.on == (triple.Stamp{}) {
 			row.on = o.Stamp
 		}
 	}
@@ -189,8 +189,8 @@ func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, floors
 		key := resolver.Key(place.Order)
 		row.key = space.take(func(dst []byte) []byte {
 			dst = append(append(dst, table), key...)
-			if o.Note != nil {
-				dst = triple.AppendAnnotationKey(dst, nil, o.Note.ApplicationID)
+			if o.Annotation != nil {
+				dst = triple.AppendAnnotationKey(dst, nil, o.Annotation.ApplicationID)
 			}
 			return dst
 		})
@@ -203,7 +203,7 @@ func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, floors
 // they add something.
 func (o *Operation) encoder() (encode func(dst []byte) []byte, adds bool, err error) {
 	if o.Kind == store.OperationAnnotate {
-		a := triple.Annotation{Stamp: o.Stamp, On: o.Note.On, Removed: o.Note.Removed, Data: o.Note.Data}
+		a := triple.Annotation{Stamp: o.Stamp, On: o.Annotation.On, Removed: o.Annotation.Removed, Data: o.Annotation.Data}
 		return a.Append, !a.Removed, nil
 	}
 	v := triple.Value{}
@@ -256,27 +256,27 @@ func (a *arena) take(encode func(dst []byte) []byte) []byte {
 	return whole[from:len(whole):len(whole)]
 }
 
-// Settle records a sequencer's report without operations: its batches up to o.Batch are committed,
+// RecordCommitted records a sequencer's report without operations: its batches up to o.Batch are committed,
 // except the ones in open, which must ascend. If acks is nil, the report has no acks. Settle does
 // not wait for the disk.
-func (s *Store) Settle(o Origin, open []uint64, acks map[trie.MachineID]uint64) {
+func (s *Store) RecordCommitted(o Origin, open []uint64, acks map[trie.MachineID]uint64) {
 	if o.Sequencer != 0 {
-		s.inFlight.settle(o.stream(), o.Batch, open, acks)
+		s.inFlight.commit(o.stream(), o.Batch, open, acks)
 	}
 }
 
-// Unsettled returns the batches in flight with an operation on a row in r, in any place, ascending
+// InFlight returns the batches in flight with an operation on a row in r, in any place, ascending
 // by origin. It must be called after the snapshot was taken, because a batch enters the list
 // before readers see its rows.
-func (s *Store) Unsettled(r triple.Range) []Origin { return s.inFlight.in(r) }
+func (s *Store) InFlight(r triple.Range) []Origin { return s.inFlight.batchesIn(r) }
 
-// UnsettledBatches returns all batches in flight, ascending by origin. The caller must not modify
+// InFlightBatches returns all batches in flight, ascending by origin. The caller must not modify
 // the operations.
-func (s *Store) UnsettledBatches() []UnsettledBatch { return s.inFlight.batches() }
+func (s *Store) InFlightBatches() []InFlightBatch { return s.inFlight.batches() }
 
 // Forget removes batches from the in-flight list, durably, because another sequencer has committed
 // their operations. If a batch has got more operations meanwhile, it stays.
-func (s *Store) Forget(ctx context.Context, batches []UnsettledBatch) error {
+func (s *Store) Forget(ctx context.Context, batches []InFlightBatch) error {
 	r := &stamped{store: s}
 	r.forget = slices.Clone(batches)
 	r.durable = true
@@ -284,5 +284,5 @@ func (s *Store) Forget(ctx context.Context, batches []UnsettledBatch) error {
 	return s.do(ctx, "forget settled batches", r)
 }
 
-// Heard returns this machine's proof about sequencers, by machine and incarnation.
-func (s *Store) Heard() []Heard { return s.inFlight.heard() }
+// SequencerStates returns this machine's proof about sequencers, by machine and incarnation.
+func (s *Store) SequencerStates() []Heard { return s.inFlight.sequencerStates() }

@@ -27,7 +27,7 @@ func BenchmarkDeliver(b *testing.B) {
 					batch := uint64(0)
 					for n := range work {
 						batch++
-						d := Delivery{Origin: origin(trie.MachineID(sender+1), 1, batch), Settled: batch - 1,
+						d := Delivery{Origin: origin(trie.MachineID(sender+1), 1, batch), Committed: batch - 1,
 							Operations: operations(store.OperationAdd, 2, uint64(n*size+1), students(n*size, n*size+size)...)}
 						if err := s.Deliver(ctx, &d, j); err != nil {
 							done <- err
@@ -69,7 +69,7 @@ func BenchmarkEngines(b *testing.B) {
 				adds, deliveries := make([][]triple.Triple, batches), make([]Delivery, batches)
 				for n := range batches {
 					adds[n] = students(n*size, n*size+size)
-					deliveries[n] = Delivery{Origin: origin(1, 1, uint64(n+1)), Settled: uint64(n),
+					deliveries[n] = Delivery{Origin: origin(1, 1, uint64(n+1)), Committed: uint64(n),
 						Operations: operations(store.OperationAdd, 2, uint64(n*size+1), adds[n]...)}
 				}
 				b.StartTimer()
@@ -123,16 +123,16 @@ func BenchmarkUnsettled(b *testing.B) {
 			for i := range ranges {
 				ranges[i] = exact(b, triple.POS, student(test.size+i*13%5000))
 			}
-			u.in(ranges[0])
+			u.batchesIn(ranges[0])
 			i := 0
 			for b.Loop() {
 				if test.moving && i%test.size == 0 {
 					b.StopTimer()
 					next()
-					u.settle(stream{Machine: 7, Incarnation: 1}, batch-uint64(test.operations/test.size), nil, nil)
+					u.commit(stream{Machine: 7, Incarnation: 1}, batch-uint64(test.operations/test.size), nil, nil)
 					b.StartTimer()
 				}
-				u.in(ranges[i%len(ranges)])
+				u.batchesIn(ranges[i%len(ranges)])
 				i++
 			}
 		})

@@ -50,7 +50,7 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 	defer c.batch.Close()
 	for _, r := range group {
 		if r.delivery != (Origin{}) {
-			s.inFlight.settle(r.delivery.stream(), r.settled, r.open, r.acks)
+			s.inFlight.commit(r.delivery.stream(), r.committed, r.open, r.acks)
 		}
 	}
 	var all []entered
@@ -128,7 +128,7 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 	s.inFlight.drop(outdated)
 	for _, r := range group {
 		for i := range r.entries {
-			s.lastStamps.note(&r.entries[i])
+			s.lastStamps.record(&r.entries[i])
 		}
 		if r.delivery != (Origin{}) {
 			s.inFlight.received(r.delivery)

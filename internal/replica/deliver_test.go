@@ -171,15 +171,15 @@ func TestDeliverAgain(t *testing.T) {
 	if st := s.Status(); st.Triples != 20 {
 		t.Errorf("%d triples", st.Triples)
 	}
-	if b := s.UnsettledBatches(); len(b) != 1 || len(b[0].Operations) != 20 {
+	if b := s.InFlightBatches(); len(b) != 1 || len(b[0].Operations) != 20 {
 		t.Errorf("unsettled: %v", b)
 	}
-	deliver(t, s, idle(all), Delivery{Origin: origin(7, 1, 4), Settled: 3})
+	deliver(t, s, idle(all), Delivery{Origin: origin(7, 1, 4), Committed: 3})
 	deliver(t, s, idle(all), d)
-	if b := s.UnsettledBatches(); len(b) != 0 {
+	if b := s.InFlightBatches(); len(b) != 0 {
 		t.Errorf("unsettled: %v", b)
 	}
-	if h := s.Heard(); len(h) != 1 || h[0].Last != 4 || h[0].Settled != 3 {
+	if h := s.SequencerStates(); len(h) != 1 || h[0].Last != 4 || h[0].Committed != 3 {
 		t.Errorf("%+v", h)
 	}
 }
@@ -203,7 +203,7 @@ func TestDeliverRefuses(t *testing.T) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
-	if rows, h := heldRows(t, s), s.Heard(); len(rows) > 0 || len(h) > 0 {
+	if rows, h := heldRows(t, s), s.SequencerStates(); len(rows) > 0 || len(h) > 0 {
 		t.Errorf("%v, %v", rows, h)
 	}
 	ended, cancel := context.WithCancel(ctx)
@@ -225,13 +225,13 @@ func TestDeliverKeepsNothing(t *testing.T) {
 	}
 	clear(d.Operations)
 	clear(d.Acks)
-	b := s.UnsettledBatches()
+	b := s.InFlightBatches()
 	if len(b) != 1 || !slices.EqualFunc(b[0].Operations, want, func(a, b Operation) bool {
 		return a.Kind == b.Kind && a.Stamp == b.Stamp && string(a.Key) == string(b.Key)
 	}) {
 		t.Errorf("%v", b)
 	}
-	if h := s.Heard(); len(h) != 1 || h[0].Acks[3] != 4 {
+	if h := s.SequencerStates(); len(h) != 1 || h[0].Acks[3] != 4 {
 		t.Errorf("%+v", h)
 	}
 	checked(t, s)
@@ -268,7 +268,7 @@ func TestDeliverGroups(t *testing.T) {
 	if n := s.Status().Triples; n != 1 {
 		t.Errorf("%d triples", n)
 	}
-	if n := len(s.UnsettledBatches()); n != many+1 {
+	if n := len(s.InFlightBatches()); n != many+1 {
 		t.Errorf("%d batches", n)
 	}
 }
@@ -303,7 +303,7 @@ func TestDeliverDiskFull(t *testing.T) {
 		}
 	}
 	sameRows(t, heldRows(t, s), before)
-	if h := s.Heard(); h[0].Last != 3 {
+	if h := s.SequencerStates(); h[0].Last != 3 {
 		t.Errorf("%+v", h)
 	}
 	if n := s.Status().Triples; n != 4 {

@@ -16,11 +16,11 @@
 //	    |
 //	rows               the greatest stamp of each key; deletes leave tombstones
 //	    |
-//	one batch, one fsync -> [Store.Heard] counts it as received
+//	one batch, one fsync -> [Store.SequencerStates] counts it as received
 //
-// [Store.Settle], or the watermark of a later delivery, takes a batch off the list.
+// [Store.RecordCommitted], or the watermark of a later delivery, takes a batch off the list.
 // [Store.Forget] does so if another sequencer has committed the operations. A reader must take
-// its snapshot first, then wait for the batches of [Store.Unsettled].
+// its snapshot first, then wait for the batches of [Store.InFlight].
 //
 // # The change feed
 //

@@ -42,8 +42,8 @@ func (s *Store) newFill(rows []FillRow) (*stamped, error) {
 		}
 		r.rows = append(r.rows, stamped)
 		r.adds = r.adds || !triple.IsTombstone(row.Value)
-		if row.Unsettled != (Origin{}) {
-			batches[row.Unsettled] = append(batches[row.Unsettled], *row.Operation)
+		if row.InFlight != (Origin{}) {
+			batches[row.InFlight] = append(batches[row.InFlight], *row.Operation)
 		}
 	}
 	// 2. Group the operations in flight by batch, because the list holds batches.
@@ -53,7 +53,7 @@ func (s *Store) newFill(rows []FillRow) (*stamped, error) {
 		if err != nil {
 			return nil, fmt.Errorf("%w: %v", store.ErrInvalid, err)
 		}
-		r.entries = append(r.entries, UnsettledBatch{origin, merged(nil, own)})
+		r.entries = append(r.entries, InFlightBatch{origin, merged(nil, own)})
 		r.size += int64(len(encoded))
 	}
 	r.seal()
@@ -86,8 +86,8 @@ func (s *Store) stamped(row *FillRow, space *arena) (out stampedRow, err error) 
 		return out, fmt.Errorf("a replica in order %s", order)
 	}
 	// 2. A row in flight must have its operation, because another sequencer may drive it again.
-	if row.Unsettled != (Origin{}) {
-		if o := row.Operation; row.Unsettled.Sequencer == 0 || row.Unsettled.Batch == 0 || o == nil {
+	if row.InFlight != (Origin{}) {
+		if o := row.Operation; row.InFlight.Sequencer == 0 || row.InFlight.Batch == 0 || o == nil {
 			return out, fmt.Errorf("unsettled without an origin or an operation")
 		} else if order, _, err := triple.SplitKey(o.Key); err != nil || order != triple.SPO {
 			return out, fmt.Errorf("the operation of an unsettled row has no key of spo")

@@ -22,7 +22,7 @@ import (
 
 // fillRow returns the row of SPO after an operation, under the key of its triple.
 func fillRow(table byte, o Operation) FillRow {
-	if n := o.Note; n != nil {
+	if n := o.Annotation; n != nil {
 		a := triple.Annotation{Stamp: o.Stamp, On: n.On, Removed: n.Removed, Data: n.Data}
 		return FillRow{Table: table, Key: o.Key, Value: a.Append(nil)}
 	}
@@ -60,7 +60,7 @@ func TestFill(t *testing.T) {
 	s := openMem(t, store.Options{})
 	j := idle(sample.Layout(t, s, 0))
 	tr := longs(1)[0]
-	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Settled: 1, Operations: operations(store.OperationAdd, 3, 1, student(0), student(1))})
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Committed: 1, Operations: operations(store.OperationAdd, 3, 1, student(0), student(1))})
 	fill(t, s, fillOf(t, operation(store.OperationAdd, tr, 2, 1))...)
 	fill(t, s, fillOf(t, operation(store.OperationDelete, student(0), 2, 9))...) // older than the held rows
 	fill(t, s, fillOf(t, operation(store.OperationDelete, student(1), 3, 3))...)
@@ -147,29 +147,29 @@ func TestFillUnsettled(t *testing.T) {
 	unsettled := func(o Operation, from Origin) []FillRow {
 		rows := fillOf(t, o)
 		for i := range rows {
-			rows[i].Unsettled, rows[i].Operation = from, &o
+			rows[i].InFlight, rows[i].Operation = from, &o
 		}
 		return rows
 	}
 	a, b := operation(store.OperationAdd, student(1), 2, 1), operation(store.OperationAdd, student(2), 2, 2)
 	fill(t, s, unsettled(a, origin(7, 1, 5))...)
 	unsettledIn(t, s, exact(t, triple.POS, student(1)), origin(7, 1, 5))
-	if h := s.Heard(); len(h) != 1 || h[0].Last != 0 {
+	if h := s.SequencerStates(); len(h) != 1 || h[0].Last != 0 {
 		t.Errorf("a fill counts as a delivery: %+v", h)
 	}
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 5), Operations: []Operation{a, b}})
 	fill(t, s, unsettled(b, origin(7, 1, 5))...)
-	if list := s.UnsettledBatches(); len(list) != 1 || len(list[0].Operations) != 2 {
+	if list := s.InFlightBatches(); len(list) != 1 || len(list[0].Operations) != 2 {
 		t.Errorf("%v", list)
 	}
 	if err := s.Close(); err != nil {
 		t.Fatal(err)
 	}
 	s = openMem(t, store.Options{FS: fs})
-	if list := s.UnsettledBatches(); len(list) != 1 || len(list[0].Operations) != 2 {
+	if list := s.InFlightBatches(); len(list) != 1 || len(list[0].Operations) != 2 {
 		t.Errorf("%v", list)
 	}
-	s.Settle(origin(7, 1, 5), nil, nil)
+	s.RecordCommitted(origin(7, 1, 5), nil, nil)
 	fill(t, s, unsettled(a, origin(7, 1, 4))...)
 	fill(t, s, unsettled(b, origin(7, 1, 6))...)
 	unsettledIn(t, s, triple.Range{}, origin(7, 1, 6))

@@ -60,7 +60,7 @@ func TestDeliverCrashes(t *testing.T) {
 	for n := range uint64(60) {
 		d := Delivery{Origin: origin(7, 1, n+1), Operations: operations(store.OperationAdd, 2, n*size+1, students(int(n*size), int(n*size+size))...)}
 		if n > 10 {
-			d.Settled = n - 10
+			d.Committed = n - 10
 		}
 		deliver(t, s, j, d)
 		answered.Store(n + 1)
@@ -94,8 +94,8 @@ func afterCrash(t *testing.T, fs vfs.FS, answered, during, mark uint64, size int
 		t.Fatalf("mark %d, was %d", s.Mark(), mark)
 	}
 	last, settled := uint64(0), uint64(0)
-	if h := s.Heard(); len(h) > 0 {
-		last, settled = h[0].Last, h[0].Settled
+	if h := s.SequencerStates(); len(h) > 0 {
+		last, settled = h[0].Last, h[0].Committed
 	}
 	if last < answered || last > during+1 {
 		t.Fatalf("last is %d, answered were %d to %d", last, answered, during)
@@ -105,7 +105,7 @@ func afterCrash(t *testing.T, fs vfs.FS, answered, during, mark uint64, size int
 		want = append(want, n)
 	}
 	var got []uint64
-	for _, b := range s.UnsettledBatches() {
+	for _, b := range s.InFlightBatches() {
 		got = append(got, b.Origin.Batch)
 		if len(b.Operations) != size {
 			t.Fatalf("batch %d has %d operations", b.Origin.Batch, len(b.Operations))
@@ -156,7 +156,7 @@ func TestDeliverWriteErrors(t *testing.T) {
 						}
 						// The batch must be in the list, because its rows may show.
 						if sn, err := s.Snapshot(); err == nil {
-							if ok, _ := sn.Has(ctx, student(int(n*100))); ok && len(s.Unsettled(exact(t, triple.SPO, student(int(n*100))))) == 0 {
+							if ok, _ := sn.Has(ctx, student(int(n*100))); ok && len(s.InFlight(exact(t, triple.SPO, student(int(n*100))))) == 0 {
 								t.Error("rows that failed show as settled")
 							}
 							sn.Close()
@@ -170,11 +170,11 @@ func TestDeliverWriteErrors(t *testing.T) {
 			again := openFor(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rand.New(rand.NewPCG(rng.Uint64(), 0))}))
 			defer again.Close()
 			last := uint64(0)
-			if h := again.Heard(); len(h) > 0 {
+			if h := again.SequencerStates(); len(h) > 0 {
 				last = h[0].Last
 			}
-			if last < answered || len(again.UnsettledBatches()) != int(last) {
-				t.Fatalf("last is %d with %d batches, answered were %d", last, len(again.UnsettledBatches()), answered)
+			if last < answered || len(again.InFlightBatches()) != int(last) {
+				t.Fatalf("last is %d with %d batches, answered were %d", last, len(again.InFlightBatches()), answered)
 			}
 			if r := checked(t, again); r.Triples != int64(last)*100 {
 				t.Fatalf("%d triples after %d deliveries", r.Triples, last)

@@ -52,7 +52,7 @@ func newHolderModel() *holderModel {
 
 // put applies an operation or fill of one row. key is the key of its triple.
 func (m *holderModel) put(key string, o Operation) {
-	if n := o.Note; n != nil {
+	if n := o.Annotation; n != nil {
 		at := string(triple.AppendAnnotationKey(nil, []byte(key), n.ApplicationID))
 		old, ok := m.notes[at]
 		if !ok || old.on.Less(n.On) || old.on == n.On && old.stamp.Less(o.Stamp) {
@@ -113,7 +113,7 @@ func (m *holderModel) settle(id stream, upTo uint64, open []uint64) {
 // crashed records a restart of the store. A batch that was committed above the watermark is in
 // flight again, because its row stays for the change feed.
 func (m *holderModel) crashed(s *Store) {
-	for _, b := range s.UnsettledBatches() {
+	for _, b := range s.InFlightBatches() {
 		if m.was[b.Origin] != nil && b.Origin.Batch > m.settled[b.Origin.stream()] {
 			m.list[b.Origin] = m.was[b.Origin]
 		}
@@ -124,7 +124,7 @@ func (m *holderModel) crashed(s *Store) {
 // deliver applies a delivery to the model of a machine under a layout.
 func (m *holderModel) deliver(t *testing.T, d Delivery, l recovery.Layout, machine trie.MachineID) {
 	id := d.Origin.stream()
-	m.settle(id, d.Settled, d.Open)
+	m.settle(id, d.Committed, d.Open)
 	for _, o := range d.Operations {
 		for _, key := range slotKeys(t, l, machine, o.Key) {
 			m.put(key, o)
@@ -142,10 +142,10 @@ func (m *holderModel) deliver(t *testing.T, d Delivery, l recovery.Layout, machi
 }
 
 func textOf(o Operation) string {
-	if o.Note == nil {
+	if o.Annotation == nil {
 		return fmt.Sprint(o)
 	}
-	return fmt.Sprintf("%d %v %q %+v", o.Kind, o.Stamp, o.Key, *o.Note)
+	return fmt.Sprintf("%d %v %q %+v", o.Kind, o.Stamp, o.Key, *o.Annotation)
 }
 
 // operation draws an operation on one of a few triples, with its own stamp. An annotation is on a
@@ -155,13 +155,13 @@ func (m *holderModel) operation(rng *rand.Rand) Operation {
 	kind := store.OperationAdd + store.OperationKind(rng.IntN(3))
 	o := operation(kind, small(rng), 2+m.stamp%3, m.stamp)
 	if kind == store.OperationAnnotate {
-		o.Note = &Note{ApplicationID: string('a' + byte(rng.IntN(2))), Removed: rng.IntN(3) == 0}
-		if o.Note.On = o.Stamp; rng.IntN(4) > 0 {
+		o.Annotation = &Annotation{ApplicationID: string('a' + byte(rng.IntN(2))), Removed: rng.IntN(3) == 0}
+		if o.Annotation.On = o.Stamp; rng.IntN(4) > 0 {
 			on := 1 + rng.Uint64N(m.stamp)
-			o.Note.On = triple.Stamp{Epoch: 2 + on%3, Sequence: on}
+			o.Annotation.On = triple.Stamp{Epoch: 2 + on%3, Sequence: on}
 		}
-		if !o.Note.Removed && rng.IntN(4) > 0 {
-			o.Note.Data = []byte(fmt.Sprint(m.stamp))
+		if !o.Annotation.Removed && rng.IntN(4) > 0 {
+			o.Annotation.Data = []byte(fmt.Sprint(m.stamp))
 		}
 	}
 	return o
@@ -177,7 +177,7 @@ func (m *holderModel) holds(t *testing.T, s *Store, rng *rand.Rand) {
 		t.Fatalf("%d rows, want %d", len(got), len(want))
 	}
 	count := 0
-	for _, b := range s.UnsettledBatches() {
+	for _, b := range s.InFlightBatches() {
 		want := m.list[b.Origin]
 		if len(b.Operations) != len(want) {
 			t.Fatalf("%v: %d operations, want %d", b.Origin, len(b.Operations), len(want))
@@ -192,7 +192,7 @@ func (m *holderModel) holds(t *testing.T, s *Store, rng *rand.Rand) {
 	if count != len(m.list) {
 		t.Fatalf("%d batches, want %d", count, len(m.list))
 	}
-	for _, h := range s.Heard() {
+	for _, h := range s.SequencerStates() {
 		if want := m.heard[stream{Machine: h.Sequencer, Incarnation: h.Incarnation}].Last; h.Last != want {
 			t.Fatalf("%+v, want last %d", h, want)
 		}
@@ -227,7 +227,7 @@ func (m *holderModel) unsettled(t *testing.T, s *Store, rng *rand.Rand) {
 		r = triple.Range{Lo: lo, Hi: hi}
 	}
 	var want []Origin
-	for _, b := range s.UnsettledBatches() {
+	for _, b := range s.InFlightBatches() {
 		if slices.ContainsFunc(b.Operations, func(op Operation) bool {
 			key, ok, err := recovery.AppendVersion(nil, o, op.Key)
 			return err != nil || ok && r.Contains(key)
@@ -267,9 +267,9 @@ func TestHolderModel(t *testing.T) {
 			switch n := rng.IntN(20); {
 			case n < 8:
 				m.next[id] += 1 + rng.Uint64N(2)
-				d := Delivery{Origin: Origin{id.Machine, id.Incarnation, m.next[id]}, Settled: m.settled[id]}
+				d := Delivery{Origin: Origin{id.Machine, id.Incarnation, m.next[id]}, Committed: m.settled[id]}
 				if rng.IntN(3) == 0 {
-					d.Settled = rng.Uint64N(m.next[id])
+					d.Committed = rng.Uint64N(m.next[id])
 				}
 				for range 1 + rng.IntN(10) {
 					d.Operations = append(d.Operations, m.operation(rng))
@@ -280,7 +280,7 @@ func TestHolderModel(t *testing.T) {
 					d.Parts = []Part{{d.Origin.Batch, at}, {m.next[id], len(d.Operations) - at}}
 					d.Origin.Batch = m.next[id]
 				}
-				d.Open = open(rng, d.Settled)
+				d.Open = open(rng, d.Committed)
 				m.deliver(t, d, l, s.MachineID())
 				m.sent = append(m.sent, d)
 				deliver(t, s, j, d)
@@ -294,10 +294,10 @@ func TestHolderModel(t *testing.T) {
 				batch := rng.Uint64N(m.next[id] + 1)
 				but := open(rng, batch)
 				m.settle(id, batch, but)
-				s.Settle(Origin{id.Machine, id.Incarnation, batch}, but, nil)
+				s.RecordCommitted(Origin{id.Machine, id.Incarnation, batch}, but, nil)
 			case n < 17:
-				forget := s.UnsettledBatches()
-				forget = slices.DeleteFunc(forget, func(UnsettledBatch) bool { return rng.IntN(3) != 0 })
+				forget := s.InFlightBatches()
+				forget = slices.DeleteFunc(forget, func(InFlightBatch) bool { return rng.IntN(3) != 0 })
 				for _, b := range forget {
 					delete(m.list, b.Origin)
 				}
@@ -333,11 +333,11 @@ func (m *holderModel) fill(t *testing.T, s *Store, l recovery.Layout, rng *rand.
 		for _, key := range slotKeys(t, l, s.MachineID(), o.Key) {
 			row := fillRow(key[0], o)
 			row.Key = []byte(key[1:])
-			if o.Note != nil {
-				row.Key = triple.AppendAnnotationKey(nil, row.Key, o.Note.ApplicationID)
+			if o.Annotation != nil {
+				row.Key = triple.AppendAnnotationKey(nil, row.Key, o.Annotation.ApplicationID)
 			}
 			if from != (Origin{}) {
-				row.Unsettled, row.Operation = from, &o
+				row.InFlight, row.Operation = from, &o
 				m.enter(from, o)
 			}
 			m.put(key, o)

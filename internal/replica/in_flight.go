@@ -112,7 +112,7 @@ func (u *inFlight) enter(origin Origin, epoch uint64, operations []Operation) (b
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	q := u.stream(origin.stream())
-	if _, done := slices.BinarySearch(q.done, origin.Batch); done || origin.Batch <= q.heard.Settled || len(operations) == 0 {
+	if _, done := slices.BinarySearch(q.done, origin.Batch); done || origin.Batch <= q.heard.Committed || len(operations) == 0 {
 		return nil, nil
 	}
 	at, ok := q.find(origin.Batch)
@@ -183,10 +183,10 @@ func (u *inFlight) removed(e *batchEntry) {
 	u.index.remove(e, int(left))
 }
 
-// settle marks the batches up to upTo as committed, except for the open ones, and records acks.
+// commit marks the batches up to upTo as committed, except for the open ones, and records acks.
 // The watermark is the greatest number with no open batch at or below it. The stream's row keeps
 // the watermark. Entries above it are removed one by one, and are in flight again after a restart.
-func (u *inFlight) settle(id stream, upTo uint64, open []uint64, acks map[trie.MachineID]uint64) {
+func (u *inFlight) commit(id stream, upTo uint64, open []uint64, acks map[trie.MachineID]uint64) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	// 1. Raise the watermark. If it or the acks change, the stream's row must be written.
@@ -197,8 +197,8 @@ func (u *inFlight) settle(id stream, upTo uint64, open []uint64, acks map[trie.M
 	}
 	q := u.stream(id)
 	changed := q.acknowledge(watermark, acks)
-	if watermark > q.heard.Settled {
-		q.heard.Settled = watermark
+	if watermark > q.heard.Committed {
+		q.heard.Committed = watermark
 		changed = true
 	}
 	if changed {
@@ -222,14 +222,14 @@ func (u *inFlight) settle(id stream, upTo uint64, open []uint64, acks map[trie.M
 	if len(left) < end {
 		q.entries = append(left, q.entries[end:]...)
 	}
-	below, _ := slices.BinarySearch(q.done, q.heard.Settled+1)
+	below, _ := slices.BinarySearch(q.done, q.heard.Committed+1)
 	q.done = q.done[below:]
 }
 
 // acknowledge records the acks of a watermark. A holder's ack only grows, because messages may
 // overtake each other. If a holder is missing from acks, it is removed.
-func (q *sequencer) acknowledge(settled uint64, acks map[trie.MachineID]uint64) (changed bool) {
-	if acks == nil || settled < q.heard.Settled {
+func (q *sequencer) acknowledge(committed uint64, acks map[trie.MachineID]uint64) (changed bool) {
+	if acks == nil || committed < q.heard.Committed {
 		return false
 	}
 	now := make(map[trie.MachineID]uint64, len(acks))
@@ -243,7 +243,7 @@ func (q *sequencer) acknowledge(settled uint64, acks map[trie.MachineID]uint64) 
 
 // covered reports whether the entry of a batch has no more operations than b had. This is enough
 // because operations are only added. It is true if there is no entry.
-func (u *inFlight) covered(b UnsettledBatch) bool {
+func (u *inFlight) covered(b InFlightBatch) bool {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	q := u.streams[b.Origin.stream()]
@@ -287,23 +287,23 @@ func (u *inFlight) received(origin Origin) {
 }
 
 // batches returns all entries, ascending by origin.
-func (u *inFlight) batches() []UnsettledBatch {
+func (u *inFlight) batches() []InFlightBatch {
 	if u.count.Load() == 0 {
 		return nil
 	}
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	var batches []UnsettledBatch
+	var batches []InFlightBatch
 	for _, id := range slices.SortedFunc(maps.Keys(u.streams), stream.Compare) {
 		for _, e := range u.streams[id].entries {
-			batches = append(batches, UnsettledBatch{e.origin, e.operations})
+			batches = append(batches, InFlightBatch{e.origin, e.operations})
 		}
 	}
 	return batches
 }
 
-// heard returns copies of the state of all sequencers, in order.
-func (u *inFlight) heard() []Heard {
+// sequencerStates returns copies of the state of all sequencers, in order.
+func (u *inFlight) sequencerStates() []Heard {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	var all []Heard
@@ -403,7 +403,7 @@ func (u *inFlight) read(db *database.Database, log *batchlog.Log) error {
 	// 2. Read the batches above the watermarks: they are in flight.
 	committed := func(id stream) uint64 {
 		if q := u.streams[id]; q != nil {
-			return q.heard.Settled
+			return q.heard.Committed
 		}
 		return 0
 	}

@@ -88,8 +88,8 @@ func (x *inFlightIndex) fillTree(i int) {
 	x.waiting[i] = nil
 }
 
-// in returns the batches with an operation in r, ascending by origin.
-func (u *inFlight) in(r triple.Range) []Origin {
+// batchesIn returns the batches with an operation in r, ascending by origin.
+func (u *inFlight) batchesIn(r triple.Range) []Origin {
 	if u.count.Load() == 0 {
 		return nil
 	}

@@ -37,7 +37,7 @@ func TestUnsettledBeforeRows(t *testing.T) {
 	wait.Go(func() {
 		defer close(settled)
 		for n := uint64(1); n <= batches; n++ {
-			d := Delivery{Origin: origin(7, 1, n), Settled: n - 1, Operations: operations(store.OperationAdd, 2, n, tr)}
+			d := Delivery{Origin: origin(7, 1, n), Committed: n - 1, Operations: operations(store.OperationAdd, 2, n, tr)}
 			if err := s.Deliver(ctx, &d, j); err != nil {
 				t.Error(err)
 				return
@@ -46,12 +46,12 @@ func TestUnsettledBeforeRows(t *testing.T) {
 		}
 	})
 	for range settled {
-		before := s.Heard()[0].Settled // later commits need not be in the list, because the snapshot may have their rows
+		before := s.SequencerStates()[0].Committed // later commits need not be in the list, because the snapshot may have their rows
 		sn, err := s.Snapshot()
 		if err != nil {
 			t.Fatal(err)
 		}
-		found := s.Unsettled(r)
+		found := s.InFlight(r)
 		value, err := sn.Value(append([]byte{keyspace.Storage}, key...))
 		if err != nil {
 			t.Fatal(err)
@@ -60,7 +60,7 @@ func TestUnsettledBeforeRows(t *testing.T) {
 		if err != nil {
 			t.Fatal(err)
 		}
-		after := s.Heard()[0].Settled
+		after := s.SequencerStates()[0].Committed
 		if len(found) == 0 && stamp.Sequence > after {
 			t.Fatalf("row %d is seen, %d to %d are settled, and nothing is unsettled", stamp.Sequence, before, after)
 		}
@@ -106,27 +106,27 @@ func TestUnsettled(t *testing.T) {
 	}
 	reopen()
 	see()
-	s.Settle(origin(7, 1, 1), nil, map[trie.MachineID]uint64{7: 1, 9: 1})
+	s.RecordCommitted(origin(7, 1, 1), nil, map[trie.MachineID]uint64{7: 1, 9: 1})
 	unsettledIn(t, s, exact(t, triple.SPO, student(1)))
 	unsettledIn(t, s, exact(t, triple.SPO, student(2)), origin(7, 1, 2), origin(9, 4, 1))
-	if err := s.Forget(ctx, []UnsettledBatch{{Origin: origin(9, 4, 77)}, {Origin: origin(1, 1, 1)}, entryOf(s, origin(9, 4, 1))}); err != nil {
+	if err := s.Forget(ctx, []InFlightBatch{{Origin: origin(9, 4, 77)}, {Origin: origin(1, 1, 1)}, entryOf(s, origin(9, 4, 1))}); err != nil {
 		t.Fatal(err)
 	}
 	unsettledIn(t, s, exact(t, triple.POS, student(3)))
 	reopen() // the commit of forgotten batches also wrote the watermark
 	unsettledIn(t, s, triple.Range{}, origin(7, 1, 2))
-	if b := s.UnsettledBatches(); len(b) != 1 || len(b[0].Operations) != 2 {
+	if b := s.InFlightBatches(); len(b) != 1 || len(b[0].Operations) != 2 {
 		t.Errorf("%v", b)
 	}
 	// The row of the committed batch stays for the change feed; the one of the forgotten batch is gone.
 	if left := keptBatches(t, s); !slices.Equal(left, []Origin{origin(7, 1, 1), origin(7, 1, 2)}) {
 		t.Errorf("kept: %v", left)
 	}
-	h := s.Heard()
-	if len(h) != 2 || h[0].Last != 2 || h[0].Settled != 1 || !maps.Equal(h[0].Acks, map[trie.MachineID]uint64{7: 1, 9: 1}) || h[1].Last != 1 {
+	h := s.SequencerStates()
+	if len(h) != 2 || h[0].Last != 2 || h[0].Committed != 1 || !maps.Equal(h[0].Acks, map[trie.MachineID]uint64{7: 1, 9: 1}) || h[1].Last != 1 {
 		t.Errorf("%+v", h)
 	}
-	deliver(t, s, j, Delivery{Origin: origin(7, 1, 3), Settled: 3, Operations: operations(store.OperationAdd, 2, 9, student(5))})
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 3), Committed: 3, Operations: operations(store.OperationAdd, 2, 9, student(5))})
 	unsettledIn(t, s, triple.Range{})
 }
 
@@ -144,9 +144,9 @@ func keptBatches(t *testing.T, s *Store) (kept []Origin) {
 }
 
 // entryOf returns the entry of a batch in the list.
-func entryOf(s *Store, o Origin) UnsettledBatch {
-	all := s.UnsettledBatches()
-	return all[slices.IndexFunc(all, func(b UnsettledBatch) bool { return b.Origin == o })]
+func entryOf(s *Store, o Origin) InFlightBatch {
+	all := s.InFlightBatches()
+	return all[slices.IndexFunc(all, func(b InFlightBatch) bool { return b.Origin == o })]
 }
 
 // A backfill brings another operation of a batch during the handover of the known ones. It must
@@ -156,10 +156,10 @@ func TestForgetWhatGrew(t *testing.T) {
 	s := openMem(t, store.Options{FS: fs})
 	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, student(1))})
-	handed := s.UnsettledBatches()
+	handed := s.InFlightBatches()
 	more := operation(store.OperationAdd, student(2), 2, 2)
 	row := fillRow(keyspace.Storage, more)
-	row.Unsettled, row.Operation = origin(7, 1, 1), &more
+	row.InFlight, row.Operation = origin(7, 1, 1), &more
 	fill(t, s, row)
 	if err := s.Forget(ctx, handed); err != nil {
 		t.Fatal(err)
@@ -170,7 +170,7 @@ func TestForgetWhatGrew(t *testing.T) {
 	}
 	s = openMem(t, store.Options{FS: fs})
 	unsettledIn(t, s, exact(t, triple.SPO, student(2)), origin(7, 1, 1))
-	if err := s.Forget(ctx, s.UnsettledBatches()); err != nil {
+	if err := s.Forget(ctx, s.InFlightBatches()); err != nil {
 		t.Fatal(err)
 	}
 	unsettledIn(t, s, triple.Range{})
@@ -191,8 +191,8 @@ func TestAcks(t *testing.T) {
 		{1, acks{1: 9}, acks{1: 5, 2: 7}},
 		{3, acks{2: 8}, acks{2: 8}},
 	} {
-		s.Settle(origin(7, 1, step.settled), nil, step.acks)
-		if h := s.Heard(); !maps.Equal(h[0].Acks, step.want) {
+		s.RecordCommitted(origin(7, 1, step.settled), nil, step.acks)
+		if h := s.SequencerStates(); !maps.Equal(h[0].Acks, step.want) {
 			t.Fatalf("%+v: %v", step, h)
 		}
 	}
@@ -207,12 +207,12 @@ func TestHeardIsBounded(t *testing.T) {
 	for n := range uint64(20) {
 		deliver(t, s, j, Delivery{Origin: origin(7, n+1, 1), Operations: operations(store.OperationAdd, n+2, 1, student(int(n)))})
 		if n != 2 {
-			s.Settle(origin(7, n+1, 1), nil, nil)
+			s.RecordCommitted(origin(7, n+1, 1), nil, nil)
 		}
 	}
 	deliver(t, s, j, Delivery{Origin: origin(7, 20, 2)})
 	seen := func() (incarnations []uint64) {
-		for _, h := range s.Heard() {
+		for _, h := range s.SequencerStates() {
 			incarnations = append(incarnations, h.Incarnation)
 		}
 		return incarnations
@@ -243,7 +243,7 @@ func TestUnsettledBeforeLog(t *testing.T) {
 	r := exact(t, triple.SPO, student(1))
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if watch.Load() && strings.HasSuffix(op.Path, ".log") {
-			if len(s.Unsettled(r)) == 1 {
+			if len(s.InFlight(r)) == 1 {
 				found.Store(true)
 			} else {
 				missed.Store(true)
@@ -273,7 +273,7 @@ func TestDeliverUndone(t *testing.T) {
 	if err := s.db.Set(damaged, []byte{0}, nil); err != nil {
 		t.Fatal(err)
 	}
-	s.Settle(origin(7, 1, 1), nil, nil)
+	s.RecordCommitted(origin(7, 1, 1), nil, nil)
 	for _, batch := range []uint64{2, 3} {
 		d := Delivery{Origin: origin(7, 1, batch), Operations: operations(store.OperationAdd, 9, 1, student(3), student(4))}
 		if err := s.Deliver(ctx, &d, j); !errors.Is(err, store.ErrCorrupt) {
@@ -283,8 +283,8 @@ func TestDeliverUndone(t *testing.T) {
 	unsettledIn(t, s, triple.Range{}, origin(7, 1, 2))
 	unsettledIn(t, s, exact(t, triple.OSP, student(2)), origin(7, 1, 2))
 	unsettledIn(t, s, exact(t, triple.OSP, student(4)))
-	if s.Epoch() != 3 || s.Heard()[0].Last != 2 || s.Status().Triples != 2 {
-		t.Errorf("epoch %d, %+v, %d triples", s.Epoch(), s.Heard(), s.Status().Triples)
+	if s.Epoch() != 3 || s.SequencerStates()[0].Last != 2 || s.Status().Triples != 2 {
+		t.Errorf("epoch %d, %+v, %d triples", s.Epoch(), s.SequencerStates(), s.Status().Triples)
 	}
 	if err := s.db.Delete(damaged, nil); err != nil {
 		t.Fatal(err)
@@ -299,7 +299,7 @@ func TestDeliverUndone(t *testing.T) {
 		t.Fatal(err)
 	}
 	s = openMem(t, store.Options{FS: fs})
-	if h := s.Heard(); h[0].Settled != 1 {
+	if h := s.SequencerStates(); h[0].Committed != 1 {
 		t.Errorf("%+v", h)
 	}
 	checked(t, s)

@@ -18,8 +18,8 @@ type lastStamps struct {
 	of map[trie.MachineID]triple.Stamp
 }
 
-// note records operations that are durable now.
-func (l *lastStamps) note(b *UnsettledBatch) {
+// record records operations that are durable now.
+func (l *lastStamps) record(b *InFlightBatch) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	if l.of == nil {

@@ -143,7 +143,7 @@ func (s *Store) eachLate(epoch uint64, p *pages, do func(row *batchRow, from bat
 	var from batchlog.Start
 	for {
 		// 1. List some batches. Others may be added or removed meanwhile.
-		some := s.log.Late(epoch, from, lateBatches)
+		some := s.log.LateStarts(epoch, from, lateBatches)
 		if len(some) == 0 {
 			return nil
 		}
@@ -271,8 +271,8 @@ func (g *gathering) add(o *Operation, time int64) {
 
 func (o *Operation) loggedSize() int {
 	size := len(o.Key) + len(o.Long) + loggedBytes
-	if o.Note != nil {
-		size += len(o.Note.ApplicationID) + len(o.Note.Data)
+	if o.Annotation != nil {
+		size += len(o.Annotation.ApplicationID) + len(o.Annotation.Data)
 	}
 	return size
 }

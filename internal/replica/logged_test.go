@@ -106,7 +106,7 @@ func TestLogged(t *testing.T) {
 			case n < 10:
 				if ops := m.draw(rng, sequencer); len(ops) > 0 {
 					m.next[sequencer]++
-					deliver(t, s, j, Delivery{Origin: Origin{sequencer, 1, m.next[sequencer]}, Settled: m.next[sequencer] - 1, Operations: ops, Epoch: m.epoch})
+					deliver(t, s, j, Delivery{Origin: Origin{sequencer, 1, m.next[sequencer]}, Committed: m.next[sequencer] - 1, Operations: ops, Epoch: m.epoch})
 				}
 			case n < 12:
 				m.epoch += 1 + rng.Uint64N(2)
@@ -192,7 +192,7 @@ func TestTrim(t *testing.T) {
 	deliver(t, s, j, Delivery{Origin: origin(8, 1, 1), Epoch: 2, Operations: operations(store.OperationAdd, 2, 1, student(0))})
 	const batches = 300
 	for n := range uint64(batches) {
-		d := Delivery{Origin: origin(7, 1, n+1), Settled: n, Epoch: 2, Operations: operations(store.OperationAdd, 2, 500*n+1, students(int(500*n), int(500*n+500))...)}
+		d := Delivery{Origin: origin(7, 1, n+1), Committed: n, Epoch: 2, Operations: operations(store.OperationAdd, 2, 500*n+1, students(int(500*n), int(500*n+500))...)}
 		deliver(t, s, j, d)
 		if b := s.Log().Bytes(); b > 5<<20 {
 			t.Fatalf("%d bytes are kept", b)
@@ -238,7 +238,7 @@ func TestLoggedAfterFill(t *testing.T) {
 	j := idle(sample.Layout(t, s, 0))
 	d := Delivery{Origin: origin(7, 1, 1), Epoch: 2, Operations: operations(store.OperationAdd, 2, 1, student(0))}
 	row := fillRow(store.TableStorage, d.Operations[0])
-	row.Unsettled, row.Operation = d.Origin, &d.Operations[0]
+	row.InFlight, row.Operation = d.Origin, &d.Operations[0]
 	fill(t, s, row)
 	deliver(t, s, j, d)
 	for range 2 {

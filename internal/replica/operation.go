@@ -41,8 +41,8 @@ type Operation struct {
 	Key   []byte // in SPO
 	// Long is the encoding of the triple by triple.AppendValue with a zero stamp, if it has long
 	// terms. Otherwise it is nil.
-	Long []byte
-	Note *Note // of OperationAnnotate; nil otherwise
+	Long       []byte
+	Annotation *Annotation // of OperationAnnotate; nil otherwise
 	// Token identifies the operation if its request has an idempotency key.
 	Token store.Token
 	// Stamper is the machine that stamped the operation, if it is not the sequencer of its batch.
@@ -50,8 +50,8 @@ type Operation struct {
 	Stamper trie.MachineID
 }
 
-// Note is an application's annotation of a triple.
-type Note struct {
+// Annotation is an application's annotation of a triple.
+type Annotation struct {
 	ApplicationID string
 	// On is the stamp of the annotated row (see [triple.Annotation]). The sequencer sets it if it
 	// is certain of the row. Otherwise it rejects zero, and the coordinator must look the row up.
@@ -61,11 +61,11 @@ type Note struct {
 	Data    []byte
 	// If is set on the way from a coordinator to the sequencer, if the annotation has a condition.
 	// A stamped operation has none.
-	If *NoteCondition
+	If *AnnotationCondition
 }
 
-// NoteCondition is the condition of an annotation, and what its coordinator has looked up.
-type NoteCondition struct {
+// AnnotationCondition is the condition of an annotation, and what its coordinator has looked up.
+type AnnotationCondition struct {
 	store.Condition
 	// Found is the annotation's version by a look-up in the epoch FoundIn, in which all operations
 	// of earlier epochs were committed. FoundIn is 0 if there was no look-up.
@@ -74,7 +74,7 @@ type NoteCondition struct {
 }
 
 // Check returns an error if the annotation is invalid.
-func (n *Note) Check() error {
+func (n *Annotation) Check() error {
 	if n.Removed && len(n.Data) > 0 {
 		return fmt.Errorf("%w: what is removed has %d bytes of data", store.ErrInvalid, len(n.Data))
 	}
@@ -89,10 +89,10 @@ func (n *Note) Check() error {
 // Delivery is batches of operations from a sequencer to a holder.
 type Delivery struct {
 	Origin Origin // of the last batch
-	// Settled and Open describe the committed batches of the sequencer's incarnation: all up to
+	// Committed and Open describe the committed batches of the sequencer's incarnation: all up to
 	// Settled, except the ones in Open. Open must ascend.
-	Settled uint64
-	Open    []uint64
+	Committed uint64
+	Open      []uint64
 	// Parts are the batches, ascending. If it is nil, one batch has all operations.
 	Parts []Part
 	// Acks is the last batch that each holder has answered. If it is nil, the delivery has no
@@ -109,8 +109,8 @@ type Part struct {
 	Operations int
 }
 
-// UnsettledBatch is the operations of a batch in flight.
-type UnsettledBatch struct {
+// InFlightBatch is the operations of a batch in flight.
+type InFlightBatch struct {
 	Origin     Origin
 	Operations []Operation
 }
@@ -120,7 +120,7 @@ type Heard struct {
 	Sequencer   trie.MachineID
 	Incarnation uint64
 	Last        uint64 // the greatest batch received, durably; 0 if none
-	Settled     uint64
+	Committed   uint64
 	Acks        map[trie.MachineID]uint64
 }
 
@@ -135,8 +135,8 @@ type RowState struct {
 type FillRow struct {
 	Table      byte   // TableStorage or TableReplica
 	Key, Value []byte // in the form of [Snapshot.Raw]
-	// Unsettled is the batch of the row if it is in flight. Operation must then be the row's part
+	// InFlight is the batch of the row if it is in flight. Operation must then be the row's part
 	// of it, because another sequencer may have to drive it again.
-	Unsettled Origin
+	InFlight  Origin
 	Operation *Operation
 }

@@ -103,7 +103,7 @@ func appendOperations(dst []byte, operations []Operation) []byte {
 		}
 		dst = keyspace.AppendStamp(dst, o.Stamp)
 		dst = appendField(appendField(dst, o.Key), o.Long)
-		if n := o.Note; n != nil {
+		if n := o.Annotation; n != nil {
 			dst = keyspace.AppendStamp(appendField(dst, []byte(n.ApplicationID)), n.On)
 			removed := byte(0)
 			if n.Removed {
@@ -145,8 +145,8 @@ func parseOperations(b []byte, count int) ([]Operation, error) {
 		}
 		o.Stamp, o.Key, o.Long = r.stamp(), r.field(), r.field()
 		if o.Kind == store.OperationAnnotate {
-			o.Note = &Note{ApplicationID: string(r.field()), On: r.stamp(), Removed: r.byte() != 0, Data: r.field()}
-			r.bad = r.bad || o.Note.Check() != nil
+			o.Annotation = &Annotation{ApplicationID: string(r.field()), On: r.stamp(), Removed: r.byte() != 0, Data: r.field()}
+			r.bad = r.bad || o.Annotation.Check() != nil
 		}
 		if r.bad || !o.Kind.Valid() || len(o.Key) == 0 {
 			return nil, keyspace.LocalError(b)
@@ -225,7 +225,7 @@ func (c *cutter) bytes(n int) []byte {
 // Each ack has the machine in 8 bytes and a uvarint batch.
 func (h *Heard) append(dst []byte) []byte {
 	dst = binary.AppendUvarint(dst, h.Last)
-	dst = binary.AppendUvarint(dst, h.Settled)
+	dst = binary.AppendUvarint(dst, h.Committed)
 	dst = binary.AppendUvarint(dst, uint64(len(h.Acks)))
 	for _, machine := range slices.Sorted(maps.Keys(h.Acks)) {
 		dst = binary.BigEndian.AppendUint64(dst, uint64(machine))
@@ -238,7 +238,7 @@ func parseHeard(id stream, b []byte) (*Heard, error) {
 	h := &Heard{Sequencer: id.Machine, Incarnation: id.Incarnation}
 	// 1. Read the uvarints at the front.
 	rest, count := b, uint64(0)
-	for _, n := range []*uint64{&h.Last, &h.Settled, &count} {
+	for _, n := range []*uint64{&h.Last, &h.Committed, &count} {
 		var size int
 		if *n, size = binary.Uvarint(rest); size <= 0 {
 			return nil, keyspace.LocalError(b)

@@ -25,13 +25,13 @@ func TestHolderRows(t *testing.T) {
 	}
 	notes := []Operation{
 		{Kind: store.OperationAnnotate, Stamp: triple.Stamp{Epoch: 300, Sequence: 5}, Key: []byte("key"),
-			Note: &Note{ApplicationID: "app", On: triple.Stamp{Epoch: 2, Sequence: 300}, Data: []byte("data")}},
+			Annotation: &Annotation{ApplicationID: "app", On: triple.Stamp{Epoch: 2, Sequence: 300}, Data: []byte("data")}},
 		{Kind: store.OperationAnnotate, Stamp: triple.Stamp{Epoch: 1, Sequence: 2}, Key: []byte("k"),
-			Note: &Note{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 1}, Removed: true}},
+			Annotation: &Annotation{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 1}, Removed: true}},
 	}
 	stamped := []Operation{{Kind: store.OperationAdd, Stamp: ops[0].Stamp, Key: []byte("k"), Stamper: 42, Token: store.Token{0: 1, 15: 2}}}
 	row := batchRow{epoch: 300, time: 1000, operations: ops[1:]}
-	h := Heard{Last: 300, Settled: 2, Acks: map[trie.MachineID]uint64{9: 1, 8: 200}}
+	h := Heard{Last: 300, Committed: 2, Acks: map[trie.MachineID]uint64{9: 1, 8: 200}}
 	for _, test := range []struct {
 		name string
 		got  []byte
@@ -75,7 +75,7 @@ func TestBatchRow(t *testing.T) {
 
 func FuzzOperations(f *testing.F) {
 	f.Add(appendOperations(nil, operations(store.OperationAdd, 2, 1, students(0, 3)...)))
-	f.Add(appendOperations(nil, []Operation{{Kind: store.OperationAnnotate, Key: []byte("k"), Note: &Note{ApplicationID: "a", Data: []byte("x")}}}))
+	f.Add(appendOperations(nil, []Operation{{Kind: store.OperationAnnotate, Key: []byte("k"), Annotation: &Annotation{ApplicationID: "a", Data: []byte("x")}}}))
 	f.Add([]byte{1, 1, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1})
 	row := batchRow{epoch: 300, time: 1 << 40, operations: []Operation{{Kind: store.OperationDelete, Key: []byte("k"), Stamper: 7}}}
 	f.Add(row.append(nil))
@@ -91,7 +91,7 @@ func FuzzOperations(f *testing.F) {
 		again, err := parseOperations(appendOperations(nil, ops), 0)
 		same := func(a, b Operation) bool {
 			return a.Kind == b.Kind && a.Stamp == b.Stamp && a.Stamper == b.Stamper && bytes.Equal(a.Key, b.Key) && bytes.Equal(a.Long, b.Long) &&
-				(a.Note == nil) == (b.Note == nil) && (a.Note == nil || textOf(a) == textOf(b))
+				(a.Annotation == nil) == (b.Annotation == nil) && (a.Annotation == nil || textOf(a) == textOf(b))
 		}
 		if err != nil || !slices.EqualFunc(ops, again, same) {
 			t.Errorf("%v, %v", again, err)
@@ -100,7 +100,7 @@ func FuzzOperations(f *testing.F) {
 }
 
 func FuzzHeard(f *testing.F) {
-	h := Heard{Last: 3, Settled: 2, Acks: map[trie.MachineID]uint64{9: 1}}
+	h := Heard{Last: 3, Committed: 2, Acks: map[trie.MachineID]uint64{9: 1}}
 	f.Add(h.append(nil))
 	f.Add([]byte{1, 1, 0xFF, 0xFF, 0xFF, 0xFF, 0xFF, 1})
 	f.Fuzz(func(t *testing.T, b []byte) {
@@ -112,7 +112,7 @@ func FuzzHeard(f *testing.F) {
 			return
 		}
 		again, err := parseHeard(stream{Machine: 1, Incarnation: 2}, h.append(nil))
-		if err != nil || again.Last != h.Last || again.Settled != h.Settled || !maps.Equal(again.Acks, h.Acks) {
+		if err != nil || again.Last != h.Last || again.Committed != h.Committed || !maps.Equal(again.Acks, h.Acks) {
 			t.Errorf("%+v, %v", again, err)
 		}
 	})

@@ -25,8 +25,8 @@ import (
 // Floors are stamps by the current sequencer of the triples.
 type Floors map[trie.MachineID]triple.Stamp
 
-// below reports whether a stamp is below the floor of a sequencer.
-func (f Floors) below(sequencer trie.MachineID, stamp triple.Stamp) bool {
+// isBelow reports whether a stamp is below the floor of a sequencer.
+func (f Floors) isBelow(sequencer trie.MachineID, stamp triple.Stamp) bool {
 	floor, ok := f[sequencer]
 	return ok && stamp.Less(floor)
 }
@@ -46,10 +46,10 @@ func (s *Store) currentFloors() Floors {
 	return nil
 }
 
-// SyncSettled makes the list of committed batches durable. If [Store.Unsettled] and
-// [Store.UnsettledBatches] did not list a batch at the call, it does not come back when the
+// SyncCommitted makes the list of committed batches durable. If [Store.InFlight] and
+// [Store.InFlightBatches] did not list a batch at the call, it does not come back when the
 // process restarts.
-func (s *Store) SyncSettled(ctx context.Context) error {
+func (s *Store) SyncCommitted(ctx context.Context) error {
 	if err := s.Forget(ctx, nil); err != nil {
 		return err
 	}
@@ -135,7 +135,7 @@ func (w *purger) known(keys [][]byte) error {
 func (w *purger) all() error {
 	for next := []byte{keyspace.Storage}; next != nil; {
 		var err error
-		if next, err = w.some(next); err != nil {
+		if next, err = w.readSome(next); err != nil {
 			return err
 		}
 		if err := w.how.Pace(w.ctx, w.read); err != nil {
@@ -146,8 +146,8 @@ func (w *purger) all() error {
 	return nil
 }
 
-// some reads some rows and returns the next key, or nil at the end.
-func (w *purger) some(from []byte) (next []byte, err error) {
+// readSome reads some rows and returns the next key, or nil at the end.
+func (w *purger) readSome(from []byte) (next []byte, err error) {
 	it, err := w.store.db.NewIter(&pebble.IterOptions{LowerBound: from, UpperBound: []byte{keyspace.Local}})
 	if err != nil {
 		return nil, err
@@ -190,7 +190,7 @@ func (w *purger) tombstone(key, value []byte) error {
 		return err
 	}
 	sequencer, ok := w.resolver.Sequencer()
-	if !ok || !w.how.Floors.below(sequencer, stamp) {
+	if !ok || !w.how.Floors.isBelow(sequencer, stamp) {
 		if len(w.left) <= maxTombstones {
 			w.left = append(w.left, key)
 		}
@@ -271,7 +271,7 @@ func (p *purging) Commit(to *store.Commit, _ []store.Job) error {
 		if err != nil {
 			return err
 		}
-		if sequencer, ok := p.resolver.Sequencer(); !ok || !p.floors.below(sequencer, stamp) {
+		if sequencer, ok := p.resolver.Sequencer(); !ok || !p.floors.isBelow(sequencer, stamp) {
 			continue
 		}
 		if err := batch.Delete(key, nil); err != nil {

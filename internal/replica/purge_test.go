@@ -100,7 +100,7 @@ func TestPurgeThenLateDelivery(t *testing.T) {
 	j := idle(sample.Layout(t, s, 0))
 	late := Delivery{Origin: origin(s.MachineID(), 1, 1), Operations: operations(store.OperationAdd, 2, 1, students(0, 5)...)}
 	deliver(t, s, j, late)
-	deliver(t, s, j, Delivery{Origin: origin(s.MachineID(), 1, 2), Settled: 2, Operations: operations(store.OperationDelete, 2, 6, students(0, 5)...)})
+	deliver(t, s, j, Delivery{Origin: origin(s.MachineID(), 1, 2), Committed: 2, Operations: operations(store.OperationDelete, 2, 6, students(0, 5)...)})
 	floors := Floors{s.MachineID(): {Epoch: 2, Sequence: 11}}
 	s.SetFloors(floors)
 	if n := purge(t, s, j, floors); n == 0 {
@@ -113,7 +113,7 @@ func TestPurgeThenLateDelivery(t *testing.T) {
 	if rows := heldRows(t, s); len(rows) != 0 {
 		t.Errorf("%d rows are back", len(rows))
 	}
-	if b := s.UnsettledBatches(); len(b) != 0 {
+	if b := s.InFlightBatches(); len(b) != 0 {
 		t.Errorf("unsettled: %v", b)
 	}
 	fresh := Delivery{Origin: origin(s.MachineID(), 1, 4), Operations: operations(store.OperationAdd, 2, 11, student(1))}
@@ -166,12 +166,12 @@ func TestSyncSettled(t *testing.T) {
 	s := openMem(t, store.Options{FS: fs})
 	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, students(0, 5)...)})
-	s.Settle(origin(7, 1, 1), nil, nil)
-	if err := s.SyncSettled(ctx); err != nil {
+	s.RecordCommitted(origin(7, 1, 1), nil, nil)
+	if err := s.SyncCommitted(ctx); err != nil {
 		t.Fatal(err)
 	}
 	after := openMem(t, store.Options{FS: fs.CrashClone(vfs.CrashCloneCfg{})})
-	if b := after.UnsettledBatches(); len(b) != 0 {
+	if b := after.InFlightBatches(); len(b) != 0 {
 		t.Errorf("unsettled: %v", b)
 	}
 }

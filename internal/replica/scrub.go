@@ -59,9 +59,9 @@ type ScrubDigests struct {
 
 // ListedRow is a row of a list. Its slice is valid until the next call.
 type ListedRow struct {
-	Order   triple.Order
-	Replica bool
-	Note    bool // an annotation
+	Order      triple.Order
+	Replica    bool
+	Annotation bool // an annotation
 	// Key is the key of the triple in SPO. If the row is an annotation, the rest of its key
 	// follows.
 	Key  []byte
@@ -137,7 +137,7 @@ func (sn *Snapshot) List(ctx context.Context, how ScrubScan, in Buckets, do func
 			return err
 		}
 		key = append(key, r.key[len(r.version):]...)
-		return do(ListedRow{Order: r.order, Replica: replica, Note: triple.IsAnnotation(r.value), Key: key, Hash: r.hash})
+		return do(ListedRow{Order: r.order, Replica: replica, Annotation: triple.IsAnnotation(r.value), Key: key, Hash: r.hash})
 	})
 	return fault.Wrap("list rows", err)
 }
@@ -289,7 +289,7 @@ func (s *placeScanner) look(r *placeRow) (bool, error) {
 		return true, nil
 	}
 	sequencer, ok := s.resolver.Sequencer()
-	return ok && s.how.Floors.below(sequencer, stamp), nil
+	return ok && s.how.Floors.isBelow(sequencer, stamp), nil
 }
 
 // owns reports whether a key is in a segment of this machine.
@@ -309,7 +309,7 @@ type PlaceState struct {
 
 // PlaceStates returns the values of keys in tables, all of one moment. unsettled reports for each
 // key if this machine has operations in flight on its triple, whose key in SPO is in spo.
-func (s *Store) PlaceStates(ctx context.Context, tables []byte, keys, spo [][]byte) (states []PlaceState, unsettled []bool, err error) {
+func (s *Store) PlaceStates(ctx context.Context, tables []byte, keys, spo [][]byte) (states []PlaceState, pending []bool, err error) {
 	sn, err := s.Snapshot()
 	if err != nil {
 		return nil, nil, fault.Wrap("look up rows", err)
@@ -317,13 +317,13 @@ func (s *Store) PlaceStates(ctx context.Context, tables []byte, keys, spo [][]by
 	defer sn.Close()
 	// 1. List the batches after the snapshot, because a visible row is then committed or listed.
 	open := map[string]bool{}
-	for _, b := range s.UnsettledBatches() {
+	for _, b := range s.InFlightBatches() {
 		for i := range b.Operations {
 			open[string(b.Operations[i].Key)] = true
 		}
 	}
 	// 2. Look up each key in the snapshot.
-	states, unsettled = make([]PlaceState, len(keys)), make([]bool, len(keys))
+	states, pending = make([]PlaceState, len(keys)), make([]bool, len(keys))
 	var key []byte
 	for i := range keys {
 		if i%database.CheckMoves == 0 && ctx.Err() != nil {
@@ -339,7 +339,7 @@ func (s *Store) PlaceStates(ctx context.Context, tables []byte, keys, spo [][]by
 				states[i].Stamp = stamp
 			}
 		}
-		unsettled[i] = open[string(spo[i])]
+		pending[i] = open[string(spo[i])]
 	}
-	return states, unsettled, nil
+	return states, pending, nil
 }

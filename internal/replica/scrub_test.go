@@ -182,8 +182,8 @@ func TestScrubScanEnds(t *testing.T) {
 func TestPlaceStates(t *testing.T) {
 	s := openMem(t, store.Options{})
 	j := idle(sample.Layout(t, s, 0))
-	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Settled: 1, Operations: operations(store.OperationAdd, 2, 1, student(1))})
-	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Settled: 1, Operations: operations(store.OperationDelete, 2, 2, student(2))})
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Committed: 1, Operations: operations(store.OperationAdd, 2, 1, student(1))})
+	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Committed: 1, Operations: operations(store.OperationDelete, 2, 2, student(2))})
 	var keys [][]byte
 	for i := range 3 {
 		keys = append(keys, operation(store.OperationAdd, student(i+1), 1, 1).Key)

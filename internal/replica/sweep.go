@@ -173,7 +173,7 @@ func (w *sweeper) replicas() error {
 			version, _, _ = triple.CutAnnotation(version)
 		}
 		if err := resolver.Resolve(version); err != nil { // the cluster regenerates the row elsewhere
-			w.store.db.NoteDamage()
+			w.store.db.CountDamage()
 			w.store.db.Logger.Error("a sweep leaves a damaged row where it is", "key", fmt.Sprintf("%X", it.Key()), "error", err)
 			continue
 		}

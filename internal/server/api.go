@@ -93,7 +93,7 @@ func New(db store.Triples, options Options) (*API, error) {
 			PageBytes: response.MaxPageBytes,
 			Draining:  endpoint.NewDraining(),
 			Reads:     options.Reads,
-			Alone:     func() bool { return options.Cluster == nil || options.Cluster.Alone() },
+			Alone:     func() bool { return options.Cluster == nil || options.Cluster.IsAlone() },
 			Run:       rand.Text(),
 		},
 	}
@@ -376,7 +376,7 @@ func (a *API) serve(w *response.Writer, hr *http.Request, trace *request.Trace) 
 	if name != http.MethodDelete && caller.Graphs() == nil {
 		r.Prefixes = &prefixes.Found{}
 	}
-	err = a.shared.Keys.Once(w, r, m.Handle)
+	err = a.shared.Keys.RunOnce(w, r, m.Handle)
 	if err == nil && r.Prefixes != nil {
 		a.keepPrefixes(ctx, r.Prefixes)
 	}

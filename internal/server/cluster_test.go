@@ -300,7 +300,7 @@ func (m *members) answer(ctx context.Context, method string, body []byte) ([]byt
 	return m.answers[method](ctx, body)
 }
 
-func (m *members) Alone() bool { return false }
+func (m *members) IsAlone() bool { return false }
 
 // TestPartsOfMembers: lists of queries and of activity have the part of each member, and name those that are down. A query of
 // another member is stopped there.

@@ -22,7 +22,7 @@ type Crowded interface{ Crowded() bool }
 // crowdedKey is in a request's context if its connection is crowded.
 type crowdedKey struct{}
 
-func tellState(c net.Conn, state http.ConnState) {
+func reportState(c net.Conn, state http.ConnState) {
 	if b, ok := c.(Busy); ok {
 		b.SetBusy(state == http.StateActive)
 	}

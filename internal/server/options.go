@@ -236,6 +236,6 @@ type Cluster interface {
 	// NoMajority reports whether this member, one of two, answers reads although the other one is
 	// not reached.
 	NoMajority() bool
-	// Alone reports whether this machine is alone: it is in no cluster yet.
-	Alone() bool
+	// IsAlone reports whether this machine is alone: it is in no cluster yet.
+	IsAlone() bool
 }

@@ -71,7 +71,7 @@ func NewServer(api *API, options ServerOptions) (*Server, error) {
 		IdleTimeout:       options.IdleTimeout,
 		BaseContext:       func(net.Listener) context.Context { return base },
 		ConnContext:       withCrowded,
-		ConnState:         tellState,
+		ConnState:         reportState,
 		ErrorLog:          slog.NewLogLogger(options.Logger.Handler(), slog.LevelDebug),
 	}
 	return s, nil

@@ -53,7 +53,7 @@ type change struct {
 // newChange encodes a change.
 func (c *Committer) newChange(ctx context.Context, changes Steps) (*request, error) {
 	// 1. Reject the change before anything is read.
-	if err := c.member.alone(); err != nil {
+	if err := c.member.checkAlone(); err != nil {
 		return nil, err
 	}
 	if changes.MaxBytes < 0 || changes.MaxBytes > maxChangeBytes {
@@ -82,7 +82,7 @@ func (c *Committer) newChange(ctx context.Context, changes Steps) (*request, err
 		}
 	}
 	// 4. A small change without clears may share a group with others.
-	if r.clear.none() && r.size <= maxRequestBytes && r.limit >= defaultChangeBytes {
+	if r.clear.isEmpty() && r.size <= maxRequestBytes && r.limit >= defaultChangeBytes {
 		r.kind = kindEdit
 	}
 	return r, nil
@@ -165,7 +165,7 @@ func (r *request) reserved() bool {
 
 // doChange makes a change through the committer.
 func (c *Committer) doChange(ctx context.Context, r *request) error {
-	if r.clear.none() && len(r.parts) == 0 {
+	if r.clear.isEmpty() && len(r.parts) == 0 {
 		return errors.Join(context.Cause(ctx), c.db.Err())
 	}
 	return c.do(ctx, r)

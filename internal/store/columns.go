@@ -26,7 +26,7 @@ import (
 
 // openColumns begins to build the columns, if they are on.
 func (s *Store) openColumns() {
-	if s.options.ColumnBytes <= 0 || s.member.alone() != nil {
+	if s.options.ColumnBytes <= 0 || s.member.checkAlone() != nil {
 		return
 	}
 	s.columns = columncache.New(columncache.Options{
@@ -46,7 +46,7 @@ func (s *Store) countTriples() int64 {
 
 // columnRows returns the rows of a snapshot for a build.
 func (s *Store) columnRows(ctx context.Context) (source.Source, feed.Position, func() error, error) {
-	if err := s.member.alone(); err != nil {
+	if err := s.member.checkAlone(); err != nil {
 		return nil, feed.Position{}, nil, err
 	}
 	sn, err := s.Snapshot()
@@ -73,7 +73,7 @@ func (s *Store) columnSize() (bytes int64, stale int) {
 // not have all changes.
 func (s sparqlSource) Columns(ctx context.Context) *columns.View {
 	store := s.snapshot.store
-	if store.columns == nil || store.member.alone() != nil || s.snapshot.closed.Load() {
+	if store.columns == nil || store.member.checkAlone() != nil || s.snapshot.closed.Load() {
 		return nil
 	}
 	at, err := s.snapshot.position()

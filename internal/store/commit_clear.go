@@ -54,7 +54,7 @@ func newClearing(changes Steps) (clearing, error) {
 	return k, nil
 }
 
-func (k *clearing) none() bool { return !k.all && !k.defaultGraph && len(k.graphs) == 0 }
+func (k *clearing) isEmpty() bool { return !k.all && !k.defaultGraph && len(k.graphs) == 0 }
 
 // covers reports whether a graph is cleared. graph is an encoded term; it is empty for the default
 // graph.
@@ -64,7 +64,7 @@ func (k *clearing) covers(graph []byte) bool {
 
 // clear deletes the cleared graphs and updates the states. It takes a stamp if it deletes something.
 func (c *commit) clear(k *clearing, stamp *triple.Stamp) error {
-	if k.none() {
+	if k.isEmpty() {
 		return nil
 	}
 	// 1. The states must show the cleared triples as absent, because adds of the same change

@@ -69,7 +69,7 @@ func (q *queue) take(group []*request, limit int64) []*request {
 		// removed.
 		n, size := 0, int64(0)
 		for _, r := range q.waiting {
-			if n > 0 && (size+r.queued() > limit || !r.kind.beside(q.waiting[0].kind)) {
+			if n > 0 && (size+r.queued() > limit || !r.kind.mayShare(q.waiting[0].kind)) {
 				break
 			}
 			n++

@@ -208,7 +208,7 @@ func (c *Committer) commitRows(group []*request) (err error) {
 	if group[0].job != nil {
 		return c.commitJobs(group)
 	}
-	if err := c.member.alone(); err != nil {
+	if err := c.member.checkAlone(); err != nil {
 		return err
 	}
 	// 2. Make a batch of about the right size, because growing a large one copies it.

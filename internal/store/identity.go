@@ -46,8 +46,8 @@ type AdoptedView struct {
 // membership is the cluster of a directory. It is nil if the directory belongs to none.
 type membership struct{ atomic.Pointer[Identity] }
 
-// alone returns an error if rows must come from the cluster.
-func (m *membership) alone() error {
+// checkAlone returns an error if rows must come from the cluster.
+func (m *membership) checkAlone() error {
 	if id := m.Load(); id != nil {
 		return fmt.Errorf("%w: that of %q: only its nodes write here", ErrMember, id.Cluster)
 	}

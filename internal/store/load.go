@@ -62,7 +62,7 @@ func (s sink) begin(ctx context.Context, id string) (start rdfload.Start, err er
 	if s.options.ReadOnly {
 		return start, ErrReadOnly
 	}
-	if err := s.member.alone(); err != nil {
+	if err := s.member.checkAlone(); err != nil {
 		return start, err
 	}
 	if id == "" || len(id) > MaxLoadID || strings.ContainsRune(id, 0) {
@@ -219,7 +219,7 @@ func (s sink) publish(ctx context.Context, record rdfload.Record, tables []strin
 	}
 	s.committer.mu.Lock()
 	defer s.committer.mu.Unlock()
-	if err := errors.Join(s.member.alone(), s.db.Err()); err != nil {
+	if err := errors.Join(s.member.checkAlone(), s.db.Err()); err != nil {
 		return err
 	}
 	// 2. Another session may have published it meanwhile.

@@ -76,7 +76,7 @@ func (s *Store) Status() api.Status {
 		triples, annotations := s.countPrefixRow()
 		st.Triples, st.Annotations = max(c.Triples-c.Links-triples, 0), max(c.Annotations-annotations, 0)
 		inexact, err := s.db.Value(keyspace.RowInexact)
-		st.Exact = err == nil && inexact == nil && s.member.alone() == nil
+		st.Exact = err == nil && inexact == nil && s.member.checkAlone() == nil
 	}
 	st.Bytes = s.db.TableBytes()
 	st.Epoch = firstEpoch

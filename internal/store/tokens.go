@@ -128,9 +128,9 @@ type tokens struct {
 // period returns the current period.
 func (t *tokens) period() uint32 { return uint32(time.Now().Unix() / int64(TokenTime/time.Second)) }
 
-// kept returns the periods whose tokens count, because they are not over. If the clock was set
+// currentPeriods returns the periods whose tokens count, because they are not over. If the clock was set
 // back, they may lie in the future.
-func (t *tokens) kept() []uint32 {
+func (t *tokens) currentPeriods() []uint32 {
 	now := t.period()
 	t.mu.Lock()
 	defer t.mu.Unlock()
@@ -222,7 +222,7 @@ func (t *tokens) has(token Token) (bool, error) {
 	if token == (Token{}) {
 		return false, nil
 	}
-	for _, period := range t.kept() {
+	for _, period := range t.currentPeriods() {
 		_, closer, err := t.db.Get(tokenKey(period, token))
 		if err == nil {
 			return true, closer.Close()

@@ -64,13 +64,13 @@ func Restore(ctx context.Context, dir string, r io.Reader) error {
 }
 
 func restore(ctx context.Context, fs vfs.FS, dir string, r io.Reader) error {
-	return backup.Into(fs, dir, func(work string) error { return unpack(ctx, fs, work, r) })
+	return backup.CreateDir(fs, dir, func(work string) error { return unpack(ctx, fs, work, r) })
 }
 
 // MakeDirectory makes dir a data directory by fill, all or nothing as [Restore] does. fill must make a
 // data directory of the empty directory work, by [Unpack] or by [Open], and close it.
 func MakeDirectory(dir string, fill func(work string) error) error {
-	return fault.Wrap("restore "+dir, backup.Into(vfs.Default, dir, fill))
+	return fault.Wrap("restore "+dir, backup.CreateDir(vfs.Default, dir, fill))
 }
 
 // Unpack makes the empty directory dir a data directory from the output of [Store.Backup]. If it

@@ -174,7 +174,7 @@ func (s *Store) Write(ctx context.Context, c Change) (r Result, err error) {
 	if s.options.ReadOnly {
 		return r, fault.Wrap(c.Kind.String(), ErrReadOnly)
 	}
-	if err := s.member.alone(); err != nil {
+	if err := s.member.checkAlone(); err != nil {
 		return r, fault.Wrap(c.Kind.String(), err)
 	}
 	// 2. Errors say once what was done. A delete of matches is made of deletes, and an update returns the errors

@@ -14,15 +14,15 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// alone reports whether a request is a group of its own.
-func (k Kind) alone() bool { return k == KindApply || k == kindJobAlone }
+// isExclusive reports whether a request is a group of its own.
+func (k Kind) isExclusive() bool { return k == KindApply || k == kindJobAlone }
 
 // changes reports whether a request has parts.
 func (k Kind) changes() bool { return k == KindApply || k == kindEdit }
 
-// beside reports whether requests of two kinds may share a group.
-func (k Kind) beside(other Kind) bool {
-	return !k.alone() && !other.alone() && (k == kindJob) == (other == kindJob)
+// mayShare reports whether requests of two kinds may share a group.
+func (k Kind) mayShare(other Kind) bool {
+	return !k.isExclusive() && !other.isExclusive() && (k == kindJob) == (other == kindJob)
 }
 
 // request is one write on its way to the committer. The caller's goroutine encodes the keys,

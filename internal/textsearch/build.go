@@ -235,7 +235,7 @@ func (x *Index) build(ctx context.Context, s *state, predicate string, set deriv
 		}
 		var last []byte
 		err := x.eachDocument(ctx, predicate, func(key []byte) error {
-			if bytes.Equal(key, last) || !set.Has(s.layout.of(textindex.Hash(key))) {
+			if bytes.Equal(key, last) || !set.Has(s.layout.partitionOf(textindex.Hash(key))) {
 				return nil
 			}
 			last = append(last[:0], key...)
@@ -300,7 +300,7 @@ func (x *Index) analyzeLiterals(ctx context.Context, s *state, predicate string,
 		if err != nil {
 			return err
 		}
-		partition := s.layout.of(textindex.Hash(key))
+		partition := s.layout.partitionOf(textindex.Hash(key))
 		b := builders[partition]
 		if b == nil {
 			b = s.newBuilder(analyzer, place{predicate, partition})

@@ -91,7 +91,7 @@ func (x *Index) candidatesOf(ctx context.Context, r store.Reader, q Substrings) 
 			return func() { keys = append(keys, list...) }, err
 		},
 		func(a *answer) { keys = append(keys, a.keys...) },
-		&question{kind: askCandidates, condition: q.Condition, limit: q.Most})
+		&question{kind: questionCandidates, condition: q.Condition, limit: q.Most})
 	if err != nil {
 		return nil, err
 	}

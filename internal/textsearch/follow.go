@@ -251,12 +251,12 @@ func (c *changes) add(change *feed.Change) error {
 	if err != nil {
 		return err
 	}
-	c.note(documentKey{predicate, string(terms[triple.Object])}, change.Kind == feed.Delete)
+	c.record(documentKey{predicate, string(terms[triple.Object])}, change.Kind == feed.Delete)
 	return nil
 }
 
-// note notes that a triple of a document was added or deleted.
-func (c *changes) note(d documentKey, deleted bool) {
+// record notes that a triple of a document was added or deleted.
+func (c *changes) record(d documentKey, deleted bool) {
 	c.bytes += len(d.key)
 	c.documents[d] = c.documents[d] || deleted
 }
@@ -309,7 +309,7 @@ func (x *Index) apply(ctx context.Context, s *state, c *changes) error {
 	for _, d := range slices.SortedFunc(maps.Keys(c.documents), func(a, b documentKey) int {
 		return bytes.Compare([]byte(a.key), []byte(b.key))
 	}) {
-		at := place{d.predicate, s.layout.of(textindex.Hash([]byte(d.key)))}
+		at := place{d.predicate, s.layout.partitionOf(textindex.Hash([]byte(d.key)))}
 		if !s.complete[d.predicate].Has(at.partition) {
 			continue // a build reads its rows
 		}

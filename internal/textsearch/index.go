@@ -108,8 +108,8 @@ func (s *state) bytes() (n int64) {
 	return n
 }
 
-// held returns the partitions that have all of the predicates.
-func (s *state) held() derived.Partitions {
+// completePartitions returns the partitions that have all of the predicates.
+func (s *state) completePartitions() derived.Partitions {
 	all := s.layout.all()
 	for _, p := range s.predicates {
 		all &= s.complete[p]
@@ -117,8 +117,8 @@ func (s *state) held() derived.Partitions {
 	return all
 }
 
-// some returns the partitions that have any of the predicates.
-func (s *state) some() (any derived.Partitions) {
+// withAny returns the partitions that have any of the predicates.
+func (s *state) withAny() (any derived.Partitions) {
 	for _, set := range s.complete {
 		any |= set
 	}
@@ -262,7 +262,7 @@ func (x *Index) Await(ctx context.Context) error {
 				return false, err
 			}
 			l, wanted := x.wanted()
-			if s.layout == l && s.settings.equal(set) && wanted&^s.held() == 0 {
+			if s.layout == l && s.settings.equal(set) && wanted&^s.completePartitions() == 0 {
 				return true, nil
 			}
 		}

@@ -79,7 +79,7 @@ func (x *Index) takeRows(ctx context.Context, c *changes, predicate string, stam
 			if bytes += len(text); bytes > maxLoadBytes {
 				return errLargeLoad
 			}
-			c.note(documentKey{predicate, string(text)}, false)
+			c.record(documentKey{predicate, string(text)}, false)
 		}
 		if rows--; rows == 0 {
 			return errAllRows

@@ -54,8 +54,8 @@ func merge(list []*part, check func() error) (*part, error) {
 
 func noCheck() error { return nil }
 
-// of returns the parts of a place.
-func (s *state) of(at place) (list []*part) {
+// partsAt returns the parts of a place.
+func (s *state) partsAt(at place) (list []*part) {
 	for _, p := range s.parts {
 		if p.Predicate() == at.predicate && p.partition() == at.partition {
 			list = append(list, p)
@@ -73,7 +73,7 @@ func (s *state) replace(old []*part, by *part) {
 // mergeSmall merges small parts of a place, and segments of deleted documents.
 func (x *Index) mergeSmall(s *state, at place) error {
 	// 1. The parts.
-	for list := smallest(s.of(at), maxSmall); list != nil; list = smallest(s.of(at), maxSmall) {
+	for list := smallest(s.partsAt(at), maxSmall); list != nil; list = smallest(s.partsAt(at), maxSmall) {
 		merged, err := merge(list, noCheck)
 		if err != nil {
 			return err
@@ -121,7 +121,7 @@ func (x *Index) mergeList(list []*part, most int) ([]*part, error) {
 // mergeLarge merges parts while searches go on: too many of a place, and one with many deleted documents.
 func (x *Index) mergeLarge(ctx context.Context) error {
 	for {
-		list := x.worn()
+		list := x.mergeCandidates()
 		if list == nil {
 			return nil
 		}
@@ -150,8 +150,8 @@ func (x *Index) mergeLarge(ctx context.Context) error {
 	}
 }
 
-// worn returns parts to be merged; nil if there are none.
-func (x *Index) worn() []*part {
+// mergeCandidates returns parts to be merged; nil if there are none.
+func (x *Index) mergeCandidates() []*part {
 	s := x.state.Load()
 	if s == nil {
 		return nil

@@ -15,18 +15,18 @@ import (
 	"github.com/trefoildb/trefoil/internal/textindex"
 )
 
-// methodAsk is the method of all messages: a question and its answer.
-const methodAsk = "text/ask"
+// methodQuestion is the method of all messages: a question and its answer.
+const methodQuestion = "text/ask"
 
-// askKind is what a question requests.
-type askKind byte
+// questionKind is what a question requests.
+type questionKind byte
 
 const (
-	askHeld       askKind = iota // the partitions with all of some predicates; without some, with any
-	askCollect                   // the statistics of some partitions
-	askSearch                    // the best documents of some partitions
-	askScores                    // the scores of some documents
-	askCandidates                // the literals of some partitions that may meet a condition
+	questionHeld       questionKind = iota // the partitions with all of some predicates; without some, with any
+	questionCollect                        // the statistics of some partitions
+	questionSearch                         // the best documents of some partitions
+	questionScores                         // the scores of some documents
+	questionCandidates                     // the literals of some partitions that may meet a condition
 )
 
 // maxAnswerBytes is about the greatest size of the hits of an answer.
@@ -34,7 +34,7 @@ const maxAnswerBytes = 8 << 20
 
 // question is a request to a machine. It is answered when the machine has reached the position.
 type question struct {
-	kind       askKind
+	kind       questionKind
 	at         feed.Position
 	set        derived.Partitions
 	text       string
@@ -140,7 +140,7 @@ func (q *question) request() (*textindex.Request, error) {
 
 // handle registers the handler of questions.
 func (x *Index) handle() {
-	x.Node.Handle(methodAsk, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
+	x.Node.Handle(methodQuestion, func(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
 		q := &question{}
 		if err := peer.Decode(body, q.fields); err != nil {
 			return nil, err
@@ -161,10 +161,10 @@ func (x *Index) handle() {
 // answer answers a question of another machine.
 func (x *Index) answer(ctx context.Context, q *question) (*answer, error) {
 	// 1. What this machine holds.
-	if q.kind == askHeld {
+	if q.kind == questionHeld {
 		a := &answer{}
 		if s := x.state.Load(); s != nil && s.layout == partitionBits {
-			if a.held = s.some(); len(q.predicates) > 0 {
+			if a.held = s.withAny(); len(q.predicates) > 0 {
 				a.held = s.heldOf(&textindex.Request{Predicates: q.predicates})
 			}
 		}
@@ -173,7 +173,7 @@ func (x *Index) answer(ctx context.Context, q *question) (*answer, error) {
 	// 2. The rest needs all changes up to the position.
 	waiting, cancel := readtimeout.BoundStep(ctx)
 	defer cancel()
-	if q.kind == askCandidates {
+	if q.kind == questionCandidates {
 		return x.answerCandidates(ctx, waiting, q)
 	}
 	r, err := q.request()
@@ -189,10 +189,10 @@ func (x *Index) answer(ctx context.Context, q *question) (*answer, error) {
 	}
 	a := &answer{}
 	switch q.kind {
-	case askCollect:
+	case questionCollect:
 		a.stats, err = x.collect(ctx, s, r, q.set)
 		return a, err
-	case askScores:
+	case questionScores:
 		a.scores, err = x.scores(ctx, s, r, &q.stats, q.set, q.keys)
 		return a, err
 	}

@@ -13,8 +13,8 @@ const partitionBits = 4
 // layout is how the documents are divided: 0 bits on a lone node.
 type layout int
 
-func (l layout) of(hash uint64) int      { return int(hash >> (64 - uint(l)) & (1<<l - 1)) }
-func (l layout) all() derived.Partitions { return derived.FirstPartitions(1 << l) }
+func (l layout) partitionOf(hash uint64) int { return int(hash >> (64 - uint(l)) & (1<<l - 1)) }
+func (l layout) all() derived.Partitions     { return derived.FirstPartitions(1 << l) }
 
 // placementOf returns the machines of the partitions under a view.
 func placementOf(v *view.View) *derived.Placement {

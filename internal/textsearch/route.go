@@ -19,7 +19,7 @@ import (
 // newPeers returns the peers of an index.
 func (x *Index) newPeers() *derived.Peers {
 	return derived.NewPeers(x.Member, derived.Questions{
-		Method: methodAsk, Held: peer.Encode(256, (&question{kind: askHeld}).fields),
+		Method: methodQuestion, Held: peer.Encode(256, (&question{kind: questionHeld}).fields),
 		ParseHeld: func(body []byte) (derived.Holding, string, error) {
 			a := &answer{}
 			err := peer.Decode(body, a.fields)
@@ -67,7 +67,7 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 			var add func()
 			var err error
 			if m != x.Node.MachineID() {
-				add, err = x.ask(ctx, m, q, set, remote)
+				add, err = x.sendQuestion(ctx, m, q, set, remote)
 			} else if now, late := x.current(waiting, s.at); late != nil {
 				err = late
 			} else {
@@ -96,8 +96,8 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 	return err
 }
 
-// ask sends a question about some partitions to another machine.
-func (x *Index) ask(ctx context.Context, m trie.MachineID, q *question, set derived.Partitions, remote func(*answer)) (add func(), err error) {
+// sendQuestion sends a question about some partitions to another machine.
+func (x *Index) sendQuestion(ctx context.Context, m trie.MachineID, q *question, set derived.Partitions, remote func(*answer)) (add func(), err error) {
 	one := *q
 	one.set = set
 	var places []int
@@ -130,7 +130,7 @@ func (x *Index) dropSpare(ctx context.Context) error {
 	for _, set := range s.complete {
 		spare |= set &^ wanted
 	}
-	spare = x.peers.Spare(ctx, v, spare, peer.Encode(256, (&question{kind: askHeld, predicates: s.predicates}).fields))
+	spare = x.peers.Spare(ctx, v, spare, peer.Encode(256, (&question{kind: questionHeld, predicates: s.predicates}).fields))
 	if spare == 0 {
 		return nil
 	}

@@ -114,7 +114,7 @@ func (s *Search) scores(ctx context.Context, keys [][]byte) ([]float64, error) {
 			scores[place] = list[i]
 		}
 	}
-	q := &question{kind: askScores, stats: s.stats, keys: keys}
+	q := &question{kind: questionScores, stats: s.stats, keys: keys}
 	err := x.gather(ctx, s,
 		func(ctx context.Context, now *state, set derived.Partitions) (func(), error) {
 			mine, places := keysOf(now.layout, keys, set)
@@ -127,11 +127,11 @@ func (s *Search) scores(ctx context.Context, keys [][]byte) ([]float64, error) {
 
 // partitions returns the partitions that a question needs: all, or those of its keys.
 func (q *question) partitions(l layout) (set derived.Partitions) {
-	if q.kind != askScores {
+	if q.kind != questionScores {
 		return l.all()
 	}
 	for _, key := range q.keys {
-		set = set.With(l.of(textindex.Hash(key)))
+		set = set.With(l.partitionOf(textindex.Hash(key)))
 	}
 	return set
 }
@@ -139,7 +139,7 @@ func (q *question) partitions(l layout) (set derived.Partitions) {
 // keysOf returns the keys whose documents are in some partitions, and their places in the list.
 func keysOf(l layout, keys [][]byte, set derived.Partitions) (list [][]byte, places []int) {
 	for i, key := range keys {
-		if set.Has(l.of(textindex.Hash(key))) {
+		if set.Has(l.partitionOf(textindex.Hash(key))) {
 			list, places = append(list, key), append(places, i)
 		}
 	}

@@ -113,7 +113,7 @@ func (x *Index) begun(ctx context.Context, r Request) (*Search, error) {
 			return func() { s.stats.Add(stats) }, err
 		},
 		func(a *answer) { s.stats.Add(a.stats) },
-		&question{kind: askCollect})
+		&question{kind: questionCollect})
 	if r.Scan && (errors.Is(err, ErrBuilding) || errors.Is(err, ErrTooLarge)) {
 		return s, s.scan(ctx)
 	}
@@ -204,7 +204,7 @@ func (s *Search) next(ctx context.Context, limit int) ([]textindex.Hit, error) {
 			ends = append(ends, list[len(list)-1])
 		}
 	}
-	q := &question{kind: askSearch, limit: limit, stats: s.stats}
+	q := &question{kind: questionSearch, limit: limit, stats: s.stats}
 	if s.after != nil {
 		q.behind, q.after = true, *s.after
 	}
@@ -227,8 +227,8 @@ func (s *Search) next(ctx context.Context, limit int) ([]textindex.Hit, error) {
 	return hits[:n], nil
 }
 
-// Again returns the search from its first hit, with the same scores.
-func (s *Search) Again() *Search {
+// Restart returns the search from its first hit, with the same scores.
+func (s *Search) Restart() *Search {
 	other := *s
 	other.after, other.visible, other.done = nil, nil, false
 	return &other
@@ -267,20 +267,20 @@ func (x *Index) current(ctx context.Context, at feed.Position) (*state, error) {
 		// end, and so the next search would begin it again.
 		_, err := x.following.Do(ctx, x.Member, func(ctx context.Context) (struct{}, error) { return struct{}{}, x.follow(ctx) })
 		if err != nil && !errors.Is(err, store.ErrUnavailable) {
-			return nil, x.late(ctx, err)
+			return nil, x.timeoutError(ctx, err)
 		}
 		if s := x.state.Load(); s != nil && s.layout == l && s.at.Reaches(at) {
 			return s, nil
 		}
 		// 2. The feed is not there yet, because a member is silent.
 		if x.WaitFor(x.Node.View(), derived.Backoff(tries), ctx.Done()); ctx.Err() != nil {
-			return nil, x.late(ctx, context.Cause(ctx))
+			return nil, x.timeoutError(ctx, context.Cause(ctx))
 		}
 	}
 }
 
-// late returns the error of a search that has waited for too long.
-func (x *Index) late(ctx context.Context, err error) error {
+// timeoutError returns the error of a search that has waited for too long.
+func (x *Index) timeoutError(ctx context.Context, err error) error {
 	if errors.Is(context.Cause(ctx), context.DeadlineExceeded) && !errors.Is(err, store.ErrUnavailable) {
 		return fmt.Errorf("%w: the text index does not have all changes in time: %w", store.ErrUnavailable, err)
 	}
@@ -295,7 +295,7 @@ func (s *state) holds(r *textindex.Request, set derived.Partitions) bool {
 // heldOf returns the complete partitions of the predicates of a request.
 func (s *state) heldOf(r *textindex.Request) derived.Partitions {
 	if r.Predicates == nil {
-		return s.held()
+		return s.completePartitions()
 	}
 	all := s.layout.all()
 	for _, p := range r.Predicates {

@@ -59,21 +59,21 @@ func (s *Search) nextVisible(ctx context.Context, limit int) ([]Hit, error) {
 // filter returns the hits with a visible row, with the predicates of such rows only.
 func (s *Search) filter(ctx context.Context, hits []Hit) (list []Hit, err error) {
 	// 1. The ranges of the rows, in the order of keys.
-	type asked struct {
+	type requested struct {
 		r              triple.Range
 		hit, predicate int
 	}
-	var all []asked
+	var all []requested
 	for i := range hits {
 		for j, p := range hits[i].Predicates {
 			keys, err := triple.Bounds{Order: triple.POS, Prefix: []triple.Term{triple.NewIRI(p), hits[i].Literal}}.KeyRange()
 			if err != nil {
 				return nil, err
 			}
-			all = append(all, asked{keys.Range, i, j})
+			all = append(all, requested{keys.Range, i, j})
 		}
 	}
-	slices.SortFunc(all, func(a, b asked) int {
+	slices.SortFunc(all, func(a, b requested) int {
 		return cmp.Or(bytes.Compare(a.r.Lo, b.r.Lo), cmp.Compare(a.hit, b.hit))
 	})
 	ranges := make([]triple.Range, len(all))

@@ -35,7 +35,7 @@ const KeptKeys = 1 << 9
 func (k *EqualityKey) key(row []string) (string, expr.Keyed) {
 	number, ok := solution.Number(row[k.Of])
 	if !ok {
-		buf, keyed := AppendKey(k.buf[:0], k.view.Of(row, k.Exec.Terms).Value(k.Of), k.Same)
+		buf, keyed := AppendKey(k.buf[:0], k.view.MoveTo(row, k.Exec.Terms).Value(k.Of), k.Same)
 		k.buf = buf
 		return k.Exec.Arena.Copy(buf), keyed
 	}
@@ -44,7 +44,7 @@ func (k *EqualityKey) key(row []string) (string, expr.Keyed) {
 	}
 	kept := &k.kept[number%KeptKeys]
 	if kept.number != number {
-		buf, keyed := AppendKey(k.buf[:0], k.view.Of(row, k.Exec.Terms).Value(k.Of), k.Same)
+		buf, keyed := AppendKey(k.buf[:0], k.view.MoveTo(row, k.Exec.Terms).Value(k.Of), k.Same)
 		k.buf = buf
 		*kept = numberKey{number, keyed, k.Exec.Arena.Copy(buf)}
 	}

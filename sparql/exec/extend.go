@@ -99,7 +99,7 @@ func (e *Extend) bind(out *solution.Batch, i int) error {
 				continue
 			}
 		}
-		v := e.Exprs[k].Eval(e.Env, e.view.Of(row, e.Exec.Terms))
+		v := e.Exprs[k].Eval(e.Env, e.view.MoveTo(row, e.Exec.Terms))
 		if err := e.Env.Err(); err != nil {
 			return err
 		}

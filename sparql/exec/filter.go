@@ -12,7 +12,7 @@ import (
 func Holds(env *expr.Env, conds []*expr.Expr, row *solution.View, counts []explain.Condition) (bool, error) {
 	env.NextSolution()
 	for i, cond := range conds {
-		if r, err := one(env, cond, row, &counts[i]); err != nil || r != holds {
+		if r, err := testOne(env, cond, row, &counts[i]); err != nil || r != holds {
 			return false, err
 		}
 	}
@@ -28,8 +28,8 @@ const (
 	errs // the value is an error
 )
 
-// one tests one condition and counts the row.
-func one(env *expr.Env, cond *expr.Expr, row *solution.View, count *explain.Condition) (outcome, error) {
+// testOne tests one condition and counts the row.
+func testOne(env *expr.Env, cond *expr.Expr, row *solution.View, count *explain.Condition) (outcome, error) {
 	count.Rows++
 	v := cond.Eval(env, row)
 	if err := env.Err(); err != nil {
@@ -105,7 +105,7 @@ const fewRows = 64
 
 // Holds reports whether all conditions hold.
 func (f *Filter) Holds(row []string) (bool, error) {
-	view := f.view.Of(row, f.Exec.Terms)
+	view := f.view.MoveTo(row, f.Exec.Terms)
 	f.rows = min(f.rows+1, fewRows)
 	f.Env.NextSolution()
 	for i, cond := range f.Conditions {
@@ -126,7 +126,7 @@ func (f *Filter) Holds(row []string) (bool, error) {
 			number, ok = solution.Number(row[f.Slots[i]])
 		}
 		if !ok {
-			if r, err := one(f.Env, cond, view, count); err != nil || r != holds {
+			if r, err := testOne(f.Env, cond, view, count); err != nil || r != holds {
 				return false, err
 			}
 			continue
@@ -141,7 +141,7 @@ func (f *Filter) Holds(row []string) (bool, error) {
 		// 3. Another number may have had the place.
 		r := &f.kept[i][number%keptResults]
 		if r.number != number {
-			fresh, err := one(f.Env, cond, view, count)
+			fresh, err := testOne(f.Env, cond, view, count)
 			if err != nil {
 				return false, err
 			}

@@ -70,7 +70,7 @@ func (l *LateralLeftJoin) run(out *solution.Batch) error {
 				return err
 			}
 			if l.Got.Len == 0 {
-				l.alone(out, l.Batch.Len)
+				l.flushUnmatched(out, l.Batch.Len)
 				l.running = l.due < l.Batch.Len
 				return nil
 			}
@@ -78,7 +78,7 @@ func (l *LateralLeftJoin) run(out *solution.Batch) error {
 		// 2. If matches come in order, rows before this one have none and may be given now.
 		from := int(l.Got.Origin[l.at])
 		if l.InSequence && from > l.due {
-			if l.alone(out, from); l.due < from {
+			if l.flushUnmatched(out, from); l.due < from {
 				return nil
 			}
 		}
@@ -86,7 +86,7 @@ func (l *LateralLeftJoin) run(out *solution.Batch) error {
 		row := l.Got.Row(l.at)
 		l.at++
 		if len(l.Conditions) > 0 {
-			ok, err := Holds(l.Env, l.Conditions, l.view.Of(row, l.Exec.Terms), l.plan.Conditions)
+			ok, err := Holds(l.Env, l.Conditions, l.view.MoveTo(row, l.Exec.Terms), l.plan.Conditions)
 			if err != nil {
 				return err
 			}
@@ -100,8 +100,8 @@ func (l *LateralLeftJoin) run(out *solution.Batch) error {
 	return nil
 }
 
-// alone gives each row of left from l.due up to before if it has no match.
-func (l *LateralLeftJoin) alone(out *solution.Batch, before int) {
+// flushUnmatched gives each row of left from l.due up to before if it has no match.
+func (l *LateralLeftJoin) flushUnmatched(out *solution.Batch, before int) {
 	for l.due < before {
 		if !l.matched[l.due] {
 			if out.Full() {

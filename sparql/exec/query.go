@@ -62,15 +62,15 @@ func (q *Execution) Spills() bool { return q.Scratch.Enabled() }
 // planned is an operator with a count of its reads or its memory in its plan.
 type planned interface{ SetPlan(p *explain.Plan) }
 
-// sharing is an operator with a share of the memory, because it may go on in temporary files.
-type sharing interface{ Sharer() *memory.Holder }
+// MemorySharer is an operator with a share of the memory, because it may go on in temporary files.
+type MemorySharer interface{ Sharer() *memory.Holder }
 
 // Attach gives an operator its plan, and a share of the memory if it can go on without more.
 func (q *Execution) Attach(op Operator, p *explain.Plan) {
 	if x, ok := op.(planned); ok {
 		x.SetPlan(p)
 	}
-	if x, ok := op.(sharing); ok && q.Spills() {
+	if x, ok := op.(MemorySharer); ok && q.Spills() {
 		x.Sharer().TakeShare()
 	}
 }

@@ -52,8 +52,8 @@ type TextSearch interface {
 	// Scores returns the hits among some different literals, in their order. The predicates of each are all that were
 	// searched, which are the same for all of them; the literal has at least one.
 	Scores(ctx context.Context, literals []string) ([]TextHit, error)
-	// Again returns the search from its first hit.
-	Again() TextSearch
+	// Restart returns the search from its first hit.
+	Restart() TextSearch
 	// Snippet returns the part of a hit's literal with the most words of the query.
 	Snippet(h TextHit) string
 	// Estimate returns about how many hits there are.

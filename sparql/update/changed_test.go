@@ -39,7 +39,7 @@ func (c *committed) Search(context.Context, exec.TextRequest) (exec.TextSearch, 
 // noHits implements [exec.TextSearch].
 type noHits struct{ exec.TextSearch }
 
-func (n noHits) Again() exec.TextSearch                          { return n }
+func (n noHits) Restart() exec.TextSearch                        { return n }
 func (noHits) Estimate() int64                                   { return 0 }
 func (noHits) ScannedBytes() int64                               { return 0 }
 func (noHits) Next(context.Context, int) ([]exec.TextHit, error) { return nil, nil }

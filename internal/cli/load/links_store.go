@@ -110,7 +110,7 @@ func (l *localLinks) label(ctx context.Context, changes []links.Change) error {
 	if err != nil {
 		return err
 	}
-	return edits.Note(ctx, plan.Labels, func(ctx context.Context, link triple.Triple, label []byte) error {
+	return edits.WriteLabels(ctx, plan.Labels, func(ctx context.Context, link triple.Triple, label []byte) error {
 		err := store.Annotate(ctx, l.store, link, links.Application, label)
 		if errors.Is(err, store.ErrNotFound) { // deleted by somebody else meanwhile
 			return nil

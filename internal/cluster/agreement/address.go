@@ -58,9 +58,9 @@ func greet(c io.Writer, id trie.MachineID, lineage string) error {
 	return err
 }
 
-// meant reads the recipient of a connection. It fails if it is not self or the lineage is another
+// checkRecipient reads the recipient of a connection. It fails if it is not self or the lineage is another
 // one. If a machine has no lineage yet, "", it takes any.
-func meant(c io.Reader, self trie.MachineID, lineage string) error {
+func checkRecipient(c io.Reader, self trie.MachineID, lineage string) error {
 	var b [16]byte
 	if _, err := io.ReadFull(c, b[:]); err != nil {
 		return err

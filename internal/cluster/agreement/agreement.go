@@ -158,7 +158,7 @@ type Agreement struct {
 	closed     error
 
 	mu         sync.Mutex
-	asked      int              // questions to Raft that have no answer yet
+	questions  int              // questions to Raft that have no answer yet
 	answered   chan struct{}    // closed when there are none any more; nil before the end
 	leadership notify.Broadcast // something about leadership changes
 	readyTerm  uint64           // all of earlier terms is applied since this node leads it
@@ -233,7 +233,7 @@ func (a *Agreement) observe(o *raft.Observation) bool {
 	defer a.mu.Unlock()
 	switch data := o.Data.(type) {
 	case raft.RaftState, raft.LeaderObservation:
-		a.led = a.now()
+		a.led = a.elapsed()
 		clear(a.silent)
 		clear(a.matched)
 		clear(a.confirmed)
@@ -297,12 +297,12 @@ func (a *Agreement) Led() (led bool, until time.Duration) {
 	defer a.mu.Unlock()
 	// Raft drops its leader before observe is called, so led may be too early.
 	if heard := a.raft.LastContact(); !heard.IsZero() {
-		return false, max(a.led, a.now()-time.Since(heard))
+		return false, max(a.led, a.elapsed()-time.Since(heard))
 	}
 	return false, a.led
 }
 
-func (a *Agreement) now() time.Duration {
+func (a *Agreement) elapsed() time.Duration {
 	if a.cfg.Now == nil {
 		return 0
 	}

@@ -35,9 +35,9 @@ func newCalm(heartbeat time.Duration) *calm {
 	return &calm{rest: heartbeat / calmShare, accepted: map[raft.ServerID]*[2]accepted{}}
 }
 
-// needless reports whether a message need not be sent, because its learner accepted the same less
+// isNeedless reports whether a message need not be sent, because its learner accepted the same less
 // than rest ago.
-func (c *calm) needless(id raft.ServerID, q *raft.AppendEntriesRequest, servers []raft.Server) bool {
+func (c *calm) isNeedless(id raft.ServerID, q *raft.AppendEntriesRequest, servers []raft.Server) bool {
 	if len(q.Entries) > 0 || len(servers) == 0 {
 		return false
 	}
@@ -57,8 +57,8 @@ func (c *calm) needless(id raft.ServerID, q *raft.AppendEntriesRequest, servers 
 	return l.term == q.Term && l.index == q.PrevLogEntry && l.committed == q.LeaderCommitIndex && time.Since(l.at) < c.rest
 }
 
-// note records the answer of a server to a message; answer is nil if there is none.
-func (c *calm) note(id raft.ServerID, q *raft.AppendEntriesRequest, answer *raft.AppendEntriesResponse) {
+// record records the answer of a server to a message; answer is nil if there is none.
+func (c *calm) record(id raft.ServerID, q *raft.AppendEntriesRequest, answer *raft.AppendEntriesResponse) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	if answer == nil || !answer.Success || answer.Term != q.Term {

@@ -146,8 +146,8 @@ func (m *machine) view() *view.View {
 	return m.current
 }
 
-// at returns the view and the index of its command.
-func (m *machine) at() (applied uint64, v *view.View) {
+// appliedView returns the view and the index of its command.
+func (m *machine) appliedView() (applied uint64, v *view.View) {
 	m.mu.Lock()
 	defer m.mu.Unlock()
 	return m.applied, m.current

@@ -83,7 +83,7 @@ func (a *Agreement) SetMembers(ctx context.Context, voters, learners map[trie.Ma
 		if !a.IsLeader() {
 			return ErrNotLeader
 		}
-		if err := a.settle(ctx, voters); err != nil {
+		if err := a.syncVoters(ctx, voters); err != nil {
 			return err
 		}
 		next, ok := nextChange(a.servers(), want, a.cfg.ID, a.answers)
@@ -96,9 +96,9 @@ func (a *Agreement) SetMembers(ctx context.Context, voters, learners map[trie.Ma
 	}
 }
 
-// settle waits until all future voters have the present entries, if they are members and
+// syncVoters waits until all future voters have the present entries, if they are members and
 // answer.
-func (a *Agreement) settle(ctx context.Context, voters map[trie.MachineID]string) error {
+func (a *Agreement) syncVoters(ctx context.Context, voters map[trie.MachineID]string) error {
 	index := a.raft.LastIndex()
 	for {
 		servers := a.servers()

@@ -148,7 +148,7 @@ func (a *Agreement) begin() bool {
 	case <-a.closing:
 		return false
 	default:
-		a.asked++
+		a.questions++
 		return true
 	}
 }
@@ -156,7 +156,7 @@ func (a *Agreement) begin() bool {
 func (a *Agreement) end() {
 	a.mu.Lock()
 	defer a.mu.Unlock()
-	if a.asked--; a.asked == 0 && a.answered != nil {
+	if a.questions--; a.questions == 0 && a.answered != nil {
 		close(a.answered)
 	}
 }
@@ -167,7 +167,7 @@ func (a *Agreement) lastAnswers() {
 	a.mu.Lock()
 	close(a.closing)
 	answered := make(chan struct{})
-	if a.answered = answered; a.asked == 0 {
+	if a.answered = answered; a.questions == 0 {
 		close(answered)
 	}
 	a.mu.Unlock()

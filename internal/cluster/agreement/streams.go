@@ -128,7 +128,7 @@ func (t *tracked) Read(b []byte) (int, error) {
 		if err := t.Conn.SetReadDeadline(time.Now().Add(helloTimeout)); err != nil {
 			return 0, err
 		}
-		if err := meant(t.Conn, t.of.self, t.of.lineage()); err != nil {
+		if err := checkRecipient(t.Conn, t.of.self, t.of.lineage()); err != nil {
 			return 0, err
 		}
 		if err := t.Conn.SetReadDeadline(time.Time{}); err != nil {

@@ -33,17 +33,17 @@ func (t *transport) AppendEntries(id raft.ServerID, to raft.ServerAddress, q *ra
 	if t.of.mute.Load() {
 		return errSilent
 	}
-	if t.of.calm.needless(id, q, t.of.configured()) {
+	if t.of.calm.isNeedless(id, q, t.of.configured()) {
 		// The header stays as it is: Raft decodes the next answer into the bytes of this one.
 		r.Term, r.LastLog, r.Success, r.NoRetryBackoff = q.Term, q.PrevLogEntry, true, false
 		return nil
 	}
 	number := t.of.sending()
 	if err := t.NetworkTransport.AppendEntries(id, to, q, r); err != nil {
-		t.of.calm.note(id, q, nil)
+		t.of.calm.record(id, q, nil)
 		return err
 	}
-	t.of.calm.note(id, q, r)
+	t.of.calm.record(id, q, r)
 	if r.Term == q.Term {
 		t.of.confirm(id, confirmation{r.Term, number})
 	}

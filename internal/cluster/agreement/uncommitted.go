@@ -36,7 +36,7 @@ func (a *Agreement) WithoutMajority(other trie.MachineID) ([]*view.View, error) 
 	// 1. Check the voters. The commit index must be read first, because entries in between would
 	// be missed.
 	committed := a.raft.CommitIndex()
-	index, v := a.machine.at()
+	index, v := a.machine.appliedView()
 	voters, learners := a.Configuration()
 	if _, ok := voters[other]; len(voters) != 2 || !ok || voters[a.cfg.ID] == "" || len(learners) > 0 {
 		return nil, fmt.Errorf("agreement: the log has %d voters and %d learners, not 2 and 0", len(voters), len(learners))

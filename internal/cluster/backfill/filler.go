@@ -86,9 +86,9 @@ func (f *Filler) Run(ctx context.Context, v *view.View) (marks map[trie.MachineI
 	j := v.Joint()
 	p := &pass{
 		filler: f, view: v, planned: len(j.BaseLive) == len(v.Base.Placement.Machines()), start: time.Now(), resolver: j.Resolver(),
-		backfill: j.Backfill(f.gate.Self()), inFlight: map[string]pending{}, out: map[trie.MachineID]*outbox{}, shift: f.options.Throttle.Shift(),
+		backfill: j.Backfill(f.gate.MachineID()), inFlight: map[string]pending{}, out: map[trie.MachineID]*outbox{}, shift: f.options.Throttle.Shift(),
 	}
-	for _, b := range f.store.UnsettledBatches() {
+	for _, b := range f.store.InFlightBatches() {
 		p.addInFlight(b)
 	}
 	if p.total, err = p.estimate(ctx, snapshot); err != nil {
@@ -96,7 +96,7 @@ func (f *Filler) Run(ctx context.Context, v *view.View) (marks map[trie.MachineI
 	}
 	f.mu.Lock()
 	f.pass = p
-	p.earlier = newEarlierPasses(f.gate.Self(), v, f.history)
+	p.earlier = newEarlierPasses(f.gate.MachineID(), v, f.history)
 	f.mu.Unlock()
 	// 2. Read and send. If this fails, all messages on their way are abandoned.
 	sending, cancel := context.WithCancel(ctx)

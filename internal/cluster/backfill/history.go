@@ -43,7 +43,7 @@ type passProgress struct {
 	rest  position
 }
 
-func (s *passProgress) of(m trie.MachineID) position {
+func (s *passProgress) positionOf(m trie.MachineID) position {
 	if p, ok := s.until[m]; ok {
 		return p
 	}
@@ -53,12 +53,12 @@ func (s *passProgress) of(m trie.MachineID) position {
 // covers reports whether s came as far as o for every machine.
 func (s *passProgress) covers(o *passProgress) bool {
 	for id := range s.until {
-		if compare(s.of(id), o.of(id)) < 0 {
+		if compare(s.positionOf(id), o.positionOf(id)) < 0 {
 			return false
 		}
 	}
 	for id := range o.until {
-		if compare(s.of(id), o.of(id)) < 0 {
+		if compare(s.positionOf(id), o.positionOf(id)) < 0 {
 			return false
 		}
 	}
@@ -70,13 +70,13 @@ func (s *passProgress) merge(o *passProgress) {
 	until := map[trie.MachineID]position{}
 	for _, ids := range []map[trie.MachineID]position{s.until, o.until} {
 		for id := range ids {
-			until[id] = later(s.of(id), o.of(id))
+			until[id] = maxPosition(s.positionOf(id), o.positionOf(id))
 		}
 	}
-	s.until, s.rest = until, later(s.rest, o.rest)
+	s.until, s.rest = until, maxPosition(s.rest, o.rest)
 }
 
-func later(a, b position) position {
+func maxPosition(a, b position) position {
 	if compare(a, b) < 0 {
 		return b
 	}
@@ -155,7 +155,7 @@ func (e *earlierPasses) reset() { e.resolved = false }
 func (e *earlierPasses) arrived(at position, r *recovery.Resolver, from, s recovery.Place) bool {
 	for i := range e.history {
 		h := &e.history[i]
-		if compare(at, h.of(s.Machine)) >= 0 {
+		if compare(at, h.positionOf(s.Machine)) >= 0 {
 			continue
 		}
 		if !e.resolve(r.Key(triple.SPO)) {

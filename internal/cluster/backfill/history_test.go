@@ -149,7 +149,7 @@ func (f *fills) walk(self trie.MachineID, whole bool) {
 		e.reset()
 		r := f.resolve(row.triple)
 		for _, s := range slices.Clone(r.Fills(row.slot)) {
-			if compare(row.at, done.of(s.Machine)) >= 0 {
+			if compare(row.at, done.positionOf(s.Machine)) >= 0 {
 				continue
 			}
 			if e.arrived(row.at, r, row.slot, s) {

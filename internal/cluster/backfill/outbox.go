@@ -125,7 +125,7 @@ func (b *outbox) deliver(ctx context.Context, rows []replica.FillRow) (pause tim
 
 // offer sends one message once.
 func (b *outbox) offer(ctx context.Context, rows []replica.FillRow) (pause time.Duration, err error) {
-	if f := b.pass.filler; b.to == f.gate.Self() {
+	if f := b.pass.filler; b.to == f.gate.MachineID() {
 		return f.apply(ctx, b.pass.view.Epoch, rows)
 	}
 	answer, err := b.call(ctx, MethodFill, EncodeRows(rows))
@@ -184,8 +184,8 @@ func (b *outbox) answered() {
 	b.silence = time.Now()
 }
 
-// owes reports whether the machine has owed answers for the given time.
-func (b *outbox) owes(after time.Duration) bool {
+// isOverdue reports whether the machine has owed answers for the given time.
+func (b *outbox) isOverdue(after time.Duration) bool {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	return b.calls > 0 && time.Since(b.silence) >= after
@@ -199,7 +199,7 @@ func (b *outbox) finish(ctx context.Context) (mark uint64, err error) {
 		return 0, err
 	}
 	f := b.pass.filler
-	if b.to == f.gate.Self() {
+	if b.to == f.gate.MachineID() {
 		return f.store.SyncFills(ctx)
 	}
 	answer, err := b.call(ctx, MethodSync, nil)
@@ -217,9 +217,9 @@ type flight struct {
 	arrived bool
 }
 
-// until returns the position before which everything owed to the machine has arrived, if the pass
+// answeredUntil returns the position before which everything owed to the machine has arrived, if the pass
 // has reached a position and no message is on its way any more.
-func (b *outbox) until(at position) position {
+func (b *outbox) answeredUntil(at position) position {
 	b.mu.Lock()
 	defer b.mu.Unlock()
 	for _, f := range b.flights {

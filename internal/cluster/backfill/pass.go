@@ -54,11 +54,11 @@ type pending struct {
 
 // addInFlight remembers the operations of a batch in flight. If there are several on one
 // triple, the newest one counts, because its rows are the ones in the snapshot.
-func (p *pass) addInFlight(b replica.UnsettledBatch) {
+func (p *pass) addInFlight(b replica.InFlightBatch) {
 	for _, o := range b.Operations {
 		key := o.Key
-		if o.Note != nil {
-			key = triple.AppendAnnotationKey(nil, key, o.Note.ApplicationID)
+		if o.Annotation != nil {
+			key = triple.AppendAnnotationKey(nil, key, o.Annotation.ApplicationID)
 		}
 		if before, ok := p.inFlight[string(key)]; !ok || before.operation.Stamp.Less(o.Stamp) {
 			p.inFlight[string(key)] = pending{b.Origin, o}
@@ -93,7 +93,7 @@ func (p *pass) run(ctx context.Context, snapshot *replica.Snapshot) error {
 			p.at = positionOf(table, key)
 			suffix, ok := p.resolve(table, row.Key, row.Value)
 			if ok {
-				err = p.row(ctx, recovery.Place{Machine: p.filler.gate.Self(), Order: triple.Order(row.Key[0]), Extra: span.Replica}, suffix, row.Value)
+				err = p.row(ctx, recovery.Place{Machine: p.filler.gate.MachineID(), Order: triple.Order(row.Key[0]), Extra: span.Replica}, suffix, row.Value)
 			}
 			p.shift.Row(ctx)
 			if ok && err == nil && span.Sparse {
@@ -124,7 +124,7 @@ const maxDamageLogged = 16
 // reports a damaged disk, the leader excludes it if the others have the same rows, and they
 // regenerate the row.
 func (p *pass) damage(table byte, key []byte, err error) {
-	p.filler.store.Database().NoteDamage()
+	p.filler.store.Database().CountDamage()
 	if p.damaged.Add(1) <= maxDamageLogged {
 		p.filler.log.Error("a damaged row is passed over in a backfill", "epoch", p.view.Epoch, "table", table, "key", fmt.Sprintf("%X", key), "error", err)
 	}
@@ -172,7 +172,7 @@ func (p *pass) row(ctx context.Context, from recovery.Place, suffix, value []byt
 		}
 		row := replica.FillRow{Table: to, Key: append(append([]byte(nil), r.Key(slot.Order)...), suffix...), Value: append([]byte(nil), value...)}
 		if pending != nil {
-			row.Unsettled, row.Operation = pending.origin, &pending.operation
+			row.InFlight, row.Operation = pending.origin, &pending.operation
 		}
 		if err := p.send(ctx, slot.Machine, row); err != nil {
 			return err
@@ -227,7 +227,7 @@ func (p *pass) slow(after time.Duration) (slow []trie.MachineID) {
 	p.mu.Lock()
 	defer p.mu.Unlock()
 	for to, box := range p.out {
-		if box.owes(after) {
+		if box.isOverdue(after) {
 			slow = append(slow, to)
 		}
 	}
@@ -239,7 +239,7 @@ func (p *pass) progress() passProgress {
 	at := p.at.clone()
 	s := passProgress{view: p.view, until: map[trie.MachineID]position{}, rest: at}
 	for to, box := range p.out {
-		s.until[to] = box.until(at)
+		s.until[to] = box.answeredUntil(at)
 	}
 	return s
 }

@@ -15,10 +15,10 @@ import (
 func TestNewestUnsettled(t *testing.T) {
 	older := replica.Operation{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 5, Sequence: 10}, Key: []byte("k")}
 	newer := replica.Operation{Kind: store.OperationDelete, Stamp: triple.Stamp{Epoch: 6, Sequence: 2}, Key: []byte("k")}
-	of := func(sequencer int, o replica.Operation) replica.UnsettledBatch {
-		return replica.UnsettledBatch{Origin: replica.Origin{Sequencer: 1, Incarnation: uint64(sequencer), Batch: 1}, Operations: []replica.Operation{o}}
+	of := func(sequencer int, o replica.Operation) replica.InFlightBatch {
+		return replica.InFlightBatch{Origin: replica.Origin{Sequencer: 1, Incarnation: uint64(sequencer), Batch: 1}, Operations: []replica.Operation{o}}
 	}
-	for _, batches := range [][]replica.UnsettledBatch{{of(1, older), of(2, newer)}, {of(1, newer), of(2, older)}} {
+	for _, batches := range [][]replica.InFlightBatch{{of(1, older), of(2, newer)}, {of(1, newer), of(2, older)}} {
 		w := &pass{inFlight: map[string]pending{}}
 		for _, b := range batches {
 			w.addInFlight(b)

@@ -25,9 +25,9 @@ func EncodeRows(rows []replica.FillRow) []byte {
 		e.Bytes(r.Key)
 		e.Bytes(r.Value)
 		if o := r.Operation; o != nil {
-			e.Uint64(uint64(r.Unsettled.Sequencer))
-			e.Uvarint(r.Unsettled.Incarnation)
-			e.Uvarint(r.Unsettled.Batch)
+			e.Uint64(uint64(r.InFlight.Sequencer))
+			e.Uvarint(r.InFlight.Incarnation)
+			e.Uvarint(r.InFlight.Batch)
 			writes.EncodeOperation(e, o)
 		}
 	}
@@ -43,7 +43,7 @@ func DecodeRows(body []byte) ([]replica.FillRow, error) {
 		inFlight := d.Bool()
 		r := replica.FillRow{Table: d.Byte(), Key: d.Bytes(), Value: d.Bytes()}
 		if inFlight {
-			r.Unsettled = replica.Origin{Sequencer: trie.MachineID(d.Uint64()), Incarnation: d.Uvarint(), Batch: d.Uvarint()}
+			r.InFlight = replica.Origin{Sequencer: trie.MachineID(d.Uint64()), Incarnation: d.Uvarint(), Batch: d.Uvarint()}
 			o := writes.DecodeOperation(d)
 			r.Operation = &o
 		}

@@ -23,7 +23,7 @@ func TestLargestRowFits(t *testing.T) {
 	at := triple.Stamp{Epoch: math.MaxUint64, Sequence: math.MaxUint64}
 	row := replica.FillRow{
 		Table: store.TableStorage, Key: key, Value: triple.AppendValue(nil, at, long),
-		Unsettled: replica.Origin{Sequencer: 1, Incarnation: math.MaxUint64, Batch: math.MaxUint64},
+		InFlight:  replica.Origin{Sequencer: 1, Incarnation: math.MaxUint64, Batch: math.MaxUint64},
 		Operation: &replica.Operation{Kind: store.OperationAdd, Stamp: at, Key: key, Long: triple.AppendValue(nil, triple.Stamp{}, long)},
 	}
 	body := EncodeRows([]replica.FillRow{row, row})

@@ -88,7 +88,7 @@ func (rd *reader) greet(ctx context.Context, v *view.View) error {
 	if rd.out.begun || !rd.request.Follow {
 		return nil
 	}
-	states, err := askAll(ctx, v, func(ctx context.Context, m trie.MachineID) (*state, error) {
+	states, err := requestAll(ctx, v, func(ctx context.Context, m trie.MachineID) (*state, error) {
 		return rd.stateOf(ctx, v, m, v.Epoch)
 	})
 	if err != nil {
@@ -106,7 +106,7 @@ func (rd *reader) poll(ctx context.Context, v *view.View, m trie.MachineID, afte
 	r := readRequest{view: v.Epoch, stamper: m, epoch: v.Epoch, after: after, live: true, wait: uint64(liveWait / time.Millisecond), maxBytes: maxPart}
 	pause := backoff()
 	for ctx.Err() == nil {
-		asked := time.Now()
+		sent := time.Now()
 		p, err := rd.readOf(ctx, m, r)
 		if err != nil {
 			pause.Wait(ctx)
@@ -114,7 +114,7 @@ func (rd *reader) poll(ctx context.Context, v *view.View, m trie.MachineID, afte
 		}
 		pause.Reset()
 		if p.until <= r.after && !p.trimmed && !p.future {
-			if time.Since(asked) < liveWait/2 {
+			if time.Since(sent) < liveWait/2 {
 				retry.Sleep(ctx, retry.Jitter(crowdedPause))
 			}
 			continue // nothing has come

@@ -65,7 +65,7 @@ func (rd *reader) passOperations(stamper trie.MachineID, operations []replica.Lo
 			c.Kind = feed.Delete
 		case store.OperationAnnotate:
 			c.Kind = feed.Annotate
-			c.Annotation = &feed.Annotation{ApplicationID: o.Note.ApplicationID, Removed: o.Note.Removed, Data: o.Note.Data}
+			c.Annotation = &feed.Annotation{ApplicationID: o.Annotation.ApplicationID, Removed: o.Annotation.Removed, Data: o.Annotation.Data}
 		default:
 			continue
 		}

@@ -16,9 +16,9 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// past passes the rest of the position's epoch, which is before that of v, and enters the next epoch
+// passEpoch passes the rest of the position's epoch, which is before that of v, and enters the next epoch
 // with changes. The position moves only behind changes that were passed, so it may be called again.
-func (rd *reader) past(ctx context.Context, v *view.View) error {
+func (rd *reader) passEpoch(ctx context.Context, v *view.View) error {
 	// 1. All operations of the epoch must be committed, and none may be missing.
 	if rd.pos.Epoch < v.Feed.Horizon {
 		return rd.gone(ctx, "%s", v.Feed.Reason)
@@ -29,7 +29,7 @@ func (rd *reader) past(ctx context.Context, v *view.View) error {
 	var states []*state
 	for range 2 {
 		var err error
-		states, err = askAll(ctx, v, func(ctx context.Context, m trie.MachineID) (*state, error) {
+		states, err = requestAll(ctx, v, func(ctx context.Context, m trie.MachineID) (*state, error) {
 			return rd.stateOf(ctx, v, m, rd.pos.Epoch)
 		})
 		if err != nil {
@@ -121,7 +121,7 @@ func (rd *reader) passStamper(ctx context.Context, v *view.View, m trie.MachineI
 	for {
 		// 1. Ask all members for their next operations.
 		r := readRequest{view: v.Epoch, stamper: m, epoch: rd.pos.Epoch, after: rd.pos.Sequence(m), late: true, maxBytes: maxPart}
-		parts, err := askAll(ctx, v, func(ctx context.Context, of trie.MachineID) (*part, error) {
+		parts, err := requestAll(ctx, v, func(ctx context.Context, of trie.MachineID) (*part, error) {
 			r := r
 			r.batches = of == m || !hasLog
 			return rd.readOf(ctx, of, r)

@@ -60,11 +60,11 @@ type heardOf struct {
 // readEndUnder returns the position by the answers of enough members of v.
 func (f *Feed) readEndUnder(ctx context.Context, v *view.View) (feed.Position, error) {
 	// 1. Ask all members.
-	asking, cancel := context.WithCancel(ctx)
+	requests, cancel := context.WithCancel(ctx)
 	answers := make(chan heardOf, len(v.Members))
 	for i := range v.Members {
 		go func() {
-			h, err := f.heardOf(asking, v, v.Members[i].ID)
+			h, err := f.heardOf(requests, v, v.Members[i].ID)
 			answers <- heardOf{i, h, err}
 		}()
 	}
@@ -146,7 +146,7 @@ func index(v *view.View, m trie.MachineID) int {
 
 func (f *Feed) heardOf(ctx context.Context, v *view.View, m trie.MachineID) (*heard, error) {
 	if m == f.self.Machine {
-		return f.heard(ctx, endRequest{view: v.Epoch})
+		return f.localEnd(ctx, endRequest{view: v.Epoch})
 	}
 	r, h := endRequest{view: v.Epoch}, &heard{}
 	if err := f.call(ctx, m, methodHeard, maxWait, r.fields, h.fields); err != nil {
@@ -161,15 +161,15 @@ func (f *Feed) handleHeard(ctx context.Context, body []byte) ([]byte, error) {
 	if err := peer.Decode(body, r.fields); err != nil {
 		return nil, malformed(err)
 	}
-	h, err := f.heard(ctx, r)
+	h, err := f.localEnd(ctx, r)
 	if err != nil {
 		return nil, err
 	}
 	return peer.Encode(64, h.fields), nil
 }
 
-// heard returns the end of this machine, and what it has of the operations of others.
-func (f *Feed) heard(ctx context.Context, r endRequest) (*heard, error) {
+// localEnd returns the end of this machine, and what it has of the operations of others.
+func (f *Feed) localEnd(ctx context.Context, r endRequest) (*heard, error) {
 	e, err := f.end(ctx, r)
 	if err != nil {
 		return nil, err

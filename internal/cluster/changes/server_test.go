@@ -66,7 +66,7 @@ func TestReadersLetViewsPass(t *testing.T) {
 	joint := jointOf(t, self.Machine)
 	bytes, n := 0, 0
 	for batch := uint64(1); n < operations; batch++ {
-		d := replica.Delivery{Origin: replica.Origin{Sequencer: 8, Incarnation: 1, Batch: batch}, Settled: batch - 1, Epoch: 3}
+		d := replica.Delivery{Origin: replica.Origin{Sequencer: 8, Incarnation: 1, Batch: batch}, Committed: batch - 1, Epoch: 3}
 		for range perBatch {
 			n++
 			key, _ := triple.AppendKey(nil, triple.SPO, triple.Triple{

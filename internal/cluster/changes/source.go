@@ -112,7 +112,7 @@ func (f *Feed) cutUnder(ctx context.Context, v *view.View) (feed.Position, error
 	// 2. Pause all. If one fails, the others resume at once.
 	pausing, cancel := context.WithTimeout(ctx, writes.MaxPause)
 	defer cancel()
-	pauses, err := askAll(pausing, v, func(ctx context.Context, m trie.MachineID) (*pause, error) { return f.pauseOf(ctx, v, m) })
+	pauses, err := requestAll(pausing, v, func(ctx context.Context, m trie.MachineID) (*pause, error) { return f.pauseOf(ctx, v, m) })
 	numbers := make(map[trie.MachineID]uint64)
 	for i, p := range pauses {
 		if p != nil {
@@ -126,7 +126,7 @@ func (f *Feed) cutUnder(ctx context.Context, v *view.View) (feed.Position, error
 // endAsOf returns the end as of pauses of the members of v, and resumes them. Members without one
 // answer as of the present.
 func (f *Feed) endAsOf(ctx context.Context, v *view.View, pauses map[trie.MachineID]uint64) (feed.Position, error) {
-	ends, err := askAll(ctx, v, func(ctx context.Context, m trie.MachineID) (*end, error) {
+	ends, err := requestAll(ctx, v, func(ctx context.Context, m trie.MachineID) (*end, error) {
 		return f.endOf(ctx, m, endRequest{v.Epoch, pauses[m]})
 	})
 	if err != nil {
@@ -141,9 +141,9 @@ func (f *Feed) endAsOf(ctx context.Context, v *view.View, pauses map[trie.Machin
 	return p, nil
 }
 
-// askAll calls ask for all members of v at the same time. It returns their answers in the order of
+// requestAll calls ask for all members of v at the same time. It returns their answers in the order of
 // the members, or the first error.
-func askAll[T any](ctx context.Context, v *view.View, ask func(context.Context, trie.MachineID) (T, error)) ([]T, error) {
+func requestAll[T any](ctx context.Context, v *view.View, request func(context.Context, trie.MachineID) (T, error)) ([]T, error) {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	answers := make([]T, len(v.Members))
@@ -151,7 +151,7 @@ func askAll[T any](ctx context.Context, v *view.View, ask func(context.Context, 
 	for i := range v.Members {
 		running.Go(func() {
 			var err error
-			if answers[i], err = ask(ctx, v.Members[i].ID); err != nil {
+			if answers[i], err = request(ctx, v.Members[i].ID); err != nil {
 				cancel(fmt.Errorf("machine %s: %w", v.Members[i].ID, err))
 			}
 		})
@@ -262,7 +262,7 @@ func (rd *reader) run(ctx context.Context) error {
 		case rd.pos.Epoch < v.Feed.Began:
 			err = rd.lone(ctx, v)
 		case rd.pos.Epoch < v.Epoch:
-			err = rd.past(ctx, v)
+			err = rd.passEpoch(ctx, v)
 		case rd.pos.Epoch == v.Epoch:
 			err = rd.live(ctx, v)
 		default:
@@ -404,7 +404,7 @@ func (rd *reader) oldest(ctx context.Context) error {
 		if err != nil {
 			return err
 		}
-		states, err := askAll(ctx, v, func(ctx context.Context, m trie.MachineID) (*state, error) { return rd.stateOf(ctx, v, m, 0) })
+		states, err := requestAll(ctx, v, func(ctx context.Context, m trie.MachineID) (*state, error) { return rd.stateOf(ctx, v, m, 0) })
 		if err == nil {
 			if rd.pos = oldestOf(v, states); rd.pos.Epoch == v.Feed.Began && len(rd.pos.Marks) == 0 && v.Feed.Founder != 0 {
 				rd.pos = feed.Position{} // nothing is trimmed since the lone store

@@ -111,8 +111,8 @@ func (p *part) encode() []byte {
 	for i := range p.operations {
 		o := &p.operations[i]
 		size += len(o.Key) + len(o.Long) + 48
-		if o.Note != nil {
-			size += len(o.Note.Data) + len(o.Note.ApplicationID) + 16
+		if o.Annotation != nil {
+			size += len(o.Annotation.Data) + len(o.Annotation.ApplicationID) + 16
 		}
 	}
 	return peer.Encode(size, p.fields)

@@ -62,8 +62,8 @@ func New(self trie.MachineID, incarnation uint64) *Gate {
 	return &Gate{self: self, incarnation: incarnation}
 }
 
-// Self returns the machine's ID.
-func (g *Gate) Self() trie.MachineID { return g.self }
+// MachineID returns the machine's ID.
+func (g *Gate) MachineID() trie.MachineID { return g.self }
 
 // View returns the adopted view; nil before the first.
 func (g *Gate) View() *view.View { return g.current.Load() }
@@ -119,9 +119,9 @@ func (g *Gate) Enter(epoch uint64) (leave func(), err error) {
 	return g.mu.RUnlock, nil
 }
 
-// During returns a context. It ends when a view of another epoch is adopted. The caller must call
+// EpochContext returns a context. It ends when a view of another epoch is adopted. The caller must call
 // cancel.
-func (g *Gate) During(ctx context.Context, epoch uint64) (during context.Context, cancel context.CancelFunc) {
+func (g *Gate) EpochContext(ctx context.Context, epoch uint64) (during context.Context, cancel context.CancelFunc) {
 	ctx, end := context.WithCancelCause(ctx)
 	go func() {
 		for {

@@ -102,7 +102,7 @@ func Recover(ctx context.Context, r Recovery) (v *view.View, err error) {
 	if err != nil {
 		return nil, err
 	}
-	if s.View != nil && view.Begets(s.Identity.Lineage, s.View.Lineage) && s.View.Parent != nil {
+	if s.View != nil && view.IsAncestor(s.Identity.Lineage, s.View.Lineage) && s.View.Parent != nil {
 		return s.View, store.SetIdentity(recoveredIdentity(s.View))
 	}
 	if s.View == nil {
@@ -245,7 +245,7 @@ func Follow(f Following) (err error) {
 	if s.Identity.Lineage == f.Ticket.Lineage {
 		return directory.WriteRejoin(fs, db.Dir(), f.Addresses)
 	}
-	if s.Identity.Generation+1 != f.Ticket.Generation || !view.Begets(s.Identity.Lineage, f.Ticket.Lineage) {
+	if s.Identity.Generation+1 != f.Ticket.Generation || !view.IsAncestor(s.Identity.Lineage, f.Ticket.Lineage) {
 		return fmt.Errorf("machine %s is of generation %d, lineage %q: the ticket is of generation %d, lineage %q, which did not begin from that",
 			s.ID, s.Identity.Generation, s.Identity.Lineage, f.Ticket.Generation, f.Ticket.Lineage)
 	}

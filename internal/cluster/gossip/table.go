@@ -103,15 +103,15 @@ func (t *table) dropOldest() bool {
 }
 
 // NotifyJoin implements memberlist.EventDelegate.
-func (t *table) NotifyJoin(n *memberlist.Node) { t.note(n, true) }
+func (t *table) NotifyJoin(n *memberlist.Node) { t.recordNode(n, true) }
 
 // NotifyUpdate implements memberlist.EventDelegate.
-func (t *table) NotifyUpdate(n *memberlist.Node) { t.note(n, true) }
+func (t *table) NotifyUpdate(n *memberlist.Node) { t.recordNode(n, true) }
 
 // NotifyLeave implements memberlist.EventDelegate.
-func (t *table) NotifyLeave(n *memberlist.Node) { t.note(n, false) }
+func (t *table) NotifyLeave(n *memberlist.Node) { t.recordNode(n, false) }
 
-func (t *table) note(n *memberlist.Node, alive bool) {
+func (t *table) recordNode(n *memberlist.Node, alive bool) {
 	id, incarnation, address, err := identify(n)
 	if err != nil {
 		return // NotifyAlive has refused it

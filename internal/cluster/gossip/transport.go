@@ -81,8 +81,8 @@ func (t *transport) FinalAdvertiseAddr(string, int) (net.IP, int, error) {
 	return ap.Addr().AsSlice(), int(ap.Port()), nil
 }
 
-// where returns the host:port of a node.
-func (t *transport) where(a memberlist.Address) (string, error) {
+// addressOf returns the host:port of a node.
+func (t *transport) addressOf(a memberlist.Address) (string, error) {
 	if address, ok := strings.CutPrefix(a.Name, joinMark); ok {
 		return address, nil
 	}
@@ -97,7 +97,7 @@ func (t *transport) where(a memberlist.Address) (string, error) {
 
 // WriteToAddress implements memberlist.NodeAwareTransport.
 func (t *transport) WriteToAddress(b []byte, to memberlist.Address) (time.Time, error) {
-	address, err := t.where(to)
+	address, err := t.addressOf(to)
 	if err != nil {
 		return time.Time{}, err
 	}
@@ -111,7 +111,7 @@ func (t *transport) WriteToAddress(b []byte, to memberlist.Address) (time.Time, 
 
 // DialAddressTimeout implements memberlist.NodeAwareTransport.
 func (t *transport) DialAddressTimeout(to memberlist.Address, timeout time.Duration) (net.Conn, error) {
-	address, err := t.where(to)
+	address, err := t.addressOf(to)
 	if err != nil {
 		return nil, err
 	}

@@ -231,13 +231,13 @@ func (l *Leader) unreachable(ctx context.Context, v *view.View) []trie.MachineID
 	ctx, cancel := context.WithTimeout(ctx, l.options.Lease/4)
 	defer cancel()
 	errs := make([]error, len(v.Members))
-	var asking sync.WaitGroup
+	var requests sync.WaitGroup
 	for i, m := range v.Members {
 		if m.ID != l.options.Self {
-			asking.Go(func() { errs[i] = l.options.Reach(ctx, m) })
+			requests.Go(func() { errs[i] = l.options.Reach(ctx, m) })
 		}
 	}
-	asking.Wait()
+	requests.Wait()
 	var ids []trie.MachineID
 	for i, err := range errs {
 		var refusal *peer.Refusal

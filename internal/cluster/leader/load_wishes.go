@@ -9,23 +9,23 @@ import (
 )
 
 // wantLoads records the wishes of a load. The load must repeat each until a view fulfils it.
-func (w *wishes) wantLoads(asked view.Wishes) {
+func (w *wishes) wantLoads(wanted view.Wishes) {
 	w.mu.Lock()
 	defer w.mu.Unlock()
 	l := &w.loads
-	for _, b := range asked.Begin {
+	for _, b := range wanted.Begin {
 		l.Begin = append(slices.DeleteFunc(slices.Clone(l.Begin), func(o view.LoadBegin) bool { return o.ID == b.ID }), b)
 	}
-	for _, p := range asked.Publish {
+	for _, p := range wanted.Publish {
 		l.Publish = append(slices.DeleteFunc(slices.Clone(l.Publish), func(o view.LoadPublish) bool { return o.ID == p.ID }), p)
 	}
-	for _, id := range asked.Drop {
+	for _, id := range wanted.Drop {
 		l.Drop = append(slices.DeleteFunc(slices.Clone(l.Drop), func(o string) bool { return o == id }), id)
 	}
-	if len(asked.Splits) > 0 {
-		l.Splits = slices.Clone(asked.Splits)
+	if len(wanted.Splits) > 0 {
+		l.Splits = slices.Clone(wanted.Splits)
 	}
-	l.Rebalance = l.Rebalance || asked.Rebalance
+	l.Rebalance = l.Rebalance || wanted.Rebalance
 }
 
 // openLoads removes a wish if v fulfils it or makes it impossible. The lock must be held.

@@ -27,9 +27,9 @@ type wishes struct {
 
 // joiner is a machine waiting to become a member, when it last asked, and its free bytes then.
 type joiner struct {
-	member view.Member
-	asked  time.Duration
-	room   int64
+	member    view.Member
+	requested time.Duration
+	room      int64
 }
 
 const (
@@ -61,7 +61,7 @@ func (w *wishes) wantJoin(v *view.View, m view.Member, room int64, now time.Dura
 
 // forgetJoiners drops joiners if they ask no more. The lock must be held.
 func (w *wishes) forgetJoiners(now time.Duration) {
-	maps.DeleteFunc(w.join, func(_ trie.MachineID, j joiner) bool { return now-j.asked > joinerAge })
+	maps.DeleteFunc(w.join, func(_ trie.MachineID, j joiner) bool { return now-j.requested > joinerAge })
 }
 
 func (w *wishes) joining(id trie.MachineID) bool {

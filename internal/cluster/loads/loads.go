@@ -199,34 +199,34 @@ func (l *Loads) count(id string, by int) {
 	}
 }
 
-// askAgain is the interval between repeated wishes.
-const askAgain = 500 * time.Millisecond
+// wishInterval is the interval between repeated wishes.
+const wishInterval = 500 * time.Millisecond
 
-// until waits until done returns true for the adopted view. Until then it sends the leader the result
+// waitView waits until done returns true for the adopted view. Until then it sends the leader the result
 // of ask, after each change of the view and every askAgain; if ask is nil, it sends nothing.
-func (l *Loads) until(ctx context.Context, ask func(*view.View) view.Wishes, done func(*view.View) (bool, error)) error {
-	return l.untilOr(ctx, false, ask, done)
+func (l *Loads) waitView(ctx context.Context, wish func(*view.View) view.Wishes, done func(*view.View) (bool, error)) error {
+	return l.untilOr(ctx, false, wish, done)
 }
 
 // untilOr is until, but with needsLeader it returns a [store.ErrUnavailable] if this member is
 // isolated.
-func (l *Loads) untilOr(ctx context.Context, needsLeader bool, ask func(*view.View) view.Wishes, done func(*view.View) (bool, error)) error {
+func (l *Loads) untilOr(ctx context.Context, needsLeader bool, wish func(*view.View) view.Wishes, done func(*view.View) (bool, error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)
 	defer cancel(nil)
 	defer context.AfterFunc(l.ctx, func() { cancel(store.ErrClosed) })()
 	for {
 		v := l.member.View()
-		if l.self.In(v) {
+		if l.self.IsMember(v) {
 			if ok, err := done(v); ok || err != nil {
 				return err
 			}
-			if ask != nil {
-				if err := l.leader.Wish(ctx, ask(v)); err != nil {
+			if wish != nil {
+				if err := l.leader.Wish(ctx, wish(v)); err != nil {
 					l.options.Logger.Debug("the leader has not heard a wish", "error", err)
 				}
 			}
 		}
-		if err := l.pause(ctx, v, askAgain, needsLeader); err != nil {
+		if err := l.pause(ctx, v, wishInterval, needsLeader); err != nil {
 			return err
 		}
 		if ctx.Err() != nil {

@@ -91,7 +91,7 @@ func (l *Loads) handleRows(_ context.Context, h peer.Header, body []byte) ([]byt
 // staging returns a load if it is being staged. Otherwise it returns nil and a status.
 func (l *Loads) staging(id string) (*view.Load, byte) {
 	v := l.member.View()
-	if !l.self.In(v) {
+	if !l.self.IsMember(v) {
 		return nil, statusWait
 	}
 	load := v.Load(id)

@@ -49,10 +49,10 @@ func (s *sink) presplit(ctx context.Context, sample rdfload.Sample) error {
 		return nil
 	}
 	// 3. Ask for the splits until no bound is missing and no segment is misplaced.
-	ask := func(v *view.View) view.Wishes {
+	wish := func(v *view.View) view.Wishes {
 		return view.Wishes{Splits: missing(v, bounds), Rebalance: true}
 	}
-	return l.until(ctx, ask, func(v *view.View) (bool, error) {
+	return l.waitView(ctx, wish, func(v *view.View) (bool, error) {
 		return v.Phase == recovery.Idle && v.Misplaced() == 0 && len(missing(v, bounds)) == 0, nil
 	})
 }

@@ -106,7 +106,7 @@ func (s *sink) Place(ctx context.Context, sample rdfload.Sample) (string, error)
 		s.split = true
 	}
 	// 1. Wait for an idle view. If its placement is new, tables get a new name and new tries.
-	err := l.until(ctx, nil, func(v *view.View) (bool, error) {
+	err := l.waitView(ctx, nil, func(v *view.View) (bool, error) {
 		if v.Phase != recovery.Idle {
 			return false, nil
 		}
@@ -162,7 +162,7 @@ func (s *sink) End(id string, kept bool) {
 			load := v.Load(id)
 			return load == nil || load.Epoch != 0, nil
 		}
-		_ = l.until(l.ctx, func(*view.View) view.Wishes { return view.Wishes{Drop: []string{id}} }, gone)
+		_ = l.waitView(l.ctx, func(*view.View) view.Wishes { return view.Wishes{Drop: []string{id}} }, gone)
 	})
 }
 
@@ -235,19 +235,19 @@ func (s *sink) seal(machine trie.MachineID, seal replica.Seal) error {
 
 // show asks the leader to publish the load, and returns when readers see it.
 func (s *sink) show(ctx context.Context, record rdfload.Record) error {
-	asked := false
+	wished := false
 	publish := view.LoadPublish{ID: s.id, Place: s.place, Tables: s.tables, Read: record.Read, New: record.New, Rejected: record.Rejected, Time: time.Now().UnixMilli(), Predicates: record.Predicates}
 	// 1. Send the wish under each view, because the leader ignores wishes of earlier ones.
-	ask := func(v *view.View) view.Wishes {
+	wish := func(v *view.View) view.Wishes {
 		if load := v.Load(s.id); load.Epoch != 0 {
 			return view.Wishes{} // under way
 		}
-		asked = true
+		wished = true
 		publish.Epoch = v.Epoch
 		return view.Wishes{Publish: []view.LoadPublish{publish}}
 	}
 	// 2. Wait until a view has published the load, or it cannot be published any more.
-	err := s.loads.until(ctx, ask, func(v *view.View) (bool, error) {
+	err := s.loads.waitView(ctx, wish, func(v *view.View) (bool, error) {
 		load := v.Load(s.id)
 		switch {
 		case load == nil:
@@ -261,7 +261,7 @@ func (s *sink) show(ctx context.Context, record rdfload.Record) error {
 		return false, nil
 	})
 	// 3. If the leader was asked, it may still publish the load: the outcome is unknown.
-	if err == nil || errors.Is(err, rdfload.ErrMoved) || !asked {
+	if err == nil || errors.Is(err, rdfload.ErrMoved) || !wished {
 		return err
 	}
 	return fmt.Errorf("publish load %q: %w: %w", s.id, store.ErrUnknown, err)

@@ -44,5 +44,5 @@ type Process struct {
 	Incarnation uint64
 }
 
-// In reports whether v lists the machine in this incarnation. It is false if v is nil.
-func (p Process) In(v *view.View) bool { return v != nil && v.Has(p.Machine, p.Incarnation) }
+// IsMember reports whether v lists the machine in this incarnation. It is false if v is nil.
+func (p Process) IsMember(v *view.View) bool { return v != nil && v.Has(p.Machine, p.Incarnation) }

@@ -142,7 +142,7 @@ func (c *Client) Call(ctx context.Context, to Recipient, method string, body []b
 	}
 	answer, err = readWhole(res.Body, nil, int(n), func(int) error { return nil })
 	if err != nil {
-		return nil, fmt.Errorf("%s at %s: the answer broke off: %w", method, addr, because(ctx, err))
+		return nil, fmt.Errorf("%s at %s: the answer broke off: %w", method, addr, causeOf(ctx, err))
 	}
 	return answer, nil
 }
@@ -193,7 +193,7 @@ func (c *Client) send(ctx context.Context, to Recipient, method string, body []b
 	}
 	res, err := c.transport.RoundTrip(req.WithContext(ctx))
 	if err != nil {
-		err = because(ctx, err)
+		err = causeOf(ctx, err)
 		if tried.unsent() {
 			return nil, &unsent{addr, method, err}
 		}
@@ -209,13 +209,13 @@ func (c *Client) send(ctx context.Context, to Recipient, method string, body []b
 	}
 	data, err := io.ReadAll(io.LimitReader(res.Body, maxFailure+1))
 	if err != nil {
-		return nil, fmt.Errorf("%s at %s: the answer broke off: %w", method, addr, because(ctx, err))
+		return nil, fmt.Errorf("%s at %s: the answer broke off: %w", method, addr, causeOf(ctx, err))
 	}
 	return nil, decodeFailure(addr, method, data)
 }
 
-// because returns why ctx ended, if that is what err came from, and err otherwise.
-func because(ctx context.Context, err error) error {
+// causeOf returns why ctx ended, if that is what err came from, and err otherwise.
+func causeOf(ctx context.Context, err error) error {
 	if ctx.Err() != nil {
 		return context.Cause(ctx)
 	}

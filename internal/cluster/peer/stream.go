@@ -89,7 +89,7 @@ func (s *Stream) next() ([]byte, error) {
 }
 
 func (s *Stream) broken(err error) error {
-	err = because(s.ctx, err)
+	err = causeOf(s.ctx, err)
 	if errors.Is(err, io.ErrUnexpectedEOF) || err == io.EOF {
 		return fmt.Errorf("%s at %s: the stream broke off: %w", s.method, s.addr, io.ErrUnexpectedEOF)
 	}

@@ -167,15 +167,15 @@ func (d *Decoder) Count(size int) int {
 // Rest returns the rest of the message; it shares memory with it.
 func (d *Decoder) Rest() []byte { return d.take(uint64(len(d.data)-d.at), "the rest") }
 
-// More reports whether the message goes on: false after an error.
-func (d *Decoder) More() bool { return d.err == nil && d.at < len(d.data) }
+// HasMore reports whether the message goes on: false after an error.
+func (d *Decoder) HasMore() bool { return d.err == nil && d.at < len(d.data) }
 
 // Err returns the first error.
 func (d *Decoder) Err() error { return d.err }
 
 // End returns the first error, or one if the message goes on.
 func (d *Decoder) End() error {
-	if d.More() {
+	if d.HasMore() {
 		d.Fail("the message goes on")
 	}
 	return d.err

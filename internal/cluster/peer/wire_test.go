@@ -73,7 +73,7 @@ func TestDecoderErrors(t *testing.T) {
 		if !errors.Is(first, ErrMessage) {
 			t.Errorf("%s: %v", name, first)
 		}
-		if d.Uvarint() != 0 || d.Uint64() != 0 || d.Byte() != 0 || d.Bool() || d.Bytes() != nil || d.Count(1) != 0 || d.More() || d.Err() != first {
+		if d.Uvarint() != 0 || d.Uint64() != 0 || d.Byte() != 0 || d.Bool() || d.Bytes() != nil || d.Count(1) != 0 || d.HasMore() || d.Err() != first {
 			t.Errorf("%s: values after the error", name)
 		}
 	}

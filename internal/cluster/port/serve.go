@@ -100,8 +100,8 @@ var (
 		"start it with --ca, --cert and --key, or with --gossip-key-file")
 )
 
-// below returns the connection under TLS, and the TLS connection if there is one.
-func below(c *cmux.MuxConn) (*conn, *tls.Conn) {
+// underlying returns the connection under TLS, and the TLS connection if there is one.
+func underlying(c *cmux.MuxConn) (*conn, *tls.Conn) {
 	if secure, ok := c.Conn.(*tls.Conn); ok {
 		return secure.NetConn().(*conn), secure
 	}
@@ -110,7 +110,7 @@ func below(c *cmux.MuxConn) (*conn, *tls.Conn) {
 
 // serveHTTP hands a connection to HTTP's listener.
 func (p *Port) serveHTTP(c *cmux.MuxConn) {
-	raw, secure := below(c)
+	raw, secure := underlying(c)
 	if !p.conns.becomeWeb(raw) {
 		p.drop(c, errFull)
 		return
@@ -132,7 +132,7 @@ func (p *Port) serveHTTP(c *cmux.MuxConn) {
 // greet receives the hello of a connection and hands it to the listener of its kind. The
 // multiplexer has read only the magic, so its buffer is empty.
 func (p *Port) greet(c *cmux.MuxConn) {
-	raw, secure := below(c)
+	raw, secure := underlying(c)
 	raw.SetDeadline(time.Now().Add(p.timeout))
 	if secure != nil {
 		if err := p.credentials.current().checkNode(secure.ConnectionState(), p.cluster()); err != nil {
@@ -169,7 +169,7 @@ func (p *Port) greet(c *cmux.MuxConn) {
 
 // drop closes a connection and counts it.
 func (p *Port) drop(c *cmux.MuxConn, why error) {
-	raw, _ := below(c)
+	raw, _ := underlying(c)
 	if _, pushed := p.conns.classOf(raw); pushed {
 		why = errPushed
 	}

@@ -58,18 +58,18 @@ func (a *annotator) flush(ctx context.Context) bool {
 	}
 	// 2. Yield the rows in their order. If the annotations of one are missing, fetch them alone.
 	for i, row := range a.rows {
-		noted := found[i].noted
-		found[i].noted = replica.Noted{} // frees it when the row is passed on
+		rowData := found[i].rowData
+		found[i].rowData = replica.AnnotatedRow{} // frees it when the row is passed on
 		if !found[i].done {
-			if noted, err = a.snapshot.annotatedFully(ctx, keys[i]); err != nil {
+			if rowData, err = a.snapshot.annotatedFully(ctx, keys[i]); err != nil {
 				a.yield(store.Row{}, err)
 				return false
 			}
 		}
-		if !noted.Live {
+		if !rowData.Live {
 			continue
 		}
-		row.Annotations = noted.Annotations
+		row.Annotations = rowData.Annotations
 		if !a.yield(row, nil) {
 			return false
 		}
@@ -103,7 +103,7 @@ func (sn *Snapshot) annotatedAll(ctx context.Context, rows []store.Row) (keys []
 	v := sn.reads.member.View()
 	groups := map[trie.MachineID][]int{}
 	for i, key := range keys {
-		if sn.under(v).readable(exactly(key)) != nil {
+		if sn.newAttempt(v).readable(keyRange(key)) != nil {
 			continue
 		}
 		if owner, live := v.Joint().Reader(key); live {
@@ -113,7 +113,7 @@ func (sn *Snapshot) annotatedAll(ctx context.Context, rows []store.Row) (keys []
 	// 3. Ask all owners at the same time.
 	var running sync.WaitGroup
 	for owner, of := range groups {
-		running.Go(func() { sn.under(v).annotatedGroup(ctx, owner, keys, of, found) })
+		running.Go(func() { sn.newAttempt(v).annotatedGroup(ctx, owner, keys, of, found) })
 	}
 	running.Wait()
 	return keys, found, ctx.Err()
@@ -149,14 +149,14 @@ func (at attempt) annotatedGroup(ctx context.Context, owner trie.MachineID, keys
 // notesBytes are read in parts, each as of its own moment. It begins again if the triple was
 // deleted and added between two parts, because the annotations of the first parts are deleted
 // then.
-func (sn *Snapshot) annotatedFully(ctx context.Context, key []byte) (all replica.Noted, err error) {
+func (sn *Snapshot) annotatedFully(ctx context.Context, key []byte) (all replica.AnnotatedRow, err error) {
 	for after := ""; ; {
 		n, err := sn.annotated(ctx, key, false, after)
 		if err != nil || !n.Live {
-			return replica.Noted{}, err
+			return replica.AnnotatedRow{}, err
 		}
 		if all.Live && n.Stamp != all.Stamp {
-			all, after = replica.Noted{}, ""
+			all, after = replica.AnnotatedRow{}, ""
 			continue
 		}
 		all.Live, all.Stamp = true, n.Stamp
@@ -176,8 +176,8 @@ type annotationsRequest struct {
 
 // answered is the answer for one key. done is false if it did not fit into the message.
 type answered struct {
-	noted replica.Noted
-	done  bool
+	rowData replica.AnnotatedRow
+	done    bool
 }
 
 func (q *annotationsRequest) fields(c *peer.Coder) {
@@ -200,11 +200,11 @@ func codeAnnotations(answer []answered) func(*peer.Coder) {
 				continue
 			}
 			if e := c.Encoder(); e != nil {
-				e.Bytes(encodeNoted(&a.noted))
+				e.Bytes(encodeAnnotated(&a.rowData))
 				continue
 			}
-			c.Check(peer.Decode(c.Decoder().Bytes(), codeNoted(&a.noted)))
-			a.done = !a.noted.More
+			c.Check(peer.Decode(c.Decoder().Bytes(), codeAnnotated(&a.rowData)))
+			a.done = !a.rowData.More
 		}
 	}
 }
@@ -230,7 +230,7 @@ func (ow *owner) serveAnnotations(ctx context.Context, _ peer.Header, body []byt
 func (ow *owner) annotationsOfManyLocal(ctx context.Context, q *annotationsRequest) (answer []answered, err error) {
 	ranges := make([]triple.Range, len(q.keys))
 	for i, key := range q.keys {
-		ranges[i] = exactly(key)
+		ranges[i] = keyRange(key)
 	}
 	h, err := ow.hold(ctx, q.epoch, ranges, true)
 	if err != nil {
@@ -238,12 +238,12 @@ func (ow *owner) annotationsOfManyLocal(ctx context.Context, q *annotationsReque
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
 	answer = make([]answered, len(q.keys))
-	left := notesBytes
+	left := annotationsBytes
 	for i, key := range q.keys {
 		if left <= 0 {
 			break
 		}
-		n, err := h.snapshot.Noted(ctx, store.TableStorage, key, "", left)
+		n, err := h.snapshot.AnnotatedRow(ctx, store.TableStorage, key, "", left)
 		if err != nil {
 			return nil, err
 		}

@@ -16,7 +16,7 @@ import (
 )
 
 // long is more than a third of what one answer holds.
-func long(text string) string { return strings.Repeat(text, notesBytes/2/len(text)) }
+func long(text string) string { return strings.Repeat(text, annotationsBytes/2/len(text)) }
 
 // annotated reads all triples with the lengths of their annotations.
 func annotated(t *testing.T, sn *Snapshot) map[triple.Triple]int {
@@ -127,7 +127,7 @@ func FuzzAnnotationMessages(f *testing.F) {
 	tr := student(1)
 	key, _ := triple.AppendKey(nil, triple.SPO, tr)
 	f.Add(peer.Encode(0, (&annotationsRequest{epoch: 3, keys: [][]byte{key, key}}).fields))
-	f.Add(encodeAnnotations([]answered{{replica.Noted{Live: true, Annotations: []store.Annotation{{ApplicationID: "a", Data: []byte("x")}}}, true}, {}}))
+	f.Add(encodeAnnotations([]answered{{replica.AnnotatedRow{Live: true, Annotations: []store.Annotation{{ApplicationID: "a", Data: []byte("x")}}}, true}, {}}))
 	f.Fuzz(func(t *testing.T, b []byte) {
 		if q, err := parse(b, new(annotationsRequest)); err == nil {
 			again, err := parse(peer.Encode(0, q.fields), new(annotationsRequest))

@@ -14,18 +14,18 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// notesRequest is a request for a row and its annotations.
-type notesRequest struct {
+// annotatedRowRequest is a request for a row and its annotations.
+type annotatedRowRequest struct {
 	epoch uint64
 	key   []byte // of the row, in the order of the owner
 	one   bool   // only the annotation of application id; otherwise all with greater IDs
 	id    string
 }
 
-// notesBytes bounds the bytes of annotations in one answer. A single annotation may exceed it.
-const notesBytes = 1 << 20
+// annotationsBytes bounds the bytes of annotations in one answer. A single annotation may exceed it.
+const annotationsBytes = 1 << 20
 
-func (q *notesRequest) fields(c *peer.Coder) {
+func (q *annotatedRowRequest) fields(c *peer.Coder) {
 	c.Uvarint(&q.epoch)
 	c.Bytes(&q.key)
 	c.Bool(&q.one)
@@ -36,10 +36,12 @@ func (q *notesRequest) fields(c *peer.Coder) {
 	}
 }
 
-func encodeNoted(n *replica.Noted) []byte { return peer.Encode(notedSize(n), codeNoted(n)) }
+func encodeAnnotated(n *replica.AnnotatedRow) []byte {
+	return peer.Encode(annotatedSize(n), codeAnnotated(n))
+}
 
-// notedSize returns about the length of an answer.
-func notedSize(n *replica.Noted) int {
+// annotatedSize returns about the length of an answer.
+func annotatedSize(n *replica.AnnotatedRow) int {
 	size := 32
 	for _, a := range n.Annotations {
 		size += len(a.ApplicationID) + len(a.Data) + 24
@@ -47,8 +49,8 @@ func notedSize(n *replica.Noted) int {
 	return size
 }
 
-// codeNoted codes an answer. Decoded data share memory with the message.
-func codeNoted(n *replica.Noted) func(*peer.Coder) {
+// codeAnnotated codes an answer. Decoded data share memory with the message.
+func codeAnnotated(n *replica.AnnotatedRow) func(*peer.Coder) {
 	return func(c *peer.Coder) {
 		c.Bool(&n.Live)
 		c.Uvarint(&n.Stamp.Epoch, &n.Stamp.Sequence)
@@ -63,16 +65,16 @@ func codeNoted(n *replica.Noted) func(*peer.Coder) {
 	}
 }
 
-// exactly returns the range of one key.
-func exactly(key []byte) triple.Range {
+// keyRange returns the range of one key.
+func keyRange(key []byte) triple.Range {
 	return triple.Range{Lo: key, Hi: append(key[:len(key):len(key)], 0)}
 }
 
 // codeVersioned codes an answer with the versions of the annotations: epochs and sequences in their
 // order follow the answer of codeNoted.
-func codeVersioned(n *replica.Noted) func(*peer.Coder) {
+func codeVersioned(n *replica.AnnotatedRow) func(*peer.Coder) {
 	return func(c *peer.Coder) {
-		codeNoted(n)(c)
+		codeAnnotated(n)(c)
 		for i := range n.Annotations {
 			v := &n.Annotations[i].Version
 			c.Uvarint(&v.Epoch, &v.Sequence)
@@ -82,15 +84,15 @@ func codeVersioned(n *replica.Noted) func(*peer.Coder) {
 
 // serveVersions answers reads/versions.
 func (ow *owner) serveVersions(ctx context.Context, _ peer.Header, body []byte) ([]byte, error) {
-	n, err := ow.serveNoted(ctx, body)
+	n, err := ow.serveAnnotated(ctx, body)
 	if err != nil {
 		return nil, err
 	}
-	return peer.Encode(notedSize(&n), codeVersioned(&n)), nil
+	return peer.Encode(annotatedSize(&n), codeVersioned(&n)), nil
 }
 
-func (ow *owner) serveNoted(ctx context.Context, body []byte) (n replica.Noted, err error) {
-	var q notesRequest
+func (ow *owner) serveAnnotated(ctx context.Context, body []byte) (n replica.AnnotatedRow, err error) {
+	var q annotatedRowRequest
 	if err := peer.Decode(body, q.fields); err != nil {
 		return n, peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
@@ -103,20 +105,20 @@ func (ow *owner) serveNoted(ctx context.Context, body []byte) (n replica.Noted, 
 
 // annotationsLocal reads this machine's store, as the owner of the row. The answer has only committed
 // operations.
-func (ow *owner) annotationsLocal(ctx context.Context, q *notesRequest) (n replica.Noted, err error) {
-	h, err := ow.hold(ctx, q.epoch, []triple.Range{exactly(q.key)}, true)
+func (ow *owner) annotationsLocal(ctx context.Context, q *annotatedRowRequest) (n replica.AnnotatedRow, err error) {
+	h, err := ow.hold(ctx, q.epoch, []triple.Range{keyRange(q.key)}, true)
 	if err != nil {
 		return n, err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
-	return h.noted(ctx, store.TableStorage, q)
+	return h.annotatedRow(ctx, store.TableStorage, q)
 }
 
-func (h *held) noted(ctx context.Context, table byte, q *notesRequest) (n replica.Noted, err error) {
+func (h *held) annotatedRow(ctx context.Context, table byte, q *annotatedRowRequest) (n replica.AnnotatedRow, err error) {
 	if q.one {
-		n, err = h.snapshot.NotedOne(ctx, table, q.key, q.id)
+		n, err = h.snapshot.RowWithAnnotation(ctx, table, q.key, q.id)
 	} else {
-		n, err = h.snapshot.Noted(ctx, table, q.key, q.id, notesBytes)
+		n, err = h.snapshot.AnnotatedRow(ctx, table, q.key, q.id, annotationsBytes)
 	}
 	return n, errors.Join(err, h.check())
 }
@@ -124,14 +126,14 @@ func (h *held) noted(ctx context.Context, table byte, q *notesRequest) (n replic
 // annotated returns a triple's row with its annotations, from the owner of SPO or, if it is down,
 // from the owner of another order. Each of them has all annotations. It retries if a retry may
 // help.
-func (sn *Snapshot) annotated(ctx context.Context, spo []byte, one bool, id string) (n replica.Noted, err error) {
+func (sn *Snapshot) annotated(ctx context.Context, spo []byte, one bool, id string) (n replica.AnnotatedRow, err error) {
 	if err := sn.begin(ctx); err != nil {
 		return n, err
 	}
 	t, ctx := sn.reads.retries(ctx)
 	for {
 		v := sn.reads.member.View()
-		if n, err = sn.under(v).tryAnnotated(ctx, spo, one, id); err == nil {
+		if n, err = sn.newAttempt(v).tryAnnotated(ctx, spo, one, id); err == nil {
 			return n, ctx.Err()
 		}
 		if err := t.wait(ctx, v, err); err != nil {
@@ -141,7 +143,7 @@ func (sn *Snapshot) annotated(ctx context.Context, spo []byte, one bool, id stri
 }
 
 // tryAnnotated is one try of annotated under one view.
-func (at attempt) tryAnnotated(ctx context.Context, spo []byte, one bool, id string) (n replica.Noted, err error) {
+func (at attempt) tryAnnotated(ctx context.Context, spo []byte, one bool, id string) (n replica.AnnotatedRow, err error) {
 	// 1. Read from the first order with a live owner. SPO comes first; a triple of the default
 	// graph has no key in GSPO.
 	unreadable := errNoOrder
@@ -153,7 +155,7 @@ func (at attempt) tryAnnotated(ctx context.Context, spo []byte, one bool, id str
 		if !ok {
 			continue
 		}
-		if err := at.readable(exactly(key)); err != nil {
+		if err := at.readable(keyRange(key)); err != nil {
 			unreadable = err
 			continue
 		}
@@ -162,7 +164,7 @@ func (at attempt) tryAnnotated(ctx context.Context, spo []byte, one bool, id str
 			continue
 		}
 		// The owner's answer is final: if it fails, the caller may retry.
-		q := &notesRequest{at.view.Epoch, key, one, id}
+		q := &annotatedRowRequest{at.view.Epoch, key, one, id}
 		if owner == at.reads.self {
 			n, err = at.reads.annotationsLocal(ctx, q)
 		} else {
@@ -174,7 +176,7 @@ func (at attempt) tryAnnotated(ctx context.Context, spo []byte, one bool, id str
 		return n, err
 	}
 	// 2. If all owners are down, this machine may still have an extra replica.
-	if at.reads.isSoleHolder(at.view) && at.readable(exactly(spo)) == nil {
+	if at.reads.isSoleHolder(at.view) && at.readable(keyRange(spo)) == nil {
 		return at.annotatedCopy(ctx, spo, one, id)
 	}
 	return n, unreadable
@@ -182,14 +184,14 @@ func (at attempt) tryAnnotated(ctx context.Context, spo []byte, one bool, id str
 
 // annotatedCopy reads the annotations of a triple from this machine's extra replica, because no live
 // machine has another row of it.
-func (at attempt) annotatedCopy(ctx context.Context, spo []byte, one bool, id string) (n replica.Noted, err error) {
-	h, err := at.reads.holdAsSoleHolder(ctx, at.view, []triple.Range{exactly(spo)})
+func (at attempt) annotatedCopy(ctx context.Context, spo []byte, one bool, id string) (n replica.AnnotatedRow, err error) {
+	h, err := at.reads.holdAsSoleHolder(ctx, at.view, []triple.Range{keyRange(spo)})
 	if err != nil {
 		return n, err
 	}
 	defer func() { err = errors.Join(err, h.close()) }()
 	at.degraded.Store(true)
-	return h.noted(ctx, store.TableReplica, &notesRequest{at.view.Epoch, spo, one, id})
+	return h.annotatedRow(ctx, store.TableReplica, &annotatedRowRequest{at.view.Epoch, spo, one, id})
 }
 
 // Annotation returns the annotation of an application on t, nil if there is none or t does not exist.

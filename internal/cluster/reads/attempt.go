@@ -20,8 +20,8 @@ type attempt struct {
 	view *view.View
 }
 
-// under returns a try of a read under a view.
-func (sn *Snapshot) under(v *view.View) attempt { return attempt{sn, v} }
+// newAttempt returns a try of a read under a view.
+func (sn *Snapshot) newAttempt(v *view.View) attempt { return attempt{sn, v} }
 
 // plannable returns the present view, and an error if the range cannot be read under it.
 func (sn *Snapshot) plannable(r triple.Range) (*view.View, error) {
@@ -29,7 +29,7 @@ func (sn *Snapshot) plannable(r triple.Range) (*view.View, error) {
 		return nil, fmt.Errorf("read a snapshot: %w", store.ErrClosed)
 	}
 	v := sn.reads.member.View()
-	return v, sn.under(v).readable(r)
+	return v, sn.newAttempt(v).readable(r)
 }
 
 // readable returns an error if a range cannot be read under a view.

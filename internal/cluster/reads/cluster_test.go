@@ -111,7 +111,7 @@ func (m *machine) ask(to trie.MachineID, method string) (string, error) {
 	return address, err
 }
 
-func (m *machine) WaitSettled(ctx context.Context, batches []replica.Origin) error {
+func (m *machine) WaitCommitted(ctx context.Context, batches []replica.Origin) error {
 	if m.settle == nil {
 		return nil
 	}

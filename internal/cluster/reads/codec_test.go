@@ -231,14 +231,14 @@ func TestMessageBytes(t *testing.T) {
 	ranges := []triple.Range{{Lo: []byte{1, 2}, Hi: []byte{1, 3}}, {Lo: []byte{1, 4}}}
 	f := &filter{defaultGraph: true}
 	f.terms[1], f.terms[3] = []byte{7}, []byte{8, 9}
-	n := replica.Noted{Live: true, Stamp: triple.Stamp{Epoch: 3, Sequence: 400}, More: true, Annotations: []store.Annotation{{ApplicationID: "a", Data: []byte{}}, {ApplicationID: "b", Data: []byte("x")}}}
+	n := replica.AnnotatedRow{Live: true, Stamp: triple.Stamp{Epoch: 3, Sequence: 400}, More: true, Annotations: []store.Annotation{{ApplicationID: "a", Data: []byte{}}, {ApplicationID: "b", Data: []byte("x")}}}
 	for want, m := range map[string][]byte{
 		"ac02" + "0605d804" + "1a0107020809" + "02" + "0002010202010301010400":             (&request{epoch: 300, filter: f, limit: 5, budget: 600, replicas: true, ranges: ranges}).encode(),
 		"01" + "010000" + "01" + "0002010400":                                              (&request{epoch: 1, reverse: true, ranges: ranges[1:]}).encode(),
 		"ac02" + "0105" + "1a0107020809" + "01" + "0528" + "02" + "0002010202010301010400": (&survey{epoch: 300, filter: f, limit: 5, questions: []question{{places: 5, least: 40, ranges: ranges}}}).encode(),
 		"00ac02" + "01" + "0201020c" + "010200":                                            encodeFindings([]source.Finding{{Rows: 300, Samples: []source.Sample{{Key: []byte{1, 2}, Rows: 12}}}, {Rows: 2, Exact: true}}),
-		"ac02" + "020102" + "01" + "03617070":                                              peer.Encode(0, (&notesRequest{epoch: 300, key: []byte{1, 2}, one: true, id: "app"}).fields),
-		"01" + "039003" + "01" + "02" + "016100" + "01620178":                              encodeNoted(&n),
+		"ac02" + "020102" + "01" + "03617070":                                              peer.Encode(0, (&annotatedRowRequest{epoch: 300, key: []byte{1, 2}, one: true, id: "app"}).fields),
+		"01" + "039003" + "01" + "02" + "016100" + "01620178":                              encodeAnnotated(&n),
 		"ac02" + "02" + "0101" + "020203":                                                  peer.Encode(0, (&annotationsRequest{epoch: 300, keys: [][]byte{{1}, {2, 3}}}).fields),
 		"00" + "010d" + "01" + "039003" + "01" + "02" + "016100" + "01620178":              encodeAnnotations([]answered{{}, {n, true}}),
 	} {

@@ -24,7 +24,7 @@ type tally struct {
 
 // total adds up the answers of the owners of ranges, which ascend and are disjoint. If one fails, its ranges are asked for again under
 // the next view. If a bulk load was published in between, all ranges are.
-func (sn *Snapshot) total(ctx context.Context, ranges []triple.Range, ask func(context.Context, *view.View, *group) (tally, error)) (tally, error) {
+func (sn *Snapshot) total(ctx context.Context, ranges []triple.Range, fetch func(context.Context, *view.View, *group) (tally, error)) (tally, error) {
 	if err := sn.begin(ctx); err != nil {
 		return tally{}, err
 	}
@@ -41,10 +41,10 @@ func (sn *Snapshot) total(ctx context.Context, ranges []triple.Range, ask func(c
 			sum, rest = tally{exact: true}, ranges
 		}
 		// 2. Ask the owners of the ranges without an answer.
-		_, groups, err := sn.under(v).split(rest)
+		_, groups, err := sn.newAttempt(v).split(rest)
 		if err == nil {
 			var some tally
-			some, rest, err = askAll(ctx, v, groups, ask)
+			some, rest, err = requestAll(ctx, v, groups, fetch)
 			sum.rows += some.rows
 			sum.exact = sum.exact && some.exact
 			if some.answers > 0 {
@@ -60,18 +60,18 @@ func (sn *Snapshot) total(ctx context.Context, ranges []triple.Range, ask func(c
 	}
 }
 
-// askAll asks the owners of all groups at the same time. It returns the sum, and the ranges of
+// requestAll asks the owners of all groups at the same time. It returns the sum, and the ranges of
 // the failed groups with an error: a lasting one if there is any, otherwise the first.
-func askAll(ctx context.Context, v *view.View, groups []*group, ask func(context.Context, *view.View, *group) (tally, error)) (sum tally, rest []triple.Range, err error) {
+func requestAll(ctx context.Context, v *view.View, groups []*group, fetch func(context.Context, *view.View, *group) (tally, error)) (sum tally, rest []triple.Range, err error) {
 	// 1. Ask. A single group needs no goroutine. With several, the query gives its turn back
 	// while it waits, because it needs no processor then.
 	answers, failures := make([]tally, len(groups)), make([]error, len(groups))
 	if len(groups) == 1 {
-		answers[0], failures[0] = ask(ctx, v, groups[0])
+		answers[0], failures[0] = fetch(ctx, v, groups[0])
 	} else if err := turns.Wait(ctx, func() error {
 		var wait sync.WaitGroup
 		for i, g := range groups {
-			wait.Go(func() { answers[i], failures[i] = ask(turns.Detach(ctx), v, g) })
+			wait.Go(func() { answers[i], failures[i] = fetch(turns.Detach(ctx), v, g) })
 		}
 		wait.Wait()
 		return nil
@@ -104,7 +104,7 @@ func (sn *Snapshot) count(ctx context.Context, ranges []triple.Range, f *filter)
 		switch {
 		case !g.live:
 			n := int64(0)
-			err := fallback{sn.under(v)}.visit(ctx, q, func(int, []byte, []byte) error { n++; return nil })
+			err := fallback{sn.newAttempt(v)}.visit(ctx, q, func(int, []byte, []byte) error { n++; return nil })
 			return tally{rows: n, exact: true}, err
 		case g.owner == sn.reads.self:
 			n, _, err := sn.reads.countLocal(ctx, q)

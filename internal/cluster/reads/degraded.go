@@ -83,7 +83,7 @@ func (fb fallback) visit(ctx context.Context, q *request, each func(index int, k
 		if !oneOrder(dead) {
 			return errNoOrder
 		}
-		known := q.filter.with(shared(dead))
+		known := q.filter.extend(shared(dead))
 		by, r, ok := fb.otherOrder(known, dead)
 		if !ok {
 			if !known.binds() {

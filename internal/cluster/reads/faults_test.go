@@ -483,7 +483,7 @@ func TestUnsettled(t *testing.T) {
 
 // If an operation is not committed in time, the read is refused.
 func TestNeverSettled(t *testing.T) {
-	w := newWorld(t, 1, Options{Settle: time.Millisecond, IdleTimeout: soon})
+	w := newWorld(t, 1, Options{CommitTimeout: time.Millisecond, IdleTimeout: soon})
 	w.fill(random(t), 2, students(20))
 	m := w.machines[0]
 	m.settle = func(ctx context.Context, _ []replica.Origin) error { <-ctx.Done(); return ctx.Err() }

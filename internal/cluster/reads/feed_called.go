@@ -105,7 +105,7 @@ func (f *calledFeed) next() (row, bool, error) {
 	if f.err != nil {
 		return row{}, false, f.err
 	}
-	r, ok, err := f.current.in(f.q.ranges)
+	r, ok, err := f.current.nextIn(f.q.ranges)
 	switch {
 	case err != nil:
 		return row{}, false, &remoteError{f.owner, err}
@@ -151,7 +151,7 @@ func (f *calledFeed) seek(key []byte) (row, bool, bool, error) {
 		return row{}, false, false, nil
 	}
 	for {
-		r, ok, err := f.current.in(f.q.ranges)
+		r, ok, err := f.current.nextIn(f.q.ranges)
 		if err != nil {
 			return row{}, false, true, &remoteError{f.owner, err}
 		}

@@ -238,7 +238,7 @@ func (f *remoteFeed) end() error {
 
 // unpack returns the next row of the current frame, if it has one.
 func (f *remoteFeed) unpack() (row, bool, error) {
-	r, ok, err := f.current.in(f.q.ranges[f.base:])
+	r, ok, err := f.current.nextIn(f.q.ranges[f.base:])
 	if err != nil {
 		return row{}, false, &remoteError{f.owner, err}
 	}

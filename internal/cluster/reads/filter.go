@@ -58,8 +58,8 @@ func (f *filter) match(key []byte) (bool, error) {
 	return true, nil
 }
 
-// with returns a filter with more terms. A term of f wins.
-func (f *filter) with(terms triple.KeyTerms) *filter {
+// extend returns a filter with more terms. A term of f wins.
+func (f *filter) extend(terms triple.KeyTerms) *filter {
 	both := &filter{terms: terms}
 	if f == nil {
 		return both

@@ -194,17 +194,17 @@ func (u *unpacker) next() (bool, error) {
 	return true, nil
 }
 
-// errNotAsked is returned if a row is in none of the requested ranges.
-var errNotAsked = badFrame("not of what was asked for")
+// errNotRequested is returned if a row is in none of the requested ranges.
+var errNotRequested = badFrame("not of what was asked for")
 
-// in returns the next row. It returns an error if the row is in none of ranges.
-func (u *unpacker) in(ranges []triple.Range) (row, bool, error) {
+// nextIn returns the next row. It returns an error if the row is in none of ranges.
+func (u *unpacker) nextIn(ranges []triple.Range) (row, bool, error) {
 	ok, err := u.next()
 	if !ok {
 		return row{}, false, err
 	}
 	if u.row.index >= len(ranges) || !ranges[u.row.index].Contains(u.row.key) {
-		u.err = errNotAsked
+		u.err = errNotRequested
 		return row{}, false, u.err
 	}
 	return u.row, true, nil

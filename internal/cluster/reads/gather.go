@@ -44,7 +44,7 @@ func (fb fallback) gather(ctx context.Context, f *filter, dead []indexed, each f
 		return errNoOrder
 	}
 	if len(dead) == 1 {
-		f = f.with(shared(dead[0].Range))
+		f = f.extend(shared(dead[0].Range))
 	}
 	order := triple.Order(dead[0].Lo[0])
 	var s substitute
@@ -90,7 +90,7 @@ func (fb fallback) gather(ctx context.Context, f *filter, dead []indexed, each f
 	for _, d := range dead {
 		r := d.Range
 		if order != triple.SPO {
-			r, _ = f.with(shared(r)).prefix(triple.SPO)
+			r, _ = f.extend(shared(r)).prefix(triple.SPO)
 		}
 		replicas = append(replicas, r)
 	}
@@ -153,7 +153,7 @@ func otherOrders(order triple.Order, f *filter, dead []indexed) [][]triple.Range
 		}
 		var c choice
 		for _, d := range dead {
-			known := f.with(shared(d.Range))
+			known := f.extend(shared(d.Range))
 			r, n := known.prefix(o)
 			// A range of POS within one predicate determines a range of objects, so OSP need not
 			// be read whole.

@@ -64,7 +64,7 @@ func (w *world) needsGather(sn *Snapshot, p triple.Pattern) bool {
 	}
 	v := sn.reads.member.View()
 	for _, piece := range pieces(v.Joint(), r) {
-		if _, _, ok := (fallback{sn.under(v)}).otherOrder(f.with(shared(piece.Range)), piece.Range); !piece.live && !ok {
+		if _, _, ok := (fallback{sn.newAttempt(v)}).otherOrder(f.extend(shared(piece.Range)), piece.Range); !piece.live && !ok {
 			return true
 		}
 	}

@@ -37,7 +37,7 @@ func (sn *Snapshot) lookup(ctx context.Context, ranges []triple.Range, f *filter
 			return errPublished
 		}
 		shown = v.Shown()
-		err := sn.under(v).tryLookup(ctx, rest, f, true, func(r row) error {
+		err := sn.newAttempt(v).tryLookup(ctx, rest, f, true, func(r row) error {
 			r.index += at
 			key, first, moved = append(key[:0], r.key...), r.index, true
 			if stop = each(r); stop != nil {

@@ -70,7 +70,7 @@ func TestNotes(t *testing.T) {
 	}
 	big := []string{"big1", "big2", "big3"} // do not fit into one answer
 	for _, id := range big {
-		data := strings.Repeat(id, notesBytes/6)
+		data := strings.Repeat(id, annotationsBytes/6)
 		w.annotate(w.triples[0], id, data)
 		want[0] = append(want[0], id+"="+data)
 	}
@@ -139,16 +139,16 @@ func TestNotesRefused(t *testing.T) {
 	w.fill(random(t), 1, students(3))
 	m := w.machines[0]
 	key, _ := triple.AppendKey(nil, triple.SPO, student(1))
-	if _, err := m.reads.annotationsLocal(ctx, &notesRequest{epoch: 7, key: key}); err == nil {
+	if _, err := m.reads.annotationsLocal(ctx, &annotatedRowRequest{epoch: 7, key: key}); err == nil {
 		t.Error("answers under another epoch")
 	}
 	m.SetLease(errors.New("no lease"))
-	if _, err := m.reads.annotationsLocal(ctx, &notesRequest{epoch: 1, key: key}); err == nil {
+	if _, err := m.reads.annotationsLocal(ctx, &annotatedRowRequest{epoch: 1, key: key}); err == nil {
 		t.Error("answers without a lease")
 	}
 	m.SetLease(nil)
 	o := replica.Operation{Kind: store.OperationAnnotate, Stamp: triple.Stamp{Epoch: 1, Sequence: 99}, Key: key,
-		Note: &replica.Note{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 2}, Data: []byte("x")}}
+		Annotation: &replica.Annotation{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 2}, Data: []byte("x")}}
 	joint := m.View().Joint()
 	if joint.Phase != recovery.Idle {
 		t.Fatal(joint.Phase)
@@ -159,44 +159,44 @@ func TestNotesRefused(t *testing.T) {
 	}
 	var waited []replica.Origin
 	m.settle = func(_ context.Context, batches []replica.Origin) error { waited = batches; return nil }
-	n, err := m.reads.annotationsLocal(ctx, &notesRequest{epoch: 1, key: key})
+	n, err := m.reads.annotationsLocal(ctx, &annotatedRowRequest{epoch: 1, key: key})
 	if err != nil || len(n.Annotations) != 1 || !reflect.DeepEqual(waited, []replica.Origin{from}) {
 		t.Errorf("%+v, %v; waited for %v", n, err, waited)
 	}
 }
 
-func parseNoted(b []byte) (n replica.Noted, err error) {
-	err = peer.Decode(b, codeNoted(&n))
+func parseNoted(b []byte) (n replica.AnnotatedRow, err error) {
+	err = peer.Decode(b, codeAnnotated(&n))
 	return n, err
 }
 
 func TestNotesCodec(t *testing.T) {
 	key, _ := triple.AppendKey(nil, triple.POS, student(1))
-	q := &notesRequest{epoch: 300, key: key, one: true, id: "app\x00"}
-	if got, err := parse(peer.Encode(0, q.fields), new(notesRequest)); err != nil || !reflect.DeepEqual(got, q) {
+	q := &annotatedRowRequest{epoch: 300, key: key, one: true, id: "app\x00"}
+	if got, err := parse(peer.Encode(0, q.fields), new(annotatedRowRequest)); err != nil || !reflect.DeepEqual(got, q) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	for _, bad := range [][]byte{nil, append(peer.Encode(0, q.fields), 0), peer.Encode(0, (&notesRequest{key: []byte("x")}).fields)} {
-		if _, err := parse(bad, new(notesRequest)); err == nil {
+	for _, bad := range [][]byte{nil, append(peer.Encode(0, q.fields), 0), peer.Encode(0, (&annotatedRowRequest{key: []byte("x")}).fields)} {
+		if _, err := parse(bad, new(annotatedRowRequest)); err == nil {
 			t.Errorf("%x is taken", bad)
 		}
 	}
-	n := replica.Noted{Live: true, Stamp: triple.Stamp{Epoch: 3, Sequence: 4}, More: true, Annotations: []store.Annotation{{ApplicationID: "a", Data: []byte{}}, {ApplicationID: "b", Data: []byte("x")}}}
-	if got, err := parseNoted(encodeNoted(&n)); err != nil || !reflect.DeepEqual(got, n) {
+	n := replica.AnnotatedRow{Live: true, Stamp: triple.Stamp{Epoch: 3, Sequence: 4}, More: true, Annotations: []store.Annotation{{ApplicationID: "a", Data: []byte{}}, {ApplicationID: "b", Data: []byte("x")}}}
+	if got, err := parseNoted(encodeAnnotated(&n)); err != nil || !reflect.DeepEqual(got, n) {
 		t.Errorf("%+v, %v", got, err)
 	}
-	if _, err := parseNoted(encodeNoted(&replica.Noted{More: true})); err == nil {
+	if _, err := parseNoted(encodeAnnotated(&replica.AnnotatedRow{More: true})); err == nil {
 		t.Error("more behind nothing is taken: it would be asked for forever")
 	}
 }
 
 func FuzzNotes(f *testing.F) {
-	f.Add(encodeNoted(&replica.Noted{Live: true, Annotations: []store.Annotation{{ApplicationID: "a", Data: []byte("x")}}}))
-	f.Add(peer.Encode(0, (&notesRequest{epoch: 1, key: []byte{1}}).fields))
+	f.Add(encodeAnnotated(&replica.AnnotatedRow{Live: true, Annotations: []store.Annotation{{ApplicationID: "a", Data: []byte("x")}}}))
+	f.Add(peer.Encode(0, (&annotatedRowRequest{epoch: 1, key: []byte{1}}).fields))
 	f.Fuzz(func(t *testing.T, b []byte) {
-		_, _ = parse(b, new(notesRequest))
+		_, _ = parse(b, new(annotatedRowRequest))
 		if n, err := parseNoted(b); err == nil {
-			if again, err := parseNoted(encodeNoted(&n)); err != nil || len(again.Annotations) != len(n.Annotations) {
+			if again, err := parseNoted(encodeAnnotated(&n)); err != nil || len(again.Annotations) != len(n.Annotations) {
 				t.Errorf("%+v, %v", again, err)
 			}
 		}

@@ -36,18 +36,18 @@ type held struct {
 //  3. Check the lease. It proves that no operation was acknowledged without this machine before
 //     the snapshot.
 //  4. List the batches in flight, because a batch enters the list before its rows are visible.
-func (ow *owner) hold(ctx context.Context, epoch uint64, ranges []triple.Range, settle bool) (*held, error) {
-	return ow.holdTable(ctx, epoch, ranges, false, settle)
+func (ow *owner) hold(ctx context.Context, epoch uint64, ranges []triple.Range, wait bool) (*held, error) {
+	return ow.holdTable(ctx, epoch, ranges, false, wait)
 }
 
 // holdTable is hold or, with replicas, takes a snapshot for the extra replicas of this machine.
-func (ow *owner) holdTable(ctx context.Context, epoch uint64, ranges []triple.Range, replicas, settle bool) (*held, error) {
+func (ow *owner) holdTable(ctx context.Context, epoch uint64, ranges []triple.Range, replicas, wait bool) (*held, error) {
 	h, err := ow.enter(epoch, ranges, replicas)
 	if err != nil {
 		return nil, err
 	}
-	if settle {
-		if err := h.settle(ctx, ranges); err != nil {
+	if wait {
+		if err := h.waitCommitted(ctx, ranges); err != nil {
 			return nil, errors.Join(err, h.close())
 		}
 	}
@@ -71,8 +71,8 @@ func (ow *owner) enter(epoch uint64, ranges []triple.Range, replicas bool) (*hel
 	} else if replicas {
 		ranges = nil
 	}
-	for _, asked := range ranges {
-		for s := range v.Joint().Reads().Trie.Range(asked.Lo, asked.Hi) {
+	for _, requested := range ranges {
+		for s := range v.Joint().Reads().Trie.Range(requested.Lo, requested.Hi) {
 			if owner, ok := v.Joint().ReaderOf(s); !ok || owner != ow.self {
 				return nil, peer.Refuse(peer.CodeNotOwner, epoch, "segment %d is not this machine's to read", s.ID)
 			}
@@ -89,15 +89,15 @@ func (ow *owner) enter(epoch uint64, ranges []triple.Range, replicas bool) (*hel
 	return &held{ow, epoch, sn, time.Now().Add(ow.options.MaxScan)}, nil
 }
 
-// settle waits until the operations in ranges are committed.
-func (h *held) settle(ctx context.Context, ranges []triple.Range) error {
-	batches := h.unsettled(ranges)
+// waitCommitted waits until the operations in ranges are committed.
+func (h *held) waitCommitted(ctx context.Context, ranges []triple.Range) error {
+	batches := h.inFlightIn(ranges)
 	if len(batches) == 0 {
 		return nil
 	}
-	wait, cancel := context.WithTimeout(ctx, min(h.owner.options.Settle, clockOf(ctx).left(h.owner.options.IdleTimeout)))
+	wait, cancel := context.WithTimeout(ctx, min(h.owner.options.CommitTimeout, clockOf(ctx).left(h.owner.options.IdleTimeout)))
 	defer cancel()
-	if err := h.owner.peers.WaitSettled(wait, batches); err != nil {
+	if err := h.owner.peers.WaitCommitted(wait, batches); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
@@ -109,11 +109,11 @@ func (h *held) settle(ctx context.Context, ranges []triple.Range) error {
 	return h.check()
 }
 
-// unsettled returns the batches in flight with operations in ranges, and maybe committed ones. A
+// inFlightIn returns the batches in flight with operations in ranges, and maybe committed ones. A
 // batch may come several times.
-func (h *held) unsettled(ranges []triple.Range) (all []replica.Origin) {
-	for _, asked := range ranges {
-		all = append(all, h.owner.store.Unsettled(asked)...)
+func (h *held) inFlightIn(ranges []triple.Range) (all []replica.Origin) {
+	for _, requested := range ranges {
+		all = append(all, h.owner.store.InFlight(requested)...)
 	}
 	return all
 }
@@ -141,12 +141,12 @@ const checkRows = 1 << 10
 const beat = time.Second
 
 // serve decodes a request, holds a snapshot for it, and calls do.
-func (ow *owner) serve(ctx context.Context, body []byte, settle bool, do func(context.Context, *request, *held) error) error {
+func (ow *owner) serve(ctx context.Context, body []byte, wait bool, do func(context.Context, *request, *held) error) error {
 	var q request
 	if err := peer.Decode(body, q.fields); err != nil {
 		return peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
-	return ow.guard(ctx, q.epoch, func(ctx context.Context) error { return ow.serveHeld(ctx, &q, settle, do) })
+	return ow.guard(ctx, q.epoch, func(ctx context.Context) error { return ow.serveHeld(ctx, &q, wait, do) })
 }
 
 // guard calls do with a context of Options.MaxScan. It turns an error into a refusal, because the
@@ -171,8 +171,8 @@ func (ow *owner) guard(ctx context.Context, epoch uint64, do func(context.Contex
 	return err
 }
 
-func (ow *owner) serveHeld(ctx context.Context, q *request, settle bool, do func(context.Context, *request, *held) error) (err error) {
-	h, err := ow.holdTable(ctx, q.epoch, q.ranges, q.replicas, settle)
+func (ow *owner) serveHeld(ctx context.Context, q *request, wait bool, do func(context.Context, *request, *held) error) (err error) {
+	h, err := ow.holdTable(ctx, q.epoch, q.ranges, q.replicas, wait)
 	if err != nil {
 		return err
 	}

@@ -100,14 +100,14 @@ func (h *held) estimate(ctx context.Context, q *request) (n int64, exact bool, e
 	if err := errors.Join(in.err(), h.check()); err != nil {
 		return 0, false, err
 	}
-	return passed, len(h.unsettled(q.ranges)) == 0, nil
+	return passed, len(h.inFlightIn(q.ranges)) == 0, nil
 }
 
 // extrapolate estimates the matching rows of all ranges by the share of the first rows.
 func (h *held) extrapolate(q *request, looked, passed int64) (int64, error) {
 	rows := int64(0)
-	for _, asked := range q.ranges {
-		n, _, err := h.snapshot.EstimateRange(asked)
+	for _, requested := range q.ranges {
+		n, _, err := h.snapshot.EstimateRange(requested)
 		if err != nil {
 			return 0, err
 		}
@@ -205,6 +205,6 @@ func (h *held) glance(ctx context.Context, ranges []triple.Range) (f source.Find
 		f.Rows += rows
 		f.Exact = f.Exact && exact
 	}
-	f.Exact = f.Exact && len(h.unsettled(ranges)) == 0
+	f.Exact = f.Exact && len(h.inFlightIn(ranges)) == 0
 	return f, nil
 }

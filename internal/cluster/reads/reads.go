@@ -20,16 +20,16 @@ import (
 type Peers interface {
 	// Stream sends a message to another member and returns its answer as a stream.
 	Stream(ctx context.Context, to trie.MachineID, method string, body []byte) (*peer.Stream, error)
-	// WaitSettled waits until their sequencers have committed the batches. If they cannot be
+	// WaitCommitted waits until their sequencers have committed the batches. If they cannot be
 	// committed, because a machine is down, it returns store.ErrUnavailable at once.
-	WaitSettled(ctx context.Context, batches []replica.Origin) error
+	WaitCommitted(ctx context.Context, batches []replica.Origin) error
 }
 
 // Store is an owner's store. *replica.Store implements it.
 type Store interface {
 	Snapshot() (*replica.Snapshot, error)
-	// Unsettled returns batches with rows in r. They may be in flight.
-	Unsettled(r triple.Range) []replica.Origin
+	// InFlight returns batches with rows in r. They may be in flight.
+	InFlight(r triple.Range) []replica.Origin
 }
 
 // Options are the parameters of [New]. The zero value is ready to use.
@@ -38,9 +38,9 @@ type Options struct {
 	Ahead int64
 	// IdleTimeout is how long a read waits and retries without progress; 0 is readtimeout.Idle.
 	IdleTimeout time.Duration
-	// Settle is how long an owner waits for operations in flight before it refuses; 0 is half of
+	// CommitTimeout is how long an owner waits for operations in flight before it refuses; 0 is half of
 	// readtimeout.Idle. It should be less than IdleTimeout.
-	Settle time.Duration
+	CommitTimeout time.Duration
 	// MaxScan is how long an owner holds a snapshot of its store for one request. The
 	// coordinator then continues with another request. 0 is 10 minutes.
 	MaxScan time.Duration
@@ -52,7 +52,7 @@ func (o Options) withDefaults() Options {
 	for _, d := range []struct {
 		option *time.Duration
 		value  time.Duration
-	}{{&o.IdleTimeout, readtimeout.Idle}, {&o.Settle, readtimeout.Idle / 2}, {&o.MaxScan, 10 * time.Minute}} {
+	}{{&o.IdleTimeout, readtimeout.Idle}, {&o.CommitTimeout, readtimeout.Idle / 2}, {&o.MaxScan, 10 * time.Minute}} {
 		if *d.option == 0 {
 			*d.option = d.value
 		}
@@ -68,7 +68,7 @@ func (o Options) withDefaults() Options {
 
 // Validate returns an error if an option is out of range.
 func (o Options) Validate() error {
-	if o.Ahead < 0 || o.IdleTimeout < 0 || o.Settle < 0 || o.MaxScan < 0 || o.DegradedMemory < 0 {
+	if o.Ahead < 0 || o.IdleTimeout < 0 || o.CommitTimeout < 0 || o.MaxScan < 0 || o.DegradedMemory < 0 {
 		return fmt.Errorf("%w: a negative option of reads", store.ErrInvalid)
 	}
 	return nil

@@ -123,7 +123,7 @@ func (rm *remote) skipRemote(ctx context.Context, q *request, owner trie.Machine
 	err = rm.inParts(ctx, q, func(ctx context.Context, part *request) (err error) {
 		n, last, err = rm.countPart(ctx, part, owner, MethodSkip)
 		if err == nil && (n > q.limit || (n == q.limit) != (last != nil) || last != nil && !q.ranges[0].Contains(last)) {
-			err = &remoteError{owner, errNotAsked}
+			err = &remoteError{owner, errNotRequested}
 		}
 		return err
 	})
@@ -194,8 +194,8 @@ func drain(stream *peer.Stream) error {
 }
 
 // annotationsRemote returns the answer of another machine.
-func (rm *remote) annotationsRemote(ctx context.Context, v *view.View, q *notesRequest, owner trie.MachineID) (n replica.Noted, err error) {
-	err = rm.inParts(ctx, &request{epoch: q.epoch, view: v, ranges: []triple.Range{exactly(q.key)}}, func(ctx context.Context, _ *request) error {
+func (rm *remote) annotationsRemote(ctx context.Context, v *view.View, q *annotatedRowRequest, owner trie.MachineID) (n replica.AnnotatedRow, err error) {
+	err = rm.inParts(ctx, &request{epoch: q.epoch, view: v, ranges: []triple.Range{keyRange(q.key)}}, func(ctx context.Context, _ *request) error {
 		ctx, cancel := context.WithCancelCause(ctx)
 		defer cancel(nil)
 		defer rm.stall(clockOf(ctx).left(rm.options.IdleTimeout), cancel).Stop()

@@ -122,7 +122,7 @@ func (s *scan) nextInFrame() bool {
 		return false
 	}
 	if first := s.queue[0]; u.row.index > 0 || !first.Contains(u.row.key) {
-		return s.fail(fmt.Errorf("%w: %w", store.ErrUnavailable, &remoteError{first.owner, errNotAsked}))
+		return s.fail(fmt.Errorf("%w: %w", store.ErrUnavailable, &remoteError{first.owner, errNotRequested}))
 	}
 	s.key, s.value = u.row.key, u.row.value
 	return true
@@ -343,13 +343,13 @@ func (s *scan) plan() (bool, error) {
 
 // open opens the feed of a piece. With ahead its rows are requested in the background.
 func (s *scan) open(q *queued, ahead bool) (err error) {
-	asked := &request{epoch: s.view.Epoch, view: s.view, reverse: s.reverse, filter: s.filter, limit: s.limit, ranges: []triple.Range{q.Range}}
+	sent := &request{epoch: s.view.Epoch, view: s.view, reverse: s.reverse, filter: s.filter, limit: s.limit, ranges: []triple.Range{q.Range}}
 	if !q.live {
-		q.feed, err = fallback{s.snapshot.under(s.view)}.open(s.ctx, asked)
+		q.feed, err = fallback{s.snapshot.newAttempt(s.view)}.open(s.ctx, sent)
 		return err
 	}
 	most := max(s.snapshot.reads.options.Ahead/(aheadPieces+2), 1)
-	q.feed, err = s.snapshot.reads.open(s.ctx, asked, q.owner, min(s.budget, most), most, ahead)
+	q.feed, err = s.snapshot.reads.open(s.ctx, sent, q.owner, min(s.budget, most), most, ahead)
 	s.budget = min(4*s.budget, most)
 	return err
 }

@@ -39,7 +39,7 @@ func (ow *owner) holdAsSoleHolder(ctx context.Context, v *view.View, ranges []tr
 	if !ow.isSoleHolder(ow.member.View()) {
 		return nil, errors.Join(errMoved, h.close())
 	}
-	if err := h.settle(ctx, ranges); err != nil {
+	if err := h.waitCommitted(ctx, ranges); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	return h, nil
@@ -69,7 +69,7 @@ func (w *soleRead) each(ctx context.Context, do func(index int, key, value []byt
 	for i, source := range w.orders {
 		q := &request{filter: w.filter, ranges: source.ranges}
 		err := w.rows(ctx, q, func(r row) error {
-			if here, err := w.earlier(r.key, i); here || err != nil {
+			if here, err := w.hasEarlier(r.key, i); here || err != nil {
 				return err
 			}
 			return s.match(r, do)
@@ -83,12 +83,12 @@ func (w *soleRead) each(ctx context.Context, do func(index int, key, value []byt
 	for _, d := range w.requested {
 		of := d.Range
 		if w.order != triple.SPO {
-			of, _ = w.filter.with(shared(of)).prefix(triple.SPO)
+			of, _ = w.filter.extend(shared(of)).prefix(triple.SPO)
 		}
 		replicas = append(replicas, of)
 	}
 	return w.rows(ctx, &request{filter: w.filter, replicas: true, ranges: union(replicas)}, func(r row) error {
-		if here, err := w.earlier(r.key, len(w.orders)); here || err != nil {
+		if here, err := w.hasEarlier(r.key, len(w.orders)); here || err != nil {
 			return err
 		}
 		return s.match(r, do)
@@ -122,8 +122,8 @@ func (w *soleRead) rows(ctx context.Context, q *request, do func(row) error) err
 	return errors.Join(in.err(), w.held.check())
 }
 
-// earlier reports whether one of the first n sources has the triple of a key.
-func (w *soleRead) earlier(key []byte, n int) (bool, error) {
+// hasEarlier reports whether one of the first n sources has the triple of a key.
+func (w *soleRead) hasEarlier(key []byte, n int) (bool, error) {
 	for _, source := range w.orders[:n] {
 		version, ok, err := recovery.AppendVersion(nil, source.order, key)
 		if err != nil {
@@ -140,7 +140,7 @@ func (w *soleRead) earlier(key []byte, n int) (bool, error) {
 func (fb fallback) newSoleRead(f *filter, order triple.Order, requested []indexed) *soleRead {
 	w := &soleRead{joint: fb.view.Joint(), order: order, requested: requested, filter: f}
 	if len(requested) == 1 {
-		w.filter = f.with(shared(requested[0].Range))
+		w.filter = f.extend(shared(requested[0].Range))
 	}
 	for _, o := range otherOrders(order, w.filter, requested) {
 		source := soleSource{order: triple.Order(o[0].Lo[0])}

@@ -57,7 +57,7 @@ func (sn *Snapshot) surveySome(ctx context.Context, questions []source.Question,
 	for {
 		v, err := sn.plannable(questions[0].Range)
 		for i := 1; i < len(questions) && err == nil; i++ {
-			err = sn.under(v).readable(questions[i].Range)
+			err = sn.newAttempt(v).readable(questions[i].Range)
 		}
 		if err == nil {
 			p := newPoll(v, questions)

@@ -12,18 +12,18 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 )
 
-// settledTimeout bounds [Upkeep.Settled].
-const settledTimeout = 10 * time.Second
+// commitTimeout bounds [Upkeep.WaitCommitted].
+const commitTimeout = 10 * time.Second
 
-// Settled waits until all operations stamped before the adopted epoch are committed or dropped,
+// WaitCommitted waits until all operations stamped before the adopted epoch are committed or dropped,
 // and returns this epoch. It is no less than the given one. If a member does not answer, the
 // error is a [store.ErrUnavailable].
 //
 // Within an epoch a triple has one sequencer, and its stamps are in the order of its operations.
 // But if a sequencer is dead, others complete its operations some time later, with their old
 // stamps. After Settled none of them can appear any more.
-func (u *Upkeep) Settled(ctx context.Context, epoch uint64) (uint64, error) {
-	wait, cancel := context.WithTimeout(ctx, settledTimeout)
+func (u *Upkeep) WaitCommitted(ctx context.Context, epoch uint64) (uint64, error) {
+	wait, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
 	defer context.AfterFunc(u.options.Closing, cancel)()
 	// Ask all members until they agree. If a newer view is adopted meanwhile, ask under it.
@@ -32,7 +32,7 @@ func (u *Upkeep) Settled(ctx context.Context, epoch uint64) (uint64, error) {
 		changed, v := u.gate.Changed(), u.gate.View()
 		err := fmt.Errorf("this machine has not adopted epoch %d", epoch)
 		if v != nil && v.Epoch >= epoch {
-			if _, err = u.callAll(wait, v, methodSettled, nil); err == nil {
+			if _, err = u.callAll(wait, v, methodCommitted, nil); err == nil {
 				return v.Epoch, nil
 			}
 		}
@@ -48,12 +48,12 @@ func (u *Upkeep) Settled(ctx context.Context, epoch uint64) (uint64, error) {
 	}
 }
 
-func (u *Upkeep) handleSettled(_ context.Context, epoch uint64, _ []byte) ([]byte, error) {
+func (u *Upkeep) handleCommitted(_ context.Context, epoch uint64, _ []byte) ([]byte, error) {
 	switch v := u.gate.View(); {
 	case v == nil || v.Epoch != epoch:
 		return nil, peer.Refuse(peer.CodeEpoch, u.gate.Epoch(), "the epoch is not %d", epoch)
 	case !u.writes.Reconciled():
-		return nil, peer.Refuse(peer.CodeUnavailable, epoch, "operations of earlier epochs are not settled on machine %s", u.gate.Self())
+		return nil, peer.Refuse(peer.CodeUnavailable, epoch, "operations of earlier epochs are not settled on machine %s", u.gate.MachineID())
 	}
 	return nil, nil
 }

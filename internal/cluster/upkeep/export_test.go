@@ -25,7 +25,7 @@ const (
 var (
 	CodeRepair = codeRepair
 	TableOf    = tableOf
-	Same       = same
+	Same       = allEqual
 	Cause      = cause
 )
 
@@ -53,7 +53,7 @@ func (u *Upkeep) FetchBounds(ctx context.Context, v *view.View) (replica.Floors,
 
 // During returns a context that ends with an epoch.
 func (u *Upkeep) During(ctx context.Context, epoch uint64) (context.Context, context.CancelFunc) {
-	return u.gate.During(ctx, epoch)
+	return u.gate.EpochContext(ctx, epoch)
 }
 
 // States reads all places of a triple.

@@ -24,10 +24,10 @@ type listing struct {
 
 // listed has the places of one triple or annotation, as found.
 type listed struct {
-	note  bool
-	at    []recovery.Place
-	first recovery.Hash
-	mixed bool // the rows are not all the same
+	annotation bool
+	at         []recovery.Place
+	first      recovery.Hash
+	mixed      bool // the rows are not all the same
 }
 
 func newListing(v *view.View, scan *scanRequest) *listing {
@@ -42,10 +42,10 @@ func (l *listing) add(m trie.MachineID, rows []replica.ListedRow) {
 		row := &rows[i]
 		e := l.rows[string(row.Key)]
 		if e == nil {
-			e = &listed{note: row.Note, first: row.Hash}
+			e = &listed{annotation: row.Annotation, first: row.Hash}
 			l.rows[string(row.Key)] = e
 		}
-		e.mixed = e.mixed || e.first != row.Hash || e.note != row.Note
+		e.mixed = e.mixed || e.first != row.Hash || e.annotation != row.Annotation
 		e.at = append(e.at, recovery.Place{Machine: m, Order: row.Order, Extra: row.Replica})
 	}
 }
@@ -61,12 +61,12 @@ type suspect struct {
 func (l *listing) suspects() (all []suspect, err error) {
 	// A row is suspect if its copies are not the same, or not at exactly its places.
 	r := l.view.Joint().Resolver()
-	var notes []suspect
+	var annotations []suspect
 	for _, key := range slices.Sorted(maps.Keys(l.rows)) {
 		e := l.rows[key]
 		s := suspect{spo: []byte(key)}
 		// 1. An annotation is at the places of its triple, so cut the key of the triple from it.
-		if e.note {
+		if e.annotation {
 			version, _, ok := triple.CutAnnotation(s.spo)
 			if !ok {
 				continue
@@ -80,26 +80,26 @@ func (l *listing) suspects() (all []suspect, err error) {
 		if !e.mixed && l.full(e, s.slots) {
 			continue
 		}
-		if e.note {
-			notes = append(notes, s)
+		if e.annotation {
+			annotations = append(annotations, s)
 		} else {
 			all = append(all, s)
 		}
 	}
 	// 2. Triples must come before annotations; both ascend by key.
-	return append(all, notes...), nil
+	return append(all, annotations...), nil
 }
 
 // full reports whether a row is at all of its places in the buckets, and at no other place.
 func (l *listing) full(e *listed, slots []recovery.Place) bool {
 	ordered := len(l.sets[0]) > 0 && l.sets[0][l.hasher.Bucket(e.first)]
 	for _, slot := range slots {
-		asked := ordered
+		requested := ordered
 		if slot.Extra {
 			place := l.scan.secret.Place(uint64(slot.Machine))
-			asked = len(l.sets[1]) > 0 && l.sets[1][l.hasher.Bucket(e.first.At(place))]
+			requested = len(l.sets[1]) > 0 && l.sets[1][l.hasher.Bucket(e.first.At(place))]
 		}
-		if asked && !slices.Contains(e.at, slot) {
+		if requested && !slices.Contains(e.at, slot) {
 			return false
 		}
 	}

@@ -44,13 +44,13 @@ const (
 	methodLook   = "cluster/look"
 	methodRepair = "cluster/repair"
 	methodCheck  = "cluster/check"
-	// methodSettled asks if all operations of earlier epochs are committed.
-	methodSettled = "cluster/settled"
+	// methodCommitted asks if all operations of earlier epochs are committed.
+	methodCommitted = "cluster/settled"
 )
 
 // call sends a message of an epoch to a member. The member may be this one.
 func (ms *members) call(ctx context.Context, epoch uint64, to trie.MachineID, method string, body []byte) ([]byte, error) {
-	if to == ms.gate.Self() {
+	if to == ms.gate.MachineID() {
 		return ms.handlers[method](ctx, epoch, body)
 	}
 	return ms.peers.Call(peer.WithEpoch(ctx, epoch), to, method, body)
@@ -102,7 +102,7 @@ func (ms *members) AtRest(epoch uint64) (*view.View, error) {
 	case v.Phase != recovery.Idle:
 		return nil, peer.Refuse(peer.CodeUnavailable, epoch, "copies are being made")
 	case !ms.options.Swept():
-		return nil, peer.Refuse(peer.CodeUnavailable, epoch, "machine %s has not swept yet", ms.gate.Self())
+		return nil, peer.Refuse(peer.CodeUnavailable, epoch, "machine %s has not swept yet", ms.gate.MachineID())
 	case !ms.writes.Reconciled():
 		return nil, peer.Refuse(peer.CodeUnavailable, epoch, "operations of earlier epochs are not settled")
 	}

@@ -67,7 +67,7 @@ func messages() (all []func(*peer.Coder), want []string) {
 			b.fields,
 			r.fields,
 			codeLook(&[]lookup{{1, []byte{2, 3}, []byte{4}}, {5, nil, nil}}),
-			codeLooked(&number, []slotState{{value: []byte{7}, stamp: b.next, unsettled: true}, {stamp: b.next}}),
+			codeLooked(&number, []slotState{{value: []byte{7}, stamp: b.next, inFlight: true}, {stamp: b.next}}),
 			codeRepair(&number, &rows),
 			(&purgeRequest{number, b.lowest}).fields,
 		}, []string{

@@ -86,7 +86,7 @@ func (pu *purger) Purge(ctx context.Context) (purged int64, err error) {
 		return 0, fmt.Errorf("purge: %w: %w", store.ErrUnavailable, errBusy)
 	}
 	defer pu.leading.Store(false)
-	ctx, cancel := pu.gate.During(ctx, v.Epoch)
+	ctx, cancel := pu.gate.EpochContext(ctx, v.Epoch)
 	defer cancel()
 	// 2. Compute the floors and raise them on all members, because no late operation below them
 	// may return after its tombstone is gone.
@@ -154,7 +154,7 @@ func (pu *purger) handleFloors(ctx context.Context, epoch uint64, body []byte) (
 			return nil, peer.Refuse(peer.CodeUnavailable, epoch, "an operation of machine %s is not settled", m)
 		}
 	}
-	return nil, pu.store.SyncSettled(ctx)
+	return nil, pu.store.SyncCommitted(ctx)
 }
 
 func (pu *purger) raiseFloors(epoch, number uint64, floors replica.Floors) error {
@@ -183,7 +183,7 @@ func (pu *purger) handlePurge(ctx context.Context, epoch uint64, body []byte) ([
 	if err != nil {
 		return nil, err
 	}
-	ctx, cancel := pu.gate.During(ctx, epoch)
+	ctx, cancel := pu.gate.EpochContext(ctx, epoch)
 	defer cancel()
 	purged, err := pu.store.Purge(ctx, replica.Purging{
 		Joint: v.Joint(), Floors: r.floors,

@@ -65,22 +65,22 @@ func (rs *rowServer) handleLook(ctx context.Context, epoch uint64, body []byte) 
 	// 2. Answer with the state of each place.
 	answer := make([]slotState, len(states))
 	for i, s := range states {
-		answer[i] = slotState{value: s.Value, stamp: s.Stamp, unsettled: inFlight[i]}
+		answer[i] = slotState{value: s.Value, stamp: s.Stamp, inFlight: inFlight[i]}
 	}
 	return peer.Encode(0, codeLooked(&number, answer)), nil
 }
 
 // slotState is the content of one place.
 type slotState struct {
-	slot      recovery.Place
-	value     []byte // nil if there is no row
-	stamp     triple.Stamp
-	unsettled bool
+	slot     recovery.Place
+	value    []byte // nil if there is no row
+	stamp    triple.Stamp
+	inFlight bool
 }
 
 func (s *slotState) fields(c *peer.Coder) {
 	there, value := s.value != nil, s.value
-	c.Flags(&there, &s.unsettled)
+	c.Flags(&there, &s.inFlight)
 	c.Uvarint(&s.stamp.Epoch, &s.stamp.Sequence)
 	if c.Bytes(&value); c.Reading() && there {
 		s.value = slices.Clip(append([]byte{}, value...))
@@ -122,7 +122,7 @@ func (rs *rowServer) handleRepair(ctx context.Context, epoch uint64, body []byte
 	if err := rs.repair(ctx, epoch, number, rows); err != nil {
 		return nil, err
 	}
-	return nil, rs.store.SyncSettled(ctx)
+	return nil, rs.store.SyncCommitted(ctx)
 }
 
 func (rs *rowServer) repair(ctx context.Context, epoch, number uint64, rows []replica.FillRow) error {
@@ -146,9 +146,9 @@ func (rs *rowServer) handleCheck(ctx context.Context, epoch uint64, _ []byte) ([
 	case rs.scans <- struct{}{}:
 		defer func() { <-rs.scans }()
 	default:
-		return nil, peer.Refuse(peer.CodeBusy, epoch, "%d scans run on machine %s", cap(rs.scans), rs.gate.Self())
+		return nil, peer.Refuse(peer.CodeBusy, epoch, "%d scans run on machine %s", cap(rs.scans), rs.gate.MachineID())
 	}
-	ctx, cancel := rs.gate.During(ctx, epoch)
+	ctx, cancel := rs.gate.EpochContext(ctx, epoch)
 	defer cancel()
 	report, err := rs.store.Check(ctx)
 	if err != nil {

@@ -84,7 +84,7 @@ func (rs *rowServer) beginScan(ctx context.Context, epoch uint64, body []byte) (
 	select {
 	case rs.scans <- struct{}{}:
 	default:
-		return r, nil, nil, nil, nil, peer.Refuse(peer.CodeBusy, epoch, "%d scans run on machine %s", cap(rs.scans), rs.gate.Self())
+		return r, nil, nil, nil, nil, peer.Refuse(peer.CodeBusy, epoch, "%d scans run on machine %s", cap(rs.scans), rs.gate.MachineID())
 	}
 	if v, err = rs.AtRest(epoch); err == nil {
 		sn, err = rs.store.Snapshot()
@@ -93,7 +93,7 @@ func (rs *rowServer) beginScan(ctx context.Context, epoch uint64, body []byte) (
 		<-rs.scans
 		return r, nil, nil, nil, nil, err
 	}
-	during, cancel := rs.gate.During(ctx, epoch)
+	during, cancel := rs.gate.EpochContext(ctx, epoch)
 	return r, v, sn, during, func() {
 		cancel()
 		sn.Close()
@@ -169,7 +169,7 @@ func (rs *rowServer) handleList(ctx context.Context, epoch uint64, body []byte) 
 func codeListed(row *replica.ListedRow, c *peer.Coder) {
 	hash := row.Hash[:]
 	peer.Byte(c, &row.Order)
-	c.Flags(&row.Replica, &row.Note)
+	c.Flags(&row.Replica, &row.Annotation)
 	c.Bytes(&row.Key, &hash)
 	if c.Reading() {
 		copy(row.Hash[:], hash)
@@ -191,7 +191,7 @@ func parseList(body []byte) (rows []replica.ListedRow, complete bool, err error)
 		return nil, false, err
 	}
 	err = peer.Decode(all, func(c *peer.Coder) {
-		for c.Decoder().More() {
+		for c.Decoder().HasMore() {
 			var row replica.ListedRow
 			codeListed(&row, c)
 			rows = append(rows, row)

@@ -49,7 +49,7 @@ func (sc *scrubber) Scrub(ctx context.Context) (Report, error) {
 		return Report{}, fmt.Errorf("scrub: %w: %w", store.ErrUnavailable, errBusy)
 	}
 	defer sc.leading.Store(false)
-	ctx, cancel := sc.gate.During(ctx, v.Epoch)
+	ctx, cancel := sc.gate.EpochContext(ctx, v.Epoch)
 	defer cancel()
 	start := time.Now()
 	c := &comparison{scrubber: sc, view: v, repair: true, scan: scanRequest{rate: max(sc.options.ScrubRate, 0)}}
@@ -104,7 +104,7 @@ func (sc *scrubber) Check(ctx context.Context) (api.CheckReport, error) {
 	if err != nil {
 		return report, err
 	}
-	ctx, cancel := sc.gate.During(ctx, v.Epoch)
+	ctx, cancel := sc.gate.EpochContext(ctx, v.Epoch)
 	defer cancel()
 	problem := func(p api.Problem) {
 		if len(report.Problems) == maxProblems {

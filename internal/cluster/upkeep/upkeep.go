@@ -71,15 +71,15 @@ func New(s *replica.Store, g *gate.Gate, w Writes, p Peers, o Options) *Upkeep {
 	u := &Upkeep{members: ms, purger: pu, scrubber: &scrubber{members: ms, purger: pu}}
 	rs := &rowServer{members: ms, purger: pu, scans: make(chan struct{}, maxScans)}
 	ms.handlers = map[string]handler{
-		methodBounds:  pu.handleBounds,
-		methodFloors:  pu.handleFloors,
-		methodPurge:   pu.handlePurge,
-		methodDigest:  rs.handleDigest,
-		methodList:    rs.handleList,
-		methodLook:    rs.handleLook,
-		methodRepair:  rs.handleRepair,
-		methodCheck:   rs.handleCheck,
-		methodSettled: u.handleSettled,
+		methodBounds:    pu.handleBounds,
+		methodFloors:    pu.handleFloors,
+		methodPurge:     pu.handlePurge,
+		methodDigest:    rs.handleDigest,
+		methodList:      rs.handleList,
+		methodLook:      rs.handleLook,
+		methodRepair:    rs.handleRepair,
+		methodCheck:     rs.handleCheck,
+		methodCommitted: u.handleCommitted,
 	}
 	for method, handle := range ms.handlers {
 		p.Handle(method, func(ctx context.Context, h peer.Header, body []byte) ([]byte, error) {

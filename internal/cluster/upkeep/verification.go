@@ -44,7 +44,7 @@ func (c *comparison) verify(ctx context.Context, suspects []suspect) error {
 		var wrong, changing []int
 		for _, i := range open {
 			switch current := states[i]; {
-			case same(current):
+			case allEqual(current):
 			case before != nil && steady(before[i], current):
 				wrong = append(wrong, i)
 			default:
@@ -69,7 +69,7 @@ func (c *comparison) verify(ctx context.Context, suspects []suspect) error {
 func (c *comparison) lookAt(ctx context.Context, suspects []suspect, which []int) (number uint64, states map[int][]slotState, err error) {
 	// 1. Group the places by machine, because each must get one message.
 	type place struct{ suspect, slot int }
-	asks, places := map[trie.MachineID][]lookup{}, map[trie.MachineID][]place{}
+	requests, places := map[trie.MachineID][]lookup{}, map[trie.MachineID][]place{}
 	states = map[int][]slotState{}
 	for _, i := range which {
 		s := &suspects[i]
@@ -79,7 +79,7 @@ func (c *comparison) lookAt(ctx context.Context, suspects []suspect, which []int
 			if err != nil {
 				return 0, nil, err
 			}
-			asks[slot.Machine] = append(asks[slot.Machine], lookup{tableOf(slot), append(key, s.suffix...), s.spo})
+			requests[slot.Machine] = append(requests[slot.Machine], lookup{tableOf(slot), append(key, s.suffix...), s.spo})
 			places[slot.Machine] = append(places[slot.Machine], place{i, j})
 		}
 	}
@@ -87,9 +87,9 @@ func (c *comparison) lookAt(ctx context.Context, suspects []suspect, which []int
 	timed, cancel := context.WithTimeout(ctx, stepTimeout)
 	defer cancel()
 	first := true
-	for _, m := range slices.Sorted(maps.Keys(asks)) {
-		asked := asks[m]
-		body, err := c.scrubber.call(timed, c.view.Epoch, m, methodLook, peer.Encode(0, codeLook(&asked)))
+	for _, m := range slices.Sorted(maps.Keys(requests)) {
+		requested := requests[m]
+		body, err := c.scrubber.call(timed, c.view.Epoch, m, methodLook, peer.Encode(0, codeLook(&requested)))
 		if err != nil {
 			return 0, nil, atMachine(m, err)
 		}
@@ -123,8 +123,8 @@ func (s *slotState) live() bool {
 	return s.value != nil && !triple.IsTombstone(s.value)
 }
 
-// same reports whether all places agree. No row and a tombstone are the same.
-func same(states []slotState) bool {
+// allEqual reports whether all places agree. No row and a tombstone are the same.
+func allEqual(states []slotState) bool {
 	for i := range states {
 		a, b := &states[0], &states[i]
 		if a.live() != b.live() || a.live() && !triple.SameRow(a.value, b.value) {
@@ -137,7 +137,7 @@ func same(states []slotState) bool {
 // steady reports whether the places have not changed, and no operation was in flight.
 func steady(before, after []slotState) bool {
 	for i := range after {
-		if before[i].unsettled || !bytes.Equal(before[i].value, after[i].value) || (before[i].value == nil) != (after[i].value == nil) {
+		if before[i].inFlight || !bytes.Equal(before[i].value, after[i].value) || (before[i].value == nil) != (after[i].value == nil) {
 			return false
 		}
 	}
@@ -189,7 +189,7 @@ func (c *comparison) resolve(ctx context.Context, suspects []suspect, wrong []in
 		return err
 	}
 	for _, i := range fixed {
-		if same(after[i]) {
+		if allEqual(after[i]) {
 			c.report.Repaired++
 		} else {
 			c.report.Left++

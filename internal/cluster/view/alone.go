@@ -16,11 +16,11 @@ func (v *View) NeedsAnswer(id trie.MachineID, incarnation uint64) bool {
 		v.Base.Required() == len(v.Base.Placement.Machines())
 }
 
-// Alone returns the view under which a machine reads if the other one of two does not
+// SoleView returns the view under which a machine reads if the other one of two does not
 // answer: v with that one lost from base. It has the same epoch and is never agreed on. ok
 // is false if v does not have two members, is changing, or may have triples that the machine
 // lacks.
-func (v *View) Alone(id trie.MachineID, incarnation uint64) (_ *View, other trie.MachineID, ok bool) {
+func (v *View) SoleView(id trie.MachineID, incarnation uint64) (_ *View, other trie.MachineID, ok bool) {
 	if len(v.Members) != 2 || v.Phase != recovery.Idle || !v.NeedsAnswer(id, incarnation) {
 		return nil, 0, false
 	}

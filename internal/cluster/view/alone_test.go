@@ -44,7 +44,7 @@ func TestAlone(t *testing.T) {
 		if needs := test.view.NeedsAnswer(1, 1); needs != test.needs {
 			t.Errorf("%s: needs its answer: %v", test.name, needs)
 		}
-		alone, other, ok := test.view.Alone(1, 1)
+		alone, other, ok := test.view.SoleView(1, 1)
 		if ok != test.alone {
 			t.Errorf("%s: reads alone: %v", test.name, ok)
 		}

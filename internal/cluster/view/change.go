@@ -80,9 +80,9 @@ func (v *View) member(id trie.MachineID) (*Member, error) {
 	return nil, fmt.Errorf("view: machine %s is not a member", id)
 }
 
-// settle makes base the layout that is known to be full, and phase fill: a new
+// startFill makes base the layout that is known to be full, and phase fill: a new
 // target is going to be set.
-func (v *View) settle() {
+func (v *View) startFill() {
 	if v.Phase == recovery.Serve {
 		v.targetIsBase()
 	}
@@ -148,7 +148,7 @@ func (v *View) Join(ms ...Member) (*View, error) {
 	if !grows {
 		return n.finish()
 	}
-	n.settle()
+	n.startFill()
 	if err := n.plannedTarget(); err != nil {
 		return nil, err
 	}
@@ -175,7 +175,7 @@ func (v *View) Leave(ids ...trie.MachineID) (*View, error) {
 	if !n.hasUp() {
 		return nil, errors.New("view: the last machine that holds data cannot leave")
 	}
-	n.settle()
+	n.startFill()
 	if err := n.plannedTarget(); err != nil {
 		return nil, err
 	}
@@ -214,7 +214,7 @@ func (v *View) MoveTo(p *trie.Placement) (*View, error) {
 		return nil, errIngest
 	}
 	n := v.next()
-	n.settle()
+	n.startFill()
 	n.Target.Placement = p
 	return n.finish()
 }

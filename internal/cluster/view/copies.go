@@ -30,14 +30,14 @@ func (v *View) SetCopies(n int) (*View, error) {
 		return nil, fmt.Errorf("view: each triple has %d copies already", n)
 	}
 	next := v.next()
-	next.settle()
+	next.startFill()
 	next.Target.Copies = n
 	return next.finish()
 }
 
-// Bears returns how many more machines may fail at once without the loss of data. It
+// SpareFailures returns how many more machines may fail at once without the loss of data. It
 // is 0 if a range may be lost already.
-func (v *View) Bears() int {
+func (v *View) SpareFailures() int {
 	if len(v.Lost) > 0 {
 		return 0
 	}

@@ -38,7 +38,7 @@ func (v *View) exclude(ids []trie.MachineID, why map[trie.MachineID]string, mark
 		return nil, errors.New("view: the last member cannot be excluded")
 	}
 	if held {
-		n.settle()
+		n.startFill()
 	}
 	// 2. Remove them, give their places to others, and mark ranges without a copy as lost.
 	for _, id := range ids {

@@ -105,7 +105,7 @@ func (v *View) updateFeed() {
 	}
 	// 2. Move the horizon behind epochs of which all copies may be gone.
 	for {
-		departed, copies, complete := f.since(f.Horizon)
+		departed, copies, complete := f.completeSince(f.Horizon)
 		if complete {
 			break
 		}
@@ -120,10 +120,10 @@ func (v *View) updateFeed() {
 	f.Copies[0].Epoch = min(f.Copies[0].Epoch, f.Horizon)
 }
 
-// since reports whether the operations of an epoch and of all later ones are complete: more copies of
+// completeSince reports whether the operations of an epoch and of all later ones are complete: more copies of
 // each than machines have left since. If not, it returns both numbers. Within epochs of one number of
 // copies the first one has the most departures.
-func (f *Feed) since(epoch uint64) (departed, copies int, complete bool) {
+func (f *Feed) completeSince(epoch uint64) (departed, copies int, complete bool) {
 	for _, c := range f.Copies[f.copiesAt(epoch):] {
 		departed = 0
 		for _, d := range f.Departures {

@@ -60,8 +60,8 @@ func (v *View) extendHistory() []byte {
 // lineageSeparator stands between the names of a lineage.
 const lineageSeparator = "/"
 
-// Begets reports whether the generation of lineage later began, by any number of recoveries, in
+// IsAncestor reports whether the generation of lineage later began, by any number of recoveries, in
 // lineage.
-func Begets(lineage, later string) bool {
+func IsAncestor(lineage, later string) bool {
 	return strings.HasPrefix(later, lineage+lineageSeparator)
 }

@@ -60,7 +60,7 @@ func TestViewWithoutLineage(t *testing.T) {
 	if !next.Descends(1, old.Epoch, old.Digest()) || next.Descends(1, old.Epoch-1, 1) {
 		t.Error("the view after one of an earlier release does not know what it descends from")
 	}
-	if n := must(t)(next.Recover(Recovery{Keep: []trie.MachineID{1}, Name: "n"})); !Begets("", n.Lineage) {
+	if n := must(t)(next.Recover(Recovery{Keep: []trie.MachineID{1}, Name: "n"})); !IsAncestor("", n.Lineage) {
 		t.Errorf("lineage %q", n.Lineage)
 	}
 }
@@ -73,7 +73,7 @@ func TestRecoveryNamesItsParent(t *testing.T) {
 	if *n.Parent != (Parent{1, v.Epoch, 4, v.Digest(), v.Epoch}) || n.Lineage != "a/b" || n.Generation != 2 || n.Epoch != v.Epoch+11+1<<32 {
 		t.Errorf("parent %+v, lineage %q, generation %d, epoch %d", *n.Parent, n.Lineage, n.Generation, n.Epoch)
 	}
-	if !Begets("a", n.Lineage) || Begets("a", "ab/c") || Begets("a", "a") || Begets("b", n.Lineage) {
+	if !IsAncestor("a", n.Lineage) || IsAncestor("a", "ab/c") || IsAncestor("a", "a") || IsAncestor("b", n.Lineage) {
 		t.Error("begets")
 	}
 	if n.Descends(1, v.Epoch, v.Digest()) {

@@ -42,7 +42,7 @@ func (v *View) Gather(pairs [][2]uint64) (*View, error) {
 		return nil, errIngest
 	}
 	n := v.next()
-	n.settle()
+	n.startFill()
 	for _, pair := range pairs {
 		left, ok := n.Target.Trie.Get(pair[0])
 		if !ok {

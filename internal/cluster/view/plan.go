@@ -141,9 +141,9 @@ type planner struct {
 	slowest, stuckest, fullest, worst *trie.MachineID
 }
 
-// once returns what find returns, and calls it once: each asks about all members, for each
+// memoize returns what find returns, and calls it once: each asks about all members, for each
 // member.
-func once(memo **trie.MachineID, find func() trie.MachineID) trie.MachineID {
+func memoize(memo **trie.MachineID, find func() trie.MachineID) trie.MachineID {
 	if *memo == nil {
 		id := find()
 		*memo = &id

@@ -107,13 +107,13 @@ func (p *planner) joins() {
 }
 
 func (p *planner) splits() {
-	asked := slices.Clone(p.wishes.Splits)
+	splits := slices.Clone(p.wishes.Splits)
 	for _, m := range p.Members {
-		asked = append(asked, p.reports[m.ID].Splits...)
+		splits = append(splits, p.reports[m.ID].Splits...)
 	}
-	if asked = p.splittable(asked, maxSplits); len(asked) > 0 {
-		next, err := p.Split(asked)
-		p.propose(next, err, "%d segments are split", len(asked))
+	if splits = p.splittable(splits, maxSplits); len(splits) > 0 {
+		next, err := p.Split(splits)
+		p.propose(next, err, "%d segments are split", len(splits))
 	}
 }
 

@@ -128,7 +128,7 @@ func Damaged(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.Mac
 // damaged returns the member to exclude because its disk is damaged, or 0. It returns one
 // only in idle and in fill, if all members are heard and have adopted the view, and if
 // others have all that it has.
-func (p *planner) damaged() trie.MachineID { return once(&p.worst, p.findDamaged) }
+func (p *planner) damaged() trie.MachineID { return memoize(&p.worst, p.findDamaged) }
 
 func (p *planner) findDamaged() (id trie.MachineID) {
 	if p.Phase != recovery.Idle && p.Phase != recovery.Fill || p.slow() != 0 {
@@ -169,7 +169,7 @@ func Crowded(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.Mac
 
 // crowded returns a member with a full disk and without data in base. While it stays, the
 // backfill does not end, and its adds are refused, too. It may join again when there is room.
-func (p *planner) crowded() trie.MachineID { return once(&p.fullest, p.findCrowded) }
+func (p *planner) crowded() trie.MachineID { return memoize(&p.fullest, p.findCrowded) }
 
 func (p *planner) findCrowded() trie.MachineID {
 	if p.Phase != recovery.Fill {

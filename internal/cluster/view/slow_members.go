@@ -25,7 +25,7 @@ func Slow(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.Machin
 }
 
 func (p *planner) slow() trie.MachineID {
-	return once(&p.slowest, func() trie.MachineID {
+	return memoize(&p.slowest, func() trie.MachineID {
 		id := p.accused()
 		if id != 0 && p.keeps(id) != "" {
 			id = 0
@@ -66,7 +66,7 @@ func (p *planner) accused() (most trie.MachineID) {
 		}
 	}
 	for id, n := range by {
-		if most == 0 || n > by[most] || n == by[most] && p.sooner(id, most) {
+		if most == 0 || n > by[most] || n == by[most] && p.isExcludedBefore(id, most) {
 			most = id
 		}
 	}
@@ -84,8 +84,8 @@ func (p *planner) accused() (most trie.MachineID) {
 	return most
 }
 
-// sooner reports which of two members with equal accusers is excluded.
-func (p *planner) sooner(a, b trie.MachineID) bool {
+// isExcludedBefore reports which of two members with equal accusers is excluded.
+func (p *planner) isExcludedBefore(a, b trie.MachineID) bool {
 	self := p.options.Self
 	if a == self || b == self {
 		return b == self

@@ -70,7 +70,7 @@ func (v *View) Rebalance() (*View, error) {
 	if v.Misplaced() == 0 {
 		return v, nil
 	}
-	n.settle()
+	n.startFill()
 	var err error
 	if n.Target.Trie, err = hashed(n.Target.Trie, n.Target.Placement); err != nil {
 		return nil, err

@@ -13,7 +13,7 @@ func Stuck(v *View, reports map[trie.MachineID]Report, o PlanOptions) trie.Machi
 	return (&planner{View: v, reports: reports, options: o}).stuck()
 }
 
-func (p *planner) stuck() trie.MachineID { return once(&p.stuckest, p.findStuck) }
+func (p *planner) stuck() trie.MachineID { return memoize(&p.stuckest, p.findStuck) }
 
 func (p *planner) findStuck() (id trie.MachineID) {
 	adopted := 0

@@ -30,13 +30,13 @@ type Found struct {
 // [*store.ConflictError] if the condition does not hold. It calls find if the sequencer is not
 // certain, because its place is being rebuilt or its row is in flight. It ignores note.On and
 // note.If.
-func (co *coordinator) Annotate(ctx context.Context, t triple.Triple, note replica.Note, when store.Condition, find Find) (version triple.Stamp, err error) {
+func (co *coordinator) Annotate(ctx context.Context, t triple.Triple, annotation replica.Annotation, when store.Condition, find Find) (version triple.Stamp, err error) {
 	err = t.Check()
-	if note.If = nil; !when.IsZero() {
-		note.If = &replica.NoteCondition{Condition: when}
+	if annotation.If = nil; !when.IsZero() {
+		annotation.If = &replica.AnnotationCondition{Condition: when}
 	}
 	if err == nil {
-		err = note.Check()
+		err = annotation.Check()
 	}
 	if err != nil {
 		return version, err
@@ -46,17 +46,17 @@ func (co *coordinator) Annotate(ctx context.Context, t triple.Triple, note repli
 	if hasLong {
 		long = triple.AppendValue(nil, triple.Stamp{}, t)
 	}
-	note.On = triple.Stamp{}
+	annotation.On = triple.Stamp{}
 	request := store.RequestKeyOf(ctx)
 	first := uint64(0)
 	if v := co.member.View(); v != nil && request != nil && request.First {
 		first = v.Epoch
 	}
-	token := request.Token(store.OperationAnnotate, triple.AppendAnnotationKey(nil, key, note.ApplicationID))
+	token := request.Token(store.OperationAnnotate, triple.AppendAnnotationKey(nil, key, annotation.ApplicationID))
 	tries := newRetries(co.common)
 	for {
 		// 1. Submit. If the sequencer was unsure, the note has what find returned.
-		a, err := co.annotateOnce(ctx, replica.Operation{Kind: store.OperationAnnotate, Key: key, Long: long, Note: &note, Token: token}, first)
+		a, err := co.annotateOnce(ctx, replica.Operation{Kind: store.OperationAnnotate, Key: key, Long: long, Annotation: &annotation, Token: token}, first)
 		switch {
 		case err != nil && !peer.IsDefinite(err):
 			return version, fmt.Errorf("%w: %w", store.ErrUnknown, err)
@@ -72,13 +72,13 @@ func (co *coordinator) Annotate(ctx context.Context, t triple.Triple, note repli
 			return version, &store.ConflictError{Current: a.version}
 		default:
 			// The sequencer is unsure. If find returns something new, submit again with it.
-			found, err := find(ctx, key, note.ApplicationID)
+			found, err := find(ctx, key, annotation.ApplicationID)
 			switch {
 			case err != nil:
 				return version, err
 			case !found.Live:
 				return version, store.ErrNotFound
-			case takeFound(&note, found, a.epoch):
+			case takeFound(&annotation, found, a.epoch):
 				continue
 			}
 		}
@@ -94,16 +94,16 @@ func (co *coordinator) Annotate(ctx context.Context, t triple.Triple, note repli
 
 // takeFound puts what was looked up into a note. epoch is the sequencer's when it was unsure. It
 // returns false if the note had it already.
-func takeFound(note *replica.Note, found Found, epoch uint64) bool {
-	before := note.On
-	note.On = found.Stamp
-	if note.If == nil {
-		return before != note.On
+func takeFound(annotation *replica.Annotation, found Found, epoch uint64) bool {
+	before := annotation.On
+	annotation.On = found.Stamp
+	if annotation.If == nil {
+		return before != annotation.On
 	}
-	when := *note.If
+	when := *annotation.If
 	when.FoundIn, when.Found = epoch, found.Version
-	changed := before != note.On || when != *note.If
-	note.If = &when
+	changed := before != annotation.On || when != *annotation.If
+	annotation.If = &when
 	return changed
 }
 
@@ -124,7 +124,7 @@ func (co *coordinator) annotateOnce(ctx context.Context, o replica.Operation, fi
 // This machine may lack a delete in flight from another sequencer. Its stamp may be less than the
 // annotation's. Because it is greater than the row's, it deletes both on each machine.
 func (r *request) found(v *view.View, o *replica.Operation, f *finding) bool {
-	note := *o.Note
+	annotation := *o.Annotation
 	switch {
 	case f.certain:
 		if f.pending != nil {
@@ -134,16 +134,16 @@ func (r *request) found(v *view.View, o *replica.Operation, f *finding) bool {
 			r.refused = missing
 			return false
 		}
-		note.On = f.stamp
-	case note.On == (triple.Stamp{}) || note.On.Less(f.stamp):
+		annotation.On = f.stamp
+	case annotation.On == (triple.Stamp{}) || annotation.On.Less(f.stamp):
 		r.refused = unsure
 		return false
 	}
-	if note.If != nil && !r.allowed(v, note.If, f) {
+	if annotation.If != nil && !r.allowed(v, annotation.If, f) {
 		return false
 	}
-	note.If = nil
-	o.Note = &note
+	annotation.If = nil
+	o.Annotation = &annotation
 	return true
 }
 
@@ -167,7 +167,7 @@ type heldAnnotation struct {
 
 // haveConditions reports whether an operation is an annotation with a condition.
 func haveConditions(operations []replica.Operation) bool {
-	return len(operations) == 1 && operations[0].Note != nil && operations[0].Note.If != nil
+	return len(operations) == 1 && operations[0].Annotation != nil && operations[0].Annotation.If != nil
 }
 
 // settle submits operations until their outcome does not depend on operations in flight. See
@@ -196,7 +196,7 @@ func (sq *sequencer) reconcile(ctx context.Context, v *view.View) error {
 	for i := range v.Members {
 		others[v.Members[i].ID] = true
 	}
-	if err := sq.askMembers(ctx, others, methodReconciled, v.Epoch, "operations of earlier epochs are not known to be settled"); err != nil {
+	if err := sq.requestMembers(ctx, others, methodReconciled, v.Epoch, "operations of earlier epochs are not known to be settled"); err != nil {
 		return err
 	}
 	// 2. Remember it for the rest of the epoch.
@@ -240,7 +240,7 @@ func (sq *sequencer) lookUpAnnotations(group []*request) (err error) {
 			continue
 		}
 		o := &r.operations[0]
-		if r.held.stamp, r.held.live, err = sq.store.AnnotationVersion(o.Key, o.Note.ApplicationID); err != nil {
+		if r.held.stamp, r.held.live, err = sq.store.AnnotationVersion(o.Key, o.Annotation.ApplicationID); err != nil {
 			return err
 		}
 	}
@@ -249,10 +249,10 @@ func (sq *sequencer) lookUpAnnotations(group []*request) (err error) {
 
 // allowed reports whether the condition of an annotation holds, or records the reason in the
 // request if not. The triple exists.
-func (r *request) allowed(v *view.View, c *replica.NoteCondition, f *finding) bool {
+func (r *request) allowed(v *view.View, c *replica.AnnotationCondition, f *finding) bool {
 	// 1. An operation in flight may change the version.
-	if f.pending != nil || f.noted != nil {
-		for _, b := range []*batch{f.pending, f.noted} {
+	if f.pending != nil || f.annotated != nil {
+		for _, b := range []*batch{f.pending, f.annotated} {
 			if b != nil {
 				r.await(b)
 			}
@@ -284,23 +284,23 @@ func (r *request) allowed(v *view.View, c *replica.NoteCondition, f *finding) bo
 // conditionFields codes writes/annotate: an annotation and its condition.
 func (m *numbered) conditionFields(c *peer.Coder) {
 	m.fields(c)
-	var when replica.NoteCondition
-	var note *replica.Note
+	var when replica.AnnotationCondition
+	var annotation *replica.Annotation
 	if len(m.operations) == 1 {
-		note = m.operations[0].Note
+		annotation = m.operations[0].Annotation
 	}
-	if note == nil {
+	if annotation == nil {
 		c.Fail("not one annotation")
 		return
 	}
-	if note.If != nil {
-		when = *note.If
+	if annotation.If != nil {
+		when = *annotation.If
 	}
 	c.Bool(&when.Absent)
 	c.Uvarint(&when.Version.Epoch, &when.Version.Sequence, &when.FoundIn, &when.Found.Epoch, &when.Found.Sequence)
 	if c.Reading() && !when.IsZero() {
 		c.Check(when.Check())
-		note.If = &when
+		annotation.If = &when
 	}
 }
 

@@ -44,14 +44,14 @@ type batch struct {
 	// unreconciled is true if inFlight.unreconciled counts the batch.
 	unreconciled bool
 
-	number  uint64                      // the last number under which it was sent
-	numbers []uint64                    // all numbers that it had
-	missing map[trie.MachineID]struct{} // holders that have not answered number
-	settled chan struct{}               // closed when the batch is committed
+	number    uint64                      // the last number under which it was sent
+	numbers   []uint64                    // all numbers that it had
+	missing   map[trie.MachineID]struct{} // holders that have not answered number
+	committed chan struct{}               // closed when the batch is committed
 }
 
 func newBatch() *batch {
-	return &batch{began: time.Now(), settled: make(chan struct{})}
+	return &batch{began: time.Now(), committed: make(chan struct{})}
 }
 
 // keyState is the operations in flight on a triple.
@@ -61,8 +61,8 @@ type keyState struct {
 	newest *batch
 	stamp  triple.Stamp
 	live   bool
-	// noted is the batch of the newest annotation stamped by this machine, nil if it is committed.
-	noted *batch
+	// annotated is the batch of the newest annotation stamped by this machine, nil if it is committed.
+	annotated *batch
 	// handed are the operations handed over to this machine.
 	handed []handed
 }
@@ -92,8 +92,8 @@ func (bs *batches) track(b *batch, idle bool) {
 		switch {
 		case b.handed:
 			s.handed = append(s.handed, handed{o.Stamp, b})
-		case o.Note != nil: // it does not change whether its triple exists
-			s.noted = b
+		case o.Annotation != nil: // it does not change whether its triple exists
+			s.annotated = b
 		default:
 			s.newest, s.stamp, s.live = b, o.Stamp, o.Kind == store.OperationAdd
 		}
@@ -132,8 +132,8 @@ func (bs *batches) remove(b *batch) {
 		if s.newest == b {
 			s.newest = nil
 		}
-		if s.noted == b {
-			s.noted = nil
+		if s.annotated == b {
+			s.annotated = nil
 		}
 		n := 0
 		for _, h := range s.handed {
@@ -144,7 +144,7 @@ func (bs *batches) remove(b *batch) {
 		}
 		clear(s.handed[n:])
 		s.handed = s.handed[:n]
-		if s.newest == nil && s.noted == nil && n == 0 {
+		if s.newest == nil && s.annotated == nil && n == 0 {
 			delete(bs.keys, string(key))
 		}
 	}

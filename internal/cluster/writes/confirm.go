@@ -15,7 +15,7 @@ import (
 // the request began, no operation of a later epoch was committed on its triples. Otherwise the error is a
 // refusal, because a retry helps when this machine has adopted the next view.
 func (sq *sequencer) confirm(ctx context.Context, t *route) error {
-	return sq.askMembers(ctx, t.confirms, methodConfirm, t.view.Epoch, "a later view may have another sequencer")
+	return sq.requestMembers(ctx, t.confirms, methodConfirm, t.view.Epoch, "a later view may have another sequencer")
 }
 
 // handleConfirm answers writes/confirm. The lease must come last: without one, the machine may be excluded, and
@@ -36,20 +36,20 @@ func (sq *sequencer) handleConfirm(_ context.Context, body []byte) ([]byte, erro
 	return nil, nil
 }
 
-// askMembers sends an epoch to machines, at the same time. If one of them refuses or fails, it returns a refusal,
+// requestMembers sends an epoch to machines, at the same time. If one of them refuses or fails, it returns a refusal,
 // which begins with why.
-func (sq *sequencer) askMembers(ctx context.Context, machines map[trie.MachineID]bool, method string, epoch uint64, why string) error {
+func (sq *sequencer) requestMembers(ctx context.Context, machines map[trie.MachineID]bool, method string, epoch uint64, why string) error {
 	body := peer.Encode(16, func(c *peer.Coder) { c.Uvarint(&epoch) })
 	ctx, cancel := context.WithTimeout(ctx, sq.options.Attempt)
 	defer cancel()
 	var mu sync.Mutex
 	var failed error
-	var asking sync.WaitGroup
+	var requests sync.WaitGroup
 	for m := range machines {
 		if m == sq.self.Machine {
 			continue
 		}
-		asking.Go(func() {
+		requests.Go(func() {
 			if _, err := sq.member.Call(ctx, m, method, body); err != nil {
 				mu.Lock()
 				defer mu.Unlock()
@@ -57,7 +57,7 @@ func (sq *sequencer) askMembers(ctx context.Context, machines map[trie.MachineID
 			}
 		})
 	}
-	asking.Wait()
+	requests.Wait()
 	if failed != nil {
 		return peer.Refuse(peer.CodeUnavailable, epoch, "%s: %v", why, failed)
 	}

@@ -252,7 +252,7 @@ func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, fir
 	code, decode := message.fields, (*answer).fields
 	if fence != 0 {
 		message.number, method = fence, methodFenced
-	} else if len(c.operations) == 1 && c.operations[0].Note != nil {
+	} else if len(c.operations) == 1 && c.operations[0].Annotation != nil {
 		method, code, decode = MethodAnnotate, message.conditionFields, (*answer).versionFields
 	}
 	body, err := co.member.Call(ctx, c.machine, method, peer.Encode(int(c.size), code))

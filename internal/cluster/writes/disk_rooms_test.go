@@ -47,7 +47,7 @@ func TestRoom(t *testing.T) {
 				t.Errorf("kind %d through %s: %v", kind, m.id, err)
 			}
 		}
-		if n := len(third.store.UnsettledBatches()); n > 1 {
+		if n := len(third.store.InFlightBatches()); n > 1 {
 			t.Errorf("%d batches wait", n)
 		}
 	}

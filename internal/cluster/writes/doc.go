@@ -25,7 +25,7 @@
 // sequencer reports which are committed: a number, the batches up to it that are in flight, and
 // the last batch that each holder has answered. The report goes with each delivery, or alone if
 // no delivery follows. If a reader meets rows of a batch in flight, it asks the sequencer about
-// this batch and no other ([Writes.WaitSettled]), because one holder that is down must not stop
+// this batch and no other ([Writes.WaitCommitted]), because one holder that is down must not stop
 // reads of other rows. In names of this package, settled is committed.
 //
 // # When the view changes

@@ -158,7 +158,7 @@ func TestStraysThatComeLater(t *testing.T) {
 	v := triple.Value{Stamp: o.Stamp}
 	row := replica.FillRow{
 		Table: store.TableReplica, Key: o.Key, Value: v.Append(nil),
-		Unsettled: replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 5}, Operation: &o,
+		InFlight: replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 5}, Operation: &o,
 	}
 	if err := ms[1].store.Fill(ctx, []replica.FillRow{row}); err != nil {
 		t.Fatal(err)
@@ -167,7 +167,7 @@ func TestStraysThatComeLater(t *testing.T) {
 		t.Error("reconciled")
 	}
 	within(t, "the wait", func() {
-		if err := ms[1].writes.WaitSettled(ctx, []replica.Origin{row.Unsettled}); err != nil {
+		if err := ms[1].writes.WaitCommitted(ctx, []replica.Origin{row.InFlight}); err != nil {
 			t.Error(err)
 		}
 	})
@@ -179,16 +179,16 @@ func TestStraysThatComeLater(t *testing.T) {
 // incarnation.
 func TestWaitSettled(t *testing.T) {
 	w, ms := held(t, Options{}, func(*replica.Delivery) error { return nil })
-	if err := ms[1].writes.WaitSettled(ctx, nil); err != nil {
+	if err := ms[1].writes.WaitCommitted(ctx, nil); err != nil {
 		t.Error(err)
 	}
 	add(t, ms[1], fact(1))
 	own := replica.Origin{Sequencer: ms[0].id, Incarnation: ms[0].incarnation, Batch: 1}
 	for _, m := range ms {
-		if err := m.writes.WaitSettled(ctx, []replica.Origin{own, own}); err != nil {
+		if err := m.writes.WaitCommitted(ctx, []replica.Origin{own, own}); err != nil {
 			t.Error(err)
 		}
-		if n := len(m.store.Unsettled(exactly(keyOf(triple.SPO, fact(1))))); n != 0 {
+		if n := len(m.store.InFlight(exactly(keyOf(triple.SPO, fact(1))))); n != 0 {
 			t.Errorf("%d batches are still listed", n)
 		}
 	}
@@ -196,16 +196,16 @@ func TestWaitSettled(t *testing.T) {
 	limited, cancel := context.WithTimeout(ctx, 10*time.Millisecond)
 	defer cancel()
 	for _, m := range ms {
-		if err := m.writes.WaitSettled(limited, []replica.Origin{own}); !errors.Is(err, context.DeadlineExceeded) {
+		if err := m.writes.WaitCommitted(limited, []replica.Origin{own}); !errors.Is(err, context.DeadlineExceeded) {
 			t.Errorf("%v", err)
 		}
 	}
 	another, batches := ms[0].incarnation+1, []uint64{1}
-	if _, err := ms[1].Call(ctx, ms[0].id, methodSettled, peer.Encode(0, codeBatches(&another, &batches))); !isRefusal(err) {
+	if _, err := ms[1].Call(ctx, ms[0].id, methodCommitted, peer.Encode(0, codeBatches(&another, &batches))); !isRefusal(err) {
 		t.Errorf("another incarnation: %v", err)
 	}
 	waits := make(chan error, 1)
-	go func() { waits <- ms[1].writes.WaitSettled(ctx, []replica.Origin{own}) }()
+	go func() { waits <- ms[1].writes.WaitCommitted(ctx, []replica.Origin{own}) }()
 	w.members[ms[1].id].stop()
 	if err := <-waits; !errors.Is(err, store.ErrClosed) {
 		t.Errorf("%v", err)
@@ -215,14 +215,14 @@ func TestWaitSettled(t *testing.T) {
 // Requests that wait leave room for deliveries.
 func TestWaitingRequestsAreBounded(t *testing.T) {
 	_, ms := held(t, Options{}, func(*replica.Delivery) error { return nil })
-	for kind, method := range map[int]string{waitSubmit: MethodSubmit, waitSettled: methodSettled, waitHandover: methodHandover} {
+	for kind, method := range map[int]string{waitSubmit: MethodSubmit, waitCommitted: methodCommitted, waitHandover: methodHandover} {
 		for range waitLimits[kind] {
 			if _, err := ms[0].writes.beginWait(kind); err != nil {
 				t.Fatal(err)
 			}
 		}
 		var body []byte
-		if kind == waitSettled { // an open batch; a committed one has its answer
+		if kind == waitCommitted { // an open batch; a committed one has its answer
 			body = peer.Encode(0, codeBatches(&ms[0].incarnation, &[]uint64{99}))
 		}
 		_, err := ms[1].Call(ctx, ms[0].id, method, body)
@@ -232,7 +232,7 @@ func TestWaitingRequestsAreBounded(t *testing.T) {
 		}
 	}
 	add(t, ms[0], fact(1))
-	stranger := settlement{upTo: replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 1}}
+	stranger := commitReport{upTo: replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 1}}
 	if _, err := ms[1].Call(ctx, ms[0].id, methodWatermark, peer.Encode(0, stranger.fields)); !isRefusal(err) {
 		t.Errorf("a watermark of no member: %v", err)
 	}
@@ -272,7 +272,7 @@ func TestAcksOfMachinesThatAreNoMore(t *testing.T) {
 
 func TestMessagesRoundTrip(t *testing.T) {
 	d := &replica.Delivery{
-		Origin: replica.Origin{Sequencer: 1 << 63, Incarnation: 2, Batch: 3}, Settled: 2,
+		Origin: replica.Origin{Sequencer: 1 << 63, Incarnation: 2, Batch: 3}, Committed: 2,
 		Open: []uint64{1}, Parts: []replica.Part{{Batch: 2, Operations: 1}, {Batch: 3, Operations: 1}},
 		Acks: map[trie.MachineID]uint64{1: 2, 1 << 63: 3},
 		Operations: []replica.Operation{
@@ -432,8 +432,8 @@ func TestOpenBatchKeepsOnlyItsReadersWaiting(t *testing.T) {
 	if live, err := a.read(limited, triple.SPO, first); err == nil {
 		t.Errorf("what is not settled is read: %t", live)
 	}
-	await.Condition(t, "holders have dropped what is settled", func() bool { return len(d.store.UnsettledBatches()) == 0 })
-	if h := d.store.Heard(); len(h) != 1 || h[0].Settled != 0 {
+	await.Condition(t, "holders have dropped what is settled", func() bool { return len(d.store.InFlightBatches()) == 0 })
+	if h := d.store.SequencerStates(); len(h) != 1 || h[0].Committed != 0 {
 		t.Errorf("the watermark has passed an open batch: %+v", h)
 	}
 	w.setFate(nil)

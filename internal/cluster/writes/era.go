@@ -51,7 +51,7 @@ func (fl *inFlight) Adopted(_, adopted *view.View) {
 		fl.forgetAcks(before.view, adopted)
 	}
 	// 2. Collect the batches in flight. A batch may be in open under several numbers.
-	var unsettled []*batch
+	var pending []*batch
 	for n, b := range fl.open {
 		if n != b.number {
 			continue
@@ -61,9 +61,9 @@ func (fl *inFlight) Adopted(_, adopted *view.View) {
 			b.unreconciled = true
 			fl.unreconciled++
 		}
-		unsettled = append(unsettled, b)
+		pending = append(pending, b)
 	}
-	if !fl.self.In(adopted) {
+	if !fl.self.IsMember(adopted) {
 		return
 	}
 	// 3. Begin the streams, the handover and the sending.
@@ -73,8 +73,8 @@ func (fl *inFlight) Adopted(_, adopted *view.View) {
 		fl.running.Go(s.run)
 	}
 	fl.running.Go(func() { fl.handover.run(e) })
-	if len(unsettled) > 0 {
-		fl.running.Go(func() { fl.resend(e, unsettled) })
+	if len(pending) > 0 {
+		fl.running.Go(func() { fl.resend(e, pending) })
 	}
 }
 

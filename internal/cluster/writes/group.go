@@ -20,9 +20,9 @@ type finding struct {
 	stamp triple.Stamp // of the row or tombstone; zero if there is none
 	// certain is true if an answer may rely on the finding. If pending is set, it must be
 	// committed before the answer.
-	certain bool
-	pending *batch
-	noted   *batch // of the newest annotation in flight, nil if there is none
+	certain   bool
+	pending   *batch
+	annotated *batch // of the newest annotation in flight, nil if there is none
 }
 
 // grouped is a group of requests with the state of their triples.
@@ -97,7 +97,7 @@ func (fl *inFlight) find(g *grouped, items []lookUpItem) (keys [][]byte, rest []
 				keys = append(keys, it.key)
 			}
 			if s != nil {
-				f.noted = s.noted
+				f.annotated = s.annotated
 			}
 			g.findings = append(g.findings, f)
 		}
@@ -111,12 +111,12 @@ func (fl *inFlight) find(g *grouped, items []lookUpItem) (keys [][]byte, rest []
 // after the look-up, because a batch is in the list before its rows are visible.
 func (sq *sequencer) foreign(v *view.View) map[string]bool {
 	var keys map[string]bool
-	for _, b := range sq.store.UnsettledBatches() {
+	for _, b := range sq.store.InFlightBatches() {
 		if sequencerOf(b.Origin) == sq.self {
 			continue
 		}
 		for i := range b.Operations {
-			if o := &b.Operations[i]; o.Stamp.Epoch < v.Epoch && o.Note == nil {
+			if o := &b.Operations[i]; o.Stamp.Epoch < v.Epoch && o.Annotation == nil {
 				if keys == nil {
 					keys = map[string]bool{}
 				}
@@ -210,7 +210,7 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 			// 2. Count it, and check the triple of an annotation.
 			adds := o.Kind == store.OperationAdd
 			switch {
-			case o.Note != nil:
+			case o.Annotation != nil:
 				if !r.found(g.view, &o, f) {
 					free += size(&o)
 					continue
@@ -224,7 +224,7 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 				r.changed++
 			}
 			// 3. It certainly changes nothing: the answer must wait for the batch it relies on.
-			if o.Note == nil && o.Kind != store.OperationClaim && f.live == adds && f.certain {
+			if o.Annotation == nil && o.Kind != store.OperationClaim && f.live == adds && f.certain {
 				if f.pending != nil {
 					r.await(f.pending)
 				}
@@ -249,13 +249,13 @@ func (fl *inFlight) stamp(g *grouped) (free int64) {
 				fl.tokens[o.Token] = b
 			}
 			switch {
-			case o.Note != nil:
-				f.noted = b
-				if r.version = o.Stamp; o.Note.Removed {
+			case o.Annotation != nil:
+				f.annotated = b
+				if r.version = o.Stamp; o.Annotation.Removed {
 					r.version = triple.Stamp{}
 				}
 			case o.Kind != store.OperationClaim:
-				*f = finding{live: adds, stamp: o.Stamp, certain: true, pending: b, noted: f.noted}
+				*f = finding{live: adds, stamp: o.Stamp, certain: true, pending: b, annotated: f.annotated}
 			}
 			r.await(b)
 		}

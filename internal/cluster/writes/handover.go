@@ -30,7 +30,7 @@ func (ho *handover) hasStrays(v *view.View) bool {
 
 // holds reports whether this machine has an entry in flight of some kind.
 func (ho *handover) holds(kind func(replica.Origin) bool) bool {
-	return slices.ContainsFunc(ho.store.UnsettledBatches(), func(b replica.UnsettledBatch) bool { return kind(b.Origin) })
+	return slices.ContainsFunc(ho.store.InFlightBatches(), func(b replica.InFlightBatch) bool { return kind(b.Origin) })
 }
 
 // run hands over the strays of this machine until the era ends.
@@ -62,11 +62,11 @@ func (ho *handover) handOverStrays(e *era) error {
 		return nil
 	}
 	// 1. Group their operations by the new sequencers.
-	var strays []replica.UnsettledBatch
+	var strays []replica.InFlightBatch
 	chunks := chunks{view: e.view}
 	var full []*chunk
 	r := e.view.Joint().Resolver()
-	for _, b := range ho.store.UnsettledBatches() {
+	for _, b := range ho.store.InFlightBatches() {
 		if alive(e.view, b.Origin) {
 			continue
 		}
@@ -184,7 +184,7 @@ func (sq *sequencer) drive(ctx context.Context, epoch uint64, operations []repli
 	}
 	for _, b := range batches {
 		select {
-		case <-b.settled:
+		case <-b.committed:
 		case <-ctx.Done():
 			return errors.Join(errEnded, context.Cause(ctx))
 		case <-sq.ctx.Done():

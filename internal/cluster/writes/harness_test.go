@@ -403,7 +403,7 @@ func (m *machine) read(ctx context.Context, o triple.Order, t triple.Triple) (li
 	if err := m.Lease(); err != nil {
 		return false, err
 	}
-	if err := m.writes.WaitSettled(ctx, m.store.Unsettled(exactly(key))); err != nil {
+	if err := m.writes.WaitCommitted(ctx, m.store.InFlight(exactly(key))); err != nil {
 		return false, err
 	}
 	if err := m.Lease(); err != nil || m.View() != v {
@@ -484,7 +484,7 @@ func (m *machine) emptied(t testing.TB) {
 func quiet(t testing.TB, ms ...*machine) {
 	t.Helper()
 	for _, m := range ms {
-		await.Condition(t, "nothing is unsettled", func() bool { return len(m.store.UnsettledBatches()) == 0 })
+		await.Condition(t, "nothing is unsettled", func() bool { return len(m.store.InFlightBatches()) == 0 })
 	}
 }
 

@@ -80,14 +80,14 @@ func (h *holder) apply(ctx context.Context, d *replica.Delivery, v *view.View) e
 
 // handleWatermark answers writes/watermark.
 func (h *holder) handleWatermark(_ context.Context, body []byte) ([]byte, error) {
-	var s settlement
+	var s commitReport
 	if err := peer.Decode(body, s.fields); err != nil {
 		return nil, malformed(err)
 	}
 	if v := h.member.View(); v == nil || !alive(v, s.upTo) {
 		return nil, peer.Refuse(peer.CodeStranger, 0, "machine %s is no member in incarnation %d", s.upTo.Sequencer, s.upTo.Incarnation)
 	}
-	h.store.Settle(s.upTo, s.open, s.acks)
+	h.store.RecordCommitted(s.upTo, s.open, s.acks)
 	return []byte{byte(h.disk.Room())}, nil
 }
 

@@ -110,7 +110,7 @@ func (fl *inFlight) commit(b *batch) int64 {
 		e.committed = max(e.committed, b.operations[len(b.operations)-1].Stamp.Sequence)
 	}
 	b.missing = nil
-	close(b.settled)
+	close(b.committed)
 	fl.advanced.Send()
 	fl.stats.settled.Add(int64(len(b.operations)))
 	fl.stats.settleTime.Add(int64(time.Since(b.began)))
@@ -140,10 +140,10 @@ func (fl *inFlight) stillOpen(batches []uint64) []uint64 {
 func (fl *inFlight) await(ctx context.Context, batches []uint64) error {
 	for _, n := range batches {
 		fl.mu.Lock()
-		var settled chan struct{} // nil, which blocks, if the number is not in use yet
+		var committed chan struct{} // nil, which blocks, if the number is not in use yet
 		b := fl.open[n]
 		if b != nil {
-			settled = b.settled
+			committed = b.committed
 		}
 		known := n <= fl.last
 		fl.mu.Unlock()
@@ -151,7 +151,7 @@ func (fl *inFlight) await(ctx context.Context, batches []uint64) error {
 			continue
 		}
 		select {
-		case <-settled:
+		case <-committed:
 		case <-ctx.Done():
 			return context.Cause(ctx)
 		case <-fl.ctx.Done():

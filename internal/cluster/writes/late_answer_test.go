@@ -29,7 +29,7 @@ func TestLateAnswer(t *testing.T) {
 	ms[0].adopt(w.viewOf(2, recovery.Idle, ms[1:], other, other))
 	ws.answered(old, []part{{b, b.number, b.operations, b.size}})
 	select {
-	case <-b.settled:
+	case <-b.committed:
 		t.Error("the batch is settled, and one holder does not have it")
 	default:
 	}

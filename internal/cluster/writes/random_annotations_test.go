@@ -21,11 +21,11 @@ import (
 const app = "app"
 
 // noteOf returns a number as it is noted; 0 is nothing.
-func noteOf(n uint64) replica.Note {
+func noteOf(n uint64) replica.Annotation {
 	if n == 0 {
-		return replica.Note{ApplicationID: app, Removed: true}
+		return replica.Annotation{ApplicationID: app, Removed: true}
 	}
-	return replica.Note{ApplicationID: app, Data: binary.AppendUvarint(nil, n)}
+	return replica.Annotation{ApplicationID: app, Data: binary.AppendUvarint(nil, n)}
 }
 
 // readAll answers whether a triple is there and what is noted on it, through one
@@ -39,7 +39,7 @@ func (m *machine) readAll(ctx context.Context, o triple.Order, t triple.Triple) 
 	return s, err
 }
 
-func (m *machine) noted(ctx context.Context, key []byte) (n replica.Noted, err error) {
+func (m *machine) noted(ctx context.Context, key []byte) (n replica.AnnotatedRow, err error) {
 	v := m.View()
 	if owner, ok := v.Joint().Reader(key); !ok || owner != m.id {
 		return n, errNotOwner
@@ -49,13 +49,13 @@ func (m *machine) noted(ctx context.Context, key []byte) (n replica.Noted, err e
 		return n, err
 	}
 	defer sn.Close()
-	if n, err = sn.Noted(ctx, store.TableStorage, key, "", 1<<20); err != nil {
+	if n, err = sn.AnnotatedRow(ctx, store.TableStorage, key, "", 1<<20); err != nil {
 		return n, err
 	}
 	if err := m.Lease(); err != nil {
 		return n, err
 	}
-	if err := m.writes.WaitSettled(ctx, m.store.Unsettled(exactly(key))); err != nil {
+	if err := m.writes.WaitCommitted(ctx, m.store.InFlight(exactly(key))); err != nil {
 		return n, err
 	}
 	if err := m.Lease(); err != nil || m.View() != v {
@@ -186,9 +186,9 @@ func (m *machine) operationOf(spo []byte, suffix string, value []byte) (replica.
 	} else if v, err := triple.DecodeValue(value); err == nil {
 		stamp = v.Stamp
 	}
-	for _, b := range m.store.UnsettledBatches() {
+	for _, b := range m.store.InFlightBatches() {
 		for i := range b.Operations {
-			if o := &b.Operations[i]; o.Stamp == stamp && bytes.Equal(o.Key, spo) && (o.Note != nil) == (suffix != "") {
+			if o := &b.Operations[i]; o.Stamp == stamp && bytes.Equal(o.Key, spo) && (o.Annotation != nil) == (suffix != "") {
 				return b.Origin, o
 			}
 		}

@@ -295,7 +295,7 @@ func (x *run) walk(m *machine) {
 		rows := m.best(r)
 		for suffix, value := range rows {
 			row := replica.FillRow{Value: value}
-			row.Unsettled, row.Operation = m.operationOf(r.Key(triple.SPO), suffix, value)
+			row.InFlight, row.Operation = m.operationOf(r.Key(triple.SPO), suffix, value)
 			for _, s := range slices.Clone(r.OwedPlaces(m.id)) {
 				row.Table, row.Key = store.TableStorage, append(slices.Clone(r.Key(s.Order)), suffix...)
 				if s.Extra {

@@ -80,8 +80,8 @@ func size(o *replica.Operation) int64 {
 // bytesOf returns the bytes of an operation of variable size.
 func bytesOf(o *replica.Operation) int {
 	n := len(o.Key) + len(o.Long)
-	if o.Note != nil {
-		n += len(o.Note.ApplicationID) + len(o.Note.Data)
+	if o.Annotation != nil {
+		n += len(o.Annotation.ApplicationID) + len(o.Annotation.Data)
 	}
 	return n
 }
@@ -128,7 +128,7 @@ func (sq *sequencer) lacksRoom(r *request) (lacks trie.MachineID) {
 	// one for deletes.
 	least := store.RoomForAll
 	for i := range r.operations {
-		if o := &r.operations[i]; o.Kind == store.OperationAdd || o.Note != nil && !o.Note.Removed {
+		if o := &r.operations[i]; o.Kind == store.OperationAdd || o.Annotation != nil && !o.Annotation.Removed {
 			least = store.RoomForDeletes
 			break
 		}

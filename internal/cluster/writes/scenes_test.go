@@ -332,7 +332,7 @@ func TestDeliveriesOfOtherEpochs(t *testing.T) {
 			t.Errorf("epoch %d: %v", epoch, err)
 		}
 	}
-	if b.holds(triple.POS, fact(1)) || len(b.store.UnsettledBatches()) != 0 {
+	if b.holds(triple.POS, fact(1)) || len(b.store.InFlightBatches()) != 0 {
 		t.Error("it was written")
 	}
 }

@@ -91,7 +91,7 @@ func (sq *sequencer) submit(ctx context.Context, operations []replica.Operation,
 	// ends early.
 	for _, b := range r.batches {
 		select {
-		case <-b.settled:
+		case <-b.committed:
 		case <-ctx.Done():
 			return answer{}, fmt.Errorf("%w: %w", store.ErrUnknown, context.Cause(ctx))
 		case <-sq.ctx.Done():
@@ -109,7 +109,7 @@ func (sq *sequencer) handleSubmit(ctx context.Context, body []byte) ([]byte, err
 	defer finished()
 	m := numbered{stamped: false}
 	err = peer.Decode(body, m.fields)
-	if err == nil && len(m.operations) > 1 && slices.ContainsFunc(m.operations, func(o replica.Operation) bool { return o.Note != nil }) {
+	if err == nil && len(m.operations) > 1 && slices.ContainsFunc(m.operations, func(o replica.Operation) bool { return o.Annotation != nil }) {
 		err = fmt.Errorf("%w: an annotation is submitted alone", peer.ErrMessage)
 	}
 	if err != nil {

@@ -17,27 +17,27 @@ import (
 // maxOpen bounds the batches in flight in one report.
 const maxOpen = 1024
 
-// settlement is a sequencer's report: its batches up to upTo.Batch are committed, except the open
+// commitReport is a sequencer's report: its batches up to upTo.Batch are committed, except the open
 // ones. The open ones ascend.
-type settlement struct {
+type commitReport struct {
 	upTo    replica.Origin
 	open    []uint64
 	acks    map[trie.MachineID]uint64 // the last batch that each holder had answered by then
 	changes uint64                    // number of batches committed by then
 }
 
-// settlement returns the report of this moment. If it is for a witness, it has the last answers
+// commitReport returns the report of this moment. If it is for a witness, it has the last answers
 // of all holders. If more than maxOpen batches are in flight, it ends before the first one too
 // many.
-func (fl *inFlight) settlement(witness bool) settlement {
+func (fl *inFlight) commitReport(witness bool) commitReport {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	return fl.batches.settlement(fl.self, witness)
+	return fl.batches.commitReport(fl.self, witness)
 }
 
-// settlement returns the report of a sequencer, see inFlight.settlement.
-func (bs *batches) settlement(self member.Process, witness bool) settlement {
-	s := settlement{upTo: replica.Origin{Sequencer: self.Machine, Incarnation: self.Incarnation, Batch: bs.last}, changes: bs.changes}
+// commitReport returns the report of a sequencer, see inFlight.settlement.
+func (bs *batches) commitReport(self member.Process, witness bool) commitReport {
+	s := commitReport{upTo: replica.Origin{Sequencer: self.Machine, Incarnation: self.Incarnation, Batch: bs.last}, changes: bs.changes}
 	if witness {
 		s.acks = maps.Clone(bs.acks)
 	}
@@ -50,11 +50,11 @@ func (bs *batches) settlement(self member.Process, witness bool) settlement {
 	return s
 }
 
-// settlementAndOpen returns the report of this moment, and which of some batches are in flight.
-func (fl *inFlight) settlementAndOpen(batches []uint64) (settlement, []uint64) {
+// reportAndOpen returns the report of this moment, and which of some batches are in flight.
+func (fl *inFlight) reportAndOpen(batches []uint64) (commitReport, []uint64) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	return fl.batches.settlement(fl.self, false), fl.openOf(batches)
+	return fl.batches.commitReport(fl.self, false), fl.openOf(batches)
 }
 
 // witnesses is the number of machines, besides the sequencer, which remember the last answer of

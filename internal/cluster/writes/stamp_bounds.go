@@ -36,20 +36,20 @@ func (fl *inFlight) Bounds() (Bounds, error) {
 	fl.mu.Unlock()
 	r := e.view.Joint().Resolver()
 	for _, batch := range open { // its operations do not change
-		if err := b.note(r, batch.operations); err != nil {
+		if err := b.lower(r, batch.operations); err != nil {
 			return b, err
 		}
 	}
-	for _, batch := range fl.store.UnsettledBatches() {
-		if err := b.note(r, batch.Operations); err != nil {
+	for _, batch := range fl.store.InFlightBatches() {
+		if err := b.lower(r, batch.Operations); err != nil {
 			return b, err
 		}
 	}
 	return b, nil
 }
 
-// note lowers the bounds to the stamps of operations.
-func (b *Bounds) note(r *recovery.Resolver, operations []replica.Operation) error {
+// lower lowers the bounds to the stamps of operations.
+func (b *Bounds) lower(r *recovery.Resolver, operations []replica.Operation) error {
 	for i := range operations {
 		o := &operations[i]
 		if err := r.Resolve(o.Key); err != nil {

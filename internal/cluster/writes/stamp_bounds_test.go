@@ -38,7 +38,7 @@ func TestBounds(t *testing.T) {
 	if b := bounds(ms[0]); b.Next.Sequence != 3 || b.Lowest[ms[0].id] != first {
 		t.Errorf("on its way: %+v", b)
 	}
-	await.Condition(t, "the other holder has it", func() bool { return len(ms[1].store.UnsettledBatches()) > 0 })
+	await.Condition(t, "the other holder has it", func() bool { return len(ms[1].store.InFlightBatches()) > 0 })
 	if b := bounds(ms[1]); b.Next != first || b.Lowest[ms[0].id] != first {
 		t.Errorf("at a holder: %+v", b)
 	}

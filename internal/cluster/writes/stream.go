@@ -168,18 +168,18 @@ func (s *stream) send(m message) bool {
 func (s *stream) try(m message) (reported uint64, err error) {
 	fl := s.flight
 	// 1. The report of committed batches, as of now.
-	settled := fl.settlement(s.witness)
-	reported = settled.changes
+	report := fl.commitReport(s.witness)
+	reported = report.changes
 	local := s.to == fl.self.Machine
 	if len(m.parts) == 0 && local {
-		fl.store.Settle(settled.upTo, settled.open, settled.acks)
+		fl.store.RecordCommitted(report.upTo, report.open, report.acks)
 		return reported, nil
 	}
 	ctx, cancel := context.WithTimeout(m.origin().Context(s.era.ctx), fl.options.Attempt)
 	defer cancel()
 	// 2. Without parts the message is a watermark.
 	if len(m.parts) == 0 {
-		body, err := fl.member.Call(ctx, s.to, methodWatermark, peer.Encode(settled.size(), settled.fields))
+		body, err := fl.member.Call(ctx, s.to, methodWatermark, peer.Encode(report.size(), report.fields))
 		if err != nil {
 			return 0, err
 		}
@@ -191,7 +191,7 @@ func (s *stream) try(m message) (reported uint64, err error) {
 		return reported, nil
 	}
 	// 3. With parts it is a delivery. Its answer has the room of the holder.
-	d := &replica.Delivery{Origin: settled.upTo, Settled: settled.upTo.Batch, Open: settled.open, Acks: settled.acks, Operations: m.operations}
+	d := &replica.Delivery{Origin: report.upTo, Committed: report.upTo.Batch, Open: report.open, Acks: report.acks, Operations: m.operations}
 	d.Origin.Batch = m.parts[len(m.parts)-1].number
 	for _, p := range m.parts {
 		d.Parts = append(d.Parts, replica.Part{Batch: p.number, Operations: len(p.operations)})

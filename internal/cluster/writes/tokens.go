@@ -82,19 +82,19 @@ func (tl *tokenLookup) Begun(ctx context.Context) (begun bool, err error) {
 func (tl *tokenLookup) requestStates(ctx context.Context, v *view.View, tokens []store.Token, each func(m trie.MachineID, found []tokenState, failed error)) {
 	body := peer.Encode(16+16*len(tokens), codeTokens(&v.Epoch, &tokens))
 	var mu sync.Mutex
-	var asking sync.WaitGroup
+	var requests sync.WaitGroup
 	for _, m := range v.Members {
 		if m.ID == tl.self.Machine {
 			continue
 		}
-		asking.Go(func() {
+		requests.Go(func() {
 			found, failed := tl.requestState(ctx, m.ID, body, len(tokens))
 			mu.Lock()
 			defer mu.Unlock()
 			each(m.ID, found, failed)
 		})
 	}
-	asking.Wait()
+	requests.Wait()
 }
 
 // doneBefore returns true for each operation another member remembers. It returns nil without a
@@ -188,7 +188,7 @@ func (tl *tokenLookup) localStates(tokens []store.Token) ([]byte, error) {
 // other sequencers.
 func (tl *tokenLookup) foreignTokens() map[store.Token]bool {
 	var tokens map[store.Token]bool
-	for _, b := range tl.store.UnsettledBatches() {
+	for _, b := range tl.store.InFlightBatches() {
 		if sequencerOf(b.Origin) == tl.self {
 			continue
 		}

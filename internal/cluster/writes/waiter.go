@@ -17,8 +17,8 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 )
 
-// askWait is how long a sequencer waits for a batch before it answers: in flight.
-const askWait = 5 * time.Second
+// answerWait is how long a sequencer waits for a batch before it answers: in flight.
+const answerWait = 5 * time.Second
 
 // waiter makes readers wait until operations are committed.
 type waiter struct {
@@ -27,10 +27,10 @@ type waiter struct {
 	handover *handover
 }
 
-// WaitSettled waits until batches, as the store lists them, are committed, or ctx ends. It does
+// WaitCommitted waits until batches, as the store lists them, are committed, or ctx ends. It does
 // not wait for other batches, because a down holder must delay only the readers of its own
 // triples.
-func (w *waiter) WaitSettled(ctx context.Context, origins []replica.Origin) error {
+func (w *waiter) WaitCommitted(ctx context.Context, origins []replica.Origin) error {
 	// 1. Group the batches by the process of their sequencer.
 	batches := map[member.Process][]uint64{}
 	for _, o := range origins {
@@ -69,7 +69,7 @@ func (w *waiter) waitFor(ctx context.Context, s member.Process, batches []uint64
 	for {
 		e, changed := w.flight.current()
 		// 1. The sequencer is lost: wait until the entries are handed over and forgotten.
-		if e == nil || !s.In(e.view) {
+		if e == nil || !s.IsMember(e.view) {
 			if !w.handover.holds(func(o replica.Origin) bool { return sequencerOf(o) == s }) {
 				return nil
 			}
@@ -84,7 +84,7 @@ func (w *waiter) waitFor(ctx context.Context, s member.Process, batches []uint64
 			}
 		}
 		// 2. It is a member: ask it, until no batch is in flight.
-		open, err := w.askSequencer(ctx, e, s, batches)
+		open, err := w.requestReport(ctx, e, s, batches)
 		switch {
 		case err == nil && len(open) == 0:
 			return nil
@@ -103,22 +103,22 @@ func (w *waiter) waitFor(ctx context.Context, s member.Process, batches []uint64
 	}
 }
 
-// askSequencer returns the batches in flight, by their sequencer's answer, and passes its report to the
+// requestReport returns the batches in flight, by their sequencer's answer, and passes its report to the
 // store. The call ends with the era, because the next view may exclude the sequencer.
-func (w *waiter) askSequencer(ctx context.Context, e *era, s member.Process, batches []uint64) (open []uint64, err error) {
-	ctx, cancel := context.WithTimeout(ctx, askWait+w.options.Attempt)
+func (w *waiter) requestReport(ctx context.Context, e *era, s member.Process, batches []uint64) (open []uint64, err error) {
+	ctx, cancel := context.WithTimeout(ctx, answerWait+w.options.Attempt)
 	defer cancel()
 	defer context.AfterFunc(e.ctx, cancel)()
-	body, err := w.member.Call(ctx, s.Machine, methodSettled, peer.Encode(20+3*len(batches), codeBatches(&s.Incarnation, &batches)))
+	body, err := w.member.Call(ctx, s.Machine, methodCommitted, peer.Encode(20+3*len(batches), codeBatches(&s.Incarnation, &batches)))
 	if err != nil {
 		return nil, err
 	}
-	var settled settlement
-	if err := peer.Decode(body, settled.withOpen(&open)); err != nil {
+	var report commitReport
+	if err := peer.Decode(body, report.withOpen(&open)); err != nil {
 		return nil, err
 	}
-	settled.upTo.Sequencer, settled.upTo.Incarnation = s.Machine, s.Incarnation
-	w.store.Settle(settled.upTo, settled.open, settled.acks)
+	report.upTo.Sequencer, report.upTo.Incarnation = s.Machine, s.Incarnation
+	w.store.RecordCommitted(report.upTo, report.open, report.acks)
 	return open, nil
 }
 
@@ -127,13 +127,13 @@ func (w *waiter) waitLocal(ctx context.Context, batches []uint64) error {
 	if err := w.flight.await(ctx, batches); err != nil {
 		return err
 	}
-	settled := w.flight.settlement(true)
-	w.store.Settle(settled.upTo, settled.open, settled.acks)
+	report := w.flight.commitReport(true)
+	w.store.RecordCommitted(report.upTo, report.open, report.acks)
 	return nil
 }
 
-// handleSettled answers writes/settled.
-func (w *waiter) handleSettled(ctx context.Context, body []byte) ([]byte, error) {
+// handleCommitted answers writes/settled.
+func (w *waiter) handleCommitted(ctx context.Context, body []byte) ([]byte, error) {
 	var incarnation uint64
 	var batches []uint64
 	if err := peer.Decode(body, codeBatches(&incarnation, &batches)); err != nil {
@@ -145,20 +145,20 @@ func (w *waiter) handleSettled(ctx context.Context, body []byte) ([]byte, error)
 	// 1. If all are in flight, wait for the first. The number of waits is bounded, because
 	// readers of committed rows must not queue behind readers of others.
 	if open := w.flight.stillOpen(batches); len(open) == len(batches) && len(open) > 0 {
-		finished, err := w.beginWait(waitSettled)
+		finished, err := w.beginWait(waitCommitted)
 		if err != nil {
 			return nil, err
 		}
 		defer finished()
-		waiting, cancel := context.WithTimeoutCause(ctx, askWait, errNotYet)
+		waiting, cancel := context.WithTimeoutCause(ctx, answerWait, errNotYet)
 		defer cancel()
 		if err := w.flight.await(waiting, batches[:1]); err != nil && !errors.Is(err, errNotYet) {
 			return nil, err
 		}
 	}
 	// 2. Answer with the report and the batches still in flight.
-	settled, open := w.flight.settlementAndOpen(batches)
-	return peer.Encode(settled.size()+4*len(open), settled.withOpen(&open)), nil
+	report, open := w.flight.reportAndOpen(batches)
+	return peer.Encode(report.size()+4*len(open), report.withOpen(&open)), nil
 }
 
 var errNotYet = errors.New("not settled yet")

@@ -108,7 +108,7 @@ func encodeOperation(e *peer.Encoder, o *replica.Operation, stamped bool) {
 	}
 	e.Bytes(o.Key)
 	e.Bytes(o.Long)
-	if n := o.Note; n != nil {
+	if n := o.Annotation; n != nil {
 		e.String(n.ApplicationID)
 		e.Uvarint(n.On.Epoch)
 		e.Uvarint(n.On.Sequence)
@@ -139,7 +139,7 @@ func decodeOperation(d *peer.Decoder, stamped bool) (o replica.Operation) {
 		o.Long = long
 	}
 	if o.Kind == store.OperationAnnotate {
-		o.Note = &replica.Note{ApplicationID: d.String(), On: decodeStamp(d), Removed: d.Bool(), Data: d.Bytes()}
+		o.Annotation = &replica.Annotation{ApplicationID: d.String(), On: decodeStamp(d), Removed: d.Bool(), Data: d.Bytes()}
 	}
 	// 2. Check what all callers rely on.
 	switch {
@@ -147,8 +147,8 @@ func decodeOperation(d *peer.Decoder, stamped bool) (o replica.Operation) {
 		d.Fail("an operation of kind %d", o.Kind)
 	case len(o.Key) == 0 || triple.Order(o.Key[0]) != triple.SPO:
 		d.Fail("an operation without a key of spo")
-	case o.Note != nil:
-		if err := o.Note.Check(); err != nil {
+	case o.Annotation != nil:
+		if err := o.Annotation.Check(); err != nil {
 			d.Fail("%v", err)
 		}
 	}
@@ -173,8 +173,8 @@ func decodeStamp(d *peer.Decoder) triple.Stamp {
 // codeDelivery codes writes/deliver. Without parts a delivery is one part.
 func codeDelivery(c *peer.Coder, epoch *uint64, d *replica.Delivery) {
 	c.Uvarint(epoch)
-	s := settlement{upTo: d.Origin, open: d.Open, acks: d.Acks}
-	s.upTo.Batch = d.Settled
+	s := commitReport{upTo: d.Origin, open: d.Open, acks: d.Acks}
+	s.upTo.Batch = d.Committed
 	s.fields(c)
 	parts := d.Parts
 	if parts == nil {
@@ -185,7 +185,7 @@ func codeDelivery(c *peer.Coder, epoch *uint64, d *replica.Delivery) {
 		peer.Number(c, &p.Operations, maxPartOperations)
 	})
 	if c.Reading() {
-		*d = replica.Delivery{Origin: s.upTo, Settled: s.upTo.Batch, Open: s.open, Acks: s.acks, Parts: parts}
+		*d = replica.Delivery{Origin: s.upTo, Committed: s.upTo.Batch, Open: s.open, Acks: s.acks, Parts: parts}
 		if d.Origin.Batch = 0; len(parts) > 0 {
 			d.Origin.Batch = parts[len(parts)-1].Batch
 		}
@@ -205,7 +205,7 @@ func encodeDelivery(epoch uint64, d *replica.Delivery) []byte {
 	return peer.Encode(capacity, func(c *peer.Coder) { codeDelivery(c, &epoch, d) })
 }
 
-func (s *settlement) fields(c *peer.Coder) {
+func (s *commitReport) fields(c *peer.Coder) {
 	peer.Uint64(c, &s.upTo.Sequencer)
 	c.Uvarint(&s.upTo.Incarnation, &s.upTo.Batch)
 	codeNumbers(c, &s.open)
@@ -216,7 +216,7 @@ func (s *settlement) fields(c *peer.Coder) {
 }
 
 // size returns about the length of a settlement in a message.
-func (s *settlement) size() int { return 64 + 20*len(s.acks) + 4*len(s.open) }
+func (s *commitReport) size() int { return 64 + 20*len(s.acks) + 4*len(s.open) }
 
 // codeNumbers codes numbers. They must ascend.
 func codeNumbers(c *peer.Coder, numbers *[]uint64) {
@@ -239,7 +239,7 @@ func codeBatches(incarnation *uint64, batches *[]uint64) func(*peer.Coder) {
 }
 
 // withOpen codes the answer of writes/settled.
-func (s *settlement) withOpen(open *[]uint64) func(*peer.Coder) {
+func (s *commitReport) withOpen(open *[]uint64) func(*peer.Coder) {
 	return func(c *peer.Coder) {
 		s.fields(c)
 		codeNumbers(c, open)

@@ -17,19 +17,19 @@ import (
 // an upgrade.
 func TestMessageBytes(t *testing.T) {
 	d := &replica.Delivery{
-		Origin: replica.Origin{Sequencer: 1 << 63, Incarnation: 2, Batch: 3}, Settled: 2,
+		Origin: replica.Origin{Sequencer: 1 << 63, Incarnation: 2, Batch: 3}, Committed: 2,
 		Open: []uint64{1, 300}, Parts: []replica.Part{{Batch: 2, Operations: 1}, {Batch: 3, Operations: 2}},
 		Acks: map[trie.MachineID]uint64{1: 2, 1 << 63: 3},
 		Operations: []replica.Operation{
 			{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 5, Sequence: 600}, Key: []byte{0, 7}, Long: []byte{1, 2}},
 			{Kind: store.OperationDelete, Stamp: triple.Stamp{Epoch: 5, Sequence: 7}, Key: []byte{0, 8}, Token: store.Token{1, 15: 2}},
-			{Kind: store.OperationAnnotate, Key: []byte{0, 9}, Note: &replica.Note{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 2}, Data: []byte("x")}},
+			{Kind: store.OperationAnnotate, Key: []byte{0, 9}, Annotation: &replica.Annotation{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 2}, Data: []byte("x")}},
 		},
 	}
 	conditional := d.Operations[2]
-	conditional.Note = &replica.Note{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 2}, Data: []byte("x"), If: &replica.NoteCondition{
+	conditional.Annotation = &replica.Annotation{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 2}, Data: []byte("x"), If: &replica.AnnotationCondition{
 		Condition: store.Condition{Version: triple.Stamp{Epoch: 7, Sequence: 300}}, FoundIn: 9, Found: triple.Stamp{Epoch: 6, Sequence: 5}}}
-	epoch, s := uint64(9), settlement{upTo: d.Origin, open: d.Open, acks: d.Acks}
+	epoch, s := uint64(9), commitReport{upTo: d.Origin, open: d.Open, acks: d.Acks}
 	const settled = "8000000000000000" + "0203" + "0201ab02" + "02" + "000000000000000102" + "800000000000000003"
 	for got, want := range map[string]string{
 		string(encodeDelivery(epoch, d)): "09" + "8000000000000000" + "0202" + settled[20:] + "0202010302" +

@@ -181,10 +181,10 @@ func TestHeartbeats(t *testing.T) {
 	_, ms := idle(t, 3, Options{Heartbeat: time.Millisecond}, facts(0, 30))
 	add(t, ms[0], facts(0, 90)...)
 	for _, m := range ms {
-		await.Condition(t, "nothing is unsettled", func() bool { return len(m.store.UnsettledBatches()) == 0 })
-		for _, h := range m.store.Heard() {
+		await.Condition(t, "nothing is unsettled", func() bool { return len(m.store.InFlightBatches()) == 0 })
+		for _, h := range m.store.SequencerStates() {
 			for _, of := range ms {
-				if of.id == h.Sequencer && h.Settled > 0 && of.writes.Acked()[m.id] < h.Last {
+				if of.id == h.Sequencer && h.Committed > 0 && of.writes.Acked()[m.id] < h.Last {
 					t.Errorf("machine %s has %d of %s, which knows of %d", m.id, h.Last, h.Sequencer, of.writes.Acked()[m.id])
 				}
 			}

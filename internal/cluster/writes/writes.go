@@ -54,7 +54,7 @@ func (o Options) withDefaults() Options {
 //   - diskRooms: which members have no room for operations
 //   - holder: writes the deliveries of sequencers
 //   - handover: sends the operations of lost sequencers to their new ones
-//   - waiter: [Writes.WaitSettled] for readers
+//   - waiter: [Writes.WaitCommitted] for readers
 type Writes struct {
 	*common
 	*coordinator
@@ -84,7 +84,7 @@ type common struct {
 // deliveries must always find a free handler.
 const (
 	waitSubmit = iota
-	waitSettled
+	waitCommitted
 	waitHandover
 	waits
 )
@@ -138,7 +138,7 @@ func (w *Writes) Close() {
 const (
 	MethodSubmit    = "writes/submit"
 	MethodDeliver   = "writes/deliver"
-	methodSettled   = "writes/settled"
+	methodCommitted = "writes/settled"
 	methodWatermark = "writes/watermark"
 	methodHandover  = "writes/handover"
 	methodTokens    = "writes/tokens"
@@ -163,7 +163,7 @@ func (w *Writes) handlers() map[string]func(context.Context, []byte) ([]byte, er
 	return map[string]func(context.Context, []byte) ([]byte, error){
 		MethodSubmit:    w.sequencer.handleSubmit,
 		MethodDeliver:   w.holder.handleDeliver,
-		methodSettled:   w.waiter.handleSettled,
+		methodCommitted: w.waiter.handleCommitted,
 		methodWatermark: w.holder.handleWatermark,
 		methodHandover:  w.sequencer.handleHandover,
 		methodTokens:    w.tokenLookup.handleTokens,

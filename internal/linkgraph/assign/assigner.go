@@ -183,7 +183,7 @@ func (a *Assigner) requestUIDs(ctx context.Context, primary trie.MachineID, urls
 		}
 		return given, err
 	}
-	found, err := a.router.Send(ctx, primary, &route.Query{Kind: route.AskAssign, URLs: urls})
+	found, err := a.router.Send(ctx, primary, &route.Query{Kind: route.QueryAssign, URLs: urls})
 	if err != nil {
 		return 0, err
 	}

@@ -123,7 +123,7 @@ func TestLabelReader(t *testing.T) {
 	slices.SortStableFunc(noted, func(a, b labelled) int { return int(a.edge%16) - int(b.edge%16) })
 	r := newLabelReader(noted)
 	for page := range uint32(50) {
-		got := r.of(page, lists[page])
+		got := r.labelsOf(page, lists[page])
 		if len(got) != 0 && len(got) != len(lists[page]) {
 			t.Fatalf("%d labels of %d links", len(got), len(lists[page]))
 		}

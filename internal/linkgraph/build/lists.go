@@ -93,7 +93,7 @@ func (b *builder) addForward(maker *cell.Builder, s *span, links *spanLinks) err
 		end := starts[page] // the start of the next page's targets by now
 		list := m.sorter.sortOnce(targets[begin:end])
 		begin = end
-		if err := m.add(list, labels.of(s.first+page, list)); err != nil {
+		if err := m.add(list, labels.labelsOf(s.first+page, list)); err != nil {
 			return err
 		}
 	}
@@ -102,12 +102,12 @@ func (b *builder) addForward(maker *cell.Builder, s *span, links *spanLinks) err
 
 // labelReader returns labels by links, in their order.
 type labelReader struct {
-	noted  []labelled
-	labels []cell.Label
+	annotated []labelled
+	labels    []cell.Label
 }
 
-func newLabelReader(noted []labelled) *labelReader {
-	slices.SortStableFunc(noted, func(x, y labelled) int {
+func newLabelReader(annotated []labelled) *labelReader {
+	slices.SortStableFunc(annotated, func(x, y labelled) int {
 		switch {
 		case x.edge < y.edge:
 			return -1
@@ -116,24 +116,24 @@ func newLabelReader(noted []labelled) *labelReader {
 		}
 		return 0
 	})
-	return &labelReader{noted: noted}
+	return &labelReader{annotated: annotated}
 }
 
-// of returns the labels of a page's list, nil if there are none. If a link has two, the last
+// labelsOf returns the labels of a page's list, nil if there are none. If a link has two, the last
 // one counts. Pages must ascend. The result is valid until the next call.
-func (r *labelReader) of(page uint32, list []uint32) []cell.Label {
-	for len(r.noted) > 0 && uint32(r.noted[0].edge>>32) < page {
-		r.noted = r.noted[1:]
+func (r *labelReader) labelsOf(page uint32, list []uint32) []cell.Label {
+	for len(r.annotated) > 0 && uint32(r.annotated[0].edge>>32) < page {
+		r.annotated = r.annotated[1:]
 	}
-	if len(r.noted) == 0 || uint32(r.noted[0].edge>>32) > page {
+	if len(r.annotated) == 0 || uint32(r.annotated[0].edge>>32) > page {
 		return nil
 	}
 	r.labels = r.labels[:0]
 	for _, to := range list {
 		label, edge := cell.NoLabel, uint64(page)<<32|uint64(to)
-		for ; len(r.noted) > 0 && r.noted[0].edge <= edge; r.noted = r.noted[1:] {
-			if r.noted[0].edge == edge {
-				label = r.noted[0].label
+		for ; len(r.annotated) > 0 && r.annotated[0].edge <= edge; r.annotated = r.annotated[1:] {
+			if r.annotated[0].edge == edge {
+				label = r.annotated[0].label
 			}
 		}
 		r.labels = append(r.labels, label)

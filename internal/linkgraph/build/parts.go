@@ -71,7 +71,7 @@ func (b *LoneRows) middle(rows *store.Rows, r triple.Range) ([]byte, error) {
 	hi := bytes.Clone(rows.Key())
 	// 2. Bisect. Only existing keys count, because the middle of two may be far from any row.
 	for range cutSteps {
-		if !rows.SeekGE(between(lo, hi)) {
+		if !rows.SeekGE(middleKey(lo, hi)) {
 			return nil, rows.Err()
 		}
 		at := bytes.Clone(rows.Key())
@@ -111,8 +111,8 @@ func WithoutGraph(key []byte) ([]byte, error) {
 	return key, nil
 }
 
-// between returns a key in the middle of two, lo < hi. If there is no short one, it returns lo.
-func between(lo, hi []byte) []byte {
+// middleKey returns a key in the middle of two, lo < hi. If there is no short one, it returns lo.
+func middleKey(lo, hi []byte) []byte {
 	const digits = 7
 	same := 0
 	for same < len(lo) && lo[same] == hi[same] {

@@ -19,7 +19,7 @@ func TestBetween(t *testing.T) {
 		{"ab\x00\x01x", "ab\x00\x01z", "ab\x00\x01y"},
 		{"abc", "abcd", "abc2"},
 	} {
-		got := strings.TrimRight(string(between([]byte(test.lo), []byte(test.hi))), "\x00")
+		got := strings.TrimRight(string(middleKey([]byte(test.lo), []byte(test.hi))), "\x00")
 		if got != test.want || got < test.lo || got >= test.hi {
 			t.Errorf("between %q and %q: %q, want %q", test.lo, test.hi, got, test.want)
 		}

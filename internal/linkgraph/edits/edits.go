@@ -204,18 +204,18 @@ func Pages(changes []links.Change) []string {
 	return urls
 }
 
-// noting is the number of labels that are written concurrently.
-const noting = 256
+// concurrentLabels is the number of labels that are written concurrently.
+const concurrentLabels = 256
 
-// Note calls note for the labels, many concurrently, because those that wait share a commit. A
+// WriteLabels calls note for the labels, many concurrently, because those that wait share a commit. A
 // label that is cell.NoLabel is nil.
-func Note(ctx context.Context, labels []Labelled, note func(ctx context.Context, t triple.Triple, label []byte) error) error {
-	return Each(ctx, len(labels), noting, func(i int) error {
+func WriteLabels(ctx context.Context, labels []Labelled, annotate func(ctx context.Context, t triple.Triple, label []byte) error) error {
+	return Each(ctx, len(labels), concurrentLabels, func(i int) error {
 		var label []byte
 		if labels[i].Label != cell.NoLabel {
 			label = lists.AppendLabel(nil, labels[i].Label)
 		}
-		if err := note(ctx, labels[i].Triple, label); err != nil {
+		if err := annotate(ctx, labels[i].Triple, label); err != nil {
 			return fmt.Errorf("write a label: %w", err)
 		}
 		return nil

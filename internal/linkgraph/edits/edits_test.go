@@ -227,13 +227,13 @@ func TestPages(t *testing.T) {
 func TestNote(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		var all []Labelled
-		for i := range 3*noting + 7 {
+		for i := range 3*concurrentLabels + 7 {
 			all = append(all, Labelled{links.Link(predicate, "a:", fmt.Sprintf("b:%d", i)), links.Label{Weight: float64(i) / 3, Anchor: fmt.Sprint("no. ", i)}})
 		}
 		var mu sync.Mutex
 		got := map[triple.Triple]links.Label{}
 		running, most := 0, 0
-		err := Note(t.Context(), all, func(_ context.Context, link triple.Triple, data []byte) error {
+		err := WriteLabels(t.Context(), all, func(_ context.Context, link triple.Triple, data []byte) error {
 			mu.Lock()
 			running++
 			most = max(most, running)
@@ -249,7 +249,7 @@ func TestNote(t *testing.T) {
 			got[link] = label
 			return err
 		})
-		if err != nil || len(got) != len(all) || most != noting {
+		if err != nil || len(got) != len(all) || most != concurrentLabels {
 			t.Errorf("%d of %d labels, %d at a time, %v", len(got), len(all), most, err)
 		}
 		for _, one := range all {
@@ -264,27 +264,27 @@ func TestNote(t *testing.T) {
 // goroutine continues.
 func TestNoteEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		all := make([]Labelled, 10*noting)
+		all := make([]Labelled, 10*concurrentLabels)
 		broken := errors.New("broken")
 		var calls atomic.Int32
-		err := Note(t.Context(), all, func(context.Context, triple.Triple, []byte) error {
+		err := WriteLabels(t.Context(), all, func(context.Context, triple.Triple, []byte) error {
 			time.Sleep(time.Millisecond) // of virtual time
 			if calls.Add(1) == 3 {
 				return broken
 			}
 			return nil
 		})
-		if n := calls.Load(); !errors.Is(err, broken) || n >= 5*noting {
+		if n := calls.Load(); !errors.Is(err, broken) || n >= 5*concurrentLabels {
 			t.Errorf("after %d calls: %v", n, err)
 		}
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()
 		calls.Store(0)
-		err = Note(ctx, all, func(context.Context, triple.Triple, []byte) error { calls.Add(1); return nil })
-		if !errors.Is(err, context.Canceled) || calls.Load() > noting {
+		err = WriteLabels(ctx, all, func(context.Context, triple.Triple, []byte) error { calls.Add(1); return nil })
+		if !errors.Is(err, context.Canceled) || calls.Load() > concurrentLabels {
 			t.Errorf("after the end, %d calls: %v", calls.Load(), err)
 		}
-		if err := Note(ctx, nil, nil); err != nil {
+		if err := WriteLabels(ctx, nil, nil); err != nil {
 			t.Errorf("no labels: %v", err)
 		}
 	})

@@ -185,7 +185,7 @@ func (k *Keeper) load(ctx context.Context) error {
 	}
 	switch err := k.readFiles(ctx, at); {
 	case err == nil:
-		k.Tell("the link graph was read", begun)
+		k.LogStep("the link graph was read", begun)
 	case ctx.Err() != nil:
 		return err
 	default:
@@ -219,7 +219,7 @@ func (k *Keeper) follow(ctx context.Context) error {
 				err = k.TakeIn(ctx, t)
 			}
 			if err != nil {
-				return k.behind(ctx, err)
+				return k.handleFeedError(ctx, err)
 			}
 		case w := <-k.Wishes:
 			w.done <- w.do(k)
@@ -243,9 +243,9 @@ func (k *Keeper) unfollow() {
 	}
 }
 
-// behind handles an error of the feed: if the feed no longer reaches back to the position, all
+// handleFeedError handles an error of the feed: if the feed no longer reaches back to the position, all
 // cells are dropped.
-func (k *Keeper) behind(ctx context.Context, err error) error {
+func (k *Keeper) handleFeedError(ctx context.Context, err error) error {
 	if !errors.Is(err, feed.ErrGone) && !errors.Is(err, feed.ErrPosition) {
 		return err
 	}

@@ -135,7 +135,7 @@ func (pl *Placer) Make(ctx context.Context, set derived.Partitions) error {
 		return k.install(ctx, parts, at)
 	})
 	if err == nil {
-		pl.Tell("cells of the link graph were built", begun)
+		pl.LogStep("cells of the link graph were built", begun)
 	}
 	return err
 }

@@ -54,7 +54,7 @@ func (l *Loader) LoadStores(ctx context.Context, s *state.State, need cell.Store
 		if ctx.Err() != nil {
 			return nil, context.Cause(ctx)
 		}
-		lacking := s.Lacks(need, set&s.Held)
+		lacking := s.Missing(need, set&s.Held)
 		if lacking == 0 {
 			return s, nil
 		}

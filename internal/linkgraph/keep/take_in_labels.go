@@ -68,14 +68,14 @@ func (a *applier) labelOf(ctx context.Context, src, dst string, known cell.Label
 		return known, err
 	}
 	defer r.Close()
-	note, err := r.Annotation(ctx, links.Link(a.Options.Predicate, src, dst), links.Application)
+	annotation, err := r.Annotation(ctx, links.Link(a.Options.Predicate, src, dst), links.Application)
 	switch {
 	case errors.Is(err, store.ErrUnavailable):
 		return known, nil
 	case err != nil:
 		return known, err
-	case note == nil:
+	case annotation == nil:
 		return cell.NoLabel, nil
 	}
-	return lists.DecodeLabel(note.Data)
+	return lists.DecodeLabel(annotation.Data)
 }

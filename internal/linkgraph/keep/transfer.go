@@ -48,11 +48,11 @@ type Exports struct {
 
 // export is one of them.
 type export struct {
-	id     uint64
-	asked  time.Time    // when a piece was asked for
-	state  *state.State // keeps the memory of the cells
-	chunks [][]byte
-	size   int
+	id        uint64
+	requested time.Time    // when a piece was asked for
+	state     *state.State // keeps the memory of the cells
+	chunks    [][]byte
+	size      int
 }
 
 // newExport returns the export of a held partition.
@@ -91,7 +91,7 @@ func (x *Exports) Piece(s *state.State, q *route.Query) (*route.Answer, error) {
 	x.mu.Lock()
 	defer x.mu.Unlock()
 	// 1. Drop those of machines that have not asked for a while. Make or find the export.
-	x.open = slices.DeleteFunc(x.open, func(e *export) bool { return time.Since(e.asked) > exportTimeout })
+	x.open = slices.DeleteFunc(x.open, func(e *export) bool { return time.Since(e.requested) > exportTimeout })
 	var e *export
 	if q.Most == 0 {
 		if q.Number >= machine.NumPartitions || !s.Held.Has(int(q.Number)) {
@@ -99,7 +99,7 @@ func (x *Exports) Piece(s *state.State, q *route.Query) (*route.Answer, error) {
 		}
 		e = newExport(s, int(q.Number))
 		x.next++
-		e.id, e.asked = x.next, time.Now()
+		e.id, e.requested = x.next, time.Now()
 		if x.open = append(x.open, e); len(x.open) > maxExports {
 			x.open = slices.Delete(x.open, 0, 1)
 		}
@@ -111,7 +111,7 @@ func (x *Exports) Piece(s *state.State, q *route.Query) (*route.Answer, error) {
 		e = x.open[at]
 	}
 	// 2. Copy the piece. The last one ends the export.
-	e.asked = time.Now()
+	e.requested = time.Now()
 	a := &route.Answer{Items: []uint64{e.id}, Number: uint64(e.size)}
 	offset := q.Spec.Seed
 	if offset > uint64(e.size) {
@@ -146,7 +146,7 @@ func (e *export) read(offset int) []byte {
 func (pl *Placer) fetch(ctx context.Context, from trie.MachineID, partition int, since feed.Position) (parts []*state.Part, at feed.Position, err error) {
 	// 1. Copy the export.
 	var data []byte
-	q := &route.Query{Kind: route.AskExport, Number: uint64(partition), At: since}
+	q := &route.Query{Kind: route.QueryExport, Number: uint64(partition), At: since}
 	for {
 		a, err := pl.Router.Send(ctx, from, q)
 		switch {

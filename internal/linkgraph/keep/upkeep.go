@@ -132,9 +132,9 @@ func (k *Keeper) rebase(r Rebuilt) error {
 	return d.Rebase(r.cell)
 }
 
-// Settle builds all cells again that have changes or pages without links, so that the cells alone are
+// RebuildAll builds all cells again that have changes or pages without links, so that the cells alone are
 // the graph, and returns them with the forward stores.
-func (k *Keeper) Settle() ([]*cell.Cell, error) {
+func (k *Keeper) RebuildAll() ([]*cell.Cell, error) {
 	k.Finish()
 	cells := make([]*cell.Cell, len(k.Parts))
 	for i, p := range k.Parts {

@@ -57,8 +57,8 @@ var ErrNoView = fmt.Errorf("%w: there is no view yet", store.ErrUnavailable)
 // MayPass reports whether a retry may help after an error, perhaps under another view.
 func MayPass(err error) bool { return derived.MayPass(err, links.ErrLoading) }
 
-// Tell logs a step, at info if it took more than a second, else at debug.
-func (m *Machine) Tell(what string, begun time.Time) {
+// LogStep logs a step, at info if it took more than a second, else at debug.
+func (m *Machine) LogStep(what string, begun time.Time) {
 	level, took := slog.LevelDebug, time.Since(begun)
 	if took > time.Second {
 		level = slog.LevelInfo

@@ -36,8 +36,8 @@ const (
 	idleInterval = time.Second
 )
 
-// told is what the other members have: the record of a version, under a view.
-type told struct {
+// published is what the other members have: the record of a version, under a view.
+type published struct {
 	view *view.View
 	jobRecord
 }
@@ -87,7 +87,7 @@ func (c *Coordinator) stepRanks(ctx context.Context, v *view.View) time.Duration
 // coordinate sends a tick and does the next step of the job.
 func (c *Coordinator) coordinate(ctx context.Context, v *view.View, others bool) time.Duration {
 	r := &c.Ranker.Ranks
-	answers := c.tick(ctx, c.Ranker.lacks())
+	answers := c.tick(ctx, c.Ranker.unfrozen())
 	r.mu.Lock()
 	record := r.record
 	r.mu.Unlock()
@@ -103,7 +103,7 @@ func (c *Coordinator) coordinate(ctx context.Context, v *view.View, others bool)
 		if all && len(scored) == len(answers) || record.Begun.IsZero() && all {
 			if others {
 				r.mu.Lock()
-				r.told = told{v, record}
+				r.told = published{v, record}
 				r.mu.Unlock()
 			}
 			return idleInterval
@@ -123,8 +123,8 @@ func (c *Coordinator) coordinate(ctx context.Context, v *view.View, others bool)
 	return wait
 }
 
-// lacks returns the partitions that no machine has frozen, as far as the last tick has shown.
-func (rk *Ranker) lacks() derived.Partitions {
+// unfrozen returns the partitions that no machine has frozen, as far as the last tick has shown.
+func (rk *Ranker) unfrozen() derived.Partitions {
 	r := &rk.Ranks
 	r.mu.Lock()
 	defer r.mu.Unlock()

@@ -83,11 +83,11 @@ func (c *Coordinator) collect(record *jobRecord, have []trie.MachineID, answers 
 func (rk *Ranker) lacksScores() bool {
 	rk.Ranks.mu.Lock()
 	defer rk.Ranks.mu.Unlock()
-	return !rk.Ranks.lacking().Begun.IsZero()
+	return !rk.Ranks.missingJob().Begun.IsZero()
 }
 
-// lacking returns the job whose scores must be copied, if there is one. The lock must be held.
-func (r *ranks) lacking() scoredJob {
+// missingJob returns the job whose scores must be copied, if there is one. The lock must be held.
+func (r *ranks) missingJob() scoredJob {
 	switch {
 	case r.record.Job.State == stateRunning && r.record.Gathered && r.next == nil && !r.scored.Begun.Equal(r.record.Begun):
 		return scoredJob{r.record.Begun, r.record.Options, r.record.Job}
@@ -100,7 +100,7 @@ func (r *ranks) lacking() scoredJob {
 // copyScores copies scores that this machine lacks from another one.
 func (rk *Ranker) copyScores(ctx context.Context, members []trie.MachineID) error {
 	rk.Ranks.mu.Lock()
-	job := rk.Ranks.lacking()
+	job := rk.Ranks.missingJob()
 	rk.Ranks.mu.Unlock()
 	err := errors.New("no other machine has the scores of PageRank")
 	for _, m := range members {

@@ -284,7 +284,7 @@ func (rk *Ranker) readRanks() {
 	switch {
 	case errors.Is(err, fs.ErrNotExist):
 		return
-	case job != nil && !rk.RankFiles.own(job):
+	case job != nil && !rk.RankFiles.isOwn(job):
 		rk.Log.Warn("a PageRank of another store or predicate is left alone", "file", rk.Path(JobFile))
 		rk.RankFiles.removeSaved(JobFile)
 		return
@@ -323,7 +323,7 @@ func (rk *Ranker) readScores() *savedJob {
 	if err == nil {
 		found, err = OpenScores(j, cells)
 	}
-	if err != nil || !rk.RankFiles.own(j) {
+	if err != nil || !rk.RankFiles.isOwn(j) {
 		rk.Log.Warn("the scores of the last PageRank are of no use: start it again", "file", rk.Path(ScoresFile), "error", err)
 		return nil
 	}
@@ -336,7 +336,7 @@ func (rk *Ranker) readScores() *savedJob {
 	return j
 }
 
-// own reports whether a file is of this store and predicate.
-func (f *rankFiles) own(j *savedJob) bool {
+// isOwn reports whether a file is of this store and predicate.
+func (f *rankFiles) isOwn(j *savedJob) bool {
 	return j.Store == f.Node.MachineID().String() && j.Predicate == f.Options.Predicate
 }

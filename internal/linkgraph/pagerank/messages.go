@@ -126,8 +126,8 @@ func (c *Coordinator) HandleRanks() {
 	})
 }
 
-// askJob sends a request to another member.
-func (c *Coordinator) askJob(ctx context.Context, to trie.MachineID, q *jobRequest) (*jobAnswer, error) {
+// requestJob sends a request to another member.
+func (c *Coordinator) requestJob(ctx context.Context, to trie.MachineID, q *jobRequest) (*jobAnswer, error) {
 	body, err := json.Marshal(q)
 	if err != nil {
 		return nil, err
@@ -170,7 +170,7 @@ func (c *Coordinator) answerJob(ctx context.Context, from trie.MachineID, q *job
 	a := &jobAnswer{}
 	if q.Kind == jobShow {
 		// A coordinator that has just joined may not know of the job yet.
-		if err := c.askOthers(ctx); err != nil {
+		if err := c.fetchRecord(ctx); err != nil {
 			return nil, peer.Refuse(peer.CodeUnavailable, 0, "%v", err)
 		}
 	} else if err := c.carryOut(ctx, q); err != nil {
@@ -235,7 +235,7 @@ func (c *Coordinator) tick(ctx context.Context, lacks derived.Partitions) map[tr
 		defer mu.Unlock()
 		answers[m] = a
 	}
-	var asking sync.WaitGroup
+	var requests sync.WaitGroup
 	own := c.Ranker.member(lacks)
 	q := &jobRequest{Kind: jobTick, Record: own.Record, Lacks: lacks}
 	for _, m := range c.Ranker.rankMembers() {
@@ -244,13 +244,13 @@ func (c *Coordinator) tick(ctx context.Context, lacks derived.Partitions) map[tr
 			continue
 		}
 		set(m, nil)
-		asking.Go(func() {
-			if a, err := c.askJob(ctx, m, q); err == nil {
+		requests.Go(func() {
+			if a, err := c.requestJob(ctx, m, q); err == nil {
 				set(m, a)
 			}
 		})
 	}
-	asking.Wait()
+	requests.Wait()
 	// 2. A newer record is one of an earlier coordinator.
 	for _, a := range answers {
 		if a != nil && a.Record != nil {
@@ -305,7 +305,7 @@ func (rk *Ranker) answerScores(q *scoresRequest) (*scoresAnswer, error) {
 		return nil, peer.Refuse(peer.CodeUnavailable, 0, "there are no scores of this job")
 	}
 	a := &scoresAnswer{}
-	pages, values := s.after(uid.UID(q.after), scoresPiece)
+	pages, values := s.nextPages(uid.UID(q.after), scoresPiece)
 	a.pages, a.scores = pages, make([]byte, 0, 8*len(values))
 	for _, v := range values {
 		a.scores = binary.LittleEndian.AppendUint64(a.scores, math.Float64bits(v))

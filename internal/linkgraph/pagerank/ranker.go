@@ -75,7 +75,7 @@ type ranks struct {
 	storing context.CancelCauseFunc // ends the goroutine that stores scores
 	// reopened is set if the job is one of the last process.
 	reopened bool
-	told     told // what the other members have
+	told     published // what the other members have
 
 	AfterRound func(rank.Round) // for tests: a term calls it after each round
 }
@@ -121,8 +121,8 @@ func (r *jobRecord) compare(o *jobRecord) int {
 // active reports whether the job has not ended.
 func (r *jobRecord) active() bool { return r.Job.State == stateRunning || r.Job.State == StateStoring }
 
-// of returns the partitions of a machine.
-func (r *jobRecord) of(m trie.MachineID) (set derived.Partitions) {
+// partitionsOf returns the partitions of a machine.
+func (r *jobRecord) partitionsOf(m trie.MachineID) (set derived.Partitions) {
 	for i, machine := range r.Machines {
 		if machine == m {
 			set = set.With(i)
@@ -217,7 +217,7 @@ func (c *Coordinator) PageRank(ctx context.Context) (links.PageRankJob, error) {
 	for tries := 1; ; tries++ {
 		// 1. The coordinator knows more of a job that has not ended, and of one that this machine
 		// may have missed because it has just joined.
-		failed := c.askOthers(waiting)
+		failed := c.fetchRecord(waiting)
 		r.mu.Lock()
 		none, job := r.record.Begun.IsZero(), r.job()
 		r.mu.Unlock()
@@ -234,8 +234,8 @@ func (c *Coordinator) PageRank(ctx context.Context) (links.PageRankJob, error) {
 	}
 }
 
-// askOthers gets the record of the coordinator if this machine's may be an older one.
-func (c *Coordinator) askOthers(ctx context.Context) error {
+// fetchRecord gets the record of the coordinator if this machine's may be an older one.
+func (c *Coordinator) fetchRecord(ctx context.Context) error {
 	r := &c.Ranker.Ranks
 	v, members := c.Node.View(), c.Ranker.rankMembers()
 	r.mu.Lock()
@@ -261,7 +261,7 @@ func (c *Coordinator) askOthers(ctx context.Context) error {
 	// 2. The others ask it.
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
-	a, err := c.askJob(ctx, members[0], &jobRequest{Kind: jobShow})
+	a, err := c.requestJob(ctx, members[0], &jobRequest{Kind: jobShow})
 	if err == nil && a.Record != nil {
 		c.Ranker.adopt(*a.Record)
 	}
@@ -291,7 +291,7 @@ func (c *Coordinator) atCoordinator(ctx context.Context, q *jobRequest) error {
 			err = c.carryOut(ctx, q)
 		default:
 			var a *jobAnswer
-			if a, err = c.askJob(ctx, members[0], q); err == nil {
+			if a, err = c.requestJob(ctx, members[0], q); err == nil {
 				err = a.err()
 			}
 			if err == nil && a.Record != nil {

@@ -102,9 +102,9 @@ func (s *Scores) get(u uid.UID) (float64, bool) {
 	return s.of[i][page], true
 }
 
-// after returns the next pages of one group behind a page, at most n, and their scores. There are
+// nextPages returns the next pages of one group behind a page, at most n, and their scores. There are
 // none behind the last page.
-func (s *Scores) after(u uid.UID, n int) (pages []uid.UID, values []float64) {
+func (s *Scores) nextPages(u uid.UID, n int) (pages []uid.UID, values []float64) {
 	if u == 1<<64-1 {
 		return nil, nil
 	}
@@ -130,7 +130,7 @@ func (s *Scores) Batches() iter.Seq2[[]uid.UID, []float64] {
 		const batch = 1 << 12
 		last := uid.UID(0)
 		for {
-			pages, values := s.after(last, batch)
+			pages, values := s.nextPages(last, batch)
 			if len(pages) == 0 || !yield(pages, values) {
 				return
 			}

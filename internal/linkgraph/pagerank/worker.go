@@ -99,7 +99,7 @@ func (rk *Ranker) tryFreeze(ctx context.Context, set derived.Partitions) (cells 
 		if held = !k.Hold.IsZero(); held {
 			return nil
 		}
-		all, err := k.Settle()
+		all, err := k.RebuildAll()
 		for _, c := range all {
 			if i := machine.PartitionOf(c.Range().First); set.Has(i) {
 				cells[i] = append(cells[i], c)
@@ -151,7 +151,7 @@ func (rk *Ranker) startTerm() {
 		before = r.term.ended
 	}
 	r.endTerm()
-	set := r.record.of(rk.Node.MachineID())
+	set := r.record.partitionsOf(rk.Node.MachineID())
 	if set == 0 || set&^r.frozen.set() != 0 {
 		return
 	}

@@ -36,8 +36,8 @@ func NewHosts(find func([]uid.Extent) (map[uid.Extent]string, error)) *Hosts {
 	return &Hosts{seed: maphash.MakeSeed(), Find: find, Of: map[uid.Extent]hostOf{}}
 }
 
-// knows reports whether the host of an extent is known.
-func (h *Hosts) knows(e uid.Extent) bool {
+// isKnown reports whether the host of an extent is known.
+func (h *Hosts) isKnown(e uid.Extent) bool {
 	h.Mu.RLock()
 	defer h.Mu.RUnlock()
 	_, known := h.Of[e]
@@ -46,7 +46,7 @@ func (h *Hosts) knows(e uid.Extent) bool {
 
 // Add adds the host of an extent from the URL of one of its pages.
 func (h *Hosts) Add(e uid.Extent, url []byte) {
-	if !h.knows(e) {
+	if !h.isKnown(e) {
 		h.addKey(e, weburl.HostKey(string(url)))
 	}
 }
@@ -157,7 +157,7 @@ func (h *Hosts) AddHosts(ctx context.Context, v *delta.View) error {
 		ghosts := c.Ghosts(d)
 		for i := range uint32(ghosts.Len()) {
 			if e := ghosts.UID(i).Extent(); e != last {
-				if last = e; !h.knows(e) {
+				if last = e; !h.isKnown(e) {
 					missing[e] = true
 				}
 			}

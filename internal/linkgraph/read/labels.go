@@ -89,7 +89,7 @@ func (rd *Reader) forwardLabels(ctx context.Context, pages []uid.UID) (l rank.Li
 			return s.Labels(ctx, route.Pick(pages, items))
 		},
 		Query: func(items []int) *route.Query {
-			return &route.Query{Kind: route.AskLabels, Pages: route.Pick(pages, items)}
+			return &route.Query{Kind: route.QueryLabels, Pages: route.Pick(pages, items)}
 		},
 		Parse: func(a *route.Answer) ([]links.Label, error) { return route.ParseLabels(a.Texts) },
 	})
@@ -141,7 +141,7 @@ func (rd *Reader) linkLabels(ctx context.Context, sources, targets []uid.UID) ([
 			return route.Singles(labels), err
 		},
 		Query: func(items []int) *route.Query {
-			return &route.Query{Kind: route.AskLinkLabels, Pages: route.Pick(sources, items), Set: route.Pick(targets, items)}
+			return &route.Query{Kind: route.QueryLinkLabels, Pages: route.Pick(sources, items), Set: route.Pick(targets, items)}
 		},
 		Parse: func(a *route.Answer) ([]links.Label, error) { return route.ParseLabels(a.Texts) },
 	})

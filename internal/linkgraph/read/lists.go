@@ -43,7 +43,7 @@ func linksRequest(ctx context.Context, d links.Direction, pages []uid.UID, bound
 	r := route.Request[uid.UID]{
 		N: len(pages), Of: state.OfPages(pages), Size: route.PageSize, Cut: true, Bounded: bounded, Most: most,
 		Query: func(items []int) *route.Query {
-			return &route.Query{Kind: route.AskLinks, Direction: d, Pages: route.Pick(pages, items)}
+			return &route.Query{Kind: route.QueryLinks, Direction: d, Pages: route.Pick(pages, items)}
 		},
 		Parse: route.ParseUIDs,
 	}
@@ -91,7 +91,7 @@ func (rd *Reader) Degrees(ctx context.Context, d links.Direction, pages []uid.UI
 			return route.Singles(degrees), err
 		},
 		Query: func(items []int) *route.Query {
-			return &route.Query{Kind: route.AskDegrees, Direction: d, Pages: route.Pick(pages, items)}
+			return &route.Query{Kind: route.QueryDegrees, Direction: d, Pages: route.Pick(pages, items)}
 		},
 		Parse: func(a *route.Answer) ([]int, error) { return route.NumbersOf[int](a.Items), nil },
 	})

@@ -37,7 +37,7 @@ func (rd *Reader) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 				return route.Singles(uids), err
 			},
 			Query: func(items []int) *route.Query {
-				return &route.Query{Kind: route.AskUIDs, URLs: route.Pick(urls, items)}
+				return &route.Query{Kind: route.QueryUIDs, URLs: route.Pick(urls, items)}
 			},
 			Parse: route.ParseUIDs,
 		})
@@ -82,7 +82,7 @@ func (rd *Reader) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 				return route.Singles(urls), err
 			},
 			Query: func(items []int) *route.Query {
-				return &route.Query{Kind: route.AskURLs, Pages: route.Pick(pages, items)}
+				return &route.Query{Kind: route.QueryURLs, Pages: route.Pick(pages, items)}
 			},
 			Parse: func(a *route.Answer) ([]string, error) { return a.Texts, nil },
 		})
@@ -131,7 +131,7 @@ func (rd *Reader) Pages(ctx context.Context, after uid.UID, n int) (pages []uid.
 					return l, err
 				},
 				Query: func([]int) *route.Query {
-					return &route.Query{Kind: route.AskPages, Number: uint64(p), Pages: []uid.UID{after}, Most: uint64(n - len(pages))}
+					return &route.Query{Kind: route.QueryPages, Number: uint64(p), Pages: []uid.UID{after}, Most: uint64(n - len(pages))}
 				},
 				Parse: route.ParseUIDs,
 			})

@@ -62,7 +62,7 @@ func (rd *Reader) SampleLinks(ctx context.Context, d links.Direction, pages []ui
 			return rd.Sampler.sampleAll(ctx, s, d, route.Pick(pages, items), spec)
 		},
 		Query: func(items []int) *route.Query {
-			return &route.Query{Kind: route.AskSample, Direction: d, Spec: spec, Pages: route.Pick(pages, items)}
+			return &route.Query{Kind: route.QuerySample, Direction: d, Spec: spec, Pages: route.Pick(pages, items)}
 		},
 		Parse: route.ParseUIDs,
 	})

@@ -41,14 +41,14 @@ func (rd *Reader) Stats(ctx context.Context) (links.Stats, error) {
 			return OnFirst(part{rd.Node.MachineID().String(), stats}, len(items)), err
 		},
 		Query: func(items []int) *route.Query {
-			return &route.Query{Kind: route.AskStats, Number: uint64(derived.Partitions(0).With(items...))}
+			return &route.Query{Kind: route.QueryStats, Number: uint64(derived.Partitions(0).With(items...))}
 		},
 		Parse: func(a *route.Answer) ([]part, error) {
 			p := part{}
 			if len(a.Texts) == 1 {
 				p.machine = a.Texts[0]
 			}
-			return []part{p}, a.Into(&p.stats)
+			return []part{p}, a.Decode(&p.stats)
 		},
 	})
 	if err != nil {
@@ -137,7 +137,7 @@ func (rd *Reader) fetchEpoch(ctx context.Context) (uint64, error) {
 		}
 		return rd.Board.EpochOf(s), nil
 	}
-	a, err := rd.Router.Send(ctx, v.Members[first].ID, &route.Query{Kind: route.AskEpoch, At: at})
+	a, err := rd.Router.Send(ctx, v.Members[first].ID, &route.Query{Kind: route.QueryEpoch, At: at})
 	if err != nil {
 		return 0, err
 	}

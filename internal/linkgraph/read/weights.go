@@ -24,7 +24,7 @@ import (
 // the bytes of the answer.
 func (rd *Reader) WeightsWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[rank.WeightedLink], err error) {
 	pages := set.UIDs()
-	return gatherWithin(ctx, rd.Router, set, &route.Query{Kind: route.AskWeights, Spec: sample.Spec{Class: class}, Set: pages},
+	return gatherWithin(ctx, rd.Router, set, &route.Query{Kind: route.QueryWeights, Spec: sample.Spec{Class: class}, Set: pages},
 		func(s *state.State) (rank.Lists[rank.WeightedLink], error) {
 			return rd.Sampler.WeightsWithin(ctx, s, set, class)
 		},

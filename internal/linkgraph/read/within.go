@@ -23,7 +23,7 @@ import (
 // links of its own pages.
 func (rd *Reader) LinksWithin(ctx context.Context, set *rank.Set, class sample.Class) (l rank.Lists[uint32], err error) {
 	pages := set.UIDs()
-	return gatherWithin(ctx, rd.Router, set, &route.Query{Kind: route.AskWithin, Spec: sample.Spec{Class: class}, Set: pages},
+	return gatherWithin(ctx, rd.Router, set, &route.Query{Kind: route.QueryWithin, Spec: sample.Spec{Class: class}, Set: pages},
 		func(s *state.State) (rank.Lists[uint32], error) { return rd.Sampler.LinksWithin(ctx, s, set, class) },
 		func(a *route.Answer) ([]uint32, error) { return parseWithin(a, len(pages)) })
 }

@@ -103,7 +103,7 @@ func Gather[T any](ctx context.Context, g *Router, r Request[T]) (rank.Lists[T],
 func answerOf[T any](ctx, waiting context.Context, g *Router, at feed.Position, m trie.MachineID, items []int, r *Request[T]) (lists rank.Lists[T], n int, err error) {
 	// 1. Another machine refuses if it lacks a partition.
 	if m != g.Node.MachineID() {
-		return askPieces(ctx, g, at, m, items, r)
+		return queryPieces(ctx, g, at, m, items, r)
 	}
 	// 2. This machine may have dropped a partition meanwhile.
 	s, err := g.Board.Await(waiting, at)

@@ -20,7 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
-// MethodAsk is the method of all messages: a query and its answer. A query is
+// MethodQuery is the method of all messages: a query and its answer. A query is
 //
 //	kind, direction, mode, class 1 byte each; position as text; uvarints n, seed, most, number, after;
 //	numbers: pages; strings: URLs; numbers: a set of pages; bytes
@@ -30,35 +30,35 @@ import (
 //	numbers: ends of lists; numbers: their items; strings: texts; uvarints number, more; bytes
 //
 // An answer has the lists of a prefix of the items of its query, see pieces.go. Numbers are their count and, for each, its difference to the one before as a signed varint.
-const MethodAsk = "links/ask"
+const MethodQuery = "links/ask"
 
-// askKind is what a query requests.
-type askKind byte
+// queryKind is what a query requests.
+type queryKind byte
 
 const (
-	AskLinks      askKind = iota // the lists of pages, with at most most links if that is not 0
-	AskDegrees                   // their lengths, as one list
-	AskSample                    // samples of them, by the spec
-	AskLabels                    // their labels
-	AskWithin                    // the links of pages among a set, as numbers in it
-	AskUIDs                      // the UIDs of URLs, as one list
-	AskURLs                      // the URLs of pages
-	AskPages                     // the next n pages after one in a partition
-	AskStats                     // the sizes of partitions, as JSON
-	AskEpoch                     // the epoch of the graph
-	AskHeld                      // the set of partitions that the machine holds
-	AskAssign                    // the UIDs of URLs, new ones too; number is that of new ones
-	AskReplace                   // changes of links that depend on the present ones, as JSON
-	AskExport                    // a piece of a partition
-	AskAnnotated                 // 1 if the machine has annotations
-	AskWeights                   // as askWithin, with the weights of the links
-	AskLinkLabels                // the labels of links from pages to those of the set, one each
-	AskStores                    // the stores in memory, after number was requested and most relinquished, as JSON
+	QueryLinks      queryKind = iota // the lists of pages, with at most most links if that is not 0
+	QueryDegrees                     // their lengths, as one list
+	QuerySample                      // samples of them, by the spec
+	QueryLabels                      // their labels
+	QueryWithin                      // the links of pages among a set, as numbers in it
+	QueryUIDs                        // the UIDs of URLs, as one list
+	QueryURLs                        // the URLs of pages
+	QueryPages                       // the next n pages after one in a partition
+	QueryStats                       // the sizes of partitions, as JSON
+	QueryEpoch                       // the epoch of the graph
+	QueryHeld                        // the set of partitions that the machine holds
+	QueryAssign                      // the UIDs of URLs, new ones too; number is that of new ones
+	QueryReplace                     // changes of links that depend on the present ones, as JSON
+	QueryExport                      // a piece of a partition
+	QueryAnnotated                   // 1 if the machine has annotations
+	QueryWeights                     // as askWithin, with the weights of the links
+	QueryLinkLabels                  // the labels of links from pages to those of the set, one each
+	QueryStores                      // the stores in memory, after number was requested and most relinquished, as JSON
 )
 
 // Query is a request to a machine. It is answered when the machine has reached the position.
 type Query struct {
-	Kind      askKind
+	Kind      queryKind
 	Direction links.Direction
 	Spec      sample.Spec
 	At        feed.Position
@@ -220,8 +220,8 @@ func AnswerJSON[T any](value T, err error) (*Answer, error) {
 	return &Answer{Data: data}, err
 }
 
-// Into is the reverse of answerJSON.
-func (a *Answer) Into(value any) error {
+// Decode is the reverse of answerJSON.
+func (a *Answer) Decode(value any) error {
 	if err := json.Unmarshal(a.Data, value); err != nil {
 		return fmt.Errorf("%w: %w", peer.ErrMessage, err)
 	}

@@ -26,9 +26,9 @@ func fit(items []int, size func(i int) int, most int) (n int) {
 	return n
 }
 
-// askPieces returns the lists of the first n items from another machine, in pieces. n is less than
+// queryPieces returns the lists of the first n items from another machine, in pieces. n is less than
 // their number only if a prefix will do, or with an error: another machine may have the rest then.
-func askPieces[T any](ctx context.Context, g *Router, at feed.Position, m trie.MachineID, items []int, r *Request[T]) (lists rank.Lists[T], n int, err error) {
+func queryPieces[T any](ctx context.Context, g *Router, at feed.Position, m trie.MachineID, items []int, r *Request[T]) (lists rank.Lists[T], n int, err error) {
 	after := uint64(0) // the last UID of a list of which lists has a part
 	whole := 0         // items of lists in whole lists
 	share := r.Share(items)

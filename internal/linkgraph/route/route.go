@@ -27,7 +27,7 @@ func (r *Router) Annotated(ctx context.Context) bool {
 		if m.ID == r.Node.MachineID() {
 			continue
 		}
-		if a, err := r.Send(ctx, m.ID, &Query{Kind: AskAnnotated}); err != nil || a.Number > 0 {
+		if a, err := r.Send(ctx, m.ID, &Query{Kind: QueryAnnotated}); err != nil || a.Number > 0 {
 			return true
 		}
 	}
@@ -45,7 +45,7 @@ type Router struct {
 // NewRouter returns the router of a graph.
 func NewRouter(m *machine.Machine, b *state.Board) *Router {
 	return &Router{m, derived.NewPeers(m.Member, derived.Questions{
-		Method: MethodAsk, Held: peer.Encode(64, (&Query{Kind: AskHeld}).Fields), ParseHeld: parseHeld,
+		Method: MethodQuery, Held: peer.Encode(64, (&Query{Kind: QueryHeld}).Fields), ParseHeld: parseHeld,
 		Full: func() error {
 			if full := b.Full.Load(); full != nil {
 				return *full
@@ -69,7 +69,7 @@ const CopyTimeout = 30 * time.Second
 // Send asks another machine.
 func (r *Router) Send(ctx context.Context, to trie.MachineID, q *Query) (*Answer, error) {
 	timeout := time.Duration(0)
-	if q.Kind == AskExport {
+	if q.Kind == QueryExport {
 		timeout = CopyTimeout
 	}
 	body, err := r.Call(ctx, to, peer.Encode(64+10*(len(q.Pages)+len(q.Set)), q.Fields), timeout)

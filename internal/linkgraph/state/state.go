@@ -129,8 +129,8 @@ func (s *State) With(ctx context.Context, need cell.Stores, n int, of func(i int
 	return s.Loader.LoadStores(ctx, s, need, set, true)
 }
 
-// Lacks returns the partitions of a set whose parts do not have some stores in memory.
-func (s *State) Lacks(need cell.Stores, set derived.Partitions) (lacking derived.Partitions) {
+// Missing returns the partitions of a set whose parts do not have some stores in memory.
+func (s *State) Missing(need cell.Stores, set derived.Partitions) (lacking derived.Partitions) {
 	for i, v := range s.Views {
 		if of := machine.PartitionOf(s.Parts[i].First); set.Has(of) && !v.Cell().Stores().Has(need) {
 			lacking = lacking.With(of)

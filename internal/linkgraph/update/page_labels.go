@@ -54,7 +54,7 @@ func (w *Writer) labelPages(ctx context.Context, changes []links.Change, result 
 			labels = append(labels, edits.Labelled{Triple: links.UIDTriple(url, named[url]), Label: last[url]})
 		}
 	}
-	if err := edits.Note(ctx, labels, w.annotate); err != nil {
+	if err := edits.WriteLabels(ctx, labels, w.annotate); err != nil {
 		return nil, fmt.Errorf("label pages: %w", err)
 	}
 	return slices.DeleteFunc(slices.Clone(changes), isLabel), nil

@@ -37,9 +37,9 @@ func (w *Writer) prefix(c *links.Change, inUse, size int) (n, bytes int) {
 	return n, bytes
 }
 
-// together returns the number of changes, from the first one on, that fit into one change of the
+// fittingPrefix returns the number of changes, from the first one on, that fit into one change of the
 // store; 0 if the first one alone does not.
-func (w *Writer) together(changes []links.Change) (n int) {
+func (w *Writer) fittingPrefix(changes []links.Change) (n int) {
 	for total, size := 0, 0; n < len(changes); n++ {
 		fits, bytes := w.prefix(&changes[n], total, size)
 		if fits < len(changes[n].Targets) || n > 0 && size+bytes > w.Options.MessageBytes {

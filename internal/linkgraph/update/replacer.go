@@ -87,7 +87,7 @@ func (r *Replacer) replaceAt(ctx context.Context, m trie.MachineID, h Hold, chan
 	if err := encoder.Encode(changes); err != nil {
 		return err
 	}
-	a, err := r.router.Send(ctx, m, &route.Query{Kind: route.AskReplace, Number: h.Token, Most: uint64(h.Step), Data: data.Bytes()})
+	a, err := r.router.Send(ctx, m, &route.Query{Kind: route.QueryReplace, Number: h.Token, Most: uint64(h.Step), Data: data.Bytes()})
 	if err != nil {
 		return err
 	}
@@ -198,7 +198,7 @@ func (r *Replacer) Update(ctx context.Context, changes []links.Change) (result l
 		return result, err
 	}
 	for len(changes) > 0 {
-		n := r.writer.together(changes)
+		n := r.writer.fittingPrefix(changes)
 		if n == 0 {
 			if err := r.updateLong(ctx, &changes[0], &result); err != nil {
 				return result, err

@@ -61,7 +61,7 @@ func (w *Writer) updateHere(ctx context.Context, changes []links.Change, result 
 	}
 	result.Added += done.Added
 	result.Deleted += done.Deleted
-	return edits.Note(ctx, labels, w.annotate)
+	return edits.WriteLabels(ctx, labels, w.annotate)
 }
 
 // annotate sets the label of a triple, or removes it if label is nil. It retries while a machine of

@@ -27,16 +27,16 @@ func (l *Log) Starts(machine trie.MachineID, epoch, after uint64) (starts []Star
 		if id.Machine != machine {
 			continue
 		}
-		if at := s.behind(triple.Stamp{Epoch: epoch, Sequence: after}); at < len(s.blocks) && s.hasFrom(at, epoch) {
-			starts = append(starts, Start{id, s.from(at)})
+		if at := s.blockBehind(triple.Stamp{Epoch: epoch, Sequence: after}); at < len(s.blocks) && s.hasFrom(at, epoch) {
+			starts = append(starts, Start{id, s.firstBatch(at)})
 		}
 	}
 	slices.SortFunc(starts, func(a, b Start) int { return cmp.Compare(a.Stream.Incarnation, b.Stream.Incarnation) })
 	return starts
 }
 
-// behind returns the first block with a greater stamp.
-func (s *stream) behind(stamp triple.Stamp) int {
+// blockBehind returns the first block with a greater stamp.
+func (s *stream) blockBehind(stamp triple.Stamp) int {
 	return sort.Search(len(s.blocks), func(i int) bool { return stamp.Less(s.blocks[i].stamp) })
 }
 
@@ -46,8 +46,8 @@ func (s *stream) hasFrom(at int, epoch uint64) bool {
 	return s.blocks[at].first <= epoch
 }
 
-// from returns the first batch of a block.
-func (s *stream) from(at int) uint64 {
+// firstBatch returns the first batch of a block.
+func (s *stream) firstBatch(at int) uint64 {
 	if at == 0 {
 		return s.trimmed + 1
 	}
@@ -65,11 +65,11 @@ func (l *Log) Epoch(epoch uint64) (sequencers []trie.MachineID, next uint64) {
 	next = NoEpoch
 	for id, s := range l.streams {
 		// 1. The first block with a stamp of the epoch or a later one.
-		if at := s.behind(triple.Stamp{Epoch: epoch}); at < len(s.blocks) && s.hasFrom(at, epoch) {
+		if at := s.blockBehind(triple.Stamp{Epoch: epoch}); at < len(s.blocks) && s.hasFrom(at, epoch) {
 			sequencers = append(sequencers, id.Machine)
 		}
 		// 2. The first block with a stamp of a later epoch.
-		if at := s.behind(triple.Stamp{Epoch: epoch, Sequence: math.MaxUint64}); at < len(s.blocks) {
+		if at := s.blockBehind(triple.Stamp{Epoch: epoch, Sequence: math.MaxUint64}); at < len(s.blocks) {
 			next = min(next, max(s.blocks[at].first, epoch+1))
 		}
 	}

@@ -47,8 +47,8 @@ func (r *lateRows) add(row late) {
 	r.byBatch.Set(row)
 }
 
-// of returns the rows of the batches from and to of a stream, and of those between.
-func (r *lateRows) of(id Stream, from, to uint64) (rows []late) {
+// rowsBetween returns the rows of the batches from and to of a stream, and of those between.
+func (r *lateRows) rowsBetween(id Stream, from, to uint64) (rows []late) {
 	r.byBatch.Ascend(late{stream: id, number: from}, func(row late) bool {
 		if row.stream != id || row.number > to {
 			return false
@@ -66,9 +66,9 @@ func (r *lateRows) remove(to *pebble.Batch, row late) error {
 	return to.Delete(oldKey(row), nil)
 }
 
-// Late returns up to most batches with operations of an epoch that were sent in a later one,
+// LateStarts returns up to most batches with operations of an epoch that were sent in a later one,
 // ascending, behind a batch; the zero Start is before all.
-func (l *Log) Late(epoch uint64, after Start, most int) (starts []Start) {
+func (l *Log) LateStarts(epoch uint64, after Start, most int) (starts []Start) {
 	l.mu.Lock()
 	defer l.mu.Unlock()
 	from := late{epoch: epoch, stream: after.Stream, number: after.Number + 1}
@@ -86,7 +86,7 @@ func (l *Log) Late(epoch uint64, after Start, most int) (starts []Start) {
 func (l *Log) Forgotten(to *pebble.Batch, id Stream, number uint64) error {
 	l.mu.Lock()
 	defer l.mu.Unlock()
-	for _, row := range l.late.of(id, number, number) {
+	for _, row := range l.late.rowsBetween(id, number, number) {
 		if err := l.late.remove(to, row); err != nil {
 			return err
 		}

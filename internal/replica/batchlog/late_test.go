@@ -50,7 +50,7 @@ func TestLateRows(t *testing.T) {
 			}
 			most := 1 + rng.IntN(20)
 			for after := (Start{}); ; after = got[len(got)-1] {
-				page := l.Late(epoch, after, most)
+				page := l.LateStarts(epoch, after, most)
 				if got = append(got, page...); len(page) < most {
 					break
 				}

@@ -54,7 +54,7 @@ func (l *Log) trimFirst(to *pebble.Batch, id Stream, s *stream) error {
 	l.bytes = max(l.bytes-b.bytes, 0)
 	s.trimmed, s.stamp = b.last, b.stamp
 	before := l.lateTrimmed
-	for _, row := range l.late.of(id, 0, b.last) {
+	for _, row := range l.late.rowsBetween(id, 0, b.last) {
 		l.lateTrimmed = max(l.lateTrimmed, row.epoch)
 		if err := l.late.remove(to, row); err != nil {
 			return err

@@ -112,10 +112,10 @@ func (c Caller) MayOperate() bool { return c.operator }
 func (t Tokens) Caller(r *http.Request) Caller {
 	// 1. What the token is.
 	sum, ok := given(r)
-	if t.users != nil && !(ok && (among(t.clients, sum) || among(t.operators, sum))) {
+	if t.users != nil && !(ok && (containsSum(t.clients, sum) || containsSum(t.operators, sum))) {
 		return Caller{kind: Anonymous} // of an open endpoint
 	}
-	proven := ok && among(t.operators, sum)
+	proven := ok && containsSum(t.operators, sum)
 	operator := len(t.operators) == 0 || proven
 	kind := Anonymous
 	switch {
@@ -137,7 +137,7 @@ func (t Tokens) Caller(r *http.Request) Caller {
 			c.application = &t.applications[i]
 		}
 	}
-	c.all = c.application == nil && among(t.operators, sum)
+	c.all = c.application == nil && containsSum(t.operators, sum)
 	return c
 }
 

@@ -66,7 +66,7 @@ func (t Tokens) needed() bool { return len(t.clients) > 0 || t.users != nil }
 // is that of a user whose token is valid, but names nobody, or empty.
 func (t Tokens) Identify(r *http.Request, operator bool) (Caller, error) {
 	sum, ok := given(r)
-	if t.users == nil || ok && (among(t.clients, sum) || among(t.operators, sum)) {
+	if t.users == nil || ok && (containsSum(t.clients, sum) || containsSum(t.operators, sum)) {
 		if err := t.check(r, operator); err != nil {
 			return Caller{}, err
 		}
@@ -93,14 +93,14 @@ func (t Tokens) check(r *http.Request, operator bool) error {
 	}
 	header := r.Header.Get("Authorization")
 	sum, ok := given(r)
-	if ok && among(all, sum) {
+	if ok && containsSum(all, sum) {
 		return nil
 	}
 	message := "the token is not this node's"
 	switch {
 	case header == "":
 		message = "this node wants a token: Authorization: Bearer TOKEN, or Basic with the token as password"
-	case operator && among(t.clients, sum):
+	case operator && containsSum(t.clients, sum):
 		message = "this is for operators, and needs the token of --operator-token-file"
 	}
 	return unauthorized(r, message)
@@ -127,7 +127,7 @@ func given(r *http.Request) (sum tokenSum, ok bool) {
 	return sha256.Sum256([]byte(strings.TrimSpace(text))), strings.EqualFold(scheme, "Bearer")
 }
 
-func among(all []tokenSum, sum tokenSum) bool {
+func containsSum(all []tokenSum, sum tokenSum) bool {
 	found := 0
 	for _, t := range all {
 		found |= subtle.ConstantTimeCompare(sum[:], t[:])

@@ -39,7 +39,7 @@ func (a *API) getActivity(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	local.machine = a.self()
+	local.machine = a.selfMachine()
 	all := activityList{Members: []activity{local}}
 	all.Absent, err = eachPeer(r.Context(), a, methodActivity, nil, func(from machine, one activity) {
 		one.machine = from

@@ -46,8 +46,8 @@ type absent struct {
 	Error string `json:"error"`
 }
 
-// self names this machine.
-func (a *API) self() machine {
+// selfMachine names this machine.
+func (a *API) selfMachine() machine {
 	if a.cluster == nil {
 		return machine{}
 	}

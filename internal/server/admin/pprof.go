@@ -35,9 +35,9 @@ const (
 // memory's use, and no data.
 func (a *API) getProfile(w http.ResponseWriter, r *request.Request) error {
 	// A page of another origin could slow the node down with a profile. The check passes each GET, so it gets a POST.
-	asked := r.Request.WithContext(r.Context())
-	asked.Method = http.MethodPost
-	if err := a.Changes.CheckOrigin(asked); err != nil {
+	posted := r.Request.WithContext(r.Context())
+	posted.Method = http.MethodPost
+	if err := a.Changes.CheckOrigin(posted); err != nil {
 		return problem.Errorf(problem.KindForbidden, "Origin", "a web page of another origin may not take profiles, unless serve --cors names the origin")
 	}
 	// 1. Find the profile. block and mutex are empty, because no rate is set for them.

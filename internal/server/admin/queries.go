@@ -77,7 +77,7 @@ func (a *API) getQueries(w http.ResponseWriter, r *request.Request) (err error) 
 			all.Slow = append(all.Slow, q)
 		}
 	}
-	add(a.self(), a.localQueries())
+	add(a.selfMachine(), a.localQueries())
 	if all.Absent, err = eachPeer(r.Context(), a, methodQueries, nil, add); err != nil {
 		return err
 	}
@@ -105,7 +105,7 @@ func (a *API) deleteQuery(w http.ResponseWriter, r *request.Request) error {
 	}
 	// 2. Stop it here, or else where it runs.
 	if info, ok := a.Queries.Stop(id); ok {
-		return response.WriteJSON(w, runningQuery{info, a.self()})
+		return response.WriteJSON(w, runningQuery{info, a.selfMachine()})
 	}
 	var found *runningQuery
 	missing, err := eachPeer(r.Context(), a, methodStopQuery, []byte(id), func(at machine, s stopped) {

@@ -94,13 +94,13 @@ func (a *API) post(w http.ResponseWriter, r *request.Request) error {
 	b.answer.Errors = []lineError{}
 	defer b.account.Release()
 	if err := b.read(in); err != nil {
-		return b.partly(err)
+		return b.partialError(err)
 	}
 	return response.WriteJSON(w, b.answer)
 }
 
-// partly adds to an error what was done before it.
-func (b *batch) partly(err error) error {
+// partialError adds to an error what was done before it.
+func (b *batch) partialError(err error) error {
 	n := b.answer.Set + b.answer.Removed
 	if n == 0 {
 		return err

@@ -225,7 +225,7 @@ func (a *API) apply(r *request.Request, c condition, t graphTarget, changes stor
 	}
 	a.CountWritten(r, result.Added, result.Deleted)
 	if err != nil {
-		err = problem.Partly(err, result.Added+result.Deleted, 0, "changed")
+		err = problem.PartialError(err, result.Added+result.Deleted, 0, "changed")
 	}
 	return result, err
 }

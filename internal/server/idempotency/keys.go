@@ -149,11 +149,11 @@ func (r *recording) send(w http.ResponseWriter) error {
 	return err
 }
 
-// Once makes a change. If the request has a key, the change is made once. This node remembers the
+// RunOnce makes a change. If the request has a key, the change is made once. This node remembers the
 // answer for some time, and the store remembers the change for [store.TokenTime]. A change with a
 // key does not end with its connection, because a client whose connection broke may fetch its
 // answer by a second try.
-func (k *Keys) Once(w http.ResponseWriter, r *request.Request, do func(http.ResponseWriter, *request.Request) error) error {
+func (k *Keys) RunOnce(w http.ResponseWriter, r *request.Request, do func(http.ResponseWriter, *request.Request) error) error {
 	if r.Digest == nil {
 		return do(w, r)
 	}

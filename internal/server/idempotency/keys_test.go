@@ -71,7 +71,7 @@ func TestInnerDeadline(t *testing.T) {
 			of := httptest.NewRequest(http.MethodDelete, "/triples", nil)
 			of.Header.Set(request.KeyHeader, fmt.Sprint("key ", i))
 			r := &request.Request{Request: of, Digest: request.NewDigestBody(of)}
-			err := New(t.Context()).Once(httptest.NewRecorder(), r, func(http.ResponseWriter, *request.Request) error { return c.err })
+			err := New(t.Context()).RunOnce(httptest.NewRecorder(), r, func(http.ResponseWriter, *request.Request) error { return c.err })
 			if e := problem.As(err); e.Kind != c.want {
 				t.Errorf("%v: %s, want %s", c.err, e.Kind, c.want)
 			}

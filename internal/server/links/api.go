@@ -177,7 +177,7 @@ type linksCall struct {
 	endpoint string // its label in metrics
 	account  *limits.Account
 	binary   bool // the form of the answer
-	asked    *asked
+	query    *parsedQuery
 
 	pinned bool // only epoch is acceptable
 	epoch  uint64
@@ -213,7 +213,7 @@ func (l *API) beginCall(w http.ResponseWriter, r *request.Request, name string, 
 		c.pinned = true
 	}
 	if takes != nil {
-		if c.asked, err = c.readAsked(takes); err != nil {
+		if c.query, err = c.readQuery(takes); err != nil {
 			return nil, err
 		}
 	}
@@ -238,8 +238,8 @@ func (c *linksCall) beginEpoch(whichever bool) (err error) {
 	now := c.epochAtHand()
 	c.dear = now == 0
 	switch {
-	case c.dear && (whichever || c.pinned && c.early()):
-		now, err = c.askEpoch()
+	case c.dear && (whichever || c.pinned && c.checksEpochEarly()):
+		now, err = c.fetchEpoch()
 	case c.dear && c.pinned: // checked after the read, before anything is answered
 		now = c.epoch
 	}
@@ -254,18 +254,18 @@ func (c *linksCall) beginEpoch(whichever bool) (err error) {
 		c.w.Header().Set(EpochHeader, strconv.FormatUint(now, 10))
 	}
 	err = c.isOf(now)
-	if c.dear && c.asked != nil && len(c.asked.uids)+len(c.asked.urls) == 0 {
+	if c.dear && c.query != nil && len(c.query.uids)+len(c.query.urls) == 0 {
 		c.pinned = false // because nothing is read, nothing can be of another epoch
 	}
 	return err
 }
 
-// early reports whether the epoch is checked before a read too: if it is one of a lone node,
+// checksEpochEarly reports whether the epoch is checked before a read too: if it is one of a lone node,
 // because clients can guess it; if the read takes long; or if there is no read.
-func (c *linksCall) early() bool {
+func (c *linksCall) checksEpochEarly() bool {
 	pages := 1
-	if c.asked != nil {
-		pages = len(c.asked.uids) + len(c.asked.urls)
+	if c.query != nil {
+		pages = len(c.query.uids) + len(c.query.urls)
 	}
 	return c.epoch < links.MinClusterEpoch || pages == 0 || pages >= EarlyPages || c.endpoint == "rank"
 }
@@ -278,8 +278,8 @@ func (c *linksCall) epochAtHand() uint64 {
 	return 0
 }
 
-// askEpoch returns the epoch by a call, because it is not at hand.
-func (c *linksCall) askEpoch() (uint64, error) {
+// fetchEpoch returns the epoch by a call, because it is not at hand.
+func (c *linksCall) fetchEpoch() (uint64, error) {
 	if c.has.RemoteEpoch != nil {
 		return c.has.RemoteEpoch.CurrentEpoch(c.ctx, c.epoch)
 	}
@@ -296,7 +296,7 @@ func (c *linksCall) checkEpoch() (err error) {
 	}
 	now := c.epochAtHand()
 	if now == 0 {
-		now, err = c.askEpoch()
+		now, err = c.fetchEpoch()
 	}
 	if err != nil {
 		return err

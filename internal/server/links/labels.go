@@ -23,7 +23,7 @@ func (l *API) postLabels(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	defer c.end()
-	pages, err := c.askedPages()
+	pages, err := c.requestedPages()
 	if err == nil {
 		err = c.checkEpoch()
 	}

@@ -73,8 +73,8 @@ func (c *linksCall) listPiece(out linksAnswer, pages []uid.UID, count int, read 
 // writeLists writes the lists of the first pages to an answer.
 func (c *linksCall) writeLists(out linksAnswer, pages []uid.UID, lists links.Lists) error {
 	c.served(lists.Len(), len(lists.Items))
-	c.countReads(c.asked.direction, pages[:lists.Len()], func(i int) int { return len(lists.At(i)) })
-	if c.asked.asURLs {
+	c.countReads(c.query.direction, pages[:lists.Len()], func(i int) int { return len(lists.At(i)) })
+	if c.query.asURLs {
 		return c.writeURLLists(out, lists, nil)
 	}
 	for i := range lists.Len() {
@@ -88,15 +88,15 @@ func (c *linksCall) writeLists(out linksAnswer, pages []uid.UID, lists links.Lis
 // streamUpTo answers with lists, without a call for their lengths before.
 func (c *linksCall) streamUpTo() error {
 	// 1. Find the pages, and check the epoch if that costs nothing.
-	pages, err := c.askedPages()
+	pages, err := c.requestedPages()
 	if err != nil {
 		return err
 	}
 	if err := c.checkEarly(); err != nil {
 		return err
 	}
-	read := func(asked []uid.UID) (links.Lists, error) {
-		return c.graph.Links(c.ctx, c.asked.direction, asked)
+	read := func(some []uid.UID) (links.Lists, error) {
+		return c.graph.Links(c.ctx, c.query.direction, some)
 	}
 	// 2. Answer with a prefix of the pages at a time. If the prefix is empty, its first list is
 	// long, and must be counted and held alone.
@@ -107,7 +107,7 @@ func (c *linksCall) streamUpTo() error {
 				return err
 			}
 			if n == 0 { // a long list
-				degrees, err := c.graph.Degrees(c.ctx, c.asked.direction, pages[:1])
+				degrees, err := c.graph.Degrees(c.ctx, c.query.direction, pages[:1])
 				if err == nil {
 					err = answered("degrees", len(degrees), 1)
 				}
@@ -134,7 +134,7 @@ func (c *linksCall) pieceUpTo(out linksAnswer, pages []uid.UID) (n int, err erro
 	if err := held.Grow(int64(c.PieceLinks) * bytesAGatheredLink); err != nil {
 		return 0, err
 	}
-	lists, err := c.has.Prefix.LinksPrefix(c.ctx, c.asked.direction, pages, c.PieceLinks)
+	lists, err := c.has.Prefix.LinksPrefix(c.ctx, c.query.direction, pages, c.PieceLinks)
 	if err == nil && lists.Len() > len(pages) {
 		err = answered("lists", lists.Len(), len(pages))
 	}

@@ -29,7 +29,7 @@ func (l *API) postRank(w http.ResponseWriter, r *request.Request) error {
 	defer c.end()
 	// 1. Bound the graph before it is built: each root may add a and b neighbours. PageRank adds
 	// none.
-	a := c.asked
+	a := c.query
 	roots := int64(len(a.uids) + len(a.urls))
 	around := 1 + int64(a.in) + int64(a.out)
 	if a.algorithm == links.PageRank {
@@ -95,7 +95,7 @@ func (c *linksCall) writeRanking(ranking links.Ranking) error {
 
 func (c *linksCall) writeScores(out *jsonAnswer, scores []rank.Scored) error {
 	// 1. Find the URLs, if they are wanted.
-	named := c.asked.asURLs || !c.asked.asSaid
+	named := c.query.asURLs || !c.query.asSaid
 	var urls *urlCursor
 	if named {
 		pages := make([]uid.UID, len(scores))

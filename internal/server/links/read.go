@@ -30,7 +30,7 @@ func (l *API) postUIDs(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	defer c.end()
-	if err := c.account.Grow(int64(len(c.asked.urls)) * pageBytesHeld); err != nil {
+	if err := c.account.Grow(int64(len(c.query.urls)) * pageBytesHeld); err != nil {
 		return err
 	}
 	pages, err := c.pages()
@@ -55,10 +55,10 @@ func (l *API) postURLs(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	defer c.end()
-	return c.stream(wire.URLs, len(c.asked.uids), func(out linksAnswer) error {
-		urls := c.urlsOf(c.graph, c.asked.uids)
+	return c.stream(wire.URLs, len(c.query.uids), func(out linksAnswer) error {
+		urls := c.urlsOf(c.graph, c.query.uids)
 		defer urls.account.Release()
-		for range c.asked.uids {
+		for range c.query.uids {
 			url, err := urls.next()
 			if err != nil {
 				return err
@@ -80,7 +80,7 @@ func (l *API) postDegrees(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	c.countReads(c.asked.direction, pages, func(i int) int { return degrees[i] })
+	c.countReads(c.query.direction, pages, func(i int) int { return degrees[i] })
 	return c.stream(wire.Degrees, len(degrees), func(out linksAnswer) error {
 		for _, n := range degrees {
 			out.Degree(n)
@@ -90,9 +90,9 @@ func (l *API) postDegrees(w http.ResponseWriter, r *request.Request) error {
 	})
 }
 
-// askedPages returns the pages of the request.
-func (c *linksCall) askedPages() ([]uid.UID, error) {
-	if err := c.account.Grow(int64(len(c.asked.uids)+len(c.asked.urls)) * pageBytesHeld); err != nil {
+// requestedPages returns the pages of the request.
+func (c *linksCall) requestedPages() ([]uid.UID, error) {
+	if err := c.account.Grow(int64(len(c.query.uids)+len(c.query.urls)) * pageBytesHeld); err != nil {
 		return nil, err
 	}
 	return c.pages()
@@ -100,11 +100,11 @@ func (c *linksCall) askedPages() ([]uid.UID, error) {
 
 // degrees returns the pages of the request and their numbers of links.
 func (c *linksCall) degrees() ([]uid.UID, []int, error) {
-	pages, err := c.askedPages()
+	pages, err := c.requestedPages()
 	if err != nil {
 		return nil, nil, err
 	}
-	degrees, err := c.graph.Degrees(c.ctx, c.asked.direction, pages)
+	degrees, err := c.graph.Degrees(c.ctx, c.query.direction, pages)
 	if err == nil {
 		err = answered("degrees", len(degrees), len(pages))
 	}
@@ -121,18 +121,18 @@ func (l *API) postGet(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	defer c.end()
-	if c.has.Prefix != nil && !c.asked.labels {
+	if c.has.Prefix != nil && !c.query.labels {
 		return c.streamUpTo()
 	}
 	pages, degrees, err := c.degrees()
 	if err != nil {
 		return err
 	}
-	if c.asked.labels {
+	if c.query.labels {
 		return c.streamLabelled(pages, degrees)
 	}
 	return c.streamLists(pages, degrees, func(pages []uid.UID) (links.Lists, error) {
-		return c.graph.Links(c.ctx, c.asked.direction, pages)
+		return c.graph.Links(c.ctx, c.query.direction, pages)
 	})
 }
 
@@ -148,7 +148,7 @@ func (l *API) postSample(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	return c.streamLists(pages, bounds, func(pages []uid.UID) (links.Lists, error) {
-		return c.graph.SampleLinks(c.ctx, c.asked.direction, pages, c.asked.sample)
+		return c.graph.SampleLinks(c.ctx, c.query.direction, pages, c.query.sample)
 	})
 }
 
@@ -157,21 +157,21 @@ const fewSampled = 64
 
 // sampleBounds returns the pages of the request, and upper bounds of the lengths of their samples.
 func (c *linksCall) sampleBounds() (pages []uid.UID, bounds []int, err error) {
-	if c.asked.sample.N > fewSampled || c.rows != nil { // from rows a sample needs its whole list
+	if c.query.sample.N > fewSampled || c.rows != nil { // from rows a sample needs its whole list
 		pages, bounds, err = c.degrees()
 		for i := range bounds {
 			if c.rows == nil {
-				bounds[i] = min(bounds[i], c.asked.sample.N)
+				bounds[i] = min(bounds[i], c.query.sample.N)
 			}
 		}
 		return pages, bounds, err
 	}
-	if pages, err = c.askedPages(); err != nil {
+	if pages, err = c.requestedPages(); err != nil {
 		return nil, nil, err
 	}
 	bounds = make([]int, len(pages))
 	for i := range bounds {
-		bounds[i] = c.asked.sample.N
+		bounds[i] = c.query.sample.N
 	}
 	return pages, bounds, c.checkEarly()
 }
@@ -216,17 +216,17 @@ func (c *linksCall) labelledPiece(out linksAnswer, pages []uid.UID, count int) (
 	if err := c.hold(held, count, bytesALabel); err != nil {
 		return false, err
 	}
-	lists, err := c.graph.Links(c.ctx, c.asked.direction, pages)
+	lists, err := c.graph.Links(c.ctx, c.query.direction, pages)
 	if err != nil {
 		return false, err
 	}
-	labels, err := c.graph.Labels(c.ctx, c.asked.direction, pages)
+	labels, err := c.graph.Labels(c.ctx, c.query.direction, pages)
 	if err != nil {
 		return false, err
 	}
 	// Labels have the order of the links at one moment. If both reads of the links are equal, it is
 	// also their moment.
-	again, err := c.graph.Links(c.ctx, c.asked.direction, pages)
+	again, err := c.graph.Links(c.ctx, c.query.direction, pages)
 	if err == nil {
 		err = c.checkEpoch()
 	}
@@ -245,8 +245,8 @@ func (c *linksCall) labelledPiece(out linksAnswer, pages []uid.UID, count int) (
 		return false, err
 	}
 	c.served(lists.Len(), len(lists.Items))
-	c.countReads(c.asked.direction, pages, func(i int) int { return len(lists.At(i)) })
-	if c.asked.asURLs {
+	c.countReads(c.query.direction, pages, func(i int) int { return len(lists.At(i)) })
+	if c.query.asURLs {
 		return true, c.writeURLLists(out, lists, &labels)
 	}
 	for i := range lists.Len() {

@@ -42,8 +42,8 @@ var (
 		mode: sample.ModeConsistent}
 )
 
-// asked is a parsed request. Exactly one of uids and urls is used.
-type asked struct {
+// parsedQuery is a parsed request. Exactly one of uids and urls is used.
+type parsedQuery struct {
 	uids      []uid.UID
 	urls      []string
 	byURL     bool
@@ -62,9 +62,9 @@ type asked struct {
 // bodyWeight is the memory of a request of pages, in multiples of its size.
 const bodyWeight = 4
 
-// readAsked reads the request of a call, in the form named by Content-Type. If that is missing, it
+// readQuery reads the request of a call, in the form named by Content-Type. If that is missing, it
 // must be JSON.
-func (c *linksCall) readAsked(t *takes) (*asked, error) {
+func (c *linksCall) readQuery(t *takes) (*parsedQuery, error) {
 	contentType, _, err := mime.ParseMediaType(c.r.Header.Get("Content-Type"))
 	if c.r.Header.Get("Content-Type") == "" {
 		contentType, err = response.JSON, nil
@@ -81,9 +81,9 @@ func (c *linksCall) readAsked(t *takes) (*asked, error) {
 		return nil, err
 	}
 	if contentType == wire.MediaType {
-		return decodeAsked(text, t)
+		return decodeQuery(text, t)
 	}
-	return parseAsked(text, t)
+	return parseQuery(text, t)
 }
 
 // readBody reads a body whole. The account pays for it.
@@ -104,8 +104,8 @@ func (c *linksCall) readBody() ([]byte, error) {
 	return nil, err
 }
 
-// decodeAsked decodes the binary form.
-func decodeAsked(text []byte, t *takes) (*asked, error) {
+// decodeQuery decodes the binary form.
+func decodeQuery(text []byte, t *takes) (*parsedQuery, error) {
 	m, err := wire.DecodeRequest(text, MaxPages)
 	switch {
 	case errors.Is(err, wire.ErrTooMany):
@@ -113,7 +113,7 @@ func decodeAsked(text []byte, t *takes) (*asked, error) {
 	case err != nil:
 		return nil, problem.Errorf(problem.KindBadRequest, request.BodyName, "%v", err)
 	}
-	a := &asked{uids: m.UIDs, urls: m.URLs, byURL: len(m.URLs) > 0, direction: m.Direction, labels: m.Labels, sample: m.Sample}
+	a := &parsedQuery{uids: m.UIDs, urls: m.URLs, byURL: len(m.URLs) > 0, direction: m.Direction, labels: m.Labels, sample: m.Sample}
 	// An empty message may be a list of UIDs or of URLs. If the endpoint takes URLs only, it is one
 	// of URLs.
 	a.byURL = a.byURL || !slices.Contains(t.fields, "uids") && len(m.UIDs) == 0
@@ -131,13 +131,13 @@ func tooManyPages() error {
 	return problem.Errorf(problem.KindTooLarge, "", "more than %d pages; ask about fewer at a time", MaxPages)
 }
 
-// parseAsked parses the JSON form.
-func parseAsked(text []byte, t *takes) (*asked, error) {
+// parseQuery parses the JSON form.
+func parseQuery(text []byte, t *takes) (*parsedQuery, error) {
 	if !utf8.Valid(text) {
 		return nil, problem.Errorf(problem.KindBadRequest, request.BodyName, "is not UTF-8")
 	}
-	p := &askedParser{in: json.NewDecoder(bytes.NewReader(text)), asked: &asked{algorithm: links.SALSA}}
-	p.asked.sample.Mode = t.mode
+	p := &queryParser{in: json.NewDecoder(bytes.NewReader(text)), parsedQuery: &parsedQuery{algorithm: links.SALSA}}
+	p.parsedQuery.sample.Mode = t.mode
 	if err := p.object(t.fields); err != nil {
 		return nil, err
 	}
@@ -148,26 +148,26 @@ func parseAsked(text []byte, t *takes) (*asked, error) {
 	} else if !slices.Contains(p.seen, t.fields[0]) {
 		return nil, problem.Errorf(problem.KindBadParameter, t.fields[0], "is missing")
 	}
-	p.asked.byURL = slices.Contains(p.seen, "urls")
-	return p.asked, nil
+	p.parsedQuery.byURL = slices.Contains(p.seen, "urls")
+	return p.parsedQuery, nil
 }
 
-// askedParser reads a JSON object, field by field.
-type askedParser struct {
-	in    *json.Decoder
-	asked *asked
-	seen  []string
+// queryParser reads a JSON object, field by field.
+type queryParser struct {
+	in          *json.Decoder
+	parsedQuery *parsedQuery
+	seen        []string
 }
 
 // syntax returns the error of malformed JSON, with its place.
-func (p *askedParser) syntax(err error) error {
+func (p *queryParser) syntax(err error) error {
 	if errors.Is(err, io.EOF) {
 		err = io.ErrUnexpectedEOF
 	}
 	return problem.Errorf(problem.KindBadRequest, request.BodyName, "byte %d: %v", p.in.InputOffset(), err)
 }
 
-func (p *askedParser) object(fields []string) error {
+func (p *queryParser) object(fields []string) error {
 	// 1. Read the fields. Each must be known and given once.
 	if token, err := p.in.Token(); err != nil {
 		return p.syntax(err)
@@ -201,9 +201,9 @@ func (p *askedParser) object(fields []string) error {
 	return nil
 }
 
-func (p *askedParser) field(name string) (err error) {
+func (p *queryParser) field(name string) (err error) {
 	// Errors name the field, because clients build requests by program.
-	a := p.asked
+	a := p.parsedQuery
 	switch name {
 	case "uids":
 		return p.uids()
@@ -270,8 +270,8 @@ func parseAlgorithm(text string) (links.Algorithm, error) {
 }
 
 // uids accepts null for 0, because the answer of /links/uids contains it.
-func (p *askedParser) uids() error {
-	a := p.asked
+func (p *queryParser) uids() error {
+	a := p.parsedQuery
 	return p.array("uids", func(text string, isNull bool) error {
 		u := uid.UID(0)
 		if !isNull && text != "0" {
@@ -286,7 +286,7 @@ func (p *askedParser) uids() error {
 }
 
 // array reads an array of strings and nulls, of at most MaxPages items.
-func (p *askedParser) array(name string, add func(text string, isNull bool) error) error {
+func (p *queryParser) array(name string, add func(text string, isNull bool) error) error {
 	token, err := p.in.Token()
 	if err != nil {
 		return p.syntax(err)
@@ -320,7 +320,7 @@ func (p *askedParser) array(name string, add func(text string, isNull bool) erro
 }
 
 // value reads any JSON into a variable. null is an error.
-func (p *askedParser) value(name string, into any, what string) error {
+func (p *queryParser) value(name string, into any, what string) error {
 	var raw json.RawMessage
 	if err := p.in.Decode(&raw); err != nil {
 		return p.syntax(err)
@@ -334,7 +334,7 @@ func (p *askedParser) value(name string, into any, what string) error {
 // maxCount is above the length of any list.
 const maxCount = 1<<31 - 1
 
-func (p *askedParser) count(name string, into *int) error {
+func (p *queryParser) count(name string, into *int) error {
 	if err := p.value(name, into, "a number from 0 on"); err != nil {
 		return err
 	}
@@ -344,7 +344,7 @@ func (p *askedParser) count(name string, into *int) error {
 	return nil
 }
 
-func (p *askedParser) choice(name string, choose func(string) error) error {
+func (p *queryParser) choice(name string, choose func(string) error) error {
 	var text string
 	if err := p.value(name, &text, "a string"); err != nil {
 		return err
@@ -357,12 +357,12 @@ func (p *askedParser) choice(name string, choose func(string) error) error {
 
 // pages returns the UIDs of the pages of the request; 0 if a page is unknown.
 func (c *linksCall) pages() ([]uid.UID, error) {
-	if !c.asked.byURL {
-		return c.asked.uids, nil
+	if !c.query.byURL {
+		return c.query.uids, nil
 	}
-	pages, err := c.graph.UIDs(c.ctx, c.asked.urls)
+	pages, err := c.graph.UIDs(c.ctx, c.query.urls)
 	if err != nil {
 		return nil, err
 	}
-	return pages, answered("UIDs", len(pages), len(c.asked.urls))
+	return pages, answered("UIDs", len(pages), len(c.query.urls))
 }

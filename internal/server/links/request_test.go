@@ -17,7 +17,7 @@ func FuzzAsked(f *testing.F) {
 	f.Add([]byte(`{"uids":[],"algorithm":"hits","a":1,"b":2,"top":3,"all":true}`))
 	f.Fuzz(func(t *testing.T, text []byte) {
 		for _, takes := range []*takes{uidsTakes, urlsTakes, getTakes, sampleTakes, degreesTakes, rankTakes} {
-			a, err := parseAsked(text, takes)
+			a, err := parseQuery(text, takes)
 			var e *problem.Error
 			if err != nil && (!errors.As(err, &e) || e.Status() >= http.StatusInternalServerError) {
 				t.Fatalf("%v", err)

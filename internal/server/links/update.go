@@ -77,7 +77,7 @@ func (l *API) postUpdate(w http.ResponseWriter, r *request.Request) error {
 	u := &linksUpdate{api: l, r: r, limited: graphrights.FromContext(r.Context()) != nil, in: bufio.NewReaderSize(in, response.ChunkBytes), account: l.Account(r)}
 	defer u.account.Release()
 	if err := u.run(); err != nil {
-		return u.partly(linksError(r, err))
+		return u.partialError(linksError(r, err))
 	}
 	return response.WriteJSON(w, u.done)
 }
@@ -294,8 +294,8 @@ func (u *linksUpdate) claim() error {
 	return err
 }
 
-// partly adds to an error the work done before it.
-func (u *linksUpdate) partly(err error) error {
+// partialError adds to an error the work done before it.
+func (u *linksUpdate) partialError(err error) error {
 	if u.done.Changes == 0 && u.done.Added+u.done.Deleted == 0 {
 		return err
 	}

@@ -32,7 +32,7 @@ func types(names string) media {
 	return m
 }
 
-func with(m, more media) media {
+func mergeMedia(m, more media) media {
 	all := media{}
 	for _, one := range []media{m, more} {
 		for name, schema := range one {
@@ -45,17 +45,17 @@ func with(m, more media) media {
 var (
 	plain    = types("text/plain")
 	quads    = types("application/trig application/n-quads application/ld+json")
-	graphs   = with(quads, types("text/turtle application/n-triples application/rdf+xml"))
-	document = with(graphs, types("application/x-ndjson"))
-	rows     = with(jsonOf("Triples"), types("application/n-quads application/n-triples application/x-ndjson text/turtle application/trig application/rdf+xml application/ld+json"))
+	graphs   = mergeMedia(quads, types("text/turtle application/n-triples application/rdf+xml"))
+	document = mergeMedia(graphs, types("application/x-ndjson"))
+	rows     = mergeMedia(jsonOf("Triples"), types("application/n-quads application/n-triples application/x-ndjson text/turtle application/trig application/rdf+xml application/ld+json"))
 	results  = media{"application/sparql-results+json": "Results", "application/json": "Answer", "application/sparql-results+xml": "", "application/xml": "", "text/xml": "", "text/csv": "", "text/tab-separated-values": ""}
 	// An answer to SPARQL is one of results, of graphs, or a plan, as the query says.
-	answers   = with(results, with(graphs, types("text/plain")))
+	answers   = mergeMedia(results, mergeMedia(graphs, types("text/plain")))
 	queries   = types("application/sparql-query application/x-www-form-urlencoded")
 	texts     = types("application/x-www-form-urlencoded application/sparql-query application/sparql-update")
 	binary    = types("application/vnd.trefoil.links")
-	question  = with(jsonOf("LinksQuestion"), binary)
-	linkLists = with(jsonOf("LinkLists"), binary)
+	question  = mergeMedia(jsonOf("LinksQuestion"), binary)
+	linkLists = mergeMedia(jsonOf("LinkLists"), binary)
 )
 
 // operations are all operations by method and template. A template is a path of the table, or one
@@ -66,7 +66,7 @@ var operations = map[string]operation{
 	"GET /console/{file}": {summary: "A file of the console", answer: types("text/html text/javascript text/css image/svg+xml")},
 	"GET /openapi.json":   {summary: "This document", answer: jsonOf("OpenAPI")},
 
-	"GET /.well-known/void": {summary: "The description of the data set as VoID, with counts", headers: []string{"If-None-Match"}, answer: with(graphs, plain)},
+	"GET /.well-known/void": {summary: "The description of the data set as VoID, with counts", headers: []string{"If-None-Match"}, answer: mergeMedia(graphs, plain)},
 
 	// Triples.
 	"GET /triples":    {summary: "The triples that match a pattern", answer: rows},
@@ -79,7 +79,7 @@ var operations = map[string]operation{
 	"GET /fragments":  {summary: "Triple and Quad Pattern Fragments", headers: []string{"If-None-Match"}, answer: graphs},
 
 	// Annotations.
-	"GET /annotations":    {summary: "An annotation of a triple, or the list of all of them without app", required: []string{"s", "p", "o"}, headers: []string{"If-None-Match"}, answer: with(jsonOf("Annotations"), types("*/*"))},
+	"GET /annotations":    {summary: "An annotation of a triple, or the list of all of them without app", required: []string{"s", "p", "o"}, headers: []string{"If-None-Match"}, answer: mergeMedia(jsonOf("Annotations"), types("*/*"))},
 	"PUT /annotations":    {summary: "Sets an annotation", required: []string{"s", "p", "o", "app"}, headers: []string{"If-Match", "If-None-Match"}, body: types("*/*"), statuses: "204"},
 	"DELETE /annotations": {summary: "Removes an annotation", required: []string{"s", "p", "o", "app"}, headers: []string{"If-Match", "If-None-Match"}, statuses: "204"},
 	"POST /annotations":   {summary: "Changes annotations, one a line", body: types("application/x-ndjson"), answer: jsonOf("AnnotationBatch")},
@@ -97,12 +97,12 @@ var operations = map[string]operation{
 
 	// Graph Store.
 	"GET /data":           {summary: "A graph; without parameters the whole data set", headers: []string{"If-None-Match"}, answer: graphs},
-	"PUT /data":           {summary: "Replaces a graph, or all graphs", headers: []string{"If-Match", "If-None-Match"}, body: with(graphs, types("multipart/form-data")), statuses: "201 204"},
-	"POST /data":          {summary: "Adds to a graph; without parameters makes a new one, or adds to all graphs", headers: []string{"If-Match", "If-None-Match"}, body: with(graphs, types("multipart/form-data")), answer: jsonOf("GraphAdded"), statuses: "201 204"},
+	"PUT /data":           {summary: "Replaces a graph, or all graphs", headers: []string{"If-Match", "If-None-Match"}, body: mergeMedia(graphs, types("multipart/form-data")), statuses: "201 204"},
+	"POST /data":          {summary: "Adds to a graph; without parameters makes a new one, or adds to all graphs", headers: []string{"If-Match", "If-None-Match"}, body: mergeMedia(graphs, types("multipart/form-data")), answer: jsonOf("GraphAdded"), statuses: "201 204"},
 	"DELETE /data":        {summary: "Deletes a graph", headers: []string{"If-Match", "If-None-Match"}, answer: jsonOf("GraphDeleted")},
 	"GET /data/{path}":    {summary: "The graph whose IRI is the URL of the request", headers: []string{"If-None-Match"}, answer: graphs, bare: true},
-	"PUT /data/{path}":    {summary: "Replaces this graph", headers: []string{"If-Match", "If-None-Match"}, body: with(graphs, types("multipart/form-data")), statuses: "201 204", bare: true},
-	"POST /data/{path}":   {summary: "Adds to this graph", headers: []string{"If-Match", "If-None-Match"}, body: with(graphs, types("multipart/form-data")), answer: jsonOf("GraphAdded"), statuses: "201 204", bare: true},
+	"PUT /data/{path}":    {summary: "Replaces this graph", headers: []string{"If-Match", "If-None-Match"}, body: mergeMedia(graphs, types("multipart/form-data")), statuses: "201 204", bare: true},
+	"POST /data/{path}":   {summary: "Adds to this graph", headers: []string{"If-Match", "If-None-Match"}, body: mergeMedia(graphs, types("multipart/form-data")), answer: jsonOf("GraphAdded"), statuses: "201 204", bare: true},
 	"DELETE /data/{path}": {summary: "Deletes this graph", headers: []string{"If-Match", "If-None-Match"}, answer: jsonOf("GraphDeleted"), bare: true},
 
 	// Changes, subscriptions and functions.
@@ -114,12 +114,12 @@ var operations = map[string]operation{
 	"POST /subscriptions/{name}":   {summary: "Stores how far the application is", required: []string{"position"}, answer: jsonOf("Empty")},
 	"DELETE /subscriptions/{name}": {summary: "Deletes a subscription", answer: jsonOf("Empty")},
 	"GET /functions":               {summary: "All update functions", answer: jsonOf("Functions")},
-	"GET /functions/{name}":        {summary: "An update function, or its module", answer: with(jsonOf("Function"), types("application/wasm"))},
+	"GET /functions/{name}":        {summary: "An update function, or its module", answer: mergeMedia(jsonOf("Function"), types("application/wasm"))},
 	"PUT /functions/{name}":        {summary: "Registers an update function", body: types("application/wasm"), answer: jsonOf("Function")},
 	"DELETE /functions/{name}":     {summary: "Deletes an update function", answer: jsonOf("NameDeleted")},
 
 	// Prefixes.
-	"GET /prefixes":           {summary: "All prefixes", answer: with(jsonOf("Prefixes"), types("text/turtle"))},
+	"GET /prefixes":           {summary: "All prefixes", answer: mergeMedia(jsonOf("Prefixes"), types("text/turtle"))},
 	"POST /prefixes":          {summary: "Keeps those prefixes whose names are new", body: jsonOf("Names"), statuses: "204"},
 	"GET /prefixes/{name}":    {summary: "A prefix", answer: jsonOf("Prefix")},
 	"PUT /prefixes/{name}":    {summary: "Sets a prefix", required: []string{"iri"}, answer: jsonOf("Prefix")},
@@ -132,14 +132,14 @@ var operations = map[string]operation{
 	"DELETE /text": {summary: "Ends the index of a predicate", required: []string{"p"}, answer: jsonOf("TextPredicate")},
 
 	// Links.
-	"POST /links/uids":       {summary: "UIDs of URLs", body: question, answer: with(jsonOf("UIDs"), binary)},
-	"POST /links/urls":       {summary: "URLs of UIDs", body: question, answer: with(jsonOf("URLs"), binary)},
+	"POST /links/uids":       {summary: "UIDs of URLs", body: question, answer: mergeMedia(jsonOf("UIDs"), binary)},
+	"POST /links/urls":       {summary: "URLs of UIDs", body: question, answer: mergeMedia(jsonOf("URLs"), binary)},
 	"POST /links/get":        {summary: "Links of pages, forward or backward", body: question, answer: linkLists},
 	"POST /links/sample":     {summary: "Samples of links of pages", body: question, answer: linkLists},
-	"POST /links/degrees":    {summary: "How many links pages have", body: question, answer: with(jsonOf("Degrees"), binary)},
+	"POST /links/degrees":    {summary: "How many links pages have", body: question, answer: mergeMedia(jsonOf("Degrees"), binary)},
 	"POST /links/labels":     {summary: "The labels of pages", body: jsonOf("LinksQuestion"), answer: jsonOf("Labels")},
 	"POST /links/rank":       {summary: "Ranks pages by the links around them", body: jsonOf("LinksQuestion"), answer: jsonOf("Ranking")},
-	"GET /links/pages":       {summary: "The UIDs of all pages", answer: with(jsonOf("Pages"), binary)},
+	"GET /links/pages":       {summary: "The UIDs of all pages", answer: mergeMedia(jsonOf("Pages"), binary)},
 	"GET /links/stats":       {summary: "Figures of the graph of links", answer: jsonOf("LinkStats")},
 	"POST /links/update":     {summary: "Adds, deletes and replaces links", body: types("application/x-ndjson"), answer: jsonOf("LinksUpdated")},
 	"GET /links/pagerank":    {summary: "The state of the PageRank job", answer: jsonOf("PageRankJob")},

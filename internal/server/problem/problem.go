@@ -256,10 +256,10 @@ func Failure(err error) string {
 	return ""
 }
 
-// Partly adds to the error of a change the work done before it, because the store makes large
+// PartialError adds to the error of a change the work done before it, because the store makes large
 // changes in several steps. n triples were changed. same triples were found as wanted; they may
 // have been written too.
-func Partly(err error, n, same int64, done string) error {
+func PartialError(err error, n, same int64, done string) error {
 	if errors.Is(err, store.ErrFailed) { // of this change or of one before
 		err = fmt.Errorf("%w: %w", store.ErrUnknown, err)
 	}

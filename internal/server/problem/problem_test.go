@@ -31,7 +31,7 @@ func TestInnerDeadline(t *testing.T) {
 			if e.Kind != c.want || e.Kind == KindUnavailable && e.RetryAfter == 0 {
 				t.Errorf("%v: kind %s, retry after %d s; want %s", err, e.Kind, e.RetryAfter, c.want)
 			}
-			if e := Ended(t.Context(), As(Partly(err, 3, 0, "added"))); e.Done != 3 || !e.Begun {
+			if e := Ended(t.Context(), As(PartialError(err, 3, 0, "added"))); e.Done != 3 || !e.Begun {
 				t.Errorf("%v, behind 3 triples: %+v", err, e)
 			}
 			if e := Ended(ended, As(err)); c.kind == nil && e.Kind != KindGone {

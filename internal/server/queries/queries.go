@@ -93,7 +93,7 @@ func (r *Registry) Begin(ctx context.Context, info Info) (context.Context, *Quer
 // End removes a query, and reports whether it was slow. bytes and status are those of its answer.
 func (r *Registry) End(q *Query, bytes int64, status int) (Info, bool) {
 	q.cancel(nil)
-	info := q.now()
+	info := q.snapshot()
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	delete(r.running, info.ID)
@@ -116,7 +116,7 @@ func (r *Registry) Stop(id string) (Info, bool) {
 		return Info{}, false
 	}
 	q.cancel(engine.ErrStopped)
-	return q.now(), true
+	return q.snapshot(), true
 }
 
 // Running returns the running queries, the oldest first.
@@ -125,7 +125,7 @@ func (r *Registry) Running() []Info {
 	defer r.mu.Unlock()
 	all := make([]Info, 0, len(r.running))
 	for _, q := range r.running {
-		all = append(all, q.now())
+		all = append(all, q.snapshot())
 	}
 	slices.SortFunc(all, func(a, b Info) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
 	return all
@@ -140,8 +140,8 @@ func (r *Registry) Slow() []Slow {
 	return all
 }
 
-// now returns the query with the current figures.
-func (q *Query) now() Info {
+// snapshot returns the query with the current figures.
+func (q *Query) snapshot() Info {
 	info := q.info
 	info.Milliseconds = time.Since(info.Start).Milliseconds()
 	info.Rows, info.Memory = q.Rows.Load(), q.Memory.Load()

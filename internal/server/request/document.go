@@ -44,7 +44,7 @@ type Documents struct {
 // written labels; otherwise they get fresh ones. Anonymous nodes always get fresh ones. The account
 // pays for the triples. Annotations are appended to notes; if notes is nil, a document with
 // annotations is rejected.
-func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, notes *[]store.Annotated) (_ []triple.Triple, err error) {
+func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, annotated *[]store.Annotated) (_ []triple.Triple, err error) {
 	// 1. Check the syntax and the parameters, before anything is read.
 	s, err := SyntaxOf(r)
 	if err != nil {
@@ -90,7 +90,7 @@ func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, n
 			err = account.Grow(stringsOf(&t) + sizeOfAnnotations(annotations))
 		}
 		// Annotations with nowhere to go are an error, because they must not get lost silently.
-		if err == nil && annotations != nil && notes == nil {
+		if err == nil && annotations != nil && annotated == nil {
 			err = problem.Errorf(problem.KindBadRequest, BodyName, "annotations are not taken here: send the document to /triples or /load, or leave them out")
 		}
 		if err == nil {
@@ -111,7 +111,7 @@ func (d *Documents) Read(r *Request, account *limits.Account, keepLabels bool, n
 		triples.list = append(triples.list, t)
 		// The parser reports annotations before the triple that has them.
 		if annotations != nil {
-			*notes = append(*notes, store.Annotated{Triple: t, Annotations: annotations})
+			*annotated = append(*annotated, store.Annotated{Triple: t, Annotations: annotations})
 			annotations = nil
 		}
 	}

@@ -102,7 +102,7 @@ func (a *API) operate(w http.ResponseWriter, r *request.Request, op *operation) 
 		err = problem.Errorf(problem.KindBadRequest, "update", "an update is sent by POST: %s changes no data", r.Method)
 	case op.isUpdate():
 		done.form = "update"
-		err = a.Keys.Once(w, r, func(w http.ResponseWriter, r *request.Request) error { return a.update(w, r, op) })
+		err = a.Keys.RunOnce(w, r, func(w http.ResponseWriter, r *request.Request) error { return a.update(w, r, op) })
 	default:
 		done, err = a.query(w, r, op)
 	}
@@ -156,7 +156,7 @@ func (a *API) update(w http.ResponseWriter, r *request.Request, op *operation) e
 	running.Rows.Store(result.Added + result.Deleted)
 	a.CountWritten(r, result.Added, result.Deleted)
 	if err != nil {
-		return problem.Partly(textError(err, "update"), result.Added+result.Deleted, 0, "changed")
+		return problem.PartialError(textError(err, "update"), result.Added+result.Deleted, 0, "changed")
 	}
 	return response.WriteJSON(w, api.UpdateResult{Added: result.Added, Deleted: result.Deleted, Isolation: string(a.engine.Isolation())})
 }

@@ -130,7 +130,7 @@ func (a *API) serviceTriples(endpoint triple.Term, graphs *groups) []triple.Trip
 	say(dataset, isA, sd("Dataset"))
 	say(dataset, sd("defaultGraph"), graph)
 	say(graph, isA, sd("Graph"))
-	for i, g := range graphs.few() {
+	for i, g := range graphs.listable() {
 		named, content := triple.NewBlank("named"+strconv.Itoa(i)), triple.NewBlank("graph"+strconv.Itoa(i))
 		say(dataset, sd("namedGraph"), named)
 		say(named, isA, sd("NamedGraph"))

@@ -53,8 +53,8 @@ type figures struct {
 	counts   map[string]*groups // by query; nil if it did not end in time
 }
 
-// few returns all groups. It returns none if they are too many to list, or if g is nil.
-func (g *groups) few() []group {
+// listable returns all groups. It returns none if they are too many to list, or if g is nil.
+func (g *groups) listable() []group {
 	if g == nil || g.all > maxListed {
 		return nil
 	}

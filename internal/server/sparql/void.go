@@ -78,17 +78,17 @@ func (a *API) voidTriples(ctx context.Context, r *request.Request, base string) 
 		say(dataset, void(kind), node)
 		return node
 	}
-	for i, g := range properties.few() {
+	for i, g := range properties.listable() {
 		node := part("propertyPartition", "p", i)
 		say(node, void("property"), g.term)
 		say(node, void("triples"), integer(g.n))
 	}
-	for i, g := range classes.few() {
+	for i, g := range classes.listable() {
 		node := part("classPartition", "c", i)
 		say(node, void("class"), g.term)
 		say(node, void("entities"), integer(g.n))
 	}
-	for i, g := range graphs.few() {
+	for i, g := range graphs.listable() {
 		node := part("subset", "g", i)
 		say(node, isA, void("Dataset"))
 		say(node, triple.NewIRI(sdNS+"name"), g.term)

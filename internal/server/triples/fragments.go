@@ -47,7 +47,7 @@ func (a *API) getFragment(w http.ResponseWriter, r *request.Request) error {
 		return err
 	}
 	f := &fragment{genid: request.OriginOf(base) + genidPath, most: a.PageBytes}
-	if err := f.ask(p); err != nil {
+	if err := f.parsePattern(p); err != nil {
 		return err
 	}
 	s, err := response.SyntaxFor(r, FragmentSyntaxes)

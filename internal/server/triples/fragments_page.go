@@ -38,7 +38,7 @@ func (f *fragment) read(ctx context.Context, sn store.Reader, account *limits.Ac
 		if err != nil {
 			return err
 		}
-		if again, err := f.again(last, row.Key); err != nil {
+		if again, err := f.isRepeated(last, row.Key); err != nil {
 			return err
 		} else if again {
 			continue
@@ -70,9 +70,9 @@ func (f *fragment) read(ctx context.Context, sn store.Reader, account *limits.Ac
 	return f.estimate(ctx, sn)
 }
 
-// again reports whether a row must be skipped because its triple appeared in another graph. Equal
+// isRepeated reports whether a row must be skipped because its triple appeared in another graph. Equal
 // triples are neighbours, because every order for a pattern without a graph has the graph last.
-func (f *fragment) again(last, key []byte) (bool, error) {
+func (f *fragment) isRepeated(last, key []byte) (bool, error) {
 	if !f.merged || last == nil {
 		return false, nil
 	}
@@ -97,7 +97,7 @@ func (f *fragment) lookBack(ctx context.Context, sn store.Reader) error {
 		if err != nil {
 			return err
 		}
-		if again, err := f.again(last, row.Key); err != nil {
+		if again, err := f.isRepeated(last, row.Key); err != nil {
 			return err
 		} else if again {
 			continue

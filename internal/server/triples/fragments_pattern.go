@@ -19,9 +19,9 @@ const (
 	genidPath       = "/.well-known/genid/"
 )
 
-// ask parses the pattern. If no triple can match it, such as one with a literal as subject, it is
+// parsePattern parses the pattern. If no triple can match it, such as one with a literal as subject, it is
 // still valid, because clients send such patterns when they join.
-func (f *fragment) ask(p request.Params) error {
+func (f *fragment) parsePattern(p request.Params) error {
 	// 1. Parse the four terms.
 	pattern := triple.Pattern{}
 	for _, place := range []struct {

@@ -24,9 +24,9 @@ type added struct {
 	Annotations int64 `json:"annotations,omitempty"`
 }
 
-func annotationsOf(notes []store.Annotated) (n int64) {
-	for i := range notes {
-		n += int64(len(notes[i].Annotations))
+func annotationsOf(annotated []store.Annotated) (n int64) {
+	for i := range annotated {
+		n += int64(len(annotated[i].Annotations))
 	}
 	return n
 }
@@ -55,21 +55,21 @@ func (a *API) postTriples(w http.ResponseWriter, r *request.Request) error {
 	}
 	account := a.Account(r)
 	defer account.Release()
-	notes := []store.Annotated{}
-	triples, err := a.Documents.Read(r, account, keepLabels, &notes)
+	annotated := []store.Annotated{}
+	triples, err := a.Documents.Read(r, account, keepLabels, &annotated)
 	if err != nil {
 		return err
 	}
-	for i := range notes {
-		for _, note := range notes[i].Annotations {
-			if err := r.Caller.CheckWrite(note.ApplicationID); err != nil {
+	for i := range annotated {
+		for _, annotation := range annotated[i].Annotations {
+			if err := r.Caller.CheckWrite(annotation.ApplicationID); err != nil {
 				return err
 			}
 		}
 	}
 	// 2. Add the triples, then set the annotations. A claim must come first if there are
 	// annotations.
-	if len(notes) > 0 { // because a second try would undo later changes of the annotations
+	if len(annotated) > 0 { // because a second try would undo later changes of the annotations
 		if err := store.Claim(r.Context(), a.Store); err != nil {
 			return err
 		}
@@ -78,12 +78,12 @@ func (a *API) postTriples(w http.ResponseWriter, r *request.Request) error {
 	result, err := store.Add(r.Context(), a.Store, triples)
 	a.CountWritten(r, result.Added, 0)
 	if err != nil {
-		return problem.Partly(err, result.Added, result.Existing, "added")
+		return problem.PartialError(err, result.Added, result.Existing, "added")
 	}
-	if err := store.AnnotateAll(r.Context(), a.Store, notes); err != nil {
+	if err := store.AnnotateAll(r.Context(), a.Store, annotated); err != nil {
 		return annotating(err, result.Added)
 	}
-	return response.WriteJSON(w, added{api.AddResult{Added: result.Added, Existing: result.Existing}, annotationsOf(notes)})
+	return response.WriteJSON(w, added{api.AddResult{Added: result.Added, Existing: result.Existing}, annotationsOf(annotated)})
 }
 
 func (a *API) deleteTriples(w http.ResponseWriter, r *request.Request) error {
@@ -107,8 +107,8 @@ func (a *API) deleteTriples(w http.ResponseWriter, r *request.Request) error {
 	// stored nodes.
 	account := a.Account(r)
 	defer account.Release()
-	notes := []store.Annotated{} // deleted with their triples
-	triples, err := a.Documents.Read(r, account, true, &notes)
+	annotated := []store.Annotated{} // deleted with their triples
+	triples, err := a.Documents.Read(r, account, true, &annotated)
 	if err != nil {
 		return err
 	}
@@ -128,7 +128,7 @@ func (a *API) deletePattern(w http.ResponseWriter, r *request.Request) error {
 func (a *API) answerDeleted(w http.ResponseWriter, r *request.Request, result api.DeleteResult, err error) error {
 	a.CountWritten(r, 0, result.Deleted)
 	if err != nil {
-		return problem.Partly(err, result.Deleted, result.Missing, "deleted")
+		return problem.PartialError(err, result.Deleted, result.Missing, "deleted")
 	}
 	return response.WriteJSON(w, result)
 }

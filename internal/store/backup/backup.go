@@ -1,7 +1,7 @@
 // Checkpoints and backups of a data directory.
 
 // Package backup copies the data directory of an open store: [Checkpoint] into another directory,
-// [Write] into a tar. [Unpack] makes a data directory from the tar, and [Into] makes one all or not at all.
+// [Write] into a tar. [Unpack] makes a data directory from the tar, and [CreateDir] makes one all or not at all.
 package backup
 
 import (

@@ -28,11 +28,11 @@ const restoreName = "restore.partial"
 // files.
 const maxJSON = 64 << 20
 
-// Into makes dir a data directory by fill, which gets a directory to make it in: [Unpack] is one way,
+// CreateDir makes dir a data directory by fill, which gets a directory to make it in: [Unpack] is one way,
 // to open a store there another. dir must be missing or empty. At the end either the result of fill is
 // in dir, or dir is as before. fill must leave everything verified and durable, and nothing open. After
 // a crash, Into may be repeated; until then dir does not open.
-func Into(fs vfs.FS, dir string, fill func(work string) error) (err error) {
+func CreateDir(fs vfs.FS, dir string, fill func(work string) error) (err error) {
 	// 1. Make and lock dir. If the restore fails, remove it again, but only if this call made it.
 	_, err = fs.Stat(dir)
 	made := errors.Is(err, os.ErrNotExist)

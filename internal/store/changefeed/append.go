@@ -168,7 +168,7 @@ func (f *Feed) Trim() error {
 func (c *Commit) trim(blocks []block, why reason) error {
 	last := blocks[len(blocks)-1]
 	begin := mark{last.last, last.ends, why}
-	if err := c.batch.DeleteRange(logKey(after(c.f.trimmed), 0), logKey(after(begin.Stamp), 0), nil); err != nil {
+	if err := c.batch.DeleteRange(logKey(nextStamp(c.f.trimmed), 0), logKey(nextStamp(begin.Stamp), 0), nil); err != nil {
 		return err
 	}
 	for _, b := range blocks {

@@ -105,8 +105,8 @@ func parseStampKey(prefix string, key []byte, rest int) (triple.Stamp, error) {
 	return triple.Stamp{Epoch: binary.BigEndian.Uint64(key[at:]), Sequence: binary.BigEndian.Uint64(key[at+8:])}, nil
 }
 
-// after returns the least stamp above s in its epoch.
-func after(s triple.Stamp) triple.Stamp {
+// nextStamp returns the least stamp above s in its epoch.
+func nextStamp(s triple.Stamp) triple.Stamp {
 	return triple.Stamp{Epoch: s.Epoch, Sequence: s.Sequence + 1}
 }
 
@@ -166,7 +166,7 @@ func (f *Feed) open(o *Options) error {
 // openNewest reads the rows after the closed blocks.
 func (f *Feed) openNewest() error {
 	_, upper := keyspace.LocalBounds(logPrefix)
-	it, err := f.db.NewIter(&pebble.IterOptions{LowerBound: logKey(after(f.end), 0), UpperBound: upper})
+	it, err := f.db.NewIter(&pebble.IterOptions{LowerBound: logKey(nextStamp(f.end), 0), UpperBound: upper})
 	if err != nil {
 		return err
 	}

@@ -104,7 +104,7 @@ func (c *consumer) begin() (err error) {
 	case end.Less(c.done):
 		return fmt.Errorf("%w: it lies behind the end of the feed", feed.ErrPosition)
 	}
-	c.next = logKey(after(c.done), 0)
+	c.next = logKey(nextStamp(c.done), 0)
 	return nil
 }
 
@@ -196,7 +196,7 @@ func (c *consumer) read(ctx context.Context, end triple.Stamp) (all bool, err er
 	}
 	defer c.f.db.End()
 	c.rows, c.ends = c.rows[:0], c.ends[:0]
-	it, err := c.f.db.NewIter(&pebble.IterOptions{LowerBound: c.next, UpperBound: logKey(after(end), 0)})
+	it, err := c.f.db.NewIter(&pebble.IterOptions{LowerBound: c.next, UpperBound: logKey(nextStamp(end), 0)})
 	if err != nil {
 		return false, err
 	}

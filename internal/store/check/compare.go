@@ -92,7 +92,7 @@ func (c *checker) locate(cmp comparison, differ []int) error {
 		return err
 	}
 	// 3. The rest are the differences.
-	c.tell(cmp, odd)
+	c.reportOdd(cmp, odd)
 	return nil
 }
 
@@ -102,8 +102,8 @@ type oddRow struct {
 	key, value []byte
 }
 
-// tell reports each odd row as a problem, in the order of the triples.
-func (c *checker) tell(cmp comparison, odd map[recovery.Hash]oddRow) {
+// reportOdd reports each odd row as a problem, in the order of the triples.
+func (c *checker) reportOdd(cmp comparison, odd map[recovery.Hash]oddRow) {
 	rows := make([]oddRow, 0, len(odd))
 	for _, row := range odd {
 		rows = append(rows, row)

@@ -187,11 +187,11 @@ func (c *Cache) View(ctx context.Context, at feed.Position) *columns.View {
 // outdated reports whether a new set is wanted. c.mu must be held.
 func (c *Cache) outdated() bool {
 	s := c.newest()
-	return c.worn(s) || s.view.Partial() && c.missed
+	return c.isOutdated(s) || s.view.Partial() && c.missed
 }
 
-// worn reports whether a state has no set, or one that has changed much.
-func (c *Cache) worn(s *state) bool {
+// isOutdated reports whether a state has no set, or one that has changed much.
+func (c *Cache) isOutdated(s *state) bool {
 	if s == nil || s.view.Stale() > 0 {
 		return true
 	}
@@ -379,7 +379,7 @@ func (c *Cache) buildSet(src source.Source) (*columns.Set, error) {
 	if err != nil {
 		return nil, err
 	}
-	wanted, worn := c.demand()
+	wanted, outdated := c.demand()
 	// Sizes are estimates, so smaller choices may be needed.
 	for budget := c.Memory; budget > c.Memory/16; budget /= 2 {
 		chosen := columns.Choose(sizes, budget, wanted)
@@ -388,7 +388,7 @@ func (c *Cache) buildSet(src source.Source) (*columns.Set, error) {
 		}
 		if len(chosen) == len(sizes) {
 			chosen = nil // there is room for all of them again
-		} else if !worn && maps.Equal(chosen, c.chosen) {
+		} else if !outdated && maps.Equal(chosen, c.chosen) {
 			return nil, errSame
 		}
 		set, err := columns.BuildSome(c.ctx, src, c.Memory, chosen)
@@ -407,7 +407,7 @@ const minTripleBytes = 8
 
 // demand returns the requests for missing columns, of which old ones count less, and whether the present state
 // is worn.
-func (c *Cache) demand() (wanted map[string]int, worn bool) {
+func (c *Cache) demand() (wanted map[string]int, outdated bool) {
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	wanted = maps.Clone(c.wanted)
@@ -416,7 +416,7 @@ func (c *Cache) demand() (wanted map[string]int, worn bool) {
 			delete(c.wanted, predicate)
 		}
 	}
-	return wanted, c.worn(c.newest())
+	return wanted, c.isOutdated(c.newest())
 }
 
 // statesOf returns the states of a set and of the end of the feed. The error is that of the feed, or errVoid

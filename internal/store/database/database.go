@@ -276,9 +276,9 @@ func (d *Database) Free() int64 {
 	return int64(usage.AvailBytes)
 }
 
-// NoteDamage counts a row that cannot be decoded, like a corrupt table: the store is damaged from
+// CountDamage counts a row that cannot be decoded, like a corrupt table: the store is damaged from
 // then on.
-func (d *Database) NoteDamage() { d.Counts.Corruptions.Add(1) }
+func (d *Database) CountDamage() { d.Counts.Corruptions.Add(1) }
 
 // Path returns the path of a name in the data directory.
 func (d *Database) Path(elements ...string) string {

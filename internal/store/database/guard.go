@@ -100,15 +100,15 @@ func (g guardedFS) Create(name string, category vfs.DiskWriteCategory) (vfs.File
 			return nil, err
 		}
 	}
-	if err := g.settleMarker(name); err != nil {
+	if err := g.syncMarker(name); err != nil {
 		return nil, err
 	}
 	f, err := g.FS.Create(name, category)
 	return g.guard(f, name, err)
 }
 
-// settleMarker syncs the directory if name is a marker, before it is made or removed.
-func (g guardedFS) settleMarker(name string) error {
+// syncMarker syncs the directory if name is a marker, before it is made or removed.
+func (g guardedFS) syncMarker(name string) error {
 	if !strings.HasPrefix(filepath.Base(name), "marker.") {
 		return nil
 	}
@@ -184,7 +184,7 @@ func (g guardedFS) Remove(name string) error {
 	if err := g.health.err(); err != nil {
 		return err
 	}
-	if err := g.settleMarker(name); err != nil {
+	if err := g.syncMarker(name); err != nil {
 		return err
 	}
 	return g.FS.Remove(name)

@@ -81,7 +81,7 @@ func (f *logFile) promise(err error) error {
 func (f *logFile) syncBeside() {
 	f.syncing.Lock()
 	defer f.syncing.Unlock()
-	if !f.settle() {
+	if !f.takeUnsynced() {
 		return // Close was first
 	}
 	// Commits must not wait for this sync, so mu is free.
@@ -92,8 +92,8 @@ func (f *logFile) syncBeside() {
 	}
 }
 
-// settle reports whether an entry may be unsynced. The caller must sync it.
-func (f *logFile) settle() (unsynced bool) {
+// takeUnsynced reports whether an entry may be unsynced. The caller must sync it.
+func (f *logFile) takeUnsynced() (unsynced bool) {
 	f.mu.Lock()
 	defer f.mu.Unlock()
 	unsynced, f.waiting = f.waiting, false
@@ -105,7 +105,7 @@ func (f *logFile) Close() error {
 	f.syncing.Lock()
 	defer f.syncing.Unlock()
 	err := f.failure // no timer writes it any more
-	if f.settle() {
+	if f.takeUnsynced() {
 		f.timer.Stop()
 		err = f.beside.SyncData()
 	}

@@ -169,7 +169,7 @@ func (g *Group) add(row []string) error {
 		return err
 	}
 	g.Env.NextSolution()
-	view := g.view.Of(row, g.Exec.Terms)
+	view := g.view.MoveTo(row, g.Exec.Terms)
 	// 1. Make the key. The binding of a variable alone is taken as it is.
 	for i, key := range g.Keys {
 		if key.From >= 0 {

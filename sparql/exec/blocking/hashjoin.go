@@ -173,7 +173,7 @@ func (j *HashJoin) probe(out *solution.Batch) error {
 			if err := j.Exec.Tick(); err != nil {
 				return err
 			}
-			ok, err := exec.Holds(j.Env, j.Conditions, j.view.Of(out.Row(out.Len-1), j.Exec.Terms), j.Table.Plan.Conditions)
+			ok, err := exec.Holds(j.Env, j.Conditions, j.view.MoveTo(out.Row(out.Len-1), j.Exec.Terms), j.Table.Plan.Conditions)
 			if err != nil {
 				return err
 			}

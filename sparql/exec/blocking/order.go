@@ -186,7 +186,7 @@ func (o *OrderBy) add(row []string) error {
 		return err
 	}
 	o.Env.NextSolution()
-	view := o.view.Of(row, o.Exec.Terms)
+	view := o.view.MoveTo(row, o.Exec.Terms)
 	one := sorted{Record: spill.Record{A: o.seq, Row: row}}
 	o.seq++
 	// 1. Make the sort key. If a value has no exact one, the key is cut there and rows are
@@ -330,7 +330,7 @@ func (o *OrderBy) compareValues(a, b *spill.Record) int {
 		return 0
 	}
 	for _, k := range o.Keys {
-		left, right := o.sides[0].Of(a.Row, o.Exec.Terms), o.sides[1].Of(b.Row, o.Exec.Terms)
+		left, right := o.sides[0].MoveTo(a.Row, o.Exec.Terms), o.sides[1].MoveTo(b.Row, o.Exec.Terms)
 		c := expr.Compare(k.Expr.Eval(o.Env, left), k.Expr.Eval(o.Env, right))
 		if k.Descending {
 			c = -c

@@ -106,7 +106,7 @@ func (k *CountKeys) count(keys columns.KeyRange) (n int, err error) {
 			return n, err
 		}
 		k.row[k.Slot] = k.Exec.Arena.Number(k.Lists.Key(i))
-		passes, err := exec.Holds(k.Env, k.Conditions, k.view.Of(k.row, k.Exec.Terms), k.Plan.Conditions)
+		passes, err := exec.Holds(k.Env, k.Conditions, k.view.MoveTo(k.row, k.Exec.Terms), k.Plan.Conditions)
 		if err != nil {
 			return n, err
 		}

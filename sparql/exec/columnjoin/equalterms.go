@@ -84,7 +84,7 @@ func (e *EqualTerms) read() error {
 // key makes the key of a binding's value.
 func (e *EqualTerms) key(slot int, binding string) (keyed expr.Keyed) {
 	e.row[slot] = binding
-	e.buf, keyed = exec.AppendKey(e.buf[:0], e.view.Of(e.row, e.Exec.Terms).Value(slot), e.Same)
+	e.buf, keyed = exec.AppendKey(e.buf[:0], e.view.MoveTo(e.row, e.Exec.Terms).Value(slot), e.Same)
 	return keyed
 }
 
@@ -113,7 +113,7 @@ func (e *EqualTerms) find(binding string) (equal []uint32, err error) {
 				return nil, err
 			}
 			e.row[e.Key] = e.Exec.Arena.Number(number)
-			ok, err := exec.Holds(e.Env, e.Condition, e.view.Of(e.row, e.Exec.Terms), counts)
+			ok, err := exec.Holds(e.Env, e.Condition, e.view.MoveTo(e.row, e.Exec.Terms), counts)
 			if err != nil {
 				return nil, err
 			}

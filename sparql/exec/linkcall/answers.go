@@ -46,8 +46,8 @@ func newAnswers(j *Join) *answers {
 		reached: map[uint64][]reached{}, values: map[uint64]string{}, names: map[uint64]string{}}
 }
 
-// ask notes the bindings of a row.
-func (a *answers) ask(start, other string) error {
+// addRow notes the bindings of a row.
+func (a *answers) addRow(start, other string) error {
 	if start == "" {
 		return nil
 	}

@@ -30,8 +30,8 @@ const (
 	rankedBytes = 2 * 24 // of a page, while the next part is read
 )
 
-// at returns the solution of the i-th best page; ok is false if there are fewer.
-func (b *best) at(i int) (found found, ok bool, err error) {
+// solutionAt returns the solution of the i-th best page; ok is false if there are fewer.
+func (b *best) solutionAt(i int) (found found, ok bool, err error) {
 	for i >= len(b.pages) && !b.complete {
 		if err := b.read(); err != nil {
 			return found, false, err

@@ -81,7 +81,7 @@ func (j *Join) begin() error {
 	j.give = 0
 	// 1. Answers about other pages are kept while they are few, or if they suffice: a search from one page may
 	// serve all rows.
-	if j.Held > j.Account.Limit/keptPart || j.Held > keptBytes && !j.knows() {
+	if j.Held > j.Account.Limit/keptPart || j.Held > keptBytes && !j.isAnswered() {
 		j.drop()
 	}
 	if j.of == nil {
@@ -90,7 +90,7 @@ func (j *Join) begin() error {
 	// 2. Ask about the chunk.
 	for i := j.at; i < j.end; i++ {
 		start, other := j.ends(j.Batch.Row(i))
-		if err := j.of.ask(start, other); err != nil {
+		if err := j.of.addRow(start, other); err != nil {
 			return failed(j.Call, err)
 		}
 	}
@@ -100,8 +100,8 @@ func (j *Join) begin() error {
 	return nil
 }
 
-// knows reports whether the answers have all starts of the chunk.
-func (j *Join) knows() bool {
+// isAnswered reports whether the answers have all starts of the chunk.
+func (j *Join) isAnswered() bool {
 	for i := j.at; i < j.end; i++ {
 		start, _ := j.ends(j.Batch.Row(i))
 		if start != "" && !j.of.starts[start] {
@@ -181,7 +181,7 @@ func (j *Join) joinBest(out *solution.Batch, row []string) (more bool, err error
 	most := out.Len + j.soft
 	j.soft = min(2*j.soft, solution.BatchRows)
 	for !out.Full() && out.Len < most {
-		page, ok, err := j.best.at(j.give)
+		page, ok, err := j.best.solutionAt(j.give)
 		if err != nil {
 			return false, failed(j.Call, err)
 		}

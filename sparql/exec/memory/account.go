@@ -97,8 +97,8 @@ func (a *Account) reserveMore(more int64) error {
 	return nil
 }
 
-// settle gives back the unused part of the reservation, except a few grains.
-func (a *Account) settle() {
+// releaseSpare gives back the unused part of the reservation, except a few grains.
+func (a *Account) releaseSpare() {
 	if spare := a.reserved - a.Used; a.reserve != nil && (spare > 16*reserveGrain || a.Used == 0) && spare > 0 {
 		a.reserved -= spare
 		_ = a.reserve(-spare) // giving back does not fail
@@ -126,7 +126,7 @@ func (a *Account) AddOperator() {
 // End gives all back, when the operators are closed.
 func (a *Account) End() {
 	a.Take(-a.Fixed)
-	a.settle()
+	a.releaseSpare()
 }
 
 // Divide makes the shares. It must be called when all operators exist. It also sets the size of
@@ -197,7 +197,7 @@ func (h *Holder) set(held int64) {
 	}
 	h.Account.Used += held - h.Held
 	if held < h.Held {
-		h.Account.settle()
+		h.Account.releaseSpare()
 	}
 	h.Held = held
 	if h.Plan != nil {

@@ -25,18 +25,18 @@ type Cells struct {
 // errCells means that the links cannot be read from cells, so rows must be read.
 var errCells = errors.New("the links cannot be read from cells")
 
-// Over reports whether all edges of a path are of one predicate.
-func Over(p ast.Path, predicate string) bool {
+// IsOverPredicate reports whether all edges of a path are of one predicate.
+func IsOverPredicate(p ast.Path, predicate string) bool {
 	parts := func(list []ast.Path) bool {
-		return !slices.ContainsFunc(list, func(p ast.Path) bool { return !Over(p, predicate) })
+		return !slices.ContainsFunc(list, func(p ast.Path) bool { return !IsOverPredicate(p, predicate) })
 	}
 	switch p := p.(type) {
 	case *ast.PathIRI:
 		return p.IRI == predicate
 	case *ast.PathInverse:
-		return Over(p.Arg, predicate)
+		return IsOverPredicate(p.Arg, predicate)
 	case *ast.PathRepeat:
-		return Over(p.Arg, predicate)
+		return IsOverPredicate(p.Arg, predicate)
 	case *ast.PathSequence:
 		return parts(p.Parts)
 	case *ast.PathAlternative:

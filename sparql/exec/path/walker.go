@@ -199,7 +199,7 @@ func (s *search) done() bool { return len(s.next) == 0 }
 func (s *search) level() error {
 	// 1. Expand a node only if no earlier level did, all in one call.
 	var from []int32
-	asked := map[int32]struct{}{}
+	requested := map[int32]struct{}{}
 	for _, r := range s.next {
 		if _, ok := s.steps[r.node]; ok {
 			continue
@@ -207,8 +207,8 @@ func (s *search) level() error {
 		if _, ok := s.begins[r.node]; !ok && s.begins != nil {
 			continue
 		}
-		if _, ok := asked[r.node]; !ok {
-			asked[r.node] = struct{}{}
+		if _, ok := requested[r.node]; !ok {
+			requested[r.node] = struct{}{}
 			from = append(from, r.node)
 		}
 	}
@@ -344,7 +344,7 @@ func (w *Walker) sequence(from []int32, p *ast.PathSequence, forward bool) ([][]
 			for _, node := range list {
 				ends = append(ends, more[at[node]]...)
 			}
-			if to[i], err = merged.once(w, ends); err != nil {
+			if to[i], err = merged.distinct(w, ends); err != nil {
 				return nil, err
 			}
 		}
@@ -355,8 +355,8 @@ func (w *Walker) sequence(from []int32, p *ast.PathSequence, forward bool) ([][]
 // lists counts the memory of the lists of one step of a path, until it returns.
 type lists struct{ held int }
 
-// once returns the list with each node once, in its own memory.
-func (l *lists) once(w *Walker, list []int32) ([]int32, error) {
+// distinct returns the list with each node once, in its own memory.
+func (l *lists) distinct(w *Walker, list []int32) ([]int32, error) {
 	if err := w.Exec.Tick(); err != nil {
 		return nil, err
 	}
@@ -364,7 +364,7 @@ func (l *lists) once(w *Walker, list []int32) ([]int32, error) {
 		return nil, err
 	}
 	l.held += 4 * cap(list)
-	return once(list), nil
+	return distinct(list), nil
 }
 
 // join returns the union of two lists for each node.
@@ -374,7 +374,7 @@ func (l *lists) join(w *Walker, a, b [][]int32) (_ [][]int32, err error) {
 	}
 	for i, list := range b {
 		if len(list) > 0 {
-			if a[i], err = l.once(w, append(slices.Clip(a[i]), list...)); err != nil {
+			if a[i], err = l.distinct(w, append(slices.Clip(a[i]), list...)); err != nil {
 				return nil, err
 			}
 		}
@@ -384,8 +384,8 @@ func (l *lists) join(w *Walker, a, b [][]int32) (_ [][]int32, err error) {
 
 func (l *lists) end(w *Walker) { w.Holder.ShrinkTo(w.Holder.Held - int64(l.held)) }
 
-// once leaves each node once.
-func once(list []int32) []int32 {
+// distinct leaves each node once.
+func distinct(list []int32) []int32 {
 	seen := make(map[int32]struct{}, len(list))
 	kept := list[:0]
 	for _, node := range list {
@@ -429,7 +429,7 @@ func (w *Walker) negated(from []int32, p *ast.PathNegated, forward bool) ([][]in
 			return nil, err
 		}
 		for k := range more {
-			more[k] = once(more[k])
+			more[k] = distinct(more[k])
 		}
 		if to, err = merged.join(w, to, more); err != nil {
 			return nil, err

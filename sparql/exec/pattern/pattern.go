@@ -49,8 +49,8 @@ type Restriction struct {
 // objects are read, because they are few.
 const manySpans = 16
 
-// Many reports whether the rows of a scan are in many ranges, so they are looked up together.
-func (a *Access) Many() bool { return len(a.Spans) > manySpans }
+// IsMany reports whether the rows of a scan are in many ranges, so they are looked up together.
+func (a *Access) IsMany() bool { return len(a.Spans) > manySpans }
 
 // Access is how the rows of one mask of bound positions are read.
 type Access struct {
@@ -140,7 +140,7 @@ func (p *Pattern) Access(mask uint8) *Access {
 	}
 	if a.Prefix < 4 {
 		a.Spans = p.Restricted(positions[a.Prefix])
-		if a.Many() && positions[a.Prefix] == triple.Object && mask&(1<<triple.Subject) != 0 {
+		if a.IsMany() && positions[a.Prefix] == triple.Object && mask&(1<<triple.Subject) != 0 {
 			a.Spans = nil
 		}
 	}

@@ -136,7 +136,7 @@ func (l *Lookup) begin() error {
 		// unless those of two rows can be looked up together.
 		n := min(l.Chunk, l.input.Len-l.at)
 		a := l.accessOf(l.input.Row(l.at))
-		many := a.Many() && !l.Reverse
+		many := a.IsMany() && !l.Reverse
 		if many {
 			n = min(n, max(exec.LastChunkRows/len(a.Spans), 1))
 		}

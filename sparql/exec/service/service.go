@@ -41,11 +41,11 @@ type Join struct {
 	Slots   []int // of columns
 	memory.Holder
 
-	view   solution.View
-	Block  *solution.Batch
-	Some   *solution.Batch
-	asks   []request
-	answer *answer
+	view     solution.View
+	Block    *solution.Batch
+	Some     *solution.Batch
+	requests []request
+	answer   *answer
 }
 
 // request is rows of the block for one endpoint.
@@ -71,16 +71,16 @@ func (s *Join) Next(out *solution.Batch) error {
 				s.answer.close()
 				s.answer = nil
 			}
-			if out.Full() || out.Len > 0 && done && len(s.asks) == 0 {
+			if out.Full() || out.Len > 0 && done && len(s.requests) == 0 {
 				return nil
 			}
 			continue
 		}
 		// 2. Send the next request of the block.
-		if len(s.asks) > 0 {
-			ask := s.asks[0]
-			s.asks = s.asks[1:]
-			if err := s.ask(ask); err != nil {
+		if len(s.requests) > 0 {
+			q := s.requests[0]
+			s.requests = s.requests[1:]
+			if err := s.sendRequest(q); err != nil {
 				return err
 			}
 			continue
@@ -117,7 +117,7 @@ func (s *Join) fill() error {
 	// 2. Divide them by endpoint. A request may not be too large for it.
 	byName := map[string]int{}
 	for i := range s.Block.Len {
-		s.view.Of(s.Block.Row(i), s.Exec.Terms)
+		s.view.MoveTo(s.Block.Row(i), s.Exec.Terms)
 		endpoint, err := s.endpoint()
 		bytes := 0
 		for _, slot := range s.Slots {
@@ -125,16 +125,16 @@ func (s *Join) fill() error {
 		}
 		at, ok := byName[endpoint]
 		if ok {
-			ask := &s.asks[at]
-			ok = err == nil && len(ask.rows) < serviceRows && ask.bytes+bytes <= serviceBytes
+			q := &s.requests[at]
+			ok = err == nil && len(q.rows) < serviceRows && q.bytes+bytes <= serviceBytes
 		}
 		if !ok {
-			at = len(s.asks)
+			at = len(s.requests)
 			byName[endpoint] = at
-			s.asks = append(s.asks, request{endpoint: endpoint, err: err})
+			s.requests = append(s.requests, request{endpoint: endpoint, err: err})
 		}
-		s.asks[at].rows = append(s.asks[at].rows, int32(i))
-		s.asks[at].bytes += bytes
+		s.requests[at].rows = append(s.requests[at].rows, int32(i))
+		s.requests[at].bytes += bytes
 	}
 	return nil
 }
@@ -154,8 +154,8 @@ func (s *Join) endpoint() (string, error) {
 	return name.Value(), nil
 }
 
-// ask sends a request to the endpoint.
-func (s *Join) ask(ask request) error {
+// sendRequest sends a request to the endpoint.
+func (s *Join) sendRequest(ask request) error {
 	a := &answer{service: s, endpoint: ask.endpoint, rows: ask.rows, index: map[string][]int32{}, blanks: map[string]triple.Term{}}
 	err := ask.err
 	if err == nil {
@@ -194,7 +194,7 @@ func (s *Join) query(a *answer) string {
 		sent := true
 		for _, at := range a.rows {
 			row := s.Block.Row(int(at))
-			if row[slot] == "" || s.view.Of(row, s.Exec.Terms).Value(slot).Term().HasBlanks() {
+			if row[slot] == "" || s.view.MoveTo(row, s.Exec.Terms).Value(slot).Term().HasBlanks() {
 				sent = false
 				break
 			}
@@ -222,7 +222,7 @@ func (s *Join) query(a *answer) string {
 		}
 		b.WriteString("    (")
 		for _, i := range a.sent {
-			b.WriteString(" " + ast.TermString(s.view.Of(row, s.Exec.Terms).Value(s.Slots[i]).Term()))
+			b.WriteString(" " + ast.TermString(s.view.MoveTo(row, s.Exec.Terms).Value(s.Slots[i]).Term()))
 		}
 		b.WriteString(" )\n")
 	}
@@ -240,7 +240,7 @@ func (s *Join) stop() {
 		s.answer.close()
 		s.answer = nil
 	}
-	s.asks = nil
+	s.requests = nil
 	s.Block.Clear()
 	s.Some.Clear()
 	s.Free()

@@ -30,8 +30,8 @@ type cached struct {
 	value   expr.Value
 }
 
-// Of moves the view to a row, and returns it. Numbers in the row are of terms.
-func (v *View) Of(row []string, terms *Terms) *View {
+// MoveTo moves the view to a row, and returns it. Numbers in the row are of terms.
+func (v *View) MoveTo(row []string, terms *Terms) *View {
 	v.Row, v.terms = row, terms
 	return v
 }

@@ -60,21 +60,21 @@ func newGraphFinder(q *exec.Execution, g pattern.Graphs, named bool, holder *mem
 // find returns the entries of some hits, in their order. It reads all rows with the literals, in one look-up.
 func (f *graphFinder) find(hits []exec.TextHit) ([]entry, error) {
 	// 1. The ranges of keys, in their order.
-	type asked struct {
+	type requested struct {
 		r   triple.Range
 		hit int
 	}
-	var all []asked
+	var all []requested
 	for i := range hits {
 		for _, p := range hits[i].Predicates {
 			if f.iris[p] == "" {
 				f.iris[p] = solution.Encode(triple.NewIRI(p))
 			}
 			ranges, _ := f.pattern.Ranges(nil, nil, f.access, []string{f.iris[p], hits[i].Literal, ""})
-			all = append(all, asked{ranges[0], i})
+			all = append(all, requested{ranges[0], i})
 		}
 	}
-	slices.SortFunc(all, func(a, b asked) int { return cmp.Or(bytes.Compare(a.r.Lo, b.r.Lo), cmp.Compare(a.hit, b.hit)) })
+	slices.SortFunc(all, func(a, b requested) int { return cmp.Or(bytes.Compare(a.r.Lo, b.r.Lo), cmp.Compare(a.hit, b.hit)) })
 	ranges := make([]triple.Range, len(all))
 	for i := range all {
 		ranges[i] = all[i].r

@@ -77,7 +77,7 @@ func (c *Part) pathCells(n *algebra.Path, in Stream) *path.Cells {
 	g := c.At.Graphs
 	// 1. The path must be of links, in a graph that the cells have.
 	o := &c.Exec.Options
-	if o.LinkEdges == nil || c.Changed(o.LinkPredicate) || g.Mode != pattern.DefaultGraph && g.Mode != pattern.AnyGraph || !path.Over(n.Path, o.LinkPredicate) {
+	if o.LinkEdges == nil || c.Changed(o.LinkPredicate) || g.Mode != pattern.DefaultGraph && g.Mode != pattern.AnyGraph || !path.IsOverPredicate(n.Path, o.LinkPredicate) {
 		return nil
 	}
 	if !cost.IsBound(n.Subject, in.Certain) && !cost.IsBound(n.Object, in.Certain) {

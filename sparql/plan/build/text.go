@@ -37,7 +37,7 @@ func (p *Part) TextJoin(n *algebra.TextJoin, in Stream) (Stream, error) {
 		places.Add(p.At.Graphs.Slot)
 	}
 	in = p.Terms(in, places)
-	j := &textcall.Join{Exec: p.Exec, Input: in.Op, Node: n, Search: search.Again(), Goal: p.Want.Goal, Graphs: p.At.Graphs, Looped: p.At.Looped, Batch: p.Exec.NewBatch(), Holder: p.Exec.Account.NewHolder("text:matches")}
+	j := &textcall.Join{Exec: p.Exec, Input: in.Op, Node: n, Search: search.Restart(), Goal: p.Want.Goal, Graphs: p.At.Graphs, Looped: p.At.Looped, Batch: p.Exec.NewBatch(), Holder: p.Exec.Account.NewHolder("text:matches")}
 	out := in
 	out.Rows = max(in.Rows*rows, cost.LeastRows)
 	for slot := range places.All {

@@ -27,7 +27,7 @@ const yields = 100
 func Test(t *testing.T, m member.Member, self member.Process, adopt func()) {
 	t.Helper()
 	first := m.View()
-	if !self.In(first) {
+	if !self.IsMember(first) {
 		t.Fatalf("View: %v does not list process %v", first, self)
 	}
 
@@ -144,7 +144,7 @@ func (f *Fake) Newer(ctx context.Context, than *view.View) error {
 // Enter implements [member.Member].
 func (f *Fake) Enter(epoch uint64) (leave func(), err error) {
 	f.gate.RLock()
-	if v := f.View(); !f.Process.In(v) || v.Epoch != epoch {
+	if v := f.View(); !f.Process.IsMember(v) || v.Epoch != epoch {
 		f.gate.RUnlock()
 		r := &peer.Refusal{Code: peer.CodeEpoch, Message: "another view"}
 		if v != nil {
