@@ -28,11 +28,15 @@
 //	store/    the Pebble database; RESTORED in it marks a backup that was not opened yet
 //	loads/    files of bulk loads, each load in a directory of its own
 //	staged/   tables of loads into a cluster, until they are published; see package replica
-//	tmp/      checkpoints being made; emptied when the store is opened
+//	columns   the columns of a position of the feed, see [ColumnFile]
+//	tmp/      temporary files; emptied when the store is opened
 //	aside/    data of the machine before its cluster went on without it, see package directory
 //	REJOIN    members that a machine must join after its data was set aside
 //	ASIDE     the target of the moves while data is set aside; the next Open completes them
 //	restore.partial/  left by an interrupted Restore: Open rejects it, Restore removes it
+//
+// Packages textsearch, linkgraph and agreement keep text/, links/ and raft/ beside these, by plain files of the
+// system where a library opens them.
 //
 // VERSION is written and synced before any row enters the database. Only [directory.NewIdentity]
 // changes it later, to a new UUID:

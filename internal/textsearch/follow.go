@@ -261,15 +261,13 @@ func (c *changes) record(d documentKey, deleted bool) {
 	c.documents[d] = c.documents[d] || deleted
 }
 
-// The first bytes of encoded literals that are texts: strings, strings with a language, and literals of other
-// datatypes than numbers, booleans and dates.
-const (
-	tagString = 0x35
-	tagOther  = 0x37
-)
+// firstText and endText are the span of encoded literals that are texts.
+var firstText, endText = triple.TextSpan()
 
 // isText reports whether an encoded term is a document.
-func isText(term []byte) bool { return len(term) > 0 && term[0] >= tagString && term[0] <= tagOther }
+func isText(term []byte) bool {
+	return bytes.Compare(term, firstText) >= 0 && bytes.Compare(term, endText) < 0
+}
 
 // documentOf returns the document of a whole encoded literal.
 func documentOf(key []byte) (textindex.Document, error) {

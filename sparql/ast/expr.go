@@ -98,6 +98,9 @@ type Exists struct {
 // stands only in SELECT, HAVING and ORDER BY, and has no Aggregate inside.
 // Package algebra puts a variable in its place, so an evaluator of
 // expressions never meets it.
+//
+// A group computes aggregates with one text once. So a new field must be in the text (print_expr.go), in
+// walk.go, in algebra's copy, and where DISTINCT is done below a group (package build).
 type Aggregate struct {
 	Pos
 	Func     AggregateFunc

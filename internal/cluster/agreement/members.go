@@ -258,10 +258,7 @@ const MaxVoters = 9
 // because it leads. If a voter is down, it loses its vote to a learner in state up. If there is
 // none, it keeps its vote while there is room for it among the voters.
 func ChooseVoters(members []Candidate, current []trie.MachineID, self trie.MachineID, max int) []trie.MachineID {
-	target := min(max, len(members))
-	if target > 2 && target%2 == 0 {
-		target--
-	}
+	target := countVoters(len(members), max)
 	votes := map[trie.MachineID]bool{}
 	add := func(atMost int, suits func(Candidate) bool) {
 		for _, c := range slices.SortedFunc(slices.Values(members), func(x, y Candidate) int { return cmp.Compare(x.ID, y.ID) }) {
@@ -277,3 +274,15 @@ func ChooseVoters(members []Candidate, current []trie.MachineID, self trie.Machi
 	add(target, isVoter)
 	return slices.Sorted(maps.Keys(votes))
 }
+
+// countVoters returns how many of some members vote: an odd number, or both of two.
+func countVoters(members, atMost int) int {
+	voters := min(members, atMost)
+	if voters > 2 && voters%2 == 0 {
+		voters--
+	}
+	return voters
+}
+
+// MajorityOf returns the least number of members with a possible majority of the voters.
+func MajorityOf(members int) int { return countVoters(members, MaxVoters)/2 + 1 }

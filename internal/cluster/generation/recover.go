@@ -134,7 +134,7 @@ func Recover(ctx context.Context, r Recovery) (v *view.View, err error) {
 	}
 	// 3. Write the first view. An abandoned majority may have made changes without this
 	// machine, and then all ranges may lack rows.
-	plan.Lost = !r.NoneNewer && len(s.View.Members)-len(plan.Keep) >= majorityOf(len(s.View.Members))
+	plan.Lost = !r.NoneNewer && len(s.View.Members)-len(plan.Keep) >= agreement.MajorityOf(len(s.View.Members))
 	if v, err = s.View.Recover(plan); err != nil {
 		return nil, err
 	}
@@ -144,15 +144,6 @@ func Recover(ctx context.Context, r Recovery) (v *view.View, err error) {
 		return nil, err
 	}
 	return v, store.SetIdentity(recoveredIdentity(v))
-}
-
-// majorityOf returns the least number of members with a possible majority of the voters.
-func majorityOf(members int) int {
-	voters := min(members, agreement.MaxVoters)
-	if voters > 2 && voters%2 == 0 {
-		voters--
-	}
-	return voters/2 + 1
 }
 
 func recoveredIdentity(v *view.View) store.Identity {

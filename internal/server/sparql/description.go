@@ -32,14 +32,14 @@ var inputFormats = []string{"Turtle", "N-Triples", "N-Quads", "TriG", "RDF_XML",
 
 // describeService answers a GET without parameters.
 func (a *API) describeService(w http.ResponseWriter, r *request.Request) error {
-	return a.describe(w, r, func(ctx context.Context, base string) ([]triple.Triple, error) {
+	return a.writeDescription(w, r, func(ctx context.Context, base string) ([]triple.Triple, error) {
 		graphs, err := a.count(ctx, r, countGraphs)
 		return a.serviceTriples(triple.NewIRI(base+Path), graphs), err
 	})
 }
 
-// describe answers with the triples of a description. They are few. ctx bounds their counts.
-func (a *API) describe(w http.ResponseWriter, r *request.Request, triples func(ctx context.Context, base string) ([]triple.Triple, error)) error {
+// writeDescription answers with the triples of a description. They are few. ctx bounds their counts.
+func (a *API) writeDescription(w http.ResponseWriter, r *request.Request, triples func(ctx context.Context, base string) ([]triple.Triple, error)) error {
 	// 1. Choose the format.
 	w.Header().Add("Vary", "Accept")
 	f, err := chooseFormat(r.Request, nil, graphFormats)

@@ -30,7 +30,7 @@ func (a *API) getVoID(w http.ResponseWriter, r *request.Request) error {
 	if err != nil || tag != "" && response.NotModified(w, r.Request, tag) {
 		return err
 	}
-	return a.describe(w, r, func(ctx context.Context, base string) ([]triple.Triple, error) {
+	return a.writeDescription(w, r, func(ctx context.Context, base string) ([]triple.Triple, error) {
 		all, err := a.voidTriples(ctx, r, base)
 		if ctx.Err() != nil {
 			w.Header().Del("ETag") // a later answer may have more
