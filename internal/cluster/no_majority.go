@@ -25,7 +25,7 @@ import (
 // The last holds by [agreement.ChooseVoters]. The log must be read after each snapshot of the
 // store (see reads). So answers are linearizable even if both members run and the network between
 // them fails. Clocks matter as they do for leases, and only for operations in flight which the
-// other member has stamped (see WaitSettled).
+// other member has stamped (see WaitCommitted).
 type noMajority struct {
 	mu      sync.Mutex // held while current is changed
 	current atomic.Pointer[readsAlone]

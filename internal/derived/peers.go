@@ -26,8 +26,7 @@ type Questions struct {
 	// ParseHeld returns the answer to Held. full is why partitions do not fit into the machine's
 	// memory, "" if they do.
 	ParseHeld func(answer []byte) (held Holding, full string, err error)
-	// Full returns why partitions do not fit into the memory of this machine, nil if they do. It may
-	// be nil.
+	// Full returns why partitions do not fit into the memory of this machine, nil if they do.
 	Full func() error
 }
 

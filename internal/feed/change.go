@@ -101,7 +101,7 @@ type LoadInfo struct {
 }
 
 // Predicates is the number of rows by predicate, of a load or of cleared graphs. Annotations are
-// rows, too. It is nil if there are very many predicates.
+// rows, too. It is nil if there are very many predicates, and for all but the last 32 loads of a cluster.
 type Predicates map[string]int64
 
 // MayHave reports whether there may be a row with a predicate. The zero term is any predicate.

@@ -55,7 +55,7 @@
 //
 // # Reads
 //
-// A read requests the end of the feed (state/ends.go), as the read index of Raft. A batch is divided by
+// A read requests the end of the feed (derived/shared.go), as the read index of Raft. A batch is divided by
 // partition, and sent in one message to each machine (package route). A machine answers
 // when its cells have reached the end (serve.go). So each read has every change that was
 // acknowledged before it began. If a machine does not answer or refuses, its share is sent to

@@ -32,7 +32,7 @@ type talker struct {
 	answer func(ctx context.Context, to trie.MachineID, q *route.Query) (*route.Answer, error)
 
 	mu    sync.Mutex
-	asked map[trie.MachineID]int // queries by machine, without askHeld
+	asked map[trie.MachineID]int // queries by machine, without QueryHeld
 }
 
 func (n *talker) View() *view.View { return n.view }

@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"cmp"
 	"errors"
+	"github.com/trefoildb/trefoil/internal/replica/batchlog"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -240,6 +241,9 @@ func TestLoggedAfterFill(t *testing.T) {
 	row := fillRow(store.TableStorage, d.Operations[0])
 	row.InFlight, row.Operation = d.Origin, &d.Operations[0]
 	fill(t, s, row)
+	if late := s.log.LateStarts(2, batchlog.Start{}, 10); len(late) > 0 {
+		t.Errorf("an operation of a backfill counts as late: %v", late)
+	}
 	deliver(t, s, j, d)
 	for range 2 {
 		part, err := s.Logged(ctx, LogQuery{Sequencer: 7, Epoch: 2, Batches: true, MaxBytes: 1 << 20})

@@ -31,7 +31,7 @@ const rowHeader = 0x10
 
 // batchRow is the row of a batch.
 type batchRow struct {
-	epoch      uint64 // in which it was sent
+	epoch      uint64 // in which it was sent; 0 if unknown, of a backfill
 	time       int64  // of the commit, in unix ms
 	operations []Operation
 }
@@ -69,7 +69,8 @@ func (r *batchRow) logged(id stream, number uint64, size int) batchlog.Batch {
 	for i := range r.operations {
 		o := &r.operations[i]
 		switch {
-		case o.Kind == store.OperationClaim:
+		// The log has an operation of a backfill when its sequencer delivers it.
+		case r.epoch == 0 || o.Kind == store.OperationClaim:
 		case r.fresh(o):
 			b.Fresh = true
 			if b.Stamp.Less(o.Stamp) {

@@ -160,8 +160,8 @@ func TestPurgeEnds(t *testing.T) {
 	}
 }
 
-// If a batch was not in flight before SyncSettled, it is not in flight after a crash.
-func TestSyncSettled(t *testing.T) {
+// If a batch was not in flight before SyncCommitted, it is not in flight after a crash.
+func TestSyncCommitted(t *testing.T) {
 	fs := memdisk.New()
 	s := openMem(t, store.Options{FS: fs})
 	j := idle(sample.Layout(t, s, 0))

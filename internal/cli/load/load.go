@@ -257,7 +257,7 @@ func (c *Cmd) report(e *console.Env, s rdfload.Summary) error {
 	return c.reportRejected(e, s.Rejected)
 }
 
-// reportRejected reports the number of rejected statements, and returns errRejected if there are any.
+// reportRejected reports the number of rejected statements, and returns [console.ErrRejected] if there are any.
 func (c *Cmd) reportRejected(e *console.Env, rejected int64) error {
 	switch {
 	case rejected == 0:

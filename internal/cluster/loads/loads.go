@@ -203,12 +203,12 @@ func (l *Loads) count(id string, by int) {
 const wishInterval = 500 * time.Millisecond
 
 // waitView waits until done returns true for the adopted view. Until then it sends the leader the result
-// of ask, after each change of the view and every askAgain; if ask is nil, it sends nothing.
+// of wish, after each change of the view and every wishInterval; if wish is nil, it sends nothing.
 func (l *Loads) waitView(ctx context.Context, wish func(*view.View) view.Wishes, done func(*view.View) (bool, error)) error {
 	return l.untilOr(ctx, false, wish, done)
 }
 
-// untilOr is until, but with needsLeader it returns a [store.ErrUnavailable] if this member is
+// untilOr is waitView, but with needsLeader it returns a [store.ErrUnavailable] if this member is
 // isolated.
 func (l *Loads) untilOr(ctx context.Context, needsLeader bool, wish func(*view.View) view.Wishes, done func(*view.View) (bool, error)) error {
 	ctx, cancel := context.WithCancelCause(ctx)

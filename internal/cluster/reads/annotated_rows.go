@@ -82,7 +82,7 @@ func (a *annotator) flush(ctx context.Context) bool {
 }
 
 // annotatedAll returns the keys of rows in SPO and the annotations of their triples. It sends one
-// message to each owner. If a triple is missing in the answer, of some notesBytes, it is not
+// message to each owner. If a triple is missing in the answer, of some annotationsBytes, it is not
 // done.
 func (sn *Snapshot) annotatedAll(ctx context.Context, rows []store.Row) (keys [][]byte, found []answered, err error) {
 	// 1. The owner of SPO answers, so each row needs its key in SPO.
@@ -146,7 +146,7 @@ func (at attempt) annotatedGroup(ctx context.Context, owner trie.MachineID, keys
 }
 
 // annotatedFully looks up one triple with all of its annotations. Those of more than
-// notesBytes are read in parts, each as of its own moment. It begins again if the triple was
+// annotationsBytes are read in parts, each as of its own moment. It begins again if the triple was
 // deleted and added between two parts, because the annotations of the first parts are deleted
 // then.
 func (sn *Snapshot) annotatedFully(ctx context.Context, key []byte) (all replica.AnnotatedRow, err error) {
@@ -191,7 +191,7 @@ func (q *annotationsRequest) fields(c *peer.Coder) {
 }
 
 // codeAnnotations codes an answer: for each key a byte, 1 if it is done, and then the length,
-// uvarint, and the bytes of encodeNoted.
+// uvarint, and the bytes of encodeAnnotated.
 func codeAnnotations(answer []answered) func(*peer.Coder) {
 	return func(c *peer.Coder) {
 		for i := range answer {

@@ -71,7 +71,7 @@ func keyRange(key []byte) triple.Range {
 }
 
 // codeVersioned codes an answer with the versions of the annotations: epochs and sequences in their
-// order follow the answer of codeNoted.
+// order follow the answer of codeAnnotated.
 func codeVersioned(n *replica.AnnotatedRow) func(*peer.Coder) {
 	return func(c *peer.Coder) {
 		codeAnnotated(n)(c)

@@ -57,7 +57,7 @@ type machine struct {
 	client  *peer.Client
 	reads   *Reads
 
-	// settle is what WaitSettled does; nil waits for nothing.
+	// settle is what WaitCommitted does; nil waits for nothing.
 	settle func(context.Context, []replica.Origin) error
 	// cut is after how many more bytes the connections that this machine has
 	// made break; 0 is never.

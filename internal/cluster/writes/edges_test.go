@@ -177,7 +177,7 @@ func TestStraysThatComeLater(t *testing.T) {
 
 // Those who wait for a batch wait as long as they want, and not for another
 // incarnation.
-func TestWaitSettled(t *testing.T) {
+func TestWaitCommitted(t *testing.T) {
 	w, ms := held(t, Options{}, func(*replica.Delivery) error { return nil })
 	if err := ms[1].writes.WaitCommitted(ctx, nil); err != nil {
 		t.Error(err)

@@ -51,7 +51,7 @@ const (
 	QueryReplace                     // changes of links that depend on the present ones, as JSON
 	QueryExport                      // a piece of a partition
 	QueryAnnotated                   // 1 if the machine has annotations
-	QueryWeights                     // as askWithin, with the weights of the links
+	QueryWeights                     // as QueryWithin, with the weights of the links
 	QueryLinkLabels                  // the labels of links from pages to those of the set, one each
 	QueryStores                      // the stores in memory, after number was requested and most relinquished, as JSON
 )
@@ -220,7 +220,7 @@ func AnswerJSON[T any](value T, err error) (*Answer, error) {
 	return &Answer{Data: data}, err
 }
 
-// Decode is the reverse of answerJSON.
+// Decode is the reverse of AnswerJSON.
 func (a *Answer) Decode(value any) error {
 	if err := json.Unmarshal(a.Data, value); err != nil {
 		return fmt.Errorf("%w: %w", peer.ErrMessage, err)

@@ -55,7 +55,7 @@ func NewRouter(m *machine.Machine, b *state.Board) *Router {
 	}), b}
 }
 
-// parseHeld returns the partitions of an answer to AskHeld, and why there are not more.
+// parseHeld returns the partitions of an answer to QueryHeld, and why there are not more.
 func parseHeld(body []byte) (derived.Holding, string, error) {
 	a := &Answer{}
 	err := peer.Decode(body, a.Fields)

@@ -87,7 +87,7 @@ func parseVersion(text string) (UUID, error) {
 	}
 	// A file of another format may have no checksum, and its error must name the format.
 	id, err := parseLines(lines)
-	if !errors.Is(err, fault.ErrVersion) && sum != checksumLine(lines) {
+	if (sum != "" || !errors.Is(err, fault.ErrVersion)) && sum != checksumLine(lines) {
 		err = fmt.Errorf("%w: the VERSION file fails its checksum, so the UUID in it may be another machine's: "+
 			"put back the file from a copy of this directory, restore a backup, or, in a cluster, let the machine join anew: %q", fault.ErrCorrupt, text)
 	}

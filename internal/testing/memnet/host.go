@@ -198,8 +198,9 @@ func (n *Net) connect(h *Host, to netip.AddrPort) (net.Conn, <-chan struct{}, er
 		return nil, nil, os.NewSyscallError("connect", syscall.ECONNREFUSED)
 	}
 	l := there.listeners[to.Port()]
+	room := l.room.Next() // before the look at the queue, because Accept does not hold net.mu
 	if len(l.conns) == cap(l.conns) {
-		return nil, l.room.Next(), nil
+		return nil, room, nil
 	}
 	s := newStream(n, h, there, netip.AddrPortFrom(h.addr, h.free()), to)
 	n.streams = append(n.streams, s)

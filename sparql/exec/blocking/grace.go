@@ -10,7 +10,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/exec/spill"
 )
 
-// grace is the part of a hashJoin with the right side in temporary files.
+// grace is the part of a HashJoin with the right side in temporary files.
 //
 // Both sides are divided by the hash of the keys; the left rows of a partition meet the right
 // rows of the same one. If a row leaves a key unbound, it must stand apart: loose rows of the

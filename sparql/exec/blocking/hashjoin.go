@@ -12,7 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/sparql/expr"
 )
 
-// JoinKind is the result of a hashJoin.
+// JoinKind is the result of a HashJoin.
 type JoinKind uint8
 
 const (
