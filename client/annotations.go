@@ -221,26 +221,15 @@ func (c *Annotations) Change(ctx context.Context, changes iter.Seq2[triple.Annot
 // annotations of a request are set after its triples, each durably by itself. If it fails, some may
 // be set, and all can be sent again.
 func (c *Annotations) AddTriples(ctx context.Context, triples []triple.Triple, annotations [][]triple.ApplicationData) (AddResult, error) {
-	var total AddResult
 	if len(annotations) != len(triples) {
-		return total, fmt.Errorf("add: %d lists of annotations for %d triples", len(annotations), len(triples))
+		return AddResult{}, fmt.Errorf("add: %d lists of annotations for %d triples", len(annotations), len(triples))
 	}
 	for i := range annotations {
 		for j := range annotations[i] {
 			if err := annotations[i][j].Check(); err != nil {
-				return total, fmt.Errorf("add: triple %d: %w", i, err)
+				return AddResult{}, fmt.Errorf("add: triple %d: %w", i, err)
 			}
 		}
 	}
-	err := c.sendTriples(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, annotations, func(text []byte) error {
-		var answer AddResult
-		err := decodeJSON(text, &answer)
-		total.Added += answer.Added
-		total.Existing += answer.Existing
-		return err
-	})
-	if err != nil {
-		return total, fmt.Errorf("add: %w", err)
-	}
-	return total, nil
+	return c.addTriples(ctx, triples, annotations)
 }

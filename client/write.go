@@ -28,18 +28,7 @@ const batchBytes = 8 << 20
 // A list of up to some 8 MiB is sent as one request, a longer one in several. If one of them fails,
 // the result counts the work of those before. See the package on retries.
 func (c *Client) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
-	var total AddResult
-	err := c.sendTriples(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, nil, func(text []byte) error {
-		var answer AddResult
-		err := decodeJSON(text, &answer)
-		total.Added += answer.Added
-		total.Existing += answer.Existing
-		return err
-	})
-	if err != nil {
-		return total, fmt.Errorf("add: %w", err)
-	}
-	return total, nil
+	return c.addTriples(ctx, triples, nil)
 }
 
 // Delete deletes triples, durably when it returns. A triple without a graph is one of the default
@@ -70,6 +59,22 @@ func (c *Client) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResul
 		return answer, fmt.Errorf("delete: %w", err)
 	}
 	return answer, nil
+}
+
+// addTriples adds triples, with annotations unless that is nil.
+func (c *transport) addTriples(ctx context.Context, triples []triple.Triple, annotations [][]triple.ApplicationData) (AddResult, error) {
+	var total AddResult
+	err := c.sendTriples(ctx, http.MethodPost, url.Values{"blank": {"keep"}}, triples, annotations, func(text []byte) error {
+		var answer AddResult
+		err := decodeJSON(text, &answer)
+		total.Added += answer.Added
+		total.Existing += answer.Existing
+		return err
+	})
+	if err != nil {
+		return total, fmt.Errorf("add: %w", err)
+	}
+	return total, nil
 }
 
 // sendTriples sends triples as N-Quads documents of about batchBytes, with annotations unless that is
