@@ -14,23 +14,9 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/clitest"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
-
-// five is a cluster of five in which much is going on.
-var five = client.Status{
-	Cluster: "photos", Generation: 2, Epoch: 1017, Phase: "fill", Leader: "00a1", Waiting: "the walk of 00b2", Protocol: "2.0",
-	Segments: 1024, Rebuilding: 12, Lost: 1, Triples: 1_280_723, Missing: []string{"00e9"}, Copies: 3, StoredCopies: 2, Bears: 1,
-	Excluded:   []client.ExcludedMachine{{ID: "00e9", Address: "10.0.0.9:7333", Epoch: 1016, Why: "which is not heard of"}},
-	LostRanges: []client.LostRange{{Order: "pos", Until: `<x:p> "7"^^<x:d> <x:s>`, Epoch: 1001}},
-	Members: []client.Member{
-		{ID: "00a1", Address: "10.0.0.1:7333", State: "up", Voter: true, Segments: 400, Triples: 600_000, Copies: 1_200_000, Bytes: 3 << 20, Version: "1.4.0", Protocol: "2.1"},
-		{ID: "00a2", Address: "10.0.0.2:7333", State: "down", Voter: true, Lag: 1, Protocol: "2.0"},
-		{ID: "00b2", Address: "10.0.0.3:7333", State: "leaving", Segments: 300, Protocol: "2.0", Walk: &client.Walk{Rows: 30, Repaired: 7, Left: 70, ETA: 80}},
-		{ID: "00b3", Address: "10.0.0.4:7333", State: "up", Segments: 324, Protocol: "2.0", Walk: &client.Walk{Rows: 10, Left: 0}, Error: "the disk is full"},
-		{ID: "00c4", Address: "10.0.0.5:7333", State: "spare", Protocol: "2.0"},
-	},
-}
 
 // clusterServer answers as a node of a cluster would; it counts its answers.
 func clusterServer(t *testing.T, answer func(n int, w http.ResponseWriter, r *http.Request)) string {
@@ -50,7 +36,7 @@ func writeStatus(t *testing.T, w http.ResponseWriter, s client.Status) {
 }
 
 func TestClusterStatus(t *testing.T) {
-	url := clusterServer(t, func(_ int, w http.ResponseWriter, _ *http.Request) { writeStatus(t, w, five) })
+	url := clusterServer(t, func(_ int, w http.ResponseWriter, _ *http.Request) { writeStatus(t, w, clitest.Five) })
 	for _, args := range [][]string{{"cluster", "status"}, {"status"}} {
 		code, stdout, stderr := run(t, "", append(args, "--to", url)...)
 		if code != exitDone || !strings.Contains(stdout, "photos, generation 2") || !strings.Contains(stdout, "30% of 100 rows backfilled") {
@@ -69,7 +55,7 @@ func TestClusterStatus(t *testing.T) {
 func TestClusterWatch(t *testing.T) {
 	ctx, stop := context.WithCancel(t.Context())
 	url := clusterServer(t, func(n int, w http.ResponseWriter, _ *http.Request) {
-		s := five
+		s := clitest.Five
 		switch {
 		case n == 4:
 			w.WriteHeader(http.StatusServiceUnavailable)
@@ -99,7 +85,7 @@ func TestClusterMembers(t *testing.T) {
 		if r.Method == http.MethodPost {
 			asked = r.URL.String()
 		}
-		writeStatus(t, w, five)
+		writeStatus(t, w, clitest.Five)
 	})
 	for _, test := range []struct {
 		args  []string

@@ -16,6 +16,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/clitest"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/triple"
@@ -233,7 +234,7 @@ func TestDumpLabels(t *testing.T) {
 		lines.WriteByte('\n')
 	}
 	loadLinks(t, exitDone, lines.String(), data, "--format", "edges", "-")
-	want := storedLinks(t, data, links.DefaultPredicate)
+	want := clitest.StoredLinks(t, data, links.DefaultPredicate)
 	// 2. Dump, load, and dump again.
 	dump := func(data string) string {
 		t.Helper()
@@ -248,7 +249,7 @@ func TestDumpLabels(t *testing.T) {
 	if code, _, stderr := run(t, text, "load", "--data", loaded, "--from", "nq", "-"); code != exitDone {
 		t.Fatal(stderr)
 	}
-	sameLinks(t, storedLinks(t, loaded, links.DefaultPredicate), want)
+	clitest.SameLinks(t, clitest.StoredLinks(t, loaded, links.DefaultPredicate), want)
 	if again := dump(loaded); again != text {
 		t.Errorf("the second dump has %d bytes, the first %d, and they differ", len(again), len(text))
 	}
@@ -262,7 +263,7 @@ func TestDumpLabels(t *testing.T) {
 		if code, _, stderr := run(t, document, "load", "--data", other, "--from", syntax, "-"); code != exitDone {
 			t.Fatal(stderr)
 		}
-		sameLinks(t, storedLinks(t, other, links.DefaultPredicate), want)
+		clitest.SameLinks(t, clitest.StoredLinks(t, other, links.DefaultPredicate), want)
 	}
 	// 4. A backup has them, too.
 	restored, archive := filepath.Join(dir, "restored"), filepath.Join(dir, "backup.tar")
@@ -271,7 +272,7 @@ func TestDumpLabels(t *testing.T) {
 			t.Fatal(stderr)
 		}
 	}
-	sameLinks(t, storedLinks(t, restored, links.DefaultPredicate), want)
+	clitest.SameLinks(t, clitest.StoredLinks(t, restored, links.DefaultPredicate), want)
 }
 
 func sortedLines(text string) string {

@@ -15,6 +15,7 @@ import (
 	nodelinks "github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/clitest"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 )
@@ -69,7 +70,7 @@ func taken(t *testing.T, graph *nodelinks.Graph) {
 }
 
 // servedEdges returns what the links commands print of all pages, as a plain graph.
-func servedEdges(t *testing.T, url, flag string) map[edge]links.Label {
+func servedEdges(t *testing.T, url, flag string) map[clitest.Edge]links.Label {
 	t.Helper()
 	code, pages, stderr := run(t, "", "links", "pages", "--to", url)
 	if code != exitDone {
@@ -81,13 +82,13 @@ func servedEdges(t *testing.T, url, flag string) map[edge]links.Label {
 		names.WriteString(name)
 	}
 	if names.Len() == 0 {
-		return map[edge]links.Label{}
+		return map[clitest.Edge]links.Label{}
 	}
 	code, text, stderr := run(t, names.String(), "links", "get", flag, "--to", url)
 	if code != exitDone {
 		t.Fatal(stderr)
 	}
-	all := make(map[edge]links.Label)
+	all := make(map[clitest.Edge]links.Label)
 	for line := range strings.Lines(text) {
 		fields := strings.Split(strings.TrimSuffix(line, "\n"), "\t")
 		label := cell.NoLabel
@@ -99,7 +100,7 @@ func servedEdges(t *testing.T, url, flag string) map[edge]links.Label {
 		if len(fields) > 3 {
 			label.Anchor = fields[3]
 		}
-		all[edge{fields[0], fields[1]}] = label
+		all[clitest.Edge{fields[0], fields[1]}] = label
 	}
 	return all
 }
@@ -110,7 +111,7 @@ func TestLinksServer(t *testing.T) {
 	r := newRand(t)
 	dir := t.TempDir()
 	data := filepath.Join(dir, "store")
-	graph := make(map[edge]links.Label)
+	graph := make(map[clitest.Edge]links.Label)
 	lists := 120
 	if testing.Short() {
 		lists = 40
@@ -125,12 +126,12 @@ func TestLinksServer(t *testing.T) {
 	compare := func(url string, served *nodelinks.Graph) {
 		t.Helper()
 		taken(t, served)
-		sameLinks(t, servedEdges(t, url, "--labels"), graph)
-		bare := make(map[edge]links.Label)
+		clitest.SameLinks(t, servedEdges(t, url, "--labels"), graph)
+		bare := make(map[clitest.Edge]links.Label)
 		for e := range graph {
 			bare[e] = cell.NoLabel
 		}
-		sameLinks(t, servedEdges(t, url, "--backward"), bare)
+		clitest.SameLinks(t, servedEdges(t, url, "--backward"), bare)
 	}
 	must := func(args ...string) string {
 		t.Helper()
@@ -148,7 +149,7 @@ func TestLinksServer(t *testing.T) {
 	compare(url, served)
 	edges := newFile(t, dir, "a.edges", "x:p1\tx:new\t2.5\tsome text\nx:new\tx:p1\n")
 	must("load", "--links", "--to", url, edges)
-	graph[edge{"x:p1", "x:new"}], graph[edge{"x:new", "x:p1"}] = links.Label{Weight: 2.5, Anchor: "some text"}, cell.NoLabel
+	graph[clitest.Edge{"x:p1", "x:new"}], graph[clitest.Edge{"x:new", "x:p1"}] = links.Label{Weight: 2.5, Anchor: "some text"}, cell.NoLabel
 	compare(url, served)
 	uid, _, _ := strings.Cut(must("links", "pages", "--limit", "1", "--to", url), "\t")
 	page := must("links", "url", "--to", url, uid)
@@ -158,15 +159,15 @@ func TestLinksServer(t *testing.T) {
 	url, served, stop = serveLinks(t, data)
 	defer stop()
 	taken(t, served)
-	delete(graph, edge{"x:p1", "x:new"}) // if its page has a new list; else it is there
+	delete(graph, clitest.Edge{"x:p1", "x:new"}) // if its page has a new list; else it is there
 	got := servedEdges(t, url, "--labels")
-	delete(got, edge{"x:p1", "x:new"})
-	sameLinks(t, got, graph)
+	delete(got, clitest.Edge{"x:p1", "x:new"})
+	clitest.SameLinks(t, got, graph)
 	if again := must("links", "url", "--to", url, uid); again != page {
 		t.Errorf("UID %s was of %q and is of %q", uid, page, again)
 	}
 	must("links", "update", "--delete", "--to", url, edges)
-	delete(graph, edge{"x:new", "x:p1"})
+	delete(graph, clitest.Edge{"x:new", "x:p1"})
 	compare(url, served)
 	if stats := must("links", "stats", "--to", url); !strings.Contains(stats, fmt.Sprintf("links\t%d\n", len(graph))) {
 		t.Errorf("%d links:\n%s", len(graph), stats)

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"unicode/utf16"
 
+	"github.com/trefoildb/trefoil/internal/testing/clitest"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/linkstest"
@@ -64,23 +65,23 @@ func TestAbuseDirtyLines(t *testing.T) {
 	predicates := 0
 	for name, test := range map[string]struct {
 		file, text string
-		want       map[edge]links.Label
+		want       map[clitest.Edge]links.Label
 		rejects    []int // their lines
 	}{
-		"line ends of all kinds":  {"a.edges", "x:a\tx:b\r\nx:a\tx:c\nx:a\tx:d\r\n\r\n\n\rx:a\tx:e", map[edge]links.Label{{"x:a", "x:b"}: cell.NoLabel, {"x:a", "x:c"}: cell.NoLabel, {"x:a", "x:d"}: cell.NoLabel}, []int{6}},
-		"a mark before the text":  {"a.edges", "\ufeffx:a\tx:b\n", plain(edge{"x:a", "x:b"}), nil},
-		"a mark before pages":     {"a.pages", "\ufeffx:a\tx:b\tx:c\r\n", plain(edge{"x:a", "x:b"}, edge{"x:a", "x:c"}), nil},
-		"a mark in the middle":    {"a.edges", "x:a\tx:b\n\ufeffx:c\tx:d\n", plain(edge{"x:a", "x:b"}), []int{2}},
+		"line ends of all kinds":  {"a.edges", "x:a\tx:b\r\nx:a\tx:c\nx:a\tx:d\r\n\r\n\n\rx:a\tx:e", map[clitest.Edge]links.Label{{"x:a", "x:b"}: cell.NoLabel, {"x:a", "x:c"}: cell.NoLabel, {"x:a", "x:d"}: cell.NoLabel}, []int{6}},
+		"a mark before the text":  {"a.edges", "\ufeffx:a\tx:b\n", plain(clitest.Edge{"x:a", "x:b"}), nil},
+		"a mark before pages":     {"a.pages", "\ufeffx:a\tx:b\tx:c\r\n", plain(clitest.Edge{"x:a", "x:b"}, clitest.Edge{"x:a", "x:c"}), nil},
+		"a mark in the middle":    {"a.edges", "x:a\tx:b\n\ufeffx:c\tx:d\n", plain(clitest.Edge{"x:a", "x:b"}), []int{2}},
 		"UTF-16":                  {"a.edges", wide("x:a\tx:b\nx:c\tx:d\n"), nil, []int{1, 2, 3}},
-		"NUL bytes":               {"a.edges", "x:a\tx:b\x00c\nx:\x00\tx:d\n\x00\tx:e\nx:a\t\x00\n\x00\x00\x00", plain(edge{"x:a", "x:b%00c"}, edge{"x:%00", "x:d"}), []int{3, 4, 5}},
-		"bytes that are no UTF-8": {"a.edges", "x:a\tx:\xff\xfe\nx:\xc3\x28\tx:b\nx:a\tx:t\t1\ta\xffb\n\xff\tx:a\n", map[edge]links.Label{{"x:a", "x:%FF%FE"}: cell.NoLabel, {"x:%C3(", "x:b"}: cell.NoLabel, {"x:a", "x:t"}: weight(1, "a\ufffdb")}, []int{4}},
-		"spaces":                  {"a.edges", " http://x/a b \t  http://x/c d  \nhttp://x/\u00a0\thttp://x/\u2028\nx:a x:b\n   x:a\nx:c\t \n", plain(edge{"http://x/a%20b", "http://x/c%20d"}, edge{"http://x/\u00a0", "http://x/\u2028"}), []int{3, 4, 5}},
+		"NUL bytes":               {"a.edges", "x:a\tx:b\x00c\nx:\x00\tx:d\n\x00\tx:e\nx:a\t\x00\n\x00\x00\x00", plain(clitest.Edge{"x:a", "x:b%00c"}, clitest.Edge{"x:%00", "x:d"}), []int{3, 4, 5}},
+		"bytes that are no UTF-8": {"a.edges", "x:a\tx:\xff\xfe\nx:\xc3\x28\tx:b\nx:a\tx:t\t1\ta\xffb\n\xff\tx:a\n", map[clitest.Edge]links.Label{{"x:a", "x:%FF%FE"}: cell.NoLabel, {"x:%C3(", "x:b"}: cell.NoLabel, {"x:a", "x:t"}: weight(1, "a\ufffdb")}, []int{4}},
+		"spaces":                  {"a.edges", " http://x/a b \t  http://x/c d  \nhttp://x/\u00a0\thttp://x/\u2028\nx:a x:b\n   x:a\nx:c\t \n", plain(clitest.Edge{"http://x/a%20b", "http://x/c%20d"}, clitest.Edge{"http://x/\u00a0", "http://x/\u2028"}), []int{3, 4, 5}},
 		"weights": {"a.edges", "x:a\tx:1\tNaN\nx:a\tx:2\tInf\nx:a\tx:3\t-Infinity\nx:a\tx:4\t--1\nx:a\tx:5\t1,5\nx:a\tx:6\t0x10\nx:a\tx:7\t1e999\nx:a\tx:8\t-1e999\nx:a\tx:9\t 2 \nx:a\tx:10\t1e-999\nx:a\tx:11\t+0\nx:a\tx:12\t.\nx:a\tx:13\t1e\nx:a\tx:14\t\u0661\n",
-			map[edge]links.Label{{"x:a", "x:7"}: weight(math.MaxFloat64, ""), {"x:a", "x:8"}: weight(-math.MaxFloat64, ""), {"x:a", "x:9"}: weight(2, ""), {"x:a", "x:10"}: weight(0, ""), {"x:a", "x:11"}: weight(0, "")}, []int{1, 2, 3, 4, 5, 6, 12, 13, 14}},
+			map[clitest.Edge]links.Label{{"x:a", "x:7"}: weight(math.MaxFloat64, ""), {"x:a", "x:8"}: weight(-math.MaxFloat64, ""), {"x:a", "x:9"}: weight(2, ""), {"x:a", "x:10"}: weight(0, ""), {"x:a", "x:11"}: weight(0, "")}, []int{1, 2, 3, 4, 5, 6, 12, 13, 14}},
 		"no links": {"a.edges", "\n\n#\n\t\n\t\t\n \t \nx:a\n", nil, []int{7}},
-		"pages":    {"a.pages", "no page\tx:a\nx:a\tno page\tx:b\t\t \tx:c\t7\nx:b\n\tx:d\n", plain(edge{"x:a", "x:b"}, edge{"x:a", "x:c"}), []int{1, 2, 2, 4}},
-		"triples":  {"a.nt", "<x:a> <urn:trefoil:linksTo> <x:b> .\n<x:a> <urn:trefoil:linksTo> <x b> .\n<x:a> <urn:trefoil:linksTo>\n<x:a> <urn:trefoil:linksTo> \"x\" .\n\x00\n_:b <urn:trefoil:linksTo> <x:c> .\n", plain(edge{"x:a", "x:b"}), []int{2, 3, 5}},
-		"hosts":    {"a", "# links: hosts\n1996|a.uk|b.uk\t2\n1996|a.uk\t2\n1996|a b|c.uk\t1\n1996|a.uk|c.uk\tmany\n", map[edge]links.Label{{"http://a.uk/", "http://b.uk/"}: weight(2, "")}, []int{3, 4, 5}},
+		"pages":    {"a.pages", "no page\tx:a\nx:a\tno page\tx:b\t\t \tx:c\t7\nx:b\n\tx:d\n", plain(clitest.Edge{"x:a", "x:b"}, clitest.Edge{"x:a", "x:c"}), []int{1, 2, 2, 4}},
+		"triples":  {"a.nt", "<x:a> <urn:trefoil:linksTo> <x:b> .\n<x:a> <urn:trefoil:linksTo> <x b> .\n<x:a> <urn:trefoil:linksTo>\n<x:a> <urn:trefoil:linksTo> \"x\" .\n\x00\n_:b <urn:trefoil:linksTo> <x:c> .\n", plain(clitest.Edge{"x:a", "x:b"}), []int{2, 3, 5}},
+		"hosts":    {"a", "# links: hosts\n1996|a.uk|b.uk\t2\n1996|a.uk\t2\n1996|a b|c.uk\t1\n1996|a.uk|c.uk\tmany\n", map[clitest.Edge]links.Label{{"http://a.uk/", "http://b.uk/"}: weight(2, "")}, []int{3, 4, 5}},
 	} {
 		t.Run(name, func(t *testing.T) {
 			dir := t.TempDir()
@@ -99,7 +100,7 @@ func TestAbuseDirtyLines(t *testing.T) {
 			}
 			rejects := filepath.Join(dir, "rejects")
 			stdout, _ := loadLinks(t, code, "", data, "--keep-going", "--rejects", rejects, "--json", "--link-predicate", predicate, "--nt-predicate", links.DefaultPredicate, path)
-			sameLinks(t, storedLinks(t, data, predicate), test.want)
+			clitest.SameLinks(t, clitest.StoredLinks(t, data, predicate), test.want)
 			if !strings.Contains(stdout, fmt.Sprintf(`"rejected":%d,`, len(test.rejects))) {
 				t.Errorf("%d are wrong: %s", len(test.rejects), stdout)
 			}
@@ -120,7 +121,7 @@ func TestAbuseDirtyLines(t *testing.T) {
 				t.Errorf("rejects of lines %v, want %v:\n%s", lines, test.rejects, text)
 			}
 			if name == "spaces" { // once is enough for what was refused
-				sameLinks(t, storedLinks(t, data, predicate+"/none"), nil)
+				clitest.SameLinks(t, clitest.StoredLinks(t, data, predicate+"/none"), nil)
 			}
 			// The same at the graph's own endpoint.
 			g := linkstest.New()
@@ -184,7 +185,7 @@ func TestAbuseBrokenFiles(t *testing.T) {
 			}
 		})
 	}
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), plain(edge{"x:own", "x:link"}))
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), plain(clitest.Edge{"x:own", "x:link"}))
 }
 
 // A line without an end is left out, in bounded time, and what is around it is loaded.
@@ -198,10 +199,10 @@ func TestAbuseLongLine(t *testing.T) {
 	}
 	long := strings.Repeat("b", size)
 	data := filepath.Join(t.TempDir(), "store")
-	want := plain(edge{"x:a", "x:b"}, edge{"x:c", "x:d"})
+	want := plain(clitest.Edge{"x:a", "x:b"}, clitest.Edge{"x:c", "x:d"})
 	path := newFile(t, t.TempDir(), "a.edges", "x:a\tx:b\nx:a\tx:"+long+"\nx:c\tx:d\n")
 	stdout, stderr := loadLinks(t, exitRejected, "", data, append(more, "--keep-going", "--json", path)...)
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 	if !strings.Contains(stdout, `"rejected":1,`) || len(stderr) > 4000 {
 		t.Errorf("%s%.1000s", stdout, stderr)
 	}
@@ -211,10 +212,10 @@ func TestAbuseLongLine(t *testing.T) {
 	for i := 0; list.Len() < length; i++ {
 		dst := fmt.Sprintf("http://host%d.example/%d", i%100, i)
 		list.WriteString("\t" + dst)
-		want[edge{"x:e", dst}] = cell.NoLabel
+		want[clitest.Edge{"x:e", dst}] = cell.NoLabel
 	}
 	loadLinks(t, exitDone, "", data, append(more, newFile(t, t.TempDir(), "a.lists", list.String()))...)
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 }
 
 // All odd URLs through files of each format: what is loaded is what was written.
@@ -223,11 +224,11 @@ func TestAbuseOddFiles(t *testing.T) {
 		t.Skip("much work, of one goroutine at a time")
 	}
 	urls := linkstest.OddURLs()
-	want := map[edge]links.Label{}
+	want := map[clitest.Edge]links.Label{}
 	texts := map[string]*strings.Builder{"a.edges": {}, "a.lists.gz": {}, "a.pages": {}, "a.nt": {}}
 	for i, url := range urls {
 		next := urls[(i+1)%len(urls)]
-		maps.Copy(want, plain(edge{url, url}, edge{url, next}))
+		maps.Copy(want, plain(clitest.Edge{url, url}, clitest.Edge{url, next}))
 		fmt.Fprintf(texts["a.edges"], "%s\t%s\n%s\t%s\n%s\t%s\n", url, url, url, next, url, url) // one of them twice
 		for _, name := range []string{"a.lists.gz", "a.pages"} {
 			fmt.Fprintf(texts[name], "%s\t%s\t%s\t%s\n", url, url, next, url)
@@ -242,6 +243,6 @@ func TestAbuseOddFiles(t *testing.T) {
 			args = append(args, "--format", "nq")
 		}
 		loadLinks(t, exitDone, "", data, args...)
-		sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+		clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 	}
 }

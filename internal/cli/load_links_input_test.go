@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/clitest"
 	"github.com/trefoildb/trefoil/links"
 )
 
@@ -67,13 +68,13 @@ func TestLoadLinksDirectory(t *testing.T) {
 	if _, stderr := loadLinks(t, exitDone, "", data, crawl); !strings.Contains(stderr, "notes is left out, because its name is not of a link format; --format takes all files") {
 		t.Error(stderr)
 	}
-	want := plain(edge{"x:a", "x:b"}, edge{"x:b", "x:c"})
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	want := plain(clitest.Edge{"x:a", "x:b"}, clitest.Edge{"x:b", "x:c"})
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 	if _, stderr := loadLinks(t, exitDone, "", data, "--format", "edges", crawl); strings.Contains(stderr, "left out") {
 		t.Error(stderr)
 	}
-	want = plain(edge{"x:a", "x:b"}, edge{"x:b", "x:c"}, edge{"x:c", "x:d"})
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	want = plain(clitest.Edge{"x:a", "x:b"}, clitest.Edge{"x:b", "x:c"}, clitest.Edge{"x:c", "x:d"})
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 	other := filepath.Join(dir, "other")
 	if err := os.Mkdir(other, 0o755); err != nil {
 		t.Fatal(err)

@@ -18,19 +18,15 @@ import (
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/server"
-	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/clitest"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/testing/serving"
 	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/linkstest"
-	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/triple"
 )
-
-// edge is a link of a plain graph.
-type edge struct{ src, dst string }
 
 // newFile writes a file, compressed where its name says it.
 func newFile(t testing.TB, dir, name, text string) string {
@@ -54,65 +50,8 @@ func newFile(t testing.TB, dir, name, text string) string {
 	return path
 }
 
-// storedLinks returns the links of a directory with their labels, after a check of
-// the store.
-func storedLinks(t *testing.T, data, predicate string) map[edge]links.Label {
-	t.Helper()
-	db, err := store.Open(data, store.Options{ReadOnly: true, MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	report, err := db.Check(t.Context())
-	if err != nil || len(report.Problems) > 0 {
-		t.Fatalf("%v %+v", err, report.Problems)
-	}
-	sn, err := db.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sn.Close()
-	all := make(map[edge]links.Label)
-	for row, err := range sn.Match(t.Context(), triple.Pattern{Predicate: triple.NewIRI(predicate), DefaultGraph: true}, store.ReadOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		tr, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
-		label := cell.NoLabel
-		noted, err := sn.Annotation(t.Context(), tr, links.Application)
-		if err == nil && noted != nil {
-			label, err = lists.DecodeLabel(noted.Data)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[edge{tr.Subject.Value(), tr.Object.Value()}] = label
-	}
-	return all
-}
-
-func sameLinks(t *testing.T, got, want map[edge]links.Label) {
-	t.Helper()
-	if maps.Equal(got, want) {
-		return
-	}
-	for e, label := range want {
-		if has, ok := got[e]; !ok || has != label {
-			t.Errorf("%v is %v (there: %t), want %v", e, has, ok, label)
-		}
-	}
-	for e, label := range got {
-		if _, ok := want[e]; !ok {
-			t.Errorf("%v %v is from nowhere", e, label)
-		}
-	}
-}
-
-func plain(edges ...edge) map[edge]links.Label {
-	all := make(map[edge]links.Label)
+func plain(edges ...clitest.Edge) map[clitest.Edge]links.Label {
+	all := make(map[clitest.Edge]links.Label)
 	for _, e := range edges {
 		all[e] = cell.NoLabel
 	}
@@ -147,22 +86,22 @@ func TestLoadLinks(t *testing.T) {
 	if text, err := os.ReadFile(filepath.Join(dir, "rejects")); err != nil || strings.Count(string(text), "a.edges.gz:3:") != 1 {
 		t.Errorf("%v: %s", err, text)
 	}
-	want := plain(edge{"x:a", "x:b"}, edge{"x:b", "x:d"})
-	want[edge{"x:a", "x:c"}] = links.Label{Weight: 2, Anchor: "c text"}
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	want := plain(clitest.Edge{"x:a", "x:b"}, clitest.Edge{"x:b", "x:d"})
+	want[clitest.Edge{"x:a", "x:c"}] = links.Label{Weight: 2, Anchor: "c text"}
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 
 	// More links, from standard input; a label in the place of another.
 	stdout, _ = loadLinks(t, exitDone, "x:a\tx:c\t5\nx:z\tx:a\n", data, "--format", "edges", "--json", "-")
 	if !strings.Contains(stdout, `"new":1`) || !strings.Contains(stdout, `"labels":1`) {
 		t.Error(stdout)
 	}
-	want[edge{"x:a", "x:c"}], want[edge{"x:z", "x:a"}] = links.Label{Weight: 5}, cell.NoLabel
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	want[clitest.Edge{"x:a", "x:c"}], want[clitest.Edge{"x:z", "x:a"}] = links.Label{Weight: 5}, cell.NoLabel
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 
 	// Another predicate, without labels.
 	loadLinks(t, exitDone, "", data, "--link-predicate", "<x:to>", "--no-labels", "--format", "edges", newFile(t, dir, "c", "x:a\tx:c\t7\n"))
-	sameLinks(t, storedLinks(t, data, "x:to"), plain(edge{"x:a", "x:c"}))
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, "x:to"), plain(clitest.Edge{"x:a", "x:c"}))
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 	if _, err := os.Stat(filepath.Join(data, "loads", "links.json")); !os.IsNotExist(err) {
 		t.Errorf("a state is left: %v", err)
 	}
@@ -171,8 +110,8 @@ func TestLoadLinks(t *testing.T) {
 		t.Error(stderr)
 	}
 	loadLinks(t, exitDone, "", data, "--nt-predicate", "*", nt)
-	want[edge{"x:b", "x:e"}] = cell.NoLabel
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	want[clitest.Edge{"x:b", "x:e"}] = cell.NoLabel
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 }
 
 func TestLoadLinksUsage(t *testing.T) {
@@ -197,26 +136,26 @@ func TestLoadLinksPages(t *testing.T) {
 	one := newFile(t, dir, "1.pages", "x:a\tx:b\tx:c\nx:q\tx:r\nx:a\tx:c\tx:d\n")
 	two := newFile(t, dir, "2.pages.gz", "x:q\nx:s\tx:a\tx:a\tx:s\n")
 	stdout, _ := loadLinks(t, exitDone, "", data, one, two)
-	want := plain(edge{"x:a", "x:c"}, edge{"x:a", "x:d"}, edge{"x:s", "x:a"}, edge{"x:s", "x:s"})
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	want := plain(clitest.Edge{"x:a", "x:c"}, clitest.Edge{"x:a", "x:d"}, clitest.Edge{"x:s", "x:a"}, clitest.Edge{"x:s", "x:s"})
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 	if !strings.Contains(stdout, "new        4\n") || strings.Contains(stdout, "deleted") {
 		t.Error(stdout)
 	}
 	stdout, _ = loadLinks(t, exitDone, "", data, newFile(t, dir, "3.pages", "x:a\tx:d\tx:e\nx:s\n"))
-	delete(want, edge{"x:a", "x:c"})
-	delete(want, edge{"x:s", "x:a"})
-	delete(want, edge{"x:s", "x:s"})
-	want[edge{"x:a", "x:e"}] = cell.NoLabel
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	delete(want, clitest.Edge{"x:a", "x:c"})
+	delete(want, clitest.Edge{"x:s", "x:a"})
+	delete(want, clitest.Edge{"x:s", "x:s"})
+	want[clitest.Edge{"x:a", "x:e"}] = cell.NoLabel
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 	if !strings.Contains(stdout, "deleted    3\n") || !strings.Contains(stdout, "new        1\n") {
 		t.Error(stdout)
 	}
 	// Files of both kinds are taken in their order, in an empty store too.
 	data = filepath.Join(dir, "mixed")
 	loadLinks(t, exitDone, "", data, newFile(t, dir, "4.edges", "x:a\tx:y\t4\nx:b\tx:y\t4\n"), one)
-	want = plain(edge{"x:a", "x:c"}, edge{"x:a", "x:d"}, edge{"x:q", "x:r"})
-	want[edge{"x:b", "x:y"}] = links.Label{Weight: 4}
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	want = plain(clitest.Edge{"x:a", "x:c"}, clitest.Edge{"x:a", "x:d"}, clitest.Edge{"x:q", "x:r"})
+	want[clitest.Edge{"x:b", "x:y"}] = links.Label{Weight: 4}
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 }
 
 const watHead = "WARC/1.0\r\nWARC-Type: metadata\r\nWARC-Target-URI: %s\r\nContent-Type: application/json\r\nContent-Length: %d\r\n\r\n"
@@ -240,17 +179,17 @@ func TestLoadLinksWAT(t *testing.T) {
 	file := newFile(t, dir, "crawl.wat", watRecord("http://a.example/", "/old", "/both")+watRecord("http://b.example/", "http://a.example/")+watRecord("http://a.example/", "/new"))
 	loadLinks(t, exitDone, "", data, file)
 	label := func(text string) links.Label { return links.Label{Weight: 1, Anchor: "to " + text} }
-	want := map[edge]links.Label{{"http://a.example/", "http://a.example/new"}: label("/new"), {"http://b.example/", "http://a.example/"}: label("http://a.example/")}
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	want := map[clitest.Edge]links.Label{{"http://a.example/", "http://a.example/new"}: label("/new"), {"http://b.example/", "http://a.example/"}: label("http://a.example/")}
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 	loadLinks(t, exitDone, "", data, newFile(t, dir, "next.wat", watRecord("http://b.example/", "/x")))
-	delete(want, edge{"http://b.example/", "http://a.example/"})
-	want[edge{"http://b.example/", "http://b.example/x"}] = label("/x")
-	sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+	delete(want, clitest.Edge{"http://b.example/", "http://a.example/"})
+	want[clitest.Edge{"http://b.example/", "http://b.example/x"}] = label("/x")
+	clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 }
 
 // randomPages writes files of whole pages, and returns what they make one after the
 // other of a graph.
-func randomPages(r *rand.Rand, files, lines int, graph map[edge]links.Label) []string {
+func randomPages(r *rand.Rand, files, lines int, graph map[clitest.Edge]links.Label) []string {
 	texts := make([]string, files)
 	for i := range texts {
 		var b strings.Builder
@@ -258,11 +197,11 @@ func randomPages(r *rand.Rand, files, lines int, graph map[edge]links.Label) []s
 		for range lines {
 			src := fmt.Sprintf("x:p%d", r.IntN(lines))
 			b.WriteString(src)
-			maps.DeleteFunc(graph, func(e edge, _ links.Label) bool { return e.src == src })
+			maps.DeleteFunc(graph, func(e clitest.Edge, _ links.Label) bool { return e[0] == src })
 			for range r.IntN(4) {
 				dst := fmt.Sprintf("x:p%d", r.IntN(lines))
 				b.WriteString("\t" + dst)
-				graph[edge{src, dst}] = cell.NoLabel
+				graph[clitest.Edge{src, dst}] = cell.NoLabel
 			}
 			b.WriteByte('\n')
 		}
@@ -282,14 +221,14 @@ func TestLoadLinksRandomPages(t *testing.T) {
 	for round := range rounds {
 		dir := t.TempDir()
 		data := filepath.Join(dir, "store")
-		graph := make(map[edge]links.Label)
+		graph := make(map[clitest.Edge]links.Label)
 		for range 2 { // in bulk, then as updates
 			var files []string
 			for i, text := range randomPages(r, 3, 200, graph) {
 				files = append(files, newFile(t, dir, fmt.Sprintf("%d-%d.gz", round, i), text))
 			}
 			loadLinks(t, exitDone, "", data, files...)
-			sameLinks(t, storedLinks(t, data, links.DefaultPredicate), graph)
+			clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), graph)
 		}
 	}
 }
@@ -413,7 +352,7 @@ func TestGenerateLinks(t *testing.T) {
 		}
 		data := filepath.Join(dir, format)
 		loadLinks(t, exitDone, "", data, newFile(t, dir, "web."+format, text))
-		counts = append(counts, int64(len(storedLinks(t, data, links.DefaultPredicate))))
+		counts = append(counts, int64(len(clitest.StoredLinks(t, data, links.DefaultPredicate))))
 	}
 	if counts[0] < int64(pages) || slices.Min(counts) != slices.Max(counts) {
 		t.Errorf("links: %d", counts)

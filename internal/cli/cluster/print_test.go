@@ -10,13 +10,14 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/clitest"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 
 func TestPrintCluster(t *testing.T) {
 	var out bytes.Buffer
-	if err := printCluster(&out, five); err != nil {
+	if err := printCluster(&out, clitest.Five); err != nil {
 		t.Fatal(err)
 	}
 	want := `cluster    photos, generation 2
@@ -46,16 +47,16 @@ MACHINE  ADDRESS        STATE     ROLE    SEGMENTS  COPIES     TABLES   VERSION
 	}
 	const line = "epoch 1017 fill: 1 down, 1 excluded, 1 leaving, 1 spare, 2 up; 1,024 segments, 12 rebuilding, 1 lost; " +
 		"36% of 110 rows backfilled, 7 repaired, 1m20s left; waiting: the walk of 00b2"
-	if got := clusterLine(five); got != line {
+	if got := clusterLine(clitest.Five); got != line {
 		t.Errorf("in a line\n%s\nwant\n%s", got, line)
 	}
-	joined := five
-	joined.Lost, joined.LostRanges, joined.Missing, joined.Excluded, joined.Members = 0, nil, nil, nil, five.Members[:1]
+	joined := clitest.Five
+	joined.Lost, joined.LostRanges, joined.Missing, joined.Excluded, joined.Members = 0, nil, nil, nil, clitest.Five.Members[:1]
 	out.Reset()
 	if err := printCluster(&out, joined); err != nil || !strings.Contains(out.String(), "1,024; 12 moving to their machines\n") || strings.Contains(out.String(), "missing") {
 		t.Errorf("after a join: %v: %s", err, out.String())
 	}
-	many := five
+	many := clitest.Five
 	many.LostRanges = make([]client.LostRange, maxLostRanges+3)
 	out.Reset()
 	if err := printCluster(&out, many); err != nil || !strings.Contains(out.String(), "and 3 more") {
@@ -70,19 +71,4 @@ func trimLines(text string) string {
 		lines[i] = strings.TrimRight(lines[i], " ")
 	}
 	return strings.Join(lines, "\n")
-}
-
-// five is a cluster of five in which much is going on.
-var five = client.Status{
-	Cluster: "photos", Generation: 2, Epoch: 1017, Phase: "fill", Leader: "00a1", Waiting: "the walk of 00b2", Protocol: "2.0",
-	Segments: 1024, Rebuilding: 12, Lost: 1, Triples: 1_280_723, Missing: []string{"00e9"}, Copies: 3, StoredCopies: 2, Bears: 1,
-	Excluded:   []client.ExcludedMachine{{ID: "00e9", Address: "10.0.0.9:7333", Epoch: 1016, Why: "which is not heard of"}},
-	LostRanges: []client.LostRange{{Order: "pos", Until: `<x:p> "7"^^<x:d> <x:s>`, Epoch: 1001}},
-	Members: []client.Member{
-		{ID: "00a1", Address: "10.0.0.1:7333", State: "up", Voter: true, Segments: 400, Triples: 600_000, Copies: 1_200_000, Bytes: 3 << 20, Version: "1.4.0", Protocol: "2.1"},
-		{ID: "00a2", Address: "10.0.0.2:7333", State: "down", Voter: true, Lag: 1, Protocol: "2.0"},
-		{ID: "00b2", Address: "10.0.0.3:7333", State: "leaving", Segments: 300, Protocol: "2.0", Walk: &client.Walk{Rows: 30, Repaired: 7, Left: 70, ETA: 80}},
-		{ID: "00b3", Address: "10.0.0.4:7333", State: "up", Segments: 324, Protocol: "2.0", Walk: &client.Walk{Rows: 10, Left: 0}, Error: "the disk is full"},
-		{ID: "00c4", Address: "10.0.0.5:7333", State: "spare", Protocol: "2.0"},
-	},
 }

@@ -17,14 +17,13 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/clitest"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/linkfile"
-	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
-	"github.com/trefoildb/trefoil/triple"
 )
 
 // The search for pages that come twice is right however small its filter is.
@@ -32,7 +31,7 @@ func TestFindLast(t *testing.T) {
 	r := seed.Rand(t)
 	for _, words := range []uint64{0, 8, 64, 1 << 20} {
 		const lines = 400
-		texts := randomPages(r, 3, lines, map[edge]links.Label{})
+		texts := randomPages(r, 3, lines, map[clitest.Edge]links.Label{})
 		type at struct{ source, line int }
 		last := make(map[string]at)
 		var sources []input.Source
@@ -88,7 +87,7 @@ func TestLastLabelCounts(t *testing.T) {
 		}
 		t.Cleanup(func() { db.Close() })
 		to := &localLinks{db, links.DefaultPredicate}
-		want := make(map[edge]links.Label)
+		want := make(map[clitest.Edge]links.Label)
 		var batch []links.Change
 		for i := range edges { // within a page's links
 			c := links.Change{Kind: kind, Source: fmt.Sprintf("x:s%d", i)}
@@ -97,7 +96,7 @@ func TestLastLabelCounts(t *testing.T) {
 				if j == times-1 { // adds the link once more, and says nothing of it
 					label = cell.NoLabel
 				} else {
-					want[edge{c.Source, "x:t"}] = label
+					want[clitest.Edge{c.Source, "x:t"}] = label
 				}
 				c.Targets, c.Labels = append(c.Targets, "x:t"), append(c.Labels, label)
 			}
@@ -105,7 +104,7 @@ func TestLastLabelCounts(t *testing.T) {
 		}
 		for j := range times { // from change to change
 			batch = append(batch, links.Change{Source: fmt.Sprintf("x:s%d", j%2), Targets: []string{"x:t"}, Labels: []links.Label{{Weight: float64(100 + j)}}})
-			want[edge{fmt.Sprintf("x:s%d", j%2), "x:t"}] = links.Label{Weight: float64(100 + j)}
+			want[clitest.Edge{fmt.Sprintf("x:s%d", j%2), "x:t"}] = links.Label{Weight: float64(100 + j)}
 		}
 		if _, err := to.Update(t.Context(), batch[:edges]); err != nil { // what a load did that stopped
 			t.Fatal(err)
@@ -116,7 +115,7 @@ func TestLastLabelCounts(t *testing.T) {
 		if err := db.Close(); err != nil {
 			t.Fatal(err)
 		}
-		sameLinks(t, storedLinks(t, data, links.DefaultPredicate), want)
+		clitest.SameLinks(t, clitest.StoredLinks(t, data, links.DefaultPredicate), want)
 	}
 }
 
@@ -165,7 +164,7 @@ func TestLoadLinksResume(t *testing.T) {
 	for _, updating := range []bool{true, false} {
 		dir := t.TempDir()
 		data := filepath.Join(dir, "store")
-		graph := make(map[edge]links.Label)
+		graph := make(map[clitest.Edge]links.Label)
 		var file string
 		if updating {
 			loadLinks(t, data, newFile(t, dir, "old.edges", "x:p1\tx:old\n"), false)
@@ -174,12 +173,12 @@ func TestLoadLinksResume(t *testing.T) {
 				all = append(all, randomPages(r, 1, pages, graph)...)
 			}
 			file = newFile(t, dir, "w.pages", strings.Join(all, ""))
-			delete(graph, edge{"x:p1", "x:old"})
+			delete(graph, clitest.Edge{"x:p1", "x:old"})
 		} else {
 			var b strings.Builder
 			for i := range edges {
-				e := edge{fmt.Sprintf("x:%d", i/7), fmt.Sprintf("x:%d", r.IntN(1000))}
-				fmt.Fprintf(&b, "%s\t%s\t%d\n", e.src, e.dst, i+2)
+				e := clitest.Edge{fmt.Sprintf("x:%d", i/7), fmt.Sprintf("x:%d", r.IntN(1000))}
+				fmt.Fprintf(&b, "%s\t%s\t%d\n", e[0], e[1], i+2)
 				graph[e] = links.Label{Weight: float64(i + 2)}
 			}
 			file = newFile(t, dir, "w.edges", b.String())
@@ -198,11 +197,11 @@ func TestLoadLinksResume(t *testing.T) {
 		if !strings.Contains(stdout, `"resumed":true`) || !strings.Contains(stdout, want) {
 			t.Errorf("%s: want %s, nothing twice", stdout, want)
 		}
-		got := storedLinks(t, data, links.DefaultPredicate)
+		got := clitest.StoredLinks(t, data, links.DefaultPredicate)
 		if updating {
-			delete(got, edge{"x:p1", "x:old"}) // of a page that may have no list
+			delete(got, clitest.Edge{"x:p1", "x:old"}) // of a page that may have no list
 		}
-		sameLinks(t, got, graph)
+		clitest.SameLinks(t, got, graph)
 		if stopped < 2 {
 			t.Errorf("stopped after %d batches", stopped)
 		}
@@ -257,69 +256,9 @@ func stopLinks(t *testing.T, data, file string, updating bool, batches int) int 
 	return stop.calls
 }
 
-// edge is a link of a plain graph.
-type edge struct{ src, dst string }
-
-// storedLinks returns the links of a directory with their labels, after a check of
-// the store.
-func storedLinks(t *testing.T, data, predicate string) map[edge]links.Label {
-	t.Helper()
-	db, err := store.Open(data, store.Options{ReadOnly: true, MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer db.Close()
-	report, err := db.Check(t.Context())
-	if err != nil || len(report.Problems) > 0 {
-		t.Fatalf("%v %+v", err, report.Problems)
-	}
-	sn, err := db.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
-	defer sn.Close()
-	all := make(map[edge]links.Label)
-	for row, err := range sn.Match(t.Context(), triple.Pattern{Predicate: triple.NewIRI(predicate), DefaultGraph: true}, store.ReadOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
-		tr, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
-		label := cell.NoLabel
-		record, err := sn.Annotation(t.Context(), tr, links.Application)
-		if err == nil && record != nil {
-			label, err = lists.DecodeLabel(record.Data)
-		}
-		if err != nil {
-			t.Fatal(err)
-		}
-		all[edge{tr.Subject.Value(), tr.Object.Value()}] = label
-	}
-	return all
-}
-
-func sameLinks(t *testing.T, got, want map[edge]links.Label) {
-	t.Helper()
-	if maps.Equal(got, want) {
-		return
-	}
-	for e, label := range want {
-		if has, ok := got[e]; !ok || has != label {
-			t.Errorf("%v is %v (there: %t), want %v", e, has, ok, label)
-		}
-	}
-	for e, label := range got {
-		if _, ok := want[e]; !ok {
-			t.Errorf("%v %v is from nowhere", e, label)
-		}
-	}
-}
-
 // randomPages writes files of whole pages, and returns what they make one after the
 // other of a graph.
-func randomPages(r *rand.Rand, files, lines int, graph map[edge]links.Label) []string {
+func randomPages(r *rand.Rand, files, lines int, graph map[clitest.Edge]links.Label) []string {
 	texts := make([]string, files)
 	for i := range texts {
 		var b strings.Builder
@@ -327,11 +266,11 @@ func randomPages(r *rand.Rand, files, lines int, graph map[edge]links.Label) []s
 		for range lines {
 			src := fmt.Sprintf("x:p%d", r.IntN(lines))
 			b.WriteString(src)
-			maps.DeleteFunc(graph, func(e edge, _ links.Label) bool { return e.src == src })
+			maps.DeleteFunc(graph, func(e clitest.Edge, _ links.Label) bool { return e[0] == src })
 			for range r.IntN(4) {
 				dst := fmt.Sprintf("x:p%d", r.IntN(lines))
 				b.WriteString("\t" + dst)
-				graph[edge{src, dst}] = cell.NoLabel
+				graph[clitest.Edge{src, dst}] = cell.NoLabel
 			}
 			b.WriteByte('\n')
 		}
