@@ -146,9 +146,7 @@ func table(args []string) (names []string, rows [][]string, err error) {
 
 func bind(values map[string]string, names, row []string) map[string]string {
 	all := map[string]string{}
-	for name, v := range values {
-		all[name] = v
-	}
+	maps.Copy(all, values)
 	for i, name := range names {
 		all[name] = row[i]
 	}

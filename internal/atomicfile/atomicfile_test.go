@@ -6,6 +6,7 @@ import (
 	"errors"
 	"io"
 	"io/fs"
+	"maps"
 	"os"
 	"path/filepath"
 	"slices"
@@ -65,9 +66,7 @@ func (l *lossy) SyncDir(string) error {
 		return err
 	}
 	l.names = map[string]*lossyFile{}
-	for name, f := range l.now {
-		l.names[name] = f
-	}
+	maps.Copy(l.names, l.now)
 	return nil
 }
 

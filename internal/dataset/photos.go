@@ -6,6 +6,7 @@ import (
 	"context"
 	"io"
 	"iter"
+	"slices"
 	"strconv"
 	"sync"
 )
@@ -113,12 +114,7 @@ func (g photos) image(u int64, number, albums int) (photo, stream) {
 
 // containsBefore reports whether list[i] also occurs before i.
 func containsBefore(list []int, i int) bool {
-	for _, x := range list[:i] {
-		if x == list[i] {
-			return true
-		}
-	}
-	return false
+	return slices.Contains(list[:i], list[i])
 }
 
 // size implements source.

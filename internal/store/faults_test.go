@@ -5,6 +5,7 @@ package store
 import (
 	"context"
 	"errors"
+	"maps"
 	"math/rand/v2"
 	"strings"
 	"sync"
@@ -54,7 +55,7 @@ func writeUntilFailure(t *testing.T, fs *memdisk.FS, faulty vfs.FS, stop int) {
 	s, err := Open("data", Options{FS: faulty, MemTableBytes: minMemTableBytes, OnFatal: func(error) { fatal.Add(1) }})
 	var acknowledged []triple.Triple
 	if err == nil {
-		for n := 0; n < 60; n++ {
+		for n := range 60 {
 			batch := students(n*20, n*20+20)
 			if _, err := Add(ctx, s, batch); err != nil {
 				if !errors.Is(err, ErrFailed) {
@@ -320,9 +321,7 @@ func TestCrashes(t *testing.T) {
 		want := map[triple.Triple]bool{}
 		for _, st := range states {
 			st.mu.Lock()
-			for tr, there := range st.want {
-				want[tr] = there
-			}
+			maps.Copy(want, st.want)
 		}
 		after := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
 		for _, st := range states {

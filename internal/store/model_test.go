@@ -5,6 +5,7 @@ package store
 import (
 	"bytes"
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -24,9 +25,7 @@ func (m model) clone() model {
 	c := model{}
 	for t, notes := range m {
 		c[t] = map[string]string{}
-		for id, data := range notes {
-			c[t][id] = data
-		}
+		maps.Copy(c[t], notes)
 	}
 	return c
 }

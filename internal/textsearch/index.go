@@ -8,6 +8,7 @@ import (
 	"errors"
 	"fmt"
 	"log/slog"
+	"maps"
 	"os"
 	"slices"
 	"sync"
@@ -129,9 +130,7 @@ func (s *state) withAny() (any derived.Partitions) {
 func (s *state) clone() *state {
 	other := *s
 	other.complete = make(map[string]derived.Partitions, len(s.complete))
-	for p, set := range s.complete {
-		other.complete[p] = set
-	}
+	maps.Copy(other.complete, s.complete)
 	other.parts = slices.Clone(s.parts)
 	return &other
 }

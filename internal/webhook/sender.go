@@ -9,6 +9,7 @@ import (
 	"fmt"
 	"io"
 	"log/slog"
+	"maps"
 	"net/http"
 	"net/url"
 	"strconv"
@@ -176,9 +177,7 @@ func (s *Sender) Send(ctx context.Context, m *Message) error {
 	if err != nil {
 		return fmt.Errorf("webhook: %w", err)
 	}
-	for name, values := range m.Header {
-		request.Header[name] = values
-	}
+	maps.Copy(request.Header, m.Header)
 	now := time.Now()
 	request.Header.Set("Content-Type", m.ContentType)
 	request.Header.Set("User-Agent", "trefoil")

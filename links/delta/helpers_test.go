@@ -4,6 +4,7 @@ package delta
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -34,9 +35,7 @@ func newModel() *model {
 
 func (m *model) clone() *model {
 	c := newModel()
-	for u, url := range m.pages {
-		c.pages[u] = url
-	}
+	maps.Copy(c.pages, m.pages)
 	for d := range m.links {
 		for key, targets := range m.links[d] {
 			for target, label := range targets {

@@ -4,6 +4,7 @@ package ast
 
 import (
 	"fmt"
+	"slices"
 	"strings"
 
 	"github.com/trefoildb/trefoil/triple"
@@ -69,10 +70,8 @@ func FindTextPredicate(iri string) (name string, is bool, err error) {
 	if !is {
 		return "", false, nil
 	}
-	for _, known := range TextPredicates() {
-		if iri == known {
-			return name, true, nil
-		}
+	if slices.Contains(TextPredicates(), iri) {
+		return name, true, nil
 	}
 	return "", true, fmt.Errorf("there is no predicate <%s> of text search. They are %s", iri, strings.Join(TextPredicates(), ", "))
 }

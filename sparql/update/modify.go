@@ -4,6 +4,7 @@ package update
 
 import (
 	"fmt"
+	"slices"
 
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -76,12 +77,7 @@ func computes(n algebra.Node) bool {
 	case *algebra.Extend, *algebra.Group, *algebra.Service, *algebra.LinkJoin, *algebra.LinkRank, *algebra.TextJoin:
 		return true
 	}
-	for _, in := range algebra.Inputs(n) {
-		if computes(in) {
-			return true
-		}
-	}
-	return false
+	return slices.ContainsFunc(algebra.Inputs(n), computes)
 }
 
 // run carries the operation out. The solutions are those of the state before it, because its

@@ -4,6 +4,7 @@ package backfill
 
 import (
 	"fmt"
+	"maps"
 	"math/rand/v2"
 	"os"
 	"slices"
@@ -173,9 +174,7 @@ func (f *fills) change() {
 		f.take(v.Join(up(f.id())))
 	case 1: // it restarts, and what was not synced is gone
 		f.has[m.ID] = map[stored]int{}
-		for at, version := range f.synced[m.ID] {
-			f.has[m.ID][at] = version
-		}
+		maps.Copy(f.has[m.ID], f.synced[m.ID])
 		f.histories[m.ID] = nil
 		f.take(v.Readmit(view.Member{ID: m.ID, Incarnation: m.Incarnation + 1, Address: m.Address}))
 		f.take(f.view.Unwait(m.ID))

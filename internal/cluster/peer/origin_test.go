@@ -4,6 +4,7 @@ package peer
 
 import (
 	"context"
+	"maps"
 	"net/http"
 	"strings"
 	"testing"
@@ -61,9 +62,7 @@ func TestUnknownFields(t *testing.T) {
 			t.Fatal(err)
 		}
 		r.Header = sender.fields()
-		for name, values := range fields {
-			r.Header[name] = values
-		}
+		maps.Copy(r.Header, fields)
 		r.Close = true
 		res, err := http.DefaultClient.Do(r)
 		if err != nil {

@@ -7,6 +7,7 @@ import (
 	"context"
 	"encoding/binary"
 	"errors"
+	"maps"
 	"math"
 	"math/rand/v2"
 	"slices"
@@ -166,9 +167,7 @@ func (m *machine) best(r *recovery.Resolver) map[string][]byte {
 		if s.Extra {
 			table = store.TableReplica
 		}
-		for suffix, value := range m.rowsOf(table, r.Key(s.Order)) {
-			best[suffix] = value
-		}
+		maps.Copy(best, m.rowsOf(table, r.Key(s.Order)))
 		break // because all places of a machine are equal
 	}
 	return best

@@ -48,12 +48,10 @@ func deliveriesTo(stopped trie.MachineID, f fate) (func(_, to trie.MachineID, me
 // inBackground writes and gives the error.
 func (m *machine) inBackground(ctx context.Context, kind store.OperationKind, ts ...triple.Triple) <-chan error {
 	ended := make(chan error, 1)
-	m.world.running.Add(1)
-	go func() {
-		defer m.world.running.Done()
+	m.world.running.Go(func() {
 		_, _, err := m.writes.Write(ctx, kind, ts)
 		ended <- err
-	}()
+	})
 	return ended
 }
 

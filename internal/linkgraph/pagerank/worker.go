@@ -5,6 +5,7 @@ package pagerank
 import (
 	"cmp"
 	"context"
+	"maps"
 	"slices"
 
 	"github.com/trefoildb/trefoil/internal/derived"
@@ -66,9 +67,7 @@ func (rk *Ranker) startFreezing(set derived.Partitions) {
 		f.freezing = false
 		switch {
 		case err == nil:
-			for i, of := range cells {
-				f.cells[i] = of
-			}
+			maps.Copy(f.cells, cells)
 			f.epoch = epoch
 		case !machine.MayPass(err) && f.ctx.Err() == nil:
 			f.failure = err.Error()

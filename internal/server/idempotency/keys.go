@@ -8,6 +8,7 @@ import (
 	"crypto/sha256"
 	"errors"
 	"io"
+	"maps"
 	"net/http"
 	"sync"
 	"time"
@@ -141,9 +142,7 @@ func (r *recording) Write(p []byte) (int, error) {
 
 // send sends the answer.
 func (r *recording) send(w http.ResponseWriter) error {
-	for name, values := range r.header {
-		w.Header()[name] = values
-	}
+	maps.Copy(w.Header(), r.header)
 	w.WriteHeader(max(r.status, http.StatusOK))
 	_, err := w.Write(r.body)
 	return err

@@ -453,10 +453,8 @@ func Empty(p ast.Path) bool {
 		}
 		return true
 	case *ast.PathAlternative:
-		for _, part := range p.Parts {
-			if Empty(part) {
-				return true
-			}
+		if slices.ContainsFunc(p.Parts, Empty) {
+			return true
 		}
 	}
 	return false
