@@ -71,7 +71,6 @@ func ParseAnnotationChanges(line []byte) ([]AnnotationChange, error) {
 	if at, err := checkCharacters(line); err != nil {
 		return nil, fmt.Errorf("column %d: %w", at+1, err)
 	}
-	// 1. The triple.
 	var t Triple
 	for _, term := range []struct {
 		name string
@@ -89,7 +88,7 @@ func ParseAnnotationChanges(line []byte) ([]AnnotationChange, error) {
 	if err := t.Check(); err != nil {
 		return nil, err
 	}
-	// 2. A list of annotations, as dumps have them, or one change.
+	// A list of annotations, as dumps have them, or one change.
 	if c.All == nil {
 		one, err := c.change(t)
 		return []AnnotationChange{one}, err
@@ -196,9 +195,8 @@ func jsonError(err error) error {
 // AppendAnnotationJSON appends an annotation as a JSON object: app, type, version if it is known,
 // and its content as text or data. The version must be in the form for clients.
 func AppendAnnotationJSON(dst []byte, a *ApplicationData, version string) []byte {
-	// 1. The ID.
 	dst = appendAppJSON(dst, a.ApplicationID)
-	// 2. The content. Text must come back as it was, so it must be UTF-8.
+	// The content. Text must come back as it was, so it must be UTF-8.
 	media, content := CutMedia(a.Data)
 	dst = AppendJSONString(append(dst, `,"type":`...), media)
 	if version != "" {

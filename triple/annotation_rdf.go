@@ -92,12 +92,11 @@ func ParseAnnotationTriples(all []Triple) (t Triple, a ApplicationData, err erro
 			return t, a, fmt.Errorf("the annotation has no %s", AnnotationProperty(name))
 		}
 	}
-	// 2. The triple.
 	t = Triple{Subject: values["subject"], Predicate: values["predicate"], Object: values["object"], Graph: values["graph"]}
 	if err := t.Check(); err != nil {
 		return t, a, err
 	}
-	// 3. The annotation.
+	// 2. The annotation.
 	id, err := binaryOf(values["application"])
 	if err != nil {
 		return t, a, fmt.Errorf("application: %w", err)

@@ -203,7 +203,6 @@ func narrowByValue(kr *KeyRange, base []byte, lower, upper bound) error {
 			lo = from
 		}
 	}
-	// 4. The upper end.
 	if !upper.term.IsZero() {
 		from, after := valueSpan(upper.term)
 		switch {

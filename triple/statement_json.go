@@ -78,14 +78,13 @@ func ParseAnnotatedJSON(line []byte) (t Triple, annotations []ApplicationData, e
 // parseAnnotationsJSON parses the list of a triple's annotations. Their versions are of another
 // store, so they are ignored.
 func parseAnnotationsJSON(text []byte) ([]ApplicationData, error) {
-	// 1. The list.
 	var list []annotationJSON
 	d := json.NewDecoder(bytes.NewReader(text))
 	d.DisallowUnknownFields()
 	if err := d.Decode(&list); err != nil {
 		return nil, jsonError(err)
 	}
-	// 2. Each of its annotations, which must be of different applications.
+	// Each of its annotations, which must be of different applications.
 	all := make([]ApplicationData, 0, len(list))
 	seen := make(map[string]bool, len(list))
 	for i := range list {
@@ -112,7 +111,6 @@ func parseAnnotationsJSON(text []byte) ([]ApplicationData, error) {
 
 // checkJSON returns the place and the reason if a text is not one JSON object of Unicode text.
 func checkJSON(text []byte) (int, error) {
-	// 1. The syntax.
 	var object ignored
 	if err := json.Unmarshal(text, &object); err != nil {
 		at := len(text)
@@ -125,7 +123,6 @@ func checkJSON(text []byte) (int, error) {
 	if start := skipJSONSpace(text, 0); text[start] != '{' {
 		return start, errors.New("expected a JSON object with s, p and o")
 	}
-	// 2. The characters.
 	return checkCharacters(text)
 }
 
@@ -188,13 +185,12 @@ func eachMember(text []byte, do func(name string, value []byte) error) (at int, 
 			i++
 			continue
 		}
-		// 1. The name.
 		end := skipValue(text, i)
 		var name string
 		if err := json.Unmarshal(text[i:end], &name); err != nil {
 			return i, err
 		}
-		// 2. The value, after the colon.
+		// The value, after the colon.
 		i = skipJSONSpace(text, skipJSONSpace(text, end)+1)
 		end = skipValue(text, i)
 		if err := do(name, text[i:end]); err != nil {

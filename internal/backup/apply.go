@@ -106,7 +106,6 @@ func (p *pending) flush(ctx context.Context) error {
 	if len(p.order) == 0 {
 		return nil
 	}
-	// 1. Collect.
 	var deletes, adds []triple.Triple
 	for _, o := range p.order {
 		if o.cleared {
@@ -116,7 +115,7 @@ func (p *pending) flush(ctx context.Context) error {
 			adds = append(adds, o.triple)
 		}
 	}
-	// 2. A triple that was deleted and added again loses its annotations.
+	// A triple that was deleted and added again loses its annotations.
 	if len(deletes) > 0 {
 		if _, err := store.Delete(ctx, p.to, deletes); err != nil {
 			return err

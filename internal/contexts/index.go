@@ -21,7 +21,6 @@ const IndexName = "contexts.json"
 // readIndex returns the paths of files by URL. It rejects an index that leaves a file out, because
 // nobody would notice.
 func readIndex(dir string) (map[string]string, error) {
-	// 1. Read the index.
 	path := filepath.Join(dir, IndexName)
 	data, err := os.ReadFile(path)
 	if errors.Is(err, fs.ErrNotExist) {
@@ -38,7 +37,7 @@ func readIndex(dir string) (map[string]string, error) {
 	if err := decoder.Decode(&index); err != nil || decoder.More() {
 		return nil, fmt.Errorf(`%s, byte %d: expected one object of file names by URL, such as {"https://schema.org/": "schemaorg.jsonld"}`, path, decoder.InputOffset())
 	}
-	// 2. Make paths of names. They must be in the directory.
+	// 1. Make paths of names. They must be in the directory.
 	var named []string
 	for url, name := range index {
 		if !filepath.IsLocal(name) {
@@ -47,7 +46,7 @@ func readIndex(dir string) (map[string]string, error) {
 		named = append(named, filepath.Clean(name))
 		index[url] = filepath.Join(dir, name)
 	}
-	// 3. Look for files that it does not have.
+	// 2. Look for files that it does not have.
 	entries, err := os.ReadDir(dir)
 	if err != nil {
 		return nil, err

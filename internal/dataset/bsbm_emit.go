@@ -201,7 +201,7 @@ func (m *market) emitOffers() {
 func (m *market) emitReviews() {
 	site := m.site + "RatingSite" + strconv.Itoa(m.unit) + ">"
 	for i := 0; i < marketReviews && !m.done(); i++ {
-		// 1. The person, before the first review.
+		// The person, before the first review.
 		person := m.site + "Reviewer" + strconv.Itoa((m.unit-1)*marketPersons+i/personReviews+1) + ">"
 		if i%personReviews == 0 {
 			s := []byte(person)
@@ -216,7 +216,6 @@ func (m *market) emitReviews() {
 			m.term(s, pPublisher, site)
 			m.day(s, pDate, 2008, 2008)
 		}
-		// 2. The review.
 		s := []byte(m.site + "Review" + strconv.Itoa((m.unit-1)*marketReviews+i+1) + ">")
 		m.term(s, rdfType, shopVocabulary+"Review>")
 		m.ref(s, vocabularyTerm("reviewFor"), appendProduct(nil, m.aProduct()))

@@ -82,7 +82,7 @@ func (r *runner) unchangedSince(ctx context.Context, in *Intent) ([]Operation, e
 	if err != nil {
 		return nil, err
 	}
-	// 1. Name the triples and annotations of the operations.
+	// Name the triples and annotations of the operations.
 	left := map[string]Operation{}
 	var order []string
 	for _, o := range in.Operations {
@@ -97,7 +97,6 @@ func (r *runner) unchangedSince(ctx context.Context, in *Intent) ([]Operation, e
 		left[string(key)] = o
 		order = append(order, string(key))
 	}
-	// 2. Read the feed up to its end.
 	err = feed.Each(ctx, r.feed, feed.Request{Since: since}, func(batch *feed.Batch) (bool, error) {
 		for i := range batch.Changes {
 			c := &batch.Changes[i]

@@ -166,7 +166,6 @@ func (r *Registration) attach() (*attachment, error) {
 	if a.matcher, err = feed.NewMatcher(a.filter); err != nil {
 		return nil, invalid("pattern: %v", err)
 	}
-	// 3. Parse the arguments.
 	for i, text := range r.Arguments {
 		arg, err := parseArgument(text)
 		if err != nil {

@@ -105,7 +105,7 @@ func (f *function) setRunning(running bool, behind string) {
 
 // lead runs the function from its durable state on. It returns nil when another member owns it.
 func (r *runner) lead(ctx context.Context) (err error) {
-	// 1. Read the state. What the last runner has decided must be written first.
+	// Read the state. What the last runner has decided must be written first.
 	r.state, r.version, err = readState(ctx, r.store, r.f.Name)
 	switch {
 	case err != nil:
@@ -127,7 +127,6 @@ func (r *runner) lead(ctx context.Context) (err error) {
 			return err
 		}
 	}
-	// 2. Follow the feed.
 	request := feed.Request{Since: r.at.position, Filter: r.f.filter, Follow: true, Heartbeat: heartbeat, MaxBytes: feedBytes}
 	// The state counts what is done of a commit, so an error may end this in the middle of one.
 	r.f.follower.Reached(r.at.position)

@@ -75,7 +75,6 @@ func Check(ctx context.Context, steps *store.Steps) error {
 	if c.isFree() {
 		return nil
 	}
-	// 1. The cleared graphs.
 	if steps.ClearAll {
 		if err := c.checkAll(); err != nil {
 			return err
@@ -91,7 +90,7 @@ func Check(ctx context.Context, steps *store.Steps) error {
 			return err
 		}
 	}
-	// 2. The triples.
+	// The triples are checked on the way to the store, because there may be too many to keep.
 	var failed error
 	checked := func(all iter.Seq[triple.Triple]) iter.Seq[triple.Triple] {
 		if all == nil {

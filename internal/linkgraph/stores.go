@@ -41,12 +41,11 @@ func (g *Graph) onAllMachines(ctx context.Context, request, relinquish links.Sto
 	if (request|relinquish)&^cell.AllStores != 0 || request&relinquish != 0 {
 		return nil, fmt.Errorf("%w: a store is unknown, or is requested and relinquished", links.ErrInvalid)
 	}
-	// 1. A lone node.
 	if g.Node.Lone() != nil {
 		one, err := g.loader.ChangeStores(ctx, request, relinquish)
 		return []links.ServerStores{one}, err
 	}
-	// 2. All members with a graph at the same time. A machine without a view does not know them.
+	// All members with a graph at the same time. A machine without a view does not know them.
 	v, err := g.router.AwaitFirstView(ctx)
 	if err != nil {
 		return nil, err

@@ -99,7 +99,7 @@ func newRemote(o Options) *remote {
 // find returns the keys with an ID. It waits for a reading only if it has no such keys, or if they are older than
 // waitAfter. If that reading fails, the old keys still count.
 func (r *remote) find(ctx context.Context, id string) ([]jose.JSONWebKey, error) {
-	// 1. Begin a reading if the key is unknown or old.
+	// Begin a reading if the key is unknown or old.
 	r.mu.Lock()
 	keys, age := r.current(id)
 	var done <-chan struct{}
@@ -110,7 +110,6 @@ func (r *remote) find(ctx context.Context, id string) ([]jose.JSONWebKey, error)
 	if keys != nil && age <= waitAfter {
 		return keys, nil
 	}
-	// 2. Wait for it.
 	if done != nil {
 		select {
 		case <-done:

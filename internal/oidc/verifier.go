@@ -231,7 +231,6 @@ func (v *Verifier) Verify(ctx context.Context, token string) (Identity, error) {
 	case err != nil:
 		return Identity{}, rejectf("the token cannot be used: %v", err)
 	}
-	// 3. Check the claims.
 	if err := v.check(claims); err != nil {
 		return Identity{}, err
 	}

@@ -100,7 +100,6 @@ func (h *Hosts) add(entry string) error {
 		h.prefixes = append(h.prefixes, prefixRule{netip.PrefixFrom(address, address.BitLen()), port})
 		return nil
 	}
-	// 3. A name, or all names below one.
 	rule := nameRule{port: port}
 	host, rule.below = strings.CutPrefix(host, "*.")
 	if rule.name, err = normalName(host); err != nil {

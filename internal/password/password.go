@@ -72,7 +72,6 @@ func (h Hash) String() string {
 // Parse parses the text of a hash. It fails if a cost exceeds its bound, because each request with a wrong
 // password would take that much.
 func Parse(text string) (h Hash, err error) {
-	// 1. Split the text, and parse its fields.
 	fields := strings.Split(text, "$")
 	if len(fields) != 6 || fields[0] != "" || fields[1] != "argon2id" {
 		return h, fmt.Errorf("the hash does not begin with $argon2id$ or has not 5 parts: trefoil users hash makes one")
@@ -87,7 +86,7 @@ func Parse(text string) (h Hash, err error) {
 	if h.sum, err = base64.RawStdEncoding.Strict().DecodeString(fields[5]); err != nil {
 		return h, fmt.Errorf("the last part of the hash: %w", err)
 	}
-	// 2. Check the bounds. The text must be the canonical one, so that nothing behind a number is ignored.
+	// Check the bounds. The text must be the canonical one, so that nothing behind a number is ignored.
 	switch {
 	case version != argon2.Version:
 		return h, fmt.Errorf("the hash has version %d of argon2id, not %d", version, argon2.Version)

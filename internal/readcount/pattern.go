@@ -127,7 +127,6 @@ func newSelector(f feed.Filter) (selector, error) {
 // restricts by a range or a filter are not looked at, so the result may be true although no triple
 // is in both.
 func (s *selector) overlaps(p *Pattern) bool {
-	// 1. The terms.
 	if p.DefaultGraph && s.pattern.Terms[triple.Graph] != nil || s.pattern.DefaultGraph && p.Terms[triple.Graph] != nil {
 		return false
 	}
@@ -144,7 +143,7 @@ func (s *selector) overlaps(p *Pattern) bool {
 	if s.bounds == nil {
 		return true
 	}
-	// 2. The bounds, in their order. It has no rows of the default graph if it begins with the graph.
+	// The bounds, in their order. It has no rows of the default graph if it begins with the graph.
 	if s.bounds.Order == triple.GSPO && p.DefaultGraph {
 		return false
 	}

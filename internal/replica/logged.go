@@ -142,13 +142,12 @@ func (p *pages) read(bytes int) error {
 func (s *Store) eachLate(epoch uint64, p *pages, do func(row *batchRow, from batchlog.Start) error) error {
 	var from batchlog.Start
 	for {
-		// 1. List some batches. Others may be added or removed meanwhile.
+		// List some batches. Others may be added or removed meanwhile.
 		some := s.log.LateStarts(epoch, from, lateBatches)
 		if len(some) == 0 {
 			return nil
 		}
 		for _, from = range some {
-			// 2. Read each.
 			value, err := s.db.Value(batchlog.Key(from.Stream, from.Number))
 			if err != nil {
 				return err

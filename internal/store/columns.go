@@ -208,7 +208,7 @@ func (f ColumnFile) read(ctx context.Context, limit int64) (*columns.Set, feed.P
 	if err != nil {
 		return nil, feed.Position{}, err
 	}
-	// 1. Check all bytes before any is read as a set.
+	// Check all bytes before any is read as a set.
 	size, err := checkColumnFile(ctx, s.options.FS, path)
 	if err != nil {
 		return nil, feed.Position{}, err
@@ -219,7 +219,6 @@ func (f ColumnFile) read(ctx context.Context, limit int64) (*columns.Set, feed.P
 	}
 	defer file.Close()
 	in := bufio.NewReaderSize(io.LimitReader(endingReader{ctx, file}, size-xxhashBytes), 1<<16)
-	// 2. The head.
 	head := make([]byte, len(columnFileFormat)+columnFileID+4)
 	if _, err := io.ReadFull(in, head); err != nil {
 		return nil, feed.Position{}, errors.Join(errColumnFile, err)
@@ -235,7 +234,6 @@ func (f ColumnFile) read(ctx context.Context, limit int64) (*columns.Set, feed.P
 	if err != nil {
 		return nil, feed.Position{}, err
 	}
-	// 3. The set.
 	frame, err := zstd.NewReader(in, zstd.WithDecoderConcurrency(1))
 	if err != nil {
 		return nil, at, err

@@ -34,13 +34,12 @@ func (s *Store) Where(ctx context.Context, t triple.Triple) (w api.Whereabouts, 
 	if err := t.Check(); err != nil {
 		return w, err
 	}
-	// 1. The places by the layout, which has one machine.
+	// The places by the layout, which has one machine.
 	key, _ := triple.AppendKey(nil, triple.SPO, t)
 	w.Required, w.Epoch = 1, s.Epoch()
 	if w.Places, err = PlacesOf(s.segments.Layout(), key); err != nil {
 		return w, err
 	}
-	// 2. Its rows.
 	rows, err := s.VersionRows(ctx, key)
 	if err != nil {
 		return w, err
@@ -248,7 +247,7 @@ func (c *SegmentMaps) Page(ctx context.Context, of any, j *recovery.Joint, isLos
 
 // newMapSummary reads all segments of a joint layout.
 func newMapSummary(ctx context.Context, j *recovery.Joint, isLost func(trie.Segment) bool) (*mapSummary, error) {
-	// 1. Number the machines, and count their partitions.
+	// Number the machines, and count their partitions.
 	reads := j.Reads()
 	machines := trie.NewRing(slices.Concat(reads.Placement.Machines(), j.Target.Placement.Machines())...)
 	m := SegmentMap{Phase: j.Phase.String(), Total: reads.Trie.Len(), Machines: make([]MapMachine, len(machines)),
@@ -261,7 +260,6 @@ func newMapSummary(ctx context.Context, j *recovery.Joint, isLost func(trie.Segm
 		m.Partitions[i] = s.place[reads.Placement.PartitionOwner(uint32(i))]
 		m.Machines[m.Partitions[i]].Partitions++
 	}
-	// 2. Count the segments.
 	at := 0
 	for segment := range reads.Trie.All() {
 		if at%mapStride == 0 {

@@ -40,7 +40,6 @@ func (r *Registry) reserve(ctx context.Context) error {
 			return context.Cause(ctx)
 		}
 	}
-	// 2. Count.
 	n, err := r.count(ctx)
 	r.mu.Lock()
 	defer r.mu.Unlock()
@@ -49,7 +48,7 @@ func (r *Registry) reserve(ctx context.Context) error {
 	if err != nil {
 		return err
 	}
-	// 3. Take a part of the room.
+	// 2. Take a part of the room.
 	most := r.Max
 	if most == 0 {
 		most = defaultMax

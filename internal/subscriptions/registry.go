@@ -381,7 +381,7 @@ func (r *Registry) List(ctx context.Context) ([]*Subscription, error) {
 		return nil, err
 	}
 	defer reader.Close()
-	// 1. One scan reads the triples with their annotations.
+	// One scan reads the triples with their annotations.
 	var list []*Subscription
 	for row, err := range reader.Range(ctx, all, store.ReadOptions{Annotations: true}) {
 		if err != nil {
@@ -404,7 +404,6 @@ func (r *Registry) List(ctx context.Context) ([]*Subscription, error) {
 		}
 		list = append(list, s)
 	}
-	// 2. Sort.
 	slices.SortFunc(list, func(a, b *Subscription) int { return strings.Compare(a.Name, b.Name) })
 	return list, nil
 }

@@ -176,7 +176,6 @@ func (b *Builder) Finish() (*Segment, error) {
 			next[id]++ // it is the start of the next term at the end
 		}
 	}
-	// 3. The terms, in order.
 	order := make([]uint32, len(b.terms))
 	for i := range order {
 		order[i] = uint32(i)

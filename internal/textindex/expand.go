@@ -145,7 +145,6 @@ func (s *Segment) expandFuzzy(lang string, f *fuzzy, check func() error, add fun
 
 // expandPrefix calls add with the terms that have a prefix, and the word itself, because its term may be shorter.
 func (s *Segment) expandPrefix(lang, normal, word string, check func() error, add func(*dictionary) error) error {
-	// 1. The terms with the prefix.
 	prefix := []byte(termOf(lang, normal))
 	d := s.seek(prefix)
 	more := d.advance(prefix)
@@ -163,7 +162,6 @@ func (s *Segment) expandPrefix(lang, normal, word string, check func() error, ad
 	if d.err != nil {
 		return d.err
 	}
-	// 2. The word.
 	if word == "" || strings.HasPrefix(word, normal) {
 		return nil
 	}

@@ -169,7 +169,6 @@ func (w *segmentWriter) mergeTerms(parts []*Part, places [][]uint32, check func(
 		if len(positions) > math.MaxUint32 {
 			return damaged("the positions of one word take more than 4 GiB")
 		}
-		// 3. In the order of documents.
 		slices.SortFunc(list, func(a, b posting) int { return cmp.Compare(a.doc, b.doc) })
 		documents, frequencies, ordered = documents[:0], frequencies[:0], ordered[:0]
 		for _, p := range list {

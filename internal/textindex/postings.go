@@ -83,7 +83,7 @@ func (c *cursor) greatest(block int) uint32 {
 // bound returns the greatest result of score for a document of a block. score must ascend with the frequency, and
 // descend with the length.
 func (c *cursor) bound(block int, score func(frequency, length uint32) float64) (most float64) {
-	// 1. The impacts of a full block.
+	// The impacts of a full block.
 	if block < c.full {
 		impacts := c.skips[block*skipBytes+12 : (block+1)*skipBytes]
 		for i := 0; i < len(impacts); i += 4 {
@@ -95,7 +95,6 @@ func (c *cursor) bound(block int, score func(frequency, length uint32) float64) 
 		}
 		return most
 	}
-	// 2. The impact of the rest.
 	_, frequency, length := c.restImpact()
 	return score(frequency, length)
 }

@@ -366,7 +366,6 @@ func (p *queryParser) word(begin int) (node, error) {
 
 // leaf checks and adds a leaf.
 func (p *queryParser) leaf(begin int, l *leaf) (node, error) {
-	// 1. Count its words.
 	words := 0
 	p.analyzer.Words("", []byte(l.text), func(Word) bool { words++; return words <= MaxPhrase })
 	switch {
@@ -377,7 +376,7 @@ func (p *queryParser) leaf(begin int, l *leaf) (node, error) {
 	case len(p.query.leaves) == MaxWords:
 		return nil, fmt.Errorf("it has more than %d words; split it into several queries", MaxWords)
 	}
-	// 2. A prefix, a fuzzy word or a letter of pairs stands for many words.
+	// A prefix, a fuzzy word or a letter of pairs stands for many words.
 	if l.kind == wordLeaf && p.analyzer.inPairs("zh", l.text) {
 		l.kind, l.spaceless = letterLeaf, p.analyzer.inPairs("", l.text)
 	}

@@ -19,14 +19,13 @@ type wantedDoc struct {
 // called now and then, and ends the work by an error.
 func Scores(a *Analyzer, r *Request, s *Stats, parts []*Part, keys [][]byte, check func() error) ([]float64, error) {
 	f := &searcher{request: r, weights: r.weigh(a, s), analyze: a, check: check}
-	// 1. In the order of hashes, documents ascend.
+	// In the order of hashes, documents ascend.
 	hashes := make([]uint64, len(keys))
 	places := make([]int, len(keys))
 	for i, key := range keys {
 		hashes[i], places[i] = Hash(key), i
 	}
 	slices.SortFunc(places, func(x, y int) int { return cmp.Compare(hashes[x], hashes[y]) })
-	// 2. Look into each part.
 	scores := make([]float64, len(keys))
 	for _, p := range parts {
 		if !r.Selects(p) {

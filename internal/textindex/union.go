@@ -96,7 +96,7 @@ func (m *unionMatcher) find(target uint32) uint32 {
 // open counts the next window that has lists and is not before the target. It returns false if there is none.
 func (m *unionMatcher) open(target uint32) bool {
 	for ; m.opened < len(m.waiting) && m.err == nil; m.opened++ {
-		// 1. Lists of a window before the target go on from there.
+		// Lists of a window before the target go on from there.
 		i := m.waiting[m.opened]
 		if i == 0 {
 			continue
@@ -113,7 +113,6 @@ func (m *unionMatcher) open(target uint32) bool {
 			}
 			continue
 		}
-		// 2. Count.
 		clear(m.counts[:])
 		clear(m.marks[:])
 		for i > 0 && m.err == nil {

@@ -83,7 +83,6 @@ func newSegmentWriter(predicate string, partition uint32, trigrams bool) *segmen
 
 // addDocument adds the next document. Hashes must ascend, and keys of equal hashes too.
 func (w *segmentWriter) addDocument(hash uint64, key []byte, tag string, length uint32) {
-	// 1. Its language.
 	number, known := w.languages[tag]
 	if !known {
 		number = uint16(len(w.languages))
@@ -95,7 +94,6 @@ func (w *segmentWriter) addDocument(hash uint64, key []byte, tag string, length 
 	w.sections[sectionTags] = binary.LittleEndian.AppendUint16(w.sections[sectionTags], number)
 	w.tokens += uint64(length)
 	w.documents++
-	// 2. Its key.
 	w.block = append(binary.AppendUvarint(w.block, uint64(len(key))), key...)
 	w.inBlock++
 	if len(w.block) >= docBlockBytes {
@@ -162,7 +160,7 @@ func (w *segmentWriter) addPostings(documents, frequencies []uint32, positions [
 	skips := len(out)
 	out = append(out, make([]byte, full*skipBytes)...)
 	blocks, next, at := len(out), uint32(0), 0
-	// 1. Full blocks. next is the least possible document, at the place in the positions.
+	// Full blocks. next is the least possible document, at the place in the positions.
 	for i := range full {
 		of := documents[i*blockPostings : (i+1)*blockPostings]
 		frequency := frequencies[i*blockPostings : (i+1)*blockPostings]
@@ -182,7 +180,6 @@ func (w *segmentWriter) addPostings(documents, frequencies []uint32, positions [
 		binary.LittleEndian.PutUint32(skip[4:], uint32(len(out)-blocks))
 		w.putImpacts(skip[12:], of, frequency, tfs)
 	}
-	// 2. The rest.
 	if rest := documents[full*blockPostings:]; len(rest) > 0 {
 		frequency := frequencies[full*blockPostings:]
 		greatest, least := w.impact(rest, frequency)

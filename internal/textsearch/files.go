@@ -278,7 +278,6 @@ func (x *Index) saveAtEnd() {
 
 // save writes segments without a file, then the listing, and removes leftovers.
 func (x *Index) save(s *state) error {
-	// 1. The segments.
 	l := listing{Format: listingFormat, Position: s.at.String(), Layout: s.layout, Predicates: s.predicates, Trigrams: s.trigrams, Complete: s.complete, Segments: []listedSegment{}}
 	listed := map[string]bool{}
 	live := map[*textindex.Segment]bool{}
@@ -310,7 +309,7 @@ func (x *Index) save(s *state) error {
 		one.Deleted = base64.StdEncoding.EncodeToString(p.AppendDeleted(nil))
 		l.Segments = append(l.Segments, one)
 	}
-	// 2. The listing makes the files count, so it must be written after them.
+	// The listing makes the files count, so it must be written after them.
 	var err error
 	if l.Sum, err = l.sum(); err != nil {
 		return err
@@ -349,7 +348,6 @@ func (f *files) sweep(x *Index, listed map[string]bool, live map[*textindex.Segm
 
 // readFiles returns the state of the files. end is the end of the feed.
 func (x *Index) readFiles(end feed.Position) (*state, error) {
-	// 1. The listing.
 	text, err := os.ReadFile(x.Path(listingFile))
 	if err != nil {
 		return nil, err
@@ -365,10 +363,10 @@ func (x *Index) readFiles(end feed.Position) (*state, error) {
 	if err != nil {
 		return nil, err
 	}
+	// Files that are ahead of the feed have documents that it never reports as deleted.
 	if at.Source != end.Source || !end.Reaches(at) {
 		return nil, errors.New("the files are of another state of the store")
 	}
-	// 2. The segments.
 	s := &state{at: at, layout: l.Layout, settings: settings{l.Predicates, l.Trigrams}, complete: l.Complete}
 	if s.complete == nil {
 		s.complete = map[string]derived.Partitions{}

@@ -72,7 +72,6 @@ func (s *state) replace(old []*part, by *part) {
 
 // mergeSmall merges small parts of a place, and segments of deleted documents.
 func (x *Index) mergeSmall(s *state, at place) error {
-	// 1. The parts.
 	for list := smallest(s.partsAt(at), maxSmall); list != nil; list = smallest(s.partsAt(at), maxSmall) {
 		merged, err := merge(list, noCheck)
 		if err != nil {
@@ -80,7 +79,6 @@ func (x *Index) mergeSmall(s *state, at place) error {
 		}
 		s.replace(list, merged)
 	}
-	// 2. What is deleted of each.
 	for i, p := range s.parts {
 		if p.Predicate() != at.predicate || p.partition() != at.partition || len(p.Gone) <= maxParts {
 			continue

@@ -50,7 +50,6 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 		}
 		return own(ctx, now, set)
 	}
-	// 2. Each partition is an item.
 	items := slices.Collect(q.partitions(l).All())
 	var mu sync.Mutex // of the results
 	_, err := x.peers.Gather(ctx, derived.Request{
@@ -84,7 +83,7 @@ func (x *Index) gather(ctx context.Context, s *Search, own local, remote func(*a
 		// If this machine's part is damaged, others may be right.
 		MayPass: func(err error) bool { return l > 0 && derived.MayPass(err, ErrBuilding, peer.ErrMessage) },
 	})
-	// 3. The reason, for users.
+	// 2. The reason, for users.
 	switch {
 	case errors.Is(err, store.ErrUnavailable):
 		if failure := x.building(); errors.Is(failure, ErrTooLarge) {

@@ -23,13 +23,11 @@ const (
 func (s *Search) Scores(ctx context.Context, literals [][]byte) ([]float64, error) {
 	scores := make([]float64, 0, len(literals))
 	for len(literals) > 0 {
-		// 1. The literals of one question.
 		n, bytes := 1, len(literals[0])
 		for n < min(len(literals), maxKeys) && bytes+len(literals[n]) <= maxKeyBytes {
 			bytes += len(literals[n])
 			n++
 		}
-		// 2. Their scores.
 		list, err := s.scores(ctx, literals[:n])
 		if err == nil && s.reader != nil {
 			err = s.hideScores(ctx, literals[:n], list)

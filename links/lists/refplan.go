@@ -125,7 +125,6 @@ func (p *refPlan) eachField(f fields) {
 			f.gamma(uint64(n))
 		}
 	}
-	// 2. The runs.
 	for k, runs := range p.runs {
 		if p.room[k] < refRun {
 			continue
@@ -142,7 +141,7 @@ func (p *refPlan) eachField(f fields) {
 			end = r.first + r.n + 1
 		}
 	}
-	// 3. How many numbers lead downwards.
+	// 2. How many numbers lead downwards.
 	if n := len(p.rest[0]); n > 0 && p.first {
 		f.put(uint64(p.below), uint(bits.Len(uint(n))))
 	}

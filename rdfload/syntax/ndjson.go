@@ -67,12 +67,12 @@ func parseNDJSON(r io.Reader, opts Options) iter.Seq2[triple.Triple, error] {
 		if lines.max == 0 {
 			lines.max = triple.DefaultMaxLine
 		}
+		// A byte order mark must be skipped, because it is no JSON.
 		if mark, _ := lines.r.Peek(3); string(mark) == "\xEF\xBB\xBF" {
 			_, _ = lines.r.Discard(3) // they are in the buffer
 			lines.next = 3
 		}
 		for {
-			// 1. Read a line.
 			tooLong, err := lines.read()
 			if err != nil {
 				if err != io.EOF {
@@ -89,7 +89,6 @@ func parseNDJSON(r io.Reader, opts Options) iter.Seq2[triple.Triple, error] {
 			case len(bytes.TrimSpace(lines.line)) == 0:
 				continue
 			default:
-				// 2. Parse it.
 				t, annotations, err = triple.ParseAnnotatedJSON(lines.line)
 				var place *triple.LineError
 				if errors.As(err, &place) {
@@ -98,7 +97,7 @@ func parseNDJSON(r io.Reader, opts Options) iter.Seq2[triple.Triple, error] {
 					failed = lines.fail(0, err.Error())
 				}
 			}
-			// 3. Yield the triple, or reject the line.
+			// A bad line ends the triples, unless the caller keeps going.
 			if failed != nil {
 				if !opts.KeepGoing {
 					yield(triple.Triple{}, failed)

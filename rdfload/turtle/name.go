@@ -105,7 +105,6 @@ func (p *parser) keyword() ([]byte, error) {
 // prefixedName parses PNAME_LN or PNAME_NS at pos and returns the IRI. repeats must be true if the
 // same IRI probably comes again, because it is then interned.
 func (p *parser) prefixedName(repeats bool) (string, error) {
-	// 1. Look up the prefix.
 	n, err := p.prefixLen()
 	if err != nil {
 		return "", err
@@ -117,7 +116,7 @@ func (p *parser) prefixedName(repeats bool) (string, error) {
 	if !ok {
 		return "", p.fail(0, "prefix %q is not declared", clip(p.buf[p.pos:p.pos+n+1]))
 	}
-	// 2. Find the end of the local name, and append it to the namespace without its backslashes.
+	// 1. Find the end of the local name, and append it to the namespace without its backslashes.
 	size, escaped, err := p.localLen(n + 1)
 	if err != nil {
 		return "", err
@@ -137,7 +136,7 @@ func (p *parser) prefixedName(repeats bool) (string, error) {
 	if len(p.scratch) > triple.MaxTermBytes {
 		return "", p.fail(0, "%v", triple.ErrTermTooLong)
 	}
-	// 3. Consume the name only now, because errors must be at its start.
+	// 2. Consume the name only now, because errors must be at its start.
 	p.pos += n + 1 + size
 	if repeats {
 		return p.intern(p.scratch), nil

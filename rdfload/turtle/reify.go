@@ -98,7 +98,7 @@ func (p *parser) objectInTerm(expected string) (triple.Term, error) {
 
 // reifiedTriple parses the reifiedTriple at pos, adds its reifying triple and returns the reifier.
 func (p *parser) reifiedTriple() (triple.Term, error) {
-	// 1. The terms. A subject or an object may be a reified triple again.
+	// The terms. A subject or an object may be a reified triple again.
 	if err := p.enter(); err != nil {
 		return triple.Term{}, err
 	}
@@ -119,7 +119,6 @@ func (p *parser) reifiedTriple() (triple.Term, error) {
 	if err != nil {
 		return term, err
 	}
-	// 2. The reifier, and the end.
 	var reifier triple.Term
 	named := p.next() == '~'
 	if named {

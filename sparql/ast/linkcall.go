@@ -162,14 +162,13 @@ func NewLinkCall(pos Pos, f LinkFunction, pages, args []Node) (*LinkCall, error)
 	wrong := func(format string, parts ...any) error {
 		return fmt.Errorf("%s %s; expected %s", f, fmt.Sprintf(format, parts...), form.usage)
 	}
-	// 1. Check the page.
 	if len(pages) != 1 {
 		return nil, wrong("stands behind a list of %d", len(pages))
 	}
 	if !isPage(pages[0]) {
 		return nil, wrong("stands behind a term that is neither a variable nor an IRI")
 	}
-	// 2. Check the arguments.
+	// 1. Check the arguments.
 	if len(args) < form.least || len(args) > len(form.args) {
 		return nil, wrong("has a list of %d behind it", len(args))
 	}
@@ -190,7 +189,7 @@ func NewLinkCall(pos Pos, f LinkFunction, pages, args []Node) (*LinkCall, error)
 		}
 	}
 	call := &LinkCall{Pos: pos, Function: f, Page: pages[0], Args: args}
-	// 3. A ranking computes its results, so they must be other variables than the page.
+	// 2. A ranking computes its results, so they must be other variables than the page.
 	for i, arg := range args {
 		if f.Ranks() && arg.IsVar() && (arg.Var == call.Page.Var || slices.ContainsFunc(args[:i], func(n Node) bool { return n.Var == arg.Var })) {
 			return nil, wrong("has ?%s twice", arg.Var)

@@ -116,7 +116,6 @@ func (d *decoder) set() (*Set, error) {
 	if string(d.bytes(uint64(len(formatName)))) != formatName {
 		d.fail(errFormat)
 	}
-	// 1. The dictionary.
 	s.partial = d.fixed(1)[0] == 1
 	t := &s.Dictionary
 	t.n = int(d.u32())
@@ -129,7 +128,7 @@ func (d *decoder) set() (*Set, error) {
 	for range cap(t.blocks) {
 		t.blocks = append(t.blocks, d.u32())
 	}
-	// 2. The columns.
+	// 1. The columns.
 	for n := d.u32(); n > 0 && d.err == nil; n-- {
 		c := &Column{}
 		predicate := string(d.text())
@@ -146,7 +145,7 @@ func (d *decoder) set() (*Set, error) {
 		d.left -= predicateBytes
 	}
 	s.predicates = slices.Sorted(maps.Keys(s.columns))
-	// 3. What is not known of them.
+	// 2. What is not known of them.
 	for n := d.u32(); n > 0 && d.err == nil; n-- {
 		if s.torn == nil {
 			s.torn = map[string]struct{}{}

@@ -70,7 +70,6 @@ func replaceAll(re *regex.Pattern, text, replacement string, literal bool) (stri
 	if !re.MayMatch(text) {
 		return "", errWork
 	}
-	// 2. Parse the replacement.
 	pieces := []piece{{text: replacement, group: -1}}
 	if !literal {
 		var err error
@@ -81,14 +80,14 @@ func replaceAll(re *regex.Pattern, text, replacement string, literal bool) (stri
 	if !re.Matches(text) {
 		return text, Value{}
 	}
-	// 3. Find all matches, unless there are too many to hold.
+	// 2. Find all matches, unless there are too many to hold.
 	limit := maxMatchInts / (2*re.NumSubexp() + 2)
 	matches := re.FindAllStringSubmatchIndex(text, limit+1)
 	switch {
 	case len(matches) > limit:
 		return "", errMatches
 	}
-	// 4. Put the result together. A group without a match is empty.
+	// 3. Put the result together. A group without a match is empty.
 	b := make([]byte, 0, len(text))
 	last := 0
 	for _, m := range matches {

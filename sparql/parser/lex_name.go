@@ -11,7 +11,7 @@ import (
 
 // iriOrLess reads an IRIREF, or "<<(", "<<", "<" or "<=" if none begins.
 func (lx *lexer) iriOrLess(t *token) *triple.SyntaxError {
-	// 1. Find the end of an IRI. A backslash must begin an escape, because an IRI has none itself.
+	// Find the end of an IRI. A backslash must begin an escape, because an IRI has none itself.
 	i, escaped := lx.at+1, false
 	for i < len(lx.text) && (ascii[lx.text[i]]&cIRI != 0 || lx.text[i] == '\\') {
 		escaped = escaped || lx.text[i] == '\\'
@@ -24,7 +24,6 @@ func (lx *lexer) iriOrLess(t *token) *triple.SyntaxError {
 		if escaped {
 			return lx.decode(t, start, false)
 		}
-	// 2. A mark.
 	case lx.byteAt(1) == '<' && lx.byteAt(2) == '(':
 		lx.mark(t, 3)
 	case lx.byteAt(1) == '=' || lx.byteAt(1) == '<':

@@ -155,7 +155,6 @@ func attribute(e xml.StartElement, space, name string) *string {
 }
 
 func (d *xmlDecoder) begin(h *header) error {
-	// 1. The root.
 	root, ok, err := d.element()
 	if err != nil {
 		return err
@@ -163,7 +162,7 @@ func (d *xmlDecoder) begin(h *header) error {
 	if !ok || root.Name.Local != "sparql" {
 		return syntaxf("the root is no element sparql of the namespace %s", xmlNamespace)
 	}
-	// 2. The head, which must come first.
+	// 1. The head, which must come first.
 	head, ok, err := d.element()
 	if err != nil {
 		return err
@@ -174,7 +173,7 @@ func (d *xmlDecoder) begin(h *header) error {
 	if err := d.readHead(h); err != nil {
 		return err
 	}
-	// 3. Results or a boolean. Rows must wait, because Next reads them.
+	// 2. Results or a boolean. Rows must wait, because Next reads them.
 	body, ok, err := d.element()
 	switch {
 	case err != nil:

@@ -51,7 +51,6 @@ func (b *bench) loadNodes(ctx context.Context, n int, file string, alone *float6
 	}
 	defer c.Close()
 
-	// 1. The load.
 	before := c.CPU(nil)
 	l, err := c.load(ctx, file)
 	if err != nil {
@@ -71,7 +70,7 @@ func (b *bench) loadNodes(ctx context.Context, n int, file string, alone *float6
 	}
 	b.Report.Add(f)
 
-	// 2. The bytes on disk, which must be read when compactions are over.
+	// The bytes on disk, which must be read when compactions are over.
 	s, err := c.Rest(ctx)
 	if err != nil {
 		return err

@@ -123,7 +123,6 @@ func (t *table) print(w io.Writer) {
 // printMeans prints the line of a suite: the means over the queries that all systems answer, and
 // the mean ratio over all queries that have one.
 func (t *table) printMeans(w io.Writer, suite string, verdicts []verdict) {
-	// 1. Collect the times and the ratios.
 	times, ratios := map[string][]float64{}, []float64{}
 	shared, all := 0, 0
 	for _, v := range verdicts {
@@ -134,6 +133,7 @@ func (t *table) printMeans(w io.Writer, suite string, verdicts []verdict) {
 		if v.ratio > 0 {
 			ratios = append(ratios, v.ratio)
 		}
+		// The means of systems compare only if they are over the same queries.
 		if len(v.medians) < len(t.systems) {
 			continue
 		}
@@ -142,7 +142,6 @@ func (t *table) printMeans(w io.Writer, suite string, verdicts []verdict) {
 			times[name] = append(times[name], rig.Millis(median))
 		}
 	}
-	// 2. Print their means.
 	if all == 0 {
 		return
 	}

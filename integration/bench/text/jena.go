@@ -70,7 +70,6 @@ func (e *endpoint) find(ctx context.Context, search string) (int, error) {
 
 // sparql measures searches by SPARQL, and updates that are searched for at once.
 func (b *bench) sparql(ctx context.Context, e *endpoint, queries []query) error {
-	// 1. Searches.
 	for _, q := range queries {
 		var times rig.Times
 		rows := 0
@@ -86,7 +85,7 @@ func (b *bench) sparql(ctx context.Context, e *endpoint, queries []query) error 
 		}
 		b.Report.Row(fmt.Sprintf("%s: SPARQL, %d rows, %s", e.name, rows, q.kind), "", "%s", times)
 	}
-	// 2. Updates.
+	// Each update is searched for at once, because an index may lag behind the store.
 	begun := time.Now()
 	for i := range b.updates {
 		word := fmt.Sprintf("sparql%d", i)

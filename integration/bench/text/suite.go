@@ -53,7 +53,6 @@ func (b *bench) run(ctx context.Context, _ []string) error {
 	if err := b.Begin(fmt.Sprintf("; %s, %d triples", b.kind, b.triples)); err != nil {
 		return err
 	}
-	// 1. Data.
 	data, err := b.Data(ctx, b.kind, b.triples)
 	if err != nil {
 		return err
@@ -62,7 +61,7 @@ func (b *bench) run(ctx context.Context, _ []string) error {
 	if err != nil {
 		return err
 	}
-	// 2. The core, beside Lucene.
+	// 1. The core, beside Lucene.
 	b.Report.Heading()
 	queries, err := b.library(literals)
 	if err != nil {
@@ -73,7 +72,7 @@ func (b *bench) run(ctx context.Context, _ []string) error {
 			return err
 		}
 	}
-	// 3. A server, beside Jena's.
+	// 2. A server, beside Jena's.
 	tokens, err := b.server(ctx, data, queries)
 	if err != nil || b.fuseki == "" {
 		return err
@@ -118,7 +117,6 @@ func (b *bench) library(path string) ([]query, error) {
 		return nil, err
 	}
 	defer f.Close()
-	// 1. Build.
 	begun := time.Now()
 	analyzer := textindex.NewAnalyzer()
 	builder := textindex.NewBuilder(analyzer, "x:p", 0)
@@ -142,6 +140,7 @@ func (b *bench) library(path string) ([]query, error) {
 				return nil, err
 			}
 		}
+		// Every 97th literal is a sample, because the words must come from all of the file.
 		if n%97 == 0 {
 			samples = append(samples, lines.Text())
 		}
@@ -157,7 +156,7 @@ func (b *bench) library(path string) ([]query, error) {
 	}
 	b.Report.Row("trefoil: build in one process, one goroutine", "Lucene's", "%s tokens/s (%d literals, %d tokens, %.1f s)", rig.Thousands(rig.PerSecond(int64(tokens), took)), n, tokens, took.Seconds())
 	b.Report.Row("trefoil: bytes a token, and of the stored literals", "", "%.2f and %.2f", rig.Ratio(float64(body), float64(tokens)), rig.Ratio(float64(docs), float64(tokens)))
-	// 2. Search for words of the samples.
+	// Search for words of the samples.
 	for _, s := range samples {
 		for _, w := range strings.Fields(strings.ToLower(s)) {
 			if w = strings.Trim(w, ".,;:!?()'\""); len(w) > 3 && strings.IndexFunc(w, func(r rune) bool { return r < 'a' || r > 'z' }) < 0 {
@@ -273,7 +272,6 @@ func (b *bench) server(ctx context.Context, data string, queries []query) (token
 	if err != nil {
 		return 0, err
 	}
-	// 1. Build.
 	begun := time.Now()
 	for _, predicate := range predicates {
 		if err := c.Text.AddPredicate(ctx, predicate); err != nil {
@@ -295,7 +293,7 @@ func (b *bench) server(ctx context.Context, data string, queries []query) (token
 	}
 	took := time.Since(begun)
 	b.Report.Row("server: build from rows, all processors", "", "%s tokens/s (%.1f s)", rig.Thousands(rig.PerSecond(int64(tokens), took)), took.Seconds())
-	// 2. Search.
+	// Snippets are a part of each answer, so the times include reading the literals.
 	for _, q := range queries {
 		var times rig.Times
 		for range b.searches {
@@ -307,7 +305,7 @@ func (b *bench) server(ctx context.Context, data string, queries []query) (token
 		}
 		b.Report.Row("server: /search, 10 hits with snippets, "+q.kind, "", "%s", times)
 	}
-	// 3. Each add is searched for at once.
+	// Each add is searched for at once.
 	begun = time.Now()
 	for i := range b.updates {
 		word := fmt.Sprintf("fresh%d", i)

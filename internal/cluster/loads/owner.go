@@ -155,7 +155,6 @@ func (in *incoming) take(m *rowsMessage, number uint64, rows []byte) ([]byte, er
 	if in.over || m.number != in.next {
 		return []byte{statusGone}, nil
 	}
-	// 2. Write the rows.
 	common := (&triple.Value{Stamp: replica.LoadStamp(number)}).Append(nil)
 	_, _ = in.hash.Write(rows) // never fails
 	if err := unpack(rows, common, in.table.Set); err != nil {
@@ -166,7 +165,7 @@ func (in *incoming) take(m *rowsMessage, number uint64, rows []byte) ([]byte, er
 		in.answer = binary.AppendUvarint([]byte{statusDone}, in.table.Bytes())
 		return in.answer, nil
 	}
-	// 3. After the last message: check the hash of all rows, and make the file durable.
+	// 2. After the last message: check the hash of all rows, and make the file durable.
 	if in.hash.Sum64() != m.hash {
 		return nil, errors.Join(fmt.Errorf("%w: the rows of table %s are not those that were sent", peer.ErrMessage, m.name), in.end())
 	}

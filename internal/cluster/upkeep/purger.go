@@ -134,14 +134,13 @@ func (pu *purger) handleFloors(ctx context.Context, epoch uint64, body []byte) (
 	if _, err := pu.AtRest(epoch); err != nil {
 		return nil, err
 	}
-	// 1. Raise the floors.
 	if err := pu.raiseFloors(epoch, r.number, r.floors); err != nil {
 		return nil, err
 	}
 	if _, err := pu.AtRest(epoch); err != nil {
 		return nil, err
 	}
-	// 2. Prove it: nothing below them is in flight on this machine.
+	// Prove it: nothing below them is in flight on this machine.
 	known, err := pu.writes.Bounds()
 	if err != nil {
 		return nil, err

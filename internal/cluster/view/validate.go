@@ -25,7 +25,6 @@ func (v *View) Validate() error {
 	if err := errors.Join(v.validateMembers(), v.validateExcluded(), v.validateLoads()); err != nil {
 		return err
 	}
-	// 1. The layouts.
 	if err := v.validateLayout(v.Base); err != nil {
 		return fmt.Errorf("view: base: %w", err)
 	}
@@ -40,7 +39,7 @@ func (v *View) Validate() error {
 			return fmt.Errorf("view: %d partitions in base, %d in target", b, t)
 		}
 	}
-	// 2. Their machines.
+	// Machines of base may be down, but those of target must be up, because they are filled.
 	for _, id := range v.Target.Placement.Machines() {
 		if m := v.Find(id); m == nil || m.State != Up {
 			return fmt.Errorf("view: machine %s is in target, and no member that is up", id)

@@ -237,7 +237,7 @@ func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, fir
 	if c.machine == co.self.Machine {
 		return co.sequencer.settle(ctx, c.operations, first, fence)
 	}
-	// 1. End the call if the sequencer leaves the view or this member is isolated.
+	// End the call if the sequencer leaves the view or this member is isolated.
 	m := v.Find(c.machine)
 	if m == nil {
 		return answer{}, wrongEpoch(v)
@@ -247,7 +247,6 @@ func (co *coordinator) submitTo(ctx context.Context, v *view.View, c *chunk, fir
 	defer watch.Wait()
 	defer cancel(nil)
 	watch.Go(func() { co.watch(ctx, cancel, replica.Origin{Sequencer: m.ID, Incarnation: m.Incarnation}) })
-	// 2. Send the operations.
 	message, method := &numbered{first, c.operations, false}, MethodSubmit
 	code, decode := message.fields, (*answer).fields
 	if fence != 0 {

@@ -94,12 +94,11 @@ func (f *Function) exchange(ctx context.Context, in *instance, input []byte) ([]
 	if !memory.Write(uint32(at[0]), input) {
 		return nil, fmt.Errorf("%w: %s returned %d for %d bytes, and the memory has %d", ErrOutput, exportInput, uint32(at[0]), len(input), memory.Size())
 	}
-	// 2. Run it.
 	out, err := in.run.Call(ctx, uint64(uint32(at[0])), uint64(len(input)))
 	if err != nil {
 		return nil, f.trap(in.module, err)
 	}
-	// 3. Copy the output, because the memory is used again.
+	// 2. Copy the output, because the memory is used again.
 	begin, size := uint32(out[0]>>32), uint32(out[0])
 	if int64(size) > int64(limits.OutputBytes) {
 		return nil, fmt.Errorf("%w: %d bytes, at most %d", ErrOutput, size, limits.OutputBytes)

@@ -111,7 +111,7 @@ func Reads(changes []links.Change) bool {
 // plain returns the edits of changes of one kind, adds without labels or deletes. They are the
 // changes themselves, with repetitions. ok is false if the changes are of another kind.
 func plain(predicate string, changes []links.Change) (e Edits, ok bool) {
-	// 1. Check that all changes are of the same plain kind.
+	// Check that all changes are of the same plain kind.
 	n := 0
 	for i := range changes {
 		c := &changes[i]
@@ -120,7 +120,6 @@ func plain(predicate string, changes []links.Change) (e Edits, ok bool) {
 		}
 		n += len(c.Targets)
 	}
-	// 2. List the triples.
 	list := make([]triple.Triple, 0, n)
 	for i := range changes {
 		c := &changes[i]

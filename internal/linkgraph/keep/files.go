@@ -227,13 +227,12 @@ func (k *Keeper) readFiles(ctx context.Context, end feed.Position) error {
 
 // ReadPart reads a cell and the rows of its delta.
 func (f *Files) ReadPart(c ListingCell) (*state.Part, error) {
-	// 1. Open the cell.
 	found, err := cell.OpenFile(f.Path(c.File))
 	if err != nil {
 		return nil, err
 	}
 	p := &state.Part{Range: found.Range(), File: c.File, Plain: c.Plain}
-	// 2. Read the rows. The checksum must match, because a lost row would not be noticed.
+	// Read the rows. The checksum must match, because a lost row would not be noticed.
 	var rows []*delta.Row
 	if c.Rows != "" {
 		data, err := os.ReadFile(f.Path(c.Rows))

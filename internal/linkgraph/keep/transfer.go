@@ -164,7 +164,6 @@ func (pl *Placer) fetch(ctx context.Context, from trie.MachineID, partition int,
 		}
 		q.Most, q.Spec.Seed = a.Items[0], uint64(len(data))
 	}
-	// 2. Decode it.
 	d := exportReader{data: data}
 	if at, err = feed.ParsePosition(string(d.chunk())); err != nil {
 		return nil, at, err
@@ -176,7 +175,7 @@ func (pl *Placer) fetch(ctx context.Context, from trie.MachineID, partition int,
 		}
 		parts = append(parts, p)
 	}
-	// 3. They must be the whole partition.
+	// 2. They must be the whole partition.
 	next := machine.PartitionRange(partition).First
 	for _, p := range parts {
 		if p.First != next {

@@ -204,11 +204,9 @@ func (rk *Ranker) member(lacks derived.Partitions) *jobAnswer {
 	if r.next != nil {
 		a.Scored = record.Begun
 	}
-	// 1. The cells.
 	rk.startFreezing(lacks)
 	f := r.frozen
 	a.Frozen, a.Freezing, a.Epoch, a.Failed = f.set(), f.freezing, f.epoch, f.failure
-	// 2. The term.
 	if t := r.term; t != nil {
 		a.Term, a.Pages, a.Links, a.Round, a.Computed, a.Converged = t.number, t.pages, t.links, t.round.Number, t.result != nil, t.converged
 		if !math.IsInf(t.round.Change, 0) {

@@ -144,7 +144,6 @@ func (rk *Ranker) startTerm() {
 	if r.term != nil && r.term.number == r.record.Term {
 		return
 	}
-	// 2. End the term before.
 	before := r.ending
 	if r.term != nil {
 		before = r.term.ended
@@ -154,7 +153,7 @@ func (rk *Ranker) startTerm() {
 	if set == 0 || set&^r.frozen.set() != 0 {
 		return
 	}
-	// 3. Start with the frozen cells of this machine's partitions.
+	// 2. Start with the frozen cells of this machine's partitions.
 	t := &rankTerm{ranker: rk, number: r.record.Term, options: r.record.Options, wire: newWire(rk.Machine, &r.record), ended: make(chan struct{})}
 	t.ctx, t.cancel = context.WithCancel(r.frozen.ctx)
 	for i := range set.All() {

@@ -19,7 +19,6 @@ import (
 
 // UIDs implements links.Graph.
 func (rd *Reader) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
-	// 1. Look in the cells.
 	of := func(i int) int { return machine.PartitionOfURL(urls[i]) }
 	s, err := rd.Router.Local(ctx, cell.URLStore, len(urls), of)
 	var found []uid.UID
@@ -48,7 +47,7 @@ func (rd *Reader) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 	if err != nil {
 		return nil, err
 	}
-	// 2. If a page has no links any more, it is in no cell, but the store has its UID.
+	// If a page has no links any more, it is in no cell, but the store has its UID.
 	var missing []string
 	var places []int
 	for i, u := range found {
@@ -65,7 +64,6 @@ func (rd *Reader) UIDs(ctx context.Context, urls []string) ([]uid.UID, error) {
 
 // URLs implements links.Graph.
 func (rd *Reader) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
-	// 1. Look in the cells.
 	s, err := rd.Router.Local(ctx, cell.URLStore, len(pages), state.OfPages(pages))
 	var found []string
 	switch {
@@ -93,7 +91,7 @@ func (rd *Reader) URLs(ctx context.Context, pages []uid.UID) ([]string, error) {
 	if err != nil {
 		return nil, err
 	}
-	// 2. If a page is in no cell, the store may still have its UID.
+	// If a page is in no cell, the store may still have its UID.
 	var missing []uid.UID
 	var places []int
 	for i, url := range found {

@@ -118,7 +118,6 @@ func (a *Answer) Fields(c *peer.Coder) {
 
 // CodeNumbers codes numbers by their differences.
 func CodeNumbers[T ~uint64 | ~uint32 | ~int](c *peer.Coder, numbers *[]T) {
-	// 1. Encode.
 	var text []byte
 	if !c.Reading() {
 		text = make([]byte, 0, 4*len(*numbers)+binary.MaxVarintLen64)
@@ -133,7 +132,7 @@ func CodeNumbers[T ~uint64 | ~uint32 | ~int](c *peer.Coder, numbers *[]T) {
 	if !c.Reading() {
 		return
 	}
-	// 2. Decode. A number takes a byte at least.
+	// Decode. A number takes a byte at least.
 	n, size := binary.Uvarint(text)
 	if size <= 0 || n > uint64(len(text)) {
 		c.Fail("a list of numbers")

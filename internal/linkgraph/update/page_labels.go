@@ -20,7 +20,7 @@ func (w *Writer) labelPages(ctx context.Context, changes []links.Change, result 
 	if !slices.ContainsFunc(changes, isLabel) {
 		return changes, nil
 	}
-	// 1. Find the pages, and assign UIDs to those that get a label. A page without a UID has none to
+	// Find the pages, and assign UIDs to those that get a label. A page without a UID has none to
 	// lose.
 	last := map[string]links.Label{}
 	var urls, unknown []string
@@ -47,7 +47,6 @@ func (w *Writer) labelPages(ctx context.Context, changes []links.Change, result 
 	if err != nil {
 		return nil, fmt.Errorf("label pages: %w", err)
 	}
-	// 2. Write the labels.
 	var labels []edits.Labelled
 	for _, url := range urls {
 		if named[url] != 0 {

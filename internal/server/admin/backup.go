@@ -19,7 +19,7 @@ import (
 
 // getBackup sends a full backup, or the changes since the end of an earlier one.
 func (a *API) getBackup(w http.ResponseWriter, r *request.Request) error {
-	// 1. Check the request before anything is sent.
+	// Check the request before anything is sent.
 	if !r.ProtoAtLeast(1, 1) {
 		return problem.Errorf(problem.KindVersion, "", "over HTTP/1.0 a broken backup looks complete: use HTTP/1.1")
 	}
@@ -45,7 +45,6 @@ func (a *API) getBackup(w http.ResponseWriter, r *request.Request) error {
 	default:
 		return problem.Busyf("%d backups are being taken; try again when one has ended", cap(a.Backups))
 	}
-	// 2. Send it.
 	if since.IsZero() {
 		return a.Store.Backup(r.Context(), w)
 	}

@@ -95,7 +95,6 @@ type stopped struct {
 
 // deleteQuery stops a query of any member, and answers with its last figures.
 func (a *API) deleteQuery(w http.ResponseWriter, r *request.Request) error {
-	// 1. Check the request.
 	if err := a.Changes.CheckOrigin(r.Request); err != nil {
 		return err
 	}
@@ -103,7 +102,7 @@ func (a *API) deleteQuery(w http.ResponseWriter, r *request.Request) error {
 	if id == "" {
 		return problem.Errorf(problem.KindBadRequest, "", "the ID of the query is missing: DELETE %s/ID stops one that GET %s lists", QueriesPath, QueriesPath)
 	}
-	// 2. Stop it here, or else where it runs.
+	// 1. Stop it here, or else where it runs.
 	if info, ok := a.Queries.Stop(id); ok {
 		return response.WriteJSON(w, runningQuery{info, a.selfMachine()})
 	}
@@ -119,7 +118,7 @@ func (a *API) deleteQuery(w http.ResponseWriter, r *request.Request) error {
 	case found != nil:
 		return response.WriteJSON(w, found)
 	}
-	// 3. It may run at a member that did not answer.
+	// 2. It may run at a member that did not answer.
 	if len(missing) == 0 {
 		return problem.Errorf(problem.KindNotFound, problem.Clip(id), "no query with this ID runs; GET %s lists those that do", QueriesPath)
 	}

@@ -62,7 +62,6 @@ func (a *API) get(w http.ResponseWriter, r *request.Request) error {
 	if err != nil {
 		return err
 	}
-	// 1. Read it.
 	sn, err := a.Reader(w, r)
 	if err != nil {
 		return err
@@ -80,7 +79,7 @@ func (a *API) get(w http.ResponseWriter, r *request.Request) error {
 	if err := account.Grow(int64(len(found.Data))); err != nil {
 		return err
 	}
-	// 2. Answer, unless the client has this version.
+	// Answer, unless the client has this version.
 	media, content := triple.CutMedia(found.Data)
 	h := w.Header()
 	h.Set("ETag", tagOf(found.Version))

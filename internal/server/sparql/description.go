@@ -40,7 +40,6 @@ func (a *API) describeService(w http.ResponseWriter, r *request.Request) error {
 
 // writeDescription answers with the triples of a description. They are few. ctx bounds their counts.
 func (a *API) writeDescription(w http.ResponseWriter, r *request.Request, triples func(ctx context.Context, base string) ([]triple.Triple, error)) error {
-	// 1. Choose the format.
 	w.Header().Add("Vary", "Accept")
 	f, err := chooseFormat(r.Request, nil, graphFormats)
 	if err != nil {
@@ -54,13 +53,13 @@ func (a *API) writeDescription(w http.ResponseWriter, r *request.Request, triple
 	if err != nil {
 		return err
 	}
-	// 2. Write the description in memory.
 	ctx, cancel := context.WithTimeout(r.Context(), a.CountTime)
 	defer cancel()
 	all, err := triples(ctx, base)
 	if err != nil {
 		return err
 	}
+	// If the writer fails, no byte must have been sent, because the answer is then an error.
 	var body bytes.Buffer
 	out, err := syntax.NewWriter(&body, f.syntax, map[string]string{"sd": sdNS, "format": formatsNS, "void": voidNS, "ent": entailmentNS, "xsd": triple.XSD})
 	if err != nil {

@@ -92,7 +92,6 @@ func (a *API) count(ctx context.Context, r *request.Request, text string) (*grou
 	if found, ok := a.figures.counts[text]; ok {
 		return found, nil
 	}
-	// 3. Count.
 	found, err := a.countNow(ctx, text, limits.ClientOf(r.Request))
 	if err != nil {
 		found = nil

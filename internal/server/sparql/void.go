@@ -72,7 +72,6 @@ func (a *API) voidTriples(ctx context.Context, r *request.Request, base string) 
 			say(dataset, void(name), integer(found.members))
 		}
 	}
-	// 4. Parts.
 	part := func(kind, label string, i int) triple.Term {
 		node := triple.NewBlank(label + strconv.Itoa(i))
 		say(dataset, void(kind), node)

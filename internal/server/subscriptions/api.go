@@ -95,7 +95,7 @@ func clientError(err error) error {
 }
 
 func (a *API) get(w http.ResponseWriter, r *request.Request) error {
-	// 1. Without a name, list those that the caller may see.
+	// Without a name, list those that the caller may see.
 	if r.URL.Path == path || r.URL.Path == path+"/" {
 		list, err := a.registry.List(r.Context())
 		if err != nil {
@@ -109,7 +109,6 @@ func (a *API) get(w http.ResponseWriter, r *request.Request) error {
 		}
 		return response.WriteJSON(w, out)
 	}
-	// 2. With a name, show one.
 	name, err := nameOf(r)
 	if err != nil {
 		return err

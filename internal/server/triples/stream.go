@@ -58,7 +58,6 @@ func (a *API) answerStream(w http.ResponseWriter, r *request.Request, q *query, 
 			return err
 		}
 	}
-	// 3. End it.
 	if doc != nil {
 		err = doc.end()
 	} else {

@@ -332,7 +332,6 @@ type built struct {
 // buildStates builds a set, and reads what has changed meanwhile. The first set is that of the file, if there
 // is one.
 func (c *Cache) buildStates() (b built, err error) {
-	// 1. Take the set of the file.
 	if !c.opened && c.File != nil {
 		began := c.Now()
 		c.opened = true
@@ -341,7 +340,7 @@ func (c *Cache) buildStates() (b built, err error) {
 			return b, nil
 		}
 	}
-	// 2. Or build one from rows.
+	// 1. If there is no such file, build a set from rows.
 	src, at, release, err := c.Snapshot(c.ctx)
 	if err != nil {
 		b.took = retryPause
@@ -358,7 +357,7 @@ func (c *Cache) buildStates() (b built, err error) {
 	}
 	if err = errors.Join(err, release()); err == nil {
 		c.Logger.Debug("columns are built", "bytes", b.set.Bytes(), "predicates", b.set.Predicates(), "took", c.Now().Sub(began))
-		// 3. If the changes cannot be read now, they are read for the next reader.
+		// 2. If the changes cannot be read now, they are read for the next reader.
 		b.states, _ = c.statesOf(b.set, at, false)
 	}
 	b.took = c.Now().Sub(began)

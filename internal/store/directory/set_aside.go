@@ -122,7 +122,6 @@ func finishAside(fs vfs.FS, dir string) error {
 	if err := errors.Join(Sync(fs, kept), Sync(fs, dir)); err != nil {
 		return err
 	}
-	// 4. Remove the marker.
 	if err := fs.Remove(fs.PathJoin(dir, markerName)); err != nil && !oserror.IsNotExist(err) {
 		return err
 	}

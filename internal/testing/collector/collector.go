@@ -57,7 +57,6 @@ func Start(t testing.TB) *Collector {
 
 // ServeHTTP takes a request of spans.
 func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
-	// 1. Decode the request.
 	var message received.ExportTraceServiceRequest
 	body, err := io.ReadAll(r.Body)
 	if err == nil {
@@ -67,13 +66,13 @@ func (c *Collector) ServeHTTP(w http.ResponseWriter, r *http.Request) {
 		http.Error(w, "no OTLP", http.StatusBadRequest)
 		return
 	}
+	// A collector may be overloaded: the sender must then try again.
 	if c.Fail != nil {
 		if status := c.Fail(); status != 0 {
 			w.WriteHeader(status)
 			return
 		}
 	}
-	// 2. Keep its spans.
 	c.mu.Lock()
 	defer c.mu.Unlock()
 	c.headers = append(c.headers, r.Header)

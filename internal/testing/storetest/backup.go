@@ -199,12 +199,11 @@ func line(t triple.Triple) string { return string(triple.AppendNQuad(nil, t)) }
 
 // change makes a change and remembers it.
 func (h *historian) change(ctx context.Context, s store.Triples, number int) (err error) {
-	// 1. Choose the triples.
 	var batch []triple.Triple
 	for range 1 + h.random.IntN(8) {
 		batch = append(batch, h.triple())
 	}
-	// 2. Add or delete them, annotate one, load them, or clear the writer's graph.
+	// Add or delete them, annotate one, load them, or clear the writer's graph.
 	switch n := h.random.IntN(20); {
 	case n < 9:
 		_, err = store.Add(ctx, s, batch)

@@ -146,7 +146,6 @@ func (r *replay) apply(change *feed.Change) {
 		}
 		r.c.errorf("%s of %v, which exists: %v", change.Kind, t, exists)
 	}
-	// 3. Apply it.
 	switch {
 	case change.Kind == feed.Add:
 		r.state[t] = map[string]string{}

@@ -159,7 +159,6 @@ func (c *checker) readers() {
 		c.errorf("the second row: %t, %v", ok, err)
 	}
 	stop()
-	// 3. Close.
 	if r.Degraded() {
 		c.errorf("degraded, although nothing is down")
 	}

@@ -73,7 +73,6 @@ func (a *answers) addRow(start, other string) error {
 
 // find asks the graph about what ask has noted since the last call.
 func (a *answers) find() error {
-	// 1. Find the pages of the bindings.
 	pages, err := a.join.Exec.LinkPages(a.graph, a.bindings)
 	if err != nil {
 		return err
@@ -88,7 +87,7 @@ func (a *answers) find() error {
 		}
 	}
 	a.bindings, a.fresh = nil, nil
-	// 2. Compute the function for the new ones.
+	// 1. Compute the function for the new ones.
 	if len(starts) > 0 {
 		switch call := a.join.Call; call.Function {
 		case ast.LinkPageRank:
@@ -104,7 +103,7 @@ func (a *answers) find() error {
 	if err != nil {
 		return err
 	}
-	// 3. Name the pages that rows do not bind.
+	// 2. Name the pages that rows do not bind.
 	return a.nameReached()
 }
 

@@ -88,7 +88,6 @@ func (s *Join) Next(out *solution.Batch) error {
 		if out.Len > 0 {
 			return nil
 		}
-		// 3. Read the next block.
 		if err := s.fill(); err != nil || s.Block.Len == 0 {
 			return err
 		}
