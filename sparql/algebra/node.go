@@ -197,6 +197,9 @@ type Group struct {
 	Input      Node
 	Keys       []GroupKey
 	Aggregates []Aggregate
+	// DistinctBy, only in an optimized tree, are variables. Of solutions that agree in them one is enough, because all
+	// aggregates are DISTINCT and depend on nothing else. nil: all solutions are needed.
+	DistinctBy []int
 }
 
 // GroupKey is a key of a Group. If the key is a variable alone, Slot is its own.
@@ -255,15 +258,17 @@ const (
 	TallyList                   // each different term: SELECT DISTINCT ?v
 )
 
-// Tally is what a Group counts, or a Distinct lists, of the rows of one triple pattern. A store may know it without the
-// rows. Rows is the Group or the Distinct itself.
+// Tally is a Group that only counts, or a Distinct that lists the terms of one variable. A plan may know the result
+// without the rows. Rows is the Group or the Distinct itself.
 type Tally struct {
-	Rows    Node
-	Kind    TallyKind
-	Pattern TriplePattern
-	Conds   []ast.Expr // for TallyRows: a row counts if all hold; they depend on one variable of the pattern
-	Slot    int        // the variable of the terms; not for TallyRows
-	Counts  []int      // the variables that get the number; none for TallyList
+	Rows   Node
+	Kind   TallyKind
+	Slot   int   // the variable of the terms; not for TallyRows
+	Counts []int // the variables that get the numbers; none for TallyList
+	Of     []int // for each of Counts: the variable that a counted row must bind; negative if all rows count
+	// Pattern has all these rows; nil if they are of anything else.
+	Pattern *TriplePattern
+	Conds   []ast.Expr // for TallyRows of a Pattern: a row counts if all hold; they depend on one variable
 }
 
 // Top is the first Count solutions of Input sorted.
@@ -378,7 +383,7 @@ func WithInputs(n Node, inputs []Node) Node {
 	case *LinkRank:
 		return &LinkRank{inputs[0], n.LinkCall}
 	case *Group:
-		return &Group{inputs[0], n.Keys, n.Aggregates}
+		return &Group{inputs[0], n.Keys, n.Aggregates, n.DistinctBy}
 	case *OrderBy:
 		return &OrderBy{inputs[0], n.Keys}
 	case *Project:
@@ -392,7 +397,7 @@ func WithInputs(n Node, inputs []Node) Node {
 	case *SemiJoin:
 		return &SemiJoin{inputs[0], n.Tests}
 	case *Tally:
-		return &Tally{inputs[0], n.Kind, n.Pattern, n.Conds, n.Slot, n.Counts}
+		return &Tally{inputs[0], n.Kind, n.Slot, n.Counts, n.Of, n.Pattern, n.Conds}
 	case *Top:
 		return &Top{inputs[0], n.Keys, n.Count}
 	}

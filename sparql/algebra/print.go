@@ -135,7 +135,14 @@ func (s *Scope) tallyLine(n *Tally) string {
 	if len(n.Counts) > 0 {
 		line += " into" + s.slots(n.Counts)
 	}
-	line += " of " + s.Pattern(n.Pattern)
+	for _, slot := range n.Of {
+		if slot >= 0 {
+			line += " bound " + s.text(slot)
+		}
+	}
+	if n.Pattern != nil {
+		line += " of " + s.Pattern(*n.Pattern)
+	}
 	if len(n.Conds) > 0 {
 		line += " if " + conditions(n.Conds)
 	}
@@ -155,6 +162,9 @@ func (s *Scope) groupLine(g *Group) string {
 			line += " |"
 		}
 		line += " " + s.text(a.Slot) + " := " + ast.ExprString(a.Agg)
+	}
+	if g.DistinctBy != nil {
+		line += " | distinct by" + s.slots(g.DistinctBy)
 	}
 	return line
 }

@@ -6,6 +6,7 @@ import (
 	"math/bits"
 	"slices"
 	"strconv"
+	"strings"
 )
 
 // Scope numbers the variables of one query or update: its slots are 0 to Len()-1. Every slot
@@ -21,6 +22,16 @@ func (s *Scope) Len() int { return len(s.names) }
 
 // Name returns the name of a slot, without "?".
 func (s *Scope) Name(slot int) string { return s.names[slot] }
+
+// Visible returns the slots of a set that have a name in the query: those of COUNT(*).
+func (s *Scope) Visible(of Set) (visible []int) {
+	for slot := range of.All {
+		if name := s.names[slot]; !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_:") {
+			visible = append(visible, slot)
+		}
+	}
+	return visible
+}
 
 // text returns the name as trees are printed.
 func (s *Scope) text(slot int) string {

@@ -4,9 +4,10 @@
 //
 //	Body:  for each node from the root on, and in each EXISTS
 //	         exists    FILTER(EXISTS ...)      -> SemiJoin, which tests many rows at once
-//	         sums      COUNT over UNION        -> SUM of the COUNTs of its branches
-//	         tallies   COUNT, DISTINCT of one  -> Tally, which may need no rows
-//	                   triple pattern
+//	         counts    COUNT over UNION        -> SUM of the COUNTs of its branches
+//	                   DISTINCT in aggregates  -> a Group that needs each row once
+//	                   a Group that counts,    -> Tally, which may need no rows
+//	                   DISTINCT of a variable
 //	         offset    OFFSET over one pattern -> Seek, which begins behind skipped rows
 //	         top       LIMIT over ORDER BY     -> Top, which keeps few rows
 //

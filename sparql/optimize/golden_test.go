@@ -104,7 +104,7 @@ func unifyFilter(p *passes, n algebra.Node, at place) algebra.Node {
 		return n
 	}
 	rows := Bound{Wanted: -1, ExactObjects: func(p algebra.TriplePattern) bool {
-		column, ok := at.column(p)
+		column, ok := at.column(&p)
 		return ok && at.columns.Dictionary().Exact(&column.ByObject)
 	}}
 	patterns, aliases, done := Unify(bgp.Patterns, f.Conds, rows)

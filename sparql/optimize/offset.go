@@ -50,8 +50,8 @@ func offset(_ *passes, n algebra.Node, at place) algebra.Node {
 // seek returns a scan of all triples that begins near an offset, and how many it skips; nil if n is anything else, or
 // the columns do not have all triples.
 func (at place) seek(n algebra.Node, offset int64) (seek *algebra.Seek, skipped int64) {
-	one, ok := lonePattern(n)
-	if _, vars := algebra.Vars(n); !ok || vars.Len() < 3 {
+	one := lonePattern(n)
+	if _, vars := algebra.Vars(n); one == nil || vars.Len() < 3 {
 		return nil, 0
 	}
 	predicates, rows, ok := at.columns.All()
@@ -71,9 +71,9 @@ func (at place) seek(n algebra.Node, offset int64) (seek *algebra.Seek, skipped 
 func (at place) seekSorted(n *algebra.OrderBy, offset int64) (seek *algebra.Seek, skipped int64) {
 	// 1. The column must have the terms of the variable, all of them short. No order has the subjects of a predicate
 	// in sequence.
-	one, ok := lonePattern(n.Input)
+	one := lonePattern(n.Input)
 	v, isVar := n.Keys[0].Expr.(*ast.Var)
-	if !ok || !isVar || len(n.Keys) > 1 || !one.Subject.IsVar() || !one.Object.IsVar() || one.Object.Slot != v.Slot {
+	if one == nil || !isVar || len(n.Keys) > 1 || !one.Subject.IsVar() || !one.Object.IsVar() || one.Object.Slot != v.Slot {
 		return nil, 0
 	}
 	column, ok := at.column(one)

@@ -15,7 +15,7 @@ type pass struct {
 }
 
 // inOrder are the passes in the order in which each node goes through them: top needs the offset that is left.
-var inOrder = []pass{{"exists", exists}, {"sums", sums}, {"tallies", tallies}, {"offset", offset}, {"top", top}}
+var inOrder = []pass{{"exists", exists}, {"counts", counts}, {"offset", offset}, {"top", top}}
 
 // Body returns a body with the same solutions, and the variables of its nodes. view has the columns of the source's
 // default graph, if that is the query's; nil if there are none. The body stays as it is.
@@ -55,9 +55,14 @@ func (p *passes) node(n algebra.Node, at place) algebra.Node {
 	for _, one := range p.list {
 		n = one.rule(p, n, at)
 	}
-	if _, done := n.(*algebra.Tally); done {
-		return n // its rows are for a plan that cannot tell the numbers
+	if tally, ok := n.(*algebra.Tally); ok {
+		return algebra.WithInputs(tally, []algebra.Node{p.withInputs(tally.Rows, at)}) // the node itself is done
 	}
+	return p.withInputs(n, at)
+}
+
+// withInputs returns a node over what stands for its inputs.
+func (p *passes) withInputs(n algebra.Node, at place) algebra.Node {
 	inputs := algebra.Inputs(n)
 	changed := false
 	for i, in := range inputs {
@@ -77,18 +82,17 @@ func (p *passes) node(n algebra.Node, at place) algebra.Node {
 	return algebra.WithInputs(n, inputs)
 }
 
-// lonePattern returns the only pattern of a node; ok is false if it has none or several.
-func lonePattern(n algebra.Node) (one algebra.TriplePattern, ok bool) {
-	bgp, ok := n.(*algebra.BGP)
-	if !ok || len(bgp.Patterns) != 1 {
-		return one, false
+// lonePattern returns the only pattern of a node; nil if it has none or several.
+func lonePattern(n algebra.Node) *algebra.TriplePattern {
+	if bgp, ok := n.(*algebra.BGP); ok && len(bgp.Patterns) == 1 {
+		return &bgp.Patterns[0]
 	}
-	return bgp.Patterns[0], true
+	return nil
 }
 
 // column returns the column of a pattern; ok is false if it has none. It needs a predicate with a column and two different
 // ends.
-func (at place) column(p algebra.TriplePattern) (column *columns.Column, ok bool) {
+func (at place) column(p *algebra.TriplePattern) (column *columns.Column, ok bool) {
 	if at.columns == nil || p.Predicate.IsVar() || p.Subject.IsVar() && p.Subject.Slot == p.Object.Slot {
 		return nil, false
 	}

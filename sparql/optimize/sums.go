@@ -9,24 +9,19 @@ import (
 	"github.com/trefoildb/trefoil/sparql/ast"
 )
 
-// sums adds up the counts of a group over the branches of a union. The counts of a branch may need no rows, and each
-// branch has its own order of joins.
-func sums(p *passes, n algebra.Node, at place) algebra.Node {
-	group, ok := n.(*algebra.Group)
-	if !ok || len(group.Keys) > 0 || len(group.Aggregates) == 0 || at.outer || at.columns == nil {
-		return n
-	}
-	for _, a := range group.Aggregates {
-		if a.Agg.Func != ast.AggCount || a.Agg.Distinct {
-			return n
-		}
+// sum adds up the counts of a group over the branches of a union; nil if the input has none, or the group does more. The
+// counts of a branch may need no rows, and each branch has its own order of joins.
+func (p *passes) sum(group *algebra.Group, at place) algebra.Node {
+	more := func(a algebra.Aggregate) bool { return a.Agg.Func != ast.AggCount || a.Agg.Distinct }
+	if len(group.Keys) > 0 || len(group.Aggregates) == 0 || at.columns == nil || slices.ContainsFunc(group.Aggregates, more) {
+		return nil
 	}
 	var counts []algebra.Node
 	for _, branch := range branches(group.Input, at) {
 		counts = append(counts, &algebra.Group{Input: branch, Aggregates: group.Aggregates})
 	}
 	if counts == nil {
-		return n
+		return nil
 	}
 	sum := &algebra.Group{Input: &algebra.Union{Args: counts}}
 	for _, a := range group.Aggregates {
@@ -68,7 +63,7 @@ func (at place) overColumns(nodes []algebra.Node) bool {
 	return !slices.ContainsFunc(nodes, func(n algebra.Node) bool {
 		bgp, ok := n.(*algebra.BGP)
 		return !ok || slices.ContainsFunc(bgp.Patterns, func(p algebra.TriplePattern) bool {
-			_, ok := at.column(p)
+			_, ok := at.column(&p)
 			return !ok
 		})
 	})

@@ -38,7 +38,7 @@ import (
 //	            after each step: Ready()           FILTERs whose variables are bound, triple terms
 //	    OPTIONAL, UNION, LATERAL, EXISTS:          the right side starts from a feed of the rows: at.WithFeed(in)
 //	    GROUP BY, ORDER BY, DISTINCT, ...:         over compile(input, in, at.Unfiltered(), another request)
-//	    Tally:                                     the first way to count without rows that the source knows
+//	    Tally:                                     the first way to count without rows that the source or the join knows
 //
 // Three values go with each node, and no node changes those of another:
 //
@@ -125,12 +125,9 @@ func (c *compiler) compile(n algebra.Node, in build.Stream, at build.Scope, want
 func (c *compiler) modifier(n algebra.Node, in build.Stream, at build.Scope, want order.Request) (build.Stream, error) {
 	switch n := n.(type) {
 	case *algebra.Group:
-		return c.group(n, in, at)
+		return c.group(n, nil, in, at)
 	case *algebra.Tally:
-		if out, ok, err := c.part(at, want).Tally(n); ok || err != nil {
-			return out, err
-		}
-		return c.compile(n.Rows, in, at, order.Request{})
+		return c.tally(n, in, at, want)
 	case *algebra.OrderBy:
 		return c.orderBy(n.Input, n.Keys, ast.NoLimit, in, at)
 	case *algebra.Top:

@@ -3,8 +3,6 @@
 package plan
 
 import (
-	"strings"
-
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec/blocking"
@@ -14,26 +12,35 @@ import (
 	"github.com/trefoildb/trefoil/sparql/plan/order"
 )
 
-// group makes one row of each group of rows of the input.
-func (c *compiler) group(n *algebra.Group, in build.Stream, at build.Scope) (build.Stream, error) {
-	// 1. Counts of one pattern are tallies. All else needs the rows of the input.
-	below := at.Projecting()
-	out, err := c.compile(n.Input, in, below, order.Request{})
+// tally counts, or lists terms: without rows if the source knows enough.
+func (c *compiler) tally(n *algebra.Tally, in build.Stream, at build.Scope, want order.Request) (build.Stream, error) {
+	if out, ok, err := c.part(at, want).Tally(n); ok || err != nil {
+		return out, err
+	}
+	if group, ok := n.Rows.(*algebra.Group); ok {
+		return c.group(group, n, in, at)
+	}
+	return c.compile(n.Rows, in, at, order.Request{})
+}
+
+// group makes one row of each group of rows of the input. tally is what it counts; nil if it does more.
+func (c *compiler) group(n *algebra.Group, tally *algebra.Tally, in build.Stream, at build.Scope) (build.Stream, error) {
+	// 1. The operator of the input may count its rows itself.
+	out, err := c.compile(n.Input, in, at.Projecting(), order.Request{})
 	if err != nil {
 		return in, err
 	}
-	if counted, ok := c.CountJoin(n, out, at); ok {
-		return counted, nil
+	if tally != nil {
+		if counted, ok := c.CountJoin(tally, out); ok {
+			return counted, nil
+		}
 	}
 	_, possible := c.Variables.Vars(n.Input)
-	visible := visibleSlots(c.Body.Scope, possible)
-	// 2. If each solution counts once only, DISTINCT goes below the group, because it can use
-	// files.
-	distinctBelow := false
-	if slots, ok := distinctOf(n, visible); ok && !at.Lateral() {
-		d := &blocking.Distinct{Exec: c.Exec, Input: out.Op, Slots: slots, Holder: c.Exec.Account.NewHolder("distinct")}
-		out = c.Traced(out, d, "distinct", c.VarsText(algebra.SetOf(slots...)), out.Plan)
-		distinctBelow = true
+	visible := c.Body.Scope.Visible(possible)
+	// 2. DISTINCT goes below the group if it can, because it can use files even if one group exceeds the memory.
+	if n.DistinctBy != nil {
+		d := &blocking.Distinct{Exec: c.Exec, Input: out.Op, Slots: n.DistinctBy, Holder: c.Exec.Account.NewHolder("distinct")}
+		out = c.Traced(out, d, "distinct", c.VarsText(algebra.SetOf(n.DistinctBy...)), out.Plan)
 	}
 	op := &blocking.Group{Exec: c.Exec, Holder: c.Exec.Account.NewHolder("group by")}
 	result := build.Stream{Rows: 1}
@@ -65,7 +72,7 @@ func (c *compiler) group(n *algebra.Group, in build.Stream, at build.Scope) (bui
 	}
 	for _, a := range n.Aggregates {
 		of := a.Agg
-		if distinctBelow {
+		if n.DistinctBy != nil {
 			// The rows are distinct already, so the aggregate need not compare them again.
 			plain := *of
 			plain.Distinct = false
@@ -95,56 +102,4 @@ func (c *compiler) group(n *algebra.Group, in build.Stream, at build.Scope) (bui
 		}
 	}
 	return c.Agreeing(result, bound, at), nil
-}
-
-// visibleSlots returns the variables of the solutions that a group counts: the possible ones with a name in the query.
-func visibleSlots(of *algebra.Scope, possible algebra.Set) (visible []int) {
-	for slot := range possible.All {
-		if name := of.Name(slot); !strings.HasPrefix(name, ".") && !strings.HasPrefix(name, "_:") {
-			visible = append(visible, slot)
-		}
-	}
-	return visible
-}
-
-// distinctOf reports whether all aggregates are DISTINCT of one variable, or of the whole
-// solution, and all keys variables. Then each solution needs to be seen once only by these
-// slots. A [exec.Distinct] below does this, because it can go to files even if one group
-// exceeds the memory.
-func distinctOf(n *algebra.Group, visible []int) ([]int, bool) {
-	// 1. All keys must be variables, because an expression has no slot.
-	var slots algebra.Set
-	for _, key := range n.Keys {
-		v, ok := key.Expr.(*ast.Var)
-		if !ok || v.Slot < 0 {
-			return nil, false
-		}
-		slots.Add(v.Slot)
-	}
-	// 2. All aggregates must be of the same variable, or all of the whole solution.
-	slot := -1
-	for i, a := range n.Aggregates {
-		of := -2 // the whole solution
-		if a.Agg.Arg != nil {
-			v, ok := a.Agg.Arg.(*ast.Var)
-			if !ok {
-				return nil, false
-			}
-			of = v.Slot
-		}
-		if !a.Agg.Distinct || of == -1 || i > 0 && of != slot {
-			return nil, false
-		}
-		slot = of
-	}
-	switch {
-	// 3. The slots of a whole solution are those visible to the query.
-	case slot == -1:
-		return nil, false
-	case slot == -2:
-		slots.AddAll(algebra.SetOf(visible...))
-	default:
-		slots.Add(slot)
-	}
-	return slots.Slots(), true
 }

@@ -36,7 +36,7 @@ func (t *tally) columnNumber() (Stream, bool, error) {
 		return Stream{}, false, nil
 	}
 	op := &columnjoin.NumberRow{Exec: t.p.Exec, Number: int64(number), Slots: t.node.Counts}
-	return t.p.Traced(t.binding(1), op, "count of a column", t.p.patternText(&t.node.Pattern)), true, nil
+	return t.p.Traced(t.binding(1), op, "count of a column", t.p.patternText(t.node.Pattern)), true, nil
 }
 
 // allTriples returns the predicates and the number of triples of the default graph, if the pattern is of
@@ -86,7 +86,7 @@ func (t *tally) columnTerms() (Stream, bool, error) {
 	if len(t.node.Counts) > 0 {
 		name = "count of each term of a column"
 	}
-	out = t.p.Traced(out, op, name, t.p.patternText(&t.node.Pattern))
+	out = t.p.Traced(out, op, name, t.p.patternText(t.node.Pattern))
 	op.Plan = out.Plan
 	return out, true, nil
 }
@@ -111,14 +111,14 @@ func (t *tally) columnPredicates() (Stream, bool, error) {
 		op.Rows = append(op.Rows, row)
 	}
 	out := t.binding(float64(max(len(predicates), 1)))
-	return t.p.Traced(out, op, "predicates of the columns", t.p.patternText(&t.node.Pattern)), true, nil
+	return t.p.Traced(out, op, "predicates of the columns", t.p.patternText(t.node.Pattern)), true, nil
 }
 
 // columnKeys counts rows under conditions of one variable, an end of the pattern whose other end is another variable: each
 // term of the column is tested once.
 func (t *tally) columnKeys() (Stream, bool, error) {
 	// 1. The terms must be those of a column. An index may have candidates among them.
-	p, conds, of := t.p, t.node.Conds, &t.node.Pattern
+	p, conds, of := t.p, t.node.Conds, t.node.Pattern
 	uses := p.Body.Uses(conds[0])
 	slot := uses.Slots()[0]
 	if lists, long := t.lists(slot); lists == nil || long {

@@ -20,8 +20,11 @@ type tally struct {
 	pat  *pattern.Pattern
 }
 
-// Tally returns an operator of the first way that answers a tally; ok is false if the rows are needed.
+// Tally returns an operator of the first way that answers a tally of one pattern; ok is false if the rows are needed.
 func (p *Part) Tally(n *algebra.Tally) (out Stream, ok bool, err error) {
+	if n.Pattern == nil {
+		return Stream{}, false, nil
+	}
 	t := &tally{p: p, node: n, pat: cost.NewPattern(n.Pattern.Subject, n.Pattern.Predicate, n.Pattern.Object, p.At.Graphs, nil)}
 	type way = func() (Stream, bool, error)
 	ways := []way{t.columnTerms, t.columnPredicates, t.rangeTerms}
@@ -43,7 +46,7 @@ func (p *Part) Tally(n *algebra.Tally) (out Stream, ok bool, err error) {
 
 // detail returns the detail of an operator on the pattern in an order.
 func (t *tally) detail(order triple.Order) func() string {
-	return func() string { return order.String() + " " + t.p.Body.Scope.Pattern(t.node.Pattern) }
+	return func() string { return order.String() + " " + t.p.Body.Scope.Pattern(*t.node.Pattern) }
 }
 
 // binding returns a stream of some rows that bind the variables of the counts, and the term's if there are several.
@@ -115,7 +118,7 @@ func (t *tally) rangeTerms() (Stream, bool, error) {
 
 // candidate returns the pattern with its estimates.
 func (t *tally) candidate() (*cost.Candidate, error) {
-	list := []cost.Candidate{{Pat: t.pat, Text: t.p.patternText(&t.node.Pattern)}}
+	list := []cost.Candidate{{Pat: t.pat, Text: t.p.patternText(t.node.Pattern)}}
 	err := t.p.Estimator.Estimate(list, 0)
 	return &list[0], err
 }
