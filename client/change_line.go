@@ -35,6 +35,17 @@ type wireChange struct {
 	Error      json.RawMessage
 }
 
+// wireRead has the members of a line that only reads have.
+type wireRead struct {
+	Caller      string
+	Other       bool
+	Long        []string
+	Reads, Rows int64
+	First, Last time.Time
+	Run         string
+	Batch       uint64
+}
+
 // wireTerm is a term in the form of SPARQL 1.2 Query Results JSON.
 type wireTerm struct{ triple.Term }
 
@@ -83,6 +94,17 @@ func parseJSON(line []byte) (c Change, err error) {
 		c.takeRead(&w)
 	}
 	return c, nil
+}
+
+// takeRead moves what a line has of a read to its ReadCount.
+func (c *Change) takeRead(w *wireChange) {
+	t := c.Triple
+	c.Read = &ReadCount{
+		Pattern: triple.Pattern{Subject: t.Subject, Predicate: t.Predicate, Object: t.Object, Graph: t.Graph, DefaultGraph: w.Default},
+		Other:   w.Other, Long: w.Long, Caller: w.Caller, Application: w.App, Reads: w.Reads, Rows: w.Rows,
+		First: w.First, Last: w.Last, Run: w.Run, Batch: w.Batch,
+	}
+	c.Triple, c.Application, c.Default = triple.Triple{}, "", false
 }
 
 // parsePlain decodes an add or a delete in exactly the form that nodes write: the members in their

@@ -56,6 +56,26 @@ type Change struct {
 	Line []byte
 }
 
+// ReadCount is how often a caller has read a pattern.
+type ReadCount struct {
+	// Pattern has the terms that all rows of the reads share. If Other is set, it is unknown, because
+	// a node counts a bounded number of patterns.
+	Pattern triple.Pattern
+	Other   bool
+	// Long names the positions of the pattern, of s, p, o and g, whose terms are too long to be shown.
+	Long []string
+	// Caller is "anonymous", "client", "operator" or "application"; Application is its ID then. Both
+	// are "" of others.
+	Caller, Application string
+	// Reads is the number of scans, Rows that of the rows that they returned. The first scan ended at
+	// First, the last one at Last.
+	Reads, Rows int64
+	First, Last time.Time
+	// Run and Batch identify the batch: those of a batch that comes again are equal.
+	Run   string
+	Batch uint64
+}
+
 // Feed is the change feed: all changes of the store, in order.
 type Feed struct{ *transport }
 

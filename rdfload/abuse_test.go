@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/dataset"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
+	"github.com/trefoildb/trefoil/rdfload/internal/arena"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -251,7 +252,7 @@ func TestSummaryJSON(t *testing.T) {
 
 // TestArenas checks that loads have released all their memory.
 func TestArenas(t *testing.T) {
-	if n := rdfload.Reserved(); n != 0 {
+	if n := arena.Reserved(); n != 0 {
 		t.Errorf("%d bytes are reserved", n)
 	}
 }

@@ -66,7 +66,7 @@ func (s *runSpace) annotated() bool {
 
 // annotationsToRanks replaces ids by ranks in the annotations of one worker.
 func (s *runSpace) annotationsToRanks(w int) {
-	ranks := s.ranks[w].data
+	ranks := s.ranks[w].Data
 	for i := range s.annotations[w].items {
 		toRanks(&s.annotations[w].items[i].quad, ranks)
 	}

@@ -15,6 +15,3 @@ func (o *Options) SetProgressEvery(d time.Duration) { o.limits.progress = d }
 
 // BlankPrefix is blankPrefix.
 func BlankPrefix(id string, source int) string { return blankPrefix(id, source) }
-
-// Reserved returns the address space of all arenas.
-func Reserved() int64 { return reserved.Load() }

@@ -7,6 +7,8 @@ import (
 	"math/bits"
 	"sync"
 	"sync/atomic"
+
+	"github.com/trefoildb/trefoil/rdfload/internal/arena"
 )
 
 // quadBlock is the number of quads in a block of a worker.
@@ -15,9 +17,9 @@ const quadBlock = 4096
 // quadStore collects the quads of all workers of a run in one array, block by block. It is one
 // array because sorting then needs no copy.
 type quadStore struct {
-	quads *arena[quad]
-	spare *arena[quad] // the other buffer of the sort
-	next  atomic.Int64 // blocks taken
+	quads *arena.Array[quad]
+	spare *arena.Array[quad] // the other buffer of the sort
+	next  atomic.Int64       // blocks taken
 }
 
 // maxQuads is the most quads of a run, because counts of them must fit in 32 bits. A run is sealed
@@ -26,21 +28,21 @@ const maxQuads = 1 << 31
 
 func newQuadStore(budget int64) (*quadStore, error) {
 	limit := int(min(budget/16, maxQuads))
-	quads, err := newArena[quad](limit)
+	quads, err := arena.New[quad](limit)
 	if err != nil {
 		return nil, err
 	}
-	spare, err := newArena[quad](limit)
+	spare, err := arena.New[quad](limit)
 	if err != nil {
-		quads.release()
+		quads.Release()
 		return nil, err
 	}
 	return &quadStore{quads: quads, spare: spare}, nil
 }
 
 func (s *quadStore) release() {
-	s.quads.release()
-	s.spare.release()
+	s.quads.Release()
+	s.spare.Release()
 }
 
 // takes returns the memory of the quads in bytes, including the sort's other buffer.
@@ -56,12 +58,12 @@ type quadWriter struct {
 func (w *quadWriter) add(q quad) error {
 	if len(w.block) == cap(w.block) {
 		n := int(w.store.next.Add(1)) - 1
-		if (n+1)*quadBlock > cap(w.store.quads.data) {
+		if (n+1)*quadBlock > cap(w.store.quads.Data) {
 			w.store.next.Add(-1)
 			return errBudget
 		}
 		at := n * quadBlock
-		w.block = w.store.quads.data[at : at : at+quadBlock]
+		w.block = w.store.quads.Data[at : at : at+quadBlock]
 		w.blocks = append(w.blocks, n)
 	}
 	w.block = append(w.block, q)
@@ -73,10 +75,10 @@ func (w *quadWriter) eachBlock(f func([]quad)) {
 	for i, n := range w.blocks {
 		at := n * quadBlock
 		if i == len(w.blocks)-1 {
-			f(w.store.quads.data[at : at+len(w.block)])
+			f(w.store.quads.Data[at : at+len(w.block)])
 			return
 		}
-		f(w.store.quads.data[at : at+quadBlock])
+		f(w.store.quads.Data[at : at+quadBlock])
 	}
 }
 
@@ -88,7 +90,7 @@ func (w *quadWriter) reset() {
 // blocks with quads from the end of the array.
 func (s *quadStore) compact(writers []*quadWriter) []quad {
 	end := int(s.next.Load()) * quadBlock
-	all := s.quads.data[:end]
+	all := s.quads.Data[:end]
 	free := make(map[int]int) // block -> filled, for blocks that are not full
 	for _, w := range writers {
 		if n := len(w.blocks); n > 0 && len(w.block) < quadBlock {
@@ -121,18 +123,18 @@ func isHole(free map[int]int, at int) bool {
 
 func (s *quadStore) reset() {
 	used := int(s.next.Load()) * quadBlock
-	s.quads.touch(used)
-	s.spare.touch(used)
+	s.quads.Touch(used)
+	s.spare.Touch(used)
 	s.next.Store(0)
 }
 
 // renew is reset, but also releases the memory.
 func (s *quadStore) renew() error {
 	s.reset()
-	return errors.Join(s.quads.renew(), s.spare.renew())
+	return errors.Join(s.quads.Renew(), s.spare.Renew())
 }
 
-func (s *quadStore) resident() int64 { return s.quads.resident() + s.spare.resident() }
+func (s *quadStore) resident() int64 { return s.quads.Resident() + s.spare.Resident() }
 
 // quad is a triple as four numbers. In the current run they are ids of terms; in a sealed run they
 // are their ranks in sorted order. The default graph is noGraph.

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"slices"
 
+	"github.com/trefoildb/trefoil/rdfload/internal/arena"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -29,10 +30,10 @@ type runSpace struct {
 	writers      []*quadWriter
 	annotations  []*annotationBuffer // by worker
 	quads        *quadStore
-	items        *arena[termItem]
-	ranks        []*arena[uint32] // by worker: id -> rank
-	terms        *arena[byte]     // the distinct terms of a sealed run
-	ends         *arena[uint64]
+	items        *arena.Array[termItem]
+	ranks        []*arena.Array[uint32] // by worker: id -> rank
+	terms        *arena.Array[byte]     // the distinct terms of a sealed run
+	ends         *arena.Array[uint64]
 	budget       int64
 }
 
@@ -52,7 +53,7 @@ func newRunSpace(workers int, budget int64) (_ *runSpace, err error) {
 			return nil, err
 		}
 		s.dictionaries = append(s.dictionaries, d)
-		ranks, err := newArena[uint32](int(budget / 16))
+		ranks, err := arena.New[uint32](int(budget / 16))
 		if err != nil {
 			return nil, err
 		}
@@ -67,13 +68,13 @@ func newRunSpace(workers int, budget int64) (_ *runSpace, err error) {
 	for range workers {
 		s.writers = append(s.writers, &quadWriter{store: s.quads})
 	}
-	if s.items, err = newArena[termItem](int(budget / 16)); err != nil {
+	if s.items, err = arena.New[termItem](int(budget / 16)); err != nil {
 		return nil, err
 	}
-	if s.terms, err = newArena[byte](int(budget)); err != nil {
+	if s.terms, err = arena.New[byte](int(budget)); err != nil {
 		return nil, err
 	}
-	s.ends, err = newArena[uint64](int(budget / 16))
+	s.ends, err = arena.New[uint64](int(budget / 16))
 	return s, err
 }
 
@@ -82,14 +83,14 @@ func (s *runSpace) release() {
 		d.release()
 	}
 	for _, r := range s.ranks {
-		r.release()
+		r.Release()
 	}
 	if s.quads != nil {
 		s.quads.release()
 	}
-	s.items.release()
-	s.terms.release()
-	s.ends.release()
+	s.items.Release()
+	s.terms.Release()
+	s.ends.Release()
 }
 
 // reset empties the space for the next run. It keeps the pages, unless they exceed the budget. They
@@ -101,10 +102,10 @@ func (s *runSpace) reset() error {
 		d.reset()
 		s.writers[i].reset()
 		s.annotations[i].reset()
-		resident += d.resident() + s.ranks[i].resident()
+		resident += d.resident() + s.ranks[i].Resident()
 	}
 	s.quads.reset()
-	resident += s.quads.resident() + s.items.resident() + s.terms.resident() + s.ends.resident()
+	resident += s.quads.resident() + s.items.Resident() + s.terms.Resident() + s.ends.Resident()
 	if resident > s.budget {
 		return s.renew()
 	}
@@ -113,10 +114,10 @@ func (s *runSpace) reset() error {
 
 // renew empties the space and releases its memory.
 func (s *runSpace) renew() error {
-	err := errors.Join(s.quads.renew(), s.items.renew(), s.terms.renew(), s.ends.renew())
+	err := errors.Join(s.quads.renew(), s.items.Renew(), s.terms.Renew(), s.ends.Renew())
 	for i, d := range s.dictionaries {
 		s.writers[i].reset()
-		err = errors.Join(err, d.renew(), s.ranks[i].renew())
+		err = errors.Join(err, d.renew(), s.ranks[i].Renew())
 	}
 	return err
 }
@@ -148,7 +149,7 @@ func (s *runSpace) seal() *run {
 		s.annotationsToRanks(w)
 	})
 	r.quads = s.quads.compact(s.writers)
-	r.other = s.quads.spare.data[:len(r.quads)]
+	r.other = s.quads.spare.Data[:len(r.quads)]
 	if r.countNamed() > 0 {
 		r.sortBy(triple.Graph)
 	}
@@ -185,11 +186,11 @@ func (r *run) rankTerms() {
 	s := r.space
 	n := 0
 	for w, d := range s.dictionaries {
-		s.ranks[w].touch(d.len())
+		s.ranks[w].Touch(d.len())
 		n += d.len()
 	}
-	s.items.touch(n)
-	items := s.items.data[:n]
+	s.items.Touch(n)
+	items := s.items.Data[:n]
 	at := 0
 	for w, d := range s.dictionaries {
 		for id := range uint32(d.len()) {
@@ -200,7 +201,7 @@ func (r *run) rankTerms() {
 	sortTerms(items, s.dictionaries, s.workers)
 	// 2. Copy the distinct terms in sorted order. Consecutive rows of any order then have terms
 	// that are close in memory, and caches work well.
-	terms, ends := s.terms.data[:0], s.ends.data[:0]
+	terms, ends := s.terms.Data[:0], s.ends.Data[:0]
 	last := 0 // beginning of the last distinct term
 	for i := range items {
 		ref := items[i].ref
@@ -213,20 +214,20 @@ func (r *run) rankTerms() {
 		}
 		rank := uint32(len(ends) - 1)
 		// Each reference gets its rank, because several dictionaries may hold the same term.
-		s.ranks[ref.worker()].data = s.ranks[ref.worker()].data[:d.len()]
-		s.ranks[ref.worker()].data[ref.id()] = rank
+		s.ranks[ref.worker()].Data = s.ranks[ref.worker()].Data[:d.len()]
+		s.ranks[ref.worker()].Data[ref.id()] = rank
 		if whole, ok := d.longs[ref.id()]; ok {
 			r.longs[rank] = whole
 		}
 	}
-	s.terms.touch(len(terms))
-	s.ends.touch(len(ends))
+	s.terms.Touch(len(terms))
+	s.ends.Touch(len(ends))
 	r.terms, r.ends = terms, ends
 }
 
 // toRanks replaces ids by ranks in the quads of one worker.
 func (s *runSpace) toRanks(w int) {
-	ranks := s.ranks[w].data
+	ranks := s.ranks[w].Data
 	s.writers[w].eachBlock(func(quads []quad) {
 		for i := range quads {
 			toRanks(&quads[i], ranks)

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/rdfload/internal/arena"
 	"github.com/trefoildb/trefoil/triple"
 	"pgregory.net/rapid"
 )
@@ -134,7 +135,7 @@ func TestRun(t *testing.T) {
 // the budget is.
 func TestRunSpaceRenews(t *testing.T) {
 	const budget = 1 << 20
-	before := reserved.Load()
+	before := arena.Reserved()
 	s, err := newRunSpace(2, budget)
 	if err != nil {
 		t.Fatal(err)
@@ -169,16 +170,16 @@ func TestRunSpaceRenews(t *testing.T) {
 		}
 		fill(quads)
 		fill(terms)
-		resident := s.quads.resident() + s.items.resident() + s.terms.resident() + s.ends.resident()
+		resident := s.quads.resident() + s.items.Resident() + s.terms.Resident() + s.ends.Resident()
 		for i := range s.dictionaries {
-			resident += s.dictionaries[i].resident() + s.ranks[i].resident()
+			resident += s.dictionaries[i].resident() + s.ranks[i].Resident()
 		}
 		if resident > budget {
 			t.Errorf("%d bytes stay of a budget of %d", resident, budget)
 		}
 	}
 	s.release()
-	if after := reserved.Load(); after != before {
+	if after := arena.Reserved(); after != before {
 		t.Errorf("%d bytes are still reserved", after-before)
 	}
 }

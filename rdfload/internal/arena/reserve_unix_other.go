@@ -2,6 +2,6 @@
 
 // The flag for reserved memory on Unix systems other than Linux.
 
-package rdfload
+package arena
 
 const mapNoReserve = 0

@@ -1,6 +1,6 @@
 // The flag for reserved memory on Linux.
 
-package rdfload
+package arena
 
 import "syscall"
 

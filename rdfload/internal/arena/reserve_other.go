@@ -2,7 +2,7 @@
 
 // Arenas on systems without mmap.
 
-package rdfload
+package arena
 
 // reserve falls back to the garbage collector's heap.
 func reserve(bytes int) ([]byte, error) { return make([]byte, bytes), nil }

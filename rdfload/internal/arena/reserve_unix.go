@@ -2,7 +2,7 @@
 
 // Arenas on Unix: memory of mmap.
 
-package rdfload
+package arena
 
 import "syscall"
 
