@@ -146,6 +146,42 @@ func TestCountsAlike(t *testing.T) {
 	})
 }
 
+// TestCountForms: what a plan may count without rows is what the rows give, in each form of a count.
+func TestCountForms(t *testing.T) {
+	var all []triple.Triple
+	for i := range 12 {
+		s := sparqltest.IRI(fmt.Sprint("n", i))
+		all = append(all, triple.Triple{Subject: s, Predicate: sparqltest.IRI("p"), Object: sparqltest.IRI(fmt.Sprint("n", i/2))})
+		if i%3 == 0 {
+			all = append(all, triple.Triple{Subject: s, Predicate: sparqltest.IRI("q"), Object: number(i % 2)})
+		}
+	}
+	rows := memsource.New(all)
+	for text, want := range map[string][]int{
+		`(COUNT(*) AS ?n) (COUNT(?b) AS ?m) { ?s <x:p> ?a OPTIONAL { ?s <x:q> ?b } }`:                                      {12, 4},
+		`(COUNT(?a) AS ?n) (COUNT(?none) AS ?m) { ?s <x:p> ?a . ?a <x:p> ?b }`:                                             {12, 0},
+		`(COUNT(DISTINCT ?a) AS ?n) { ?s <x:p> ?a . ?a <x:p> ?b }`:                                                         {6},
+		`(COUNT(DISTINCT ?b) AS ?n) (COUNT(DISTINCT ?b) AS ?m) { ?s <x:p> ?a OPTIONAL { ?s <x:q> ?b } }`:                   {2, 2},
+		`(COUNT(DISTINCT *) AS ?n) { { ?s <x:q> ?b } UNION { ?s <x:q> ?b } UNION { ?s <x:p> ?a } }`:                        {16},
+		`(COUNT(*) AS ?n) (COUNT(?a) AS ?m) { { ?s <x:q> ?b } UNION { ?s <x:p> ?a OPTIONAL { ?s <x:q> ?b } } }`:            {16, 12},
+		`(COUNT(*) AS ?n) { ?s <x:p>+ ?a }`:                                                                                {34},
+		`(COUNT(?n) AS ?m) { SELECT ?b (COUNT(?a) AS ?n) { ?s <x:p> ?a OPTIONAL { ?s <x:q> ?b } } GROUP BY ?b }`:           {3},
+		`(SUM(?n) AS ?m) { SELECT ?a (COUNT(?b) AS ?n) { ?s <x:p> ?a OPTIONAL { ?s <x:q> ?b } } GROUP BY ?a }`:             {4},
+		`(SUM(?n) AS ?m) { SELECT ?b (COUNT(DISTINCT ?a) AS ?n) { ?s <x:p> ?a . ?t <x:p> ?a . ?s <x:q> ?b } GROUP BY ?b }`: {4},
+	} {
+		for _, src := range []sparql.Source{rows, sparqltest.WithColumns(rows)} {
+			var terms []triple.Term
+			for _, n := range want {
+				terms = append(terms, number(n))
+			}
+			got, plan, err := sparqltest.Answer(t.Context(), src, "SELECT "+text, sparql.Options{})
+			if err != nil || len(got) != 1 || got[0] != fmt.Sprint(terms) {
+				t.Errorf("%s\ngot  %v, %v\nwant %v\n%s", text, got, err, terms, plan.Text(true))
+			}
+		}
+	}
+}
+
 // TestCountTooLarge: a count beyond 64 bits is an error, and takes no time.
 func TestCountTooLarge(t *testing.T) {
 	var all []triple.Triple
