@@ -34,7 +34,7 @@ func TestDialTimeoutMayPass(t *testing.T) {
 		t.Fatal(err)
 	}
 	if err = fmt.Errorf("%w: %w", derived.ErrUnreachable, err); !machine.MayPass(err) {
-		t.Errorf("a read fails instead of asking a follower: %v (deadline: %v)", err, errors.Is(err, context.DeadlineExceeded))
+		t.Errorf("a read fails instead of asking a secondary: %v (deadline: %v)", err, errors.Is(err, context.DeadlineExceeded))
 	}
 }
 

@@ -8,7 +8,7 @@
 // # Partitions
 //
 // The slots of UIDs are divided into 64 partitions. Under a view each partition ranks the machines
-// by a hash (machine/partitions.go). The first one is the primary, the next ones are followers. Together
+// by a hash (machine/partitions.go). The first one is the primary, the next ones are secondaries. Together
 // they are the holders, one for each copy of a triple, or as Options.Copies requests. A holder has
 // the cells of the partition. A cell never spans two partitions. A lone node holds all.
 //

@@ -67,7 +67,7 @@ func randomQuery(r *rand.Rand, depth int) string {
 	return word()
 }
 
-// TestBest compares the best hits of random queries with the beginning of all hits, which have no floor.
+// TestBest compares the best hits of random queries with the beginning of all hits, which have no threshold.
 func TestBest(t *testing.T) {
 	seed.Slow(t)
 	seed := rand.Uint64()

@@ -38,22 +38,22 @@ func window(of []operand, target, least uint32) (last uint32) {
 	return last
 }
 
-// setFloors gives each operand the floor that is left if the others score as much as they can. most is the sum of
+// setThresholds gives each operand the threshold that is left if the others score as much as they can. most is the sum of
 // their bounds.
-func setFloors(of []matcher, floor, most float64) {
+func setThresholds(of []matcher, threshold, most float64) {
 	for _, o := range of {
-		o.setFloor(floor - (most - o.bound()))
+		o.setThreshold(threshold - (most - o.bound()))
 	}
 }
 
 // conjunction matches what all of its operands match, and no excluded one.
 type conjunction struct {
 	*stopper
-	of       []matcher // in the order of the query, so that scores are equal on all machines
-	ordered  []operand // cheapest first
-	excluded []matcher
-	most     float64
-	floor    float64
+	of        []matcher // in the order of the query, so that scores are equal on all machines
+	ordered   []operand // cheapest first
+	excluded  []matcher
+	most      float64
+	threshold float64
 	// rest[i] is the most that the operands from i on add to the score of a document before end.
 	rest []float64
 	end  uint32
@@ -80,19 +80,19 @@ func (m *conjunction) advance(target uint32) uint32 {
 next:
 	for !m.stop() {
 		// 1. Skip windows that score too little, and find the rarest operand.
-		if m.floor > 0 && (target >= m.end || m.rest[0] < m.floor) {
+		if m.threshold > 0 && (target >= m.end || m.rest[0] < m.threshold) {
 			target = m.skip(target)
 		}
 		doc := uint32(noDoc)
-		if m.floor > 0 && m.lead != nil {
-			doc = m.lead.next(target, m.end, m.floor*tight-m.rest[1], m.lead.reach.table(m.floor*tight-m.fixed, m.times), math.MaxUint32)
+		if m.threshold > 0 && m.lead != nil {
+			doc = m.lead.next(target, m.end, m.threshold*tight-m.rest[1], m.lead.reach.table(m.threshold*tight-m.fixed, m.times), math.MaxUint32)
 		} else {
 			doc = m.ordered[0].advance(target)
 		}
 		if doc == noDoc {
 			return noDoc
 		}
-		if target = doc; m.floor > 0 && doc >= m.end {
+		if target = doc; m.threshold > 0 && doc >= m.end {
 			continue
 		}
 		// 2. The others must match. What those before have scored may be too little already.
@@ -103,13 +103,13 @@ next:
 					continue next
 				}
 			}
-			if m.rest[i+1] >= m.floor || i == len(m.ordered)-1 || i == 0 && m.lead != nil {
+			if m.rest[i+1] >= m.threshold || i == len(m.ordered)-1 || i == 0 && m.lead != nil {
 				continue // the score is not needed, or tested already
 			}
 			for ; scored <= i; scored++ {
 				score += m.ordered[scored].score()
 			}
-			if score*slack+m.rest[i+1] < m.floor {
+			if score*slack+m.rest[i+1] < m.threshold {
 				target = doc + 1
 				continue next
 			}
@@ -126,7 +126,7 @@ next:
 	return noDoc
 }
 
-// skip returns the first document that is not less than target and in a window that may reach the floor.
+// skip returns the first document that is not less than target and in a window that may reach the threshold.
 func (m *conjunction) skip(target uint32) uint32 {
 	for target != noDoc {
 		if target >= m.end {
@@ -136,7 +136,7 @@ func (m *conjunction) skip(target uint32) uint32 {
 			}
 			m.fixed, m.times = rivals(m.ordered[1:])
 		}
-		if m.rest[0] >= m.floor {
+		if m.rest[0] >= m.threshold {
 			break
 		}
 		target = m.end
@@ -163,9 +163,9 @@ func (m *conjunction) score() (sum float64) {
 	return sum
 }
 
-func (m *conjunction) setFloor(floor float64) {
-	m.floor = floor
-	setFloors(m.of, floor, m.most)
+func (m *conjunction) setThreshold(threshold float64) {
+	m.threshold = threshold
+	setThresholds(m.of, threshold, m.most)
 }
 
 func firstFailure(lists ...[]matcher) error {
@@ -192,9 +192,9 @@ type disjunction struct {
 	// frequent than times.
 	fixed float64
 	times uint32
-	// essential is the index in ordered of the first operand without which a document may reach the floor.
+	// essential is the index in ordered of the first operand without which a document may reach the threshold.
 	essential int
-	floor     float64
+	threshold float64
 	most      float64
 	total     uint64
 	doc       uint32
@@ -218,19 +218,19 @@ func newDisjunction(of []matcher, stop *stopper) *disjunction {
 func (m *disjunction) advance(target uint32) uint32 {
 	for !m.stop() {
 		// 1. Skip windows that score too little, and find the next document of an operand that is essential.
-		if m.floor > 0 && (target >= m.end || m.before[len(m.of)] < m.floor) {
+		if m.threshold > 0 && (target >= m.end || m.before[len(m.of)] < m.threshold) {
 			target = m.skip(target)
 		}
 		m.doc = noDoc
-		if lead := m.ordered[m.essential].term; lead != nil && m.floor > 0 && m.essential == len(m.ordered)-1 {
-			m.doc = lead.next(target, m.end, m.floor*tight-m.before[m.essential], lead.reach.table(m.floor*tight-m.fixed, m.times), math.MaxUint32)
+		if lead := m.ordered[m.essential].term; lead != nil && m.threshold > 0 && m.essential == len(m.ordered)-1 {
+			m.doc = lead.next(target, m.end, m.threshold*tight-m.before[m.essential], lead.reach.table(m.threshold*tight-m.fixed, m.times), math.MaxUint32)
 		} else {
 			for _, o := range m.ordered[m.essential:] {
 				m.doc = min(m.doc, o.advance(target))
 			}
 		}
 		switch {
-		case m.floor <= 0:
+		case m.threshold <= 0:
 			return m.doc
 		case m.doc >= m.end:
 			if target = m.end; target == noDoc {
@@ -247,7 +247,7 @@ func (m *disjunction) advance(target uint32) uint32 {
 	return noDoc
 }
 
-// skip opens the first window that is not before target and may reach the floor. It returns its first document.
+// skip opens the first window that is not before target and may reach the threshold. It returns its first document.
 func (m *disjunction) skip(target uint32) uint32 {
 	for target != noDoc {
 		if target >= m.end {
@@ -259,7 +259,7 @@ func (m *disjunction) skip(target uint32) uint32 {
 			}
 			m.fixed, m.times = rivals(m.ordered[:len(m.ordered)-1])
 		}
-		if m.before[len(m.of)] >= m.floor {
+		if m.before[len(m.of)] >= m.threshold {
 			break
 		}
 		target = m.end
@@ -269,24 +269,24 @@ func (m *disjunction) skip(target uint32) uint32 {
 }
 
 func (m *disjunction) findEssential() {
-	for m.essential = 0; m.essential < len(m.ordered)-1 && m.before[m.essential+1] < m.floor; {
+	for m.essential = 0; m.essential < len(m.ordered)-1 && m.before[m.essential+1] < m.threshold; {
 		m.essential++
 	}
 }
 
-// reaches reports whether the current document may reach the floor. It advances all operands to it, unless what the
+// reaches reports whether the current document may reach the threshold. It advances all operands to it, unless what the
 // others may add is too little.
 func (m *disjunction) reaches() bool {
 	score := 0.0
 	for i := len(m.ordered) - 1; i >= 0; i-- {
-		if i < m.essential && score*slack+m.before[i+1] < m.floor {
+		if i < m.essential && score*slack+m.before[i+1] < m.threshold {
 			return false
 		}
 		if o := &m.ordered[i]; o.probe(m.doc) == m.doc {
 			score += o.score()
 		}
 	}
-	return score*slack >= m.floor
+	return score*slack >= m.threshold
 }
 
 func (m *disjunction) window(target, least uint32) (last uint32, bound float64) {
@@ -310,9 +310,9 @@ func (m *disjunction) score() (sum float64) {
 	return sum
 }
 
-func (m *disjunction) setFloor(floor float64) {
-	m.floor = floor
-	setFloors(m.of, floor, m.most)
+func (m *disjunction) setThreshold(threshold float64) {
+	m.threshold = threshold
+	setThresholds(m.of, threshold, m.most)
 	if m.end > 0 {
 		m.findEssential()
 	}

@@ -41,7 +41,7 @@ func (s *scorer) saturate(frequency, length uint32) float64 {
 // matcher iterates over documents in order. A document is current after the first advance.
 type matcher interface {
 	// advance makes the first document current that is not less than target, and returns it; noDoc is the end.
-	// It may skip documents that score below the floor.
+	// It may skip documents that score below the threshold.
 	advance(target uint32) uint32
 	// score returns the score of the current document.
 	score() float64
@@ -50,7 +50,7 @@ type matcher interface {
 	// window returns a score that no document from target to last exceeds. last is not less than least, and least not
 	// less than target. The targets of all calls ascend. The current document stays.
 	window(target, least uint32) (last uint32, bound float64)
-	setFloor(floor float64)
+	setThreshold(threshold float64)
 	// cost is about the number of documents.
 	cost() uint64
 	failed() error
@@ -102,8 +102,8 @@ func (b *blockBounds) window(target, least uint32) (last uint32, bound float64) 
 // termMatcher matches a term.
 type termMatcher struct {
 	blockBounds
-	reach *reach // nil until it is needed
-	floor float64
+	reach     *reach // nil until it is needed
+	threshold float64
 	// A document reaches need if its frequency times gain is not less than least plus its length times more.
 	need              float64
 	gain, least, more float64
@@ -125,10 +125,10 @@ func (m *termMatcher) reaching() *reach {
 }
 
 func (m *termMatcher) advance(target uint32) uint32 {
-	if m.floor <= 0 {
+	if m.threshold <= 0 {
 		return m.cursor.advance(target)
 	}
-	return m.next(target, noDoc, m.floor, m.reaching().table(m.floor*tight, 0), math.MaxUint32)
+	return m.next(target, noDoc, m.threshold, m.reaching().table(m.threshold*tight, 0), math.MaxUint32)
 }
 
 // next makes the first document current that is not less than target, may score need or more, and is in the table. It
@@ -183,15 +183,15 @@ func (m *termMatcher) next(target, end uint32, need float64, t *reachTable, most
 		target = m.lastOf(block) + 1
 	}
 	if end == noDoc {
-		m.doc = noDoc // the documents that were left out are not needed later, because floors ascend
+		m.doc = noDoc // the documents that were left out are not needed later, because thresholds ascend
 	}
 	return end
 }
 
-func (m *termMatcher) bound() float64         { return m.weight }
-func (m *termMatcher) setFloor(floor float64) { m.floor = floor }
-func (m *termMatcher) cost() uint64           { return uint64(m.list.count) }
-func (m *termMatcher) failed() error          { return m.err }
+func (m *termMatcher) bound() float64                 { return m.weight }
+func (m *termMatcher) setThreshold(threshold float64) { m.threshold = threshold }
+func (m *termMatcher) cost() uint64                   { return uint64(m.list.count) }
+func (m *termMatcher) failed() error                  { return m.err }
 func (m *termMatcher) score() float64 {
 	if m.scored != m.doc {
 		m.scored, m.result = m.doc, m.weight*m.saturate(m.frequency(), m.scorer.segment.length(m.doc))
@@ -202,13 +202,13 @@ func (m *termMatcher) score() float64 {
 // phraseMatcher matches words that follow each other, with at most slop words between them.
 type phraseMatcher struct {
 	*scorer
-	words  []*termMatcher // of the phrase's words, in order, each with the weight of the phrase
-	lead   int            // the rarest
-	slop   uint32
-	weight float64
-	floor  float64
-	doc    uint32
-	times  uint32
+	words     []*termMatcher // of the phrase's words, in order, each with the weight of the phrase
+	lead      int            // the rarest
+	slop      uint32
+	weight    float64
+	threshold float64
+	doc       uint32
+	times     uint32
 	// No document from the last target up to end scores more than most, or has more phrases than least.
 	end    uint32
 	least  uint32
@@ -246,19 +246,19 @@ func newPhraseMatcher(s *scorer, lists []list, slop int, weight float64) *phrase
 func (m *phraseMatcher) advance(target uint32) uint32 {
 	for !m.stop() {
 		// 1. Skip blocks that score too little, and find the rarest word.
-		if m.floor > 0 && (target >= m.end || m.most < m.floor) {
+		if m.threshold > 0 && (target >= m.end || m.most < m.threshold) {
 			target = m.skip(target)
 		}
-		if m.floor > 0 && m.leads {
+		if m.threshold > 0 && m.leads {
 			lead := m.words[m.lead]
-			m.doc = lead.next(target, m.end, m.floor, lead.reaching().table(m.floor*tight, 0), m.least)
+			m.doc = lead.next(target, m.end, m.threshold, lead.reaching().table(m.threshold*tight, 0), m.least)
 		} else {
 			m.doc = m.words[m.lead].cursor.advance(target)
 		}
 		if m.doc == noDoc {
 			return noDoc
 		}
-		if target = m.doc; m.floor > 0 && m.doc >= m.end {
+		if target = m.doc; m.threshold > 0 && m.doc >= m.end {
 			continue
 		}
 		// 2. All words must be in the document.
@@ -284,7 +284,7 @@ func (m *phraseMatcher) advance(target uint32) uint32 {
 	return noDoc
 }
 
-// skip returns the first document that is not less than target and in a window that may reach the floor.
+// skip returns the first document that is not less than target and in a window that may reach the threshold.
 func (m *phraseMatcher) skip(target uint32) uint32 {
 	for target != noDoc {
 		if target >= m.end {
@@ -294,7 +294,7 @@ func (m *phraseMatcher) skip(target uint32) uint32 {
 				m.least = min(m.least, m.words[i].times)
 			}
 		}
-		if m.most >= m.floor {
+		if m.most >= m.threshold {
 			break
 		}
 		target = m.end
@@ -302,15 +302,15 @@ func (m *phraseMatcher) skip(target uint32) uint32 {
 	return target
 }
 
-// matches reports whether the words of the current document are a phrase often enough for the floor.
+// matches reports whether the words of the current document are a phrase often enough for the threshold.
 func (m *phraseMatcher) matches() bool {
 	// 1. Frequencies bound the phrases.
-	if m.floor > 0 {
+	if m.threshold > 0 {
 		m.times = math.MaxUint32
 		for _, i := range m.limiting {
 			m.times = min(m.times, m.words[i].frequency())
 		}
-		if m.score() < m.floor {
+		if m.score() < m.threshold {
 			return false
 		}
 	}
@@ -359,9 +359,9 @@ func (m *phraseMatcher) window(target, least uint32) (last uint32, bound float64
 	return last, bound
 }
 
-func (m *phraseMatcher) bound() float64         { return m.weight }
-func (m *phraseMatcher) setFloor(floor float64) { m.floor = floor }
-func (m *phraseMatcher) cost() uint64           { return uint64(m.words[m.lead].list.count) }
+func (m *phraseMatcher) bound() float64                 { return m.weight }
+func (m *phraseMatcher) setThreshold(threshold float64) { m.threshold = threshold }
+func (m *phraseMatcher) cost() uint64                   { return uint64(m.words[m.lead].list.count) }
 func (m *phraseMatcher) failed() error {
 	for i := range m.words {
 		if err := m.words[i].err; err != nil {

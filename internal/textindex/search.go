@@ -155,15 +155,15 @@ func (f *searcher) search(p *Part) error {
 // keepBest keeps the best documents of a matcher.
 func (f *searcher) keepBest(p *Part, m matcher, stop *stopper) error {
 	tags := f.tags(p.Segment)
-	floor := 0.0
+	threshold := 0.0
 	if len(f.heap) == f.limit {
-		floor = f.heap[0].score
-		m.setFloor(floor)
+		threshold = f.heap[0].score
+		m.setThreshold(threshold)
 	}
 	for doc := m.advance(0); doc != noDoc && !stop.stop(); doc = m.advance(doc + 1) {
 		// 1. Leave out what scores too little, and what the request does not select.
 		score := m.score()
-		if score < floor || p.deleted(doc) || tags != nil && !tags[p.tag(doc)] {
+		if score < threshold || p.deleted(doc) || tags != nil && !tags[p.tag(doc)] {
 			continue
 		}
 		c := candidate{score: score, hash: p.hash(doc), part: p, doc: doc}
@@ -187,9 +187,9 @@ func (f *searcher) keepBest(p *Part, m matcher, stop *stopper) error {
 			if c.hash > worst.hash {
 				next = math.Nextafter(next, math.Inf(1))
 			}
-			if next > floor {
-				floor = next
-				m.setFloor(floor)
+			if next > threshold {
+				threshold = next
+				m.setThreshold(threshold)
 			}
 		}
 	}

@@ -16,18 +16,18 @@ type unionMatcher struct {
 	*scorer
 	streams []stream
 	// waiting[i] is the first stream that waits in window i, plus 1; stream.next is the one behind it.
-	waiting []uint32
-	weight  float64
-	floor   float64
-	total   uint64
-	opened  int // windows that were opened
-	base    uint32
-	doc     uint32
-	counts  [unionWindow]uint32 // by document of the window
-	marks   [unionWindow / 64]uint64
-	result  float64 // score of the document
-	reach   reach
-	err     error
+	waiting   []uint32
+	weight    float64
+	threshold float64
+	total     uint64
+	opened    int // windows that were opened
+	base      uint32
+	doc       uint32
+	counts    [unionWindow]uint32 // by document of the window
+	marks     [unionWindow / 64]uint64
+	result    float64 // score of the document
+	reach     reach
+	err       error
 }
 
 func newUnionMatcher(s *scorer, lists []list, weight float64) *unionMatcher {
@@ -56,7 +56,7 @@ func (m *unionMatcher) advance(target uint32) uint32 {
 		return m.doc
 	}
 	for {
-		// 1. The next document of the window that reaches the floor.
+		// 1. The next document of the window that reaches the threshold.
 		if m.opened > 0 && target < m.base+unionWindow {
 			if m.doc = m.find(max(target, m.base)); m.doc != noDoc {
 				return m.doc
@@ -70,11 +70,11 @@ func (m *unionMatcher) advance(target uint32) uint32 {
 	}
 }
 
-// find returns the first document of the window from target on that reaches the floor; noDoc if there is none.
+// find returns the first document of the window from target on that reaches the threshold; noDoc if there is none.
 func (m *unionMatcher) find(target uint32) uint32 {
 	at := target - m.base
 	word := m.marks[at/64] >> (at % 64) << (at % 64)
-	t := m.reach.table(m.floor*tight, 0)
+	t := m.reach.table(m.threshold*tight, 0)
 	for i := at / 64; ; word = m.marks[i] {
 		for ; word != 0; word &= word - 1 {
 			at := i*64 + uint32(bits.TrailingZeros64(word))
@@ -83,7 +83,7 @@ func (m *unionMatcher) find(target uint32) uint32 {
 				continue
 			}
 			m.result = m.weight * m.saturate(frequency, length)
-			if m.result >= m.floor {
+			if m.result >= m.threshold {
 				return m.base + at
 			}
 		}
@@ -210,11 +210,11 @@ func (m *unionMatcher) window(uint32, uint32) (last uint32, bound float64) {
 	return noDoc - 1, m.weight
 }
 
-func (m *unionMatcher) bound() float64         { return m.weight }
-func (m *unionMatcher) setFloor(floor float64) { m.floor = floor }
-func (m *unionMatcher) cost() uint64           { return m.total }
-func (m *unionMatcher) failed() error          { return m.err }
-func (m *unionMatcher) score() float64         { return m.result }
+func (m *unionMatcher) bound() float64                 { return m.weight }
+func (m *unionMatcher) setThreshold(threshold float64) { m.threshold = threshold }
+func (m *unionMatcher) cost() uint64                   { return m.total }
+func (m *unionMatcher) failed() error                  { return m.err }
+func (m *unionMatcher) score() float64                 { return m.result }
 
 // stream reads a list of postings one by one. It is a tenth as large as a cursor, because it has no decoded block.
 type stream struct {

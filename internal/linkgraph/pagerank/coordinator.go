@@ -18,8 +18,8 @@ import (
 // A job has these steps. The coordinator, the member with the lowest ID, sends the record of the job
 // to all members in ticks, and they answer with their state. A lone node is its only member.
 //
-//  1. Each member freezes its cells: primaries and followers keep those of this moment, so updates
-//     may go on, and a follower has the cells of a lost primary.
+//  1. Each member freezes its cells: primaries and secondaries keep those of this moment, so updates
+//     may go on, and a secondary has the cells of a lost primary.
 //  2. The coordinator begins a term: it gives each partition to a machine that has frozen it.
 //     These machines do the rounds, without the coordinator (package rank).
 //  3. If one of them is lost, a new term begins, on the same cells and with equal scores.
