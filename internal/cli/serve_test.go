@@ -5,13 +5,46 @@ package cli
 import (
 	"encoding/base64"
 	"io"
+	"os"
 	"path/filepath"
 	"reflect"
+	"regexp"
 	"slices"
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
+
+// TestServeFlagsDocumented: the page of a node, or that of clusters, names every flag of serve.
+func TestServeFlagsDocumented(t *testing.T) {
+	var pages []byte
+	for _, page := range []string{"node.md", "cluster.md"} {
+		text, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations", page))
+		if err != nil {
+			t.Fatal(err)
+		}
+		pages = append(pages, text...)
+	}
+	named := map[string]bool{}
+	for _, flag := range regexp.MustCompile(`--[a-z][a-z-]*`).FindAll(pages, -1) {
+		named[string(flag)] = true
+	}
+	count := 0
+	for _, command := range newParser(new(grammar), io.Discard, io.Discard, nil).Model.Children {
+		if command.Name != "serve" {
+			continue
+		}
+		for _, flag := range command.Flags {
+			count++
+			if !named["--"+flag.Name] {
+				t.Errorf("docs/operations/node.md has no row for --%s, and cluster.md does not name it", flag.Name)
+			}
+		}
+	}
+	if count < 50 {
+		t.Errorf("serve has %d flags only", count)
+	}
+}
 
 // TestServeFlagsCount: every flag of serve changes the options of the node.
 func TestServeFlagsCount(t *testing.T) {
