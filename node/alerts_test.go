@@ -21,6 +21,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/alerts"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/triple"
@@ -45,25 +46,19 @@ func TestAlertsFollowerStalled(t *testing.T) {
 		const label = "http://example.org/label"
 		run := func(f func(db *store.Store)) {
 			db, err := store.Open("data", store.Options{FS: disk, MinFreeBytes: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer db.Close()
 			f(db)
 		}
 		withIndex := func(db *store.Store, f func(x *textsearch.Index)) {
 			x, err := textsearch.Open(db, textsearch.Options{Dir: dir})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer x.Close()
 			f(x)
 		}
 		run(func(db *store.Store) {
 			withIndex(db, func(x *textsearch.Index) {
-				if err := errors.Join(x.Add(t.Context(), label), x.Await(t.Context())); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, errors.Join(x.Add(t.Context(), label), x.Await(t.Context())))
 			})
 			for n := range 50 {
 				var all []triple.Triple
@@ -84,9 +79,7 @@ func TestAlertsFollowerStalled(t *testing.T) {
 				defer cancel()
 				go watched.Run(ctx, db.Feed())
 				api, err := server.New(db, server.Options{Text: x, Stalled: watched.Stalled, Collectors: []prometheus.Collector{followerWaits{watched}}, Registry: prometheus.NewRegistry()})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				watch := func(d time.Duration) {
 					p.Watch(t, d, func() map[string]http.Handler { return map[string]http.Handler{"alone": api} })
 				}

@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload/jsonld"
 )
 
@@ -16,14 +17,10 @@ import (
 func TestContexts(t *testing.T) {
 	dir := t.TempDir()
 	for name, text := range map[string]string{"contexts.json": `{"https://schema.org/":"schema.jsonld"}`, "schema.jsonld": `{"@context":{"name":"http://schema.org/name"}}`} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	s, err := Open(t.TempDir(), Options{MinFreeBytes: -1, JSONLDContexts: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	summary, err := s.LoadReader(t.Context(), "a.jsonld", strings.NewReader(`{"@context":"https://schema.org","@id":"http://e/s","name":"x"}`))
 	if err != nil || summary.New != 1 {

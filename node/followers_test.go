@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -43,9 +44,7 @@ func TestLargeCommits(t *testing.T) {
 	// 1. A graph is replaced while nothing is indexed. The index can be built only behind it.
 	put("early", 1)
 	put("first", 20_000)
-	if err := c.Text.AddPredicate(ctx, property); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.Text.AddPredicate(ctx, property))
 	// 2. It is replaced with an index, and by more texts than the index applies at a time.
 	put("second", 20_000)
 	search("second19999", 1)
@@ -73,9 +72,7 @@ func TestLargeCommits(t *testing.T) {
 func fetchText(t *testing.T, url string) string {
 	t.Helper()
 	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	body, err := io.ReadAll(resp.Body)
 	if err != nil || resp.StatusCode != http.StatusOK {
@@ -107,9 +104,7 @@ func serveAll(t *testing.T) (url string, c *client.Client) {
 		t.Fatal(err)
 	}
 	c, err := client.New(url, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return url, c
 }

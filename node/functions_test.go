@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/node"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -29,9 +30,7 @@ func TestServeFunctions(t *testing.T) {
 		}
 	}()
 	c, err := client.New(<-ready, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer c.Close()
 	parentOf, age := triple.NewIRI("http://example.org/parentOf"), triple.NewIRI("http://example.org/age")
 	for name, o := range map[string]client.FunctionOptions{
@@ -39,9 +38,7 @@ func TestServeFunctions(t *testing.T) {
 		"schema":  {Pattern: triple.Pattern{Predicate: age}, Check: true, Timeout: 10 * time.Second},
 	} {
 		module, err := os.ReadFile("../internal/functions/sandbox/testdata/" + name + ".wasm")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := c.Functions.Put(ctx, name, module, o); err != nil {
 			t.Fatal(err)
 		}

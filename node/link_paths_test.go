@@ -10,6 +10,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec/path"
@@ -130,9 +131,7 @@ func TestPathsOverLinks(t *testing.T) {
 		t.Run(fmt.Sprintf("union=%t", union), func(t *testing.T) {
 			// 1. Without columns, paths over links read cells.
 			db, err := Open(t.TempDir(), Options{ColumnMemory: -1, UnionDefaultGraph: union})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer db.Close()
 			s := &pathStore{Store: db, t: t, random: seed.Rand(t)}
 			if s.change(); s.compare(`SELECT ?b { $A $L+ ?b }`) {
@@ -171,9 +170,7 @@ func TestPathsOverLinks(t *testing.T) {
 // TestPathsOverColumns: if the predicate has a column, a path reads that, because it is faster.
 func TestPathsOverColumns(t *testing.T) {
 	db, err := Open(t.TempDir(), Options{ColumnMemory: 1 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	s := &pathStore{Store: db, t: t, random: seed.Rand(t)}
 	if _, err := db.Links(t.Context()); err != nil {

@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
@@ -49,37 +50,25 @@ func checkLinkQueries(t *testing.T, g links.Graph, query func(text string) ([]re
 		topics = append(topics, urls[i])
 	}
 	pages, err := g.UIDs(ctx, topics)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	slices.Sort(pages)
 	ranked := func(r links.RankRequest) (lines []string) {
 		r.Mode = sample.ModeConsistent
 		ranking, err := g.Rank(ctx, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, one := range ranking.Authorities {
 			names, err := g.URLs(ctx, []uid.UID{one.UID})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			lines = append(lines, fmt.Sprintf("%s %.9f", names[0], one.Score))
 		}
 		return lines
 	}
 	linked, err := g.UIDs(ctx, urls[15:16]) // urls[5] links to it
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sampled, err := g.SampleLinks(ctx, links.Backward, linked, sample.Spec{N: 2, Mode: sample.ModeConsistent})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	near, err := g.URLs(ctx, sampled.Items)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for text, want := range map[string][]string{
 		`SELECT ?p ?s { ?p <http://ex/topic> "rdf" . (?p) links:salsa (?s) }`:                               ranked(links.RankRequest{Algorithm: links.SALSA, Pages: pages, In: 10, Out: 10}),
 		`SELECT ?p ?s { ?p <http://ex/topic> "rdf" . (?p) links:hits (?s ?h 2 3) }`:                         ranked(links.RankRequest{Algorithm: links.HITS, Pages: pages, In: 2, Out: 3}),
@@ -89,9 +78,7 @@ func checkLinkQueries(t *testing.T, g links.Graph, query func(text string) ([]re
 		`SELECT ?p (1 AS ?s) { ?p links:distance (<` + urls[0] + `> 1 ?d) FILTER(?p = <` + urls[0] + `>) }`: withScore(urls[:1]),
 	} {
 		solutions, err := query("PREFIX links: <urn:trefoil:links:> " + text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, s := range solutions {
 			var score float64
@@ -118,14 +105,10 @@ func withScore(urls []string) (lines []string) {
 // rankPages runs a job of PageRank to its end.
 func rankPages(t *testing.T, g links.Graph) {
 	t.Helper()
-	if err := g.StartPageRank(t.Context(), links.PageRankOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.StartPageRank(t.Context(), links.PageRankOptions{}))
 	for {
 		job, err := g.PageRank(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if job.State == "done" {
 			return
 		}
@@ -165,9 +148,7 @@ func TestServeLinkQueries(t *testing.T) {
 func serveLinkQueries(t *testing.T, url string, none bool) {
 	t.Helper()
 	c, err := client.New(url, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer c.Close()
 	query := func(text string) (all []results.Solution, err error) {
 		for s, err := range c.Query(t.Context(), text, client.QueryOptions{}) {
@@ -216,9 +197,7 @@ func serveLinkQueries(t *testing.T, url string, none bool) {
 // TestLinkQueries: a program's store opens its graph of links with the first query that needs it.
 func TestLinkQueries(t *testing.T) {
 	s, err := Open(t.TempDir(), Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	_, changes, triples := linkWeb()
 	for _, c := range changes {
@@ -243,16 +222,12 @@ func TestLinkQueries(t *testing.T) {
 		t.Errorf("%d pages, %v", len(ranked), err)
 	}
 	g, err := s.Links(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rankPages(t, g)
 	checkLinkQueries(t, g, query)
 	// Without links there are no functions.
 	none, err := Open(t.TempDir(), Options{MinFreeBytes: -1, NoLinks: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer none.Close()
 	if _, err := none.Ask(t.Context(), `ASK { <http://a/> <urn:trefoil:links:outDegree> ?n }`, QueryOptions{}); !errors.Is(err, exec.ErrNoLinks) {
 		t.Errorf("without links: %v", err)

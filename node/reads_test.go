@@ -8,6 +8,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -33,9 +34,7 @@ func TestServeReads(t *testing.T) {
 		select {
 		case url := <-ready:
 			c, err := client.New(url, client.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer c.Close()
 			do(c)
 		case err := <-ended:
@@ -48,9 +47,7 @@ func TestServeReads(t *testing.T) {
 	sum := func(c *client.Client) (reads int64) {
 		t.Helper()
 		for change, err := range c.Feed.Changes(t.Context(), follow) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if change.Read != nil && change.Read.Pattern == p {
 				reads += change.Read.Reads
 			}

@@ -11,6 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/password"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // member is a cluster that the node is in, or is not.
@@ -25,9 +26,7 @@ func (m member) IsAlone() bool { return m.alone }
 // with a warning. The clients' token alone may always change if operators have one.
 func TestReloadSecret(t *testing.T) {
 	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	reader := User{Name: "x", Hash: password.New("secret").String(), Roles: []string{"read"}}
 	for _, c := range []struct {
@@ -54,14 +53,10 @@ func TestReloadSecret(t *testing.T) {
 			o.Logger = logs.New(&log, false, slog.LevelInfo)
 			o = o.withDefaults()
 			secret, err := o.secret()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			s := &service{ServeOptions: o, secret: secret}
 			api, err := server.New(db, server.Options{Token: o.Token, OperatorToken: o.OperatorToken})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			err = s.setTokens(c.after, api, backend{cluster: member{alone: c.alone}})
 			if (err != nil) != c.fails || strings.Contains(log.String(), "start this node again") != c.warns {
 				t.Errorf("error %v, logged %q", err, log.String())

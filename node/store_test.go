@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -25,9 +26,7 @@ func mustOpen(t *testing.T, dir string, o Options) *Store {
 	t.Helper()
 	o.MinFreeBytes = -1
 	s, err := Open(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	return s
 }
@@ -56,9 +55,7 @@ func TestErrors(t *testing.T) {
 			t.Errorf("a binding of no variable: %v", err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	if _, err := s.Add(ctx, []triple.Triple{example}); !errors.Is(err, ErrClosed) {
 		t.Errorf("add after Close: %v", err)
 	}
@@ -82,16 +79,10 @@ func TestBackup(t *testing.T) {
 	if _, err := s.LoadReader(ctx, "a.nt", strings.NewReader(example.String()+"\n")); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Annotate(ctx, example, "urn:a", []byte("x")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Annotate(ctx, example, "urn:a", []byte("x")))
 	var archive bytes.Buffer
-	if err := s.Backup(ctx, &archive); err != nil {
-		t.Fatal(err)
-	}
-	if err := Restore(ctx, dir, &archive); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Backup(ctx, &archive))
+	require.NoError(t, Restore(ctx, dir, &archive))
 	restored := mustOpen(t, dir, Options{ReadOnly: true})
 	if _, err := restored.Add(ctx, []triple.Triple{example}); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("add to a read-only store: %v", err)
@@ -100,9 +91,7 @@ func TestBackup(t *testing.T) {
 		t.Errorf("update of a read-only store: %v", err)
 	}
 	sn, err := restored.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	if has, err := sn.Has(ctx, example); err != nil || !has {
 		t.Errorf("has %v, %v", has, err)

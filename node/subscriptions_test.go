@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/webhook"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -48,9 +49,7 @@ func TestServeSubscriptions(t *testing.T) {
 		t.Fatal(err)
 	}
 	c, err := client.New(url, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer c.Close()
 	// 2. Only allowed hosts.
 	var refused *client.Error
@@ -60,9 +59,7 @@ func TestServeSubscriptions(t *testing.T) {
 	// 3. A change arrives.
 	p := triple.NewIRI("http://ex/p")
 	s, err := c.Subscriptions.Put(t.Context(), "sub", client.SubscriptionOptions{Pattern: triple.Pattern{Predicate: p}, Kinds: []string{"add"}, URL: receiver.URL + "/hook"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := webhook.ParseSecret(s.Secret); err != nil {
 		t.Error(err)
 	}

@@ -12,6 +12,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -114,9 +115,7 @@ const testPartitions = 64
 
 func (b *backfills) placement(ring trie.Ring) *trie.Placement {
 	p, err := trie.NewPlacement(ring, trie.PlacementOptions{Partitions: testPartitions, VirtualNodes: 10, Load: 1.25 + b.Float64()*4})
-	if err != nil {
-		b.t.Fatal(err)
-	}
+	require.NoError(b.t, err)
 	return p
 }
 
@@ -137,9 +136,7 @@ func movedPlacement(t testing.TB, random *rand.Rand, from *trie.Placement, ring 
 		table = binary.AppendUvarint(table, uint64(at))
 	}
 	p, err := trie.ParsePlacement(binary.BigEndian.AppendUint64(table, xxhash.Sum64(table)))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -185,9 +182,7 @@ func (b *backfills) rows(self trie.MachineID, replica, left bool) (rows [][]byte
 		if v, _, ok := triple.CutAnnotation(key); ok {
 			version = v
 		}
-		if err := r.Resolve(version); err != nil {
-			b.t.Fatal(err)
-		}
+		require.NoError(b.t, r.Resolve(version))
 		if left || slices.Contains(r.Base(), Place{Machine: self, Order: triple.Order(key[0]), Extra: replica}) {
 			rows = append(rows, key)
 		}
@@ -215,9 +210,7 @@ func (b *backfills) read(f *Backfill, rows map[bool][][]byte) (met map[place]boo
 			if v, _, ok := triple.CutAnnotation(key); ok {
 				version = v
 			}
-			if err := r.Resolve(version); err != nil {
-				b.t.Fatal(err)
-			}
+			require.NoError(b.t, r.Resolve(version))
 			if span.Sparse {
 				seek = f.Skip(nil, key, r.Key(triple.OSP))
 			}
@@ -251,9 +244,7 @@ func TestBackfillReadsEnough(t *testing.T) {
 					if v, _, ok := triple.CutAnnotation(key); ok {
 						version = v
 					}
-					if err := r.Resolve(version); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, r.Resolve(version))
 					fills := r.Fills(Place{Machine: self, Order: triple.Order(key[0]), Extra: replica})
 					if len(fills) > 0 && !met[place{replica, string(key)}] {
 						t.Fatalf("view %d: machine %s does not read %q (replica %v), which fills %v", view, self, key, replica, fills)

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -18,9 +19,7 @@ type ids = []trie.MachineID
 func layoutAt(t *testing.T, ring ids, owners [4]trie.MachineID) Layout {
 	t.Helper()
 	p, err := trie.NewPlacement(ring, trie.PlacementOptions{Partitions: 64, VirtualNodes: 10, Load: 1.25})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tr := trie.New(1, 0)
 	for i, owner := range owners {
 		id := uint64(triple.Orders[i])
@@ -173,9 +172,7 @@ func TestJoint(t *testing.T) {
 				j.Target = layoutAt(t, test.ring, test.target)
 			}
 			r := j.Resolver()
-			if err := r.Resolve(keyIn(triple.POS, test.named)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, r.Resolve(keyIn(triple.POS, test.named)))
 			if got := r.Writes(); !slices.Equal(got, test.writes) {
 				t.Errorf("writes %v, want %v", got, test.writes)
 			}

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -49,9 +50,7 @@ func TestExtras(t *testing.T) {
 	for _, test := range tests {
 		t.Run(test.name, func(t *testing.T) {
 			p, err := trie.NewPlacement(test.ring, trie.PlacementOptions{Partitions: 16, VirtualNodes: 10, Load: 1.25})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			l := Layout{Placement: p, Copies: test.copies}
 			if got := l.Extras(test.owners[0], test.owners[1], test.owners[2]); !slices.Equal(got, test.want) {
 				t.Errorf("%d copies, extras of %v on %v: %v, want %v", test.copies, test.owners, test.ring, got, test.want)
@@ -74,9 +73,7 @@ func layoutOf(t *rapid.T, machines int) Layout {
 func layoutOn(t *rapid.T, machines []trie.MachineID) Layout {
 	const partitions = 96
 	placement, err := trie.NewPlacement(machines, trie.PlacementOptions{Partitions: partitions, VirtualNodes: 10, Load: 1.25})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tr := trie.New(1, 0)
 	random := rand.New(rand.NewPCG(rapid.Uint64().Draw(t, "seed of the segments"), 0))
 	for i := uint64(2); i < 40; i++ {
@@ -107,9 +104,7 @@ func TestPlacesKeepCopies(t *testing.T) {
 				continue
 			}
 			places, err := layout.Places(key)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if first == nil {
 				first = places
 			}

@@ -10,6 +10,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -185,9 +186,7 @@ func resolveAny(t *rapid.T, r *Resolver, tr triple.Triple) {
 		if len(key) == 0 {
 			continue
 		}
-		if err := r.Resolve(key); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Resolve(key))
 		clear(key)
 		return
 	}
@@ -305,9 +304,7 @@ func TestResolverAllocatesNothing(t *testing.T) {
 	r := (&Joint{Base: base, Target: target, Phase: Fill, Members: trie.Ring{2, 3}, BaseLive: trie.Ring{2, 3}}).Resolver()
 	key := keyIn(triple.OSP, true)
 	n := testing.AllocsPerRun(100, func() {
-		if err := r.Resolve(key); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Resolve(key))
 		r.Fills(Place{Machine: 2, Order: triple.POS})
 		r.OwedPlaces(2)
 		r.Writes()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/exec"
@@ -27,16 +28,12 @@ func TestColumnJoinMemory(t *testing.T) {
 		parts = append(parts, fmt.Sprintf("{ ?a%d <x:age> ?b%d . ?a%d <x:name> ?c%d }", i, i, i, i))
 	}
 	p, err := sparql.Prepare("SELECT * { "+strings.Join(parts, " UNION ")+" }", sparql.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var before, after runtime.MemStats
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	result, err := p.Run(t.Context(), src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	if held := int64(after.HeapAlloc) - int64(before.HeapAlloc); held > most {
@@ -44,9 +41,7 @@ func TestColumnJoinMemory(t *testing.T) {
 	}
 	n := 0
 	for _, err := range result.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n++
 	}
 	if n != 10*branches {
@@ -78,20 +73,14 @@ func TestColumnJoinLargeValues(t *testing.T) {
 	}
 	src := memsource.New(all)
 	set, err := columns.Build(t.Context(), src, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	key, _ := triple.AppendTerm(nil, text)
 	for _, stale := range []map[string]struct{}{nil, {string(key): {}}} {
 		result, err := sparql.Query(t.Context(), columns.With(src, columns.NewView(set, stale)), `SELECT ?text ?age { ?s <x:text> ?text . ?s <x:age> ?age }`, sparql.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n := 0
 		for row, err := range result.Rows() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			join := result.Plan().Inputs[0]
 			read := int(join.Rows)
 			if len(join.Inputs) > 0 {
@@ -134,9 +123,7 @@ func TestColumnJoinDeletedRow(t *testing.T) {
 		{Subject: a, Predicate: p, Object: long("a")}, {Subject: b, Predicate: p, Object: long("b")},
 	}
 	set, err := columns.Build(t.Context(), memsource.New(before), 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	src := columns.With(memsource.New(before[:3]), columns.NewView(set, nil).WithMovingRows())
 	for text, want := range map[string]int{
 		`SELECT ?x ?y { ?x <x:q> ?x2 . ?x <x:p> ?y }`:            1,
@@ -214,9 +201,7 @@ func TestOffsetOfEverything(t *testing.T) {
 	for offset := 990; offset < 4010; offset += 1 + random.IntN(60) {
 		query := fmt.Sprintf("SELECT ?s ?p ?o { ?s ?p ?o } OFFSET %d LIMIT 9", offset)
 		want, _, err := sparqltest.Answer(t.Context(), rows, query, sparql.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, plan, err := sparqltest.Answer(t.Context(), src, query, sparql.Options{})
 		if err != nil || !slices.Equal(got, want) {
 			t.Fatalf("offset %d: %v, want %v, %v", offset, got, want, err)
@@ -263,9 +248,7 @@ func TestOffsetInOrder(t *testing.T) {
 			for offset := 980; offset < 3050; offset += 1 + random.IntN(1200) {
 				query := fmt.Sprintf("SELECT ?s ?o { ?s <x:p> ?o } ORDER BY %s OFFSET %d LIMIT 9", order, offset)
 				want, _, err := sparqltest.Answer(t.Context(), rows, query, sparql.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				got, plan, err := sparqltest.Answer(t.Context(), src, query, sparql.Options{})
 				if err != nil || !slices.Equal(got, want) {
 					t.Fatalf("%s of %d kinds:\n%v, want\n%v, %v\n%s", query, kinds, got, want, err, plan.Text(true))

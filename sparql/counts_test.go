@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
@@ -93,15 +94,11 @@ func TestCountsAlike(t *testing.T) {
 		// 1. Count the rows, and those that bind each variable.
 		text := "SELECT " + strings.Join(countVars, " ") + " { " + body + " }"
 		result, err := sparql.Query(t.Context(), rows, text, sparql.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var lines []string
 		counts := make([]int, 1+len(countVars))
 		for row, err := range result.Rows() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			lines = append(lines, fmt.Sprint(row))
 			counts[0]++
 			for i, term := range row {
@@ -136,9 +133,7 @@ func TestCountsAlike(t *testing.T) {
 		}
 		text = fmt.Sprintf("SELECT %s (COUNT(*) AS ?n) (COUNT(%s) AS ?m) { %s } GROUP BY %s", key, rapid.SampledFrom(countVars).Draw(t, "counted"), body, by)
 		want, _, err := sparqltest.Answer(t.Context(), rows, text, sparql.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, plan, err = sparqltest.Answer(t.Context(), columns, text, sparql.Options{})
 		if err != nil || len(got) != len(want) || !within(got, want) {
 			t.Fatalf("%s\ngot  %v, %v\nwant %v\n%s", text, got, err, want, plan.Text(true))

@@ -11,6 +11,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/plan/order"
@@ -98,17 +99,13 @@ func TestLinkTop(t *testing.T) {
 	} {
 		web.MostTop = 0
 		limited, plan, err := sparqltest.Answer(t.Context(), src, linksPrefix+c.query, options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if web.MostTop > c.most || len(limited) != 3 || !strings.Contains(limited[0], c.first) {
 			t.Errorf("%s: %d of the best pages read, %v\n%s", c.query, web.MostTop, limited, plan.Text(true))
 		}
 		// All rows in the same order.
 		all, _, err := sparqltest.Answer(t.Context(), src, linksPrefix+c.query[:strings.Index(c.query, " LIMIT")], options)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		offset := 0
 		if strings.Contains(c.query, "OFFSET") {
 			offset = 100
@@ -212,9 +209,7 @@ func TestLinksCancelled(t *testing.T) {
 		`SELECT * { ?p links:pagerank ?s }`,
 	} {
 		web.Calls = 0
-		if err := drain(t.Context(), src, linksPrefix+query, options); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, drain(t.Context(), src, linksPrefix+query, options))
 		for call := range web.Calls {
 			ctx, cancel := context.WithCancel(t.Context())
 			web.Calls = 0

@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/explain"
@@ -35,9 +36,7 @@ func TestDistinctMemory(t *testing.T) {
 		`SELECT (COUNT(*) AS ?c) ("" AS ?d) { SELECT DISTINCT ?n { ?s <x:name> ?n . ?s ?p ?n } }`:      "2500 ",
 	} {
 		result, err := sparql.Query(context.Background(), src, query, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for row, err := range result.Rows() {
 			if err != nil || row[0].Value()+" "+row[1].Value() != want {
 				t.Errorf("%s: %v, %v; want %s", query, row, err, want)
@@ -103,9 +102,7 @@ func TestMemoryFreed(t *testing.T) {
 	for _, test := range sparqltest.Spilling {
 		for _, memory := range []int64{0, 40 << 10} {
 			result, err := sparql.Query(context.Background(), src, test.Query, sparql.Options{Options: exec.Options{Memory: memory, Spill: &sparqltest.Files{}}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for range result.Rows() {
 			}
 			if held := result.Held(); held != 0 {
@@ -121,14 +118,10 @@ func TestLargeValues(t *testing.T) {
 	query := `SELECT ?b { { SELECT (GROUP_CONCAT(?n) AS ?all) { ?a <x:name> ?n . ?c <x:age> ?x FILTER(?x < 50) } }
 	  ?d <x:age> ?y BIND(CONCAT(?all, ?all, STR(?d)) AS ?b) }`
 	result, err := sparql.Query(context.Background(), src, query, sparql.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n, first := 0, 0
 	for row, err := range result.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n++; n == 1 {
 			first = len(row[0].Value()) * int(extended(result.Plan()))
 		}
@@ -289,9 +282,7 @@ func TestBranchesForget(t *testing.T) {
 	}
 	text := "SELECT ?v0 { {}" + strings.Repeat(" UNION { "+doubles+" FILTER(STRLEN(?v14) > 5) }", 200) + " }"
 	result, err := sparql.Query(t.Context(), sparqltest.People(1), text, sparql.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer result.Close()
 	next, stop := iter.Pull2(result.Rows())
 	defer stop()

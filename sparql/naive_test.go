@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/algebra"
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -423,9 +424,7 @@ func checkNaive(t *rapid.T, text string) {
 	if err != nil && strings.Contains(err.Error(), "in scope already") {
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tree := algebra.Translate(q)
 	web := sparqltest.NewWeb(4, func(from, to int) bool { return rapid.Bool().Draw(t, "link") })
 	options := sparql.Options{}
@@ -494,9 +493,7 @@ func someColumns(t *rapid.T, src sparql.Source, graph []triple.Triple) sparql.So
 		built = nil
 	}
 	set, err := columns.BuildSome(context.Background(), src, 1<<30, built)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return columns.With(src, columns.NewView(set, stale))
 }
 

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
@@ -104,14 +105,10 @@ func TestTopAgrees(t *testing.T) {
 func texts(t *testing.T, src sparql.Source, query string) []string {
 	t.Helper()
 	result, err := sparql.Query(context.Background(), src, query, sparql.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out []string
 	for row, err := range result.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		out = append(out, fmt.Sprint(row))
 	}
 	return out
@@ -133,13 +130,9 @@ project ?x ?a  (about 3 rows)
     index scan pos ?x <x:knows> <x:p00008>  (about 1 rows)`,
 	} {
 		p, err := sparql.Prepare(query, sparql.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		plan, err := p.Explain(context.Background(), src)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := "\n" + strings.TrimSuffix(plan.String(), "\n"); got != want {
 			t.Errorf("%s: got%s\nwant%s", query, got, want)
 		}
@@ -321,9 +314,7 @@ func TestShadowedNames(t *testing.T) {
 			}
 			rows := [][]string{}
 			for row, err := range result.Rows() {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				var cells []string
 				for _, term := range row {
 					if cells = append(cells, term.Value()); term.Kind() == triple.IRI {

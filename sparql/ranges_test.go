@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
@@ -57,14 +58,10 @@ func TestManyRanges(t *testing.T) {
 			{`SELECT ?s ?x { VALUES ?n { 1 2 } ?s <x:p> ?x ` + in + ` }`, 2 * (37*1500 + 40_000)},
 		} {
 			result, err := sparql.Query(t.Context(), src, test.query, sparql.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n, last := 0, ""
 			for row, err := range result.Rows() {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				n++
 				text := row[1].Value()
 				if up, down := strings.Contains(test.query, "ORDER BY ?x"), strings.Contains(test.query, "DESC"); last != "" && (up && text < last || down && text > last) {
@@ -109,14 +106,10 @@ func TestManyRangesOfRows(t *testing.T) {
 	query := "SELECT ?s ?p ?o { ?p <x:kind> <x:k1> . ?s ?p ?o FILTER(?o IN (" + strings.Join(list, ", ") + ")) } ORDER BY ?p ?o"
 	rows := func(src sparql.Source, query string) (rows []string, plan string) {
 		result, err := sparql.Query(t.Context(), src, query, sparql.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer result.Close()
 		for row, err := range result.Rows() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			rows = append(rows, fmt.Sprint(row))
 		}
 		return rows, result.Plan().String()
@@ -164,14 +157,10 @@ func TestLiteralIndex(t *testing.T) {
 		} {
 			index := &someLiterals{find: test.find}
 			result, err := sparql.Query(t.Context(), src, query, sparql.Options{Options: exec.Options{Literals: index}})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n := 0
 			for _, err := range result.Rows() {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				n++
 			}
 			plan := result.Plan().String()

@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
@@ -178,14 +179,10 @@ func TestTripleTermTemplates(t *testing.T) {
 		{`DESCRIBE :r7`, `<x:r7> <` + triple.RDFReifies + `> <<( _:b <x:q> _:c )>> . _:b <x:q> _:c .`},
 	} {
 		result, err := sparql.Query(context.Background(), src, tripleTermPrologue+test.query, sparql.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var lines []string
 		for tr, err := range result.Triples() {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			lines = append(lines, tr.String())
 		}
 		slices.Sort(lines)
@@ -267,14 +264,10 @@ func TestTripleTermsOfObject(t *testing.T) {
 			{`?r rdf:reifies <<( ?x ?p :o2000 )>>`, ""},
 		} {
 			result, err := sparql.Query(context.Background(), src, tripleTermPrologue+"SELECT ?x {"+test.where+"}", sparql.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var values []string
 			for row, err := range result.Rows() {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				values = append(values, row[0].Value())
 			}
 			slices.Sort(values)

@@ -5,6 +5,8 @@ package trie
 import (
 	"math/rand/v2"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // Machines come and go one by one and several at a time. Only necessary partitions may move, and
@@ -19,17 +21,13 @@ func TestAdapt(t *testing.T) {
 	}
 	now := ids[:1]
 	p, err := NewPlacement(now, PlacementOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 30 {
 		next := NewRing(ids...)
 		r.Shuffle(len(next), func(i, j int) { next[i], next[j] = next[j], next[i] })
 		next = next[:1+r.IntN(len(next))]
 		q, err := p.Adapt(next, PlacementOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkAdapted(t, p, q, NewRing(next...))
 		p = q
 	}
@@ -96,13 +94,9 @@ func equalRings(a, b Ring) bool {
 func TestAdaptGrows(t *testing.T) {
 	ids := []MachineID{11, 22, 33, 44, 55, 66}
 	five, err := NewPlacement(ids[:5], PlacementOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	six, err := five.Adapt(ids, PlacementOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	moved := 0
 	for i := range uint32(five.Partitions()) {
 		if from, to := five.PartitionOwner(i), six.PartitionOwner(i); from != to {

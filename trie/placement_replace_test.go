@@ -7,6 +7,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestReplace(t *testing.T) {
@@ -76,9 +78,7 @@ func TestReplaceIsCanonical(t *testing.T) {
 			ring = append(ring, MachineID(id))
 		}
 		p, err := NewPlacement(ring, PlacementOptions{Partitions: 40, VirtualNodes: 5, Load: 1.5})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		by, back := map[MachineID]MachineID{}, map[MachineID]MachineID{}
 		for i, id := range ids[old:] {
 			if i < old {
@@ -86,9 +86,7 @@ func TestReplaceIsCanonical(t *testing.T) {
 			}
 		}
 		q, err := p.Replace(by)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkReplaced(t, p, q, by)
 		b, _ := q.AppendBinary(nil)
 		if _, err := ParsePlacement(b); err != nil {

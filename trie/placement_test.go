@@ -12,14 +12,14 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func place(tb testing.TB, ids []MachineID, o PlacementOptions) *Placement {
 	tb.Helper()
 	p, err := NewPlacement(ids, o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return p
 }
 
@@ -35,9 +35,7 @@ func loads(p *Placement) map[MachineID]int {
 func TestPlacementEqual(t *testing.T) {
 	of := func(ids ...MachineID) *Placement {
 		p, err := NewPlacement(ids, PlacementOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return p
 	}
 	p := of(1, 2, 3)
@@ -54,9 +52,7 @@ func TestPlacementEqual(t *testing.T) {
 func TestPlacementOnOneMachine(t *testing.T) {
 	p := place(t, machines(1), PlacementOptions{})
 	tr := splitAt(t, "b", "d")
-	if err := p.CheckTrie(tr); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.CheckTrie(tr))
 	for s := range tr.All() {
 		if got, want := p.Owner(s), machines(1)[0]; got != want {
 			t.Errorf("the owner of %s is %s, want %s", s, got, want)
@@ -143,9 +139,7 @@ func TestPlacementHasRoom(t *testing.T) {
 			Load:         rapid.Float64Range(1, 2).Draw(t, "load"),
 		}
 		p, err := NewPlacement(ids, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		limit := int(math.Ceil(float64(o.Partitions) / float64(len(ids)) * o.Load))
 		for id, n := range loads(p) {
 			if !slices.Contains(ids, id) || n > limit {
@@ -154,16 +148,12 @@ func TestPlacementHasRoom(t *testing.T) {
 		}
 		data, _ := p.AppendBinary(nil)
 		shuffled, err := NewPlacement(rapid.Permutation(ids).Draw(t, "shuffled"), o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if other, _ := shuffled.AppendBinary(nil); !bytes.Equal(other, data) {
 			t.Fatal("the order of the machines matters")
 		}
 		parsed, err := ParsePlacement(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if again, _ := parsed.AppendBinary(nil); !bytes.Equal(again, data) {
 			t.Fatalf("encoded again: %x, was %x", again, data)
 		}
@@ -210,9 +200,7 @@ func TestGoldenPlacement(t *testing.T) {
 		t.Errorf("got  %x, %v\nwant %x", got, err, want)
 	}
 	got, err := ParsePlacement(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !slices.Equal(got.Machines(), p.Machines()) || got.Partitions() != 16 {
 		t.Errorf("%d partitions on %v", got.Partitions(), got.Machines())
 	}

@@ -9,6 +9,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // anyKey draws keys which are often equal to, prefixes of, and next to each other, because a
@@ -48,9 +50,7 @@ func (w *walk) split(t *rapid.T) {
 		}
 		t.Skip("at a bound")
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	left, right := s, s
 	left.Hi, right.Lo, right.ID = at, at, w.next
 	w.model = slices.Replace(slices.Clone(w.model), i, i+1, left, right)
@@ -70,9 +70,7 @@ func (w *walk) merge(t *rapid.T) {
 		}
 		return
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	left.Hi = right.Hi
 	w.model = slices.Replace(slices.Clone(w.model), i, i+2, left)
 	w.trie = got
@@ -82,9 +80,7 @@ func (w *walk) assign(t *rapid.T) {
 	i := w.pick(t, "segment")
 	partition := rapid.Uint32Range(0, 1).Draw(t, "partition")
 	got, err := w.trie.Assign(w.model[i].ID, partition)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.model = slices.Clone(w.model)
 	w.model[i].Partition = partition
 	w.trie = got
@@ -119,13 +115,9 @@ func (w *walk) ranges(t *rapid.T) {
 // encode goes on with the parsed trie, because built and updated tries must be tested alike.
 func (w *walk) encode(t *rapid.T) {
 	data, err := w.trie.AppendBinary([]byte("head"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := Parse(data[4:])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if again, _ := got.AppendBinary([]byte("head")); !bytes.Equal(again, data) {
 		t.Fatalf("encoded again: %x, was %x", again, data)
 	}
@@ -140,9 +132,7 @@ func (w *walk) keep(*rapid.T) {
 
 func (w *walk) check(t *rapid.T) {
 	for _, v := range append(slices.Clip(w.old), version{w.trie, w.model}) {
-		if err := v.trie.Check(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, v.trie.Check())
 		if !sameSegments(v.trie, v.model) {
 			t.Fatalf("the trie is %s, want %s", show(v.trie), v.model)
 		}

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // readHex reads a golden file: hexadecimal digits, white space, and comments from # to the end of
@@ -17,18 +19,14 @@ import (
 func readHex(tb testing.TB, name string) []byte {
 	tb.Helper()
 	text, err := os.ReadFile("testdata/" + name)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	var digits strings.Builder
 	for line := range strings.Lines(string(text)) {
 		line, _, _ = strings.Cut(line, "#")
 		digits.WriteString(strings.Join(strings.Fields(line), ""))
 	}
 	data, err := hex.DecodeString(digits.String())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return data
 }
 
@@ -59,9 +57,7 @@ func TestGoldenTrie(t *testing.T) {
 		t.Errorf("got  %x, %v\nwant %x", got, err, want)
 	}
 	got, err := Parse(want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	check(t, got)
 	if !sameSegments(got, slices.Collect(tr.All())) {
 		t.Errorf("got %s, want %s", show(got), show(tr))

@@ -9,6 +9,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // splitAt returns the trie of segments 1, 2, ... with the bounds "", keys[0], ...
@@ -27,9 +29,7 @@ func splitAt(tb testing.TB, keys ...string) *Trie {
 
 func check(tb testing.TB, t *Trie) {
 	tb.Helper()
-	if err := t.Check(); err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, t.Check())
 }
 
 func show(t *Trie) string {
@@ -116,9 +116,7 @@ func TestSplit(t *testing.T) {
 	tr := splitAt(t, "b", "d")
 	at := []byte("c")
 	got, err := tr.Split(2, at, 9)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at[0] = 'z' // the trie has its own copy
 	check(t, got)
 	if got, want := show(got), `1@7["", "b") 2@7["b", "c") 9@7["c", "d") 3@7["d", end)`; got != want {
@@ -179,9 +177,7 @@ func TestSplitLimitsTheTotal(t *testing.T) {
 func TestMerge(t *testing.T) {
 	tr := splitAt(t, "b", "d")
 	got, err := tr.Merge(1, 2)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	check(t, got)
 	if got, want := show(got), `1@7["", "d") 3@7["d", end)`; got != want {
 		t.Errorf("got %s, want %s", got, want)
@@ -200,9 +196,7 @@ func TestMerge(t *testing.T) {
 
 func TestMergeErrors(t *testing.T) {
 	tr, err := splitAt(t, "b", "d").Assign(3, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	check(t, tr)
 	for _, c := range []struct {
 		left, right uint64
@@ -222,9 +216,7 @@ func TestMergeErrors(t *testing.T) {
 func TestAssign(t *testing.T) {
 	tr := splitAt(t, "b", "d")
 	got, err := tr.Assign(2, 8)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	check(t, got)
 	if got, want := show(got), `1@7["", "b") 2@8["b", "d") 3@7["d", end)`; got != want {
 		t.Errorf("got %s, want %s", got, want)

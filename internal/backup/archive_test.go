@@ -23,6 +23,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -90,9 +91,7 @@ func change(kind feed.Kind, n int, sequence uint64) feed.Change {
 func newScripted(t *testing.T) scripted {
 	t.Helper()
 	s, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { s.Close() })
 	var all []triple.Triple
 	for n := range 6 {
@@ -101,9 +100,7 @@ func newScripted(t *testing.T) scripted {
 	if _, err := store.Add(t.Context(), s, all); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Annotate(t.Context(), s, sample(1), "app", []byte{0, 0xff}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Annotate(t.Context(), s, sample(1), "app", []byte{0, 0xff}))
 	f := scripted{Store: s}
 	time0 := time.UnixMilli(1_800_000_000_123)
 	for i, kinds := range [][]feed.Kind{{feed.Add, feed.Annotate}, {feed.Load}, {feed.Delete}, {feed.Clear}} {
@@ -123,9 +120,7 @@ func makeChain(t *testing.T) (full, first, second []byte) {
 	all := s.batches
 	archive := func(take func(io.Writer) error) []byte {
 		var b bytes.Buffer
-		if err := take(&b); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, take(&b))
 		return b.Bytes()
 	}
 	s.batches = all[:1]
@@ -148,22 +143,16 @@ func archives(chain ...[]byte) (all []Archive) {
 func entries(t *testing.T, archive []byte) (names []string, contents [][]byte) {
 	t.Helper()
 	z, err := zstd.NewReader(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer z.Close()
 	for in := tar.NewReader(bytes.NewReader(archive)); ; {
 		e, err := in.Next()
 		if err == io.EOF {
 			return names, contents
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		data, err := io.ReadAll(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if strings.Contains(e.Name, "/") {
 			if data, err = z.DecodeAll(data, nil); err != nil {
 				t.Fatal(err)
@@ -191,9 +180,7 @@ func TestGolden(t *testing.T) {
 	stored := filepath.Join("testdata", "full.tar")
 	goldenfile.Rewrite(t, stored, string(full))
 	data, err := os.ReadFile(stored)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	counts, err := Restore(t.Context(), filepath.Join(t.TempDir(), "d"), archives(data), Options{})
 	if want := (Counts{Triples: 6, Annotations: 1, Changes: 2}); err != nil || counts != want {
 		t.Errorf("%+v, %v", counts, err)
@@ -210,9 +197,7 @@ func TestScript(t *testing.T) {
 			continue
 		}
 		s, err := store.Open(dir, store.Options{MinFreeBytes: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for n := range 12 {
 			if r, err := s.Snapshot(); err != nil {
@@ -236,16 +221,12 @@ func pack(t *testing.T, names []string, contents [][]byte) []byte {
 	var b bytes.Buffer
 	w := tar.NewWriter(&b)
 	for i, name := range names {
-		if err := w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(contents[i])), Mode: 0o644}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.WriteHeader(&tar.Header{Typeflag: tar.TypeReg, Name: name, Size: int64(len(contents[i])), Mode: 0o644}))
 		if _, err := w.Write(contents[i]); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 	return b.Bytes()
 }
 
@@ -256,9 +237,7 @@ func rawEntries(t *testing.T, archive []byte) (names []string, contents [][]byte
 		if err == io.EOF {
 			return names, contents
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		data, _ := io.ReadAll(in)
 		names, contents = append(names, e.Name), append(contents, data)
 	}
@@ -330,9 +309,7 @@ func otherIncrement(t *testing.T) []byte {
 	}
 	from := at(1)
 	from.Source = 8
-	if err := Increment(t.Context(), s, from, "test", &b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Increment(t.Context(), s, from, "test", &b))
 	return b.Bytes()
 }
 
@@ -376,16 +353,12 @@ func TestIncrementSize(t *testing.T) {
 	}
 	size := func(changed []triple.Triple) int {
 		since, err := s.Feed().Position(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := store.Add(t.Context(), s, changed); err != nil {
 			t.Fatal(err)
 		}
 		var b bytes.Buffer
-		if err := Increment(t.Context(), s, since, "test", &b); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Increment(t.Context(), s, since, "test", &b))
 		return b.Len()
 	}
 	large, small := size(all[200:]), size(all[:200])
@@ -396,9 +369,7 @@ func TestIncrementSize(t *testing.T) {
 
 func FuzzArchive(f *testing.F) {
 	data, err := os.ReadFile(filepath.Join("testdata", "full.tar"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add(data)
 	f.Add(data[:700])
 	f.Fuzz(func(t *testing.T, data []byte) { _, _ = Read(bytes.NewReader(data)) })
@@ -409,13 +380,9 @@ func FuzzChunk(f *testing.F) {
 	w := &writer{kind: kindChanges}
 	for _, kind := range feed.Kinds[:3] {
 		c.Kind, c.Annotation = kind, &feed.Annotation{ApplicationID: "a", Data: []byte("x")}
-		if err := w.change(&c, time.UnixMilli(1), feed.Position{}); err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, w.change(&c, time.UnixMilli(1), feed.Position{}))
 	}
-	if err := w.endPiece(); err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, w.endPiece())
 	f.Add(w.chunk)
 	f.Fuzz(func(t *testing.T, chunk []byte) {
 		_ = eachChange(chunk, func(c *feed.Change, _ moment) error {
@@ -432,27 +399,17 @@ func FuzzRows(f *testing.F) {
 	key, _ := triple.AppendKey(nil, triple.SPO, one)
 	w := &writer{kind: kindRows}
 	notes := []triple.ApplicationData{{ApplicationID: "a", Data: []byte("x")}}
-	if err := w.triple(kindRows, key, triple.AppendValue(nil, triple.Stamp{}, one), notes); err != nil {
-		f.Fatal(err)
-	}
-	if err := w.endPiece(); err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, w.triple(kindRows, key, triple.AppendValue(nil, triple.Stamp{}, one), notes))
+	require.NoError(f, w.endPiece())
 	f.Add(w.chunk)
 	f.Fuzz(func(t *testing.T, chunk []byte) {
 		var archive bytes.Buffer
 		w, err := newWriter(&archive, header{Format: format})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w.kind, w.chunk = kindRows, chunk
-		if err := w.end(trailer{Position: feed.Position{Source: 1}.String()}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.end(trailer{Position: feed.Position{Source: 1}.String()}))
 		r, _, _, err := openArchive(&archive)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer r.close()
 		if r.kind != kindRows {
 			return // an empty chunk is not written

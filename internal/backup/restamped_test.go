@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -36,9 +37,7 @@ func clusterAt(sequence uint64) feed.Position {
 // another stamp, so the archive does not have it as a row of the load.
 func TestRestampedRow(t *testing.T) {
 	empty, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer empty.Close()
 	s := scripted{Store: empty}
 	for i, kinds := range [][]feed.Kind{{feed.Load}, {feed.Annotate}, {feed.Add}} {
@@ -49,9 +48,7 @@ func TestRestampedRow(t *testing.T) {
 		s.batches = append(s.batches, b)
 	}
 	var archive bytes.Buffer
-	if err := Full(t.Context(), s, "test", &archive); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Full(t.Context(), s, "test", &archive))
 	// 1. At the end the triple has its annotation.
 	restored := restoreTo(t, Until{}, archive.Bytes())
 	if got := restored[string(triple.AppendNQuad(nil, sample(1)))]; got != "data" {
@@ -59,16 +56,12 @@ func TestRestampedRow(t *testing.T) {
 	}
 	// 2. It has it, too, if what came before the add was applied already.
 	target, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer target.Close()
 	p := pending{to: target, loaded: true}
 	for _, kind := range []feed.Kind{feed.Annotate, feed.Add} {
 		c := clusterChange(kind, 1, 2)
-		if err := errors.Join(p.add(t.Context(), &c), p.flush(t.Context())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(p.add(t.Context(), &c), p.flush(t.Context())))
 	}
 	if got := annotated(t, target); got[string(triple.AppendNQuad(nil, sample(1)))] != "data" {
 		t.Errorf("applied one by one: %q", got)
@@ -78,16 +71,12 @@ func TestRestampedRow(t *testing.T) {
 // A delete between the annotation and an add ends the annotation.
 func TestEarlyAnnotationEnds(t *testing.T) {
 	target, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer target.Close()
 	p := pending{to: target, loaded: true}
 	for _, kind := range []feed.Kind{feed.Annotate, feed.Delete, feed.Add} {
 		c := clusterChange(kind, 1, 2)
-		if err := errors.Join(p.add(t.Context(), &c), p.flush(t.Context())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(p.add(t.Context(), &c), p.flush(t.Context())))
 	}
 	if got := annotated(t, target)[string(triple.AppendNQuad(nil, sample(1)))]; got != "" {
 		t.Errorf("the annotation is %q", got)
@@ -97,9 +86,7 @@ func TestEarlyAnnotationEnds(t *testing.T) {
 // A lone store that clears a graph behind a load ends the annotations of its triples, too.
 func TestClearEndsEarlyAnnotations(t *testing.T) {
 	empty, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer empty.Close()
 	s := scripted{Store: empty}
 	for i, kind := range []feed.Kind{feed.Load, feed.Annotate, feed.Clear, feed.Add} { // of sample 1, in the cleared graph
@@ -107,9 +94,7 @@ func TestClearEndsEarlyAnnotations(t *testing.T) {
 			Changes: []feed.Change{change(kind, 1, uint64(i+1))}})
 	}
 	var archive bytes.Buffer
-	if err := Full(t.Context(), s, "test", &archive); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Full(t.Context(), s, "test", &archive))
 	if got, ok := restoreTo(t, Until{}, archive.Bytes())[string(triple.AppendNQuad(nil, sample(1)))]; !ok || got != "" {
 		t.Errorf("there: %t, with the annotation %q", ok, got)
 	}
@@ -118,16 +103,12 @@ func TestClearEndsEarlyAnnotations(t *testing.T) {
 // Annotations that wait are counted once, however often changes of their triple come.
 func TestEarlyBytes(t *testing.T) {
 	target, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer target.Close()
 	p := pending{to: target, loaded: true}
 	c := clusterChange(feed.Annotate, 1, 2)
 	for range 3 {
-		if err := errors.Join(p.add(t.Context(), &c), p.flush(t.Context())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(p.add(t.Context(), &c), p.flush(t.Context())))
 		if want := earlySize(string(c.Key), c.Annotation); p.earlyBytes != want {
 			t.Errorf("%d bytes, not %d", p.earlyBytes, want)
 		}
@@ -146,13 +127,9 @@ func TestUntilBehindClusterLoad(t *testing.T) {
 	whole := s.batches
 	var full, increment bytes.Buffer
 	s.batches = whole[:1]
-	if err := Full(t.Context(), s, "test", &full); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Full(t.Context(), s, "test", &full))
 	s.batches = whole
-	if err := Increment(t.Context(), s, clusterAt(1), "test", &increment); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Increment(t.Context(), s, clusterAt(1), "test", &increment))
 	_, err := Restore(t.Context(), filepath.Join(t.TempDir(), "r"), archives(full.Bytes(), increment.Bytes()), Options{Until: Until{Position: clusterAt(3)}})
 	if !errors.Is(err, ErrUntil) {
 		t.Errorf("a point behind the load: %v", err)
@@ -168,9 +145,7 @@ func restoreTo(t *testing.T, until Until, chain ...[]byte) map[string]string {
 		t.Fatal(err)
 	}
 	s, err := store.Open(dir, store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	return annotated(t, s)
 }
@@ -178,19 +153,13 @@ func restoreTo(t *testing.T, until Until, chain ...[]byte) map[string]string {
 func annotated(t *testing.T, s *store.Store) map[string]string {
 	t.Helper()
 	r, err := s.Reader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	all := map[string]string{}
 	for row, err := range r.Range(context.Background(), triple.Bounds{Order: triple.SPO}, store.ReadOptions{Annotations: true}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		of, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		line := string(triple.AppendNQuad(nil, of))
 		all[line] = ""
 		for _, a := range row.Annotations {

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -50,43 +51,35 @@ func (w *watched) Write(ctx context.Context, c store.Change) (store.Result, erro
 func TestSystemGraphLast(t *testing.T) {
 	// 1. A store with functions old, that is deleted, and new, and triples of users.
 	s, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	system := func(name string) triple.Triple {
 		return triple.Triple{Subject: triple.NewIRI("urn:trefoil:" + name), Predicate: triple.NewIRI("urn:trefoil:p"), Object: triple.NewString("o"), Graph: systemgraph.Graph}
 	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	add := func(triples ...triple.Triple) {
 		t.Helper()
 		_, err := store.Add(t.Context(), s, triples)
-		must(err)
+		require.NoError(t, err)
 	}
 	var full, increment bytes.Buffer
 	add(system("old"), sample(0), sample(1))
-	must(store.Annotate(t.Context(), s, system("old"), systemgraph.State, []byte("1")))
-	must(Full(t.Context(), s, "test", &full))
+	require.NoError(t, store.Annotate(t.Context(), s, system("old"), systemgraph.State, []byte("1")))
+	require.NoError(t, Full(t.Context(), s, "test", &full))
 	end, err := s.Feed().Position(t.Context())
-	must(err)
+	require.NoError(t, err)
 	_, err = store.Delete(t.Context(), s, []triple.Triple{system("old")})
-	must(err)
+	require.NoError(t, err)
 	add(system("new"))
-	must(store.Annotate(t.Context(), s, system("new"), systemgraph.State, []byte("2")))
+	require.NoError(t, store.Annotate(t.Context(), s, system("new"), systemgraph.State, []byte("2")))
 	add(sample(2), sample(3))
-	must(Increment(t.Context(), s, end, "test", &increment))
+	require.NoError(t, Increment(t.Context(), s, end, "test", &increment))
 	// 2. Restore it into a store that runs.
 	to, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	must(err)
+	require.NoError(t, err)
 	defer to.Close()
 	target := &watched{Store: to}
 	counts, err := RestoreInto(t.Context(), target, bytes.NewReader(slices.Concat(full.Bytes(), increment.Bytes())), Options{})
-	must(err)
+	require.NoError(t, err)
 	if want := (Counts{Triples: 3, Annotations: 1, Changes: 5}); counts != want {
 		t.Errorf("%+v, want %+v", counts, want)
 	}
@@ -95,7 +88,7 @@ func TestSystemGraphLast(t *testing.T) {
 	}
 	// 3. It has the state at the end.
 	r, err := to.Snapshot()
-	must(err)
+	require.NoError(t, err)
 	defer r.Close()
 	for _, want := range []struct {
 		triple.Triple
@@ -106,7 +99,7 @@ func TestSystemGraphLast(t *testing.T) {
 		}
 	}
 	for a, err := range r.Annotations(t.Context(), system("new")) {
-		must(err)
+		require.NoError(t, err)
 		if a.ApplicationID != systemgraph.State || string(a.Data) != "2" {
 			t.Errorf("annotation %+v", a)
 		}

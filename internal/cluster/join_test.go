@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // A machine with too many bytes of unknown fields does not join, because all members would
@@ -28,9 +29,7 @@ func TestJoinBounds(t *testing.T) {
 	pair(t, -1, func(t *testing.T, nodes []*Node) {
 		n := nodes[0]
 		body, err := json.Marshal(joining{Cluster: n.cfg.Name, Member: view.Member{ID: 7, Incarnation: 1, Address: "nobody:1", State: view.Up, Minor: protocol.Minor}, Lease: n.cfg.Lease})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text := strings.Replace(string(body), `"state":`, `"zone":"`+strings.Repeat("z", 5000)+`","state":`, 1)
 		_, err = n.handleJoin(t.Context(), peer.Header{}, []byte(text))
 		if r := (*peer.Refusal)(nil); !errors.As(err, &r) || r.Code != peer.CodeStranger || !strings.Contains(r.Message, "4096 are allowed") {
@@ -38,9 +37,7 @@ func TestJoinBounds(t *testing.T) {
 		}
 		r := nodes[1].reporter.makeReport()
 		r.Self = new(view.Member)
-		if err := json.Unmarshal([]byte(`{"id":"0000000000000007","zone":"`+strings.Repeat("z", 5000)+`","state":"up"}`), r.Self); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(`{"id":"0000000000000007","zone":"`+strings.Repeat("z", 5000)+`","state":"up"}`), r.Self))
 		for _, to := range nodes {
 			if to.agreement().IsLeader() {
 				if _, err := to.leader().Receive(t.Context(), r); err == nil || !strings.Contains(err.Error(), "4096 are allowed") {
@@ -57,9 +54,7 @@ func TestJoinTimeouts(t *testing.T) {
 		n := nodes[0]
 		for _, lease := range []time.Duration{n.cfg.Lease / 2, n.cfg.Lease * 2} {
 			body, err := json.Marshal(joining{Cluster: n.cfg.Name, Member: view.Member{ID: 7, Incarnation: 1, Address: "nobody:1", Minor: protocol.Minor}, Lease: lease})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			_, err = n.handleJoin(t.Context(), peer.Header{}, body)
 			if r := (*peer.Refusal)(nil); !errors.As(err, &r) || r.Code != peer.CodeStranger || !strings.Contains(r.Message, "--failure-timeout") {
 				t.Errorf("leases of %s: %v", lease, err)
@@ -106,18 +101,12 @@ func TestJoinWhileStarting(t *testing.T) {
 		}
 		// 1. Two machines are a cluster.
 		first, cfg, err := start("10.0.0.1")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		second, _, err := start("10.0.0.2", first.Address())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer second.Close()
 		before, _ := cfg.Store.Identity()
-		if err := first.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, first.Close())
 		// 2. The first one starts again, slowly, while a third one joins at its address.
 		joined := make(chan *Node, 1)
 		go func() {

@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // pair runs f with two nodes of one cluster, in virtual time, which are looked after
@@ -31,21 +32,15 @@ func pairOf(t *testing.T, every time.Duration, journal replica.Options, f func(t
 		for i := range 2 {
 			fs := vfs.NewMem()
 			s, err := replica.Open("data", store.Options{FS: fs, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1}, journal)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			address := fmt.Sprintf("10.0.0.%d", i+1)
 			cfg := Config{Store: s, Listen: address + ":7000", Network: net.Host(address), FS: fs, Clock: sinceStart(start), LoadDir: t.TempDir(), PurgeEvery: every, ScrubEvery: every, maxRequests: 64}
 			if i > 0 {
 				cfg.Join = []string{nodes[0].Address()}
 			}
 			n, err := Start(t.Context(), cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := n.AwaitJoined(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, n.AwaitJoined(t.Context()))
 			nodes = append(nodes, n)
 			defer func() {
 				if err := errors.Join(n.Close(), s.Close()); err != nil {

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/expr"
@@ -270,9 +271,7 @@ func TestCancelled(t *testing.T) {
 	t.Logf("seed %d", seed)
 	random := rand.New(rand.NewPCG(seed, 0))
 	db, err := store.Open(t.TempDir(), store.Options{CacheBytes: 8 << 20, MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	chain(t, db, 2000)
 	clique(t, db, 20)
 	before := goleak.IgnoreCurrent()
@@ -307,9 +306,7 @@ func TestCancelled(t *testing.T) {
 func abandon(t *testing.T, e *Engine, ctx context.Context, cancel func(), text string, rows int, closes bool) {
 	t.Helper()
 	q, err := e.Prepare(t.Context(), text, Params{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	allowed := func(err error) bool {
 		return errors.Is(err, context.Canceled) || errors.Is(err, context.DeadlineExceeded) || errors.Is(err, sparql.ErrMemory)
 	}

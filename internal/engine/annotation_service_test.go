@@ -10,6 +10,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -25,18 +26,14 @@ func annotatedStore(t *testing.T, n, bytes int) *store.Store {
 	for i := range n {
 		tr := triple.Triple{Subject: triple.NewIRI(fmt.Sprint("x:", i)), Predicate: triple.NewIRI("x:p"), Object: triple.NewString("o")}
 		data, err := triple.AppendMedia(nil, "text/plain", []byte(strings.Repeat("v", bytes)+fmt.Sprint(i)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		triples = append(triples, tr)
 		all = append(all, store.Annotated{Triple: tr, Annotations: []store.Annotation{{ApplicationID: "app", Data: data}}})
 	}
 	if _, err := store.Add(t.Context(), db, triples); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.AnnotateAll(t.Context(), db, all); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.AnnotateAll(t.Context(), db, all))
 	return db
 }
 
@@ -44,9 +41,7 @@ func annotatedStore(t *testing.T, n, bytes int) *store.Store {
 func count(t *testing.T, e *Engine, text string, p Params, each func(n int)) (n int, err error) {
 	t.Helper()
 	q, err := e.Prepare(t.Context(), annotationPrefix+text, p)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	answer, err := q.Run(t.Context())
 	if err != nil {
 		return 0, err

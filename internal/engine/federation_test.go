@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -25,18 +26,14 @@ import (
 func newNode(t *testing.T, data string, opts engine.Options) (*engine.Engine, *store.Store) {
 	t.Helper()
 	db, err := store.Open(t.TempDir(), store.Options{CacheBytes: 8 << 20, MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	e, err := engine.New(db, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := e.Update(t.Context(), "INSERT DATA {"+data+"}", engine.Params{}); err != nil {
 		t.Fatal(err)
 	}
@@ -47,15 +44,11 @@ func newNode(t *testing.T, data string, opts engine.Options) (*engine.Engine, *s
 func serveNode(t *testing.T, e *engine.Engine, db *store.Store) string {
 	t.Helper()
 	api, err := server.New(db, server.Options{Engine: e})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	srv := httptest.NewServer(api)
 	t.Cleanup(srv.Close)
 	u, err := url.Parse(srv.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u.Host
 }
 

@@ -18,6 +18,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/outbound"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -27,18 +28,14 @@ func remote(t *testing.T, handler http.HandlerFunc) *url.URL {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
 func newNetwork(t *testing.T, idleTimeout time.Duration, allow ...string) *outbound.Client {
 	t.Helper()
 	hosts, err := outbound.ParseHosts(allow)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n := &outbound.Client{Hosts: hosts, IdleTimeout: idleTimeout, Logger: slog.New(slog.DiscardHandler)}
 	t.Cleanup(n.Close)
 	return n

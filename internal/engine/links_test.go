@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkstest"
 	"github.com/trefoildb/trefoil/links/sample"
@@ -78,9 +79,7 @@ func newWeb(t *testing.T, pages int) *web {
 func (w *web) uids(t *testing.T, urls []string) []uid.UID {
 	t.Helper()
 	uids, err := w.graph.UIDs(t.Context(), urls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return uids
 }
 
@@ -100,9 +99,7 @@ func double(f float64) triple.Term { return expr.FromDouble(f).Term() }
 // TestLinkRankings: the scores are those of the graph's own ranking of the same pages.
 func TestLinkRankings(t *testing.T) {
 	w := newWeb(t, 200)
-	if err := w.graph.StartPageRank(t.Context(), links.PageRankOptions{}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.graph.StartPageRank(t.Context(), links.PageRankOptions{}))
 	for _, c := range []struct {
 		query   string
 		request links.RankRequest
@@ -119,9 +116,7 @@ func TestLinkRankings(t *testing.T) {
 		slices.Sort(c.request.Pages)
 		c.request.Mode = sample.ModeConsistent
 		ranking, err := w.graph.Rank(t.Context(), c.request)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		hubs := map[uid.UID]float64{}
 		for _, one := range ranking.Hubs {
 			hubs[one.UID] = one.Score
@@ -129,9 +124,7 @@ func TestLinkRankings(t *testing.T) {
 		var want []string
 		for _, one := range ranking.Authorities {
 			urls, err := w.graph.URLs(t.Context(), []uid.UID{one.UID})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			row := []triple.Term{triple.NewIRI(urls[0]), double(one.Score)}
 			if c.hubs {
 				row = append(row, double(hubs[one.UID]))
@@ -156,18 +149,12 @@ func TestLinkLists(t *testing.T) {
 		for i, page := range w.uids(t, w.urls[:20]) {
 			url := w.urls[i]
 			list, err := w.graph.Links(t.Context(), d, []uid.UID{page})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			some, err := w.graph.SampleLinks(t.Context(), d, []uid.UID{page}, sample.Spec{N: 3, Mode: sample.ModeConsistent})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			named := func(pages []uid.UID, more ...string) []string {
 				urls, err := w.graph.URLs(t.Context(), pages)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				var out []string
 				for _, url := range append(urls, more...) {
 					out = append(out, "[<"+url+">]")
@@ -235,9 +222,7 @@ func TestLinksUpdate(t *testing.T) {
 	w := newWeb(t, 60)
 	result, err := w.Update(t.Context(), linksPrefix+`INSERT { ?p <ex:score> ?s ; <ex:near> ?q } WHERE {
 		{ ?p <ex:topic> "rdf" . (?p) links:salsa (?s) } OPTIONAL { ?p links:sample (?q 1) } }`, Params{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	scores, near := w.lines(t, `SELECT * { ?p <ex:score> ?s }`), w.lines(t, `SELECT * { ?p <ex:near> ?q }`)
 	if want := w.lines(t, `SELECT ?p ?s { ?p <ex:topic> "rdf" . (?p) links:salsa (?s) }`); !slices.Equal(scores, want) || len(want) != 20 {
 		t.Errorf("stored %v, want %v", scores, want)

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/triple"
@@ -42,9 +43,7 @@ func newLiteralWorld(t *testing.T, literals int) *literalWorld {
 		}
 	})
 	w.with, w.without = newEngine(t, w.db, Options{Text: w.index}), newEngine(t, w.db, Options{})
-	if err := w.index.AddTrigrams(t.Context(), "x:text"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.index.AddTrigrams(t.Context(), "x:text"))
 	var all []triple.Triple
 	for i := range literals {
 		s := triple.NewIRI(fmt.Sprint("x:s", i))
@@ -325,13 +324,9 @@ func TestTrigramsAreExplained(t *testing.T) {
 	plan := func(e *Engine, query string) string {
 		t.Helper()
 		q, err := e.Prepare(t.Context(), query, Params{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p, err := q.Explain(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return p.String()
 	}
 	const by = " by trigrams of <x:text>: 1 candidate"
@@ -360,16 +355,12 @@ func TestTrigramsAreExplained(t *testing.T) {
 	// The plan of a user with some graphs does not depend on literals of others.
 	limited := graphrights.With(t.Context(), graphrights.New([]triple.Term{{}}, nil))
 	q, err := w.with.Prepare(limited, `SELECT ?s { ?s <x:text> ?x FILTER CONTAINS(?x, "needle") }`, Params{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if p, err := q.Explain(limited); err != nil || strings.Contains(p.String(), "trigrams") {
 		t.Errorf("a user with some graphs: %v\n%v", err, p)
 	}
 	// Without trigrams the plan is the one before.
-	if err := w.index.Add(t.Context(), "x:text"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.index.Add(t.Context(), "x:text"))
 	w.await()
 	if got := plan(w.with, `SELECT ?s { ?s <x:text> ?x FILTER CONTAINS(?x, "needle") }`); strings.Contains(got, "trigrams") {
 		t.Errorf("the plan is\n%s", got)

@@ -8,6 +8,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -18,9 +19,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func openStore(t *testing.T) *store.Store {
 	t.Helper()
 	db, err := store.Open(t.TempDir(), store.Options{CacheBytes: 8 << 20, MemTableBytes: 8 << 20, MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -35,9 +34,7 @@ func newEngine(t *testing.T, db *store.Store, opts Options) *Engine {
 		opts.SpillDir = t.TempDir()
 	}
 	e, err := New(db, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return e
 }
 

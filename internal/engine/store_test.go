@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -43,9 +44,7 @@ func (s *partialSnapshot) Degraded() bool { return s.read }
 func TestAnyStore(t *testing.T) {
 	lone := openStore(t)
 	e, err := New(partial{Store: lone}, Options{SpillDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if r, err := e.Update(t.Context(), `INSERT { <x:a> <x:b> 1 } WHERE {}`, Params{}); err != nil || r.Added != 1 {
 		t.Fatalf("%+v, %v", r, err)
 	}
@@ -54,13 +53,9 @@ func TestAnyStore(t *testing.T) {
 		degraded bool
 	}{"partial": {e, true}, "alone": {newEngine(t, lone, Options{}), false}} {
 		q, err := test.engine.Prepare(t.Context(), `SELECT ?o { <x:a> <x:b> ?o }`, Params{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		answer, err := q.Run(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n := 0
 		for row, err := range answer.Rows() {
 			if n++; err != nil || row[0] != triple.NewTyped("1", triple.XSDInteger) {
@@ -77,13 +72,9 @@ func TestAnyStore(t *testing.T) {
 // A store that has no snapshot to give is an error, not a snapshot that is nil.
 func TestNoSnapshot(t *testing.T) {
 	e, err := New(partial{Store: openStore(t), err: errors.New("no quorum")}, Options{SpillDir: t.TempDir()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	q, err := e.Prepare(t.Context(), `ASK {}`, Params{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := q.Run(t.Context()); err == nil || !strings.Contains(err.Error(), "no quorum") {
 		t.Errorf("got %v", err)
 	}

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 )
 
@@ -85,13 +86,9 @@ func TestTrees(t *testing.T) {
 	chain(t, store, 10)
 	e := newEngine(t, store, Options{Memory: 128 << 20})
 	q, err := e.Prepare(t.Context(), `SELECT * { ?s ?p ?o FILTER(?o NOT IN (`+strings.Repeat("1,", 90_000)+`1)) }`, Params{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a, err := q.Run(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if held := e.Held(); held < 20<<20 {
 		t.Errorf("a tree of 90,000 expressions counts as %d bytes", held)
 	}

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -48,9 +49,7 @@ func goldenState() *State {
 func TestGoldenRegistration(t *testing.T) {
 	want, module := goldenRegistration(), []byte("\x00asm\x01\x00\x00\x00")
 	data, err := want.encode(module)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	goldenfile.Check(t, "testdata/registration.golden", string(data))
 	got, code, err := decodeRegistration(data)
 	if err != nil || !reflect.DeepEqual(got, want) || !bytes.Equal(code, module) {
@@ -65,9 +64,7 @@ func TestGoldenRegistration(t *testing.T) {
 func TestGoldenState(t *testing.T) {
 	want := goldenState()
 	data, err := want.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	goldenfile.Check(t, "testdata/state.golden", string(data))
 	got, err := decodeState(data)
 	if err != nil || !reflect.DeepEqual(got, want) {
@@ -88,9 +85,7 @@ func TestBadStates(t *testing.T) {
 		s := goldenState()
 		spoil(&s.Intent.Operations[1])
 		data, err := s.encode()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := decodeState(data); !errors.Is(err, store.ErrCorrupt) {
 			t.Errorf("%s: %v", name, err)
 		}
@@ -102,9 +97,7 @@ func TestBadStates(t *testing.T) {
 func FuzzRegistration(f *testing.F) {
 	r := goldenRegistration()
 	data, err := r.encode([]byte("module"))
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add(data)
 	f.Add([]byte("{}\n"))
 	f.Add([]byte(`{"name":"a","kinds":["annotate"],"arguments":["?o ? ?s default"]}` + "\n\x00asm"))
@@ -144,9 +137,7 @@ func FuzzRegistration(f *testing.F) {
 // FuzzState decodes bytes. What is accepted can be stored again, and all of its effects can be written.
 func FuzzState(f *testing.F) {
 	data, err := goldenState().encode()
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	f.Add(data)
 	f.Add([]byte("{}"))
 	f.Add([]byte(`{"position":"x","partials":[{"count":-1}],"intent":{"operations":[{"kind":1,"depth":1,"triple":"_:a <a:b> _:c"}]}}`))
@@ -167,9 +158,7 @@ func FuzzState(f *testing.F) {
 		if s.Intent != nil {
 			for i := range s.Intent.Operations {
 				one, err := s.Intent.Operations[i].triple()
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				same := Operation{Triple: textOf(one)}
 				if two, err := same.triple(); err != nil || two != one {
 					t.Fatalf("%v became %v: %v", one, two, err)
@@ -198,8 +187,6 @@ func sameJSON(t *testing.T, a, b any) bool {
 	t.Helper()
 	one, err := json.Marshal(a)
 	two, err2 := json.Marshal(b)
-	if err := errors.Join(err, err2); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, err2))
 	return bytes.Equal(one, two)
 }

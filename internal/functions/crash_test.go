@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -55,9 +56,7 @@ func TestCrashes(t *testing.T) {
 			}
 		}()
 		position, err := b.db.Feed().Position(b.ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		wait := rng.IntN(150)
 		for range b.db.Feed().Changes(b.ctx, feed.Request{Since: position, Follow: true}) {
 			if wait--; wait < 0 {
@@ -105,9 +104,7 @@ func TestStaleIntent(t *testing.T) {
 	kept := of("old", "is", "there")
 	b.add(kept, of("taken", "is", "deleted"), of("old", "is", "deleted"))
 	since, err := b.db.Feed().Position(b.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// 1. An intent of which some operations were written, and some were followed by others' changes.
 	operation := func(kind feed.Kind, t triple.Triple) Operation {
 		return Operation{Kind: kind, Depth: 1, Triple: textOf(t)}
@@ -121,39 +118,27 @@ func TestStaleIntent(t *testing.T) {
 		{Kind: feed.Annotate, Depth: 1, Triple: textOf(kept), Application: "a", Data: []byte("intent")}, // written, and set by a client
 		{Kind: feed.Annotate, Depth: 1, Triple: textOf(kept), Application: "b", Data: []byte("intent")}, // not written
 	}}
-	if err := b.service.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.service.Close())
 	state, version, err := readState(b.ctx, b.db, "none")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	state.Intent = in
 	data, err := state.encode()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := store.AnnotateIf(b.ctx, b.db, tripleOf("none"), stateID, data, store.Condition{Version: version}); err != nil {
 		t.Fatal(err)
 	}
-	must := func(err error) {
-		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
-	}
 	for _, tr := range []triple.Triple{of("a", "was", "written")} {
 		_, err := store.Add(b.ctx, b.db, []triple.Triple{tr})
-		must(err)
+		require.NoError(t, err)
 		_, err = store.Delete(b.ctx, b.db, []triple.Triple{tr})
-		must(err)
+		require.NoError(t, err)
 	}
 	_, err = store.Delete(b.ctx, b.db, []triple.Triple{of("taken", "is", "deleted")})
-	must(err)
+	require.NoError(t, err)
 	_, err = store.Add(b.ctx, b.db, []triple.Triple{of("taken", "is", "deleted")})
-	must(err)
-	must(store.Annotate(b.ctx, b.db, kept, "a", []byte("client")))
-	must(b.db.Close())
+	require.NoError(t, err)
+	require.NoError(t, store.Annotate(b.ctx, b.db, kept, "a", []byte("client")))
+	require.NoError(t, b.db.Close())
 	// 2. A new runner writes the rest.
 	b = open(t, fs, Options{Now: clock})
 	defer b.close()
@@ -167,7 +152,7 @@ func TestStaleIntent(t *testing.T) {
 		}
 	}
 	r, err := b.db.Reader()
-	must(err)
+	require.NoError(t, err)
 	defer r.Close()
 	for app, want := range map[string]string{"a": "client", "b": "intent"} {
 		if a, err := r.Annotation(b.ctx, kept, app); err != nil || string(a.Bytes()) != want {
@@ -241,14 +226,10 @@ func TestRestored(t *testing.T) {
 	b.eventually("the counter", counted(10))
 	b.eventually("the effects to be known as written", func() bool { return b.state("counter").Intent == nil })
 	var archive bytes.Buffer
-	if err := b.db.Backup(b.ctx, &archive); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.db.Backup(b.ctx, &archive))
 	b.close()
 	dir := filepath.Join(t.TempDir(), "restored")
-	if err := store.Restore(t.Context(), dir, &archive); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Restore(t.Context(), dir, &archive))
 	b = openDir(t, nil, dir, Options{})
 	defer b.close()
 	b.eventually("the missed changes to be recorded", func() bool { return b.state("counter").Last != nil })

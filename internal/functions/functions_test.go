@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/functions/sandbox"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -156,9 +157,7 @@ func TestSchema(t *testing.T) {
 	if s := b.state("keep"); s.Counts.Calls != 4 || s.Counts.Rejected != 4 {
 		t.Errorf("%+v", s)
 	}
-	if err := b.service.Delete(b.ctx, "ages"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.service.Delete(b.ctx, "ages"))
 	b.add(of("ben", "age", triple.NewString("old")))
 	if _, err := b.service.Get(b.ctx, "ages"); !errors.Is(err, ErrNotFound) {
 		t.Errorf("deleted: %v", err)
@@ -232,9 +231,7 @@ func TestLargeArguments(t *testing.T) {
 		b.add(of("a", "text", triple.NewString(fmt.Sprint(i)+strings.Repeat("x", size))))
 	}
 	r, err := b.db.Reader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	counted := &rowCounter{Reader: r}
 	lookups := make([]lookup, 1)
@@ -254,9 +251,7 @@ func TestLookups(t *testing.T) {
 	large := strings.Repeat("l", maxLookupBytes)
 	b.add(of("a", "q", "1"), of("a", "q", "2"), of("b", "q", "3"), of("x", "y", "z"), of("large", "q", triple.NewString(large)))
 	r, err := b.db.Reader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	counted, lookups, pending := &rowCounter{Reader: r}, make([]lookup, 2), newOverlay()
 	pending.add(&sandbox.Effect{Kind: feed.Delete, Triple: of("a", "q", "1")}, 1)
@@ -277,9 +272,7 @@ func TestLookups(t *testing.T) {
 		{"large", nil, large + " z", 8},
 	} {
 		all, err := b.service.readArguments(b.ctx, b.service.functions()["f"], counted, lookups, of(step.subject, "p", "o"), step.pending)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for _, a := range all {
 			got = append(got, strings.TrimPrefix(a.Triple.Object.Value(), ex))

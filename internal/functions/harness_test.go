@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/wat"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -39,9 +40,7 @@ func of(s, p string, o any) triple.Triple {
 func module(t testing.TB, name string) []byte {
 	t.Helper()
 	data, err := os.ReadFile(filepath.Join("sandbox", "testdata", name+".wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return data
 }
 
@@ -56,9 +55,7 @@ func assembleFields(t testing.TB, fields, body string) []byte {
 	data, err := wat.Assemble(`(module (memory (export "memory") 1) ` + fields + `
 		(func (export "trefoil_input") (param $size i32) (result i32) (i32.const 4096))
 		(func (export "trefoil_run") (param $at i32) (param $size i32) (result i64) ` + body + `))`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return data
 }
 
@@ -83,9 +80,7 @@ func open(t testing.TB, fs vfs.FS, options Options) *bench {
 func openDir(t testing.TB, fs vfs.FS, dir string, options Options) *bench {
 	t.Helper()
 	db, err := store.Open(dir, store.Options{FS: fs, MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	options.Store, options.Feed = db, db.Feed()
 	b := &bench{TB: t, ctx: context.Background(), db: db, service: Open(options)}
 	b.checked = b.service.Checked()

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -55,9 +56,7 @@ func TestNames(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := b.db.Reader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	if got, err := names(b.ctx, rangedReader{r, t}); err != nil || !slices.Equal(got, []string{"first", "second"}) {
 		t.Error(got, err)
@@ -72,9 +71,7 @@ func TestReplacedCheck(t *testing.T) {
 	check := Registration{Name: "ages", Mode: Check, Pattern: "? <http://example.org/age> ?", TimeoutMS: 10_000}
 	b.put(check, module(t, "schema"))
 	k, err := b.checked.(*checkedStore).checking(b.ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer k.close()
 	old := b.service.functions()["ages"]
 	b.put(check, module(t, "schema"))
@@ -120,9 +117,7 @@ func (s *brokenStore) Reader() (store.Reader, error) {
 func TestUnreadableCheck(t *testing.T) {
 	b := open(t, nil, Options{})
 	defer b.close()
-	if err := b.service.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.service.Close())
 	s := &brokenStore{Triples: b.db}
 	b.service = Open(Options{Store: s, Feed: b.db.Feed()})
 	b.checked = b.service.Checked()

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -79,9 +80,7 @@ func TestProgress(t *testing.T) {
 		saved := &State{Position: feed.Position{Epoch: 1}.String()}
 		for {
 			at, err := saved.progress()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			order := feedOrder(r, requests, at.position)
 			stop := r.IntN(len(order) + 2)
 			for i := range order {
@@ -140,13 +139,9 @@ func TestAnotherPattern(t *testing.T) {
 			b.add(request...)
 			state := b.state("f")
 			since, err := feed.ParsePosition(state.Position)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for batch, err := range b.db.Feed().Changes(b.ctx, feed.Request{Since: since, Filter: feed.Filter{Pattern: triple.Pattern{Predicate: iri("p0")}}}) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				for i := range batch.Changes {
 					stamp := batch.Changes[i].Stamp
 					state.Partials = []Partial{{Epoch: stamp.Epoch, Sequence: stamp.Sequence, Count: 2}}
@@ -155,12 +150,8 @@ func TestAnotherPattern(t *testing.T) {
 			r := old.withDefaults()
 			state.Selected = r.selection()
 			data, err := state.encode()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := store.Annotate(b.ctx, b.db, tripleOf("f"), stateID, data); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, store.Annotate(b.ctx, b.db, tripleOf("f"), stateID, data))
 			// 2. Register it again, and let it run up to a change behind the request.
 			c.again.Name, c.again.TimeoutMS = "f", 10_000
 			b.put(c.again, code)
@@ -187,9 +178,7 @@ func TestStalledUntilAnotherOwns(t *testing.T) {
 	defer b.close()
 	b.put(Registration{Name: "f", Pattern: "? <http://example.org/p> ?", TimeoutMS: 10_000}, module(t, "inverse"))
 	// 1. It cannot read its state, and the feed has a change for it.
-	if err := store.Annotate(b.ctx, b.db, tripleOf("f"), stateID, []byte("damaged")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Annotate(b.ctx, b.db, tripleOf("f"), stateID, []byte("damaged")))
 	b.add(of("s", "p", "o"))
 	watch := feed.NewWatch(feed.WatchOptions{Interval: time.Millisecond, Limit: time.Nanosecond}, b.service.Followers)
 	ctx, cancel := context.WithCancel(b.ctx)

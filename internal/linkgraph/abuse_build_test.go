@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -46,20 +47,14 @@ func TestFailureEnds(t *testing.T) {
 	dir := w.graph.Options.Dir
 	away := dir + ".away"
 	w.update(links.Change{Source: "http://a.org/1", Targets: []string{"http://a.org/2"}})
-	if err := os.Rename(dir, away); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(dir, away))
 	// The next save fails.
 	err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { k.Dirty = true; return nil })
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for w.graph.Board.Failed() == nil {
 		<-w.graph.Board.Moved.Next() // sent with each failure
 	}
-	if err := os.Rename(away, dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(away, dir))
 	for deadline := time.Now().Add(30 * time.Second); ; runtime.Gosched() {
 		if _, err = w.graph.UIDs(ctx, []string{"http://a.org/1"}); err == nil {
 			return
@@ -87,12 +82,8 @@ func TestBuildEnds(t *testing.T) {
 	if _, err := w.graph.CurrentEpoch(ctx, 0); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.graph.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(w.graph.Options.Dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.graph.Close())
+	require.NoError(t, os.RemoveAll(w.graph.Options.Dir))
 	// 1. Add links of new pages all the time.
 	adding, stop := context.WithCancel(ctx)
 	added := make(chan int)
@@ -110,9 +101,7 @@ func TestBuildEnds(t *testing.T) {
 	}()
 	// 2. The graph is there soon.
 	graph, err := Open(w.store, w.o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.graph = graph
 	loading, cancel := context.WithTimeout(ctx, 40*time.Second)
 	defer cancel()
@@ -126,9 +115,7 @@ func TestBuildEnds(t *testing.T) {
 	// 3. It has all links.
 	for i := range n {
 		uids, err := graph.UIDs(ctx, []string{pageURL(i%50, 1_000_000+i), pageURL(i%60, 2_000_000+i)})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		forward, err := graph.Links(ctx, links.Forward, uids[:1])
 		backward, failed := graph.Links(ctx, links.Backward, uids[1:])
 		if err != nil || failed != nil || len(forward.Items) != 1 || forward.Items[0] != uids[1] || len(backward.Items) != 1 || backward.Items[0] != uids[0] {

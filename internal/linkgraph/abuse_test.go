@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -29,17 +30,13 @@ func fullAbuse() bool { return os.Getenv("TREFOIL_ABUSE") != "" }
 // settle builds all cells with changes again.
 func (w *world) settle() {
 	w.t.Helper()
-	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err }); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err }))
 }
 
 // fromStore builds all cells from the triples, and writes them.
 func (w *world) fromStore() {
 	w.t.Helper()
-	if err := w.graph.placer.Make(ctx, machine.AllPartitions); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, w.graph.placer.Make(ctx, machine.AllPartitions))
 }
 
 // anywhere compares the graph with the map: as it is, with its changes in its cells, built from
@@ -150,9 +147,7 @@ func damagedWorld(t *testing.T, rng *rand.Rand) *world {
 	for range 30 {
 		w.update(links.Change{Source: pageURL(rng.IntN(5), rng.IntN(50)), Targets: []string{pageURL(rng.IntN(9), rng.IntN(50))}})
 	}
-	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { return k.Save() }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { return k.Save() }))
 	w.compare()
 	w.close()
 	return w
@@ -188,9 +183,7 @@ func TestAbuseFlippedBits(t *testing.T) {
 	w := damagedWorld(t, rng)
 	defer w.open() // for the cleanup
 	entries, err := os.ReadDir(filepath.Join(w.dir, "links"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	flips, reopened, sections := 0, 0, map[int]bool{}
 	whole := map[string][]byte{}
 	for _, e := range entries {
@@ -199,22 +192,14 @@ func TestAbuseFlippedBits(t *testing.T) {
 		}
 	}
 	restore := func() {
-		if err := os.RemoveAll(filepath.Join(w.dir, "links")); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Mkdir(filepath.Join(w.dir, "links"), 0o755); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.RemoveAll(filepath.Join(w.dir, "links")))
+		require.NoError(t, os.Mkdir(filepath.Join(w.dir, "links"), 0o755))
 		for name, data := range whole {
-			if err := os.WriteFile(filepath.Join(w.dir, "links", name), data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(filepath.Join(w.dir, "links", name), data, 0o644))
 		}
 	}
 	listed, err := w.graph.files.ReadListing()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, data := range whole {
 		at := slices.IndexFunc(listed.Cells, func(c keep.ListingCell) bool { return c.File == name || c.Rows == name })
 		if at < 0 {
@@ -223,9 +208,7 @@ func TestAbuseFlippedBits(t *testing.T) {
 		part := listed.Cells[at]
 		path := filepath.Join(w.dir, "links", name)
 		read := func(data []byte) error {
-			if err := os.WriteFile(path, data, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, data, 0o644))
 			_, err := w.graph.files.ReadPart(part)
 			return err
 		}
@@ -252,9 +235,7 @@ func TestAbuseFlippedBits(t *testing.T) {
 			damaged := bytes.Clone(data)
 			damaged[rng.IntN(len(data))] ^= 1 << rng.IntN(8)
 			restore()
-			if err := os.WriteFile(path, damaged, 0o644); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, damaged, 0o644))
 			w.open()
 			w.compare()
 			w.close()

@@ -8,6 +8,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
@@ -33,9 +34,7 @@ func TestLoadOfUIDsCounts(t *testing.T) {
 			}
 			note := func() (last rdfload.Record) {
 				loads, err := w.store.Loads(ctx)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				for _, l := range loads {
 					if !seen[l.ID] {
 						seen[l.ID], last = true, l
@@ -45,14 +44,10 @@ func TestLoadOfUIDsCounts(t *testing.T) {
 			}
 			note()
 			unlock, err := w.graph.assigner.Assigning.Lock(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer unlock()
 			for i, urls := range [][]string{{pageURL(1, 1), pageURL(1, 2), pageURL(2, 1)}, {pageURL(1, 3), pageURL(3, 1)}} {
-				if err := w.graph.assigner.Allocators.Load(ctx, slices.Clone(urls), 0); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, w.graph.assigner.Allocators.Load(ctx, slices.Clone(urls), 0))
 				last := note()
 				want := int64(len(urls) + []int{2, 1}[i]) // hosts
 				fresh := want

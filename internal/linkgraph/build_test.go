@@ -19,6 +19,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -112,16 +113,12 @@ func TestBuild(t *testing.T) {
 			w.label(rng, 100)
 			w.compare()
 			w.close()
-			if err := os.RemoveAll(filepath.Join(w.dir, "links")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.RemoveAll(filepath.Join(w.dir, "links")))
 			w.open()
 			w.compare()
 			// A build's own load must not cause another build.
 			loads, err := w.store.Loads(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if want := map[bool]int{false: 2, true: 4}[o.Limits.LoadedPages == 1]; len(loads) != want {
 				t.Errorf("%d loads, want %d: %+v", len(loads), want, loads)
 			}
@@ -151,18 +148,12 @@ func TestPasses(t *testing.T) {
 	w.load(w.manyLinks(random(t), 2000))
 	w.compare()
 	sn, err := w.store.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	keys, err := pagerows.PredicateRange(links.DefaultPredicate)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := w.graph.cells.NewBuilder(ctx, &build.LoneRows{Snapshot: sn, Keys: keys, Workers: 2}, machine.AllPartitions, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	kept := func(c *build.Collection) (edges [2]int, size int64) {
 		for i := range c.Spans {
 			s := &c.Spans[i]
@@ -178,9 +169,7 @@ func TestPasses(t *testing.T) {
 		return edges, size
 	}
 	c, err := b.Pass(ctx, 0, len(b.Spans), budget)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n, _ := kept(c); !c.Dropped.Load() || n != [2]int{} {
 		t.Errorf("%d edges are kept though they are too many", n)
 	}
@@ -188,9 +177,7 @@ func TestPasses(t *testing.T) {
 	passes := 0
 	for from := 0; from < len(b.Spans); passes++ {
 		c, to, err := b.Collect(ctx, from)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n, size := kept(c)
 		if to > from+1 && size > budget {
 			t.Errorf("%d edges of cells %d to %d, %d bytes", n, from, to, size)
@@ -212,18 +199,12 @@ func TestPasses(t *testing.T) {
 func TestGivenMeanwhile(t *testing.T) {
 	w := newWorld(t, machine.Options{})
 	rounds, err := w.graph.assigner.AssignRounds(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a, b, c := pageURL(1, 1), pageURL(2, 1), pageURL(3, 1)
 	w.update(links.Change{Source: a, Targets: []string{b}})
-	if err := w.graph.assigner.AssignAll(ctx, []string{a, b, c}, rounds); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.graph.assigner.AssignAll(ctx, []string{a, b, c}, rounds))
 	sn, err := w.store.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	n, err := sn.Count(ctx, triple.Pattern{Predicate: triple.NewIRI(links.UIDPredicate)})
 	if err != nil || n != 3 {
@@ -241,9 +222,7 @@ func TestLoadOfUIDsEnds(t *testing.T) {
 		urls = append(urls, pageURL(i%50+10, i))
 	}
 	unlock, err := w.graph.assigner.Assigning.Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer unlock()
 	a := &w.graph.assigner.Allocators
 	stopped, stop := context.WithCancelCause(ctx)
@@ -254,9 +233,7 @@ func TestLoadOfUIDsEnds(t *testing.T) {
 	}
 	for range 2 {
 		found, err := pagerows.FindUIDs(ctx, w.graph.Node, urls)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		seen := map[uid.UID]bool{}
 		n := 0
 		for _, u := range found {
@@ -267,9 +244,7 @@ func TestLoadOfUIDsEnds(t *testing.T) {
 		}
 		switch {
 		case n == 0:
-			if err := a.Load(ctx, slices.Clone(urls), 0); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.Load(ctx, slices.Clone(urls), 0))
 		case n != len(urls) || len(seen) != n:
 			t.Fatalf("%d pages have %d UIDs", n, len(seen))
 		default:
@@ -290,18 +265,14 @@ func TestParts(t *testing.T) {
 	store := openStore(t, dir)
 	defer store.Close()
 	sn, err := store.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	b := &build.LoneRows{Snapshot: sn, Workers: 2}
 	if b.Keys, err = pagerows.PredicateRange(links.DefaultPredicate); err != nil {
 		t.Fatal(err)
 	}
 	parts, err := b.DivideLinks(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(parts) < 2 {
 		t.Fatalf("%d parts", len(parts))
 	}
@@ -312,16 +283,12 @@ func TestParts(t *testing.T) {
 		}
 		at = p.Hi
 		rows, err := sn.Rows(ctx, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		some := int64(0)
 		for rows.Next() {
 			some++
 		}
-		if err := errors.Join(rows.Err(), rows.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(rows.Err(), rows.Close()))
 		total += some
 		if some > n*3/4 {
 			t.Errorf("%d of %d links in one part of %d", some, n, len(parts))

@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -20,9 +21,7 @@ import (
 func (w *world) edges() error {
 	w.t.Helper()
 	r, err := w.store.Reader()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	defer r.Close()
 	_, err = w.graph.Edges(ctx, r)
 	return err
@@ -67,9 +66,7 @@ func TestEdgesMixed(t *testing.T) {
 			w.wantEdges("with a link", nil)
 			add(mixed)
 			w.wantEdges("with the triple", state.ErrMixed)
-			if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { return k.Save() }); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { return k.Save() }))
 			w.reopen()
 			w.wantEdges("with the triple, after a restart", state.ErrMixed)
 			// 2. Nobody knows whether it was the last one, until cells are built.
@@ -106,9 +103,7 @@ func TestEdgesMixed(t *testing.T) {
 // built waits for the cells after a load.
 func (w *world) built() {
 	w.t.Helper()
-	if err := w.graph.AwaitCells(ctx); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, w.graph.AwaitCells(ctx))
 	if _, err := w.graph.Board.CaughtUp(ctx); err != nil {
 		w.t.Fatal(err)
 	}
@@ -121,9 +116,7 @@ func TestEdgesMoment(t *testing.T) {
 	w.update(links.Change{Source: a, Targets: []string{b}})
 	reader := func() store.Reader {
 		r, err := w.store.Reader()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		t.Cleanup(func() { r.Close() })
 		return r
 	}
@@ -136,13 +129,9 @@ func TestEdgesMoment(t *testing.T) {
 	}
 	degree := func(g links.Graph) int {
 		uids, err := g.UIDs(ctx, []string{a})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		l, err := g.Links(ctx, links.Forward, uids)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return len(l.At(0))
 	}
 	// 1. Other triples may come after the moment.

@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -59,15 +60,11 @@ func TestAbuseLargeHost(t *testing.T) {
 			t.Errorf("extents of the new pages: %v", extents)
 		}
 		far, err := w.graph.UIDs(ctx, []string{elsewhere})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		others := func(page uid.UID) []uid.UID {
 			t.Helper()
 			some, err := w.graph.SampleLinks(ctx, links.Forward, []uid.UID{page}, sample.Spec{N: 100, Mode: sample.ModeConsistent, Class: sample.InterHost})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return some.At(0)
 		}
 		check := func() {

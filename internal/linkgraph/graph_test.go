@@ -21,6 +21,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/update"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -60,13 +61,9 @@ func newWorld(t testing.TB, o machine.Options) *world {
 func (w *world) open() {
 	w.t.Helper()
 	db, err := store.Open(w.dir, store.Options{MinFreeBytes: -1, Watched: []string{links.DefaultPredicate}})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	graph, err := Open(db, w.o)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	if err := graph.AwaitCells(ctx); err != nil && (w.o.MemoryBytes == 0 || !errors.Is(err, links.ErrMemory)) {
 		w.t.Fatal(err)
 	}
@@ -141,9 +138,7 @@ func (w *world) compare() {
 	}
 	urls := slices.Sorted(maps.Keys(pages))
 	uids, err := w.graph.UIDs(ctx, urls)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	named := map[uid.UID]string{}
 	for i, u := range uids {
 		if !u.Valid() || u.Slot() != uid.SlotOf(weburl.HostKey(urls[i])) {
@@ -169,13 +164,9 @@ func (w *world) compare() {
 	}
 	for d, want := range map[links.Direction]map[string][]string{links.Forward: forward, links.Backward: backward} {
 		lists, err := w.graph.Links(ctx, d, uids)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		degrees, err := w.graph.Degrees(ctx, d, uids)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		for i, url := range urls {
 			got := make([]string, 0, len(lists.At(i)))
 			for _, u := range lists.At(i) {
@@ -191,9 +182,7 @@ func (w *world) compare() {
 			}
 		}
 		labels, err := w.graph.Labels(ctx, d, uids)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		for i, url := range urls {
 			for j, u := range lists.At(i) {
 				src, dst := url, named[u]
@@ -221,9 +210,7 @@ func (w *world) enumerate(links, pages int64) (all []uid.UID) {
 	}
 	for after := uid.UID(0); ; after = all[len(all)-1] {
 		some, err := w.graph.Pages(ctx, after, 7)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		if all = append(all, some...); len(some) == 0 {
 			return all
 		}
@@ -307,9 +294,7 @@ func TestLongAtOnce(t *testing.T) {
 	annotated := store.Annotate(ctx, w.store, noted, links.Application, lists.AppendLabel(nil, label))
 	_, err := store.Delete(ctx, w.store, []triple.Triple{deleted})
 	close(goOn)
-	if err := errors.Join(added, annotated, err, <-asked); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(added, annotated, err, <-asked))
 	w.set(long(1), a, label)
 	w.compare()
 }
@@ -376,9 +361,7 @@ func TestRandom(t *testing.T) {
 				_, err := k.RebuildAll()
 				return err
 			})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 		if step%5 == 0 {
 			w.compare()
@@ -386,9 +369,7 @@ func TestRandom(t *testing.T) {
 	}
 	w.compare()
 	before := w.graph.Board.State.Load()
-	if err := w.graph.placer.Make(ctx, machine.AllPartitions); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.graph.placer.Make(ctx, machine.AllPartitions))
 	if w.graph.Board.State.Load() == before {
 		t.Error("nothing was built")
 	}
@@ -408,14 +389,10 @@ func TestDamagedFiles(t *testing.T) {
 			w.update(links.Change{Source: pageURL(host, i), Targets: []string{pageURL(host, i+1), pageURL(host+1, i)}})
 		}
 	}
-	if err := w.graph.placer.Make(ctx, machine.AllPartitions); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.graph.placer.Make(ctx, machine.AllPartitions))
 	dir := w.dir + "/links"
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(entries) < 3 {
 		t.Fatalf("%d files", len(entries))
 	}
@@ -437,9 +414,7 @@ func TestDamagedFiles(t *testing.T) {
 			} else {
 				err = os.WriteFile(file, damage(bytes.Clone(data)), 0o644)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			w.open()
 			t.Log(name, e.Name())
 			w.compare()
@@ -459,15 +434,11 @@ func TestSamplesAndRanks(t *testing.T) {
 	c.Targets = append(c.Targets, "http://other.example.com/", "http://hub.example.com/own")
 	w.update(c)
 	uids, err := w.graph.UIDs(ctx, append([]string{hub}, c.Targets...))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	sampled := func(spec sample.Spec) []uid.UID {
 		t.Helper()
 		l, err := w.graph.SampleLinks(ctx, links.Forward, uids[:1], spec)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return l.At(0)
 	}
 	want := func(n int, keep func(url string) bool) []uid.UID {
@@ -504,9 +475,7 @@ func TestSamplesAndRanks(t *testing.T) {
 		}
 	}
 	check()
-	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err }))
 	s := w.graph.Board.State.Load()
 	if tables := s.Sketches[s.Find(uids[0])]; tables == nil || tables[links.Forward].Len() != 1 {
 		t.Error("a list of 2002 links has no sketch")
@@ -531,9 +500,7 @@ func TestSamplesAndRanks(t *testing.T) {
 
 	for _, algorithm := range []links.Algorithm{links.SALSA, links.HITS} {
 		r, err := w.graph.Rank(ctx, links.RankRequest{Algorithm: algorithm, Pages: uids[:1], Out: 10, Mode: sample.ModeConsistent, All: true})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if r.Vertices != 11 || r.Edges != 10 || len(r.Hubs) != 11 || r.Hubs[0].UID != uids[0] {
 			t.Errorf("%s: %+v", algorithm, r)
 		}
@@ -541,9 +508,7 @@ func TestSamplesAndRanks(t *testing.T) {
 	if _, err := w.graph.Rank(ctx, links.RankRequest{Algorithm: links.PageRank, Pages: uids[:2]}); !errors.Is(err, links.ErrNoJob) {
 		t.Errorf("a rank without a job: %v", err)
 	}
-	if err := w.graph.StartPageRank(ctx, links.PageRankOptions{Store: true}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.graph.StartPageRank(ctx, links.PageRankOptions{Store: true}))
 	var job links.PageRankJob
 	for job.State != "done" {
 		if job, err = w.graph.PageRank(ctx); err != nil || job.State == "failed" {
@@ -566,15 +531,11 @@ func TestSamplesAndRanks(t *testing.T) {
 		t.Errorf("the scores sum up to %v", sum)
 	}
 	sn, err := w.store.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	best := r.Authorities[0]
 	name, err := w.graph.URLs(ctx, []uid.UID{best.UID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	noted, err := sn.Annotation(ctx, links.UIDTriple(name[0], best.UID), links.PageRankApplication)
 	if err != nil || string(noted.Bytes()) != strconv.FormatFloat(best.Score, 'g', -1, 64) {
 		t.Errorf("%q is noted on %s, its score is %v: %v", noted.Bytes(), name[0], best.Score, err)
@@ -660,12 +621,8 @@ func TestUIDOfTwoPages(t *testing.T) {
 	if _, err := store.Add(ctx, w.store, []triple.Triple{stolen}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.graph.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := os.RemoveAll(w.dir + "/links"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.graph.Close())
+	require.NoError(t, os.RemoveAll(w.dir+"/links"))
 	var err error
 	if w.graph, err = Open(w.store, w.o); err != nil {
 		t.Fatal(err)

@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/route"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/delta"
@@ -73,9 +74,7 @@ func newTalker(t *testing.T) (*Graph, *talker) {
 	t.Helper()
 	machines := []trie.MachineID{1, 2, 3}
 	p, err := trie.NewPlacement(machines, trie.PlacementOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	v := &view.View{Epoch: 5}
 	v.Target.Placement = p
 	for _, m := range machines {
@@ -174,25 +173,15 @@ func TestOtherHolderThanSelf(t *testing.T) {
 func relinquished(t *testing.T, g *Graph, partition int) *state.State {
 	t.Helper()
 	b, err := cell.NewBuilder(cell.Options{Range: machine.PartitionRange(partition)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	data, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	whole, err := cell.Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := whole.DropStores(cell.AllStores, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d, err := delta.New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := &state.Part{Range: c.Range(), Delta: d}
 	return &state.State{Loader: g.loader, Parts: []*state.Part{p}, Views: []*delta.View{d.View()}, Held: derived.Partitions(0).With(partition)}
 }

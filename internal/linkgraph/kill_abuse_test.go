@@ -24,6 +24,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -85,17 +86,11 @@ func TestKilledProcess(t *testing.T) {
 		t.Skip("it is started by TestAbuseKill")
 	}
 	moment, err := strconv.Atoi(os.Getenv(killedMoment))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	seed, err := strconv.ParseUint(os.Getenv(killedSeed), 10, 64)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file, err := os.OpenFile(filepath.Join(dir, "log"), os.O_CREATE|os.O_APPEND|os.O_WRONLY, 0o644)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p := &killedProcess{t: t, seed: seed, log: file}
 	begun := time.Now()
 	go p.watch(killMoments[moment].function, 1+int(seed%4))
@@ -106,9 +101,7 @@ func TestKilledProcess(t *testing.T) {
 				w.close()
 			}
 			if killMoments[moment].opening {
-				if err := os.RemoveAll(filepath.Join(w.dir, "links")); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.RemoveAll(filepath.Join(w.dir, "links")))
 				p.beside(w, step)
 			}
 			w.open()
@@ -237,9 +230,7 @@ func (k *killed) learn(log string, seed uint64) {
 		fields := strings.Fields(line)
 		if fields[0] == "uid" {
 			u, err := uid.Parse(fields[2])
-			if err != nil {
-				k.t.Fatal(err)
-			}
+			require.NoError(k.t, err)
 			if before, ok := k.uids[fields[1]]; ok && before != u {
 				k.t.Fatalf("%s had UID %s, and was said to have %s", fields[1], before, u)
 			}
@@ -251,9 +242,7 @@ func (k *killed) learn(log string, seed uint64) {
 			writer = int(fields[1][0] - '0')
 		}
 		number, err := strconv.Atoi(fields[2])
-		if err != nil {
-			k.t.Fatal(err)
-		}
+		require.NoError(k.t, err)
 		at := [2]int{writer, number}
 		if begun[at] = fields[0] == "begin"; !begun[at] {
 			k.apply(stepOf(seed, at))
@@ -324,20 +313,14 @@ func (k *killed) settleDoubts() (made int) {
 func (k *killed) targets(url string) []string {
 	k.t.Helper()
 	pages, err := k.graph.UIDs(ctx, []string{url})
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	require.NoError(k.t, err)
 	if pages[0] == 0 {
 		return nil
 	}
 	list, err := k.graph.Links(ctx, links.Forward, pages)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	require.NoError(k.t, err)
 	names, err := k.graph.URLs(ctx, list.Items)
-	if err != nil {
-		k.t.Fatal(err)
-	}
+	require.NoError(k.t, err)
 	slices.Sort(names)
 	return names
 }
@@ -365,21 +348,15 @@ func TestAbuseKill(t *testing.T) {
 				t.Fatalf("%s, seed %d: it was not killed: %v\n%s", killMoments[moment].name, number, err, said)
 			}
 			log, err := os.ReadFile(filepath.Join(dir, "log"))
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := os.Remove(filepath.Join(dir, "log")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, os.Remove(filepath.Join(dir, "log")))
 			k.learn(string(log), number)
 			k.open()
 			made := k.settleDoubts()
 			t.Logf("killed in %s, seed %d: %d lines were noted, %d steps in doubt, %d of them made", killMoments[moment].name, number, bytes.Count(log, []byte("\n")), len(k.doubt), made)
 			k.compare()
 			k.close()
-			if err := os.RemoveAll(filepath.Join(k.dir, "links")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.RemoveAll(filepath.Join(k.dir, "links")))
 			k.open()
 			k.compare()
 			k.close()

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -25,19 +26,13 @@ func TestAbuseListing(t *testing.T) {
 	defer w.open()
 	path := filepath.Join(w.dir, "links", keep.GraphFile)
 	text, err := os.ReadFile(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want, err := w.graph.files.ReadListing()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	flip := func(bit int) {
 		damaged := bytes.Clone(text)
 		damaged[bit/8] ^= 1 << (bit % 8)
-		if err := os.WriteFile(path, damaged, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, damaged, 0o644))
 	}
 	for bit := range 8 * len(text) {
 		flip(bit)
@@ -50,12 +45,8 @@ func TestAbuseListing(t *testing.T) {
 		if c.Rows == "" {
 			continue
 		}
-		if err := os.WriteFile(path, text, 0o644); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Truncate(filepath.Join(w.dir, "links", c.Rows), 0); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, text, 0o644))
+		require.NoError(t, os.Truncate(filepath.Join(w.dir, "links", c.Rows), 0))
 		break
 	}
 	w.open()

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -171,18 +172,12 @@ func TestLoadsAmidChanges(t *testing.T) {
 	<-done
 	// 2. The links of the store are those of the graph.
 	sn, err := w.store.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	for row, err := range sn.Match(ctx, triple.Pattern{Predicate: triple.NewIRI(links.DefaultPredicate)}, store.ReadOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tr, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		w.set(tr.Subject.Value(), tr.Object.Value(), cell.NoLabel)
 	}
 	w.compare()
@@ -221,8 +216,6 @@ func TestLoadOverLoad(t *testing.T) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.compare()
 }

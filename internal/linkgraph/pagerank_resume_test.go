@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/pagerank"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -68,9 +69,7 @@ func rankWorld(t testing.TB, rng *rand.Rand) (*world, *said) {
 
 func (w *world) startPageRank(o links.PageRankOptions) {
 	w.t.Helper()
-	if err := w.graph.StartPageRank(ctx, o); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, w.graph.StartPageRank(ctx, o))
 }
 
 // ended waits until the job has succeeded and its file is removed.
@@ -92,9 +91,7 @@ func (w *world) ended() links.PageRankJob {
 func (w *world) ranked() map[uid.UID]float64 {
 	w.t.Helper()
 	r, err := w.graph.Rank(ctx, links.RankRequest{Algorithm: links.PageRank, All: true})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	scores := map[uid.UID]float64{}
 	var pages []uid.UID
 	for _, p := range r.Authorities {
@@ -181,9 +178,7 @@ func TestPageRankAfterAKill(t *testing.T) {
 	want := w.ranked()
 	w.close()
 	for _, round := range []int{1, 2, 7} {
-		if err := errors.Join(os.Remove(w.rankFile(pagerank.ScoresFile)), os.WriteFile(w.rankFile(pagerank.JobFile), killed[round], 0o644)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(os.Remove(w.rankFile(pagerank.ScoresFile)), os.WriteFile(w.rankFile(pagerank.JobFile), killed[round], 0o644)))
 		log.take()
 		w.open()
 		w.ended()
@@ -209,9 +204,7 @@ func TestPageRankDamagedJob(t *testing.T) {
 	byDefault := w.ranked()
 	w.interrupt(links.PageRankOptions{Damping: 0.6}, 3)
 	data, err := os.ReadFile(w.rankFile(pagerank.JobFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	record := bytes.Index(data, []byte(`"options"`))
 	for name, c := range map[string]struct {
 		damage []byte
@@ -225,9 +218,7 @@ func TestPageRankDamagedJob(t *testing.T) {
 		"magic":   {flipped(data, rng.IntN(8)), byDefault},
 		"empty":   {nil, byDefault},
 	} {
-		if err := os.WriteFile(w.rankFile(pagerank.JobFile), c.damage, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(w.rankFile(pagerank.JobFile), c.damage, 0o644))
 		log.take()
 		w.open()
 		w.ended()
@@ -245,16 +236,12 @@ func TestPageRankDamagedJob(t *testing.T) {
 func withCells(t testing.TB, data []byte, cells int) []byte {
 	t.Helper()
 	j, _, err := pagerank.OpenSaved(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	j.Cells = cells
 	text, err := json.Marshal(j)
 	var file bytes.Buffer
 	w := bufio.NewWriter(&file)
-	if err := errors.Join(err, pagerank.WritePiece(w, text), w.Flush()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(err, pagerank.WritePiece(w, text), w.Flush()))
 	return append([]byte(pagerank.SavedMagic), file.Bytes()...)
 }
 
@@ -270,9 +257,7 @@ func TestPageRankOfAChangedGraph(t *testing.T) {
 	w.update(links.Change{Kind: links.ReplaceLinks, Source: pageURL(1, 1), Targets: []string{pageURL(2, 2)}})
 	w.interrupt(links.PageRankOptions{}, 4)
 	db, err := store.Open(w.dir, store.Options{MinFreeBytes: -1, Watched: []string{links.DefaultPredicate}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// It has as many pages and links as before.
 	_, err1 := store.Delete(ctx, db, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(1, 1), pageURL(2, 2))})
 	_, err2 := store.Add(ctx, db, []triple.Triple{links.Link(links.DefaultPredicate, pageURL(1, 1), pageURL(3, 3))})
@@ -310,18 +295,12 @@ func TestPageRankScoresStay(t *testing.T) {
 			t.Fatalf("%+v, want %+v", again, job)
 		}
 		same(t, w.ranked(), want)
-		if err := w.graph.placer.Make(ctx, machine.AllPartitions); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.graph.placer.Make(ctx, machine.AllPartitions))
 	}
 	data, err := os.ReadFile(w.rankFile(pagerank.ScoresFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.close()
-	if err := os.WriteFile(w.rankFile(pagerank.ScoresFile), flipped(data, len(data)/2), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(w.rankFile(pagerank.ScoresFile), flipped(data, len(data)/2), 0o644))
 	log.take()
 	w.open()
 	if _, err := w.graph.PageRank(ctx); !errors.Is(err, links.ErrNoJob) {
@@ -336,9 +315,7 @@ func TestPageRankScoresStay(t *testing.T) {
 	other, _ := rankWorld(t, random(t))
 	other.close()
 	for _, name := range []string{pagerank.ScoresFile, pagerank.JobFile} {
-		if err := os.WriteFile(other.rankFile(name), data, 0o644); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(other.rankFile(name), data, 0o644))
 	}
 	other.open()
 	if _, err := other.graph.PageRank(ctx); !errors.Is(err, links.ErrNoJob) {
@@ -356,25 +333,17 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 		t.Errorf("%+v", job)
 	}
 	best, err := w.graph.Rank(ctx, links.RankRequest{Algorithm: links.PageRank, All: true, Top: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	urls, err := w.graph.URLs(ctx, []uid.UID{best.Authorities[0].UID})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	page := links.UIDTriple(urls[0], best.Authorities[0].UID)
-	if err := store.Annotate(ctx, w.store, page, links.PageRankApplication, []byte("old")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Annotate(ctx, w.store, page, links.PageRankApplication, []byte("old")))
 	saved, _, err := w.graph.ranker.RankFiles.ReadSaved(pagerank.ScoresFile)
 	if err != nil || saved.Job.Stored != job.Stored {
 		t.Fatal(saved, err)
 	}
 	saved.Job.State, saved.Job.Stored = pagerank.StateStoring, 0
-	if err := w.graph.ranker.RankFiles.WriteSaved(pagerank.JobFile, *saved, 0, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.graph.ranker.RankFiles.WriteSaved(pagerank.JobFile, *saved, 0, nil))
 	w.close()
 	w.open()
 	if again := w.ended(); again.Stored != job.Pages || again.Round != job.Round {
@@ -384,9 +353,7 @@ func TestPageRankStoringGoesOn(t *testing.T) {
 		t.Errorf("%s", text)
 	}
 	sn, err := w.store.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	noted, err := sn.Annotation(ctx, page, links.PageRankApplication)
 	sn.Close()
 	if err != nil || string(noted.Bytes()) == "old" {
@@ -425,9 +392,7 @@ func TestScoresBatches(t *testing.T) {
 			pages, of = append(pages, next), append(of, float64(next))
 			next += 3
 		}
-		if err := s.Add(pages, of); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Add(pages, of))
 	}
 	want := uid.UID(1)
 	for pages, scores := range s.Batches() {
@@ -464,9 +429,7 @@ func TestSavedPageRankFlippedBits(t *testing.T) {
 	w.startPageRank(links.PageRankOptions{})
 	w.ended()
 	data, err := os.ReadFile(w.rankFile(pagerank.ScoresFile))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for at := range data {
 		if _, _, err := pagerank.OpenSaved(flipped(data, at)); !errors.Is(err, pagerank.ErrDamaged) {
 			t.Fatalf("byte %d: %v", at, err)

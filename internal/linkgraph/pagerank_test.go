@@ -6,6 +6,7 @@ import (
 	"math"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -52,13 +53,9 @@ func (w *world) powerIteration(of map[uid.UID]float64, weighted bool) map[uid.UI
 		scores[u] = 1 / float64(len(of))
 	}
 	lists, err := w.graph.Links(ctx, links.Forward, pages)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	labels, err := w.graph.Labels(ctx, links.Forward, pages)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	weight := func(l cell.Label) float64 {
 		switch {
 		case !weighted:

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -40,9 +41,7 @@ func TestManyPages(t *testing.T) {
 		t.Fatal(len(s.Views), err)
 	}
 	all, err := w.graph.Pages(ctx, 0, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 200 {
 		pages := make([]uid.UID, r.IntN(1<<r.IntN(10)))
 		for i := range pages {
@@ -73,9 +72,7 @@ func TestManyPages(t *testing.T) {
 		}
 	}
 	names, err := w.graph.URLs(ctx, append(all, 7))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	uids, err := w.graph.UIDs(ctx, append(names, "http://nobody.example/"))
 	if err != nil || !slices.Equal(uids, append(slices.Clone(all), 0, 0)) {
 		t.Errorf("%d pages, %d URLs, and back %d pages, %v", len(all), len(names), len(uids), err)

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/update"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 )
@@ -47,17 +48,11 @@ func TestLongReplacedAtOnce(t *testing.T) {
 		}
 		group.Wait()
 		uids, err := w.graph.UIDs(ctx, []string{page})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		l, err := w.graph.Links(ctx, links.Forward, uids)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		list, err := w.graph.URLs(ctx, l.Items)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		slices.Sort(list)
 		if !slices.ContainsFunc(lists, func(one []string) bool { return slices.Equal(one, list) }) {
 			t.Errorf("the list has %d links, and is none that it was replaced by", len(list))
@@ -75,9 +70,7 @@ func TestHoldEnds(t *testing.T) {
 		}
 		changes := []links.Change{{Source: pageURL(1, 1)}}
 		var done links.UpdateResult
-		if err := g.Replacer.HoldHere(t.Context(), update.Hold{Token: 7, Step: update.HoldBegin}, changes, &done); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Replacer.HoldHere(t.Context(), update.Hold{Token: 7, Step: update.HoldBegin}, changes, &done))
 		// 1. Another replacement waits until the lock ends.
 		begun := time.Now()
 		unlock, err := g.Replacer.LockReplacing(t.Context(), update.SourcesOf(changes))

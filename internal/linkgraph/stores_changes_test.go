@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/state"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -48,9 +49,7 @@ func TestChangeRelinquished(t *testing.T) {
 	// 3. A page has a UID that is known, and is in no cell.
 	page := pageURL(901, 1)
 	uids, _, err := w.graph.assigner.Assign(ctx, []string{page})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.graph.assigner.Known.Load().Add([]string{page}, uids, []int{0})
 	w.relinquish(links.AllStores)
 	if _, err := store.Add(ctx, w.store, []triple.Triple{links.Link(links.DefaultPredicate, page, a)}); err != nil {
@@ -91,9 +90,7 @@ func TestChangeRelinquished(t *testing.T) {
 	if _, err := w.graph.Board.CaughtUp(ctx); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { k.TakeRebuilt(built); return nil }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { k.TakeRebuilt(built); return nil }))
 	w.unloaded(links.AllStores)
 	w.compare()
 }
@@ -118,15 +115,11 @@ func TestSizesRelinquished(t *testing.T) {
 		w.update(links.Change{Source: long(i), Targets: []string{pageURL(i, 1)}})
 	}
 	before, err := w.graph.Stats(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.settled()
 	w.relinquish(links.AllStores &^ links.ForwardStore)
 	files := w.graph.Options.Dir
-	if err := os.Rename(files, files+".away"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(files, files+".away"))
 	stats, err := w.graph.Stats(ctx)
 	if err != nil || stats.Pages != before.Pages || stats.Links != before.Links || stats.MaxIn != before.MaxIn || stats.MinUID != before.MinUID || stats.MaxUID != before.MaxUID {
 		t.Errorf("%+v, %v; before %+v", stats, err, before)
@@ -135,9 +128,7 @@ func TestSizesRelinquished(t *testing.T) {
 		t.Errorf("%d pages, %v", len(pages), err)
 	}
 	w.settled()
-	if err := os.Rename(files+".away", files); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(files+".away", files))
 	// A change loads the URLs of cells for itself.
 	w.relinquish(links.AllStores)
 	w.graph.Options.MemoryBytes = w.graph.Board.Memory() + 20_000
@@ -165,9 +156,7 @@ func TestPinnedRelinquished(t *testing.T) {
 	pages := w.known()
 	s := w.graph.Board.State.Load().Pin()
 	want, err := s.Links(ctx, links.Forward, pages, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	w.relinquish(links.AllStores)
 	s = w.graph.Board.State.Load().Pin()
 	if got, err := s.Links(ctx, links.Forward, pages, 1<<20); err != nil || !slices.Equal(got.Items, want.Items) {
@@ -226,9 +215,7 @@ func TestLostFile(t *testing.T) {
 				if err == nil {
 					err = test.harm(path, data)
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 			}
 			// A partition is lost at a time, because its file is read then.
 			for _, use := range []func() error{test.use, func() error { return w.graph.Request(ctx, links.AllStores) }} {

@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/linkgraph/keep"
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/sample"
@@ -42,17 +43,13 @@ func (w *world) settled() {
 	if _, err := w.graph.Board.CaughtUp(ctx); err != nil {
 		w.t.Fatal(err)
 	}
-	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err }); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { _, err := k.RebuildAll(); return err }))
 }
 
 // relinquish relinquishes stores, and checks that they are out of memory.
 func (w *world) relinquish(s links.Stores) {
 	w.t.Helper()
-	if err := w.graph.Relinquish(ctx, s); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, w.graph.Relinquish(ctx, s))
 	w.unloaded(s)
 }
 
@@ -94,9 +91,7 @@ func TestRelinquish(t *testing.T) {
 		t.Fatalf("not all is in memory: %+v", full)
 	}
 	uids, err := w.graph.UIDs(ctx, []string{pageURL(1, 1)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 
 	// 1. Memory falls by what is relinquished. Forward reads need no more.
 	w.relinquish(links.BackwardStore)
@@ -185,12 +180,8 @@ func TestRelinquishedPartition(t *testing.T) {
 	}); err != nil {
 		t.Fatal(err)
 	}
-	if err := w.graph.AwaitCells(ctx); err != nil {
-		t.Fatal(err)
-	}
-	if err := w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { return k.Tidy() }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.graph.AwaitCells(ctx))
+	require.NoError(t, w.graph.keeper.InKeeper(ctx, func(k *keep.Keeper) error { return k.Tidy() }))
 	w.unloaded(links.BackwardStore)
 	w.compare()
 }
@@ -205,9 +196,7 @@ func TestRelinquishConcurrently(t *testing.T) {
 		urls = append(urls, src)
 	}
 	uids, err := w.graph.UIDs(ctx, urls)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	type answers struct {
 		urls              []string
 		forward, backward links.Lists
@@ -225,9 +214,7 @@ func TestRelinquishConcurrently(t *testing.T) {
 		return a, errors.Join(errs[:]...)
 	}
 	want, err := read()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	seed := random(t).Uint64()
 	var running, relinquishing sync.WaitGroup
 	var stop atomic.Bool
@@ -308,9 +295,7 @@ func TestLoadWaits(t *testing.T) {
 	w.compare()
 	w.relinquish(links.ForwardStore)
 	unlock, err := w.graph.loader.Loading.Lock(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	inner, cancel := context.WithCancelCause(ctx)
 	short := waiting{inner, make(chan struct{}, 1)}
 	read := make(chan error)

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
 	"github.com/trefoildb/trefoil/internal/linkgraph/pagerows"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 )
@@ -130,15 +131,11 @@ func TestSavedBeforeFeedIsFull(t *testing.T) {
 		all = append(all, page(i))
 	}
 	idle := func() { // the keeper has nothing to do except this
-		if err := w.graph.keeper.InKeeper(ctx, func(*keep.Keeper) error { return nil }); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.graph.keeper.InKeeper(ctx, func(*keep.Keeper) error { return nil }))
 	}
 	idle()
 	first, err := w.graph.files.ReadListing()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for from := 0; from < len(all); from += 10 {
 		var changes []links.Change
 		for _, src := range all[from : from+10] {

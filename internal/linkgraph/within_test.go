@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph/machine"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/rank/ranktest"
@@ -56,17 +57,11 @@ func TestSource(t *testing.T) {
 		t.Fatal(len(s.Views), err)
 	}
 	all, err := w.graph.Pages(ctx, 0, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	lists, err := w.graph.Links(ctx, links.Forward, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	labels, err := w.graph.Labels(ctx, links.Forward, all)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	forward, weights := map[uid.UID][]uid.UID{}, map[[2]uid.UID]float64{}
 	inRows, long := 0, 0
 	for i, u := range all {

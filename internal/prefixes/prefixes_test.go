@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
@@ -24,22 +25,13 @@ import (
 func open(t *testing.T) *store.Store {
 	t.Helper()
 	db, err := store.Open(t.TempDir(), store.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
 		}
 	})
 	return db
-}
-
-func must(t *testing.T, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
 }
 
 func want(t *testing.T, db store.Triples, want prefixes.Names) {
@@ -55,16 +47,16 @@ func want(t *testing.T, db store.Triples, want prefixes.Names) {
 func TestRules(t *testing.T) {
 	db, ctx := open(t), t.Context()
 	want(t, db, prefixes.Names{})
-	must(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://a/", "foaf": "http://other/"}))
+	require.NoError(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://a/", "foaf": "http://other/"}))
 	want(t, db, prefixes.Names{"ex": "http://a/"}) // foaf is well-known
-	must(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://b/", "new": "http://n/"}))
+	require.NoError(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://b/", "new": "http://n/"}))
 	want(t, db, prefixes.Names{"ex": "http://a/", "new": "http://n/"})
-	must(t, prefixes.Set(ctx, db, "ex", "http://c/"))
-	must(t, prefixes.Set(ctx, db, "foaf", "http://mine/"))
-	must(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://d/"}))
+	require.NoError(t, prefixes.Set(ctx, db, "ex", "http://c/"))
+	require.NoError(t, prefixes.Set(ctx, db, "foaf", "http://mine/"))
+	require.NoError(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://d/"}))
 	want(t, db, prefixes.Names{"ex": "http://c/", "new": "http://n/", "foaf": "http://mine/"})
-	must(t, prefixes.Remove(ctx, db, "ex"))
-	must(t, prefixes.Remove(ctx, db, "foaf"))
+	require.NoError(t, prefixes.Remove(ctx, db, "ex"))
+	require.NoError(t, prefixes.Remove(ctx, db, "foaf"))
 	if err := prefixes.Remove(ctx, db, "ex"); !errors.Is(err, prefixes.ErrNotFound) {
 		t.Errorf("a second removal: %v", err)
 	}
@@ -82,18 +74,18 @@ func TestNothingWritten(t *testing.T) {
 	db, ctx := open(t), t.Context()
 	position := func() string {
 		at, err := db.Feed().Position(ctx)
-		must(t, err)
+		require.NoError(t, err)
 		return at.String()
 	}
 	empty := position()
-	must(t, prefixes.Keep(ctx, db, prefixes.Names{"rdf": triple.RDF, "1": "http://a/"}))
-	must(t, prefixes.Keep(ctx, db, nil))
+	require.NoError(t, prefixes.Keep(ctx, db, prefixes.Names{"rdf": triple.RDF, "1": "http://a/"}))
+	require.NoError(t, prefixes.Keep(ctx, db, nil))
 	if position() != empty {
 		t.Error("nothing to keep was written")
 	}
-	must(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://a/"}))
+	require.NoError(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://a/"}))
 	after := position()
-	must(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://b/"}))
+	require.NoError(t, prefixes.Keep(ctx, db, prefixes.Names{"ex": "http://b/"}))
 	if position() != after {
 		t.Error("a known prefix was written again")
 	}
@@ -115,7 +107,7 @@ func TestBounds(t *testing.T) {
 		for j := range len(names) {
 			more.Add(fmt.Sprintf("q%d-%d", i, j), "http://ex/")
 		}
-		must(t, prefixes.Keep(ctx, db, more.Names()))
+		require.NoError(t, prefixes.Keep(ctx, db, more.Names()))
 	}
 	got, err := prefixes.Read(ctx, db)
 	if err != nil || len(got) != prefixes.MaxPrefixes {
@@ -158,14 +150,14 @@ func TestHidden(t *testing.T) {
 		all = append(all, one)
 	}
 	_, err := store.Add(ctx, db, all)
-	must(t, err)
-	must(t, prefixes.Set(ctx, db, "ex", "http://ex/"))
+	require.NoError(t, err)
+	require.NoError(t, prefixes.Set(ctx, db, "ex", "http://ex/"))
 	if got := db.Status().Triples; got != 10 {
 		t.Errorf("the status has %d triples", got)
 	}
 	hidden := prefixes.Hide(db)
 	reader, err := hidden.Reader()
-	must(t, err)
+	require.NoError(t, err)
 	defer reader.Close()
 	// 1. Counts, patterns and ranges.
 	if n, err := reader.Count(ctx, triple.Pattern{}); n != 10 || err != nil {
@@ -227,9 +219,9 @@ func TestHidden(t *testing.T) {
 func rows(t *testing.T, all func(func(store.Row, error) bool)) (triples []triple.Triple) {
 	t.Helper()
 	for row, err := range all {
-		must(t, err)
+		require.NoError(t, err)
 		one, err := row.Triple()
-		must(t, err)
+		require.NoError(t, err)
 		triples = append(triples, one.Clone())
 	}
 	return triples
@@ -239,14 +231,14 @@ func rows(t *testing.T, all func(func(store.Row, error) bool)) (triples []triple
 func value(ctx context.Context, t *testing.T, db *store.Store, text string) (found string) {
 	t.Helper()
 	e, err := engine.New(db, engine.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	query, err := e.Prepare(ctx, text, engine.Params{})
-	must(t, err)
+	require.NoError(t, err)
 	answer, err := query.Run(ctx)
-	must(t, err)
+	require.NoError(t, err)
 	defer answer.Close()
 	for row, err := range answer.Rows() {
-		must(t, err)
+		require.NoError(t, err)
 		found = row[0].Value()
 	}
 	return found
@@ -256,12 +248,12 @@ func value(ctx context.Context, t *testing.T, db *store.Store, text string) (fou
 // triples of all graphs is not refused because of them.
 func TestClearKeepsPrefixes(t *testing.T) {
 	db, ctx := open(t), t.Context()
-	must(t, prefixes.Set(ctx, db, "ex", "http://ex/"))
+	require.NoError(t, prefixes.Set(ctx, db, "ex", "http://ex/"))
 	e, err := engine.New(db, engine.Options{})
-	must(t, err)
+	require.NoError(t, err)
 	for _, text := range []string{"CLEAR ALL", "DELETE WHERE { GRAPH ?g { ?s ?p ?o } }", "DROP NAMED"} {
 		_, err := store.Add(ctx, db, []triple.Triple{{Subject: triple.NewIRI("a:s"), Predicate: triple.NewIRI("a:p"), Object: triple.NewIRI("a:o"), Graph: triple.NewIRI("a:g")}})
-		must(t, err)
+		require.NoError(t, err)
 		result, err := e.Update(ctx, text, engine.Params{})
 		if err != nil || result.Deleted != 1 {
 			t.Errorf("%s: %+v, %v", text, result, err)
@@ -313,10 +305,10 @@ func (m *moving) next(ctx context.Context) store.Reader {
 		m.uids++
 		page := triple.NewIRI(fmt.Sprintf("%s:page%d", systemgraph.IRI, m.uids))
 		_, err := store.Add(systemgraph.WithOperator(ctx), m.db, []triple.Triple{{Subject: page, Predicate: page, Object: page, Graph: systemgraph.Graph}})
-		must(m.t, err)
+		require.NoError(m.t, err)
 	}
 	r, err := m.db.Reader()
-	must(m.t, err)
+	require.NoError(m.t, err)
 	return r
 }
 
@@ -339,23 +331,23 @@ func (s movingSource) Count(ctx context.Context, r triple.Range) (int64, error) 
 func TestCountsOfOtherMoments(t *testing.T) {
 	for _, left := range []int{0, 1, 2, 3, 5, 8, 1000} {
 		db, ctx := open(t), t.Context()
-		must(t, prefixes.Set(ctx, db, "ex", "http://ex/"))
+		require.NoError(t, prefixes.Set(ctx, db, "ex", "http://ex/"))
 		odd := triple.NewIRI(systemgraph.IRI + ":mine") // of another graph, amid the hidden rows
 		p := triple.NewIRI("http://ex/p")
 		_, err := store.Add(ctx, db, []triple.Triple{{Subject: p, Predicate: p, Object: p}, {Subject: odd, Predicate: odd, Object: odd}, {Subject: odd, Predicate: p, Object: p, Graph: p}})
-		must(t, err)
+		require.NoError(t, err)
 		for _, c := range []struct {
 			of   triple.Pattern
 			want int64
 		}{{triple.Pattern{}, 3}, {triple.Pattern{Predicate: p}, 2}, {triple.Pattern{Subject: odd}, 2}, {triple.Pattern{Object: odd}, 1}, {triple.Pattern{Graph: systemgraph.Graph}, 1}} {
 			r, err := db.Reader()
-			must(t, err)
+			require.NoError(t, err)
 			m := &moving{Reader: r, t: t, db: db, left: left}
 			if n, err := prefixes.HideIn(m).Count(ctx, c.of); n != c.want || err != nil {
 				t.Errorf("%d UIDs meanwhile: %v has %d triples, want %d: %v", left, c.of, n, c.want, err)
 			}
-			must(t, r.Close())
+			require.NoError(t, r.Close())
 		}
-		must(t, db.Close())
+		require.NoError(t, db.Close())
 	}
 }

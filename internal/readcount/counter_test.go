@@ -19,6 +19,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -137,9 +138,7 @@ func TestOverlaps(t *testing.T) {
 		{feed.Filter{Bounds: &triple.Bounds{Order: triple.GSPO}}, pattern("a", "", "", "default"), false},
 	} {
 		s, err := newSelector(test.filter)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p := PatternOf(test.read)
 		if got := s.overlaps(&p); got != test.want {
 			t.Errorf("%+v and %+v: %v", test.filter, test.read, got)
@@ -171,17 +170,13 @@ func TestOverlaps(t *testing.T) {
 			}
 		}
 		m, err := feed.NewMatcher(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		key, _ := triple.AppendKey(nil, triple.SPO, one)
 		if ok, err := m.Match(&feed.Change{Kind: feed.Add, Key: key}); err != nil || !ok {
 			return
 		}
 		s, err := newSelector(f)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p := PatternOf(cover("read"))
 		if !s.overlaps(&p) {
 			t.Fatalf("%+v does not overlap %+v", f, p)

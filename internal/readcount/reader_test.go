@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -36,9 +37,7 @@ func people(t testing.TB) *store.Store {
 	if _, err := store.Add(t.Context(), db, all); err != nil {
 		t.Fatal(err)
 	}
-	if err := store.Annotate(t.Context(), db, all[0], "app", []byte("note")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Annotate(t.Context(), db, all[0], "app", []byte("note")))
 	return db
 }
 
@@ -78,9 +77,7 @@ func TestReader(t *testing.T) {
 	ages := triple.Bounds{Order: triple.POS, Prefix: []triple.Term{iri("age")}, GE: number(5), LT: number(12)}
 	drain := func(r store.Reader, p triple.Pattern, limit int64) {
 		for _, err := range r.Match(t.Context(), p, store.ReadOptions{Limit: limit}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 		}
 	}
 	for _, test := range []struct {
@@ -142,9 +139,7 @@ func TestReader(t *testing.T) {
 		}, nil},
 	} {
 		r, err := db.Reader()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r = c.Observe(r, anonymous)
 		test.do(r)
 		if err := r.Close(); err != nil {
@@ -160,9 +155,7 @@ func TestReader(t *testing.T) {
 func TestQueries(t *testing.T) {
 	db, c := people(t), activeCounter(t)
 	e, err := engine.New(db, engine.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var many []triple.Triple
 	for i := range 2000 {
 		many = append(many, triple.Triple{Subject: iri("m"), Predicate: iri("many"), Object: number(i)})
@@ -213,9 +206,7 @@ func TestQueries(t *testing.T) {
 	}
 	// The plan alone reads nothing for the client. An update reads what its WHERE does.
 	q, err := e.Prepare(t.Context(), prefix+`SELECT * { ?s :knows ?t . ?t :age ?a }`, params)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := q.Explain(t.Context()); err != nil {
 		t.Fatal(err)
 	}
@@ -235,22 +226,16 @@ func TestQueries(t *testing.T) {
 func TestLookup(t *testing.T) {
 	db, c := people(t), activeCounter(t)
 	r, err := db.Reader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r = c.Observe(r, anonymous)
 	defer r.Close()
 	var ranges []triple.Range
 	for i := range 1000 {
 		scan, err := triple.Pattern{Subject: iri(fmt.Sprintf("s%04d", i))}.Scan(triple.SPO)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ranges = append(ranges, scan.Range)
 	}
-	if err := r.Source().Lookup(t.Context(), ranges, func(int, []byte, []byte) error { return nil }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Source().Lookup(t.Context(), ranges, func(int, []byte, []byte) error { return nil }))
 	if n := len(c.table); n < 1000-maxObserved || n > 1000 {
 		t.Errorf("the counter has %d", n)
 	}
@@ -262,9 +247,7 @@ func TestLookup(t *testing.T) {
 	ranges = ranges[:0]
 	for _, s := range []string{"none", "s00", "s01"} {
 		scan, err := triple.Pattern{Subject: iri(s)}.Scan(triple.SPO)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ranges = append(ranges, scan.Range)
 	}
 	enough, rows := errors.New("enough"), 0
@@ -289,9 +272,7 @@ func TestUnused(t *testing.T) {
 	c := newCounter(t, &registry{})
 	for _, counter := range []*Counter{nil, c} {
 		r, err := db.Reader()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got := counter.Observe(r, anonymous); got != r {
 			t.Errorf("%T", got)
 		}

@@ -10,23 +10,18 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestBeat(t *testing.T) {
 	s, err := Open("beat", store.Options{FS: vfs.NewMem()}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.beats.Beat(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.beats.Beat(t.Context()))
 	if v, err := s.beats.LastView(); v != (store.AdoptedView{}) || err != nil {
 		t.Errorf("nothing was seen: %+v, %v", v, err)
 	}
 	s.beats.SetView(store.AdoptedView{Generation: 2, Epoch: 300, Digest: 1<<63 + 5})
-	if err := s.beats.Beat(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.beats.Beat(t.Context()))
 	if v, err := s.beats.LastView(); v != (store.AdoptedView{Generation: 2, Epoch: 300, Digest: 1<<63 + 5}) || err != nil {
 		t.Errorf("seen: %+v, %v", v, err)
 	}
@@ -38,9 +33,7 @@ func TestBeat(t *testing.T) {
 		t.Errorf("while another beat is written: %v", err)
 	}
 	<-s.beats.beating
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	if err := s.beats.Beat(t.Context()); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("a closed store: %v", err)
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -87,9 +88,7 @@ func TestDeliver(t *testing.T) {
 	keys := [][]byte{spo, absent, gone}
 	slices.SortFunc(keys, slices.Compare)
 	states, err := s.States(ctx, keys)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, key := range keys {
 		want := RowState{}
 		switch string(key) {
@@ -249,18 +248,14 @@ func TestDeliverGroups(t *testing.T) {
 		}
 		d := Delivery{Origin: origin(trie.MachineID(100+i), 1, 1), Operations: operations(kind, 2, uint64(1+i), student(1))}
 		r, err := s.newDelivery(&d, j)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return r
 	}
 	var group []store.Job
 	for i := 0; i <= many; i++ {
 		group = append(group, send(i))
 	}
-	if err := s.Committer().Exclusive(func(c *store.Commit) error { return group[0].Commit(c, group) }); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Committer().Exclusive(func(c *store.Commit) error { return group[0].Commit(c, group) }))
 	states, err := s.States(ctx, [][]byte{operation(store.OperationAdd, student(1), 0, 0).Key})
 	if err != nil || states[0] != (RowState{triple.Stamp{Epoch: 2, Sequence: many + 1}, true, true}) {
 		t.Errorf("%+v, %v", states, err)
@@ -325,9 +320,7 @@ func TestDeliverRaisesStamps(t *testing.T) {
 	if s.Epoch() != 42 || s.Status().Epoch != 42 {
 		t.Fatalf("epoch %d, status %d", s.Epoch(), s.Status().Epoch)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s = openMem(t, store.Options{FS: fs})
 	add(t, s, student(3))
 	states, err := s.States(ctx, [][]byte{operation(store.OperationAdd, student(3), 0, 0).Key})

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
@@ -39,9 +40,7 @@ func fillOf(t testing.TB, o Operation) []FillRow {
 	t.Helper()
 	row := fillRow(keyspace.Storage, o)
 	versions, err := recovery.Versions(row.Key, row.Value)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var rows []FillRow
 	for v := range versions {
 		rows = append(rows, FillRow{Table: keyspace.Storage, Key: slices.Clone(v.Key), Value: v.Value})
@@ -51,9 +50,7 @@ func fillOf(t testing.TB, o Operation) []FillRow {
 
 func fill(t testing.TB, s *Store, rows ...FillRow) {
 	t.Helper()
-	if err := s.Fill(ctx, rows); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Fill(ctx, rows))
 }
 
 func TestFill(t *testing.T) {
@@ -162,9 +159,7 @@ func TestFillUnsettled(t *testing.T) {
 	if list := s.InFlightBatches(); len(list) != 1 || len(list[0].Operations) != 2 {
 		t.Errorf("%v", list)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s = openMem(t, store.Options{FS: fs})
 	if list := s.InFlightBatches(); len(list) != 1 || len(list[0].Operations) != 2 {
 		t.Errorf("%v", list)
@@ -199,9 +194,7 @@ func TestRaw(t *testing.T) {
 	rows, notes, dead := 0, 0, 0
 	var last []byte
 	for row, err := range sn.Raw(ctx, keyspace.Storage, triple.OrderRange(triple.POS)) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if slices.Compare(last, row.Key) >= 0 {
 			t.Fatal("keys do not ascend")
 		}
@@ -241,9 +234,7 @@ func TestEachRawSeeks(t *testing.T) {
 	sn, in := snapshot(t, s), triple.OrderRange(triple.OSP)
 	var keys [][]byte
 	for row, err := range sn.Raw(ctx, keyspace.Storage, in) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		keys = append(keys, bytes.Clone(row.Key))
 	}
 	for _, step := range []int{1, 2, 7, 499, 1000} {
@@ -292,9 +283,7 @@ func TestSyncFills(t *testing.T) {
 func TestEstimateMember(t *testing.T) {
 	race.Skip(t)
 	s := openMem(t, store.Options{})
-	if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}))
 	const size = 20_000
 	var rows []FillRow
 	for i, o := range operations(store.OperationAdd, 2, 1, students(0, size)...) {
@@ -305,9 +294,7 @@ func TestEstimateMember(t *testing.T) {
 		}
 	}
 	fill(t, s, rows...)
-	if err := s.db.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.Flush())
 	s.Committer().Cleared(0) // estimates must read the tables again
 	n, _, err := snapshot(t, s).EstimateRange(triple.OrderRange(triple.POS))
 	if err != nil || n < size/2 || n > 2*size {

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
@@ -35,9 +36,7 @@ func openJournal(t testing.TB, o store.Options, journal Options) *Store {
 		o.FS = vfs.NewMem()
 	}
 	s, err := Open("data", o, journal)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -49,9 +48,7 @@ func openJournal(t testing.TB, o store.Options, journal Options) *Store {
 func add(t testing.TB, s *Store, triples ...triple.Triple) store.Result {
 	t.Helper()
 	r, err := store.Add(ctx, s, triples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
@@ -59,9 +56,7 @@ func add(t testing.TB, s *Store, triples ...triple.Triple) store.Result {
 func checked(t testing.TB, s *Store) api.CheckReport {
 	t.Helper()
 	report, err := s.Check(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, p := range report.Problems {
 		t.Errorf("check: %+v", p)
 	}
@@ -83,9 +78,7 @@ var (
 func snapshot(t testing.TB, s *Store) *Snapshot {
 	t.Helper()
 	sn, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { sn.Close() })
 	return sn
 }
@@ -95,13 +88,9 @@ func all(t testing.TB, sn *Snapshot, p triple.Pattern, o store.ReadOptions) []tr
 	t.Helper()
 	var triples []triple.Triple
 	for row, err := range sn.Match(ctx, p, o) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tr, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		triples = append(triples, tr)
 	}
 	return triples
@@ -109,18 +98,14 @@ func all(t testing.TB, sn *Snapshot, p triple.Pattern, o store.ReadOptions) []tr
 
 func annotate(t testing.TB, s *Store, tr triple.Triple, id string) {
 	t.Helper()
-	if err := store.Annotate(ctx, s, tr, id, []byte("note")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Annotate(ctx, s, tr, id, []byte("note")))
 }
 
 func openDisk(t testing.TB, o store.Options) *Store {
 	t.Helper()
 	o.MinFreeBytes = -1
 	s, err := Open(filepath.Join(t.TempDir(), "data"), o, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -135,9 +120,7 @@ const minMemTableBytes = 64 << 10
 func openFor(t *testing.T, fs vfs.FS) *Store {
 	t.Helper()
 	s, err := Open("data", store.Options{FS: fs, MemTableBytes: minMemTableBytes}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -145,13 +128,9 @@ func openFor(t *testing.T, fs vfs.FS) *Store {
 func commits(t testing.TB, s *Store) float64 {
 	t.Helper()
 	registry := prometheus.NewRegistry()
-	if err := s.RegisterMetrics(registry); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.RegisterMetrics(registry))
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, f := range families {
 		if f.GetName() == "trefoil_store_commits_total" {
 			return f.GetMetric()[0].GetCounter().GetValue()

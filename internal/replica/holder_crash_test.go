@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
@@ -67,9 +68,7 @@ func TestDeliverCrashes(t *testing.T) {
 		if n%5 == 0 {
 			fill(t, s, fillOf(t, operation(store.OperationAdd, student(int(100_000+n)), 2, 1))...)
 			mark, err := s.SyncFills(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			marked.Store(mark)
 		}
 	}
@@ -86,9 +85,7 @@ func TestDeliverCrashes(t *testing.T) {
 func afterCrash(t *testing.T, fs vfs.FS, answered, during, mark uint64, size int) {
 	t.Helper()
 	s, err := Open("data", store.Options{FS: fs}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	if s.Mark() < mark {
 		t.Fatalf("mark %d, was %d", s.Mark(), mark)

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
@@ -256,9 +257,7 @@ func TestHolderModel(t *testing.T) {
 	for run := range race.Fewer(20) {
 		fs := memdisk.New()
 		s := openMem(t, store.Options{FS: fs, MemTableBytes: minMemTableBytes})
-		if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}))
 		l := sample.Layout(t, s, run%4, draws(rng, 20)...)
 		j := idle(l)
 		m := newHolderModel()
@@ -301,9 +300,7 @@ func TestHolderModel(t *testing.T) {
 				for _, b := range forget {
 					delete(m.list, b.Origin)
 				}
-				if err := s.Forget(ctx, forget); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, s.Forget(ctx, forget))
 			case n < 18:
 				// Fills and watermarks become durable with the next commit.
 				if _, err := s.SyncFills(ctx); err != nil {

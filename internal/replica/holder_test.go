@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -46,9 +47,7 @@ func origin(machine trie.MachineID, incarnation, batch uint64) Origin {
 
 func deliver(t testing.TB, s *Store, j *recovery.Joint, d Delivery) {
 	t.Helper()
-	if err := s.Deliver(ctx, &d, j); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Deliver(ctx, &d, j))
 }
 
 // held is a row in a table.
@@ -61,20 +60,14 @@ type held struct {
 func heldRows(t testing.TB, s *Store) map[string]held {
 	t.Helper()
 	sn, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	rows := map[string]held{}
 	for _, table := range []byte{keyspace.Storage, keyspace.Replica} {
 		for row, err := range sn.Raw(ctx, table, triple.Range{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			stamp, err := rowStamp(row.Value)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			rows[string(table)+string(row.Key)] = held{stamp, triple.IsTombstone(row.Value), triple.IsAnnotation(row.Value)}
 		}
 	}
@@ -85,9 +78,7 @@ func heldRows(t testing.TB, s *Store) map[string]held {
 func slotKeys(t testing.TB, l recovery.Layout, machine trie.MachineID, spo []byte) []string {
 	t.Helper()
 	slots, err := l.Places(spo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var keys []string
 	for _, slot := range slots {
 		if slot.Machine != machine {
@@ -125,9 +116,7 @@ func sameRows(t testing.TB, got, want map[string]held) {
 func exact(t testing.TB, o triple.Order, tr triple.Triple) triple.Range {
 	t.Helper()
 	scan, err := triple.Exact(tr).Scan(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return scan.Range
 }
 

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -39,9 +40,7 @@ func TestNextIncarnation(t *testing.T) {
 // table.
 func TestCheckMember(t *testing.T) {
 	s := openMem(t, store.Options{})
-	if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}))
 	deliver(t, s, idle(sample.Layout(t, s, 4, students(0, 50)...)), Delivery{Origin: origin(7, 1, 1),
 		Operations: append(operations(store.OperationAdd, 2, 1, students(0, 100)...), operations(store.OperationDelete, 3, 1, append(longs(2), student(3))...)...)})
 	checked(t, s)
@@ -54,12 +53,8 @@ func TestCheckMember(t *testing.T) {
 		{key: append([]byte{keyspace.Storage}, good.Key...), value: append(fillRow(0, operation(store.OperationDelete, student(9), 2, 1)).Value, 9)},
 	} {
 		before, err := s.db.Value(bad.key)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := s.db.Set(bad.key, bad.value, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, s.db.Set(bad.key, bad.value, nil))
 		if r, err := s.Check(ctx); err != nil || len(r.Problems) == 0 {
 			t.Errorf("%q: %+v, %v", bad.key, r.Problems, err)
 		}
@@ -68,9 +63,7 @@ func TestCheckMember(t *testing.T) {
 		} else {
 			err = s.db.Set(bad.key, before, nil)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	checked(t, s)
 }
@@ -78,29 +71,19 @@ func TestCheckMember(t *testing.T) {
 // A backup of a member's store belongs to a member.
 func TestBackupMember(t *testing.T) {
 	s, err := Open(filepath.Join(t.TempDir(), "data"), store.Options{MinFreeBytes: -1}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
-	if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}))
 	deliver(t, s, idle(sample.Layout(t, s, 2, students(0, 9)...)), Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationDelete, 2, 1, students(0, 100)...)})
 	var copied bytes.Buffer
-	if err := s.Backup(ctx, &copied); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Backup(ctx, &copied))
 	dir := filepath.Join(t.TempDir(), "copy")
-	if err := store.Restore(ctx, dir, &copied); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, store.Restore(ctx, dir, &copied))
 	if _, err := store.Open(dir, store.Options{}); !errors.Is(err, store.ErrMember) {
 		t.Errorf("%v", err)
 	}
 	restored, err := Open(dir, store.Options{Member: true}, Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer restored.Close()
 	sameRows(t, heldRows(t, restored), heldRows(t, s))
 }

@@ -19,6 +19,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -48,25 +49,17 @@ func TestUnsettledBeforeRows(t *testing.T) {
 	for range settled {
 		before := s.SequencerStates()[0].Committed // later commits need not be in the list, because the snapshot may have their rows
 		sn, err := s.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		found := s.InFlight(r)
 		value, err := sn.Value(append([]byte{keyspace.Storage}, key...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		stamp, err := rowStamp(value)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		after := s.SequencerStates()[0].Committed
 		if len(found) == 0 && stamp.Sequence > after {
 			t.Fatalf("row %d is seen, %d to %d are settled, and nothing is unsettled", stamp.Sequence, before, after)
 		}
-		if err := sn.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sn.Close())
 	}
 	wait.Wait()
 	if s.inFlight.count.Load() != 1 {
@@ -99,9 +92,7 @@ func TestUnsettled(t *testing.T) {
 	see()
 	reopen := func() {
 		t.Helper()
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		s = openMem(t, store.Options{FS: fs})
 	}
 	reopen()
@@ -109,9 +100,7 @@ func TestUnsettled(t *testing.T) {
 	s.RecordCommitted(origin(7, 1, 1), nil, map[trie.MachineID]uint64{7: 1, 9: 1})
 	unsettledIn(t, s, exact(t, triple.SPO, student(1)))
 	unsettledIn(t, s, exact(t, triple.SPO, student(2)), origin(7, 1, 2), origin(9, 4, 1))
-	if err := s.Forget(ctx, []InFlightBatch{{Origin: origin(9, 4, 77)}, {Origin: origin(1, 1, 1)}, entryOf(s, origin(9, 4, 1))}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Forget(ctx, []InFlightBatch{{Origin: origin(9, 4, 77)}, {Origin: origin(1, 1, 1)}, entryOf(s, origin(9, 4, 1))}))
 	unsettledIn(t, s, exact(t, triple.POS, student(3)))
 	reopen() // the commit of forgotten batches also wrote the watermark
 	unsettledIn(t, s, triple.Range{}, origin(7, 1, 2))
@@ -161,18 +150,12 @@ func TestForgetWhatGrew(t *testing.T) {
 	row := fillRow(keyspace.Storage, more)
 	row.InFlight, row.Operation = origin(7, 1, 1), &more
 	fill(t, s, row)
-	if err := s.Forget(ctx, handed); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Forget(ctx, handed))
 	unsettledIn(t, s, exact(t, triple.SPO, student(2)), origin(7, 1, 1))
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s = openMem(t, store.Options{FS: fs})
 	unsettledIn(t, s, exact(t, triple.SPO, student(2)), origin(7, 1, 1))
-	if err := s.Forget(ctx, s.InFlightBatches()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Forget(ctx, s.InFlightBatches()))
 	unsettledIn(t, s, triple.Range{})
 }
 
@@ -227,9 +210,7 @@ func TestHeardIsBounded(t *testing.T) {
 	if got := seen(); !slices.Equal(got, want) {
 		t.Errorf("%v", got)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s = openMem(t, store.Options{FS: fs})
 	if got := seen(); !slices.Equal(got, want) {
 		t.Errorf("after a restart: %v", got)
@@ -270,9 +251,7 @@ func TestDeliverUndone(t *testing.T) {
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, student(1))})
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Operations: operations(store.OperationAdd, 2, 2, student(2))})
 	damaged := append([]byte{keyspace.Storage}, operation(store.OperationAdd, student(3), 0, 0).Key...)
-	if err := s.db.Set(damaged, []byte{0}, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.Set(damaged, []byte{0}, nil))
 	s.RecordCommitted(origin(7, 1, 1), nil, nil)
 	for _, batch := range []uint64{2, 3} {
 		d := Delivery{Origin: origin(7, 1, batch), Operations: operations(store.OperationAdd, 9, 1, student(3), student(4))}
@@ -286,18 +265,12 @@ func TestDeliverUndone(t *testing.T) {
 	if s.Epoch() != 3 || s.SequencerStates()[0].Last != 2 || s.Status().Triples != 2 {
 		t.Errorf("epoch %d, %+v, %d triples", s.Epoch(), s.SequencerStates(), s.Status().Triples)
 	}
-	if err := s.db.Delete(damaged, nil); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Forget(ctx, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.Delete(damaged, nil))
+	require.NoError(t, s.Forget(ctx, nil))
 	if left := keptBatches(t, s); !slices.Equal(left, []Origin{origin(7, 1, 1), origin(7, 1, 2)}) {
 		t.Errorf("kept: %v", left)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s = openMem(t, store.Options{FS: fs})
 	if h := s.SequencerStates(); h[0].Committed != 1 {
 		t.Errorf("%+v", h)

@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -115,9 +116,7 @@ func TestLogged(t *testing.T) {
 			case n < 13:
 				m.now = m.now.Add(time.Duration(rng.IntN(10)) * time.Minute)
 			case n < 14:
-				if err := s.Close(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, s.Close())
 				s = openJournal(t, so, options)
 			default:
 				q := LogQuery{Sequencer: sequencer, Epoch: max(2, m.epoch-rng.Uint64N(4)), After: rng.Uint64N(4), Batches: rng.IntN(3) > 0, Late: rng.IntN(3) > 0, MaxBytes: rng.IntN(1000)}
@@ -146,9 +145,7 @@ func (m *logModel) query(t *testing.T, s *Store, q LogQuery, age time.Duration) 
 			}
 			return false
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, o := range part.Operations {
 			got = append(got, o.Operation)
 		}
@@ -166,9 +163,7 @@ func (m *logModel) query(t *testing.T, s *Store, q LogQuery, age time.Duration) 
 	}
 	// The sequencers and the next epoch must not hide anything.
 	sequencers, next, err := s.LoggedSequencers(q.Epoch, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(want) > 0 && !slices.Contains(sequencers, q.Sequencer) {
 		t.Fatalf("%+v: sequencers %v", q, sequencers)
 	}
@@ -216,9 +211,7 @@ func TestTrim(t *testing.T) {
 		}
 	}
 	check()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s = openMem(t, options)
 	check()
 	if before := s.Log().Bytes(); before > 4<<20 {
@@ -250,9 +243,7 @@ func TestLoggedAfterFill(t *testing.T) {
 		if err != nil || len(part.Operations) != 1 {
 			t.Errorf("%d operations, %v", len(part.Operations), err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		s = openMem(t, options)
 	}
 }

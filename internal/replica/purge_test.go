@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
@@ -20,9 +21,7 @@ import (
 func purge(t testing.TB, s *Store, j *recovery.Joint, f Floors) int64 {
 	t.Helper()
 	n, err := s.Purge(ctx, purgingOf(j, f))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return n
 }
 
@@ -61,9 +60,7 @@ func TestPurge(t *testing.T) {
 			gone := int64(0)
 			r := j.Resolver()
 			for key, row := range want {
-				if err := r.Resolve([]byte(key)[1:]); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, r.Resolve([]byte(key)[1:]))
 				m, _ := r.Sequencer()
 				if row.dead && row.stamp.Less(floors[m]) {
 					delete(want, key)
@@ -167,9 +164,7 @@ func TestSyncCommitted(t *testing.T) {
 	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, students(0, 5)...)})
 	s.RecordCommitted(origin(7, 1, 1), nil, nil)
-	if err := s.SyncCommitted(ctx); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SyncCommitted(ctx))
 	after := openMem(t, store.Options{FS: fs.CrashClone(vfs.CrashCloneCfg{})})
 	if b := after.InFlightBatches(); len(b) != 0 {
 		t.Errorf("unsettled: %v", b)

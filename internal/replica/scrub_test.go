@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -21,16 +22,12 @@ func trio(t testing.TB, batches ...[]Operation) (stores []*Store, j *recovery.Jo
 	var ids []trie.MachineID
 	for range 3 {
 		s := openMem(t, store.Options{})
-		if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}))
 		stores, ids = append(stores, s), append(ids, s.MachineID())
 	}
 	l := sample.Layout(t, stores[0], 0, append(draws(random(t), 20), students(20, 60)...)...)
 	placement, err := trie.NewPlacement(ids, trie.PlacementOptions{Partitions: l.Placement.Partitions()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l.Placement = placement
 	j = idle(l)
 	for i, operations := range batches {
@@ -56,9 +53,7 @@ func sum(t testing.TB, stores []*Store, how ScrubScan) *ScrubDigests {
 	var all *ScrubDigests
 	for _, s := range stores {
 		d, err := snapshot(t, s).Digests(ctx, how)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if all == nil {
 			all = d
 			continue

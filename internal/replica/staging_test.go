@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -29,23 +30,15 @@ func stage(t *testing.T, s *Store, load string, number uint64, triples ...triple
 	seal := Seal{Load: load, Number: number, Place: "p"}
 	for name, part := range map[string][]string{"a": keys[:len(keys)/2], "b": keys[len(keys)/2:]} {
 		table, err := s.Staging().Table(load, "p", name, keyspace.Storage)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, key := range part {
-			if err := table.Set([]byte(key), rows[key]); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, table.Set([]byte(key), rows[key]))
 		}
 		file, err := table.Close()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		seal.Files = append(seal.Files, file)
 	}
-	if err := s.Staging().Seal(seal); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Staging().Seal(seal))
 	return seal
 }
 
@@ -54,9 +47,7 @@ func stage(t *testing.T, s *Store, load string, number uint64, triples ...triple
 func TestTakeIn(t *testing.T) {
 	fs := memdisk.New()
 	s := openMem(t, store.Options{FS: fs, Member: true})
-	if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}))
 	l := sample.Layout(t, s, 0)
 	all := students(0, 10)
 	deliver(t, s, idle(l), Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, all[0])})
@@ -67,19 +58,13 @@ func TestTakeIn(t *testing.T) {
 		t.Errorf("new rows: %+v", seal.Files)
 	}
 	mark := s.Mark()
-	if err := s.SetLoads(map[uint64]uint64{5: 3}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SetLoads(map[uint64]uint64{5: 3}))
 	for range 2 {
-		if err := s.Staging().TakeIn(ctx, "load", 5, "p"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Staging().TakeIn(ctx, "load", 5, "p"))
 		if s.Mark() != mark+1 || s.Status().Triples != 9 {
 			t.Fatalf("mark %d, %d triples", s.Mark(), s.Status().Triples)
 		}
-		if err := s.Staging().Drop("load"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Staging().Drop("load"))
 	}
 	// An older late delete loses, and a delete of the load's epoch wins.
 	deliver(t, s, idle(l), Delivery{Origin: origin(7, 1, 4), Operations: operations(store.OperationDelete, 2, 4, all[2])})
@@ -94,9 +79,7 @@ func TestTakeIn(t *testing.T) {
 		}
 		slices.SortFunc(key, func(a, b []byte) int { return slices.Compare(a, b) })
 		states, err := s.States(ctx, key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		live := 0
 		for _, state := range states {
 			if state.Live {
@@ -143,26 +126,18 @@ func TestSeal(t *testing.T) {
 	}
 	// The seal removes unfinished tables, and tables of another layout.
 	left, err := s.Staging().Table("load", "p", "c", keyspace.Replica)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := left.Abort(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, left.Abort())
 	if _, err := s.Staging().Table("../x", "p", "c", keyspace.Storage); !errors.Is(err, store.ErrInvalid) {
 		t.Error(err)
 	}
-	if err := s.Staging().Seal(seal); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Staging().Seal(seal))
 	// All of it must be there after a crash.
 	again := openMem(t, store.Options{FS: fs.CrashClone(vfs.CrashCloneCfg{}), Member: true})
 	if staged, err := again.Staging().Loads(); err != nil || !slices.Equal(staged, []string{"load"}) {
 		t.Fatal(staged, err)
 	}
-	if err := errors.Join(again.SetLoads(map[uint64]uint64{5: 3}), again.Staging().TakeIn(ctx, "load", 5, "p")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(again.SetLoads(map[uint64]uint64{5: 3}), again.Staging().TakeIn(ctx, "load", 5, "p")))
 	if again.Status().Triples != 10 {
 		t.Errorf("%d triples", again.Status().Triples)
 	}

@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -23,9 +24,7 @@ func TestSweep(t *testing.T) {
 	for others := range 5 {
 		fs := memdisk.New()
 		s := openMem(t, store.Options{FS: fs})
-		if err := s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.SetIdentity(store.Identity{Cluster: "c", ClusterID: "1"}))
 		triples := append(students(0, 400), draws(rng, 200)...)
 		ops := operations(store.OperationAdd, 2, 1, triples...)
 		deliver(t, s, idle(sample.Layout(t, s, 0)), Delivery{Origin: origin(7, 1, 1), Operations: ops})
@@ -55,9 +54,7 @@ func TestSweep(t *testing.T) {
 				}
 			}
 		}
-		if err := s.Sweep(ctx, l); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Sweep(ctx, l))
 		sameRows(t, heldRows(t, s), want)
 		r := checked(t, s)
 		if st := s.Status(); st.Triples != r.Triples || st.Annotations != r.Annotations {
@@ -69,9 +66,7 @@ func TestSweep(t *testing.T) {
 		after := openMem(t, store.Options{FS: fs.CrashClone(vfs.CrashCloneCfg{}), Member: true})
 		sameRows(t, heldRows(t, after), want)
 		groups := commits(t, s)
-		if err := s.Sweep(ctx, l); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Sweep(ctx, l))
 		if n := commits(t, s); n != groups {
 			t.Errorf("a second sweep commits %v groups", n-groups)
 		}
@@ -96,9 +91,7 @@ func TestSweepEnds(t *testing.T) {
 	if rows := heldRows(t, s); len(rows) != 1 {
 		t.Errorf("%v", rows)
 	}
-	if err := s.Sweep(ctx, sample.Layout(t, s, 0)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Sweep(ctx, sample.Layout(t, s, 0)))
 	if rows := heldRows(t, s); len(rows) != 0 {
 		t.Errorf("%v", rows)
 	}
@@ -124,18 +117,12 @@ func TestSweepKeepsAnnotations(t *testing.T) {
 	if err == nil {
 		l.Trie, err = split.Assign(2, part(true))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Sweep(ctx, l); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.Sweep(ctx, l))
 	if st := s.Status(); st.Triples != 0 || st.Annotations != 0 || len(heldRows(t, s)) != 4 {
 		t.Fatalf("%+v", st)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s = openMem(t, store.Options{FS: fs})
 	deliver(t, s, idle(l), Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationDelete, 2, 1, student(1))})
 	for key, row := range heldRows(t, s) {

@@ -17,6 +17,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -48,9 +49,7 @@ func TestApplyCrashes(t *testing.T) {
 			}))
 			// With little memory, a change of this size becomes a table of its own.
 			s, err := Open("data", Options{FS: faulty, MemTableBytes: []int64{0, minMemTableBytes}[rng.IntN(2)]})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			m := model{}
 			before := Steps{Add: slices.Values(slices.Concat(students(0, 300), in(iri("g"), students(0, 200)), in(iri("h"), students(0, 30)), longs(2)))}
 			m.apply(before)
@@ -80,16 +79,12 @@ func TestApplyCrashes(t *testing.T) {
 			apply(t, s, c)
 			watch.Store(false)
 			acknowledged := fs.CrashClone(vfs.CrashCloneCfg{})
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Close())
 			clones = append(clones, acknowledged)
 			done := 0
 			for i, clone := range clones {
 				s, err := Open("data", Options{FS: clone})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if s.committer.counted.Triples == int64(len(old)) {
 					old.holds(t, s)
 					if i == len(clones)-1 {
@@ -99,9 +94,7 @@ func TestApplyCrashes(t *testing.T) {
 					m.holds(t, s)
 					done++
 				}
-				if err := s.Close(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, s.Close())
 			}
 			t.Logf("%d crashes, after %d of them the change is there", len(clones), done)
 			if done == 0 || len(clones) < 3 {

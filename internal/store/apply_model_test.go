@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -23,18 +24,12 @@ func (m model) holds(t testing.TB, s *Store) {
 			st.Triples, st.Annotations, report.Triples, report.Annotations, n, notes)
 	}
 	sn, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	for row, err := range sn.Match(ctx, triple.Pattern{}, ReadOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tr, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		notes, ok := m[tr]
 		if !ok {
 			t.Fatalf("%s is there", tr)
@@ -83,9 +78,7 @@ func TestApplyModel(t *testing.T) {
 		fs := vfs.NewMem()
 		open := func() *Store {
 			s, err := Open("data", Options{FS: fs, MaxSegmentBytes: 8 << 10, MemTableBytes: minMemTableBytes})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return s
 		}
 		s, m := open(), model{}
@@ -116,9 +109,7 @@ func TestApplyModel(t *testing.T) {
 					break
 				}
 			default:
-				if err := s.Close(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, s.Close())
 				s = open()
 			}
 			if step%8 == 7 {
@@ -126,9 +117,7 @@ func TestApplyModel(t *testing.T) {
 			}
 		}
 		m.holds(t, s)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 	}
 }
 

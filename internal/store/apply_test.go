@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -22,17 +23,13 @@ import (
 func apply(t testing.TB, s *Store, c Steps) Result {
 	t.Helper()
 	r, err := Apply(ctx, s, c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
 func annotate(t testing.TB, s *Store, tr triple.Triple, id string) {
 	t.Helper()
-	if err := Annotate(ctx, s, tr, id, []byte("note")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Annotate(ctx, s, tr, id, []byte("note")))
 }
 
 // Apply changes stores of several kinds in the same way as a model.
@@ -104,9 +101,7 @@ func TestApply(t *testing.T) {
 					}
 					m.holds(t, s)
 				}
-				if err := s.db.Flush(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, s.db.Flush())
 				m.holds(t, s)
 			})
 		}
@@ -190,9 +185,7 @@ func TestApplyCancelledWhileItRuns(t *testing.T) {
 	broken := errors.New("broken")
 	asked, cancel := context.WithCancelCause(ctx)
 	r, err := s.committer.newChange(asked, Steps{ClearDefault: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	cancel(broken)
 	s.committer.mu.Lock()
 	s.committer.commitGroup([]*request{r})
@@ -274,12 +267,8 @@ func TestApplyBesideSnapshot(t *testing.T) {
 	add(t, s, triples...)
 	sn := snapshot(t, s)
 	apply(t, s, Steps{ClearAll: true})
-	if err := s.db.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.db.Compact(ctx, []byte{keyspace.Storage}, []byte{keyspace.Local + 1}, true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.Flush())
+	require.NoError(t, s.db.Compact(ctx, []byte{keyspace.Storage}, []byte{keyspace.Local + 1}, true))
 	if got := len(all(t, sn, triple.Pattern{}, ReadOptions{})); got != len(triples) {
 		t.Errorf("the snapshot has %d triples, it had %d", got, len(triples))
 	}
@@ -299,13 +288,9 @@ func TestEstimateAfterClear(t *testing.T) {
 		sn := snapshot(t, s)
 		defer sn.Close()
 		rows, _, err := sn.EstimateRange(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ofPattern, _, err = sn.Estimate(t.Context(), people)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return rows, ofPattern
 	}
 	await.Condition(t, "estimates of what was loaded", func() bool {
@@ -361,9 +346,7 @@ func TestApplyParts(t *testing.T) {
 		t.Errorf("%+v", r)
 	}
 	r, err := s.committer.newChange(ctx, Steps{Delete: numbers(0, n), Add: numbers(n/2, n+n/2)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(r.parts) < 4 {
 		t.Errorf("%d parts", len(r.parts))
 	}

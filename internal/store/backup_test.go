@@ -22,6 +22,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -46,17 +47,11 @@ func TestBackupWhileWriting(t *testing.T) {
 	for i := range 3 {
 		var backup bytes.Buffer
 		before := s.Status().Triples
-		if err := s.Backup(ctx, &backup); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Backup(ctx, &backup))
 		fs := vfs.NewMem()
-		if err := restore(ctx, fs, "restored", &backup); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, restore(ctx, fs, "restored", &backup))
 		r, err := Open("restored", Options{FS: fs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		report := checked(t, r)
 		if report.Triples < before || report.Triples%50 != 0 || report.Triples != r.Status().Triples {
 			t.Errorf("backup %d: %d triples, %d counted, %d before", i, report.Triples, r.Status().Triples, before)
@@ -84,24 +79,18 @@ func TestBackupWhileWriting(t *testing.T) {
 func TestCheckpoint(t *testing.T) {
 	dir := t.TempDir()
 	s, err := Open(filepath.Join(dir, "data"), Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	loadTriples(t, s, "load", students(0, 1000))
 	add(t, s, students(1000, 1010)...)
 	copied := filepath.Join(dir, "copies", "one")
-	if err := s.Checkpoint(ctx, copied); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Checkpoint(ctx, copied))
 	if err := s.Checkpoint(ctx, copied); !errors.Is(err, ErrInvalid) {
 		t.Errorf("onto one that exists: %v", err)
 	}
 	add(t, s, students(2000, 2010)...)
 	c, err := Open(copied, Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer c.Close()
 	if r := checked(t, c); r.Triples != 1010 {
 		t.Errorf("%d triples", r.Triples)
@@ -112,9 +101,7 @@ func TestRestoreOnDisk(t *testing.T) {
 	s := openDisk(t, Options{})
 	add(t, s, students(0, 100)...)
 	var backup bytes.Buffer
-	if err := s.Backup(ctx, &backup); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Backup(ctx, &backup))
 	dir := t.TempDir()
 	for name, path := range map[string]string{"absent": filepath.Join(dir, "a", "b"), "empty": t.TempDir()} {
 		if err := Restore(ctx, path, bytes.NewReader(backup.Bytes())); err != nil {
@@ -122,9 +109,7 @@ func TestRestoreOnDisk(t *testing.T) {
 			continue
 		}
 		r, err := Open(path, Options{MinFreeBytes: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if report := checked(t, r); report.Triples != 100 {
 			t.Errorf("%s: %d triples", name, report.Triples)
 		}
@@ -137,9 +122,7 @@ func TestRestoreOnDisk(t *testing.T) {
 		t.Errorf("onto an open one: %v", err)
 	}
 	full := t.TempDir()
-	if err := os.WriteFile(filepath.Join(full, "thesis.doc"), nil, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(full, "thesis.doc"), nil, 0o644))
 	if err := Restore(ctx, full, bytes.NewReader(backup.Bytes())); !errors.Is(err, ErrInvalid) {
 		t.Errorf("onto something else: %v", err)
 	}
@@ -159,13 +142,9 @@ func untar(t *testing.T, b []byte) []entry {
 		if err == io.EOF {
 			return entries
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		data, err := io.ReadAll(in)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		entries = append(entries, entry{*h, data})
 	}
 }
@@ -176,16 +155,12 @@ func retar(t *testing.T, entries []entry) []byte {
 	out := tar.NewWriter(&b)
 	for _, e := range entries {
 		e.header.Size = int64(len(e.data))
-		if err := out.WriteHeader(&e.header); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, out.WriteHeader(&e.header))
 		if _, err := out.Write(e.data); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, out.Close())
 	return b.Bytes()
 }
 
@@ -193,13 +168,9 @@ func retar(t *testing.T, entries []entry) []byte {
 func TestRestoreRefuses(t *testing.T) {
 	s := openMem(t, Options{})
 	add(t, s, students(0, 300)...)
-	if err := s.db.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.Flush())
 	var backup bytes.Buffer
-	if err := s.Backup(ctx, &backup); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Backup(ctx, &backup))
 	whole := backup.Bytes()
 	tests := map[string]func() []byte{
 		"nothing":       func() []byte { return nil },
@@ -280,9 +251,7 @@ func TestRestoreInterrupted(t *testing.T) {
 	s := openMem(t, Options{})
 	add(t, s, students(0, 100)...)
 	var backup bytes.Buffer
-	if err := s.Backup(ctx, &backup); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Backup(ctx, &backup))
 	for stop := 0; ; stop++ {
 		mem := memdisk.New()
 		faulty, count := memdisk.FailAt(mem, stop, true)
@@ -352,17 +321,11 @@ func TestCheckFinds(t *testing.T) {
 		t.Run(test.name, func(t *testing.T) {
 			s := openMem(t, Options{})
 			add(t, s, append(students(0, 200), named, long)...)
-			if err := Annotate(ctx, s, student(2), "app", []byte("x")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, Annotate(ctx, s, student(2), "app", []byte("x")))
 			checked(t, s)
-			if err := test.harm(s); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, test.harm(s))
 			report, err := s.Check(ctx)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, p := range report.Problems {
 				if p.Order == test.order && strings.Contains(p.Message, test.says) && (test.about == triple.Triple{} || p.Triple == test.about.String()) {
 					return
@@ -379,9 +342,7 @@ func TestCheckBounded(t *testing.T) {
 	s := openMem(t, Options{})
 	loadTriples(t, s, "load", students(0, 3000))
 	lower, upper := keyspace.StorageBounds(triple.OrderRange(triple.OSP))
-	if err := s.db.DeleteRange(lower, upper, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.DeleteRange(lower, upper, nil))
 	report, err := s.Check(ctx)
 	if err != nil || len(report.Problems) != check.MaxProblems || report.More != 3000-check.MaxProblems || report.Rows["osp"] != 0 {
 		t.Errorf("%d problems and %d more, %v", len(report.Problems), report.More, err)

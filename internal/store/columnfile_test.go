@@ -21,6 +21,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -48,9 +49,7 @@ func openColumned(t *testing.T, fs vfs.FS) (*Store, *logText) {
 	t.Helper()
 	l := &logText{}
 	s, err := Open("data", Options{FS: fs, ColumnBytes: 1 << 20, Logger: slog.New(slog.NewTextHandler(l, &slog.HandlerOptions{Level: slog.LevelDebug}))})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s, l
 }
 
@@ -74,15 +73,11 @@ func checkAndClose(t *testing.T, s *Store) {
 	for range 3 {
 		untilColumns(t, s, columnPredicates[1])
 		sn, err := s.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if checkColumns(t, sn) == 0 {
 			t.Error("no columns")
 		}
-		if err := sn.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sn.Close())
 		if _, err := Add(t.Context(), s, []triple.Triple{columnTriple(random)}); err != nil {
 			t.Fatal(err)
 		}
@@ -90,9 +85,7 @@ func checkAndClose(t *testing.T, s *Store) {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 }
 
 // A store has its columns right after the start, with what has changed since they were written, by a
@@ -101,22 +94,16 @@ func TestColumnFile(t *testing.T) {
 	fs := memdisk.New()
 	s, l := openColumned(t, fs)
 	addColumned(t, s, 50)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	if !l.has("columns are built") {
 		t.Error("nothing was built")
 	}
 	s, err := Open("data", Options{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := Add(t.Context(), s, []triple.Triple{{Subject: columnPredicates[0], Predicate: columnPredicates[1], Object: columnPredicates[2]}}); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s, l = openColumned(t, fs)
 	checkAndClose(t, s)
 	if !l.has("columns are read from their file") || l.has("columns are built") {
@@ -130,9 +117,7 @@ func TestColumnFileDamage(t *testing.T) {
 	fs := memdisk.New()
 	s, _ := openColumned(t, fs)
 	addColumned(t, s, 50)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	path := fs.PathJoin("data", columnFileName)
 	whole := readFile(t, fs, path)
 	step := 1 + len(whole)/race.Fewer(400)
@@ -143,9 +128,7 @@ func TestColumnFileDamage(t *testing.T) {
 			damaged = whole[:at]
 		}
 		clone := fs.CrashClone(vfs.CrashCloneCfg{})
-		if err := directory.WriteFile(clone, path, damaged); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, directory.WriteFile(clone, path, damaged))
 		s, l := openColumned(t, clone)
 		checkAndClose(t, s)
 		if !l.has("the columns are built anew") {
@@ -162,44 +145,26 @@ func TestColumnFileOfAnotherState(t *testing.T) {
 	earlier := fs.CrashClone(vfs.CrashCloneCfg{})
 	addColumned(t, s, 20)
 	sn, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set, err := columns.Build(t.Context(), sn.Source(), 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at, err := sn.position()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := s.ColumnFile().Keep(t.Context(), set, at); err != nil {
-		t.Fatal(err)
-	}
-	if err := sn.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, s.ColumnFile().Keep(t.Context(), set, at))
+	require.NoError(t, sn.Close())
+	require.NoError(t, s.Close())
 	// The earlier database goes on with other triples, beside the new file.
 	path := fs.PathJoin("data", columnFileName)
 	s, err = Open("data", Options{FS: earlier})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	random := random(t)
 	for range 60 {
 		if _, err := Add(t.Context(), s, []triple.Triple{columnTriple(random)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := directory.WriteFile(earlier, path, readFile(t, fs, path)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
+	require.NoError(t, directory.WriteFile(earlier, path, readFile(t, fs, path)))
 	s, l := openColumned(t, earlier)
 	checkAndClose(t, s)
 	if !l.has("the columns are built anew") {
@@ -224,41 +189,27 @@ func TestColumnFileCrashes(t *testing.T) {
 		return nil
 	}))
 	s, err := Open("data", Options{FS: faulty})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 50 {
 		if _, err := Add(t.Context(), s, []triple.Triple{columnTriple(random)}); err != nil {
 			t.Fatal(err)
 		}
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s, _ = openColumned(t, faulty)
 	watch.Store(true)
 	addColumned(t, s, 1)
 	sn, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at, err := sn.position()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set, err := columns.Build(t.Context(), sn.Source(), 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 2 { // an old file is there
-		if err := s.ColumnFile().Keep(t.Context(), set, at); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.ColumnFile().Keep(t.Context(), set, at))
 	}
 	watch.Store(false)
-	if err := errors.Join(sn.Close(), s.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(sn.Close(), s.Close()))
 	read := 0
 	for _, clone := range clones {
 		s, l := openColumned(t, clone)
@@ -286,14 +237,10 @@ func TestColumnFileCancelled(t *testing.T) {
 	if _, _, err := s.ColumnFile().Read(ctx, 1<<20); !errors.Is(err, context.Canceled) {
 		t.Errorf("a read that was given up: %v", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	for range 20 {
 		s, l := openColumned(t, fs)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		if l.has("the columns are built anew") {
 			t.Fatalf("a start that ends at once says:\n%s", l.text.String())
 		}
@@ -318,9 +265,7 @@ func TestColumnFileOnFullDisk(t *testing.T) {
 		return nil
 	}))
 	s, err := Open("data", Options{FS: fs, ColumnBytes: 1 << 20, MemTableBytes: minMemTableBytes, MinFreeBytes: -1, WriteTimeout: time.Second / 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.closeTimeout = 2 * time.Second
 	// 1. Writes wait for room, and so does the row of the file.
 	full.Store(true)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
@@ -43,16 +44,12 @@ func untilColumns(t *testing.T, s *Store, predicate triple.Term) {
 	t.Helper()
 	for deadline := time.Now().Add(time.Minute); ; time.Sleep(time.Millisecond) {
 		sn, err := s.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ok := false
 		if v := viewOf(t.Context(), sn); v != nil {
 			_, ok = v.Column(keyOf(predicate))
 		}
-		if err := sn.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sn.Close())
 		if ok {
 			return
 		}
@@ -102,13 +99,9 @@ func checkColumns(t *testing.T, sn *Snapshot) (n int) {
 		n++
 		var want []string
 		for row, err := range sn.Match(t.Context(), triple.Pattern{Predicate: p}, ReadOptions{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			one, err := row.Triple()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if one.Graph.IsZero() {
 				want = append(want, keyOf(one.Subject)+" "+keyOf(one.Object))
 			}
@@ -157,22 +150,16 @@ func TestColumnsModel(t *testing.T) {
 		default:
 			untilColumns(t, s, columnPredicates[random.IntN(3)])
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		// 2. Compare new and old snapshots.
 		sn, err := s.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		used += checkColumns(t, sn)
 		old = append(old, sn)
 		if len(old) > 8 {
 			i := random.IntN(len(old))
 			used += checkColumns(t, old[i])
-			if err := old[i].Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, old[i].Close())
 			old = slices.Delete(old, i, i+1)
 		}
 	}
@@ -195,9 +182,7 @@ func TestColumnsAfterLoad(t *testing.T) {
 		t.Fatal(err)
 	}
 	sn, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	checkColumns(t, sn)
 	untilColumns(t, s, columnPredicates[1])
@@ -216,15 +201,11 @@ func TestColumnsLimits(t *testing.T) {
 		t.Fatal(err)
 	}
 	sn, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n := checkColumns(t, sn); n > 0 {
 		t.Errorf("%d columns beyond their limit", n)
 	}
-	if err := sn.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, sn.Close())
 	if v := viewOf(t.Context(), sn); v != nil {
 		t.Error("columns of a closed snapshot")
 	}
@@ -251,9 +232,7 @@ func TestColumnsAfterLargeChanges(t *testing.T) {
 		}
 	}
 	sn, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	if viewOf(t.Context(), sn) != nil {
 		t.Error("20 MB of changes were read")
@@ -268,17 +247,13 @@ func TestColumnsOfMember(t *testing.T) {
 		t.Fatal(err)
 	}
 	untilColumns(t, s, p)
-	if err := s.SetIdentity(Identity{Cluster: "c", ClusterID: "1"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SetIdentity(Identity{Cluster: "c", ClusterID: "1"}))
 	s.columns.Build()
 	if bytes, _ := s.columnSize(); bytes > 0 {
 		t.Errorf("the columns of a member take %d bytes", bytes)
 	}
 	sn, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	if viewOf(t.Context(), sn) != nil {
 		t.Error("a member has columns")

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store/database"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -27,9 +28,7 @@ func TestGroups(t *testing.T) {
 	for _, k := range kinds {
 		r := newRequest(k, 0)
 		requests = append(requests, r)
-		if err := q.put(ctx, r); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, q.put(ctx, r))
 	}
 	for _, want := range [][]*request{requests[:2], requests[2:3], requests[3:4], requests[4:6],
 		requests[6:8], requests[8:9], requests[9:10], requests[10:11], requests[11:15], requests[15:16],
@@ -48,9 +47,7 @@ func TestLargeChangeQueues(t *testing.T) {
 	small, large := newRequest(KindAdd, 0), newRequest(KindApply, 0)
 	small.size, large.size = maxRequestBytes, 100*maxRequestBytes
 	for _, r := range []*request{small, large} {
-		if err := q.put(ctx, r); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, q.put(ctx, r))
 	}
 	if n := len(q.take(nil, maxGroupBytes)) + len(q.take(nil, maxGroupBytes)); n != 2 || q.bytes != 0 {
 		t.Errorf("%d requests, then %d bytes", n, q.bytes)

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // A damaged table of level 0 must not be compacted again and again without a pause.
@@ -21,23 +22,15 @@ func TestCompactionsRestAfterDamage(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		fs := vfs.NewMem()
 		s, err := Open("data", Options{FS: fs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		add(t, s, students(0, 500)...)
-		if err := s.db.Flush(); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.db.Flush())
+		require.NoError(t, s.Close())
 		tables := storeFiles(t, fs, func(name string) bool { return strings.HasSuffix(name, ".sst") })
 		for _, table := range tables {
 			data := readFile(t, fs, "data/store/"+table)
 			data[len(data)/3] ^= 1
-			if err := directory.WriteFile(fs, "data/store/"+table, data); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, directory.WriteFile(fs, "data/store/"+table, data))
 		}
 		if s, err = Open("data", Options{FS: fs}); err != nil {
 			t.Fatal(err)
@@ -56,8 +49,6 @@ func TestCompactionsRestAfterDamage(t *testing.T) {
 		if n := s.Status().Corruptions; n < 2 || n > 25 {
 			t.Errorf("the damaged table was met %d times in 20 s", n)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 	})
 }

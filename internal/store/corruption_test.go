@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -24,14 +25,10 @@ import (
 func readFile(t testing.TB, fs vfs.FS, path string) []byte {
 	t.Helper()
 	f, err := fs.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	b, err := io.ReadAll(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -49,9 +46,7 @@ func copyTree(t testing.TB, fs vfs.FS) *memdisk.FS {
 func storeFiles(t testing.TB, fs vfs.FS, match func(string) bool) []string {
 	t.Helper()
 	names, err := fs.List("data/store")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var found []string
 	for _, name := range names {
 		if match(name) {
@@ -69,19 +64,13 @@ func TestFlippedBitsInTables(t *testing.T) {
 	rng := random(t)
 	fs := vfs.NewMem()
 	s, err := Open("data", Options{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	loadTriples(t, s, "load", students(0, 3000))
 	add(t, s, students(3000, 4000)...)
 	// The tables of the flush stay beside those of the load, because a compaction has no room.
 	fs.TestingSetDiskUsage(vfs.DiskUsage{AvailBytes: 1, TotalBytes: 1 << 30})
-	if err := s.db.Flush(); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.Flush())
+	require.NoError(t, s.Close())
 	tables := storeFiles(t, fs, func(name string) bool { return strings.HasSuffix(name, ".sst") })
 	if len(tables) < 4 {
 		t.Fatalf("tables %v", tables)
@@ -97,9 +86,7 @@ func TestFlippedBitsInTables(t *testing.T) {
 			bit := rng.IntN(8)
 			harmed := copyTree(t, fs)
 			data[at] ^= 1 << bit
-			if err := directory.WriteFile(harmed, "data/store/"+table, data); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, directory.WriteFile(harmed, "data/store/"+table, data))
 			data[at] ^= 1 << bit
 			switch what := readAll(t, harmed, 4000); {
 			case what == nil:
@@ -183,9 +170,7 @@ func TestFlippedBitsInLog(t *testing.T) {
 	rng := random(t)
 	fs := memdisk.New()
 	s, err := Open("data", Options{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	const batches, batch = 120, 20
 	for i := range batches {
@@ -210,9 +195,7 @@ func TestFlippedBitsInLog(t *testing.T) {
 		}
 		changed := append([]byte{}, data...)
 		changed[at] ^= 1 << rng.IntN(8)
-		if err := directory.WriteFile(killed, log, changed); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, directory.WriteFile(killed, log, changed))
 		again, err := Open("data", Options{FS: killed, ReadOnly: i%4 == 0})
 		if err == nil {
 			again.Close()
@@ -222,13 +205,9 @@ func TestFlippedBitsInLog(t *testing.T) {
 			t.Errorf("byte %d: %v", at, err)
 		}
 	}
-	if err := directory.WriteFile(killed, log, data); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, directory.WriteFile(killed, log, data))
 	again, err := Open("data", Options{FS: killed})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer again.Close()
 	if r := checked(t, again); r.Triples != batches*batch {
 		t.Errorf("%d triples", r.Triples)
@@ -241,15 +220,11 @@ func TestFlippedBitsInManifest(t *testing.T) {
 	rng := random(t)
 	fs := vfs.NewMem()
 	s, err := Open("data", Options{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range 4 {
 		loadTriples(t, s, fmt.Sprint(i), students(i*1000, (i+1)*1000))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	refused, harmless := 0, 0
 	for _, name := range storeFiles(t, fs, func(name string) bool { return !strings.HasSuffix(name, ".sst") && name != "LOCK" }) {
 		data := readFile(t, fs, "data/store/"+name)
@@ -260,9 +235,7 @@ func TestFlippedBitsInManifest(t *testing.T) {
 			at, bit := rng.IntN(len(data)), rng.IntN(8)
 			harmed := copyTree(t, fs)
 			data[at] ^= 1 << bit
-			if err := directory.WriteFile(harmed, "data/store/"+name, data); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, directory.WriteFile(harmed, "data/store/"+name, data))
 			data[at] ^= 1 << bit
 			if err := readAll(t, harmed, 4000); err != nil {
 				refused++
@@ -281,9 +254,7 @@ func TestFlippedBitsInManifest(t *testing.T) {
 func manifestOf(t *testing.T, fs vfs.FS, store string) string {
 	t.Helper()
 	name, err := atomicfs.ReadMarker(fs, store, "manifest")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return fs.PathJoin(store, name)
 }
 
@@ -293,26 +264,18 @@ func TestManifestIsWhole(t *testing.T) {
 	rng := random(t)
 	fs := vfs.NewMem()
 	s, err := Open("data", Options{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i := range 3 {
 		loadTriples(t, s, fmt.Sprint(i), students(i*100, (i+1)*100))
 	}
-	if err := s.Checkpoint(ctx, "copy"); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Checkpoint(ctx, "copy"))
+	require.NoError(t, s.Close())
 	for _, dir := range []string{"copy", "data"} {
 		path := manifestOf(t, fs, dir+"/store")
 		data := readFile(t, fs, path)
 		refuse := func(what string, at int, changed []byte) {
 			t.Helper()
-			if err := directory.WriteFile(fs, path, changed); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, directory.WriteFile(fs, path, changed))
 			s, err := Open(dir, Options{FS: fs})
 			if err == nil {
 				s.Close()
@@ -332,9 +295,7 @@ func TestManifestIsWhole(t *testing.T) {
 			refuse("a cut", at, data[:at])
 		}
 		// The start of another record: 11 bytes of it.
-		if err := directory.WriteFile(fs, path, append(slices.Clone(data), 1, 2, 3, 4, 90, 0, 1, 5, 6, 7, 8)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, directory.WriteFile(fs, path, append(slices.Clone(data), 1, 2, 3, 4, 90, 0, 1, 5, 6, 7, 8)))
 	}
 	if err := readAll(t, fs, 300); err != nil {
 		t.Error(err)

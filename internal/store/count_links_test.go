@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
@@ -32,9 +33,7 @@ func likeUID(i int) triple.Triple {
 func reopened(t *testing.T, dir string, o Options) *Store {
 	t.Helper()
 	s, err := Open(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -58,9 +57,7 @@ func TestCountsWithoutLinks(t *testing.T) {
 	defer func() { s.Close() }()
 	must := func(_ any, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	status := func(after string, triples, annotations int64, links int64) {
 		t.Helper()
@@ -153,9 +150,7 @@ func TestLinksOfManyTables(t *testing.T) {
 	s := openMem(t, Options{FS: files})
 	add(t, s, uidRow(3))
 	start, err := s.Sink().Begin(ctx, "many")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer start.Existing.Close()
 	var tables []string
 	for i := range 10 {

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
@@ -27,34 +28,24 @@ func TestEstimateAfterOpen(t *testing.T) {
 	dir := t.TempDir()
 	for round := range 2 {
 		s, err := Open(dir, Options{MinFreeBytes: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		source := input.Document("doc", strings.NewReader(doc.String()), int64(doc.Len()), syntax.NTriples)
 		if _, err := rdfload.Load(context.Background(), s.Sink(), []input.Source{source}, rdfload.Options{Memory: rdfload.MinMemory}); err != nil {
 			t.Fatal(err)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		if s, err = Open(dir, Options{MinFreeBytes: -1}); err != nil {
 			t.Fatal(err)
 		}
 		sn, err := s.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, p := range []triple.Pattern{{}, {Predicate: triple.NewIRI("http://e.x/p")}} {
 			got, exact, err := sn.Estimate(t.Context(), p)
 			if err != nil || exact || got < n/2 || got > 2*n {
 				t.Errorf("round %d: estimate %d, exact %v, error %v; there are %d", round, got, exact, err, n)
 			}
 		}
-		if err := sn.Close(); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, sn.Close())
+		require.NoError(t, s.Close())
 	}
 }

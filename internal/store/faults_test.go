@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -43,9 +44,7 @@ func TestWriteErrors(t *testing.T) {
 func openFor(t *testing.T, fs vfs.FS) *Store {
 	t.Helper()
 	s, err := Open("data", Options{FS: fs, MemTableBytes: minMemTableBytes})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -178,9 +177,7 @@ func TestCloseWhileDiskFull(t *testing.T) {
 		return nil
 	}))
 	s, err := Open("data", Options{FS: fs, MemTableBytes: minMemTableBytes, MinFreeBytes: -1, WriteTimeout: time.Second / 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.closeTimeout = 2 * time.Second
 	full.Store(true)
 	n := 0
@@ -247,9 +244,7 @@ func TestCrashes(t *testing.T) {
 	rng := random(t)
 	fs := memdisk.New()
 	s, err := Open("data", Options{FS: fs, MemTableBytes: minMemTableBytes, MaxSegmentBytes: 256 << 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const writers, batch = 4, 25
 	type state struct {
 		mu   sync.Mutex

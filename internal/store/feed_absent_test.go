@@ -11,6 +11,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -20,9 +21,7 @@ func TestAbsentBelieved(t *testing.T) {
 	fs := vfs.NewMem()
 	o := Options{FS: fs, Watched: []string{watched}}
 	s, err := Open("data", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	add(t, s, takes("a"), takes("b"), student(0))
 	at, _ := s.ChangeFeed().End()
 	again := func(since uint64, what triple.Triple, believed bool) {
@@ -40,9 +39,7 @@ func TestAbsentBelieved(t *testing.T) {
 	again(at, takes("b"), true)    // the other one was not
 	loadTriples(t, s, "load", nil) // whatever it loads
 	again(at+2, takes("b"), false) // earlier entries are forgotten
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s = openMem(t, o)
 	last, _ := s.ChangeFeed().End()
 	again(last-1, takes("a"), false)

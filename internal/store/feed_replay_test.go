@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -31,15 +32,11 @@ type replay struct {
 func newReplay() *replay { return &replay{m: model{}, loads: map[string][]triple.Triple{}} }
 
 // read applies the changes since the last call. Each must fit to the ones before.
-func (r *replay) read(t fataler, s *Store) {
+func (r *replay) read(t require.T, s *Store) {
 	for b, err := range s.Feed().Changes(ctx, feed.Request{Since: r.since}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i := range b.Changes {
-			if err := r.apply(&b.Changes[i]); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, r.apply(&b.Changes[i]))
 		}
 		r.since = b.Position
 	}
@@ -106,13 +103,9 @@ func modelOf(t *testing.T, s *Store) model {
 	sn := snapshot(t, s)
 	defer sn.Close()
 	for row, err := range sn.Match(ctx, triple.Pattern{}, ReadOptions{Annotations: true}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tr, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		m[tr] = map[string]string{}
 		for _, a := range row.Annotations {
 			m[tr][a.ApplicationID] = string(a.Data)
@@ -148,9 +141,7 @@ func TestFeedCrashes(t *testing.T) {
 	}))
 	// 1. Make changes. Change n leaves the triple marker(n), so its presence shows the change.
 	s, err := Open("data", Options{FS: faulty, MemTableBytes: minMemTableBytes})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	marker := func(n int) triple.Triple { return takes(fmt.Sprint("marker", n)) }
 	loads := map[string][]triple.Triple{}
 	changes := rand.New(rand.NewPCG(rng.Uint64(), 0))
@@ -185,16 +176,12 @@ func TestFeedCrashes(t *testing.T) {
 		}
 		acknowledged.Store(int64(n))
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	crashes = append(crashes, crash{fs.CrashClone(vfs.CrashCloneCfg{}), acknowledged.Load()})
 	// 2. Open each clone. What the feed makes is what the store has.
 	for i, c := range crashes {
 		s, err := Open("data", Options{FS: c.fs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r := newReplay()
 		r.loads = maps.Clone(loads)
 		r.read(t, s)
@@ -212,9 +199,7 @@ func TestFeedCrashes(t *testing.T) {
 		if _, ok := r.m[takes("after")]; !ok {
 			t.Errorf("crash %d: the next change is missing", i)
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 	}
 	t.Logf("%d crashes in %d writes", len(crashes), writes)
 	if len(crashes) < race.Fewer(50) {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -25,7 +26,7 @@ func takes(name string) triple.Triple {
 }
 
 // changeText returns a change as text.
-func changeText(t fataler, c *feed.Change) string {
+func changeText(t require.T, c *feed.Change) string {
 	if c.Key == nil {
 		switch {
 		case c.Load != nil:
@@ -36,9 +37,7 @@ func changeText(t fataler, c *feed.Change) string {
 		return fmt.Sprintf("clear %v %v", c.Clear.Default, c.Clear.Graphs)
 	}
 	tr, err := c.Triple()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text := map[feed.Kind]string{feed.Add: "+", feed.Delete: "-", feed.Annotate: "*"}[c.Kind] + tr.String()
 	if c.Annotation != nil {
 		text += fmt.Sprintf(" %s=%q %v", c.Annotation.ApplicationID, c.Annotation.Data, c.Annotation.Removed)
@@ -47,12 +46,10 @@ func changeText(t fataler, c *feed.Change) string {
 }
 
 // changesSince returns the changes after a position, and the position behind them.
-func changesSince(t fataler, s *Store, since feed.Position) (list []string, end feed.Position) {
+func changesSince(t require.T, s *Store, since feed.Position) (list []string, end feed.Position) {
 	end = since
 	for b, err := range s.Feed().Changes(ctx, feed.Request{Since: since}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i := range b.Changes {
 			list = append(list, changeText(t, &b.Changes[i]))
 		}
@@ -61,11 +58,9 @@ func changesSince(t fataler, s *Store, since feed.Position) (list []string, end 
 	return list, end
 }
 
-func position(t fataler, s *Store) feed.Position {
+func position(t require.T, s *Store) feed.Position {
 	p, err := s.Feed().Position(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -81,17 +76,13 @@ func wantChanges(t *testing.T, s *Store, since feed.Position, want ...string) {
 func TestFeed(t *testing.T) {
 	fs := vfs.NewMem()
 	s, err := Open("data", Options{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a, b, long, named := takes("a"), takes("b"), takes(strings.Repeat("long", 5000)), takes("c")
 	named.Graph = iri("graph")
 	var want []string
 	step := func(err error, changes ...string) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want = append(want, changes...)
 	}
 	begin := position(t, s)
@@ -126,9 +117,7 @@ func TestFeed(t *testing.T) {
 	wantChanges(t, s, middle, want[half:]...)
 	wantChanges(t, s, position(t, s))
 	before := position(t, s)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s = openMem(t, Options{FS: fs})
 	if p := position(t, s); p.String() != before.String() {
 		t.Errorf("position %+v after a restart, %+v before", p, before)
@@ -144,16 +133,12 @@ func TestFeedStamps(t *testing.T) {
 	s := openMem(t, Options{})
 	sink := s.Sink()
 	start, err := sink.Begin(ctx, "load")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	add(t, s, takes("a"))
 	loadTriples(t, s, "load", []triple.Triple{takes("b")})
 	var stamps []triple.Stamp
 	for b, err := range s.Feed().Changes(ctx, feed.Request{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, c := range b.Changes {
 			stamps = append(stamps, c.Stamp)
 		}
@@ -188,9 +173,7 @@ func TestFeedLarge(t *testing.T) {
 	add(t, s, takes("last"))
 	n, batches := 0, 0
 	for b, err := range s.Feed().Changes(ctx, feed.Request{Since: before, MaxBytes: 64 << 10}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n, batches = n+len(b.Changes), batches+1
 		want := before
 		if n >= 30_000 {
@@ -236,16 +219,10 @@ func TestFeedRestored(t *testing.T) {
 	s := openMem(t, Options{FS: fs})
 	add(t, s, takes("a"))
 	var backup strings.Builder
-	if err := s.Backup(ctx, &backup); err != nil {
-		t.Fatal(err)
-	}
-	if err := restore(ctx, fs, "restored", strings.NewReader(backup.String())); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Backup(ctx, &backup))
+	require.NoError(t, restore(ctx, fs, "restored", strings.NewReader(backup.String())))
 	r, err := Open("restored", Options{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	wantChanges(t, r, feed.Position{}, "+"+takes("a").String())
 	if position(t, r).Source == position(t, s).Source {
@@ -261,9 +238,7 @@ func TestFeedRetention(t *testing.T) {
 	next := 0
 	for range 3 {
 		s, err := Open("data", o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for range 20 {
 			positions = append(positions, position(t, s))
 			add(t, s, students(next, next+100)...)
@@ -284,9 +259,7 @@ func TestFeedRetention(t *testing.T) {
 					}
 					break
 				}
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				n += len(b.Changes)
 			}
 			if n != next-100*i {
@@ -296,9 +269,7 @@ func TestFeedRetention(t *testing.T) {
 		if gone == 0 || gone == len(positions) {
 			t.Errorf("%d of %d positions are gone", gone, len(positions))
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 	}
 }
 
@@ -312,9 +283,7 @@ func TestFeedEndsWithMembership(t *testing.T) {
 			if err != nil || len(b.Changes) != 1 {
 				t.Fatal(b, err)
 			}
-			if err := s.SetIdentity(Identity{Cluster: "c", ClusterID: "id"}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.SetIdentity(Identity{Cluster: "c", ClusterID: "id"}))
 			continue
 		}
 		if !errors.Is(err, ErrMember) {
@@ -330,9 +299,7 @@ func TestFeedEndsWithMembership(t *testing.T) {
 // context does.
 func TestFeedCloses(t *testing.T) {
 	s, err := Open("data", Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ended := make(chan error)
 	follow := func(r feed.Request, stop func()) {
 		var last error
@@ -367,9 +334,7 @@ func TestFeedDepth(t *testing.T) {
 	}
 	var got []uint8
 	for b, err := range s.Feed().Changes(ctx, feed.Request{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, c := range b.Changes {
 			got = append(got, c.Depth)
 		}

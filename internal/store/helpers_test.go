@@ -14,6 +14,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/api"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload"
@@ -46,9 +47,7 @@ func openMem(t testing.TB, o Options) *Store {
 		o.FS = vfs.NewMem()
 	}
 	s, err := Open("data", o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -60,18 +59,14 @@ func openMem(t testing.TB, o Options) *Store {
 func add(t testing.TB, s *Store, triples ...triple.Triple) Result {
 	t.Helper()
 	r, err := Add(ctx, s, triples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return r
 }
 
 func snapshot(t testing.TB, s *Store) *Snapshot {
 	t.Helper()
 	sn, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { sn.Close() })
 	return sn
 }
@@ -81,13 +76,9 @@ func all(t testing.TB, sn *Snapshot, p triple.Pattern, o ReadOptions) []triple.T
 	t.Helper()
 	var triples []triple.Triple
 	for row, err := range sn.Match(ctx, p, o) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tr, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		triples = append(triples, tr)
 	}
 	return triples
@@ -97,9 +88,7 @@ func all(t testing.TB, sn *Snapshot, p triple.Pattern, o ReadOptions) []triple.T
 func checked(t testing.TB, s *Store) api.CheckReport {
 	t.Helper()
 	report, err := s.Check(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, p := range report.Problems {
 		t.Errorf("check: %+v", p)
 	}
@@ -119,33 +108,24 @@ var (
 	in       = sample.WithGraph
 )
 
-// fataler is a test, of testing or of rapid.
-type fataler interface{ Fatal(...any) }
-
 // loadTriples loads triples through the sink, like a bulk load.
-func loadTriples(t fataler, s *Store, id string, triples []triple.Triple) {
+func loadTriples(t require.T, s *Store, id string, triples []triple.Triple) {
 	loadNew(t, s, id, triples, int64(len(triples)))
 }
 
 // loadNew is loadTriples with a number of new triples.
-func loadNew(t fataler, s *Store, id string, triples []triple.Triple, added int64) {
+func loadNew(t require.T, s *Store, id string, triples []triple.Triple, added int64) {
 	sink := s.Sink()
 	start, err := sink.Begin(ctx, id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if start.Existing != nil {
-		if err := start.Existing.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, start.Existing.Close())
 	}
-	if err := sink.Publish(ctx, rdfload.Record{ID: id, Read: int64(len(triples)), New: added}, writeTables(t, s, id, triples, start.Stamp)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, sink.Publish(ctx, rdfload.Record{ID: id, Read: int64(len(triples)), New: added}, writeTables(t, s, id, triples, start.Stamp)))
 }
 
 // writeTables writes one table for each order with rows.
-func writeTables(t fataler, s *Store, id string, triples []triple.Triple, stamp triple.Stamp) []string {
+func writeTables(t require.T, s *Store, id string, triples []triple.Triple, stamp triple.Stamp) []string {
 	sink := s.Sink()
 	var tables []string
 	for _, o := range triple.Orders {
@@ -162,17 +142,11 @@ func writeTables(t fataler, s *Store, id string, triples []triple.Triple, stamp 
 		rows = slices.CompactFunc(rows, func(a, b tableRow) bool { return bytes.Equal(a.key, b.key) })
 		path := s.options.FS.PathJoin(sink.Dir(), fmt.Sprintf("%s-%s.sst", id, o))
 		table, err := sink.CreateTable(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, row := range rows {
-			if err := table.Set(row.key, row.value); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, table.Set(row.key, row.value))
 		}
-		if err := table.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, table.Close())
 		tables = append(tables, path)
 	}
 	return tables

@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
 	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/recovery"
@@ -35,27 +36,19 @@ func TestMember(t *testing.T) {
 	}
 	want := Identity{Cluster: "plants", ClusterID: "17", Generation: 3}
 	start, err := s.Sink().Begin(ctx, "begun before")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := start.Existing.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, start.Existing.Close())
 	s.committer.mu.Lock() // a write is in progress when the store becomes a member
 	r := newRequest(KindAdd, 1)
 	r.add(new(encoder), student(100))
-	if err := s.committer.queue.put(ctx, r); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.committer.queue.put(ctx, r))
 	await.Condition(t, "it is taken", func() bool { return r.state.Load() == stateTaken })
 	s.member.Store(&want)
 	s.committer.mu.Unlock()
 	if <-r.done; !errors.Is(r.err, ErrMember) {
 		t.Errorf("%v", r.err)
 	}
-	if err := s.SetIdentity(want); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SetIdentity(want))
 	refuse := func(s *Store) {
 		t.Helper()
 		_, err1 := Add(ctx, s, students(0, 1))
@@ -74,9 +67,7 @@ func TestMember(t *testing.T) {
 	}
 	refuse(s)
 	l := sample.Layout(t, s, 3, students(0, 20)...)
-	if err := s.segments.SetLayout(l); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.segments.SetLayout(l))
 	if err := s.db.SetLocal(keyspace.LocalKey("durable"), nil); err != nil { // it makes the layout durable
 		t.Fatal(err)
 	}
@@ -104,9 +95,7 @@ func ownFirst(t *testing.T, s *Store, l recovery.Layout) *trie.Trie {
 	first := l.Trie.Lookup(nil).ID
 	for partition := range uint32(l.Placement.Partitions()) {
 		assigned, err := l.Trie.Assign(first, partition)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if l.Placement.Owner(assigned.Lookup(nil)) == s.MachineID() {
 			return assigned
 		}
@@ -121,9 +110,7 @@ func TestSetLayout(t *testing.T) {
 	s := openMem(t, Options{MaxSegmentBytes: 8 << 10})
 	l := sample.Layout(t, s, 1, student(200), student(400))
 	l.Trie = ownFirst(t, s, l)
-	if err := s.segments.SetLayout(l); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.segments.SetLayout(l))
 	add(t, s, students(0, 600)...)
 	s.segments.Measure()
 	if s.segments.Trie() != l.Trie || s.segments.Placement() != l.Placement {
@@ -150,9 +137,7 @@ func TestSetLayout(t *testing.T) {
 		for _, hi := range append(cuts, segment.Hi) {
 			lower, upper := keyspace.StorageBounds(triple.Range{Lo: lo, Hi: hi})
 			it, err := s.db.NewIter(&pebble.IterOptions{LowerBound: lower, UpperBound: upper})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			size := 0
 			for valid := it.First(); valid; valid = it.Next() {
 				size += len(it.Key()) + len(it.Value())
@@ -173,9 +158,7 @@ func TestSplitBesideAnnotations(t *testing.T) {
 	s := openMem(t, Options{MaxSegmentBytes: 1 << 30})
 	add(t, s, student(0), student(1))
 	for _, id := range []string{"a", "b", "c", "d", "e", "f"} {
-		if err := Annotate(ctx, s, student(0), id, make([]byte, 1000)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Annotate(ctx, s, student(0), id, make([]byte, 1000)))
 	}
 	l := s.segments.Layout()
 	id := uint64(1) // of a store without splits
@@ -183,24 +166,18 @@ func TestSplitBesideAnnotations(t *testing.T) {
 		split = false
 		for _, at := range s.segments.Oversized(10) {
 			trie, err := l.Trie.Split(at.Segment, at.At, id+1)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			l.Trie, id = trie, id+1
 			split = true
 			break
 		}
-		if err := s.segments.SetLayout(l); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.segments.SetLayout(l))
 	}
 	if l.Trie.Len() < 4 {
 		t.Fatalf("%d segments", l.Trie.Len())
 	}
 	for row, err := range snapshot(t, s).Raw(ctx, keyspace.Storage, triple.Range{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if version, _, ok := triple.CutAnnotation(row.Key); ok && l.Trie.Lookup(version).ID != l.Trie.Lookup(row.Key).ID {
 			t.Errorf("%q is apart from its version", row.Key)
 		}
@@ -214,17 +191,11 @@ func TestLaterMinor(t *testing.T) {
 	s := openMem(t, Options{FS: fs})
 	for _, minor := range []uint64{protocol.Minor, protocol.Minor + 1} {
 		id := Identity{Cluster: "plants", ClusterID: "17", Generation: 3, Minor: minor}
-		if err := s.SetIdentity(id); err != nil {
-			t.Fatal(err)
-		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.SetIdentity(id))
+		require.NoError(t, s.Close())
 		var err error
 		if s, err = Open("data", Options{FS: fs, Member: true}); minor == protocol.Minor {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			continue
 		}
 		for range 2 {

@@ -11,6 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/triple"
@@ -20,9 +21,7 @@ func TestLoad(t *testing.T) {
 	s := openMem(t, Options{})
 	sink := s.Sink()
 	start, err := sink.Begin(ctx, "first")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if start.Existing != nil || start.Published != nil || start.Stamp == (triple.Stamp{}) {
 		t.Errorf("start of a load into an empty store: %+v", start)
 	}
@@ -32,17 +31,13 @@ func TestLoad(t *testing.T) {
 	}
 	add(t, s, student(0))
 	second, err := sink.Begin(ctx, "second")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !start.Stamp.Less(second.Stamp) || second.Existing == nil {
 		t.Errorf("start of a second load: %+v", second)
 	}
 	add(t, s, student(1)) // not in the snapshot
 	keys, err := second.Existing.Keys()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n := 0
 	for ok := keys.SeekGE([]byte{byte(triple.SPO)}); ok; ok = keys.Next() {
 		n++
@@ -76,9 +71,7 @@ func TestLoad(t *testing.T) {
 func TestPublishedTwice(t *testing.T) {
 	s := openMem(t, Options{})
 	start, err := s.Sink().Begin(ctx, "one")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tables := writeTables(t, s, "one", students(0, 10), start.Stamp)
 	for range 2 {
 		if err := s.Sink().Publish(ctx, rdfload.Record{ID: "one", New: 10}, tables); err != nil {
@@ -115,17 +108,13 @@ func TestLoadCrashes(t *testing.T) {
 		fs := memdisk.New()
 		s := openFor(t, fs)
 		add(t, s, students(0, 40)...)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		faulty, count := memdisk.FailAt(fs, stop, true)
 		published := tryLoad(t, faulty)
 		again := openFor(t, fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}))
 		r := checked(t, again)
 		records, err := again.Loads(ctx)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := int64(40)
 		if len(records) == 1 {
 			want = 100
@@ -180,6 +169,8 @@ type failing struct{}
 
 type loadFailed struct{ err error }
 
+func (failing) Helper() {}
+
 func (failing) Fatal(args ...any) { panic(loadFailed{args[0].(error)}) }
 
 // A snapshot does not see a later load, nor a split of its segment.
@@ -188,17 +179,13 @@ func TestSnapshotUnderLoads(t *testing.T) {
 	add(t, s, students(0, 100)...)
 	sn := snapshot(t, s)
 	rows, err := sn.Rows(ctx, triple.OrderRange(triple.POS))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	loadTriples(t, s, "a", students(50, 3000))
 	if _, err := Delete(ctx, s, students(0, 50)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.db.Compact(ctx, []byte{0}, []byte{255}, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.Compact(ctx, []byte{0}, []byte{255}, false))
 	await.Condition(t, "splits", func() bool { return s.segments.Trie().Len() > 20 })
 	n := 0
 	for ok := rows.First(); ok; ok = rows.Next() {

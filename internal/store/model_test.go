@@ -14,6 +14,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -85,9 +86,7 @@ func drawPattern(t *rapid.T) triple.Pattern {
 func (c *machine) open(t *rapid.T) {
 	var err error
 	c.s, err = Open("data", Options{FS: c.fs, MaxSegmentBytes: 2 << 10, MemTableBytes: minMemTableBytes})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func (c *machine) close(t *rapid.T) {
@@ -95,9 +94,7 @@ func (c *machine) close(t *rapid.T) {
 		c.sn.Close()
 		c.sn = nil
 	}
-	if err := c.s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.s.Close())
 }
 
 func (c *machine) add(t *rapid.T) {
@@ -200,9 +197,7 @@ func compare(t *rapid.T, sn *Snapshot, m model) {
 	var want [][]byte
 	for _, key := range m.keys(p.Best()) {
 		_, tr, err := triple.DecodeKey(key, triple.AppendValue(nil, triple.Stamp{}, findKey(m, p.Best(), key)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if p.Match(tr) {
 			want = append(want, key)
 		}
@@ -221,9 +216,7 @@ func compare(t *rapid.T, sn *Snapshot, m model) {
 	for { // page by page
 		page := 0
 		for row, err := range sn.Match(ctx, p, o) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got = append(got, bytes.Clone(row.Key))
 			page++
 		}
@@ -242,9 +235,7 @@ func compare(t *rapid.T, sn *Snapshot, m model) {
 	}
 	read := map[string]string{}
 	for note, err := range sn.Annotations(ctx, tr) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		read[note.ApplicationID] = string(note.Data)
 	}
 	if len(read) != len(notes) {
@@ -269,9 +260,7 @@ func findKey(m model, o triple.Order, key []byte) triple.Triple {
 // walk moves an iterator at random beside an index into the sorted keys.
 func walk(t *rapid.T, sn *Snapshot, o triple.Order, keys [][]byte) {
 	rows, err := sn.Rows(ctx, triple.OrderRange(o))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	at, valid := -1, false
 	for i := range rapid.IntRange(1, 12).Draw(t, "moves") {
@@ -312,9 +301,7 @@ func walk(t *rapid.T, sn *Snapshot, o triple.Order, keys [][]byte) {
 		if want := at >= 0 && at < len(keys); valid != want || valid && !bytes.Equal(rows.Key(), keys[at]) {
 			t.Fatalf("%s: valid %v, want %v (row %d of %d)", move, valid, want, at, len(keys))
 		}
-		if err := rows.Err(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, rows.Err())
 	}
 }
 
@@ -335,9 +322,7 @@ func TestModel(t *testing.T) {
 			"load":        c.load,
 			"apply":       c.apply,
 			"flush": func(t *rapid.T) {
-				if err := c.s.db.Flush(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, c.s.db.Flush())
 			},
 			"reopen": func(t *rapid.T) { c.close(t); c.open(t) },
 			"snapshot": func(t *rapid.T) {
@@ -352,9 +337,7 @@ func TestModel(t *testing.T) {
 			},
 			"feed": func(t *rapid.T) {
 				c.fed.read(t, c.s)
-				if err := c.fed.same(c.m); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, c.fed.same(c.m))
 			},
 			"old snapshot": func(t *rapid.T) {
 				if c.sn != nil {
@@ -363,9 +346,7 @@ func TestModel(t *testing.T) {
 			},
 			"now": func(t *rapid.T) {
 				sn, err := c.s.Snapshot()
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer sn.Close()
 				compare(t, sn, c.m)
 			},

@@ -11,6 +11,7 @@ import (
 	"github.com/prometheus/client_golang/prometheus"
 
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -55,17 +56,13 @@ func TestCursorUnderWrites(t *testing.T) {
 				sn := snapshot(t, s)
 				n := 0
 				for row, err := range sn.Range(ctx, triple.Bounds{Order: order}, o) {
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					if c := bytes.Compare(row.Key, last); last != nil && (c <= 0) != o.Reverse {
 						t.Fatalf("out of order: %q after %q", row.Key, last)
 					}
 					last = bytes.Clone(row.Key)
 					tr, err := row.Triple()
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					seen[tr]++
 					n++
 				}
@@ -94,13 +91,9 @@ func TestRangeWithBounds(t *testing.T) {
 	b := triple.Bounds{Order: triple.POS, Prefix: []triple.Term{iri("age")}, GE: triple.NewTyped("30", triple.XSDInteger), LT: triple.NewTyped("40", triple.XSDInteger)}
 	n := int64(0)
 	for row, err := range sn.Range(ctx, b, ReadOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tr, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if v, ok := triple.NumericValue(tr.Object); !ok || v < 30 || v >= 40 {
 			t.Errorf("%s", tr)
 		}
@@ -130,9 +123,7 @@ func TestEstimates(t *testing.T) {
 		t.Helper()
 		sn := snapshot(t, s)
 		want, err := sn.Count(ctx, p)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, exact, err := sn.Estimate(t.Context(), p)
 		if err != nil || exact != (want <= exactRows) || exact && got != want {
 			t.Errorf("%v: %d, exact %v, %v, counted %d", p, got, exact, err, want)
@@ -170,14 +161,10 @@ func TestEstimates(t *testing.T) {
 func TestMetrics(t *testing.T) {
 	s := openMem(t, Options{})
 	reg := prometheus.NewRegistry()
-	if err := s.RegisterMetrics(reg); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.RegisterMetrics(reg))
 	add(t, s, students(0, 10)...)
 	families, err := reg.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	found := map[string]float64{}
 	for _, f := range families {
 		m := f.GetMetric()[0]

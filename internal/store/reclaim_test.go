@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -17,9 +18,7 @@ import (
 func tidyUntil(t *testing.T, s *Store, what string, done func() bool) {
 	t.Helper()
 	await.Condition(t, what, func() bool {
-		if err := s.Tidy(ctx, func(time.Duration) bool { return true }); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Tidy(ctx, func(time.Duration) bool { return true }))
 		return done()
 	})
 }
@@ -34,9 +33,7 @@ func TestTidyReclaimsSpace(t *testing.T) {
 	const rows, kept = 40_000, 10_000
 	loadTriples(t, s, "a", students(0, rows))
 	flush := func() { // waiting tables and deletes in memory are in no level
-		if err := s.db.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.db.Flush())
 	}
 	flush()
 	before := s.Status().Bytes
@@ -103,9 +100,7 @@ func TestTidyMergesSegments(t *testing.T) {
 	fs := vfs.NewMem()
 	options := Options{FS: fs, MaxSegmentBytes: 64 << 10}
 	s, err := Open("data", options)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	add(t, s, students(0, 6000)...)
 	await.Condition(t, "segments are split", func() bool { return s.segments.Trie().Len() > 20 })
 	many := s.segments.Trie().Len()
@@ -117,9 +112,7 @@ func TestTidyMergesSegments(t *testing.T) {
 		t.Errorf("%d merges of %d segments, %v", got.Merges, many, s.segments.Trie().Check())
 	}
 	few := s.segments.Trie().Len()
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	s = openMem(t, options)
 	if s.segments.Trie().Len() != few {
 		t.Errorf("%d segments, and %d after a restart", few, s.segments.Trie().Len())

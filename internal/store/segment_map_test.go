@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -22,9 +23,7 @@ import (
 func halves(t *testing.T, bound []byte, first, second trie.MachineID, ring ...trie.MachineID) recovery.Layout {
 	t.Helper()
 	p, err := trie.NewPlacement(ring, trie.PlacementOptions{Partitions: 64, VirtualNodes: 10, Load: 1.25})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	of := func(owner trie.MachineID) uint32 {
 		for partition := range uint32(64) {
 			if p.PartitionOwner(partition) == owner {
@@ -38,9 +37,7 @@ func halves(t *testing.T, bound []byte, first, second trie.MachineID, ring ...tr
 	if segments, err = segments.Split(1, bound, 2); err == nil {
 		segments, err = segments.Assign(2, of(second))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return recovery.Layout{Trie: segments, Placement: p}
 }
 
@@ -67,9 +64,7 @@ func TestSegmentMap(t *testing.T) {
 	} {
 		j := &recovery.Joint{Base: test.base, Target: test.to, Phase: test.phase, Members: trie.Ring{2, 3}, BaseLive: test.live}
 		m, err := new(SegmentMaps).Page(ctx, j, j, func(s trie.Segment) bool { return s.ID == test.lost }, 0, 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var all []string
 		for _, s := range m.Segments {
 			text := fmt.Sprintf("%d %s-%s %s", s.ID, s.Order, s.Last, strings.TrimLeft(m.Machines[s.Owner].ID, "0"))
@@ -172,9 +167,7 @@ func TestSegmentMapOfStore(t *testing.T) {
 	loadTriples(t, s, "a", students(0, 3000))
 	await.Condition(t, "splits", func() bool { return s.segments.Trie().Len() > 20 })
 	m, err := s.SegmentMap(ctx, 0, 10_000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	until := ""
 	for i, at := range m.Segments {
 		if at.From != until || at.State != "" || m.Machines[at.Owner].ID != s.MachineID().String() {

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -22,18 +23,12 @@ import (
 func madeMember(t *testing.T, fs vfs.FS) directory.UUID {
 	t.Helper()
 	s, err := Open("data", Options{FS: fs, Member: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := Add(ctx, s, students(0, 50)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.SetIdentity(Identity{Cluster: "c", ClusterID: "i", Generation: 1}); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SetIdentity(Identity{Cluster: "c", ClusterID: "i", Generation: 1}))
+	require.NoError(t, s.Close())
 	return s.id
 }
 
@@ -142,23 +137,15 @@ func TestSetAsideRefused(t *testing.T) {
 	fs := vfs.NewMem()
 	was := madeMember(t, fs)
 	s, err := Open("data", Options{FS: fs, Member: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := directory.SetAside(fs, "data", nil); !errors.Is(err, ErrLocked) {
 		t.Errorf("of a directory that is open: %v", err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
-	if err := directory.WriteFile(fs, "data/"+"ASIDE", []byte("../1\n")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
+	require.NoError(t, directory.WriteFile(fs, "data/"+"ASIDE", []byte("../1\n")))
 	if _, err := Open("data", Options{FS: fs, Member: true}); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a marker of nothing: %v", err)
 	}
-	if err := fs.Remove("data/" + "ASIDE"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, fs.Remove("data/"+"ASIDE"))
 	mustBeAside(t, fs, was)
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/dataset"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
@@ -64,9 +65,7 @@ func openLUBM(t testing.TB) *Snapshot {
 	} else {
 		s = openDisk(t, Options{})
 		gen, err := dataset.New("lubm", 1, 1_000_000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var text bytes.Buffer
 		if _, err := gen.Generate(ctx, &text); err != nil {
 			t.Fatal(err)
@@ -77,9 +76,7 @@ func openLUBM(t testing.TB) *Snapshot {
 		}
 	}
 	sn, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { sn.Close() })
 	return sn
 }

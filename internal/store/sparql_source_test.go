@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/sparql/source/sourcetest"
 	"github.com/trefoildb/trefoil/triple"
@@ -36,9 +37,7 @@ func sourceOf(t *testing.T, kind string, triples []triple.Triple) *Snapshot {
 	add(t, s, more...)
 	add(t, s, triples[:len(triples)/2]...)
 	if kind == "in both" {
-		if err := s.db.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.db.Flush())
 	}
 	add(t, s, triples[len(triples)/2:]...)
 	for i := 0; i < len(triples); i += 9 {
@@ -46,9 +45,7 @@ func sourceOf(t *testing.T, kind string, triples []triple.Triple) *Snapshot {
 	}
 	apply(t, s, Steps{Delete: slices.Values(more)})
 	if kind == "in tables" {
-		if err := s.db.Flush(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.db.Flush())
 	}
 	sn := snapshot(t, s)
 	apply(t, s, Steps{ClearAll: true, Add: slices.Values(students(0, 30))})

@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -25,19 +26,13 @@ import (
 func TestReopen(t *testing.T) {
 	fs := vfs.NewMem()
 	s, err := Open("a/b/data", Options{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	id := s.MachineID()
 	add(t, s, students(0, 100)...)
-	if err := Annotate(ctx, s, student(7), "app", []byte("note")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, Annotate(ctx, s, student(7), "app", []byte("note")))
 	last := s.committer.sequence.next
 	for range 2 {
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 	}
 	if _, err := Add(ctx, s, students(0, 1)); !errors.Is(err, ErrClosed) {
 		t.Errorf("add to a closed store: %v", err)
@@ -46,9 +41,7 @@ func TestReopen(t *testing.T) {
 		t.Errorf("snapshot of a closed store: %v", err)
 	}
 	s, err = Open("a/b/data", Options{FS: fs})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	if s.MachineID() != id {
 		t.Errorf("machine %s, it was %s", s.MachineID(), id)
@@ -71,9 +64,7 @@ func TestOpenReadOnly(t *testing.T) {
 	}
 	s := openMem(t, Options{FS: fs})
 	add(t, s, students(0, 10)...)
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	r := openMem(t, Options{FS: fs, ReadOnly: true})
 	if _, err := Add(ctx, r, students(0, 1)); !errors.Is(err, ErrReadOnly) {
 		t.Errorf("add: %v", err)
@@ -104,14 +95,10 @@ func TestOpenReadOnly(t *testing.T) {
 func TestOpenTwice(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "data")
 	s, err := Open(dir, Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	link := filepath.Join(t.TempDir(), "link")
-	if err := os.Symlink(dir, link); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Symlink(dir, link))
 	for _, path := range []string{dir, dir + "/", link} {
 		if _, err := Open(path, Options{}); !errors.Is(err, ErrLocked) || !strings.Contains(err.Error(), "this process") {
 			t.Errorf("%s, open already: %v", path, err)
@@ -146,22 +133,14 @@ func TestOpenLocked(t *testing.T) {
 func TestOpenRefuses(t *testing.T) {
 	put := func(t *testing.T, fs vfs.FS, name, text string) {
 		t.Helper()
-		if err := fs.MkdirAll("data", 0o755); err != nil {
-			t.Fatal(err)
-		}
-		if err := directory.WriteFile(fs, "data/"+name, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, fs.MkdirAll("data", 0o755))
+		require.NoError(t, directory.WriteFile(fs, "data/"+name, []byte(text)))
 	}
 	made := func(t *testing.T, fs vfs.FS) {
 		s, err := Open("data", Options{FS: fs})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		add(t, s, students(0, 10)...)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 	}
 	tests := []struct {
 		name    string
@@ -183,16 +162,12 @@ func TestOpenRefuses(t *testing.T) {
 		{"no VERSION, but a database", func(t *testing.T, fs vfs.FS) {
 			made(t, fs)
 			for _, name := range []string{directory.VersionName, directory.LoadsName, directory.TmpName} {
-				if err := fs.RemoveAll("data/" + name); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, fs.RemoveAll("data/"+name))
 			}
 		}, ErrVersion, "no VERSION file"},
 		{"VERSION without a database", func(t *testing.T, fs vfs.FS) {
 			made(t, fs)
-			if err := fs.RemoveAll("data/store"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, fs.RemoveAll("data/store"))
 		}, pebble.ErrDBDoesNotExist, "store"},
 	}
 	for _, test := range tests {
@@ -229,9 +204,7 @@ func TestOpenInterrupted(t *testing.T) {
 		}
 		add(t, again, student(1))
 		checked(t, again)
-		if err := again.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, again.Close())
 	}
 }
 
@@ -241,9 +214,7 @@ func TestNewIdentity(t *testing.T) {
 		t.Errorf("of an empty directory: %v", err)
 	}
 	s, err := Open(dir, Options{MinFreeBytes: -1, MaxSegmentBytes: 4 << 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	add(t, s, students(0, 1000)...)
 	await.Condition(t, "a split", func() bool { return s.segments.Trie().Len() > 3 })
 	id := s.MachineID()
@@ -251,13 +222,9 @@ func TestNewIdentity(t *testing.T) {
 		t.Errorf("while open: %v", err)
 	}
 	s.Close()
-	if err := directory.NewIdentity(dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, directory.NewIdentity(dir))
 	s, err = Open(dir, Options{MinFreeBytes: -1, MaxSegmentBytes: 4 << 10})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	if s.MachineID() == id {
 		t.Error("the same machine")
@@ -279,18 +246,12 @@ func TestValidate(t *testing.T) {
 // If readers continue when the store closes, they get an error, and Close waits for them.
 func TestCloseUnderReaders(t *testing.T) {
 	s, err := Open("data", Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	add(t, s, students(0, 5000)...)
 	sn, err := s.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rows, err := sn.Rows(ctx, triple.Range{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !rows.First() {
 		t.Fatal("no row")
 	}

@@ -10,6 +10,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -20,22 +21,16 @@ func TestTokens(t *testing.T) {
 		fs := vfs.NewMem()
 		open := func() *Store {
 			s, err := Open("data", Options{FS: fs})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return s
 		}
 		s := open()
 		all := students(0, 2000) // too many to stay in the order of their arrival
 		once := func(key string) (added, deleted int64) {
 			r, err := Add(WithRequestKey(ctx, "add "+key, false), s, all)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			d, err := Delete(WithRequestKey(ctx, "delete "+key, false), s, all[:1000])
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return r.Added, d.Deleted
 		}
 		want := func(what, key string, added, deleted int64) {
@@ -46,9 +41,7 @@ func TestTokens(t *testing.T) {
 		}
 		want("the first time", "a", 2000, 1000)
 		want("again", "a", 0, 0)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		s = open()
 		want("after a restart", "a", 0, 0)
 		want("under another key", "b", 1000, 1000)
@@ -69,9 +62,7 @@ func TestTokens(t *testing.T) {
 			_, err := Apply(WithRequestKey(ctx, "clear", false), s, Steps{ClearAll: true})
 			return err
 		}
-		if err := cleared(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cleared())
 		add(t, s, all...)
 		if err := cleared(); !errors.Is(err, ErrDone) || s.Status().Triples != 2000 {
 			t.Errorf("%d triples when all were cleared again, %v", s.Status().Triples, err)
@@ -81,9 +72,7 @@ func TestTokens(t *testing.T) {
 			_, err := DeleteMatch(WithRequestKey(ctx, "match", false), s, triple.Pattern{Predicate: all[0].Predicate})
 			return err
 		}
-		if err := matched(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, matched())
 		add(t, s, all...)
 		if err := matched(); !errors.Is(err, ErrBegun) || !errors.Is(err, ErrUnknown) || s.Status().Triples != 2000 {
 			t.Errorf("%d triples, %v", s.Status().Triples, err)
@@ -104,9 +93,7 @@ func TestTokens(t *testing.T) {
 			t.Errorf("%d tokens are kept, %v", rows, err)
 		}
 		checked(t, s)
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 	})
 }
 
@@ -114,15 +101,11 @@ func TestTokens(t *testing.T) {
 // database is closed.
 func TestUpdateWithKeyAfterClose(t *testing.T) {
 	s, err := Open("data", Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := Add(WithRequestKey(ctx, "add", false), s, students(0, 1)); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Close())
 	for range 64 { // select chooses one of two ready channels at random
 		_, err := Update(WithRequestKey(ctx, "update", false), s, func(Reader) (Steps, error) {
 			t.Error("a snapshot of a closed store")

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -120,9 +121,7 @@ func writeBatch(s *Store, random *rand.Rand, batch int, apply bool) (err error) 
 // besideTable returns write with rows for the table of a load, until the disk refuses those.
 func besideTable(t *testing.T, s *Store, random *rand.Rand, write func() error) func() error {
 	table, err := s.Sink().CreateTable(s.db.Path("tmp", "load.sst"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { _ = table.Close() }) // returns the error of a refused row
 	rows, open := 0, true
 	return func() error {
@@ -146,9 +145,7 @@ func TestAcceptedRowsTakeRoom(t *testing.T) {
 	random := rand.New(rand.NewPCG(1, 2))
 	inMemory := func() int64 { return int64(s.db.Metrics().WAL.Size) }
 	for inMemory() < 2<<20 {
-		if err := writeBatch(s, random, 200, false); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, writeBatch(s, random, 200, false))
 	}
 	disk.Size.Add(watermark + slack + inMemory()/2 - disk.Free())
 	for begun := time.Now(); s.db.Room(0) == nil && time.Since(begun) < 5*time.Second; {
@@ -160,9 +157,7 @@ func TestAcceptedRowsTakeRoom(t *testing.T) {
 	if _, err := Delete(ctx, s, students(0, 10)); err != nil {
 		t.Errorf("a delete: %v", err)
 	}
-	if err := s.db.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.Flush())
 	if free := disk.Free(); free < watermark {
 		t.Errorf("%d KiB are free after the flush", free>>10)
 	}
@@ -174,9 +169,7 @@ func TestTableOfLoadTakesRoom(t *testing.T) {
 	disk := memdisk.NewSized(size)
 	s := openMem(t, Options{FS: disk, MinFreeBytes: watermark})
 	table, err := s.Sink().CreateTable(s.db.Path("tmp", "load.sst"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	random := rand.New(rand.NewPCG(1, 2))
 	value := make([]byte, 1<<10)
 	for row := 0; err == nil; row++ {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
@@ -26,37 +27,25 @@ func TestLoaded(t *testing.T) {
 	w.put("sub", map[string]string{"p": "p"})
 	w.put("other", map[string]string{"p": "q"})
 	reader, err := w.store.Reader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer reader.Close()
 	text := []byte(triple.AnnotationsHeader + "\n")
 	for row, err := range reader.Match(ctx, triple.Pattern{}, store.ReadOptions{Annotations: true}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		entry, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text = triple.AppendAnnotated(text, triple.AppendNQuad(nil, entry), row.Annotations)
 	}
 	for _, name := range []string{"sub", "other"} {
-		if err := w.registry.Delete(ctx, Caller{}, name); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.registry.Delete(ctx, Caller{}, name))
 	}
 	// 2. They are loaded beside a manager.
 	m := w.start(Options{})
 	w.add(number("p", 0))
 	path := filepath.Join(t.TempDir(), "dump.nq")
-	if err := os.WriteFile(path, text, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, text, 0o600))
 	sources, _, err := input.List([]string{path}, input.RDF)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := rdfload.Load(ctx, w.store.Sink(), sources, rdfload.Options{Memory: rdfload.MinMemory, Workers: 2}); err != nil {
 		t.Fatal(err)
 	}

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -130,9 +131,7 @@ func many(t *testing.T, w *world, filter func(i int) map[string]string, all bool
 		t.Fatal(len(list), err)
 	}
 	for _, s := range list {
-		if err := w.registry.Delete(t.Context(), Caller{}, s.Name); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.registry.Delete(t.Context(), Caller{}, s.Name))
 	}
 	w.until("none is left", func() bool {
 		m.mu.Lock()
@@ -175,9 +174,7 @@ func TestLimit(t *testing.T) {
 	if err := put(0); err != nil {
 		t.Error(err)
 	}
-	if err := w.registry.Delete(t.Context(), Caller{}, "sub7"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.registry.Delete(t.Context(), Caller{}, "sub7"))
 	if err := put(most); err != nil {
 		t.Error(err)
 	}

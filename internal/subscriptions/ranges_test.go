@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -42,9 +43,7 @@ func (s *rangedStore) check(r triple.Range) {
 func (r *rangedReader) checkPattern(p triple.Pattern) {
 	r.of.t.Helper()
 	scan, err := p.Scan(p.Best())
-	if err != nil {
-		r.of.t.Fatal(err)
-	}
+	require.NoError(r.of.t, err)
 	r.of.check(scan.Range)
 }
 
@@ -62,9 +61,7 @@ func (r *rangedReader) Count(ctx context.Context, all ...triple.Pattern) (int64,
 
 func (r *rangedReader) Range(ctx context.Context, b triple.Bounds, o store.ReadOptions) iter.Seq2[store.Row, error] {
 	kr, err := b.KeyRange()
-	if err != nil {
-		r.of.t.Fatal(err)
-	}
+	require.NoError(r.of.t, err)
 	r.of.check(kr.Range)
 	return r.Reader.Range(ctx, b, o)
 }

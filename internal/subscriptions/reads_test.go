@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/readcount"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/webhook"
 	"github.com/trefoildb/trefoil/triple"
@@ -88,15 +89,11 @@ func (w *world) count() *readcount.Counter {
 func (w *world) read(c *readcount.Counter, p triple.Pattern) {
 	w.t.Helper()
 	r, err := w.store.Reader()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	r = c.Observe(r, readcount.Caller{Kind: "anonymous"})
 	defer r.Close()
 	for _, err := range r.Match(w.t.Context(), p, store.ReadOptions{}) {
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 	}
 }
 
@@ -180,9 +177,7 @@ func TestReadsOfSlowReceivers(t *testing.T) {
 	f := FeedFilter("dead", feed.Filter{Kinds: []feed.Kind{feed.Read}})
 	lines := 0
 	for b, err := range w.store.Feed().Changes(t.Context(), feed.Request{Since: from, Filter: f}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i := range b.Changes {
 			lines += len(b.Changes[i].Reads())
 		}
@@ -198,9 +193,7 @@ func TestReadsRow(t *testing.T) {
 	reads := func() (rows []string) {
 		t.Helper()
 		list, err := w.registry.Reads(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, s := range list {
 			rows = append(rows, s.Row.Predicate.Value()+" "+s.Row.Object.Value())
 		}
@@ -223,9 +216,7 @@ func TestReadsRow(t *testing.T) {
 	}
 	// One that is refused leaves nothing, new or not.
 	before, err := w.registry.count(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range []string{"a", "new"} {
 		if _, err := w.registry.Put(t.Context(), Caller{}, Definition{Name: name, Filter: map[string]string{"kinds": "read"}}, ""); !errors.Is(err, ErrInvalid) {
 			t.Error(err)
@@ -235,9 +226,7 @@ func TestReadsRow(t *testing.T) {
 		t.Errorf("%d subscriptions became %d, %v", before, after, err)
 	}
 	w.put("b0", map[string]string{"kinds": "read", "p": "p"}) // it counts once
-	if err := w.registry.Delete(t.Context(), Caller{Operator: true}, "b7"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.registry.Delete(t.Context(), Caller{Operator: true}, "b7"))
 	if got := reads(); len(got) != readcount.MaxSubscriptions-1 {
 		t.Error(len(got))
 	}

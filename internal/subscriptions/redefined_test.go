@@ -7,6 +7,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // TestRedefined: a subscription gets another filter and URL during a send, and the follower notices only
@@ -64,14 +66,10 @@ func TestRedefinedFailures(t *testing.T) {
 	w := newWorld(t)
 	w.put("sub", nil)
 	s, err := w.registry.Get(t.Context(), "sub")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	since := time.Now().Add(-time.Hour)
 	s.State.Failures, s.State.FailingSince, s.State.Changes = 7, &since, 10
-	if err := w.registry.save(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.registry.save(t.Context(), s))
 	w.put("sub", map[string]string{"p": "p"})
 	if got := w.state("sub"); got.Failures != 7 || got.FailingSince == nil {
 		t.Errorf("the same receiver: %+v", got)
@@ -101,9 +99,7 @@ func TestPutAgain(t *testing.T) {
 		synctest.Wait()
 		gated.follow.close()
 		// 2. It is deleted and stored again, by the same definition.
-		if err := w.registry.Delete(t.Context(), Caller{}, "sub"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.registry.Delete(t.Context(), Caller{}, "sub"))
 		w.put("sub", map[string]string{"p": "p"})
 		want := w.state("sub")
 		w.add(number("p", 1))

@@ -24,6 +24,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/systemgraph"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/webhook"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -86,9 +87,7 @@ func newWorldOn(t *testing.T, dir string, disk vfs.FS) *world {
 func newWorldOf(t *testing.T, dir string, o store.Options) *world {
 	t.Helper()
 	s, err := store.Open(dir, o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -111,9 +110,7 @@ func (w *world) start(o Options) *Manager {
 	}
 	o.OwnerEvery = 5 * time.Millisecond
 	m, err := Start(o)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	w.t.Cleanup(m.Close)
 	return m
 }
@@ -151,9 +148,7 @@ func (w *world) until(what string, ok func() bool) {
 func (w *world) state(name string) State {
 	w.t.Helper()
 	s, err := w.registry.Get(w.t.Context(), name)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	return s.State
 }
 
@@ -237,9 +232,7 @@ func TestRegistry(t *testing.T) {
 	// 1. A new one begins at the end of the feed; a changed one keeps its position.
 	w.add(number("p", 1))
 	end, err := w.store.Feed().Position(ctx)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	created, err := r.Put(ctx, Caller{}, Definition{Name: "b", URL: "https://ex/1", Filter: map[string]string{"p": "p", "kinds": "delete,add"}}, "")
 	if err != nil || !created || w.state("b").Position != end.String() {
 		t.Fatal(created, err, w.state("b"))
@@ -274,9 +267,7 @@ func TestRegistry(t *testing.T) {
 		t.Fatal(err)
 	}
 	// 3. Deletion.
-	if err := r.Delete(ctx, Caller{}, "b"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Delete(ctx, Caller{}, "b"))
 	if err := r.Delete(ctx, Caller{}, "b"); !errors.Is(err, ErrUnknown) {
 		t.Fatal(err)
 	}
@@ -334,9 +325,7 @@ func testDeliver(t *testing.T, w *world) {
 	m = w.start(Options{})
 	check()
 	// A deleted subscription gets nothing.
-	if err := w.registry.Delete(t.Context(), Caller{}, "early"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.registry.Delete(t.Context(), Caller{}, "early"))
 	w.until("the deletion", func() bool {
 		m.mu.Lock()
 		defer m.mu.Unlock()
@@ -471,14 +460,10 @@ func testDeadLetter(t *testing.T, w *world) {
 		t.Fatal(d, err)
 	}
 	to, err := feed.ParsePosition(d.To)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n := 0
 	for b, err := range w.store.Feed().Changes(t.Context(), feed.Request{Since: from, Filter: feed.Filter{Pattern: triple.Pattern{Predicate: iri("p")}}}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i := range b.Changes {
 			if to.Covers(b.Changes[i].Sequencer, b.Changes[i].Stamp) {
 				n++
@@ -498,14 +483,10 @@ func testFailureOfPower(t *testing.T, w *world) {
 	w.put("sub", map[string]string{"p": "p"})
 	w.add(number("p", 0))
 	s, err := w.registry.Get(t.Context(), "sub")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	since := time.Now().Add(-3 * time.Hour)
 	s.State.Failures, s.State.FailingSince = 1, &since
-	if err := w.registry.save(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.registry.save(t.Context(), s))
 	w.receiver.fail = func(_ *webhook.Message, try int) error {
 		if try < 5 {
 			return errors.New("it starts, too")
@@ -575,13 +556,9 @@ func testGap(t *testing.T, w *world) {
 	// It is stored, as in a store that was restored from a backup, and refused of a request.
 	w.put("sub", map[string]string{"p": "p"})
 	s, err := w.registry.Get(t.Context(), "sub")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s.State.Position = other.String()
-	if err := w.registry.save(t.Context(), s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.registry.save(t.Context(), s))
 	if _, err := w.registry.Put(t.Context(), Caller{}, s.Definition, other.String()); !errors.Is(err, ErrInvalid) || !strings.Contains(err.Error(), "another store") {
 		t.Error(err)
 	}
@@ -656,9 +633,7 @@ func TestWebhook(t *testing.T) {
 	}))
 	defer server.Close()
 	sender, err := webhook.NewSender(webhook.Options{AllowHosts: []string{server.URL}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sender.Close()
 	w.registry.CheckURL = sender.Check
 	m := w.start(Options{Sender: sender})

@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -19,18 +20,12 @@ func searchAll(t *testing.T, s *Segment, query string) (int, time.Duration) {
 	t.Helper()
 	begun := time.Now()
 	q, err := Parse(query)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a, r, parts := NewAnalyzer(), &Request{Query: q}, []*Part{{Segment: s}}
 	stats, err := Collect(a, r, parts, noCheck)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hits, err := Search(a, r, &stats, parts, 10, nil, noCheck)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return len(hits), time.Since(begun)
 }
 
@@ -43,13 +38,9 @@ func TestHugeDocument(t *testing.T) {
 	}
 	text := []byte(strings.Repeat("alpha beta gamma delta ", 10_000_000/4))
 	b := NewBuilder(NewAnalyzer(), "x:p", 0)
-	if err := b.Add(Document{Key: []byte("k"), Text: text, Tag: "en"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(Document{Key: []byte("k"), Text: text, Tag: "en"}))
 	s, err := b.Finish()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if s.Tokens() != 10_000_000 {
 		t.Errorf("%d words", s.Tokens())
 	}
@@ -65,9 +56,7 @@ func TestHugeDocument(t *testing.T) {
 		t.Errorf("six searches took %d bytes", n)
 	}
 	q, err := Parse("delta")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if snippet := Snippet(NewAnalyzer(), q, string(text), "en"); len(snippet) > 1000 {
 		t.Errorf("a snippet of %d bytes", len(snippet))
 	}
@@ -82,14 +71,10 @@ func TestManyWords(t *testing.T) {
 		for k := range 30 {
 			fmt.Fprintf(&text, "a%s ", syllables(uint64(i*30+k)*7919))
 		}
-		if err := b.Add(Document{Key: fmt.Append(nil, i), Text: []byte(text.String())}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Add(Document{Key: fmt.Append(nil, i), Text: []byte(text.String())}))
 	}
 	s, err := b.Finish()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// 1. Patterns without a common prefix look at all words at worst.
 	for _, query := range []string{strings.Repeat("a", 100) + "~2", "xxx~2", "aba~2", strings.Repeat("aaab~2 OR ", 31) + "b"} {
 		if _, took := searchAll(t, s, query); took > 20*time.Second {
@@ -98,9 +83,7 @@ func TestManyWords(t *testing.T) {
 	}
 	// 2. Too many words are an error that says what to do.
 	q, err := Parse("a*")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = Collect(NewAnalyzer(), &Request{Query: q}, []*Part{{Segment: s}}, noCheck)
 	if !errors.Is(err, ErrQuery) || !strings.Contains(err.Error(), "write more of the word") {
 		t.Errorf("a* of %d words: %v", s.terms, err)
@@ -108,9 +91,7 @@ func TestManyWords(t *testing.T) {
 	// Many prefixes together may stand for no more.
 	for many, want := range map[int]error{1: nil, MaxExpanded: ErrQuery} {
 		q, err := Parse(strings.TrimSuffix(strings.Repeat("ab* OR ", many), " OR "))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := Collect(NewAnalyzer(), &Request{Query: q}, []*Part{{Segment: s}}, noCheck); !errors.Is(err, want) {
 			t.Errorf("ab* %d times: %v", many, err)
 		}
@@ -140,25 +121,17 @@ func TestStop(t *testing.T) {
 	b := NewBuilder(NewAnalyzer(), "x:p", 0)
 	for i := range 20_000 {
 		text := fmt.Sprintf("%s gap %s %d", []string{"alpha", "beta"}[i%2], []string{"beta", "delta"}[i%2], i)
-		if err := b.Add(Document{Key: fmt.Append(nil, i), Text: []byte(text)}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Add(Document{Key: fmt.Append(nil, i), Text: []byte(text)}))
 	}
 	s, err := b.Finish()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	parts := []*Part{{Segment: s}}
 	for _, query := range []string{"alpha delta", `"alpha beta"`, `"alpha beta" OR "delta gap"`, "gap -gap"} {
 		q, err := Parse(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		a, r := NewAnalyzer(), &Request{Query: q}
 		stats, err := Collect(a, r, parts, noCheck)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if hits, err := Search(a, r, &stats, parts, 10, nil, noCheck); err != nil || len(hits) > 0 {
 			t.Errorf("%s: %d hits, %v", query, len(hits), err)
 		}
@@ -174,15 +147,11 @@ func TestManyCursors(t *testing.T) {
 	b := NewBuilder(NewAnalyzer(), "x:p", 0)
 	for i := range 200 {
 		for _, tag := range []string{"", "en", "de", "fr", "it"} {
-			if err := b.Add(Document{Key: fmt.Append(nil, i, tag), Text: []byte("q w q w q w"), Tag: tag}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Add(Document{Key: fmt.Append(nil, i, tag), Text: []byte("q w q w q w"), Tag: tag}))
 		}
 	}
 	s, err := b.Finish()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	phrase := `"` + strings.TrimSpace(strings.Repeat("q w ", 99)) + `"`
 	query := strings.Repeat(phrase+" OR ", MaxQueryBytes/(len(phrase)+4)-1) + "q"
 	var before, after runtime.MemStats
@@ -213,13 +182,9 @@ func TestScripts(t *testing.T) {
 		{"", "zero\x00byte graph", "graph"},
 	} {
 		b := NewBuilder(NewAnalyzer(), "x:p", 0)
-		if err := b.Add(Document{Key: []byte("k"), Text: []byte(c.text), Tag: c.tag}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Add(Document{Key: []byte("k"), Text: []byte(c.text), Tag: c.tag}))
 		s, err := b.Finish()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if n, _ := searchAll(t, s, c.query); n != 1 {
 			t.Errorf("%q in %q finds nothing in %q", c.query, c.tag, c.text)
 		}

@@ -7,6 +7,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // TestSingleLetters: a letter that texts have in pairs is found wherever it stands: at the beginning, in the middle, at the
@@ -18,14 +20,10 @@ func TestSingleLetters(t *testing.T) {
 		"北京大学@zh", "京@zh", "上海 (京)@zh-Hant", "東京都に@ja", "京都@ja", "カタカナ@ja", "東京 kyō@ja", "学ぶ@ja", "京都", "大学", "kyoto@en", "ภาษาไทย@th", "ภาษาไทย", "zz 学@ja", "ทำน@th", "ໝນ@lo",
 	} {
 		literal, tag, _ := strings.Cut(text, "@")
-		if err := b.Add(Document{Key: []byte(text), Text: []byte(literal), Tag: tag}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Add(Document{Key: []byte(text), Text: []byte(literal), Tag: tag}))
 	}
 	segment, err := b.Finish()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	parts := []*Part{{Segment: segment}}
 	for query, want := range map[string]string{
 		"京":          "上海 (京)@zh-Hant, 京@zh, 京都, 京都@ja, 北京大学@zh, 東京 kyō@ja, 東京都に@ja",
@@ -45,18 +43,12 @@ func TestSingleLetters(t *testing.T) {
 		"京*":         "上海 (京)@zh-Hant, 京@zh, 京都, 京都@ja, 北京大学@zh, 東京都に@ja",
 	} {
 		q, err := Parse(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		request := &Request{Query: q}
 		stats, err := Collect(a, request, parts, noCheck)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		hits, err := Search(a, request, &stats, parts, 100, nil, noCheck)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var got []string
 		for i := range hits {
 			got = append(got, string(hits[i].Key))
@@ -66,9 +58,7 @@ func TestSingleLetters(t *testing.T) {
 		}
 	}
 	q, err := Parse("学")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := Snippet(a, q, "北京大学", "zh"); got != "北京"+MarkBegin+"大学"+MarkEnd {
 		t.Errorf("the snippet is %s", got)
 	}

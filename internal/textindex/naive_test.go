@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -295,9 +296,7 @@ func buildParts(t *rapid.T, docs []naiveDoc) (parts []*Part, live []naiveDoc) {
 		}
 		if rapid.Bool().Draw(t, "merge") {
 			merged, err := Merge(of, noCheck)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			of = []*Part{{Segment: merged}}
 		}
 		parts = append(parts, of...)
@@ -307,17 +306,13 @@ func buildParts(t *rapid.T, docs []naiveDoc) (parts []*Part, live []naiveDoc) {
 
 func noCheck() error { return nil }
 
-func build(t interface{ Fatal(...any) }, a *Analyzer, predicate string, docs []naiveDoc) *Segment {
+func build(t require.T, a *Analyzer, predicate string, docs []naiveDoc) *Segment {
 	b := NewBuilder(a, predicate, 0)
 	for _, d := range docs {
-		if err := b.Add(d.Document); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Add(d.Document))
 	}
 	s, err := b.Finish()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -396,16 +391,12 @@ func TestSearchNaive(t *testing.T) {
 		var s Stats
 		for _, some := range [][]*Part{parts[:cut], parts[cut:]} {
 			one, err := Collect(a, r, some, noCheck)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			s.Add(one)
 		}
 		// 2. All hits.
 		got, err := Search(a, r, &s, parts, 1000, nil, noCheck)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		complete := slices.Clone(got)
 		if err := sameHits(settle(slices.Clone(got)), want); err != nil {
 			t.Fatalf("%q: %v", text, err)
@@ -418,9 +409,7 @@ func TestSearchNaive(t *testing.T) {
 		var pages []Hit
 		for after := (*Hit)(nil); ; after = &pages[len(pages)-1] {
 			page, err := Search(a, r, &s, parts, limit, after, noCheck)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			pages = append(pages, page...)
 			if len(page) < limit {
 				break
@@ -448,34 +437,22 @@ func TestManyBlocks(t *testing.T) {
 			for range 1 + next(20) {
 				fmt.Fprintf(&text, "w%d ", min(next(40), next(40)))
 			}
-			if err := b.Add(Document{Key: fmt.Append(nil, i), Text: []byte(text.String())}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Add(Document{Key: fmt.Append(nil, i), Text: []byte(text.String())}))
 		}
 		segment, err := b.Finish()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		parts := []*Part{{Segment: segment}}
 		query := rapid.SampledFrom([]string{"w1", "w1 OR w30", "w1 w2", "w1 OR w2 OR w35", "w1 (w2 OR w33) -w9", "w1* OR w38", `"w1 w2" OR w20`, `"w1 w2 w3"~8`, "w39~1 OR w0"}).Draw(t, "query")
 		q, err := Parse(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r := &Request{Query: q}
 		s, err := Collect(a, r, parts, noCheck)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		full, err := Search(a, r, &s, parts, 5000, nil, noCheck)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		limit := rapid.IntRange(1, 40).Draw(t, "limit")
 		best, err := Search(a, r, &s, parts, limit, nil, noCheck)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := sameHits(best, full[:min(limit, len(full))]); err != nil {
 			t.Fatalf("%s, the best %d of %d: %v", query, limit, len(full), err)
 		}

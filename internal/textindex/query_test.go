@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // print returns a node with all of its parentheses.
@@ -110,14 +112,10 @@ func FuzzParse(f *testing.F) {
 	a := NewAnalyzer()
 	b := NewBuilder(a, "x:p", 0)
 	for i, text := range []string{"graph store", "a b c d", "שלום"} {
-		if err := b.Add(Document{Key: []byte{byte(i)}, Text: []byte(text)}); err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, b.Add(Document{Key: []byte{byte(i)}, Text: []byte(text)}))
 	}
 	segment, err := b.Finish()
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	parts := []*Part{{Segment: segment}}
 	f.Fuzz(func(t *testing.T, text string) {
 		q, err := Parse(text)
@@ -129,9 +127,7 @@ func FuzzParse(f *testing.F) {
 		}
 		r := &Request{Query: q}
 		s, err := Collect(a, r, parts, noCheck)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		hits, err := Search(a, r, &s, parts, 10, nil, noCheck)
 		if err != nil || len(hits) > 3 {
 			t.Fatal(len(hits), err)

@@ -15,6 +15,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -27,14 +28,10 @@ func sampleOf(t testing.TB, n int, trigrams bool) (*Segment, []byte, []byte) {
 	}
 	for i := range n {
 		text := fmt.Sprintf("document %d of the graph w%d %s", i, i%7, strings.Repeat("again ", i%5))
-		if err := b.Add(Document{Key: fmt.Appendf(nil, "%d", i), Text: []byte(text), Tag: []string{"", "en", "de-AT"}[i%3]}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Add(Document{Key: fmt.Appendf(nil, "%d", i), Text: []byte(text), Tag: []string{"", "en", "de-AT"}[i%3]}))
 	}
 	s, err := b.Finish()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	docs := make([]byte, s.docsSize)
 	if _, err := s.docs.ReadAt(docs, 0); err != nil && n > 0 {
 		t.Fatal(err)
@@ -70,9 +67,7 @@ func TestDamage(t *testing.T) {
 		other := bytes.Clone(docs)
 		other[i] ^= 0x10
 		s, err := Open(body, bytes.NewReader(other), int64(len(docs)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, failed := range s.Keys() {
 			err = failed
 		}
@@ -86,9 +81,7 @@ func TestDamage(t *testing.T) {
 func damageQueries(t testing.TB) (queries []*Query) {
 	for _, text := range []string{"graph document OR again", `"of the graph"~2`, "w*", "agian~2", "graph w* -again", "graph OR of OR the"} {
 		q, err := Parse(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		queries = append(queries, q)
 	}
 	return queries
@@ -164,9 +157,7 @@ func TestSnippet(t *testing.T) {
 		{"nothing", "", "", ""},
 	} {
 		q, err := Parse(c.query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got := Snippet(NewAnalyzer(), q, c.text, c.tag)
 		if len(c.text) < 100 && got != c.want || !strings.Contains(got, c.want) || len(got) > snippetBytes+100 {
 			t.Errorf("%q in %q: %q, want %q", c.query, c.text[:min(60, len(c.text))], got, c.want)

@@ -18,6 +18,7 @@ import (
 	tags "golang.org/x/text/language"
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -88,14 +89,10 @@ func TestCandidates(t *testing.T) {
 				text := someText.Draw(t, "text")
 				d := Document{Key: fmt.Appendf(nil, "%d %s", len(docs), text), Text: []byte(text), Tag: rapid.SampledFrom([]string{"", "en", "zh"}).Draw(t, "tag")}
 				docs = append(docs, d)
-				if err := b.Add(d); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, b.Add(d))
 			}
 			s, err := b.Finish()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			p := &Part{Segment: s}
 			for i := len(docs) - 1; i >= first; i-- {
 				if rapid.IntRange(0, 9).Draw(t, "delete") > 0 {
@@ -106,22 +103,16 @@ func TestCandidates(t *testing.T) {
 					t.Fatal(ok, err)
 				}
 				gone := NewBuilder(a, "x:p", 0)
-				if err := gone.Add(docs[i]); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, gone.Add(docs[i]))
 				segment, err := gone.Finish()
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				p, docs = p.Delete([]uint32{number}, segment), slices.Delete(docs, i, i+1)
 			}
 			parts = append(parts, p)
 		}
 		if rapid.Bool().Draw(t, "merge") {
 			s, err := Merge(parts, noCheck)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			parts = []*Part{{Segment: s}}
 		}
 		// 2. Candidates are documents, and all that contain the texts are among them.
@@ -142,9 +133,7 @@ func TestCandidates(t *testing.T) {
 				}
 				continue
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for i := range docs {
 				if meets(docs[i].Text, c) && !got[string(docs[i].Key)] {
 					t.Errorf("%q contains %q, and is no candidate", docs[i].Text, c)
@@ -181,14 +170,10 @@ func TestCandidatesAreFew(t *testing.T) {
 	b.AddTrigrams()
 	for i := range 5000 {
 		text := fmt.Sprintf("Numéro %d of the words", i)
-		if err := b.Add(Document{Key: []byte(text), Text: []byte(text), Tag: "en"}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Add(Document{Key: []byte(text), Text: []byte(text), Tag: "en"}))
 	}
 	s, err := b.Finish()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, test := range []struct {
 		c    Condition
 		most int
@@ -223,35 +208,25 @@ func TestTrigramsKeepScores(t *testing.T) {
 			b.AddTrigrams()
 		}
 		for i, text := range generated(5000, 5) {
-			if err := b.Add(Document{Key: fmt.Appendf(nil, "%d %s", i, text), Text: []byte(text), Tag: []string{"", "en", "de"}[i%3]}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Add(Document{Key: fmt.Appendf(nil, "%d %s", i, text), Text: []byte(text), Tag: []string{"", "en", "de"}[i%3]}))
 		}
 		s, err := b.Finish()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		segments = append(segments, s)
 	}
 	word := syllables(300)
 	for _, query := range []string{word, syllables(3) + " OR " + word, word[:2] + "*", word + "~1", word + "~2"} {
 		q, err := Parse(query)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var stats []string
 		var hits [][]Hit
 		for _, s := range segments {
 			r, parts := &Request{Query: q}, []*Part{{Segment: s}}
 			a := NewAnalyzer()
 			one, err := Collect(a, r, parts, noCheck)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			found, err := Search(a, r, &one, parts, 5000, nil, noCheck)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			stats, hits = append(stats, fmt.Sprint(one)), append(hits, found)
 		}
 		if stats[0] != stats[1] {

@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/rdfload"
@@ -40,13 +41,9 @@ func (f *fixture) candidates(r store.Reader, text string) (map[string]bool, erro
 // literals returns the objects of the predicate in the rows of a reader.
 func (f *fixture) literals(r store.Reader) (list []triple.Term) {
 	for row, err := range r.Match(f.ctx(), triple.Pattern{Predicate: triple.NewIRI(label)}, store.ReadOptions{}) {
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		t, err := row.Triple()
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		list = append(list, t.Object)
 	}
 	return list
@@ -54,9 +51,7 @@ func (f *fixture) literals(r store.Reader) (list []triple.Term) {
 
 func (f *fixture) reader() store.Reader {
 	r, err := f.db.Reader()
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	return r
 }
 
@@ -70,9 +65,7 @@ func (f *fixture) closeReader(r store.Reader) {
 func TestCandidatesOfAMoment(t *testing.T) {
 	random := seed.Rand(t)
 	f := newFixture(t, Options{})
-	if err := f.index.AddTrigrams(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.AddTrigrams(f.ctx(), label))
 	long := strings.Repeat("very ", 400)
 	subject := func() triple.Triple {
 		text := fmt.Sprintf("Größe %d of %d", random.IntN(40), random.IntN(3))
@@ -104,9 +97,7 @@ func TestCandidatesOfAMoment(t *testing.T) {
 		r := readers[random.IntN(len(readers))]
 		text := fmt.Sprintf("GRÖSSE %d", random.IntN(40))
 		found, err := f.candidates(r, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, l := range f.literals(r) {
 			if has := strings.Contains(l.Value(), "Größe "+text[len("GRÖSSE "):]); has && !found[l.Value()] {
 				t.Errorf("the reader has %q, and it is no candidate for %q", l.Value(), text)
@@ -133,18 +124,14 @@ func TestNoCandidates(t *testing.T) {
 		}
 	}
 	expect("graph", textindex.ErrNoTrigrams)
-	if err := f.index.Add(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Add(f.ctx(), label))
 	f.add(labelled("a", "graph store"))
 	f.await()
 	expect("graph", textindex.ErrNoTrigrams)
 	if f.index.HasTrigrams(label) {
 		t.Error("an index without trigrams has some")
 	}
-	if err := f.index.AddTrigrams(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.AddTrigrams(f.ctx(), label))
 	f.await()
 	expect("gr", textindex.ErrNoTrigrams)
 	expect("graph", nil)
@@ -167,9 +154,7 @@ func TestNoCandidates(t *testing.T) {
 // makes the index be built again.
 func TestTrigramSetting(t *testing.T) {
 	f := newFixture(t, Options{})
-	if err := f.index.AddTrigrams(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.AddTrigrams(f.ctx(), label))
 	f.add(labelled("a", "graph store"), labelled("b", "other"))
 	f.await()
 	expect := func(text string, want ...string) {
@@ -177,9 +162,7 @@ func TestTrigramSetting(t *testing.T) {
 		r := f.reader()
 		defer f.closeReader(r)
 		found, err := f.candidates(r, text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, one := range want {
 			if !found[one] {
 				t.Errorf("%q is no candidate for %q", one, text)
@@ -216,9 +199,7 @@ func TestTrigramSetting(t *testing.T) {
 			t.Fatal(files, err)
 		}
 		if damage {
-			if err := os.Truncate(files[0], 100); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Truncate(files[0], 100))
 		}
 		f.open()
 		f.await()
@@ -228,25 +209,17 @@ func TestTrigramSetting(t *testing.T) {
 		expect("graph", "graph store", "loaded graph")
 	}
 	// 3. Without trigrams, and with them again.
-	if err := f.index.Add(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Add(f.ctx(), label))
 	f.await()
 	if s := status(); s.Trigrams || s.TrigramBytes != 0 {
 		t.Errorf("without trigrams the status is %+v", s)
 	}
 	f.expect("graph", "graph store", "loaded graph")
-	if err := f.index.AddTrigrams(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.AddTrigrams(f.ctx(), label))
 	f.await()
 	expect("loaded", "loaded graph")
-	if err := f.index.Remove(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
-	if err := f.index.Add(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Remove(f.ctx(), label))
+	require.NoError(t, f.index.Add(f.ctx(), label))
 	if s := status(); s.Trigrams {
 		t.Error("a removed predicate keeps its trigrams")
 	}
@@ -256,14 +229,10 @@ func TestTrigramSetting(t *testing.T) {
 func TestLateCandidates(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		f := newFixture(t, Options{})
-		if err := f.index.AddTrigrams(f.ctx(), label); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.index.AddTrigrams(f.ctx(), label))
 		f.await()
 		unlock, err := f.index.changing.Lock(f.ctx())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f.add(labelled("a", "graph store"))
 		r := f.reader()
 		defer f.closeReader(r)

@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/feedtest"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -37,9 +38,7 @@ func TestLargeCommits(t *testing.T) {
 
 func largeCommits(t *testing.T, indexed bool) {
 	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f := &fixture{T: t, db: db}
 	dir := t.TempDir()
 	t.Cleanup(f.close)
@@ -51,9 +50,7 @@ func largeCommits(t *testing.T, indexed bool) {
 		}
 		open()
 		if indexed {
-			if err := f.index.Add(f.ctx(), feedtest.Predicate); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.index.Add(f.ctx(), feedtest.Predicate))
 			f.await()
 		}
 		return feedtest.Consumer{
@@ -77,9 +74,7 @@ func largeCommits(t *testing.T, indexed bool) {
 				return list, nil
 			},
 			Restart: func() {
-				if err := f.index.Close(); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, f.index.Close())
 				open()
 			},
 		}
@@ -114,17 +109,11 @@ func (s *slowFeed) Changes(ctx context.Context, r feed.Request) iter.Seq2[*feed.
 func TestLongCommit(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		slow := &slowFeed{Source: db.Feed()}
 		x, err := OpenNode(tapped{derived.Lone{Store: db}, slow}, Options{Dir: t.TempDir(), TendEvery: 24 * time.Hour})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := errors.Join(x.Add(t.Context(), label), x.Await(t.Context())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, errors.Join(x.Add(t.Context(), label), x.Await(t.Context())))
 		synctest.Wait() // until the index is not tended any more
 		// 1. One batch takes more than the timeouts of two searches.
 		if _, err := store.Add(t.Context(), db, []triple.Triple{labelled("a", "graph")}); err != nil {

@@ -8,6 +8,8 @@ import (
 	"runtime"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // TestRemovedFiles: files that somebody removes are written again, without a build, and predicates are still built.
@@ -34,9 +36,7 @@ func TestRemovedFiles(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			f := newFixture(t, Options{TendEvery: time.Millisecond})
 			f.add(labelled("a", "graph store"), labelled("b", "other"))
-			if err := f.index.Add(f.ctx(), label); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.index.Add(f.ctx(), label))
 			f.await()
 			listed := func() bool {
 				files, err := filepath.Glob(filepath.Join(f.o.Dir, "*"+fileSuffix))
@@ -53,9 +53,7 @@ func TestRemovedFiles(t *testing.T) {
 			}
 			until("written")
 			// 1. Remove them. They come back, with all documents.
-			if err := remove(f.o.Dir); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, remove(f.o.Dir))
 			until("written again")
 			f.expect("graph", "graph store")
 			if n := f.index.builds.Load(); n != 1 {
@@ -69,12 +67,8 @@ func TestRemovedFiles(t *testing.T) {
 				t.Errorf("%d builds after a restart", n)
 			}
 			// 2. A predicate is built although its directory has gone.
-			if err := remove(f.o.Dir); err != nil {
-				t.Fatal(err)
-			}
-			if err := f.index.Add(f.ctx(), "x:other"); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, remove(f.o.Dir))
+			require.NoError(t, f.index.Add(f.ctx(), "x:other"))
 			f.await()
 			f.expect("graph", "graph store")
 		})

@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/derived"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
@@ -75,9 +76,7 @@ func (f *fixture) ctx() context.Context {
 
 func (f *fixture) await() {
 	f.Helper()
-	if err := f.index.Await(f.ctx()); err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, f.index.Await(f.ctx()))
 }
 
 func literal(text string) triple.Term {
@@ -109,15 +108,11 @@ func (f *fixture) delete(triples ...triple.Triple) {
 func (f *fixture) find(query string) []string {
 	f.Helper()
 	s, err := f.index.Search(f.ctx(), Request{Query: query})
-	if err != nil {
-		f.Fatal(err)
-	}
+	require.NoError(f, err)
 	list := []string{}
 	for {
 		hits, err := s.Next(f.ctx(), 3)
-		if err != nil {
-			f.Fatal(err)
-		}
+		require.NoError(f, err)
 		if len(hits) == 0 {
 			slices.Sort(list)
 			return list
@@ -142,9 +137,7 @@ func TestChanges(t *testing.T) {
 	if _, err := f.index.Search(f.ctx(), Request{Query: "graph"}); !errors.Is(err, ErrNotIndexed) {
 		t.Fatal(err)
 	}
-	if err := f.index.Add(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Add(f.ctx(), label))
 	f.await()
 	f.expect("graph", "graph store", "graphs of stores")
 	f.add(labelled("c", "another graph"), labelled("d", "another graph"))
@@ -162,16 +155,12 @@ func TestChanges(t *testing.T) {
 	f.expect("p")
 	f.expect("7")
 	// A second predicate has the same literal: one hit.
-	if err := f.index.Add(f.ctx(), "x:p"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Add(f.ctx(), "x:p"))
 	f.await()
 	f.expect("p", "graph of p")
 	f.add(labelled("z", "graph of p"))
 	f.expect("p", "graph of p")
-	if err := f.index.Remove(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Remove(f.ctx(), label))
 	f.expect("graph", "graph of p")
 	if err := f.index.Remove(f.ctx(), label); !errors.Is(err, store.ErrNotFound) {
 		t.Errorf("a predicate is removed twice: %v", err)
@@ -187,9 +176,7 @@ func TestRandomChanges(t *testing.T) {
 	t.Log("seed", seed)
 	r := rand.New(rand.NewPCG(seed, 0))
 	f := newFixture(t, Options{BuildMemory: 1 << 20})
-	if err := f.index.Add(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Add(f.ctx(), label))
 	f.await()
 	live := map[triple.Triple]bool{}
 	words := strings.Fields("graph store data base triple node edge link page word")
@@ -235,21 +222,13 @@ func TestRandomChanges(t *testing.T) {
 	}
 	// The scores are those of an index that was never changed.
 	s, err := f.index.Search(f.ctx(), Request{Query: "graph OR st* OR long"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	changed, err := s.Next(f.ctx(), 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	scan := &Search{index: f.index, request: s.request}
-	if err := scan.scan(f.ctx()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, scan.scan(f.ctx()))
 	fresh, err := scan.Next(f.ctx(), 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if fmt.Sprint(changed) != fmt.Sprint(fresh) {
 		t.Errorf("after changes\n%v\nand anew\n%v", changed, fresh)
 	}
@@ -258,9 +237,7 @@ func TestRandomChanges(t *testing.T) {
 // TestLoads: the rows of a bulk load are found, and those of a cleared graph are not.
 func TestLoads(t *testing.T) {
 	f := newFixture(t, Options{})
-	if err := f.index.Add(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Add(f.ctx(), label))
 	f.add(labelled("a", "graph one"))
 	f.await()
 	builds := f.index.builds.Load()
@@ -302,9 +279,7 @@ func TestLoads(t *testing.T) {
 func TestClear(t *testing.T) {
 	f := newFixture(t, Options{TendEvery: time.Hour})
 	for _, p := range []string{label, "x:other"} {
-		if err := f.index.Add(f.ctx(), p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.index.Add(f.ctx(), p))
 	}
 	f.await()
 	graph := triple.NewIRI("x:g")
@@ -368,9 +343,7 @@ func TestClear(t *testing.T) {
 // TestRestart: the next start reads the files, and reads the changes since.
 func TestRestart(t *testing.T) {
 	f := newFixture(t, Options{})
-	if err := f.index.Add(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Add(f.ctx(), label))
 	for i := range 100 {
 		f.add(labelled(fmt.Sprint(i), fmt.Sprintf("graph %d", i%50)))
 	}
@@ -388,9 +361,7 @@ func TestRestart(t *testing.T) {
 		t.Errorf("%d literals", n)
 	}
 	// Changes while there is no index.
-	if err := f.index.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Close())
 	f.add(labelled("x", "meanwhile"))
 	f.delete(labelled("2", "graph 2"), labelled("52", "graph 2"))
 	var err error
@@ -407,9 +378,7 @@ func TestDamagedFiles(t *testing.T) {
 	for _, damage := range []string{"body", "documents", "missing", "listing", "cut"} {
 		t.Run(damage, func(t *testing.T) {
 			f := newFixture(t, Options{})
-			if err := f.index.Add(f.ctx(), label); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, f.index.Add(f.ctx(), label))
 			f.add(labelled("a", "graph store"), labelled("b", "other"))
 			f.await()
 			f.expect("graph", "graph store")
@@ -421,9 +390,7 @@ func TestDamagedFiles(t *testing.T) {
 			}
 			for _, path := range files {
 				data, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				switch damage {
 				case "body":
 					data[100] ^= 1
@@ -432,24 +399,16 @@ func TestDamagedFiles(t *testing.T) {
 				case "cut":
 					data = data[:60]
 				}
-				if err := os.WriteFile(path, data, 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, os.WriteFile(path, data, 0o644))
 				if damage == "missing" {
-					if err := os.Remove(path); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, os.Remove(path))
 				}
 			}
 			if damage == "listing" {
 				path := filepath.Join(f.o.Dir, listingFile)
 				data, err := os.ReadFile(path)
-				if err != nil {
-					t.Fatal(err)
-				}
-				if err := os.WriteFile(path, []byte(strings.Replace(string(data), `"format": 1`, `"format": 7`, 1)), 0o644); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
+				require.NoError(t, os.WriteFile(path, []byte(strings.Replace(string(data), `"format": 1`, `"format": 7`, 1)), 0o644))
 			}
 			// 2. A search is right, or an error until the index is built.
 			f.open()
@@ -482,9 +441,7 @@ func TestDamagedFiles(t *testing.T) {
 func TestMemory(t *testing.T) {
 	f := newFixture(t, Options{Memory: 100})
 	f.add(labelled("a", "graph store"))
-	if err := f.index.Add(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Add(f.ctx(), label))
 	if err := f.index.Await(f.ctx()); !errors.Is(err, ErrTooLarge) || !strings.Contains(err.Error(), "more than the 100 bytes of memory that --text-memory allows. Start the node with a greater --text-memory, or make the index smaller: trefoil text list") {
 		t.Fatal(err)
 	}
@@ -497,9 +454,7 @@ func TestMemory(t *testing.T) {
 	}
 	// A scan needs no index.
 	s, err := f.index.Search(f.ctx(), Request{Query: "graph", Scan: true})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if hits, err := s.Next(f.ctx(), 10); err != nil || len(hits) != 1 {
 		t.Errorf("a scan finds %v, %v", hits, err)
 	}
@@ -513,9 +468,7 @@ func TestOneTooLarge(t *testing.T) {
 	}
 	f.add(labelled("a", "graph store"))
 	for _, p := range []string{"x:a", label} { // in the order of builds
-		if err := f.index.Add(f.ctx(), p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.index.Add(f.ctx(), p))
 	}
 	saved := filepath.Join(f.o.Dir, listingFile)
 	for ctx := f.ctx(); ; {
@@ -536,20 +489,14 @@ func TestPageBytes(t *testing.T) {
 	for i := range 20 {
 		f.add(labelled("a", fmt.Sprint("graph ", i, strings.Repeat(" padding", 1<<17))))
 	}
-	if err := f.index.Add(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Add(f.ctx(), label))
 	f.await()
 	s, err := f.index.Search(f.ctx(), Request{Query: "graph"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	seen := map[triple.Term]bool{}
 	for pages := 0; ; pages++ {
 		hits, err := s.Next(f.ctx(), 1000)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if len(hits) == 0 {
 			if pages < 3 {
 				t.Errorf("all hits are on %d pages", pages)
@@ -578,13 +525,9 @@ func (unreadable) Reader() (store.Reader, error) { return nil, store.ErrUnavaila
 func TestAwaitOfFailure(t *testing.T) {
 	bubble.Test(t, func(t *testing.T) {
 		db, err := store.Open(t.TempDir(), store.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		x, err := OpenNode(unreadable{derived.Lone{Store: db}}, Options{Dir: t.TempDir()})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, cancel := context.WithTimeout(t.Context(), 10*time.Second)
 		defer cancel()
 		if err := x.Await(ctx); !errors.Is(err, context.DeadlineExceeded) {
@@ -605,19 +548,13 @@ func TestScan(t *testing.T) {
 	}
 	next := func() string {
 		s, err := f.index.Search(f.ctx(), Request{Query: "graph", Scan: true, Predicates: []string{label}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		hits, err := s.Next(f.ctx(), 10)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return fmt.Sprint(hits)
 	}
 	scanned := next()
-	if err := f.index.Add(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Add(f.ctx(), label))
 	f.await()
 	if indexed := next(); indexed != scanned || !strings.Contains(indexed, "graph store") {
 		t.Errorf("a scan finds %s, an index %s", scanned, indexed)
@@ -627,9 +564,7 @@ func TestScan(t *testing.T) {
 // TestLimits: queries of any kind are bounded.
 func TestLimits(t *testing.T) {
 	f := newFixture(t, Options{})
-	if err := f.index.Add(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Add(f.ctx(), label))
 	f.await()
 	for _, query := range []string{"*", "-a", strings.Repeat("word ", 10_000), "(((((", "a~2"} {
 		if _, err := f.index.Search(f.ctx(), Request{Query: query}); !errors.Is(err, textindex.ErrQuery) {

@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -32,9 +33,7 @@ func TestScanMemory(t *testing.T) {
 	// 1. The parts are small, so the builder was.
 	request := Request{Query: "graph OR store", Predicates: []string{label}, Scan: true}
 	s, err := f.index.Search(f.ctx(), request)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, p := range s.scanned {
 		// A builder counts more than 200 bytes for a word that occurs once, which has some 15 in the segment.
 		if n := len(p.Body()); n > f.index.scanBuildBytes()/4 {
@@ -46,9 +45,7 @@ func TestScanMemory(t *testing.T) {
 	list := func(s *Search) (list []string) {
 		for {
 			hits, err := s.Next(f.ctx(), 100)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if len(hits) == 0 {
 				return list
 			}
@@ -58,9 +55,7 @@ func TestScanMemory(t *testing.T) {
 		}
 	}
 	scanned := list(s)
-	if err := f.index.Add(f.ctx(), label); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, f.index.Add(f.ctx(), label))
 	f.await()
 	if s, err = f.index.Search(f.ctx(), request); err != nil {
 		t.Fatal(err)

@@ -6,6 +6,7 @@ import (
 	"fmt"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -19,22 +20,16 @@ func TestPages(t *testing.T) {
 		}
 	}
 	for _, p := range predicates {
-		if err := f.index.Add(t.Context(), p); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f.index.Add(t.Context(), p))
 	}
 	f.await()
 	for limit := 1; limit <= 11; limit++ {
 		s, err := f.index.Search(f.ctx(), Request{Query: "word"})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		seen := map[string]bool{}
 		for {
 			hits, err := s.Next(f.ctx(), limit)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if len(hits) == 0 {
 				break
 			}

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
@@ -66,19 +67,13 @@ func TestTooSlow(t *testing.T) {
 		t.Run(name, func(t *testing.T) {
 			bubble.Test(t, func(t *testing.T) {
 				db, err := store.Open(t.TempDir(), store.Options{})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				x, err := Open(db, Options{Dir: t.TempDir()})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if _, err := store.Add(t.Context(), db, []triple.Triple{labelled("a", "graph")}); err != nil {
 					t.Fatal(err)
 				}
-				if err := errors.Join(x.Add(t.Context(), label), x.Await(t.Context())); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, errors.Join(x.Add(t.Context(), label), x.Await(t.Context())))
 				began := time.Now()
 				if err := c.search(t.Context(), x); !errors.Is(err, ErrTooSlow) || !strings.Contains(err.Error(), c.remedy) || time.Since(began) < c.limit {
 					t.Errorf("after %s: %v", time.Since(began), err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/atomicfile"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -56,9 +57,7 @@ func TestBuilderErrors(t *testing.T) {
 	} {
 		for _, d := range []Direction{Forward, Backward} {
 			builder, err := NewBuilder(Options{Range: testRange})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, u := range test.pages {
 				err = errors.Join(err, builder.AddPage(u, []byte(u.String())))
 			}
@@ -76,21 +75,15 @@ func TestBuilderErrors(t *testing.T) {
 func TestBuilderMisuse(t *testing.T) {
 	a, b := uid.Make(4, 1, 0), uid.Make(4, 1, 1)
 	builder, err := NewBuilder(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := builder.AddPage(a, []byte("a")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, builder.AddPage(a, []byte("a")))
 	if err := builder.AddEdges(Backward, []Edge{{a, b}}, []Label{NoLabel}); err == nil {
 		t.Error("labels of backward edges: no error")
 	}
 	if err := builder.AddEdges(Forward, []Edge{{a, b}}, []Label{}); err == nil {
 		t.Error("too few labels: no error")
 	}
-	if err := builder.AddEdges(Forward, []Edge{{a, b}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, builder.AddEdges(Forward, []Edge{{a, b}}, nil))
 	if err := builder.AddPage(b, []byte("b")); !errors.Is(err, ErrOrder) {
 		t.Errorf("a page after the edges: %v", err)
 	}
@@ -99,9 +92,7 @@ func TestBuilderMisuse(t *testing.T) {
 	}
 	failed := errors.New("failed")
 	builder, err = NewBuilder(Options{Sketches: func(*Cell) ([]byte, error) { return nil, failed }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := builder.Build(); !errors.Is(err, failed) {
 		t.Errorf("sketches fail: %v", err)
 	}
@@ -125,17 +116,11 @@ func TestFile(t *testing.T) {
 	}
 	data := golden(t)
 	// WriteFile must overwrite the temporary file of an earlier stop.
-	if err := os.WriteFile(path+atomicfile.Suffix, bytes.Repeat([]byte("left"), len(data)), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path+atomicfile.Suffix, bytes.Repeat([]byte("left"), len(data)), 0o644))
 	for range 2 {
-		if err := WriteFile(path, data); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, WriteFile(path, data))
 		c, err := OpenFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if !bytes.Equal(c.Bytes(), data) {
 			t.Error("other bytes came back")
 		}
@@ -146,19 +131,13 @@ func TestFile(t *testing.T) {
 	// If the old file is open, its reader must still see the old cell, because a rename does not
 	// overwrite it.
 	old, err := os.Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer old.Close()
-	if err := WriteFile(path, newGraph(testRange).bytes(t, Options{}, nil)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteFile(path, newGraph(testRange).bytes(t, Options{}, nil)))
 	if got, err := io.ReadAll(old); err != nil || !bytes.Equal(got, data) {
 		t.Errorf("the old file has changed: %d bytes, %v", len(got), err)
 	}
-	if err := os.WriteFile(path, data[:len(data)-8], 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, data[:len(data)-8], 0o644))
 	if _, err := OpenFile(path); !errors.Is(err, ErrCorrupt) {
 		t.Errorf("a cut file: %v", err)
 	}
@@ -167,9 +146,7 @@ func TestFile(t *testing.T) {
 	}
 	// If the rename fails, the old state must stay, without a temporary file.
 	blocked := filepath.Join(t.TempDir(), "directory")
-	if err := os.MkdirAll(filepath.Join(blocked, "not empty"), 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.MkdirAll(filepath.Join(blocked, "not empty"), 0o755))
 	if err := WriteFile(blocked, data); err == nil {
 		t.Error("in the place of a directory: no error")
 	}
@@ -222,21 +199,15 @@ func TestKilledWriter(t *testing.T) {
 		writer := exec.Command(os.Args[0])
 		writer.Env = append(os.Environ(), writerPath+"="+path)
 		out, err := writer.StdoutPipe()
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := writer.Start(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, writer.Start())
 		lines := bufio.NewScanner(out)
 		for range 1 + round%3 {
 			if !lines.Scan() {
 				t.Error("the writer writes nothing")
 			}
 		}
-		if err := writer.Process.Kill(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, writer.Process.Kill())
 		_ = writer.Wait() // killed
 		if _, err := OpenFile(path); err != nil {
 			t.Fatalf("in round %d: %v", round, err)

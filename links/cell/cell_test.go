@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/lists"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -203,14 +204,10 @@ func TestManyRuns(t *testing.T) {
 
 func TestDuplicates(t *testing.T) {
 	b, err := NewBuilder(Options{Workers: 3})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	u, v := uid.Make(1, 1, 1), uid.Make(1, 1, 2)
 	for _, p := range []uid.UID{u, v} {
-		if err := b.AddPage(p, []byte(p.String())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.AddPage(p, []byte(p.String())))
 	}
 	// The copies of one edge must end up in different parts and batches.
 	first := Label{Weight: 2, Anchor: "first"}
@@ -219,18 +216,12 @@ func TestDuplicates(t *testing.T) {
 		if i == 0 {
 			label = first
 		}
-		if err := b.AddEdges(Forward, []Edge{{u, v}}, []Label{label}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.AddEdges(Forward, []Edge{{u, v}}, []Label{label}))
 	}
 	data, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := c.AppendLinks(nil, Forward, 0); len(got) != 1 || got[0] != v {
 		t.Errorf("links %v", got)
 	}

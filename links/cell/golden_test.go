@@ -17,6 +17,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/ef"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -70,9 +71,7 @@ func TestGolden(t *testing.T) {
 	got := dump(t, data)
 	goldenfile.Check(t, path, got)
 	c, err := Open(golden(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	g.check(t, c)
 	if c.Epoch() != 8 || string(c.Meta()) != "crawl" || string(c.Sketches()) != "sketch" {
 		t.Errorf("epoch %d, metadata %q, sketches %q", c.Epoch(), c.Meta(), c.Sketches())
@@ -83,9 +82,7 @@ func TestGolden(t *testing.T) {
 func golden(tb testing.TB) []byte {
 	tb.Helper()
 	text, err := os.ReadFile("testdata/letters.hex")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	var digits strings.Builder
 	for line := range strings.Lines(string(text)) {
 		if !strings.HasPrefix(line, "#") {
@@ -93,9 +90,7 @@ func golden(tb testing.TB) []byte {
 		}
 	}
 	data, err := hex.DecodeString(digits.String())
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return data
 }
 
@@ -131,9 +126,7 @@ func TestDamageInMemory(t *testing.T) {
 	for range 300 {
 		copied := slices.Clone(data)
 		c, err := Open(copied)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		copied[r.IntN(len(copied))] ^= 1 << r.IntN(8)
 		if err := c.Verify(); !errors.Is(err, ErrCorrupt) && !errors.Is(err, ErrVersion) {
 			t.Fatalf("Verify: %v", err)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -67,9 +68,7 @@ func compareEdges(a, b Edge) int {
 func (g *graph) build(tb testing.TB, o Options, tweak func(*Builder)) *Cell {
 	tb.Helper()
 	c, err := Open(g.bytes(tb, o, tweak))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return c
 }
 
@@ -77,30 +76,22 @@ func (g *graph) bytes(tb testing.TB, o Options, tweak func(*Builder)) []byte {
 	tb.Helper()
 	o.Range = g.keys
 	b, err := NewBuilder(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	if tweak != nil {
 		tweak(b)
 	}
 	for _, u := range g.own() {
-		if err := b.AddPage(u, []byte(g.pages[u])); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, b.AddPage(u, []byte(g.pages[u])))
 	}
 	for _, d := range []Direction{Forward, Backward} {
 		edges, labels := g.edges(d)
 		if !Labelled(labels) {
 			labels = nil
 		}
-		if err := b.AddEdges(d, edges, labels); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, b.AddEdges(d, edges, labels))
 	}
 	data, err := b.Build()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return data
 }
 

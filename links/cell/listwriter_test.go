@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
@@ -16,14 +17,10 @@ func (g *graph) listed(tb testing.TB, o Options) []byte {
 	tb.Helper()
 	o.Range = g.keys
 	b, err := NewBuilder(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	own := g.own()
 	for _, u := range own {
-		if err := b.AddPage(u, []byte(g.pages[u])); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, b.AddPage(u, []byte(g.pages[u])))
 	}
 	for _, d := range []Direction{Forward, Backward} {
 		edges, labels := g.edges(d)
@@ -36,9 +33,7 @@ func (g *graph) listed(tb testing.TB, o Options) []byte {
 		slices.Sort(ghosts)
 		ghosts = slices.Compact(ghosts)
 		w, err := b.Lists(d, ghosts)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		for _, u := range own {
 			if len(edges) == 0 {
 				break // pages after the last one with links
@@ -58,15 +53,11 @@ func (g *graph) listed(tb testing.TB, o Options) []byte {
 				noted, labels = labels[:n], labels[n:]
 			}
 			edges = edges[n:]
-			if err := w.Append(locals, far, noted); err != nil {
-				tb.Fatal(err)
-			}
+			require.NoError(tb, w.Append(locals, far, noted))
 		}
 	}
 	data, err := b.Build()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return data
 }
 
@@ -106,13 +97,9 @@ func TestListWriterErrors(t *testing.T) {
 		{"too few labels", Forward, nil, []list{{locals: []uint32{0, 1}, labels: []Label{{Weight: 2}}}}, nil},
 	} {
 		builder, err := NewBuilder(Options{Range: testRange})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, u := range []uid.UID{a, b} {
-			if err := builder.AddPage(u, []byte(u.String())); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, builder.AddPage(u, []byte(u.String())))
 		}
 		w, err := builder.Lists(test.d, test.ghosts)
 		for _, l := range test.lists {
@@ -129,15 +116,9 @@ func TestListWriterErrors(t *testing.T) {
 func TestListsBesideEdges(t *testing.T) {
 	a, b := uid.Make(4, 1, 0), uid.Make(4, 1, 1)
 	builder, err := NewBuilder(Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := errors.Join(builder.AddPage(a, []byte("a")), builder.AddPage(b, []byte("b"))); err != nil {
-		t.Fatal(err)
-	}
-	if err := builder.AddEdges(Backward, []Edge{{a, b}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(builder.AddPage(a, []byte("a")), builder.AddPage(b, []byte("b"))))
+	require.NoError(t, builder.AddEdges(Backward, []Edge{{a, b}}, nil))
 	if _, err := builder.Lists(Backward, nil); !errors.Is(err, ErrOrder) {
 		t.Errorf("lists after edges: %v", err)
 	}

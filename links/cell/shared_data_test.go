@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/links/weburl"
 )
@@ -26,14 +27,10 @@ func hostWeb(t *testing.T) *graph {
 	if errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") != "true" {
 		t.Skipf("%s is missing: real data is not tested", path)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	unzipped, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	g := newGraph(uid.AllSlots.Range())
 	hosts := make(map[string]uid.UID)
 	next := make(map[uid.Slot]uint32)
@@ -58,9 +55,7 @@ func hostWeb(t *testing.T) *graph {
 		}
 		g.links[Edge{page(parts[1]), page(parts[2])}] = Label{Weight: weight}
 	}
-	if err := lines.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, lines.Err())
 	return g
 }
 

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
@@ -23,9 +24,7 @@ func storedCell(t *testing.T) (*graph, *Cell, string) {
 	}
 	c := g.build(t, Options{}, nil)
 	path := filepath.Join(t.TempDir(), "1.cell")
-	if err := WriteFile(path, c.Bytes()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, WriteFile(path, c.Bytes()))
 	return g, c, path
 }
 
@@ -41,9 +40,7 @@ func TestStores(t *testing.T) {
 		} else {
 			c, err = c.Load(some)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := len(whole.head)
 		for i, section := range whole.header.sections {
 			if c.Stores().Has(sectionStores[i]) {
@@ -118,9 +115,7 @@ func TestMissingStore(t *testing.T) {
 		"lists":    {ForwardStore, func(c *Cell) { c.Lists(Forward) }},
 	} {
 		c, err := whole.DropStores(one.store, path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		func() {
 			defer func() {
 				if recover() == nil {
@@ -139,9 +134,7 @@ func TestLoadDamaged(t *testing.T) {
 	data, other := whole.Bytes(), g.build(t, Options{Epoch: 1}, nil)
 	for _, kept := range []Stores{0, AllStores &^ URLStore, AllStores &^ ForwardStore, AllStores &^ BackwardStore} {
 		c, err := whole.DropStores(AllStores&^kept, path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		// 1. Any flipped bit of a section that is read must be found.
 		for i, of := range sectionStores {
 			at := c.section(i)
@@ -165,9 +158,7 @@ func TestLoadDamaged(t *testing.T) {
 				t.Errorf("a file of %d bytes: %v", len(wrong), err)
 			}
 		}
-		if err := os.Remove(path); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(path))
 		if _, err := c.Load(AllStores); !errors.Is(err, fs.ErrNotExist) {
 			t.Errorf("no file: %v", err)
 		}
@@ -181,9 +172,7 @@ func TestLoadDamaged(t *testing.T) {
 
 func overwrite(t *testing.T, path string, data []byte) {
 	t.Helper()
-	if err := os.WriteFile(path, data, 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, data, 0o600))
 }
 
 // TestStoreNames reads and writes sets of stores.

@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -23,17 +24,13 @@ func url(i uint32) []byte { return fmt.Appendf(nil, "http://h%d.example/%d", i/1
 // TestRows appends batches and checks the epochs of the rows.
 func TestRows(t *testing.T) {
 	d, err := New(emptyCell(t, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for epoch := uint64(1); epoch <= 300; epoch++ {
 		var b Batch
 		b.Page(page(uint32(epoch)), url(uint32(epoch)))
 		b.Add(cell.Backward, page(uint32(epoch)), page(1))
 		row, err := d.Append(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if row.First() != epoch || row.Last() != epoch {
 			t.Fatalf("epoch %d gave a row of %d to %d", epoch, row.First(), row.Last())
 		}
@@ -56,9 +53,7 @@ func TestRows(t *testing.T) {
 // TestFreeze checks that rows stay apart after Freeze, and are merged after Thaw.
 func TestFreeze(t *testing.T) {
 	d, err := New(emptyCell(t, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	appendEmpty := func(n int) {
 		for range n {
 			if _, err := d.Append(new(Batch)); err != nil {
@@ -115,9 +110,7 @@ func TestAppendErrors(t *testing.T) {
 		{"page twice", func(b *Batch) { b.Page(page(3), url(3)); b.Page(page(3), url(3)) }, nil},
 	} {
 		d, err := New(base)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		before := d.View()
 		var b Batch
 		test.fill(&b)
@@ -135,17 +128,13 @@ func TestEpochErrors(t *testing.T) {
 	m.pages[page(1)] = string(url(1))
 	base := m.cell(t, cell.Options{Epoch: 3})
 	d, err := New(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var rows []*Row
 	for range 3 {
 		var b Batch
 		b.Add(cell.Forward, page(1), page(2))
 		r, err := d.Append(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		rows = append(rows, r)
 	}
 	if _, err := New(base, rows[1]); !errors.Is(err, ErrEpoch) {
@@ -166,17 +155,11 @@ func TestEpochErrors(t *testing.T) {
 		}
 	}
 	b, err := cell.NewBuilder(cell.Options{Epoch: 4})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	data, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	other, err := cell.Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := d.Rebase(other); !errors.Is(err, ErrRange) {
 		t.Errorf("a cell of another range: %v", err)
 	}
@@ -246,9 +229,7 @@ func TestCollected(t *testing.T) {
 	}
 	m.add(cell.Forward, page(0), page(0), cell.NoLabel)
 	d, err := New(m.cell(t, cell.Options{Epoch: 1}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	frozen := d.Freeze()
 	var b Batch
 	b.Add(cell.Backward, page(2), page(0))
@@ -261,12 +242,8 @@ func TestCollected(t *testing.T) {
 		t.Fatalf("collected %v, %v", collected, err)
 	}
 	c, err := cell.Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := d.Rebase(c); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, d.Rebase(c))
 	delete(m.pages, page(1))
 	m.check(t, d.View())
 	b.Reset()
@@ -282,22 +259,14 @@ func TestKnownPages(t *testing.T) {
 	b.Page(page(1), url(1))
 	b.Page(page(2), url(2))
 	first, err := New(emptyCell(t, 3))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	row, err := first.Append(&b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := newModel()
 	m.pages[page(1)] = string(url(1))
 	second, err := New(m.cell(t, cell.Options{Epoch: 3}))
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := second.AppendRow(row); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, second.AppendRow(row))
 	m.pages[page(2)] = string(url(2))
 	m.check(t, second.View())
 }
@@ -323,9 +292,7 @@ func TestEqualHashes(t *testing.T) {
 		delete(byHash, hash)
 	}
 	d, err := New(emptyCell(t, 0))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := d.Append(&b); err != nil {
 		t.Fatal(err)
 	}
@@ -344,9 +311,7 @@ func TestShare(t *testing.T) {
 		m.add(cell.Backward, page(0), page(i), cell.NoLabel)
 	}
 	d, err := New(m.cell(t, cell.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var b Batch
 	for i := range uint32(20) {
 		b.Add(cell.Forward, page(i), page(1))
@@ -381,9 +346,7 @@ func TestReaders(t *testing.T) {
 		m.pages[page(i)] = string(url(i))
 	}
 	d, err := New(m.cell(t, cell.Options{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var done atomic.Bool
 	var readers sync.WaitGroup
 	for range 3 {
@@ -417,16 +380,10 @@ func TestReaders(t *testing.T) {
 		}
 		if epoch%50 == 49 {
 			data, _, err := d.Freeze().Build(cell.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			c, err := cell.Open(data)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := d.Rebase(c); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, d.Rebase(c))
 		}
 	}
 	done.Store(true)

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -84,14 +85,10 @@ func (m *model) cell(tb testing.TB, o cell.Options) *cell.Cell {
 	tb.Helper()
 	o.Range = testRange
 	b, err := cell.NewBuilder(o)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	pages := m.sortedPages()
 	for _, u := range pages {
-		if err := b.AddPage(u, []byte(m.pages[u])); err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, b.AddPage(u, []byte(m.pages[u])))
 	}
 	for _, d := range []cell.Direction{cell.Forward, cell.Backward} {
 		for _, u := range pages {
@@ -103,19 +100,13 @@ func (m *model) cell(tb testing.TB, o cell.Options) *cell.Cell {
 			if d == cell.Backward {
 				labels = nil
 			}
-			if err := b.AddEdges(d, edges, labels); err != nil {
-				tb.Fatal(err)
-			}
+			require.NoError(tb, b.AddEdges(d, edges, labels))
 		}
 	}
 	data, err := b.Build()
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	c, err := cell.Open(data)
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return c
 }
 

@@ -7,6 +7,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/cell"
 )
 
@@ -30,9 +31,7 @@ func TestModel(t *testing.T) {
 			k.change(&b, m)
 		}
 		d, err := New(m.cell(t, cell.Options{Epoch: uint64(r.IntN(20))}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		runModel(t, k, d, m)
 	}
 }
@@ -80,25 +79,17 @@ func runModel(t *testing.T, k *maker, d *Delta, m *model) {
 func (m *model) rebase(t *testing.T, d *Delta, v *View) {
 	t.Helper()
 	data, collected, err := v.Build(cell.Options{Meta: []byte("m")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := cell.Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := c.Verify(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, c.Verify())
 	for _, u := range collected {
 		if _, ok := c.Ordinal(u); ok {
 			t.Fatalf("page %s was collected and is there", u)
 		}
 	}
 	before := d.View()
-	if err := d.Rebase(c); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.Rebase(c))
 	after := d.View()
 	if after.Cell() != c || after.Epoch() != before.Epoch() {
 		t.Fatalf("epoch %d, was %d", after.Epoch(), before.Epoch())
@@ -121,15 +112,11 @@ func reopen(t *testing.T, d *Delta) *Delta {
 	var rows []*Row
 	for _, r := range v.Rows() {
 		opened, err := Open(slices.Clone(r.Bytes()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		rows = append(rows, opened)
 	}
 	again, err := New(v.Cell(), rows...)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if again.View().Epoch() != v.Epoch() {
 		t.Fatalf("epoch %d, want %d", again.View().Epoch(), v.Epoch())
 	}
@@ -142,28 +129,20 @@ func TestAppendRow(t *testing.T) {
 	m := newModel()
 	base := m.cell(t, cell.Options{Epoch: 5})
 	first, err := New(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	second, err := New(base)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for range 40 {
 		var b Batch
 		for range k.r.IntN(8) {
 			k.change(&b, m)
 		}
 		row, err := first.Append(&b)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if row.First() != row.Last() || row.Last() != first.View().Epoch() {
 			t.Fatalf("row of epochs %d to %d at epoch %d", row.First(), row.Last(), first.View().Epoch())
 		}
-		if err := second.AppendRow(row); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, second.AppendRow(row))
 		if err := second.AppendRow(row); !errors.Is(err, ErrEpoch) {
 			t.Fatalf("the same row again: %v", err)
 		}
@@ -177,9 +156,7 @@ func TestStraddlingRow(t *testing.T) {
 	for range 20 {
 		m := newModel()
 		d, err := New(m.cell(t, cell.Options{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var between *model
 		for epoch := 1; epoch <= 4; epoch++ {
 			var b Batch
@@ -194,9 +171,7 @@ func TestStraddlingRow(t *testing.T) {
 			}
 		}
 		again, err := New(between.cell(t, cell.Options{Epoch: 2}), d.View().Rows()...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if rows := again.View().Rows(); len(rows) != 1 || rows[0].First() != 1 || rows[0].Last() != 4 {
 			t.Fatalf("%d rows", len(rows))
 		}

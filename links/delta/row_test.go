@@ -17,6 +17,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -58,22 +59,16 @@ func TestAppendUvarint(t *testing.T) {
 func TestGoldenRow(t *testing.T) {
 	const path = "testdata/row.hex"
 	d, err := New(emptyCell(t, 40))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	row, err := d.Append(goldenBatch())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var out strings.Builder
 	for line := range slices.Chunk(row.Bytes(), 32) {
 		fmt.Fprintf(&out, "%x\n", line)
 	}
 	goldenfile.Check(t, path, out.String())
 	opened, err := Open(golden(t))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if opened.First() != 41 || opened.Last() != 41 || opened.Pages() != 22 || opened.Keys(cell.Forward) != 3 ||
 		opened.Changes(cell.Forward) != 7 || opened.Keys(cell.Backward) != 20 || opened.Changes(cell.Backward) != 40 {
 		t.Errorf("%d to %d, %d pages, %d and %d keys, %d and %d changes", opened.First(), opened.Last(), opened.Pages(),
@@ -85,13 +80,9 @@ func TestGoldenRow(t *testing.T) {
 func golden(tb testing.TB) []byte {
 	tb.Helper()
 	text, err := os.ReadFile("testdata/row.hex")
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	data, err := hex.DecodeString(strings.ReplaceAll(string(text), "\n", ""))
-	if err != nil {
-		tb.Fatal(err)
-	}
+	require.NoError(tb, err)
 	return data
 }
 
@@ -152,9 +143,7 @@ func useRow(t *testing.T, base *cell.Cell, data []byte) {
 		return
 	}
 	merged, err := mergeRows([]*Row{r, r})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := Open(merged.Bytes()); err != nil {
 		t.Fatalf("merged with itself: %v", err)
 	}

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/cell"
 )
 
@@ -24,23 +25,15 @@ func TestDeltaWithoutStores(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "1.cell")
 		whole := m.cell(t, cell.Options{})
-		if err := cell.WriteFile(path, whole.Bytes()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cell.WriteFile(path, whole.Bytes()))
 		d, err := New(whole)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		before := d.View()
 		linked := before.NumLinked()
 		// 2. Without stores it gives the same sizes and pages.
 		less, err := whole.DropStores(cell.AllStores, path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Replace(less); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, d.Replace(less))
 		if v := d.View(); v.AllLinked() != (linked == whole.Len()) {
 			t.Fatalf("%d of %d pages have links, and all: %t", linked, whole.Len(), v.AllLinked())
 		} else if v.AllLinked() {
@@ -53,12 +46,8 @@ func TestDeltaWithoutStores(t *testing.T) {
 		// 3. Rows need URLs alone, because new pages are compared with the others. With all stores the view
 		// is right again.
 		named, err := less.Load(cell.URLStore)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := d.Replace(named); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, d.Replace(named))
 		for range r.IntN(4) {
 			b.Reset()
 			for range 1 + r.IntN(10) {
@@ -72,13 +61,9 @@ func TestDeltaWithoutStores(t *testing.T) {
 			}
 		}
 		loaded, err := less.Load(cell.AllStores)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		m.check(t, d.View().WithCell(loaded))
-		if err := d.Replace(loaded); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Replace(loaded))
 		m.check(t, d.View())
 		if err := d.Replace(m.cell(t, cell.Options{Epoch: 9})); !errors.Is(err, ErrEpoch) {
 			t.Errorf("another cell: %v", err)

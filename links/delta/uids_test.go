@@ -11,6 +11,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -27,31 +28,21 @@ func TestUIDs(t *testing.T) {
 		name := func(u uid.UID) []byte { return []byte("http://example.org/" + u.String()) }
 		page := func() uid.UID { return uid.Make(uid.Slot(rng.IntN(3)), 1+rng.Uint32N(3), rng.Uint32N(9)) }
 		b, err := cell.NewBuilder(cell.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for range rng.IntN(20) {
 			all = append(all, page())
 		}
 		slices.Sort(all)
 		all = slices.Compact(all)
 		for _, u := range all {
-			if err := b.AddPage(u, name(u)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.AddPage(u, name(u)))
 		}
 		data, err := b.Build()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c, err := cell.Open(data)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		d, err := New(c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		linked := map[uid.UID]bool{}
 		for range rng.IntN(4) {
 			var batch Batch
@@ -96,29 +87,17 @@ func TestUIDs(t *testing.T) {
 func TestChanges(t *testing.T) {
 	page := func(n uint32) uid.UID { return uid.Make(1, 1, n) }
 	b, err := cell.NewBuilder(cell.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for n := range uint32(6) {
-		if err := b.AddPage(page(n), []byte("http://example.org/"+page(n).String())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.AddPage(page(n), []byte("http://example.org/"+page(n).String())))
 	}
-	if err := b.AddEdges(cell.Forward, []cell.Edge{{From: page(0), To: page(1)}, {From: page(0), To: page(2)}}, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.AddEdges(cell.Forward, []cell.Edge{{From: page(0), To: page(1)}, {From: page(0), To: page(2)}}, nil))
 	data, err := b.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := cell.Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	d, err := New(c)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var batch Batch
 	batch.Add(cell.Forward, page(0), page(4))
 	batch.Delete(cell.Forward, page(0), page(1))

@@ -6,6 +6,8 @@ import (
 	"bytes"
 	"testing"
 	"testing/iotest"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // FuzzReader: any bytes in any format yield storable pages and rejects. The result must not
@@ -49,13 +51,9 @@ func FuzzReader(f *testing.F) {
 		}
 		opts.Format = rd.Format()
 		e, err := tryEvents(bytes.NewReader(doc), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		again, err := tryEvents(iotest.OneByteReader(bytes.NewReader(doc)), opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i := range max(len(e.lines), len(again.lines)) {
 			if i >= min(len(e.lines), len(again.lines)) || e.lines[i] != again.lines[i] {
 				t.Fatalf("by bytes: %q\nwant %q", again.lines, e.lines)

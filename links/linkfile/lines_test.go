@@ -13,6 +13,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -180,9 +181,7 @@ func TestAgainstSplit(t *testing.T) {
 		for _, f := range []Format{Edges, Lists, Pages} {
 			doc := randomLines(r, f, 1+r.IntN(300))
 			rd, err := NewReader(bytes.NewReader(doc), Options{Format: f})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			var links []string
 			rejects := 0
 			more := ""
@@ -224,9 +223,7 @@ func TestLongLists(t *testing.T) {
 	}
 	const n = 10_000_000
 	rd, err := NewReader(&endless{text: "http://x/12\t", left: n, rest: "http://x/\t"}, Options{Format: Pages})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var before, after runtime.MemStats
 	runtime.ReadMemStats(&before)
 	parts, links := 0, 0
@@ -265,9 +262,7 @@ func TestLongURLs(t *testing.T) {
 		var before, after runtime.MemStats
 		runtime.ReadMemStats(&before)
 		rd, err := NewReader(&endless{text: strings.Repeat("y", 1<<20), left: 100, rest: "a:s\ta:o\na:s\ta:"}, Options{Format: f, MaxLine: 1 << 20})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		links, rejects := 0, 0
 		for page, err := range rd.All() {
 			if err != nil {
@@ -300,9 +295,7 @@ func TestHostileLines(t *testing.T) {
 		for _, f := range []Format{Edges, Lists, Pages, Hosts, WAT} {
 			start := time.Now()
 			rd, err := NewReader(&endless{text: unit, left: int64(size / len(unit))}, Options{Format: f, MaxLine: 1 << 20})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for rd.Scan() || rd.recovered() {
 			}
 			if rd.Err() != nil {

@@ -10,6 +10,8 @@ import (
 	"testing"
 
 	"github.com/klauspost/compress/gzip"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // sharedData opens a file of the data beside the project.
@@ -20,9 +22,7 @@ func sharedData(t *testing.T, name ...string) *os.File {
 	if errors.Is(err, fs.ErrNotExist) && os.Getenv("CI") != "true" {
 		t.Skipf("%s is missing: real data is not tested", path)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { f.Close() })
 	return f
 }
@@ -31,13 +31,9 @@ func sharedData(t *testing.T, name ...string) *os.File {
 // case. Some are no names of hosts.
 func TestHosts1996(t *testing.T) {
 	z, err := gzip.NewReader(sharedData(t, "weblinks", "1996-uk-web-hosts.tsv.gz"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	rd, err := NewReader(z, Options{Source: "1996-uk-web-hosts.tsv.gz"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hosts := make(map[string]bool)
 	for page, err := range rd.All() {
 		if err != nil {
@@ -62,13 +58,9 @@ func TestHosts1996(t *testing.T) {
 func TestDBpedia(t *testing.T) {
 	f := sharedData(t, "dbpedia-links", "links", "dbpedia.org", "lobid.org", "organisation_links.nt")
 	rd, err := NewReader(f, Options{Source: f.Name(), Predicate: AnyPredicate})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for page, err := range rd.All() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkPage(t, page)
 	}
 	if c := rd.Counts(); rd.Format() != NTriples || c.Links < 1000 || c.Skipped+c.Rejected > 0 {

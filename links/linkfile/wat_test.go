@@ -18,6 +18,7 @@ import (
 	"github.com/klauspost/compress/gzip"
 
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // record returns a WARC record.
@@ -135,15 +136,11 @@ func TestWATMembers(t *testing.T) {
 		if _, err := io.WriteString(z, text); err != nil {
 			t.Fatal(err)
 		}
-		if err := z.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, z.Close())
 		plain.WriteString(text)
 	}
 	z, err := gzip.NewReader(&compressed)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	e := readEvents(t, z, Options{})
 	if e.format != WAT || e.counts.Links != all-bad || e.counts.Rejected != bad {
 		t.Errorf("%v, %+v", e.format, e.counts)
@@ -243,9 +240,7 @@ func TestAgainstEncodingJSON(t *testing.T) {
 	r := newRand(t)
 	for range 3000 {
 		block, err := json.Marshal(randomJSON(r, r.IntN(8)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkEnvelope(t, block)
 		for range 3 { // damaged
 			block = bytes.Clone(block)
@@ -298,9 +293,7 @@ func TestWATFlippedBits(t *testing.T) {
 		doc := []byte(one + page("http://y/", "", a("z")))
 		doc[i/8] ^= 1 << (i % 8)
 		rd, err := NewReader(bytes.NewReader(doc), Options{Format: WAT})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		found := false
 		for p, err := range rd.All() {
 			if err == nil {

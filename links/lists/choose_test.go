@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // menus returns the lists of a site. Its pages share a menu of that many targets, and have other
@@ -81,13 +82,9 @@ func TestChooseEarly(t *testing.T) {
 	graph := menus(rng, 3000, 30, 5)
 	more := unlike(rng, 3000, 30)
 	b, err := NewBuilder(Options{Codec: Auto})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, l := range graph {
-		if err := b.Append(l.locals, l.ghosts); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Append(l.locals, l.ghosts))
 	}
 	for range 2 {
 		if c, err := b.Choose(); c != Reference || err != nil {
@@ -95,14 +92,10 @@ func TestChooseEarly(t *testing.T) {
 		}
 	}
 	for _, l := range more {
-		if err := b.Append(l.locals, l.ghosts); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Append(l.locals, l.ghosts))
 	}
 	data, err := b.AppendTo(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	compare(t, open(t, data), slices.Concat(graph, more))
 	if err := b.Append([]uint32{2, 1}, nil); !errors.Is(err, ErrOrder) {
 		t.Error(err)
@@ -114,13 +107,9 @@ func TestChooseEarly(t *testing.T) {
 	// A missing target must be found whether or not the lists are encoded again.
 	for _, graph := range [][]links{graph, more} {
 		b, err := NewBuilder(Options{Codec: Auto})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, l := range append(slices.Clone(graph), links{locals: []uint32{1 << 20}}) {
-			if err := b.Append(l.locals, l.ghosts); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Append(l.locals, l.ghosts))
 		}
 		if _, err := b.AppendTo(nil); !errors.Is(err, ErrOrder) {
 			t.Error(err)
@@ -141,28 +130,18 @@ func TestChooseRight(t *testing.T) {
 		graph := menus(rng, 2000, menu, 18)
 		plain := len(build(t, Options{}, graph))
 		b, err := NewBuilder(Options{Codec: Auto})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, l := range graph {
-			if err := b.Append(l.locals, l.ghosts); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Append(l.locals, l.ghosts))
 		}
 		c, err := b.Choose()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if c != Reference {
 			b.trial = nil
-			if err := b.copyLists(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.copyLists())
 		}
 		data, err := b.AppendTo(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		share := float64(len(data)) / float64(plain)
 		t.Logf("menu of %d: %d and %d bytes, %.2f: %v", menu, plain, len(data), share, c)
 		if c == Reference && share > 0.75 || c != Reference && share < 0.65 {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links/ef"
 )
@@ -114,18 +115,12 @@ func some(rng *rand.Rand, list []uint32) []uint32 {
 func build(t testing.TB, o Options, graph []links) []byte {
 	t.Helper()
 	b, err := NewBuilder(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, l := range graph {
-		if err := b.Append(l.locals, l.ghosts); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Append(l.locals, l.ghosts))
 	}
 	data, err := b.AppendTo(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return data
 }
 
@@ -133,9 +128,7 @@ func build(t testing.TB, o Options, graph []links) []byte {
 func open(t testing.TB, data []byte) *Table {
 	t.Helper()
 	table, err := Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return table
 }
 
@@ -241,9 +234,7 @@ func compareScan(t *testing.T, s *Scanner, first int, graph []links) {
 func sequence(t testing.TB, values []uint64) ef.Parts {
 	t.Helper()
 	s, _, err := ef.OpenParts(ef.AppendParts(nil, values))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 var weights = []float64{0, 1, 2, 63, 64, 1e6, 1 << 53, 1<<53 + 2, math.Copysign(0, -1), -1, 0.5, math.Pi, math.Inf(1), math.Inf(-1), math.NaN(), math.MaxFloat64, 5e-324}
@@ -118,9 +119,7 @@ func buildLabels(t testing.TB, all map[uint32][]Label, n uint32) []byte {
 	t.Helper()
 	var b LabelBuilder
 	for key := range n {
-		if err := b.Append(key, all[key]); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Append(key, all[key]))
 	}
 	return b.AppendTo(nil)
 }
@@ -140,9 +139,7 @@ func TestLabelColumns(t *testing.T) {
 	want7 := []Label{all[7][0], {2, all[7][1].Anchor[:MaxAnchor]}, all[7][2]}
 	data := buildLabels(t, all, n)
 	c, err := OpenLabels(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	keys, labels := 0, 0
 	for key := range uint32(n + 10) {
 		want := all[key]
@@ -193,9 +190,7 @@ func TestHostileAnchors(t *testing.T) {
 	var b LabelBuilder
 	b.keys, b.positions, b.data = []uint64{1}, []uint64{0}, chunk
 	c, err := OpenLabels(b.AppendTo(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if n := allocated(func() { _, err = c.AppendLabels(nil, 1) }); n > 4*maxChunk || !errors.Is(err, ErrCorrupt) {
 		t.Errorf("%d bytes allocated, %v", n, err)
 	}
@@ -225,9 +220,7 @@ func TestGoldenLabelColumn(t *testing.T) {
 	}
 	data := buildLabels(t, all, 100)
 	c, err := OpenLabels(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// The keys and positions between them are package ef's.
 	goldenfile.Check(t, "testdata/labels.plain.hex", hex.Dump(data[:16])+"\n"+hex.Dump(data[len(data)-len(c.data):]))
 }

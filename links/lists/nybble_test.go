@@ -13,6 +13,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/ef"
 )
 
@@ -134,18 +135,14 @@ func numbersOf(words []byte) (numbers []uint32) {
 // testdata/five-pages.nybble explains them.
 func TestNybbleWords(t *testing.T) {
 	text, err := os.ReadFile(filepath.Join("testdata", "five-pages.nybble"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var want []byte
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "#") {
 			continue
 		}
 		b, err := hex.DecodeString(strings.TrimSpace(line))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want = binary.LittleEndian.AppendUint64(want, binary.BigEndian.Uint64(b))
 	}
 	if got := nybblesOf(fivePages, true).words(); !bytes.Equal(got, want) || len(want) != 16 {

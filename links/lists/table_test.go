@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestTableAgainstPlainLists(t *testing.T) {
@@ -113,9 +114,7 @@ func TestBuilderRefuses(t *testing.T) {
 	} {
 		t.Run(name, func(t *testing.T) {
 			b, err := NewBuilder(Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			err = b.Append(test.locals, test.ghosts)
 			out, err2 := b.AppendTo([]byte("x"))
 			if err == nil {
@@ -145,19 +144,13 @@ func TestBuilderGoesOn(t *testing.T) {
 		for i, l := range graph {
 			if i == 50 {
 				half, err := b.AppendTo([]byte("before"))
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				compare(t, open(t, half[6:]), graph[:50])
 			}
-			if err := b.Append(l.locals, l.ghosts); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Append(l.locals, l.ghosts))
 		}
 		whole, err := b.AppendTo(nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		compare(t, open(t, whole), graph)
 		if size, _ := open(t, whole).Size(); size != uint64(len(whole)) || b.Size() > size {
 			t.Fatalf("size %d, builder's %d, is %d", size, b.Size(), len(whole))
@@ -200,14 +193,10 @@ func testLongLists(t *testing.T, codec Codec, n uint32) {
 		default:
 			err = b.Append([]uint32{3}, nil)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	data, err := b.AppendTo(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	table := open(t, data)
 	for key, want := range map[uint32]links{3: {all[:1000], odd}, 5: {nil, all}, 7: {locals: []uint32{3}}} {
 		l, g, err := table.Decode(key, nil, nil)

@@ -12,6 +12,7 @@ import (
 	"sync"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/rank/ranktest"
 	"github.com/trefoildb/trefoil/links/sample"
@@ -160,9 +161,7 @@ func TestNeighbourhood(t *testing.T) {
 			In: r.IntN(5), Out: r.IntN(5) - 1, Mode: sample.Mode(r.IntN(2)), Class: sample.Class(r.IntN(3)), Seed: r.Uint64(),
 		}
 		n, err := rank.NewNeighbourhood(ctx, m, roots, o)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkNeighbourhood(t, m, n, roots, o)
 		if m.samples > 2 || m.within != 1 {
 			t.Fatalf("asked %d and %d times", m.samples, m.within)
@@ -242,9 +241,7 @@ func TestNeighbourhoodOfNothing(t *testing.T) {
 func TestNeighbourhoodTop(t *testing.T) {
 	links := map[uid.UID][]uid.UID{30: {10, 20, 40}, 50: {40}}
 	n, err := rank.NewNeighbourhood(ctx, newMemory(links), []uid.UID{20, 10, 30}, rank.NeighbourhoodOptions{In: 9, Out: 9})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	scores := rank.SALSA(n.Graph).Authority
 	third := 1.0 / 3
 	if got := n.TopRoots(3, scores); !slices.Equal(got, []rank.Scored{{UID: 10, Score: third}, {UID: 20, Score: third}, {UID: 30}}) {

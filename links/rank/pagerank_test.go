@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/rank"
 )
 
@@ -82,9 +83,7 @@ func TestPageRank(t *testing.T) {
 		result, err := rank.PageRank(ctx, parts, rank.Options{
 			Damping: damping, Tolerance: 1e-14, MaxRounds: 5000, CopyBytes: int64(r.IntN(4)) << 18,
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if damping == 0 {
 			damping = 0.85
 		}
@@ -170,9 +169,7 @@ func TestPageRankIsTheSameEverywhere(t *testing.T) {
 		var want [][]float64
 		for _, workers := range []int{1, 2, 9} {
 			result, err := rank.PageRank(ctx, split(lists, pages), rank.Options{Workers: workers, CopyBytes: int64(workers-1) << 20})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if want == nil {
 				want = result.Scores
 			}
@@ -281,9 +278,7 @@ func TestPageRankCopies(t *testing.T) {
 	for _, chunks := range []int64{0, 10, 1000} {
 		parts := split(lists, pages)
 		result, err := rank.PageRank(ctx, parts, rank.Options{Workers: 1, MaxRounds: rounds, CopyBytes: chunks * chunkBytes})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if want == nil {
 			want = result.Scores
 		}

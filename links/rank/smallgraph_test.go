@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -35,9 +36,7 @@ func graphOf(t testing.TB, n int, edges []rank.Edge) *rank.Graph {
 func weightedGraph(t testing.TB, n int, edges []rank.Edge, weights []float64) *rank.Graph {
 	t.Helper()
 	g, err := rank.NewGraph(n, edges, weights)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 
@@ -150,9 +149,7 @@ func TestHITS(t *testing.T) {
 		m := matrix(n, edges, weights)
 		rounds := 1 + r.IntN(200)
 		got, err := rank.HITS(ctx, weightedGraph(t, n, edges, weights), rank.HITSOptions{MaxRounds: rounds})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		hub := unit(slices.Repeat([]float64{1}, n))
 		var authority []float64
 		for range got.Rounds {
@@ -308,9 +305,7 @@ func TestWeightsByHand(t *testing.T) {
 	g := weightedGraph(t, 5, edges, extremes)
 	near(t, "authorities of extremes", rank.SALSA(g).Authority, []float64{0, 0, 1. / 3, 1. / 3, 1. / 3}, 1e-15)
 	hits, err := rank.HITS(ctx, g, rank.HITSOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	near(t, "HITS of extremes", unit(slices.Clone(hits.Authority)), hits.Authority, 1e-9)
 }
 
@@ -387,14 +382,10 @@ func TestOrderOfEdges(t *testing.T) {
 				}
 			}
 			g, err := rank.NewGraph(n, edges, weights)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			salsa := rank.SALSA(g)
 			hits, err := rank.HITS(ctx, g, rank.HITSOptions{MaxRounds: 7})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for v := range uint32(n) {
 				if !slices.IsSorted(g.Targets(v)) {
 					t.Fatalf("targets of %d: %d", v, g.Targets(v))

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/rank"
 )
 
@@ -51,9 +52,7 @@ func TestPageRankWeighted(t *testing.T) {
 		scores, errs := onMachines(parts, newWireOf(pages, machines), machines, func(_ int, o *rank.Options) {
 			o.Weighted, o.Tolerance, o.MaxRounds, o.CopyBytes, o.Workers = true, 1e-14, 5000, int64(r.IntN(2))<<18, 1+r.IntN(3)
 		})
-		if err := errors.Join(errs...); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(errs...))
 		checkNear(t, [][]float64{slices.Concat(scores...)}, [][]float64{want}, 1e-11)
 	}
 	p := split([][]uint32{{0}, {0}}, []int{2})[0].(*partition)
@@ -91,9 +90,7 @@ func TestPageRankSendsATargetOnce(t *testing.T) {
 			o.Progress = func(rank.Round) { rounds++ }
 		}
 	})
-	if err := errors.Join(errs...); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(errs...))
 	// Each round has a head of 16 bytes each way, two numbers one way and one the other.
 	greetings := w.bytes - (rounds+1)*(2*16+3*8)
 	if greetings < 0 || greetings > 30 {

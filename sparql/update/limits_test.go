@@ -11,6 +11,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
@@ -58,9 +59,7 @@ func TestMemoryIsCounted(t *testing.T) {
 		runtime.GC()
 		runtime.ReadMemStats(&before)
 		changes, err := run(t, nil, request, sparql.Options{Options: exec.Options{Documents: generated{}}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		runtime.GC()
 		runtime.ReadMemStats(&after)
 		held := int64(after.HeapAlloc) - int64(before.HeapAlloc)
@@ -92,9 +91,7 @@ func TestMemoryRefuses(t *testing.T) {
 		opts := sparql.Options{Options: exec.Options{Uint64: counter(), Documents: generated{}}, UpdateMemory: limit}
 		opts.Parser.Base = "x:"
 		p, err := sparql.PrepareUpdate(request, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		changes, err := p.Run(context.Background(), src)
 		if !errors.Is(err, sparql.ErrUpdateMemory) || changes != nil || !strings.Contains(err.Error(), "1048576 bytes") {
 			t.Errorf("%.60s: %v", request, err)
@@ -117,9 +114,7 @@ func TestCancel(t *testing.T) {
 		}}}}
 		opts.Parser.Base = "x:"
 		p, err := sparql.PrepareUpdate(request, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if changes, err := p.Run(ctx, memsource.New(nil)); !errors.Is(err, context.Canceled) || changes != nil || n > 10000 {
 			t.Errorf("%s: %v after %d triples", request, err, n)
 		}
@@ -128,9 +123,7 @@ func TestCancel(t *testing.T) {
 	ctx, cancel := context.WithCancel(context.Background())
 	cancel()
 	p, err := sparql.PrepareUpdate(`CLEAR ALL`, sparql.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := p.Run(ctx, memsource.New(nil)); !errors.Is(err, context.Canceled) {
 		t.Error(err)
 	}
@@ -162,9 +155,7 @@ func TestReads(t *testing.T) {
 		opts := sparql.Options{}
 		opts.Parser.Base = "x:"
 		p, err := sparql.PrepareUpdate(test.request, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := p.Run(context.Background(), src); err != nil {
 			t.Errorf("%s: %v", test.request, err)
 		}
@@ -179,9 +170,7 @@ func TestPreparedTwice(t *testing.T) {
 	opts := sparql.Options{}
 	opts.Parser.Base = "x:"
 	p, err := sparql.PrepareUpdate(`INSERT DATA { <n> <p> <m> } ; DELETE { ?s ?p ?o } INSERT { ?o ?p ?s } WHERE { ?s ?p ?o }`, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	results := make(chan error)
 	for range 4 {
 		before := quads(t, given)

@@ -12,6 +12,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
@@ -72,9 +73,7 @@ func changed(t *rapid.T) (source.Source, *memsource.Source, *delta) {
 			err = d.add(&q)
 			model[tr] = true
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	return d.applyTo(base), sourceOf(model), d
 }
@@ -116,9 +115,7 @@ func drawRange(t *rapid.T) triple.Range {
 			pattern.Object = tr.Object
 		}
 		scan, err := pattern.Scan(triple.SPO)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return scan.Range
 	}
 	lo, hi := drawKey(t), drawKey(t)
@@ -173,9 +170,7 @@ func lookUp(t *rapid.T, src source.Source, ranges []triple.Range) []string {
 		out = append(out, fmt.Sprintf("%d %s=%s", i, key, value))
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 
@@ -183,13 +178,9 @@ func lookUp(t *rapid.T, src source.Source, ranges []triple.Range) []string {
 func compareScans(t *rapid.T, got, want source.Source, r triple.Range) {
 	for _, reverse := range []bool{false, true} {
 		a, err := got.Scan(context.Background(), r, reverse)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		b, err := want.Scan(context.Background(), r, reverse)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for seeks := 0; ; {
 			var okA, okB bool
 			move := "Next"
@@ -213,9 +204,7 @@ func compareScans(t *rapid.T, got, want source.Source, r triple.Range) {
 				t.Fatalf("%s in %q, reverse %v: %q=%q, want %q=%q", move, r, reverse, keyA, valueA, keyB, valueB)
 			}
 		}
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Close())
 	}
 }
 
@@ -260,9 +249,7 @@ func TestOverlayStays(t *testing.T) {
 	all := pool()
 	for i := range all[:100] {
 		q := quadOf(all[i])
-		if err := d.add(&q); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.add(&q))
 	}
 	src := d.applyTo(memsource.New(nil))
 	d.begin(true)
@@ -274,9 +261,7 @@ func TestOverlayStays(t *testing.T) {
 		} else {
 			err = d.add(&q)
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	if n, err := src.Count(context.Background(), triple.OrderRange(triple.POS)); err != nil || n != 100 {
 		t.Errorf("%d rows, %v, want the 100 of before", n, err)

@@ -12,6 +12,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
@@ -146,9 +147,7 @@ func TestErrors(t *testing.T) {
 		}
 	}
 	p, err := sparql.PrepareUpdate(`INSERT DATA { [] <x:p> 1 }`, sparql.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := p.Run(context.Background(), memsource.New(nil)); err == nil || !strings.Contains(err.Error(), "randomness") {
 		t.Errorf("a blank node without randomness: %v", err)
 	}
@@ -159,9 +158,7 @@ func TestProtocolDataset(t *testing.T) {
 	opts := sparql.Options{Options: exec.Options{DefaultGraphs: []string{"x:g"}, NamedGraphs: []string{"x:h"}}}
 	before := quads(t, given)
 	changes, err := run(t, before, `INSERT { <n> <n> ?o, ?x } WHERE { ?s <q> ?o . GRAPH ?g { ?y ?z ?x } }`, opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got, want := setOf(slices.Collect(changes.Adds())), quads(t, `<n> <n> "2" . <n> <n> <c> .`); !maps.Equal(got, want) {
 		t.Errorf("added\n%s\nwant\n%s", got, want)
 	}
@@ -176,9 +173,7 @@ func TestBlankNodes(t *testing.T) {
 		changes, err := run(t, quads(t, given), `
 			INSERT DATA { _:x <p> _:y . _:y <q> _:x . GRAPH <g> { _:x <p> [] } } ;
 			INSERT { _:x <p> _:y . GRAPH <h> { _:x <of> ?s } } WHERE { GRAPH <g> { ?s ?p ?o } FILTER(isIRI(?s)) }`, opts)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		nodes := map[triple.Term]int{}
 		for tr := range changes.Adds() {
 			for _, term := range []triple.Term{tr.Subject, tr.Object} {
@@ -201,9 +196,7 @@ func TestBlankNodes(t *testing.T) {
 	// A blank node of a solution is the store's own.
 	before := set{{Subject: triple.NewBlank("b"), Predicate: triple.NewIRI("x:p"), Object: triple.NewBlank("c"), Graph: triple.NewBlank("g")}: true}
 	changes, err := run(t, before, `DELETE { GRAPH ?g { ?s ?p ?o } } INSERT { GRAPH ?g { ?o ?p ?s } } WHERE { GRAPH ?g { ?s ?p ?o } }`, sparql.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if got := before.apply(changes).String(); got != `_:c <x:p> _:b _:g .` {
 		t.Errorf("turned round: %s", got)
 	}
@@ -277,9 +270,7 @@ func TestLongTerms(t *testing.T) {
 		INSERT { GRAPH ?g { <b> <p> ?o, ?more } } WHERE { GRAPH ?g { ?s ?p ?o } BIND(CONCAT(?o, "!") AS ?more) } ;
 		DELETE DATA { GRAPH %[1]s { <a> <p> "%[2]s" } } ;
 		DELETE { ?s ?p ?o } WHERE { ?s ?p ?o }`, graph, strings.ReplaceAll(long.Value(), "\x00", `\u0000`)), sparql.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b := triple.NewIRI("x:b")
 	want := set{
 		{Subject: b, Predicate: p, Object: long, Graph: graph}:                                 true,

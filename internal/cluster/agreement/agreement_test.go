@@ -9,6 +9,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -28,9 +29,7 @@ func TestOneNodeIsSoonALeader(t *testing.T) {
 			t.Fatalf("Verify on a new node: %v", err)
 		}
 		start := time.Now()
-		if err := a.Bootstrap(soon(t), newView(t, 1)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Bootstrap(soon(t), newView(t, 1)))
 		if took := time.Since(start); took > 3*time.Second {
 			t.Errorf("it took %s", took)
 		}
@@ -54,9 +53,7 @@ func TestProposeIsFollowedByAll(t *testing.T) {
 		a := c.grow(3)
 		changed := c.nodes[3].Changed()
 		next := after(a.View())
-		if err := a.Propose(soon(t), next); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Propose(soon(t), next))
 		if epoch(a) != 2 {
 			t.Errorf("the leader's view has epoch %d when Propose returns", epoch(a))
 		}
@@ -129,9 +126,7 @@ func TestLeaderIsLost(t *testing.T) {
 			t.Errorf("term %d after %d", second.Term(), term)
 		}
 		for range 3 {
-			if err := second.Propose(soon(t), after(second.View())); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, second.Propose(soon(t), after(second.View())))
 		}
 		c.net.heal(addressOf(1))
 		c.until("the one that came back has the views", func() bool { return epoch(first) == epoch(second) })
@@ -160,9 +155,7 @@ func TestRestartFromDisk(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		a := c.grow(3)
 		for range 5 {
-			if err := a.Propose(soon(t), after(a.View())); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.Propose(soon(t), after(a.View())))
 		}
 		for id := range ids(1, 3) {
 			c.stop(id)
@@ -189,9 +182,7 @@ func TestTransferLeadership(t *testing.T) {
 		if err := c.nodes[2].TransferLeadership(soon(t)); !errors.Is(err, ErrNotLeader) {
 			t.Errorf("by a follower: %v", err)
 		}
-		if err := a.TransferLeadership(soon(t)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.TransferLeadership(soon(t)))
 		c.until("another leads", func() bool { return c.nodes[2].IsLeader() || c.nodes[3].IsLeader() })
 	})
 }
@@ -205,9 +196,7 @@ func TestSilence(t *testing.T) {
 		c.until("another leads", func() bool { return c.nodes[2].IsLeader() || c.nodes[3].IsLeader() })
 		c.until("it follows", func() bool { return !a.IsLeader() })
 		l := c.leader()
-		if err := l.Propose(soon(t), after(l.View())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.Propose(soon(t), after(l.View())))
 		c.until("it has the view", func() bool { return epoch(a) == epoch(l) })
 		for id := range ids(2, 3) { // alone it would stand for election
 			c.net.isolate(addressOf(id))
@@ -230,9 +219,7 @@ func TestSilence(t *testing.T) {
 func TestClosedAnswers(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		a := c.grow(1)
-		if err := a.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Close())
 		if a.IsLeader() {
 			t.Error("it leads")
 		}

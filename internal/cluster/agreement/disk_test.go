@@ -17,6 +17,7 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -31,9 +32,7 @@ func TestCrashOfAll(t *testing.T) {
 			a := c.grow(3)
 			agreed := 1 + rng.IntN(8)
 			for epoch(a) < uint64(agreed) {
-				if err := a.Propose(soon(t), after(a.View())); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, a.Propose(soon(t), after(a.View())))
 			}
 			disks := map[trie.MachineID]*memdisk.FS{}
 			for id := range c.nodes {
@@ -50,9 +49,7 @@ func TestCrashOfAll(t *testing.T) {
 			if epoch(l) != uint64(agreed) {
 				t.Fatalf("epoch %d of %d (seed %d)", epoch(l), agreed, seed)
 			}
-			if err := l.Propose(soon(t), after(l.View())); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, l.Propose(soon(t), after(l.View())))
 		})
 	}
 }
@@ -65,13 +62,9 @@ func TestSnapshotGoesToWhoIsFarBehind(t *testing.T) {
 		behind := c.nodes[3].Stats().LastEntry
 		c.net.isolate(addressOf(3))
 		for range 20 {
-			if err := a.Propose(soon(t), after(a.View())); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.Propose(soon(t), after(a.View())))
 		}
-		if err := a.raft.Snapshot().Error(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.raft.Snapshot().Error())
 		if s := a.Stats(); s.FirstEntry <= behind {
 			t.Fatalf("the log still has what is missing: %+v", s)
 		}
@@ -84,18 +77,14 @@ func TestSnapshotGoesToWhoIsFarBehind(t *testing.T) {
 		}
 		c.until("it follows", func() bool { return epoch(b) == epoch(a) })
 		c.net.isolate(addressOf(2)) // so 3 is needed
-		if err := c.leader().Propose(soon(t), after(a.View())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.leader().Propose(soon(t), after(a.View())))
 	})
 }
 
 func TestRecoverMajority(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		a := c.grow(3)
-		if err := a.Propose(soon(t), after(a.View())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Propose(soon(t), after(a.View())))
 		for id := range ids(1, 3) {
 			c.stop(id)
 		}
@@ -109,9 +98,7 @@ func TestRecoverMajority(t *testing.T) {
 			t.Fatalf("with the same generation: %v", err)
 		}
 		next.Generation++
-		if err := RecoverMajority(cfg, next); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, RecoverMajority(cfg, next))
 		a = c.open(1)
 		if l := c.leader(); l != a || a.View().Generation != 2 || epoch(a) != 3 {
 			t.Fatalf("view %+v", a.View())
@@ -120,9 +107,7 @@ func TestRecoverMajority(t *testing.T) {
 		if len(voters) != 1 || voters[1] == "" || len(learners) != 0 {
 			t.Errorf("voters %v, learners %v", voters, learners)
 		}
-		if err := a.Propose(soon(t), after(a.View())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Propose(soon(t), after(a.View())))
 		if last, _, err := Stored(Config{ID: 9, Address: "x:1", Dir: "new", FS: vfs.NewMem()}); last != nil || err != nil {
 			t.Errorf("Stored without anything: %v, %v", last, err)
 		}
@@ -147,18 +132,12 @@ func TestDiskFails(t *testing.T) {
 			return nil
 		}))
 		a, err := Open(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c.nodes[1] = a
-		if err := a.Bootstrap(soon(t), newView(t, 1)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Bootstrap(soon(t), newView(t, 1)))
 		c.open(2)
 		c.open(3)
-		if err := a.SetMembers(soon(t), ids(1, 3), nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.SetMembers(soon(t), ids(1, 3), nil))
 		v := a.View()
 		broken.Store(true)
 		if err := a.Propose(soon(t), after(v)); err == nil {
@@ -215,9 +194,7 @@ func TestRotationFails(t *testing.T) {
 	if _, err := fill(s); err != nil || last.Load() == 0 {
 		t.Fatalf("%d files, %d syncs, %v", files.Load(), synced.Load(), err)
 	}
-	if err := s.close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.close())
 	// 2. Fail there.
 	for _, where := range []string{"sync", "file"} {
 		files.Store(0)
@@ -248,9 +225,7 @@ func TestRotationFails(t *testing.T) {
 func openTestStore(t *testing.T, fs vfs.FS) *store {
 	t.Helper()
 	s, err := openStore(fs, "raft", Config{}.withDefaults().Logger, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -261,39 +236,29 @@ func TestFlippedBitInLog(t *testing.T) {
 	s := openTestStore(t, disk)
 	defer s.close()
 	for i := range uint64(50) {
-		if err := s.StoreLogs([]*raft.Log{{Index: i + 1, Term: 1, Data: make([]byte, 40)}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.StoreLogs([]*raft.Log{{Index: i + 1, Term: 1, Data: make([]byte, 40)}}))
 	}
 	killed := vfs.NewMem()
 	if _, err := vfs.Clone(disk, killed, "raft", "raft"); err != nil {
 		t.Fatal(err)
 	}
 	names, err := killed.List("raft")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	flipped := 0
 	for _, name := range names {
 		if !strings.HasSuffix(name, ".log") {
 			continue
 		}
 		f, err := killed.OpenReadWrite("raft/"+name, vfs.WriteCategoryUnspecified)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		info, err := f.Stat()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var b [1]byte
 		at := info.Size() - 5
 		_, err = f.ReadAt(b[:], at)
 		b[0] ^= 1
 		_, written := f.WriteAt(b[:], at)
-		if err := errors.Join(err, written, f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(err, written, f.Close()))
 		flipped++
 	}
 	if _, err := openStore(killed, "raft", Config{}.withDefaults().Logger, nil); !errors.Is(err, pebble.ErrCorruption) || flipped != 1 {
@@ -319,9 +284,7 @@ func TestLogAgainstModel(t *testing.T) {
 				at = 1 + rng.Uint64N(100)
 			} else if n == 0 {
 				at = first + rng.Uint64N(last-first+1)
-				if err := s.DeleteRange(at, last); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, s.DeleteRange(at, last))
 				if at == first {
 					first = 0
 				}
@@ -335,26 +298,20 @@ func TestLogAgainstModel(t *testing.T) {
 				logs = append(logs, &l)
 				model[l.Index] = l
 			}
-			if err := s.StoreLogs(logs); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.StoreLogs(logs))
 			if first == 0 {
 				first = at
 			}
 			last = logs[len(logs)-1].Index
 		case n < 7 && last > 0: // drop a prefix
 			to := first + rng.Uint64N(last-first+1)
-			if err := s.DeleteRange(first, to); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.DeleteRange(first, to))
 			if first = to + 1; first > last {
 				first, last = 0, 0
 			}
 		case n < 8: // the power fails
 			clone := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
-			if err := s.close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.close())
 			fs = clone
 			s = openTestStore(t, fs)
 		case last > 0:
@@ -375,9 +332,7 @@ func TestLogAgainstModel(t *testing.T) {
 			continue
 		}
 		i := first + rng.Uint64N(last-first+1)
-		if err := s.GetLog(i, &got); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.GetLog(i, &got))
 		if want := model[i]; got.Index != i || got.Term != want.Term || got.Type != want.Type ||
 			string(got.Data) != string(want.Data) || string(got.Extensions) != string(want.Extensions) {
 			t.Fatalf("step %d: entry %d is %+v, not %+v", step, i, got, want)
@@ -394,9 +349,7 @@ func TestStableValues(t *testing.T) {
 	if n, err := s.GetUint64([]byte("a")); n != 0 || err != nil {
 		t.Errorf("a number that is not there: %d, %v", n, err)
 	}
-	if err := errors.Join(s.Set([]byte("a"), []byte("x")), s.SetUint64([]byte("b"), 7)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(s.Set([]byte("a"), []byte("x")), s.SetUint64([]byte("b"), 7)))
 	clone := fs.CrashClone(vfs.CrashCloneCfg{})
 	s.close()
 	s = openTestStore(t, clone)
@@ -415,17 +368,11 @@ func TestStableValues(t *testing.T) {
 func TestNewestEntryFromMemory(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		a := c.grow(3)
-		if err := a.Propose(soon(t), after(a.View())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Propose(soon(t), after(a.View())))
 		time.Sleep(time.Second) // of virtual time
-		if err := a.store.db.Delete(logKey(a.store.last), pebble.Sync); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.store.db.Delete(logKey(a.store.last), pebble.Sync))
 		time.Sleep(time.Second)
-		if err := a.Propose(soon(t), after(a.View())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Propose(soon(t), after(a.View())))
 		c.until("all have the view", func() bool { return epoch(c.nodes[2]) == epoch(a) && epoch(c.nodes[3]) == epoch(a) })
 	})
 }

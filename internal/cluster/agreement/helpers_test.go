@@ -17,6 +17,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -185,9 +186,7 @@ func (c *cluster) open(id trie.MachineID) *Agreement {
 		c.disks[id] = memdisk.New()
 	}
 	a, err := Open(c.config(id))
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, err)
 	c.nodes[id] = a
 	return a
 }
@@ -216,15 +215,11 @@ func (c *cluster) grow(n int) *Agreement {
 	c.t.Helper()
 	ctx := soon(c.t)
 	first := c.open(1)
-	if err := first.Bootstrap(ctx, newView(c.t, 1)); err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, first.Bootstrap(ctx, newView(c.t, 1)))
 	for id := trie.MachineID(2); int(id) <= n; id++ {
 		c.open(id)
 	}
-	if err := first.SetMembers(ctx, ids(1, n), nil); err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, first.SetMembers(ctx, ids(1, n), nil))
 	// Who does not know of another one's vote would not vote for it.
 	for id, a := range c.nodes {
 		if voters, _ := a.Configuration(); len(voters) != n {
@@ -293,9 +288,7 @@ func epoch(a *Agreement) uint64 {
 func newView(t *testing.T, members ...trie.MachineID) *view.View {
 	t.Helper()
 	p, err := trie.NewPlacement(members, trie.PlacementOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l := recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, p.Partitions())), Placement: p, Copies: recovery.DefaultCopies}
 	v := &view.View{Cluster: "test", ClusterID: "c1", Generation: 1, Epoch: 1, Base: l, Target: l, NextSegment: 2}
 	for _, id := range members {

@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -26,15 +27,11 @@ func TestMembersComeAndGo(t *testing.T) {
 		}
 		set := func(voters, learners map[trie.MachineID]string) {
 			t.Helper()
-			if err := a.SetMembers(soon(t), voters, learners); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, a.SetMembers(soon(t), voters, learners))
 			expect(voters, learners)
 		}
 		set(ids(1, 3), ids(4, 5))
-		if err := a.Propose(soon(t), after(a.View())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Propose(soon(t), after(a.View())))
 		c.until("learners follow", func() bool { return epoch(c.nodes[4]) == 2 && epoch(c.nodes[5]) == 2 })
 
 		// A voter dies, a learner takes its vote.
@@ -48,9 +45,7 @@ func TestMembersComeAndGo(t *testing.T) {
 		// It is removed, and another one loses its vote and then goes.
 		set(map[trie.MachineID]string{1: addressOf(1), 4: addressOf(4), 5: addressOf(5)}, ids(2, 2))
 		set(map[trie.MachineID]string{1: addressOf(1), 4: addressOf(4), 5: addressOf(5)}, nil)
-		if err := a.Propose(soon(t), after(a.View())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Propose(soon(t), after(a.View())))
 		c.until("voters have it", func() bool { return epoch(c.nodes[4]) == 3 && epoch(c.nodes[5]) == 3 })
 		if epoch(c.nodes[2]) == 3 {
 			t.Error("who was removed still hears of views")
@@ -73,12 +68,8 @@ func TestMembersComeAndGo(t *testing.T) {
 		if !l.IsLeader() {
 			l = c.nodes[5]
 		}
-		if err := l.SetMembers(soon(t), ids(4, 5), nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Propose(soon(t), after(l.View())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.SetMembers(soon(t), ids(4, 5), nil))
+		require.NoError(t, l.Propose(soon(t), after(l.View())))
 	})
 }
 
@@ -90,18 +81,12 @@ func TestAddressOfAMemberChanges(t *testing.T) {
 		cfg.Address = "elsewhere:1"
 		cfg.Listener, cfg.Dial = c.net.listen(cfg.Address), c.net.dialer(cfg.Address)
 		moved, err := Open(cfg)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c.nodes[3] = moved
 		voters := ids(1, 3)
 		voters[3] = cfg.Address
-		if err := a.SetMembers(soon(t), voters, nil); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Propose(soon(t), after(a.View())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.SetMembers(soon(t), voters, nil))
+		require.NoError(t, a.Propose(soon(t), after(a.View())))
 		c.until("it follows at its new address", func() bool { return epoch(moved) == 2 })
 	})
 }
@@ -109,21 +94,15 @@ func TestAddressOfAMemberChanges(t *testing.T) {
 func TestNoVoteForWhoDoesNotAnswer(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		a := c.grow(1)
-		if err := a.SetMembers(soon(t), ids(1, 1), ids(2, 2)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.SetMembers(soon(t), ids(1, 1), ids(2, 2)))
 		c.until("the leader notes it", func() bool { return !a.answers(2) })
 		if err := a.SetMembers(soon(t), ids(1, 2), nil); err == nil {
 			t.Fatal("node 2 got a vote")
 		}
-		if err := a.Propose(soon(t), after(a.View())); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Propose(soon(t), after(a.View())))
 		c.open(2)
 		c.until("it answers", func() bool { return a.answers(2) })
-		if err := a.SetMembers(soon(t), ids(1, 2), nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.SetMembers(soon(t), ids(1, 2), nil))
 	})
 }
 

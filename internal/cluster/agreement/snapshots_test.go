@@ -12,14 +12,13 @@ import (
 	"github.com/hashicorp/raft"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func newSink(t *testing.T, s *store, index, term uint64) raft.SnapshotSink {
 	t.Helper()
 	k, err := s.Create(1, index, term, raft.Configuration{Servers: []raft.Server{{ID: "a", Address: "b"}}}, 3, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return k
 }
 
@@ -36,44 +35,32 @@ func TestSnapshots(t *testing.T) {
 		if _, err := io.Copy(last, bytes.NewReader(contents[i:])); err != nil {
 			t.Fatal(err)
 		}
-		if err := last.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, last.Close())
 	}
 	// One of the same index and term, an empty one and one that is not finished.
 	again := newSink(t, s, 14, 2)
-	if err := again.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, again.Close())
 	dropped := newSink(t, s, 20, 2)
 	if _, err := dropped.Write(contents); err != nil {
 		t.Fatal(err)
 	}
-	if err := dropped.Cancel(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, dropped.Cancel())
 	if _, err := newSink(t, s, 21, 2).Write(contents); err != nil {
 		t.Fatal(err)
 	}
-	if err := s.StoreLogs([]*raft.Log{{Index: 8}, {Index: 9}, {Index: 10}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.StoreLogs([]*raft.Log{{Index: 8}, {Index: 9}, {Index: 10}}))
 	clone := fs.CrashClone(vfs.CrashCloneCfg{})
 	s.close()
 	s = openTestStore(t, clone)
 	defer s.close()
 
 	list, err := s.List()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if len(list) != 2 || list[0].ID != again.ID() || list[1].ID != last.ID() {
 		t.Fatalf("snapshots %+v", list)
 	}
 	meta, r, err := s.Open(last.ID())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := io.ReadAll(r)
 	if err != nil || !bytes.Equal(got, contents[4:]) {
 		t.Errorf("%d bytes of %d, %v", len(got), len(contents[4:]), err)

@@ -6,6 +6,8 @@ import (
 	"context"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // Each of two voters finds in its log the view that is agreed on, and the proposer its own.
@@ -15,9 +17,7 @@ func TestWithoutMajority(t *testing.T) {
 		other := c.nodes[3-leader.cfg.ID]
 		epochs := func(a *Agreement) (all []uint64) {
 			views, err := a.WithoutMajority(3 - a.cfg.ID)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, v := range views {
 				all = append(all, v.Epoch)
 			}
@@ -51,15 +51,11 @@ func TestWithoutMajority(t *testing.T) {
 		// 2. A third server, that learns or votes.
 		c.open(3)
 		now := c.leader()
-		if err := now.SetMembers(soon(t), ids(1, 2), ids(3, 3)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, now.SetMembers(soon(t), ids(1, 2), ids(3, 3)))
 		if _, err := now.WithoutMajority(3 - now.cfg.ID); err == nil {
 			t.Error("no error with a third server as learner")
 		}
-		if err := now.SetMembers(soon(t), ids(1, 3), nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, now.SetMembers(soon(t), ids(1, 3), nil))
 		if _, err := now.WithoutMajority(3 - now.cfg.ID); err == nil {
 			t.Error("no error with a third server as voter")
 		}

@@ -8,6 +8,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -55,12 +56,8 @@ func TestVerifyNeedsVoters(t *testing.T) {
 		a := c.grow(3)
 		c.open(4)
 		c.open(5)
-		if err := a.SetMembers(soon(t), ids(1, 3), ids(4, 5)); err != nil {
-			t.Fatal(err)
-		}
-		if err := a.Verify(soon(t)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.SetMembers(soon(t), ids(1, 3), ids(4, 5)))
+		require.NoError(t, a.Verify(soon(t)))
 		for _, id := range []trie.MachineID{2, 3} {
 			c.net.disconnect(addressOf(1), addressOf(id))
 			c.net.disconnect(addressOf(id), addressOf(1))

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/logs"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/tracing"
 )
 
@@ -40,9 +41,7 @@ func TestOrigin(t *testing.T) {
 			t.Errorf("the call has the origin %q, want %q: %v", got, want, err)
 		}
 		stream, err := c.Stream(ctx, Recipient{Address: addr}, "stream", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got, err := stream.Next(); err != nil || string(got) != want {
 			t.Errorf("the stream has the origin %q, want %q: %v", got, want, err)
 		}
@@ -58,16 +57,12 @@ func TestUnknownFields(t *testing.T) {
 		{}, {"Trefoil-Later": {"new"}, "Tracestate": {"a=b"}}, {"X-Request-Id": {"a b"}, "Traceparent": {"00-0-0-0"}},
 	} {
 		r, err := http.NewRequestWithContext(t.Context(), http.MethodPost, "http://"+addr+"/echo", strings.NewReader("body"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header = sender.fields()
 		maps.Copy(r.Header, fields)
 		r.Close = true
 		res, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		res.Body.Close()
 		if res.StatusCode != http.StatusOK || res.ContentLength != 4 {
 			t.Errorf("with %v: %s", fields, res.Status)

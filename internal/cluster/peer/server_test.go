@@ -12,6 +12,8 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // bubble runs f in synctest with a server on a network of pipes.
@@ -44,9 +46,7 @@ func TestInMemory(t *testing.T) {
 			t.Fatalf("%d bytes, %v", len(got), err)
 		}
 		s, err := c.Stream(t.Context(), Recipient{Address: "a:1"}, "hourly", []byte("a body"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if frames, err := collect(s); err != io.EOF || len(frames) != 24 {
 			t.Errorf("%d frames, %v", len(frames), err)
 		}
@@ -64,9 +64,7 @@ func TestStalledReader(t *testing.T) {
 		})
 	}, func(t *testing.T, s *Server, c *Client) {
 		st, err := c.Stream(t.Context(), Recipient{Address: "a:1"}, "flood", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		time.Sleep(59 * time.Second) // the bubble's clock
 		if _, err := st.Next(); err != nil {
 			t.Errorf("a reader that is slow: %v", err)
@@ -99,9 +97,7 @@ func TestStrangers(t *testing.T) {
 		{"POST /echo HTTP/1.1\r\nHost: a\r\nConnection: close\r\nTransfer-Encoding: chunked\r\n" + fields + "\r\n1\r\nx\r\n0\r\n\r\n", CodeTooLarge},
 	} {
 		c, err := tcp(t.Context(), addr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		io.WriteString(c, tt.request)
 		answer, err := io.ReadAll(c)
 		c.Close()
@@ -118,9 +114,7 @@ func TestStalledSender(t *testing.T) {
 		p := newPipes()
 		serveOn(t, s, p)
 		c, err := p.dial(t.Context(), "")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer c.Close()
 		io.WriteString(c, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: 10\r\nTrefoil-Cluster:\r\nTrefoil-Generation: 1\r\n"+
 			"Trefoil-Epoch: 1\r\nTrefoil-From: 00000000000000a1\r\nTrefoil-Incarnation: 1\r\n\r\nhalf")
@@ -145,9 +139,7 @@ func TestClaims(t *testing.T) {
 		serveOn(t, s, p)
 		send := func(sent int) io.ReadCloser {
 			c, err := p.dial(t.Context(), "")
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if _, err := fmt.Fprintf(c, "POST /echo HTTP/1.1\r\nHost: a\r\nContent-Length: %d\r\nTrefoil-Cluster:\r\nTrefoil-Generation: 1\r\n"+
 				"Trefoil-Epoch: 1\r\nTrefoil-From: 00000000000000a1\r\nTrefoil-Incarnation: 1\r\n\r\n%s", body, make([]byte, sent)); err != nil {
 				t.Fatal(err)

@@ -16,6 +16,8 @@ import (
 	"sync"
 	"sync/atomic"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func collect(s *Stream) (frames [][]byte, err error) {
@@ -58,9 +60,7 @@ func TestStream(t *testing.T) {
 	defer c.Close()
 	run := func(method string) [][]byte {
 		s, err := c.Stream(t.Context(), Recipient{Address: addr}, method, []byte("x"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		frames, err := collect(s)
 		if err != io.EOF {
 			t.Fatalf("%s ended with %v", method, err)
@@ -198,9 +198,7 @@ func TestStreamMalformed(t *testing.T) {
 	} {
 		c := NewClient(answering(t, chunked(frames)), func() Header { return sender }, ClientOptions{})
 		s, err := c.Stream(t.Context(), Recipient{Address: "a:1"}, "m", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err = collect(s); err == nil || errors.Is(err, io.EOF) || IsDefinite(err) {
 			t.Errorf("%q: %v", frames, err)
 		}
@@ -251,9 +249,7 @@ func TestStreamEndsWithItsReader(t *testing.T) {
 			defer cancel()
 			c := client(t, ClientOptions{})
 			s, err := c.Stream(ctx, Recipient{Address: addr}, "wait", nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer s.Close()
 			// The first frame comes though the handler goes on: it was flushed.
 			if frame, err := s.Next(); err != nil || string(frame) != "one" {

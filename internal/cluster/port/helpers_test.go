@@ -26,6 +26,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cert"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -45,9 +46,7 @@ func open(t *testing.T, o port.Options) *port.Port {
 		o.Logger = slog.New(slog.DiscardHandler)
 	}
 	p, err := port.Listen(t.Context(), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	served := make(chan error, 1)
 	go func() { served <- p.Serve() }()
 	t.Cleanup(func() {
@@ -165,17 +164,13 @@ func works(t *testing.T, from *port.Port, to string) {
 func certs(t *testing.T) (string, *port.TLS) {
 	t.Helper()
 	dir := t.TempDir()
-	if err := cert.MakeCA(dir, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cert.MakeCA(dir, false))
 	return dir, node(t, dir, "node", hostA, hostB, "127.0.0.1")
 }
 
 func node(t *testing.T, dir, name string, hosts ...string) *port.TLS {
 	t.Helper()
-	if err := cert.MakeNode(dir, name, "", hosts, true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, cert.MakeNode(dir, name, "", hosts, true))
 	return files(dir, name)
 }
 
@@ -188,9 +183,7 @@ func unmarked(t *testing.T, dir, name string, hosts ...string) *port.TLS {
 	t.Helper()
 	ca := pair(t, files(dir, "ca"))
 	key, err := ecdsa.GenerateKey(elliptic.P256(), rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	template := &x509.Certificate{
 		SerialNumber: big.NewInt(1), NotBefore: ca.Leaf.NotBefore, NotAfter: ca.Leaf.NotAfter,
 		ExtKeyUsage: []x509.ExtKeyUsage{x509.ExtKeyUsageClientAuth, x509.ExtKeyUsageServerAuth},
@@ -199,18 +192,12 @@ func unmarked(t *testing.T, dir, name string, hosts ...string) *port.TLS {
 		template.IPAddresses = append(template.IPAddresses, net.ParseIP(h))
 	}
 	der, err := x509.CreateCertificate(rand.Reader, template, ca.Leaf, key.Public(), ca.PrivateKey)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	secret, err := x509.MarshalPKCS8PrivateKey(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f := files(dir, name)
 	for path, block := range map[string]*pem.Block{f.Cert: {Type: "CERTIFICATE", Bytes: der}, f.Key: {Type: "PRIVATE KEY", Bytes: secret}} {
-		if err := os.WriteFile(path, pem.EncodeToMemory(block), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, pem.EncodeToMemory(block), 0o600))
 	}
 	return f
 }
@@ -218,9 +205,7 @@ func unmarked(t *testing.T, dir, name string, hosts ...string) *port.TLS {
 func pair(t *testing.T, f *port.TLS) tls.Certificate {
 	t.Helper()
 	p, err := tls.LoadX509KeyPair(f.Cert, f.Key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -229,9 +214,7 @@ func pair(t *testing.T, f *port.TLS) tls.Certificate {
 func client(t *testing.T, f *port.TLS, show ...tls.Certificate) *tls.Config {
 	t.Helper()
 	text, err := os.ReadFile(f.CA)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	roots := x509.NewCertPool()
 	roots.AppendCertsFromPEM(text)
 	return &tls.Config{RootCAs: roots, Certificates: show, ServerName: hostB}

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // The time for the hello is not one for what comes after it.
@@ -26,13 +27,9 @@ func TestIdle(t *testing.T) {
 			echo(t, b)
 			web(t, b)
 			c, err := a.Dial(t.Context(), port.Peer, addrB)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			page, err := n.Host(stranger).Dial(t.Context(), addrB)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if o.TLS != nil {
 				page = tls.Client(page, client(t, o.TLS))
 			}
@@ -60,9 +57,7 @@ func TestGoneBeforeWelcome(t *testing.T) {
 		a, _ := two(t, n, port.Options{})
 		for range 200 {
 			c, err := n.Host(stranger).Dial(t.Context(), addrB)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			n.CutOneWay(stranger, hostB)
 			io.WriteString(c, "TREFOIL\x01\x03\x00\x00"+strings.Repeat("\x00", 16))
 			c.Close()
@@ -70,9 +65,7 @@ func TestGoneBeforeWelcome(t *testing.T) {
 			synctest.Wait()
 		}
 		c, err := a.Dial(t.Context(), port.Peer, addrB)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c.Close()
 	})
 }

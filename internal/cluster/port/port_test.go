@@ -18,6 +18,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // guards are the ways in which nodes know each other.
@@ -175,9 +176,7 @@ func TestAcceptFails(t *testing.T) {
 		b := open(t, port.Options{Network: &weary{n.Host(hostB), 20}, Listen: addrB, ReadTimeout: time.Hour})
 		echo(t, b)
 		c, err := n.Host(hostA).Dial(t.Context(), addrB)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c.Close()
 		time.Sleep(time.Minute) // the bubble's
 		works(t, a, addrB)
@@ -214,9 +213,7 @@ func TestNobodyAccepts(t *testing.T) {
 		var open []net.Conn
 		for range backlog {
 			c, err := a.Dial(t.Context(), port.Raft, addrB)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			open = append(open, c)
 		}
 		if _, err := a.Dial(t.Context(), port.Raft, addrB); !errors.Is(err, port.ErrBusy) {
@@ -237,9 +234,7 @@ func TestNobodyAccepts(t *testing.T) {
 			t.Errorf("%d rejected, want %d", got, backlog+1)
 		}
 		c, err := a.Dial(t.Context(), port.Raft, addrB)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer c.Close()
 		if accepted, err := b.Raft().Accept(); err != nil {
 			t.Error(err)
@@ -263,18 +258,12 @@ func TestClose(t *testing.T) {
 				var conns []net.Conn
 				for _, k := range kinds {
 					c, err := a.Dial(t.Context(), k, addrB)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					conns = append(conns, c)
-					if err := readFull(c, k.String()); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, readFull(c, k.String()))
 				}
 				back, err := n.Host(stranger).Listen(t.Context(), stranger+":1")
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				defer back.Close()
 				dialing := make(chan error, 1)
 				go func() {
@@ -283,9 +272,7 @@ func TestClose(t *testing.T) {
 				}()
 				for _, text := range []string{"", "TRE", "TREFOIL", "GET / HTTP/1.1\r\n"} {
 					c, err := n.Host(stranger).Dial(t.Context(), addrB)
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					io.WriteString(c, text)
 					conns = append(conns, c)
 				}

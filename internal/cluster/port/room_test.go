@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 const crowdedRoom = 64
@@ -54,9 +55,7 @@ type browser struct {
 func browse(t *testing.T, n *memnet.Net, host string) *browser {
 	t.Helper()
 	c, err := n.Host(host).Dial(t.Context(), addrB)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { c.Close() })
 	return &browser{c, t}
 }
@@ -190,9 +189,7 @@ func TestBusyRoom(t *testing.T) {
 		var streams []net.Conn
 		for range 4 {
 			c, err := a.Dial(t.Context(), port.Gossip, addrB)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer c.Close()
 			streams = append(streams, c)
 		}

@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cert"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // New certificates count from the next handshake on, without a restart. If files do not fit,
@@ -25,22 +26,16 @@ func TestRotation(t *testing.T) {
 		shown := func() *big.Int {
 			t.Helper()
 			raw, err := n.Host(stranger).Dial(t.Context(), addrB)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer raw.Close()
 			config := client(t, files)
 			config.InsecureSkipVerify = true // the test looks at the number only
 			conn := tls.Client(raw, config)
-			if err := conn.HandshakeContext(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, conn.HandshakeContext(t.Context()))
 			return conn.ConnectionState().PeerCertificates[0].SerialNumber
 		}
 		old, err := a.Dial(t.Context(), port.Peer, addrB)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		first := shown()
 		if again := shown(); again.Cmp(first) != 0 {
 			t.Error("the certificate changed by itself")
@@ -54,31 +49,21 @@ func TestRotation(t *testing.T) {
 
 		// Half of a change: the key is of another certificate.
 		whole, err := os.ReadFile(files.Key)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, bad := range [][]byte{nil, whole[:len(whole)/2], []byte("x")} {
-			if err := os.WriteFile(files.Key, bad, 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(files.Key, bad, 0o600))
 			if shown().Cmp(second) != 0 {
 				t.Error("half a change changed something")
 			}
 			works(t, a, addrB)
 		}
-		if err := os.Remove(files.Key); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Remove(files.Key))
 		works(t, a, addrB)
 
 		// A new CA with new certificates for all: the old ones are worth nothing.
-		if err := os.WriteFile(files.Key, whole, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(files.Key, whole, 0o600))
 		mine := pair(t, files)
-		if err := cert.MakeCA(dir, true); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, cert.MakeCA(dir, true))
 		node(t, dir, "node", hostA, hostB)
 		works(t, a, addrB)
 		if _, err := get(t, n.Host(stranger).Dial, "https://"+addrB, client(t, files, mine)); err == nil {

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // probe sends a text from a stranger, with waits between its bytes if slow. It returns the answer
@@ -23,9 +24,7 @@ import (
 func probe(t *testing.T, dial func() (net.Conn, error), text string, slow time.Duration) (string, time.Duration) {
 	t.Helper()
 	c, err := dial()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var sending sync.WaitGroup
 	defer sending.Wait()
 	defer c.Close()
@@ -143,9 +142,7 @@ func TestCertificates(t *testing.T) {
 			}
 			before := b.Rejected()
 			raw, err := n.Host(stranger).Dial(t.Context(), addrB)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			conn := tls.Client(raw, config)
 			io.WriteString(conn, "TREFOIL\x01\x03\x00\x01c"+strings.Repeat("\x00", 16))
 			first := make([]byte, 5)
@@ -266,9 +263,7 @@ func TestImpostor(t *testing.T) {
 		dir, own := certs(t)
 		a := open(t, port.Options{Network: n.Host(hostA), Listen: addrA, TLS: own})
 		l, err := n.Host(hostB).Listen(t.Context(), addrB)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer l.Close()
 		got := make(chan string, 1)
 		go func() {
@@ -300,9 +295,7 @@ func TestProofBack(t *testing.T) {
 		n := memnet.New(1)
 		a := open(t, port.Options{Network: n.Host(hostA), Listen: addrA, Secret: []byte("s")})
 		l, err := n.Host(hostB).Listen(t.Context(), addrB)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer l.Close()
 		go func() {
 			c, err := l.Accept()
@@ -332,9 +325,7 @@ func TestDialTimeout(t *testing.T) {
 			o.Network, o.Listen = n.Host(hostA), addrA
 			a := open(t, o)
 			l, err := n.Host(hostB).Listen(t.Context(), addrB)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer l.Close()
 			for _, want := range []time.Duration{time.Second, timeout} {
 				ctx, cancel := context.WithTimeout(t.Context(), min(want, time.Hour))

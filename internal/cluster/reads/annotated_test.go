@@ -12,6 +12,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -23,13 +24,9 @@ func annotated(t *testing.T, sn *Snapshot) map[triple.Triple]int {
 	t.Helper()
 	all := map[triple.Triple]int{}
 	for row, err := range sn.Range(ctx, triple.Bounds{Order: triple.SPO}, store.ReadOptions{Annotations: true}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tr, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, again := all[tr]; again {
 			t.Errorf("%s comes twice", tr)
 		}

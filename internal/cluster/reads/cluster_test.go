@@ -30,6 +30,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
@@ -162,9 +163,7 @@ func newWorld(t testing.TB, machines int, o Options) *world {
 
 func openStore(t testing.TB) *replica.Store {
 	s, err := replica.Open("data", store.Options{FS: vfs.NewMem(), CacheBytes: 4 << 20, MemTableBytes: 4 << 20}, replica.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Errorf("close: %v", err)
@@ -276,9 +275,7 @@ func (w *world) fill(rng *rand.Rand, segments int, triples []triple.Triple) {
 
 func (m *machine) fill(t testing.TB, rows []replica.FillRow) {
 	for some := range slices.Chunk(rows, 1<<14) {
-		if err := m.store.Fill(ctx, some); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, m.store.Fill(ctx, some))
 	}
 }
 

@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -55,9 +56,7 @@ func TestRequest(t *testing.T) {
 			q.reverse, q.ranges = true, q.ranges[:1]
 		}
 		got, err := parseRequest(q.encode())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if got.epoch != q.epoch || got.limit != q.limit || got.budget != q.budget || got.reverse != q.reverse || !slices.EqualFunc(got.ranges, q.ranges, sameRange) {
 			t.Fatalf("%+v, want %+v", got, q)
 		}
@@ -132,13 +131,9 @@ func TestFrames(t *testing.T) {
 				r.value = make([]byte, 3*partBytes)
 			}
 			want = append(want, r)
-			if err := p.add(r); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, p.add(r))
 		}
-		if err := p.flush(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, p.flush())
 		if !slices.EqualFunc(have, want, func(a, b row) bool {
 			return a.index == b.index && bytes.Equal(a.key, b.key) && bytes.Equal(a.value, b.value)
 		}) {

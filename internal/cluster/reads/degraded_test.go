@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -178,13 +179,9 @@ func TestDegradedSource(t *testing.T) {
 	for _, r := range subjects(w, rng, 20) {
 		for _, reverse := range []bool{false, true} {
 			have, err := sn.Source().Scan(ctx, r, reverse)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want, err := w.truth().Source().Scan(ctx, r, reverse)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for range 30 {
 				key, _ := triple.AppendKey(nil, triple.SPO, draw(rng))
 				if rng.IntN(2) == 0 {

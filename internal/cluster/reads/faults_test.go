@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -101,15 +102,11 @@ func TestViewChange(t *testing.T) {
 		have, err := through(t, w, w.snapshot(rng.IntN(4)), reverse, 1+rng.IntN(len(want)), func() {
 			w.adopt(w.moved(rng, w.machines[0].View().Epoch+1))
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		same(t, "a scan across views", have, want)
 		ranges := []triple.Range{triple.OrderRange(triple.SPO), triple.OrderRange(triple.POS), triple.OrderRange(triple.OSP)}
 		rows, err := hits(w.truth().Source().Lookup, ranges)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n, change := 0, 1+rng.IntN(len(rows))
 		all, err := hits(func(ctx context.Context, ranges []triple.Range, each func(int, []byte, []byte) error) error {
 			return w.snapshot(0).Source().Lookup(ctx, ranges, func(i int, key, value []byte) error {
@@ -209,9 +206,7 @@ func TestBrokenConnections(t *testing.T) {
 		reverse := i%2 == 1
 		w.machines[0].cut.Store(int64(1 + rng.IntN(30000)))
 		have, err := through(t, w, sn, reverse, 1500, func() { w.machines[0].cut.Store(int64(1 + rng.IntN(30000))) })
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		same(t, "a scan", have, w.all(reverse))
 		w.machines[0].cut.Store(int64(1 + rng.IntN(1000)))
 		if n, err := sn.Count(ctx, triple.Pattern{}); err != nil || n != 4000 {
@@ -227,13 +222,9 @@ func checkLookup(t *testing.T, w *world, sn *Snapshot, rng *rand.Rand) {
 	t.Helper()
 	ranges := subjects(w, rng, 300)
 	want, err := hits(w.truth().Source().Lookup, ranges)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	have, err := hits(sn.Source().Lookup, ranges)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !slices.Equal(have, want) {
 		t.Fatalf("look up: %d rows, want %d", len(have), len(want))
 	}
@@ -369,9 +360,7 @@ func TestLostBeforeTheEnd(t *testing.T) {
 	} {
 		q := &request{epoch: m.View().Epoch, ranges: []triple.Range{triple.OrderRange(triple.SPO)}}
 		h, err := m.reads.hold(ctx, q.epoch, q.ranges, true)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		sent := &frames{do: do}
 		err = h.send(ctx, q, sent)
 		var refusal *peer.Refusal
@@ -616,9 +605,7 @@ func TestMaxScan(t *testing.T) {
 	w.fill(random(t), 6, students(fewer(15000)))
 	for i := range w.machines {
 		have, err := got(w.snapshot(i).Range(ctx, triple.Bounds{Order: triple.POS}, store.ReadOptions{}))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		same(t, "a scan", have, w.all(false))
 	}
 }

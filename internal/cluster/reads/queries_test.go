@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -42,18 +43,12 @@ func (m *machine) sent() map[string]int64 {
 // solutions runs a query and returns how many solutions it has.
 func solutions(t testing.TB, src sparql.Source, text string) (n int) {
 	q, err := sparql.Prepare(text, sparql.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	result, err := q.Run(ctx, src)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer result.Close()
 	for _, err := range result.Rows() {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n++
 	}
 	return n
@@ -110,9 +105,7 @@ func TestPatternMessages(t *testing.T) {
 	asked := func(f func() error) int64 {
 		t.Helper()
 		before := reader.asked.Load()
-		if err := f(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, f())
 		return reader.asked.Load() - before
 	}
 	one := triple.Pattern{Subject: w.triples[17].Subject}

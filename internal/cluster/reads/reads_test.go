@@ -14,6 +14,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/race"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/sparql/source/sourcetest"
 	"github.com/trefoildb/trefoil/triple"
@@ -216,9 +217,7 @@ func TestPages(t *testing.T) {
 		o := store.ReadOptions{Reverse: reverse, Limit: 37}
 		for {
 			page, err := got(sn.Range(ctx, triple.Bounds{Order: triple.POS}, o))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if len(page) == 0 {
 				break
 			}
@@ -279,9 +278,7 @@ func TestAhead(t *testing.T) {
 	w.fill(rng, 30, students(8000))
 	r := triple.OrderRange(triple.SPO)
 	keys, err := got(w.truth().Range(ctx, triple.Bounds{Order: triple.SPO}, store.ReadOptions{}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// There has to be something to ask ahead for when the read is warm: in a random
 	// layout all may be one piece.
 	for epoch := uint64(2); ; epoch++ {
@@ -293,9 +290,7 @@ func TestAhead(t *testing.T) {
 	}
 	sn := w.snapshot(0)
 	s, err := sn.scan(ctx, r, false, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	n, most := 0, 0
 	for s.Next() {
@@ -330,9 +325,7 @@ func TestSlowReader(t *testing.T) {
 	}
 	owner.ended = make(chan struct{}, 100)
 	s, err := w.snapshot(reader.index).scan(ctx, triple.OrderRange(triple.SPO), false, nil, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	n := 0
 	for s.Next() {
@@ -369,9 +362,7 @@ func TestBadFrame(t *testing.T) {
 	}
 	for _, bad := range [][]byte{{0, 1, byte(triple.OSP), 0}, {0, 200}} {
 		s, err := w.snapshot(reader.index).scan(ctx, triple.OrderRange(triple.SPO), false, nil, 0)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n := 0
 		var keys [][]byte
 		for s.Next() {

@@ -6,6 +6,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -23,9 +24,7 @@ func TestOffset(t *testing.T) {
 		before := w.machines[0].sent()
 		o := store.ReadOptions{Reverse: reverse, Offset: offset, Limit: 10}
 		have, err := got(sn.Range(ctx, triple.Bounds{Order: triple.POS}, o))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		same(t, "behind an offset", have, w.all(reverse)[offset:offset+10])
 		after := w.machines[0].sent()
 		if n := after[MethodScan] - before[MethodScan]; n > 0 {
@@ -69,9 +68,7 @@ func TestOffsetViews(t *testing.T) {
 		same(t, "behind an offset", have, want)
 	}
 	s, err := sn.scanBehind(ctx, triple.OrderRange(triple.POS), false, nil, offset, 0)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	w.adopt(w.loading(w.machines[0].View().Epoch+1, 2, false))
 	if s.Next() || !isError(s.Err(), errPublished) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
@@ -153,14 +154,10 @@ func keyOf(rows sparql.Rows) []byte {
 func seekBoth(t *testing.T, w *world, sn *Snapshot, r triple.Range, reverse bool) {
 	t.Helper()
 	have, err := sn.Source().Scan(ctx, r, reverse)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer have.Close()
 	want, err := w.truth().Source().Scan(ctx, r, reverse)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer want.Close()
 	for i, some := range w.triples[:10] {
 		key, _ := triple.AppendKey(nil, triple.Order(r.Lo[0]), some)

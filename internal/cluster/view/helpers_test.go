@@ -9,6 +9,7 @@ import (
 	"math/rand/v2"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -28,9 +29,7 @@ func spare(id trie.MachineID) Member {
 func must(t testing.TB) func(*View, error) *View {
 	return func(v *View, err error) *View {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return v
 	}
 }
@@ -67,9 +66,7 @@ func through(t testing.TB, v *View) *View {
 func text(t testing.TB, v *View) string {
 	t.Helper()
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return string(b)
 }
 
@@ -83,9 +80,7 @@ func spread(t testing.TB, first trie.MachineID, segments, samples int) (recovery
 		return triple.NewIRI(fmt.Sprintf("http://a/%016x", random.Uint64()))
 	}
 	p, err := trie.NewPlacement([]trie.MachineID{first}, trie.PlacementOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tr, id := trie.New(1, trie.HashPartition(1, p.Partitions())), uint64(2)
 	for range samples {
 		key, _ := triple.AppendKey(nil, triple.SPO, triple.Triple{Subject: hashed(), Predicate: hashed(), Object: hashed()})

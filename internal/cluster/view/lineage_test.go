@@ -7,6 +7,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -46,16 +47,12 @@ func TestViewWithoutLineage(t *testing.T) {
 	v := idle(t, 1, 2, 3)
 	v.History = nil
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if text := string(b); strings.Contains(text, "lineage") || strings.Contains(text, "history") || strings.Contains(text, "parent") {
 		t.Fatalf("not a test: %s", text)
 	}
 	old := new(View)
-	if err := json.Unmarshal(b, old); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(b, old))
 	next := must(t)(old.SetLease(5))
 	if !next.Descends(1, old.Epoch, old.Digest()) || next.Descends(1, old.Epoch-1, 1) {
 		t.Error("the view after one of an earlier release does not know what it descends from")

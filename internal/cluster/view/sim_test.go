@@ -9,6 +9,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -62,9 +63,7 @@ func newSim(t *testing.T, seed uint64) *sim {
 	s.v = First("test", "id", first.member(), l, 1)
 	r := s.v.Joint().Resolver()
 	for i, key := range s.keys {
-		if err := r.Resolve(key); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Resolve(key))
 		first.rows[i] = map[recovery.Place]bool{}
 		for _, slot := range r.Base() {
 			first.rows[i][slot] = true
@@ -87,9 +86,7 @@ func sampleTriple(random *rand.Rand, i int) triple.Triple {
 
 func simLayout(t testing.TB, id trie.MachineID) recovery.Layout {
 	p, err := trie.NewPlacement([]trie.MachineID{id}, trie.PlacementOptions{Partitions: 60})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, 60)), Placement: p, Copies: recovery.DefaultCopies}
 }
 

@@ -9,6 +9,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -16,9 +17,7 @@ import (
 func decode(t testing.TB, b []byte) *View {
 	t.Helper()
 	v := new(View)
-	if err := json.Unmarshal(b, v); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(b, v))
 	return v
 }
 
@@ -26,9 +25,7 @@ func decode(t testing.TB, b []byte) *View {
 func encode(t testing.TB, v *View) []byte {
 	t.Helper()
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return b
 }
 
@@ -88,9 +85,7 @@ func TestUnknown(t *testing.T) {
 // TestUnknownJoins: if a machine of a later minor joins, its unknown fields are kept.
 func TestUnknownJoins(t *testing.T) {
 	var m Member
-	if err := json.Unmarshal([]byte(`{"id":"0000000000000009","incarnation":1,"address":"h:9","state":"up","protocol":1,"zone":"b"}`), &m); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(`{"id":"0000000000000009","incarnation":1,"address":"h:9","state":"up","protocol":1,"zone":"b"}`), &m))
 	v := decode(t, encode(t, must(t)(idle(t, 1, 2, 3).Join(m))))
 	if got := string(encode(t, v)); !strings.Contains(got, `"zone":"b"`) || v.Find(9).Minor != 1 {
 		t.Error(got)
@@ -112,9 +107,7 @@ func TestUnknownReadmit(t *testing.T) {
 		t.Errorf("it kept %s of its former process", m.unknown)
 	}
 	self := new(Member)
-	if err := json.Unmarshal([]byte(`{"id":"0000000000000001","incarnation":5,"address":"h:1","state":"up","rack":3}`), self); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal([]byte(`{"id":"0000000000000001","incarnation":5,"address":"h:1","state":"up","rack":3}`), self))
 	p := ask(t, v)
 	p.reports[1] = Report{Incarnation: 5, Address: "h:1", DiskShows: true, Self: self}
 	next, _, wait := Plan(p.v, p.reports, p.wishes, p.options)
@@ -128,9 +121,7 @@ func TestUnknownReadmit(t *testing.T) {
 func TestUnknownBounds(t *testing.T) {
 	member := func(fields string) (m Member) {
 		t.Helper()
-		if err := json.Unmarshal([]byte(`{"id":"0000000000000002","incarnation":7,"address":"h:2","state":"up",`+fields+`}`), &m); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(`{"id":"0000000000000002","incarnation":7,"address":"h:2","state":"up",`+fields+`}`), &m))
 		return m
 	}
 	v := idle(t, 1, 2, 3)

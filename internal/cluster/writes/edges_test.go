@@ -19,6 +19,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -160,9 +161,7 @@ func TestStraysThatComeLater(t *testing.T) {
 		Table: store.TableReplica, Key: o.Key, Value: v.Append(nil),
 		InFlight: replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 5}, Operation: &o,
 	}
-	if err := ms[1].store.Fill(ctx, []replica.FillRow{row}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ms[1].store.Fill(ctx, []replica.FillRow{row}))
 	if ms[1].writes.Reconciled() {
 		t.Error("reconciled")
 	}
@@ -246,17 +245,13 @@ func TestAcksOfMachinesThatAreNoMore(t *testing.T) {
 	v := ms[0].View()
 	again := ms[1].restart(Options{})
 	back, err := v.Readmit(view.Member{ID: again.id, Incarnation: again.incarnation, Address: "mem:again", Minor: protocol.Minor})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ms[0].adopt(back)
 	if ms[0].writes.Acked()[again.id] == 0 {
 		t.Error("the answers of a machine that came back are forgotten")
 	}
 	out, err := back.Exclude(ms[2].id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ms[0].adopt(out)
 	if _, ok := ms[0].writes.Acked()[ms[2].id]; ok {
 		t.Error("the answers of a machine that is no more are kept")
@@ -381,9 +376,7 @@ func TestWhichSlotsAreFull(t *testing.T) {
 			j.Target = target
 		}
 		r := j.Resolver()
-		if err := r.Resolve(keyOf(triple.SPO, fact(1))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, r.Resolve(keyOf(triple.SPO, fact(1))))
 		if ofA, ofB := full(j, r, a.id), full(j, r, b.id); ofA != test.ofA || ofB != test.ofB {
 			t.Errorf("%s, %d live: %t, %t", test.phase, len(test.live), ofA, ofB)
 		}
@@ -403,9 +396,7 @@ func TestOpenBatchKeepsOnlyItsReadersWaiting(t *testing.T) {
 	}
 	at := keyOf(triple.OSP, second)
 	tr, err := l.Trie.Split(l.Trie.Lookup(at).ID, at, 99)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	partition := uint32(0)
 	for l.Placement.PartitionOwner(partition) != d.id {
 		partition++

@@ -25,6 +25,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/sample"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -126,9 +127,7 @@ func (w *world) machines(n int, opts Options) []*machine {
 	var ms []*machine
 	for range n {
 		s, err := replica.Open("data", store.Options{FS: vfs.NewMem(), MemTableBytes: 4 << 20, CacheBytes: 8 << 20}, replica.Options{})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		ms = append(ms, &machine{id: s.MachineID(), store: s})
 	}
 	slices.SortFunc(ms, func(a, b *machine) int { return cmp.Compare(a.id, b.id) })
@@ -267,9 +266,7 @@ func (w *world) layout(ms []*machine, owners [4]*machine) recovery.Layout {
 func layoutOf(t testing.TB, ring []trie.MachineID, owners [4]trie.MachineID) recovery.Layout {
 	t.Helper()
 	p, err := trie.NewPlacement(ring, trie.PlacementOptions{Partitions: 64})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	tr := trie.New(1, 0)
 	for i, o := range triple.Orders {
 		id := uint64(i + 1)
@@ -294,9 +291,7 @@ func layoutOf(t testing.TB, ring []trie.MachineID, owners [4]trie.MachineID) rec
 func (w *world) spread(ms []*machine, sample []triple.Triple) recovery.Layout {
 	w.t.Helper()
 	p, err := trie.NewPlacement(ids(ms), trie.PlacementOptions{Partitions: 64})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	tr, id := trie.New(1, 0), uint64(1)
 	for _, s := range sample {
 		for _, o := range triple.Orders {
@@ -343,13 +338,9 @@ func (w *world) viewOf(epoch uint64, phase recovery.Phase, ms []*machine, base, 
 func made(t testing.TB, v *view.View) *view.View {
 	t.Helper()
 	b, err := json.Marshal(v)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out := &view.View{}
-	if err := json.Unmarshal(b, out); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(b, out))
 	return out
 }
 
@@ -373,14 +364,10 @@ func keyOf(o triple.Order, t triple.Triple) []byte {
 func (m *machine) row(table byte, key []byte) (v triple.Value, ok bool) {
 	m.world.t.Helper()
 	sn, err := m.store.Snapshot()
-	if err != nil {
-		m.world.t.Fatal(err)
-	}
+	require.NoError(m.world.t, err)
 	defer sn.Close()
 	for row, err := range sn.Raw(ctx, table, exactly(key)) {
-		if err != nil {
-			m.world.t.Fatal(err)
-		}
+		require.NoError(m.world.t, err)
 		if v, err = triple.DecodeValue(bytes.Clone(row.Value)); err != nil {
 			m.world.t.Fatal(err)
 		}
@@ -437,9 +424,7 @@ func within(t testing.TB, what string, f func()) {
 func checkSlots(t testing.TB, v *view.View, ms []*machine, tr triple.Triple, live bool) {
 	t.Helper()
 	r := v.Joint().Resolver()
-	if err := r.Resolve(keyOf(triple.SPO, tr)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Resolve(keyOf(triple.SPO, tr)))
 	slots := slices.Clone(r.Writes())
 	var first triple.Stamp
 	for i, s := range slots {

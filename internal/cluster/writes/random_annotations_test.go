@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -138,16 +139,12 @@ func (x *run) compare(ctx context.Context, id, i int, r *rand.Rand) {
 func (m *machine) rowsOf(table byte, key []byte) map[string][]byte {
 	m.world.t.Helper()
 	sn, err := m.store.Snapshot()
-	if err != nil {
-		m.world.t.Fatal(err)
-	}
+	require.NoError(m.world.t, err)
 	defer sn.Close()
 	rows := map[string][]byte{}
 	_, hi := triple.AnnotationBounds(key)
 	for row, err := range sn.Raw(ctx, table, triple.Range{Lo: key, Hi: hi}) {
-		if err != nil {
-			m.world.t.Fatal(err)
-		}
+		require.NoError(m.world.t, err)
 		version, _, _ := triple.CutAnnotation(row.Key)
 		if bytes.Equal(version, key) {
 			rows[string(row.Key[len(key):])] = bytes.Clone(row.Value)
@@ -178,9 +175,7 @@ func (m *machine) operationOf(spo []byte, suffix string, value []byte) (replica.
 	stamp := triple.DeletedAt(value)
 	if triple.IsAnnotation(value) {
 		a, err := triple.DecodeAnnotation(value)
-		if err != nil {
-			m.world.t.Fatal(err)
-		}
+		require.NoError(m.world.t, err)
 		stamp = a.Stamp
 	} else if v, err := triple.DecodeValue(value); err == nil {
 		stamp = v.Stamp
@@ -200,9 +195,7 @@ func (m *machine) operationOf(spo []byte, suffix string, value []byte) (replica.
 func (x *run) checkNotes(t *testing.T, ms []*machine, tr triple.Triple, s state) {
 	t.Helper()
 	r := x.view.Joint().Resolver()
-	if err := r.Resolve(keyOf(triple.SPO, tr)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Resolve(keyOf(triple.SPO, tr)))
 	for _, slot := range slices.Clone(r.Writes()) {
 		m := ms[slices.IndexFunc(ms, func(m *machine) bool { return m.id == slot.Machine })]
 		table := byte(store.TableStorage)

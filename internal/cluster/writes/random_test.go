@@ -25,6 +25,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/retry"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -289,9 +290,7 @@ func (x *run) missing() (gone []trie.MachineID) {
 func (x *run) walk(m *machine) {
 	r := x.view.Joint().Resolver()
 	for _, tr := range x.facts {
-		if err := r.Resolve(keyOf(triple.SPO, tr)); err != nil {
-			x.t.Fatal(err)
-		}
+		require.NoError(x.t, r.Resolve(keyOf(triple.SPO, tr)))
 		rows := m.best(r)
 		for suffix, value := range rows {
 			row := replica.FillRow{Value: value}
@@ -305,9 +304,7 @@ func (x *run) walk(m *machine) {
 				to := x.members[s.Machine]
 				x.mu.Unlock()
 				leave, err := to.Enter(x.view.Epoch)
-				if err != nil {
-					x.t.Fatal(err)
-				}
+				require.NoError(x.t, err)
 				if err := to.store.Fill(ctx, []replica.FillRow{row}); err != nil {
 					x.t.Errorf("fill: %v", err)
 				}
@@ -338,9 +335,7 @@ func (x *run) step() {
 		x.adopt(x.view.Join(view.Member{ID: fresh.id, Incarnation: fresh.incarnation, Address: "mem:" + fresh.id.String(), Minor: protocol.Minor}))
 	default:
 		p, err := trie.NewPlacement(ids(up), trie.PlacementOptions{Partitions: 64, VirtualNodes: 1 + x.r.IntN(50)})
-		if err != nil {
-			x.t.Fatal(err)
-		}
+		require.NoError(x.t, err)
 		x.adopt(x.view.MoveTo(p))
 	}
 	x.progress()
@@ -359,9 +354,7 @@ func TestRandomRuns(t *testing.T) {
 	duration := 2 * time.Second
 	if s := os.Getenv("TREFOIL_WRITES_SECONDS"); s != "" {
 		n, err := strconv.Atoi(s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		duration = time.Duration(n) * time.Second
 	}
 	if testing.Short() {

@@ -16,6 +16,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -126,9 +127,7 @@ func TestSequencerDies(t *testing.T) {
 		t.Errorf("OSP answers %t, %v", live, err)
 	}
 	next, err := v.Exclude(a.id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	adoptAll(next, c, d, b)
 	within(t, "the read", func() {
 		if live, err := b.read(ctx, triple.POS, tr); live || err != nil && !errors.Is(err, errNotOwner) {
@@ -161,9 +160,7 @@ func TestStateOfADeadSequencerIsNotReliedOn(t *testing.T) {
 	again := a.restart(Options{})
 	<-wrote
 	back, err := v.Readmit(view.Member{ID: a.id, Incarnation: again.incarnation, Address: "mem:a", Minor: protocol.Minor})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// No hand-over comes through, so that the entry stays.
 	w.setFate(func(_, to trie.MachineID, method string) fate {
 		if method == methodHandover || method == MethodDeliver && to == c.id {
@@ -173,9 +170,7 @@ func TestStateOfADeadSequencerIsNotReliedOn(t *testing.T) {
 	})
 	adoptAll(back, again, b, c)
 	unwait, err := back.Unwait(a.id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	adoptAll(unwait, again, b, c)
 	second := again.inBackground(ctx, store.OperationAdd, tr)
 	await.Condition(t, "it is stamped", func() bool { return again.writes.Stats().Operations == 1 })
@@ -210,9 +205,7 @@ func TestRestartHandsOverToItself(t *testing.T) {
 	}
 	w.setFate(nil)
 	back, err := v.Readmit(view.Member{ID: a.id, Incarnation: again.incarnation, Address: "mem:a", Minor: protocol.Minor})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if again.writes.Reconciled() {
 		t.Error("reconciled before a view is adopted")
 	}
@@ -373,9 +366,7 @@ func TestSubmittedToAnExcludedSequencer(t *testing.T) {
 	wrote := b.inBackground(ctx, store.OperationAdd, fact(1))
 	<-sent
 	next, err := v.Exclude(a.id)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	adoptAll(next, b, c)
 	if err := <-wrote; !errors.Is(err, store.ErrUnknown) {
 		t.Errorf("%v", err)
@@ -393,9 +384,7 @@ func TestSlotsBeingRebuiltAreNotReliedOn(t *testing.T) {
 	add(t, b, tr)
 	// d has the version from some earlier target, and not the tombstone.
 	row, _ := a.row(store.TableStorage, keyOf(triple.SPO, tr))
-	if err := d.store.Fill(ctx, []replica.FillRow{{Table: store.TableStorage, Key: keyOf(triple.SPO, tr), Value: row.Append(nil)}}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, d.store.Fill(ctx, []replica.FillRow{{Table: store.TableStorage, Key: keyOf(triple.SPO, tr), Value: row.Append(nil)}}))
 	remove(t, b, tr)
 	a.stop()
 	ms := []*machine{b, c, d}
@@ -432,9 +421,7 @@ func TestSuccessorChanges(t *testing.T) {
 	removed := d.inBackground(ctx, store.OperationDelete, tr)
 	<-tried
 	d.adopt(second)
-	if err := <-removed; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-removed)
 	for _, r := range []struct {
 		at *machine
 		in triple.Order
@@ -482,8 +469,6 @@ func TestConfirms(t *testing.T) {
 func stampedBy(t testing.TB, v *view.View, tr triple.Triple) (trie.MachineID, bool) {
 	t.Helper()
 	r := v.Joint().Resolver()
-	if err := r.Resolve(keyOf(triple.SPO, tr)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Resolve(keyOf(triple.SPO, tr)))
 	return r.Sequencer()
 }

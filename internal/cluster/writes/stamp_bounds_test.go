@@ -9,6 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -24,9 +25,7 @@ func TestBounds(t *testing.T) {
 	bounds := func(m *machine) Bounds {
 		t.Helper()
 		b, err := m.writes.Bounds()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return b
 	}
 	first := triple.Stamp{Epoch: 2, Sequence: 1}
@@ -43,9 +42,7 @@ func TestBounds(t *testing.T) {
 		t.Errorf("at a holder: %+v", b)
 	}
 	close(wake)
-	if err := <-added; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-added)
 	quiet(t, ms...)
 	for _, m := range ms {
 		if b := bounds(m); len(b.Lowest) != 0 {
@@ -59,9 +56,7 @@ func TestLateHandover(t *testing.T) {
 	_, ms := held(t, Options{}, func(*replica.Delivery) error { return nil })
 	old := replica.Operation{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 1, Sequence: 1}, Key: keyOf(triple.SPO, fact(1))}
 	ms[0].writes.SetFloors(replica.Floors{ms[0].id: {Epoch: 2, Sequence: 1}})
-	if err := ms[0].writes.sequencer.drive(ctx, 2, []replica.Operation{old}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ms[0].writes.sequencer.drive(ctx, 2, []replica.Operation{old}))
 	if n := ms[0].writes.Stats().HandedOver; n != 0 {
 		t.Errorf("%d operations are driven", n)
 	}
@@ -70,9 +65,7 @@ func TestLateHandover(t *testing.T) {
 	}
 	late := old
 	late.Stamp = triple.Stamp{Epoch: 2, Sequence: 1}
-	if err := ms[0].writes.sequencer.drive(ctx, 2, []replica.Operation{old, late}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, ms[0].writes.sequencer.drive(ctx, 2, []replica.Operation{old, late}))
 	if n := ms[0].writes.Stats().HandedOver; n != 1 {
 		t.Errorf("%d operations are driven, want 1", n)
 	}

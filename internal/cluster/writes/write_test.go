@@ -15,6 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/await"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -274,9 +275,7 @@ func TestUnknown(t *testing.T) {
 	}
 	second := write(ctx, 50)
 	r := ms[0].View().Joint().Resolver()
-	if err := r.Resolve(keyOf(triple.SPO, fact(50))); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, r.Resolve(keyOf(triple.SPO, fact(50))))
 	sequencer, _ := r.Sequencer()
 	stamped := w.members[sequencer]
 	await.Condition(t, "it is stamped", func() bool { return stamped.writes.Stats().Operations >= 2 })
@@ -290,9 +289,7 @@ func TestUnknown(t *testing.T) {
 func TestRoomInFlight(t *testing.T) {
 	_, ms := idle(t, 1, Options{MaxInFlight: 3000}, nil)
 	m := ms[0]
-	if err := m.writes.memory.take(ctx, 2000); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.writes.memory.take(ctx, 2000))
 	limited, cancel := context.WithTimeout(ctx, 20*time.Millisecond)
 	defer cancel()
 	if _, _, err := m.writes.Write(limited, store.OperationAdd, facts(0, 10)); err == nil || errors.Is(err, store.ErrUnknown) {

@@ -18,6 +18,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/feed"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/wat"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -29,9 +30,7 @@ const integer = "http://www.w3.org/2001/XMLSchema#integer"
 func newRuntime(t testing.TB, l Limits) *Runtime {
 	t.Helper()
 	r, err := New(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := r.Close(); err != nil {
 			t.Error(err)
@@ -43,18 +42,14 @@ func newRuntime(t testing.TB, l Limits) *Runtime {
 func compile(t testing.TB, r *Runtime, module []byte) *Function {
 	t.Helper()
 	f, err := r.Compile(t.Context(), module)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return f
 }
 
 func example(t testing.TB, name string) []byte {
 	t.Helper()
 	module, err := os.ReadFile(filepath.Join("testdata", name+".wasm"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return module
 }
 
@@ -64,9 +59,7 @@ func module(t testing.TB, body, fields string) []byte {
 	m, err := wat.Assemble(`(module (memory (export "memory") 1)
 		(func (export "trefoil_input") (param $size i32) (result i32) (i32.const 4096))
 		(func (export "trefoil_run") (param $in i32) (param $size i32) (result i64) ` + body + `) ` + fields + `)`)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return m
 }
 
@@ -93,9 +86,7 @@ func TestExampleSources(t *testing.T) {
 	}
 	for _, path := range sources {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := wat.Assemble(string(text))
 		if err != nil {
 			t.Fatal(path, err)
@@ -169,9 +160,7 @@ func TestInput(t *testing.T) {
 	in.Location = Location{Machine: "m", Segment: "7"}
 	in.Arguments = []Argument{{Triple: parse(t, `_:x <http://ex/b> "c"@de .`)}, {parse(t, `_:x <http://ex/b> _:y .`), Location{Machine: "m", Segment: "8"}}}
 	got, err := in.append(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const want = `{"kind":"annotate","s":{"type":"uri","value":"http://ex/a"},"p":{"type":"uri","value":"http://ex/b"},"o":{"type":"literal","value":"c\n\""},"g":{"type":"uri","value":"http://ex/g"},"app":"app","data":"AAE=","epoch":2,"sequence":7,"sequencer":"000000000000000a","position":"p1","machine":"m","segment":"7"}
 {"s":{"type":"bnode","value":"x"},"p":{"type":"uri","value":"http://ex/b"},"o":{"type":"literal","value":"c","xml:lang":"de"}}
 {"machine":"m","segment":"8","s":{"type":"bnode","value":"x"},"p":{"type":"uri","value":"http://ex/b"},"o":{"type":"bnode","value":"y"}}
@@ -186,9 +175,7 @@ func TestFaultyModules(t *testing.T) {
 	r := newRuntime(t, Limits{})
 	assemble := func(text string) []byte {
 		m, err := wat.Assemble(text)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return m
 	}
 	good := example(t, "counter")
@@ -298,9 +285,7 @@ func TestFaultyCalls(t *testing.T) {
 func checkFault(t *testing.T, name string, m []byte, l Limits, is error, want string) {
 	t.Helper()
 	r, err := New(l)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	f := compile(t, r, m)
 	in := change(t, feed.Add, `<http://ex/a> <http://ex/b> "c" .`)
@@ -361,9 +346,7 @@ func TestIdle(t *testing.T) {
 		m, err := wat.Assemble(`(module (memory (export "memory") ` + strconv.Itoa(pages) + `)
 			(func (export "trefoil_input") (param i32) (result i32) (i32.const 0))
 			(func (export "trefoil_run") (param i32 i32) (result i64) (i64.const 0)))`)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		f := compile(t, r, m)
 		if cap(f.idle) != want {
 			t.Errorf("%d pages: up to %d idle instances, want %d", pages, cap(f.idle), want)
@@ -447,9 +430,7 @@ func FuzzModule(f *testing.F) {
 				return
 			}
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	})
 }
 
@@ -470,9 +451,7 @@ func FuzzOutput(f *testing.F) {
 			t.Fatal("a rejection with effects")
 		}
 		for _, e := range r.Effects {
-			if err := e.Triple.Check(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, e.Triple.Check())
 		}
 	})
 }

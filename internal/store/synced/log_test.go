@@ -22,19 +22,20 @@ import (
 	"github.com/cockroachdb/pebble/v2/wal"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
 // openLogs checks and opens a database that keeps its rows in logs if hold is set.
 func openLogs(t testing.TB, fs vfs.FS, hold bool) *pebble.DB {
 	t.Helper()
-	must(t, Check(fs, dir))
+	require.NoError(t, Check(fs, dir))
 	o := &pebble.Options{FS: Guard(fs), FormatMajorVersion: pebble.FormatValueSeparation, MemTableSize: 256 << 10, Logger: quiet{}}
 	if hold {
 		o.MemTableStopWritesThreshold = 16
 	}
 	db, err := pebble.Open(dir, o)
-	must(t, err)
+	require.NoError(t, err)
 	return db
 }
 
@@ -53,7 +54,7 @@ func holdTables(fs vfs.FS) (_ vfs.FS, release func()) {
 func logsOf(t testing.TB, fs vfs.FS) (logs []string) {
 	t.Helper()
 	names, err := fs.List(dir)
-	must(t, err)
+	require.NoError(t, err)
 	for _, name := range names {
 		if _, _, ok := wal.ParseLogFilename(name); ok {
 			logs = append(logs, name)
@@ -73,8 +74,8 @@ func countRows(t testing.TB, db *pebble.DB) int {
 		if errors.Is(err, pebble.ErrNotFound) {
 			return i
 		}
-		must(t, err)
-		must(t, closer.Close())
+		require.NoError(t, err)
+		require.NoError(t, closer.Close())
 	}
 }
 
@@ -88,18 +89,18 @@ func TestFlippedBits(t *testing.T) {
 	db := openLogs(t, fs, true)
 	rows := 0
 	for len(logsOf(t, mem)) < 4 || rows%100 != 0 {
-		must(t, db.Set(row(rows), randomBytes(rng, rng.IntN(600)), pebble.Sync))
+		require.NoError(t, db.Set(row(rows), randomBytes(rng, rng.IntN(600)), pebble.Sync))
 		rows++
 	}
 	for range 50 { // the last log has more than a block
-		must(t, db.Set(row(rows), randomBytes(rng, 1000), pebble.Sync))
+		require.NoError(t, db.Set(row(rows), randomBytes(rng, 1000), pebble.Sync))
 		rows++
 	}
 	killed := vfs.NewMem()
 	_, err := vfs.Clone(mem, killed, dir, dir)
-	must(t, err)
+	require.NoError(t, err)
 	release()
-	must(t, db.Close())
+	require.NoError(t, db.Close())
 	logs := logsOf(t, killed)
 	last := logs[len(logs)-1]
 	rejected := 0
@@ -127,7 +128,7 @@ func TestFlippedBits(t *testing.T) {
 			if db := openLogs(t, copyOf(t, killed), false); countRows(t, db) != rows {
 				t.Errorf("%s, byte %d of %d: %d of %d rows, and no error", log, at, end, countRows(t, db), rows)
 			} else {
-				must(t, db.Close())
+				require.NoError(t, db.Close())
 			}
 		} else {
 			rejected++
@@ -140,7 +141,7 @@ func TestFlippedBits(t *testing.T) {
 		}
 		write(t, killed, path, data)
 	}
-	must(t, Check(killed, dir))
+	require.NoError(t, Check(killed, dir))
 	t.Logf("%d rows in %d logs; %d of %d flipped bits rejected", rows, len(logs), rejected, flips)
 	if rejected < flips-5 {
 		t.Error("nearly all of these bits belong to rows")
@@ -159,7 +160,7 @@ func copyOf(t testing.TB, fs vfs.FS) vfs.FS {
 	t.Helper()
 	to := vfs.NewMem()
 	_, err := vfs.Clone(fs, to, dir, dir)
-	must(t, err)
+	require.NoError(t, err)
 	return to
 }
 
@@ -194,33 +195,33 @@ func TestNoFalseAlarm(t *testing.T) {
 			}
 		})
 		for range rng.IntN(60) {
-			must(t, db.Set(row(rows), randomBytes(rng, rng.IntN(2000)), pebble.Sync))
+			require.NoError(t, db.Set(row(rows), randomBytes(rng, rng.IntN(2000)), pebble.Sync))
 			rows++
 		}
 		if round%5 == 0 {
 			copied := fmt.Sprintf("copy%d", round)
-			must(t, db.Checkpoint(copied))
-			must(t, Check(fs, copied))
+			require.NoError(t, db.Checkpoint(copied))
+			require.NoError(t, Check(fs, copied))
 		}
 		crashed := fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: []int{0, 50, 100}[rng.IntN(3)], RNG: rng})
 		close(stop)
 		writers.Wait()
-		must(t, db.Close())
-		must(t, Check(fs, dir)) // closed
+		require.NoError(t, db.Close())
+		require.NoError(t, Check(fs, dir)) // closed
 		// The crash may repeat while the first rows are recovered.
 		if rng.IntN(2) == 0 {
 			recovering := openLogs(t, crashed.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: 100, RNG: rng}), true)
-			must(t, recovering.Close())
+			require.NoError(t, recovering.Close())
 			first := openLogs(t, crashed, true)
 			again := crashed.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng})
-			must(t, first.Close())
+			require.NoError(t, first.Close())
 			crashed = again
 		}
 		db = openLogs(t, crashed, false)
 		if got := countRows(t, db); got < rows {
 			t.Fatalf("round %d: %d of %d rows", round, got, rows)
 		}
-		must(t, db.Close())
+		require.NoError(t, db.Close())
 		fs = crashed
 	}
 }
@@ -233,17 +234,17 @@ func TestSyncAmidRecord(t *testing.T) {
 	var b bytes.Buffer
 	w := record.NewLogWriter(&b, 7, record.LogWriterConfig{WriteWALSyncOffsets: func() bool { return true }})
 	_, err := w.WriteRecord(randomBytes(rng, 1000))
-	must(t, err)
+	require.NoError(t, err)
 	_, err = w.WriteRecord(randomBytes(rng, 3*blockBytes))
-	must(t, errors.Join(err, w.Close()))
+	require.NoError(t, errors.Join(err, w.Close()))
 	for blocks := 1; blocks <= 3; blocks++ {
 		fs := vfs.NewMem()
-		must(t, fs.MkdirAll(dir, 0o755))
+		require.NoError(t, fs.MkdirAll(dir, 0o755))
 		f, err := Guard(fs).Create(path, logCategory)
-		must(t, err)
+		require.NoError(t, err)
 		written := b.Bytes()[:blocks*blockBytes]
 		_, err = f.Write(slices.Clone(written))
-		must(t, errors.Join(err, f.Sync(), f.Close(), checkLog(fs, path, name, 7)))
+		require.NoError(t, errors.Join(err, f.Sync(), f.Close(), checkLog(fs, path, name, 7)))
 		changed := slices.Clone(written)
 		changed[len(changed)-1-rng.IntN(2000)] ^= 1
 		write(t, fs, path, changed)
@@ -257,23 +258,23 @@ func TestSyncAmidRecord(t *testing.T) {
 func TestObsoleteLog(t *testing.T) {
 	fs := memdisk.New()
 	db := openLogs(t, fs, false)
-	must(t, db.Set(row(0), nil, pebble.Sync))
+	require.NoError(t, db.Set(row(0), nil, pebble.Sync))
 	old := logsOf(t, fs)[0]
 	data := read(t, fs, dir+"/"+old)
 	entries := read(t, fs, dir+"/"+old+suffix)
-	must(t, db.Flush())
-	must(t, db.Set(row(1), nil, pebble.Sync))
+	require.NoError(t, db.Flush())
+	require.NoError(t, db.Set(row(1), nil, pebble.Sync))
 	killed := copyOf(t, fs)
-	must(t, db.Close())
+	require.NoError(t, db.Close())
 	data[20] ^= 1
 	write(t, killed, dir+"/"+old, data)
 	write(t, killed, dir+"/"+old+suffix, entries)
-	must(t, Check(killed, dir))
+	require.NoError(t, Check(killed, dir))
 	db = openLogs(t, killed, false)
 	if n := countRows(t, db); n != 2 {
 		t.Errorf("%d rows", n)
 	}
-	must(t, db.Close())
+	require.NoError(t, db.Close())
 }
 
 // An entry is on the disk syncAfter its write, also if nothing is written after it.
@@ -281,22 +282,22 @@ func TestEntryIsSynced(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		const name = "000007.log"
 		fs := memdisk.New()
-		must(t, fs.MkdirAll(dir, 0o755))
+		require.NoError(t, fs.MkdirAll(dir, 0o755))
 		f, err := Guard(fs).Create(dir+"/"+name, logCategory)
-		must(t, err)
+		require.NoError(t, err)
 		for _, name := range []string{"", dir} {
 			d, err := fs.OpenDir(name)
-			must(t, err)
-			must(t, errors.Join(d.Sync(), d.Close()))
+			require.NoError(t, err)
+			require.NoError(t, errors.Join(d.Sync(), d.Close()))
 		}
 		promise := func() int64 {
 			lengths, err := readLengths(fs.CrashClone(vfs.CrashCloneCfg{}), dir+"/"+name, name)
-			must(t, err)
+			require.NoError(t, err)
 			return longest(lengths)
 		}
 		for n := range int64(3) {
 			_, err = f.Write([]byte("x"))
-			must(t, errors.Join(err, f.Sync()))
+			require.NoError(t, errors.Join(err, f.Sync()))
 			if got := promise(); got != n {
 				t.Errorf("%d bytes are promised at once, want %d", got, n)
 			}
@@ -307,7 +308,7 @@ func TestEntryIsSynced(t *testing.T) {
 			}
 		}
 		_, err = f.Write([]byte("x"))
-		must(t, errors.Join(err, f.Sync(), f.Close()))
+		require.NoError(t, errors.Join(err, f.Sync(), f.Close()))
 		if got := promise(); got != 4 {
 			t.Errorf("%d bytes are promised after Close, want 4", got)
 		}
@@ -320,7 +321,7 @@ func TestLogFaults(t *testing.T) {
 		synctest.Test(t, func(t *testing.T) {
 			fault := errors.New("fault")
 			mem := vfs.NewMem()
-			must(t, mem.MkdirAll(dir, 0o755))
+			require.NoError(t, mem.MkdirAll(dir, 0o755))
 			f, err := Guard(errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
 				if op.Kind == kind && strings.HasSuffix(op.Path, suffix) {
 					return fault
@@ -333,10 +334,10 @@ func TestLogFaults(t *testing.T) {
 				}
 				return
 			}
-			must(t, err)
+			require.NoError(t, err)
 			for range 2 {
 				_, err = f.Write([]byte("x"))
-				must(t, err)
+				require.NoError(t, err)
 				err = f.Sync()
 				time.Sleep(syncAfter)
 				synctest.Wait()
@@ -353,17 +354,17 @@ func TestLogFaults(t *testing.T) {
 func TestRing(t *testing.T) {
 	const name = "000007.log"
 	fs := vfs.NewMem()
-	must(t, fs.MkdirAll(dir, 0o755))
+	require.NoError(t, fs.MkdirAll(dir, 0o755))
 	f, err := Guard(fs).Create(dir+"/"+name, logCategory)
-	must(t, err)
+	require.NoError(t, err)
 	const syncs = 2*ringEntries + 10
 	for range syncs {
 		_, err := f.Write([]byte("x"))
-		must(t, errors.Join(err, f.Sync()))
+		require.NoError(t, errors.Join(err, f.Sync()))
 	}
-	must(t, f.Close())
+	require.NoError(t, f.Close())
 	lengths, err := readLengths(fs, dir+"/"+name, name)
-	must(t, err)
+	require.NoError(t, err)
 	if len(lengths) != ringEntries || longest(lengths) != syncs {
 		t.Errorf("%d entries, the longest is %d", len(lengths), longest(lengths))
 	}
@@ -424,7 +425,7 @@ func TestScanIsPebbles(t *testing.T) {
 			}
 			count, end := readLog(changed)
 			got, err := scanLog(bytes.NewReader(changed), 7)
-			must(t, err)
+			require.NoError(t, err)
 			if got.count != count || got.records != end || got.chunks < got.records {
 				t.Fatalf("log %d of %d bytes, change %d: %+v, Pebble reads %d records up to byte %d", i, len(changed), j, got, count, end)
 			}

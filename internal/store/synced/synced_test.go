@@ -20,6 +20,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs/errorfs"
 
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -31,21 +32,14 @@ const (
 	path = dir + "/" + base
 )
 
-func must(t testing.TB, err error) {
-	t.Helper()
-	if err != nil {
-		t.Fatal(err)
-	}
-}
-
 // read returns the contents of a file.
 func read(t testing.TB, fs vfs.FS, path string) []byte {
 	t.Helper()
 	f, err := fs.Open(path)
-	must(t, err)
+	require.NoError(t, err)
 	defer f.Close()
 	b, err := io.ReadAll(f)
-	must(t, err)
+	require.NoError(t, err)
 	return b
 }
 
@@ -54,33 +48,33 @@ func read(t testing.TB, fs vfs.FS, path string) []byte {
 func write(t testing.TB, fs vfs.FS, path string, b []byte) {
 	t.Helper()
 	f, err := fs.Create(path, vfs.WriteCategoryUnspecified)
-	must(t, err)
+	require.NoError(t, err)
 	_, err = f.Write(slices.Clone(b))
-	must(t, errors.Join(err, f.Sync(), f.Close()))
+	require.NoError(t, errors.Join(err, f.Sync(), f.Close()))
 }
 
 // mark makes the marker of the manifest.
 func mark(t testing.TB, fs vfs.FS) {
 	t.Helper()
 	m, _, err := atomicfs.LocateMarker(fs, dir, "manifest")
-	must(t, err)
-	must(t, errors.Join(m.Move(base), m.Close()))
+	require.NoError(t, err)
+	require.NoError(t, errors.Join(m.Move(base), m.Close()))
 }
 
 // begin writes a manifest with a record of each size, each synced, and leaves it open.
 func begin(t testing.TB, fs vfs.FS, sizes ...int) (vfs.File, *record.Writer) {
 	t.Helper()
-	must(t, fs.MkdirAll(dir, 0o755))
+	require.NoError(t, fs.MkdirAll(dir, 0o755))
 	f, err := Guard(fs).Create(path, vfs.WriteCategoryUnspecified)
-	must(t, err)
+	require.NoError(t, err)
 	w := record.NewWriter(f)
 	for i, size := range sizes {
 		_, err := w.WriteRecord(bytes.Repeat([]byte{byte('a' + i)}, size))
-		must(t, err)
+		require.NoError(t, err)
 		if i%2 == 0 {
-			must(t, f.Sync())
+			require.NoError(t, f.Sync())
 		} else {
-			must(t, f.SyncData())
+			require.NoError(t, f.SyncData())
 		}
 	}
 	mark(t, fs)
@@ -144,9 +138,9 @@ func TestDamage(t *testing.T) {
 	} {
 		fs := vfs.NewMem()
 		f, _ := begin(t, fs, c.sizes...)
-		must(t, f.Close())
+		require.NoError(t, f.Close())
 		data := read(t, fs, path)
-		must(t, Check(fs, dir))
+		require.NoError(t, Check(fs, dir))
 		first := max(0, len(data)-500)
 		for at := range data {
 			if at < first && rng.IntN(200) > 0 {
@@ -156,14 +150,14 @@ func TestDamage(t *testing.T) {
 			changed[at] ^= 1 << rng.IntN(8)
 			write(t, fs, path, changed)
 			if at >= c.from && at < c.to {
-				must(t, Check(fs, dir))
+				require.NoError(t, Check(fs, dir))
 			} else {
 				refused(t, fs, fmt.Sprintf("%s: byte %d of %d", c.what, at, len(data)))
 			}
 			write(t, fs, path, data[:at])
 			refused(t, fs, fmt.Sprintf("%s: cut at byte %d of %d", c.what, at, len(data)))
 		}
-		must(t, fs.Remove(path))
+		require.NoError(t, fs.Remove(path))
 		refused(t, fs, "gone")
 	}
 }
@@ -175,16 +169,16 @@ func TestTorn(t *testing.T) {
 	f, w := begin(t, fs, block(50)...)
 	synced := len(read(t, fs, path))
 	_, err := w.WriteRecord(bytes.Repeat([]byte("z"), 600))
-	must(t, errors.Join(err, f.Close()))
+	require.NoError(t, errors.Join(err, f.Close()))
 	data := read(t, fs, path)
 	for range 300 {
 		at := synced + rng.IntN(len(data)-synced)
 		write(t, fs, path, data[:at])
-		must(t, Check(fs, dir))
+		require.NoError(t, Check(fs, dir))
 		changed := slices.Clone(data)
 		changed[at] ^= 1 << rng.IntN(8)
 		write(t, fs, path, changed)
-		must(t, Check(fs, dir))
+		require.NoError(t, Check(fs, dir))
 	}
 }
 
@@ -194,7 +188,7 @@ func TestDamageBeside(t *testing.T) {
 	rng := random(t)
 	fs := vfs.NewMem()
 	f, _ := begin(t, fs, 10, 20, 30)
-	must(t, f.Close())
+	require.NoError(t, f.Close())
 	data, entries := read(t, fs, path), read(t, fs, path+suffix)
 	if len(entries) != 3*entryBytes || longest(parseEntries(entries, base)) != int64(len(data)) {
 		t.Fatalf("a manifest of %d bytes: % X", len(data), entries)
@@ -206,24 +200,24 @@ func TestDamageBeside(t *testing.T) {
 		for _, beside := range [][]byte{changed, entries[:at]} {
 			write(t, fs, path+suffix, beside)
 			write(t, fs, path, data)
-			must(t, Check(fs, dir))
+			require.NoError(t, Check(fs, dir))
 			if at >= 2*entryBytes {
 				write(t, fs, path, data[:before-1])
 				refused(t, fs, "a cut of what the entry before promises")
 			}
 		}
 	}
-	must(t, fs.Remove(path+suffix)) // an earlier release leaves it so
+	require.NoError(t, fs.Remove(path+suffix)) // an earlier release leaves it so
 	write(t, fs, path, data[:5])
-	must(t, Check(fs, dir))
+	require.NoError(t, Check(fs, dir))
 }
 
 // If a file has many entries, its end counts.
 func TestManyEntries(t *testing.T) {
 	fs := vfs.NewMem()
 	f, _ := begin(t, fs, slices.Repeat([]int{1}, 5000)...)
-	must(t, f.Close())
-	must(t, Check(fs, dir))
+	require.NoError(t, f.Close())
+	require.NoError(t, Check(fs, dir))
 	data := read(t, fs, path)
 	write(t, fs, path, data[:len(data)-1])
 	refused(t, fs, "cut by a byte")
@@ -239,12 +233,12 @@ func TestSameName(t *testing.T) {
 	for range 50 {
 		fs := memdisk.New()
 		f, _ := begin(t, fs, 1000, 1000)
-		must(t, f.Close())
+		require.NoError(t, f.Close())
 		f, err := Guard(fs).Create(path, vfs.WriteCategoryUnspecified)
-		must(t, err)
+		require.NoError(t, err)
 		_, err = record.NewWriter(f).WriteRecord([]byte("short"))
-		must(t, errors.Join(err, f.Sync(), f.Close()))
-		must(t, Check(fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}), dir))
+		require.NoError(t, errors.Join(err, f.Sync(), f.Close()))
+		require.NoError(t, Check(fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}), dir))
 	}
 }
 
@@ -252,22 +246,22 @@ func TestSameName(t *testing.T) {
 func TestRemove(t *testing.T) {
 	fs := vfs.NewMem()
 	f, _ := begin(t, fs, 10)
-	must(t, f.Close())
-	must(t, Guard(fs).Remove(path))
+	require.NoError(t, f.Close())
+	require.NoError(t, Guard(fs).Remove(path))
 	for _, name := range []string{path, path + suffix} {
 		if _, err := fs.Stat(name); !oserror.IsNotExist(err) {
 			t.Errorf("%s: %v", name, err)
 		}
 	}
 	write(t, fs, path, nil)
-	must(t, Guard(fs).Remove(path))
-	must(t, Check(vfs.NewMem(), dir))
+	require.NoError(t, Guard(fs).Remove(path))
+	require.NoError(t, Check(vfs.NewMem(), dir))
 }
 
 // If a length cannot be written, the sync fails.
 func TestFaults(t *testing.T) {
 	mem := vfs.NewMem()
-	must(t, mem.MkdirAll(dir, 0o755))
+	require.NoError(t, mem.MkdirAll(dir, 0o755))
 	for _, kind := range []errorfs.OpKind{errorfs.OpFileWrite, errorfs.OpFileSyncData, errorfs.OpCreate} {
 		fault := errors.New("fault")
 		fs := Guard(errorfs.Wrap(mem, errorfs.InjectorFunc(func(op errorfs.Op) error {
@@ -283,13 +277,13 @@ func TestFaults(t *testing.T) {
 			}
 			continue
 		}
-		must(t, err)
+		require.NoError(t, err)
 		_, err = f.Write([]byte("x"))
-		must(t, err)
+		require.NoError(t, err)
 		if err := f.Sync(); !errors.Is(err, fault) {
 			t.Errorf("%v: %v", kind, err)
 		}
-		must(t, f.Close())
+		require.NoError(t, f.Close())
 	}
 }
 
@@ -299,9 +293,9 @@ func TestCrash(t *testing.T) {
 	rng := random(t)
 	fs := memdisk.New()
 	open := func(fs vfs.FS) *pebble.DB {
-		must(t, Check(fs, dir))
+		require.NoError(t, Check(fs, dir))
 		db, err := pebble.Open(dir, &pebble.Options{FS: Guard(fs), FormatMajorVersion: pebble.FormatNewest, Logger: quiet{t}})
-		must(t, err)
+		require.NoError(t, err)
 		return db
 	}
 	db := open(fs)
@@ -311,14 +305,14 @@ func TestCrash(t *testing.T) {
 	}
 	var crashes []crash
 	for i := range 40 {
-		must(t, db.Set(fmt.Appendf(nil, "%04d", i), make([]byte, 100), pebble.Sync))
+		require.NoError(t, db.Set(fmt.Appendf(nil, "%04d", i), make([]byte, 100), pebble.Sync))
 		if rng.IntN(2) == 0 {
 			_, err := db.AsyncFlush()
-			must(t, err)
+			require.NoError(t, err)
 		}
 		crashes = append(crashes, crash{fs.CrashClone(vfs.CrashCloneCfg{UnsyncedDataPercent: rng.IntN(101), RNG: rng}), i + 1})
 	}
-	must(t, db.Close())
+	require.NoError(t, db.Close())
 	for _, c := range crashes {
 		db := open(c.fs)
 		for i := range c.rows {
@@ -326,9 +320,9 @@ func TestCrash(t *testing.T) {
 			if err != nil {
 				t.Fatalf("row %d of %d: %v", i, c.rows, err)
 			}
-			must(t, closer.Close())
+			require.NoError(t, closer.Close())
 		}
-		must(t, db.Close())
+		require.NoError(t, db.Close())
 	}
 }
 
@@ -343,7 +337,7 @@ func (q quiet) Fatalf(format string, args ...any) { q.t.Errorf(format, args...) 
 func FuzzCheck(f *testing.F) {
 	fs := vfs.NewMem()
 	file, _ := begin(f, fs, 10, 20, 30)
-	must(f, file.Close())
+	require.NoError(f, file.Close())
 	data, entries := read(f, fs, path), read(f, fs, path+suffix)
 	f.Add(data, entries)
 	f.Add(data[:20], entries)

@@ -12,15 +12,15 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // serveHTTP serves on host B and returns a client of host A.
 func serveHTTP(t *testing.T, n *Net, handler http.HandlerFunc) (client *http.Client, end func()) {
 	t.Helper()
 	l, err := n.Host(hostB).Listen(t.Context(), there)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	server := &http.Server{Handler: handler}
 	served := make(chan error)
 	go func() { served <- server.Serve(l) }()
@@ -50,9 +50,7 @@ func TestHTTP(t *testing.T) {
 		for _, want := range []time.Duration{4 * time.Second, 2 * time.Second} { // the second one need not dial
 			start := time.Now()
 			r, err := client.Post("http://"+there+"/", "text/plain", strings.NewReader("hello"))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			text, err := io.ReadAll(r.Body)
 			r.Body.Close()
 			if took := time.Since(start); err != nil || string(text) != "hello" || took != want {
@@ -61,9 +59,7 @@ func TestHTTP(t *testing.T) {
 		}
 		big := strings.Repeat("0123456789", 100_000)
 		r, err := client.Post("http://"+there+"/", "text/plain", strings.NewReader(big))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text, err := io.ReadAll(r.Body)
 		r.Body.Close()
 		if err != nil || string(text) != big {
@@ -87,9 +83,7 @@ func TestHTTPFaults(t *testing.T) {
 			start := time.Now()
 			// No client sends a POST twice by itself.
 			r, err := http.NewRequestWithContext(ctx, http.MethodPost, "http://"+there+path, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			answer, err := client.Do(r)
 			if err == nil {
 				answer.Body.Close()

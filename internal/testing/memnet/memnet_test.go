@@ -19,6 +19,7 @@ import (
 	"golang.org/x/net/nettest"
 
 	"github.com/trefoildb/trefoil/internal/cluster/port"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -42,18 +43,12 @@ func pair(t *testing.T) (*Net, net.Conn, net.Conn) {
 func join(t *testing.T, n *Net) (net.Conn, net.Conn) {
 	t.Helper()
 	l, err := n.Host(hostB).Listen(t.Context(), there)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	a, err := n.Host(hostA).Dial(t.Context(), there)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := l.Accept()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a, b
 }
 
@@ -101,9 +96,7 @@ func TestListen(t *testing.T) {
 	n := New(1)
 	h := n.Host(hostA)
 	l, err := h.Listen(t.Context(), ":0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	p, err := h.ListenPacket(t.Context(), l.Addr().String())
 	if err != nil || p.LocalAddr().String() != l.Addr().String() {
 		t.Fatalf("packets at %v: %v", l.Addr(), err)
@@ -128,9 +121,7 @@ func TestListen(t *testing.T) {
 		t.Error(err)
 	}
 	again, err := h.Listen(t.Context(), l.Addr().String())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	again.Close()
 }
 
@@ -138,13 +129,9 @@ func TestListen(t *testing.T) {
 func TestCloseWithQueue(t *testing.T) {
 	n := New(1)
 	l, err := n.Host(hostB).Listen(t.Context(), there)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := n.Host(hostA).Dial(t.Context(), there)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l.Close()
 	if _, err := c.Read(make([]byte, 1)); !errors.Is(err, syscall.ECONNRESET) {
 		t.Errorf("read: %v", err)
@@ -160,15 +147,11 @@ func TestFullQueue(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		n := New(1)
 		l, err := n.Host(hostB).Listen(t.Context(), there)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer l.Close()
 		for range backlog {
 			c, err := n.Host(hostA).Dial(t.Context(), there)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			defer c.Close()
 		}
 		ctx, cancel := context.WithTimeout(t.Context(), time.Second)
@@ -186,9 +169,7 @@ func TestFullQueue(t *testing.T) {
 		}()
 		synctest.Wait()
 		c, err := l.Accept()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c.Close()
 		if err := <-dialed; err != nil {
 			t.Error(err)
@@ -210,9 +191,7 @@ func TestDial(t *testing.T) {
 			t.Errorf("a refusal took %v", took)
 		}
 		l, err := n.Host(hostB).Listen(t.Context(), there)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer l.Close()
 		for name, cut := range map[string]func(){
 			"both ways": func() { n.Cut(hostA, hostB) },
@@ -425,13 +404,9 @@ func TestKill(t *testing.T) {
 		n, a, b := pair(t)
 		old := n.Host(hostB)
 		l, err := old.Listen(t.Context(), there)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p, err := old.ListenPacket(t.Context(), there)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n.Cut(hostA, hostB)
 		ended := make(chan error)
 		for _, wait := range []func() error{

@@ -12,19 +12,17 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // packetPair returns two ends for datagrams, of host A and host B.
 func packetPair(t *testing.T, n *Net) (net.PacketConn, net.PacketConn) {
 	t.Helper()
 	a, err := n.Host(hostA).ListenPacket(t.Context(), hostA+":7000")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	b, err := n.Host(hostB).ListenPacket(t.Context(), there)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() { a.Close(); b.Close() })
 	return a, b
 }
