@@ -23,6 +23,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 )
 
@@ -87,29 +88,21 @@ type server struct {
 func start(t *testing.T, memory string) *server {
 	t.Helper()
 	binary, remove, err := testbinary.Trefoil("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(remove)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	addr := listener.Addr().String()
 	listener.Close()
 	log, err := os.Create(filepath.Join(t.TempDir(), "log"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	args := []string{"serve", "--data", t.TempDir(), "--listen", addr, "--query-timeout", "20s"}
 	if memory != "" {
 		args = append(args, "--memory", memory)
 	}
 	command := exec.Command(binary, args...)
 	command.Stdout, command.Stderr = log, log
-	if err := command.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, command.Start())
 	s := &server{url: "http://" + addr, ended: make(chan error, 1)}
 	go func() { s.ended <- command.Wait() }()
 	t.Cleanup(func() {
@@ -316,9 +309,7 @@ const attackEnv = "TREFOIL_ATTACK"
 func attack(t *testing.T, h hostile) (end func()) {
 	t.Helper()
 	text, err := json.Marshal(h)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	command := exec.Command("nice", "-n", "19", os.Args[0], "-test.run", "^TestAttacker$")
 	command.Env = append(os.Environ(), attackEnv+"="+string(text))
 	command.Stderr = os.Stderr
@@ -326,9 +317,7 @@ func attack(t *testing.T, h hostile) (end func()) {
 	if err == nil {
 		err = command.Start()
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	end = sync.OnceFunc(func() {
 		in.Close()
 		if err := command.Wait(); err != nil {

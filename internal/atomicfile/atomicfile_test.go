@@ -11,6 +11,8 @@ import (
 	"path/filepath"
 	"slices"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // lossy is a file system of one directory that counts its steps. lost is what a loss of power
@@ -97,9 +99,7 @@ func replaceText(l *lossy, text string) error {
 func TestReplace(t *testing.T) {
 	for fail := range 8 { // 0 is no failure; Replace has six steps
 		l := &lossy{now: map[string]*lossyFile{}, names: map[string]*lossyFile{}}
-		if err := replaceText(l, "old"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, replaceText(l, "old"))
 		l.step, l.fail = 0, fail
 		l.steps = append(l.steps, func() {
 			for what, names := range map[string]map[string]*lossyFile{"synced": l.names, "unsynced": l.now} {
@@ -126,18 +126,12 @@ func TestReplace(t *testing.T) {
 // A file of the operating system gets its mode, whatever a stop has left under the other name.
 func TestWrite(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "key")
-	if err := os.WriteFile(path+Suffix, []byte("left by a stop, and readable"), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path+Suffix, []byte("left by a stop, and readable"), 0o644))
 	for _, text := range []string{"one", "two"} {
-		if err := Write(path, 0o600, []byte(text)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, Write(path, 0o600, []byte(text)))
 		got, err := os.ReadFile(path)
 		info, statErr := os.Stat(path)
-		if err := errors.Join(err, statErr); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(err, statErr))
 		if string(got) != text || info.Mode().Perm() != 0o600 {
 			t.Errorf("%q with mode %v", got, info.Mode())
 		}

@@ -7,6 +7,8 @@ import (
 	"path/filepath"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // TestReopen: records are appended to what is there, and to a new file after a rename.
@@ -14,33 +16,19 @@ func TestReopen(t *testing.T) {
 	path := filepath.Join(t.TempDir(), "audit")
 	for range 2 {
 		l, err := Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Write(Record{User: "a\nb"}); err != nil {
-			t.Fatal(err)
-		}
-		if err := l.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, l.Write(Record{User: "a\nb"}))
+		require.NoError(t, l.Close())
 		if err := l.Write(Record{}); err == nil {
 			t.Error("a record is lost without an error")
 		}
 	}
 	l, err := Open(path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
-	if err := os.Rename(path, path+".1"); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Reopen(); err != nil {
-		t.Fatal(err)
-	}
-	if err := l.Write(Record{User: "c"}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Rename(path, path+".1"))
+	require.NoError(t, l.Reopen())
+	require.NoError(t, l.Write(Record{User: "c"}))
 	for name, want := range map[string]int{path: 1, path + ".1": 2} {
 		text, err := os.ReadFile(name)
 		if info, statErr := os.Stat(name); err != nil || statErr != nil || strings.Count(string(text), "\n") != want || info.Mode().Perm() != 0o600 {

@@ -16,6 +16,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/cluster/port"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -23,9 +24,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func load(t *testing.T, dir, name string) *x509.Certificate {
 	t.Helper()
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, name+".crt"), filepath.Join(dir, name+".key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return pair.Leaf
 }
 
@@ -34,13 +33,9 @@ func about(a, b time.Time) bool { return a.Sub(b).Abs() < 10*time.Minute }
 
 func TestMake(t *testing.T) {
 	dir := filepath.Join(t.TempDir(), "new", "certs")
-	if err := MakeCA(dir, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, MakeCA(dir, false))
 	hosts := []string{"db1.example.org", "10.0.0.1", "::1"}
-	if err := MakeNode(dir, "db1", "", hosts, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, MakeNode(dir, "db1", "", hosts, false))
 	ca, node := load(t, dir, "ca"), load(t, dir, "db1")
 	roots := x509.NewCertPool()
 	roots.AddCert(ca)
@@ -83,13 +78,9 @@ func TestMake(t *testing.T) {
 // Nothing is replaced without being told, also where only one of a pair is there.
 func TestExisting(t *testing.T) {
 	dir := t.TempDir()
-	if err := MakeCA(dir, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, MakeCA(dir, false))
 	make := func(force bool) error { return MakeNode(dir, "a", "", []string{"a"}, force) }
-	if err := make(false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, make(false))
 	before := contents(t, dir)
 	if err := MakeCA(dir, false); !errors.Is(err, ErrExists) {
 		t.Errorf("a second CA: %v", err)
@@ -100,21 +91,15 @@ func TestExisting(t *testing.T) {
 	if after := contents(t, dir); !same(before, after) {
 		t.Error("files have changed")
 	}
-	if err := os.Remove(filepath.Join(dir, "a.key")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(filepath.Join(dir, "a.key")))
 	if err := make(false); !errors.Is(err, ErrExists) {
 		t.Errorf("with the certificate alone: %v", err)
 	}
-	if err := make(true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, make(true))
 	if load(t, dir, "a"); same(before, contents(t, dir)) {
 		t.Error("force replaced nothing")
 	}
-	if err := MakeCA(dir, true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, MakeCA(dir, true))
 	load(t, dir, "ca")
 	if n := len(contents(t, dir)); n != 4 {
 		t.Errorf("%d files in the directory, want 4", n)
@@ -128,15 +113,11 @@ func TestExisting(t *testing.T) {
 func contents(t *testing.T, dir string) map[string]string {
 	t.Helper()
 	entries, err := os.ReadDir(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	all := map[string]string{}
 	for _, e := range entries {
 		b, err := os.ReadFile(filepath.Join(dir, e.Name()))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all[e.Name()] = string(b)
 	}
 	return all
@@ -156,9 +137,7 @@ func TestRefused(t *testing.T) {
 	if err := MakeNode(dir, "a", "", []string{"a"}, false); err == nil {
 		t.Error("a node's certificate without a CA")
 	}
-	if err := MakeCA(dir, false); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, MakeCA(dir, false))
 	for _, c := range []struct {
 		name  string
 		hosts []string

@@ -22,6 +22,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/outbound"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload/jsonld"
 )
 
@@ -34,9 +35,7 @@ func write(t *testing.T, files map[string]string) string {
 	t.Helper()
 	dir := t.TempDir()
 	for name, text := range files {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	return dir
 }
@@ -46,9 +45,7 @@ func TestDirectory(t *testing.T) {
 		IndexName: `{"https://schema.org/": "schema.jsonld", "urn:c": "./c.json", "https://w3id.org/a?b=c#d": "c.json"}`, "schema.jsonld": good, "c.json": good, "README": "x",
 	})
 	s, err := New(Options{Dir: dir, Hint: func(url string) string { return "see " + url }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	for _, url := range []string{"https://schema.org/", "http://schema.org", "HTTPS://SCHEMA.org", "http://schema.org/#x", "urn:c", "https://w3id.org/a?b=c"} {
 		if c, err := s.Context(t.Context(), url); c == nil || err != nil {
@@ -66,9 +63,7 @@ func TestDirectory(t *testing.T) {
 func TestReload(t *testing.T) {
 	dir := write(t, map[string]string{IndexName: `{"urn:a": "a.json"}`, "a.json": good})
 	s, err := New(Options{Dir: dir})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	has := func(want map[string]bool) {
 		t.Helper()
@@ -87,9 +82,7 @@ func TestReload(t *testing.T) {
 		{`{"urn:a": "a.json", "urn:c": "missing.json"}`, true, map[string]bool{"urn:a": false, "urn:b": true}},
 		{`{"urn:a": "a.json", "urn:b": "a.json"}`, false, map[string]bool{"urn:a": true, "urn:b": true}},
 	} {
-		if err := os.WriteFile(filepath.Join(dir, IndexName), []byte(step.index), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, IndexName), []byte(step.index), 0o600))
 		if err := s.Reload(); (err != nil) != step.fails {
 			t.Fatalf("%s: %v", step.index, err)
 		}
@@ -129,17 +122,11 @@ func remote(t *testing.T, handler http.HandlerFunc, timeout time.Duration) (*url
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	hosts, err := outbound.ParseHosts([]string{u.Host})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, err := New(Options{Hosts: hosts, Timeout: timeout, Hint: func(url string) string { return "--allow-host " + Host(url) }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	return u, s
 }

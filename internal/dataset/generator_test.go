@@ -14,6 +14,8 @@ import (
 	"testing"
 
 	"pgregory.net/rapid"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // generate returns a data set as bytes.
@@ -21,9 +23,7 @@ func generate(t testing.TB, g Generator) []byte {
 	t.Helper()
 	var b bytes.Buffer
 	counts, err := g.Generate(t.Context(), &b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if counts.Bytes != int64(b.Len()) || counts.Statements != int64(bytes.Count(b.Bytes(), []byte("\n"))) {
 		t.Fatalf("counts %+v do not fit %d bytes, %d lines", counts, b.Len(), bytes.Count(b.Bytes(), []byte("\n")))
 	}
@@ -33,9 +33,7 @@ func generate(t testing.TB, g Generator) []byte {
 func mustNew(t testing.TB, kind string, seed uint64, triples int64) Generator {
 	t.Helper()
 	g, err := New(kind, seed, triples)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return g
 }
 

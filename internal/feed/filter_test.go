@@ -7,6 +7,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -42,13 +43,9 @@ func TestFilterPattern(t *testing.T) {
 			p.DefaultGraph = rapid.Bool().Draw(t, "default graph")
 		}
 		m, err := NewMatcher(Filter{Pattern: p})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got, err := m.Match(&c)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if want := p.Match(tr); got != want {
 			t.Fatalf("pattern %v, triple %v: %v, want %v", p, tr, got, want)
 		}

@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -32,9 +33,7 @@ func (o *observed) Match(ctx context.Context, p triple.Pattern, options store.Re
 // of a graph read no rows of others one by one.
 func TestCount(t *testing.T) {
 	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	ctx := t.Context()
 	term := func(kind string, i int) triple.Term { return triple.NewIRI(fmt.Sprintf("urn:%s:%d", kind, i)) }
@@ -52,9 +51,7 @@ func TestCount(t *testing.T) {
 		t.Fatal(err)
 	}
 	r, err := db.Reader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	for _, readable := range [][]int{{1, 2}, {0, 3}, {3}, {9}} {
 		var graphs []triple.Term

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/testing/oidctest"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // newDiscovered returns an issuer below a path of the server, whose configuration the verifier reads. slash ends its URL.
@@ -130,9 +131,7 @@ func TestStart(t *testing.T) {
 	// Without an issuer, and with keys of a file, there is nothing to read.
 	(*Verifier)(nil).Start()
 	v, err := New(Options{Issuer: "i", Audience: "a", Keys: oidctest.JWKS(t, key)})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	v.Start()
 }
 
@@ -144,9 +143,7 @@ func TestDiscoveredIssuer(t *testing.T) {
 		}
 	}
 	v, err := New(Options{Issuer: "https://issuer.example/realm", Audience: "a"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if same, err := v.WithKeys(nil); same != v || err != nil {
 		t.Errorf("without keys in a file it is the same verifier: %v", err)
 	}

@@ -17,6 +17,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/testing/oidctest"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -48,9 +49,7 @@ func newIssuerWith(t *testing.T, options func(url string) Options) *issuer {
 	o := options(server.URL)
 	o.Audience, o.Now, o.Logger = oidctest.Audience, func() time.Time { return time.Unix(0, s.clock.Load()) }, logs.New(&s.log, false, 0)
 	s.Verifier, err = New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -201,9 +200,7 @@ func TestIssuerSlow(t *testing.T) {
 	s.pass(renewAfter + 1)
 	// 1. Known keys do not wait.
 	for range 10 {
-		if err := s.use(t.Context(), a); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.use(t.Context(), a))
 	}
 	// 2. Unknown ones wait no longer than their request.
 	ended, cancel := context.WithCancel(t.Context())

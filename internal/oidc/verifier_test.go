@@ -20,6 +20,7 @@ import (
 	"github.com/go-jose/go-jose/v4"
 
 	"github.com/trefoildb/trefoil/internal/testing/oidctest"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // noon is the time of most tests.
@@ -31,9 +32,7 @@ func keyOf(id string, algorithm jose.SignatureAlgorithm, private any) oidctest.K
 
 func newRSA(t testing.TB, bits int) *rsa.PrivateKey {
 	key, err := rsa.GenerateKey(rand.Reader, bits)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return key
 }
 
@@ -49,9 +48,7 @@ func claims(changed map[string]any) map[string]any {
 func TestAccepted(t *testing.T) {
 	small := newRSA(t, 2048)
 	_, ed, err := ed25519.GenerateKey(rand.Reader)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	keys := []oidctest.Key{
 		keyOf("rs256", jose.RS256, small), keyOf("rs384", jose.RS384, small), keyOf("rs512", jose.RS512, small),
 		keyOf("ps256", jose.PS256, small), keyOf("ps384", jose.PS384, small), keyOf("ps512", jose.PS512, small),
@@ -60,9 +57,7 @@ func TestAccepted(t *testing.T) {
 	}
 	o := Options{Issuer: oidctest.Issuer, Audience: oidctest.Audience, Keys: oidctest.JWKS(t, keys...), Now: func() time.Time { return noon }}
 	v, err := New(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, k := range keys {
 		got, err := v.Verify(t.Context(), k.Sign(t, claims(nil)))
 		if want := (Identity{"alice", []string{"alice"}}); err != nil || !reflect.DeepEqual(got, want) {
@@ -96,9 +91,7 @@ func TestRejected(t *testing.T) {
 	rsaKey := keyOf("r", jose.RS256, newRSA(t, 2048))
 	weak := keyOf("weak", jose.RS256, newRSA(t, 1024))
 	v, err := New(Options{Issuer: oidctest.Issuer, Audience: oidctest.Audience, Keys: oidctest.JWKS(t, key, rsaKey, weak), Claim: "email", Now: func() time.Time { return noon }})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	valid := claims(map[string]any{"email": "a@example.org", "email_verified": true})
 	with := func(changed map[string]any) string {
 		c := maps.Clone(valid)
@@ -110,15 +103,11 @@ func TestRejected(t *testing.T) {
 		t.Fatal(err)
 	}
 	der, err := x509.MarshalPKIXPublicKey(rsaKey.Private.(*rsa.PrivateKey).Public())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	part := func(text string) string { return base64.RawURLEncoding.EncodeToString([]byte(text)) }
 	parts := strings.Split(good, ".")
 	body, err := json.Marshal(valid)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, c := range map[string]struct{ token, words string }{
 		"no JWT":                    {"secret", "signed JWT"},
 		"nothing":                   {"", "signed JWT"},
@@ -175,9 +164,7 @@ func TestBadOptions(t *testing.T) {
 	keys := oidctest.JWKS(t, oidctest.NewKey(t, "k"))
 	set := func(key jose.JSONWebKey) []byte {
 		text, err := json.Marshal(jose.JSONWebKeySet{Keys: []jose.JSONWebKey{key}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return text
 	}
 	private := oidctest.NewEC(t, elliptic.P256())

@@ -14,6 +14,8 @@ import (
 	"strings"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // remote is a server on loopback.
@@ -22,18 +24,14 @@ func remote(t *testing.T, handler http.HandlerFunc) *url.URL {
 	server := httptest.NewServer(handler)
 	t.Cleanup(server.Close)
 	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return u
 }
 
 func newClient(t *testing.T, idleTimeout time.Duration, allow ...string) *Client {
 	t.Helper()
 	hosts, err := ParseHosts(allow)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	n := &Client{Hosts: hosts, IdleTimeout: idleTimeout, Logger: slog.New(slog.DiscardHandler)}
 	t.Cleanup(n.Close)
 	return n
@@ -102,9 +100,7 @@ func TestDialChecksAddress(t *testing.T) {
 	n := newClient(t, time.Minute, "localhost:*")
 	n.once.Do(n.open)
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer listener.Close()
 	for _, address := range []string{listener.Addr().String(), "localhost:" + fmt.Sprint(listener.Addr().(*net.TCPAddr).Port)} {
 		if c, err := n.transport.DialContext(t.Context(), "tcp", address); !errors.Is(err, ErrHost) {
@@ -131,9 +127,7 @@ func TestRedirectTellsNothing(t *testing.T) {
 		}
 	})
 	a, err := newClient(t, time.Minute, u.Host).Do(t.Context(), http.MethodGet, u.String()+"/", http.Header{}, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a.Body.Close()
 }
 
@@ -153,9 +147,7 @@ func TestHTTPSToHTTP(t *testing.T) {
 // time-outs.
 func TestClientErrors(t *testing.T) {
 	listener, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	gone := listener.Addr().String()
 	listener.Close()
 	n := newClient(t, time.Minute, gone)

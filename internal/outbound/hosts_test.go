@@ -7,6 +7,8 @@ import (
 	"net/netip"
 	"net/url"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestHosts(t *testing.T) {
@@ -14,9 +16,7 @@ func TestHosts(t *testing.T) {
 		"Example.org.", "db.example:8890", "any.example:*", "*.wide.example", "192.0.2.1:8080", "[2001:db8::1]:81",
 		"2001:db8::2", "10.0.0.0/8", "xn--bcher-kva.example",
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, test := range []struct {
 		url     string
 		allowed bool
@@ -99,9 +99,7 @@ func TestAllowHostsErrors(t *testing.T) {
 // one that is an address, and no name does.
 func TestAddresses(t *testing.T) {
 	h, err := ParseHosts([]string{"localhost", "127.0.0.1:8080", "10.1.0.0/16", "192.168.0.1"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, test := range []struct {
 		address string
 		allowed bool

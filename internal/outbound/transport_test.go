@@ -10,6 +10,8 @@ import (
 	"sync"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // TestIdleConnections sends a request to each of many hosts. Few connections stay open behind that.
@@ -38,23 +40,17 @@ func TestIdleConnections(t *testing.T) {
 	defer tasks.Wait()
 	defer server.Close()
 	h, err := ParseHosts([]string{"127.0.0.1:*"})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	transport := h.Transport(slog.New(slog.DiscardHandler))
 	transport.IdleConnTimeout = time.Hour
 	defer transport.CloseIdleConnections()
 	for range 2 * maxIdle {
 		l, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tasks.Go(func() { server.Serve(l) })
 		// 2. Each is requested once.
 		response, err := transport.RoundTrip(httptest.NewRequest(http.MethodGet, "http://"+l.Addr().String(), nil))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		response.Body.Close()
 	}
 	// 3. The oldest are closed.

@@ -21,6 +21,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/testing/collector"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -44,9 +45,7 @@ func TestSpans(t *testing.T) {
 	c := collector.Start(t)
 	of := func(instance string) *Tracer {
 		tracer, err := New(Options{Endpoint: c.URL, Headers: header("Api-Key", "k 1"), Ratio: 1, Instance: instance})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return tracer
 	}
 	first, second := of("one"), of("two")
@@ -71,9 +70,7 @@ func TestSpans(t *testing.T) {
 	query.End(context.Canceled)
 	span.End(nil)
 	for _, tracer := range []*Tracer{first, second} {
-		if err := tracer.Shutdown(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, tracer.Shutdown(t.Context()))
 	}
 
 	parents, spans := map[string]string{}, map[string]collector.Span{}
@@ -127,9 +124,7 @@ func TestRatio(t *testing.T) {
 		{0, "00-" + traceID + "-zz-01", false}, {1, "nonsense", true},
 	} {
 		tracer, err := New(Options{Endpoint: c.URL, Ratio: test.ratio})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		ctx, span := tracer.Request(t.Context(), header("Traceparent", test.parent), "GET", "/")
 		if (span != nil) != test.want {
 			t.Errorf("%+v: recorded is %v", test, span != nil)
@@ -178,14 +173,10 @@ func TestOff(t *testing.T) {
 // with its context. The log has one line.
 func TestUnreachable(t *testing.T) {
 	l, err := net.Listen("tcp", "127.0.0.1:0") // connections are accepted by the system, and nobody answers
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer l.Close()
 	tracer, err := New(Options{Endpoint: "http://" + l.Addr().String(), Ratio: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	began := time.Now()
 	for range 20_000 { // ten times the queue
 		_, span := tracer.Request(t.Context(), nil, "GET", "/")
@@ -299,9 +290,7 @@ func TestLostSpans(t *testing.T) {
 	}))
 	defer server.Close()
 	tracer, err := New(Options{Endpoint: server.URL, Ratio: 1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	end := func(n int) {
 		for range n {
 			_, span := tracer.Request(t.Context(), header(), "GET", "/")
@@ -312,9 +301,7 @@ func TestLostSpans(t *testing.T) {
 		registry := prometheus.NewRegistry()
 		registry.MustRegister(tracer)
 		all, err := registry.Gather()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var text []string
 		for _, m := range all[0].GetMetric() {
 			text = append(text, fmt.Sprintf("%s %g", m.GetLabel()[0].GetValue(), m.GetCounter().GetValue()))
@@ -331,18 +318,14 @@ func TestLostSpans(t *testing.T) {
 	// 2. It refuses all that wait.
 	status.Store(http.StatusServiceUnavailable)
 	close(held)
-	if err := tracer.provider.ForceFlush(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tracer.provider.ForceFlush(t.Context()))
 	if got := counts(); got != "dropped 5, failed 10, sent 0" {
 		t.Errorf("when it refuses: %s", got)
 	}
 	// 3. It takes spans again.
 	status.Store(http.StatusOK)
 	end(3)
-	if err := tracer.Shutdown(t.Context()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, tracer.Shutdown(t.Context()))
 	if got := counts(); got != "dropped 5, failed 10, sent 3" {
 		t.Errorf("at the end: %s", got)
 	}

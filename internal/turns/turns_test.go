@@ -11,14 +11,14 @@ import (
 	"testing"
 	"testing/synctest"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func newTurns(t *testing.T, opts Options) *Turns {
 	t.Helper()
 	s, err := New(opts)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -212,9 +212,7 @@ func TestWait(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTurns(t, Options{ShortSlots: 1, LongSlots: 1, Seats: 1})
 		turn, err := s.Begin(t.Context(), "slow")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		failed := errors.New("failed")
 		err = Wait(NewContext(t.Context(), turn), func() error {
 			if took := run(t, s, "other", time.Millisecond/2, time.Millisecond/4); took > time.Millisecond {
@@ -240,26 +238,18 @@ func TestWaitEnds(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		s := newTurns(t, Options{ShortSlots: 2, LongSlots: 1, Seats: 1})
 		holder, err := s.Begin(t.Context(), "a")
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := holder.Sit(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, holder.Sit())
 		ctx, cancel := context.WithTimeoutCause(t.Context(), time.Second, errors.New("its time is over"))
 		defer cancel()
 		second, err := s.Begin(ctx, "b")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := second.Sit(); !errors.Is(err, ErrSeat) || err.Error() != "no seat became free in time: its time is over" {
 			t.Errorf("error %v", err)
 		}
 		second.End()
 		exclusive, err := s.BeginExclusive(t.Context(), "c")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var ended sync.WaitGroup
 		ended.Go(func() {
 			if err := exclusive.Sit(); err != nil {
@@ -312,9 +302,7 @@ func TestOverdue(t *testing.T) {
 					if err == nil && lane == Long {
 						err = turn.ToLong()
 					}
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					took := time.Since(begun)
 					turn.End()
 					return took

@@ -20,6 +20,7 @@ import (
 	"go.uber.org/goleak"
 
 	"github.com/trefoildb/trefoil/internal/outbound"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
@@ -27,9 +28,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func newSender(t *testing.T, o Options) *Sender {
 	t.Helper()
 	s, err := NewSender(o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(s.Close)
 	return s
 }
@@ -53,17 +52,13 @@ func TestSend(t *testing.T) {
 	}))
 	defer server.Close()
 	s := newSender(t, Options{AllowHosts: []string{server.URL}}) // http://127.0.0.1:port
-	if err := s.Send(t.Context(), message(server.URL+"/hook?a=b")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Send(t.Context(), message(server.URL+"/hook?a=b")))
 }
 
 // TestSignature uses the example of the specification's reference implementation.
 func TestSignature(t *testing.T) {
 	secret, err := ParseSecret("whsec_MfKQ9r8GKYqrTwjUPD8ILPZIo2LaLaSw")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	const id, body, want = "msg_p5jXN8AQM9LWM0D4loKWxJek", `{"test": 2432232314}`, "v1,g0hM9SsE+OTPJTGt/tmIKtSyZlE3uFJELVlNIOLJ1OE="
 	at := time.Unix(1614265330, 0)
 	if got := Sign(secret, id, at, []byte(body)); got != want {
@@ -99,9 +94,7 @@ func TestHosts(t *testing.T) {
 	server := httptest.NewServer(http.HandlerFunc(func(http.ResponseWriter, *http.Request) { t.Error("a forbidden host was reached") }))
 	defer server.Close()
 	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	// localhost is allowed as a name, but its address is not.
 	s := newSender(t, Options{AllowHosts: []string{"example.org", "http://localhost:*", "localhost:*", "http://plain.example"}})
 	for target, want := range map[string]string{
@@ -187,9 +180,7 @@ func TestFailures(t *testing.T) {
 	}
 	// Nobody listens.
 	l, err := net.Listen("tcp", "127.0.0.1:0")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l.Close()
 	s = newSender(t, Options{AllowHosts: []string{"http://127.0.0.1:*"}})
 	if err := s.Send(t.Context(), message("http://"+l.Addr().String())); err == nil || !strings.Contains(err.Error(), "refused") {
@@ -210,9 +201,7 @@ func TestTLS(t *testing.T) {
 	server.StartTLS()
 	defer server.Close()
 	u, err := url.Parse(server.URL)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s := newSender(t, Options{AllowHosts: []string{u.Host}})
 	var unknown x509.UnknownAuthorityError
 	if err := s.Send(t.Context(), message(server.URL)); !errors.As(err, &unknown) {
@@ -221,9 +210,7 @@ func TestTLS(t *testing.T) {
 	pool := x509.NewCertPool()
 	pool.AddCert(server.Certificate())
 	s.clients["https"].Transport.(*http.Transport).TLSClientConfig = &tls.Config{RootCAs: pool}
-	if err := s.Send(t.Context(), message(server.URL)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Send(t.Context(), message(server.URL)))
 }
 
 // TestPolicy checks waits and limits.

@@ -16,6 +16,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/uid"
 )
 
@@ -23,13 +24,9 @@ import (
 func tableOf(t testing.TB, s *Sketch) View {
 	t.Helper()
 	var b Builder
-	if err := b.Add(5, s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add(5, s))
 	table, err := Open(b.AppendTo(nil))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	view, ok := table.Find(5)
 	if !ok {
 		t.Fatal("no sketch")
@@ -195,9 +192,7 @@ func aTable(t testing.TB) ([]byte, map[uint32]*Sketch) {
 		key := uint32(i * i * 100)
 		s := NewSketch(aList(r, length, 12), ClassesOf(pairs{}, uid.UID(5)<<uid.PageBits), 4)
 		sketches[key] = s
-		if err := b.Add(key, s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Add(key, s))
 	}
 	return b.AppendTo(nil), sketches
 }
@@ -214,9 +209,7 @@ func TestTable(t *testing.T) {
 		t.Errorf("an empty table takes %d bytes", len(got)-4)
 	}
 	table, err := Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if table.Len() != len(sketches) {
 		t.Errorf("%d sketches", table.Len())
 	}
@@ -252,9 +245,7 @@ func TestBuilderOrder(t *testing.T) {
 	for _, keys := range [][]uint32{{0, 0}, {3, 2}} {
 		var b Builder
 		s := NewSketch(nil, Classes{}, 1)
-		if err := b.Add(keys[0], s); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, b.Add(keys[0], s))
 		if err := b.Add(keys[1], s); !errors.Is(err, ErrOrder) {
 			t.Errorf("%d: %v", keys, err)
 		}
@@ -348,9 +339,7 @@ func FuzzOpen(f *testing.F) {
 						t.Fatalf("%v, %v", got, ok)
 					}
 				}
-				if err := b.Add(table.key(i), view.Sketch(view.Len())); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, b.Add(table.key(i), view.Sketch(view.Len())))
 			}
 			if again := b.AppendTo(nil); !bytes.Equal(again, data) {
 				t.Fatalf("%x, encoded again %x", data, again)

@@ -7,6 +7,8 @@ import (
 	"fmt"
 	"slices"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestGrants(t *testing.T) {
@@ -26,9 +28,7 @@ func TestGrants(t *testing.T) {
 	next := uint32(1)
 	for i := range NumGrants {
 		g, err := NextGrant(i)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		first, last := g.Hosts()
 		if first != next || GrantOf(first) != g || GrantOf(last) != g {
 			t.Fatalf("grant %d: hosts %d to %d, which are of grants %d and %d; want from %d", g, first, last, GrantOf(first), GrantOf(last), next)
@@ -49,9 +49,7 @@ func TestGrants(t *testing.T) {
 func assign(t *testing.T, a *Allocator, host string, count uint64) []Run {
 	t.Helper()
 	runs, err := a.Assign(host, count)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return runs
 }
 
@@ -145,9 +143,7 @@ func TestNeedGrant(t *testing.T) {
 		t.Fatalf("grant used up: %v", err)
 	}
 	for range 2 { // the second time it is held
-		if err := a.Grant(3); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, a.Grant(3))
 	}
 	if got := assign(t, a, "new", 1); !slices.Equal(got, []Run{{Make(1, 193, 0), 1}}) {
 		t.Fatalf("after a grant: %v", got)
@@ -157,9 +153,7 @@ func TestNeedGrant(t *testing.T) {
 func TestSlotFull(t *testing.T) {
 	n := NewNumbers(4)
 	for i := range NumGrants {
-		if err := n.Grant(Grant(i)); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, n.Grant(Grant(i)))
 	}
 	runs, err := n.Take(0, MaxHost*ExtentPages)
 	if err != nil || len(runs) != MaxHost || runs[MaxHost-1] != (Run{Make(4, MaxHost, 0), ExtentPages}) {
@@ -247,9 +241,7 @@ func TestRestoredEqualsOriginal(t *testing.T) {
 		restored := NewAllocator(3, grants...)
 		r.Shuffle(len(rows), func(i, j int) { rows[i], rows[j] = rows[j], rows[i] })
 		for _, row := range rows {
-			if err := restored.Restore(row.host, row.u); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, restored.Restore(row.host, row.u))
 		}
 		for range 60 {
 			host, count := fmt.Sprint("h", r.IntN(45)), uint64(r.IntN(1<<r.IntN(30)))

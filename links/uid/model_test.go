@@ -9,6 +9,8 @@ import (
 	"math/rand/v2"
 	"slices"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // modelRow is UIDs on their way into the store, or in it.
@@ -38,15 +40,11 @@ type model struct {
 
 func (m *model) grant(t *testing.T, life *modelLife) {
 	g, err := NextGrant(m.given)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m.given++
 	life.grants = append(life.grants, g)
 	if life.allocator != nil {
-		if err := life.allocator.Grant(g); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, life.allocator.Grant(g))
 	}
 }
 
@@ -55,9 +53,7 @@ func (m *model) load(t *testing.T, life *modelLife) {
 	life.allocator = NewAllocator(11, life.grants...)
 	for _, i := range m.random.Perm(len(m.stored)) {
 		row := m.stored[i]
-		if err := life.allocator.Restore(row.host, row.run.First+UID(row.run.Count)-1); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, life.allocator.Restore(row.host, row.run.First+UID(row.run.Count)-1))
 	}
 }
 
@@ -73,9 +69,7 @@ func (m *model) assign(t *testing.T) {
 		m.grant(t, life)
 		runs, err = life.allocator.Assign(host, count)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, run := range runs {
 		life.inFlight = append(life.inFlight, modelRow{host, run})
 		m.taken = append(m.taken, modelRow{host, run})

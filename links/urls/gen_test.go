@@ -20,6 +20,7 @@ import (
 
 	"github.com/cespare/xxhash/v2"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -40,9 +41,7 @@ func build(t testing.TB, shift uint, extents []extent) []byte {
 	for _, e := range extents {
 		b.StartExtent(e.hash())
 		for _, url := range e.urls {
-			if err := b.Add([]byte(url)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Add([]byte(url)))
 		}
 	}
 	return b.AppendTo(nil)
@@ -51,9 +50,7 @@ func build(t testing.TB, shift uint, extents []extent) []byte {
 func mustOpen(t testing.TB, b []byte) *Table {
 	t.Helper()
 	table, err := Open(b)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return table
 }
 
@@ -223,9 +220,7 @@ func linkedData(t testing.TB, all bool) []extent {
 	if errors.Is(err, fs.ErrNotExist) {
 		t.Skipf("real data is not tested: %v", err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return extents
 }
 

@@ -16,6 +16,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 
 	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // checkTable compares all results of a table with extents. step is 1 to check every URL, more to
@@ -93,9 +94,7 @@ func TestTableEqualsList(t *testing.T) {
 						hashes[url] = e.hash()
 					}
 				}
-				if err := table.Check(func(url []byte) uint64 { return hashes[string(url)] }); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, table.Check(func(url []byte) uint64 { return hashes[string(url)] }))
 			})
 		}
 	}
@@ -196,9 +195,7 @@ func TestAddRefuses(t *testing.T) {
 	if err := b.Add(make([]byte, MaxURLBytes+1)); !errors.Is(err, ErrTooLarge) {
 		t.Errorf("too long: %v", err)
 	}
-	if err := b.Add([]byte("a")); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, b.Add([]byte("a")))
 	if err := b.Add([]byte("a")); !errors.Is(err, ErrDuplicate) {
 		t.Errorf("twice: %v", err)
 	}
@@ -227,9 +224,7 @@ func TestHostsOfOneHash(t *testing.T) {
 	for i := range hosts {
 		b.StartExtent(7)
 		for j := range 3 {
-			if err := b.Add(fmt.Appendf(nil, "http://h%05d/%d", i, j)); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, b.Add(fmt.Appendf(nil, "http://h%05d/%d", i, j)))
 		}
 	}
 	out := b.AppendTo(nil)

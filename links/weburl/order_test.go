@@ -12,6 +12,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestDomain(t *testing.T) {
@@ -180,14 +182,10 @@ func TestRealHosts(t *testing.T) {
 		}
 		t.Skip(err)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	z, err := gzip.NewReader(f)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	fields, hosts, domains := map[string]bool{}, map[string]bool{}, map[string]bool{}
 	sc := bufio.NewScanner(z)
 	for sc.Scan() {

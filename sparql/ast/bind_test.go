@@ -6,6 +6,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/triple"
@@ -40,17 +41,13 @@ func TestBind(t *testing.T) {
 		{`SELECT ?s { SELECT * { ?s <p:q> ?x } }`, `SELECT ?s { $ { SELECT * { $ ?s <p:q> ?x } } }`},
 	} {
 		q, err := parser.ParseQuery(test.query, parser.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if err := q.Bind(x); err != nil {
 			t.Errorf("%s: %v", test.query, err)
 			continue
 		}
 		want, err := parser.ParseQuery(withValues(test.want), parser.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if q.String() != want.String() {
 			t.Errorf("%s\nbound:\n%s\nwant:\n%s", test.query, q, want)
 		}
@@ -60,17 +57,11 @@ func TestBind(t *testing.T) {
 func TestBindUpdate(t *testing.T) {
 	u, err := parser.ParseUpdate(`DELETE WHERE { ?s <p:p> ?x } ; INSERT { ?s <p:p> ?x } WHERE { ?s <p:q> 1 } ; CLEAR DEFAULT ;
 		DELETE { ?s <p:r> 1 } WHERE { ?s <p:q> 1 }`, parser.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := u.Bind(x); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, u.Bind(x))
 	want, err := parser.ParseUpdate(withValues(`DELETE { ?s <p:p> ?x } WHERE { $ ?s <p:p> ?x } ; INSERT { ?s <p:p> ?x } WHERE { $ ?s <p:q> 1 } ; CLEAR DEFAULT ;
 		DELETE { ?s <p:r> 1 } WHERE { ?s <p:q> 1 }`), parser.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if u.String() != want.String() {
 		t.Errorf("bound:\n%s\nwant:\n%s", u, want)
 	}
@@ -102,9 +93,7 @@ func TestBindRefuses(t *testing.T) {
 		{`SELECT ?l ?x { { SELECT ?l ?x { ?l <urn:trefoil:text:matches> ?x } } }`, one(triple.NewString("")), "it is empty; expected words"},
 	} {
 		q, err := parser.ParseQuery(test.query, parser.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		before := q.String()
 		if err := q.Bind(test.values); err == nil || !strings.Contains(err.Error(), test.words) {
 			t.Errorf("%s: %v; want ...%s...", test.query, err, test.words)
@@ -127,12 +116,8 @@ func FuzzBind(f *testing.F) {
 			return
 		}
 		q, err := parser.ParseQuery(`SELECT ?s { ?s <p:p> ?x }`, parser.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := q.Bind(map[string]triple.Term{"x": value}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, q.Bind(map[string]triple.Term{"x": value}))
 		again, err := parser.ParseQuery(q.String(), parser.Options{})
 		if err != nil {
 			t.Fatalf("%q: %v", text, err)

@@ -12,13 +12,14 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // changeOf returns a change of a triple.
-func changeOf(t interface{ Fatal(...any) }, one triple.Triple, deleted bool) columns.Change {
+func changeOf(t require.T, one triple.Triple, deleted bool) columns.Change {
 	k, _ := triple.AppendKey(nil, triple.SPO, one)
 	_, terms, err := triple.SplitKey(k)
 	if err != nil {

@@ -8,6 +8,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
@@ -23,9 +24,7 @@ func TestChoose(t *testing.T) {
 	}
 	all = append(all, triple.Triple{Subject: triple.NewIRI("x:s"), Predicate: triple.NewIRI("x:g"), Object: triple.NewIRI("x:o"), Graph: triple.NewIRI("x:g")})
 	sizes, err := columns.Sizes(t.Context(), memsource.New(all))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	byPredicate := map[string]int64{}
 	for _, s := range sizes {
 		byPredicate[s.Predicate] = s.Bytes
@@ -35,9 +34,7 @@ func TestChoose(t *testing.T) {
 	}
 	// The estimate is near what a set takes.
 	set, err := columns.Build(t.Context(), memsource.New(all), 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	a, b, c := key(triple.NewIRI("x:a")), key(triple.NewIRI("x:b")), key(triple.NewIRI("x:c"))
 	if sum := byPredicate[a] + byPredicate[b] + byPredicate[c]; sum < set.Bytes()/2 || sum > 4*set.Bytes() {
 		t.Errorf("%d bytes are estimated, and there are %d", sum, set.Bytes())

@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/source"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
@@ -27,11 +28,9 @@ func key(t triple.Term) string {
 }
 
 // build returns the set of some triples.
-func build(t interface{ Fatal(...any) }, all []triple.Triple) *columns.Set {
+func build(t require.T, all []triple.Triple) *columns.Set {
 	set, err := columns.Build(context.Background(), memsource.New(all), 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return set
 }
 
@@ -177,9 +176,7 @@ func TestLimits(t *testing.T) {
 	}
 	src := memsource.New(all)
 	set, err := columns.Build(t.Context(), src, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := columns.Build(t.Context(), src, set.Bytes()); err != nil {
 		t.Errorf("with exactly its bytes: %v", err)
 	}
@@ -211,9 +208,7 @@ func TestManyPredicates(t *testing.T) {
 	runtime.GC()
 	runtime.ReadMemStats(&before)
 	set, err := columns.Build(t.Context(), src, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	runtime.GC()
 	runtime.ReadMemStats(&after)
 	runtime.KeepAlive(src)
@@ -264,9 +259,7 @@ func TestView(t *testing.T) {
 	p, q := triple.NewIRI("x:p"), triple.NewIRI("x:q")
 	src := memsource.New([]triple.Triple{{Subject: p, Predicate: p, Object: p}, {Subject: p, Predicate: q, Object: p}})
 	set, err := columns.Build(t.Context(), src, 1<<30)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	view := columns.NewView(set, map[string]struct{}{key(p): {}})
 	if _, ok := view.Column(key(p)); ok {
 		t.Error("a stale predicate has a column")

@@ -10,17 +10,16 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql/columns"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // encode returns the bytes of a set.
-func encode(t interface{ Fatal(...any) }, set *columns.Set) []byte {
+func encode(t require.T, set *columns.Set) []byte {
 	var b bytes.Buffer
-	if err := set.Write(&b); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, set.Write(&b))
 	return b.Bytes()
 }
 
@@ -38,17 +37,13 @@ func TestEncode(t *testing.T) {
 		set := build(t, all)
 		b := encode(t, set)
 		some, err := columns.BuildSome(context.Background(), memsource.New(all), 1<<30, map[string]struct{}{key(triple.NewIRI("http://example.org/p1")): {}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if some, err = columns.Read(bytes.NewReader(encode(t, some)), 1<<30); err != nil {
 			t.Fatal(err)
 		}
 		checkSome(t, columns.NewView(some, nil), want)
 		again, err := columns.Read(bytes.NewReader(b), 1<<30)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		checkView(t, columns.NewView(again, nil), want)
 		if !bytes.Equal(encode(t, again), b) || again.Bytes() > set.Bytes() {
 			t.Fatalf("a set of %d bytes became another one of %d", set.Bytes(), again.Bytes())
@@ -88,9 +83,7 @@ func TestEncodeLimit(t *testing.T) {
 	set := build(t, []triple.Triple{{Subject: long, Predicate: p, Object: p}, {Subject: p, Predicate: p, Object: p}})
 	b := encode(t, set)
 	again, err := columns.Read(bytes.NewReader(b), 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if c := again.Column(key(p)); c.Rows() != 2 || !c.LongSubjects || c.LongObjects || columns.NewView(again, nil).Complete() {
 		t.Errorf("%+v", c)
 	}

@@ -11,6 +11,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -229,18 +230,14 @@ func TestAggregates(t *testing.T) {
 		env := testEnv()
 		compile := func(arg ast.Expr) *Aggregate {
 			a, err := CompileAggregate(&ast.Aggregate{Func: c.f, Distinct: c.distinct, Arg: arg, Separator: "|"}, Scope{}, nil)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return a
 		}
 		args := parseArgs(t, c.values)
 		acc = compile(number("1")).New(func(n int) error { grown += n; return nil })
 		for _, arg := range args {
 			acc.aggregate = compile(arg)
-			if err := acc.Add(env, Terms{}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, acc.Add(env, Terms{}))
 		}
 		got := acc.Result()
 		if c.want == "error" {
@@ -262,9 +259,7 @@ func TestCountDistinctRows(t *testing.T) {
 		acc := a.New(nil)
 		one := triple.NewString("1")
 		for _, row := range []Terms{{one, {}}, {{}, one}, {one, one}, {one, {}}} {
-			if err := acc.Add(testEnv(), row); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, acc.Add(testEnv(), row))
 		}
 		if got := acc.Result(); got.n != want {
 			t.Errorf("distinct %v: %d, want %d", distinct, got.n, want)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/expr"
 	"github.com/trefoildb/trefoil/triple"
@@ -34,15 +35,11 @@ func TestAggregateStates(t *testing.T) {
 		for _, distinct := range []bool{false, true} {
 			for round := range 60 {
 				agg, err := expr.CompileAggregate(&ast.Aggregate{Func: f, Distinct: distinct, Separator: "|", Arg: &ast.Var{Slot: 0}}, expr.Scope{}, nil)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				env := &expr.Env{}
 				whole, merged, part := agg.New(nil), agg.New(nil), agg.New(nil)
 				flush := func() {
-					if err := merged.Merge(string(part.AppendState(nil))); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, merged.Merge(string(part.AppendState(nil))))
 					part = agg.New(nil)
 				}
 				for range random.IntN(40) {
@@ -51,9 +48,7 @@ func TestAggregateStates(t *testing.T) {
 						term = odd[random.IntN(len(odd))]
 					}
 					for _, acc := range []*expr.Accumulator{whole, part} {
-						if err := acc.Add(env, expr.Terms{term}); err != nil {
-							t.Fatal(err)
-						}
+						require.NoError(t, acc.Add(env, expr.Terms{term}))
 					}
 					if random.IntN(5) == 0 {
 						flush()
@@ -72,14 +67,10 @@ func TestAggregateStates(t *testing.T) {
 // TestDamagedStates: invalid bytes must give an error, never a panic.
 func TestDamagedStates(t *testing.T) {
 	agg, err := expr.CompileAggregate(&ast.Aggregate{Func: ast.AggGroupConcat, Distinct: true, Arg: &ast.Var{Slot: 0}}, expr.Scope{}, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	acc := agg.New(nil)
 	for i := range 5 {
-		if err := acc.Add(&expr.Env{}, expr.Terms{triple.NewString(fmt.Sprint("value ", i))}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, acc.Add(&expr.Env{}, expr.Terms{triple.NewString(fmt.Sprint("value ", i))}))
 	}
 	state := acc.AppendState(nil)
 	for n := range len(state) {

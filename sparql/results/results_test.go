@@ -14,6 +14,7 @@ import (
 
 	"pgregory.net/rapid"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -42,13 +43,9 @@ func write(t testing.TB, f Format, vars []string, rows [][]triple.Term) string {
 	var b bytes.Buffer
 	w := NewWriter(&b, f, vars)
 	for _, row := range rows {
-		if err := w.Write(row); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, w.Write(row))
 	}
-	if err := w.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.Close())
 	return b.String()
 }
 
@@ -147,9 +144,7 @@ func TestBoolean(t *testing.T) {
 	for _, f := range Formats {
 		for _, want := range []bool{true, false} {
 			var b bytes.Buffer
-			if err := WriteBoolean(&b, f, want); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, WriteBoolean(&b, f, want))
 			r, err := NewReader(&b, f)
 			if err != nil {
 				t.Fatalf("%s: %v", f, err)
@@ -374,13 +369,9 @@ func TestRoundTrip(t *testing.T) {
 			var b bytes.Buffer
 			w := NewWriter(&b, f, vars)
 			for _, row := range rows {
-				if err := w.Write(row); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, w.Write(row))
 			}
-			if err := w.Close(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, w.Close())
 			gotVars, got, err := read(b.String(), f)
 			if err != nil || !slices.Equal(gotVars, vars) || len(got) != len(rows) {
 				t.Fatalf("%s: %q: %d rows, error %v", f, b.String(), len(got), err)

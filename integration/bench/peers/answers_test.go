@@ -6,6 +6,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func solution(v string) string {
@@ -64,17 +66,13 @@ func rowsOf(values ...string) string {
 func parse(t *testing.T, body string) answer {
 	t.Helper()
 	a, err := parseAnswer(solutions, []byte(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return a
 }
 
 func TestGraphs(t *testing.T) {
 	a, err := parseAnswer(graph, []byte("<http://s>\t<http://p>\t\"7\"^^<"+xsd+"integer> .\n<http://s> <http://p> _:x .\n<http://s> <http://p> _:x .\n"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if want := (answer{"<http://s> <http://p> 7", "<http://s> <http://p> _:b"}); !slices.Equal(a, want) {
 		t.Errorf("%q, want %q", a, want)
 	}

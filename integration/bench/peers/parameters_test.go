@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/dataset"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // TestShop reads a small data set, whose last products are cut off, and checks that the parameters
@@ -19,13 +20,9 @@ func TestShop(t *testing.T) {
 		t.Fatal(err)
 	}
 	file := filepath.Join(t.TempDir(), "data.nt")
-	if err := os.WriteFile(file, []byte(data.String()), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(file, []byte(data.String()), 0o644))
 	s, err := readShop(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	has := func(subject, predicate, object string) bool {
 		return strings.Contains(data.String(), "\n"+subject+" <"+predicate+"> "+object+" .\n")
 	}

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/dataset"
 	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
@@ -27,26 +28,16 @@ func TestPlans(t *testing.T) {
 	generate(t, file, dataset.BSBM{Seed: 1, Triples: 60_000})
 	market := data{file: file}
 	explore, err := embeddedSuite("explore")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	bi, err := embeddedSuite("bi")
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := market.fill(explore, bi); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, market.fill(explore, bi))
 	comparePlans(t, file, market.suites...)
 
 	templates, err := embeddedSuite("lubm")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	university, err := fillSuite("lubm", templates, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	file = filepath.Join(t.TempDir(), "lubm.nt")
 	generate(t, file, dataset.LUBM{Seed: 1, Triples: 60_000})
 	comparePlans(t, file, university)
@@ -58,15 +49,11 @@ func generate(t *testing.T, file string, from interface {
 }) {
 	t.Helper()
 	out, err := os.Create(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if _, err := from.Generate(t.Context(), out); err != nil {
 		t.Fatal(err)
 	}
-	if err := out.Close(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, out.Close())
 }
 
 // comparePlans compares the plans of suites over the data of a file with their golden files.
@@ -74,16 +61,12 @@ func comparePlans(t *testing.T, file string, suites ...suite) {
 	t.Helper()
 	// 1. The data, as rows and as columns, because each has plans of its own.
 	in, err := os.Open(file)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer in.Close()
 	s, _ := syntax.ByFile(file)
 	var all []triple.Triple
 	for one, err := range syntax.Parse(t.Context(), in, s, syntax.Options{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, one)
 	}
 	rows := memsource.New(all)

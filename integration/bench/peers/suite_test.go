@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 )
 
@@ -17,28 +18,20 @@ import (
 // size.
 func TestSuite(t *testing.T) {
 	binary, remove, err := testbinary.Trefoil(filepath.Join("..", "..", ".."))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer remove()
 	dir := t.TempDir()
 	docs, ratios := filepath.Join(dir, "docs.md"), filepath.Join(dir, "ratios.txt")
-	if err := os.WriteFile(docs, []byte(tableBegin+tableEnd), 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(docs, []byte(tableBegin+tableEnd), 0o644))
 	measure := func(args ...string) error {
 		flags := flag.NewFlagSet(t.Name(), flag.ContinueOnError)
 		flags.SetOutput(io.Discard)
 		run := Suite(flags)
 		args = append(args, "-dir", dir, "-trefoil", binary, "-triples", "30000", "-mix=false", "-time", "0", "-peers", dir, "-docs", docs, "-ratios", ratios)
-		if err := flags.Parse(args); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, flags.Parse(args))
 		return run(t.Context(), nil)
 	}
-	if err := measure("-update"); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, measure("-update"))
 	text, err := os.ReadFile(docs)
 	if err != nil || !strings.Contains(string(text), "| bi-30000/02-shared-features | 10 |") {
 		t.Errorf("%v in the document:\n%s", err, text)

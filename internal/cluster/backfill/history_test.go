@@ -13,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -48,9 +49,7 @@ func up(id trie.MachineID) view.Member {
 func newFills(t *testing.T, random *rand.Rand, machines int) *fills {
 	f := &fills{t: t, random: random, has: map[trie.MachineID]map[stored]int{}, synced: map[trie.MachineID]map[stored]int{}, histories: map[trie.MachineID]history{}, next: 1}
 	p, err := trie.NewPlacement([]trie.MachineID{1}, trie.PlacementOptions{Partitions: 60})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	f.view = view.First("test", "id", up(f.id()), recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, 60)), Placement: p, Copies: recovery.DefaultCopies}, 1)
 	var splits []view.SplitAt
 	for _, o := range triple.Orders {
@@ -86,9 +85,7 @@ func (f *fills) id() trie.MachineID {
 // take adopts a view on all members.
 func (f *fills) take(v *view.View, err error) {
 	f.t.Helper()
-	if err != nil {
-		f.t.Fatal(err)
-	}
+	require.NoError(f.t, err)
 	f.view = v
 	for _, m := range v.Members {
 		f.histories[m.ID] = f.histories[m.ID].begin(v)
@@ -100,9 +97,7 @@ func (f *fills) take(v *view.View, err error) {
 
 func (f *fills) resolve(i int) *recovery.Resolver {
 	r := f.view.Joint().Resolver()
-	if err := r.Resolve(f.triples[i]); err != nil {
-		f.t.Fatal(err)
-	}
+	require.NoError(f.t, r.Resolve(f.triples[i]))
 	return r
 }
 
@@ -190,9 +185,7 @@ func (f *fills) change() {
 			}
 		}
 		p, err := v.Target.Placement.Adapt(few, trie.PlacementOptions{})
-		if err != nil {
-			f.t.Fatal(err)
-		}
+		require.NoError(f.t, err)
 		f.take(v.MoveTo(p))
 	case 4:
 		f.take(v.Rebalance())
@@ -254,9 +247,7 @@ func TestHistoryIsConsecutive(t *testing.T) {
 	f.take(f.view.Join(up(f.id())))
 	third := f.view
 	serve, err := second.ToServe(nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for name, c := range map[string]struct {
 		got  history
 		want int

@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -57,9 +58,7 @@ func TestReadersLetViewsPass(t *testing.T) {
 	}
 	const operations, perBatch, pageBytes = 100_000, 50, 256 << 10
 	s, err := replica.Open("data", store.Options{FS: vfs.NewMem(), MinFreeBytes: -1, CacheBytes: 8 << 20, MemTableBytes: 8 << 20}, replica.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer s.Close()
 	// 1. Machine 7 has stamped the operations in epoch 2, and machine 8 sends them again in epoch 3.
 	self := member.Process{Machine: s.MachineID(), Incarnation: 1}
@@ -75,9 +74,7 @@ func TestReadersLetViewsPass(t *testing.T) {
 			bytes += len(key)
 			d.Operations = append(d.Operations, replica.Operation{Kind: store.OperationAdd, Stamp: triple.Stamp{Epoch: 2, Sequence: uint64(n)}, Key: key, Stamper: 7})
 		}
-		if err := s.Deliver(t.Context(), &d, joint); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Deliver(t.Context(), &d, joint))
 	}
 	first := &view.View{Epoch: 5, Members: []view.Member{{ID: self.Machine, Incarnation: 1}}}
 	second := &view.View{Epoch: 6, Members: first.Members}
@@ -102,9 +99,7 @@ func TestReadersLetViewsPass(t *testing.T) {
 	next := uint64(1)
 	for r := request; ; {
 		p, err := f.read(t.Context(), r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, o := range p.operations {
 			if o.Stamp.Sequence != next {
 				t.Fatalf("operation %d, want %d", o.Stamp.Sequence, next)
@@ -138,9 +133,7 @@ func (reconciled) Reconciled() bool { return true }
 func jointOf(t *testing.T, m trie.MachineID) *recovery.Joint {
 	t.Helper()
 	placement, err := trie.NewPlacement([]trie.MachineID{m}, trie.PlacementOptions{Partitions: 16})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	l := recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, 16)), Placement: placement}
 	return &recovery.Joint{Base: l, Target: l, Members: []trie.MachineID{m}, BaseLive: []trie.MachineID{m}}
 }

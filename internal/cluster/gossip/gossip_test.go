@@ -17,6 +17,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -184,9 +185,7 @@ func (c *cluster) start(id trie.MachineID, incarnation uint64, address string) *
 		ID: id, Incarnation: incarnation, Listener: h, Packets: h, Dial: h.dial, Resolve: byName,
 		Address: address, Key: c.key, Label: c.label,
 	})
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, err)
 	c.nodes[id] = g
 	return g
 }
@@ -196,9 +195,7 @@ func (c *cluster) grow(n int) {
 	for id := trie.MachineID(1); int(id) <= n; id++ {
 		g := c.start(id, 1, addressOf(id))
 		if id > 1 {
-			if err := g.Join(c.t.Context(), []string{addressOf(1)}); err != nil {
-				c.t.Fatal(err)
-			}
+			require.NoError(c.t, g.Join(c.t.Context(), []string{addressOf(1)}))
 		}
 	}
 	for id := range c.nodes {
@@ -268,9 +265,7 @@ func TestCrashIsNoticed(t *testing.T) {
 func TestLeaveIsToldAtOnce(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		c.grow(3)
-		if err := c.nodes[3].Leave(t.Context()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.nodes[3].Leave(t.Context()))
 		for id := range trie.MachineID(2) {
 			if took := c.until(id+1, 3, false, 1); took > time.Second {
 				t.Errorf("node %d knows after %s", id+1, took)
@@ -278,9 +273,7 @@ func TestLeaveIsToldAtOnce(t *testing.T) {
 		}
 		c.crash(3)
 		c.start(3, 2, addressOf(3))
-		if err := c.nodes[3].Join(t.Context(), []string{addressOf(1)}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.nodes[3].Join(t.Context(), []string{addressOf(1)}))
 		c.until(2, 3, true, 2)
 	})
 }
@@ -294,9 +287,7 @@ func TestRestartTakesThePlace(t *testing.T) {
 				c.grow(4)
 				c.crash(3)
 				g := c.start(3, 2, address)
-				if err := g.Join(t.Context(), []string{addressOf(9), addressOf(1)}); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, g.Join(t.Context(), []string{addressOf(9), addressOf(1)}))
 				for id := range c.nodes {
 					if took := c.until(id, 3, true, 2); took > time.Second {
 						t.Errorf("node %d knows after %s", id, took)
@@ -323,9 +314,7 @@ func TestOldProcessDoesNotComeBack(t *testing.T) {
 		c.net.split(1, addressOf(3))
 		c.until(1, 3, false, 1)
 		g := c.start(3, 2, "elsewhere:7000")
-		if err := g.Join(t.Context(), []string{addressOf(1)}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, g.Join(t.Context(), []string{addressOf(1)}))
 		c.until(2, 3, true, 2)
 		c.net.split(0, addressOf(3))
 		_ = old.Join(t.Context(), []string{addressOf(1), addressOf(2)}) // may be refused or not
@@ -423,9 +412,7 @@ func TestOnRealSockets(t *testing.T) {
 		g, err := Start(Config{ID: id, Incarnation: 1, Listener: l, Packets: p, Address: address, Dial: func(ctx context.Context, a string) (net.Conn, error) {
 			return (&net.Dialer{}).DialContext(ctx, "tcp", a)
 		}})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return g, address, func() {
 			if err := errors.Join(g.Close(), p.Close()); err != nil {
 				t.Error(err)
@@ -438,9 +425,7 @@ func TestOnRealSockets(t *testing.T) {
 	defer closeB()
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
-	if err := a.Join(ctx, []string{address}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, a.Join(ctx, []string{address}))
 	for {
 		changed := b.Changed()
 		if p, ok := b.State(1); ok && p.Alive {
@@ -461,9 +446,7 @@ func TestAfterClose(t *testing.T) {
 	bubble(t, func(t *testing.T, c *cluster) {
 		c.grow(2)
 		g := c.nodes[1]
-		if err := errors.Join(g.Close(), g.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(g.Close(), g.Close()))
 		if err := g.Join(t.Context(), []string{addressOf(2)}); !errors.Is(err, net.ErrClosed) {
 			t.Errorf("Join: %v", err)
 		}

@@ -9,6 +9,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/view"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -42,9 +43,7 @@ func reportsOf(tb testing.TB, n, back int) (v *view.View, all [][]byte) {
 			}
 		}
 		body, err := json.Marshal(r)
-		if err != nil {
-			tb.Fatal(err)
-		}
+		require.NoError(tb, err)
 		all = append(all, body)
 	}
 	return v, all
@@ -110,9 +109,7 @@ func FuzzReport(f *testing.F) {
 		g.lead(1, 0)
 		for _, body := range others {
 			var o Report
-			if err := json.Unmarshal(body, &o); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, json.Unmarshal(body, &o))
 			g.report(v, o, time.Second, time.Second, time.Second)
 		}
 		r.Number = 2

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
@@ -38,24 +39,18 @@ func spaceOf(t *testing.T, random *rand.Rand, machines int) (*view.View, [][]byt
 	}
 	slices.SortFunc(keys, slices.Compare)
 	p, err := trie.NewPlacement([]trie.MachineID{11}, trie.PlacementOptions{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	m := view.Member{ID: 11, Incarnation: 1, Address: "a:1"}
 	v := view.First("c", "1", m, recovery.Layout{Trie: trie.New(1, trie.HashPartition(1, p.Partitions())), Placement: p}, 1)
 	must := func(next *view.View, err error) {
 		t.Helper()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		v = next
 	}
 	bounds := map[string]bool{}
 	for range 40 {
 		key, ok, err := recovery.AppendVersion(nil, triple.Orders[random.IntN(4)], keys[random.IntN(len(keys))])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if ok {
 			bounds[string(key)] = true
 		}
@@ -95,15 +90,11 @@ func TestRouter(t *testing.T) {
 			c := r.cursor()
 			for _, key := range rows {
 				slots, err := v.Base.Places(key)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				got := []recovery.Place{{Machine: r.ring[c.owner(key)], Order: o}}
 				if o == triple.SPO {
 					extras, err := c.replicas(key, c.owner(key))
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					for _, at := range extras {
 						got = append(got, recovery.Place{Machine: r.ring[at], Order: o, Extra: true})
 					}

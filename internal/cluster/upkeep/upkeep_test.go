@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -35,21 +36,15 @@ func pair(t *testing.T, every time.Duration, f func(t *testing.T, nodes []*clust
 		for i := range 2 {
 			fs := vfs.NewMem()
 			s, err := replica.Open("data", store.Options{FS: fs, MemTableBytes: 1 << 20, CacheBytes: 4 << 20, MinFreeBytes: -1}, replica.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			address := fmt.Sprintf("10.0.0.%d", i+1)
 			cfg := cluster.Config{Store: s, Listen: address + ":7000", Network: net.Host(address), FS: fs, Clock: sinceStart(start), LoadDir: t.TempDir(), PurgeEvery: every, ScrubEvery: every}
 			if i > 0 {
 				cfg.Join = []string{nodes[0].Address()}
 			}
 			n, err := cluster.Start(t.Context(), cfg)
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := n.AwaitJoined(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, n.AwaitJoined(t.Context()))
 			nodes, stores = append(nodes, n), append(stores, s)
 			defer func() {
 				if err := errors.Join(n.Close(), s.Close()); err != nil {
@@ -96,9 +91,7 @@ func TestScrubMeetsAPurgedTombstoneOnOneSide(t *testing.T) {
 		v := a.View()
 		spo, _ := triple.AppendKey(nil, triple.SPO, gone)
 		slots, err := v.Base.Places(spo)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		number, before, err := a.Upkeep().States(t.Context(), v, spo, slots)
 		if err != nil || !upkeep.Same(before) || !before[0].Live() {
 			t.Fatalf("%+v, %v", before, err)
@@ -116,9 +109,7 @@ func TestScrubMeetsAPurgedTombstoneOnOneSide(t *testing.T) {
 		mustBeGone := func(when string) {
 			t.Helper()
 			_, states, err := a.Upkeep().States(t.Context(), v, spo, slots)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, state := range states {
 				if state.Live() {
 					t.Errorf("%s: it is back in %+v", when, state.Slot())
@@ -142,9 +133,7 @@ func TestScrubMeetsAPurgedTombstoneOnOneSide(t *testing.T) {
 		}
 		time.Sleep(time.Second) // of virtual time
 		floors, _, err := a.Upkeep().FetchBounds(t.Context(), v)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n, err := stores[0].Purge(t.Context(), replica.Purging{
 			Joint: v.Joint(), Floors: floors, Enter: func() (func(), error) { return func() {}, nil },
 			Pace: func(context.Context, int) error { return nil },
@@ -202,9 +191,7 @@ func TestLookAfter(t *testing.T) {
 				return err
 			},
 		} {
-			if err := change(t.Context(), []triple.Triple{statement(1), statement(2)}); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, change(t.Context(), []triple.Triple{statement(1), statement(2)}))
 		}
 		stays := statement(3)
 		if _, err := store.Add(t.Context(), nodes[0], []triple.Triple{stays}); err != nil {

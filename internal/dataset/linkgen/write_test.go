@@ -9,6 +9,7 @@ import (
 	"io"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/linkfile"
 )
 
@@ -37,14 +38,10 @@ func TestWrite(t *testing.T) {
 				want = all[:links]
 			}
 			rd, err := linkfile.NewReader(&out, linkfile.Options{})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			i, lists := 0, 0
 			for page, err := range rd.All() {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if page.Replace {
 					lists++
 				}

@@ -9,6 +9,7 @@ import (
 	"strconv"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -49,25 +50,15 @@ func TestLists(t *testing.T) {
 		got.take(&some)
 	}
 	maker, err := cell.NewBuilder(cell.Options{Range: s.Range})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for o := s.first; o < s.end; o++ {
-		if err := maker.AddPage(b.uids[o], []byte("http://example.org/"+strconv.Itoa(1000+int(o)))); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, maker.AddPage(b.uids[o], []byte("http://example.org/"+strconv.Itoa(1000+int(o)))))
 	}
-	if err := errors.Join(b.addForward(maker, s, &got), b.addBackward(maker, s, &got)); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(b.addForward(maker, s, &got), b.addBackward(maker, s, &got)))
 	data, err := maker.Build()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	c, err := cell.Open(data)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if err := c.Verify(); err != nil {
 		t.Error(err)
 	}

@@ -16,6 +16,7 @@ import (
 	"testing/synctest"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -154,9 +155,7 @@ func TestPlan(t *testing.T) {
 			reads = true
 			return there.targets(ctx, src, do)
 		})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		before := maps.Clone(there)
 		there.do(t, plan)
 		for _, c := range changes {
@@ -178,9 +177,7 @@ func TestPlanTellsOnce(t *testing.T) {
 	for range 500 {
 		changes := append(someChanges(random, 3), links.Change{Kind: links.ReplaceLinks, Source: "http://example.org/1"})
 		plan, err := Plan(t.Context(), predicate, changes, graph{{"http://example.org/1", "a:"}: cell.NoLabel}.targets)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, list := range [][]triple.Triple{plan.Delete, plan.Add} {
 			seen := map[triple.Triple]bool{}
 			for _, one := range list {

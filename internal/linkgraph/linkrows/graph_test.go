@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkstest"
@@ -32,9 +33,7 @@ func TestSource(t *testing.T) {
 	// 1. Random links, in one to three graphs each, and a label in one of these.
 	random := seed.Rand(t)
 	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	page := func() string {
 		return fmt.Sprintf("http://www%d.example%d.org/%d", random.IntN(3), random.IntN(3), random.IntN(9))
@@ -58,9 +57,7 @@ func TestSource(t *testing.T) {
 		if random.IntN(2) == 0 {
 			change.Labels = []links.Label{label}
 			for _, one := range all {
-				if err := store.Annotate(t.Context(), db, one, links.Application, lists.AppendLabel(nil, label)); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, store.Annotate(t.Context(), db, one, links.Application, lists.AppendLabel(nil, label)))
 			}
 		}
 		// A link may come again in fewer graphs, with another label: that of the default graph counts.
@@ -70,27 +67,17 @@ func TestSource(t *testing.T) {
 	}
 	// 2. The source must answer as the maps do.
 	r, err := db.Reader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	pages, err := names.Pages(t.Context(), 0, 1000)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out, err := names.Links(t.Context(), links.Forward, pages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	labels, err := names.Labels(t.Context(), links.Forward, pages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	forward, weights, hosts := map[uid.UID][]uid.UID{}, map[[2]uid.UID]float64{}, hosts{numbers: map[string]uint64{}, of: map[uid.Extent][2]uint64{}}
 	urls, err := names.URLs(t.Context(), pages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, u := range pages {
 		forward[u] = out.At(i)
 		hosts.add(u, urls[i])
@@ -105,9 +92,7 @@ func TestSource(t *testing.T) {
 // TestWeightsHaveOneOrder: weights come in the same order each time, because sums of floats depend on it.
 func TestWeightsHaveOneOrder(t *testing.T) {
 	db, err := store.Open(t.TempDir(), store.Options{MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer db.Close()
 	names, set := linkstest.New(), &rank.Set{}
 	const src = "http://a.example/"
@@ -121,16 +106,12 @@ func TestWeightsHaveOneOrder(t *testing.T) {
 		}
 	}
 	pages, err := names.Pages(t.Context(), 0, 100)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, u := range pages {
 		set.Add(u)
 	}
 	r, err := db.Reader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	g := New(names, r, triple.NewIRI(links.DefaultPredicate))
 	first, err := g.WeightsWithin(t.Context(), set, sample.All)

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkstest"
@@ -124,13 +125,9 @@ func newPlain(t *testing.T, changes []links.Change) (p plain, pages []uid.UID) {
 		t.Fatal(err)
 	}
 	pages, err := p.Pages(t.Context(), 0, 1<<20)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	urls, err := p.URLs(t.Context(), pages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, u := range pages {
 		p.urls[u] = urls[i]
 	}
@@ -148,9 +145,7 @@ func TestSmall(t *testing.T) {
 		{Source: url("f"), Targets: []string{url("d")}},
 	})
 	roots, err := p.UIDs(t.Context(), []string{url("d"), url("e")})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, c := range []struct {
 		in, out, top int
 		all          bool
@@ -165,9 +160,7 @@ func TestSmall(t *testing.T) {
 	} {
 		r := links.RankRequest{Algorithm: links.SALSA, Pages: roots, In: c.in, Out: c.out, Top: c.top, All: c.all}
 		got, err := Rank(t.Context(), p, r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text := func(list []rank.Scored) (s string) {
 			for i, one := range list {
 				if i > 0 {
@@ -211,17 +204,11 @@ func TestRank(t *testing.T) {
 					r.Pages = append(r.Pages, pages[random.IntN(len(pages))])
 				}
 			}
-			if err := Check(&r); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, Check(&r))
 			got, err := Rank(t.Context(), p, r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			want, err := p.Rank(t.Context(), r)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if !slices.Equal(got.Authorities, want.Authorities) || !slices.Equal(got.Hubs, want.Hubs) || got.Vertices != want.Vertices ||
 				got.Edges != want.Edges || got.Rounds != want.Rounds || got.Converged != want.Converged {
 				t.Fatalf("%+v\nis answered %+v\nwant %+v", r, got, want)

@@ -12,6 +12,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/trie"
 )
 
@@ -34,9 +35,7 @@ func TestLateRows(t *testing.T) {
 			err = l.Forgotten(batch, row.stream, row.number)
 			want = slices.DeleteFunc(want, func(r late) bool { return r.stream == row.stream && r.number == row.number })
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if step%50 > 0 {
 			continue
 		}
@@ -91,9 +90,7 @@ func BenchmarkForgotten(b *testing.B) {
 func batchOf(t testing.TB) *pebble.Batch {
 	t.Helper()
 	db, err := pebble.Open("data", &pebble.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	batch := db.NewBatch()
 	t.Cleanup(func() {
 		batch.Close()

@@ -20,6 +20,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -40,13 +41,9 @@ func newLog(t *testing.T, r Retention) *log {
 		Dir: "data", FS: vfs.NewMem(), Logger: slog.New(slog.DiscardHandler), CacheBytes: 1 << 20, MemTableBytes: 1 << 20,
 		OnFlush: func() {}, OnIngest: func() {},
 	})
-	if err := l.db.Open(true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.db.Open(true))
 	t.Cleanup(func() { l.db.Close() })
-	if err := l.db.Ready(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.db.Ready())
 	l.o = Options{Retention: r, Last: triple.Stamp{Epoch: 1}, Now: func() time.Time { return l.time }}
 	l.open()
 	return l
@@ -56,9 +53,7 @@ func newLog(t *testing.T, r Retention) *log {
 func (l *log) open() {
 	l.t.Helper()
 	f, err := Open(l.db, l.o)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, err)
 	l.f = f
 }
 
@@ -79,18 +74,14 @@ func (l *log) commitAll(adds int, long []byte) {
 		t := triple.Triple{Subject: term("%06d", l.next), Predicate: term("p"), Object: term("o")}
 		spo, _ := triple.AppendKey([]byte{keyspace.Storage}, triple.SPO, t)
 		pos, _ := triple.AppendKey([]byte{keyspace.Storage}, triple.POS, t)
-		if err := c.Triple(feed.Add, triple.Stamp{Epoch: 1, Sequence: l.next}, spo, pos, long); err != nil {
-			l.t.Fatal(err)
-		}
+		require.NoError(l.t, c.Triple(feed.Add, triple.Stamp{Epoch: 1, Sequence: l.next}, spo, pos, long))
 		l.next++
 	}
 	done, err := c.Finish()
 	if err == nil {
 		err = l.db.Commit(batch, true)
 	}
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, err)
 	done()
 }
 
@@ -113,9 +104,7 @@ func (l *log) rows() (size int64) {
 			size += int64(len(key) + len(value))
 			return nil
 		})
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		require.NoError(l.t, err)
 	}
 	return size
 }
@@ -240,9 +229,7 @@ func TestConsumerDropsHugeRows(t *testing.T) {
 	l := newLog(t, Retention{})
 	l.commitLong(4 << 20)
 	c := consumer{f: l.f, r: feed.Request{Follow: true, MaxBytes: 100}, yield: func(*feed.Batch, error) bool { return true }}
-	if err := c.begin(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, c.begin())
 	l.f.Retire() // ends the consumer when it has all
 	if err := c.run(t.Context()); !errors.Is(err, fault.ErrMember) {
 		t.Fatal(err)
@@ -264,9 +251,7 @@ func TestFailedTrim(t *testing.T) {
 	defer batch.Close()
 	c := l.f.Begin(batch)
 	for i := range uint64(500) {
-		if err := c.Clear(triple.Stamp{Epoch: 1, Sequence: l.next + i}, feed.ClearInfo{Graphs: []triple.Term{term("%030d", i)}}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, c.Clear(triple.Stamp{Epoch: 1, Sequence: l.next + i}, feed.ClearInfo{Graphs: []triple.Term{term("%030d", i)}}))
 	}
 	if _, err := c.Finish(); err != nil || l.f.begin.Stamp == trimmed {
 		t.Fatalf("no trim was announced: %v", err)
@@ -294,9 +279,7 @@ func TestDamagedRow(t *testing.T) {
 	l := newLog(t, Retention{})
 	l.commit(3)
 	l.commit(3)
-	if err := l.db.SetLocal(logKey(triple.Stamp{Epoch: 1, Sequence: 6}, 0), []byte{rowFormat, 0, 0, 9}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, l.db.SetLocal(logKey(triple.Stamp{Epoch: 1, Sequence: 6}, 0), []byte{rowFormat, 0, 0, 9}))
 	if err := CheckRow(logKey(triple.Stamp{Epoch: 1, Sequence: 6}, 0), []byte{rowFormat, 0, 0, 9}); err == nil {
 		t.Error("the check takes it")
 	}
@@ -331,9 +314,7 @@ func TestTrim(t *testing.T) {
 		if want == 0 {
 			l.time = l.time.Add(2 * time.Hour)
 		}
-		if err := l.f.Trim(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.f.Trim())
 		l.open()
 		if n, err := l.read(feed.Position{}); n != want || err != nil {
 			t.Errorf("%d changes are kept, want %d: %v", n, want, err)

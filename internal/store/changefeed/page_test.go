@@ -9,6 +9,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -24,18 +25,14 @@ func (l *log) request(small, adds int) {
 		spo, _ := triple.AppendKey([]byte{keyspace.Storage}, triple.SPO, t)
 		pos, _ := triple.AppendKey([]byte{keyspace.Storage}, triple.POS, t)
 		at := triple.Stamp{Epoch: 1, Sequence: l.next + uint64(min(i, small))}
-		if err := c.Triple(feed.Add, at, spo, pos, nil); err != nil {
-			l.t.Fatal(err)
-		}
+		require.NoError(l.t, c.Triple(feed.Add, at, spo, pos, nil))
 	}
 	l.next += uint64(small) + 1
 	done, err := c.Finish()
 	if err == nil {
 		err = l.db.Commit(batch, true)
 	}
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, err)
 	done()
 }
 

@@ -13,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/store/database"
 	"github.com/trefoildb/trefoil/internal/store/keyspace"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -26,15 +27,9 @@ func openWith(t *testing.T, fs vfs.FS, isNew bool, s *Segments) (end func()) {
 		Dir: "data", FS: fs, Logger: slog.New(slog.DiscardHandler), CacheBytes: 8 << 20, MemTableBytes: 1 << 20,
 		OnFlush: s.Flushed, OnIngest: s.Measure,
 	})
-	if err := db.Open(isNew); err != nil {
-		t.Fatal(err)
-	}
-	if err := s.Open(db, 1, false); err != nil {
-		t.Fatal(err)
-	}
-	if err := db.Ready(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, db.Open(isNew))
+	require.NoError(t, s.Open(db, 1, false))
+	require.NoError(t, db.Ready())
 	ended := make(chan struct{})
 	go func() {
 		defer close(ended)
@@ -62,15 +57,11 @@ func fill(t *testing.T, s *Segments, from, to int) {
 		}
 		for _, o := range []triple.Order{triple.SPO, triple.POS, triple.OSP} {
 			key, _ := triple.AppendKey([]byte{keyspace.Storage}, o, student)
-			if err := batch.Set(key, triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: uint64(i + 1)}, student), nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, batch.Set(key, triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: uint64(i + 1)}, student), nil))
 		}
 	}
 	size := int64(batch.Len())
-	if err := s.db.Commit(batch, true); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.Commit(batch, true))
 	s.Written(size)
 }
 
@@ -110,9 +101,7 @@ func TestSplits(t *testing.T) {
 	for segment := range s.Trie().All() {
 		lower, upper := segmentBounds(segment)
 		size, err := s.segmentBytes(lower, upper, false)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if size < limit/6 {
 			small++
 		}
@@ -135,18 +124,12 @@ func TestMiddleByTables(t *testing.T) {
 	for i := 0; i < 30_000; i += 1000 {
 		fill(t, s, i, i+1000)
 	}
-	if err := s.db.Flush(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.db.Flush())
 	lower, upper := segmentBounds(s.Trie().Lookup(nil))
 	total, err := s.segmentBytes(lower, upper, true)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	at, err := s.middleByTables(lower, upper, uint64(total))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	left, err := s.segmentBytes(lower, append([]byte{keyspace.Storage}, at...), true)
 	if err != nil || left < total/3 || left > total*2/3 {
 		t.Errorf("%d of %d bytes lie before the middle, %v", left, total, err)
@@ -179,9 +162,7 @@ func TestManaged(t *testing.T) {
 	s := New(math.MaxInt64)
 	defer openWith(t, vfs.NewMem(), true, s)()
 	l := s.Layout()
-	if err := s.SetLayout(recovery.Layout{Trie: l.Trie, Placement: l.Placement}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.SetLayout(recovery.Layout{Trie: l.Trie, Placement: l.Placement}))
 	fill(t, s, 0, 100)
 	if done, err := s.writeLayout(&layout{trie: l.Trie, placement: l.Placement}); done || err != nil {
 		t.Errorf("%v, %v", done, err)

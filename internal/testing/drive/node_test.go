@@ -19,6 +19,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/dataset"
 	"github.com/trefoildb/trefoil/internal/server"
 	"github.com/trefoildb/trefoil/internal/testing/drive"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/testing/serving"
 	"github.com/trefoildb/trefoil/internal/testing/storetest"
@@ -31,9 +32,7 @@ func TestMain(m *testing.M) { goleak.VerifyTestMain(m) }
 func serve(t *testing.T) drive.Store {
 	t.Helper()
 	c, err := client.New(serving.Serve(t, storetest.Open(t), server.Options{}), client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	storetest.CloseLater(t, c)
 	return drive.OverHTTP{Client: c}
 }
@@ -54,9 +53,7 @@ func TestNode(t *testing.T) {
 			t.Run(name+" "+strconv.Itoa(clients), func(t *testing.T) {
 				t.Parallel()
 				store, d := serve(t), &drive.Driver{Counts: true}
-				if err := d.Load(t.Context(), store, app); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, d.Load(t.Context(), store, app))
 				var group sync.WaitGroup
 				for client := range clients {
 					group.Go(func() {
@@ -163,9 +160,7 @@ func TestWrongAnswersAreNoticed(t *testing.T) {
 		t.Run(want, func(t *testing.T) {
 			app := applications(seed)["library"]
 			store, d := serve(t), &drive.Driver{Counts: want == "statements changed, not"}
-			if err := d.Load(t.Context(), store, app); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, d.Load(t.Context(), store, app))
 			f.Store = store
 			left := 1000
 			for op := range app.Ops(0, 1) {
@@ -190,9 +185,7 @@ func TestMeasure(t *testing.T) {
 	for _, loses := range []bool{false, true} {
 		app := applications(seed)["photos"]
 		store, d := serve(t), new(drive.Driver)
-		if err := d.Load(t.Context(), store, app); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, d.Load(t.Context(), store, app))
 		changes := 0
 		measured := faulty{Store: store, forget: func() bool { changes++; return loses }}
 		m, err := drive.Measure(t.Context(), []drive.Store{measured}, app, 1, 300*time.Millisecond)

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/dataset"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // TestTermOrder lists terms in the order of the ordered space; those of a
@@ -37,9 +38,7 @@ func TestTermOrder(t *testing.T) {
 	for i, g := range groups {
 		for _, text := range g {
 			parsed, err := parseTerm(text)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			flat, group = append(flat, parsed), append(group, i)
 		}
 	}
@@ -213,9 +212,7 @@ func TestModelAgainstBruteForce(t *testing.T) {
 				continue
 			}
 			got, err := model.Answer(op.Search)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			searches[op.Name]++
 			if len(got) > 0 {
 				hits[op.Name]++

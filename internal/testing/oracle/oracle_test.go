@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/dataset"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func fruit(name string) dataset.Statement {
@@ -25,16 +26,12 @@ func TestOracle(t *testing.T) {
 			op.Statements = append(op.Statements, fruit(name))
 		}
 		c, err := o.Begin(op)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return c
 	}
 	end := func(c *Change, outcome Outcome) {
 		t.Helper()
-		if err := o.End(c, outcome); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, o.End(c, outcome))
 	}
 	check := func(r *Read, s dataset.Search, want string, names ...string) {
 		t.Helper()
