@@ -129,14 +129,14 @@ func (r *Resolver) Sequencer() (machine trie.MachineID, ok bool) {
 }
 
 // Confirms returns the machine that the sequencer asks before it stamps, whether it is still in the epoch of the
-// view and has a lease. needed is false if the sequencer asks nobody.
+// view and has a lease. needed is false if the sequencer queries nobody.
 //
 // Two epochs overlap, because machines adopt a view one after the other. An operation of the later one is not
 // committed before each live place of base has adopted it, because base stays the same until it is replaced by
 // the target. So if the sequencer has such a place, or the target is read, it has left the earlier epoch by then.
 // Otherwise its owner in base is dead, and the target may have changed without the sequencer. It could then stamp
 // an operation lower than one that its client has seen. The machine that it asks has a place in base; if none
-// lives, machine is 0, and all members must be asked.
+// lives, machine is 0, and all members must be queried.
 func (r *Resolver) Confirms() (machine trie.MachineID, needed bool) {
 	sequencer, ok := r.Sequencer()
 	if !ok || r.joint.Phase == Serve {

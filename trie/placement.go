@@ -86,7 +86,7 @@ func (o PlacementOptions) Validate() error {
 //
 // It is a table, and not the hash function that filled it: a view stores the
 // table, so that nodes agree whichever version of the function they are built
-// with. The function is asked only when a view is proposed.
+// with. The function is called only when a view is proposed.
 //
 // Invariants:
 //
@@ -220,7 +220,7 @@ func HashPartition(id uint64, partitions int) uint32 {
 	return uint32(xxhash.Sum64(key[:]) % uint64(partitions))
 }
 
-// member is a machine as the library knows it: by name. It asks for the name
+// member is a machine as the library knows it: by name. It requests the name
 // at every step, so it is made once.
 type member struct {
 	index uint16

@@ -131,7 +131,7 @@ func Run(ctx context.Context, args []string, stdin io.Reader, stdout, stderr io.
 // runIn runs one command line in an environment.
 func runIn(e *console.Env, args []string) int {
 	ctx, stdout, stderr := e.Ctx, e.Stdout, e.Stderr
-	// Other ways to ask for help and for the version.
+	// Other ways to request help and the version.
 	switch {
 	case len(args) > 0 && args[0] == "help":
 		args = append(slices.Clone(args[1:]), "--help")

@@ -17,7 +17,7 @@ import (
 // completionCmd prints how a shell completes commands.
 type completionCmd struct{ kongcompletion.Completion }
 
-// completed answers a shell that asks for completions, and reports whether one has asked. The
+// completed answers a shell that requests completions, and reports whether one has asked. The
 // shell then runs the program with COMP_LINE.
 func completed(stdout, stderr io.Writer) bool {
 	if os.Getenv("COMP_LINE") == "" {

@@ -36,7 +36,7 @@ type joined struct {
 	Waits string `json:"waits,omitempty"`
 }
 
-// joinRetry is how long a machine waits before it asks to join again.
+// joinRetry is how long a machine waits before it requests to join again.
 const joinRetry = 500 * time.Millisecond
 
 // admission is the way of a new machine into its cluster. The machines that were members before, and

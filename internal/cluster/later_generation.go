@@ -24,7 +24,7 @@ type laterGeneration struct {
 	logged string
 }
 
-// recordAnswer notes the answer of a machine of a later generation, and reports whether it is
+// recordAnswer records the answer of a machine of a later generation, and reports whether it is
 // another one than the last.
 func (l *laterGeneration) recordAnswer(answer string) (changed bool) {
 	l.mu.Lock()

@@ -138,7 +138,7 @@ func (p *peers) checkHeader(h peer.Header) *peer.Refusal {
 // checkSender rejects messages of other clusters, histories and generations. A machine of another
 // cluster may have got an address of this one. Its cluster may have the same name, or the same ID
 // and another lineage. Its refusal must not count as one of this cluster's leader, so it has no
-// epoch. If a message has no generation, its machine has no view yet. It may ask to join, report,
+// epoch. If a message has no generation, its machine has no view yet. It may request to join, report,
 // and send requests without an epoch.
 func (p *peers) checkSender(h peer.Header) *peer.Refusal {
 	if h.Cluster != p.cfg.Name {

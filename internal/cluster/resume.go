@@ -17,7 +17,7 @@ import (
 // resume starts a machine if it is a member already.
 func (n *Node) resume(ctx context.Context, identity store.Identity) error {
 	// 1. Read the agreed views from the disk. There is no view until a leader answers. If the
-	// cluster went on without this machine, none ever comes, so it must ask others.
+	// cluster went on without this machine, none ever comes, so it must query others.
 	stored, _, err := agreement.Stored(n.agreementConfig())
 	if err != nil {
 		return err

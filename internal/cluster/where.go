@@ -180,7 +180,7 @@ func (n *Node) answerVersions(ctx context.Context, _ peer.Header, key []byte) ([
 	return json.Marshal(rows)
 }
 
-// SegmentMap returns the map of the adopted view. No other machine is asked.
+// SegmentMap returns the map of the adopted view. No other machine is queried.
 func (n *Node) SegmentMap(ctx context.Context, offset, limit int) (m store.SegmentMap, err error) {
 	lone, err := n.onLone(func() (err error) { m, err = n.store.Store.SegmentMap(ctx, offset, limit); return err })
 	if lone {

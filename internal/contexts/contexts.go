@@ -34,7 +34,7 @@ type Options struct {
 	Files map[string]string
 	// Dir is a directory with files and their index, see [IndexName]; "" is none.
 	Dir string
-	// Hosts may be asked for other contexts; nil means none.
+	// Hosts may be queried for other contexts; nil means none.
 	Hosts *outbound.Hosts
 	// Timeout bounds the fetching of one context; 0 is 10 s.
 	Timeout time.Duration

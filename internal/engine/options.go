@@ -47,7 +47,7 @@ type Options struct {
 	// Its errors end a query.
 	Links func(context.Context) (links.Graph, error)
 	// LinkEdges returns the links of a reader's default graph, as paths over LinkPredicate follow them. If it
-	// returns an error, the path reads rows; nil is never asked.
+	// returns an error, the path reads rows; nil is never queried.
 	LinkEdges func(context.Context, store.Reader) (links.Graph, error)
 	// LinkPredicate is the predicate of the links of LinkEdges.
 	LinkPredicate string

@@ -155,7 +155,7 @@ func (v *Verifier) WithKeys(keys []byte) (*Verifier, error) {
 		return v, nil
 	}
 	if keys == nil {
-		return nil, errors.New("the JWK set of the issuer is missing") // New would ask the issuer instead
+		return nil, errors.New("the JWK set of the issuer is missing") // New would query the issuer instead
 	}
 	o := v.options
 	o.Keys = keys

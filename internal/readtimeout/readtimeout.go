@@ -22,7 +22,7 @@ import (
 const Idle = 5 * time.Second
 
 // Step is how long a machine waits for its own structures before it refuses a question of another machine. It is short
-// because the other one may ask again, or ask a third machine, and its client's Idle counts meanwhile.
+// because the other one may ask again, or query a third machine, and its client's Idle counts meanwhile.
 const Step = time.Second
 
 // errEnded is the cause of a context that Bound has ended.

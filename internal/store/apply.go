@@ -75,7 +75,7 @@ func (c *Committer) newChange(ctx context.Context, changes Steps) (*request, err
 	if err := r.encode(KindAdd, "triple to add", changes.Add, changes.Absent, changes.AbsentSince); err != nil {
 		return nil, err
 	}
-	// 3. Ask for the error of the input, because the triples may be incomplete.
+	// 3. Read the error of the input, because the triples may be incomplete.
 	if changes.Err != nil {
 		if err := changes.Err(); err != nil {
 			return nil, err

@@ -201,7 +201,7 @@ func (x *Index) applyPart(ctx context.Context, s *state, c *changes) error {
 	return err
 }
 
-// add notes a change.
+// add records a change.
 func (c *changes) add(change *feed.Change) error {
 	// 1. What concerns whole predicates.
 	switch change.Kind {
@@ -349,7 +349,7 @@ func (s *state) clear(ctx context.Context, c *changes, reader *lazyReader) error
 	return nil
 }
 
-// editDocument notes in an edit how a document changes.
+// editDocument records in an edit how a document changes.
 func (x *Index) editDocument(ctx context.Context, s *state, e *edit, at place, d documentKey, deleted bool, reader *lazyReader) error {
 	// 1. Where it is.
 	key := []byte(d.key)
@@ -383,7 +383,7 @@ func (x *Index) editDocument(ctx context.Context, s *state, e *edit, at place, d
 	if err != nil {
 		return err
 	}
-	// 3. Note the change.
+	// 3. Record the change.
 	if exists {
 		if e.added == nil {
 			e.added = s.newBuilder(x.analyzer, at)

@@ -56,7 +56,7 @@ func (c *changes) loadsOf(predicate string) (stamps []triple.Stamp, rows int64) 
 	return stamps, rows
 }
 
-// takeRows notes the literals of a predicate whose rows have one of some stamps. It ends when it has found all rows.
+// takeRows records the literals of a predicate whose rows have one of some stamps. It ends when it has found all rows.
 func (x *Index) takeRows(ctx context.Context, c *changes, predicate string, stamps []triple.Stamp, rows int64) (err error) {
 	r, err := x.Node.Reader()
 	if err != nil {
@@ -74,7 +74,7 @@ func (x *Index) takeRows(ctx context.Context, c *changes, predicate string, stam
 		if err != nil {
 			return err
 		}
-		// 2. Note the literal.
+		// 2. Record the literal.
 		if text != nil {
 			if bytes += len(text); bytes > maxLoadBytes {
 				return errLargeLoad

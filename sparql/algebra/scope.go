@@ -14,7 +14,7 @@ import (
 // because no variable of SPARQL has one; the name of a blank node begins with "_:".
 type Scope struct {
 	names []string
-	taken map[string]int // how often a name was asked for
+	taken map[string]int // how often a name was requested
 }
 
 // Len returns how many slots there are: the length of a solution.

@@ -9,7 +9,7 @@ type exprPrinter struct{ *printer }
 
 func (p *printer) expressions() exprPrinter { return exprPrinter{p} }
 
-// Ranks of expressions: an operand of a lower rank than its place asks for
+// Ranks of expressions: an operand of a lower rank than its place requires
 // stands in parentheses.
 const (
 	rankOr = iota + 1
@@ -43,7 +43,7 @@ func rankOf(e Expr) int {
 	return rankPrimary
 }
 
-// operand writes e, in parentheses if its rank is less than asked for.
+// operand writes e, in parentheses if its rank is less than required.
 func (p exprPrinter) operand(e Expr, rank int) {
 	if rankOf(e) < rank {
 		p.text("(")
@@ -166,7 +166,7 @@ const (
 	pathPrimary
 )
 
-// path writes a path, in parentheses if its rank is less than asked for.
+// path writes a path, in parentheses if its rank is less than required.
 func (p exprPrinter) path(path Path, rank int) {
 	// 1. A path in a tighter one needs parentheses.
 	var own int

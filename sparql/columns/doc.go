@@ -27,7 +27,7 @@
 // A [View] is a set behind the changes up to the state of a reader. [View.Changed] gives each changed
 // column a [patch]: the whole lists of the keys that changed. Their places follow those of the packed
 // arrays, so only what goes through all keys ([KeyRange]) knows of patches. New terms get the numbers
-// behind those of the set, in no order: what needs the order of terms asks for [Dictionary.Sorted] or
+// behind those of the set, in no order: what needs the order of terms requires [Dictionary.Sorted] or
 // [Dictionary.Spans].
 //
 // # Memory

@@ -196,7 +196,7 @@ func (b *bench) latency(ctx context.Context, c *rig.Cluster) error {
 	if err != nil {
 		return err
 	}
-	// 1. The consumer notes when each change came.
+	// 1. The consumer records when each change came.
 	type arrival struct {
 		at  time.Time
 		err error

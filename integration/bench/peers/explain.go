@@ -32,7 +32,7 @@ func (b *bench) explainWorst(ctx context.Context, all []data, verdicts []verdict
 		if err != nil {
 			return err
 		}
-		// 2. Ask for the plans of those queries that are of this data.
+		// 2. Request the plans of those queries that are of this data.
 		for rank, v := range worst(verdicts, explained) {
 			for _, suite := range d.suites {
 				for _, q := range suite.queries {

@@ -32,7 +32,7 @@ const (
 
 // Queries are the 14 queries of LUBM (Guo, Pan, Heflin: LUBM: A Benchmark for OWL Knowledge
 // Base Systems, 2005) for the generator's schema, and shapes that an ordered store must be
-// good at. There is no inference. If an original query asks for a class that has only
+// good at. There is no inference. If an original query requests a class that has only
 // subclasses, or for an implied property, the union or the path is written out.
 var Queries = []Query{
 	{"LUBM 1: graduate students of a course", "5 ms",

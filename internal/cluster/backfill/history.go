@@ -129,7 +129,7 @@ type earlierPasses struct {
 	now       *view.View
 	history   history
 	resolvers []*recovery.Resolver
-	resolved  bool // for the row that is asked about
+	resolved  bool // for the row that is queried
 }
 
 func newEarlierPasses(self trie.MachineID, now *view.View, h history) *earlierPasses {

@@ -50,7 +50,7 @@
 //
 // # The end
 //
-// [Feed.Position] asks all members of the view. Each waits until all operations are committed that
+// [Feed.Position] queries all members of the view. Each waits until all operations are committed that
 // it has stamped, and answers with its lease. An acknowledged change of a later view would need a
 // member of this one that has adopted the later view, and that member refuses.
 //

@@ -35,7 +35,7 @@ func (rd *reader) live(ctx context.Context, v *view.View) error {
 	var running sync.WaitGroup
 	defer running.Wait()
 	defer cancel()
-	// 1. Ask all members, and wait for another view.
+	// 1. Query all members, and wait for another view.
 	parts := make(chan livePart)
 	for i := range v.Members {
 		m := v.Members[i].ID

@@ -15,7 +15,7 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 )
 
-// methodLone asks the founder of the cluster for a batch of its lone store's feed:
+// methodLone queries the founder of the cluster for a batch of its lone store's feed:
 //
 //	view, position as text, part, bytes -> flags (1 gone, 2 not a position), reason, the position behind
 //	the batch as text, part, flags (1 more follow), unix ms, n changes
@@ -152,7 +152,7 @@ func (rd *reader) lone(ctx context.Context, v *view.View) error {
 		return rd.gone(ctx, "the machine with the changes from before the cluster has left it")
 	}
 	for {
-		// 1. Ask the founder for the next batch.
+		// 1. Query the founder for the next batch.
 		r := loneRequest{view: v.Epoch, since: rd.pos.String(), part: rd.part, maxBytes: uint64(min(rd.out.most, maxPart))}
 		b, err := rd.loneOf(ctx, v.Feed.Founder, r)
 		switch {

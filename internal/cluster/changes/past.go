@@ -119,7 +119,7 @@ func (rd *reader) waitsForLoad(v *view.View) bool {
 func (rd *reader) passStamper(ctx context.Context, v *view.View, m trie.MachineID) error {
 	hasLog := v.HasLog(m, rd.pos.Epoch)
 	for {
-		// 1. Ask all members for their next operations.
+		// 1. Query all members for their next operations.
 		r := readRequest{view: v.Epoch, stamper: m, epoch: rd.pos.Epoch, after: rd.pos.Sequence(m), late: true, maxBytes: maxPart}
 		parts, err := requestAll(ctx, v, func(ctx context.Context, of trie.MachineID) (*part, error) {
 			r := r

@@ -33,7 +33,7 @@ func (f *Feed) ReadPosition(ctx context.Context) (feed.Position, error) {
 }
 
 // DurablePosition returns the position behind all operations that this machine has durably, by
-// whichever sequencer, of the adopted view. It asks no other machine.
+// whichever sequencer, of the adopted view. It queries no other machine.
 func (f *Feed) DurablePosition() (feed.Position, error) {
 	v, err := f.view()
 	if err != nil {
@@ -59,7 +59,7 @@ type heardOf struct {
 
 // readEndUnder returns the position by the answers of enough members of v.
 func (f *Feed) readEndUnder(ctx context.Context, v *view.View) (feed.Position, error) {
-	// 1. Ask all members.
+	// 1. Query all members.
 	requests, cancel := context.WithCancel(ctx)
 	answers := make(chan heardOf, len(v.Members))
 	for i := range v.Members {

@@ -225,7 +225,7 @@ func (f *Feed) Changes(ctx context.Context, r feed.Request) iter.Seq2[*feed.Batc
 	}
 }
 
-// errDone ends an iteration: the consumer has stopped, or has all it asked for.
+// errDone ends an iteration: the consumer has stopped, or has all it requested.
 var errDone = errors.New("done")
 
 // reader is one iteration over the feed.

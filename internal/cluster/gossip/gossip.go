@@ -58,7 +58,7 @@ type Config struct {
 	Packets  net.PacketConn
 	// Dial opens a stream to another node's listener.
 	Dial func(ctx context.Context, address string) (net.Conn, error)
-	// Resolve turns host:port into what Packets sends to; nil asks the DNS.
+	// Resolve turns host:port into what Packets sends to; nil queries the DNS.
 	Resolve func(ctx context.Context, address string) (net.Addr, error)
 	// Address is host:port at which others reach this node.
 	Address string

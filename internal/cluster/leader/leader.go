@@ -221,7 +221,7 @@ func (l *Leader) waited(v *view.View) time.Duration {
 	return now - l.waitsSince
 }
 
-// unreachable asks all other members of v for an answer, and returns those that give none. A refusal
+// unreachable queries all other members of v, and returns those that give none. A refusal
 // is an answer.
 //
 // A member that has died a moment ago is not suspected yet. If a view with it is adopted, readers

@@ -54,7 +54,7 @@ type Report struct {
 	Heard []LastBatch `json:"heard,omitempty"`
 	Shows bool        `json:"shows,omitempty"`
 	// Answered are the last answered batches of the machines of About. If a disk shows less, it
-	// has lost rows. About are the machines the leader has asked about.
+	// has lost rows. About are the machines the leader has queried.
 	About    []trie.MachineID `json:"about,omitempty"`
 	Answered []Answered       `json:"answered,omitempty"`
 

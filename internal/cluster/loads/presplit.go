@@ -48,7 +48,7 @@ func (s *sink) presplit(ctx context.Context, sample rdfload.Sample) error {
 	if held > sample.Bytes {
 		return nil
 	}
-	// 3. Ask for the splits until no bound is missing and no segment is misplaced.
+	// 3. Request the splits until no bound is missing and no segment is misplaced.
 	wish := func(v *view.View) view.Wishes {
 		return view.Wishes{Splits: missing(v, bounds), Rebalance: true}
 	}

@@ -260,7 +260,7 @@ func (s *sink) show(ctx context.Context, record rdfload.Record) error {
 		}
 		return false, nil
 	})
-	// 3. If the leader was asked, it may still publish the load: the outcome is unknown.
+	// 3. If the leader got the request, it may still publish the load: the outcome is unknown.
 	if err == nil || errors.Is(err, rdfload.ErrMoved) || !wished {
 		return err
 	}

@@ -14,7 +14,7 @@ type Code string
 const (
 	CodeEpoch       Code = "epoch"       // the receiver has adopted another view
 	CodeLease       Code = "lease"       // the receiver holds no lease
-	CodeNotOwner    Code = "not-owner"   // the receiver does not own what was asked for
+	CodeNotOwner    Code = "not-owner"   // the receiver does not own what was requested
 	CodeUnavailable Code = "unavailable" // cannot be done now
 	CodeStranger    Code = "stranger"    // not from this cluster, or not in this format
 	CodeGeneration  Code = "generation"  // from a generation of the cluster that is over
@@ -24,7 +24,7 @@ const (
 	CodeMethod      Code = "method"      // the receiver does not know the method
 	CodeTooLarge    Code = "too-large"   // the body is above the receiver's limit
 	CodeOther       Code = "other"       // the receiver is another machine than Header.To
-	CodeInvalid     Code = "invalid"     // what is asked for cannot be done, now or later
+	CodeInvalid     Code = "invalid"     // what is requested cannot be done, now or later
 	CodeDiskFull    Code = "disk-full"   // a disk lacks room for it
 )
 

@@ -81,7 +81,7 @@ type hello struct {
 	kind     Kind
 	cluster  string
 	tag      [tagBytes]byte // of the dialer's cluster; zero if it has no cluster yet
-	secret   []byte         // nil asks for no proof
+	secret   []byte         // nil requests no proof
 	acceptor [nonceBytes]byte
 	dialer   [nonceBytes]byte
 }
@@ -219,7 +219,7 @@ func (h *hello) send(conn io.ReadWriter) error {
 	if err != nil {
 		return err
 	}
-	// 2. Prove. Without a proof asked for, the other side proves nothing either.
+	// 2. Prove. Without a proof requested, the other side proves nothing either.
 	proved := said == sayProve
 	if proved {
 		if err := h.prove(conn); err != nil {

@@ -100,7 +100,7 @@ type webConn struct {
 func (c *webConn) SetBusy(busy bool) { c.raw.all.becomeBusy(c.raw, busy) }
 
 // Crowded reports whether the connection is beyond the room. It may
-// ask for the health check; other requests are refused with that reason.
+// request the health check; other requests are refused with that reason.
 func (c *webConn) Crowded() bool {
 	as, _ := c.raw.all.classOf(c.raw)
 	return as == crowded

@@ -21,7 +21,7 @@ type Options struct {
 	// Listen is host:port; if the port is 0, it takes a number free for TCP and UDP.
 	Listen string
 	// Cluster returns the name of this node's cluster, 255 bytes at most; "" or
-	// nil is none yet. It is asked at every hello.
+	// nil is none yet. It is queried at every hello.
 	Cluster func() string
 	// ClusterID returns the ID of the cluster, because several may have one name; "" or nil is
 	// none yet. It is called at every hello.
@@ -30,7 +30,7 @@ type Options struct {
 	Closed bool
 	// TLS is for all connections, HTTP too; nil is none.
 	TLS *TLS
-	// Secret is the secret for proofs between nodes; empty asks for no proof.
+	// Secret is the secret for proofs between nodes; empty requests no proof.
 	Secret []byte
 	// MaxConnections bounds the connections of others: 4096 if 0. Beyond it the one idle for
 	// longest is closed. One address (the first 64 bits of an IPv6 address) has at most three

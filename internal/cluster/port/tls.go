@@ -131,7 +131,7 @@ func (t TLS) material(text [3][]byte) (*material, error) {
 	if !marked(pair.Leaf) {
 		return nil, fmt.Errorf("%s: no node's certificate, %q is not among its names: trefoil cert node makes one", t.Cert, NodeMark)
 	}
-	// 2. A client without a certificate is accepted, because HTTP asks for none; checkNode
+	// 2. A client without a certificate is accepted, because HTTP requests none; checkNode
 	// rejects it as a node.
 	return &material{
 		accept: &tls.Config{

@@ -110,7 +110,7 @@ func (sn *Snapshot) annotatedAll(ctx context.Context, rows []store.Row) (keys []
 			groups[owner] = append(groups[owner], i)
 		}
 	}
-	// 3. Ask all owners at the same time.
+	// 3. Query all owners at the same time.
 	var running sync.WaitGroup
 	for owner, of := range groups {
 		running.Go(func() { sn.newAttempt(v).annotatedGroup(ctx, owner, keys, of, found) })
@@ -119,7 +119,7 @@ func (sn *Snapshot) annotatedAll(ctx context.Context, rows []store.Row) (keys []
 	return keys, found, ctx.Err()
 }
 
-// annotatedGroup asks one owner for the annotations of its triples. Triples without an answer stay not
+// annotatedGroup queries one owner for the annotations of its triples. Triples without an answer stay not
 // done.
 func (at attempt) annotatedGroup(ctx context.Context, owner trie.MachineID, keys [][]byte, of []int, found []answered) {
 	q := &annotationsRequest{epoch: at.view.Epoch}

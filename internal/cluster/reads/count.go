@@ -22,7 +22,7 @@ type tally struct {
 	answers int // owners that answered
 }
 
-// total adds up the answers of the owners of ranges, which ascend and are disjoint. If one fails, its ranges are asked for again under
+// total adds up the answers of the owners of ranges, which ascend and are disjoint. If one fails, its ranges are requested again under
 // the next view. If a bulk load was published in between, all ranges are.
 func (sn *Snapshot) total(ctx context.Context, ranges []triple.Range, fetch func(context.Context, *view.View, *group) (tally, error)) (tally, error) {
 	if err := sn.begin(ctx); err != nil {
@@ -40,7 +40,7 @@ func (sn *Snapshot) total(ctx context.Context, ranges []triple.Range, fetch func
 			shown = v.Shown()
 			sum, rest = tally{exact: true}, ranges
 		}
-		// 2. Ask the owners of the ranges without an answer.
+		// 2. Query the owners of the ranges without an answer.
 		_, groups, err := sn.newAttempt(v).split(rest)
 		if err == nil {
 			var some tally
@@ -60,7 +60,7 @@ func (sn *Snapshot) total(ctx context.Context, ranges []triple.Range, fetch func
 	}
 }
 
-// requestAll asks the owners of all groups at the same time. It returns the sum, and the ranges of
+// requestAll queries the owners of all groups at the same time. It returns the sum, and the ranges of
 // the failed groups with an error: a lasting one if there is any, otherwise the first.
 func requestAll(ctx context.Context, v *view.View, groups []*group, fetch func(context.Context, *view.View, *group) (tally, error)) (sum tally, rest []triple.Range, err error) {
 	// 1. Ask. A single group needs no goroutine. With several, the query gives its turn back

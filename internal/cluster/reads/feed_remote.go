@@ -35,7 +35,7 @@ type remoteFeed struct {
 	err error // of fetch, once arrivals is closed
 
 	current unpacker
-	base    int // index of the first range of what current was asked for
+	base    int // index of the first range of what current requested
 }
 
 // arrival is a frame of rows.
@@ -65,7 +65,7 @@ func (rm *remote) openRemote(ctx context.Context, q *request, owner trie.Machine
 	f.running.Go(func() {
 		err := rm.member.Newer(f.ctx, q.view)
 		if err == nil {
-			err = errMoved // what was asked for in the old view is refused now, or its owner is dead
+			err = errMoved // what was requested in the old view is refused now, or its owner is dead
 		}
 		f.cancel(err) // the feed's own end, or that none is waited for any more
 	})

@@ -26,7 +26,7 @@ func (u *Upkeep) WaitCommitted(ctx context.Context, epoch uint64) (uint64, error
 	wait, cancel := context.WithTimeout(ctx, commitTimeout)
 	defer cancel()
 	defer context.AfterFunc(u.options.Closing, cancel)()
-	// Ask all members until they agree. If a newer view is adopted meanwhile, ask under it.
+	// Query all members until they agree. If a newer view is adopted meanwhile, query under it.
 	pause := retry.Backoff{First: 2 * time.Millisecond, Last: 100 * time.Millisecond}
 	for {
 		changed, v := u.gate.Changed(), u.gate.View()

@@ -71,7 +71,7 @@ func NoRoomForCopies(v *View, reports map[trie.MachineID]Report, n int) (short [
 	return short
 }
 
-// copies changes the number of copies if the operator asks for it.
+// copies changes the number of copies if the operator requests it.
 func (p *planner) copies() {
 	n := p.wishes.Copies
 	if n == 0 || n == p.Target.Copies {

@@ -51,7 +51,7 @@ type Report struct {
 	Followed uint64
 	// Bytes is about how much it holds.
 	Bytes int64
-	// Splits are where it asks for its segments to be split.
+	// Splits are where it requests its segments to be split.
 	Splits []SplitAt
 	// Small are its own shrunk segments: two of them are far from a split. It reports them in
 	// quiet times.
@@ -76,7 +76,7 @@ type Wishes struct {
 	Copies int
 	// Rebalance: whatever share of the segments is misplaced.
 	Rebalance bool
-	// Splits are where segments are to be split, beside what members ask for.
+	// Splits are where segments are to be split, beside what members request.
 	Splits []SplitAt
 	// Begin are loads that need a number, Publish those that are staged, Drop those
 	// that are given up.
@@ -137,11 +137,11 @@ type planner struct {
 	reason string
 	waits  []string
 	halt   bool // no later step
-	// Who is to be excluded; nil before it was asked for.
+	// Who is to be excluded; nil before it was requested.
 	slowest, stuckest, fullest, worst *trie.MachineID
 }
 
-// memoize returns what find returns, and calls it once: each asks about all members, for each
+// memoize returns what find returns, and calls it once: each queries all members, for each
 // member.
 func memoize(memo **trie.MachineID, find func() trie.MachineID) trie.MachineID {
 	if *memo == nil {
@@ -161,7 +161,7 @@ func (p *planner) propose(next *View, err error, reason string, args ...any) {
 	p.next, p.reason, p.waits = next, fmt.Sprintf(reason, args...), nil
 }
 
-// wait notes what is waited for; later steps may have something to do meanwhile.
+// wait records what is waited for; later steps may have something to do meanwhile.
 func (p *planner) wait(what string, args ...any) {
 	p.waits = append(p.waits, fmt.Sprintf(what, args...))
 }

@@ -9,7 +9,7 @@ import (
 	"github.com/trefoildb/trefoil/trie"
 )
 
-// LoadBegin asks for the number of a load.
+// LoadBegin requests the number of a load.
 type LoadBegin struct {
 	ID          string         `json:"id"`
 	Coordinator trie.MachineID `json:"coordinator"`

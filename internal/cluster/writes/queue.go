@@ -22,7 +22,7 @@ type request struct {
 	route      *route
 	fence      uint64 // the epoch in which the operations must be stamped; 0 for any
 	// known is true for each operation done before, by the answers of other machines in the view
-	// of route. It is nil if they were not asked.
+	// of route. It is nil if they were not queried.
 	known []bool
 	held  heldAnnotation // of an annotation with a condition
 	state atomic.Int32

@@ -233,7 +233,7 @@ func (sq *sequencer) admit(v *view.View, r *request) error {
 		return wrongEpoch(v)
 	}
 	if r.route.view != v && (haveTokens(r.operations) || haveConditions(r.operations)) {
-		return wrongEpoch(v) // members of this view were not asked about it
+		return wrongEpoch(v) // members of this view were not queried about it
 	}
 	if r.route.view != v {
 		route, err := newRoute(v, sq.self.Machine, r.operations)
@@ -241,7 +241,7 @@ func (sq *sequencer) admit(v *view.View, r *request) error {
 			return malformed(err)
 		}
 		if len(route.confirms) > 0 {
-			return wrongEpoch(v) // they were not asked about it
+			return wrongEpoch(v) // they were not queried about it
 		}
 		r.route = route
 	}

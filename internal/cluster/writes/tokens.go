@@ -20,7 +20,7 @@ import (
 
 // A holder keeps the tokens of operations beside their rows for store.TokenTime. So every holder
 // of an operation has its token, and a sequencer has the tokens of all operations it stamped. If
-// the sequencer of a triple has changed, the new one must ask all members. It can miss an
+// the sequencer of a triple has changed, the new one must query all members. It can miss an
 // operation only if all of its holders were excluded within TokenTime. Begun can also miss one if
 // its holders do not answer.
 
@@ -124,7 +124,7 @@ func (tl *tokenLookup) doneBefore(ctx context.Context, v *view.View, operations 
 	return known, err
 }
 
-// requestState asks one member, and checks its answer.
+// requestState queries one member, and checks its answer.
 func (tl *tokenLookup) requestState(ctx context.Context, m trie.MachineID, body []byte, count int) ([]tokenState, error) {
 	ctx, cancel := context.WithTimeout(ctx, tl.options.Attempt)
 	defer cancel()

@@ -178,7 +178,7 @@ func (c *checker) prefixed(m *frame) {
 	}
 }
 
-// called notes a call of a function of a type.
+// called records a call of a function of a type.
 func (c *checker) called(f *function, m *frame, kind uint64) {
 	a := c.arityOf(kind)
 	f.calls = true

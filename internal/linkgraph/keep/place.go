@@ -142,7 +142,7 @@ func (pl *Placer) Make(ctx context.Context, set derived.Partitions) error {
 
 // CopyFrom copies a partition from a machine that has it. It returns false if there is none.
 func (pl *Placer) CopyFrom(ctx context.Context, p *derived.Placement, partition int, since feed.Position) (bool, error) {
-	// 1. Ask the holders first, then the other members, which may have held it before.
+	// 1. Query the holders first, then the other members, which may have held it before.
 	candidates := slices.Clone(p.Ranking[partition])
 	for _, m := range p.View.Members {
 		if !slices.Contains(candidates, m.ID) {

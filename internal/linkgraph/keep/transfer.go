@@ -35,7 +35,7 @@ const (
 	// machine keeps at a time.
 	exportPiece = 8 << 20
 	maxExports  = 8
-	// exportTimeout is the time after which an export is dropped if no piece of it is asked for.
+	// exportTimeout is the time after which an export is dropped if no piece of it is requested.
 	exportTimeout = time.Minute
 )
 
@@ -49,7 +49,7 @@ type Exports struct {
 // export is one of them.
 type export struct {
 	id        uint64
-	requested time.Time    // when a piece was asked for
+	requested time.Time    // when a piece was requested
 	state     *state.State // keeps the memory of the cells
 	chunks    [][]byte
 	size      int

@@ -54,7 +54,7 @@ type Options struct {
 	// bound. See keep/memory.go for what happens at the bound.
 	MemoryBytes int64
 	// MessageBytes is about the greatest size of a message between machines, and of the memory of one
-	// answer at a machine that is asked; 0 means 8 MiB. What is larger is divided.
+	// answer at a machine that is queried; 0 means 8 MiB. What is larger is divided.
 	MessageBytes int
 	// Workers is the number of goroutines of a build; 0 means one for each processor.
 	Workers int

@@ -222,7 +222,7 @@ func (rk *Ranker) member(lacks derived.Partitions) *jobAnswer {
 // tick sends the record to all other members, and returns the answers of all; nil for a member that
 // does not answer. If a member has a newer record, it is adopted.
 func (c *Coordinator) tick(ctx context.Context, lacks derived.Partitions) map[trie.MachineID]*jobAnswer {
-	// 1. Ask all at the same time.
+	// 1. Query all at the same time.
 	ctx, cancel := context.WithTimeout(ctx, tickTimeout)
 	defer cancel()
 	defer context.AfterFunc(c.Context, cancel)()

@@ -54,7 +54,7 @@ func linksRequest(ctx context.Context, d links.Direction, pages []uid.UID, bound
 }
 
 // UpToPages bounds the pages of LinksPrefix. It is small because the caller can then begin its
-// answer early, with the lists still in the processor's cache. If other machines are asked, it is
+// answer early, with the lists still in the processor's cache. If other machines are queried, it is
 // upToRemotePages, because each call waits for messages.
 const (
 	UpToPages       = 1 << 10

@@ -66,7 +66,7 @@ func parseHeld(body []byte) (derived.Holding, string, error) {
 // probes, but never has the position of the query.
 const CopyTimeout = 30 * time.Second
 
-// Send asks another machine.
+// Send sends a request to another machine.
 func (r *Router) Send(ctx context.Context, to trie.MachineID, q *Query) (*Answer, error) {
 	timeout := time.Duration(0)
 	if q.Kind == QueryExport {
@@ -93,7 +93,7 @@ func (r *Router) AwaitFirstView(ctx context.Context) (*view.View, error) {
 }
 
 // Local returns the state if this machine holds the partitions of all pages, with all changes that
-// were acknowledged before the call and with some stores; nil if others must be asked.
+// were acknowledged before the call and with some stores; nil if others must be queried.
 func (r *Router) Local(ctx context.Context, need cell.Stores, n int, of func(i int) int) (*state.State, error) {
 	// 1. Check what is held before messages are sent. If this machine has failed, others answer.
 	if r.Node.View() != nil && r.Board.Failed() != nil {

@@ -35,7 +35,7 @@ func (l *Plain) TakeIn(at feed.Position, linked, mixed bool) {
 	}
 }
 
-// End notes that the cells were dropped at a position.
+// End records that the cells were dropped at a position.
 func (l *Plain) End(at feed.Position) {
 	l.Linked = at
 	l.Ends++

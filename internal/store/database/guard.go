@@ -56,7 +56,7 @@ func newGuardedFS(fs vfs.FS, h *health) guardedFS {
 
 // GuardFS returns a file system for a Pebble database that is no [Database]: after an error of its log,
 // its manifest or a sync, nothing on the disk changes any more. Pebble gets success. So after each
-// write, and after Pebble's Open, failed must be asked: it returns the error, or nil. onFailure is called
+// write, and after Pebble's Open, failed must be called: it returns the error, or nil. onFailure is called
 // once with it, in its own goroutine.
 func GuardFS(fs vfs.FS, log *slog.Logger, onFailure func(error)) (_ vfs.FS, failed func() error) {
 	h := new(health)

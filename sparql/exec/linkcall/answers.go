@@ -21,7 +21,7 @@ type reached struct {
 	distance int
 }
 
-// answers are the solutions of a function for the pages of rows. More rows may be asked about.
+// answers are the solutions of a function for the pages of rows. More rows may be queried.
 type answers struct {
 	join  *Join
 	graph exec.LinkGraph
@@ -46,7 +46,7 @@ func newAnswers(j *Join) *answers {
 		reached: map[uint64][]reached{}, values: map[uint64]string{}, names: map[uint64]string{}}
 }
 
-// addRow notes the bindings of a row.
+// addRow records the bindings of a row.
 func (a *answers) addRow(start, other string) error {
 	if start == "" {
 		return nil
@@ -71,7 +71,7 @@ func (a *answers) addRow(start, other string) error {
 	return nil
 }
 
-// find asks the graph about what ask has noted since the last call.
+// find queries the graph for what ask has noted since the last call.
 func (a *answers) find() error {
 	pages, err := a.join.Exec.LinkPages(a.graph, a.bindings)
 	if err != nil {

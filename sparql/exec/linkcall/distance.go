@@ -44,7 +44,7 @@ func (a *answers) distances(starts []uint64, steps int, backward bool) error {
 		}
 		frontier = next
 	}
-	// 3. Sort the pages, because a row may ask for one of them.
+	// 3. Sort the pages, because a row may request one of them.
 	for i, start := range starts {
 		list := make([]reached, 0, len(seen[i]))
 		for page, distance := range seen[i] {

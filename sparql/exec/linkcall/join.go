@@ -74,7 +74,7 @@ func (j *Join) Next(out *solution.Batch) error {
 	}
 }
 
-// begin asks the graph about the next chunk of rows.
+// begin queries the graph for the next chunk of rows.
 func (j *Join) begin() error {
 	j.chunk = min(max(2*j.chunk, firstChunk), lastChunk)
 	j.end = min(j.at+j.chunk, j.Batch.Len)
@@ -87,7 +87,7 @@ func (j *Join) begin() error {
 	if j.of == nil {
 		j.of = newAnswers(j)
 	}
-	// 2. Ask about the chunk.
+	// 2. Query the chunk.
 	for i := j.at; i < j.end; i++ {
 		start, other := j.ends(j.Batch.Row(i))
 		if err := j.of.addRow(start, other); err != nil {
