@@ -11,6 +11,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestConvert(t *testing.T) {
@@ -57,9 +59,7 @@ func TestConvertKeepsDocumentsApart(t *testing.T) {
 	const text = "_:x <http://example.org/p> _:x .\n"
 	dir := t.TempDir()
 	for _, name := range []string{"a.nt", "b.nt"} {
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o666))
 	}
 	for _, args := range [][]string{{dir}, {filepath.Join(dir, "*.nt")}, {filepath.Join(dir, "a.nt"), filepath.Join(dir, "b.nt")}} {
 		lines := trefoil(t, append([]string{"convert"}, args...)...).mustCode(t, done).lines()
@@ -144,9 +144,7 @@ func compress(t *testing.T, path, tool string) []byte {
 		t.Skipf("no %s here", tool)
 	}
 	out, err := exec.Command(tool, "-c", path).Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return out
 }
 

@@ -10,6 +10,8 @@ import (
 	"slices"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // people is the store of these tests.
@@ -165,9 +167,7 @@ func TestJSON(t *testing.T) {
 			Triples  int64
 			Lost     *int
 		}
-		if err := json.Unmarshal([]byte(out.stdout), &status); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal([]byte(out.stdout), &status))
 		if status.Triples != 10 || status.Segments < 1 || len(status.Members) != 1 || status.Lost == nil {
 			t.Errorf("status: %s", out.stdout)
 		}
@@ -299,9 +299,7 @@ func TestNoStore(t *testing.T) {
 		}
 	}
 	foreign := t.TempDir()
-	if err := os.WriteFile(filepath.Join(foreign, "thesis.txt"), []byte("years of work"), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(foreign, "thesis.txt"), []byte("years of work"), 0o666))
 	for _, args := range [][]string{{"count"}, {"add", file(t, "p.nq", people)}, {"load", file(t, "p.nq", people)}, {"serve", "--listen", "127.0.0.1:0"}} {
 		trefoil(t, append(args, "--data", foreign)...).mustCode(t, failed).mustSay(t, "VERSION")
 	}

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 )
@@ -78,36 +79,26 @@ func (k *killedLinks) check(t *testing.T, graph *client.Links) {
 	ctx := t.Context()
 	var pages []uid.UID
 	for u, err := range graph.AllPages(ctx) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		pages = append(pages, u)
 	}
 	names, err := graph.URLs(ctx, pages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, u := range pages {
 		k.learn(t, names[i], u)
 	}
 	known := slices.Sorted(maps.Keys(k.uids)) // those too that have no links now
 	found, err := graph.UIDs(ctx, known)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for i, name := range known {
 		if found[i] != k.uids[name] {
 			t.Fatalf("%s had UID %s and has %s", name, k.uids[name], found[i])
 		}
 	}
 	forward, err := graph.Links(ctx, links.Forward, pages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	backward, err := graph.Links(ctx, links.Backward, pages)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	edges := map[[2]uid.UID]int{}
 	for i, u := range pages {
 		var targets []string
@@ -153,13 +144,9 @@ func TestKillLinks(t *testing.T) {
 	for range max(kills(t)/4, 1) {
 		s := serve(t, "--data", data)
 		c, err := client.New(s.url, client.Options{Retries: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		graph := c.Links
-		if err := graph.Capabilities().Loader.Request(t.Context(), links.AllStores); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, graph.Capabilities().Loader.Request(t.Context(), links.AllStores))
 		k.check(t, graph)
 		writing, cancel := context.WithCancel(t.Context())
 		var running sync.WaitGroup
@@ -173,13 +160,9 @@ func TestKillLinks(t *testing.T) {
 	}
 	s := serve(t, "--data", data)
 	c, err := client.New(s.url, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	graph := c.Links
-	if err := graph.Capabilities().Loader.Request(t.Context(), links.AllStores); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, graph.Capabilities().Loader.Request(t.Context(), links.AllStores))
 	k.check(t, graph)
 	if len(k.uids) == 0 {
 		t.Fatal("nothing was written")

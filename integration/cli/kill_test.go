@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -131,9 +132,7 @@ func TestKillLoad(t *testing.T) {
 			t.Fatalf("after kill %d and --resume: %d triples, want %d", kill, n, before+load.triples)
 		}
 		trefoil(t, "check", "--data", data).mustCode(t, done)
-		if err := os.RemoveAll(data); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.RemoveAll(data))
 	}
 	t.Logf("killed in the phases: %v", met)
 }
@@ -171,9 +170,7 @@ func TestKillServer(t *testing.T) {
 		}
 		s.killAt(t, time.Duration(rnd.Int64N(int64(200*time.Millisecond))))
 		writers.Wait()
-		if err := expected.failure(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, expected.failure())
 		trefoil(t, "check", "--data", data).mustCode(t, done)
 		held := make(map[string]bool)
 		for _, line := range trefoil(t, "dump", "--no-annotations", "--data", data).mustCode(t, done).lines() {

@@ -22,6 +22,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/linkstest"
 	"github.com/trefoildb/trefoil/links/sample"
@@ -36,17 +37,11 @@ func sameGraph(t *testing.T, got, want links.Graph, urls []string) {
 	lists := func(g links.Graph, d links.Direction) [][]string {
 		t.Helper()
 		pages, err := g.UIDs(ctx, urls)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all, err := g.Links(ctx, d, pages)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		names, err := g.URLs(ctx, all.Items)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		by, start := make([][]string, len(pages)), 0
 		for i, end := range all.Ends {
 			by[i] = slices.Sorted(slices.Values(names[start:end]))
@@ -158,9 +153,7 @@ type asker struct {
 func (a *asker) ask(r absurd, headers ...string) (status int, body string) {
 	a.t.Helper()
 	q, err := http.NewRequestWithContext(a.t.Context(), r.method, a.url+r.target, strings.NewReader(r.body))
-	if err != nil {
-		a.t.Fatal(err)
-	}
+	require.NoError(a.t, err)
 	if r.contentType != "" {
 		q.Header.Set("Content-Type", r.contentType)
 	}
@@ -235,9 +228,7 @@ func (a *asker) bombs() {
 			a.t.Fatal(err)
 		}
 	}
-	if err := z.Close(); err != nil {
-		a.t.Fatal(err)
-	}
+	require.NoError(a.t, z.Close())
 	for _, door := range someDoors("update", "uids", "get", "rank") {
 		a.refused(absurd{"POST", "/links/" + door, "", bomb.String(), 413}, "Content-Encoding", "gzip")
 		a.refused(absurd{"POST", "/links/" + door, "", bomb.String()[:100], 400}, "Content-Encoding", "gzip")
@@ -274,13 +265,9 @@ func TestAbuseLinkDoors(t *testing.T) {
 	rng := random(t)
 	server := serve(t, "--data", filepath.Join(t.TempDir(), "store"))
 	c, err := client.New(server.url, client.Options{})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	graph, plain := c.Links, linkstest.New()
-	if err := graph.Capabilities().Loader.Request(t.Context(), links.AllStores); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, graph.Capabilities().Loader.Request(t.Context(), links.AllStores))
 	urls := linkstest.OddURLs()
 	var changes []links.Change
 	for i, url := range urls {

@@ -23,6 +23,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
@@ -56,16 +57,12 @@ func spokeOf(url string) int {
 func (s *spokes) edges(path string) {
 	s.t.Helper()
 	f, err := os.Create(path)
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	out := bufio.NewWriterSize(f, 1<<20)
 	for i := range s.n {
 		fmt.Fprintf(out, "%s\t%s\n%s\t%s\n", hubURL, spokeURL(i), spokeURL(i), hubURL)
 	}
-	if err := errors.Join(out.Flush(), f.Close()); err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, errors.Join(out.Flush(), f.Close()))
 }
 
 // names reads the UIDs of all pages.
@@ -82,9 +79,7 @@ func (s *spokes) names() {
 			urls = append(urls, spokeURL(k))
 		}
 		uids, err := s.graph.UIDs(s.t.Context(), urls)
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		require.NoError(s.t, err)
 		s.uids = append(s.uids, uids...)
 	}
 	sorted := slices.Clone(s.uids)
@@ -101,9 +96,7 @@ func (s *spokes) lists(has func(d links.Direction, i int) bool) {
 	ctx := s.t.Context()
 	for _, d := range []links.Direction{links.Forward, links.Backward} {
 		list, err := s.graph.Links(ctx, d, []uid.UID{s.hub})
-		if err != nil {
-			s.t.Fatal(err)
-		}
+		require.NoError(s.t, err)
 		var want []uid.UID
 		for i, u := range s.uids {
 			if has(d, i) {
@@ -126,9 +119,7 @@ func (s *spokes) lists(has func(d links.Direction, i int) bool) {
 		for i := 0; i < s.n; i += 50_000 {
 			part := s.uids[i:min(s.n, i+50_000)]
 			all, err := s.graph.Links(ctx, d, part)
-			if err != nil {
-				s.t.Fatal(err)
-			}
+			require.NoError(s.t, err)
 			for k := range part {
 				// A page links to the hub where the hub is linked to from it.
 				if got, is := all.At(k), has(1-d, i+k); len(got) > 1 || is != (len(got) == 1) || is && got[0] != s.hub {
@@ -143,9 +134,7 @@ func (s *spokes) lists(has func(d links.Direction, i int) bool) {
 func (s *spokes) urls(address string) {
 	s.t.Helper()
 	response, err := http.Post(address+"/links/get", "application/json", strings.NewReader(`{"urls":["`+hubURL+`"],"as":"urls"}`))
-	if err != nil {
-		s.t.Fatal(err)
-	}
+	require.NoError(s.t, err)
 	defer response.Body.Close()
 	in := bufio.NewScanner(response.Body)
 	in.Split(func(data []byte, end bool) (int, []byte, error) { // by '"'
@@ -199,9 +188,7 @@ func TestAbuseHubs(t *testing.T) {
 	s.edges(file)
 	begun := time.Now()
 	s.ended(fmt.Sprintf("load of %d links from a page and %d to it", s.n, s.n), start(t, nil, "load", "--links", "--data", data, file), begun)
-	if err := os.Remove(file); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(file))
 	gone, extra, deleted := -1, -1, 0
 	has := func(d links.Direction, i int) bool {
 		return d == links.Backward && i != gone || d == links.Forward && i != extra
@@ -210,9 +197,7 @@ func TestAbuseHubs(t *testing.T) {
 		begun = time.Now()
 		server := serve(t, "--data", data)
 		c, err := client.New(server.url, client.Options{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s.graph, s.uids = c.Links, nil
 		for err = errors.New("not asked yet"); err != nil; err = s.graph.Capabilities().Loader.Request(t.Context(), links.AllStores) {
 			if time.Since(begun) > waitLimit {

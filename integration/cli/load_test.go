@@ -14,6 +14,7 @@ import (
 	"syscall"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -38,9 +39,7 @@ func (o outcome) summary(t *testing.T) (s summary) {
 func count(t *testing.T, data string) int {
 	t.Helper()
 	n, err := strconv.Atoi(strings.TrimSpace(trefoil(t, "count", "--data", data).mustCode(t, done).stdout))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return n
 }
 
@@ -205,9 +204,7 @@ func TestLoadResumeChanged(t *testing.T) {
 		t.Fatalf("the load ended: %s", p.Said())
 	}
 	p.kill(t)
-	if err := os.WriteFile(path, []byte(people+text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(people+text), 0o666))
 	trefoil(t, "load", "--data", data, "--memory", "64MiB", "--resume", "--from", "nq", path).mustCode(t, failed).mustSay(t, "changed")
 	trefoil(t, "load", "--data", data, "--memory", "64MiB", "--from", "nq", path).mustCode(t, done)
 	if n := count(t, data); n != 100_010 {
@@ -232,9 +229,7 @@ func TestLoadDirty(t *testing.T) {
 		t.Errorf("summary: %+v", s)
 	}
 	text, err := os.ReadFile(rejects)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	named := 0
 	for line := range strings.Lines(string(text)) {
 		if strings.HasPrefix(line, "# ") && place.MatchString(line[2:]) {

@@ -16,6 +16,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 )
 
@@ -164,9 +165,7 @@ func (p *process) kill(t *testing.T) {
 // signal sends a signal to the process.
 func (p *process) signal(t *testing.T, s syscall.Signal) {
 	t.Helper()
-	if err := p.Cmd.Process.Signal(s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, p.Cmd.Process.Signal(s))
 }
 
 // server is a trefoil serve that has said where it listens.
@@ -197,14 +196,10 @@ func (s *server) stop(t *testing.T) {
 func (s *server) get(t *testing.T, path string) (status int, body string) {
 	t.Helper()
 	resp, err := http.Get(s.url + path)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	b, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return resp.StatusCode, string(b)
 }
 
@@ -212,9 +207,7 @@ func (s *server) get(t *testing.T, path string) (status int, body string) {
 func file(t *testing.T, name, text string) string {
 	t.Helper()
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, []byte(text), 0o666); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, []byte(text), 0o666))
 	return path
 }
 

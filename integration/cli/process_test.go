@@ -14,6 +14,8 @@ import (
 	"strings"
 	"syscall"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 func TestServeEnds(t *testing.T) {
@@ -151,12 +153,8 @@ func TestClosedStdout(t *testing.T) {
 			var stderr strings.Builder
 			cmd.Stderr = &stderr
 			out, err := cmd.StdoutPipe()
-			if err != nil {
-				t.Fatal(err)
-			}
-			if err := cmd.Start(); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
+			require.NoError(t, cmd.Start())
 			if _, err := bufio.NewReader(out).ReadString('\n'); err != nil {
 				t.Fatal(err)
 			}
@@ -177,9 +175,7 @@ func TestInterruptedAtStdin(t *testing.T) {
 		{"convert", "--from", "nt", "-"}, {"add", "--data", data, "-"}, {"load", "--data", data, "--from", "nt", "-"},
 	} {
 		read, write, err := os.Pipe()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		p := start(t, read, args...)
 		read.Close()
 		// More than a pipe holds: it has been read from when this returns.
@@ -198,12 +194,8 @@ func TestClosedStderr(t *testing.T) {
 	cmd := command(t.Context(), "load", "--data", data, "--from", "nt", "-")
 	cmd.Stdin = generated(t, "lubm", 100_000)
 	stderr, err := cmd.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, cmd.Start())
 	stderr.Close()
 	if err := cmd.Wait(); err != nil {
 		t.Errorf("load: %v", err)

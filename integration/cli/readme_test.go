@@ -13,6 +13,8 @@ import (
 	"syscall"
 	"testing"
 	"time"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // block is a block of commands of a document, and the text that it must print.
@@ -23,9 +25,7 @@ type block struct{ document, commands, want string }
 func documentBlocks(t *testing.T, document string) (all []block) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join("..", "..", document))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, found := range regexp.MustCompile("(?ms)^```(sh|text|console)\n(.*?)^```$").FindAllStringSubmatch(string(text), -1) {
 		last := len(all) - 1
 		switch {
@@ -154,9 +154,7 @@ func freeAddress(t *testing.T) string {
 	t.Helper()
 	for range 100 {
 		ln, err := net.Listen("tcp", "127.0.0.1:0")
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		address := ln.Addr().String()
 		packets, err := net.ListenPacket("udp", address)
 		ln.Close()

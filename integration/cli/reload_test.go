@@ -11,6 +11,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/testing/oidctest"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // TestReload: SIGHUP replaces the tokens of a running server. A file that cannot be used changes
@@ -25,9 +26,7 @@ func TestReload(t *testing.T) {
 	}
 	write := func(path, text string) {
 		t.Helper()
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 	}
 	count("first", done)
 	write(token, "second\n")
@@ -40,9 +39,7 @@ func TestReload(t *testing.T) {
 	}
 	for path, text := range map[string]string{token: "two words\n", apps: "mail second\n"} {
 		before, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		write(path, text)
 		said := strings.Count(s.Said(), "cannot be used")
 		s.signal(t, syscall.SIGHUP)
@@ -73,20 +70,14 @@ func TestReloadCertificates(t *testing.T) {
 	serial := func() string {
 		t.Helper()
 		conn, err := tls.Dial("tcp", strings.TrimPrefix(url, "https://"), &tls.Config{InsecureSkipVerify: true}) // only the number is read
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer conn.Close()
 		return conn.ConnectionState().PeerCertificates[0].SerialNumber.String()
 	}
 	first := serial()
 	whole, err := os.ReadFile(key)
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := os.WriteFile(key, whole[:len(whole)/2], 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, os.WriteFile(key, whole[:len(whole)/2], 0o600))
 	p.signal(t, syscall.SIGHUP)
 	p.waitFor(t, `level=ERROR msg="(the new certificates cannot be used)`)
 	if serial() != first {
@@ -117,9 +108,7 @@ func TestReloadKeys(t *testing.T) {
 	as(after.Token(t, "dora", "staff"), failed, "no key with the token's kid", "count")
 	replace := func(text, line string) {
 		t.Helper()
-		if err := os.WriteFile(keys, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(keys, []byte(text), 0o600))
 		s.signal(t, syscall.SIGHUP)
 		s.waitFor(t, line)
 	}
@@ -140,9 +129,7 @@ func TestReloadContexts(t *testing.T) {
 	dir := t.TempDir()
 	write := func(name, text string) {
 		t.Helper()
-		if err := os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(filepath.Join(dir, name), []byte(text), 0o600))
 	}
 	write("contexts.json", `{"urn:other":"name.jsonld"}`)
 	write("name.jsonld", `{"@context":{"name":"http://schema.org/name"}}`)

@@ -6,6 +6,8 @@ import (
 	"net/http"
 	"path/filepath"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // TestSettings: a server without flags has the settings of the environment and of the file that this
@@ -37,14 +39,10 @@ func TestTags(t *testing.T) {
 	ask := func(tag string) *http.Response {
 		t.Helper()
 		r, err := http.NewRequest(http.MethodGet, s.url+"/sparql?query=SELECT*%7B?s?p?o%7D", nil)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		r.Header.Set("If-None-Match", tag)
 		answer, err := http.DefaultClient.Do(r)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		answer.Body.Close()
 		return answer
 	}

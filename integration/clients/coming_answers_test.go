@@ -17,6 +17,8 @@ import (
 	"testing"
 
 	"github.com/knakk/rdf"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 const resultsJSON = "application/sparql-results+json"
@@ -136,9 +138,7 @@ func (s *httpStore) send(t *testing.T, r *request) string {
 func exchange(t *testing.T, method, address, typed, accept, body string) (int, string, []byte) {
 	t.Helper()
 	req, err := http.NewRequestWithContext(t.Context(), method, address, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if typed != "" {
 		req.Header.Set("Content-Type", typed)
 	}
@@ -146,14 +146,10 @@ func exchange(t *testing.T, method, address, typed, accept, body string) (int, s
 		req.Header.Set("Accept", accept)
 	}
 	res, err := http.DefaultTransport.RoundTrip(req)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	answer, err := io.ReadAll(res.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return res.StatusCode, res.Header.Get("Content-Type"), answer
 }
 
@@ -218,9 +214,7 @@ func tools(t *testing.T) (versions map[string]string) {
 	if err == nil {
 		err = json.Unmarshal(out, &versions)
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return versions
 }
 
@@ -264,9 +258,7 @@ type toolAnswer struct {
 func runTools(t *testing.T, jobs []map[string]any) (answers []toolAnswer) {
 	t.Helper()
 	input, err := json.Marshal(jobs)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	out := output(t, string(input), toolsPython, filepath.Join("testdata", "tools.py"))
 	if err := json.Unmarshal(out, &answers); err != nil || len(answers) != len(jobs) {
 		t.Fatalf("%d answers of %d: %v", len(answers), len(jobs), err)
@@ -308,9 +300,7 @@ func openConverters(t *testing.T) peer {
 	}
 	if text, err := os.ReadFile(filepath.Join(jsonldFolder, "package.json")); err == nil {
 		var described struct{ Version string }
-		if err := json.Unmarshal(text, &described); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, json.Unmarshal(text, &described))
 		p.found = append(p.found, "jsonld.js "+described.Version)
 	}
 	return p
@@ -364,9 +354,7 @@ func convert(t *testing.T, c *conversion) (written string) {
 		return string(output(t, c.document, program(t, "node", "nodejs"), filepath.Join("testdata", "jsonld.mjs")))
 	}
 	triples, err := rdf.NewTripleDecoder(strings.NewReader(c.document), rdf.RDFXML).DecodeAll()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, triple := range triples {
 		written += triple.Serialize(rdf.NTriples)
 	}

@@ -14,15 +14,14 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/integration/bench/rig"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // installed returns the folder of a store that scripts/peers.sh has installed, and its version.
 func installed(t *testing.T, name string) (dir, version string) {
 	t.Helper()
 	dir, err := filepath.Abs(filepath.Join("..", "..", ".peers", name))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err := os.ReadFile(filepath.Join(dir, "installed"))
 	if err != nil {
 		absent(t, "no .peers/"+name)
@@ -35,9 +34,7 @@ func installed(t *testing.T, name string) (dir, version string) {
 func freePort(t *testing.T) int {
 	t.Helper()
 	port, err := rig.FreePort()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return port
 }
 
@@ -45,9 +42,7 @@ func freePort(t *testing.T) int {
 func launch(t *testing.T, cmd *exec.Cmd, address string) {
 	t.Helper()
 	p, err := rig.Start(cmd, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(p.Kill)
 	ctx, cancel := context.WithTimeout(t.Context(), 2*time.Minute)
 	defer cancel()
@@ -72,9 +67,7 @@ func launch(t *testing.T, cmd *exec.Cmd, address string) {
 		}
 		return nil
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 }
 
 func openFuseki(t *testing.T) peer {
@@ -115,9 +108,7 @@ func openVirtuoso(t *testing.T) peer {
 	sql, port := freePort(t), freePort(t)
 	dir := t.TempDir()
 	settings := fmt.Sprintf(virtuosoSettings, sql, port)
-	if err := os.WriteFile(filepath.Join(dir, "virtuoso.ini"), []byte(settings), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(filepath.Join(dir, "virtuoso.ini"), []byte(settings), 0o600))
 	command := func(program string, args ...string) *exec.Cmd {
 		cmd := exec.Command(filepath.Join(root, "usr", "bin", program), args...)
 		cmd.Env = append(os.Environ(), "LD_LIBRARY_PATH="+filepath.Join(root, "libraries"))

@@ -19,6 +19,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -58,12 +59,8 @@ func startProcess(t *testing.T, binary string, args ...string) (string, *os.Proc
 	t.Helper()
 	node := exec.Command(binary, append([]string{"serve", "--data", filepath.Join(t.TempDir(), "data"), "--listen", "127.0.0.1:0"}, args...)...)
 	stderr, err := node.StderrPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
-	if err := node.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
+	require.NoError(t, node.Start())
 	// 1. The node prints its URL when it serves. What it prints later must be read, too.
 	urls, rest := make(chan string, 1), make(chan string, 1)
 	go func() {
@@ -103,15 +100,11 @@ func startProcess(t *testing.T, binary string, args ...string) (string, *os.Proc
 func post(t *testing.T, url, token string) {
 	t.Helper()
 	r, err := http.NewRequest(http.MethodPost, url+"/triples", strings.NewReader(data()))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Content-Type", "application/n-triples")
 	r.Header.Set("Authorization", "Bearer "+token)
 	got, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer got.Body.Close()
 	if got.StatusCode != http.StatusOK {
 		t.Fatalf("POST /triples: %s", got.Status)
@@ -142,9 +135,7 @@ func TestConsoleBuild(t *testing.T) {
 // TestConsoleLock: the versions are those of the public registry, by name and hash; no host is named.
 func TestConsoleLock(t *testing.T) {
 	lock, err := os.ReadFile("../../console/package-lock.json")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if bytes.Contains(lock, []byte(`"resolved"`)) || !bytes.Contains(lock, []byte(`"integrity"`)) {
 		t.Error("console/package-lock.json names hosts, or lacks hashes; console/.npmrc leaves the hosts out")
 	}
@@ -154,22 +145,16 @@ func TestConsole(t *testing.T) {
 	node := nodeWithPackages(t)
 	t.Setenv("CHROMIUM", program(t, "chromium", "chromium-browser", "google-chrome", "google-chrome-stable"))
 	binary, remove, err := testbinary.Trefoil("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(remove)
 	// One node has a token, and a user who may read only.
 	hash := exec.Command(binary, "users", "hash")
 	hash.Stdin = strings.NewReader("look")
 	hashed, err := hash.Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	token, users := filepath.Join(t.TempDir(), "token"), filepath.Join(t.TempDir(), "users")
 	for name, text := range map[string]string{token: "sesame", users: fmt.Sprintf("[guest]\nhash = %q\nroles = [\"read\"]\n", bytes.TrimSpace(hashed))} {
-		if err := os.WriteFile(name, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(name, []byte(text), 0o600))
 	}
 	// A cluster of three has lost a machine.
 	bereft := start(t, binary)
@@ -184,8 +169,6 @@ func TestConsole(t *testing.T) {
 	post(t, alone, "")
 	post(t, other, "")
 	post(t, guarded, "sesame")
-	if err := lost.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, lost.Signal(syscall.SIGTERM))
 	converse(t, node, "../../console/test/main.mjs", alone+"/", other+"/", guarded+"/", member+"/", bereft+"/")
 }

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/server"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 )
 
@@ -29,17 +30,13 @@ func TestSPARQLWrapperAndSPARQLStore(t *testing.T) {
 // servers of their own, and that its client with blocking calls is made from the other one.
 func TestPythonPackage(t *testing.T) {
 	root, err := filepath.Abs("../..")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	bin := filepath.Join(root, "python", ".venv", "bin")
 	if _, err := os.Stat(filepath.Join(bin, "pytest")); err != nil {
 		absent(t, "no python/.venv")
 	}
 	binary, remove, err := testbinary.Trefoil(root)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(remove)
 	for _, command := range [][]string{{"ruff", "check"}, {"ruff", "format", "--check"}, {"mypy"}, {"pytest", "--durations=5"}} {
 		ctx, cancel := context.WithTimeout(t.Context(), 4*time.Minute)

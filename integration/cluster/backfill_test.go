@@ -10,6 +10,7 @@ import (
 
 	"github.com/cockroachdb/pebble/v2"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
@@ -25,16 +26,12 @@ func TestDamagedRowInBackfill(t *testing.T) {
 		rest := w.others(leader)
 		damaged, dies := rest[0], rest[1]
 		sn, err := damaged.store.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		// Which rows a backfill reads depends on the layout: so one that cannot be decoded follows each.
 		var keys [][]byte
 		for _, o := range triple.Orders {
 			for row, err := range sn.Raw(t.Context(), store.TableStorage, triple.OrderRange(o)) {
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				keys = append(keys, append(append([]byte{store.TableStorage}, row.Key...), 0, 1, 0, 1, 0xEE))
 			}
 		}

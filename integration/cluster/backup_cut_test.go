@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/backup"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -114,13 +115,9 @@ func TestBackupConsistent(t *testing.T) {
 			} else {
 				err = backup.Increment(t.Context(), s, end, "test", &archive)
 			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			info, err := backup.Read(bytes.NewReader(archive.Bytes()))
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			end = info.End
 			chain = append(chain, backup.Archive{Name: "archive", Open: func() (io.ReadCloser, error) { return io.NopCloser(bytes.NewReader(archive.Bytes())), nil }})
 			acked = append(acked, before)
@@ -134,16 +131,10 @@ func TestBackupConsistent(t *testing.T) {
 				t.Fatal(err)
 			}
 			s, err := store.Open(dir, store.Options{MinFreeBytes: -1})
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			state, err := storetest.Content(t.Context(), s)
-			if err := s.Close(); err != nil {
-				t.Fatal(err)
-			}
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, s.Close())
+			require.NoError(t, err)
 			for j, n := range writers {
 				n.check(t, state, acked[i][j])
 			}

@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/backup"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
@@ -87,13 +88,9 @@ func TestBackupKilled(t *testing.T) {
 			t.Fatal(err)
 		}
 		s, err := store.Open(dir, store.Options{MinFreeBytes: -1})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		restored, err := storetest.Content(t.Context(), s)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var content map[string]map[string]string
 		w.must("read", func(ctx context.Context) (err error) {
 			content, err = storetest.Content(ctx, w.machines[0].node)
@@ -103,17 +100,13 @@ func TestBackupKilled(t *testing.T) {
 			t.Errorf("%d triples were added, %d are in the cluster and %d in the restored store", len(all), len(content), len(restored))
 		}
 		position, err := w.machines[0].node.Feed().Position(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, err := range s.Feed().Changes(t.Context(), feed.Request{Since: position}) {
 			if !errors.Is(err, feed.ErrPosition) {
 				t.Errorf("a position of the original: %v", err)
 			}
 		}
-		if err := s.Close(); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, s.Close())
 		// 3. Start a machine with it, and let another one join.
 		first, second := w.add(), w.add()
 		if _, err := vfs.Clone(vfs.Default, first.disk, dir, dataDir, vfs.CloneSync); err != nil {

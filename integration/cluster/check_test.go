@@ -7,6 +7,7 @@ import (
 	"fmt"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -63,9 +64,7 @@ func contentsOf(ctx context.Context, n interface{ Reader() (store.Reader, error)
 // mustHave fails the test unless the cluster holds these triples and no others.
 func (w *world) mustHave(want map[string]bool) {
 	w.t.Helper()
-	if err := w.has(want); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, w.has(want))
 }
 
 // has checks that the cluster holds these triples and no others, as every machine that runs
@@ -117,9 +116,7 @@ func setOf(lists ...[]triple.Triple) map[string]bool {
 // checkDisks fails the test if the rows on disk are wrong.
 func (w *world) checkDisks() {
 	w.t.Helper()
-	if err := w.disks(); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, w.disks())
 }
 
 // disks verifies invariants 2 and 3 in idle: the rows on each machine are exactly those of its

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/columns"
@@ -54,18 +55,12 @@ func (p *columnPeople) ask(m *machine) (columns bool) {
 	ctx, cancel := context.WithTimeout(p.w.t.Context(), 30*time.Second)
 	defer cancel()
 	sn, err := m.node.Reader()
-	if err != nil {
-		p.w.t.Fatal(err)
-	}
+	require.NoError(p.w.t, err)
 	defer sn.Close()
 	result, err := sparql.Query(ctx, sn.Source(), "SELECT ?a ?n { ?a <http://knows> ?b . ?b <http://age> ?n }", sparql.Options{})
-	if err != nil {
-		p.w.t.Fatal(err)
-	}
+	require.NoError(p.w.t, err)
 	for row, err := range result.Rows() {
-		if err != nil {
-			p.w.t.Fatal(err)
-		}
+		require.NoError(p.w.t, err)
 		got = append(got, fmt.Sprint(row[0], " ", row[1].Value()))
 	}
 	slices.Sort(want)
@@ -176,9 +171,7 @@ func TestColumnsAfterCancel(t *testing.T) {
 		m := w.any()
 		p.await(m)
 		sn, err := m.node.Reader()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		defer sn.Close()
 		ctx, cancel := context.WithCancel(t.Context())
 		cancel()

@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
@@ -93,13 +94,9 @@ func annotatedSource(t *testing.T, name string, text []byte) input.Source {
 		text = translated(t, text, s)
 	}
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, text, 0o644))
 	sources, _, err := input.List([]string{path}, input.RDF)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return sources[0]
 }
 
@@ -108,20 +105,14 @@ func translated(t *testing.T, text []byte, s syntax.Syntax) []byte {
 	t.Helper()
 	var out bytes.Buffer
 	trig, err := syntax.NewTriGWriter(&out, nil)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var lines []byte
 	scanner := triple.NewScanner(bytes.NewReader(text), triple.ScanOptions{Quads: true})
 	for scanner.Scan() {
 		lines = triple.AppendNDJSON(lines, scanner.Triple(), scanner.Annotations())
-		if err := trig.WriteAnnotated(scanner.Triple().Clone(), scanner.Annotations()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, trig.WriteAnnotated(scanner.Triple().Clone(), scanner.Annotations()))
 	}
-	if err := errors.Join(scanner.Err(), trig.Close()); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, errors.Join(scanner.Err(), trig.Close()))
 	if s == syntax.NDJSON {
 		return lines
 	}
@@ -165,9 +156,7 @@ func TestLoadAnnotations(t *testing.T) {
 				}
 				text := annotatedText(all)
 				s, err := w.any().load(t.Context(), annotatedSource(t, map[int]string{1: "dump.nq", 3: "dump.trig", 5: "dump.ndjson"}[machines], text), false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if s.Rejected > 0 || s.Annotations != int64(annotations) {
 					t.Fatalf("%+v, %d annotations", s, annotations)
 				}

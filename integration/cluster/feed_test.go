@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/internal/testing/storetest"
 	"github.com/trefoildb/trefoil/triple"
@@ -144,9 +145,7 @@ func (c *consumer) mustHave(w *world) {
 func position(t *testing.T, m *machine) feed.Position {
 	t.Helper()
 	p, err := m.node.Feed().Position(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return p
 }
 
@@ -161,9 +160,7 @@ func gone(t *testing.T, m *machine, since feed.Position) string {
 			}
 			return reason.Reason
 		}
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 	}
 	return ""
 }

@@ -18,6 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // The interleavings of disks that lose what they had, or stall.
@@ -135,9 +136,7 @@ func diskComesBackCut(t *testing.T, w *world) {
 		w.notATest("the store has begun a new log")
 	}
 	f, err := m.disk.Create(name, vfs.WriteCategoryUnspecified)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	_, err = f.Write(now[:same])
 	if err = errors.Join(err, f.Sync(), f.Close()); err != nil {
 		t.Fatal(err)
@@ -162,18 +161,14 @@ func (m *machine) lastLog() (name string, text []byte) {
 	t.Helper()
 	dir := m.disk.PathJoin(dataDir, "store")
 	names, err := m.disk.List(dir)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, n := range names {
 		if path := m.disk.PathJoin(dir, n); strings.HasSuffix(n, ".log") && path > name {
 			name = path
 		}
 	}
 	f, err := m.disk.Open(name)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	text, err = io.ReadAll(f)
 	if err = errors.Join(err, f.Close()); err != nil {
 		t.Fatal(err)
@@ -226,9 +221,7 @@ func diskStallsUnderLoad(t *testing.T, w *world) {
 		t.Errorf("%d writes in a minute, one took %s", written, longest)
 	}
 	got, err := w.any().contents(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want := setOf(all, more[:written])
 	if written < len(more) && got[more[written].String()] { // the one that was interrupted
 		want[more[written].String()] = true

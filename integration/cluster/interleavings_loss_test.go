@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/generation"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -28,9 +29,7 @@ func lostOrdersAreRebuilt(t *testing.T, w *world) {
 	for _, tr := range all {
 		spo, _ := triple.AppendKey(nil, triple.SPO, tr)
 		slots, err := v.Base.Places(spo)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for o, s := range slots[:3] {
 			if s.Machine == id {
 				orders[o]++
@@ -205,9 +204,7 @@ func joinDeleteLeave(t *testing.T, w *world) {
 		w.purge()
 	}
 	id := middle.node.MachineID()
-	if err := w.machines[0].node.Leave(t.Context(), id); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.machines[0].node.Leave(t.Context(), id))
 	w.until("it has left", func() bool { return w.machines[0].node.View().Find(id) == nil })
 	middle.stop()
 	w.settle()
@@ -223,13 +220,9 @@ func joinDeleteLeave(t *testing.T, w *world) {
 func extrasMove(t *testing.T, before, after recovery.Layout, tr triple.Triple) bool {
 	spo, _ := triple.AppendKey(nil, triple.SPO, tr)
 	was, err := before.Places(spo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	is, err := after.Places(spo)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	has := map[trie.MachineID]bool{}
 	for _, s := range is {
 		has[s.Machine] = true
@@ -331,14 +324,10 @@ func (m *machine) holdsRow(o triple.Order, tr triple.Triple) bool {
 	t.Helper()
 	key, _ := triple.AppendKey(nil, o, tr)
 	sn, err := m.store.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	for _, err := range sn.Raw(t.Context(), store.TableStorage, triple.Range{Lo: key, Hi: append(key, 0)}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return true
 	}
 	return false
@@ -365,13 +354,9 @@ func walkTakesHalfDoneWrites(t *testing.T, w *world) {
 	for _, tr := range fresh() {
 		spo, _ := triple.AppendKey(nil, triple.SPO, tr)
 		was, err := v.Base.Places(spo)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		is, err := v.Target.Places(spo)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		with := owners{w.machineOf(was[0].Machine), w.machineOf(was[1].Machine), nil}
 		led := slices.ContainsFunc(append(was, is...), func(s recovery.Place) bool { return s.Machine == leader.node.MachineID() })
 		if led || with.spo == with.pos || w.machineOf(is[1].Machine) != joiner || is[0].Machine != was[0].Machine {
@@ -409,9 +394,7 @@ func walkTakesHalfDoneWrites(t *testing.T, w *world) {
 	}
 	w.settle()
 	got, err := joiner.contents(t.Context())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for text := range setOf(all) {
 		if !got[text] {
 			t.Fatalf("%s is lost", text)

@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -151,13 +152,9 @@ func (w *web) checkPages(g *linkgraph.Graph, n int) {
 		w.t.Fatalf("the pages are %v, want %v", all, want)
 	}
 	urls, err := g.URLs(ctx, all)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	uids, err := g.UIDs(ctx, urls)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	for i, u := range uids {
 		if urls[i] == "" || u != all[i] {
 			w.t.Fatalf("%s is a page, whose URL is %q, which has the UID %s", all[i], urls[i], u)
@@ -172,9 +169,7 @@ func (w *web) checkLabelled(g *linkgraph.Graph) (answered int) {
 	w.t.Helper()
 	urls := slices.Sorted(maps.Keys(w.links))
 	uids, err := g.UIDs(w.t.Context(), urls)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	for i, url := range urls {
 		ctx, cancel := context.WithTimeout(w.t.Context(), time.Second)
 		labels, err := g.Labels(ctx, links.Forward, uids[i:i+1])
@@ -302,9 +297,7 @@ func TestLinksFirstWhileAway(t *testing.T) {
 		w.settle()
 		urls := slices.Sorted(maps.Keys(web.uids))
 		found, err := web.some().UIDs(t.Context(), urls)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i, u := range found {
 			web.told(urls[i], u)
 		}

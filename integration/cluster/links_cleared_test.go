@@ -7,6 +7,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
 	"github.com/trefoildb/trefoil/triple"
@@ -27,17 +28,11 @@ func TestLinksCleared(t *testing.T) {
 		// 1. Delete all triples.
 		var all []triple.Triple
 		r, err := w.any().node.Reader()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for row, err := range r.Match(t.Context(), triple.Pattern{}, store.ReadOptions{}) {
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			tr, err := row.Triple()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			all = append(all, tr)
 		}
 		r.Close()

@@ -12,6 +12,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -34,9 +35,7 @@ type rankJob struct {
 // startJob starts a job at any machine, and waits until some rounds are done.
 func (w *web) startJob(o links.PageRankOptions, rounds int) *rankJob {
 	w.t.Helper()
-	if err := w.some().StartPageRank(w.t.Context(), o); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, w.some().StartPageRank(w.t.Context(), o))
 	j := &rankJob{w, o, map[string]map[string]cell.Label{}}
 	for src, of := range w.links {
 		j.links[src] = maps.Clone(of)
@@ -221,9 +220,7 @@ func TestPageRankOnMembers(t *testing.T) {
 					t.Errorf("%s: %+v", m.name, state)
 				}
 			}
-			if err := web.some().StopPageRank(t.Context()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, web.some().StopPageRank(t.Context()))
 			for _, m := range w.up() {
 				if state, err := web.graphs[m].PageRank(t.Context()); err != nil || state.State != "stopped" {
 					t.Errorf("%s: %+v, %v", m.name, state, err)

@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -32,9 +33,7 @@ func abuseLinks(t *testing.T) int {
 		return 2_000_000
 	}
 	n, err := strconv.Atoi(text)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return n
 }
 
@@ -58,20 +57,14 @@ func TestAbuseManyLinks(t *testing.T) {
 		}
 		path := filepath.Join(t.TempDir(), "links.nt")
 		file, err := os.Create(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		text := bufio.NewWriter(file)
 		for i := range n {
 			fmt.Fprintf(text, "<%s> <%s> <%s> .\n<%s> <%s> <%s> .\n", hub, links.DefaultPredicate, page(i), page(i), links.DefaultPredicate, hub)
 		}
-		if err := errors.Join(text.Flush(), file.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(text.Flush(), file.Close()))
 		sources, _, err := input.List([]string{path}, input.RDF)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if s, err := w.any().load(t.Context(), sources[0], false); err != nil || s.New != int64(2*n) {
 			t.Fatalf("%+v, %v", s, err)
 		}

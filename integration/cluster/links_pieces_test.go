@@ -17,6 +17,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -138,9 +139,7 @@ func TestLinksInPieces(t *testing.T) {
 		w.settle()
 		web.copied()
 		uids, err := web.some().UIDs(t.Context(), append([]string{h.page}, h.stable...))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		page, stable := uids[0], uids[1:]
 
 		// 1. Read by all machines, whether they hold the page or not.
@@ -223,13 +222,9 @@ func TestLinksPrefixes(t *testing.T) {
 		}
 		w.settle()
 		pages, err := web.some().UIDs(t.Context(), urls)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all, err := web.some().Links(t.Context(), links.Forward, pages)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		most := 500 + w.random.IntN(30000)
 		check := func() {
 			for _, m := range w.up() {

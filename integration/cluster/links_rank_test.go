@@ -9,6 +9,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/rank"
 	"github.com/trefoildb/trefoil/links/sample"
@@ -34,9 +35,7 @@ func TestLinksRankedAfterKill(t *testing.T) {
 		m.kill()
 		g := web.some()
 		roots, err := g.UIDs(t.Context(), slices.Sorted(maps.Keys(web.links)))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		web.checkRankings(g, roots)
 	})
 }
@@ -48,13 +47,9 @@ func (w *web) checkRankings(g *linkgraph.Graph, roots []uid.UID) {
 		for _, class := range []sample.Class{sample.All, sample.InterHost} {
 			request := links.RankRequest{Algorithm: links.SALSA, Pages: roots, In: 3, Out: 3, Mode: sample.ModeConsistent, Class: class, Weighted: weighted}
 			got, err := g.Rank(w.t.Context(), request)
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			require.NoError(w.t, err)
 			n, err := rank.NewNeighbourhood(w.t.Context(), plainSource{w}, roots, rank.NeighbourhoodOptions{In: 3, Out: 3, Mode: sample.ModeConsistent, Class: class, Weighted: weighted})
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			require.NoError(w.t, err)
 			want := n.TopRoots(n.Graph.Len(), rank.SALSA(n.Graph).Authority)
 			if !slices.EqualFunc(got.Authorities, want, func(a, b rank.Scored) bool {
 				return a.UID == b.UID && a.Score-b.Score < 1e-12 && b.Score-a.Score < 1e-12

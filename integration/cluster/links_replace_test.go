@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 )
@@ -159,17 +160,11 @@ func (r *replacing) list(g *linkgraph.Graph, page string) []string {
 	r.t.Helper()
 	ctx := r.t.Context()
 	uids, err := g.UIDs(ctx, []string{page})
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	require.NoError(r.t, err)
 	l, err := g.Links(ctx, links.Forward, uids)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	require.NoError(r.t, err)
 	list, err := g.URLs(ctx, l.Items)
-	if err != nil {
-		r.t.Fatal(err)
-	}
+	require.NoError(r.t, err)
 	slices.Sort(list)
 	return list
 }

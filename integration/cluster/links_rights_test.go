@@ -11,6 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/linkgraph/linkrows"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
 	"github.com/trefoildb/trefoil/links/lists"
@@ -49,9 +50,7 @@ func (w *quadWeb) change() {
 		}
 		if w.random.IntN(3) == 0 {
 			label = cell.Label{Weight: float64(w.random.IntN(9)), Anchor: link.Graph.Value()}
-			if err := store.Annotate(w.t.Context(), w.any().node, link, links.Application, lists.AppendLabel(nil, label)); err != nil {
-				w.t.Fatal(err)
-			}
+			require.NoError(w.t, store.Annotate(w.t.Context(), w.any().node, link, links.Application, lists.AppendLabel(nil, label)))
 		}
 		w.quads[link] = label
 	}
@@ -80,16 +79,12 @@ func (w *quadWeb) checkLimited(m *machine, graphs ...triple.Term) {
 	// 2. The pages.
 	ctx := graphrights.With(w.t.Context(), graphrights.New(graphs, nil))
 	r, err := m.node.Reader()
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	defer r.Close()
 	g := linkrows.New(w.graphs[m], graphrights.Filter(ctx, r), triple.NewIRI(links.DefaultPredicate))
 	urls := allURLs()
 	all, err := w.graphs[m].UIDs(ctx, urls)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	byURL := map[string]uid.UID{}
 	var uids []uid.UID
 	var names []string
@@ -117,9 +112,7 @@ func (w *quadWeb) checkLimited(m *machine, graphs ...triple.Term) {
 		degrees, degreesErr := g.Degrees(ctx, d, all)
 		samples, samplesErr := g.SampleLinks(ctx, d, all, spec)
 		for _, err := range []error{err, labelsErr, degreesErr, samplesErr} {
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			require.NoError(w.t, err)
 		}
 		for i, url := range urls {
 			others := slices.SortedFunc(maps.Keys(visible[d][url]), func(a, b string) int { return cmp.Compare(byURL[a], byURL[b]) })

@@ -17,6 +17,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/linkgraph"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/rank"
@@ -41,23 +42,17 @@ func sharedLinks(t *testing.T, add func(line string), elements ...string) {
 	}
 	for _, path := range paths {
 		f, err := os.Open(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		lines := bufio.NewScanner(f)
 		if strings.HasSuffix(path, ".gz") {
 			unzipped, err := gzip.NewReader(f)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			lines = bufio.NewScanner(unzipped)
 		}
 		for lines.Scan() {
 			add(lines.Text())
 		}
-		if err := errors.Join(lines.Err(), f.Close()); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, errors.Join(lines.Err(), f.Close()))
 	}
 }
 
@@ -138,13 +133,9 @@ func (p *plainLinks) compare(w *world, g *linkgraph.Graph) {
 	for d := range p.lists {
 		p.lists[d] = make(map[uid.UID][]uid.UID, len(p.urls[d]))
 		lists, err := g.Links(ctx, links.Direction(d), uids)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		degrees, err := g.Degrees(ctx, links.Direction(d), uids)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i, url := range urls {
 			var want []uid.UID
 			for other := range p.urls[d][url] {
@@ -172,13 +163,9 @@ func (p *plainLinks) compare(w *world, g *linkgraph.Graph) {
 		slices.Sort(roots)
 		roots = slices.Compact(roots)
 		got, err := g.Rank(ctx, links.RankRequest{Algorithm: links.SALSA, Pages: roots, In: 10, Out: 10, Mode: sample.ModeConsistent})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		n, err := rank.NewNeighbourhood(ctx, p, roots, rank.NeighbourhoodOptions{In: 10, Out: 10, Mode: sample.ModeConsistent})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := n.TopRoots(n.Graph.Len(), rank.SALSA(n.Graph).Authority)
 		byUID := func(a, b rank.Scored) int { return cmp.Compare(a.UID, b.UID) }
 		slices.SortFunc(want, byUID)

@@ -9,6 +9,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 )
@@ -85,13 +86,9 @@ func TestLinksStores(t *testing.T) {
 		web.checkLists(web.some(), 8*time.Second)
 		// 4. A request brings all stores back.
 		web.copied()
-		if err := web.some().Request(t.Context(), links.AllStores); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, web.some().Request(t.Context(), links.AllStores))
 		servers, err := web.some().Stores(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, one := range servers {
 			if one.Backward.Cells != one.Cells || one.Backward.Bytes != one.Backward.FileBytes || one.URLs.Cells != one.Cells || one.Relinquished != 0 {
 				t.Errorf("%+v", one)
@@ -122,9 +119,7 @@ func TestLinksStoresLost(t *testing.T) {
 			t.Fatal(files, err)
 		}
 		for _, path := range files {
-			if err := os.Remove(path); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.Remove(path))
 		}
 		web.check(web.graphs[victim])
 		web.copied()

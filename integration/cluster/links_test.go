@@ -16,6 +16,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/linkgraph"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/cell"
@@ -54,9 +55,7 @@ func (w *web) open() {
 			continue
 		}
 		g, err := linkgraph.OpenNode(m.node, linkgraph.Options{Copies: w.copies, Dir: filepath.Join(w.dir, m.name), Workers: 1, MessageBytes: w.messageBytes, MemoryBytes: w.memoryBytes[m], Logger: w.log.With("machine", m.name)})
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		w.graphs[m] = g
 	}
 }
@@ -199,9 +198,7 @@ func (w *web) asTriple(src, dst string) {
 		_, err = store.Delete(w.t.Context(), w.any().node, t)
 		w.apply(links.Change{Kind: links.DeleteLinks, Source: src, Targets: []string{dst}})
 	}
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 }
 
 // check compares all that a graph says with what ought to be.
@@ -222,9 +219,7 @@ func (w *web) check(g *linkgraph.Graph) {
 	}
 	urls := slices.Sorted(maps.Keys(pages))
 	uids, err := g.UIDs(ctx, urls)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	for i, u := range uids {
 		w.told(urls[i], u)
 	}
@@ -253,14 +248,10 @@ func (w *web) check(g *linkgraph.Graph) {
 			break
 		}
 		degrees, err := g.Degrees(ctx, d, asked)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		spec := sample.Spec{N: w.random.IntN(9), Mode: sample.Mode(w.random.IntN(2)), Class: sample.Class(w.random.IntN(3)), Seed: w.random.Uint64()}
 		samples, err := g.SampleLinks(ctx, d, asked, spec)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		hosts := w.hosts()
 		for i := range asked {
 			var want []uid.UID
@@ -284,9 +275,7 @@ func (w *web) check(g *linkgraph.Graph) {
 	}
 	for _, d := range []links.Direction{links.Forward, links.Backward} {
 		labels, err := g.Labels(ctx, d, uids)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		for i, url := range urls {
 			others, want := w.labelsOf(d, url)
 			got := labels.At(i)
@@ -309,9 +298,7 @@ func (w *web) check(g *linkgraph.Graph) {
 	var all []uid.UID
 	for after := uid.UID(0); ; {
 		some, err := g.Pages(ctx, after, 7)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		if len(some) == 0 {
 			break
 		}
@@ -513,9 +500,7 @@ func TestLinksNamedAtOnce(t *testing.T) {
 			cancel()
 			for _, m := range w.up() {
 				found, err := web.graphs[m].UIDs(t.Context(), urls)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				for i, u := range found {
 					web.told(urls[i], u)
 				}
@@ -561,9 +546,7 @@ func TestLinksRanked(t *testing.T) {
 		web.check(g)
 		urls := slices.Sorted(maps.Keys(web.links))
 		roots, err := g.UIDs(t.Context(), urls[:len(urls)/2])
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		web.checkRankings(g, roots)
 		job, scores := web.pageRank(g)
 		if job.State != "done" || job.Stored != job.Pages {
@@ -582,9 +565,7 @@ func TestLinksRanked(t *testing.T) {
 func (w *web) pageRank(g *linkgraph.Graph, meanwhile ...func()) (job links.PageRankJob, scores links.Ranking) {
 	t := w.t
 	t.Helper()
-	if err := g.StartPageRank(t.Context(), links.PageRankOptions{Store: true}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, g.StartPageRank(t.Context(), links.PageRankOptions{Store: true}))
 	for _, do := range meanwhile {
 		do()
 	}
@@ -593,9 +574,7 @@ func (w *web) pageRank(g *linkgraph.Graph, meanwhile ...func()) (job links.PageR
 		job, err = g.PageRank(t.Context())
 		return err != nil || job.State != "running" && job.State != "storing"
 	})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if job.State != "done" {
 		return job, scores
 	}

@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
@@ -56,13 +57,9 @@ func document(t *testing.T, name string, all []triple.Triple, dirty int) input.S
 		}
 	}
 	path := filepath.Join(t.TempDir(), name)
-	if err := os.WriteFile(path, text, 0o644); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(path, text, 0o644))
 	sources, _, err := input.List([]string{path}, input.RDF)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return sources[0]
 }
 
@@ -87,9 +84,7 @@ func TestLoad(t *testing.T) {
 				distinct := setOf(all)
 				source := document(t, "data.nq", all, 1000)
 				s, err := w.any().load(t.Context(), source, false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if s.Read != int64(n) || s.Rejected != int64(n)/1000 || s.New != int64(len(distinct)) {
 					t.Errorf("%+v, %d distinct", s, len(distinct))
 				}
@@ -102,9 +97,7 @@ func TestLoad(t *testing.T) {
 				more := append(all[:100:100], quads(w.random, 1000)...)
 				both := setOf(all, more)
 				s, err = w.any().load(t.Context(), document(t, "more.nq", more, 0), false)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				if s.New != int64(len(both)-len(distinct)) {
 					t.Errorf("%d new triples, want %d", s.New, len(both)-len(distinct))
 				}
@@ -267,9 +260,7 @@ func TestDeleteDuringLoad(t *testing.T) {
 		}
 		writer.end()
 		got, err := m.contents(t.Context())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, a := range all[:200] {
 			if !got[a.String()] {
 				delete(want, a.String()) // deleted after the publication
@@ -441,9 +432,7 @@ func TestLoadGivenUp(t *testing.T) {
 					t.Fatal(err)
 				}
 				if lost {
-					if err := os.RemoveAll(m.loads); err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, os.RemoveAll(m.loads))
 				}
 				m.run()
 				w.settle()
@@ -486,9 +475,7 @@ func TestTwoLoads(t *testing.T) {
 		w.machines = append(w.machines, late)
 		late.run(w.machines[0])
 		for range 2 {
-			if err := <-errs; err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, <-errs)
 		}
 		w.settle()
 		w.mustHave(setOf(a, b))

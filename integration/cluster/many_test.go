@@ -23,6 +23,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/triple"
@@ -159,24 +160,16 @@ func (m *many) grow() {
 // load loads the data through one machine.
 func (m *many) load() {
 	g, err := dataset.New("lubm", 1, m.triples)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	require.NoError(m.t, err)
 	path := filepath.Join(m.t.TempDir(), "data.nt")
 	f, err := os.Create(path)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	require.NoError(m.t, err)
 	if _, err = g.Generate(context.Background(), f); err == nil {
 		err = f.Close()
 	}
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	require.NoError(m.t, err)
 	sources, _, err := input.List([]string{path}, input.RDF)
-	if err != nil {
-		m.t.Fatal(err)
-	}
+	require.NoError(m.t, err)
 	if _, err := m.machines[0].load(m.t.Context(), sources[0], false); err != nil {
 		m.t.Fatal(err)
 	}
@@ -236,15 +229,11 @@ func (m *many) balance() {
 	total, most, versions := 0, 0, int64(0)
 	for _, o := range m.up() {
 		sn, err := o.store.Snapshot()
-		if err != nil {
-			m.t.Fatal(err)
-		}
+		require.NoError(m.t, err)
 		n := 0
 		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			for row, err := range sn.Raw(m.t.Context(), table, triple.Range{}) {
-				if err != nil {
-					m.t.Fatal(err)
-				}
+				require.NoError(m.t, err)
 				n++
 				if table == store.TableStorage && triple.Order(row.Key[0]) == triple.SPO {
 					versions++

@@ -14,6 +14,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -32,14 +33,10 @@ func (w *world) checkNotes() (notes int) {
 	rows := map[string]map[place][]byte{} // by the row's key in SPO
 	for _, m := range w.up() {
 		sn, err := m.store.Snapshot()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			for row, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
-				if err != nil {
-					w.t.Fatal(err)
-				}
+				require.NoError(w.t, err)
 				if triple.IsTombstone(row.Value) {
 					continue
 				}
@@ -49,9 +46,7 @@ func (w *world) checkNotes() (notes int) {
 					suffix = row.Key[len(version):]
 				}
 				spo, _, err := recovery.AppendVersion(nil, triple.SPO, version)
-				if err != nil {
-					w.t.Fatal(err)
-				}
+				require.NoError(w.t, err)
 				key := string(append(spo, suffix...))
 				if rows[key] == nil {
 					rows[key] = map[place][]byte{}
@@ -71,9 +66,7 @@ func (w *world) checkNotes() (notes int) {
 			w.t.Fatalf("%q is noted, and its triple is not there", key)
 		}
 		slots, err := v.Base.Places(spo)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		first := places[place{slots[0].Machine, slots[0].Extra, slots[0].Order}]
 		for _, s := range slots {
 			if got := places[place{s.Machine, s.Extra, s.Order}]; got == nil || !bytes.Equal(got, first) {

@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -111,9 +112,7 @@ func (w *world) sameSequencer(list []triple.Triple) (on, off triple.Triple, sequ
 	of := func(tr triple.Triple) (all []*machine) {
 		spo, _ := triple.AppendKey(nil, triple.SPO, tr)
 		slots, err := w.up()[0].node.View().Base.Places(spo)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		for _, s := range slots {
 			all = append(all, w.machineOf(s.Machine))
 		}
@@ -121,9 +120,7 @@ func (w *world) sameSequencer(list []triple.Triple) (on, off triple.Triple, sequ
 		base := w.up()[0].node.View().Base
 		for i, p := range looks(tr) {
 			scan, err := p.Scan(triple.Orders[i])
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			require.NoError(w.t, err)
 			for segment := range base.Trie.Range(scan.Range.Lo, scan.Range.Hi) {
 				all = append(all, w.machineOf(base.Placement.Owner(segment)))
 			}

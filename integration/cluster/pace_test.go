@@ -11,6 +11,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -30,9 +31,7 @@ func TestRebuildGivesWay(t *testing.T) {
 			for _, m := range w.up() {
 				for range 4 {
 					sn, err := m.node.Reader()
-					if err != nil {
-						t.Fatal(err)
-					}
+					require.NoError(t, err)
 					open = append(open, sn)
 				}
 			}
@@ -104,13 +103,9 @@ func TestRebuildIsNoMove(t *testing.T) {
 func (w *world) paused() (seconds float64) {
 	for _, m := range w.up() {
 		registry := prometheus.NewPedanticRegistry()
-		if err := m.node.RegisterMetrics(registry); err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, m.node.RegisterMetrics(registry))
 		families, err := registry.Gather()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		for _, f := range families {
 			if f.GetName() == "trefoil_cluster_walk_paused_seconds_total" {
 				seconds += f.GetMetric()[0].GetCounter().GetValue()

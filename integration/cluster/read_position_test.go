@@ -7,6 +7,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // TestReadPositionAfterAStop checks that a position has every acknowledged change of a machine whose
@@ -20,9 +21,7 @@ func TestReadPositionAfterAStop(t *testing.T) {
 				t.Fatal(err)
 			}
 			before, err := w.any().node.ReadPosition(t.Context())
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if victim := w.others(w.leader())[0]; killed {
 				victim.kill()
 			} else {
@@ -48,9 +47,7 @@ func TestReadPositionBeforeAChange(t *testing.T) {
 		victim.kill()
 		killed := time.Now()
 		through := w.up()[0].node
-		if err := through.SetCopies(t.Context(), 2); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, through.SetCopies(t.Context(), 2))
 		for time.Since(killed) < time.Second {
 			begun := time.Now()
 			if _, err := through.ReadPosition(t.Context()); err != nil || time.Since(begun) > time.Second {
@@ -75,9 +72,7 @@ func TestChangeWithoutReach(t *testing.T) {
 		leader := w.leader()
 		other := w.others(leader)[0]
 		w.net.Cut(leader.name, other.name)
-		if err := leader.node.SetCopies(t.Context(), 2); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, leader.node.SetCopies(t.Context(), 2))
 		w.until("the number of copies changes", func() bool {
 			v := w.leader().node.View()
 			return v != nil && v.Target.Copies == 2

@@ -13,6 +13,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/readtimeout"
 	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -138,9 +139,7 @@ func TestReadTimeout(t *testing.T) {
 				defer a.end()
 				a.web.open()
 				defer a.web.end()
-				if err := a.indexes[w.any()].Add(t.Context(), labelPredicate); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, a.indexes[w.any()].Add(t.Context(), labelPredicate))
 				a.change()
 				if _, err := a.web.some().Update(t.Context(), []links.Change{{Source: a.url, Targets: []string{a.url + "/2", a.url + "/3"}}}); err != nil {
 					t.Fatal(err)
@@ -149,9 +148,7 @@ func TestReadTimeout(t *testing.T) {
 				a.await()
 				a.web.copied()
 				uids, err := a.web.some().UIDs(t.Context(), []string{a.url})
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				a.page = uids[0]
 				for _, m := range w.up() {
 					for kind, read := range a.reads(m) {

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/generation"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -90,9 +91,7 @@ func TestRecoverOnTheStale(t *testing.T) {
 			t.Fatalf("it follows: %v", err)
 		}
 		f.Overrule = true
-		if err := generation.Follow(f); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, generation.Follow(f))
 		newer.run()
 		stale.run()
 		w.settle()
@@ -113,9 +112,7 @@ func TestRecoverOnTheStale(t *testing.T) {
 		w.mustAdd(stale, added[50:]...)
 		for _, o := range triple.Orders[:3] {
 			got, err := contentsOf(t.Context(), stale.node, o)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			for _, tr := range slices.Concat(gone, added[:50], kept[:50]) {
 				if got[tr.String()] {
 					t.Fatalf("%s: a delete of %s was acknowledged, and it is there", o, tr)

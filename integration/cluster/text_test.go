@@ -15,6 +15,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/textindex"
 	"github.com/trefoildb/trefoil/internal/textsearch"
 	"github.com/trefoildb/trefoil/triple"
@@ -42,9 +43,7 @@ func (l *library) open() {
 			continue
 		}
 		x, err := textsearch.OpenNode(m.node, textsearch.Options{Dir: filepath.Join(l.dir, m.name), Workers: 1, Logger: l.log.With("machine", m.name)})
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		require.NoError(l.t, err)
 		l.indexes[m] = x
 	}
 }
@@ -121,34 +120,22 @@ func (l *library) want(query string) string {
 	for t := range l.triples {
 		if !seen[t.Object] {
 			seen[t.Object] = true
-			if err := b.Add(textindex.Document{Key: triple.AppendWholeTerm(nil, t.Object), Text: []byte(t.Object.Value()), Tag: t.Object.Lang()}); err != nil {
-				l.t.Fatal(err)
-			}
+			require.NoError(l.t, b.Add(textindex.Document{Key: triple.AppendWholeTerm(nil, t.Object), Text: []byte(t.Object.Value()), Tag: t.Object.Lang()}))
 		}
 	}
 	segment, err := b.Finish()
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, err)
 	q, err := textindex.Parse(query)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, err)
 	r, parts, check := &textindex.Request{Query: q}, []*textindex.Part{{Segment: segment}}, func() error { return nil }
 	stats, err := textindex.Collect(a, r, parts, check)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, err)
 	hits, err := textindex.Search(a, r, &stats, parts, 1000, nil, check)
-	if err != nil {
-		l.t.Fatal(err)
-	}
+	require.NoError(l.t, err)
 	var list []string
 	for _, h := range hits {
 		term, err := triple.DecodeTerm(h.Key)
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		require.NoError(l.t, err)
 		list = append(list, fmt.Sprint(term, h.Score))
 	}
 	return strings.Join(list, "\n")
@@ -237,9 +224,7 @@ func (l *library) checkLimited(m *machine) {
 				list = append(list, h.Literal.String())
 			}
 		}
-		if err != nil {
-			l.t.Fatal(err)
-		}
+		require.NoError(l.t, err)
 		slices.Sort(list)
 		return list
 	}
@@ -272,9 +257,7 @@ func TestText(t *testing.T) {
 		w.form()
 		l.open()
 		defer l.end()
-		if err := l.indexes[w.any()].Add(t.Context(), labelPredicate); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.indexes[w.any()].Add(t.Context(), labelPredicate))
 		work := func(rounds int) {
 			for range rounds {
 				l.change()
@@ -332,9 +315,7 @@ func TestTextGrows(t *testing.T) {
 		w.machines[0].run()
 		l.open()
 		defer l.end()
-		if err := l.indexes[w.any()].Add(t.Context(), labelPredicate); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, l.indexes[w.any()].Add(t.Context(), labelPredicate))
 		for range 4 {
 			l.change()
 		}

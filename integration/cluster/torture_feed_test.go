@@ -11,6 +11,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -144,18 +145,12 @@ func (w *watcher) end() {
 	// 2. The last change of each triple led to what the store has.
 	stored := map[triple.Triple]bool{}
 	sn, err := hosts[0].member().Reader()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer sn.Close()
 	for row, err := range sn.Match(t.Context(), triple.Pattern{}, store.ReadOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tr, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		stored[tr] = true
 	}
 	for i := range w.torture.universe.moving {

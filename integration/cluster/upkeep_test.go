@@ -17,6 +17,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 	"github.com/trefoildb/trefoil/triple"
@@ -27,14 +28,10 @@ func (w *world) tombstones() (n int) {
 	w.t.Helper()
 	for _, m := range w.up() {
 		sn, err := m.store.Snapshot()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			for row, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
-				if err != nil {
-					w.t.Fatal(err)
-				}
+				require.NoError(w.t, err)
 				if triple.IsTombstone(row.Value) {
 					n++
 				}
@@ -123,15 +120,11 @@ func (w *world) fullest() (fullest *machine) {
 	most := 0
 	for _, m := range w.up() {
 		sn, err := m.store.Snapshot()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		rows := 0
 		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			for _, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
-				if err != nil {
-					w.t.Fatal(err)
-				}
+				require.NoError(w.t, err)
 				rows++
 			}
 		}
@@ -160,19 +153,13 @@ func (m *machine) rowsOf(tr triple.Triple) (keys, values [][]byte) {
 	m.world.t.Helper()
 	spo, _ := triple.AppendKey(nil, triple.SPO, tr)
 	sn, err := m.store.Snapshot()
-	if err != nil {
-		m.world.t.Fatal(err)
-	}
+	require.NoError(m.world.t, err)
 	defer sn.Close()
 	for _, table := range []byte{store.TableStorage, store.TableReplica} {
 		for row, err := range sn.Raw(m.world.t.Context(), table, triple.Range{}) {
-			if err != nil {
-				m.world.t.Fatal(err)
-			}
+			require.NoError(m.world.t, err)
 			key, _, err := recovery.AppendVersion(nil, triple.SPO, row.Key)
-			if err != nil {
-				m.world.t.Fatal(err)
-			}
+			require.NoError(m.world.t, err)
 			if bytes.Equal(key, spo) {
 				keys, values = append(keys, append([]byte{table}, row.Key...)), append(values, bytes.Clone(row.Value))
 			}
@@ -230,9 +217,7 @@ func TestADeleteIsPurgedAMachineWakesWithAPendingOlderAdd(t *testing.T) {
 		}
 		for m, late := range held {
 			d := &replica.Delivery{Origin: replica.Origin{Sequencer: m, Incarnation: v.Find(m).Incarnation, Batch: 1 << 40}, Operations: late}
-			if err := sleeper.store.Deliver(t.Context(), d, v.Joint()); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, sleeper.store.Deliver(t.Context(), d, v.Joint()))
 		}
 		want := setOf(all[100:])
 		w.mustHave(want)
@@ -276,13 +261,9 @@ func (w *world) damage(triples []triple.Triple) (epoch uint64, missing, forged i
 	for _, m := range w.up() {
 		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			sn, err := m.store.Snapshot()
-			if err != nil {
-				w.t.Fatal(err)
-			}
+			require.NoError(w.t, err)
 			for row, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
-				if err != nil {
-					w.t.Fatal(err)
-				}
+				require.NoError(w.t, err)
 				rows[fmt.Sprint(m.node.MachineID(), table)+string(row.Key)] = bytes.Clone(row.Value)
 			}
 			sn.Close()
@@ -291,9 +272,7 @@ func (w *world) damage(triples []triple.Triple) (epoch uint64, missing, forged i
 	for _, tr := range triples {
 		spo, _ := triple.AppendKey(nil, triple.SPO, tr)
 		slots, err := v.Base.Places(spo)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		for _, s := range slots {
 			table := store.TableStorage
 			if s.Extra {
@@ -516,13 +495,9 @@ func TestMetrics(t *testing.T) {
 func metricsOf(t *testing.T, m *machine) map[string]float64 {
 	t.Helper()
 	registry := prometheus.NewPedanticRegistry()
-	if err := m.node.RegisterMetrics(registry); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, m.node.RegisterMetrics(registry))
 	families, err := registry.Gather()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	values := map[string]float64{}
 	for _, f := range families {
 		for _, metric := range f.Metric {

@@ -10,6 +10,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -37,9 +38,7 @@ func TestWhere(t *testing.T) {
 		stray := w.machines[slices.IndexFunc(w.machines, func(m *machine) bool { keys, _ := m.rowsOf(all[1]); return len(keys) == 0 })]
 		key, _ := triple.AppendKey(nil, triple.SPO, all[1])
 		row := replica.FillRow{Table: store.TableReplica, Key: key, Value: triple.AppendValue(nil, triple.Stamp{Epoch: 1, Sequence: 1}, all[1])}
-		if err := stray.store.Fill(t.Context(), []replica.FillRow{row}); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, stray.store.Fill(t.Context(), []replica.FillRow{row}))
 		at, err := w.any().node.Where(t.Context(), all[1])
 		if last := at.Places[len(at.Places)-1]; err != nil || last.Address != stray.address() || last.Version != store.VersionReplica || !strings.Contains(last.Why, "no place") {
 			t.Errorf("a row without a place: %+v, %v", at, err)
@@ -49,9 +48,7 @@ func TestWhere(t *testing.T) {
 		tr, _ := w.owned(all[2:], func(o owners) bool { return o.pos == dead && o.spo != dead && o.osp != dead })
 		dead.kill()
 		at, err = w.up()[0].node.Where(t.Context(), tr)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, p := range at.Places {
 			if lost := p.Address == dead.address(); lost != (p.Row == store.RowUnknown) || lost == (p.Error == "") {
 				t.Errorf("one machine is dead: %+v", p)
@@ -115,15 +112,11 @@ func (w *world) checkCopies() {
 	s := w.up()[0].node.Status()
 	for _, m := range w.up() {
 		sn, err := m.store.Snapshot()
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		rows := int64(0)
 		for _, table := range []byte{store.TableStorage, store.TableReplica} {
 			for row, err := range sn.Raw(w.t.Context(), table, triple.Range{}) {
-				if err != nil {
-					w.t.Fatal(err)
-				}
+				require.NoError(w.t, err)
 				if row.Key[0] != byte(triple.GSPO) && !triple.IsTombstone(row.Value) {
 					rows++
 				}
@@ -157,9 +150,7 @@ func (w *world) checkWhere(tr triple.Triple) {
 			continue
 		}
 		order, err := triple.ParseOrder(p.Version)
-		if err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, err)
 		key, _ := triple.AppendKey(nil, order, tr)
 		owner, _ := m.node.View().Joint().Reader(key)
 		segment := m.node.View().Base.Trie.Lookup(key)

@@ -27,6 +27,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/testing/bubble"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/memnet"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 )
 
@@ -282,14 +283,10 @@ func (w *world) recover(first *machine, noneNewer bool, keep ...*machine) *view.
 		r.Keep = append(r.Keep, w.position(m))
 	}
 	v, err := generation.Recover(w.t.Context(), r)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	for _, m := range keep {
 		f := generation.Following{FS: m.disk, Dir: dataDir, Addresses: []string{first.address()}, Ticket: generation.TicketOf(v), Logger: w.log}
-		if err := generation.Follow(f); err != nil {
-			w.t.Fatal(err)
-		}
+		require.NoError(w.t, generation.Follow(f))
 	}
 	return v
 }
@@ -298,9 +295,7 @@ func (w *world) recover(first *machine, noneNewer bool, keep ...*machine) *view.
 func (w *world) position(m *machine) generation.Position {
 	w.t.Helper()
 	s, err := generation.Inspect(m.disk, dataDir, w.log)
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	return s.Position
 }
 

@@ -7,6 +7,7 @@ import (
 	"errors"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload/input"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/triple"
@@ -16,22 +17,14 @@ import (
 func parseFile(t *testing.T, elem ...string) []triple.Triple {
 	t.Helper()
 	sources, _, err := input.List([]string{Shared(t, elem...)}, input.RDF)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r, err := sources[0].Open()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer r.Close()
 	s, err := r.Syntax(sources[0].Name, false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	triples, err := collect(t, syntax.Parse(context.Background(), r, s, syntax.Options{Source: elem[len(elem)-1]}))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return triples
 }
 
@@ -92,15 +85,11 @@ func TestMusic(t *testing.T) {
 // statement.
 func TestDirty(t *testing.T) {
 	sources, _, err := input.List([]string{Shared(t, "data", "dirty")}, input.RDF)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	accepted, rejected := 0, 0
 	for _, source := range sources {
 		r, err := source.Open()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for _, err := range syntax.Parse(context.Background(), r, syntax.NTriples, syntax.Options{Source: source.Name, KeepGoing: true}) {
 			var reject *syntax.Reject
 			switch {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/knakk/rdf"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -53,14 +54,10 @@ func knakkTriples(r io.Reader, format rdf.Format, base string) (out []triple.Tri
 // TestKnakkNTriples compares our scanner with knakk/rdf on real data.
 func TestKnakkNTriples(t *testing.T) {
 	f, err := os.Open(Shared(t, "data", "schemaorg", "schemaorg-all-https.nt"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	theirs, err := knakkTriples(f, rdf.NTriples, "")
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ours := asSet(t, parseFile(t, "data", "schemaorg", "schemaorg-all-https.nt"))
 	if len(theirs) != len(ours) {
 		t.Errorf("knakk/rdf reads %d triples, we read %d", len(theirs), len(ours))
@@ -82,9 +79,7 @@ func TestKnakkRDFXML(t *testing.T) {
 			continue
 		}
 		f, err := os.Open(test.ActionPath())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		theirs, err := knakkTriples(f, rdf.RDFXML, test.Base)
 		if err != nil {
 			gaveUp++

@@ -8,6 +8,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -41,18 +42,12 @@ func TestRDF12Suites(t *testing.T) {
 func runCanonicalTest(t *testing.T, test Test, parse parser) {
 	t.Helper()
 	input, err := os.Open(test.ActionPath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer input.Close()
 	all, err := collect(t, parse(input, test.Action, test.Base+test.Action))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	want, err := os.ReadFile(test.ResultPath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var got []byte
 	for _, tr := range all {
 		got = triple.AppendCanonical(got, tr)

@@ -20,6 +20,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/ast"
@@ -52,9 +53,7 @@ func newEvalTest(t *testing.T, test Test) evalTest {
 		Query           string
 		Data, GraphData []string
 	}
-	if err := json.Unmarshal(test.RawAction, &action); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(test.RawAction, &action))
 	e.query, e.data, e.graphs = action.Query, action.Data, action.GraphData
 	return e
 }
@@ -67,18 +66,14 @@ func (e evalTest) load(t *testing.T, file string, graph triple.Term) []triple.Tr
 		// The tests of datasets share their data, and copies of it, with those of graphs.
 		data, err = os.ReadFile(filepath.Join(e.root, filepath.Dir(e.Dir), "graph", strings.Replace(file, "-dup.", ".", 1)))
 	}
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	s, ok := syntax.ByFile(file)
 	if !ok {
 		t.Fatalf("%s: no syntax", file)
 	}
 	var all []triple.Triple
 	for tr, err := range syntax.Parse(context.Background(), bytes.NewReader(data), s, syntax.Options{Source: file, Base: e.base(file)}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		// Blank nodes of one file are not those of another.
 		for _, term := range []*triple.Term{&tr.Subject, &tr.Object} {
 			*term = mapBlanks(*term, func(label string) triple.Term { return triple.NewBlank(fmt.Sprintf("f%x%s", file, label)) })
@@ -120,9 +115,7 @@ type openSource func(*testing.T, []triple.Triple) (sparql.Source, func() error)
 func sources(t *testing.T) map[string]openSource {
 	t.Helper()
 	db, err := store.Open("data", store.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)
@@ -146,9 +139,7 @@ func sources(t *testing.T) map[string]openSource {
 				t.Fatal(err)
 			}
 			sn, err := db.Snapshot()
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			return sn.Source(), sn.Close
 		},
 	}
@@ -196,9 +187,7 @@ func runEvalTests(t *testing.T, open openSource) {
 func runEvalTest(t *testing.T, e evalTest, open openSource) (err error) {
 	t.Helper()
 	text, err := os.ReadFile(filepath.Join(e.root, e.Dir, e.query))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	seed := uint64(1)
 	opts := sparql.Options{
 		Parser: sparqlparser.Options{Base: e.base(e.query)},
@@ -369,9 +358,7 @@ func readExpected(t *testing.T, e evalTest, ordered bool) expected {
 			f = results.JSON
 		}
 		data, err := os.ReadFile(e.ResultPath())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		s := solutions{ordered: ordered}
 		if err := readDocument(bytes.NewBuffer(data), f, &s); err != nil {
 			t.Fatalf("%s: %v", e.Result, err)

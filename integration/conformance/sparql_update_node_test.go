@@ -8,6 +8,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/update"
 	"github.com/trefoildb/trefoil/triple"
@@ -19,9 +20,7 @@ type stored struct{ store *store.Store }
 func (s stored) source(t *testing.T) sparql.Source {
 	t.Helper()
 	snapshot, err := s.store.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := snapshot.Close(); err != nil {
 			t.Error(err)
@@ -48,30 +47,22 @@ func (s stored) change(t *testing.T, c store.Steps) {
 func (s stored) triples(t *testing.T) []triple.Triple {
 	t.Helper()
 	rows, err := s.source(t).Scan(context.Background(), triple.OrderRange(triple.SPO), false)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer rows.Close()
 	var all []triple.Triple
 	for rows.Next() {
 		_, tr, err := triple.DecodeKey(rows.Row())
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		all = append(all, tr)
 	}
-	if err := rows.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, rows.Err())
 	return all
 }
 
 // TestSPARQLUpdateStored: the update tests on a store, one after the other.
 func TestSPARQLUpdateStored(t *testing.T) {
 	db, err := store.Open(t.TempDir(), store.Options{CacheBytes: 8 << 20, MemTableBytes: 8 << 20, MinFreeBytes: -1})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := db.Close(); err != nil {
 			t.Error(err)

@@ -12,6 +12,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	sparqlparser "github.com/trefoildb/trefoil/sparql/parser"
@@ -107,9 +108,7 @@ func runUpdateTest(t *testing.T, e evalTest, begin func(t *testing.T, triples []
 	before, request := e.state(t, e.RawAction)
 	want, _ := e.state(t, e.RawResult)
 	text, err := os.ReadFile(filepath.Join(e.root, e.Dir, request))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	seed := uint64(1)
 	opts := sparql.Options{
 		Parser: sparqlparser.Options{Base: e.base(request)},
@@ -140,9 +139,7 @@ func runUpdateTest(t *testing.T, e evalTest, begin func(t *testing.T, triples []
 func (e evalTest) state(t *testing.T, raw json.RawMessage) ([]triple.Triple, string) {
 	t.Helper()
 	var s updateState
-	if err := json.Unmarshal(raw, &s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(raw, &s))
 	var all []triple.Triple
 	for _, file := range s.Data {
 		all = append(all, e.load(t, file, triple.Term{})...)

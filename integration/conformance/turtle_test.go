@@ -10,6 +10,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/rdfload/turtle"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -61,9 +62,7 @@ func collect(t *testing.T, seq iter.Seq2[triple.Triple, error]) ([]triple.Triple
 func runSyntaxTest(t *testing.T, test Test, parse, parseResult parser) {
 	t.Helper()
 	data, err := os.ReadFile(test.ActionPath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	got, err := collect(t, parse(bytes.NewReader(data), test.Action, test.Base+test.Action))
 	if strings.Contains(test.Type, "Negative") {
 		if err == nil {
@@ -78,18 +77,12 @@ func runSyntaxTest(t *testing.T, test Test, parse, parseResult parser) {
 		return
 	}
 	result, err := os.Open(test.ResultPath())
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer result.Close()
 	want, err := collect(t, parseResult(result, test.Result, ""))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	same, err := Isomorphic(got, want)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !same {
 		t.Fatalf("%s\ngot  %v\nwant %v\nfrom\n%s", test.Comment, got, want, data)
 	}

@@ -10,6 +10,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/testing/goldenfile"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // exampleGraph is the example of US 7,340,467 B2: pages named by the host, A to
@@ -62,17 +63,13 @@ func exampleStore(t *testing.T) *Store {
 func exampleTables(t *testing.T, c *Clerk) string {
 	name := func(u UID) string {
 		url, err := c.UidToUrl(u)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return url[strings.LastIndexByte(url, '/')+1:]
 	}
 	uids := map[int][]UID{}
 	for page := range exampleGraph {
 		u, err := c.UrlToUid(exampleURL(page))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		processor := int(c.options.Layout.Primary(u))
 		uids[processor] = append(uids[processor], u)
 	}
@@ -83,9 +80,7 @@ func exampleTables(t *testing.T, c *Clerk) string {
 			slices.Sort(uids[processor])
 			for _, u := range uids[processor] {
 				targets, err := c.GetLinks(d, u)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				b.WriteString(row(u, targets) + "\n")
 			}
 		}
@@ -121,9 +116,7 @@ func TestPatentExample(t *testing.T) {
 	s := exampleStore(t)
 	for _, failed := range failedSets(Policy{2, 1}) {
 		c, err := s.Clerk(failed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		got := exampleTables(t, c)
 		goldenfile.Check(t, path, got)
 	}
@@ -138,9 +131,7 @@ func TestStoredDifferences(t *testing.T) {
 		1: "[[2 1 1] [1] [3] [25 14] []]",
 	} {
 		server, err := s.Machine(x).Load(Failed{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		var coded [][]byte
 		for place := range server.data.urls {
 			coded = append(coded, server.data.lists[Forward].at(uint64(place)))
@@ -168,9 +159,7 @@ func TestPaperExample(t *testing.T) {
 	s := build(t, graph, Options{Policy: policy, Layout: Layout{PrimaryBits: 2, RelativeBits: 10}, PrimaryOf: func(string) int { return 3 }})
 	for _, failed := range failedSets(policy) {
 		c, err := s.Clerk(failed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		for i, url := range urls {
 			u, err := c.UrlToUid(url)
 			if err != nil || u != UID(3072+i) {

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links/weburl"
 )
 
@@ -64,9 +65,7 @@ func newPlain(graph map[string][]string) *plain {
 func build(t testing.TB, graph map[string][]string, o Options) *Store {
 	t.Helper()
 	s, err := Build(maps.All(graph), o)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return s
 }
 
@@ -83,9 +82,7 @@ func learn(t *testing.T, c *Clerk, p *plain) map[string]known {
 	names := map[UID]string{}
 	for _, url := range p.urls {
 		u, err := c.UrlToUid(url)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if other, twice := names[u]; twice {
 			t.Fatalf("UID %d of %s and of %s", u, url, other)
 		}
@@ -99,9 +96,7 @@ func learn(t *testing.T, c *Clerk, p *plain) map[string]known {
 		}
 		for _, d := range []Direction{Forward, Backward} {
 			targets, err := c.GetLinks(d, answer.uid)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			got := map[string]bool{}
 			for i, u := range targets {
 				got[names[u]] = true
@@ -138,9 +133,7 @@ func TestClientsNeverNotice(t *testing.T) {
 		var before map[string]known
 		for _, failed := range failedSets(policy) {
 			c, err := s.Clerk(failed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			if c.Degraded() != (failed.Len() > 0) {
 				t.Fatalf("%s failed: degraded %t", failed, c.Degraded())
 			}
@@ -169,15 +162,11 @@ func TestMadeUpUIDs(t *testing.T) {
 		s := build(t, graph, Options{Policy: policy, Layout: layout})
 		for _, failed := range failedSets(policy) {
 			c, err := s.Clerk(failed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			uids := map[UID]string{}
 			for _, url := range p.urls {
 				u, err := c.UrlToUid(url)
-				if err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, err)
 				uids[u] = url
 			}
 			for u := range UID(1) << 14 {
@@ -227,9 +216,7 @@ func TestWhatMachinesHave(t *testing.T) {
 	for _, failed := range failedSets(policy) {
 		for x := range policy.Machines {
 			server, err := s.Machine(x).Load(failed)
-			if err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, err)
 			part, ok := policy.Memory(x, failed)
 			if ok != (server != nil) || ok && server.Part() != part {
 				t.Fatalf("%s failed, machine %d: %v", failed, x, server)
@@ -283,9 +270,7 @@ func TestBuildErrors(t *testing.T) {
 	s := build(t, nil, Options{Policy: Policy{3, 1}})
 	for _, failed := range []Failed{{}, NewFailed(1)} {
 		c, err := s.Clerk(failed)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if _, err := c.UrlToUid("http://a.example/"); !errors.Is(err, ErrNoPage) {
 			t.Error(err)
 		}

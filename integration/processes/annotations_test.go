@@ -17,6 +17,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -27,9 +28,7 @@ func (m *machine) as(token string) *client.Client {
 	transport := &http.Transport{MaxIdleConnsPerHost: 8}
 	t.Cleanup(transport.CloseIdleConnections)
 	c, err := client.New(m.url(), client.Options{Retries: -1, Token: token, HTTPClient: &http.Client{Transport: transport, Timeout: 30 * time.Second}})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return c
 }
 
@@ -42,9 +41,7 @@ func TestAnnotations(t *testing.T) {
 	random := newRandom(t)
 	file := func(name, text string) string {
 		path := filepath.Join(t.TempDir(), name)
-		if err := os.WriteFile(path, []byte(text), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(text), 0o600))
 		return path
 	}
 	tokens := file("tokens", "mine m other\nother o\nalone a\n")
@@ -119,9 +116,7 @@ func TestAnnotations(t *testing.T) {
 	want := c.mustDump(left[0], "nq")
 	for _, format := range []string{"nq", "trig", "ndjson"} {
 		dump := filepath.Join(t.TempDir(), "dump."+format)
-		if err := os.WriteFile(dump, []byte(c.mustDump(left[1], format)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(dump, []byte(c.mustDump(left[1], format)), 0o600))
 		data := filepath.Join(t.TempDir(), "loaded")
 		trefoil(t, "load", "--data", data, dump).must(t, 0)
 		if got := trefoil(t, "dump", "--data", data).must(t, 0).stdout; got != want {

@@ -13,6 +13,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 )
 
@@ -30,9 +31,7 @@ func demo(t *testing.T, script string) (running *exec.Cmd, out *bytes.Buffer, wa
 	running.Env = append(os.Environ(), "PAGES=3k", "TMPDIR="+t.TempDir())
 	running.Stdout, running.Stderr = out, out
 	running.SysProcAttr = &syscall.SysProcAttr{Setpgid: true}
-	if err := running.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, running.Start())
 	group := -running.Process.Pid
 	// 2. Whatever happens, end what it started.
 	t.Cleanup(func() { _ = syscall.Kill(group, syscall.SIGKILL) })
@@ -80,9 +79,7 @@ func TestDemoLinksInterrupted(t *testing.T) {
 		}
 		return nil
 	})
-	if err := running.Process.Signal(syscall.SIGTERM); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, running.Process.Signal(syscall.SIGTERM))
 	var failed *exec.ExitError
 	if err := wait(); !errors.As(err, &failed) || failed.ExitCode() != 130 {
 		t.Errorf("an interrupted demo ends with %v, want exit code 130", err)

@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -26,9 +27,7 @@ func TestFullDisk(t *testing.T) {
 	c := newCluster(t, 3)
 	full := c.machines[1]
 	disk := full.dir
-	if err := os.Mkdir(disk, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(disk, 0o755))
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size=512m"); err != nil {
 		t.Fatalf("mount a tmpfs: %v", err)
 	}
@@ -74,9 +73,7 @@ func TestFullDisk(t *testing.T) {
 	})
 	c.mustHoldBy(h, "match") // what is on its way to the full disk is in no predicate of these
 
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(ballast))
 	t.Logf("%d MiB were free, and are %d now", room>>20, freeOf(t, full.dir)>>20)
 	until(t, "adds are taken again", func() error {
 		batch := h.add(50)
@@ -102,9 +99,7 @@ func refusedTriple(n int) triple.Triple {
 func freeOf(t *testing.T, dir string) int64 {
 	t.Helper()
 	var s syscall.Statfs_t
-	if err := syscall.Statfs(dir, &s); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, syscall.Statfs(dir, &s))
 	return int64(s.Bavail) * s.Bsize
 }
 

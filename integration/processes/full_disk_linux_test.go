@@ -15,6 +15,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -24,9 +25,7 @@ func (m *machine) onSmallDisk(size string) string {
 	t := m.c.t
 	t.Helper()
 	disk := m.dir
-	if err := os.Mkdir(disk, 0o755); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Mkdir(disk, 0o755))
 	if err := syscall.Mount("tmpfs", disk, "tmpfs", 0, "size="+size); err != nil {
 		t.Fatalf("mount a tmpfs: %v", err)
 	}
@@ -44,9 +43,7 @@ func fillUp(t *testing.T, disk string, left int64) string {
 	t.Helper()
 	ballast := filepath.Join(disk, "ballast")
 	f, err := os.Create(ballast)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer f.Close()
 	block := make([]byte, 4096)
 	for free := freeOf(t, disk); free > left; free = freeOf(t, disk) {
@@ -133,9 +130,7 @@ func TestStartOnFullDisk(t *testing.T) {
 	// 3. With room it goes on.
 	m.start()
 	m.ready()
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(ballast))
 	until(t, "adds are taken", func() error {
 		_, err := m.client.Add(t.Context(), numbered(acknowledged, acknowledged+1))
 		return err
@@ -168,9 +163,7 @@ func TestMemberStartsOnFullDisk(t *testing.T) {
 	}
 	m.start()
 	m.process.waitFor(t, "make room")
-	if err := os.Remove(ballast); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.Remove(ballast))
 	m.ready()
 	if after := idOf(c.whole(3), m.address); after != before {
 		t.Errorf("it was machine %s and is %s", before, after)

@@ -19,6 +19,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -106,9 +107,7 @@ func (c *cluster) putFunctions() (since string) {
 		"inverse": {Pattern: triple.Pattern{Predicate: triple.NewIRI(ex + "parentOf")}},
 	} {
 		module, err := os.ReadFile(filepath.Join("..", "..", "internal", "functions", "sandbox", "testdata", name+".wasm"))
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		require.NoError(c.t, err)
 		// A slow machine must not change the outcome.
 		o.Kinds, o.Timeout, o.Retries = []string{"add", "delete"}, 10*time.Second, 10
 		until(c.t, "the registration of "+name, func() error {
@@ -240,9 +239,7 @@ func (c *cluster) mustNotDouble(since string) {
 	c.t.Helper()
 	added, last := map[string]int{}, 0
 	for change, err := range c.machines[0].client.Feed.Changes(c.t.Context(), client.ChangesOptions{Since: since, End: true, Kinds: []string{"add"}}) {
-		if err != nil {
-			c.t.Fatal(err)
-		}
+		require.NoError(c.t, err)
 		switch t := change.Triple; t.Predicate.Value() {
 		case ex + "childOf":
 			added[t.Subject.Value()]++

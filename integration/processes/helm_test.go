@@ -14,6 +14,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/cluster/port"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // chart is the folder of the chart.
@@ -59,9 +60,7 @@ func TestHelmChart(t *testing.T) {
 		}
 	}
 	values, err := os.ReadFile(filepath.Join(chart, "values.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if !strings.Contains(string(values), "uris: ["+port.NodeMark+"]") {
 		t.Errorf("values.yaml has no certificate with the URI %s", port.NodeMark)
 	}
@@ -85,9 +84,7 @@ func TestHelmChart(t *testing.T) {
 	}
 	for i, file := range files {
 		path := filepath.Join(t.TempDir(), "trefoil.toml")
-		if err := os.WriteFile(path, []byte(strings.NewReplacer("/etc/trefoil", t.TempDir()).Replace(file)), 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.WriteFile(path, []byte(strings.NewReplacer("/etc/trefoil", t.TempDir()).Replace(file)), 0o600))
 		// The files of tokens are missing, but all keys and values are checked first.
 		got := trefoil(t, "config", "--config", path)
 		if !strings.Contains(got.stderr, "no such file") {
@@ -108,9 +105,7 @@ func TestHelmCluster(t *testing.T) {
 	t.Parallel()
 	c := newCluster(t, 3, patiently)
 	token := filepath.Join(t.TempDir(), "token")
-	if err := os.WriteFile(token, []byte("chart"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(token, []byte("chart"), 0o600))
 	c.token = "chart"
 	for _, m := range c.machines {
 		m.address = freeAddress(t)
@@ -127,9 +122,7 @@ func TestHelmCluster(t *testing.T) {
 				file = strings.ReplaceAll(file, fmt.Sprintf("x-%d.x-nodes.ns.svc.cluster.local:7333", j), m.address)
 			}
 			path := filepath.Join(t.TempDir(), "trefoil.toml")
-			if err := os.WriteFile(path, []byte(strings.ReplaceAll(file, "/etc/trefoil/auth/token", token)), 0o600); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.WriteFile(path, []byte(strings.ReplaceAll(file, "/etc/trefoil/auth/token", token)), 0o600))
 			c.machines[i].args = []string{patiently, "--config", path}
 		}
 	}
@@ -144,9 +137,7 @@ func TestHelmCluster(t *testing.T) {
 	configure("bootstrap=false")
 	first := c.machines[0]
 	first.kill()
-	if err := os.RemoveAll(first.dir); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.RemoveAll(first.dir))
 	first.start()
 	first.ready()
 	if s := c.whole(3); len(s.Members) != 3 {
@@ -160,9 +151,7 @@ func TestHelmCertificate(t *testing.T) {
 	t.Parallel()
 	// 1. The commands of the docs, in an own folder.
 	doc, err := os.ReadFile(filepath.Join("..", "..", "docs", "operations", "node.md"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	line := regexp.MustCompile(`(?m)^    trefoil (cert node x .*)$`).FindStringSubmatch(string(doc))
 	if line == nil {
 		t.Fatal("docs/operations/node.md has no trefoil cert node x")
@@ -173,9 +162,7 @@ func TestHelmCertificate(t *testing.T) {
 	trefoil(t, args...).must(t, 0)
 	// 2. The names of the chart, for a release x in the namespace ns.
 	template, err := os.ReadFile(filepath.Join(chart, "templates", "_helpers.tpl"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	address := regexp.MustCompile(`(?m)^(\{\{ \$name \}\}-\{\{ index \. 1 \}\}\S*\{\{.*):7333$`).FindStringSubmatch(string(template))
 	if address == nil {
 		t.Fatal("the chart has no address of a pod")
@@ -187,13 +174,9 @@ func TestHelmCertificate(t *testing.T) {
 	}
 	// 3. The certificate.
 	pair, err := tls.LoadX509KeyPair(filepath.Join(dir, "x.crt"), filepath.Join(dir, "x.key"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	leaf, err := x509.ParseCertificate(pair.Certificate[0])
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	for _, name := range names {
 		if err := leaf.VerifyHostname(name); err != nil {
 			t.Error(err)

@@ -12,6 +12,7 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/internal/testing/testbinary"
 )
 
@@ -37,9 +38,7 @@ func TestLogLost(t *testing.T) {
 			c.fill(h, 200) // in the last epoch
 			c.killAll()
 			one, others := c.machines[2], c.machines[:2]
-			if err := os.RemoveAll(filepath.Join(one.dir, "raft")); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, os.RemoveAll(filepath.Join(one.dir, "raft")))
 			start := func(all ...*machine) {
 				for _, m := range all {
 					m.start()
@@ -114,9 +113,7 @@ func TestTortureLogLost(t *testing.T) {
 		c.killAll()
 		one := c.machines[s.lost]
 		log := filepath.Join(one.dir, "raft")
-		if err := os.Rename(log, one.dir+".raft"); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.Rename(log, one.dir+".raft"))
 		for _, i := range s.order {
 			c.machines[i].start()
 			if s.delayed {
@@ -127,12 +124,8 @@ func TestTortureLogLost(t *testing.T) {
 		c.whole(2)
 		c.mustHold(h)
 		// With its log back, the machine rejoins.
-		if err := os.RemoveAll(log); err != nil {
-			t.Fatal(err)
-		}
-		if err := os.Rename(one.dir+".raft", log); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, os.RemoveAll(log))
+		require.NoError(t, os.Rename(one.dir+".raft", log))
 		one.start()
 		c.whole(3)
 	}

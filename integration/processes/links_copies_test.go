@@ -24,6 +24,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/links"
 	"github.com/trefoildb/trefoil/links/sample"
 	"github.com/trefoildb/trefoil/links/uid"
@@ -52,9 +53,7 @@ func (w *web) load(m *machine, pages int, seed uint64) {
 		w.link(fields[0], fields[1])
 	}
 	file := filepath.Join(w.t.TempDir(), "web.edges")
-	if err := os.WriteFile(file, []byte(edges), 0o600); err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, os.WriteFile(file, []byte(edges), 0o600))
 	trefoil(w.t, "load", "--links", "--to", m.url(), file).must(w.t, 0)
 }
 
@@ -99,9 +98,7 @@ func (w *web) asker(m *machine) *asker {
 		HTTPClient: &http.Client{Transport: transport}, Retries: 1000, MinBackoff: 20 * time.Millisecond, MaxBackoff: 200 * time.Millisecond,
 		Degraded: func(string) { a.degraded.Add(1) },
 	})
-	if err != nil {
-		w.t.Fatal(err)
-	}
+	require.NoError(w.t, err)
 	return a
 }
 
@@ -374,9 +371,7 @@ func newCopiesTest(t *testing.T, random *rand.Rand, machines, pages int, args ..
 	c := form(t, machines, append([]string{copiesFailure}, args...)...)
 	w := &web{t, map[string]map[string]bool{}, map[string]uid.UID{}}
 	w.load(c.machines[random.IntN(machines)], pages, random.Uint64())
-	if err := w.asker(c.machines[0]).check(waitLimit, nil); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, w.asker(c.machines[0]).check(waitLimit, nil))
 	return c, w
 }
 
@@ -386,9 +381,7 @@ func (c *cluster) choose(random *rand.Rand, n int, leader bool) (lost, left []*m
 	c.t.Helper()
 	status := c.whole(len(c.machines))
 	stats, err := c.machines[0].client.Links.Stats(c.t.Context())
-	if err != nil {
-		c.t.Fatal(err)
-	}
+	require.NoError(c.t, err)
 	reads := map[string]int64{}
 	for _, s := range stats.Servers {
 		reads[s.Address] = s.Pages + s.Links
@@ -460,17 +453,11 @@ func TestLinksRightAfter(t *testing.T) {
 			if test.byLost {
 				asked = w.asker(lost[0])
 			}
-			if err := asked.update(random, "later"); err != nil {
-				t.Fatal(err)
-			}
-			if err := asked.check(waitLimit, nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, asked.update(random, "later"))
+			require.NoError(t, asked.check(waitLimit, nil))
 			c.copied()
 			begun := time.Now()
-			if err := asked.check(waitLimit, nil); err != nil {
-				t.Fatal(err)
-			}
+			require.NoError(t, asked.check(waitLimit, nil))
 			healthy, within := time.Since(begun), soon
 			if test.quiet {
 				c.steady(4 * time.Second)
@@ -504,9 +491,7 @@ func TestLinksRightAfter(t *testing.T) {
 			}
 			c.whole(len(c.machines))
 			for _, m := range c.machines {
-				if err := w.asker(m).check(waitLimit, w.some(random, 100)); err != nil {
-					t.Fatal(err)
-				}
+				require.NoError(t, w.asker(m).check(waitLimit, w.some(random, 100)))
 			}
 		})
 	}
@@ -568,13 +553,9 @@ func (w *web) goOn(random *rand.Rand, left []*machine) {
 	}
 	t.Logf("%d rounds, the slowest took %s", rounds, slowest)
 	cancel()
-	if err := <-updated; err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, <-updated)
 	for _, of := range []*web{w, beside} {
-		if err := of.asker(left[random.IntN(len(left))]).check(soon, nil); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, of.asker(left[random.IntN(len(left))]).check(soon, nil))
 	}
 }
 

@@ -11,6 +11,8 @@ import (
 	"regexp"
 	"strings"
 	"testing"
+
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // TestMonitoring: a member of a cluster has every metric that the alert rules, the dashboard and the
@@ -47,9 +49,7 @@ func TestMonitoring(t *testing.T) {
 	}
 	for _, path := range paths {
 		text, err := os.ReadFile(path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		if strings.HasSuffix(path, ".json") && !json.Valid(text) {
 			t.Errorf("%s is no JSON", path)
 		}
@@ -69,15 +69,11 @@ func TestMonitoring(t *testing.T) {
 func TestAlertsCaused(t *testing.T) {
 	root := filepath.Join("..", "..")
 	rules, err := os.ReadFile(filepath.Join(root, "docs", "monitoring", "alerts.yaml"))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var tests strings.Builder
 	for _, path := range []string{"integration/cluster", "internal/server", "node"} {
 		text, err := os.ReadFile(filepath.Join(root, path, "alerts_test.go"))
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tests.Write(text)
 	}
 	names := regexp.MustCompile(`(?m)^      - alert: (\w+)$`).FindAllStringSubmatch(string(rules), -1)
@@ -95,13 +91,9 @@ func TestAlertsCaused(t *testing.T) {
 func fetch(t *testing.T, url string) (status int, body string) {
 	t.Helper()
 	resp, err := http.Get(url)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer resp.Body.Close()
 	text, err := io.ReadAll(resp.Body)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	return resp.StatusCode, string(text)
 }

@@ -16,6 +16,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 // secured is what nodes and clients know each other by.
@@ -35,9 +36,7 @@ func newSecured(t *testing.T, n int) *secured {
 		trefoil(t, "cert", "node", fmt.Sprintf("n%d", i+1), "--host", "127.0.0.1,localhost", "--out", s.dir).must(t, 0)
 	}
 	trefoil(t, "cert", "gossip-key", "--out", s.file("gossip.key")).must(t, 0)
-	if err := os.WriteFile(s.file("token"), []byte(s.token+"\n"), 0o600); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, os.WriteFile(s.file("token"), []byte(s.token+"\n"), 0o600))
 	ca, err := os.ReadFile(s.file("ca.crt"))
 	if err != nil || !s.pool.AppendCertsFromPEM(ca) {
 		t.Fatalf("ca.crt: %v: %s", err, ca)
@@ -85,9 +84,7 @@ func (m *machine) refusesClients(t *testing.T) {
 	plain := &http.Transport{DisableKeepAlives: true}
 	for _, path := range []string{"/triples", "/count", "/sparql?query=ASK%7B%7D", "/status", "/metrics", "/fragments", "/data?default", "/backup", "/range?order=spo"} {
 		resp, err := (&http.Client{Transport: trusting, Timeout: waitLimit}).Get(m.url() + path)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		body, err := io.ReadAll(resp.Body)
 		resp.Body.Close()
 		if err != nil || resp.StatusCode != http.StatusUnauthorized || strings.Contains(string(body), namespace) {
@@ -114,12 +111,8 @@ func (c *cluster) refusesNodes(t *testing.T) {
 	mixed.dir = t.TempDir()
 	for _, name := range []string{"ca.crt", "n4.crt", "n4.key", "token"} {
 		text, err := os.ReadFile(c.secure.file(name))
-		if err != nil {
-			t.Fatal(err)
-		}
-		if err := os.WriteFile(mixed.file(name), text, 0o600); err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
+		require.NoError(t, os.WriteFile(mixed.file(name), text, 0o600))
 	}
 	trefoil(t, "cert", "gossip-key", "--out", mixed.file("gossip.key")).must(t, 0)
 	before := c.whole(3)

@@ -12,6 +12,7 @@ import (
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/testing/collector"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 )
 
 const (
@@ -25,17 +26,13 @@ func (m *machine) send(t *testing.T, method, path, body, id string) {
 	ctx, cancel := context.WithTimeout(t.Context(), waitLimit)
 	defer cancel()
 	r, err := http.NewRequestWithContext(ctx, method, m.url()+path, strings.NewReader(body))
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	r.Header.Set("Traceparent", "00-"+traceID+"-"+spanID+"-01")
 	r.Header.Set("X-Request-Id", id)
 	r.Header.Set("Content-Type", "application/n-triples")
 	r.Close = true
 	res, err := http.DefaultClient.Do(r)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer res.Body.Close()
 	if res.StatusCode/100 != 2 || res.Header.Get("X-Request-Id") != id {
 		t.Fatalf("%s %s: %s, request %q", method, path, res.Status, res.Header.Get("X-Request-Id"))

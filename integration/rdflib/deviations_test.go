@@ -9,6 +9,7 @@ import (
 	"strings"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -139,13 +140,9 @@ func TestDeviations(t *testing.T) {
 		})
 	}
 	out, err := exec.Command(python, "oracle.py", "--corrections").Output()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var corrections []string
-	if err := json.Unmarshal(out, &corrections); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, json.Unmarshal(out, &corrections))
 	slices.Sort(corrections)
 	slices.Sort(names)
 	if !slices.Equal(corrections, names) {
@@ -160,18 +157,14 @@ func parse(t *testing.T, nquads string) []triple.Triple {
 	for s.Scan() {
 		out = append(out, s.Triple().Clone())
 	}
-	if err := s.Err(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, s.Err())
 	return out
 }
 
 func oracleAnswer(t *testing.T, o *oracle, j job) string {
 	t.Helper()
 	replies, err := o.ask(j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if message := replies[0][0].Error; message != "" {
 		return "error: " + message
 	}

@@ -15,6 +15,7 @@ import (
 	"github.com/cockroachdb/pebble/v2/vfs"
 
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
@@ -66,9 +67,7 @@ func TestQueries(t *testing.T) {
 func openStore(t *testing.T) *store.Store {
 	t.Helper()
 	s, err := store.Open("data", store.Options{FS: vfs.NewMem()})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	t.Cleanup(func() {
 		if err := s.Close(); err != nil {
 			t.Error(err)
@@ -105,16 +104,12 @@ func (c *comparison) batch(t *testing.T, seed, n int) {
 		j.Queries = append(j.Queries, q.String())
 	}
 	replies, err := c.oracle.ask(j)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	var failed []int
 	for i, data := range datasets {
 		c.hold(t, data)
 		snapshot, err := c.store.Snapshot()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		sources := map[string]sparql.Source{"store": snapshot.Source(), "memory": memsource.New(data), "columns": sparqltest.WithColumns(memsource.New(data))}
 		sources["changed columns"] = sparqltest.WithChangedColumns(data, func() bool { return rng.IntN(2) == 0 })
 		for k, q := range queries {

@@ -12,6 +12,7 @@ import (
 	"os/exec"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -67,13 +68,9 @@ func startOracle(t *testing.T, args ...string) *oracle {
 		t.Fatal(err)
 	}
 	out, err := o.cmd.StdoutPipe()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	o.out = bufio.NewReaderSize(out, 1<<20)
-	if err := o.cmd.Start(); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, o.cmd.Start())
 	t.Cleanup(func() {
 		_ = o.in.Close()
 		if err := o.cmd.Wait(); err != nil {

@@ -12,6 +12,7 @@ import (
 
 	"github.com/trefoildb/trefoil/integration/conformance"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -70,9 +71,7 @@ func TestUpdates(t *testing.T) {
 func (c *comparison) updates(t *testing.T, data []triple.Triple, request string) (got, want []triple.Triple, message string) {
 	t.Helper()
 	replies, err := c.oracle.ask(job{Data: [][][][]string{encode(data)}, Update: request})
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	if message := replies[0][0].Error; message != "" {
 		return nil, nil, message
 	}
@@ -89,9 +88,7 @@ func (c *comparison) update(t *testing.T, data []triple.Triple, request string) 
 		t.Fatalf("%s: %v", request, err)
 	}
 	before, err := c.store.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer before.Close()
 	changes, err := prepared.Run(ctx, before.Source())
 	if err != nil {
@@ -105,19 +102,13 @@ func (c *comparison) update(t *testing.T, data []triple.Triple, request string) 
 		t.Fatalf("%s: %v", request, err)
 	}
 	after, err := c.store.Snapshot()
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	defer after.Close()
 	c.held = nil
 	for row, err := range after.Match(ctx, triple.Pattern{}, store.ReadOptions{}) {
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		tr, err := row.Triple()
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		c.held = append(c.held, tr)
 	}
 	return c.held

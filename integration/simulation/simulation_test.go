@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"testing"
 
+	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/trie"
 )
@@ -14,19 +15,13 @@ import (
 // equal in number the missing places of the new placement.
 func TestTraffic(t *testing.T) {
 	s, err := newSample(3000, 7)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	segments, err := s.split(64, trie.DefaultPartitions)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	ids := machineIDs(6)
 	at := func(ids []trie.MachineID) recovery.Layout {
 		p, err := trie.NewPlacement(ids, trie.PlacementOptions{})
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		return recovery.Layout{Trie: segments, Placement: p}
 	}
 	five, four, six := at(ids[:5]), at(ids[1:5]), at(ids)
@@ -36,9 +31,7 @@ func TestTraffic(t *testing.T) {
 		dead   []trie.MachineID
 	}{{"loss", four, ids[:1]}, {"growth", six, nil}} {
 		got, err := s.change(five, c.target, c.dead...)
-		if err != nil {
-			t.Fatal(err)
-		}
+		require.NoError(t, err)
 		want := int64(0)
 		for _, key := range s.keys {
 			had, has := slots(t, five, key), slots(t, c.target, key)
@@ -65,9 +58,7 @@ func TestTraffic(t *testing.T) {
 func slots(t *testing.T, l recovery.Layout, key []byte) map[recovery.Place]bool {
 	t.Helper()
 	list, err := l.Places(key)
-	if err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, err)
 	set := map[recovery.Place]bool{}
 	for _, s := range list {
 		set[s] = true
@@ -77,9 +68,7 @@ func slots(t *testing.T, l recovery.Layout, key []byte) map[recovery.Place]bool 
 
 func TestRun(t *testing.T) {
 	var out bytes.Buffer
-	if err := run(&out, options{machines: []int{3, 5}, triples: 2000, segments: 16, partitions: 20, held: 1 << 30, network: 1e9, seed: 3}); err != nil {
-		t.Fatal(err)
-	}
+	require.NoError(t, run(&out, options{machines: []int{3, 5}, triples: 2000, segments: 16, partitions: 20, held: 1 << 30, network: 1e9, seed: 3}))
 	if lines := bytes.Count(out.Bytes(), []byte("\n")); lines != 5 {
 		t.Errorf("%d lines:\n%s", lines, &out)
 	}
