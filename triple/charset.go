@@ -19,17 +19,24 @@ const (
 	classTagAlnum             // allowed in a subtag of a language tag
 )
 
+// IsIRIByte reports whether a byte may be in an IRI between < and > (IRIREF of N-Triples, Turtle and SPARQL):
+// not controls, spaces and <>"{}|^`\. DEL may, by the grammar (RDF 1.1 N-Triples, section 7). Bytes above ASCII
+// may, if they are UTF-8. It is for tables that parsers make at their start.
+func IsIRIByte(c byte) bool {
+	switch c {
+	case '<', '>', '"', '{', '}', '|', '^', '`', '\\':
+		return false
+	}
+	return c > ' '
+}
+
 var asciiClass = func() (table [128]uint8) {
 	for c := range table {
 		b := byte(c)
 		letter := b >= 'a' && b <= 'z' || b >= 'A' && b <= 'Z'
 		digit := b >= '0' && b <= '9'
-		if b > 0x20 { // DEL too, because IRIREF allows it (RDF 1.1 N-Triples, section 7)
+		if IsIRIByte(b) {
 			table[c] |= classIRI
-		}
-		switch b {
-		case '<', '>', '"', '{', '}', '|', '^', '`', '\\':
-			table[c] &^= classIRI
 		}
 		if letter {
 			table[c] |= classLetter

@@ -11,7 +11,7 @@ import (
 func TestIRICharacters(t *testing.T) {
 	for c := range byte(0x80) {
 		want := c > 0x20 && !strings.ContainsRune("<>\"{}|^`\\", rune(c))
-		if got := asciiClass[c]&classIRI != 0; got != want {
+		if got := asciiClass[c]&classIRI != 0; got != want || IsIRIByte(c) != want {
 			t.Errorf("0x%02X: %v, want %v", c, got, want)
 		}
 	}

@@ -39,6 +39,10 @@ const (
 	hashBytes  = 16   // bytes of SHA-256 after them
 )
 
+// OtherTag is the first byte of the keys of literals without a tag of their own: durations, unknown datatypes and
+// ill-typed values. They sort by datatype, then by lexical form.
+const OtherTag byte = tagOther
+
 // NodeSpan returns the range of all blank nodes and IRIs in their key form: from lo up to hi.
 func NodeSpan() (lo, hi []byte) { return []byte{tagBlank}, []byte{tagNumber} }
 

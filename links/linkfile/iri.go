@@ -28,7 +28,7 @@ const (
 var byteClass = func() (table [256]uint8) {
 	for c := range table {
 		switch {
-		case c <= ' ' || bytes.IndexByte([]byte("<>\"{}|\\^`"), byte(c)) >= 0:
+		case !triple.IsIRIByte(byte(c)):
 			table[c] = byteForbidden
 		case c >= utf8.RuneSelf:
 			table[c] = byteHigh

@@ -2,7 +2,11 @@
 
 package turtle
 
-import "unicode/utf8"
+import (
+	"unicode/utf8"
+
+	"github.com/trefoildb/trefoil/triple"
+)
 
 // Classes of ASCII bytes, as bits of ascii. Their names are those of the grammar.
 const (
@@ -36,12 +40,9 @@ var ascii = func() (table [256]uint16) {
 		}
 		if c >= utf8.RuneSelf {
 			table[i] |= cHigh
-		} else if c > ' ' {
+		} else if triple.IsIRIByte(c) {
 			table[i] |= cIRI
 		}
-	}
-	for _, c := range []byte("<>\"{}|^`\\") {
-		table[c] &^= cIRI
 	}
 	table['\\'] |= cEscape
 	for _, c := range []byte(" \t\r\n") {

@@ -26,7 +26,7 @@ import (
 
 // UnorderedTag is the first byte of the keys of terms with a different order in the store than in ORDER BY,
 // because durations stand among them.
-const UnorderedTag = 0x37
+const UnorderedTag = triple.OtherTag
 
 // Compare compares two values in the order of ORDER BY ASC.
 func Compare(a, b Value) int {

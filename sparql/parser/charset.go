@@ -36,12 +36,9 @@ var ascii = func() (table [256]uint8) {
 		if digit || c >= 'a' && c <= 'f' || c >= 'A' && c <= 'F' {
 			table[i] |= cHex
 		}
-		if c > ' ' {
+		if triple.IsIRIByte(c) {
 			table[i] |= cIRI // with all bytes above ASCII: the text is UTF-8
 		}
-	}
-	for _, c := range []byte("<>\"{}|^`\\") {
-		table[c] &^= cIRI
 	}
 	for _, c := range []byte(" \t\r\n") {
 		table[c] |= cSpace

@@ -71,7 +71,7 @@ func legalIRI(query string) string {
 	}
 	var b strings.Builder
 	for _, c := range []byte(query) {
-		if c <= ' ' || c >= 0x7F || strings.IndexByte("<>\"{}|^`\\", c) >= 0 {
+		if !triple.IsIRIByte(c) || c >= 0x7F {
 			b.WriteByte('%')
 			b.WriteString(strings.ToUpper(strconv.FormatUint(uint64(c)+0x100, 16)[1:]))
 			continue
