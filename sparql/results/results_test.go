@@ -282,6 +282,17 @@ func TestWriterErrors(t *testing.T) {
 	if !errors.Is(err, failure) || !errors.Is(w.Close(), failure) {
 		t.Errorf("a writer that fails: %v", err)
 	}
+	// An unknown format writes nothing, not even JSON.
+	var out strings.Builder
+	w = NewWriter(&out, Table+1, []string{"a"})
+	for _, err := range []error{w.Write(row), w.Flush(), w.Close(), WriteBoolean(&out, Table+1, true)} {
+		if err == nil || err.Error() != "unknown format 5 of results" {
+			t.Errorf("an unknown format: %v", err)
+		}
+	}
+	if out.Len() > 0 {
+		t.Errorf("an unknown format is written as %q", out.String())
+	}
 }
 
 type failing struct{ err error }
@@ -524,7 +535,11 @@ func FuzzReaders(f *testing.F) {
 	}
 	for _, format := range Formats {
 		f.Add(uint8(format), write(f, format, sample.vars, sample.rows))
-		f.Add(uint8(format), string(AppendBoolean(nil, format, true)))
+		var boolean strings.Builder
+		if err := WriteBoolean(&boolean, format, true); err != nil {
+			f.Fatal(err)
+		}
+		f.Add(uint8(format), boolean.String())
 	}
 	f.Add(uint8(JSON), `{"results":{"bindings":[{"x":{"type":"bnode","value":"a b"}}]},"head":{"vars":["x"]}}`)
 	f.Fuzz(func(t *testing.T, format uint8, doc string) {

@@ -42,7 +42,8 @@ type Writer struct {
 }
 
 // NewWriter returns a writer to out of solutions of the variables with these
-// names (without "?"). Nothing is written before the first Write, Flush or Close.
+// names (without "?"). Nothing is written before the first Write, Flush or Close. If the
+// format is unknown, each of them returns an error.
 func NewWriter(out io.Writer, format Format, vars []string) *Writer {
 	var e encoder
 	switch format {
@@ -54,8 +55,10 @@ func NewWriter(out io.Writer, format Format, vars []string) *Writer {
 		e = &tsvEncoder{}
 	case Table:
 		e = &tableEncoder{}
-	default:
+	case JSON:
 		e = &jsonEncoder{}
+	default:
+		return &Writer{err: errUnknown(format)}
 	}
 	return newWriter(out, e, vars)
 }
@@ -118,27 +121,23 @@ func (w *Writer) Close() error {
 	return w.Flush()
 }
 
-// WriteBoolean writes the result of an ASK.
+// WriteBoolean writes the result of an ASK, a whole document.
 func WriteBoolean(out io.Writer, format Format, value bool) error {
-	_, err := out.Write(AppendBoolean(nil, format, value))
+	var err error
+	switch format {
+	case JSON:
+		_, err = fmt.Fprintf(out, "{\"head\":{},\"boolean\":%t}\n", value)
+	case XML:
+		_, err = fmt.Fprintf(out, "%s  <head/>\n  <boolean>%t</boolean>\n</sparql>\n", xmlStart, value)
+	case CSV:
+		_, err = fmt.Fprintf(out, "%t\r\n", value)
+	case TSV, Table:
+		_, err = fmt.Fprintf(out, "%t\n", value)
+	default:
+		err = errUnknown(format)
+	}
 	return err
 }
 
-// AppendBoolean appends the result of an ASK, a whole document.
-func AppendBoolean(dst []byte, format Format, value bool) []byte {
-	text := "false"
-	if value {
-		text = "true"
-	}
-	switch format {
-	case XML:
-		dst = append(dst, xmlStart...)
-		dst = append(dst, "  <head/>\n  <boolean>"...)
-		return append(append(dst, text...), "</boolean>\n</sparql>\n"...)
-	case CSV:
-		return append(append(dst, text...), "\r\n"...)
-	case TSV, Table:
-		return append(append(dst, text...), '\n')
-	}
-	return append(append(append(dst, `{"head":{},"boolean":`...), text...), "}\n"...)
-}
+// errUnknown returns the error for a Format that is none of the constants.
+func errUnknown(f Format) error { return fmt.Errorf("unknown %s of results", f) }
