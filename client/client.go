@@ -17,6 +17,8 @@
 // The other verbs are methods of the client's fields: c.Graphs.Put replaces a graph, c.Text.Search
 // searches literals, c.Admin.Check compares the orders.
 //
+// [Store] is what a Client and an embedded store of package node have in common.
+//
 // # Retries
 //
 // Reads, Leave and Remove are sent again if the connection fails, or if the node returns 429, 502,

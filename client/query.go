@@ -51,7 +51,7 @@ func (c *Client) Query(ctx context.Context, query string, o QueryOptions) iter.S
 		}
 		defer answer.Close()
 		if _, boolean := reader.Boolean(); boolean {
-			yield(Solution{}, fmt.Errorf("query: it is an ASK: use Client.Ask"))
+			yield(Solution{}, fmt.Errorf("query: %w: it is an ASK: use Client.Ask", ErrNotAcceptable))
 			return
 		}
 		header := results.NewHeader(reader.Vars())
@@ -75,7 +75,7 @@ func (c *Client) Ask(ctx context.Context, query string, o QueryOptions) (bool, e
 	defer answer.Close()
 	value, ok := reader.Boolean()
 	if !ok {
-		return false, fmt.Errorf("ask: it is a SELECT: use Client.Query")
+		return false, fmt.Errorf("ask: %w: it is a SELECT: use Client.Query", ErrNotAcceptable)
 	}
 	return value, nil
 }
@@ -103,6 +103,30 @@ func (c *Client) Construct(ctx context.Context, query string, o QueryOptions) it
 			yield(triple.Triple{}, fmt.Errorf("construct: read the triples: %w", brokenOff(err)))
 		}
 	}
+}
+
+// Explanation is the result of [Client.Explain].
+type Explanation = api.Explanation
+
+// Explain returns the plan of a query. If run is set, the node first runs the query to its end, and
+// drops the result.
+func (c *Client) Explain(ctx context.Context, query string, run bool, o QueryOptions) (x Explanation, err error) {
+	mode := "true"
+	if run {
+		mode = "run"
+	}
+	answer, err := c.query(ctx, query, o, url.Values{"explain": {mode}}, "application/json")
+	if err == nil {
+		defer answer.Body.Close()
+		var text []byte
+		if text, err = readAll(answer, maxJSONBytes); err == nil {
+			err = decodeJSON(text, &x)
+		}
+	}
+	if err != nil {
+		return Explanation{}, fmt.Errorf("explain: %w", unwrapPermanent(err))
+	}
+	return x, nil
 }
 
 // brokenOff adds the possible causes to the error of an answer that ends too early.

@@ -326,11 +326,11 @@ func TestExplain(t *testing.T) {
 		t.Fatal(err)
 	}
 	const query = `SELECT * { ?s <` + ex + `p> ?o }`
-	got, err := c.SPARQL.Explain(t.Context(), query, false, client.QueryOptions{})
+	got, err := c.Explain(t.Context(), query, false, client.QueryOptions{})
 	if err != nil || got.Ran || got.Plan == nil || got.Plan.Operator == "" || got.Rows != 0 || got.Form != "SELECT" {
 		t.Errorf("%+v %v", got, err)
 	}
-	got, err = c.SPARQL.Explain(t.Context(), query, true, client.QueryOptions{})
+	got, err = c.Explain(t.Context(), query, true, client.QueryOptions{})
 	if err != nil || !got.Ran || got.Rows != 100 || got.RowsRead != 100 || got.Plan.Rows != 100 || got.Plan.TotalReads() != 100 {
 		t.Errorf("%+v %v", got, err)
 	}

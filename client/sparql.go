@@ -1,4 +1,4 @@
-// SPARQL: plans of queries, patterns, descriptions and documents.
+// SPARQL: patterns, descriptions and documents.
 
 package client
 
@@ -9,38 +9,13 @@ import (
 	"iter"
 	"net/url"
 
-	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/parser"
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// SPARQL has plans, documents and the rarer forms of queries. The others are methods of [Client].
+// SPARQL has documents and the rarer forms of queries. The others are methods of [Client].
 type SPARQL struct{ client *Client }
-
-// Explanation is the result of [SPARQL.Explain].
-type Explanation = api.Explanation
-
-// Explain returns the plan of a query. If run is set, the node first runs the query to its end, and
-// drops the result.
-func (c *SPARQL) Explain(ctx context.Context, query string, run bool, o QueryOptions) (x Explanation, err error) {
-	mode := "true"
-	if run {
-		mode = "run"
-	}
-	answer, err := c.client.query(ctx, query, o, url.Values{"explain": {mode}}, "application/json")
-	if err == nil {
-		defer answer.Body.Close()
-		var text []byte
-		if text, err = readAll(answer, maxJSONBytes); err == nil {
-			err = decodeJSON(text, &x)
-		}
-	}
-	if err != nil {
-		return Explanation{}, fmt.Errorf("explain: %w", unwrapPermanent(err))
-	}
-	return x, nil
-}
 
 // Select yields the solutions of triple patterns only, in the syntax of [parser.ParsePattern]:
 //

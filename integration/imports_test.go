@@ -121,7 +121,7 @@ var layers = map[string][]string{
 	"internal/cert":   {"internal/cluster/port", small},
 
 	// The public face: a store in a program, or a node that serves.
-	"node": {"triple", "internal/api", "internal/feed", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/store/database", "internal/engine", "internal/contexts", "internal/outbound", "internal/cluster", "internal/cluster/view",
+	"node": {"triple", "client", "internal/backup", "internal/feed", "sparql", "links", "rdfload", "internal/replica", "internal/store", "internal/store/database", "internal/engine", "internal/contexts", "internal/outbound", "internal/cluster", "internal/cluster/view",
 		"internal/cluster/port", "internal/linkgraph", "internal/textsearch",
 		"internal/server", "internal/audit", "internal/functions", "internal/oidc", "internal/prefixes", "internal/readcount", "internal/subscriptions", "internal/webhook", small},
 
@@ -129,10 +129,10 @@ var layers = map[string][]string{
 
 	// The rooms of the command line, from below.
 	"internal/cli/console":   {"links", "rdfload", small},
-	"internal/cli/target":    {"triple", "sparql", "links", "rdfload", "client", "internal/backup", "internal/engine", "internal/feed", "internal/prefixes", "internal/store", "internal/cli/console"},
+	"internal/cli/target":    {"triple", "sparql", "links", "rdfload", "client", "node", "internal/prefixes", "internal/store", "internal/cli/console"},
 	"internal/cli/documents": {"triple", "rdfload", "internal/contexts", "internal/prefixes", "internal/cli/console", "internal/cli/target"},
 	"internal/cli/rdf":       {"triple", "links", "rdfload", "client", "internal/dataset", "internal/prefixes", "internal/store", "internal/systemgraph", "internal/cli/console", "internal/cli/target", "internal/cli/documents", small},
-	"internal/cli/query":     {"triple", "sparql", "rdfload", "client", "internal/engine", "internal/prefixes", "internal/store", "internal/cli/console", "internal/cli/target"},
+	"internal/cli/query":     {"triple", "sparql", "rdfload", "client", "internal/prefixes", "internal/store", "internal/cli/console", "internal/cli/target"},
 	"internal/cli/load":      {"triple", "links", "rdfload", "client", "internal/linkgraph/edits", "internal/prefixes", "internal/store", "internal/cli/console", "internal/cli/target", "internal/cli/documents", small},
 	"internal/cli/links":     {"links", "client", "internal/cli/console", "internal/cli/target", "internal/cli/load"},
 	"internal/cli/cluster":   {"trie", "client", "node", "internal/cert", "internal/cluster/generation", "internal/cluster/view", "internal/store", "internal/cli/console", "internal/cli/target", small},

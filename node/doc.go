@@ -14,8 +14,8 @@
 //
 // A [Store] loads files and readers of any RDF syntax, adds and deletes triples, yields
 // the triples of patterns and ranges in order, and runs SPARQL. Its graph of hyperlinks
-// is a [links.Graph]. The methods have the names of those of package client, so a program
-// can move from an embedded store to a server.
+// is a [links.Graph]. It is a [client.Store], so a program can hold an embedded store or a
+// server behind one variable.
 //
 // [Serve] runs a lone server or the member of a cluster with its HTTP endpoints until its
 // context ends, as the command trefoil serve does.

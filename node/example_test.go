@@ -4,6 +4,7 @@ package node_test
 
 import (
 	"context"
+	"errors"
 	"fmt"
 	"log"
 	"os"
@@ -55,6 +56,31 @@ func Example() {
 	// added 3
 	// <http://example.org/ben>
 	// <http://example.org/carl>
+}
+
+// A program that holds a client.Store works on a directory or on a server.
+func ExampleOpen() {
+	dir, remove := directory()
+	defer remove()
+	open := func(where string) (client.Store, error) {
+		if strings.Contains(where, "://") {
+			return client.New(where, client.Options{})
+		}
+		return node.Open(where, node.Options{})
+	}
+	db, err := open(dir)
+	if err != nil {
+		log.Fatal(err)
+	}
+	defer db.Close()
+	if _, err := db.Ask(context.Background(), `ASK {`, client.QueryOptions{}); errors.Is(err, client.ErrSyntax) {
+		fmt.Println("malformed")
+	}
+	n, err := db.Count(context.Background(), triple.Pattern{})
+	fmt.Println(n, err)
+	// Output:
+	// malformed
+	// 0 <nil>
 }
 
 const people = `@prefix ex: <http://example.org/> .

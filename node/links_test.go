@@ -183,7 +183,7 @@ func serveLinkQueries(t *testing.T, url string, none bool) {
 	// 2. With both.
 	rankPages(t, c.Links)
 	checkLinkQueries(t, c.Links, query)
-	plan, err := c.SPARQL.Explain(t.Context(), `PREFIX links: <urn:trefoil:links:> SELECT * { ?p <http://ex/topic> "rdf" . (?p) links:salsa (?s) }`, false, client.QueryOptions{})
+	plan, err := c.Explain(t.Context(), `PREFIX links: <urn:trefoil:links:> SELECT * { ?p <http://ex/topic> "rdf" . (?p) links:salsa (?s) }`, false, client.QueryOptions{})
 	if err != nil || !strings.Contains(plan.Plan.Text(false), "link ranking ?p links:salsa (?s)") {
 		t.Errorf("%+v, %v", plan, err)
 	}

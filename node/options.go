@@ -83,6 +83,9 @@ type Options struct {
 	// NoLinks turns the graph of links off.
 	NoLinks bool
 
+	// Warning, if set, is called for each answer of a query that is empty because filters were errors in
+	// every row that they met; see [client.Options]. A served node sends the text to its clients instead.
+	Warning func(text string)
 	// Logger receives messages; nil discards them.
 	Logger *slog.Logger
 	// Version is the version of the program, for the status and for backups.

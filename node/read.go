@@ -1,21 +1,21 @@
-// Reads of a store: patterns, ranges, counts and annotations.
+// Reads of a store: patterns, ranges and counts.
 
 package node
 
 import (
 	"context"
+	"encoding/base64"
+	"fmt"
 	"iter"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/triple"
 )
 
 // RangeOptions are the parameters of [Store.Range].
-type RangeOptions struct {
-	// Reverse goes from the last triple to the first.
-	Reverse bool
-}
+type RangeOptions = client.RangeOptions
 
 // Match yields the triples that match p, in the order of triples that answers p best. A
 // term of p that is zero matches any term. The triples are those of the moment at which
@@ -27,16 +27,6 @@ func (s *Store) Match(ctx context.Context, p triple.Pattern) iter.Seq2[triple.Tr
 // Range yields the triples between bounds, in their order; see [Store.Match].
 func (s *Store) Range(ctx context.Context, b triple.Bounds, o RangeOptions) iter.Seq2[triple.Triple, error] {
 	return s.read(func(sn *Snapshot) iter.Seq2[triple.Triple, error] { return sn.Range(ctx, b, o) })
-}
-
-// Count returns how many triples match p.
-func (s *Store) Count(ctx context.Context, p triple.Pattern) (n int64, err error) {
-	sn, err := s.Snapshot()
-	if err != nil {
-		return 0, err
-	}
-	defer sn.Close()
-	return sn.Count(ctx, p)
 }
 
 // read yields the triples of a snapshot, which lasts as long as the loop.
@@ -52,12 +42,142 @@ func (s *Store) read(triples func(*Snapshot) iter.Seq2[triple.Triple, error]) it
 	}
 }
 
+// MatchPage returns a part of Match. A page may hold fewer triples than its limit although more follow; only
+// Next marks the end.
+func (s *Store) MatchPage(ctx context.Context, p triple.Pattern, o client.PageOptions) (client.Page, error) {
+	if o.Reverse {
+		return client.Page{}, failed(fmt.Errorf("%w: a pattern has no direction; ask for a range", store.ErrInvalid))
+	}
+	err := p.Check()
+	var scan triple.Scan
+	if err == nil {
+		scan, err = p.Scan(p.Best())
+	}
+	if err != nil {
+		return client.Page{}, failed(err)
+	}
+	return s.page(o, scan.Range, func(rows store.Matcher, o store.ReadOptions) iter.Seq2[store.Row, error] {
+		return rows.Match(ctx, p, o)
+	})
+}
+
+// RangePage returns a part of Range; see [Store.MatchPage].
+func (s *Store) RangePage(ctx context.Context, b triple.Bounds, o client.PageOptions) (client.Page, error) {
+	keys, err := b.KeyRange()
+	if err != nil {
+		return client.Page{}, failed(err)
+	}
+	return s.page(o, keys.Range, func(rows store.Matcher, o store.ReadOptions) iter.Seq2[store.Row, error] {
+		return rows.Range(ctx, b, o)
+	})
+}
+
+const (
+	maxPageTriples = 10_000 // as a server has it
+	maxPageBytes   = 16 << 20
+)
+
+// page reads a page of rows whose keys are within a range.
+func (s *Store) page(o client.PageOptions, keys triple.Range, read func(store.Matcher, store.ReadOptions) iter.Seq2[store.Row, error]) (p client.Page, err error) {
+	// 1. Read one row more than the page, because only then a page has a successor.
+	limit := o.Limit
+	if limit == 0 || limit > maxPageTriples {
+		limit = maxPageTriples
+	}
+	options, err := readOptions(o.Cursor, keys, o.Offset)
+	if err != nil {
+		return p, err
+	}
+	options.Limit, options.Reverse, options.Annotations = int64(limit)+1, o.Reverse, o.Annotations
+	sn, err := s.Snapshot()
+	if err != nil {
+		return p, err
+	}
+	defer sn.Close()
+	var last []byte
+	size := 0
+	if o.Cursor != "" { // the page before was full, so this one may be
+		p.Triples = make([]triple.Triple, 0, limit)
+	}
+	for row, err := range read(sn.rows, options) {
+		// 2. The cursor is the key of the last triple, in base64url.
+		if err == nil && (len(p.Triples) == limit || size >= maxPageBytes) {
+			p.Next = base64.RawURLEncoding.EncodeToString(last)
+			return p, nil
+		}
+		var t triple.Triple
+		if err == nil {
+			t, err = row.Triple()
+		}
+		if err != nil {
+			return client.Page{}, failed(err)
+		}
+		last = append(last[:0], row.Key...)
+		size += len(row.Key) + len(row.Value)
+		p.Triples = append(p.Triples, t)
+		if !o.Annotations {
+			continue
+		}
+		p.Annotations = append(p.Annotations, row.Annotations)
+		for _, a := range row.Annotations {
+			size += len(a.ApplicationID) + len(a.Data)
+		}
+	}
+	return p, nil
+}
+
+// readOptions returns the options of a read that continues behind a cursor, if there is one.
+func readOptions(cursor string, keys triple.Range, offset int64) (o store.ReadOptions, err error) {
+	o.Offset = offset
+	if cursor == "" {
+		return o, nil
+	}
+	if offset != 0 {
+		return o, failed(fmt.Errorf("%w: an offset with a cursor, which is behind the skipped triples already", store.ErrInvalid))
+	}
+	o.After, err = base64.RawURLEncoding.DecodeString(cursor)
+	if err == nil {
+		_, _, err = triple.SplitKey(o.After)
+	}
+	if err != nil {
+		return o, fmt.Errorf("%w: %.80s is none that this store has returned", client.ErrBadCursor, cursor)
+	}
+	if !keys.Contains(o.After) {
+		return o, fmt.Errorf("%w: it is of another pattern or range, which stay the same from page to page", client.ErrBadCursor)
+	}
+	return o, nil
+}
+
+// Count returns how many triples match p.
+func (s *Store) Count(ctx context.Context, p triple.Pattern) (n int64, err error) {
+	sn, err := s.Snapshot()
+	if err != nil {
+		return 0, err
+	}
+	defer sn.Close()
+	return sn.Count(ctx, p)
+}
+
+// Estimate returns about how many triples match p. It is faster than Count. exact reports whether n is the
+// count.
+func (s *Store) Estimate(ctx context.Context, p triple.Pattern) (n int64, exact bool, err error) {
+	sn, err := s.Snapshot()
+	if err != nil {
+		return 0, false, err
+	}
+	defer sn.Close()
+	if err = p.Check(); err == nil {
+		n, exact, err = sn.rows.Estimate(ctx, p)
+	}
+	return n, exact, failed(err)
+}
+
 // Snapshot returns the store as it is now. The caller must close it, because it keeps
 // files of that moment on the disk.
 func (s *Store) Snapshot() (*Snapshot, error) {
 	sn, err := s.db.Snapshot()
 	if err != nil {
-		return nil, err
+		return nil, failed(err)
 	}
 	return &Snapshot{sn, prefixes.HideIn(sn)}, nil
 }
@@ -71,17 +191,32 @@ type Snapshot struct {
 
 // Match yields the triples that match p; see [Store.Match].
 func (sn *Snapshot) Match(ctx context.Context, p triple.Pattern) iter.Seq2[triple.Triple, error] {
+	if err := p.Check(); err != nil {
+		return ending(err)
+	}
 	return decode(sn.rows.Match(ctx, p, store.ReadOptions{}))
 }
 
 // Range yields the triples between bounds; see [Store.Range].
 func (sn *Snapshot) Range(ctx context.Context, b triple.Bounds, o RangeOptions) iter.Seq2[triple.Triple, error] {
-	return decode(sn.rows.Range(ctx, b, store.ReadOptions{Reverse: o.Reverse}))
+	keys, err := b.KeyRange()
+	var options store.ReadOptions
+	if err == nil {
+		options, err = readOptions(o.Cursor, keys.Range, o.Offset)
+	}
+	if err != nil {
+		return ending(err)
+	}
+	options.Reverse = o.Reverse
+	return decode(sn.rows.Range(ctx, b, options))
 }
 
 // Count returns how many triples match p.
-func (sn *Snapshot) Count(ctx context.Context, p triple.Pattern) (int64, error) {
-	return sn.rows.Count(ctx, p)
+func (sn *Snapshot) Count(ctx context.Context, p triple.Pattern) (n int64, err error) {
+	if err = p.Check(); err == nil {
+		n, err = sn.rows.Count(ctx, p)
+	}
+	return n, failed(err)
 }
 
 // Has reports whether the snapshot has a triple.
@@ -97,6 +232,11 @@ func (sn *Snapshot) Annotations(ctx context.Context, t triple.Triple) iter.Seq2[
 // Close ends the snapshot.
 func (sn *Snapshot) Close() error { return sn.snapshot.Close() }
 
+// ending yields an error.
+func ending(err error) iter.Seq2[triple.Triple, error] {
+	return func(yield func(triple.Triple, error) bool) { yield(triple.Triple{}, failed(err)) }
+}
+
 // decode yields the triples of rows.
 func decode(rows iter.Seq2[store.Row, error]) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
@@ -105,7 +245,7 @@ func decode(rows iter.Seq2[store.Row, error]) iter.Seq2[triple.Triple, error] {
 			if err == nil {
 				t, err = row.Triple()
 			}
-			if !yield(t, err) || err != nil {
+			if !yield(t, failed(err)) || err != nil {
 				return
 			}
 		}

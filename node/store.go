@@ -9,15 +9,20 @@ import (
 	"io"
 	"sync"
 
+	"github.com/trefoildb/trefoil/client"
+	"github.com/trefoildb/trefoil/internal/backup"
 	"github.com/trefoildb/trefoil/internal/contexts"
 	"github.com/trefoildb/trefoil/internal/engine"
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/linkgraph"
+	"github.com/trefoildb/trefoil/internal/server/problem"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/links"
 )
 
-// Errors of a [Store]; test with [errors.Is]. An error in the text of a query, an update
+// Errors of a [Store]; test with [errors.Is]. They match those of package client, too, as those of a
+// server do: [client.ErrNotFound] and the like. An error in the text of a query, an update
 // or a document is a [*triple.SyntaxError], with line and column.
 var (
 	// ErrLocked is returned by Open if another process, or this one, has the directory
@@ -43,9 +48,31 @@ var (
 	ErrNoLinks = errors.New("the store keeps no graph of links")
 )
 
-// Store is a store in this process; [Open] returns one. All methods may be called
+// failure is an error of a store. It is also the error of package client for the kind that a server gives it,
+// so that a program tests the errors of any [client.Store] in one way.
+type failure struct{ error }
+
+func (f failure) Unwrap() error { return f.error }
+
+func (f failure) Is(target error) bool {
+	return (&client.Error{Kind: string(problem.As(f.error).Kind)}).Is(target)
+}
+
+// failed returns err as a failure.
+func failed(err error) error {
+	if err == nil {
+		return nil
+	}
+	return failure{err}
+}
+
+// Store is a store in this process; [Open] returns one. It is a [client.Store]. All methods may be called
 // concurrently. A change is durable when its method returns without an error.
 type Store struct {
+	// Annotations and Prefixes have the other verbs. They must not be changed.
+	Annotations *Annotations
+	Prefixes    *Prefixes
+
 	options Options
 	db      *store.Store
 	engine  *engine.Engine
@@ -56,6 +83,12 @@ type Store struct {
 	graph  *linkgraph.Graph
 	closed bool
 }
+
+var (
+	_ client.Store           = (*Store)(nil)
+	_ client.AnnotationStore = (*Annotations)(nil)
+	_ client.PrefixStore     = (*Prefixes)(nil)
+)
 
 // Open opens the data directory dir, and creates it if it is missing. Until Close no
 // other process can open it.
@@ -74,6 +107,7 @@ func Open(dir string, o Options) (*Store, error) {
 		return nil, err
 	}
 	s := &Store{options: o, db: db}
+	s.Annotations, s.Prefixes = &Annotations{s}, &Prefixes{s}
 	if s.contexts, err = o.newContexts(); err != nil {
 		return nil, errors.Join(err, db.Close())
 	}
@@ -144,8 +178,27 @@ func (s *Store) openLinks() (*linkgraph.Graph, error) {
 	return s.graph, nil
 }
 
+// Status returns the status of the store.
+func (s *Store) Status(context.Context) (client.Status, error) { return s.db.Status(), nil }
+
+// Check verifies all data of the store. It takes as long as reading all data, and changes nothing.
+func (s *Store) Check(ctx context.Context) (client.CheckReport, error) {
+	r, err := s.db.Check(ctx)
+	return r, failed(err)
+}
+
 // Backup writes a tar archive of the store as it is now. Changes go on meanwhile.
-func (s *Store) Backup(ctx context.Context, w io.Writer) error { return s.db.Backup(ctx, w) }
+func (s *Store) Backup(ctx context.Context, w io.Writer) error { return failed(s.db.Backup(ctx, w)) }
+
+// BackupSince writes an increment: the changes behind the end of an earlier backup, whose position since is.
+// If the change feed does not reach back to it, the error is [client.ErrGone].
+func (s *Store) BackupSince(ctx context.Context, w io.Writer, since string) error {
+	from, err := feed.ParsePosition(since)
+	if err == nil {
+		err = backup.Increment(ctx, s.db, from, s.options.Version, w)
+	}
+	return failed(err)
+}
 
 // Restore creates the data directory dir from an archive of [Store.Backup]. The directory
 // must be missing or empty.

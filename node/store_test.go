@@ -12,6 +12,7 @@ import (
 
 	"go.uber.org/goleak"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -40,7 +41,7 @@ func TestErrors(t *testing.T) {
 	if _, err := s.Links(ctx); !errors.Is(err, ErrNoLinks) {
 		t.Errorf("no links: %v", err)
 	}
-	if err := s.Annotate(ctx, example, "urn:a", []byte("x")); !errors.Is(err, ErrNotFound) {
+	if _, err := s.Annotations.Set(ctx, example, client.Annotation{ApplicationID: "urn:a"}, client.AnnotationCondition{}); !errors.Is(err, ErrNotFound) {
 		t.Errorf("annotate: %v", err)
 	}
 	var bad *triple.SyntaxError
@@ -79,7 +80,9 @@ func TestBackup(t *testing.T) {
 	if _, err := s.LoadReader(ctx, "a.nt", strings.NewReader(example.String()+"\n")); err != nil {
 		t.Fatal(err)
 	}
-	require.NoError(t, s.Annotate(ctx, example, "urn:a", []byte("x")))
+	if _, err := s.Annotations.Set(ctx, example, client.Annotation{ApplicationID: "urn:a", Content: []byte("x")}, client.AnnotationCondition{}); err != nil {
+		t.Fatal(err)
+	}
 	var archive bytes.Buffer
 	require.NoError(t, s.Backup(ctx, &archive))
 	require.NoError(t, Restore(ctx, dir, &archive))
@@ -97,7 +100,7 @@ func TestBackup(t *testing.T) {
 		t.Errorf("has %v, %v", has, err)
 	}
 	for a, err := range sn.Annotations(ctx, example) {
-		if err != nil || a.ApplicationID != "urn:a" || string(a.Data) != "x" {
+		if _, content := triple.CutMedia(a.Data); err != nil || a.ApplicationID != "urn:a" || string(content) != "x" {
 			t.Errorf("annotation %+v, %v", a, err)
 		}
 	}

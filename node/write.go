@@ -1,4 +1,4 @@
-// Changes of a store: single triples, patterns, annotations and bulk loads.
+// Changes of a store: single triples, patterns and bulk loads.
 
 package node
 
@@ -7,7 +7,7 @@ import (
 	"fmt"
 	"io"
 
-	"github.com/trefoildb/trefoil/internal/api"
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload"
 	"github.com/trefoildb/trefoil/rdfload/input"
@@ -17,32 +17,33 @@ import (
 
 // AddResult and DeleteResult count the triples of a change.
 type (
-	AddResult    = api.AddResult
-	DeleteResult = api.DeleteResult
+	AddResult    = client.AddResult
+	DeleteResult = client.DeleteResult
 )
 
 // Add adds triples, all or none. A triple with a zero Graph is in the default graph.
 func (s *Store) Add(ctx context.Context, triples []triple.Triple) (AddResult, error) {
 	r, err := store.Add(ctx, s.db, triples)
-	return AddResult{Added: r.Added, Existing: r.Existing}, err
+	return AddResult{Added: r.Added, Existing: r.Existing}, failed(err)
 }
 
 // Delete deletes triples, all or none.
 func (s *Store) Delete(ctx context.Context, triples []triple.Triple) (DeleteResult, error) {
 	r, err := store.Delete(ctx, s.db, triples)
-	return DeleteResult{Deleted: r.Deleted, Missing: r.Missing}, err
+	return DeleteResult{Deleted: r.Deleted, Missing: r.Missing}, failed(err)
 }
 
-// DeleteMatch deletes all triples that match p.
+// DeleteMatch deletes all triples that match p. p must have a term, a graph or the default graph, because a
+// zero pattern is a likely mistake.
 func (s *Store) DeleteMatch(ctx context.Context, p triple.Pattern) (DeleteResult, error) {
+	if p == (triple.Pattern{}) {
+		return DeleteResult{}, failed(fmt.Errorf("%w: the pattern matches every triple: name a term or a graph", store.ErrInvalid))
+	}
+	if err := p.Check(); err != nil {
+		return DeleteResult{}, failed(err)
+	}
 	r, err := store.DeleteMatch(ctx, s.db, p)
-	return DeleteResult{Deleted: r.Deleted, Missing: r.Missing}, err
-}
-
-// Annotate sets the annotation that an application attaches to a triple; no data removes
-// it. It is [ErrNotFound] if the store does not have the triple.
-func (s *Store) Annotate(ctx context.Context, t triple.Triple, applicationID string, data []byte) error {
-	return store.Annotate(ctx, s.db, t, applicationID, data)
+	return DeleteResult{Deleted: r.Deleted, Missing: r.Missing}, failed(err)
 }
 
 // LoadFiles loads files in bulk: all of their triples, or none if there is an error. A

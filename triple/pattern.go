@@ -99,6 +99,19 @@ func (p Pattern) Match(t Triple) bool {
 		(!p.DefaultGraph || t.Graph.IsZero())
 }
 
+// Check returns nil if each term of p is zero or well-formed; see [Term.Check].
+func (p Pattern) Check() error {
+	for _, t := range [...]Term{p.Subject, p.Predicate, p.Object, p.Graph} {
+		if t.IsZero() {
+			continue
+		}
+		if err := t.Check(); err != nil {
+			return fmt.Errorf("pattern: %w", err)
+		}
+	}
+	return nil
+}
+
 // Exact returns the pattern that matches only t.
 func Exact(t Triple) Pattern {
 	return Pattern{t.Subject, t.Predicate, t.Object, t.Graph, t.Graph.IsZero()}

@@ -8,6 +8,7 @@ import (
 	"fmt"
 	"iter"
 	"strings"
+	"sync/atomic"
 
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/outbound"
@@ -237,6 +238,31 @@ func (a *Answer) Boolean() (bool, error) {
 	ok, err := a.result.Boolean()
 	a.empty = !ok && err == nil
 	return ok, a.run.cause(err)
+}
+
+// Drain runs the query to its end, and counts the rows in rows.
+func (a *Answer) Drain(rows *atomic.Int64) error {
+	switch a.Form {
+	case ast.Ask:
+		rows.Store(1)
+		_, err := a.Boolean()
+		return err
+	case ast.Select:
+		for _, err := range a.Rows() {
+			if err != nil {
+				return err
+			}
+			rows.Add(1)
+		}
+	default:
+		for _, err := range a.Triples() {
+			if err != nil {
+				return err
+			}
+			rows.Add(1)
+		}
+	}
+	return nil
 }
 
 // Degraded reports whether a row came from another order, because its owner was down. The answer is

@@ -55,7 +55,7 @@ func (c *BackupCmd) Run(e *console.Env) error {
 			if since.IsZero() {
 				return s.Backup(e.Ctx, counted)
 			}
-			return s.BackupSince(e.Ctx, counted, since.String())
+			return s.Admin.BackupSince(e.Ctx, counted, since.String())
 		}))
 	}
 	if path == "-" {

@@ -24,7 +24,7 @@ func (c *CheckCmd) Run(e *console.Env) error {
 	var report client.CheckReport
 	err := c.With(e, target.Reading, func(s target.Store) (err error) {
 		defer e.Working("check", nil)()
-		report, err = s.Check(e.Ctx)
+		report, err = s.Admin.Check(e.Ctx)
 		return err
 	})
 	if err = console.Print(e, c.JSON, report, err, printReport); err == nil && len(report.Problems) > 0 {

@@ -58,7 +58,7 @@ func (c *clusterStatusCmd) Run(e *console.Env) (err error) {
 
 // watch shows the status again and again until it is interrupted. If a node does not answer, the
 // error is shown, and the request is repeated.
-func (c *clusterStatusCmd) watch(e *console.Env, r *client.Client, s target.Status) error {
+func (c *clusterStatusCmd) watch(e *console.Env, r *client.Client, s client.Status) error {
 	ticker := time.NewTicker(max(c.Every, time.Millisecond))
 	defer ticker.Stop()
 	out := console.NewFrames(e.Stdout)
@@ -78,7 +78,7 @@ func (c *clusterStatusCmd) watch(e *console.Env, r *client.Client, s target.Stat
 }
 
 // show shows a status, or the error if there is none.
-func (c *clusterStatusCmd) show(e *console.Env, out *console.Frames, s target.Status, err error) error {
+func (c *clusterStatusCmd) show(e *console.Env, out *console.Frames, s client.Status, err error) error {
 	switch {
 	case err != nil && c.JSON:
 		e.Sayf("%v", err)
@@ -215,7 +215,7 @@ func changeMember(e *console.Env, s *target.ServerFlags, machine string, do func
 }
 
 // withExcluded returns the members and, behind them, the excluded machines.
-func withExcluded(s target.Status) []client.Member {
+func withExcluded(s client.Status) []client.Member {
 	all := slices.Clip(s.Members)
 	for _, x := range s.Excluded {
 		all = append(all, client.Member{ID: x.ID, Address: x.Address, State: stateExcluded})
@@ -248,7 +248,7 @@ func findMember(members []client.Member, text string) (client.Member, error) {
 const maxLostRanges = 20
 
 // printCluster writes a cluster's status for people. Lines that do not apply are left out.
-func printCluster(w io.Writer, s target.Status) error {
+func printCluster(w io.Writer, s client.Status) error {
 	// 1. The cluster as a whole.
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(out, name+"\t"+format+"\n", args...) }
@@ -325,7 +325,7 @@ func printCluster(w io.Writer, s target.Status) error {
 const stateExcluded = "excluded"
 
 // copiesText returns how many copies of each triple there are, and how many there must be if they are fewer.
-func copiesText(s target.Status) string {
+func copiesText(s client.Status) string {
 	if s.StoredCopies == 0 || s.StoredCopies >= s.Copies {
 		return fmt.Sprint(s.Copies)
 	}
@@ -333,7 +333,7 @@ func copiesText(s target.Status) string {
 }
 
 // downMembers returns the addresses of the members that are down.
-func downMembers(s target.Status) (down []string) {
+func downMembers(s client.Status) (down []string) {
 	for _, m := range s.Members {
 		if m.State == "down" {
 			down = append(down, m.Address)
@@ -344,7 +344,7 @@ func downMembers(s target.Status) (down []string) {
 
 // segmentsText returns how many segments there are, and of how many copies are being made. They are
 // rebuilt if a machine is missing or rows are lost; otherwise they move to other machines, as after a join.
-func segmentsText(s target.Status) string {
+func segmentsText(s client.Status) string {
 	verb := "rebuilding"
 	if s.Lost == 0 && len(downMembers(s))+len(s.Missing)+len(s.Excluded) == 0 && s.Rebuilding > 0 {
 		verb = "moving to their machines"
@@ -354,7 +354,7 @@ func segmentsText(s target.Status) string {
 
 // protocolText returns the cluster's version of the protocol, and the number of members with a
 // newer one.
-func protocolText(s target.Status) string {
+func protocolText(s client.Status) string {
 	newer := 0
 	for _, m := range s.Members {
 		if m.Protocol != s.Protocol {
@@ -436,7 +436,7 @@ func walkText(w client.Walk) string {
 }
 
 // clusterLine returns a status in one line.
-func clusterLine(s target.Status) string {
+func clusterLine(s client.Status) string {
 	// 1. Count the states, and sum the backfills.
 	states := map[string]int{}
 	var names []string

@@ -65,7 +65,7 @@ func (c *StatusCmd) ready(e *console.Env) error {
 }
 
 // printStatus writes a status for people. Lines that do not apply are left out.
-func printStatus(w io.Writer, s target.Status) error {
+func printStatus(w io.Writer, s client.Status) error {
 	out := tabwriter.NewWriter(w, 0, 0, 2, ' ', 0)
 	row := func(name, format string, args ...any) { fmt.Fprintf(out, name+"\t"+format+"\n", args...) }
 	// 1. What each store has.
@@ -99,7 +99,7 @@ func printStatus(w io.Writer, s target.Status) error {
 }
 
 // countText returns a number of a status, and whether it is an estimate.
-func countText(n int64, s target.Status) string {
+func countText(n int64, s client.Status) string {
 	if s.Exact {
 		return console.Number(n)
 	}

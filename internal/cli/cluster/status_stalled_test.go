@@ -9,12 +9,11 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/internal/cli/target"
 )
 
 // TestStatusStalled: both forms of the status show a follower that stands still, since when and why.
 func TestStatusStalled(t *testing.T) {
-	s := target.Status{Members: []client.Member{{ID: "1", State: "up"}}, Stalled: []client.StalledFollower{
+	s := client.Status{Members: []client.Member{{ID: "1", State: "up"}}, Stalled: []client.StalledFollower{
 		{Follower: "text", Since: time.Date(2026, 11, 28, 12, 0, 0, 0, time.UTC), Error: "a row is damaged"},
 	}}
 	var lone, cluster bytes.Buffer

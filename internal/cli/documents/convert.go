@@ -48,7 +48,7 @@ func (c *ConvertCmd) convert(e *console.Env) error {
 	if err != nil {
 		return err
 	}
-	items := func(yield func(target.Item, error) bool) {
+	items := func(yield func(target.Statement, error) bool) {
 		for i, source := range sources {
 			prefix := ""
 			if len(sources) > 1 { // if there is one document, its labels stay as written

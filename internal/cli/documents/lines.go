@@ -11,7 +11,7 @@ import (
 )
 
 // WriteItems writes all items of a listing. write appends one.
-func WriteItems(e *console.Env, list *target.Listing, write func([]byte, target.Item) ([]byte, error)) error {
+func WriteItems(e *console.Env, list *target.Listing, write func([]byte, target.Statement) ([]byte, error)) error {
 	out := bufio.NewWriterSize(e.Stdout, 1<<16)
 	var line []byte
 	for it, err := range list.Items {
@@ -30,47 +30,36 @@ func WriteItems(e *console.Env, list *target.Listing, write func([]byte, target.
 }
 
 // WriteNQuad appends an item as a line of N-Quads.
-func WriteNQuad(dst []byte, it target.Item) ([]byte, error) { return it.AppendNQuad(dst) }
+func WriteNQuad(dst []byte, it target.Statement) ([]byte, error) {
+	return triple.AppendNQuad(dst, it.Triple), nil
+}
 
 // withAnnotations returns a write function that adds an item's annotations to its line.
-func withAnnotations(write func([]byte, target.Item) ([]byte, error)) func([]byte, target.Item) ([]byte, error) {
+func withAnnotations(write func([]byte, target.Statement) ([]byte, error)) func([]byte, target.Statement) ([]byte, error) {
 	var statement []byte
-	return func(dst []byte, it target.Item) ([]byte, error) {
-		annotations := it.Annotations()
-		if len(annotations) == 0 {
+	return func(dst []byte, it target.Statement) ([]byte, error) {
+		if len(it.Attached) == 0 {
 			return write(dst, it)
 		}
 		var err error
 		if statement, err = write(statement[:0], it); err != nil {
 			return dst, err
 		}
-		return triple.AppendAnnotated(dst, statement, annotations), nil
+		return triple.AppendAnnotated(dst, statement, it.Attached), nil
 	}
 }
 
 // WriteJSON appends an item as a line of JSON.
-func WriteJSON(dst []byte, it target.Item) ([]byte, error) {
-	t, err := it.Decode()
-	if err != nil {
-		return dst, err
-	}
-	return append(triple.AppendTripleJSON(dst, t), '\n'), nil
+func WriteJSON(dst []byte, it target.Statement) ([]byte, error) {
+	return append(triple.AppendTripleJSON(dst, it.Triple), '\n'), nil
 }
 
 // writeCanonical writes a triple in the canonical form of RDF 1.2.
-func writeCanonical(dst []byte, it target.Item) ([]byte, error) {
-	t, err := it.Decode()
-	if err != nil {
-		return dst, err
-	}
-	return triple.AppendCanonical(dst, t), nil
+func writeCanonical(dst []byte, it target.Statement) ([]byte, error) {
+	return triple.AppendCanonical(dst, it.Triple), nil
 }
 
 // writeNDJSON writes a triple and its annotations as lines of JSON.
-func writeNDJSON(dst []byte, it target.Item) ([]byte, error) {
-	t, err := it.Decode()
-	if err != nil {
-		return dst, err
-	}
-	return triple.AppendNDJSON(dst, t, it.Annotations()), nil
+func writeNDJSON(dst []byte, it target.Statement) ([]byte, error) {
+	return triple.AppendNDJSON(dst, it.Triple, it.Attached), nil
 }

@@ -56,7 +56,7 @@ type output struct {
 	format syntax.Syntax
 	header string
 	// write appends an item, or passes it to a writer with a buffer of its own.
-	write func(dst []byte, it target.Item) ([]byte, error)
+	write func(dst []byte, it target.Statement) ([]byte, error)
 	// end ends the document.
 	end func() error
 
@@ -99,8 +99,8 @@ func (f *OutputFlags) Open(w io.Writer, annotated bool, names prefixes.Names) (o
 	}
 	// 3. What the document cannot hold is counted, or an error.
 	if write := o.write; !annotated {
-		o.write = func(dst []byte, it target.Item) ([]byte, error) {
-			o.left += int64(len(it.Annotations()))
+		o.write = func(dst []byte, it target.Statement) ([]byte, error) {
+			o.left += int64(len(it.Attached))
 			return write(dst, it)
 		}
 	}
@@ -113,24 +113,16 @@ func (f *OutputFlags) Open(w io.Writer, annotated bool, names prefixes.Names) (o
 // writeTo makes write and end of a writer's methods.
 func (o *output) writeTo(write func(triple.Triple, []triple.ApplicationData) error, end func() error) {
 	o.end = end
-	o.write = func(dst []byte, it target.Item) ([]byte, error) {
-		t, err := it.Decode()
-		if err == nil {
-			err = write(t, it.Annotations())
-		}
-		return dst, err
+	o.write = func(dst []byte, it target.Statement) ([]byte, error) {
+		return dst, write(it.Triple, it.Attached)
 	}
 }
 
 // inDefaultGraph returns a write function that rejects triples of named graphs.
-func (o *output) inDefaultGraph(write func([]byte, target.Item) ([]byte, error)) func([]byte, target.Item) ([]byte, error) {
-	return func(dst []byte, it target.Item) ([]byte, error) {
-		t, err := it.Decode()
-		if err == nil && !t.Graph.IsZero() {
-			err = o.errNamedGraph(t)
-		}
-		if err != nil {
-			return dst, err
+func (o *output) inDefaultGraph(write func([]byte, target.Statement) ([]byte, error)) func([]byte, target.Statement) ([]byte, error) {
+	return func(dst []byte, it target.Statement) ([]byte, error) {
+		if !it.Graph.IsZero() {
+			return dst, o.errNamedGraph(it.Triple)
 		}
 		return write(dst, it)
 	}

@@ -172,9 +172,9 @@ func (c *Cmd) openStore() (s *store.Store, end func(error) error, err error) {
 		debug.SetMemoryLimit(collectorFloor + int64(c.Memory)/8)
 	}
 	// Most memory is for the load, so the store's cache is small.
-	how := c.Changing().Store
-	how.CacheBytes, how.MemTableBytes, how.Version = 16<<20, 8<<20, console.ThisVersion().Version
-	s, err = store.Open(c.Data, how)
+	s, err = store.Open(c.Data, store.Options{
+		MinFreeBytes: c.MinFreeBytes(), FeedRetention: c.Retention(), CacheBytes: 16 << 20, MemTableBytes: 8 << 20, Version: console.ThisVersion().Version,
+	})
 	if err != nil && !errors.Is(err, store.ErrLocked) { // another process may have made it meanwhile
 		err = errors.Join(err, undo())
 	}

@@ -13,7 +13,6 @@ import (
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/cli/target"
-	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
@@ -116,7 +115,7 @@ func (c *Cmd) Run(e *console.Env) error {
 		return err
 	}
 	how := target.Reading
-	how.Engine = engine.Options{QueryMemory: int64(c.QueryMemory), UnionDefaultGraph: c.UnionDefaultGraph}
+	how.QueryMemory, how.UnionDefaultGraph = int64(c.QueryMemory), c.UnionDefaultGraph
 	if local, err := c.Local(); err == nil && !local && (c.QueryMemory != 0 || c.UnionDefaultGraph) {
 		return console.Usagef("--query-memory and --union-default-graph go with --data; a server has its own (trefoil serve)")
 	}
@@ -189,7 +188,7 @@ func writeSolutions(s target.Store, q question, f results.Format, vars []string)
 
 func writeTable(s target.Store, q question, vars []string) error {
 	begun := time.Now()
-	kept, err := target.KeptPrefixes(q.env.Ctx, s)
+	kept, err := target.KeptPrefixes(q.env.Ctx, s.Prefixes)
 	if err != nil {
 		return err
 	}
@@ -201,7 +200,7 @@ func writeTable(s target.Store, q question, vars []string) error {
 	return err
 }
 
-func writeRows(s target.Queries, q question, w *results.Writer, vars []string) error {
+func writeRows(s client.Querier, q question, w *results.Writer, vars []string) error {
 	row := make([]triple.Term, len(vars))
 	for solution, err := range s.Query(q.env.Ctx, q.text, q.opts) {
 		for i, name := range vars {
@@ -221,7 +220,7 @@ func writeRows(s target.Queries, q question, w *results.Writer, vars []string) e
 }
 
 func writeTriples(s target.Store, q question, to syntax.Syntax) error {
-	names, err := target.OutputNames(q.env, s, to, q.declared)
+	names, err := target.OutputNames(q.env, s.Prefixes, to, q.declared)
 	if err != nil {
 		return err
 	}
@@ -241,7 +240,7 @@ func writeTriples(s target.Store, q question, to syntax.Syntax) error {
 	return errors.Join(w.Close(), out.Flush())
 }
 
-func writePlan(s target.Queries, q question, run bool, format string) error {
+func writePlan(s client.Querier, q question, run bool, format string) error {
 	x, err := s.Explain(q.env.Ctx, q.text, run, q.opts)
 	if err != nil {
 		return err

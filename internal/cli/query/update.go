@@ -12,7 +12,6 @@ import (
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/cli/target"
-	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/sparql/parser"
 )
@@ -90,7 +89,7 @@ func (c *UpdateCmd) update(e *console.Env, text string) (result client.UpdateRes
 		return result, console.Usagef("--update-memory goes with --data; a server has its own (trefoil serve)")
 	}
 	how := c.Changing()
-	how.Engine = engine.Options{UpdateMemory: int64(c.UpdateMemory)}
+	how.UpdateMemory = int64(c.UpdateMemory)
 	err = c.With(e, how, func(s target.Store) error {
 		result, err = s.Update(e.Ctx, text, client.QueryOptions{Timeout: c.Timeout})
 		return err

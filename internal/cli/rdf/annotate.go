@@ -57,8 +57,8 @@ func (c *AnnotateCmd) Run(e *console.Env) error {
 	return c.With(e, c.Changing(), func(s target.Store) error { return annotate(e, s, changes) })
 }
 
-func annotate(e *console.Env, to target.Changes, all iter.Seq2[triple.AnnotationChange, error]) error {
-	result, err := to.AnnotateAll(e.Ctx, all)
+func annotate(e *console.Env, to target.Store, all iter.Seq2[triple.AnnotationChange, error]) error {
+	result, err := to.Annotations.Change(e.Ctx, all)
 	for _, failed := range result.Errors {
 		e.Sayf("change %d: %v", failed.Change+1, failed.Err)
 	}
@@ -167,22 +167,18 @@ type AnnotationsCmd struct {
 }
 
 func (c *AnnotationsCmd) Run(e *console.Env) error {
-	return c.Read(e, &c.StoreFlags, func(from target.Triples, p triple.Pattern) error { return c.list(e, from, p) })
+	return c.Read(e, &c.StoreFlags, func(from target.Store, p triple.Pattern) error { return c.list(e, from, p) })
 }
 
 // list prints the triples of a pattern that have annotations.
-func (c *AnnotationsCmd) list(e *console.Env, from target.Triples, p triple.Pattern) error {
+func (c *AnnotationsCmd) list(e *console.Env, from target.Store, p triple.Pattern) error {
 	// Only a triple that has annotations is printed.
 	out := bufio.NewWriter(e.Stdout)
-	for it, err := range from.Match(e.Ctx, p, target.Page{Annotations: true}).Items {
+	for it, err := range from.ListMatches(e.Ctx, p, target.Page{Annotations: true}).Items {
 		if err != nil {
 			return errors.Join(err, out.Flush())
 		}
-		t, err := it.Decode()
-		if err != nil {
-			return errors.Join(err, out.Flush())
-		}
-		found := it.Annotations()
+		found := it.Attached
 		if c.App != "" {
 			var own []triple.ApplicationData
 			for _, a := range found {
@@ -192,7 +188,7 @@ func (c *AnnotationsCmd) list(e *console.Env, from target.Triples, p triple.Patt
 			}
 			found = own
 		}
-		if err := c.print(e.Ctx, out, from, t, found); err != nil {
+		if err := c.print(e.Ctx, out, from, it.Triple, found); err != nil {
 			return err
 		}
 	}
@@ -200,7 +196,7 @@ func (c *AnnotationsCmd) list(e *console.Env, from target.Triples, p triple.Patt
 }
 
 // print prints a triple and its annotations: the ID, the media type, the size and the version.
-func (c *AnnotationsCmd) print(ctx context.Context, out *bufio.Writer, from target.Triples, t triple.Triple, found []triple.ApplicationData) error {
+func (c *AnnotationsCmd) print(ctx context.Context, out *bufio.Writer, from target.Store, t triple.Triple, found []triple.ApplicationData) error {
 	if len(found) == 0 {
 		return nil
 	}
@@ -209,7 +205,7 @@ func (c *AnnotationsCmd) print(ctx context.Context, out *bufio.Writer, from targ
 		return err
 	}
 	// Listings of a server come without versions.
-	all, err := from.Annotations(ctx, t)
+	all, err := from.Annotations.List(ctx, t)
 	if err != nil && !errors.Is(err, client.ErrNotFound) {
 		return err
 	}

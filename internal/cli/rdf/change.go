@@ -43,7 +43,7 @@ func (c *AddCmd) add(e *console.Env, to target.Store, prefix string) error {
 		return partial(c.NotFile(err, "The argument names a file. A triple by itself: trefoil update 'INSERT DATA { ... }', or on standard input with -."), added, "added")
 	}
 	// 2. Keep the prefixes of the documents, and print the result.
-	if err := target.KeepPrefixes(e.Ctx, to, c.PrefixesFound().Names()); err != nil {
+	if err := target.KeepPrefixes(e.Ctx, to.Prefixes, c.PrefixesFound().Names()); err != nil {
 		e.Sayf("warning: the triples are added, but not the prefixes of the documents: %v", err)
 	}
 	if c.JSON {
@@ -54,14 +54,14 @@ func (c *AddCmd) add(e *console.Env, to target.Store, prefix string) error {
 }
 
 // addBatch adds statements. Those without annotations need fewer requests.
-func addBatch(ctx context.Context, to target.Changes, batch []target.Statement) (client.AddResult, error) {
+func addBatch(ctx context.Context, to target.Store, batch []target.Statement) (client.AddResult, error) {
 	annotations, some := make([][]triple.ApplicationData, len(batch)), false
 	for i, s := range batch {
 		annotations[i] = s.Attached
 		some = some || len(s.Attached) > 0
 	}
 	if some {
-		return to.AddAnnotated(ctx, documents.TriplesOf(batch), annotations)
+		return to.Annotations.AddTriples(ctx, documents.TriplesOf(batch), annotations)
 	}
 	return to.Add(ctx, documents.TriplesOf(batch))
 }
@@ -99,7 +99,7 @@ func (c *DeleteCmd) Run(e *console.Env) error {
 	return c.With(e, c.Changing(), func(s target.Store) error { return c.delete(e, s, p) })
 }
 
-func (c *DeleteCmd) delete(e *console.Env, from target.Changes, p triple.Pattern) (err error) {
+func (c *DeleteCmd) delete(e *console.Env, from target.Store, p triple.Pattern) (err error) {
 	// 1. Delete by pattern, or in batches.
 	var deleted, missing int64
 	if c.Pattern != "" {

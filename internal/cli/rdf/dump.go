@@ -46,7 +46,7 @@ func (c *DumpCmd) dumpWhole(e *console.Env, from target.Store) error {
 	if err != nil {
 		return err
 	}
-	names, err := target.OutputNames(e, from, format, nil)
+	names, err := target.OutputNames(e, from.Prefixes, format, nil)
 	if err != nil {
 		return err
 	}
@@ -54,7 +54,7 @@ func (c *DumpCmd) dumpWhole(e *console.Env, from target.Store) error {
 	if err != nil {
 		return err
 	}
-	return out.WriteAll(e, from.Match(e.Ctx, triple.Pattern{}, target.Page{Annotations: c.Annotations}))
+	return out.WriteAll(e, from.ListMatches(e.Ctx, triple.Pattern{}, target.Page{Annotations: c.Annotations}))
 }
 
 // dumpPart writes each triple with a row in any order or extra copy of the directory.
@@ -63,7 +63,7 @@ func (c *DumpCmd) dumpPart(e *console.Env) (err error) {
 	if err != nil {
 		return err
 	}
-	snapshot, end, err := target.OpenMember(e, c.Data)
+	snapshot, end, err := target.OpenMember(c.Data)
 	if err != nil {
 		return err
 	}
@@ -82,7 +82,7 @@ type part struct {
 
 // items yields the triples of one order after the other, and then of the extra copies. A triple is
 // skipped if an earlier order has a row of it, also if that row is a tombstone.
-func (p *part) items(yield func(target.Item, error) bool) {
+func (p *part) items(yield func(target.Statement, error) bool) {
 	for i, order := range triple.Orders {
 		if !p.rows(store.TableStorage, order, triple.Orders[:i], yield) {
 			return
@@ -91,12 +91,12 @@ func (p *part) items(yield func(target.Item, error) bool) {
 	p.rows(store.TableReplica, triple.SPO, triple.Orders[:], yield)
 }
 
-func (p *part) rows(table byte, order triple.Order, before []triple.Order, yield func(target.Item, error) bool) (goesOn bool) {
+func (p *part) rows(table byte, order triple.Order, before []triple.Order, yield func(target.Statement, error) bool) (goesOn bool) {
 	// A row is a triple if it is neither an annotation nor a tombstone, and no earlier order has
 	// it.
 	for row, err := range p.snapshot.Raw(p.e.Ctx, table, triple.OrderRange(order)) {
 		if err != nil {
-			yield(nil, err)
+			yield(target.Statement{}, err)
 			return false
 		}
 		if _, _, isAnnotation := triple.CutAnnotation(row.Key); isAnnotation || triple.IsTombstone(row.Value) {

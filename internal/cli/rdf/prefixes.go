@@ -31,7 +31,7 @@ type prefixesListCmd struct {
 
 func (c *prefixesListCmd) Run(e *console.Env) error {
 	return c.With(e, target.Reading, func(s target.Store) error {
-		kept, err := target.KeptPrefixes(e.Ctx, s)
+		kept, err := target.KeptPrefixes(e.Ctx, s.Prefixes)
 		if err != nil {
 			return err
 		}
@@ -72,7 +72,7 @@ func (c *prefixesAddCmd) Run(e *console.Env) error {
 	if err := prefixes.Check(name, iri); err != nil {
 		return console.Usage(err)
 	}
-	return c.With(e, c.Changing(), func(s target.Store) error { return s.SetPrefix(e.Ctx, name, iri) })
+	return c.With(e, c.Changing(), func(s target.Store) error { return s.Prefixes.Set(e.Ctx, name, iri) })
 }
 
 type prefixesRemoveCmd struct {
@@ -82,5 +82,5 @@ type prefixesRemoveCmd struct {
 }
 
 func (c *prefixesRemoveCmd) Run(e *console.Env) error {
-	return c.With(e, c.Changing(), func(s target.Store) error { return s.RemovePrefix(e.Ctx, strings.TrimSuffix(c.Name, ":")) })
+	return c.With(e, c.Changing(), func(s target.Store) error { return s.Prefixes.Remove(e.Ctx, strings.TrimSuffix(c.Name, ":")) })
 }

@@ -3,8 +3,10 @@
 package rdf
 
 import (
+	"context"
 	"fmt"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/cli/documents"
 	"github.com/trefoildb/trefoil/internal/cli/target"
@@ -19,8 +21,8 @@ type MatchCmd struct {
 }
 
 func (c *MatchCmd) Run(e *console.Env) error {
-	return c.Read(e, &c.StoreFlags, func(from target.Triples, p triple.Pattern) error {
-		return c.print(e, func(o target.Page) *target.Listing { return from.Match(e.Ctx, p, o) }, false)
+	return c.Read(e, &c.StoreFlags, func(from target.Store, p triple.Pattern) error {
+		return c.print(e, func(o target.Page) *target.Listing { return from.ListMatches(e.Ctx, p, o) }, false)
 	})
 }
 
@@ -39,7 +41,7 @@ func (c *RangeCmd) Run(e *console.Env) error {
 		return err
 	}
 	return c.With(e, target.Reading, func(s target.Store) error {
-		return c.print(e, func(o target.Page) *target.Listing { return s.Range(e.Ctx, b, o) }, c.Reverse)
+		return c.print(e, func(o target.Page) *target.Listing { return s.ListRange(e.Ctx, b, o) }, c.Reverse)
 	})
 }
 
@@ -52,11 +54,18 @@ type CountCmd struct {
 }
 
 func (c *CountCmd) Run(e *console.Env) error {
-	return c.Read(e, &c.StoreFlags, func(from target.Triples, p triple.Pattern) error { return c.count(e, from, p) })
+	return c.Read(e, &c.StoreFlags, func(from target.Store, p triple.Pattern) error { return c.count(e, from, p) })
 }
 
-func (c *CountCmd) count(e *console.Env, from target.Triples, p triple.Pattern) error {
-	n, exact, err := from.Count(e.Ctx, p, c.Estimate)
+func (c *CountCmd) count(e *console.Env, from client.Counter, p triple.Pattern) error {
+	count := from.Estimate
+	if !c.Estimate {
+		count = func(ctx context.Context, p triple.Pattern) (int64, bool, error) {
+			n, err := from.Count(ctx, p)
+			return n, true, err
+		}
+	}
+	n, exact, err := count(e.Ctx, p)
 	if err != nil {
 		return err
 	}

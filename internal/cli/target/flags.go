@@ -13,9 +13,9 @@ import (
 
 	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/cli/console"
-	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/changefeed"
 	"github.com/trefoildb/trefoil/links"
+	"github.com/trefoildb/trefoil/node"
 )
 
 const (
@@ -117,24 +117,24 @@ func (d *StoreFlags) With(e *console.Env, how Opening, do func(Store) error) err
 	return errors.Join(do(s), s.Close())
 }
 
-func (d *StoreFlags) open(e *console.Env, how Opening) (Store, error) {
+func (d *StoreFlags) open(e *console.Env, how Opening) (s Store, err error) {
 	local, err := d.Local()
 	if err != nil {
-		return nil, err
+		return s, err
 	}
 	if local {
 		return openLocal(e, d.Data, how)
 	}
 	c, err := d.Connect(e)
 	if err != nil {
-		return nil, err
+		return s, err
 	}
-	return remote{c}, nil
+	return Store{c, c.Annotations, c.Prefixes, c.Admin}, nil
 }
 
 // Changing is the opening of a directory for changes. If the directory is missing, it is created.
 func (d *DiskFlags) Changing() Opening {
-	return Opening{Store: store.Options{MinFreeBytes: d.MinFreeBytes(), FeedRetention: d.Retention()}, create: true}
+	return Opening{Options: node.Options{MinFreeBytes: d.MinFreeBytes(), FeedBytes: d.Retention().Bytes, FeedAge: d.Retention().Age}, create: true}
 }
 
 // Request calls do with a client of the server.

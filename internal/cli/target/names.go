@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trefoildb/trefoil/client"
 	"github.com/trefoildb/trefoil/internal/cli/console"
 	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
@@ -65,7 +66,7 @@ func (n *Names) read() (kept prefixes.Names, err error) {
 		return nil, err
 	}
 	defer func() { err = errors.Join(err, r.Close()) }()
-	return KeptPrefixes(n.e.Ctx, r)
+	return KeptPrefixes(n.e.Ctx, r.Prefixes)
 }
 
 // Text returns the parser of arguments with these names.
@@ -110,7 +111,7 @@ func (n *Names) Expand(words []string) error {
 
 // OutputNames returns the prefixes for a document of a syntax: those that its query declares, and for Turtle
 // and TriG those of the store.
-func OutputNames(e *console.Env, store prefixStore, to syntax.Syntax, declared prefixes.Names) (prefixes.Names, error) {
+func OutputNames(e *console.Env, store client.PrefixStore, to syntax.Syntax, declared prefixes.Names) (prefixes.Names, error) {
 	if to != syntax.Turtle && to != syntax.TriG {
 		return declared, nil
 	}
@@ -130,15 +131,15 @@ func Prologue(declared []ast.Prefix) prefixes.Names {
 }
 
 // KeptPrefixes returns the prefixes of a store, without well-known ones.
-func KeptPrefixes(ctx context.Context, of prefixStore) (prefixes.Names, error) {
-	p, err := of.Prefixes(ctx)
+func KeptPrefixes(ctx context.Context, of client.PrefixStore) (prefixes.Names, error) {
+	p, err := of.List(ctx)
 	return p.Kept, err
 }
 
 // KeepPrefixes keeps the prefixes of documents, if they have some.
-func KeepPrefixes(ctx context.Context, in prefixStore, found prefixes.Names) error {
+func KeepPrefixes(ctx context.Context, in client.PrefixStore, found prefixes.Names) error {
 	if len(found) == 0 {
 		return nil
 	}
-	return in.KeepPrefixes(ctx, found)
+	return in.Keep(ctx, found)
 }

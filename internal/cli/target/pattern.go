@@ -97,7 +97,7 @@ func (c *BoundsFlags) Bounds(order string, names *Names) (b triple.Bounds, err e
 }
 
 // Read opens the store and calls do with it and the pattern.
-func (p *PatternArgs) Read(e *console.Env, f *StoreFlags, do func(from Triples, p triple.Pattern) error) error {
+func (p *PatternArgs) Read(e *console.Env, f *StoreFlags, do func(from Store, p triple.Pattern) error) error {
 	parsed, err := p.Parse(f.Names(e))
 	if err != nil {
 		return err

@@ -1,76 +1,78 @@
 // Package target is the store that a command works on, wherever it is: a directory that the command opens, or a
-// server. [StoreFlags] choose it, [Store] is the face of both. The package also has what arguments name in a store:
+// server. [StoreFlags] choose it, and both are a [client.Store]. The package also has what arguments name in a store:
 // patterns, bounds and prefixes.
 package target
 
 import (
 	"context"
+	"errors"
+	"fmt"
 	"io"
-	"iter"
+	"os"
 
 	"github.com/trefoildb/trefoil/client"
-	"github.com/trefoildb/trefoil/triple"
+	"github.com/trefoildb/trefoil/internal/cli/console"
+	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/node"
 )
 
-// Store is the store of a command: an opened data directory ([local]) or a server ([remote]). Both answer alike, so
-// a command is written once. The methods with upper-case names are those of [client.Client] and its parts.
-type Store interface {
-	Triples
-	Changes
-	Queries
-	prefixStore
-	upkeep
-	Close() error
+// Store is the store of a command, and its parts.
+type Store struct {
+	client.Store
+	Annotations client.AnnotationStore
+	Prefixes    client.PrefixStore
+	Admin       admin
 }
 
-// Triples lists and counts triples.
-type Triples interface {
-	Match(context.Context, triple.Pattern, Page) *Listing
-	Range(context.Context, triple.Bounds, Page) *Listing
-	Count(ctx context.Context, p triple.Pattern, estimate bool) (n int64, exact bool, err error)
-	// Annotations returns the annotations of a triple, with their versions.
-	Annotations(context.Context, triple.Triple) ([]client.Annotation, error)
-}
-
-// Changes changes triples and annotations.
-type Changes interface {
-	Add(context.Context, []triple.Triple) (client.AddResult, error)
-	// AddAnnotated adds triples and then sets their annotations.
-	AddAnnotated(context.Context, []triple.Triple, [][]triple.ApplicationData) (client.AddResult, error)
-	Delete(context.Context, []triple.Triple) (client.DeleteResult, error)
-	DeleteMatch(context.Context, triple.Pattern) (client.DeleteResult, error)
-	// AnnotateAll makes changes of annotations. A change that fails leaves the others as they are.
-	AnnotateAll(context.Context, iter.Seq2[triple.AnnotationChange, error]) (client.AnnotateResult, error)
-}
-
-// Queries runs SPARQL.
-type Queries interface {
-	Query(ctx context.Context, query string, o client.QueryOptions) iter.Seq2[client.Solution, error]
-	Ask(ctx context.Context, query string, o client.QueryOptions) (bool, error)
-	Construct(ctx context.Context, query string, o client.QueryOptions) iter.Seq2[triple.Triple, error]
-	Explain(ctx context.Context, query string, run bool, o client.QueryOptions) (client.Explanation, error)
-	Update(ctx context.Context, update string, o client.QueryOptions) (client.UpdateResult, error)
-}
-
-// prefixStore has the prefixes of a store.
-type prefixStore interface {
-	// Prefixes may leave out the well-known ones.
-	Prefixes(context.Context) (client.PrefixList, error)
-	SetPrefix(ctx context.Context, name, iri string) error
-	// KeepPrefixes adds prefixes of documents. Names that the store has keep their IRIs.
-	KeepPrefixes(ctx context.Context, found map[string]string) error
-	RemovePrefix(ctx context.Context, name string) error
-}
-
-// upkeep shows, verifies and copies a store as a whole.
-type upkeep interface {
-	Status(context.Context) (client.Status, error)
+// admin verifies and copies a store as a whole.
+type admin interface {
 	Check(context.Context) (client.CheckReport, error)
-	Backup(context.Context, io.Writer) error
 	BackupSince(ctx context.Context, w io.Writer, since string) error
 }
 
-var (
-	_ Store = (*local)(nil)
-	_ Store = remote{}
-)
+// Opening is how a data directory is opened.
+type Opening struct {
+	node.Options
+	create bool // make the directory if it is missing
+}
+
+// Reading is the opening of commands that only read.
+var Reading = Opening{Options: node.Options{ReadOnly: true}}
+
+// openLocal opens a data directory.
+func openLocal(e *console.Env, dir string, how Opening) (s Store, err error) {
+	if err := checkDirectory(dir); err != nil && !how.create {
+		return s, err
+	}
+	how.Version, how.Warning = console.ThisVersion().Version, e.SayEmpty
+	how.QueryTimeout = -1                    // the user can interrupt it
+	how.NoLinks, how.ColumnMemory = true, -1 // one command would not use what they take to build
+	db, err := node.Open(dir, how.Options)
+	if err != nil {
+		return s, err
+	}
+	return Store{db, db.Annotations, db.Prefixes, db}, nil
+}
+
+func checkDirectory(dir string) error {
+	if _, err := os.Stat(dir); err != nil {
+		return console.WithHint(fmt.Errorf("data directory: %w", err), "trefoil load --data DIR FILE... makes one; so do serve and add.")
+	}
+	return nil
+}
+
+// OpenMember opens the directory of a member, or of what one has set aside, and returns a snapshot of its rows. end
+// must be called.
+func OpenMember(dir string) (s *store.Snapshot, end func() error, err error) {
+	if err := checkDirectory(dir); err != nil {
+		return nil, nil, err
+	}
+	db, err := store.Open(dir, store.Options{ReadOnly: true, Member: true, Version: console.ThisVersion().Version})
+	if err != nil {
+		return nil, nil, err
+	}
+	if s, err = db.Snapshot(); err != nil {
+		return nil, nil, errors.Join(err, db.Close())
+	}
+	return s, func() error { return errors.Join(s.Close(), db.Close()) }, nil
+}

@@ -48,16 +48,7 @@ func (a *API) getBackup(w http.ResponseWriter, r *request.Request) error {
 	if since.IsZero() {
 		return a.Store.Backup(r.Context(), w)
 	}
-	err := backup.Increment(r.Context(), a.Store, since, a.Store.Status().Version, w)
-	switch {
-	case errors.Is(err, feed.ErrGone):
-		e := problem.Errorf(problem.KindFeedGone, "since", "%v", err)
-		e.Cause = err
-		return e
-	case errors.Is(err, feed.ErrPosition):
-		return problem.Errorf(problem.KindBadParameter, "since", "%v", err)
-	}
-	return err
+	return backup.Increment(r.Context(), a.Store, since, a.Store.Status().Version, w)
 }
 
 // postRestore fills an empty store from backups that follow one another in the body.

@@ -170,10 +170,7 @@ type removed struct {
 
 // clientError returns an error of package prefixes in the form for clients.
 func clientError(err error) error {
-	switch {
-	case errors.Is(err, prefixes.ErrInvalid):
-		return &problem.Error{Kind: problem.KindBadParameter, Message: err.Error(), Cause: err}
-	case errors.Is(err, prefixes.ErrNotFound):
+	if errors.Is(err, prefixes.ErrNotFound) {
 		return &problem.Error{Kind: problem.KindNotFound, Message: "the store has no such prefix; GET " + path + " lists them", Cause: err}
 	}
 	return err

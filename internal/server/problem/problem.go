@@ -10,7 +10,9 @@ import (
 	"runtime/debug"
 	"strings"
 
+	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/graphrights"
+	"github.com/trefoildb/trefoil/internal/prefixes"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/store/fault"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
@@ -217,6 +219,12 @@ func As(err error) *Error {
 		e.Kind = KindCorrupt
 	case errors.Is(err, triple.ErrBadTerm), errors.Is(err, triple.ErrBadBounds), errors.Is(err, store.ErrInvalid):
 		e.Kind = KindBadRequest
+	case errors.Is(err, prefixes.ErrInvalid):
+		e.Kind = KindBadParameter
+	case errors.Is(err, feed.ErrGone):
+		e.Kind, e.Where = KindFeedGone, "since"
+	case errors.Is(err, feed.ErrPosition):
+		e.Kind, e.Where = KindBadParameter, "since"
 	case errors.Is(err, triple.ErrTermTooLong):
 		e.Kind = KindTooLarge
 	// This must be the last one, because an error of another kind may wrap the deadline of an inner step. Whether

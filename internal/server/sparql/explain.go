@@ -5,14 +5,12 @@ package sparql
 import (
 	"fmt"
 	"net/http"
-	"sync/atomic"
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/engine"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
-	"github.com/trefoildb/trefoil/sparql/ast"
 )
 
 // explain sends the plan of a query. If explain=run, the query first runs to its end; its result is
@@ -40,7 +38,7 @@ func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, 
 		defer answer.Close()
 		response.SetSource(w, answer)
 		// The error comes after the figures, because the metrics count a failed run, too.
-		err = drain(answer, &r.Trace.Query.Rows)
+		err = answer.Drain(&r.Trace.Query.Rows)
 		e.Rows = r.Trace.Query.Rows.Load()
 		e.Plan = answer.Plan()
 		e.RowsRead, e.Seconds = readsOf(e.Plan), time.Since(start).Seconds()
@@ -64,29 +62,4 @@ func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, 
 	}
 	text += fmt.Sprintf("isolation %s: %s\n", isolation, isolation.Explain())
 	return response.WriteWhole(w, f.contentType, []byte(text))
-}
-
-// drain runs a query to its end and counts its rows.
-func drain(answer *engine.Answer, rows *atomic.Int64) error {
-	switch answer.Form {
-	case ast.Ask:
-		rows.Store(1)
-		_, err := answer.Boolean()
-		return err
-	case ast.Select:
-		for _, err := range answer.Rows() {
-			if err != nil {
-				return err
-			}
-			rows.Add(1)
-		}
-	default:
-		for _, err := range answer.Triples() {
-			if err != nil {
-				return err
-			}
-			rows.Add(1)
-		}
-	}
-	return nil
 }
