@@ -118,10 +118,8 @@ func (s *Store) Explain(ctx context.Context, query string, run bool, o QueryOpti
 	defer answer.Close()
 	var rows atomic.Int64
 	err = answer.Drain(&rows)
-	if x.Rows, x.Plan = rows.Load(), answer.Plan(); x.Plan != nil {
-		x.RowsRead = x.Plan.TotalReads()
-	}
-	x.Seconds = time.Since(start).Seconds()
+	x.Rows, x.Plan = rows.Load(), answer.Plan()
+	x.RowsRead, x.Seconds = x.Plan.TotalReads(), time.Since(start).Seconds()
 	return x, failed(err)
 }
 

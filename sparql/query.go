@@ -114,7 +114,7 @@ func Query(ctx context.Context, src Source, text string, opts Options) (*Result,
 	return p.Run(ctx, src)
 }
 
-// Explain returns the plan of the query over a source. It does not run the query.
+// Explain returns the plan of the query over a source. It does not run the query. The plan is nil only if there is an error.
 func (p *Prepared) Explain(ctx context.Context, src Source) (*explain.Plan, error) {
 	run, err := p.start(ctx, src)
 	if err != nil {

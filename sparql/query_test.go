@@ -4,6 +4,7 @@ package sparql_test
 
 import (
 	"context"
+	"encoding/json"
 	"errors"
 	"fmt"
 	"slices"
@@ -12,6 +13,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/testing/require"
 	"github.com/trefoildb/trefoil/sparql"
+	"github.com/trefoildb/trefoil/sparql/ast"
 	"github.com/trefoildb/trefoil/sparql/exec"
 	"github.com/trefoildb/trefoil/sparql/source/memsource"
 	"github.com/trefoildb/trefoil/sparql/sparqltest"
@@ -135,6 +137,53 @@ project ?x ?a  (about 3 rows)
 		require.NoError(t, err)
 		if got := "\n" + strings.TrimSuffix(plan.String(), "\n"); got != want {
 			t.Errorf("%s: got%s\nwant%s", query, got, want)
+		}
+	}
+}
+
+// TestPlansOfEmptyGroups: each form has a plan before and after a run, even if its group has no pattern.
+func TestPlansOfEmptyGroups(t *testing.T) {
+	groups := []string{"{}", "{ {} {} }", "{ {} UNION {} }", "{ OPTIONAL {} }", "{ MINUS {} }", "{ { SELECT * {} } }", "{ GRAPH <x:g> {} }", "{ GRAPH ?g {} }",
+		"{ SERVICE SILENT <x:s> {} }", "{ FILTER EXISTS {} }", "{ FILTER(true) }", "{ BIND(1 AS ?x) }", "{ VALUES () { () } }", "{ VALUES ?x {} }"}
+	queries := []string{"DESCRIBE <x:p00001>", "CONSTRUCT WHERE {}", "CONSTRUCT WHERE {} LIMIT 0"}
+	for _, form := range []string{"ASK", "SELECT *", "SELECT DISTINCT ?x", "SELECT (COUNT(*) AS ?n)", "CONSTRUCT {}", "CONSTRUCT { <x:a> <x:b> 1 }", "DESCRIBE *", "DESCRIBE <x:p00001>"} {
+		for _, group := range groups {
+			queries = append(queries, form+" "+group, form+" "+group+" LIMIT 1")
+		}
+	}
+	people := sparqltest.People(3)
+	for _, src := range []sparql.Source{people, sparqltest.WithColumns(people)} {
+		for _, query := range queries {
+			p, err := sparql.Prepare(query, sparql.Options{})
+			if err != nil {
+				t.Fatalf("%s: %v", query, err)
+			}
+			plan, err := p.Explain(t.Context(), src)
+			if err != nil || plan == nil || plan.Operator == "" || !strings.HasPrefix(plan.String(), plan.Operator) {
+				t.Errorf("%s: plan %+v, %v", query, plan, err)
+				continue
+			}
+			result, err := p.Run(t.Context(), src)
+			if err != nil {
+				t.Fatalf("%s: %v", query, err)
+			}
+			switch result.Form {
+			case ast.Ask:
+				_, err = result.Boolean()
+			case ast.Select:
+				for _, err = range result.Rows() {
+				}
+			default:
+				for _, err = range result.Triples() {
+				}
+			}
+			if ran := result.Plan(); err != nil || ran.Operator != plan.Operator || !strings.Contains(ran.Text(true), "(rows ") {
+				t.Errorf("%s: plan %s, %v", query, ran, err)
+			}
+			text, err := json.Marshal(result.Plan())
+			if err != nil || !strings.HasPrefix(string(text), `{"operator":"`) {
+				t.Errorf("%s: %s, %v", query, text, err)
+			}
 		}
 	}
 }

@@ -28,7 +28,7 @@ type Result struct {
 // Close ends the execution.
 func (r *Result) Close() { r.run.Close() }
 
-// Plan returns the plan, with the counts of the run so far.
+// Plan returns the plan, with the counts of the run so far. It is never nil.
 func (r *Result) Plan() *explain.Plan { return r.run.Plan }
 
 // Held returns the bytes counted against [exec.Options.Memory]: 0 after

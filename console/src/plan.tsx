@@ -10,7 +10,6 @@ const own = (p: Plan) => Math.max(p.nanos - p.inputs.reduce((n, i) => n + i.nano
 const all = (p: Plan): Plan[] => [p, ...p.inputs.flatMap(all)];
 
 export function PlanView({ explanation: e }: { explanation: Explanation }) {
-  if (!e.plan) return <p>There is nothing to do.</p>;
   const steps = all(e.plan);
   // With a run cost is time. Without one it is the estimated number of rows.
   const cost = e.ran ? own : (p: Plan) => p.estimate ?? 0;

@@ -19,7 +19,7 @@ export interface Plan {
   inputs: Plan[];
 }
 
-export interface Explanation { ran: boolean; plan: Plan | null; rows: number; rowsRead: number; seconds: number; planSeconds: number }
+export interface Explanation { ran: boolean; plan: Plan; rows: number; rowsRead: number; seconds: number; planSeconds: number }
 
 // Answer is one of the kinds. A row is a line of TSV; a triple has the columns subject, predicate and object.
 export type Answer =

@@ -8,7 +8,7 @@ import "github.com/trefoildb/trefoil/sparql/explain"
 type Explanation struct {
 	Form string        `json:"form"` // "SELECT", ...
 	Ran  bool          `json:"ran"`
-	Plan *explain.Plan `json:"plan"` // nil if the query has no pattern
+	Plan *explain.Plan `json:"plan"`
 	// Figures of a run: the rows of the result, the rows read from the store, and the time.
 	Rows        int64   `json:"rows"`
 	RowsRead    int64   `json:"rowsRead"`

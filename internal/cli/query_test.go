@@ -127,6 +127,10 @@ func TestQueryCommand(t *testing.T) {
 		if !strings.Contains(plan, "\n2 rows, 2 read, ") {
 			t.Errorf("plan after a run:\n%s", plan)
 		}
+		_, plan, _ = run(t, "", append([]string{"query", "--explain=run", "-e", "CONSTRUCT { <http://ex/a> <http://ex/b> 1 } {}"}, flags...)...)
+		if !strings.HasPrefix(plan, "unit  (about 1 rows)  (rows 1") || !strings.Contains(plan, "\n1 row, 0 read, ") {
+			t.Errorf("plan of an empty group:\n%s", plan)
+		}
 	})
 }
 

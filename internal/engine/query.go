@@ -124,7 +124,7 @@ func (q *Query) Run(ctx context.Context) (*Answer, error) {
 	_, plans := tracing.Start(ctx, "plan")
 	result, err := prepared.Run(r.ctx, r.snapshot.Source())
 	plans.End(err)
-	if err == nil && result.Plan() != nil && result.Plan().EstimatedRows() > longRows {
+	if err == nil && result.Plan().EstimatedRows() > longRows {
 		if err = r.turn.ToLong(); err != nil {
 			result.Close()
 		}

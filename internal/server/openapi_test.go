@@ -164,6 +164,7 @@ func TestOpenAPIAnswers(t *testing.T) {
 		{"/sparql", "POST", "/sparql", "application/sparql-update", "INSERT DATA { <http://example.org/d> <http://example.org/name> 'D' }"},
 		{"/sparql", "POST", "/sparql?explain=run", "application/sparql-query", "SELECT * { ?s ?p ?o }"},
 		{"/sparql", "QUERY", "/sparql?explain=true", "application/sparql-query", "SELECT * { ?s ?p ?o }"},
+		{"/sparql", "QUERY", "/sparql?explain=true", "application/sparql-query", "DESCRIBE <http://example.org/a>"},
 		{"/query", "QUERY", "/query", "application/x-www-form-urlencoded", "query=ASK+%7B%7D"},
 		{"/prefixes", "POST", "/prefixes", "application/json", `{"ex":"http://example.org/"}`},
 		{"/prefixes/{name}", "PUT", "/prefixes/example?iri=http://example.org/", "", ""},

@@ -47,7 +47,7 @@ import (
 // Close must be called after an error, too, because no garbage collector frees temporary files and
 // reservations. It may be called twice.
 type Run struct {
-	// Plan is the tree of operators.
+	// Plan is the tree of operators. It is never nil.
 	Plan *explain.Plan
 
 	query *Execution

@@ -49,9 +49,6 @@ func (p *Plan) Warnings() string {
 }
 
 func (p *Plan) warnings(texts *[]string) {
-	if p == nil {
-		return
-	}
 	if text := p.Errors(); text != "" {
 		*texts = append(*texts, fmt.Sprintf("%s %s: %s", p.Operator, p.detail(), text))
 	}

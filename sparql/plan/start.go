@@ -27,6 +27,7 @@ var ErrTooDeep = errors.New("the query nests too deep")
 const maxDepth = 50_000
 
 // Start plans a query over a source and begins its execution. keeper keeps its join orders; nil keeps none.
+// The run has a plan, even if the body has no pattern.
 func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset Dataset, opts exec.Options, keeper order.Keeper) (*exec.Run, error) {
 	if err := opts.Validate(); err != nil {
 		return nil, err
@@ -49,6 +50,10 @@ func Start(ctx context.Context, src source.Source, body *algebra.Body, dataset D
 	if err != nil {
 		q.Account.End()
 		return nil, err
+	}
+	// A body without a pattern is the unit alone. Every reader of a plan needs an operator, so it becomes one.
+	if s.Plan == nil {
+		s = c.Traced(s, s.Op, "unit", nil)
 	}
 	c.Orders.Store()
 	return exec.NewRun(q, &exec.Terms{Exec: q, Input: s.Op, Slots: s.Numbers.Slots()}, s.Plan), nil

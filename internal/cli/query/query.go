@@ -248,10 +248,7 @@ func writePlan(s client.Querier, q question, run bool, format string) error {
 	if format == "json" {
 		return q.env.PrintJSON(x)
 	}
-	text := "nothing to do\n"
-	if x.Plan != nil {
-		text = x.Plan.Text(x.Ran)
-	}
+	text := x.Plan.Text(x.Ran)
 	if x.Ran {
 		text += fmt.Sprintf("%s, %s read, %.3f ms, of them %.3f to plan\n", console.Plural(x.Rows, "row"), console.Number(x.RowsRead), x.Seconds*1e3, x.PlanSeconds*1e3)
 	}

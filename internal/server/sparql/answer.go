@@ -14,7 +14,6 @@ import (
 	"github.com/trefoildb/trefoil/internal/server/response"
 	"github.com/trefoildb/trefoil/rdfload/syntax"
 	"github.com/trefoildb/trefoil/sparql/ast"
-	"github.com/trefoildb/trefoil/sparql/explain"
 	"github.com/trefoildb/trefoil/sparql/results"
 )
 
@@ -47,7 +46,7 @@ func (a *API) answerQuery(w http.ResponseWriter, r *request.Request, op *operati
 	defer result.Close()
 	response.SetSource(w, result)
 	response.SetWarning(w, result.Warning)
-	defer func() { done.read = readsOf(result.Plan()) }()
+	defer func() { done.read = result.Plan().TotalReads() }()
 	w.Header().Set("Content-Type", f.contentType)
 	out := response.NewStream(w, r.Request, ", or a LIMIT")
 	defer out.Release()
@@ -82,15 +81,6 @@ var unstable = []string{"now", "rand", "uuid", "service", "links", "urn:trefoil"
 func isStable(text string) bool {
 	text = strings.ToLower(text)
 	return !slices.ContainsFunc(unstable, func(part string) bool { return strings.Contains(text, part) })
-}
-
-// readsOf returns the number of the store's rows read by a plan; 0 if there is no plan, because the
-// query has no pattern.
-func readsOf(plan *explain.Plan) int64 {
-	if plan == nil {
-		return 0
-	}
-	return plan.TotalReads()
 }
 
 func writeAnswerBoolean(out *response.Stream, f *answerFormat, result *engine.Answer) error {

@@ -41,7 +41,7 @@ func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, 
 		err = answer.Drain(&r.Trace.Query.Rows)
 		e.Rows = r.Trace.Query.Rows.Load()
 		e.Plan = answer.Plan()
-		e.RowsRead, e.Seconds = readsOf(e.Plan), time.Since(start).Seconds()
+		e.RowsRead, e.Seconds = e.Plan.TotalReads(), time.Since(start).Seconds()
 		done.read = e.RowsRead
 		if err != nil {
 			return err
@@ -53,10 +53,7 @@ func (a *API) explain(w http.ResponseWriter, r *request.Request, op *operation, 
 	if f.mediaType == response.JSON {
 		return response.WriteJSON(w, e)
 	}
-	text := "nothing to do\n"
-	if e.Plan != nil {
-		text = e.Plan.Text(e.Ran)
-	}
+	text := e.Plan.Text(e.Ran)
 	if e.Ran {
 		text += fmt.Sprintf("%d rows, %d read, %.3f ms, of them %.3f to plan\n", e.Rows, e.RowsRead, e.Seconds*1e3, e.PlanSeconds*1e3)
 	}
