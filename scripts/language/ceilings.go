@@ -84,6 +84,20 @@ func (t *tree) above(ceilings map[cellKey]int) []problem {
 	return all
 }
 
+// large returns the types with more methods than maxMethods lets them have.
+func (t *tree) large() []problem {
+	var all []problem
+	for _, name := range slices.Sorted(maps.Keys(t.methods)) {
+		folder := name[:strings.LastIndexByte(name, '.')]
+		for top, most := range maxMethods {
+			if n := t.methods[name]; n > most && strings.HasPrefix(folder+"/", top+"/") {
+				all = append(all, problem{folder, 0, fmt.Sprintf("%s has %d methods, want at most %d", name[len(folder)+1:], n, most)})
+			}
+		}
+	}
+	return all
+}
+
 // rates returns the folders whose comments have too few conditions or too many relative words.
 func (t *tree) rates() []problem {
 	var all []problem

@@ -24,6 +24,9 @@ const (
 	maxInterface    = 5
 )
 
+// maxMethods has the most methods of a type, for the types of a folder and of those below it.
+var maxMethods = map[string]int{"sparql/plan": 25}
+
 // banned are the words of no comment and no text for users. docs/GLOSSARY.md has the ones to
 // use instead.
 var banned = regexp.MustCompile(`(?i)\b(whoever|whomever|lest|doors?|patience|in vain|so many as|as many as|of those that|it is waited|what there is|is about to)\b`)

@@ -24,7 +24,7 @@ func TestRules(t *testing.T) {
 	if err != nil {
 		t.Fatal(err)
 	}
-	for _, p := range append(tree.above(ceilings), tree.rates()...) {
+	for _, p := range slices.Concat(tree.above(ceilings), tree.rates(), tree.large()) {
 		t.Error(p)
 	}
 	// 2. The targets of CONTRIBUTING.md, for all product code together.
@@ -180,6 +180,21 @@ func (*s[T]) b() {}
 	}
 	if n := tree.methods["internal/a/b.s"]; n != 2 {
 		t.Errorf("%d methods, want 2", n)
+	}
+}
+
+func TestLarge(t *testing.T) {
+	for _, c := range []struct {
+		folder        string
+		methods, want int
+	}{{"sparql/plan", 25, 0}, {"sparql/plan", 26, 1}, {"sparql/plan/a", 26, 1}, {"sparql/planner", 26, 0}} {
+		source := "package a\n"
+		for i := range c.methods {
+			source += fmt.Sprintf("func (s *s) f%d() {}\n", i)
+		}
+		if got := parse(t, c.folder+"/a.go", source).large(); len(got) != c.want {
+			t.Errorf("%+v: got %v", c, got)
+		}
 	}
 }
 

@@ -41,7 +41,7 @@ type Candidate struct {
 	Rows float64
 	// Distinct is how many terms those rows have at a position, about.
 	Distinct [4]float64
-	Local    [4]int // variables of the positions, as the search numbers them; negative for none
+	Local    [4]int // variables of the positions, as the model of joins numbers them; negative for none
 	Same     bool   // a variable stands at two positions
 	met      []source.Sample
 	Column   *Column // nil if its rows must be read

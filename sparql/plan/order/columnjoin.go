@@ -5,9 +5,9 @@ package order
 import "github.com/trefoildb/trefoil/sparql/plan/cost"
 
 // joinColumn sets the cost of a state that joins one more pattern over its column.
-func (p *search) joinColumn(to, from *joinState, one *cost.Candidate) {
+func (m *joinModel) joinColumn(to, from *joinState, one *cost.Candidate) {
 	to.cost = from.cost + to.rows*cost.ColumnRow
-	if p.first(from) {
+	if m.first(from) {
 		to.sorted = -1
 		return
 	}

@@ -43,7 +43,7 @@ func PassShare(e ast.Expr) float64 {
 	return 0.3
 }
 
-// test is a waiting condition with the search's numbers of its variables.
+// test is a waiting condition with the model's numbers of its variables.
 type test struct {
 	cond *Condition
 	vars []int // without those that the rows before the patterns bind
@@ -51,26 +51,25 @@ type test struct {
 	left, right int
 }
 
-// newTests returns the waiting conditions that the patterns can make ready. number has the number of
-// each slot.
-func (p *search) newTests(number map[int]int) (tests []test) {
-	for _, cond := range p.in.Waiting {
+// newTests returns the waiting conditions that the patterns can make ready.
+func newTests(in *Input, vars *variables) (tests []test) {
+	for _, cond := range in.Waiting {
 		if cond.Done {
 			continue
 		}
 		t, ok := test{cond: cond, left: -1, right: -1}, true
 		for _, slot := range cond.Uses {
-			v, known := number[slot]
+			v, known := vars.numbers[slot]
 			if known {
 				t.vars = append(t.vars, v)
 			}
-			ok = ok && (known || p.in.Certain.Has(slot))
+			ok = ok && (known || in.Certain.Has(slot))
 		}
 		if !ok || len(t.vars) == 0 {
 			continue
 		}
-		if l, ok := number[cond.Left]; ok && len(t.vars) == 2 {
-			t.left, t.right = l, number[cond.Right]
+		if l, ok := vars.numbers[cond.Left]; ok && len(t.vars) == 2 {
+			t.left, t.right = l, vars.numbers[cond.Right]
 		}
 		tests = append(tests, t)
 	}
@@ -84,9 +83,9 @@ func (t *test) ready(distinct []float64) bool {
 
 // pass lowers the rows of a state by the tests that are ready now and were not with the bindings of
 // from.
-func (p *search) pass(s *joinState, from []float64) {
-	for i := range p.tests {
-		t := &p.tests[i]
+func (m *joinModel) pass(s *joinState, from []float64) {
+	for i := range m.tests {
+		t := &m.tests[i]
 		if !t.ready(s.distinct) || t.ready(from) {
 			continue
 		}

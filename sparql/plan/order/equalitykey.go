@@ -8,21 +8,21 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// joinEqual sets the cost of a join by an equality.
-func (p *search) joinEqual(s *joinState, one *cost.Candidate, to joinState) (joinState, bool) {
-	t := p.equality(s, one)
-	if t == nil || s.shares(one) {
-		return to, false
+// joinEqual sets the cost of a join by an equality, and reports whether one links the pattern.
+func (m *joinModel) joinEqual(to, from *joinState, one *cost.Candidate) bool {
+	t := m.equality(from, one)
+	if t == nil || from.shares(one) {
+		return false
 	}
 	to.equality = t.cond
-	pairs := to.rows * t.share(s.distinct, one)
-	if p.equalStep(t.cond, one) {
-		to.cost = s.cost + one.Distinct[triple.Object]*cost.Key + s.rows*cost.ColumnProbe + pairs*cost.ColumnRow
-		return to, true
+	pairs := to.rows * t.share(from.distinct, one)
+	if m.equalStep(t.cond, one) {
+		to.cost = from.cost + one.Distinct[triple.Object]*cost.Key + from.rows*cost.ColumnProbe + pairs*cost.ColumnRow
+		return true
 	}
 	// The smaller side is held, or goes to files. Both cost less than a product.
-	to.cost = s.cost + one.Rows*(cost.Row+cost.Key) + s.rows*cost.Key + min(s.rows, one.Rows)*cost.Build + max(s.rows, one.Rows)*cost.Probe + pairs*cost.Probe
-	return to, true
+	to.cost = from.cost + one.Rows*(cost.Row+cost.Key) + from.rows*cost.Key + min(from.rows, one.Rows)*cost.Build + max(from.rows, one.Rows)*cost.Probe + pairs*cost.Probe
+	return true
 }
 
 // share returns the expected share of rows that pass an equality between bindings of a state and a
@@ -52,14 +52,14 @@ func equalitiesOf(tests []test) map[int][]int {
 // equality returns the first test that links a variable of a state with one of a pattern that the state does
 // not bind; nil if there is none. It looks at the tests of the pattern's variables only, because a search needs it
 // for each pattern in each step.
-func (p *search) equality(s *joinState, one *cost.Candidate) *test {
-	first := len(p.tests)
+func (m *joinModel) equality(s *joinState, one *cost.Candidate) *test {
+	first := len(m.tests)
 	for _, free := range one.Local {
 		if free < 0 || s.distinct[free] > 0 {
 			continue
 		}
-		for _, i := range p.equalities[free] {
-			t := &p.tests[i]
+		for _, i := range m.equalities[free] {
+			t := &m.tests[i]
 			if i < first && s.distinct[t.left+t.right-free] > 0 {
 				first = i
 			}
@@ -68,36 +68,36 @@ func (p *search) equality(s *joinState, one *cost.Candidate) *test {
 			}
 		}
 	}
-	if first == len(p.tests) {
+	if first == len(m.tests) {
 		return nil
 	}
-	return &p.tests[first]
+	return &m.tests[first]
 }
 
 // equalStep reports whether a join over columns finds the objects of a pattern that an equality links
 // with the rows before: as terms of its column, if they are few. Columns do not have long terms whole.
-func (p *search) equalStep(cond *Condition, one *cost.Candidate) bool {
-	if one.Column == nil || int64(one.Column.ByObject.Keys())*cost.RowBytes > p.Exec.Account.Limit/8 {
+func (m *joinModel) equalStep(cond *Condition, one *cost.Candidate) bool {
+	if one.Column == nil || int64(one.Column.ByObject.Keys())*cost.RowBytes > m.memory/8 {
 		return false
 	}
 	object := one.Pat.Places[triple.Object].Slot
-	longs := p.longEnds()
+	longs := m.longEnds()
 	return (object == cond.Left || object == cond.Right) && !longs.Has(cond.Left) && !longs.Has(cond.Right)
 }
 
 // longEnds returns the variables that a pattern reads from a column with long terms.
-func (p *search) longEnds() algebra.Set {
-	if p.longs == nil {
-		p.longs = &algebra.Set{}
-		for i := range p.list {
-			col, at := p.list[i].Column, &p.list[i].Pat.Places
+func (m *joinModel) longEnds() algebra.Set {
+	if m.longs == nil {
+		m.longs = &algebra.Set{}
+		for i := range m.list {
+			col, at := m.list[i].Column, &m.list[i].Pat.Places
 			if col != nil && col.LongSubjects && at[triple.Subject].Slot >= 0 {
-				p.longs.Add(at[triple.Subject].Slot)
+				m.longs.Add(at[triple.Subject].Slot)
 			}
 			if col != nil && col.LongObjects && at[triple.Object].Slot >= 0 {
-				p.longs.Add(at[triple.Object].Slot)
+				m.longs.Add(at[triple.Object].Slot)
 			}
 		}
 	}
-	return *p.longs
+	return *m.longs
 }

@@ -26,7 +26,7 @@ func (o *Orders) Find(e *cost.Estimator, list []cost.Candidate, in Input, want R
 	if err := e.Estimate(list, places); err != nil {
 		return nil, false, err
 	}
-	p := newSearch(e, list, in)
+	p := &search{e, newJoinModel(list, in, e.Exec.Account.Limit)}
 	if err := p.sample(places); err != nil {
 		return nil, false, err
 	}
@@ -45,21 +45,22 @@ func (o *Orders) Find(e *cost.Estimator, list []cost.Candidate, in Input, want R
 // if they are few and one has so few rows that it goes first. If places is not 0, the samples were
 // requested with the counts already.
 func (p *search) sample(places int) error {
-	if p.Exec.Source == nil || len(p.list) == 1 && p.in.Start || len(p.list) > dynamicPatterns {
+	list := p.model.list
+	if p.Exec.Source == nil || len(list) == 1 && p.model.in.Start || len(list) > dynamicPatterns {
 		return nil
 	}
-	if !slices.ContainsFunc(p.list, func(one cost.Candidate) bool { return one.Column == nil }) {
+	if !slices.ContainsFunc(list, func(one cost.Candidate) bool { return one.Column == nil }) {
 		return nil
 	}
-	if len(p.list) <= plainPatterns && slices.ContainsFunc(p.list, func(one cost.Candidate) bool { return one.Rows <= plainRows }) {
+	if len(list) <= plainPatterns && slices.ContainsFunc(list, func(one cost.Candidate) bool { return one.Rows <= plainRows }) {
 		return nil
 	}
 	if places == 0 {
-		if err := p.Survey(p.list, cost.SamplePlaces); err != nil {
+		if err := p.Survey(list, cost.SamplePlaces); err != nil {
 			return err
 		}
 	}
-	return p.Samples(p.list)
+	return p.Samples(list)
 }
 
 const (
@@ -70,13 +71,13 @@ const (
 // best returns the steps expected to take least: for all rows, for the
 // first ones if a limit needs no more, or in the sequence wanted.
 func (p *search) best(want Request) (steps []Step, sorted bool) {
-	leaf := p.in.leaf()
+	leaf := p.model.in.leaf()
 	inSequence := leaf && want.Sequence != nil
 	// 1. A single pattern has one way, unless a sequence is wanted.
-	if len(p.list) == 1 && !inSequence {
+	if len(p.model.list) == 1 && !inSequence {
 		return []Step{p.single()}, false
 	}
-	steps, all := p.solve(ways{first: -1, hash: !p.in.Lateral, merge: leaf})
+	steps, all := p.solve(ways{first: -1, hash: !p.model.in.Lateral, merge: leaf})
 	// 2. If a sequence is wanted, a plan in this sequence saves the sort, and a limit may end it
 	// early.
 	if inSequence {
@@ -97,21 +98,21 @@ func (p *search) best(want Request) (steps []Step, sorted bool) {
 
 // inSequence returns the cheapest steps that begin with a scan in the sequence wanted; nil if all cost more.
 func (p *search) inSequence(want Request, cost float64) (steps []Step) {
-	tried := 0
-	for i := range p.list {
-		if p.sequenceOrder(p.list[i].Pat, want.Sequence.Slot) == 0 {
+	list, tried := p.model.list, 0
+	for i := range list {
+		if p.sequenceOrder(list[i].Pat, want.Sequence.Slot) == 0 {
 			continue
 		}
-		if tried++; tried > maxFirst && len(p.list) > greedyWindow {
+		if tried++; tried > maxFirst && len(list) > greedyWindow {
 			break
 		}
 		some, last := p.solve(ways{first: i})
-		if share := firstShare(float64(want.Sequence.Top), last.rows); last.cost*share < cost || len(p.list) == 1 {
+		if share := firstShare(float64(want.Sequence.Top), last.rows); last.cost*share < cost || len(list) == 1 {
 			steps, cost = some, last.cost*share
 		}
 	}
 	if steps != nil {
-		one := &p.list[steps[0].List[0]]
+		one := &list[steps[0].List[0]]
 		one.Pat.Order = p.sequenceOrder(one.Pat, want.Sequence.Slot)
 	}
 	return steps

@@ -16,12 +16,12 @@ const maxFirst = 8
 
 // window chooses the patterns that a step of a greedy search compares.
 type window struct {
-	p    *search
-	used []bool
+	model *joinModel
+	used  []bool
 	// queue has the patterns in the order of their rows; those before at are used.
 	queue []int
 	at    int
-	// linked has the patterns that [search.linked] finds, or have no variable. It may have used ones.
+	// linked has the patterns that [joinModel.linked] finds, or have no variable. It may have used ones.
 	linked []int
 	known  []bool  // in linked
 	bound  []bool  // the variables that the rows bind
@@ -32,20 +32,20 @@ type window struct {
 
 // newWindow returns the window of a search over all patterns if they are more than it holds; nil for others, which
 // compare all patterns in each step.
-func (p *search) newWindow(used []bool, start *joinState) *window {
-	if len(p.list) <= greedyWindow {
+func newWindow(m *joinModel, used []bool, start *joinState) *window {
+	if len(m.list) <= greedyWindow {
 		return nil
 	}
-	n := len(p.slots)
-	w := &window{p: p, used: used, known: make([]bool, len(p.list)), bound: make([]bool, n), of: make([][]int, n), terms: make([][]int, n)}
-	for i := range p.list {
+	n := len(m.vars.slots)
+	w := &window{model: m, used: used, known: make([]bool, len(m.list)), bound: make([]bool, n), of: make([][]int, n), terms: make([][]int, n)}
+	for i := range m.list {
 		w.queue = append(w.queue, i)
 	}
-	slices.SortStableFunc(w.queue, func(a, b int) int { return cmp.Compare(p.list[a].Rows, p.list[b].Rows) })
+	slices.SortStableFunc(w.queue, func(a, b int) int { return cmp.Compare(m.list[a].Rows, m.list[b].Rows) })
 	// 1. A pattern without variables joins with nothing, so it is linked from the start.
 	for _, i := range w.queue {
 		vars := false
-		for _, v := range p.list[i].Local {
+		for _, v := range m.list[i].Local {
 			if v >= 0 {
 				w.of[v] = append(w.of[v], i)
 				vars = true
@@ -55,7 +55,7 @@ func (p *search) newWindow(used []bool, start *joinState) *window {
 			w.link(i)
 		}
 	}
-	for _, u := range p.unfolds.list {
+	for _, u := range m.unfolds.list {
 		if i := slices.IndexFunc(u.parts[:], func(v int) bool { return v >= 0 }); i >= 0 {
 			w.terms[u.parts[i]] = append(w.terms[u.parts[i]], u.term)
 		}
@@ -89,8 +89,8 @@ func (w *window) bind(s *joinState) {
 		}
 		w.bound[v] = true
 		w.reach(v)
-		for _, i := range w.p.equalities[v] {
-			t := &w.p.tests[i]
+		for _, i := range w.model.equalities[v] {
+			t := &w.model.tests[i]
 			w.reach(t.left + t.right - v)
 		}
 		for _, term := range w.terms[v] {
@@ -118,14 +118,15 @@ func (w *window) next() []int {
 
 // greedy always takes the pattern with the fewest resulting rows next, and among equal ones the cheapest.
 func (p *search) greedy(w ways) (steps []Step, last joinState) {
-	last = p.begin()
-	used := make([]bool, len(p.list))
-	some := p.newWindow(used, &last)
-	all := make([]int, len(p.list))
+	m := p.model
+	last = m.begin()
+	used := make([]bool, len(m.list))
+	some := newWindow(m, used, &last)
+	all := make([]int, len(m.list))
 	for i := range all {
 		all[i] = i
 	}
-	for range p.list {
+	for range m.list {
 		if p.Exec.Check() != nil { // Find checks it again
 			return nil, last
 		}
@@ -141,10 +142,9 @@ func (p *search) greedy(w ways) (steps []Step, last joinState) {
 		// 2. The bindings belong to the state, and must not be shared with the one before.
 		i := int(best.last)
 		used[i] = true
-		steps = append(steps, p.step(&best))
+		steps = append(steps, m.step(&best))
 		best.distinct = slices.Clone(last.distinct)
-		p.bind(&best, last.distinct, i)
-		p.pass(&best, last.distinct)
+		m.complete(&best, last.distinct, i)
 		if last = best; some != nil {
 			some.bind(&last)
 		}
@@ -154,16 +154,14 @@ func (p *search) greedy(w ways) (steps []Step, last joinState) {
 
 // bestOf returns the state after the best next pattern of some. Products are taken only if no pattern is linked.
 func (p *search) bestOf(some []int, used []bool, last *joinState, w ways, first bool) (best joinState) {
-	linked := !first && slices.ContainsFunc(some, func(i int) bool { return !used[i] && p.linked(last, &p.list[i]) })
+	m := p.model
+	linked := !first && slices.ContainsFunc(some, func(i int) bool { return !used[i] && m.linked(last, &m.list[i]) })
 	for _, i := range some {
-		if used[i] || linked && !p.linked(last, &p.list[i]) {
+		if used[i] || linked && !m.linked(last, &m.list[i]) {
 			continue
 		}
-		for _, method := range p.methods() {
-			if method != ByLookup && method != ByNarrow && (!w.hash || first && p.in.Start) {
-				continue
-			}
-			s, ok := p.join(last, i, method)
+		for _, method := range m.methods(w.hash && !(first && m.in.Start)) {
+			s, ok := m.join(last, i, method)
 			if ok && (!best.reached || s.rows < best.rows || s.rows == best.rows && s.cost < best.cost) {
 				best = s
 			}

@@ -4,11 +4,11 @@ package order
 
 import "github.com/trefoildb/trefoil/sparql/plan/cost"
 
-// joinHash sets the cost of a hash join. It reads the pattern once, by itself, and a column has no rows to read.
-func (p *search) joinHash(s *joinState, one *cost.Candidate, to joinState) (joinState, bool) {
-	if one.Column != nil || s.rows < 100 || !s.shares(one) || one.Rows*cost.RowBytes > float64(p.Exec.Account.Limit/4) {
-		return to, false
+// joinHash sets the cost of a hash join, and reports whether it is possible. It reads the pattern once, by itself, and a column has no rows to read.
+func (m *joinModel) joinHash(to, from *joinState, one *cost.Candidate) bool {
+	if one.Column != nil || from.rows < 100 || !from.shares(one) || one.Rows*cost.RowBytes > float64(m.memory/4) {
+		return false
 	}
-	to.cost = s.cost + one.Rows*(cost.Row+cost.Build) + s.rows*cost.Probe + to.rows*cost.Probe
-	return to, true
+	to.cost = from.cost + one.Rows*(cost.Row+cost.Build) + from.rows*cost.Probe + to.rows*cost.Probe
+	return true
 }

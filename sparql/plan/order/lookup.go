@@ -8,13 +8,13 @@ import (
 )
 
 // scan sets the cost of the first pattern of a plan.
-func (p *search) scan(to *joinState, one *cost.Candidate) {
+func (m *joinModel) scan(to *joinState, one *cost.Candidate) {
 	to.sorted = scanned(one)
 	to.cost = to.rows*cost.Row + cost.Seek
 }
 
 // lookUp sets the cost of a state that looks up one more pattern by the rows of another.
-func (p *search) lookUp(to, from *joinState, one *cost.Candidate) {
+func (m *joinModel) lookUp(to, from *joinState, one *cost.Candidate) {
 	seeks := from.seeks(one)
 	to.cost = from.cost + from.rows*cost.Key + to.rows*cost.Row + seeks
 	matched := 1.0

@@ -12,24 +12,25 @@ import (
 // merges sets the states of merge joins at the beginning of a plan. Each pattern is scanned in
 // the sequence of one variable.
 func (p *search) merges(states []joinState, steps map[int]Step) {
-	for v, slot := range p.slots {
+	m := p.model
+	for v, slot := range m.vars.slots {
 		// 1. Find the patterns with an order in the sequence of the variable, the smallest first.
 		var list []int
-		for i := range p.list {
-			if one := &p.list[i]; one.Column == nil && one.SortedBy(slot) != 0 && !one.Same {
+		for i := range m.list {
+			if one := &m.list[i]; one.Column == nil && one.SortedBy(slot) != 0 && !one.Same {
 				list = append(list, i)
 			}
 		}
-		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(p.list[a].Rows, p.list[b].Rows) })
+		slices.SortStableFunc(list, func(a, b int) int { return cmp.Compare(m.list[a].Rows, m.list[b].Rows) })
 		var taken []int
 		mask := 0
-		so := joinState{reached: true, method: ByMerge, last: -1, sorted: int32(v), rows: 1, distinct: make([]float64, len(p.slots))}
+		so := joinState{reached: true, method: ByMerge, last: -1, sorted: int32(v), rows: 1, distinct: make([]float64, len(m.vars.slots))}
 		// 2. Join them one after the other. Each prefix of two and more is a candidate.
 		for _, i := range list {
-			if !isApart(p.list, taken, i, v) {
+			if !isApart(m.list, taken, i, v) {
 				continue
 			}
-			one := &p.list[i]
+			one := &m.list[i]
 			// A scan steps over its rows or seeks, whichever is less.
 			keys := so.distinct[v]
 			so.rows *= one.Fan(so.distinct)
@@ -38,7 +39,7 @@ func (p *search) merges(states []joinState, steps map[int]Step) {
 			} else {
 				so.cost += min(one.Rows*cost.Step, keys*(cost.Seek+cost.Step)) + min(one.Rows, so.rows)*cost.Row + so.rows*cost.Row
 			}
-			p.bind(&so, so.distinct, i)
+			m.bind(&so, so.distinct, i)
 			taken = append(taken, i)
 			mask |= 1 << i
 			to := &states[mask]

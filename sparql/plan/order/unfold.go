@@ -30,7 +30,7 @@ func (one *Unfolding) BindsAll(possible algebra.Set) bool {
 	return n == one.Inner.Len() && one.Inner.Intersect(possible).Len() == 0
 }
 
-// plannedUnfold is a waiting unfolding with the search's numbers of its variables.
+// plannedUnfold is a waiting unfolding with the model's numbers of its variables.
 type plannedUnfold struct {
 	term  int
 	parts [3]int // negative for terms
@@ -43,27 +43,18 @@ type plannedUnfolds struct {
 	byParts map[[3]int][]int // the places in list of all with the same parts
 }
 
-// newUnfolds returns the waiting unfoldings. It numbers their variables.
-func (p *search) newUnfolds(number map[int]int) plannedUnfolds {
+// newUnfolds returns the waiting unfoldings of a list. It numbers their variables.
+func newUnfolds(list []*Unfolding, vars *variables) plannedUnfolds {
 	all := plannedUnfolds{byTerm: map[int]int{}, byParts: map[[3]int][]int{}}
-	of := func(slot int) int {
-		v, ok := number[slot]
-		if !ok {
-			v = len(p.slots)
-			number[slot] = v
-			p.slots = append(p.slots, slot)
-		}
-		return v
-	}
-	for _, one := range p.in.Unfolds {
+	for _, one := range list {
 		if one.Done {
 			continue
 		}
 		// A term may stand for several unfoldings: the first one is looked up by it.
-		u := plannedUnfold{term: of(one.Node.Slot), parts: [3]int{-1, -1, -1}}
+		u := plannedUnfold{term: vars.number(one.Node.Slot), parts: [3]int{-1, -1, -1}}
 		for i, at := range one.Node.Places() {
 			if at.IsVar() {
-				u.parts[i] = of(at.Slot)
+				u.parts[i] = vars.number(at.Slot)
 			}
 		}
 		if _, ok := all.byTerm[u.term]; !ok {
@@ -77,18 +68,18 @@ func (p *search) newUnfolds(number map[int]int) plannedUnfolds {
 
 // unfold sets the bindings of a state that unfoldings make, with their cost and the rows that they leave.
 // from are the bindings before the last pattern.
-func (p *search) unfold(s *joinState, from []float64) {
-	done := make([]bool, len(p.unfolds.list))
+func (m *joinModel) unfold(s *joinState, from []float64) {
+	done := make([]bool, len(m.unfolds.list))
 	for again := true; again; {
 		again = false
-		for i := range p.unfolds.list {
-			u := &p.unfolds.list[i]
+		for i := range m.unfolds.list {
+			u := &m.unfolds.list[i]
 			if done[i] || from[u.term] > 0 {
 				continue
 			}
 			switch {
 			case s.distinct[u.term] > 0:
-				p.takeParts(s, u)
+				u.takeParts(s)
 			case u.bound(s.distinct):
 				s.cost += s.rows * cost.Make
 				s.distinct[u.term] = max(s.rows, 0.05)
@@ -105,22 +96,12 @@ func (u *plannedUnfold) bound(distinct []float64) bool {
 	return !slices.ContainsFunc(u.parts[:], func(v int) bool { return v >= 0 && distinct[v] == 0 })
 }
 
-var allMethods = [...]Method{ByLookup, ByHash, ByEquality, ByNarrow}
-
-// methods returns the ways to join one more pattern.
-func (p *search) methods() []Method {
-	if p.unfolds.list == nil {
-		return allMethods[:3]
-	}
-	return allMethods[:]
-}
-
 // fan is [cost.Candidate.Fan]. If the pattern's variables are the parts of a known triple term, a row has one match
 // at most.
-func (p *search) fan(s *joinState, one *cost.Candidate) float64 {
-	if len(p.unfolds.list) > 0 && one.Local[triple.Graph] < 0 {
-		for _, i := range p.unfolds.byParts[[3]int(one.Local[:3])] {
-			if terms := s.distinct[p.unfolds.list[i].term]; terms > 0 {
+func (m *joinModel) fan(s *joinState, one *cost.Candidate) float64 {
+	if len(m.unfolds.list) > 0 && one.Local[triple.Graph] < 0 {
+		for _, i := range m.unfolds.byParts[[3]int(one.Local[:3])] {
+			if terms := s.distinct[m.unfolds.list[i].term]; terms > 0 {
 				return min(1, one.Rows/terms)
 			}
 		}
@@ -130,8 +111,8 @@ func (p *search) fan(s *joinState, one *cost.Candidate) float64 {
 
 // narrow reports whether rows of a state know the first parts of the triple terms that are the objects of a
 // pattern. share is the expected share of the pattern's rows with parts of one row.
-func (p *search) narrow(s *joinState, one *cost.Candidate) (share float64, ok bool) {
-	u := p.unfolds.termOf(one)
+func (m *joinModel) narrow(s *joinState, one *cost.Candidate) (share float64, ok bool) {
+	u := m.unfolds.termOf(one)
 	if u == nil || s.distinct[u.term] > 0 {
 		return 1, false
 	}
@@ -157,17 +138,18 @@ func (all *plannedUnfolds) termOf(one *cost.Candidate) *plannedUnfold {
 	return nil
 }
 
-// joinNarrow returns the state of a look-up by the first parts of triple terms.
-func (p *search) joinNarrow(s *joinState, one *cost.Candidate, to joinState) (joinState, bool) {
-	share, ok := p.narrow(s, one)
+// joinNarrow sets the rows and the cost of a look-up by the first parts of triple terms, and reports whether
+// the rows know them.
+func (m *joinModel) joinNarrow(to, from *joinState, one *cost.Candidate) bool {
+	share, ok := m.narrow(from, one)
 	if !ok {
-		return to, false
+		return false
 	}
-	seeks := s.rows * cost.Seek
+	seeks := from.rows * cost.Seek
 	to.rows *= share
-	to.cost = s.cost + s.rows*cost.Make + seeks + to.rows*cost.Row
-	to.risk = s.risk + seeks
-	return to, true
+	to.cost = from.cost + from.rows*cost.Make + seeks + to.rows*cost.Row
+	to.risk = from.risk + seeks
+	return true
 }
 
 // guess returns how many distinct terms a part of triple terms has.
@@ -178,9 +160,9 @@ func (u *plannedUnfold) guess(part int, terms float64) float64 {
 	return max(1, terms/2)
 }
 
-// takeParts sets the bindings of the parts of a term. A part that was bound before leaves few of the rows,
+// takeParts sets a state's bindings of the parts of the term. A part that was bound before leaves few of the rows,
 // unless they were looked up by it.
-func (p *search) takeParts(s *joinState, u *plannedUnfold) {
+func (u *plannedUnfold) takeParts(s *joinState) {
 	s.cost += s.rows * cost.Unfold
 	terms := s.distinct[u.term]
 	for i, v := range u.parts {
