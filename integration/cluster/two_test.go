@@ -270,3 +270,48 @@ func TestTwoLoseAmidWrites(t *testing.T) {
 		h.judge(t, newUniverse(pairFacts, pairFacts, 0))
 	})
 }
+
+// One of two members shows an operation of the other one while it reads alone. When they reach each other again
+// and the operation is still in flight, nobody reads the triple as it was before.
+func TestTwoShownThenOpen(t *testing.T) {
+	simulate(t, 2, func(t *testing.T, w *world) {
+		w.pair(2)
+		holder := w.machines[0]
+		holder.stop()
+		holder.kept = keptFree
+		holder.free(10 << 30)
+		holder.run()
+		w.settle()
+		sleep(t.Context(), 5*time.Second)
+		// 1. The holder stores an operation, but cannot answer. It reads alone, and shows it.
+		tr, o := w.owned(fresh(), func(o owners) bool { return o.spo != holder })
+		sequencer := o.spo
+		w.net.CutOneWay(holder.name, sequencer.name)
+		done := sequencer.add(tr)
+		w.until("the holder has it", func() bool { return holder.pends(tr) })
+		w.until("the holder shows it", func() bool {
+			there, err := holder.sees(tr, looks(tr)[0])
+			return err == nil && there
+		})
+		// 2. They meet again, but the holder's disk is full, so that the operation stays in flight.
+		holder.free(keptFree / 8)
+		w.until("the holder has no room", func() bool { return holder.store.Room() == store.RoomForNone })
+		w.net.Cut(holder.name, sequencer.name)
+		w.net.Reset(holder.name, sequencer.name)
+		sleep(t.Context(), 2*time.Second)
+		w.net.Heal()
+		w.settle()
+		for range 20 {
+			for _, m := range w.machines {
+				for i, p := range looks(tr) {
+					if there, err := m.sees(tr, p); err == nil && !there {
+						t.Fatalf("order %d through %s: it is gone", i, m.name)
+					}
+				}
+			}
+		}
+		holder.free(10 << 30)
+		<-done // its client may have given up
+		w.mustSee(sequencer, tr, true, nil)
+	})
+}

@@ -183,7 +183,7 @@ func (t *triples) deleteMatch(ctx context.Context, c store.Change, claim func() 
 		return result, err
 	}
 	defer sn.Close()
-	return store.DeleteRows(ctx, t, sn, c, changeBatch, claim)
+	return store.DeleteRows(ctx, t, sn.Waiting(), c, changeBatch, claim)
 }
 
 // apply makes the steps of a change one after the other. If one fails, the result has the counts of the steps
@@ -209,7 +209,7 @@ func (t *triples) update(ctx context.Context, f func(store.Reader) (store.Steps,
 		return result, err
 	}
 	defer sn.Close()
-	steps, err := f(sn)
+	steps, err := f(sn.Waiting())
 	if err != nil {
 		// f may have failed because an earlier try of the request has written already.
 		if begun, failed := t.writes.Begun(ctx); failed != nil {

@@ -26,6 +26,12 @@ type stampedCommit struct {
 	moved       bool             // if set, it was moved before
 	annotations *pebble.Iterator // for annotations; nil until a row needs it
 	dead        [][]byte         // keys of the tombstones among the rows
+
+	delivers, fills bool // some rows are of deliveries, or of fills
+	overwritten     []overwritten
+	// disordered is set if a row came after a newer one, and repeated if one came again: see
+	// recordOverwritten.
+	disordered, repeated bool
 }
 
 // entered is a change of one commit to the in-flight list.
@@ -103,6 +109,7 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 	if err := c.writeRows(group); err != nil {
 		return err
 	}
+	c.setOverwritten(all)
 	for _, origin := range forgotten {
 		if err := c.forget(origin); err != nil {
 			return err

@@ -24,12 +24,20 @@ func (c *stampedCommit) writeRows(group []*stamped) error {
 			parts++
 			c.rows = append(c.rows, r.rows...)
 		}
+		if r.delivery != (Origin{}) {
+			c.delivers = true
+		} else if len(r.rows) > 0 {
+			c.fills, c.disordered = true, c.disordered || len(r.entries) > 0
+		}
 	}
 	if parts == 0 {
 		return nil
 	}
 	if parts > 1 {
 		slices.SortFunc(c.rows, compareRows)
+	}
+	if c.delivers {
+		c.overwritten = make([]overwritten, 0, len(c.rows))
 	}
 	// 2. The mark must be set before rows, because a delete relies on it.
 	if err := c.markAnnotated(); err != nil {
@@ -79,13 +87,12 @@ func (c *stampedCommit) lookUp(key []byte) ([]byte, error) {
 	return c.it.ValueAndErr()
 }
 
-// wins reports whether a row replaces the held one under its key.
-func (c *stampedCommit) wins(row *stampedRow, held []byte) (bool, error) {
+// stampOf returns the stamp of a held row, zero if there is none.
+func (c *stampedCommit) stampOf(held []byte) (triple.Stamp, error) {
 	if held == nil {
-		return true, nil
+		return triple.Stamp{}, nil
 	}
-	stamp, err := c.store.loadEpochs.stampOf(held)
-	return err == nil && stamp.Less(row.stamp), err
+	return c.store.loadEpochs.stampOf(held)
 }
 
 // isSPO reports whether a Pebble key is of a row in SPO, because only those are counted.
@@ -103,10 +110,12 @@ func (c *stampedCommit) writeVersion(rows []stampedRow) error {
 	if err != nil {
 		return err
 	}
-	wins, err := c.wins(row, held)
+	stamp, err := c.stampOf(held)
 	if err != nil {
 		return err
 	}
+	c.recordOverwritten(rows, held, stamp)
+	wins := held == nil || stamp.Less(row.stamp)
 	known := triple.DeletedAt(held)
 	deleted := latestDelete(known, rows)
 	if !wins && deleted == known {

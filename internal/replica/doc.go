@@ -20,7 +20,8 @@
 //
 // [Store.RecordCommitted], or the watermark of a later delivery, takes a batch off the list.
 // [Store.Forget] does so if another sequencer has committed the operations. A reader must take
-// its snapshot first, then wait for the batches of [Store.InFlight].
+// its snapshot first, then wait for the batches of [Store.InFlight], or take those that are not
+// committed out of its rows by [Store.Undo].
 //
 // # The change feed
 //

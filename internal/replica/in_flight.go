@@ -20,8 +20,9 @@ import (
 // The rows of a batch are on the disk of this holder before it is known whether the other holders
 // have them. If a reader returned such a row, and its sequencer and this holder were lost, a later
 // reader would not find it: the triple would not be linearizable. So a reader must find out which
-// batches in flight have rows in its range, and wait for these and no others. And if a sequencer is
-// lost, the others must find what it left, because its operations only go forward.
+// batches in flight have rows in its range, and which of these are committed. It takes the others out of
+// its rows (undo.go). And if a sequencer is lost, the others must find what it left, because its
+// operations only go forward.
 //
 // Invariants:
 //
@@ -40,15 +41,16 @@ import (
 //	commitStamped, one at a time             reader
 //	  settle: the watermarks of deliveries     take a snapshot
 //	  enter each batch                         in(range): the batches in flight
-//	  write rows, batches and streams as       wait at their sequencers until these are committed
-//	    one Pebble batch, and sync             return the rows of the snapshot
+//	  record what the rows overwrite           learn from their sequencers which are committed
+//	  write rows, batches and streams as       return the rows of the snapshot, as they were before
+//	    one Pebble batch, and sync               the batches that are not
 //	  failed: leave each batch, unless
 //	    its rows may be visible
 //	  received(batch): it counts as proof
 //
 // The snapshot must come first. Then the batch of each row in it was entered before, by invariant 1,
 // and is found unless it is committed. A batch that is found, but whose rows came after the snapshot,
-// costs a wait and does no harm.
+// does no harm.
 //
 // Settle records a report in memory and marks the stream as dirty, because a sync for each report
 // would cost as much as a write. The next commit writes the row of the stream. A crash before that
@@ -74,12 +76,15 @@ type sequencer struct {
 }
 
 // batchEntry is a batch in flight. Origin and operations are immutable, because readers share
-// them: a merge makes a new entry.
+// them: a merge makes a new entry. The list's mu guards the rest.
 type batchEntry struct {
 	origin     Origin
 	epoch      uint64 // in which it was sent; 0 if unknown
 	operations []Operation
-	keys       [orderCount][]string // only in orders that were read; guarded by the list's mu
+	keys       [orderCount][]string // only in orders that were read
+	// overwritten is what the rows of the batch have overwritten, ascending by key; nil if readers must wait
+	// for the batch. If a row is missing, see ErrUnknownBefore.
+	overwritten []overwritten
 }
 
 func newEntry(origin Origin, epoch uint64, operations []Operation) *batchEntry {
@@ -179,6 +184,7 @@ func (u *inFlight) added(e *batchEntry) {
 }
 
 func (u *inFlight) removed(e *batchEntry) {
+	e.overwritten = nil // the index may keep the entry for a while
 	left := u.count.Add(-1)
 	u.index.remove(e, int(left))
 }

@@ -99,26 +99,32 @@ func (u *inFlight) batchesIn(r triple.Range) []Origin {
 	all := int(u.count.Load())
 	seen := map[*batchEntry]struct{}{}
 	var found []Origin
+	u.eachIn(r, func(at indexed) bool {
+		// An entry may have several keys in r, but its batch must be listed once.
+		if _, ok := seen[at.entry]; !ok {
+			seen[at.entry] = struct{}{}
+			found = append(found, at.entry.origin)
+		}
+		return len(found) < all
+	})
+	// 2. Sort by origin, because callers rely on it.
+	slices.SortFunc(found, compareOrigins)
+	return found
+}
+
+// eachIn calls do for the keys of operations in r, until it returns false. The caller holds mu.
+func (u *inFlight) eachIn(r triple.Range, do func(indexed) bool) {
+	more := true
 	for i, o := range triple.Orders {
 		part := r.Intersect(triple.OrderRange(o))
-		if part.Empty() {
+		if part.Empty() || !more {
 			continue
 		}
 		u.index.fillTree(i)
 		hi := string(part.Hi)
 		u.index.trees[i].Ascend(indexed{key: string(part.Lo)}, func(at indexed) bool {
-			if at.key >= hi || len(found) == all {
-				return false
-			}
-			// An entry may have several keys in r, but its batch must be listed once.
-			if _, ok := seen[at.entry]; !ok {
-				seen[at.entry] = struct{}{}
-				found = append(found, at.entry.origin)
-			}
-			return true
+			more = at.key >= hi || do(at)
+			return more && at.key < hi
 		})
 	}
-	// 2. Sort by origin, because callers rely on it.
-	slices.SortFunc(found, compareOrigins)
-	return found
 }

@@ -74,7 +74,9 @@ func (s Staging) ingest(ctx context.Context, to *store.Commit, load string, numb
 	if after.Links, err = to.LinksWith(paths); err != nil {
 		return err
 	}
-	// 3. Ingest the tables with the record in one step, so a crash leaves all or nothing.
+	// 3. Ingest the tables with the record in one step, so a crash leaves all or nothing. What is in flight may
+	// have overwritten rows that are not those of the load.
+	s.store.inFlight.forgetOverwritten()
 	path, err := s.writeTaken(number, after, mark, annotated)
 	if err != nil {
 		return err

@@ -34,6 +34,7 @@ type Rows struct {
 	begun bool
 	// annotated is set if annotations are rows, too.
 	annotated bool
+	replace   func(key, value []byte) ([]byte, error) // see Replace
 	err       error
 }
 
@@ -75,6 +76,10 @@ func (r *Rows) SeekGE(key []byte) bool { return r.start() && r.forward(r.it.Seek
 
 // SeekLT moves to the last row with a key less than key.
 func (r *Rows) SeekLT(key []byte) bool { return r.start() && r.backward(r.it.SeekLT(r.seek(key))) }
+
+// Replace makes f replace the value of each stored row, live or a tombstone; nil is no row. An error
+// ends the iteration. It must be called before the first move.
+func (r *Rows) Replace(f func(key, value []byte) ([]byte, error)) { r.replace = f }
 
 // Next moves to the next row. If no move came before, it is First.
 func (r *Rows) Next() bool {
@@ -151,7 +156,12 @@ func (r *Rows) load() bool {
 		return false
 	}
 	r.value = value
-	return (r.annotated || !triple.IsAnnotation(value)) && !triple.IsTombstone(value)
+	if r.replace != nil && !triple.IsAnnotation(value) {
+		if r.value, r.err = r.replace(r.it.Key()[1:], value); r.value == nil {
+			return false
+		}
+	}
+	return (r.annotated || !triple.IsAnnotation(r.value)) && !triple.IsTombstone(r.value)
 }
 
 func (r *Rows) ended() bool {

@@ -58,8 +58,10 @@ type machine struct {
 	client  *peer.Client
 	reads   *Reads
 
-	// settle is what WaitCommitted does; nil waits for nothing.
+	// settle is what WaitCommitted does; nil waits for nothing. open is what Uncommitted returns; if it is
+	// nil, it does what WaitCommitted does.
 	settle func(context.Context, []replica.Origin) error
+	open   func([]replica.Origin) []replica.Origin
 	// cut is after how many more bytes the connections that this machine has
 	// made break; 0 is never.
 	cut     atomic.Int64
@@ -117,6 +119,13 @@ func (m *machine) WaitCommitted(ctx context.Context, batches []replica.Origin) e
 		return nil
 	}
 	return m.settle(ctx, batches)
+}
+
+func (m *machine) Uncommitted(ctx context.Context, batches []replica.Origin) ([]replica.Origin, error) {
+	if m.open == nil {
+		return nil, m.WaitCommitted(ctx, batches)
+	}
+	return m.open(batches), nil
 }
 
 // adopt makes v the adopted view.

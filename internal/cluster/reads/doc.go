@@ -14,8 +14,9 @@
 //  1. The coordinator cuts the range into pieces at each change of owner, under its view.
 //  2. The owner of a piece refuses another epoch, a missing lease, and a range of another
 //     owner. Otherwise it takes a snapshot of its store and checks its lease.
-//  3. It waits until all operations in the range are committed, and sends the rows. Before the
-//     last frame it checks epoch and lease again.
+//  3. It learns from the sequencers which operations in the range are committed, and sends the
+//     rows without the others: what was there before them. Before the last frame it checks epoch
+//     and lease again.
 //  4. After a refusal, a broken connection or a change of the view, the coordinator plans again,
 //     from the last row that it returned.
 //
@@ -49,7 +50,7 @@
 //	+--------------+-------+---------------+----------------+- - - - -+----------+--------+
 //	| epoch uvarint| flags | limit uvarint | budget uvarint | filter  | n uvarint| ranges |
 //	+--------------+-------+---------------+----------------+- - - - -+----------+--------+
-//	 flags: bit 0 reverse, bit 1 a filter follows
+//	 flags: bit 0 reverse, bit 1 a filter follows, bit 2 replicas, bit 3 wait
 //	 filter: byte (bit 0-3: the term at that position is bound, bit 4: default graph
 //	         only), then length uvarint and key form of each bound term
 //	 range: shared uvarint, length uvarint, bytes    of Lo; shared with the Lo before

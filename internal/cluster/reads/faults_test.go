@@ -3,6 +3,7 @@
 package reads
 
 import (
+	"bytes"
 	"context"
 	"errors"
 	"fmt"
@@ -468,6 +469,63 @@ func TestUnsettled(t *testing.T) {
 	if err := <-has; err != nil {
 		t.Error(err)
 	}
+}
+
+// Rows that operations in flight have written are read as they were before, if the sequencer has not committed
+// these: in each order, and in the extra replicas.
+func TestReadsBeforeOpenBatch(t *testing.T) {
+	w := newWorld(t, 3, Options{})
+	w.fill(random(t), 12, students(300))
+	added, gone := triple.Triple{Subject: iri("new"), Predicate: iri("p1"), Object: iri("o")}, w.triples[7]
+	var operations []replica.Operation
+	for i, tr := range []triple.Triple{added, gone} {
+		key, _ := triple.AppendKey(nil, triple.SPO, tr)
+		operations = append(operations, replica.Operation{Kind: store.OperationAdd + store.OperationKind(i), Stamp: triple.Stamp{Epoch: 2, Sequence: uint64(i + 1)}, Key: key})
+	}
+	open := true
+	for _, m := range w.machines {
+		m.open = func(batches []replica.Origin) []replica.Origin {
+			if open {
+				return batches
+			}
+			return nil
+		}
+		if err := m.store.Deliver(ctx, &replica.Delivery{Origin: replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 5}, Operations: operations}, m.View().Joint()); err != nil {
+			t.Fatal(err)
+		}
+	}
+	check := func(wantAdded, wantGone bool) {
+		t.Helper()
+		sn := w.snapshot(0)
+		for _, o := range []triple.Order{triple.SPO, triple.POS, triple.OSP} {
+			for want, tr := range map[*bool]triple.Triple{&wantAdded: added, &wantGone: gone} {
+				key, _ := triple.AppendKey(nil, o, tr)
+				r := triple.Range{Lo: key, Hi: append(bytes.Clone(key), 0)}
+				n, err := sn.Source().Count(ctx, r)
+				if err != nil || (n == 1) != *want {
+					t.Errorf("%s of %v: %d rows, %v, want one: %t", o, tr, n, err, *want)
+				}
+				if found, err := hits(sn.Source().Lookup, []triple.Range{r}); err != nil || (len(found) == 1) != *want {
+					t.Errorf("%s of %v: %d rows, %v, want one: %t", o, tr, len(found), err, *want)
+				}
+				all := 0
+				for _, err := range sn.Match(ctx, triple.Pattern{Predicate: tr.Predicate, Object: tr.Object}, store.ReadOptions{}) {
+					if all++; err != nil {
+						t.Error(err)
+					}
+				}
+				if n, err := sn.Count(ctx, triple.Pattern{Predicate: tr.Predicate, Object: tr.Object}); err != nil || int(n) != all {
+					t.Errorf("%d rows, %v, counted %d", all, err, n)
+				}
+			}
+		}
+		if n, err := sn.Count(ctx, triple.Pattern{}); err != nil || n != 300 {
+			t.Errorf("%d triples, %v", n, err)
+		}
+	}
+	check(false, true)
+	open = false
+	check(true, false)
 }
 
 // If an operation is not committed in time, the read is refused.

@@ -53,7 +53,7 @@ type localFeed struct {
 
 // openLocal returns a feed of this machine's rows.
 func (ow *owner) openLocal(ctx context.Context, q *request) (feed, error) {
-	h, err := ow.holdTable(ctx, q.epoch, q.ranges, q.replicas, true)
+	h, err := ow.holdRows(ctx, q)
 	if err != nil {
 		return nil, err
 	}

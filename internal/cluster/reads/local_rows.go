@@ -5,8 +5,11 @@ package reads
 import (
 	"bytes"
 	"context"
+	"errors"
 	"slices"
 
+	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/recovery"
 	"github.com/trefoildb/trefoil/triple"
@@ -14,6 +17,7 @@ import (
 
 // localRows iterates over the rows of ranges. The ranges must ascend.
 type localRows struct {
+	epoch   uint64
 	rows    *store.Rows
 	ranges  []triple.Range
 	reverse bool // there is one range then
@@ -41,7 +45,10 @@ func (h *held) rows(ctx context.Context, q *request) (*localRows, error) {
 	if err != nil {
 		return nil, err
 	}
-	return &localRows{rows: rows, ranges: q.ranges, reverse: q.reverse, near: nearRows}, nil
+	if h.undo != nil {
+		rows.Replace(h.undo.Before)
+	}
+	return &localRows{epoch: h.epoch, rows: rows, ranges: q.ranges, reverse: q.reverse, near: nearRows}, nil
 }
 
 // keeps returns a function. It reports whether this machine has a place for a replica under base.
@@ -127,6 +134,14 @@ func (l *localRows) stepTo(lo []byte) bool {
 	return l.rows.SeekGE(lo)
 }
 
-func (l *localRows) err() error { return l.rows.Err() }
+// err returns the error that ended the rows. If the row before an operation is unknown, a retry helps when
+// that is committed.
+func (l *localRows) err() error {
+	err := l.rows.Err()
+	if errors.Is(err, replica.ErrUnknownBefore) {
+		return peer.Refuse(peer.CodeUnavailable, l.epoch, "%v", err)
+	}
+	return err
+}
 
 func (l *localRows) close() { _ = l.rows.Close() } // err has returned the error

@@ -129,7 +129,7 @@ func (at attempt) openGroups(ctx context.Context, groups []*group, f *filter, ot
 			if (!g.live || g.owner == self) != here {
 				continue
 			}
-			q := &request{epoch: at.view.Epoch, view: at.view, filter: f, ranges: g.ranges}
+			q := &request{epoch: at.view.Epoch, view: at.view, filter: f, wait: at.wait, ranges: g.ranges}
 			var err error
 			switch {
 			case g.live:

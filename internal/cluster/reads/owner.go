@@ -24,32 +24,46 @@ type held struct {
 	owner    *owner
 	epoch    uint64
 	snapshot *replica.Snapshot
+	undo     *replica.Undo // of operations that are not committed
 	until    time.Time
 }
 
-// hold takes a snapshot for ranges, under the view of an epoch. With settle it waits until every
-// row of the ranges is committed. The sequence of the steps matters:
+// hold takes a snapshot for ranges, under the view of an epoch. The sequence of the steps matters:
 //
 //  1. Enter the gate, because the view must not change before the snapshot is taken. A snapshot
 //     from before the adoption may lack rows that the view expects here.
 //  2. Take the snapshot.
 //  3. Check the lease. It proves that no operation was acknowledged without this machine before
 //     the snapshot.
-//  4. List the batches in flight, because a batch enters the list before its rows are visible.
+//  4. List the batches in flight, because a batch enters the list before its rows are visible. With
+//     wait, wait until all are committed; see holdRows for requests that need not wait.
 func (ow *owner) hold(ctx context.Context, epoch uint64, ranges []triple.Range, wait bool) (*held, error) {
-	return ow.holdTable(ctx, epoch, ranges, false, wait)
-}
-
-// holdTable is hold or, with replicas, takes a snapshot for the extra replicas of this machine.
-func (ow *owner) holdTable(ctx context.Context, epoch uint64, ranges []triple.Range, replicas, wait bool) (*held, error) {
-	h, err := ow.enter(epoch, ranges, replicas)
+	h, err := ow.enter(epoch, ranges, false)
+	if err == nil && wait {
+		if err = h.waitCommitted(ctx, h.inFlightIn(ranges)); err != nil {
+			err = errors.Join(err, h.close())
+		}
+	}
 	if err != nil {
 		return nil, err
 	}
-	if wait {
-		if err := h.waitCommitted(ctx, ranges); err != nil {
-			return nil, errors.Join(err, h.close())
-		}
+	return h, nil
+}
+
+// holdRows is hold for a request that reads rows. If the request does not wait, the rows are those before the
+// operations that are not committed.
+func (ow *owner) holdRows(ctx context.Context, q *request) (*held, error) {
+	h, err := ow.enter(q.epoch, q.ranges, q.replicas)
+	if err != nil {
+		return nil, err
+	}
+	if q.wait {
+		err = h.waitCommitted(ctx, h.inFlightIn(q.ranges))
+	} else {
+		err = h.undoOpen(ctx, q)
+	}
+	if err != nil {
+		return nil, errors.Join(err, h.close())
 	}
 	return h, nil
 }
@@ -86,25 +100,62 @@ func (ow *owner) enter(epoch uint64, ranges []triple.Range, replicas bool) (*hel
 	if err := ow.member.Lease(); err != nil {
 		return nil, errors.Join(peer.Refuse(peer.CodeLease, epoch, "%v", err), sn.Close())
 	}
-	return &held{ow, epoch, sn, time.Now().Add(ow.options.MaxScan)}, nil
+	return &held{owner: ow, epoch: epoch, snapshot: sn, until: time.Now().Add(ow.options.MaxScan)}, nil
 }
 
-// waitCommitted waits until the operations in ranges are committed.
-func (h *held) waitCommitted(ctx context.Context, ranges []triple.Range) error {
-	batches := h.inFlightIn(ranges)
+// undoOpen makes the rows of a request those before the operations that their sequencers have not committed
+// after the snapshot. They may be left out, because no writer has an answer from them, and no reader has
+// returned them. So a holder that does not answer stops no reader.
+//
+// If this machine cannot tell what an operation has overwritten (see [replica.Store.Undoable]), this waits.
+func (h *held) undoOpen(ctx context.Context, q *request) error {
+	undoable, others := h.owner.store.Undoable(h.inFlightIn(q.ranges))
+	if err := h.waitCommitted(ctx, others); err != nil || len(undoable) == 0 {
+		return err
+	}
+	var open []replica.Origin
+	err := h.inTime(ctx, len(undoable), func(ctx context.Context) (err error) {
+		open, err = h.owner.peers.Uncommitted(ctx, undoable)
+		return err
+	})
+	if err != nil || len(open) == 0 {
+		return err
+	}
+	table := byte(store.TableStorage)
+	if q.replicas {
+		table = store.TableReplica
+	}
+	undo, ok := h.owner.store.Undo(open, table, q.ranges)
+	if !ok {
+		return h.waitCommitted(ctx, open)
+	}
+	if !undo.Empty() {
+		h.undo = undo
+	}
+	return nil
+}
+
+// waitCommitted waits until batches are committed.
+func (h *held) waitCommitted(ctx context.Context, batches []replica.Origin) error {
 	if len(batches) == 0 {
 		return nil
 	}
+	return h.inTime(ctx, len(batches), func(ctx context.Context) error { return h.owner.peers.WaitCommitted(ctx, batches) })
+}
+
+// inTime calls do, which learns of batches from their sequencers, with a limit of time. Epoch and lease must
+// still hold when it has returned, because a later view may have another sequencer.
+func (h *held) inTime(ctx context.Context, batches int, do func(context.Context) error) error {
 	wait, cancel := context.WithTimeout(ctx, min(h.owner.options.CommitTimeout, clockOf(ctx).left(h.owner.options.IdleTimeout)))
 	defer cancel()
-	if err := h.owner.peers.WaitCommitted(wait, batches); err != nil {
+	if err := do(wait); err != nil {
 		if ctx.Err() != nil {
 			return ctx.Err()
 		}
 		if errors.Is(err, store.ErrUnavailable) {
 			return err // a retry would fail as well
 		}
-		return peer.Refuse(peer.CodeUnavailable, h.epoch, "%d batches of operations are not settled: %v", len(batches), err)
+		return peer.Refuse(peer.CodeUnavailable, h.epoch, "%d batches of operations are not settled: %v", batches, err)
 	}
 	return h.check()
 }
@@ -141,12 +192,12 @@ const checkRows = 1 << 10
 const beat = time.Second
 
 // serve decodes a request, holds a snapshot for it, and calls do.
-func (ow *owner) serve(ctx context.Context, body []byte, wait bool, do func(context.Context, *request, *held) error) error {
+func (ow *owner) serve(ctx context.Context, body []byte, do func(context.Context, *request, *held) error) error {
 	var q request
 	if err := peer.Decode(body, q.fields); err != nil {
 		return peer.Refuse(peer.CodeStranger, 0, "%v", err)
 	}
-	return ow.guard(ctx, q.epoch, func(ctx context.Context) error { return ow.serveHeld(ctx, &q, wait, do) })
+	return ow.guard(ctx, q.epoch, func(ctx context.Context) error { return ow.serveHeld(ctx, &q, do) })
 }
 
 // guard calls do with a context of Options.MaxScan. It turns an error into a refusal, because the
@@ -171,8 +222,8 @@ func (ow *owner) guard(ctx context.Context, epoch uint64, do func(context.Contex
 	return err
 }
 
-func (ow *owner) serveHeld(ctx context.Context, q *request, wait bool, do func(context.Context, *request, *held) error) (err error) {
-	h, err := ow.holdTable(ctx, q.epoch, q.ranges, q.replicas, wait)
+func (ow *owner) serveHeld(ctx context.Context, q *request, do func(context.Context, *request, *held) error) (err error) {
+	h, err := ow.holdRows(ctx, q)
 	if err != nil {
 		return err
 	}
@@ -182,7 +233,7 @@ func (ow *owner) serveHeld(ctx context.Context, q *request, wait bool, do func(c
 
 // serveScan answers reads/scan.
 func (ow *owner) serveScan(ctx context.Context, _ peer.Header, body []byte, w *peer.Writer) error {
-	return ow.serve(ctx, body, true, func(ctx context.Context, q *request, h *held) error {
+	return ow.serve(ctx, body, func(ctx context.Context, q *request, h *held) error {
 		return h.send(ctx, q, w)
 	})
 }
@@ -293,7 +344,7 @@ func (q *request) pass(key []byte) (bool, error) {
 
 // serveRows answers reads/rows.
 func (ow *owner) serveRows(ctx context.Context, _ peer.Header, body []byte) (answer []byte, err error) {
-	err = ow.serve(ctx, body, true, func(ctx context.Context, q *request, h *held) error {
+	err = ow.serve(ctx, body, func(ctx context.Context, q *request, h *held) error {
 		answer, err = h.gather(ctx, q)
 		return err
 	})

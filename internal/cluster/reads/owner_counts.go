@@ -16,7 +16,7 @@ import (
 
 // serveCount answers reads/count.
 func (ow *owner) serveCount(ctx context.Context, _ peer.Header, body []byte, w *peer.Writer) error {
-	return ow.serve(ctx, body, true, func(ctx context.Context, q *request, h *held) error {
+	return ow.serve(ctx, body, func(ctx context.Context, q *request, h *held) error {
 		p := &pulse{w, time.Now()}
 		q.limit = 0
 		n, _, err := h.count(ctx, q, p.beat)
@@ -29,7 +29,7 @@ func (ow *owner) serveCount(ctx context.Context, _ peer.Header, body []byte, w *
 
 // serveSkip answers reads/skip.
 func (ow *owner) serveSkip(ctx context.Context, _ peer.Header, body []byte, w *peer.Writer) error {
-	return ow.serve(ctx, body, true, func(ctx context.Context, q *request, h *held) error {
+	return ow.serve(ctx, body, func(ctx context.Context, q *request, h *held) error {
 		p := &pulse{w, time.Now()}
 		n, last, err := h.count(ctx, q, p.beat)
 		if err != nil {
@@ -119,7 +119,7 @@ func (h *held) extrapolate(q *request, looked, passed int64) (int64, error) {
 
 // countLocal returns the count of this machine: see count.
 func (ow *owner) countLocal(ctx context.Context, q *request) (n int64, last []byte, err error) {
-	h, err := ow.hold(ctx, q.epoch, q.ranges, true)
+	h, err := ow.holdRows(ctx, q)
 	if err != nil {
 		return 0, nil, err
 	}

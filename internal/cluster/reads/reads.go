@@ -23,6 +23,8 @@ type Peers interface {
 	// WaitCommitted waits until their sequencers have committed the batches. If they cannot be
 	// committed, because a machine is down, it returns store.ErrUnavailable at once.
 	WaitCommitted(ctx context.Context, batches []replica.Origin) error
+	// Uncommitted returns which of the batches their sequencers have not committed.
+	Uncommitted(ctx context.Context, batches []replica.Origin) ([]replica.Origin, error)
 }
 
 // Store is an owner's store. *replica.Store implements it.
@@ -30,6 +32,10 @@ type Store interface {
 	Snapshot() (*replica.Snapshot, error)
 	// InFlight returns batches with rows in r. They may be in flight.
 	InFlight(r triple.Range) []replica.Origin
+	// Undoable divides batches in flight into those that Undo can take away, and the others.
+	Undoable(batches []replica.Origin) (undoable, others []replica.Origin)
+	// Undo returns the rows of a table before batches; false if there are too many.
+	Undo(batches []replica.Origin, table byte, ranges []triple.Range) (*replica.Undo, bool)
 }
 
 // Options are the parameters of [New]. The zero value is ready to use.
@@ -38,7 +44,7 @@ type Options struct {
 	Ahead int64
 	// IdleTimeout is how long a read waits and retries without progress; 0 is readtimeout.Idle.
 	IdleTimeout time.Duration
-	// CommitTimeout is how long an owner waits for operations in flight before it refuses; 0 is half of
+	// CommitTimeout is how long an owner waits for news of operations in flight before it refuses; 0 is half of
 	// readtimeout.Idle. It should be less than IdleTimeout.
 	CommitTimeout time.Duration
 	// MaxScan is how long an owner holds a snapshot of its store for one request. The

@@ -24,8 +24,10 @@ type request struct {
 	budget  int64   // bytes of frames, about; 0 is none
 	// replicas selects the extra replicas placed on the machine under base.
 	replicas bool
-	kept     func(key []byte) (bool, error) // on the owner: whether it has a place for a replica
-	ranges   []triple.Range
+	// wait makes the owner wait until all operations in the ranges are committed.
+	wait   bool
+	kept   func(key []byte) (bool, error) // on the owner: whether it has a place for a replica
+	ranges []triple.Range
 }
 
 // Limits of a request. An owner also bounds the decoded bytes, because bounds with common beginnings
@@ -42,7 +44,7 @@ func (q *request) encode() []byte { return peer.Encode(64+48*len(q.ranges), q.fi
 func (q *request) fields(c *peer.Coder) {
 	filtered := q.filter != nil
 	c.Uvarint(&q.epoch)
-	c.Flags(&q.reverse, &filtered, &q.replicas)
+	c.Flags(&q.reverse, &filtered, &q.replicas, &q.wait)
 	peer.Number(c, &q.limit, math.MaxInt64)
 	peer.Number(c, &q.budget, math.MaxInt64)
 	if filtered {

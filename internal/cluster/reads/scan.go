@@ -343,7 +343,7 @@ func (s *scan) plan() (bool, error) {
 
 // open opens the feed of a piece. With ahead its rows are requested in the background.
 func (s *scan) open(q *queued, ahead bool) (err error) {
-	sent := &request{epoch: s.view.Epoch, view: s.view, reverse: s.reverse, filter: s.filter, limit: s.limit, ranges: []triple.Range{q.Range}}
+	sent := &request{epoch: s.view.Epoch, view: s.view, reverse: s.reverse, filter: s.filter, limit: s.limit, wait: s.snapshot.wait, ranges: []triple.Range{q.Range}}
 	if !q.live {
 		q.feed, err = fallback{s.snapshot.newAttempt(s.view)}.open(s.ctx, sent)
 		return err

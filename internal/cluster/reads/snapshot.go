@@ -29,6 +29,7 @@ type Snapshot struct {
 	closed   *atomic.Bool
 	degraded *atomic.Bool
 	lostToo  bool
+	wait     bool // see Waiting
 }
 
 // Snapshot returns a snapshot of the cluster.
@@ -48,6 +49,15 @@ func (sn *Snapshot) IncludeLost() *Snapshot {
 	all := *sn
 	all.lostToo, all.Columns = true, nil
 	return &all
+}
+
+// Waiting returns a snapshot whose reads wait for operations in flight on what they read. A change that depends
+// on what it reads must use it: an operation whose client has given up may be committed later, and would come
+// back over the change.
+func (sn *Snapshot) Waiting() *Snapshot {
+	w := *sn
+	w.wait = true
+	return &w
 }
 
 // Position returns false, because the rows are not of one moment.

@@ -24,9 +24,10 @@
 // The batches of one incarnation of a sequencer have the numbers 1, 2, 3 and so on. The
 // sequencer reports which are committed: a number, the batches up to it that are in flight, and
 // the last batch that each holder has answered. The report goes with each delivery, or alone if
-// no delivery follows. If a reader meets rows of a batch in flight, it asks the sequencer about
-// this batch and no other ([Writes.WaitCommitted]), because one holder that is down must not stop
-// reads of other rows. In names of this package, settled is committed.
+// no delivery follows. If a reader meets rows of batches in flight, it learns from the sequencers of
+// these and no others which are committed, and takes the others out of its rows
+// ([Writes.Uncommitted]). Only some readers wait ([Writes.WaitCommitted]). In names of this package,
+// settled is committed.
 //
 // # When the view changes
 //

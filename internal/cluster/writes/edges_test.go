@@ -199,8 +199,8 @@ func TestWaitCommitted(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	another, batches := ms[0].incarnation+1, []uint64{1}
-	if _, err := ms[1].Call(ctx, ms[0].id, methodCommitted, peer.Encode(0, codeBatches(&another, &batches))); !isRefusal(err) {
+	another, batches, wait := ms[0].incarnation+1, []uint64{1}, true
+	if _, err := ms[1].Call(ctx, ms[0].id, methodCommitted, peer.Encode(0, codeBatches(&another, &batches, &wait))); !isRefusal(err) {
 		t.Errorf("another incarnation: %v", err)
 	}
 	waits := make(chan error, 1)
@@ -211,9 +211,42 @@ func TestWaitCommitted(t *testing.T) {
 	}
 }
 
+// A batch in flight is reported at once, to every member; a committed one is not.
+func TestUncommitted(t *testing.T) {
+	stuck := make(chan struct{})
+	_, ms := held(t, Options{}, func(d *replica.Delivery) error {
+		if d.Origin.Batch == 2 {
+			<-stuck
+		}
+		return nil
+	})
+	add(t, ms[0], fact(1))
+	done := ms[0].inBackground(ctx, store.OperationAdd, fact(2))
+	first := replica.Origin{Sequencer: ms[0].id, Incarnation: ms[0].incarnation, Batch: 1}
+	second := first
+	second.Batch = 2
+	await.Condition(t, "the second batch is in flight", func() bool { return ms[0].writes.Stats().InFlight == 1 })
+	for _, m := range ms {
+		open, err := m.writes.Uncommitted(ctx, []replica.Origin{second, first, second})
+		if err != nil || !slices.Equal(open, []replica.Origin{second}) {
+			t.Errorf("%v, %v", open, err)
+		}
+	}
+	close(stuck)
+	if err := <-done; err != nil {
+		t.Error(err)
+	}
+	for _, m := range ms {
+		if open, err := m.writes.Uncommitted(ctx, []replica.Origin{second, first}); err != nil || len(open) != 0 {
+			t.Errorf("%v, %v", open, err)
+		}
+	}
+}
+
 // Requests that wait leave room for deliveries.
 func TestWaitingRequestsAreBounded(t *testing.T) {
 	_, ms := held(t, Options{}, func(*replica.Delivery) error { return nil })
+	wait := true
 	for kind, method := range map[int]string{waitSubmit: MethodSubmit, waitCommitted: methodCommitted, waitHandover: methodHandover} {
 		for range waitLimits[kind] {
 			if _, err := ms[0].writes.beginWait(kind); err != nil {
@@ -222,7 +255,7 @@ func TestWaitingRequestsAreBounded(t *testing.T) {
 		}
 		var body []byte
 		if kind == waitCommitted { // an open batch; a committed one has its answer
-			body = peer.Encode(0, codeBatches(&ms[0].incarnation, &[]uint64{99}))
+			body = peer.Encode(0, codeBatches(&ms[0].incarnation, &[]uint64{99}, &wait))
 		}
 		_, err := ms[1].Call(ctx, ms[0].id, method, body)
 		var r *peer.Refusal

@@ -13,7 +13,7 @@ type fenceKey struct{}
 // WithFence returns a context whose adds and deletes are stamped in the given epoch, or refused
 // with store.ErrUnavailable. So a machine that has a task under one view, as to assign numbers,
 // cannot change anything any more when another machine has the task under the next one. A later
-// reader of the rows waits until all operations of the epoch are committed.
+// reader of the rows must wait first until all operations of earlier epochs are committed.
 func WithFence(ctx context.Context, epoch uint64) context.Context {
 	return context.WithValue(ctx, fenceKey{}, epoch)
 }

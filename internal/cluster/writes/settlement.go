@@ -50,11 +50,11 @@ func (bs *batches) commitReport(self member.Process, witness bool) commitReport 
 	return s
 }
 
-// reportAndOpen returns the report of this moment, and which of some batches are in flight.
-func (fl *inFlight) reportAndOpen(batches []uint64) (commitReport, []uint64) {
+// reportAndOpen is commitReport, with those of some batches that are in flight.
+func (fl *inFlight) reportAndOpen(batches []uint64, witness bool) (commitReport, []uint64) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	return fl.batches.commitReport(fl.self, false), fl.openOf(batches)
+	return fl.batches.commitReport(fl.self, witness), fl.openOf(batches)
 }
 
 // witnesses is the number of machines, besides the sequencer, which remember the last answer of

@@ -230,11 +230,12 @@ func codeNumbers(c *peer.Coder, numbers *[]uint64) {
 	})
 }
 
-// codeBatches codes the request of writes/settled.
-func codeBatches(incarnation *uint64, batches *[]uint64) func(*peer.Coder) {
+// codeBatches codes the request of writes/settled. If wait is true, the sequencer may wait before it answers.
+func codeBatches(incarnation *uint64, batches *[]uint64, wait *bool) func(*peer.Coder) {
 	return func(c *peer.Coder) {
 		c.Uvarint(incarnation)
 		codeNumbers(c, batches)
+		c.Bool(wait)
 	}
 }
 

@@ -29,14 +29,14 @@ func TestMessageBytes(t *testing.T) {
 	conditional := d.Operations[2]
 	conditional.Annotation = &replica.Annotation{ApplicationID: "a", On: triple.Stamp{Epoch: 1, Sequence: 2}, Data: []byte("x"), If: &replica.AnnotationCondition{
 		Condition: store.Condition{Version: triple.Stamp{Epoch: 7, Sequence: 300}}, FoundIn: 9, Found: triple.Stamp{Epoch: 6, Sequence: 5}}}
-	epoch, s := uint64(9), commitReport{upTo: d.Origin, open: d.Open, acks: d.Acks}
+	epoch, wait, s := uint64(9), true, commitReport{upTo: d.Origin, open: d.Open, acks: d.Acks}
 	const settled = "8000000000000000" + "0203" + "0201ab02" + "02" + "000000000000000102" + "800000000000000003"
 	for got, want := range map[string]string{
 		string(encodeDelivery(epoch, d)): "09" + "8000000000000000" + "0202" + settled[20:] + "0202010302" +
 			"030105d804020007020102" + "82" + "01000000000000000000000000000002" + "05070200080003000002000900" + "01610102000178",
 		string(peer.Encode(0, (&numbered{epoch, d.Operations, false}).fields)):                                                       "09" + "0301020007020102" + "82" + "01000000000000000000000000000002" + "020008000302000900" + "01610102000178",
 		string(peer.Encode(0, s.withOpen(&[]uint64{4, 9}))):                                                                          settled + "020405",
-		string(peer.Encode(0, codeBatches(&epoch, &d.Open))):                                                                         "090201ab02",
+		string(peer.Encode(0, codeBatches(&epoch, &d.Open, &wait))):                                                                  "090201ab0201",
 		string(peer.Encode(0, codeTokens(&epoch, &[]store.Token{{1, 15: 2}}))):                                                       "0901" + "01000000000000000000000000000002",
 		string(peer.Encode(0, (&answer{outcome: diskFull, changed: 300}).fields)):                                                    "01ac020000",
 		string(peer.Encode(0, (&delivered{diskFull, 300}).fields)):                                                                   "01ac02",

@@ -48,6 +48,7 @@ func (t *step) fault(a action) {
 		// lease runs out with it, and waiting for that is no step of its own.
 		n.up, n.lease, n.stalled = false, false, false
 		n.mem = n.synced
+		n.undo, n.replaced = [maxOps][kinds]row{}, [maxOps]uint8{}
 		n.stuck, n.stuckEpoch = 0, 0
 	case restart:
 		t.c.left.restarts--

@@ -25,6 +25,13 @@ type Rules struct {
 	SweepEarly bool
 	// ReadInFlight: readers answer with rows that are not settled.
 	ReadInFlight bool
+	// LateRowsKeepUndo: if an older row comes after a newer one, readers still take what that one
+	// replaced for the row before it.
+	LateRowsKeepUndo bool
+	// FillsKeepUndo: a fill that brings what is there does not take away what operations replaced there.
+	FillsKeepUndo bool
+	// UndoUnasked: a reader takes the row before an operation in flight without asking its driver.
+	UndoUnasked bool
 	// CheckThenRead: a reader checks lease and epoch, then takes its snapshot.
 	CheckThenRead bool
 	// FillsAreCommitted: a walk does not say which rows are unsettled.

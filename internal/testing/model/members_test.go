@@ -131,16 +131,30 @@ func (t *step) send(m, to, x int) {
 	n, d := &t.c.machines[m], &t.c.machines[to]
 	k := t.owedRows(t.c.viewOf(m), m, x, to, &t.rules)
 	for kind := range kinds {
-		if k>>kind&1 == 1 && (n.snap[x] > d.mem.rows[kind][x] || t.rules.FillsOverwrite) {
+		if k>>kind&1 == 0 {
+			continue
+		}
+		if n.snap[x] > d.mem.rows[kind][x] || t.rules.FillsOverwrite {
 			d.mem.rows[kind][x] = n.snap[x]
+		} else {
+			d.filledLate(&t.rules)
 		}
 	}
 	for i := range t.c.ops {
 		if o := &t.c.ops[i]; o.used && int(o.triple) == x && n.snapInFlight>>i&1 == 1 && !t.rules.FillsAreCommitted {
 			d.mem.inFlight |= 1 << i
+			d.filledLate(&t.rules)
 		}
 	}
 	n.sent |= 1 << bit(x, to)
+}
+
+// filledLate must be called if a fill brings a row that is there or is in flight. Before it, the place
+// was not full, so what operations replaced there is not what is before them.
+func (n *machine) filledLate(rules *Rules) {
+	if !rules.FillsKeepUndo {
+		n.replaced = [maxOps]uint8{}
+	}
 }
 
 // walked ends a backfill: all sent rows are synced.
@@ -286,6 +300,9 @@ func (t *step) scrubRepair() {
 	}
 	for k := range kinds {
 		if t.layouts[v.base].slots[s.triple][s.to]>>k&1 == 1 {
+			if s.row <= n.mem.rows[k][s.triple] {
+				n.filledLate(&t.rules)
+			}
 			n.mem.rows[k][s.triple] = max(n.mem.rows[k][s.triple], s.row)
 		}
 	}
@@ -304,6 +321,8 @@ func (t *step) ingest(m int) {
 			}
 			if r > n.mem.rows[k][x] || t.rules.IngestOnTop {
 				n.mem.rows[k][x] = r
+			} else {
+				n.late(&t.rules)
 			}
 		}
 	}

@@ -170,6 +170,7 @@ func (s model) Do(a action) (System[cluster, action], error) {
 	before := s.c
 	t := &step{setting: s.setting, c: &s.c}
 	t.do(a)
+	t.forgetUndo()
 	if s.blind {
 		return s, nil
 	}

@@ -187,7 +187,8 @@ func find(c *cluster, x int, s stamp) int {
 }
 
 // answer returns the answer of machine m for kind k of x. It returns false if m does not answer
-// now.
+// now. If the driver of an operation in flight has not committed it, the answer is the row before it,
+// provided that the machine knows that row.
 func (s *setting) answer(c *cluster, m, x, k int) (row, bool) {
 	n, v := &c.machines[m], c.viewOf(m)
 	if !n.up || !n.lease || v == nil || !c.isMember(v, m) || s.reader(v, x, k, &s.rules) != m || v.lost.has(x) {
@@ -196,23 +197,72 @@ func (s *setting) answer(c *cluster, m, x, k int) (row, bool) {
 	if v.phase == ingest {
 		return 0, false // waits for the publication
 	}
-	r := n.mem.rows[k][x]
-	i := find(c, x, r.stamp())
-	if i < 0 || n.mem.inFlight>>i&1 == 0 || s.rules.ReadInFlight {
-		return r, true
+	for r := n.mem.rows[k][x]; ; {
+		i := find(c, x, r.stamp())
+		if i < 0 || n.mem.inFlight>>i&1 == 0 || s.rules.ReadInFlight {
+			return r, true
+		}
+		if s.rules.DropInFlight && !(v.members.has(int(c.ops[i].driver)) && v.inc[c.ops[i].driver] == c.ops[i].dri) {
+			return r, true
+		}
+		o := &c.ops[i]
+		known := n.replaced[i]>>k&1 == 1
+		if s.rules.UndoUnasked && known {
+			r = n.undo[i][k]
+			continue
+		}
+		recipient := int(o.driver)
+		if !driving(c, o) || recipient != m && c.machines[recipient].apart != n.apart {
+			return r, false
+		}
+		if o.committed || o.again || !known {
+			return r, o.committed
+		}
+		r = n.undo[i][k]
 	}
-	if s.rules.DropInFlight && !(v.members.has(int(c.ops[i].driver)) && v.inc[c.ops[i].driver] == c.ops[i].dri) {
-		return r, true
+}
+
+// remember records the rows that operation i replaces on machine n.
+func (n *machine) remember(i int, o *op, write uint8, rules *Rules) {
+	for k := range kinds {
+		held := n.mem.rows[k][o.triple]
+		switch {
+		case write>>k&1 == 0:
+		case held.stamp() < o.stamp:
+			n.undo[i][k] = held
+			n.replaced[i] |= 1 << k
+		case held.stamp() > o.stamp:
+			n.late(rules)
+		}
 	}
-	o := &c.ops[i]
-	recipient := int(o.driver)
-	return r, o.committed && driving(c, o) && (recipient == m || c.machines[recipient].apart == n.apart)
+}
+
+// late must be called if a row comes after a newer one, because what that one replaced is not what is
+// before it.
+func (n *machine) late(rules *Rules) {
+	if !rules.LateRowsKeepUndo {
+		n.replaced = [maxOps]uint8{}
+	}
+}
+
+// forgetUndo drops what operations replaced that no reader will undo, so that states become equal.
+func (t *step) forgetUndo() {
+	for m := range t.machines {
+		n := &t.c.machines[m]
+		for i := range n.undo {
+			done := (t.c.ops[i].committed || t.c.ops[i].again) && !t.rules.UndoUnasked
+			if n.mem.inFlight>>i&1 == 0 || n.replaced[i] == 0 || done {
+				n.undo[i], n.replaced[i] = [kinds]row{}, 0
+			}
+		}
+	}
 }
 
 func (t *step) read(m, k, x int) {
 	r, _ := t.answer(t.c, m, x, k)
-	t.c.machines[m].mem.inFlight &^= 1 << find(t.c, x, r.stamp())
-	t.c.machines[m].synced = t.c.machines[m].mem
+	n := &t.c.machines[m]
+	n.mem.inFlight &^= 1 << find(t.c, x, r.stamp())
+	n.synced = n.mem
 }
 
 // begin stamps an operation of a client.
@@ -260,6 +310,7 @@ func (t *step) store(i, m int, write uint8) {
 	o, n := &t.c.ops[i], &t.c.machines[m]
 	n.before = n.synced
 	r := rowOf(o.stamp, o.del)
+	n.remember(i, o, write, &t.rules)
 	for k := range kinds {
 		if write>>k&1 == 1 {
 			n.mem.rows[k][o.triple] = max(n.mem.rows[k][o.triple], r)

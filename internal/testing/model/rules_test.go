@@ -22,6 +22,34 @@ var others = []interleaving{
 		seen:    "invariant 9:",
 	},
 	{
+		name: "a row before an operation in flight is read when its driver has not committed it",
+		scene: &scene{make: func(r Rules) *setting {
+			return newSetting(ring3(1, r), r, setOf(0, 1, 2), 0, budget{writes: addThenDelete, ackLosses: 1})
+		}},
+		without: func(r *Rules) { r.UndoUnasked = true },
+		breaks:  "invariant 8:",
+		seen:    "invariant 8:",
+	},
+	{
+		name: "a fill that brings what is there takes away what operations replaced there",
+		scene: &scene{make: func(r Rules) *setting {
+			return newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{moves: 1, writes: aDelete})
+		}},
+		without: func(r *Rules) { r.FillsKeepUndo = true },
+		breaks:  "invariant 8:",
+		seen:    "invariant 8:",
+	},
+	{
+		name: "an older row that comes later takes away what newer ones replaced",
+		scene: &scene{make: func(r Rules) *setting {
+			s := newSetting(ring4to3(r), r, setOf(0, 1, 2, 3), 0, budget{crashes: 1, excludes: 1, writes: addThenDelete})
+			return after(s, "M4 stamps operation 1: add of t0", "operation 1 is stored on M2", "M4 crashes")
+		}},
+		without: func(r *Rules) { r.LateRowsKeepUndo = true },
+		breaks:  "invariant 8:",
+		seen:    "invariant 8:",
+	},
+	{
 		name: "reads take the snapshot, then check lease and epoch",
 		scene: &scene{make: func(r Rules) *setting {
 			return newSetting(ring3(1, r), r, setOf(0, 1, 2), setOf(0), budget{moves: 1})

@@ -84,6 +84,11 @@ type machine struct {
 	// the last synced batch.
 	mem, synced, before disk
 
+	// undo is the rows that operations in flight replaced, of the kinds in replaced. Both are lost in a
+	// crash.
+	undo     [maxOps][kinds]row
+	replaced [maxOps]uint8
+
 	// The backfill of this epoch: its snapshot, the sent rows (bit x*machines+m), and done if all
 	// are sent and synced.
 	snap         [maxTriples]row
