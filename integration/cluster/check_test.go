@@ -5,6 +5,8 @@ package cluster
 import (
 	"context"
 	"fmt"
+	"slices"
+	"time"
 
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/testing/require"
@@ -70,6 +72,7 @@ func (w *world) mustHave(want map[string]bool) {
 // has checks that the cluster holds these triples and no others, as every machine that runs
 // answers, and as their disks have it.
 func (w *world) has(want map[string]bool) error {
+	w.decided()
 	for _, m := range w.up() {
 		got, err := m.contents(w.t.Context())
 		if err != nil {
@@ -80,6 +83,15 @@ func (w *world) has(want map[string]bool) error {
 		}
 	}
 	return w.disks()
+}
+
+// decided waits until no operation is in flight, because a write whose client has given up is not read before
+// all places have it. While a machine cannot answer, some may stay in flight.
+func (w *world) decided() {
+	flies := func(m *machine) bool { return len(m.store.InFlightBatches()) > 0 }
+	for end := time.Now().Add(10 * time.Second); slices.ContainsFunc(w.up(), flies) && time.Now().Before(end); {
+		time.Sleep(20 * time.Millisecond) // of virtual time
+	}
 }
 
 func difference(got, want map[string]bool) string {

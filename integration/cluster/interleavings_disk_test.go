@@ -220,6 +220,7 @@ func diskStallsUnderLoad(t *testing.T, w *world) {
 	if written < 200 || longest > 30*time.Second {
 		t.Errorf("%d writes in a minute, one took %s", written, longest)
 	}
+	w.decided()
 	got, err := w.any().contents(t.Context())
 	require.NoError(t, err)
 	want := setOf(all, more[:written])

@@ -99,6 +99,7 @@ func othersOnlySeemedDead(t *testing.T, w *world) {
 	if v := w.machines[4].node.View(); v.Generation != 2 {
 		t.Errorf("generation %d", v.Generation)
 	}
+	w.decided()
 	got, err := w.any().contents(t.Context())
 	if err != nil {
 		t.Fatal(err)

@@ -393,6 +393,7 @@ func walkTakesHalfDoneWrites(t *testing.T, w *world) {
 		t.Error("adds are acknowledged that two machines have")
 	}
 	w.settle()
+	w.decided()
 	got, err := joiner.contents(t.Context())
 	require.NoError(t, err)
 	for text := range setOf(all) {

@@ -259,6 +259,7 @@ func TestDeleteDuringLoad(t *testing.T) {
 			t.Fatal(err)
 		}
 		writer.end()
+		w.decided()
 		got, err := m.contents(t.Context())
 		require.NoError(t, err)
 		for _, a := range all[:200] {

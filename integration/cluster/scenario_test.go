@@ -301,6 +301,7 @@ func (p *play) decide() error {
 	if len(p.doubtful) == 0 {
 		return nil
 	}
+	p.w.decided()
 	got, err := p.w.any().contents(p.w.t.Context())
 	for _, i := range p.doubtful {
 		if got[numbered(i, i+1)[0].String()] {
