@@ -41,7 +41,7 @@ func TestOpenBatchKeepsNoReader(t *testing.T) {
 				simulate(t, 5, func(t *testing.T, w *world) {
 					w.form()
 					w.spread()
-					stuck, free, sequencer, holder := w.sameSequencer(fresh())
+					stuck, free, sequencer, holder := w.sameSequencer()
 					holder.stop()
 					holder.kept = keptFree
 					holder.free(10 << 30)
@@ -168,8 +168,25 @@ func (w *world) waiting(sequencer *machine, tr triple.Triple, write, unneeded wr
 }
 
 // sameSequencer returns two triples with one sequencer, which is not the holder: the
-// first has a version on the holder, the second has nothing there.
-func (w *world) sameSequencer(list []triple.Triple) (on, off triple.Triple, sequencer, holder *machine) {
+// first has a version on the holder, the second has nothing there. While no two are placed so, it adds
+// data, so that more segments are spread over the machines.
+func (w *world) sameSequencer() (on, off triple.Triple, sequencer, holder *machine) {
+	w.t.Helper()
+	const step = 1500
+	for from := 10_000; from < 10_000+10*step; from += step {
+		if on, off, sequencer, holder = w.findSameSequencer(fresh()); holder != nil {
+			return on, off, sequencer, holder
+		}
+		w.mustAdd(w.any(), numbered(from, from+step)...)
+		time.Sleep(5 * time.Second) // of virtual time: what is split is moved
+		w.settle()
+	}
+	w.t.Fatal("no two triples are placed so")
+	return on, off, nil, nil
+}
+
+// findSameSequencer is sameSequencer of a list. The holder is nil if there are no two such triples.
+func (w *world) findSameSequencer(list []triple.Triple) (on, off triple.Triple, sequencer, holder *machine) {
 	w.t.Helper()
 	of := func(tr triple.Triple) (all []*machine) {
 		spo, _ := triple.AppendKey(nil, triple.SPO, tr)
@@ -199,7 +216,6 @@ func (w *world) sameSequencer(list []triple.Triple) (on, off triple.Triple, sequ
 			}
 		}
 	}
-	w.t.Fatal("no two triples are placed so")
 	return on, off, nil, nil
 }
 
