@@ -74,8 +74,8 @@ func (m readMember) Newer(ctx context.Context, than *view.View) error {
 }
 
 // Uncommitted implements [reads.Peers]. Of two members, one that has read alone may have returned rows of the
-// other one's operations that are not committed. So it waits for them while there are two. A third one's view
-// makes the sequencer send them again, and then readers wait, too.
+// other one's operations that are not committed. So readers wait while there are two, and after that for what was
+// sent before (see [replica.Store.Undoable]).
 func (m readMember) Uncommitted(ctx context.Context, origins []replica.Origin) ([]replica.Origin, error) {
 	if v := m.View(); v == nil || len(v.Members) <= 2 {
 		return nil, m.WaitCommitted(ctx, origins)

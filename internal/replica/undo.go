@@ -124,15 +124,16 @@ type stampSpan struct{ first, last triple.Stamp }
 func (s stampSpan) has(stamp triple.Stamp) bool { return !stamp.Less(s.first) && !s.last.Less(stamp) }
 
 // Undoable divides batches in flight into those that [Store.Undo] can take away from a reader's rows, and
-// the others. Those that are committed by now are in neither.
-func (s *Store) Undoable(batches []Origin) (undoable, others []Origin) {
+// the others. Those that are committed by now are in neither. A batch that was sent in another epoch is one of
+// the others: under an earlier view a member may have read alone, and returned its rows.
+func (s *Store) Undoable(batches []Origin, epoch uint64) (undoable, others []Origin) {
 	u := &s.inFlight
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	for _, origin := range batches {
 		switch e := u.find(origin); {
 		case e == nil:
-		case e.overwritten != nil:
+		case e.overwritten != nil && e.epoch == epoch:
 			undoable = append(undoable, origin)
 		default:
 			others = append(others, origin)

@@ -138,7 +138,7 @@ func (un *undoing) numbers() (open []uint64) {
 // check compares the rows before some open batches with the operations without theirs. It returns whether
 // there were any such batches.
 func (un *undoing) check() bool {
-	undoable, _ := un.store.Undoable(un.some())
+	undoable, _ := un.store.Undoable(un.some(), 0)
 	undone := map[triple.Stamp]bool{}
 	for _, o := range undoable {
 		for _, op := range un.open[o] {
@@ -201,7 +201,7 @@ func TestFillBeforeDelivery(t *testing.T) {
 	value := triple.Value{Stamp: both[1].Stamp}
 	require.NoError(t, s.Fill(ctx, []FillRow{{Table: keyspace.Storage, Key: both[1].Key, Value: value.Append(nil), InFlight: batch, Operation: &both[1]}}))
 	deliver(t, s, idle(sample.Layout(t, s, 0)), Delivery{Origin: batch, Committed: 1, Operations: both})
-	if undoable, others := s.Undoable([]Origin{batch}); len(undoable) != 0 || len(others) != 1 {
+	if undoable, others := s.Undoable([]Origin{batch}, 0); len(undoable) != 0 || len(others) != 1 {
 		t.Errorf("%v, %v", undoable, others)
 	}
 }
@@ -236,7 +236,7 @@ func TestNotUndoable(t *testing.T) {
 	first, second := origin(7, 1, 1), origin(7, 1, 2)
 	undoable := func(why string, want ...Origin) {
 		t.Helper()
-		if got, others := s.Undoable([]Origin{first, second, origin(7, 1, 99)}); !slices.Equal(got, want) || len(others) != 2-len(want) {
+		if got, others := s.Undoable([]Origin{first, second, origin(7, 1, 99)}, 0); !slices.Equal(got, want) || len(others) != 2-len(want) {
 			t.Fatalf("%s: %v and %v, want %v", why, got, others, want)
 		}
 	}
@@ -245,6 +245,9 @@ func TestNotUndoable(t *testing.T) {
 	handed.Stamper = 9
 	deliver(t, s, j, Delivery{Origin: second, Open: []uint64{1}, Operations: []Operation{handed}})
 	undoable("another one has stamped the second", first)
+	if got, others := s.Undoable([]Origin{first}, 4); len(got) != 0 || len(others) != 1 {
+		t.Errorf("in another epoch: %v and %v", got, others)
+	}
 	if keys, err := rowsBefore(s, keyspace.Storage, exact(t, triple.POS, student(1)), first); err != nil || len(keys) != 0 {
 		t.Errorf("%q, %v", keys, err)
 	}

@@ -490,7 +490,7 @@ func TestReadsBeforeOpenBatch(t *testing.T) {
 			}
 			return nil
 		}
-		if err := m.store.Deliver(ctx, &replica.Delivery{Origin: replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 5}, Operations: operations}, m.View().Joint()); err != nil {
+		if err := m.store.Deliver(ctx, &replica.Delivery{Origin: replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 5}, Operations: operations, Epoch: m.View().Epoch}, m.View().Joint()); err != nil {
 			t.Fatal(err)
 		}
 	}

@@ -109,7 +109,7 @@ func (ow *owner) enter(epoch uint64, ranges []triple.Range, replicas bool) (*hel
 //
 // If this machine cannot tell what an operation has overwritten (see [replica.Store.Undoable]), this waits.
 func (h *held) undoOpen(ctx context.Context, q *request) error {
-	undoable, others := h.owner.store.Undoable(h.inFlightIn(q.ranges))
+	undoable, others := h.owner.store.Undoable(h.inFlightIn(q.ranges), h.epoch)
 	if err := h.waitCommitted(ctx, others); err != nil || len(undoable) == 0 {
 		return err
 	}

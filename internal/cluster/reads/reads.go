@@ -32,8 +32,8 @@ type Store interface {
 	Snapshot() (*replica.Snapshot, error)
 	// InFlight returns batches with rows in r. They may be in flight.
 	InFlight(r triple.Range) []replica.Origin
-	// Undoable divides batches in flight into those that Undo can take away, and the others.
-	Undoable(batches []replica.Origin) (undoable, others []replica.Origin)
+	// Undoable divides batches in flight into those that Undo can take away in an epoch, and the others.
+	Undoable(batches []replica.Origin, epoch uint64) (undoable, others []replica.Origin)
 	// Undo returns the rows of a table before batches; false if there are too many.
 	Undo(batches []replica.Origin, table byte, ranges []triple.Range) (*replica.Undo, bool)
 }
