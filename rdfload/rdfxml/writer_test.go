@@ -43,6 +43,8 @@ func TestWriterRoundTrip(t *testing.T) {
 		predicates := rapid.Custom(func(t *rapid.T) triple.Term {
 			return triple.NewIRI(rapid.SampledFrom([]string{"http://ex/", "http://ex/ns#", "x:", triple.RDF, "http://ex/a&b/", "http://bad/"}).Draw(t, "ns") +
 				rapid.StringMatching(`([0-9.%/-]{0,3})[a-zü_][a-z0-9.ü_-]{0,3}`).Draw(t, "local"))
+		}).Filter(func(predicate triple.Term) bool {
+			return predicate.Value() != triple.RDF+"li" // the only name of this pattern that XML cannot express
 		})
 		objects := rapid.Custom(func(t *rapid.T) triple.Term {
 			text := rapid.StringOf(rapid.OneOf(rapid.Rune().Filter(func(r rune) bool {
