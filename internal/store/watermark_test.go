@@ -11,6 +11,8 @@ import (
 	"testing"
 	"time"
 
+	"github.com/cockroachdb/pebble/v2/vfs"
+
 	"github.com/trefoildb/trefoil/internal/testing/await"
 	"github.com/trefoildb/trefoil/internal/testing/memdisk"
 	"github.com/trefoildb/trefoil/internal/testing/require"
@@ -184,4 +186,41 @@ func TestTableOfLoadTakesRoom(t *testing.T) {
 	if least := disk.MinFree(); least < watermark || least > watermark+2<<20 {
 		t.Errorf("at the least, %d KiB were free", least>>10)
 	}
+}
+
+// TestAddsBesideSlowCompactions adds rows while the first compactions stand still, until the disk refuses or so many
+// tables wait in level 0 that writes would soon stop. The compactions then leave the watermark free, and have room.
+func TestAddsBesideSlowCompactions(t *testing.T) {
+	const watermark, size, urgent = 8 << 20, 26 << 20, 62
+	disk := slowCompactions{memdisk.NewSized(size), make(chan struct{})}
+	s := openMem(t, Options{FS: disk, MinFreeBytes: watermark, MemTableBytes: 1 << 20})
+	random := rand.New(rand.NewPCG(1, 2))
+	sublevels := func() int32 { return s.db.Metrics().Levels[0].Sublevels }
+	var err error
+	for err == nil && sublevels() < urgent {
+		err = errors.Join(writeBatch(s, random, 600, false), s.db.Flush())
+	}
+	waiting := sublevels()
+	close(disk.open)
+	if !errors.Is(err, ErrDiskFull) {
+		t.Errorf("%d sublevels and %d KiB free: %v", waiting, disk.Free()>>10, err)
+	}
+	await.Condition(t, "the compactions of level 0", func() bool { return sublevels() < 4 })
+	if least := disk.MinFree(); least < watermark {
+		t.Errorf("%d KiB were free at some time, and %d KiB are kept free", least>>10, watermark>>10)
+	}
+}
+
+// slowCompactions is a disk on which compactions make no file before open is closed.
+type slowCompactions struct {
+	*memdisk.Sized
+	open chan struct{}
+}
+
+// Create implements [vfs.FS].
+func (d slowCompactions) Create(name string, category vfs.DiskWriteCategory) (vfs.File, error) {
+	if category == "pebble-compaction" {
+		<-d.open
+	}
+	return d.Sized.Create(name, category)
 }

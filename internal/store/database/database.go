@@ -182,7 +182,7 @@ func (d *Database) Full() bool { return d.health.full.Load() }
 // Room returns [fault.ErrDiskFull] if a file of bytes would take free space below the watermark.
 // What accepted writes are going to take counts as taken: rows in memory, granted claims, and the
 // output of compactions in progress.
-// A compaction that waits for room refuses all.
+// A compaction that waits for room, or would if it began, refuses all.
 func (d *Database) Room(bytes int64) error {
 	if err := d.waits(); err != nil {
 		return err
@@ -190,10 +190,12 @@ func (d *Database) Room(bytes int64) error {
 	return d.disk.room(bytes, 4)
 }
 
-// waits returns [fault.ErrDiskFull] while a compaction waits for room. More rows would only make it larger, until
-// writes stop for it.
+// waits returns [fault.ErrDiskFull] while a compaction waits for room, or if level 0 is deep and its compaction would
+// wait. More rows would only make it larger, until it takes the watermark's room because writes stop for it.
 func (d *Database) waits() error {
-	if at := d.held.Load(); at == 0 || time.Since(time.Unix(0, at)) > heldFor {
+	at := d.held.Load()
+	held := at != 0 && time.Since(time.Unix(0, at)) <= heldFor
+	if !held && d.disk.backlogRoom() == nil {
 		return nil
 	}
 	return fmt.Errorf("%w: a compaction of tables under %s has no room beside what is kept free", fault.ErrDiskFull, d.options.Dir)
@@ -231,9 +233,35 @@ func (d *Database) Release(bytes int64) { d.disk.release(commitCopies * bytes) }
 
 // pending returns the bytes that accepted writes are still going to take on the disk: by flushes of
 // the rows in the logs, and by compactions in progress. A compaction writes at most what it reads.
-func (d *Database) pending() int64 {
-	m := d.Metrics()
-	return int64(m.WAL.Size) + max(0, d.rewritten.Load()-m.Compact.InProgressBytes)
+// It also returns the backlog of compactions.
+func (d *Database) pending() (owed, waiting int64) {
+	m, rewritten := compacting(d.Metrics, d.rewritten.Load)
+	return int64(m.WAL.Size) + max(0, rewritten-m.Compact.InProgressBytes), backlog(m)
+}
+
+// compacting returns metrics, and the rewritten bytes of the compactions in these. If a compaction ended between the
+// two, its output would hide what another one is going to write.
+func compacting(metrics func() *pebble.Metrics, rewritten func() int64) (*pebble.Metrics, int64) {
+	for {
+		before, m := rewritten(), metrics()
+		if rewritten() == before {
+			return m, before
+		}
+	}
+}
+
+// backlog returns the bytes that compactions of level 0 read if it is deep: its tables, and those of the first level
+// below. It returns 0 if the level is not deep.
+func backlog(m *pebble.Metrics) int64 {
+	if m.Levels[0].Sublevels < deepSublevels {
+		return 0
+	}
+	for _, level := range m.Levels[1:] {
+		if level.TablesSize > 0 {
+			return m.Levels[0].TablesSize + level.TablesSize
+		}
+	}
+	return m.Levels[0].TablesSize
 }
 
 // errCompactionHeld means that a compaction waits for room on the disk. Nothing has failed then.

@@ -28,11 +28,12 @@ type disk struct {
 	minFree int64 // see [Options]
 
 	mu      sync.Mutex
-	pending func() int64 // returns owed; nil if no database is open
+	pending func() (owed, backlog int64) // nil if no database is open
 	checked time.Time
 	usage   vfs.DiskUsage
 	err     error
 	owed    int64 // bytes that accepted writes were going to take when usage was measured
+	backlog int64 // bytes that the compaction of a deep level 0 would take then; else 0
 	granted int64 // bytes of claims that have not ended
 	ended   int64 // bytes of claims that ended after usage was measured
 }
@@ -97,6 +98,22 @@ func (d *disk) room(bytes, quarters int64) error {
 	return d.fits(bytes, quarters)
 }
 
+// backlogRoom is room for the compaction of a deep level 0.
+func (d *disk) backlogRoom() error {
+	d.mu.Lock()
+	defer d.mu.Unlock()
+	if d.minFree < 0 {
+		return nil
+	}
+	if d.measure(usageAge); d.backlog > 0 {
+		d.measure(0) // because compactions may have made it smaller
+	}
+	if d.backlog == 0 {
+		return nil
+	}
+	return d.fits(d.backlog, 4)
+}
+
 // fits implements claim. The caller holds mu.
 func (d *disk) fits(bytes, quarters int64) error {
 	if d.minFree < 0 {
@@ -157,9 +174,9 @@ func (d *disk) measure(age time.Duration) {
 	}
 	// Read what is pending first. Bytes that reach the disk in between count twice then; in the
 	// other order they would not count at all.
-	d.owed, d.ended = 0, 0
+	d.owed, d.backlog, d.ended = 0, 0, 0
 	if d.pending != nil {
-		d.owed = d.pending()
+		d.owed, d.backlog = d.pending()
 	}
 	d.usage, d.err = d.fs.GetDiskUsage(d.dir)
 	d.checked = time.Now()
@@ -173,7 +190,7 @@ func (d *disk) expire() {
 }
 
 // follow sets the function that returns the pending bytes. When it returns, no earlier one runs.
-func (d *disk) follow(pending func() int64) {
+func (d *disk) follow(pending func() (owed, backlog int64)) {
 	d.mu.Lock()
 	defer d.mu.Unlock()
 	d.pending, d.checked = pending, time.Time{}

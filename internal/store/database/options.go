@@ -17,9 +17,11 @@ const (
 	blockBytes  = 32 << 10
 	lowestLevel = 6
 	// Writes wait for compactions if level 0 has stopSublevels sublevels. From urgentSublevels on,
-	// compactions do not wait for room above the watermark.
+	// compactions do not wait for room above the watermark. From deepSublevels on, adds need room for
+	// these compactions, so that only writes that may use the watermark's room make them urgent.
 	stopSublevels   = 64
 	urgentSublevels = stopSublevels - 4
+	deepSublevels   = urgentSublevels / 2
 	zstdFrom        = 5 // this level and the one below have zstd, because nearly all rows are there
 )
 
