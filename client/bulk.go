@@ -91,7 +91,7 @@ func (c *Client) Load(ctx context.Context, document io.Reader, o LoadOptions) (L
 			query.Set(name, strconv.FormatInt(n, 10))
 		}
 	}
-	header := http.Header{"Content-Type": {"application/n-quads"}}
+	header := http.Header{"Content-Type": {mediaNQuads}}
 	if o.ContentType != "" {
 		header.Set("Content-Type", o.ContentType)
 	}

@@ -68,7 +68,7 @@ func (c *Graphs) Get(ctx context.Context, g GraphName, mediaType string) (io.Rea
 // Triples yields the triples of a graph, or of all graphs. An error ends them.
 func (c *Graphs) Triples(ctx context.Context, g GraphName) iter.Seq2[triple.Triple, error] {
 	return func(yield func(triple.Triple, error) bool) {
-		document, err := c.Get(ctx, g, "application/n-quads")
+		document, err := c.Get(ctx, g, mediaNQuads)
 		if err != nil {
 			yield(triple.Triple{}, err)
 			return

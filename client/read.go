@@ -6,6 +6,7 @@ import (
 	"bytes"
 	"context"
 	"fmt"
+	"io"
 	"iter"
 	"maps"
 	"net/http"
@@ -34,6 +35,10 @@ type PageOptions struct {
 	Reverse bool   // from the end to the beginning; ranges only
 	// Annotations requests the annotations of the triples too.
 	Annotations bool
+	// NQuads, if it is not nil, gets the page as lines of N-Quads, and the page has no Triples. This takes less
+	// processor time, because no triple is decoded. Annotations are on the lines as [triple.AppendAnnotated]
+	// writes them; no page begins with [triple.AnnotationsHeader]. After an error a part may be written.
+	NQuads io.Writer
 }
 
 // RangeOptions are the direction and the start of a range.
@@ -137,6 +142,17 @@ func (c *Client) page(ctx context.Context, path string, query url.Values, o Page
 	if err != nil {
 		return p, err
 	}
+	p = Page{Next: got.next, Degraded: got.degraded}
+	if o.NQuads != nil {
+		lines, err := got.lines()
+		if err == nil {
+			_, err = o.NQuads.Write(lines)
+		}
+		if err != nil {
+			return Page{}, err
+		}
+		return p, nil
+	}
 	// 2. Parse it, with annotations if they are requested.
 	var annotations []triple.ApplicationData
 	for t, err := range parsePage(got.text, &annotations) {
@@ -153,7 +169,6 @@ func (c *Client) page(ctx context.Context, path string, query url.Values, o Page
 			p.Annotations = append(p.Annotations, annotations)
 		}
 	}
-	p.Next, p.Degraded = got.next, got.degraded
 	return p, nil
 }
 
@@ -164,9 +179,22 @@ const maxPageBytes = 256 << 20
 // fetched is the whole text of one page, and the cursor of the next.
 type fetched struct {
 	text     []byte
+	media    string // the media type of text
 	next     string
 	degraded bool
 }
+
+// lines returns the text without the header of annotations. It returns an error if the text is not a node's,
+// because no parser reads it.
+func (f fetched) lines() ([]byte, error) {
+	whole := len(f.text) == 0 || f.text[len(f.text)-1] == '\n'
+	if media, _, _ := strings.Cut(f.media, ";"); media != mediaNQuads || !whole {
+		return nil, fmt.Errorf("read triples: the answer is not a node's: %q, which begins with %.80q", f.media, f.text)
+	}
+	return bytes.TrimPrefix(f.text, []byte(triple.AnnotationsHeader+"\n")), nil
+}
+
+const mediaNQuads = "application/n-quads"
 
 func (c *Client) fetch(ctx context.Context, path string, query url.Values, limit int, cursor string, offset int64) (p fetched, err error) {
 	query = maps.Clone(query) // an iterator may be used again
@@ -178,10 +206,10 @@ func (c *Client) fetch(ctx context.Context, path string, query url.Values, limit
 		query.Set("offset", strconv.FormatInt(offset, 10))
 	}
 	text, header, err := c.send(ctx, call{
-		method: http.MethodGet, target: c.endpoint(path, query), header: http.Header{"Accept": {"application/n-quads"}},
+		method: http.MethodGet, target: c.endpoint(path, query), header: http.Header{"Accept": {mediaNQuads}},
 	}, maxPageBytes)
 	if err == nil {
-		p = fetched{text: text, degraded: isDegraded(header)}
+		p = fetched{text: text, media: header.Get("Content-Type"), degraded: isDegraded(header)}
 		p.next, err = nextCursor(header)
 	}
 	if err != nil {

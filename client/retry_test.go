@@ -29,6 +29,10 @@ func TestBrokenPages(t *testing.T) {
 	if _, err := store.Add(ctx, db, all); err != nil {
 		t.Fatal(err)
 	}
+	want := ""
+	for _, s := range all {
+		want += string(triple.AppendNQuad(nil, s))
+	}
 	rapid.Check(t, func(rt *rapid.T) {
 		fates := rapid.SliceOfN(rapid.IntRange(0, 9), 1, 12).Draw(rt, "fates")
 		w := newNetwork(t, func(n int, _ *http.Request) fate {
@@ -48,7 +52,46 @@ func TestBrokenPages(t *testing.T) {
 		if got := collect(t, c.Range(ctx, triple.Bounds{Order: triple.SPO}, client.RangeOptions{})); !slices.Equal(got, all) {
 			rt.Fatalf("%d triples of %d, or others", len(got), len(all))
 		}
+		// The same as text.
+		var text strings.Builder
+		o := client.PageOptions{NQuads: &text}
+		for done := false; !done; done = o.Cursor == "" {
+			page, err := c.MatchPage(ctx, triple.Pattern{}, o)
+			if err != nil {
+				rt.Fatal(err)
+			}
+			o.Cursor = page.Next
+		}
+		if text.String() != want {
+			rt.Fatalf("%d bytes of %d, or others", text.Len(), len(want))
+		}
 	})
+}
+
+// TestForeignPages checks that text which no node has sent is not written as N-Quads.
+func TestForeignPages(t *testing.T) {
+	const line = "<x:s> <x:p> <x:o> .\n"
+	for _, test := range []struct {
+		media, text string
+		want        string // "" is an error
+	}{
+		{"application/n-quads", line, line},
+		{"application/n-quads; charset=utf-8", line, line},
+		{"application/n-quads", triple.AnnotationsHeader + "\n" + line, line},
+		{"text/html", line, ""},
+		{"", line, ""},
+		{"application/n-quads", line + "<x:s> <x:p>", ""},
+	} {
+		w := newNetwork(t, func(int, *http.Request) fate {
+			return fate{instead: &http.Response{StatusCode: http.StatusOK, Header: http.Header{"Content-Type": {test.media}}, Body: io.NopCloser(strings.NewReader(test.text)), ProtoMajor: 1, ProtoMinor: 1}}
+		})
+		c := newClient(t, "http://127.0.0.1:1", client.Options{HTTPClient: &http.Client{Transport: w}})
+		var got strings.Builder
+		_, err := c.MatchPage(ctx, triple.Pattern{}, client.PageOptions{NQuads: &got, Annotations: true})
+		if got.String() != test.want || (err == nil) != (test.want != "") {
+			t.Errorf("%q as %q: %q, %v", test.text, test.media, got.String(), err)
+		}
+	}
 }
 
 // TestRetries: what is sent again, how often, and after which pauses.

@@ -88,7 +88,7 @@ func (c *transport) sendTriples(ctx context.Context, method string, query url.Va
 		}
 	}
 	// 2. Send a document when it would exceed batchBytes.
-	what := call{method: method, target: c.endpoint("/triples", query), header: http.Header{"Content-Type": {"application/n-quads"}}, byTriple: annotations == nil}
+	what := call{method: method, target: c.endpoint("/triples", query), header: http.Header{"Content-Type": {mediaNQuads}}, byTriple: annotations == nil}
 	send := func(document []byte) error {
 		what.body = document
 		text, err := c.change(ctx, what, true)

@@ -7,6 +7,7 @@ import (
 	"context"
 	"errors"
 	"fmt"
+	"io"
 	"iter"
 	"strings"
 	"testing"
@@ -138,6 +139,15 @@ func triplesText(triples []triple.Triple, err error) string {
 	}, short)
 }
 
+// nquads returns triples as N-Quads.
+func nquads(triples ...triple.Triple) string {
+	var text []byte
+	for _, t := range triples {
+		text = triple.AppendNQuad(text, t)
+	}
+	return string(text)
+}
+
 // conform runs the methods of a store that is empty, and compares their answers.
 func conform(t *testing.T, f face) {
 	ctx := t.Context()
@@ -146,6 +156,10 @@ func conform(t *testing.T, f face) {
 	named := size("e", 5)
 	named.Graph = iri("g")
 	five := []triple.Triple{size("d", 4), size("a", 1), size("b", 2), size("c", 3), named}
+	two, err := triple.AppendMedia([]byte{}, "", []byte("two"))
+	if err != nil {
+		t.Fatal(err)
+	}
 	var page client.Page
 	var version string
 	var none client.QueryOptions
@@ -189,6 +203,26 @@ func conform(t *testing.T, f face) {
 		{"range behind a page", func() (any, error) {
 			return all(f.Range(ctx, byValue, client.RangeOptions{Reverse: true, Cursor: page.Next}), short), nil
 		}, "b=2"},
+		{"page as N-Quads", func() (_ any, err error) {
+			var text strings.Builder
+			page, err = f.MatchPage(ctx, sizes, client.PageOptions{Limit: 2, Offset: 3, NQuads: &text})
+			return text.String() + fmt.Sprint(len(page.Triples), " more ", page.Next != ""), err
+		}, nquads(size("d", 4), named) + "0 more false"},
+		{"page back as N-Quads", func() (_ any, err error) {
+			var text strings.Builder
+			page, err = f.RangePage(ctx, byValue, client.PageOptions{Limit: 2, Reverse: true, NQuads: &text})
+			return text.String() + fmt.Sprint(len(page.Triples), " more ", page.Next != ""), err
+		}, nquads(named, size("d", 4)) + "0 more true"},
+		{"next page back as N-Quads", func() (any, error) {
+			var text strings.Builder
+			next, err := f.RangePage(ctx, byValue, client.PageOptions{Cursor: page.Next, Limit: 2, Reverse: true, NQuads: &text})
+			return text.String() + fmt.Sprint(len(next.Triples), " more ", next.Next != ""), err
+		}, nquads(size("c", 3), size("b", 2)) + "0 more false"},
+		{"empty page as N-Quads", func() (any, error) {
+			var text strings.Builder
+			_, err := f.MatchPage(ctx, triple.Pattern{Subject: iri("none")}, client.PageOptions{Annotations: true, NQuads: &text})
+			return text.String(), err
+		}, ""},
 		{"count", func() (any, error) { return f.Count(ctx, sizes) }, "5"},
 		{"estimate", func() (any, error) {
 			n, exact, err := f.Estimate(ctx, sizes)
@@ -239,6 +273,11 @@ func conform(t *testing.T, f face) {
 			_, content := triple.CutMedia(page.Annotations[0][0].Data)
 			return string(content), err
 		}, "two"},
+		{"page with annotations as N-Quads", func() (any, error) {
+			var text strings.Builder
+			page, err := f.MatchPage(ctx, triple.Pattern{Predicate: iri("size")}, client.PageOptions{Limit: 2, Annotations: true, NQuads: &text})
+			return text.String() + fmt.Sprint(len(page.Annotations)), err
+		}, string(triple.AppendAnnotated(nil, []byte(nquads(size("a", 1))), []triple.ApplicationData{{ApplicationID: "x", Data: two}})) + nquads(size("b", 2)) + "0"},
 		{"changes of annotations", func() (any, error) {
 			r, err := f.annotations.Change(ctx, func(yield func(triple.AnnotationChange, error) bool) {
 				_ = yield(triple.AnnotationChange{Triple: size("b", 2), ApplicationID: "x", Content: []byte("b")}, nil) &&
@@ -329,11 +368,15 @@ func calls(f face) map[string]func(context.Context) error {
 		"range":           func(ctx context.Context) error { return first(f.Range(ctx, b, client.RangeOptions{})) },
 		"page of matches": func(ctx context.Context) error { _, err := f.MatchPage(ctx, p, client.PageOptions{}); return err },
 		"page of a range": func(ctx context.Context) error { _, err := f.RangePage(ctx, b, client.PageOptions{}); return err },
-		"count":           func(ctx context.Context) error { _, err := f.Count(ctx, p); return err },
-		"estimate":        func(ctx context.Context) error { _, _, err := f.Estimate(ctx, p); return err },
-		"query":           func(ctx context.Context) error { return first(f.Query(ctx, `SELECT * { ?s ?p ?o }`, none)) },
-		"ask":             func(ctx context.Context) error { _, err := f.Ask(ctx, `ASK { ?s ?p ?o }`, none); return err },
-		"construct":       func(ctx context.Context) error { return first(f.Construct(ctx, `CONSTRUCT WHERE { ?s ?p ?o }`, none)) },
+		"page as N-Quads": func(ctx context.Context) error {
+			_, err := f.MatchPage(ctx, p, client.PageOptions{NQuads: io.Discard})
+			return err
+		},
+		"count":     func(ctx context.Context) error { _, err := f.Count(ctx, p); return err },
+		"estimate":  func(ctx context.Context) error { _, _, err := f.Estimate(ctx, p); return err },
+		"query":     func(ctx context.Context) error { return first(f.Query(ctx, `SELECT * { ?s ?p ?o }`, none)) },
+		"ask":       func(ctx context.Context) error { _, err := f.Ask(ctx, `ASK { ?s ?p ?o }`, none); return err },
+		"construct": func(ctx context.Context) error { return first(f.Construct(ctx, `CONSTRUCT WHERE { ?s ?p ?o }`, none)) },
 		"explain": func(ctx context.Context) error {
 			_, err := f.Explain(ctx, `SELECT * { ?s ?p ?o }`, true, none)
 			return err
@@ -367,6 +410,7 @@ func conformErrors(t *testing.T, f face) {
 		{"a pattern without a meaning", first(f.Match(ctx, badPattern)), client.ErrBadRequest},
 		{"its count", second(f.Count(ctx, badPattern)), client.ErrBadRequest},
 		{"its page", second(f.MatchPage(ctx, badPattern, client.PageOptions{})), client.ErrBadRequest},
+		{"a writer that fails", second(f.MatchPage(ctx, triple.Pattern{}, client.PageOptions{NQuads: failingWriter{}})), io.ErrShortWrite},
 		{"its delete", second(f.DeleteMatch(ctx, badPattern)), client.ErrBadRequest},
 		{"bounds", first(f.Range(ctx, badBounds, client.RangeOptions{})), client.ErrBadRequest},
 		{"their page", second(f.RangePage(ctx, badBounds, client.PageOptions{})), client.ErrBadRequest},
@@ -397,6 +441,11 @@ func conformErrors(t *testing.T, f face) {
 		}
 	}
 }
+
+// failingWriter is a writer without room.
+type failingWriter struct{}
+
+func (failingWriter) Write([]byte) (int, error) { return 0, io.ErrShortWrite }
 
 // second returns the error of two results.
 func second[T any](_ T, err error) error { return err }

@@ -3,7 +3,9 @@
 package node
 
 import (
+	"bytes"
 	"context"
+	"fmt"
 	"testing"
 	"time"
 
@@ -12,6 +14,29 @@ import (
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
+
+// TestPageAsNQuads checks that a directory decodes no triple for a page of N-Quads.
+func TestPageAsNQuads(t *testing.T) {
+	db, err := Open(t.TempDir(), Options{MinFreeBytes: -1})
+	require.NoError(t, err)
+	defer db.Close()
+	const n = 1000
+	triples := make([]triple.Triple, n)
+	for i := range triples {
+		triples[i] = triple.Triple{Subject: triple.NewIRI(fmt.Sprint("http://ex/", i)), Predicate: triple.NewIRI("http://ex/p"), Object: triple.NewString(fmt.Sprint(i))}
+	}
+	_, err = db.Add(t.Context(), triples)
+	require.NoError(t, err)
+	var text bytes.Buffer
+	allocations := testing.AllocsPerRun(1, func() {
+		text.Reset()
+		_, err = db.MatchPage(t.Context(), triple.Pattern{}, client.PageOptions{NQuads: &text})
+	})
+	require.NoError(t, err)
+	if lines := bytes.Count(text.Bytes(), []byte{'\n'}); lines != n || allocations > n {
+		t.Errorf("%d lines and %v allocations; a triple takes more than one", lines, allocations)
+	}
+}
 
 // TestServeReads checks that a node without webhooks counts reads of triples and queries, stores what
 // it has when it ends, and continues to count after its next start.

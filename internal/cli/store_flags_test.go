@@ -37,6 +37,7 @@ func TestTellsDegraded(t *testing.T) {
 				if r.URL.Query().Get("cursor") == "" {
 					w.Header().Set("Link", `<`+r.URL.Path+`?cursor=next>; rel="next"`)
 				}
+				w.Header().Set("Content-Type", "application/n-quads")
 				_, err = io.WriteString(w, row)
 			case strings.Contains(r.Header.Get("Accept"), "json"):
 				w.Header().Set("Content-Type", "application/sparql-results+json")
@@ -79,11 +80,12 @@ func TestAllPages(t *testing.T) {
 		if until < rows {
 			w.Header().Set("Link", fmt.Sprintf(`<%s?cursor=%d>; rel="next"`, r.URL.Path, until))
 		}
+		w.Header().Set("Content-Type", "application/n-quads")
 		for i := from; i < until; i++ {
 			fmt.Fprintf(w, "<http://ex/s> <http://ex/p> \"%d\" .\n", i)
 		}
 	})
-	for _, args := range [][]string{{"dump", "--no-annotations"}, {"match", "? ? ?"}, {"range", "--order", "spo"}} {
+	for _, args := range [][]string{{"dump", "--no-annotations"}, {"match", "? ? ?"}, {"match", "? ? ?", "--json"}, {"range", "--order", "spo"}} {
 		if code, stdout, stderr := run(t, "", append(args, "--to", url)...); code != exitDone || strings.Count(stdout, "\n") != rows {
 			t.Errorf("%q: %d, %s%s", args, code, stdout, stderr)
 		}

@@ -57,6 +57,20 @@ func (r Row) Triple() (triple.Triple, error) {
 	return t, fault.Wrap("decode row", err)
 }
 
+// AppendNQuad appends the row as a line of N-Quads, with its annotations as [triple.AppendAnnotated] writes them.
+// It is faster than decoding the triple.
+func (r Row) AppendNQuad(dst []byte) ([]byte, error) {
+	if len(r.Annotations) == 0 {
+		dst, err := triple.AppendKeyNQuad(dst, r.Key, r.Value)
+		return dst, fault.Wrap("decode row", err)
+	}
+	statement, err := triple.AppendKeyNQuad(nil, r.Key, r.Value)
+	if err != nil {
+		return dst, fault.Wrap("decode row", err)
+	}
+	return triple.AppendAnnotated(dst, statement, r.Annotations), nil
+}
+
 // Match returns the rows that match p, in the best order for it (see [triple.Pattern.Best]). An
 // error ends the answer.
 func (sn *Snapshot) Match(ctx context.Context, p triple.Pattern, o ReadOptions) iter.Seq2[Row, error] {

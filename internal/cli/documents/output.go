@@ -55,6 +55,7 @@ func (f *OutputFlags) WithOutput(e *console.Env, do func(e *console.Env) error) 
 type output struct {
 	format syntax.Syntax
 	header string
+	asText bool // the items are the lines of Listing.WriteNQuads, if it has them
 	// write appends an item, or passes it to a writer with a buffer of its own.
 	write func(dst []byte, it target.Statement) ([]byte, error)
 	// end ends the document.
@@ -71,6 +72,7 @@ func (f *OutputFlags) Open(w io.Writer, annotated bool, names prefixes.Names) (o
 		return nil, err
 	}
 	annotated = annotated && o.format.HoldsAnnotations() && !f.canonical12
+	o.asText = o.format == syntax.NQuads && !f.canonical12
 	// 1. Lines need no writer.
 	switch {
 	case o.format == syntax.NDJSON && annotated:
@@ -136,10 +138,14 @@ func (o *output) errNamedGraph(t triple.Triple) error {
 	)
 }
 
-// WriteAll writes all items of a listing as the document. An error leaves what was written before it.
+// WriteAll writes all items of a listing as the document. They have annotations only if [OutputFlags.Open] got
+// annotated. An error leaves what was written before it.
 func (o *output) WriteAll(e *console.Env, list *target.Listing) error {
 	if _, err := io.WriteString(e.Stdout, o.header); err != nil {
 		return err
+	}
+	if o.asText && list.WriteNQuads != nil {
+		return list.WriteNQuads(e.Stdout)
 	}
 	if err := WriteItems(e, list, o.write); err != nil {
 		return errors.Join(err, o.end())

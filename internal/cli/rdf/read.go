@@ -96,11 +96,13 @@ func (p *paging) print(e *console.Env, read func(target.Page) *target.Listing, r
 		}
 	}
 	list := read(selected)
-	write := documents.WriteNQuad
+	var err error
 	if p.JSON {
-		write = documents.WriteJSON
+		err = documents.WriteItems(e, list, documents.WriteJSON)
+	} else {
+		err = list.WriteNQuads(e.Stdout)
 	}
-	if err := documents.WriteItems(e, list, write); err != nil {
+	if err != nil {
 		return err
 	}
 	if list.Next != "" {

@@ -44,8 +44,8 @@ func documentFormat(s syntax.Syntax) format {
 
 // annotatedFormats are the formats of rows with annotations. In JSON they are a member of the triple.
 var annotatedFormats = []format{
-	{mediaType: response.NQuads, appendRow: appendAnnotatedRow, appendEnd: appendNothing, begin: triple.AnnotationsHeader + "\n"},
-	{mediaType: response.NTriples, appendRow: appendAnnotatedRow, appendEnd: appendNothing, begin: triple.AnnotationsHeader + "\n", defaultGraph: true},
+	{mediaType: response.NQuads, appendRow: appendNQuadRow, appendEnd: appendNothing, begin: triple.AnnotationsHeader + "\n"},
+	{mediaType: response.NTriples, appendRow: appendNQuadRow, appendEnd: appendNothing, begin: triple.AnnotationsHeader + "\n", defaultGraph: true},
 	formats[2],
 	formats[3],
 }
@@ -99,18 +99,7 @@ func (f *format) inVersion(version response.Version) *format {
 func appendNothing(dst []byte, _ string) []byte { return dst }
 
 func appendNQuadRow(dst []byte, row store.Row) ([]byte, error) {
-	return triple.AppendKeyNQuad(dst, row.Key, row.Value)
-}
-
-func appendAnnotatedRow(dst []byte, row store.Row) ([]byte, error) {
-	if len(row.Annotations) == 0 {
-		return appendNQuadRow(dst, row)
-	}
-	statement, err := appendNQuadRow(nil, row)
-	if err != nil {
-		return dst, err
-	}
-	return triple.AppendAnnotated(dst, statement, row.Annotations), nil
+	return row.AppendNQuad(dst)
 }
 
 func appendNDJSONRow(dst []byte, row store.Row) ([]byte, error) {
