@@ -69,8 +69,8 @@ func TestWatchActivity(t *testing.T) {
 		}
 		seconds := float64(2 * n)
 		all := client.ActivityList{
-			Members: []client.Activity{{Machine: "1", Node: "a:1", Seconds: seconds, ProcessorSeconds: seconds / 4, Memory: 3 << 20, Requests: int64(10 * n), Queries: int64(n), RowsRead: int64(4000 * n), BytesWritten: int64(n) << 20}},
-			Absent:  []client.AbsentMember{{Machine: "2", Node: "b:1", Error: "the machine is down"}},
+			Members: []client.Activity{{MemberName: client.MemberName{Machine: "1", Node: "a:1"}, Seconds: seconds, ProcessorSeconds: seconds / 4, Memory: 3 << 20, Requests: int64(10 * n), Queries: int64(n), RowsRead: int64(4000 * n), BytesWritten: int64(n) << 20}},
+			Absent:  []client.AbsentMember{{MemberName: client.MemberName{Machine: "2", Node: "b:1"}, Error: "the machine is down"}},
 		}
 		if err := json.NewEncoder(w).Encode(all); err != nil {
 			t.Error(err)

@@ -15,17 +15,14 @@ import (
 	"testing"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/server/problem"
-	"github.com/trefoildb/trefoil/internal/server/queries"
 	"github.com/trefoildb/trefoil/internal/testing/await"
 )
 
 // queriesOf returns the answer of /queries.
-func queriesOf(t testing.TB, s *testServer, headers ...string) (all struct {
-	Running []queries.Info
-	Slow    []queries.Slow
-}) {
+func queriesOf(t testing.TB, s *testServer, headers ...string) (all api.QueryList) {
 	t.Helper()
 	got := s.get("/queries", headers...)
 	if err := json.Unmarshal([]byte(got.body), &all); err != nil || got.status != http.StatusOK {
@@ -74,7 +71,7 @@ func TestStopQueries(t *testing.T) {
 				}
 				came <- answer{got.StatusCode, got.Header, text.String(), err}
 			}()
-			var info queries.Info
+			var info api.RunningQuery
 			await.Condition(t, "the query to run", func() bool {
 				all := queriesOf(t, s).Running
 				if len(all) == 1 {

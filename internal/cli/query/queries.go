@@ -72,7 +72,7 @@ func (c *QueriesCmd) stop(e *console.Env, to *client.Client) error {
 	if c.JSON {
 		return e.PrintJSON(q)
 	}
-	e.Sayf("stopped the %s %s after %s, with %s", q.Kind, q.ID, elapsed(q), console.Plural(q.Rows, "row"))
+	e.Sayf("stopped the %s %s after %s, with %s", q.Kind, q.ID, elapsed(q.Milliseconds), console.Plural(q.Rows, "row"))
 	return nil
 }
 
@@ -80,7 +80,7 @@ func printRunning(out io.Writer, all []client.RunningQuery) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "ID\tNODE\tKIND\tTIME\tROWS\tMEMORY\tUSER\tTEXT")
 	for _, q := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", console.PlainLine(q.ID), console.PlainLine(q.Node), q.Kind, elapsed(q), q.Rows, console.Size(q.Memory), q.User, console.PlainLine(q.Text))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%s\t%s\n", console.PlainLine(q.ID), console.PlainLine(q.Node), q.Kind, elapsed(q.Milliseconds), q.Rows, console.Size(q.Memory), q.User, console.PlainLine(q.Text))
 	}
 	return w.Flush()
 }
@@ -89,11 +89,9 @@ func printSlow(out io.Writer, all []client.SlowQuery) error {
 	w := tabwriter.NewWriter(out, 0, 0, 2, ' ', 0)
 	fmt.Fprintln(w, "START\tNODE\tKIND\tTIME\tROWS\tBYTES\tSTATUS\tUSER\tTEXT")
 	for _, q := range all {
-		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\n", q.Start.Local().Format(time.DateTime), console.PlainLine(q.Node), q.Kind, elapsed(q.RunningQuery), q.Rows, console.Size(q.Bytes), q.Status, q.User, console.PlainLine(q.Text))
+		fmt.Fprintf(w, "%s\t%s\t%s\t%s\t%d\t%s\t%d\t%s\t%s\n", q.Start.Local().Format(time.DateTime), console.PlainLine(q.Node), q.Kind, elapsed(q.Milliseconds), q.Rows, console.Size(q.Bytes), q.Status, q.User, console.PlainLine(q.Text))
 	}
 	return w.Flush()
 }
 
-func elapsed(q client.RunningQuery) time.Duration {
-	return time.Duration(q.Milliseconds) * time.Millisecond
-}
+func elapsed(milliseconds int64) time.Duration { return time.Duration(milliseconds) * time.Millisecond }

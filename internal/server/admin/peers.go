@@ -34,24 +34,12 @@ const (
 	methodActivity  = "operations/activity"
 )
 
-// machine names a member in an answer.
-type machine struct {
-	Machine string `json:"machine,omitempty"` // its ID; "" if the store is read-only and alone
-	Node    string `json:"node,omitempty"`    // its address
-}
-
-// absent is a member whose part an answer lacks.
-type absent struct {
-	machine
-	Error string `json:"error"`
-}
-
 // selfMachine names this machine.
-func (a *API) selfMachine() machine {
+func (a *API) selfMachine() api.MemberName {
 	if a.cluster == nil {
-		return machine{}
+		return api.MemberName{}
 	}
-	return machine{a.cluster.MachineID().String(), a.cluster.Address()}
+	return api.MemberName{Machine: a.cluster.MachineID().String(), Node: a.cluster.Address()}
 }
 
 // answerMembers registers the answers to other members.
@@ -72,7 +60,7 @@ func (a *API) answerMembers() {
 
 // eachPeer sends the same message to all other members, and calls take with the part of each, one call at a time. It
 // returns those without one, sorted by address.
-func eachPeer[T any](ctx context.Context, a *API, method string, body []byte, take func(machine, T)) (missing []absent, err error) {
+func eachPeer[T any](ctx context.Context, a *API, method string, body []byte, take func(api.MemberName, T)) (missing []api.AbsentMember, err error) {
 	if a.cluster == nil {
 		return nil, nil
 	}
@@ -81,13 +69,13 @@ func eachPeer[T any](ctx context.Context, a *API, method string, body []byte, ta
 		if err == nil {
 			err = json.Unmarshal(answer, &part)
 		}
-		from := machine{m.ID, m.Address}
+		from := api.MemberName{Machine: m.ID, Node: m.Address}
 		if err != nil {
-			missing = append(missing, absent{from, err.Error()})
+			missing = append(missing, api.AbsentMember{MemberName: from, Error: err.Error()})
 			return
 		}
 		take(from, part)
 	})
-	sortByNode(missing, func(m absent) machine { return m.machine })
+	sortByNode(missing, func(m api.AbsentMember) api.MemberName { return m.MemberName })
 	return missing, err
 }

@@ -9,10 +9,11 @@ import (
 	"net/http"
 	"slices"
 	"strings"
+	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/problem"
-	"github.com/trefoildb/trefoil/internal/server/queries"
 	"github.com/trefoildb/trefoil/internal/server/request"
 	"github.com/trefoildb/trefoil/internal/server/response"
 )
@@ -30,34 +31,9 @@ func (a *API) queriesPath() *endpoint.Path {
 		http.MethodGet: {Handle: a.getQueries}, http.MethodDelete: {Handle: a.deleteQuery}}}
 }
 
-// runningQuery is a query with the machine at which it runs.
-type runningQuery struct {
-	queries.Info
-	machine
-}
-
-// slowQuery is a slow query with the machine at which it ran.
-type slowQuery struct {
-	queries.Slow
-	machine
-}
-
-// queryList is the answer of /queries.
-type queryList struct {
-	Running []runningQuery `json:"running"` // the oldest first
-	Slow    []slowQuery    `json:"slow"`    // the latest first
-	Absent  []absent       `json:"absent,omitempty"`
-}
-
 // localQueries returns the queries of this machine, without its name.
-func (a *API) localQueries() (all queryList) {
-	for _, q := range a.Queries.Running() {
-		all.Running = append(all.Running, runningQuery{Info: q})
-	}
-	for _, q := range a.Queries.Slow() {
-		all.Slow = append(all.Slow, slowQuery{Slow: q})
-	}
-	return all
+func (a *API) localQueries() api.QueryList {
+	return api.QueryList{Running: a.Queries.Running(), Slow: a.Queries.Slow()}
 }
 
 // getQueries answers the queries of all members. A member without an answer is listed as absent.
@@ -66,14 +42,14 @@ func (a *API) getQueries(w http.ResponseWriter, r *request.Request) (err error) 
 		return problem.Errorf(problem.KindNotFound, problem.Clip(r.URL.Path), "GET %s lists the queries; a single one takes DELETE only", QueriesPath)
 	}
 	// 1. Collect the parts. The lists must not be null in JSON.
-	all := queryList{Running: []runningQuery{}, Slow: []slowQuery{}}
-	add := func(from machine, part queryList) {
+	all := api.QueryList{Running: []api.RunningQuery{}, Slow: []api.SlowQuery{}}
+	add := func(from api.MemberName, part api.QueryList) {
 		for _, q := range part.Running {
-			q.machine = from
+			q.MemberName = from
 			all.Running = append(all.Running, q)
 		}
 		for _, q := range part.Slow {
-			q.machine = from
+			q.MemberName = from
 			all.Slow = append(all.Slow, q)
 		}
 	}
@@ -82,15 +58,20 @@ func (a *API) getQueries(w http.ResponseWriter, r *request.Request) (err error) 
 		return err
 	}
 	// 2. Sort them by time. The sort is stable, because one machine's order is exact.
-	slices.SortStableFunc(all.Running, func(x, y runningQuery) int { return x.Start.Compare(y.Start) })
-	slices.SortStableFunc(all.Slow, func(x, y slowQuery) int { return y.End().Compare(x.End()) })
+	slices.SortStableFunc(all.Running, func(x, y api.RunningQuery) int { return x.Start.Compare(y.Start) })
+	slices.SortStableFunc(all.Slow, func(x, y api.SlowQuery) int { return endOf(y).Compare(endOf(x)) })
 	all.Slow = all.Slow[:min(len(all.Slow), maxSlow)]
 	return response.WriteJSON(w, all)
 }
 
+// endOf returns when a slow query ended.
+func endOf(q api.SlowQuery) time.Time {
+	return q.Start.Add(time.Duration(q.Milliseconds) * time.Millisecond)
+}
+
 // stopped is the answer of a member to methodStopQuery. The message is the ID.
 type stopped struct {
-	Query *queries.Info `json:"query"` // nil if none with this ID runs
+	Query *api.QueryInfo `json:"query"` // nil if none with this ID runs
 }
 
 // deleteQuery stops a query of any member, and answers with its last figures.
@@ -104,12 +85,12 @@ func (a *API) deleteQuery(w http.ResponseWriter, r *request.Request) error {
 	}
 	// 1. Stop it here, or else where it runs.
 	if info, ok := a.Queries.Stop(id); ok {
-		return response.WriteJSON(w, runningQuery{info, a.selfMachine()})
+		return response.WriteJSON(w, api.RunningQuery{QueryInfo: info, MemberName: a.selfMachine()})
 	}
-	var found *runningQuery
-	missing, err := eachPeer(r.Context(), a, methodStopQuery, []byte(id), func(at machine, s stopped) {
+	var found *api.RunningQuery
+	missing, err := eachPeer(r.Context(), a, methodStopQuery, []byte(id), func(at api.MemberName, s stopped) {
 		if s.Query != nil {
-			found = &runningQuery{*s.Query, at}
+			found = &api.RunningQuery{QueryInfo: *s.Query, MemberName: at}
 		}
 	})
 	switch {

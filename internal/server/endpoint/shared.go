@@ -12,6 +12,7 @@ import (
 	"github.com/cespare/xxhash/v2"
 	"github.com/prometheus/client_golang/prometheus"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/graphrights"
 	"github.com/trefoildb/trefoil/internal/logs"
 	"github.com/trefoildb/trefoil/internal/prefixes"
@@ -93,7 +94,7 @@ func (s *Shared) Account(r *request.Request) *limits.Account {
 // BeginQuery registers a request as a running query, and gives it a context that ends if the query is
 // stopped. The API ends the query with the request.
 func (s *Shared) BeginQuery(r *request.Request, kind, text string) *queries.Query {
-	ctx, q := s.Queries.Begin(r.Context(), queries.Info{Kind: kind, Text: text, User: r.Trace.User, Request: logs.RequestOf(r.Context())})
+	ctx, q := s.Queries.Begin(r.Context(), api.QueryInfo{Kind: kind, Text: text, User: r.Trace.User, Request: logs.RequestOf(r.Context())})
 	r.Request, r.Trace.Query = r.WithContext(ctx), q
 	return q
 }

@@ -16,6 +16,7 @@ import (
 	"sync/atomic"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/engine"
 )
 
@@ -28,38 +29,10 @@ const (
 	idLength = 12
 )
 
-// Info describes a query. Its JSON form is part of the API.
-type Info struct {
-	// ID is random: no other query of the cluster has it, nor one of an earlier process of the node. A stop that is
-	// sent late or twice therefore stops no other query.
-	ID   string `json:"id"`
-	Kind string `json:"kind"` // query, update or read
-	// Text is the query, the update, or the path and parameters of the read. A long one is cut and
-	// ends with "...".
-	Text    string    `json:"text"`
-	User    string    `json:"user"`
-	Request string    `json:"request"` // the ID of its request
-	Start   time.Time `json:"start"`
-	// Of the time of the list, or of the query's end.
-	Milliseconds int64 `json:"milliseconds"`
-	Rows         int64 `json:"rows"`   // sent; the changes of an update, when it ends
-	Memory       int64 `json:"memory"` // bytes that it holds, or held last
-}
-
-// Slow is a query that took longer than the limit.
-type Slow struct {
-	Info
-	Bytes  int64 `json:"bytes"`  // of the answer as sent
-	Status int   `json:"status"` // of HTTP
-}
-
-// End returns when the query ended.
-func (s *Slow) End() time.Time { return s.Start.Add(time.Duration(s.Milliseconds) * time.Millisecond) }
-
 // Query is a running query. Its counters may be changed while the registry is listed.
 type Query struct {
 	Rows, Memory atomic.Int64
-	info         Info
+	info         api.QueryInfo
 	cancel       context.CancelCauseFunc
 }
 
@@ -69,7 +42,7 @@ type Registry struct {
 
 	mu      sync.Mutex
 	running map[string]*Query
-	slow    []Slow // the latest are at the end
+	slow    []api.SlowQuery // the latest are at the end
 }
 
 // New returns an empty registry. A query that takes limit or longer is slow. A negative limit means
@@ -80,7 +53,7 @@ func New(limit time.Duration) *Registry {
 
 // Begin adds a query of a kind, text, user and request. The query must run in the returned context,
 // and End must be called when it has ended.
-func (r *Registry) Begin(ctx context.Context, info Info) (context.Context, *Query) {
+func (r *Registry) Begin(ctx context.Context, info api.QueryInfo) (context.Context, *Query) {
 	q := &Query{info: info}
 	q.info.ID, q.info.Text, q.info.Start = rand.Text()[:idLength], cut(info.Text), time.Now()
 	ctx, q.cancel = context.WithCancelCause(ctx)
@@ -91,7 +64,7 @@ func (r *Registry) Begin(ctx context.Context, info Info) (context.Context, *Quer
 }
 
 // End removes a query, and reports whether it was slow. bytes and status are those of its answer.
-func (r *Registry) End(q *Query, bytes int64, status int) (Info, bool) {
+func (r *Registry) End(q *Query, bytes int64, status int) (api.QueryInfo, bool) {
 	q.cancel(nil)
 	info := q.snapshot()
 	r.mu.Lock()
@@ -102,46 +75,46 @@ func (r *Registry) End(q *Query, bytes int64, status int) (Info, bool) {
 		if len(r.slow) == maxSlow {
 			r.slow = slices.Delete(r.slow, 0, 1)
 		}
-		r.slow = append(r.slow, Slow{info, bytes, status})
+		r.slow = append(r.slow, api.SlowQuery{QueryInfo: info, Bytes: bytes, Status: status})
 	}
 	return info, slow
 }
 
 // Stop cancels a query with [engine.ErrStopped]. It returns false if no query with this ID runs.
-func (r *Registry) Stop(id string) (Info, bool) {
+func (r *Registry) Stop(id string) (api.QueryInfo, bool) {
 	r.mu.Lock()
 	defer r.mu.Unlock()
 	q := r.running[id]
 	if q == nil {
-		return Info{}, false
+		return api.QueryInfo{}, false
 	}
 	q.cancel(engine.ErrStopped)
 	return q.snapshot(), true
 }
 
-// Running returns the running queries, the oldest first.
-func (r *Registry) Running() []Info {
+// Running returns the running queries, the oldest first. They do not name the machine.
+func (r *Registry) Running() []api.RunningQuery {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := make([]Info, 0, len(r.running))
+	all := make([]api.RunningQuery, 0, len(r.running))
 	for _, q := range r.running {
-		all = append(all, q.snapshot())
+		all = append(all, api.RunningQuery{QueryInfo: q.snapshot()})
 	}
-	slices.SortFunc(all, func(a, b Info) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
+	slices.SortFunc(all, func(a, b api.RunningQuery) int { return cmp.Or(a.Start.Compare(b.Start), cmp.Compare(a.ID, b.ID)) })
 	return all
 }
 
-// Slow returns up to 100 slow queries that have ended, the latest first.
-func (r *Registry) Slow() []Slow {
+// Slow returns up to 100 slow queries that have ended, the latest first. They do not name the machine.
+func (r *Registry) Slow() []api.SlowQuery {
 	r.mu.Lock()
 	defer r.mu.Unlock()
-	all := append([]Slow{}, r.slow...)
+	all := append([]api.SlowQuery{}, r.slow...)
 	slices.Reverse(all)
 	return all
 }
 
 // snapshot returns the query with the current figures.
-func (q *Query) snapshot() Info {
+func (q *Query) snapshot() api.QueryInfo {
 	info := q.info
 	info.Milliseconds = time.Since(info.Start).Milliseconds()
 	info.Rows, info.Memory = q.Rows.Load(), q.Memory.Load()

@@ -11,6 +11,7 @@ import (
 	"time"
 	"unicode/utf8"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/engine"
 )
 
@@ -18,17 +19,17 @@ import (
 func TestStop(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r, later := New(time.Second), New(time.Second)
-		a, qa := r.Begin(t.Context(), Info{Kind: "query", Text: "ASK {}", User: "client", Request: "r1"})
+		a, qa := r.Begin(t.Context(), api.QueryInfo{Kind: "query", Text: "ASK {}", User: "client", Request: "r1"})
 		time.Sleep(time.Nanosecond)
-		b, qb := r.Begin(t.Context(), Info{Kind: "update", Text: "CLEAR ALL"})
-		_, qc := later.Begin(t.Context(), Info{Kind: "query", Text: "ASK {}"})
+		b, qb := r.Begin(t.Context(), api.QueryInfo{Kind: "update", Text: "CLEAR ALL"})
+		_, qc := later.Begin(t.Context(), api.QueryInfo{Kind: "query", Text: "ASK {}"})
 		defer later.End(qc, 0, 200)
 		qa.Rows.Add(3)
 		qa.Memory.Store(7)
 		time.Sleep(5 * time.Millisecond)
 		all := r.Running()
-		want := Info{ID: qa.info.ID, Kind: "query", Text: "ASK {}", User: "client", Request: "r1", Start: qa.info.Start, Milliseconds: 5, Rows: 3, Memory: 7}
-		if len(all) != 2 || all[0] != want || all[1].ID != qb.info.ID || len(qa.info.ID) != idLength || qa.info.ID == qb.info.ID {
+		want := api.QueryInfo{ID: qa.info.ID, Kind: "query", Text: "ASK {}", User: "client", Request: "r1", Start: qa.info.Start, Milliseconds: 5, Rows: 3, Memory: 7}
+		if len(all) != 2 || all[0] != (api.RunningQuery{QueryInfo: want}) || all[1].ID != qb.info.ID || len(qa.info.ID) != idLength || qa.info.ID == qb.info.ID {
 			t.Fatalf("%+v", all)
 		}
 		if _, ok := r.Stop("NOSUCH"); ok {
@@ -62,7 +63,7 @@ func TestSlow(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
 		r := New(time.Second)
 		run := func(text string, took time.Duration) bool {
-			_, q := r.Begin(t.Context(), Info{Text: text})
+			_, q := r.Begin(t.Context(), api.QueryInfo{Text: text})
 			time.Sleep(took)
 			_, slow := r.End(q, 12, 200)
 			return slow
@@ -85,7 +86,7 @@ func TestSlow(t *testing.T) {
 			t.Errorf("%d bytes: %q", len(text), text)
 		}
 		never := New(-1)
-		_, q := never.Begin(t.Context(), Info{})
+		_, q := never.Begin(t.Context(), api.QueryInfo{})
 		time.Sleep(time.Hour)
 		if _, slow := never.End(q, 0, 200); slow || len(never.Slow()) != 0 {
 			t.Error("a query is slow without a limit")
