@@ -11,6 +11,7 @@ import (
 	"strings"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -67,21 +68,11 @@ type FunctionState struct {
 	LastError *FunctionFailure `json:"lastError"`
 }
 
-// FunctionCounts count since the function was registered first.
-type FunctionCounts struct {
-	Calls    int64 `json:"calls"`
-	Effects  int64 `json:"effects"`
-	Failures int64 `json:"failures"` // calls that failed
-	Skipped  int64 `json:"skipped"`  // changes given up
-	Rejected int64 `json:"rejected"` // changes that a check has rejected
-}
-
-// FunctionFailure is the last error of a function.
-type FunctionFailure struct {
-	Time    time.Time `json:"time"`
-	Message string    `json:"message"`
-	Change  string    `json:"change"` // kind and triple
-}
+// FunctionCounts and FunctionFailure are parts of a [FunctionState].
+type (
+	FunctionCounts  = api.FunctionCounts
+	FunctionFailure = api.FunctionFailure
+)
 
 const wasmType = "application/wasm"
 

@@ -9,8 +9,8 @@ import (
 	"net/http"
 	"net/url"
 	"strings"
-	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/triple"
 )
 
@@ -34,42 +34,13 @@ type SubscriptionOptions struct {
 	Since string
 }
 
-// Subscription is a registered subscription.
-type Subscription struct {
-	Name   string            `json:"name"`
-	Filter map[string]string `json:"filter"` // parameters of /changes
-	URL    string            `json:"url"`
-	// Owner is the application whose token stored it, or "".
-	Owner string            `json:"owner"`
-	State SubscriptionState `json:"state"`
-	// Changes is the path and query at which the application reads the changes if there is no
-	// webhook.
-	Changes string `json:"changes"`
-	// Secret signs what is sent to the webhook. Only Put returns it.
-	Secret string `json:"secret"`
-}
-
-// SubscriptionState is how far a subscription is.
-type SubscriptionState struct {
-	Position     string       `json:"position"`
-	Batches      int64        `json:"batches"` // delivered
-	Changes      int64        `json:"changes"` // in them
-	Delivered    *time.Time   `json:"delivered"`
-	Failures     int          `json:"failures"` // of the next batch
-	FailingSince *time.Time   `json:"failingSince"`
-	LastError    string       `json:"lastError"`
-	DeadLetters  int64        `json:"deadLetters"`
-	Dead         []DeadLetter `json:"dead"` // the latest
-}
-
-// DeadLetter is a batch that was given up: the changes behind From, up to To.
-type DeadLetter struct {
-	From    string    `json:"from"`
-	To      string    `json:"to"`
-	Changes int       `json:"changes"`
-	Error   string    `json:"error"`
-	Time    time.Time `json:"time"`
-}
+// Subscription is a registered subscription, with its definition, its state and its latest dead letters.
+type (
+	Subscription           = api.Subscription
+	SubscriptionDefinition = api.SubscriptionDefinition
+	SubscriptionState      = api.SubscriptionState
+	DeadLetter             = api.DeadLetter
+)
 
 func subscriptionPath(name string) string { return "/subscriptions/" + url.PathEscape(name) }
 

@@ -17,7 +17,8 @@ import (
 func TestGolden(t *testing.T) {
 	for name, form := range map[string]any{
 		"status": &Status{}, "where": &Whereabouts{}, "check": &CheckReport{}, "prefixes": &PrefixList{}, "search": &SearchResult{}, "text": &TextStatus{},
-		"add": &AddResult{}, "delete": &DeleteResult{}, "update": &UpdateResult{}, "reject": &Reject{}, "queries": &QueryList{}, "query": &RunningQuery{}, "activity": &ActivityList{}, "explain": &Explanation{},
+		"add": &AddResult{}, "delete": &DeleteResult{}, "update": &UpdateResult{}, "reject": &Reject{}, "queries": &QueryList{}, "query": &RunningQuery{},
+		"subscription": &Subscription{}, "function-counts": &FunctionCounts{}, "function-failure": &FunctionFailure{}, "activity": &ActivityList{}, "explain": &Explanation{},
 	} {
 		empty := encode(t, form)
 		if x, ok := form.(*Explanation); ok { // a plan has a form of its own, see package explain

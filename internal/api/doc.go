@@ -6,6 +6,6 @@
 //
 //	store, cluster, engine -> internal/server -> JSON -> client -> a program
 //
-// A form that only one side knows stays there. So does one that a node stores: the state of a
-// function or of a subscription has fields that answers lack.
+// A form that only one side knows stays there. So does the stored state of a function, which has
+// more fields than package client reads.
 package api

@@ -10,6 +10,7 @@ import (
 	"slices"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/trie"
@@ -37,21 +38,11 @@ type State struct {
 	Last    *Failure `json:"lastError,omitempty"`
 }
 
-// Counts count since the function was registered. Calls are counted again if they are repeated.
-type Counts struct {
-	Calls    int64 `json:"calls"`
-	Effects  int64 `json:"effects"`  // operations in intents
-	Failures int64 `json:"failures"` // tries that failed
-	Skipped  int64 `json:"skipped"`  // changes given up
-	Rejected int64 `json:"rejected"` // changes rejected, of a check
-}
-
-// Failure is the last error.
-type Failure struct {
-	Time    time.Time `json:"time"`
-	Message string    `json:"message"`
-	Change  string    `json:"change,omitempty"` // the triple
-}
+// The forms of the API.
+type (
+	Counts  = api.FunctionCounts
+	Failure = api.FunctionFailure
+)
 
 // Partial is a number of processed changes of one request.
 type Partial struct {

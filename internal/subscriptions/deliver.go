@@ -259,7 +259,7 @@ func (m *Manager) send(s *subscription, from, to feed.Position, body []byte) err
 	start := time.Now()
 	defer func() { s.work.took = max(s.work.took, time.Since(start), 1) }()
 	return m.Sender.Send(m.ctx, &webhook.Message{
-		URL: s.url, ID: s.name + "-" + base64.RawURLEncoding.EncodeToString(sum[:15]), Secret: s.definition.secret(m.Registry.Key),
+		URL: s.url, ID: s.name + "-" + base64.RawURLEncoding.EncodeToString(sum[:15]), Secret: secretOf(&s.definition, m.Registry.Key),
 		ContentType: "application/x-ndjson", Header: header, Body: body,
 	})
 }
@@ -289,7 +289,7 @@ func (m *Manager) ended(s *subscription, d DeadLetter, failed error, to feed.Pos
 	} else {
 		m.Logger.Warn("changes were not delivered to a subscription", "subscription", s.name, "changes", d.Changes, "error", failed)
 		d.Error, d.Time = clip(failed), now
-		state.bury(d)
+		bury(state, d)
 	}
 	return m.save(s, outcome{loaded: true, position: to, sent: true})
 }

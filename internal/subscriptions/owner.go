@@ -40,9 +40,9 @@ func (r *Registry) mayChange(by Caller, s *Subscription) error {
 	return nil
 }
 
-// secret returns the secret of a webhook under the operator's key. It differs for each owner: if a
+// secretOf returns the secret of a webhook under the operator's key. It differs for each owner: if a
 // name gets another owner, the secret of the former one is of no use. No name has a space.
-func (d *Definition) secret(key []byte) []byte {
+func secretOf(d *Definition, key []byte) []byte {
 	name := d.Name
 	if d.Owner != "" {
 		name += " " + d.Owner

@@ -10,8 +10,8 @@ import (
 	"slices"
 	"strings"
 	"sync"
-	"time"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/store"
 	"github.com/trefoildb/trefoil/internal/systemgraph"
@@ -45,17 +45,12 @@ const (
 
 var class = triple.NewIRI(systemgraph.Prefix + "Subscription")
 
-// Definition is what an application registered.
-type Definition struct {
-	Name string `json:"name"`
-	// Filter has the parameters of GET /changes that select changes: s, p, o, g, the bounds of a
-	// range, app and kinds.
-	Filter map[string]string `json:"filter,omitempty"`
-	// URL is the webhook. If it is "", the application reads the changes itself.
-	URL string `json:"url,omitempty"`
-	// Owner is the application whose token stored it, or "" without such a token.
-	Owner string `json:"owner,omitempty"`
-}
+// The forms of the API.
+type (
+	Definition = api.SubscriptionDefinition
+	State      = api.SubscriptionState
+	DeadLetter = api.DeadLetter
+)
 
 // storedDefinition is a definition as it is stored.
 type storedDefinition struct {
@@ -65,32 +60,8 @@ type storedDefinition struct {
 	Operator bool `json:"operator,omitempty"`
 }
 
-// State is how far a subscription is.
-type State struct {
-	Position string `json:"position"` // all changes before it are delivered or dead letters
-	Batches  int64  `json:"batches"`  // delivered
-	Changes  int64  `json:"changes"`  // in them
-	// Delivered is the time of the last delivery.
-	Delivered *time.Time `json:"delivered,omitempty"`
-	// Failures is the number of failed tries of the next batch, the first of them at FailingSince.
-	Failures     int        `json:"failures,omitempty"`
-	FailingSince *time.Time `json:"failingSince,omitempty"`
-	LastError    string     `json:"lastError,omitempty"`
-	// DeadLetters counts all, Dead has the latest.
-	DeadLetters int64        `json:"deadLetters,omitempty"`
-	Dead        []DeadLetter `json:"dead,omitempty"`
-}
-
-// DeadLetter is a batch that was given up: the changes behind From, up to To.
-type DeadLetter struct {
-	From    string    `json:"from"`
-	To      string    `json:"to"`
-	Changes int       `json:"changes"`
-	Error   string    `json:"error"`
-	Time    time.Time `json:"time"`
-}
-
-func (s *State) bury(d DeadLetter) {
+// bury adds a dead letter to a state.
+func bury(s *State, d DeadLetter) {
 	s.DeadLetters++
 	s.Dead = append(s.Dead, d)
 	if extra := len(s.Dead) - maxDead; extra > 0 {
@@ -126,7 +97,7 @@ type Registry struct {
 }
 
 // Secret returns the secret by which batches of a subscription are signed, as text.
-func (r *Registry) Secret(d *Definition) string { return webhook.SecretText(d.secret(r.Key)) }
+func (r *Registry) Secret(d *Definition) string { return webhook.SecretText(secretOf(d, r.Key)) }
 
 // CheckName returns an error if a text cannot name a subscription.
 func CheckName(name string) error {

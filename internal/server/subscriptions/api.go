@@ -9,6 +9,7 @@ import (
 	"slices"
 	"strings"
 
+	"github.com/trefoildb/trefoil/internal/api"
 	"github.com/trefoildb/trefoil/internal/feed"
 	"github.com/trefoildb/trefoil/internal/server/endpoint"
 	"github.com/trefoildb/trefoil/internal/server/problem"
@@ -37,21 +38,12 @@ func (a *API) Table() endpoint.Table {
 	}}}
 }
 
-// subscription is a subscription in an answer.
-type subscription struct {
-	*subscriptions.Subscription
-	// Changes is where the application reads the changes of a subscription without a webhook.
-	Changes string `json:"changes,omitempty"`
-	// Secret signs what is sent to the webhook. Only the answer to PUT has it.
-	Secret string `json:"secret,omitempty"`
-}
-
 type subscriptionList struct {
-	Subscriptions []subscription `json:"subscriptions"`
+	Subscriptions []api.Subscription `json:"subscriptions"`
 }
 
-func answer(s *subscriptions.Subscription) subscription {
-	out := subscription{Subscription: s}
+func answer(s *subscriptions.Subscription) api.Subscription {
+	out := api.Subscription{SubscriptionDefinition: s.Definition, State: s.State}
 	if s.URL == "" {
 		out.Changes = "/changes?" + url.Values{"since": {s.State.Position}, "subscription": {s.Name}}.Encode()
 	}
@@ -101,7 +93,7 @@ func (a *API) get(w http.ResponseWriter, r *request.Request) error {
 		if err != nil {
 			return err
 		}
-		out := subscriptionList{Subscriptions: []subscription{}}
+		out := subscriptionList{Subscriptions: []api.Subscription{}}
 		for _, s := range list {
 			if callerOf(r).May(s.Owner) {
 				out.Subscriptions = append(out.Subscriptions, answer(s))
