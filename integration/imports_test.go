@@ -52,7 +52,7 @@ var layers = map[string][]string{
 	"internal/systemgraph": {"triple"},
 
 	// Update functions, and deliveries to other servers.
-	"internal/functions": {"triple", "trie", "rdfload", "internal/feed", "internal/systemgraph", "internal/store", small},
+	"internal/functions": {"triple", "internal/api", "trie", "rdfload", "internal/feed", "internal/systemgraph", "internal/store", small},
 
 	// One machine.
 	"internal/store":          {"triple", "internal/api", "trie", "internal/feed", "internal/systemgraph", "sparql", "links", "recovery", "rdfload", "internal/store/synced", small},
@@ -71,7 +71,7 @@ var layers = map[string][]string{
 	"internal/graphrights":    {"triple", "sparql", "internal/store"},
 	"internal/prefixes":       {"triple", "sparql", "internal/store", "internal/systemgraph"},
 	"internal/readcount":      {"triple", "sparql", "internal/feed", "internal/store"},
-	"internal/subscriptions":  {"triple", "internal/feed", "internal/readcount", "internal/store", "internal/systemgraph", "internal/webhook", small},
+	"internal/subscriptions":  {"triple", "internal/api", "internal/feed", "internal/readcount", "internal/store", "internal/systemgraph", "internal/webhook", small},
 	"internal/engine":         {"triple", "sparql", "links", "rdfload", "internal/store", "internal/textindex", "internal/textsearch", "internal/turns", "internal/outbound", "internal/graphrights", "internal/prefixes", "internal/systemgraph", small},
 
 	// Many machines. Only internal/cluster itself, the member, knows all parts.
