@@ -46,6 +46,7 @@ type stampedRow struct {
 	key, value []byte
 	stamp      triple.Stamp
 	on         triple.Stamp // of an annotation: the stamp of its row of the triple
+	batch      *Origin      // nil if it is no delivery's
 }
 
 // Bytes implements [store.Job].
@@ -108,9 +109,10 @@ func (s *Store) newDelivery(d *Delivery, j *recovery.Joint) (*stamped, error) {
 		}
 		r.size += int64(len(encoded))
 		// 3. Make the rows. A late operation must not enter the in-flight list.
-		fresh := own[:0]
+		fresh, batch := own[:0], d.Origin
+		batch.Batch = p.Batch
 		for i := range own {
-			late, err := r.addOperation(&own[i], resolver, floors, s.MachineID(), &space)
+			late, err := r.addOperation(&own[i], &batch, resolver, floors, s.MachineID(), &space)
 			if err != nil {
 				return nil, fmt.Errorf("%w: operation %d: %v", store.ErrInvalid, at+i, err)
 			}
@@ -118,9 +120,7 @@ func (s *Store) newDelivery(d *Delivery, j *recovery.Joint) (*stamped, error) {
 				fresh = append(fresh, own[i])
 			}
 		}
-		origin := d.Origin
-		origin.Batch = p.Batch
-		r.entries = append(r.entries, InFlightBatch{origin, fresh})
+		r.entries = append(r.entries, InFlightBatch{batch, fresh})
 		at += p.Operations
 	}
 	r.seal()
@@ -143,9 +143,9 @@ func checkParts(d *Delivery, parts []Part) error {
 	return nil
 }
 
-// addOperation appends the rows of an operation on a machine. If the operation is below its floor,
+// addOperation appends the rows of a batch's operation on a machine. If the operation is below its floor,
 // it is late and gets no row.
-func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, floors Floors, machine trie.MachineID, space *arena) (late bool, err error) {
+func (r *stamped) addOperation(o *Operation, batch *Origin, resolver *recovery.Resolver, floors Floors, machine trie.MachineID, space *arena) (late bool, err error) {
 	// 1. Drop a repetition: if the stamp is below the floor, every holder has applied it.
 	if triple.Order(o.Key[0]) != triple.SPO {
 		return false, fmt.Errorf("its key is not one of spo")
@@ -163,7 +163,7 @@ func (r *stamped) addOperation(o *Operation, resolver *recovery.Resolver, floors
 		return false, nil
 	}
 	// 2. If the annotated row is unknown, the annotation counts as made on a row of its own stamp.
-	row := stampedRow{stamp: o.Stamp}
+	row := stampedRow{stamp: o.Stamp, batch: batch}
 	if o.Annotation != nil {
 		if row.on = o.Annotation.On; row.on == (triple.Stamp{}) {
 			row.on = o.Stamp

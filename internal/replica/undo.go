@@ -15,7 +15,8 @@ import (
 type overwritten struct {
 	key    []byte // of the row, with the table
 	stamp  triple.Stamp
-	before []byte // the value of the row before; nil if there was none
+	batch  *Origin // of the row, while its commit collects those of all batches
+	before []byte  // the value of the row before; nil if there was none
 }
 
 // recordOverwritten records what the rows of one key are going to overwrite. rows are the newest first; held
@@ -38,7 +39,7 @@ func (c *stampedCommit) recordOverwritten(rows []stampedRow, held []byte, stamp 
 				before, cloned = bytes.Clone(before), true
 			}
 			if c.delivers {
-				c.overwritten = append(c.overwritten, overwritten{row.key, row.stamp, before})
+				c.overwritten = append(c.overwritten, overwritten{row.key, row.stamp, row.batch, before})
 			}
 			before, stamp = row.value, row.stamp
 		}
@@ -64,12 +65,13 @@ func (c *stampedCommit) setOverwritten(all []entered) {
 	}
 }
 
-// ownRows returns the rows of one batch, in memory of their own, because a batch may stay in flight for long.
+// ownRows returns the rows of one batch, in memory of their own, because a batch may stay in flight for long. Its stamps
+// do not identify them, because another sequencer gives the same.
 func ownRows(rows []overwritten, e *batchEntry) []overwritten {
-	stamps := e.stamps()
+	own := func(r *overwritten) bool { return r.batch != nil && *r.batch == e.origin }
 	n, size := 0, 0
 	for i := range rows {
-		if r := &rows[i]; stamps.has(r.stamp) {
+		if r := &rows[i]; own(r) {
 			n++
 			size += len(r.key) + len(r.before)
 		}
@@ -84,8 +86,8 @@ func ownRows(rows []overwritten, e *batchEntry) []overwritten {
 		return space[from:len(space):len(space)]
 	}
 	for i := range rows {
-		if r := &rows[i]; stamps.has(r.stamp) {
-			out = append(out, overwritten{take(r.key), r.stamp, take(r.before)})
+		if r := &rows[i]; own(r) {
+			out = append(out, overwritten{take(r.key), r.stamp, nil, take(r.before)})
 		}
 	}
 	return out

@@ -5,6 +5,7 @@ package replica
 import (
 	"context"
 	"errors"
+	"fmt"
 	"math/rand/v2"
 	"slices"
 	"testing"
@@ -203,6 +204,22 @@ func TestFillBeforeDelivery(t *testing.T) {
 	deliver(t, s, idle(sample.Layout(t, s, 0)), Delivery{Origin: batch, Committed: 1, Operations: both})
 	if undoable, others := s.Undoable([]Origin{batch}, 0); len(undoable) != 0 || len(others) != 1 {
 		t.Errorf("%v, %v", undoable, others)
+	}
+}
+
+// A batch has none of the rows of another sequencer, although that has given the same stamps.
+func TestOwnRows(t *testing.T) {
+	ours, theirs := origin(7, 1, 2), origin(8, 1, 2)
+	stamps := operations(store.OperationAdd, 3, 5, student(1), student(2))
+	var rows []overwritten
+	for _, batch := range []*Origin{&ours, &theirs, nil} {
+		for i := range stamps {
+			rows = append(rows, overwritten{fmt.Appendf(nil, "%v %d", batch, i), stamps[i].Stamp, batch, []byte("before")})
+		}
+	}
+	own := ownRows(rows, newEntry(ours, 3, stamps))
+	if len(own) != 2 || string(own[0].key) != string(rows[0].key) || string(own[1].key) != string(rows[1].key) {
+		t.Errorf("%d rows: %v", len(own), own)
 	}
 }
 
