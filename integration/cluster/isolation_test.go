@@ -11,6 +11,7 @@ import (
 	"strconv"
 	"strings"
 	"sync"
+	"sync/atomic"
 	"testing"
 
 	"github.com/trefoildb/trefoil/internal/cluster"
@@ -167,10 +168,15 @@ func look(ctx context.Context, n *cluster.Node) (map[int][]int64, error) {
 }
 
 // TestGrowingSet adds elements under several subjects through all nodes while all of them
-// are read: acknowledged ones are never missing, what was seen stays, and on a node alone
-// reads are of one order of states. In a cluster a machine is lost meanwhile.
+// are read: acknowledged ones are never missing, what was seen stays, and
+// reads of one state each are of one order of states. If a machine is lost meanwhile, some reads are of several states,
+// otherwise none.
 func TestGrowingSet(t *testing.T) {
-	for _, machines := range seed.Choose(t, []int{1, 4}) {
+	for _, c := range seed.Choose(t, []struct {
+		machines int
+		loss     bool
+	}{{1, false}, {3, false}, {4, true}}) {
+		machines := c.machines
 		t.Run(fmt.Sprint(machines), func(t *testing.T) {
 			simulate(t, machines, func(t *testing.T, w *world) {
 				if machines == 1 {
@@ -182,7 +188,7 @@ func TestGrowingSet(t *testing.T) {
 				lost := w.any()
 				var nodes []*cluster.Node
 				for _, m := range w.up() {
-					if m != lost || machines == 1 {
+					if m != lost || !c.loss {
 						nodes = append(nodes, m.node)
 					}
 				}
@@ -205,6 +211,7 @@ func TestGrowingSet(t *testing.T) {
 					})
 				}
 				ended := make(chan struct{})
+				var states, reads atomic.Int64
 				for _, n := range nodes {
 					readers.Go(func() {
 						for range 60 {
@@ -214,34 +221,41 @@ func TestGrowingSet(t *testing.T) {
 							default:
 							}
 							began := history.Begin()
-							seen, err := members(t.Context(), n)
+							seen, state, err := members(t.Context(), n)
 							if err == nil {
-								history.Read(began, seen)
+								history.Read(began, seen, state)
+								reads.Add(1)
+								if state {
+									states.Add(1)
+								}
 							} else if machines == 1 || !errors.Is(err, store.ErrUnavailable) {
 								t.Errorf("read: %v", err)
 							}
 						}
 					})
 				}
-				if machines > 1 {
+				if c.loss {
 					lost.kill()
 				}
 				writers.Wait()
 				close(ended)
 				readers.Wait()
-				if machines > 1 {
+				if c.loss {
 					w.settle()
 				}
 				for _, n := range nodes {
 					began := history.Begin()
-					seen, err := members(t.Context(), n)
-					if err != nil {
-						t.Fatal(err)
+					seen, state, err := members(t.Context(), n)
+					if err != nil || !state {
+						t.Fatalf("of one state: %t, %v", state, err)
 					}
-					history.Read(began, seen)
+					history.Read(began, seen, state)
 				}
-				if err := history.Check(machines == 1); err != nil {
+				if err := history.Check(); err != nil {
 					t.Error(err)
+				}
+				if n := states.Load(); n < reads.Load() && !c.loss {
+					t.Errorf("%d of %d reads were of one state", n, reads.Load())
 				}
 			})
 		})
@@ -255,21 +269,22 @@ func member(element string) triple.Triple {
 	return triple.Triple{Subject: triple.NewIRI(element), Predicate: has, Object: triple.NewString("x")}
 }
 
-func members(ctx context.Context, n *cluster.Node) (all []string, err error) {
+// members returns all elements, and whether they are those of one state.
+func members(ctx context.Context, n *cluster.Node) (all []string, state bool, err error) {
 	sn, err := n.Reader()
 	if err != nil {
-		return nil, err
+		return nil, false, err
 	}
 	defer sn.Close()
 	for row, err := range sn.Match(ctx, triple.Pattern{Predicate: has}, store.ReadOptions{}) {
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		t, err := row.Triple()
 		if err != nil {
-			return nil, err
+			return nil, false, err
 		}
 		all = append(all, t.Subject.Value())
 	}
-	return all, nil
+	return all, sn.OneMoment(), nil
 }

@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/writes"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
+	"github.com/trefoildb/trefoil/triple"
 )
 
 // localMember is this node as the member of writes and loads. It implements
@@ -76,12 +77,15 @@ func (m readMember) Newer(ctx context.Context, than *view.View) error {
 // Uncommitted implements [reads.Peers]. Of two members, one that has read alone may have returned rows of the
 // other one's operations that are not committed. So readers wait while there are two, and after that for what was
 // sent before (see [replica.Store.Undoable]).
-func (m readMember) Uncommitted(ctx context.Context, origins []replica.Origin) ([]replica.Origin, error) {
+func (m readMember) Uncommitted(ctx context.Context, origins []replica.Origin, ticks bool) ([]replica.Origin, error) {
 	if v := m.View(); v == nil || len(v.Members) <= 2 {
 		return nil, m.WaitCommitted(ctx, origins)
 	}
-	return m.writes.Uncommitted(ctx, origins)
+	return m.writes.Uncommitted(ctx, origins, ticks)
 }
+
+// Now implements [reads.Peers].
+func (m readMember) Now(ctx context.Context) (triple.Stamp, error) { return m.writes.Now(ctx) }
 
 // WaitCommitted implements [reads.Peers]. Without a majority no operation becomes committed:
 //

@@ -33,6 +33,7 @@ type stamped struct {
 	committed uint64
 	open      []uint64
 	acks      map[trie.MachineID]uint64
+	ticks     CommitTicks
 
 	counts bool   // if set, it counts the fills before it, because SyncFills does
 	mark   uint64 // the answer
@@ -85,7 +86,7 @@ func (s *Store) newDelivery(d *Delivery, j *recovery.Joint) (*stamped, error) {
 		return nil, fmt.Errorf("%w: a delivery without an origin", store.ErrInvalid)
 	}
 	r := &stamped{store: s}
-	r.durable, r.delivery, r.committed, r.open, r.acks = true, d.Origin, d.Committed, d.Open, d.Acks
+	r.durable, r.delivery, r.committed, r.open, r.acks, r.ticks = true, d.Origin, d.Committed, d.Open, d.Acks, d.Ticks
 	r.size, r.sent = rowBytes, d.Epoch
 	parts := d.Parts
 	if parts == nil {
@@ -257,12 +258,18 @@ func (a *arena) take(encode func(dst []byte) []byte) []byte {
 }
 
 // RecordCommitted records a sequencer's report without operations: its batches up to o.Batch are committed,
-// except the ones in open, which must ascend. If acks is nil, the report has no acks. Settle does
+// except the ones in open, which must ascend. If acks is nil, the report has no acks. It does
 // not wait for the disk.
-func (s *Store) RecordCommitted(o Origin, open []uint64, acks map[trie.MachineID]uint64) {
+func (s *Store) RecordCommitted(o Origin, open []uint64, acks map[trie.MachineID]uint64, ticks CommitTicks) {
 	if o.Sequencer != 0 {
-		s.inFlight.commit(o.stream(), o.Batch, open, acks)
+		s.inFlight.commit(o.stream(), o.Batch, open, acks, &ticks)
 	}
+}
+
+// RecordSome records that some batches of the sequencer of o are committed. They must ascend. It does not wait for
+// the disk.
+func (s *Store) RecordSome(o Origin, batches []uint64, ticks CommitTicks) {
+	s.inFlight.commitSome(o.stream(), batches, &ticks)
 }
 
 // InFlight returns the batches in flight with an operation on a row in r, in any place, ascending

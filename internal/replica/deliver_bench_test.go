@@ -129,7 +129,7 @@ func BenchmarkUnsettled(b *testing.B) {
 				if test.moving && i%test.size == 0 {
 					b.StopTimer()
 					next()
-					u.commit(stream{Machine: 7, Incarnation: 1}, batch-uint64(test.operations/test.size), nil, nil)
+					u.commit(stream{Machine: 7, Incarnation: 1}, batch-uint64(test.operations/test.size), nil, nil, &CommitTicks{})
 					b.StartTimer()
 				}
 				u.batchesIn(ranges[i%len(ranges)])

@@ -56,7 +56,7 @@ func (s *Store) commitStamped(to *store.Commit, group []*stamped) (err error) {
 	defer c.batch.Close()
 	for _, r := range group {
 		if r.delivery != (Origin{}) {
-			s.inFlight.commit(r.delivery.stream(), r.committed, r.open, r.acks)
+			s.inFlight.commit(r.delivery.stream(), r.committed, r.open, r.acks, &r.ticks)
 		}
 	}
 	var all []entered

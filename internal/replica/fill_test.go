@@ -164,7 +164,7 @@ func TestFillUnsettled(t *testing.T) {
 	if list := s.InFlightBatches(); len(list) != 1 || len(list[0].Operations) != 2 {
 		t.Errorf("%v", list)
 	}
-	s.RecordCommitted(origin(7, 1, 5), nil, nil)
+	s.RecordCommitted(origin(7, 1, 5), nil, nil, CommitTicks{})
 	fill(t, s, unsettled(a, origin(7, 1, 4))...)
 	fill(t, s, unsettled(b, origin(7, 1, 6))...)
 	unsettledIn(t, s, triple.Range{}, origin(7, 1, 6))

@@ -293,7 +293,7 @@ func TestHolderModel(t *testing.T) {
 				batch := rng.Uint64N(m.next[id] + 1)
 				but := open(rng, batch)
 				m.settle(id, batch, but)
-				s.RecordCommitted(Origin{id.Machine, id.Incarnation, batch}, but, nil)
+				s.RecordCommitted(Origin{id.Machine, id.Incarnation, batch}, but, nil, CommitTicks{})
 			case n < 17:
 				forget := s.InFlightBatches()
 				forget = slices.DeleteFunc(forget, func(InFlightBatch) bool { return rng.IntN(3) != 0 })

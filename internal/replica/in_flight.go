@@ -64,6 +64,7 @@ type inFlight struct {
 	streams map[stream]*sequencer
 	dirty   map[stream]bool // their rows must be written by the next commit
 	index   inFlightIndex
+	past    past
 }
 
 // sequencer is one incarnation of a sequencer.
@@ -192,7 +193,7 @@ func (u *inFlight) removed(e *batchEntry) {
 // commit marks the batches up to upTo as committed, except for the open ones, and records acks.
 // The watermark is the greatest number with no open batch at or below it. The stream's row keeps
 // the watermark. Entries above it are removed one by one, and are in flight again after a restart.
-func (u *inFlight) commit(id stream, upTo uint64, open []uint64, acks map[trie.MachineID]uint64) {
+func (u *inFlight) commit(id stream, upTo uint64, open []uint64, acks map[trie.MachineID]uint64, ticks *CommitTicks) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
 	// 1. Raise the watermark. If it or the acks change, the stream's row must be written.
@@ -219,10 +220,7 @@ func (u *inFlight) commit(id stream, upTo uint64, open []uint64, acks map[trie.M
 		if _, isOpen := slices.BinarySearch(open, e.origin.Batch); isOpen {
 			return false
 		}
-		u.removed(e)
-		if n, found := slices.BinarySearch(q.done, e.origin.Batch); !found {
-			q.done = slices.Insert(q.done, n, e.origin.Batch)
-		}
+		u.committed(q, e, ticks)
 		return true
 	})
 	if len(left) < end {
@@ -230,6 +228,32 @@ func (u *inFlight) commit(id stream, upTo uint64, open []uint64, acks map[trie.M
 	}
 	below, _ := slices.BinarySearch(q.done, q.heard.Committed+1)
 	q.done = q.done[below:]
+}
+
+// committed moves an entry from the list to the past. The caller takes it out of the entries of q.
+func (u *inFlight) committed(q *sequencer, e *batchEntry, ticks *CommitTicks) {
+	u.past.add(e, ticks)
+	u.removed(e)
+	if n, found := slices.BinarySearch(q.done, e.origin.Batch); !found {
+		q.done = slices.Insert(q.done, n, e.origin.Batch)
+	}
+}
+
+// commitSome marks some batches as committed. They must ascend.
+func (u *inFlight) commitSome(id stream, batches []uint64, ticks *CommitTicks) {
+	u.mu.Lock()
+	defer u.mu.Unlock()
+	q := u.streams[id]
+	if q == nil {
+		return
+	}
+	for _, batch := range batches {
+		if at, ok := q.find(batch); ok {
+			e := q.entries[at]
+			q.entries = slices.Delete(q.entries, at, at+1)
+			u.committed(q, e, ticks)
+		}
+	}
 }
 
 // acknowledge records the acks of a watermark. A holder's ack only grows, because messages may

@@ -97,7 +97,7 @@ func TestUnsettled(t *testing.T) {
 	}
 	reopen()
 	see()
-	s.RecordCommitted(origin(7, 1, 1), nil, map[trie.MachineID]uint64{7: 1, 9: 1})
+	s.RecordCommitted(origin(7, 1, 1), nil, map[trie.MachineID]uint64{7: 1, 9: 1}, CommitTicks{})
 	unsettledIn(t, s, exact(t, triple.SPO, student(1)))
 	unsettledIn(t, s, exact(t, triple.SPO, student(2)), origin(7, 1, 2), origin(9, 4, 1))
 	require.NoError(t, s.Forget(ctx, []InFlightBatch{{Origin: origin(9, 4, 77)}, {Origin: origin(1, 1, 1)}, entryOf(s, origin(9, 4, 1))}))
@@ -174,7 +174,7 @@ func TestAcks(t *testing.T) {
 		{1, acks{1: 9}, acks{1: 5, 2: 7}},
 		{3, acks{2: 8}, acks{2: 8}},
 	} {
-		s.RecordCommitted(origin(7, 1, step.settled), nil, step.acks)
+		s.RecordCommitted(origin(7, 1, step.settled), nil, step.acks, CommitTicks{})
 		if h := s.SequencerStates(); !maps.Equal(h[0].Acks, step.want) {
 			t.Fatalf("%+v: %v", step, h)
 		}
@@ -190,7 +190,7 @@ func TestHeardIsBounded(t *testing.T) {
 	for n := range uint64(20) {
 		deliver(t, s, j, Delivery{Origin: origin(7, n+1, 1), Operations: operations(store.OperationAdd, n+2, 1, student(int(n)))})
 		if n != 2 {
-			s.RecordCommitted(origin(7, n+1, 1), nil, nil)
+			s.RecordCommitted(origin(7, n+1, 1), nil, nil, CommitTicks{})
 		}
 	}
 	deliver(t, s, j, Delivery{Origin: origin(7, 20, 2)})
@@ -252,7 +252,7 @@ func TestDeliverUndone(t *testing.T) {
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 2), Operations: operations(store.OperationAdd, 2, 2, student(2))})
 	damaged := append([]byte{keyspace.Storage}, operation(store.OperationAdd, student(3), 0, 0).Key...)
 	require.NoError(t, s.db.Set(damaged, []byte{0}, nil))
-	s.RecordCommitted(origin(7, 1, 1), nil, nil)
+	s.RecordCommitted(origin(7, 1, 1), nil, nil, CommitTicks{})
 	for _, batch := range []uint64{2, 3} {
 		d := Delivery{Origin: origin(7, 1, batch), Operations: operations(store.OperationAdd, 9, 1, student(3), student(4))}
 		if err := s.Deliver(ctx, &d, j); !errors.Is(err, store.ErrCorrupt) {

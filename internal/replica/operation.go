@@ -97,7 +97,9 @@ type Delivery struct {
 	Parts []Part
 	// Acks is the last batch that each holder has answered. If it is nil, the delivery has no
 	// acks.
-	Acks       map[trie.MachineID]uint64
+	Acks map[trie.MachineID]uint64
+	// Ticks are those of the committed batches, as far as the sequencer has them and the holder does not.
+	Ticks      CommitTicks
 	Operations []Operation
 	// Epoch is the one in which it was sent; 0 if it is unknown.
 	Epoch uint64

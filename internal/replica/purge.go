@@ -279,7 +279,10 @@ func (p *purging) Commit(to *store.Commit, _ []store.Job) error {
 		}
 		purged++
 	}
-	// 2. Write without a sync, because the next purge repeats lost deletes.
+	// 2. A reader of an earlier tick may need the tombstones: see past. That of a batch may be committed although
+	// this machine has not heard so.
+	s.inFlight.forgetOverwritten()
+	// 3. Write without a sync, because the next purge repeats lost deletes.
 	if err := to.Write(batch, to.Counters(), false); err != nil {
 		return err
 	}

@@ -163,7 +163,7 @@ func TestSyncCommitted(t *testing.T) {
 	s := openMem(t, store.Options{FS: fs})
 	j := idle(sample.Layout(t, s, 0))
 	deliver(t, s, j, Delivery{Origin: origin(7, 1, 1), Operations: operations(store.OperationAdd, 2, 1, students(0, 5)...)})
-	s.RecordCommitted(origin(7, 1, 1), nil, nil)
+	s.RecordCommitted(origin(7, 1, 1), nil, nil, CommitTicks{})
 	require.NoError(t, s.SyncCommitted(ctx))
 	after := openMem(t, store.Options{FS: fs.CrashClone(vfs.CrashCloneCfg{})})
 	if b := after.InFlightBatches(); len(b) != 0 {

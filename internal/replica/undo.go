@@ -93,10 +93,11 @@ func ownRows(rows []overwritten, e *batchEntry) []overwritten {
 	return out
 }
 
-// forgetOverwritten makes readers wait for all batches that are in flight now.
+// forgetOverwritten makes readers wait for all batches that are in flight now, and fail if their tick has passed.
 func (u *inFlight) forgetOverwritten() {
 	u.mu.Lock()
 	defer u.mu.Unlock()
+	u.past.forget()
 	for _, q := range u.streams {
 		for _, e := range q.entries {
 			e.overwritten = nil
@@ -178,17 +179,46 @@ type undone struct {
 	rows  []overwritten
 }
 
-// maxUndone bounds the keys of an Undo, because commits wait while they are collected.
-const maxUndone = 2000
+// The most keys of an Undo: of batches in flight, because commits wait while they are collected, and of all.
+const (
+	maxUndone      = 2000
+	maxUndoneSince = 20_000
+)
 
-// Undo returns the rows before batches in flight, in ranges of a table. Batches that are committed by now are
-// not undone. ok is false if there are more than maxUndone rows.
-func (s *Store) Undo(batches []Origin, table byte, ranges []triple.Range) (undo *Undo, ok bool) {
-	u := &s.inFlight
+// Undo returns the rows before batches in flight, in ranges of a table. Without a tick, batches that are committed by
+// now are not undone. With one, they are, as all batches of the epoch with a greater tick. The batches must not have
+// a lower one.
+//
+// ok is false if there are too many rows, or if this machine cannot tell what was at the tick.
+func (s *Store) Undo(batches []Origin, tick triple.Stamp, table byte, ranges []triple.Range) (undo *Undo, ok bool) {
+	undo = &Undo{epochs: &s.loadEpochs, keys: map[string]undone{}}
+	later, ok := s.inFlight.undoOpen(undo, batches, tick, table, ranges)
+	for i := range later {
+		b := &later[i]
+		ok = ok && b.each(table, ranges, func(row *overwritten) bool {
+			k := undo.keys[string(row.key[1:])]
+			if n := len(k.spans); n == 0 || k.spans[n-1] != b.stamps {
+				k.spans = append(k.spans, b.stamps)
+			}
+			k.rows = append(k.rows, *row)
+			undo.keys[string(row.key[1:])] = k
+			return len(undo.keys) <= maxUndoneSince
+		})
+	}
+	return undo, ok
+}
+
+// undoOpen adds what batches in flight have overwritten. With a tick it returns the committed batches after it, too.
+func (u *inFlight) undoOpen(undo *Undo, batches []Origin, tick triple.Stamp, table byte, ranges []triple.Range) (later []pastBatch, ok bool) {
 	u.mu.Lock()
 	defer u.mu.Unlock()
-	// 1. Those of the batches that are still in flight. One that is committed now shows its rows.
-	undo = &Undo{epochs: &s.loadEpochs, keys: map[string]undone{}}
+	// 1. Batches that are committed by now are in the past, unless that was dropped.
+	if tick != (triple.Stamp{}) {
+		if tick.Epoch != u.past.epoch || tick.Less(u.past.floor) {
+			return nil, false
+		}
+		later = u.past.batchesAfter(tick)
+	}
 	entries := map[*batchEntry]bool{}
 	for _, origin := range batches {
 		if e := u.find(origin); e != nil {
@@ -196,7 +226,7 @@ func (s *Store) Undo(batches []Origin, table byte, ranges []triple.Range) (undo 
 		}
 	}
 	if len(entries) == 0 {
-		return undo, true
+		return later, true
 	}
 	// 2. Collect what they have overwritten, key by key, as long as there are few keys.
 	var key []byte
@@ -218,7 +248,7 @@ func (s *Store) Undo(batches []Origin, table byte, ranges []triple.Range) (undo 
 			return len(undo.keys) <= maxUndone
 		})
 	}
-	return undo, len(undo.keys) <= maxUndone
+	return later, len(undo.keys) <= maxUndone
 }
 
 // ErrUnknownBefore means that this machine does not have the row before an operation in flight. When the

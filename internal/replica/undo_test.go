@@ -3,6 +3,7 @@
 package replica
 
 import (
+	"cmp"
 	"context"
 	"errors"
 	"fmt"
@@ -20,16 +21,23 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
+var errNotKept = errors.New("these rows are not kept")
+
 // rowsBefore returns the keys of the live rows of a table before batches in flight.
 func rowsBefore(s *Store, table byte, r triple.Range, batches ...Origin) (keys []string, err error) {
+	return rowsAt(s, triple.Stamp{}, table, r, batches...)
+}
+
+// rowsAt is rowsBefore as of a tick.
+func rowsAt(s *Store, tick triple.Stamp, table byte, r triple.Range, batches ...Origin) (keys []string, err error) {
 	sn, err := s.Snapshot()
 	if err != nil {
 		return nil, err
 	}
 	defer sn.Close()
-	undo, ok := s.Undo(batches, table, []triple.Range{r})
+	undo, ok := s.Undo(batches, tick, table, []triple.Range{r})
 	if !ok {
-		return nil, errors.New("too many")
+		return nil, errNotKept
 	}
 	read := map[byte]func(context.Context, triple.Range) (*store.Rows, error){keyspace.Storage: sn.Rows, keyspace.Replica: sn.Replicas}[table]
 	rows, err := read(ctx, r)
@@ -52,14 +60,16 @@ type undoing struct {
 	layout  recovery.Layout
 	arrived map[string]map[triple.Stamp]bool // by Pebble key: the operations, true if they add
 	open    map[Origin][]Operation
+	ticks   map[triple.Stamp]uint64 // of the committed operations
 	batch   uint64
 	stamp   uint64
+	tick    uint64
 }
 
 // deliver delivers some batches at once: of new operations, or an open one again under a new number.
 func (un *undoing) deliver() {
 	committed, open := un.batch, un.numbers()
-	d := Delivery{Open: open, Committed: committed}
+	d := Delivery{Open: open, Committed: committed, Epoch: 1}
 	if some := un.some(); len(some) > 0 && un.rng.IntN(5) == 0 {
 		un.part(&d, un.open[some[0]])
 	} else {
@@ -109,12 +119,34 @@ func (un *undoing) fill() {
 	un.arrive(&o)
 }
 
-// settle commits some open batches.
+// settle commits some open batches, under all numbers of each.
 func (un *undoing) settle() {
-	for _, o := range un.some() {
-		delete(un.open, o)
+	ticks := CommitTicks{Last: triple.Stamp{Epoch: 1}}
+	var committed []uint64
+	for _, some := range un.some() {
+		operations := un.open[some]
+		if operations == nil {
+			continue
+		}
+		un.tick += un.rng.Uint64N(2)
+		for o, same := range un.open {
+			if same[0].Stamp == operations[0].Stamp {
+				ticks.Batches = append(ticks.Batches, BatchTick{o.Batch, un.tick})
+				committed = append(committed, o.Batch)
+				delete(un.open, o)
+			}
+		}
+		for i := range operations {
+			un.ticks[operations[i].Stamp] = un.tick
+		}
 	}
-	un.store.RecordCommitted(origin(7, 1, un.batch), un.numbers(), nil)
+	ticks.Last.Sequence = un.tick
+	slices.Sort(committed)
+	slices.SortFunc(ticks.Batches, func(a, b BatchTick) int { return cmp.Compare(a.Batch, b.Batch) })
+	if un.rng.IntN(3) == 0 {
+		un.store.RecordSome(origin(7, 1, 0), committed, ticks)
+	}
+	un.store.RecordCommitted(origin(7, 1, un.batch), un.numbers(), nil, ticks)
 }
 
 // some returns about half of the open batches.
@@ -139,7 +171,7 @@ func (un *undoing) numbers() (open []uint64) {
 // check compares the rows before some open batches with the operations without theirs. It returns whether
 // there were any such batches.
 func (un *undoing) check() bool {
-	undoable, _ := un.store.Undoable(un.some(), 0)
+	undoable, _ := un.store.Undoable(un.some(), 1)
 	undone := map[triple.Stamp]bool{}
 	for _, o := range undoable {
 		for _, op := range un.open[o] {
@@ -147,19 +179,7 @@ func (un *undoing) check() bool {
 		}
 	}
 	for _, table := range []byte{keyspace.Storage, keyspace.Replica} {
-		var want []string
-		for key, operations := range un.arrived {
-			var newest triple.Stamp
-			for stamp := range operations {
-				if !undone[stamp] && newest.Less(stamp) {
-					newest = stamp
-				}
-			}
-			if key[0] == table && operations[newest] {
-				want = append(want, key[1:])
-			}
-		}
-		slices.Sort(want)
+		want := un.without(table, undone)
 		if got, err := rowsBefore(un.store, table, triple.Range{}, undoable...); err != nil || !slices.Equal(got, want) {
 			un.Fatalf("table %d before %v: %q, %v, want %q", table, undoable, got, err, want)
 		}
@@ -167,19 +187,78 @@ func (un *undoing) check() bool {
 	return len(undoable) > 0
 }
 
+// without returns the keys of the live rows of a table if some operations had not arrived.
+func (un *undoing) without(table byte, undone map[triple.Stamp]bool) (keys []string) {
+	for key, operations := range un.arrived {
+		var newest triple.Stamp
+		for stamp := range operations {
+			if !undone[stamp] && newest.Less(stamp) {
+				newest = stamp
+			}
+		}
+		if key[0] == table && operations[newest] {
+			keys = append(keys, key[1:])
+		}
+	}
+	slices.Sort(keys)
+	return keys
+}
+
+// checkTick compares the rows of some tick with the operations that were committed by then. It returns whether the
+// store has kept them, and they differ from the present ones.
+func (un *undoing) checkTick() bool {
+	tick := un.tick - min(un.tick, un.rng.Uint64N(12))
+	var open []Origin
+	undone := map[triple.Stamp]bool{}
+	for o, operations := range un.open {
+		open = append(open, o)
+		for i := range operations {
+			undone[operations[i].Stamp] = true
+		}
+	}
+	later := 0
+	for stamp, committed := range un.ticks {
+		if committed > tick {
+			undone[stamp] = true
+			later++
+		}
+	}
+	undoable, others := un.store.Undoable(open, 1)
+	if len(others) > 0 {
+		return false
+	}
+	for _, table := range []byte{keyspace.Storage, keyspace.Replica} {
+		r := triple.Range{}
+		want := un.without(table, undone)
+		if n := len(want); n > 0 && un.rng.IntN(2) == 0 {
+			r.Lo = []byte(want[un.rng.IntN(n)])
+			want = slices.DeleteFunc(want, func(key string) bool { return key < string(r.Lo) })
+		}
+		got, err := rowsAt(un.store, triple.Stamp{Epoch: 1, Sequence: tick}, table, r, undoable...)
+		if errors.Is(err, errNotKept) {
+			return false
+		}
+		if err != nil || !slices.Equal(got, want) {
+			un.Fatalf("table %d at tick %d, %d operations later: %q, %v, want %q", table, tick, later, got, err, want)
+		}
+	}
+	return later > 0
+}
+
 // The rows before batches in flight are those without their operations, in each order and whatever was
-// written since.
+// written since. The rows of a tick are those of the operations that were committed by then.
 func TestUndoAtRandom(t *testing.T) {
 	rng := random(t)
-	undone := 0
-	for range 30 {
+	undone, earlier := 0, 0
+	for run := range 40 {
 		s := openMem(t, store.Options{FS: vfs.NewMem()})
-		un := &undoing{T: t, rng: rng, store: s, layout: sample.Layout(t, s, 2), arrived: map[string]map[triple.Stamp]bool{}, open: map[Origin][]Operation{}}
+		s.BeginEpoch(1)
+		un := &undoing{T: t, rng: rng, store: s, layout: sample.Layout(t, s, 2), arrived: map[string]map[triple.Stamp]bool{}, open: map[Origin][]Operation{}, ticks: map[triple.Stamp]uint64{}}
 		for range 60 {
-			switch rng.IntN(12) {
-			case 0:
+			switch n := rng.IntN(12); {
+			case n == 0 && run%4 > 0: // fills make the store forget
 				un.fill()
-			case 1, 2, 3:
+			case n < 4:
 				un.settle()
 			default:
 				un.deliver()
@@ -187,10 +266,13 @@ func TestUndoAtRandom(t *testing.T) {
 			if un.check() {
 				undone++
 			}
+			if un.checkTick() {
+				earlier++
+			}
 		}
 	}
-	if undone < 300 {
-		t.Errorf("only %d times anything was undone", undone)
+	if undone < 300 || earlier < 100 {
+		t.Errorf("only %d times anything was undone, and %d times of an earlier tick", undone, earlier)
 	}
 }
 
@@ -238,7 +320,7 @@ func TestOverwrittenIsOwn(t *testing.T) {
 	if key := second.overwritten[0].key; cap(key) != len(key) {
 		t.Error("a key shares memory")
 	}
-	s.RecordCommitted(origin(7, 1, 2), []uint64{2}, nil)
+	s.RecordCommitted(origin(7, 1, 2), []uint64{2}, nil, CommitTicks{})
 	if first.overwritten != nil || second.overwritten == nil {
 		t.Error("the first is committed, the second is not")
 	}

@@ -75,6 +75,8 @@ type Reader interface {
 	// Position returns the position of the change feed that the rows belong to. ok is false if they are
 	// not of one moment.
 	Position() (at Position, ok bool, err error)
+	// OneMoment reports whether all rows so far are of one state of the store. It may be called after Close.
+	OneMoment() bool
 	// Degraded reports whether a row came from another order because the owner was down. The
 	// answer is complete even then. It may be called after Close.
 	Degraded() bool
@@ -133,6 +135,9 @@ func (s *Store) Reader() (Reader, error) {
 
 // Degraded returns false, because a lone store has all orders.
 func (sn *Snapshot) Degraded() bool { return false }
+
+// OneMoment returns true.
+func (sn *Snapshot) OneMoment() bool { return true }
 
 // Isolation describes how queries and updates see each other. docs/GUARANTEES.md has examples for each.
 type Isolation string

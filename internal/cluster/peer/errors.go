@@ -15,6 +15,7 @@ const (
 	CodeEpoch       Code = "epoch"       // the receiver has adopted another view
 	CodeLease       Code = "lease"       // the receiver holds no lease
 	CodeNotOwner    Code = "not-owner"   // the receiver does not own what was requested
+	CodeTick        Code = "tick"        // the receiver has not kept the rows of a tick
 	CodeUnavailable Code = "unavailable" // cannot be done now
 	CodeStranger    Code = "stranger"    // not from this cluster, or not in this format
 	CodeGeneration  Code = "generation"  // from a generation of the cluster that is over

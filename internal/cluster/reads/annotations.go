@@ -130,7 +130,7 @@ func (sn *Snapshot) annotated(ctx context.Context, spo []byte, one bool, id stri
 	if err := sn.begin(ctx); err != nil {
 		return n, err
 	}
-	t, ctx := sn.reads.retries(ctx)
+	t, ctx := sn.retries(ctx)
 	for {
 		v := sn.reads.member.View()
 		if n, err = sn.newAttempt(v).tryAnnotated(ctx, spo, one, id); err == nil {

@@ -62,6 +62,7 @@ type machine struct {
 	// nil, it does what WaitCommitted does.
 	settle func(context.Context, []replica.Origin) error
 	open   func([]replica.Origin) []replica.Origin
+	now    triple.Stamp // what Now returns; zero is an error
 	// cut is after how many more bytes the connections that this machine has
 	// made break; 0 is never.
 	cut     atomic.Int64
@@ -121,11 +122,25 @@ func (m *machine) WaitCommitted(ctx context.Context, batches []replica.Origin) e
 	return m.settle(ctx, batches)
 }
 
-func (m *machine) Uncommitted(ctx context.Context, batches []replica.Origin) ([]replica.Origin, error) {
+func (m *machine) Uncommitted(ctx context.Context, batches []replica.Origin, _ bool) ([]replica.Origin, error) {
 	if m.open == nil {
 		return nil, m.WaitCommitted(ctx, batches)
 	}
 	return m.open(batches), nil
+}
+
+func (m *machine) Now(context.Context) (triple.Stamp, error) {
+	if m.now == (triple.Stamp{}) {
+		return m.now, errors.New("there is no oracle")
+	}
+	return m.now, nil
+}
+
+// setNow makes now the tick of snapshots.
+func (w *world) setNow(now triple.Stamp) {
+	for _, m := range w.machines {
+		m.now = now
+	}
 }
 
 // adopt makes v the adopted view.

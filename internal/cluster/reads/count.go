@@ -29,7 +29,7 @@ func (sn *Snapshot) total(ctx context.Context, ranges []triple.Range, fetch func
 		return tally{}, err
 	}
 	sum, rest := tally{exact: true}, ranges
-	t, ctx := sn.reads.retries(ctx)
+	t, ctx := sn.retries(ctx)
 	for shown := 0; ; {
 		if sn.closed.Load() {
 			return tally{}, fmt.Errorf("count: %w", store.ErrClosed)
@@ -100,7 +100,7 @@ func requestAll(ctx context.Context, v *view.View, groups []*group, fetch func(c
 // count returns how many rows of ranges pass a filter; nil passes all. The ranges ascend and are disjoint.
 func (sn *Snapshot) count(ctx context.Context, ranges []triple.Range, f *filter) (int64, error) {
 	sum, err := sn.total(ctx, ranges, func(ctx context.Context, v *view.View, g *group) (tally, error) {
-		q := &request{epoch: v.Epoch, view: v, filter: f, wait: sn.wait, ranges: g.ranges}
+		q := &request{epoch: v.Epoch, view: v, filter: f, wait: sn.wait, tick: sn.tick(ctx, v), ranges: g.ranges}
 		switch {
 		case !g.live:
 			n := int64(0)

@@ -14,7 +14,7 @@
 //  1. The coordinator cuts the range into pieces at each change of owner, under its view.
 //  2. The owner of a piece refuses another epoch, a missing lease, and a range of another
 //     owner. Otherwise it takes a snapshot of its store and checks its lease.
-//  3. It learns from the sequencers which operations in the range are committed, and sends the
+//  3. It learns from the sequencers which operations in the range are committed, and at which ticks. It sends the
 //     rows without the others: what was there before them. Before the last frame it checks epoch
 //     and lease again.
 //  4. After a refusal, a broken connection or a change of the view, the coordinator plans again,
@@ -24,9 +24,15 @@
 //
 // # Consistency
 //
-// There is no snapshot across machines. Each piece of an answer is as of some moment after the
-// call began. It has every operation that was acknowledged before the call. If a row exists
-// throughout, it comes exactly once.
+// The rows of a [Snapshot] are those of one tick (package ticks), which the coordinator requests when the first
+// read begins. So all answers have every operation that was acknowledged before that, and no batch that was
+// committed later. Each owner takes a snapshot of its store, and takes out of its rows the batches that are not
+// committed and those of later ticks.
+//
+// An owner cannot do so if another view was adopted since the tick was issued, if too much has changed, or if it has not
+// kept what was overwritten. Then the snapshot goes on without a tick: each piece of an answer is as of some moment
+// after the call began, and has every operation that was acknowledged before the call. The same holds if the
+// oracle is silent, and for annotations. If a row exists throughout, it comes exactly once.
 //
 // An answer has all of a bulk load or nothing of it. While its tables are ingested, reads wait.
 // If a read has returned rows before, it ends with store.ErrUnavailable, because the rows after
@@ -47,10 +53,11 @@
 //
 // A request (reads/scan, reads/rows, reads/count, reads/skip) is
 //
-//	+--------------+-------+---------------+----------------+- - - - -+----------+--------+
-//	| epoch uvarint| flags | limit uvarint | budget uvarint | filter  | n uvarint| ranges |
-//	+--------------+-------+---------------+----------------+- - - - -+----------+--------+
-//	 flags: bit 0 reverse, bit 1 a filter follows, bit 2 replicas, bit 3 wait
+//	+--------------+-------+- - - -+---------------+----------------+- - - - -+----------+--------+
+//	| epoch uvarint| flags | tick  | limit uvarint | budget uvarint | filter  | n uvarint| ranges |
+//	+--------------+-------+- - - -+---------------+----------------+- - - - -+----------+--------+
+//	 flags: bit 0 reverse, bit 1 a filter follows, bit 2 replicas, bit 3 wait,
+//	        bit 4 a tick follows, its number as a uvarint
 //	 filter: byte (bit 0-3: the term at that position is bound, bit 4: default graph
 //	         only), then length uvarint and key form of each bound term
 //	 range: shared uvarint, length uvarint, bytes    of Lo; shared with the Lo before

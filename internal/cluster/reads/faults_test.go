@@ -472,7 +472,7 @@ func TestUnsettled(t *testing.T) {
 }
 
 // Rows that operations in flight have written are read as they were before, if the sequencer has not committed
-// these: in each order, and in the extra replicas.
+// these, or if the tick of the snapshot is earlier: in each order, and in the extra replicas.
 func TestReadsBeforeOpenBatch(t *testing.T) {
 	w := newWorld(t, 3, Options{})
 	w.fill(random(t), 12, students(300))
@@ -483,18 +483,20 @@ func TestReadsBeforeOpenBatch(t *testing.T) {
 		operations = append(operations, replica.Operation{Kind: store.OperationAdd + store.OperationKind(i), Stamp: triple.Stamp{Epoch: 2, Sequence: uint64(i + 1)}, Key: key})
 	}
 	open := true
+	batch := replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 5}
 	for _, m := range w.machines {
+		m.store.BeginEpoch(m.View().Epoch)
 		m.open = func(batches []replica.Origin) []replica.Origin {
 			if open {
 				return batches
 			}
 			return nil
 		}
-		if err := m.store.Deliver(ctx, &replica.Delivery{Origin: replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 5}, Operations: operations, Epoch: m.View().Epoch}, m.View().Joint()); err != nil {
+		if err := m.store.Deliver(ctx, &replica.Delivery{Origin: batch, Operations: operations, Epoch: m.View().Epoch}, m.View().Joint()); err != nil {
 			t.Fatal(err)
 		}
 	}
-	check := func(wantAdded, wantGone bool) {
+	check := func(wantAdded, wantGone, moment bool) {
 		t.Helper()
 		sn := w.snapshot(0)
 		for _, o := range []triple.Order{triple.SPO, triple.POS, triple.OSP} {
@@ -522,10 +524,38 @@ func TestReadsBeforeOpenBatch(t *testing.T) {
 		if n, err := sn.Count(ctx, triple.Pattern{}); err != nil || n != 300 {
 			t.Errorf("%d triples, %v", n, err)
 		}
+		if got := sn.OneMoment(); got != moment {
+			t.Errorf("of one moment: %t, want %t", got, moment)
+		}
 	}
-	check(false, true)
+	check(false, true, false)
 	open = false
-	check(true, false)
+	check(true, false, false)
+	// The batch is committed at tick 5.
+	epoch := w.machines[0].View().Epoch
+	tick := func(n uint64) triple.Stamp { return triple.Stamp{Epoch: epoch, Sequence: n} }
+	for _, m := range w.machines {
+		m.store.RecordCommitted(batch, nil, nil, replica.CommitTicks{Last: tick(5), Batches: []replica.BatchTick{{Batch: 5, Tick: 5}}})
+	}
+	for _, c := range []struct {
+		now           triple.Stamp
+		added, moment bool
+	}{{tick(4), false, true}, {tick(5), true, true}, {tick(6), true, true}, {triple.Stamp{Epoch: epoch + 1, Sequence: 4}, true, false}} {
+		w.setNow(c.now)
+		check(c.added, !c.added, c.moment)
+	}
+	// The machines have not kept the rows of tick 4: what is read from then on is the present.
+	w.setNow(tick(4))
+	for _, m := range w.machines {
+		m.store.BeginEpoch(epoch + 1)
+	}
+	sn := w.snapshot(0)
+	if n, err := sn.Count(ctx, triple.Pattern{}); err != nil || n != 300 || sn.OneMoment() {
+		t.Errorf("%d triples, %v, of one moment: %t", n, err, sn.OneMoment())
+	}
+	if ok, err := sn.Has(ctx, added); err != nil || !ok {
+		t.Errorf("%t, %v", ok, err)
+	}
 }
 
 // If an operation is not committed in time, the read is refused.

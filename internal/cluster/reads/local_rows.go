@@ -18,6 +18,7 @@ import (
 // localRows iterates over the rows of ranges. The ranges must ascend.
 type localRows struct {
 	epoch   uint64
+	tick    bool // the rows are those of a tick
 	rows    *store.Rows
 	ranges  []triple.Range
 	reverse bool // there is one range then
@@ -48,7 +49,7 @@ func (h *held) rows(ctx context.Context, q *request) (*localRows, error) {
 	if h.undo != nil {
 		rows.Replace(h.undo.Before)
 	}
-	return &localRows{epoch: h.epoch, rows: rows, ranges: q.ranges, reverse: q.reverse, near: nearRows}, nil
+	return &localRows{epoch: h.epoch, tick: q.tick != (triple.Stamp{}), rows: rows, ranges: q.ranges, reverse: q.reverse, near: nearRows}, nil
 }
 
 // keeps returns a function. It reports whether this machine has a place for a replica under base.
@@ -138,7 +139,10 @@ func (l *localRows) stepTo(lo []byte) bool {
 // that is committed.
 func (l *localRows) err() error {
 	err := l.rows.Err()
-	if errors.Is(err, replica.ErrUnknownBefore) {
+	switch unknown := errors.Is(err, replica.ErrUnknownBefore); {
+	case unknown && l.tick:
+		return peer.Refuse(peer.CodeTick, l.epoch, "%v", err)
+	case unknown:
 		return peer.Refuse(peer.CodeUnavailable, l.epoch, "%v", err)
 	}
 	return err

@@ -23,7 +23,7 @@ func (sn *Snapshot) lookup(ctx context.Context, ranges []triple.Range, f *filter
 	}
 	var stop error
 	var key []byte // of the last row
-	t, ctx := sn.reads.retries(ctx)
+	t, ctx := sn.retries(ctx)
 	first, moved, shown := 0, false, 0
 	rest := ranges
 	for {
@@ -129,7 +129,7 @@ func (at attempt) openGroups(ctx context.Context, groups []*group, f *filter, ot
 			if (!g.live || g.owner == self) != here {
 				continue
 			}
-			q := &request{epoch: at.view.Epoch, view: at.view, filter: f, wait: at.wait, ranges: g.ranges}
+			q := &request{epoch: at.view.Epoch, view: at.view, filter: f, wait: at.wait, tick: at.tick(ctx, at.view), ranges: g.ranges}
 			var err error
 			switch {
 			case g.live:

@@ -103,33 +103,40 @@ func (ow *owner) enter(epoch uint64, ranges []triple.Range, replicas bool) (*hel
 	return &held{owner: ow, epoch: epoch, snapshot: sn, until: time.Now().Add(ow.options.MaxScan)}, nil
 }
 
-// undoOpen makes the rows of a request those before the operations that their sequencers have not committed
-// after the snapshot. They may be left out, because no writer has an answer from them, and no reader has
-// returned them. So a holder that does not answer stops no reader.
+// undoOpen makes the rows of a request those of its tick, or those before the operations that their sequencers have
+// not committed after the snapshot. They may be left out, because no writer has an answer from them, and no reader
+// has returned them. So a holder that does not answer stops no reader.
 //
-// If this machine cannot tell what an operation has overwritten (see [replica.Store.Undoable]), this waits.
+// If this machine cannot tell what an operation has overwritten (see [replica.Store.Undoable]), this waits until it is
+// committed, or refuses a request with a tick.
 func (h *held) undoOpen(ctx context.Context, q *request) error {
+	// 1. Wait for what this machine cannot undo. What is committed after the tick must be undone, too.
+	at := q.tick != (triple.Stamp{})
 	undoable, others := h.owner.store.Undoable(h.inFlightIn(q.ranges), h.epoch)
-	if err := h.waitCommitted(ctx, others); err != nil || len(undoable) == 0 {
+	if err := h.waitCommitted(ctx, others); err != nil || len(undoable) == 0 && !at {
 		return err
 	}
+	// 2. The batches in flight: which of them are not committed, and the ticks of the others.
 	var open []replica.Origin
 	err := h.inTime(ctx, len(undoable), func(ctx context.Context) (err error) {
-		open, err = h.owner.peers.Uncommitted(ctx, undoable)
+		open, err = h.owner.peers.Uncommitted(ctx, undoable, at)
 		return err
 	})
-	if err != nil || len(open) == 0 {
+	if err != nil || len(open) == 0 && !at {
 		return err
 	}
+	// 3. What was there before.
 	table := byte(store.TableStorage)
 	if q.replicas {
 		table = store.TableReplica
 	}
-	undo, ok := h.owner.store.Undo(open, table, q.ranges)
-	if !ok {
+	undo, ok := h.owner.store.Undo(open, q.tick, table, q.ranges)
+	switch {
+	case !ok && at:
+		return peer.Refuse(peer.CodeTick, h.epoch, "the rows of tick %d are not here any more", q.tick.Sequence)
+	case !ok:
 		return h.waitCommitted(ctx, open)
-	}
-	if !undo.Empty() {
+	case !undo.Empty():
 		h.undo = undo
 	}
 	return nil

@@ -23,8 +23,11 @@ type Peers interface {
 	// WaitCommitted waits until their sequencers have committed the batches. If they cannot be
 	// committed, because a machine is down, it returns store.ErrUnavailable at once.
 	WaitCommitted(ctx context.Context, batches []replica.Origin) error
-	// Uncommitted returns which of the batches their sequencers have not committed.
-	Uncommitted(ctx context.Context, batches []replica.Origin) ([]replica.Origin, error)
+	// Uncommitted returns which of the batches their sequencers have not committed. With ticks, the store then has
+	// the ticks of the others, and those of the batches are issued after the call.
+	Uncommitted(ctx context.Context, batches []replica.Origin, ticks bool) ([]replica.Origin, error)
+	// Now returns the last tick of the cluster.
+	Now(ctx context.Context) (triple.Stamp, error)
 }
 
 // Store is an owner's store. *replica.Store implements it.
@@ -34,8 +37,8 @@ type Store interface {
 	InFlight(r triple.Range) []replica.Origin
 	// Undoable divides batches in flight into those that Undo can take away in an epoch, and the others.
 	Undoable(batches []replica.Origin, epoch uint64) (undoable, others []replica.Origin)
-	// Undo returns the rows of a table before batches; false if there are too many.
-	Undo(batches []replica.Origin, table byte, ranges []triple.Range) (*replica.Undo, bool)
+	// Undo returns the rows of a table before batches and after a tick; false if that cannot be.
+	Undo(batches []replica.Origin, tick triple.Stamp, table byte, ranges []triple.Range) (*replica.Undo, bool)
 }
 
 // Options are the parameters of [New]. The zero value is ready to use.

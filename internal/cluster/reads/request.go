@@ -25,7 +25,9 @@ type request struct {
 	// replicas selects the extra replicas placed on the machine under base.
 	replicas bool
 	// wait makes the owner wait until all operations in the ranges are committed.
-	wait   bool
+	wait bool
+	// tick makes the rows those of a tick of the epoch; zero: those of some moment after the request came.
+	tick   triple.Stamp
 	kept   func(key []byte) (bool, error) // on the owner: whether it has a place for a replica
 	ranges []triple.Range
 }
@@ -44,7 +46,12 @@ func (q *request) encode() []byte { return peer.Encode(64+48*len(q.ranges), q.fi
 func (q *request) fields(c *peer.Coder) {
 	filtered := q.filter != nil
 	c.Uvarint(&q.epoch)
-	c.Flags(&q.reverse, &filtered, &q.replicas, &q.wait)
+	at := q.tick != (triple.Stamp{})
+	c.Flags(&q.reverse, &filtered, &q.replicas, &q.wait, &at)
+	if at {
+		q.tick.Epoch = q.epoch
+		c.Uvarint(&q.tick.Sequence)
+	}
 	peer.Number(c, &q.limit, math.MaxInt64)
 	peer.Number(c, &q.budget, math.MaxInt64)
 	if filtered {

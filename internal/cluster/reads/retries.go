@@ -91,13 +91,14 @@ func (c *clock) left(timeout time.Duration) time.Duration {
 // retries bounds the retries of one read.
 type retries struct {
 	*common
-	clock *clock
-	pause time.Duration
+	moment *moment // of the snapshot
+	clock  *clock
+	pause  time.Duration
 }
 
 // retries returns the retries of a read that begins, and the context of its requests.
-func (c *common) retries(ctx context.Context) (retries, context.Context) {
-	t := retries{common: c, clock: &clock{}}
+func (sn *Snapshot) retries(ctx context.Context) (retries, context.Context) {
+	t := retries{common: sn.reads.common, moment: sn.moment, clock: &clock{}}
 	t.clock.progress()
 	return t, context.WithValue(ctx, clockKey{}, t.clock)
 }
@@ -125,10 +126,14 @@ func (t *retries) wait(ctx context.Context, under *view.View, err error) error {
 	if errors.Is(err, errTooLong) {
 		return nil
 	}
+	var refusal *peer.Refusal
+	if errors.As(err, &refusal) && refusal.Code == peer.CodeTick {
+		t.moment.torn.Store(true)
+		return nil
+	}
 	// 2. Wait for a newer view or for a pause; the pause doubles with each retry.
 	t.pause = min(max(2*t.pause, 5*time.Millisecond), 500*time.Millisecond)
-	var refusal *peer.Refusal
-	if errors.As(err, &refusal) && refusal.Code == peer.CodeEpoch && refusal.Epoch > under.Epoch {
+	if refusal != nil && refusal.Code == peer.CodeEpoch && refusal.Epoch > under.Epoch {
 		t.pause = left // only the newer view helps
 	}
 	waiting, cancel := context.WithTimeout(ctx, min(t.pause, left))

@@ -76,7 +76,7 @@ func (sn *Snapshot) scan(ctx context.Context, r triple.Range, reverse bool, f *f
 		return nil, err
 	}
 	s := &scan{snapshot: sn, all: r, reverse: reverse, filter: f, limit: limit}
-	s.retries, ctx = sn.reads.retries(ctx)
+	s.retries, ctx = sn.retries(ctx)
 	s.ctx, s.cancel = context.WithCancel(ctx)
 	s.restart(r)
 	return s, nil
@@ -343,7 +343,7 @@ func (s *scan) plan() (bool, error) {
 
 // open opens the feed of a piece. With ahead its rows are requested in the background.
 func (s *scan) open(q *queued, ahead bool) (err error) {
-	sent := &request{epoch: s.view.Epoch, view: s.view, reverse: s.reverse, filter: s.filter, limit: s.limit, wait: s.snapshot.wait, ranges: []triple.Range{q.Range}}
+	sent := &request{epoch: s.view.Epoch, view: s.view, reverse: s.reverse, filter: s.filter, limit: s.limit, wait: s.snapshot.wait, tick: s.snapshot.tick(s.ctx, s.view), ranges: []triple.Range{q.Range}}
 	if !q.live {
 		q.feed, err = fallback{s.snapshot.newAttempt(s.view)}.open(s.ctx, sent)
 		return err

@@ -38,7 +38,7 @@ func (sn *Snapshot) skip(ctx context.Context, all triple.Range, reverse bool, f 
 	if err := sn.begin(ctx); err != nil {
 		return all, 0, err
 	}
-	t, ctx := sn.reads.retries(ctx)
+	t, ctx := sn.retries(ctx)
 	rest = all
 	var under *view.View // of pieces
 	var parts []piece    // of rest; only in reverse, because the last one cannot be found alone
@@ -91,7 +91,7 @@ func (sn *Snapshot) skip(ctx context.Context, all triple.Range, reverse bool, f 
 // skipPiece skips at most limit rows of a piece. last is the key of the last skipped row if rows may
 // follow it in the piece, otherwise nil.
 func (sn *Snapshot) skipPiece(ctx context.Context, v *view.View, p piece, reverse bool, f *filter, limit int64) (n int64, last []byte, err error) {
-	q := &request{epoch: v.Epoch, view: v, reverse: reverse, filter: f, limit: min(limit, maxSkip), wait: sn.wait, ranges: []triple.Range{p.Range}}
+	q := &request{epoch: v.Epoch, view: v, reverse: reverse, filter: f, limit: min(limit, maxSkip), wait: sn.wait, tick: sn.tick(ctx, v), ranges: []triple.Range{p.Range}}
 	switch {
 	case p.live && p.owner == sn.reads.self:
 		return sn.reads.countLocal(ctx, q)

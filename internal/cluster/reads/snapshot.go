@@ -18,7 +18,7 @@ import (
 	"github.com/trefoildb/trefoil/triple"
 )
 
-// Snapshot reads the triples of the cluster. It is not the state of one moment: see the package
+// Snapshot reads the triples of the cluster, at one tick if that can be: see the package
 // comment for its consistency. It holds nothing open between reads. It is safe for concurrent
 // use.
 type Snapshot struct {
@@ -28,13 +28,14 @@ type Snapshot struct {
 	reads    *Reads
 	closed   *atomic.Bool
 	degraded *atomic.Bool
+	moment   *moment
 	lostToo  bool
 	wait     bool // see Waiting
 }
 
 // Snapshot returns a snapshot of the cluster.
 func (r *Reads) Snapshot() (*Snapshot, error) {
-	return &Snapshot{reads: r, closed: new(atomic.Bool), degraded: new(atomic.Bool)}, nil
+	return &Snapshot{reads: r, closed: new(atomic.Bool), degraded: new(atomic.Bool), moment: newMoment()}, nil
 }
 
 // Close ends the snapshot. If a read runs, it ends with store.ErrClosed at its next request.

@@ -208,6 +208,7 @@ func (fb fallback) passAsSoleHolder(ctx context.Context, q *request, part []inde
 	if err != nil {
 		return err
 	}
+	fb.moment.torn.Store(true) // these are the present rows
 	defer func() { err = errors.Join(err, h.close()) }()
 	w := fb.newSoleRead(q.filter, triple.Order(part[0].Lo[0]), part)
 	w.held = h

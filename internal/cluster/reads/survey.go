@@ -53,7 +53,7 @@ func (sn *Snapshot) survey(ctx context.Context, questions []source.Question, f *
 
 // surveySome retries until all owners have answered under one view.
 func (sn *Snapshot) surveySome(ctx context.Context, questions []source.Question, f *filter, most int64) ([]source.Finding, error) {
-	t, ctx := sn.reads.retries(ctx)
+	t, ctx := sn.retries(ctx)
 	for {
 		v, err := sn.plannable(questions[0].Range)
 		for i := 1; i < len(questions) && err == nil; i++ {

@@ -21,7 +21,7 @@ type batches struct {
 	last         uint64                    // number of the last batch of this incarnation
 	open         map[uint64]*batch         // in flight, by number
 	numbers      []uint64                  // of open, ascending
-	changes      uint64                    // number of batches committed so far
+	commits      commits                   // of this epoch
 	unreconciled int                       // batches in flight of older epochs or from a handover
 	keys         map[string]*keyState      // by SPO key, of operations in flight
 	tokens       map[store.Token]*batch    // of operations in flight
@@ -47,6 +47,8 @@ type batch struct {
 	number    uint64                      // the last number under which it was sent
 	numbers   []uint64                    // all numbers that it had
 	missing   map[trie.MachineID]struct{} // holders that have not answered number
+	complete  bool                        // no holder is missing, so a tick is requested
+	tick      uint64                      // of the commit, in the epoch of the era
 	committed chan struct{}               // closed when the batch is committed
 }
 
@@ -116,8 +118,8 @@ func (bs *batches) remove(b *batch) {
 		default:
 			bs.numbers = slices.Delete(bs.numbers, at, at+1)
 		}
+		bs.commits.add(n, b.tick)
 	}
-	bs.changes++
 	// 1. Drop the tokens and keys of the batch. A later batch may have taken over the same token.
 	for i := range b.operations {
 		if token := b.operations[i].Token; token != (store.Token{}) && bs.tokens[token] == b {
@@ -171,6 +173,16 @@ func (bs *batches) openOf(batches []uint64) (open []uint64) {
 		}
 	}
 	return open
+}
+
+// completeOf returns which of some batches of this incarnation are complete, but not committed.
+func (bs *batches) completeOf(batches []uint64) (complete []uint64) {
+	for _, n := range batches {
+		if b := bs.open[n]; b != nil && b.complete {
+			complete = append(complete, n)
+		}
+	}
+	return complete
 }
 
 // handedBatch returns the batch with a handed-over operation, nil if there is none.

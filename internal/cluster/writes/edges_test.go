@@ -199,8 +199,8 @@ func TestWaitCommitted(t *testing.T) {
 			t.Errorf("%v", err)
 		}
 	}
-	another, batches, wait := ms[0].incarnation+1, []uint64{1}, true
-	if _, err := ms[1].Call(ctx, ms[0].id, methodCommitted, peer.Encode(0, codeBatches(&another, &batches, &wait))); !isRefusal(err) {
+	another, batches, need := ms[0].incarnation+1, []uint64{1}, needCommit
+	if _, err := ms[1].Call(ctx, ms[0].id, methodCommitted, peer.Encode(0, codeBatches(&another, &batches, &need))); !isRefusal(err) {
 		t.Errorf("another incarnation: %v", err)
 	}
 	waits := make(chan error, 1)
@@ -227,7 +227,7 @@ func TestUncommitted(t *testing.T) {
 	second.Batch = 2
 	await.Condition(t, "the second batch is in flight", func() bool { return ms[0].writes.Stats().InFlight == 1 })
 	for _, m := range ms {
-		open, err := m.writes.Uncommitted(ctx, []replica.Origin{second, first, second})
+		open, err := m.writes.Uncommitted(ctx, []replica.Origin{second, first, second}, false)
 		if err != nil || !slices.Equal(open, []replica.Origin{second}) {
 			t.Errorf("%v, %v", open, err)
 		}
@@ -237,7 +237,7 @@ func TestUncommitted(t *testing.T) {
 		t.Error(err)
 	}
 	for _, m := range ms {
-		if open, err := m.writes.Uncommitted(ctx, []replica.Origin{second, first}); err != nil || len(open) != 0 {
+		if open, err := m.writes.Uncommitted(ctx, []replica.Origin{second, first}, false); err != nil || len(open) != 0 {
 			t.Errorf("%v, %v", open, err)
 		}
 	}
@@ -246,7 +246,7 @@ func TestUncommitted(t *testing.T) {
 // Requests that wait leave room for deliveries.
 func TestWaitingRequestsAreBounded(t *testing.T) {
 	_, ms := held(t, Options{}, func(*replica.Delivery) error { return nil })
-	wait := true
+	need := needCommit
 	for kind, method := range map[int]string{waitSubmit: MethodSubmit, waitCommitted: methodCommitted, waitHandover: methodHandover} {
 		for range waitLimits[kind] {
 			if _, err := ms[0].writes.beginWait(kind); err != nil {
@@ -255,7 +255,7 @@ func TestWaitingRequestsAreBounded(t *testing.T) {
 		}
 		var body []byte
 		if kind == waitCommitted { // an open batch; a committed one has its answer
-			body = peer.Encode(0, codeBatches(&ms[0].incarnation, &[]uint64{99}, &wait))
+			body = peer.Encode(0, codeBatches(&ms[0].incarnation, &[]uint64{99}, &need))
 		}
 		_, err := ms[1].Call(ctx, ms[0].id, method, body)
 		var r *peer.Refusal

@@ -24,8 +24,9 @@ type era struct {
 	began   time.Time
 
 	// Guarded by inFlight.mu.
-	sequence  uint64       // of the last stamp
-	committed uint64       // the greatest sequence of a committed operation
+	sequence  uint64 // of the last stamp
+	committed uint64 // the greatest sequence of a committed operation
+	completed completed
 	floor     triple.Stamp // see inFlight.SetFloors
 }
 
@@ -39,13 +40,15 @@ func (fl *inFlight) Adopted(_, adopted *view.View) {
 		return
 	}
 	// 1. End the old era: its streams stop, and its floors are void.
-	e := &era{view: adopted, streams: map[trie.MachineID]*stream{}, strays: notify.NewWake(), began: time.Now()}
+	e := &era{view: adopted, streams: map[trie.MachineID]*stream{}, strays: notify.NewWake(), began: time.Now(), completed: completed{wake: notify.NewWake()}}
 	e.ctx, e.end = context.WithCancel(fl.ctx)
 	before := fl.era
 	fl.era = e
 	fl.changed.Send()
 	fl.advanced.Send()
 	fl.store.SetFloors(nil)
+	fl.store.BeginEpoch(adopted.Epoch)
+	fl.commits.begin(adopted.Epoch)
 	if before != nil {
 		before.end()
 		fl.forgetAcks(before.view, adopted)
@@ -56,7 +59,7 @@ func (fl *inFlight) Adopted(_, adopted *view.View) {
 		if n != b.number {
 			continue
 		}
-		b.missing = nil
+		b.missing, b.complete = nil, false
 		if !b.unreconciled {
 			b.unreconciled = true
 			fl.unreconciled++
@@ -73,6 +76,7 @@ func (fl *inFlight) Adopted(_, adopted *view.View) {
 		fl.running.Go(s.run)
 	}
 	fl.running.Go(func() { fl.handover.run(e) })
+	fl.running.Go(func() { fl.commitCompleted(e) })
 	if len(pending) > 0 {
 		fl.running.Go(func() { fl.resend(e, pending) })
 	}

@@ -22,6 +22,7 @@ func TestAwaitAcknowledged(t *testing.T) {
 	ws := ms[0].writes
 	answer := func(b *batch) {
 		ws.answered(ws.era.streams[ms[1].id], []part{{b, b.number, b.operations, b.size}})
+		<-b.committed
 	}
 	first, second := ms[0].putInFlight(ms[1], 1), ms[0].putInFlight(ms[1], 2)
 	// 2. The call below returns at once: an error if it would wait.

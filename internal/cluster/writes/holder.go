@@ -87,7 +87,7 @@ func (h *holder) handleWatermark(_ context.Context, body []byte) ([]byte, error)
 	if v := h.member.View(); v == nil || !alive(v, s.upTo) {
 		return nil, peer.Refuse(peer.CodeStranger, 0, "machine %s is no member in incarnation %d", s.upTo.Sequencer, s.upTo.Incarnation)
 	}
-	h.store.RecordCommitted(s.upTo, s.open, s.acks)
+	h.store.RecordCommitted(s.upTo, s.open, s.acks, s.ticks)
 	return []byte{byte(h.disk.Room())}, nil
 }
 

@@ -7,6 +7,7 @@ import (
 	"sync"
 	"time"
 
+	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -25,8 +26,9 @@ import (
 //
 //  1. A batch is in open, under all numbers that it had, until it is committed. The numbers of an
 //     incarnation are 1, 2, 3 and so on, and none is given twice.
-//  2. missing has the holders that have not answered the last number of a batch. The batch is
-//     committed when missing is empty. Answers of an earlier era do not count (answered).
+//  2. missing has the holders that have not answered the last number of a batch. If missing is empty, the batch
+//     is complete, and committed when it has a tick that was requested after that. Answers of an earlier era
+//     do not count (answered).
 //  3. A stream sends one message at a time, its numbers ascend, and the next one is sent when the one
 //     before is answered. So if a holder has answered a batch, it has all its earlier ones (acks).
 //  4. unreconciled counts the batches of earlier epochs, those that were handed over, and annotations
@@ -41,7 +43,8 @@ import (
 //	    a part for each stream          with it: what is committed    resend: each batch in flight, with
 //	                                    answered:                       its stamps, under a new number
 //	                                      out of missing; empty?      handover: what lost sequencers left
-//	                                      commit, close settled
+//	                                      request a tick, commit,
+//	                                      close committed
 //	                                    failed: the same again,
 //	                                      until the era ends
 //
@@ -53,6 +56,7 @@ type inFlight struct {
 	memory    memoryLimit // of operations in flight or in the queue
 	holder    *holder
 	diskRooms *diskRooms
+	clock     *ticks.Ticks
 	handover  *handover
 	pauses    pauses
 
@@ -78,32 +82,22 @@ func (fl *inFlight) send(b *batch, parts map[trie.MachineID][]replica.Operation)
 // answered records parts as durable on the holder of a stream. An answer of an earlier era must
 // not count, because the batches are sent again to the holders of the new view.
 func (fl *inFlight) answered(s *stream, parts []part) {
-	free, holder := int64(0), s.to
+	holder := s.to
 	fl.mu.Lock()
+	defer fl.mu.Unlock()
 	if s.era != fl.era {
-		fl.mu.Unlock()
 		return
 	}
-	// 1. Commit a batch if all holders have it.
-	before := fl.changes
 	fl.acks[holder] = max(fl.acks[holder], parts[len(parts)-1].number)
 	for _, p := range parts {
 		delete(p.batch.missing, holder)
 		if len(p.batch.missing) == 0 {
-			free += fl.commit(p.batch)
+			fl.complete(p.batch)
 		}
 	}
-	// 2. Wake the streams, because they report the commits.
-	if fl.changes != before {
-		for _, s := range fl.era.streams {
-			s.wake.Send()
-		}
-	}
-	fl.mu.Unlock()
-	fl.memory.give(free)
 }
 
-// commit commits b, because all holders have it, and returns its bytes. The caller holds mu.
+// commit commits b, because all holders have it and it has a tick, and returns its bytes. The caller holds mu.
 func (fl *inFlight) commit(b *batch) int64 {
 	fl.remove(b)
 	if e := fl.era; fresh(b, e.view.Epoch) {
@@ -129,11 +123,18 @@ func (fl *inFlight) hasTokens(tokens []store.Token) []bool {
 	return has
 }
 
-// stillOpen is openOf, for callers without the lock.
-func (fl *inFlight) stillOpen(batches []uint64) []uint64 {
+// relevant returns the batches that a reader waits for: the complete ones of some batches if it needs their ticks,
+// the first one if it waits until none is in flight.
+func (fl *inFlight) relevant(batches []uint64, need need) []uint64 {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	return fl.openOf(batches)
+	switch open := fl.openOf(batches); {
+	case need == needTicks:
+		return fl.completeOf(batches)
+	case need == needCommit && len(open) == len(batches) && len(open) > 0:
+		return open[:1]
+	}
+	return nil
 }
 
 // await waits until batches of this incarnation are committed.

@@ -7,7 +7,6 @@ import (
 	"maps"
 	"slices"
 
-	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/recovery"
@@ -23,38 +22,34 @@ type commitReport struct {
 	upTo    replica.Origin
 	open    []uint64
 	acks    map[trie.MachineID]uint64 // the last batch that each holder had answered by then
-	changes uint64                    // number of batches committed by then
+	ticks   replica.CommitTicks       // of the batches that were committed since the report before
+	commits uint64                    // number of commits by then
 }
 
-// commitReport returns the report of this moment. If it is for a witness, it has the last answers
-// of all holders. If more than maxOpen batches are in flight, it ends before the first one too
-// many.
-func (fl *inFlight) commitReport(witness bool) commitReport {
+// commitReport returns the report of this moment, with the ticks of all commits but the first ones. If it is for a
+// witness, it has the last answers of all holders. If more than maxOpen batches are in flight, it ends before the
+// first one too many.
+func (fl *inFlight) commitReport(witness bool, reported uint64) commitReport {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	return fl.batches.commitReport(fl.self, witness)
-}
-
-// commitReport returns the report of a sequencer, see inFlight.settlement.
-func (bs *batches) commitReport(self member.Process, witness bool) commitReport {
-	s := commitReport{upTo: replica.Origin{Sequencer: self.Machine, Incarnation: self.Incarnation, Batch: bs.last}, changes: bs.changes}
-	if witness {
-		s.acks = maps.Clone(bs.acks)
+	r := commitReport{upTo: replica.Origin{Sequencer: fl.self.Machine, Incarnation: fl.self.Incarnation, Batch: fl.last}, commits: fl.commits.count()}
+	if r.ticks = fl.commits.ticksSince(reported); witness {
+		r.acks = maps.Clone(fl.acks)
 	}
-	open := bs.numbers
+	open := fl.numbers
 	if len(open) > maxOpen {
-		s.upTo.Batch = open[maxOpen] - 1
+		r.upTo.Batch = open[maxOpen] - 1
 		open = open[:maxOpen]
 	}
-	s.open = slices.Clone(open)
-	return s
+	r.open = slices.Clone(open)
+	return r
 }
 
-// reportAndOpen is commitReport, with those of some batches that are in flight.
-func (fl *inFlight) reportAndOpen(batches []uint64, witness bool) (commitReport, []uint64) {
+// statesOf returns which of some batches are in flight, and the ticks of the others.
+func (fl *inFlight) statesOf(batches []uint64) (open []uint64, ticks replica.CommitTicks) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
-	return fl.batches.commitReport(fl.self, witness), fl.openOf(batches)
+	return fl.openOf(batches), fl.commits.ticksOf(batches)
 }
 
 // witnesses is the number of machines, besides the sequencer, which remember the last answer of

@@ -11,6 +11,7 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -38,7 +39,7 @@ type stream struct {
 
 	// Guarded by inFlight.mu.
 	parts    []part
-	reported uint64    // inFlight.changes at the last report that the holder has
+	reported uint64    // number of commits in the reports that the holder has
 	full     bool      // the disk of the holder is full
 	since    time.Time // first try of the message under way; zero if there is none
 }
@@ -87,7 +88,7 @@ func (s *stream) next() (message, bool) {
 			fl.mu.Unlock()
 			return m, true
 		}
-		unreported := s.reported < fl.changes
+		unreported := s.reported < fl.commits.count()
 		fl.mu.Unlock()
 		if unreported && due == nil {
 			timer := time.NewTimer(fl.options.Heartbeat)
@@ -164,15 +165,18 @@ func (s *stream) send(m message) bool {
 	}
 }
 
-// try sends m once. It returns the count of committed batches in the message's report.
+// try sends m once. It returns the number of commits by its report.
 func (s *stream) try(m message) (reported uint64, err error) {
 	fl := s.flight
 	// 1. The report of committed batches, as of now.
-	report := fl.commitReport(s.witness)
-	reported = report.changes
+	fl.mu.Lock()
+	before := s.reported
+	fl.mu.Unlock()
+	report := fl.commitReport(s.witness, before)
+	reported = report.commits
 	local := s.to == fl.self.Machine
 	if len(m.parts) == 0 && local {
-		fl.store.RecordCommitted(report.upTo, report.open, report.acks)
+		fl.store.RecordCommitted(report.upTo, report.open, report.acks, report.ticks)
 		return reported, nil
 	}
 	ctx, cancel := context.WithTimeout(m.origin().Context(s.era.ctx), fl.options.Attempt)
@@ -191,7 +195,7 @@ func (s *stream) try(m message) (reported uint64, err error) {
 		return reported, nil
 	}
 	// 3. With parts it is a delivery. Its answer has the room of the holder.
-	d := &replica.Delivery{Origin: report.upTo, Committed: report.upTo.Batch, Open: report.open, Acks: report.acks, Operations: m.operations}
+	d := &replica.Delivery{Origin: report.upTo, Committed: report.upTo.Batch, Open: report.open, Acks: report.acks, Ticks: report.ticks, Operations: m.operations}
 	d.Origin.Batch = m.parts[len(m.parts)-1].number
 	for _, p := range m.parts {
 		d.Parts = append(d.Parts, replica.Part{Batch: p.number, Operations: len(p.operations)})
@@ -222,8 +226,8 @@ func (fl *inFlight) full(m trie.MachineID) bool {
 	return s != nil && s.full
 }
 
-// Slow returns the holders without an answer to a message for some time. This machine may be
-// among them. If a holder has a full disk, it answers, so it is not slow.
+// Slow returns the holders without an answer to a message for some time, and the oracle if it has issued no tick for
+// as long. This machine may be among them. If a holder has a full disk, it answers, so it is not slow.
 func (fl *inFlight) Slow(after time.Duration) (slow []trie.MachineID) {
 	fl.mu.Lock()
 	defer fl.mu.Unlock()
@@ -235,6 +239,9 @@ func (fl *inFlight) Slow(after time.Duration) (slow []trie.MachineID) {
 			slow = append(slow, m)
 		}
 	}
+	if began := fl.era.completed.requested; !began.IsZero() && time.Since(began) >= after {
+		slow = append(slow, ticks.Oracle(fl.era.view))
+	}
 	slices.Sort(slow)
-	return slow
+	return slices.Compact(slow)
 }

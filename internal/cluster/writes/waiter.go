@@ -20,6 +20,16 @@ import (
 // answerWait is how long a sequencer waits for a batch before it answers: in flight.
 const answerWait = 5 * time.Second
 
+// need is what a reader needs of batches in flight.
+type need byte
+
+const (
+	needStates need = iota // which are committed at present
+	needTicks              // the same, and the ticks of those; if one is requested, it waits for it
+	needCommit             // it waits until all are committed
+	needs
+)
+
 // waiter tells readers which operations are committed, or makes them wait.
 type waiter struct {
 	*common
@@ -31,19 +41,23 @@ type waiter struct {
 // not wait for other batches, because a down holder must delay only the readers of its own
 // triples.
 func (w *waiter) WaitCommitted(ctx context.Context, origins []replica.Origin) error {
-	_, err := w.learn(ctx, origins, true)
+	_, err := w.learn(ctx, origins, needCommit)
 	return err
 }
 
 // Uncommitted returns which of some batches are in flight at a moment of the call, by the answers of their
-// sequencers. If a sequencer is lost, it waits until others have committed what it left.
-func (w *waiter) Uncommitted(ctx context.Context, origins []replica.Origin) ([]replica.Origin, error) {
-	return w.learn(ctx, origins, false)
+// sequencers. If a sequencer is lost, it waits until others have committed what it left. With ticks, the store has
+// the ticks of the others, and those that are in flight will have one that is issued after the call.
+func (w *waiter) Uncommitted(ctx context.Context, origins []replica.Origin, ticks bool) ([]replica.Origin, error) {
+	if ticks {
+		return w.learn(ctx, origins, needTicks)
+	}
+	return w.learn(ctx, origins, needStates)
 }
 
-// learn gets reports about batches from all their sequencers at the same time. With wait it waits until
-// all are committed, else it returns those that are not.
-func (w *waiter) learn(ctx context.Context, origins []replica.Origin, wait bool) (open []replica.Origin, err error) {
+// learn gets reports about batches from all their sequencers at the same time. It returns those that are not
+// committed.
+func (w *waiter) learn(ctx context.Context, origins []replica.Origin, need need) (open []replica.Origin, err error) {
 	// 1. Group the batches by the process of their sequencer.
 	batches := map[member.Process][]uint64{}
 	for _, o := range origins {
@@ -62,7 +76,7 @@ func (w *waiter) learn(ctx context.Context, origins []replica.Origin, wait bool)
 	for s, numbers := range batches {
 		slices.Sort(numbers)
 		running.Go(func() {
-			left, err := w.learnFrom(ctx, s, slices.Compact(numbers), wait)
+			left, err := w.learnFrom(ctx, s, slices.Compact(numbers), need)
 			if err != nil {
 				cancel(err)
 			}
@@ -81,9 +95,9 @@ func (w *waiter) learn(ctx context.Context, origins []replica.Origin, wait bool)
 }
 
 // learnFrom is learn for batches of one sequencer. Their numbers must ascend.
-func (w *waiter) learnFrom(ctx context.Context, s member.Process, batches []uint64, wait bool) (open []uint64, err error) {
+func (w *waiter) learnFrom(ctx context.Context, s member.Process, batches []uint64, need need) (open []uint64, err error) {
 	if s == w.self {
-		return w.learnLocal(ctx, batches, wait)
+		return w.learnLocal(ctx, batches, need)
 	}
 	pause := backoff()
 	for {
@@ -104,9 +118,9 @@ func (w *waiter) learnFrom(ctx context.Context, s member.Process, batches []uint
 			}
 		}
 		// 2. It is a member: ask it, until no batch is in flight.
-		open, err := w.requestReport(ctx, e, s, batches, wait)
+		open, err := w.requestStates(ctx, e, s, batches, need)
 		switch {
-		case err == nil && (len(open) == 0 || !wait):
+		case err == nil && (len(open) == 0 || need != needCommit):
 			return open, nil
 		case ctx.Err() != nil:
 			return nil, context.Cause(ctx)
@@ -123,34 +137,41 @@ func (w *waiter) learnFrom(ctx context.Context, s member.Process, batches []uint
 	}
 }
 
-// requestReport returns the batches in flight, by their sequencer's answer, and passes its report to the
+// requestStates returns the batches in flight, by their sequencer's answer, and passes the others to the
 // store. The call ends with the era, because the next view may exclude the sequencer.
-func (w *waiter) requestReport(ctx context.Context, e *era, s member.Process, batches []uint64, wait bool) (open []uint64, err error) {
+func (w *waiter) requestStates(ctx context.Context, e *era, s member.Process, batches []uint64, need need) (open []uint64, err error) {
 	ctx, cancel := context.WithTimeout(ctx, answerWait+w.options.Attempt)
 	defer cancel()
 	defer context.AfterFunc(e.ctx, cancel)()
-	body, err := w.member.Call(ctx, s.Machine, methodCommitted, peer.Encode(20+3*len(batches), codeBatches(&s.Incarnation, &batches, &wait)))
+	body, err := w.member.Call(ctx, s.Machine, methodCommitted, peer.Encode(20+3*len(batches), codeBatches(&s.Incarnation, &batches, &need)))
 	if err != nil {
 		return nil, err
 	}
-	var report commitReport
-	if err := peer.Decode(body, report.withOpen(&open)); err != nil {
+	var ticks replica.CommitTicks
+	if err := peer.Decode(body, codeStates(&open, &ticks)); err != nil {
 		return nil, err
 	}
-	report.upTo.Sequencer, report.upTo.Incarnation = s.Machine, s.Incarnation
-	w.store.RecordCommitted(report.upTo, report.open, report.acks)
+	w.record(s, batches, open, ticks)
 	return open, nil
 }
 
-// learnLocal is learnFrom for batches of this machine. It passes the report to the store.
-func (w *waiter) learnLocal(ctx context.Context, batches []uint64, wait bool) (open []uint64, err error) {
-	if wait {
-		if err := w.flight.await(ctx, batches); err != nil {
-			return nil, err
-		}
+// record passes those of some batches to the store that are committed.
+func (w *waiter) record(s member.Process, batches, open []uint64, ticks replica.CommitTicks) {
+	committed := slices.DeleteFunc(slices.Clone(batches), func(n uint64) bool { return slices.Contains(open, n) })
+	w.store.RecordSome(replica.Origin{Sequencer: s.Machine, Incarnation: s.Incarnation}, committed, ticks)
+}
+
+// learnLocal is learnFrom for batches of this machine.
+func (w *waiter) learnLocal(ctx context.Context, batches []uint64, need need) (open []uint64, err error) {
+	await := batches
+	if need != needCommit {
+		await = w.flight.relevant(batches, need)
 	}
-	report, open := w.flight.reportAndOpen(batches, true)
-	w.store.RecordCommitted(report.upTo, report.open, report.acks)
+	if err := w.flight.await(ctx, await); err != nil {
+		return nil, err
+	}
+	open, ticks := w.flight.statesOf(batches)
+	w.record(w.self, batches, open, ticks)
 	return open, nil
 }
 
@@ -158,16 +179,16 @@ func (w *waiter) learnLocal(ctx context.Context, batches []uint64, wait bool) (o
 func (w *waiter) handleCommitted(ctx context.Context, body []byte) ([]byte, error) {
 	var incarnation uint64
 	var batches []uint64
-	var wait bool
-	if err := peer.Decode(body, codeBatches(&incarnation, &batches, &wait)); err != nil {
+	var need need
+	if err := peer.Decode(body, codeBatches(&incarnation, &batches, &need)); err != nil {
 		return nil, malformed(err)
 	}
 	if incarnation != w.self.Incarnation {
 		return nil, peer.Refuse(peer.CodeStranger, 0, "machine %s runs in incarnation %d, not %d", w.self.Machine, w.self.Incarnation, incarnation)
 	}
-	// 1. If all are in flight and the caller wants that, wait for the first. The number of waits is bounded, because
-	// readers of committed rows must not queue behind readers of others.
-	if open := w.flight.stillOpen(batches); wait && len(open) == len(batches) && len(open) > 0 {
+	// 1. Wait for those that matter. The number of waits is bounded, because readers of committed rows must not queue
+	// behind readers of others.
+	if await := w.flight.relevant(batches, need); len(await) > 0 {
 		finished, err := w.beginWait(waitCommitted)
 		if err != nil {
 			return nil, err
@@ -175,13 +196,16 @@ func (w *waiter) handleCommitted(ctx context.Context, body []byte) ([]byte, erro
 		defer finished()
 		waiting, cancel := context.WithTimeoutCause(ctx, answerWait, errNotYet)
 		defer cancel()
-		if err := w.flight.await(waiting, batches[:1]); err != nil && !errors.Is(err, errNotYet) {
+		switch err := w.flight.await(waiting, await); {
+		case errors.Is(err, errNotYet) && need == needTicks:
+			return nil, peer.Refuse(peer.CodeUnavailable, 0, "no tick was issued within %s", answerWait)
+		case err != nil && !errors.Is(err, errNotYet):
 			return nil, err
 		}
 	}
-	// 2. Answer with the report and the batches still in flight.
-	report, open := w.flight.reportAndOpen(batches, false)
-	return peer.Encode(report.size()+4*len(open), report.withOpen(&open)), nil
+	// 2. Answer with the batches still in flight, and the ticks of the others.
+	open, ticks := w.flight.statesOf(batches)
+	return peer.Encode(20+4*len(batches), codeStates(&open, &ticks)), nil
 }
 
 var errNotYet = errors.New("not settled yet")

@@ -27,12 +27,13 @@ import (
 //	             of a look-up: its epoch or 0, epoch and sequence of the version -> the answer of submit, epoch, epoch and sequence of the version
 //	numbers      count, then for each: how much greater it is than the one before
 //	parts        count, then for each: batch, count of operations
+//	ticks        epoch and number of the last, bool partial, numbers of batches, then the number of each one's tick: how
+//	             much less it is than the last
 //	settlement   sequencer in 8 bytes, incarnation, batch up to which all are committed
-//	             but the open ones, numbers of these, acks
+//	             but the open ones, numbers of these, acks, ticks
 //
 //	deliver      epoch, settlement, parts, stamped -> outcome, room
-//	settled      incarnation, numbers of batches -> settlement, numbers of the batches that
-//	             are open
+//	settled      incarnation, numbers of batches, byte: what the reader needs -> numbers of the batches that are open, ticks of the others
 //	watermark    settlement -> room
 //	handover     epoch, stamped -> nothing
 //	tokens       epoch, count, then each token -> for each a remembrance byte
@@ -173,7 +174,7 @@ func decodeStamp(d *peer.Decoder) triple.Stamp {
 // codeDelivery codes writes/deliver. Without parts a delivery is one part.
 func codeDelivery(c *peer.Coder, epoch *uint64, d *replica.Delivery) {
 	c.Uvarint(epoch)
-	s := commitReport{upTo: d.Origin, open: d.Open, acks: d.Acks}
+	s := commitReport{upTo: d.Origin, open: d.Open, acks: d.Acks, ticks: d.Ticks}
 	s.upTo.Batch = d.Committed
 	s.fields(c)
 	parts := d.Parts
@@ -185,7 +186,7 @@ func codeDelivery(c *peer.Coder, epoch *uint64, d *replica.Delivery) {
 		peer.Number(c, &p.Operations, maxPartOperations)
 	})
 	if c.Reading() {
-		*d = replica.Delivery{Origin: s.upTo, Committed: s.upTo.Batch, Open: s.open, Acks: s.acks, Parts: parts}
+		*d = replica.Delivery{Origin: s.upTo, Committed: s.upTo.Batch, Open: s.open, Acks: s.acks, Ticks: s.ticks, Parts: parts}
 		if d.Origin.Batch = 0; len(parts) > 0 {
 			d.Origin.Batch = parts[len(parts)-1].Batch
 		}
@@ -198,7 +199,7 @@ func codeDelivery(c *peer.Coder, epoch *uint64, d *replica.Delivery) {
 const maxPartOperations = 1 << 30
 
 func encodeDelivery(epoch uint64, d *replica.Delivery) []byte {
-	capacity := 64 + 20*len(d.Acks) + 4*len(d.Open) + 12*len(d.Parts)
+	capacity := 64 + 20*len(d.Acks) + 4*len(d.Open) + 4*len(d.Ticks.Batches) + 12*len(d.Parts)
 	for i := range d.Operations {
 		capacity += bytesOf(&d.Operations[i]) + 24
 	}
@@ -213,10 +214,33 @@ func (s *commitReport) fields(c *peer.Coder) {
 		peer.Uint64(c, m)
 		c.Uvarint(batch)
 	})
+	codeTicks(c, &s.ticks)
 }
 
 // size returns about the length of a settlement in a message.
-func (s *commitReport) size() int { return 64 + 20*len(s.acks) + 4*len(s.open) }
+func (s *commitReport) size() int {
+	return 64 + 20*len(s.acks) + 4*len(s.open) + 4*len(s.ticks.Batches)
+}
+
+func codeTicks(c *peer.Coder, t *replica.CommitTicks) {
+	c.Uvarint(&t.Last.Epoch, &t.Last.Sequence)
+	c.Bool(&t.Partial)
+	batches := make([]uint64, len(t.Batches))
+	for i, b := range t.Batches {
+		batches[i] = b.Batch
+	}
+	if codeNumbers(c, &batches); c.Reading() && len(batches) > 0 {
+		t.Batches = make([]replica.BatchTick, len(batches))
+	}
+	for i := range batches {
+		less := t.Last.Sequence - t.Batches[i].Tick
+		if c.Uvarint(&less); less > t.Last.Sequence {
+			c.Fail("a tick below 0")
+		} else if c.Reading() {
+			t.Batches[i] = replica.BatchTick{Batch: batches[i], Tick: t.Last.Sequence - less}
+		}
+	}
+}
 
 // codeNumbers codes numbers. They must ascend.
 func codeNumbers(c *peer.Coder, numbers *[]uint64) {
@@ -230,20 +254,22 @@ func codeNumbers(c *peer.Coder, numbers *[]uint64) {
 	})
 }
 
-// codeBatches codes the request of writes/settled. If wait is true, the sequencer may wait before it answers.
-func codeBatches(incarnation *uint64, batches *[]uint64, wait *bool) func(*peer.Coder) {
+// codeBatches codes the request of writes/settled.
+func codeBatches(incarnation *uint64, batches *[]uint64, need *need) func(*peer.Coder) {
 	return func(c *peer.Coder) {
 		c.Uvarint(incarnation)
 		codeNumbers(c, batches)
-		c.Bool(wait)
+		if peer.Byte(c, need); *need >= needs {
+			c.Fail("need %d", *need)
+		}
 	}
 }
 
-// withOpen codes the answer of writes/settled.
-func (s *commitReport) withOpen(open *[]uint64) func(*peer.Coder) {
+// codeStates codes the answer of writes/settled.
+func codeStates(open *[]uint64, ticks *replica.CommitTicks) func(*peer.Coder) {
 	return func(c *peer.Coder) {
-		s.fields(c)
 		codeNumbers(c, open)
+		codeTicks(c, ticks)
 	}
 }
 

@@ -10,6 +10,7 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster/member"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
+	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/cluster/view"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/trie"
@@ -51,6 +52,7 @@ func (o Options) withDefaults() Options {
 //   - tokenLookup: which operations were done before, [Writes.Begun]
 //   - sequencer: stamps operations, group by group
 //   - inFlight: the stamped batches, and the streams that send them, by view
+//   - ticks: the clock of their commits, [ticks.Ticks.Now]
 //   - diskRooms: which members have no room for operations
 //   - holder: writes the deliveries of sequencers
 //   - handover: sends the operations of lost sequencers to their new ones
@@ -62,6 +64,7 @@ type Writes struct {
 	*inFlight
 	*diskRooms
 	*waiter
+	*ticks.Ticks
 	sequencer *sequencer
 	holder    *holder
 }
@@ -105,14 +108,15 @@ func newWrites(db *replica.Store, disk holderStore, m member.Member, self member
 	}
 	// 1. Connect the roles.
 	h, rooms := &holder{common: c, disk: disk}, &diskRooms{}
-	fl := &inFlight{common: c, holder: h, diskRooms: rooms, batches: newBatches()}
+	clock := ticks.New(m, self.Machine)
+	fl := &inFlight{common: c, holder: h, diskRooms: rooms, clock: clock, batches: newBatches()}
 	fl.memory.limit = c.options.MaxInFlight
 	tl := &tokenLookup{common: c, flight: fl}
 	sq := &sequencer{common: c, flight: fl, tokens: tl, diskRooms: rooms, holder: h}
 	sq.queue.init()
 	fl.handover = &handover{common: c, flight: fl, sequencer: sq}
 	w := &Writes{
-		common: c, tokenLookup: tl, inFlight: fl, diskRooms: rooms, sequencer: sq, holder: h,
+		common: c, tokenLookup: tl, inFlight: fl, diskRooms: rooms, Ticks: clock, sequencer: sq, holder: h,
 		coordinator: &coordinator{common: c, sequencer: sq},
 		waiter:      &waiter{common: c, flight: fl, handover: fl.handover},
 	}
@@ -130,6 +134,7 @@ func (w *Writes) Close() {
 	w.inFlight.close()
 	w.stop()
 	w.sequencer.queue.close()
+	w.Ticks.Close()
 	w.running.Wait()
 }
 
@@ -167,6 +172,7 @@ func (w *Writes) handlers() map[string]func(context.Context, []byte) ([]byte, er
 		methodWatermark: w.holder.handleWatermark,
 		methodHandover:  w.sequencer.handleHandover,
 		methodTokens:    w.tokenLookup.handleTokens,
+		ticks.Method:    w.Ticks.Handle,
 
 		MethodAnnotate:   w.sequencer.handleAnnotate,
 		methodReconciled: w.sequencer.handleReconciled,

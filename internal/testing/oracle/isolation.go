@@ -44,6 +44,7 @@ type GrowingSet struct {
 type setRead struct {
 	began, ended int64
 	seen         map[string]bool
+	state        bool
 }
 
 func (h *GrowingSet) tick() int64 {
@@ -75,11 +76,11 @@ func (h *GrowingSet) Begin() int64 {
 	return h.tick()
 }
 
-// Read records the result of a read that has ended.
-func (h *GrowingSet) Read(began int64, seen []string) {
+// Read records the result of a read that has ended. If state is true, it must be that of one state.
+func (h *GrowingSet) Read(began int64, seen []string, state bool) {
 	h.mu.Lock()
 	defer h.mu.Unlock()
-	r := setRead{began: began, ended: h.tick(), seen: map[string]bool{}}
+	r := setRead{began: began, ended: h.tick(), seen: map[string]bool{}, state: state}
 	for _, element := range seen {
 		r.seen[element] = true
 	}
@@ -87,9 +88,9 @@ func (h *GrowingSet) Read(began int64, seen []string) {
 }
 
 // Check returns an error unless each element is linearizable: if it was acknowledged, every later
-// read has it; if it was seen, it stays; and it is not seen before its add began. If snapshots is
-// set, each read must also be of one state: of any two reads, one has all elements of the other.
-func (h *GrowingSet) Check(snapshots bool) error {
+// read has it; if it was seen, it stays; and it is not seen before its add began. Of any two
+// reads of one state each, one must have all elements of the other.
+func (h *GrowingSet) Check() error {
 	h.mu.Lock()
 	defer h.mu.Unlock()
 	// 1. Each read against the adds.
@@ -105,7 +106,7 @@ func (h *GrowingSet) Check(snapshots bool) error {
 			}
 		}
 	}
-	// 2. Each pair of reads: by time, and with snapshots by inclusion.
+	// 2. Each pair of reads: by time, and if they are of states by inclusion.
 	for i, a := range h.reads {
 		for _, b := range h.reads[i+1:] {
 			onlyA, onlyB := leastMissing(a.seen, b.seen), leastMissing(b.seen, a.seen)
@@ -114,7 +115,7 @@ func (h *GrowingSet) Check(snapshots bool) error {
 				return fmt.Errorf("a read that ended at %d has %s, and one that began at %d lacks it", a.ended, onlyA, b.began)
 			case b.ended < a.began && onlyB != "":
 				return fmt.Errorf("a read that ended at %d has %s, and one that began at %d lacks it", b.ended, onlyB, a.began)
-			case snapshots && onlyA != "" && onlyB != "":
+			case a.state && b.state && onlyA != "" && onlyB != "":
 				return fmt.Errorf("reads %d-%d and %d-%d are of no order of states: %s is in the first alone, %s in the second", a.began, a.ended, b.began, b.ended, onlyA, onlyB)
 			}
 		}

@@ -29,42 +29,42 @@ func TestBankCheck(t *testing.T) {
 // TestGrowingSetCheck: the checker finds each way in which a promise may be broken.
 func TestGrowingSetCheck(t *testing.T) {
 	for _, test := range []struct {
-		name      string
-		history   func(h *GrowingSet)
-		snapshots string // what is said with snapshots; "": it is right
-		each      string // and without
+		name    string
+		history func(h *GrowingSet, states bool)
+		states  string // what is said if the reads are of states; "": it is right
+		each    string // and without
 	}{
-		{"right", func(h *GrowingSet) {
+		{"right", func(h *GrowingSet, states bool) {
 			h.Invoke("a")
 			r := h.Begin()
 			h.Acknowledge("a")
-			h.Read(r, nil)
-			h.Read(h.Begin(), []string{"a"})
+			h.Read(r, nil, states)
+			h.Read(h.Begin(), []string{"a"}, states)
 		}, "", ""},
-		{"a lost add", func(h *GrowingSet) {
+		{"a lost add", func(h *GrowingSet, states bool) {
 			h.Invoke("a")
 			h.Acknowledge("a")
-			h.Read(h.Begin(), nil)
+			h.Read(h.Begin(), nil, states)
 		}, "lacks it", "lacks it"},
-		{"out of nothing", func(h *GrowingSet) { h.Read(h.Begin(), []string{"a"}) }, "not added", "not added"},
-		{"gone again", func(h *GrowingSet) {
+		{"out of nothing", func(h *GrowingSet, states bool) { h.Read(h.Begin(), []string{"a"}, states) }, "not added", "not added"},
+		{"gone again", func(h *GrowingSet, states bool) {
 			h.Invoke("a")
-			h.Read(h.Begin(), []string{"a"})
-			h.Read(h.Begin(), nil)
+			h.Read(h.Begin(), []string{"a"}, states)
+			h.Read(h.Begin(), nil, states)
 		}, "lacks it", "lacks it"},
-		{"two states in one read", func(h *GrowingSet) {
+		{"two states in one read", func(h *GrowingSet, states bool) {
 			h.Invoke("a")
 			h.Invoke("b")
 			first, second := h.Begin(), h.Begin()
-			h.Read(first, []string{"a"})
-			h.Read(second, []string{"b"})
+			h.Read(first, []string{"a"}, states)
+			h.Read(second, []string{"b"}, states)
 		}, "no order of states", ""},
 	} {
-		h := new(GrowingSet)
-		test.history(h)
-		for snapshots, want := range map[bool]string{true: test.snapshots, false: test.each} {
-			if err := h.Check(snapshots); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
-				t.Errorf("%s, snapshots %v: %v, want %q", test.name, snapshots, err, want)
+		for states, want := range map[bool]string{true: test.states, false: test.each} {
+			h := new(GrowingSet)
+			test.history(h, states)
+			if err := h.Check(); (err == nil) != (want == "") || err != nil && !strings.Contains(err.Error(), want) {
+				t.Errorf("%s, states %v: %v, want %q", test.name, states, err, want)
 			}
 		}
 	}

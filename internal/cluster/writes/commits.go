@@ -1,0 +1,148 @@
+// Ticks of commits: the last step of a batch.
+
+package writes
+
+import (
+	"cmp"
+	"context"
+	"slices"
+	"time"
+
+	"github.com/trefoildb/trefoil/internal/notify"
+	"github.com/trefoildb/trefoil/internal/replica"
+	"github.com/trefoildb/trefoil/triple"
+)
+
+// commits is the ticks of the last batches of this machine that were committed in the epoch.
+type commits struct {
+	epoch   uint64
+	last    uint64 // the greatest tick
+	first   uint64 // number of commits of this incarnation before recent
+	recent  []replica.BatchTick
+	dropped uint64 // number of commits of this incarnation, of the epoch and before recent; 0 if there are none
+}
+
+// maxCommits bounds the ticks that are remembered. A holder that has missed some cannot answer readers of an earlier
+// tick.
+const maxCommits = 4096
+
+// count returns the number of commits of this incarnation.
+func (c *commits) count() uint64 { return c.first + uint64(len(c.recent)) }
+
+// begin forgets the ticks of earlier epochs.
+func (c *commits) begin(epoch uint64) {
+	*c = commits{epoch: epoch, first: c.count()}
+}
+
+func (c *commits) add(batch, tick uint64) {
+	if len(c.recent) == 2*maxCommits {
+		c.first += maxCommits
+		c.recent = append(c.recent[:0], c.recent[maxCommits:]...)
+		c.dropped = c.first
+	}
+	c.recent = append(c.recent, replica.BatchTick{Batch: batch, Tick: tick})
+	c.last = max(c.last, tick)
+}
+
+// ticksSince returns the ticks of all commits but the first ones.
+func (c *commits) ticksSince(before uint64) replica.CommitTicks {
+	t := replica.CommitTicks{Last: triple.Stamp{Epoch: c.epoch, Sequence: c.last}, Partial: before < c.dropped}
+	t.Batches = slices.Clone(c.recent[max(before, c.first)-c.first:])
+	slices.SortFunc(t.Batches, compareTicks)
+	return t
+}
+
+// ticksOf returns the ticks of some batches. They must ascend.
+func (c *commits) ticksOf(batches []uint64) replica.CommitTicks {
+	t := replica.CommitTicks{Last: triple.Stamp{Epoch: c.epoch, Sequence: c.last}, Partial: c.dropped > 0}
+	for i := len(c.recent) - 1; i >= 0 && len(t.Batches) < len(batches); i-- {
+		if _, ok := slices.BinarySearch(batches, c.recent[i].Batch); ok {
+			t.Batches = append(t.Batches, c.recent[i])
+		}
+	}
+	slices.SortFunc(t.Batches, compareTicks)
+	return t
+}
+
+func compareTicks(a, b replica.BatchTick) int { return cmp.Compare(a.Batch, b.Batch) }
+
+// completed is the batches of an era whose holders have all answered. inFlight.mu guards it.
+type completed struct {
+	batches   []*batch
+	wake      notify.Wake // if there may be some
+	requested time.Time   // first try of the request for a tick under way; zero if there is none
+}
+
+// complete notes that all holders have b. The caller holds mu.
+func (fl *inFlight) complete(b *batch) {
+	if b.complete {
+		return
+	}
+	b.complete = true
+	fl.era.completed.batches = append(fl.era.completed.batches, b)
+	fl.era.completed.wake.Send()
+}
+
+// commitCompleted commits the complete batches until the era ends. One tick serves all that are complete before it is
+// requested.
+func (fl *inFlight) commitCompleted(e *era) {
+	for {
+		select {
+		case <-e.completed.wake:
+		case <-e.ctx.Done():
+			return
+		}
+		fl.mu.Lock()
+		all := e.completed.batches
+		if e.completed.batches = nil; len(all) > 0 {
+			e.completed.requested = time.Now()
+		}
+		fl.mu.Unlock()
+		if len(all) == 0 {
+			continue
+		}
+		tick, ok := fl.requestTick(e)
+		if !ok {
+			return
+		}
+		fl.commitAll(e, all, tick)
+	}
+}
+
+// requestTick requests a tick until the oracle has answered. It returns false if the era ends first.
+func (fl *inFlight) requestTick(e *era) (tick uint64, ok bool) {
+	pause := backoff()
+	for {
+		ctx, cancel := context.WithTimeout(e.ctx, fl.options.Attempt)
+		tick, err := fl.clock.Next(ctx, e.view)
+		cancel()
+		if err == nil {
+			return tick, true
+		}
+		if pause.Wait(e.ctx) != nil {
+			return 0, false
+		}
+	}
+}
+
+// commitAll commits batches of an era at a tick. It does nothing if the era has ended, because they are sent
+// again then.
+func (fl *inFlight) commitAll(e *era, all []*batch, tick uint64) {
+	free := int64(0)
+	fl.mu.Lock()
+	if fl.era != e {
+		fl.mu.Unlock()
+		return
+	}
+	e.completed.requested = time.Time{}
+	for _, b := range all {
+		b.tick = tick
+		free += fl.commit(b)
+	}
+	// Wake the streams, because they report the commits.
+	for _, s := range e.streams {
+		s.wake.Send()
+	}
+	fl.mu.Unlock()
+	fl.memory.give(free)
+}
