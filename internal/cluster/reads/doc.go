@@ -32,7 +32,7 @@
 // An owner cannot do so if another view was adopted since the tick was issued, if too much has changed, or if it has not
 // kept what was overwritten. Then the snapshot goes on without a tick: each piece of an answer is as of some moment
 // after the call began, and has every operation that was acknowledged before the call. The same holds if the
-// oracle is silent, and for annotations. If a row exists throughout, it comes exactly once.
+// oracle is silent, of two members, and for annotations. If a row exists throughout, it comes exactly once.
 //
 // An answer has all of a bulk load or nothing of it. While its tables are ingested, reads wait.
 // If a read has returned rows before, it ends with store.ErrUnavailable, because the rows after

@@ -184,10 +184,16 @@ type round struct {
 
 // Now returns the last tick that was issued under the adopted view. If the oracle does not answer for [Timeout], it
 // returns an error, and to later readers at once, until the answer has come.
+//
+// Of two members it returns an error: one of them that has read alone may have returned rows of batches that were not
+// committed. So a later reader must see them, although they will have a greater tick.
 func (t *Ticks) Now(ctx context.Context) (triple.Stamp, error) {
 	v := t.member.View()
 	if v == nil {
 		return triple.Stamp{}, fmt.Errorf("%w: this machine has no view of the cluster yet", store.ErrUnavailable)
+	}
+	if len(v.Members) == 2 {
+		return triple.Stamp{}, peer.Refuse(peer.CodeUnavailable, v.Epoch, "readers of two members have no ticks")
 	}
 	if Oracle(v) == t.self {
 		n, err := t.answer(v.Epoch, false)

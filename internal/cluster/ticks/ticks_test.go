@@ -114,7 +114,7 @@ func TestTicks(t *testing.T) {
 
 // An oracle answers no other epoch, and readers only with a lease. Commits need none, because they precede leases.
 func TestTicksAreRefused(t *testing.T) {
-	ms := machines(t, 2)
+	ms := machines(t, 3)
 	v := ms[1].View()
 	ms[0].SetLease(errors.New("no lease"))
 	for _, m := range ms {
@@ -126,8 +126,8 @@ func TestTicksAreRefused(t *testing.T) {
 		}
 	}
 	ms[0].SetLease(nil)
-	expect(t, ms[1], triple.Stamp{Epoch: 1, Sequence: 2})
-	ms[0].Adopt(viewOf(2, 2), nil)
+	expect(t, ms[1], triple.Stamp{Epoch: 1, Sequence: 3})
+	ms[0].Adopt(viewOf(2, 3), nil)
 	_, errNext := ms[1].ticks.Next(t.Context(), v)
 	_, errNow := ms[1].ticks.Now(t.Context())
 	_, errOther := ms[1].ticks.answer(1, true) // its view has another oracle
@@ -140,6 +140,11 @@ func TestTicksAreRefused(t *testing.T) {
 	if _, err := ms[1].ticks.Handle(t.Context(), []byte{1}); err == nil {
 		t.Error("a short message is answered")
 	}
+	ms[1].Adopt(viewOf(3, 2), nil)
+	if now, err := ms[1].ticks.Now(t.Context()); err == nil || now != (triple.Stamp{}) {
+		t.Errorf("%v of two members", now)
+	}
+	ms[1].Adopt(viewOf(3, 3), nil)
 	ms[1].ticks.Close()
 	if _, err := ms[1].ticks.Now(t.Context()); !errors.Is(err, store.ErrClosed) {
 		t.Errorf("closed: %v", err)
@@ -153,7 +158,7 @@ func TestTicksAreRefused(t *testing.T) {
 // Readers that come while a request is under way share the next one. Their tick is one of after they came.
 func TestReadersShareRequests(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ms := machines(t, 2)
+		ms := machines(t, 3)
 		ms[1].gate = func(context.Context) { time.Sleep(Timeout / 4) }
 		var readers sync.WaitGroup
 		read := func(least uint64) {
@@ -181,7 +186,7 @@ func TestReadersShareRequests(t *testing.T) {
 // when it answers.
 func TestSilentOracle(t *testing.T) {
 	synctest.Test(t, func(t *testing.T) {
-		ms := machines(t, 2)
+		ms := machines(t, 3)
 		silent := make(chan struct{})
 		ms[1].gate = func(ctx context.Context) {
 			select {
