@@ -272,10 +272,12 @@ func (s *Store) RecordSome(o Origin, batches []uint64, ticks CommitTicks) {
 	s.inFlight.commitSome(o.stream(), batches, &ticks)
 }
 
-// InFlight returns the batches in flight with an operation on a row in r, in any place, ascending
-// by origin. It must be called after the snapshot was taken, because a batch enters the list
+// InFlight returns the batches in flight with an operation on a row in r whose key passes, in any place, ascending
+// by origin; nil passes all. It must be called after the snapshot was taken, because a batch enters the list
 // before readers see its rows.
-func (s *Store) InFlight(r triple.Range) []Origin { return s.inFlight.batchesIn(r) }
+func (s *Store) InFlight(r triple.Range, pass func(key string) bool) []Origin {
+	return s.inFlight.batchesIn(r, pass)
+}
 
 // InFlightBatches returns all batches in flight, ascending by origin. The caller must not modify
 // the operations.

@@ -123,7 +123,7 @@ func BenchmarkUnsettled(b *testing.B) {
 			for i := range ranges {
 				ranges[i] = exact(b, triple.POS, student(test.size+i*13%5000))
 			}
-			u.batchesIn(ranges[0])
+			u.batchesIn(ranges[0], nil)
 			i := 0
 			for b.Loop() {
 				if test.moving && i%test.size == 0 {
@@ -132,7 +132,7 @@ func BenchmarkUnsettled(b *testing.B) {
 					u.commit(stream{Machine: 7, Incarnation: 1}, batch-uint64(test.operations/test.size), nil, nil, &CommitTicks{})
 					b.StartTimer()
 				}
-				u.batchesIn(ranges[i%len(ranges)])
+				u.batchesIn(ranges[i%len(ranges)], nil)
 				i++
 			}
 		})

@@ -153,7 +153,7 @@ func TestDeliverWriteErrors(t *testing.T) {
 						}
 						// The batch must be in the list, because its rows may show.
 						if sn, err := s.Snapshot(); err == nil {
-							if ok, _ := sn.Has(ctx, student(int(n*100))); ok && len(s.InFlight(exact(t, triple.SPO, student(int(n*100))))) == 0 {
+							if ok, _ := sn.Has(ctx, student(int(n*100))); ok && len(s.InFlight(exact(t, triple.SPO, student(int(n*100))), nil)) == 0 {
 								t.Error("rows that failed show as settled")
 							}
 							sn.Close()

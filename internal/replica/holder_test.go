@@ -123,7 +123,7 @@ func exact(t testing.TB, o triple.Order, tr triple.Triple) triple.Range {
 // unsettledIn fails the test unless these batches are in flight in r.
 func unsettledIn(t testing.TB, s *Store, r triple.Range, want ...Origin) {
 	t.Helper()
-	if got := s.InFlight(r); !slices.Equal(got, want) {
+	if got := s.InFlight(r, nil); !slices.Equal(got, want) {
 		t.Fatalf("unsettled in %q: %v, want %v", fmt.Sprint(r), got, want)
 	}
 }

@@ -88,8 +88,8 @@ func (x *inFlightIndex) fillTree(i int) {
 	x.waiting[i] = nil
 }
 
-// batchesIn returns the batches with an operation in r, ascending by origin.
-func (u *inFlight) batchesIn(r triple.Range) []Origin {
+// batchesIn returns the batches with an operation in r whose key passes, ascending by origin; nil passes all.
+func (u *inFlight) batchesIn(r triple.Range, pass func(key string) bool) []Origin {
 	if u.count.Load() == 0 {
 		return nil
 	}
@@ -101,7 +101,7 @@ func (u *inFlight) batchesIn(r triple.Range) []Origin {
 	var found []Origin
 	u.eachIn(r, func(at indexed) bool {
 		// An entry may have several keys in r, but its batch must be listed once.
-		if _, ok := seen[at.entry]; !ok {
+		if _, ok := seen[at.entry]; !ok && (pass == nil || pass(at.key)) {
 			seen[at.entry] = struct{}{}
 			found = append(found, at.entry.origin)
 		}

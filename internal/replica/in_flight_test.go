@@ -50,7 +50,7 @@ func TestUnsettledBeforeRows(t *testing.T) {
 		before := s.SequencerStates()[0].Committed // later commits need not be in the list, because the snapshot may have their rows
 		sn, err := s.Snapshot()
 		require.NoError(t, err)
-		found := s.InFlight(r)
+		found := s.InFlight(r, nil)
 		value, err := sn.Value(append([]byte{keyspace.Storage}, key...))
 		require.NoError(t, err)
 		stamp, err := rowStamp(value)
@@ -224,7 +224,7 @@ func TestUnsettledBeforeLog(t *testing.T) {
 	r := exact(t, triple.SPO, student(1))
 	fs := errorfs.Wrap(vfs.NewMem(), errorfs.InjectorFunc(func(op errorfs.Op) error {
 		if watch.Load() && strings.HasSuffix(op.Path, ".log") {
-			if len(s.InFlight(r)) == 1 {
+			if len(s.InFlight(r, nil)) == 1 {
 				found.Store(true)
 			} else {
 				missed.Store(true)

@@ -425,7 +425,7 @@ func TestShortAnswer(t *testing.T) {
 func TestUnsettled(t *testing.T) {
 	w := newWorld(t, 2, Options{})
 	w.fill(random(t), 12, students(300))
-	added := triple.Triple{Subject: iri("new"), Predicate: iri("p1"), Object: iri("o")}
+	added := triple.Triple{Subject: iri("new"), Predicate: iri("p1"), Object: iri("o"), Graph: iri("g")}
 	key, _ := triple.AppendKey(nil, triple.SPO, added)
 	origin := replica.Origin{Sequencer: 77, Incarnation: 1, Batch: 5}
 	waits, settled := make(chan []replica.Origin, 10), make(chan struct{})
@@ -448,6 +448,14 @@ func TestUnsettled(t *testing.T) {
 	sn := w.snapshot(0)
 	if n, err := sn.Count(ctx, triple.Pattern{Subject: w.triples[0].Subject}); err != nil || n == 0 || len(waits) > 0 {
 		t.Fatalf("%d rows, %v, %d waits", n, err, len(waits))
+	}
+	// Its predicate is read, but in another graph.
+	other := triple.Pattern{Predicate: iri("p1"), DefaultGraph: true}
+	if rows, err := got(sn.Match(ctx, other, store.ReadOptions{})); err != nil || len(waits) > 0 {
+		t.Fatalf("%d rows, %v, %d waits", len(rows), err, len(waits))
+	}
+	if _, err := sn.Count(ctx, other); err != nil || len(waits) > 0 {
+		t.Fatalf("%v, %d waits", err, len(waits))
 	}
 	has := make(chan error, 1)
 	go func() {

@@ -40,7 +40,7 @@ type held struct {
 func (ow *owner) hold(ctx context.Context, epoch uint64, ranges []triple.Range, wait bool) (*held, error) {
 	h, err := ow.enter(epoch, ranges, false)
 	if err == nil && wait {
-		if err = h.waitCommitted(ctx, h.inFlightIn(ranges)); err != nil {
+		if err = h.waitCommitted(ctx, h.inFlightIn(ranges, nil)); err != nil {
 			err = errors.Join(err, h.close())
 		}
 	}
@@ -58,7 +58,7 @@ func (ow *owner) holdRows(ctx context.Context, q *request) (*held, error) {
 		return nil, err
 	}
 	if q.wait {
-		err = h.waitCommitted(ctx, h.inFlightIn(q.ranges))
+		err = h.waitCommitted(ctx, h.inFlightIn(q.ranges, q.filter))
 	} else {
 		err = h.undoOpen(ctx, q)
 	}
@@ -112,7 +112,7 @@ func (ow *owner) enter(epoch uint64, ranges []triple.Range, replicas bool) (*hel
 func (h *held) undoOpen(ctx context.Context, q *request) error {
 	// 1. Wait for what this machine cannot undo. What is committed after the tick must be undone, too.
 	at := q.tick != (triple.Stamp{})
-	undoable, others := h.owner.store.Undoable(h.inFlightIn(q.ranges), h.epoch)
+	undoable, others := h.owner.store.Undoable(h.inFlightIn(q.ranges, q.filter), h.epoch)
 	if err := h.waitCommitted(ctx, others); err != nil || len(undoable) == 0 && !at {
 		return err
 	}
@@ -167,11 +167,18 @@ func (h *held) inTime(ctx context.Context, batches int, do func(context.Context)
 	return h.check()
 }
 
-// inFlightIn returns the batches in flight with operations in ranges, and maybe committed ones. A
-// batch may come several times.
-func (h *held) inFlightIn(ranges []triple.Range) (all []replica.Origin) {
+// inFlightIn returns the batches in flight with operations in ranges that pass a filter, and maybe committed ones. A
+// batch may come several times. The answer has no rows of the others, so no reader waits for their sequencers.
+func (h *held) inFlightIn(ranges []triple.Range, f *filter) (all []replica.Origin) {
+	var pass func(string) bool
+	if f != nil {
+		pass = func(key string) bool {
+			ok, err := f.match([]byte(key))
+			return ok || err != nil
+		}
+	}
 	for _, requested := range ranges {
-		all = append(all, h.owner.store.InFlight(requested)...)
+		all = append(all, h.owner.store.InFlight(requested, pass)...)
 	}
 	return all
 }

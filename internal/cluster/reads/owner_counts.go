@@ -100,7 +100,7 @@ func (h *held) estimate(ctx context.Context, q *request) (n int64, exact bool, e
 	if err := errors.Join(in.err(), h.check()); err != nil {
 		return 0, false, err
 	}
-	return passed, len(h.inFlightIn(q.ranges)) == 0, nil
+	return passed, len(h.inFlightIn(q.ranges, q.filter)) == 0, nil
 }
 
 // extrapolate estimates the matching rows of all ranges by the share of the first rows.
@@ -205,6 +205,6 @@ func (h *held) glance(ctx context.Context, ranges []triple.Range) (f source.Find
 		f.Rows += rows
 		f.Exact = f.Exact && exact
 	}
-	f.Exact = f.Exact && len(h.inFlightIn(ranges)) == 0
+	f.Exact = f.Exact && len(h.inFlightIn(ranges, nil)) == 0
 	return f, nil
 }

@@ -33,8 +33,8 @@ type Peers interface {
 // Store is an owner's store. *replica.Store implements it.
 type Store interface {
 	Snapshot() (*replica.Snapshot, error)
-	// InFlight returns batches with rows in r. They may be in flight.
-	InFlight(r triple.Range) []replica.Origin
+	// InFlight returns batches with rows in r whose keys pass; nil passes all. They may be in flight.
+	InFlight(r triple.Range, pass func(key string) bool) []replica.Origin
 	// Undoable divides batches in flight into those that Undo can take away in an epoch, and the others.
 	Undoable(batches []replica.Origin, epoch uint64) (undoable, others []replica.Origin)
 	// Undo returns the rows of a table before batches and after a tick; false if that cannot be.

@@ -39,7 +39,7 @@ func (ow *owner) holdAsSoleHolder(ctx context.Context, v *view.View, ranges []tr
 	if !ow.isSoleHolder(ow.member.View()) {
 		return nil, errors.Join(errMoved, h.close())
 	}
-	if err := h.waitCommitted(ctx, h.inFlightIn(ranges)); err != nil {
+	if err := h.waitCommitted(ctx, h.inFlightIn(ranges, nil)); err != nil {
 		return nil, errors.Join(err, h.close())
 	}
 	return h, nil

@@ -27,7 +27,7 @@ func (m *machine) rowsAt(tick triple.Stamp) (n int) {
 	require.NoError(m.world.t, err)
 	defer sn.Close()
 	r := triple.OrderRange(triple.SPO)
-	undo, ok := m.store.Undo(m.store.InFlight(r), tick, store.TableStorage, []triple.Range{r})
+	undo, ok := m.store.Undo(m.store.InFlight(r, nil), tick, store.TableStorage, []triple.Range{r})
 	if !ok {
 		return -1
 	}

@@ -187,7 +187,7 @@ func TestWaitCommitted(t *testing.T) {
 		if err := m.writes.WaitCommitted(ctx, []replica.Origin{own, own}); err != nil {
 			t.Error(err)
 		}
-		if n := len(m.store.InFlight(exactly(keyOf(triple.SPO, fact(1))))); n != 0 {
+		if n := len(m.store.InFlight(exactly(keyOf(triple.SPO, fact(1))), nil)); n != 0 {
 			t.Errorf("%d batches are still listed", n)
 		}
 	}

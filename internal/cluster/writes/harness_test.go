@@ -390,7 +390,7 @@ func (m *machine) read(ctx context.Context, o triple.Order, t triple.Triple) (li
 	if err := m.Lease(); err != nil {
 		return false, err
 	}
-	if err := m.writes.WaitCommitted(ctx, m.store.InFlight(exactly(key))); err != nil {
+	if err := m.writes.WaitCommitted(ctx, m.store.InFlight(exactly(key), nil)); err != nil {
 		return false, err
 	}
 	if err := m.Lease(); err != nil || m.View() != v {

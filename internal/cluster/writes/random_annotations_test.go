@@ -57,7 +57,7 @@ func (m *machine) noted(ctx context.Context, key []byte) (n replica.AnnotatedRow
 	if err := m.Lease(); err != nil {
 		return n, err
 	}
-	if err := m.writes.WaitCommitted(ctx, m.store.InFlight(exactly(key))); err != nil {
+	if err := m.writes.WaitCommitted(ctx, m.store.InFlight(exactly(key), nil)); err != nil {
 		return n, err
 	}
 	if err := m.Lease(); err != nil || m.View() != v {
