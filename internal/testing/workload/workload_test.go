@@ -62,7 +62,7 @@ var planted = []struct {
 	{"stale snapshots", Bugs{StaleSnapshots: true}, Counter, history.StrongSessionSnapshotIsolation, []string{NonMonotonicRead}},
 	{"stale snapshots", Bugs{StaleSnapshots: true}, ListAppend, history.StrongSnapshotIsolation, []string{"G-single-realtime"}},
 	{"lost commits", Bugs{LostCommits: true}, Counter, history.SnapshotIsolation, []string{history.LostUpdate}},
-	{"lost commits", Bugs{LostCommits: true}, ListAppend, history.StrongSnapshotIsolation, []string{"G-single-realtime"}},
+	{"lost commits", Bugs{LostCommits: true}, ListAppend, history.StrongSnapshotIsolation, []string{history.IncompatibleOrder}},
 	{"writes of aborted transactions", Bugs{DirtyAborts: true}, ListAppend, history.Level{Isolation: history.ReadCommitted}, []string{history.G1a}},
 	{"forked snapshots", Bugs{Forks: true}, LongFork, history.SnapshotIsolation, []string{history.GNonadjacent}},
 	{"snapshots where serializability is promised", Bugs{}, WriteSkew, history.Serializable, []string{history.G2Item}},
