@@ -203,12 +203,12 @@ func (t *Ticks) Now(ctx context.Context) (triple.Stamp, error) {
 	if err != nil {
 		return triple.Stamp{}, err
 	}
-	patience := time.NewTimer(Timeout)
-	defer patience.Stop()
+	limit := time.NewTimer(Timeout)
+	defer limit.Stop()
 	select {
 	case <-r.answered:
 		return stampOf(r.view, r.tick, r.err)
-	case <-patience.C:
+	case <-limit.C:
 		return triple.Stamp{}, errSilent()
 	case <-ctx.Done():
 		return triple.Stamp{}, context.Cause(ctx)

@@ -194,10 +194,10 @@ func TestSilentOracle(t *testing.T) {
 			case <-ctx.Done():
 			}
 		}
-		for _, patience := range []time.Duration{Timeout, 0, 0} {
+		for _, wait := range []time.Duration{Timeout, 0, 0} {
 			began := time.Now()
-			if now, err := ms[1].ticks.Now(t.Context()); err == nil || time.Since(began) != patience {
-				t.Errorf("%v, %v after %s, want an error after %s", now, err, time.Since(began), patience)
+			if now, err := ms[1].ticks.Now(t.Context()); err == nil || time.Since(began) != wait {
+				t.Errorf("%v, %v after %s, want an error after %s", now, err, time.Since(began), wait)
 			}
 			time.Sleep(time.Millisecond)
 		}
