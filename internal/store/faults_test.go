@@ -12,6 +12,7 @@ import (
 	"sync/atomic"
 	"syscall"
 	"testing"
+	"testing/synctest"
 	"time"
 
 	"github.com/cockroachdb/pebble/v2/vfs"
@@ -39,6 +40,30 @@ func TestWriteErrors(t *testing.T) {
 			writeUntilFailure(t, fs, faulty, stop)
 		}
 	}
+}
+
+// If no flush succeeds, writes fail soon, although the log can be written: they would wait for a flush forever.
+func TestFlushErrors(t *testing.T) {
+	synctest.Test(t, func(t *testing.T) {
+		broken := errorfs.InjectorFunc(func(op errorfs.Op) error {
+			if op.Kind == errorfs.OpCreate && strings.HasSuffix(op.Path, ".sst") {
+				return memdisk.ErrFailed
+			}
+			return nil
+		})
+		s := openFor(t, errorfs.Wrap(memdisk.New(), broken))
+		defer s.Close()
+		began := time.Now()
+		for n := range 1000 {
+			if _, err := Add(ctx, s, students(n*100, n*100+100)); err != nil {
+				if !errors.Is(err, ErrFailed) || !errors.Is(err, memdisk.ErrFailed) || time.Since(began) > 20*time.Second {
+					t.Errorf("write %d failed after %s: %v", n, time.Since(began), err)
+				}
+				return
+			}
+		}
+		t.Error("no write fails")
+	})
 }
 
 func openFor(t *testing.T, fs vfs.FS) *Store {

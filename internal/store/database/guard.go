@@ -29,7 +29,7 @@ import (
 //   - After a failure nothing on the disk changes any more: it must stay in the state that a
 //     crash would have left. No file may be removed because of a write that failed. Flushes
 //     go to memory, because writes may wait for them and must end.
-//   - If flushes fail, each new file waits a little.
+//   - If flushes fail, each new file waits a little. If they fail for long, that is a failure, too.
 //
 // A marker is an empty file whose name selects the current manifest. Pebble makes it after the
 // manifest, then removes the old marker, and syncs the directory only after both. If the file

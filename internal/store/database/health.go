@@ -27,6 +27,7 @@ type health struct {
 
 	full     atomic.Bool  // the last flush or compaction found the disk full
 	retrying atomic.Bool  // the last flush or compaction failed
+	unable   atomic.Int64 // since when all flushes have failed, in Unix nanoseconds; 0 if the last one did not
 	reported atomic.Int64 // when an error of a flush or compaction was last logged, in Unix nanoseconds
 }
 
@@ -92,6 +93,23 @@ func (h *health) backgroundError(err error) {
 	last, now := h.reported.Load(), time.Now().UnixNano()
 	if now-last >= int64(backgroundReport) && h.reported.CompareAndSwap(last, now) {
 		h.log.Error("a flush or compaction failed; it is repeated until it succeeds", "error", err.Error())
+	}
+}
+
+// flushTimeout is how long flushes may fail before the store does.
+const flushTimeout = 10 * time.Second
+
+// flushed records the end of a flush. Pebble repeats a failed one forever, and writes wait for it. If the disk is
+// full, they wait until there is room. If flushes fail for another reason, the store fails after [flushTimeout],
+// because a writer could not learn of it otherwise.
+func (h *health) flushed(err error) {
+	if err == nil || fault.IsDiskFull(err) {
+		h.unable.Store(0)
+		return
+	}
+	now := time.Now().UnixNano()
+	if h.unable.CompareAndSwap(0, now); now-h.unable.Load() >= int64(flushTimeout) {
+		h.fail(fmt.Errorf("flushes have failed for %s: %w", flushTimeout, err))
 	}
 }
 

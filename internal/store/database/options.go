@@ -91,6 +91,7 @@ func (d *Database) events() *pebble.EventListener {
 			d.Logger.Error("a table is corrupt", "path", info.Path, "error", info.Details)
 		},
 		FlushEnd: func(info pebble.FlushInfo) {
+			d.health.flushed(info.Err)
 			if info.Err == nil {
 				d.health.recovered()
 				d.options.OnFlush()
