@@ -341,9 +341,7 @@ func TestColumnsChaos(t *testing.T) {
 						m.kill()
 						chaos.set()
 						time.Sleep(time.Duration(w.random.IntN(40)) * time.Second)
-						if err := m.tryRun(ctx); err != nil {
-							t.Fatal(err)
-						}
+						m.runAgain()
 					case event == 1: // restarted
 						m := w.any()
 						m.stop()

@@ -17,7 +17,6 @@ import (
 
 	"github.com/trefoildb/trefoil/internal/cluster"
 	"github.com/trefoildb/trefoil/internal/store"
-	"github.com/trefoildb/trefoil/internal/store/directory"
 	"github.com/trefoildb/trefoil/internal/testing/seed"
 	"github.com/trefoildb/trefoil/triple"
 )
@@ -179,16 +178,8 @@ func repeatsAreDoneOnce(t *testing.T, w *world) {
 			m.kill()
 			show()
 			time.Sleep(time.Duration(w.random.Int64N(int64(20 * time.Second))))
-			// If the cluster has excluded it meanwhile, it may learn so while it starts, or later.
-			switch err := m.tryRun(t.Context()); {
-			case errors.Is(err, cluster.ErrExcluded):
-				if _, err := directory.SetAside(m.disk, dataDir, []string{w.up()[0].address()}); err != nil {
-					t.Fatal(err)
-				}
-				m.run()
+			if m.runAgain() {
 				w.settle()
-			case err != nil:
-				t.Fatal(err)
 			}
 			id = m.node.MachineID()
 			show()

@@ -286,9 +286,7 @@ func (h *subscriptionHosts) comeBack(m *machine) {
 	if m.stopped != nil {
 		<-m.stopped
 	}
-	if err := m.tryRun(h.t.Context(), h.others(m)...); err != nil {
-		h.t.Fatalf("start %s: %v", m.name, err)
-	}
+	m.runAgain(h.others(m)...)
 	if h.lone {
 		h.start(m)
 		return

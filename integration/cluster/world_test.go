@@ -325,6 +325,25 @@ func (m *machine) rejoin() {
 	m.run()
 }
 
+// runAgain starts a machine that the cluster may have excluded. If it learns so while it starts, it joins as a
+// new one; it may also learn so later. joins reports which.
+func (m *machine) runAgain(others ...*machine) (joins bool) {
+	w := m.world
+	w.t.Helper()
+	err := m.tryRun(w.t.Context(), others...)
+	if errors.Is(err, cluster.ErrExcluded) {
+		if _, err := directory.SetAside(m.disk, dataDir, []string{w.up()[0].address()}); err != nil {
+			w.t.Fatalf("set aside %s: %v", m.name, err)
+		}
+		m.run()
+		return true
+	}
+	if err != nil {
+		w.t.Fatalf("start %s: %v", m.name, err)
+	}
+	return false
+}
+
 // form starts all machines; the first is the one that the others join.
 func (w *world) form() {
 	w.t.Helper()

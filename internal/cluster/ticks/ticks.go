@@ -24,13 +24,12 @@
 // oracle issues commits their ticks without a lease, as the batches of a lost view are committed before there is
 // one. It answers readers only with a lease: otherwise there may be a later view, with later ticks.
 //
-// The oracle is the member with the lowest ID that can have a lease.
+// The oracle is [view.View.Oracle].
 package ticks
 
 import (
 	"context"
 	"fmt"
-	"slices"
 	"sync"
 	"time"
 
@@ -85,21 +84,12 @@ func (t *Ticks) Close() {
 	t.running.Wait()
 }
 
-// Oracle returns the oracle of a view, 0 if there are no members.
-func Oracle(v *view.View) trie.MachineID {
-	if len(v.Members) == 0 {
-		return 0
-	}
-	at := slices.IndexFunc(v.Members, func(m view.Member) bool { return !m.Waits })
-	return v.Members[max(at, 0)].ID
-}
-
 // Next issues a tick of a view for a commit, and returns its number.
 func (t *Ticks) Next(ctx context.Context, v *view.View) (uint64, error) { return t.tick(ctx, v, true) }
 
 // tick requests a tick of a view from its oracle.
 func (t *Ticks) tick(ctx context.Context, v *view.View, commits bool) (n uint64, err error) {
-	oracle, epoch := Oracle(v), v.Epoch
+	oracle, epoch := v.Oracle(), v.Epoch
 	if oracle == t.self {
 		return t.answer(epoch, commits)
 	}
@@ -140,7 +130,7 @@ func (t *Ticks) answer(epoch uint64, commits bool) (n uint64, err error) {
 		return 0, err
 	}
 	defer leave()
-	if Oracle(t.member.View()) != t.self {
+	if t.member.View().Oracle() != t.self {
 		return 0, peer.Refuse(peer.CodeNotOwner, epoch, "machine %s is not the oracle", t.self)
 	}
 	n = t.issued.answer(epoch, commits)
@@ -195,7 +185,7 @@ func (t *Ticks) Now(ctx context.Context) (triple.Stamp, error) {
 	if len(v.Members) == 2 {
 		return triple.Stamp{}, peer.Refuse(peer.CodeUnavailable, v.Epoch, "readers of two members have no ticks")
 	}
-	if Oracle(v) == t.self {
+	if v.Oracle() == t.self {
 		n, err := t.answer(v.Epoch, false)
 		return stampOf(v, n, err)
 	}

@@ -76,19 +76,6 @@ func expect(t *testing.T, m *machine, want triple.Stamp) {
 	}
 }
 
-func TestOracle(t *testing.T) {
-	for _, test := range []struct {
-		v    *view.View
-		want trie.MachineID
-	}{
-		{viewOf(1, 0), 0}, {viewOf(1, 3), 1}, {viewOf(1, 3, 1), 2}, {viewOf(1, 3, 1, 2), 3}, {viewOf(1, 3, 1, 2, 3), 1},
-	} {
-		if got := Oracle(test.v); got != test.want {
-			t.Errorf("%v: %d, want %d", test.v.Members, got, test.want)
-		}
-	}
-}
-
 // Each commit gets a greater tick, on whatever machine it is requested, and readers get the last one. The next view
 // has greater ticks, also of another oracle.
 func TestTicks(t *testing.T) {

@@ -87,7 +87,7 @@ type Wishes struct {
 
 // PlanOptions are the parameters of [Plan]. The zero value is ready to use.
 type PlanOptions struct {
-	// Self is the leader, which is not suspected.
+	// Self is the leader, which is not suspected and becomes the oracle.
 	Self trie.MachineID
 	// Misplaced is from which share of misplaced segments on they are moved. A walk
 	// reads everything, so it should be worth it. Zero is an eighth.
@@ -158,6 +158,7 @@ func (p *planner) propose(next *View, err error, reason string, args ...any) {
 		p.wait("not possible: %s: %s", fmt.Sprintf(reason, args...), err)
 		return
 	}
+	next.Proposer = p.options.Self
 	p.next, p.reason, p.waits = next, fmt.Sprintf(reason, args...), nil
 }
 

@@ -26,7 +26,7 @@ func (p *planner) planned() {
 		return
 	}
 	for _, step := range []func(*planner){
-		(*planner).acceptLoss, (*planner).publish, (*planner).dropLoads, (*planner).beginLoads, (*planner).dismissals, (*planner).removals, (*planner).leaves, (*planner).joins, (*planner).copies, (*planner).splits, (*planner).rebalance, (*planner).merges,
+		(*planner).acceptLoss, (*planner).publish, (*planner).dropLoads, (*planner).beginLoads, (*planner).dismissals, (*planner).removals, (*planner).leaves, (*planner).joins, (*planner).copies, (*planner).splits, (*planner).rebalance, (*planner).merges, (*planner).followLeader,
 	} {
 		if step(p); p.next != nil {
 			return
@@ -145,4 +145,12 @@ func (p *planner) rebalance() {
 	}
 	next, err := p.Rebalance()
 	p.propose(next, err, "%.0f%% of the segments move to where they belong", 100*share)
+}
+
+// followLeader makes a new leader the oracle.
+func (p *planner) followLeader() {
+	if p.Oracle() != p.options.Self {
+		next, err := p.View.next().finish()
+		p.propose(next, err, "the oracle follows the leader")
+	}
 }

@@ -107,6 +107,9 @@ func TestPlan(t *testing.T) {
 		{"suspected, with a lease", five, func(p *planning) { p.set(2, suspect) }, "", "the lease of machine 0000000000000002"},
 		{"suspected, and its lease is over", five, func(p *planning) { p.set(2, dead) }, "excluded: 0000000000000002", ""},
 		{"the leader is not suspected by itself", five, func(p *planning) { p.set(1, suspect) }, "", ""},
+		{"another leader", five, func(p *planning) { p.options.Self = 4 }, "the oracle follows the leader", ""},
+		{"another leader, and a machine that joins", five, func(p *planning) { p.options.Self = 4; p.wishes.Join = []Member{up(9)} }, "joining", ""},
+		{"another leader, and a member that does not report", five, func(p *planning) { p.options.Self = 4; p.set(2, suspect) }, "", "the lease of machine 0000000000000002"},
 		{"two at once", five, func(p *planning) { p.set(2, dead); p.set(4, dead) }, "excluded: 0000000000000002, 0000000000000004", ""},
 		{"most are gone", five, func(p *planning) { p.set(2, dead); p.set(4, dead); p.set(5, dead) }, "", "most members to run"},
 		{"half are gone, and most voters", six, func(p *planning) {
@@ -293,5 +296,51 @@ func TestWaitNamesAFew(t *testing.T) {
 	}
 	if got := names(ids); !strings.HasSuffix(got, "0000000000000008 and 12 more") {
 		t.Error(got)
+	}
+}
+
+// The oracle is the leader that proposed the view, also if it proposed something else.
+func TestOracleFollowsLeader(t *testing.T) {
+	v := idle(t, 1, 2, 3, 4, 5)
+	for _, leader := range []trie.MachineID{4, 2} {
+		p := ask(t, v)
+		p.options.Self = leader
+		next, _, _ := Plan(v, p.reports, p.wishes, p.options)
+		if next == nil || next.Oracle() != leader {
+			t.Fatalf("leader %d: %v", leader, next)
+		}
+		p = ask(t, next)
+		p.options.Self = leader
+		if again, reason, _ := Plan(next, p.reports, p.wishes, p.options); again != nil {
+			t.Fatalf("leader %d, again: %s", leader, reason)
+		}
+		p.wishes.Join, p.options.Self = []Member{up(9)}, 5
+		if next, _, _ = Plan(next, p.reports, p.wishes, p.options); next == nil || next.Oracle() != 5 {
+			t.Fatalf("a machine joins: %v", next)
+		}
+	}
+}
+
+// If the proposer is gone or has no lease, the oracle is the lowest member that can have one.
+func TestOracle(t *testing.T) {
+	v := idle(t, 1, 2, 3)
+	waits := func(ids ...trie.MachineID) *View {
+		n := v.next()
+		for _, id := range ids {
+			n.Find(id).Waits = true
+		}
+		return n
+	}
+	for _, test := range []struct {
+		v              *View
+		proposer, want trie.MachineID
+	}{
+		{&View{}, 0, 0}, {v, 0, 1}, {v, 3, 3}, {v, 9, 1}, {waits(3), 3, 1}, {waits(1, 3), 3, 2}, {waits(1, 2, 3), 3, 1}, {waits(1), 3, 3},
+	} {
+		n := *test.v
+		n.Proposer = test.proposer
+		if got := n.Oracle(); got != test.want {
+			t.Errorf("%v, proposer %d: %d, want %d", test.v.Members, test.proposer, got, test.want)
+		}
 	}
 }

@@ -96,6 +96,8 @@ type View struct {
 	Lease time.Duration `json:"lease,omitempty"`
 	// Minor is that of the protocol which all members have had at once. It never falls.
 	Minor uint64 `json:"protocol,omitempty"`
+	// Proposer is the leader that proposed the view. It is 0 if there was none, as for the first view.
+	Proposer trie.MachineID `json:"proposer,omitempty"`
 	// Feed is nil until all members keep the log of the change feed.
 	Feed *Feed `json:"feed,omitempty"`
 
@@ -119,6 +121,20 @@ func (v *View) Find(id trie.MachineID) *Member {
 		return nil
 	}
 	return &v.Members[i]
+}
+
+// Oracle returns the member that issues ticks (see package ticks); 0 if there are no members. It is the leader that
+// proposed the view: without a leader there are soon no leases, so no other machine alone stops all writes. If
+// it waits for a lease or is gone, the oracle is the member with the lowest ID that does not wait.
+func (v *View) Oracle() trie.MachineID {
+	if len(v.Members) == 0 {
+		return 0
+	}
+	if m := v.Find(v.Proposer); m != nil && !m.Waits {
+		return m.ID
+	}
+	at := slices.IndexFunc(v.Members, func(m Member) bool { return !m.Waits })
+	return v.Members[max(at, 0)].ID
 }
 
 func compareID(m Member, id trie.MachineID) int { return cmp.Compare(m.ID, id) }

@@ -11,7 +11,6 @@ import (
 	"time"
 
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
-	"github.com/trefoildb/trefoil/internal/cluster/ticks"
 	"github.com/trefoildb/trefoil/internal/notify"
 	"github.com/trefoildb/trefoil/internal/replica"
 	"github.com/trefoildb/trefoil/internal/store"
@@ -240,7 +239,7 @@ func (fl *inFlight) Slow(after time.Duration) (slow []trie.MachineID) {
 		}
 	}
 	if began := fl.era.completed.requested; !began.IsZero() && time.Since(began) >= after {
-		slow = append(slow, ticks.Oracle(fl.era.view))
+		slow = append(slow, fl.era.view.Oracle())
 	}
 	slices.Sort(slow)
 	return slices.Compact(slow)
