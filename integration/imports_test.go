@@ -90,6 +90,7 @@ var layers = map[string][]string{
 	"internal/cluster/throttle":   {small},
 	"internal/cluster/member":     {"trie", "internal/cluster/view", "internal/cluster/peer", small},
 	"internal/cluster/ticks":      {"triple", "trie", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member"},
+	"internal/cluster/lock":       {"trie", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", small},
 	"internal/cluster/writes":     {"triple", "trie", "recovery", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/gate", "internal/cluster/peer", "internal/cluster/member", "internal/cluster/ticks", small},
 	"internal/cluster/reads":      {"triple", "trie", "sparql", "recovery", "internal/replica", "internal/store", "internal/readtimeout", "internal/turns", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member", small},
 	"internal/cluster/loads":      {"triple", "trie", "recovery", "rdfload", "internal/replica", "internal/store", "internal/cluster/view", "internal/cluster/peer", "internal/cluster/member"},

@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/cluster/changes"
 	"github.com/trefoildb/trefoil/internal/cluster/gate"
 	"github.com/trefoildb/trefoil/internal/cluster/loads"
+	"github.com/trefoildb/trefoil/internal/cluster/lock"
 	"github.com/trefoildb/trefoil/internal/cluster/peer"
 	"github.com/trefoildb/trefoil/internal/cluster/port"
 	"github.com/trefoildb/trefoil/internal/cluster/reads"
@@ -188,7 +189,7 @@ func (n *Node) makeParts() (err error) {
 	// 3. The requests of clients and operators.
 	n.triples = &triples{
 		membership: n.membership, writes: n.writes, reads: n.reads, loads: n.loads, changes: n.changes, upkeep: n.upkeep, throttle: n.throttle,
-		updating: make(chan struct{}, 1),
+		lock: lock.New(local, n.self),
 	}
 	if cfg.ColumnMemory > 0 {
 		n.triples.columns = newMemberColumns(n.triples, cfg.ColumnMemory, n.store.ColumnFile())
@@ -211,6 +212,7 @@ func (n *Node) register(wishes *loadLeader) {
 	n.loads.Register(n.server)
 	n.reads.Register(n.server)
 	n.changes.Register(n.server)
+	n.triples.lock.Register(n.server)
 }
 
 // run starts a task. Close waits for it.
@@ -254,6 +256,9 @@ func (n *Node) Closed() <-chan struct{} { return n.ctx.Done() }
 func (n *Node) Close() error {
 	// 1. New work is refused.
 	n.cancel()
+	if n.triples != nil {
+		n.triples.lock.Close()
+	}
 	if n.writes != nil {
 		n.writes.Close()
 	}

@@ -14,6 +14,7 @@ import (
 	"github.com/trefoildb/trefoil/internal/backup"
 	"github.com/trefoildb/trefoil/internal/cluster/changes"
 	"github.com/trefoildb/trefoil/internal/cluster/loads"
+	"github.com/trefoildb/trefoil/internal/cluster/lock"
 	"github.com/trefoildb/trefoil/internal/cluster/reads"
 	"github.com/trefoildb/trefoil/internal/cluster/throttle"
 	"github.com/trefoildb/trefoil/internal/cluster/upkeep"
@@ -40,8 +41,8 @@ type triples struct {
 
 	// lone excludes the change from a node alone to a cluster of one: operations on the lone
 	// store hold it for reading.
-	lone     sync.RWMutex
-	updating chan struct{} // holds a token while an update of the cluster runs
+	lone sync.RWMutex
+	lock *lock.Lock // of the updates of the cluster
 }
 
 var _ store.Triples = (*Node)(nil)
@@ -196,14 +197,13 @@ func (t *triples) apply(ctx context.Context, steps store.Steps) (result store.Re
 	return t.applyAll(ctx, c)
 }
 
-// update lets the updates through one node take turns; others do not wait for them.
+// update lets the updates of the cluster take turns; other changes do not wait for them.
 func (t *triples) update(ctx context.Context, f func(store.Reader) (store.Steps, error)) (result store.Result, err error) {
-	select {
-	case t.updating <- struct{}{}:
-		defer func() { <-t.updating }()
-	case <-ctx.Done():
-		return result, context.Cause(ctx)
+	release, err := t.lock.Acquire(ctx)
+	if err != nil {
+		return result, err
 	}
+	defer release()
 	sn, err := t.reads.Snapshot()
 	if err != nil {
 		return result, err

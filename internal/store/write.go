@@ -145,7 +145,7 @@ func Apply(ctx context.Context, to Writer, steps Steps) (Result, error) {
 }
 
 // Update makes a change that depends on the current triples. f reads a snapshot and returns the change,
-// which is made as by [Apply]. One update of a lone store, or of a member of a cluster, runs at a time, on
+// which is made as by [Apply]. One update of a lone store, or of a cluster, runs at a time, on
 // the result of the one before. The others wait until their contexts end. Other changes do not wait. If one
 // comes between the snapshot and the change, f has not seen it.
 //
